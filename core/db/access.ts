@@ -5,6 +5,8 @@ import { facetsSchema } from '#core/index/facets/layout.ts'
 import { embeddingSpaceSchema } from '#core/index/format/manifest.ts'
 import { planLimitsSchema } from '#core/domain/quota-plan.ts'
 import { profileParametersSchema } from '#core/domain/retrieval-profile.ts'
+import { wordWeightsSchema } from '#core/domain/word-weights.ts'
+import type { WordWeights } from '#core/domain/word-weights.ts'
 import type { Queryable } from './pool.ts'
 
 const profileSchema = z.object({
@@ -15,6 +17,8 @@ const profileSchema = z.object({
   facets: facetsSchema,
   embedding: embeddingSpaceSchema,
   parameters: profileParametersSchema,
+  /** Whether a question set taught weights of words; see `readWordWeights`. */
+  has_word_weights: z.boolean(),
   signal: z.string(),
   threshold: z.number(),
 })
@@ -56,7 +60,8 @@ export type Access = z.infer<typeof accessSchema>
 
 const PROFILE = `json_build_object('id', p.id, 'version_id', v.id, 'projection_id', j.id, 'passages', v.passages,
   'facets', v.facets,
-  'embedding', j.embedding, 'parameters', p.parameters, 'signal', p.signal, 'threshold', p.threshold)`
+  'embedding', j.embedding, 'parameters', p.parameters,
+  'has_word_weights', p.word_weights is not null, 'signal', p.signal, 'threshold', p.threshold)`
 
 /**
  * One statement reads one snapshot. Key, client, organization, entitlements with plan and profiles, and the fingerprint
@@ -110,6 +115,15 @@ export async function listenForAccessChanges(connection: Queryable): Promise<voi
 export async function readAccess(database: Queryable, digests: readonly Buffer[]): Promise<Access | undefined> {
   const { rows } = await database.query({ name: 'read-access', text: READ_ACCESS, values: [digests] })
   return rows.length === 0 ? undefined : accessSchema.parse(rows[0])
+}
+
+const READ_WORD_WEIGHTS = 'select word_weights from retrieval_profiles where id = $1'
+
+/** @returns null if the profile has no learned weights, or does not exist. */
+export async function readWordWeights(database: Queryable, profileId: string): Promise<WordWeights | null> {
+  const { rows } = await database.query({ name: 'read-word-weights', text: READ_WORD_WEIGHTS, values: [profileId] })
+  const [row] = z.array(z.object({ word_weights: wordWeightsSchema.nullable() })).parse(rows)
+  return row?.word_weights ?? null
 }
 
 export async function readValidDigests(database: Queryable, environment: string, limit: number): Promise<DigestSet> {

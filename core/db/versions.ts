@@ -8,6 +8,8 @@ import type { EmbeddingSpace } from '#core/index/format/manifest.ts'
 import { changesSchema } from '#core/domain/changes.ts'
 import { profileParametersSchema } from '#core/domain/retrieval-profile.ts'
 import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
+import { wordWeightsSchema } from '#core/domain/word-weights.ts'
+import type { WordWeights } from '#core/domain/word-weights.ts'
 import { WAY_BACK } from './activation-history.ts'
 import type { Queryable } from './pool.ts'
 
@@ -95,6 +97,8 @@ export interface NewVersion {
   readonly profile: {
     readonly id: string
     readonly parameters: unknown
+    /** Null: the question set taught none, or there was none. */
+    readonly wordWeights: WordWeights | null
     readonly signal: string
     readonly threshold: number
   }
@@ -106,7 +110,8 @@ insert into corpus_versions (id, knowledge_base_id, build_id, passages, document
 values ($1, $2, $3, $4, $5, $6, $7, $8, decode($9, 'hex'), decode($10, 'hex'), decode($11, 'hex'))`
 const INSERT_PROJECTION = 'insert into projections (id, version_id, embedding, manifest_digest) values ($1, $2, $3, $4)'
 const INSERT_PROFILE =
-  'insert into retrieval_profiles (id, projection_id, parameters, signal, threshold) values ($1, $2, $3, $4, $5)'
+  'insert into retrieval_profiles (id, projection_id, parameters, signal, threshold, word_weights) ' +
+  'values ($1, $2, $3, $4, $5, $6)'
 
 export async function insertVersion(database: Queryable, version: NewVersion): Promise<void> {
   const { projection, profile } = version
@@ -135,6 +140,7 @@ export async function insertVersion(database: Queryable, version: NewVersion): P
     JSON.stringify(profile.parameters),
     profile.signal,
     profile.threshold,
+    profile.wordWeights === null ? null : JSON.stringify(profile.wordWeights),
   ])
 }
 
@@ -174,14 +180,15 @@ const versionColumns = z.object({
   manifest_digest: z.instanceof(Buffer),
   profile_id: z.uuid(),
   parameters: z.record(z.string(), z.unknown()),
+  word_weights: wordWeightsSchema.nullable(),
   signal: z.string(),
   threshold: z.number(),
 })
-const versionSchema = versionColumns.transform(({ parameters, signal, threshold, ...row }) => ({
-  ...row,
-  /** Digest (hex) of what the profile says. */
-  profile_sha256: sha256(canonicalJson({ parameters, signal, threshold })).toString('hex'),
-}))
+const versionSchema = versionColumns.transform(({ parameters, word_weights, signal, threshold, ...row }) => {
+  const profile = { parameters, signal, threshold, ...(word_weights === null ? {} : { word_weights }) }
+  /** Digest (hex) of what the profile says; without weights of words that of earlier releases. */
+  return { ...row, profile_sha256: sha256(canonicalJson(profile)).toString('hex') }
+})
 /** A version with what its reviews are about: its one projection, and the one profile of that. */
 export type VersionRow = z.infer<typeof versionSchema>
 
@@ -190,8 +197,8 @@ select v.id, v.knowledge_base_id, k.slug as knowledge_base, v.state, v.passed,
   nullif(v.evaluation -> 'comparison', 'null') as comparison, v.evaluation ->> 'question_set' as question_set,
   encode(v.report_sha256, 'hex') as report_sha256, encode(v.figures_sha256, 'hex') as figures_sha256,
   encode(v.changes_sha256, 'hex') as changes_sha256, v.facets, is_rejected(v.id) as rejected, b.started_by,
-  b.started_login, p.id as projection_id, p.embedding, p.manifest_digest, f.id as profile_id, f.parameters, f.signal,
-  f.threshold
+  b.started_login, p.id as projection_id, p.embedding, p.manifest_digest, f.id as profile_id, f.parameters, f.word_weights,
+  f.signal, f.threshold
 from corpus_versions v
 join knowledge_bases k on k.id = v.knowledge_base_id
 join builds b on b.id = v.build_id

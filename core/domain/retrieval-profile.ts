@@ -3,7 +3,7 @@ import { VERIFICATION_STATUSES } from '#core/index/passages/record.ts'
 import type { Ranking } from '#core/domain/search.ts'
 import { calibrationSchema } from './calibration.ts'
 import { DEFAULT_CALIBRATION } from './default-calibration.ts'
-import { wordWeightsIn, wordWeightsSchema } from './word-weights.ts'
+import type { WordWeight } from './word-weights.ts'
 
 /**
  * Fusion of the lexical and the dense ranking. Sources: Cormack, Clarke & Büttcher 2009 (rrf); Bruch, Gai & Ingber 2023
@@ -33,8 +33,6 @@ export const profileParametersSchema = z.strictObject({
   /** Whether a revision must be in force on the day of the request. */
   in_force_only: z.boolean().default(true),
   fusion: fusionSchema.default({ method: 'weighted', dense_weight: 0.05, rrf_k: 60 }),
-  /** Weights of question words, learned from a question set (decision 0034); null: all words weigh 1. */
-  word_weights: wordWeightsSchema.nullable().default(null),
   /** Whether a provision with several revisions is shown once, in the revision that is in force. */
   collapse_revisions: z.boolean().default(true),
   /** Maximum of passages of one document in one reply; 0: no limit. */
@@ -48,9 +46,12 @@ export type ProfileParameters = z.infer<typeof profileParametersSchema>
 /** The calibrated probability that the list holds sufficient evidence. */
 export const EVIDENCE_SIGNAL = 'evidence_probability'
 
-/** @param day UTC day, YYYY-MM-DD, on which a revision must be in force. @param text the question. */
-export function rankingOf(parameters: ProfileParameters, day: string, text: string): Ranking {
-  const { expansion, fusion, word_weights, collapse_revisions, per_document_max } = parameters
+/**
+ * @param day UTC day, YYYY-MM-DD, on which a revision must be in force.
+ * @param wordWeights of words of the question, as learned with the profile.
+ */
+export function rankingOf(parameters: ProfileParameters, day: string, wordWeights: readonly WordWeight[]): Ranking {
+  const { expansion, fusion, collapse_revisions, per_document_max } = parameters
   return {
     rowsScoredMin: expansion,
     fusion: fusion.method,
@@ -58,6 +59,6 @@ export function rankingOf(parameters: ProfileParameters, day: string, text: stri
     rrfK: fusion.rrf_k,
     perDocumentMax: per_document_max,
     collapseRevisionsOn: collapse_revisions ? day : '',
-    wordWeights: wordWeightsIn(text, word_weights),
+    wordWeights,
   }
 }

@@ -4,7 +4,6 @@ import type { LedgerQueue } from '#core/queues/ledger-queue.ts'
 import { undelivered } from '#core/limits/settlement.ts'
 import type { Charge, Settlement } from '#core/limits/settlement.ts'
 import type { Log } from '#core/platform/log.ts'
-import type { SearchTier } from '#gateway/search-tier.ts'
 import { admit } from './admit.ts'
 import type { AdmitDeps, Admitted } from './admit.ts'
 import { authenticate } from './authenticate.ts'
@@ -27,12 +26,12 @@ import type { PublicIds, Reply, Windows } from './reply.ts'
 import { rerank } from './rerank.ts'
 import type { RerankerOf } from './rerank.ts'
 import { search } from './search.ts'
+import type { SearchDeps } from './search.ts'
 
-export interface PipelineDeps extends AuthenticateDeps, AdmitDeps {
+export interface PipelineDeps extends AuthenticateDeps, AdmitDeps, SearchDeps {
   readonly capacity: Capacity
   readonly embedderOf: EmbedderOf
   readonly rerankerOf: RerankerOf
-  readonly searchTier: SearchTier
   readonly settlement: Settlement
   readonly ledger: LedgerQueue
   readonly log: Log
@@ -89,7 +88,7 @@ async function takenOn(
   return await settling(deps, exchange, ids, admission, async (paid) => {
     const query = await stage('embed', () => turn.aside(() => embed(deps.embedderOf, exchange, pinned)))
     paid.tokens = query.tokens
-    const found = await stage('search', () => search(deps.searchTier, exchange, pinned, query))
+    const found = await stage('search', () => search(deps, exchange, pinned, query))
     const evidence = await stage('rerank', () => turn.aside(() => rerank(deps.rerankerOf, exchange, pinned, found)))
     const abstention = await stage('decide', () => decide(pinned, evidence))
     const bounded = await stage('bound', () => bound(ids, pinned, query, evidence.passages, abstention))

@@ -1,11 +1,18 @@
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { ServiceError } from '#core/platform/errors.ts'
 import { rankingOf } from '#core/domain/retrieval-profile.ts'
+import { wordWeightsIn } from '#core/domain/word-weights.ts'
 import type { FoundPassage, SearchResult } from '#core/domain/search.ts'
 import type { SearchTier } from '#gateway/search-tier.ts'
+import type { WordWeightsOf } from '#gateway/word-weights-cache.ts'
 import type { EmbeddedQuery } from './embed.ts'
 import type { Exchange } from './exchange.ts'
 import type { PinnedRequest } from './pin.ts'
+
+export interface SearchDeps {
+  readonly searchTier: SearchTier
+  readonly wordWeightsOf: WordWeightsOf
+}
 
 /** The ranked passages, their query performance predictors and the unsupported references of the query. */
 export type Evidence = Pick<SearchResult, 'passages' | 'predictors' | 'unsupported'> & {
@@ -19,24 +26,28 @@ export type Evidence = Pick<SearchResult, 'passages' | 'predictors' | 'unsupport
  * @throws ServiceError RETRIEVAL_UNAVAILABLE when no node answers in time, or an answer violates the pinned request.
  */
 export async function search(
-  tier: SearchTier,
+  deps: SearchDeps,
   exchange: Exchange,
   pinned: PinnedRequest,
   query: EmbeddedQuery,
 ): Promise<Evidence> {
-  const { parameters } = pinned.profile
+  const { id, parameters, has_word_weights: hasWeights } = pinned.profile
   const limit = Math.max(pinned.topK, parameters.reranker?.candidates ?? 0)
-  const request = {
-    projectionId: pinned.profile.projection_id,
-    vector: query.vector,
-    text: pinned.query,
-    limit,
-    filters: pinned.filters,
-    entitled: pinned.entitled,
-    ranking: rankingOf(parameters, pinned.inForceOn, pinned.query),
-  }
   try {
-    const found = await exchange.timings.wait('search', tier.search(request, BOUNDS.searchTimeoutMs, exchange.signal))
+    const weights = hasWeights ? await exchange.timings.wait('postgres', deps.wordWeightsOf(id)) : null
+    const request = {
+      projectionId: pinned.profile.projection_id,
+      vector: query.vector,
+      text: pinned.query,
+      limit,
+      filters: pinned.filters,
+      entitled: pinned.entitled,
+      ranking: rankingOf(parameters, pinned.inForceOn, wordWeightsIn(pinned.query, weights)),
+    }
+    const found = await exchange.timings.wait(
+      'search',
+      deps.searchTier.search(request, BOUNDS.searchTimeoutMs, exchange.signal),
+    )
     assertAsPinned(pinned, found.passages, limit)
     return found
   } catch (cause) {

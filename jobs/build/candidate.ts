@@ -28,7 +28,7 @@ export async function publishCandidate(
   context: CandidateContext,
   corpus: Corpus,
   artifact: BuiltArtifact,
-  { report, profile, files }: Evaluated,
+  { report, profile, wordWeights, files }: Evaluated,
 ): Promise<string> {
   const { fence, knowledgeBaseId, workFolder } = context
   const versionId = versionIdOf(fence.buildId)
@@ -56,6 +56,7 @@ export async function publishCandidate(
       profile: {
         id: profileIdOf(fence.buildId),
         parameters: profile,
+        wordWeights,
         signal: EVIDENCE_SIGNAL,
         threshold: profile.calibration.threshold,
       },

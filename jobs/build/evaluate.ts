@@ -19,7 +19,7 @@ import { versionIdOf } from './ids.ts'
 import { defaultProfile } from './parameters.ts'
 import type { Corpus } from './sort.ts'
 
-export interface Evaluated extends Pick<Evaluation, 'report' | 'profile'> {
+export interface Evaluated extends Pick<Evaluation, 'report' | 'profile' | 'wordWeights'> {
   readonly files: ReportFiles
 }
 
@@ -31,7 +31,7 @@ export async function evaluateBuilt(
 ): Promise<Evaluated> {
   await context.progress.begin('evaluate', 0)
   const versionId = versionIdOf(context.fence.buildId)
-  const { report, profile, changes } = await evaluate({
+  const { report, profile, wordWeights, changes } = await evaluate({
     versionId,
     knowledgeBase: context.knowledgeBase,
     projection: artifact,
@@ -59,7 +59,7 @@ export async function evaluateBuilt(
     figures: await written(context.store.figuresFile(versionId), `${JSON.stringify(report, null, 2)}\n`),
     changes: report.comparison?.changes?.sha256 ?? null,
   }
-  return { report, profile, files }
+  return { report, profile, wordWeights, files }
 }
 
 function comparisonSettings(context: CandidateContext, changeLimits: ChangeLimits): ComparisonSettings {

@@ -29,9 +29,13 @@ export interface ComparisonSettings {
 export interface ComparedCandidate {
   readonly versionId: string
   readonly contents: ComparedContents
-  /** Its question set and its figures by question id; undefined: it was evaluated with known items. */
+  /** Undefined: it was evaluated with known items. */
   readonly questionSet:
-    | { readonly questions: readonly QueryWithQrels[]; readonly figures: ReadonlyMap<string, RankingFigures> }
+    | {
+        readonly questions: readonly QueryWithQrels[]
+        /** By question id; undefined: they were measured with learned weights of words. */
+        readonly figures: ReadonlyMap<string, RankingFigures> | undefined
+      }
     | undefined
   /** Number of passages that each question asks for. */
   readonly limit: number

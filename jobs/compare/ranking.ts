@@ -1,5 +1,4 @@
 import { OperatorError } from '#core/platform/errors.ts'
-import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
 import type { AskContext } from '#jobs/evaluate/ask.ts'
 import { compareRankings } from '#jobs/evaluate/metrics/comparison.ts'
 import type { RankingComparison } from '#jobs/evaluate/metrics/comparison.ts'
@@ -12,7 +11,7 @@ import type { ActiveVersion } from './active-version.ts'
 export interface RankingInput {
   readonly active: ActiveVersion
   readonly questions: readonly QueryWithQrels[]
-  /** The candidate's figures by question id, where they were measured already. */
+  /** The candidate's figures by question id, where they were measured already without learned weights. */
   readonly candidate: ReadonlyMap<string, RankingFigures> | undefined
   /** Number of passages requested; recall@100 and the set of candidates depend on it. */
   readonly limit: number
@@ -27,19 +26,19 @@ export interface RankingInput {
  * share no question with a relevant record.
  */
 export async function compareRanking(input: RankingInput): Promise<RankingComparison> {
-  const { active, questions, limit, context } = input
+  const { active, questions, limit } = input
+  const context = { ...input.context, wordWeightsOf: undefined }
   const { loaded, failed } = await prepareOnLiveNodes(context.nodes, active.projection, context.signal)
   if (loaded.length === 0) throw new NoSearchNodeError('the active version', failed)
   const { facets, profile, embedder, projection } = active
-  const before = await rankingUnder(withoutWordWeights(profile), questions, limit, {
+  const before = await rankingUnder(profile, questions, limit, {
     ...context,
     facets,
     embedder,
     nodes: loaded,
     projectionId: projection.projectionId,
   })
-  const known = context.profile.word_weights === null ? input.candidate : undefined
-  const after = known ?? (await rankingUnder(withoutWordWeights(context.profile), questions, limit, context))
+  const after = input.candidate ?? (await rankingUnder(context.profile, questions, limit, context))
   const comparison = compareRankings(after, before)
   if (comparison === undefined)
     throw new OperatorError(
@@ -47,8 +46,4 @@ export async function compareRanking(input: RankingInput): Promise<RankingCompar
         'that names relevant passages.',
     )
   return comparison
-}
-
-function withoutWordWeights(profile: ProfileParameters): ProfileParameters {
-  return { ...profile, word_weights: null }
 }

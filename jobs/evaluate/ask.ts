@@ -4,6 +4,7 @@ import { concurrently } from '#core/platform/concurrently.ts'
 import type { Embedder } from '#core/embedding/embedder.ts'
 import { rankingOf } from '#core/domain/retrieval-profile.ts'
 import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
+import { wordWeightsIn } from '#core/domain/word-weights.ts'
 import type { WordWeights } from '#core/domain/word-weights.ts'
 import { reordered, rerankedText } from '#core/reranking/order.ts'
 import type { Reranker } from '#core/reranking/reranker.ts'
@@ -26,8 +27,8 @@ export interface AskContext {
   readonly projectionId: string
   readonly facets: Facets
   readonly profile: ProfileParameters
-  /** Weights of words for single questions; where it gives none, those of the profile. */
-  readonly wordWeightsOf?: ((question: AskedFor) => WordWeights | undefined) | undefined
+  /** Learned weights for a question; null, or without the function: none. */
+  readonly wordWeightsOf?: ((question: AskedFor) => WordWeights | null) | undefined
   readonly embedder: Embedder
   /** For a profile with a re-ranker. */
   readonly reranker?: Reranker | undefined
@@ -91,15 +92,18 @@ export async function askOne(
   turn: number,
   context: Omit<AskSystemsContext, 'systems'>,
 ): Promise<SearchResult> {
-  const { profile, wordWeightsOf } = context
-  const word_weights = wordWeightsOf?.(question) ?? profile.word_weights
+  const weights = context.wordWeightsOf?.(question) ?? null
   const request = {
     projectionId: context.projectionId,
     ...inputsFor(system, question.text, vector),
     limit: context.limit,
     filters: filtersOf(question, context),
     entitled: filtersOf(UNFILTERED, context),
-    ranking: rankingOf({ ...profile, word_weights }, question.filters?.in_force_on ?? context.day, question.text),
+    ranking: rankingOf(
+      context.profile,
+      question.filters?.in_force_on ?? context.day,
+      wordWeightsIn(question.text, weights),
+    ),
     withoutText: context.withoutText ?? false,
     withScoreParts: context.withScoreParts ?? false,
     onlyRows: question.onlyRows,
@@ -142,7 +146,7 @@ export async function findRows(
       limit,
       filters: { ...filters, verificationStatuses: context.facets.statuses, inForceOn: '' },
       entitled: filters,
-      ranking: { ...rankingOf(context.profile, context.day, ''), perDocumentMax: 0, collapseRevisionsOn: '' },
+      ranking: { ...rankingOf(context.profile, context.day, []), perDocumentMax: 0, collapseRevisionsOn: '' },
       withoutText: true,
       onlyRows,
     },

@@ -6,6 +6,11 @@ import type { QueryWithQrels } from './query-with-qrels.ts'
 import { learnWordWeights } from './word-weights/learn.ts'
 import type { LearnedWordWeights } from './word-weights/learn.ts'
 
+export interface FittedRanking {
+  readonly profile: ProfileParameters
+  readonly wordWeights: LearnedWordWeights
+}
+
 /**
  * Fits the ranking to a question set: the weight of the vectors, then weights of words, then a re-ranker if it ranks
  * better. Known items are not fitted, since they are found by their own words.
@@ -15,9 +20,10 @@ export async function fitRanking(
   reranker: ProfileParameters['reranker'],
   questions: readonly QueryWithQrels[],
   context: AskContext,
-): Promise<LearnedWordWeights> {
+): Promise<FittedRanking> {
   const asking = { ...context, embedder: embedOnce(context.embedder) }
-  const learned = await learnWordWeights(questions, { ...asking, profile: await fitFusion(questions, asking) })
-  const weighted = { ...asking, profile: learned.profile, wordWeightsOf: learned.without }
-  return { ...learned, profile: await tryReranker(reranker, questions, weighted) }
+  const profile = await fitFusion(questions, asking)
+  const wordWeights = await learnWordWeights(questions, { ...asking, profile })
+  const weighted = { ...asking, profile, wordWeightsOf: wordWeights.without }
+  return { profile: await tryReranker(reranker, questions, weighted), wordWeights }
 }

@@ -7,6 +7,7 @@ import { BOUNDS } from '#core/platform/bounds.ts'
 import type { Embedder } from '#core/embedding/embedder.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
+import type { WordWeights } from '#core/domain/word-weights.ts'
 import type { Reranker } from '#core/reranking/reranker.ts'
 import type { SearchNodeClient } from '#core/rpc/search-client.ts'
 import { NoSearchNodeError, prepareOnLiveNodes } from '#jobs/search-nodes.ts'
@@ -23,12 +24,12 @@ import { fitRanking } from './fit-ranking.ts'
 import type { QueryWithQrels } from './query-with-qrels.ts'
 import { sampleKnownItems } from './known-items.ts'
 import { askQuestions, figuresById, timeSystems } from './outcomes.ts'
-import type { Outcomes } from './outcomes.ts'
 import type { EvaluationReport } from './page/evaluation-report.ts'
 import { verifiedPassagesIn } from '#core/index/passages/records.ts'
 import { readQuestionSet } from './question-set.ts'
 import { selfCalibrate } from './self-calibration/calibrate.ts'
 import { reportOf } from './report.ts'
+import type { ReportInput } from './report.ts'
 
 export interface EvaluationInput {
   readonly versionId: string
@@ -61,6 +62,8 @@ export interface Evaluation {
   readonly report: EvaluationReport
   /** The profile with the fitted fusion and decision. */
   readonly profile: ProfileParameters & { readonly calibration: Decision['calibration'] }
+  /** What the question set taught; null: nothing. */
+  readonly wordWeights: WordWeights | null
   /** Changes against the active version that the page shows; none if no version is active. */
   readonly changes: readonly NamedChange[]
 }
@@ -80,12 +83,13 @@ export async function evaluate(input: EvaluationInput): Promise<Evaluation> {
   if (prepared.loaded.length === 0) throw new NoSearchNodeError('the candidate', prepared.failed)
   const { questions, missing } = await unlessDamaged(input, () => chooseQuestions(input))
   const asking: AskContext = { ...input, projectionId: input.projection.projectionId, nodes: prepared.loaded }
-  const { profile, without } =
+  const { profile, wordWeights } =
     input.questionsSha256 === undefined
-      ? { profile: input.profile, without: undefined }
+      ? { profile: input.profile, wordWeights: undefined }
       : await fitRanking(input.rerankerToTry, questions, asking)
-  const context = { ...asking, profile }
-  const outcomes = await askQuestions(questions, DEPTH, { ...context, wordWeightsOf: without })
+  const weights = wordWeights?.weights ?? null
+  const context = { ...asking, profile, wordWeightsOf: () => weights }
+  const outcomes = await askQuestions(questions, DEPTH, { ...context, wordWeightsOf: wordWeights?.without })
   const { provider } = input.embedder.space
   const decision = await decisionOf(questions, outcomes.hybrid, { targetRisk: input.targetRisk, provider }, () =>
     unlessDamaged(input, () => selfCalibrate(passagesOf(input.artifact), context)),
@@ -99,6 +103,7 @@ export async function evaluate(input: EvaluationInput): Promise<Evaluation> {
     questions,
     outcomes,
     profile,
+    wordWeights: weights,
     decision,
     latency: await timeSystems(questions, context),
     filtered: await filteredRecallOf(input.artifact, questions, context),
@@ -114,13 +119,14 @@ export async function evaluate(input: EvaluationInput): Promise<Evaluation> {
   return {
     report,
     profile: { ...profile, calibration: decision.calibration },
+    wordWeights: weights,
     changes: compared?.shown ?? [],
   }
 }
 
 function comparedCandidate(
   { versionId, projection, artifact, facets, questionsSha256 }: EvaluationInput,
-  { questions, outcomes }: { readonly questions: readonly QueryWithQrels[]; readonly outcomes: Outcomes },
+  { questions, outcomes, wordWeights }: Pick<ReportInput, 'questions' | 'outcomes' | 'wordWeights'>,
   context: AskContext,
 ): ComparedCandidate {
   return {
@@ -133,7 +139,9 @@ function comparedCandidate(
       facets,
     },
     questionSet:
-      questionsSha256 === undefined ? undefined : { questions, figures: figuresById(questions, outcomes.hybrid) },
+      questionsSha256 === undefined
+        ? undefined
+        : { questions, figures: wordWeights === null ? figuresById(questions, outcomes.hybrid) : undefined },
     limit: DEPTH,
     context,
   }

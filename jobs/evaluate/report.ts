@@ -1,5 +1,6 @@
 import { EVIDENCE_SIGNAL } from '#core/domain/retrieval-profile.ts'
 import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
+import type { WordWeights } from '#core/domain/word-weights.ts'
 import type { System } from './ask.ts'
 import { rankingsOf } from './figures.ts'
 import type { Decision } from './figures.ts'
@@ -29,6 +30,8 @@ export interface ReportInput {
   readonly questions: readonly QueryWithQrels[]
   readonly outcomes: Outcomes
   readonly profile: ProfileParameters
+  /** Null: none. */
+  readonly wordWeights: WordWeights | null
   readonly decision: Decision
   readonly latency: Readonly<Record<System, Latency>>
   readonly filtered: FilteredMeasurement
@@ -63,7 +66,7 @@ export function reportOf(input: ReportInput): EvaluationReport {
     answerable: questions.length - unanswerable,
     unanswerable,
     systems,
-    ranking: rankingOf(input.profile),
+    ranking: rankingOf(input.profile, input.wordWeights),
     abstention: abstention ?? null,
     calibrated_on: calibratedOn(decision),
     filtered_recall: leastRecall(filtered.recall),
@@ -85,7 +88,7 @@ export function reportOf(input: ReportInput): EvaluationReport {
   })
 }
 
-function rankingOf({ fusion, word_weights: weights, reranker }: ProfileParameters): EvaluationReport['ranking'] {
+function rankingOf({ fusion, reranker }: ProfileParameters, weights: WordWeights | null): EvaluationReport['ranking'] {
   const ascending = Object.entries(weights ?? {})
     .map(([word, weight]) => ({ word, weight }))
     .sort((a, b) => a.weight - b.weight || (a.word < b.word ? -1 : 1))

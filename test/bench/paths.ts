@@ -52,7 +52,7 @@ export interface RawSearch {
   close(): Promise<void>
 }
 
-const RANKING = rankingOf(PARAMETERS, EVERYTHING.inForceOn, '')
+const RANKING = rankingOf(PARAMETERS, EVERYTHING.inForceOn, [])
 
 export async function openRawSearch({ folder, manifest }: BenchArtifact, codesMb?: number): Promise<RawSearch> {
   const pool = new SearchPool(

@@ -113,6 +113,7 @@ export async function publishArtifact(
       profile: {
         id: randomUUID(),
         parameters: PARAMETERS,
+        wordWeights: null,
         signal: EVIDENCE_SIGNAL,
         threshold: PARAMETERS.calibration.threshold,
       },

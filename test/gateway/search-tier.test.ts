@@ -145,8 +145,9 @@ test('a passage of a node that sends no subjects is refused only where subjects 
   answers = [0, 1].map(
     () => (reply) => reply(null, { ...EMPTY, passages: [{ ...passage, named: cited, metadata: sent }] }),
   )
-  const anySubject = await searchStage(tier, exchange(), pinnedRequest(), words)
+  const deps = { searchTier: tier, wordWeightsOf: () => Promise.resolve(null) }
+  const anySubject = await searchStage(deps, exchange(), pinnedRequest(), words)
   expect(anySubject.passages.map(({ chunkId }) => chunkId)).toEqual([passage.chunkId])
   const ofAlpha = pinnedRequest({ request: { filters: { subject: ['alpha'] } } })
-  await expect(searchStage(tier, exchange(), ofAlpha, words)).rejects.toMatchObject({ code: 'RETRIEVAL_UNAVAILABLE' })
+  await expect(searchStage(deps, exchange(), ofAlpha, words)).rejects.toMatchObject({ code: 'RETRIEVAL_UNAVAILABLE' })
 })

@@ -18,7 +18,7 @@ import type { EvaluateFlags } from './flags.ts'
 import { evaluationMapping, limitSubjects } from './data-set-mapping.ts'
 import type { EvaluationOutput } from './program.ts'
 import { renderTable } from './table.ts'
-import { fittedProfile, readFitTask } from './fit.ts'
+import { fittedRanking, readFitTask } from './fit.ts'
 import { readTask } from './task.ts'
 import type { TaskQuestion } from './task.ts'
 import { findTaskFiles } from './text-lines.ts'
@@ -148,8 +148,9 @@ async function askBuilt(
     signal: AbortSignal.any([signal, node.ended]),
     onProgress: telling('ask'),
   }
-  const profile = await fittedProfile(asked.fitQuestions, { ...unfitted, onProgress: telling('fit') }, output)
-  const context = { ...unfitted, profile }
+  const fit = { ...unfitted, onProgress: telling('fit') }
+  const { profile, wordWeights } = await fittedRanking(asked.fitQuestions, fit, output)
+  const context = { ...unfitted, profile, wordWeightsOf: () => wordWeights }
   const { provider } = embedder.space
   const outcomes = await askQuestions(
     asked.questions,
@@ -165,6 +166,7 @@ async function askBuilt(
     questions: asked.questions,
     outcomes,
     profile,
+    wordWeights,
     decision: await decisionOf(asked.questions, outcomes.hybrid, { targetRisk: flags.targetRisk, provider }, () =>
       selfCalibrate(verifiedPassagesIn(artifact.folder, artifact.manifest.files['passages.jsonl']), context),
     ),

@@ -2,6 +2,7 @@ import { basename } from 'node:path'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
+import type { WordWeights } from '#core/domain/word-weights.ts'
 import type { AskContext } from '#jobs/evaluate/ask.ts'
 import { fitRanking } from '#jobs/evaluate/fit-ranking.ts'
 import type { QueryWithQrels } from '#jobs/evaluate/query-with-qrels.ts'
@@ -42,18 +43,18 @@ export async function readFitTask(
   return task
 }
 
-/** Returns the profile with the ranking that a build would fit to the questions; without questions, as it is. */
-export async function fittedProfile(
+/** Returns the ranking that a build would fit to the questions; without questions, that of the context. */
+export async function fittedRanking(
   questions: readonly QueryWithQrels[],
   context: AskContext,
   output: EvaluationOutput,
-): Promise<ProfileParameters> {
-  if (questions.length === 0) return context.profile
-  const { profile } = await fitRanking(null, questions, context)
-  const words = Object.keys(profile.word_weights ?? {}).length
+): Promise<{ readonly profile: ProfileParameters; readonly wordWeights: WordWeights | null }> {
+  if (questions.length === 0) return { profile: context.profile, wordWeights: null }
+  const { profile, wordWeights } = await fitRanking(null, questions, context)
+  const words = Object.keys(wordWeights.weights ?? {}).length
   output.note(
     `ranking fitted to ${questions.length} questions: vectors weigh ${profile.fusion.dense_weight}, words with a ` +
       `weight: ${words}`,
   )
-  return profile
+  return { profile, wordWeights: wordWeights.weights }
 }

@@ -1,5 +1,4 @@
 import { BOUNDS } from '#core/platform/bounds.ts'
-import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
 import { weighableWords } from '#core/domain/word-weights.ts'
 import type { WordWeights } from '#core/domain/word-weights.ts'
 import { askSystems, embedQuestions } from '#jobs/evaluate/ask.ts'
@@ -22,10 +21,13 @@ const DECIMALS = 1_000
 const FOLDS = 5
 
 export interface LearnedWordWeights {
-  readonly profile: ProfileParameters
-  /** Weights that were learned without a question, for measuring by it; undefined: those of the profile. */
-  readonly without: (question: AskedFor) => WordWeights | undefined
+  /** Null: the questions taught none. */
+  readonly weights: WordWeights | null
+  /** Weights that were learned without a question, for measuring by it. */
+  readonly without: (question: AskedFor) => WordWeights | null
 }
+
+const NONE: LearnedWordWeights = { weights: null, without: () => null }
 
 /**
  * Learns weights of words from a question set, and keeps them if they rank it better: each question is ranked by weights
@@ -39,19 +41,21 @@ export async function learnWordWeights(
 ): Promise<LearnedWordWeights> {
   const { profile } = context
   const sample = sampleWithQrels(questions, BOUNDS.wordWeightQuestionsMax)
-  const none = { profile, without: () => undefined }
-  if (sample.length < BOUNDS.comparedQuestionsMin || profile.fusion.method !== 'weighted') return none
+  if (sample.length < BOUNDS.comparedQuestionsMin || profile.fusion.method !== 'weighted') return NONE
   const asking = { ...context, vectors: await embedQuestions(sample, context) }
   const words = frequentWords(sample)
   const { lists, figures } = await askForLists(sample, words, asking)
   const learn = (from: readonly QueryWithQrels[]): WordWeights =>
     changed(words, fitWordWeights(listsOf(from, lists), words.length, profile.fusion.dense_weight))
   const crossFitted = crossFit(sample, learn)
-  const without = (question: AskedFor): WordWeights | undefined => crossFitted.get(question)
-  const ranked = await rankingUnder(profile, sample, BOUNDS.wordWeightPassages, { ...asking, wordWeightsOf: without })
+  const ranked = await rankingUnder(profile, sample, BOUNDS.wordWeightPassages, {
+    ...asking,
+    wordWeightsOf: (question) => crossFitted.get(question) ?? null,
+  })
   const difference = compareRankings(ranked, figures)?.metrics['ndcg@10']
-  if (difference === undefined || difference.ci[0] <= 0) return none
-  return { profile: { ...profile, word_weights: learn(sample) }, without }
+  if (difference === undefined || difference.ci[0] <= 0) return NONE
+  const weights = learn(sample)
+  return { weights, without: (question) => crossFitted.get(question) ?? weights }
 }
 
 /** Words of at least `WORD_QUESTIONS_MIN` questions, the most frequent first. */

@@ -126,8 +126,8 @@ reservations
   jobs update finished_at, outcome, state
   operator select admitted_at, finished_at, knowledge_base_id, organization_id, served, state
 retrieval_profiles
-  gateway select id, parameters, projection_id, signal, threshold
-  jobs insert id, parameters, projection_id, signal, threshold
+  gateway select id, parameters, projection_id, signal, threshold, word_weights
+  jobs insert id, parameters, projection_id, signal, threshold, word_weights
   jobs select
   operator select
 retry_build()

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest'
-import { BOUNDS } from '#core/platform/bounds.ts'
 import { DEFAULT_CALIBRATION } from '#core/domain/default-calibration.ts'
 import { profileParametersSchema, rankingOf } from '#core/domain/retrieval-profile.ts'
 
@@ -13,7 +12,6 @@ describe('the parameters of a profile', () => {
         verification_statuses: ['verified'],
         in_force_only: true,
         fusion: { method: 'weighted', dense_weight: 0.05, rrf_k: 60 },
-        word_weights: null,
         collapse_revisions: true,
         per_document_max: 0,
         reranker: null,
@@ -42,13 +40,6 @@ describe('the parameters of a profile', () => {
     ['a re-ranker of more candidates than a call may carry', { reranker: { model: 'm', candidates: 51 } }],
     ['a calibration whose lists differ in length', { calibration: { ...DEFAULT_CALIBRATION, scales: [1] } }],
     ['an expansion of 0', { expansion: 0 }],
-    ['a negative weight of a word', { word_weights: { ensure: -0.1 } }],
-    ['a weight of a word above 3', { word_weights: { ensure: 3.1 } }],
-    ['a weight of no word', { word_weights: { '': 1 } }],
-    [
-      'more weights of words than a profile may hold',
-      { word_weights: Object.fromEntries(Array.from({ length: BOUNDS.wordWeightsMax + 1 }, (_, at) => [`w${at}`, 2])) },
-    ],
     ['a negative cap per document', { per_document_max: -1 }],
   ])('are refused with %s', (_, change) => {
     expect(profileParametersSchema.safeParse(change).success).toBe(false)
@@ -61,25 +52,21 @@ describe('what a search node is told', () => {
       expansion: 80,
       fusion: { method: 'rrf', dense_weight: 0.3, rrf_k: 20 },
       per_document_max: 4,
-      word_weights: { ensure: 0, firm: 1.5, other: 2 },
     })
-    expect(rankingOf(parameters, '2026-03-01', 'What must a Firm ensure?')).toEqual({
+    expect(rankingOf(parameters, '2026-03-01', [{ word: 'firm', weight: 1.5 }])).toEqual({
       rowsScoredMin: 80,
       fusion: 'rrf',
       denseWeight: 0.3,
       rrfK: 20,
       perDocumentMax: 4,
       collapseRevisionsOn: '2026-03-01',
-      wordWeights: [
-        { word: 'firm', weight: 1.5 },
-        { word: 'ensure', weight: 0 },
-      ],
+      wordWeights: [{ word: 'firm', weight: 1.5 }],
     })
   })
 
   test('names no day where revisions stay apart', () => {
     expect(
-      rankingOf(profileParametersSchema.parse({ collapse_revisions: false }), '2026-03-01', '').collapseRevisionsOn,
+      rankingOf(profileParametersSchema.parse({ collapse_revisions: false }), '2026-03-01', []).collapseRevisionsOn,
     ).toBe('')
   })
 })

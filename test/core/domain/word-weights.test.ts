@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { BOUNDS } from '#core/platform/bounds.ts'
-import { weighableWords, wordWeightsIn } from '#core/domain/word-weights.ts'
+import { weighableWords, wordWeightsIn, wordWeightsSchema } from '#core/domain/word-weights.ts'
 
 describe('the words of a question that may have a weight', () => {
   test('are its folded words, each once, in their order', () => {
@@ -42,3 +42,23 @@ describe('the weights of a question', () => {
     expect(wordWeightsIn('constructor, toString and valueOf', { firm: 2 })).toEqual([])
   })
 })
+
+test.each<[string, Readonly<Record<string, number>>]>([
+  ['a negative weight', { ensure: -0.1 }],
+  ['a weight above 3', { ensure: 3.1 }],
+  ['a weight that is no number', { ensure: Number.NaN }],
+  ['no word', { '': 1 }],
+  ['a word that no request may carry', { ['a'.repeat(BOUNDS.weightedWordCharactersMax + 1)]: 1 }],
+  ['more words than a profile may hold', weightsOf(BOUNDS.wordWeightsMax + 1)],
+])('weights with %s are refused', (_, weights) => {
+  expect(wordWeightsSchema.safeParse(weights).success).toBe(false)
+})
+
+test('weights come back from JSON as they went in', () => {
+  const weights = { ...weightsOf(BOUNDS.wordWeightsMax - 1), constructor: 3 }
+  expect(wordWeightsSchema.parse(JSON.parse(JSON.stringify(weights)))).toEqual(weights)
+})
+
+function weightsOf(count: number): Readonly<Record<string, number>> {
+  return Object.fromEntries(Array.from({ length: count }, (_, at) => [`w${at}`, 2]))
+}

@@ -2,8 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import type { FoundPassage, SearchQuery, SearchResult } from '#core/domain/search.ts'
 import { search } from '#gateway/retrieve/search.ts'
-import type { Evidence } from '#gateway/retrieve/search.ts'
-import type { SearchTier } from '#gateway/search-tier.ts'
+import type { Evidence, SearchDeps } from '#gateway/retrieve/search.ts'
 import { exchange, foundPassage, pinnedRequest } from '#test/support/gateway/pinned.ts'
 import type { PinnedTraits } from '#test/support/gateway/pinned.ts'
 
@@ -15,9 +14,12 @@ interface Asked {
   readonly signal: AbortSignal
 }
 
-function tierSaying(answer: () => SearchResult): { readonly tier: SearchTier; readonly asked: Asked[] } {
+function tierSaying(
+  answer: () => SearchResult,
+  wordWeightsOf: SearchDeps['wordWeightsOf'] = () => Promise.reject(new Error('the profile has no weights')),
+): { readonly deps: SearchDeps; readonly asked: Asked[] } {
   const asked: Asked[] = []
-  const tier: SearchTier = {
+  const searchTier: SearchDeps['searchTier'] = {
     search: async (request, timeoutMs, signal) => {
       asked.push({ request, timeoutMs, signal })
       return await Promise.resolve().then(answer)
@@ -25,7 +27,7 @@ function tierSaying(answer: () => SearchResult): { readonly tier: SearchTier; re
     isReachable: () => Promise.resolve(true),
     close: () => undefined,
   }
-  return { tier, asked }
+  return { deps: { searchTier, wordWeightsOf }, asked }
 }
 
 function reply(passages: readonly FoundPassage[]): SearchResult {
@@ -39,7 +41,7 @@ function reply(passages: readonly FoundPassage[]): SearchResult {
 }
 
 async function searched(passages: readonly FoundPassage[], traits: PinnedTraits = {}): Promise<Evidence> {
-  return await search(tierSaying(() => reply(passages)).tier, exchange(), pinnedRequest(traits), query)
+  return await search(tierSaying(() => reply(passages)).deps, exchange(), pinnedRequest(traits), query)
 }
 
 describe('what a node is asked', () => {
@@ -52,12 +54,11 @@ describe('what a node is asked', () => {
         expansion: 99,
         per_document_max: 2,
         fusion: { method: 'rrf', dense_weight: 0.5, rrf_k: 10 },
-        word_weights: { capital: 1.5, assets: 2 },
       },
     })
-    const { tier, asked } = tierSaying(() => reply([]))
+    const { deps, asked } = tierSaying(() => reply([]))
     const { signal } = new AbortController()
-    await search(tier, exchange(signal), pinned, query)
+    await search(deps, exchange(signal), pinned, query)
     expect(asked).toHaveLength(1)
     expect(asked[0]).toMatchObject({ timeoutMs: BOUNDS.searchTimeoutMs, signal })
     expect(asked[0]?.request).toEqual({
@@ -74,25 +75,55 @@ describe('what a node is asked', () => {
         rrfK: 10,
         perDocumentMax: 2,
         collapseRevisionsOn: '2026-03-01',
-        wordWeights: [{ word: 'capital', weight: 1.5 }],
+        wordWeights: [],
       },
     })
   })
 
+  test('has the weights of the words of the question, if the profile has any', async () => {
+    const pinned = pinnedRequest({ hasWordWeights: true, request: { query: 'Capital of a firm' } })
+    const read: string[] = []
+    const { deps, asked } = tierSaying(
+      () => reply([]),
+      async (id) => {
+        read.push(id)
+        return await Promise.resolve({ capital: 1.5, assets: 2 })
+      },
+    )
+    const own = exchange()
+    await search(deps, own, pinned, query)
+    expect(asked[0]?.request.ranking.wordWeights).toEqual([{ word: 'capital', weight: 1.5 }])
+    expect(read).toEqual([pinned.profile.id])
+    expect(own.timings.waitedMs.postgres).toBeGreaterThan(0)
+  })
+
+  test('is not asked where weights that the profile has cannot be read', async () => {
+    const failure = new Error('no connection')
+    const { deps, asked } = tierSaying(
+      () => reply([]),
+      () => Promise.reject(failure),
+    )
+    await expect(search(deps, exchange(), pinnedRequest({ hasWordWeights: true }), query)).rejects.toMatchObject({
+      code: 'RETRIEVAL_UNAVAILABLE',
+      cause: failure,
+    })
+    expect(asked).toEqual([])
+  })
+
   test('is as many passages as the caller or the re-ranker needs, whichever is more', async () => {
     const limitOf = async (topK: number, candidates: number | undefined): Promise<number | undefined> => {
-      const { tier, asked } = tierSaying(() => reply([]))
+      const { deps, asked } = tierSaying(() => reply([]))
       const parameters = { reranker: candidates === undefined ? null : { model: 'm', candidates } }
-      await search(tier, exchange(), pinnedRequest({ request: { top_k: topK }, parameters }), query)
+      await search(deps, exchange(), pinnedRequest({ request: { top_k: topK }, parameters }), query)
       return asked[0]?.request.limit
     }
     expect([await limitOf(2, undefined), await limitOf(2, 20), await limitOf(4, 3)]).toEqual([2, 20, 4])
   })
 
   test('names no day where the profile serves every revision beside the others', async () => {
-    const { tier, asked } = tierSaying(() => reply([]))
+    const { deps, asked } = tierSaying(() => reply([]))
     await search(
-      tier,
+      deps,
       exchange(),
       pinnedRequest({ parameters: { collapse_revisions: false, in_force_only: false } }),
       query,
@@ -149,11 +180,11 @@ describe('what a node answers', () => {
 
   test('is a failed retrieval when no node answers; the time counts as waiting for the search tier', async () => {
     const failure = new Error('all nodes are gone')
-    const { tier } = tierSaying(() => {
+    const { deps } = tierSaying(() => {
       throw failure
     })
     const own = exchange()
-    await expect(search(tier, own, pinnedRequest(), query)).rejects.toMatchObject({
+    await expect(search(deps, own, pinnedRequest(), query)).rejects.toMatchObject({
       code: 'RETRIEVAL_UNAVAILABLE',
       cause: failure,
     })

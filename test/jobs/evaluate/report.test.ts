@@ -84,6 +84,7 @@ function input(change: Partial<ReportInput> = {}): ReportInput {
     questions: QUESTIONS,
     outcomes: { lexical: OUTCOMES, dense: OUTCOMES.map((each) => ({ ...each, top: [] })), hybrid: OUTCOMES },
     profile: profileParametersSchema.parse({ fusion: { method: 'weighted', dense_weight: 0.3 } }),
+    wordWeights: null,
     decision: GIVEN,
     latency: { lexical: LATENCY, dense: LATENCY, hybrid: { p50: 3, p99: 4 } },
     filtered: {
@@ -187,11 +188,8 @@ describe('a report', () => {
   test('says how words and vectors are fused, and which words have the weights farthest from 1', () => {
     expect(reportOf(input()).ranking).toEqual({ dense_weight: 0.3, word_weights: null, reranker: null })
     const ascending = Array.from({ length: 41 }, (_, at) => [`w${at}`, at / 20] as const).filter(([, own]) => own !== 1)
-    const profile = profileParametersSchema.parse({
-      word_weights: Object.fromEntries(ascending),
-      reranker: { model: 'm', candidates: 10 },
-    })
-    const { ranking } = reportOf(input({ profile }))
+    const profile = profileParametersSchema.parse({ reranker: { model: 'm', candidates: 10 } })
+    const { ranking } = reportOf(input({ profile, wordWeights: Object.fromEntries(ascending) }))
     expect(ranking).toMatchObject({ word_weights: { words: 40 }, reranker: 'm' })
     expect(ranking?.word_weights?.lowest.map(({ word }) => word)).toEqual(ascending.slice(0, 12).map(([word]) => word))
     expect(ranking?.word_weights?.highest.map(({ word }) => word)).toEqual(

@@ -19,6 +19,7 @@ export function activeEntitlement(given: Partial<ActiveEntitlement> = {}): Activ
     },
     embedding: spaceOf(8),
     parameters: profileParametersSchema.parse({}),
+    has_word_weights: false,
     signal: 'evidence_probability',
     threshold: 0.2,
   }

@@ -32,6 +32,7 @@ export function accessTo(entitlement: ActiveEntitlement): Access {
 export interface PinnedTraits {
   readonly parameters?: Partial<ProfileParameters>
   readonly threshold?: number
+  readonly hasWordWeights?: boolean
   readonly request?: Partial<RetrievalRequest>
   readonly now?: Date
 }
@@ -40,6 +41,7 @@ export interface PinnedTraits {
 export function pinnedRequest({
   parameters = {},
   threshold = 0.5,
+  hasWordWeights = false,
   request = {},
   now = new Date(),
 }: PinnedTraits = {}): PinnedRequest {
@@ -50,6 +52,7 @@ export function pinnedRequest({
       threshold,
       signal: 'evidence_probability',
       parameters: profileParametersSchema.parse(parameters),
+      has_word_weights: hasWordWeights,
     },
   })
   const asked: RetrievalRequest = { query: 'capital', knowledge_base: 'kb', ...request }

@@ -58,12 +58,13 @@ function ranked(request: SearchQuery, { ensure, firm }: Words): SearchResult {
 describe('weights of words that a question set teaches', () => {
   test('become part of the profile where they rank better', async () => {
     const { context, asked } = asking((request) => ranked(request, MISLED), { profile })
-    const { profile: learned } = await learnWordWeights(questions(60), context)
-    expect({ ...learned, word_weights: null }).toEqual(profile)
-    expect(learned.word_weights?.['ensure']).toBeLessThan(0.8)
-    expect(learned.word_weights?.['firm']).toBeGreaterThan(1)
+    const { weights, without } = await learnWordWeights(questions(60), context)
+    expect(weights?.['ensure']).toBeLessThan(0.8)
+    expect(weights?.['firm']).toBeGreaterThan(1)
     // The words that one question has alone teach nothing.
-    expect(Object.keys(learned.word_weights ?? {}).sort()).toEqual(['ensure', 'firm'])
+    expect(Object.keys(weights ?? {}).sort()).toEqual(['ensure', 'firm'])
+    // A question that taught nothing is measured as it is served.
+    expect(without({ text: 'ensure', filters: undefined })).toBe(weights)
     expect(asked).toHaveLength(120)
     for (const { limit, withoutText } of asked) expect([limit, withoutText]).toEqual([BOUNDS.wordWeightPassages, true])
   })
@@ -77,9 +78,9 @@ describe('weights of words that a question set teaches', () => {
       { profile },
     )
     const { without } = await learnWordWeights(grouped, context)
-    const weightsOf = (id: string): Record<string, number> | undefined => {
+    const weightsOf = (id: string): Record<string, number> | null => {
       const own = grouped.find((one) => one.id === id)
-      return own === undefined ? undefined : without(own)
+      return own === undefined ? null : without(own)
     }
     // What was learned without the first group is more certain than what was learned with it.
     expect(weightsOf('q0')?.['ensure'] ?? 1).toBeLessThan(weightsOf('q1')?.['ensure'] ?? 1)
@@ -104,18 +105,19 @@ describe('weights of words that a question set teaches', () => {
       { profile },
     )
     const learned = await learnWordWeights(questions(100), context)
-    expect(learned.profile).toBe(profile)
-    expect(learned.without(question(1))).toBeUndefined()
+    expect(learned.weights).toBeNull()
+    expect(learned.without(question(1))).toBeNull()
   })
 
   test('are the same for the same questions in any order', async () => {
     const learned = await Promise.all(
       [questions(80), questions(80).toReversed()].map(async (order) => {
         const { context } = asking((request) => ranked(request, MISLED), { profile })
-        return (await learnWordWeights(order, context)).profile
+        return (await learnWordWeights(order, context)).weights
       }),
     )
     expect(learned[1]).toEqual(learned[0])
+    expect(learned[0]).not.toBeNull()
   })
 
   test.each([
@@ -124,7 +126,7 @@ describe('weights of words that a question set teaches', () => {
   ])('are not tried on %s, and nobody is asked', async (_, count, own) => {
     const { context, asked } = asking((request) => ranked(request, MISLED), { profile: own })
     const unjudged = Array.from({ length: 50 }, (__, at) => queryWithQrels(`u${at}`, { qrels: new Map() }))
-    expect((await learnWordWeights([...questions(count), ...unjudged], context)).profile).toBe(own)
+    expect((await learnWordWeights([...questions(count), ...unjudged], context)).weights).toBeNull()
     expect(asked).toEqual([])
   })
 })

@@ -1,0 +1,88 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { readWordWeights } from '#core/db/access.ts'
+import type { WordWeights } from '#core/domain/word-weights.ts'
+import { profileIdOf } from '#jobs/build/ids.ts'
+import { startJobsHarness } from '#test/support/jobs/harness.ts'
+import type { JobsHarness } from '#test/support/jobs/harness.ts'
+import { evaluationOf } from '#test/support/jobs/rulebook.ts'
+
+/** Two provisions on every trade. The words of a question occur once in the relevant one, and twice in the other. */
+const SYLLABLES = ['bra', 'cor', 'dul', 'fen', 'gim', 'hap', 'jor', 'kel'] as const
+const TRADES = Array.from(
+  { length: 60 },
+  (_, n) => `${SYLLABLES[n % 8] ?? ''}${SYLLABLES[Math.floor(n / 8)] ?? ''}wright`,
+)
+const FRONT = `---
+document: trades
+title: Trades Code
+authority: Test Authority
+canonical_url: https://trades.example/code
+language: en
+jurisdiction: XA
+subject: trades
+published_at: 2020-01-01
+effective_at: 2020-02-01
+verification_status: verified
+---
+
+# Trades Code
+`
+const SOURCE = [
+  FRONT,
+  ...TRADES.flatMap((trade) => [
+    `### Licence of the ${trade} {#${trade}-licence}\n\nThe warden issues it for forty crowns after a hearing in ` +
+      'the hall, writes it into the register of the office, and keeps a copy of it for as long as the holder works.\n',
+    `### Duty of the ${trade} {#${trade}-duty}\n\nMembers ensure order and ensure peace.\n`,
+  ]),
+].join('\n')
+const QUESTIONS = TRADES.map((trade, n) =>
+  JSON.stringify({
+    id: `q${n}`,
+    text: `How does a ${trade} ensure a licence?`,
+    relevant: [`trades#${trade}-licence`],
+  }),
+)
+
+let harness: JobsHarness
+let knowledgeBaseId: string
+let importId: string
+beforeAll(async () => {
+  harness = await startJobsHarness()
+  knowledgeBaseId = await harness.createKnowledgeBase()
+  importId = await harness.importFolder(knowledgeBaseId, written('trades.md', SOURCE))
+})
+afterAll(() => harness.stop())
+
+function written(name: string, text: string): string {
+  const folder = harness.store.workFolder('trades')
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(join(folder, name), text)
+  return join(folder, name)
+}
+
+async function built(
+  questions: readonly string[],
+): Promise<{ readonly weights: WordWeights | null; readonly report: Awaited<ReturnType<typeof evaluationOf>> }> {
+  const set = await harness.storeQuestions(written(`${questions.length}.jsonl`, questions.join('\n')))
+  const buildId = await harness.requestBuild(knowledgeBaseId, importId, { questions_sha256: set })
+  expect(await harness.runBuild(buildId)).toMatchObject({ outcome: 'succeeded' })
+  const weights = await readWordWeights(harness.owner, profileIdOf(buildId))
+  return { weights, report: await evaluationOf(harness, buildId) }
+}
+
+test('a build stores the weights that its question set teaches, and measures no question by its own', async () => {
+  const { weights, report } = await built(QUESTIONS)
+  expect(weights?.['ensure']).toBeLessThan(weights?.['licence'] ?? 1)
+  expect(report.ranking?.word_weights).toMatchObject({ words: Object.keys(weights ?? {}).length })
+  expect(report.ranking?.word_weights?.lowest[0]?.word).toBe('ensure')
+  expect(report.systems.hybrid?.['ndcg@10']).toBeGreaterThan(0.95)
+})
+
+test('a build with fewer than fifty questions stores none', async () => {
+  const { weights, report } = await built(QUESTIONS.slice(0, 49))
+  expect(weights).toBeNull()
+  expect(report.ranking?.word_weights).toBeNull()
+  expect(report.systems.hybrid?.['ndcg@10']).toBeLessThan(0.95)
+})
