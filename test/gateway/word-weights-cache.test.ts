@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
 import { insertKnowledgeBase } from '#core/db/knowledge-bases.ts'
 import { openDatabase } from '#core/db/pool.ts'
 import type { Database } from '#core/db/pool.ts'
@@ -25,6 +25,10 @@ afterAll(async () => {
   await database.drop()
 })
 
+afterEach(() => {
+  vi.restoreAllMocks()
+})
+
 async function profileWith(weights: object | null): Promise<string> {
   const slug = `base-${randomUUID()}`
   await insertKnowledgeBase(owner, randomUUID(), slug, 'Rules')
@@ -33,48 +37,32 @@ async function profileWith(weights: object | null): Promise<string> {
   return profile
 }
 
-/** The gateway's connection, which fails as long as it is told to, with the profiles that were read. */
-function counting(): { readonly database: Pick<Database, 'query'>; readonly read: string[]; failing: boolean } {
-  const counted = {
-    read: [] as string[],
-    failing: false,
-    database: {
-      query: async (statement: { readonly values: readonly string[] }) => {
-        counted.read.push(statement.values[0] ?? '')
-        if (counted.failing) throw new Error('no connection')
-        return await gateway.query(statement as never)
-      },
-    } as unknown as Pick<Database, 'query'>,
-  }
-  return counted
-}
-
 test('the weights of a profile are read once, as the gateway may, however many ask at once', async () => {
   const [weighted, plain] = [await profileWith({ ensure: 0, firm: 1.5 }), await profileWith(null)]
-  const { database: counted, read } = counting()
-  const weightsOf = createWordWeightsCache(counted)
+  const reads = vi.spyOn(gateway, 'query')
+  const weightsOf = createWordWeightsCache(gateway)
   const all = await Promise.all([weightsOf(weighted), weightsOf(weighted), weightsOf(plain)])
   expect(all).toEqual([{ ensure: 0, firm: 1.5 }, { ensure: 0, firm: 1.5 }, null])
   expect(await weightsOf(weighted)).toBe(all[0])
-  expect(read).toEqual([weighted, plain])
+  expect(reads).toHaveBeenCalledTimes(2)
 })
 
 test('a failure is not kept', async () => {
   const weighted = await profileWith({ ensure: 0 })
-  const counted = counting()
-  const weightsOf = createWordWeightsCache(counted.database)
-  counted.failing = true
-  await expect(weightsOf(weighted)).rejects.toThrow('no connection')
-  counted.failing = false
+  const weightsOf = createWordWeightsCache(gateway)
+  await owner.query('alter table retrieval_profiles rename word_weights to hidden')
+  await expect(weightsOf(weighted)).rejects.toThrow('word_weights')
+  await owner.query('alter table retrieval_profiles rename hidden to word_weights')
   expect(await weightsOf(weighted)).toEqual({ ensure: 0 })
 })
 
 test('no more profiles are kept than the bound', async () => {
   const weighted = await profileWith({ ensure: 0 })
-  const { database: counted, read } = counting()
-  const weightsOf = createWordWeightsCache(counted)
+  const reads = vi.spyOn(gateway, 'query')
+  const weightsOf = createWordWeightsCache(gateway)
   await weightsOf(weighted)
   await Promise.all(Array.from({ length: BOUNDS.wordWeightProfilesMax }, () => weightsOf(randomUUID())))
+  reads.mockClear()
   await weightsOf(weighted)
-  expect(read.filter((id) => id === weighted)).toHaveLength(2)
+  expect(reads).toHaveBeenCalledOnce()
 })
