@@ -197,8 +197,8 @@ select v.id, v.knowledge_base_id, k.slug as knowledge_base, v.state, v.passed,
   nullif(v.evaluation -> 'comparison', 'null') as comparison, v.evaluation ->> 'question_set' as question_set,
   encode(v.report_sha256, 'hex') as report_sha256, encode(v.figures_sha256, 'hex') as figures_sha256,
   encode(v.changes_sha256, 'hex') as changes_sha256, v.facets, is_rejected(v.id) as rejected, b.started_by,
-  b.started_login, p.id as projection_id, p.embedding, p.manifest_digest, f.id as profile_id, f.parameters, f.word_weights,
-  f.signal, f.threshold
+  b.started_login, p.id as projection_id, p.embedding, p.manifest_digest, f.id as profile_id, f.parameters,
+  f.word_weights, f.signal, f.threshold
 from corpus_versions v
 join knowledge_bases k on k.id = v.knowledge_base_id
 join builds b on b.id = v.build_id

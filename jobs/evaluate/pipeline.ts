@@ -73,9 +73,9 @@ const DEPTH = BOUNDS.searchLimitMax
 
 /**
  * Loads the candidate on the search nodes and asks it as a caller would: real search, real vectors, mandatory filters.
- * The order is: fit the ranking → ask → fit the decision → time → recall under filters → compare with the active version
- * → judge. No question is measured by weights of words that were learned from it. The artifact's integrity is verified
- * before, and each node verifies it again on loading.
+ * The order is: fit the ranking → ask → fit the decision → time → recall under filters → compare with the active
+ * version → judge. No question is measured by weights of words that were learned from it. The artifact's integrity is
+ * verified before, and each node verifies it again on loading.
  * @throws OperatorError when the question set is wrong; NoSearchNodeError when no search node can be asked.
  */
 export async function evaluate(input: EvaluationInput): Promise<Evaluation> {

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import type { TrainingList } from './lists.ts'
 
@@ -16,15 +17,22 @@ const GREATEST_MIN = 0.01
  * Returns weights of words, in [0, `wordWeightMax`], that rank relevant passages first. They minimise the cross-entropy
  * between the ideal ranking of each list and the softmax of its scores (ListNet: Cao et al. 2007), plus the penalty, by
  * projected gradient descent with a diagonal preconditioner. Scores are weighted sums of words and vectors, divided by
- * the temperature of the lowest cross-entropy before the fit.
+ * the temperature of the lowest cross-entropy before the fit. The event loop gets a turn after each pass.
  * @param count of the words that get a weight. @param denseWeight of the vectors, in [0, 1].
  */
-export function fitWordWeights(lists: readonly TrainingList[], count: number, denseWeight: number): Float64Array {
+export async function fitWordWeights(
+  lists: readonly TrainingList[],
+  count: number,
+  denseWeight: number,
+  signal: AbortSignal,
+): Promise<Float64Array> {
   const weights = new Float64Array(count).fill(1)
   const fit = { denseWeight, temperature: bestTemperature(lists, weights, denseWeight) }
   const curvature = new Float64Array(count).fill(PENALTY)
   for (const list of lists) addCurvature(list, weights, fit, curvature)
   for (let pass = 0; pass < PASSES; pass++) {
+    await setImmediate()
+    signal.throwIfAborted()
     const gradient = weights.map((weight) => PENALTY * (weight - 1))
     for (const list of lists) addGradient(list, weights, fit, gradient)
     for (let word = 0; word < count; word++) {
@@ -41,84 +49,108 @@ interface Fit {
 }
 
 function bestTemperature(lists: readonly TrainingList[], weights: Float64Array, denseWeight: number): number {
+  const scored = lists.map((list) => ({
+    ideal: list.ideal,
+    scores: fused(list, byWordsUnder(list, weights), denseWeight),
+  }))
   let best = { temperature: TEMPERATURE_MIN, loss: Infinity }
   for (let step = 0; step < TEMPERATURES; step++) {
     const temperature = TEMPERATURE_MIN * (TEMPERATURE_MAX / TEMPERATURE_MIN) ** (step / (TEMPERATURES - 1))
-    let loss = 0
-    for (const list of lists) {
-      const { probabilities } = softmax(list, weights, { denseWeight, temperature })
-      for (let at = 0; at < probabilities.length; at++)
-        if ((list.ideal[at] ?? 0) > 0)
-          loss -= (list.ideal[at] ?? 0) * Math.log(Math.max(Number.MIN_VALUE, probabilities[at] ?? 0))
-    }
+    const loss = scored.reduce((sum, { scores, ideal }) => sum + crossEntropy(ideal, softmax(scores, temperature)), 0)
     if (loss < best.loss) best = { temperature, loss }
   }
   return best.temperature
 }
 
-interface Softmax {
-  readonly probabilities: Float64Array
-  /** Scores by words under the weights. */
-  readonly byWords: Float64Array
-  /** Greatest possible score by words, before it is scaled to 1. */
+function crossEntropy(ideal: Float64Array, probabilities: Float64Array): number {
+  return probabilities.reduce((sum, probability, at) => {
+    const wanted = ideal[at] ?? 0
+    return wanted === 0 ? sum : sum - wanted * Math.log(Math.max(Number.MIN_VALUE, probability))
+  }, 0)
+}
+
+interface ByWords {
+  readonly scores: Float64Array
+  /** Greatest possible score, before it is scaled to 1. */
   readonly greatest: number
 }
 
-/** The scores of a list under the weights; the formula of `weightedScores` of the search node. */
-function softmax(list: TrainingList, weights: Float64Array, { denseWeight, temperature }: Fit): Softmax {
-  const { words, shares, byWord, byVector } = list
+/** The scores by words under the weights; the formula of `weightedScores` of the search node. */
+function byWordsUnder({ words, shares, byWord, byWords }: TrainingList, weights: Float64Array): ByWords {
   const gains = Float64Array.from(words, (word) => (weights[word] ?? 1) - 1)
   const greatest = gains.reduce((sum, gain, place) => sum + gain * (shares[place] ?? 0), 1)
-  const byWords = list.byWords.map((score, passage) => {
-    let weighted = score
-    for (let place = 0; place < gains.length; place++)
-      weighted += (gains[place] ?? 0) * (byWord[passage * gains.length + place] ?? 0)
-    return Math.max(0, weighted) / Math.max(GREATEST_MIN, greatest)
-  })
-  const exponents = byWords.map(
-    (score, passage) => ((1 - denseWeight) * score + denseWeight * (byVector[passage] ?? 0)) / temperature,
-  )
-  const most = exponents.reduce((max, exponent) => Math.max(max, exponent), -Infinity)
-  const powers = exponents.map((exponent) => Math.exp(exponent - most))
-  const sum = powers.reduce((total, power) => total + power, 0)
-  return { probabilities: powers.map((power) => power / sum), byWords, greatest }
+  const scores = new Float64Array(byWords.length)
+  let at = 0
+  for (let passage = 0; passage < scores.length; passage++) {
+    let weighted = byWords[passage] ?? 0
+    for (let place = 0; place < gains.length; place++) weighted += (gains[place] ?? 0) * (byWord[at++] ?? 0)
+    scores[passage] = Math.max(0, weighted) / Math.max(GREATEST_MIN, greatest)
+  }
+  return { scores, greatest }
+}
+
+function fused({ byVector }: TrainingList, { scores }: ByWords, denseWeight: number): Float64Array {
+  const sums = new Float64Array(scores.length)
+  for (let passage = 0; passage < sums.length; passage++)
+    sums[passage] = (1 - denseWeight) * (scores[passage] ?? 0) + denseWeight * (byVector[passage] ?? 0)
+  return sums
+}
+
+function softmax(scores: Float64Array, temperature: number): Float64Array {
+  let most = -Infinity
+  for (let at = 0; at < scores.length; at++) most = Math.max(most, scores[at] ?? 0)
+  const powers = new Float64Array(scores.length)
+  let sum = 0
+  for (let at = 0; at < scores.length; at++) sum += powers[at] = Math.exp(((scores[at] ?? 0) - most) / temperature)
+  for (let at = 0; at < scores.length; at++) powers[at] = (powers[at] ?? 0) / sum
+  return powers
+}
+
+/** A list under some weights. */
+interface State {
+  readonly byWords: ByWords
+  readonly probabilities: Float64Array
+  /** What a score by words counts in the exponent of the softmax, by its unscaled unit. */
+  readonly factor: number
+}
+
+function stateOf(list: TrainingList, weights: Float64Array, { denseWeight, temperature }: Fit): State {
+  const byWords = byWordsUnder(list, weights)
+  return {
+    byWords,
+    probabilities: softmax(fused(list, byWords, denseWeight), temperature),
+    factor: byWords.greatest < GREATEST_MIN ? 0 : (1 - denseWeight) / (byWords.greatest * temperature),
+  }
 }
 
 /** Adds the gradient of a list's cross-entropy. */
 function addGradient(list: TrainingList, weights: Float64Array, fit: Fit, gradient: Float64Array): void {
-  const found = softmax(list, weights, fit)
-  for (const [place, word] of list.words.entries()) {
-    let sum = 0
-    for (let passage = 0; passage < list.ideal.length; passage++) {
-      const excess = (found.probabilities[passage] ?? 0) - (list.ideal[passage] ?? 0)
-      sum += excess * slope(list, found, fit, { passage, place })
-    }
-    gradient[word] = (gradient[word] ?? 0) + sum
+  const { words, shares, byWord, ideal } = list
+  const { byWords, probabilities, factor } = stateOf(list, weights, fit)
+  const own = new Float64Array(words.length)
+  let ofGreatest = 0
+  let at = 0
+  for (let passage = 0; passage < ideal.length; passage++) {
+    const excess = factor * ((probabilities[passage] ?? 0) - (ideal[passage] ?? 0))
+    ofGreatest += excess * (byWords.scores[passage] ?? 0)
+    for (let place = 0; place < own.length; place++) own[place] = (own[place] ?? 0) + excess * (byWord[at++] ?? 0)
   }
+  for (const [place, word] of words.entries())
+    gradient[word] = (gradient[word] ?? 0) + (own[place] ?? 0) - (shares[place] ?? 0) * ofGreatest
 }
 
-/** Adds the variance of each slope under the softmax: the Gauss-Newton curvature of a list's cross-entropy. */
+/** Adds the Gauss-Newton curvature of a list's cross-entropy: the variance of each slope under the softmax. */
 function addCurvature(list: TrainingList, weights: Float64Array, fit: Fit, curvature: Float64Array): void {
-  const found = softmax(list, weights, fit)
-  for (const [place, word] of list.words.entries()) {
+  const { words, shares, byWord, ideal } = list
+  const { byWords, probabilities, factor } = stateOf(list, weights, fit)
+  for (const [place, word] of words.entries()) {
     let [mean, square] = [0, 0]
-    for (let passage = 0; passage < list.ideal.length; passage++) {
-      const own = slope(list, found, fit, { passage, place })
-      mean += (found.probabilities[passage] ?? 0) * own
-      square += (found.probabilities[passage] ?? 0) * own * own
+    for (let passage = 0; passage < ideal.length; passage++) {
+      const added = byWord[passage * words.length + place] ?? 0
+      const slope = factor * (added - (shares[place] ?? 0) * (byWords.scores[passage] ?? 0))
+      mean += (probabilities[passage] ?? 0) * slope
+      square += (probabilities[passage] ?? 0) * slope * slope
     }
     curvature[word] = (curvature[word] ?? 0) + square - mean * mean
   }
-}
-
-/** Derivative of a passage's exponent by the weight of a word. */
-function slope(
-  { words, shares, byWord }: TrainingList,
-  { byWords, greatest }: Softmax,
-  { denseWeight, temperature }: Fit,
-  { passage, place }: { readonly passage: number; readonly place: number },
-): number {
-  if (greatest < GREATEST_MIN) return 0
-  const own = (byWord[passage * words.length + place] ?? 0) - (shares[place] ?? 0) * (byWords[passage] ?? 0)
-  return ((1 - denseWeight) * own) / (greatest * temperature)
 }

@@ -30,10 +30,10 @@ export interface LearnedWordWeights {
 const NONE: LearnedWordWeights = { weights: null, without: () => null }
 
 /**
- * Learns weights of words from a question set, and keeps them if they rank it better: each question is ranked by weights
- * that were learned on the other folds, and the difference in nDCG@10 to the ranking without weights must lie above
- * zero with its whole interval. Fewer than `comparedQuestionsMin` questions with qrels, and a profile that fuses by
- * ranks, learn none.
+ * Learns weights of words from a question set, and keeps them if they rank it better: each question is ranked by
+ * weights that were learned on the other folds, and the difference in nDCG@10 to the ranking without weights must lie
+ * above zero with its whole interval. Fewer than `comparedQuestionsMin` questions with qrels, and a profile that fuses
+ * by ranks, learn none.
  */
 export async function learnWordWeights(
   questions: readonly QueryWithQrels[],
@@ -45,16 +45,18 @@ export async function learnWordWeights(
   const asking = { ...context, vectors: await embedQuestions(sample, context) }
   const words = frequentWords(sample)
   const { lists, figures } = await askForLists(sample, words, asking)
-  const learn = (from: readonly QueryWithQrels[]): WordWeights =>
-    changed(words, fitWordWeights(listsOf(from, lists), words.length, profile.fusion.dense_weight))
-  const crossFitted = crossFit(sample, learn)
+  const learn = async (from: readonly QueryWithQrels[]): Promise<WordWeights> => {
+    const { dense_weight: weight } = profile.fusion
+    return changed(words, await fitWordWeights(listsOf(from, lists), words.length, weight, context.signal))
+  }
+  const crossFitted = await crossFit(sample, learn)
   const ranked = await rankingUnder(profile, sample, BOUNDS.wordWeightPassages, {
     ...asking,
     wordWeightsOf: (question) => crossFitted.get(question) ?? null,
   })
   const difference = compareRankings(ranked, figures)?.metrics['ndcg@10']
   if (difference === undefined || difference.ci[0] <= 0) return NONE
-  const weights = learn(sample)
+  const weights = await learn(sample)
   return { weights, without: (question) => crossFitted.get(question) ?? weights }
 }
 
@@ -108,17 +110,17 @@ function listsOf(
 }
 
 /** Returns for each question the weights that are learned from the other folds. */
-function crossFit(
+async function crossFit(
   questions: readonly QueryWithQrels[],
-  learn: (from: readonly QueryWithQrels[]) => WordWeights,
-): ReadonlyMap<AskedFor, WordWeights> {
+  learn: (from: readonly QueryWithQrels[]) => Promise<WordWeights>,
+): Promise<ReadonlyMap<AskedFor, WordWeights>> {
   const folds = dealFolds(
     questions.map(({ id, group }) => group ?? id),
     FOLDS,
   )
   const learned = new Map<AskedFor, WordWeights>()
   for (const fold of new Set(folds)) {
-    const weights = learn(questions.filter((_, at) => folds[at] !== fold))
+    const weights = await learn(questions.filter((_, at) => folds[at] !== fold))
     for (const [at, question] of questions.entries()) if (folds[at] === fold) learned.set(question, weights)
   }
   return learned

@@ -144,7 +144,7 @@ describe('the parts of scores', () => {
     }
   })
 
-  test('are those without weights, have no vector where none was sent, and come only where they are asked for', async () => {
+  test('are those without weights, without a vector where none was sent, and come only where asked for', async () => {
     const [asked] = questions(1)
     if (asked === undefined) throw new Error('there is no question')
     const { text, vector, wordWeights } = asked
