@@ -5,6 +5,7 @@ import { EVALUATION_BOUNDS } from './evaluation-bounds.ts'
 import { IMPORT_BOUNDS } from './import-bounds.ts'
 import { LIMIT_BOUNDS } from './limit-bounds.ts'
 import { OPERATOR_BOUNDS } from './operator-bounds.ts'
+import { SEARCH_BOUNDS } from './search-bounds.ts'
 import { VECTOR_CACHE_BOUNDS } from './vector-cache-bounds.ts'
 
 /**
@@ -143,36 +144,7 @@ export const BOUNDS = {
   ...EMBEDDING_BOUNDS,
   ...IMPORT_BOUNDS,
   ...LIMIT_BOUNDS,
-
-  // Search node.
-  searchLimitMax: 200,
-  searchThreadsMax: 256,
-  searchQueueMax: 256,
-  /** Bitsets of filters of one version that a scoring thread keeps; fewer where they are larger. */
-  filterCacheEntriesMax: 64,
-  filterCacheBytesMax: 4 * 1_024 * 1_024,
-  /**
-   * Files of words of a version up to this size are kept in memory; of a million passages at most the dictionary is as
-   * small.
-   */
-  residentFileBytesMax: 24 * 1_024 * 1_024,
-  /** Codes of vectors of a version of so many MiB are kept in memory; those of a million passages are larger. */
-  residentCodesMbDefault: 64,
-  /** WebAssembly addresses 4 GiB. */
-  residentCodesMbMax: 4_095,
-  searchFilterValuesMax: 1_000,
-  rowsScoredMinDefault: 64,
-  rowsScoredMinMax: 4_096,
-  versionsPerNodeMax: 64,
-  releaseTimeoutMs: 30_000,
-  /**
-   * Young generation of a scoring thread. A search creates only short-lived objects. With this size it takes no more
-   * time, and a thread keeps 80 MB less than by default.
-   */
-  scoringYoungGenerationMb: 16,
-  /** Idle time after which the thread that verifies artifacts ends. */
-  verifierIdleMs: 10_000,
-  verifyQueueMax: 64,
+  ...SEARCH_BOUNDS,
 
   // gRPC between the services and the search nodes.
   grpcConnectionAgeMs: 60_000,
@@ -279,7 +251,7 @@ assertLess('rebuildStatementTimeoutMs', 'rebuildTimeoutMs')
 assertLess('databaseQueryTimeoutMs', 'recordTimeoutMs')
 assertLess('recordTimeoutMs', 'requestDeadlineMs')
 assertLess('reservationCollectMs', 'requestWorkTargetMs')
-assertLess('searchTimeoutMs', 'requestDeadlineMs')
+assertSumLess(['databaseQueryTimeoutMs', 'searchTimeoutMs'], 'requestDeadlineMs')
 assertLess('searchAttemptTimeoutMs', 'searchTimeoutMs')
 assertLess('rerankTimeoutMaxMs', 'requestDeadlineMs')
 assertLess('bodyReadTimeoutMs', 'requestDeadlineMs')
@@ -303,7 +275,10 @@ assertLess('grpcKeepaliveTimeoutMs', 'grpcKeepaliveEveryMs')
 assertLess('idempotencyKeyCharactersMin', 'idempotencyKeyCharactersMax')
 assertLess('rowsScoredMinDefault', 'rowsScoredMinMax')
 assertLess('extractCharactersMin', 'extractCharactersMax')
-assertLess('comparedQuestionsMin', 'comparedQuestionsMax')
+assertLess('comparedQuestionsMin', 'rerankedQuestionsMax')
+assertLess('rerankedQuestionsMax', 'comparedQuestionsMax')
+assertLess('comparedQuestionsMax', 'wordWeightQuestionsMax')
+assertLess('wordWeightPassages', 'searchLimitMax')
 assertLess('warmUpQuestionsMax', 'timedQuestionsMax')
 // A connected server falls silent; a server does not answer a connection that was begun.
 assertSumLess(

@@ -20,13 +20,6 @@ export const EVALUATION_BOUNDS = {
   comparedQuestionsMax: 1_500,
   /** A re-ranker takes about a second a question. */
   rerankedQuestionsMax: 300,
-  /** Weights of words that a profile may hold, and those that one question may have. */
-  wordWeightMax: 3,
-  wordWeightsMax: 5_000,
-  weightedWordCharactersMax: 64,
-  questionWordWeightsMax: 64,
-  /** Profiles whose weights a gateway keeps. */
-  wordWeightProfilesMax: 64,
   /** Questions from which weights of words are learned, and passages of each list. */
   wordWeightQuestionsMax: 4_000,
   wordWeightPassages: 100,
