@@ -11,9 +11,9 @@ test('learned weights of words order the passages of a reply and leave its decis
   const weighted = await showingProfile(
     caller,
     {},
-    Object.fromEntries(words.map((word, at) => [word, at < words.length / 2 ? 0 : 3])),
+    Object.fromEntries(words.map((word, at) => [word, at < words.length / 2 ? 0.1 : 3])),
   )
-  const alike = await showingProfile(caller, {}, { word: 3, 'of no question': 0 })
+  const alike = await showingProfile(caller, {}, { word: 3, 'of no question': 0.1 })
   const asked = async (profile: string): Promise<readonly [ids: readonly string[], observed: unknown]> => {
     const { results, abstention } = (await caller.ask({ query: ANSWERED_QUERY, profile })).retrieved()
     return [results.map(({ chunk_id: id }) => id), abstention.observed_value]

@@ -79,7 +79,7 @@ test.each<[string, object]>([
   ['collapse_revisions_on', { collapseRevisionsOn: '2025-13-01' }],
   ['expansion', { expansion: BOUNDS.rowsScoredMinMax + 1 }],
   ['word_weights.0.weight', { wordWeights: [{ word: 'ensure', weight: 3.1 }] }],
-  ['word_weights.0.weight', { wordWeights: [{ word: 'ensure', weight: -0.1 }] }],
+  ['word_weights.0.weight', { wordWeights: [{ word: 'ensure', weight: 0 }] }],
   ['word_weights.0.word', { wordWeights: [{ word: '', weight: 1 }] }],
   ['word_weights', { wordWeights: Array.from({ length: BOUNDS.questionWordWeightsMax + 1 }, () => WEIGHTED) }],
 ])('a ranking whose %s is out of bounds is refused by name', (field, change) => {

@@ -1,3 +1,4 @@
+import { BOUNDS } from '#core/platform/bounds.ts'
 import type { ScoreParts } from '#core/domain/search.ts'
 
 /** The list of one question: what its scores are made of, and which passages are relevant. */
@@ -18,27 +19,31 @@ export interface TrainingList {
 
 /**
  * Keeps what the fit needs of a reply.
- * @param numberOf numbers the words that get a weight. @param relevant of each passage.
+ * @param relevant of each passage; undefined: the passage is left out.
+ * @param numberOf numbers the words of the question that get a weight; the first `questionWordWeightsMax` count.
  * @returns undefined if no passage of the list is relevant.
  */
 export function trainingList(
   { words, shares, byWord, byWords, byVector }: ScoreParts,
-  relevant: readonly boolean[],
+  relevant: readonly (boolean | undefined)[],
   numberOf: ReadonlyMap<string, number>,
 ): TrainingList | undefined {
-  const count = relevant.filter(Boolean).length
+  const count = relevant.filter((is) => is === true).length
   if (count === 0) return undefined
-  const places = [...words.keys()].filter((place) => numberOf.has(words[place] ?? ''))
-  const kept = new Float32Array(relevant.length * places.length)
-  for (let passage = 0; passage < relevant.length; passage++)
+  const passages = [...relevant.keys()].filter((passage) => relevant[passage] !== undefined)
+  const places = [...words.keys()]
+    .filter((place) => numberOf.has(words[place] ?? ''))
+    .slice(0, BOUNDS.questionWordWeightsMax)
+  const kept = new Float32Array(passages.length * places.length)
+  for (const [row, passage] of passages.entries())
     for (const [at, place] of places.entries())
-      kept[passage * places.length + at] = byWord[passage * words.length + place] ?? 0
+      kept[row * places.length + at] = byWord[passage * words.length + place] ?? 0
   return {
     words: Uint32Array.from(places, (place) => numberOf.get(words[place] ?? '') ?? 0),
     shares: Float64Array.from(places, (place) => shares[place] ?? 0),
     byWord: kept,
-    byWords: Float64Array.from(byWords),
-    byVector: Float64Array.from(relevant, (_, passage) => byVector[passage] ?? 0),
-    ideal: Float64Array.from(relevant, (is) => (is ? 1 / count : 0)),
+    byWords: Float64Array.from(passages, (passage) => byWords[passage] ?? 0),
+    byVector: Float64Array.from(passages, (passage) => byVector[passage] ?? 0),
+    ideal: Float64Array.from(passages, (passage) => (relevant[passage] === true ? 1 / count : 0)),
   }
 }
