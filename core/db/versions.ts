@@ -270,6 +270,7 @@ const servingSchema = z.object({
   manifest_digest: z.instanceof(Buffer),
   embedding: embeddingSpaceSchema,
   parameters: profileParametersSchema,
+  word_weights: wordWeightsSchema.nullable(),
   question_set: z.string().nullable(),
 })
 
@@ -280,13 +281,15 @@ export interface Serving {
   readonly projection: { readonly projectionId: string; readonly manifestDigest: Buffer }
   readonly embedding: EmbeddingSpace
   readonly profile: ProfileParameters
+  /** Null: none were learned. */
+  readonly wordWeights: WordWeights | null
   /** SHA-256 (hex) of the question set that it was evaluated with; null: known items. */
   readonly questionSet: string | null
 }
 
 const READ_SERVING = `
 select a.version_id, v.facets, p.id as projection_id, p.manifest_digest, p.embedding, f.parameters,
-  v.evaluation ->> 'question_set' as question_set
+  f.word_weights, v.evaluation ->> 'question_set' as question_set
 from active_versions a
 join corpus_versions v on v.id = a.version_id
 join retrieval_profiles f on f.id = a.profile_id
@@ -303,6 +306,7 @@ export async function readServing(database: Queryable, knowledgeBaseId: string):
     projection: { projectionId: row.projection_id, manifestDigest: row.manifest_digest },
     embedding: row.embedding,
     profile: row.parameters,
+    wordWeights: row.word_weights,
     questionSet: row.question_set,
   }
 }

@@ -1,6 +1,7 @@
 import type { Database } from '#core/db/pool.ts'
 import { readServing } from '#core/db/versions.ts'
 import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
+import type { WordWeights } from '#core/domain/word-weights.ts'
 import type { EmbeddingSpace } from '#core/index/format/manifest.ts'
 import type { Embedder } from '#core/embedding/embedder.ts'
 import { createEmbedder } from '#core/embedding/providers.ts'
@@ -21,6 +22,8 @@ export interface ActiveVersion {
   readonly projection: Projection
   readonly facets: Facets
   readonly profile: ProfileParameters
+  /** Null: none were learned. */
+  readonly wordWeights: WordWeights | null
   readonly embedder: Embedder
   /** SHA-256 (hex) of the question set that it was evaluated with; null: known items. */
   readonly questionSet: string | null

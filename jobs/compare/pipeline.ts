@@ -32,9 +32,10 @@ export interface ComparedCandidate {
   /** Undefined: it was evaluated with known items. */
   readonly questionSet:
     | {
+        readonly sha256: string
         readonly questions: readonly QueryWithQrels[]
-        /** By question id; undefined: they were measured with learned weights of words. */
-        readonly figures: ReadonlyMap<string, RankingFigures> | undefined
+        /** By question id, each by weights of words that it did not teach. */
+        readonly figures: ReadonlyMap<string, RankingFigures>
       }
     | undefined
   /** Number of passages that each question asks for. */
@@ -95,7 +96,7 @@ async function compareWith(
     store,
     day: context.day,
   })
-  const figures = from === 'question set' ? questionSet?.figures : undefined
+  const figures = from === 'question set' ? comparableFigures(questionSet, active) : undefined
   const ranking = await compareRanking({ active, questions, candidate: figures, limit, context })
   return {
     comparison: {
@@ -108,6 +109,18 @@ async function compareWith(
     changeGates: changeGates(changes, changeLimits),
     shown,
   }
+}
+
+/**
+ * The figures of a candidate for its own question set. If the active version learned weights of words from the same
+ * set, its ranking of these questions flatters it: then the candidate is asked by all its weights too.
+ */
+function comparableFigures(
+  questionSet: ComparedCandidate['questionSet'],
+  active: ActiveVersion,
+): ReadonlyMap<string, RankingFigures> | undefined {
+  const bothLearned = active.wordWeights !== null && active.questionSet === questionSet?.sha256
+  return bothLearned ? undefined : questionSet?.figures
 }
 
 /** A kind beyond its limit does not fail the candidate: every approval must accept it by name. */

@@ -11,7 +11,7 @@ import type { ActiveVersion } from './active-version.ts'
 export interface RankingInput {
   readonly active: ActiveVersion
   readonly questions: readonly QueryWithQrels[]
-  /** The candidate's figures by question id, where they were measured already without learned weights. */
+  /** The candidate's figures by question id, where they were measured already. */
   readonly candidate: ReadonlyMap<string, RankingFigures> | undefined
   /** Number of passages requested; recall@100 and the set of candidates depend on it. */
   readonly limit: number
@@ -20,19 +20,18 @@ export interface RankingInput {
 }
 
 /**
- * Compares the candidate's ranking with that of the active version on the same questions, both without learned weights
- * of words: weights that were learned from these questions would flatter the version that has them.
+ * Compares the candidate's ranking with that of the active version on the same questions.
  * @throws NoSearchNodeError where no search node can serve the active version now; OperatorError where the versions
  * share no question with a relevant record.
  */
 export async function compareRanking(input: RankingInput): Promise<RankingComparison> {
-  const { active, questions, limit } = input
-  const context = { ...input.context, wordWeightsOf: undefined }
+  const { active, questions, limit, context } = input
   const { loaded, failed } = await prepareOnLiveNodes(context.nodes, active.projection, context.signal)
   if (loaded.length === 0) throw new NoSearchNodeError('the active version', failed)
-  const { facets, profile, embedder, projection } = active
+  const { facets, profile, wordWeights, embedder, projection } = active
   const before = await rankingUnder(profile, questions, limit, {
     ...context,
+    wordWeightsOf: () => wordWeights,
     facets,
     embedder,
     nodes: loaded,

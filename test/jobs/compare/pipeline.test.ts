@@ -10,9 +10,11 @@ import type { ActiveVersion } from '#jobs/compare/active-version.ts'
 import type { ComparedContents } from '#jobs/compare/compared-passages.ts'
 import { compareWithActive } from '#jobs/compare/pipeline.ts'
 import type { Compared, ComparedCandidate } from '#jobs/compare/pipeline.ts'
+import { rankingFigures } from '#jobs/evaluate/metrics/ranking.ts'
+import type { RankingFigures } from '#jobs/evaluate/metrics/ranking.ts'
 import { buildTestArtifact, signingKeys, testRows } from '#test/support/artifact.ts'
 import type { TestArtifact } from '#test/support/artifact.ts'
-import { asking, replyWith } from '#test/support/jobs/asking.ts'
+import { asking, queryWithQrels, replyWith } from '#test/support/jobs/asking.ts'
 
 const CANDIDATE_ID = '0198c0de-0000-7000-8000-000000000009'
 const FACETS = { languages: ['en'], jurisdictions: ['XA'], subjects: ['general'], statuses: ['verified' as const] }
@@ -32,6 +34,7 @@ beforeAll(async () => {
     projection: { projectionId, manifestDigest },
     facets: FACETS,
     profile: profileParametersSchema.parse({}),
+    wordWeights: null,
     embedder: context.embedder,
     questionSet: null,
   }))
@@ -58,10 +61,13 @@ function contentsOf({ projectionId, folder: artifactFolder, manifest }: TestArti
 }
 
 /** Compares while each reading of the active version gives the next one of the list. */
-async function comparedWhile(active: readonly (ActiveVersion | undefined)[]): Promise<Compared | null> {
+async function comparedWhile(
+  active: readonly (ActiveVersion | undefined)[],
+  change: Partial<ComparedCandidate> = {},
+): Promise<Compared | null> {
   const readings = active.values()
   return await compareWithActive(
-    candidate,
+    { ...candidate, ...change },
     {
       readActive: async () => await Promise.resolve(readings.next().value),
       publicKeysDer: [keys.publicKeyDer],
@@ -124,4 +130,28 @@ test('a candidate is not compared as its predecessor, whose file somebody put in
   } finally {
     writeFileSync(path, own)
   }
+})
+
+test('the figures of a candidate are compared, unless both versions learned from its question set', async () => {
+  const [first] = versions
+  if (first === undefined) throw new Error('there is no version')
+  const questions = Array.from({ length: 3 }, (_, at) => queryWithQrels(`q${at}`))
+  const best = new Map(
+    questions.map(({ id, qrels }) => [id, rankingFigures([...qrels.keys()], qrels)] as const),
+  ) as ReadonlyMap<string, RankingFigures>
+  const own = { sha256: 'a'.repeat(64), questions, figures: best }
+  const recallOf = async (active: Partial<ActiveVersion>): Promise<number | undefined> => {
+    const compared = await comparedWhile(
+      [
+        { ...first, ...active },
+        { ...first, ...active },
+      ],
+      { questionSet: own },
+    )
+    return compared?.comparison.metrics['recall@10']?.candidate
+  }
+  // The node finds no answer, so a candidate that is asked again has a recall of 0.
+  expect(await recallOf({ wordWeights: null, questionSet: own.sha256 })).toBe(1)
+  expect(await recallOf({ wordWeights: { q1: 2 }, questionSet: 'b'.repeat(64) })).toBe(1)
+  expect(await recallOf({ wordWeights: { q1: 2 }, questionSet: own.sha256 })).toBe(0)
 })

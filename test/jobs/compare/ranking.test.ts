@@ -31,6 +31,7 @@ const active: ActiveVersion = {
   projection: { projectionId: 'active projection', manifestDigest: Buffer.alloc(32) },
   facets: { languages: ['fr'], jurisdictions: ['XX'], subjects: [], statuses: ['verified'] },
   profile: profileParametersSchema.parse({ expansion: 88 }),
+  wordWeights: null,
   embedder: context.embedder,
   questionSet: null,
 }
@@ -58,11 +59,15 @@ describe('the active version', () => {
       ])
   })
 
-  test('and the candidate are asked without learned weights of words', async () => {
+  test('is asked by the weights of words that it has, and the candidate by its own', async () => {
     asked.length = 0
-    await compared(1, { candidate: undefined, context: { ...context, wordWeightsOf: () => ({ q1: 2 }) } })
-    expect(asked).toHaveLength(2 * QUESTIONS.length)
-    expect(asked.every(({ ranking }) => ranking.wordWeights.length === 0)).toBe(true)
+    await compared(1, {
+      active: { ...active, wordWeights: { q1: 2 } },
+      candidate: undefined,
+      context: { ...context, wordWeightsOf: () => ({ q1: 0.5 }) },
+    })
+    const weights = asked.filter(({ text }) => text === 'q1?').map(({ ranking }) => ranking.wordWeights)
+    expect(weights).toEqual([[{ word: 'q1', weight: 2 }], [{ word: 'q1', weight: 0.5 }]])
   })
 
   test('is what a candidate that ranks the answers lower is worse than', async () => {
