@@ -119,11 +119,11 @@ export async function readAccess(database: Queryable, digests: readonly Buffer[]
 
 const READ_WORD_WEIGHTS = 'select word_weights from retrieval_profiles where id = $1'
 
-/** @returns null if the profile has no learned weights, or does not exist. */
-export async function readWordWeights(database: Queryable, profileId: string): Promise<WordWeights | null> {
+/** @throws Error if the profile has no learned weights. */
+export async function readWordWeights(database: Queryable, profileId: string): Promise<WordWeights> {
   const { rows } = await database.query({ name: 'read-word-weights', text: READ_WORD_WEIGHTS, values: [profileId] })
-  const [row] = z.array(z.object({ word_weights: wordWeightsSchema.nullable() })).parse(rows)
-  return row?.word_weights ?? null
+  const [{ word_weights: weights }] = z.tuple([z.object({ word_weights: wordWeightsSchema })]).parse(rows)
+  return weights
 }
 
 export async function readValidDigests(database: Queryable, environment: string, limit: number): Promise<DigestSet> {

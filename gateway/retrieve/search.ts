@@ -23,7 +23,8 @@ export type Evidence = Pick<SearchResult, 'passages' | 'predictors' | 'unsupport
 /**
  * Returns the best passages of the pinned projection within the pinned filters, best first; as many as the caller or
  * the re-ranker needs.
- * @throws ServiceError RETRIEVAL_UNAVAILABLE when no node answers in time, or an answer violates the pinned request.
+ * @throws ServiceError RETRIEVAL_UNAVAILABLE when no node answers in time, an answer violates the pinned request, or
+ * the weights that the profile has cannot be read.
  */
 export async function search(
   deps: SearchDeps,

@@ -145,7 +145,7 @@ test('a passage of a node that sends no subjects is refused only where subjects 
   answers = [0, 1].map(
     () => (reply) => reply(null, { ...EMPTY, passages: [{ ...passage, named: cited, metadata: sent }] }),
   )
-  const deps = { searchTier: tier, wordWeightsOf: () => Promise.resolve(null) }
+  const deps = { searchTier: tier, wordWeightsOf: () => Promise.resolve({}) }
   const anySubject = await searchStage(deps, exchange(), pinnedRequest(), words)
   expect(anySubject.passages.map(({ chunkId }) => chunkId)).toEqual([passage.chunkId])
   const ofAlpha = pinnedRequest({ request: { filters: { subject: ['alpha'] } } })

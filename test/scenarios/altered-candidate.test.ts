@@ -264,6 +264,15 @@ describe('a candidate in which one "must" became "need not"', () => {
     expect(await refusal(...signing(altered, 'first', ...ACCEPT))).toContain('compared with another one')
   })
 
+  test('is not activated with weights of words that nobody signed', async () => {
+    const again = await harness.build(ALTERED)
+    await sign(again, ...ACCEPT)
+    const alter = 'update retrieval_profiles set word_weights = $2 where id = $1'
+    const profile = (await readVersion(harness.owner, again))?.profile_id
+    await harness.owner.query(alter, [profile, JSON.stringify({ must: 0.1 })])
+    await expectRefused(/^The review of "First" is about other bytes than those on record/, again)
+  })
+
   test('becomes active by a signed acceptance, and the audit row names reviewer and change', async () => {
     const again = await harness.build(ALTERED)
     await sign(again, ...ACCEPT)
