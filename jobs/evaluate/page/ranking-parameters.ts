@@ -7,7 +7,7 @@ type Ranking = NonNullable<EvaluationReport['ranking']>
 type WordWeights = NonNullable<Ranking['word_weights']>
 
 /** The fitted parameters of the ranking, and the words whose weights differ most. */
-export function rankingParameters({ ranking }: EvaluationReport): Markup {
+export function rankingParameters({ ranking, kind }: EvaluationReport): Markup {
   if (ranking === undefined) return NOTHING
   const { dense_weight: weight, word_weights: words, reranker } = ranking
   return html`<p>
@@ -16,11 +16,17 @@ export function rankingParameters({ ranking }: EvaluationReport): Markup {
       ${
         words === null
           ? 'Every word of a question weighs 1.'
-          : html`The question set taught weights of ${whole(words.words)} words; no question is measured by weights that
-            were learned from it.`
+          : html`${TAUGHT_BY[kind]} taught weights of ${whole(words.words)} words, and no question is measured by
+            weights that it taught.`
       }
     </p>
     ${words === null ? NOTHING : wordsTable(words)}`
+}
+
+const TAUGHT_BY: Readonly<Record<EvaluationReport['kind'], string>> = {
+  'question set': 'The question set',
+  'known items': 'Other questions',
+  'data set': 'Other questions',
 }
 
 function wordsTable({ highest, lowest }: WordWeights): Markup {

@@ -231,7 +231,9 @@ describe('the page of a report', () => {
   test('says under the ranking how words and vectors are fused, and what the question set taught', () => {
     const page = renderPage(FULL_REPORT).replaceAll(/\s+/g, ' ')
     expect(page).toContain('Vectors weigh 0.400 in the hybrid ranking, words 0.600.')
-    expect(page).toContain('The question set taught weights of 812 words')
+    expect(page).toContain(
+      'The question set taught weights of 812 words, and no question is measured by weights that it taught.',
+    )
     expect(page).toContain('lifeboat 1.78, master 1.40')
     expect(page).toContain('ensure 0.00, satisfy 0.40')
     expect(renderPage(BARE_REPORT)).toContain('Every word of a question weighs 1.')
