@@ -48,16 +48,12 @@ export interface AskSystemsContext extends AskContext {
   readonly withScoreParts?: boolean
   /** Number of passages requested, at most `searchLimitMax`. */
   readonly limit: number
-  /** Vectors of the questions, in their order, for questions that are asked several times; undefined: embed them. */
-  readonly vectors?: QuestionVectors | undefined
 }
-
-export type QuestionVectors = readonly Float32Array[]
 
 export async function embedQuestions(
   questions: readonly AskedFor[],
   { embedder, signal }: Pick<AskContext, 'embedder' | 'signal'>,
-): Promise<QuestionVectors> {
+): Promise<readonly Float32Array[]> {
   const texts = questions.map(({ text }) => text)
   return (await embedder.embed(texts, 'query', signal)).vectors
 }
@@ -74,7 +70,7 @@ export async function askSystems<Q extends AskedFor>(
 ): Promise<void> {
   for (let from = 0; from < questions.length; from += BOUNDS.embedBatchTexts) {
     const batch = questions.slice(from, from + BOUNDS.embedBatchTexts)
-    const vectors = context.vectors?.slice(from, from + batch.length) ?? (await embedQuestions(batch, context))
+    const vectors = await embedQuestions(batch, context)
     await concurrently(batch, BOUNDS.evaluationConcurrency, async (question, at) => {
       const vector = vectors[at]
       if (vector === undefined) throw new Error('the embedder sent too few vectors')

@@ -1,3 +1,4 @@
+import { EmbeddingError } from '#core/embedding/embedder.ts'
 import type { Embedder } from '#core/embedding/embedder.ts'
 
 /**
@@ -14,7 +15,8 @@ export function embedOnce(embedder: Embedder): Embedder {
       const sent = unknown.length === 0 ? undefined : await embedder.embed(unknown, role, signal)
       for (const [at, text] of unknown.entries()) {
         const vector = sent?.vectors[at]
-        if (vector !== undefined) known.set(`${role} ${text}`, vector)
+        if (vector === undefined) throw new EmbeddingError('the provider sent too few vectors')
+        known.set(`${role} ${text}`, vector)
       }
       const vectors = keys.flatMap((key) => known.get(key) ?? [])
       return { vectors, tokens: sent?.tokens ?? null, overlong: sent?.overlong ?? 0 }

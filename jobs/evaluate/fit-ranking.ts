@@ -24,6 +24,6 @@ export async function fitRanking(
   const asking = { ...context, embedder: embedOnce(context.embedder) }
   const profile = await fitFusion(questions, asking)
   const wordWeights = await learnWordWeights(questions, { ...asking, profile })
-  const weighted = { ...asking, profile, wordWeightsOf: wordWeights.without }
+  const weighted = { ...asking, profile, wordWeightsOf: wordWeights.heldOut }
   return { profile: await tryReranker(reranker, questions, weighted), wordWeights }
 }

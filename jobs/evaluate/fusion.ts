@@ -1,17 +1,14 @@
 import { BOUNDS } from '#core/platform/bounds.ts'
 import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
-import { embedQuestions } from './ask.ts'
 import type { AskContext } from './ask.ts'
-import { dealFolds } from './calibration/folds.ts'
+import { foldsOf } from './calibration/folds.ts'
 import type { QueryWithQrels } from './query-with-qrels.ts'
-import { compareRankings } from './metrics/comparison.ts'
 import type { RankingFigures } from './metrics/ranking.ts'
-import { rankingUnder, sampleWithQrels } from './ranking-under.ts'
+import { rankingUnder, ranksBetter, sampleWithQrels } from './ranking-under.ts'
 
 /** Under the first, words alone rank: vectors only order passages that words score alike, within about a hundredth. */
 export const FUSION_WEIGHTS = [0.007, 0.1, 0.2, 0.3, 0.4, 0.46, 0.5, 0.6, 0.7, 0.8] as const
 const [WORDS_ALONE] = FUSION_WEIGHTS
-const FOLDS = 5
 /** Passages of each list, the depth of nDCG@10. */
 const LIMIT = 10
 
@@ -27,13 +24,11 @@ export async function fitFusion(questions: readonly QueryWithQrels[], context: A
   const { profile } = context
   const sample = sampleWithQrels(questions, BOUNDS.comparedQuestionsMax)
   if (sample.length < BOUNDS.comparedQuestionsMin) return profile
-  const asking = { ...context, vectors: await embedQuestions(sample, context) }
   const byWeight = new Map<number, FiguresById>()
   for (const weight of FUSION_WEIGHTS)
-    byWeight.set(weight, await rankingUnder(withWeight(profile, weight), sample, LIMIT, asking))
+    byWeight.set(weight, await rankingUnder(withWeight(profile, weight), sample, LIMIT, context))
   const wordsAlone = byWeight.get(WORDS_ALONE) ?? new Map<string, RankingFigures>()
-  const difference = compareRankings(crossFit(sample, byWeight), wordsAlone)?.metrics['ndcg@10']
-  const isBetter = difference !== undefined && difference.ci[0] > 0
+  const isBetter = ranksBetter(crossFit(sample, byWeight), wordsAlone)
   return withWeight(profile, isBetter ? bestWeight(sample, byWeight) : WORDS_ALONE)
 }
 
@@ -43,17 +38,14 @@ function withWeight(profile: ProfileParameters, weight: number): ProfileParamete
 
 /** Returns the figures of each question under the weight that is best on the other folds. */
 function crossFit(sample: readonly QueryWithQrels[], byWeight: ReadonlyMap<number, FiguresById>): FiguresById {
-  const folds = dealFolds(
-    sample.map(({ id, group }) => group ?? id),
-    FOLDS,
-  )
+  const folds = foldsOf(sample)
   const figures = new Map<string, RankingFigures>()
-  for (const fold of new Set(folds)) {
-    const others = sample.filter((_, at) => folds[at] !== fold)
+  for (const fold of new Set(folds.values())) {
+    const others = sample.filter((question) => folds.get(question) !== fold)
     const ranked = byWeight.get(bestWeight(others, byWeight))
-    for (const { id } of sample.filter((_, at) => folds[at] === fold)) {
-      const own = ranked?.get(id)
-      if (own !== undefined) figures.set(id, own)
+    for (const question of sample) {
+      const own = folds.get(question) === fold ? ranked?.get(question.id) : undefined
+      if (own !== undefined) figures.set(question.id, own)
     }
   }
   return figures
@@ -82,8 +74,6 @@ export async function tryReranker(
   const sample = sampleWithQrels(questions, BOUNDS.rerankedQuestionsMax)
   if (reranker === null || sample.length < BOUNDS.comparedQuestionsMin) return profile
   const tried = { ...profile, reranker }
-  const asking = { ...context, vectors: await embedQuestions(sample, context) }
-  const own = await rankingUnder(profile, sample, LIMIT, asking)
-  const difference = compareRankings(await rankingUnder(tried, sample, LIMIT, asking), own)?.metrics['ndcg@10']
-  return difference !== undefined && difference.ci[0] > 0 ? tried : profile
+  const own = await rankingUnder(profile, sample, LIMIT, context)
+  return ranksBetter(await rankingUnder(tried, sample, LIMIT, context), own) ? tried : profile
 }

@@ -89,7 +89,7 @@ export async function evaluate(input: EvaluationInput): Promise<Evaluation> {
       : await fitRanking(input.rerankerToTry, questions, asking)
   const weights = wordWeights?.weights ?? null
   const context = { ...asking, profile, wordWeightsOf: () => weights }
-  const outcomes = await askQuestions(questions, DEPTH, { ...context, wordWeightsOf: wordWeights?.without })
+  const outcomes = await askQuestions(questions, DEPTH, { ...context, wordWeightsOf: wordWeights?.heldOut })
   const { provider } = input.embedder.space
   const decision = await decisionOf(questions, outcomes.hybrid, { targetRisk: input.targetRisk, provider }, () =>
     unlessDamaged(input, () => selfCalibrate(passagesOf(input.artifact), context)),
@@ -126,7 +126,7 @@ export async function evaluate(input: EvaluationInput): Promise<Evaluation> {
 
 function comparedCandidate(
   { versionId, projection, artifact, facets, questionsSha256 }: EvaluationInput,
-  { questions, outcomes, wordWeights }: Pick<ReportInput, 'questions' | 'outcomes' | 'wordWeights'>,
+  { questions, outcomes }: Pick<ReportInput, 'questions' | 'outcomes'>,
   context: AskContext,
 ): ComparedCandidate {
   return {
@@ -141,7 +141,7 @@ function comparedCandidate(
     questionSet:
       questionsSha256 === undefined
         ? undefined
-        : { questions, figures: wordWeights === null ? figuresById(questions, outcomes.hybrid) : undefined },
+        : { sha256: questionsSha256, questions, figures: figuresById(questions, outcomes.hybrid) },
     limit: DEPTH,
     context,
   }

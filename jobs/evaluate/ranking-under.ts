@@ -1,7 +1,8 @@
 import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
 import { askSystems } from './ask.ts'
-import type { AskContext, AskSystemsContext } from './ask.ts'
+import type { AskContext } from './ask.ts'
 import type { QueryWithQrels } from './query-with-qrels.ts'
+import { compareRankings } from './metrics/comparison.ts'
 import type { RankingFigures } from './metrics/ranking.ts'
 import { outcomeOf } from './outcomes.ts'
 
@@ -19,13 +20,13 @@ export function sampleWithQrels(questions: readonly QueryWithQrels[], countMax: 
 
 /**
  * Returns the figures by question id under a profile.
- * @param limit passages of each list. @param context with the vectors of questions that are ranked several times.
+ * @param limit passages of each list.
  */
 export async function rankingUnder(
   profile: ProfileParameters,
   questions: readonly QueryWithQrels[],
   limit: number,
-  context: AskContext & Pick<AskSystemsContext, 'vectors'>,
+  context: AskContext,
 ): Promise<ReadonlyMap<string, RankingFigures>> {
   const found = new Map<string, RankingFigures>()
   await askSystems(
@@ -37,4 +38,13 @@ export async function rankingUnder(
     },
   )
   return found
+}
+
+/** Whether the difference in nDCG@10 lies above zero with its whole interval. @param tried figures by question id. */
+export function ranksBetter(
+  tried: ReadonlyMap<string, RankingFigures>,
+  known: ReadonlyMap<string, RankingFigures>,
+): boolean {
+  const difference = compareRankings(tried, known)?.metrics['ndcg@10']
+  return difference !== undefined && difference.ci[0] > 0
 }

@@ -1,3 +1,4 @@
+import { words } from '#core/index/analysis/words.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import { fitLogisticRegression, predict } from './logistic-regression.ts'
 import type { LabelledSample } from './logistic-regression.ts'
@@ -13,6 +14,20 @@ export function dealFolds(keys: readonly string[], foldsMax: number): readonly n
   hashed.sort((a, b) => (a.hash < b.hash ? -1 : 1))
   const foldOf = new Map(hashed.map(({ key }, at) => [key, at % foldsMax]))
   return keys.map((key) => foldOf.get(key) ?? 0)
+}
+
+/** Folds of cross-fitting. */
+const FOLDS = 5
+
+/** Returns the fold of each question. Questions of a group share one; without a group, those with the same words. */
+export function foldsOf<Q extends { readonly text: string; readonly group: string | undefined }>(
+  questions: readonly Q[],
+): ReadonlyMap<Q, number> {
+  const folds = dealFolds(
+    questions.map(({ text, group }) => group ?? words(text).join(' ')),
+    FOLDS,
+  )
+  return new Map(questions.map((question, at) => [question, folds[at] ?? 0]))
 }
 
 /**
