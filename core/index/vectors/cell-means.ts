@@ -5,7 +5,7 @@ import type { ResidentParts } from '#core/platform/resident-parts.ts'
 import { createEncoder } from './codes.ts'
 import type { CodedQuery, CodeSpace } from './codes.ts'
 import { createKernel, NO_THRESHOLD } from './kernel.ts'
-import { codesLayout } from './layout.ts'
+import { planesLayout } from './layout.ts'
 
 /** The means of the cells of a version, in codes; one thread's view. */
 export interface CellMeans {
@@ -18,31 +18,26 @@ export interface CellMeans {
 
 /** @param means concatenated. @returns `cells.i4`. */
 export function encodeMeans(space: CodeSpace, means: Float32Array): Uint8Array {
-  const dimensions = space.mean.length
-  const cells = means.length / dimensions
-  const { rowBytes } = codesLayout(cells, dimensions)
-  const encode = createEncoder(space)
-  const codes = new Uint8Array(meansBytes(cells, dimensions))
-  for (let cell = 0; cell < cells; cell++) encode(means, cell * dimensions, codes, cell * rowBytes)
-  return codes
+  return createEncoder(space)(means)
 }
 
-/** Length of `cells.i4`: the code of each mean, as those of rows in `vectors.i4`. */
+/** Length of `cells.i4`: the codes of the means, as those of rows in `vectors.i4`. */
 export function meansBytes(cells: number, dimensions: number): number {
-  return cells * codesLayout(cells, dimensions).rowBytes
+  return planesLayout(cells, dimensions).bytes
 }
 
 /** @throws Error if the file does not hold so many codes. */
 export function openMeans(folder: string, cells: number, dimensions: number, parts: ResidentParts): CellMeans {
   const codes = parts.memory(wholeFile(join(folder, 'cells.i4'), meansBytes(cells, dimensions)))
   const words = bitsetWords(cells)
-  const { bits, hits, ask, scan } = createKernel(codesLayout(cells, dimensions).rowBytes, codes, words * 32)
+  const layout = planesLayout(cells, dimensions)
+  const { bits, hits, ask, scan, refine } = createKernel(layout, codes, words * 32)
   for (let cell = 0; cell < cells; cell++) addRow(bits, cell)
   const products = new Float32Array(cells)
   return {
     products(query) {
-      ask(query.bytes)
-      scan(0, words, NO_THRESHOLD)
+      ask(query)
+      refine(layout.low.offset, scan(layout.high.offset, words, NO_THRESHOLD), NO_THRESHOLD)
       // Every code scores above the threshold, so the hits are the cells in order.
       for (let cell = 0; cell < cells; cell++)
         products[cell] = ((hits[cell * 2 + 1] ?? 0) - query.offset) / query.scorePerCosine

@@ -32,10 +32,10 @@ interface Codes {
   readonly memory: SharedMemory
   readonly header: Uint8Array
   /**
-   * Provides the codes of the rows that have a bit.
-   * @param bits bit 0 stands for `first`. @returns where the code of row `first` begins in the memory.
+   * Provides the part in a plane of the rows that have a bit.
+   * @param bits bit 0 stands for `first`. @returns where the part of row `first` begins in the memory.
    */
-  load(first: number, end: number, bits: Uint32Array): number
+  load(plane: 'high' | 'low', first: number, end: number, bits: Uint32Array): number
   close(): void
 }
 
@@ -46,7 +46,7 @@ export function openCodes(source: CodesSource, rows: number, dimensions: number)
   const held = 'memory' in source ? inMemory(source.memory, layout) : inPageCache(source.path, layout)
   const codes = opening.adopt(held, ({ close }) => close())
   const codeQuery = createQueryCoder(decodeHeader(codes.header, dimensions))
-  const scorer = createScorer(codes, layout.rowBytes)
+  const scorer = createScorer(codes, layout)
   opening.move()
   return {
     scan: (query, kept, wanted) => createScan(scorer, codeQuery(query), kept, wanted),
@@ -54,8 +54,8 @@ export function openCodes(source: CodesSource, rows: number, dimensions: number)
   }
 }
 
-function createScorer(codes: Codes, rowBytes: number): PieceScorer {
-  const kernel = createKernel(rowBytes, codes.memory)
+function createScorer(codes: Codes, layout: CodesLayout): PieceScorer {
+  const kernel = createKernel(layout, codes.memory)
   const { rowsMax, bits, hits, sums, ask } = kernel
   return {
     rowsMax,
@@ -65,40 +65,45 @@ function createScorer(codes: Codes, rowBytes: number): PieceScorer {
     score(from, to, threshold, among) {
       const first = from - (from % 32)
       const words = copyWords(among, bits, from, to)
-      return kernel.scan(codes.load(first, to, bits), words, threshold)
+      const kept = kernel.scan(codes.load('high', first, to, bits), words, threshold)
+      return kernel.refine(codes.load('low', first, to, bits), kept, threshold)
     },
   }
 }
 
-function inMemory(memory: SharedMemory, { codesOffset, rowBytes, bytes }: CodesLayout): Codes {
-  if (memory.buffer.byteLength < bytes) throw new Error('the codes in memory are shorter than those of their version')
+function inMemory(memory: SharedMemory, layout: CodesLayout): Codes {
+  if (memory.buffer.byteLength < layout.bytes)
+    throw new Error('the codes in memory are shorter than those of their version')
   return {
     memory,
-    header: new Uint8Array(memory.buffer, 0, codesOffset),
-    load: (first) => codesOffset + first * rowBytes,
+    header: new Uint8Array(memory.buffer, 0, layout.high.offset),
+    load: (plane, first) => layout[plane].offset + first * layout[plane].rowBytes,
     close: () => undefined,
   }
 }
 
 /** Copies what a piece needs; the memory has room for one. */
-function inPageCache(path: string, { codesOffset, rowBytes, bytes }: CodesLayout): Codes {
-  const memory = createSharedMemory(pieceRowsMax(rowBytes) * rowBytes)
-  const piece = new Uint8Array(memory.buffer)
-  const gapWords = Math.max(1, Math.floor(GAP_BYTES / rowBytes / 32))
+function inPageCache(path: string, layout: CodesLayout): Codes {
+  const rowsMax = pieceRowsMax(layout.rowBytes)
+  const memory = createSharedMemory(rowsMax * layout.rowBytes)
+  const pieceAt = { high: 0, low: rowsMax * layout.high.rowBytes }
   using opening = new DisposableStack()
-  const file = opening.adopt(openSized(path, bytes), closeSync)
-  const header = new Uint8Array(codesOffset)
+  const file = opening.adopt(openSized(path, layout.bytes), closeSync)
+  const header = new Uint8Array(layout.high.offset)
   readFully(file, header, 0)
   opening.move()
   return {
     memory,
     header,
-    load(first, end, bits) {
+    load(plane, first, end, bits) {
+      const { offset, rowBytes } = layout[plane]
+      const gapWords = Math.max(1, Math.floor(GAP_BYTES / rowBytes / 32))
       forEachRun(bits, Math.ceil((end - first) / 32), gapWords, (firstWord, endWord) => {
         const [begin, to] = [firstWord * 32, Math.min(end - first, endWord * 32)]
-        readFully(file, piece.subarray(begin * rowBytes, to * rowBytes), codesOffset + (first + begin) * rowBytes)
+        const into = new Uint8Array(memory.buffer, pieceAt[plane] + begin * rowBytes, (to - begin) * rowBytes)
+        readFully(file, into, offset + (first + begin) * rowBytes)
       })
-      return 0
+      return pieceAt[plane]
     },
     close: () => closeSync(file),
   }

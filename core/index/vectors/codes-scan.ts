@@ -32,9 +32,9 @@ export interface PieceScorer {
   readonly rowsMax: number
   /** Pairs of a row, counted from the beginning of the piece, and its score, by row; valid until the next piece. */
   readonly hits: Int32Array
-  /** The sum of all scores of the piece, and that of their squares; valid until the next piece. */
+  /** The sum of all scores of a piece without a threshold, and that of their squares; valid until the next piece. */
   readonly sums: Float64Array
-  ask(query: Int8Array): void
+  ask(query: CodedQuery): void
   /** @param among the rows to score; undefined: all. @returns the number of rows whose score is above the threshold. */
   score(from: number, to: number, threshold: number, among?: Uint32Array): number
 }
@@ -49,7 +49,7 @@ export function createScan(scorer: PieceScorer, query: CodedQuery, kept: number,
   const { hits, sums, rowsMax } = scorer
   const found = createCandidates(kept, Math.ceil(query.error * ERROR_DEVIATIONS))
   const best = createTopK(wanted)
-  scorer.ask(query.bytes)
+  scorer.ask(query)
   const threshold = (): number => Math.max(NO_THRESHOLD, found.threshold())
   function offer(row: number, score: number): void {
     if (score <= found.threshold()) return
@@ -69,7 +69,7 @@ export function createScan(scorer: PieceScorer, query: CodedQuery, kept: number,
       let sum = 0
       let squares = 0
       for (let first = from - (from % 32); first < to; first += rowsMax) {
-        const count = scorer.score(Math.max(from, first), Math.min(to, first + rowsMax), threshold())
+        const count = scorer.score(Math.max(from, first), Math.min(to, first + rowsMax), NO_THRESHOLD)
         sum += sums[0] ?? 0
         squares += sums[1] ?? 0
         for (let at = 0; at < count * 2; at += 2) {

@@ -1,10 +1,11 @@
+import type { FilePiece } from '#core/platform/hashed-file.ts'
 import { createSharedMemory } from '#core/platform/shared-memory.ts'
 import type { SharedMemory } from '#core/platform/shared-memory.ts'
 import { createEncoder, encodeHeader, fitCodes } from './codes.ts'
 import type { CodeSpace } from './codes.ts'
 import { rowBlocks, vectorBlocks } from './blocks.ts'
 import type { VectorFile } from './blocks.ts'
-import { codesLayout } from './layout.ts'
+import { codesLayout, planesLayout } from './layout.ts'
 
 /** Rows that fit the codes, evenly spaced. */
 const SAMPLE_ROWS = 256
@@ -12,36 +13,35 @@ const SAMPLE_ROWS = 256
 /**
  * Codes the vectors of a version. Double precision in a fixed order gives every machine the same bytes.
  * @param order the row in each place; undefined: in row order.
- * @returns the pieces of `vectors.i4`, in order.
+ * @returns the pieces of `vectors.i4`, each plane in order.
  */
 export async function* codePieces(
   file: VectorFile,
   space: CodeSpace,
   pause: () => Promise<void>,
   order?: Uint32Array,
-): AsyncGenerator<Uint8Array> {
+): AsyncGenerator<FilePiece> {
   const { dimensions } = file
-  const { rowBytes } = codesLayout(file.rows, dimensions)
+  const { high, low } = codesLayout(file.rows, dimensions)
   const encode = createEncoder(space)
-  yield encodeHeader(space)
+  yield { at: 0, bytes: encodeHeader(space) }
+  let row = 0
   const blocks = order === undefined ? vectorBlocks(file, pause) : rowBlocks(file, order, pause)
   for await (const { vectors } of blocks) {
     const rows = vectors.length / dimensions
-    const codes = new Uint8Array(rows * rowBytes)
-    for (let row = 0; row < rows; row++) encode(vectors, row * dimensions, codes, row * rowBytes)
-    yield codes
+    const codes = encode(vectors)
+    const lowAt = planesLayout(rows, dimensions).low.offset
+    yield { at: high.offset + row * high.rowBytes, bytes: codes.subarray(0, lowAt) }
+    yield { at: low.offset + row * low.rowBytes, bytes: codes.subarray(lowAt) }
+    row += rows
   }
 }
 
 /** Codes the vectors into memory that threads share. */
 export async function codesInMemory(file: VectorFile, pause: () => Promise<void>): Promise<SharedMemory> {
   const shared = createSharedMemory(codesLayout(file.rows, file.dimensions).bytes)
-  const bytes = new Uint8Array(shared.buffer)
-  let at = 0
-  for await (const piece of codePieces(file, await spaceOf(file, pause), pause)) {
-    bytes.set(piece, at)
-    at += piece.length
-  }
+  const codes = new Uint8Array(shared.buffer)
+  for await (const { at, bytes } of codePieces(file, await spaceOf(file, pause), pause)) codes.set(bytes, at)
   return shared
 }
 

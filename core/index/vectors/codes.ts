@@ -1,5 +1,6 @@
 import { innerProductAt } from './inner-product.ts'
-import { BLOCK_COMPONENTS, COMMON_STEPS, COMPONENT_STEPS, HEADER_NUMBERS, codesLayout } from './layout.ts'
+import { COMMON_STEPS, COMPONENT_STEPS, HEADER_NUMBERS, planesLayout } from './layout.ts'
+import type { CodesLayout } from './layout.ts'
 
 /** How the vectors of one version are coded; see `codesLayout`. */
 export interface CodeSpace {
@@ -36,45 +37,68 @@ function lengthOf(vector: Float64Array): number {
   return Math.sqrt(vector.reduce((sum, value) => sum + value * value, 0))
 }
 
-/** Writes codes of rows into buffers. */
-export type Encoder = (vectors: Float32Array, at: number, code: Uint8Array, codeAt: number) => void
-
-/** Returns a function that codes the vector at `at` of a block. The code's bytes must be zero before. */
-export function createEncoder(space: CodeSpace): Encoder {
+/**
+ * Returns a function that codes the concatenated vectors of some rows. It returns the planes of these rows; see
+ * `planesLayout`.
+ */
+export function createEncoder(space: CodeSpace): (vectors: Float32Array) => Uint8Array<ArrayBuffer> {
   const { step, commonBase, commonStep, mean } = space
   const direction = directionOf(space.mean)
   const dimensions = mean.length
-  const blocks = codesLayout(0, dimensions).rowBytes / 16 - 1
-  return (vectors, at, code, codeAt) => {
-    let common = 0
-    for (let d = 0; d < dimensions; d++) {
-      const value = vectors[at + d] ?? 0
-      common += value * (direction[d] ?? 0)
-      const steps = Math.floor((value - (mean[d] ?? 0)) / step) + COMPONENT_STEPS / 2
-      put(code, codeAt, d, Math.max(0, Math.min(COMPONENT_STEPS - 1, steps)))
+  return (vectors) => {
+    const rows = vectors.length / dimensions
+    const { high, low, bytes } = planesLayout(rows, dimensions)
+    const codes = new Uint8Array(bytes)
+    for (let row = 0; row < rows; row++) {
+      const [highAt, lowAt] = [row * high.rowBytes, low.offset + row * low.rowBytes]
+      let common = 0
+      for (let d = 0; d < dimensions; d++) {
+        const value = vectors[row * dimensions + d] ?? 0
+        common += value * (direction[d] ?? 0)
+        const steps = Math.floor((value - (mean[d] ?? 0)) / step) + COMPONENT_STEPS / 2
+        const code = Math.max(0, Math.min(COMPONENT_STEPS - 1, steps))
+        put(codes, highAt, d, code >>> 2)
+        put(codes, lowAt, d, code & 3)
+      }
+      const steps = Math.max(0, Math.min(COMMON_STEPS, Math.round((common - commonBase) / commonStep)))
+      codes[highAt + low.rowBytes] = steps & 255
+      codes[highAt + low.rowBytes + 1] = steps >>> 8
     }
-    const steps = Math.max(0, Math.min(COMMON_STEPS, Math.round((common - commonBase) / commonStep)))
-    for (let part = 0; part < BLOCK_COMPONENTS; part++)
-      put(code, codeAt + blocks * 16, part, Math.floor((steps + part) / BLOCK_COMPONENTS))
+    return codes
   }
 }
 
-function put(code: Uint8Array, codeAt: number, component: number, steps: number): void {
-  const within = component % BLOCK_COMPONENTS
-  const byte = codeAt + ((component - within) / BLOCK_COMPONENTS) * 16 + (within % 16)
-  code[byte] = (code[byte] ?? 0) | (within < 16 ? steps : steps << 4)
+function put(codes: Uint8Array, rowAt: number, component: number, bits: number): void {
+  const byte = rowAt + byteOf(component)
+  codes[byte] = (codes[byte] ?? 0) | (bits << lowestBitOf(component))
+}
+
+/** The byte that holds bits of a component, from the beginning of its row. */
+function byteOf(component: number): number {
+  return (component >>> 6) * 16 + (component & 15)
+}
+
+function lowestBitOf(component: number): number {
+  return (component >>> 3) & 6
 }
 
 /** A query in the form that the kernel needs. */
 export interface CodedQuery {
-  /** One byte a component, and those of the last block. */
+  /** One byte for each component of all blocks, and that of the component along the mean. */
   readonly bytes: Int8Array<ArrayBuffer>
+  /** What the low bits of a code add to a score at most; more of them counts as this. */
+  readonly lowMost: number
   /** A score is about this number times the difference of the cosines with a row and with the mean, plus the offset. */
   readonly scorePerCosine: number
   readonly offset: number
   /** Standard deviation of the error of a score. */
   readonly error: number
 }
+
+/** The low bits of a component are 0, 1, 2 or 3 about equally often; see decision 0035 for what the limit loses. */
+const LOW_MEAN = 1.5
+const LOW_DEVIATION = Math.sqrt(1.25)
+const LOW_DEVIATIONS = 2.5
 
 /**
  * Returns a function that codes a query of unit length. It loops over positions, because callbacks create an object for
@@ -84,7 +108,7 @@ export function createQueryCoder(space: CodeSpace): (query: Float32Array) => Cod
   const { step, commonBase, commonStep, mean } = space
   const direction = directionOf(space.mean)
   const meanLength = lengthOf(mean)
-  const length = (codesLayout(0, mean.length).rowBytes / 16) * BLOCK_COMPONENTS
+  const length = planesLayout(0, mean.length).low.rowBytes * 4 + 1
   const across = new Float64Array(direction.length)
   return (query) => {
     let along = 0
@@ -101,14 +125,17 @@ export function createQueryCoder(space: CodeSpace): (query: Float32Array) => Cod
     const scale = largest === 0 ? 1 : 127 / largest
     const bytes = new Int8Array(length)
     let sum = 0
+    let byteSquares = 0
     for (let d = 0; d < across.length; d++) {
       const value = Math.round((across[d] ?? 0) * scale)
       bytes[d] = value
       sum += value
+      byteSquares += value * value
     }
-    bytes.fill(Math.round(common * scale), bytes.length - BLOCK_COMPONENTS)
+    bytes[length - 1] = Math.round(common * scale)
     return {
       bytes,
+      lowMost: Math.ceil(sum * LOW_MEAN + Math.sqrt(byteSquares) * LOW_DEVIATION * LOW_DEVIATIONS),
       scorePerCosine: scale / step,
       offset: sum * ((COMPONENT_STEPS - 1) / 2) + (along * (meanLength - commonBase) * scale) / step,
       error: (space.error * Math.sqrt(squares) * scale) / step,
@@ -117,14 +144,22 @@ export function createQueryCoder(space: CodeSpace): (query: Float32Array) => Cod
 }
 
 /** The score of one code without the kernel: its definition. */
-export function scoreOfCode({ bytes }: Pick<CodedQuery, 'bytes'>, code: Uint8Array, codeAt: number): number {
-  let score = 0
-  for (let at = 0; at < bytes.length; at++) {
-    const within = at % BLOCK_COMPONENTS
-    const byte = code[codeAt + ((at - within) / BLOCK_COMPONENTS) * 16 + (within % 16)] ?? 0
-    score += (bytes[at] ?? 0) * (within < 16 ? byte & 15 : byte >>> 4)
+export function scoreOfCode(
+  { bytes, lowMost }: Pick<CodedQuery, 'bytes' | 'lowMost'>,
+  codes: Uint8Array,
+  { high, low }: Pick<CodesLayout, 'high' | 'low'>,
+  row: number,
+): number {
+  const [highAt, lowAt] = [high.offset + row * high.rowBytes, low.offset + row * low.rowBytes]
+  const common = (codes[highAt + low.rowBytes] ?? 0) + 256 * (codes[highAt + low.rowBytes + 1] ?? 0)
+  let ofHigh = common * (bytes[bytes.length - 1] ?? 0)
+  let ofLow = 0
+  for (let at = 0; at < bytes.length - 1; at++) {
+    const [byte, bit] = [byteOf(at), lowestBitOf(at)]
+    ofHigh += (bytes[at] ?? 0) * (((codes[highAt + byte] ?? 0) >>> bit) & 3) * 4
+    ofLow += (bytes[at] ?? 0) * (((codes[lowAt + byte] ?? 0) >>> bit) & 3)
   }
-  return score
+  return ofHigh + Math.min(ofLow, lowMost)
 }
 
 /** Steps that are tried, in standard deviations of a component. Rare words make components far larger than most. */
@@ -153,24 +188,20 @@ export function fitCodes(mean: Float64Array, deviation: number, sample: readonly
   return fitted.reduce((best, space) => (space.error < best.error ? space : best))
 }
 
-/** Measures the error of cosines between rows of the sample. */
+/** Measures the error of cosines between rows of the sample, without a limit of what low bits add. */
 function errorOf(space: CodeSpace, sample: readonly Float32Array[]): number {
-  const { rowBytes } = codesLayout(0, space.mean.length)
+  const planes = planesLayout(1, space.mean.length)
   const encode = createEncoder(space)
-  const codes = sample.map((vector) => {
-    const code = new Uint8Array(rowBytes)
-    encode(vector, 0, code, 0)
-    return code
-  })
+  const codes = sample.map((vector) => encode(vector))
   const codeQuery = createQueryCoder({ ...space, error: 1 })
   const every = Math.max(1, Math.floor(sample.length / COMPARED))
   let [squares, count] = [0, 0]
   for (let at = 0; at < sample.length; at += every) {
     const query = sample[at] ?? new Float32Array()
-    const coded = codeQuery(query)
+    const coded = { ...codeQuery(query), lowMost: Infinity }
     const errors = codes.map(
       (code, row) =>
-        scoreOfCode(coded, code, 0) / coded.scorePerCosine - innerProductAt(sample[row] ?? query, 0, query),
+        scoreOfCode(coded, code, planes, 0) / coded.scorePerCosine - innerProductAt(sample[row] ?? query, 0, query),
     )
     const mean = errors.reduce((sum, error) => sum + error, 0) / errors.length
     const length = coded.error / coded.scorePerCosine

@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import type { SharedMemory } from '#core/platform/shared-memory.ts'
+import type { CodedQuery } from './codes.ts'
+import type { CodesLayout } from './layout.ts'
 
 interface Memory {
   readonly buffer: ArrayBuffer
@@ -22,6 +24,7 @@ const compiled = new WebAssembly.Module(readFileSync(new URL('./kernel.wasm', im
 const exportsSchema = z.object({
   memory: z.instanceof(WebAssembly.Memory),
   scan: z.custom<Scan>((value) => typeof value === 'function'),
+  refine: z.custom<Refine>((value) => typeof value === 'function'),
 })
 type Scan = (
   codes: number,
@@ -30,8 +33,17 @@ type Scan = (
   bits: number,
   words: number,
   threshold: number,
-  sums: number,
   hits: number,
+) => number
+type Refine = (
+  codes: number,
+  rowBytes: number,
+  query: number,
+  hits: number,
+  count: number,
+  most: number,
+  threshold: number,
+  sums: number,
 ) => number
 
 /** Scores pieces of codes that lie in memory of all threads; the caller fills `bits`. */
@@ -42,14 +54,19 @@ export interface Kernel {
   readonly bits: Uint32Array
   /** Pairs of a row of the piece and its score, by row; valid until the next scan. */
   readonly hits: Int32Array
-  /** The sum of all scores of the last scan, and that of their squares. */
+  /** The sum of all scores that the last refinement computed, and that of their squares. */
   readonly sums: Float64Array
-  ask(query: Int8Array): void
+  ask(query: Pick<CodedQuery, 'bytes' | 'lowMost'>): void
   /**
-   * @param codesAt where the code of the piece's row 0 begins.
-   * @returns the number of rows whose score is above the threshold.
+   * Scores the high bits, and keeps the bits of the rows whose score may be above the threshold.
+   * @param highAt where the high bits of the piece's row 0 begin. @returns the number of rows that are kept.
    */
-  scan(codesAt: number, words: number, threshold: number): number
+  scan(highAt: number, words: number, threshold: number): number
+  /**
+   * Adds the low bits of the rows that the scan kept.
+   * @param kept number of them. @returns the number of rows whose score is above the threshold.
+   */
+  refine(lowAt: number, kept: number, threshold: number): number
 }
 
 /** About half of a core's own cache. */
@@ -66,21 +83,32 @@ export function pieceRowsMax(rowBytes: number): number {
 export const NO_THRESHOLD = -(2 ** 30)
 
 /** @param rowsMax a multiple of 32. */
-export function createKernel(rowBytes: number, codes: SharedMemory, rowsMax = pieceRowsMax(rowBytes)): Kernel {
+export function createKernel(
+  { high, low, rowBytes }: Pick<CodesLayout, 'high' | 'low' | 'rowBytes'>,
+  codes: SharedMemory,
+  rowsMax = pieceRowsMax(rowBytes),
+): Kernel {
   const queryAt = 0
-  const bitsAt = queryAt + rowBytes * 2
+  const queryBytes = low.rowBytes * 4 + 1
+  const bitsAt = queryAt + Math.ceil(queryBytes / 8) * 8
   const sumsAt = bitsAt + Math.ceil(rowsMax / 64) * 8
   const hitsAt = sumsAt + SUMS_BYTES
   const instance = new WebAssembly.Instance(compiled, { codes: { memory: codes } })
-  const { memory, scan } = exportsSchema.parse(instance.exports)
+  const { memory, scan, refine } = exportsSchema.parse(instance.exports)
   memory.grow(Math.ceil((hitsAt + rowsMax * 8) / PAGE_BYTES) - 1)
-  const query = new Int8Array(memory.buffer, queryAt, rowBytes * 2)
+  const query = new Int8Array(memory.buffer, queryAt, queryBytes)
+  let lowMost = 0
   return {
     rowsMax,
     bits: new Uint32Array(memory.buffer, bitsAt, rowsMax / 32),
     hits: new Int32Array(memory.buffer, hitsAt, rowsMax * 2),
     sums: new Float64Array(memory.buffer, sumsAt, 2),
-    ask: (bytes) => query.set(bytes),
-    scan: (codesAt, words, threshold) => scan(codesAt, rowBytes, queryAt, bitsAt, words, threshold, sumsAt, hitsAt),
+    ask(asked) {
+      query.set(asked.bytes)
+      lowMost = asked.lowMost
+    },
+    scan: (highAt, words, threshold) =>
+      scan(highAt, high.rowBytes, queryAt, bitsAt, words, threshold - lowMost, hitsAt),
+    refine: (lowAt, kept, threshold) => refine(lowAt, low.rowBytes, queryAt, hitsAt, kept, lowMost, threshold, sumsAt),
   }
 }

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { syncPath } from '#core/platform/durable-file.ts'
-import { digestFile, openHashedFile, writeHashed } from '#core/platform/hashed-file.ts'
+import { digestFile, openHashedFile, writeHashed, writePieces } from '#core/platform/hashed-file.ts'
 import type { FileDigest } from '#core/platform/hashed-file.ts'
 import { encodeMeans } from './cell-means.ts'
 import { codePieces, spaceOf } from './codes-writer.ts'
@@ -78,7 +78,7 @@ export async function openVectorsWriter(input: VectorsInput): Promise<VectorsWri
       const file = await exact.finish()
       const cells = hasCells(rows, dimensions, input.cellsFromBytes) ? await divide(source, pause) : undefined
       const space = await spaceOf(source, pause)
-      const codes = await writeHashed(join(folder, 'vectors.i4'), codePieces(source, space, pause, cells?.rows))
+      const codes = await writePieces(join(folder, 'vectors.i4'), codePieces(source, space, pause, cells?.rows))
       return {
         files: { 'vectors.f32': file, 'vectors.i4': codes, ...(cells && (await writeCells(cells, space))) },
         cells: cells && {

@@ -9,8 +9,11 @@ import { codePieces, codesInMemory, spaceOf } from '#core/index/vectors/codes-wr
 import { openCodes } from '#core/index/vectors/codes-reader.ts'
 import type { CodesReader } from '#core/index/vectors/codes-reader.ts'
 import { innerProductAt } from '#core/index/vectors/inner-product.ts'
-import { createKernel } from '#core/index/vectors/kernel.ts'
-import { codesLayout } from '#core/index/vectors/layout.ts'
+import { createKernel, NO_THRESHOLD } from '#core/index/vectors/kernel.ts'
+import { codesLayout, planesLayout } from '#core/index/vectors/layout.ts'
+import { sha256 } from '#core/platform/digest.ts'
+import { writePieces } from '#core/platform/hashed-file.ts'
+import { countBits } from '#core/platform/bitset.ts'
 import { createSharedMemory } from '#core/platform/shared-memory.ts'
 import { seededRandom, unit } from '#test/support/artifact.ts'
 
@@ -41,11 +44,10 @@ async function coded(
   const rows = vectors.length / dimensions
   const source = { path: join(folder, `${rows}-${dimensions}.f32`), rows, dimensions }
   writeFileSync(source.path, new Uint8Array(vectors.buffer))
-  const pieces: Uint8Array[] = []
-  for await (const piece of codePieces(source, await spaceOf(source, noPause), noPause)) pieces.push(piece)
-  const bytes = Buffer.concat(pieces)
-  const path = join(folder, `${rows}-${dimensions}.i4`)
-  writeFileSync(path, bytes)
+  const path = join(mkdtempSync(join(folder, 'codes-')), 'vectors.i4')
+  const digest = await writePieces(path, codePieces(source, await spaceOf(source, noPause), noPause))
+  const bytes = readFileSync(path)
+  expect(digest).toEqual({ bytes: bytes.length, sha256: sha256(bytes).toString('hex') })
   expect(bytes.length).toBe(codesLayout(rows, dimensions).bytes)
   const { buffer } = await codesInMemory(source, noPause)
   expect(Buffer.from(buffer, 0, bytes.length).equals(bytes)).toBe(true)
@@ -58,7 +60,7 @@ test.each([1, 7, 31, 32, 33, 384, 768])(
     const rows = 300
     const vectors = vectorsWithMean(rows, dimensions)
     const { bytes, space } = await coded(vectors, dimensions)
-    const { codesOffset, rowBytes } = codesLayout(rows, dimensions)
+    const layout = codesLayout(rows, dimensions)
     let [squares, expected] = [0, 0]
     for (let row = 0; row < rows; row += 10) {
       const query = vectors.slice(row * dimensions, (row + 1) * dimensions)
@@ -66,7 +68,7 @@ test.each([1, 7, 31, 32, 33, 384, 768])(
       const errors = Array.from(
         { length: rows },
         (_, other) =>
-          scoreOfCode(asked, bytes, codesOffset + other * rowBytes) / asked.scorePerCosine -
+          scoreOfCode(asked, bytes, layout, other) / asked.scorePerCosine -
           innerProductAt(vectors, other * dimensions, query),
       )
       const mean = errors.reduce((sum, error) => sum + error, 0) / rows
@@ -79,31 +81,40 @@ test.each([1, 7, 31, 32, 33, 384, 768])(
 
 const PIECE_AT = 48
 
+const codedRows = fc.integer({ min: 1, max: 200 }).chain((dimensions) => {
+  const layout = planesLayout(64, dimensions, PIECE_AT)
+  const components = layout.low.rowBytes * 4
+  return fc.record({
+    layout: fc.constant(layout),
+    codes: fc.uint8Array({ minLength: layout.bytes, maxLength: layout.bytes }),
+    bytes: fc.int8Array({ minLength: components + 1, maxLength: components + 1, min: -127 }),
+    lowMost: fc.integer({ min: -5_000, max: 20_000 }),
+  })
+})
+
 test('the kernel gives the score that defines a code for every row asked for and no other, and their sums', () => {
   fc.assert(
     fc.property(
-      fc.integer({ min: 1, max: 6 }).chain((blocks) =>
-        fc.record({
-          blocks: fc.constant(blocks),
-          codes: fc.uint8Array({ minLength: 64 * blocks * 16, maxLength: 64 * blocks * 16 }),
-          query: fc.int8Array({ minLength: blocks * 32, maxLength: blocks * 32, min: -127 }),
-        }),
-      ),
+      codedRows,
       fc.tuple(fc.nat(0xffff_ffff), fc.nat(0xffff_ffff)),
-      fc.integer({ min: -20_000, max: 20_000 }),
-      ({ blocks, codes, query }, words, threshold) => {
-        const memory = createSharedMemory(PIECE_AT + codes.length)
-        const kernel = createKernel(blocks * 16, memory)
+      fc.integer({ min: -1_000_000, max: 1_000_000 }),
+      ({ layout, codes, ...query }, words, threshold) => {
+        const memory = createSharedMemory(layout.bytes)
+        const kernel = createKernel(layout, memory)
         kernel.ask(query)
-        new Uint8Array(memory.buffer).set(codes, PIECE_AT)
-        kernel.bits.set(words)
-        const hits = kernel.scan(PIECE_AT, words.length, threshold)
-        const scored = Array.from({ length: 64 }, (_, row) => [
-          row,
-          scoreOfCode({ bytes: query }, codes, row * blocks * 16),
-        ]).filter(([row = 0]) => (((words[row >>> 5] ?? 0) >>> (row & 31)) & 1) === 1)
-        const expected = scored.filter(([, score = 0]) => score > threshold)
-        expect([...kernel.hits.subarray(0, hits * 2)]).toEqual(expected.flat())
+        new Uint8Array(memory.buffer).set(codes)
+        const hitsAbove = (least: number): number[] => {
+          kernel.bits.set(words)
+          const kept = kernel.scan(layout.high.offset, words.length, least)
+          expect([...kernel.bits.subarray(0, 2)].reduce((sum, word) => sum + countBits(word), 0)).toBe(kept)
+          const hits = kernel.refine(layout.low.offset, kept, least)
+          return [...kernel.hits.subarray(0, hits * 2)]
+        }
+        const scored = Array.from({ length: 64 }, (_, row) => [row, scoreOfCode(query, codes, layout, row)]).filter(
+          ([row = 0]) => (((words[row >>> 5] ?? 0) >>> (row & 31)) & 1) === 1,
+        )
+        expect(hitsAbove(threshold)).toEqual(scored.filter(([, score = 0]) => score > threshold).flat())
+        expect(hitsAbove(NO_THRESHOLD)).toEqual(scored.flat())
         const sumOf = (value: (score: number) => number): number =>
           scored.reduce((sum, [, score = 0]) => sum + value(score), 0)
         expect([...kernel.sums]).toEqual([sumOf((score) => score), sumOf((score) => score * score)])
@@ -111,6 +122,23 @@ test('the kernel gives the score that defines a code for every row asked for and
     ),
     { seed },
   )
+})
+
+test('of the rows nearest by whole codes, one in a hundred at most has more low bits than count', async () => {
+  const [rows, dimensions] = [3_000, 128]
+  const vectors = vectorsWithMean(rows, dimensions)
+  const { bytes, space } = await coded(vectors, dimensions)
+  const layout = codesLayout(rows, dimensions)
+  let less = 0
+  for (let row = 0; row < rows; row += 30) {
+    const query = createQueryCoder(space)(vectors.slice(row * dimensions, (row + 1) * dimensions))
+    const whole = Array.from({ length: rows }, (_, at) =>
+      scoreOfCode({ ...query, lowMost: 2 ** 30 }, bytes, layout, at),
+    )
+    const least = whole.toSorted((a, b) => b - a)[50] ?? 0
+    less += whole.filter((score, at) => score > least && scoreOfCode(query, bytes, layout, at) < score).length
+  }
+  expect(less / (50 * 100)).toBeLessThanOrEqual(0.01)
 })
 
 test('the kernel that is committed is made from its source', async () => {
@@ -211,15 +239,18 @@ test('a header that no build writes is refused', () => {
 
 test('a code of a component outside the steps is the nearest step', () => {
   const space = { step: 0.1, commonBase: -1, commonStep: 0.01, error: 0, mean: Float64Array.of(0, 0, 0) }
-  const code = new Uint8Array(codesLayout(0, 3).rowBytes)
-  createEncoder(space)(Float32Array.of(-9, 9, 0.05), 0, code, 0)
-  expect([...code.subarray(0, 4)]).toEqual([0, 15, 8, 0])
+  const code = createEncoder(space)(Float32Array.of(-9, 9, 0.05))
+  const { low } = planesLayout(1, 3)
+  const stepsOf = (component: number): number => 4 * (code[component] ?? 0) + (code[low.offset + component] ?? 0)
+  expect([0, 1, 2, 3].map(stepsOf)).toEqual([0, 15, 8, 0])
 })
 
 test('the layout holds past 2^24 rows and past 2^32 bytes', () => {
   const rows = 2 ** 24 + 1
-  const { rowBytes, codesOffset, bytes } = codesLayout(rows, 768)
-  expect(rowBytes).toBe(400)
-  expect(bytes).toBe(codesOffset + 6_710_886_800)
+  const { high, low, rowBytes, bytes } = codesLayout(rows, 768)
+  expect([high.rowBytes, low.rowBytes]).toEqual([194, 192])
+  expect(rowBytes).toBe(386)
+  expect(low.offset).toBe(high.offset + 3_254_780_098)
+  expect(bytes).toBe(high.offset + 6_476_005_762)
   expect(codesLayout(rows, 768).bytes - codesLayout(rows - 1, 768).bytes).toBe(rowBytes)
 })
