@@ -53,7 +53,7 @@ test('the same sources, build and embedder give the same bytes as ever', async (
       createLocalEmbedder(),
     )
     expect(artifact.manifestDigest.toString('hex')).toBe(
-      '3999ab4a1c08bf519ef8e123084541ac0134f1417adad642efd3f0a03e2aaea5',
+      '80b1fbb1c87f610cf76e0def3fea3cbb0b1445a89ec3b978fc7801858ea1fbbf',
     )
   } finally {
     rmSync(root, { recursive: true, force: true })
