@@ -16,6 +16,7 @@ import { insertSignedReview, makeComparable } from '#test/support/reviews.ts'
 import type { Signed } from '#test/support/reviews.ts'
 import { startJobsHarness, silent } from '#test/support/jobs/harness.ts'
 import type { JobsHarness } from '#test/support/jobs/harness.ts'
+import { TRADES, tradesCode } from '#test/support/jobs/trades.ts'
 import { REVERSING, rerankCalls, startRerankEndpoint } from '#test/support/reranker.ts'
 import type { RerankEndpoint } from '#test/support/reranker.ts'
 
@@ -28,35 +29,12 @@ const plaintext = {
 } as const
 
 /** Two provisions on every trade, with equal lexical and dense scores; the one that lasts twelve years is relevant. */
-const SYLLABLES = ['bra', 'cor', 'dul', 'fen', 'gim', 'hap', 'jor', 'kel'] as const
-const TRADES = Array.from(
-  { length: 60 },
-  (_, n) => `${SYLLABLES[n % 8] ?? ''}${SYLLABLES[Math.floor(n / 8)] ?? ''}wright`,
-)
 const WANTED = 'twelve years'
-const FRONT = `---
-document: trades
-title: Trades Code
-authority: Test Authority
-canonical_url: https://trades.example/code
-language: en
-jurisdiction: XA
-subject: trades
-published_at: 2020-01-01
-effective_at: 2020-02-01
-verification_status: verified
----
-
-# Trades Code
-`
 const provision = (trade: string, years: string): string =>
   `### Licence of the ${trade}, ${years.split(' ')[0] ?? ''} ` +
   `{#${trade}-${years.split(' ')[0] ?? ''}}\n\nThe licence of a ${trade} lasts ${years} and costs ` +
   `forty crowns.\n`
-const SOURCE = [
-  FRONT,
-  ...TRADES.flatMap((trade) => ['eleven years', WANTED].map((years) => provision(trade, years))),
-].join('\n')
+const SOURCE = tradesCode((trade) => ['eleven years', WANTED].map((years) => provision(trade, years)))
 const QUESTIONS = TRADES.map((trade, n) =>
   JSON.stringify({
     id: `q${n}`,

@@ -6,36 +6,14 @@ import { profileIdOf } from '#jobs/build/ids.ts'
 import { startJobsHarness } from '#test/support/jobs/harness.ts'
 import type { JobsHarness } from '#test/support/jobs/harness.ts'
 import { evaluationOf } from '#test/support/jobs/rulebook.ts'
+import { TRADES, tradesCode } from '#test/support/jobs/trades.ts'
 
 /** Two provisions on every trade. The words of a question occur once in the relevant one, and twice in the other. */
-const SYLLABLES = ['bra', 'cor', 'dul', 'fen', 'gim', 'hap', 'jor', 'kel'] as const
-const TRADES = Array.from(
-  { length: 60 },
-  (_, n) => `${SYLLABLES[n % 8] ?? ''}${SYLLABLES[Math.floor(n / 8)] ?? ''}wright`,
-)
-const FRONT = `---
-document: trades
-title: Trades Code
-authority: Test Authority
-canonical_url: https://trades.example/code
-language: en
-jurisdiction: XA
-subject: trades
-published_at: 2020-01-01
-effective_at: 2020-02-01
-verification_status: verified
----
-
-# Trades Code
-`
-const SOURCE = [
-  FRONT,
-  ...TRADES.flatMap((trade) => [
-    `### Licence of the ${trade} {#${trade}-licence}\n\nThe warden issues it for forty crowns after a hearing in ` +
-      'the hall, writes it into the register of the office, and keeps a copy of it for as long as the holder works.\n',
-    `### Duty of the ${trade} {#${trade}-duty}\n\nMembers ensure order and ensure peace.\n`,
-  ]),
-].join('\n')
+const SOURCE = tradesCode((trade) => [
+  `### Licence of the ${trade} {#${trade}-licence}\n\nThe warden issues it for forty crowns after a hearing in ` +
+    'the hall, writes it into the register of the office, and keeps a copy of it for as long as the holder works.\n',
+  `### Duty of the ${trade} {#${trade}-duty}\n\nMembers ensure order and ensure peace.\n`,
+])
 const QUESTIONS = TRADES.map((trade, n) =>
   JSON.stringify({
     id: `q${n}`,
