@@ -6,8 +6,17 @@ import { basename } from 'node:path'
  * @throws Error if the file ends earlier.
  */
 export function readFully(file: number, bytes: Uint8Array, position: number): void {
-  for (let done = 0; done < bytes.length;) {
-    const read = readSync(file, bytes, done, bytes.length - done, position + done)
+  readInto(file, bytes, 0, bytes.length, position)
+}
+
+/**
+ * Fills the part of `bytes` that begins at `from` and is `length` long. A view of it would add a tenth to the time of a
+ * small read.
+ * @throws Error if the file ends earlier.
+ */
+export function readInto(file: number, bytes: Uint8Array, from: number, length: number, position: number): void {
+  for (let done = 0; done < length;) {
+    const read = readSync(file, bytes, from + done, length - done, position + done)
     if (read === 0) throw new Error('an open file is shorter than it was')
     done += read
   }

@@ -147,8 +147,13 @@ function documentWeights(
   temperature: number,
 ): Map<number, number> {
   const best = scores[0] ?? 0
-  const weights = scores.map((score) => Math.exp((score - best) / temperature))
-  const total = weights.reduce((sum, weight) => sum + weight, 0)
+  const weights = new Float64Array(rows.length)
+  let total = 0
+  for (let at = 0; at < rows.length; at++) {
+    const weight = Math.exp(((scores[at] ?? 0) - best) / temperature)
+    weights[at] = weight
+    total += weight
+  }
   const byDocument = new Map<number, number>()
   for (let at = 0; at < rows.length; at++) {
     const document = ofRow(rows[at] ?? 0)

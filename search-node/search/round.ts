@@ -154,15 +154,19 @@ function cosinesOf(
   rows: Uint32Array,
   { ids, scores }: VectorCandidates,
 ): Float64Array {
-  let [known, other] = [0, 0]
-  const isKnown = (row: number): boolean => {
-    while ((ids[known] ?? Infinity) < row) known += 1
-    return ids[known] === row
-  }
-  const others = rows.filter((row) => !isKnown(row))
-  const ofOthers = statistics.cosines(others, vector)
-  known = 0
   const all = new Float64Array(rows.length)
-  for (let at = 0; at < rows.length; at++) all[at] = (isKnown(rows[at] ?? 0) ? scores[known] : ofOthers[other++]) ?? 0
+  const others = { rows: new Uint32Array(rows.length), places: new Uint32Array(rows.length) }
+  let [known, unknown] = [0, 0]
+  for (let at = 0; at < rows.length; at++) {
+    const row = rows[at] ?? 0
+    while ((ids[known] ?? Infinity) < row) known += 1
+    if (ids[known] === row) all[at] = scores[known] ?? 0
+    else {
+      others.rows[unknown] = row
+      others.places[unknown++] = at
+    }
+  }
+  const ofOthers = statistics.cosines(others.rows.subarray(0, unknown), vector)
+  for (let other = 0; other < unknown; other++) all[others.places[other] ?? 0] = ofOthers[other] ?? 0
   return all
 }

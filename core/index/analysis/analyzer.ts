@@ -134,13 +134,16 @@ export function analyzeQuestion(
     // gives as many.
     const places: { language: string; term: string }[][] = []
     for (const { language, termsOf, inOrder } of analyzers) {
-      for (const [place, term] of termsOf(word).entries()) {
+      let place = 0
+      for (const term of termsOf(word)) {
         inOrder.push(term)
-        ;(places[place] ??= []).push({ language, term })
+        ;(places[place++] ??= []).push({ language, term })
       }
     }
     for (const [place, terms] of places.entries()) {
-      const key = JSON.stringify(terms)
+      // No term holds a space or a line break.
+      let key = ''
+      for (const { language, term } of terms) key += `${language} ${term}\n`
       const known = found.get(key)
       if (known !== undefined) found.set(key, { ...known, count: known.count + 1 })
       else if (found.size < QUERY_WORDS_MAX)

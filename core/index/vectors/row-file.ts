@@ -1,5 +1,5 @@
 import { closeSync, openSync } from 'node:fs'
-import { readFully } from '#core/platform/file-reader.ts'
+import { readInto } from '#core/platform/file-reader.ts'
 
 /**
  * A file of rows of equal size, read into one buffer that the thread reuses. Reading copies from the page cache, which
@@ -57,11 +57,7 @@ export function openRowFile(path: string, rowBytes: number): RowFile {
       for (let from = 0; from < rows.length;) {
         const to = groupEnd(rows, from)
         const first = rows[from] ?? 0
-        readFully(
-          file,
-          bytes.subarray(from * rowBytes, (from + (rows[to] ?? 0) - first + 1) * rowBytes),
-          first * rowBytes,
-        )
+        readInto(file, bytes, from * rowBytes, ((rows[to] ?? 0) - first + 1) * rowBytes, first * rowBytes)
         if ((rows[to] ?? 0) - first > to - from) closeGaps(rows, from, to)
         from = to + 1
       }

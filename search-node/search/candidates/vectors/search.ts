@@ -61,7 +61,8 @@ export function nearestRows(
   const scored = Math.max(rowsScoredMin, kept)
   const left = scanNearCells(cells, scan, { query, places, all, rowsScoredMin: scored, costs })
   if (left !== undefined) scan.add(left, 0, passages)
-  const rows = scan.rows().map((place) => cells.rowOf[place] ?? 0)
+  const rows = scan.rows()
+  for (let at = 0; at < rows.length; at++) rows[at] = cells.rowOf[rows[at] ?? 0] ?? 0
   return { plan: left === undefined ? 'cells' : 'scan', ...nearestAmong(index, query, rows, kept) }
 }
 
@@ -88,11 +89,16 @@ export function nearestAmong(
   const ids = rows.toSorted()
   const scores = cosines(vectors, ids, query)
   if (ids.length <= kept) return { ids, scores }
-  const top = createTopK(
-    kept,
-    ids.map((row) => chunkRanks[row] ?? 0),
-  )
-  for (const [at, score] of scores.entries()) top.offer(at, score)
+  const ranks = new Uint32Array(ids.length)
+  for (let at = 0; at < ids.length; at++) ranks[at] = chunkRanks[ids[at] ?? 0] ?? 0
+  const top = createTopK(kept, ranks)
+  for (let at = 0; at < ids.length; at++) top.offer(at, scores[at] ?? 0)
   const places = top.sorted().ids.sort()
-  return { ids: places.map((at) => ids[at] ?? 0), scores: Float64Array.from(places, (at) => scores[at] ?? 0) }
+  const best = { ids: new Uint32Array(kept), scores: new Float64Array(kept) }
+  for (let place = 0; place < kept; place++) {
+    const at = places[place] ?? 0
+    best.ids[place] = ids[at] ?? 0
+    best.scores[place] = scores[at] ?? 0
+  }
+  return best
 }
