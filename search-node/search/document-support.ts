@@ -12,21 +12,31 @@ export function createDocumentSupport(
   documents: Uint32Array,
   leading: ReadonlySet<number>,
 ): (scores: Float64Array) => Float64Array {
-  const documentAt = (at: number): number => documents[rows[at] ?? 0] ?? 0
-  return (scores) => {
-    const best = new Map<number, Best>()
-    for (let at = 0; at < scores.length; at++) {
-      const score = scores[at] ?? 0
-      if (score <= 0 || !leading.has(rows[at] ?? 0)) continue
-      const found = best.get(documentAt(at))
-      if (found === undefined || score > found.score) best.set(documentAt(at), { at, score, second: found?.score ?? 0 })
-      else found.second = Math.max(found.second, score)
-    }
-    return scores.map((score, at) => {
-      const found = best.get(documentAt(at))
-      return found === undefined ? score : score + SUPPORT * (found.at === at ? found.second : found.score)
-    })
+  return (scores) => supported(scores, rows, documents, leading)
+}
+
+function supported(
+  scores: Float64Array,
+  rows: Uint32Array,
+  documents: Uint32Array,
+  leading: ReadonlySet<number>,
+): Float64Array {
+  const best = new Map<number, Best>()
+  for (let at = 0; at < scores.length; at++) {
+    const [row = 0, score = 0] = [rows[at], scores[at]]
+    if (score <= 0 || !leading.has(row)) continue
+    const document = documents[row] ?? 0
+    const found = best.get(document)
+    if (found === undefined || score > found.score) best.set(document, { at, score, second: found?.score ?? 0 })
+    else found.second = Math.max(found.second, score)
   }
+  const sums = new Float64Array(scores.length)
+  for (let at = 0; at < scores.length; at++) {
+    const found = best.get(documents[rows[at] ?? 0] ?? 0)
+    const score = scores[at] ?? 0
+    sums[at] = found === undefined ? score : score + SUPPORT * (found.at === at ? found.second : found.score)
+  }
+  return sums
 }
 
 /** The best candidate of a document, and the score of the next one. */

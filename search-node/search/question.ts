@@ -42,6 +42,8 @@ export interface WordStatistics {
 }
 
 /**
+ * It and what it calls loop instead of passing callbacks: V8 drops the machine code of a callback that each question
+ * creates anew (decision 0036).
  * @param asked the question in all languages of the version. @param languages primary subtags of the languages that may
  * be found. @param statistics of the words to use; other words are left out.
  */
@@ -51,32 +53,43 @@ export function questionOf(
   statistics: readonly WordStatistics[],
   tokens: TokenStatistics,
 ): Question {
-  const groups = new Map(statistics.map((word) => [word.word, word]))
-  const words = asked.words.flatMap(({ word, terms }) => {
-    const group = groups.get(word)
-    return group === undefined
-      ? []
-      : [
-          {
-            word,
-            idf: group.idf,
-            frequency: group.frequency,
-            hashes: terms.map(({ language, term }) => tokenHash(language, term)),
-          },
-        ]
-  })
+  const words = wordsIn(asked, statistics)
   const places = placesOf(words)
-  const byLanguage = languages.map((language) => {
-    const hashes = (asked.terms.get(language) ?? []).map((term) => tokenHash(language, term))
-    return pairsOf(hashes, words, places, tokens)
-  })
-  return {
-    words,
-    asked,
-    pairs: byLanguage.flat(),
-    pairsWeight: Math.max(0, ...byLanguage.map((pairs) => pairs.reduce((sum, { weight }) => sum + weight, 0))),
-    places,
+  const pairs: QuestionPair[] = []
+  let pairsWeight = 0
+  for (const language of languages) {
+    const ofLanguage = pairsOf(hashesOf(language, asked.terms.get(language) ?? []), words, places, tokens)
+    pairsWeight = Math.max(pairsWeight, weightOf(ofLanguage))
+    pairs.push(...ofLanguage)
   }
+  return { words, asked, pairs, pairsWeight, places }
+}
+
+/** The words of a question that have statistics, in their order. */
+function wordsIn(asked: AnalyzedQuestion, statistics: readonly WordStatistics[]): readonly QuestionWord[] {
+  const known = new Map<string, WordStatistics>()
+  for (const word of statistics) known.set(word.word, word)
+  const words: QuestionWord[] = []
+  for (const { word, terms } of asked.words) {
+    const found = known.get(word)
+    if (found === undefined) continue
+    const hashes: number[] = []
+    for (const { language, term } of terms) hashes.push(tokenHash(language, term))
+    words.push({ word, idf: found.idf, frequency: found.frequency, hashes })
+  }
+  return words
+}
+
+function hashesOf(language: string, terms: readonly string[]): readonly number[] {
+  const hashes: number[] = []
+  for (const term of terms) hashes.push(tokenHash(language, term))
+  return hashes
+}
+
+function weightOf(pairs: readonly QuestionPair[]): number {
+  let sum = 0
+  for (const { weight } of pairs) sum += weight
+  return sum
 }
 
 /** @param hashes of the question's words in one language, in their order. */
@@ -90,16 +103,16 @@ function pairsOf(
   for (let at = 1; at < hashes.length; at++) {
     const [first = 0, second = 0] = [hashes[at - 1], hashes[at]]
     const [one, other] = [words[placeOf(places, first)], words[placeOf(places, second)]]
-    if (
-      one === undefined ||
-      other === undefined ||
-      pairs.some((pair) => pair.first === first && pair.second === second)
-    )
-      continue
+    if (one === undefined || other === undefined || hasPair(pairs, first, second)) continue
     const weight = inverseFrequency(pairFrequency(first, second), description.rows) - (one.idf + other.idf) / 2
     if (weight > 0) pairs.push({ first, second, weight })
   }
   return pairs
+}
+
+function hasPair(pairs: readonly QuestionPair[], first: number, second: number): boolean {
+  for (const pair of pairs) if (pair.first === first && pair.second === second) return true
+  return false
 }
 
 /** A hash table with open addressing, because thousands of words of the candidates are looked up in it. */
@@ -110,7 +123,8 @@ export interface WordPlaces {
 }
 
 function placesOf(words: readonly QuestionWord[]): WordPlaces {
-  const count = words.reduce((sum, { hashes }) => sum + hashes.length, 0)
+  let count = 0
+  for (const { hashes } of words) count += hashes.length
   const slots = 2 ** Math.ceil(Math.log2(count * 16 + 4))
   const keys = new Int32Array(slots)
   const places = new Int32Array(slots)

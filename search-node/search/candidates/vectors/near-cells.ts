@@ -32,47 +32,114 @@ const TOLD_SHARE = 0.25
  * @returns the allowed places that are left to scan; undefined if they need not be.
  */
 export function scanNearCells(cells: CellsReader, scan: CodesScan, asked: CellQuery): Uint32Array | undefined {
-  const { query, places, all, rowsScoredMin, costs } = asked
+  const { places, all, costs } = asked
   const isCheap = all.allowed <= FEW_ROWS_MAX || costs.scanNs(all) <= SCAN_NS_CHEAP
-  if (cells.recall < CELLS_RECALL || isCheap) return places
-  const count = cells.starts.length - 1
-  const products = cells.products(scan.query)
-  const told = Math.ceil((cells.probes[0] ?? 0) * TOLD_SHARE)
-  const scatter = createCellScatter()
-  const scanned = new Uint8Array(count)
-  const near = { cells: 0, rows: 0, allowed: 0, rowBytes: all.rowBytes }
+  return cells.recall < CELLS_RECALL || isCheap ? places : new NearCells(cells, scan, asked).scan()
+}
+
+/**
+ * A scan of cells for one query. Its methods are those of a class because V8 drops the machine code of a function that
+ * each search creates anew (decision 0036).
+ */
+class NearCells {
+  readonly #cells: CellsReader
+  readonly #scan: CodesScan
+  readonly #asked: CellQuery
+  readonly #products: Float32Array
+  readonly #scatter = createCellScatter()
+  readonly #scanned: Uint8Array
+  readonly #near: { cells: number; rows: number; allowed: number; readonly rowBytes: number }
+  /** Number of cells after which it is told whether the filter excludes the rows near the query. */
+  readonly #told: number
   /** What the rows of a cell lie above its mean at most, in radii. */
-  let perRadius = 0
-  const mostOf = (cell: number): number => (products[cell] ?? 0) + perRadius * (cells.radii[cell] ?? 0)
-  const least = (): number => (scatter.isMeasured() && near.allowed >= rowsScoredMin ? scan.threshold() : -Infinity)
-  const isWorth = (): boolean =>
-    !(near.cells === told && excludesNear(near, all)) && costs.cellsNs(near.cells, near) <= costs.scanNs(all)
-  const scanCell = (cell: number): void => {
-    const [from, to] = [cells.starts[cell] ?? 0, cells.starts[cell + 1] ?? 0]
-    if (scatter.isMeasured()) scan.add(places, from, to)
-    else {
-      scatter.add(scan.addAndMeasure(places, from, to), cells.radii[cell] ?? 0)
-      perRadius = cells.deviations * scatter.deviation()
+  #perRadius = 0
+
+  constructor(cells: CellsReader, scan: CodesScan, asked: CellQuery) {
+    this.#cells = cells
+    this.#scan = scan
+    this.#asked = asked
+    this.#products = cells.products(scan.query)
+    this.#scanned = new Uint8Array(cells.starts.length - 1)
+    this.#near = { cells: 0, rows: 0, allowed: 0, rowBytes: asked.all.rowBytes }
+    this.#told = Math.ceil((cells.probes[0] ?? 0) * TOLD_SHARE)
+  }
+
+  /** @returns the allowed places that are left to scan; undefined if they need not be. */
+  scan(): Uint32Array | undefined {
+    const { query, all } = this.#asked
+    const count = this.#scanned.length
+    for (const cell of this.#cells.nearest(query, firstCells(all.rows, count))) {
+      if (this.#mostOf(cell) < this.#least()) continue
+      if (!this.#isWorth()) return this.#left()
+      this.#scanCell(cell)
     }
-    scanned[cell] = 1
-    near.cells += 1
-    near.rows += to - from
-    near.allowed += countWithin(places, from, to)
+    for (const cell of this.#cellsAbove(this.#least())) {
+      if (this.#scanned[cell] === 1) continue
+      if (this.#mostOf(cell) < this.#least()) return undefined
+      if (!this.#isWorth()) return this.#left()
+      this.#scanCell(cell)
+    }
+    return undefined
   }
-  const left = (): Uint32Array | undefined =>
-    leftOf(places, cells.starts, (cell) => scanned[cell] === 1 || mostOf(cell) < least())
-  for (const cell of cells.nearest(query, firstCells(all.rows, count))) {
-    if (mostOf(cell) < least()) continue
-    if (!isWorth()) return left()
-    scanCell(cell)
+
+  #mostOf(cell: number): number {
+    return (this.#products[cell] ?? 0) + this.#perRadius * (this.#cells.radii[cell] ?? 0)
   }
-  for (const cell of cellsAbove(least(), count, mostOf)) {
-    if (scanned[cell] === 1) continue
-    if (mostOf(cell) < least()) return undefined
-    if (!isWorth()) return left()
-    scanCell(cell)
+
+  #least(): number {
+    const isEnough = this.#scatter.isMeasured() && this.#near.allowed >= this.#asked.rowsScoredMin
+    return isEnough ? this.#scan.threshold() : -Infinity
   }
-  return undefined
+
+  #isWorth(): boolean {
+    const { all, costs } = this.#asked
+    const isExcluded = this.#near.cells === this.#told && excludesNear(this.#near, all)
+    return !isExcluded && costs.cellsNs(this.#near.cells, this.#near) <= costs.scanNs(all)
+  }
+
+  #scanCell(cell: number): void {
+    const { starts, radii, deviations } = this.#cells
+    const { places } = this.#asked
+    const [from, to] = [starts[cell] ?? 0, starts[cell + 1] ?? 0]
+    if (this.#scatter.isMeasured()) this.#scan.add(places, from, to)
+    else {
+      this.#scatter.add(this.#scan.addAndMeasure(places, from, to), radii[cell] ?? 0)
+      this.#perRadius = deviations * this.#scatter.deviation()
+    }
+    this.#scanned[cell] = 1
+    this.#near.cells += 1
+    this.#near.rows += to - from
+    this.#near.allowed += countWithin(places, from, to)
+  }
+
+  /**
+   * The cells that may hold a row of at least this value, the most promising first. Numbers sort faster without a
+   * comparison.
+   */
+  #cellsAbove(least: number): Float64Array {
+    const count = this.#scanned.length
+    const keys = new Float64Array(count)
+    let held = 0
+    for (let cell = 0; cell < count; cell++) {
+      const most = this.#mostOf(cell)
+      if (most >= least) keys[held++] = cell - Math.round(most * KEY_STEPS) * KEY_CELLS
+    }
+    const sorted = keys.subarray(0, held).sort()
+    for (let at = 0; at < held; at++)
+      sorted[at] = (sorted[at] ?? 0) - Math.floor((sorted[at] ?? 0) / KEY_CELLS) * KEY_CELLS
+    return sorted
+  }
+
+  /** The allowed places outside of the cells that are scanned or hold no wanted row; undefined if there are none. */
+  #left(): Uint32Array | undefined {
+    const { starts } = this.#cells
+    const left = this.#asked.places.slice()
+    const least = this.#least()
+    for (let cell = 0; cell < this.#scanned.length; cell++)
+      if (this.#scanned[cell] === 1 || this.#mostOf(cell) < least)
+        removeWithin(left, starts[cell] ?? 0, starts[cell + 1] ?? 0)
+    return countRows(left) === 0 ? undefined : left
+  }
 }
 
 /**
@@ -87,25 +154,3 @@ const EXCLUDED_SHARE = 0.7
 /** Steps of a value in a sort key, and the factor that makes room for a cell below it. */
 const KEY_STEPS = 2 ** 22
 const KEY_CELLS = 2 ** 24
-
-/** The cells with a value of `least` or more, the largest value first. Numbers sort faster without a comparison. */
-function cellsAbove(least: number, count: number, valueOf: (cell: number) => number): Float64Array {
-  const keys = new Float64Array(count)
-  let held = 0
-  for (let cell = 0; cell < count; cell++) {
-    const value = valueOf(cell)
-    if (value >= least) keys[held++] = cell - Math.round(value * KEY_STEPS) * KEY_CELLS
-  }
-  const sorted = keys.subarray(0, held).sort()
-  for (let at = 0; at < held; at++)
-    sorted[at] = (sorted[at] ?? 0) - Math.floor((sorted[at] ?? 0) / KEY_CELLS) * KEY_CELLS
-  return sorted
-}
-
-/** The allowed places outside of the cells that are done; undefined if there are none. */
-function leftOf(places: Uint32Array, starts: Uint32Array, isDone: (cell: number) => boolean): Uint32Array | undefined {
-  const left = places.slice()
-  for (let cell = 0; cell + 1 < starts.length; cell++)
-    if (isDone(cell)) removeWithin(left, starts[cell] ?? 0, starts[cell + 1] ?? 0)
-  return countRows(left) === 0 ? undefined : left
-}

@@ -161,7 +161,10 @@ export function keepCandidates(needed: number): number {
   return kept
 }
 
-/** Visits the candidates, ascending; rows are relative to the chunk. */
-export function forEachCandidate(visit: (row: number, score: number) => void): void {
-  for (let at = 0; at < candidates; at++) visit(candidateRows[at] ?? 0, candidateScores[at] ?? 0)
+/** Offers the candidates with a score. @param first row 0 of the chunk. */
+export function offerCandidates(first: number, best: TopK): void {
+  for (let at = 0; at < candidates; at++) {
+    const score = candidateScores[at] ?? 0
+    if (score > 0) best.offer(first + (candidateRows[at] ?? 0), score)
+  }
 }

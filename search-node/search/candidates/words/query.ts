@@ -34,55 +34,68 @@ export const SCORE_UNIT = 1 / (WEIGHT_STEPS * IMPACT_MAX)
 /** With these, no sum of scores reaches 2³¹: 64 words × 16 times × idf 22 (2³² rows) × 256 × 255. */
 export const LEXICAL_BOUNDS = { wordsMax: 64, timesMax: 16, listsMax: 192 } as const
 
-/** Looks up a question's words. If more are known than `LEXICAL_BOUNDS` allows, the rarest are kept. */
+/**
+ * Looks up a question's words. If more are known than `LEXICAL_BOUNDS` allows, the rarest are kept. It loops instead of
+ * passing callbacks: V8 drops the machine code of a callback that each question creates anew (decision 0036).
+ */
 export function prepareLexical(index: LexicalReader, words: readonly QueryWord[]): LexicalQuery {
-  const found = merged(words.map((word) => ({ ...word, entries: entriesOf(index, word) })))
-  const kept = boundedWords(
-    found.map((word) => ({ ...word, frequency: word.entries.reduce((sum, { frequency }) => sum + frequency, 0) })),
-  )
-  const groups = kept.map(({ word, count, frequency, entries }): LexicalGroup => {
-    const { rows } = index.description
-    const idf = inverseFrequency(frequency, rows)
-    const weight = Math.max(1, Math.round(idf * WEIGHT_STEPS * Math.min(count, LEXICAL_BOUNDS.timesMax)))
-    const impactMax = Math.max(0, ...entries.map((entry) => entry.impactMax))
-    return {
-      word,
-      frequency,
-      idf,
-      weight,
-      maximum: weight * impactMax,
-      lists: entries.map((entry) => index.list(entry)),
-    }
-  })
-  return { groups, maximum: groups.reduce((sum, { maximum }) => sum + maximum, 0) }
+  const groups: LexicalGroup[] = []
+  let maximum = 0
+  for (const word of boundedWords(foundWords(index, words))) {
+    const group = groupOf(index, word)
+    groups.push(group)
+    maximum += group.maximum
+  }
+  return { groups, maximum }
 }
 
 interface FoundWord {
   readonly word: string
   readonly count: number
+  /** Rows of the whole version that hold it. */
+  readonly frequency: number
   readonly entries: readonly TermEntry[]
 }
 
-function entriesOf(index: LexicalReader, { terms }: QueryWord): readonly TermEntry[] {
-  return terms.flatMap(({ language, term }) => index.find(language, term) ?? [])
+function groupOf(index: LexicalReader, found: FoundWord): LexicalGroup {
+  const { word, count, frequency, entries } = found
+  const idf = inverseFrequency(frequency, index.description.rows)
+  const weight = Math.max(1, Math.round(idf * WEIGHT_STEPS * Math.min(count, LEXICAL_BOUNDS.timesMax)))
+  const lists: PostingList[] = []
+  let impactMax = 0
+  for (const entry of entries) {
+    lists.push(index.list(entry))
+    impactMax = Math.max(impactMax, entry.impactMax)
+  }
+  return { word, frequency, idf, weight, maximum: weight * impactMax, lists }
 }
 
-/** Merges words that differ only in languages that do not hold them. */
-function merged(words: readonly FoundWord[]): readonly FoundWord[] {
+/** Words that differ only in languages that do not hold them are one. */
+function foundWords(index: LexicalReader, words: readonly QueryWord[]): readonly FoundWord[] {
   const known = new Map<string, FoundWord>()
-  for (const word of words) {
-    const key = word.entries.length === 0 ? `unknown ${word.word}` : word.entries.map(({ offset }) => offset).join(' ')
+  for (const { word, count, terms } of words) {
+    const entries: TermEntry[] = []
+    let [key, frequency] = ['', 0]
+    for (const { language, term } of terms) {
+      const entry = index.find(language, term)
+      if (entry === undefined) continue
+      entries.push(entry)
+      key += `${entry.offset} `
+      frequency += entry.frequency
+    }
+    if (entries.length === 0) key = `unknown ${word}`
     const same = known.get(key)
-    known.set(key, same === undefined ? word : { ...same, count: same.count + word.count })
+    known.set(key, same === undefined ? { word, count, frequency, entries } : { ...same, count: same.count + count })
   }
   return [...known.values()]
 }
 
-function boundedWords<Word extends FoundWord & { readonly frequency: number }>(
-  words: readonly Word[],
-): readonly Word[] {
+function boundedWords(words: readonly FoundWord[]): readonly FoundWord[] {
+  let all = 0
+  for (const { entries } of words) all += entries.length
+  if (words.length <= LEXICAL_BOUNDS.wordsMax && all <= LEXICAL_BOUNDS.listsMax) return words
   const rarestFirst = words.filter(({ frequency }) => frequency > 0).toSorted((a, b) => a.frequency - b.frequency)
-  const dropped = new Set<Word>()
+  const dropped = new Set<FoundWord>()
   let [kept, lists] = [0, 0]
   for (const word of rarestFirst) {
     if (kept === LEXICAL_BOUNDS.wordsMax || lists + word.entries.length > LEXICAL_BOUNDS.listsMax) dropped.add(word)

@@ -6,8 +6,8 @@ import {
   addToCandidates,
   addUp,
   clearSums,
-  forEachCandidate,
   keepCandidates,
+  offerCandidates,
   offerSums,
   takeAllowed,
   takeSums,
@@ -56,6 +56,26 @@ function boundIn(chunk: number, { lists, weight }: LexicalGroup): number {
   return impactMax * weight
 }
 
+/** What the words of a question can add to a row of one chunk. */
+interface ChunkBounds {
+  /** In descending order of their maximum. */
+  readonly groups: readonly LexicalGroup[]
+  /** Upper bound of what the words from a place on add. */
+  readonly rest: Float64Array
+  /** A row that scores less is not among the best. */
+  readonly threshold: number
+}
+
+function boundsIn(chunk: number, groups: readonly LexicalGroup[], threshold: number): ChunkBounds {
+  const rest = new Float64Array(groups.length + 1)
+  for (let place = 0; place < groups.length; place++) {
+    const group = groups[place]
+    if (group !== undefined) rest[place] = boundIn(chunk, group)
+  }
+  for (let place = groups.length - 1; place >= 0; place--) rest[place] = (rest[place] ?? 0) + (rest[place + 1] ?? 0)
+  return { groups, rest, threshold }
+}
+
 /** @param groups in descending order of their maximum. @param allowed bits of the chunk. */
 function searchChunk(
   groups: readonly LexicalGroup[],
@@ -64,53 +84,52 @@ function searchChunk(
   allowedCount: number,
   best: TopK,
 ): void {
-  const threshold = best.threshold()
-  const bounds = groups.map((group) => boundIn(chunk, group))
-  /** Upper bound of what the words from a place on add to a row. */
-  const rest = new Float64Array(groups.length + 1)
-  for (let place = groups.length - 1; place >= 0; place--) rest[place] = (rest[place + 1] ?? 0) + (bounds[place] ?? 0)
+  const bounds = boundsIn(chunk, groups, best.threshold())
+  const { rest, threshold } = bounds
   if (rest[0] === 0 || (rest[0] ?? 0) < threshold) return
-
-  /** Looks up the words from a place on for the candidates, and offers the candidates that remain. */
-  const complete = (from: number): void => {
-    for (let place = from; place < groups.length; place++) {
-      const group = groups[place]
-      if (group !== undefined && (bounds[place] ?? 0) > 0) addToCandidates(group)
-      if (keepCandidates(threshold - (rest[place + 1] ?? 0)) === 0) return
-    }
-    forEachCandidate((row, score) => {
-      if (score > 0) best.offer(chunk * CHUNK_ROWS + row, score)
-    })
-  }
-  const { essential, postings } = essentialGroups(groups, rest, threshold)
+  const first = chunk * CHUNK_ROWS
+  const { essential, postings } = essentialGroups(bounds)
   if (allowedCount * groups.length * LOOK_UP_POSTINGS < postings) {
     takeAllowed(allowed)
-    return complete(0)
+    if (lookUp(bounds, 0)) offerCandidates(first, best)
+    return
   }
   try {
     for (const group of groups.slice(0, essential)) addUp(group)
-    if (essential === groups.length) return offerSums(allowed, chunk * CHUNK_ROWS, best)
+    if (essential === groups.length) return offerSums(allowed, first, best)
     takeSums(allowed, Math.max(1, threshold - (rest[essential] ?? 0)))
-    complete(essential)
+    if (lookUp(bounds, essential)) offerCandidates(first, best)
   } finally {
     clearSums(allowed.length * 32)
   }
+}
+
+/** Looks up the words from a place on for the candidates. @returns whether any candidate is left. */
+function lookUp({ groups, rest, threshold }: ChunkBounds, from: number): boolean {
+  for (let place = from; place < groups.length; place++) {
+    const group = groups[place]
+    const after = rest[place + 1] ?? 0
+    // The bounds are integers, so a word without postings in the chunk adds exactly nothing.
+    if (group !== undefined && (rest[place] ?? 0) > after) addToCandidates(group)
+    if (keepCandidates(threshold - after) === 0) return false
+  }
+  return true
 }
 
 /**
  * The words whose postings are added up: a row without any word before place `essential` cannot reach the threshold.
  * Further words are included if adding up their postings is cheaper than looking up every row found so far.
  */
-function essentialGroups(
-  groups: readonly LexicalGroup[],
-  rest: Float64Array,
-  threshold: number,
-): { readonly essential: number; readonly postings: number } {
+function essentialGroups({ groups, rest, threshold }: ChunkBounds): {
+  readonly essential: number
+  readonly postings: number
+} {
   let [essential, postings] = [0, 0]
-  for (const [place, { lists }] of groups.entries()) {
-    const count = lists.reduce((sum, list) => sum + list.count, 0)
-    if ((rest[place] ?? 0) < threshold && count > postings * LOOK_UP_POSTINGS) break
-    essential = place + 1
+  for (const { lists } of groups) {
+    let count = 0
+    for (const list of lists) count += list.count
+    if ((rest[essential] ?? 0) < threshold && count > postings * LOOK_UP_POSTINGS) break
+    essential += 1
     postings += count
   }
   return { essential, postings }
