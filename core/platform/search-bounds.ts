@@ -3,6 +3,8 @@ export const SEARCH_BOUNDS = {
   searchLimitMax: 200,
   searchThreadsMax: 256,
   searchQueueMax: 256,
+  /** Searches that a scoring thread is given, and answers, in one message. */
+  searchesPerTaskMax: 4,
   /** Bitsets of filters of one version that a scoring thread keeps; fewer where they are larger. */
   filterCacheEntriesMax: 64,
   filterCacheBytesMax: 4 * 1_024 * 1_024,

@@ -1,6 +1,7 @@
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { openIndex } from '#core/index/format/reader.ts'
 import type { ArtifactRef, IndexReader } from '#core/index/format/reader.ts'
+import { assertInTime } from '#search-node/call-limits.ts'
 import type { SharedParts } from '#core/platform/resident-parts.ts'
 import { NodeError } from '#search-node/node-error.ts'
 import type { NodeErrorCode } from '#search-node/node-error.ts'
@@ -29,10 +30,10 @@ export interface OpenTask {
 }
 
 /**
- * An error loses its class between threads, so a refusal is returned as a value. Undefined: the version is not open
- * here.
+ * The encoded reply, or why there is none. An error loses its class between threads, so a refusal is a plain object.
+ * Undefined: the version is not open here.
  */
-export type SearchOutcome = Uint8Array | { readonly code: NodeErrorCode; readonly message: string } | undefined
+export type SearchOutcome = Uint8Array | { readonly code: NodeErrorCode; readonly message: string } | Error | undefined
 
 interface OpenVersion {
   readonly index: IndexReader
@@ -41,7 +42,8 @@ interface OpenVersion {
 
 const versions = new Map<string, OpenVersion>()
 /**
- * A thread that computes receives no abort: the pool drops a search that was given up, and the deadline ends the rest.
+ * A thread that computes receives no abort: the pool drops a search that was given up in its queue, and the deadline
+ * ends the rest.
  */
 const NEVER_ABORTED = new AbortController().signal
 
@@ -62,16 +64,26 @@ export async function open({ artifact, shared, codesMb }: OpenTask): Promise<Sha
   return version.index.shared
 }
 
-/** @returns the encoded reply, so that the event loop only forwards bytes; or the refusal. */
-export async function search({ projectionId, input, deadlineMs }: SearchTask): Promise<SearchOutcome> {
+/**
+ * Runs searches one after the other.
+ * @returns for each the encoded reply, so that the event loop only forwards bytes; or why it failed.
+ */
+export async function search(tasks: readonly SearchTask[]): Promise<readonly SearchOutcome[]> {
+  const outcomes: SearchOutcome[] = []
+  for (const task of tasks) outcomes.push(await outcomeOf(task))
+  return outcomes
+}
+
+async function outcomeOf({ projectionId, input, deadlineMs }: SearchTask): Promise<SearchOutcome> {
   const version = versions.get(projectionId)
   if (version === undefined) return undefined
+  const limits = { deadlineMs, signal: NEVER_ABORTED }
   try {
-    const searchable = createIndexVersion(version.index, version.searchShared)
-    return encodeSearchReply(await runSearch(searchable, input, { deadlineMs, signal: NEVER_ABORTED }))
+    assertInTime(limits)
+    return encodeSearchReply(await runSearch(createIndexVersion(version.index, version.searchShared), input, limits))
   } catch (error) {
     if (error instanceof NodeError) return { code: error.code, message: error.message }
-    throw error
+    return error instanceof Error ? error : new Error(String(error))
   }
 }
 

@@ -12,7 +12,11 @@ export type ArtifactSearch = Omit<SearchTask, 'projectionId'> & { readonly artif
 
 /** One scoring thread. It runs one task at a time. */
 export interface ScoringWorker {
-  search(search: ArtifactSearch): Promise<Uint8Array>
+  /**
+   * Runs searches one after the other.
+   * @returns for each the encoded reply, or why it failed. @throws Error if the thread dies.
+   */
+  search(searches: readonly ArtifactSearch[]): Promise<readonly (Uint8Array | Error)[]>
   /** @param shared what another thread read of the artifact. @returns what other threads need not read again. */
   open(artifact: ArtifactRef, shared?: SharedParts): Promise<SharedParts>
   close(artifact: ArtifactRef): Promise<void>
@@ -47,18 +51,28 @@ export function startScoringWorker({
   /** What is open, for a thread that replaces this one. */
   const opened = new Map<string, OpenTask>()
   const openOnThread = (task: OpenTask): Promise<SharedParts> => thread.run(task, { name: 'open' })
-  const run = (task: SearchTask): Promise<SearchOutcome> => thread.run(task, { name: 'search' })
+  const run = (tasks: readonly SearchTask[]): Promise<readonly SearchOutcome[]> => thread.run(tasks, { name: 'search' })
+  async function openAndRun({
+    artifact,
+    input,
+    deadlineMs,
+  }: ArtifactSearch): Promise<Exclude<SearchOutcome, undefined>> {
+    try {
+      await openOnThread(opened.get(artifact.projectionId) ?? { artifact, shared: undefined, codesMb })
+      const [outcome] = await run([{ projectionId: artifact.projectionId, input, deadlineMs }])
+      return outcome ?? new Error('a thread lost a version that it had just opened')
+    } catch (error) {
+      return error instanceof Error ? error : new Error(String(error))
+    }
+  }
   return {
-    async search({ artifact, input, deadlineMs }) {
-      const task = { projectionId: artifact.projectionId, input, deadlineMs }
-      let outcome = await run(task)
-      if (outcome === undefined) {
-        await openOnThread(opened.get(artifact.projectionId) ?? { artifact, shared: undefined, codesMb })
-        outcome = await run(task)
-      }
-      if (outcome instanceof Uint8Array) return outcome
-      if (outcome === undefined) throw new Error('a thread lost a version that it had just opened')
-      throw new NodeError(outcome.code, outcome.message)
+    async search(searches) {
+      const outcomes = await run(
+        searches.map(({ artifact: { projectionId }, input, deadlineMs }) => ({ projectionId, input, deadlineMs })),
+      )
+      const replies: (Uint8Array | Error)[] = []
+      for (const [at, search] of searches.entries()) replies.push(replyOf(outcomes[at] ?? (await openAndRun(search))))
+      return replies
     },
     async open(artifact, shared) {
       const known = await openOnThread({ artifact, shared, codesMb })
@@ -71,6 +85,11 @@ export function startScoringWorker({
     },
     end: () => thread.close(),
   }
+}
+
+function replyOf(outcome: Exclude<SearchOutcome, undefined>): Uint8Array | Error {
+  if (outcome instanceof Uint8Array || outcome instanceof Error) return outcome
+  return new NodeError(outcome.code, outcome.message)
 }
 
 /** The thread that hashes artifacts. It ends after an idle period. */

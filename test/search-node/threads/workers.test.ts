@@ -34,14 +34,14 @@ afterAll(async () => {
   rmSync(store, { recursive: true, force: true })
 })
 
-function task(limit: number): ArtifactSearch {
+function task(limit: number, row = 7): ArtifactSearch {
   const { folder, manifest } = artifact
   const ref: ArtifactRef = artifactRef(folder, manifest)
   return {
     artifact: ref,
     input: inputOf({
-      vector: queryNear(artifact.rows, 7, seededRandom(seed)),
-      text: 'Who keeps a record of rule 7?',
+      vector: queryNear(artifact.rows, row, seededRandom(seed)),
+      text: `Who keeps a record of rule ${row}?`,
       limit,
     }),
     deadlineMs: Infinity,
@@ -49,7 +49,7 @@ function task(limit: number): ArtifactSearch {
 }
 
 test(
-  'a thread that dies fails its search alone; the one that replaces it opens what it is asked to ' +
+  'a thread that dies fails its searches alone; the one that replaces it opens what it is asked to ' +
     'search, and answers the same',
   async () => {
     await pool.openEverywhere(task(5).artifact)
@@ -63,6 +63,15 @@ test(
     ])
   },
 )
+
+test('searches that a thread gets together answer as each does alone', async () => {
+  const asked = Array.from({ length: 9 }, (_, at) => task(1 + at, at * 29))
+  await pool.openEverywhere(task(5).artifact)
+  const alone: Uint8Array[] = []
+  for (const search of asked) alone.push(await pool.search(search, NEVER))
+  expect(new Set(alone.map((reply) => Buffer.from(reply).toString('base64')))).toHaveLength(asked.length)
+  expect(await Promise.all(asked.map((search) => pool.search(search, NEVER)))).toEqual(alone)
+})
 
 test('what threads share is read once, also for a thread that replaces another', async () => {
   const folder = mkdtempSync(join(store, 'copy-'))
@@ -79,12 +88,12 @@ test('what threads share is read once, also for a thread that replaces another',
     // Documents, provisions, ranks and revisions; days; offsets of passages and words; codes.
     const codes = statSync(join(folder, 'vectors.i4')).size
     expect(bytes).toBeGreaterThanOrEqual(300 * (13 + 8 + 8 + 4) + codes)
-    const answer = await first.search({ ...task(5), artifact: ref })
+    const answer = await first.search([{ ...task(5), artifact: ref }])
     for (const name of ['rows.bin', 'passages.offsets', 'forward.offsets', 'vectors.i4']) rmSync(join(folder, name))
     await worker.open(ref, shared)
-    expect(await worker.search({ ...task(5), artifact: ref })).toEqual(answer)
-    await worker.search({ ...task(99), artifact: ref }).catch(() => undefined)
-    expect(await worker.search({ ...task(5), artifact: ref })).toEqual(answer)
+    expect(await worker.search([{ ...task(5), artifact: ref }])).toEqual(answer)
+    await worker.search([{ ...task(99), artifact: ref }]).catch(() => undefined)
+    expect(await worker.search([{ ...task(5), artifact: ref }])).toEqual(answer)
     await expect(alone.open(ref)).rejects.toThrow('ENOENT')
   } finally {
     await worker.close(ref)
@@ -99,7 +108,7 @@ test('codes that are larger than a thread may keep stay in their file, and give 
     const [kept, without] = [await worker.open(ref), await inFile.open(ref)]
     expect([...kept.keys()].filter((part) => !without.has(part))).toEqual([expect.stringContaining('vectors.i4')])
     const asked = { ...task(5), artifact: ref }
-    expect(await inFile.search(asked)).toEqual(await worker.search(asked))
+    expect(await inFile.search([asked])).toEqual(await worker.search([asked]))
   } finally {
     await worker.close(ref)
     await inFile.end()

@@ -4,7 +4,7 @@ export interface HeldWorker {
   readonly worker: ScoringWorker
   /** What the thread was given, in order. */
   readonly started: readonly string[]
-  /** Ends the running task. */
+  /** Ends the running search or task. */
   finish(): void
 }
 
@@ -17,10 +17,13 @@ export function createHeldWorker(): HeldWorker {
     await new Promise<void>((resolve) => held.push(resolve))
   }
   const worker: ScoringWorker = {
-    async search({ input }) {
-      await hold(`search ${input.limit}`)
-      if (input.limit === 99) throw new Error('the thread failed')
-      return Uint8Array.of(input.limit)
+    async search(searches) {
+      const replies: (Uint8Array | Error)[] = []
+      for (const { input } of searches) {
+        await hold(`search ${input.limit}`)
+        replies.push(input.limit === 99 ? new Error('the search failed') : Uint8Array.of(input.limit))
+      }
+      return replies
     },
     async open() {
       await hold('open')
