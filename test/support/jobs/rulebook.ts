@@ -5,6 +5,7 @@ import type { EvaluationReport } from '#jobs/evaluate/page/evaluation-report.ts'
 import { withoutGuards } from '#test/support/database.ts'
 import { versionIdOf } from '#jobs/build/ids.ts'
 import type { JobsHarness } from './harness.ts'
+import { frontMatter } from './trades.ts'
 
 const SYLLABLES = ['bra', 'cor', 'dul', 'fen', 'gim', 'hap', 'jor', 'kel', 'lim', 'mot', 'nar', 'pol', 'qua'] as const
 
@@ -16,27 +17,13 @@ export function rulebook(documents: number): Rulebook {
   return new Map(
     Array.from({ length: documents }, (_, chapter) => [
       `chapter-${String(chapter).padStart(2, '0')}.md`,
-      [frontMatter(chapter), ...Array.from({ length: documents }, (__, rule) => provision(chapter, rule))].join('\n'),
+      [chapterFront(chapter), ...Array.from({ length: documents }, (__, rule) => provision(chapter, rule))].join('\n'),
     ]),
   )
 }
 
-function frontMatter(chapter: number): string {
-  return `---
-document: chapter-${chapter}
-title: Trades Code, chapter ${chapter}
-authority: Test Authority
-canonical_url: https://trades.example/code/${chapter}
-language: en
-jurisdiction: XA
-subject: trades
-published_at: 2020-01-01
-effective_at: 2020-02-01
-verification_status: verified
----
-
-# Trades Code
-`
+function chapterFront(chapter: number): string {
+  return frontMatter(`chapter-${chapter}`, `Trades Code, chapter ${chapter}`, `https://trades.example/code/${chapter}`)
 }
 
 function provision(chapter: number, rule: number): string {

@@ -6,11 +6,13 @@ export const TRADES = Array.from(
   (_, n) => `${SYLLABLES[n % 8] ?? ''}${SYLLABLES[Math.floor(n / 8)] ?? ''}wright`,
 )
 
-const FRONT = `---
-document: trades
-title: Trades Code
+/** How the Markdown source of a code on trades begins. @param url its canonical URL. */
+export function frontMatter(document: string, title: string, url: string): string {
+  return `---
+document: ${document}
+title: ${title}
 authority: Test Authority
-canonical_url: https://trades.example/code
+canonical_url: ${url}
 language: en
 jurisdiction: XA
 subject: trades
@@ -21,8 +23,10 @@ verification_status: verified
 
 # Trades Code
 `
+}
 
 /** The Markdown source of a code with two or more provisions on every trade. */
 export function tradesCode(provisionsOn: (trade: string) => readonly string[]): string {
-  return [FRONT, ...TRADES.flatMap(provisionsOn)].join('\n')
+  const front = frontMatter('trades', 'Trades Code', 'https://trades.example/code')
+  return [front, ...TRADES.flatMap(provisionsOn)].join('\n')
 }
