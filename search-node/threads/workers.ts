@@ -52,14 +52,11 @@ export function startScoringWorker({
   const opened = new Map<string, OpenTask>()
   const openOnThread = (task: OpenTask): Promise<SharedParts> => thread.run(task, { name: 'open' })
   const run = (tasks: readonly SearchTask[]): Promise<readonly SearchOutcome[]> => thread.run(tasks, { name: 'search' })
-  async function openAndRun({
-    artifact,
-    input,
-    deadlineMs,
-  }: ArtifactSearch): Promise<Exclude<SearchOutcome, undefined>> {
+  async function openAndRun(search: ArtifactSearch): Promise<Exclude<SearchOutcome, undefined>> {
+    const { artifact } = search
     try {
       await openOnThread(opened.get(artifact.projectionId) ?? { artifact, shared: undefined, codesMb })
-      const [outcome] = await run([{ projectionId: artifact.projectionId, input, deadlineMs }])
+      const [outcome] = await run([taskOf(search)])
       return outcome ?? new Error('a thread lost a version that it had just opened')
     } catch (error) {
       return error instanceof Error ? error : new Error(String(error))
@@ -67,9 +64,7 @@ export function startScoringWorker({
   }
   return {
     async search(searches) {
-      const outcomes = await run(
-        searches.map(({ artifact: { projectionId }, input, deadlineMs }) => ({ projectionId, input, deadlineMs })),
-      )
+      const outcomes = await run(searches.map(taskOf))
       const replies: (Uint8Array | Error)[] = []
       for (const [at, search] of searches.entries()) replies.push(replyOf(outcomes[at] ?? (await openAndRun(search))))
       return replies
@@ -85,6 +80,10 @@ export function startScoringWorker({
     },
     end: () => thread.close(),
   }
+}
+
+function taskOf({ artifact: { projectionId }, input, deadlineMs }: ArtifactSearch): SearchTask {
+  return { projectionId, input, deadlineMs }
 }
 
 function replyOf(outcome: Exclude<SearchOutcome, undefined>): Uint8Array | Error {
