@@ -31,7 +31,7 @@ export function openMeans(folder: string, cells: number, dimensions: number, par
   const codes = parts.memory(wholeFile(join(folder, 'cells.i4'), meansBytes(cells, dimensions)))
   const words = bitsetWords(cells)
   const layout = planesLayout(cells, dimensions)
-  const { bits, hits, ask, scan, refine } = createKernel(layout, codes, words * 32)
+  const { bits, hits, ask, scan, refine } = createKernel(layout, codes, { rowsMax: words * 32 })
   for (let cell = 0; cell < cells; cell++) addRow(bits, cell)
   const products = new Float32Array(cells)
   return {

@@ -30,6 +30,8 @@ const GAP_BYTES = 8_192
 /** Codes where a kernel scores them. */
 interface Codes {
   readonly memory: SharedMemory
+  /** See `createKernel`. */
+  readonly far: boolean
   readonly header: Uint8Array
   /**
    * Provides the part in a plane of the rows that have a bit.
@@ -55,7 +57,7 @@ export function openCodes(source: CodesSource, rows: number, dimensions: number)
 }
 
 function createScorer(codes: Codes, layout: CodesLayout): PieceScorer {
-  const kernel = createKernel(layout, codes.memory)
+  const kernel = createKernel(layout, codes.memory, { far: codes.far })
   const { rowsMax, bits, hits, sums, ask } = kernel
   return {
     rowsMax,
@@ -76,6 +78,7 @@ function inMemory(memory: SharedMemory, layout: CodesLayout): Codes {
     throw new Error('the codes in memory are shorter than those of their version')
   return {
     memory,
+    far: true,
     header: new Uint8Array(memory.buffer, 0, layout.high.offset),
     load: (plane, first) => layout[plane].offset + first * layout[plane].rowBytes,
     close: () => undefined,
@@ -94,6 +97,7 @@ function inPageCache(path: string, layout: CodesLayout): Codes {
   opening.move()
   return {
     memory,
+    far: false,
     header,
     load(plane, first, end, bits) {
       const { offset, rowBytes } = layout[plane]

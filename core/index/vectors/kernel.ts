@@ -34,6 +34,7 @@ type Scan = (
   words: number,
   threshold: number,
   hits: number,
+  far: number,
 ) => number
 type Refine = (
   codes: number,
@@ -44,6 +45,7 @@ type Refine = (
   most: number,
   threshold: number,
   sums: number,
+  far: number,
 ) => number
 
 /** Scores pieces of codes that lie in memory of all threads; the caller fills `bits`. */
@@ -82,11 +84,14 @@ export function pieceRowsMax(rowBytes: number): number {
 /** A threshold below every score: a score is at least -127 × 15 for each of at most 4,128 components. */
 export const NO_THRESHOLD = -(2 ** 30)
 
-/** @param rowsMax a multiple of 32. */
+/**
+ * @param rowsMax a multiple of 32. @param far whether the codes of a piece are seldom in a core's own cache; they are
+ * if they were copied to `codes` just before.
+ */
 export function createKernel(
   { high, low, rowBytes }: Pick<CodesLayout, 'high' | 'low' | 'rowBytes'>,
   codes: SharedMemory,
-  rowsMax = pieceRowsMax(rowBytes),
+  { rowsMax = pieceRowsMax(rowBytes), far = false }: { readonly rowsMax?: number; readonly far?: boolean } = {},
 ): Kernel {
   const queryAt = 0
   const queryBytes = low.rowBytes * 4 + 1
@@ -108,7 +113,8 @@ export function createKernel(
       lowMost = asked.lowMost
     },
     scan: (highAt, words, threshold) =>
-      scan(highAt, high.rowBytes, queryAt, bitsAt, words, threshold - lowMost, hitsAt),
-    refine: (lowAt, kept, threshold) => refine(lowAt, low.rowBytes, queryAt, hitsAt, kept, lowMost, threshold, sumsAt),
+      scan(highAt, high.rowBytes, queryAt, bitsAt, words, threshold - lowMost, hitsAt, Number(far)),
+    refine: (lowAt, kept, threshold) =>
+      refine(lowAt, low.rowBytes, queryAt, hitsAt, kept, lowMost, threshold, sumsAt, Number(far)),
   }
 }

@@ -53,11 +53,32 @@
       (i32.add (i32x4.extract_lane 0 (local.get $first)) (i32x4.extract_lane 1 (local.get $first)))
       (i32.add (i32x4.extract_lane 2 (local.get $first)) (i32x4.extract_lane 3 (local.get $first)))))
 
+  ;; Brings the bytes from $at to $end into the cache, but for the last ones that do not make 512. It loads one number
+  ;; of each 64 bytes. None of these loads waits for another; a score waits for its bytes before the next begins. The
+  ;; result depends on all numbers, so that V8 cannot leave a load out. No caller uses it.
+  (func $fetch (param $at i32) (param $end i32) (result i32)
+    (local $line i32)
+    (block $noneLeft
+      (loop $lines
+        (br_if $noneLeft (i32.lt_u (i32.sub (local.get $end) (local.get $at)) (i32.const 512)))
+        (local.set $line (i32.or (local.get $line) (i32.load $held (local.get $at))))
+        (local.set $line (i32.or (local.get $line) (i32.load $held offset=64 (local.get $at))))
+        (local.set $line (i32.or (local.get $line) (i32.load $held offset=128 (local.get $at))))
+        (local.set $line (i32.or (local.get $line) (i32.load $held offset=192 (local.get $at))))
+        (local.set $line (i32.or (local.get $line) (i32.load $held offset=256 (local.get $at))))
+        (local.set $line (i32.or (local.get $line) (i32.load $held offset=320 (local.get $at))))
+        (local.set $line (i32.or (local.get $line) (i32.load $held offset=384 (local.get $at))))
+        (local.set $line (i32.or (local.get $line) (i32.load $held offset=448 (local.get $at))))
+        (local.set $at (i32.add (local.get $at) (i32.const 512)))
+        (br $lines)))
+    (local.get $line))
+
   ;; Scores the high bits of each row whose bit is set. Appends (row, score) to $hits for each row whose score is above
-  ;; $threshold, and clears the bits of the others. Returns the number of hits.
+  ;; $threshold, and clears the bits of the others. Returns the number of hits. If $far holds and at least half of 32
+  ;; rows are scored, these are fetched first.
   (func (export "scan")
     (param $codes i32) (param $rowBytes i32) (param $query i32) (param $bits i32) (param $words i32)
-    (param $threshold i32) (param $hits i32) (result i32)
+    (param $threshold i32) (param $hits i32) (param $far i32) (result i32)
     (local $word i32) (local $kept i32) (local $row i32) (local $at i32) (local $end i32) (local $next i32)
     (local $score i32) (local $base i32) (local $lowBytes i32) (local $common i32)
     (local.set $next (local.get $hits))
@@ -69,6 +90,19 @@
         (br_if $noWordLeft (i32.eqz (local.get $words)))
         (local.set $word (i32.load $own (local.get $bits)))
         (local.set $kept (local.get $word))
+        (if (i32.and (local.get $far) (i32.ge_u (i32.popcnt (local.get $word)) (i32.const 16)))
+          (then
+            ;; Nobody reads it there: a place counts as a hit only once a hit is written to it.
+            (i32.store $own (local.get $next)
+              (call $fetch
+                (i32.add
+                  (local.get $codes)
+                  (i32.mul (i32.add (local.get $base) (i32.ctz (local.get $word))) (local.get $rowBytes)))
+                (i32.add
+                  (local.get $codes)
+                  (i32.mul
+                    (i32.add (local.get $base) (i32.sub (i32.const 32) (i32.clz (local.get $word))))
+                    (local.get $rowBytes)))))))
         (block $noBitLeft
           (loop $bits_
             (br_if $noBitLeft (i32.eqz (local.get $word)))
@@ -96,15 +130,27 @@
     (i32.shr_u (i32.sub (local.get $next) (local.get $hits)) (i32.const 3)))
 
   ;; Adds what the low bits add to the score of each hit, at most $most. Writes the sum of the scores and the sum of
-  ;; their squares to $sums, as f64, and keeps the hits above $threshold. Returns their number.
+  ;; their squares to $sums, as f64, and keeps the hits above $threshold. Returns their number. If $far holds and the
+  ;; hits are at least half of the rows from the first to the last of them, these are fetched first.
   (func (export "refine")
     (param $codes i32) (param $rowBytes i32) (param $query i32) (param $hits i32) (param $count i32)
-    (param $most i32) (param $threshold i32) (param $sums i32) (result i32)
+    (param $most i32) (param $threshold i32) (param $sums i32) (param $far i32) (result i32)
     (local $from i32) (local $to i32) (local $next i32) (local $row i32) (local $at i32) (local $low i32)
     (local $score i32) (local $value f64) (local $sum f64) (local $squares f64)
     (local.set $from (local.get $hits))
     (local.set $next (local.get $hits))
     (local.set $to (i32.add (local.get $hits) (i32.shl (local.get $count) (i32.const 3))))
+    (if (i32.and (local.get $far) (i32.ge_u (local.get $count) (i32.const 16)))
+      (then
+        (local.set $row (i32.load $own (local.get $hits)))
+        (local.set $at (i32.add (i32.load $own (i32.sub (local.get $to) (i32.const 8))) (i32.const 1)))
+        (if (i32.le_u (i32.sub (local.get $at) (local.get $row)) (i32.shl (local.get $count) (i32.const 1)))
+          (then
+            ;; The sums are written over it.
+            (i32.store $own (local.get $sums)
+              (call $fetch
+                (i32.add (local.get $codes) (i32.mul (local.get $row) (local.get $rowBytes)))
+                (i32.add (local.get $codes) (i32.mul (local.get $at) (local.get $rowBytes)))))))))
     (block $noHitLeft
       (loop $hits_
         (br_if $noHitLeft (i32.ge_u (local.get $from) (local.get $to)))
