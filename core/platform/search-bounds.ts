@@ -23,8 +23,8 @@ export const SEARCH_BOUNDS = {
   versionsPerNodeMax: 64,
   releaseTimeoutMs: 30_000,
   /**
-   * Young generation of a scoring thread. A search creates only short-lived objects. With this size it takes no more
-   * time, and a thread keeps 80 MB less than by default.
+   * Young generation of a scoring thread, except where `SEARCH_NODE_OPTIONS` set it. A search creates only short-lived
+   * objects. With this size it takes no more time, and a thread keeps 80 MB less than by default.
    */
   scoringYoungGenerationMb: 16,
   /** Idle time after which the thread that verifies artifacts ends. */

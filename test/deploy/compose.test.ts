@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { describe, expect, test } from 'vitest'
+import { SEARCH_NODE_OPTIONS } from '#core/platform/node-options.ts'
 import { knownModel } from '#core/embedding/known-models.ts'
 import { migrate } from '#core/db/migrate.ts'
 import { startPostgres } from '#jobs/cli/local/postgres.ts'
@@ -69,6 +70,16 @@ test('Postgres 18, Valkey, two search nodes, gateway, jobs, a migration and a mo
   expect(services['valkey']?.command?.join(' ')).toContain(
     '--appendonly yes --appendfsync everysec --maxmemory-policy noeviction',
   )
+})
+
+test('search nodes start with the same options of Node everywhere', () => {
+  const compose = parseCompose(text)
+  const command = ['node', ...SEARCH_NODE_OPTIONS, 'search-node/main.ts']
+  for (const name of ['search-node-1', 'search-node-2']) expect(service(compose, name).command).toEqual(command)
+  const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+    readonly scripts: Readonly<Record<string, string>>
+  }
+  expect(scripts['start:search-node']).toBe(command.join(' '))
 })
 
 test('a model server starts on demand, keeps its weights, and is reached by gateway and jobs alone', () => {

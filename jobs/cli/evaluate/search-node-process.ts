@@ -4,6 +4,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
 import { OperatorError } from '#core/platform/errors.ts'
+import { SEARCH_NODE_OPTIONS } from '#core/platform/node-options.ts'
 import { openSearchNodeClient } from '#core/rpc/search-client.ts'
 import type { SearchNodeClient } from '#core/rpc/search-client.ts'
 import { clientCredentials } from '#core/rpc/transport.ts'
@@ -37,7 +38,7 @@ export interface NodeProcess {
  */
 export async function startNodeProcess(storeUrl: string, publicKeyDer: Buffer): Promise<NodeProcess> {
   const child = fork(PROGRAM, [], {
-    execArgv: [],
+    execArgv: [...SEARCH_NODE_OPTIONS],
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     // A Ctrl-C of the terminal reaches only this process, which then stops the node.
     detached: true,

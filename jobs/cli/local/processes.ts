@@ -18,6 +18,8 @@ export interface ServiceOptions {
   /** Folder of the code; the root of this repository if absent. */
   readonly root?: string | undefined
   readonly args?: readonly string[]
+  /** Options of Node itself. */
+  readonly nodeOptions?: readonly string[]
   /** The whole environment of the process, except for the PATH. */
   readonly environment: Readonly<Record<string, string>>
   readonly logFile: string
@@ -65,11 +67,19 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
 
 const PATH = '/usr/local/bin:/usr/bin:/bin'
 
-function spawnService({ name, script, root = ROOT, args = [], environment, logFile }: ServiceOptions): LocalService {
+function spawnService({
+  name,
+  script,
+  root = ROOT,
+  args = [],
+  nodeOptions = [],
+  environment,
+  logFile,
+}: ServiceOptions): LocalService {
   mkdirSync(dirname(logFile), { recursive: true })
   const log = openSync(logFile, 'a', 0o600)
   const logStart = statSync(logFile).size
-  const child = spawn(process.execPath, [script, ...args], {
+  const child = spawn(process.execPath, [...nodeOptions, script, ...args], {
     cwd: root,
     env: { PATH, ...environment },
     stdio: ['ignore', log, log, 'ipc'],
@@ -105,14 +115,14 @@ function spawnService({ name, script, root = ROOT, args = [], environment, logFi
 
 /** Runs the service under `node --watch-path`, which restarts it; Node's watcher has no IPC channel to its parent. */
 function spawnWatched(
-  { name, script, root = ROOT, args = [], environment, logFile }: ServiceOptions,
+  { name, script, root = ROOT, args = [], nodeOptions = [], environment, logFile }: ServiceOptions,
   folders: readonly string[],
 ): LocalService {
   mkdirSync(dirname(logFile), { recursive: true })
   const watched = folders.map((folder) => `--watch-path=${folder}`)
   const supervised = startSupervised({
     name,
-    command: [process.execPath, ...watched, '--watch-preserve-output', script, ...args],
+    command: [process.execPath, ...nodeOptions, ...watched, '--watch-preserve-output', script, ...args],
     environment: { PATH, ...environment },
     folder: root,
     logFile,

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { openSearchNodeClient } from '#core/rpc/search-client.ts'
 import { credentials } from '@grpc/grpc-js'
+import { SEARCH_NODE_OPTIONS } from '#core/platform/node-options.ts'
 import { startService } from './processes.ts'
 import type { LocalService } from './processes.ts'
 import { freePort } from './supervised-process.ts'
@@ -74,6 +75,7 @@ export async function startSearchNode(
   try {
     const service = await startService({
       name,
+      nodeOptions: SEARCH_NODE_OPTIONS,
       script: 'search-node/main.ts',
       environment: {
         ...compileCache(),

@@ -60,7 +60,7 @@ const FOREIGN_HEALTH: Readonly<Record<string, string>> = {
 
 function programOf(service: Service): string | undefined {
   const [node, ...rest] = service.entrypoint ?? service.command ?? []
-  return node === 'node' ? rest.join(' ') : undefined
+  return node === 'node' ? rest.slice(rest.findIndex((word) => !word.startsWith('-'))).join(' ') : undefined
 }
 
 /** `${NAME}`, `${NAME:?message}` and `${NAME:-default}`, as compose replaces them; `$$` is a dollar sign. */

@@ -1,12 +1,13 @@
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { fileURLToPath, pathToFileURL } from 'node:url'
+import { SEARCH_NODE_OPTIONS } from '#core/platform/node-options.ts'
 import { freePort } from '#jobs/cli/local/supervised-process.ts'
 import { COMPILE_CACHE } from '#test/support/compile-cache.ts'
 
 const MAIN = fileURLToPath(new URL('../../../search-node/main.ts', import.meta.url))
 
-/** A search node as production starts it: plain `node search-node/main.ts`. */
+/** A search node as production starts it. */
 export interface NodeProcess {
   readonly address: string
   readonly child: ChildProcess
@@ -38,7 +39,7 @@ export function nodeEnvironment(
 
 /** Runs the node and returns without waiting for it to listen. */
 export function spawnNode(environment: Environment): Omit<NodeProcess, 'address'> {
-  const child = spawn(process.execPath, [MAIN], {
+  const child = spawn(process.execPath, [...SEARCH_NODE_OPTIONS, MAIN], {
     env: { PATH: process.env['PATH'] ?? '', NODE_COMPILE_CACHE: COMPILE_CACHE, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   })

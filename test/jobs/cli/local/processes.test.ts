@@ -46,6 +46,16 @@ test('a service sees only the environment it was given', async () => {
   await service.stop()
 })
 
+test.each([
+  ['runs', {}],
+  ['is watched', { restartOn: ['core/platform'] }],
+])('a service that %s has the options of Node that it is given', async (_, changes) => {
+  const reports = REPORT.replace('Object.keys(process.env)', 'process.execArgv')
+  const service = await start(reports, { ...changes, nodeOptions: ['--max-semi-space-size=4'] })
+  expect(JSON.parse(readFileSync(join(folder, 'witness'), 'utf8'))).toContain('--max-semi-space-size=4')
+  await service.stop()
+})
+
 test('stop asks first and gives the exit code', async () => {
   const service = await start(`process.on('SIGTERM', () => process.exit(5))\n${REPORT}`)
   expect(await service.stop()).toBe(5)
