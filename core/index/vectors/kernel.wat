@@ -53,11 +53,13 @@
       (i32.add (i32x4.extract_lane 0 (local.get $first)) (i32x4.extract_lane 1 (local.get $first)))
       (i32.add (i32x4.extract_lane 2 (local.get $first)) (i32x4.extract_lane 3 (local.get $first)))))
 
-  ;; Brings the bytes from $at to $end into the cache, but for the last ones that do not make 512. It loads one number
-  ;; of each 64 bytes. None of these loads waits for another; a score waits for its bytes before the next begins. The
-  ;; result depends on all numbers, so that V8 cannot leave a load out. No caller uses it.
-  (func $fetch (param $at i32) (param $end i32) (result i32)
-    (local $line i32)
+  ;; Brings the rows from $from up to $to into the cache, but for their last bytes that do not make 512. It loads one
+  ;; number of each 64 bytes. None of these loads waits for another; a score waits for its bytes before the next begins.
+  ;; The result depends on all numbers, so that V8 cannot leave a load out. No caller uses it.
+  (func $fetch (param $codes i32) (param $rowBytes i32) (param $from i32) (param $to i32) (result i32)
+    (local $at i32) (local $end i32) (local $line i32)
+    (local.set $at (i32.add (local.get $codes) (i32.mul (local.get $from) (local.get $rowBytes))))
+    (local.set $end (i32.add (local.get $codes) (i32.mul (local.get $to) (local.get $rowBytes))))
     (block $noneLeft
       (loop $lines
         (br_if $noneLeft (i32.lt_u (i32.sub (local.get $end) (local.get $at)) (i32.const 512)))
@@ -95,14 +97,10 @@
             ;; Nobody reads it there: a place counts as a hit only once a hit is written to it.
             (i32.store $own (local.get $next)
               (call $fetch
-                (i32.add
-                  (local.get $codes)
-                  (i32.mul (i32.add (local.get $base) (i32.ctz (local.get $word))) (local.get $rowBytes)))
-                (i32.add
-                  (local.get $codes)
-                  (i32.mul
-                    (i32.add (local.get $base) (i32.sub (i32.const 32) (i32.clz (local.get $word))))
-                    (local.get $rowBytes)))))))
+                (local.get $codes)
+                (local.get $rowBytes)
+                (i32.add (local.get $base) (i32.ctz (local.get $word)))
+                (i32.add (local.get $base) (i32.sub (i32.const 32) (i32.clz (local.get $word))))))))
         (block $noBitLeft
           (loop $bits_
             (br_if $noBitLeft (i32.eqz (local.get $word)))
@@ -135,22 +133,20 @@
   (func (export "refine")
     (param $codes i32) (param $rowBytes i32) (param $query i32) (param $hits i32) (param $count i32)
     (param $most i32) (param $threshold i32) (param $sums i32) (param $far i32) (result i32)
-    (local $from i32) (local $to i32) (local $next i32) (local $row i32) (local $at i32) (local $low i32)
-    (local $score i32) (local $value f64) (local $sum f64) (local $squares f64)
+    (local $from i32) (local $to i32) (local $next i32) (local $row i32) (local $end i32) (local $at i32)
+    (local $low i32) (local $score i32) (local $value f64) (local $sum f64) (local $squares f64)
     (local.set $from (local.get $hits))
     (local.set $next (local.get $hits))
     (local.set $to (i32.add (local.get $hits) (i32.shl (local.get $count) (i32.const 3))))
     (if (i32.and (local.get $far) (i32.ge_u (local.get $count) (i32.const 16)))
       (then
         (local.set $row (i32.load $own (local.get $hits)))
-        (local.set $at (i32.add (i32.load $own (i32.sub (local.get $to) (i32.const 8))) (i32.const 1)))
-        (if (i32.le_u (i32.sub (local.get $at) (local.get $row)) (i32.shl (local.get $count) (i32.const 1)))
+        (local.set $end (i32.add (i32.load $own (i32.sub (local.get $to) (i32.const 8))) (i32.const 1)))
+        (if (i32.le_u (i32.sub (local.get $end) (local.get $row)) (i32.shl (local.get $count) (i32.const 1)))
           (then
             ;; The sums are written over it.
             (i32.store $own (local.get $sums)
-              (call $fetch
-                (i32.add (local.get $codes) (i32.mul (local.get $row) (local.get $rowBytes)))
-                (i32.add (local.get $codes) (i32.mul (local.get $at) (local.get $rowBytes)))))))))
+              (call $fetch (local.get $codes) (local.get $rowBytes) (local.get $row) (local.get $end)))))))
     (block $noHitLeft
       (loop $hits_
         (br_if $noHitLeft (i32.ge_u (local.get $from) (local.get $to)))
