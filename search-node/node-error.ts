@@ -23,3 +23,8 @@ export class NodeError extends Error {
     this.code = code
   }
 }
+
+/** What was thrown, as an error. */
+export function errorOf(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(String(thrown))
+}

@@ -3,7 +3,7 @@ import { openIndex } from '#core/index/format/reader.ts'
 import type { ArtifactRef, IndexReader } from '#core/index/format/reader.ts'
 import { assertInTime } from '#search-node/call-limits.ts'
 import type { SharedParts } from '#core/platform/resident-parts.ts'
-import { NodeError } from '#search-node/node-error.ts'
+import { errorOf, NodeError } from '#search-node/node-error.ts'
 import type { NodeErrorCode } from '#search-node/node-error.ts'
 import { createIndexVersion, createSearchShared } from '#search-node/search/index-version.ts'
 import type { SearchShared } from '#search-node/search/index-version.ts'
@@ -83,7 +83,7 @@ async function outcomeOf({ projectionId, input, deadlineMs }: SearchTask): Promi
     return encodeSearchReply(await runSearch(createIndexVersion(version.index, version.searchShared), input, limits))
   } catch (error) {
     if (error instanceof NodeError) return { code: error.code, message: error.message }
-    return error instanceof Error ? error : new Error(String(error))
+    return errorOf(error)
   }
 }
 

@@ -4,7 +4,7 @@ import { Piscina } from 'piscina'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import type { ArtifactRef } from '#core/index/format/reader.ts'
 import type { SharedParts } from '#core/platform/resident-parts.ts'
-import { NodeError } from '#search-node/node-error.ts'
+import { errorOf, NodeError } from '#search-node/node-error.ts'
 import type { OpenTask, SearchOutcome, SearchTask } from './scoring-worker.ts'
 import type { VerifyTask, Verified } from './verify-worker.ts'
 
@@ -68,7 +68,7 @@ export function startScoringWorker({
       const [outcome] = await run([taskOf(search)])
       return outcome ?? new Error('a thread lost a version that it had just opened')
     } catch (error) {
-      return error instanceof Error ? error : new Error(String(error))
+      return errorOf(error)
     }
   }
   return {
