@@ -2,6 +2,8 @@ import { createTopK } from '#core/platform/top-k.ts'
 
 /** Rows at nearly equal distances, as a filter may leave them, are all candidates up to this number. */
 const CANDIDATES_MAX = 524_288
+/** There is room for so many at first. */
+const ROWS_FIRST = 1_024
 
 /** Rows of a scan that may be among the nearest. */
 export interface Candidates {
@@ -12,17 +14,24 @@ export interface Candidates {
   rows(): Uint32Array
 }
 
-/** Keeps the rows whose score is within `margin` of the `count`-th best. */
-export function createCandidates(count: number, margin: number): Candidates {
-  const best = createTopK(count)
-  const max = Math.max(count, CANDIDATES_MAX)
-  let rows = new Uint32Array(4_096)
-  let scores = new Int32Array(4_096)
+/** The `count` best rows, and the rows whose score is at most `margin` below theirs. */
+export interface Near {
+  readonly count: number
+  readonly margin: number
+}
+
+/** Keeps the rows that either of the two includes. */
+export function createCandidates(many: Near, few: Near): Candidates {
+  const best = createTopK(many.count)
+  const bestFew = createTopK(few.count)
+  const max = Math.max(many.count, few.count, CANDIDATES_MAX)
+  let rows = new Uint32Array(ROWS_FIRST)
+  let scores = new Int32Array(ROWS_FIRST)
   let size = 0
   /** Rows at or below it were dropped because there are too many. */
   let floor = -Infinity
 
-  const least = (): number => best.threshold() - margin - 1
+  const least = (): number => Math.min(best.threshold() - many.margin, bestFew.threshold() - few.margin) - 1
   /** Keeps the rows above a score, in order, and as many with this score as `room`. */
   function keep(score: number, room: number): void {
     let [kept, equal] = [0, 0]
@@ -57,6 +66,7 @@ export function createCandidates(count: number, margin: number): Candidates {
       scores[size] = score
       size += 1
       if (score > best.threshold()) best.offer(row, score)
+      if (score > bestFew.threshold()) bestFew.offer(row, score)
     },
     rows() {
       keep(least(), 0)

@@ -56,7 +56,7 @@ export async function measureCells(
   for (const query of asked) {
     await pause()
     const nearest = nearestOf(query, cells, codes, exact)
-    const scan = codes.scan(query, 1, 1)
+    const scan = codes.scan(query, { kept: 1, sure: 1, threshold: 1 })
     const products = means.products(scan.query)
     const first = cells.graph.nearest(query, firstCells(file.rows, count))
     const scatter = scatterNear(scan, cells.starts, cells.radii, first)
@@ -125,7 +125,7 @@ interface NearestOfQuery {
 }
 
 function nearestOf(query: Float32Array, { rows: rowOf }: Cells, codes: CodesReader, exact: RowFile): NearestOfQuery {
-  const scan = codes.scan(query, DEEPEST, DEPTHS[0])
+  const scan = codes.scan(query, { kept: DEEPEST, sure: DEEPEST, threshold: DEPTHS[0] })
   scan.add(allPlaces(rowOf.length), 0, rowOf.length)
   const rows = scan.rows().map((place) => rowOf[place] ?? 0)
   rows.sort()

@@ -5,7 +5,7 @@ import { createSharedMemory } from '#core/platform/shared-memory.ts'
 import type { SharedMemory } from '#core/platform/shared-memory.ts'
 import { createQueryCoder, decodeHeader } from './codes.ts'
 import { createScan } from './codes-scan.ts'
-import type { CodesScan, PieceScorer } from './codes-scan.ts'
+import type { CodesScan, PieceScorer, Wanted } from './codes-scan.ts'
 import { createKernel, pieceRowsMax } from './kernel.ts'
 import { codesLayout } from './layout.ts'
 import type { CodesLayout } from './layout.ts'
@@ -14,10 +14,9 @@ import type { CodesLayout } from './layout.ts'
 export interface CodesReader {
   /**
    * Begins a scan, which ends the one before.
-   * @param query unit length. @param kept nearest rows that are kept; there may be fewer.
-   * @param wanted nearest rows whose last one is the threshold of the scan.
+   * @param query unit length.
    */
-  scan(query: Float32Array, kept: number, wanted: number): CodesScan
+  scan(query: Float32Array, wanted: Wanted): CodesScan
   close(): void
 }
 
@@ -51,7 +50,7 @@ export function openCodes(source: CodesSource, rows: number, dimensions: number)
   const scorer = createScorer(codes, layout)
   opening.move()
   return {
-    scan: (query, kept, wanted) => createScan(scorer, codeQuery(query), kept, wanted),
+    scan: (query, wanted) => createScan(scorer, codeQuery(query), wanted),
     close: codes.close,
   }
 }

@@ -39,16 +39,31 @@ export interface PieceScorer {
   score(from: number, to: number, threshold: number, among?: Uint32Array): number
 }
 
+/** How many nearest rows a scan is for. */
+export interface Wanted {
+  /** Rows that are kept; of the farthest of them, a few may be others that are hardly farther. */
+  readonly kept: number
+  /** The nearest of these, of which none should be missed. */
+  readonly sure: number
+  /** The last one of so many gives the threshold of the scan. */
+  readonly threshold: number
+}
+
 /**
  * A row may be among the nearest if its score is less than this number of standard deviations of its error below the
  * last one that is kept. That one errs less: the errors of many rows decide which it is.
  */
-const ERROR_DEVIATIONS = 3
+const SURE_DEVIATIONS = 3
+/** Each further row is read in float32. Of fifty rows, this number loses one in a hundred; see decision 0037. */
+const KEPT_DEVIATIONS = 1.5
 
-export function createScan(scorer: PieceScorer, query: CodedQuery, kept: number, wanted: number): CodesScan {
+export function createScan(scorer: PieceScorer, query: CodedQuery, wanted: Wanted): CodesScan {
   const { hits, sums, rowsMax } = scorer
-  const found = createCandidates(kept, Math.ceil(query.error * ERROR_DEVIATIONS))
-  const best = createTopK(wanted)
+  const found = createCandidates(
+    { count: wanted.kept, margin: Math.ceil(query.error * KEPT_DEVIATIONS) },
+    { count: wanted.sure, margin: Math.ceil(query.error * SURE_DEVIATIONS) },
+  )
+  const best = createTopK(wanted.threshold)
   scorer.ask(query)
   const threshold = (): number => Math.max(NO_THRESHOLD, found.threshold())
   function offer(row: number, score: number): void {

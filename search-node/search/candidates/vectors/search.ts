@@ -51,7 +51,7 @@ export function nearestRows(
   const kept = Math.max(limit, PREDICTOR_DEPTH)
   if (allowed.count <= exactRowsMax(passages, dimensions))
     return { plan: 'exact', ...nearestAmong(index, query, listRows(allowed), kept) }
-  const scan = codes.scan(query, kept, Math.ceil(limit * SHOWN_SHARE))
+  const scan = codes.scan(query, { kept, sure: limit, threshold: Math.ceil(limit * SHOWN_SHARE) })
   if (cells === undefined) {
     scan.add(allowed.bits, 0, passages)
     return { plan: 'scan', ...nearestAmong(index, query, scan.rows(), kept) }
