@@ -4,7 +4,6 @@ import { dayNumber } from '#core/index/facets/layout.ts'
 import { countRows, forEachRow, hasRow, removeRow } from '#core/platform/bitset.ts'
 import { isInForce } from '#core/index/facets/reader.ts'
 import type { IndexReader } from '#core/index/format/reader.ts'
-import { cosines } from '#core/index/vectors/cosines.ts'
 import { meanCosineOf } from '#core/index/vectors/cosine-statistics.ts'
 import type { CosineStatistics } from '#core/index/vectors/cosine-statistics.ts'
 import { createScopeFilter } from './candidates/filter-bitset.ts'
@@ -71,7 +70,7 @@ export function createIndexVersion(
         const number = dayNumber(day)
         return (row) => isInForce(index.facets, row, number)
       },
-      cosines: (rows, vector) => cosines(index.vectors, rows, vector),
+      cosines: (rows, vector) => index.vectors.cosines(rows, vector),
       vectorScores,
       passage: remembered((row: number) => index.passage(row)),
     },

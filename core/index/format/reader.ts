@@ -120,7 +120,7 @@ export function openIndex(
   using opening = new DisposableStack()
   const held = <Reader extends { close(): void }>(reader: Reader): Reader =>
     opening.adopt(reader, (opened) => opened.close())
-  const vectors = held(openRowFile(join(folder, 'vectors.f32'), dimensions * 4))
+  const vectors = held(openRowFile(join(folder, 'vectors.f32'), dimensions))
   const codes = held(openCodes(codesSource(ref, parts, codesMb), passages, dimensions))
   const records = held(openPassagesReader(folder, passages, parts))
   const facets = held(openFacetsReader(folder, passages, ref.documents, parts))

@@ -11,7 +11,6 @@ import { openMeans } from './cell-means.ts'
 import { firstCells, scatterNear } from './cell-scatter.ts'
 import { openCodes } from './codes-reader.ts'
 import type { CodesReader } from './codes-reader.ts'
-import { cosines } from './cosines.ts'
 import { openRowFile } from './row-file.ts'
 import type { RowFile } from './row-file.ts'
 
@@ -51,7 +50,7 @@ export async function measureCells(
   using opened = new DisposableStack()
   const codes = openCodes({ path: join(folder, 'vectors.i4') }, file.rows, file.dimensions)
   opened.defer(() => codes.close())
-  const exact = openRowFile(file.path, file.dimensions * 4)
+  const exact = openRowFile(file.path, file.dimensions)
   opened.defer(() => exact.close())
   for (const query of asked) {
     await pause()
@@ -129,7 +128,7 @@ function nearestOf(query: Float32Array, { rows: rowOf }: Cells, codes: CodesRead
   scan.add(allPlaces(rowOf.length), 0, rowOf.length)
   const rows = scan.rows().map((place) => rowOf[place] ?? 0)
   rows.sort()
-  const { ids, scores } = largest(cosines(exact, rows, query), DEEPEST)
+  const { ids, scores } = largest(exact.cosines(rows, query), DEEPEST)
   const tenth = scores[Math.min(DEPTHS[0], scores.length) - 1] ?? 0
   return { rows: ids.map((at) => rows[at] ?? 0), scores, ofMean: tenth - scan.threshold() }
 }

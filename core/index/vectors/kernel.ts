@@ -1,31 +1,11 @@
-import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import type { SharedMemory } from '#core/platform/shared-memory.ts'
+import { compileWasm, growTo, wasmFunction, wasmMemory } from '#core/platform/wasm-module.ts'
 import type { CodedQuery } from './codes.ts'
 import type { CodesLayout } from './layout.ts'
 
-interface Memory {
-  readonly buffer: ArrayBuffer
-  grow(pages: number): number
-}
-/** The part of the JavaScript API that is used; its types come with those of browsers only. */
-declare const WebAssembly: {
-  readonly Memory: new (limits: { readonly initial: number }) => Memory
-  readonly Module: new (bytes: Uint8Array) => object
-  readonly Instance: new (
-    module: object,
-    imports: { readonly codes: { readonly memory: SharedMemory } },
-  ) => { readonly exports: unknown }
-}
-
-/** The module made from `kernel.wat`, compiled once a thread. */
-const compiled = new WebAssembly.Module(readFileSync(new URL('./kernel.wasm', import.meta.url)))
-
-const exportsSchema = z.object({
-  memory: z.instanceof(WebAssembly.Memory),
-  scan: z.custom<Scan>((value) => typeof value === 'function'),
-  refine: z.custom<Refine>((value) => typeof value === 'function'),
-})
+const instantiate = compileWasm(new URL('./kernel.wasm', import.meta.url))
+const exportsSchema = z.object({ memory: wasmMemory, scan: wasmFunction<Scan>(), refine: wasmFunction<Refine>() })
 type Scan = (
   codes: number,
   rowBytes: number,
@@ -74,7 +54,6 @@ export interface Kernel {
 /** About half of a core's own cache. */
 const CODES_BYTES = 512 * 1024
 const ROWS_MAX = 8_192
-const PAGE_BYTES = 65_536
 const SUMS_BYTES = 16
 
 export function pieceRowsMax(rowBytes: number): number {
@@ -98,9 +77,8 @@ export function createKernel(
   const bitsAt = queryAt + Math.ceil(queryBytes / 8) * 8
   const sumsAt = bitsAt + Math.ceil(rowsMax / 64) * 8
   const hitsAt = sumsAt + SUMS_BYTES
-  const instance = new WebAssembly.Instance(compiled, { codes: { memory: codes } })
-  const { memory, scan, refine } = exportsSchema.parse(instance.exports)
-  memory.grow(Math.ceil((hitsAt + rowsMax * 8) / PAGE_BYTES) - 1)
+  const { memory, scan, refine } = exportsSchema.parse(instantiate({ codes: { memory: codes } }))
+  growTo(memory, hitsAt + rowsMax * 8)
   const query = new Int8Array(memory.buffer, queryAt, queryBytes)
   let lowMost = 0
   return {

@@ -1,67 +1,74 @@
 import { closeSync, openSync } from 'node:fs'
+import { z } from 'zod'
 import { readInto } from '#core/platform/file-reader.ts'
+import { compileWasm, growTo, wasmFunction, wasmMemory } from '#core/platform/wasm-module.ts'
 
 /**
- * A file of rows of equal size, read into one buffer that the thread reuses. Reading copies from the page cache, which
- * all threads share. usearch ignores the offset of a view into a buffer, so the rows always start at byte 0.
+ * A file of float32 rows, read into one buffer that the thread reuses. Reading copies from the page cache, which all
+ * threads share.
  */
 export interface RowFile {
-  /** Maximum number of rows of one call. */
-  readonly rowsMax: number
+  /** @returns a copy of one row. */
+  read(row: number): Float32Array
   /**
-   * @param rows ascending.
-   * @returns the buffer with the rows' bytes at its start, in order; valid until the next call.
+   * Cosines of rows, bit-identical on every machine: those of `innerProductAt`.
+   * @param rows ascending. @param query unit length.
    */
-  read(rows: Uint32Array): ArrayBuffer
+  cosines(rows: Uint32Array, query: Float32Array): Float64Array
   close(): void
 }
 
-/** Half a megabyte fits a core's own cache during scoring. At 768 dimensions 0.25 MB and 1.5 MB were both slower. */
-const BUFFER_BYTES = 524_288
+/** Most bytes that one call reads. They stay in a core's own cache until they are scored. */
+const SPAN_BYTES_MAX = 65_536
 /** Largest gap that is read to save a system call. One call costs about as much as copying this many bytes. */
 const GAP_BYTES = 8_192
 
-export function openRowFile(path: string, rowBytes: number): RowFile {
-  const rowsMax = Math.max(64, Math.floor(BUFFER_BYTES / rowBytes))
+const instantiate = compileWasm(new URL('./inner-product.wasm', import.meta.url))
+const exportsSchema = z.object({
+  memory: wasmMemory,
+  product: wasmFunction<(row: number, bytes: number, query: number) => number>(),
+})
+
+export function openRowFile(path: string, dimensions: number): RowFile {
+  const rowBytes = dimensions * 4
+  const spanRows = Math.max(1, Math.floor(SPAN_BYTES_MAX / rowBytes))
   const gapRows = Math.floor(GAP_BYTES / rowBytes)
-  const capacityRows = rowsMax * 2
-  const buffer = new ArrayBuffer(capacityRows * rowBytes)
-  const bytes = new Uint8Array(buffer)
+  // Zeros follow the rows, because the last one may be read beyond its end.
+  const queryAt = Math.ceil((spanRows * rowBytes) / 16 + 1) * 16
+  const queryLength = Math.ceil(dimensions / 4) * 4
+  const { memory, product } = exportsSchema.parse(instantiate())
+  growTo(memory, queryAt + queryLength * 8)
+  const bytes = new Uint8Array(memory.buffer)
+  const ofQuery = new Float64Array(memory.buffer, queryAt, queryLength)
   const file = openSync(path, 'r')
 
-  /**
-   * Returns the last position of the group that starts at `from`: rows with small gaps between them that fit the
-   * buffer.
-   */
-  function groupEnd(rows: Uint32Array, from: number): number {
-    const lastThatFits = (rows[from] ?? 0) + capacityRows - from - 1
+  /** Returns the last position of the rows that one call reads with the one at `from`. */
+  function spanEnd(rows: Uint32Array, from: number): number {
+    const first = rows[from] ?? 0
     let to = from
-    while (to + 1 < rows.length) {
-      const next = rows[to + 1] ?? 0
-      if (next - (rows[to] ?? 0) - 1 > gapRows || next > lastThatFits) break
-      to += 1
+    for (; to + 1 < rows.length; to++) {
+      const [row = 0, next = 0] = [rows[to], rows[to + 1]]
+      if (next - row - 1 > gapRows || next - first >= spanRows) break
     }
     return to
   }
-  /** Closes the gaps between the rows of a group, which were read with them. */
-  function closeGaps(rows: Uint32Array, from: number, to: number): void {
-    const first = rows[from] ?? 0
-    for (let at = from + 1; at <= to; at++) {
-      const read = from + (rows[at] ?? 0) - first
-      if (read !== at) bytes.copyWithin(at * rowBytes, read * rowBytes, (read + 1) * rowBytes)
-    }
-  }
   return {
-    rowsMax,
-    read(rows) {
+    read(row) {
+      readInto(file, bytes, 0, rowBytes, row * rowBytes)
+      return new Float32Array(memory.buffer, 0, dimensions).slice()
+    },
+    cosines(rows, query) {
+      ofQuery.set(query)
+      const scores = new Float64Array(rows.length)
       for (let from = 0; from < rows.length;) {
-        const to = groupEnd(rows, from)
+        const to = spanEnd(rows, from)
         const first = rows[from] ?? 0
-        readInto(file, bytes, from * rowBytes, ((rows[to] ?? 0) - first + 1) * rowBytes, first * rowBytes)
-        if ((rows[to] ?? 0) - first > to - from) closeGaps(rows, from, to)
+        readInto(file, bytes, 0, ((rows[to] ?? 0) - first + 1) * rowBytes, first * rowBytes)
+        for (let at = from; at <= to; at++)
+          scores[at] = product(((rows[at] ?? 0) - first) * rowBytes, rowBytes, queryAt)
         from = to + 1
       }
-      return buffer
+      return scores
     },
     close: () => closeSync(file),
   }

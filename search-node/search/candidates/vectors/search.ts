@@ -1,7 +1,6 @@
 import { addRow, hasRow } from '#core/platform/bitset.ts'
 import type { CellsReader } from '#core/index/vectors/cells-reader.ts'
 import type { CodesReader } from '#core/index/vectors/codes-reader.ts'
-import { cosines } from '#core/index/vectors/cosines.ts'
 import { codesLayout } from '#core/index/vectors/layout.ts'
 import type { RowFile } from '#core/index/vectors/row-file.ts'
 import { createTopK } from '#core/platform/top-k.ts'
@@ -87,7 +86,7 @@ export function nearestAmong(
   kept: number,
 ): Pick<NearestRows, 'ids' | 'scores'> {
   const ids = rows.toSorted()
-  const scores = cosines(vectors, ids, query)
+  const scores = vectors.cosines(ids, query)
   if (ids.length <= kept) return { ids, scores }
   const ranks = new Uint32Array(ids.length)
   for (let at = 0; at < ids.length; at++) ranks[at] = chunkRanks[ids[at] ?? 0] ?? 0

@@ -143,12 +143,13 @@ test('of the rows nearest by whole codes, one in a hundred at most has more low 
   expect(less / (50 * 100)).toBeLessThanOrEqual(0.01)
 })
 
-test('the kernel that is committed is made from its source', async () => {
+test.each(['kernel', 'inner-product'])('the module %s that is committed is made from its source', async (name) => {
   const { default: wabt } = await import('wabt')
-  const source = readFileSync(new URL('../../../../core/index/vectors/kernel.wat', import.meta.url), 'utf8')
+  const folderOfModules = new URL('../../../../core/index/vectors/', import.meta.url)
+  const source = readFileSync(new URL(`${name}.wat`, folderOfModules), 'utf8')
   const features = { simd: true, relaxed_simd: true, multi_memory: true, threads: true }
-  const module = (await wabt()).parseWat('kernel.wat', source, features)
-  const committed = readFileSync(new URL('../../../../core/index/vectors/kernel.wasm', import.meta.url))
+  const module = (await wabt()).parseWat(`${name}.wat`, source, features)
+  const committed = readFileSync(new URL(`${name}.wasm`, folderOfModules))
   expect(Buffer.from(module.toBinary({}).buffer).toString('base64')).toBe(committed.toString('base64'))
 })
 
