@@ -65,13 +65,12 @@ export async function open({ artifact, shared, codesMb }: OpenTask): Promise<Sha
 }
 
 /**
- * Runs searches one after the other.
+ * Runs searches in turns: wherever one awaits, the next one goes on. So one stage of all of them runs after the other,
+ * and each finds the code and the tables that it shares with the one before in the processor's cache.
  * @returns for each the encoded reply, so that the event loop only forwards bytes; or why it failed.
  */
 export async function search(tasks: readonly SearchTask[]): Promise<readonly SearchOutcome[]> {
-  const outcomes: SearchOutcome[] = []
-  for (const task of tasks) outcomes.push(await outcomeOf(task))
-  return outcomes
+  return Promise.all(tasks.map(outcomeOf))
 }
 
 async function outcomeOf({ projectionId, input, deadlineMs }: SearchTask): Promise<SearchOutcome> {
@@ -100,8 +99,7 @@ function forget(projectionId: string): void {
   version?.index.close()
 }
 
-function searchForFirstRow({ vectors, dimensions, facets: { facets }, passage }: IndexReader): SearchInput {
-  const vector = new Float32Array(vectors.read(Uint32Array.of(0)), 0, dimensions).slice()
+function searchForFirstRow({ vectors, facets: { facets }, passage }: IndexReader): SearchInput {
   const filters = {
     languages: facets.languages,
     jurisdictions: facets.jurisdictions,
@@ -113,7 +111,7 @@ function searchForFirstRow({ vectors, dimensions, facets: { facets }, passage }:
   }
   const { heading, text } = passage(0)
   return {
-    vector,
+    vector: vectors.read(0),
     text: `${heading} ${text}`.slice(0, BOUNDS.queryCharactersMax).toWellFormed(),
     limit: 1,
     filters,

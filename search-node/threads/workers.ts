@@ -14,7 +14,7 @@ export type ArtifactSearch = Omit<SearchTask, 'projectionId'> & { readonly artif
 /** One scoring thread. It runs one task at a time. */
 export interface ScoringWorker {
   /**
-   * Runs searches one after the other.
+   * Runs searches in turns.
    * @returns for each the encoded reply, or why it failed. @throws Error if the thread dies.
    */
   search(searches: readonly ArtifactSearch[]): Promise<readonly (Uint8Array | Error)[]>
