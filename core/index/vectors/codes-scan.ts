@@ -66,18 +66,25 @@ export function createScan(scorer: PieceScorer, query: CodedQuery, wanted: Wante
   const best = createTopK(wanted.threshold)
   scorer.ask(query)
   const threshold = (): number => Math.max(NO_THRESHOLD, found.threshold())
-  function offer(row: number, score: number): void {
-    if (score <= found.threshold()) return
-    found.offer(row, score)
-    if (score > best.threshold()) best.offer(row, score)
+  /** Offers the first hits, but for those of rows without a bit. */
+  function offer(first: number, count: number, among?: Uint32Array): void {
+    let least = found.threshold()
+    for (let at = 0; at < count * 2; at += 2) {
+      const score = hits[at + 1] ?? 0
+      if (score <= least) continue
+      const row = first + (hits[at] ?? 0)
+      if (among !== undefined && !hasRow(among, row)) continue
+      found.offer(row, score)
+      if (score > best.threshold()) best.offer(row, score)
+      least = found.threshold()
+    }
   }
   return {
     query,
     add(bits, from, to) {
       for (let first = from - (from % 32); first < to; first += rowsMax) {
         const end = Math.min(to, first + rowsMax)
-        const count = scorer.score(Math.max(from, first), end, threshold(), bits)
-        for (let at = 0; at < count * 2; at += 2) offer(first + (hits[at] ?? 0), hits[at + 1] ?? 0)
+        offer(first, scorer.score(Math.max(from, first), end, threshold(), bits))
       }
     },
     addAndMeasure(bits, from, to) {
@@ -87,10 +94,7 @@ export function createScan(scorer: PieceScorer, query: CodedQuery, wanted: Wante
         const count = scorer.score(Math.max(from, first), Math.min(to, first + rowsMax), NO_THRESHOLD)
         sum += sums[0] ?? 0
         squares += sums[1] ?? 0
-        for (let at = 0; at < count * 2; at += 2) {
-          const row = first + (hits[at] ?? 0)
-          if (hasRow(bits, row)) offer(row, hits[at + 1] ?? 0)
-        }
+        offer(first, count, bits)
       }
       const rows = to - from
       return { rows, squares: Math.max(0, squares - (sum * sum) / Math.max(1, rows)) / query.scorePerCosine ** 2 }
