@@ -116,7 +116,7 @@ function predict(
     dense:
       byVector === undefined || vector === undefined
         ? NO_ROWS
-        : nearest({ ...byVector, scores: vectorScores.of(byVector.scores, vector) }, PREDICTOR_DEPTH),
+        : nearestOf(byVector.forPredictors ?? byVector, (cosines) => vectorScores.of(cosines, vector)),
     documents: columns.documents,
     standardised: vectorScores.standardised,
     named: namedFigures({ byWords: candidates, rows, scores: vectorScores.standardised ? dense : undefined }),
@@ -150,9 +150,10 @@ function asShown(selected: readonly Scored[], columns: RowColumns): Scored[] {
   return selected.map(({ row, score }) => ({ row, score: Math.min(1, Math.max(0, score)) })).sort(byScore(columns))
 }
 
-function nearest({ ids: rows, scores }: ScoredCandidates, count: number): RankedRows {
-  const top = largest(scores, count)
-  return { rows: top.ids.map((at) => rows[at] ?? 0), scores: top.scores }
+/** The candidates that predictors look at, best first. */
+function nearestOf({ ids, scores }: ScoredCandidates, scored: (cosines: Float64Array) => Float64Array): RankedRows {
+  const top = largest(scored(scores), PREDICTOR_DEPTH)
+  return { rows: top.ids.map((at) => ids[at] ?? 0), scores: top.scores }
 }
 
 /** The fields of a passage in a reply. */

@@ -10,28 +10,37 @@ export interface Candidates {
   /** Rows at or below it are no candidates. */
   threshold(): number
   offer(row: number, score: number): void
-  /** Ascending, at most CANDIDATES_MAX of them or `count`. */
-  rows(): Uint32Array
+  /**
+   * Ascending, at most CANDIDATES_MAX of them or `count`.
+   * @param ranges those that the first so many ranges include.
+   */
+  rows(ranges?: number): Uint32Array
 }
 
 /** The `count` best rows, and the rows whose score is at most `margin` below theirs. */
-export interface Near {
+export interface ScoreRange {
   readonly count: number
   readonly margin: number
 }
 
-/** Keeps the rows that either of the two includes. */
-export function createCandidates(many: Near, few: Near): Candidates {
-  const best = createTopK(many.count)
-  const bestFew = createTopK(few.count)
-  const max = Math.max(many.count, few.count, CANDIDATES_MAX)
+/** Keeps the rows that any of the ranges includes. */
+export function createCandidates(ranges: readonly ScoreRange[]): Candidates {
+  const best = ranges.map(({ count, margin }) => ({ top: createTopK(count), margin }))
+  const max = ranges.reduce((most, { count }) => Math.max(most, count), CANDIDATES_MAX)
   let rows = new Uint32Array(ROWS_FIRST)
   let scores = new Int32Array(ROWS_FIRST)
   let size = 0
   /** Rows at or below it were dropped because there are too many. */
   let floor = -Infinity
 
-  const least = (): number => Math.min(best.threshold() - many.margin, bestFew.threshold() - few.margin) - 1
+  function least(first = best.length): number {
+    let lowest = Infinity
+    for (let at = 0; at < first; at++) {
+      const range = best[at]
+      if (range !== undefined) lowest = Math.min(lowest, range.top.threshold() - range.margin)
+    }
+    return lowest - 1
+  }
   /** Keeps the rows above a score, in order, and as many with this score as `room`. */
   function keep(score: number, room: number): void {
     let [kept, equal] = [0, 0]
@@ -65,12 +74,13 @@ export function createCandidates(many: Near, few: Near): Candidates {
       rows[size] = row
       scores[size] = score
       size += 1
-      if (score > best.threshold()) best.offer(row, score)
-      if (score > bestFew.threshold()) bestFew.offer(row, score)
+      for (const { top } of best) if (score > top.threshold()) top.offer(row, score)
     },
-    rows() {
+    rows(first) {
       keep(least(), 0)
-      return rows.slice(0, size).sort()
+      const found = rows.slice(0, size)
+      const lowest = least(first)
+      return (first === undefined ? found : found.filter((_, at) => (scores[at] ?? 0) > lowest)).sort()
     },
   }
 }

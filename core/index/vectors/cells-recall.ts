@@ -18,6 +18,8 @@ import type { RowFile } from './row-file.ts'
 const QUERIES_MIN = 200
 const QUERIES_MAX = 400
 const DEEPEST = DEPTHS[2]
+/** The true nearest are looked for among the rows whose codes are so near; see `NearestRange`. */
+const ERROR_DEVIATIONS = 3
 /**
  * Under a filter that excludes the nearest rows, the wanted ones lie in cells that are all about as near. Of normally
  * distributed rows, one in 13,822 lies farther above its mean.
@@ -55,7 +57,7 @@ export async function measureCells(
   for (const query of asked) {
     await pause()
     const nearest = nearestOf(query, cells, codes, exact)
-    const scan = codes.scan(query, { kept: 1, sure: 1, threshold: 1 })
+    const scan = codes.scan(query, { ranges: [], threshold: 1 })
     const products = means.products(scan.query)
     const first = cells.graph.nearest(query, firstCells(file.rows, count))
     const scatter = scatterNear(scan, cells.starts, cells.radii, first)
@@ -124,7 +126,7 @@ interface NearestOfQuery {
 }
 
 function nearestOf(query: Float32Array, { rows: rowOf }: Cells, codes: CodesReader, exact: RowFile): NearestOfQuery {
-  const scan = codes.scan(query, { kept: DEEPEST, sure: DEEPEST, threshold: DEPTHS[0] })
+  const scan = codes.scan(query, { ranges: [{ count: DEEPEST, deviations: ERROR_DEVIATIONS }], threshold: DEPTHS[0] })
   scan.add(allPlaces(rowOf.length), 0, rowOf.length)
   const rows = scan.rows().map((place) => rowOf[place] ?? 0)
   rows.sort()

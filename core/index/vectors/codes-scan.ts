@@ -23,8 +23,8 @@ export interface CodesScan {
   addAndMeasure(bits: Uint32Array, from: number, to: number): Scatter
   /** About the cosine of the last wanted row less that of the mean of all rows; -Infinity while there are fewer. */
   threshold(): number
-  /** Ascending: those that may be among the kept ones; see `createCandidates`. */
-  rows(): Uint32Array
+  /** Ascending: those that may be among the nearest ones of the first so many ranges, of all unless given. */
+  rows(ranges?: number): Uint32Array
 }
 
 /** Scores rows of one piece. A piece has `rowsMax` rows and begins at a multiple of 32. */
@@ -39,29 +39,25 @@ export interface PieceScorer {
   score(from: number, to: number, threshold: number, among?: Uint32Array): number
 }
 
-/** How many nearest rows a scan is for. */
-export interface Wanted {
-  /** Rows that are kept; of the farthest of them, a few may be others that are hardly farther. */
-  readonly kept: number
-  /** The nearest of these, of which none should be missed. */
-  readonly sure: number
-  /** The last one of so many gives the threshold of the scan. */
-  readonly threshold: number
+/**
+ * Nearest rows that a scan looks for. A row may be one of them if its score is less than this number of standard
+ * deviations of its error below the last of so many. That one errs less: the errors of many rows decide which it is.
+ */
+export interface NearestRange {
+  readonly count: number
+  readonly deviations: number
 }
 
-/**
- * A row may be among the nearest if its score is less than this number of standard deviations of its error below the
- * last one that is kept. That one errs less: the errors of many rows decide which it is.
- */
-const SURE_DEVIATIONS = 3
-/** Each further row is read in float32. Of fifty rows, this number loses one in a hundred; see decision 0037. */
-const KEPT_DEVIATIONS = 1.5
+export interface Wanted {
+  readonly ranges: readonly NearestRange[]
+  /** The last one of so many nearest rows gives the threshold of the scan. */
+  readonly threshold: number
+}
 
 export function createScan(scorer: PieceScorer, query: CodedQuery, wanted: Wanted): CodesScan {
   const { hits, sums, rowsMax } = scorer
   const found = createCandidates(
-    { count: wanted.kept, margin: Math.ceil(query.error * KEPT_DEVIATIONS) },
-    { count: wanted.sure, margin: Math.ceil(query.error * SURE_DEVIATIONS) },
+    wanted.ranges.map(({ count, deviations }) => ({ count, margin: Math.ceil(query.error * deviations) })),
   )
   const best = createTopK(wanted.threshold)
   scorer.ask(query)
@@ -100,6 +96,6 @@ export function createScan(scorer: PieceScorer, query: CodedQuery, wanted: Wante
       return { rows, squares: Math.max(0, squares - (sum * sum) / Math.max(1, rows)) / query.scorePerCosine ** 2 }
     },
     threshold: () => (best.threshold() - query.offset) / query.scorePerCosine,
-    rows: () => found.rows(),
+    rows: (ranges) => found.rows(ranges),
   }
 }

@@ -57,6 +57,8 @@ export interface ScoredCandidates {
 export interface VectorCandidates extends ScoredCandidates {
   /** How they were found: `exact`, `scan`, `cells` or `words`. */
   readonly plan: string
+  /** The nearest candidates for the predictors where others than those above; they do not depend on the depth. */
+  readonly forPredictors?: ScoredCandidates | undefined
 }
 
 /** Nearness of a row to a reference: the provision itself, a part of it, or the enclosing provision that marks it. */

@@ -1,13 +1,17 @@
 import { addRow, hasRow } from '#core/platform/bitset.ts'
 import type { CellsReader } from '#core/index/vectors/cells-reader.ts'
 import type { CodesReader } from '#core/index/vectors/codes-reader.ts'
+import type { CodesScan, NearestRange } from '#core/index/vectors/codes-scan.ts'
 import { codesLayout } from '#core/index/vectors/layout.ts'
 import type { RowFile } from '#core/index/vectors/row-file.ts'
 import { createTopK } from '#core/platform/top-k.ts'
 import { listRows } from '#search-node/search/candidates/filter-bitset.ts'
 import type { FilterBitset } from '#search-node/search/candidates/filter-bitset.ts'
+import { VECTOR_CANDIDATES_MIN } from '#search-node/search/candidates/source.ts'
+import type { ScoredCandidates, VectorCandidates } from '#search-node/search/candidates/source.ts'
 import { PREDICTOR_DEPTH } from '#search-node/search/predictors.ts'
 import { scanNearCells } from './near-cells.ts'
+import type { CellQuery } from './near-cells.ts'
 import { exactRowsMax, PLAN_COSTS } from './query-plan.ts'
 import type { PlanCosts, QueryPlan } from './query-plan.ts'
 
@@ -22,20 +26,27 @@ export interface VectorIndex {
   readonly rows: { readonly chunkRanks: Uint32Array }
 }
 
-export interface NearestRows {
+export interface NearestRows extends VectorCandidates {
   readonly plan: QueryPlan
-  /** Ascending; more than the limit if so many are allowed. */
-  readonly ids: Uint32Array
-  /** Cosines. */
-  readonly scores: Float64Array
 }
 
 /** The fusion asks for this many times the rows that are shown. */
 const SHOWN_SHARE = 0.5
 
+/** None of the rows that a ranking uses should be missed. The code of the last of few rows errs in its favour. */
+const SHOWN_DEVIATIONS = 4
 /**
- * Finds the allowed rows nearest to the query: at least `limit`, or all if there are fewer. The same input gives the
- * same rows on every replica.
+ * Rows that predictors look at, however many are wanted. Each further row is read in float32: with this number of
+ * deviations, one in a hundred of the fifty gives way to a row that is hardly farther (decision 0037).
+ */
+const FOR_PREDICTORS: readonly NearestRange[] = [
+  { count: PREDICTOR_DEPTH, deviations: 1.5 },
+  { count: VECTOR_CANDIDATES_MIN, deviations: SHOWN_DEVIATIONS },
+]
+
+/**
+ * Finds the allowed rows nearest to the query: at least `limit`, or all if there are fewer; ascending. The same input
+ * gives the same rows on every replica.
  * @param query unit length. @param rowsScoredMin the minimum of rows that are scored.
  */
 export function nearestRows(
@@ -50,19 +61,43 @@ export function nearestRows(
   const kept = Math.max(limit, PREDICTOR_DEPTH)
   if (allowed.count <= exactRowsMax(passages, dimensions))
     return { plan: 'exact', ...nearestAmong(index, query, listRows(allowed), kept) }
-  const scan = codes.scan(query, { kept, sure: limit, threshold: Math.ceil(limit * SHOWN_SHARE) })
+  const more = limit > VECTOR_CANDIDATES_MIN
+  const ranges = more ? [...FOR_PREDICTORS, { count: limit, deviations: SHOWN_DEVIATIONS }] : FOR_PREDICTORS
+  const scan = codes.scan(query, { ranges, threshold: Math.ceil(limit * SHOWN_SHARE) })
+  const plan = scanAllowed(index, scan, query, allowed, { rowsScoredMin: Math.max(rowsScoredMin, kept), costs })
+  const nearest = (count: number, ofRanges?: number): ScoredCandidates =>
+    nearestAmong(index, query, rowsIn(cells, scan.rows(ofRanges)), count)
+  return {
+    plan,
+    ...nearest(kept),
+    forPredictors: more ? nearest(PREDICTOR_DEPTH, FOR_PREDICTORS.length) : undefined,
+  }
+}
+
+/** Scans the codes of allowed rows, as far as they may be among the nearest. */
+function scanAllowed(
+  { passages, dimensions, cells }: VectorIndex,
+  scan: CodesScan,
+  query: Float32Array,
+  allowed: FilterBitset,
+  { rowsScoredMin, costs }: Pick<CellQuery, 'rowsScoredMin' | 'costs'>,
+): 'scan' | 'cells' {
   if (cells === undefined) {
     scan.add(allowed.bits, 0, passages)
-    return { plan: 'scan', ...nearestAmong(index, query, scan.rows(), kept) }
+    return 'scan'
   }
   const places = placesOf(cells, allowed)
   const all = { rows: passages, allowed: allowed.count, rowBytes: codesLayout(passages, dimensions).rowBytes }
-  const scored = Math.max(rowsScoredMin, kept)
-  const left = scanNearCells(cells, scan, { query, places, all, rowsScoredMin: scored, costs })
-  if (left !== undefined) scan.add(left, 0, passages)
-  const rows = scan.rows()
-  for (let at = 0; at < rows.length; at++) rows[at] = cells.rowOf[rows[at] ?? 0] ?? 0
-  return { plan: left === undefined ? 'cells' : 'scan', ...nearestAmong(index, query, rows, kept) }
+  const left = scanNearCells(cells, scan, { query, places, all, rowsScoredMin, costs })
+  if (left === undefined) return 'cells'
+  scan.add(left, 0, passages)
+  return 'scan'
+}
+
+/** The rows in some places. */
+function rowsIn(cells: CellsReader | undefined, places: Uint32Array): Uint32Array {
+  if (cells !== undefined) for (let at = 0; at < places.length; at++) places[at] = cells.rowOf[places[at] ?? 0] ?? 0
+  return places
 }
 
 /** Allowed places of the filters that are remembered. */
@@ -84,7 +119,7 @@ export function nearestAmong(
   query: Float32Array,
   rows: Uint32Array,
   kept: number,
-): Pick<NearestRows, 'ids' | 'scores'> {
+): ScoredCandidates {
   const ids = rows.toSorted()
   const scores = vectors.cosines(ids, query)
   if (ids.length <= kept) return { ids, scores }

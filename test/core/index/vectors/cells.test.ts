@@ -141,7 +141,7 @@ test('the product of a query with a cell is that with the mean of its rows, up t
   const rows = new Float32Array(new Uint8Array(readFileSync(join(own, 'vectors.f32'))).buffer)
   const query = Float32Array.from(unit(anyVector(seededRandom(seed + 1))))
   const cosines = Array.from({ length: ROWS }, (_, row) => innerProductAt(rows, row * DIMENSIONS, query))
-  const { query: coded } = codes.scan(query, { kept: 1, sure: 1, threshold: 1 })
+  const { query: coded } = codes.scan(query, { ranges: [], threshold: 1 })
   const products = reader.products(coded)
   const means = new Uint8Array(readFileSync(join(own, 'cells.i4')))
   const layout = planesLayout(cells.count, DIMENSIONS)

@@ -154,7 +154,7 @@ test.each(['kernel', 'inner-product'])('the module %s that is committed is made 
 })
 
 function nearestOf(reader: CodesReader, query: Float32Array, bits: Uint32Array, rows: number): Uint32Array {
-  const scan = reader.scan(query, { kept: 10, sure: 10, threshold: 10 })
+  const scan = reader.scan(query, { ranges: [{ count: 10, deviations: 3 }], threshold: 10 })
   scan.add(bits, 0, rows)
   return scan.rows()
 }
@@ -200,7 +200,7 @@ test('ranges of rows give together what one scan gives, and the scatter of all r
   bits[bits.length - 1] = 0xff
   const query = unit(Float32Array.from({ length: dimensions }, () => random() - 0.5))
   const whole = nearestOf(reader, query, bits, rows)
-  const scan = reader.scan(query, { kept: 10, sure: 10, threshold: 10 })
+  const scan = reader.scan(query, { ranges: [{ count: 10, deviations: 3 }], threshold: 10 })
   const ends = Uint32Array.from({ length: 40 }, () => random() * rows).sort()
   const ranges = [0, ...ends].map((from, at): [number, number] => [from, ends[at] ?? rows])
   const cosineOf = (row: number): number => innerProductAt(vectors, row * dimensions, query)

@@ -55,7 +55,7 @@ async function withCells(use: (opened: Opened) => void): Promise<void> {
   const query = rows[0]?.vector ?? new Float32Array(DIMENSIONS)
   use({
     cells,
-    scan: codes.scan(query, { kept: 20, sure: 20, threshold: 10 }),
+    scan: codes.scan(query, { ranges: [{ count: 20, deviations: 3 }], threshold: 10 }),
     asked: {
       query,
       places: new Uint32Array(ROWS / 32).fill(0xffff_ffff),
