@@ -1,3 +1,4 @@
+import { spanEnd } from '#core/platform/read-spans.ts'
 import { placeOf } from './question.ts'
 import type { Question, QuestionPair } from './question.ts'
 import type { TokenRange, TokenStatistics } from './token-statistics.ts'
@@ -40,7 +41,7 @@ export function rescoreRows(
   const most = greatestScore(question)
   if (most === 0) return { scores, contributions }
   for (let from = 0; from < rows.length;) {
-    const to = groupEnd(rows, from)
+    const to = spanEnd(rows, from, DISTANCE_MAX, SPAN_MAX)
     const read = forward.read(
       Math.max(0, (rows[from] ?? 0) - CONTEXT_ROWS),
       Math.min(contextWindow.rows - 1, (rows[to] ?? 0) + CONTEXT_ROWS),
@@ -59,20 +60,9 @@ export function rescoreRows(
 
 /** Rows of the context window on each side. */
 const CONTEXT_ROWS = 2
-/** Largest gap that is read along to save a system call, and most rows that one call spans. */
-const GAP_ROWS = 16
-const SPAN_ROWS_MAX = 256
-
-/** Last position of the candidates that are read together with the one at `from`. */
-function groupEnd(rows: Uint32Array, from: number): number {
-  const first = rows[from] ?? 0
-  let to = from
-  for (; to + 1 < rows.length; to++) {
-    const [row = 0, next = 0] = [rows[to], rows[to + 1]]
-    if (next < row || next - row > GAP_ROWS || next - first > SPAN_ROWS_MAX) break
-  }
-  return to
-}
+/** Of candidates that one call reads; see `spanEnd`. */
+const DISTANCE_MAX = 16
+const SPAN_MAX = 256
 
 /** Upper bound of a passage's score before it is scaled to [0, 1]. */
 export function greatestScore({ words, pairsWeight }: Question): number {

@@ -1,6 +1,7 @@
 import { closeSync } from 'node:fs'
 import { copyWords } from '#core/platform/bitset.ts'
 import { openSized, readFully } from '#core/platform/file-reader.ts'
+import { GAP_BYTES } from '#core/platform/read-spans.ts'
 import { createSharedMemory } from '#core/platform/shared-memory.ts'
 import type { SharedMemory } from '#core/platform/shared-memory.ts'
 import { createQueryCoder, decodeHeader } from './codes.ts'
@@ -22,9 +23,6 @@ export interface CodesReader {
 
 /** Where the bytes of `vectors.i4` come from: its file, or a copy of it that all threads share. */
 export type CodesSource = { readonly path: string } | { readonly memory: SharedMemory }
-
-/** Largest gap that is read to save a system call. One call costs about as much as copying this many bytes. */
-const GAP_BYTES = 8_192
 
 /** Codes where a kernel scores them. */
 interface Codes {

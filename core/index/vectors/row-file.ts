@@ -1,6 +1,7 @@
 import { closeSync, openSync } from 'node:fs'
 import { z } from 'zod'
 import { readInto } from '#core/platform/file-reader.ts'
+import { GAP_BYTES, spanEnd } from '#core/platform/read-spans.ts'
 import { compileWasm, growTo, wasmFunction, wasmMemory } from '#core/platform/wasm-module.ts'
 
 /**
@@ -20,8 +21,6 @@ export interface RowFile {
 
 /** Most bytes that one call reads. They stay in a core's own cache until they are scored. */
 const SPAN_BYTES_MAX = 65_536
-/** Largest gap that is read to save a system call. One call costs about as much as copying this many bytes. */
-const GAP_BYTES = 8_192
 
 const instantiate = compileWasm(new URL('./inner-product.wasm', import.meta.url))
 const exportsSchema = z.object({
@@ -32,7 +31,7 @@ const exportsSchema = z.object({
 export function openRowFile(path: string, dimensions: number): RowFile {
   const rowBytes = dimensions * 4
   const spanRows = Math.max(1, Math.floor(SPAN_BYTES_MAX / rowBytes))
-  const gapRows = Math.floor(GAP_BYTES / rowBytes)
+  const distanceMax = Math.floor(GAP_BYTES / rowBytes) + 1
   // Zeros follow the rows, because the last one may be read beyond its end.
   const queryAt = Math.ceil((spanRows * rowBytes) / 16 + 1) * 16
   const queryLength = Math.ceil(dimensions / 4) * 4
@@ -42,16 +41,6 @@ export function openRowFile(path: string, dimensions: number): RowFile {
   const ofQuery = new Float64Array(memory.buffer, queryAt, queryLength)
   const file = openSync(path, 'r')
 
-  /** Returns the last position of the rows that one call reads with the one at `from`. */
-  function spanEnd(rows: Uint32Array, from: number): number {
-    const first = rows[from] ?? 0
-    let to = from
-    for (; to + 1 < rows.length; to++) {
-      const [row = 0, next = 0] = [rows[to], rows[to + 1]]
-      if (next - row - 1 > gapRows || next - first >= spanRows) break
-    }
-    return to
-  }
   return {
     read(row) {
       readInto(file, bytes, 0, rowBytes, row * rowBytes)
@@ -61,7 +50,7 @@ export function openRowFile(path: string, dimensions: number): RowFile {
       ofQuery.set(query)
       const scores = new Float64Array(rows.length)
       for (let from = 0; from < rows.length;) {
-        const to = spanEnd(rows, from)
+        const to = spanEnd(rows, from, distanceMax, spanRows - 1)
         const first = rows[from] ?? 0
         readInto(file, bytes, 0, ((rows[to] ?? 0) - first + 1) * rowBytes, first * rowBytes)
         for (let at = from; at <= to; at++)
