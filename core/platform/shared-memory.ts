@@ -12,7 +12,8 @@ declare const WebAssembly: {
   }) => SharedMemory
 }
 
-const PAGE_BYTES = 65_536
+/** Of WebAssembly. */
+export const PAGE_BYTES = 65_536
 
 /** @returns memory of at least this many bytes, all of them zero. @throws RangeError past 4 GiB. */
 export function createSharedMemory(bytes: number): SharedMemory {

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
+import { PAGE_BYTES } from './shared-memory.ts'
 import type { SharedMemory } from './shared-memory.ts'
 
 /** Memory of one instance of a module. */
@@ -17,8 +18,6 @@ declare const WebAssembly: {
   readonly Module: new (bytes: Uint8Array) => object
   readonly Instance: new (module: object, imports: WasmImports) => { readonly exports: unknown }
 }
-
-const PAGE_BYTES = 65_536
 
 /** An exported memory, in a schema of exports. */
 export const wasmMemory = z.custom<WasmMemory>((value) => value instanceof WebAssembly.Memory)
