@@ -6,6 +6,7 @@ import { artifactRef, openIndex } from '#core/index/format/reader.ts'
 import { filterBitset } from '#search-node/search/candidates/filter-bitset.ts'
 import { nearestRows } from '#search-node/search/candidates/vectors/search.ts'
 import { PREDICTOR_DEPTH } from '#search-node/search/predictors.ts'
+import { EVERYTHING } from '#test/support/search-node/asked.ts'
 import { buildTestArtifact, queryNear, seededRandom, signingKeys, testRows } from '#test/support/artifact.ts'
 
 const seed = Number(process.env['TEST_SEED'] ?? Date.now() % 1_000_000)
@@ -25,17 +26,7 @@ test('the rows that predictors look at are nearly the fifty nearest, however man
   const rows = testRows({ rows: 4_000, dimensions: 64, seed, clusters: 40, spread: 1 })
   const { folder, manifest } = await buildTestArtifact({ store, rows, privateKeyDer, name: 'many', cells: true })
   const index = openIndex(artifactRef(folder, manifest))
-  const { languages, jurisdictions, statuses } = index.facets.facets
-  const everything = {
-    languages,
-    jurisdictions,
-    subjects: [],
-    anySubject: true,
-    verificationStatuses: statuses,
-    inForceOn: '',
-    documents: [],
-  }
-  const allowed = filterBitset(everything, index.passages, index.facets)
+  const allowed = filterBitset(EVERYTHING, index.passages, index.facets)
   expect(allowed.count).toBe(rows.length)
   let found = 0
   for (let n = 0; n < QUERIES; n++) {
