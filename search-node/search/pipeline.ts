@@ -106,6 +106,7 @@ function predict(
   }
   const [best] = order
   const first = best === undefined ? undefined : passage(rows[best] ?? 0)
+  const nearby = byVector?.forPredictors ?? byVector
   return predictorsOf({
     question,
     questionWords: new Set(wordsOf(text)).size,
@@ -114,9 +115,9 @@ function predict(
     lexical: { rows: order.map((at) => rows[at] ?? 0), scores: Float64Array.from(order, (at) => scores[at] ?? 0) },
     contributions: ofOrder,
     dense:
-      byVector === undefined || vector === undefined
+      nearby === undefined || vector === undefined
         ? NO_ROWS
-        : nearestOf(byVector.forPredictors ?? byVector, (cosines) => vectorScores.of(cosines, vector)),
+        : nearest({ ...nearby, scores: vectorScores.of(nearby.scores, vector) }, PREDICTOR_DEPTH),
     documents: columns.documents,
     standardised: vectorScores.standardised,
     named: namedFigures({ byWords: candidates, rows, scores: vectorScores.standardised ? dense : undefined }),
@@ -150,10 +151,9 @@ function asShown(selected: readonly Scored[], columns: RowColumns): Scored[] {
   return selected.map(({ row, score }) => ({ row, score: Math.min(1, Math.max(0, score)) })).sort(byScore(columns))
 }
 
-/** The candidates that predictors look at, best first. */
-function nearestOf({ ids, scores }: ScoredCandidates, scored: (cosines: Float64Array) => Float64Array): RankedRows {
-  const top = largest(scored(scores), PREDICTOR_DEPTH)
-  return { rows: top.ids.map((at) => ids[at] ?? 0), scores: top.scores }
+function nearest({ ids: rows, scores }: ScoredCandidates, count: number): RankedRows {
+  const top = largest(scores, count)
+  return { rows: top.ids.map((at) => rows[at] ?? 0), scores: top.scores }
 }
 
 /** The fields of a passage in a reply. */

@@ -11,7 +11,7 @@ export interface Candidates {
   threshold(): number
   offer(row: number, score: number): void
   /**
-   * Ascending, at most CANDIDATES_MAX of them or `count`.
+   * Ascending, at most CANDIDATES_MAX of them or the largest `count`.
    * @param ranges those that the first so many ranges include.
    */
   rows(ranges?: number): Uint32Array
@@ -77,10 +77,11 @@ export function createCandidates(ranges: readonly ScoreRange[]): Candidates {
       for (const { top } of best) if (score > top.threshold()) top.offer(row, score)
     },
     rows(first) {
-      keep(least(), 0)
-      const found = rows.slice(0, size)
       const lowest = least(first)
-      return (first === undefined ? found : found.filter((_, at) => (scores[at] ?? 0) > lowest)).sort()
+      return rows
+        .subarray(0, size)
+        .filter((_, at) => (scores[at] ?? 0) > lowest)
+        .sort()
     },
   }
 }

@@ -41,13 +41,15 @@ export interface PieceScorer {
 
 /**
  * Nearest rows that a scan looks for. A row may be one of them if its score is less than this number of standard
- * deviations of its error below the last of so many. That one errs less: the errors of many rows decide which it is.
+ * deviations of its error below the last of so many. That one errs less if they are many: the errors of many rows
+ * decide which it is. The last of few errs in its favour.
  */
 export interface NearestRange {
   readonly count: number
   readonly deviations: number
 }
 
+/** What a scan is for. */
 export interface Wanted {
   readonly ranges: readonly NearestRange[]
   /** The last one of so many nearest rows gives the threshold of the scan. */

@@ -33,7 +33,7 @@ export interface NearestRows extends VectorCandidates {
 /** The fusion asks for this many times the rows that are shown. */
 const SHOWN_SHARE = 0.5
 
-/** None of the rows that a ranking uses should be missed. The code of the last of few rows errs in its favour. */
+/** None of the rows that a ranking uses should be missed, also where they are few. */
 const SHOWN_DEVIATIONS = 4
 /**
  * Rows that predictors look at, however many are wanted. Each further row is read in float32: with this number of
@@ -65,13 +65,10 @@ export function nearestRows(
   const ranges = more ? [...FOR_PREDICTORS, { count: limit, deviations: SHOWN_DEVIATIONS }] : FOR_PREDICTORS
   const scan = codes.scan(query, { ranges, threshold: Math.ceil(limit * SHOWN_SHARE) })
   const plan = scanAllowed(index, scan, query, allowed, { rowsScoredMin: Math.max(rowsScoredMin, kept), costs })
-  const nearest = (count: number, ofRanges?: number): ScoredCandidates =>
-    nearestAmong(index, query, rowsIn(cells, scan.rows(ofRanges)), count)
-  return {
-    plan,
-    ...nearest(kept),
-    forPredictors: more ? nearest(PREDICTOR_DEPTH, FOR_PREDICTORS.length) : undefined,
-  }
+  const scored = scoredRows(index, query, rowsIn(cells, scan.rows()))
+  const forPredictors = (): ScoredCandidates =>
+    bestOf(index, among(scored, rowsIn(cells, scan.rows(FOR_PREDICTORS.length))), PREDICTOR_DEPTH)
+  return { plan, ...bestOf(index, scored, kept), forPredictors: more ? forPredictors() : undefined }
 }
 
 /** Scans the codes of allowed rows, as far as they may be among the nearest. */
@@ -115,13 +112,34 @@ function placesOf({ rowOf }: CellsReader, allowed: FilterBitset): Uint32Array {
 
 /** Scores rows exactly and keeps the best of them; of equal ones those of the first chunk ids. */
 export function nearestAmong(
-  { vectors, rows: { chunkRanks } }: Pick<VectorIndex, 'vectors' | 'rows'>,
+  index: Pick<VectorIndex, 'vectors' | 'rows'>,
   query: Float32Array,
   rows: Uint32Array,
   kept: number,
 ): ScoredCandidates {
+  return bestOf(index, scoredRows(index, query, rows), kept)
+}
+
+function scoredRows(
+  { vectors }: Pick<VectorIndex, 'vectors'>,
+  query: Float32Array,
+  rows: Uint32Array,
+): ScoredCandidates {
   const ids = rows.toSorted()
-  const scores = vectors.cosines(ids, query)
+  return { ids, scores: vectors.cosines(ids, query) }
+}
+
+/** Those of the candidates that are among some rows. */
+function among({ ids, scores }: ScoredCandidates, rows: Uint32Array): ScoredCandidates {
+  const wanted = new Set(rows)
+  return { ids: ids.filter((id) => wanted.has(id)), scores: scores.filter((_, at) => wanted.has(ids[at] ?? -1)) }
+}
+
+function bestOf(
+  { rows: { chunkRanks } }: Pick<VectorIndex, 'rows'>,
+  { ids, scores }: ScoredCandidates,
+  kept: number,
+): ScoredCandidates {
   if (ids.length <= kept) return { ids, scores }
   const ranks = new Uint32Array(ids.length)
   for (let at = 0; at < ids.length; at++) ranks[at] = chunkRanks[ids[at] ?? 0] ?? 0
