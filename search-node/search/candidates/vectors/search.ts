@@ -36,13 +36,15 @@ const SHOWN_SHARE = 0.5
 /** None of the rows that a ranking uses should be missed, also where they are few. */
 const SHOWN_DEVIATIONS = 4
 /**
- * Rows that predictors look at, however many are wanted. Each further row is read in float32: with this number of
- * deviations, one in a hundred of the fifty gives way to a row that is hardly farther (decision 0037).
+ * Rows that predictors look at, however many are wanted. Each further row is read in float32: of vectors with
+ * neighbourhoods, one in a hundred of the fifty gives way to a row that is hardly farther. Of others, the distances
+ * hardly differ, and so few deviations would lose rows that a ranking uses (decision 0037).
  */
-const FOR_PREDICTORS: readonly NearestRange[] = [
+const WITH_NEIGHBOURHOODS: readonly NearestRange[] = [
   { count: PREDICTOR_DEPTH, deviations: 1.5 },
   { count: VECTOR_CANDIDATES_MIN, deviations: SHOWN_DEVIATIONS },
 ]
+const ANY_VECTORS: readonly NearestRange[] = [{ count: PREDICTOR_DEPTH, deviations: 3 }]
 
 /**
  * Finds the allowed rows nearest to the query: at least `limit`, or all if there are fewer; ascending. The same input
@@ -62,13 +64,22 @@ export function nearestRows(
   if (allowed.count <= exactRowsMax(passages, dimensions))
     return { plan: 'exact', ...nearestAmong(index, query, listRows(allowed), kept) }
   const more = limit > VECTOR_CANDIDATES_MIN
-  const ranges = more ? [...FOR_PREDICTORS, { count: limit, deviations: SHOWN_DEVIATIONS }] : FOR_PREDICTORS
+  const ofPredictors = hasNeighbourhoods(cells) ? WITH_NEIGHBOURHOODS : ANY_VECTORS
+  const ranges = more ? [...ofPredictors, { count: limit, deviations: SHOWN_DEVIATIONS }] : ofPredictors
   const scan = codes.scan(query, { ranges, threshold: Math.ceil(limit * SHOWN_SHARE) })
   const plan = scanAllowed(index, scan, query, allowed, { rowsScoredMin: Math.max(rowsScoredMin, kept), costs })
   const scored = scoredRows(index, query, rowsIn(cells, scan.rows()))
   const forPredictors = (): ScoredCandidates =>
-    bestOf(index, among(scored, rowsIn(cells, scan.rows(FOR_PREDICTORS.length))), PREDICTOR_DEPTH)
+    bestOf(index, among(scored, rowsIn(cells, scan.rows(ofPredictors.length))), PREDICTOR_DEPTH)
   return { plan, ...bestOf(index, scored, kept), forPredictors: more ? forPredictors() : undefined }
+}
+
+/**
+ * Whether the nearest rows of a query lie in a part of the cells. It depends on the version alone, so that predictors
+ * do not depend on the filter's plan. A small version has no cells that tell.
+ */
+function hasNeighbourhoods(cells: CellsReader | undefined): boolean {
+  return cells !== undefined && 2 * (cells.probes[0] ?? Infinity) < cells.starts.length - 1
 }
 
 /** Scans the codes of allowed rows, as far as they may be among the nearest. */
