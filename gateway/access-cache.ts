@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import pg from 'pg'
 import type { DigestSet } from '#core/credentials/digest-set.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
@@ -18,12 +19,6 @@ export interface AccessCache {
   close(): Promise<void>
 }
 
-interface Entry {
-  /** On the monotonic clock, so that a change of the system time cannot extend its life. */
-  readonly readBeganMs: number
-  readonly access: Promise<Access | undefined>
-}
-
 export function openAccessCache(deps: {
   readonly database: Database
   readonly databaseUrl: string
@@ -31,41 +26,43 @@ export function openAccessCache(deps: {
   readonly log: Log
 }): AccessCache {
   const { database, log } = deps
-  const entries = new Map<string, Entry>()
-  let known: { readonly readBeganMs: number; readonly digests: Promise<DigestSet> } | undefined
-
-  function forgetEverything(): void {
-    entries.clear()
-    known = undefined
-  }
-  const listening = listenForChanges(deps.databaseUrl, log, forgetEverything)
+  const access = createReadCache<Access | undefined>(BOUNDS.accessCacheEntriesMax)
+  const valid = createReadCache<DigestSet>(1)
+  const listening = listenForChanges(deps.databaseUrl, log, () => {
+    access.clear()
+    valid.clear()
+  })
 
   return {
-    read: (digests) => {
-      const key = digests[0]?.toString('base64') ?? ''
-      const cached = entries.get(key)
-      if (cached !== undefined && performance.now() - cached.readBeganMs < BOUNDS.accessCacheMs) return cached.access
-      const readBeganMs = performance.now()
-      const access = readAccess(database, digests)
-      const entry: Entry = { readBeganMs, access }
-      if (entries.size >= BOUNDS.accessCacheEntriesMax) entries.clear()
-      entries.set(key, entry)
-      access.catch(() => {
-        if (entries.get(key) === entry) entries.delete(key)
-      })
-      return access
-    },
+    read: (digests) => access.get(digests[0]?.toString('base64') ?? '', () => readAccess(database, digests)),
     isKnown: async (digests) => {
-      if (known === undefined || performance.now() - known.readBeganMs >= BOUNDS.accessCacheMs) {
-        const readBeganMs = performance.now()
-        const reading = readValidDigests(database, deps.environment, BOUNDS.validDigestsMax)
-        known = { readBeganMs, digests: reading }
-        reading.catch(() => (known = undefined))
-      }
-      const valid = await known.digests
-      return digests.some((digest) => valid.has(digest))
+      const known = await valid.get('', () => readValidDigests(database, deps.environment, BOUNDS.validDigestsMax))
+      return digests.some((digest) => known.has(digest))
     },
     close: () => listening.close(),
+  }
+}
+
+interface ReadCache<T> {
+  get(key: string, read: () => Promise<T>): Promise<T>
+  clear(): void
+}
+
+/** Concurrent readers share one read. The life of an entry is measured on the monotonic clock, from before its read. */
+function createReadCache<T>(max: number): ReadCache<T> {
+  const cache = new LRUCache<string, Promise<T>>({ max, ttl: BOUNDS.accessCacheMs })
+  return {
+    get: (key, read) => {
+      const cached = cache.get(key)
+      if (cached !== undefined) return cached
+      const reading = read()
+      cache.set(key, reading)
+      reading.catch(() => {
+        if (cache.peek(key) === reading) cache.delete(key)
+      })
+      return reading
+    },
+    clear: () => cache.clear(),
   }
 }
 

@@ -20,7 +20,6 @@ import { createFailureBudget } from './retrieve/failure-budget.ts'
 import { embeddersOf } from './retrieve/embed.ts'
 import { rerankerOf } from './retrieve/rerank.ts'
 import { openSearchTier } from './search-tier.ts'
-import { createWordWeightsCache } from './word-weights-cache.ts'
 
 await startOrExplain('The service could not start', async () => {
   const config = gatewayConfig()
@@ -62,7 +61,6 @@ await startOrExplain('The service could not start', async () => {
     failures: createFailureBudget(),
     embedderOf: embeddersOf(config),
     rerankerOf: rerankerOf(config),
-    wordWeightsOf: createWordWeightsCache(database),
     trustedProxies: config.TRUSTED_PROXIES,
   })
   const internal = createInternalApp({ readiness, metrics })

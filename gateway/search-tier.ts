@@ -7,7 +7,7 @@ import type { SearchNodeClient } from '#core/rpc/search-client.ts'
 import { clientCredentials } from '#core/rpc/transport.ts'
 import type { TransportSettings } from '#core/rpc/transport.ts'
 
-/** All search nodes behind one interface; they are replicas of the same immutable projections. */
+/** All search nodes behind one interface; they are replicas of the same immutable versions. */
 export interface SearchTier {
   /** Asks the least busy node; asks another one if that lacks the version, is full, or cannot be reached in time. */
   search(request: SearchQuery, timeoutMs: number, signal: AbortSignal): Promise<SearchResult>

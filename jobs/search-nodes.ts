@@ -13,8 +13,9 @@ export function openSearchNodeClients(
   return addresses.map((address) => openSearchNodeClient(address, clientCredentials(address, settings)))
 }
 
-export interface Projection {
-  readonly projectionId: string
+/** A version, as search nodes load it. */
+export interface PreparedVersion {
+  readonly versionId: string
   /** SHA-256 of manifest.json. */
   readonly manifestDigest: Buffer
 }
@@ -47,12 +48,12 @@ export async function statusOf(node: SearchNodeClient): Promise<NodeStatus | und
 }
 
 /**
- * Loads a projection on every live node concurrently; idempotent. A node whose connection breaks is asked for its
+ * Loads a version on every live node concurrently; idempotent. A node whose connection breaks is asked for its
  * status again. A node without a status is unreachable; a node that answers but does not load has failed.
  */
 export async function prepareOnLiveNodes(
   nodes: readonly SearchNodeClient[],
-  projection: Projection,
+  version: PreparedVersion,
   signal?: AbortSignal,
 ): Promise<Prepared> {
   const loaded: SearchNodeClient[] = []
@@ -62,7 +63,7 @@ export async function prepareOnLiveNodes(
     for (let attempt = 1; ; attempt++) {
       if ((await statusOf(node)) === undefined) return void unreachable.push(node.address)
       try {
-        await prepareOn(node, projection, signal)
+        await prepareOn(node, version, signal)
         return void loaded.push(node)
       } catch (error) {
         if (isGrpcError(error) && error.code === status.UNAVAILABLE && attempt < BOUNDS.prepareAttemptsMax) continue
@@ -74,9 +75,9 @@ export async function prepareOnLiveNodes(
   return { loaded, unreachable, failed }
 }
 
-export async function prepareOn(node: SearchNodeClient, projection: Projection, signal?: AbortSignal): Promise<void> {
+export async function prepareOn(node: SearchNodeClient, version: PreparedVersion, signal?: AbortSignal): Promise<void> {
   await node.prepareVersion(
-    { projectionId: projection.projectionId, manifestDigest: projection.manifestDigest },
+    { versionId: version.versionId, manifestDigest: version.manifestDigest },
     BOUNDS.prepareTimeoutMs,
     signal,
   )

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import type { VerifiedArtifact } from './threads/verify-worker.ts'
+import type { Manifest } from '#core/index/format/manifest.ts'
 import { createArtifactStore } from '#core/index/format/store.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import type { Log } from '#core/platform/log.ts'
@@ -29,7 +29,7 @@ export async function startSearchNode(config: SearchNodeConfig, log: Log): Promi
     BOUNDS.searchQueueMax,
   )
   const versions = new Versions({
-    artifactFolder: (projectionId) => store.artifactFolder(projectionId),
+    artifactFolder: (versionId) => store.artifactFolder(versionId),
     verify: (folder, digest) => verifyOrRefuse(verifier, folder, config.MANIFEST_PUBLIC_KEY, digest),
     openEverywhere: (artifact) => pool.openEverywhere(artifact),
     async closeEverywhere(artifact) {
@@ -63,8 +63,8 @@ async function verifyOrRefuse(
   folder: string,
   publicKeysDer: readonly Buffer[],
   digest: Uint8Array,
-): Promise<VerifiedArtifact> {
+): Promise<Manifest> {
   const verified = await verifier.verify({ folder, publicKeysDer, digest })
   if ('fault' in verified) throw new NodeError('DATA_LOSS', verified.fault)
-  return verified
+  return verified.manifest
 }

@@ -54,31 +54,31 @@ export function createServer({ pool, versions, log }: ServerDependencies): Searc
   health.addToServer(server)
 
   async function search(request: unknown, limits: CallLimits): Promise<Uint8Array> {
-    const { projectionId, ...input } = parseSearch(request)
-    const lease = versions.borrow(projectionId)
+    const { versionId, ...input } = parseSearch(request)
+    const lease = versions.borrow(versionId)
     try {
-      if (input.vector !== undefined) assertDimensions(input.vector, lease.artifact.dimensions)
+      if (input.vector !== undefined) assertDimensions(input.vector, lease.artifact.vectors?.dimensions)
       return await pool.search({ artifact: lease.artifact, input, deadlineMs: limits.deadlineMs }, limits)
     } finally {
       lease.release()
     }
   }
   async function prepare(request: unknown): Promise<PreparedVersion> {
-    const { projectionId, manifestDigest } = parsePrepare(request)
+    const { versionId, manifestDigest } = parsePrepare(request)
     const startedMs = performance.now()
-    const { alreadyLoaded, passages } = await versions.prepare(projectionId, manifestDigest)
+    const { alreadyLoaded, passages } = await versions.prepare(versionId, manifestDigest)
     if (!alreadyLoaded)
       log.info('version loaded', {
-        projection_id: projectionId,
+        version_id: versionId,
         passages,
         took_ms: Math.round(performance.now() - startedMs),
       })
     return { alreadyLoaded, passages }
   }
   async function release(request: unknown): Promise<{ readonly wasLoaded: boolean }> {
-    const projectionId = parseRelease(request)
-    const wasLoaded = await versions.release(projectionId)
-    if (wasLoaded) log.info('version released', { projection_id: projectionId })
+    const versionId = parseRelease(request)
+    const wasLoaded = await versions.release(versionId)
+    if (wasLoaded) log.info('version released', { version_id: versionId })
     return { wasLoaded }
   }
   async function getStatus(): Promise<NodeStatus> {

@@ -3,12 +3,12 @@ import type { LoadedVersion } from '#core/domain/search.ts'
 import { NodeError } from './node-error.ts'
 import { artifactRef } from '#core/index/format/reader.ts'
 import type { ArtifactRef } from '#core/index/format/reader.ts'
-import type { VerifiedArtifact } from './threads/verify-worker.ts'
+import type { Manifest } from '#core/index/format/manifest.ts'
 
 export interface VersionsDependencies {
-  readonly artifactFolder: (projectionId: string) => string
+  readonly artifactFolder: (versionId: string) => string
   /** @throws NodeError DATA_LOSS if the artifact does not match its manifest or the digest. */
-  readonly verify: (folder: string, digest: Uint8Array) => Promise<VerifiedArtifact>
+  readonly verify: (folder: string, digest: Uint8Array) => Promise<Manifest>
   readonly openEverywhere: (artifact: ArtifactRef) => Promise<void>
   readonly closeEverywhere: (artifact: ArtifactRef) => Promise<void>
 }
@@ -50,17 +50,17 @@ export class Versions {
    * @throws NodeError DATA_LOSS: it does not verify, or is loaded under another digest. RESOURCE_EXHAUSTED: too many
    * versions.
    */
-  async prepare(projectionId: string, digest: Uint8Array): Promise<Prepared> {
-    const known = this.#versions.get(projectionId)
-    if (known === undefined) return this.#load(projectionId, digest)
+  async prepare(versionId: string, digest: Uint8Array): Promise<Prepared> {
+    const known = this.#versions.get(versionId)
+    if (known === undefined) return this.#load(versionId, digest)
     if (known.state === 'releasing') {
       await bounded(known.work, 'The version is still being released; ask again once its searches are done.')
-      return this.prepare(projectionId, digest)
+      return this.prepare(versionId, digest)
     }
     if (!known.digest.equals(digest))
       throw new NodeError(
         'DATA_LOSS',
-        'This projection is loaded under another manifest digest; a projection never changes, so ' +
+        'This version is loaded under another manifest digest; a version never changes, so ' +
           'check the digest in the database.',
       )
     const alreadyLoaded = known.state === 'loaded'
@@ -69,12 +69,12 @@ export class Versions {
   }
 
   /** @throws NodeError FAILED_PRECONDITION if the version is not loaded. */
-  borrow(projectionId: string): VersionLease {
-    const version = this.#versions.get(projectionId)
+  borrow(versionId: string): VersionLease {
+    const version = this.#versions.get(versionId)
     if (version?.state !== 'loaded' || version.artifact === undefined)
       throw new NodeError(
         'FAILED_PRECONDITION',
-        'This node has not loaded the projection; ask another node, or prepare the version here first.',
+        'This node has not loaded the version; ask another node, or prepare the version here first.',
       )
     version.leases += 1
     let held = true
@@ -95,34 +95,34 @@ export class Versions {
    * @returns whether there was anything to release.
    * @throws NodeError DEADLINE_EXCEEDED if leases are not returned in time; the release continues.
    */
-  async release(projectionId: string): Promise<boolean> {
-    const version = this.#versions.get(projectionId)
+  async release(versionId: string): Promise<boolean> {
+    const version = this.#versions.get(versionId)
     if (version === undefined) return false
     if (version.state === 'loading') {
       const loaded = await version.work.then(
         () => true,
         () => false,
       )
-      return loaded ? this.release(projectionId) : false
+      return loaded ? this.release(versionId) : false
     }
     if (version.state === 'loaded') {
       version.state = 'releasing'
-      version.work = this.#unload(projectionId, version)
+      version.work = this.#unload(versionId, version)
     }
     await bounded(version.work, 'Some searches of the version are not done yet; it is released as soon as they are.')
     return true
   }
 
   status(): readonly LoadedVersion[] {
-    return [...this.#versions].map(([projectionId, { digest, leases, state }]) => ({
-      projectionId,
+    return [...this.#versions].map(([versionId, { digest, leases, state }]) => ({
+      versionId,
       manifestDigest: digest,
       leases,
       state,
     }))
   }
 
-  async #load(projectionId: string, digest: Uint8Array): Promise<Prepared> {
+  async #load(versionId: string, digest: Uint8Array): Promise<Prepared> {
     if (this.#versions.size >= BOUNDS.versionsPerNodeMax)
       throw new NodeError(
         'RESOURCE_EXHAUSTED',
@@ -136,38 +136,38 @@ export class Versions {
       work: Promise.resolve(),
       onLeasesBack: undefined,
     }
-    this.#versions.set(projectionId, version)
-    version.work = this.#verifyAndOpen(projectionId, version)
+    this.#versions.set(versionId, version)
+    version.work = this.#verifyAndOpen(versionId, version)
     await version.work
     return { alreadyLoaded: false, passages: version.artifact?.passages ?? 0 }
   }
 
-  async #verifyAndOpen(projectionId: string, version: Version): Promise<void> {
+  async #verifyAndOpen(versionId: string, version: Version): Promise<void> {
     const { artifactFolder, verify, openEverywhere, closeEverywhere } = this.#dependencies
     try {
-      const folder = artifactFolder(projectionId)
-      const { manifest, codes } = await verify(folder, version.digest)
-      if (manifest.projection_id !== projectionId)
+      const folder = artifactFolder(versionId)
+      const manifest = await verify(folder, version.digest)
+      if (manifest.version_id !== versionId)
         throw new NodeError(
           'DATA_LOSS',
-          'The artifact belongs to another projection; copy the right one to the artifact store.',
+          'The artifact belongs to another version; copy the right one to the artifact store.',
         )
-      version.artifact = artifactRef(folder, manifest, codes)
+      version.artifact = artifactRef(folder, manifest)
       await openEverywhere(version.artifact)
       version.state = 'loaded'
     } catch (error) {
       if (version.artifact !== undefined) await closeEverywhere(version.artifact).catch(() => undefined)
-      this.#versions.delete(projectionId)
+      this.#versions.delete(versionId)
       throw error
     }
   }
 
-  async #unload(projectionId: string, version: Version): Promise<void> {
+  async #unload(versionId: string, version: Version): Promise<void> {
     if (version.leases > 0) await new Promise<void>((resolve) => (version.onLeasesBack = resolve))
     try {
       if (version.artifact !== undefined) await this.#dependencies.closeEverywhere(version.artifact)
     } finally {
-      this.#versions.delete(projectionId)
+      this.#versions.delete(versionId)
     }
   }
 }

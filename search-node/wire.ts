@@ -1,9 +1,6 @@
 import { z } from 'zod'
 import { BOUNDS } from '#core/platform/bounds.ts'
-import { wordWeightSchema, weightedWordSchema } from '#core/domain/word-weights.ts'
-import { FIRST_PREDICTORS } from '#core/domain/predictors.ts'
 import { searchNodeService } from '#core/rpc/messages.ts'
-import type { SearchReply } from '#core/rpc/messages.ts'
 import type { SearchQuery, SearchResult } from '#core/domain/search.ts'
 import { NodeError } from './node-error.ts'
 
@@ -12,7 +9,7 @@ import { NodeError } from './node-error.ts'
  * an error names the field, never its value.
  */
 
-const projectionId = z.uuid()
+const versionId = z.uuid()
 const values = z.array(z.string().max(BOUNDS.filterValueCharactersMax)).max(BOUNDS.searchFilterValuesMax)
 const bytes = z.instanceof(Buffer)
 
@@ -29,14 +26,13 @@ const filtersSchema = z.object({
 })
 
 const searchSchema = z.object({
-  projectionId,
+  versionId,
   queryVector: bytes,
   queryText: z.string().refine((text) => text.length <= 2 * BOUNDS.queryCharactersMax && text.isWellFormed()),
   limit: z.int().min(1).max(BOUNDS.searchLimitMax),
   filters: filtersSchema,
   entitled: filtersSchema.nullish(),
   withoutText: z.boolean(),
-  withScoreParts: z.boolean(),
   onlyRows: bytes,
   ranking: z.object({
     expansion: z.int().min(0).max(BOUNDS.rowsScoredMinMax),
@@ -45,14 +41,11 @@ const searchSchema = z.object({
     rrfK: z.int().min(1).max(1_000),
     perDocumentMax: z.int().min(0).max(BOUNDS.searchLimitMax),
     collapseRevisionsOn: dayOrAny,
-    wordWeights: z
-      .array(z.object({ word: weightedWordSchema, weight: wordWeightSchema }))
-      .max(BOUNDS.questionWordWeightsMax),
   }),
 })
 
-const prepareSchema = z.object({ projectionId, manifestDigest: bytes.refine((digest) => digest.length === 32) })
-const releaseSchema = z.object({ projectionId })
+const prepareSchema = z.object({ versionId, manifestDigest: bytes.refine((digest) => digest.length === 32) })
+const releaseSchema = z.object({ versionId })
 
 /** @throws NodeError INVALID_ARGUMENT. */
 export function parseSearch(request: unknown): SearchQuery {
@@ -71,27 +64,21 @@ export function parseSearch(request: unknown): SearchQuery {
 }
 
 /** @throws NodeError INVALID_ARGUMENT. */
-export function parsePrepare(request: unknown): { readonly projectionId: string; readonly manifestDigest: Buffer } {
+export function parsePrepare(request: unknown): { readonly versionId: string; readonly manifestDigest: Buffer } {
   return parse(prepareSchema, request)
 }
 
 /** @throws NodeError INVALID_ARGUMENT. */
 export function parseRelease(request: unknown): string {
-  return parse(releaseSchema, request).projectionId
+  return parse(releaseSchema, request).versionId
 }
 
 /** Encodes a `SearchReply`. A scoring thread does this, so that the event loop only forwards bytes. */
-export function encodeSearchReply({ passages, predictors, ...result }: SearchResult): Uint8Array {
+export function encodeSearchReply(result: SearchResult): Uint8Array {
   const method = searchNodeService['Search']
   if (method === undefined) throw new Error('the proto names no method Search')
-  const reply: SearchReply = {
-    ...result,
-    passages: passages.map(({ cited, ...passage }) => ({ ...passage, named: cited })),
-    evidence: predictors.slice(0, FIRST_PREDICTORS),
-    furtherEvidence: predictors.slice(FIRST_PREDICTORS),
-  }
   // A copy: the encoder's buffer is part of a larger one, which would be sent to the event loop as a whole.
-  return new Uint8Array(method.responseSerialize(reply))
+  return new Uint8Array(method.responseSerialize(result))
 }
 
 /** Refuses vectors that hold NaN or have length 0: usearch returns arbitrary rows for them. */
@@ -105,12 +92,17 @@ function parseVector(encoded: Buffer): Float32Array {
   return vector
 }
 
-/** @throws NodeError INVALID_ARGUMENT if the query vector and the projection differ in dimensions. */
-export function assertDimensions(vector: Float32Array, dimensions: number): void {
+/**
+ * @param dimensions of the version; undefined: it has no vectors.
+ * @throws NodeError INVALID_ARGUMENT if the query vector and the version differ in dimensions.
+ */
+export function assertDimensions(vector: Float32Array, dimensions: number | undefined): void {
+  if (dimensions === undefined)
+    throw new NodeError('INVALID_ARGUMENT', 'The version has no vectors; search it by words alone.')
   if (vector.length !== dimensions)
     throw new NodeError(
       'INVALID_ARGUMENT',
-      `The query vector has ${vector.length} dimensions and the projection ${dimensions}; embed the ` +
+      `The query vector has ${vector.length} dimensions and the version ${dimensions}; embed the ` +
         'query as the passages were.',
     )
 }

@@ -5,24 +5,19 @@ import { facetsSchema } from '#core/index/facets/layout.ts'
 import { embeddingSpaceSchema } from '#core/index/format/manifest.ts'
 import { planLimitsSchema } from '#core/domain/quota-plan.ts'
 import { profileParametersSchema } from '#core/domain/retrieval-profile.ts'
-import { wordWeightsSchema } from '#core/domain/word-weights.ts'
-import type { WordWeights } from '#core/domain/word-weights.ts'
 import type { Queryable } from './pool.ts'
 
 const profileSchema = z.object({
   id: z.string(),
   version_id: z.string(),
-  projection_id: z.string(),
   passages: z.number(),
   facets: facetsSchema,
   embedding: embeddingSpaceSchema,
   parameters: profileParametersSchema,
-  /** Whether a question set taught weights of words; see `readWordWeights`. */
-  has_word_weights: z.boolean(),
   signal: z.string(),
   threshold: z.number(),
 })
-/** A retrieval profile with the projection and version it belongs to. */
+/** A retrieval profile with the version that it belongs to. */
 export type ServingProfile = z.infer<typeof profileSchema>
 
 const entitlementSchema = z.object({
@@ -58,10 +53,9 @@ const accessSchema = z.object({
 /** Everything that one API key may access, as one statement read it. */
 export type Access = z.infer<typeof accessSchema>
 
-const PROFILE = `json_build_object('id', p.id, 'version_id', v.id, 'projection_id', j.id, 'passages', v.passages,
-  'facets', v.facets,
-  'embedding', j.embedding, 'parameters', p.parameters,
-  'has_word_weights', p.word_weights is not null, 'signal', p.signal, 'threshold', p.threshold)`
+const PROFILE = `json_build_object('id', p.id, 'version_id', v.id, 'passages', v.passages,
+  'facets', v.facets, 'embedding', v.embedding, 'parameters', p.parameters, 'signal', p.signal,
+  'threshold', p.threshold)`
 
 /**
  * One statement reads one snapshot. Key, client, organization, entitlements with plan and profiles, and the fingerprint
@@ -77,12 +71,11 @@ const READ_ACCESS = `
         l.limits,
         'active_profile', (
           select ${PROFILE} from active_versions as a
-          join retrieval_profiles as p on p.id = a.profile_id join projections as j on j.id = p.projection_id
-          join corpus_versions as v on v.id = j.version_id
+          join retrieval_profiles as p on p.id = a.profile_id join corpus_versions as v on v.id = p.version_id
           where a.knowledge_base_id = b.id),
         'profiles', coalesce((
           select json_agg(${PROFILE}) from retrieval_profiles as p
-          join projections as j on j.id = p.projection_id join corpus_versions as v on v.id = j.version_id
+          join corpus_versions as v on v.id = p.version_id
           where p.id = any(e.profile_ids) and v.knowledge_base_id = b.id and v.state in ('active', 'retired')),
           '[]'::json)))
       from entitlements as e join knowledge_bases as b on b.id = e.knowledge_base_id join plans as l on l.id = e.plan_id
@@ -115,15 +108,6 @@ export async function listenForAccessChanges(connection: Queryable): Promise<voi
 export async function readAccess(database: Queryable, digests: readonly Buffer[]): Promise<Access | undefined> {
   const { rows } = await database.query({ name: 'read-access', text: READ_ACCESS, values: [digests] })
   return rows.length === 0 ? undefined : accessSchema.parse(rows[0])
-}
-
-const READ_WORD_WEIGHTS = 'select word_weights from retrieval_profiles where id = $1'
-
-/** @throws Error if the profile has no learned weights. */
-export async function readWordWeights(database: Queryable, profileId: string): Promise<WordWeights> {
-  const { rows } = await database.query({ name: 'read-word-weights', text: READ_WORD_WEIGHTS, values: [profileId] })
-  const [{ word_weights: weights }] = z.tuple([z.object({ word_weights: wordWeightsSchema })]).parse(rows)
-  return weights
 }
 
 export async function readValidDigests(database: Queryable, environment: string, limit: number): Promise<DigestSet> {

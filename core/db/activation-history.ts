@@ -14,7 +14,7 @@ import type { Queryable } from './pool.ts'
  * but that the way back is read on.
  */
 const CLAIMED = `exists (select from reviews r
-  where r.version_id = a.version_id and r.verdict = 'rejected' and r.signature is not null)`
+  where r.version_id = a.version_id and r.verdict = 'rejected')`
 
 /**
  * The way back of every knowledge base, from its active version (step 0) to the next one that no review claims to
@@ -22,23 +22,21 @@ const CLAIMED = `exists (select from reviews r
  */
 export const WAY_BACK = `
 way_back as (
-  select p.knowledge_base_id, a.sequence, a.version_id, a.returns_to, false as rejected, false as claimed, 0 as step
+  select p.knowledge_base_id, a.sequence, a.version_id, a.returns_to, false as claimed, 0 as step
   from active_versions p
   cross join lateral (select n.* from activations n
     where n.knowledge_base_id = p.knowledge_base_id and n.sequence is not null order by n.sequence desc limit 1) a
   where a.version_id = p.version_id
   union all
-  select a.knowledge_base_id, a.sequence, a.version_id, a.returns_to, is_rejected(a.version_id), ${CLAIMED}, w.step + 1
+  select a.knowledge_base_id, a.sequence, a.version_id, a.returns_to, ${CLAIMED}, w.step + 1
   from way_back w
   join activations a on a.knowledge_base_id = w.knowledge_base_id and a.sequence = w.returns_to
-  where (w.step = 0 or w.rejected or w.claimed) and w.step < ${BOUNDS.rollbackStepsMax}
+  where (w.step = 0 or w.claimed) and w.step < ${BOUNDS.rollbackStepsMax}
 )`
 
 const stepSchema = z.object({
   sequence: z.int(),
   version_id: z.uuid(),
-  /** The database knows it: by the state, or by a review of an earlier release. */
-  rejected: z.boolean(),
   /** Some review claims to reject it, and its signature is to be verified. */
   claimed: z.boolean(),
   /** Since when, and until when, the version was active. */
@@ -58,7 +56,7 @@ export interface WayBack {
 }
 
 const STEPS = `
-select w.sequence::float8 as sequence, w.version_id, w.rejected, w.claimed, a.finished_at as active_from,
+select w.sequence::float8 as sequence, w.version_id, w.claimed, a.finished_at as active_from,
   (select n.finished_at from activations n where n.knowledge_base_id = w.knowledge_base_id
     and n.sequence = w.sequence + 1) as active_until
 from way_back w join activations a using (knowledge_base_id, sequence)
@@ -66,11 +64,11 @@ where w.knowledge_base_id = $1
 order by w.step`
 const READ_WAY_BACK = `with recursive ${WAY_BACK}${STEPS}`
 
-/** @param isRejected verifies what reviews claim; without it only what the database knows counts. */
+/** @param isRejected verifies what reviews claim; without it no claim counts. */
 export async function readWayBack(
   database: Queryable,
   knowledgeBaseId: string,
-  isRejected: (step: WayBackStep) => Promise<boolean> = (step) => Promise.resolve(step.rejected),
+  isRejected: (step: WayBackStep) => Promise<boolean> = () => Promise.resolve(false),
 ): Promise<WayBack> {
   const { rows } = await database.query(READ_WAY_BACK, [knowledgeBaseId])
   const [active, ...earlier] = z.array(stepSchema).parse(rows)
@@ -96,8 +94,7 @@ with recursive way_back as (
   join activations a on a.knowledge_base_id = w.knowledge_base_id and a.sequence = w.returns_to
   where w.version_id <> $2 and w.step < ${BOUNDS.rollbackStepsMax}
 )
-select w.sequence::float8 as sequence, w.version_id, is_rejected(w.version_id) as rejected, ${CLAIMED} as claimed,
-  a.finished_at as active_from, (select n.finished_at from activations n
+select w.sequence::float8 as sequence, w.version_id, ${CLAIMED} as claimed, a.finished_at as active_from, (select n.finished_at from activations n
     where n.knowledge_base_id = w.knowledge_base_id and n.sequence = w.sequence + 1) as active_until
 from way_back w join activations a using (knowledge_base_id, sequence)
 order by w.step`
@@ -126,8 +123,6 @@ const pastSchema = z.object({
   actor: z.string(),
   /** Of the version: rollbacks reach one that is on the way back, and do not reach one that was left. */
   state: z.enum(HISTORY_STATES),
-  /** The database knows it. */
-  rejected: z.boolean(),
   /** Some review claims to reject it. */
   claimed: z.boolean(),
 })
@@ -148,8 +143,7 @@ with recursive shown as (
   select s.sequence, s.version_id, s.returns_to from whole_way w join shown s on s.sequence = w.returns_to
 )
 select a.sequence::float8 as sequence, a.finished_at as at, a.kind, a.version_id,
-  a.expected_version_id as replaced_version_id, a.actor, is_rejected(a.version_id) as rejected,
-  ${CLAIMED} as claimed, case when a.version_id = p.version_id then 'active'
+  a.expected_version_id as replaced_version_id, a.actor, ${CLAIMED} as claimed, case when a.version_id = p.version_id then 'active'
     when a.version_id in (select version_id from whole_way) then 'on the way back' else 'left' end as state
 from shown a join active_versions p using (knowledge_base_id)
 order by a.sequence desc`

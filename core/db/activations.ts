@@ -127,8 +127,8 @@ export async function queuedActivations(database: Queryable, limit: number): Pro
  * Between the loading of a version and its activation no release may happen. Activations share this lock; a release
  * needs it exclusively.
  */
-const HOLD_OFF_RELEASES = "select pg_advisory_xact_lock_shared(hashtextextended('release of projections', 0))"
-const TRY_RELEASES = "select pg_try_advisory_xact_lock(hashtextextended('release of projections', 0)) as alone"
+const HOLD_OFF_RELEASES = "select pg_advisory_xact_lock_shared(hashtextextended('release of versions', 0))"
+const TRY_RELEASES = "select pg_try_advisory_xact_lock(hashtextextended('release of versions', 0)) as alone"
 
 /** Loading takes longer than the idle time-out of other transactions. */
 const ALLOW_LOADING = `set local idle_in_transaction_session_timeout = ${BOUNDS.activationTimeoutMs}`

@@ -5,12 +5,11 @@ import type { AuditHead } from './audit.ts'
 import type { Queryable } from './pool.ts'
 
 const chainedEntry = z.object({
-  id: z.string(),
   seq: z.int(),
   /** Microseconds since 1970, UTC. */
   at_us: z.string(),
   at: z.date(),
-  login: z.string().nullable(),
+  login: z.string(),
   actor: z.string(),
   action: z.string(),
   subject: z.string(),
@@ -24,24 +23,15 @@ export type ChainedEntry = z.infer<typeof chainedEntry>
 
 /** Computes what the function `audit_hash` of the database computes, from the stored columns alone. @returns hex. */
 function auditHash(entry: ChainedEntry): string {
-  const fields = [
-    entry.id,
-    String(entry.seq),
-    entry.at_us,
-    entry.login,
-    entry.actor,
-    entry.action,
-    entry.subject,
-    entry.detail,
-  ]
+  const fields = [String(entry.seq), entry.at_us, entry.login, entry.actor, entry.action, entry.subject, entry.detail]
   return sha256(Buffer.concat([Buffer.from(entry.previous_hash, 'hex'), ...fields.map(fieldBytes)])).toString('hex')
 }
 
-/** UTF-8 after its length in 32 bits, big-endian; null is the length -1. */
-function fieldBytes(value: string | null): Buffer {
-  const text = Buffer.from(value ?? '', 'utf8')
+/** UTF-8 after its length in 32 bits, big-endian. */
+function fieldBytes(value: string): Buffer {
+  const text = Buffer.from(value, 'utf8')
   const length = Buffer.alloc(4)
-  length.writeInt32BE(value === null ? -1 : text.length)
+  length.writeInt32BE(text.length)
   return Buffer.concat([length, text])
 }
 
@@ -59,7 +49,7 @@ export function chainFault(last: AuditHead, entry: ChainedEntry): string | undef
 
 /** In order of the chain. A null start reads from the lowest number, whatever it is. */
 const READ_CHAIN = `
-select id::text as id, seq::float8 as seq, (extract(epoch from at) * 1000000)::bigint::text as at_us, at, login, actor,
+select seq::float8 as seq, (extract(epoch from at) * 1000000)::bigint::text as at_us, at, login, actor,
   action, subject, detail::text as detail, encode(previous_hash, 'hex') as previous_hash, encode(hash, 'hex') as hash
 from audit where $1::bigint is null or seq > $1 order by audit.seq limit $2`
 

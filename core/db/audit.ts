@@ -13,13 +13,13 @@ export interface AuditEntry {
 }
 
 const auditRow = z.object({
-  /** Place in the chain: dense, from 1. */
+  /** Number in the chain: dense, from 1. */
   seq: z.int(),
   at: z.date(),
   /** As the operator states it. */
   actor: z.string(),
-  /** Login role of the session, as Postgres knows it; null for entries from before it was recorded. */
-  login: z.string().nullable(),
+  /** Login role of the session, as Postgres knows it. */
+  login: z.string(),
   action: z.string(),
   subject: z.string(),
   detail: z.record(z.string(), z.unknown()),

@@ -147,7 +147,7 @@ export async function unfinishedBuilds(database: Queryable, limit: number): Prom
     .map((row) => row.id)
 }
 
-/** Builds whose projection a search node may have loaded recently for an evaluation. */
+/** Builds whose version a search node may have loaded recently for an evaluation. */
 const RECENT_BUILDS =
   "select id from builds where state = 'running' or updated_at > now() - make_interval(secs => $1 / 1000.0)"
 

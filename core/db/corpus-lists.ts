@@ -2,7 +2,6 @@ import { z } from 'zod'
 import { changesSchema } from '#core/domain/changes.ts'
 import { embeddingCountsSchema } from '#core/domain/embedding-counts.ts'
 import { embeddingSpaceSchema } from '#core/index/format/manifest.ts'
-import { cellsSchema } from '#core/index/vectors/cells.ts'
 import { BUILD_STATES } from './builds.ts'
 import { VERDICTS } from '#core/domain/review-statements.ts'
 import { VERSION_STATES } from './versions.ts'
@@ -61,8 +60,6 @@ const buildListRow = z.object({
   passed: z.boolean().nullable(),
   /** What its version changes; null: it has none, or no version was active. */
   changes: changesSchema.nullable(),
-  /** The cells of its version; null: it has none, or it was built by a release before 0.3.0. */
-  cells: cellsSchema.nullable(),
   created_at: z.date(),
   updated_at: z.date(),
 })
@@ -75,7 +72,7 @@ const BUILDS = `
       as seconds_since_heartbeat,
     b.parameters, v.id as version_id, v.passed,
     v.evaluation -> 'comparison' -> 'changes' as changes,
-    nullif(v.evaluation -> 'cells', 'null') as cells, b.created_at, b.updated_at
+    b.created_at, b.updated_at
   from builds b join knowledge_bases k on k.id = b.knowledge_base_id left join corpus_versions v on v.build_id = b.id`
 const LIST_BUILDS = `${BUILDS} where $1::uuid is null or b.knowledge_base_id = $1 order by b.created_at desc limit $2`
 const SHOW_BUILD = `${BUILDS} where b.id = $1`
@@ -90,28 +87,25 @@ const versionListRow = z.object({
   passages: z.int(),
   documents: z.int(),
   build_id: z.uuid(),
-  profile_id: z.uuid().nullable(),
-  threshold: z.number().nullable(),
-  embedding: embeddingSpaceSchema.nullable(),
-  manifest_digest: z.string().nullable(),
+  profile_id: z.uuid(),
+  threshold: z.number(),
+  embedding: embeddingSpaceSchema,
+  manifest_digest: z.string(),
   facets: z.record(z.string(), z.array(z.string())),
   evaluation: z.record(z.string(), z.unknown()),
   created_at: z.date(),
 })
-/** A version with its newest review, projection and profile. */
+/** A version with its newest review and profile. */
 export type VersionListRow = z.infer<typeof versionListRow>
 
 const VERSIONS = `
   select v.id, k.slug as knowledge_base, v.knowledge_base_id, v.state, v.passed, v.passages, v.documents, v.build_id,
     v.facets, v.evaluation, v.created_at,
-    p.embedding, encode(p.manifest_digest, 'hex') as manifest_digest, f.id as profile_id, f.threshold,
+    v.embedding, encode(v.manifest_digest, 'hex') as manifest_digest, f.id as profile_id, f.threshold,
     (select r.verdict from reviews r where r.version_id = v.id order by r.created_at desc, r.id limit 1) as verdict
   from corpus_versions v
   join knowledge_bases k on k.id = v.knowledge_base_id
-  left join lateral (select id, embedding, manifest_digest from projections where version_id = v.id
-    order by created_at desc limit 1) p on true
-  left join lateral (select id, threshold from retrieval_profiles where projection_id = p.id order by created_at desc,
-    id limit 1) f on true`
+  join retrieval_profiles f on f.version_id = v.id`
 const LIST_VERSIONS = `${VERSIONS} where $1::uuid is null or v.knowledge_base_id = $1
   order by v.created_at desc limit $2`
 const SHOW_VERSION = `${VERSIONS} where v.id = $1`

@@ -83,13 +83,9 @@ const UPDATE = `
     subjects = case when $6 then $7 else subjects end, profile_ids = coalesce($8, profile_ids), updated_at = now()
   where id = $1`
 const ANY_OF_CLIENT = 'select id from entitlements where client_id = $1 and environment = $2 limit 1'
-/**
- * A profile belongs to a knowledge base through its projection and corpus version. Gateways serve it only after that
- * version was active.
- */
+/** Gateways serve a profile only after its version was active. */
 const PROFILE_OF = `
-  select r.id
-  from retrieval_profiles r join projections p on p.id = r.projection_id join corpus_versions v on v.id = p.version_id
+  select r.id from retrieval_profiles r join corpus_versions v on v.id = r.version_id
   where r.id = $1 and v.knowledge_base_id = $2 and v.state in ('active', 'retired')`
 
 /** @returns false if the client has an entitlement to that knowledge base in that environment. */

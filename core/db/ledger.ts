@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Queryable } from './pool.ts'
 
-/** The function of the schema copies reservations that are settled and have no entry; see migration 0004. */
+/** The function of the schema copies reservations that are settled and have no entry. */
 const APPEND = 'select append_ledger($1::uuid[]) as appended'
 
 /** A repeated or concurrent append adds nothing. @returns the number of new entries. */

@@ -10,52 +10,27 @@ import type { MigrationFile } from './migration-files.ts'
 import { assertReleaseSupported, recordedMigrations } from './schema.ts'
 import type { RecordedMigration } from './schema.ts'
 
-/** Release 0.1.0 takes the same lock, so two releases never migrate one database at once. */
+/** Two releases never migrate one database at once. */
 const LOCK = 'select pg_advisory_lock(7142918221)'
-/**
- * SQLSTATE of an object that does not exist. Roles belong to the whole cluster: the migration of another database may
- * drop the role of an earlier release at the moment when this one grants to it.
- */
-const UNDEFINED_OBJECT = '42704'
 /** SQLSTATE of a lock that was not granted within `lock_timeout`. */
 const LOCK_NOT_AVAILABLE = '55P03'
 
 /** Names in order, which node-pg-migrate reads and writes. `schema_migrations` is the record that the services read. */
 const TOOL_TABLE = 'pgmigrations'
 
-const RECORD_EXISTS = `
-  select exists (
-    select from pg_attribute where attrelid = to_regclass('schema_migrations') and attname = 'oldest_release'
-  ) as found`
-/** Release 0.1.0 has the record without its last two columns. The definition of the other table is the tool's own. */
 const CREATE_RECORD = `
   create table if not exists schema_migrations (
     number integer primary key,
     name text not null,
+    sha256 bytea not null check (octet_length(sha256) = 32),
+    oldest_release text not null,
     applied_at timestamptz not null default now()
-  );
-  alter table schema_migrations
-    add column sha256 bytea check (octet_length(sha256) = 32),
-    add column oldest_release text;
-  create table ${TOOL_TABLE} (id serial primary key, name varchar(255) not null, run_on timestamp not null);
-  insert into ${TOOL_TABLE} (name, run_on)
-    select regexp_replace(name, '[.]sql$', ''), applied_at from schema_migrations order by number`
-const ADOPT = 'update schema_migrations set sha256 = $2, oldest_release = $3 where name = $1'
+  )`
 
 /** A migration runs as the owner of the record, if there is one, so that what it creates has the same owner. */
 const AS_OWNER = `
   select set_config('role', tableowner, true) from pg_tables
   where schemaname = current_schema and tablename = 'schema_migrations'`
-
-/**
- * The role of earlier releases. Migration 0003 drops it too, but fails to where another database of the cluster is
- * migrated at the same moment. Tried again after the commit, the last of them succeeds.
- */
-const DROP_EARLIER_ROLE = `
-do $$ begin
-  drop role if exists evidence_service;
-exception when others then null;
-end $$`
 
 export interface MigrateOptions {
   readonly folder?: string
@@ -67,8 +42,7 @@ export interface MigrateOptions {
 
 /**
  * Applies the missing migrations in order, each in one transaction. A lock allows several processes to start at once.
- * A database that release 0.1.0 migrated is adopted: its migrations are recorded, not run again.
- * @param url of a role that has `evidence_migration`, or that owns the schema of release 0.1.0.
+ * @param url of a role that has `evidence_migration`, or of a superuser.
  * @throws OperatorError when the record contradicts the files, this release does not run on the schema, or a lock is
  *   not granted in time.
  */
@@ -111,33 +85,12 @@ async function applyMissing(
 ): Promise<{ readonly applied: readonly string[] }> {
   const before = await recordedMigrations(client)
   assertFilesMatch(before, files)
-  await createRecordIfAbsent(client, files)
   const missing = files.filter(({ name }) => !before.some((recorded) => recorded.name === name))
-  await runRepeatedly(client, toolOptions(client, folder, files), BOUNDS.migrationAttemptsMax)
-  await client.query(DROP_EARLIER_ROLE)
-  return { applied: missing.map(({ name }) => name) }
-}
-
-/** Migrations that were applied stay applied, so another run goes on from the one that failed. */
-async function runRepeatedly(client: pg.Client, tool: RunnerOption, attempts: number): Promise<void> {
-  try {
-    await runner(tool)
-  } catch (error) {
-    if (attempts <= 1 || !hasState(error, UNDEFINED_OBJECT)) throw error
-    await client.query('rollback')
-    await runRepeatedly(client, tool, attempts - 1)
+  if (missing.length > 0) {
+    await client.query(CREATE_RECORD)
+    await runner(toolOptions(client, folder, files))
   }
-}
-
-/** Migrations that release 0.1.0 applied get the digests of the files that this release has. */
-async function createRecordIfAbsent(client: pg.Client, files: readonly MigrationFile[]): Promise<void> {
-  const { rows } = await client.query<{ found: boolean }>(RECORD_EXISTS)
-  if (rows[0]?.found === true) return
-  await client.query('begin')
-  await client.query(AS_OWNER)
-  await client.query(CREATE_RECORD)
-  for (const { name, sha256, oldestRelease } of files) await client.query(ADOPT, [name, sha256, oldestRelease])
-  await client.query('commit')
+  return { applied: missing.map(({ name }) => name) }
 }
 
 /** @throws OperatorError when a file cannot be the one that was applied, or cannot be applied any more. */
@@ -148,7 +101,7 @@ function assertFilesMatch(recorded: readonly RecordedMigration[], files: readonl
     const file = files.find((candidate) => candidate.name === name)
     if (file === undefined)
       throw new OperatorError(`Migration ${number} was applied as ${name}, which is missing: restore that file.`)
-    if (sha256 !== null && sha256 !== file.sha256.toString('hex'))
+    if (sha256 !== file.sha256.toString('hex'))
       throw new OperatorError(`${name} was changed after it was applied: restore it, and add a new migration instead.`)
   }
   const last = recorded.at(-1)
@@ -169,7 +122,7 @@ function toolOptions(client: pg.Client, folder: string, files: readonly Migratio
     migrationsTable: TOOL_TABLE,
     direction: 'up',
     singleTransaction: false,
-    // The caller holds a lock, which also covers the adoption.
+    // The caller holds a lock, which also covers the record.
     noLock: true,
     logger: { info: silent, warn: silent, error: silent },
     migrationLoaderStrategies: [{ extensions: ['.sql'], loader: () => Promise.resolve(files.map(unitOf(folder))) }],

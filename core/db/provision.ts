@@ -55,34 +55,9 @@ alter role ${group}_login login ${group === 'evidence_migration' ? 'createrole' 
   password ${pg.escapeLiteral(password)};
 grant ${group} to ${group}_login;`
 
-/** Logins of release 0.1.0. One that owns something, or has rights elsewhere, stays. */
-const DROP_EARLIER_LOGINS = `
-do $$ declare
-  name text;
-begin
-  foreach name in array array['evidence_app', 'evidence_admin'] loop
-    begin
-      execute format('drop role if exists %I', name);
-    exception when dependent_objects_still_exist or object_in_use then null;
-    end;
-  end loop;
-end $$;`
-
-/** Release 0.1.0 left database and schema with the role that migrated. */
 const OWN_DATABASE = `
-do $$ declare
-  change text;
-begin
+do $$ begin
   execute format('alter database %I owner to evidence_migration', current_database());
-  for change in
-    select format('alter table %s owner to evidence_migration', c.oid::regclass) from pg_class c
-    where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p', 'v', 'm')
-    union all
-    select format('alter routine %s owner to evidence_migration', p.oid::regprocedure) from pg_proc p
-    where p.pronamespace = 'public'::regnamespace
-  loop
-    execute change;
-  end loop;
 end $$;`
 
 /**
@@ -107,7 +82,6 @@ export async function provisionLogins(adminUrl: string): Promise<LoginUrls> {
       migrationUrl: await urlOf('evidence_migration'),
     }
     await client.query(OWN_DATABASE)
-    await client.query(DROP_EARLIER_LOGINS)
     return urls
   })
 }

@@ -76,7 +76,7 @@ async function commitTogether(database: Queryable, commits: readonly Commit[]): 
   return commits.map((each) => written.has('charged' in each ? each.charged.reservation.id : each.delivered.id))
 }
 
-/** The function of the schema checks the epoch under a lock, in one commit; see migration 0004. */
+/** The function of the schema checks the epoch under a lock, in one commit. */
 const INSERT = 'select reserve_requests($1::jsonb) as id'
 
 /** Outcomes come first, so none waits for a row while the statement has the lock that a rebuild waits for. */

@@ -85,7 +85,7 @@ export interface Delivered {
   readonly withinMs: number
 }
 
-/** The function of the schema records each outcome within its time; see migration 0011. */
+/** The function of the schema records each outcome within its time. */
 const RECORD = 'select record_deliveries($1::jsonb) as id'
 
 /**

@@ -9,10 +9,8 @@ const reviewRow = z.object({
   verdict: z.enum(VERDICTS),
   reviewer: z.string(),
   note: z.string(),
-  /** The version that was to be replaced; null: none, or a review of an earlier release. */
+  /** The version that was to be replaced; null: none. */
   predecessor_id: z.uuid().nullable(),
-  /** False: a review of an earlier release, which counts for nothing unless it rejects. */
-  signed: z.boolean(),
   created_at: z.date(),
 })
 export type ReviewRow = z.infer<typeof reviewRow>
@@ -48,7 +46,7 @@ export async function insertReview(client: Queryable, review: NewReview): Promis
 }
 
 const LIST =
-  'select id, verdict, reviewer, note, predecessor_id, signature is not null as signed, created_at from reviews ' +
+  'select id, verdict, reviewer, note, predecessor_id, created_at from reviews ' +
   'where version_id = $1 order by created_at desc, id limit $2'
 
 /** Newest first. */
@@ -72,7 +70,6 @@ export type SignedReviewRow = z.infer<typeof signedReviewRow>
 const NEWEST_SIGNED = `
 select distinct on (reviewer_id) reviewer_id, verdict, statement, signature from reviews
 where version_id = $1 and predecessor_id is not distinct from $2 and predecessor_activation is not distinct from $3
-  and signature is not null
 order by reviewer_id, created_at desc, id`
 
 /** The newest review of each reviewer about the transition from the predecessor to the version. */
@@ -94,8 +91,8 @@ const claimedReviewRow = z.object({
 /** A review with a signature, which Postgres does not verify. */
 export type ClaimedReview = z.infer<typeof claimedReviewRow>
 
-const CLAIMED_REVIEWS = 'select id, reviewer_id, statement, signature from reviews where signature is not null'
-const PAGE = 'and ($1::uuid is null or id > $1) order by reviews.id limit $2'
+const CLAIMED_REVIEWS = 'select id, reviewer_id, statement, signature from reviews where ($1::uuid is null or id > $1)'
+const PAGE = 'order by reviews.id limit $2'
 const ALL_CLAIMED = `${CLAIMED_REVIEWS} ${PAGE}`
 const CLAIMED_REJECTIONS = `${CLAIMED_REVIEWS} and version_id = $3 and verdict = 'rejected' ${PAGE}`
 

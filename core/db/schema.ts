@@ -9,19 +9,15 @@ import type { Queryable } from './pool.ts'
 const recordedSchema = z.object({
   number: z.number(),
   name: z.string(),
-  /** null: applied by a release that did not record it. */
-  sha256: z.hex().nullable(),
-  oldest_release: releaseSchema.nullable(),
+  sha256: z.hex(),
+  oldest_release: releaseSchema,
 })
 
 /** One migration that was applied to a database. */
 export type RecordedMigration = z.infer<typeof recordedSchema>
 
-/** A row as JSON, because release 0.1.0 recorded no digest and no oldest release. */
-const RECORDED = `
-  select m.number, m.name, substr(to_jsonb(m) ->> 'sha256', 3) as sha256,
-    to_jsonb(m) ->> 'oldest_release' as oldest_release
-  from schema_migrations m order by m.number`
+const RECORDED =
+  "select number, name, encode(sha256, 'hex') as sha256, oldest_release from schema_migrations order by number"
 
 /** SQLSTATE of a database without any migration. */
 const UNDEFINED_TABLE = '42P01'
@@ -57,13 +53,11 @@ export async function assertSchemaCompatible(database: Queryable): Promise<void>
  */
 export function assertReleaseSupported(recorded: readonly RecordedMigration[], newest: number, release: Release): void {
   const unsupported = recorded.find(
-    ({ number, oldest_release: oldest }) =>
-      number > newest && (oldest === null || compareReleases(oldest, release) > 0),
+    ({ number, oldest_release: oldest }) => number > newest && compareReleases(oldest, release) > 0,
   )
   if (unsupported === undefined) return
-  const needed =
-    unsupported.oldest_release === null ? 'a newer release' : `release ${unsupported.oldest_release} or a newer one`
   throw new OperatorError(
-    `The database is at migration ${unsupported.number}, which release ${release} does not run on: deploy ${needed}.`,
+    `The database is at migration ${unsupported.number}, which release ${release} does not run on: ` +
+      `deploy release ${unsupported.oldest_release} or a newer one.`,
   )
 }

@@ -8,8 +8,6 @@ import type { EmbeddingSpace } from '#core/index/format/manifest.ts'
 import { changesSchema } from '#core/domain/changes.ts'
 import { profileParametersSchema } from '#core/domain/retrieval-profile.ts'
 import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
-import { wordWeightsSchema } from '#core/domain/word-weights.ts'
-import type { WordWeights } from '#core/domain/word-weights.ts'
 import { WAY_BACK } from './activation-history.ts'
 import type { Queryable } from './pool.ts'
 
@@ -82,7 +80,7 @@ export interface ReportFiles {
   readonly changes: string | null
 }
 
-/** A candidate with its projection and the profile of its evaluation. */
+/** A candidate with the profile of its evaluation. */
 export interface NewVersion {
   readonly id: string
   readonly knowledgeBaseId: string
@@ -93,32 +91,31 @@ export interface NewVersion {
   readonly evaluation: unknown
   readonly passed: boolean
   readonly files: ReportFiles
-  readonly projection: { readonly id: string; readonly embedding: EmbeddingSpace; readonly manifestDigest: Buffer }
+  readonly embedding: EmbeddingSpace
+  readonly manifestDigest: Buffer
   readonly profile: {
     readonly id: string
     readonly parameters: unknown
-    /** Null: the question set taught none, or there was none. */
-    readonly wordWeights: WordWeights | null
     readonly signal: string
     readonly threshold: number
   }
 }
 
 const INSERT_VERSION = `
-insert into corpus_versions (id, knowledge_base_id, build_id, passages, documents, facets, evaluation, passed,
-  report_sha256, figures_sha256, changes_sha256)
-values ($1, $2, $3, $4, $5, $6, $7, $8, decode($9, 'hex'), decode($10, 'hex'), decode($11, 'hex'))`
-const INSERT_PROJECTION = 'insert into projections (id, version_id, embedding, manifest_digest) values ($1, $2, $3, $4)'
+insert into corpus_versions (id, knowledge_base_id, build_id, manifest_digest, embedding, passages, documents, facets,
+  evaluation, passed, report_sha256, figures_sha256, changes_sha256)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, decode($11, 'hex'), decode($12, 'hex'), decode($13, 'hex'))`
 const INSERT_PROFILE =
-  'insert into retrieval_profiles (id, projection_id, parameters, signal, threshold, word_weights) ' +
-  'values ($1, $2, $3, $4, $5, $6)'
+  'insert into retrieval_profiles (id, version_id, parameters, signal, threshold) values ($1, $2, $3, $4, $5)'
 
 export async function insertVersion(database: Queryable, version: NewVersion): Promise<void> {
-  const { projection, profile } = version
+  const { profile } = version
   await database.query(INSERT_VERSION, [
     version.id,
     version.knowledgeBaseId,
     version.buildId,
+    version.manifestDigest,
+    JSON.stringify(storedSpace(version.embedding)),
     version.passages,
     version.documents,
     JSON.stringify(version.facets),
@@ -128,30 +125,23 @@ export async function insertVersion(database: Queryable, version: NewVersion): P
     version.files.figures,
     version.files.changes,
   ])
-  await database.query(INSERT_PROJECTION, [
-    projection.id,
-    version.id,
-    JSON.stringify(storedSpace(projection.embedding)),
-    projection.manifestDigest,
-  ])
   await database.query(INSERT_PROFILE, [
     profile.id,
-    projection.id,
+    version.id,
     JSON.stringify(profile.parameters),
     profile.signal,
     profile.threshold,
-    profile.wordWeights === null ? null : JSON.stringify(profile.wordWeights),
   ])
 }
 
 export const VERSION_STATES = ['candidate', 'active', 'retired', 'rejected'] as const
 
-/** What an activation reads of a stored report. A report of an earlier release has no changes. */
+/** What an activation reads of a stored report. */
 const comparisonSchema = z.object({
-  version_id: z.uuid().nullable().default(null),
-  worse: z.boolean().default(false),
-  worse_on: z.array(z.string()).default([]),
-  changes: changesSchema.nullish(),
+  version_id: z.uuid(),
+  worse: z.boolean(),
+  worse_on: z.array(z.string()),
+  changes: changesSchema,
 })
 
 const versionColumns = z.object({
@@ -165,45 +155,40 @@ const versionColumns = z.object({
   comparison: comparisonSchema.nullable(),
   /** SHA-256 (hex) of its questions; null: known items. */
   question_set: z.string().nullable(),
-  /** SHA-256 (hex) of the files that reviewers read; null in a version of an earlier release. */
-  report_sha256: z.string().nullable(),
-  figures_sha256: z.string().nullable(),
+  /** SHA-256 (hex) of the files that reviewers read. */
+  report_sha256: z.string(),
+  figures_sha256: z.string(),
+  /** Null: no version was active when it was built. */
   changes_sha256: z.string().nullable(),
   facets: facetsSchema,
-  /** The database knows that it is rejected. A signed rejection of a retired version is verified elsewhere. */
-  rejected: z.boolean(),
-  /** Who started its build: the actor that was named, and the login in Postgres; null before this was recorded. */
-  started_by: z.string().nullable(),
-  started_login: z.string().nullable(),
-  projection_id: z.uuid(),
+  /** Who started its build: the actor that was named, and the login in Postgres. */
+  started_by: z.string(),
+  started_login: z.string(),
   embedding: embeddingSpaceSchema,
   manifest_digest: z.instanceof(Buffer),
   profile_id: z.uuid(),
   parameters: z.record(z.string(), z.unknown()),
-  word_weights: wordWeightsSchema.nullable(),
   signal: z.string(),
   threshold: z.number(),
 })
-const versionSchema = versionColumns.transform(({ parameters, word_weights, signal, threshold, ...row }) => {
-  const profile = { parameters, signal, threshold, ...(word_weights === null ? {} : { word_weights }) }
-  /** Digest (hex) of what the profile says; without weights of words that of earlier releases. */
+const versionSchema = versionColumns.transform(({ parameters, signal, threshold, ...row }) => {
+  const profile = { parameters, signal, threshold }
+  /** Digest (hex) of what the profile says. */
   return { ...row, profile_sha256: sha256(canonicalJson(profile)).toString('hex') }
 })
-/** A version with what its reviews are about: its one projection, and the one profile of that. */
+/** A version with what its reviews are about. */
 export type VersionRow = z.infer<typeof versionSchema>
 
 const READ_VERSION = `
 select v.id, v.knowledge_base_id, k.slug as knowledge_base, v.state, v.passed,
   nullif(v.evaluation -> 'comparison', 'null') as comparison, v.evaluation ->> 'question_set' as question_set,
   encode(v.report_sha256, 'hex') as report_sha256, encode(v.figures_sha256, 'hex') as figures_sha256,
-  encode(v.changes_sha256, 'hex') as changes_sha256, v.facets, is_rejected(v.id) as rejected, b.started_by,
-  b.started_login, p.id as projection_id, p.embedding, p.manifest_digest, f.id as profile_id, f.parameters,
-  f.word_weights, f.signal, f.threshold
+  encode(v.changes_sha256, 'hex') as changes_sha256, v.facets, b.started_by, b.started_login, v.embedding,
+  v.manifest_digest, f.id as profile_id, f.parameters, f.signal, f.threshold
 from corpus_versions v
 join knowledge_bases k on k.id = v.knowledge_base_id
 join builds b on b.id = v.build_id
-join projections p on p.version_id = v.id
-join retrieval_profiles f on f.projection_id = p.id
+join retrieval_profiles f on f.version_id = v.id
 where v.id = $1`
 
 export async function readVersion(database: Queryable, id: string): Promise<VersionRow | undefined> {
@@ -211,40 +196,39 @@ export async function readVersion(database: Queryable, id: string): Promise<Vers
   return rows[0] === undefined ? undefined : versionSchema.parse(rows[0])
 }
 
-const wantedSchema = z.object({ projection_id: z.uuid(), manifest_digest: z.instanceof(Buffer) })
-export interface WantedProjection {
-  readonly projectionId: string
+const wantedSchema = z.object({ version_id: z.uuid(), manifest_digest: z.instanceof(Buffer) })
+export interface WantedVersion {
+  readonly versionId: string
   readonly manifestDigest: Buffer
 }
 
 /**
- * Projections that every search node should hold: active versions, the versions that rollbacks would return to, and the
- * profiles that active entitlements name.
+ * Versions that every search node should hold: active versions, those that rollbacks would return to, and those whose
+ * profiles active entitlements name.
  */
-const WANTED_PROJECTIONS = `
+const WANTED_VERSIONS = `
 with recursive ${WAY_BACK}, wanted as (
-  select p.id from active_versions a join projections p using (version_id)
+  select version_id as id from active_versions
   union
-  select p.id from way_back w join projections p using (version_id) where not w.rejected and not w.claimed
+  select version_id from way_back where not claimed
   union
-  select f.projection_id from entitlements e cross join lateral unnest(e.profile_ids) as named (id)
-    join retrieval_profiles f on f.id = named.id where e.active
+  select f.version_id from entitlements e join retrieval_profiles f on f.id = any (e.profile_ids) where e.active
 )
-select p.id as projection_id, p.manifest_digest from wanted join projections p using (id)`
+select id as version_id, manifest_digest from wanted join corpus_versions using (id)`
 
-export async function wantedProjections(database: Queryable): Promise<readonly WantedProjection[]> {
-  const { rows } = await database.query(WANTED_PROJECTIONS)
+export async function wantedVersions(database: Queryable): Promise<readonly WantedVersion[]> {
+  const { rows } = await database.query(WANTED_VERSIONS)
   return z
     .array(wantedSchema)
     .parse(rows)
-    .map((row) => ({ projectionId: row.projection_id, manifestDigest: row.manifest_digest }))
+    .map((row) => ({ versionId: row.version_id, manifestDigest: row.manifest_digest }))
 }
 
 /**
- * Projections that a request may still have pinned although they are no longer wanted. They belong to a knowledge base
+ * Versions that a request may still have pinned although they are no longer wanted. They belong to a knowledge base
  * whose pointer, entitlements or activations changed within the given time, or that has a queued activation.
  */
-const LINGERING_PROJECTIONS = `
+const LINGERING_VERSIONS = `
 with changed as (
   select knowledge_base_id from active_versions where activated_at > now() - make_interval(secs => $1 / 1000.0)
   union
@@ -253,10 +237,10 @@ with changed as (
   select knowledge_base_id from activations
     where state = 'queued' or finished_at > now() - make_interval(secs => $1 / 1000.0)
 )
-select p.id from changed join corpus_versions v using (knowledge_base_id) join projections p on p.version_id = v.id`
+select id from changed join corpus_versions using (knowledge_base_id)`
 
-export async function lingeringProjections(database: Queryable, withinMs: number): Promise<readonly string[]> {
-  const { rows } = await database.query(LINGERING_PROJECTIONS, [withinMs])
+export async function lingeringVersions(database: Queryable, withinMs: number): Promise<readonly string[]> {
+  const { rows } = await database.query(LINGERING_VERSIONS, [withinMs])
   return z
     .array(z.object({ id: z.uuid() }))
     .parse(rows)
@@ -266,11 +250,9 @@ export async function lingeringProjections(database: Queryable, withinMs: number
 const servingSchema = z.object({
   version_id: z.uuid(),
   facets: facetsSchema,
-  projection_id: z.uuid(),
   manifest_digest: z.instanceof(Buffer),
   embedding: embeddingSpaceSchema,
   parameters: profileParametersSchema,
-  word_weights: wordWeightsSchema.nullable(),
   question_set: z.string().nullable(),
 })
 
@@ -278,22 +260,19 @@ const servingSchema = z.object({
 export interface Serving {
   readonly versionId: string
   readonly facets: Facets
-  readonly projection: { readonly projectionId: string; readonly manifestDigest: Buffer }
+  readonly manifestDigest: Buffer
   readonly embedding: EmbeddingSpace
   readonly profile: ProfileParameters
-  /** Null: none were learned. */
-  readonly wordWeights: WordWeights | null
   /** SHA-256 (hex) of the question set that it was evaluated with; null: known items. */
   readonly questionSet: string | null
 }
 
 const READ_SERVING = `
-select a.version_id, v.facets, p.id as projection_id, p.manifest_digest, p.embedding, f.parameters,
-  f.word_weights, v.evaluation ->> 'question_set' as question_set
+select a.version_id, v.facets, v.manifest_digest, v.embedding, f.parameters,
+  v.evaluation ->> 'question_set' as question_set
 from active_versions a
 join corpus_versions v on v.id = a.version_id
 join retrieval_profiles f on f.id = a.profile_id
-join projections p on p.id = f.projection_id
 where a.knowledge_base_id = $1`
 
 export async function readServing(database: Queryable, knowledgeBaseId: string): Promise<Serving | undefined> {
@@ -303,10 +282,9 @@ export async function readServing(database: Queryable, knowledgeBaseId: string):
   return {
     versionId: row.version_id,
     facets: row.facets,
-    projection: { projectionId: row.projection_id, manifestDigest: row.manifest_digest },
+    manifestDigest: row.manifest_digest,
     embedding: row.embedding,
     profile: row.parameters,
-    wordWeights: row.word_weights,
     questionSet: row.question_set,
   }
 }

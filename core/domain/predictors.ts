@@ -1,12 +1,9 @@
 /**
  * Query performance predictors that a search node computes for a ranked list, in this order. All are in [0, 1] but
  * `mean_idf`, `first_length`, `fused_top`, `fused_best`, `nearest_vector`, `named_missing` and `named_margin`.
- * `search-node/search/predictors.ts` computes them. Their number and order are part of the wire format: new ones are
- * added at the end. A gateway refuses a list in which a predictor is missing that the profile's calibration uses.
+ * `search-node/search/predictors.ts` computes them. Their number and order are part of the wire format. A gateway refuses a list in which a predictor is missing that the profile's calibration uses.
  */
 export const PREDICTORS = [
-  /** Share of the greatest possible score that the passages of the first passage's document reach together. */
-  'document_coverage',
   /** Share of the lexical candidates that belong to the first one's document. */
   'document_share',
   /** Weight of the document on which words and vectors agree most. */
@@ -22,18 +19,14 @@ export const PREDICTORS = [
   'idf_deviation',
   /** ln(1 + words of the first passage). */
   'first_length',
-  /** Share of the question that the first passage contains; similar spellings count in part. */
+  /** Share of the question that the first passage contains. */
   'first_coverage',
   /** Mean of the five best sums of lexical share and cosine. */
   'fused_top',
-  /** Share of the first passage's words that occur in the question. */
-  'first_focus',
   /** Share of the question within one context window of a passage. */
   'window_coverage',
   /** Rank-biased overlap of lexical and dense order. */
   'rank_overlap',
-  /** Mean share of the first five passages that remain when one word of the question is omitted. */
-  'word_stability',
   /** 1 if a provision that the question names is held, allowed and in the list; else 0. */
   'named',
   /** Share of what the question asks about the named provision that its passages contain; 0 without one. */
@@ -49,8 +42,6 @@ export const PREDICTORS = [
   /** Best score by vector of the provision's passages less that of the other candidates, at most 0. */
   'named_margin',
 ] as const
-/** Number of predictors in release 0.2.0; the wire format carries the others apart. */
-export const FIRST_PREDICTORS = 15
 export type Predictor = (typeof PREDICTORS)[number]
 
 /** Returns one of the predictors of a list; undefined where the node sent none of this name. */

@@ -3,7 +3,6 @@ import { VERIFICATION_STATUSES } from '#core/index/passages/record.ts'
 import type { Ranking } from '#core/domain/search.ts'
 import { calibrationSchema } from './calibration.ts'
 import { DEFAULT_CALIBRATION } from './default-calibration.ts'
-import type { WordWeight } from './word-weights.ts'
 
 /**
  * Fusion of the lexical and the dense ranking. Sources: Cormack, Clarke & Büttcher 2009 (rrf); Bruch, Gai & Ingber 2023
@@ -46,11 +45,8 @@ export type ProfileParameters = z.infer<typeof profileParametersSchema>
 /** The calibrated probability that the list holds sufficient evidence. */
 export const EVIDENCE_SIGNAL = 'evidence_probability'
 
-/**
- * @param day UTC day, YYYY-MM-DD, on which a revision must be in force.
- * @param wordWeights of words of the question, as learned with the profile.
- */
-export function rankingOf(parameters: ProfileParameters, day: string, wordWeights: readonly WordWeight[]): Ranking {
+/** @param day UTC day, YYYY-MM-DD, on which a revision must be in force. */
+export function rankingOf(parameters: ProfileParameters, day: string): Ranking {
   const { expansion, fusion, collapse_revisions, per_document_max } = parameters
   return {
     rowsScoredMin: expansion,
@@ -59,6 +55,5 @@ export function rankingOf(parameters: ProfileParameters, day: string, wordWeight
     rrfK: fusion.rrf_k,
     perDocumentMax: per_document_max,
     collapseRevisionsOn: collapse_revisions ? day : '',
-    wordWeights,
   }
 }

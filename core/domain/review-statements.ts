@@ -37,9 +37,9 @@ export const reviewStatementSchema = z.strictObject({
   manifest_sha256: sha256Hex,
   /** How the version is searched and when it abstains: digest of the parameters, the signal and the threshold. */
   profile: z.strictObject({ id: z.uuid(), sha256: sha256Hex }),
-  /** Digests of the files that the reviewer reads; null in the version of an earlier release. */
-  report_sha256: sha256Hex.nullable(),
-  figures_sha256: sha256Hex.nullable(),
+  /** Digests of the files that the reviewer reads. */
+  report_sha256: sha256Hex,
+  figures_sha256: sha256Hex,
   /** Null: there is no predecessor, so no list of changes. */
   changes_sha256: sha256Hex.nullable(),
   /** Null: known items. */

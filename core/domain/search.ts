@@ -2,7 +2,6 @@
  * Query and result of a search in the project's own types. `core/rpc` and `search-node/wire.ts` convert them to the
  * messages of the proto.
  */
-import type { WordWeight } from './word-weights.ts'
 
 /** Values within one list are alternatives; all lists must match. A value that a list does not name is not served. */
 export interface Filters {
@@ -31,12 +30,10 @@ export interface Ranking {
   readonly perDocumentMax: number
   /** UTC day, YYYY-MM-DD, on which one revision of each provision is shown; '': every revision is shown. */
   readonly collapseRevisionsOn: string
-  /** Weights of words of the question in the score by words; a word without one weighs 1. */
-  readonly wordWeights: readonly WordWeight[]
 }
 
 export interface SearchQuery {
-  readonly projectionId: string
+  readonly versionId: string
   /** Any positive length; undefined: only the words rank. */
   readonly vector: Float32Array | undefined
   /** Blank: only the vector ranks. */
@@ -51,8 +48,6 @@ export interface SearchQuery {
   readonly withoutText?: boolean
   /** A bitset (bit row % 8 of byte row / 8) that narrows the filters further; undefined: every row. */
   readonly onlyRows?: Uint8Array | undefined
-  /** The result says what the scores of its passages are made of. */
-  readonly withScoreParts?: boolean
 }
 
 export interface FoundPassage {
@@ -74,7 +69,6 @@ export interface FoundPassage {
   readonly metadata: {
     readonly language: string
     readonly jurisdiction: string
-    /** Empty if the search node is of a release that does not send them. */
     readonly subjects: readonly string[]
     readonly verificationStatus: string
   }
@@ -104,34 +98,18 @@ export interface UnsupportedReference {
 export interface SearchResult {
   /** Scores do not increase; ties are ordered by chunk id. */
   readonly passages: readonly FoundPassage[]
-  /** How the vectors were searched: `cells` or `exact`; `none` without a vector. */
+  /** How the vectors were searched: `exact`, `scan` or `clusters`; `none` without a vector. */
   readonly plan: string
   /** Passages that the filters allow. */
   readonly allowed: number
   /** Query performance predictors, in the order of `PREDICTORS`; empty without a text. */
   readonly predictors: readonly number[]
   readonly unsupported: readonly UnsupportedReference[]
-  /** Undefined unless asked for. */
-  readonly scoreParts?: ScoreParts | undefined
-}
-
-/** What the scores of the passages of a result are made of, in the order of the passages. */
-export interface ScoreParts {
-  /** Folded words of the question that the version holds. */
-  readonly words: readonly string[]
-  /** The most that each word can add to a score by words, in [0, 1]. */
-  readonly shares: readonly number[]
-  /** What each word adds to each score by words; all words of the first passage come first. */
-  readonly byWord: readonly number[]
-  /** Scores by words without learned weights, in [0, 1]: the sum over the words, and what their pairs add. */
-  readonly byWords: readonly number[]
-  /** Cosines, or their standardised scores; empty without a vector. */
-  readonly byVector: readonly number[]
 }
 
 /** A version that a search node has loaded. */
 export interface LoadedVersion {
-  readonly projectionId: string
+  readonly versionId: string
   readonly manifestDigest: Buffer
   /** Searches that use it now. */
   readonly leases: number
@@ -149,7 +127,7 @@ export interface NodeStatus {
 
 /** A version that a search node is asked to load. */
 export interface VersionRef {
-  readonly projectionId: string
+  readonly versionId: string
   /** SHA-256 of its manifest. */
   readonly manifestDigest: Uint8Array
 }

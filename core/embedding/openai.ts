@@ -1,24 +1,24 @@
 import type { EmbeddingSpace } from '#core/index/format/manifest.ts'
-import type { Clock } from './clock.ts'
+import { EndpointFailure } from '#core/platform/json-endpoint.ts'
+import type { JsonEndpoint } from '#core/platform/json-endpoint.ts'
 import { EmbeddingError, unitVector } from './embedder.ts'
 import type { EmbeddedTexts, Embedder, EmbeddingRole, Embeddings } from './embedder.ts'
-import { EndpointFailure } from './endpoint.ts'
-import type { Endpoint, EndpointReply, RepliedVector } from './endpoint.ts'
-import { estimateTokens } from './pace.ts'
-import type { Pace } from './pace.ts'
-import type { Patience } from './patience.ts'
+import { estimateTokens } from './rate-limit.ts'
+import type { RateLimit } from './rate-limit.ts'
 import { createSend, isRefusal } from './requests.ts'
+import type { EmbeddingsReply, RepliedVector } from './requests.ts'
+import type { Clock, RetryPolicy } from './retry.ts'
 
-/** How long calls of a role may take, and whether they share a pace. */
-export interface Manner {
-  readonly patience: Patience
-  readonly pace?: Pace
+/** How long calls of a role may take, and the rate limit that they share. */
+export interface CallPolicy {
+  readonly retry: RetryPolicy
+  readonly rateLimit?: RateLimit
 }
 
 export interface OpenAiOptions {
-  readonly endpoint: Endpoint
+  readonly endpoint: JsonEndpoint
   readonly clock: Clock
-  readonly manners: Readonly<Record<EmbeddingRole, Manner>>
+  readonly policies: Readonly<Record<EmbeddingRole, CallPolicy>>
   /** Texts of one request. Where the endpoint refuses so many, the embedder goes on with fewer. */
   readonly requestTexts: number
   /** Tokens of one text that the model embeds, if known. */
@@ -28,7 +28,7 @@ export interface OpenAiOptions {
 /** Embeds into a known space through any OpenAI-compatible embeddings endpoint. */
 export function createOpenAiEmbedder(space: EmbeddingSpace, options: OpenAiOptions): Embedder {
   const { model, dimensions, requests_dimensions } = space
-  const { endpoint, clock, manners, tokensMax } = options
+  const { endpoint, clock, policies, tokensMax } = options
   const send = createSend(endpoint, { model, ...(requests_dimensions ? { dimensions } : {}) }, clock)
   const prefixes = { query: space.query_prefix, passage: space.passage_prefix }
   let requestTexts = options.requestTexts
@@ -45,11 +45,10 @@ export function createOpenAiEmbedder(space: EmbeddingSpace, options: OpenAiOptio
 
   /** Halves what the endpoint refuses: a refusal does not say reliably whether texts are too many or too long. */
   async function embedPart(texts: readonly string[], first: number, call: Calling): Promise<Embeddings> {
-    const { patience, pace } = call.manner
-    const deadline = { endMs: clock.nowMs() + patience.totalMs }
+    const { retry, rateLimit } = call.policy
     const about = { first, count: texts.length }
     try {
-      const reply = await send({ texts, patience, pace, deadline, signal: call.signal })
+      const reply = await send({ texts, policy: retry, rateLimit, signal: call.signal })
       const vectors = vectorsOf(reply.data, about, dimensions)
       return { vectors, tokens: reply.tokens, overlong: overlongOf(texts, reply, tokensMax) }
     } catch (error) {
@@ -65,13 +64,13 @@ export function createOpenAiEmbedder(space: EmbeddingSpace, options: OpenAiOptio
     space,
     embed: (texts, role, signal) => {
       const prefixed = texts.map((text) => prefixes[role] + text)
-      return embedAll(prefixed, 0, { manner: manners[role], signal })
+      return embedAll(prefixed, 0, { policy: policies[role], signal })
     },
   }
 }
 
 interface Calling {
-  readonly manner: Manner
+  readonly policy: CallPolicy
   readonly signal: AbortSignal
 }
 
@@ -88,7 +87,7 @@ function joined(parts: readonly Embeddings[]): Embeddings {
  * Counts the texts that probably exceed the limit. A text that is sent alone is judged by the tokens that the endpoint
  * reports. Of several, as many as their bytes suggest, and no more than the reported tokens can hold.
  */
-function overlongOf(texts: readonly string[], { tokens }: EndpointReply, tokensMax: number | undefined): number {
+function overlongOf(texts: readonly string[], { tokens }: EmbeddingsReply, tokensMax: number | undefined): number {
   if (tokensMax === undefined) return 0
   if (texts.length === 1 && tokens !== null) return tokens >= tokensMax ? 1 : 0
   const estimated = texts.filter((text) => estimateTokens(text) > tokensMax).length
@@ -98,15 +97,14 @@ function overlongOf(texts: readonly string[], { tokens }: EndpointReply, tokensM
 /** Returns the number of dimensions of a model's vectors, by embedding one word. */
 export async function learnDimensions(
   asked: { readonly model: string; readonly dimensions?: number },
-  { endpoint, clock, manners }: OpenAiOptions,
+  { endpoint, clock, policies }: OpenAiOptions,
   signal: AbortSignal,
 ): Promise<number> {
-  const { patience, pace } = manners.passage
-  const deadline = { endMs: clock.nowMs() + patience.totalMs }
+  const { retry: policy, rateLimit } = policies.passage
   const about = { first: 0, count: 1 }
   const texts = ['dimensions']
   try {
-    const [vector] = (await createSend(endpoint, asked, clock)({ texts, patience, pace, deadline, signal })).data
+    const [vector] = (await createSend(endpoint, asked, clock)({ texts, policy, rateLimit, signal })).data
     if (vector === undefined) throw new EmbeddingError('the provider sent no vector')
     return valuesOf(vector.embedding, about).length
   } catch (error) {

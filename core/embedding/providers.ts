@@ -2,25 +2,26 @@ import { embeddingSpaceSchema } from '#core/index/format/manifest.ts'
 import type { EmbeddingSpace } from '#core/index/format/manifest.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { OperatorError } from '#core/platform/errors.ts'
-import { systemClock } from './clock.ts'
+import { createJsonEndpoint } from '#core/platform/json-endpoint.ts'
 import { EmbeddingError, sameSpace } from './embedder.ts'
 import type { Embedder } from './embedder.ts'
-import { createEndpoint } from './endpoint.ts'
 import { knownModel } from './known-models.ts'
 import { createLocalEmbedder } from './local/embedder.ts'
 import { createOpenAiEmbedder, learnDimensions } from './openai.ts'
 import type { OpenAiOptions } from './openai.ts'
-import { createPace } from './pace.ts'
-import { createLongPatience, createShortPatience } from './patience.ts'
+import { createRateLimit } from './rate-limit.ts'
+import { buildRetryPolicy, queryRetryPolicy, systemClock } from './retry.ts'
+
+const OPENAI_BASE_URL = 'https://api.openai.com/v1'
 
 /** The endpoint, which embeds into a space that is known. */
 export interface EndpointSettings {
   readonly OPENAI_BASE_URL: string | undefined
   readonly OPENAI_API_KEY: string | undefined
-  /** Total for one query whose caller waits, retries included. Undefined: queries have the patience of passages. */
+  /** Total for one query whose caller waits, retries included. Undefined: queries are retried as passages are. */
   readonly OPENAI_TIMEOUT_MS?: number | undefined
   /** Total for one request of a build, retries included. */
-  readonly OPENAI_PATIENCE_MS?: number | undefined
+  readonly OPENAI_RETRY_MS?: number | undefined
   readonly OPENAI_BATCH_TEXTS?: number | undefined
   readonly OPENAI_TOKENS_PER_MINUTE?: number | undefined
 }
@@ -103,7 +104,7 @@ export function prefixWarning(provider: EmbeddingSpace['provider'], settings: Em
 }
 
 /**
- * Creates the embedder of exactly the embedding space of a projection.
+ * Creates the embedder of exactly the embedding space of a version.
  * @throws OperatorError when the provider lacks what it needs, or this release cannot reproduce the space.
  */
 export function createEmbedder(space: EmbeddingSpace, settings: EndpointSettings): Embedder {
@@ -124,16 +125,16 @@ function optionsOf(settings: EndpointSettings, tokensMax: number | undefined): O
       'The openai embedding provider needs OPENAI_API_KEY, or OPENAI_BASE_URL of a server without keys: set one, or ' +
         'build with the local provider.',
     )
-  const patient = {
-    patience: createLongPatience(settings.OPENAI_PATIENCE_MS ?? BOUNDS.embedPatienceDefaultMs),
-    pace: createPace(settings.OPENAI_TOKENS_PER_MINUTE, systemClock),
+  const build = {
+    retry: buildRetryPolicy(settings.OPENAI_RETRY_MS ?? BOUNDS.embedBuildRetryDefaultMs),
+    rateLimit: createRateLimit(settings.OPENAI_TOKENS_PER_MINUTE, systemClock),
   }
   return {
-    endpoint: createEndpoint({ baseUrl, apiKey }),
+    endpoint: createJsonEndpoint({ name: 'the embedding provider', baseUrl: baseUrl ?? OPENAI_BASE_URL, apiKey }),
     clock: systemClock,
-    manners: {
-      passage: patient,
-      query: queryMs === undefined ? patient : { patience: createShortPatience(queryMs) },
+    policies: {
+      passage: build,
+      query: queryMs === undefined ? build : { retry: queryRetryPolicy(queryMs) },
     },
     requestTexts: settings.OPENAI_BATCH_TEXTS ?? BOUNDS.embedRequestTextsDefault,
     tokensMax,

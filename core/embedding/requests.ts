@@ -1,23 +1,66 @@
-import type { Clock } from './clock.ts'
-import { EndpointFailure } from './endpoint.ts'
-import type { Endpoint, EndpointReply } from './endpoint.ts'
-import type { Pace } from './pace.ts'
-import { estimateTokens } from './pace.ts'
-import { attemptUntilAnswered } from './patience.ts'
-import type { Patience } from './patience.ts'
+import { z } from 'zod'
+import { BOUNDS } from '#core/platform/bounds.ts'
+import { EndpointFailure } from '#core/platform/json-endpoint.ts'
+import type { JsonEndpoint } from '#core/platform/json-endpoint.ts'
+import { estimateTokens } from './rate-limit.ts'
+import type { RateLimit } from './rate-limit.ts'
+import { retry } from './retry.ts'
+import type { Clock, RetryPolicy } from './retry.ts'
+
+/** The body of one request. */
+export interface EmbeddingsRequest {
+  readonly model: string
+  readonly input: readonly string[]
+  readonly dimensions?: number
+  readonly encoding_format?: 'base64'
+}
+
+/** Values are checked with the vector, which costs less than a schema of each. */
+const vectorSchema = z.object({ index: z.int(), embedding: z.union([z.string(), z.array(z.unknown())]) })
+const replySchema = z.object({
+  data: z.array(vectorSchema),
+  usage: z.object({ prompt_tokens: z.int().nonnegative() }).nullable().catch(null),
+})
+export type RepliedVector = z.infer<typeof vectorSchema>
+
+export interface EmbeddingsReply {
+  readonly data: readonly RepliedVector[]
+  /** Tokens of the request; null if the endpoint reports none. */
+  readonly tokens: number | null
+}
+
+/** Sends one request, once. @throws EndpointFailure */
+export async function requestEmbeddings(
+  endpoint: JsonEndpoint,
+  body: EmbeddingsRequest,
+  timeoutMs: number,
+  signal: AbortSignal,
+): Promise<EmbeddingsReply> {
+  const { input } = body
+  const replyBytesMax = (input.length + 1) * BOUNDS.embedReplyBytesPerTextMax
+  const reply = await endpoint.post({ path: '/embeddings', body, timeoutMs, replyBytesMax, signal })
+  const parsed = replySchema.safeParse(reply)
+  if (!parsed.success) throw new EndpointFailure('the embedding provider sent a reply that has no vectors')
+  return { data: parsed.data.data, tokens: plausibleTokens(parsed.data.usage?.prompt_tokens, input) }
+}
+
+/** A token is at least one byte. More tokens than that, and some a text for the model's own, are as if none were. */
+function plausibleTokens(tokens: number | undefined, input: readonly string[]): number | null {
+  const tokensMax = input.reduce((sum, text) => sum + Buffer.byteLength(text) + BOUNDS.embedExtraTokensMax, 0)
+  return tokens === undefined || tokens > tokensMax ? null : tokens
+}
 
 /** What one request carries, and how long it may take. */
 export interface Call {
   readonly texts: readonly string[]
-  readonly patience: Patience
+  readonly policy: RetryPolicy
   /** Undefined: the call does not wait for others. */
-  readonly pace: Pace | undefined
-  readonly deadline: { endMs: number }
+  readonly rateLimit: RateLimit | undefined
   readonly signal: AbortSignal
 }
 
-/** Sends one request until it is answered or the patience ends. @throws EndpointFailure */
-export type Send = (call: Call) => Promise<EndpointReply>
+/** Sends one request until it is answered or its retry policy ends. @throws EndpointFailure */
+export type Send = (call: Call) => Promise<EmbeddingsReply>
 
 const FORMATS = ['base64', 'numbers'] as const
 type Format = (typeof FORMATS)[number]
@@ -27,42 +70,43 @@ type Format = (typeof FORMATS)[number]
  * asked once more without naming a format, until it has answered a request in one of the two.
  */
 export function createSend(
-  endpoint: Endpoint,
+  endpoint: JsonEndpoint,
   asked: { readonly model: string; readonly dimensions?: number },
   clock: Clock,
 ): Send {
   let accepted: Format | undefined
 
-  function sendAs(format: Format, call: Call): Promise<EndpointReply> {
-    const { texts, patience, pace, deadline, signal } = call
-    const request = { ...asked, input: texts, ...(format === 'base64' ? { encoding_format: format } : {}) }
-    const estimated = pace === undefined ? 0 : texts.reduce((sum, text) => sum + estimateTokens(text), 0)
-    const attempt = async (): Promise<EndpointReply> => {
+  function sendAs(format: Format, deadline: { endMs: number }, call: Call): Promise<EmbeddingsReply> {
+    const { texts, policy, rateLimit, signal } = call
+    const body = { ...asked, input: texts, ...(format === 'base64' ? { encoding_format: format } : {}) }
+    const estimated = rateLimit === undefined ? 0 : texts.reduce((sum, text) => sum + estimateTokens(text), 0)
+    const attempt = async (): Promise<EmbeddingsReply> => {
       const beganMs = clock.nowMs()
-      await pace?.admit(estimated, signal)
+      await rateLimit?.admit(estimated, signal)
       deadline.endMs += clock.nowMs() - beganMs
-      const timeoutMs = Math.max(1, Math.min(patience.attemptTimeoutMs, deadline.endMs - clock.nowMs()))
+      const timeoutMs = Math.max(1, Math.min(policy.attemptTimeoutMs, deadline.endMs - clock.nowMs()))
       try {
-        const reply = await endpoint.embed(request, timeoutMs, signal)
-        pace?.correct(estimated, reply.tokens ?? estimated)
+        const reply = await requestEmbeddings(endpoint, body, timeoutMs, signal)
+        rateLimit?.correct(estimated, reply.tokens ?? estimated)
         return reply
       } catch (error) {
-        pace?.correct(estimated, 0)
+        rateLimit?.correct(estimated, 0)
         throw error
       }
     }
-    return attemptUntilAnswered(attempt, { patience, deadline, clock, signal, onRetryAfter: (ms) => pace?.hold(ms) })
+    return retry(attempt, { policy, deadline, clock, signal, onRetryAfter: (ms) => rateLimit?.delay(ms) })
   }
 
   return async (call) => {
-    if (accepted !== undefined) return await sendAs(accepted, call)
+    const deadline = { endMs: clock.nowMs() + call.policy.totalMs }
+    if (accepted !== undefined) return await sendAs(accepted, deadline, call)
     try {
-      const reply = await sendAs('base64', call)
+      const reply = await sendAs('base64', deadline, call)
       accepted ??= 'base64'
       return reply
     } catch (refused) {
       if (!isRefusal(refused) || refused.status === 413) throw refused
-      const reply = await sendAs('numbers', call).catch((error: unknown) => {
+      const reply = await sendAs('numbers', deadline, call).catch((error: unknown) => {
         throw isRefusal(error) ? refused : error
       })
       accepted ??= 'numbers'

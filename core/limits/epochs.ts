@@ -1,3 +1,5 @@
+import { LRUCache } from 'lru-cache'
+import pLimit from 'p-limit'
 import { readEpoch } from '#core/db/limit-epochs.ts'
 import type { LimitEpoch } from '#core/db/limit-epochs.ts'
 import type { Database } from '#core/db/pool.ts'
@@ -21,28 +23,18 @@ export interface LimitEpochs {
   repair(organizationId: string, fault: Fault): Promise<LimitEpoch>
 }
 
-interface Known {
-  readonly epoch: LimitEpoch | undefined
-  readonly readAtMs: number
-}
-
 export function createLimitEpochs(
-  deps: Omit<RebuildDeps, 'slot'> & { readonly reads: Database; readonly log: Log },
+  deps: Omit<RebuildDeps, 'limited'> & { readonly reads: Database; readonly log: Log },
 ): LimitEpochs {
-  const known = new Map<string, Known>()
+  const known = new LRUCache<string, LimitEpoch>({ max: BOUNDS.epochsRememberedMax, ttl: BOUNDS.limitEpochCacheMs })
   const rebuilding = new Map<string, Promise<LimitEpoch>>()
-  const slot = createSlots(BOUNDS.rebuildsAtOnce)
-
-  function remember(organizationId: string, epoch: LimitEpoch | undefined, readAtMs: number): void {
-    if (known.size >= BOUNDS.epochsRememberedMax) known.clear()
-    known.set(organizationId, { epoch, readAtMs })
-  }
+  const limited = pLimit(BOUNDS.rebuildsAtOnce)
 
   async function rebuild(organizationId: string, fault: Fault): Promise<LimitEpoch> {
     try {
-      const readAtMs = performance.now()
-      const epoch = await rebuildCounters({ ...deps, slot }, organizationId, fault)
-      remember(organizationId, epoch, readAtMs)
+      const beganMs = performance.now()
+      const epoch = await rebuildCounters({ ...deps, limited }, organizationId, fault)
+      known.set(organizationId, epoch, { start: beganMs })
       return epoch
     } catch (error) {
       known.delete(organizationId)
@@ -62,32 +54,15 @@ export function createLimitEpochs(
   return {
     repair,
     current: async (organizationId, windowDays) => {
-      let last = known.get(organizationId)
-      if (last === undefined || performance.now() - last.readAtMs >= BOUNDS.limitEpochCacheMs) {
-        const readAtMs = performance.now()
-        last = { epoch: await readEpoch(deps.reads, organizationId), readAtMs }
-        remember(organizationId, last.epoch, readAtMs)
+      let epoch = known.get(organizationId)
+      if (epoch === undefined) {
+        const beganMs = performance.now()
+        epoch = await readEpoch(deps.reads, organizationId)
+        known.set(organizationId, epoch, { start: beganMs })
       }
-      const { epoch } = last
       return epoch !== undefined && epoch.redisRunId === deps.counters.runId()
         ? epoch
         : repair(organizationId, { epoch, windowDays })
     },
-  }
-}
-
-/** At most `count` holders at once; the others wait in order. */
-function createSlots(count: number): () => Promise<() => void> {
-  const waiting: (() => void)[] = []
-  let left = count
-  const release = (): void => {
-    const next = waiting.shift()
-    if (next === undefined) left++
-    else next()
-  }
-  return async () => {
-    if (left > 0) left--
-    else await new Promise<void>((resolve) => waiting.push(resolve))
-    return release
   }
 }

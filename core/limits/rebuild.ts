@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { LimitFunction } from 'p-limit'
 import { aloneForRebuild, moveEpoch, readEpoch } from '#core/db/limit-epochs.ts'
 import type { LimitEpoch } from '#core/db/limit-epochs.ts'
 import type { Database } from '#core/db/pool.ts'
@@ -13,8 +14,8 @@ import type { Settlement } from './settlement.ts'
 export interface RebuildDeps {
   /** Connections of its own with a long statement time-out: two for each rebuild that runs. */
   readonly database: Database
-  /** Waits for a free place among the rebuilds of this gateway. @returns how to leave it. */
-  readonly slot: () => Promise<() => void>
+  /** Bounds the rebuilds of this gateway at a time. */
+  readonly limited: LimitFunction
   readonly counters: Counters
   readonly settlement: Pick<Settlement, 'refundOverdue'>
   readonly log: Log
@@ -43,17 +44,14 @@ export interface Fault {
 export async function rebuildCounters(deps: RebuildDeps, organizationId: string, fault: Fault): Promise<LimitEpoch> {
   const endsAtMs = performance.now() + BOUNDS.rebuildTimeoutMs
   while (performance.now() < endsAtMs) {
-    const release = await deps.slot()
-    try {
-      const epoch = await aloneForRebuild(deps.database, organizationId, async () => {
+    const epoch = await deps.limited(() =>
+      aloneForRebuild(deps.database, organizationId, async () => {
         const runId = deps.counters.runId()
         if (runId === undefined) throw new Error('the limit store is not connected')
         return (await repaired(deps, organizationId, fault, runId)) ?? countAnew(deps, organizationId, fault, runId)
-      })
-      if (epoch !== undefined) return epoch
-    } finally {
-      release()
-    }
+      }),
+    )
+    if (epoch !== undefined) return epoch
     // Another gateway rebuilds these counters. Meanwhile the place is free for other organizations.
     await sleep(BOUNDS.rebuildPollMs)
   }

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import pLimit from 'p-limit'
 import { inTransaction } from '#core/db/pool.ts'
 import type { Database } from '#core/db/pool.ts'
 import type { ReservationWriter } from '#core/db/reservation-writer.ts'
@@ -6,7 +7,6 @@ import { recordAbandoned, refundRefused, refundReservation } from '#core/db/rese
 import type { Delivered, Outcome } from '#core/db/reservations.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import type { Log } from '#core/platform/log.ts'
-import { createTurns } from '#core/platform/turns.ts'
 import { within } from '#core/platform/within.ts'
 import type { LimitScope } from './counter-keys.ts'
 import type { Counters, Settled, Usage } from './counters.ts'
@@ -69,7 +69,7 @@ export interface SettlementDeps {
 export function createSettlement({ database, reservations, counters, log }: SettlementDeps): Settlement {
   const { repeat, idle } = createRepeater(log)
   // Refunds of one entitlement wait for each other, so many at once would hold every connection of the pool.
-  const inTurn = createTurns(BOUNDS.refundsAtOnce)
+  const limited = pLimit(BOUNDS.refundsAtOnce)
 
   async function settleCounters(scope: LimitScope, settled: Settled): Promise<Usage | undefined> {
     const answer = await counters.settle(scope, settled).catch(() => undefined)
@@ -86,7 +86,7 @@ export function createSettlement({ database, reservations, counters, log }: Sett
     settle = refundReservation,
     countersToo = true,
   ): Promise<RefundState> {
-    const settled = await inTurn(() => inTransaction(database, (client) => settle(client, requestId, outcome)))
+    const settled = await limited(() => inTransaction(database, (client) => settle(client, requestId, outcome)))
     if (settled === undefined || settled.state === 'open') return 'gone'
     const { state, idempotencyDigest, ...scope } = settled
     if (countersToo && state !== 'delivered')

@@ -115,8 +115,6 @@ export const BOUNDS = {
   migrationProcessLockTimeoutMs: 60_000,
   /** Statements of the services queue behind a migration that waits for a table, so it waits less than they may. */
   migrationTableLockTimeoutMs: 1_500,
-  /** Each other database of the cluster that is migrated at the same time can make one run fail. */
-  migrationAttemptsMax: 20,
   insertRowsMax: 1_000,
   /** Characters of an error that the row of a build or activation keeps. */
   failureMessageCharactersMax: 2_000,
@@ -239,10 +237,10 @@ assertLess('migrationTableLockTimeoutMs', 'databaseStatementTimeoutMs')
 assertLess('redisCommandTimeoutMs', 'requestDeadlineMs')
 assertLess('embedTimeoutMaxMs', 'requestDeadlineMs')
 assertLess('embedBackoffMaxMs', 'requestDeadlineMs')
-assertLess('embedBatchTimeoutMs', 'embedPatienceDefaultMs')
-assertLess('embedPatientBackoffMaxMs', 'embedPatienceMinMs')
-assertLess('embedPatienceMinMs', 'embedPatienceDefaultMs')
-assertLess('embedPatienceDefaultMs', 'embedPatienceMaxMs')
+assertLess('embedBatchTimeoutMs', 'embedBuildRetryDefaultMs')
+assertLess('embedBuildBackoffMaxMs', 'embedBuildRetryMinMs')
+assertLess('embedBuildRetryMinMs', 'embedBuildRetryDefaultMs')
+assertLess('embedBuildRetryDefaultMs', 'embedBuildRetryMaxMs')
 assertLess('databaseQueryTimeoutMs', 'idempotencyHoldMs')
 assertLess('idempotencyHoldMs', 'idempotencyWaitMs')
 assertLess('idempotencyWaitMs', 'requestDeadlineMs')
@@ -277,8 +275,6 @@ assertLess('rowsScoredMinDefault', 'rowsScoredMinMax')
 assertLess('extractCharactersMin', 'extractCharactersMax')
 assertLess('comparedQuestionsMin', 'rerankedQuestionsMax')
 assertLess('rerankedQuestionsMax', 'comparedQuestionsMax')
-assertLess('comparedQuestionsMax', 'wordWeightQuestionsMax')
-assertLess('wordWeightPassages', 'searchLimitMax')
 assertLess('warmUpQuestionsMax', 'timedQuestionsMax')
 // A connected server falls silent; a server does not answer a connection that was begun.
 assertSumLess(

@@ -12,12 +12,13 @@ export const EMBEDDING_BOUNDS = {
   embedTokensMax: 1_000_000,
   /** Numbers of `embeddingDimensionsMax` dimensions as indented JSON take up to 150 KiB. */
   embedReplyBytesPerTextMax: 192 * 1_024,
-  embedRefusalBytesMax: 64 * 1_024,
+  /** Body of a refusal, of an embedding endpoint or a re-ranker. */
+  refusalBytesMax: 64 * 1_024,
   /** Tokens of one text that a model or its server adds: marks of beginning and end, or a template. */
   embedExtraTokensMax: 1_000,
   embedTokensPerMinuteMax: 1_000_000_000,
   /** One of the sleeps of a longer wait: a timer of more than 2^31 - 1 ms ends at once. */
-  embedPaceSleepMaxMs: 86_400_000,
+  embedRateSleepMaxMs: 86_400_000,
 
   // A query, whose caller waits.
   embedTimeoutMaxMs: 9_000,
@@ -28,10 +29,10 @@ export const EMBEDDING_BOUNDS = {
   // Passages and questions of a build, which outlast an endpoint that is unavailable or limits its callers.
   /** One attempt. A large model on few cores takes minutes for a full request while others are in flight. */
   embedBatchTimeoutMs: 240_000,
-  embedPatienceMinMs: 60_000,
-  embedPatienceDefaultMs: 600_000,
-  embedPatienceMaxMs: 3_600_000,
-  embedPatientAttemptsMax: 1_000,
-  embedPatientBackoffFirstMs: 500,
-  embedPatientBackoffMaxMs: 30_000,
+  embedBuildRetryMinMs: 60_000,
+  embedBuildRetryDefaultMs: 600_000,
+  embedBuildRetryMaxMs: 3_600_000,
+  embedBuildAttemptsMax: 1_000,
+  embedBuildBackoffFirstMs: 500,
+  embedBuildBackoffMaxMs: 30_000,
 } as const

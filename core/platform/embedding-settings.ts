@@ -58,10 +58,10 @@ export const EMBEDDING_SETTINGS = {
     help: 'tokens that one build sends a minute',
     fallback: 'no limit',
   },
-  OPENAI_PATIENCE_MS: {
-    schema: wholeNumber(BOUNDS.embedPatienceMinMs, BOUNDS.embedPatienceMaxMs, BOUNDS.embedPatienceDefaultMs),
+  OPENAI_RETRY_MS: {
+    schema: wholeNumber(BOUNDS.embedBuildRetryMinMs, BOUNDS.embedBuildRetryMaxMs, BOUNDS.embedBuildRetryDefaultMs),
     help: 'time for which a build repeats one request while the endpoint is unavailable or limits it',
-    fallback: String(BOUNDS.embedPatienceDefaultMs),
+    fallback: String(BOUNDS.embedBuildRetryDefaultMs),
   },
   OPENAI_TIMEOUT_MS: {
     schema: wholeNumber(100, BOUNDS.embedTimeoutMaxMs, 4_000),

@@ -6,23 +6,16 @@ export const EVALUATION_BOUNDS = {
   evaluationSampleMax: 200,
   /** Sample queries that measure the spread of a version's cosines. */
   cosineQueries: 100,
-  /** Passages from which a build makes questions to calibrate itself, and least questions of a kind for doing so. */
-  selfCalibrationPassages: 40,
-  selfCalibrationQuestionsMin: 10,
-  selfQuestionCharactersMin: 120,
   extractCharactersMin: 40,
   extractCharactersMax: 300,
   evaluationConcurrency: 4,
   evaluationAttemptsMax: 3,
   /** Fewer judged questions do not distinguish two rankings. */
   comparedQuestionsMin: 50,
-  /** A gain of 0.02 in nDCG@10 is not distinguished on 300 questions, and is on 1,400 (decision 0034). */
+  /** A gain of 0.02 in nDCG@10 is not distinguished on 300 questions, and is on 1,400 (decision 0008). */
   comparedQuestionsMax: 1_500,
   /** A re-ranker takes about a second a question. */
   rerankedQuestionsMax: 300,
-  /** Questions from which weights of words are learned, and passages of each list. */
-  wordWeightQuestionsMax: 4_000,
-  wordWeightPassages: 100,
   /** Questions, and rows that fill them up; each is compared with exact search under up to sixteen filters. */
   filteredQueries: 200,
   /** Similarities that are computed in one pass over the vectors. */

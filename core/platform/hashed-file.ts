@@ -72,26 +72,6 @@ export async function writeHashed(
   }
 }
 
-/** A piece of a file, and where it begins. */
-export interface FilePiece {
-  readonly at: number
-  readonly bytes: Uint8Array
-}
-
-/** Writes a new file from pieces in any order, which together leave no gap, and reads it again to hash it. */
-export async function writePieces(path: string, pieces: AsyncIterable<FilePiece>): Promise<FileDigest> {
-  const file = await open(path, 'wx')
-  try {
-    for await (const { at, bytes } of pieces)
-      for (let written = 0; written < bytes.length;)
-        written += (await file.write(bytes, written, bytes.length - written, at + written)).bytesWritten
-    await file.sync()
-  } finally {
-    await file.close()
-  }
-  return digestFile(path)
-}
-
 /** Size and SHA-256 of an existing file, read as a stream. */
 export async function digestFile(path: string, signal?: AbortSignal): Promise<FileDigest> {
   const hash = createHash('sha256')

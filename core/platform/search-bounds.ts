@@ -3,8 +3,6 @@ export const SEARCH_BOUNDS = {
   searchLimitMax: 200,
   searchThreadsMax: 256,
   searchQueueMax: 256,
-  /** Searches that a scoring thread is given, and answers, in one message. */
-  searchesPerTaskMax: 4,
   /** Bitsets of filters of one version that a scoring thread keeps; fewer where they are larger. */
   filterCacheEntriesMax: 64,
   filterCacheBytesMax: 4 * 1_024 * 1_024,
@@ -30,12 +28,4 @@ export const SEARCH_BOUNDS = {
   /** Idle time after which the thread that verifies artifacts ends. */
   verifierIdleMs: 10_000,
   verifyQueueMax: 64,
-
-  // Learned weights of words; migration 0013 bounds their bytes.
-  /** Words with a weight in one profile, and in one request. */
-  wordWeightsMax: 5_000,
-  questionWordWeightsMax: 64,
-  weightedWordCharactersMax: 64,
-  /** Profiles whose weights a gateway keeps. */
-  wordWeightProfilesMax: 64,
 } as const

@@ -4,7 +4,7 @@ export const VECTOR_CACHE_BOUNDS = {
   embedConcurrencyMax: 64,
   embedConcurrencyDefault: 4,
   /** First request to an endpoint that a command line names. */
-  flaggedEndpointPatienceMs: 10_000,
+  flaggedEndpointRetryMs: 10_000,
   vectorCacheBytesDefault: 4 * 1024 ** 3,
   vectorCacheBytesMax: 1024 ** 4,
   /** Page cache of one process. */

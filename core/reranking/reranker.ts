@@ -1,7 +1,7 @@
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { z } from 'zod'
 import { OperatorError } from '#core/platform/errors.ts'
-import { replyText } from '#core/platform/reply-text.ts'
+import { EndpointFailure, createJsonEndpoint } from '#core/platform/json-endpoint.ts'
 
 export interface RerankSettings {
   readonly RERANK_BASE_URL: string | undefined
@@ -39,44 +39,22 @@ export function createReranker({
     throw new OperatorError(
       'This profile re-ranks its passages: set RERANK_BASE_URL, or use a profile without a re-ranker.',
     )
-  const url = `${baseUrl.replace(/\/+$/, '')}/rerank`
-  const headers = {
-    'content-type': 'application/json',
-    ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
-  }
+  const endpoint = createJsonEndpoint({ name: 'the re-ranker', baseUrl, apiKey })
   return {
     async score(model, query, texts, signal) {
-      const body = JSON.stringify({ model, query, documents: texts, top_n: texts.length })
-      const ending = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)])
-      const reply = await fetch(url, { method: 'POST', headers, body, signal: ending, redirect: 'error' }).catch(() => {
-        throw new RerankError('the re-ranker could not be reached in time')
+      const body = { model, query, documents: texts, top_n: texts.length }
+      const request = { path: '/rerank', body, timeoutMs, replyBytesMax: BOUNDS.rerankReplyBytesMax, signal }
+      const reply = await endpoint.post(request).catch((error: unknown) => {
+        throw error instanceof EndpointFailure ? new RerankError(error.message) : error
       })
-      if (!reply.ok) {
-        await reply.body?.cancel().catch(() => undefined)
-        throw new RerankError(`the re-ranker answered with status ${reply.status}`)
-      }
-      return scoresOf(await textOf(reply), texts.length)
+      return scoresOf(reply, texts.length)
     },
   }
 }
 
-async function textOf(reply: Response): Promise<string> {
-  const text = await replyText(reply.body ?? [], BOUNDS.rerankReplyBytesMax).catch(() => {
-    throw new RerankError('the re-ranker did not finish its answer in time')
-  })
-  if (text === undefined) throw new RerankError('the re-ranker sent a reply that is too large')
-  return text
-}
-
 /** @throws RerankError unless there is exactly one finite score for every text. */
-function scoresOf(body: string, texts: number): readonly number[] {
-  let json: unknown
-  try {
-    json = JSON.parse(body)
-  } catch {
-    throw new RerankError('the re-ranker sent no JSON')
-  }
-  const parsed = replySchema.safeParse(json)
+function scoresOf(reply: unknown, texts: number): readonly number[] {
+  const parsed = replySchema.safeParse(reply)
   if (!parsed.success) throw new RerankError('the re-ranker sent a reply without valid scores')
   const scores = new Map(parsed.data.results.map(({ index, relevance_score: score }) => [index, score]))
   const inOrder = Array.from({ length: texts }, (_, index) => scores.get(index) ?? Number.NaN)

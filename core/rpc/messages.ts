@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url'
 import { loadPackageDefinition } from '@grpc/grpc-js'
 import type { ServiceClientConstructor, ServiceDefinition } from '@grpc/grpc-js'
 import { loadSync } from '@grpc/proto-loader'
-import type { Filters, FoundPassage, Ranking, ScoreParts, UnsupportedReference } from '#core/domain/search.ts'
+import type { Filters, Ranking } from '#core/domain/search.ts'
 
 /**
  * The messages of `proto/search/v1/search.proto` as proto-loader returns them, with field names in camel case. Only
@@ -12,7 +12,7 @@ export interface RankingMessage extends Omit<Ranking, 'rowsScoredMin'> {
   readonly expansion: number
 }
 export interface SearchRequest {
-  readonly projectionId: string
+  readonly versionId: string
   readonly queryVector: Buffer
   readonly queryText: string
   readonly limit: number
@@ -22,20 +22,6 @@ export interface SearchRequest {
   readonly ranking: RankingMessage
   readonly withoutText: boolean
   readonly onlyRows: Buffer
-  readonly withScoreParts: boolean
-}
-export interface PassageMessage extends Omit<FoundPassage, 'cited'> {
-  readonly named: boolean
-}
-export interface SearchReply {
-  readonly passages: readonly PassageMessage[]
-  readonly plan: string
-  readonly allowed: number
-  readonly evidence: readonly number[]
-  readonly furtherEvidence: readonly number[]
-  readonly unsupported: readonly UnsupportedReference[]
-  /** Null, or from a node of an earlier release undefined: not asked for. */
-  readonly scoreParts?: ScoreParts | null | undefined
 }
 export interface ReleaseVersionReply {
   readonly wasLoaded: boolean

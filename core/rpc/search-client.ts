@@ -3,15 +3,15 @@ import type { ChannelCredentials, Client, ClientUnaryCall, ServiceError as GrpcE
 import type { NodeStatus, PreparedVersion, SearchQuery, SearchResult, VersionRef } from '#core/domain/search.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { SearchNodeConstructor, searchNodeService } from './messages.ts'
-import type { ReleaseVersionReply, SearchReply, SearchRequest } from './messages.ts'
+import type { ReleaseVersionReply, SearchRequest } from './messages.ts'
 
 /** One channel to one search node. Every call has a deadline, because a call without one could hang forever. */
 export interface SearchNodeClient {
   readonly address: string
   search(query: SearchQuery, timeoutMs: number, signal?: AbortSignal): Promise<SearchResult>
   prepareVersion(version: VersionRef, timeoutMs: number, signal?: AbortSignal): Promise<PreparedVersion>
-  /** @returns whether the projection was loaded. */
-  releaseVersion(projectionId: string, timeoutMs: number): Promise<boolean>
+  /** @returns whether the version was loaded. */
+  releaseVersion(versionId: string, timeoutMs: number): Promise<boolean>
   status(timeoutMs: number): Promise<NodeStatus>
   close(): void
 }
@@ -31,10 +31,10 @@ export function openSearchNodeClient(address: string, channelCredentials: Channe
   return {
     address,
     search: async (query, timeoutMs, signal) =>
-      searchResultOf(await call<SearchReply>(client, 'Search', searchRequestOf(query), timeoutMs, signal)),
+      await call<SearchResult>(client, 'Search', searchRequestOf(query), timeoutMs, signal),
     prepareVersion: (version, timeoutMs, signal) => call(client, 'PrepareVersion', version, timeoutMs, signal),
-    releaseVersion: async (projectionId, timeoutMs) =>
-      (await call<ReleaseVersionReply>(client, 'ReleaseVersion', { projectionId }, timeoutMs)).wasLoaded,
+    releaseVersion: async (versionId, timeoutMs) =>
+      (await call<ReleaseVersionReply>(client, 'ReleaseVersion', { versionId }, timeoutMs)).wasLoaded,
     status: (timeoutMs) => call(client, 'GetStatus', {}, timeoutMs),
     close: () => client.close(),
   }
@@ -77,7 +77,6 @@ export function searchRequestOf({
   text,
   ranking,
   withoutText = false,
-  withScoreParts = false,
   onlyRows,
   entitled,
   ...query
@@ -90,23 +89,7 @@ export function searchRequestOf({
     queryText: text,
     ranking: { ...rest, expansion: rowsScoredMin },
     withoutText,
-    withScoreParts,
     onlyRows: bytesOf(onlyRows),
-  }
-}
-
-export function searchResultOf({
-  passages,
-  evidence,
-  furtherEvidence,
-  scoreParts,
-  ...reply
-}: SearchReply): SearchResult {
-  return {
-    ...reply,
-    passages: passages.map(({ named, ...passage }) => ({ ...passage, cited: named })),
-    predictors: [...evidence, ...furtherEvidence],
-    scoreParts: scoreParts ?? undefined,
   }
 }
 

@@ -27,7 +27,7 @@ export function embeddersOf(settings: EndpointSettings): EmbedderOf {
 }
 
 /**
- * Embeds the query in the projection's embedding space.
+ * Embeds the query in the embedding space of the version.
  * @throws ServiceError RETRIEVAL_UNAVAILABLE when the provider fails, or this gateway has none for the space.
  */
 export async function embed(embedderOf: EmbedderOf, exchange: Exchange, pinned: PinnedRequest): Promise<EmbeddedQuery> {

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
+import { LRUCache } from 'lru-cache'
 import { BOUNDS } from '#core/platform/bounds.ts'
 
 /**
@@ -13,24 +14,20 @@ export interface FailureBudget {
 
 /** @param now milliseconds on a monotonic clock. */
 export function createFailureBudget(now: () => number = () => performance.now()): FailureBudget {
-  const failures = new Map<string, { sinceMs: number; count: number }>()
-  const current = (network: string): { sinceMs: number; count: number } | undefined => {
-    const entry = failures.get(network)
-    return entry !== undefined && now() - entry.sinceMs < BOUNDS.failureWindowMs ? entry : undefined
-  }
+  const failures = new LRUCache<string, { count: number }>({
+    max: BOUNDS.failureAddressesMax,
+    ttl: BOUNDS.failureWindowMs,
+    ttlResolution: 0,
+    perf: { now },
+  })
   return {
     isSpent: (address) =>
-      failures.size > 0 && (current(networkOf(address))?.count ?? 0) >= BOUNDS.failedKeysPerAddressPerMinute,
+      failures.size > 0 && (failures.get(networkOf(address))?.count ?? 0) >= BOUNDS.failedKeysPerAddressPerMinute,
     count: (address) => {
       const network = networkOf(address)
-      const entry = current(network)
-      if (entry !== undefined) entry.count++
-      else {
-        failures.delete(network)
-        const oldest = failures.keys().next()
-        if (failures.size >= BOUNDS.failureAddressesMax && oldest.done !== true) failures.delete(oldest.value)
-        failures.set(network, { sinceMs: now(), count: 1 })
-      }
+      const entry = failures.get(network)
+      if (entry === undefined) failures.set(network, { count: 1 })
+      else entry.count++
     },
   }
 }

@@ -1,17 +1,14 @@
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { ServiceError } from '#core/platform/errors.ts'
 import { rankingOf } from '#core/domain/retrieval-profile.ts'
-import { wordWeightsIn } from '#core/domain/word-weights.ts'
 import type { FoundPassage, SearchResult } from '#core/domain/search.ts'
 import type { SearchTier } from '#gateway/search-tier.ts'
-import type { WordWeightsOf } from '#gateway/word-weights-cache.ts'
 import type { EmbeddedQuery } from './embed.ts'
 import type { Exchange } from './exchange.ts'
 import type { PinnedRequest } from './pin.ts'
 
 export interface SearchDeps {
   readonly searchTier: SearchTier
-  readonly wordWeightsOf: WordWeightsOf
 }
 
 /** The ranked passages, their query performance predictors and the unsupported references of the query. */
@@ -21,10 +18,9 @@ export type Evidence = Pick<SearchResult, 'passages' | 'predictors' | 'unsupport
 }
 
 /**
- * Returns the best passages of the pinned projection within the pinned filters, best first; as many as the caller or
+ * Returns the best passages of the pinned version within the pinned filters, best first; as many as the caller or
  * the re-ranker needs.
- * @throws ServiceError RETRIEVAL_UNAVAILABLE when no node answers in time, an answer violates the pinned request, or
- * the weights that the profile has cannot be read.
+ * @throws ServiceError RETRIEVAL_UNAVAILABLE when no node answers in time, or an answer violates the pinned request.
  */
 export async function search(
   deps: SearchDeps,
@@ -32,18 +28,17 @@ export async function search(
   pinned: PinnedRequest,
   query: EmbeddedQuery,
 ): Promise<Evidence> {
-  const { id, parameters, has_word_weights: hasWeights } = pinned.profile
+  const { parameters } = pinned.profile
   const limit = Math.max(pinned.topK, parameters.reranker?.candidates ?? 0)
   try {
-    const weights = hasWeights ? await exchange.timings.wait('postgres', deps.wordWeightsOf(id)) : null
     const request = {
-      projectionId: pinned.profile.projection_id,
+      versionId: pinned.profile.version_id,
       vector: query.vector,
       text: pinned.query,
       limit,
       filters: pinned.filters,
       entitled: pinned.entitled,
-      ranking: rankingOf(parameters, pinned.inForceOn, wordWeightsIn(pinned.query, weights)),
+      ranking: rankingOf(parameters, pinned.inForceOn),
     }
     const found = await exchange.timings.wait(
       'search',

@@ -90,7 +90,7 @@ async function check({ database, store }: ActivateDeps, activation: ActivationRo
 async function load(deps: ActivateDeps, version: VersionRow, signal?: AbortSignal): Promise<number> {
   const prepared = await prepareOnLiveNodes(
     deps.nodes,
-    { projectionId: version.projection_id, manifestDigest: version.manifest_digest },
+    { versionId: version.id, manifestDigest: version.manifest_digest },
     signal,
   )
   signal?.throwIfAborted()
@@ -151,7 +151,7 @@ function approvalDetail(
   first: readonly string[] | undefined,
 ): Readonly<Record<string, unknown>> {
   if (approved === undefined) return {}
-  const changes = comparison?.changes ?? undefined
+  const changes = comparison?.changes
   return {
     approved_by: approved.reviewers,
     accepted: approved.accepted,

@@ -1,26 +1,24 @@
 import { readdir, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { cellsOf } from '#core/index/format/manifest.ts'
 import type { Manifest } from '#core/index/format/manifest.ts'
 import { verifyArtifact } from '#core/index/format/verify.ts'
 import { writeArtifact } from '#core/index/format/writer.ts'
 import type { Embedder } from '#core/embedding/embedder.ts'
-import { cellsWarning } from '#jobs/evaluate/cells-in-words.ts'
 import type { BuildContext } from './context.ts'
 import { embeddedRows } from './embed.ts'
 import type { VectorFiles } from './embed.ts'
 import { embedSampleQueries } from './sample-queries.ts'
-import { projectionIdOf, versionIdOf } from './ids.ts'
+import { versionIdOf } from './ids.ts'
 import type { Corpus } from './sort.ts'
 
 export interface BuiltArtifact {
-  readonly projectionId: string
+  readonly versionId: string
   readonly folder: string
   readonly manifest: Manifest
   readonly manifestDigest: Buffer
 }
 
-/** Writes the projection's artifact, or keeps the complete one of an earlier run of this build. */
+/** Writes the version's artifact, or keeps the complete one of an earlier run of this build. */
 export async function buildArtifact(
   context: BuildContext,
   corpus: Corpus,
@@ -28,14 +26,13 @@ export async function buildArtifact(
   embedder: Embedder,
 ): Promise<BuiltArtifact> {
   const { buildId } = context.fence
-  const projectionId = projectionIdOf(buildId)
-  const folder = context.store.artifactFolder(projectionId)
+  const versionId = versionIdOf(buildId)
+  const folder = context.store.artifactFolder(versionId)
   await context.progress.begin('artifact', corpus.passages)
   await removeUnfinished(folder)
   const written = await writeArtifact({
     artifactFolder: folder,
-    projectionId,
-    versionId: versionIdOf(buildId),
+    versionId,
     embedding: embedder.space,
     snapshotsDigest: corpus.snapshotsDigest,
     passages: corpus.passages,
@@ -47,10 +44,7 @@ export async function buildArtifact(
     onProgress: (done, total) => context.progress.at(done, total),
     signal: context.signal,
   })
-  const cells = cellsOf(written.manifest)
-  const warning = cells && cellsWarning(cells)
-  if (warning !== undefined) context.warn(warning)
-  return { projectionId, folder, ...written }
+  return { versionId, folder, ...written }
 }
 
 /** Removes the artifact of a failed build, complete or not. */

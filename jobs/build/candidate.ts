@@ -9,6 +9,7 @@ import {
   revisionRowSchema,
 } from '#core/db/versions.ts'
 import { EVIDENCE_SIGNAL } from '#core/domain/retrieval-profile.ts'
+import { spaceOfVectors } from '#core/index/format/manifest.ts'
 import type { BuiltArtifact } from './artifact.ts'
 import type { CandidateContext } from './context.ts'
 import type { Evaluated } from './evaluate.ts'
@@ -19,7 +20,7 @@ import { linesOf } from './row-files.ts'
 import type { Corpus } from './sort.ts'
 
 /**
- * Makes the version visible. One transaction writes documents, revisions, version, projection, profile, the build's
+ * Makes the version visible. One transaction writes documents, revisions, version, profile, the build's
  * success and the audit row. The first statement locks the build's row under the fence, so two runs can never both
  * commit.
  * @throws StaleBuild
@@ -28,7 +29,7 @@ export async function publishCandidate(
   context: CandidateContext,
   corpus: Corpus,
   artifact: BuiltArtifact,
-  { report, profile, wordWeights, files }: Evaluated,
+  { report, profile, files }: Evaluated,
 ): Promise<string> {
   const { fence, knowledgeBaseId, workFolder } = context
   const versionId = versionIdOf(fence.buildId)
@@ -48,15 +49,11 @@ export async function publishCandidate(
       evaluation: report,
       passed: report.passed,
       files,
-      projection: {
-        id: artifact.projectionId,
-        embedding: artifact.manifest.embedding,
-        manifestDigest: artifact.manifestDigest,
-      },
+      embedding: spaceOfVectors(artifact.manifest),
+      manifestDigest: artifact.manifestDigest,
       profile: {
         id: profileIdOf(fence.buildId),
         parameters: profile,
-        wordWeights,
         signal: EVIDENCE_SIGNAL,
         threshold: profile.calibration.threshold,
       },

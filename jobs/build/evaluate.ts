@@ -3,23 +3,23 @@ import { readChangeLimits } from '#core/db/review-policies.ts'
 import type { ReportFiles } from '#core/db/versions.ts'
 import type { ChangeLimits } from '#core/domain/changes.ts'
 import { createEmbedder } from '#core/embedding/providers.ts'
-import { cellsOf } from '#core/index/format/manifest.ts'
+import { spaceOfVectors } from '#core/index/format/manifest.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import { writeDurably } from '#core/platform/durable-file.ts'
 import { utcDay } from '#core/platform/time.ts'
 import { createReranker } from '#core/reranking/reranker.ts'
 import { readActiveVersion } from '#jobs/compare/active-version.ts'
 import type { ComparisonSettings } from '#jobs/compare/pipeline.ts'
-import { renderPage } from '#jobs/evaluate/page/page.ts'
-import { evaluate } from '#jobs/evaluate/pipeline.ts'
-import type { Evaluation } from '#jobs/evaluate/pipeline.ts'
+import { renderPage } from '#jobs/evaluation/page/page.ts'
+import { evaluate } from '#jobs/evaluation/pipeline.ts'
+import type { Evaluation } from '#jobs/evaluation/pipeline.ts'
 import type { BuiltArtifact } from './artifact.ts'
 import type { CandidateContext } from './context.ts'
 import { versionIdOf } from './ids.ts'
 import { defaultProfile } from './parameters.ts'
 import type { Corpus } from './sort.ts'
 
-export interface Evaluated extends Pick<Evaluation, 'report' | 'profile' | 'wordWeights'> {
+export interface Evaluated extends Pick<Evaluation, 'report' | 'profile'> {
   readonly files: ReportFiles
 }
 
@@ -31,11 +31,11 @@ export async function evaluateBuilt(
 ): Promise<Evaluated> {
   await context.progress.begin('evaluate', 0)
   const versionId = versionIdOf(context.fence.buildId)
-  const { report, profile, wordWeights, changes } = await evaluate({
+  const { report, profile, changes } = await evaluate({
     versionId,
+    manifestDigest: artifact.manifestDigest,
     knowledgeBase: context.knowledgeBase,
-    projection: artifact,
-    artifact: { ...artifact.manifest, folder: artifact.folder, cells: cellsOf(artifact.manifest) },
+    artifact: { ...artifact.manifest, folder: artifact.folder },
     facets: corpus.facets,
     profile: defaultProfile(context.parameters),
     targetRisk: context.parameters.target_risk,
@@ -43,7 +43,7 @@ export async function evaluateBuilt(
     comparison: comparisonSettings(context, await readChangeLimits(context.database, context.knowledgeBaseId)),
     store: context.store,
     // An artifact kept from an earlier run may use another embedding space than this run's configuration.
-    embedder: createEmbedder(artifact.manifest.embedding, context.embedding),
+    embedder: createEmbedder(spaceOfVectors(artifact.manifest), context.embedding),
     reranker:
       context.parameters.reranker === undefined && context.embedding.RERANK_BASE_URL === undefined
         ? undefined
@@ -59,7 +59,7 @@ export async function evaluateBuilt(
     figures: await written(context.store.figuresFile(versionId), `${JSON.stringify(report, null, 2)}\n`),
     changes: report.comparison?.changes?.sha256 ?? null,
   }
-  return { report, profile, wordWeights, files }
+  return { report, profile, files }
 }
 
 function comparisonSettings(context: CandidateContext, changeLimits: ChangeLimits): ComparisonSettings {

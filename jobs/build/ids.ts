@@ -5,10 +5,6 @@ export function versionIdOf(buildId: string): string {
   return derivedUuid('version', buildId)
 }
 
-export function projectionIdOf(buildId: string): string {
-  return derivedUuid('projection', buildId)
-}
-
 export function profileIdOf(buildId: string): string {
   return derivedUuid('profile', buildId)
 }

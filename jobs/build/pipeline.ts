@@ -25,7 +25,7 @@ export async function runBuild(context: CandidateContext): Promise<string> {
   if (warning !== undefined) context.log.warn('embedding without known prefixes', { warning })
   const embedder = await openEmbedder(context.parameters.embedding, context.embedding, context.signal)
 
-  const { corpus, artifact } = await buildProjection(context, embedder)
+  const { corpus, artifact } = await buildVersion(context, embedder)
   const evaluated = await evaluateBuilt(context, corpus, artifact)
   const versionId = await publishCandidate(context, corpus, artifact, evaluated)
 
@@ -33,14 +33,14 @@ export async function runBuild(context: CandidateContext): Promise<string> {
   return versionId
 }
 
-export interface BuiltProjection {
+export interface BuiltVersion {
   readonly corpus: Corpus
   readonly artifact: BuiltArtifact
   readonly embedded: EmbeddingCounts
 }
 
 /** Runs the stages that need only the artifact store; a search node can load their result. */
-export async function buildProjection(context: BuildContext, embedder: Embedder): Promise<BuiltProjection> {
+export async function buildVersion(context: BuildContext, embedder: Embedder): Promise<BuiltVersion> {
   const corpus = await preparePassages(context)
   const vectors = await embedPassages(context, corpus.passages, embedder)
   const artifact = await buildArtifact(context, corpus, vectors, embedder)

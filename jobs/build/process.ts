@@ -8,7 +8,7 @@ import { BOUNDS } from '#core/platform/bounds.ts'
 import type { JobPayload } from '#core/queues/ledger-queue.ts'
 import type { Log } from '#core/platform/log.ts'
 import { removeArtifact } from './artifact.ts'
-import { projectionIdOf } from './ids.ts'
+import { versionIdOf } from './ids.ts'
 import { runBuildChild } from './run-child.ts'
 import type { BuildOutcome } from './run-child.ts'
 import { claimRun, settleRun } from './runs.ts'
@@ -113,5 +113,5 @@ async function lookAgainIn(waitMs: number, job: BuildJob, token: string | undefi
 
 /** The outputs of the stages before the artifact stay for a while, because the build may be asked for again. */
 export async function removeFailed(store: ArtifactStore, buildId: string): Promise<void> {
-  await removeArtifact(store.artifactFolder(projectionIdOf(buildId)))
+  await removeArtifact(store.artifactFolder(versionIdOf(buildId)))
 }

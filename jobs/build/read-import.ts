@@ -1,23 +1,22 @@
 import { createHash } from 'node:crypto'
 import type { Hash } from 'node:crypto'
 import { join } from 'node:path'
-import { createRevisionIds, recordsByRevision, stagedDocuments } from '#core/db/staging/rows.ts'
-import { openStaging } from '#core/db/staging/staging.ts'
-import type { Staging } from '#core/db/staging/staging.ts'
 import type { RevisionRow } from '#core/db/versions.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { digestFile } from '#core/platform/hashed-file.ts'
 import { derivedUuid } from '#core/platform/ids.ts'
-import { placedDrafts } from '#jobs/import/draft.ts'
+import { finalDrafts, placementOf } from '#jobs/import/draft.ts'
 import type { DraftPassage } from '#jobs/import/draft.ts'
 import { openDraftsReader, withDraftsFile } from '#jobs/import/drafts-file.ts'
 import type { DraftsReader } from '#jobs/import/drafts-file.ts'
 import { parseMapping } from '#jobs/import/mapping.ts'
 import type { Mapping } from '#jobs/import/mapping.ts'
 import { readSources } from '#jobs/import/pipeline.ts'
-import { placementOf } from '#jobs/import/placement.ts'
 import type { ImportReport } from '#jobs/import/report.ts'
+import { createRevisionIds, recordsByRevision, stagedDocuments } from '#jobs/import/staging/rows.ts'
+import { openStaging } from '#jobs/import/staging/staging.ts'
+import type { Staging } from '#jobs/import/staging/staging.ts'
 import type { BuildContext } from './context.ts'
 import { replaceLines } from './row-files.ts'
 
@@ -137,7 +136,7 @@ function* revisionRows({ staging, drafts, mapping }: ImportedCorpus): Generator<
   let revision: OpenRevision | undefined
   for (const placed of recordsByRevision(staging)) {
     const placement = placementOf(placed, mapping)
-    const passages = placedDrafts(drafts.read(placed), placement)
+    const passages = finalDrafts(drafts.read(placed), placement)
     const [first] = passages
     if (first === undefined) continue
     if (revision?.number !== placed.revision) {

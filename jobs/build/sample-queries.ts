@@ -1,7 +1,7 @@
 import { BOUNDS } from '#core/platform/bounds.ts'
 import type { Embedder } from '#core/embedding/embedder.ts'
 import { passagesIn } from '#core/index/passages/records.ts'
-import { openingOf } from '#jobs/evaluate/opening.ts'
+import { openingOf } from '#jobs/evaluation/opening.ts'
 import type { BuildContext } from './context.ts'
 import { passagesFile } from './sort.ts'
 

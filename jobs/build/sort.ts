@@ -1,14 +1,13 @@
 import { mkdir, readFile, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { z } from 'zod'
 import { facetsSchema } from '#core/index/facets/layout.ts'
 import { passageRecordSchema } from '#core/index/passages/record.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
 import { referencesSchema } from '#core/index/references/layout.ts'
-import { recordsInRowOrder } from '#core/db/staging/rows.ts'
 import { writeDurably } from '#core/platform/durable-file.ts'
-import { placedDrafts } from '#jobs/import/draft.ts'
-import { placementOf } from '#jobs/import/placement.ts'
+import { finalDrafts, placementOf } from '#jobs/import/draft.ts'
+import { recordsInRowOrder } from '#jobs/import/staging/rows.ts'
+import { z } from 'zod'
 import type { BuildContext } from './context.ts'
 import { RUN_FILES, withImportedCorpus, writeRevisions } from './read-import.ts'
 import type { ImportedCorpus } from './read-import.ts'
@@ -75,7 +74,7 @@ const recordSchema = passageRecordSchema.omit({ place: true }).strip()
 
 function* sortedPassages({ staging, drafts, mapping }: ImportedCorpus): Generator<PassageRecord> {
   for (const placed of recordsInRowOrder(staging)) {
-    for (const draft of placedDrafts(drafts.read(placed), placementOf(placed, mapping))) {
+    for (const draft of finalDrafts(drafts.read(placed), placementOf(placed, mapping))) {
       const place = { ordinal: draft.ordinal, document_passages: placed.document_passages }
       const document = { ...draft.document, revision_id: placed.revision_id }
       yield { ...recordSchema.parse(draft), document, place }

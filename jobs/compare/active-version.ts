@@ -1,7 +1,6 @@
 import type { Database } from '#core/db/pool.ts'
 import { readServing } from '#core/db/versions.ts'
 import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
-import type { WordWeights } from '#core/domain/word-weights.ts'
 import type { EmbeddingSpace } from '#core/index/format/manifest.ts'
 import type { Embedder } from '#core/embedding/embedder.ts'
 import { createEmbedder } from '#core/embedding/providers.ts'
@@ -12,18 +11,14 @@ import type { ArtifactStore } from '#core/index/format/store.ts'
 import { readSignedManifest } from '#core/index/format/verify.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import type { RerankSettings } from '#core/reranking/reranker.ts'
-import type { Projection } from '#jobs/search-nodes.ts'
+import type { PreparedVersion } from '#jobs/search-nodes.ts'
 import type { ComparedContents } from './compared-passages.ts'
 import { damagedArtifact } from './damaged.ts'
 
 /** The served version that a candidate would replace. */
-export interface ActiveVersion {
-  readonly versionId: string
-  readonly projection: Projection
+export interface ActiveVersion extends PreparedVersion {
   readonly facets: Facets
   readonly profile: ProfileParameters
-  /** Null: none were learned. */
-  readonly wordWeights: WordWeights | null
   readonly embedder: Embedder
   /** SHA-256 (hex) of the question set that it was evaluated with; null: known items. */
   readonly questionSet: string | null
@@ -73,16 +68,15 @@ function embedderOf(space: EmbeddingSpace, settings: EndpointSettings): Embedder
  * @throws OperatorError where the manifest is missing or was changed.
  */
 export async function contentsOfActive(
-  { projection, facets }: Pick<ActiveVersion, 'projection' | 'facets'>,
+  { versionId, manifestDigest, facets }: Pick<ActiveVersion, 'versionId' | 'manifestDigest' | 'facets'>,
   store: ArtifactStore,
   publicKeysDer: Parameters<typeof readSignedManifest>[1],
 ): Promise<ComparedContents> {
-  const { projectionId, manifestDigest } = projection
-  const folder = store.artifactFolder(projectionId)
+  const folder = store.artifactFolder(versionId)
   try {
     const { manifest } = await readSignedManifest(folder, publicKeysDer, manifestDigest)
-    return { projectionId, folder, passages: manifest.passages, file: manifest.files['passages.jsonl'], facets }
+    return { versionId, folder, passages: manifest.passages, file: manifest.files['passages.jsonl'], facets }
   } catch (error) {
-    throw error instanceof ArtifactError ? damagedArtifact('before', projectionId, error) : error
+    throw error instanceof ArtifactError ? damagedArtifact('before', versionId, error) : error
   }
 }

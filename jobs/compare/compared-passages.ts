@@ -13,7 +13,7 @@ import { servedDigest } from './served-fields.ts'
 
 /** An artifact, as its signed manifest describes it, and the facets of its version. */
 export interface ComparedContents {
-  readonly projectionId: string
+  readonly versionId: string
   readonly folder: string
   readonly passages: number
   /** Size and SHA-256 of `passages.jsonl`. */
@@ -41,7 +41,7 @@ export interface ComparedPassages {
  */
 export function openComparedPassages(side: Side, contents: ComparedContents): ComparedPassages {
   const refuse = (error: unknown): unknown =>
-    error instanceof ArtifactError ? damagedArtifact(side, contents.projectionId, error) : error
+    error instanceof ArtifactError ? damagedArtifact(side, contents.versionId, error) : error
   const file = refusing(refuse, () => openPassages(join(contents.folder, 'passages.jsonl')))
   return {
     async *all() {

@@ -3,10 +3,10 @@ import { CHANGE_KINDS, kindsBeyond } from '#core/domain/changes.ts'
 import type { ChangeLimits, Changes } from '#core/domain/changes.ts'
 import type { ArtifactStore } from '#core/index/format/store.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
-import type { AskContext } from '#jobs/evaluate/ask.ts'
-import type { RankingFigures } from '#jobs/evaluate/metrics/ranking.ts'
-import type { EvaluationReport, Gate } from '#jobs/evaluate/page/evaluation-report.ts'
-import type { QueryWithQrels } from '#jobs/evaluate/query-with-qrels.ts'
+import type { AskContext } from '#jobs/evaluation/ask.ts'
+import type { RankingFigures } from '#jobs/evaluation/metrics/ranking.ts'
+import type { EvaluationReport, Gate } from '#jobs/evaluation/page/evaluation-report.ts'
+import type { QueryWithQrels } from '#jobs/evaluation/query-with-qrels.ts'
 import { contentsOfActive } from './active-version.ts'
 import type { ActiveVersion } from './active-version.ts'
 import type { NamedChange } from './changes-file.ts'
@@ -34,7 +34,7 @@ export interface ComparedCandidate {
     | {
         readonly sha256: string
         readonly questions: readonly QueryWithQrels[]
-        /** By question id, each by weights of words that it did not teach. */
+        /** By question id. */
         readonly figures: ReadonlyMap<string, RankingFigures>
       }
     | undefined
@@ -96,7 +96,7 @@ async function compareWith(
     store,
     day: context.day,
   })
-  const figures = from === 'question set' ? comparableFigures(questionSet, active) : undefined
+  const figures = from === 'question set' ? questionSet?.figures : undefined
   const ranking = await compareRanking({ active, questions, candidate: figures, limit, context })
   return {
     comparison: {
@@ -109,18 +109,6 @@ async function compareWith(
     changeGates: changeGates(changes, changeLimits),
     shown,
   }
-}
-
-/**
- * The figures of a candidate for its own question set. If the active version learned weights of words from the same
- * set, its ranking of these questions flatters it: then the candidate is asked by all its weights too.
- */
-function comparableFigures(
-  questionSet: ComparedCandidate['questionSet'],
-  active: ActiveVersion,
-): ReadonlyMap<string, RankingFigures> | undefined {
-  const bothLearned = active.wordWeights !== null && active.questionSet === questionSet?.sha256
-  return bothLearned ? undefined : questionSet?.figures
 }
 
 /** A kind beyond its limit does not fail the candidate: every approval must accept it by name. */

@@ -2,10 +2,10 @@ import { ArtifactError } from '#core/index/artifact-error.ts'
 import type { ArtifactStore } from '#core/index/format/store.ts'
 import { verifiedPassagesIn } from '#core/index/passages/records.ts'
 import { OperatorError } from '#core/platform/errors.ts'
-import { sampleKnownItems } from '#jobs/evaluate/known-items.ts'
-import type { QuestionsFrom } from '#jobs/evaluate/page/evaluation-report.ts'
-import { readQuestionSet } from '#jobs/evaluate/question-set.ts'
-import type { QueryWithQrels } from '#jobs/evaluate/query-with-qrels.ts'
+import { sampleKnownItems } from '#jobs/evaluation/known-items.ts'
+import type { QuestionsFrom } from '#jobs/evaluation/page/evaluation-report.ts'
+import { readQuestionSet } from '#jobs/evaluation/question-set.ts'
+import type { QueryWithQrels } from '#jobs/evaluation/query-with-qrels.ts'
 import type { ComparedContents } from './compared-passages.ts'
 import { damagedArtifact } from './damaged.ts'
 
@@ -48,13 +48,13 @@ export async function comparisonQuestions(sources: QuestionSources): Promise<Com
 }
 
 async function knownItemsOf(
-  { projectionId, folder, file }: ComparedContents,
+  { versionId, folder, file }: ComparedContents,
   day: string,
 ): Promise<readonly QueryWithQrels[]> {
   try {
     return await sampleKnownItems(() => verifiedPassagesIn(folder, file), day)
   } catch (error) {
-    throw error instanceof ArtifactError ? damagedArtifact('before', projectionId, error) : error
+    throw error instanceof ArtifactError ? damagedArtifact('before', versionId, error) : error
   }
 }
 

@@ -1,10 +1,10 @@
 import { OperatorError } from '#core/platform/errors.ts'
-import type { AskContext } from '#jobs/evaluate/ask.ts'
-import { compareRankings } from '#jobs/evaluate/metrics/comparison.ts'
-import type { RankingComparison } from '#jobs/evaluate/metrics/comparison.ts'
-import type { RankingFigures } from '#jobs/evaluate/metrics/ranking.ts'
-import type { QueryWithQrels } from '#jobs/evaluate/query-with-qrels.ts'
-import { rankingUnder } from '#jobs/evaluate/ranking-under.ts'
+import type { AskContext } from '#jobs/evaluation/ask.ts'
+import { compareRankings } from '#jobs/evaluation/metrics/comparison.ts'
+import type { RankingComparison } from '#jobs/evaluation/metrics/comparison.ts'
+import type { RankingFigures } from '#jobs/evaluation/metrics/ranking.ts'
+import type { QueryWithQrels } from '#jobs/evaluation/query-with-qrels.ts'
+import { rankingUnder } from '#jobs/evaluation/ranking-under.ts'
 import { NoSearchNodeError, prepareOnLiveNodes } from '#jobs/search-nodes.ts'
 import type { ActiveVersion } from './active-version.ts'
 
@@ -26,16 +26,15 @@ export interface RankingInput {
  */
 export async function compareRanking(input: RankingInput): Promise<RankingComparison> {
   const { active, questions, limit, context } = input
-  const { loaded, failed } = await prepareOnLiveNodes(context.nodes, active.projection, context.signal)
+  const { loaded, failed } = await prepareOnLiveNodes(context.nodes, active, context.signal)
   if (loaded.length === 0) throw new NoSearchNodeError('the active version', failed)
-  const { facets, profile, wordWeights, embedder, projection } = active
+  const { facets, profile, embedder, versionId } = active
   const before = await rankingUnder(profile, questions, limit, {
     ...context,
-    wordWeightsOf: () => wordWeights,
     facets,
     embedder,
     nodes: loaded,
-    projectionId: projection.projectionId,
+    versionId,
   })
   const after = input.candidate ?? (await rankingUnder(context.profile, questions, limit, context))
   const comparison = compareRankings(after, before)

@@ -1,10 +1,11 @@
-import MarkdownIt from 'markdown-it'
-import type { Token } from 'markdown-it'
 import { BOUNDS } from '#core/platform/bounds.ts'
+import type { Token } from 'markdown-it'
 import { commentsIn, createCutter } from './comments.ts'
 import type { Comment } from './comments.ts'
 import { htmlBlock, looksLikeHeading } from './html-block.ts'
 import { isBlank } from './text.ts'
+
+import MarkdownIt from 'markdown-it'
 
 /** A heading that stands in no other block. */
 export interface HeadingPlace {

@@ -1,17 +1,17 @@
-import { z } from 'zod'
 import type { Facets } from '#core/index/facets/layout.ts'
 import type { ActEntry } from '#core/index/references/layout.ts'
-import { readDescribed } from '#core/db/staging/placement.ts'
-import type { Staging } from '#core/db/staging/staging.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { OperatorError } from '#core/platform/errors.ts'
-import type { Placed } from './place.ts'
+import { readDescribed } from '#jobs/import/staging/placement.ts'
+import type { Staging } from '#jobs/import/staging/staging.ts'
+import { z } from 'zod'
+import type { RecordFields } from './fields.ts'
 
 const facetsSchema = z.tuple([z.string(), z.string(), z.string(), z.array(z.string())])
 const actSchema = z.object({ id: z.string(), aliases: z.array(z.string()) })
 
 /** Returns the text under which the staging file keeps a record's facets. */
-export function facetsText({ language, jurisdiction, status, subjects }: Placed): string {
+export function facetsText({ language, jurisdiction, status, subjects }: RecordFields): string {
   return JSON.stringify([language, jurisdiction, status, subjects])
 }
 

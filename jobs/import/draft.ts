@@ -1,11 +1,13 @@
-import { z } from 'zod'
 import { passageRecordSchema } from '#core/index/passages/record.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { chunkId, derivedUuid } from '#core/platform/ids.ts'
+import type { KeptRecord } from '#jobs/import/staging/rows.ts'
+import { z } from 'zod'
 import { sourceAnchor } from './anchor.ts'
 import { dayOf } from './dates.ts'
+import type { RecordFields } from './fields.ts'
 import { numberedId } from './identity.ts'
-import type { Placed } from './place.ts'
+import type { Mapping } from './mapping.ts'
 import { codePointsOf } from './text.ts'
 
 /** A passage before the number of passages of its document is known. */
@@ -21,13 +23,13 @@ export const draftPassageSchema = passageRecordSchema.omit({ place: true }).exte
 export type DraftPassage = z.infer<typeof draftPassageSchema>
 
 /** What the chunk_id of a record's passages depends on beside the source id, the part and the text. */
-export type ChunkPlace = readonly string[]
+export type ChunkKey = readonly string[]
 
 /** The drafts of one record, before its place among all records is known. */
 export interface RecordDrafts {
   /** Name of the provision, equal in every revision. */
   readonly provision: string
-  readonly chunkPlace: ChunkPlace
+  readonly chunkKey: ChunkKey
   readonly drafts: readonly DraftPassage[]
 }
 
@@ -35,9 +37,9 @@ export interface DraftInput {
   readonly knowledgeBaseId: string
   readonly snapshotId: string
   readonly sourceId: string
-  readonly chunkPlace: ChunkPlace
+  readonly chunkKey: ChunkKey
   readonly recordTitle: string
-  readonly placed: Placed
+  readonly fields: RecordFields
   /** The passage's text, or its parts in order. */
   readonly texts: readonly string[]
   /** Canonical forms of the provisions whose text the record holds. */
@@ -58,37 +60,37 @@ export function draftPassages(input: DraftInput): readonly DraftPassage[] | stri
 }
 
 function draftOf(input: DraftInput, text: string, part: number): DraftPassage {
-  const { knowledgeBaseId, snapshotId, sourceId, chunkPlace, recordTitle, placed, texts } = input
-  const documentId = documentIdOf(knowledgeBaseId, placed.documentKey)
+  const { knowledgeBaseId, snapshotId, sourceId, chunkKey, recordTitle, fields, texts } = input
+  const documentId = documentIdOf(knowledgeBaseId, fields.documentKey)
   return {
-    chunk_id: chunkId([...chunkPlace, sourceId, String(part)], text),
+    chunk_id: chunkId([...chunkKey, sourceId, String(part)], text),
     text,
     document: {
       id: documentId,
-      revision_id: revisionIdOf(documentId, placed.effectiveAt, placed.effectiveTo ?? null, placed.publishedAt),
-      title: placed.title,
-      authority: placed.authority,
-      canonical_url: placed.canonicalUrl,
-      published_at: placed.publishedAt,
-      effective_at: placed.effectiveAt,
+      revision_id: revisionIdOf(documentId, fields.effectiveAt, fields.effectiveTo ?? null, fields.publishedAt),
+      title: fields.title,
+      authority: fields.authority,
+      canonical_url: fields.canonicalUrl,
+      published_at: fields.publishedAt,
+      effective_at: fields.effectiveAt,
     },
     citation: {
-      label: texts.length === 1 ? placed.label : `${placed.label} (part ${part} of ${texts.length})`,
-      source_anchor: sourceAnchor(placed.canonicalUrl, placed.publisherFragment, text, part),
+      label: texts.length === 1 ? fields.label : `${fields.label} (part ${part} of ${texts.length})`,
+      source_anchor: sourceAnchor(fields.canonicalUrl, fields.publisherFragment, text, part),
       source_snapshot_id: snapshotId,
     },
-    metadata: { language: placed.language, jurisdiction: placed.jurisdiction, verification_status: placed.status },
-    subjects: [...placed.subjects],
-    in_force_from: dayOf(placed.effectiveAt),
-    in_force_to: placed.effectiveTo === undefined ? null : dayOf(placed.effectiveTo),
+    metadata: { language: fields.language, jurisdiction: fields.jurisdiction, verification_status: fields.status },
+    subjects: [...fields.subjects],
+    in_force_from: dayOf(fields.effectiveAt),
+    in_force_to: fields.effectiveTo === undefined ? null : dayOf(fields.effectiveTo),
     source_id: sourceId,
-    heading: placed.heading ?? [placed.title, recordTitle].filter((each) => each !== '').join(' › '),
+    heading: fields.heading ?? [fields.title, recordTitle].filter((each) => each !== '').join(' › '),
     references: [...input.references],
-    provision: provisionIdOf(documentId, placed.language, placed.provision, 0, part),
+    provision: provisionIdOf(documentId, fields.language, fields.provision, 0, part),
     ordinal: 0,
-    document_key: placed.documentKey,
-    effective_to: placed.effectiveTo ?? null,
-    lineage: { ...placed.lineage },
+    document_key: fields.documentKey,
+    effective_to: fields.effectiveTo ?? null,
+    lineage: { ...fields.lineage },
   }
 }
 
@@ -126,8 +128,8 @@ export interface Placement {
 }
 
 /** Returns the passages of a record at their place among all records; only the number changes a chunk_id. */
-export function placedDrafts(
-  { provision, chunkPlace, drafts }: RecordDrafts,
+export function finalDrafts(
+  { provision, chunkKey, drafts }: RecordDrafts,
   { occurrence, effectiveTo, endDerived, ordinal, number }: Placement,
 ): readonly DraftPassage[] {
   return drafts.map((draft, index) => {
@@ -135,7 +137,7 @@ export function placedDrafts(
     const sourceId = number === null ? draft.source_id : numberedId(draft.source_id, number)
     return {
       ...draft,
-      chunk_id: number === null ? draft.chunk_id : chunkId([...chunkPlace, sourceId, String(index + 1)], draft.text),
+      chunk_id: number === null ? draft.chunk_id : chunkId([...chunkKey, sourceId, String(index + 1)], draft.text),
       source_id: sourceId,
       document: { ...draft.document, revision_id: revisionIdOf(id, effective_at, effectiveTo, published_at) },
       in_force_to: effectiveTo === null ? null : dayOf(effectiveTo),
@@ -163,4 +165,24 @@ function boundFault(draft: DraftPassage): string | undefined {
   if (Buffer.byteLength(JSON.stringify(draft)) > BOUNDS.passageJsonBytesMax)
     return `passage larger than ${BOUNDS.passageJsonBytesMax} bytes as JSON`
   return recordSchema.safeParse(draft).success ? undefined : 'does not satisfy the schema of a passage'
+}
+
+/** The documented rules by which the end of a text is derived; kept in the lineage of its revision. */
+const DERIVED_ENDS = {
+  document: 'day on which the next revision of the document takes effect',
+  provision: 'day on which the next revision of the provision takes effect',
+} as const
+
+/** Returns the place of a record's drafts as the staging file has it. */
+export function placementOf(
+  { occurrence, effective_to, derived, ordinal, number }: KeptRecord,
+  { revises }: Pick<Mapping, 'revises'>,
+): Placement {
+  return {
+    occurrence,
+    effectiveTo: effective_to === null ? null : new Date(effective_to).toISOString(),
+    endDerived: derived ? DERIVED_ENDS[revises ?? 'document'] : undefined,
+    ordinal,
+    number,
+  }
 }

@@ -1,13 +1,13 @@
 import { closeSync, openSync, readSync } from 'node:fs'
 import { open } from 'node:fs/promises'
-import { z } from 'zod'
 import { BOUNDS } from '#core/platform/bounds.ts'
+import { z } from 'zod'
 import { draftPassageSchema } from './draft.ts'
 import type { RecordDrafts } from './draft.ts'
 
 const recordDraftsSchema = z.object({
   provision: z.string(),
-  chunkPlace: z.array(z.string()),
+  chunkKey: z.array(z.string()),
   drafts: z.array(draftPassageSchema),
 })
 

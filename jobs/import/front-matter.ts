@@ -1,5 +1,5 @@
-import { isMap, isScalar, isSeq, parseDocument } from 'yaml'
 import { BOUNDS } from '#core/platform/bounds.ts'
+import { isMap, isScalar, isSeq, parseDocument } from 'yaml'
 import { unstorable } from './text.ts'
 
 /** Fields of front matter: texts as they are written, or lists of them. A field without a value is absent. */

@@ -1,6 +1,7 @@
-import MarkdownIt from 'markdown-it'
 import type { StateBlock } from 'markdown-it'
 import { commentsIn } from './comments.ts'
+
+import MarkdownIt from 'markdown-it'
 
 type Rule = (state: StateBlock, startLine: number, endLine: number, silent: boolean) => boolean
 

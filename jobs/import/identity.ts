@@ -1,20 +1,20 @@
-import type { NumberedRecord } from '#core/db/staging/numbers.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
-import { OperatorError } from '#core/platform/errors.ts'
 import { sha256 } from '#core/platform/digest.ts'
+import { OperatorError } from '#core/platform/errors.ts'
+import type { NumberedRecord } from '#jobs/import/staging/numbers.ts'
+import type { RecordFields } from './fields.ts'
 import type { Mapping } from './mapping.ts'
-import type { Placed } from './place.ts'
 import { codePointsOf } from './text.ts'
 
 type Format = Mapping['format']
 
 /** What makes an id of a Markdown section unique beside the id. */
-type IdPlace = Pick<Placed, 'documentKey' | 'effectiveAt' | 'language'>
+type IdScope = Pick<RecordFields, 'documentKey' | 'effectiveAt' | 'language'>
 
 /**
  * Ids are unique within a JSONL corpus; Markdown anchors are unique within one revision of a document in one language.
  */
-export function identityOf(format: Format, id: string, { documentKey, effectiveAt, language }: IdPlace): Buffer {
+export function identityOf(format: Format, id: string, { documentKey, effectiveAt, language }: IdScope): Buffer {
   return hashOf(format === 'jsonl' ? [id] : [documentKey, effectiveAt, language, id])
 }
 
@@ -24,7 +24,7 @@ export function hashOf(texts: readonly (string | null)[]): Buffer {
 }
 
 /** Returns the id of a record's passages: a Markdown anchor stands behind the key of its document. */
-export function sourceIdOf(format: Format, id: string, { documentKey }: Pick<Placed, 'documentKey'>): string {
+export function sourceIdOf(format: Format, id: string, { documentKey }: Pick<RecordFields, 'documentKey'>): string {
   return format === 'markdown' ? `${documentKey}#${id}` : id
 }
 

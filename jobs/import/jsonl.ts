@@ -1,5 +1,5 @@
-import { z } from 'zod'
 import { BOUNDS } from '#core/platform/bounds.ts'
+import { z } from 'zod'
 import { linesOf } from './lines.ts'
 import type { Line } from './lines.ts'
 import { parseRecordJson, repeatsKey } from './record-json.ts'

@@ -1,25 +1,25 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { settleConflicts } from '#core/db/staging/conflicts.ts'
-import { readLeftOut } from '#core/db/staging/left-out.ts'
+import { BOUNDS } from '#core/platform/bounds.ts'
+import { settleConflicts } from '#jobs/import/staging/conflicts.ts'
+import { readLeftOut } from '#jobs/import/staging/left-out.ts'
 import {
   readRepeatedProvisions,
   readSeveralPublications,
   readSeveralSources,
   readShorterRevisions,
-} from '#core/db/staging/notices.ts'
-import type { Notice } from '#core/db/staging/notices.ts'
-import { numberIds } from '#core/db/staging/numbers.ts'
-import { placeKept, readSplits, readTotals } from '#core/db/staging/placement.ts'
-import type { Revises } from '#core/db/staging/placement.ts'
-import { placedRecords } from '#core/db/staging/rows.ts'
-import { openStaging } from '#core/db/staging/staging.ts'
-import type { Staging, StagedPlace } from '#core/db/staging/staging.ts'
-import { BOUNDS } from '#core/platform/bounds.ts'
+} from '#jobs/import/staging/notices.ts'
+import type { Notice } from '#jobs/import/staging/notices.ts'
+import { numberIds } from '#jobs/import/staging/numbers.ts'
+import { orderKept, readSplits, readTotals } from '#jobs/import/staging/placement.ts'
+import type { Revises } from '#jobs/import/staging/placement.ts'
+import { keptRecords } from '#jobs/import/staging/rows.ts'
+import { openStaging } from '#jobs/import/staging/staging.ts'
+import type { StagedLocation, Staging } from '#jobs/import/staging/staging.ts'
 import { LEFT_OUT_REASONS, mayBeMeant } from '#jobs/sources/list.ts'
 import { actsOf, facetsOf } from './described.ts'
-import { placedDrafts } from './draft.ts'
+import { finalDrafts, placementOf } from './draft.ts'
 import type { DraftPassage } from './draft.ts'
 import { openDraftsReader, withDraftsFile } from './drafts-file.ts'
 import type { DraftsFile, DraftsReader } from './drafts-file.ts'
@@ -28,14 +28,11 @@ import { jsonlRecords } from './jsonl.ts'
 import { MARKDOWN_MAPPING } from './mapping.ts'
 import type { Mapping } from './mapping.ts'
 import { markdownRecords } from './markdown.ts'
-import { noticeText } from './notices.ts'
-import { REVERSED_DATES } from './place.ts'
-import { placementOf } from './placement.ts'
+import { ImportRefusals, noticeText } from './messages.ts'
 import type { SourceItem, SourceSnapshot } from './record.ts'
-import { DUPLICATE, NUMBERED_ANCHOR, createRecorder } from './recorder.ts'
-import { ImportRefusals } from './refusals.ts'
+import { DUPLICATE, createRecorder } from './recorder.ts'
 import { ReportAccumulator } from './report.ts'
-import type { ImportReport, RecordPlace } from './report.ts'
+import type { ImportReport, RecordLocation } from './report.ts'
 
 const OUTRANKED = 'another source has precedence'
 
@@ -64,8 +61,8 @@ export async function* importSnapshots(input: ImportInput): AsyncGenerator<Draft
   try {
     const report = await withDraftsFile(path, (file) => readSources(input, staging, file))
     reader = openDraftsReader(path)
-    for (const placed of placedRecords(staging)) {
-      yield* placedDrafts(reader.read(placed), placementOf(placed, mappingOf(input)))
+    for (const placed of keptRecords(staging)) {
+      yield* finalDrafts(reader.read(placed), placementOf(placed, mappingOf(input)))
     }
     return report
   } finally {
@@ -111,12 +108,10 @@ export async function readSources(input: ImportInput, staging: Staging, drafts?:
         continue
       }
       const outcome = await record(item, source, snapshot.id)
-      const other = 'first' in outcome ? { other: placeIn(input, outcome.first) } : {}
+      if (outcome.kind === 'refused') refusals.contradiction(outcome.contradiction, place, outcome.reason)
       if (outcome.kind !== 'skipped') continue
-      if (outcome.reason === REVERSED_DATES && mapping.reversed_dates === 'refuse')
-        refusals.reversedDates(place, outcome.reason)
-      else if (outcome.reason === NUMBERED_ANCHOR) refusals.numberedAnchor(place, outcome.reason)
-      else report.skipped({ ...place, reason: outcome.reason, ...other }, outcome.skip)
+      const other = 'first' in outcome ? { other: locationOf(input, outcome.first) } : {}
+      report.skipped({ ...place, reason: outcome.reason, ...other }, outcome.skip)
     }
   }
   await drafts?.flush()
@@ -124,7 +119,7 @@ export async function readSources(input: ImportInput, staging: Staging, drafts?:
   return report.close({
     totals: readTotals(staging),
     splits: readSplits(staging, BOUNDS.reportEntriesMax).map(({ parts, ...place }) => ({
-      ...placeIn(input, place),
+      ...locationOf(input, place),
       parts,
     })),
     acts: actsOf(staging),
@@ -137,29 +132,29 @@ function settle(input: ImportInput, staging: Staging, report: ReportAccumulator,
   const mapping = mappingOf(input)
   const revises = mapping.revises ?? (mapping.format === 'markdown' ? 'document' : undefined)
   const ranks = new Map(mapping.precedence.map((name, rank) => [name, rank] as const))
-  const placeOf = (place: StagedPlace): RecordPlace => placeIn(input, place)
+  const locate = (place: StagedLocation): RecordLocation => locationOf(input, place)
   settleConflicts(staging, {
     wholeDocuments: mapping.format === 'markdown' ? 'always' : revises === 'provision' ? 'never' : 'listed',
     rank: (source) => ranks.get(input.snapshots[source]?.sourceName ?? ''),
-    onConflict: (conflict) => refusals.conflict(conflict, placeOf),
+    onConflict: (conflict) => refusals.conflict(conflict, locate),
   })
   refusals.assertNone()
   for (const { record, why, other } of readLeftOut(staging)) {
     const reason = why === 'repetition' ? DUPLICATE : OUTRANKED
-    report.skipped({ ...placeOf(record), reason, other: placeOf(other) }, 'intended')
+    report.skipped({ ...locate(record), reason, other: locate(other) }, 'intended')
   }
   numberIds(staging, {
     identityOf: (record, number) => numberedIdentity(mapping.format, record, number),
     onNumber({ record, first, number, records }) {
       assertRecordsPerId(records)
       const message = `an id is used again; this record is ${numberedId(record.id, number)}`
-      report.warned({ ...placeOf(record), message, other: placeOf(first) })
+      report.warned({ ...locate(record), message, other: locate(first) })
     },
   })
-  placeKept(staging, revises, BOUNDS.reportEntriesMax, (conflict) => refusals.conflict(conflict, placeOf))
+  orderKept(staging, revises, BOUNDS.reportEntriesMax, (conflict) => refusals.conflict(conflict, locate))
   refusals.assertNone()
   for (const notice of noticesOf(staging, revises))
-    report.warned({ ...placeOf(notice.place), message: noticeText(notice, placeOf), other: placeOf(notice.other) })
+    report.warned({ ...locate(notice.place), message: noticeText(notice, locate), other: locate(notice.other) })
 }
 
 function* noticesOf(staging: Staging, revises: Revises): Generator<Notice> {
@@ -169,7 +164,10 @@ function* noticesOf(staging: Staging, revises: Revises): Generator<Notice> {
   if (revises === 'document') yield* readShorterRevisions(staging)
 }
 
-function placeIn({ snapshots }: Pick<ImportInput, 'snapshots'>, { source, line, id }: StagedPlace): RecordPlace {
+function locationOf(
+  { snapshots }: Pick<ImportInput, 'snapshots'>,
+  { source, line, id }: StagedLocation,
+): RecordLocation {
   return { source: snapshots[source]?.sourceName ?? '', line, id }
 }
 

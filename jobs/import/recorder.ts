@@ -1,16 +1,16 @@
-import { orderKeyOf } from '#core/db/staging/rows.ts'
-import type { EarlierRecord, Staging } from '#core/db/staging/staging.ts'
-import { BOUNDS } from '#core/platform/bounds.ts'
 import type { ActEntry } from '#core/index/references/layout.ts'
+import { BOUNDS } from '#core/platform/bounds.ts'
+import { orderKeyOf } from '#jobs/import/staging/rows.ts'
+import type { EarlierRecord, Staging } from '#jobs/import/staging/staging.ts'
 import { actText, facetsText } from './described.ts'
 import { documentIdOf, draftPassages } from './draft.ts'
 import type { RecordDrafts } from './draft.ts'
 import type { DraftsFile } from './drafts-file.ts'
+import { fieldsOf } from './fields.ts'
+import type { RecordFields } from './fields.ts'
 import { slugOf } from './heading-anchors.ts'
 import { hashOf, identityOf, sourceIdOf } from './identity.ts'
 import type { Mapping } from './mapping.ts'
-import { placeOf } from './place.ts'
-import type { Placed } from './place.ts'
 import type { SourceRecord } from './record.ts'
 import { createReferenceReader } from './references.ts'
 import type { SkipKind } from './report.ts'
@@ -30,19 +30,21 @@ export interface RecorderDeps {
 export type Recorded =
   | { readonly kind: 'staged' }
   | { readonly kind: 'skipped'; readonly skip: SkipKind; readonly reason: string }
+  | { readonly kind: 'refused'; readonly contradiction: 'dates' | 'anchor'; readonly reason: string }
   | { readonly kind: 'skipped'; readonly skip: 'intended'; readonly reason: string; readonly first: EarlierRecord }
 
 /** A record that is not yet compared with the others. */
 interface Mapped {
   readonly record: SourceRecord
-  readonly placed: Placed
+  readonly fields: RecordFields
   readonly act: ActEntry | undefined
   readonly references: readonly string[]
   readonly texts: readonly string[]
 }
 
 /** The reason of a heading that another revision may number differently. */
-export const NUMBERED_ANCHOR = 'its anchor is numbered, because an earlier heading of the file has the same words'
+const NUMBERED_ANCHOR =
+  'its anchor is numbered, because an earlier heading of the file has the same words, and "revises" is "provision"'
 
 /** The reason of a record that repeats an earlier one. */
 export const DUPLICATE = 'same id and text as another record'
@@ -55,10 +57,10 @@ export function createRecorder(
   const map = createMapper(mapping)
   return async (record, source, snapshotId) => {
     const mapped = map(record)
-    if ('reason' in mapped) return { kind: 'skipped', ...mapped }
-    const { placed, act } = mapped
-    const identity = identityOf(mapping.format, record.id, placed)
-    const digest = hashOf([JSON.stringify([placed, record.title, record.text, mapped.references])])
+    if ('kind' in mapped) return mapped
+    const { fields, act } = mapped
+    const identity = identityOf(mapping.format, record.id, fields)
+    const digest = hashOf([JSON.stringify([fields, record.title, record.text, mapped.references])])
     const same = staging.same(identity, digest)
     if (same?.last.source === source) return { kind: 'skipped', skip: 'intended', reason: DUPLICATE, first: same.last }
     const made = draftsOf(deps, mapped, snapshotId)
@@ -70,19 +72,19 @@ export function createRecorder(
       line: record.line,
       id: record.id,
       identity,
-      document: { id: documentIdOf(deps.knowledgeBaseId, placed.documentKey), key: placed.documentKey },
-      language: placed.language,
-      provision: hashOf([placed.provision]),
-      cited: hashOf([citedAs(mapping.format, placed)]),
-      effectiveAtMs: Date.parse(placed.effectiveAt),
-      effectiveToMs: placed.effectiveTo === undefined ? null : Date.parse(placed.effectiveTo),
-      publishedAtMs: Date.parse(placed.publishedAt),
+      document: { id: documentIdOf(deps.knowledgeBaseId, fields.documentKey), key: fields.documentKey },
+      language: fields.language,
+      provision: hashOf([fields.provision]),
+      cited: hashOf([citedAs(mapping.format, fields)]),
+      effectiveAtMs: Date.parse(fields.effectiveAt),
+      effectiveToMs: fields.effectiveTo === undefined ? null : Date.parse(fields.effectiveTo),
+      publishedAtMs: Date.parse(fields.publishedAt),
       digest,
-      facets: facetsText(placed),
+      facets: facetsText(fields),
       act: actText(act),
       parts: made.drafts.length,
       referenced: mapped.references.some((reference) => reference.includes('#')) ? made.drafts.length : 0,
-      orderKey: orderKeyOf([placed.language, placed.jurisdiction, placed.subjects[0] ?? '']),
+      orderKey: orderKeyOf([fields.language, fields.jurisdiction, fields.subjects[0] ?? '']),
       repeats: same?.first.seq ?? null,
       offset: position?.offset ?? 0,
       bytes: position?.bytes ?? 0,
@@ -92,53 +94,62 @@ export function createRecorder(
 }
 
 /** Headings share a label where they share words; only what a Markdown file cites as a provision is compared. */
-function citedAs(format: Mapping['format'], { label, reference, provision }: Placed): string {
+function citedAs(format: Mapping['format'], { label, reference, provision }: RecordFields): string {
   return format === 'jsonl' ? label : (reference ?? provision)
 }
 
 /** Returns a function that maps a record, or gives the reason why it is no evidence. */
-function createMapper(
-  mapping: Mapping,
-): (record: SourceRecord) => Mapped | { readonly reason: string; readonly skip: SkipKind } {
+function createMapper(mapping: Mapping): (record: SourceRecord) => Mapped | Recorded {
   const resolve = compileMapping(mapping)
   const readReferences = createReferenceReader({ byLabel: mapping.fields.reference === undefined })
   return (record) => {
     const resolved = resolve(record)
-    if (resolved.skip !== undefined) return { reason: resolved.skip, skip: 'intended' }
-    const placed = noEvidence(record) ?? placeOf(resolved)
-    if (typeof placed === 'string') return { reason: placed, skip: 'lost' }
-    if (mapping.revises === 'provision' && hasNumberedAnchor(mapping.format, record, placed))
-      return { reason: NUMBERED_ANCHOR, skip: 'lost' }
-    const texts = splitText(record.text, placed.language, BOUNDS.passageCharactersMax)
-    return { record, placed, ...readReferences(placed), texts }
+    if (resolved.skip !== undefined) return { kind: 'skipped', skip: 'intended', reason: resolved.skip }
+    const blank = noEvidence(record)
+    if (blank !== undefined) return { kind: 'skipped', skip: 'lost', reason: blank }
+    const fields = fieldsOf(resolved)
+    if ('reason' in fields) {
+      const { reason, contradiction } = fields
+      return contradiction !== undefined && mapping.reversed_dates === 'refuse'
+        ? { kind: 'refused', contradiction, reason }
+        : { kind: 'skipped', skip: 'lost', reason }
+    }
+    if (mapping.revises === 'provision' && hasNumberedAnchor(mapping.format, record, fields))
+      return { kind: 'refused', contradiction: 'anchor', reason: NUMBERED_ANCHOR }
+    const texts = splitText(record.text, fields.language, BOUNDS.passageCharactersMax)
+    return { record, fields, ...readReferences(fields), texts }
   }
 }
 
 /** Whether a provision is named by a generated anchor with a number, which depends on the headings before it. */
-function hasNumberedAnchor(format: Mapping['format'], { id, title, section }: SourceRecord, placed: Placed): boolean {
-  if (format !== 'markdown' || section?.has('section.fragment') === true || !placed.provision.includes(id)) return false
+function hasNumberedAnchor(
+  format: Mapping['format'],
+  { id, title, section }: SourceRecord,
+  fields: RecordFields,
+): boolean {
+  if (format !== 'markdown' || section?.has('section.fragment') === true || !fields.provision.includes(id)) return false
   const generated = slugOf(title)
   return generated === '' ? /-\d+$/.test(id) : id !== generated
 }
 
 function draftsOf(
   { knowledgeBaseId, mapping }: RecorderDeps,
-  { record, placed, texts, references }: Mapped,
+  { record, fields, texts, references }: Mapped,
   snapshotId: string,
 ): RecordDrafts | string {
-  const { documentKey, effectiveAt, language, provision } = placed
-  const chunkPlace = [knowledgeBaseId, documentKey, effectiveAt, ...(mapping.format === 'markdown' ? [language] : [])]
+  const { documentKey, effectiveAt, language, provision } = fields
+  const chunkKey = [knowledgeBaseId, documentKey, effectiveAt, ...(mapping.format === 'markdown' ? [language] : [])]
   const drafts = draftPassages({
     knowledgeBaseId,
     snapshotId,
-    sourceId: sourceIdOf(mapping.format, record.id, placed),
-    chunkPlace,
+    sourceId: sourceIdOf(mapping.format, record.id, fields),
+    chunkKey,
     recordTitle: record.title,
-    placed,
+    fields,
     texts,
     references,
   })
-  return typeof drafts === 'string' ? drafts : { provision, chunkPlace, drafts }
+  return typeof drafts === 'string' ? drafts : { provision, chunkKey, drafts }
 }
 
 /** Returns the reason why a text is no evidence under any mapping, or undefined. */

@@ -1,7 +1,7 @@
-import { BOUNDS } from '#core/platform/bounds.ts'
 import type { ActEntry } from '#core/index/references/layout.ts'
 import { canonicalReference, createActAliases, parseReference } from '#core/index/references/parser/parser.ts'
-import type { ActAliases, Reference } from '#core/index/references/parser/parser.ts'
+import type { ActAliases } from '#core/index/references/parser/parser.ts'
+import { BOUNDS } from '#core/platform/bounds.ts'
 import { codePointsOf } from './text.ts'
 
 /** Scheme and name, as in `celex:32016R0679`, `cfr:12/1003`, `rulebook:aml`. */
@@ -21,7 +21,7 @@ export function aliasesOf(written: string): readonly string[] {
   return [...new Set(written.split(',').map((alias) => alias.trim()))].filter((alias) => alias !== '').sort()
 }
 
-/** The fields of a placed record that identify its act and provisions. */
+/** The fields of a fields record that identify its act and provisions. */
 interface ReferencedRecord {
   readonly act: string | undefined
   readonly aliases: readonly string[]
@@ -46,12 +46,12 @@ export function createReferenceReader({
   byLabel,
 }: {
   readonly byLabel: boolean
-}): (placed: ReferencedRecord) => RecordReferences {
+}): (fields: ReferencedRecord) => RecordReferences {
   const common = createActAliases([])
   const vocabularyOf = createVocabularies()
-  return (placed) => {
-    const act = placed.act === undefined ? undefined : { id: placed.act, aliases: [...placed.aliases] }
-    const written = byLabel ? placed.label : placed.reference
+  return (fields) => {
+    const act = fields.act === undefined ? undefined : { id: fields.act, aliases: [...fields.aliases] }
+    const written = byLabel ? fields.label : fields.reference
     const provisions = (written ?? '').split(';', BOUNDS.referencesPerRecordMax).flatMap((one) => {
       const provision =
         provisionOf(act, one, common) ?? (act === undefined ? undefined : provisionOf(act, one, vocabularyOf(act)))
@@ -77,12 +77,11 @@ function createVocabularies(): (act: ActEntry) => ActAliases {
 }
 
 function provisionOf(act: ActEntry | undefined, written: string, vocabulary: ActAliases): string | undefined {
-  if (written.trim() === '') return undefined
-  const ofListed = (): Reference | undefined => parseReference(written, { ...vocabulary, unlisted: false })
-  // A name in the label of a known act is a name of that act; without an act, it is the act that questions name.
-  const named = act === undefined ? (parseReference(written, vocabulary) ?? ofListed()) : ofListed()
-  if (named === undefined || named.path.length === 0) return undefined
-  if (named.act !== undefined && act !== undefined && named.act !== act.id) return undefined
-  const canonical = canonicalReference({ act: named.act ?? act?.id, path: named.path })
+  const cited = written.trim() === '' ? undefined : parseReference(written, vocabulary)
+  if (cited === undefined || cited.path.length === 0) return undefined
+  // An unlisted name in the label of a known act is a name of that act.
+  const isOwn = act === undefined || cited.act === undefined || cited.act === act.id || cited.act.startsWith('name:')
+  if (!isOwn) return undefined
+  const canonical = canonicalReference({ act: act?.id ?? cited.act, path: cited.path })
   return codePointsOf(canonical) <= BOUNDS.referenceCharactersMax ? canonical : undefined
 }

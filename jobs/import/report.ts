@@ -1,31 +1,31 @@
 import type { Facets } from '#core/index/facets/layout.ts'
 import type { ActEntry } from '#core/index/references/layout.ts'
-import type { StagedTotals } from '#core/db/staging/placement.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
+import type { StagedTotals } from '#jobs/import/staging/placement.ts'
 
 /** Position of a record in its source. */
-export interface RecordPlace {
+export interface RecordLocation {
   readonly source: string
   /** From 1. */
   readonly line: number
   readonly id?: string
 }
 
-export interface ImportReportEntry extends RecordPlace {
+export interface ImportReportEntry extends RecordLocation {
   readonly reason: string
   /** The record that this one repeats, or that has precedence. */
-  readonly other?: RecordPlace
+  readonly other?: RecordLocation
 }
 
 /** A record too long for one passage. */
-export interface ImportReportSplit extends RecordPlace {
+export interface ImportReportSplit extends RecordLocation {
   readonly parts: number
 }
 
 /** Something that was imported, but not exactly as the source has it. */
-export interface ImportReportWarning extends RecordPlace {
+export interface ImportReportWarning extends RecordLocation {
   readonly message: string
-  readonly other?: RecordPlace
+  readonly other?: RecordLocation
 }
 
 /**
@@ -168,24 +168,24 @@ export function renderImportReport(report: ImportReport): string {
 }
 
 /** Lists the first records, each with its position and what was done with it. */
-function listed<T extends RecordPlace>(
+function listed<T extends RecordLocation>(
   title: string,
   records: readonly T[],
   total: number,
   what: (record: T) => string,
 ): readonly string[] {
   if (records.length === 0) return []
-  const first = records.slice(0, ENTRIES_SHOWN).map((record) => `  ${shownPlace(record)}: ${what(record)}`)
+  const first = records.slice(0, ENTRIES_SHOWN).map((record) => `  ${shownLocation(record)}: ${what(record)}`)
   return ['', title, ...first, ...(total > first.length ? [`  … and ${total - first.length} more`] : [])]
 }
 
 /** Returns `file:line id` without control characters. */
-export function shownPlace({ source, line, id }: RecordPlace): string {
+export function shownLocation({ source, line, id }: RecordLocation): string {
   return `${shown(source)}:${line}${id === undefined ? '' : ` ${shown(id)}`}`
 }
 
-function shownOther(other: RecordPlace | undefined): string {
-  return other === undefined ? '' : ` (${shownPlace(other)})`
+function shownOther(other: RecordLocation | undefined): string {
+  return other === undefined ? '' : ` (${shownLocation(other)})`
 }
 
 /** Returns one line of bounded length without control characters, including terminal escapes. */

@@ -8,7 +8,7 @@ import { shrinkVectorCache } from '#core/db/vector-cache/eviction.ts'
 import type { Database } from '#core/db/pool.ts'
 import type { Log } from '#core/platform/log.ts'
 import { removeArtifact, removeUnfinished } from '#jobs/build/artifact.ts'
-import { projectionIdOf } from '#jobs/build/ids.ts'
+import { versionIdOf } from '#jobs/build/ids.ts'
 
 export interface GarbageCollectionDeps {
   readonly database: Database
@@ -50,16 +50,16 @@ async function collectWorkFolders({ database, store }: GarbageCollectionDeps): P
   return ended.length
 }
 
-/** Names contain the projection's id, which is derived from the build's id. */
+/** Names contain the version's id, which is derived from the build's id. */
 async function collectArtifacts({ database, store }: GarbageCollectionDeps): Promise<number> {
   const names = await namesIn(dirname(store.artifactFolder('any')))
   const whole = new Set(names)
   const unfinished = new Set(names.filter((name) => name.endsWith('.tmp')).map((name) => name.split('.')[0]))
   let removed = 0
   for (const { id, state } of await latelyEndedBuilds(database, ENDED, BOUNDS.garbageNamesMax)) {
-    const folder = store.artifactFolder(projectionIdOf(id))
-    const projectionId = basename(folder)
-    if (!unfinished.has(projectionId) && !(state === 'failed' && whole.has(projectionId))) continue
+    const folder = store.artifactFolder(versionIdOf(id))
+    const versionId = basename(folder)
+    if (!unfinished.has(versionId) && !(state === 'failed' && whole.has(versionId))) continue
     await (state === 'failed' ? removeArtifact(folder) : removeUnfinished(folder))
     removed++
   }

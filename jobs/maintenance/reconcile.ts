@@ -3,12 +3,12 @@ import { mayRelease } from '#core/db/activations.ts'
 import { recentBuilds } from '#core/db/builds.ts'
 import { inTransaction } from '#core/db/pool.ts'
 import type { Database, Queryable } from '#core/db/pool.ts'
-import { lingeringProjections, wantedProjections } from '#core/db/versions.ts'
+import { lingeringVersions, wantedVersions } from '#core/db/versions.ts'
 import type { Log } from '#core/platform/log.ts'
 import type { SearchNodeClient } from '#core/rpc/search-client.ts'
-import { projectionIdOf } from '#jobs/build/ids.ts'
+import { versionIdOf } from '#jobs/build/ids.ts'
 import { prepareOn, reasonOf, statusOf } from '#jobs/search-nodes.ts'
-import type { Projection } from '#jobs/search-nodes.ts'
+import type { PreparedVersion } from '#jobs/search-nodes.ts'
 
 export interface ReconcileDeps {
   readonly database: Database
@@ -17,11 +17,11 @@ export interface ReconcileDeps {
 }
 
 /**
- * Loads and releases projections so that every live search node holds what Postgres says. An unreachable node is tried
+ * Loads and releases versions so that every live search node holds what Postgres says. An unreachable node is tried
  * again at the next run.
  */
 export async function reconcile(deps: ReconcileDeps): Promise<void> {
-  const wanted = await wantedProjections(deps.database)
+  const wanted = await wantedVersions(deps.database)
   const held = await Promise.all(deps.nodes.map(async (node): Promise<HeldBy> => ({ node, held: await heldBy(node) })))
   await releaseUnwanted(deps, held)
   await Promise.all(held.map((each) => loadMissing(each, wanted, deps.log)))
@@ -37,19 +37,19 @@ async function heldBy(node: SearchNodeClient): Promise<ReadonlySet<string> | und
   const status = await statusOf(node)
   return (
     status &&
-    new Set(status.loaded.filter((version) => version.state !== 'releasing').map((version) => version.projectionId))
+    new Set(status.loaded.filter((version) => version.state !== 'releasing').map((version) => version.versionId))
   )
 }
 
-async function loadMissing({ node, held }: HeldBy, wanted: readonly Projection[], log: Log): Promise<void> {
+async function loadMissing({ node, held }: HeldBy, wanted: readonly PreparedVersion[], log: Log): Promise<void> {
   if (held === undefined) return
-  for (const projection of wanted.filter(({ projectionId }) => !held.has(projectionId))) {
-    await prepareOn(node, projection).then(
-      () => log.info('projection loaded', { node: node.address, projection_id: projection.projectionId }),
+  for (const version of wanted.filter(({ versionId }) => !held.has(versionId))) {
+    await prepareOn(node, version).then(
+      () => log.info('version loaded', { node: node.address, version_id: version.versionId }),
       (error: unknown) =>
-        log.warn('projection could not be loaded', {
+        log.warn('version could not be loaded', {
           node: node.address,
-          projection_id: projection.projectionId,
+          version_id: version.versionId,
           reason: reasonOf(error),
         }),
     )
@@ -57,13 +57,13 @@ async function loadMissing({ node, held }: HeldBy, wanted: readonly Projection[]
 }
 
 /**
- * Reads and releases unwanted projections while no activation is in progress. A version that is about to become active
+ * Reads and releases unwanted versions while no activation is in progress. A version that is about to become active
  * is therefore never released.
  */
 async function releaseUnwanted({ database, log }: ReconcileDeps, nodes: readonly HeldBy[]): Promise<void> {
   await inTransaction(database, async (client) => {
     if (!(await mayRelease(client))) return
-    const kept = await keptProjections(client)
+    const kept = await keptVersions(client)
     const releases = nodes.flatMap(({ node, held }) =>
       [...(held ?? [])].filter((id) => !kept.has(id)).map((id) => release(node, id, log)),
     )
@@ -72,27 +72,23 @@ async function releaseUnwanted({ database, log }: ReconcileDeps, nodes: readonly
 }
 
 /**
- * Returns projections that are wanted now, or were wanted so recently that a request may still be pinned to them. The
+ * Returns versions that are wanted now, or were wanted so recently that a request may still be pinned to them. The
  * result depends on database rows alone, so any worker may run this.
  */
-async function keptProjections(client: Queryable): Promise<ReadonlySet<string>> {
-  const wanted = await wantedProjections(client)
-  const lingering = await lingeringProjections(client, BOUNDS.versionIdleBeforeReleaseMs)
+async function keptVersions(client: Queryable): Promise<ReadonlySet<string>> {
+  const wanted = await wantedVersions(client)
+  const lingering = await lingeringVersions(client, BOUNDS.versionIdleBeforeReleaseMs)
   const building = await recentBuilds(client, BOUNDS.versionIdleBeforeReleaseMs)
-  return new Set([
-    ...wanted.map((projection) => projection.projectionId),
-    ...lingering,
-    ...building.map(projectionIdOf),
-  ])
+  return new Set([...wanted.map((version) => version.versionId), ...lingering, ...building.map(versionIdOf)])
 }
 
-async function release(node: SearchNodeClient, projectionId: string, log: Log): Promise<void> {
-  await node.releaseVersion(projectionId, BOUNDS.statusTimeoutMs).then(
-    () => log.info('projection released', { node: node.address, projection_id: projectionId }),
+async function release(node: SearchNodeClient, versionId: string, log: Log): Promise<void> {
+  await node.releaseVersion(versionId, BOUNDS.statusTimeoutMs).then(
+    () => log.info('version released', { node: node.address, version_id: versionId }),
     (error: unknown) =>
-      log.warn('projection could not be released', {
+      log.warn('version could not be released', {
         node: node.address,
-        projection_id: projectionId,
+        version_id: versionId,
         reason: reasonOf(error),
       }),
   )

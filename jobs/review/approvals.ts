@@ -112,9 +112,9 @@ function assertReview(
  * The actor is free text; only the login is vouched for, by Postgres.
  */
 function isBuildStarter(reviewer: ReviewerRow, version: VersionRow): boolean {
-  const named = version.started_by?.trim().toLowerCase() === reviewer.name.toLowerCase()
+  const named = version.started_by.trim().toLowerCase() === reviewer.name.toLowerCase()
   const loggedIn = reviewer.login !== null && reviewer.login === version.started_login
-  return named || loggedIn || version.started_by === null
+  return named || loggedIn
 }
 
 function missingInWords(

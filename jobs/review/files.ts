@@ -10,7 +10,7 @@ export type ReviewedFile = (typeof REVIEWED_FILES)[number]
 export interface CheckedFile {
   readonly file: ReviewedFile
   readonly path: string
-  /** `not recorded`: the version is of an earlier release, or no version was active when it was built. */
+  /** `not recorded`: no version was active when it was built, so there are no changes. */
   readonly state: 'as recorded' | 'altered' | 'missing' | 'not recorded'
 }
 

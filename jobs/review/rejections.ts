@@ -1,6 +1,7 @@
 import type { Queryable } from '#core/db/pool.ts'
 import { readClaimedRejections } from '#core/db/reviews.ts'
 import type { ClaimedReview } from '#core/db/reviews.ts'
+import type { VersionRow } from '#core/db/versions.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { readRegistry } from './approvals.ts'
 import type { Registry } from './reviewers.ts'
@@ -34,23 +35,21 @@ function rejects(claim: ClaimedReview, versionId: string, registry: Registry): b
   return statement?.verdict === 'rejected' && statement.candidate === versionId
 }
 
-/** Whether the database or a signed review rejects a version. */
+/** Whether the state or a signed review rejects a version. */
 export async function isRejected(
   database: Queryable,
-  version: { readonly id: string; readonly rejected: boolean },
+  version: { readonly id: string; readonly state: VersionRow['state'] },
 ): Promise<boolean> {
-  return version.rejected || (await readRejections(database, version.id)).signed
+  return version.state === 'rejected' || (await readRejections(database, version.id)).signed
 }
 
 /** A version in the history of activations. */
 interface PastVersion {
   readonly version_id: string
-  readonly rejected: boolean
   readonly claimed: boolean
 }
 
-/** The same in the history of activations, where it is known whether a review claims it. */
+/** The same for a version that was active, where it is known whether a review claims it. */
 export function rejectedStep(database: Queryable): (version: PastVersion) => Promise<boolean> {
-  return async ({ version_id: id, rejected, claimed }) =>
-    rejected || (claimed && (await isRejected(database, { id, rejected })))
+  return async ({ version_id: id, claimed }) => claimed && (await readRejections(database, id)).signed
 }

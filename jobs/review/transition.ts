@@ -30,23 +30,15 @@ export function assertComparable(version: VersionRow, predecessor: string | null
     throw new ReviewRefused(
       'The version was compared with another one than the active version: build it again to compare the two.',
     )
-  if (comparison !== null && (comparison.changes === undefined || comparison.changes === null))
-    throw new ReviewRefused(
-      'The report of the version does not say what changes against the active one: build it again to compare the two.',
-    )
-  const changes = comparison?.changes?.sha256 ?? null
-  if (version.report_sha256 === null || version.figures_sha256 === null || version.changes_sha256 !== changes)
-    throw new ReviewRefused('The digests of the files of the report are not on record: build the version again.')
+  if (version.changes_sha256 !== (comparison?.changes.sha256 ?? null))
+    throw new ReviewRefused('The digest of the list of changes is not the one of the report: build the version again.')
 }
 
 /** What an approval must accept by name: kinds of change beyond their limits, and a ranking that is worse. */
 export function kindsToAccept({ comparison }: VersionRow, policy: ReviewPolicy): readonly AcceptedKind[] {
   if (comparison === null) return []
   const { changes, worse, worse_on: metrics } = comparison
-  const beyond =
-    changes === undefined || changes === null
-      ? []
-      : kindsBeyond(changes, limitsOf(policy)).map((kind) => ({ kind, count: changes.counts[kind] }))
+  const beyond = kindsBeyond(changes, limitsOf(policy)).map((kind) => ({ kind, count: changes.counts[kind] }))
   return worse ? [...beyond, { kind: 'ranking', count: Math.max(1, metrics.length) }] : beyond
 }
 

@@ -8,8 +8,6 @@ export interface Candidates {
   /** Cosines, or their standardised scores, which have no bounds. Undefined: no dense ranking. */
   readonly dense: Float64Array | undefined
   readonly standardised: boolean
-  /** Adds to each score what the other candidates of its document give; see `createDocumentSupport`. */
-  readonly support: (scores: Float64Array) => Float64Array
 }
 
 export type Fusion = Pick<Ranking, 'fusion' | 'denseWeight' | 'rrfK'>
@@ -25,11 +23,10 @@ function powered(score: number): number {
 /**
  * Returns one score of at most 1 per candidate, from weighted scores (Bruch, Gai & Ingber 2023) or reciprocal ranks
  * (Cormack, Clarke & Büttcher 2009; scaled so that first in both rankings gives 1). If only one ranking ran, returns
- * its scores. Candidates of a document support each other in sums of standardised scores, which are then mapped into
- * (0, 1).
+ * its scores. Sums of standardised scores are mapped into (0, 1).
  */
 export function fuse(
-  { rows, lexical, dense, standardised, support }: Candidates,
+  { rows, lexical, dense, standardised }: Candidates,
   { fusion, denseWeight: weight, rrfK: k }: Fusion,
 ): Float64Array {
   if (lexical === undefined && dense !== undefined) return standardised ? dense.map(intoUnit) : dense.slice()
@@ -37,9 +34,7 @@ export function fuse(
   switch (fusion) {
     case 'weighted':
       return standardised
-        ? support(lexical.map((score, at) => (1 - weight) * powered(score) + weight * powered(dense[at] ?? 0))).map(
-            intoUnit,
-          )
+        ? lexical.map((score, at) => intoUnit((1 - weight) * powered(score) + weight * powered(dense[at] ?? 0)))
         : lexical.map((score, at) => (1 - weight) * score + weight * (dense[at] ?? 0))
     case 'rrf': {
       const [lexicalRanks, denseRanks] = [ranksOf(lexical), ranksOf(dense)]

@@ -31,7 +31,7 @@ export interface SearchShared {
 export function createSearchShared(index: IndexReader): SearchShared {
   return {
     filter: createScopeFilter(index),
-    vectorScores: createVectorScores(index.cosines && spreadOf(index.cosines)),
+    vectorScores: createVectorScores(index.vectors?.cosines && spreadOf(index.vectors.cosines)),
   }
 }
 
@@ -39,26 +39,23 @@ export function createSearchShared(index: IndexReader): SearchShared {
  * Creates what one search sees of a version; candidates and statistics both come from the index that a scoring thread
  * has open. It remembers what the search looked up and is dropped with it. Maps with weak keys would do so for all
  * searches, but V8 frees their values only with the rarer collections of old objects.
- * @param scanNsCheap see `createWordRows`.
  */
 export function createIndexVersion(
   index: IndexReader,
   { filter, vectorScores }: SearchShared = createSearchShared(index),
-  scanNsCheap?: number,
 ): SearchableVersion {
   const lexicalQuery = remembered((asked: AnalyzedQuestion) => prepareLexical(index.lexical, asked.words))
   const within = remembered((scope: SearchScope) => filter.within(scope))
   return {
-    candidates: createIndexSource({ index, filter: { of: filter.of, within }, lexicalQuery, scanNsCheap }),
+    candidates: createIndexSource({ index, filter: { of: filter.of, within }, lexicalQuery }),
     statistics: {
       passages: index.passages,
       columns: index.rows,
       tokens: index.forward,
       question(text, languages) {
         const held = languages.filter((language) => index.facets.facets.languages.includes(language))
-        const { description } = index.lexical
         // The version's languages, not the filter's: the idf of a word does not depend on the request.
-        const asked = analyzeQuestion(text, description.languages, description.analysis)
+        const asked = analyzeQuestion(text, index.lexical.description.languages)
         const { groups } = lexicalQuery(asked)
         return questionOf(asked, [...new Set(held.map(primaryLanguage))], groups, index.forward)
       },
@@ -70,7 +67,7 @@ export function createIndexVersion(
         const number = dayNumber(day)
         return (row) => isInForce(index.facets, row, number)
       },
-      cosines: (rows, vector) => index.vectors.cosines(rows, vector),
+      cosines: (rows, vector) => index.vectors?.exact.cosines(rows, vector) ?? new Float64Array(rows.length),
       vectorScores,
       passage: remembered((row: number) => index.passage(row)),
     },

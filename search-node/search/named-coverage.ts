@@ -2,8 +2,6 @@ import { isFunctionWord } from '#core/index/analysis/analyzer.ts'
 import { isRequestWord, measureOf, statesMeasure } from '#core/index/analysis/request-words.ts'
 import type { Measure } from '#core/index/analysis/request-words.ts'
 import { words as wordsOf } from '#core/index/analysis/words.ts'
-import { abbreviationsIn, spellsOut } from './abbreviations.ts'
-import { asksAmount, countedIn, statesAmount, statesNumber, statesNumberOf } from './asked-quantities.ts'
 import { resemblancesIn } from './predictor-words.ts'
 import type { PassageText, RowWords } from './predictor-words.ts'
 import { placeOf } from './question.ts'
@@ -43,26 +41,19 @@ export interface NamedCoverage {
  * Compares what a question asks about a provision with the provision's passages. Words that only ask are left out, and
  * function words of the passages' languages, even where another language of the version has the word. A question that
  * holds no other word asks for the provision itself.
- * An abbreviation that no passage of the version has counts as held where it is spelt out. A number of things that is
- * asked for is a measure; an amount that is asked for and not stated weighs 6.
  * @param remainder the question without its references. @param others the words of other texts of the same document.
- * @param written the remainder as it is written.
  */
 export function namedCoverage(
   remainder: Question,
   passages: readonly NamedPassage[],
   others: readonly RowWords[],
-  written: string,
 ): NamedCoverage {
   const texts = passages.map(({ text: { heading, text } }) => `${heading}\n${text}`)
-  const asked = askedWords(remainder, passages, texts, written)
+  const asked = askedWords(remainder, passages, texts)
   const total = sumOf(asked, ({ weight }) => weight)
   if (total === 0) return { alone: true, coverage: 1, missing: 0, elsewhere: 0 }
   const held = sumOf(asked, ({ weight, held: share }) => weight * share)
-  const asksMeasure = remainder.words.some(({ word }) => measureOf(word) !== undefined)
-  const amount = !asksMeasure && asksAmount(written) && !texts.some(statesAmount) ? IDF_MAX : 0
-  const all =
-    total + amount + sumOf(asked, ({ weight, lacksMeasure }) => (lacksMeasure ? MISSING_MEASURE_WEIGHT - weight : 0))
+  const all = total + sumOf(asked, ({ weight, lacksMeasure }) => (lacksMeasure ? MISSING_MEASURE_WEIGHT - weight : 0))
   const weights = new Float64Array(remainder.words.length)
   for (const { place, weight } of asked) weights[place] = weight
   const best = others.reduce((most, words) => Math.max(most, heldWeight(remainder, weights, words)), 0)
@@ -93,10 +84,8 @@ function askedWords(
   remainder: Question,
   passages: readonly NamedPassage[],
   texts: readonly string[],
-  written: string,
 ): readonly AskedWord[] {
   const said = resemblancesOf(remainder, passages)
-  const [abbreviations, counted] = [abbreviationsIn(written), countedIn(written)]
   let present: ReadonlySet<string> | undefined
   const statesOf = (measure: Measure): boolean => {
     const words = (present ??= new Set(texts.flatMap((text) => wordsOf(text))))
@@ -105,15 +94,8 @@ function askedWords(
   return remainder.words.flatMap((asked, place) => {
     const resemblance = said.get(place)
     if (resemblance === undefined || !namesTopic(asked)) return []
-    const isSpeltOut = asked.frequency === 0 && abbreviations.has(asked.word)
-    if (isSpeltOut && texts.some((text) => spellsOut(text, asked.word)))
-      return [{ place, weight: IDF_MAX, held: 1, lacksMeasure: false }]
     const weight = asked.frequency === 0 ? ABSENT_WEIGHT : Math.min(asked.idf, IDF_MAX)
     const isHeld = resemblance >= RESEMBLANCE_MIN
-    // Where the text has another word for them, any number may be theirs.
-    const states = (text: string): boolean => statesNumberOf(asked.word, text) || (!isHeld && statesNumber(text))
-    if (counted.has(asked.word) && measureOf(asked.word) === undefined && !texts.some(states))
-      return [{ place, weight, held: 0, lacksMeasure: true }]
     const measure = resemblance === 1 ? undefined : measureOf(asked.word)
     if (measure === undefined) return [{ place, weight, held: isHeld ? resemblance : 0, lacksMeasure: false }]
     const lacksMeasure = !statesOf(measure)

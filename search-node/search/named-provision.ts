@@ -67,7 +67,6 @@ export function createNamedProvisions(
         remainder,
         passages,
         others.map((row) => wordsOf(row).slice()),
-        cited.remainder,
       )
       return { ...coverage, margin: alone ? 0 : marginOf(cited.ids, round, scores) }
     },

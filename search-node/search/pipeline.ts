@@ -4,7 +4,6 @@ import type { FoundPassage, SearchResult } from '#core/domain/search.ts'
 import type { CallLimits } from '#search-node/call-limits.ts'
 import { boostCited } from './boost.ts'
 import type { CandidateSource, CitedCandidates, ScoredCandidates } from './candidates/source.ts'
-import { createDocumentSupport } from './document-support.ts'
 import { fuse } from './fuse.ts'
 import type { SearchableVersion } from './index-version.ts'
 import { createNamedProvisions } from './named-provision.ts'
@@ -16,7 +15,6 @@ import type { Query, SearchInput } from './query.ts'
 import type { Round } from './round.ts'
 import { byScore, selectRows } from './select.ts'
 import type { Scored } from './select.ts'
-import { scorePartsOf } from './score-parts.ts'
 import type { RowColumns, VersionStatistics } from './statistics.ts'
 import { searchInRounds } from './widen.ts'
 import type { ScoredRows } from './widen.ts'
@@ -39,9 +37,8 @@ export async function search(
   const visible = statistics.rowsWithin(query.scope)
   const cited = await findCited(candidates, query, limits)
   const named = createNamedProvisions(statistics, cited, input.filters.languages)
-  const select = ({ rows, lexical, dense }: ScoredRows, leading: ReadonlySet<number>): readonly Scored[] => {
-    const support = createDocumentSupport(rows, columns.documents, leading)
-    const fused = fuse({ rows, lexical, dense, standardised: vectorScores.standardised, support }, input.ranking)
+  const select = ({ rows, lexical, dense }: ScoredRows): readonly Scored[] => {
+    const fused = fuse({ rows, lexical, dense, standardised: vectorScores.standardised }, input.ranking)
     return selectRows(bestFirst(rows, boostCited(rows, fused, named.order(input.limit)), columns), columns, rules)
   }
   const { first, selected } = await searchInRounds(version, query, visible, cited.ids.keys(), select, limits)
@@ -57,7 +54,6 @@ export async function search(
       ),
     ),
     unsupported: cited.unsupported,
-    scoreParts: input.withScoreParts === true ? scorePartsOf(statistics, query, visible, shown) : undefined,
   }
 }
 
@@ -90,39 +86,26 @@ function rulesOf(statistics: VersionStatistics, { limit, ranking }: SearchInput)
 function predict(
   statistics: VersionStatistics,
   { input: { text }, question, vector }: Query,
-  { rows, byWords, byVector, rescored, dense }: Round,
+  { rows, byWords, byVector, lexical, dense }: Round,
   namedFigures: (candidates: NamedCandidates) => NamedFigures | undefined,
 ): readonly number[] {
-  if (question === undefined || byWords === undefined || rescored === undefined) return []
-  const { passages, columns, tokens, passage, vectorScores } = statistics
-  const { scores, contributions } = rescored
+  if (question === undefined || byWords === undefined || lexical === undefined) return []
+  const { passages, columns, tokens, vectorScores } = statistics
   const candidates = byWords.ids.subarray(0, PREDICTOR_DEPTH)
-  const order = lexicalOrder(new Set(candidates), rows, scores, columns)
-  const width = question.words.length
-  const ofOrder = new Float64Array(order.length * width)
-  for (let place = 0; place < order.length; place++) {
-    const from = (order[place] ?? 0) * width
-    for (let word = 0; word < width; word++) ofOrder[place * width + word] = contributions[from + word] ?? 0
-  }
-  const [best] = order
-  const first = best === undefined ? undefined : passage(rows[best] ?? 0)
-  const nearby = byVector?.forPredictors ?? byVector
+  const order = lexicalOrder(new Set(candidates), rows, lexical, columns)
   return predictorsOf({
     question,
     questionWords: new Set(wordsOf(text)).size,
     passages,
     forward: tokens,
-    lexical: { rows: order.map((at) => rows[at] ?? 0), scores: Float64Array.from(order, (at) => scores[at] ?? 0) },
-    contributions: ofOrder,
+    lexical: { rows: order.map((at) => rows[at] ?? 0), scores: Float64Array.from(order, (at) => lexical[at] ?? 0) },
     dense:
-      nearby === undefined || vector === undefined
+      byVector === undefined || vector === undefined
         ? NO_ROWS
-        : nearest({ ...nearby, scores: vectorScores.of(nearby.scores, vector) }, PREDICTOR_DEPTH),
+        : nearest({ ...byVector, scores: vectorScores.of(byVector.scores, vector) }, PREDICTOR_DEPTH),
     documents: columns.documents,
     standardised: vectorScores.standardised,
     named: namedFigures({ byWords: candidates, rows, scores: vectorScores.standardised ? dense : undefined }),
-    first:
-      first === undefined ? undefined : { language: first.metadata.language, heading: first.heading, text: first.text },
   })
 }
 

@@ -1,6 +1,5 @@
 import { tokenHash } from '#core/index/lexical/token-hash.ts'
 import { analyze, primaryLanguage } from '#core/index/analysis/analyzer.ts'
-import type { AnalysisRevision } from '#core/index/analysis/revisions.ts'
 import { placeOf } from './question.ts'
 import type { Question } from './question.ts'
 
@@ -86,25 +85,17 @@ function bestWindow(question: Question, words: Uint32Array): number {
   return best
 }
 
-/** Share of a row's distinct words that occur in the question. */
-export function firstFocus(question: Question, row: RowWords): number {
-  const words = new Set(row)
-  let asked = 0
-  for (const word of words) if (placeOf(question.places, word) !== -1) asked += 1
-  return words.size === 0 ? 0 : asked / words.size
-}
-
-/**
- * Share of the question, weighted by idf, that a passage covers. A word counts fully if it occurs. Otherwise it counts
- * by its similarity to the most similar word with the same first letter (Dice coefficient of letter trigrams).
- * @param row the passage's words.
- */
-export function softCoverage(question: Question, passage: PassageText, row: RowWords): number {
+/** Share of the question, weighted by idf, that a row holds. */
+export function firstCoverage({ words, places }: Question, row: RowWords): number {
+  const held = new Set<number>()
+  for (const hash of row) {
+    const place = placeOf(places, hash)
+    if (place !== -1) held.add(place)
+  }
   let [said, total] = [0, 0]
-  for (const [place, held] of resemblancesIn(question, passage, row)) {
-    const { idf = 0 } = question.words[place] ?? {}
-    said += idf * held
+  for (const [place, { idf }] of words.entries()) {
     total += idf
+    if (held.has(place)) said += idf
   }
   return total === 0 ? 0 : said / total
 }
@@ -123,7 +114,7 @@ export function resemblancesIn(question: Question, passage: PassageText, row: Ro
     if (place !== -1 && !asked.has(place)) asked.set(place, { term, isThere: row.includes(hash) })
   }
   const missing = [...asked.values()].filter(({ isThere }) => !isThere)
-  const spellings = spellingsIn(passage, question.asked.revision, new Set(missing.map(({ term }) => firstLetter(term))))
+  const spellings = spellingsIn(passage, new Set(missing.map(({ term }) => firstLetter(term))))
   return new Map(
     [...asked].map(([place, { term, isThere }]) => [
       place,
@@ -145,13 +136,12 @@ function firstLetter(term: string): string {
 /** The letter trigrams of a passage's words, grouped by first letter, for the given letters. */
 function spellingsIn(
   { language, heading, text }: PassageText,
-  revision: AnalysisRevision,
   letters: ReadonlySet<string>,
 ): ReadonlyMap<string, readonly ReadonlySet<string>[]> {
   const spellings = new Map<string, ReadonlySet<string>[]>()
   if (letters.size === 0) return spellings
   const wanted = (word: string): boolean => letters.has(firstLetter(word))
-  for (const term of new Set(analyze(`${heading}\n${text}`, language, { revision, wanted }))) {
+  for (const term of new Set(analyze(`${heading}\n${text}`, language, wanted))) {
     if (term.length < SOFT_LETTERS_MIN) continue
     const known = spellings.get(firstLetter(term))
     if (known === undefined) spellings.set(firstLetter(term), [gramsOf(term)])

@@ -2,7 +2,7 @@ import { PREDICTORS } from '#core/domain/predictors.ts'
 import type { Predictor } from '#core/domain/predictors.ts'
 import { largest } from '#core/platform/top-k.ts'
 import type { NamedFigures } from './named-provision.ts'
-import { adjacentPairs, firstFocus, nearPairs, softCoverage, windowCoverage } from './predictor-words.ts'
+import { adjacentPairs, firstCoverage, nearPairs, windowCoverage } from './predictor-words.ts'
 import type { Question } from './question.ts'
 import type { TokenStatistics } from './token-statistics.ts'
 
@@ -21,10 +21,6 @@ export interface PredictorInput {
   readonly forward: TokenStatistics
   /** Scores in [0, 1]. */
   readonly lexical: RankedRows
-  /**
-   * What each word of the question adds to each lexical candidate's score; all words of the first candidate come first.
-   */
-  readonly contributions: Float64Array
   /** Standardised; empty without a dense ranking. */
   readonly dense: RankedRows
   readonly documents: Uint32Array
@@ -32,14 +28,12 @@ export interface PredictorInput {
   readonly standardised: boolean
   /** How the provision that the question names compares with what it asks; undefined: it names none. */
   readonly named: NamedFigures | undefined
-  /** Language and text of the first lexical candidate. */
-  readonly first: { readonly language: string; readonly heading: string; readonly text: string } | undefined
 }
 
 /** Maximum of candidates of each ranking that predictors use. */
 export const PREDICTOR_DEPTH = 50
 /** Value of a predictor if the question or the list leaves nothing to measure. */
-const NEITHER = 0.5
+const NEUTRAL = 0.5
 /**
  * Softmax temperatures of the document weights, for scores and for cosines: a candidate that scores this much less
  * weighs a factor e less.
@@ -57,14 +51,14 @@ const TOP = 5
  * that fitted such profiles.
  */
 export function predictorsOf(input: PredictorInput): number[] {
-  const { named, dense, standardised, lexical, first } = input
+  const { named, dense, standardised, lexical } = input
   const { document_share, document_agreement } = documentFigures(input)
   const best = fusedBest(input, TOP)
   const ofVectors: PredictorFigures = { document_agreement, fused_top: meanOf([...best]), fused_best: best[0] ?? 0 }
-  const sharesWords = lexical.rows.length > 0 && first !== undefined
+  const sharesWords = lexical.rows.length > 0
   const figures: PredictorFigures = {
     ...(standardised || sharesWords ? ofVectors : {}),
-    ...(sharesWords ? { document_share, ...wordFigures(input, first) } : {}),
+    ...(sharesWords ? { document_share, ...wordFigures(input) } : {}),
     named: named === undefined ? 0 : 1,
     named_coverage: named?.coverage ?? 0,
     named_missing: named?.missing ?? 0,
@@ -77,7 +71,7 @@ export function predictorsOf(input: PredictorInput): number[] {
 
 type PredictorFigures = Readonly<Partial<Record<Predictor, number>>>
 
-function wordFigures(input: PredictorInput, first: NonNullable<PredictorInput['first']>): PredictorFigures {
+function wordFigures(input: PredictorInput): PredictorFigures {
   const { question, passages, forward, lexical } = input
   const scale = Math.log(passages + 1)
   const idfs = question.words.map(({ idf }) => idf)
@@ -85,36 +79,20 @@ function wordFigures(input: PredictorInput, first: NonNullable<PredictorInput['f
   const best = Array.from(lexical.rows.subarray(0, 2 * TOP), (row) => forward.read(row, row).words(row).slice())
   const [words = new Uint32Array(0)] = best
   return {
-    document_coverage: documentCoverage(input),
-    adjacent_pairs: adjacentPairs(question, best) ?? NEITHER,
-    near_pairs: nearPairs(question, best.slice(0, TOP)) ?? NEITHER,
+    adjacent_pairs: adjacentPairs(question, best) ?? NEUTRAL,
+    near_pairs: nearPairs(question, best.slice(0, TOP)) ?? NEUTRAL,
     content_share: Math.min(1, idfs.length / Math.max(1, input.questionWords)),
     mean_idf: mean / scale,
     idf_deviation: Math.sqrt(meanOf(idfs.map((idf) => (idf - mean) ** 2))) / scale,
     first_length: Math.log(1 + words.length),
-    first_coverage: softCoverage(question, first, words),
-    first_focus: firstFocus(question, words),
+    first_coverage: firstCoverage(question, words),
     window_coverage: windowCoverage(question, best),
     rank_overlap: rankOverlap(lexical.rows, input.dense.rows),
-    word_stability: wordStability(input),
   }
 }
 
 function meanOf(values: readonly number[]): number {
   return values.length === 0 ? 0 : values.reduce((sum, value) => sum + value, 0) / values.length
-}
-
-/** Sum of each word's best contribution within the first candidate's document. */
-function documentCoverage({ question, lexical, contributions, documents }: PredictorInput): number {
-  const width = question.words.length
-  const document = documents[lexical.rows[0] ?? 0]
-  const best = new Float64Array(width)
-  for (let at = 0; at < lexical.rows.length; at++) {
-    if (documents[lexical.rows[at] ?? 0] !== document) continue
-    for (let place = 0; place < width; place++)
-      best[place] = Math.max(best[place] ?? 0, contributions[at * width + place] ?? 0)
-  }
-  return best.reduce((sum, contribution) => sum + contribution, 0)
 }
 
 /** If all candidates lie in one document, both predictors are neutral. */
@@ -128,7 +106,7 @@ function documentFigures({
   const first = ofRow(lexical.rows[0] ?? 0)
   const isFirst = (row: number): boolean => ofRow(row) === first
   if (lexical.rows.every(isFirst) && dense.rows.every(isFirst))
-    return { document_share: NEITHER, document_agreement: NEITHER }
+    return { document_share: NEUTRAL, document_agreement: NEUTRAL }
   const byWords = documentWeights(lexical, ofRow, LEXICAL_TEMPERATURE)
   const byVectors = documentWeights(dense, ofRow, standardised ? STANDARDISED_TEMPERATURE : COSINE_TEMPERATURE)
   let agreement = 0
@@ -197,38 +175,4 @@ function rankOverlap(lexical: Uint32Array, dense: Uint32Array): number {
     weight *= OVERLAP_PERSISTENCE
   }
   return most === 0 ? 0 : sum / most
-}
-
-/** How much of the best rows stays without one word, the mean over the words that add something. */
-function wordStability({ question, lexical, contributions }: PredictorInput): number {
-  const width = question.words.length
-  const { scores } = lexical
-  const without = new Float64Array(scores.length)
-  const shares: number[] = []
-  for (let place = 0; place < width; place++) {
-    let adds = false
-    for (let at = 0; at < scores.length; at++) {
-      const score = scores[at] ?? 0
-      const rest = score - (contributions[at * width + place] ?? 0)
-      without[at] = rest
-      if (rest !== score) adds = true
-    }
-    if (adds) shares.push(shareThatStays(without, Math.min(TOP, scores.length)))
-  }
-  return meanOf(shares)
-}
-
-/** Share of the first `size` places that hold one of the `size` largest values; of equal values the first is larger. */
-function shareThatStays(values: Float64Array, size: number): number {
-  let stay = 0
-  for (let at = 0; at < size; at++) {
-    const value = values[at] ?? 0
-    let larger = 0
-    for (let other = 0; other < values.length && larger < size; other++) {
-      const one = values[other] ?? 0
-      if (one > value || (one === value && other < at)) larger += 1
-    }
-    if (larger < size) stay += 1
-  }
-  return stay / size
 }

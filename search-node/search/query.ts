@@ -4,7 +4,7 @@ import type { Question } from './question.ts'
 import type { VersionStatistics } from './statistics.ts'
 
 /** A query as a scoring thread receives it, with its vector in a buffer of its own. */
-export type SearchInput = Omit<SearchQuery, 'projectionId'>
+export type SearchInput = Omit<SearchQuery, 'versionId'>
 
 /** A query in the form that the stages share. */
 export interface Query {

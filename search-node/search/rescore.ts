@@ -18,28 +18,21 @@ export interface ContextWindow {
   readonly allowed: (row: number) => boolean
 }
 
-export interface Rescored {
-  /** In [0, 1]: share of the greatest possible score of a passage. */
-  readonly scores: Float64Array
-  /** What each word of the question adds to each row's score, without pairs; all words of the first row come first. */
-  readonly contributions: Float64Array
-}
-
 /**
  * Scores rows by their own words, their word pairs and their context window. A row's score does not depend on the other
  * candidates.
+ * @returns scores in [0, 1]: the share of the greatest possible score of a passage.
  */
 export function rescoreRows(
   question: Question,
   forward: TokenStatistics,
   contextWindow: ContextWindow,
   rows: Uint32Array,
-): Rescored {
-  const width = question.words.length
+): Float64Array {
   const scores = new Float64Array(rows.length)
-  const contributions = new Float64Array(rows.length * width)
+  const counts = new Float64Array(question.words.length)
   const most = greatestScore(question)
-  if (most === 0) return { scores, contributions }
+  if (most === 0) return scores
   for (let from = 0; from < rows.length;) {
     const to = spanEnd(rows, from, DISTANCE_MAX, SPAN_MAX)
     const read = forward.read(
@@ -47,15 +40,12 @@ export function rescoreRows(
       Math.min(contextWindow.rows - 1, (rows[to] ?? 0) + CONTEXT_ROWS),
     )
     for (let at = from; at <= to; at++) {
-      const first = at * width
-      let score = scoreRow(question, forward, contextWindow, read, rows[at] ?? 0, contributions, first) / most
-      for (let place = first; place < first + width; place++)
-        score += contributions[place] = (contributions[place] ?? 0) / most
-      scores[at] = Math.min(1, score)
+      counts.fill(0)
+      scores[at] = Math.min(1, scoreRow(question, forward, contextWindow, read, rows[at] ?? 0, counts) / most)
     }
     from = to + 1
   }
-  return { scores, contributions }
+  return scores
 }
 
 /** Rows of the context window on each side. */
@@ -70,16 +60,7 @@ export function greatestScore({ words, pairsWeight }: Question): number {
   return ofWords + RESCORE.pairs * (RESCORE.pairK1 + 1) * pairsWeight
 }
 
-/** The most that each word can add to a score, in [0, 1]. */
-export function greatestShares(question: Question): readonly number[] {
-  const most = greatestScore(question)
-  return question.words.map(({ idf }) => (most === 0 ? 0 : (idf * (RESCORE.k1 + 1)) / most))
-}
-
-/**
- * @param counts zeros from `first` on, one for each word; receives what each word adds.
- * @returns what the pairs add.
- */
+/** @param counts zeros, one for each word; receives occurrences. */
 function scoreRow(
   question: Question,
   { description }: TokenStatistics,
@@ -87,7 +68,6 @@ function scoreRow(
   { tokens, start, textStart, end }: TokenRange,
   row: number,
   counts: Float64Array,
-  first: number,
 ): number {
   const before = row > 0 && sameRevisionAsPrevious(row) ? 1 + Number(row > 1 && sameRevisionAsPrevious(row - 1)) : 0
   const after =
@@ -95,27 +75,26 @@ function scoreRow(
       ? 1 + Number(row + 2 < rows && sameRevisionAsPrevious(row + 2))
       : 0
   const own = end(row) - start(row)
-  const ofOwn = countOwn(question, tokens, start(row), end(row), counts, first)
+  const ofOwn = countOwn(question, tokens, start(row), end(row), counts)
   // Context adds to a score but does not replace it: a row without any word of the question scores 0.
   if (!ofOwn.any) return 0
   let length = own
   for (let other = row - before; other <= row + after; other++) {
     if (other === row || !allowed(other)) continue
     const weight = Math.abs(other - row) === 1 ? RESCORE.beside : RESCORE.near
-    count(question, tokens, textStart(other), end(other), weight, counts, first)
+    count(question, tokens, textStart(other), end(other), weight, counts)
     length += weight * (end(other) - textStart(other))
   }
   const mean = description.mean_length + RESCORE.beside * description.mean_beside + RESCORE.near * description.mean_near
   const saturation = RESCORE.k1 * (1 - RESCORE.b + (RESCORE.b * length) / Math.max(1, mean))
+  let score = 0
   for (let place = 0; place < question.words.length; place++) {
-    const occurrences = counts[first + place] ?? 0
+    const occurrences = counts[place] ?? 0
     if (occurrences > 0)
-      counts[first + place] =
-        ((question.words[place]?.idf ?? 0) * (RESCORE.k1 + 1) * occurrences) / (occurrences + saturation)
+      score += ((question.words[place]?.idf ?? 0) * (RESCORE.k1 + 1) * occurrences) / (occurrences + saturation)
   }
-  return ofOwn.pairs === undefined
-    ? 0
-    : RESCORE.pairs * pairScore(question.pairs, ofOwn.pairs, own, description.mean_length)
+  if (ofOwn.pairs === undefined) return score
+  return score + RESCORE.pairs * pairScore(question.pairs, ofOwn.pairs, own, description.mean_length)
 }
 
 /** Adds the occurrences of words between two places to the counts, times `weight`. */
@@ -126,11 +105,10 @@ function count(
   to: number,
   weight: number,
   counts: Float64Array,
-  first: number,
 ): void {
   for (let at = from; at < to; at++) {
     const place = placeOf(places, tokens[at] ?? 0)
-    if (place !== -1) counts[first + place] = (counts[first + place] ?? 0) + weight
+    if (place !== -1) counts[place] = (counts[place] ?? 0) + weight
   }
 }
 
@@ -149,7 +127,6 @@ function countOwn(
   from: number,
   to: number,
   counts: Float64Array,
-  first: number,
 ): OwnWords {
   let ofPairs: Float64Array | undefined
   let any = false
@@ -157,7 +134,7 @@ function countOwn(
   for (let at = from; at < to; at++) {
     const place = placeOf(places, tokens[at] ?? 0)
     if (place !== -1) {
-      counts[first + place] = (counts[first + place] ?? 0) + 1
+      counts[place] = (counts[place] ?? 0) + 1
       any = true
     }
     if (place !== -1 && previous !== -1) {

@@ -7,9 +7,7 @@ import { PREDICTOR_DEPTH } from './predictors.ts'
 import type { Query } from './query.ts'
 import type { Question } from './question.ts'
 import { rescoreRows } from './rescore.ts'
-import type { Rescored } from './rescore.ts'
 import type { RowSet, VersionStatistics } from './statistics.ts'
-import { weightedScores } from './word-weights.ts'
 
 /**
  * Minimum of lexical candidates: rescoring more than 50 changes no measured figure by more than 0.003 (decision 0008).
@@ -24,9 +22,7 @@ export interface Round {
   readonly byVector: VectorCandidates | undefined
   /** The first candidates of the dense ranking, best first. */
   readonly nearest: readonly number[]
-  /** Without learned weights. */
-  readonly rescored: Rescored | undefined
-  /** Scores by words with learned weights. Undefined: no lexical ranking. */
+  /** Scores of rescoring. Undefined: no lexical ranking. */
   readonly lexical: Float64Array | undefined
   /** Undefined: no dense ranking. */
   readonly dense: Float64Array | undefined
@@ -34,8 +30,8 @@ export interface Round {
 
 export interface RoundOptions {
   readonly scope: SearchScope
-  /** Rows that are candidates besides those found. */
-  readonly besides: Iterable<number>
+  /** Rows that are candidates whether or not they are found. */
+  readonly extraRows: Iterable<number>
   /** Candidates wanted of each ranking. */
   readonly depth: number
 }
@@ -53,14 +49,8 @@ export async function runRound(
   limits: CallLimits,
 ): Promise<Round> {
   const found = await findCandidates(candidates, query, options, limits)
-  const { question, input } = query
-  const rescored = question && rescore(statistics, question, visible, found.rows)
-  return {
-    ...found,
-    rescored,
-    lexical: question && rescored && weightedScores(question, rescored, input.ranking.wordWeights),
-    dense: vectorScoresOf(statistics, query, found),
-  }
+  const lexical = query.question && rescore(statistics, query.question, visible, found.rows)
+  return { ...found, lexical, dense: vectorScoresOf(statistics, query, found) }
 }
 
 /** Whether no ranking has candidates beyond those of the round. */
@@ -80,13 +70,6 @@ export function settledRows({ byWords, nearest }: Round, depth: number): readonl
   return [...(byWords?.ids ?? []), ...nearest.slice(0, depth)]
 }
 
-/** The first candidates of each ranking, at a depth that does not depend on how many passages are wanted. */
-export function leadingRows({ byWords, nearest }: Round): ReadonlySet<number> {
-  const leading = new Set(byWords?.ids.subarray(0, WORD_CANDIDATES_MIN))
-  for (const row of nearest.slice(0, VECTOR_CANDIDATES_MIN)) leading.add(row)
-  return leading
-}
-
 function nearestRows(byVector: VectorCandidates | undefined, depth: number): readonly number[] {
   return byVector === undefined ? [] : Array.from(largest(byVector.scores, depth).ids, (at) => byVector.ids[at] ?? 0)
 }
@@ -96,19 +79,17 @@ type Found = Pick<Round, 'rows' | 'byWords' | 'byVector' | 'nearest'>
 async function findCandidates(
   candidates: CandidateSource,
   { input, question, vector }: Query,
-  { scope, besides, depth }: RoundOptions,
+  { scope, extraRows, depth }: RoundOptions,
   limits: CallLimits,
 ): Promise<Found> {
   const { rowsScoredMin } = input.ranking
   // Vectors first: their candidates may come from a longer list by words.
   const byVector =
-    vector === undefined
-      ? undefined
-      : await candidates.byVector({ vector, question, scope, depth, rowsScoredMin }, limits)
+    vector === undefined ? undefined : await candidates.byVector({ vector, scope, depth, rowsScoredMin }, limits)
   const byWords =
     question === undefined ? undefined : await candidates.byWords({ question, scope, depth: wordDepth(depth) }, limits)
   const nearest = nearestRows(byVector, Math.max(depth, VECTOR_CANDIDATES_MIN))
-  return { rows: distinctRows([byWords?.ids ?? [], nearest, [...besides]]), byWords, byVector, nearest }
+  return { rows: distinctRows([byWords?.ids ?? [], nearest, [...extraRows]]), byWords, byVector, nearest }
 }
 
 /** The rows of all lists, ascending. */
@@ -124,12 +105,12 @@ function distinctRows(lists: readonly ArrayLike<number>[]): Uint32Array {
 }
 
 /** @param visible rows that count as context. */
-export function rescore(
+function rescore(
   { passages, columns, tokens }: VersionStatistics,
   question: Question,
   visible: RowSet,
   rows: Uint32Array,
-): Rescored {
+): Float64Array {
   const contextWindow = {
     rows: passages,
     sameRevisionAsPrevious: (row: number) => columns.sameRevisionAsPrevious[row] === 1,

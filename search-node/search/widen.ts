@@ -2,7 +2,7 @@ import type { CallLimits } from '#search-node/call-limits.ts'
 import { assertInTime } from '#search-node/call-limits.ts'
 import type { SearchableVersion } from './index-version.ts'
 import type { Query } from './query.ts'
-import { isExhausted, leadingRows, runRound, settledRows } from './round.ts'
+import { isExhausted, runRound, settledRows } from './round.ts'
 import type { Round } from './round.ts'
 import type { Scored } from './select.ts'
 import type { RowColumns, RowSet } from './statistics.ts'
@@ -26,24 +26,22 @@ export interface Widened {
  * Searches in rounds until `limit` passages are selected, nothing more can be selected, or CANDIDATES_MAX candidates
  * were asked for. A further round leaves out candidates of earlier rounds, documents at their cap and provisions that
  * are shown, so the number of rounds depends on the reply and not on the size of a document.
- * @param besides rows that are candidates in any case. @param select the passages of a reply, best first;
- * `leading` are the rows of `leadingRows` in the first round.
+ * @param extraRows rows that are candidates in any case. @param select the passages of a reply, best first.
  * @throws NodeError if the source of candidates fails, or between rounds once the deadline has passed.
  */
 export async function searchInRounds(
   version: SearchableVersion,
   query: Query,
   visible: RowSet,
-  besides: Iterable<number>,
-  select: (candidates: ScoredRows, leading: ReadonlySet<number>) => readonly Scored[],
+  extraRows: Iterable<number>,
+  select: (candidates: ScoredRows) => readonly Scored[],
   limits: CallLimits,
 ): Promise<Widened> {
   const { limit, ranking } = query.input
   let depth = limit * CANDIDATE_FACTOR
-  const first = await runRound(version, query, visible, { scope: query.scope, besides, depth }, limits)
-  const leading = leadingRows(first)
+  const first = await runRound(version, query, visible, { scope: query.scope, extraRows, depth }, limits)
   let candidates: ScoredRows = first
-  let selected = select(candidates, leading)
+  let selected = select(candidates)
   let last = first
   const settled = new Set<number>()
   for (let asked = depth; selected.length < limit && asked < CANDIDATES_MAX && !isExhausted(last, depth);) {
@@ -56,10 +54,10 @@ export async function searchInRounds(
     const scope = { ...query.scope, onlyRows: rest.rows, collapseRevisionsOn: '' }
     depth = Math.min(depth * WIDEN_FACTOR, CANDIDATES_MAX - asked)
     asked += depth
-    last = await runRound(version, query, visible, { scope, besides: [], depth }, limits)
+    last = await runRound(version, query, visible, { scope, extraRows: [], depth }, limits)
     if (last.rows.length === 0) break
     candidates = joined(candidates, last)
-    selected = select(candidates, leading)
+    selected = select(candidates)
   }
   return { first, selected }
 }

@@ -1,4 +1,3 @@
-import { BOUNDS } from '#core/platform/bounds.ts'
 import type { SharedParts } from '#core/platform/resident-parts.ts'
 import type { ArtifactSearch, ScoringWorker } from './workers.ts'
 import type { CallLimits } from '#search-node/call-limits.ts'
@@ -19,10 +18,7 @@ interface Slot {
   busy: boolean
 }
 
-/**
- * Scoring threads behind one bounded first-in, first-out queue. A thread gets several searches in one message if more
- * wait than there are threads: messages take a tenth of the CPU time of a search (decision 0036).
- */
+/** Scoring threads behind one bounded first-in, first-out queue. */
 export class SearchPool {
   readonly queueMax: number
   readonly #slots: readonly Slot[]
@@ -118,27 +114,22 @@ export class SearchPool {
   #nextTask(slot: Slot): (() => Promise<void>) | undefined {
     const controlTask = slot.controlTasks.shift()
     if (controlTask !== undefined) return controlTask
-    const searches = this.#nextSearches()
-    return searches.length === 0 ? undefined : () => runSearches(slot.worker, searches)
+    const waiting = this.#nextSearch()
+    return waiting && (() => slot.worker.search(waiting.search).then(waiting.answer, waiting.refuse))
   }
 
-  /** Takes this thread's share of the queue. */
-  #nextSearches(): readonly Waiting[] {
-    const share = Math.min(BOUNDS.searchesPerTaskMax, Math.ceil(this.#queue.length / this.threads))
-    const searches: Waiting[] = []
-    while (searches.length < share) {
+  /** Takes the first search whose deadline has not passed; refuses those before it. */
+  #nextSearch(): Waiting | undefined {
+    for (;;) {
       const waiting = this.#queue.shift()
-      if (waiting === undefined) break
-      if (Date.now() < waiting.deadlineMs) searches.push(waiting)
-      else
-        waiting.refuse(
-          new NodeError(
-            'DEADLINE_EXCEEDED',
-            'The deadline passed before a scoring thread was free; send fewer searches at once or add search nodes.',
-          ),
-        )
+      if (waiting === undefined || Date.now() < waiting.deadlineMs) return waiting
+      waiting.refuse(
+        new NodeError(
+          'DEADLINE_EXCEEDED',
+          'The deadline passed before a scoring thread was free; send fewer searches at once or add search nodes.',
+        ),
+      )
     }
-    return searches
   }
 
   #drop(waiting: Waiting): void {
@@ -150,20 +141,6 @@ export class SearchPool {
 
   #isIdle(): boolean {
     return this.#queue.length === 0 && this.#slots.every(({ busy }) => !busy)
-  }
-}
-
-/** Never rejects; the outcomes go to the callers of the searches. */
-async function runSearches(worker: ScoringWorker, searches: readonly Waiting[]): Promise<void> {
-  try {
-    const replies = await worker.search(searches.map(({ search }) => search))
-    for (const [at, { answer, refuse }] of searches.entries()) {
-      const reply = replies[at]
-      if (reply instanceof Uint8Array) answer(reply)
-      else refuse(reply)
-    }
-  } catch (error) {
-    for (const { refuse } of searches) refuse(error)
   }
 }
 

@@ -15,7 +15,7 @@ import { collectGarbage } from './collect-garbage.ts'
 /** The tasks of a scoring thread, which runs one at a time; a task is selected by the name of its function. */
 
 export interface SearchTask {
-  readonly projectionId: string
+  readonly versionId: string
   readonly input: SearchInput
   /** Milliseconds since the epoch; Infinity for none. */
   readonly deadlineMs: number
@@ -52,8 +52,8 @@ const NEVER_ABORTED = new AbortController().signal
  * @returns what other threads need not read again.
  */
 export async function open({ artifact, shared, codesMb }: OpenTask): Promise<SharedParts> {
-  const version = versions.get(artifact.projectionId) ?? openVersion(artifact, shared, codesMb)
-  versions.set(artifact.projectionId, version)
+  const version = versions.get(artifact.versionId) ?? openVersion(artifact, shared, codesMb)
+  versions.set(artifact.versionId, version)
   encodeSearchReply(
     await runSearch(createIndexVersion(version.index, version.searchShared), searchForFirstRow(version.index), {
       deadlineMs: Infinity,
@@ -64,17 +64,9 @@ export async function open({ artifact, shared, codesMb }: OpenTask): Promise<Sha
   return version.index.shared
 }
 
-/**
- * Runs searches in turns: wherever one awaits, the next one goes on. So one stage of all of them runs after the other,
- * and each finds the code and the tables that it shares with the one before in the processor's cache.
- * @returns for each the encoded reply, so that the event loop only forwards bytes; or why it failed.
- */
-export async function search(tasks: readonly SearchTask[]): Promise<readonly SearchOutcome[]> {
-  return Promise.all(tasks.map(outcomeOf))
-}
-
-async function outcomeOf({ projectionId, input, deadlineMs }: SearchTask): Promise<SearchOutcome> {
-  const version = versions.get(projectionId)
+/** @returns the encoded reply, so that the event loop only forwards bytes; or why it failed. */
+export async function search({ versionId, input, deadlineMs }: SearchTask): Promise<SearchOutcome> {
+  const version = versions.get(versionId)
   if (version === undefined) return undefined
   const limits = { deadlineMs, signal: NEVER_ABORTED }
   try {
@@ -87,15 +79,15 @@ async function outcomeOf({ projectionId, input, deadlineMs }: SearchTask): Promi
 }
 
 /** Closes an artifact; idempotent. The caller ensures that no search of it is queued or running. */
-export async function close(projectionId: string): Promise<void> {
-  forget(projectionId)
+export async function close(versionId: string): Promise<void> {
+  forget(versionId)
   await collectGarbage()
 }
 
 /** A function of its own, because a variable of `close` would keep the version from being collected. */
-function forget(projectionId: string): void {
-  const version = versions.get(projectionId)
-  versions.delete(projectionId)
+function forget(versionId: string): void {
+  const version = versions.get(versionId)
+  versions.delete(versionId)
   version?.index.close()
 }
 
@@ -111,7 +103,7 @@ function searchForFirstRow({ vectors, facets: { facets }, passage }: IndexReader
   }
   const { heading, text } = passage(0)
   return {
-    vector: vectors.read(0),
+    vector: vectors?.exact.read(0),
     text: `${heading} ${text}`.slice(0, BOUNDS.queryCharactersMax).toWellFormed(),
     limit: 1,
     filters,
@@ -120,7 +112,6 @@ function searchForFirstRow({ vectors, facets: { facets }, passage }: IndexReader
       rowsScoredMin: BOUNDS.rowsScoredMinDefault,
       fusion: 'weighted',
       denseWeight: 0.5,
-      wordWeights: [],
       rrfK: 60,
       perDocumentMax: 0,
       collapseRevisionsOn: '',

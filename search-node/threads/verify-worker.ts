@@ -1,8 +1,6 @@
 import { ArtifactError } from '#core/index/artifact-error.ts'
 import type { Manifest } from '#core/index/format/manifest.ts'
-import { codesOf } from '#core/index/format/reader.ts'
 import { verifyArtifact } from '#core/index/format/verify.ts'
-import type { SharedMemory } from '#core/platform/shared-memory.ts'
 
 export interface VerifyTask {
   readonly folder: string
@@ -11,13 +9,7 @@ export interface VerifyTask {
 }
 
 /** An error loses its class between threads, so a fault is returned as a value. */
-export type Verified = VerifiedArtifact | { readonly fault: string }
-
-export interface VerifiedArtifact {
-  readonly manifest: Manifest
-  /** See `codesOf`. */
-  readonly codes: SharedMemory | undefined
-}
+export type Verified = { readonly manifest: Manifest } | { readonly fault: string }
 
 /**
  * Verifies an artifact. Hashing a large one takes seconds, so it runs on a thread apart from the event loop and
@@ -25,8 +17,7 @@ export interface VerifiedArtifact {
  */
 export async function verify({ folder, publicKeysDer, digest }: VerifyTask): Promise<Verified> {
   try {
-    const manifest = await verifyArtifact(folder, publicKeysDer, digest)
-    return { manifest, codes: await codesOf(folder, manifest) }
+    return { manifest: await verifyArtifact(folder, publicKeysDer, digest) }
   } catch (error) {
     if (error instanceof ArtifactError) return { fault: error.message }
     throw error

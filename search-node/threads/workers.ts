@@ -4,20 +4,17 @@ import { Piscina } from 'piscina'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import type { ArtifactRef } from '#core/index/format/reader.ts'
 import type { SharedParts } from '#core/platform/resident-parts.ts'
-import { errorOf, NodeError } from '#search-node/node-error.ts'
+import { NodeError } from '#search-node/node-error.ts'
 import type { OpenTask, SearchOutcome, SearchTask } from './scoring-worker.ts'
 import type { VerifyTask, Verified } from './verify-worker.ts'
 
 /** A search of an artifact that is open on the thread. */
-export type ArtifactSearch = Omit<SearchTask, 'projectionId'> & { readonly artifact: ArtifactRef }
+export type ArtifactSearch = Omit<SearchTask, 'versionId'> & { readonly artifact: ArtifactRef }
 
 /** One scoring thread. It runs one task at a time. */
 export interface ScoringWorker {
-  /**
-   * Runs searches in turns.
-   * @returns for each the encoded reply, or why it failed. @throws Error if the thread dies.
-   */
-  search(searches: readonly ArtifactSearch[]): Promise<readonly (Uint8Array | Error)[]>
+  /** @returns the encoded reply. @throws NodeError for a refusal; Error if the search fails or the thread dies. */
+  search(search: ArtifactSearch): Promise<Uint8Array>
   /** @param shared what another thread read of the artifact. @returns what other threads need not read again. */
   open(artifact: ArtifactRef, shared?: SharedParts): Promise<SharedParts>
   close(artifact: ArtifactRef): Promise<void>
@@ -60,44 +57,29 @@ export function startScoringWorker({
   /** What is open, for a thread that replaces this one. */
   const opened = new Map<string, OpenTask>()
   const openOnThread = (task: OpenTask): Promise<SharedParts> => thread.run(task, { name: 'open' })
-  const run = (tasks: readonly SearchTask[]): Promise<readonly SearchOutcome[]> => thread.run(tasks, { name: 'search' })
-  async function openAndRun(search: ArtifactSearch): Promise<Exclude<SearchOutcome, undefined>> {
-    const { artifact } = search
-    try {
-      await openOnThread(opened.get(artifact.projectionId) ?? { artifact, shared: undefined, codesMb })
-      const [outcome] = await run([taskOf(search)])
-      return outcome ?? new Error('a thread lost a version that it had just opened')
-    } catch (error) {
-      return errorOf(error)
-    }
+  const run = (task: SearchTask): Promise<SearchOutcome> => thread.run(task, { name: 'search' })
+  async function openAndRun(task: SearchTask, artifact: ArtifactRef): Promise<Exclude<SearchOutcome, undefined>> {
+    await openOnThread(opened.get(artifact.versionId) ?? { artifact, shared: undefined, codesMb })
+    return (await run(task)) ?? new Error('a thread lost a version that it had just opened')
   }
   return {
-    async search(searches) {
-      const outcomes = await run(searches.map(taskOf))
-      const replies: (Uint8Array | Error)[] = []
-      for (const [at, search] of searches.entries()) replies.push(replyOf(outcomes[at] ?? (await openAndRun(search))))
-      return replies
+    async search({ artifact, input, deadlineMs }) {
+      const task = { versionId: artifact.versionId, input, deadlineMs }
+      const outcome = (await run(task)) ?? (await openAndRun(task, artifact))
+      if (outcome instanceof Uint8Array) return outcome
+      throw outcome instanceof Error ? outcome : new NodeError(outcome.code, outcome.message)
     },
     async open(artifact, shared) {
       const known = await openOnThread({ artifact, shared, codesMb })
-      opened.set(artifact.projectionId, { artifact, shared: shared ?? known, codesMb })
+      opened.set(artifact.versionId, { artifact, shared: shared ?? known, codesMb })
       return known
     },
-    close({ projectionId }) {
-      opened.delete(projectionId)
-      return thread.run(projectionId, { name: 'close' })
+    close({ versionId }) {
+      opened.delete(versionId)
+      return thread.run(versionId, { name: 'close' })
     },
     end: () => thread.close(),
   }
-}
-
-function taskOf({ artifact: { projectionId }, input, deadlineMs }: ArtifactSearch): SearchTask {
-  return { projectionId, input, deadlineMs }
-}
-
-function replyOf(outcome: Exclude<SearchOutcome, undefined>): Uint8Array | Error {
-  if (outcome instanceof Uint8Array || outcome instanceof Error) return outcome
-  return new NodeError(outcome.code, outcome.message)
 }
 
 /** The thread that hashes artifacts. It ends after an idle period. */

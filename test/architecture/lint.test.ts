@@ -31,7 +31,11 @@ const BAD: Readonly<Record<string, string>> = {
     'export function port(text: string): unknown {\n  return JSON.parse(text).port\n}\n',
   'typescript(consistent-type-imports)':
     "import { Shape } from './shape.ts'\nexport function area(shape: Shape): number {\n  return shape.side ** 2\n}\n",
-  'import(no-cycle)': "import { there } from './partner.ts'\nexport const here = (): number => there()\n",
+  'import(no-cycle)':
+    "import type { There } from './partner.ts'\nexport interface Here {\n  readonly there?: There\n}\n",
+  'vitest(no-disabled-tests)': "import { test } from 'vitest'\ntest.skip('ids differ', () => {})\n",
+  'vitest(no-focused-tests)': "import { test } from 'vitest'\ntest.only('ids differ', () => {})\n",
+  'vitest(warn-todo)': "import { test } from 'vitest'\ntest.todo('ids differ')\n",
   'import(no-default-export)': 'export default function start(): void {}\n',
   'eslint(no-unused-vars)': 'export function sum(): number {\n  const unused = 1\n  return 2\n}\n',
   'eslint(no-console)': "export function say(): void {\n  console.log('hello')\n}\n",
@@ -71,7 +75,7 @@ beforeAll(() => {
   writeFileSync(join(folder, 'core/shape.ts'), 'export interface Shape {\n  readonly side: number\n}\n')
   writeFileSync(
     join(folder, 'core/partner.ts'),
-    "import { here } from './import(no-cycle).ts'\nexport const there = (): number => here()\n",
+    "import type { Here } from './import(no-cycle).ts'\nexport interface There {\n  readonly here?: Here\n}\n",
   )
   for (const [rule, text] of Object.entries(BAD)) writeFileSync(join(folder, 'core', `${rule}.ts`), text)
   const { stdout, stderr } = spawnSync(process.execPath, [join(ROOT, 'node_modules/.bin/oxlint'), '--format', 'json'], {

@@ -101,19 +101,3 @@ export const ROOM_RULES: readonly Rule[] = [
     ],
   },
 ]
-
-/** Import cycles; each cycle once, from its first file. */
-export function importCircles(files: readonly SourceFile[]): readonly string[] {
-  const targets = new Map(files.map((file) => [file.path, importsOf(file)]))
-  const circles: string[] = []
-  const done = new Set<string>()
-  function visit(path: string, trail: readonly string[]): void {
-    const start = trail.indexOf(path)
-    if (start !== -1) circles.push([...trail.slice(start), path].join(' -> '))
-    if (start !== -1 || done.has(path)) return
-    for (const target of targets.get(path) ?? []) visit(target, [...trail, path])
-    done.add(path)
-  }
-  for (const { path } of files) visit(path, [])
-  return circles
-}

@@ -3,7 +3,7 @@ import { readdir, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { z } from 'zod'
 import { sha256 } from '#core/platform/digest.ts'
-import { embeddingSpaceSchema } from '#core/index/format/manifest.ts'
+import { embeddingSpaceSchema, spaceOfVectors } from '#core/index/format/manifest.ts'
 import type { Manifest } from '#core/index/format/manifest.ts'
 import { createArtifactStore } from '#core/index/format/store.ts'
 import { writeDurably } from '#core/platform/durable-file.ts'
@@ -22,7 +22,6 @@ export const MODEL = 'bench'
 export interface ArtifactPlace {
   readonly folder: string
   readonly buildId: string
-  readonly projectionId: string
   readonly versionId: string
 }
 
@@ -46,12 +45,11 @@ export type BuildFigures = z.infer<typeof figuresSchema>
 
 export function artifactPlace({ corpus, privateKeyDer, storeUrl }: ArtifactSettings): ArtifactPlace {
   const parameters = [CORPUS_FORM, ...corpus.parameters, sha256(privateKeyDer).toString('hex')]
-  const projectionId = derivedUuid('bench projection', ...parameters)
+  const versionId = derivedUuid('bench version', ...parameters)
   return {
-    projectionId,
+    versionId,
     buildId: derivedUuid('bench build', ...parameters),
-    versionId: derivedUuid('bench version', ...parameters),
-    folder: createArtifactStore(storeUrl).artifactFolder(projectionId),
+    folder: createArtifactStore(storeUrl).artifactFolder(versionId),
   }
 }
 
@@ -104,7 +102,6 @@ function writeOf(
   const embedding = space ?? embeddingSpaceSchema.parse({ provider: 'openai', model: MODEL, dimensions })
   return writeArtifact({
     artifactFolder: place.folder,
-    projectionId: place.projectionId,
     versionId: place.versionId,
     embedding,
     snapshotsDigest: '0'.repeat(64),
@@ -163,12 +160,13 @@ export function* vectorBlocks({
   readonly folder: string
   readonly manifest: Manifest
 }): Generator<VectorBlock> {
-  const { passages, embedding } = manifest
+  const { passages } = manifest
+  const { dimensions } = spaceOfVectors(manifest)
   const file = openSync(join(folder, 'vectors.f32'), 'r')
   try {
     for (let firstRow = 0; firstRow < passages; firstRow += BLOCK_ROWS) {
-      const vectors = new Float32Array(Math.min(BLOCK_ROWS, passages - firstRow) * embedding.dimensions)
-      if (readSync(file, vectors, 0, vectors.byteLength, firstRow * embedding.dimensions * 4) !== vectors.byteLength)
+      const vectors = new Float32Array(Math.min(BLOCK_ROWS, passages - firstRow) * dimensions)
+      if (readSync(file, vectors, 0, vectors.byteLength, firstRow * dimensions * 4) !== vectors.byteLength)
         throw new Error('vectors.f32 ends early')
       yield { firstRow, vectors }
     }

@@ -13,10 +13,9 @@ import type { BenchArtifact } from './artifact.ts'
  * cache.
  */
 export async function cloneOf(artifact: BenchArtifact, privateKeyDer: Buffer): Promise<BenchArtifact> {
-  const projectionId = derivedUuid('bench clone projection', artifact.projectionId)
-  const versionId = derivedUuid('bench clone version', artifact.projectionId)
-  const folder = join(dirname(artifact.folder), projectionId)
-  const manifest: Manifest = { ...artifact.manifest, projection_id: projectionId, version_id: versionId }
+  const versionId = derivedUuid('bench clone version', artifact.versionId)
+  const folder = join(dirname(artifact.folder), versionId)
+  const manifest: Manifest = { ...artifact.manifest, version_id: versionId }
   const bytes = Buffer.from(manifestText(manifest))
   if (!existsSync(folder)) {
     const unfinished = `${folder}.tmp`
@@ -32,8 +31,7 @@ export async function cloneOf(artifact: BenchArtifact, privateKeyDer: Buffer): P
     manifest,
     manifestDigest,
     folder,
-    projectionId,
     versionId,
-    buildId: derivedUuid('bench clone build', artifact.projectionId),
+    buildId: derivedUuid('bench clone build', artifact.versionId),
   }
 }

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { fastify } from 'fastify'
 import { z } from 'zod'
-import { manifestSchema } from '#core/index/format/manifest.ts'
+import { manifestSchema, spaceOfVectors } from '#core/index/format/manifest.ts'
 import { vectorBlocks } from './artifact.ts'
 import { openRows } from './queries.ts'
 
@@ -80,7 +80,7 @@ async function openTable(): Promise<Table> {
 
 async function fill(database: Awaited<ReturnType<LanceDb['connect']>>): Promise<Table> {
   const manifest = manifestSchema.parse(JSON.parse(readFileSync(join(artifact, 'manifest.json'), 'utf8')))
-  const { dimensions } = manifest.embedding
+  const { dimensions } = spaceOfVectors(manifest)
   const passages = openRows({ folder: artifact, manifest })
   let made: Table | undefined
   for (const { firstRow, vectors } of vectorBlocks({ folder: artifact, manifest })) {

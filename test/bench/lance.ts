@@ -3,9 +3,9 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { BOUNDS } from '#core/platform/bounds.ts'
-import { startService } from '#jobs/cli/local/processes.ts'
-import type { Steps } from '#jobs/cli/demo/steps.ts'
-import { freePort } from '#jobs/cli/local/supervised-process.ts'
+import { startService } from '#jobs/demo/local/processes.ts'
+import type { Steps } from '#jobs/demo/steps.ts'
+import { freePort } from '#jobs/demo/local/supervised-process.ts'
 import type { BenchArtifact } from './artifact.ts'
 import { atLeast, ratio } from './thresholds.ts'
 import type { Threshold, FoundBy } from './thresholds.ts'
@@ -189,7 +189,7 @@ async function startTheirs({ dataDir, artifact, tasks }: LanceOptions, modules: 
   const service = await startService({
     name: 'LanceDB',
     script: fileURLToPath(new URL('./lance-server.ts', import.meta.url)),
-    args: [modules, artifact.folder, join(dataDir, 'lancedb', artifact.projectionId), questions, String(port)],
+    args: [modules, artifact.folder, join(dataDir, 'lancedb', artifact.versionId), questions, String(port)],
     // Otherwise it writes two warnings of its own for every search.
     environment: { RUST_LOG: 'error' },
     logFile: join(dataDir, 'logs', 'lancedb.log'),

@@ -1,8 +1,8 @@
 import { credentials } from '@grpc/grpc-js'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { openSearchNodeClient } from '#core/rpc/search-client.ts'
-import { startSearchNode } from '#jobs/cli/local/stack.ts'
-import type { StackSettings } from '#jobs/cli/local/stack.ts'
+import { startSearchNode } from '#jobs/demo/local/stack.ts'
+import type { StackSettings } from '#jobs/demo/local/stack.ts'
 import type { BenchArtifact } from './artifact.ts'
 import { SELECTIVITIES } from './corpus.ts'
 import { drive } from './load.ts'
@@ -60,11 +60,11 @@ async function loadAndAsk(
   queries: readonly Query[],
   clients: number,
 ): Promise<void> {
-  const { projectionId, manifestDigest } = version
+  const { versionId, manifestDigest } = version
   const client = openSearchNodeClient(address, credentials.createInsecure())
   const path = openGrpc(address, version)
   try {
-    await client.prepareVersion({ projectionId, manifestDigest }, BOUNDS.prepareTimeoutMs)
+    await client.prepareVersion({ versionId, manifestDigest }, BOUNDS.prepareTimeoutMs)
     for (const selectivity of SELECTIVITIES) {
       let left = QUESTIONS
       await drive(path, { queries, selectivity, clients, from: 0, goesOn: () => left-- > 0 })

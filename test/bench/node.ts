@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { credentials } from '@grpc/grpc-js'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { openSearchNodeClient } from '#core/rpc/search-client.ts'
-import type { LocalSearchNode } from '#jobs/cli/local/stack.ts'
+import type { LocalSearchNode } from '#jobs/demo/local/stack.ts'
 import type { BenchArtifact } from './artifact.ts'
 import { SELECTIVITIES } from './corpus.ts'
 import type { Installation } from './installation.ts'
@@ -15,12 +15,12 @@ import type { MeasuredPath } from './paths.ts'
 /** Has a search node that holds nothing yet verify and open a version. @returns milliseconds. */
 export async function openVersion(
   { address }: LocalSearchNode,
-  { projectionId, manifestDigest }: BenchArtifact,
+  { versionId, manifestDigest }: BenchArtifact,
 ): Promise<number> {
   const client = openSearchNodeClient(address, credentials.createInsecure())
   try {
     const began = performance.now()
-    await client.prepareVersion({ projectionId, manifestDigest }, BOUNDS.prepareTimeoutMs)
+    await client.prepareVersion({ versionId, manifestDigest }, BOUNDS.prepareTimeoutMs)
     return performance.now() - began
   } finally {
     client.close()

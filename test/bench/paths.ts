@@ -52,7 +52,7 @@ export interface RawSearch {
   close(): Promise<void>
 }
 
-const RANKING = rankingOf(PARAMETERS, EVERYTHING.inForceOn, [])
+const RANKING = rankingOf(PARAMETERS, EVERYTHING.inForceOn)
 
 export async function openRawSearch({ folder, manifest }: BenchArtifact, codesMb?: number): Promise<RawSearch> {
   const pool = new SearchPool(
@@ -103,13 +103,13 @@ function idsOf({ passages }: SearchResult): readonly string[] {
   return passages.map((passage) => passage.chunkId)
 }
 
-export function openGrpc(address: string, { projectionId }: BenchArtifact): MeasuredPath {
+export function openGrpc(address: string, { versionId }: BenchArtifact): MeasuredPath {
   const client = openSearchNodeClient(address, credentials.createInsecure())
   return {
     name: 'grpc',
     async ask({ text, vector }, { pinned }) {
       const request = {
-        projectionId,
+        versionId,
         vector,
         text,
         limit: TOP_K,

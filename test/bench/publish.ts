@@ -1,3 +1,4 @@
+import { spaceOfVectors } from '#core/index/format/manifest.ts'
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { beginAttempt } from '#core/db/build-runs.ts'
@@ -10,19 +11,19 @@ import type { Changes } from '#core/domain/changes.ts'
 import { createArtifactStore } from '#core/index/format/store.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import { writeDurably } from '#core/platform/durable-file.ts'
-import { ensureReviewer } from '#jobs/cli/demo/reviewer.ts'
-import { storeUrl } from '#jobs/cli/local/stack.ts'
+import { ensureReviewer } from '#jobs/demo/reviewer.ts'
+import { storeUrl } from '#jobs/demo/local/stack.ts'
 import { insertVersion } from '#core/db/versions.ts'
 import { EVIDENCE_SIGNAL, profileParametersSchema } from '#core/domain/retrieval-profile.ts'
 import { parsePeppers, parseServiceSecrets } from '#core/platform/settings.ts'
-import { requestActivation } from '#jobs/cli/operator/actions/activations.ts'
-import { grantEntitlement } from '#jobs/cli/operator/actions/entitlements.ts'
-import { issueKeyFor } from '#jobs/cli/operator/actions/api-keys.ts'
-import { createClient, createKnowledgeBase, createOrganization } from '#jobs/cli/operator/actions/organizations.ts'
-import { createPlan } from '#jobs/cli/operator/actions/plans.ts'
-import { signReview } from '#jobs/cli/operator/actions/reviews.ts'
-import { withQueues } from '#jobs/cli/operator/queues.ts'
-import { waitForActivation } from '#jobs/cli/operator/wait.ts'
+import { requestActivation } from '#jobs/operator/actions/activations.ts'
+import { grantEntitlement } from '#jobs/operator/actions/entitlements.ts'
+import { issueKeyFor } from '#jobs/operator/actions/api-keys.ts'
+import { createClient, createKnowledgeBase, createOrganization } from '#jobs/operator/actions/organizations.ts'
+import { createPlan } from '#jobs/operator/actions/plans.ts'
+import { signReview } from '#jobs/operator/actions/reviews.ts'
+import { withQueues } from '#jobs/operator/queues.ts'
+import { waitForActivation } from '#jobs/operator/wait.ts'
 import { enqueueActivation } from '#jobs/queues.ts'
 import type { BenchArtifact } from './artifact.ts'
 import { FACETS, SNAPSHOT_ID } from './corpus.ts'
@@ -105,15 +106,11 @@ export async function publishArtifact(
       evaluation: { comparison },
       passed: true,
       files: { report: digest, figures: digest, changes: comparison?.changes.sha256 ?? null },
-      projection: {
-        id: artifact.projectionId,
-        embedding: artifact.manifest.embedding,
-        manifestDigest: artifact.manifestDigest,
-      },
+      embedding: spaceOfVectors(artifact.manifest),
+      manifestDigest: artifact.manifestDigest,
       profile: {
         id: randomUUID(),
         parameters: PARAMETERS,
-        wordWeights: null,
         signal: EVIDENCE_SIGNAL,
         threshold: PARAMETERS.calibration.threshold,
       },

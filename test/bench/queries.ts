@@ -1,5 +1,6 @@
 import { closeSync, openSync, readSync } from 'node:fs'
 import { join } from 'node:path'
+import { spaceOfVectors } from '#core/index/format/manifest.ts'
 import type { Manifest } from '#core/index/format/manifest.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
 import type { BenchCorpus, BenchPassage, Query, QuerySet } from './source.ts'
@@ -21,7 +22,7 @@ export interface Rows {
 export function openRows({ folder, manifest }: { readonly folder: string; readonly manifest: Manifest }): Rows {
   const files = ['vectors.f32', 'passages.offsets', 'passages.jsonl'].map((name) => openSync(join(folder, name), 'r'))
   const [vectors = 0, offsets = 0, lines = 0] = files
-  const { dimensions } = manifest.embedding
+  const { dimensions } = spaceOfVectors(manifest)
   return {
     vector(row) {
       const values = new Float32Array(dimensions)

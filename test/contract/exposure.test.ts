@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { releaseExposure } from '#jobs/cli/operator/actions/exposure.ts'
+import { releaseExposure } from '#jobs/operator/actions/exposure.ts'
 import { ANSWERED_QUERY, KNOWLEDGE_BASE } from '#test/support/caller.ts'
 import type { Caller } from '#test/support/caller.ts'
 import { LONG_TOPIC, MIXED_KNOWLEDGE_BASE } from '#test/support/contract/corpus.ts'

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { BOUNDS } from '#core/platform/bounds.ts'
-import type { LocalSearchNode } from '#jobs/cli/local/stack.ts'
-import { startSearchNode } from '#jobs/cli/local/stack.ts'
+import type { LocalSearchNode } from '#jobs/demo/local/stack.ts'
+import { startSearchNode } from '#jobs/demo/local/stack.ts'
 import { remaining, settledLedgerRows } from '#test/support/scenarios/ledger.ts'
 import { loadedOn, withSearchNode } from '#test/support/scenarios/nodes.ts'
 import { until } from '#test/support/until.ts'
@@ -65,15 +65,15 @@ test(
 test('a search node that lacks the version is passed over, and gets it again by itself', async () => {
   const caller = await service.createCaller()
   service.jobs.signal('SIGSTOP')
-  const [projectionId] = await loadedOn(nodes[0].address)
-  if (projectionId === undefined) throw new Error('the node holds nothing')
-  await withSearchNode(nodes[0].address, (client) => client.releaseVersion(projectionId, BOUNDS.statusTimeoutMs))
+  const [versionId] = await loadedOn(nodes[0].address)
+  if (versionId === undefined) throw new Error('the node holds nothing')
+  await withSearchNode(nodes[0].address, (client) => client.releaseVersion(versionId, BOUNDS.statusTimeoutMs))
   expect(await loadedOn(nodes[0].address)).toEqual([])
   const answers = await Promise.all(Array.from({ length: 10 }, () => caller.ask()))
   expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200))
   expect(await loadedOn(nodes[0].address)).toEqual([])
   service.jobs.signal('SIGCONT')
-  await until('the node has its version again', async () => (await loadedOn(nodes[0].address)).includes(projectionId))
+  await until('the node has its version again', async () => (await loadedOn(nodes[0].address)).includes(versionId))
 })
 
 test('refunds of a day end at the daily allowance: the next failure stays charged, and its lease ends', async () => {
@@ -82,10 +82,10 @@ test('refunds of a day end at the daily allowance: the next failure stays charge
     limits: { concurrency: 1, requests_per_day: allowance, requests_per_month: 100 },
   })
   service.jobs.signal('SIGSTOP')
-  const [projectionId] = await loadedOn(nodes[0].address)
-  if (projectionId === undefined) throw new Error('the node holds nothing')
+  const [versionId] = await loadedOn(nodes[0].address)
+  if (versionId === undefined) throw new Error('the node holds nothing')
   for (const { address } of nodes)
-    await withSearchNode(address, (client) => client.releaseVersion(projectionId, BOUNDS.statusTimeoutMs))
+    await withSearchNode(address, (client) => client.releaseVersion(versionId, BOUNDS.statusTimeoutMs))
   for (let failure = 0; failure <= allowance; failure++)
     expect((await caller.ask()).error().error.code).toBe('RETRIEVAL_UNAVAILABLE')
   service.jobs.signal('SIGCONT')

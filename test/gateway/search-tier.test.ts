@@ -4,17 +4,15 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { createLog } from '#core/platform/log.ts'
 import type { SearchQuery } from '#core/domain/search.ts'
-import { search as searchStage } from '#gateway/retrieve/search.ts'
 import { openSearchTier } from '#gateway/search-tier.ts'
 import type { SearchTier } from '#gateway/search-tier.ts'
-import { exchange, foundPassage, pinnedRequest } from '#test/support/gateway/pinned.ts'
 import { startFakeNode } from '#test/support/jobs/fake-node.ts'
 import type { FakeNode } from '#test/support/jobs/fake-node.ts'
 
 const values = { languages: [], jurisdictions: [], subjects: [], anySubject: true, verificationStatuses: [] }
 const filters = { ...values, inForceOn: '', documents: [] }
 const query: SearchQuery = {
-  projectionId: '7f3ad0a2-8d5c-4f34-9f2b-0b8f1f3c9d11',
+  versionId: '7f3ad0a2-8d5c-4f34-9f2b-0b8f1f3c9d11',
   vector: undefined,
   text: 'capital',
   limit: 1,
@@ -27,11 +25,9 @@ const query: SearchQuery = {
     rrfK: 60,
     perDocumentMax: 0,
     collapseRevisionsOn: '',
-    wordWeights: [],
   },
 }
-const words = { vector: Float32Array.of(1), tokens: null }
-const EMPTY = { passages: [], plan: 'none', allowed: 0, evidence: [], unsupported: [] }
+const EMPTY = { passages: [], plan: 'none', allowed: 0, predictors: [], unsupported: [] }
 
 type Answers = (reply: sendUnaryData<object>) => void
 const found: Answers = (reply) => reply(null, EMPTY)
@@ -137,17 +133,4 @@ describe('a node is asked last', () => {
 test('a search whose caller has already hung up asks no node', async () => {
   await expect(search(BOUNDS.searchTimeoutMs, AbortSignal.abort())).rejects.toThrow('aborted')
   expect(asked).toEqual([])
-})
-
-test('a passage of a node that sends no subjects is refused only where subjects are asked for', async () => {
-  const { metadata, cited, ...passage } = foundPassage(0)
-  const { subjects: _unsent, ...sent } = metadata
-  answers = [0, 1].map(
-    () => (reply) => reply(null, { ...EMPTY, passages: [{ ...passage, named: cited, metadata: sent }] }),
-  )
-  const deps = { searchTier: tier, wordWeightsOf: () => Promise.resolve({}) }
-  const anySubject = await searchStage(deps, exchange(), pinnedRequest(), words)
-  expect(anySubject.passages.map(({ chunkId }) => chunkId)).toEqual([passage.chunkId])
-  const ofAlpha = pinnedRequest({ request: { filters: { subject: ['alpha'] } } })
-  await expect(searchStage(deps, exchange(), ofAlpha, words)).rejects.toMatchObject({ code: 'RETRIEVAL_UNAVAILABLE' })
 })

@@ -5,7 +5,7 @@ import type { SearchNodeClient } from '#core/rpc/search-client.ts'
 import { prepareOnLiveNodes } from '#jobs/search-nodes.ts'
 import { startFakeNode } from '#test/support/jobs/fake-node.ts'
 
-const PROJECTION = { projectionId: '00000000-0000-4000-8000-000000000001', manifestDigest: Buffer.alloc(32) }
+const VERSION = { versionId: '00000000-0000-4000-8000-000000000001', manifestDigest: Buffer.alloc(32) }
 const closings: (() => void)[] = []
 
 afterEach(() => {
@@ -25,12 +25,12 @@ async function nodeThatBreaksOff(times: number): Promise<SearchNodeClient> {
 
 test('a live node whose connection breaks while it loads is asked again and counts as loaded', async () => {
   const node = await nodeThatBreaksOff(2)
-  expect(await prepareOnLiveNodes([node], PROJECTION)).toEqual({ loaded: [node], unreachable: [], failed: [] })
+  expect(await prepareOnLiveNodes([node], VERSION)).toEqual({ loaded: [node], unreachable: [], failed: [] })
 })
 
 test('a node that answers but never loads has failed: it is not passed over as if it were away', async () => {
   const node = await nodeThatBreaksOff(Infinity)
-  expect(await prepareOnLiveNodes([node], PROJECTION)).toEqual({
+  expect(await prepareOnLiveNodes([node], VERSION)).toEqual({
     loaded: [],
     unreachable: [],
     failed: [{ address: node.address, reason: 'UNAVAILABLE: Connection dropped' }],
@@ -40,5 +40,5 @@ test('a node that answers but never loads has failed: it is not passed over as i
 test('a node whose status does not answer is away', async () => {
   const node = openSearchNodeClient('127.0.0.1:9', credentials.createInsecure())
   closings.push(() => node.close())
-  expect(await prepareOnLiveNodes([node], PROJECTION)).toEqual({ loaded: [], unreachable: ['127.0.0.1:9'], failed: [] })
+  expect(await prepareOnLiveNodes([node], VERSION)).toEqual({ loaded: [], unreachable: ['127.0.0.1:9'], failed: [] })
 })

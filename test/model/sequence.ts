@@ -1,3 +1,4 @@
+import pLimit from 'p-limit'
 import { randomUUID } from 'node:crypto'
 import { appendLedgerEntries, ledgerEntriesDue } from '#core/db/ledger.ts'
 import type { ServedPassage } from '#core/domain/exposure.ts'
@@ -226,7 +227,7 @@ export async function startSequence(servers: Servers): Promise<Sequence> {
           : { ...counters, installer: { ...counters.installer, [step]: crash } }
       const log = createLog('model', 'silent')
       const fault = { epoch: await epochs.current(organizationId, 1), windowDays: 1 }
-      const deps = { database: rebuilds, slot: async () => () => undefined, counters: ending, settlement, log }
+      const deps = { database: rebuilds, limited: pLimit(1), counters: ending, settlement, log }
       await rebuildCounters(deps, organizationId, fault).catch(() => undefined)
     },
     sweep: () => sweepAll(servers),

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readActivation } from '#core/db/activations.ts'
-import { requestActivation } from '#jobs/cli/operator/actions/activations.ts'
-import { requestRollback } from '#jobs/cli/operator/actions/rollback.ts'
-import { withQueues } from '#jobs/cli/operator/queues.ts'
+import { requestActivation } from '#jobs/operator/actions/activations.ts'
+import { requestRollback } from '#jobs/operator/actions/rollback.ts'
+import { withQueues } from '#jobs/operator/queues.ts'
 import { enqueueActivation } from '#jobs/queues.ts'
 import type { Answer } from '#test/support/http.ts'
 import { ANSWERED_QUERY, KNOWLEDGE_BASE, startTestService } from '#test/support/service.ts'
@@ -123,8 +123,8 @@ test(
 
 async function assertPassagesBelong(sent: readonly Sent[], first: string, second: string): Promise<void> {
   const passages = new Map([
-    [first, await passagesOf(service, first)],
-    [second, await passagesOf(service, second)],
+    [first, passagesOf(service, first)],
+    [second, passagesOf(service, second)],
   ])
   const served = new Set<string>()
   for (const { answer } of sent) {

@@ -10,8 +10,8 @@ import { readVersion } from '#core/db/versions.ts'
 import { DEFAULT_REVIEW_POLICY } from '#core/domain/review-policy.ts'
 import { parseStatement, reviewStatementSchema, statementText } from '#core/domain/review-statements.ts'
 import type { ReviewStatement } from '#core/domain/review-statements.ts'
-import { builtInCorpus } from '#jobs/cli/demo/corpus.ts'
-import { readSigningKey } from '#jobs/cli/operator/actions/reviewers.ts'
+import { builtInCorpus } from '#jobs/demo/corpus.ts'
+import { readSigningKey } from '#jobs/operator/actions/reviewers.ts'
 import { withoutGuards } from '#test/support/database.ts'
 import { insertTestReviewer } from '#test/support/reviews.ts'
 import type { TestReviewer } from '#test/support/reviews.ts'
@@ -142,7 +142,9 @@ describe('a candidate in which one "must" became "need not"', () => {
     await expect(moved).rejects.toThrow('only if enough reviewers approve this transition')
     const approves =
       "insert into reviews (id, version_id, verdict, reviewer, note) values ($1, $2, 'approved', 'r', '')"
-    await expect(harness.operator.query(approves, [randomUUID(), altered])).rejects.toThrow('a review is signed')
+    await expect(harness.operator.query(approves, [randomUUID(), altered])).rejects.toThrow(
+      'the statement is about another review',
+    )
     await expect(harness.service.query(approves, [randomUUID(), altered])).rejects.toThrow('permission denied')
     await expectRefused(UNAPPROVED)
   })
@@ -264,12 +266,12 @@ describe('a candidate in which one "must" became "need not"', () => {
     expect(await refusal(...signing(altered, 'first', ...ACCEPT))).toContain('compared with another one')
   })
 
-  test('is not activated with weights of words that nobody signed', async () => {
+  test('is not activated with a ranking that nobody signed', async () => {
     const again = await harness.build(ALTERED)
     await sign(again, ...ACCEPT)
-    const alter = 'update retrieval_profiles set word_weights = $2 where id = $1'
+    const alter = 'update retrieval_profiles set parameters = parameters || $2 where id = $1'
     const profile = (await readVersion(harness.owner, again))?.profile_id
-    await harness.owner.query(alter, [profile, JSON.stringify({ must: 0.1 })])
+    await harness.owner.query(alter, [profile, JSON.stringify({ per_document_max: 1 })])
     await expectRefused(/^The review of "First" is about other bytes than those on record/, again)
   })
 

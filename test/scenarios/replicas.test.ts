@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Client, Metadata, credentials } from '@grpc/grpc-js'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { cellsOf, manifestSchema } from '#core/index/format/manifest.ts'
+import { manifestSchema } from '#core/index/format/manifest.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import type { Manifest } from '#core/index/format/manifest.ts'
 import { searchNodeService } from '#core/rpc/messages.ts'
@@ -50,15 +50,14 @@ beforeAll(async () => {
     }),
   })
   const acts = [{ id: 'rulebook:bee', aliases: ['BEE'] }]
-  artifact = await buildTestArtifact({ store, rows, acts, privateKeyDer: keys.privateKeyDer, cells: true })
-  expect(cellsOf(artifact.manifest)).toBeDefined()
+  artifact = await buildTestArtifact({ store, rows, acts, privateKeyDer: keys.privateKeyDer })
   nodes = await Promise.all(
     ['1', '2'].map((threads) => startNode(nodeEnvironment(store, keys.publicKeyDer, { SEARCH_THREADS: threads }))),
   )
   for (const { address } of nodes)
     await withSearchNode(address, (client) =>
       client.prepareVersion(
-        { projectionId: artifact.projectionId, manifestDigest: artifact.manifestDigest },
+        { versionId: artifact.versionId, manifestDigest: artifact.manifestDigest },
         CALL_TIMEOUT_MS,
       ),
     )
@@ -110,7 +109,7 @@ function requestsOf(kind: (n: number, text: string, vector: Float32Array) => Par
   return Array.from({ length: REQUESTS }, (_, n) => {
     const text = `${questionOn(Math.floor(random() * CLUSTERS), random)} ${n % 5 === 0 ? ownWord(n) : ''}`
     const vector = queryNear(artifact.rows, Math.floor(random() * artifact.rows.length), random)
-    return requestOf({ projectionId: artifact.projectionId, ...kind(n, text, vector) })
+    return requestOf({ versionId: artifact.versionId, ...kind(n, text, vector) })
   })
 }
 

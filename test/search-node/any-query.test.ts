@@ -49,10 +49,10 @@ afterAll(async () => {
   rmSync(store, { recursive: true, force: true })
 })
 
-const prepare = ({ projectionId, manifestDigest }: TestArtifact) =>
-  client.prepareVersion({ projectionId, manifestDigest }, CALL_TIMEOUT_MS)
+const prepare = ({ versionId, manifestDigest }: TestArtifact) =>
+  client.prepareVersion({ versionId, manifestDigest }, CALL_TIMEOUT_MS)
 const search = (change: Partial<SearchQuery>): Promise<SearchResult> =>
-  client.search(requestOf({ projectionId: artifact.projectionId, ...change }), BOUNDS.searchAttemptTimeoutMs)
+  client.search(requestOf({ versionId: artifact.versionId, ...change }), BOUNDS.searchAttemptTimeoutMs)
 
 /** Pieces that could break the reference parser or the analyzer, repeated many times. */
 const PIECES = [
@@ -160,10 +160,10 @@ test('no word of a query comes into the log, however the search ends', async () 
     search({ text, vector: vector.subarray(4) }),
     search({ text, filters: { ...EVERYTHING, inForceOn: secret } }),
     search({ text, filters: { ...EVERYTHING, languages: [secret] } }),
-    search({ text, projectionId: secret }),
-    search({ text, projectionId: '00000000-0000-4000-8000-000000000009' }),
-    search({ text, vector, projectionId: damaged.projectionId }),
-    client.search(requestOf({ projectionId: artifact.projectionId, text }), 0),
+    search({ text, versionId: secret }),
+    search({ text, versionId: '00000000-0000-4000-8000-000000000009' }),
+    search({ text, vector, versionId: damaged.versionId }),
+    client.search(requestOf({ versionId: artifact.versionId, text }), 0),
   ]
   const endings = await Promise.all(calls.map(endingOf))
   expect(endings.map(({ code }) => code)).toEqual([
@@ -180,6 +180,6 @@ test('no word of a query comes into the log, however the search ends', async () 
   ])
   expect(endings.map(({ told }) => told).join(' ')).not.toContain(secret)
   await expectEventually(() => node.output(), expect.stringContaining('call failed'))
-  await client.releaseVersion(damaged.projectionId, CALL_TIMEOUT_MS)
+  await client.releaseVersion(damaged.versionId, CALL_TIMEOUT_MS)
   expect(node.output().toLowerCase()).not.toContain(secret)
 })

@@ -46,7 +46,7 @@ afterAll(async () => {
 
 test('a version that takes long to load is loaded although its connection grows old meanwhile', async () => {
   const prepared = client.prepareVersion(
-    { projectionId: '00000000-0000-4000-8000-000000000001', manifestDigest: Buffer.alloc(32) },
+    { versionId: '00000000-0000-4000-8000-000000000001', manifestDigest: Buffer.alloc(32) },
     CALL_TIMEOUT_MS,
   )
   // The node's own answer, not the end of the connection.

@@ -35,9 +35,9 @@ async function loads(...keys: readonly (typeof earlier)[]): Promise<readonly str
   const client = openSearchNodeClient(node.address, credentials.createInsecure())
   try {
     const outcomes: string[] = []
-    for (const { projectionId, manifestDigest } of [served, rebuilt])
+    for (const { versionId, manifestDigest } of [served, rebuilt])
       outcomes.push(
-        await client.prepareVersion({ projectionId, manifestDigest }, CALL_TIMEOUT_MS).then(
+        await client.prepareVersion({ versionId, manifestDigest }, CALL_TIMEOUT_MS).then(
           () => 'loaded',
           (error: unknown) => String(error),
         ),

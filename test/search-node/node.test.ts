@@ -82,18 +82,18 @@ afterAll(async () => {
 
 const prepare = (
   to: SearchNodeClient,
-  { projectionId, manifestDigest }: Pick<TestArtifact, 'projectionId' | 'manifestDigest'> = artifact,
-) => to.prepareVersion({ projectionId, manifestDigest }, CALL_TIMEOUT_MS)
+  { versionId, manifestDigest }: Pick<TestArtifact, 'versionId' | 'manifestDigest'> = artifact,
+) => to.prepareVersion({ versionId, manifestDigest }, CALL_TIMEOUT_MS)
 
 function request(change: Partial<SearchQuery> = {}): SearchQuery {
   const vector = queryNear(artifact.rows, 7, seededRandom(seed))
-  return requestOf({ projectionId: artifact.projectionId, vector, filters: FILTERS, ...change })
+  return requestOf({ versionId: artifact.versionId, vector, filters: FILTERS, ...change })
 }
 
 const search = (change: Partial<SearchQuery> = {}) => client.search(request(change), CALL_TIMEOUT_MS)
 
 /** Files of an artifact that a process holds open. */
-function heldFiles(pid: number | undefined, { projectionId }: Pick<TestArtifact, 'projectionId'>): readonly string[] {
+function heldFiles(pid: number | undefined, { versionId }: Pick<TestArtifact, 'versionId'>): readonly string[] {
   const folder = `/proc/${pid}/fd`
   const paths = readdirSync(folder).map((name) => {
     try {
@@ -103,7 +103,7 @@ function heldFiles(pid: number | undefined, { projectionId }: Pick<TestArtifact,
       return ''
     }
   })
-  return paths.filter((path) => path.includes(projectionId))
+  return paths.filter((path) => path.includes(versionId))
 }
 
 test('a search returns the whole best passages that brute force finds', async () => {
@@ -120,8 +120,23 @@ test('a search returns the whole best passages that brute force finds', async ()
   }
 })
 
-test('a projection that was not prepared is FAILED_PRECONDITION', async () => {
-  await expect(search({ projectionId: '00000000-0000-4000-8000-000000000009' })).rejects.toMatchObject({
+test('the graph of a loaded version is mapped, however small the version is', async () => {
+  const small = await buildTestArtifact({
+    store,
+    rows: testRows({ rows: 30, dimensions: 8, seed }),
+    privateKeyDer: keys.privateKeyDer,
+    name: 'small',
+  })
+  const mapped = (): boolean =>
+    readFileSync(`/proc/${node.child.pid}/maps`, 'utf8').includes(`${small.versionId}/graph.usearch`)
+  await prepare(client, small)
+  expect(mapped()).toBe(true)
+  await client.releaseVersion(small.versionId, CALL_TIMEOUT_MS)
+  expect(mapped()).toBe(false)
+})
+
+test('a version that was not prepared is FAILED_PRECONDITION', async () => {
+  await expect(search({ versionId: '00000000-0000-4000-8000-000000000009' })).rejects.toMatchObject({
     code: status.FAILED_PRECONDITION,
   })
 })
@@ -137,7 +152,7 @@ test.each<[string, Partial<SearchQuery>]>([
   ['words with a character too many', { text: `/etc${'x'.repeat(2 * BOUNDS.queryCharactersMax)}` }],
   ['a limit of 0', { limit: 0 }],
   ['a limit above the bound', { limit: BOUNDS.searchLimitMax + 1 }],
-  ['a projection id that is none', { projectionId: '../../etc' }],
+  ['a version id that is none', { versionId: '../../etc' }],
   ['a day that is none', { filters: { ...FILTERS, inForceOn: '2025-02-30' } }],
   ['an expansion above the bound', { ranking: { ...RANKING, rowsScoredMin: 100_000 } }],
   ['a weight above 1', { ranking: { ...RANKING, denseWeight: 1.5 } }],
@@ -149,9 +164,7 @@ test.each<[string, Partial<SearchQuery>]>([
 
 test('status names the loaded version, its digest, its leases and the queue', async () => {
   expect(await client.status(CALL_TIMEOUT_MS)).toEqual({
-    loaded: [
-      { projectionId: artifact.projectionId, manifestDigest: artifact.manifestDigest, leases: 0, state: 'loaded' },
-    ],
+    loaded: [{ versionId: artifact.versionId, manifestDigest: artifact.manifestDigest, leases: 0, state: 'loaded' }],
     threads: 1,
     queued: 0,
     queueMax: 256,
@@ -173,7 +186,6 @@ test('an artifact that is damaged in any way is DATA_LOSS and never held open', 
     rows,
     privateKeyDer: keys.privateKeyDer,
     name: 'damaged',
-    cells: true,
   })
   const names = filesOf(damaged.manifest).map(({ name }) => name)
   const kept = join(store, 'kept')
@@ -188,7 +200,7 @@ test('an artifact that is damaged in any way is DATA_LOSS and never held open', 
   const faults: (() => void)[] = [
     ...[...names, MANIFEST_FILE, SIGNATURE_FILE].map(flip),
     ...names.map((name) => () => truncateSync(path(name), statSync(path(name)).size - 1)),
-    () => appendFileSync(path('vectors.i4'), '\0'),
+    () => appendFileSync(path('vectors.sq4'), '\0'),
     () => writeFileSync(path('extra'), ''),
     () =>
       writeFileSync(path(SIGNATURE_FILE), signManifest(readFileSync(path(MANIFEST_FILE)), signingKeys().privateKeyDer)),
@@ -206,7 +218,7 @@ test('an artifact that is damaged in any way is DATA_LOSS and never held open', 
   })
   expect(await prepare(client, damaged)).toEqual({ alreadyLoaded: false, passages: 60 })
   expect(heldFiles(node.child.pid, damaged)).not.toEqual([])
-  await client.releaseVersion(damaged.projectionId, CALL_TIMEOUT_MS)
+  await client.releaseVersion(damaged.versionId, CALL_TIMEOUT_MS)
 })
 
 test('a signed but inconsistent artifact is refused, and the loaded versions continue to serve', async () => {
@@ -234,13 +246,11 @@ test('a signed but inconsistent artifact is refused, and the loaded versions con
     await expect(prepare(client, { ...built, manifestDigest })).rejects.toMatchObject({
       code: expect.any(Number),
     })
-    await expect(search({ projectionId: built.projectionId })).rejects.toMatchObject({
+    await expect(search({ versionId: built.versionId })).rejects.toMatchObject({
       code: status.FAILED_PRECONDITION,
     })
   }
-  expect((await client.status(CALL_TIMEOUT_MS)).loaded.map(({ projectionId }) => projectionId)).toEqual([
-    artifact.projectionId,
-  ])
+  expect((await client.status(CALL_TIMEOUT_MS)).loaded.map(({ versionId }) => versionId)).toEqual([artifact.versionId])
   expect((await search()).passages).toHaveLength(5)
 })
 
@@ -258,6 +268,21 @@ test('words, a vector or both are searched over the wire, with or without the te
   const bare = await search({ text, withoutText: true })
   expect(bare).toEqual({ ...both, passages: both.passages.map((passage) => ({ ...passage, text: '' })) })
   expect(await search({ onlyRows: Buffer.of(0b1010) })).toMatchObject({ allowed: 2, passages: [{}, {}] })
+})
+
+test('a version without vectors is searched by words, and a vector is refused', async () => {
+  const { privateKeyDer } = keys
+  const version = { store, rows: artifact.rows, privateKeyDer }
+  const bare = await buildTestArtifact({ ...version, name: 'without vectors', embedding: null })
+  await prepare(client, bare)
+  const text = 'Who gives the record of rule 1234 to the authority?'
+  const words = await search({ text, vector: undefined, versionId: bare.versionId })
+  expect(words).toEqual(await search({ text, vector: undefined }))
+  expect([words.plan, words.passages.length]).toEqual(['none', 5])
+  await expect(search({ text, versionId: bare.versionId })).rejects.toMatchObject({
+    code: status.INVALID_ARGUMENT,
+  })
+  await client.releaseVersion(bare.versionId, CALL_TIMEOUT_MS)
 })
 
 test('an entitled provision that the filters exclude is distinguished from one that is not entitled', async () => {
@@ -280,13 +305,13 @@ test('several versions are searched side by side, and a released one is let go w
   })
   await prepare(client, second)
   const vector = new Float32Array(8).fill(1)
-  expect((await search({ projectionId: second.projectionId, vector })).allowed).toBe(80)
+  expect((await search({ versionId: second.versionId, vector })).allowed).toBe(80)
   expect((await search()).allowed).toBe(1_200)
   expect(heldFiles(node.child.pid, second)).not.toEqual([])
-  expect(await client.releaseVersion(second.projectionId, CALL_TIMEOUT_MS)).toBe(true)
+  expect(await client.releaseVersion(second.versionId, CALL_TIMEOUT_MS)).toBe(true)
   expect(heldFiles(node.child.pid, second)).toEqual([])
-  expect(await client.releaseVersion(second.projectionId, CALL_TIMEOUT_MS)).toBe(false)
-  await expect(search({ projectionId: second.projectionId, vector })).rejects.toMatchObject({
+  expect(await client.releaseVersion(second.versionId, CALL_TIMEOUT_MS)).toBe(false)
+  await expect(search({ versionId: second.versionId, vector })).rejects.toMatchObject({
     code: status.FAILED_PRECONDITION,
   })
   expect((await search()).passages).toHaveLength(5)

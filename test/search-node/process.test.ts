@@ -28,11 +28,11 @@ beforeAll(async () => {
 afterAll(() => rmSync(store, { recursive: true, force: true }))
 
 const prepare = (to: SearchNodeClient) =>
-  to.prepareVersion({ projectionId: artifact.projectionId, manifestDigest: artifact.manifestDigest }, CALL_TIMEOUT_MS)
+  to.prepareVersion({ versionId: artifact.versionId, manifestDigest: artifact.manifestDigest }, CALL_TIMEOUT_MS)
 
 const search = (to: SearchNodeClient) => {
   const vector = queryNear(artifact.rows, 7, seededRandom(seed))
-  return to.search(requestOf({ projectionId: artifact.projectionId, vector }), CALL_TIMEOUT_MS)
+  return to.search(requestOf({ versionId: artifact.versionId, vector }), CALL_TIMEOUT_MS)
 }
 
 interface Health {

@@ -28,13 +28,13 @@ beforeEach(async () => {
   held = createHeldWorker()
   pool = new SearchPool([held.worker], 1)
   const versions = new Versions({
-    artifactFolder: (projectionId) => projectionId,
-    verify: async (projectionId) => {
-      if (projectionId !== ID)
-        throw projectionId.endsWith('2')
+    artifactFolder: (versionId) => versionId,
+    verify: async (versionId) => {
+      if (versionId !== ID)
+        throw versionId.endsWith('2')
           ? new NodeError('DATA_LOSS', 'facets.bin is damaged.')
           : new Error('private cause')
-      return { manifest: testManifest(ID), codes: undefined }
+      return testManifest(ID)
     },
     openEverywhere: async () => undefined,
     closeEverywhere: async () => undefined,
@@ -44,7 +44,7 @@ beforeEach(async () => {
     `127.0.0.1:${await server.listen('127.0.0.1:0', ServerCredentials.createInsecure())}`,
     credentials.createInsecure(),
   )
-  await client.prepareVersion({ projectionId: ID, manifestDigest: Buffer.alloc(32) }, CALL_TIMEOUT_MS)
+  await client.prepareVersion({ versionId: ID, manifestDigest: Buffer.alloc(32) }, CALL_TIMEOUT_MS)
 })
 afterEach(async () => {
   client.close()
@@ -52,7 +52,7 @@ afterEach(async () => {
 })
 
 function search(limit: number, timeoutMs = CALL_TIMEOUT_MS, signal?: AbortSignal) {
-  const request = requestOf({ projectionId: ID, vector: new Float32Array(8).fill(1), limit })
+  const request = requestOf({ versionId: ID, vector: new Float32Array(8).fill(1), limit })
   const outcome = client.search(request, timeoutMs, signal)
   outcome.catch(() => undefined)
   return outcome
@@ -109,7 +109,7 @@ test('a release waits for the search that runs', async () => {
 
 test('a refused artifact is DATA_LOSS with the reason, and is logged', async () => {
   await expect(
-    client.prepareVersion({ projectionId: ID.replace(/1$/, '2'), manifestDigest: Buffer.alloc(32) }, CALL_TIMEOUT_MS),
+    client.prepareVersion({ versionId: ID.replace(/1$/, '2'), manifestDigest: Buffer.alloc(32) }, CALL_TIMEOUT_MS),
   ).rejects.toMatchObject({
     code: status.DATA_LOSS,
     details: 'facets.bin is damaged.',
@@ -125,10 +125,7 @@ test('what nobody foresaw is INTERNAL; its cause goes to the log alone', async (
     code: status.INTERNAL,
     details: 'The search node failed; ask another node.',
   })
-  const refused = client.prepareVersion(
-    { projectionId: ID.replace(/1$/, '3'), manifestDigest: Buffer.alloc(32) },
-    2_000,
-  )
+  const refused = client.prepareVersion({ versionId: ID.replace(/1$/, '3'), manifestDigest: Buffer.alloc(32) }, 2_000)
   await expect(refused).rejects.toMatchObject({
     code: status.INTERNAL,
     details: expect.not.stringContaining('private'),
@@ -137,8 +134,8 @@ test('what nobody foresaw is INTERNAL; its cause goes to the log alone', async (
 })
 
 test.each([
-  { projectionId: 'no id', manifestDigest: Buffer.alloc(32) },
-  { projectionId: ID, manifestDigest: Buffer.alloc(31) },
+  { versionId: 'no id', manifestDigest: Buffer.alloc(32) },
+  { versionId: ID, manifestDigest: Buffer.alloc(31) },
 ])('a request to prepare that names no version is INVALID_ARGUMENT', async (request) => {
   await expect(client.prepareVersion(request, CALL_TIMEOUT_MS)).rejects.toMatchObject({ code: status.INVALID_ARGUMENT })
 })

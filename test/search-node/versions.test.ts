@@ -16,16 +16,16 @@ interface Node {
   verified(error?: Error): Promise<void>
 }
 
-function node(says: (projectionId: string) => Manifest = testManifest): Node {
+function node(says: (versionId: string) => Manifest = testManifest): Node {
   const events: string[] = []
   const waiting: ((error?: Error) => void)[] = []
   const versions = new Versions({
-    artifactFolder: (projectionId) => projectionId,
+    artifactFolder: (versionId) => versionId,
     async verify(folder) {
       events.push('verify')
       const error = await new Promise<Error | undefined>((resolve) => waiting.push(resolve))
       if (error !== undefined) throw error
-      return { manifest: says(folder), codes: undefined }
+      return says(folder)
     },
     async openEverywhere() {
       events.push('open')
@@ -60,12 +60,12 @@ test('a version is lent only once it is verified and open on every thread', asyn
   expect(() => versions.borrow(ID)).toThrow(/has not loaded/)
   const prepared = versions.prepare(ID, DIGEST)
   expect(() => versions.borrow(ID)).toThrow(/has not loaded/)
-  expect(versions.status()).toMatchObject([{ projectionId: ID, state: 'loading', leases: 0 }])
+  expect(versions.status()).toMatchObject([{ versionId: ID, state: 'loading', leases: 0 }])
   await verified()
   expect(await prepared).toEqual({ alreadyLoaded: false, passages: 7 })
   expect(events).toEqual(['verify', 'open'])
   const lease = versions.borrow(ID)
-  expect(versions.status()).toMatchObject([{ projectionId: ID, manifestDigest: DIGEST, state: 'loaded', leases: 1 }])
+  expect(versions.status()).toMatchObject([{ versionId: ID, manifestDigest: DIGEST, state: 'loaded', leases: 1 }])
   lease.release()
   lease.release()
   expect(versions.status()).toMatchObject([{ leases: 0 }])
@@ -90,10 +90,10 @@ test('a loaded or loading version is refused under another digest', async () => 
   await verified()
   await prepared
   await expect(versions.prepare(ID, sha256('another'))).rejects.toMatchObject({ code: 'DATA_LOSS' })
-  expect(versions.borrow(ID).artifact.projectionId).toBe(ID)
+  expect(versions.borrow(ID).artifact.versionId).toBe(ID)
 })
 
-test('an artifact that fails verification or is of another projection is never opened and can be retried', async () => {
+test('an artifact that fails verification or is of another version is never opened and can be retried', async () => {
   const { versions, events, verified } = node()
   const refused = versions.prepare(ID, DIGEST)
   refused.catch(() => undefined)
@@ -166,6 +166,6 @@ test('a version prepared while it is being released is loaded again afterwards',
 
 test('a node holds a bounded number of versions', async () => {
   const { versions } = node()
-  for (let n = 0; n < BOUNDS.versionsPerNodeMax; n++) versions.prepare(`projection ${n}`, DIGEST).catch(() => undefined)
+  for (let n = 0; n < BOUNDS.versionsPerNodeMax; n++) versions.prepare(`version ${n}`, DIGEST).catch(() => undefined)
   await expect(versions.prepare('one more', DIGEST)).rejects.toMatchObject({ code: 'RESOURCE_EXHAUSTED' })
 })

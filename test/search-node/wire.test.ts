@@ -2,17 +2,15 @@ import { describe, expect, test } from 'vitest'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { PREDICTORS } from '#core/domain/predictors.ts'
 import type { SearchQuery, SearchResult } from '#core/domain/search.ts'
-import { searchRequestOf, searchResultOf } from '#core/rpc/search-client.ts'
+import { searchRequestOf } from '#core/rpc/search-client.ts'
 import { searchNodeService } from '#core/rpc/messages.ts'
-import type { SearchReply, SearchRequest } from '#core/rpc/messages.ts'
+import type { SearchRequest } from '#core/rpc/messages.ts'
 import { encodeSearchReply, parseSearch } from '#search-node/wire.ts'
 import { EVERYTHING, RANKING, requestOf } from '#test/support/search-node/asked.ts'
 
-const WEIGHTED = { word: 'ensure', weight: 0.5 }
-
 /** A request as the proto's decoder gives it: every field is there. */
 function parsed(change: Partial<Record<keyof SearchRequest, unknown>> = {}): SearchQuery {
-  const query = requestOf({ projectionId: '00000000-0000-4000-8000-000000000001', vector: Float32Array.of(1) })
+  const query = requestOf({ versionId: '00000000-0000-4000-8000-000000000001', vector: Float32Array.of(1) })
   return parseSearch({ ...searchRequestOf(query), ...change })
 }
 
@@ -52,7 +50,7 @@ describe('what is asked', () => {
 test('who is not said to be entitled to more is entitled to what the filters allow', () => {
   const filters = { ...EVERYTHING, languages: ['de'] }
   expect(parsed({ filters, entitled: null }).entitled).toEqual(filters)
-  const query = requestOf({ projectionId: '00000000-0000-4000-8000-000000000001', filters })
+  const query = requestOf({ versionId: '00000000-0000-4000-8000-000000000001', filters })
   expect(searchRequestOf(query)).not.toHaveProperty('entitled')
   expect(searchRequestOf({ ...query, entitled: { ...filters } })).toHaveProperty('entitled', filters)
   expect(parsed({ filters, entitled: EVERYTHING })).toMatchObject({ filters, entitled: EVERYTHING })
@@ -78,10 +76,6 @@ test.each<[string, object]>([
   ['per_document_max', { perDocumentMax: -1 }],
   ['collapse_revisions_on', { collapseRevisionsOn: '2025-13-01' }],
   ['expansion', { expansion: BOUNDS.rowsScoredMinMax + 1 }],
-  ['word_weights.0.weight', { wordWeights: [{ word: 'ensure', weight: 3.1 }] }],
-  ['word_weights.0.weight', { wordWeights: [{ word: 'ensure', weight: 0 }] }],
-  ['word_weights.0.word', { wordWeights: [{ word: '', weight: 1 }] }],
-  ['word_weights', { wordWeights: Array.from({ length: BOUNDS.questionWordWeightsMax + 1 }, () => WEIGHTED) }],
 ])('a ranking whose %s is out of bounds is refused by name', (field, change) => {
   const ranking = { ...RANKING, expansion: 64, ...change }
   expect(() => parsed({ ranking })).toThrow(
@@ -95,52 +89,18 @@ test('a query vector that ends within a number is refused by name', () => {
   )
 })
 
-test('weights of words reach the node, and parts of scores come back, as they were', () => {
-  const method = searchNodeService['Search']
-  const query = requestOf({
-    projectionId: '00000000-0000-4000-8000-000000000001',
-    text: 'ensure',
-    ranking: { ...RANKING, wordWeights: [WEIGHTED] },
-    withScoreParts: true,
-  })
-  const bytes = method?.requestSerialize(searchRequestOf(query))
-  expect(parseSearch(method?.requestDeserialize(bytes ?? Buffer.alloc(0)))).toMatchObject({
-    ranking: { wordWeights: [WEIGHTED] },
-    withScoreParts: true,
-  })
-  const scoreParts = { words: ['ensure'], shares: [0.9], byWord: [0.1, 0], byWords: [0.2, 0.1], byVector: [-1.5, 2] }
-  const result = { passages: [], plan: 'none', allowed: 0, predictors: [], unsupported: [] }
-  const returned = (sent: SearchResult): SearchResult => {
-    const reply: SearchReply = method?.responseDeserialize(Buffer.from(encodeSearchReply(sent)))
-    return searchResultOf(reply)
-  }
-  expect(returned({ ...result, scoreParts }).scoreParts).toEqual(scoreParts)
-  expect(returned(result).scoreParts).toBeUndefined()
-})
-
 describe('the predictors of a reply', () => {
   const predictors = PREDICTORS.map((_, at) => at / 10)
-  const reply = (sent: readonly number[]): SearchReply => {
+  const reply = (sent: readonly number[]): SearchResult => {
     const method = searchNodeService['Search']
     if (method === undefined) throw new Error('the proto names no method Search')
     const bytes = encodeSearchReply({ passages: [], plan: 'none', allowed: 0, predictors: sent, unsupported: [] })
-    const decoded: SearchReply = method.responseDeserialize(Buffer.from(bytes))
+    const decoded: SearchResult = method.responseDeserialize(Buffer.from(bytes))
     return decoded
   }
 
-  test('are fifteen in the field that release 0.2.0 reads, which refuses another number, and later ones apart', () => {
-    expect(reply(predictors).evidence).toEqual(predictors.slice(0, 15))
-    expect(reply(predictors).furtherEvidence).toEqual(predictors.slice(15))
-    expect(PREDICTORS.length).toBeGreaterThan(15)
-  })
-
   test('reach a gateway in their order', () => {
-    expect(searchResultOf(reply(predictors)).predictors).toEqual(predictors)
-    expect(searchResultOf(reply([])).predictors).toEqual([])
-  })
-
-  test('of a node of release 0.2.0 are fifteen', () => {
-    const { furtherEvidence: _, ...former } = reply(predictors)
-    expect(searchResultOf({ ...former, furtherEvidence: [] }).predictors).toEqual(predictors.slice(0, 15))
+    expect(reply(predictors).predictors).toEqual(predictors)
+    expect(reply([]).predictors).toEqual([])
   })
 })

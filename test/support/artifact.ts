@@ -2,10 +2,11 @@ import { generateKeyPairSync } from 'node:crypto'
 import { pathToFileURL } from 'node:url'
 import { OPEN_END_DAY, dayNumber } from '#core/index/facets/layout.ts'
 import type { FoundPassage } from '#core/domain/search.ts'
-import { ARTIFACT_FILES, ARTIFACT_FORMAT, CELL_FILES, manifestSchema } from '#core/index/format/manifest.ts'
+import { ARTIFACT_FILES, ARTIFACT_FORMAT, manifestSchema } from '#core/index/format/manifest.ts'
 import type { EmbeddingSpace, Manifest } from '#core/index/format/manifest.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
 import type { ActEntry } from '#core/index/references/layout.ts'
+import type { IndexReader, VectorsReader } from '#core/index/format/reader.ts'
 import { rowOrder } from '#core/index/format/row-order.ts'
 import { createArtifactStore } from '#core/index/format/store.ts'
 import { writeArtifact } from '#core/index/format/writer.ts'
@@ -130,7 +131,7 @@ export interface TestCorpusOptions {
   readonly clusters?: number
   /**
    * Width of what a vector lies in around its centre, in every direction; centres lie in 1. Up to 1, rows divide into
-   * cells.
+   * clusters.
    */
   readonly spread?: number
   readonly traits?: (n: number, cluster: number) => PassageTraits
@@ -172,7 +173,7 @@ export function queryNear(rows: readonly ArtifactRow[], row: number, random: () 
 
 export interface TestArtifact extends WrittenArtifact {
   readonly folder: string
-  readonly projectionId: string
+  readonly versionId: string
   readonly rows: readonly ArtifactRow[]
 }
 
@@ -182,13 +183,11 @@ export interface TestArtifactOptions {
   readonly rows: readonly ArtifactRow[]
   readonly privateKeyDer: Buffer
   readonly name?: string
-  /** Divides even so few rows into cells. */
-  readonly cells?: boolean
   readonly acts?: readonly ActEntry[]
   /** Unit length; with any, the artifact has statistics of its cosines. */
   readonly queries?: readonly Float32Array[]
-  /** A space without a model's name if absent. */
-  readonly embedding?: EmbeddingSpace
+  /** A space without a model's name if absent; null: the version has no vectors. */
+  readonly embedding?: EmbeddingSpace | null
 }
 
 /** Writes a small artifact into a store through the real writer. */
@@ -196,28 +195,31 @@ export async function buildTestArtifact({
   store,
   rows,
   privateKeyDer,
-  name = 'projection',
-  cells = false,
+  name = 'version',
   acts = [],
   queries = [],
   embedding = spaceOf(rows[0]?.vector.length ?? 0),
 }: TestArtifactOptions): Promise<TestArtifact> {
-  const projectionId = derivedUuid('test', name)
-  const folder = createArtifactStore(pathToFileURL(store).href).artifactFolder(projectionId)
+  const versionId = derivedUuid('test', name)
+  const folder = createArtifactStore(pathToFileURL(store).href).artifactFolder(versionId)
   const written = await writeArtifact({
     artifactFolder: folder,
-    projectionId,
-    versionId: derivedUuid('test version', name),
-    embedding,
+    versionId,
+    embedding: embedding ?? undefined,
     snapshotsDigest: '0'.repeat(64),
     passages: rows.length,
     rows,
     acts,
     sampleQueries: () => Promise.resolve(queries),
     privateKeyDer,
-    ...(cells ? { cellsFromBytes: 0 } : {}),
   })
-  return { ...written, folder, projectionId, rows }
+  return { ...written, folder, versionId, rows }
+}
+
+/** The vectors of a version that has them. */
+export function vectorsOf({ vectors }: Pick<IndexReader, 'vectors'>): VectorsReader {
+  if (vectors === undefined) throw new Error('the version has no vectors')
+  return vectors
 }
 
 export interface TestFilters {
@@ -276,19 +278,16 @@ function cosine(a: Float32Array, b: Float32Array): number {
 }
 
 /** What a verified manifest of seven passages says, for nodes that are tested without files. */
-export function testManifest(projectionId: string): Manifest {
+export function testManifest(versionId: string): Manifest {
   const file = { bytes: 1, sha256: 'a'.repeat(64) }
   return manifestSchema.parse({
     format: ARTIFACT_FORMAT,
-    projection_id: projectionId,
-    version_id: projectionId,
+    version_id: versionId,
     passages: 7,
     documents: 1,
     embedding: { provider: 'local', model: 'test', dimensions: 8 },
-    index: { metric: 'cos' },
+    clusters: { count: 1, connectivity: 64, nprobe: 1, deviations: 4 },
     snapshots_digest: 'a'.repeat(64),
-    files: Object.fromEntries(
-      ARTIFACT_FILES.filter((name) => !CELL_FILES.some((ofCells) => ofCells === name)).map((name) => [name, file]),
-    ),
+    files: Object.fromEntries(ARTIFACT_FILES.map((name) => [name, file])),
   })
 }

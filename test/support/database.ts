@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import { inject } from 'vitest'
-import { MIGRATIONS, readMigrations } from '#core/db/migration-files.ts'
 import { inTransaction } from '#core/db/pool.ts'
 import type { Database } from '#core/db/pool.ts'
 import { createDatabaseIfAbsent, dropDatabase } from '#core/db/provision.ts'
@@ -77,22 +76,4 @@ export async function openEmptyDatabase(servers: RunServers = inject('servers'))
   const maintenanceUrl = withDatabase(servers.adminUrl, 'postgres')
   await createDatabaseIfAbsent(maintenanceUrl, name)
   return { url: withDatabase(servers.adminUrl, name), drop: () => dropDatabase(maintenanceUrl, name) }
-}
-
-/** What `operator migrate` of release 0.1.0 did: two migrations, recorded by number and name. */
-export async function migrateAsRelease010(url: string): Promise<void> {
-  const client = new pg.Client({ connectionString: url })
-  await client.connect()
-  try {
-    await client.query(
-      'create table schema_migrations (number integer primary key, name text not null, ' +
-        'applied_at timestamptz not null default now())',
-    )
-    for (const { number, name, sql } of readMigrations(MIGRATIONS).slice(0, 2)) {
-      await client.query(sql)
-      await client.query('insert into schema_migrations (number, name) values ($1, $2)', [number, name])
-    }
-  } finally {
-    await client.end()
-  }
 }

@@ -1,4 +1,4 @@
-import type { Clock } from '#core/embedding/clock.ts'
+import type { Clock } from '#core/embedding/retry.ts'
 
 /** A clock that only its sleepers advance. */
 export interface FakeClock extends Clock {

@@ -20,12 +20,13 @@ const LONG = [
   'test/faults/gateway-killed',
   'test/bench/bench',
   'test/scenarios/activation',
-  'test/jobs/cli/evaluate/',
+  'test/jobs/evaluation/command/',
   'test/load/outside',
   'test/jobs/build/',
   'test/faults/',
   'test/scenarios/',
-  'test/jobs/cli/',
+  'test/jobs/operator/',
+  'test/jobs/demo/',
   'test/search-node/',
 ] as const
 

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { createReviewerKey, parseSigningKey, signStatement } from '#core/credentials/reviewer-keys.ts'
 import type { SigningKey } from '#core/credentials/reviewer-keys.ts'
 import { activePointer } from '#core/db/corpus-lists.ts'
@@ -83,8 +84,13 @@ export async function makeComparable(owner: Database, versionId: string, given: 
       : given.predecessor
   // A build that compared itself with the active version leaves nothing to add.
   const compared = before.comparison?.version_id === predecessor ? before.comparison : undefined
-  const complete = compared?.changes !== undefined && before.changes_sha256 !== null
-  if (complete && given.worse === undefined && given.counts === undefined) return before
+  if (
+    compared !== undefined &&
+    before.changes_sha256 !== null &&
+    given.worse === undefined &&
+    given.counts === undefined
+  )
+    return before
   const worse = given.worse ?? compared?.worse ?? false
   const changesFile = predecessor === null ? undefined : '{"kind":"passages_changed","label":"Rule 1"}\n'
   const sizes = { documents: 1, provisions: 1, passages: 1 }
@@ -108,14 +114,12 @@ export async function makeComparable(owner: Database, versionId: string, given: 
   await withoutGuards(
     owner,
     "update corpus_versions set evaluation = evaluation || jsonb_build_object('comparison', $2::jsonb), " +
-      'report_sha256 = coalesce(report_sha256, $3), figures_sha256 = coalesce(figures_sha256, $3), ' +
-      'changes_sha256 = $4 where id = $1',
-    [versionId, JSON.stringify(comparison), sha256(''), changesFile === undefined ? null : sha256(changesFile)],
+      'changes_sha256 = $3 where id = $1',
+    [versionId, JSON.stringify(comparison), changesFile === undefined ? null : sha256(changesFile)],
   )
   if (given.store !== undefined) {
-    const { report_sha256: report, figures_sha256: figures } = before
-    if (report === null) await writeDurably(given.store.reportFile(versionId), '')
-    if (figures === null) await writeDurably(given.store.figuresFile(versionId), '')
+    for (const file of [given.store.reportFile(versionId), given.store.figuresFile(versionId)])
+      if (!existsSync(file)) await writeDurably(file, '')
     if (changesFile !== undefined) await writeDurably(given.store.changesFile(versionId), changesFile)
   }
   return versionOf(owner, versionId)

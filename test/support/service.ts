@@ -1,16 +1,16 @@
 import { inject } from 'vitest'
 import type { Database } from '#core/db/pool.ts'
-import { wantedProjections } from '#core/db/versions.ts'
+import { wantedVersions } from '#core/db/versions.ts'
 import { createArtifactStore } from '#core/index/format/store.ts'
-import { builtInCorpus } from '#jobs/cli/demo/corpus.ts'
-import type { LocalService } from '#jobs/cli/local/processes.ts'
-import { publish } from '#jobs/cli/demo/publish.ts'
-import type { Publication } from '#jobs/cli/demo/publish.ts'
-import { startGateway, startJobs, startSearchNode, storeUrl } from '#jobs/cli/local/stack.ts'
-import type { LocalGateway, LocalSearchNode, StackSettings } from '#jobs/cli/local/stack.ts'
-import { freePort } from '#jobs/cli/local/supervised-process.ts'
-import { createKnowledgeBase } from '#jobs/cli/operator/actions/organizations.ts'
-import type { Operator } from '#jobs/cli/operator/actions/operator.ts'
+import { builtInCorpus } from '#jobs/demo/corpus.ts'
+import type { LocalService } from '#jobs/demo/local/processes.ts'
+import { publish } from '#jobs/demo/publish.ts'
+import type { Publication } from '#jobs/demo/publish.ts'
+import { startGateway, startJobs, startSearchNode, storeUrl } from '#jobs/demo/local/stack.ts'
+import type { LocalGateway, LocalSearchNode, StackSettings } from '#jobs/demo/local/stack.ts'
+import { freePort } from '#jobs/demo/local/supervised-process.ts'
+import { createKnowledgeBase } from '#jobs/operator/actions/organizations.ts'
+import type { Operator } from '#jobs/operator/actions/operator.ts'
 import { prepareOn } from '#jobs/search-nodes.ts'
 import { KNOWLEDGE_BASE, connectToService } from './caller.ts'
 import type { ServiceAccess, ServiceConnection } from './caller.ts'
@@ -143,10 +143,8 @@ function publisher(operator: Operator, settings: StackSettings): TestService['pu
 
 /** The job worker would do so too, a little later. */
 async function loadActive(owner: Database, searchNodes: readonly LocalSearchNode[]): Promise<void> {
-  for (const projection of await wantedProjections(owner))
-    await Promise.all(
-      searchNodes.map(({ address }) => withSearchNode(address, (client) => prepareOn(client, projection))),
-    )
+  for (const version of await wantedVersions(owner))
+    await Promise.all(searchNodes.map(({ address }) => withSearchNode(address, (client) => prepareOn(client, version))))
 }
 
 interface Processes {

@@ -2,10 +2,10 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
-import { createSchema } from '#jobs/cli/local/schema.ts'
+import { createSchema } from '#jobs/demo/local/schema.ts'
 import type { LoginUrls } from '#core/db/provision.ts'
-import { startPostgres } from '#jobs/cli/local/postgres.ts'
-import { startRedis } from '#jobs/cli/local/redis.ts'
+import { startPostgres } from '#jobs/demo/local/postgres.ts'
+import { startRedis } from '#jobs/demo/local/redis.ts'
 
 /** What the run's one Postgres and one Redis are reached by, in every test process. */
 export interface RunServers extends LoginUrls {

@@ -1,7 +1,5 @@
 import { FUNCTION_WORDS } from './function-words.ts'
-import { ANALYSES, ANALYSIS_REVISION } from './revisions.ts'
-import type { Analysis, AnalysisRevision } from './revisions.ts'
-import { neighbourPairs } from './scripts.ts'
+import { indexWords, isStemmed, stemmerOf } from './index-words.ts'
 import { fold, words } from './words.ts'
 
 /** Longer words are cut. A unit takes at most three UTF-8 bytes, so a term's length fits one byte. */
@@ -27,8 +25,6 @@ export interface QueryWord {
 
 /** A question after analysis. */
 export interface AnalyzedQuestion {
-  /** Of the version that is asked. */
-  readonly revision: AnalysisRevision
   readonly words: readonly QueryWord[]
   /** All its terms in order, by primary language; equal to the result of `analyze`. */
   readonly terms: ReadonlyMap<string, readonly string[]>
@@ -53,14 +49,14 @@ export function primaryLanguage(tag: string): string {
 /**
  * Returns the analysis of one folded word in one language. A function word gives no term, any other word its stem.
  * Numbers and legal tokens stay whole and also give the provisions around them: `words` gives `33(1)(a)` and `33`, and
- * the former gives `33(1)(a)` and `33(1)`. The result is the same on every machine.
+ * `33(1)(a)` gives itself and `33(1)`. The result is the same on every machine.
  * @param language BCP 47. Without a stemmer for it, words are only folded.
  */
-function termsOfWordIn(language: string, analysis: Analysis): TermsOfWord {
+function termsOfWordIn(language: string): TermsOfWord {
   const primary = primaryLanguage(language)
   const dropped = functionWords.get(primary)
-  const stem = analysis.stemmerOf(primary)
-  return (word) => (dropped?.has(word) === true ? [] : termsOfWord(word, analysis, stem))
+  const stem = stemmerOf(primary)
+  return (word) => (dropped?.has(word) === true ? [] : termsOfWord(word, stem))
 }
 
 /**
@@ -68,29 +64,20 @@ function termsOfWordIn(language: string, analysis: Analysis): TermsOfWord {
  * @param language BCP 47.
  * @param wanted selects folded words, because stemming is the slowest step.
  */
-export function analyze(
-  text: string,
-  language: string,
-  {
-    revision = ANALYSIS_REVISION,
-    wanted = () => true,
-  }: { readonly revision?: AnalysisRevision; readonly wanted?: (word: string) => boolean } = {},
-): string[] {
-  const analysis = ANALYSES[revision]
-  const termsOf = termsOfWordIn(language, analysis)
-  return termsOfText(text, analysis, (word) => (wanted(word) ? termsOf(word) : []))
+export function analyze(text: string, language: string, wanted: (word: string) => boolean = () => true): string[] {
+  const termsOf = termsOfWordIn(language)
+  return termsOfText(text, (word) => (wanted(word) ? termsOf(word) : []))
 }
 
 /**
  * `analyze` for many passages, with a cache of terms. Questions must not use it: none of their words may be retained.
  */
 export function createAnalyzer(): (text: string, language: string) => string[] {
-  const analysis = ANALYSES[ANALYSIS_REVISION]
   const languages = new Map<string, TermsOfWord>()
   return (text, language) => {
-    const known = languages.get(language) ?? memoized(termsOfWordIn(language, analysis))
+    const known = languages.get(language) ?? memoized(termsOfWordIn(language))
     languages.set(language, known)
-    return termsOfText(text, analysis, known)
+    return termsOfText(text, known)
   }
 }
 
@@ -106,30 +93,24 @@ function memoized(termsOf: TermsOfWord): TermsOfWord {
   }
 }
 
-function termsOfText(text: string, { wordsOf }: Analysis, termsOf: TermsOfWord): string[] {
+function termsOfText(text: string, termsOf: TermsOfWord): string[] {
   const found: string[] = []
-  for (const word of wordsOf(text)) for (const term of termsOf(word)) found.push(term)
+  for (const word of indexWords(text)) for (const term of termsOf(word)) found.push(term)
   return found
 }
 
 /**
  * Returns the distinct words of a question in order of first appearance. A word that is a function word in all given
  * languages is left out.
- * @param revision that of the terms of the version that is asked.
  */
-export function analyzeQuestion(
-  text: string,
-  languages: readonly string[],
-  revision: AnalysisRevision = ANALYSIS_REVISION,
-): AnalyzedQuestion {
-  const analysis = ANALYSES[revision]
+export function analyzeQuestion(text: string, languages: readonly string[]): AnalyzedQuestion {
   const analyzers = [...new Set(languages.map(primaryLanguage))].map((language) => ({
     language,
-    termsOf: termsOfWordIn(language, analysis),
+    termsOf: termsOfWordIn(language),
     inOrder: [] as string[],
   }))
   const found = new Map<string, QueryWord>()
-  for (const word of analysis.wordsOf(text)) {
+  for (const word of indexWords(text)) {
     // A word may give several terms (pairs of characters, enclosing provisions). Every language that keeps the word
     // gives as many.
     const places: { language: string; term: string }[][] = []
@@ -151,17 +132,14 @@ export function analyzeQuestion(
     }
   }
   return {
-    revision,
     words: [...found.values()],
     terms: new Map(analyzers.map(({ language, inOrder }) => [language, inOrder])),
   }
 }
 
-function termsOfWord(word: string, { kindOf }: Analysis, stem: (word: string) => string): readonly string[] {
+function termsOfWord(word: string, stem: (word: string) => string): readonly string[] {
   if (word === '') return []
-  const kind = kindOf(word)
-  if (kind === 'pairs') return neighbourPairs([...word])
-  return kind === 'stem' ? [cut(stem(cut(word)))] : [cut(word), ...enclosing(word)]
+  return isStemmed(word) ? [cut(stem(cut(word)))] : [cut(word), ...enclosing(word)]
 }
 
 /** `33(1)` of `33(1)(a)`; `words` already gives `33`. */

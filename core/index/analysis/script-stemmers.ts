@@ -15,7 +15,7 @@ const GLIDE_I = /(?<=[ाि])यी/g
 /**
  * Removes articles, prefixed particles and endings from a folded Arabic word. This is light10 (Larkey, Ballesteros &
  * Connell 2007), except that prefixes are removed as long as there are any: `التزام` begins like a word
- * with article, and has the stem of `الالتزام`. Snowball's algorithm leaves more forms apart (decision 0024).
+ * with article, and has the stem of `الالتزام`. Snowball's algorithm leaves more forms apart (decision 0006).
  */
 function arabic(word: string): string {
   let stem = withoutPrefix(word)

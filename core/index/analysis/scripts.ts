@@ -29,13 +29,13 @@ export function* scriptPieces(text: string): Generator<ScriptPiece> {
 
 /**
  * Returns the pairs of neighbouring letters, each letter with its marks; a single letter gives itself. They need no
- * dictionary, so they are the same in every release of Node (decision 0024).
+ * dictionary, so they are the same in every release of Node (decision 0006).
  */
 export function letterPairs(run: string): readonly string[] {
   return neighbourPairs(run.match(LETTER_WITH_MARKS) ?? [])
 }
 
 /** Returns each letter with the next one; a single letter gives itself. */
-export function neighbourPairs(letters: readonly string[]): readonly string[] {
+function neighbourPairs(letters: readonly string[]): readonly string[] {
   return letters.length < 2 ? letters : letters.slice(1).map((letter, before) => `${letters[before] ?? ''}${letter}`)
 }

@@ -3,22 +3,16 @@ import { z } from 'zod'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { canonicalJson } from '#core/platform/digest.ts'
 import { cosineStatisticsSchema } from '#core/index/vectors/cosine-statistics.ts'
-import { cellsSchema } from '#core/index/vectors/cells.ts'
-import type { CellsDescription } from '#core/index/vectors/cells.ts'
+import { clustersSchema } from '#core/index/vectors/clusters.ts'
 
-/**
- * Formats 3 and 4 hold the vectors in projections, which are no longer read; format 3 also lacks `cosines`, and its
- * cosines count as they are.
- */
-export const ARTIFACT_FORMAT = 5
+export const ARTIFACT_FORMAT = 1
 export const MANIFEST_FILE = 'manifest.json'
 export const SIGNATURE_FILE = 'manifest.sig'
 
 const fileSchema = z.strictObject({ bytes: z.int().nonnegative(), sha256: z.string().regex(/^[0-9a-f]{64}$/) })
 
-/** The files of every format. The layout file of each part (`facets`, `lexical`, …) describes them. */
-const commonFiles = {
-  'vectors.f32': fileSchema,
+/** The layout file of each part (`facets`, `lexical`, …) describes its files. */
+const filesSchema = z.strictObject({
   'passages.jsonl': fileSchema,
   'passages.offsets': fileSchema,
   'facets.json': fileSchema,
@@ -34,17 +28,14 @@ const commonFiles = {
   'forward.pairs': fileSchema,
   'references.json': fileSchema,
   'references.bin': fileSchema,
-} as const
-const filesSchema = z.strictObject({
-  ...commonFiles,
-  'vectors.i4': fileSchema,
-  'cells.u32': fileSchema.optional(),
-  'cells.i4': fileSchema.optional(),
+  'vectors.f32': fileSchema.optional(),
+  'vectors.sq4': fileSchema.optional(),
+  'clusters.u32': fileSchema.optional(),
+  'centroids.sq4': fileSchema.optional(),
   'graph.usearch': fileSchema.optional(),
 })
-/** Only of a version with cells. */
-export const CELL_FILES = ['cells.u32', 'cells.i4', 'graph.usearch'] as const
-const formerFilesSchema = z.strictObject({ ...commonFiles, 'vectors.i8': fileSchema, 'cells.bin': fileSchema })
+/** Only of a version with vectors. */
+const VECTOR_FILES = ['vectors.f32', 'vectors.sq4', 'clusters.u32', 'centroids.sq4', 'graph.usearch'] as const
 
 const prefixSchema = z.string().max(BOUNDS.embeddingPrefixCharactersMax).default('')
 
@@ -67,11 +58,6 @@ export const embeddingSpaceSchema = z
 /** The embedding space. Query and passages must share it exactly. */
 export type EmbeddingSpace = z.infer<typeof embeddingSpaceSchema>
 
-/** Whether a vector is a sum of features of words, as the local embedder makes it; see decision 0001. */
-export function hashesWords({ provider, model }: EmbeddingSpace): boolean {
-  return provider === 'local' && model.startsWith('hashed-words-')
-}
-
 /** Release 0.2.0 sent `dimensions` in every request. */
 function requestsDimensionsByDefault(provider: 'local' | 'openai'): boolean {
   return provider === 'openai'
@@ -91,64 +77,38 @@ export function storedSpace(space: EmbeddingSpace): z.input<typeof embeddingSpac
   }
 }
 
-const manifestFields = {
-  projection_id: z.uuid(),
-  version_id: z.uuid(),
-  passages: z.int().positive(),
-  documents: z.int().positive(),
-  embedding: embeddingSpaceSchema,
-  /** SHA-256 over the sorted SHA-256 values of the source snapshots. */
-  snapshots_digest: z.string().regex(/^[0-9a-f]{64}$/),
-}
-
-const formerFields = {
-  ...manifestFields,
-  index: z.strictObject({
-    metric: z.literal('cos'),
-    scalar: z.literal('i8'),
-    head: z.int().positive(),
-    cells: z.int().positive(),
-    reach: z.strictObject({ near: z.number().positive(), far: z.number().positive() }),
-  }),
-  files: formerFilesSchema,
-}
-
 export const manifestSchema = z
-  .discriminatedUnion('format', [
-    z.strictObject({
-      format: z.literal(ARTIFACT_FORMAT),
-      ...manifestFields,
-      index: z.strictObject({
-        metric: z.literal('cos'),
-        /** Absent in a small version. */
-        cells: cellsSchema.optional(),
-      }),
-      /** See `cosineStatisticsSchema`; absent if no queries were at hand. */
-      cosines: cosineStatisticsSchema.optional(),
-      files: filesSchema,
-    }),
-    z.strictObject({ format: z.literal(4), ...formerFields, cosines: cosineStatisticsSchema }),
-    z.strictObject({ format: z.literal(3), ...formerFields, cosines: z.undefined().optional() }),
-  ])
+  .strictObject({
+    format: z.literal(ARTIFACT_FORMAT),
+    version_id: z.uuid(),
+    passages: z.int().positive(),
+    documents: z.int().positive(),
+    /** Absent in a version without vectors, which is searched by words alone. */
+    embedding: embeddingSpaceSchema.optional(),
+    /** SHA-256 over the sorted SHA-256 values of the source snapshots. */
+    snapshots_digest: z.string().regex(/^[0-9a-f]{64}$/),
+    clusters: clustersSchema.optional(),
+    /** See `cosineStatisticsSchema`; absent if no queries were at hand. */
+    cosines: cosineStatisticsSchema.optional(),
+    files: filesSchema,
+  })
   .refine(
     ({ cosines, embedding }) =>
-      cosines === undefined || Buffer.from(cosines.mean, 'base64').length === embedding.dimensions * 4,
+      cosines === undefined || Buffer.from(cosines.mean, 'base64').length === (embedding?.dimensions ?? 0) * 4,
     'the mean vector has another number of dimensions than the space',
   )
   .refine(
-    (manifest) =>
-      manifest.format !== ARTIFACT_FORMAT ||
-      CELL_FILES.every((name) => (manifest.files[name] === undefined) === (manifest.index.cells === undefined)),
-    'the cells and their files do not come together',
+    ({ files, embedding, clusters }) =>
+      [clusters, ...VECTOR_FILES.map((name) => files[name])].every(
+        (part) => (part === undefined) === (embedding === undefined),
+      ),
+    'the embedding space, the clusters and the files of the vectors do not come together',
   )
 export type Manifest = z.infer<typeof manifestSchema>
-/** A manifest as builds write it. */
-export type WrittenManifest = Extract<Manifest, { readonly format: typeof ARTIFACT_FORMAT }>
 
-/** The files that an artifact of the present format may have. */
+/** The files that an artifact may have. */
 export const ARTIFACT_FILES = filesSchema.keyof().options
-const ALL_FILES = [...new Set([...ARTIFACT_FILES, ...formerFilesSchema.keyof().options])]
-export type ArtifactFile = (typeof ALL_FILES)[number]
+export type ArtifactFile = (typeof ARTIFACT_FILES)[number]
 
 /** A file that a manifest names. */
 export interface NamedFile {
@@ -159,22 +119,23 @@ export interface NamedFile {
 }
 
 /** The files of an artifact, always in the same order. */
-export function filesOf(manifest: Pick<Manifest, 'files'>): readonly NamedFile[] {
-  const files: { readonly [Name in ArtifactFile]?: z.infer<typeof fileSchema> | undefined } = manifest.files
-  return ALL_FILES.flatMap((name) => {
+export function filesOf({ files }: Pick<Manifest, 'files'>): readonly NamedFile[] {
+  return ARTIFACT_FILES.flatMap((name) => {
     const file = files[name]
     return file === undefined ? [] : [{ name, ...file }]
   })
 }
 
-/** The cells of an artifact; undefined if it has none that are read. */
-export function cellsOf(manifest: Manifest): CellsDescription | undefined {
-  return manifest.format === ARTIFACT_FORMAT ? manifest.index.cells : undefined
+/** The embedding space of a version that is known to have vectors. @throws Error if it has none. */
+export function spaceOfVectors({ embedding }: Pick<Manifest, 'embedding'>): EmbeddingSpace {
+  if (embedding === undefined) throw new Error('the version has no vectors')
+  return embedding
 }
 
 /** The text of manifest.json, which is signed. */
 export function manifestText(manifest: Manifest): string {
-  return canonicalJson({ ...manifest, embedding: storedSpace(manifest.embedding) })
+  const { embedding, ...others } = manifest
+  return canonicalJson({ ...others, ...(embedding === undefined ? {} : { embedding: storedSpace(embedding) }) })
 }
 
 /** Ed25519 (RFC 8032) signature, 64 bytes. `privateKeyDer` is PKCS #8. */

@@ -6,8 +6,8 @@ import type { PassageRecord } from '#core/index/passages/record.ts'
 import { rowOrder } from './row-order.ts'
 
 /** Checks each row once: form, bounds, order, no duplicate. Messages name the passage by its id, never by its text. */
-export function createRowChecks(passages: number, dimensions: number): (record: PassageRecord, row: number) => void {
-  if (!Number.isSafeInteger(passages) || passages < 1 || passages * dimensions > Number.MAX_SAFE_INTEGER)
+export function createRowChecks(passages: number): (record: PassageRecord, row: number) => void {
+  if (!Number.isSafeInteger(passages) || passages < 1)
     throw new ArtifactError('An artifact needs at least one passage.')
   const seen = createLargeMap<true>()
   let previous: PassageRecord | undefined
@@ -57,10 +57,10 @@ function replyBytes({ chunk_id, text, document, citation, metadata }: PassageRec
  * Copies a vector at unit length.
  * @throws ArtifactError unless the vector has the right length, finite values and a length above 0.
  */
-export function copyUnit(vector: Float32Array, target: Float32Array, at: number, dimensions: number): void {
+export function copyUnit(vector: Float32Array | undefined, target: Float32Array, at: number, dimensions: number): void {
   let squares = 0
-  for (const value of vector) squares += value * value
-  if (vector.length !== dimensions || !Number.isFinite(squares) || squares === 0)
+  for (const value of vector ?? []) squares += value * value
+  if (vector?.length !== dimensions || !Number.isFinite(squares) || squares === 0)
     throw new ArtifactError(`A vector does not have ${dimensions} finite values and a length above 0.`)
   const scale = 1 / Math.sqrt(squares)
   for (let d = 0; d < dimensions; d++) target[at + d] = (vector[d] ?? 0) * scale

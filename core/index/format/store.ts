@@ -2,12 +2,12 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 /**
- * The artifact store as a directory: `artifacts/<projection id>/`, `snapshots/<sha256>`, `incoming/`,
+ * The artifact store as a directory: `artifacts/<version id>/`, `snapshots/<sha256>`, `incoming/`,
  * `work/<build id>/`, `reports/<version id>.html`, `.json` and `.changes.jsonl`, and a cache, `vectors/cache.sqlite`.
  * Nothing but the cache is ever overwritten in place: files are written under a temporary name, synced and renamed.
  */
 export interface ArtifactStore {
-  artifactFolder(projectionId: string): string
+  artifactFolder(versionId: string): string
   snapshotFile(sha256Hex: string): string
   /** File of an import that is not complete: a copy of a source, or its staging. */
   incomingFile(name: string): string
@@ -26,7 +26,7 @@ export interface ArtifactStore {
 export function createArtifactStore(url: string): ArtifactStore {
   const root = fileURLToPath(url)
   return {
-    artifactFolder: (projectionId) => join(root, 'artifacts', projectionId),
+    artifactFolder: (versionId) => join(root, 'artifacts', versionId),
     snapshotFile: (sha256Hex) => join(root, 'snapshots', sha256Hex.slice(0, 2), sha256Hex),
     incomingFile: (name) => join(root, 'incoming', name),
     workFolder: (buildId) => join(root, 'work', buildId),

@@ -5,8 +5,8 @@ import { ArtifactError } from '#core/index/artifact-error.ts'
 import { documentsFault } from '#core/index/facets/documents-check.ts'
 import { facetsLayout, facetsSchema } from '#core/index/facets/layout.ts'
 import { passageOffsetsFault } from '#core/index/passages/layout.ts'
-import { cellsFault } from '#core/index/vectors/cells.ts'
-import { meansBytes } from '#core/index/vectors/cell-means.ts'
+import { clustersFault } from '#core/index/vectors/clusters.ts'
+import { centroidsBytes } from '#core/index/vectors/centroids.ts'
 import { codesLayout } from '#core/index/vectors/layout.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import { forwardSchema } from '#core/index/lexical/forward-layout.ts'
@@ -15,10 +15,8 @@ import { referencesLayout, referencesSchema } from '#core/index/references/layou
 import { rowTableBytes } from '#core/index/passages/row-table.ts'
 import { digestFiles } from './hash-threads.ts'
 import {
-  ARTIFACT_FORMAT,
   MANIFEST_FILE,
   SIGNATURE_FILE,
-  cellsOf,
   filesOf,
   manifestSchema,
   manifestSignatureHolds,
@@ -127,36 +125,40 @@ async function verifyHashes(folder: string, manifest: Manifest): Promise<void> {
 }
 
 async function verifyShapes(folder: string, manifest: Manifest): Promise<void> {
-  const { passages, embedding, files } = manifest
-  if (files['vectors.f32'].bytes !== passages * embedding.dimensions * 4)
-    throw new ArtifactError('vectors.f32 does not hold one vector a passage.')
-  if (manifest.format === ARTIFACT_FORMAT) {
-    const { 'vectors.i4': codes, 'cells.i4': means } = manifest.files
-    const { cells } = manifest.index
-    if (codes.bytes !== codesLayout(passages, embedding.dimensions).bytes)
-      throw new ArtifactError('vectors.i4 does not hold one code a passage.')
-    if (cells !== undefined && means?.bytes !== meansBytes(cells.count, embedding.dimensions))
-      throw new ArtifactError('cells.i4 does not hold one code a cell.')
-  }
+  const { passages, embedding, files, clusters } = manifest
+  if (embedding !== undefined) verifyVectors(passages, embedding.dimensions, clusters?.count ?? 0, files)
   const facets = facetsSchema.safeParse(parseJson(await readFile(join(folder, 'facets.json'))))
   if (!facets.success)
     throw new ArtifactError('facets.json does not have the form that this version of the service reads.')
   for (const values of Object.values(facets.data)) {
-    if (values.some((value, index) => index > 0 && value <= (values[index - 1] ?? '')))
+    if (values.some((value, at) => at > 0 && value <= (values[at - 1] ?? '')))
       throw new ArtifactError('A dictionary of facets.json is not sorted.')
   }
   if (files['facets.bin'].bytes !== facetsLayout(passages, facets.data).bytes)
     throw new ArtifactError('facets.bin does not fit facets.json.')
 }
 
+function verifyVectors(
+  passages: number,
+  dimensions: number,
+  clusters: number,
+  { 'vectors.f32': vectors, 'vectors.sq4': codes, 'centroids.sq4': centroids }: Manifest['files'],
+): void {
+  if (vectors?.bytes !== passages * dimensions * 4)
+    throw new ArtifactError('vectors.f32 does not hold one vector a passage.')
+  if (codes?.bytes !== codesLayout(passages, dimensions).bytes)
+    throw new ArtifactError('vectors.sq4 does not hold one code a passage.')
+  if (centroids?.bytes !== centroidsBytes(clusters, dimensions))
+    throw new ArtifactError('centroids.sq4 does not hold one code a cluster.')
+}
+
 /** Verifies the tables that a search does not check. A row out of range would address foreign bytes. */
 async function verifyTables(folder: string, manifest: Manifest): Promise<void> {
-  const { passages, documents, files } = manifest
-  const cells = cellsOf(manifest)
+  const { passages, documents, files, clusters } = manifest
   const read = (name: ArtifactFile): Promise<Buffer> => readFile(join(folder, name))
   const fault =
     passageOffsetsFault(await read('passages.offsets'), passages, files['passages.jsonl'].bytes) ??
-    (cells && cellsFault(await read('cells.u32'), passages, cells.count)) ??
+    (clusters && clustersFault(await read('clusters.u32'), passages, clusters.count)) ??
     documentsFault(await read('documents.bin'), passages, documents)
   if (fault !== undefined) throw new ArtifactError(fault)
 }

@@ -16,13 +16,12 @@ import {
   ARTIFACT_FORMAT,
   MANIFEST_FILE,
   SIGNATURE_FILE,
-  hashesWords,
   manifestSchema,
   manifestText,
   publicKeyOf,
   signManifest,
 } from './manifest.ts'
-import type { EmbeddingSpace, Manifest, WrittenManifest } from './manifest.ts'
+import type { EmbeddingSpace, Manifest } from './manifest.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
 import { createForwardWriter } from '#core/index/lexical/forward-writer.ts'
 import type { ForwardWriter } from '#core/index/lexical/forward-writer.ts'
@@ -36,24 +35,27 @@ import type { PassagesWriter } from '#core/index/passages/writer.ts'
 import { createRowTableWriter } from '#core/index/passages/row-table.ts'
 import type { RowTableWriter } from '#core/index/passages/row-table.ts'
 import type { CosineStatistics } from '#core/index/vectors/cosine-statistics.ts'
-import type { CellsDescription } from '#core/index/vectors/cells.ts'
+import type { ClustersDescription } from '#core/index/vectors/clusters.ts'
 import { openVectorsWriter } from '#core/index/vectors/writer.ts'
 import type { VectorsWriter } from '#core/index/vectors/writer.ts'
 import { copyUnit, createRowChecks } from './row-checks.ts'
 import { readSignedManifest, verifyArtifact } from './verify.ts'
 
-export interface ArtifactRow {
+export interface PassageRow {
   readonly record: PassageRecord
+}
+
+export interface ArtifactRow extends PassageRow {
   /** Any positive length; stored at unit length. */
   readonly vector: Float32Array
 }
 
 export interface ArtifactInput {
-  /** The final folder, `ArtifactStore.artifactFolder(projectionId)`. */
+  /** The final folder, `ArtifactStore.artifactFolder(versionId)`. */
   readonly artifactFolder: string
-  readonly projectionId: string
   readonly versionId: string
-  readonly embedding: EmbeddingSpace
+  /** Undefined: a version without vectors. */
+  readonly embedding: EmbeddingSpace | undefined
   /**
    * Returns vectors of sample queries, from which the statistics of cosines are measured; without any there are none.
    * Not called for an artifact that is in place.
@@ -62,16 +64,14 @@ export interface ArtifactInput {
   readonly snapshotsDigest: string
   /** Number of rows that follow. */
   readonly passages: number
-  /** In `rowOrder`. */
-  readonly rows: AsyncIterable<ArtifactRow> | Iterable<ArtifactRow>
+  /** In `rowOrder`; with vectors if there is an embedding space. */
+  readonly rows: AsyncIterable<ArtifactRow | PassageRow> | Iterable<ArtifactRow | PassageRow>
   /** The acts of the corpus with their names. */
   readonly acts: readonly ActEntry[]
   /** Ed25519, PKCS #8. */
   readonly privateKeyDer: Buffer
   /** Keys under which an artifact that is already in place is kept; the one of the private key if absent. SPKI. */
   readonly publicKeysDer?: readonly Uint8Array[]
-  /** Minimum number of bytes of codes for cells, if not the default. */
-  readonly cellsFromBytes?: number
   readonly onProgress?: (done: number, total: number) => void
   /** Abort is checked between batches. */
   readonly signal?: AbortSignal
@@ -87,16 +87,11 @@ const BATCH_ROWS = 1_000
 
 /**
  * Writes an artifact under a temporary name, makes it durable and renames it into place, so a reader never sees a part
- * of it. A valid artifact of this format that is already in place is kept.
+ * of it. A valid artifact that is already in place is kept.
  * @throws ArtifactError for an invalid row, a wrong row count, or a damaged artifact already in place.
  */
 export async function writeArtifact(input: ArtifactInput): Promise<WrittenArtifact> {
-  if (await exists(input.artifactFolder)) {
-    const kept = await keepExisting(input)
-    // A former release was stopped after it wrote the artifact.
-    if (kept.manifest.format === ARTIFACT_FORMAT) return kept
-    await rm(input.artifactFolder, { recursive: true })
-  }
+  if (await exists(input.artifactFolder)) return keepExisting(input)
   const folder = `${input.artifactFolder}.${randomBytes(6).toString('hex')}.tmp`
   await mkdir(folder, { recursive: true })
   try {
@@ -118,7 +113,7 @@ async function exists(path: string): Promise<boolean> {
   )
 }
 
-/** Two builds of one projection may race. The second finds a non-empty folder in place. */
+/** Two builds of one version may race. The second finds a non-empty folder in place. */
 async function finishedElsewhere(error: unknown, folder: string): Promise<boolean> {
   return (
     error instanceof Error &&
@@ -132,35 +127,36 @@ async function keepExisting(input: ArtifactInput): Promise<WrittenArtifact> {
   const publicKeysDer = input.publicKeysDer ?? [publicKeyOf(input.privateKeyDer)]
   const { manifest, digest } = await readSignedManifest(input.artifactFolder, publicKeysDer)
   await verifyArtifact(input.artifactFolder, publicKeysDer, digest)
-  if (manifest.projection_id !== input.projectionId || manifest.version_id !== input.versionId)
+  if (manifest.version_id !== input.versionId)
     throw new ArtifactError(
-      'The folder of this projection holds the artifact of another; move it away before building again.',
+      'The folder of this version holds the artifact of another; move it away before building again.',
     )
   return { manifest, manifestDigest: digest }
 }
 
 async function writeFolder(input: ArtifactInput, folder: string): Promise<WrittenArtifact> {
   const pause = createPause(input.signal)
-  const vectors = await openVectorsWriter({
-    folder,
-    rows: input.passages,
-    dimensions: input.embedding.dimensions,
-    // No cell holds what is near a query; see decision 0033.
-    cellsFromBytes: hashesWords(input.embedding) ? Infinity : input.cellsFromBytes,
-    pause,
-  })
+  const { embedding } = input
+  const vectors =
+    embedding &&
+    (await openVectorsWriter({
+      folder,
+      rows: input.passages,
+      dimensions: embedding.dimensions,
+      pause,
+    }))
   const lines = await openHashedFile(join(folder, 'passages.jsonl'))
   const tokens = await openHashedFile(join(folder, 'forward.tokens'))
   try {
     const rows = await writeRows(input, { vectors, lines, tokens }, pause)
     const { passages, facets, documents, table, lexical, forward, references } = rows
-    const written = await vectors.finish((await input.sampleQueries?.()) ?? [])
+    const written = await vectors?.finish((await input.sampleQueries?.()) ?? [])
     const { facets: dictionaries, bytes } = facets.finish()
     const words = lexical.finish()
     const order = forward.finish()
     const named = references.finish(input.acts)
     const files = {
-      ...written.files,
+      ...written?.files,
       'passages.jsonl': await lines.finish(),
       'passages.offsets': await writeHashed(join(folder, 'passages.offsets'), [passages.finish()]),
       'facets.json': await writeHashed(join(folder, 'facets.json'), [Buffer.from(canonicalJson(dictionaries))]),
@@ -181,36 +177,35 @@ async function writeFolder(input: ArtifactInput, folder: string): Promise<Writte
     }
     return await writeManifest(input, folder, {
       documents: documents.count,
-      cells: written.cells,
-      cosines: written.cosines,
+      clusters: written?.clusters,
+      cosines: written?.cosines,
       files,
     })
   } finally {
-    for (const file of [vectors, lines, tokens]) await file.abandon()
+    for (const file of [vectors, lines, tokens]) await file?.abandon()
   }
 }
 
 interface Measured {
   readonly documents: number
-  readonly cells: CellsDescription | undefined
+  readonly clusters: ClustersDescription | undefined
   readonly cosines: CosineStatistics | undefined
-  readonly files: WrittenManifest['files']
+  readonly files: Manifest['files']
 }
 
 async function writeManifest(
   input: ArtifactInput,
   folder: string,
-  { documents, cells, cosines, files }: Measured,
+  { documents, clusters, cosines, files }: Measured,
 ): Promise<WrittenArtifact> {
   const manifest = manifestSchema.parse({
     format: ARTIFACT_FORMAT,
     ...(cosines === undefined ? {} : { cosines }),
-    projection_id: input.projectionId,
     version_id: input.versionId,
     passages: input.passages,
     documents,
-    embedding: input.embedding,
-    index: { metric: 'cos', ...(cells === undefined ? {} : { cells }) },
+    ...(input.embedding === undefined ? {} : { embedding: input.embedding }),
+    ...(clusters === undefined ? {} : { clusters }),
     snapshots_digest: input.snapshotsDigest,
     files,
   })
@@ -221,7 +216,7 @@ async function writeManifest(
 }
 
 interface RowFiles {
-  readonly vectors: VectorsWriter
+  readonly vectors: VectorsWriter | undefined
   readonly lines: HashedFile
   readonly tokens: HashedFile
 }
@@ -237,8 +232,7 @@ interface WrittenRows {
 }
 
 async function writeRows(input: ArtifactInput, files: RowFiles, pause: () => Promise<void>): Promise<WrittenRows> {
-  const { dimensions } = input.embedding
-  const check = createRowChecks(input.passages, dimensions)
+  const check = createRowChecks(input.passages)
   const passages = createPassagesWriter(input.passages)
   const facets = createFacetsWriter(input.passages)
   const documents = createDocumentsWriter()
@@ -247,19 +241,22 @@ async function writeRows(input: ArtifactInput, files: RowFiles, pause: () => Pro
   const lexical = createLexicalWriter(input.passages)
   const forward = createForwardWriter(input.passages)
   const references = createReferencesWriter(input.passages)
+  const dimensions = input.embedding?.dimensions ?? 0
   const batch = new Float32Array(BATCH_ROWS * dimensions)
   let done = 0
   let batched = 0
 
   async function flush(): Promise<void> {
-    await files.vectors.add(batch.slice(0, batched * dimensions))
+    await files.vectors?.add(batch.slice(0, batched * dimensions))
     batched = 0
     input.onProgress?.(done, input.passages)
     await pause()
   }
-  for await (const { record, vector } of input.rows) {
+  for await (const row of input.rows) {
+    const { record } = row
     check(record, done)
-    copyUnit(vector, batch, batched * dimensions, dimensions)
+    if (files.vectors !== undefined)
+      copyUnit('vector' in row ? row.vector : undefined, batch, batched * dimensions, dimensions)
     await files.lines.write(passages.add(done, record))
     facets.add(done, record)
     documents.add(done, record.document.id)

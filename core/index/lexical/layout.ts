@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { ANALYSIS_REVISIONS, UNRECORDED_ANALYSIS_REVISION } from '#core/index/analysis/revisions.ts'
 
 export const LEXICAL_FIELDS = ['heading', 'text'] as const
 export type LexicalField = (typeof LEXICAL_FIELDS)[number]
@@ -23,8 +22,6 @@ export type LexicalField = (typeof LEXICAL_FIELDS)[number]
  */
 export const lexicalSchema = z.strictObject({
   rows: z.int().positive(),
-  /** Of the terms. Absent in versions that an earlier release built. */
-  analysis: z.literal(ANALYSIS_REVISIONS).default(UNRECORDED_ANALYSIS_REVISION),
   /** Primary subtags, sorted. */
   languages: z.array(z.string().min(1)),
   k1: z.number().positive(),

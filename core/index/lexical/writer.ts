@@ -1,5 +1,4 @@
 import { primaryLanguage } from '#core/index/analysis/analyzer.ts'
-import { ANALYSIS_REVISION } from '#core/index/analysis/revisions.ts'
 import { createLargeMap } from '#core/platform/large-map.ts'
 import type { LargeMap } from '#core/platform/large-map.ts'
 import { ArtifactError } from '#core/index/artifact-error.ts'
@@ -118,7 +117,6 @@ function packed(
   return {
     description: lexicalSchema.parse({
       rows,
-      analysis: ANALYSIS_REVISION,
       languages: vocabulary.languages(),
       k1,
       fields: Object.fromEntries(LEXICAL_FIELDS.map((name, field) => [name, described[field]])),

@@ -5,83 +5,74 @@ const CANDIDATES_MAX = 524_288
 /** There is room for so many at first. */
 const ROWS_FIRST = 1_024
 
-/** Rows of a scan that may be among the nearest. */
-export interface Candidates {
-  /** Rows at or below it are no candidates. */
-  threshold(): number
-  offer(row: number, score: number): void
-  /**
-   * Ascending, at most CANDIDATES_MAX of them or the largest `count`.
-   * @param ranges those that the first so many ranges include.
-   */
-  rows(ranges?: number): Uint32Array
-}
-
-/** The `count` best rows, and the rows whose score is at most `margin` below theirs. */
-export interface ScoreRange {
-  readonly count: number
-  readonly margin: number
-}
-
-/** Keeps the rows that any of the ranges includes. */
-export function createCandidates(ranges: readonly ScoreRange[]): Candidates {
-  const best = ranges.map(({ count, margin }) => ({ top: createTopK(count), margin }))
-  const max = ranges.reduce((most, { count }) => Math.max(most, count), CANDIDATES_MAX)
-  let rows = new Uint32Array(ROWS_FIRST)
-  let scores = new Int32Array(ROWS_FIRST)
-  let size = 0
+/** The rows of a scan that may be among the `count` nearest: those whose score is at most `margin` below the last. */
+export class Candidates {
+  readonly #best
+  readonly #margin: number
+  readonly #max: number
+  #rows = new Uint32Array(ROWS_FIRST)
+  #scores = new Int32Array(ROWS_FIRST)
+  #size = 0
   /** Rows at or below it were dropped because there are too many. */
-  let floor = -Infinity
+  #floor = -Infinity
 
-  function least(first = best.length): number {
-    let lowest = Infinity
-    for (let at = 0; at < first; at++) {
-      const range = best[at]
-      if (range !== undefined) lowest = Math.min(lowest, range.top.threshold() - range.margin)
-    }
-    return lowest - 1
+  constructor(count: number, margin: number) {
+    this.#best = createTopK(count)
+    this.#margin = margin
+    this.#max = Math.max(count, CANDIDATES_MAX)
   }
+
+  /** Rows at or below it are no candidates. */
+  threshold(): number {
+    return Math.max(this.#floor, this.#least())
+  }
+
+  #least(): number {
+    return this.#best.threshold() - this.#margin - 1
+  }
+
+  offer(row: number, score: number): void {
+    if (this.#size === this.#rows.length) this.#makeRoom()
+    this.#rows[this.#size] = row
+    this.#scores[this.#size] = score
+    this.#size += 1
+    if (score > this.#best.threshold()) this.#best.offer(row, score)
+  }
+
+  /** Ascending, at most CANDIDATES_MAX of them or the largest `count`. */
+  rows(): Uint32Array {
+    const least = this.#least()
+    return this.#rows
+      .subarray(0, this.#size)
+      .filter((_, at) => (this.#scores[at] ?? 0) > least)
+      .sort()
+  }
+
+  #makeRoom(): void {
+    this.#keep(this.#least(), 0)
+    if (this.#size > this.#max) {
+      const sorted = this.#scores.slice(0, this.#size).sort()
+      this.#floor = sorted[this.#size - this.#max] ?? this.#floor
+      this.#keep(this.#floor, this.#max - (this.#size - 1 - sorted.lastIndexOf(this.#floor)))
+    }
+    if (this.#size * 2 <= this.#rows.length) return
+    const [rows, scores] = [new Uint32Array(this.#rows.length * 2), new Int32Array(this.#rows.length * 2)]
+    rows.set(this.#rows)
+    scores.set(this.#scores)
+    this.#rows = rows
+    this.#scores = scores
+  }
+
   /** Keeps the rows above a score, in order, and as many with this score as `room`. */
-  function keep(score: number, room: number): void {
+  #keep(score: number, room: number): void {
     let [kept, equal] = [0, 0]
-    for (let at = 0; at < size; at++) {
-      const own = scores[at] ?? 0
+    for (let at = 0; at < this.#size; at++) {
+      const own = this.#scores[at] ?? 0
       if (own < score || (own === score && equal++ >= room)) continue
-      rows[kept] = rows[at] ?? 0
-      scores[kept] = own
+      this.#rows[kept] = this.#rows[at] ?? 0
+      this.#scores[kept] = own
       kept += 1
     }
-    size = kept
-  }
-  function makeRoom(): void {
-    keep(least(), 0)
-    if (size > max) {
-      const sorted = scores.slice(0, size).sort()
-      floor = sorted[size - max] ?? floor
-      keep(floor, max - (size - 1 - sorted.lastIndexOf(floor)))
-    }
-    if (size * 2 <= rows.length) return
-    const [moreRows, moreScores] = [new Uint32Array(rows.length * 2), new Int32Array(rows.length * 2)]
-    moreRows.set(rows)
-    moreScores.set(scores)
-    rows = moreRows
-    scores = moreScores
-  }
-  return {
-    threshold: () => Math.max(floor, least()),
-    offer(row, score) {
-      if (size === rows.length) makeRoom()
-      rows[size] = row
-      scores[size] = score
-      size += 1
-      for (const { top } of best) if (score > top.threshold()) top.offer(row, score)
-    },
-    rows(first) {
-      const lowest = least(first)
-      return rows
-        .subarray(0, size)
-        .filter((_, at) => (scores[at] ?? 0) > lowest)
-        .sort()
-    },
+    this.#size = kept
   }
 }

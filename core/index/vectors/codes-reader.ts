@@ -4,12 +4,12 @@ import { openSized, readFully } from '#core/platform/file-reader.ts'
 import { GAP_BYTES } from '#core/platform/read-spans.ts'
 import { createSharedMemory } from '#core/platform/shared-memory.ts'
 import type { SharedMemory } from '#core/platform/shared-memory.ts'
-import { createQueryCoder, decodeHeader } from './codes.ts'
-import { createScan } from './codes-scan.ts'
-import type { CodesScan, PieceScorer, Wanted } from './codes-scan.ts'
+import { CodesScan } from './codes-scan.ts'
+import type { PieceScorer, Wanted } from './codes-scan.ts'
 import { createKernel, pieceRowsMax } from './kernel.ts'
 import { codesLayout } from './layout.ts'
 import type { CodesLayout } from './layout.ts'
+import { createQueryQuantizer, decodeHeader } from './quantizer.ts'
 
 /** One thread's view of the codes of a version. */
 export interface CodesReader {
@@ -21,20 +21,18 @@ export interface CodesReader {
   close(): void
 }
 
-/** Where the bytes of `vectors.i4` come from: its file, or a copy of it that all threads share. */
+/** Where the bytes of `vectors.sq4` come from: its file, or a copy of it that all threads share. */
 export type CodesSource = { readonly path: string } | { readonly memory: SharedMemory }
 
 /** Codes where a kernel scores them. */
 interface Codes {
   readonly memory: SharedMemory
-  /** See `createKernel`. */
-  readonly far: boolean
   readonly header: Uint8Array
   /**
-   * Provides the part in a plane of the rows that have a bit.
-   * @param bits bit 0 stands for `first`. @returns where the part of row `first` begins in the memory.
+   * Provides the codes of the rows that have a bit.
+   * @param bits bit 0 stands for `first`. @returns where the code of row `first` begins in the memory.
    */
-  load(plane: 'high' | 'low', first: number, end: number, bits: Uint32Array): number
+  load(first: number, end: number, bits: Uint32Array): number
   close(): void
 }
 
@@ -44,67 +42,57 @@ export function openCodes(source: CodesSource, rows: number, dimensions: number)
   using opening = new DisposableStack()
   const held = 'memory' in source ? inMemory(source.memory, layout) : inPageCache(source.path, layout)
   const codes = opening.adopt(held, ({ close }) => close())
-  const codeQuery = createQueryCoder(decodeHeader(codes.header, dimensions))
+  const quantizeQuery = createQueryQuantizer(decodeHeader(codes.header, dimensions))
   const scorer = createScorer(codes, layout)
   opening.move()
   return {
-    scan: (query, wanted) => createScan(scorer, codeQuery(query), wanted),
+    scan: (query, wanted) => new CodesScan(scorer, quantizeQuery(query), wanted),
     close: codes.close,
   }
 }
 
 function createScorer(codes: Codes, layout: CodesLayout): PieceScorer {
-  const kernel = createKernel(layout, codes.memory, { far: codes.far })
-  const { rowsMax, bits, hits, sums, ask } = kernel
+  const { rowsMax, bits, hits, setQuery, scan } = createKernel(layout, codes.memory)
   return {
     rowsMax,
     hits,
-    sums,
-    ask,
+    setQuery,
     score(from, to, threshold, among) {
-      const first = from - (from % 32)
       const words = copyWords(among, bits, from, to)
-      const kept = kernel.scan(codes.load('high', first, to, bits), words, threshold)
-      return kernel.refine(codes.load('low', first, to, bits), kept, threshold)
+      return scan(codes.load(from - (from % 32), to, bits), words, threshold)
     },
   }
 }
 
-function inMemory(memory: SharedMemory, layout: CodesLayout): Codes {
-  if (memory.buffer.byteLength < layout.bytes)
-    throw new Error('the codes in memory are shorter than those of their version')
+function inMemory(memory: SharedMemory, { offset, rowBytes, bytes }: CodesLayout): Codes {
+  if (memory.buffer.byteLength < bytes) throw new Error('the codes in memory are shorter than those of their version')
   return {
     memory,
-    far: true,
-    header: new Uint8Array(memory.buffer, 0, layout.high.offset),
-    load: (plane, first) => layout[plane].offset + first * layout[plane].rowBytes,
+    header: new Uint8Array(memory.buffer, 0, offset),
+    load: (first) => offset + first * rowBytes,
     close: () => undefined,
   }
 }
 
 /** Copies what a piece needs; the memory has room for one. */
-function inPageCache(path: string, layout: CodesLayout): Codes {
-  const rowsMax = pieceRowsMax(layout.rowBytes)
-  const memory = createSharedMemory(rowsMax * layout.rowBytes)
-  const pieceAt = { high: 0, low: rowsMax * layout.high.rowBytes }
+function inPageCache(path: string, { offset, rowBytes, bytes }: CodesLayout): Codes {
+  const memory = createSharedMemory(pieceRowsMax(rowBytes) * rowBytes)
+  const gapWords = Math.max(1, Math.floor(GAP_BYTES / rowBytes / 32))
   using opening = new DisposableStack()
-  const file = opening.adopt(openSized(path, layout.bytes), closeSync)
-  const header = new Uint8Array(layout.high.offset)
+  const file = opening.adopt(openSized(path, bytes), closeSync)
+  const header = new Uint8Array(offset)
   readFully(file, header, 0)
   opening.move()
   return {
     memory,
-    far: false,
     header,
-    load(plane, first, end, bits) {
-      const { offset, rowBytes } = layout[plane]
-      const gapWords = Math.max(1, Math.floor(GAP_BYTES / rowBytes / 32))
+    load(first, end, bits) {
       forEachRun(bits, Math.ceil((end - first) / 32), gapWords, (firstWord, endWord) => {
         const [begin, to] = [firstWord * 32, Math.min(end - first, endWord * 32)]
-        const into = new Uint8Array(memory.buffer, pieceAt[plane] + begin * rowBytes, (to - begin) * rowBytes)
+        const into = new Uint8Array(memory.buffer, begin * rowBytes, (to - begin) * rowBytes)
         readFully(file, into, offset + (first + begin) * rowBytes)
       })
-      return pieceAt[plane]
+      return 0
     },
     close: () => closeSync(file),
   }

@@ -1,52 +1,28 @@
-import type { FilePiece } from '#core/platform/hashed-file.ts'
-import { createSharedMemory } from '#core/platform/shared-memory.ts'
-import type { SharedMemory } from '#core/platform/shared-memory.ts'
-import { createEncoder, encodeHeader, fitCodes } from './codes.ts'
-import type { CodeSpace } from './codes.ts'
 import { rowBlocks, vectorBlocks } from './blocks.ts'
 import type { VectorFile } from './blocks.ts'
-import { codesLayout, planesLayout } from './layout.ts'
+import { createEncoder, encodeHeader, fitQuantizer } from './quantizer.ts'
+import type { ScalarQuantizer } from './quantizer.ts'
 
-/** Rows that fit the codes, evenly spaced. */
+/** Rows that fit the quantizer, evenly spaced. */
 const SAMPLE_ROWS = 256
 
 /**
  * Codes the vectors of a version. Double precision in a fixed order gives every machine the same bytes.
- * @param order the row in each place; undefined: in row order.
- * @returns the pieces of `vectors.i4`, each plane in order.
+ * @param order the row of each position. @returns `vectors.sq4` in pieces.
  */
 export async function* codePieces(
   file: VectorFile,
-  space: CodeSpace,
+  quantizer: ScalarQuantizer,
+  order: Uint32Array,
   pause: () => Promise<void>,
-  order?: Uint32Array,
-): AsyncGenerator<FilePiece> {
-  const { dimensions } = file
-  const { high, low } = codesLayout(file.rows, dimensions)
-  const encode = createEncoder(space)
-  yield { at: 0, bytes: encodeHeader(space) }
-  let row = 0
-  const blocks = order === undefined ? vectorBlocks(file, pause) : rowBlocks(file, order, pause)
-  for await (const { vectors } of blocks) {
-    const rows = vectors.length / dimensions
-    const codes = encode(vectors)
-    const lowAt = planesLayout(rows, dimensions).low.offset
-    yield { at: high.offset + row * high.rowBytes, bytes: codes.subarray(0, lowAt) }
-    yield { at: low.offset + row * low.rowBytes, bytes: codes.subarray(lowAt) }
-    row += rows
-  }
+): AsyncGenerator<Uint8Array> {
+  const encode = createEncoder(quantizer)
+  yield encodeHeader(quantizer)
+  for await (const { vectors } of rowBlocks(file, order, pause)) yield encode(vectors)
 }
 
-/** Codes the vectors into memory that threads share. */
-export async function codesInMemory(file: VectorFile, pause: () => Promise<void>): Promise<SharedMemory> {
-  const shared = createSharedMemory(codesLayout(file.rows, file.dimensions).bytes)
-  const codes = new Uint8Array(shared.buffer)
-  for await (const { at, bytes } of codePieces(file, await spaceOf(file, pause), pause)) codes.set(bytes, at)
-  return shared
-}
-
-/** Chooses how the vectors of a version are coded. */
-export async function spaceOf(file: VectorFile, pause: () => Promise<void>): Promise<CodeSpace> {
+/** Fits the quantizer of a version. */
+export async function quantizerOf(file: VectorFile, pause: () => Promise<void>): Promise<ScalarQuantizer> {
   const { rows, dimensions } = file
   const sums = new Float64Array(dimensions)
   const squares = new Float64Array(dimensions)
@@ -65,5 +41,5 @@ export async function spaceOf(file: VectorFile, pause: () => Promise<void>): Pro
   const mean = sums.map((sum) => sum / rows)
   const variances = squares.map((sum, d) => Math.max(0, sum / rows - (mean[d] ?? 0) ** 2))
   const deviation = variances.reduce((sum, variance) => sum + Math.sqrt(variance), 0) / dimensions
-  return fitCodes(mean, deviation, sample)
+  return fitQuantizer(mean, deviation, sample)
 }

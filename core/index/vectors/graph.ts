@@ -1,5 +1,4 @@
 import { Index, MetricKind, ScalarKind } from 'usearch'
-import type { GraphShape } from './cells.ts'
 
 /** Links of a point, and points looked at for them; see decision 0027. */
 const CONNECTIVITY = 64
@@ -20,7 +19,7 @@ export interface Graph {
 export interface BuiltGraph extends Graph {
   /** @param vectors concatenated. @returns the nearest point of each vector. */
   assign(vectors: Float32Array): Uint32Array
-  readonly shape: GraphShape
+  readonly connectivity: number
   /** The file is not synced. */
   save(path: string): void
 }
@@ -49,7 +48,7 @@ export function buildGraph(points: Float32Array, dimensions: number): BuiltGraph
     index.add(keys, wide.slice(from * width, to * width), 1)
   }
   return {
-    shape: { connectivity: CONNECTIVITY, expansion_add: EXPANSION_ADD, batch: BATCH },
+    connectivity: CONNECTIVITY,
     save: (path) => index.save(path),
     assign: (vectors) => lowWords(index.search(padded(vectors, dimensions), 1, 1).keys),
     nearest: (vector, wanted) => nearestIn(index, vector, dimensions, count, wanted),

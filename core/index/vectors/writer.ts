@@ -1,24 +1,22 @@
 import { join } from 'node:path'
 import { syncPath } from '#core/platform/durable-file.ts'
-import { digestFile, openHashedFile, writeHashed, writePieces } from '#core/platform/hashed-file.ts'
+import { digestFile, openHashedFile, writeHashed } from '#core/platform/hashed-file.ts'
 import type { FileDigest } from '#core/platform/hashed-file.ts'
-import { encodeMeans } from './cell-means.ts'
-import { codePieces, spaceOf } from './codes-writer.ts'
-import type { CodeSpace } from './codes.ts'
+import { sampleVectors } from './blocks.ts'
+import { encodeCentroids } from './centroids.ts'
+import type { ClustersDescription } from './clusters.ts'
+import { codePieces, quantizerOf } from './codes-writer.ts'
 import { createCosineStatistics } from './cosine-statistics.ts'
 import type { CosineStatistics } from './cosine-statistics.ts'
-import type { CellsDescription } from './cells.ts'
-import { measureCells } from './cells-recall.ts'
-import { divide } from './cells-writer.ts'
-import type { Cells } from './cells-writer.ts'
-import { hasCells } from './layout.ts'
+import { cluster } from './k-means.ts'
+import type { Clusters } from './k-means.ts'
+import { measureClusters } from './nprobe.ts'
+import type { ScalarQuantizer } from './quantizer.ts'
 
 export interface VectorsInput {
   readonly folder: string
   readonly rows: number
   readonly dimensions: number
-  /** Minimum number of bytes of codes for cells, if not the default. */
-  readonly cellsFromBytes: number | undefined
   /** Runs between steps: yields to other work, or throws to stop. */
   readonly pause: () => Promise<void>
 }
@@ -26,12 +24,12 @@ export interface VectorsInput {
 export interface WrittenVectors {
   readonly files: {
     readonly 'vectors.f32': FileDigest
-    readonly 'vectors.i4': FileDigest
-    readonly 'cells.u32'?: FileDigest
-    readonly 'cells.i4'?: FileDigest
-    readonly 'graph.usearch'?: FileDigest
+    readonly 'vectors.sq4': FileDigest
+    readonly 'clusters.u32': FileDigest
+    readonly 'centroids.sq4': FileDigest
+    readonly 'graph.usearch': FileDigest
   }
-  readonly cells: CellsDescription | undefined
+  readonly clusters: ClustersDescription
   /** Undefined without queries. */
   readonly cosines: CosineStatistics | undefined
 }
@@ -40,32 +38,35 @@ export interface WrittenVectors {
 export interface VectorsWriter {
   /** @param vectors of whole rows, concatenated, unit length. */
   add(vectors: Float32Array<ArrayBuffer>): Promise<void>
-  /** @param queries unit length; they measure the cosines and the cells. */
+  /** @param queries unit length; they measure the cosines and the clusters. */
   finish(queries: readonly Float32Array[]): Promise<WrittenVectors>
   /** Closes without finishing; harmless after `finish`. */
   abandon(): Promise<void>
 }
 
-export async function openVectorsWriter(input: VectorsInput): Promise<VectorsWriter> {
-  const { folder, rows, dimensions, pause } = input
+/** Queries that measure the clusters; sampled rows fill them up to the minimum. */
+const QUERIES_MIN = 200
+const QUERIES_MAX = 400
+
+export async function openVectorsWriter({ folder, rows, dimensions, pause }: VectorsInput): Promise<VectorsWriter> {
   const source = { path: join(folder, 'vectors.f32'), rows, dimensions }
   const exact = await openHashedFile(source.path)
   const statistics = createCosineStatistics(rows, dimensions)
 
-  async function writeCells(
-    cells: Cells,
-    space: CodeSpace,
-  ): Promise<Pick<WrittenVectors['files'], 'cells.u32' | 'cells.i4' | 'graph.usearch'>> {
+  async function writeClusters(
+    { graph, starts, radii, rows: rowOf, centroids }: Clusters,
+    quantizer: ScalarQuantizer,
+  ): Promise<Omit<WrittenVectors['files'], 'vectors.f32'>> {
     const path = join(folder, 'graph.usearch')
-    cells.graph.save(path)
+    graph.save(path)
     await syncPath(path)
-    const { starts, radii, rows: rowOf } = cells
-    const pieces = [starts, radii, rowOf].map(
+    const table = [starts, radii, rowOf].map(
       ({ buffer, byteOffset, byteLength }) => new Uint8Array(buffer, byteOffset, byteLength),
     )
     return {
-      'cells.u32': await writeHashed(join(folder, 'cells.u32'), pieces),
-      'cells.i4': await writeHashed(join(folder, 'cells.i4'), [encodeMeans(space, cells.means)]),
+      'vectors.sq4': await writeHashed(join(folder, 'vectors.sq4'), codePieces(source, quantizer, rowOf, pause)),
+      'clusters.u32': await writeHashed(join(folder, 'clusters.u32'), table),
+      'centroids.sq4': await writeHashed(join(folder, 'centroids.sq4'), [encodeCentroids(quantizer, centroids)]),
       'graph.usearch': await digestFile(path),
     }
   }
@@ -75,16 +76,17 @@ export async function openVectorsWriter(input: VectorsInput): Promise<VectorsWri
       for (let at = 0; at < vectors.length; at += dimensions) statistics.add(vectors.subarray(at, at + dimensions))
     },
     async finish(queries) {
-      const file = await exact.finish()
-      const cells = hasCells(rows, dimensions, input.cellsFromBytes) ? await divide(source, pause) : undefined
-      const space = await spaceOf(source, pause)
-      const codes = await writePieces(join(folder, 'vectors.i4'), codePieces(source, space, pause, cells?.rows))
+      const vectors = await exact.finish()
+      const clusters = await cluster(source, pause)
+      const files = await writeClusters(clusters, await quantizerOf(source, pause))
+      const given = queries.slice(0, QUERIES_MAX)
+      const asked = [...given, ...(await sampleVectors(source, Math.max(0, QUERIES_MIN - given.length), pause))]
       return {
-        files: { 'vectors.f32': file, 'vectors.i4': codes, ...(cells && (await writeCells(cells, space))) },
-        cells: cells && {
-          count: cells.starts.length - 1,
-          ...cells.graph.shape,
-          ...(await measureCells(folder, source, cells, queries, pause)),
+        files: { 'vectors.f32': vectors, ...files },
+        clusters: {
+          count: clusters.starts.length - 1,
+          connectivity: clusters.graph.connectivity,
+          ...(await measureClusters(folder, source, clusters, asked, pause)),
         },
         cosines: statistics.finish(queries),
       }

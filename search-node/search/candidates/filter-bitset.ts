@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import { addRow, bitsetWords, countRows, forEachRow, hasRow, intersect, unite } from '#core/platform/bitset.ts'
 import { dayNumber } from '#core/index/facets/layout.ts'
 import type { FacetsReader } from '#core/index/facets/reader.ts'
@@ -31,16 +32,10 @@ export function createScopeFilter({
   facets,
   rows,
 }: Pick<IndexReader, 'passages' | 'facets' | 'rows'>): ScopeFilter {
-  const remembered = new Map<string, FilterBitset>()
-  const entriesMax = cachedBitsetsMax(passages)
+  const remembered = new LRUCache<string, FilterBitset>({ max: cachedBitsetsMax(passages) })
   function recall(key: string, make: () => FilterBitset): FilterBitset {
     const known = remembered.get(key) ?? make()
-    remembered.delete(key)
     remembered.set(key, known)
-    if (remembered.size > entriesMax) {
-      const oldest = remembered.keys().next()
-      if (oldest.done !== true) remembered.delete(oldest.value)
-    }
     return known
   }
   const of = (filters: Filters): FilterBitset =>

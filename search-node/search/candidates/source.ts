@@ -32,8 +32,6 @@ export const VECTOR_CANDIDATES_MIN = 20
 export interface VectorQuery {
   /** Unit length. */
   readonly vector: Float32Array
-  /** What the vector stands for. Undefined: no lexical ranking. */
-  readonly question: Question | undefined
   readonly scope: SearchScope
   /** Candidates wanted; there may be more. */
   readonly depth: number
@@ -55,10 +53,8 @@ export interface ScoredCandidates {
 }
 
 export interface VectorCandidates extends ScoredCandidates {
-  /** How they were found: `exact`, `scan`, `cells` or `words`. */
+  /** How they were found: `exact`, `scan` or `clusters`; `none` without vectors. */
   readonly plan: string
-  /** The nearest candidates for the predictors where others than those above; they do not depend on the depth. */
-  readonly forPredictors?: ScoredCandidates | undefined
 }
 
 /** Nearness of a row to a reference: the provision itself, a part of it, or the enclosing provision that marks it. */

@@ -10,7 +10,7 @@ import type { Task } from '../exact.ts'
 import { aligned } from '../table.ts'
 import { atMost } from '../thresholds.ts'
 import type { Threshold } from '../thresholds.ts'
-import type { Steps } from '#jobs/cli/demo/steps.ts'
+import type { Steps } from '#jobs/demo/steps.ts'
 
 /** Latencies under one filter, and how the hybrid search of each question found the nearest rows. */
 export interface EmbeddedRow extends ModeLatencies {

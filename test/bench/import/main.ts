@@ -8,12 +8,12 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
 import { z } from 'zod'
 import { openDatabase } from '#core/db/pool.ts'
-import { createSchema } from '#jobs/cli/local/schema.ts'
+import { createSchema } from '#jobs/demo/local/schema.ts'
 import { createLog, describeCause } from '#core/platform/log.ts'
-import { startPostgres } from '#jobs/cli/local/postgres.ts'
-import { createSteps } from '#jobs/cli/demo/steps.ts'
-import type { Steps } from '#jobs/cli/demo/steps.ts'
-import { createKnowledgeBase } from '#jobs/cli/operator/actions/organizations.ts'
+import { startPostgres } from '#jobs/demo/local/postgres.ts'
+import { createSteps } from '#jobs/demo/steps.ts'
+import type { Steps } from '#jobs/demo/steps.ts'
+import { createKnowledgeBase } from '#jobs/operator/actions/organizations.ts'
 import { makeCorpus } from './corpus.ts'
 
 const USAGE = `npm run bench:import -- [--mb N] [--data-dir PATH]
@@ -24,7 +24,7 @@ largest memory and disk of each. Exit code 1 when a process held more than 1 GB.
 `
 const MEGABYTES_MAX = 1_000
 const RSS_EVERY_MS = 200
-const OPERATOR = fileURLToPath(new URL('../../../jobs/cli/operator/main.ts', import.meta.url))
+const OPERATOR = fileURLToPath(new URL('../../../jobs/operator/main.ts', import.meta.url))
 const STAGES = fileURLToPath(new URL('./stages.ts', import.meta.url))
 
 interface Measured {

@@ -1,4 +1,4 @@
-import type { Steps } from '#jobs/cli/demo/steps.ts'
+import type { Steps } from '#jobs/demo/steps.ts'
 import { askSets } from '../queries.ts'
 import { REAL_DIMENSIONS } from '../real/encoder.ts'
 import { prepareRealVectors, realVectors } from '../real/corpus.ts'

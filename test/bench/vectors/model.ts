@@ -18,7 +18,7 @@ interface Level {
 const CONTENT: Spectrum = { shift: 12, power: 0.2, scale: 350 }
 
 /**
- * Numbers fitted to 46,999 passages and 504 questions that multilingual-e5-small encoded; see decision 0028. Lengths
+ * Numbers fitted to 46,999 passages and 504 questions that multilingual-e5-small encoded; see core/decisions/measurements.md. Lengths
  * are of vectors whose whole length is 1.
  */
 export const MODEL = {

@@ -1,19 +1,13 @@
 import { randomUUID } from 'node:crypto'
-import { cpSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import fc from 'fast-check'
-import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { finishActivation } from '#core/db/activations.ts'
 import { listHistory, readWayBack, readWayTo } from '#core/db/activation-history.ts'
-import { migrate } from '#core/db/migrate.ts'
-import { MIGRATIONS, shippedMigrations } from '#core/db/migration-files.ts'
 import { inTransaction, openDatabase } from '#core/db/pool.ts'
 import type { Database } from '#core/db/pool.ts'
-import { wantedProjections } from '#core/db/versions.ts'
+import { wantedVersions } from '#core/db/versions.ts'
 import { createLog } from '#core/platform/log.ts'
-import { openEmptyDatabase, openTestDatabase, withoutGuards } from '#test/support/database.ts'
+import { openTestDatabase } from '#test/support/database.ts'
 import type { TestDatabase } from '#test/support/database.ts'
 import { createHistoryBase } from '#test/support/operator/activation-rows.ts'
 import type { HistoryBase } from '#test/support/operator/activation-rows.ts'
@@ -86,11 +80,11 @@ describe('the way back', () => {
     }
     await base.review(versions[1] ?? '', 'rejected')
     await base.review(versions[2] ?? '', 'rejected')
-    const way = await readWayBack(jobs, base.id)
+    const way = await readWayBack(jobs, base.id, ({ claimed }) => Promise.resolve(claimed))
     expect(way.active?.version_id).toBe(versions[3])
     expect(way.passedOver.map((step) => step.version_id)).toEqual([versions[2], versions[1]])
     expect(way.target?.version_id).toBe(versions[0])
-    expect(await wantedVersions(base)).toEqual(new Set([versions[0], versions[3]]))
+    expect(await wantedOf(base)).toEqual(new Set([versions[0], versions[3]]))
   })
 
   test('decides what search nodes keep: after a rollback the version that was left is not kept', async () => {
@@ -98,7 +92,7 @@ describe('the way back', () => {
     const versions = await createVersions(base, 3)
     for (const version of versions) await base.activate(version)
     await base.activate(versions[1] ?? '', 'rollback')
-    expect(await wantedVersions(base)).toEqual(new Set([versions[0], versions[1]]))
+    expect(await wantedOf(base)).toEqual(new Set([versions[0], versions[1]]))
   })
 
   test('tells when a version was active, by the moments at which the pointer moved', async () => {
@@ -181,54 +175,12 @@ describe('an activation', () => {
   })
 })
 
-test('the migration orders earlier activations as the audit trail does, and links their way back', async () => {
-  const [empty, folder] = [await openEmptyDatabase(), mkdtempSync(join(tmpdir(), 'evidence-migrations-'))]
-  const pool = new pg.Pool({ connectionString: empty.url, max: 1 })
-  try {
-    for (const { name, number } of shippedMigrations())
-      if (number < 7) cpSync(join(MIGRATIONS, name), join(folder, name))
-    await migrate(empty.url, { folder })
-    const base = randomUUID()
-    await pool.query("insert into knowledge_bases (id, slug, title) values ($1, 'rules', 'Rules')", [base])
-    const versions = [2, 4, 3, 4].map((n) => `00000000-0000-4000-8000-00000000000${n}`)
-    for (const [index, version] of versions.entries()) {
-      const id = randomUUID()
-      // The transactions began in the opposite order.
-      await withoutGuards(
-        pool,
-        'insert into activations (id, knowledge_base_id, version_id, kind, actor, state, finished_at) ' +
-          "values ($1, $2, $3, 'activate', 'actor', 'done', now() - make_interval(hours => $4))",
-        [id, base, version, index],
-      )
-      await pool.query(
-        "insert into audit (actor, action, subject, detail) values ('actor', 'version.activate', 'version', $1)",
-        [JSON.stringify({ activation_id: id })],
-      )
-    }
-    await migrate(empty.url)
-    const { rows } = await pool.query(
-      'select version_id, sequence::int, returns_to::int from activations order by sequence',
-    )
-    expect(rows).toEqual([
-      { version_id: versions[0], sequence: 1, returns_to: null },
-      { version_id: versions[1], sequence: 2, returns_to: 1 },
-      { version_id: versions[2], sequence: 3, returns_to: 2 },
-      { version_id: versions[3], sequence: 4, returns_to: 1 },
-    ])
-  } finally {
-    await pool.end()
-    await empty.drop()
-    rmSync(folder, { recursive: true, force: true })
-  }
-})
-
 /** Versions of a knowledge base that every search node should hold. */
-async function wantedVersions(base: HistoryBase): Promise<ReadonlySet<string>> {
-  const wanted = (await wantedProjections(jobs)).map(({ projectionId }) => projectionId)
-  const { rows } = await owner.query<{ version_id: string }>(
-    'select p.version_id from projections p join corpus_versions v on v.id = p.version_id ' +
-      'where p.id = any ($1) and v.knowledge_base_id = $2',
+async function wantedOf(base: HistoryBase): Promise<ReadonlySet<string>> {
+  const wanted = (await wantedVersions(jobs)).map(({ versionId }) => versionId)
+  const { rows } = await owner.query<{ id: string }>(
+    'select id from corpus_versions where id = any ($1) and knowledge_base_id = $2',
     [wanted, base.id],
   )
-  return new Set(rows.map(({ version_id }) => version_id))
+  return new Set(rows.map(({ id }) => id))
 }

@@ -11,7 +11,7 @@ const GRANTS = `
 activations
   jobs select
   jobs update finished_at, message, state
-  operator insert actor, expected_version_id, id, kind, knowledge_base_id, override_reason, version_id
+  operator insert actor, expected_version_id, id, kind, knowledge_base_id, version_id
   operator select
 active_versions
   gateway select knowledge_base_id, profile_id
@@ -44,9 +44,9 @@ clients
   operator select
   operator update active
 corpus_versions
-  gateway select facets, id, knowledge_base_id, passages, state
-  jobs insert build_id, changes_sha256, documents, evaluation, facets, figures_sha256, id, knowledge_base_id,
-    passages, passed, report_sha256
+  gateway select embedding, facets, id, knowledge_base_id, passages, state
+  jobs insert build_id, changes_sha256, documents, embedding, evaluation, facets, figures_sha256, id,
+    knowledge_base_id, manifest_digest, passages, passed, report_sha256
   jobs select
   jobs update state
   operator select
@@ -73,9 +73,6 @@ imports
   jobs select id, knowledge_base_id, mapping, snapshot_ids
   operator insert id, knowledge_base_id, mapping, report, snapshot_ids
   operator select
-is_rejected()
-  jobs execute
-  operator execute
 knowledge_bases
   gateway select id, slug
   jobs select id, slug
@@ -108,11 +105,6 @@ plans
   jobs select id, limits
   operator insert id, limits, name
   operator select
-projections
-  gateway select embedding, id, version_id
-  jobs insert embedding, id, manifest_digest, version_id
-  jobs select
-  operator select
 record_deliveries()
   gateway execute
 reserve_requests()
@@ -126,8 +118,8 @@ reservations
   jobs update finished_at, outcome, state
   operator select admitted_at, finished_at, knowledge_base_id, organization_id, served, state
 retrieval_profiles
-  gateway select id, parameters, projection_id, signal, threshold, word_weights
-  jobs insert id, parameters, projection_id, signal, threshold, word_weights
+  gateway select
+  jobs insert
   jobs select
   operator select
 retry_build()
@@ -269,7 +261,7 @@ test('group roles cannot log in, and no role has an attribute or a group beyond 
        case when rolsuper or rolcreatedb or rolreplication or rolbypassrls then ' more' else '' end ||
        coalesce((select ' in ' || string_agg(distinct roleid::regrole::text, ', ') from pg_auth_members
          where member = r.oid), '') as role
-     from pg_roles r where rolname ~ '^evidence_' and rolname <> 'evidence_service' order by 1`,
+     from pg_roles r where rolname ~ '^evidence_' order by 1`,
   )
   expect(rows.map(({ role }) => role)).toEqual([
     'evidence_gateway',

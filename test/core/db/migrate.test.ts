@@ -1,13 +1,13 @@
-import { appendFileSync, cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { migrate } from '#core/db/migrate.ts'
-import { MIGRATIONS, readMigrations } from '#core/db/migration-files.ts'
+import { readMigrations } from '#core/db/migration-files.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { RELEASE } from '#core/platform/release.ts'
-import { migrateAsRelease010, openEmptyDatabase } from '#test/support/database.ts'
+import { openEmptyDatabase } from '#test/support/database.ts'
 import type { EmptyDatabase } from '#test/support/database.ts'
 import { startFaultProxy } from '#test/support/proxy.ts'
 
@@ -186,20 +186,5 @@ describe('locks', () => {
     expect(await rows("select to_regclass('more') as more")).toEqual([{ more: null }])
     await other.query('rollback')
     expect(await migrate(database.url, { folder })).toEqual({ applied: ['0003-more.sql'] })
-  })
-})
-
-describe('a database that release 0.1.0 migrated', () => {
-  test('is adopted: nothing is run again, and a change of its files is noticed from then on', async () => {
-    await migrateAsRelease010(database.url)
-    const [first, second, ...later] = readMigrations(MIGRATIONS)
-    cpSync(MIGRATIONS, folder, { recursive: true })
-    for (const name of ['0001-notes.sql', '0002-note-texts.sql']) rmSync(join(folder, name))
-    expect(await migrate(database.url, { folder })).toEqual({ applied: later.map(({ name }) => name) })
-    expect(await rows('select name, sha256, oldest_release from schema_migrations order by 1 limit 2')).toEqual(
-      [first, second].map((file) => ({ name: file?.name, sha256: file?.sha256, oldest_release: '0.1.0' })),
-    )
-    appendFileSync(join(folder, '0001-foundation.sql'), '-- one more line\n')
-    expect(await sentenceOf(migrate(database.url, { folder }))).toMatch(/^0001-foundation.sql was changed/)
   })
 })

@@ -9,9 +9,8 @@ import { openDatabase } from '#core/db/pool.ts'
 import { provisionLogins } from '#core/db/provision.ts'
 import { assertSchemaCompatible } from '#core/db/schema.ts'
 import { createLog } from '#core/platform/log.ts'
-import { startPostgres } from '#jobs/cli/local/postgres.ts'
-import type { LocalPostgres } from '#jobs/cli/local/postgres.ts'
-import { migrateAsRelease010 } from '#test/support/database.ts'
+import { startPostgres } from '#jobs/demo/local/postgres.ts'
+import type { LocalPostgres } from '#jobs/demo/local/postgres.ts'
 
 /** A cluster of its own: logins belong to the whole cluster. */
 let postgres: LocalPostgres
@@ -48,24 +47,12 @@ const ROLES = ['gateway', 'jobs', 'migration', 'operator'].flatMap((name) => [
   `evidence_${name}_login`,
 ])
 
-test('databases of release 0.1.0 are taken over; its roles go with the last of them', async () => {
-  for (const name of ['first', 'second']) {
-    await postgres.createDatabase(name)
-    await migrateAsRelease010(postgres.adminUrl(name))
-  }
-  await query(
-    postgres.adminUrl('first'),
-    'create role evidence_app login in role evidence_service; create role evidence_admin login in role ' +
-      "evidence_operator; insert into organizations (id, name) values (gen_random_uuid(), 'Bank')",
-  )
-  const first = await provisionLogins(postgres.adminUrl('first'))
-  expect((await migrate(first.migrationUrl)).applied).toHaveLength(shippedMigrations().length - 2)
-  expect(await rolesNow()).toEqual([...ROLES, 'evidence_service'].toSorted())
-
-  await migrate(postgres.adminUrl('second'))
+test('a database is provisioned and migrated, and its logins find the schema compatible', async () => {
+  await postgres.createDatabase('first')
+  const logins = await provisionLogins(postgres.adminUrl('first'))
+  expect((await migrate(logins.migrationUrl)).applied).toHaveLength(shippedMigrations().length)
   expect(await rolesNow()).toEqual(ROLES)
-  expect(await query(first.operatorUrl, 'select name from organizations')).toEqual([{ name: 'Bank' }])
-  for (const url of [first.gatewayUrl, first.jobsUrl, first.operatorUrl]) {
+  for (const url of [logins.gatewayUrl, logins.jobsUrl, logins.operatorUrl]) {
     const database = openDatabase(url, createLog('test', 'silent'), 1)
     await expect(assertSchemaCompatible(database)).resolves.toBeUndefined()
     await database.end()

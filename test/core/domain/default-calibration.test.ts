@@ -90,7 +90,6 @@ describe('the features of a list', () => {
   test('have names of their own, in an order that is part of the wire format', () => {
     expect(new Set(PREDICTORS).size).toBe(PREDICTORS.length)
     expect(PREDICTORS).toEqual([
-      'document_coverage',
       'document_share',
       'document_agreement',
       'adjacent_pairs',
@@ -101,10 +100,8 @@ describe('the features of a list', () => {
       'first_length',
       'first_coverage',
       'fused_top',
-      'first_focus',
       'window_coverage',
       'rank_overlap',
-      'word_stability',
       'named',
       'named_coverage',
       'nearest_vector',

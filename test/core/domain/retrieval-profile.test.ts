@@ -53,20 +53,19 @@ describe('what a search node is told', () => {
       fusion: { method: 'rrf', dense_weight: 0.3, rrf_k: 20 },
       per_document_max: 4,
     })
-    expect(rankingOf(parameters, '2026-03-01', [{ word: 'firm', weight: 1.5 }])).toEqual({
+    expect(rankingOf(parameters, '2026-03-01')).toEqual({
       rowsScoredMin: 80,
       fusion: 'rrf',
       denseWeight: 0.3,
       rrfK: 20,
       perDocumentMax: 4,
       collapseRevisionsOn: '2026-03-01',
-      wordWeights: [{ word: 'firm', weight: 1.5 }],
     })
   })
 
   test('names no day where revisions stay apart', () => {
     expect(
-      rankingOf(profileParametersSchema.parse({ collapse_revisions: false }), '2026-03-01', []).collapseRevisionsOn,
+      rankingOf(profileParametersSchema.parse({ collapse_revisions: false }), '2026-03-01').collapseRevisionsOn,
     ).toBe('')
   })
 })

@@ -1,14 +1,13 @@
 import { createServer } from 'node:http'
 import type { Server } from 'node:http'
 import { afterEach, describe, expect, test } from 'vitest'
-import { systemClock } from '#core/embedding/clock.ts'
 import { EmbeddingError } from '#core/embedding/embedder.ts'
 import type { Embedder, Embeddings } from '#core/embedding/embedder.ts'
-import { createEndpoint } from '#core/embedding/endpoint.ts'
 import { createOpenAiEmbedder } from '#core/embedding/openai.ts'
 import type { OpenAiOptions } from '#core/embedding/openai.ts'
-import { createShortPatience } from '#core/embedding/patience.ts'
+import { queryRetryPolicy, systemClock } from '#core/embedding/retry.ts'
 import type { EmbeddingSpace } from '#core/index/format/manifest.ts'
+import { createJsonEndpoint } from '#core/platform/json-endpoint.ts'
 import { ENDPOINT_DIMENSIONS, startEmbeddingEndpoint, vectorFor } from '#test/support/embedding-endpoint.ts'
 import type { EmbeddingEndpoint, EndpointManners } from '#test/support/embedding-endpoint.ts'
 import { spaceOf } from '#test/support/embedding-space.ts'
@@ -24,11 +23,11 @@ const signal = new AbortController().signal
 const texts = (count: number): readonly string[] => Array.from({ length: count }, (_, at) => `text ${at}`)
 
 function embedderAt(baseUrl: string, space: EmbeddingSpace, change: Partial<OpenAiOptions> = {}): Embedder {
-  const manner = { patience: createShortPatience(10_000) }
+  const policy = { retry: queryRetryPolicy(10_000) }
   return createOpenAiEmbedder(space, {
-    endpoint: createEndpoint({ baseUrl, apiKey: undefined }),
+    endpoint: createJsonEndpoint({ name: 'the embedding provider', baseUrl, apiKey: undefined }),
     clock: systemClock,
-    manners: { query: manner, passage: manner },
+    policies: { query: policy, passage: policy },
     requestTexts: 32,
     tokensMax: undefined,
     ...change,

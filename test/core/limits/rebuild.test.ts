@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import type { Redis } from 'ioredis'
 import { Client } from 'pg'
+import pLimit from 'p-limit'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { listenForAccessChanges } from '#core/db/access.ts'
 import { openDatabase } from '#core/db/pool.ts'
@@ -172,7 +173,7 @@ describe('a rebuild', () => {
       const fault = { epoch: await gateway().epochs.current(held.scope.organizationId, 1), windowDays: 1 }
       const deps = {
         database: rebuilds,
-        slot: async () => () => undefined,
+        limited: pLimit(1),
         counters: { ...counters, installer },
         settlement,
       }

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { modelProbability } from '#core/domain/calibration.ts'
 import type { Calibration } from '#core/domain/calibration.ts'
 import { DEFAULT_CALIBRATION, NAMED_MODEL } from '#core/domain/default-calibration.ts'
-import { FIRST_PREDICTORS, PREDICTORS } from '#core/domain/predictors.ts'
+import { PREDICTORS } from '#core/domain/predictors.ts'
 import type { Predictor } from '#core/domain/predictors.ts'
 import type { UnsupportedReference } from '#core/domain/search.ts'
 import { decide } from '#gateway/retrieve/decide.ts'
@@ -92,30 +92,6 @@ describe('what a node measured', () => {
         expect.objectContaining({ code: 'RETRIEVAL_UNAVAILABLE' }),
       )
     }
-  })
-
-  test('by a node of release 0.2.0 decides unless the calibration uses a later predictor, and is refused then', () => {
-    const former = measured({ rank_overlap: 0.5 }).slice(0, FIRST_PREDICTORS)
-    expect(decide(pinnedAt(0.5), evidence({ predictors: former }))).toMatchObject({
-      decision: 'answer',
-      observed_value: 0.5,
-    })
-    const later: readonly Calibration[] = [
-      { ...calibration, named: NAMED_MODEL },
-      { ...calibration, features: ['nearest_vector'] },
-    ]
-    for (const used of later) {
-      const pinned = pinnedRequest({ threshold: 0.5, parameters: { calibration: used } })
-      expect(decide(pinned, evidence()).decision).toMatch(/answer|abstain/)
-      expect(() => decide(pinned, evidence({ predictors: former }))).toThrow(
-        expect.objectContaining({ code: 'RETRIEVAL_UNAVAILABLE' }),
-      )
-    }
-  })
-
-  test('by a node of a later release, which adds predictors at the end, decides as before', () => {
-    const predictors = [...measured({ rank_overlap: 0.5 }), 0.7]
-    expect(decide(pinnedAt(0.5), evidence({ predictors }))).toEqual(decide(pinnedAt(0.5), evidence()))
   })
 })
 

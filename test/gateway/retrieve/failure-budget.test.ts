@@ -6,21 +6,21 @@ import { createFailureBudget } from '#gateway/retrieve/failure-budget.ts'
 const MAX = BOUNDS.failedKeysPerAddressPerMinute
 
 test('the budget of an address is spent after its last failure and renewed a minute after the first', () => {
-  let nowMs = 0
+  let nowMs = 1
   const budget = createFailureBudget(() => nowMs)
   const [one, other] = ['192.0.2.1', '192.0.2.2']
   for (let n = 1; n < MAX; n++) budget.count(one)
   expect(budget.isSpent(one)).toBe(false)
-  nowMs = 59_999
+  nowMs = 60_000
   budget.count(one)
   expect([budget.isSpent(one), budget.isSpent(other)]).toEqual([true, false])
-  nowMs = 60_000
+  nowMs = 60_002
   expect(budget.isSpent(one)).toBe(false)
 })
 
 /** Whether failures from one address spend the budget of the other. */
 function sharesBudget(one: string, other: string): boolean {
-  const budget = createFailureBudget(() => 0)
+  const budget = createFailureBudget(() => 1)
   for (let n = 0; n < MAX; n++) budget.count(one)
   return budget.isSpent(other)
 }
@@ -56,12 +56,14 @@ test('text that is no address shares one budget, so that invented text takes no 
   expect(sharesBudget('unknown', '192.0.2.1')).toBe(false)
 })
 
-test('it remembers a bounded number of addresses: the oldest is forgotten first', () => {
-  const budget = createFailureBudget(() => 0)
+test('it remembers a bounded number of addresses: the one that was not seen for longest is forgotten first', () => {
+  const budget = createFailureBudget(() => 1)
   const addressOf = (n: number): string => `10.0.${n >> 8}.${n & 255}`
   for (let n = 0; n < MAX; n++) budget.count('192.0.2.1')
   for (let n = 1; n < BOUNDS.failureAddressesMax; n++) budget.count(addressOf(n))
   expect(budget.isSpent('192.0.2.1')).toBe(true)
-  budget.count('192.0.2.2')
+  for (let n = 1; n < BOUNDS.failureAddressesMax; n++) budget.count(addressOf(n))
+  expect(budget.isSpent('192.0.2.1')).toBe(true)
+  for (let n = 1; n <= BOUNDS.failureAddressesMax; n++) budget.count(addressOf(n))
   expect(budget.isSpent('192.0.2.1')).toBe(false)
 })

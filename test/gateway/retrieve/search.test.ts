@@ -14,10 +14,7 @@ interface Asked {
   readonly signal: AbortSignal
 }
 
-function tierSaying(
-  answer: () => SearchResult,
-  wordWeightsOf: SearchDeps['wordWeightsOf'] = () => Promise.reject(new Error('the profile has no weights')),
-): { readonly deps: SearchDeps; readonly asked: Asked[] } {
+function tierSaying(answer: () => SearchResult): { readonly deps: SearchDeps; readonly asked: Asked[] } {
   const asked: Asked[] = []
   const searchTier: SearchDeps['searchTier'] = {
     search: async (request, timeoutMs, signal) => {
@@ -27,7 +24,7 @@ function tierSaying(
     isReachable: () => Promise.resolve(true),
     close: () => undefined,
   }
-  return { deps: { searchTier, wordWeightsOf }, asked }
+  return { deps: { searchTier }, asked }
 }
 
 function reply(passages: readonly FoundPassage[]): SearchResult {
@@ -45,7 +42,7 @@ async function searched(passages: readonly FoundPassage[], traits: PinnedTraits 
 }
 
 describe('what a node is asked', () => {
-  test('is the pinned projection, filters, entitlement and day, in the ranking of the profile', async () => {
+  test('is the pinned version, filters, entitlement and day, in the ranking of the profile', async () => {
     const now = new Date('2026-03-01T12:00:00.000Z')
     const pinned = pinnedRequest({
       now,
@@ -62,7 +59,7 @@ describe('what a node is asked', () => {
     expect(asked).toHaveLength(1)
     expect(asked[0]).toMatchObject({ timeoutMs: BOUNDS.searchTimeoutMs, signal })
     expect(asked[0]?.request).toEqual({
-      projectionId: pinned.profile.projection_id,
+      versionId: pinned.profile.version_id,
       vector: Float32Array.of(0.6, 0.8),
       text: 'capital',
       limit: 3,
@@ -75,39 +72,8 @@ describe('what a node is asked', () => {
         rrfK: 10,
         perDocumentMax: 2,
         collapseRevisionsOn: '2026-03-01',
-        wordWeights: [],
       },
     })
-  })
-
-  test('has the weights of the words of the question, if the profile has any', async () => {
-    const pinned = pinnedRequest({ hasWordWeights: true, request: { query: 'Capital of a firm' } })
-    const read: string[] = []
-    const { deps, asked } = tierSaying(
-      () => reply([]),
-      async (id) => {
-        read.push(id)
-        return await Promise.resolve({ capital: 1.5, assets: 2 })
-      },
-    )
-    const own = exchange()
-    await search(deps, own, pinned, query)
-    expect(asked[0]?.request.ranking.wordWeights).toEqual([{ word: 'capital', weight: 1.5 }])
-    expect(read).toEqual([pinned.profile.id])
-    expect(own.timings.waitedMs.postgres).toBeGreaterThan(0)
-  })
-
-  test('is not asked where weights that the profile has cannot be read', async () => {
-    const failure = new Error('no connection')
-    const { deps, asked } = tierSaying(
-      () => reply([]),
-      () => Promise.reject(failure),
-    )
-    await expect(search(deps, exchange(), pinnedRequest({ hasWordWeights: true }), query)).rejects.toMatchObject({
-      code: 'RETRIEVAL_UNAVAILABLE',
-      cause: failure,
-    })
-    expect(asked).toEqual([])
   })
 
   test('is as many passages as the caller or the re-ranker needs, whichever is more', async () => {

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { insertActivation, readActivation } from '#core/db/activations.ts'
 import type { SearchNodeClient } from '#core/rpc/search-client.ts'
 import { activate } from '#jobs/activate/pipeline.ts'
-import { projectionIdOf, versionIdOf } from '#jobs/build/ids.ts'
-import { signReview } from '#jobs/cli/operator/actions/reviews.ts'
+import { versionIdOf } from '#jobs/build/ids.ts'
+import { signReview } from '#jobs/operator/actions/reviews.ts'
 import type { JobsHarness } from '#test/support/jobs/harness.ts'
 import { withoutGuards } from '#test/support/database.ts'
 import { activateDeps, request, review, run, startActivationHarness } from '#test/support/jobs/activation-harness.ts'
@@ -90,13 +90,14 @@ describe('an activation', () => {
 
   test('is refused when a live search node cannot load the version', async () => {
     const broken = (
-      await harness.owner.query<{ manifest_digest: Buffer }>('select manifest_digest from projections where id = $1', [
-        projectionIdOf(first),
-      ])
+      await harness.owner.query<{ manifest_digest: Buffer }>(
+        'select manifest_digest from corpus_versions where id = $1',
+        [versionIdOf(first)],
+      )
     ).rows[0]?.manifest_digest
-    await nodes[0]?.releaseVersion(projectionIdOf(first), CALL_TIMEOUT_MS)
-    await harness.owner.query('update projections set manifest_digest = $2 where id = $1', [
-      projectionIdOf(first),
+    await nodes[0]?.releaseVersion(versionIdOf(first), CALL_TIMEOUT_MS)
+    await withoutGuards(harness.owner, 'update corpus_versions set manifest_digest = $2 where id = $1', [
+      versionIdOf(first),
       Buffer.alloc(32, 7),
     ])
     await review(activation, first)
@@ -104,8 +105,8 @@ describe('an activation', () => {
       state: 'refused',
       message: expect.stringContaining('could not be loaded'),
     })
-    await harness.owner.query('update projections set manifest_digest = $2 where id = $1', [
-      projectionIdOf(first),
+    await withoutGuards(harness.owner, 'update corpus_versions set manifest_digest = $2 where id = $1', [
+      versionIdOf(first),
       broken,
     ])
     await review(activation, first)

@@ -7,9 +7,9 @@ import type { Changes } from '#core/domain/changes.ts'
 import { reviewPolicySchema } from '#core/domain/review-policy.ts'
 import { statementText } from '#core/domain/review-statements.ts'
 import { sha256 } from '#core/platform/digest.ts'
-import { projectionIdOf, versionIdOf } from '#jobs/build/ids.ts'
+import { versionIdOf } from '#jobs/build/ids.ts'
 import type { RunChildOptions } from '#jobs/build/run-child.ts'
-import type { EvaluationReport } from '#jobs/evaluate/page/evaluation-report.ts'
+import type { EvaluationReport } from '#jobs/evaluation/page/evaluation-report.ts'
 import { withoutGuards } from '#test/support/database.ts'
 import { changesNamed } from '#test/support/jobs/compared-contents.ts'
 import { startJobsHarness } from '#test/support/jobs/harness.ts'
@@ -228,7 +228,7 @@ test('the limits of the knowledge base are those of its newest review policy', a
 
 describe('a candidate that cannot be compared fails its build with what to do', () => {
   const passagesOf = (buildId: string): string =>
-    join(harness.store.artifactFolder(projectionIdOf(buildId)), 'passages.jsonl')
+    join(harness.store.artifactFolder(versionIdOf(buildId)), 'passages.jsonl')
 
   test.each([
     ['was changed', (path: string) => appendFileSync(path, '\n'), 'passages.jsonl does not have the SHA-256'],
@@ -246,8 +246,8 @@ describe('a candidate that cannot be compared fails its build with what to do', 
 
   test('where the manifest of the active version is not the one of the database', async () => {
     const damaged = await built(BOOK)
-    await withoutGuards(harness.owner, "update projections set manifest_digest = sha256('other') where id = $1", [
-      projectionIdOf(damaged),
+    await withoutGuards(harness.owner, "update corpus_versions set manifest_digest = sha256('other') where id = $1", [
+      versionIdOf(damaged),
     ])
     const { outcome } = await whileServing(damaged, () => run(BOOK))
     expect(outcome).toMatchObject({ kind: 'permanent', message: expect.stringContaining('another digest') })
@@ -258,8 +258,8 @@ describe('a candidate that cannot be compared fails its build with what to do', 
     await withoutGuards(
       harness.owner,
       `update retrieval_profiles set parameters = parameters || '{"reranker":{"model":"m","candidates":20}}'
-       where projection_id = $1`,
-      [projectionIdOf(reranking)],
+       where version_id = $1`,
+      [versionIdOf(reranking)],
     )
     const stages = new Set<string>()
     const { outcome } = await whileServing(reranking, () =>

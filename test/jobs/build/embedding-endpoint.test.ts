@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { createEmbedder } from '#core/embedding/providers.ts'
 import { embeddingSpaceSchema, manifestSchema } from '#core/index/format/manifest.ts'
-import { projectionIdOf } from '#jobs/build/ids.ts'
+import { versionIdOf } from '#jobs/build/ids.ts'
 import { ENDPOINT_DIMENSIONS, startEmbeddingEndpoint } from '#test/support/embedding-endpoint.ts'
 import type { EmbeddingEndpoint, EndpointManners } from '#test/support/embedding-endpoint.ts'
 import { startJobsHarness } from '#test/support/jobs/harness.ts'
@@ -52,10 +52,10 @@ test('a version is built through a server without a key, and asked with the pref
   const prefixes = new Set(sent.map((text) => /^(?:query|passage): /.exec(text)?.[0]))
   expect(prefixes).toEqual(new Set(['passage: ', 'query: ']))
 
-  const projectionId = projectionIdOf(buildId)
+  const versionId = versionIdOf(buildId)
   const { rows } = await harness.owner.query<{ embedding: unknown }>(
-    'select embedding from projections where id = $1',
-    [projectionId],
+    'select embedding from corpus_versions where id = $1',
+    [versionId],
   )
   const space = embeddingSpaceSchema.parse(rows[0]?.embedding)
   expect(space).toEqual({
@@ -66,7 +66,7 @@ test('a version is built through a server without a key, and asked with the pref
     passage_prefix: 'passage: ',
     requests_dimensions: false,
   })
-  const manifest = readFileSync(join(harness.store.artifactFolder(projectionId), 'manifest.json'), 'utf8')
+  const manifest = readFileSync(join(harness.store.artifactFolder(versionId), 'manifest.json'), 'utf8')
   expect(manifestSchema.parse(JSON.parse(manifest)).embedding).toEqual(space)
 
   // As a gateway does, which is configured with an endpoint alone.

@@ -7,14 +7,14 @@ import { createArtifactStore } from '#core/index/format/store.ts'
 import { createLocalEmbedder } from '#core/embedding/local/embedder.ts'
 import { derivedUuid } from '#core/platform/ids.ts'
 import { buildParametersSchema } from '#jobs/build/parameters.ts'
-import { buildProjection } from '#jobs/build/pipeline.ts'
+import { buildVersion } from '#jobs/build/pipeline.ts'
 import { MARKDOWN_MAPPING } from '#jobs/import/mapping.ts'
 import { captureSources, snapshotId } from '#jobs/sources/capture.ts'
 import { listSource } from '#jobs/sources/list.ts'
 import { signingKeys } from '#test/support/artifact.ts'
 import { QUIET_BUILD } from '#test/support/jobs/quiet-build.ts'
 
-const rulebook = fileURLToPath(new URL('../../../jobs/cli/demo/corpus/rulebook', import.meta.url))
+const rulebook = fileURLToPath(new URL('../../../jobs/demo/corpus/rulebook', import.meta.url))
 const knowledgeBaseId = derivedUuid('knowledge base', 'fixed digest')
 const buildId = derivedUuid('build', 'fixed digest')
 
@@ -28,7 +28,7 @@ test('the same sources, build and embedder give the same bytes as ever', async (
   try {
     const store = createArtifactStore(pathToFileURL(root).href)
     const captured = await captureSources(store, (await listSource(rulebook, 'markdown')).files)
-    const { artifact } = await buildProjection(
+    const { artifact } = await buildVersion(
       {
         fence: { buildId, attempt: 1 },
         knowledgeBaseId,
@@ -53,7 +53,7 @@ test('the same sources, build and embedder give the same bytes as ever', async (
       createLocalEmbedder(),
     )
     expect(artifact.manifestDigest.toString('hex')).toBe(
-      '80b1fbb1c87f610cf76e0def3fea3cbb0b1445a89ec3b978fc7801858ea1fbbf',
+      '625704ece5237f1f52d91598b81e97beb5b8f590d5fc4c67d5af495f4fe99b55',
     )
   } finally {
     rmSync(root, { recursive: true, force: true })

@@ -1,7 +1,7 @@
 import { copyFileSync, readFileSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { projectionIdOf, versionIdOf } from '#jobs/build/ids.ts'
+import { versionIdOf } from '#jobs/build/ids.ts'
 import { startJobsHarness } from '#test/support/jobs/harness.ts'
 import type { JobsHarness } from '#test/support/jobs/harness.ts'
 import { evaluationOf, importRulebook, rulebook, serve, withChapter } from '#test/support/jobs/rulebook.ts'
@@ -28,7 +28,7 @@ afterAll(async () => {
 
 test('a build fails where somebody puts the passages of the active version in the place of its own', async () => {
   const names = ['passages.jsonl', 'passages.offsets']
-  const from = harness.store.artifactFolder(projectionIdOf(active))
+  const from = harness.store.artifactFolder(versionIdOf(active))
   const client = await harness.owner.connect()
   let hidden: Promise<unknown> | undefined
   // The comparison waits for the row of the active version, so the files are in place before it begins.
@@ -49,7 +49,7 @@ test('a build fails where somebody puts the passages of the active version in th
   }
   const importId = await importRulebook(harness, knowledgeBaseId, ALTERED)
   const buildId = await harness.requestBuild(knowledgeBaseId, importId)
-  const to = harness.store.artifactFolder(projectionIdOf(buildId))
+  const to = harness.store.artifactFolder(versionIdOf(buildId))
   try {
     const outcome = await harness.runBuild(buildId, {
       onProgress: ({ stage }) => void (stage === 'artifact' && (hidden ??= hide(to))),

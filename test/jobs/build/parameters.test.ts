@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { profileParametersSchema } from '#core/domain/retrieval-profile.ts'
-import { FUSION_WEIGHTS } from '#jobs/evaluate/fusion.ts'
+import { FUSION_WEIGHTS } from '#jobs/evaluation/fusion.ts'
 import { buildParametersSchema, defaultProfile } from '#jobs/build/parameters.ts'
 
 describe('what a build is asked to do', () => {

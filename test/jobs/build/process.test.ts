@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, readdirSync } from 'node:fs'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { readBuild } from '#core/db/builds.ts'
-import { projectionIdOf } from '#jobs/build/ids.ts'
+import { versionIdOf } from '#jobs/build/ids.ts'
 import { removeFailed } from '#jobs/build/process.ts'
 import { enqueueBuild, openQueue, openQueueRedis } from '#jobs/queues.ts'
 import type { JobQueue } from '#jobs/queues.ts'
@@ -182,7 +182,7 @@ test('a run whose worker was lost is followed by another one', async () => {
 
 test('the artifact that killed runs left unfinished goes when the build fails; what resumes stays', async () => {
   const id = await harness.requestBuild(knowledgeBaseId, importId)
-  const unfinished = `${harness.store.artifactFolder(projectionIdOf(id))}.0123456789ab.tmp`
+  const unfinished = `${harness.store.artifactFolder(versionIdOf(id))}.0123456789ab.tmp`
   mkdirSync(unfinished, { recursive: true })
   mkdirSync(harness.store.workFolder(id), { recursive: true })
   await removeFailed(harness.store, id)

@@ -9,8 +9,8 @@ import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
 import type { SearchNodeClient } from '#core/rpc/search-client.ts'
 import { activate } from '#jobs/activate/pipeline.ts'
 import { versionIdOf } from '#jobs/build/ids.ts'
-import { evaluationReportSchema } from '#jobs/evaluate/page/evaluation-report.ts'
-import type { EvaluationReport } from '#jobs/evaluate/page/evaluation-report.ts'
+import { evaluationReportSchema } from '#jobs/evaluation/page/evaluation-report.ts'
+import type { EvaluationReport } from '#jobs/evaluation/page/evaluation-report.ts'
 import { openSearchNodeClients } from '#jobs/search-nodes.ts'
 import { insertSignedReview, makeComparable } from '#test/support/reviews.ts'
 import type { Signed } from '#test/support/reviews.ts'
@@ -94,8 +94,8 @@ async function built(parameters: object): Promise<Built> {
   expect(outcome).toMatchObject({ outcome: 'succeeded' })
   const versionId = versionIdOf(buildId)
   const { rows } = await harness.owner.query<{ parameters: unknown; evaluation: unknown }>(
-    'select f.parameters, v.evaluation from corpus_versions v join projections p on p.version_id = ' +
-      'v.id join retrieval_profiles f on f.projection_id = p.id where v.id = $1',
+    'select f.parameters, v.evaluation from corpus_versions v join retrieval_profiles f on f.version_id = v.id ' +
+      'where v.id = $1',
     [versionId],
   )
   return {

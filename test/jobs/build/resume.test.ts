@@ -6,8 +6,8 @@ import { digestFile } from '#core/platform/hashed-file.ts'
 import { MANIFEST_FILE, filesOf, manifestSchema } from '#core/index/format/manifest.ts'
 import { readBuild } from '#core/db/builds.ts'
 import { BUILD_STAGES } from '#jobs/build/stages.ts'
-import { projectionIdOf, versionIdOf } from '#jobs/build/ids.ts'
-import { evaluationReportSchema } from '#jobs/evaluate/page/evaluation-report.ts'
+import { versionIdOf } from '#jobs/build/ids.ts'
+import { evaluationReportSchema } from '#jobs/evaluation/page/evaluation-report.ts'
 import { startJobsHarness, demoCorpus } from '#test/support/jobs/harness.ts'
 import type { JobsHarness } from '#test/support/jobs/harness.ts'
 
@@ -38,23 +38,18 @@ function run(buildId: string, killAt?: string): ReturnType<JobsHarness['runBuild
 }
 
 /** Everything the database shows of a build's version. */
-async function visible(
-  buildId: string,
-): Promise<{ versions: number; projections: number; profiles: number; state: string }> {
+async function visible(buildId: string): Promise<{ versions: number; profiles: number; state: string }> {
   const { rows } = await harness.owner.query<{
     versions: number
-    projections: number
     profiles: number
     state: string
   }>(
-    `select count(distinct v.id)::int as versions, count(distinct p.id)::int as projections,
-       count(distinct f.id)::int as profiles, b.state
-     from builds b left join corpus_versions v on v.build_id = b.id left join projections p on p.version_id = v.id
-       left join retrieval_profiles f on f.projection_id = p.id
+    `select count(distinct v.id)::int as versions, count(distinct f.id)::int as profiles, b.state
+     from builds b left join corpus_versions v on v.build_id = b.id left join retrieval_profiles f on f.version_id = v.id
      where b.id = $1 group by b.state`,
     [buildId],
   )
-  return rows[0] ?? { versions: 0, projections: 0, profiles: 0, state: 'unknown' }
+  return rows[0] ?? { versions: 0, profiles: 0, state: 'unknown' }
 }
 
 /**
@@ -62,7 +57,7 @@ async function visible(
  * with all that was fitted; but for the version's id and how long its searches took.
  */
 async function contentOf(buildId: string): Promise<unknown> {
-  const folder = harness.store.artifactFolder(projectionIdOf(buildId))
+  const folder = harness.store.artifactFolder(versionIdOf(buildId))
   const manifest = manifestSchema.parse(JSON.parse(readFileSync(join(folder, MANIFEST_FILE), 'utf8')))
   const files = await Promise.all(filesOf(manifest).map(({ name }) => digestFile(join(folder, name))))
   const { cosines } = manifest
@@ -71,8 +66,7 @@ async function contentOf(buildId: string): Promise<unknown> {
     `select v.state, v.passages, v.documents, v.facets,
        v.evaluation - '{version_id,latency_ms,latency_ms_by_system}'::text[] as evaluation, v.passed,
          f.parameters, f.signal, f.threshold
-     from corpus_versions v join projections p on p.version_id = v.id
-       join retrieval_profiles f on f.projection_id = p.id where v.id = $1`,
+     from corpus_versions v join retrieval_profiles f on f.version_id = v.id where v.id = $1`,
     [versionIdOf(buildId)],
   )
   expect(rows).toHaveLength(1)
@@ -88,14 +82,14 @@ describe('a build', () => {
       const shown = await visible(buildId)
       expect(shown).toEqual(
         shown.state === 'succeeded'
-          ? { versions: 1, projections: 1, profiles: 1, state: 'succeeded' }
-          : { versions: 0, projections: 0, profiles: 0, state: 'queued' },
+          ? { versions: 1, profiles: 1, state: 'succeeded' }
+          : { versions: 0, profiles: 0, state: 'queued' },
       )
     }
     // The last stage is one transaction: the kill comes before it or after it.
     expect(killed).toEqual(expect.arrayContaining(BUILD_STAGES.filter((stage) => stage !== 'candidate')))
     await run(buildId)
-    expect(await visible(buildId)).toEqual({ versions: 1, projections: 1, profiles: 1, state: 'succeeded' })
+    expect(await visible(buildId)).toEqual({ versions: 1, profiles: 1, state: 'succeeded' })
     expect(await contentOf(buildId)).toEqual(await contentOf(undisturbed))
     const { rows } = await harness.owner.query(
       'select count(*)::int as revisions from revisions r join documents d on d.id = r.document_id ' +
@@ -223,7 +217,7 @@ const storedPassageSchema = z.object({ chunk_id: z.string(), document: z.object(
 type StoredPassage = z.infer<typeof storedPassageSchema>
 
 function passagesOf(buildId: string): readonly StoredPassage[] {
-  const lines = readFileSync(join(harness.store.artifactFolder(projectionIdOf(buildId)), 'passages.jsonl'), 'utf8')
+  const lines = readFileSync(join(harness.store.artifactFolder(versionIdOf(buildId)), 'passages.jsonl'), 'utf8')
     .trimEnd()
     .split('\n')
   return lines.map((line) => storedPassageSchema.parse(JSON.parse(line)))

@@ -5,14 +5,13 @@ import type { SearchNodeClient } from '#core/rpc/search-client.ts'
 import type { ActiveVersion } from '#jobs/compare/active-version.ts'
 import { compareRanking } from '#jobs/compare/ranking.ts'
 import type { RankingInput } from '#jobs/compare/ranking.ts'
-import type { RankingComparison } from '#jobs/evaluate/metrics/comparison.ts'
-import { figuresById, outcomeOf } from '#jobs/evaluate/outcomes.ts'
+import type { RankingComparison } from '#jobs/evaluation/metrics/comparison.ts'
+import { figuresById, outcomeOf } from '#jobs/evaluation/outcomes.ts'
 import { NoSearchNodeError } from '#jobs/search-nodes.ts'
 import { asking, queryWithQrels, replyWith } from '#test/support/jobs/asking.ts'
 
 const QUESTIONS = Array.from({ length: 60 }, (_, at) => queryWithQrels(`q${at}`))
 const LIMIT = 200
-const VERSION_ID = '0198c0de-0000-7000-8000-000000000000'
 
 /** The answer of a question behind so many others. */
 const recordsOf = (id: string, place: number): readonly string[] => [
@@ -27,11 +26,10 @@ const candidateAt = (place: number): RankingInput['candidate'] =>
 
 const { context, asked } = asking(({ text }: SearchQuery) => replyWith(recordsOf(text.slice(0, -1), 1)))
 const active: ActiveVersion = {
-  versionId: VERSION_ID,
-  projection: { projectionId: 'active projection', manifestDigest: Buffer.alloc(32) },
+  versionId: 'active version',
+  manifestDigest: Buffer.alloc(32),
   facets: { languages: ['fr'], jurisdictions: ['XX'], subjects: [], statuses: ['verified'] },
   profile: profileParametersSchema.parse({ expansion: 88 }),
-  wordWeights: null,
   embedder: context.embedder,
   questionSet: null,
 }
@@ -46,28 +44,17 @@ const compared = async (place: number, change: Partial<RankingInput> = {}): Prom
   })
 
 describe('the active version', () => {
-  test('is asked the same questions as it is served: its projection, facets and profile', async () => {
+  test('is asked the same questions as it is served: its version, facets and profile', async () => {
     const comparison = await compared(1)
     expect(comparison).toMatchObject({ questions: 60, worse: false, worse_on: [] })
     expect(asked.map(({ text }) => text)).toEqual(QUESTIONS.map(({ text }) => text))
-    for (const { projectionId: projection, filters, ranking, limit } of asked)
-      expect([projection, filters.languages, ranking.rowsScoredMin, limit]).toEqual([
-        'active projection',
+    for (const { versionId, filters, ranking, limit } of asked)
+      expect([versionId, filters.languages, ranking.rowsScoredMin, limit]).toEqual([
+        'active version',
         ['fr'],
         88,
         LIMIT,
       ])
-  })
-
-  test('is asked by the weights of words that it has, and the candidate by its own', async () => {
-    asked.length = 0
-    await compared(1, {
-      active: { ...active, wordWeights: { q1: 2 } },
-      candidate: undefined,
-      context: { ...context, wordWeightsOf: () => ({ q1: 0.5 }) },
-    })
-    const weights = asked.filter(({ text }) => text === 'q1?').map(({ ranking }) => ranking.wordWeights)
-    expect(weights).toEqual([[{ word: 'q1', weight: 2 }], [{ word: 'q1', weight: 0.5 }]])
   })
 
   test('is what a candidate that ranks the answers lower is worse than', async () => {
@@ -103,8 +90,6 @@ describe('the active version', () => {
     asked.length = 0
     const comparison = await compared(1, { candidate: undefined })
     expect(comparison.questions).toBe(60)
-    expect(new Set(asked.map(({ projectionId }) => projectionId))).toEqual(
-      new Set(['active projection', context.projectionId]),
-    )
+    expect(new Set(asked.map(({ versionId }) => versionId))).toEqual(new Set(['active version', context.versionId]))
   })
 })

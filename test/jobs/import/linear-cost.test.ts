@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { createActAliases, explicitReferences, parseReference } from '#core/index/references/parser/parser.ts'
+import { createActAliases, referencesIn, parseReference } from '#core/index/references/parser/parser.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { sourceAnchor } from '#jobs/import/anchor.ts'
 import { frontMatterOf } from '#jobs/import/front-matter.ts'
@@ -81,7 +81,7 @@ const STAGES: readonly (readonly [string, Stage, Inputs])[] = [
   ['splitting a text', (text) => splitText(text, 'en', BOUNDS.passageCharactersMax), ANY],
   ['making an anchor', (text) => sourceAnchor('https://a.example/b', text, text, 2), ANY],
   ['checking a text', (text) => [isBlank(text), codePointsOf(text), unstorable(text), comparable(text)], ANY],
-  ['finding references in a query', (text) => explicitReferences(text, aliases), PROSE],
+  ['finding references in a query', (text) => referencesIn(text, aliases).cited, PROSE],
   ['reading the reference of a record', (text) => parseReference(text, aliases), PROSE],
   ['the patterns of every shipped mapping', (text) => mappings.map((resolve) => resolve(recordOf(text))), PROSE],
 ]

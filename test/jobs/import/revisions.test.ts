@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { REVERSED_DATES } from '#jobs/import/place.ts'
+import { REVERSED_DATES } from '#jobs/import/fields.ts'
 import { importContents, line, smallMapping } from '#test/support/jobs/run-import.ts'
 import type { Imported } from '#test/support/jobs/run-import.ts'
 

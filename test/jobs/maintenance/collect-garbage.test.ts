@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { openVectorCache } from '#core/db/vector-cache/cache.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
-import { projectionIdOf } from '#jobs/build/ids.ts'
+import { versionIdOf } from '#jobs/build/ids.ts'
 import { collectGarbage } from '#jobs/maintenance/collect-garbage.ts'
 import { startJobsHarness, demoCorpus, silent } from '#test/support/jobs/harness.ts'
 import type { JobsHarness } from '#test/support/jobs/harness.ts'
@@ -37,7 +37,7 @@ interface Leftovers {
 }
 
 function leaveBehind(buildId: string): Leftovers {
-  const artifact = harness.store.artifactFolder(projectionIdOf(buildId))
+  const artifact = harness.store.artifactFolder(versionIdOf(buildId))
   const left = { work: harness.store.workFolder(buildId), unfinished: `${artifact}.0123456789ab.tmp`, artifact }
   for (const folder of Object.values(left)) {
     mkdirSync(folder, { recursive: true })

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { SearchNodeClient } from '#core/rpc/search-client.ts'
-import { profileIdOf, projectionIdOf } from '#jobs/build/ids.ts'
+import { profileIdOf, versionIdOf } from '#jobs/build/ids.ts'
 import { reconcile } from '#jobs/maintenance/reconcile.ts'
 import { silent } from '#test/support/jobs/harness.ts'
 import type { JobsHarness } from '#test/support/jobs/harness.ts'
@@ -36,42 +36,39 @@ describe('reconciliation', () => {
   const loaded = async (): Promise<readonly string[]> =>
     ((await nodes[0]?.status(CALL_TIMEOUT_MS))?.loaded ?? [])
       .filter((version) => version.state === 'loaded')
-      .map((version) => version.projectionId)
+      .map((version) => version.versionId)
   const settle = (): Promise<void> => reconcile({ database: harness.service, nodes, log: silent })
 
   test('keeps what was wanted a moment ago, and lets it go once nothing can be pinned to it', async () => {
     await settle()
-    expect(await loaded()).toEqual(expect.arrayContaining([first, second, third].map(projectionIdOf)))
+    expect(await loaded()).toEqual(expect.arrayContaining([first, second, third].map(versionIdOf)))
     await harness.owner.query(
       "update active_versions set activated_at = now() - interval '1 hour'; update builds set " +
         "updated_at = now() - interval '1 hour'; update activations set finished_at = now() - interval " +
         "'1 hour'",
     )
     await settle()
-    expect((await loaded()).toSorted()).toEqual([first, second].map(projectionIdOf).toSorted())
+    expect((await loaded()).toSorted()).toEqual([first, second].map(versionIdOf).toSorted())
   })
 
   test('lets nothing go that a waiting activation is about to make active', async () => {
-    await nodes[0]?.prepareVersion(
-      { projectionId: projectionIdOf(third), manifestDigest: await digestOf(third) },
-      10_000,
-    )
+    await nodes[0]?.prepareVersion({ versionId: versionIdOf(third), manifestDigest: await digestOf(third) }, 10_000)
     const id = await request(activation, third, first)
     await settle()
-    expect(await loaded()).toContain(projectionIdOf(third))
+    expect(await loaded()).toContain(versionIdOf(third))
     await harness.owner.query(
       "update activations set state = 'refused', finished_at = now() - interval '1 hour' where id = $1",
       [id],
     )
     await settle()
-    expect(await loaded()).not.toContain(projectionIdOf(third))
+    expect(await loaded()).not.toContain(versionIdOf(third))
   })
 
   test('loads on a node what it lacks of the active version, of the way back, and of entitled profiles', async () => {
-    for (const buildId of [first, second]) await nodes[0]?.releaseVersion(projectionIdOf(buildId), CALL_TIMEOUT_MS)
+    for (const buildId of [first, second]) await nodes[0]?.releaseVersion(versionIdOf(buildId), CALL_TIMEOUT_MS)
     await entitle(profileIdOf(third))
     await Promise.all([settle(), settle()])
-    expect((await loaded()).toSorted()).toEqual([first, second, third].map(projectionIdOf).toSorted())
+    expect((await loaded()).toSorted()).toEqual([first, second, third].map(versionIdOf).toSorted())
   })
 
   test('keeps the version of an explicitly entitled profile loaded while the entitlement is active', async () => {
@@ -79,18 +76,18 @@ describe('reconciliation', () => {
       harness.owner.query("update entitlements set updated_at = now() - interval '1 hour'")
     await age()
     await settle()
-    expect(await loaded()).toContain(projectionIdOf(third))
+    expect(await loaded()).toContain(versionIdOf(third))
     await harness.owner.query('update entitlements set active = false')
     await age()
     await settle()
-    expect((await loaded()).toSorted()).toEqual([first, second].map(projectionIdOf).toSorted())
+    expect((await loaded()).toSorted()).toEqual([first, second].map(versionIdOf).toSorted())
   })
 })
 
 async function digestOf(buildId: string): Promise<Buffer> {
   const { rows } = await harness.owner.query<{ manifest_digest: Buffer }>(
-    'select manifest_digest from projections where id = $1',
-    [projectionIdOf(buildId)],
+    'select manifest_digest from corpus_versions where id = $1',
+    [versionIdOf(buildId)],
   )
   return rows[0]?.manifest_digest ?? Buffer.alloc(0)
 }

@@ -1,6 +1,6 @@
-import { startGateway } from '#jobs/cli/local/stack.ts'
-import type { LocalGateway } from '#jobs/cli/local/stack.ts'
-import type { Steps } from '#jobs/cli/demo/steps.ts'
+import { startGateway } from '#jobs/demo/local/stack.ts'
+import type { LocalGateway } from '#jobs/demo/local/stack.ts'
+import type { Steps } from '#jobs/demo/steps.ts'
 import type { Installation } from './installation.ts'
 
 /** Gateway processes behind ports of their own; the generator takes turns between them. */

@@ -1,9 +1,9 @@
 import { planLimitsSchema } from '#core/domain/quota-plan.ts'
 import { parsePeppers, parseServiceSecrets } from '#core/platform/settings.ts'
-import { issueKeyFor } from '#jobs/cli/operator/actions/api-keys.ts'
-import { grantEntitlement } from '#jobs/cli/operator/actions/entitlements.ts'
-import { createClient, createOrganization } from '#jobs/cli/operator/actions/organizations.ts'
-import { createPlan } from '#jobs/cli/operator/actions/plans.ts'
+import { issueKeyFor } from '#jobs/operator/actions/api-keys.ts'
+import { grantEntitlement } from '#jobs/operator/actions/entitlements.ts'
+import { createClient, createOrganization } from '#jobs/operator/actions/organizations.ts'
+import { createPlan } from '#jobs/operator/actions/plans.ts'
 import type { Tenant, TenantWanted } from '../tenant.ts'
 import type { Installation } from './installation.ts'
 

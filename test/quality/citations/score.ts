@@ -1,4 +1,4 @@
-import { createActAliases, explicitReferences } from '#core/index/references/parser/parser.ts'
+import { createActAliases, referencesIn } from '#core/index/references/parser/parser.ts'
 import type { ActAliases, ExplicitReference } from '#core/index/references/parser/parser.ts'
 import type { LabelledReference, Sentence } from './judgements.ts'
 
@@ -35,11 +35,11 @@ export function createVocabulary(
  * @param text of the whole record.
  */
 export function scoreSentence(sentence: Sentence, text: string, { aliases, held }: Vocabulary): Score {
-  const named = explicitReferences(text.slice(sentence.start, sentence.end), aliases)
+  const cited = referencesIn(text.slice(sentence.start, sentence.end), aliases).cited
   const left = [...sentence.references]
   const wrong: string[] = []
   let right = 0
-  for (const reference of named) {
+  for (const reference of cited) {
     const at = left.findIndex(
       (labelled) => covers(reference, labelled, sentence.start) && isAct(reference, labelled, held),
     )

@@ -7,7 +7,7 @@ function candidates(lexical: readonly number[] | undefined, dense: readonly numb
   const rows = Uint32Array.from({ length: lexical?.length ?? dense?.length ?? 0 }, (_, row) => row)
   const column = (scores: readonly number[] | undefined): Float64Array | undefined =>
     scores === undefined ? undefined : Float64Array.from(scores)
-  return { rows, lexical: column(lexical), dense: column(dense), standardised: false, support: (scores) => scores }
+  return { rows, lexical: column(lexical), dense: column(dense), standardised: false }
 }
 
 const weighted = (weight: number): Fusion => ({ fusion: 'weighted', denseWeight: weight, rrfK: 60 })

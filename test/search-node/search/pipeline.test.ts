@@ -108,7 +108,7 @@ describe.each<[string, (n: number, cluster: number, random: () => number) => Pas
       spread: 0.9,
       traits: (n, cluster) => traits(n, cluster, random),
     })
-    mapping = open(await buildTestArtifact({ store, rows, privateKeyDer, name, cells: true }))
+    mapping = open(await buildTestArtifact({ store, rows, privateKeyDer, name }))
   })
   afterAll(() => mapping.close())
 
@@ -127,7 +127,7 @@ test('many rows are found by their codes, few are scored one by one', async () =
     spread: 0.5,
     traits: (n) => ({ subjects: n < 5 ? ['few'] : [] }),
   })
-  const mapping = open(await buildTestArtifact({ store, rows, privateKeyDer, name: 'plans', cells: true }))
+  const mapping = open(await buildTestArtifact({ store, rows, privateKeyDer, name: 'plans' }))
   const wide = await recallAt5(mapping, rows, EVERYTHING, 5)
   const narrow = await recallAt5(mapping, rows, { ...EVERYTHING, anySubject: false, subjects: ['few'] }, 5)
   mapping.close()

@@ -1,13 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { tokenHash } from '#core/index/lexical/token-hash.ts'
-import {
-  adjacentPairs,
-  firstFocus,
-  nearPairs,
-  softCoverage,
-  windowCoverage,
-} from '#search-node/search/predictor-words.ts'
+import { adjacentPairs, nearPairs, firstCoverage, windowCoverage } from '#search-node/search/predictor-words.ts'
 import type { RowWords } from '#search-node/search/predictor-words.ts'
 import type { ForwardReader } from '#core/index/lexical/forward-reader.ts'
 import type { Question } from '#search-node/search/question.ts'
@@ -122,38 +116,17 @@ describe('the coverage of a window', () => {
   })
 })
 
-describe('the focus of the first passage', () => {
-  const focus: Measure = (question, [first = new Uint32Array()]) => firstFocus(question, first)
-
-  test('is the share of its distinct words that the question asks for', () => {
-    expect(measured(focus, 'anchor ballast', ['anchor anchor cargo x ballast'])).toBe(0.5)
-  })
-
-  test('of a passage without words is 0', () => {
-    expect(measured(focus, 'anchor', ['–', 'anchor'])).toBe(0)
-  })
-})
-
 describe('the coverage of the first passage', () => {
   function covered(query: string, text: string, heading = '', corpus: readonly string[] = ['other']): number {
     return withForward(
       corpus.map((each) => said(each)),
-      ({ ask }) =>
-        softCoverage(ask(query), { language: 'xx', heading, text }, hashesOf({ language: 'xx', heading, text })),
+      ({ ask }) => firstCoverage(ask(query), hashesOf({ language: 'xx', heading, text })),
     )
   }
 
   test('counts a word whole where heading or text says it', () => {
     expect(covered('anchor bridge', 'bridge', 'anchor')).toBe(1)
     expect(covered('anchor bridge', 'bridge')).toBe(0.5)
-  })
-
-  test('counts a near spelling by the three-letter groups that both share', () => {
-    // bri rid idg dge, and ges besides: four of each side's in common.
-    expect(covered('bridge', 'bridges')).toBeCloseTo(8 / 9, 12)
-    expect(covered('bridge', 'abridge')).toBe(0)
-    expect(covered('bridge', 'ballast')).toBe(0)
-    expect(covered('bri', 'bridges')).toBeCloseTo(2 / 6, 12)
   })
 
   test('weighs words by their idf, each once', () => {
@@ -172,13 +145,11 @@ test('whatever question and corpus, every measure is a share', () => {
       withForward(corpus, ({ forward, ask }) => {
         const question = ask(text)
         const rows = wordsOf(forward, corpus.length)
-        const [first] = corpus
         const shares = [
           adjacentPairs(question, rows) ?? 0,
           nearPairs(question, rows) ?? 0,
           windowCoverage(question, rows),
-          firstFocus(question, rows[0] ?? new Uint32Array()),
-          first === undefined ? 0 : softCoverage(question, first, rows[0] ?? new Uint32Array()),
+          firstCoverage(question, rows[0] ?? new Uint32Array()),
         ]
         for (const share of shares) {
           expect(share).toBeGreaterThanOrEqual(-1e-9)

@@ -1,6 +1,5 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { largest } from '#core/platform/top-k.ts'
 import { PREDICTORS } from '#core/domain/predictors.ts'
 import { predictorsOf } from '#search-node/search/predictors.ts'
 import { NOTHING, ranked } from '#test/support/search-node/features.ts'
@@ -19,17 +18,6 @@ const lists = fc.record({
 })
 const corpus = Array.from({ length: ROWS }, (_, n) => said(`anchor ballast cargo dredge ${n}`))
 
-/** By its definition: the lists with and without a word, sorted. */
-function stability(scores: readonly number[], contributions: readonly number[]): number {
-  const size = Math.min(5, scores.length)
-  const shares = Array.from({ length: WIDTH }, (_, place) => {
-    const without = scores.map((score, at) => score - (contributions[at * WIDTH + place] ?? 0))
-    if (without.every((score, at) => score === scores[at])) return undefined
-    return [...largest(without, size).ids].filter((at) => at < size).length / size
-  }).filter((share) => share !== undefined)
-  return shares.length === 0 ? 0 : shares.reduce((sum, share) => sum + share, 0) / shares.length
-}
-
 test('predictors of any lists are what their definitions give', () => {
   withForward(corpus, ({ forward, ask }) => {
     const question = ask('anchor ballast cargo dredge')
@@ -46,15 +34,12 @@ test('predictors of any lists are what their definitions give', () => {
           passages: ROWS,
           forward,
           lexical: ranked(rows, scores),
-          contributions: Float64Array.from(contributions.slice(0, rows.length * WIDTH)),
           dense: dense.length === 0 ? NOTHING : ranked(dense),
           documents: Uint32Array.from(documents),
           standardised: true,
           named: undefined,
-          first: corpus[rows[0] ?? 0],
         })
         const figure = (name: (typeof PREDICTORS)[number]): number => figures[PREDICTORS.indexOf(name)] ?? Number.NaN
-        expect(figure('word_stability')).toBeCloseTo(stability(scores, contributions), 12)
         const first = documents[rows[0] ?? 0]
         const alone = [...rows, ...dense].every((row) => documents[row] === first)
         const share = rows.filter((row) => documents[row] === first).length / rows.length

@@ -20,12 +20,10 @@ function featuresWith(change: Partial<PredictorInput>, query = 'anchor ballast')
         passages: corpus.length,
         forward,
         lexical,
-        contributions: new Float64Array(lexical.rows.length * question.words.length),
         dense: NOTHING,
         documents: Uint32Array.from(corpus.keys(), (row) => row >>> 1),
         standardised: false,
         named: undefined,
-        first: said('anchor ballast'),
         ...change,
       }),
     )
@@ -113,7 +111,6 @@ describe('the features of a list', () => {
       content_share: 0.5,
       rank_overlap: 1,
       first_length: Math.log(3),
-      first_focus: 1,
       adjacent_pairs: 1,
       near_pairs: 1,
     })
@@ -147,11 +144,6 @@ describe('documents', () => {
         .document_agreement,
     ).toBeCloseTo(1, 9)
     expect(featuresWith({ lexical: ranked([0, 2], [0.9, 0.1]) }).document_agreement).toBeLessThanOrEqual(0.5)
-  })
-
-  test('document_coverage adds up what the passages of the first document say best, each word once', () => {
-    const contributions = Float64Array.of(0.3, 0.1, /* another document */ 0.4, 0.4, /* the first again */ 0.2, 0.25)
-    expect(featuresWith({ lexical: ranked([0, 2, 1]), contributions }).document_coverage).toBeCloseTo(0.3 + 0.25, 12)
   })
 })
 
@@ -215,12 +207,10 @@ describe('words and vectors', () => {
         passages: corpus.length,
         forward,
         lexical,
-        contributions: new Float64Array(PREDICTOR_DEPTH),
         dense,
         documents: new Uint32Array(corpus.length),
         standardised: false,
         named: undefined,
-        first: said('anchor'),
       }),
     )
     expect(featuresOf(list).fused_top).toBeCloseTo((0.25 + 0.75 + 4 * (0.25 - 1)) / 5, 12)
@@ -228,22 +218,6 @@ describe('words and vectors', () => {
 })
 
 describe('words of the question', () => {
-  test('word_stability is how much of the first five stays, the mean over the words that add something', () => {
-    // Without the first word rows 3, 4 and 5 lead, so that row 2 falls out; without the second nothing changes.
-    const contributions = Float64Array.of(0.5, 0, 0.5, 0, 0.5, 0, 0, 0.4, 0, 0.4, 0, 0.4)
-    const lexical = ranked([0, 1, 2, 3, 4, 5], [0.5, 0.5, 0.5, 0.4, 0.4, 0.4])
-    expect(featuresWith({ lexical, contributions }).word_stability).toBeCloseTo((4 / 5 + 1) / 2, 12)
-    const oneWord = Float64Array.of(0.5, 0, 0.5, 0, 0.5, 0, 0, 0, 0, 0, 0, 0)
-    expect(featuresWith({ lexical, contributions: oneWord }).word_stability).toBeCloseTo(4 / 5, 12)
-  })
-
-  test('word_stability is 1 where there are no more than five, and 0 where no word adds anything', () => {
-    expect(
-      featuresWith({ lexical: ranked([0, 1]), contributions: Float64Array.of(0.5, 0.1, 0.1, 0.4) }).word_stability,
-    ).toBe(1)
-    expect(featuresWith({ lexical: ranked([0, 1]) }).word_stability).toBe(0)
-  })
-
   test('content_share is the share of the question’s words that are no function words, never more than 1', () => {
     expect([
       featuresWith({ questionWords: 8 }).content_share,
@@ -260,7 +234,7 @@ describe('words of the question', () => {
   })
 
   test('adjacent_pairs and near_pairs say nothing for a question of one word', () => {
-    expect(featuresWith({ contributions: new Float64Array(3) }, 'anchor')).toMatchObject({
+    expect(featuresWith({}, 'anchor')).toMatchObject({
       adjacent_pairs: 0.5,
       near_pairs: 0.5,
     })

@@ -191,7 +191,10 @@ describe('a filter that leaves twelve passages', () => {
 })
 
 test('a version of format 3 counts cosines as they are, in scores and predictors', async () => {
-  expect([raw.mapping.cosines, standardised.mapping.cosines === undefined]).toEqual([undefined, false])
+  expect([raw.mapping.vectors?.cosines, standardised.mapping.vectors?.cosines === undefined]).toEqual([
+    undefined,
+    false,
+  ])
   for (const { text, vector } of questions(5)) {
     const [best] = bruteForce(rows, vector, EVERYTHING, 1)
     expect((await raw.ask({ vector })).passages[0]?.score).toBeCloseTo(best?.score ?? Number.NaN, 5)

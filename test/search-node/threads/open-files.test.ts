@@ -50,7 +50,7 @@ function openFiles(folder: string): string[] {
 function versionsOn(pool: SearchPool): Versions {
   return new Versions({
     artifactFolder: () => ref.folder,
-    verify: () => Promise.resolve({ manifest: artifact.manifest, codes: undefined }),
+    verify: () => Promise.resolve(artifact.manifest),
     openEverywhere: (opened) => pool.openEverywhere(opened),
     closeEverywhere: (closed) => pool.closeEverywhere(closed),
   })
@@ -74,24 +74,22 @@ describe('no file of a version stays open', () => {
 
   test.each(files)('if %s is damaged', async (name) => {
     truncateSync(join(ref.folder, name), 1)
-    await expect(
-      versionsOn(new SearchPool(workers, 8)).prepare(artifact.projectionId, Buffer.alloc(32)),
-    ).rejects.toThrow()
+    await expect(versionsOn(new SearchPool(workers, 8)).prepare(artifact.versionId, Buffer.alloc(32))).rejects.toThrow()
     expect(openFiles(ref.folder)).toEqual([])
   })
 
   test('if a later thread cannot open it', async () => {
     const pool = new SearchPool([...workers, failing({ open: fails })], 8)
-    await expect(versionsOn(pool).prepare(artifact.projectionId, Buffer.alloc(32))).rejects.toThrow('the thread failed')
+    await expect(versionsOn(pool).prepare(artifact.versionId, Buffer.alloc(32))).rejects.toThrow('the thread failed')
     expect(openFiles(ref.folder)).toEqual([])
   })
 
   test('if an earlier thread cannot close it', async () => {
     const pool = new SearchPool([failing({ close: fails }), ...workers], 8)
     const versions = versionsOn(pool)
-    await versions.prepare(artifact.projectionId, Buffer.alloc(32))
+    await versions.prepare(artifact.versionId, Buffer.alloc(32))
     expect(openFiles(ref.folder).length).toBeGreaterThan(0)
-    await expect(versions.release(artifact.projectionId)).rejects.toThrow('the thread failed')
+    await expect(versions.release(artifact.versionId)).rejects.toThrow('the thread failed')
     expect(openFiles(ref.folder)).toEqual([])
   })
 })

@@ -6,15 +6,11 @@ import { UNLIMITED, inputOf } from '#test/support/search-node/asked.ts'
 import { createHeldWorker } from '#test/support/search-node/held-worker.ts'
 
 const artifact: ArtifactRef = {
-  projectionId: 'p',
+  versionId: 'p',
   folder: '/nowhere',
   passages: 1,
-  dimensions: 1,
-  hashedWords: false,
   documents: 1,
-  cosines: undefined,
-  cells: undefined,
-  codes: undefined,
+  vectors: undefined,
 }
 
 function task(limit: number): ArtifactSearch {
@@ -115,50 +111,6 @@ test('a version is opened on each thread in turn, ahead of waiting searches, whi
   two.finish()
   await opened
   await Promise.all(searches)
-})
-
-test('a thread gets its share of the queue in one message, and a search of it fails alone', async () => {
-  const [one, two] = [createHeldWorker(), createHeldWorker()]
-  const pool = new SearchPool([one.worker, two.worker], 8)
-  const replied: number[] = []
-  const searches = [1, 2, 3, 99, 5, 6].map((limit) =>
-    pool.search(task(limit), UNLIMITED).then(
-      () => replied.push(limit),
-      () => replied.push(-limit),
-    ),
-  )
-  one.finish()
-  await turn()
-  expect([one.started, two.started, pool.queued]).toEqual([['search 1', 'search 3'], ['search 2'], 2])
-  two.finish()
-  await turn()
-  expect([two.started, pool.queued]).toEqual([['search 2', 'search 5'], 1])
-  one.finish()
-  await turn()
-  expect(replied).toEqual([1, 2])
-  one.finish()
-  await turn()
-  expect(replied).toEqual([1, 2, 3, -99])
-  expect(one.started).toEqual(['search 1', 'search 3', 'search 99', 'search 6'])
-  one.finish()
-  two.finish()
-  await Promise.all(searches)
-  expect(replied.toSorted((a, b) => a - b)).toEqual([-99, 1, 2, 3, 5, 6])
-})
-
-test('a message has at most four searches', async () => {
-  const { worker, started, finish } = createHeldWorker()
-  const pool = new SearchPool([worker], 8)
-  const searches = Array.from({ length: 7 }, (_, limit) => pool.search(task(limit), UNLIMITED))
-  finish()
-  await turn()
-  expect(pool.queued).toBe(2)
-  for (let n = 1; n < 7; n++) {
-    finish()
-    await turn()
-  }
-  expect(await Promise.all(searches)).toEqual([0, 1, 2, 3, 4, 5, 6].map((limit) => Uint8Array.of(limit)))
-  expect(started).toHaveLength(7)
 })
 
 test('a failing search fails alone', async () => {

@@ -29,7 +29,6 @@ beforeAll(async () => {
     store,
     rows: testRows({ rows: 4_000, dimensions: 64, seed: 5 }),
     privateKeyDer: signingKeys().privateKeyDer,
-    cells: true,
   })
   pool = new SearchPool([startScoringWorker(), startScoringWorker()], 8)
 })
@@ -64,23 +63,23 @@ function megabytes(field: 'RssAnon' | 'VmSize'): number {
 test('a version that is loaded and released 200 times leaves no file, no mapping and no memory', async () => {
   const versions = new Versions({
     artifactFolder: () => artifact.folder,
-    verify: () => Promise.resolve({ manifest: artifact.manifest, codes: undefined }),
+    verify: () => Promise.resolve(artifact.manifest),
     openEverywhere: (ref) => pool.openEverywhere(ref),
     closeEverywhere: (ref) => pool.closeEverywhere(ref),
   })
-  const { projectionId } = artifact
+  const { versionId } = artifact
   const vector = artifact.rows[7]?.vector
   const search = { artifact: artifactRef(artifact.folder, artifact.manifest), deadlineMs: Infinity }
   let [settledMegabytes, settledAddresses] = [0, 0]
   for (let cycle = 0; cycle < CYCLES; cycle++) {
-    await versions.prepare(projectionId, Buffer.alloc(32))
+    await versions.prepare(versionId, Buffer.alloc(32))
     expect(openFiles()).not.toEqual([])
     expect(mappings().some((line) => line.endsWith('graph.usearch'))).toBe(true)
     const asked = [1, 5].map((limit) =>
       pool.search({ ...search, input: inputOf({ vector, text: 'rule 7', limit }) }, UNLIMITED),
     )
     await Promise.all(asked)
-    await versions.release(projectionId)
+    await versions.release(versionId)
     expect([...openFiles(), ...mappings()]).toEqual([])
     // A node does so after each release; the heap of a test is larger.
     if (cycle % 25 === 24) await collectGarbage()

@@ -64,7 +64,7 @@ test(
   },
 )
 
-test('searches that a thread gets together answer as each does alone', async () => {
+test('searches that wait for a thread together answer as each does alone', async () => {
   const asked = Array.from({ length: 9 }, (_, at) => task(1 + at, at * 29))
   await pool.openEverywhere(task(5).artifact)
   const alone: Uint8Array[] = []
@@ -76,7 +76,7 @@ test('searches that a thread gets together answer as each does alone', async () 
 test('what threads share is read once, also for a thread that replaces another', async () => {
   const folder = mkdtempSync(join(store, 'copy-'))
   cpSync(artifact.folder, folder, { recursive: true })
-  const ref = { ...task(5).artifact, folder, projectionId: 'shared' }
+  const ref = { ...task(5).artifact, folder, versionId: 'shared' }
   const first = startScoringWorker()
   const alone = startScoringWorker()
   try {
@@ -86,14 +86,14 @@ test('what threads share is read once, also for a thread that replaces another',
       0,
     )
     // Documents, provisions, ranks and revisions; days; offsets of passages and words; codes.
-    const codes = statSync(join(folder, 'vectors.i4')).size
+    const codes = statSync(join(folder, 'vectors.sq4')).size
     expect(bytes).toBeGreaterThanOrEqual(300 * (13 + 8 + 8 + 4) + codes)
-    const answer = await first.search([{ ...task(5), artifact: ref }])
-    for (const name of ['rows.bin', 'passages.offsets', 'forward.offsets', 'vectors.i4']) rmSync(join(folder, name))
+    const answer = await first.search({ ...task(5), artifact: ref })
+    for (const name of ['rows.bin', 'passages.offsets', 'forward.offsets', 'vectors.sq4']) rmSync(join(folder, name))
     await worker.open(ref, shared)
-    expect(await worker.search([{ ...task(5), artifact: ref }])).toEqual(answer)
-    await worker.search([{ ...task(99), artifact: ref }]).catch(() => undefined)
-    expect(await worker.search([{ ...task(5), artifact: ref }])).toEqual(answer)
+    expect(await worker.search({ ...task(5), artifact: ref })).toEqual(answer)
+    await worker.search({ ...task(99), artifact: ref }).catch(() => undefined)
+    expect(await worker.search({ ...task(5), artifact: ref })).toEqual(answer)
     await expect(alone.open(ref)).rejects.toThrow('ENOENT')
   } finally {
     await worker.close(ref)
@@ -102,13 +102,13 @@ test('what threads share is read once, also for a thread that replaces another',
 })
 
 test('codes that are larger than a thread may keep stay in their file, and give the same answer', async () => {
-  const ref = { ...task(5).artifact, projectionId: 'codes in their file' }
+  const ref = { ...task(5).artifact, versionId: 'codes in their file' }
   const inFile = startScoringWorker({ codesMb: 0 })
   try {
     const [kept, without] = [await worker.open(ref), await inFile.open(ref)]
-    expect([...kept.keys()].filter((part) => !without.has(part))).toEqual([expect.stringContaining('vectors.i4')])
+    expect([...kept.keys()].filter((part) => !without.has(part))).toEqual([expect.stringContaining('vectors.sq4')])
     const asked = { ...task(5), artifact: ref }
-    expect(await inFile.search([asked])).toEqual(await worker.search([asked]))
+    expect(await inFile.search(asked)).toEqual(await worker.search(asked))
   } finally {
     await worker.close(ref)
     await inFile.end()

@@ -47,8 +47,8 @@ const PROGRAMS: Readonly<Record<string, Variables>> = {
   'gateway/main.ts': GATEWAY_VARIABLES,
   'search-node/main.ts': SEARCH_NODE_VARIABLES,
   'jobs/main.ts': JOBS_VARIABLES,
-  'jobs/cli/operator/main.ts migrate': MIGRATE_VARIABLES,
-  'jobs/cli/operator/main.ts': OPERATOR_VARIABLES,
+  'jobs/operator/main.ts migrate': MIGRATE_VARIABLES,
+  'jobs/operator/main.ts': OPERATOR_VARIABLES,
 }
 
 /** Health commands of the programs that are not this project's. */

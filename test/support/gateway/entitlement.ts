@@ -9,7 +9,6 @@ export function activeEntitlement(given: Partial<ActiveEntitlement> = {}): Activ
   const profile: ActiveEntitlement['active_profile'] = {
     id: randomUUID(),
     version_id: randomUUID(),
-    projection_id: randomUUID(),
     passages: 1_000,
     facets: {
       languages: ['en', 'fr'],
@@ -19,7 +18,6 @@ export function activeEntitlement(given: Partial<ActiveEntitlement> = {}): Activ
     },
     embedding: spaceOf(8),
     parameters: profileParametersSchema.parse({}),
-    has_word_weights: false,
     signal: 'evidence_probability',
     threshold: 0.2,
   }

@@ -32,7 +32,6 @@ export function accessTo(entitlement: ActiveEntitlement): Access {
 export interface PinnedTraits {
   readonly parameters?: Partial<ProfileParameters>
   readonly threshold?: number
-  readonly hasWordWeights?: boolean
   readonly request?: Partial<RetrievalRequest>
   readonly now?: Date
 }
@@ -41,7 +40,6 @@ export interface PinnedTraits {
 export function pinnedRequest({
   parameters = {},
   threshold = 0.5,
-  hasWordWeights = false,
   request = {},
   now = new Date(),
 }: PinnedTraits = {}): PinnedRequest {
@@ -52,7 +50,6 @@ export function pinnedRequest({
       threshold,
       signal: 'evidence_probability',
       parameters: profileParametersSchema.parse(parameters),
-      has_word_weights: hasWordWeights,
     },
   })
   const asked: RetrievalRequest = { query: 'capital', knowledge_base: 'kb', ...request }

@@ -3,8 +3,8 @@ import type { Predictor } from '#core/domain/predictors.ts'
 import { profileParametersSchema } from '#core/domain/retrieval-profile.ts'
 import type { FoundPassage, SearchQuery, SearchResult } from '#core/domain/search.ts'
 import type { SearchNodeClient } from '#core/rpc/search-client.ts'
-import type { AskContext } from '#jobs/evaluate/ask.ts'
-import type { QueryWithQrels } from '#jobs/evaluate/query-with-qrels.ts'
+import type { AskContext } from '#jobs/evaluation/ask.ts'
+import type { QueryWithQrels } from '#jobs/evaluation/query-with-qrels.ts'
 import { spaceOf } from '#test/support/embedding-space.ts'
 
 /** A question that asks for the record `${id}-answer`; given fields override it. */
@@ -85,7 +85,7 @@ export function asking(
     close: () => undefined,
   }
   const context: AskContext = {
-    projectionId: 'projection',
+    versionId: 'version',
     facets: { languages: ['en'], jurisdictions: ['ZZ'], subjects: [], statuses: ['verified'] },
     profile: profileParametersSchema.parse({}),
     embedder: {

@@ -60,7 +60,7 @@ function written(folder: string, passages: readonly PassageRecord[]): ComparedCo
   const bytes = Buffer.concat(passages.map((passage, row) => writer.add(row, passage)))
   writeFileSync(join(folder, 'passages.jsonl'), bytes)
   return {
-    projectionId: derivedUuid('test projection', folder),
+    versionId: derivedUuid('test version', folder),
     folder,
     passages: passages.length,
     file: { bytes: bytes.length, sha256: sha256(bytes).toString('hex') },

@@ -1,11 +1,11 @@
 import { CHANGE_KINDS } from '#core/domain/changes.ts'
 import type { NamedChange } from '#jobs/compare/changes-file.ts'
-import { coverageAtRisk } from '#jobs/evaluate/metrics/abstention.ts'
-import { compareRankings } from '#jobs/evaluate/metrics/comparison.ts'
-import { decisionFigures } from '#jobs/evaluate/metrics/decision.ts'
-import { rankingFigures, systemFigures } from '#jobs/evaluate/metrics/ranking.ts'
-import type { RankingFigures } from '#jobs/evaluate/metrics/ranking.ts'
-import type { EvaluationReport, Gate, Miss } from '#jobs/evaluate/page/evaluation-report.ts'
+import { coverageAtRisk } from '#jobs/evaluation/metrics/abstention.ts'
+import { compareRankings } from '#jobs/evaluation/metrics/comparison.ts'
+import { decisionFigures } from '#jobs/evaluation/metrics/decision.ts'
+import { rankingFigures, systemFigures } from '#jobs/evaluation/metrics/ranking.ts'
+import type { RankingFigures } from '#jobs/evaluation/metrics/ranking.ts'
+import type { EvaluationReport, Gate, Miss } from '#jobs/evaluation/page/evaluation-report.ts'
 
 /** In [0, 1), the same numbers every time. */
 function numbersFrom(seed: number): () => number {
@@ -115,33 +115,12 @@ export const FULL_REPORT: EvaluationReport = {
   abstention: decisionFigures(scored, { signal: 'evidence_probability', threshold, target_risk: 0.05, folds: 5 }),
   ranking: {
     dense_weight: 0.4,
-    word_weights: {
-      words: 812,
-      highest: [
-        { word: 'lifeboat', weight: 1.78 },
-        { word: 'master', weight: 1.4 },
-      ],
-      lowest: [
-        { word: 'ensure', weight: 0 },
-        { word: 'satisfy', weight: 0.4 },
-      ],
-    },
     reranker: null,
   },
   calibrated_on: { source: 'question set', questions: 600 },
   filtered_recall: recall.correlated,
   filtered_recall_by_kind: recall,
   filtered_recall_sample: { questions: 150, sampled_rows: 50, fewer_than_10_passages: ['0.01'] },
-  cells: {
-    count: 434,
-    connectivity: 32,
-    expansion_add: 256,
-    batch: 1_024,
-    probes: [71, 106, 155],
-    recall: 0.9923,
-    deviations: 4.5,
-    queries: 200,
-  },
   latency_ms: { p50: 6.412, p99: 14.37 },
   latency_ms_by_system: {
     lexical: { p50: 1.9, p99: 4.2 },
@@ -254,14 +233,8 @@ export const BARE_REPORT: EvaluationReport = {
   unanswerable: 0,
   systems: { hybrid: systemFigures([...hybrid.values()]) },
   abstention: null,
-  calibrated_on: {
-    source: 'own passages',
-    questions: 280,
-    shift: -0.213,
-    answered: { middle: 0.925, 'few words': 0.6, 'off topic': 0, named: 1, beyond: 0.05 },
-    masked: { middle: 0.075, 'few words': 0.1 },
-  },
-  ranking: { dense_weight: 0.007, word_weights: null, reranker: null },
+  calibrated_on: { source: 'default' },
+  ranking: { dense_weight: 0.007, reranker: null },
   filtered_recall: {},
   filtered_recall_by_kind: {},
   latency_ms_by_system: {},

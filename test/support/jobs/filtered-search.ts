@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { FilteredRecall } from '#jobs/evaluate/filtered-recall.ts'
-import { SELECTIVITIES } from '#jobs/evaluate/measured-filters.ts'
+import type { FilteredRecall } from '#jobs/evaluation/filtered-recall.ts'
+import { SELECTIVITIES } from '#jobs/evaluation/measured-filters.ts'
 import { seededRandom, unit } from '#test/support/artifact.ts'
 
 export const VECTOR_DIMENSIONS = 8

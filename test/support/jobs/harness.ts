@@ -27,7 +27,7 @@ import { testSecrets } from '#test/support/secrets.ts'
 import { WITH_FEW_QUERIES } from './with-few-queries.ts'
 
 export const silent = createLog('test', 'silent')
-export const demoCorpus = fileURLToPath(new URL('../../../jobs/cli/demo/corpus/', import.meta.url))
+export const demoCorpus = fileURLToPath(new URL('../../../jobs/demo/corpus/', import.meta.url))
 /** One of its documents, for tests that do not inspect the built version. */
 export const smallSource = join(demoCorpus, 'rulebook/hsfa-conduct-harbour.2023-09-01.md')
 

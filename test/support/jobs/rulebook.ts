@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { evaluationReportSchema } from '#jobs/evaluate/page/evaluation-report.ts'
-import type { EvaluationReport } from '#jobs/evaluate/page/evaluation-report.ts'
+import { evaluationReportSchema } from '#jobs/evaluation/page/evaluation-report.ts'
+import type { EvaluationReport } from '#jobs/evaluation/page/evaluation-report.ts'
 import { withoutGuards } from '#test/support/database.ts'
 import { versionIdOf } from '#jobs/build/ids.ts'
 import type { JobsHarness } from './harness.ts'
@@ -63,8 +63,8 @@ export async function serve(harness: JobsHarness, buildId: string): Promise<stri
   await withoutGuards(
     harness.owner,
     `insert into active_versions (knowledge_base_id, version_id, profile_id)
-     select v.knowledge_base_id, v.id, f.id from corpus_versions v join projections p on p.version_id = v.id
-       join retrieval_profiles f on f.projection_id = p.id where v.id = $1
+     select v.knowledge_base_id, v.id, f.id from corpus_versions v
+       join retrieval_profiles f on f.version_id = v.id where v.id = $1
      on conflict (knowledge_base_id) do update set version_id = excluded.version_id, profile_id = excluded.profile_id`,
     [versionId],
   )

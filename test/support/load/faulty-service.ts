@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Steps } from '#jobs/cli/demo/steps.ts'
+import type { Steps } from '#jobs/demo/steps.ts'
 import { openEmbedded } from '#test/load/embedded/controls.ts'
 import type { Installation } from '#test/load/embedded/installation.ts'
 import { startProvider } from '#test/load/embedded/provider-process.ts'

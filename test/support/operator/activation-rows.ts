@@ -34,8 +34,8 @@ export async function createHistoryBase(owner: Database): Promise<HistoryBase> {
     review: (version, verdict) =>
       withoutGuards(
         owner,
-        'insert into reviews (id, version_id, verdict, reviewer, note, created_at) ' +
-          "values ($1, $2, $3, 'reviewer', 'note', clock_timestamp())",
+        'insert into reviews (id, version_id, verdict, reviewer_id, reviewer, note, statement, signature) ' +
+          "values ($1, $2, $3, $1, 'reviewer', 'note', '{}', sha512(''))",
         [randomUUID(), version, verdict],
       ),
   }
@@ -54,10 +54,9 @@ async function move(client: Queryable, base: string, version: string, kind: stri
       "$3, (select version_id from active_versions where knowledge_base_id = $2), $4, 'actor')",
     [activation, base, version, kind],
   )
-  const { rows } = await client.query<{ id: string }>(
-    'select f.id from retrieval_profiles f join projections p on p.id = f.projection_id where p.version_id = $1',
-    [version],
-  )
+  const { rows } = await client.query<{ id: string }>('select id from retrieval_profiles where version_id = $1', [
+    version,
+  ])
   const asked = await readActivation(client, activation)
   if (asked === undefined || rows[0] === undefined || !(await movePointer(client, asked, rows[0].id)))
     throw new Error('the pointer did not move')

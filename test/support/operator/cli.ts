@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { COMPILE_CACHE } from '#test/support/compile-cache.ts'
 
-export const MAIN = fileURLToPath(new URL('../../../jobs/cli/operator/main.ts', import.meta.url))
+export const MAIN = fileURLToPath(new URL('../../../jobs/operator/main.ts', import.meta.url))
 
 export interface CliResult {
   readonly code: number | null

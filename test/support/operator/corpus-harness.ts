@@ -7,9 +7,9 @@ import { z } from 'zod'
 import { createArtifactStore } from '#core/index/format/store.ts'
 import type { ArtifactStore } from '#core/index/format/store.ts'
 import { createLog } from '#core/platform/log.ts'
-import { startBuild } from '#jobs/cli/operator/actions/builds.ts'
-import { importCorpus } from '#jobs/cli/operator/actions/import-corpus.ts'
-import { createKnowledgeBase } from '#jobs/cli/operator/actions/organizations.ts'
+import { startBuild } from '#jobs/operator/actions/builds.ts'
+import { importCorpus } from '#jobs/operator/actions/import-corpus.ts'
+import { createKnowledgeBase } from '#jobs/operator/actions/organizations.ts'
 import { openQueue, openQueueRedis } from '#jobs/queues.ts'
 import type { QueueName } from '#jobs/queues.ts'
 import { openOperatorHarness } from './harness.ts'
@@ -90,26 +90,25 @@ export async function importOne(harness: CorpusHarness, name: string): Promise<s
 
 /** Replaces the job worker: changes a row as the service role would. @returns the id of the version. */
 export async function finishBuild(harness: CorpusHarness, id: string, passed: boolean, worse = false): Promise<string> {
-  const [version, projection] = [randomUUID(), randomUUID()]
+  const version = randomUUID()
   await harness.owner.query(
-    'insert into corpus_versions (id, knowledge_base_id, build_id, passages, documents, facets, ' +
-      'evaluation, passed) select $1, knowledge_base_id, id, 1, 1, $3, $4, $5 from builds where id = $2',
+    'insert into corpus_versions (id, knowledge_base_id, build_id, manifest_digest, embedding, passages, documents, ' +
+      'facets, evaluation, passed, report_sha256, figures_sha256) ' +
+      "select $1, knowledge_base_id, id, sha256('m'), $3, 1, 1, $4, $5, $6, sha256(''), sha256('') " +
+      'from builds where id = $2',
     [
       version,
       id,
+      JSON.stringify({ provider: 'local', model: 'test', dimensions: 8 }),
       JSON.stringify({ languages: ['en'], jurisdictions: ['HS-M'], subjects: ['conduct'], statuses: ['verified'] }),
       JSON.stringify({ systems: { hybrid: { 'recall@5': passed ? 0.97 : 0.4 } }, passed, comparison: null }),
       passed,
     ],
   )
   await harness.owner.query(
-    "insert into projections (id, version_id, embedding, manifest_digest) values ($1, $2, $3, sha256('m'))",
-    [projection, version, JSON.stringify({ provider: 'local', model: 'test', dimensions: 8 })],
-  )
-  await harness.owner.query(
-    'insert into retrieval_profiles (id, projection_id, parameters, signal, threshold) values ($1, ' +
+    'insert into retrieval_profiles (id, version_id, parameters, signal, threshold) values ($1, ' +
       "$2, '{}', 'evidence_probability', 0.5)",
-    [randomUUID(), projection],
+    [randomUUID(), version],
   )
   await makeComparable(harness.owner, version, { worse, store: harness.store })
   await harness.owner.query("update builds set state = 'succeeded', stage = 'candidate' where id = $1", [id])

@@ -1,9 +1,9 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import type pg from 'pg'
 import { inTransaction } from '#core/db/pool.ts'
-import { grantEntitlement } from '#jobs/cli/operator/actions/entitlements.ts'
-import { createClient, createKnowledgeBase, createOrganization } from '#jobs/cli/operator/actions/organizations.ts'
-import { createPlan } from '#jobs/cli/operator/actions/plans.ts'
+import { grantEntitlement } from '#jobs/operator/actions/entitlements.ts'
+import { createClient, createKnowledgeBase, createOrganization } from '#jobs/operator/actions/organizations.ts'
+import { createPlan } from '#jobs/operator/actions/plans.ts'
 import type { OperatorHarness } from './harness.ts'
 
 /** Clients Desk and Bot of Bank and Desk of Fund, each with a live entitlement to the knowledge base "rules". */
@@ -63,9 +63,9 @@ export async function use(owner: pg.Pool, request: Request): Promise<void> {
     await client.query(
       `insert into reservations (id, trace_id, organization_id, client_id, environment, api_key_id, entitlement_id,
        plan_id, knowledge_base_id, version_id, profile_id,
-       fingerprint, fingerprint_epoch, admitted_at, deadline_at, in_force_on, state, finished_at, outcome, served)
+       fingerprint, fingerprint_epoch, admitted_at, deadline_at, in_force_on, filters, state, finished_at, outcome, served)
      select $1, $1, c.organization_id, c.id, 'live', $1, e.id, e.plan_id, e.knowledge_base_id, $1, $1, $3, 1,
-       $4::timestamptz, $4::timestamptz, $4::date, $5, $4::timestamptz, $6, $7
+       $4::timestamptz, $4::timestamptz, $4::date, '{}', $5, $4::timestamptz, $6, $7
      from clients c join organizations o on o.id = c.organization_id join entitlements e on e.client_id = c.id
        where o.name || '/' || c.name = $2`,
       [id, request.client, randomBytes(32), request.at, request.state, JSON.stringify(outcome), JSON.stringify(served)],

@@ -16,8 +16,7 @@ export async function insertVersion(
   owner: Database,
   { slug, state, passages }: { readonly slug: string; readonly state: string; readonly passages: number },
 ): Promise<InsertedVersion> {
-  const [snapshot, source, build, version, projection, profile] = [
-    randomUUID(),
+  const [snapshot, source, build, version, profile] = [
     randomUUID(),
     randomUUID(),
     randomUUID(),
@@ -34,25 +33,21 @@ export async function insertVersion(
     "insert into imports (id, knowledge_base_id, mapping, snapshot_ids, report) values ($1, $2, '{}', $3, '{}')",
     [source, base, [snapshot]],
   )
-  await owner.query("insert into builds (id, knowledge_base_id, import_id, parameters) values ($1, $2, $3, '{}')", [
-    build,
-    base,
-    source,
-  ])
+  await owner.query(
+    "insert into builds (id, knowledge_base_id, import_id, parameters, started_by) values ($1, $2, $3, '{}', 'actor')",
+    [build, base, source],
+  )
   await withoutGuards(
     owner,
-    'insert into corpus_versions (id, knowledge_base_id, build_id, state, passages, documents, ' +
-      "facets, evaluation, passed) values ($1, $2, $3, $4, $5, 1, $6, '{}', true)",
-    [version, base, build, state, passages, FACETS],
+    'insert into corpus_versions (id, knowledge_base_id, build_id, state, manifest_digest, embedding, passages, ' +
+      'documents, facets, evaluation, passed, report_sha256, figures_sha256) ' +
+      "values ($1, $2, $3, $4, sha256('m'), $5, $6, 1, $7, '{}', true, sha256(''), sha256(''))",
+    [version, base, build, state, EMBEDDING, passages, FACETS],
   )
   await owner.query(
-    "insert into projections (id, version_id, embedding, manifest_digest) values ($1, $2, $3, sha256('m'))",
-    [projection, version, EMBEDDING],
-  )
-  await owner.query(
-    'insert into retrieval_profiles (id, projection_id, parameters, signal, threshold) values ($1, ' +
+    'insert into retrieval_profiles (id, version_id, parameters, signal, threshold) values ($1, ' +
       "$2, '{}', 'evidence_probability', 0.5)",
-    [profile, projection],
+    [profile, version],
   )
   return { knowledgeBaseId: base, version, profile }
 }

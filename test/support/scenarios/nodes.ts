@@ -14,8 +14,8 @@ export async function withSearchNode<T>(address: string, work: (client: SearchNo
   }
 }
 
-/** Projections that a search node can search; none while it does not answer. */
+/** Versions that a search node can search; none while it does not answer. */
 export async function loadedOn(address: string): Promise<readonly string[]> {
   const status = await withSearchNode(address, (client) => client.status(STATUS_TIMEOUT_MS).catch(() => undefined))
-  return (status?.loaded ?? []).filter(({ state }) => state === 'loaded').map(({ projectionId }) => projectionId)
+  return (status?.loaded ?? []).filter(({ state }) => state === 'loaded').map(({ versionId }) => versionId)
 }

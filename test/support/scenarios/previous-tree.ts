@@ -1,21 +1,52 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs'
+import { cpSync, existsSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { readMigrations } from '#core/db/migration-files.ts'
+import { newestMigration, readMigrations } from '#core/db/migration-files.ts'
+import { RELEASE } from '#core/platform/release.ts'
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
 const MIGRATIONS = 'core/db/migrations'
+
+/** The migration of the example: a column that the code before it does not know. */
+const EXAMPLE = `-- Oldest release: ${RELEASE}\nalter table plans add column description text;\n`
+
+export interface Repository {
+  readonly root: string
+  /** Folder of its migrations. */
+  readonly migrations: string
+  remove(): void
+}
 
 export interface PreviousTree {
   /** Its files, with the installed packages of this tree. */
   readonly folder: string
   /** Names of its migrations, in order. */
   readonly migrations: readonly string[]
-  /** Its migrations state the oldest release that runs on them, so it accepts a newer schema that does. */
-  readonly knowsTheRule: boolean
   remove(): void
+}
+
+/**
+ * Returns the repository whose newest migration is tested: this one, or a copy of this tree with a commit that adds an
+ * example, while this one has a single migration.
+ */
+export function repositoryWithNewestMigration(): Repository {
+  if (newestMigration() > 1) return { root: ROOT, migrations: join(ROOT, MIGRATIONS), remove: () => undefined }
+  const root = mkdtempSync(join(tmpdir(), 'evidence-example-'))
+  const files = git(ROOT, 'ls-files', '-z', '--cached', '--others', '--exclude-standard').split('\0')
+  for (const file of files.filter((name) => name !== ''))
+    if (existsSync(join(ROOT, file))) cpSync(join(ROOT, file), join(root, file))
+  git(root, 'init', '--quiet')
+  commitAll(root, 'tree')
+  writeFileSync(join(root, MIGRATIONS, '0002-example.sql'), EXAMPLE)
+  commitAll(root, 'example')
+  return { root, migrations: join(root, MIGRATIONS), remove: () => rmSync(root, { recursive: true, force: true }) }
+}
+
+function commitAll(root: string, message: string): void {
+  git(root, 'add', '--all')
+  git(root, '-c', 'user.name=test', '-c', 'user.email=test@localhost', 'commit', '--quiet', '--message', message)
 }
 
 /**
@@ -23,7 +54,7 @@ export interface PreviousTree {
  * not committed.
  * @throws Error that says what to do where the git history is missing.
  */
-export function extractPreviousTree(root = ROOT): PreviousTree {
+export function extractPreviousTree(root: string): PreviousTree {
   const commit = commitBefore(root, readMigrations(join(root, MIGRATIONS)).at(-1)?.name ?? '')
   const folder = mkdtempSync(join(tmpdir(), 'evidence-previous-'))
   const archive = join(folder, 'tree.tar')
@@ -31,11 +62,9 @@ export function extractPreviousTree(root = ROOT): PreviousTree {
   execFileSync('tar', ['-xf', archive, '-C', folder])
   rmSync(archive)
   symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
-  const migrations = join(folder, MIGRATIONS)
   return {
     folder,
-    migrations: readdirSync(migrations).sort(),
-    knowsTheRule: statesReleases(migrations),
+    migrations: readdirSync(join(folder, MIGRATIONS)).sort(),
     remove: () => rmSync(folder, { recursive: true, force: true }),
   }
 }
@@ -63,13 +92,5 @@ function git(root: string, ...args: readonly string[]): string {
         'history ("git fetch --unshallow" completes a shallow one).',
       { cause },
     )
-  }
-}
-
-function statesReleases(migrations: string): boolean {
-  try {
-    return readMigrations(migrations).length > 0
-  } catch {
-    return false
   }
 }

@@ -3,15 +3,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { createArtifactStore } from '#core/index/format/store.ts'
-import { builtInCorpus } from '#jobs/cli/demo/corpus.ts'
-import { storeUrl } from '#jobs/cli/local/stack.ts'
-import { startBuild } from '#jobs/cli/operator/actions/builds.ts'
-import { importCorpus } from '#jobs/cli/operator/actions/import-corpus.ts'
-import { withQueues } from '#jobs/cli/operator/queues.ts'
-import { buildNamed } from '#jobs/cli/operator/actions/names.ts'
+import { builtInCorpus } from '#jobs/demo/corpus.ts'
+import { storeUrl } from '#jobs/demo/local/stack.ts'
+import { startBuild } from '#jobs/operator/actions/builds.ts'
+import { importCorpus } from '#jobs/operator/actions/import-corpus.ts'
+import { withQueues } from '#jobs/operator/queues.ts'
+import { buildNamed } from '#jobs/operator/actions/names.ts'
 import { enqueueBuild } from '#jobs/queues.ts'
 import { listReviewers } from '#core/db/reviewers.ts'
-import { readSigningKey } from '#jobs/cli/operator/actions/reviewers.ts'
+import { readSigningKey } from '#jobs/operator/actions/reviewers.ts'
 import { insertSignedReview, makeComparable } from '#test/support/reviews.ts'
 import type { TestReviewer } from '#test/support/reviews.ts'
 import { reviewerKeyFile } from '#test/support/published.ts'
@@ -89,11 +89,8 @@ async function builtVersion({ operator, jobs }: TestService, buildId: string): P
 }
 
 /** The passages of a version by chunk id, as its artifact holds them. */
-export async function passagesOf(service: TestService, versionId: string): Promise<ReadonlyMap<string, string>> {
-  const { rows } = await service.owner.query<{ id: string }>('select id from projections where version_id = $1', [
-    versionId,
-  ])
-  const folder = createArtifactStore(storeUrl(service.settings)).artifactFolder(rows[0]?.id ?? '')
+export function passagesOf(service: TestService, versionId: string): ReadonlyMap<string, string> {
+  const folder = createArtifactStore(storeUrl(service.settings)).artifactFolder(versionId)
   const lines = readFileSync(join(folder, 'passages.jsonl'), 'utf8').trimEnd().split('\n')
   const passage = z.object({ chunk_id: z.string(), text: z.string() })
   return new Map(lines.map((line) => passage.parse(JSON.parse(line))).map(({ chunk_id, text }) => [chunk_id, text]))

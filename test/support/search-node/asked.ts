@@ -24,7 +24,6 @@ export const RANKING: Ranking = {
   rrfK: 60,
   perDocumentMax: 0,
   collapseRevisionsOn: '',
-  wordWeights: [],
 }
 
 /** A search as a scoring thread gets it; entitled to what the filters allow unless the change says otherwise. */
@@ -45,12 +44,12 @@ export function inputOf(change: Partial<SearchInput>): SearchInput {
 
 /** A query as a gateway asks it; entitled likewise. */
 export function requestOf({
-  projectionId,
+  versionId,
   ...change
-}: Partial<SearchQuery> & Pick<SearchQuery, 'projectionId'>): SearchQuery {
+}: Partial<SearchQuery> & Pick<SearchQuery, 'versionId'>): SearchQuery {
   const filters = change.filters ?? EVERYTHING
   return {
-    projectionId,
+    versionId,
     vector: undefined,
     text: '',
     limit: 5,

@@ -34,9 +34,8 @@ export function measured(
 ): number[] {
   return withForward(corpus, ({ forward, ask }) => {
     const question = ask(text)
-    const width = question.words.length
     const rows = Uint32Array.from(corpus.keys())
-    const { scores, contributions } = rescoreRows(
+    const scores = rescoreRows(
       question,
       forward,
       {
@@ -58,14 +57,10 @@ export function measured(
         order,
         order.map((row) => scores[row] ?? 0),
       ),
-      contributions: Float64Array.from(
-        order.flatMap((row) => [...contributions.subarray(row * width, (row + 1) * width)]),
-      ),
       dense,
       documents,
       standardised,
       named,
-      first: corpus[order[0] ?? -1],
     })
   })
 }

@@ -17,13 +17,10 @@ export function createHeldWorker(): HeldWorker {
     await new Promise<void>((resolve) => held.push(resolve))
   }
   const worker: ScoringWorker = {
-    async search(searches) {
-      const replies: (Uint8Array | Error)[] = []
-      for (const { input } of searches) {
-        await hold(`search ${input.limit}`)
-        replies.push(input.limit === 99 ? new Error('the search failed') : Uint8Array.of(input.limit))
-      }
-      return replies
+    async search({ input }) {
+      await hold(`search ${input.limit}`)
+      if (input.limit === 99) throw new Error('the search failed')
+      return Uint8Array.of(input.limit)
     },
     async open() {
       await hold('open')

@@ -1,44 +1,38 @@
-import type { ActAliases } from './aliases.ts'
-import { readCandidates } from './candidates.ts'
-import type { Candidate } from './readings.ts'
+import { referenceOf, attachActs } from '#core/index/references/parser/attachment/acts.ts'
+import type { Candidate } from '#core/index/references/parser/attachment/candidates.ts'
+import { readCandidates } from '#core/index/references/parser/attachment/provisions.ts'
+import { tokenise } from '#core/index/references/parser/lexer/tokens.ts'
+import type { ActAliases } from '#core/index/references/parser/names/aliases.ts'
 import type { ExplicitReference } from './reference.ts'
-import { referenceOf, withActs } from './resolve.ts'
-import { tokenise } from './tokens.ts'
 
-export { type ActAliases, createActAliases } from './aliases.ts'
+export { type ActAliases, createActAliases } from './names/aliases.ts'
 export { ancestorsOf, canonicalReference, type ExplicitReference, type Reference } from './reference.ts'
-export { parseReference } from './written.ts'
+export { parseReference } from './label.ts'
 
 /** Further references of a query are ignored. */
 const EXPLICIT_REFERENCES_MAX = 100
 
+/** The references of a query; each list is in order, and no two references overlap. */
+export interface QueryReferences {
+  readonly cited: readonly ExplicitReference[]
+  /** They count only if the corpus holds them: `GDPR 17`, or an article in small letters without an act (`art. 970`). */
+  readonly ifHeld: readonly ExplicitReference[]
+}
+
 /**
- * Returns the provisions and acts that a query names, in order and without overlap, in time linear in its length. Each
+ * Returns the provisions and acts that a query cites, in time linear in its length. Each
  * item of a list and each end of a range is one reference. Publishers do not number sentences, subparagraphs and
  * alinéas, so these belong to the text of a reference, never to its path. A provision without an act takes the act of
  * its list, else the only act in the query if that act has such provisions. A provision left without an act counts only
  * if it is unambiguous: `§`, `Rule 6.5.2`, `Article 6`, `section 5(a)`.
  */
-export function explicitReferences(query: string, aliases: ActAliases): ExplicitReference[] {
-  return [...referencesIn(query, aliases).named]
-}
-
-/** The references of a query. */
-export interface ReadReferences {
-  /** Those of `explicitReferences`. */
-  readonly named: readonly ExplicitReference[]
-  /** Articles in small letters without an act (`art. 970`), which count if the corpus holds them in one document. */
-  readonly possible: readonly ExplicitReference[]
-}
-
-/** Reads a query once, for both kinds of references; each kind is in order, and none overlap. */
-export function referencesIn(query: string, aliases: ActAliases): ReadReferences {
+export function referencesIn(query: string, aliases: ActAliases): QueryReferences {
   const tokens = tokenise(query)
   const written = (candidate: Candidate): ExplicitReference => {
     const start = tokens[candidate.from]?.start ?? 0
     const end = tokens[candidate.to - 1]?.end ?? start
     return { text: query.slice(start, end), start, end, reference: referenceOf(candidate) }
   }
-  const { named, possible } = withActs(readCandidates(tokens, aliases, EXPLICIT_REFERENCES_MAX), tokens)
-  return { named: named.map(written), possible: possible.map(written) }
+  const { cited, ifHeld } = attachActs(readCandidates(tokens, aliases, EXPLICIT_REFERENCES_MAX), tokens)
+  return { cited: cited.map(written), ifHeld: ifHeld.map(written) }
 }

@@ -24,26 +24,26 @@ export interface Visibility {
 }
 
 /**
- * Looks up the provisions that a query names. A provision is supported if an allowed passage is its text or the text of
+ * Looks up the provisions that a query cites. A provision is supported if an allowed passage is its text or the text of
  * a part of it. If the corpus holds neither, passages of the nearest enclosing provision that mark the part support it
- * (see `textsMarking`). An act named without a provision is supported by any of its passages. It boosts none, because
+ * (see `textsMarking`). An act cited without a provision is supported by any of its passages. It boosts none, because
  * it names no particular passage. An article in small letters without an act (`art. 970`) counts if it is held in one
  * document, and is no reference otherwise.
  */
 export function resolveReferences(query: string, index: ReferencesReader, reach: Visibility): CitedCandidates {
   const rows = new Map<number, Cited>()
   const unsupported: UnsupportedReference[] = []
-  const { named: certain, possible } = referencesIn(query, index.aliases)
-  const named = [...certain, ...possible.filter(({ reference }) => isHeldClearly(reference, index, reach))].toSorted(
+  const { cited: certain, ifHeld } = referencesIn(query, index.aliases)
+  const cited = [...certain, ...ifHeld.filter(({ reference }) => isHeldClearly(reference, index, reach))].toSorted(
     (a, b) => a.start - b.start,
   )
-  for (const [at, { text, reference }] of distinct(named).entries()) {
+  for (const [at, { text, reference }] of distinct(cited).entries()) {
     const { held, provision } = firstHeld(readings(reference, index), index, reach)
     const allowed = held.map(({ rows: found, nearness }) => ({ rows: found.filter(reach.allowed), nearness }))
     if (allowed.some(({ rows: found }) => found.length > 0)) {
       const withoutAct = reference.act === undefined
       for (const { rows: found, nearness } of provision ? allowed : [])
-        addCited(rows, found, { reference: at, nearness, withoutAct })
+        addRows(rows, found, { reference: at, nearness, withoutAct })
       continue
     }
     unsupported.push({
@@ -52,7 +52,7 @@ export function resolveReferences(query: string, index: ReferencesReader, reach:
       reason: held.length > 0 ? 'outside_filters' : 'not_in_corpus',
     })
   }
-  return { ids: nearestRows(rows), unsupported, remainder: withoutReferences(query, named) }
+  return { ids: nearestRows(rows), unsupported, remainder: withoutReferences(query, cited) }
 }
 
 /** Whether an entitled passage holds the provision; without an act, those of one document alone. */
@@ -62,18 +62,18 @@ function isHeldClearly(reference: Reference, index: ReferencesReader, reach: Vis
   return new Set(held.flatMap(({ rows }) => [...rows].map(reach.document))).size === 1
 }
 
-function withoutReferences(query: string, named: readonly ExplicitReference[]): string {
+function withoutReferences(query: string, cited: readonly ExplicitReference[]): string {
   let [rest, from] = ['', 0]
-  for (const { start, end } of named) {
+  for (const { start, end } of cited) {
     rest += `${query.slice(from, Math.max(from, start))} `
     from = Math.max(from, end)
   }
   return rest + query.slice(from)
 }
 
-function distinct(named: readonly ExplicitReference[]): readonly ExplicitReference[] {
+function distinct(cited: readonly ExplicitReference[]): readonly ExplicitReference[] {
   const byForm = new Map<string, ExplicitReference>()
-  for (const each of named) {
+  for (const each of cited) {
     const form = canonicalReference(each.reference)
     if (!byForm.has(form) && byForm.size < EXPLICIT_REFERENCES_MAX) byForm.set(form, each)
   }
@@ -148,10 +148,10 @@ function aroundRows(reference: Reference, index: ReferencesReader, { entitled, t
   return new Uint32Array(0)
 }
 
-function addCited(cited: Map<number, Cited>, rows: Uint32Array, as: Cited): void {
-  for (const row of rows.subarray(0, CITED_ROWS_MAX)) {
-    const known = cited.get(row)
-    if (known === undefined || as.nearness < known.nearness) cited.set(row, as)
+function addRows(rows: Map<number, Cited>, found: Uint32Array, cited: Cited): void {
+  for (const row of found.subarray(0, CITED_ROWS_MAX)) {
+    const known = rows.get(row)
+    if (known === undefined || cited.nearness < known.nearness) rows.set(row, cited)
   }
 }
 

@@ -3,9 +3,9 @@ import { BOUNDS } from '#core/platform/bounds.ts'
 
 /**
  * How rows are found: `exact` scores every allowed row in float32; `scan` scores the codes of every allowed row;
- * `cells` scores the codes of those in the cells near the query.
+ * `clusters` scores the codes of those in the clusters near the query.
  */
-export type QueryPlan = 'exact' | 'scan' | 'cells'
+export type QueryPlan = 'exact' | 'scan' | 'clusters'
 
 /** Up to this number of allowed rows, all are scored: in float32, or by their codes where that takes less time. */
 export const FEW_ROWS_MAX = 1_024
@@ -22,7 +22,7 @@ export function exactRowsMax(passages: number, dimensions: number): number {
 const READ_NS_PER_BYTE = 0.05
 const SCORE_NS_PER_BYTE = 0.05
 const READ_NS_PER_CALL = 700
-const FIND_NS_PER_CELL = 1_500
+const FIND_NS_PER_CLUSTER = 1_500
 
 export interface PlannedScan {
   /** Rows between the first and the last one scanned, and how many of them are allowed. */
@@ -32,10 +32,10 @@ export interface PlannedScan {
   readonly rowBytes: number
 }
 
-/** Estimated costs in nanoseconds, by which a search chooses between a scan and the cells near a query. */
+/** Estimated costs in nanoseconds, by which a search chooses between a scan and the clusters near a query. */
 export interface PlanCosts {
   readonly scanNs: typeof scanNs
-  readonly cellsNs: typeof cellsNs
+  readonly clustersNs: typeof clustersNs
 }
 
 /** Estimates a scan. Rows between two allowed ones are read with them if that costs less than another call. */
@@ -45,9 +45,9 @@ function scanNs({ rows, allowed, rowBytes }: PlannedScan): number {
   return allowed * (gapNs + rowBytes * (READ_NS_PER_BYTE + SCORE_NS_PER_BYTE))
 }
 
-/** Estimates a scan of the rows of some cells, which have to be found. */
-function cellsNs(cells: number, scan: PlannedScan): number {
-  return cells * (FIND_NS_PER_CELL + READ_NS_PER_CALL) + scanNs(scan)
+/** Estimates a scan of the rows of some clusters, which have to be found. */
+function clustersNs(clusters: number, scan: PlannedScan): number {
+  return clusters * (FIND_NS_PER_CLUSTER + READ_NS_PER_CALL) + scanNs(scan)
 }
 
-export const PLAN_COSTS: PlanCosts = { scanNs, cellsNs }
+export const PLAN_COSTS: PlanCosts = { scanNs, clustersNs }

@@ -2,22 +2,15 @@ import { CHUNK_ROWS } from '#core/index/lexical/layout.ts'
 import { countBits } from '#core/platform/bitset.ts'
 import { createTopK } from '#core/platform/top-k.ts'
 import type { Ranked, TopK } from '#core/platform/top-k.ts'
-import {
-  addToCandidates,
-  addUp,
-  clearSums,
-  keepCandidates,
-  offerCandidates,
-  offerSums,
-  takeAllowed,
-  takeSums,
-} from './chunk.ts'
+import { ChunkScorer } from './chunk-scorer.ts'
 import type { LexicalGroup, LexicalQuery } from './query.ts'
 
 /** Words of a filter bitset per chunk. */
 const WORDS_PER_CHUNK = CHUNK_ROWS / 32
-/** Looking up one allowed row in one list costs as much as adding up this many postings. */
+/** Looking up one allowed row in one list costs as much as accumulating this many postings. */
 const LOOK_UP_POSTINGS = 12
+/** A thread scores one question at a time. */
+const scorer = new ChunkScorer()
 /** Allowed rows per chunk, for filters that are still in use. */
 const allowedCounts = new WeakMap<Uint32Array, Uint32Array>()
 
@@ -60,7 +53,7 @@ function boundIn(chunk: number, { lists, weight }: LexicalGroup): number {
 interface ChunkBounds {
   /** In descending order of their maximum. */
   readonly groups: readonly LexicalGroup[]
-  /** Upper bound of what the words from a place on add. */
+  /** Upper bound of what the words from an index on add. */
   readonly rest: Float64Array
   /** A row that scores less is not among the best. */
   readonly threshold: number
@@ -68,11 +61,11 @@ interface ChunkBounds {
 
 function boundsIn(chunk: number, groups: readonly LexicalGroup[], threshold: number): ChunkBounds {
   const rest = new Float64Array(groups.length + 1)
-  for (let place = 0; place < groups.length; place++) {
-    const group = groups[place]
-    if (group !== undefined) rest[place] = boundIn(chunk, group)
+  for (let term = 0; term < groups.length; term++) {
+    const group = groups[term]
+    if (group !== undefined) rest[term] = boundIn(chunk, group)
   }
-  for (let place = groups.length - 1; place >= 0; place--) rest[place] = (rest[place] ?? 0) + (rest[place + 1] ?? 0)
+  for (let term = groups.length - 1; term >= 0; term--) rest[term] = (rest[term] ?? 0) + (rest[term + 1] ?? 0)
   return { groups, rest, threshold }
 }
 
@@ -90,35 +83,35 @@ function searchChunk(
   const first = chunk * CHUNK_ROWS
   const { essential, postings } = essentialGroups(bounds)
   if (allowedCount * groups.length * LOOK_UP_POSTINGS < postings) {
-    takeAllowed(allowed)
-    if (lookUp(bounds, 0)) offerCandidates(first, best)
+    scorer.collectAllowed(allowed)
+    if (lookUp(bounds, 0)) scorer.offerCandidates(first, best)
     return
   }
   try {
-    for (const group of groups.slice(0, essential)) addUp(group)
-    if (essential === groups.length) return offerSums(allowed, first, best)
-    takeSums(allowed, Math.max(1, threshold - (rest[essential] ?? 0)))
-    if (lookUp(bounds, essential)) offerCandidates(first, best)
+    for (const group of groups.slice(0, essential)) scorer.accumulate(group)
+    if (essential === groups.length) return scorer.offerAccumulated(allowed, first, best)
+    scorer.collectAccumulated(allowed, Math.max(1, threshold - (rest[essential] ?? 0)))
+    if (lookUp(bounds, essential)) scorer.offerCandidates(first, best)
   } finally {
-    clearSums(allowed.length * 32)
+    scorer.clear(allowed.length * 32)
   }
 }
 
-/** Looks up the words from a place on for the candidates. @returns whether any candidate is left. */
+/** Looks up the words from an index on for the candidates. @returns whether any candidate is left. */
 function lookUp({ groups, rest, threshold }: ChunkBounds, from: number): boolean {
-  for (let place = from; place < groups.length; place++) {
-    const group = groups[place]
-    const after = rest[place + 1] ?? 0
+  for (let term = from; term < groups.length; term++) {
+    const group = groups[term]
+    const after = rest[term + 1] ?? 0
     // The bounds are integers, so a word without postings in the chunk adds exactly nothing.
-    if (group !== undefined && (rest[place] ?? 0) > after) addToCandidates(group)
-    if (keepCandidates(threshold - after) === 0) return false
+    if (group !== undefined && (rest[term] ?? 0) > after) scorer.addToCandidates(group)
+    if (scorer.pruneCandidates(threshold - after) === 0) return false
   }
   return true
 }
 
 /**
- * The words whose postings are added up: a row without any word before place `essential` cannot reach the threshold.
- * Further words are included if adding up their postings is cheaper than looking up every row found so far.
+ * The essential words: a row without any word before index `essential` cannot reach the threshold. Further words are
+ * included if accumulating their postings is cheaper than looking up every row found so far.
  */
 function essentialGroups({ groups, rest, threshold }: ChunkBounds): {
   readonly essential: number

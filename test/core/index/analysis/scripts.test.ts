@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { analyze, analyzeQuestion, createAnalyzer } from '#core/index/analysis/analyzer.ts'
-import { ANALYSIS_REVISION, ANALYSIS_REVISIONS } from '#core/index/analysis/revisions.ts'
 import { cpuMs } from '#test/support/cpu-time.ts'
 
 /** The one list of terms that all the spellings give. */
@@ -68,41 +67,6 @@ describe('spellings that stand for one another have the same terms', () => {
   ])('in %s: %j', alike)
 })
 
-/** Up to the end of the Cyrillic blocks, without Coptic and without modifier letters. */
-const anyEuropeanLetter = fc
-  .integer({ min: 0x20, max: 0x52f })
-  .map((code) => String.fromCodePoint(code))
-  .filter((letter) => !/[\p{Script=Coptic}\p{Lm}]/u.test(letter.normalize('NFKC')))
-
-test('texts in Latin, Greek and Cyrillic letters have the terms of every earlier revision', () => {
-  fc.assert(
-    fc.property(
-      fc.array(
-        fc.oneof(
-          fc.constantFrom('Verträge', 'ﬁrm’s', 'Συμβάσεις', 'договоры', '33(1)(a)', '32024R1689', '½', 'a\u202ab', '…'),
-          fc.string({ unit: anyEuropeanLetter }),
-        ),
-      ),
-      fc.constantFrom('en', 'de', 'fr', 'el'),
-      (parts, language) => {
-        const text = parts.join(' ')
-        for (const revision of ANALYSIS_REVISIONS)
-          expect(analyze(text, language, { revision })).toEqual(analyze(text, language))
-      },
-    ),
-  )
-})
-
-test('the first revision gives the terms that versions of earlier releases hold', () => {
-  const first = (text: string, language: string): string[] => analyze(text, language, { revision: 1 })
-  expect(first('根据本法第12条规定', 'zh')).toEqual(['根据本法第12条规定'])
-  expect(first('個人データ', 'ja')).toEqual(['個人', '人デ', 'デー', 'ータ'])
-  expect(first('ผู้เช่า', 'th')).toEqual(['ผู้เช่า'])
-  expect(first('계약을', 'ko')).toEqual(['계약을'])
-  expect(first('العَقْد', 'ar')).toEqual(['العَقْد'])
-  expect(first('अनुबंधों', 'hi')).toEqual(['अनुबंधों'])
-})
-
 const anyScript = fc.string({
   unit: fc.oneof(
     fc.constantFrom('法', 'ก', '\u0e49', 'ខ', '\u17d2', '한', 'ع', '\u064b', 'क', '\u094d', '\u093c', 'ｱ', 'ﾞ', '１'),
@@ -117,7 +81,6 @@ test('a question covers every term that the same text is indexed under, in any s
       const terms = analyze(text, language)
       expect(createAnalyzer()(text, language)).toEqual(terms)
       const asked = analyzeQuestion(text, [language])
-      expect(asked.revision).toBe(ANALYSIS_REVISION)
       expect(asked.terms.get(language)).toEqual(terms)
       for (const term of terms) {
         expect(term).not.toBe('')

@@ -15,11 +15,11 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import {
   ARTIFACT_FILES,
   ARTIFACT_FORMAT,
-  CELL_FILES,
   MANIFEST_FILE,
   SIGNATURE_FILE,
   manifestSchema,
   manifestText,
+  spaceOfVectors,
   storedSpace,
   signManifest,
 } from '#core/index/format/manifest.ts'
@@ -39,7 +39,7 @@ beforeAll(async () => {
   root = mkdtempSync(join(tmpdir(), 'artifact-verify-'))
   const rows = testRows({ rows: 200, dimensions: 8, seed: 3, traits: (n) => ({ references: [`rulebook:bee#${n}`] }) })
   const acts = [{ id: 'rulebook:bee', aliases: ['BEE'] }]
-  good = (await buildTestArtifact({ store: root, rows, acts, cells: true, privateKeyDer: keys.privateKeyDer })).folder
+  good = (await buildTestArtifact({ store: root, rows, acts, privateKeyDer: keys.privateKeyDer })).folder
 })
 beforeEach(() => {
   folder = mkdtempSync(join(root, 'copy-'))
@@ -133,10 +133,10 @@ test('an artifact other than the one asked for is refused, however well it is si
 
 test('a signed manifest of another form is refused', async () => {
   const parsed = manifestSchema.parse(JSON.parse(readFileSync(file(MANIFEST_FILE), 'utf8')))
-  const manifest = { ...parsed, embedding: storedSpace(parsed.embedding) }
+  const manifest = { ...parsed, embedding: storedSpace(spaceOfVectors(parsed)) }
   signAgain(canonicalJson(manifest))
   await expect(verify()).resolves.not.toThrow()
-  for (const format of [2, 3, 4, ARTIFACT_FORMAT + 1]) {
+  for (const format of [0, ARTIFACT_FORMAT + 1]) {
     signAgain(canonicalJson({ ...manifest, format }))
     await expect(verify()).rejects.toThrow(/form/)
   }
@@ -151,7 +151,7 @@ test('a signed manifest of another form is refused', async () => {
 
 test('statistics of cosines that do not fit the vectors are refused', async () => {
   const parsed = manifestSchema.parse(JSON.parse(readFileSync(file(MANIFEST_FILE), 'utf8')))
-  const manifest = { ...parsed, embedding: storedSpace(parsed.embedding), format: ARTIFACT_FORMAT }
+  const manifest = { ...parsed, embedding: storedSpace(spaceOfVectors(parsed)), format: ARTIFACT_FORMAT }
   const mean = (values: readonly number[]): string => Buffer.from(Float32Array.from(values).buffer).toString('base64')
   const fitting = { mean: mean(Array.from({ length: 8 }, () => 0.1)), deviation: 0.02 }
   signAgain(canonicalJson({ ...manifest, cosines: fitting }))
@@ -187,9 +187,9 @@ test('files that do not fit the counts of the manifest are refused', async () =>
   replaceSigned('vectors.f32', readFileSync(file('vectors.f32')).subarray(32))
   await expect(verify()).rejects.toThrow(/vectors.f32 does not hold one vector a passage/)
   replaceSigned('vectors.f32', readFileSync(join(good, 'vectors.f32')))
-  replaceSigned('vectors.i4', readFileSync(file('vectors.i4')).subarray(8))
-  await expect(verify()).rejects.toThrow(/vectors.i4 does not hold one code a passage/)
-  replaceSigned('vectors.i4', readFileSync(join(good, 'vectors.i4')))
+  replaceSigned('vectors.sq4', readFileSync(file('vectors.sq4')).subarray(8))
+  await expect(verify()).rejects.toThrow(/vectors.sq4 does not hold one code a passage/)
+  replaceSigned('vectors.sq4', readFileSync(join(good, 'vectors.sq4')))
   replaceSigned('facets.bin', readFileSync(file('facets.bin')).subarray(4))
   await expect(verify()).rejects.toThrow(/facets.bin does not fit/)
 })
@@ -218,25 +218,19 @@ test('documents of another number than the manifest states are refused', async (
   await expect(verify()).rejects.toThrow(/documents.bin does not fit/)
 })
 
-test('codes of another number of cells than the manifest states are refused', async () => {
-  replaceSigned('cells.i4', readFileSync(file('cells.i4')).subarray(0, 100))
-  await expect(verify()).rejects.toThrow(/cells.i4 does not hold one code a cell/)
+test('codes of another number of clusters than the manifest states are refused', async () => {
+  replaceSigned('centroids.sq4', readFileSync(file('centroids.sq4')).subarray(0, 100))
+  await expect(verify()).rejects.toThrow(/centroids.sq4 does not hold one code a cluster/)
 })
 
-test('cells come with their description, and a description with its cells', async () => {
+test('a manifest has all of the vectors, their clusters and their space, or none of them', async () => {
   const parsed = manifestSchema.parse(JSON.parse(readFileSync(file(MANIFEST_FILE), 'utf8')))
-  const manifest = { ...parsed, embedding: storedSpace(parsed.embedding) }
-  signAgain(canonicalJson({ ...manifest, index: { metric: 'cos' } }))
-  await expect(verify()).rejects.toThrow(/form/)
-  const without = (...names: readonly string[]): object =>
-    Object.fromEntries(Object.entries(manifest.files).filter(([name]) => !names.includes(name)))
-  signAgain(canonicalJson({ ...manifest, index: { metric: 'cos' }, files: without('cells.u32') }))
-  await expect(verify()).rejects.toThrow(/form/)
-  const files = without(...CELL_FILES)
-  signAgain(canonicalJson({ ...manifest, files }))
-  await expect(verify()).rejects.toThrow(/form/)
-  signAgain(canonicalJson({ ...manifest, index: { metric: 'cos' }, files }))
-  await expect(verify()).rejects.toThrow(/file that its manifest does not name/)
-  for (const name of CELL_FILES) rmSync(file(name))
-  await expect(verify()).resolves.not.toThrow()
+  const manifest = { ...parsed, embedding: storedSpace(spaceOfVectors(parsed)) }
+  const { clusters: _clusters, ...withoutClusters } = manifest
+  const { embedding: _embedding, ...withoutSpace } = manifest
+  const { 'graph.usearch': _graph, ...files } = manifest.files
+  for (const incomplete of [withoutClusters, withoutSpace, { ...manifest, files }]) {
+    signAgain(canonicalJson(incomplete))
+    await expect(verify()).rejects.toThrow(/form/)
+  }
 })

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { OPEN_END_DAY, dayNumber, facetsLayout, facetsSchema } from '#core/index/facets/layout.ts'
 import { passageRecordSchema } from '#core/index/passages/record.ts'
 import { openReferencesReader } from '#core/index/references/reader.ts'
-import { ARTIFACT_FORMAT, cellsOf } from '#core/index/format/manifest.ts'
+import { ARTIFACT_FORMAT } from '#core/index/format/manifest.ts'
 import { rowOrder } from '#core/index/format/row-order.ts'
 import { readRowTable } from '#core/index/passages/row-table.ts'
 import { verifyArtifact } from '#core/index/format/verify.ts'
@@ -13,7 +13,6 @@ import { writeArtifact } from '#core/index/format/writer.ts'
 import type { ArtifactInput, ArtifactRow } from '#core/index/format/writer.ts'
 import { derivedUuid } from '#core/platform/ids.ts'
 import { signingKeys, testPassage, testRows, unit } from '#test/support/artifact.ts'
-import { toFormerFormat } from '#test/support/former-artifact.ts'
 import { spaceOf } from '#test/support/embedding-space.ts'
 
 const keys = signingKeys()
@@ -22,14 +21,13 @@ let artifactFolder: string
 
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'artifact-writer-'))
-  artifactFolder = join(folder, 'artifacts', 'projection')
+  artifactFolder = join(folder, 'artifacts', 'version')
 })
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
 function input(rows: readonly ArtifactRow[], more: Partial<ArtifactInput> = {}): ArtifactInput {
   return {
     artifactFolder,
-    projectionId: derivedUuid('test', 'projection'),
     versionId: derivedUuid('test', 'version'),
     embedding: spaceOf(8),
     snapshotsDigest: 'a'.repeat(64),
@@ -142,25 +140,28 @@ test('words, provisions and acts are indexed under the row of their passage', as
 
 test('the same passages give the same files, whatever the folder and the key', async () => {
   const rows = corpus(1_500)
-  const { manifest: one } = await writeArtifact(input(rows, { cellsFromBytes: 0 }))
+  const { manifest: one } = await writeArtifact(input(rows))
   const { privateKeyDer } = signingKeys()
   const { manifest: two } = await writeArtifact(
     input(rows, {
-      cellsFromBytes: 0,
       privateKeyDer,
       artifactFolder: join(folder, 'artifacts', 'other'),
-      projectionId: derivedUuid('test', 'other'),
+      versionId: derivedUuid('test', 'other'),
     }),
   )
-  expect(cellsOf(one)).toBeDefined()
   expect(two.files).toEqual(one.files)
-  expect(two.index).toEqual(one.index)
+  expect(two.clusters).toEqual(one.clusters)
 })
 
-test('vectors of hashed words are not divided into cells', async () => {
-  const embedding = spaceOf(8, { model: 'hashed-words-v1' })
-  const { manifest } = await writeArtifact(input(corpus(40), { cellsFromBytes: 0, embedding }))
-  expect(cellsOf(manifest)).toBeUndefined()
+test('a version without vectors has no file of them, and verifies', async () => {
+  const rows = corpus(120)
+  const { manifest } = await writeArtifact(
+    input([], { embedding: undefined, passages: 120, rows: rows.map(({ record }) => ({ record })) }),
+  )
+  expect(manifest.embedding).toBeUndefined()
+  expect(manifest.cosines).toBeUndefined()
+  expect(readdirSync(artifactFolder).filter((name) => /^(vectors|clusters|centroids|graph)/.test(name))).toEqual([])
+  expect(await verifyArtifact(artifactFolder, [keys.publicKeyDer])).toEqual(manifest)
 })
 
 test('progress is told batch by batch up to the total', async () => {
@@ -220,8 +221,8 @@ test('nothing is visible under the final name before everything is written', asy
   const rows = corpus(2_000)
   const visible: string[][] = []
   await writeArtifact(input(rows, { onProgress: () => visible.push(readdirSync(join(folder, 'artifacts'))) }))
-  expect(visible.flat().every((name) => /^projection\.[0-9a-f]{12}\.tmp$/.test(name))).toBe(true)
-  expect(readdirSync(join(folder, 'artifacts'))).toEqual(['projection'])
+  expect(visible.flat().every((name) => /^version\.[0-9a-f]{12}\.tmp$/.test(name))).toBe(true)
+  expect(readdirSync(join(folder, 'artifacts'))).toEqual(['version'])
 })
 
 test('an artifact that is in place is kept, also when two builds race', async () => {
@@ -230,7 +231,7 @@ test('an artifact that is in place is kept, also when two builds race', async ()
   const again = await writeArtifact(input([]))
   expect(two.manifestDigest).toEqual(one.manifestDigest)
   expect(again.manifestDigest).toEqual(one.manifestDigest)
-  expect(readdirSync(join(folder, 'artifacts'))).toEqual(['projection'])
+  expect(readdirSync(join(folder, 'artifacts'))).toEqual(['version'])
 })
 
 test('a damaged artifact in place is neither kept nor overwritten', async () => {
@@ -283,16 +284,4 @@ test('sample queries that cannot be embedded leave no artifact', async () => {
   const sampleQueries = (): Promise<never> => Promise.reject(new Error('the endpoint is down'))
   await expect(writeArtifact(input(corpus(50), { sampleQueries }))).rejects.toThrow(/endpoint is down/)
   expect(readdirSync(join(folder, 'artifacts'))).toEqual([])
-})
-
-test.each([3, 4] as const)('an artifact that a former release left in format %i is written again', async (format) => {
-  const rows = testRows({ rows: 20, dimensions: 8, seed: 12 })
-  const queries = rows.slice(0, 3).map(({ vector }) => vector)
-  const sampled = { sampleQueries: () => Promise.resolve(queries) }
-  const before = await writeArtifact(input(rows, sampled))
-  const projectionId = derivedUuid('test', 'projection')
-  const former = toFormerFormat({ ...before, folder: artifactFolder, projectionId, rows }, format, keys.privateKeyDer)
-  expect(former.manifest.format).toBe(format)
-  const written = await writeArtifact(input(rows, sampled))
-  expect(written.manifest).toEqual(before.manifest)
 })

@@ -9,7 +9,7 @@ import type { ReferencesReader } from '#core/index/references/reader.ts'
 import { referencesLayout } from '#core/index/references/layout.ts'
 import type { ActEntry } from '#core/index/references/layout.ts'
 import { createReferencesWriter } from '#core/index/references/writer.ts'
-import { explicitReferences } from '#core/index/references/parser/parser.ts'
+import { referencesIn } from '#core/index/references/parser/parser.ts'
 
 let folder: string
 beforeEach(() => {
@@ -115,7 +115,7 @@ test('the same references and acts give the same bytes, in whatever order the ac
 
 test('the aliases of the corpus name its acts', () => {
   const index = opened([['rulebook:bee#1']], [{ id: 'rulebook:bee', aliases: ['BEE'] }])
-  expect(explicitReferences('What does BEE 1.1 ask for?', index.aliases).map(({ reference }) => reference.act)).toEqual(
+  expect(referencesIn('What does BEE 1.1 ask for?', index.aliases).cited.map(({ reference }) => reference.act)).toEqual(
     ['rulebook:bee'],
   )
   index.close()

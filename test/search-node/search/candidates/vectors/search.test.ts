@@ -8,8 +8,6 @@ import { PLAN_COSTS } from '#search-node/search/candidates/vectors/query-plan.ts
 import type { PlanCosts } from '#search-node/search/candidates/vectors/query-plan.ts'
 import { nearestRows } from '#search-node/search/candidates/vectors/search.ts'
 import { PREDICTOR_DEPTH } from '#search-node/search/predictors.ts'
-import { CELLS_RECALL } from '#core/index/vectors/cells.ts'
-import { cellsOf } from '#core/index/format/manifest.ts'
 import { artifactRef, openIndex } from '#core/index/format/reader.ts'
 import type { IndexReader } from '#core/index/format/reader.ts'
 import {
@@ -21,6 +19,7 @@ import {
   signingKeys,
   testRows,
   unit,
+  vectorsOf,
 } from '#test/support/artifact.ts'
 import type { PassageTraits, TestArtifact, TestFilters } from '#test/support/artifact.ts'
 
@@ -31,8 +30,8 @@ const { privateKeyDer } = signingKeys()
 const LIMIT = 10
 const EXPANSION_MIN = 64
 /** A scan of all allowed rows never costs more. */
-const SCAN_FIRST: PlanCosts = { ...PLAN_COSTS, cellsNs: () => Number.MAX_VALUE }
-const CELLS_FIRST: PlanCosts = { ...PLAN_COSTS, scanNs: () => Number.MAX_VALUE }
+const SCAN_FIRST: PlanCosts = { ...PLAN_COSTS, clustersNs: () => Number.MAX_VALUE }
+const CLUSTERS_FIRST: PlanCosts = { ...PLAN_COSTS, scanNs: () => Number.MAX_VALUE }
 const EVERYTHING: TestFilters = {
   languages: ['de', 'en'],
   jurisdictions: ['XA', 'XB'],
@@ -63,7 +62,7 @@ function nearest(
   { limit = LIMIT, costs = PLAN_COSTS }: { readonly limit?: number; readonly costs?: PlanCosts } = {},
 ): Found {
   const allowed = filterBitset(filters, mapping.passages, mapping.facets)
-  const { plan, ids, scores } = nearestRows(mapping, query, allowed, limit, EXPANSION_MIN, costs)
+  const { plan, ids, scores } = nearestRows(mapping, vectorsOf(mapping), query, allowed, limit, EXPANSION_MIN, costs)
   const found = Array.from(ids, (row, at) => ({ score: scores[at] ?? 0, chunkId: mapping.passage(row).chunk_id }))
   const order = found.sort((a, b) => b.score - a.score || (a.chunkId < b.chunkId ? -1 : 1))
   return { plan, chunkIds: order.slice(0, limit).map(({ chunkId }) => chunkId) }
@@ -103,7 +102,7 @@ const ROWS = 6_000
 const CLUSTERS = 100
 describe.each([
   ['by a scan', SCAN_FIRST],
-  ['by its cells', CELLS_FIRST],
+  ['by its clusters', CLUSTERS_FIRST],
 ])('a version that is searched %s', (way, costs) => {
   let mapping: IndexReader
   let artifact: TestArtifact
@@ -119,8 +118,7 @@ describe.each([
       language: cluster % 2 === 0 ? 'de' : 'en',
     })
     rows = testRows({ rows: ROWS, dimensions: 64, seed, clusters: CLUSTERS, spread: 1, traits })
-    artifact = await buildTestArtifact({ store, rows, privateKeyDer, name: way, cells: true })
-    expect(cellsOf(artifact.manifest)?.recall).toBeGreaterThanOrEqual(CELLS_RECALL)
+    artifact = await buildTestArtifact({ store, rows, privateKeyDer, name: way })
     mapping = open(artifact)
   })
   afterAll(() => mapping.close())
@@ -172,9 +170,9 @@ describe.each([
     expect([...recallOf(mapping, rows, some, { queries: 5, costs }).plans]).toEqual(['scan'])
   })
 
-  test('of many, all are scanned if that costs less, else those in the cells near the query', () => {
+  test('of many, all are scanned if that costs less, else those in the clusters near the query', () => {
     const { plans } = recallOf(mapping, rows, () => EVERYTHING, { queries: 5, costs })
-    expect([...plans]).toEqual([costs === CELLS_FIRST ? 'cells' : 'scan'])
+    expect([...plans]).toEqual([costs === CLUSTERS_FIRST ? 'clusters' : 'scan'])
   })
 
   test('where the filter excludes the neighbourhood of the query, all allowed rows are scanned', () => {
@@ -198,7 +196,15 @@ describe.each([
 
   test.each([1, 50, 51, 200])('a search for %i rows keeps as many, or as many as predictors look at', (limit) => {
     const allowed = filterBitset(EVERYTHING, mapping.passages, mapping.facets)
-    const { ids } = nearestRows(mapping, queryNear(rows, 7, seededRandom(seed)), allowed, limit, EXPANSION_MIN, costs)
+    const { ids } = nearestRows(
+      mapping,
+      vectorsOf(mapping),
+      queryNear(rows, 7, seededRandom(seed)),
+      allowed,
+      limit,
+      EXPANSION_MIN,
+      costs,
+    )
     expect(ids).toHaveLength(Math.max(limit, PREDICTOR_DEPTH))
   })
 
@@ -220,13 +226,9 @@ describe.each([
   })
 
   test('a document that the version does not hold, or that is no id, allows nothing', () => {
-    for (const documents of [
-      ['00000000-0000-4000-8000-000000000000'],
-      ['ffffffff-ffff-4fff-8fff-ffffffffffff'],
-      ['no id'],
-      [''],
-    ])
-      expect(filterBitset({ ...EVERYTHING, documents }, mapping.passages, mapping.facets).count).toBe(0)
+    const missing = ['00000000-0000-4000-8000-000000000000', 'ffffffff-ffff-4fff-8fff-ffffffffffff', 'no id', '']
+    for (const id of missing)
+      expect(filterBitset({ ...EVERYTHING, documents: [id] }, mapping.passages, mapping.facets).count).toBe(0)
   })
 })
 
@@ -263,7 +265,7 @@ describe('a version whose vectors differ in few directions', () => {
       record,
       vector: draw(Number(record.subjects[0]?.slice(6)) + 20 * Math.floor(random() * 3)),
     }))
-    const artifact = await buildTestArtifact({ store, rows, privateKeyDer, name: 'low rank', cells: true })
+    const artifact = await buildTestArtifact({ store, rows, privateKeyDer, name: 'low rank' })
     mapping = open(artifact)
   })
   afterAll(() => mapping.close())
@@ -273,8 +275,8 @@ describe('a version whose vectors differ in few directions', () => {
     ['half of the topics', { languages: ['en'] }],
     ['one topic', { anySubject: false, subjects: ['topic-3'] }],
     ['few topics', { anySubject: false, subjects: ['topic-3', 'topic-4', 'topic-5', 'topic-6'] }],
-  ])('finds the true best ten under %s, by a scan and by cells', (_, filters) => {
-    for (const costs of [PLAN_COSTS, CELLS_FIRST])
+  ])('finds the true best ten under %s, by a scan and by clusters', (_, filters) => {
+    for (const costs of [PLAN_COSTS, CLUSTERS_FIRST])
       expect(recallOf(mapping, rows, () => ({ ...EVERYTHING, ...filters }), { costs }).recall).toBeGreaterThanOrEqual(
         0.98,
       )
@@ -289,7 +291,7 @@ test('vectors without neighbourhoods are scanned, and the true best ten are foun
     record,
     vector: unit(sparse()),
   }))
-  const mapping = open(await buildTestArtifact({ store, rows, privateKeyDer, name: 'sparse', cells: true }))
+  const mapping = open(await buildTestArtifact({ store, rows, privateKeyDer, name: 'sparse' }))
   const { recall, plans } = recallOf(mapping, rows, () => EVERYTHING)
   expect([...plans]).toEqual(['scan'])
   expect(recall).toBeGreaterThanOrEqual(0.99)
@@ -297,14 +299,14 @@ test('vectors without neighbourhoods are scanned, and the true best ten are foun
 })
 
 test.each([
-  ['by a scan', PLAN_COSTS],
-  ['by cells', CELLS_FIRST],
+  ['by a scan', SCAN_FIRST],
+  ['by clusters', CLUSTERS_FIRST],
 ])('of many rows that are equally near, those of the first chunk ids are found %s', async (name, costs) => {
   const rows = testRows({ rows: 3_000, dimensions: 16, seed }).map(({ record }, at) => ({
     record,
     vector: unit(Float32Array.from({ length: 16 }, (_, d) => (at % 2 === 0 ? 1 : d + 1))),
   }))
-  const mapping = open(await buildTestArtifact({ store, rows, privateKeyDer, name: `ties ${name}`, cells: true }))
+  const mapping = open(await buildTestArtifact({ store, rows, privateKeyDer, name: `ties ${name}` }))
   const first = rows
     .filter((_, at) => at % 2 === 0)
     .map(({ record }) => record.chunk_id)

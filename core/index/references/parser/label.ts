@@ -1,0 +1,55 @@
+import { referenceOf, attachActs } from '#core/index/references/parser/attachment/acts.ts'
+import { readCandidates } from '#core/index/references/parser/attachment/provisions.ts'
+import { readRulebookLabel, underRulebook } from '#core/index/references/parser/grammars/rulebook.ts'
+import { tokenise } from '#core/index/references/parser/lexer/tokens.ts'
+import type { Token } from '#core/index/references/parser/lexer/tokens.ts'
+import { familyOf } from '#core/index/references/parser/names/act.ts'
+import { readAct } from '#core/index/references/parser/names/acts.ts'
+import type { ActAliases } from '#core/index/references/parser/names/aliases.ts'
+import type { Reference } from './reference.ts'
+
+const CANONICAL = /^([a-z]{2,16}:[^\s#/][^\s#]*|\*)(?:#([^\s#]+))?$/
+/** A label names one provision, perhaps after its act and its part. */
+const CANDIDATES_MAX = 8
+
+/**
+ * Returns the reference of a citation label or of a publisher's identifier: `12 CFR 1003.2(g)(1)`, `celex:32016R0679
+ * art 6(1)(f)`, `BGB § 433`, `COBS 23.6.Guidance.2.`, an ELI, or a canonical form. Of several references it is the most
+ * exact one with an act. Undefined if there is none.
+ */
+export function parseReference(label: string, aliases: ActAliases): Reference | undefined {
+  const trimmed = label.trim()
+  const canonical = CANONICAL.exec(trimmed)
+  if (canonical !== null) return ofCanonical(canonical[1] ?? '', canonical[2], trimmed, aliases)
+  const tokens = tokenise(trimmed)
+  return ofRulebookLabel(tokens, aliases) ?? mostExact(tokens, aliases)
+}
+
+function ofCanonical(act: string, path: string | undefined, label: string, aliases: ActAliases): Reference | undefined {
+  const parts = path === undefined ? [] : path.split('/').filter((part) => part !== '')
+  if (act === '*') return parts.length === 0 ? undefined : { act: undefined, path: parts }
+  if (!act.startsWith('celex:')) return { act, path: parts }
+  const cited = mostExact(tokenise(act), aliases)
+  return cited?.act?.startsWith('celex:') === true
+    ? { act: cited.act, path: parts }
+    : { act: label.split('#')[0] ?? act, path: parts }
+}
+
+function ofRulebookLabel(tokens: readonly Token[], aliases: ActAliases): Reference | undefined {
+  const mention = readAct(tokens, 0, aliases)
+  if (mention === undefined || familyOf(mention.act) !== 'rulebook') return undefined
+  return { act: mention.act, path: underRulebook(readRulebookLabel(tokens, mention.end)) }
+}
+
+function mostExact(tokens: readonly Token[], aliases: ActAliases): Reference | undefined {
+  let best: Reference | undefined
+  for (const candidate of attachActs(readCandidates(tokens, aliases, CANDIDATES_MAX), tokens).cited) {
+    const reference = referenceOf(candidate)
+    if (best === undefined || rank(reference) > rank(best)) best = reference
+  }
+  return best
+}
+
+function rank(reference: Reference): number {
+  return (reference.act === undefined ? 0 : 1000) + reference.path.length
+}

@@ -1,0 +1,320 @@
+import { digitsAt, isNationalForm, reads, skip } from './tokens.ts'
+import type { Token } from './tokens.ts'
+
+/** Longer designations are cut; no provision has more levels. */
+const PARTS_MAX = 16
+
+/**
+ * One part of a provision's number, and how it was written. Lists replace parts of the same kind (`12(1) and (2)`,
+ * `Abs. 1 und 2`).
+ */
+export interface Part {
+  readonly text: string
+  readonly kind: 'main' | 'digit' | 'letter'
+  /** Level of the keyword before it (`paragraph`, `point`); '' for a part in brackets or after a point. */
+  readonly keyword: string
+}
+
+export interface Designation {
+  readonly parts: readonly Part[]
+  readonly end: number
+  /** Two numbers joined by a hyphen: one number in France and the United States Code, a range elsewhere. */
+  readonly hyphen: boolean
+}
+
+interface Piece {
+  readonly text: string
+  readonly end: number
+  readonly hyphen: boolean
+}
+
+const SUFFIX = /^[a-z]{1,2}$/
+const COUNTING = new Set([
+  'st',
+  'nd',
+  'rd',
+  'th',
+  'km',
+  'kg',
+  'mg',
+  'ml',
+  'cm',
+  'mm',
+  'gb',
+  'mb',
+  'k',
+  'm',
+  'h',
+  'x',
+  'am',
+  'pm',
+  'er',
+  're',
+  'eme',
+])
+const INSERTED = new Set(['bis', 'ter', 'quater', 'quinquies', 'sexies', 'septies'])
+const FRENCH_SERIES = new Set(['l', 'r', 'd', 'a'])
+const BRACKETED = /^(?:\d{1,3}[a-z]{0,2}|[a-z]|([a-z])\1{1,3}|z[a-z]|[ivxl]{2,7})$/
+const LETTER_ENDS: readonly string[] = [',', ';', ':', '?', ')', '–', 'und', 'oder', 'bis', 'ff']
+/** Capitals that may number a paragraph: `§ 823 I BGB`. */
+export const ROMAN_PARAGRAPH = /^[IVX]{1,5}$/
+const ROMAN = /^(?=[ivxl])(?:xl|l?x{0,3})(?:ix|iv|v?i{0,3})$/
+
+export function isRoman(text: string): boolean {
+  return ROMAN.test(text)
+}
+
+/** `xiv` → 14. */
+export function romanValue(text: string): number {
+  const values: Readonly<Record<string, number>> = { i: 1, v: 5, x: 10, l: 50 }
+  let sum = 0
+  let largest = 0
+  for (const letter of [...text].toReversed()) {
+    const value = values[letter] ?? 0
+    sum += value < largest ? -value : value
+    largest = Math.max(largest, value)
+  }
+  return sum
+}
+
+/**
+ * Reads the number of a provision with the brackets after it: `6`, `25a`, `1681a`, `6.5.2`, `L. 121-1`, `A4.12.8`,
+ * `2000e-2`.
+ */
+export function readDesignation(tokens: readonly Token[], at: number): Designation | undefined {
+  const series = readSeries(tokens, at)
+  const first = readPiece(tokens, series.end)
+  if (first === undefined || isQuantity(tokens, first.end)) return undefined
+  const parts: Part[] = [{ text: series.prefix + first.text, kind: 'main', keyword: '' }]
+  let { end } = first
+  let hyphen = first.hyphen && series.prefix === ''
+  while (
+    parts.length < PARTS_MAX &&
+    reads(tokens, end, '.') &&
+    tokens[end]?.glued === true &&
+    tokens[end + 1]?.glued === true
+  ) {
+    const next = beforeRange(tokens, readPiece(tokens, end + 1)) ?? readLetter(tokens, end + 1)
+    if (next === undefined) break
+    if (isQuantity(tokens, next.end)) return undefined
+    hyphen = next.hyphen && /^\d+-\d+$/.test(next.text)
+    parts.push({ text: next.text, kind: 'main', keyword: '' })
+    end = next.end
+  }
+  const brackets = readBrackets(tokens, end)
+  return {
+    parts: [...parts, ...brackets.parts].slice(0, PARTS_MAX),
+    end: brackets.end,
+    hyphen: hyphen && brackets.parts.length === 0,
+  }
+}
+
+/** `206(4)-2`: rules of the Securities and Exchange Commission continue after the bracket. */
+export function readHyphenated(tokens: readonly Token[], designation: Designation): Designation {
+  const number =
+    reads(tokens, designation.end, '-') && tokens[designation.end]?.glued === true
+      ? tokens[designation.end + 1]
+      : undefined
+  if (number?.kind !== 'number' || !number.glued || !reads(tokens, designation.end - 1, ')')) return designation
+  const brackets = readBrackets(tokens, designation.end + 2)
+  return {
+    ...designation,
+    parts: [...designation.parts, { text: `-${number.text}`, kind: 'digit', keyword: '' }, ...brackets.parts],
+    end: brackets.end,
+  }
+}
+
+/**
+ * Reads `(1)(f)(iii)`. A space may precede a bracket (`6 (1)`) whose content can only be a part. A letter may follow
+ * without brackets (`6(1)f`).
+ */
+export function readBrackets(tokens: readonly Token[], at: number): { parts: Part[]; end: number } {
+  const parts: Part[] = []
+  let end = at
+  while (parts.length < PARTS_MAX && reads(tokens, end, '(')) {
+    const close = closingBracket(tokens, end)
+    if (close === undefined) break
+    const text = textOf(tokens, end + 1, close)
+    if (!BRACKETED.test(text)) break
+    parts.push({ text, kind: kindOf(text), keyword: '' })
+    end = close + 1
+  }
+  const letter = parts.length > 0 && tokens[end]?.glued === true ? readLetter(tokens, end) : undefined
+  return letter === undefined
+    ? { parts, end }
+    : { parts: [...parts, { text: letter.text, kind: 'letter', keyword: '' }], end: letter.end }
+}
+
+/**
+ * Reads the number of an annex or chapter: a Roman numeral (`Annex III`), or a letter (`Appendix C`, `Appendix MS-2`).
+ */
+export function readNumeral(tokens: readonly Token[], at: number, letters: boolean): Designation | undefined {
+  const token = tokens[at]
+  if (token?.kind !== 'word' || !/^\p{Lu}+$/u.test(token.raw) || isJoined(tokens, at + 1)) return undefined
+  const brackets = readBrackets(tokens, at + 1)
+  if (!letters && isRoman(token.text) && token.text !== 'l') {
+    const value = String(romanValue(token.text))
+    return { parts: [{ text: value, kind: 'main', keyword: '' }, ...brackets.parts], end: brackets.end, hyphen: false }
+  }
+  if (token.text.length > (letters ? 2 : 1)) return undefined
+  const parts: Part[] = [{ text: token.text, kind: 'main', keyword: '' }]
+  let end = at + 1
+  while (
+    reads(tokens, end, '-') &&
+    tokens[end]?.glued === true &&
+    tokens[end + 1]?.glued === true &&
+    parts.length < PARTS_MAX
+  ) {
+    const next = tokens[end + 1]
+    if (next === undefined || !/^(?:\d{1,3}|[a-z]|[ivx]{1,5})$/.test(next.text)) break
+    parts.push({ text: next.text, kind: kindOf(next.text), keyword: '' })
+    end += 2
+  }
+  const after = readBrackets(tokens, end)
+  return { parts: [...parts, ...after.parts], end: after.end, hyphen: false }
+}
+
+/** Reads one letter without brackets: `lit. f`, `point f`. */
+export function readLetter(tokens: readonly Token[], at: number): Piece | undefined {
+  const token = tokens[at]
+  if (token?.kind !== 'word' || !/^([a-z])\1?$/.test(token.text)) return undefined
+  const next = tokens[at + 1]
+  if (next?.glued === true && (next.kind !== 'sign' || next.text === '-' || next.text === "'")) return undefined
+  return { text: token.text, end: at + 1, hyphen: false }
+}
+
+export function kindOf(text: string): 'digit' | 'letter' {
+  return /^\d/.test(text) ? 'digit' : 'letter'
+}
+
+/**
+ * Reads `L.`, `R.*`, `D` before a French number, `A` before one of an appendix. The letter becomes part of the number.
+ */
+function readSeries(tokens: readonly Token[], at: number): { prefix: string; end: number } {
+  const token = tokens[at]
+  if (token?.kind !== 'word' || !FRENCH_SERIES.has(token.text)) return { prefix: '', end: at }
+  const afterPoint = skip(tokens, skip(tokens, skip(tokens, at + 1, '.'), '*'), '.')
+  if (tokens[afterPoint]?.kind !== 'number') return { prefix: '', end: at }
+  const isApart = afterPoint === at + 1 && !tokens[afterPoint].glued
+  return isApart && token.text === 'a' ? { prefix: '', end: at } : { prefix: token.text, end: afterPoint }
+}
+
+/**
+ * Reads digits with a letter or a Latin suffix and, joined by hyphens, more digits: `25a`, `6 bis`, `121-1-2`,
+ * `2000e-2`.
+ */
+function readPiece(tokens: readonly Token[], at: number): Piece | undefined {
+  const digits = digitsAt(tokens, at, 1, 6)
+  if (digits === undefined) return undefined
+  const suffixed = readSuffix(tokens, at + 1)
+  if (suffixed === undefined) return undefined
+  let text = digits + suffixed.text
+  let { end } = suffixed
+  let hyphen = false
+  while (
+    (reads(tokens, end, '-') || descends(tokens, end)) &&
+    tokens[end]?.glued === true &&
+    tokens[end + 1]?.glued === true &&
+    text.length < 32
+  ) {
+    const more = digitsAt(tokens, end + 1, 1, 5)
+    const moreSuffixed = more === undefined ? undefined : readSuffix(tokens, end + 2)
+    if (more === undefined || moreSuffixed === undefined)
+      return tokens[end + 1]?.kind === 'word' ? undefined : { text, end, hyphen }
+    text += `-${more}${moreSuffixed.text}`
+    hyphen = true
+    end = moreSuffixed.end
+  }
+  const letter = tokens[end]
+  const isLettered = hyphen && letter !== undefined && /^[A-Z]$/.test(letter.raw) && tokens[end + 1]?.glued !== true
+  return isLettered ? { text: `${text}-${letter.text}`, end: end + 1, hyphen } : { text, end, hyphen }
+}
+
+/** `515–8`: ranges ascend, so this dash is a hyphen. */
+function descends(tokens: readonly Token[], at: number): boolean {
+  if (!reads(tokens, at, '–') || reads(tokens, at + 2, '.') || reads(tokens, at - 2, '.')) return false
+  return Number(tokens[at - 1]?.text) > Number(tokens[at + 1]?.text)
+}
+
+/** Removes the part after the hyphen if the hyphen separates two numbers: `8.3.1-8.3.4`. */
+function beforeRange(tokens: readonly Token[], piece: Piece | undefined): Piece | undefined {
+  if (
+    piece?.hyphen !== true ||
+    !reads(tokens, piece.end, '.') ||
+    tokens[piece.end + 1]?.kind !== 'number' ||
+    tokens[piece.end + 1]?.glued !== true
+  )
+    return piece
+  let { end } = piece
+  while (!reads(tokens, end - 1, '-', '–')) end -= 1
+  return { text: piece.text.slice(0, piece.text.lastIndexOf('-')), end: end - 1, hyphen: false }
+}
+
+/** Reads the suffix of digits. Undefined if it makes them something else (`5th`, `10km`). */
+function readSuffix(tokens: readonly Token[], at: number): { text: string; end: number } | undefined {
+  const token = tokens[at]
+  if (token?.kind !== 'word') return { text: '', end: at }
+  const isGermanUntil =
+    token.text === 'bis' &&
+    !token.glued &&
+    (tokens[at + 1]?.kind === 'number' || tokens[at + 1]?.text.startsWith('§') === true)
+  if (INSERTED.has(token.text) && !isGermanUntil) return { text: token.text, end: at + 1 }
+  if (!token.glued) return isLetterApart(tokens, at) ? { text: token.text, end: at + 1 } : { text: '', end: at }
+  if (isBeforeNationalAct(tokens, at) && ROMAN_PARAGRAPH.test(token.raw)) return { text: '', end: at }
+  if (/^\p{Lu}\p{L}{2,}$/u.test(token.raw)) return { text: '', end: at }
+  if (token.text === 'er' || token.text === 'ff' || token.text === 'f')
+    return { text: token.text === 'f' ? 'f' : '', end: at + 1 }
+  return SUFFIX.test(token.text) && !COUNTING.has(token.text.length === 1 ? '' : token.text)
+    ? { text: token.text, end: at + 1 }
+    : undefined
+}
+
+/** `§ 312 g BGB`, `§ 613 a Abs. 5 BGB`, `§ 312 g II BGB`: a letter apart from the number of a German provision. */
+function isLetterApart(tokens: readonly Token[], at: number): boolean {
+  if (!/^[a-z]$/.test(tokens[at]?.raw ?? '')) return false
+  if (reads(tokens, at + 1, 'abs', 'absatz', 'des')) return true
+  const next = tokens[at + 1]
+  if (tokens[at - 2]?.text.startsWith('§') === true && (next === undefined || LETTER_ENDS.includes(next.text)))
+    return true
+  return (
+    isBeforeNationalAct(tokens, at) ||
+    (ROMAN_PARAGRAPH.test(tokens[at + 1]?.raw ?? '') && isBeforeNationalAct(tokens, at + 1))
+  )
+}
+
+function isBeforeNationalAct(tokens: readonly Token[], at: number): boolean {
+  const next = tokens[at + 1]
+  return next?.kind === 'word' && !next.glued && isNationalForm(next)
+}
+
+/** Whether the number before this position is part of an amount, a time, a fraction or a longer number. */
+function isQuantity(tokens: readonly Token[], at: number): boolean {
+  const token = tokens[at]
+  if (token === undefined) return false
+  if (token.text === '%') return true
+  if (!token.glued) return reads(tokens, at, '€', '$', '£', 'eur', 'usd')
+  const next = tokens[at + 1]
+  const isJoinedByNumber = next?.glued === true && next.kind === 'number'
+  if (token.text === '/' || token.text === ':') return isJoinedByNumber
+  if (token.text === ',') return isJoinedByNumber && next.text.length === 3
+  return token.text === '@' || token.text === '_' || token.text === '°' || token.text === '€'
+}
+
+function closingBracket(tokens: readonly Token[], open: number): number | undefined {
+  for (let index = open + 2; index <= open + 3; index += 1) if (reads(tokens, index, ')')) return index
+  return undefined
+}
+
+function textOf(tokens: readonly Token[], from: number, to: number): string {
+  let text = ''
+  for (let index = from; index < to; index += 1) {
+    if (index > from && tokens[index]?.glued !== true) return ''
+    text += tokens[index]?.text ?? ''
+  }
+  return text
+}
+
+function isJoined(tokens: readonly Token[], at: number): boolean {
+  const token = tokens[at]
+  return token?.glued === true && (token.kind !== 'sign' || token.text === "'")
+}

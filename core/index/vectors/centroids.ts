@@ -1,0 +1,46 @@
+import { join } from 'node:path'
+import { addRow, bitsetWords } from '#core/platform/bitset.ts'
+import { wholeFile } from '#core/platform/resident-parts.ts'
+import type { ResidentParts } from '#core/platform/resident-parts.ts'
+import { createKernel, NO_THRESHOLD } from './kernel.ts'
+import { rowsLayout } from './layout.ts'
+import { createEncoder } from './quantizer.ts'
+import type { QuantizedQuery, ScalarQuantizer } from './quantizer.ts'
+
+/** The quantized centroids of a version; one thread's view. */
+export interface Centroids {
+  /**
+   * The inner product of a query with each centroid, less that with the mean of all rows.
+   * @returns by cluster; valid until the next call.
+   */
+  products(query: QuantizedQuery): Float32Array
+}
+
+/** @param centroids concatenated. @returns `centroids.sq4`. */
+export function encodeCentroids(quantizer: ScalarQuantizer, centroids: Float32Array): Uint8Array {
+  return createEncoder(quantizer)(centroids)
+}
+
+/** Length of `centroids.sq4`. */
+export function centroidsBytes(clusters: number, dimensions: number): number {
+  return rowsLayout(clusters, dimensions).bytes
+}
+
+/** @throws Error if the file does not hold so many codes. */
+export function openCentroids(folder: string, clusters: number, dimensions: number, parts: ResidentParts): Centroids {
+  const codes = parts.memory(wholeFile(join(folder, 'centroids.sq4'), centroidsBytes(clusters, dimensions)))
+  const words = bitsetWords(clusters)
+  const { bits, hits, setQuery, scan } = createKernel(rowsLayout(clusters, dimensions), codes, words * 32)
+  for (let cluster = 0; cluster < clusters; cluster++) addRow(bits, cluster)
+  const products = new Float32Array(clusters)
+  return {
+    products(query) {
+      setQuery(query)
+      scan(0, words, NO_THRESHOLD)
+      // Every code scores above the threshold, so the hits are the clusters in order.
+      for (let cluster = 0; cluster < clusters; cluster++)
+        products[cluster] = ((hits[cluster * 2 + 1] ?? 0) - query.offset) / query.scorePerCosine
+      return products
+    },
+  }
+}

@@ -1,0 +1,70 @@
+import { z } from 'zod'
+
+/** The clusters of a version and the graph that finds them, in its manifest; see decision 0027. */
+export const clustersSchema = z.strictObject({
+  count: z.int().positive(),
+  /** Links of a centroid in the graph. */
+  connectivity: z.int().positive(),
+  /** The fewest clusters that hold CLUSTERS_RECALL of the true ten nearest, most promising first. */
+  nprobe: z.int().positive(),
+  /**
+   * How many standard deviations of the rows of a cluster around its centroid the last of the nearest lies above the
+   * centroid of the cluster that holds one of them, at most; for REACHED of the nearest 10, 100 and 1,000. The
+   * deviation is the radius of the cluster times one number for each query.
+   */
+  deviations: z.number().nonnegative(),
+})
+export type ClustersDescription = z.infer<typeof clustersSchema>
+
+/** Share of the true nearest rows in the first `nprobe` clusters. */
+export const CLUSTERS_RECALL = 0.99
+/** Share of the nearest rows that `deviations` holds for. A search finds more: it stops only where it holds for all. */
+export const REACHED = 0.985
+
+/** Byte offsets in `clusters.u32`, and its length. */
+export interface ClustersLayout {
+  readonly radiiOffset: number
+  readonly rowsOffset: number
+  readonly bytes: number
+}
+
+/**
+ * Layout of `clusters.u32`:
+ *
+ * - (clusters + 1) × uint32: the first position of each cluster, and the end.
+ * - clusters × float32: the radius of each cluster, the root of the mean squared distance of its rows from the
+ *   centroid; at least RADIUS_MIN_SHARE of the mean radius.
+ * - rows × uint32: the row of each position.
+ */
+export function clustersLayout(rows: number, clusters: number): ClustersLayout {
+  const radiiOffset = (clusters + 1) * 4
+  const rowsOffset = radiiOffset + clusters * 4
+  return { radiiOffset, rowsOffset, bytes: rowsOffset + rows * 4 }
+}
+
+/** The product with a centroid comes from its code; a cluster of one row, or of equal ones, is no surer than that. */
+export const RADIUS_MIN_SHARE = 0.1
+
+/** Returns the first fault of `clusters.u32` as one sentence, or undefined if there is none. */
+export function clustersFault(bytes: Buffer, rows: number, clusters: number): string | undefined {
+  const { radiiOffset, rowsOffset, bytes: length } = clustersLayout(rows, clusters)
+  if (bytes.length !== length) return 'clusters.u32 does not fit the numbers of passages and clusters.'
+  let start = 0
+  for (let cluster = 0; cluster <= clusters; cluster++) {
+    const next = bytes.readUInt32LE(cluster * 4)
+    if (cluster === 0 ? next !== 0 : next <= start) return 'The clusters of clusters.u32 do not follow each other.'
+    start = next
+  }
+  if (start !== rows) return 'The clusters of clusters.u32 do not end with the passages.'
+  for (let at = radiiOffset; at < rowsOffset; at += 4) {
+    const radius = bytes.readFloatLE(at)
+    if (!(radius >= 0 && radius <= 1)) return 'A cluster of clusters.u32 has a radius that no rows of unit length have.'
+  }
+  const seen = new Uint8Array(rows)
+  for (let at = rowsOffset; at < length; at += 4) {
+    const row = bytes.readUInt32LE(at)
+    if (row >= rows || seen[row] === 1) return 'clusters.u32 does not hold every passage once.'
+    seen[row] = 1
+  }
+  return undefined
+}

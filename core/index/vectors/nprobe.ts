@@ -1,0 +1,147 @@
+import { join } from 'node:path'
+import { bitsetWords } from '#core/platform/bitset.ts'
+import { createResidentParts } from '#core/platform/resident-parts.ts'
+import { largest } from '#core/platform/top-k.ts'
+import type { VectorFile } from './blocks.ts'
+import { openCentroids } from './centroids.ts'
+import { ClusterSpread, firstClusters } from './cluster-spread.ts'
+import { CLUSTERS_RECALL, REACHED } from './clusters.ts'
+import type { ClustersDescription } from './clusters.ts'
+import { openCodes } from './codes-reader.ts'
+import type { CodesReader } from './codes-reader.ts'
+import type { CodesScan } from './codes-scan.ts'
+import type { Clusters } from './k-means.ts'
+import { openRowFile } from './row-file.ts'
+import type { RowFile } from './row-file.ts'
+
+/** Depths for which a build measures how far a search has to go. */
+const DEPTHS = [10, 100, 1_000] as const
+const [NEAREST, , DEEPEST] = DEPTHS
+/**
+ * Under a filter that excludes the nearest rows, the wanted ones lie in clusters that are all about as near. Of normally
+ * distributed rows, one in 13,822 lies farther above its mean.
+ */
+const DEVIATIONS_MIN = 3.8
+/** The deviation of rows that are all equal to the centroids of their clusters. */
+const DEVIATION_MIN = 1e-6
+
+/**
+ * Measures how many clusters a search has to probe. The true nearest rows come from a scan of all codes, scored in
+ * float32.
+ * @param folder with `vectors.f32`, `vectors.sq4` and `centroids.sq4`. @param queries unit length.
+ */
+export async function measureClusters(
+  folder: string,
+  { path, rows, dimensions }: VectorFile,
+  clusters: Clusters,
+  queries: readonly Float32Array[],
+  pause: () => Promise<void>,
+): Promise<Pick<ClustersDescription, 'nprobe' | 'deviations'>> {
+  const count = clusters.starts.length - 1
+  const clusterOf = clusterOfRows(clusters)
+  /** How many of the true ten nearest rows lie in the cluster of each rank. */
+  const ranks = new Float64Array(count)
+  const deviations = DEPTHS.map((): number[] => [])
+  const centroids = openCentroids(folder, count, dimensions, createResidentParts())
+  using opened = new DisposableStack()
+  const codes = opened.adopt(openCodes({ path: join(folder, 'vectors.sq4') }, rows, dimensions), (open) => open.close())
+  const exact = opened.adopt(openRowFile(path, dimensions), (open) => open.close())
+  for (const query of queries) {
+    await pause()
+    const nearest = nearestOf(query, clusters, codes, exact)
+    const scan = codes.scan(query, { candidates: 0, threshold: 1 })
+    const products = centroids.products(scan.query)
+    const spread = spreadNear(scan, clusters, clusters.graph.nearest(query, firstClusters(rows, count)))
+    const mostOf = products.map((product, at) => product + DEVIATIONS_MIN * spread * (clusters.radii[at] ?? 0))
+    countRanks(ranks, mostOf, nearest.rows.subarray(0, NEAREST), clusterOf)
+    addDeviations(deviations, nearest, (row) => {
+      const at = clusterOf[row] ?? 0
+      return { product: products[at] ?? 0, deviation: spread * (clusters.radii[at] ?? 0) }
+    })
+  }
+  return {
+    nprobe: fewestWith(CLUSTERS_RECALL, ranks),
+    deviations: Math.max(DEVIATIONS_MIN, ...deviations.map((ofDepth) => quantile(ofDepth, REACHED))),
+  }
+}
+
+function clusterOfRows({ starts, rows }: Clusters): Uint32Array {
+  const clusterOf = new Uint32Array(rows.length)
+  for (let cluster = 0; cluster + 1 < starts.length; cluster++)
+    for (const row of rows.subarray(starts[cluster], starts[cluster + 1])) clusterOf[row] = cluster
+  return clusterOf
+}
+
+/** Measures the first clusters of a query, as a search does. */
+function spreadNear(scan: CodesScan, { starts, radii, rows }: Clusters, first: Uint32Array): number {
+  const spread = new ClusterSpread()
+  const none = new Uint32Array(bitsetWords(rows.length))
+  for (const cluster of first) {
+    if (spread.isMeasured) break
+    const [from, to] = [starts[cluster] ?? 0, starts[cluster + 1] ?? 0]
+    spread.add(to - from, scan.addAndMeasure(none, from, to), radii[cluster] ?? 0)
+  }
+  return spread.deviation
+}
+
+/** Counts rows at the rank of their cluster, the cluster of the largest value first. */
+function countRanks(counts: Float64Array, values: Float32Array, rows: Uint32Array, clusterOf: Uint32Array): void {
+  const rankOf = new Uint32Array(values.length)
+  for (const [rank, at] of largest(values, values.length).ids.entries()) rankOf[at] = rank
+  for (const row of rows) {
+    const rank = rankOf[clusterOf[row] ?? 0] ?? 0
+    counts[rank] = (counts[rank] ?? 0) + 1
+  }
+}
+
+/** @param clusterOf the product with the centroid of a row's cluster, and the deviation of its rows. */
+function addDeviations(
+  deviations: readonly number[][],
+  { rows, scores, ofMean }: NearestOfQuery,
+  clusterOf: (row: number) => { readonly product: number; readonly deviation: number },
+): void {
+  for (const [at, depth] of DEPTHS.entries()) {
+    const least = (scores[Math.min(depth, rows.length) - 1] ?? 0) - ofMean
+    for (const row of rows.subarray(0, depth)) {
+      const { product, deviation } = clusterOf(row)
+      deviations[at]?.push((least - product) / Math.max(DEVIATION_MIN, deviation))
+    }
+  }
+}
+
+function quantile(values: readonly number[], share: number): number {
+  return values.toSorted((a, b) => a - b)[Math.ceil(values.length * share) - 1] ?? 0
+}
+
+/** How many of the first counts hold this share of all. */
+function fewestWith(share: number, counts: Float64Array): number {
+  const wanted = share * counts.reduce((sum, each) => sum + each, 0)
+  let found = 0
+  return counts.findIndex((count) => (found += count) >= wanted) + 1
+}
+
+interface NearestOfQuery {
+  /** Nearest first, with their cosines. */
+  readonly rows: Uint32Array
+  readonly scores: Float64Array
+  /** The cosine of the mean of all rows, by which a search of the codes is off. */
+  readonly ofMean: number
+}
+
+function nearestOf(query: Float32Array, { rows: rowOf }: Clusters, codes: CodesReader, exact: RowFile): NearestOfQuery {
+  const scan = codes.scan(query, { candidates: DEEPEST, threshold: NEAREST })
+  scan.add(allPositions(rowOf.length), 0, rowOf.length)
+  const rows = scan
+    .rows()
+    .map((position) => rowOf[position] ?? 0)
+    .sort()
+  const { ids, scores } = largest(exact.cosines(rows, query), DEEPEST)
+  const tenth = scores[Math.min(NEAREST, scores.length) - 1] ?? 0
+  return { rows: ids.map((at) => rows[at] ?? 0), scores, ofMean: tenth - scan.threshold() }
+}
+
+function allPositions(rows: number): Uint32Array {
+  const bits = new Uint32Array(bitsetWords(rows)).fill(0xffff_ffff)
+  if (rows % 32 !== 0) bits[bits.length - 1] = 2 ** (rows % 32) - 1
+  return bits
+}

@@ -1,0 +1,84 @@
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { createSchema } from '#jobs/demo/local/schema.ts'
+import { startPostgres } from '#jobs/demo/local/postgres.ts'
+import { startRedis } from '#jobs/demo/local/redis.ts'
+import { startGateway, startJobs, startSearchNode, storeUrl } from '#jobs/demo/local/stack.ts'
+import type { LocalGateway, StackSettings } from '#jobs/demo/local/stack.ts'
+import type { DemoFlags } from './flags.ts'
+import { writePrivately } from './state.ts'
+import type { DemoState } from './state.ts'
+import type { Steps } from './steps.ts'
+import type { OnSpawn } from '#jobs/demo/local/supervised-process.ts'
+
+const DATABASE = 'evidence'
+
+/** The running services of the demo. */
+export interface Installation {
+  readonly settings: StackSettings
+  readonly operatorUrl: string
+  readonly gateway: LocalGateway
+}
+
+export interface InstallationOptions {
+  readonly folder: string
+  readonly secrets: DemoState['secrets']
+  readonly flags: Pick<DemoFlags, 'port' | 'watch'>
+  readonly actor: string
+  /** Files of an earlier run. They are removed once this run owns the folder, never while another run uses it. */
+  readonly stale: readonly string[]
+  /** Additional variables of the services: those of an embedding endpoint. */
+  readonly environment: Readonly<Record<string, string>>
+}
+
+/**
+ * Starts Postgres, Redis, schema, search node, job worker and gateway, in this order. `steps` stops them in reverse
+ * order, including a service that is still starting.
+ */
+export async function startInstallation(
+  { folder, secrets, flags, actor, stale, environment }: InstallationOptions,
+  steps: Steps,
+): Promise<Installation> {
+  const onLog = (line: string): void => steps.note(line)
+  const onSpawn: OnSpawn = (stop) => steps.onStop(stop)
+  const postgres = await steps.run('Postgres', () =>
+    startPostgres({ folder: join(folder, 'postgres'), onLog, onSpawn }),
+  )
+  for (const file of stale) rmSync(file, { force: true })
+  const redis = await steps.run('Redis', () => startRedis({ folder: join(folder, 'redis'), onLog, onSpawn }))
+  const logins = await steps.run('schema', () => createSchema(postgres, DATABASE))
+  const settings: StackSettings = {
+    folder,
+    gatewayDatabaseUrl: logins.gatewayUrl,
+    jobsDatabaseUrl: logins.jobsUrl,
+    redisUrl: redis.url,
+    keyEnvironment: 'live',
+    secrets,
+    environment,
+    restartOnChange: flags.watch,
+    onSpawn,
+  }
+  writePrivately(join(folder, 'operator.env'), operatorEnvironment(settings, logins.operatorUrl, actor))
+  const searchNode = await steps.run('search node', () => startSearchNode(settings))
+  steps.watch(searchNode)
+  steps.watch(await steps.run('job worker', () => startJobs(settings, [searchNode.address])))
+  const gateway = await steps.run('gateway', () => startGateway(settings, [searchNode.address], 'gateway', flags.port))
+  steps.watch(gateway)
+  return { settings, operatorUrl: logins.operatorUrl, gateway }
+}
+
+/** Returns the environment of `npm run operator` for this installation, in shell syntax. */
+function operatorEnvironment(settings: StackSettings, operatorUrl: string, actor: string): string {
+  const { KEY_PEPPERS, SERVICE_SECRET } = settings.secrets
+  const variables = {
+    DATABASE_URL: operatorUrl,
+    REDIS_URL: settings.redisUrl,
+    ARTIFACT_STORE: storeUrl(settings),
+    KEY_PEPPERS,
+    SERVICE_SECRET,
+    OPERATOR_ACTOR: actor,
+  }
+  return Object.entries(variables)
+    .map(([name, value]) => `${name}='${value.replaceAll("'", "'\\''")}'`)
+    .join('\n')
+}

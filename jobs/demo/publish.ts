@@ -1,0 +1,78 @@
+import type { ArtifactStore } from '#core/index/format/store.ts'
+import { OperatorError } from '#core/platform/errors.ts'
+import { requestActivation } from '#jobs/operator/actions/activations.ts'
+import { startBuild } from '#jobs/operator/actions/builds.ts'
+import { importCorpus } from '#jobs/operator/actions/import-corpus.ts'
+import type { Operator } from '#jobs/operator/actions/operator.ts'
+import { readKindsToAccept, signReview } from '#jobs/operator/actions/reviews.ts'
+import type { Progress } from '#jobs/operator/progress.ts'
+import { withQueues } from '#jobs/operator/queues.ts'
+import { waitForActivation, waitForBuild } from '#jobs/operator/wait.ts'
+import type { ImportReport } from '#jobs/import/report.ts'
+import { enqueueActivation, enqueueBuild } from '#jobs/queues.ts'
+import { ensureReviewer } from './reviewer.ts'
+
+export interface PublishDeps {
+  readonly operator: Operator
+  readonly store: ArtifactStore
+  readonly redisUrl: string
+  /** Private key of a reviewer, made if there is none. */
+  readonly reviewerKeyFile: string
+}
+
+export interface Publication {
+  readonly knowledgeBase: string
+  readonly source: string
+  /** undefined: Markdown with the built-in mapping. */
+  readonly mappingFile: string | undefined
+  /** undefined: the candidate is evaluated on its own passages as known items. */
+  readonly questionsFile: string | undefined
+  readonly embedding: 'local' | 'openai'
+}
+
+/** A large corpus takes hours at an embedding endpoint on two cores. */
+const WAIT_SECONDS = 21_600
+
+/**
+ * Takes a corpus version through import → build → evaluate → review → activate, using the queues as an operator does.
+ */
+export async function publish(
+  { operator, store, redisUrl, reviewerKeyFile }: PublishDeps,
+  publication: Publication,
+  progress: Progress,
+): Promise<{ readonly versionId: string; readonly report: ImportReport }> {
+  const { knowledgeBase, source, mappingFile, questionsFile, embedding } = publication
+  const imported = await importCorpus(operator, {
+    knowledgeBase,
+    source,
+    mapping: mappingFile,
+    store,
+    onProgress: (stage, done, total) => progress.update(stage, done, total),
+  })
+  return withQueues(redisUrl, async (open) => {
+    const started = await startBuild(
+      operator,
+      { import: imported.id, questions: questionsFile, embedding, store },
+      (id) => enqueueBuild(open('build'), id),
+    )
+    const built = await waitForBuild(operator.database, started.id, WAIT_SECONDS, progress)
+    const { version_id: versionId } = built
+    if (versionId === null || built.passed !== true)
+      throw new OperatorError(
+        'The candidate did not pass its evaluation, so it was not activated: see "operator review ' +
+          `show ${versionId ?? ''}".`,
+      )
+    const key = await ensureReviewer(operator, reviewerKeyFile)
+    await signReview(operator, store, key, {
+      version: versionId,
+      verdict: 'approved',
+      note: 'The evaluation passed; approved for local use.',
+      accept: (await readKindsToAccept(operator, versionId)).map(({ kind }) => kind),
+    })
+    const asked = await requestActivation(operator, { version: versionId }, (id) =>
+      enqueueActivation(open('activate'), id),
+    )
+    await waitForActivation(operator.database, asked.id, WAIT_SECONDS, progress)
+    return { versionId, report: imported.report }
+  })
+}

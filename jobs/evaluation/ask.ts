@@ -1,0 +1,174 @@
+import type { Facets } from '#core/index/facets/layout.ts'
+import { BOUNDS } from '#core/platform/bounds.ts'
+import { concurrently } from '#core/platform/concurrently.ts'
+import type { Embedder } from '#core/embedding/embedder.ts'
+import { rankingOf } from '#core/domain/retrieval-profile.ts'
+import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
+import { reordered, rerankedText } from '#core/reranking/order.ts'
+import type { Reranker } from '#core/reranking/reranker.ts'
+import type { Filters, SearchQuery, SearchResult } from '#core/domain/search.ts'
+import type { SearchNodeClient } from '#core/rpc/search-client.ts'
+import type { Question } from './questions.ts'
+
+/** Inputs of a ranking: the words of a question, its vector, or both as the profile fuses them. */
+export const RANKING_MODES = ['lexical', 'dense', 'hybrid'] as const
+export type RankingMode = (typeof RANKING_MODES)[number]
+
+/** The part of a question that a search node gets; qrels stay with the evaluation. */
+export interface AskedFor extends Pick<Question, 'text' | 'filters'> {
+  /** A bitset that narrows the filters further; undefined: every row. */
+  readonly onlyRows?: Uint8Array | undefined
+}
+const UNFILTERED: AskedFor = { text: '', filters: undefined }
+
+export interface AskContext {
+  readonly versionId: string
+  readonly facets: Facets
+  readonly profile: ProfileParameters
+  readonly embedder: Embedder
+  /** For a profile with a re-ranker. */
+  readonly reranker?: Reranker | undefined
+  /** Nodes that have the version loaded; at least one. */
+  readonly nodes: readonly SearchNodeClient[]
+  /** UTC day, YYYY-MM-DD. */
+  readonly day: string
+  readonly signal: AbortSignal
+  readonly onProgress: (done: number, total: number) => void
+}
+
+export interface AskModesContext extends AskContext {
+  readonly modes: readonly RankingMode[]
+  /** Passages have an empty text, which saves time where only ids and scores are needed. */
+  readonly withoutText?: boolean
+  /** Number of passages requested, at most `searchLimitMax`. */
+  readonly limit: number
+}
+
+export async function embedQuestions(
+  questions: readonly AskedFor[],
+  { embedder, signal }: Pick<AskContext, 'embedder' | 'signal'>,
+): Promise<readonly Float32Array[]> {
+  const texts = questions.map(({ text }) => text)
+  return (await embedder.embed(texts, 'query', signal)).vectors
+}
+
+/**
+ * Asks every question of every mode. Each reply is passed to `take` on arrival and not kept, so that memory does not
+ * grow with the number of replies.
+ * @param take gets the question's index, the mode and the node's reply.
+ */
+export async function askModes<Q extends AskedFor>(
+  questions: readonly Q[],
+  context: AskModesContext,
+  take: (at: number, mode: RankingMode, reply: SearchResult, question: Q) => void,
+): Promise<void> {
+  for (let from = 0; from < questions.length; from += BOUNDS.embedBatchTexts) {
+    const batch = questions.slice(from, from + BOUNDS.embedBatchTexts)
+    const vectors = await embedQuestions(batch, context)
+    await concurrently(batch, BOUNDS.evaluationConcurrency, async (question, at) => {
+      const vector = vectors[at]
+      if (vector === undefined) throw new Error('the embedder sent too few vectors')
+      for (const mode of context.modes)
+        take(from + at, mode, await askOne(question, mode, vector, from + at, context), question)
+    })
+    context.onProgress(from + batch.length, questions.length)
+  }
+}
+
+export async function askOne(
+  question: AskedFor,
+  mode: RankingMode,
+  vector: Float32Array,
+  turn: number,
+  context: Omit<AskModesContext, 'modes'>,
+): Promise<SearchResult> {
+  const request = {
+    versionId: context.versionId,
+    ...inputsFor(mode, question.text, vector),
+    limit: context.limit,
+    filters: filtersOf(question, context),
+    entitled: filtersOf(UNFILTERED, context),
+    ranking: rankingOf(context.profile, question.filters?.in_force_on ?? context.day),
+    withoutText: context.withoutText ?? false,
+    onlyRows: question.onlyRows,
+  }
+  return mode === 'hybrid' ? await reranked(request, turn, context) : await search(request, turn, context)
+}
+
+/** Re-ranks the first passages with the profile's re-ranker, as the gateway does. */
+async function reranked(request: SearchQuery, turn: number, context: AskContext): Promise<SearchResult> {
+  const { reranker: parameters } = context.profile
+  if (parameters === null) return await search(request, turn, context)
+  if (context.reranker === undefined) throw new Error('the profile re-ranks and no re-ranker was opened')
+  const reply = await search(
+    { ...request, limit: Math.max(request.limit, parameters.candidates), withoutText: false },
+    turn,
+    context,
+  )
+  const texts = reply.passages.slice(0, parameters.candidates).map(rerankedText)
+  const scores =
+    texts.length < 2 ? [] : await context.reranker.score(parameters.model, request.text, texts, context.signal)
+  return { ...reply, passages: reordered(reply.passages, scores).passages.slice(0, request.limit) }
+}
+
+/**
+ * Returns the rows that a search by the vector alone finds among the allowed rows, best first. They are compared with
+ * exact search.
+ * @param onlyRows bit row % 8 of byte row / 8.
+ */
+export async function findRows(
+  vector: Float32Array,
+  onlyRows: Buffer,
+  limit: number,
+  context: AskContext,
+): Promise<readonly number[]> {
+  const filters = filtersOf(UNFILTERED, context)
+  const { passages } = await search(
+    {
+      versionId: context.versionId,
+      ...inputsFor('dense', '', vector),
+      limit,
+      filters: { ...filters, verificationStatuses: context.facets.statuses, inForceOn: '' },
+      entitled: filters,
+      ranking: { ...rankingOf(context.profile, context.day), perDocumentMax: 0, collapseRevisionsOn: '' },
+      withoutText: true,
+      onlyRows,
+    },
+    0,
+    context,
+  )
+  return passages.map(({ row }) => row)
+}
+
+/** Distributes requests over the nodes and tries the next node where one fails. */
+async function search(request: SearchQuery, turn: number, context: AskContext): Promise<SearchResult> {
+  for (let attempt = 0; ; attempt++) {
+    const node = context.nodes[(turn + attempt) % context.nodes.length]
+    if (node === undefined) throw new Error('no search node has the candidate loaded')
+    context.signal.throwIfAborted()
+    try {
+      return await node.search(request, BOUNDS.searchTimeoutMs, context.signal)
+    } catch (error) {
+      if (attempt + 1 >= BOUNDS.evaluationAttemptsMax) throw error
+    }
+  }
+}
+
+/** Defines the input of each mode; a search node ranks by the inputs that it gets. */
+function inputsFor(mode: RankingMode, text: string, vector: Float32Array): Pick<SearchQuery, 'vector' | 'text'> {
+  return { vector: mode === 'lexical' ? undefined : vector, text: mode === 'dense' ? '' : text }
+}
+
+/** Returns the filters of a caller who is entitled to the whole version, narrowed by the question's own filters. */
+function filtersOf(question: AskedFor, { facets, profile, day }: AskContext): Filters {
+  const own = question.filters ?? {}
+  return {
+    languages: own.language ?? facets.languages,
+    jurisdictions: own.jurisdiction ?? facets.jurisdictions,
+    subjects: own.subject ?? [],
+    anySubject: own.subject === undefined,
+    verificationStatuses: profile.verification_statuses,
+    inForceOn: profile.in_force_only ? (own.in_force_on ?? day) : '',
+    documents: [],
+  }
+}

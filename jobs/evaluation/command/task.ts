@@ -1,0 +1,131 @@
+import { basename } from 'node:path'
+import { z } from 'zod'
+import { BOUNDS } from '#core/platform/bounds.ts'
+import { OperatorError } from '#core/platform/errors.ts'
+import type { Qrels } from '#jobs/evaluation/metrics/ranking.ts'
+import { parseRecordJson } from '#jobs/import/record-json.ts'
+import { scalarsOf } from '#jobs/import/record.ts'
+import { readAnswerability, readQrels } from './qrels.ts'
+import type { Answerability } from './qrels.ts'
+import { lineFault, textLines } from './text-lines.ts'
+import type { TaskFiles, TextLine } from './text-lines.ts'
+
+/** One question of a data set, with everything it is judged by. */
+export interface TaskQuestion {
+  readonly id: string
+  /** At most `queryCharactersMax` characters, the limit of a caller. */
+  readonly text: string
+  /** Relevance by record id; empty where the question has no relevant record. */
+  readonly qrels: Qrels
+  /** Undefined: the question is not part of the abstention figures. */
+  readonly answerable: boolean | undefined
+  /** The value that confines it; undefined: the whole corpus. */
+  readonly limitedTo: string | undefined
+  /** UTC day of the question; undefined: today. */
+  readonly asOf: string | undefined
+}
+
+export interface Task {
+  readonly questions: readonly TaskQuestion[]
+  /** Questions left out or changed, one sentence each. */
+  readonly notes: readonly string[]
+}
+
+const identifier = z.union([z.string(), z.number()]).transform(String)
+const querySchema = z.object({
+  id: identifier.optional(),
+  _id: identifier.optional(),
+  text: z.string().refine((text) => text.trim() !== '' && !text.includes('\0') && text.isWellFormed()),
+  metadata: z.record(z.string(), z.unknown()).nullish(),
+})
+
+interface Query {
+  readonly id: string
+  readonly text: string
+  readonly metadata: ReadonlyMap<string, string>
+}
+
+/**
+ * Reads a data set's questions with their qrels and labels. Questions with a relevant record or a label are asked. A
+ * question labelled unanswerable counts only for abstention; one labelled partial is not counted.
+ * @param limitTo metadata field that every asked question must then have.
+ * @throws OperatorError for the first invalid line, a repeated id, or a set without judged questions.
+ */
+export async function readTask(files: TaskFiles, limitTo: string | undefined, signal?: AbortSignal): Promise<Task> {
+  const allQrels = await readQrels(files.qrels, signal)
+  const labels =
+    files.answerability === undefined
+      ? new Map<string, Answerability>()
+      : await readAnswerability(files.answerability, signal)
+  const questions: TaskQuestion[] = []
+  const ids = new Set<string>()
+  const counts = { unjudged: 0, partial: 0, shortened: 0 }
+  for await (const line of textLines(files.queries, signal)) {
+    const query = queryOf(files.queries, line)
+    if (ids.has(query.id)) throw lineFault(files.queries, line.number, 'repeats the id of an earlier line')
+    ids.add(query.id)
+    const label = labels.get(query.id)
+    const qrels =
+      label === 'unanswerable' ? new Map<string, number>() : (allQrels.get(query.id) ?? new Map<string, number>())
+    const hasRelevant = [...qrels.values()].some((score) => score > 0)
+    if (label === 'partial') counts.partial++
+    else if (!hasRelevant && label === undefined) counts.unjudged++
+    if (label === 'partial' || (!hasRelevant && label === undefined)) continue
+    const limitedTo = limitTo === undefined ? undefined : query.metadata.get(`metadata.${limitTo}`)
+    if (limitTo !== undefined && limitedTo === undefined)
+      throw lineFault(files.queries, line.number, 'lacks the metadata field that --limit-to names')
+    if (questions.length === BOUNDS.evaluationQuestionsMax)
+      throw new OperatorError(
+        `${basename(files.queries)} has more than ${BOUNDS.evaluationQuestionsMax} judged questions: ` +
+          'take a sample and evaluate again.',
+      )
+    const text = shortened(query.text)
+    if (text !== query.text) counts.shortened++
+    const answerable = label === undefined ? undefined : label === 'answerable'
+    questions.push({
+      id: query.id,
+      text,
+      qrels,
+      answerable,
+      limitedTo,
+      asOf: dayOf(query.metadata.get('metadata.as_of')),
+    })
+  }
+  if (!questions.some(({ qrels }) => qrels.size > 0))
+    throw new OperatorError(
+      `No question of ${basename(files.queries)} has a relevant record in ${basename(files.qrels)}: ` +
+        'name files that belong together.',
+    )
+  const strangers = [...new Set([...allQrels.keys(), ...labels.keys()])].filter((id) => !ids.has(id)).length
+  return { questions, notes: notesOf(counts, strangers) }
+}
+
+function queryOf(path: string, { text, number }: TextLine): Query {
+  const parsed = querySchema.safeParse(parseRecordJson(text))
+  const id = parsed.data?.id ?? parsed.data?._id ?? ''
+  if (!parsed.success || id === '')
+    throw lineFault(path, number, 'is not a JSON object with "id" or "_id" and a "text" that is not blank')
+  return { id, text: parsed.data.text, metadata: scalarsOf('metadata', parsed.data.metadata ?? {}) }
+}
+
+/** Cuts a text to the length that a caller may send. */
+function shortened(text: string): string {
+  return text.length <= BOUNDS.queryCharactersMax ? text : [...text].slice(0, BOUNDS.queryCharactersMax).join('')
+}
+
+function dayOf(written: string | undefined): string | undefined {
+  return z.iso.date().safeParse(written).data
+}
+
+function notesOf(
+  counts: { readonly unjudged: number; readonly partial: number; readonly shortened: number },
+  strangers: number,
+): readonly string[] {
+  const notes: readonly (readonly [number, string])[] = [
+    [counts.unjudged, 'without a relevant record and without a label: not asked'],
+    [counts.partial, 'labelled partial: not asked'],
+    [counts.shortened, `longer than ${BOUNDS.queryCharactersMax} characters: asked by their beginning`],
+    [strangers, 'judged or labelled, but not among the questions'],
+  ]
+  return notes.filter(([count]) => count > 0).map(([count, what]) => `questions ${what}: ${count}`)
+}

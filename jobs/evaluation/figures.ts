@@ -1,0 +1,122 @@
+import { DEFAULT_MODEL_CALIBRATION } from '#core/domain/default-calibration.ts'
+import { probability } from '#core/domain/calibration.ts'
+import { PREDICTORS, predictorOf } from '#core/domain/predictors.ts'
+import type { Predictor } from '#core/domain/predictors.ts'
+import type { EmbeddingSpace } from '#core/index/format/manifest.ts'
+import { observedValueOf } from '#core/domain/decision.ts'
+import type { Calibration } from '#core/domain/calibration.ts'
+import type { RankingMode } from './ask.ts'
+import { fitCalibration } from './calibration/fit.ts'
+import type { Fitted } from './calibration/fit.ts'
+import { systemFigures } from './metrics/ranking.ts'
+import type { SystemFigures } from './metrics/ranking.ts'
+import type { Outcome, Outcomes } from './outcomes.ts'
+import type { QueryWithQrels } from './query-with-qrels.ts'
+
+/** Means over the questions that have a relevant record and are not labelled unanswerable. */
+export function rankingsOf(outcomes: Outcomes): Readonly<Record<RankingMode, SystemFigures>> {
+  const figuresOf = (asked: readonly Outcome[]): SystemFigures =>
+    systemFigures(asked.flatMap(({ figures }) => figures ?? []))
+  return { lexical: figuresOf(outcomes.lexical), dense: figuresOf(outcomes.dense), hybrid: figuresOf(outcomes.hybrid) }
+}
+
+/**
+ * The predictors of lists without a named provision. The score of hashed words repeats what the others say, so it is
+ * left out where there is no model.
+ */
+const FITTED_OF_WORDS: readonly Predictor[] = [
+  'document_share',
+  'document_agreement',
+  'adjacent_pairs',
+  'near_pairs',
+  'content_share',
+  'mean_idf',
+  'idf_deviation',
+  'first_length',
+  'first_coverage',
+  'fused_top',
+  'window_coverage',
+  'rank_overlap',
+]
+const FITTED: Readonly<Record<EmbeddingSpace['provider'], readonly Predictor[]>> = {
+  local: FITTED_OF_WORDS,
+  openai: [...FITTED_OF_WORDS, 'nearest_vector'],
+}
+
+export interface DecisionOptions {
+  /** Maximum share of the answers without evidence. */
+  readonly targetRisk: number
+  readonly provider: EmbeddingSpace['provider']
+}
+
+/**
+ * The probability of a list with passages of a named provision; undefined for any other. Every fitted calibration has
+ * the same model for such lists.
+ */
+function namedProbability(predictors: readonly number[]): number | undefined {
+  return predictorOf(predictors, 'named') === 1
+    ? probability(DEFAULT_MODEL_CALIBRATION, PREDICTORS, predictors)
+    : undefined
+}
+
+/**
+ * Fits the decision on the labelled questions, with cross-validation. Lists of a named provision keep its model.
+ * @returns undefined where there are too few labels, or labels of one kind only.
+ * @throws RangeError when a node sent too few predictors.
+ */
+export function fitDecision(
+  questions: readonly QueryWithQrels[],
+  outcomes: readonly Outcome[],
+  { targetRisk, provider }: DecisionOptions,
+): Fitted | undefined {
+  const names = FITTED[provider]
+  const samples = questions.flatMap(({ id, answerable, group }, at) => {
+    const predictors = outcomes[at]?.predictors
+    if (answerable === undefined || predictors === undefined) return []
+    const features = names.map((name) => predictorOf(predictors, name) ?? Number.NaN)
+    return [{ id, sufficient: answerable, group, features, given: namedProbability(predictors) }]
+  })
+  return fitCalibration(samples, { features: names, targetRisk })
+}
+
+/**
+ * The decision of a profile and its scores on the labelled questions. Where the decision was fitted on them, the scores
+ * come from cross-validation.
+ */
+export interface Decision {
+  readonly calibration: Calibration
+  readonly scored: Fitted['outOfFold']
+  readonly isFitted: boolean
+}
+
+/** Returns the decision that is fitted on the questions, or `unfitted` where they have too few labels. */
+export function decisionOf(
+  questions: readonly QueryWithQrels[],
+  outcomes: readonly Outcome[],
+  options: DecisionOptions,
+  unfitted: Calibration,
+): Decision {
+  const fitted = fitDecision(questions, outcomes, options)
+  return fitted === undefined
+    ? { calibration: unfitted, scored: scoredBy(unfitted, questions, outcomes), isFitted: false }
+    : { calibration: fitted.calibration, scored: fitted.outOfFold, isFitted: true }
+}
+
+/** Scores the labelled questions under a decision that was not fitted on them. */
+export function scoredBy(
+  calibration: Calibration,
+  questions: readonly QueryWithQrels[],
+  outcomes: readonly Outcome[],
+): Fitted['outOfFold'] {
+  return questions.flatMap(({ id, answerable }, at) => {
+    const outcome = outcomes[at]
+    return answerable === undefined || outcome === undefined
+      ? []
+      : [{ id, sufficient: answerable, score: observedValue(calibration, outcome) }]
+  })
+}
+
+/** Returns the observed value as the gateway computes it; 0 where nothing was found. */
+export function observedValue(calibration: Calibration, { top, predictors }: Outcome): number {
+  return observedValueOf(calibration, top.length, predictors)
+}

@@ -1,0 +1,61 @@
+import { join } from 'node:path'
+import { spaceOfVectors } from '#core/index/format/manifest.ts'
+import type { Manifest } from '#core/index/format/manifest.ts'
+import { evenlySpaced, sampleVectors } from '#core/index/vectors/blocks.ts'
+import { BOUNDS } from '#core/platform/bounds.ts'
+import { createPause } from '#core/platform/pause.ts'
+import { embedQuestions, findRows } from './ask.ts'
+import type { AskContext } from './ask.ts'
+import { measureFilteredRecall } from './filtered-recall.ts'
+import type { FilteredRecall } from './filtered-recall.ts'
+import { fewRowsAt } from './measured-filters.ts'
+
+export interface FilteredMeasurement {
+  readonly recall: FilteredRecall
+  /** Questions that were asked. */
+  readonly questions: number
+  /** Rows whose vectors were asked, because there are too few questions. */
+  readonly sampledRows: number
+  /** Selectivities that keep fewer than ten rows. */
+  readonly fewRows: readonly string[]
+}
+
+interface MeasuredArtifact extends Pick<Manifest, 'passages' | 'embedding'> {
+  readonly folder: string
+}
+
+/** Measures filtered recall with evenly spaced questions; the vectors of evenly spaced rows fill them up. */
+export async function filteredRecallOf(
+  artifact: MeasuredArtifact,
+  questions: readonly { readonly text: string }[],
+  context: AskContext,
+): Promise<FilteredMeasurement> {
+  const { passages, folder } = artifact
+  const { dimensions } = spaceOfVectors(artifact)
+  const asked = evenlySpaced(questions.length, BOUNDS.filteredQueries)
+  const vectors = await vectorsOf(
+    Array.from(asked, (at) => questions[at]?.text ?? ''),
+    context,
+  )
+  const file = { path: join(folder, 'vectors.f32'), rows: passages, dimensions }
+  const sampled = await sampleVectors(file, BOUNDS.filteredQueries - asked.length, createPause(context.signal))
+  const recall = await measureFilteredRecall({
+    artifactFolder: folder,
+    rows: passages,
+    dimensions,
+    queries: [...vectors, ...sampled],
+    find: (query, onlyRows, limit) => findRows(query, onlyRows, limit, context),
+    signal: context.signal,
+    onProgress: context.onProgress,
+  })
+  return { recall, questions: asked.length, sampledRows: sampled.length, fewRows: fewRowsAt(passages) }
+}
+
+async function vectorsOf(texts: readonly string[], context: AskContext): Promise<readonly Float32Array[]> {
+  const vectors: Float32Array[] = []
+  for (let from = 0; from < texts.length; from += BOUNDS.embedBatchTexts) {
+    const batch = texts.slice(from, from + BOUNDS.embedBatchTexts).map((text) => ({ text, filters: undefined }))
+    vectors.push(...(await embedQuestions(batch, context)))
+  }
+  return vectors
+}

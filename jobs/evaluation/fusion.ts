@@ -1,0 +1,94 @@
+import { BOUNDS } from '#core/platform/bounds.ts'
+import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
+import type { AskContext } from './ask.ts'
+import { embedOnce } from './embed-once.ts'
+import { foldsOf } from './calibration/folds.ts'
+import type { QueryWithQrels } from './query-with-qrels.ts'
+import type { RankingFigures } from './metrics/ranking.ts'
+import { rankingUnder, ranksBetter, sampleWithQrels } from './ranking-under.ts'
+
+/** Under the first, words alone rank: vectors only order passages that words score alike, within about a hundredth. */
+export const FUSION_WEIGHTS = [0.007, 0.1, 0.2, 0.3, 0.4, 0.46, 0.5, 0.6, 0.7, 0.8] as const
+const [WORDS_ALONE] = FUSION_WEIGHTS
+/** Passages of each list, the depth of nDCG@10. */
+const LIMIT = 10
+
+/**
+ * Fits the ranking to a question set: the weight of the vectors, then a re-ranker if it ranks better. Known items are
+ * not fitted, since they are found by their own words.
+ * @param reranker to try; null: none.
+ */
+export async function fitRanking(
+  reranker: ProfileParameters['reranker'],
+  questions: readonly QueryWithQrels[],
+  context: AskContext,
+): Promise<ProfileParameters> {
+  const asking = { ...context, embedder: embedOnce(context.embedder) }
+  return await tryReranker(reranker, questions, { ...asking, profile: await fitFusion(questions, asking) })
+}
+
+type FiguresById = ReadonlyMap<string, RankingFigures>
+
+/**
+ * Returns the profile with the weight of the vectors that ranks a question set best, if it beats words alone. Each
+ * question is ranked by the weight that is best on the other folds, so that no question chooses its own weight. The
+ * difference in nDCG@10 between these rankings and those of words alone must lie above zero with its whole interval;
+ * else words rank alone. Fewer than `comparedQuestionsMin` questions with qrels leave the profile as it is.
+ */
+export async function fitFusion(questions: readonly QueryWithQrels[], context: AskContext): Promise<ProfileParameters> {
+  const { profile } = context
+  const sample = sampleWithQrels(questions, BOUNDS.comparedQuestionsMax)
+  if (sample.length < BOUNDS.comparedQuestionsMin) return profile
+  const byWeight = new Map<number, FiguresById>()
+  for (const weight of FUSION_WEIGHTS)
+    byWeight.set(weight, await rankingUnder(withWeight(profile, weight), sample, LIMIT, context))
+  const wordsAlone = byWeight.get(WORDS_ALONE) ?? new Map<string, RankingFigures>()
+  const isBetter = ranksBetter(crossFit(sample, byWeight), wordsAlone)
+  return withWeight(profile, isBetter ? bestWeight(sample, byWeight) : WORDS_ALONE)
+}
+
+function withWeight(profile: ProfileParameters, weight: number): ProfileParameters {
+  return { ...profile, fusion: { ...profile.fusion, dense_weight: weight } }
+}
+
+/** Returns the figures of each question under the weight that is best on the other folds. */
+function crossFit(sample: readonly QueryWithQrels[], byWeight: ReadonlyMap<number, FiguresById>): FiguresById {
+  const folds = foldsOf(sample)
+  const figures = new Map<string, RankingFigures>()
+  for (const fold of new Set(folds.values())) {
+    const others = sample.filter((question) => folds.get(question) !== fold)
+    const ranked = byWeight.get(bestWeight(others, byWeight))
+    for (const question of sample) {
+      const own = folds.get(question) === fold ? ranked?.get(question.id) : undefined
+      if (own !== undefined) figures.set(question.id, own)
+    }
+  }
+  return figures
+}
+
+/** Returns the weight with the highest mean nDCG@10; of equal ones the lowest. */
+function bestWeight(questions: readonly QueryWithQrels[], byWeight: ReadonlyMap<number, FiguresById>): number {
+  let best: { readonly weight: number; readonly sum: number } = { weight: WORDS_ALONE, sum: -1 }
+  for (const [weight, figures] of byWeight) {
+    const sum = questions.reduce((total, { id }) => total + (figures.get(id)?.['ndcg@10'] ?? 0), 0)
+    if (sum > best.sum) best = { weight, sum }
+  }
+  return best.weight
+}
+
+/**
+ * Returns the profile with a re-ranker, if the whole interval of the difference in nDCG@10 lies above zero. Published
+ * results show that re-rankers can degrade regulatory search, so a gain on this question set is required.
+ */
+export async function tryReranker(
+  reranker: ProfileParameters['reranker'],
+  questions: readonly QueryWithQrels[],
+  context: AskContext,
+): Promise<ProfileParameters> {
+  const { profile } = context
+  const sample = sampleWithQrels(questions, BOUNDS.rerankedQuestionsMax)
+  if (reranker === null || sample.length < BOUNDS.comparedQuestionsMin) return profile
+  const tried = { ...profile, reranker }
+  const own = await rankingUnder(profile, sample, LIMIT, context)
+  return ranksBetter(await rankingUnder(tried, sample, LIMIT, context), own) ? tried : profile
+}

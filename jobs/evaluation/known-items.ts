@@ -1,0 +1,83 @@
+import type { PassageRecord } from '#core/index/passages/record.ts'
+import { BOUNDS } from '#core/platform/bounds.ts'
+import type { QueryWithQrels } from './query-with-qrels.ts'
+import { openingOf } from './opening.ts'
+import { createSmallestIds } from './smallest-ids.ts'
+
+/**
+ * Makes known-item questions for a version without a question set: at most 200 passages in force, each asked for by its
+ * heading and opening words. They measure whether the version finds its own passages, not how well it understands
+ * questions. The sample depends on the passages alone: those with the smallest ids, which are hashes of their content.
+ * Passages whose text occurs twice are excluded.
+ * @param passages reads the passages again on each call.
+ */
+export async function sampleKnownItems(
+  passages: () => AsyncIterable<PassageRecord>,
+  day: string,
+): Promise<readonly QueryWithQrels[]> {
+  const sample = createSmallestIds<KnownItem>(BOUNDS.evaluationSampleMax)
+  for await (const passage of passages()) {
+    const { chunk_id: id, heading, text } = passage
+    if (!sample.takes(id) || !isServed(passage, day)) continue
+    const extract = extractOf(text)
+    if (extract !== undefined) sample.add({ id, question: questionOf(heading, extract), text })
+  }
+  const chosen = sample.items
+  const sources = await sourcesByText(new Set(chosen.map(({ text }) => text)), passages())
+  return chosen.flatMap(({ id, question, text }) => {
+    const [source, ...others] = sources.get(text) ?? []
+    if (source === undefined || others.length > 0) return []
+    return [
+      {
+        id,
+        text: question,
+        qrels: new Map([[source, 1]]),
+        answerable: undefined,
+        group: undefined,
+        quoted: true,
+        filters: undefined,
+      },
+    ]
+  })
+}
+
+interface KnownItem {
+  readonly id: string
+  readonly question: string
+  readonly text: string
+}
+
+async function sourcesByText(
+  texts: ReadonlySet<string>,
+  passages: AsyncIterable<PassageRecord>,
+): Promise<ReadonlyMap<string, readonly string[]>> {
+  const sources = new Map<string, string[]>()
+  for await (const { text, source_id: source } of passages) {
+    if (!texts.has(text)) continue
+    const known = sources.get(text) ?? []
+    if (!known.includes(source)) known.push(source)
+    sources.set(text, known)
+  }
+  return sources
+}
+
+/** Whether a request of the day can be served the passage: it is verified and in force. */
+function isServed(passage: PassageRecord, day: string): boolean {
+  return (
+    passage.metadata.verification_status === 'verified' &&
+    passage.in_force_from <= day &&
+    (passage.in_force_to === null || day < passage.in_force_to)
+  )
+}
+
+/** Joins heading and extract, heading first as in a user's question, cut to the length that a caller may send. */
+function questionOf(heading: string, extract: string): string {
+  return [...`${heading} ${extract}`.trim()].slice(-BOUNDS.queryCharactersMax).join('')
+}
+
+/** Returns undefined where the text is too short for a question. */
+function extractOf(text: string): string | undefined {
+  const { extractCharactersMin: min, extractCharactersMax: max } = BOUNDS
+  const extract = openingOf(text, { min, max })
+  return extract.length < min ? undefined : extract
+}

@@ -1,0 +1,199 @@
+import { basename, join, resolve } from 'node:path'
+import { changeLimitsSchema } from '#core/domain/changes.ts'
+import { DEFAULT_TOP_K } from '#core/domain/quota-plan.ts'
+import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
+import type { SearchResult } from '#core/domain/search.ts'
+import type { Embedder } from '#core/embedding/embedder.ts'
+import { OperatorError } from '#core/platform/errors.ts'
+import { utcDay } from '#core/platform/time.ts'
+import type { VectorSettings } from '#jobs/build/text-vectors.ts'
+import { defaultProfile } from '#jobs/build/parameters.ts'
+import { openFlaggedEmbedder, vectorSettingsOf } from '#jobs/operator/embedding-flags.ts'
+import { corpusAt } from '#jobs/demo/corpus.ts'
+import { tellOfCorpus } from '#jobs/evaluation/command/evaluation.ts'
+import type { EvaluationOutput } from '#jobs/evaluation/command/program.ts'
+import { withTemporaryVersion } from '#jobs/evaluation/command/temporary-version.ts'
+import type { TemporaryVersion } from '#jobs/evaluation/command/temporary-version.ts'
+import { firstReadable } from '#jobs/evaluation/command/text-lines.ts'
+import { RANKING_MODES, askModes } from '#jobs/evaluation/ask.ts'
+import type { RankingMode } from '#jobs/evaluation/ask.ts'
+import type { EvaluationReport } from '#jobs/evaluation/page/evaluation-report.ts'
+import { evaluate } from '#jobs/evaluation/pipeline.ts'
+import type { Evaluation } from '#jobs/evaluation/pipeline.ts'
+import { readMapping } from '#jobs/import/mapping.ts'
+import type { NaturalFlags, NaturalSet } from './flags.ts'
+import { judge } from './judge.ts'
+import type { NaturalOutcome } from './judge.ts'
+import { readNaturalQuestions } from './questions.ts'
+import type { NaturalQuestion } from './questions.ts'
+
+export interface AskedCorpora {
+  readonly corpora: readonly AskedCorpus[]
+  /** Of all corpora, in the order of the questions. */
+  readonly outcomes: readonly NaturalOutcome[]
+}
+
+export interface AskedCorpus {
+  /** Name of the folder. */
+  readonly corpus: string
+  readonly passages: number
+  readonly questions: number
+  /** Relevant ids that the version does not hold. */
+  readonly missing: number
+  /** The decision of the version's profile. */
+  readonly calibration: { readonly threshold: number } & Pick<EvaluationReport, 'calibrated_on'>
+}
+
+interface Tools {
+  readonly embedder: Embedder
+  readonly vectors: VectorSettings
+  readonly dataDir: string | undefined
+  readonly output: EvaluationOutput
+  readonly signal: AbortSignal
+}
+
+/**
+ * Asks natural questions of corpora, one after the other: read → build → load → calibrate → ask → judge. Each version
+ * is built, evaluated and decided on as one without a question set is by a job worker and a gateway.
+ * @throws OperatorError for each fault of a corpus or its questions.
+ */
+export async function evaluateNatural(
+  flags: NaturalFlags,
+  output: EvaluationOutput,
+  signal: AbortSignal,
+): Promise<AskedCorpora> {
+  const read: { readonly set: NaturalSet; readonly mapping: object; readonly questions: readonly NaturalQuestion[] }[] =
+    []
+  for (const set of flags.sets) {
+    const questions = await readNaturalQuestions(set.questions, flags.half, signal)
+    read.push({ set, mapping: await mappingOf(set), questions })
+  }
+  const embedder = await openFlaggedEmbedder(flags, signal, output.note.bind(output))
+  const tools = { embedder, vectors: vectorSettingsOf(flags), dataDir: flags.dataDir, output, signal }
+  const corpora: AskedCorpus[] = []
+  const outcomes: NaturalOutcome[] = []
+  for (const { set, mapping, questions } of read) {
+    const asked = await askCorpus(set, mapping, questions, tools)
+    corpora.push(asked.corpus)
+    outcomes.push(...asked.outcomes)
+  }
+  return { corpora, outcomes }
+}
+
+/** Returns the mapping that an operator or the demo uses for the folder. */
+async function mappingOf({ corpus, mapping }: NaturalSet): Promise<object> {
+  const file = mapping ?? corpusAt(corpus).mappingFile
+  if (file === undefined)
+    throw new OperatorError(`${corpus} holds no corpus.jsonl: name a folder that does, with --corpus.`)
+  return await readMapping(file)
+}
+
+async function askCorpus(
+  set: NaturalSet,
+  mapping: object,
+  questions: readonly NaturalQuestion[],
+  { embedder, vectors, dataDir, output, signal }: Tools,
+): Promise<{ readonly corpus: AskedCorpus; readonly outcomes: readonly NaturalOutcome[] }> {
+  const corpus = basename(resolve(set.corpus))
+  const relevant = new Set(questions.flatMap((question) => [...question.relevant]))
+  const input = {
+    corpus: await firstReadable([join(set.corpus, 'corpus.jsonl')], 'name a folder that holds it with --corpus'),
+    mapping,
+    embedder,
+    vectors,
+    relevant,
+    dataDir,
+    signal,
+    onProgress: (stage: string, done: number, total: number, more?: string) =>
+      output.progress(`${corpus}: ${stage}`, done, total, more),
+    note: (sentence: string) => output.note(`${corpus}: ${sentence}`),
+  }
+  return await withTemporaryVersion(input, async (version) => {
+    tellOfCorpus(version, relevant.size, input.note)
+    const tools = { embedder, signal: AbortSignal.any([signal, version.node.ended]), onProgress: input.onProgress }
+    const { profile, report } = await evaluated(version, corpus, tools)
+    return {
+      corpus: {
+        corpus,
+        passages: version.artifact.manifest.passages,
+        questions: questions.length,
+        missing: version.missing.length,
+        calibration: { threshold: profile.calibration.threshold, calibrated_on: report.calibrated_on },
+      },
+      outcomes: await askQuestions(version, corpus, questions, profile, tools),
+    }
+  })
+}
+
+interface Asking {
+  readonly embedder: Embedder
+  readonly signal: AbortSignal
+  readonly onProgress: (stage: string, done: number, total: number) => void
+}
+
+/** Evaluates the version as a build does that has no question set and no predecessor. */
+async function evaluated(version: TemporaryVersion, corpus: string, tools: Asking): Promise<Evaluation> {
+  const { artifact, parameters, store, facets, node } = version
+  return await evaluate({
+    versionId: artifact.versionId,
+    manifestDigest: artifact.manifestDigest,
+    knowledgeBase: corpus,
+    artifact: { ...artifact.manifest, folder: artifact.folder },
+    facets,
+    profile: defaultProfile(parameters),
+    targetRisk: parameters.target_risk,
+    questionsSha256: undefined,
+    comparison: {
+      readActive: () => Promise.resolve(undefined),
+      publicKeysDer: [],
+      sortFile: join(artifact.folder, 'comparison.sqlite'),
+      changeLimits: changeLimitsSchema.parse({}),
+    },
+    store,
+    embedder: tools.embedder,
+    reranker: undefined,
+    rerankerToTry: null,
+    nodes: [node.client],
+    day: utcDay(new Date()),
+    signal: tools.signal,
+    onProgress: (done, total) => tools.onProgress('calibrate', done, total),
+  })
+}
+
+/** Asks each question as a caller does who may read the whole knowledge base and names no number of passages. */
+async function askQuestions(
+  { artifact, facets, node }: TemporaryVersion,
+  corpus: string,
+  questions: readonly NaturalQuestion[],
+  profile: ProfileParameters,
+  { embedder, signal, onProgress }: Asking,
+): Promise<readonly NaturalOutcome[]> {
+  const context = {
+    versionId: artifact.versionId,
+    facets,
+    profile,
+    embedder,
+    nodes: [node.client],
+    day: utcDay(new Date()),
+    signal,
+    onProgress: (done: number, total: number) => onProgress('ask', done, total),
+    modes: RANKING_MODES,
+    withoutText: true,
+    limit: DEFAULT_TOP_K,
+  }
+  const outcomes: NaturalOutcome[] = []
+  const incomplete = new Map<number, Partial<Record<RankingMode, SearchResult>>>()
+  const asked = questions.map((question) => ({ text: question.question, filters: undefined, question }))
+  await askModes(asked, context, (at, mode, reply, { question }) => {
+    const replies = incomplete.get(at) ?? {}
+    replies[mode] = reply
+    const { lexical, dense, hybrid } = replies
+    if (lexical === undefined || dense === undefined || hybrid === undefined) {
+      incomplete.set(at, replies)
+      return
+    }
+    incomplete.delete(at)
+    outcomes[at] = judge(corpus, question, { lexical, dense, hybrid }, profile.calibration)
+  })
+  return outcomes
+}

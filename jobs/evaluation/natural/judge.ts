@@ -1,0 +1,60 @@
+import { decideOn } from '#core/domain/decision.ts'
+import type { EvidenceDecision } from '#core/domain/decision.ts'
+import type { Calibration } from '#core/domain/calibration.ts'
+import type { SearchResult } from '#core/domain/search.ts'
+import type { RankingMode } from '#jobs/evaluation/ask.ts'
+import type { NaturalQuestion } from './questions.ts'
+
+/** Number of passages among which a right one counts. */
+const FIRST_PASSAGES = 5
+
+/** What the service replies to one question, and what its list holds whether or not it answers. */
+export interface NaturalOutcome extends EvidenceDecision {
+  /** Name of the corpus's folder. */
+  readonly corpus: string
+  readonly question: NaturalQuestion
+  /** Rank of the first right passage among the first five of each mode's list; null: none is right. */
+  readonly rank: Readonly<Record<RankingMode, number | null>>
+  readonly unsupported: SearchResult['unsupported']
+  readonly predictors: readonly number[]
+  /** The first five passages of the served list. */
+  readonly first: readonly {
+    readonly sourceId: string
+    readonly score: number
+    /** Whether the question names its provision. */
+    readonly cited: boolean
+  }[]
+}
+
+/** Decides as the gateway does, and looks the right passages up in the lists of words, vectors and both. */
+export function judge(
+  corpus: string,
+  question: NaturalQuestion,
+  replies: Readonly<Record<RankingMode, SearchResult>>,
+  calibration: Calibration,
+): NaturalOutcome {
+  const { hybrid } = replies
+  const rankIn = (mode: RankingMode): number | null => firstRight(question, replies[mode].passages)
+  return {
+    corpus,
+    question,
+    ...decideOn(calibration, calibration.threshold, hybrid),
+    rank: { lexical: rankIn('lexical'), dense: rankIn('dense'), hybrid: rankIn('hybrid') },
+    unsupported: hybrid.unsupported,
+    predictors: hybrid.predictors,
+    first: hybrid.passages.slice(0, FIRST_PASSAGES).map(({ sourceId, score, cited }) => ({ sourceId, score, cited })),
+  }
+}
+
+/** @returns the rank from 1; null where none of the first five passages is right. */
+function firstRight({ relevant }: NaturalQuestion, passages: SearchResult['passages']): number | null {
+  const at = passages
+    .slice(0, FIRST_PASSAGES)
+    .findIndex(({ sourceId }) => relevant.has(sourceId) || relevant.has(corpusIdOf(sourceId)))
+  return at === -1 ? null : at + 1
+}
+
+/** Removes the number that distinguishes records of one id (`numberedId`). */
+function corpusIdOf(sourceId: string): string {
+  return sourceId.replace(/~\d+$/, '')
+}

@@ -1,0 +1,22 @@
+import { assertWritable, runEvaluation } from '#jobs/evaluation/command/program.ts'
+import { evaluateNatural } from './evaluation.ts'
+import { detailLines } from './details.ts'
+import { figuresOf } from './figures.ts'
+import { naturalFlags } from './flags.ts'
+import { renderNaturalPage } from './page.ts'
+import { renderTable } from './table.ts'
+
+await runEvaluation(async (args, output, signal) => {
+  const flags = naturalFlags(args)
+  await assertWritable([flags.json, flags.html, flags.details])
+  const asked = await evaluateNatural(flags, output, signal)
+  const figures = figuresOf(asked)
+  return {
+    table: renderTable(figures),
+    files: [
+      [flags.json, `${JSON.stringify(figures, null, 2)}\n`],
+      [flags.html, renderNaturalPage(figures)],
+      [flags.details, detailLines(asked)],
+    ],
+  }
+})

@@ -1,0 +1,115 @@
+import { BOUNDS } from '#core/platform/bounds.ts'
+import type { SearchResult } from '#core/domain/search.ts'
+import { RANKING_MODES, askOne, askModes } from './ask.ts'
+import type { AskContext, RankingMode } from './ask.ts'
+import { rankingFigures } from './metrics/ranking.ts'
+import type { RankingFigures } from './metrics/ranking.ts'
+import type { QueryWithQrels } from './query-with-qrels.ts'
+
+/** Number of passages in a timed request, as a caller requests. */
+const TIMED_LIMIT = 10
+
+/** The result of one mode for one question, without the passages. */
+export interface Outcome {
+  /** Undefined when nothing is judged relevant to the question. */
+  readonly figures: RankingFigures | undefined
+  /** The first records and their scores, best first. */
+  readonly top: readonly { readonly record: string; readonly score: number }[]
+  /** Query performance predictors of the list; empty where the node sends none. */
+  readonly predictors: readonly number[]
+}
+
+/** By mode, in the order of the questions. */
+export type Outcomes = Readonly<Record<RankingMode, readonly Outcome[]>>
+
+/**
+ * Asks every question of every mode, deep enough for recall@100.
+ * @param limit number of passages requested: more than 100 where records were cut into several.
+ */
+export async function askQuestions(
+  questions: readonly QueryWithQrels[],
+  limit: number,
+  context: AskContext,
+): Promise<Outcomes> {
+  const outcomes: Record<RankingMode, Outcome[]> = { lexical: [], dense: [], hybrid: [] }
+  await askModes(
+    questions,
+    { ...context, modes: RANKING_MODES, limit, withoutText: true },
+    (at, mode, reply, question) => {
+      outcomes[mode][at] = outcomeOf(question, reply)
+    },
+  )
+  return outcomes
+}
+
+/**
+ * Judges records, not passages: a record that was cut into several passages counts once, at its best rank. A record
+ * with the question's own id is skipped, as in BEIR's evaluation. Some BEIR sets use the text of a record as a
+ * question.
+ */
+export function outcomeOf(
+  { id, qrels, quoted }: Pick<QueryWithQrels, 'id' | 'qrels' | 'quoted'>,
+  { passages, predictors }: Pick<SearchResult, 'passages' | 'predictors'>,
+): Outcome {
+  const scores = new Map<string, number>()
+  for (const { sourceId: record, score, cited } of passages) {
+    if (record === id || scores.has(record) || (quoted && cited && !qrels.has(record))) continue
+    scores.set(record, score)
+  }
+  const ranked = [...scores.keys()]
+  const top = ranked.slice(0, BOUNDS.topRecordsKept).map((record) => ({ record, score: scores.get(record) ?? 0 }))
+  return { figures: rankingFigures(ranked, qrels), top, predictors }
+}
+
+/** Returns the figures by question id, of the questions that have a relevant record. */
+export function figuresById(
+  questions: readonly QueryWithQrels[],
+  outcomes: readonly Outcome[],
+): ReadonlyMap<string, RankingFigures> {
+  return new Map(
+    questions.flatMap(({ id }, at) => {
+      const figures = outcomes[at]?.figures
+      return figures === undefined ? [] : [[id, figures] as const]
+    }),
+  )
+}
+
+export interface Latency {
+  readonly p50: number
+  readonly p99: number
+}
+
+/**
+ * Measures milliseconds from a question's text to its passages, including embedding, one question at a time. It uses an
+ * evenly spaced sample of the questions.
+ */
+export async function timeModes(
+  questions: readonly QueryWithQrels[],
+  context: AskContext,
+): Promise<Readonly<Record<RankingMode, Latency>>> {
+  const step = Math.max(1, questions.length / BOUNDS.timedQuestionsMax)
+  const sample = Array.from(
+    { length: Math.min(questions.length, BOUNDS.timedQuestionsMax) },
+    (_, at) => questions[Math.floor(at * step)],
+  ).filter((question) => question !== undefined)
+  const timed: Record<RankingMode, number[]> = { lexical: [], dense: [], hybrid: [] }
+  for (const [done, question] of [...sample.slice(0, BOUNDS.warmUpQuestionsMax), ...sample].entries()) {
+    for (const mode of RANKING_MODES) {
+      const beganMs = performance.now()
+      const { vectors } = await context.embedder.embed([question.text], 'query', context.signal)
+      const [vector] = vectors
+      if (vector === undefined) throw new Error('the embedder sent no vector')
+      await askOne(question, mode, vector, 0, { ...context, limit: TIMED_LIMIT })
+      if (done >= Math.min(BOUNDS.warmUpQuestionsMax, sample.length)) timed[mode].push(performance.now() - beganMs)
+    }
+    context.onProgress(done + 1, sample.length + Math.min(BOUNDS.warmUpQuestionsMax, sample.length))
+  }
+  return { lexical: percentiles(timed.lexical), dense: percentiles(timed.dense), hybrid: percentiles(timed.hybrid) }
+}
+
+/** Computes percentiles by nearest rank. */
+function percentiles(values: readonly number[]): Latency {
+  const ascending = values.toSorted((a, b) => a - b)
+  const at = (share: number): number => ascending[Math.max(0, Math.ceil(share * ascending.length) - 1)] ?? 0
+  return { p50: at(0.5), p99: at(0.99) }
+}

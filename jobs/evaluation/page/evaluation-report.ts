@@ -1,0 +1,174 @@
+import { z } from 'zod'
+import { changesSchema } from '#core/domain/changes.ts'
+import { RANKING_METRICS } from '#jobs/evaluation/metrics/ranking.ts'
+
+export const RANKING_MODES = ['lexical', 'dense', 'hybrid'] as const
+const GATE_GROUPS = ['ranking', 'decision', 'filtered recall', 'speed', 'changes'] as const
+/** Which questions both versions were asked. */
+const QUESTIONS_FROM = [
+  'question set',
+  'question set of the active version',
+  'known items of the active version',
+] as const
+export type QuestionsFrom = (typeof QUESTIONS_FROM)[number]
+export const PROBLEMS = ['not_found', 'answered_without_evidence', 'abstained_with_evidence'] as const
+
+/** Maximum number of list entries in a report; `misses_total` and `unknown_relevant_total` hold the full counts. */
+export const REPORT_MISSES_MAX = 50
+export const REPORT_UNKNOWN_RELEVANT_MAX = 200
+const PASSAGES_PER_MISS_MAX = 10
+
+const share = z.number().min(0).max(1)
+const count = z.int().nonnegative()
+const interval = z.tuple([z.number(), z.number()]).readonly()
+const metric = z.enum(RANKING_METRICS)
+const system = z.enum(RANKING_MODES)
+const milliseconds = z.strictObject({ p50: z.number().nonnegative(), p99: z.number().nonnegative() })
+/** Maps the percentage of passages that a filter allows ("100", "0.01") to recall@10 against exact search. */
+const selectivity = z.string().regex(/^\d+(?:\.\d+)?$/)
+const bySelectivity = z.record(selectivity, share)
+
+const systemSchema = z.strictObject({
+  'ndcg@10': share,
+  'recall@5': share,
+  'recall@10': share,
+  'recall@100': share,
+  'map@10': share,
+  'mrr@10': share,
+  /** 95 % bootstrap intervals. */
+  ci: z.record(metric, interval),
+})
+
+const gateSchema = z.strictObject({
+  group: z.enum(GATE_GROUPS),
+  /** Name of the measurement, e.g. "recall@5, hybrid". */
+  label: z.string().min(1),
+  /** Null: not measurable. */
+  value: z.number().nullable(),
+  direction: z.enum(['at_least', 'at_most']),
+  bound: z.number(),
+  passed: z.boolean(),
+})
+export type Gate = z.infer<typeof gateSchema>
+
+/** Figures are null without unanswerable questions. */
+const abstentionSchema = z.strictObject({
+  signal: z.string(),
+  auroc: share.nullable(),
+  auroc_ci: interval.nullable(),
+  aurc: share.nullable(),
+  ece: share.nullable(),
+  target_risk: share,
+  /** Largest share of all questions that can be answered within the target. */
+  coverage_at_target: share.nullable(),
+  /** 0: coefficients and threshold are the default, not fitted on these questions. */
+  folds: count,
+  threshold: share,
+  /** Shares of the questions with and without evidence that reach the threshold. */
+  answered_sufficient: share.nullable(),
+  answered_insufficient: share.nullable(),
+  /** [coverage, risk], coverage ascending. */
+  curve: z.array(interval).readonly(),
+  reliability: z
+    .array(
+      z.strictObject({
+        from: share,
+        to: share,
+        questions: count,
+        predicted: share.nullable(),
+        observed: share.nullable(),
+      }),
+    )
+    .readonly(),
+  /** Questions per bin of the observed value, bins of equal width over [0, 1]. */
+  distribution: z.strictObject({ sufficient: z.array(count).readonly(), insufficient: z.array(count).readonly() }),
+})
+
+/** What the decision was calibrated on. */
+const calibratedOnSchema = z.discriminatedUnion('source', [
+  z.strictObject({ source: z.literal('question set'), questions: count }),
+  z.strictObject({ source: z.literal('default') }),
+])
+
+/** Parameters of the ranking. */
+const rankingSchema = z.strictObject({
+  /** Weight of the vectors; the words have the rest. */
+  dense_weight: share,
+  /** Model that re-ranks; null: none. */
+  reranker: z.string().nullable(),
+})
+
+const comparisonSchema = z.strictObject({
+  version_id: z.uuid(),
+  questions: count,
+  metrics: z.record(metric, z.strictObject({ candidate: share, active: share, difference: z.number(), ci: interval })),
+  worse_on: z.array(metric).readonly(),
+  worse: z.boolean(),
+  questions_from: z.enum(QUESTIONS_FROM).optional(),
+  /** What the candidate lost or changed. */
+  changes: changesSchema.optional(),
+})
+
+const missSchema = z.strictObject({
+  problem: z.enum(PROBLEMS),
+  id: z.string(),
+  /** Null unless the question set is the operator's own. */
+  text: z.string().nullable(),
+  observed_value: share,
+  /** Ids of the relevant records. */
+  relevant: z.array(z.string()).readonly(),
+  /** The passages found, best first. */
+  passages: z
+    .array(z.strictObject({ label: z.string(), score: z.number(), relevant: z.boolean() }))
+    .max(PASSAGES_PER_MISS_MAX)
+    .readonly(),
+})
+export type Miss = z.infer<typeof missSchema>
+
+/** Result of an evaluation, stored with a version; `npm run evaluate --json` writes figures of it. */
+export const evaluationReportSchema = z.strictObject({
+  format: z.literal(1),
+  /** "known items": questions made from the passages themselves; "data set": a research collection, never served. */
+  kind: z.enum(['question set', 'known items', 'data set']),
+  dataset: z.string(),
+  version_id: z.uuid().nullable(),
+  /** SHA-256 of the captured questions. */
+  question_set: z
+    .string()
+    .regex(/^[0-9a-f]{64}$/)
+    .nullable(),
+  passages: count,
+  queries: count,
+  answerable: count,
+  unanswerable: count,
+  systems: z.partialRecord(system, systemSchema),
+  ranking: rankingSchema,
+  abstention: abstentionSchema.nullable(),
+  calibrated_on: calibratedOnSchema,
+  /** Lowest recall over the kinds of filter below. */
+  filtered_recall: bySelectivity,
+  /** Maps the kind of filter ("random", "near", "far") to recall by selectivity. */
+  filtered_recall_by_kind: z.record(z.string().min(1), bySelectivity),
+  /** What was asked for the recall under filters. */
+  filtered_recall_sample: z.strictObject({
+    questions: count,
+    /** Rows whose vectors were asked, because there are too few questions. */
+    sampled_rows: count,
+    /** Selectivities whose recall refers to fewer than ten passages, because the filter allows no more. */
+    fewer_than_10_passages: z.array(selectivity).readonly(),
+  }),
+  /** Latency of the served system, one query at a time. */
+  latency_ms: milliseconds,
+  latency_ms_by_system: z.partialRecord(system, milliseconds),
+  gates: z.array(gateSchema).readonly(),
+  /** True if every gate is passed, but for those of the group `changes`: approvals accept changes by name. */
+  passed: z.boolean(),
+  /** Comparison with the version that was active at the time; null when there was none. */
+  comparison: comparisonSchema.nullable(),
+  misses: z.array(missSchema).max(REPORT_MISSES_MAX).readonly(),
+  misses_total: count,
+  /** Relevant ids that no passage carries. */
+  unknown_relevant: z.array(z.string()).max(REPORT_UNKNOWN_RELEVANT_MAX).readonly(),
+  unknown_relevant_total: count,
+})
+export type EvaluationReport = z.infer<typeof evaluationReportSchema>

@@ -1,0 +1,13 @@
+import type { EvaluationReport } from './evaluation-report.ts'
+import { html } from './markup.ts'
+import type { Markup } from './markup.ts'
+import { figure } from './numbers.ts'
+
+/** The fitted parameters of the ranking. */
+export function rankingParameters({ ranking }: EvaluationReport): Markup {
+  const { dense_weight: weight, reranker } = ranking
+  return html`<p>
+    Vectors weigh ${figure(weight)} in the hybrid ranking, words ${figure(1 - weight)}.
+    ${reranker === null ? '' : html`The model <code>${reranker}</code> re-ranks.`}
+  </p>`
+}

@@ -1,0 +1,168 @@
+import { ArtifactError } from '#core/index/artifact-error.ts'
+import type { Facets } from '#core/index/facets/layout.ts'
+import type { Manifest } from '#core/index/format/manifest.ts'
+import type { ArtifactStore } from '#core/index/format/store.ts'
+import { BOUNDS } from '#core/platform/bounds.ts'
+import type { Embedder } from '#core/embedding/embedder.ts'
+import { OperatorError } from '#core/platform/errors.ts'
+import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
+import type { Reranker } from '#core/reranking/reranker.ts'
+import type { SearchNodeClient } from '#core/rpc/search-client.ts'
+import { NoSearchNodeError, prepareOnLiveNodes } from '#jobs/search-nodes.ts'
+import type { PreparedVersion } from '#jobs/search-nodes.ts'
+import type { NamedChange } from '#jobs/compare/changes-file.ts'
+import { damagedArtifact } from '#jobs/compare/damaged.ts'
+import { compareWithActive } from '#jobs/compare/pipeline.ts'
+import type { ComparedCandidate, ComparisonSettings } from '#jobs/compare/pipeline.ts'
+import type { AskContext } from './ask.ts'
+import { decisionOf } from './figures.ts'
+import type { Decision } from './figures.ts'
+import { filteredRecallOf } from './filtered-questions.ts'
+import { fitRanking } from './fusion.ts'
+import type { QueryWithQrels } from './query-with-qrels.ts'
+import { sampleKnownItems } from './known-items.ts'
+import { askQuestions, figuresById, timeModes } from './outcomes.ts'
+import type { EvaluationReport } from './page/evaluation-report.ts'
+import { verifiedPassagesIn } from '#core/index/passages/records.ts'
+import { readQuestionSet } from './question-set.ts'
+import { reportOf } from './report.ts'
+import type { ReportInput } from './report.ts'
+
+export interface EvaluationInput extends PreparedVersion {
+  readonly knowledgeBase: string
+  /** As its signed manifest describes it. */
+  readonly artifact: Pick<Manifest, 'passages' | 'embedding' | 'files'> & {
+    readonly folder: string
+  }
+  readonly facets: Facets
+  readonly profile: ProfileParameters
+  readonly targetRisk: number
+  /** SHA-256 (hex) of a question set in the store; undefined: known items. */
+  readonly questionsSha256: string | undefined
+  readonly comparison: ComparisonSettings
+  readonly store: ArtifactStore
+  readonly embedder: Embedder
+  readonly reranker: Reranker | undefined
+  /** Null: none. */
+  readonly rerankerToTry: ProfileParameters['reranker']
+  readonly nodes: readonly SearchNodeClient[]
+  /** UTC day on which "in force" is evaluated. */
+  readonly day: string
+  readonly signal: AbortSignal
+  readonly onProgress: (done: number, total: number) => void
+}
+
+export interface Evaluation {
+  readonly report: EvaluationReport
+  /** The profile with the fitted fusion and decision. */
+  readonly profile: ProfileParameters & { readonly calibration: Decision['calibration'] }
+  /** Changes against the active version that the page shows; none if no version is active. */
+  readonly changes: readonly NamedChange[]
+}
+
+/** Number of passages per question; enough for recall@100. */
+const DEPTH = BOUNDS.searchLimitMax
+
+/**
+ * Loads the candidate on the search nodes and asks it as a caller would: real search, real vectors, mandatory filters.
+ * The order is: fit the ranking → ask → fit the decision → time → recall under filters → compare with the active
+ * version → judge. The artifact's integrity is verified before, and each node verifies it again on loading.
+ * @throws OperatorError when the question set is wrong; NoSearchNodeError when no search node can be asked.
+ */
+export async function evaluate(input: EvaluationInput): Promise<Evaluation> {
+  const prepared = await prepareOnLiveNodes(input.nodes, input, input.signal)
+  if (prepared.loaded.length === 0) throw new NoSearchNodeError('the candidate', prepared.failed)
+  const { questions, missing } = await unlessDamaged(input, () => chooseQuestions(input))
+  const asking: AskContext = { ...input, nodes: prepared.loaded }
+  const profile =
+    input.questionsSha256 === undefined ? input.profile : await fitRanking(input.rerankerToTry, questions, asking)
+  const context = { ...asking, profile }
+  const outcomes = await askQuestions(questions, DEPTH, context)
+  const { provider } = input.embedder.space
+  const { targetRisk } = input
+  const decision = decisionOf(questions, outcomes.hybrid, { targetRisk, provider }, profile.calibration)
+  const measured = {
+    kind: input.questionsSha256 === undefined ? 'known items' : 'question set',
+    dataset: input.knowledgeBase,
+    versionId: input.versionId,
+    questionSet: input.questionsSha256 ?? null,
+    passages: input.artifact.passages,
+    questions,
+    outcomes,
+    profile,
+    decision,
+    latency: await timeModes(questions, context),
+    filtered: await filteredRecallOf(input.artifact, questions, context),
+    missing,
+  } as const
+  const compared = await compareWithActive(comparedCandidate(input, measured, context), input.comparison, input.store)
+  const report = reportOf({
+    ...measured,
+    comparison: compared?.comparison ?? null,
+    changeGates: compared?.changeGates ?? [],
+  })
+  return {
+    report,
+    profile: { ...profile, calibration: decision.calibration },
+    changes: compared?.shown ?? [],
+  }
+}
+
+function comparedCandidate(
+  { versionId, artifact, facets, questionsSha256 }: EvaluationInput,
+  { questions, outcomes }: Pick<ReportInput, 'questions' | 'outcomes'>,
+  context: AskContext,
+): ComparedCandidate {
+  return {
+    versionId,
+    contents: {
+      versionId,
+      folder: artifact.folder,
+      passages: artifact.passages,
+      file: artifact.files['passages.jsonl'],
+      facets,
+    },
+    questionSet:
+      questionsSha256 === undefined
+        ? undefined
+        : { sha256: questionsSha256, questions, figures: figuresById(questions, outcomes.hybrid) },
+    limit: DEPTH,
+    context,
+  }
+}
+
+interface AskedQuestions {
+  readonly questions: readonly QueryWithQrels[]
+  /** Relevant ids that no passage carries, sorted. */
+  readonly missing: readonly string[]
+}
+
+/** Reads the artifact's passages. A file that was changed after its verification fails the build with a sentence. */
+async function unlessDamaged<T>({ versionId }: EvaluationInput, read: () => Promise<T>): Promise<T> {
+  try {
+    return await read()
+  } catch (error) {
+    throw error instanceof ArtifactError ? damagedArtifact('after', versionId, error) : error
+  }
+}
+
+function passagesOf({ folder, files }: EvaluationInput['artifact']): ReturnType<typeof verifiedPassagesIn> {
+  return verifiedPassagesIn(folder, files['passages.jsonl'])
+}
+
+async function chooseQuestions({ questionsSha256, artifact, store, day }: EvaluationInput): Promise<AskedQuestions> {
+  const passages = (): ReturnType<typeof verifiedPassagesIn> => passagesOf(artifact)
+  if (questionsSha256 === undefined) {
+    const questions = await sampleKnownItems(passages, day)
+    if (questions.length === 0)
+      throw new OperatorError(
+        'No passage is verified and in force today, so there is nothing to evaluate: check the dates ' +
+          'and statuses of the import, or build with a question set.',
+      )
+    return { questions, missing: [] }
+  }
+  const questions = await readQuestionSet(store, questionsSha256)
+  const missing = new Set(questions.flatMap(({ qrels }) => [...qrels.keys()]))
+  for await (const { source_id: source } of passages()) missing.delete(source)
+  return { questions, missing: [...missing].sort() }
+}

@@ -1,0 +1,114 @@
+import { EVIDENCE_SIGNAL } from '#core/domain/retrieval-profile.ts'
+import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
+import type { RankingMode } from './ask.ts'
+import { rankingsOf } from './figures.ts'
+import type { Decision } from './figures.ts'
+import type { FilteredMeasurement } from './filtered-questions.ts'
+import { leastRecall } from './filtered-recall.ts'
+import { gatesOf } from './gates.ts'
+import type { QueryWithQrels } from './query-with-qrels.ts'
+import { decisionFigures } from './metrics/decision.ts'
+import { missesOf } from './misses.ts'
+import type { Latency, Outcomes } from './outcomes.ts'
+import { REPORT_UNKNOWN_RELEVANT_MAX, evaluationReportSchema } from './page/evaluation-report.ts'
+import type { EvaluationReport, Gate } from './page/evaluation-report.ts'
+
+export interface ReportInput {
+  readonly kind: EvaluationReport['kind']
+  readonly dataset: string
+  /** Null: a temporary version, which has no gates. */
+  readonly versionId: string | null
+  /** SHA-256 (hex) of the file of questions; null: none. */
+  readonly questionSet: string | null
+  readonly passages: number
+  readonly questions: readonly QueryWithQrels[]
+  readonly outcomes: Outcomes
+  readonly profile: ProfileParameters
+  readonly decision: Decision
+  readonly latency: Readonly<Record<RankingMode, Latency>>
+  readonly filtered: FilteredMeasurement
+  readonly comparison: EvaluationReport['comparison']
+  /** What was lost or changed, against its limits; they do not decide whether the version passed. */
+  readonly changeGates: readonly Gate[]
+  /** Relevant ids that the version does not hold. */
+  readonly missing: readonly string[]
+}
+
+/** Returns all measurements, as stored with a version and shown on its page. */
+export function reportOf(input: ReportInput): EvaluationReport {
+  const { questions, outcomes, decision, latency, filtered, missing } = input
+  const unanswerable = questions.filter(({ answerable }) => answerable === false).length
+  const { threshold, target_risk, folds } = decision.calibration
+  const abstention =
+    decision.scored.length === 0
+      ? undefined
+      : decisionFigures(decision.scored, { signal: EVIDENCE_SIGNAL, threshold, target_risk, folds })
+  const systems = rankingsOf(outcomes)
+  const gates = input.versionId === null ? [] : gatesOf(systems.hybrid, abstention, filtered.recall)
+  return evaluationReportSchema.parse({
+    format: 1,
+    kind: input.kind,
+    dataset: input.dataset,
+    version_id: input.versionId,
+    question_set: input.questionSet,
+    passages: input.passages,
+    queries: questions.length,
+    answerable: questions.length - unanswerable,
+    unanswerable,
+    systems,
+    ranking: rankingOf(input.profile),
+    abstention: abstention ?? null,
+    calibrated_on: calibratedOn(decision),
+    filtered_recall: leastRecall(filtered.recall),
+    filtered_recall_by_kind: filtered.recall,
+    filtered_recall_sample: {
+      questions: filtered.questions,
+      sampled_rows: filtered.sampledRows,
+      fewer_than_10_passages: filtered.fewRows,
+    },
+    latency_ms: latency.hybrid,
+    latency_ms_by_system: latency,
+    gates: [...gates, ...input.changeGates],
+    passed: gates.every(({ passed }) => passed),
+    comparison: input.comparison,
+    ...missesOf(questions, outcomes.hybrid, decision),
+    unknown_relevant: missing.slice(0, REPORT_UNKNOWN_RELEVANT_MAX),
+    unknown_relevant_total: missing.length,
+  })
+}
+
+function rankingOf({ fusion, reranker }: ProfileParameters): EvaluationReport['ranking'] {
+  return { dense_weight: fusion.dense_weight, reranker: reranker?.model ?? null }
+}
+
+function calibratedOn({ calibration, isFitted }: Decision): EvaluationReport['calibrated_on'] {
+  return isFitted ? { source: 'question set', questions: calibration.questions } : { source: 'default' }
+}
+
+/**
+ * Returns the figures that `--json` writes; their names and meanings are stable. `abstention` is null without labels.
+ */
+export function figuresOf({
+  dataset,
+  passages,
+  queries,
+  systems,
+  abstention,
+  filtered_recall,
+  latency_ms,
+}: EvaluationReport): object {
+  return {
+    dataset,
+    passages,
+    queries,
+    systems,
+    abstention: abstention === null ? null : abstentionFigures(abstention),
+    filtered_recall,
+    latency_ms,
+  }
+}
+
+function abstentionFigures(abstention: NonNullable<EvaluationReport['abstention']>): object {
+  const { signal, auroc, aurc, ece, target_risk, coverage_at_target, folds } = abstention
+  return { signal, auroc, aurc, ece, target_risk, coverage_at_target, folds }
+}

@@ -1,0 +1,159 @@
+import { VERIFICATION_STATUSES } from '#core/index/passages/record.ts'
+import type { VerificationStatus } from '#core/index/passages/record.ts'
+import { BOUNDS } from '#core/platform/bounds.ts'
+import { z } from 'zod'
+import { withoutFragment } from './anchor.ts'
+import { dayOf, instantOf } from './dates.ts'
+import { REQUIRED_FIELDS } from './mapping.ts'
+import type { FieldName } from './mapping.ts'
+import { actIdOf, aliasesOf } from './references.ts'
+import type { ResolvedRecord } from './resolve.ts'
+import { codePointsOf, comparable, unstorable } from './text.ts'
+
+/** The fields of a record, parsed and in canonical form. */
+export interface RecordFields {
+  /** Names the document in every source, in the form of `comparable`. */
+  readonly documentKey: string
+  readonly title: string
+  readonly authority: string
+  /** Without a fragment. */
+  readonly canonicalUrl: string
+  readonly publisherFragment: string | undefined
+  /** ISO 8601 UTC with milliseconds. */
+  readonly publishedAt: string
+  readonly effectiveAt: string
+  readonly effectiveTo: string | undefined
+  readonly label: string
+  /** Canonical id. */
+  readonly act: string | undefined
+  readonly aliases: readonly string[]
+  /** As the publisher or the mapping writes it. */
+  readonly reference: string | undefined
+  /** Name of the provision, equal in every revision, in the form of `comparable`. */
+  readonly provision: string
+  /** BCP 47, canonical. */
+  readonly language: string
+  /** Upper case. */
+  readonly jurisdiction: string
+  readonly subjects: readonly string[]
+  readonly status: VerificationStatus
+  readonly heading: string | undefined
+  /** Derived fields and the documented rule of each. */
+  readonly lineage: Readonly<Record<string, string>>
+}
+
+/** The reason of a record whose dates contradict each other. */
+export const REVERSED_DATES = 'effective_to is not after effective_at'
+
+/** Why fields make no passage. `contradiction`: the mapping decides whether it refuses the import. */
+export interface UnusableFields {
+  readonly reason: string
+  readonly contradiction?: 'dates'
+}
+
+const statusSchema = z.enum(VERIFICATION_STATUSES)
+
+/**
+ * Returns the parsed fields, or the reason why the record cannot become a passage. A required field is never invented.
+ */
+export function fieldsOf(resolved: ResolvedRecord): RecordFields | UnusableFields {
+  const missing = REQUIRED_FIELDS.filter((name) => !resolved.fields.has(name))
+  if (missing.length > 0) return { reason: `${missing.join(', ')} missing` }
+  const value = (name: FieldName): string => resolved.fields.get(name)?.value.trim() ?? ''
+  const tooLong = lengthFault(value)
+  if (tooLong !== undefined) return { reason: tooLong }
+
+  const { base, fragment } = withoutFragment(value('canonical_url'))
+  if (!isHttpUrl(base)) return { reason: 'canonical_url is not an http(s) URL' }
+  const publishedAt = instantOf(value('published_at'))
+  if (publishedAt === undefined) return { reason: 'published_at is not a date' }
+  const effectiveAt = instantOf(value('effective_at'))
+  if (effectiveAt === undefined) return { reason: 'effective_at is not a date' }
+  const effectiveTo = value('effective_to') === '' ? undefined : instantOf(value('effective_to'))
+  if (value('effective_to') !== '' && effectiveTo === undefined) return { reason: 'effective_to is not a date' }
+  if (effectiveTo !== undefined && dayOf(effectiveTo) <= dayOf(effectiveAt))
+    return { reason: REVERSED_DATES, contradiction: 'dates' }
+  const language = canonicalLanguage(value('language'))
+  if (language === undefined) return { reason: 'language is not a BCP 47 tag' }
+  const status = statusSchema.safeParse(value('verification_status'))
+  if (!status.success) return { reason: `verification_status is not one of ${VERIFICATION_STATUSES.join(', ')}` }
+
+  const act = value('act') === '' ? undefined : actIdOf(value('act'))
+  if (value('act') !== '' && act === undefined)
+    return { reason: 'act is not an act id (scheme:name, as in celex:32016R0679)' }
+  if (act === undefined && value('aliases') !== '') return { reason: 'aliases without an act' }
+
+  return {
+    documentKey: comparable(value('document_key')),
+    title: value('title'),
+    authority: value('authority'),
+    canonicalUrl: base,
+    publisherFragment: value('citation_fragment') || fragment,
+    publishedAt,
+    effectiveAt,
+    effectiveTo,
+    label: value('citation_label'),
+    act,
+    aliases: aliasesOf(value('aliases')),
+    reference: value('reference') || undefined,
+    provision: comparable(value('provision') || value('citation_label')),
+    language,
+    jurisdiction: value('jurisdiction').toUpperCase(),
+    subjects: subjectsOf(value('subjects')),
+    status: status.data,
+    heading: value('heading') || undefined,
+    lineage: lineageOf(resolved),
+  }
+}
+
+const FIELD_CHARACTERS_MAX: readonly (readonly [FieldName, number])[] = [
+  ['document_key', BOUNDS.sourceIdCharactersMax],
+  ['title', BOUNDS.titleCharactersMax],
+  ['authority', BOUNDS.titleCharactersMax],
+  ['canonical_url', BOUNDS.urlCharactersMax],
+  ['citation_fragment', BOUNDS.urlCharactersMax],
+  ['citation_label', BOUNDS.labelCharactersMax],
+  ['reference', BOUNDS.labelCharactersMax],
+  ['provision', BOUNDS.sourceIdCharactersMax],
+  ['language', BOUNDS.filterValueCharactersMax],
+  ['jurisdiction', BOUNDS.filterValueCharactersMax],
+  ['heading', BOUNDS.headingCharactersMax],
+]
+
+function lengthFault(value: (name: FieldName) => string): string | undefined {
+  for (const [name, charactersMax] of FIELD_CHARACTERS_MAX) {
+    if (codePointsOf(value(name)) > charactersMax) return `${name} longer than ${charactersMax} characters`
+    if (unstorable(value(name)) !== undefined) return `${name} ${unstorable(value(name))}`
+  }
+  const aliases = aliasesOf(value('aliases'))
+  if (aliases.length > BOUNDS.aliasesPerActMax) return `more than ${BOUNDS.aliasesPerActMax} aliases`
+  if (aliases.some((alias) => codePointsOf(alias) > BOUNDS.aliasCharactersMax))
+    return `aliases longer than ${BOUNDS.aliasCharactersMax} characters`
+  if (unstorable(value('aliases')) !== undefined) return `aliases ${unstorable(value('aliases'))}`
+  const subject = subjectsOf(value('subjects')).find((each) => codePointsOf(each) > BOUNDS.filterValueCharactersMax)
+  return subject === undefined ? undefined : `subjects longer than ${BOUNDS.filterValueCharactersMax} characters`
+}
+
+function isHttpUrl(url: string): boolean {
+  return /^https?:\/\/[^\s/]/.test(url) && !/[\s\p{Cc}<>"\\^`{|}]/u.test(url) && URL.canParse(url)
+}
+
+/** Returns the canonical form (RFC 5646, section 4.5): `EN-gb` becomes `en-GB`. */
+function canonicalLanguage(tag: string): string | undefined {
+  try {
+    return Intl.getCanonicalLocales(tag)[0]
+  } catch {
+    return undefined
+  }
+}
+
+function subjectsOf(written: string): readonly string[] {
+  return [...new Set(written.split(',').map((subject) => subject.trim()))].filter((subject) => subject !== '').sort()
+}
+
+function lineageOf(resolved: ResolvedRecord): Readonly<Record<string, string>> {
+  const derived = [...resolved.fields].flatMap(([name, field]) =>
+    field.derived === undefined ? [] : [[name, field.derived] as const],
+  )
+  return Object.fromEntries(derived)
+}

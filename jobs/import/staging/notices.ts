@@ -1,0 +1,127 @@
+import { BOUNDS } from '#core/platform/bounds.ts'
+import { z } from 'zod'
+import type { StagedLocation, Staging } from './staging.ts'
+
+/** Something that the kept records hold, which is allowed and which an operator should look at. */
+export type Notice =
+  /** Records of one document, language and day come from several sources. `others` has one place of some of them. */
+  | {
+      readonly kind: 'several_sources'
+      readonly place: StagedLocation
+      readonly other: StagedLocation
+      readonly others: readonly StagedLocation[]
+      readonly sources: number
+    }
+  /** Records of one document, language and day have different days of publication. */
+  | { readonly kind: 'several_publications'; readonly place: StagedLocation; readonly other: StagedLocation }
+  /** Two texts of one day have one provision, or are cited as the same. */
+  | { readonly kind: 'repeated_provision'; readonly place: StagedLocation; readonly other: StagedLocation }
+  /** A revision of a document holds fewer than half of the provisions of the one that it ends. */
+  | {
+      readonly kind: 'shorter_revision'
+      readonly place: StagedLocation
+      readonly other: StagedLocation
+      readonly provisions: number
+      readonly provisionsBefore: number
+    }
+
+const placeSchema = z.object({ source: z.int(), line: z.int(), id: z.string() })
+const pairSchema = placeSchema.extend({ other_source: z.int(), other_line: z.int(), other_id: z.string() })
+
+function pairOf(row: z.infer<typeof pairSchema>): { readonly place: StagedLocation; readonly other: StagedLocation } {
+  const other = { source: row.other_source, line: row.other_line, id: row.other_id }
+  return { place: { source: row.source, line: row.line, id: row.id }, other }
+}
+
+/** The first record of each source, where several hold one document of one language and day. */
+const SEVERAL_SOURCES = `
+select r.document, r.language, r.day, min(r.seq) as seq, r.source, r.line, r.id
+from (
+  select document, language, day from record where kept = 1
+  group by document, language, day having min(source) <> max(source)
+) g
+join record r on r.document = g.document and r.language = g.language and r.day = g.day
+where r.kept = 1
+group by r.document, r.language, r.day, r.source
+order by r.document, r.language, r.day, r.source`
+const sourceSchema = placeSchema.extend({ document: z.int(), language: z.string(), day: z.int() })
+
+/** Yields one notice for each document, language and day that several sources hold. */
+export function* readSeveralSources({ connection }: Staging): Generator<Notice> {
+  let [key, places, sources]: [string, StagedLocation[], number] = ['', [], 0]
+  function* collected(): Generator<Notice> {
+    const [place, other, ...others] = places
+    if (place !== undefined && other !== undefined) yield { kind: 'several_sources', place, other, others, sources }
+  }
+  for (const row of connection.prepare(SEVERAL_SOURCES).iterate()) {
+    const { document, language, day, ...place } = sourceSchema.parse(row)
+    const of = `${document} ${language} ${day}`
+    if (of !== key) {
+      yield* collected()
+      ;[key, places, sources] = [of, [], 0]
+    }
+    sources += 1
+    if (places.length < BOUNDS.importSourcesNamedMax) places.push(place)
+  }
+  yield* collected()
+}
+
+const SEVERAL_PUBLICATIONS = `
+select o.source, o.line, o.id, f.source as other_source, f.line as other_line, f.id as other_id
+from (
+  select min(r.seq) as seq, g.first
+  from (
+    select document, language, day, min(seq) as first from record where kept = 1
+    group by document, language, day having min(published_at) <> max(published_at)
+  ) g
+  join record f on f.seq = g.first
+  join record r on r.document = g.document and r.language = g.language and r.day = g.day
+  where r.kept = 1 and r.published_at <> f.published_at
+  group by g.first
+) pair
+join record o on o.seq = pair.seq
+join record f on f.seq = pair.first
+order by o.seq`
+
+/** Yields one notice for each document, language and day whose records have different days of publication. */
+export function* readSeveralPublications({ connection }: Staging): Generator<Notice> {
+  for (const row of connection.prepare(SEVERAL_PUBLICATIONS).iterate())
+    yield { kind: 'several_publications', ...pairOf(pairSchema.parse(row)) }
+}
+
+const INDEX_CITED = 'create index record_cited on record (document, language, cited, day)'
+const repeated = (name: 'provision' | 'cited'): string => `
+select r.source, r.line, r.id, f.source as other_source, f.line as other_line, f.id as other_id
+from (
+  select document, language, ${name} as name, day, min(seq) as first from record where kept = 1
+  group by document, language, ${name}, day having count(*) > 1
+) g
+cross join record r on r.document = g.document and r.language = g.language and r.${name} = g.name and r.day = g.day
+join record f on f.seq = g.first
+where r.kept = 1 and r.digest <> f.digest ${name === 'cited' ? 'and r.provision <> f.provision' : ''}
+order by r.seq`
+
+/** Yields one notice for each record whose provision, or whose citation, an earlier record of the same day has. */
+export function* readRepeatedProvisions({ connection }: Staging): Generator<Notice> {
+  connection.exec(INDEX_CITED)
+  for (const name of ['provision', 'cited'] as const)
+    for (const row of connection.prepare(repeated(name)).iterate())
+      yield { kind: 'repeated_provision', ...pairOf(pairSchema.parse(row)) }
+}
+
+const SHORTER_REVISIONS = `
+select n.source, n.line, n.id, f.source as other_source, f.line as other_line, f.id as other_id,
+  s.next_provisions, s.provisions
+from start s join record f on f.seq = s.seq join record n on n.seq = s.next_seq
+where s.next_provisions * 2 < s.provisions and s.last_to > s.next_at
+order by n.seq`
+const shorterSchema = pairSchema.extend({ next_provisions: z.int(), provisions: z.int() })
+
+/** Yields the revisions that end a much longer one; only where a revision replaces its document. */
+export function* readShorterRevisions({ connection }: Staging): Generator<Notice> {
+  for (const found of connection.prepare(SHORTER_REVISIONS).iterate()) {
+    const row = shorterSchema.parse(found)
+    const { next_provisions: provisions, provisions: provisionsBefore } = row
+    yield { kind: 'shorter_revision', ...pairOf(row), provisions, provisionsBefore }
+  }
+}

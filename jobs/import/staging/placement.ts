@@ -1,0 +1,148 @@
+import { z } from 'zod'
+import type { Conflict } from './conflicts.ts'
+import type { StagedLocation, Staging } from './staging.ts'
+
+/** What a new revision replaces; undefined where the mapping does not say. */
+export type Revises = 'document' | 'provision' | undefined
+
+/**
+ * The first record of each day of a document or provision, with the day's first instant and the next day's. `provision`
+ * is empty where a revision replaces the document.
+ */
+const STARTS_OF_DOCUMENTS = `
+create table start as
+select document, language, x'' as provision, day, seq, provisions, last_to,
+  lead(effective_at) over w as next_at, lead(seq) over w as next_seq, lead(provisions) over w as next_provisions
+from (
+  select document, language, day, min(effective_at) as effective_at, min(seq) as seq, count(*) as provisions,
+    max(ifnull(effective_to, 9e15)) as last_to
+  from record where kept = 1 group by document, language, day
+)
+window w as (partition by document, language order by day)`
+const STARTS_OF_PROVISIONS = `
+create table start as
+select document, language, provision, day, seq,
+  lead(effective_at) over w as next_at, lead(seq) over w as next_seq
+from (
+  select document, language, provision, day, min(effective_at) as effective_at, min(seq) as seq
+  from record where kept = 1 group by document, language, provision, day
+)
+window w as (partition by document, language, provision order by day)`
+const INDEX_STARTS = 'create index start_day on start (document, language, provision, day)'
+
+/** Records whose stated end lies behind the start of a later revision of their document. */
+const OVERLAPS = `
+select r.source, r.line, r.id, n.source as next_source, n.line as next_line, n.id as next_id
+from record r
+cross join start s on s.document = r.document and s.language = r.language and s.provision = x'' and s.day = r.day
+cross join record n on n.seq = s.next_seq
+where r.kept = 1 and (r.effective_to is null or r.effective_to > s.next_at)
+order by r.seq limit ?`
+const overlapSchema = z.object({
+  source: z.int(),
+  line: z.int(),
+  id: z.string(),
+  next_source: z.int(),
+  next_line: z.int(),
+  next_id: z.string(),
+})
+
+const PLACED = `
+create table placed (
+  seq integer primary key, effective_to integer, derived integer not null, occurrence integer not null,
+  revision integer not null, ordinal integer not null
+) strict`
+
+/**
+ * A revision is what one document has between the same two instants and with one day of publication; its number is the
+ * first record's. Records of one provision in one revision as it is stated are numbered in the order of the sources.
+ */
+const placeRecords = (provision: string): string => `
+insert into placed (seq, effective_to, derived, occurrence, revision, ordinal)
+select seq, effective_to, derived, occurrence, first_value(seq) over w,
+  sum(parts) over w - parts
+from (
+  select r.seq, r.document, r.effective_at, r.published_at, r.parts,
+    iif(s.next_at < ifnull(r.effective_to, 9e15), s.next_at, r.effective_to) as effective_to,
+    iif(s.next_at < ifnull(r.effective_to, 9e15), 1, 0) as derived,
+    row_number() over (
+      partition by r.document, r.language, r.effective_at, r.effective_to, r.published_at, r.provision
+      order by r.seq
+    ) - 1 as occurrence
+  from record r
+  left join start s on s.document = r.document and s.language = r.language and s.provision = ${provision}
+    and s.day = r.day
+  where r.kept = 1
+)
+window w as (
+  partition by document, effective_at, effective_to, published_at order by seq
+  rows between unbounded preceding and current row
+)`
+const PLACE_BY_DOCUMENT = placeRecords("x''")
+const PLACE_BY_PROVISION = placeRecords('r.provision')
+
+/**
+ * Places every kept record: the end of its text, its revision, its ordinal, and its number among the records of its
+ * provision. A text ends on its stated day or when its successor takes effect, whichever is earlier. Where `revises` is
+ * undefined, an overlap is reported as a conflict.
+ */
+export function orderKept(
+  staging: Staging,
+  revises: Revises,
+  conflictsMax: number,
+  onConflict: (conflict: Conflict) => void,
+): void {
+  const { connection } = staging
+  connection.exec(revises === 'provision' ? STARTS_OF_PROVISIONS : STARTS_OF_DOCUMENTS)
+  connection.exec(INDEX_STARTS)
+  if (revises === undefined)
+    for (const row of connection.prepare(OVERLAPS).all(conflictsMax)) onConflict(overlapOf(overlapSchema.parse(row)))
+  connection.exec(PLACED)
+  connection.exec(revises === 'provision' ? PLACE_BY_PROVISION : PLACE_BY_DOCUMENT)
+}
+
+function overlapOf(row: z.infer<typeof overlapSchema>): Conflict {
+  const second: StagedLocation = { source: row.next_source, line: row.next_line, id: row.next_id }
+  return { kind: 'overlap', first: { source: row.source, line: row.line, id: row.id }, second }
+}
+
+const TOTALS = `
+select count(*) as records, ifnull(sum(r.parts), 0) as passages, ifnull(sum(r.parts > 1), 0) as split,
+  ifnull(sum(r.referenced), 0) as referenced, count(distinct r.document) as documents,
+  count(distinct p.revision) as revisions, ifnull(sum(p.derived), 0) as ends_derived
+from placed p join record r on r.seq = p.seq`
+const totalsSchema = z.object({
+  records: z.int(),
+  passages: z.int(),
+  split: z.int(),
+  referenced: z.int(),
+  documents: z.int(),
+  revisions: z.int(),
+  ends_derived: z.int(),
+})
+/** Counts of the placed records. */
+export type StagedTotals = z.infer<typeof totalsSchema>
+
+export function readTotals({ connection }: Staging): StagedTotals {
+  return totalsSchema.parse(connection.prepare(TOTALS).get())
+}
+
+const SPLITS = 'select source, line, id, parts from record where kept = 1 and parts > 1 order by seq limit ?'
+const splitSchema = z.object({ source: z.int(), line: z.int(), id: z.string(), parts: z.int() })
+
+/** Returns the first kept records of several parts, in the order of the sources. */
+export function readSplits({ connection }: Staging, splitsMax: number): readonly z.infer<typeof splitSchema>[] {
+  return connection
+    .prepare(SPLITS)
+    .all(splitsMax)
+    .map((row) => splitSchema.parse(row))
+}
+
+const FACETS = 'select json from described where id in (select facets from record where kept = 1) order by id'
+const ACTS = 'select json from described where id in (select act from record where kept = 1) order by id'
+const jsonSchema = z.object({ json: z.string() })
+
+/** Yields the distinct facets, or acts, of the kept records as they were added. */
+export function* readDescribed({ connection }: Staging, what: 'facets' | 'acts'): Generator<string> {
+  for (const row of connection.prepare(what === 'facets' ? FACETS : ACTS).iterate()) yield jsonSchema.parse(row).json
+}

@@ -1,0 +1,117 @@
+import { randomUUID } from 'node:crypto'
+import { readFile, stat } from 'node:fs/promises'
+import { basename, dirname } from 'node:path'
+import type { ArtifactStore } from '#core/index/format/store.ts'
+import { BOUNDS } from '#core/platform/bounds.ts'
+import { insertBuild, retryBuild } from '#core/db/builds.ts'
+import { OperatorError } from '#core/platform/errors.ts'
+import { buildParametersSchema } from '#jobs/build/parameters.ts'
+import type { BuildParameters } from '#jobs/build/parameters.ts'
+import { parseQuestions } from '#jobs/evaluation/questions.ts'
+import { captureSources } from '#jobs/sources/capture.ts'
+import { buildNamed, importNamed, knowledgeBaseNamed } from './names.ts'
+import { handOver, recorded } from './operator.ts'
+import type { Enqueue, Operator } from './operator.ts'
+
+export interface StartBuild {
+  /** Id of an import. */
+  readonly import: string
+  /** Path of a question set; without one the candidate is evaluated on its own passages as known items. */
+  readonly questions?: string | undefined
+  readonly embedding: BuildParameters['embedding']
+  readonly targetRisk?: number
+  /** Re-ranker model to try, and the number of passages that it re-ranks. */
+  readonly reranker?: string | undefined
+  readonly rerankCandidates?: number
+  readonly store: ArtifactStore
+}
+
+export interface BuildStarted {
+  readonly id: string
+  readonly import_id: string
+  readonly knowledge_base: string
+  readonly parameters: BuildParameters
+}
+
+/**
+ * Requests the build of a candidate version. The question set is captured first, so that the evaluation can be repeated
+ * on the same bytes.
+ */
+export async function startBuild(operator: Operator, input: StartBuild, enqueue: Enqueue): Promise<BuildStarted> {
+  const source = await importNamed(operator.database, input.import)
+  const base = await knowledgeBaseNamed(operator.database, source.knowledge_base)
+  const questions =
+    input.questions === undefined ? {} : { questions_sha256: await captureQuestions(input.questions, input.store) }
+  const reranker =
+    input.reranker === undefined
+      ? {}
+      : { reranker: { model: input.reranker, candidates: input.rerankCandidates ?? 20 } }
+  const parameters = buildParametersSchema.parse({
+    embedding: input.embedding,
+    target_risk: input.targetRisk,
+    ...questions,
+    ...reranker,
+  })
+  const id = randomUUID()
+  const result = await recorded(operator, async (client) => {
+    await insertBuild(client, {
+      id,
+      knowledgeBaseId: base.id,
+      importId: source.id,
+      parameters,
+      startedBy: operator.actor,
+    })
+    const started: BuildStarted = { id, import_id: source.id, knowledge_base: base.slug, parameters }
+    return {
+      result: started,
+      audit: {
+        action: 'build.start',
+        subject: `build:${id}`,
+        detail: { knowledge_base: base.slug, import_id: source.id, parameters },
+      },
+    }
+  })
+  await handOver(enqueue, id, `build show ${id}`)
+  return result
+}
+
+/** Queues a failed build again. It keeps its id and parameters, and goes on from the stages that it completed. */
+export async function retryFailedBuild(
+  operator: Operator,
+  buildId: string,
+  enqueue: Enqueue,
+): Promise<{ readonly id: string }> {
+  const result = await recorded(operator, async (client) => {
+    const { id, state, error, import_id } = await buildNamed(client, buildId)
+    if (state !== 'failed')
+      throw new OperatorError(`The build is ${state}, not failed: there is nothing to retry; see "build show ${id}".`)
+    if (!(await retryBuild(client, id, BOUNDS.failedBuildRetryableMs)))
+      throw new OperatorError(
+        'The build failed more than a day ago, or somebody else retried it: see "operator build show ' +
+          `${id}", or start another with "operator build start --import ${import_id}".`,
+      )
+    return { result: { id }, audit: { action: 'build.retry', subject: `build:${id}`, detail: { failed_with: error } } }
+  })
+  await handOver(enqueue, result.id, `build show ${result.id}`)
+  return result
+}
+
+/** @returns the SHA-256 (hex) under which the store holds the question set. */
+async function captureQuestions(path: string, store: ArtifactStore): Promise<string> {
+  const found = await stat(path).catch(() => undefined)
+  if (found === undefined || !found.isFile())
+    throw new OperatorError(`The question set ${path} is not a file that can be read: name a JSONL file of questions.`)
+  if (found.size > BOUNDS.evaluationQuestionsBytesMax)
+    throw new OperatorError(
+      `The question set is larger than ${BOUNDS.evaluationQuestionsBytesMax} bytes: take a sample and build with that.`,
+    )
+  const [captured] = await captureSources(store, [
+    { root: dirname(path), path, sourceName: basename(path), mediaType: 'application/x-ndjson' },
+  ])
+  if (captured === undefined)
+    throw new OperatorError(
+      `The question set ${path} could not be captured: see whether the artifact store can be written to.`,
+    )
+  parseQuestions(await readFile(store.snapshotFile(captured.sha256Hex), 'utf8'))
+  return captured.sha256Hex
+}

@@ -1,0 +1,124 @@
+import { randomUUID } from 'node:crypto'
+import { mkdir } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { insertImport, insertSnapshots } from '#core/db/imports.ts'
+import type { ArtifactStore } from '#core/index/format/store.ts'
+import { OperatorError } from '#core/platform/errors.ts'
+import { MARKDOWN_MAPPING, readMapping } from '#jobs/import/mapping.ts'
+import { readSources } from '#jobs/import/pipeline.ts'
+import type { ImportInput as SnapshotsInput } from '#jobs/import/pipeline.ts'
+import { renderImportReport } from '#jobs/import/report.ts'
+import type { ImportReport } from '#jobs/import/report.ts'
+import { openStaging } from '#jobs/import/staging/staging.ts'
+import { captureSources, snapshotId } from '#jobs/sources/capture.ts'
+import type { CapturedSource } from '#jobs/sources/capture.ts'
+import { listSource } from '#jobs/sources/list.ts'
+import type { SourceFile } from '#jobs/sources/list.ts'
+import { knowledgeBaseNamed } from './names.ts'
+import { recorded } from './operator.ts'
+import type { Operator } from './operator.ts'
+
+export type OnProgress = (stage: string, done: number, total: number) => void
+
+export interface ImportInput {
+  readonly knowledgeBase: string
+  /** A JSONL file, a folder holding `corpus.jsonl` or its parts `corpus-1.jsonl` …, or a folder of Markdown. */
+  readonly source: string
+  /** Path of a mapping file; without one the source is Markdown with the documented front matter. */
+  readonly mapping?: string | undefined
+  readonly store: ArtifactStore
+  readonly onProgress?: OnProgress
+  /** Aborted: the import ends, and nothing of it is recorded. */
+  readonly signal?: AbortSignal
+}
+
+export interface Imported {
+  readonly id: string
+  readonly knowledge_base: string
+  readonly report: ImportReport
+}
+
+const PROGRESS_EVERY_RECORDS = 200
+
+/**
+ * Imports a corpus: capture → parse → record. The exact bytes are in the store, and every record has been read, before
+ * anything is written to the database. An existing import can therefore be built.
+ * @throws OperatorError also when no record became a passage; the error carries the report.
+ */
+export async function importCorpus(operator: Operator, input: ImportInput): Promise<Imported> {
+  const { store, onProgress = () => undefined } = input
+  const signal = input.signal === undefined ? {} : { signal: input.signal }
+  const base = await knowledgeBaseNamed(operator.database, input.knowledgeBase)
+  const mapping = input.mapping === undefined ? MARKDOWN_MAPPING : await readMapping(input.mapping)
+  const listing = await listSource(input.source, mapping.format)
+  const sources = await capture(listing.files, input, onProgress)
+  const { leftOut } = listing
+  const report = await parse({ knowledgeBaseId: base.id, mapping, leftOut, ...signal }, sources, store, onProgress)
+  if (report.passages === 0)
+    throw new OperatorError(
+      (
+        'Nothing in the source became a passage; correct the source or the mapping and import ' +
+        `again.\n${renderImportReport(report)}`
+      ).trimEnd(),
+    )
+  const id = randomUUID()
+  return recorded(operator, async (client) => {
+    const snapshots = sources.map(({ sha256Hex, ...source }) => ({
+      ...source,
+      id: snapshotId(base.id, source.sourceName, sha256Hex),
+      sha256: sha256Hex,
+    }))
+    const snapshotIds = await insertSnapshots(client, base.id, snapshots, (done) =>
+      onProgress('recording', done, snapshots.length),
+    )
+    await insertImport(client, { id, knowledgeBaseId: base.id, mapping, snapshotIds, report })
+    const { files, records_read, passages, skipped } = report
+    const audit = {
+      action: 'import.create',
+      subject: `import:${id}`,
+      detail: { knowledge_base: base.slug, files, records_read, passages, skipped },
+    }
+    return { result: { id, knowledge_base: base.slug, report }, audit }
+  })
+}
+
+async function capture(
+  files: readonly SourceFile[],
+  { store, signal }: ImportInput,
+  onProgress: OnProgress,
+): Promise<readonly CapturedSource[]> {
+  onProgress('capturing bytes', 0, 0)
+  let bytes = 0
+  return await captureSources(store, files, {
+    ...(signal === undefined ? {} : { signal }),
+    onBytes: (read) => onProgress('capturing bytes', (bytes += read), 0),
+  })
+}
+
+/** Reads the captured sources for the report. The staging file has no name, so an interruption leaves nothing. */
+async function parse(
+  described: Omit<SnapshotsInput, 'snapshots' | 'onRecord'>,
+  sources: readonly CapturedSource[],
+  store: ArtifactStore,
+  onProgress: OnProgress,
+): Promise<ImportReport> {
+  const snapshots = sources.map(({ sourceName, mediaType, sha256Hex }) => ({
+    id: snapshotId(described.knowledgeBaseId, sourceName, sha256Hex),
+    sourceName,
+    mediaType,
+    path: store.snapshotFile(sha256Hex),
+  }))
+  let records = 0
+  const path = store.incomingFile(`${randomUUID()}.sqlite`)
+  await mkdir(dirname(path), { recursive: true })
+  const staging = openStaging(path, { unnamed: true })
+  try {
+    const onRecord = (): void => {
+      records += 1
+      if (records % PROGRESS_EVERY_RECORDS === 0) onProgress('reading records', records, 0)
+    }
+    return await readSources({ ...described, snapshots, onRecord }, staging)
+  } finally {
+    staging.close()
+  }
+}

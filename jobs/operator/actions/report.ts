@@ -1,0 +1,81 @@
+import { createReadStream } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { z } from 'zod'
+import type { ArtifactStore } from '#core/index/format/store.ts'
+import { OperatorError } from '#core/platform/errors.ts'
+import { openHashedFile } from '#core/platform/hashed-file.ts'
+import { checkFile } from '#jobs/review/files.ts'
+import type { ReviewedFile } from '#jobs/review/files.ts'
+import { versionRowNamed } from './names.ts'
+import type { Operator } from './operator.ts'
+
+export interface ReportCopied {
+  readonly version_id: string
+  readonly file: string
+  readonly bytes: number
+}
+
+/** A file of a report whose bytes have the recorded digest. */
+export interface ReportSource {
+  readonly versionId: string
+  readonly path: string
+}
+
+/**
+ * Finds a file of the report of a version, and checks its bytes.
+ * @throws OperatorError when the file is missing, or does not have the digest that was recorded with the version.
+ */
+export async function reportSource(
+  { database }: Operator,
+  store: ArtifactStore,
+  { version: id, part }: { readonly version: string; readonly part: ReviewedFile },
+): Promise<ReportSource> {
+  const version = await versionRowNamed(database, id)
+  const checked = await checkFile(store, version, part)
+  switch (checked.state) {
+    case 'as recorded':
+      return { versionId: version.id, path: checked.path }
+    case 'altered':
+      throw new OperatorError(
+        `The ${part} file of the version is altered: restore the file from a backup, or build the version again.`,
+      )
+    case 'missing':
+      throw new OperatorError(
+        `The ${part} file of this version cannot be read from the artifact store: see that ARTIFACT_STORE is the one ` +
+          'of the job worker, or build the version again.',
+      )
+    case 'not recorded':
+      throw new OperatorError('The version was compared with no other, so there is no list of changes.')
+    default:
+      return checked.state satisfies never
+  }
+}
+
+const FAULTS: Readonly<Record<string, string>> = {
+  EEXIST: 'exists already: name another file, or remove it first',
+  EISDIR: 'is a folder: name a file in it',
+  ENOENT: 'is in a folder that does not exist: create the folder, or name another file',
+}
+
+/** Copies a file of the report to a new file; an existing one is left alone. */
+export async function copyReport({ versionId, path }: ReportSource, file: string): Promise<ReportCopied> {
+  const copy = await openHashedFile(file).catch((error: unknown) => {
+    const fault = FAULTS[z.object({ code: z.string() }).safeParse(error).data?.code ?? '']
+    if (fault === undefined) throw error
+    throw new OperatorError(`${file} ${fault}.`, { cause: error })
+  })
+  try {
+    await streamReport(path, (bytes) => copy.write(bytes))
+    const { bytes } = await copy.finish()
+    return { version_id: versionId, file, bytes }
+  } catch (error) {
+    await copy.abandon()
+    await rm(file, { force: true })
+    throw error
+  }
+}
+
+/** Passes the bytes of a file on, block by block. */
+export async function streamReport(path: string, write: (bytes: Uint8Array) => Promise<void>): Promise<void> {
+  for await (const block of createReadStream(path)) await write(z.instanceof(Buffer).parse(block))
+}

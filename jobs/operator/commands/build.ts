@@ -1,0 +1,194 @@
+import type { Command } from 'commander'
+import { z } from 'zod'
+import { changesInWords } from '#core/domain/changes.ts'
+import { embeddingInWords, overlongWarning } from '#core/domain/embedding-counts.ts'
+import { createArtifactStore } from '#core/index/format/store.ts'
+import { listBuilds } from '#core/db/corpus-lists.ts'
+import type { BuildListRow } from '#core/db/corpus-lists.ts'
+import { OperatorError } from '#core/platform/errors.ts'
+import { OPERATOR_VARIABLES } from '#jobs/config.ts'
+import { enqueueBuild } from '#jobs/queues.ts'
+import { retryFailedBuild, startBuild } from '#jobs/operator/actions/builds.ts'
+import { buildNamed, knowledgeBaseNamed } from '#jobs/operator/actions/names.ts'
+import type { Operator } from '#jobs/operator/actions/operator.ts'
+import { buildStatus } from '#jobs/operator/build-status.ts'
+import { noun } from '#jobs/operator/command.ts'
+import type { Output } from '#jobs/operator/command.ts'
+import { rows, text, waitSeconds } from '#jobs/operator/inputs.ts'
+import { withQueues } from '#jobs/operator/queues.ts'
+import { verb } from '#jobs/operator/session.ts'
+import { fields, table } from '#jobs/operator/table.ts'
+import { WAIT_SECONDS_DEFAULT, waitForBuild } from '#jobs/operator/wait.ts'
+
+const { ARTIFACT_STORE, REDIS_URL } = OPERATOR_VARIABLES
+const WAIT = {
+  '--wait': 'follow it to its end; exit code 1 unless the candidate passed its evaluation',
+  '--wait-seconds <n>': `follow it for at most so long; default ${WAIT_SECONDS_DEFAULT}`,
+} as const
+
+const NOTES = `\
+The job worker builds; this command only asks. A killed build resumes, and no partial version is ever visible.
+A run that fails is tried again after 1 s to 1 min, for eight minutes; one that runs out of memory, once.
+With openai, every passage is sent to OPENAI_BASE_URL. A server without keys needs no OPENAI_API_KEY.
+
+How the candidate is evaluated:
+  question set  What people ask, answerable and not, with the passages that answer it: measures the ranking, fits the
+                share of the vectors and the decision, and compares with the active version. Use one for whatever is
+                served to others; 20 questions of either kind at least, better hundreds.
+  known items   Without --questions, up to 200 passages are looked up by their own heading and opening words: tells
+                whether the version finds what it holds, not whether it understands questions. The decision is a
+                conservative default.`
+
+export function addBuild(program: Command): void {
+  const build = noun(program, 'build', 'builds of candidate versions: start, show, list, retry')
+  addStart(build)
+  addRetry(build)
+  verb(build, {
+    usage: 'show <build>',
+    summary: 'show how far a build is, why its last run ended, when the next begins, or what it made',
+    examples: ['build show 6f1c2a0e-7a38-4f4e-9c7e-0d6f6a2b9a11'],
+    input: { build: text },
+    variables: {},
+    run: async (input, { operator, show }) => {
+      showBuild(await buildNamed(operator.database, input.build), show)
+    },
+  })
+  verb(build, {
+    usage: 'list',
+    summary: 'list builds, newest first',
+    flags: { '--knowledge-base <slug>': 'only those of one', '--rows <n>': 'show at most so many' },
+    examples: ['build list', 'build list --knowledge-base hsfa-rules'],
+    input: { knowledgeBase: text.optional(), rows },
+    variables: {},
+    run: async (input, { operator, show }) => {
+      const base =
+        input.knowledgeBase === undefined ? null : (await knowledgeBaseNamed(operator.database, input.knowledgeBase)).id
+      const found = await listBuilds(operator.database, base, input.rows)
+      const columns = {
+        id: 'id',
+        knowledge_base: 'knowledge base',
+        state: 'state',
+        stage: 'stage',
+        done: 'done',
+        total: 'total',
+        attempt: 'attempt',
+        status: 'status',
+        version_id: 'version',
+        created_at: 'created',
+        error: 'error',
+      }
+      const shown = found.map((row) => ({ ...row, status: buildStatus(row) }))
+      show(shown, () =>
+        table(shown, columns, 'There is no build here: start one with "operator build start --import IMPORT".'),
+      )
+    },
+  })
+}
+
+function addStart(build: Command): void {
+  verb(build, {
+    usage: 'start',
+    summary: 'build and evaluate a candidate version from an import',
+    flags: {
+      '--import <import>': 'id that "operator import" printed',
+      '--questions <file>':
+        'JSONL of {"id","text","relevant":[passage ids]}; an empty list: the corpus has no answer. ' +
+        'Without it: known items, see below',
+      '--embedding <local|openai>': 'who embeds; default: local',
+      '--target-risk <share>': 'at most this share of the answers without evidence; default 0.05',
+      '--reranker <model>': 'try this model of RERANK_BASE_URL; kept only if it ranks the questions better',
+      '--rerank-candidates <n>': 'passages it orders anew; default 20',
+      ...WAIT,
+    },
+    notes: NOTES,
+    examples: ['build start --import 6f1c2a0e-7a38-4f4e-9c7e-0d6f6a2b9a11 --questions questions.jsonl --wait'],
+    input: {
+      import: text,
+      questions: text.optional(),
+      embedding: z.enum(['local', 'openai'], 'must be local or openai').default('local'),
+      targetRisk: z.coerce
+        .number('must be a number')
+        .gt(0, 'must be greater than 0')
+        .lt(1, 'must be less than 1')
+        .default(0.05),
+      reranker: text.optional(),
+      rerankCandidates: z.coerce.number('must be a number').int().min(2).max(50).default(20),
+      wait: z.boolean().default(false),
+      waitSeconds,
+    },
+    variables: { REDIS_URL, ARTIFACT_STORE },
+    writes: true,
+    run: async (input, { operator, config, progress, show }) => {
+      const started = await withQueues(config.REDIS_URL, (open) =>
+        startBuild(operator, { ...input, store: createArtifactStore(config.ARTIFACT_STORE) }, (id) =>
+          enqueueBuild(open('build'), id),
+        ),
+      )
+      if (!input.wait)
+        return show(
+          started,
+          () =>
+            `Build ${started.id} of "${started.knowledge_base}" is queued.\nNext: operator build show ${started.id}`,
+        )
+      await followBuild(operator, { progress, show }, started.id, input.waitSeconds)
+    },
+  })
+}
+
+function addRetry(build: Command): void {
+  verb(build, {
+    usage: 'retry <build>',
+    summary: 'run a failed build again, with all its attempts, from the stages that it completed',
+    flags: WAIT,
+    notes: 'Possible for a day after the failure; after that, or to change anything, start another build.',
+    examples: ['build retry 6f1c2a0e-7a38-4f4e-9c7e-0d6f6a2b9a11 --wait'],
+    input: { build: text, wait: z.boolean().default(false), waitSeconds },
+    variables: { REDIS_URL },
+    writes: true,
+    run: async (input, { operator, config, progress, show }) => {
+      const { id } = await withQueues(config.REDIS_URL, (open) =>
+        retryFailedBuild(operator, input.build, (each) => enqueueBuild(open('build'), each)),
+      )
+      if (input.wait) return await followBuild(operator, { progress, show }, id, input.waitSeconds)
+      show({ id }, () => `Build ${id} is queued again.\nNext: operator build show ${id}`)
+    },
+  })
+}
+
+/** @throws OperatorError after the result where the candidate did not pass: a script must not go on with it. */
+async function followBuild(
+  operator: Operator,
+  { progress, show }: Pick<Output, 'progress' | 'show'>,
+  id: string,
+  seconds: number,
+): Promise<void> {
+  const row = await waitForBuild(operator.database, id, seconds, progress)
+  showBuild(row, show)
+  if (row.passed !== true)
+    throw new OperatorError(
+      'The candidate did not pass its evaluation, so it cannot be activated: see "operator review show ' +
+        `${row.version_id ?? id}", correct sources or questions, and build another candidate.`,
+    )
+}
+
+function showBuild(row: BuildListRow, show: Output['show']): void {
+  const changes = row.changes === null ? null : changesInWords(row.changes)
+  const { embedding: counts } = row
+  const embedding = counts === null || counts.sent === 0 ? null : embeddingInWords(counts)
+  const warning = counts === null ? undefined : overlongWarning(counts)
+  const shown = {
+    ...row,
+    changes,
+    embedding,
+    status: buildStatus(row),
+    ...(warning === undefined ? {} : { warning }),
+  }
+  show(shown, () => `${fields(shown)}${next(row)}`)
+}
+
+function next({ version_id, passed }: BuildListRow): string {
+  if (version_id === null) return ''
+  return passed === true
+    ? `\nNext: operator review show ${version_id}`
+    : `\nThe candidate did not pass its evaluation: operator review show ${version_id}`
+}

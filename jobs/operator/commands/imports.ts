@@ -1,0 +1,164 @@
+import type { Command } from 'commander'
+import { z } from 'zod'
+import { facetsSchema } from '#core/index/facets/layout.ts'
+import { referencesSchema } from '#core/index/references/layout.ts'
+import { OperatorError } from '#core/platform/errors.ts'
+import { createArtifactStore } from '#core/index/format/store.ts'
+import { listImports } from '#core/db/corpus-lists.ts'
+import { OPERATOR_VARIABLES } from '#jobs/config.ts'
+import { renderImportReport } from '#jobs/import/report.ts'
+import { importCorpus } from '#jobs/operator/actions/import-corpus.ts'
+import type { Imported } from '#jobs/operator/actions/import-corpus.ts'
+import { importNamed, knowledgeBaseNamed } from '#jobs/operator/actions/names.ts'
+import { noun } from '#jobs/operator/command.ts'
+import { rows, text } from '#jobs/operator/inputs.ts'
+import { verb } from '#jobs/operator/session.ts'
+import { table } from '#jobs/operator/table.ts'
+
+const { ARTIFACT_STORE } = OPERATOR_VARIABLES
+
+const place = z.object({ source: z.string(), line: z.int(), id: z.string().optional() })
+
+function withoutAbsentId<T extends { readonly id?: string | undefined }>({
+  id,
+  ...rest
+}: T): Omit<T, 'id'> & { readonly id?: string } {
+  return id === undefined ? rest : { ...rest, id }
+}
+
+const otherPlace = place.transform(withoutAbsentId)
+const skipped = place
+  .extend({ reason: z.string(), other: otherPlace.optional() })
+  .transform(({ other, ...rest }) => ({ ...withoutAbsentId(rest), ...(other === undefined ? {} : { other }) }))
+const warning = place
+  .extend({ message: z.string(), other: otherPlace.optional() })
+  .transform(({ other, ...rest }) => ({ ...withoutAbsentId(rest), ...(other === undefined ? {} : { other }) }))
+
+/** Schema of the stored report; older reports lack the fields with a default. */
+const reportSchema = z.object({
+  files: z.int(),
+  records_read: z.int(),
+  passages: z.int(),
+  documents: z.int(),
+  revisions: z.int(),
+  ends_derived: z.int().default(0),
+  split: z.int(),
+  skipped: z.int(),
+  lost: z.int().default(0),
+  reasons: z.record(z.string(), z.int()),
+  entries: z.array(skipped),
+  entries_omitted: z.int(),
+  splits: z.array(place.extend({ parts: z.int() }).transform(withoutAbsentId)),
+  warnings: z.object({ count: z.int(), entries: z.array(warning) }).default({ count: 0, entries: [] }),
+  facets: facetsSchema,
+  referenced: z.int().default(0),
+  acts: referencesSchema.shape.acts.default([]),
+})
+
+export function addImports(program: Command): void {
+  addImport(program)
+  const imports = noun(program, 'imports', 'what was imported: list, show')
+  addList(imports)
+  addShow(imports)
+}
+
+function addImport(program: Command): void {
+  verb(program, {
+    usage: 'import',
+    summary: 'capture sources and report what would become passages',
+    flags: {
+      '--knowledge-base <slug>': 'slug or UUID',
+      '--source <path>': 'a JSONL file, a folder with corpus.jsonl or corpus-1.jsonl …, or a folder of Markdown',
+      '--mapping <file>': 'how records become passages (JSON); Markdown with the documented front matter needs none',
+    },
+    notes:
+      'The exact bytes are kept in ARTIFACT_STORE. Nothing is dropped silently: the report says what ' +
+      'was read, split and skipped, and why, with line numbers.\nThe id it prints is what "operator ' +
+      'build start" takes.',
+    examples: [
+      'import --knowledge-base hsfa-rules --source ./rulebook',
+      'import --knowledge-base eu-acts --source ./eu/corpus.jsonl --mapping jobs/import/mappings/eu.json --json',
+    ],
+    input: { knowledgeBase: text, source: text, mapping: text.optional() },
+    variables: { ARTIFACT_STORE },
+    writes: true,
+    run: async (input, { operator, config, progress, show }) => {
+      const onProgress = (stage: string, done: number, total: number): void => progress.update(stage, done, total)
+      const store = createArtifactStore(config.ARTIFACT_STORE)
+      const imported = await interruptible((signal) => importCorpus(operator, { ...input, store, onProgress, signal }))
+      show(imported, () => renderImported(imported))
+    },
+  })
+}
+
+/** The first interruption ends the work in order, so that no temporary file is left; a second one ends the process. */
+async function interruptible<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const interrupted = new AbortController()
+  const interrupt = (): void =>
+    interrupted.abort(new OperatorError('The import was interrupted: nothing is imported; run it again.'))
+  for (const signal of INTERRUPTIONS) process.once(signal, interrupt)
+  try {
+    return await work(interrupted.signal)
+  } catch (error) {
+    // A stream that is aborted fails with an error of its own.
+    interrupted.signal.throwIfAborted()
+    throw error
+  } finally {
+    for (const signal of INTERRUPTIONS) process.off(signal, interrupt)
+  }
+}
+
+const INTERRUPTIONS = ['SIGINT', 'SIGTERM'] as const
+
+function renderImported({ id, knowledge_base, report }: Imported): string {
+  const build = `operator build start --import ${id} --questions FILE --wait`
+  const next =
+    report.lost === 0
+      ? `Next: ${build}`
+      : `${report.lost} of ${report.records_read} records are lost, for the reasons above.\n` +
+        `Next: correct the sources or the mapping and import again; or build it as it is with ${build}`
+  return `${renderImportReport(report)}\nImport ${id} of "${knowledge_base}".\n${next}`
+}
+
+function addList(imports: Command): void {
+  verb(imports, {
+    usage: 'list',
+    summary: 'list imports, newest first',
+    flags: { '--knowledge-base <slug>': 'only those of one', '--rows <n>': 'show at most so many' },
+    examples: ['imports list --knowledge-base hsfa-rules'],
+    input: { knowledgeBase: text.optional(), rows },
+    variables: {},
+    run: async (input, { operator, show }) => {
+      const base =
+        input.knowledgeBase === undefined ? null : (await knowledgeBaseNamed(operator.database, input.knowledgeBase)).id
+      const found = await listImports(operator.database, base, input.rows)
+      const columns = {
+        id: 'id',
+        knowledge_base: 'knowledge base',
+        sources: 'sources',
+        passages: 'passages',
+        skipped: 'skipped',
+        created_at: 'created',
+      }
+      show(found, () => table(found, columns, 'There is no import here: make one with "operator import".'))
+    },
+  })
+}
+
+function addShow(imports: Command): void {
+  verb(imports, {
+    usage: 'show <import>',
+    summary: 'show the report of an import again',
+    examples: ['imports show 6f1c2a0e-7a38-4f4e-9c7e-0d6f6a2b9a11 --json'],
+    input: { import: text },
+    variables: {},
+    run: async (input, { operator, show }) => {
+      const found = await importNamed(operator.database, input.import)
+      show(
+        found,
+        () =>
+          `Import ${found.id} of "${found.knowledge_base}".\n${renderImportReport(reportSchema.parse(found.report))}`,
+      )
+    },
+  })
+}

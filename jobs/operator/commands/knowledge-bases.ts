@@ -1,0 +1,111 @@
+import type { Command } from 'commander'
+import { z } from 'zod'
+import { listKnowledgeBases } from '#core/db/knowledge-bases.ts'
+import { CHANGE_KINDS } from '#core/domain/changes.ts'
+import { REVIEWERS_REQUIRED_MAX } from '#core/domain/review-policy.ts'
+import { createKnowledgeBase } from '#jobs/operator/actions/organizations.ts'
+import { changeReviewPolicy, showReviewPolicy } from '#jobs/operator/actions/review-policies.ts'
+import { readSigningKey } from '#jobs/operator/actions/reviewers.ts'
+import { noun } from '#jobs/operator/command.ts'
+import { list, rows, text, whole } from '#jobs/operator/inputs.ts'
+import { verb } from '#jobs/operator/session.ts'
+import { fields, table } from '#jobs/operator/table.ts'
+
+export function addKnowledgeBases(program: Command): void {
+  const bases = noun(program, 'knowledge-bases', 'collections a client can be entitled to: create, list, policy')
+  verb(bases, {
+    usage: 'create <slug>',
+    summary: 'create an empty knowledge base; requests name it by its slug',
+    flags: { '--title <title>': 'what people call it' },
+    examples: ['knowledge-bases create hsfa-rules --title "HSFA rulebook"'],
+    input: { slug: text, title: text },
+    variables: {},
+    writes: true,
+    run: async (input, { operator, show }) => {
+      const made = await createKnowledgeBase(operator, input)
+      show(
+        made,
+        () =>
+          `Created knowledge base "${made.slug}" (${made.id}).\nNext: operator import ` +
+          `--knowledge-base ${made.slug} --source PATH`,
+      )
+    },
+  })
+  verb(bases, {
+    usage: 'list',
+    summary: 'list knowledge bases and what is active in them',
+    flags: { '--rows <n>': 'show at most so many' },
+    examples: ['knowledge-bases list'],
+    input: { rows },
+    variables: {},
+    run: async (input, { operator, show }) => {
+      const found = await listKnowledgeBases(operator.database, input.rows)
+      const columns = {
+        slug: 'slug',
+        title: 'title',
+        passages: 'passages',
+        active_version_id: 'active version',
+        activated_at: 'activated',
+        id: 'id',
+      }
+      show(found, () =>
+        table(
+          found,
+          columns,
+          'There is no knowledge base yet: create one with "operator knowledge-bases create SLUG --title TITLE".',
+        ),
+      )
+    },
+  })
+  addPolicy(bases)
+}
+
+const LIMIT = /^([a-z_]+)=(\d{1,9})$/
+const LIMITS = 'must be like passages_changed=10,documents_removed=1'
+
+/** `passages_changed=10,documents_removed=1` */
+const limits = list
+  .transform((parts) => parts.map((part) => LIMIT.exec(part)).map((match) => [match?.[1], Number(match?.[2])] as const))
+  .pipe(z.array(z.tuple([z.enum(CHANGE_KINDS, LIMITS), z.int(LIMITS)])))
+  .transform((pairs) => Object.fromEntries(pairs))
+
+function addPolicy(bases: Command): void {
+  verb(bases, {
+    usage: 'policy <slug>',
+    summary: 'show what reviews of its candidates need, or change it with the signatures of reviewers',
+    flags: {
+      '--reviewers <n>': `different reviewers who must approve, 1 to ${REVIEWERS_REQUIRED_MAX}`,
+      '--exclude-build-starter <yes|no>': 'whether the approval of who started the build does not count',
+      '--limit <limits>': 'the largest count by kind of change that needs no acceptance by name; default 0',
+      '--key <file...>': 'private key of a reviewer; as many as the policy in force requires',
+    },
+    notes:
+      `Kinds: ${CHANGE_KINDS.join(', ')}.\nWho started a build is the actor, whom the operator names, and the login ` +
+      'in Postgres. The exclusion is as good as those logins are personal.',
+    examples: [
+      'knowledge-bases policy hsfa-rules',
+      'knowledge-bases policy hsfa-rules --reviewers 2 --exclude-build-starter yes --key first.pem',
+      'knowledge-bases policy hsfa-rules --limit passages_changed=10 --key first.pem --key second.pem',
+    ],
+    input: {
+      slug: text,
+      reviewers: whole(1, REVIEWERS_REQUIRED_MAX).optional(),
+      excludeBuildStarter: z
+        .enum(['yes', 'no'], 'must be yes or no')
+        .transform((value) => value === 'yes')
+        .optional(),
+      limit: limits.optional(),
+      key: z.array(text).max(REVIEWERS_REQUIRED_MAX).default([]),
+    },
+    variables: {},
+    writes: true,
+    run: async ({ slug, reviewers, excludeBuildStarter, limit, key }, { operator, show }) => {
+      const asked = [reviewers, excludeBuildStarter, limit].some((value) => value !== undefined)
+      const keys = await Promise.all(key.map(readSigningKey))
+      const shown = asked
+        ? await changeReviewPolicy(operator, slug, { reviewers, excludeBuildStarter, limits: limit }, keys)
+        : await showReviewPolicy(operator, slug)
+      show(shown, () => fields(shown))
+    },
+  })
+}

@@ -1,0 +1,70 @@
+import type { Command } from 'commander'
+import { listOrganizations } from '#core/db/organizations.ts'
+import { OPERATOR_VARIABLES } from '#jobs/config.ts'
+import { createOrganization, setOrganizationSuspended } from '#jobs/operator/actions/organizations.ts'
+import { noun } from '#jobs/operator/command.ts'
+import { rows, text } from '#jobs/operator/inputs.ts'
+import { verb } from '#jobs/operator/session.ts'
+import { table } from '#jobs/operator/table.ts'
+
+const { SERVICE_SECRET } = OPERATOR_VARIABLES
+
+export function addOrganizations(program: Command): void {
+  const organizations = noun(program, 'organizations', 'who has clients: create, list, suspend, resume')
+  verb(organizations, {
+    usage: 'create <name>',
+    summary: 'create an organization and its first fingerprint key',
+    examples: ['organizations create "Harbour Bank"'],
+    input: { name: text },
+    variables: { SERVICE_SECRET },
+    writes: true,
+    run: async ({ name }, { operator, config, show }) => {
+      const made = await createOrganization(operator, { name, serviceSecrets: config.SERVICE_SECRET })
+      show(
+        made,
+        () =>
+          `Created organization "${made.name}" (${made.id}).\nNext: operator clients create ` +
+          `"Application" --organization "${made.name}"`,
+      )
+    },
+  })
+  verb(organizations, {
+    usage: 'list',
+    summary: 'list organizations',
+    flags: { '--rows <n>': 'show at most so many' },
+    examples: ['organizations list', 'organizations list --json'],
+    input: { rows },
+    variables: {},
+    run: async (input, { operator, show }) => {
+      const found = await listOrganizations(operator.database, input.rows)
+      show(found, () =>
+        table(
+          found,
+          { name: 'name', active: 'active', id: 'id', created_at: 'created' },
+          'There is no organization yet: create one with "operator organizations create NAME".',
+        ),
+      )
+    },
+  })
+  for (const suspended of [true, false]) addSwitch(organizations, suspended)
+}
+
+function addSwitch(organizations: Command, suspended: boolean): void {
+  const name = suspended ? 'suspend' : 'resume'
+  verb(organizations, {
+    usage: `${name} <organization>`,
+    summary: suspended ? 'refuse every request of all its clients, within five seconds' : 'serve its clients again',
+    examples: [`organizations ${name} "Harbour Bank"`],
+    input: { organization: text },
+    variables: {},
+    writes: true,
+    run: async (input, { operator, show }) => {
+      const changed = await setOrganizationSuspended(operator, input.organization, suspended)
+      show(changed, () =>
+        suspended
+          ? `Suspended "${changed.name}": every gateway refuses it within five seconds.`
+          : `Resumed "${changed.name}".`,
+      )
+    },
+  })
+}

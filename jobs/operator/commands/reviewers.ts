@@ -1,0 +1,123 @@
+import type { Command } from 'commander'
+import { listReviewers } from '#core/db/reviewers.ts'
+import { BOUNDS } from '#core/platform/bounds.ts'
+import {
+  addReviewer,
+  readPublicKey,
+  readSigningKey,
+  retireReviewerNamed,
+  writeReviewerKey,
+} from '#jobs/operator/actions/reviewers.ts'
+import { addCommand, noun } from '#jobs/operator/command.ts'
+import { text } from '#jobs/operator/inputs.ts'
+import { verb } from '#jobs/operator/session.ts'
+import { table } from '#jobs/operator/table.ts'
+import { readRegistry } from '#jobs/review/approvals.ts'
+
+const NOTES =
+  'The first reviewer is added without an endorsement; an active reviewer endorses every other one, so that an ' +
+  'operator alone\ncannot become a second reviewer. A name and a key belong to one reviewer for good.'
+
+export function addReviewers(program: Command): void {
+  const reviewers = noun(program, 'reviewers', 'people who sign reviews: keygen, add, retire, list')
+  addKeygen(reviewers)
+  verb(reviewers, {
+    usage: 'add <name>',
+    summary: 'add a reviewer by the public key',
+    flags: {
+      '--public-key <file>': 'PEM, as keygen prints it',
+      '--key <file>': 'private key of an active reviewer, who endorses this one; not for the first',
+      '--login <login>': 'login of this person in Postgres, for policies that exclude who started the build',
+    },
+    notes: NOTES,
+    examples: [
+      'reviewers add "First reviewer" --public-key first.pub',
+      'reviewers add "Second reviewer" --public-key second.pub --key first.pem',
+    ],
+    input: { name: text, publicKey: text, key: text.optional(), login: text.optional() },
+    variables: {},
+    writes: true,
+    run: async ({ name, publicKey, key, login }, { operator, show }) => {
+      const endorser = key === undefined ? undefined : await readSigningKey(key)
+      const added = await addReviewer(operator, { name, publicKey: await readPublicKey(publicKey), endorser, login })
+      show(added, () =>
+        added.endorsed_by === null
+          ? `Added reviewer "${added.name}", without an endorsement.`
+          : `Added reviewer "${added.name}", endorsed by "${added.endorsed_by}".`,
+      )
+    },
+  })
+  verb(reviewers, {
+    usage: 'retire <name>',
+    summary: 'retire a reviewer for good; approvals of this reviewer no longer count',
+    examples: ['reviewers retire "First reviewer"'],
+    input: { name: text },
+    variables: {},
+    writes: true,
+    run: async ({ name }, { operator, show }) => {
+      const retired = await retireReviewerNamed(operator, name)
+      show(retired, () => `Retired reviewer "${retired.name}".`)
+    },
+  })
+  addList(reviewers)
+}
+
+function addKeygen(reviewers: Command): void {
+  addCommand(
+    reviewers,
+    {
+      usage: 'keygen',
+      summary: 'write a new private key and print its public key; needs no database',
+      flags: { '--out <file>': 'the private key, which only its owner may read; never overwritten' },
+      notes: 'The reviewer runs this and keeps the private key. Only the public key, on standard output, is handed on.',
+      examples: ['reviewers keygen --out first.pem'],
+      input: { out: text },
+    },
+    {},
+    async ({ out }, { show }) => {
+      const publicKey = await writeReviewerKey(out)
+      show({ private_key_file: out, public_key: publicKey }, () => publicKey.trimEnd())
+    },
+  )
+}
+
+function addList(reviewers: Command): void {
+  verb(reviewers, {
+    usage: 'list',
+    summary: 'list reviewers, the first one first',
+    notes: '"verified" is no where an endorsement does not hold; what such a row signs counts for nothing.',
+    examples: ['reviewers list'],
+    input: {},
+    variables: {},
+    run: async (_input, { operator, show }) => {
+      const rows = await listReviewers(operator.database, BOUNDS.reviewersMax)
+      const registry = await readRegistry(operator.database)
+      const nameOf = new Map(rows.map(({ id, name }) => [id, name]))
+      const found = rows.map((row) => ({
+        id: row.id,
+        name: row.name,
+        login: row.login,
+        public_key: row.public_key.toString('base64'),
+        endorsed_by: row.endorsed_by === null ? null : (nameOf.get(row.endorsed_by) ?? row.endorsed_by),
+        verified: registry.byId(row.id) !== undefined,
+        created_at: row.created_at,
+        retired_at: row.retired_at,
+      }))
+      const columns = {
+        name: 'name',
+        endorsed_by: 'endorsed by',
+        verified: 'verified',
+        created_at: 'added',
+        retired_at: 'retired',
+        public_key: 'public key',
+      }
+      show(found, () =>
+        table(
+          found,
+          columns,
+          'There is no reviewer yet: add one with "operator reviewers add NAME --public-key FILE".',
+        ),
+      )
+    },
+  })
+}

@@ -1,0 +1,190 @@
+import { join } from 'node:path'
+import { InvalidArgumentError } from 'commander'
+import type { Command } from 'commander'
+import { EmbeddingError } from '#core/embedding/embedder.ts'
+import type { Embedder } from '#core/embedding/embedder.ts'
+import { createLocalEmbedder } from '#core/embedding/local/embedder.ts'
+import { openEmbedder, prefixWarning } from '#core/embedding/providers.ts'
+import type { EmbeddingSettings } from '#core/embedding/providers.ts'
+import { BOUNDS } from '#core/platform/bounds.ts'
+import { EMBEDDING_SETTINGS } from '#core/platform/embedding-settings.ts'
+import { OperatorError } from '#core/platform/errors.ts'
+import type { VectorSettings } from '#jobs/build/text-vectors.ts'
+import { secretVariable, userCacheFolder } from '#jobs/config.ts'
+
+/** The embedding provider of a command line; without `embeddings` it is the local one. */
+export interface EmbeddingFlags {
+  /** Base URL of an OpenAI-compatible endpoint. */
+  readonly embeddings?: string
+  readonly embeddingModel?: string
+  readonly embeddingDimensions?: number
+  /** Texts of one request. */
+  readonly embeddingBatch?: number
+  readonly embeddingQueryPrefix?: string
+  readonly embeddingPassagePrefix?: string
+  /** Name of the environment variable that holds the key. */
+  readonly embeddingKeyEnv?: string
+  /** Folder; false: no vector is kept. */
+  readonly vectorCache?: string | false
+}
+
+/** Accepts what the variable of a service accepts. */
+function asVariable(name: keyof typeof EMBEDDING_SETTINGS, otherwise: string): (text: string) => string {
+  return (text) => {
+    if (!EMBEDDING_SETTINGS[name].schema.safeParse(text).success) throw new InvalidArgumentError(otherwise)
+    return text
+  }
+}
+
+const endpointUrl = asVariable(
+  'OPENAI_BASE_URL',
+  'must be an http or https URL without query and key; name the variable of a key with --embedding-key-env.',
+)
+const modelName = asVariable(
+  'OPENAI_MODEL',
+  `must be at most ${BOUNDS.embeddingModelCharactersMax} characters, none of them control characters.`,
+)
+const prefix = asVariable('OPENAI_QUERY_PREFIX', `must be at most ${BOUNDS.embeddingPrefixCharactersMax} characters.`)
+
+function wholeNumberOf(min: number, max: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text)
+    if (!/^\d+$/.test(text) || value < min || value > max)
+      throw new InvalidArgumentError(`must be a whole number from ${min} to ${max}.`)
+    return value
+  }
+}
+
+function variableName(text: string): string {
+  if (!/^[A-Za-z_][A-Za-z0-9_]{0,99}$/.test(text))
+    throw new InvalidArgumentError('must be the name of an environment variable.')
+  return text
+}
+
+const CACHE_DEFAULT = 'default: evidence-retrieval-service in $XDG_CACHE_HOME or ~/.cache; at most 4 GiB'
+
+/** Adds the options of an embedding provider to a command; its `opts()` are then `EmbeddingFlags`. */
+export function embeddingOptions(command: Command): Command {
+  return command
+    .option(
+      '--embeddings <url>',
+      'embed with the OpenAI-compatible endpoint at this base URL (default: the built-in embedder, which needs none)',
+      endpointUrl,
+    )
+    .option('--embedding-model <name>', 'model of the endpoint; required with --embeddings', modelName)
+    .option(
+      '--embedding-dimensions <n>',
+      'shorten vectors to so many dimensions, if the model can (default: those of the model)',
+      wholeNumberOf(BOUNDS.embeddingDimensionsMin, BOUNDS.embeddingDimensionsMax),
+    )
+    .option(
+      '--embedding-batch <n>',
+      'texts of one request; fewer where the endpoint refuses so many',
+      wholeNumberOf(1, BOUNDS.embedRequestTextsMax),
+    )
+    .option('--embedding-query-prefix <text>', 'put before every question (default: as the model was trained)', prefix)
+    .option('--embedding-passage-prefix <text>', 'put before every passage (default: as the model was trained)', prefix)
+    .option('--embedding-key-env <name>', 'environment variable that holds the key of the endpoint', variableName)
+}
+
+/** Adds the options of a cache that is outside of an installation. */
+export function vectorCacheOptions(command: Command): Command {
+  return command
+    .option(
+      '--vector-cache <folder>',
+      `keep vectors of the endpoint here, so that a text is sent once (${CACHE_DEFAULT})`,
+    )
+    .option('--no-vector-cache', 'keep no vector')
+}
+
+/**
+ * Returns the settings of the endpoint, or undefined for the local embedder.
+ * @throws OperatorError where flags do not belong together, or the variable of the key is not set.
+ */
+function embeddingSettingsOf(flags: EmbeddingFlags): EmbeddingSettings | undefined {
+  const { embeddings, embeddingModel, embeddingKeyEnv } = flags
+  if (embeddings === undefined) {
+    const [without] = Object.entries(flags).find(([name, value]) => OWN.has(name) && value !== undefined) ?? []
+    if (without !== undefined)
+      throw new OperatorError('The --embedding-… options say how an endpoint is used: name it with --embeddings URL.')
+    return undefined
+  }
+  if (embeddingModel === undefined)
+    throw new OperatorError('--embeddings needs a model: name it with --embedding-model NAME.')
+  return {
+    OPENAI_BASE_URL: embeddings,
+    OPENAI_API_KEY: embeddingKeyEnv === undefined ? undefined : keyOf(embeddingKeyEnv),
+    OPENAI_MODEL: embeddingModel,
+    OPENAI_DIMENSIONS: flags.embeddingDimensions,
+    OPENAI_QUERY_PREFIX: flags.embeddingQueryPrefix,
+    OPENAI_PASSAGE_PREFIX: flags.embeddingPassagePrefix,
+    OPENAI_BATCH_TEXTS: flags.embeddingBatch,
+  }
+}
+
+/** @throws OperatorError unless the variable holds what a header can carry. */
+function keyOf(name: string): string {
+  const key = EMBEDDING_SETTINGS.OPENAI_API_KEY.schema.safeParse(secretVariable(name))
+  if (key.data === undefined)
+    throw new OperatorError(`The environment variable ${name} holds no key of one line: set it to the key.`)
+  return key.data
+}
+
+const OWN: ReadonlySet<string> = new Set<keyof EmbeddingFlags>([
+  'embeddingModel',
+  'embeddingDimensions',
+  'embeddingBatch',
+  'embeddingQueryPrefix',
+  'embeddingPassagePrefix',
+  'embeddingKeyEnv',
+])
+
+/**
+ * Returns the variables with which services use the endpoint; none for the local embedder.
+ * @throws OperatorError as `openFlaggedEmbedder`.
+ */
+export function embeddingEnvironment(flags: EmbeddingFlags): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    Object.entries(embeddingSettingsOf(flags) ?? {}).flatMap(([name, value]) =>
+      value === undefined ? [] : [[name, String(value)]],
+    ),
+  )
+}
+
+/** Returns how a build of the command line uses the endpoint, and where it keeps vectors. */
+export function vectorSettingsOf({ embeddingBatch, vectorCache }: EmbeddingFlags): VectorSettings {
+  const folder = vectorCache ?? userCacheFolder()
+  return {
+    concurrency: BOUNDS.embedConcurrencyDefault,
+    batchTexts: embeddingBatch ?? BOUNDS.embedRequestTextsDefault,
+    cache:
+      folder === false ? undefined : { path: join(folder, 'vectors.sqlite'), bytesMax: BOUNDS.vectorCacheBytesDefault },
+  }
+}
+
+/**
+ * Opens the embedder that the flags name.
+ * @param note takes a warning about the settings.
+ * @throws OperatorError where flags do not belong together, or the endpoint cannot be used.
+ */
+export async function openFlaggedEmbedder(
+  flags: EmbeddingFlags,
+  signal: AbortSignal,
+  note: (sentence: string) => void = () => undefined,
+): Promise<Embedder> {
+  const settings = embeddingSettingsOf(flags)
+  if (settings === undefined) return createLocalEmbedder()
+  const warning = prefixWarning('openai', settings)
+  if (warning !== undefined) note(warning)
+  try {
+    // A wrong address is reported at once; later requests are retried as those of a build.
+    await openEmbedder('openai', { ...settings, OPENAI_RETRY_MS: BOUNDS.flaggedEndpointRetryMs }, signal)
+    return await openEmbedder('openai', settings, signal)
+  } catch (cause) {
+    if (!(cause instanceof EmbeddingError)) throw cause
+    throw new OperatorError(
+      `The endpoint of --embeddings cannot be used (${cause.message}): check that it runs, and its model and key.`,
+      { cause },
+    )
+  }
+}

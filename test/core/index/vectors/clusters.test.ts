@@ -1,0 +1,185 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { RADIUS_MIN_SHARE, clustersFault, clustersLayout } from '#core/index/vectors/clusters.ts'
+import { openClusters } from '#core/index/vectors/clusters-reader.ts'
+import { scoreOfCode } from '#core/index/vectors/quantizer.ts'
+import { openCodes } from '#core/index/vectors/codes-reader.ts'
+import { openGraph } from '#core/index/vectors/graph.ts'
+import { innerProductAt } from '#core/index/vectors/inner-product.ts'
+import { rowsLayout } from '#core/index/vectors/layout.ts'
+import { openVectorsWriter } from '#core/index/vectors/writer.ts'
+import type { WrittenVectors } from '#core/index/vectors/writer.ts'
+import { digestFile } from '#core/platform/hashed-file.ts'
+import { createResidentParts } from '#core/platform/resident-parts.ts'
+import { seededRandom, unit } from '#test/support/artifact.ts'
+
+const seed = Number(process.env['TEST_SEED'] ?? Date.now() % 1_000_000)
+console.log(`TEST_SEED=${seed}`)
+const DIMENSIONS = 384
+/** More than one batch. */
+const ROWS = 3_000
+
+let folder: string
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'graph-'))
+})
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+async function written(
+  rows: number,
+  draw: (random: () => number) => Float32Array,
+  queries: readonly Float32Array[] = [],
+): Promise<{ readonly folder: string; readonly vectors: WrittenVectors }> {
+  const own = mkdtempSync(join(folder, 'vectors-'))
+  const random = seededRandom(seed)
+  const writer = await openVectorsWriter({
+    folder: own,
+    rows,
+    dimensions: DIMENSIONS,
+    pause: () => Promise.resolve(),
+  })
+  for (let row = 0; row < rows; row++) await writer.add(Float32Array.from(unit(draw(random))))
+  return { folder: own, vectors: await writer.finish(queries) }
+}
+
+const anyVector = (random: () => number): Float32Array =>
+  Float32Array.from({ length: DIMENSIONS }, () => random() - 0.4)
+
+test('two processes write the same bytes of a graph', async () => {
+  const script = new URL('../../../support/index/write-graph.ts', import.meta.url)
+  const digests = await Promise.all(
+    ['one', 'two'].map(async (name) => {
+      const path = join(folder, name)
+      const child = spawn(process.execPath, [script.pathname, path, String(ROWS), String(DIMENSIONS), String(seed)], {
+        stdio: ['ignore', 'inherit', 'inherit'],
+      })
+      expect(await once(child, 'exit')).toEqual([0, null])
+      return digestFile(path)
+    }),
+  )
+  expect(digests[1]).toEqual(digests[0])
+})
+
+test('every row lies in one position of one cluster, by row within the cluster', async () => {
+  const { folder: own, vectors } = await written(ROWS, anyVector)
+  const count = vectors.clusters.count
+  expect(count).toBeGreaterThan(Math.sqrt(ROWS))
+  const bytes = readFileSync(join(own, 'clusters.u32'))
+  expect(clustersFault(bytes, ROWS, count)).toBeUndefined()
+  const starts = new Uint32Array(new Uint8Array(bytes).buffer, 0, count + 1)
+  const rows = new Uint32Array(new Uint8Array(bytes).buffer, clustersLayout(ROWS, count).rowsOffset, ROWS)
+  for (let cluster = 0; cluster < count; cluster++) {
+    const members = [...rows.subarray(starts[cluster], starts[cluster + 1])]
+    expect(members).toEqual(members.toSorted((a, b) => a - b))
+  }
+})
+
+test('a build measures how many clusters a search has to probe', async () => {
+  const { vectors } = await written(800, anyVector, [unit(new Float32Array(DIMENSIONS).fill(1))])
+  const { nprobe, count, deviations } = vectors.clusters
+  expect(nprobe).toBeGreaterThan(0)
+  expect(nprobe).toBeLessThanOrEqual(count)
+  expect(deviations).toBeGreaterThan(0)
+})
+
+test.each([1, 2, 9])('a version of %i rows has clusters and a graph', async (rows) => {
+  const { folder: own, vectors } = await written(rows, anyVector)
+  const reader = openClusters(own, rows, DIMENSIONS, vectors.clusters, createResidentParts())
+  expect([...reader.rows].toSorted((a, b) => a - b)).toEqual(Array.from({ length: rows }, (_, row) => row))
+  const query = anyVector(seededRandom(seed + 2))
+  expect(reader.nearest(query, vectors.clusters.count)).toHaveLength(vectors.clusters.count)
+  reader.close()
+})
+
+test('rows that are all the same are divided without fault', async () => {
+  const { vectors } = await written(500, () => new Float32Array(DIMENSIONS).fill(1))
+  expect(vectors.clusters.nprobe).toBeLessThanOrEqual(vectors.clusters.count)
+})
+
+test('a graph other than the manifest describes is refused', async () => {
+  const { folder: own, vectors } = await written(400, anyVector)
+  const path = join(own, 'graph.usearch')
+  const count = vectors.clusters.count
+  for (const [dimensions, points, connectivity] of [
+    [DIMENSIONS, count + 1, 64],
+    [DIMENSIONS + 1, count, 64],
+    [DIMENSIONS, count, 16],
+  ] as const)
+    expect(() => openGraph(path, dimensions, points, connectivity)).toThrow(/not the graph/)
+  const query = Float32Array.from(unit(anyVector(seededRandom(1))))
+  expect(openGraph(path, DIMENSIONS, count, 64).nearest(query, 5)).toHaveLength(5)
+})
+
+test('clusters that do not hold every passage once are refused', () => {
+  /** Of two clusters. */
+  const table = (starts: readonly number[], radii: readonly number[], rows: readonly number[]): Buffer =>
+    Buffer.concat(
+      [Uint32Array.from(starts), Float32Array.from(radii), Uint32Array.from(rows)].map(({ buffer }) =>
+        Buffer.from(buffer),
+      ),
+    )
+  expect(clustersFault(table([0, 1, 3], [0, 0.5], [2, 0, 1]), 3, 2)).toBeUndefined()
+  for (const [starts, radii, rows, message] of [
+    [[0, 1, 3], [0, 0.5], [2, 0], /does not fit/],
+    [[1, 2, 3], [0, 0.5], [2, 0, 1], /follow each other/],
+    [[0, 3, 3], [0, 0.5], [2, 0, 1], /follow each other/],
+    [[0, 1, 2], [0, 0.5], [2, 0, 1], /end with the passages/],
+    [[0, 1, 3], [0, 1.5], [2, 0, 1], /a radius that no rows/],
+    [[0, 1, 3], [Number.NaN, 0.5], [2, 0, 1], /a radius that no rows/],
+    [[0, 1, 3], [0, 0.5], [2, 0, 2], /every passage once/],
+    [[0, 1, 3], [0, 0.5], [2, 0, 3], /every passage once/],
+  ] as const)
+    expect(clustersFault(table(starts, radii, rows), 3, 2)).toMatch(message)
+})
+
+test('the product of a query with a centroid is that with the mean of its rows, up to the error of codes', async () => {
+  const { folder: own, vectors } = await written(ROWS, anyVector)
+  const { clusters } = vectors
+  using opened = new DisposableStack()
+  const reader = openClusters(own, ROWS, DIMENSIONS, clusters, createResidentParts())
+  opened.defer(() => reader.close())
+  const codes = openCodes({ path: join(own, 'vectors.sq4') }, ROWS, DIMENSIONS)
+  opened.defer(() => codes.close())
+  const rows = new Float32Array(new Uint8Array(readFileSync(join(own, 'vectors.f32'))).buffer)
+  const query = Float32Array.from(unit(anyVector(seededRandom(seed + 1))))
+  const cosines = Array.from({ length: ROWS }, (_, row) => innerProductAt(rows, row * DIMENSIONS, query))
+  const { query: coded } = codes.scan(query, { candidates: 0, threshold: 1 })
+  const products = reader.products(coded)
+  const centroids = new Uint8Array(readFileSync(join(own, 'centroids.sq4')))
+  const { rowBytes } = rowsLayout(clusters.count, DIMENSIONS)
+  for (let cluster = 0; cluster < clusters.count; cluster++) {
+    const members = [...reader.rows.subarray(reader.starts[cluster], reader.starts[cluster + 1])]
+    const expected = average(members.map((row) => cosines[row] ?? 0)) - average(cosines)
+    const productOf = (score: number): number => (score - coded.offset) / coded.scorePerCosine
+    const product = productOf(scoreOfCode(coded, centroids, cluster * rowBytes))
+    expect(Math.abs(product - expected)).toBeLessThan((6 * coded.error) / coded.scorePerCosine)
+    expect(products[cluster]).toBe(Math.fround(product))
+  }
+})
+
+test('the radius of a cluster is the root of the mean squared distance of its rows from their mean', async () => {
+  const { folder: own, vectors } = await written(ROWS, anyVector)
+  const { clusters } = vectors
+  const reader = openClusters(own, ROWS, DIMENSIONS, clusters, createResidentParts())
+  const bytes = readFileSync(join(own, 'vectors.f32'))
+  const rows = new Float32Array(new Uint8Array(bytes).buffer)
+  const spread = Array.from({ length: clusters.count }, (_, cluster) => {
+    const members = [...reader.rows.subarray(reader.starts[cluster], reader.starts[cluster + 1])]
+    const vectorsOf = members.map((row) => rows.subarray(row * DIMENSIONS, (row + 1) * DIMENSIONS))
+    const mean = Array.from({ length: DIMENSIONS }, (_unused, d) => average(vectorsOf.map((vector) => vector[d] ?? 0)))
+    return Math.sqrt(
+      average(vectorsOf.map((vector) => mean.reduce((sum, m, d) => sum + ((vector[d] ?? 0) - m) ** 2, 0))),
+    )
+  })
+  const least = average(spread) * RADIUS_MIN_SHARE
+  for (const [cluster, radius] of spread.entries())
+    expect(reader.radii[cluster]).toBeCloseTo(Math.max(least, radius), 4)
+})
+
+function average(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length
+}

@@ -1,0 +1,74 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { startSupervised } from '#jobs/demo/local/supervised-process.ts'
+import { alive } from '#test/support/alive.ts'
+import { expectEventually, until } from '#test/support/until.ts'
+
+/** Far longer than a program needs that hears the second request. */
+const KILLED_AFTER_MS = 120_000
+let folder: string
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'evidence-interrupt-'))
+})
+afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+/** The server's pid; negative while the cluster is initialised. */
+async function postmasterOf(dataDir: string): Promise<number> {
+  const pidFile = join(dataDir, 'postgres/cluster/postmaster.pid')
+  return until('Postgres starts', () => {
+    const pid = existsSync(pidFile) ? Number.parseInt(readFileSync(pidFile, 'utf8'), 10) : 0
+    return pid > 0 && pid
+  })
+}
+
+test('a Ctrl-C while Postgres starts for the first time ends the demo only after Postgres', async () => {
+  const dataDir = join(folder, 'data')
+  const child = spawn(process.execPath, ['jobs/demo/main.ts', '--once', '--data-dir', dataDir], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
+  const said: Buffer[] = []
+  child.stdout.on('data', (chunk: Buffer) => said.push(chunk))
+  const closed = once(child, 'close').then(([code]: unknown[]) => code)
+  const postmaster = await postmasterOf(dataDir)
+  // Held, so that it is still starting when the signal comes.
+  process.kill(postmaster, 'SIGSTOP')
+  try {
+    child.kill('SIGINT')
+    expect(await Promise.race([closed, sleep(1_500, 'still stopping')])).toBe('still stopping')
+  } finally {
+    process.kill(postmaster, 'SIGCONT')
+  }
+  expect(await closed).toBe(130)
+  expect(alive(postmaster)).toBe(false)
+  const text = Buffer.concat(said).toString()
+  expect(text).not.toMatch(/Postgres … ready/)
+  expect(text.trimEnd().split('\n').at(-1)).toBe('Stopping …')
+})
+
+test('a program that does not hear the first request to stop is asked again', async () => {
+  const command = [
+    '/bin/sh',
+    '-c',
+    'echo started; sleep 2; exec "$0" -e "setInterval(() => {}, 1000)"',
+    process.execPath,
+  ] as const
+  const logFile = join(folder, 'log')
+  const program = startSupervised({
+    name: 'The program',
+    command: [...command],
+    environment: {},
+    folder,
+    logFile,
+    stopSignal: 'INT',
+  })
+  await expectEventually(() => readFileSync(logFile, 'utf8'), 'started\n')
+  const began = performance.now()
+  await program.stop(KILLED_AFTER_MS)
+  expect(performance.now() - began).toBeLessThan(KILLED_AFTER_MS)
+  expect(program.running()).toBe(false)
+})

@@ -1,0 +1,85 @@
+import { describe, expect, test } from 'vitest'
+import type { PassageRecord } from '#core/index/passages/record.ts'
+import { BOUNDS } from '#core/platform/bounds.ts'
+import { chunkId } from '#core/platform/ids.ts'
+import type { QueryWithQrels } from '#jobs/evaluation/query-with-qrels.ts'
+import { sampleKnownItems } from '#jobs/evaluation/known-items.ts'
+import { testPassage } from '#test/support/artifact.ts'
+import type { PassageTraits } from '#test/support/artifact.ts'
+
+const DAY = '2026-03-01'
+const sentence = (n: number): string => `The firm keeps record number ${n} and gives it to the authority on request.`
+
+async function sampled(passages: readonly PassageRecord[]): Promise<readonly QueryWithQrels[]> {
+  return await sampleKnownItems(async function* () {
+    for (const passage of passages) yield await Promise.resolve(passage)
+  }, DAY)
+}
+
+const passage = (n: number, traits: PassageTraits = {}): PassageRecord =>
+  testPassage(n, { text: sentence(n), ...traits })
+
+describe('known items', () => {
+  test('ask for a passage by its heading and the opening of its text, and count it alone as relevant', async () => {
+    const one = passage(1, { heading: 'Rulebook · Records', text: `  ${sentence(1)}\n\n  Twice   so. ` })
+    expect(await sampled([one])).toEqual([
+      {
+        id: one.chunk_id,
+        text: `Rulebook · Records ${sentence(1)} Twice so.`,
+        qrels: new Map([[one.source_id, 1]]),
+        answerable: undefined,
+        group: undefined,
+        quoted: true,
+        filters: undefined,
+      },
+    ])
+  })
+
+  test('open with at most 300 characters of the text, whole words of it', async () => {
+    const long = 'capital '.repeat(100)
+    const [question] = await sampled([passage(1, { heading: '', text: long })])
+    expect(question?.text).toBe('capital '.repeat(37).trim())
+  })
+
+  test('fit the length that a caller may send and are well formed if words are longer than the extract', async () => {
+    const [question] = await sampled([passage(1, { heading: '𝔞'.repeat(4_000), text: `x${'𝔟'.repeat(400)}` })])
+    expect([...(question?.text ?? '')].length).toBe(BOUNDS.queryCharactersMax)
+    expect(question?.text.isWellFormed()).toBe(true)
+    expect(question?.text).toMatch(/^𝔞.*x𝔟+/u)
+  })
+
+  test('are no passages that a request of the day could not be served, nor such with hardly a word', async () => {
+    const outside = [
+      passage(1, { status: 'provisional' }),
+      passage(2, { status: 'withdrawn' }),
+      passage(3, { inForceFrom: '2026-03-02' }),
+      passage(4, { inForceTo: DAY }),
+      passage(5, { text: 'Too short to say something.' }),
+    ]
+    const within = [passage(6, { inForceFrom: DAY }), passage(7, { inForceTo: '2026-03-02' })]
+    const questions = await sampled([...outside, ...within])
+    expect(new Set(questions.map(({ id }) => id))).toEqual(new Set(within.map(({ chunk_id: id }) => id)))
+  })
+
+  test('exclude texts that another record repeats, even an unserved one, but not repeats in one record', async () => {
+    const repeated = [passage(1, { text: sentence(0) }), passage(2, { text: sentence(0), status: 'withdrawn' })]
+    const ownRevisions = [3, 4].map((n) => ({
+      ...passage(3, { text: sentence(3) }),
+      chunk_id: chunkId([String(n)], sentence(3)),
+    }))
+    const questions = await sampled([...repeated, ...ownRevisions])
+    expect(questions.map(({ qrels }) => [...qrels.keys()])).toEqual([[passage(3).source_id], [passage(3).source_id]])
+  })
+
+  test('are those with the smallest ids, at most 200, whatever the order of the passages', async () => {
+    const passages = Array.from({ length: 450 }, (_, n) => passage(n))
+    const expected = passages.map(({ chunk_id: id }) => id).sort()
+    const [forwards, backwards] = [await sampled(passages), await sampled(passages.toReversed())]
+    expect(forwards.map(({ id }) => id)).toEqual(expected.slice(0, BOUNDS.evaluationSampleMax))
+    expect(backwards).toEqual(forwards)
+  })
+
+  test('of a version that serves nothing are none', async () => {
+    expect(await sampled([])).toEqual([])
+  })
+})

@@ -1,0 +1,233 @@
+import { describe, expect, test } from 'vitest'
+import type { NamedChange } from '#jobs/compare/changes-file.ts'
+import { evaluationReportSchema } from '#jobs/evaluation/page/evaluation-report.ts'
+import type { EvaluationReport } from '#jobs/evaluation/page/evaluation-report.ts'
+import { renderPage } from '#jobs/evaluation/page/page.ts'
+import { BARE_REPORT, CHANGED_REPORT, FULL_REPORT, NAMED_CHANGES } from '#test/support/jobs/evaluation-report.ts'
+
+const VOID = new Set(['meta', '!doctype'])
+const HOSTILE = `"'><script>alert(1)</script><img src=x onerror=alert(1)></style><!-- &lt;`
+
+/** Names of the tags in order, as a browser would meet them; a closing tag begins with a slash. */
+function tagsOf(page: string): readonly string[] {
+  return [...page.matchAll(/<(\/?[!a-z][a-z0-9]*)(?:[^>"]|"[^"]*")*?(\/?)>/gi)].flatMap(([, name = '', closed]) =>
+    closed === '/' ? [name, `/${name}`] : [name.toLowerCase()],
+  )
+}
+
+/** The tags that are open where they should not be. */
+function unbalanced(page: string): readonly string[] {
+  const open: string[] = []
+  for (const tag of tagsOf(page)) {
+    if (VOID.has(tag.replace('/', ''))) continue
+    if (!tag.startsWith('/')) open.push(tag)
+    else if (open.pop() !== tag.slice(1)) return [...open, tag]
+  }
+  return open
+}
+
+function hostile(report: EvaluationReport): EvaluationReport {
+  return {
+    ...report,
+    dataset: HOSTILE,
+    abstention: report.abstention === null ? null : { ...report.abstention, signal: HOSTILE },
+    filtered_recall_by_kind: Object.fromEntries(
+      Object.entries(report.filtered_recall_by_kind).map(([kind, recall]) => [HOSTILE + kind, recall]),
+    ),
+    gates: report.gates.map((gate) => ({ ...gate, label: HOSTILE })),
+    misses: report.misses.map((miss) => ({
+      ...miss,
+      id: HOSTILE,
+      text: miss.text === null ? null : HOSTILE,
+      relevant: miss.relevant.map(() => HOSTILE),
+      passages: miss.passages.map((passage) => ({ ...passage, label: HOSTILE })),
+    })),
+    ranking: { dense_weight: 0.5, reranker: HOSTILE },
+    unknown_relevant: report.unknown_relevant.map(() => HOSTILE),
+  }
+}
+
+const HOSTILE_DOCUMENT = { id: HOSTILE, title: HOSTILE, canonical_url: HOSTILE }
+/** The changes with hostile texts, each of which differs from the other. */
+function hostileChanges(changes: readonly NamedChange[]): readonly NamedChange[] {
+  return changes.map((change) => {
+    if ('facet' in change) return { ...change, value: HOSTILE }
+    if (!('label' in change)) return { ...change, document: HOSTILE_DOCUMENT }
+    if (!('day' in change)) return { ...change, label: HOSTILE, document: HOSTILE_DOCUMENT }
+    const [before, after] = [change.before, change.after].map((fields) =>
+      fields === undefined ? undefined : { ...fields, text: `${HOSTILE} ${fields.text?.toString() ?? ''}` },
+    )
+    return {
+      ...change,
+      label: HOSTILE,
+      document: HOSTILE_DOCUMENT,
+      ...(before === undefined ? {} : { before }),
+      ...(after === undefined ? {} : { after }),
+    }
+  })
+}
+
+/** Nothing could be measured, or every value is at an end of its scale. */
+const edge: EvaluationReport = {
+  ...FULL_REPORT,
+  abstention: {
+    signal: 'evidence_probability',
+    auroc: null,
+    auroc_ci: null,
+    aurc: null,
+    ece: null,
+    target_risk: 0,
+    coverage_at_target: 0,
+    folds: 0,
+    threshold: 1,
+    answered_sufficient: null,
+    answered_insufficient: null,
+    curve: [[1, 1]],
+    reliability: [{ from: 0, to: 1, questions: 0, predicted: null, observed: null }],
+    distribution: { sufficient: [0, 3], insufficient: [0, 0] },
+  },
+  filtered_recall: { '100': 0 },
+  filtered_recall_by_kind: {},
+  latency_ms: { p50: 0, p99: 0 },
+}
+
+describe('a report', () => {
+  test.each([
+    ['full', FULL_REPORT],
+    ['bare', BARE_REPORT],
+    ['edge', edge],
+    ['changed', CHANGED_REPORT],
+  ])('survives being stored as JSON: %s', (_, report) => {
+    expect(evaluationReportSchema.parse(JSON.parse(JSON.stringify(report)))).toEqual(report)
+  })
+})
+
+/** The part of the page about recall under filters. */
+function sectionOf(report: EvaluationReport): string {
+  return (renderPage(report).split('>Recall under filters<')[1] ?? '').split('<h2>')[0]?.replaceAll(/\s+/g, ' ') ?? ''
+}
+
+describe('the page of a report', () => {
+  test.each([
+    ['full', FULL_REPORT],
+    ['bare', BARE_REPORT],
+    ['edge', edge],
+    ['hostile', hostile(FULL_REPORT)],
+    ['changed', CHANGED_REPORT],
+  ])('is well-formed, loads and runs nothing, and holds no number that is none: %s', (_, report) => {
+    const page = renderPage(report, hostileChanges(NAMED_CHANGES))
+    expect(unbalanced(page)).toEqual([])
+    expect(page).toContain(`content="default-src &#39;none&#39;; style-src &#39;unsafe-inline&#39;"`)
+    expect(
+      tagsOf(page).filter((tag) =>
+        ['script', 'img', 'link', 'iframe', 'object', 'form', 'a', 'use', 'image'].includes(tag),
+      ),
+    ).toEqual([])
+    expect(page.replaceAll(HOSTILE, '')).not.toMatch(/https?:|url\(|@import|NaN|undefined|Infinity|\[object/)
+  })
+
+  test('escapes every text, so that a hostile report has the very tags of a harmless one', () => {
+    const page = renderPage(hostile(FULL_REPORT))
+    const ranking = { ...FULL_REPORT.ranking, reranker: 'm' }
+    expect(tagsOf(page)).toEqual(tagsOf(renderPage({ ...FULL_REPORT, ranking })))
+    expect(page).toContain('&lt;script&gt;alert(1)&lt;/script&gt;')
+    expect(page).not.toContain('<script')
+  })
+
+  test('escapes every text of a change', () => {
+    const page = renderPage(CHANGED_REPORT, hostileChanges(NAMED_CHANGES))
+    expect(tagsOf(page).filter((tag) => tag !== 'del' && tag !== '/del' && tag !== 'ins' && tag !== '/ins')).toEqual(
+      tagsOf(renderPage(CHANGED_REPORT, NAMED_CHANGES)).filter((tag) => !/^\/?(?:del|ins)$/.test(tag)),
+    )
+    expect(page).not.toContain('<script')
+  })
+
+  test('names what changes before everything that was measured: counts, limits, and both texts word by word', () => {
+    const page = renderPage(CHANGED_REPORT, NAMED_CHANGES)
+    const places = ['>What changes<', '<b>13732 → 13732 passages', 'Rule 7.4.1', '>Gates<'].map((mark) =>
+      page.indexOf(mark),
+    )
+    expect(places).not.toContain(-1)
+    expect(places).toEqual(places.toSorted((a, b) => a - b))
+    expect(page).toContain('The member <del>must</del><ins>need not</ins> give notice')
+    expect(page).toMatch(/<del><bdi>conduct<\/bdi><\/del> →\s+<ins><bdi>none<\/bdi><\/ins>/)
+    expect(page).toContain(`${CHANGED_REPORT.version_id}.changes.jsonl`)
+    expect(page.match(/! to accept/g)).toHaveLength(2)
+  })
+
+  test('is the same to the byte for the same report', () => {
+    expect(renderPage(evaluationReportSchema.parse(JSON.parse(JSON.stringify(FULL_REPORT))))).toBe(
+      renderPage(FULL_REPORT),
+    )
+  })
+
+  test('says the verdict first, then the gates, then the tables, then the plots', () => {
+    const page = renderPage(FULL_REPORT)
+    const places = [
+      'class="verdict',
+      '>Gates<',
+      '>Ranking<',
+      '>The decision<',
+      'aria-label="Risk–coverage curve"',
+      '>Worst misses<',
+    ].map((mark) => page.indexOf(mark))
+    expect(places).not.toContain(-1)
+    expect(places).toEqual(places.toSorted((a, b) => a - b))
+  })
+
+  test('shows missed gates above those that were met', () => {
+    const gates = [
+      ...FULL_REPORT.gates,
+      { group: 'speed', label: 'late gate', value: 52.25, direction: 'at_most', bound: 40, passed: false } as const,
+    ]
+    const page = renderPage({ ...FULL_REPORT, gates, passed: false })
+    expect(page.indexOf('late gate</th>')).toBeLessThan(page.indexOf('recall@5, hybrid</th>'))
+    expect(page).toContain('✗ missed')
+    expect(page).toContain('≤ 40')
+    expect(page).toContain('52.3')
+  })
+
+  test('draws every plot and shows each figure with its interval', () => {
+    const page = renderPage(FULL_REPORT)
+    for (const label of [
+      'Risk–coverage curve',
+      'Reliability diagram',
+      'Distribution of observed values',
+      'Recall by selectivity',
+    ])
+      expect(page).toContain(`aria-label="${label}"`)
+    const { hybrid } = FULL_REPORT.systems
+    expect(page).toContain(hybrid?.['ndcg@10'].toFixed(3) ?? 'missing')
+    expect(page).toContain(hybrid?.ci['ndcg@10'].map((end) => end.toFixed(3)).join(' – ') ?? 'missing')
+  })
+
+  test('says under the ranking how words and vectors are fused', () => {
+    const page = renderPage(FULL_REPORT).replaceAll(/\s+/g, ' ')
+    expect(page).toContain('Vectors weigh 0.400 in the hybrid ranking, words 0.600.')
+  })
+
+  test('says under the decision what it was calibrated on, and that natural questions were not asked', () => {
+    const decisionOf = (report: EvaluationReport): string =>
+      (renderPage(report).split('>The decision<')[1] ?? '').split('<h2>')[0]?.replaceAll(/\s+/g, ' ') ?? ''
+    expect(decisionOf(FULL_REPORT)).toContain('Calibrated on the question set: threshold and figures come from 600')
+    expect(decisionOf(FULL_REPORT)).not.toContain('Natural questions')
+    const bare = decisionOf(BARE_REPORT)
+    expect(bare).toContain('The default decision applies. Natural questions were not asked.')
+    const labelled = decisionOf({ ...BARE_REPORT, kind: 'question set' })
+    expect(labelled).toContain('The question set has too few labels of both kinds')
+  })
+
+  test('says under recall under filters what was asked, and which rows refer to fewer than ten passages', () => {
+    const section = sectionOf(FULL_REPORT)
+    expect(section).toContain('Asked: 150 questions and the vectors of 50 passages.')
+    expect(section.match(/fewer than 10 passages/g)).toHaveLength(1)
+    expect(section).toMatch(/<th>0\.01 % <span class="soft small">fewer than 10 passages<\/span><\/th>/)
+  })
+
+  test('shows no words of a question that is not the operator’s own', () => {
+    const misses = FULL_REPORT.misses.map((miss) => ({ ...miss, text: null }))
+    const [first] = FULL_REPORT.misses
+    expect(renderPage(FULL_REPORT)).toContain(first?.text ?? 'missing')
+    expect(renderPage({ ...FULL_REPORT, misses })).not.toContain(first?.text ?? 'missing')
+  })
+})

@@ -1,0 +1,122 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { exposureOf } from '#jobs/operator/actions/exposure.ts'
+import { withoutGuards } from '#test/support/database.ts'
+import { createEntitledClients, use } from '#test/support/operator/use-harness.ts'
+import { insertVersion } from '#test/support/operator/version-rows.ts'
+import { openOperatorHarness } from '#test/support/operator/harness.ts'
+import type { OperatorHarness } from '#test/support/operator/harness.ts'
+
+const EPOCH = '00000000-0000-4000-8000-000000000004'
+let harness: OperatorHarness
+
+beforeAll(async () => {
+  harness = await openOperatorHarness()
+  await createEntitledClients(harness)
+})
+afterAll(() => harness.close())
+
+describe('exposure', () => {
+  const now = (minutesAgo: number): string => new Date(Date.now() - minutesAgo * 60_000).toISOString()
+  const days = 24 * 60
+
+  beforeAll(async () => {
+    const {
+      knowledgeBaseId: base,
+      version,
+      profile,
+    } = await insertVersion(harness.owner, { slug: 'rules', state: 'active', passages: 25 })
+    await withoutGuards(
+      harness.owner,
+      'insert into active_versions (knowledge_base_id, version_id, profile_id) values ($1, $2, $3)',
+      [base, version, profile],
+    )
+    await harness.owner.query(
+      "insert into limit_epochs (organization_id, epoch, redis_run_id) select id, $1, 'run' from organizations " +
+        "where name = 'Bank'",
+      [EPOCH],
+    )
+    await use(harness.owner, {
+      client: 'Bank/Desk',
+      at: now(31 * days),
+      state: 'delivered',
+      decision: 'answer',
+      passages: ['old'],
+    })
+    await use(harness.owner, {
+      client: 'Bank/Desk',
+      at: now(60),
+      state: 'delivered',
+      decision: 'answer',
+      passages: ['a', 'b', 'c'],
+    })
+    await use(harness.owner, {
+      client: 'Bank/Bot',
+      at: now(30),
+      state: 'delivered',
+      decision: 'answer',
+      passages: ['b', 'c', 'd'],
+    })
+  })
+
+  test('distinct passages of all clients of an organization count in a window, against floor and share', async () => {
+    const shown = z.array(z.record(z.string(), z.unknown())).parse(await harness.cli.json('exposure', 'show'))
+    // 10 % of 25 lies under the floor of 3; 20 % of 25 is 5.
+    expect(shown).toMatchObject([
+      {
+        organization: 'Bank',
+        knowledge_base: 'rules',
+        window_days: 30,
+        distinct_passages: 4,
+        soft_mark: 3,
+        hard_mark: 5,
+        state: 'tightened',
+      },
+      { organization: 'Fund', distinct_passages: 0, state: 'open' },
+    ])
+    await use(harness.owner, {
+      client: 'Bank/Bot',
+      at: now(20),
+      state: 'delivered',
+      decision: 'answer',
+      passages: ['e'],
+    })
+    expect(await exposureOf(harness.operator.database, null, null, 1)).toMatchObject([
+      { distinct_passages: 5, state: 'stopped' },
+    ])
+  })
+
+  test('a release forgets what was served, moves the counters to a new epoch, and says why in the trail', async () => {
+    const released = await harness.cli.run(
+      'exposure',
+      'release',
+      'Bank',
+      '--knowledge-base',
+      'rules',
+      '--note',
+      'agreed bulk review',
+    )
+    expect(released).toMatchObject({ code: 0, stderr: '' })
+    expect(await exposureOf(harness.operator.database, null, null, 1)).toMatchObject([
+      { organization: 'Bank', distinct_passages: 0, state: 'open' },
+    ])
+    const { rows } = await harness.owner.query<{ epoch: string }>(
+      "select l.epoch from limit_epochs l join organizations o on o.id = l.organization_id where o.name = 'Bank'",
+    )
+    expect(rows).toHaveLength(1)
+    expect(rows[0]?.epoch).not.toBe(EPOCH)
+    const trail = await harness.owner.query(
+      "select 1 from audit where action = 'exposure.release' and detail ->> 'note' = 'agreed bulk " +
+        "review' and (detail ->> 'distinct_passages')::int = 5",
+    )
+    expect(trail.rowCount).toBe(1)
+    await use(harness.owner, {
+      client: 'Bank/Bot',
+      at: new Date(Date.now() + 1_000).toISOString(),
+      state: 'delivered',
+      decision: 'answer',
+      passages: ['f'],
+    })
+    expect(await exposureOf(harness.operator.database, null, null, 1)).toMatchObject([{ distinct_passages: 1 }])
+  })
+})
