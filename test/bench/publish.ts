@@ -138,7 +138,12 @@ async function createComparison(
   owner: Database,
   base: Base,
   { passages, documents }: BenchArtifact['manifest'],
-): Promise<{ readonly version_id: string; readonly worse: boolean; readonly changes: Changes } | null> {
+): Promise<{
+  readonly version_id: string
+  readonly worse: boolean
+  readonly worse_on: readonly string[]
+  readonly changes: Changes
+} | null> {
   const active = await activePointer(owner, base.id)
   if (active === undefined) return null
   const sizes = { passages, documents, provisions: passages }
@@ -155,7 +160,7 @@ async function createComparison(
   const added = { passages: 0, documents: 0, provisions: 0 }
   const sha256Hex = sha256(NO_FINDINGS).toString('hex')
   const changes = { before: sizes, after: sizes, added, counts: none, sha256: sha256Hex }
-  return { version_id: active.version_id, worse: false, changes }
+  return { version_id: active.version_id, worse: false, worse_on: [], changes }
 }
 
 /** What a caller is given beyond a key: unlimited, and entitled to everything, unless said otherwise. */

@@ -171,7 +171,7 @@ describe('Keys: the audit trail', () => {
     await changeEntitlement(operator, caller.entitlement, { languages: ['de'] })
     const about = [`key:${caller.keyId}`, `key:${rotated.id}`, `entitlement:${caller.entitlementId}`]
     const { rows } = await owner.query<{ action: string; actor: string }>(
-      'select action, actor from audit where subject = any($1) order by id',
+      'select action, actor from audit where subject = any($1) order by seq',
       [about],
     )
     expect(rows.map(({ action }) => action)).toEqual([

@@ -143,25 +143,51 @@ describe('an activation', () => {
     expect(await shown()).toMatchObject({ active: versionIdOf(first), states: { [versionIdOf(second)]: 'candidate' } })
   })
 
-  test.each([
-    ['null', 'not compared with the active one'],
-    ['{}', 'compared with another one'],
-    ['{"version_id": "OTHER"}', 'compared with another one'],
-    ['{"version_id": "ACTIVE"}', 'does not say what changes'],
-  ])('of a candidate with the comparison %s is refused, whatever was approved', async (comparison, reason) => {
-    await review(activation, second)
-    const { rows } = await harness.owner.query<{ comparison: unknown }>(
+  type StoredComparison = Readonly<Record<string, unknown>>
+  /** Runs with another comparison in the row of the second version, and puts the stored one back. */
+  async function withComparison(
+    change: (stored: StoredComparison) => unknown,
+    run: () => Promise<void>,
+  ): Promise<void> {
+    const { rows } = await harness.owner.query<{ comparison: StoredComparison }>(
       "select evaluation -> 'comparison' as comparison from corpus_versions where id = $1",
       [versionIdOf(second)],
     )
+    const stored = rows[0]?.comparison ?? {}
     const mark = "update corpus_versions set evaluation = jsonb_set(evaluation, '{comparison}', $2) where id = $1"
-    const given = comparison.replace('OTHER', versionIdOf(third)).replace('ACTIVE', versionIdOf(first))
-    await withoutGuards(harness.owner, mark, [versionIdOf(second), given])
-    expect(await run(activation, second, first)).toMatchObject({
-      state: 'refused',
-      message: expect.stringContaining(reason),
-    })
-    await withoutGuards(harness.owner, mark, [versionIdOf(second), JSON.stringify(rows[0]?.comparison)])
+    await withoutGuards(harness.owner, mark, [versionIdOf(second), JSON.stringify(change(stored))])
+    try {
+      await run()
+    } finally {
+      await withoutGuards(harness.owner, mark, [versionIdOf(second), JSON.stringify(stored)])
+    }
+  }
+
+  test.each<[string, (stored: StoredComparison) => unknown, string]>([
+    ['no comparison', () => null, 'not compared with the active one'],
+    [
+      'a comparison with another version',
+      (stored) => ({ ...stored, version_id: versionIdOf(third) }),
+      'compared with another one',
+    ],
+  ])('of a candidate with %s is refused, whatever was approved', async (_case, change, reason) => {
+    await review(activation, second)
+    await withComparison(change, async () =>
+      expect(await run(activation, second, first)).toMatchObject({
+        state: 'refused',
+        message: expect.stringContaining(reason),
+      }),
+    )
+  })
+
+  test('of a candidate whose stored comparison cannot be read changes nothing', async () => {
+    await review(activation, second)
+    const before = await shown()
+    await withComparison(
+      () => ({ version_id: versionIdOf(first) }),
+      async () => expect(run(activation, second, first)).rejects.toThrow(/worse_on/),
+    )
+    expect(await shown()).toEqual(before)
   })
 
   test('of a candidate that is worse needs approvals that accept it, which the audit trail keeps', async () => {
@@ -175,7 +201,7 @@ describe('an activation', () => {
     await insertSignedReview(harness.owner, versionIdOf(second))
     expect(await run(activation, second, first)).toMatchObject({ state: 'done' })
     const { rows } = await harness.owner.query<{ detail: unknown }>(
-      "select detail from audit where action = 'version.activate' order by id desc limit 1",
+      "select detail from audit where action = 'version.activate' order by seq desc limit 1",
     )
     const { id, name } = await firstReviewer(harness.owner)
     expect(rows[0]?.detail).toMatchObject({

@@ -187,7 +187,7 @@ describe('a build that is to try a re-ranker', () => {
       expect(await activated(plain.versionId)).toMatchObject({ state: 'done' })
       expect((await activePointer(harness.owner, knowledgeBaseId))?.version_id).toBe(plain.versionId)
       const { rows } = await harness.owner.query(
-        "select detail -> 'accepted' as accepted from audit where action = 'version.activate' order by id",
+        "select detail -> 'accepted' as accepted from audit where action = 'version.activate' order by seq",
       )
       const { length } = plain.report.comparison?.worse_on ?? []
       expect(rows).toEqual([{ accepted: [] }, { accepted: [{ kind: 'ranking', count: length }] }])

@@ -84,7 +84,7 @@ describe('rollback', () => {
 
   test('passes over a version that was rejected since, and says so', async () => {
     const { base, ids } = await createActivated(3)
-    await base.review(ids[1] ?? '', 'rejected')
+    await insertSignedReview(harness.owner, ids[1] ?? '', { verdict: 'rejected' })
     const { stderr, stdout } = await harness.cli.run('rollback', base.slug, '--json')
     expect(JSON.parse(stdout)).toMatchObject({ kind: 'rollback', version_id: ids[0], replaces: ids[2] })
     expect(stderr).toContain(`Version ${ids[1]} is passed over, because it was rejected since.\n`)
@@ -97,7 +97,7 @@ describe('rollback', () => {
 
   test('refuses where everything before was rejected, and says to build again; --to is refused too', async () => {
     const { base, ids } = await createActivated(2)
-    await base.review(ids[0] ?? '', 'rejected')
+    await insertSignedReview(harness.owner, ids[0] ?? '', { verdict: 'rejected' })
     expect(await harness.cli.run('rollback', base.slug)).toEqual({
       code: 1,
       stdout: '',
