@@ -147,7 +147,7 @@ describe('an activation', () => {
   /** Runs with another comparison in the row of the second version, and puts the stored one back. */
   async function withComparison(
     change: (stored: StoredComparison) => unknown,
-    run: () => Promise<void>,
+    check: () => Promise<void>,
   ): Promise<void> {
     const { rows } = await harness.owner.query<{ comparison: StoredComparison }>(
       "select evaluation -> 'comparison' as comparison from corpus_versions where id = $1",
@@ -157,7 +157,7 @@ describe('an activation', () => {
     const mark = "update corpus_versions set evaluation = jsonb_set(evaluation, '{comparison}', $2) where id = $1"
     await withoutGuards(harness.owner, mark, [versionIdOf(second), JSON.stringify(change(stored))])
     try {
-      await run()
+      await check()
     } finally {
       await withoutGuards(harness.owner, mark, [versionIdOf(second), JSON.stringify(stored)])
     }
