@@ -46,13 +46,13 @@ export interface Base {
 }
 
 const ACTIVATION_SECONDS = 120
-/** Every limit is decided, none refuses. Documents have 20 passages, so a run of 40 neighbours never comes about. */
+/** Every limit is decided, none refuses. */
 const LIMITS = {
   requests_per_minute: 1_000_000,
   concurrency: 10_000,
   requests_per_day: 1_000_000_000,
   requests_per_month: 1_000_000_000,
-  exposure: { floors: { corpus: 1_000_000_000, document: 1_000_000 } },
+  exposure: { run: 1_000_000, floors: { corpus: 1_000_000_000, document: 1_000_000, run: 1_000_000 } },
 }
 
 /** @returns a knowledge base without a version yet. */

@@ -66,7 +66,8 @@ export function realCorpus(spec: RealSpec): BenchCorpus {
   const clusters = clustersOf(vectors.passages, spec.seed)
   const records = recordsOf(texts, clusters)
   const order = records.map((_, at) => at).sort((a, b) => compareRecords(records[a], records[b]))
-  const natural = readRealQuestions().map((text, at) => ({ text, vector: vectorAt(vectors.questions, at) }))
+  const asked = oneVectorPerText()
+  const natural = readRealQuestions().map((text, at) => asked({ text, vector: vectorAt(vectors.questions, at) }))
   const nearest = nearestOf(vectors.passages, vectors.questions)
   const places = texts.map((text, at) => neighbourhood(text, clusters[at] ?? 0))
   const rows = order.flatMap((at, row): BenchPassage[] => {
@@ -74,10 +75,10 @@ export function realCorpus(spec: RealSpec): BenchCorpus {
     if (record === undefined || place === undefined) return []
     const vector = (): Float32Array<ArrayBuffer> => vectorAt(vectors.passages, at)
     const { language, jurisdiction } = record.metadata
-    const question = (number: number): Query => ({
-      text: inventedQuestion(language, record.text, streamAt(spec.seed, 'queries', row, number)),
-      vector: vector(),
-    })
+    const question = (number: number): Query => {
+      const invented = inventedQuestion(language, record.text, streamAt(spec.seed, 'queries', row, number))
+      return asked({ text: invented || record.citation.label, vector: vector() })
+    }
     return [{ row, language, jurisdiction, subjects: record.subjects, place, record: () => record, vector, question }]
   })
   return {
@@ -87,13 +88,27 @@ export function realCorpus(spec: RealSpec): BenchCorpus {
     acts: ACTS,
     rows: () => rows,
     questions({ count, set, wanted = () => true }, sampled) {
-      const asked = natural.filter((_, at) => {
+      const wantedOnes = natural.filter((_, at) => {
         const place = places[nearest[at] ?? -1]
         return place !== undefined && wanted(place)
       })
-      const kept = sampled.length === 0 ? [] : asked.slice(0, count)
+      const kept = sampled.length === 0 ? [] : wantedOnes.slice(0, count)
       return [...kept, ...repeated(sampled, count - kept.length, set)]
     },
+  }
+}
+
+/**
+ * Questions of one text get the vector of the first: the embedding provider of the gateway path knows a question by its
+ * text, and passages that repeat one another give the same words.
+ */
+function oneVectorPerText(): (question: Query) => Query {
+  const first = new Map<string, Query>()
+  return (question) => {
+    const known = first.get(question.text)
+    if (known !== undefined) return known
+    first.set(question.text, question)
+    return question
   }
 }
 
