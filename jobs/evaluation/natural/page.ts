@@ -1,5 +1,6 @@
-import { renderDocument } from '#jobs/evaluation/page/document.ts'
-import { html } from '#jobs/evaluation/page/markup.ts'
+import { renderDocument } from '#jobs/page/document.ts'
+import { html } from '#jobs/page/markup.ts'
+import { tableOf } from '#jobs/page/table.ts'
 import { aurocLine, columnsOf, corpusLines } from './columns.ts'
 import type { NaturalFigures } from './figures.ts'
 
@@ -17,25 +18,10 @@ export function renderNaturalPage(figures: NaturalFigures): string {
         A list counts whatever the decision, an answer only where the decision is to answer. Words and vectors are the
         lists of each alone.
       </p>
-      <div class="scroll">
-        <table>
-          <thead>
-            <tr>
-              <th>Kind</th>
-              ${headings.map(({ group, label }) => html`<th class="n">${group} ${label}</th>`)}
-            </tr>
-          </thead>
-          <tbody>
-            ${rows.map(
-              ({ kind, columns }) =>
-                html`<tr>
-                  <th>${kind}</th>
-                  ${columns.map(({ count }) => html`<td class="n">${count}</td>`)}
-                </tr>`,
-            )}
-          </tbody>
-        </table>
-      </div>
+      ${tableOf(
+        ['Kind', ...headings.map(({ group, label }) => `${group} ${label}`)],
+        rows.map(({ kind, columns }) => ({ cells: [kind, ...columns.map(({ count }) => count)] })),
+      )}
       <ul>
         ${corpusLines(figures).map((line) => html`<li>${line}</li>`)}
       </ul>`,

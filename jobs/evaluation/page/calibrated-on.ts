@@ -1,6 +1,6 @@
 import type { EvaluationReport } from './evaluation-report.ts'
-import { html } from './markup.ts'
-import type { Markup } from './markup.ts'
+import { html } from '#jobs/page/markup.ts'
+import type { Markup } from '#jobs/page/markup.ts'
 import { whole } from './numbers.ts'
 
 /** Returns what a decision was calibrated on, for one line of a terminal. */

@@ -1,6 +1,6 @@
 import type { EvaluationReport } from './evaluation-report.ts'
-import { html } from './markup.ts'
-import type { Markup } from './markup.ts'
+import { html } from '#jobs/page/markup.ts'
+import type { Markup } from '#jobs/page/markup.ts'
 import { figure } from './numbers.ts'
 
 /** The fitted parameters of the ranking. */

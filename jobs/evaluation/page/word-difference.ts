@@ -1,7 +1,7 @@
 import { diffWordsWithSpace } from 'diff'
 import { BOUNDS } from '#core/platform/bounds.ts'
-import { NOTHING, html } from './markup.ts'
-import type { Markup } from './markup.ts'
+import { NOTHING, html } from '#jobs/page/markup.ts'
+import type { Markup } from '#jobs/page/markup.ts'
 
 const ELLIPSIS = ' … '
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { html, styleSheet } from '#jobs/evaluation/page/markup.ts'
+import { html, styleSheet } from '#jobs/page/markup.ts'
 import { figure, milliseconds, percent, range, signed, whole } from '#jobs/evaluation/page/numbers.ts'
 
 test('whatever text is filled in, it opens no tag, closes no attribute and reads back as it was', () => {

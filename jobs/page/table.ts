@@ -1,0 +1,30 @@
+import { html } from './markup.ts'
+import type { Markup } from './markup.ts'
+
+export interface TableRow {
+  /** The first names the row. */
+  readonly cells: readonly (string | number)[]
+  readonly style?: 'good' | 'bad' | 'soft'
+}
+
+/** Renders a table of numbers: the first column names its rows, the others are flush right. */
+export function tableOf(head: readonly string[], rows: readonly TableRow[]): Markup {
+  return html`<div class="scroll">
+    <table>
+      <thead>
+        <tr>
+          ${head.map((name, at) => (at === 0 ? html`<th>${name}</th>` : html`<th class="n">${name}</th>`))}
+        </tr>
+      </thead>
+      <tbody>
+        ${rows.map(
+          ({ cells: [name = '', ...values], style = '' }) =>
+            html`<tr class="${style}">
+              <th>${name}</th>
+              ${values.map((value) => html`<td class="n">${value}</td>`)}
+            </tr>`,
+        )}
+      </tbody>
+    </table>
+  </div>`
+}
