@@ -17,13 +17,18 @@ const EXPLANATION =
 /** All results of a run on one self-contained page: the thresholds, questions per second by path, the table. */
 export function renderPage(result: BenchResult): string {
   const { passages, dimensions, threads, seconds, at, cells, thresholds, found, refusals, rebuild } = result
+  const highest = Math.max(1, ...cells.flatMap((cell) => PATHS.map((path) => cell.paths[path].per_second)))
   const plain = (row: readonly string[]): { readonly cells: readonly string[] } => ({ cells: row })
   return renderDocument(
     `Benchmark of ${at}`,
     html`<p>
         ${passages} passages × ${dimensions} dimensions, ${threads} search threads, ${seconds} s a cell and path.
       </p>
-      <div class="plots">${columns(cells)}</div>
+      <p>${EXPLANATION}</p>
+      <h2>Questions a second, by path</h2>
+      <div class="plots">
+        ${[...Map.groupBy(cells, ({ selectivity }) => selectivity).values()].map((alike) => columns(alike, highest))}
+      </div>
       <h2>Thresholds</h2>
       ${tableOf(
         ['', 'wanted', 'measured', ''],
@@ -49,15 +54,15 @@ export function renderPage(result: BenchResult): string {
   )
 }
 
-/** One group of columns a cell, one column a path. */
-function columns(cells: readonly Cell[]): Markup {
-  const highest = Math.max(1, ...cells.flatMap((cell) => PATHS.map((path) => cell.paths[path].per_second)))
+/** One group of columns a cell of one filter, one column a path. */
+function columns(cells: readonly Cell[], highest: number): Markup {
+  const selectivity = cells[0]?.selectivity ?? ''
   const area = plotArea(
     {
-      title: 'share of the passages that the filter allows, and clients',
+      title: 'clients',
       from: 0,
       to: cells.length,
-      ticks: cells.map(({ selectivity, clients }, at) => [at + 0.5, `${selectivity} · ${clients}`]),
+      ticks: cells.map(({ clients }, at) => [at + 0.5, String(clients)]),
     },
     {
       title: 'questions a second',
@@ -77,10 +82,11 @@ function columns(cells: readonly Cell[]): Markup {
         y="${top}"
         width="${width.toFixed(1)}"
         height="${(Number(area.y(0)) - top).toFixed(1)}"
-        ><title>${path}, ${cell.selectivity}, ${cell.clients} client(s): ${per_second.toFixed(0)} a second</title></rect
+        ><title>${path}, ${selectivity}, ${cell.clients} client(s): ${per_second.toFixed(0)} a second</title></rect
       >`
     }),
   )
   const legend = legendOf(PATHS.map((path, number) => [`f${number + 1}`, path]))
-  return figureOf('Questions a second, by path', EXPLANATION, legend, area.draw('Questions a second by path', marks))
+  const allowed = selectivity === 'unfiltered' ? 'No filter.' : `A filter that allows ${selectivity} of the passages.`
+  return figureOf(selectivity, allowed, legend, area.draw(`Questions a second by path, ${selectivity}`, marks))
 }
