@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { canonicalJson, sha256 } from '#core/platform/digest.ts'
 import { facetsSchema } from '#core/index/facets/layout.ts'
-import { embeddingSpaceSchema, storedSpace } from '#core/index/format/manifest.ts'
+import { embeddingSpaceSchema } from '#core/index/format/manifest.ts'
 import type { Facets } from '#core/index/facets/layout.ts'
 import type { EmbeddingSpace } from '#core/index/format/manifest.ts'
 import { changesSchema } from '#core/domain/changes.ts'
@@ -115,7 +115,7 @@ export async function insertVersion(database: Queryable, version: NewVersion): P
     version.knowledgeBaseId,
     version.buildId,
     version.manifestDigest,
-    JSON.stringify(storedSpace(version.embedding)),
+    JSON.stringify(version.embedding),
     version.passages,
     version.documents,
     JSON.stringify(version.facets),

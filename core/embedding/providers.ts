@@ -57,8 +57,8 @@ export async function openEmbedder(
     provider,
     model,
     dimensions,
-    query_prefix: settings.OPENAI_QUERY_PREFIX ?? known?.query_prefix,
-    passage_prefix: settings.OPENAI_PASSAGE_PREFIX ?? known?.passage_prefix,
+    query_prefix: settings.OPENAI_QUERY_PREFIX ?? known?.query_prefix ?? '',
+    passage_prefix: settings.OPENAI_PASSAGE_PREFIX ?? known?.passage_prefix ?? '',
     requests_dimensions: wanted !== undefined,
   })
   return createOpenAiEmbedder(space, options)

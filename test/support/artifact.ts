@@ -285,7 +285,7 @@ export function testManifest(versionId: string): Manifest {
     version_id: versionId,
     passages: 7,
     documents: 1,
-    embedding: { provider: 'local', model: 'test', dimensions: 8 },
+    embedding: spaceOf(8),
     clusters: { count: 1, connectivity: 64, nprobe: 1, deviations: 4 },
     snapshots_digest: 'a'.repeat(64),
     files: Object.fromEntries(ARTIFACT_FILES.map((name) => [name, file])),

@@ -1,5 +1,4 @@
 import { termWeights } from './term-weights.ts'
-import { embeddingSpaceSchema } from '#core/index/format/manifest.ts'
 import { fold } from '#core/index/analysis/words.ts'
 import { EmbeddingError } from '#core/embedding/embedder.ts'
 import type { Embedder } from '#core/embedding/embedder.ts'
@@ -41,7 +40,14 @@ const TEXT_SEED = 3
  */
 export function createLocalEmbedder(): Embedder {
   return {
-    space: embeddingSpaceSchema.parse({ provider: 'local', model: 'hashed-words-v1', dimensions: DIMENSIONS }),
+    space: {
+      provider: 'local',
+      model: 'hashed-words-v1',
+      dimensions: DIMENSIONS,
+      query_prefix: '',
+      passage_prefix: '',
+      requests_dimensions: false,
+    },
     embed(texts, _role, signal) {
       if (signal.aborted) return Promise.reject(new EmbeddingError('the call was aborted before the embedding'))
       return Promise.resolve({ vectors: texts.map(embedText), tokens: null, overlong: 0 })

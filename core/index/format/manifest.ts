@@ -37,45 +37,20 @@ const filesSchema = z.strictObject({
 /** Only of a version with vectors. */
 const VECTOR_FILES = ['vectors.f32', 'vectors.sq4', 'clusters.u32', 'centroids.sq4', 'graph.usearch'] as const
 
-const prefixSchema = z.string().max(BOUNDS.embeddingPrefixCharactersMax).default('')
+const prefixSchema = z.string().max(BOUNDS.embeddingPrefixCharactersMax)
 
-/** Reads stored spaces of every release: a field that `storedSpace` leaves out gets its default. */
-export const embeddingSpaceSchema = z
-  .strictObject({
-    provider: z.enum(['local', 'openai']),
-    model: z.string().min(1).max(BOUNDS.embeddingModelCharactersMax),
-    dimensions: z.int().min(BOUNDS.embeddingDimensionsMin).max(BOUNDS.embeddingDimensionsMax),
-    /** Written before each query, before it is embedded. */
-    query_prefix: prefixSchema,
-    passage_prefix: prefixSchema,
-    /** Whether the endpoint is asked for this number of dimensions, which shortens the vectors of some models. */
-    requests_dimensions: z.boolean().optional(),
-  })
-  .transform((space) => ({
-    ...space,
-    requests_dimensions: space.requests_dimensions ?? requestsDimensionsByDefault(space.provider),
-  }))
+export const embeddingSpaceSchema = z.strictObject({
+  provider: z.enum(['local', 'openai']),
+  model: z.string().min(1).max(BOUNDS.embeddingModelCharactersMax),
+  dimensions: z.int().min(BOUNDS.embeddingDimensionsMin).max(BOUNDS.embeddingDimensionsMax),
+  /** Written before each query, before it is embedded. */
+  query_prefix: prefixSchema,
+  passage_prefix: prefixSchema,
+  /** Whether the endpoint is asked for this number of dimensions, which shortens the vectors of some models. */
+  requests_dimensions: z.boolean(),
+})
 /** The embedding space. Query and passages must share it exactly. */
 export type EmbeddingSpace = z.infer<typeof embeddingSpaceSchema>
-
-/** Release 0.2.0 sent `dimensions` in every request. */
-function requestsDimensionsByDefault(provider: 'local' | 'openai'): boolean {
-  return provider === 'openai'
-}
-
-/**
- * Returns a space as it is stored: without fields at their default. An earlier release reads the spaces that it can
- * reproduce, and refuses the others because of a field that it does not know.
- */
-export function storedSpace(space: EmbeddingSpace): z.input<typeof embeddingSpaceSchema> {
-  const { query_prefix, passage_prefix, requests_dimensions, ...always } = space
-  return {
-    ...always,
-    ...(query_prefix === '' ? {} : { query_prefix }),
-    ...(passage_prefix === '' ? {} : { passage_prefix }),
-    ...(requests_dimensions === requestsDimensionsByDefault(space.provider) ? {} : { requests_dimensions }),
-  }
-}
 
 export const manifestSchema = z
   .strictObject({
@@ -134,8 +109,7 @@ export function spaceOfVectors({ embedding }: Pick<Manifest, 'embedding'>): Embe
 
 /** The text of manifest.json, which is signed. */
 export function manifestText(manifest: Manifest): string {
-  const { embedding, ...others } = manifest
-  return canonicalJson({ ...others, ...(embedding === undefined ? {} : { embedding: storedSpace(embedding) }) })
+  return canonicalJson(manifest)
 }
 
 /** Ed25519 (RFC 8032) signature, 64 bytes. `privateKeyDer` is PKCS #8. */

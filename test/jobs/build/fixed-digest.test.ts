@@ -53,7 +53,7 @@ test('the same sources, build and embedder give the same bytes as ever', async (
       createLocalEmbedder(),
     )
     expect(artifact.manifestDigest.toString('hex')).toBe(
-      '625704ece5237f1f52d91598b81e97beb5b8f590d5fc4c67d5af495f4fe99b55',
+      '57d3d04849139af6b7c7e6925875a1021b0961fbc30b137bde2907d2919a2283',
     )
   } finally {
     rmSync(root, { recursive: true, force: true })

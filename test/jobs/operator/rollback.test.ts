@@ -1,3 +1,4 @@
+import { spaceOf } from '#test/support/embedding-space.ts'
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { finishActivation, movePointer, readActivation, setVersionState } from '#core/db/activations.ts'
@@ -28,7 +29,7 @@ async function approved(): Promise<string> {
     subjects: ['conduct'],
     statuses: ['verified'],
   })
-  const embedding = JSON.stringify({ provider: 'local', model: 'test', dimensions: 8 })
+  const embedding = JSON.stringify(spaceOf(8))
   const rows: readonly (readonly [string, readonly unknown[]])[] = [
     [
       'insert into imports (id, knowledge_base_id, mapping, snapshot_ids, report) select $1, id, ' +

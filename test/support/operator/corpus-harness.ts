@@ -1,3 +1,4 @@
+import { spaceOf } from '#test/support/embedding-space.ts'
 import { randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -99,7 +100,7 @@ export async function finishBuild(harness: CorpusHarness, id: string, passed: bo
     [
       version,
       id,
-      JSON.stringify({ provider: 'local', model: 'test', dimensions: 8 }),
+      JSON.stringify(spaceOf(8)),
       JSON.stringify({ languages: ['en'], jurisdictions: ['HS-M'], subjects: ['conduct'], statuses: ['verified'] }),
       JSON.stringify({ systems: { hybrid: { 'recall@5': passed ? 0.97 : 0.4 } }, passed, comparison: null }),
       passed,

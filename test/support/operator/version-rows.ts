@@ -1,3 +1,4 @@
+import { spaceOf } from '#test/support/embedding-space.ts'
 import { randomUUID } from 'node:crypto'
 import type { Database } from '#core/db/pool.ts'
 import { withoutGuards } from '#test/support/database.ts'
@@ -9,7 +10,7 @@ export interface InsertedVersion {
 }
 
 const FACETS = JSON.stringify({ languages: ['en'], jurisdictions: ['EU'], subjects: [], statuses: ['verified'] })
-const EMBEDDING = JSON.stringify({ provider: 'local', model: 'test', dimensions: 8 })
+const EMBEDDING = JSON.stringify(spaceOf(8))
 
 /** Inserts a version in any state, with every row that it refers to, and one profile of it. */
 export async function insertVersion(

@@ -1,32 +1,16 @@
 import { expect, test } from 'vitest'
 import { sameSpace, spaceKey } from '#core/embedding/embedder.ts'
-import { embeddingSpaceSchema, storedSpace } from '#core/index/format/manifest.ts'
+import { embeddingSpaceSchema } from '#core/index/format/manifest.ts'
 import type { EmbeddingSpace } from '#core/index/format/manifest.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { spaceOf } from '#test/support/embedding-space.ts'
 
-const REMOTE = { provider: 'openai', model: 'some-model', dimensions: 384 } as const
+const REMOTE = spaceOf(384, { provider: 'openai', model: 'some-model' })
 
-test('a stored space of release 0.2.0 reads as what that release did: no prefix, dimensions are requested', () => {
-  expect(embeddingSpaceSchema.parse(REMOTE)).toEqual({
-    ...REMOTE,
-    query_prefix: '',
-    passage_prefix: '',
-    requests_dimensions: true,
-  })
-  expect(embeddingSpaceSchema.parse({ ...REMOTE, provider: 'local' }).requests_dimensions).toBe(false)
-})
-
-test('a space is read as it was stored, and stored as release 0.2.0 did where that release can reproduce it', () => {
-  for (const provider of ['local', 'openai'] as const)
-    for (const query_prefix of ['', 'query: '])
-      for (const passage_prefix of ['', 'passage: '])
-        for (const requests_dimensions of [false, true]) {
-          const space = spaceOf(384, { provider, query_prefix, passage_prefix, requests_dimensions })
-          expect(embeddingSpaceSchema.parse(storedSpace(space))).toEqual(space)
-        }
-  expect(storedSpace(spaceOf(384))).toEqual({ provider: 'local', model: 'test', dimensions: 384 })
-  expect(storedSpace(spaceOf(384, { ...REMOTE, requests_dimensions: true }))).toEqual(REMOTE)
+test('a stored space names every field', () => {
+  expect(embeddingSpaceSchema.parse(REMOTE)).toEqual(REMOTE)
+  for (const field of Object.keys(REMOTE))
+    expect(embeddingSpaceSchema.safeParse({ ...REMOTE, [field]: undefined }).success, field).toBe(false)
 })
 
 test('two spaces are the same only if every field is', () => {
