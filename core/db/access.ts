@@ -12,7 +12,8 @@ const profileSchema = z.object({
   version_id: z.string(),
   passages: z.number(),
   facets: facetsSchema,
-  embedding: embeddingSpaceSchema,
+  /** null: a version without vectors. */
+  embedding: embeddingSpaceSchema.nullable(),
   parameters: profileParametersSchema,
   signal: z.string(),
   threshold: z.number(),

@@ -89,7 +89,7 @@ const versionListRow = z.object({
   build_id: z.uuid(),
   profile_id: z.uuid(),
   threshold: z.number(),
-  embedding: embeddingSpaceSchema,
+  embedding: embeddingSpaceSchema.nullable(),
   manifest_digest: z.string(),
   facets: z.record(z.string(), z.array(z.string())),
   evaluation: z.record(z.string(), z.unknown()),

@@ -68,8 +68,8 @@ export interface Outcome {
 
 /** What a replay of a delivered request is compared with, besides its outcome. */
 export interface Replay {
-  /** HMAC-SHA-256 of the query vector under the organization's fingerprint key, hex. */
-  readonly query_vector_digest: string
+  /** HMAC-SHA-256 of the query vector under the organization's fingerprint key, hex; null without vectors. */
+  readonly query_vector_digest: string | null
   /** SHA-256 of the text of each passage served, hex, in the order of the reply. */
   readonly passage_sha256: readonly string[]
   /** Positions in the list of the search, in the order of the re-ranker; null without one. */

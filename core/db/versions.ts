@@ -91,7 +91,8 @@ export interface NewVersion {
   readonly evaluation: unknown
   readonly passed: boolean
   readonly files: ReportFiles
-  readonly embedding: EmbeddingSpace
+  /** null: it has no vectors. */
+  readonly embedding: EmbeddingSpace | null
   readonly manifestDigest: Buffer
   readonly profile: {
     readonly id: string
@@ -115,7 +116,7 @@ export async function insertVersion(database: Queryable, version: NewVersion): P
     version.knowledgeBaseId,
     version.buildId,
     version.manifestDigest,
-    JSON.stringify(version.embedding),
+    version.embedding,
     version.passages,
     version.documents,
     JSON.stringify(version.facets),
@@ -164,7 +165,7 @@ const versionColumns = z.object({
   /** Who started its build: the actor that was named, and the login in Postgres. */
   started_by: z.string(),
   started_login: z.string(),
-  embedding: embeddingSpaceSchema,
+  embedding: embeddingSpaceSchema.nullable(),
   manifest_digest: z.instanceof(Buffer),
   profile_id: z.uuid(),
   parameters: z.record(z.string(), z.unknown()),
@@ -251,7 +252,7 @@ const servingSchema = z.object({
   version_id: z.uuid(),
   facets: facetsSchema,
   manifest_digest: z.instanceof(Buffer),
-  embedding: embeddingSpaceSchema,
+  embedding: embeddingSpaceSchema.nullable(),
   parameters: profileParametersSchema,
   question_set: z.string().nullable(),
 })
@@ -261,7 +262,8 @@ export interface Serving {
   readonly versionId: string
   readonly facets: Facets
   readonly manifestDigest: Buffer
-  readonly embedding: EmbeddingSpace
+  /** null: it has no vectors. */
+  readonly embedding: EmbeddingSpace | null
   readonly profile: ProfileParameters
   /** SHA-256 (hex) of the question set that it was evaluated with; null: known items. */
   readonly questionSet: string | null

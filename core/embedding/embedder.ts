@@ -1,5 +1,9 @@
 import type { EmbeddingSpace } from '#core/index/format/manifest.ts'
 
+/** Who embeds the passages of a version; `none`: it has no vectors, and is ranked by words alone. */
+export const EMBEDDINGS = ['none', 'local', 'openai'] as const
+export type Embedding = (typeof EMBEDDINGS)[number]
+
 /** Many models embed a query and a passage in different ways. */
 export type EmbeddingRole = 'query' | 'passage'
 
@@ -17,6 +21,11 @@ export interface Embedder {
   readonly space: EmbeddingSpace
   /** The prefix of the role is added here; texts come without it. Any number of texts is taken. */
   embed(texts: readonly string[], role: EmbeddingRole, signal: AbortSignal): Promise<Embeddings>
+}
+
+/** @param embedder undefined: of a version without vectors. */
+export function embeddingOf(embedder: Embedder | undefined): Embedding {
+  return embedder?.space.provider ?? 'none'
 }
 
 /** The provider failed, was too slow, or sent invalid vectors. The error never contains the texts. */

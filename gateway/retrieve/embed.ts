@@ -4,11 +4,13 @@ import type { Embedder } from '#core/embedding/embedder.ts'
 import { createEmbedder } from '#core/embedding/providers.ts'
 import type { EndpointSettings } from '#core/embedding/providers.ts'
 import { ServiceError } from '#core/platform/errors.ts'
+import type { Turn } from './capacity.ts'
 import type { Exchange } from './exchange.ts'
 import type { PinnedRequest } from './pin.ts'
 
+/** The query's vector; undefined for a version without vectors, which words alone rank. */
 export interface EmbeddedQuery {
-  readonly vector: Float32Array<ArrayBuffer>
+  readonly vector: Float32Array<ArrayBuffer> | undefined
   /** As reported by the provider; null when it reports none. */
   readonly tokens: number | null
 }
@@ -27,14 +29,21 @@ export function embeddersOf(settings: EndpointSettings): EmbedderOf {
 }
 
 /**
- * Embeds the query in the embedding space of the version.
+ * Embeds the query in the embedding space of the version. Without one, no provider is asked and no other request gets
+ * the turn.
  * @throws ServiceError RETRIEVAL_UNAVAILABLE when the provider fails, or this gateway has none for the space.
  */
-export async function embed(embedderOf: EmbedderOf, exchange: Exchange, pinned: PinnedRequest): Promise<EmbeddedQuery> {
+export async function embed(
+  embedderOf: EmbedderOf,
+  exchange: Exchange,
+  pinned: PinnedRequest,
+  turn: Turn,
+): Promise<EmbeddedQuery> {
+  const { embedding } = pinned.profile
+  if (embedding === null) return { vector: undefined, tokens: null }
   try {
-    const { vectors, tokens } = await exchange.timings.wait(
-      'provider',
-      embedderOf(pinned.profile.embedding).embed([pinned.query], 'query', exchange.signal),
+    const { vectors, tokens } = await turn.aside(() =>
+      exchange.timings.wait('provider', embedderOf(embedding).embed([pinned.query], 'query', exchange.signal)),
     )
     const [vector] = vectors
     if (vector === undefined) throw new EmbeddingError('the provider sent no vector')

@@ -86,7 +86,7 @@ async function takenOn(
   const admission = await stage('admit', () => admit(deps, exchange, pinned, idempotencyKey))
   if (admission.status === 'refused') return refusal(ids, admission.error, admission.windows)
   return await settling(deps, exchange, ids, admission, async (paid) => {
-    const query = await stage('embed', () => turn.aside(() => embed(deps.embedderOf, exchange, pinned)))
+    const query = await stage('embed', () => embed(deps.embedderOf, exchange, pinned, turn))
     paid.tokens = query.tokens
     const found = await stage('search', () => search(deps, exchange, pinned, query))
     const evidence = await stage('rerank', () => turn.aside(() => rerank(deps.rerankerOf, exchange, pinned, found)))

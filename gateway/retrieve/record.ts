@@ -60,9 +60,10 @@ export async function record(
     reply_sha256: sha256(reply.body).toString('hex'),
   }
   const replay = {
-    query_vector_digest: queryVectorDigest(fingerprintKeyOf(deps.serviceSecrets, pinned).key, query.vector).toString(
-      'hex',
-    ),
+    query_vector_digest:
+      query.vector === undefined
+        ? null
+        : queryVectorDigest(fingerprintKeyOf(deps.serviceSecrets, pinned).key, query.vector).toString('hex'),
     passage_sha256: reply.served.map((passage) => sha256(passage.text).toString('hex')),
     rerank_order: evidence.rerankOrder ?? null,
   }

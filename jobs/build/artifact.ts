@@ -3,12 +3,14 @@ import { basename, dirname, join } from 'node:path'
 import type { Manifest } from '#core/index/format/manifest.ts'
 import { verifyArtifact } from '#core/index/format/verify.ts'
 import { writeArtifact } from '#core/index/format/writer.ts'
-import type { Embedder } from '#core/embedding/embedder.ts'
+import type { ArtifactInput, PassageRow } from '#core/index/format/writer.ts'
+import { passagesIn } from '#core/index/passages/records.ts'
 import type { BuildContext } from './context.ts'
 import { embeddedRows } from './embed.ts'
 import type { VectorFiles } from './embed.ts'
 import { embedSampleQueries } from './sample-queries.ts'
 import { versionIdOf } from './ids.ts'
+import { passagesFile } from './sort.ts'
 import type { Corpus } from './sort.ts'
 
 export interface BuiltArtifact {
@@ -18,12 +20,14 @@ export interface BuiltArtifact {
   readonly manifestDigest: Buffer
 }
 
-/** Writes the version's artifact, or keeps the complete one of an earlier run of this build. */
+/**
+ * Writes the version's artifact, or keeps the complete one of an earlier run of this build.
+ * @param vectors undefined: a version without vectors.
+ */
 export async function buildArtifact(
   context: BuildContext,
   corpus: Corpus,
-  vectors: VectorFiles,
-  embedder: Embedder,
+  vectors: VectorFiles | undefined,
 ): Promise<BuiltArtifact> {
   const { buildId } = context.fence
   const versionId = versionIdOf(buildId)
@@ -33,18 +37,33 @@ export async function buildArtifact(
   const written = await writeArtifact({
     artifactFolder: folder,
     versionId,
-    embedding: embedder.space,
+    embedding: vectors?.embedder.space,
     snapshotsDigest: corpus.snapshotsDigest,
     passages: corpus.passages,
     acts: corpus.acts,
-    rows: embeddedRows(context.workFolder, vectors),
-    sampleQueries: () => embedSampleQueries(context, corpus.passages, embedder),
+    ...rowsOf(context, corpus, vectors),
     privateKeyDer: context.privateKeyDer,
     publicKeysDer: context.publicKeysDer,
     onProgress: (done, total) => context.progress.at(done, total),
     signal: context.signal,
   })
   return { versionId, folder, ...written }
+}
+
+function rowsOf(
+  context: BuildContext,
+  { passages }: Corpus,
+  vectors: VectorFiles | undefined,
+): Pick<ArtifactInput, 'rows' | 'sampleQueries'> {
+  if (vectors === undefined) return { rows: passageRows(context.workFolder) }
+  return {
+    rows: embeddedRows(context.workFolder, vectors),
+    sampleQueries: () => embedSampleQueries(context, passages, vectors.embedder),
+  }
+}
+
+async function* passageRows(workFolder: string): AsyncGenerator<PassageRow> {
+  for await (const record of passagesIn(passagesFile(workFolder))) yield { record }
 }
 
 /** Removes the artifact of a failed build, complete or not. */

@@ -9,7 +9,6 @@ import {
   revisionRowSchema,
 } from '#core/db/versions.ts'
 import { EVIDENCE_SIGNAL } from '#core/domain/retrieval-profile.ts'
-import { spaceOfVectors } from '#core/index/format/manifest.ts'
 import type { BuiltArtifact } from './artifact.ts'
 import type { CandidateContext } from './context.ts'
 import type { Evaluated } from './evaluate.ts'
@@ -49,7 +48,7 @@ export async function publishCandidate(
       evaluation: report,
       passed: report.passed,
       files,
-      embedding: spaceOfVectors(artifact.manifest),
+      embedding: artifact.manifest.embedding ?? null,
       manifestDigest: artifact.manifestDigest,
       profile: {
         id: profileIdOf(fence.buildId),
@@ -64,7 +63,7 @@ export async function publishCandidate(
       passages: artifact.manifest.passages,
       passed: report.passed,
       worse_than_active: report.comparison?.worse ?? null,
-      ndcg_at_10: report.systems.hybrid?.['ndcg@10'] ?? null,
+      ndcg_at_10: (report.systems.hybrid ?? report.systems.lexical)?.['ndcg@10'] ?? null,
     }
     await appendAudit(client, { actor: 'jobs', action: 'version.build', subject: `version:${versionId}`, detail })
   })

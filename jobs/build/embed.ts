@@ -19,6 +19,7 @@ import type { TextVectors } from './text-vectors.ts'
  * Vectors of one build in one space: files of `vectorFileRows` rows of float32, each renamed into place when complete.
  */
 export interface VectorFiles {
+  readonly embedder: Embedder
   readonly folder: string
   readonly rows: number
   readonly dimensions: number
@@ -52,12 +53,12 @@ export async function embedPassages(context: EmbedContext, rows: number, embedde
   removeCacheFile(buildFile)
   const counts = { ...((await countsIn(folder)) ?? NOTHING_COUNTED), passages: rows, seconds_left: null }
   await context.progress.embedded(counts)
-  return { folder, rows, dimensions, counts }
+  return { embedder, folder, rows, dimensions, counts }
 }
 
 async function embedMissing(
   context: EmbedContext,
-  { folder, rows, dimensions }: Omit<VectorFiles, 'counts'>,
+  { folder, rows, dimensions }: Omit<VectorFiles, 'embedder' | 'counts'>,
   from: TextVectors,
 ): Promise<void> {
   const counting = createCounting(rows, await countsIn(folder), context)

@@ -3,7 +3,6 @@ import { readChangeLimits } from '#core/db/review-policies.ts'
 import type { ReportFiles } from '#core/db/versions.ts'
 import type { ChangeLimits } from '#core/domain/changes.ts'
 import { createEmbedder } from '#core/embedding/providers.ts'
-import { spaceOfVectors } from '#core/index/format/manifest.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import { writeDurably } from '#core/platform/durable-file.ts'
 import { utcDay } from '#core/platform/time.ts'
@@ -43,7 +42,7 @@ export async function evaluateBuilt(
     comparison: comparisonSettings(context, await readChangeLimits(context.database, context.knowledgeBaseId)),
     store: context.store,
     // An artifact kept from an earlier run may use another embedding space than this run's configuration.
-    embedder: createEmbedder(spaceOfVectors(artifact.manifest), context.embedding),
+    embedder: artifact.manifest.embedding && createEmbedder(artifact.manifest.embedding, context.embedding),
     reranker:
       context.parameters.reranker === undefined && context.embedding.RERANK_BASE_URL === undefined
         ? undefined

@@ -1,4 +1,6 @@
 import { z } from 'zod'
+import { EMBEDDINGS } from '#core/embedding/embedder.ts'
+import type { Embedding } from '#core/embedding/embedder.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { DEFAULT_CALIBRATION, DEFAULT_MODEL_CALIBRATION } from '#core/domain/default-calibration.ts'
 import type { Calibration } from '#core/domain/calibration.ts'
@@ -12,7 +14,7 @@ export const buildParametersSchema = z.strictObject({
     .string()
     .regex(/^[0-9a-f]{64}$/)
     .optional(),
-  embedding: z.enum(['local', 'openai']),
+  embedding: z.enum(EMBEDDINGS),
   /** Minimum of rows that a vector search scores, in the profile of the new version. */
   expansion: z.int().min(1).max(BOUNDS.rowsScoredMinMax).optional(),
   /** Maximum share of the answers without evidence; the decision's threshold is fitted to it. */
@@ -27,9 +29,10 @@ export type BuildParameters = z.infer<typeof buildParametersSchema>
  * words, so they only order passages that share no word with the question (decision 0008). The share of a model was
  * measured on natural and judged questions (decision 0026).
  */
-const DENSE_WEIGHT: Readonly<Record<BuildParameters['embedding'], number>> = { local: 0.007, openai: 0.46 }
+const DENSE_WEIGHT: Readonly<Record<Embedding, number>> = { none: 0, local: 0.007, openai: 0.46 }
 
-const CALIBRATION: Readonly<Record<BuildParameters['embedding'], Calibration>> = {
+const CALIBRATION: Readonly<Record<Embedding, Calibration>> = {
+  none: DEFAULT_CALIBRATION,
   local: DEFAULT_CALIBRATION,
   openai: DEFAULT_MODEL_CALIBRATION,
 }

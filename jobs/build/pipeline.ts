@@ -21,11 +21,7 @@ import type { Corpus } from './sort.ts'
 export async function runBuild(context: CandidateContext): Promise<string> {
   // A candidate that could not be compared at the end fails before the first stage.
   await readActiveVersion(context)
-  const warning = prefixWarning(context.parameters.embedding, context.embedding)
-  if (warning !== undefined) context.log.warn('embedding without known prefixes', { warning })
-  const embedder = await openEmbedder(context.parameters.embedding, context.embedding, context.signal)
-
-  const { corpus, artifact } = await buildVersion(context, embedder)
+  const { corpus, artifact } = await buildVersion(context, await openVersionEmbedder(context))
   const evaluated = await evaluateBuilt(context, corpus, artifact)
   const versionId = await publishCandidate(context, corpus, artifact, evaluated)
 
@@ -33,17 +29,34 @@ export async function runBuild(context: CandidateContext): Promise<string> {
   return versionId
 }
 
+/** @returns undefined for a version without vectors. */
+async function openVersionEmbedder({
+  parameters: { embedding: provider },
+  embedding,
+  log,
+  signal,
+}: CandidateContext): Promise<Embedder | undefined> {
+  if (provider === 'none') return undefined
+  const warning = prefixWarning(provider, embedding)
+  if (warning !== undefined) log.warn('embedding without known prefixes', { warning })
+  return await openEmbedder(provider, embedding, signal)
+}
+
 export interface BuiltVersion {
   readonly corpus: Corpus
   readonly artifact: BuiltArtifact
-  readonly embedded: EmbeddingCounts
+  /** Undefined: nothing is embedded. */
+  readonly embedded: EmbeddingCounts | undefined
 }
 
-/** Runs the stages that need only the artifact store; a search node can load their result. */
-export async function buildVersion(context: BuildContext, embedder: Embedder): Promise<BuiltVersion> {
+/**
+ * Runs the stages that need only the artifact store; a search node can load their result.
+ * @param embedder undefined: the stage embed is skipped, and the version has no vectors.
+ */
+export async function buildVersion(context: BuildContext, embedder: Embedder | undefined): Promise<BuiltVersion> {
   const corpus = await preparePassages(context)
-  const vectors = await embedPassages(context, corpus.passages, embedder)
-  const artifact = await buildArtifact(context, corpus, vectors, embedder)
+  const vectors = embedder && (await embedPassages(context, corpus.passages, embedder))
+  const artifact = await buildArtifact(context, corpus, vectors)
   await verifyBuilt(context, artifact)
-  return { corpus, artifact, embedded: vectors.counts }
+  return { corpus, artifact, embedded: vectors?.counts }
 }

@@ -19,7 +19,8 @@ import { damagedArtifact } from './damaged.ts'
 export interface ActiveVersion extends PreparedVersion {
   readonly facets: Facets
   readonly profile: ProfileParameters
-  readonly embedder: Embedder
+  /** Undefined: it has no vectors. */
+  readonly embedder: Embedder | undefined
   /** SHA-256 (hex) of the question set that it was evaluated with; null: known items. */
   readonly questionSet: string | null
 }
@@ -46,7 +47,7 @@ export async function readActiveVersion({
       'The candidate cannot be compared with the active version, which re-ranks its passages: set RERANK_BASE_URL of ' +
         'the job worker, then build again.',
     )
-  return { ...active, embedder: embedderOf(active.embedding, embedding) }
+  return { ...active, embedder: active.embedding === null ? undefined : embedderOf(active.embedding, embedding) }
 }
 
 function embedderOf(space: EmbeddingSpace, settings: EndpointSettings): Embedder {

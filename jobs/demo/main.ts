@@ -4,12 +4,14 @@ import { activePointer } from '#core/db/corpus-lists.ts'
 import { openDatabase } from '#core/db/pool.ts'
 import { readVersion } from '#core/db/versions.ts'
 import type { VersionRow } from '#core/db/versions.ts'
+import type { Embedding } from '#core/embedding/embedder.ts'
 import { canonicalJson, sha256 } from '#core/platform/digest.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { createLog, describeCause } from '#core/platform/log.ts'
 import { renderImportReport } from '#jobs/import/report.ts'
 import type { Operator } from '#jobs/operator/actions/operator.ts'
-import { embeddingEnvironment } from '#jobs/operator/embedding-flags.ts'
+import { embeddingEnvironment, flaggedEmbedding } from '#jobs/operator/embedding-flags.ts'
+import type { EmbeddingFlags } from '#jobs/operator/embedding-flags.ts'
 import { createProgress } from '#jobs/operator/progress.ts'
 import { INACTIVE_KNOWLEDGE_BASE, ensureCaller, ensureKnowledgeBase, readPlan } from './caller.ts'
 import { builtInCorpus, corpusAt, corpusDigest } from './corpus.ts'
@@ -52,7 +54,7 @@ async function demo(flags: DemoFlags, steps: Steps): Promise<void> {
   const operator: Operator = { database, actor: ACTOR }
   const store = createArtifactStore(storeUrl(settings))
   const deps = { operator, store, redisUrl: settings.redisUrl, reviewerKeyFile: join(folder, 'reviewer.pem') }
-  const served = await ensureVersion(deps, corpus, { state, environment }, steps)
+  const served = await ensureVersion(deps, corpus, { state, flags: flags.embedding, environment }, steps)
   writeState(stateFile, state)
 
   const { languages, jurisdictions } = served.facets
@@ -99,17 +101,23 @@ async function demo(flags: DemoFlags, steps: Steps): Promise<void> {
   )
 }
 
+interface Built {
+  readonly state: DemoState
+  readonly flags: EmbeddingFlags
+  readonly environment: InstallationOptions['environment']
+}
+
 /** Returns the served version: the one built from this source, else a new one. */
 async function ensureVersion(
   deps: PublishDeps,
   corpus: DemoCorpus,
-  { state, environment }: { readonly state: DemoState; readonly environment: InstallationOptions['environment'] },
+  { state, flags, environment }: Built,
   steps: Steps,
 ): Promise<VersionRow> {
   const { operator } = deps
   const base = await ensureKnowledgeBase(operator, corpus.slug, corpus.title)
-  const embedding = Object.keys(environment).length === 0 ? 'local' : 'openai'
-  const digest = embedding === 'local' ? corpusDigest(corpus) : embeddedDigest(corpus, environment)
+  const embedding = flaggedEmbedding(flags)
+  const digest = embedding === 'local' ? corpusDigest(corpus) : embeddedDigest(corpus, embedding, environment)
   if (state.built_from[corpus.slug] === digest && (await activePointer(operator.database, base.id)) !== undefined)
     steps.note(`${corpus.title}: the active version is built from this source already.`)
   else {
@@ -127,10 +135,13 @@ async function ensureVersion(
   return served
 }
 
-/** Another endpoint, model or prefix makes another version; the key may change. */
-function embeddedDigest(corpus: DemoCorpus, environment: InstallationOptions['environment']): string {
-  const { OPENAI_API_KEY: _key, ...embedding } = environment
-  return sha256(`${corpusDigest(corpus)} ${canonicalJson(embedding)}`).toString('hex')
+/** Another embedding, endpoint, model or prefix makes another version; the key may change. */
+function embeddedDigest(
+  corpus: DemoCorpus,
+  embedding: Embedding,
+  { OPENAI_API_KEY: _key, ...endpoint }: InstallationOptions['environment'],
+): string {
+  return sha256(`${corpusDigest(corpus)} ${embedding} ${canonicalJson(endpoint)}`).toString('hex')
 }
 
 function sentenceOf(error: unknown): string {

@@ -1,3 +1,4 @@
+import type { Embedding } from '#core/embedding/embedder.ts'
 import type { ArtifactStore } from '#core/index/format/store.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { requestActivation } from '#jobs/operator/actions/activations.ts'
@@ -27,7 +28,7 @@ export interface Publication {
   readonly mappingFile: string | undefined
   /** undefined: the candidate is evaluated on its own passages as known items. */
   readonly questionsFile: string | undefined
-  readonly embedding: 'local' | 'openai'
+  readonly embedding: Embedding
 }
 
 /** A large corpus takes hours at an embedding endpoint on two cores. */

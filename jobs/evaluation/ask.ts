@@ -14,6 +14,38 @@ import type { Question } from './questions.ts'
 export const RANKING_MODES = ['lexical', 'dense', 'hybrid'] as const
 export type RankingMode = (typeof RANKING_MODES)[number]
 
+/** What each mode of a version has; one without vectors is ranked by words alone. */
+export interface ByMode<T> extends Readonly<Partial<Record<RankingMode, T>>> {
+  readonly lexical: T
+}
+
+/** Returns what the mode has that callers get. */
+export function servedOf<T>(by: ByMode<T>): T {
+  return by.hybrid === undefined ? by.lexical : by.hybrid
+}
+
+export function mapModes<From, To>(by: ByMode<From>, map: (value: From) => To): ByMode<To> {
+  const { dense, hybrid } = by
+  const lexical = map(by.lexical)
+  return dense === undefined || hybrid === undefined ? { lexical } : { lexical, dense: map(dense), hybrid: map(hybrid) }
+}
+
+type Embedding = Pick<AskContext, 'embedder'>
+
+/** Returns what `make` makes for each mode of the version. */
+export function forModes<T>({ embedder }: Embedding, make: (mode: RankingMode) => T): ByMode<T> {
+  const lexical = make('lexical')
+  return embedder === undefined ? { lexical } : { lexical, dense: make('dense'), hybrid: make('hybrid') }
+}
+
+export function modesOf({ embedder }: Embedding): readonly RankingMode[] {
+  return embedder === undefined ? ['lexical'] : RANKING_MODES
+}
+
+export function servedMode({ embedder }: Embedding): RankingMode {
+  return embedder === undefined ? 'lexical' : 'hybrid'
+}
+
 /** The part of a question that a search node gets; qrels stay with the evaluation. */
 export interface AskedFor extends Pick<Question, 'text' | 'filters'> {
   /** A bitset that narrows the filters further; undefined: every row. */
@@ -25,7 +57,8 @@ export interface AskContext {
   readonly versionId: string
   readonly facets: Facets
   readonly profile: ProfileParameters
-  readonly embedder: Embedder
+  /** Undefined: the version has no vectors. */
+  readonly embedder: Embedder | undefined
   /** For a profile with a re-ranker. */
   readonly reranker?: Reranker | undefined
   /** Nodes that have the version loaded; at least one. */
@@ -44,12 +77,16 @@ export interface AskModesContext extends AskContext {
   readonly limit: number
 }
 
+/** Returns one vector a question; none for a version without vectors. */
 export async function embedQuestions(
   questions: readonly AskedFor[],
   { embedder, signal }: Pick<AskContext, 'embedder' | 'signal'>,
 ): Promise<readonly Float32Array[]> {
+  if (embedder === undefined) return []
   const texts = questions.map(({ text }) => text)
-  return (await embedder.embed(texts, 'query', signal)).vectors
+  const { vectors } = await embedder.embed(texts, 'query', signal)
+  if (vectors.length < texts.length) throw new Error('the embedder sent too few vectors')
+  return vectors
 }
 
 /**
@@ -66,10 +103,8 @@ export async function askModes<Q extends AskedFor>(
     const batch = questions.slice(from, from + BOUNDS.embedBatchTexts)
     const vectors = await embedQuestions(batch, context)
     await concurrently(batch, BOUNDS.evaluationConcurrency, async (question, at) => {
-      const vector = vectors[at]
-      if (vector === undefined) throw new Error('the embedder sent too few vectors')
       for (const mode of context.modes)
-        take(from + at, mode, await askOne(question, mode, vector, from + at, context), question)
+        take(from + at, mode, await askOne(question, mode, vectors[at], from + at, context), question)
     })
     context.onProgress(from + batch.length, questions.length)
   }
@@ -78,7 +113,7 @@ export async function askModes<Q extends AskedFor>(
 export async function askOne(
   question: AskedFor,
   mode: RankingMode,
-  vector: Float32Array,
+  vector: Float32Array | undefined,
   turn: number,
   context: Omit<AskModesContext, 'modes'>,
 ): Promise<SearchResult> {
@@ -92,7 +127,7 @@ export async function askOne(
     withoutText: context.withoutText ?? false,
     onlyRows: question.onlyRows,
   }
-  return mode === 'hybrid' ? await reranked(request, turn, context) : await search(request, turn, context)
+  return mode === servedMode(context) ? await reranked(request, turn, context) : await search(request, turn, context)
 }
 
 /** Re-ranks the first passages with the profile's re-ranker, as the gateway does. */
@@ -155,7 +190,11 @@ async function search(request: SearchQuery, turn: number, context: AskContext): 
 }
 
 /** Defines the input of each mode; a search node ranks by the inputs that it gets. */
-function inputsFor(mode: RankingMode, text: string, vector: Float32Array): Pick<SearchQuery, 'vector' | 'text'> {
+function inputsFor(
+  mode: RankingMode,
+  text: string,
+  vector: Float32Array | undefined,
+): Pick<SearchQuery, 'vector' | 'text'> {
   return { vector: mode === 'lexical' ? undefined : vector, text: mode === 'dense' ? '' : text }
 }
 

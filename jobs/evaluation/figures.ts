@@ -2,10 +2,11 @@ import { DEFAULT_MODEL_CALIBRATION } from '#core/domain/default-calibration.ts'
 import { probability } from '#core/domain/calibration.ts'
 import { PREDICTORS, predictorOf } from '#core/domain/predictors.ts'
 import type { Predictor } from '#core/domain/predictors.ts'
-import type { EmbeddingSpace } from '#core/index/format/manifest.ts'
+import type { Embedding } from '#core/embedding/embedder.ts'
 import { observedValueOf } from '#core/domain/decision.ts'
 import type { Calibration } from '#core/domain/calibration.ts'
-import type { RankingMode } from './ask.ts'
+import { mapModes } from './ask.ts'
+import type { ByMode } from './ask.ts'
 import { fitCalibration } from './calibration/fit.ts'
 import type { Fitted } from './calibration/fit.ts'
 import { systemFigures } from './metrics/ranking.ts'
@@ -14,10 +15,8 @@ import type { Outcome, Outcomes } from './outcomes.ts'
 import type { QueryWithQrels } from './query-with-qrels.ts'
 
 /** Means over the questions that have a relevant record and are not labelled unanswerable. */
-export function rankingsOf(outcomes: Outcomes): Readonly<Record<RankingMode, SystemFigures>> {
-  const figuresOf = (asked: readonly Outcome[]): SystemFigures =>
-    systemFigures(asked.flatMap(({ figures }) => figures ?? []))
-  return { lexical: figuresOf(outcomes.lexical), dense: figuresOf(outcomes.dense), hybrid: figuresOf(outcomes.hybrid) }
+export function rankingsOf(outcomes: Outcomes): ByMode<SystemFigures> {
+  return mapModes(outcomes, (asked) => systemFigures(asked.flatMap(({ figures }) => figures ?? [])))
 }
 
 /**
@@ -38,7 +37,8 @@ const FITTED_OF_WORDS: readonly Predictor[] = [
   'window_coverage',
   'rank_overlap',
 ]
-const FITTED: Readonly<Record<EmbeddingSpace['provider'], readonly Predictor[]>> = {
+const FITTED: Readonly<Record<Embedding, readonly Predictor[]>> = {
+  none: FITTED_OF_WORDS,
   local: FITTED_OF_WORDS,
   openai: [...FITTED_OF_WORDS, 'nearest_vector'],
 }
@@ -46,7 +46,7 @@ const FITTED: Readonly<Record<EmbeddingSpace['provider'], readonly Predictor[]>>
 export interface DecisionOptions {
   /** Maximum share of the answers without evidence. */
   readonly targetRisk: number
-  readonly provider: EmbeddingSpace['provider']
+  readonly embedding: Embedding
 }
 
 /**
@@ -67,9 +67,9 @@ function namedProbability(predictors: readonly number[]): number | undefined {
 export function fitDecision(
   questions: readonly QueryWithQrels[],
   outcomes: readonly Outcome[],
-  { targetRisk, provider }: DecisionOptions,
+  { targetRisk, embedding }: DecisionOptions,
 ): Fitted | undefined {
-  const names = FITTED[provider]
+  const names = FITTED[embedding]
   const samples = questions.flatMap(({ id, answerable, group }, at) => {
     const predictors = outcomes[at]?.predictors
     if (answerable === undefined || predictors === undefined) return []

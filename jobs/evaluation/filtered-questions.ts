@@ -1,5 +1,4 @@
 import { join } from 'node:path'
-import { spaceOfVectors } from '#core/index/format/manifest.ts'
 import type { Manifest } from '#core/index/format/manifest.ts'
 import { evenlySpaced, sampleVectors } from '#core/index/vectors/blocks.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
@@ -24,14 +23,18 @@ interface MeasuredArtifact extends Pick<Manifest, 'passages' | 'embedding'> {
   readonly folder: string
 }
 
-/** Measures filtered recall with evenly spaced questions; the vectors of evenly spaced rows fill them up. */
+/**
+ * Measures filtered recall with evenly spaced questions; the vectors of evenly spaced rows fill them up.
+ * @returns undefined for a version without vectors.
+ */
 export async function filteredRecallOf(
   artifact: MeasuredArtifact,
   questions: readonly { readonly text: string }[],
   context: AskContext,
-): Promise<FilteredMeasurement> {
-  const { passages, folder } = artifact
-  const { dimensions } = spaceOfVectors(artifact)
+): Promise<FilteredMeasurement | undefined> {
+  const { passages, folder, embedding } = artifact
+  if (embedding === undefined) return undefined
+  const { dimensions } = embedding
   const asked = evenlySpaced(questions.length, BOUNDS.filteredQueries)
   const vectors = await vectorsOf(
     Array.from(asked, (at) => questions[at]?.text ?? ''),

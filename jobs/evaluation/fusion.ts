@@ -23,7 +23,7 @@ export async function fitRanking(
   questions: readonly QueryWithQrels[],
   context: AskContext,
 ): Promise<ProfileParameters> {
-  const asking = { ...context, embedder: embedOnce(context.embedder) }
+  const asking = { ...context, embedder: context.embedder && embedOnce(context.embedder) }
   return await tryReranker(reranker, questions, { ...asking, profile: await fitFusion(questions, asking) })
 }
 
@@ -33,12 +33,13 @@ type FiguresById = ReadonlyMap<string, RankingFigures>
  * Returns the profile with the weight of the vectors that ranks a question set best, if it beats words alone. Each
  * question is ranked by the weight that is best on the other folds, so that no question chooses its own weight. The
  * difference in nDCG@10 between these rankings and those of words alone must lie above zero with its whole interval;
- * else words rank alone. Fewer than `comparedQuestionsMin` questions with qrels leave the profile as it is.
+ * else words rank alone. Fewer than `comparedQuestionsMin` questions with qrels leave the profile as it is, and so does a
+ * version without vectors.
  */
 export async function fitFusion(questions: readonly QueryWithQrels[], context: AskContext): Promise<ProfileParameters> {
   const { profile } = context
   const sample = sampleWithQrels(questions, BOUNDS.comparedQuestionsMax)
-  if (sample.length < BOUNDS.comparedQuestionsMin) return profile
+  if (context.embedder === undefined || sample.length < BOUNDS.comparedQuestionsMin) return profile
   const byWeight = new Map<number, FiguresById>()
   for (const weight of FUSION_WEIGHTS)
     byWeight.set(weight, await rankingUnder(withWeight(profile, weight), sample, LIMIT, context))

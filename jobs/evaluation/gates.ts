@@ -1,3 +1,5 @@
+import { servedOf } from './ask.ts'
+import type { ByMode } from './ask.ts'
 import { INSUFFICIENT_ANSWERED_MAX } from './calibration/target-threshold.ts'
 import { FILTERED_RECALL_MIN, leastRecall } from './filtered-recall.ts'
 import type { FilteredRecall } from './filtered-recall.ts'
@@ -8,15 +10,22 @@ import type { Gate } from './page/evaluation-report.ts'
 
 export const RECALL_MIN = 0.9
 
-/** Returns the gates that a candidate must pass before activation. Its files are verified before the evaluation. */
+/**
+ * Returns the gates that a candidate must pass before activation. Its files are verified before the evaluation.
+ * @param filteredRecall undefined: the version has no vectors.
+ */
 export function gatesOf(
-  hybrid: SystemFigures,
+  systems: ByMode<SystemFigures>,
   decision: DecisionFigures | undefined,
-  filteredRecall: FilteredRecall,
+  filteredRecall: FilteredRecall | undefined,
 ): readonly Gate[] {
-  const least = leastRecall(filteredRecall)
   return [
-    atLeast('ranking', 'recall@5, hybrid', hybrid['recall@5'], RECALL_MIN),
+    atLeast(
+      'ranking',
+      `recall@5, ${systems.hybrid === undefined ? 'lexical' : 'hybrid'}`,
+      servedOf(systems)['recall@5'],
+      RECALL_MIN,
+    ),
     ...(decision?.answered_insufficient === undefined || decision.answered_insufficient === null
       ? []
       : [
@@ -27,15 +36,19 @@ export function gatesOf(
             INSUFFICIENT_ANSWERED_MAX,
           ),
         ]),
-    ...SELECTIVITIES.map((selectivity) =>
-      atLeast(
-        'filtered recall',
-        `recall@10 against exact, filter keeps ${selectivity} %`,
-        least[selectivity] ?? 0,
-        FILTERED_RECALL_MIN,
-      ),
-    ),
+    ...(filteredRecall === undefined ? [] : filteredGates(leastRecall(filteredRecall))),
   ]
+}
+
+function filteredGates(least: Readonly<Record<string, number>>): readonly Gate[] {
+  return SELECTIVITIES.map((selectivity) =>
+    atLeast(
+      'filtered recall',
+      `recall@10 against exact, filter keeps ${selectivity} %`,
+      least[selectivity] ?? 0,
+      FILTERED_RECALL_MIN,
+    ),
+  )
 }
 
 function atLeast(group: Gate['group'], label: string, value: number, bound: number): Gate {

@@ -1,7 +1,7 @@
 import { BOUNDS } from '#core/platform/bounds.ts'
 import type { SearchResult } from '#core/domain/search.ts'
-import { RANKING_MODES, askOne, askModes } from './ask.ts'
-import type { AskContext, RankingMode } from './ask.ts'
+import { askOne, askModes, embedQuestions, forModes, modesOf } from './ask.ts'
+import type { AskContext, ByMode, RankingMode } from './ask.ts'
 import { rankingFigures } from './metrics/ranking.ts'
 import type { RankingFigures } from './metrics/ranking.ts'
 import type { QueryWithQrels } from './query-with-qrels.ts'
@@ -20,7 +20,7 @@ export interface Outcome {
 }
 
 /** By mode, in the order of the questions. */
-export type Outcomes = Readonly<Record<RankingMode, readonly Outcome[]>>
+export type Outcomes = ByMode<readonly Outcome[]>
 
 /**
  * Asks every question of every mode, deep enough for recall@100.
@@ -34,12 +34,12 @@ export async function askQuestions(
   const outcomes: Record<RankingMode, Outcome[]> = { lexical: [], dense: [], hybrid: [] }
   await askModes(
     questions,
-    { ...context, modes: RANKING_MODES, limit, withoutText: true },
+    { ...context, modes: modesOf(context), limit, withoutText: true },
     (at, mode, reply, question) => {
       outcomes[mode][at] = outcomeOf(question, reply)
     },
   )
-  return outcomes
+  return forModes(context, (mode) => outcomes[mode])
 }
 
 /**
@@ -83,10 +83,7 @@ export interface Latency {
  * Measures milliseconds from a question's text to its passages, including embedding, one question at a time. It uses an
  * evenly spaced sample of the questions.
  */
-export async function timeModes(
-  questions: readonly QueryWithQrels[],
-  context: AskContext,
-): Promise<Readonly<Record<RankingMode, Latency>>> {
+export async function timeModes(questions: readonly QueryWithQrels[], context: AskContext): Promise<ByMode<Latency>> {
   const step = Math.max(1, questions.length / BOUNDS.timedQuestionsMax)
   const sample = Array.from(
     { length: Math.min(questions.length, BOUNDS.timedQuestionsMax) },
@@ -94,17 +91,15 @@ export async function timeModes(
   ).filter((question) => question !== undefined)
   const timed: Record<RankingMode, number[]> = { lexical: [], dense: [], hybrid: [] }
   for (const [done, question] of [...sample.slice(0, BOUNDS.warmUpQuestionsMax), ...sample].entries()) {
-    for (const mode of RANKING_MODES) {
+    for (const mode of modesOf(context)) {
       const beganMs = performance.now()
-      const { vectors } = await context.embedder.embed([question.text], 'query', context.signal)
-      const [vector] = vectors
-      if (vector === undefined) throw new Error('the embedder sent no vector')
+      const [vector] = await embedQuestions([question], context)
       await askOne(question, mode, vector, 0, { ...context, limit: TIMED_LIMIT })
       if (done >= Math.min(BOUNDS.warmUpQuestionsMax, sample.length)) timed[mode].push(performance.now() - beganMs)
     }
     context.onProgress(done + 1, sample.length + Math.min(BOUNDS.warmUpQuestionsMax, sample.length))
   }
-  return { lexical: percentiles(timed.lexical), dense: percentiles(timed.dense), hybrid: percentiles(timed.hybrid) }
+  return forModes(context, (mode) => percentiles(timed[mode]))
 }
 
 /** Computes percentiles by nearest rank. */

@@ -3,6 +3,7 @@ import type { Facets } from '#core/index/facets/layout.ts'
 import type { Manifest } from '#core/index/format/manifest.ts'
 import type { ArtifactStore } from '#core/index/format/store.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
+import { embeddingOf } from '#core/embedding/embedder.ts'
 import type { Embedder } from '#core/embedding/embedder.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
@@ -14,6 +15,7 @@ import type { NamedChange } from '#jobs/compare/changes-file.ts'
 import { damagedArtifact } from '#jobs/compare/damaged.ts'
 import { compareWithActive } from '#jobs/compare/pipeline.ts'
 import type { ComparedCandidate, ComparisonSettings } from '#jobs/compare/pipeline.ts'
+import { servedOf } from './ask.ts'
 import type { AskContext } from './ask.ts'
 import { decisionOf } from './figures.ts'
 import type { Decision } from './figures.ts'
@@ -41,7 +43,8 @@ export interface EvaluationInput extends PreparedVersion {
   readonly questionsSha256: string | undefined
   readonly comparison: ComparisonSettings
   readonly store: ArtifactStore
-  readonly embedder: Embedder
+  /** Undefined: the version has no vectors. */
+  readonly embedder: Embedder | undefined
   readonly reranker: Reranker | undefined
   /** Null: none. */
   readonly rerankerToTry: ProfileParameters['reranker']
@@ -78,9 +81,8 @@ export async function evaluate(input: EvaluationInput): Promise<Evaluation> {
     input.questionsSha256 === undefined ? input.profile : await fitRanking(input.rerankerToTry, questions, asking)
   const context = { ...asking, profile }
   const outcomes = await askQuestions(questions, DEPTH, context)
-  const { provider } = input.embedder.space
-  const { targetRisk } = input
-  const decision = decisionOf(questions, outcomes.hybrid, { targetRisk, provider }, profile.calibration)
+  const fitting = { targetRisk: input.targetRisk, embedding: embeddingOf(input.embedder) }
+  const decision = decisionOf(questions, servedOf(outcomes), fitting, profile.calibration)
   const measured = {
     kind: input.questionsSha256 === undefined ? 'known items' : 'question set',
     dataset: input.knowledgeBase,
@@ -125,7 +127,7 @@ function comparedCandidate(
     questionSet:
       questionsSha256 === undefined
         ? undefined
-        : { sha256: questionsSha256, questions, figures: figuresById(questions, outcomes.hybrid) },
+        : { sha256: questionsSha256, questions, figures: figuresById(questions, servedOf(outcomes)) },
     limit: DEPTH,
     context,
   }

@@ -1,5 +1,5 @@
 import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
-import { askModes } from './ask.ts'
+import { askModes, servedMode } from './ask.ts'
 import type { AskContext } from './ask.ts'
 import type { QueryWithQrels } from './query-with-qrels.ts'
 import { compareRankings } from './metrics/comparison.ts'
@@ -31,7 +31,7 @@ export async function rankingUnder(
   const found = new Map<string, RankingFigures>()
   await askModes(
     questions,
-    { ...context, profile, modes: ['hybrid'], limit, withoutText: true },
+    { ...context, profile, modes: [servedMode(context)], limit, withoutText: true },
     (_, _mode, reply, question) => {
       const { figures } = outcomeOf(question, reply)
       if (figures !== undefined) found.set(question.id, figures)

@@ -1,6 +1,7 @@
 import { EVIDENCE_SIGNAL } from '#core/domain/retrieval-profile.ts'
 import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
-import type { RankingMode } from './ask.ts'
+import { servedOf } from './ask.ts'
+import type { ByMode } from './ask.ts'
 import { rankingsOf } from './figures.ts'
 import type { Decision } from './figures.ts'
 import type { FilteredMeasurement } from './filtered-questions.ts'
@@ -25,8 +26,9 @@ export interface ReportInput {
   readonly outcomes: Outcomes
   readonly profile: ProfileParameters
   readonly decision: Decision
-  readonly latency: Readonly<Record<RankingMode, Latency>>
-  readonly filtered: FilteredMeasurement
+  readonly latency: ByMode<Latency>
+  /** Undefined: the version has no vectors. */
+  readonly filtered: FilteredMeasurement | undefined
   readonly comparison: EvaluationReport['comparison']
   /** What was lost or changed, against its limits; they do not decide whether the version passed. */
   readonly changeGates: readonly Gate[]
@@ -44,7 +46,7 @@ export function reportOf(input: ReportInput): EvaluationReport {
       ? undefined
       : decisionFigures(decision.scored, { signal: EVIDENCE_SIGNAL, threshold, target_risk, folds })
   const systems = rankingsOf(outcomes)
-  const gates = input.versionId === null ? [] : gatesOf(systems.hybrid, abstention, filtered.recall)
+  const gates = input.versionId === null ? [] : gatesOf(systems, abstention, filtered?.recall)
   return evaluationReportSchema.parse({
     format: 1,
     kind: input.kind,
@@ -59,22 +61,30 @@ export function reportOf(input: ReportInput): EvaluationReport {
     ranking: rankingOf(input.profile),
     abstention: abstention ?? null,
     calibrated_on: calibratedOn(decision),
-    filtered_recall: leastRecall(filtered.recall),
-    filtered_recall_by_kind: filtered.recall,
-    filtered_recall_sample: {
-      questions: filtered.questions,
-      sampled_rows: filtered.sampledRows,
-      fewer_than_10_passages: filtered.fewRows,
-    },
-    latency_ms: latency.hybrid,
+    ...filteredFigures(filtered),
+    latency_ms: servedOf(latency),
     latency_ms_by_system: latency,
     gates: [...gates, ...input.changeGates],
     passed: gates.every(({ passed }) => passed),
     comparison: input.comparison,
-    ...missesOf(questions, outcomes.hybrid, decision),
+    ...missesOf(questions, servedOf(outcomes), decision),
     unknown_relevant: missing.slice(0, REPORT_UNKNOWN_RELEVANT_MAX),
     unknown_relevant_total: missing.length,
   })
+}
+
+type FilteredFigures = Pick<EvaluationReport, 'filtered_recall' | 'filtered_recall_by_kind' | 'filtered_recall_sample'>
+
+function filteredFigures(filtered: FilteredMeasurement | undefined): FilteredFigures {
+  return {
+    filtered_recall: filtered === undefined ? {} : leastRecall(filtered.recall),
+    filtered_recall_by_kind: filtered?.recall ?? {},
+    filtered_recall_sample: {
+      questions: filtered?.questions ?? 0,
+      sampled_rows: filtered?.sampledRows ?? 0,
+      fewer_than_10_passages: filtered?.fewRows ?? [],
+    },
+  }
 }
 
 function rankingOf({ fusion, reranker }: ProfileParameters): EvaluationReport['ranking'] {

@@ -1,8 +1,8 @@
 import { join } from 'node:path'
-import { InvalidArgumentError } from 'commander'
+import { InvalidArgumentError, Option } from 'commander'
 import type { Command } from 'commander'
 import { EmbeddingError } from '#core/embedding/embedder.ts'
-import type { Embedder } from '#core/embedding/embedder.ts'
+import type { Embedder, Embedding } from '#core/embedding/embedder.ts'
 import { createLocalEmbedder } from '#core/embedding/local/embedder.ts'
 import { openEmbedder, prefixWarning } from '#core/embedding/providers.ts'
 import type { EmbeddingSettings } from '#core/embedding/providers.ts'
@@ -12,8 +12,9 @@ import { OperatorError } from '#core/platform/errors.ts'
 import type { VectorSettings } from '#jobs/build/text-vectors.ts'
 import { secretVariable, userCacheFolder } from '#jobs/config.ts'
 
-/** The embedding provider of a command line; without `embeddings` it is the local one. */
+/** The embedding of a command line; with neither `embedding` nor `embeddings` it is the local one. */
 export interface EmbeddingFlags {
+  readonly embedding?: 'none' | 'local'
   /** Base URL of an OpenAI-compatible endpoint. */
   readonly embeddings?: string
   readonly embeddingModel?: string
@@ -66,6 +67,12 @@ const CACHE_DEFAULT = 'default: evidence-retrieval-service in $XDG_CACHE_HOME or
 /** Adds the options of an embedding provider to a command; its `opts()` are then `EmbeddingFlags`. */
 export function embeddingOptions(command: Command): Command {
   return command
+    .addOption(
+      new Option(
+        '--embedding <who>',
+        'none: no vectors, words alone rank, right for a large corpus without a model; local: the built-in embedder',
+      ).choices(['none', 'local']),
+    )
     .option(
       '--embeddings <url>',
       'embed with the OpenAI-compatible endpoint at this base URL (default: the built-in embedder, which needs none)',
@@ -98,11 +105,13 @@ export function vectorCacheOptions(command: Command): Command {
 }
 
 /**
- * Returns the settings of the endpoint, or undefined for the local embedder.
+ * Returns the settings of the endpoint; undefined: none is used.
  * @throws OperatorError where flags do not belong together, or the variable of the key is not set.
  */
 function embeddingSettingsOf(flags: EmbeddingFlags): EmbeddingSettings | undefined {
-  const { embeddings, embeddingModel, embeddingKeyEnv } = flags
+  const { embedding, embeddings, embeddingModel, embeddingKeyEnv } = flags
+  if (embedding !== undefined && embeddings !== undefined)
+    throw new OperatorError(`--embedding ${embedding} uses no endpoint: leave out it or --embeddings.`)
   if (embeddings === undefined) {
     const [without] = Object.entries(flags).find(([name, value]) => OWN.has(name) && value !== undefined) ?? []
     if (without !== undefined)
@@ -140,7 +149,7 @@ const OWN: ReadonlySet<string> = new Set<keyof EmbeddingFlags>([
 ])
 
 /**
- * Returns the variables with which services use the endpoint; none for the local embedder.
+ * Returns the variables with which services use the endpoint; empty where none is used.
  * @throws OperatorError as `openFlaggedEmbedder`.
  */
 export function embeddingEnvironment(flags: EmbeddingFlags): Readonly<Record<string, string>> {
@@ -149,6 +158,11 @@ export function embeddingEnvironment(flags: EmbeddingFlags): Readonly<Record<str
       value === undefined ? [] : [[name, String(value)]],
     ),
   )
+}
+
+/** Returns who embeds. */
+export function flaggedEmbedding({ embedding, embeddings }: EmbeddingFlags): Embedding {
+  return embedding ?? (embeddings === undefined ? 'local' : 'openai')
 }
 
 /** Returns how a build of the command line uses the endpoint, and where it keeps vectors. */
@@ -165,15 +179,16 @@ export function vectorSettingsOf({ embeddingBatch, vectorCache }: EmbeddingFlags
 /**
  * Opens the embedder that the flags name.
  * @param note takes a warning about the settings.
+ * @returns undefined for `--embedding none`.
  * @throws OperatorError where flags do not belong together, or the endpoint cannot be used.
  */
 export async function openFlaggedEmbedder(
   flags: EmbeddingFlags,
   signal: AbortSignal,
   note: (sentence: string) => void = () => undefined,
-): Promise<Embedder> {
+): Promise<Embedder | undefined> {
   const settings = embeddingSettingsOf(flags)
-  if (settings === undefined) return createLocalEmbedder()
+  if (settings === undefined) return flags.embedding === 'none' ? undefined : createLocalEmbedder()
   const warning = prefixWarning('openai', settings)
   if (warning !== undefined) note(warning)
   try {

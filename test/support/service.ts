@@ -1,6 +1,7 @@
 import { inject } from 'vitest'
 import type { Database } from '#core/db/pool.ts'
 import { wantedVersions } from '#core/db/versions.ts'
+import type { Embedding } from '#core/embedding/embedder.ts'
 import { createArtifactStore } from '#core/index/format/store.ts'
 import { builtInCorpus } from '#jobs/demo/corpus.ts'
 import type { LocalService } from '#jobs/demo/local/processes.ts'
@@ -30,7 +31,7 @@ export interface ServiceOptions {
   readonly searchNodes?: number
   /** Another Redis than a database of the run's own: for tests that lose it. */
   readonly redisUrl?: string
-  readonly embedding?: 'local' | 'openai'
+  readonly embedding?: Embedding
   /** Further variables for every process. */
   readonly environment?: Readonly<Record<string, string>>
   /** Only a global setup passes them: tests have them injected. */
@@ -124,7 +125,7 @@ async function startOn(begun: Installation, options: ServiceOptions): Promise<Te
   }
 }
 
-function rulebook(embedding: 'local' | 'openai'): Publication & { readonly title: string } {
+function rulebook(embedding: Embedding): Publication & { readonly title: string } {
   return { ...builtInCorpus(), knowledgeBase: KNOWLEDGE_BASE, embedding }
 }
 

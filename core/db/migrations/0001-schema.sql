@@ -189,9 +189,9 @@ create table corpus_versions (
   knowledge_base_id uuid not null references knowledge_bases,
   build_id uuid not null unique references builds,
   state text not null default 'candidate' check (state in ('candidate', 'active', 'retired', 'rejected')),
-  -- The artifact, and what it holds.
+  -- The artifact, and what it holds; embedding: null where it has no vectors.
   manifest_digest bytea not null check (octet_length(manifest_digest) = 32),
-  embedding jsonb not null,
+  embedding jsonb,
   passages integer not null check (passages > 0),
   documents integer not null check (documents > 0),
   facets jsonb not null,

@@ -1,8 +1,10 @@
 import { basename, resolve } from 'node:path'
 import { digestFile } from '#core/platform/hashed-file.ts'
+import { embeddingOf } from '#core/embedding/embedder.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { utcDay } from '#core/platform/time.ts'
 import { defaultProfile } from '#jobs/build/parameters.ts'
+import { servedOf } from '#jobs/evaluation/ask.ts'
 import type { AskContext } from '#jobs/evaluation/ask.ts'
 import { decisionOf } from '#jobs/evaluation/figures.ts'
 import { filteredRecallOf } from '#jobs/evaluation/filtered-questions.ts'
@@ -138,7 +140,7 @@ async function askBuilt(
   const unfitted: AskContext = {
     versionId: artifact.versionId,
     facets,
-    profile: defaultProfile({ embedding: embedder.space.provider }),
+    profile: defaultProfile({ embedding: embeddingOf(embedder) }),
     embedder,
     nodes: [node.client],
     day: utcDay(new Date()),
@@ -148,7 +150,6 @@ async function askBuilt(
   const fit = { ...unfitted, onProgress: telling('fit') }
   const profile = await fittedProfile(asked.fitQuestions, fit, output)
   const context = { ...unfitted, profile }
-  const { provider } = embedder.space
   const outcomes = await askQuestions(
     asked.questions,
     imported.split === 0 ? RECORDS_WANTED : BOUNDS.searchLimitMax,
@@ -165,8 +166,8 @@ async function askBuilt(
     profile,
     decision: decisionOf(
       asked.questions,
-      outcomes.hybrid,
-      { targetRisk: flags.targetRisk, provider },
+      servedOf(outcomes),
+      { targetRisk: flags.targetRisk, embedding: embeddingOf(embedder) },
       profile.calibration,
     ),
     latency: await timeModes(asked.questions, { ...context, onProgress: telling('time') }),
@@ -178,6 +179,6 @@ async function askBuilt(
     changeGates: [],
     missing,
   })
-  const ranked = outcomes.hybrid.filter(({ figures }) => figures !== undefined).length
+  const ranked = servedOf(outcomes).filter(({ figures }) => figures !== undefined).length
   return { report, table: renderTable(report, artifact.manifest.documents, ranked) }
 }

@@ -16,11 +16,11 @@ import type { TaskFiles } from './text-lines.ts'
 /**
  * Reads the questions to which the ranking is fitted.
  * @param asked the questions that are measured. @returns undefined where no others are named.
- * @throws OperatorError for a question that is asked too, because its figures would flatter, and for too few questions
- * or judgments of none.
+ * @throws OperatorError for a version without vectors, for a question that is asked too, because its figures would
+ * flatter, and for too few questions or judgments of none.
  */
 export async function readFitTask(
-  { fitQueries, fitQrels, limitTo }: Pick<EvaluateFlags, 'fitQueries' | 'fitQrels' | 'limitTo'>,
+  { fitQueries, fitQrels, limitTo, embedding }: EvaluateFlags,
   files: TaskFiles,
   asked: Task,
   signal: AbortSignal,
@@ -28,6 +28,10 @@ export async function readFitTask(
   if (fitQueries === undefined && fitQrels !== undefined)
     throw new OperatorError('--fit-qrels judges the questions of --fit-queries: name both, or neither.')
   if (fitQueries === undefined) return undefined
+  if (embedding === 'none')
+    throw new OperatorError(
+      '--fit-queries fits the weight of the vectors, and --embedding none has none: leave out one.',
+    )
   const queries = await firstReadable([fitQueries], 'name the file of questions with --fit-queries')
   const qrels = await firstReadable([fitQrels ?? files.qrels], 'name the judgments with --fit-qrels')
   const task = await readTask({ ...files, queries, qrels, answerability: undefined }, limitTo, signal)

@@ -14,8 +14,9 @@ const NONE = '–'
  * @param ranked number of questions in the means.
  */
 export function renderTable(report: EvaluationReport, documents: number, ranked: number): string {
+  const systems = RANKING_MODES.filter((system) => report.systems[system] !== undefined)
   const row = (name: string, cell: (system: RankingMode) => string): string =>
-    `${name.padEnd(NAME_WIDTH)}${RANKING_MODES.map((system) => cell(system).padEnd(COLUMN_WIDTH)).join('')}`.trimEnd()
+    `${name.padEnd(NAME_WIDTH)}${systems.map((system) => cell(system).padEnd(COLUMN_WIDTH)).join('')}`.trimEnd()
   return [
     `${report.dataset}: ${report.passages} passages of ${documents} documents; ${report.queries} ` +
       `questions asked, ${ranked} of them judged for ranking`,

@@ -7,6 +7,7 @@ import type { Facets } from '#core/index/facets/layout.ts'
 import { createArtifactStore } from '#core/index/format/store.ts'
 import type { ArtifactStore } from '#core/index/format/store.ts'
 import type { ImportRow } from '#core/db/imports.ts'
+import { embeddingOf } from '#core/embedding/embedder.ts'
 import type { Embedder } from '#core/embedding/embedder.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { derivedUuid } from '#core/platform/ids.ts'
@@ -35,7 +36,8 @@ export interface VersionInput {
   /** `corpus.jsonl`. */
   readonly corpus: string
   readonly mapping: object
-  readonly embedder: Embedder
+  /** Undefined: a version without vectors. */
+  readonly embedder: Embedder | undefined
   /** Undefined: vectors are not kept. */
   readonly vectors?: VectorSettings
   /** Record ids that qrels name. */
@@ -125,7 +127,7 @@ async function build(input: VersionInput, store: ArtifactStore, keys: SigningKey
   const context: BuildContext = {
     fence: { buildId: BUILD_ID, attempt: 1 },
     knowledgeBaseId: KNOWLEDGE_BASE_ID,
-    parameters: buildParametersSchema.parse({ embedding: input.embedder.space.provider }),
+    parameters: buildParametersSchema.parse({ embedding: embeddingOf(input.embedder) }),
     source,
     store,
     workFolder: store.workFolder(BUILD_ID),

@@ -17,8 +17,10 @@ export function columnsOf({ n, answered, ...right }: KindCounts, kind: string, {
     { group: 'listed', label: 'right in 5', count: right.listed_at5 },
     { group: 'answered', label: 'right first', count: right.answered_first },
     { group: 'answered', label: 'right in 5', count: right.answered_at5 },
-    { group: 'words', label: 'right in 5', count: systems.lexical[kind] ?? 0 },
-    { group: 'vectors', label: 'right in 5', count: systems.dense[kind] ?? 0 },
+    { group: 'words', label: 'right in 5', count: systems.lexical?.[kind] ?? 0 },
+    ...(systems.dense === undefined
+      ? []
+      : [{ group: 'vectors', label: 'right in 5', count: systems.dense[kind] ?? 0 }]),
   ]
 }
 

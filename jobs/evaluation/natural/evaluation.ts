@@ -15,7 +15,7 @@ import type { EvaluationOutput } from '#jobs/evaluation/command/program.ts'
 import { withTemporaryVersion } from '#jobs/evaluation/command/temporary-version.ts'
 import type { TemporaryVersion } from '#jobs/evaluation/command/temporary-version.ts'
 import { firstReadable } from '#jobs/evaluation/command/text-lines.ts'
-import { RANKING_MODES, askModes } from '#jobs/evaluation/ask.ts'
+import { askModes, modesOf } from '#jobs/evaluation/ask.ts'
 import type { RankingMode } from '#jobs/evaluation/ask.ts'
 import type { EvaluationReport } from '#jobs/evaluation/page/evaluation-report.ts'
 import { evaluate } from '#jobs/evaluation/pipeline.ts'
@@ -45,7 +45,7 @@ export interface AskedCorpus {
 }
 
 interface Tools {
-  readonly embedder: Embedder
+  readonly embedder: Embedder | undefined
   readonly vectors: VectorSettings
   readonly dataDir: string | undefined
   readonly output: EvaluationOutput
@@ -126,7 +126,7 @@ async function askCorpus(
 }
 
 interface Asking {
-  readonly embedder: Embedder
+  readonly embedder: Embedder | undefined
   readonly signal: AbortSignal
   readonly onProgress: (stage: string, done: number, total: number) => void
 }
@@ -177,7 +177,7 @@ async function askQuestions(
     day: utcDay(new Date()),
     signal,
     onProgress: (done: number, total: number) => onProgress('ask', done, total),
-    modes: RANKING_MODES,
+    modes: modesOf({ embedder }),
     withoutText: true,
     limit: DEFAULT_TOP_K,
   }
@@ -188,12 +188,13 @@ async function askQuestions(
     const replies = incomplete.get(at) ?? {}
     replies[mode] = reply
     const { lexical, dense, hybrid } = replies
-    if (lexical === undefined || dense === undefined || hybrid === undefined) {
+    if (lexical === undefined || (embedder !== undefined && (dense === undefined || hybrid === undefined))) {
       incomplete.set(at, replies)
       return
     }
     incomplete.delete(at)
-    outcomes[at] = judge(corpus, question, { lexical, dense, hybrid }, profile.calibration)
+    const found = dense === undefined || hybrid === undefined ? { lexical } : { lexical, dense, hybrid }
+    outcomes[at] = judge(corpus, question, found, profile.calibration)
   })
   return outcomes
 }

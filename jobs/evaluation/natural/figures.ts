@@ -1,3 +1,4 @@
+import { RANKING_MODES, servedOf } from '#jobs/evaluation/ask.ts'
 import type { RankingMode } from '#jobs/evaluation/ask.ts'
 import { auroc } from '#jobs/evaluation/metrics/abstention.ts'
 import type { AskedCorpora } from './evaluation.ts'
@@ -27,8 +28,8 @@ export interface NaturalFigures {
    */
   readonly auroc: number | null
   readonly kinds: Readonly<Record<string, KindCounts>>
-  /** `listed_at5` by kind of the words alone, the vectors alone, and the served list. */
-  readonly systems: Readonly<Record<RankingMode, Readonly<Record<string, number>>>>
+  /** `listed_at5` by kind of the words alone and, with vectors, of the vectors alone and the served list. */
+  readonly systems: Readonly<Partial<Record<RankingMode, Readonly<Record<string, number>>>>>
   readonly corpora: AskedCorpora['corpora']
 }
 
@@ -37,19 +38,20 @@ export function figuresOf({ corpora, outcomes }: AskedCorpora): NaturalFigures {
   const byKind = <T>(measure: (asked: readonly NaturalOutcome[]) => T): Record<string, T> =>
     Object.fromEntries([...kinds].map(([kind, asked]) => [kind, measure(asked)]))
   const listedAt5 = (mode: RankingMode): Record<string, number> =>
-    byKind((asked) => asked.filter(({ rank }) => rank[mode] !== null).length)
+    byKind((asked) => asked.filter(({ rank }) => typeof rank[mode] === 'number').length)
+  const modes = RANKING_MODES.filter((mode) => outcomes.some(({ rank }) => rank[mode] !== undefined))
   return {
     auroc: aurocOf(outcomes),
     kinds: byKind(countsOf),
-    systems: { lexical: listedAt5('lexical'), dense: listedAt5('dense'), hybrid: listedAt5('hybrid') },
+    systems: Object.fromEntries(modes.map((mode) => [mode, listedAt5(mode)])),
     corpora,
   }
 }
 
 function countsOf(asked: readonly NaturalOutcome[]): KindCounts {
   const answered = asked.filter(({ decision }) => decision === 'answer')
-  const first = ({ rank }: NaturalOutcome): boolean => rank.hybrid === 1
-  const at5 = ({ rank }: NaturalOutcome): boolean => rank.hybrid !== null
+  const first = ({ rank }: NaturalOutcome): boolean => servedOf(rank) === 1
+  const at5 = ({ rank }: NaturalOutcome): boolean => servedOf(rank) !== null
   return {
     n: asked.length,
     answered: answered.length,

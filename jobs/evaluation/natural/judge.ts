@@ -2,7 +2,8 @@ import { decideOn } from '#core/domain/decision.ts'
 import type { EvidenceDecision } from '#core/domain/decision.ts'
 import type { Calibration } from '#core/domain/calibration.ts'
 import type { SearchResult } from '#core/domain/search.ts'
-import type { RankingMode } from '#jobs/evaluation/ask.ts'
+import { mapModes, servedOf } from '#jobs/evaluation/ask.ts'
+import type { ByMode } from '#jobs/evaluation/ask.ts'
 import type { NaturalQuestion } from './questions.ts'
 
 /** Number of passages among which a right one counts. */
@@ -14,7 +15,7 @@ export interface NaturalOutcome extends EvidenceDecision {
   readonly corpus: string
   readonly question: NaturalQuestion
   /** Rank of the first right passage among the first five of each mode's list; null: none is right. */
-  readonly rank: Readonly<Record<RankingMode, number | null>>
+  readonly rank: ByMode<number | null>
   readonly unsupported: SearchResult['unsupported']
   readonly predictors: readonly number[]
   /** The first five passages of the served list. */
@@ -30,19 +31,18 @@ export interface NaturalOutcome extends EvidenceDecision {
 export function judge(
   corpus: string,
   question: NaturalQuestion,
-  replies: Readonly<Record<RankingMode, SearchResult>>,
+  replies: ByMode<SearchResult>,
   calibration: Calibration,
 ): NaturalOutcome {
-  const { hybrid } = replies
-  const rankIn = (mode: RankingMode): number | null => firstRight(question, replies[mode].passages)
+  const served = servedOf(replies)
   return {
     corpus,
     question,
-    ...decideOn(calibration, calibration.threshold, hybrid),
-    rank: { lexical: rankIn('lexical'), dense: rankIn('dense'), hybrid: rankIn('hybrid') },
-    unsupported: hybrid.unsupported,
-    predictors: hybrid.predictors,
-    first: hybrid.passages.slice(0, FIRST_PASSAGES).map(({ sourceId, score, cited }) => ({ sourceId, score, cited })),
+    ...decideOn(calibration, calibration.threshold, served),
+    rank: mapModes(replies, ({ passages }) => firstRight(question, passages)),
+    unsupported: served.unsupported,
+    predictors: served.predictors,
+    first: served.passages.slice(0, FIRST_PASSAGES).map(({ sourceId, score, cited }) => ({ sourceId, score, cited })),
   }
 }
 

@@ -145,7 +145,7 @@ export const evaluationReportSchema = z.strictObject({
   ranking: rankingSchema,
   abstention: abstentionSchema.nullable(),
   calibrated_on: calibratedOnSchema,
-  /** Lowest recall over the kinds of filter below. */
+  /** Lowest recall over the kinds of filter below; empty for a version without vectors. */
   filtered_recall: bySelectivity,
   /** Maps the kind of filter ("random", "near", "far") to recall by selectivity. */
   filtered_recall_by_kind: z.record(z.string().min(1), bySelectivity),

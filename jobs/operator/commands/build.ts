@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import { z } from 'zod'
 import { changesInWords } from '#core/domain/changes.ts'
 import { embeddingInWords, overlongWarning } from '#core/domain/embedding-counts.ts'
+import { EMBEDDINGS } from '#core/embedding/embedder.ts'
 import { createArtifactStore } from '#core/index/format/store.ts'
 import { listBuilds } from '#core/db/corpus-lists.ts'
 import type { BuildListRow } from '#core/db/corpus-lists.ts'
@@ -29,7 +30,13 @@ const WAIT = {
 const NOTES = `\
 The job worker builds; this command only asks. A killed build resumes, and no partial version is ever visible.
 A run that fails is tried again after 1 s to 1 min, for eight minutes; one that runs out of memory, once.
-With openai, every passage is sent to OPENAI_BASE_URL. A server without keys needs no OPENAI_API_KEY.
+
+Who embeds:
+  none    Nobody: the version has no vectors, words alone rank it, and no provider is asked at build or request. The
+          choice for a large corpus without a model.
+  local   The built-in embedder, which only sees words. For a small corpus, demos and tests.
+  openai  A model, which also finds passages that share no word with the question: every passage is sent to
+          OPENAI_BASE_URL. A server without keys needs no OPENAI_API_KEY.
 
 How the candidate is evaluated:
   question set  What people ask, answerable and not, with the passages that answer it: measures the ranking, fits the
@@ -94,7 +101,7 @@ function addStart(build: Command): void {
       '--questions <file>':
         'JSONL of {"id","text","relevant":[passage ids]}; an empty list: the corpus has no answer. ' +
         'Without it: known items, see below',
-      '--embedding <local|openai>': 'who embeds; default: local',
+      '--embedding <none|local|openai>': 'who embeds; default: local; none: words alone rank, see below',
       '--target-risk <share>': 'at most this share of the answers without evidence; default 0.05',
       '--reranker <model>': 'try this model of RERANK_BASE_URL; kept only if it ranks the questions better',
       '--rerank-candidates <n>': 'passages it orders anew; default 20',
@@ -105,7 +112,7 @@ function addStart(build: Command): void {
     input: {
       import: text,
       questions: text.optional(),
-      embedding: z.enum(['local', 'openai'], 'must be local or openai').default('local'),
+      embedding: z.enum(EMBEDDINGS, 'must be none, local or openai').default('local'),
       targetRisk: z.coerce
         .number('must be a number')
         .gt(0, 'must be greater than 0')

@@ -4,11 +4,11 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { createEmbedder } from '#core/embedding/providers.ts'
 import { embeddingSpaceSchema, manifestSchema } from '#core/index/format/manifest.ts'
 import { versionIdOf } from '#jobs/build/ids.ts'
-import { ENDPOINT_DIMENSIONS, startEmbeddingEndpoint } from '#test/support/embedding-endpoint.ts'
+import { ENDPOINT_DIMENSIONS, startEmbeddingEndpoint, vectorsByWords } from '#test/support/embedding-endpoint.ts'
 import type { EmbeddingEndpoint, EndpointManners } from '#test/support/embedding-endpoint.ts'
 import { startJobsHarness } from '#test/support/jobs/harness.ts'
 import type { JobsHarness } from '#test/support/jobs/harness.ts'
-import { importRulebook, rulebook } from '#test/support/jobs/rulebook.ts'
+import { evaluationOf, importRulebook, rulebook, serve } from '#test/support/jobs/rulebook.ts'
 
 let harness: JobsHarness
 beforeAll(async () => {
@@ -73,6 +73,37 @@ test('a version is built through a server without a key, and asked with the pref
   const gateway = createEmbedder(space, { OPENAI_BASE_URL: endpoint.baseUrl, OPENAI_API_KEY: undefined })
   await gateway.embed(['a question'], 'query', new AbortController().signal)
   expect(endpoint.requests.at(-1)?.input).toEqual(['query: a question'])
+})
+
+test('versions with and without vectors are compared, each as it is served, and words alone ask no endpoint', async () => {
+  const endpoint = await startEmbeddingEndpoint(vectorsByWords())
+  endpoints.push(endpoint)
+  const environment = { ...harness.environment, OPENAI_BASE_URL: endpoint.baseUrl }
+  const knowledgeBaseId = await harness.createKnowledgeBase()
+  const importId = await importRulebook(harness, knowledgeBaseId, rulebook(4))
+  const built = async (embedding: string): Promise<string> => {
+    const buildId = await harness.requestBuild(knowledgeBaseId, importId, { embedding })
+    expect(await harness.runBuild(buildId, { environment })).toMatchObject({ outcome: 'succeeded' })
+    return buildId
+  }
+  const words = await built('none')
+  expect(endpoint.requests).toEqual([])
+  const report = await evaluationOf(harness, words)
+  expect([report.passed, Object.keys(report.systems)]).toEqual([true, ['lexical']])
+  expect(report.gates.map(({ label }) => label)).toEqual(['recall@5, lexical'])
+  const page = readFileSync(harness.store.reportFile(versionIdOf(words)), 'utf8')
+  expect(page).toContain('The version has no vectors: words alone rank.')
+
+  const unchanged = { worse: false, changes: { counts: { passages_changed: 0, passages_removed: 0 } } }
+  await serve(harness, words)
+  const vectors = await built('openai')
+  expect((await evaluationOf(harness, vectors)).comparison).toMatchObject({
+    version_id: versionIdOf(words),
+    ...unchanged,
+  })
+  await serve(harness, vectors)
+  const { comparison } = await evaluationOf(harness, await built('none'))
+  expect(comparison).toMatchObject({ version_id: versionIdOf(vectors), ...unchanged })
 })
 
 test('a build whose key is refused fails before its first stage, in one sentence without the key', async () => {

@@ -23,7 +23,7 @@ afterEach(async () => {
 
 async function demo(...args: readonly string[]): Promise<{ readonly code: unknown; readonly text: string }> {
   const own = ['--data-dir', join(folder, 'data'), '--corpus', join(folder, 'corpus')]
-  const flags = ['--once', ...own, '--embeddings', endpoint.baseUrl, ...args]
+  const flags = ['--once', ...own, ...args]
   const child = spawn(process.execPath, ['jobs/demo/main.ts', ...flags], {
     env: { PATH: process.env['PATH'], NODE_COMPILE_CACHE: COMPILE_CACHE, THE_KEY: 'sk-of-the-demo' },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -34,8 +34,19 @@ async function demo(...args: readonly string[]): Promise<{ readonly code: unknow
   return { code, text: Buffer.concat(said).toString() }
 }
 
+test('with --embedding none, the corpus is served without vectors, and --embedding local builds it again', async () => {
+  const first = await demo('--embedding', 'none')
+  expect(first).toMatchObject({ code: 0 })
+  expect(first.text).toContain('200 ')
+  const again = await demo('--embedding', 'none')
+  expect(again.text).toContain('the active version is built from this source already')
+  const other = await demo('--embedding', 'local')
+  expect(other).toMatchObject({ code: 0 })
+  expect(other.text).not.toContain('the active version is built from this source already')
+})
+
 test('with --embeddings, jobs and gateway use the endpoint, and a new model sends its passages once', async () => {
-  const key = ['--embedding-key-env', 'THE_KEY']
+  const key = ['--embeddings', endpoint.baseUrl, '--embedding-key-env', 'THE_KEY']
   const first = await demo('--embedding-model', 'first', '--embedding-passage-prefix', 'tell: ', ...key)
   expect(first).toMatchObject({ code: 0 })
   expect(new Set(endpoint.requests.map(({ authorization }) => authorization))).toEqual(

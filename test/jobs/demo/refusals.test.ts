@@ -20,6 +20,11 @@ function write(name: string, text: string): string {
 
 const REFUSED: readonly (readonly [string, () => readonly string[], RegExp])[] = [
   [
+    'an endpoint without vectors to make',
+    () => ['--embedding', 'none', '--embeddings', 'http://127.0.0.1:9', '--embedding-model', 'e5'],
+    /^--embedding none uses no endpoint: leave out /,
+  ],
+  [
     'a plan with faults',
     () => ['--plan', write('plan.json', '{"requests_per_minute": 0}')],
     /plan\.json does not fit: .*requests_per_minute/,

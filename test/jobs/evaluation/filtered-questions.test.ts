@@ -59,7 +59,9 @@ describe('the queries of filtered recall', () => {
     )
     const texts = Array.from({ length: questions }, (_, at) => ({ text: `q${at}` }))
     const artifact = { folder, passages: vectors.length, embedding: embedder.space }
-    return { ...(await filteredRecallOf(artifact, texts, context)), embedded, asked }
+    const filtered = await filteredRecallOf(artifact, texts, context)
+    if (filtered === undefined) throw new Error('nothing was measured')
+    return { ...filtered, embedded, asked }
   }
   const questionVector = (text: string): Float32Array =>
     randomVectors(1, 1_000 + Number(text.slice(1)))[0] ?? new Float32Array(VECTOR_DIMENSIONS)

@@ -201,6 +201,7 @@ test('each question is embedded once for all weights', async () => {
   const embedded: string[] = []
   const { context } = asking(bestAtAFifth, { profile })
   const { embedder } = context
+  if (embedder === undefined) throw new Error('the version has vectors')
   await fitRanking(null, asked, {
     ...context,
     embedder: {

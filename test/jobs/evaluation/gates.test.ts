@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import type { ByMode } from '#jobs/evaluation/ask.ts'
 import { FILTERED_RECALL_MIN } from '#jobs/evaluation/filtered-recall.ts'
 import { SELECTIVITIES } from '#jobs/evaluation/measured-filters.ts'
 import type { FilteredRecall } from '#jobs/evaluation/filtered-recall.ts'
@@ -9,10 +10,15 @@ import { byMetric } from '#jobs/evaluation/metrics/ranking.ts'
 import type { SystemFigures } from '#jobs/evaluation/metrics/ranking.ts'
 import type { Gate } from '#jobs/evaluation/page/evaluation-report.ts'
 
-const hybrid = (recallAt5: number): SystemFigures => ({
+const figures = (recallAt5: number): SystemFigures => ({
   ...byMetric(() => 1),
   'recall@5': recallAt5,
   ci: byMetric(() => [0, 1] as const),
+})
+const hybrid = (recallAt5: number): ByMode<SystemFigures> => ({
+  lexical: figures(0),
+  dense: figures(0),
+  hybrid: figures(recallAt5),
 })
 const RECALL = Object.fromEntries(SELECTIVITIES.map((name) => [name, 1]))
 const recallWith = (change: Partial<FilteredRecall> = {}): FilteredRecall => ({
@@ -70,6 +76,12 @@ describe('a candidate', () => {
     ])
   })
 
+  test('without vectors is judged by the words and the decision alone', () => {
+    const gates = gatesOf({ lexical: figures(RECALL_MIN - 0.001) }, decision(0), undefined)
+    expect(gates.map(({ group }) => group)).toEqual(['ranking', 'decision'])
+    expect(failing(gates)).toEqual(['recall@5, lexical'])
+  })
+
   test('without unanswerable questions has no decision to judge', () => {
     const answerable = decisionFigures([{ sufficient: true, score: 0.9 }], {
       signal: 's',
@@ -77,7 +89,7 @@ describe('a candidate', () => {
       target_risk: 0.05,
       folds: 0,
     })
-    for (const figures of [undefined, answerable])
-      expect(gatesOf(hybrid(1), figures, recallWith()).map(({ group }) => group)).not.toContain('decision')
+    for (const measured of [undefined, answerable])
+      expect(gatesOf(hybrid(1), measured, recallWith()).map(({ group }) => group)).not.toContain('decision')
   })
 })

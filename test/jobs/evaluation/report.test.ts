@@ -34,7 +34,7 @@ const OUTCOMES: readonly Outcome[] = QUESTIONS.map((question, at) => {
 })
 
 function fitted(): Decision {
-  const fit = fitDecision(QUESTIONS, OUTCOMES, { targetRisk: 0.05, provider: 'local' })
+  const fit = fitDecision(QUESTIONS, OUTCOMES, { targetRisk: 0.05, embedding: 'local' })
   if (fit === undefined) throw new Error('nothing was fitted')
   return { calibration: fit.calibration, scored: fit.outOfFold, isFitted: true }
 }
@@ -51,6 +51,13 @@ const given: Calibration = {
 }
 const GIVEN: Decision = { calibration: given, scored: scoredBy(given, QUESTIONS, OUTCOMES), isFitted: false }
 
+const FILTERED = {
+  recall: { random: { ...RECALL, 0.01: 0.99 }, near: RECALL, far: { ...RECALL, 0.01: 0.98 } },
+  questions: 70,
+  sampledRows: 130,
+  fewRows: ['0.1', '0.01'],
+}
+
 function input(change: Partial<ReportInput> = {}): ReportInput {
   return {
     kind: 'question set',
@@ -63,12 +70,7 @@ function input(change: Partial<ReportInput> = {}): ReportInput {
     profile: profileParametersSchema.parse({ fusion: { method: 'weighted', dense_weight: 0.3 } }),
     decision: GIVEN,
     latency: { lexical: LATENCY, dense: LATENCY, hybrid: { p50: 3, p99: 4 } },
-    filtered: {
-      recall: { random: { ...RECALL, 0.01: 0.99 }, near: RECALL, far: { ...RECALL, 0.01: 0.98 } },
-      questions: 70,
-      sampledRows: 130,
-      fewRows: ['0.1', '0.01'],
-    },
+    filtered: FILTERED,
     comparison: null,
     changeGates: [],
     missing: ['m1'],
@@ -117,8 +119,7 @@ describe('a report', () => {
   })
 
   test('has the same gates where fewer than ten passages were allowed', () => {
-    const { filtered } = input()
-    expect(reportOf(input({ filtered: { ...filtered, fewRows: [] } })).gates).toEqual(reportOf(input()).gates)
+    expect(reportOf(input({ filtered: { ...FILTERED, fewRows: [] } })).gates).toEqual(reportOf(input()).gates)
   })
 
   test('comes back from JSON as it was stored', () => {
@@ -250,7 +251,6 @@ test('the table states what was asked under filters, and which shares keep fewer
   expect(table).toContain(
     '  asked: 70 questions and the vectors of 130 passages\n  fewer than 10 passages: 0.1 %, 0.01 %\n',
   )
-  const { filtered } = input()
-  const large = renderTable(reportOf(input({ filtered: { ...filtered, fewRows: [] } })), 3, 40)
+  const large = renderTable(reportOf(input({ filtered: { ...FILTERED, fewRows: [] } })), 3, 40)
   expect(large).not.toMatch(/fewer than 10/)
 })

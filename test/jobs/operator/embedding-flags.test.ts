@@ -1,6 +1,11 @@
 import { Command } from 'commander'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { embeddingOptions, openFlaggedEmbedder } from '#jobs/operator/embedding-flags.ts'
+import {
+  embeddingEnvironment,
+  embeddingOptions,
+  flaggedEmbedding,
+  openFlaggedEmbedder,
+} from '#jobs/operator/embedding-flags.ts'
 import type { EmbeddingFlags } from '#jobs/operator/embedding-flags.ts'
 import { startEmbeddingEndpoint, vectorsByWords } from '#test/support/embedding-endpoint.ts'
 import type { EmbeddingEndpoint } from '#test/support/embedding-endpoint.ts'
@@ -23,8 +28,22 @@ function flagsOf(...args: readonly string[]): EmbeddingFlags {
 }
 
 test('without flags, the built-in embedder is used and no endpoint asked', async () => {
-  const { space } = await openFlaggedEmbedder(flagsOf(), signal)
-  expect(space.provider).toBe('local')
+  for (const flags of [flagsOf(), flagsOf('--embedding', 'local')])
+    expect((await openFlaggedEmbedder(flags, signal))?.space.provider).toBe('local')
+})
+
+test('--embedding none opens no embedder, and services need no variable of an endpoint', async () => {
+  const flags = flagsOf('--embedding', 'none')
+  expect(await openFlaggedEmbedder(flags, signal)).toBeUndefined()
+  expect(embeddingEnvironment(flags)).toEqual({})
+})
+
+test.each([
+  [[], 'local'],
+  [['--embedding', 'none'], 'none'],
+  [['--embeddings', 'http://127.0.0.1:9', '--embedding-model', 'e5'], 'openai'],
+])('%j embed with %s', (args, embedding) => {
+  expect(flaggedEmbedding(flagsOf(...args))).toBe(embedding)
 })
 
 test('endpoint, model, prefixes and dimensions are those of the flags; the key is that of the variable', async () => {
@@ -44,15 +63,15 @@ test('endpoint, model, prefixes and dimensions are those of the flags; the key i
     'KEY_OF_THE_ENDPOINT',
   )
   const embedder = await openFlaggedEmbedder(flags, signal)
-  expect(embedder.space).toMatchObject({
+  expect(embedder?.space).toMatchObject({
     provider: 'openai',
     model: 'of-the-test',
     query_prefix: 'ask: ',
     passage_prefix: 'tell: ',
     requests_dimensions: false,
   })
-  await embedder.embed(['one'], 'query', signal)
-  await embedder.embed(['two'], 'passage', signal)
+  await embedder?.embed(['one'], 'query', signal)
+  await embedder?.embed(['two'], 'passage', signal)
   expect(endpoint.requests.slice(-2)).toEqual([
     { model: 'of-the-test', encoding_format: 'base64', input: ['ask: one'], authorization: 'Bearer sk-of-the-test' },
     { model: 'of-the-test', encoding_format: 'base64', input: ['tell: two'], authorization: 'Bearer sk-of-the-test' },
@@ -67,6 +86,10 @@ test('without a named variable, no key of the environment is sent', async () => 
 
 test.each([
   [['--embedding-model', 'e5'], /^The --embedding-… options say how an endpoint is used: name it with --embeddings/],
+  [
+    ['--embedding', 'none', '--embeddings', 'http://127.0.0.1:9', '--embedding-model', 'e5'],
+    /^--embedding none uses no endpoint: leave out it or --embeddings\.$/,
+  ],
   [['--embeddings', 'http://127.0.0.1:9'], /^--embeddings needs a model: name it with --embedding-model NAME\.$/],
   [
     ['--embeddings', 'http://127.0.0.1:9', '--embedding-model', 'e5', '--embedding-key-env', 'NO_SUCH_KEY'],
@@ -77,6 +100,7 @@ test.each([
 })
 
 test.each([
+  [['--embedding', 'openai']],
   [['--embeddings', 'ftp://host/v1']],
   [['--embeddings', 'http://user:secret@host/v1']],
   [['--embeddings', 'http://host/v1?key=secret']],

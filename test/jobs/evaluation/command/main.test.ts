@@ -177,6 +177,18 @@ test.each([
   })
 })
 
+test('with --embedding none, words alone rank, and there is no weight of vectors to fit', async () => {
+  const folder = folderOf({ ...rulebook(), ...fitSet(50) })
+  const { code, stdout } = await start(folder, '--embedding', 'none').ended
+  expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringMatching(/^ +lexical$/m) })
+  expect(stdout).not.toContain('recall@10 of the vectors')
+  const fit = ['--fit-queries', join(folder, 'fit.jsonl'), '--fit-qrels', join(folder, 'fit.tsv')]
+  expect(await start(folder, '--embedding', 'none', ...fit).ended).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/^--fit-queries fits the weight of the vectors, and --embedding none has none: /m),
+  })
+})
+
 test('with --embeddings, the endpoint embeds every passage and question, each in its role', async () => {
   const endpoint = await startEmbeddingEndpoint(vectorsByWords())
   const folder = folderOf(rulebook())

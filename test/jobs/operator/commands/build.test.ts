@@ -50,9 +50,11 @@ test(
     expect(await parametersOf('--reranker', 'judge-1', '--rerank-candidates', '7')).toMatchObject({
       reranker: { model: 'judge-1', candidates: 7 },
     })
+    expect(await parametersOf('--embedding', 'none')).toEqual({ embedding: 'none', target_risk: 0.05 })
     const asked = async (): Promise<number | null> => (await harness.owner.query('select 1 from builds')).rowCount
-    expect(await asked()).toBe(3)
+    expect(await asked()).toBe(4)
     for (const [flag, value] of [
+      ['--embedding', 'words'],
       ['--target-risk', '0'],
       ['--target-risk', '1'],
       ['--rerank-candidates', '1'],
@@ -62,6 +64,6 @@ test(
       expect({ flag, value, code }).toEqual({ flag, value, code: 2 })
       expect(stderr).toContain(flag)
     }
-    expect(await asked()).toBe(3)
+    expect(await asked()).toBe(4)
   },
 )
