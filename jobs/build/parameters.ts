@@ -2,7 +2,11 @@ import { z } from 'zod'
 import { EMBEDDINGS } from '#core/embedding/embedder.ts'
 import type { Embedding } from '#core/embedding/embedder.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
-import { DEFAULT_CALIBRATION, DEFAULT_MODEL_CALIBRATION } from '#core/domain/default-calibration.ts'
+import {
+  DEFAULT_CALIBRATION,
+  DEFAULT_MODEL_CALIBRATION,
+  DEFAULT_WORDS_CALIBRATION,
+} from '#core/domain/default-calibration.ts'
 import type { Calibration } from '#core/domain/calibration.ts'
 import { profileParametersSchema, rerankerSchema } from '#core/domain/retrieval-profile.ts'
 import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
@@ -32,7 +36,7 @@ export type BuildParameters = z.infer<typeof buildParametersSchema>
 const DENSE_WEIGHT: Readonly<Record<Embedding, number>> = { none: 0, local: 0.007, openai: 0.46 }
 
 const CALIBRATION: Readonly<Record<Embedding, Calibration>> = {
-  none: DEFAULT_CALIBRATION,
+  none: DEFAULT_WORDS_CALIBRATION,
   local: DEFAULT_CALIBRATION,
   openai: DEFAULT_MODEL_CALIBRATION,
 }

@@ -1,7 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import { calibrationSchema, probability } from '#core/domain/calibration.ts'
 import type { Calibration } from '#core/domain/calibration.ts'
-import { DEFAULT_CALIBRATION, DEFAULT_MODEL_CALIBRATION } from '#core/domain/default-calibration.ts'
+import {
+  DEFAULT_CALIBRATION,
+  DEFAULT_MODEL_CALIBRATION,
+  DEFAULT_WORDS_CALIBRATION,
+} from '#core/domain/default-calibration.ts'
 import { PREDICTORS } from '#core/domain/predictors.ts'
 import type { Predictor } from '#core/domain/predictors.ts'
 
@@ -18,7 +22,8 @@ const NOTHING: Features = {}
 const EVERYTHING: Features = { fused_best: 1, first_coverage: 1, nearest_vector: 0.4 }
 
 describe.each([
-  ['words alone', DEFAULT_CALIBRATION],
+  ['words alone', DEFAULT_WORDS_CALIBRATION],
+  ['hashed vectors', DEFAULT_CALIBRATION],
   ['a model', DEFAULT_MODEL_CALIBRATION],
 ])('the decision of a version of %s without a question set', (_name, calibration) => {
   const observed = (features: Features): number => observedBy(calibration, features)

@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { EMBEDDINGS } from '#core/embedding/embedder.ts'
+import type { Embedding } from '#core/embedding/embedder.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { profileParametersSchema } from '#core/domain/retrieval-profile.ts'
 import { FUSION_WEIGHTS } from '#jobs/evaluation/fusion.ts'
@@ -23,15 +25,16 @@ describe('what a build is asked to do', () => {
 
 describe('the profile before anything is fitted', () => {
   test('gives the vectors of a model more to say than hashed words, which order only what words leave alike', () => {
-    const weightOf = (embedding: 'local' | 'openai'): number => defaultProfile({ embedding }).fusion.dense_weight
+    const weightOf = (embedding: Embedding): number => defaultProfile({ embedding }).fusion.dense_weight
+    expect(weightOf('none')).toBe(0)
     expect(weightOf('local')).toBe(FUSION_WEIGHTS[0])
     expect(weightOf('local')).toBeLessThan(weightOf('openai'))
     expect(FUSION_WEIGHTS).toContain(weightOf('openai'))
   })
 
-  test('has a calibration for words alone and one for a model, which uses its vectors', () => {
-    const featuresOf = (embedding: 'local' | 'openai'): readonly string[] =>
-      defaultProfile({ embedding }).calibration.features
+  test('has a calibration for words alone, one for hashed words, and one for a model, which uses its vectors', () => {
+    const featuresOf = (embedding: Embedding): readonly string[] => defaultProfile({ embedding }).calibration.features
+    expect(featuresOf('none')).toEqual(['fused_best'])
     expect(featuresOf('local')).not.toContain('nearest_vector')
     expect(featuresOf('openai')).toContain('nearest_vector')
   })
@@ -41,7 +44,7 @@ describe('the profile before anything is fitted', () => {
     expect(defaultProfile({ embedding: 'local' }).expansion).toBe(BOUNDS.rowsScoredMinDefault)
   })
 
-  test.each(['local', 'openai'] as const)('is otherwise what a profile is by default: %s', (embedding) => {
+  test.each(EMBEDDINGS)('is otherwise what a profile is by default: %s', (embedding) => {
     const { fusion, calibration, ...others } = defaultProfile({ embedding })
     expect({ ...others, calibration, fusion: { ...fusion, dense_weight: 0 } }).toEqual(
       profileParametersSchema.parse({ calibration, fusion: { method: 'weighted', dense_weight: 0 } }),

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { probability } from '#core/domain/calibration.ts'
-import { DEFAULT_CALIBRATION, DEFAULT_MODEL_CALIBRATION } from '#core/domain/default-calibration.ts'
+import { DEFAULT_MODEL_CALIBRATION, DEFAULT_WORDS_CALIBRATION } from '#core/domain/default-calibration.ts'
 import { PREDICTORS } from '#core/domain/predictors.ts'
 import type { Predictor } from '#core/domain/predictors.ts'
 import type { SearchResult } from '#core/domain/search.ts'
@@ -163,7 +163,7 @@ describe('a filter that leaves twelve passages', () => {
         const [all, left] = [await standardised.ask(query), await standardised.ask({ ...query, filters: few })]
         expect([all, left].map(({ passages }) => passages[0]?.chunkId)).toEqual([record.chunk_id, record.chunk_id])
         const change = (of: (result: SearchResult) => number): number => Math.abs(of(left) - of(all))
-        const own = 'vector' in query ? DEFAULT_MODEL_CALIBRATION : DEFAULT_CALIBRATION
+        const own = 'vector' in query ? DEFAULT_MODEL_CALIBRATION : DEFAULT_WORDS_CALIBRATION
         const onTop = { ...own, features: own.features.map((name) => (name === 'fused_best' ? 'fused_top' : name)) }
         moved.best.push(change((result) => predictor(result, 'fused_best')))
         moved.top.push(change((result) => predictor(result, 'fused_top')))
