@@ -268,6 +268,17 @@ test('a mapping file takes the place of the one in the folder', async () => {
   expect({ code, stderr }).toMatchObject({ code: 0 })
 })
 
+test('with --embedding none, words alone are counted, and what they list is what is served', async () => {
+  const folder = folderOf()
+  const json = join(folder, 'figures.json')
+  const { code, stdout } = await run(folder, ...pair(folder, 'harbour'), '--embedding', 'none', '--json', json)
+  expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.not.stringContaining('vectors') })
+  expect(JSON.parse(readFileSync(json, 'utf8'))).toMatchObject({
+    kinds: { plain: { n: 8, listed_at5: 8 } },
+    systems: { lexical: { plain: 8 } },
+  })
+})
+
 test('with --embeddings, the version and every question are embedded by the endpoint', async () => {
   const folder = folderOf()
   const endpoint = await startEmbeddingEndpoint(vectorsByWords())
