@@ -84,8 +84,8 @@ export const MIGRATE_VARIABLES = { DATABASE_URL: SETTINGS.DATABASE_URL } as cons
 
 export type JobsConfig = ConfigOf<typeof JOBS_VARIABLES>
 
-export function jobsConfig(): JobsConfig {
-  return readConfig(JOBS_VARIABLES, process.env, (values) => [
+export function jobsConfig(environment: NodeJS.ProcessEnv = process.env): JobsConfig {
+  return readConfig(JOBS_VARIABLES, environment, (values) => [
     ...transportFaults(values.SEARCH_NODES ?? [], values),
     ...signingFaults(values),
   ])
@@ -104,12 +104,17 @@ function signingFaults({
 }
 
 /** A command reads only the `OPERATOR_VARIABLES` that it uses, so that listing keys needs no secret. */
-export function operatorConfig<V extends Variables>(variables: V): ConfigOf<V> {
-  return readConfig(variables, process.env)
+export function operatorConfig<V extends Variables>(variables: V, environment: NodeJS.ProcessEnv): ConfigOf<V> {
+  return readConfig(variables, environment)
 }
 
-export function migrateConfig(): ConfigOf<typeof MIGRATE_VARIABLES> {
-  return readConfig(MIGRATE_VARIABLES, process.env)
+export function migrateConfig(environment: NodeJS.ProcessEnv): ConfigOf<typeof MIGRATE_VARIABLES> {
+  return readConfig(MIGRATE_VARIABLES, environment)
+}
+
+/** The environment of this process, for a command line that passes it on. */
+export function ownEnvironment(): NodeJS.ProcessEnv {
+  return process.env
 }
 
 /**

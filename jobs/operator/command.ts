@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import type { Console, OperatorCommand } from './operator-command.ts'
 import { z } from 'zod'
 import type { Variables } from '#core/platform/config.ts'
 import { UsageError } from './failure.ts'
@@ -36,17 +37,17 @@ export interface Output {
 
 const commonSchema = z.object({ json: z.boolean().default(false) })
 
-export function noun(program: Command, name: string, summary: string): Command {
+export function noun(program: OperatorCommand, name: string, summary: string): OperatorCommand {
   return program.command(name).description(summary)
 }
 
 /** Adds a command whose input is parsed before `run`; invalid input is a usage error. */
 export function addCommand<S extends z.ZodRawShape>(
-  parent: Command,
+  parent: OperatorCommand,
   definition: Definition<S>,
   variables: Variables,
   run: (input: z.output<z.ZodObject<S>>, output: Output) => Promise<void>,
-): Command {
+): OperatorCommand {
   const { input: shape, flags = {}, notes, examples } = definition
   const schema = z.object(shape)
   const command = parent.command(definition.usage).description(definition.summary)
@@ -60,7 +61,7 @@ export function addCommand<S extends z.ZodRawShape>(
   command.addHelpText('after', helpAfter(examples, notes, Object.keys(variables)))
   return command.action(async () => {
     const { json } = commonSchema.parse(command.opts())
-    const output = createOutput(json)
+    const output = createOutput(json, command.console)
     try {
       await run(parseInput(command, schema), output)
     } finally {
@@ -69,22 +70,22 @@ export function addCommand<S extends z.ZodRawShape>(
   })
 }
 
-function createOutput(json: boolean): Output {
-  const progress = createProgress(process.stderr)
+function createOutput(json: boolean, { stdout, stderr }: Console): Output {
+  const progress = createProgress(stderr)
   return {
     progress,
     note(text) {
       progress.end()
-      process.stderr.write(`${text}\n`)
+      stderr.write(`${text}\n`)
     },
     show(value, text) {
       progress.end()
-      process.stdout.write(`${json ? JSON.stringify(value, null, 2) : text()}\n`)
+      stdout.write(`${json ? JSON.stringify(value, null, 2) : text()}\n`)
     },
     async write(bytes) {
       progress.end()
       await new Promise<void>((resolve, reject) =>
-        process.stdout.write(bytes, (error) => (error === undefined || error === null ? resolve() : reject(error))),
+        stdout.write(bytes, (error) => (error === undefined || error === null ? resolve() : reject(error))),
       )
     },
   }
@@ -97,7 +98,10 @@ function helpAfter(examples: readonly string[], notes: string | undefined, varia
   return `\n${parts.join('\n\n')}`
 }
 
-function parseInput<S extends z.ZodRawShape>(command: Command, schema: z.ZodObject<S>): z.output<z.ZodObject<S>> {
+function parseInput<S extends z.ZodRawShape>(
+  command: OperatorCommand,
+  schema: z.ZodObject<S>,
+): z.output<z.ZodObject<S>> {
   const positional = Object.fromEntries(
     command.registeredArguments.map((argument, index): [string, unknown] => [
       argument.name(),

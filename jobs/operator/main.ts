@@ -1,8 +1,10 @@
-import { failureOf } from './failure.ts'
-import { createProgram } from './program.ts'
+import { ownEnvironment } from '#jobs/config.ts'
+import { runProgram } from './program.ts'
+
+const { stdout, stderr } = process
 
 // A reader like `head` may close the pipe early. The command's work is done, so it ends as if the output had been read.
-for (const stream of [process.stdout, process.stderr])
+for (const stream of [stdout, stderr])
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error
   })
@@ -12,13 +14,7 @@ process.on('disconnect', () => process.exit(1))
 // The listener alone would keep the channel, and so this process, open after the work is done.
 process.channel?.unref()
 
-try {
-  await createProgram().parseAsync()
-} catch (error) {
-  const { exitCode, sentence } = failureOf(error)
-  process.exitCode = exitCode
-  // A failed command exits at once, without waiting for a peer that keeps a broken connection open.
-  process.stderr.write(sentence === undefined ? '' : `${sentence}\n`, () => {
-    if (exitCode !== 0) process.exit(exitCode)
-  })
-}
+const exitCode = await runProgram(process.argv.slice(2), { environment: ownEnvironment(), stdout, stderr })
+process.exitCode = exitCode
+// A failed command exits at once, without waiting for a peer that keeps a broken connection open.
+if (exitCode !== 0) stderr.write('', () => process.exit(exitCode))

@@ -1,4 +1,3 @@
-import { Command } from 'commander'
 import { addActivate } from './commands/activate.ts'
 import { addAudit } from './commands/audit.ts'
 import { addBuild } from './commands/build.ts'
@@ -17,6 +16,9 @@ import { addReview } from './commands/review.ts'
 import { addReviewers } from './commands/reviewers.ts'
 import { addUsage } from './commands/usage.ts'
 import { addVersions } from './commands/versions.ts'
+import { failureOf } from './failure.ts'
+import { OperatorCommand } from './operator-command.ts'
+import type { Console } from './operator-command.ts'
 
 const WALK = `
 From an empty database to a client that may ask:
@@ -40,9 +42,21 @@ Whatever is named may be named by name or UUID. Results go to standard output, p
 for machines add --json and keep npm's own banner away: npm run --silent operator -- keys list --json
 Exit codes: 0 done, 1 refused, 2 not understood. Each command's --help has examples.`
 
+/** Runs a command line. @returns its exit code; what went wrong is one sentence on standard error. */
+export async function runProgram(args: readonly string[], console: Console): Promise<number> {
+  try {
+    await createProgram(console).parseAsync(args, { from: 'user' })
+    return 0
+  } catch (error) {
+    const { exitCode, sentence } = failureOf(error)
+    if (sentence !== undefined) console.stderr.write(`${sentence}\n`)
+    return exitCode
+  }
+}
+
 /** Creates the whole command line, which throws instead of exiting. */
-export function createProgram(): Command {
-  const program = new Command('operator')
+export function createProgram(console: Console): OperatorCommand {
+  const program = new OperatorCommand('operator', console)
     .description('Operate the evidence retrieval service.')
     .exitOverride()
     .showHelpAfterError('(add --help to see how)')

@@ -1,4 +1,4 @@
-import type { Command } from 'commander'
+import type { OperatorCommand } from './operator-command.ts'
 import { z } from 'zod'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import type { ConfigOf, Variables } from '#core/platform/config.ts'
@@ -34,13 +34,17 @@ const CONNECTIONS_MAX = 2
 const actorSchema = z.object({ actor: z.string().trim().min(1).max(200).optional() })
 
 /** Adds a command that opens the database, refuses a schema it does not run on, and closes everything afterwards. */
-export function verb<S extends z.ZodRawShape, V extends Variables>(parent: Command, definition: Verb<S, V>): void {
+export function verb<S extends z.ZodRawShape, V extends Variables>(
+  parent: OperatorCommand,
+  definition: Verb<S, V>,
+): void {
   const command = addCommand(parent, definition, { ...BASE, ...definition.variables }, async (input, output) => {
-    const base = operatorConfig({ ...BASE })
-    const config = operatorConfig(definition.variables)
+    const { environment, stderr } = command.console
+    const base = operatorConfig({ ...BASE }, environment)
+    const config = operatorConfig(definition.variables, environment)
     const actor = actorSchema.parse(command.opts()).actor ?? base.OPERATOR_ACTOR
     // Standard output belongs to the result, so the log goes to standard error.
-    const log = createLog('operator', 'warn', (line) => process.stderr.write(line))
+    const log = createLog('operator', 'warn', (line) => stderr.write(line))
     await assertDatabaseAnswers(base.DATABASE_URL, log)
     const database = openDatabase(base.DATABASE_URL, log, CONNECTIONS_MAX, BOUNDS.operatorStatementTimeoutMs)
     try {

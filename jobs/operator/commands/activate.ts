@@ -1,4 +1,4 @@
-import type { Command } from 'commander'
+import type { OperatorCommand } from '#jobs/operator/operator-command.ts'
 import { z } from 'zod'
 import { OPERATOR_VARIABLES } from '#jobs/config.ts'
 import { enqueueActivation } from '#jobs/queues.ts'
@@ -22,7 +22,7 @@ const HOW =
   'in one transaction; no request fails meanwhile.\nIt refuses when another version became active ' +
   'since this was asked.'
 
-export function addActivate(program: Command): void {
+export function addActivate(program: OperatorCommand): void {
   verb(program, {
     usage: 'activate <version>',
     summary: 'serve an approved candidate from now on',

@@ -1,4 +1,4 @@
-import type { Command } from 'commander'
+import type { OperatorCommand } from '#jobs/operator/operator-command.ts'
 import { listAudit, readAuditHead } from '#core/db/audit.ts'
 import { verifyAudit } from '#jobs/operator/actions/verify-audit.ts'
 import { noun } from '#jobs/operator/command.ts'
@@ -10,14 +10,14 @@ const NOTES =
   'The actor is whoever --actor or OPERATOR_ACTOR named. The login is the role that Postgres let in.\n' +
   'Every entry carries a hash over itself and the entry before, so a change shows in "audit verify".'
 
-export function addAudit(program: Command): void {
+export function addAudit(program: OperatorCommand): void {
   const audit = noun(program, 'audit', 'who changed what: list, head, verify')
   addList(audit)
   addHead(audit)
   addVerify(audit)
 }
 
-function addList(audit: Command): void {
+function addList(audit: OperatorCommand): void {
   verb(audit, {
     usage: 'list',
     summary: 'list the audit trail, newest first',
@@ -65,7 +65,7 @@ function addList(audit: Command): void {
   })
 }
 
-function addHead(audit: Command): void {
+function addHead(audit: OperatorCommand): void {
   verb(audit, {
     usage: 'head',
     summary: 'print number and hash of the newest entry, to be kept elsewhere',
@@ -80,7 +80,7 @@ function addHead(audit: Command): void {
   })
 }
 
-function addVerify(audit: Command): void {
+function addVerify(audit: OperatorCommand): void {
   verb(audit, {
     usage: 'verify',
     summary: 'check that no entry was altered, removed, inserted or moved',

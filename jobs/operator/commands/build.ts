@@ -1,4 +1,4 @@
-import type { Command } from 'commander'
+import type { OperatorCommand } from '#jobs/operator/operator-command.ts'
 import { z } from 'zod'
 import { changesInWords } from '#core/domain/changes.ts'
 import { embeddingInWords, overlongWarning } from '#core/domain/embedding-counts.ts'
@@ -46,7 +46,7 @@ How the candidate is evaluated:
                 whether the version finds what it holds, not whether it understands questions. The decision is a
                 conservative default.`
 
-export function addBuild(program: Command): void {
+export function addBuild(program: OperatorCommand): void {
   const build = noun(program, 'build', 'builds of candidate versions: start, show, list, retry')
   addStart(build)
   addRetry(build)
@@ -92,7 +92,7 @@ export function addBuild(program: Command): void {
   })
 }
 
-function addStart(build: Command): void {
+function addStart(build: OperatorCommand): void {
   verb(build, {
     usage: 'start',
     summary: 'build and evaluate a candidate version from an import',
@@ -142,7 +142,7 @@ function addStart(build: Command): void {
   })
 }
 
-function addRetry(build: Command): void {
+function addRetry(build: OperatorCommand): void {
   verb(build, {
     usage: 'retry <build>',
     summary: 'run a failed build again, with all its attempts, from the stages that it completed',

@@ -1,4 +1,4 @@
-import type { Command } from 'commander'
+import type { OperatorCommand } from '#jobs/operator/operator-command.ts'
 import { listClients } from '#core/db/clients.ts'
 import { createClient, setClientSuspended } from '#jobs/operator/actions/organizations.ts'
 import { organizationNamed } from '#jobs/operator/actions/names.ts'
@@ -7,7 +7,7 @@ import { rows, text } from '#jobs/operator/inputs.ts'
 import { verb } from '#jobs/operator/session.ts'
 import { table } from '#jobs/operator/table.ts'
 
-export function addClients(program: Command): void {
+export function addClients(program: OperatorCommand): void {
   const clients = noun(program, 'clients', 'named applications of an organization: create, list, suspend, resume')
   verb(clients, {
     usage: 'create <name>',
@@ -52,7 +52,7 @@ export function addClients(program: Command): void {
   for (const suspended of [true, false]) addSwitch(clients, suspended)
 }
 
-function addSwitch(clients: Command, suspended: boolean): void {
+function addSwitch(clients: OperatorCommand, suspended: boolean): void {
   const name = suspended ? 'suspend' : 'resume'
   verb(clients, {
     usage: `${name} <client>`,

@@ -1,4 +1,4 @@
-import type { Command } from 'commander'
+import type { OperatorCommand } from '#jobs/operator/operator-command.ts'
 import { listEntitlements } from '#core/db/entitlements.ts'
 import type { EntitlementRow } from '#core/db/entitlements.ts'
 import {
@@ -26,7 +26,7 @@ const LISTS = {
   '--subjects <a,b|all>': 'subjects it covers; all: every subject, and passages without one',
 } as const
 
-export function addEntitlements(program: Command): void {
+export function addEntitlements(program: OperatorCommand): void {
   const entitlements = noun(
     program,
     'entitlements',
@@ -39,7 +39,7 @@ export function addEntitlements(program: Command): void {
   addProfiles(entitlements)
 }
 
-function addGrant(entitlements: Command): void {
+function addGrant(entitlements: OperatorCommand): void {
   verb(entitlements, {
     usage: 'grant',
     summary: 'approve what a client may reach of a knowledge base; active at once',
@@ -79,7 +79,7 @@ function addGrant(entitlements: Command): void {
   })
 }
 
-function addReading(entitlements: Command): void {
+function addReading(entitlements: OperatorCommand): void {
   verb(entitlements, {
     usage: 'list',
     summary: 'list entitlements',
@@ -127,7 +127,7 @@ function addReading(entitlements: Command): void {
   })
 }
 
-function addChange(entitlements: Command): void {
+function addChange(entitlements: OperatorCommand): void {
   verb(entitlements, {
     usage: 'change <entitlement>',
     summary: 'change plan or lists; what is not named stays, counters go on',
@@ -154,7 +154,7 @@ function addChange(entitlements: Command): void {
   })
 }
 
-function addSwitch(entitlements: Command, active: boolean): void {
+function addSwitch(entitlements: OperatorCommand, active: boolean): void {
   const name = active ? 'activate' : 'deactivate'
   verb(entitlements, {
     usage: `${name} <entitlement>`,
@@ -174,7 +174,7 @@ function addSwitch(entitlements: Command, active: boolean): void {
   })
 }
 
-function addProfiles(entitlements: Command): void {
+function addProfiles(entitlements: OperatorCommand): void {
   for (const [name, summary, act] of [
     [
       'add-profile',

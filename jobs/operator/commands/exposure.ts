@@ -1,4 +1,4 @@
-import type { Command } from 'commander'
+import type { OperatorCommand } from '#jobs/operator/operator-command.ts'
 import { exposureOf, releaseExposure } from '#jobs/operator/actions/exposure.ts'
 import { knowledgeBaseNamed, organizationNamed } from '#jobs/operator/actions/names.ts'
 import { noun } from '#jobs/operator/command.ts'
@@ -10,7 +10,7 @@ const ABOUT =
   'Distinct passages served to one organization from one knowledge base, over the rolling window of ' +
   'the plan. Past the soft mark the rate tightens, past the hard mark serving stops.'
 
-export function addExposure(program: Command): void {
+export function addExposure(program: OperatorCommand): void {
   const exposure = noun(program, 'exposure', 'how much of a corpus was extracted: show, release')
   verb(exposure, {
     usage: 'show',

@@ -1,4 +1,4 @@
-import type { Command } from 'commander'
+import type { OperatorCommand } from '#jobs/operator/operator-command.ts'
 import { z } from 'zod'
 import { OperatorError } from '#core/platform/errors.ts'
 import { listFingerprintEpochs } from '#core/db/fingerprint-keys.ts'
@@ -15,7 +15,7 @@ const { SERVICE_SECRET } = OPERATOR_VARIABLES
 const EPOCH_MAX = 1_000_000
 const ABOUT = 'The ledger holds queries only as keyed fingerprints, under a key per organization and epoch.'
 
-export function addFingerprints(program: Command): void {
+export function addFingerprints(program: OperatorCommand): void {
   const fingerprints = noun(
     program,
     'fingerprints',
@@ -27,7 +27,7 @@ export function addFingerprints(program: Command): void {
   addList(fingerprints)
 }
 
-function addRotate(fingerprints: Command): void {
+function addRotate(fingerprints: OperatorCommand): void {
   verb(fingerprints, {
     usage: 'rotate <organization>',
     summary: 'open a new epoch: later fingerprints no longer match earlier ones',
@@ -46,7 +46,7 @@ function addRotate(fingerprints: Command): void {
   })
 }
 
-function addRewrap(fingerprints: Command): void {
+function addRewrap(fingerprints: OperatorCommand): void {
   verb(fingerprints, {
     usage: 'rewrap',
     summary: 'wrap every key again under the first secret of SERVICE_SECRET: fingerprints stay as they are',
@@ -77,7 +77,7 @@ function addRewrap(fingerprints: Command): void {
   })
 }
 
-function addErase(fingerprints: Command): void {
+function addErase(fingerprints: OperatorCommand): void {
   verb(fingerprints, {
     usage: 'erase <organization>',
     summary: 'forget the key of one epoch, or all: nobody can test a query against those fingerprints any more',
@@ -107,7 +107,7 @@ function addErase(fingerprints: Command): void {
   })
 }
 
-function addList(fingerprints: Command): void {
+function addList(fingerprints: OperatorCommand): void {
   verb(fingerprints, {
     usage: 'list',
     summary: 'list epochs and their state',

@@ -1,4 +1,4 @@
-import type { Command } from 'commander'
+import type { OperatorCommand } from '#jobs/operator/operator-command.ts'
 import { z } from 'zod'
 import { facetsSchema } from '#core/index/facets/layout.ts'
 import { referencesSchema } from '#core/index/references/layout.ts'
@@ -55,14 +55,14 @@ const reportSchema = z.object({
   acts: referencesSchema.shape.acts.default([]),
 })
 
-export function addImports(program: Command): void {
+export function addImports(program: OperatorCommand): void {
   addImport(program)
   const imports = noun(program, 'imports', 'what was imported: list, show')
   addList(imports)
   addShow(imports)
 }
 
-function addImport(program: Command): void {
+function addImport(program: OperatorCommand): void {
   verb(program, {
     usage: 'import',
     summary: 'capture sources and report what would become passages',
@@ -120,7 +120,7 @@ function renderImported({ id, knowledge_base, report }: Imported): string {
   return `${renderImportReport(report)}\nImport ${id} of "${knowledge_base}".\n${next}`
 }
 
-function addList(imports: Command): void {
+function addList(imports: OperatorCommand): void {
   verb(imports, {
     usage: 'list',
     summary: 'list imports, newest first',
@@ -145,7 +145,7 @@ function addList(imports: Command): void {
   })
 }
 
-function addShow(imports: Command): void {
+function addShow(imports: OperatorCommand): void {
   verb(imports, {
     usage: 'show <import>',
     summary: 'show the report of an import again',

@@ -1,4 +1,4 @@
-import type { Command } from 'commander'
+import type { OperatorCommand } from '#jobs/operator/operator-command.ts'
 import { z } from 'zod'
 import { OPERATOR_VARIABLES } from '#jobs/config.ts'
 import { QUEUES } from '#jobs/queues.ts'
@@ -12,7 +12,7 @@ import { fields, table } from '#jobs/operator/table.ts'
 const { REDIS_URL } = OPERATOR_VARIABLES
 const queue = z.enum(QUEUES, `must be one of ${QUEUES.join(', ')}`)
 
-export function addJobs(program: Command): void {
+export function addJobs(program: OperatorCommand): void {
   const jobs = noun(program, 'jobs', 'the queues of the job worker: list, show, retry')
   verb(jobs, {
     usage: 'list',

@@ -1,4 +1,4 @@
-import type { Command } from 'commander'
+import type { OperatorCommand } from '#jobs/operator/operator-command.ts'
 import { listKeys } from '#core/db/api-keys.ts'
 import { RETRIEVAL_SCOPE } from '#core/credentials/api-key.ts'
 import { OPERATOR_VARIABLES } from '#jobs/config.ts'
@@ -33,7 +33,7 @@ const scopes = list
 
 const OVERLAP = `0 to ${OVERLAP_HOURS_MAX}, default ${OVERLAP_HOURS_DEFAULT}: how long the old key still works`
 
-export function addKeys(program: Command): void {
+export function addKeys(program: OperatorCommand): void {
   const keys = noun(program, 'keys', 'API keys of a client: issue, list, rotate, revoke')
   addIssue(keys)
   addList(keys)
@@ -41,7 +41,7 @@ export function addKeys(program: Command): void {
   addRevoke(keys)
 }
 
-function addIssue(keys: Command): void {
+function addIssue(keys: OperatorCommand): void {
   verb(keys, {
     usage: 'issue',
     summary: 'issue a key to a client that has an entitlement in the environment',
@@ -71,7 +71,7 @@ function addIssue(keys: Command): void {
   })
 }
 
-function addList(keys: Command): void {
+function addList(keys: OperatorCommand): void {
   verb(keys, {
     usage: 'list',
     summary: 'list keys by prefix and state; neither key nor hash is ever shown',
@@ -98,7 +98,7 @@ function addList(keys: Command): void {
   })
 }
 
-function addRotate(keys: Command): void {
+function addRotate(keys: OperatorCommand): void {
   verb(keys, {
     usage: 'rotate <key>',
     summary: 'issue a key like this one and let this one end after an overlap',
@@ -124,7 +124,7 @@ function addRotate(keys: Command): void {
   })
 }
 
-function addRevoke(keys: Command): void {
+function addRevoke(keys: OperatorCommand): void {
   verb(keys, {
     usage: 'revoke <key>',
     summary: 'end a key now; every gateway refuses it within five seconds',

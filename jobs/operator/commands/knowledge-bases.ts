@@ -1,4 +1,4 @@
-import type { Command } from 'commander'
+import type { OperatorCommand } from '#jobs/operator/operator-command.ts'
 import { z } from 'zod'
 import { listKnowledgeBases } from '#core/db/knowledge-bases.ts'
 import { CHANGE_KINDS } from '#core/domain/changes.ts'
@@ -11,7 +11,7 @@ import { list, rows, text, whole } from '#jobs/operator/inputs.ts'
 import { verb } from '#jobs/operator/session.ts'
 import { fields, table } from '#jobs/operator/table.ts'
 
-export function addKnowledgeBases(program: Command): void {
+export function addKnowledgeBases(program: OperatorCommand): void {
   const bases = noun(program, 'knowledge-bases', 'collections a client can be entitled to: create, list, policy')
   verb(bases, {
     usage: 'create <slug>',
@@ -69,7 +69,7 @@ const limits = list
   .pipe(z.array(z.tuple([z.enum(CHANGE_KINDS, LIMITS), z.int(LIMITS)])))
   .transform((pairs) => Object.fromEntries(pairs))
 
-function addPolicy(bases: Command): void {
+function addPolicy(bases: OperatorCommand): void {
   verb(bases, {
     usage: 'policy <slug>',
     summary: 'show what reviews of its candidates need, or change it with the signatures of reviewers',

@@ -1,4 +1,4 @@
-import type { Command } from 'commander'
+import type { OperatorCommand } from '#jobs/operator/operator-command.ts'
 import { migrate } from '#core/db/migrate.ts'
 import { newestMigration } from '#core/db/migration-files.ts'
 import { createLog } from '#core/platform/log.ts'
@@ -6,7 +6,8 @@ import { MIGRATE_VARIABLES, migrateConfig } from '#jobs/config.ts'
 import { addCommand } from '#jobs/operator/command.ts'
 import { assertDatabaseAnswers } from '#jobs/operator/database.ts'
 
-export function addMigrate(program: Command): void {
+export function addMigrate(program: OperatorCommand): void {
+  const { environment } = program.console
   addCommand(
     program,
     {
@@ -22,7 +23,7 @@ export function addMigrate(program: Command): void {
     MIGRATE_VARIABLES,
     async (_input, { show, progress }) => {
       progress.update('migrating')
-      const { DATABASE_URL } = migrateConfig()
+      const { DATABASE_URL } = migrateConfig(environment)
       await assertDatabaseAnswers(DATABASE_URL, createLog('operator', 'silent'))
       const { applied } = await migrate(DATABASE_URL)
       const result = { applied, newest: newestMigration() }

@@ -1,4 +1,4 @@
-import type { Command } from 'commander'
+import type { OperatorCommand } from '#jobs/operator/operator-command.ts'
 import { listOrganizations } from '#core/db/organizations.ts'
 import { OPERATOR_VARIABLES } from '#jobs/config.ts'
 import { createOrganization, setOrganizationSuspended } from '#jobs/operator/actions/organizations.ts'
@@ -9,7 +9,7 @@ import { table } from '#jobs/operator/table.ts'
 
 const { SERVICE_SECRET } = OPERATOR_VARIABLES
 
-export function addOrganizations(program: Command): void {
+export function addOrganizations(program: OperatorCommand): void {
   const organizations = noun(program, 'organizations', 'who has clients: create, list, suspend, resume')
   verb(organizations, {
     usage: 'create <name>',
@@ -49,7 +49,7 @@ export function addOrganizations(program: Command): void {
   for (const suspended of [true, false]) addSwitch(organizations, suspended)
 }
 
-function addSwitch(organizations: Command, suspended: boolean): void {
+function addSwitch(organizations: OperatorCommand, suspended: boolean): void {
   const name = suspended ? 'suspend' : 'resume'
   verb(organizations, {
     usage: `${name} <organization>`,

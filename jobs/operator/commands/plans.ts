@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import type { Command } from 'commander'
+import type { OperatorCommand } from '#jobs/operator/operator-command.ts'
 import { z } from 'zod'
 import { OperatorError } from '#core/platform/errors.ts'
 import { listPlans } from '#core/db/plans.ts'
@@ -13,14 +13,14 @@ import { fields, table } from '#jobs/operator/table.ts'
 
 const pairs = z.array(z.string()).default([])
 
-export function addPlans(program: Command): void {
+export function addPlans(program: OperatorCommand): void {
   const plans = noun(program, 'plans', 'immutable limits that entitlements point to: create, list, show')
   addCreate(plans)
   addList(plans)
   addShow(plans)
 }
 
-function addCreate(plans: Command): void {
+function addCreate(plans: OperatorCommand): void {
   verb(plans, {
     usage: 'create <name>',
     summary: 'create a plan; what is not named keeps its default',
@@ -49,7 +49,7 @@ function addCreate(plans: Command): void {
   })
 }
 
-function addList(plans: Command): void {
+function addList(plans: OperatorCommand): void {
   verb(plans, {
     usage: 'list',
     summary: 'list plans',
@@ -74,7 +74,7 @@ function addList(plans: Command): void {
   })
 }
 
-function addShow(plans: Command): void {
+function addShow(plans: OperatorCommand): void {
   verb(plans, {
     usage: 'show <plan>',
     summary: 'show every limit of a plan',

@@ -1,4 +1,4 @@
-import type { Command } from 'commander'
+import type { OperatorCommand } from '#jobs/operator/operator-command.ts'
 import { z } from 'zod'
 import { createArtifactStore } from '#core/index/format/store.ts'
 import { OPERATOR_VARIABLES } from '#jobs/config.ts'
@@ -10,7 +10,7 @@ import { REVIEWED_FILES } from '#jobs/review/files.ts'
 const { ARTIFACT_STORE } = OPERATOR_VARIABLES
 
 /** Adds `review report`, which brings what reviewers read out of an artifact store that they cannot open. */
-export function addReport(review: Command): void {
+export function addReport(review: OperatorCommand): void {
   verb(review, {
     usage: 'report <version>',
     summary: 'copy the evaluation report of a version to a file, byte for byte',

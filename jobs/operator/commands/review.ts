@@ -1,5 +1,5 @@
 import { writeFile } from 'node:fs/promises'
-import type { Command } from 'commander'
+import type { OperatorCommand } from '#jobs/operator/operator-command.ts'
 import { z } from 'zod'
 import { createArtifactStore } from '#core/index/format/store.ts'
 import { listReviews } from '#core/db/reviews.ts'
@@ -41,7 +41,7 @@ const accept = list
   .optional()
   .transform((kinds) => kinds ?? [])
 
-export function addReview(program: Command): void {
+export function addReview(program: OperatorCommand): void {
   const review = noun(program, 'review', 'the decision about a candidate version: show, report, sign, statement')
   addShow(review)
   addReport(review)
@@ -49,7 +49,7 @@ export function addReview(program: Command): void {
   addStatement(review)
 }
 
-function addShow(review: Command): void {
+function addShow(review: OperatorCommand): void {
   verb(review, {
     usage: 'show <version>',
     summary: 'show the evaluation and the reviews of a version',
@@ -102,7 +102,7 @@ function addShow(review: Command): void {
   })
 }
 
-function addSign(review: Command): void {
+function addSign(review: OperatorCommand): void {
   verb(review, {
     usage: 'sign [version]',
     summary: 'sign and record the verdict of a reviewer',
@@ -148,7 +148,7 @@ function addSign(review: Command): void {
   })
 }
 
-function addStatement(review: Command): void {
+function addStatement(review: OperatorCommand): void {
   verb(review, {
     usage: 'statement <version>',
     summary: 'write the exact bytes that a reviewer signs, for a key that is kept elsewhere',

@@ -1,4 +1,4 @@
-import type { Command } from 'commander'
+import type { OperatorCommand } from '#jobs/operator/operator-command.ts'
 import { listReviewers } from '#core/db/reviewers.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import {
@@ -18,7 +18,7 @@ const NOTES =
   'The first reviewer is added without an endorsement; an active reviewer endorses every other one, so that an ' +
   'operator alone\ncannot become a second reviewer. A name and a key belong to one reviewer for good.'
 
-export function addReviewers(program: Command): void {
+export function addReviewers(program: OperatorCommand): void {
   const reviewers = noun(program, 'reviewers', 'people who sign reviews: keygen, add, retire, list')
   addKeygen(reviewers)
   verb(reviewers, {
@@ -62,7 +62,7 @@ export function addReviewers(program: Command): void {
   addList(reviewers)
 }
 
-function addKeygen(reviewers: Command): void {
+function addKeygen(reviewers: OperatorCommand): void {
   addCommand(
     reviewers,
     {
@@ -81,7 +81,7 @@ function addKeygen(reviewers: Command): void {
   )
 }
 
-function addList(reviewers: Command): void {
+function addList(reviewers: OperatorCommand): void {
   verb(reviewers, {
     usage: 'list',
     summary: 'list reviewers, the first one first',

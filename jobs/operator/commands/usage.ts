@@ -1,4 +1,4 @@
-import type { Command } from 'commander'
+import type { OperatorCommand } from '#jobs/operator/operator-command.ts'
 import { z } from 'zod'
 import { OperatorError } from '#core/platform/errors.ts'
 import { USAGE_GROUPS, usageReport } from '#core/db/usage.ts'
@@ -20,7 +20,7 @@ const COLUMNS = {
   requests_without_tokens: 'without tokens',
 } as const
 
-export function addUsage(program: Command): void {
+export function addUsage(program: OperatorCommand): void {
   const usage = noun(program, 'usage', 'what was used, from the ledger: report')
   verb(usage, {
     usage: 'report',

@@ -1,4 +1,4 @@
-import type { Command } from 'commander'
+import type { OperatorCommand } from '#jobs/operator/operator-command.ts'
 import { listHistory, readWayBack } from '#core/db/activation-history.ts'
 import type { PastActivation } from '#core/db/activation-history.ts'
 import { listVersions } from '#core/db/corpus-lists.ts'
@@ -9,7 +9,7 @@ import { verb } from '#jobs/operator/session.ts'
 import { fields, table } from '#jobs/operator/table.ts'
 import { rejectedStep } from '#jobs/review/rejections.ts'
 
-export function addVersions(program: Command): void {
+export function addVersions(program: OperatorCommand): void {
   const versions = noun(program, 'versions', 'immutable corpus versions: list, show, history')
   addHistory(versions)
   verb(versions, {
@@ -52,7 +52,7 @@ export function addVersions(program: Command): void {
   })
 }
 
-function addHistory(versions: Command): void {
+function addHistory(versions: OperatorCommand): void {
   verb(versions, {
     usage: 'history <knowledge-base>',
     summary: 'list what was active, newest first, and where a rollback goes',

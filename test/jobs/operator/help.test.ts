@@ -2,7 +2,7 @@ import { fork } from 'node:child_process'
 import { createServer } from 'node:net'
 import type { Socket } from 'node:net'
 import type { Command } from 'commander'
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { ConfigError } from '#core/platform/config.ts'
 import { createProgram } from '#jobs/operator/program.ts'
 import { MAIN, commandLine } from '#test/support/operator/cli.ts'
@@ -25,11 +25,11 @@ function helpOf(command: Command): string {
   return shown
 }
 
-vi.stubEnv('DATABASE_URL', undefined)
+const CONSOLE = { environment: {}, stdout: process.stdout, stderr: process.stderr }
 
 /** Commands without the service: a reviewer runs them elsewhere. */
 const OFFLINE = new Set(['reviewers keygen'])
-const VERBS = leaves(createProgram())
+const VERBS = leaves(createProgram(CONSOLE))
 
 describe('help', () => {
   test('every verb that the operator needs is there', () => {
@@ -78,7 +78,7 @@ describe('help', () => {
       expect(examples.length).toBeGreaterThan(0)
       for (const example of examples) {
         const words = [...example.matchAll(/"([^"]*)"|(\S+)/g)].map((match) => match[1] ?? match[2] ?? '')
-        await expect(createProgram().parseAsync(words, { from: 'user' }), example).rejects.toThrow(ConfigError)
+        await expect(createProgram(CONSOLE).parseAsync(words, { from: 'user' }), example).rejects.toThrow(ConfigError)
       }
     },
   )
@@ -179,7 +179,10 @@ describe('exit codes and streams', () => {
       const port = typeof address === 'object' && address !== null ? address.port : 0
       const wrong = commandLine({ DATABASE_URL: `postgres://nobody:secret@127.0.0.1:${port}/none` })
       const beganMs = adjustedNowMs()
-      for (const { code, stderr } of await Promise.all([wrong.run('keys', 'list'), wrong.run('migrate')])) {
+      for (const { code, stderr } of await Promise.all([
+        wrong.start('keys', 'list').ended,
+        wrong.start('migrate').ended,
+      ])) {
         expect(code).toBe(1)
         expect(stderr).toMatch(
           /^Postgres does not answer: check that it runs and that DATABASE_URL names its host, port and database\.\n$/m,

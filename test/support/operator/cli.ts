@@ -1,5 +1,7 @@
 import { spawn } from 'node:child_process'
+import { Writable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
+import { runProgram } from '#jobs/operator/program.ts'
 import { COMPILE_CACHE } from '#test/support/compile-cache.ts'
 
 export const MAIN = fileURLToPath(new URL('../../../jobs/operator/main.ts', import.meta.url))
@@ -10,13 +12,15 @@ export interface CliResult {
   readonly stderr: string
 }
 
-/** The command line as a process of its own, with only the variables given. */
+/** The command line with only the variables given. */
 export interface Cli {
+  /** As a process of its own. */
   start(...args: readonly string[]): {
     stderr(): string
     signal(name: NodeJS.Signals): void
     readonly ended: Promise<CliResult>
   }
+  /** In this process. */
   run(...args: readonly string[]): Promise<CliResult>
   /** Adds `--json`, expects exit code 0 and parses standard output. */
   json(...args: readonly string[]): Promise<unknown>
@@ -36,7 +40,11 @@ export function commandLine(environment: Readonly<Record<string, string>>): Cli 
     )
     return { stderr: () => output.stderr, signal: (name) => void child.kill(name), ended }
   }
-  const run: Cli['run'] = (...args) => start(...args).ended
+  const run: Cli['run'] = async (...args) => {
+    const [stdout, stderr] = [textStream(), textStream()]
+    const code = await runProgram(args, { environment, stdout: stdout.stream, stderr: stderr.stream })
+    return { code, stdout: stdout.text(), stderr: stderr.text() }
+  }
   return {
     start,
     run,
@@ -46,4 +54,15 @@ export function commandLine(environment: Readonly<Record<string, string>>): Cli 
       return JSON.parse(stdout) as unknown
     },
   }
+}
+
+function textStream(): { readonly stream: Writable; text(): string } {
+  const written: Buffer[] = []
+  const stream = new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      written.push(chunk)
+      done()
+    },
+  })
+  return { stream, text: () => Buffer.concat(written).toString('utf8') }
 }
