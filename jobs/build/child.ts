@@ -1,24 +1,11 @@
 import { constants, setPriority } from 'node:os'
 import { z } from 'zod'
-import { BOUNDS } from '#core/platform/bounds.ts'
-import { EmbeddingError } from '#core/embedding/embedder.ts'
-import { ArtifactError } from '#core/index/artifact-error.ts'
-import { createArtifactStore } from '#core/index/format/store.ts'
-import { readBuild } from '#core/db/builds.ts'
-import type { BuildFence, BuildRow } from '#core/db/builds.ts'
-import { readImport } from '#core/db/imports.ts'
 import { openDatabase } from '#core/db/pool.ts'
-import type { Database } from '#core/db/pool.ts'
-import { OperatorError } from '#core/platform/errors.ts'
-import { createLog, describeCause } from '#core/platform/log.ts'
-import type { Log } from '#core/platform/log.ts'
+import { BOUNDS } from '#core/platform/bounds.ts'
+import { createLog } from '#core/platform/log.ts'
 import { jobsConfig } from '#jobs/config.ts'
-import type { JobsConfig } from '#jobs/config.ts'
-import { openSearchNodeClients } from '#jobs/search-nodes.ts'
-import type { ChildMessage, FailedRun } from './run-child.ts'
-import { buildParametersSchema } from './parameters.ts'
-import { runBuild } from './pipeline.ts'
-import { StaleBuild, createProgress } from './progress.ts'
+import { attemptBuild } from './attempt.ts'
+import type { ChildMessage } from './run-child.ts'
 
 /**
  * Runs a build once in its own process: `child.ts <build id> <attempt>`. The worker has begun the attempt, so it knows
@@ -38,79 +25,11 @@ async function main(): Promise<void> {
     BOUNDS.buildDatabaseConnectionsMax,
     BOUNDS.buildStatementTimeoutMs,
   )
-  const message = await attempt(fence, config, database, log).catch((error: unknown) => failed(error, log, buildId))
+  const message = await attemptBuild(fence, { config, database, log, onProgress: (mark) => void tell(mark) })
   await database.end()
   await tell(message)
   process.disconnect()
   process.exit(0)
-}
-
-async function attempt(fence: BuildFence, config: JobsConfig, database: Database, log: Log): Promise<ChildMessage> {
-  const build = await readBuild(database, fence.buildId)
-  if (build?.state !== 'running' || build.attempt !== fence.attempt) return { outcome: 'overtaken' }
-  return { outcome: 'succeeded', versionId: await run(fence, build, config, database, log) }
-}
-
-/** @returns the id of the candidate. */
-async function run(
-  fence: BuildFence,
-  build: BuildRow,
-  config: JobsConfig,
-  database: Database,
-  log: Log,
-): Promise<string> {
-  const { buildId } = fence
-  const overtaken = new AbortController()
-  const store = createArtifactStore(config.ARTIFACT_STORE)
-  return await runBuild({
-    fence,
-    knowledgeBaseId: build.knowledge_base_id,
-    knowledgeBase: build.knowledge_base,
-    parameters: buildParametersSchema.parse(build.parameters),
-    source: await readImport(database, build.import_id),
-    database,
-    store,
-    workFolder: store.workFolder(buildId),
-    embedding: config,
-    privateKeyDer: config.MANIFEST_PRIVATE_KEY,
-    publicKeysDer: config.MANIFEST_PUBLIC_KEY,
-    nodes: openSearchNodeClients(config.SEARCH_NODES, config),
-    vectors: {
-      concurrency: config.OPENAI_CONCURRENCY,
-      batchTexts: config.OPENAI_BATCH_TEXTS,
-      cache:
-        config.VECTOR_CACHE_BYTES_MAX === 0
-          ? undefined
-          : { path: store.vectorCacheFile, bytesMax: config.VECTOR_CACHE_BYTES_MAX },
-    },
-    progress: createProgress(database, fence, overtaken, { tell: (mark) => void tell(mark), log }),
-    warn: (sentence, cause) => log.warn(sentence, { build_id: buildId }, cause),
-    signal: overtaken.signal,
-    log,
-  })
-}
-
-/** An error that a retry cannot correct fails the build at once; any other error is retried. */
-function failed(error: unknown, log: Log, buildId: string): FailedRun {
-  if (error instanceof StaleBuild) return { outcome: 'overtaken' }
-  log.warn('build run failed', { build_id: buildId }, error)
-  if (error instanceof OperatorError || error instanceof ArtifactError || isPermanent(error))
-    return { outcome: 'failed', kind: 'permanent', message: error.message }
-  const kind = isOutOfMemory(error) ? 'out of memory' : 'transient'
-  return { outcome: 'failed', kind, message: describeCause(error) }
-}
-
-function isPermanent(error: unknown): error is EmbeddingError {
-  return error instanceof EmbeddingError && error.permanent
-}
-
-/** A thread at its heap limit, or an array that the process found no memory for. */
-function isOutOfMemory(error: unknown): boolean {
-  if (!(error instanceof Error)) return false
-  return (
-    ('code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY') ||
-    (error instanceof RangeError && error.message === 'Array buffer allocation failed')
-  )
 }
 
 function tell(message: ChildMessage): Promise<void> {

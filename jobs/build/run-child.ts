@@ -21,9 +21,11 @@ const messageSchema = z.union([markSchema, outcomeSchema])
 /** A message of a build's process to the worker: its progress or its outcome. */
 export type ChildMessage = z.infer<typeof messageSchema>
 export type BuildMark = z.infer<typeof markSchema>
+/** How a run ended that told so. */
+export type AttemptOutcome = z.infer<typeof outcomeSchema>
 export type FailedRun = Extract<ChildMessage, { outcome: 'overtaken' | 'failed' }>
 export type BuildOutcome =
-  | z.infer<typeof outcomeSchema>
+  | AttemptOutcome
   | { readonly outcome: 'died'; readonly reason: string; readonly outOfMemory: boolean }
   /** Killed by `signal`. */
   | { readonly outcome: 'stopped' }

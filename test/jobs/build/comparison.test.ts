@@ -8,12 +8,11 @@ import { reviewPolicySchema } from '#core/domain/review-policy.ts'
 import { statementText } from '#core/domain/review-statements.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import { versionIdOf } from '#jobs/build/ids.ts'
-import type { RunChildOptions } from '#jobs/build/run-child.ts'
 import type { EvaluationReport } from '#jobs/evaluation/page/evaluation-report.ts'
 import { withoutGuards } from '#test/support/database.ts'
 import { changesNamed } from '#test/support/jobs/compared-contents.ts'
 import { startJobsHarness } from '#test/support/jobs/harness.ts'
-import type { JobsHarness } from '#test/support/jobs/harness.ts'
+import type { JobsHarness, RunOptions } from '#test/support/jobs/harness.ts'
 import { evaluationOf, firstRules, importRulebook, rulebook, serve, withChapter } from '#test/support/jobs/rulebook.ts'
 import type { Rulebook } from '#test/support/jobs/rulebook.ts'
 import { startProvider } from '#test/support/provider.ts'
@@ -41,7 +40,7 @@ afterAll(async () => {
 async function run(
   book: Rulebook,
   parameters: Readonly<Record<string, unknown>> = {},
-  options: RunChildOptions = {},
+  options: RunOptions = {},
   base = knowledgeBaseId,
 ): Promise<{ readonly buildId: string; readonly outcome: Awaited<ReturnType<JobsHarness['runBuild']>> }> {
   const importId = await importRulebook(harness, base, book)

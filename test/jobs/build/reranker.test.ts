@@ -166,7 +166,7 @@ describe('a build that is to try a re-ranker', () => {
     'keeps one that helps; the next candidate without it is worse, and becomes active only where the ' +
       'approval accepts that, which the trail keeps',
     async () => {
-      const helped = await built({ reranker: KNOWING })
+      const helped = await built({ reranker: KNOWING, embedding: 'local' })
       expect(helped.profile.reranker).toEqual(KNOWING)
       expect(helped.report).toMatchObject({ passed: true, comparison: null })
       const { hybrid, lexical } = helped.report.systems
@@ -174,7 +174,7 @@ describe('a build that is to try a re-ranker', () => {
       expect(lexical?.['ndcg@10']).toBeLessThan(0.95)
       expect(await activated(helped.versionId)).toMatchObject({ state: 'done' })
 
-      const plain = await built({})
+      const plain = await built({ embedding: 'local' })
       expect(plain.profile.reranker).toBeNull()
       expect(plain.report).toMatchObject({ passed: true, comparison: { version_id: helped.versionId, worse: true } })
       expect(plain.report.comparison?.worse_on).toContain('ndcg@10')

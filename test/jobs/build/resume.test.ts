@@ -14,23 +14,26 @@ import type { JobsHarness } from '#test/support/jobs/harness.ts'
 let harness: JobsHarness
 let knowledgeBaseId: string
 let importId: string
-let questions: { readonly questions_sha256: string }
+let withVectors: { readonly embedding: 'local'; readonly questions_sha256: string }
 let undisturbed: string
 
 beforeAll(async () => {
   harness = await startJobsHarness()
   knowledgeBaseId = await harness.createKnowledgeBase()
   importId = await harness.importFolder(knowledgeBaseId, join(demoCorpus, 'rulebook'))
-  questions = { questions_sha256: await harness.storeQuestions(join(demoCorpus, 'questions.jsonl')) }
-  undisturbed = await harness.requestBuild(knowledgeBaseId, importId, questions)
-  expect(await run(undisturbed)).toMatchObject({ outcome: 'succeeded' })
+  withVectors = {
+    embedding: 'local',
+    questions_sha256: await harness.storeQuestions(join(demoCorpus, 'questions.jsonl')),
+  }
+  undisturbed = await harness.requestBuild(knowledgeBaseId, importId, withVectors)
+  expect(await runProcess(undisturbed)).toMatchObject({ outcome: 'succeeded' })
 })
 afterAll(async () => {
   await harness.stop()
 })
 
-function run(buildId: string, killAt?: string): ReturnType<JobsHarness['runBuild']> {
-  return harness.runBuild(buildId, {
+function runProcess(buildId: string, killAt?: string): ReturnType<JobsHarness['runBuildProcess']> {
+  return harness.runBuildProcess(buildId, {
     onProgress: ({ stage }, pid) => {
       if (stage === killAt) process.kill(pid, 'SIGKILL')
     },
@@ -75,10 +78,10 @@ async function contentOf(buildId: string): Promise<unknown> {
 
 describe('a build', () => {
   test('that is killed at every stage resumes, shows nothing meanwhile and ends with the same version', async () => {
-    const buildId = await harness.requestBuild(knowledgeBaseId, importId, questions)
+    const buildId = await harness.requestBuild(knowledgeBaseId, importId, withVectors)
     const killed: string[] = []
     for (const stage of BUILD_STAGES) {
-      if ((await run(buildId, stage)).outcome === 'died') killed.push(stage)
+      if ((await runProcess(buildId, stage)).outcome === 'died') killed.push(stage)
       const shown = await visible(buildId)
       expect(shown).toEqual(
         shown.state === 'succeeded'
@@ -88,7 +91,7 @@ describe('a build', () => {
     }
     // The last stage is one transaction: the kill comes before it or after it.
     expect(killed).toEqual(expect.arrayContaining(BUILD_STAGES.filter((stage) => stage !== 'candidate')))
-    await run(buildId)
+    await runProcess(buildId)
     expect(await visible(buildId)).toEqual({ versions: 1, profiles: 1, state: 'succeeded' })
     expect(await contentOf(buildId)).toEqual(await contentOf(undisturbed))
     const { rows } = await harness.owner.query(
@@ -111,10 +114,10 @@ describe('a build', () => {
     write(first)
     write(second)
     const before = await harness.requestBuild(base, await harness.importFolder(base, folder))
-    await run(before)
+    await harness.runBuild(before)
     write(first, (text) => text.replace('1,200 crowns', '1,300 crowns'))
     const after = await harness.requestBuild(base, await harness.importFolder(base, folder))
-    await run(after)
+    await harness.runBuild(after)
     const [old, corrected] = [passagesOf(before), passagesOf(after)]
     const unchanged = corrected.filter((passage) => old.some((other) => other.chunk_id === passage.chunk_id))
     expect(corrected.length - unchanged.length).toBe(1)
@@ -142,7 +145,7 @@ describe('a build', () => {
       expect(report).toMatchObject({
         kind: 'question set',
         version_id: versionId,
-        question_set: questions.questions_sha256,
+        question_set: withVectors.questions_sha256,
         comparison: null,
         passed: true,
       })
@@ -164,7 +167,7 @@ describe('a build', () => {
 
   test('that is finished is not run again', async () => {
     const before = await readBuild(harness.owner, undisturbed)
-    expect(await run(undisturbed)).toEqual({ outcome: 'not begun' })
+    expect(await harness.runBuild(undisturbed)).toEqual({ outcome: 'not begun' })
     expect(await readBuild(harness.owner, undisturbed)).toEqual(before)
   })
 
@@ -185,7 +188,7 @@ describe('a build', () => {
       [base],
     )
     appendFileSync(harness.store.snapshotFile(rows[0]?.sha256 ?? ''), '\nadded later')
-    expect(await run(buildId)).toMatchObject({
+    expect(await harness.runBuild(buildId)).toMatchObject({
       outcome: 'failed',
       kind: 'permanent',
       message: expect.stringContaining('was changed after it was captured: import the source again'),
@@ -199,7 +202,7 @@ describe('a build', () => {
     const buildId = await harness.requestBuild(knowledgeBaseId, importId, {
       questions_sha256: await harness.storeQuestions(path),
     })
-    expect(await run(buildId)).toMatchObject({ outcome: 'succeeded' })
+    expect(await harness.runBuild(buildId)).toMatchObject({ outcome: 'succeeded' })
     const { rows } = await harness.owner.query<{ evaluation: unknown }>(
       'select state, passed, evaluation from corpus_versions where build_id = $1',
       [buildId],
@@ -208,7 +211,7 @@ describe('a build', () => {
       { state: 'candidate', passed: false, evaluation: { unknown_relevant: ['nowhere#1'], unknown_relevant_total: 1 } },
     ])
     const report = evaluationReportSchema.parse(rows[0]?.evaluation)
-    expect(report.systems.hybrid?.['recall@5']).toBe(0)
+    expect(report.systems.lexical?.['recall@5']).toBe(0)
     expect(report.gates.filter(({ passed }) => !passed).map(({ group }) => group)).toEqual(['ranking'])
   })
 })

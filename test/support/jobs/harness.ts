@@ -10,13 +10,16 @@ import type { ArtifactStore } from '#core/index/format/store.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import { releaseRun } from '#core/db/build-runs.ts'
 import { insertBuild } from '#core/db/builds.ts'
+import type { BuildFence } from '#core/db/builds.ts'
 import { insertImport, insertSnapshots } from '#core/db/imports.ts'
 import { openDatabase } from '#core/db/pool.ts'
 import type { Database } from '#core/db/pool.ts'
 import { createLog } from '#core/platform/log.ts'
+import { attemptBuild } from '#jobs/build/attempt.ts'
 import { runBuildChild } from '#jobs/build/run-child.ts'
-import type { BuildOutcome, RunChildOptions } from '#jobs/build/run-child.ts'
+import type { AttemptOutcome, BuildMark, BuildOutcome, RunChildOptions } from '#jobs/build/run-child.ts'
 import { claimRun } from '#jobs/build/runs.ts'
+import { jobsConfig } from '#jobs/config.ts'
 import { MARKDOWN_MAPPING } from '#jobs/import/mapping.ts'
 import { captureSources, snapshotId } from '#jobs/sources/capture.ts'
 import { listSource } from '#jobs/sources/list.ts'
@@ -30,6 +33,15 @@ export const silent = createLog('test', 'silent')
 export const demoCorpus = fileURLToPath(new URL('../../../jobs/demo/corpus/', import.meta.url))
 /** One of its documents, for tests that do not inspect the built version. */
 export const smallSource = join(demoCorpus, 'rulebook/hsfa-conduct-harbour.2023-09-01.md')
+
+interface NotBegun {
+  readonly outcome: 'not begun'
+}
+
+export interface RunOptions {
+  readonly environment?: NodeJS.ProcessEnv
+  readonly onProgress?: (mark: BuildMark) => void
+}
 
 /** A database, an artifact store and one search node: what builds and activations need. */
 export interface JobsHarness {
@@ -45,14 +57,19 @@ export interface JobsHarness {
   createKnowledgeBase(): Promise<string>
   /** Captures a folder of Markdown and records the import. @returns its id. */
   importFolder(knowledgeBaseId: string, folder: string): Promise<string>
-  /** @returns the id of a build row; nothing runs yet. */
+  /**
+   * A build without vectors unless the parameters say otherwise: they take most of the time of a small build.
+   * @returns the id of a build row; nothing runs yet.
+   */
   requestBuild(
     knowledgeBaseId: string,
     importId: string,
     parameters?: Readonly<Record<string, unknown>>,
   ): Promise<string>
-  /** Runs a build once in a process of its own. A run that ends without a candidate may follow at once. */
-  runBuild(buildId: string, options?: RunChildOptions): Promise<BuildOutcome | { readonly outcome: 'not begun' }>
+  /** Runs a build once in this process. A run that ends without a candidate may follow at once. */
+  runBuild(buildId: string, options?: RunOptions): Promise<AttemptOutcome | NotBegun>
+  /** Runs a build once in a process of its own, as a job worker does. */
+  runBuildProcess(buildId: string, options?: RunChildOptions): Promise<BuildOutcome | NotBegun>
   /** Puts a file into the store as a question set. @returns its SHA-256. */
   storeQuestions(path: string): Promise<string>
   stop(): Promise<void>
@@ -95,6 +112,13 @@ export async function startJobsHarness(): Promise<JobsHarness> {
     MANIFEST_PRIVATE_KEY: secrets.MANIFEST_PRIVATE_KEY,
     LOG_LEVEL: 'silent',
   }
+  async function claimed<T>(buildId: string, run: (fence: BuildFence) => Promise<T>): Promise<T | NotBegun> {
+    const begun = await claimRun(service, buildId)
+    if (begun.claim !== 'begun') return { outcome: 'not begun' }
+    const outcome = await run(begun.fence)
+    await releaseRun(service, begun.fence)
+    return outcome
+  }
   return {
     owner,
     service,
@@ -129,18 +153,22 @@ export async function startJobsHarness(): Promise<JobsHarness> {
         id,
         knowledgeBaseId,
         importId,
-        parameters: { embedding: 'local', ...parameters },
+        parameters: { embedding: 'none', ...parameters },
         startedBy: 'tester',
       })
       return id
     },
-    async runBuild(buildId, options = {}) {
-      const claimed = await claimRun(service, buildId)
-      if (claimed.claim !== 'begun') return { outcome: 'not begun' }
-      const outcome = await runBuildChild(claimed.fence, { environment, ...options })
-      await releaseRun(service, claimed.fence)
-      return outcome
-    },
+    runBuild: (buildId, options = {}) =>
+      claimed(buildId, (fence) =>
+        attemptBuild(fence, {
+          config: jobsConfig(options.environment ?? environment),
+          database: service,
+          log: silent,
+          onProgress: options.onProgress ?? (() => undefined),
+        }),
+      ),
+    runBuildProcess: (buildId, options = {}) =>
+      claimed(buildId, (fence) => runBuildChild(fence, { environment, ...options })),
     async storeQuestions(path) {
       const bytes = readFileSync(path)
       const sha256Hex = sha256(bytes).toString('hex')
