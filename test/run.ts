@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
+import { randomInt } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,11 +9,13 @@ import { parseArgs } from 'node:util'
 import { z } from 'zod'
 
 /**
- * `npm test`: every check of the project in order, up to the first that fails.
+ * Every check of the project in order, up to the first that fails.
  *
- *   npm test                          everything
+ *   npm test                          static checks, and all tests but those of the tools
  *   npm test -- --only types,lint     some steps
  *   npm test -- test/core             test files whose path contains this
+ *   npm run test:tools                tests of command lines: bench, load test, evaluation, demo
+ *   npm run test:soak -- --rounds 20  all tests but those of the tools, each round with another seed
  */
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const STATIC_CHECKS = {
@@ -24,8 +27,13 @@ const STATIC_CHECKS = {
 type StaticCheck = keyof typeof STATIC_CHECKS
 const CHECKS: readonly StaticCheck[] = ['types', 'lint', 'format', 'unused']
 const STEPS: readonly string[] = [...CHECKS, 'tests']
+/** Projects of `vitest.config.ts`. */
+const SUITES = { default: ['parts', 'services', 'contract'], tools: ['tools'] } as const
+const ROUNDS_MAX = 10_000
 
-const USAGE = `Usage: npm test -- [--only ${STEPS.join(',')}] [path …]`
+const USAGE = `Usage: npm test -- [--only ${STEPS.join(',')}] [path …]
+       npm run test:tools -- [path …]
+       npm run test:soak -- [--rounds N] [path …]`
 
 const vitestResultSchema = z.object({
   numPassedTests: z.int(),
@@ -46,11 +54,16 @@ let stopping = false
 /**
  * Runs a program of the development packages under this Node. With `show`, its output goes straight to the terminal.
  */
-function runProgram([program, ...args]: readonly [string, ...string[]], show: boolean): Promise<Outcome> {
+function runProgram(
+  [program, ...args]: readonly [string, ...string[]],
+  show: boolean,
+  variables: Readonly<Record<string, string>> = {},
+): Promise<Outcome> {
   const began = performance.now()
   const output: Buffer[] = []
   const child = spawn(process.execPath, [join(ROOT, 'node_modules', '.bin', program), ...args], {
     cwd: ROOT,
+    env: { ...process.env, ...variables },
     stdio: ['ignore', show ? 'inherit' : 'pipe', show ? 'inherit' : 'pipe'],
   })
   running.add(child)
@@ -82,20 +95,38 @@ async function runStaticChecks(steps: readonly string[]): Promise<boolean> {
   return holds
 }
 
+interface TestRun {
+  readonly projects: readonly string[]
+  /** Parts of paths; none: every file. */
+  readonly filters: readonly string[]
+  /** Of every random draw; undefined: the fixed one. */
+  readonly seed?: number
+}
+
 interface TestOutcome {
   readonly holds: boolean
   /** How many passed and failed, where the runner got as far as counting. */
   readonly summary?: string
 }
 
-async function runTests(filters: readonly string[]): Promise<TestOutcome> {
+async function runTests({ projects, filters, seed }: TestRun): Promise<TestOutcome> {
+  if (seed !== undefined) process.stdout.write(`FC_SEED=${seed} repeats this round.\n`)
   const folder = mkdtempSync(join(tmpdir(), 'evidence-results-'))
   try {
     const resultFile = join(folder, 'results.json')
     const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${resultFile}`]
     const { code, seconds } = await runProgram(
-      ['vitest', 'run', '--config', 'test/vitest.config.ts', ...reporters, ...filters],
+      [
+        'vitest',
+        'run',
+        '--config',
+        'test/vitest.config.ts',
+        ...projects.map((name) => `--project=${name}`),
+        ...reporters,
+        ...filters,
+      ],
       true,
+      seed === undefined ? {} : { FC_SEED: String(seed) },
     )
     const result = vitestResultSchema.safeParse(readResult(resultFile))
     process.stdout.write(`${code === 0 ? 'ok  ' : 'FAIL'} tests (${seconds} s)\n`)
@@ -118,14 +149,51 @@ function readResult(file: string): unknown {
   }
 }
 
-function readArguments(): { readonly steps: readonly string[]; readonly filters: readonly string[] } | undefined {
+interface Invocation {
+  readonly steps: readonly string[]
+  readonly projects: readonly string[]
+  readonly filters: readonly string[]
+  /** Rounds of tests, each with a seed of its own; undefined: one with the fixed seed. */
+  readonly rounds: number | undefined
+}
+
+function readArguments(): Invocation | undefined {
   try {
-    const { values, positionals } = parseArgs({ options: { only: { type: 'string' } }, allowPositionals: true })
-    const steps = values.only?.split(',') ?? (positionals.length > 0 ? ['tests'] : STEPS)
-    return steps.every((step) => STEPS.includes(step)) ? { steps, filters: positionals } : undefined
+    const { values, positionals: filters } = parseArgs({
+      options: { only: { type: 'string' }, suite: { type: 'string' }, rounds: { type: 'string' } },
+      allowPositionals: true,
+    })
+    const { only, suite = 'default', rounds = '1' } = values
+    const steps = only?.split(',') ?? (filters.length > 0 || suite !== 'default' ? ['tests'] : STEPS)
+    const count = Number(rounds)
+    if (!steps.every((step) => STEPS.includes(step))) return undefined
+    if (!Number.isInteger(count) || count < 1 || count > ROUNDS_MAX) return undefined
+    switch (suite) {
+      case 'default':
+        // A path may name a test of a tool.
+        return { steps, projects: filters.length > 0 ? [] : SUITES.default, filters, rounds: undefined }
+      case 'tools':
+        return { steps, projects: SUITES.tools, filters, rounds: undefined }
+      case 'soak':
+        return { steps, projects: SUITES.default, filters, rounds: count }
+      default:
+        return undefined
+    }
   } catch {
     return undefined
   }
+}
+
+/** Runs the tests once, or round by round up to the first that fails. */
+async function runRounds({ projects, filters, rounds }: Invocation): Promise<TestOutcome> {
+  if (rounds === undefined) return await runTests({ projects, filters })
+  let outcome: TestOutcome = { holds: true }
+  for (let round = 1; round <= rounds && outcome.holds; round++) {
+    process.stdout.write(`Round ${round} of ${rounds}. `)
+    outcome = await runTests({ projects, filters, seed: randomInt(2 ** 31) })
+    if (stopping) break
+  }
+  return outcome
 }
 
 /** Forwards the signal to the running programs and lets them clean up; starts nothing further. */
@@ -146,7 +214,7 @@ async function main(): Promise<number> {
   const began = performance.now()
   const checks = await runStaticChecks(given.steps)
   const tests: TestOutcome =
-    checks && !stopping && given.steps.includes('tests') ? await runTests(given.filters) : { holds: checks }
+    checks && !stopping && given.steps.includes('tests') ? await runRounds(given) : { holds: checks }
   const holds = tests.holds && !stopping
   process.stdout.write(
     `${holds ? 'All checks hold' : 'A check failed'} after ${((performance.now() - began) / 1000).toFixed(0)} s.\n`,

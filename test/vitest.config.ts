@@ -2,9 +2,35 @@ import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 import { LongFilesFirst } from './support/long-files-first.ts'
 
-function wholeNumberOf(name: 'FC_SEED' | 'FC_RUNS'): number | null {
+/** Whole services on one published version, which the tests of the contract share. */
+const CONTRACT = ['test/contract/**/*.test.ts']
+
+/** Command lines that serve the development: each starts a service of its own. `npm run test:tools` runs them. */
+const TOOLS = [
+  'test/bench/**/*.test.ts',
+  'test/load/**/*.test.ts',
+  'test/quality/**/*.test.ts',
+  'test/readme/readme.test.ts',
+  'test/jobs/bootstrap.test.ts',
+  'test/jobs/demo/*.test.ts',
+  'test/jobs/evaluation/{command,natural}/main.test.ts',
+]
+
+/** Tests of parts that need Postgres or Redis. */
+const SERVICES = [
+  'test/core/{db,limits,redis}/**/*.test.ts',
+  'test/{faults,scenarios}/**/*.test.ts',
+  'test/jobs/*.test.ts',
+  'test/jobs/{activate,build,demo,ledger,maintenance,operator}/**/*.test.ts',
+  'test/jobs/import/corpora.test.ts',
+]
+
+/** The seed of every random draw of `npm test`. `npm run test:soak` draws another one for each round. */
+const SEED = 20_261
+
+function wholeNumberOf(name: 'FC_SEED' | 'FC_RUNS'): number | undefined {
   const given = process.env[name]
-  return given === undefined || given === '' ? null : Number.parseInt(given, 10)
+  return given === undefined || given === '' ? undefined : Number.parseInt(given, 10)
 }
 
 export default defineConfig({
@@ -13,6 +39,8 @@ export default defineConfig({
     pool: 'forks',
     // Twice the cores of a small machine: many tests wait for deadlines.
     maxWorkers: 4,
+    // Files of one process share their modules: loading them costs more than most files.
+    isolate: false,
     sequence: { sequencer: LongFilesFirst },
     // For a test that awaits what never settles. A wait fails by itself where nothing progresses (support/until.ts).
     testTimeout: 1_200_000,
@@ -22,16 +50,23 @@ export default defineConfig({
     allowOnly: false,
     passWithNoTests: false,
     setupFiles: ['test/support/fast-check.ts'],
-    provide: { fastCheck: { seed: wholeNumberOf('FC_SEED'), runs: wholeNumberOf('FC_RUNS') } },
-    // A global setup runs before the root's: each project has its servers, and only a project with files to run starts
-    // them.
+    provide: { random: { seed: wholeNumberOf('FC_SEED') ?? SEED, runs: wholeNumberOf('FC_RUNS') ?? null } },
+    // Each project has its own servers, and starts them only if it has files to run.
     projects: [
       {
         extends: true,
         test: {
           name: 'parts',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/contract/**'],
+          exclude: [...CONTRACT, ...TOOLS, ...SERVICES],
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'services',
+          include: SERVICES,
+          exclude: TOOLS,
           globalSetup: ['test/support/setup.ts'],
         },
       },
@@ -39,8 +74,16 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'contract',
-          include: ['test/contract/**/*.test.ts'],
+          include: CONTRACT,
           globalSetup: ['test/support/setup.ts', 'test/support/contract/setup.ts'],
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'tools',
+          include: TOOLS,
+          globalSetup: ['test/support/setup.ts'],
         },
       },
     ],

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Client, Metadata, credentials } from '@grpc/grpc-js'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { manifestSchema } from '#core/index/format/manifest.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import type { Manifest } from '#core/index/format/manifest.ts'
@@ -20,8 +20,7 @@ import type { TestArtifact } from '#test/support/artifact.ts'
 import { withSearchNode } from '#test/support/scenarios/nodes.ts'
 import { CALL_TIMEOUT_MS } from '#test/support/call-timeout.ts'
 
-const seed = Number(process.env['TEST_SEED'] ?? Date.now() % 1_000_000)
-console.log(`TEST_SEED=${seed}`)
+const { seed } = inject('random')
 const keys = signingKeys()
 const REQUESTS = 50
 const CLUSTERS = 40

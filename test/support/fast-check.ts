@@ -5,16 +5,12 @@ import { inject } from 'vitest'
  * A failing property prints its seed and path; FC_SEED repeats a run with that seed, FC_RUNS sets the number of
  * examples.
  */
-const { seed, runs } = inject('fastCheck')
+const { seed, runs } = inject('random')
 
-fc.configureGlobal({
-  ...fc.readConfigureGlobal(),
-  ...(seed === null ? {} : { seed }),
-  ...(runs === null ? {} : { numRuns: runs }),
-})
+fc.configureGlobal({ ...fc.readConfigureGlobal(), seed, ...(runs === null ? {} : { numRuns: runs }) })
 
 declare module 'vitest' {
   export interface ProvidedContext {
-    fastCheck: { readonly seed: number | null; readonly runs: number | null }
+    random: { readonly seed: number; readonly runs: number | null }
   }
 }

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import type { ArtifactRow } from '#core/index/format/writer.ts'
 import { PREDICTORS } from '#core/domain/predictors.ts'
 import type { FoundPassage, SearchResult } from '#core/domain/search.ts'
@@ -9,8 +9,7 @@ import type { Searchable } from '#test/support/search-node/searchable.ts'
 import { ownWord, questionOn, wordedRows } from '#test/support/search-node/worded-corpus.ts'
 import { allows, bruteForce, queryNear, seededRandom } from '#test/support/artifact.ts'
 
-const seed = Number(process.env['TEST_SEED'] ?? Date.now() % 1_000_000)
-console.log(`TEST_SEED=${seed}`)
+const { seed } = inject('random')
 const ROWS = 150
 const CLUSTERS = 15
 

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import type { ArtifactRow } from '#core/index/format/writer.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { artifactRef, openIndex } from '#core/index/format/reader.ts'
@@ -25,8 +25,7 @@ import {
 } from '#test/support/artifact.ts'
 import type { PassageTraits, TestArtifact, TestFilters } from '#test/support/artifact.ts'
 
-const seed = Number(process.env['TEST_SEED'] ?? Date.now() % 1_000_000)
-console.log(`TEST_SEED=${seed}`)
+const { seed } = inject('random')
 const { privateKeyDer } = signingKeys()
 
 function open({ folder, manifest }: TestArtifact): IndexReader {

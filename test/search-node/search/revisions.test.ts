@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import type { ArtifactRow } from '#core/index/format/writer.ts'
 import type { Filters, SearchResult } from '#core/domain/search.ts'
 import type { SearchInput } from '#search-node/search/query.ts'
@@ -7,8 +7,7 @@ import { searchable } from '#test/support/search-node/searchable.ts'
 import type { Searchable } from '#test/support/search-node/searchable.ts'
 import { bruteForce, queryNear, seededRandom, testRows, unit } from '#test/support/artifact.ts'
 
-const seed = Number(process.env['TEST_SEED'] ?? Date.now() % 1_000_000)
-console.log(`TEST_SEED=${seed}`)
+const { seed } = inject('random')
 const DOCUMENTS = 30
 const REVISIONS = 5
 /** Two to a document, each in five revisions that follow each other year by year. */

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import type { ArtifactRow } from '#core/index/format/writer.ts'
 import { rowOrder } from '#core/index/format/row-order.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
@@ -15,8 +15,7 @@ import { searchable } from '#test/support/search-node/searchable.ts'
 import type { Searchable } from '#test/support/search-node/searchable.ts'
 import { queryNear, seededRandom, testRows } from '#test/support/artifact.ts'
 
-const seed = Number(process.env['TEST_SEED'] ?? Date.now() % 1_000_000)
-console.log(`TEST_SEED=${seed}`)
+const { seed } = inject('random')
 const ROWS = 2_000
 /** One document holds all rows from here on. */
 const LARGE_FROM = 40

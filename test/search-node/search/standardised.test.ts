@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { probability } from '#core/domain/calibration.ts'
 import { DEFAULT_MODEL_CALIBRATION, DEFAULT_WORDS_CALIBRATION } from '#core/domain/default-calibration.ts'
 import { PREDICTORS } from '#core/domain/predictors.ts'
@@ -12,8 +12,7 @@ import type { Searchable } from '#test/support/search-node/searchable.ts'
 import { questionOn, wordedRows } from '#test/support/search-node/worded-corpus.ts'
 import { bruteForce, queryNear, seededRandom, unit } from '#test/support/artifact.ts'
 
-const seed = Number(process.env['TEST_SEED'] ?? Date.now() % 1_000_000)
-console.log(`TEST_SEED=${seed}`)
+const { seed } = inject('random')
 const [ROWS, CLUSTERS, DIMENSIONS, FEW] = [300, 15, 16, 12]
 
 /**

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, inject, test } from 'vitest'
 import { RADIUS_MIN_SHARE, clustersFault, clustersLayout } from '#core/index/vectors/clusters.ts'
 import { openClusters } from '#core/index/vectors/clusters-reader.ts'
 import { scoreOfCode } from '#core/index/vectors/quantizer.ts'
@@ -17,8 +17,7 @@ import { digestFile } from '#core/platform/hashed-file.ts'
 import { createResidentParts } from '#core/platform/resident-parts.ts'
 import { seededRandom, unit } from '#test/support/artifact.ts'
 
-const seed = Number(process.env['TEST_SEED'] ?? Date.now() % 1_000_000)
-console.log(`TEST_SEED=${seed}`)
+const { seed } = inject('random')
 const DIMENSIONS = 384
 /** More than one batch. */
 const ROWS = 3_000

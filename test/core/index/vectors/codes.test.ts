@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, inject, test } from 'vitest'
 import {
   createEncoder,
   createQueryQuantizer,
@@ -22,8 +22,7 @@ import { writeHashed } from '#core/platform/hashed-file.ts'
 import { createSharedMemory } from '#core/platform/shared-memory.ts'
 import { seededRandom, unit } from '#test/support/artifact.ts'
 
-const seed = Number(process.env['TEST_SEED'] ?? Date.now() % 1_000_000)
-console.log(`TEST_SEED=${seed}`)
+const { seed } = inject('random')
 const noPause = (): Promise<void> => Promise.resolve()
 
 let folder: string

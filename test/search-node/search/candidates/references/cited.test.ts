@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import type { ArtifactRow } from '#core/index/format/writer.ts'
 import type { SearchResult } from '#core/domain/search.ts'
 import type { SearchInput } from '#search-node/search/query.ts'
@@ -9,8 +9,7 @@ import { ownWord, questionOn, wordedRows } from '#test/support/search-node/worde
 import { queryNear, seededRandom } from '#test/support/artifact.ts'
 import type { PassageTraits } from '#test/support/artifact.ts'
 
-const seed = Number(process.env['TEST_SEED'] ?? Date.now() % 1_000_000)
-console.log(`TEST_SEED=${seed}`)
+const { seed } = inject('random')
 
 /** Passages of one rulebook among many that are of none. */
 const TRAITS: Readonly<Record<number, PassageTraits>> = {

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, test, vi } from 'vitest'
+import { expect, inject, test, vi } from 'vitest'
 import { artifactRef, openIndex } from '#core/index/format/reader.ts'
 import type { ClustersReader } from '#core/index/vectors/clusters-reader.ts'
 import type { CodesScan } from '#core/index/vectors/codes-scan.ts'
@@ -12,8 +12,7 @@ import type { ProbeQuery } from '#search-node/search/candidates/vectors/probe.ts
 import { PLAN_COSTS } from '#search-node/search/candidates/vectors/query-plan.ts'
 import { buildTestArtifact, signingKeys, testRows, vectorsOf } from '#test/support/artifact.ts'
 
-const seed = Number(process.env['TEST_SEED'] ?? Date.now() % 1_000_000)
-console.log(`TEST_SEED=${seed}`)
+const { seed } = inject('random')
 const ROWS = 4_000
 const DIMENSIONS = 64
 const { privateKeyDer } = signingKeys()
