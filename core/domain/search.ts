@@ -72,7 +72,7 @@ export interface FoundPassage {
     readonly subjects: readonly string[]
     readonly verificationStatus: string
   }
-  readonly place: {
+  readonly position: {
     /** Position within the revision, from 0. */
     readonly ordinal: number
     /** Passages of the document in this version, over all its revisions. */

@@ -52,7 +52,7 @@ export async function rebuildCounters(deps: RebuildDeps, organizationId: string,
       }),
     )
     if (epoch !== undefined) return epoch
-    // Another gateway rebuilds these counters. Meanwhile the place is free for other organizations.
+    // Another gateway rebuilds these counters. Meanwhile the slot is free for other organizations.
     await sleep(BOUNDS.rebuildPollMs)
   }
   throw new Error('another gateway rebuilds the limit counters')

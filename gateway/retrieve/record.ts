@@ -43,8 +43,8 @@ export async function record(
     chunk: passage.chunkId,
     document: passage.document.id,
     revision: passage.document.revisionId,
-    ordinal: passage.place.ordinal,
-    total: passage.place.documentPassages,
+    ordinal: passage.position.ordinal,
+    total: passage.position.documentPassages,
   }))
   const outcome = {
     decision: abstention.decision,

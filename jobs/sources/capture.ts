@@ -54,8 +54,8 @@ export async function captureSources(
   await concurrently(
     files,
     BOUNDS.sourceCapturesMax,
-    async (file, place, signal) => {
-      captured[place] = await captureSource(store, file, { ...options, signal })
+    async (file, index, signal) => {
+      captured[index] = await captureSource(store, file, { ...options, signal })
     },
     options.signal,
   )

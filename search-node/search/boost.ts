@@ -10,10 +10,10 @@ const BELOW_CITED = 0.499
  */
 export function boostCited(rows: Uint32Array, scores: Float64Array, order: readonly number[]): Float64Array {
   if (order.length === 0) return scores
-  const places = new Map(order.map((row, place) => [row, place]))
+  const ranks = new Map(order.map((row, rank) => [row, rank]))
   return scores.map((score, at) => {
-    const place = places.get(rows[at] ?? 0)
-    return place === undefined ? Math.max(0, score) * BELOW_CITED : 1 - place / (2 * order.length)
+    const rank = ranks.get(rows[at] ?? 0)
+    return rank === undefined ? Math.max(0, score) * BELOW_CITED : 1 - rank / (2 * order.length)
   })
 }
 
@@ -52,8 +52,8 @@ export function citedOrder(
 
 /** The opening, and the rows that hold most of what is asked. */
 function firstShare(rows: readonly CitedRow[], relevance: (row: number) => number, share: number): readonly number[] {
-  const [opening, ...others] = rows.map(({ row }, place) => ({ row, place, relevance: relevance(row) }))
+  const [opening, ...others] = rows.map(({ row }, rank) => ({ row, rank, relevance: relevance(row) }))
   if (opening === undefined) return []
-  const best = others.toSorted((a, b) => b.relevance - a.relevance || a.place - b.place)
+  const best = others.toSorted((a, b) => b.relevance - a.relevance || a.rank - b.rank)
   return [opening, ...best].slice(0, share).map(({ row }) => row)
 }

@@ -146,7 +146,7 @@ function shownPassage(
   cited: CitedCandidates,
   withoutText = false,
 ): FoundPassage {
-  const { chunk_id, source_id, text, document, citation, metadata, subjects, place } = passage(row)
+  const { chunk_id, source_id, text, document, citation, metadata, subjects, position } = passage(row)
   return {
     chunkId: chunk_id,
     text: withoutText ? '' : text,
@@ -171,7 +171,7 @@ function shownPassage(
       subjects,
       verificationStatus: metadata.verification_status,
     },
-    place: { ordinal: place.ordinal, documentPassages: place.document_passages },
+    position: { ordinal: position.ordinal, documentPassages: position.document_passages },
     cited: cited.ids.has(row),
     row,
     sourceId: source_id,

@@ -136,7 +136,7 @@ function cosinesOf(
   { ids, scores }: VectorCandidates,
 ): Float64Array {
   const all = new Float64Array(rows.length)
-  const others = { rows: new Uint32Array(rows.length), places: new Uint32Array(rows.length) }
+  const others = { rows: new Uint32Array(rows.length), positions: new Uint32Array(rows.length) }
   let [known, unknown] = [0, 0]
   for (let at = 0; at < rows.length; at++) {
     const row = rows[at] ?? 0
@@ -144,10 +144,10 @@ function cosinesOf(
     if (ids[known] === row) all[at] = scores[known] ?? 0
     else {
       others.rows[unknown] = row
-      others.places[unknown++] = at
+      others.positions[unknown++] = at
     }
   }
   const ofOthers = statistics.cosines(others.rows.subarray(0, unknown), vector)
-  for (let other = 0; other < unknown; other++) all[others.places[other] ?? 0] = ofOthers[other] ?? 0
+  for (let other = 0; other < unknown; other++) all[others.positions[other] ?? 0] = ofOthers[other] ?? 0
   return all
 }

@@ -17,7 +17,7 @@ import { table } from '#jobs/operator/table.ts'
 
 const { ARTIFACT_STORE } = OPERATOR_VARIABLES
 
-const place = z.object({ source: z.string(), line: z.int(), id: z.string().optional() })
+const location = z.object({ source: z.string(), line: z.int(), id: z.string().optional() })
 
 function withoutAbsentId<T extends { readonly id?: string | undefined }>({
   id,
@@ -26,12 +26,12 @@ function withoutAbsentId<T extends { readonly id?: string | undefined }>({
   return id === undefined ? rest : { ...rest, id }
 }
 
-const otherPlace = place.transform(withoutAbsentId)
-const skipped = place
-  .extend({ reason: z.string(), other: otherPlace.optional() })
+const otherLocation = location.transform(withoutAbsentId)
+const skipped = location
+  .extend({ reason: z.string(), other: otherLocation.optional() })
   .transform(({ other, ...rest }) => ({ ...withoutAbsentId(rest), ...(other === undefined ? {} : { other }) }))
-const warning = place
-  .extend({ message: z.string(), other: otherPlace.optional() })
+const warning = location
+  .extend({ message: z.string(), other: otherLocation.optional() })
   .transform(({ other, ...rest }) => ({ ...withoutAbsentId(rest), ...(other === undefined ? {} : { other }) }))
 
 /** Schema of the stored report; older reports lack the fields with a default. */
@@ -48,7 +48,7 @@ const reportSchema = z.object({
   reasons: z.record(z.string(), z.int()),
   entries: z.array(skipped),
   entries_omitted: z.int(),
-  splits: z.array(place.extend({ parts: z.int() }).transform(withoutAbsentId)),
+  splits: z.array(location.extend({ parts: z.int() }).transform(withoutAbsentId)),
   warnings: z.object({ count: z.int(), entries: z.array(warning) }).default({ count: 0, entries: [] }),
   facets: facetsSchema,
   referenced: z.int().default(0),

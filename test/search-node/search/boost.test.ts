@@ -39,10 +39,10 @@ describe('scores', () => {
           order,
         )
         expect(boosted.every((score) => score >= 0 && score <= 1)).toBe(true)
-        const place = (row: number): number => (cited.has(row) ? order.indexOf(row) : order.length)
+        const rank = (row: number): number => (cited.has(row) ? order.indexOf(row) : order.length)
         const best = candidates
           .map((each, at) => ({ ...each, boosted: boosted[at] ?? Number.NaN }))
-          .sort((a, b) => place(a.row) - place(b.row) || b.score - a.score)
+          .sort((a, b) => rank(a.row) - rank(b.row) || b.score - a.score)
         const misplaced = best.slice(1).filter(({ row, boosted: own }, at) => {
           const { row: above = -1, boosted: before = 0 } = best[at] ?? {}
           return (cited.has(row) && !cited.has(above)) || (cited.has(above) ? before <= own : before < own)

@@ -81,7 +81,7 @@ export function foundPassage(row: number, change: Partial<FoundPassage> = {}): F
       sourceSnapshotId: randomUUID(),
     },
     metadata: { language: 'en', jurisdiction: 'XA', subjects: ['alpha'], verificationStatus: 'verified' },
-    place: { ordinal: row, documentPassages: 100 },
+    position: { ordinal: row, documentPassages: 100 },
     cited: false,
     row,
     sourceId: `a#${row}`,

@@ -38,7 +38,7 @@ export function found(record: string, score: number, change: Partial<FoundPassag
     },
     citation: { label: `Rule ${record}`, sourceAnchor: 'https://rules.example/#a', sourceSnapshotId: 's' },
     metadata: { language: 'en', jurisdiction: 'ZZ', subjects: [], verificationStatus: 'verified' },
-    place: { ordinal: 0, documentPassages: 1 },
+    position: { ordinal: 0, documentPassages: 1 },
     cited: false,
     row: 0,
     sourceId: record,

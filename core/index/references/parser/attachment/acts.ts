@@ -80,17 +80,17 @@ export function attachActs(candidates: readonly Candidate[], tokens: readonly To
   for (let index = 1; index < resolved.length; index += 1) share(resolved, tokens, index, index - 1)
   for (let index = 1; index < resolved.length; index += 1) shareConfidence(resolved, tokens, index)
   const states = isStatement(tokens)
-  const placed = states ? withSameActs(resolved, tokens) : withOnlyAct(resolved)
+  const attached = states ? withSameActs(resolved, tokens) : withOnlyAct(resolved)
   const withoutAct = new Set(candidates.flatMap(({ from, act }) => (act === undefined ? [from] : [])))
-  const givenActs = new Set(placed.flatMap(({ from, act }) => (withoutAct.has(from) ? [act] : [])))
-  const cited = placed.filter((candidate) => {
+  const givenActs = new Set(attached.flatMap(({ from, act }) => (withoutAct.has(from) ? [act] : [])))
+  const cited = attached.filter((candidate) => {
     const isCertain = candidate.confidence === 'certain'
     if (candidate.confidence === 'held') return false
     if (candidate.kind !== 'act') return candidate.act !== undefined || isCertain
     return isCertain && !givenActs.has(candidate.act) && !(states && isAttributive(candidate, tokens))
   })
-  const mayHold = !states && placed.every(({ act }) => act === undefined)
-  const ifHeld = placed.filter(({ confidence, scope }) =>
+  const mayHold = !states && attached.every(({ act }) => act === undefined)
+  const ifHeld = attached.filter(({ confidence, scope }) =>
     confidence === 'held' ? !states : mayHold && confidence === 'held once' && scope !== 'own text',
   )
   return { cited, ifHeld }
