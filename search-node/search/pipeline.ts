@@ -34,7 +34,7 @@ export async function search(
   const { columns, vectorScores } = statistics
   const rules = rulesOf(statistics, input)
   const query = queryOf(statistics, input)
-  const visible = statistics.rowsWithin(query.scope)
+  const visible = statistics.rowsInScope(query.scope)
   const cited = await findCited(candidates, query, limits)
   const named = createNamedProvisions(statistics, cited, input.filters.languages)
   const select = ({ rows, lexical, dense }: ScoredRows): readonly Scored[] => {

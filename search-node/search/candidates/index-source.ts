@@ -13,7 +13,7 @@ import { searchLexical } from './words/search.ts'
 
 export interface IndexSourceDependencies {
   readonly index: IndexReader
-  readonly filter: Pick<ScopeFilter, 'of' | 'within'>
+  readonly filter: Pick<ScopeFilter, 'ofFilters' | 'ofScope'>
   readonly lexicalQuery: (asked: AnalyzedQuestion) => LexicalQuery
 }
 
@@ -25,7 +25,7 @@ export function createIndexSource({ index, filter, lexicalQuery }: IndexSourceDe
   return {
     async byWords({ question, scope, depth }, limits) {
       assertInTime(limits)
-      const { bits } = filter.within(scope)
+      const { bits } = filter.ofScope(scope)
       const { ids, scores } = searchLexical(lexicalQuery(question.asked), bits, depth, index.rows.chunkRanks)
       return { ids, scores: scores.map((score) => score * SCORE_UNIT) }
     },
@@ -33,16 +33,16 @@ export function createIndexSource({ index, filter, lexicalQuery }: IndexSourceDe
       assertInTime(limits)
       if (index.vectors === undefined) return { plan: 'none', ids: new Uint32Array(), scores: new Float64Array() }
       const wanted = Math.max(depth, VECTOR_CANDIDATES_MIN)
-      return nearestRows(index, index.vectors, vector, filter.within(scope), wanted, rowsScoredMin)
+      return nearestRows(index, index.vectors, vector, filter.ofScope(scope), wanted, rowsScoredMin)
     },
     async byReference({ text, scope, entitled }, limits) {
       assertInTime(limits)
-      const allowed = filter.within(scope)
+      const allowed = filter.ofScope(scope)
       // Computed only if the question names a provision, and at most once.
       let held: FilterBitset | undefined
       return resolveReferences(text, index.references, {
         allowed: (row) => hasRow(allowed.bits, row),
-        entitled: (row) => hasRow((held ??= filter.of(entitled)).bits, row),
+        entitled: (row) => hasRow((held ??= filter.ofFilters(entitled)).bits, row),
         text: (row) => index.passage(row).text,
         document: (row) => index.rows.documents[row] ?? -1,
       })

@@ -58,7 +58,7 @@ export interface VectorCandidates extends ScoredCandidates {
 }
 
 /** Nearness of a row to a reference: the provision itself, a part of it, or the enclosing provision that marks it. */
-export const NEARNESS = { itself: 0, within: 1, around: 2 } as const
+export const NEARNESS = { exact: 0, part: 1, enclosing: 2 } as const
 export type Nearness = (typeof NEARNESS)[keyof typeof NEARNESS]
 
 /** How a passage is named: by which reference of the question, counted from 0, and how nearly. */

@@ -64,11 +64,11 @@ describe('scores', () => {
 })
 
 describe('the order of cited rows', () => {
-  const { itself, within, around } = NEARNESS
+  const { exact, part, enclosing } = NEARNESS
   const of = (reference: number, nearness: Cited['nearness']): Cited => ({ reference, nearness, withoutAct: false })
   /** Ten passages: the provision's opening and nine parts. */
   const provision = (reference: number, from: number): [number, Cited][] =>
-    Array.from({ length: 10 }, (_, at) => [from + at, of(reference, at === 0 ? itself : within)])
+    Array.from({ length: 10 }, (_, at) => [from + at, of(reference, at === 0 ? exact : part)])
   const holding =
     (...rows: readonly number[]) =>
     (row: number): number =>
@@ -76,11 +76,11 @@ describe('the order of cited rows', () => {
 
   test('of one provision is its own passages and then its parts, each in the order of the document', () => {
     const cited = new Map<number, Cited>([
-      [9, of(0, within)],
-      [7, of(0, itself)],
-      [8, of(0, within)],
-      [2, of(0, itself)],
-      [1, of(0, around)],
+      [9, of(0, part)],
+      [7, of(0, exact)],
+      [8, of(0, part)],
+      [2, of(0, exact)],
+      [1, of(0, enclosing)],
     ])
     for (const limit of [1, 3, 5, 50]) expect(citedOrder(cited, alike, limit)).toEqual([2, 7, 8, 9, 1])
   })

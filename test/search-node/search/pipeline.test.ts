@@ -216,8 +216,8 @@ describe('a version with every kind of facet', () => {
     const before = await Promise.all(days.map(passagesOn))
     expect(await Promise.all(days.map(passagesOn))).toEqual(before)
     const filter = createScopeFilter(mapping)
-    for (const filters of days) filter.of(filters)
-    expect(filter.remembered).toBe(BOUNDS.filterCacheEntriesMax)
+    for (const filters of days) filter.ofFilters(filters)
+    expect(filter.cachedFilters).toBe(BOUNDS.filterCacheEntriesMax)
   })
 })
 

@@ -68,7 +68,7 @@ async function counted(change: Partial<SearchInput>, limits: CallLimits = UNLIMI
       },
       byVector(query) {
         depths.vectors.push(query.depth)
-        const { has } = statistics.rowsWithin(query.scope)
+        const { has } = statistics.rowsInScope(query.scope)
         const allowed = Uint32Array.from(rows.keys()).filter((row) => has(row))
         const cosines = statistics.cosines(allowed, query.vector)
         const best = largest(cosines, query.depth).ids.sort()

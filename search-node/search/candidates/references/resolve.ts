@@ -119,12 +119,12 @@ interface Held {
 function heldRows(reference: Reference, index: ReferencesReader, reach: Visibility): readonly Held[] {
   const form = canonicalReference(reference)
   const held = [
-    { rows: index.rowsOf(form).filter(reach.entitled), nearness: NEARNESS.itself },
-    { rows: index.rowsWithin(form).filter(reach.entitled), nearness: NEARNESS.within },
+    { rows: index.rowsOf(form).filter(reach.entitled), nearness: NEARNESS.exact },
+    { rows: index.rowsOfParts(form).filter(reach.entitled), nearness: NEARNESS.part },
   ].filter(({ rows }) => rows.length > 0)
   if (held.length > 0) return held
   const around = aroundRows(reference, index, reach)
-  return around.length === 0 ? [] : [{ rows: around, nearness: NEARNESS.around }]
+  return around.length === 0 ? [] : [{ rows: around, nearness: NEARNESS.enclosing }]
 }
 
 /**
@@ -136,11 +136,11 @@ function aroundRows(reference: Reference, index: ReferencesReader, { entitled, t
   for (const ancestor of ancestorsOf(reference)) {
     if (ancestor.path.length === 0) break
     const form = canonicalReference(ancestor)
-    const [own, within] = [index.rowsOf(form).filter(entitled), index.rowsWithin(form).filter(entitled)]
-    if (own.length + within.length === 0) continue
+    const [own, ofParts] = [index.rowsOf(form).filter(entitled), index.rowsOfParts(form).filter(entitled)]
+    if (own.length + ofParts.length === 0) continue
     const missing = reference.path.slice(ancestor.path.length)
     const isLetter = missing.length === 1 && /^\p{L}/u.test(missing[0] ?? '')
-    const rows = [own, isLetter ? within : within.subarray(0, 0)].flatMap((each) => [
+    const rows = [own, isLetter ? ofParts : ofParts.subarray(0, 0)].flatMap((each) => [
       ...each.subarray(0, AROUND_ROWS_MAX),
     ])
     return Uint32Array.from(textsMarking(rows.map(text), missing), (position) => rows[position] ?? 0)

@@ -67,7 +67,7 @@ function scanAllowed(
   return 'scan'
 }
 
-/** Allowed positions of the filters that are remembered. */
+/** Allowed positions of the filters that are cached. */
 const positionsOfFilters = new WeakMap<FilterBitset, Uint32Array>()
 
 function positionsOf({ rows }: ClustersReader, allowed: FilterBitset): Uint32Array {

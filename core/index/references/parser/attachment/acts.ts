@@ -74,7 +74,7 @@ export interface Counted {
  */
 export function attachActs(candidates: readonly Candidate[], tokens: readonly Token[]): Counted {
   if (candidates.length === 0) return { cited: [], ifHeld: [] }
-  const resolved = withBackwardActs(withActsOfYears(withinContainers(candidates, tokens)), tokens)
+  const resolved = withBackwardActs(withActsOfYears(mergeContained(candidates, tokens)), tokens)
   for (let index = resolved.length - 2; index >= 0; index -= 1) shareScope(resolved, tokens, index)
   for (let index = resolved.length - 2; index >= 0; index -= 1) share(resolved, tokens, index, index + 1)
   for (let index = 1; index < resolved.length; index += 1) share(resolved, tokens, index, index - 1)
@@ -122,11 +122,11 @@ function withSameActs(resolved: readonly Candidate[], tokens: readonly Token[]):
 const CONTAINING: ReadonlySet<Candidate['kind']> = new Set(['part', 'chapter', 'title', 'schedule', 'annex'])
 
 /** `Chapter 2 of Part 1 of the Data Act` is one provision of that act. */
-function withinContainers(candidates: readonly Candidate[], tokens: readonly Token[]): Candidate[] {
+function mergeContained(candidates: readonly Candidate[], tokens: readonly Token[]): Candidate[] {
   const merged: Candidate[] = []
   for (const inner of candidates.toReversed()) {
     const outer = merged.at(-1)
-    if (outer === undefined || !isWithin(inner, outer, tokens)) merged.push(inner)
+    if (outer === undefined || !isContained(inner, outer, tokens)) merged.push(inner)
     else {
       const path = INDEPENDENTLY_NUMBERED.has(inner.kind) ? inner.path : [...outer.path, ...inner.path]
       merged[merged.length - 1] = { ...inner, path, act: outer.act, confidence: 'certain', to: outer.to }
@@ -135,7 +135,7 @@ function withinContainers(candidates: readonly Candidate[], tokens: readonly Tok
   return merged.toReversed()
 }
 
-function isWithin(inner: Candidate, outer: Candidate, tokens: readonly Token[]): boolean {
+function isContained(inner: Candidate, outer: Candidate, tokens: readonly Token[]): boolean {
   if (outer.act === undefined || !CONTAINING.has(outer.kind) || inner.act !== undefined || inner.kind === 'act')
     return false
   const of = skip(tokens, inner.to, 'of', 'du', 'des', 'der')
