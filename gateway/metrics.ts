@@ -1,7 +1,7 @@
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import type { DependencyStates } from './dependencies.ts'
-import type { Capacity } from './retrieve/capacity.ts'
+import type { ConcurrencyLimit } from './retrieve/concurrency-limit.ts'
 import { PARTIES, STAGES } from './retrieve/exchange.ts'
 import type { Exchange } from './retrieve/exchange.ts'
 import type { Finished } from './retrieve/pipeline.ts'
@@ -19,7 +19,7 @@ export interface GatewayMetrics {
 export interface Observed {
   readonly inFlight: () => number
   readonly dependencies: () => DependencyStates
-  readonly capacity: Pick<Capacity, 'state'>
+  readonly concurrency: Pick<ConcurrencyLimit, 'state'>
 }
 
 export function createGatewayMetrics(observed: Observed): GatewayMetrics {
@@ -77,7 +77,7 @@ export function createGatewayMetrics(observed: Observed): GatewayMetrics {
 }
 
 /** Their values are read when they are collected. */
-function registerGauges(registers: Registry[], { inFlight, dependencies, capacity }: Observed): void {
+function registerGauges(registers: Registry[], { inFlight, dependencies, concurrency }: Observed): void {
   new Gauge({
     name: 'evidence_requests_in_flight',
     help: 'Exchanges under way.',
@@ -87,14 +87,14 @@ function registerGauges(registers: Registry[], { inFlight, dependencies, capacit
     },
   })
   new Gauge({
-    name: 'evidence_requests_taken_on',
-    help: 'Requests that may be worked on at once (limit), that are (worked_on), and that wait for it (waiting).',
+    name: 'evidence_concurrent_requests',
+    help: 'Greatest number of requests that are processed at once (limit), those that are, and those that wait for a slot.',
     labelNames: ['state'],
     registers,
     collect() {
-      const { limit, workedOn, waiting } = capacity.state()
+      const { limit, active, waiting } = concurrency.state()
       this.set({ state: 'limit' }, limit)
-      this.set({ state: 'worked_on' }, workedOn)
+      this.set({ state: 'active' }, active)
       this.set({ state: 'waiting' }, waiting)
     },
   })

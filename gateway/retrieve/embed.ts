@@ -4,7 +4,7 @@ import type { Embedder } from '#core/embedding/embedder.ts'
 import { createEmbedder } from '#core/embedding/providers.ts'
 import type { EndpointSettings } from '#core/embedding/providers.ts'
 import { ServiceError } from '#core/platform/errors.ts'
-import type { Turn } from './capacity.ts'
+import type { Slot } from './concurrency-limit.ts'
 import type { Exchange } from './exchange.ts'
 import type { PinnedRequest } from './pin.ts'
 
@@ -29,20 +29,20 @@ export function embeddersOf(settings: EndpointSettings): EmbedderOf {
 }
 
 /**
- * Embeds the query in the embedding space of the version. Without one, no provider is asked and no other request gets
- * the turn.
+ * Embeds the query in the embedding space of the version, with the slot free for other requests. Without a space, no
+ * provider is asked and the slot is kept.
  * @throws ServiceError RETRIEVAL_UNAVAILABLE when the provider fails, or this gateway has none for the space.
  */
 export async function embed(
   embedderOf: EmbedderOf,
   exchange: Exchange,
   pinned: PinnedRequest,
-  turn: Turn,
+  slot: Slot,
 ): Promise<EmbeddedQuery> {
   const { embedding } = pinned.profile
   if (embedding === null) return { vector: undefined, tokens: null }
   try {
-    const { vectors, tokens } = await turn.aside(() =>
+    const { vectors, tokens } = await slot.whileReleased(() =>
       exchange.timings.wait('provider', embedderOf(embedding).embed([pinned.query], 'query', exchange.signal)),
     )
     const [vector] = vectors

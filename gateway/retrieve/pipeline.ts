@@ -9,11 +9,11 @@ import type { AdmitDeps, Admitted } from './admit.ts'
 import { authenticate } from './authenticate.ts'
 import type { AuthenticateDeps } from './authenticate.ts'
 import { bound } from './bound.ts'
-import type { Capacity, Turn } from './capacity.ts'
+import type { ConcurrencyLimit, Slot } from './concurrency-limit.ts'
 import { decide } from './decide.ts'
 import { embed } from './embed.ts'
 import type { EmbedderOf } from './embed.ts'
-import { assertTakesMore, enter } from './enter.ts'
+import { assertNotOverloaded, enter } from './enter.ts'
 import { entitle } from './entitle.ts'
 import type { Exchange } from './exchange.ts'
 import { narrow } from './narrow.ts'
@@ -29,7 +29,7 @@ import { search } from './search.ts'
 import type { SearchDeps } from './search.ts'
 
 export interface PipelineDeps extends AuthenticateDeps, AdmitDeps, SearchDeps {
-  readonly capacity: Capacity
+  readonly concurrency: ConcurrencyLimit
   readonly embedderOf: EmbedderOf
   readonly rerankerOf: RerankerOf
   readonly settlement: Settlement
@@ -52,44 +52,46 @@ export async function retrieve(deps: PipelineDeps, exchange: Exchange): Promise<
   const { stage } = exchange.timings
   const ids: PublicIds = { requestId: `req_${exchange.requestId}`, traceId: `ret_${exchange.traceId}` }
   try {
-    assertTakesMore(deps.capacity)
+    assertNotOverloaded(deps.concurrency)
     const digests = await stage('authenticate', () => authenticate(deps, exchange))
     const { request, idempotencyKey } = await stage('parse', () => parse(exchange))
     const { access, entitlement } = await stage('entitle', () => entitle(deps, exchange, digests, request))
     const narrowed = await stage('narrow', () => narrow(entitlement, request))
     const pinned = await stage('pin', () => pin(access, entitlement, narrowed, request, new Date()))
-    const turn = await stage('enter', () => enter(deps.capacity, exchange))
+    const slot = await stage('enter', () => enter(deps.concurrency, exchange))
     try {
-      return await takenOn(deps, exchange, ids, { pinned, idempotencyKey, turn })
+      return await withSlot(deps, exchange, ids, { pinned, idempotencyKey, slot })
     } finally {
-      turn.end()
+      slot.release()
     }
   } catch (thrown) {
     return refusal(ids, toServiceError(thrown), undefined)
   }
 }
 
-/** A pinned request that has its turn in the gateway. */
-interface TakenOn {
+/** A pinned request that has a slot of the gateway. */
+interface WithSlot {
   readonly pinned: PinnedRequest
   readonly idempotencyKey: string | undefined
-  readonly turn: Turn
+  readonly slot: Slot
 }
 
-async function takenOn(
+async function withSlot(
   deps: PipelineDeps,
   exchange: Exchange,
   ids: PublicIds,
-  { pinned, idempotencyKey, turn }: TakenOn,
+  { pinned, idempotencyKey, slot }: WithSlot,
 ): Promise<Finished> {
   const { stage } = exchange.timings
   const admission = await stage('admit', () => admit(deps, exchange, pinned, idempotencyKey))
   if (admission.status === 'refused') return refusal(ids, admission.error, admission.windows)
   return await settling(deps, exchange, ids, admission, async (paid) => {
-    const query = await stage('embed', () => embed(deps.embedderOf, exchange, pinned, turn))
+    const query = await stage('embed', () => embed(deps.embedderOf, exchange, pinned, slot))
     paid.tokens = query.tokens
     const found = await stage('search', () => search(deps, exchange, pinned, query))
-    const evidence = await stage('rerank', () => turn.aside(() => rerank(deps.rerankerOf, exchange, pinned, found)))
+    const evidence = await stage('rerank', () =>
+      slot.whileReleased(() => rerank(deps.rerankerOf, exchange, pinned, found)),
+    )
     const abstention = await stage('decide', () => decide(pinned, evidence))
     const bounded = await stage('bound', () => bound(ids, pinned, query, evidence.passages, abstention))
     await stage('record', () =>

@@ -7,7 +7,7 @@ import { changesInWords } from '#core/domain/changes.ts'
 import { checkActivatable } from '#jobs/activate/check.ts'
 import type { Approved } from '#jobs/review/approvals.ts'
 import { versionNamed } from './names.ts'
-import { handOver, recorded } from './operator.ts'
+import { enqueueCommitted, withAudit } from './operator.ts'
 import type { Enqueue, Operator } from './operator.ts'
 
 export interface ActivationAsked {
@@ -86,7 +86,7 @@ export async function ask(
 ): Promise<ActivationAsked> {
   const { kind, versionId, knowledgeBaseId, expectedVersionId: expected } = asked
   const id = randomUUID()
-  const result = await recorded(operator, async (client) => {
+  const result = await withAudit(operator, async (client) => {
     const row: ActivationRow = {
       id,
       kind,
@@ -99,14 +99,20 @@ export async function ask(
     }
     await checkActivatable(client, row, await readVersion(client, versionId))
     await insertActivation(client, { ...asked, id, actor: operator.actor })
-    const told: ActivationAsked = { id, kind, version_id: versionId, knowledge_base: knowledgeBase, replaces: expected }
+    const activation: ActivationAsked = {
+      id,
+      kind,
+      version_id: versionId,
+      knowledge_base: knowledgeBase,
+      replaces: expected,
+    }
     const audit = {
       action: `version.request-${kind}`,
       subject: `version:${versionId}`,
       detail: { knowledge_base: knowledgeBase, activation_id: id, replaces: expected },
     }
-    return { result: told, audit }
+    return { result: activation, audit }
   })
-  await handOver(enqueue, id, 'versions list')
+  await enqueueCommitted(enqueue, id, 'versions list')
   return result
 }

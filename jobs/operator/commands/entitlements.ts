@@ -68,7 +68,7 @@ function addGrant(entitlements: Command): void {
     writes: true,
     run: async (input, { operator, show }) => {
       const row = await grantEntitlement(operator, input)
-      const warning = await slips(operator, row)
+      const warning = await unknownValueWarning(operator, row)
       show(
         row,
         () =>
@@ -148,7 +148,7 @@ function addChange(entitlements: Command): void {
     writes: true,
     run: async ({ entitlement, ...change }, { operator, show }) => {
       const row = await changeEntitlement(operator, entitlement, change)
-      const warning = await slips(operator, row)
+      const warning = await unknownValueWarning(operator, row)
       show(row, () => `Changed; every gateway follows within five seconds.\n${described(row)}\n${warning}`.trimEnd())
     },
   })
@@ -199,7 +199,7 @@ function addProfiles(entitlements: Command): void {
   }
 }
 
-async function slips(operator: Operator, row: EntitlementRow): Promise<string> {
+async function unknownValueWarning(operator: Operator, row: EntitlementRow): Promise<string> {
   const unmatched = await unmatchedValues(operator.database, row)
   return unmatched.length === 0
     ? ''
