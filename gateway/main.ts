@@ -45,11 +45,8 @@ await startOrExplain('The service could not start', async () => {
   const ledger = openLedgerQueue(config.REDIS_URL, log)
   const lifecycle = createLifecycle()
   const readiness = startReadiness({ database, counters: limits.counters, searchTier, lifecycle, log })
-  const metrics = createGatewayMetrics({
-    inFlight: lifecycle.inFlight,
-    dependencies: readiness.dependencies,
-    concurrency,
-  })
+  const { dependencies } = readiness
+  const metrics = createGatewayMetrics({ inFlight: lifecycle.inFlight, dependencies, concurrency })
   const app = createApp({
     ...limits,
     access,

@@ -79,7 +79,7 @@ export interface FoundPassage {
     readonly documentPassages: number
   }
   /** Whether an explicit reference of the question names the passage's provision or a part of it. */
-  readonly cited: boolean
+  readonly named: boolean
   /** Row of the artifact. */
   readonly row: number
   /** Identifier in the source, by which question sets name passages. */

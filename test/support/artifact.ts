@@ -93,7 +93,7 @@ export function testPassage(n: number, traits: PassageTraits = {}): PassageRecor
 }
 
 /** A passage as a search result shows it. */
-export function shownPassage(record: PassageRecord): Omit<FoundPassage, 'score' | 'row' | 'cited'> {
+export function shownPassage(record: PassageRecord): Omit<FoundPassage, 'score' | 'row' | 'named'> {
   const { document, citation, metadata, position } = record
   return {
     chunkId: record.chunk_id,

@@ -62,16 +62,16 @@ export const NEARNESS = { exact: 0, part: 1, enclosing: 2 } as const
 export type Nearness = (typeof NEARNESS)[keyof typeof NEARNESS]
 
 /** How a passage is named: by which reference of the question, counted from 0, and how nearly. */
-export interface Cited {
+export interface NamedBy {
   readonly reference: number
   readonly nearness: Nearness
   /** The reference names no act, so passages of several acts may be meant. */
   readonly withoutAct: boolean
 }
 
-export interface CitedCandidates {
+export interface NamedRows {
   /** Ids of passages that explicit references name, each with its best nearness. */
-  readonly ids: ReadonlyMap<number, Cited>
+  readonly ids: ReadonlyMap<number, NamedBy>
   /** The question without its references: what it asks about them. */
   readonly remainder: string
   /** References that cannot be served, in the order of the question, each provision once. */
@@ -88,5 +88,5 @@ export interface CandidateSource {
   byWords(query: WordQuery, limits: CallLimits): Promise<ScoredCandidates>
   /** Ids ascending. Scores are cosines. */
   byVector(query: VectorQuery, limits: CallLimits): Promise<VectorCandidates>
-  byReference(query: ReferenceQuery, limits: CallLimits): Promise<CitedCandidates>
+  byReference(query: ReferenceQuery, limits: CallLimits): Promise<NamedRows>
 }

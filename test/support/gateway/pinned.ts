@@ -82,7 +82,7 @@ export function foundPassage(row: number, change: Partial<FoundPassage> = {}): F
     },
     metadata: { language: 'en', jurisdiction: 'XA', subjects: ['alpha'], verificationStatus: 'verified' },
     position: { ordinal: row, documentPassages: 100 },
-    cited: false,
+    named: false,
     row,
     sourceId: `a#${row}`,
     ...change,
