@@ -2,15 +2,15 @@ import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom
 import { BOUNDS } from '#core/platform/bounds.ts'
 import type { DependencyStates } from './dependencies.ts'
 import type { ConcurrencyLimit } from './retrieve/concurrency-limit.ts'
-import { PARTIES, STAGES } from './retrieve/exchange.ts'
-import type { Exchange } from './retrieve/exchange.ts'
+import { PARTIES, STAGES } from './retrieve/request-context.ts'
+import type { RequestContext } from './retrieve/request-context.ts'
 import type { Finished } from './retrieve/pipeline.ts'
 
 const SECONDS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10]
 
 /** Prometheus metrics of the gateway. Labels are codes and stage names, never values that a caller sent. */
 export interface GatewayMetrics {
-  finished(exchange: Exchange, finished: Finished): void
+  finished(context: RequestContext, finished: Finished): void
   text(): Promise<string>
   readonly contentType: string
 }
@@ -54,7 +54,7 @@ export function createGatewayMetrics(observed: Observed): GatewayMetrics {
   })
   const waits = new Histogram({
     name: 'evidence_wait_seconds',
-    help: 'Time awaiting each outside party, per exchange.',
+    help: 'Time awaiting each outside party, per context.',
     labelNames: ['party'],
     buckets: SECONDS,
     registers,
@@ -118,6 +118,6 @@ function byName<Name extends string, Child>(
 }
 
 /** The gateway's own time: total minus the time spent waiting for other parties, in milliseconds. */
-export function ownMs(timings: Exchange['timings']): number {
+export function ownMs(timings: RequestContext['timings']): number {
   return Object.values(timings.waitedMs).reduce((left, ms) => left - ms, timings.totalMs())
 }

@@ -126,7 +126,7 @@ export async function endedBuilds(
 /** The same without ids, newest first, for files whose names do not contain a build. */
 const LATELY_ENDED_BUILDS = `select id, state from builds where ${ENDED('$1', '$2')} order by updated_at desc limit $3`
 
-export async function latelyEndedBuilds(
+export async function recentlyEndedBuilds(
   database: Queryable,
   since: EndedSince,
   limit: number,

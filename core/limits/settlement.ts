@@ -115,10 +115,10 @@ export function createSettlement({ database, reservations, counters, log }: Sett
     },
     undo: (charge, epoch) => settleCounters(charge.scope, { ...charge, ending: 'undo', epoch, served: [] }),
     refundOverdue: (requestId, where) =>
-      refund(requestId, undelivered('INTERNAL_UNAVAILABLE', 0, null), refundReservation, where === undefined),
+      refund(requestId, failedOutcome('INTERNAL_UNAVAILABLE', 0, null), refundReservation, where === undefined),
     refundUncertain: (requestId) =>
       void repeat('refund of an uncertain reservation', requestId, BOUNDS.hardDeadlineMs, async () => {
-        await refund(requestId, undelivered('INTERNAL_UNAVAILABLE', 0, null))
+        await refund(requestId, failedOutcome('INTERNAL_UNAVAILABLE', 0, null))
         return true
       }),
     idle,
@@ -188,7 +188,7 @@ async function recordUntil(
   endsAtMs: number,
   record: () => Promise<boolean>,
 ): Promise<boolean> {
-  const undeliveredOutcome = undelivered('INTERNAL_UNAVAILABLE', outcome.top_k, outcome.query_embedding_tokens)
+  const undeliveredOutcome = failedOutcome('INTERNAL_UNAVAILABLE', outcome.top_k, outcome.query_embedding_tokens)
   const attempts = [record, record, async () => (await refund(charge.requestId, undeliveredOutcome)) === 'delivered']
   let last: unknown
   for (let attempt = 0; ; attempt++) {
@@ -213,7 +213,7 @@ async function recordUntil(
 }
 
 /** Returns the outcome of a request that ended without a chargeable reply. */
-export function undelivered(errorCode: string | null, topK: number, tokens: number | null): Outcome {
+export function failedOutcome(errorCode: string | null, topK: number, tokens: number | null): Outcome {
   return {
     decision: null,
     error_code: errorCode,

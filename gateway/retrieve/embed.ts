@@ -5,7 +5,7 @@ import { createEmbedder } from '#core/embedding/providers.ts'
 import type { EndpointSettings } from '#core/embedding/providers.ts'
 import { ServiceError } from '#core/platform/errors.ts'
 import type { Slot } from './concurrency-limit.ts'
-import type { Exchange } from './exchange.ts'
+import type { RequestContext } from './request-context.ts'
 import type { PinnedRequest } from './pin.ts'
 
 /** The query's vector; undefined for a version without vectors, which words alone rank. */
@@ -35,7 +35,7 @@ export function embeddersOf(settings: EndpointSettings): EmbedderOf {
  */
 export async function embed(
   embedderOf: EmbedderOf,
-  exchange: Exchange,
+  context: RequestContext,
   pinned: PinnedRequest,
   slot: Slot,
 ): Promise<EmbeddedQuery> {
@@ -43,7 +43,7 @@ export async function embed(
   if (embedding === null) return { vector: undefined, tokens: null }
   try {
     const { vectors, tokens } = await slot.whileReleased(() =>
-      exchange.timings.wait('provider', embedderOf(embedding).embed([pinned.query], 'query', exchange.signal)),
+      context.timings.wait('provider', embedderOf(embedding).embed([pinned.query], 'query', context.signal)),
     )
     const [vector] = vectors
     if (vector === undefined) throw new EmbeddingError('the provider sent no vector')

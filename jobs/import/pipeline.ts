@@ -17,7 +17,7 @@ import type { Revises } from '#jobs/import/staging/kept-records.ts'
 import { keptRecords } from '#jobs/import/staging/rows.ts'
 import { openStaging } from '#jobs/import/staging/staging.ts'
 import type { StagedLocation, Staging } from '#jobs/import/staging/staging.ts'
-import { LEFT_OUT_REASONS, mayBeMeant } from '#jobs/sources/list.ts'
+import { LEFT_OUT_REASONS, mayBelongToCorpus } from '#jobs/sources/list.ts'
 import { actsOf, facetsOf } from './described.ts'
 import { finalDrafts, derivedFieldsOf } from './draft.ts'
 import type { DraftPassage } from './draft.ts'
@@ -91,7 +91,7 @@ export async function readSources(input: ImportInput, staging: Staging, drafts?:
 
   for (const source of input.leftOut ?? []) {
     const location = { source, line: 1, reason: LEFT_OUT_REASONS[mapping.format] }
-    report.skipped(location, mayBeMeant(source, mapping.format) ? 'lost' : 'intended')
+    report.skipped(location, mayBelongToCorpus(source, mapping.format) ? 'lost' : 'intended')
   }
   for (const [source, snapshot] of input.snapshots.entries()) {
     report.file()

@@ -36,7 +36,7 @@ export interface Output {
 
 const commonSchema = z.object({ json: z.boolean().default(false) })
 
-export function noun(program: Command, name: string, summary: string): Command {
+export function addCommandGroup(program: Command, name: string, summary: string): Command {
   return program.command(name).description(summary)
 }
 

@@ -18,7 +18,7 @@ export interface Session<V extends Variables> extends Output {
 }
 
 /** A command that uses the database, with the variables it needs besides `DATABASE_URL` and `OPERATOR_ACTOR`. */
-export interface Verb<S extends z.ZodRawShape, V extends Variables> extends Definition<S> {
+export interface DatabaseCommand<S extends z.ZodRawShape, V extends Variables> extends Definition<S> {
   readonly variables: V
   /** The command changes something and takes `--actor`. */
   readonly writes?: true
@@ -34,7 +34,10 @@ const CONNECTIONS_MAX = 2
 const actorSchema = z.object({ actor: z.string().trim().min(1).max(200).optional() })
 
 /** Adds a command that opens the database, refuses a schema it does not run on, and closes everything afterwards. */
-export function verb<S extends z.ZodRawShape, V extends Variables>(parent: Command, definition: Verb<S, V>): void {
+export function addDatabaseCommand<S extends z.ZodRawShape, V extends Variables>(
+  parent: Command,
+  definition: DatabaseCommand<S, V>,
+): void {
   const command = addCommand(parent, definition, { ...BASE, ...definition.variables }, async (input, output) => {
     const base = operatorConfig({ ...BASE })
     const config = operatorConfig(definition.variables)

@@ -1,7 +1,7 @@
 import { words as wordsOf } from '#core/index/analysis/words.ts'
 import { largest } from '#core/platform/top-k.ts'
 import type { FoundPassage, SearchResult } from '#core/domain/search.ts'
-import type { CallLimits } from '#search-node/call-limits.ts'
+import type { CallDeadline } from '#search-node/call-deadline.ts'
 import { boostNamed } from './boost.ts'
 import type { CandidateSource, NamedRows, ScoredCandidates } from './candidates/source.ts'
 import { fuse } from './fuse.ts'
@@ -12,12 +12,12 @@ import { PREDICTOR_DEPTH, predictorsOf } from './predictors.ts'
 import type { RankedRows } from './predictors.ts'
 import { queryOf } from './query.ts'
 import type { Query, SearchInput } from './query.ts'
-import type { Round } from './round.ts'
+import type { Round } from './candidate-round.ts'
 import { byScore, selectRows } from './select.ts'
 import type { Scored } from './select.ts'
 import type { RowColumns, VersionStatistics } from './statistics.ts'
-import { searchInRounds } from './widen.ts'
-import type { ScoredRows } from './widen.ts'
+import { searchInRounds } from './search-rounds.ts'
+import type { ScoredRows } from './search-rounds.ts'
 
 /**
  * One search, on a scoring thread: scope → references → candidates by words and by vector → rescore → fuse → boost
@@ -28,20 +28,20 @@ import type { ScoredRows } from './widen.ts'
 export async function search(
   version: SearchableVersion,
   input: SearchInput,
-  limits: CallLimits,
+  deadline: CallDeadline,
 ): Promise<SearchResult> {
   const { candidates, statistics } = version
   const { columns, vectorScores } = statistics
   const rules = rulesOf(statistics, input)
   const query = queryOf(statistics, input)
   const visible = statistics.rowsInScope(query.scope)
-  const named = await findNamed(candidates, query, limits)
+  const named = await findNamed(candidates, query, deadline)
   const provisions = createNamedProvisions(statistics, named, input.filters.languages)
   const select = ({ rows, lexical, dense }: ScoredRows): readonly Scored[] => {
     const fused = fuse({ rows, lexical, dense, standardised: vectorScores.standardised }, input.ranking)
     return selectRows(bestFirst(rows, boostNamed(rows, fused, provisions.order(input.limit)), columns), columns, rules)
   }
-  const { first, selected } = await searchInRounds(version, query, visible, named.ids.keys(), select, limits)
+  const { first, selected } = await searchInRounds(version, query, visible, named.ids.keys(), select, deadline)
   const shown = asShown(selected, columns)
   return {
     passages: shown.map((scored) => shownPassage(statistics, scored, named, input.withoutText)),
@@ -60,11 +60,11 @@ export async function search(
 async function findNamed(
   candidates: CandidateSource,
   { input: { text, entitled }, scope, question }: Query,
-  limits: CallLimits,
+  deadline: CallDeadline,
 ): Promise<NamedRows> {
   return question === undefined
     ? { ids: new Map(), unsupported: [], remainder: '' }
-    : candidates.byReference({ text, scope, entitled }, limits)
+    : candidates.byReference({ text, scope, entitled }, deadline)
 }
 
 function bestFirst(rows: Uint32Array, scores: Float64Array, columns: RowColumns): Scored[] {

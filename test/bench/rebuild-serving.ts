@@ -3,7 +3,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
 import { admit } from '#core/limits/admission.ts'
-import { undelivered } from '#core/limits/settlement.ts'
+import { failedOutcome } from '#core/limits/settlement.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { createLog } from '#core/platform/log.ts'
 import { openGatewayLimits } from '#gateway/limits.ts'
@@ -154,7 +154,7 @@ async function request(limits: GatewayLimits, other: Tenant, number: number): Pr
   })
   await limits.settlement.deliver(
     admission.charge,
-    { outcome: undelivered(null, PASSAGES, null), served: passages, replay: NO_REPLAY },
+    { outcome: failedOutcome(null, PASSAGES, null), served: passages, replay: NO_REPLAY },
     DELIVERY_MS,
   )
   return tookMs

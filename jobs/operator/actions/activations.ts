@@ -62,14 +62,14 @@ export async function requestActivation(
   const expectedVersionId =
     input.replaces === undefined ? await activeVersion(operator, knowledge_base_id) : input.replaces
   const asked = { kind: 'activate', versionId: id, knowledgeBaseId: knowledge_base_id, expectedVersionId } as const
-  return ask(operator, asked, knowledge_base, enqueue)
+  return submitActivation(operator, asked, knowledge_base, enqueue)
 }
 
 async function activeVersion(operator: Operator, knowledgeBaseId: string): Promise<string | null> {
   return (await activePointer(operator.database, knowledgeBaseId))?.version_id ?? null
 }
 
-interface Asked {
+interface NewRequest {
   readonly kind: ActivationAsked['kind']
   readonly versionId: string
   readonly knowledgeBaseId: string
@@ -78,9 +78,9 @@ interface Asked {
 }
 
 /** Refuses early what the worker's check would refuse. The worker repeats the check under its locks. */
-export async function ask(
+export async function submitActivation(
   operator: Operator,
-  asked: Asked,
+  asked: NewRequest,
   knowledgeBase: string,
   enqueue: Enqueue,
 ): Promise<ActivationAsked> {

@@ -7,7 +7,7 @@ import { BOUNDS } from '#core/platform/bounds.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { checkActivatable } from '#jobs/activate/check.ts'
 import { readRejections, rejectedStep } from '#jobs/review/rejections.ts'
-import { ask } from './activations.ts'
+import { submitActivation } from './activations.ts'
 import type { ActivationAsked } from './activations.ts'
 import { knowledgeBaseNamed, versionNamed } from './names.ts'
 import type { Enqueue, Operator } from './operator.ts'
@@ -60,7 +60,7 @@ export async function requestRollback(
     knowledgeBaseId: plan.knowledge_base_id,
     expectedVersionId: plan.replaces,
   } as const
-  return ask(operator, asked, plan.knowledge_base, enqueue)
+  return submitActivation(operator, asked, plan.knowledge_base, enqueue)
 }
 
 async function planRollback(operator: Operator, input: RollbackInput): Promise<RollbackPlan> {

@@ -10,9 +10,9 @@ import { renderImportReport } from '#jobs/import/report.ts'
 import { importCorpus } from '#jobs/operator/actions/import-corpus.ts'
 import type { Imported } from '#jobs/operator/actions/import-corpus.ts'
 import { importNamed, knowledgeBaseNamed } from '#jobs/operator/actions/names.ts'
-import { noun } from '#jobs/operator/command.ts'
+import { addCommandGroup } from '#jobs/operator/command.ts'
 import { rows, text } from '#jobs/operator/inputs.ts'
-import { verb } from '#jobs/operator/session.ts'
+import { addDatabaseCommand } from '#jobs/operator/session.ts'
 import { table } from '#jobs/operator/table.ts'
 
 const { ARTIFACT_STORE } = OPERATOR_VARIABLES
@@ -57,13 +57,13 @@ const reportSchema = z.object({
 
 export function addImports(program: Command): void {
   addImport(program)
-  const imports = noun(program, 'imports', 'what was imported: list, show')
+  const imports = addCommandGroup(program, 'imports', 'what was imported: list, show')
   addList(imports)
   addShow(imports)
 }
 
 function addImport(program: Command): void {
-  verb(program, {
+  addDatabaseCommand(program, {
     usage: 'import',
     summary: 'capture sources and report what would become passages',
     flags: {
@@ -121,7 +121,7 @@ function renderImported({ id, knowledge_base, report }: Imported): string {
 }
 
 function addList(imports: Command): void {
-  verb(imports, {
+  addDatabaseCommand(imports, {
     usage: 'list',
     summary: 'list imports, newest first',
     flags: { '--knowledge-base <slug>': 'only those of one', '--rows <n>': 'show at most so many' },
@@ -146,7 +146,7 @@ function addList(imports: Command): void {
 }
 
 function addShow(imports: Command): void {
-  verb(imports, {
+  addDatabaseCommand(imports, {
     usage: 'show <import>',
     summary: 'show the report of an import again',
     examples: ['imports show 6f1c2a0e-7a38-4f4e-9c7e-0d6f6a2b9a11 --json'],

@@ -1,6 +1,6 @@
 import type { AnalyzedQuestion } from '#core/index/analysis/analyzer.ts'
 import type { IndexReader } from '#core/index/format/reader.ts'
-import { assertInTime } from '#search-node/call-limits.ts'
+import { assertNotExpired } from '#search-node/call-deadline.ts'
 import { hasRow } from '#core/platform/bitset.ts'
 import type { FilterBitset, ScopeFilter } from './filter-bitset.ts'
 import { resolveReferences } from './references/resolve.ts'
@@ -19,24 +19,24 @@ export interface IndexSourceDependencies {
 
 /**
  * Finds the candidates of one search in the index that a scoring thread has open, restricted by filter bitsets. Each
- * query runs synchronously; the limits are checked before it starts.
+ * query runs synchronously; the deadline is checked before it starts.
  */
 export function createIndexSource({ index, filter, lexicalQuery }: IndexSourceDependencies): CandidateSource {
   return {
-    async byWords({ question, scope, depth }, limits) {
-      assertInTime(limits)
+    async byWords({ question, scope, depth }, deadline) {
+      assertNotExpired(deadline)
       const { bits } = filter.ofScope(scope)
       const { ids, scores } = searchLexical(lexicalQuery(question.asked), bits, depth, index.rows.chunkRanks)
       return { ids, scores: scores.map((score) => score * SCORE_UNIT) }
     },
-    async byVector({ vector, scope, depth, rowsScoredMin }, limits) {
-      assertInTime(limits)
+    async byVector({ vector, scope, depth, rowsScoredMin }, deadline) {
+      assertNotExpired(deadline)
       if (index.vectors === undefined) return { plan: 'none', ids: new Uint32Array(), scores: new Float64Array() }
       const wanted = Math.max(depth, VECTOR_CANDIDATES_MIN)
       return nearestRows(index, index.vectors, vector, filter.ofScope(scope), wanted, rowsScoredMin)
     },
-    async byReference({ text, scope, entitled }, limits) {
-      assertInTime(limits)
+    async byReference({ text, scope, entitled }, deadline) {
+      assertNotExpired(deadline)
       const allowed = filter.ofScope(scope)
       // Computed only if the question names a provision, and at most once.
       let held: FilterBitset | undefined

@@ -1,5 +1,5 @@
 import type { Filters, UnsupportedReference } from '#core/domain/search.ts'
-import type { CallLimits } from '#search-node/call-limits.ts'
+import type { CallDeadline } from '#search-node/call-deadline.ts'
 import type { Question } from '#search-node/search/question.ts'
 
 /** The scope of one request as plain values; each source decides how it applies them. */
@@ -85,8 +85,8 @@ export interface NamedRows {
  */
 export interface CandidateSource {
   /** Best first, by words alone. Scores are comparable within one question. */
-  byWords(query: WordQuery, limits: CallLimits): Promise<ScoredCandidates>
+  byWords(query: WordQuery, deadline: CallDeadline): Promise<ScoredCandidates>
   /** Ids ascending. Scores are cosines. */
-  byVector(query: VectorQuery, limits: CallLimits): Promise<VectorCandidates>
-  byReference(query: ReferenceQuery, limits: CallLimits): Promise<NamedRows>
+  byVector(query: VectorQuery, deadline: CallDeadline): Promise<VectorCandidates>
+  byReference(query: ReferenceQuery, deadline: CallDeadline): Promise<NamedRows>
 }

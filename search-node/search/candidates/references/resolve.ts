@@ -9,7 +9,7 @@ import { textsMarking } from './part-marks.ts'
 /** Maximum of references per query that are looked up; later ones are ignored. */
 export const EXPLICIT_REFERENCES_MAX = 32
 /** Maximum of rows that one query boosts; the rows nearest to its references are kept. */
-export const CITED_ROWS_MAX = 1_000
+export const NAMED_ROWS_MAX = 1_000
 /** Maximum of passages of one provision whose text is searched for marks of the named part. */
 const AROUND_ROWS_MAX = 32
 
@@ -149,16 +149,16 @@ function aroundRows(reference: Reference, index: ReferencesReader, { entitled, t
 }
 
 function addRows(rows: Map<number, NamedBy>, found: Uint32Array, by: NamedBy): void {
-  for (const row of found.subarray(0, CITED_ROWS_MAX)) {
+  for (const row of found.subarray(0, NAMED_ROWS_MAX)) {
     const known = rows.get(row)
     if (known === undefined || by.nearness < known.nearness) rows.set(row, by)
   }
 }
 
-/** At most `CITED_ROWS_MAX` rows. Ties in nearness are broken by row, so every replica keeps the same rows. */
+/** At most `NAMED_ROWS_MAX` rows. Ties in nearness are broken by row, so every replica keeps the same rows. */
 function nearestRows(rows: ReadonlyMap<number, NamedBy>): ReadonlyMap<number, NamedBy> {
-  if (rows.size <= CITED_ROWS_MAX) return rows
+  if (rows.size <= NAMED_ROWS_MAX) return rows
   return new Map(
-    [...rows].sort(([rowA, a], [rowB, b]) => a.nearness - b.nearness || rowA - rowB).slice(0, CITED_ROWS_MAX),
+    [...rows].sort(([rowA, a], [rowB, b]) => a.nearness - b.nearness || rowA - rowB).slice(0, NAMED_ROWS_MAX),
   )
 }

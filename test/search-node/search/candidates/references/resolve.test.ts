@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { EXPLICIT_REFERENCES_MAX, CITED_ROWS_MAX } from '#search-node/search/candidates/references/resolve.ts'
+import { EXPLICIT_REFERENCES_MAX, NAMED_ROWS_MAX } from '#search-node/search/candidates/references/resolve.ts'
 import { NEARNESS } from '#search-node/search/candidates/source.ts'
 import type { NamedBy, Nearness } from '#search-node/search/candidates/source.ts'
 import { resolve } from '#test/support/search-node/resolved.ts'
@@ -259,9 +259,9 @@ describe('bounds', () => {
   })
 
   test('the nearest rows are kept where a provision holds more than may be raised', () => {
-    const many = Array.from({ length: CITED_ROWS_MAX + 5 }, (_, n) => own(`${ART_6}/${n}`))
+    const many = Array.from({ length: NAMED_ROWS_MAX + 5 }, (_, n) => own(`${ART_6}/${n}`))
     const { ids } = resolve('Article 6 GDPR?', [...many, own(ART_6)])
-    expect(ids.size).toBe(CITED_ROWS_MAX)
+    expect(ids.size).toBe(NAMED_ROWS_MAX)
     expect(ids.get(many.length)).toEqual(named(NEARNESS.exact))
     expect(ids.has(0)).toBe(true)
     expect(ids.has(many.length - 1)).toBe(false)

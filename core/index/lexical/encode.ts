@@ -74,7 +74,7 @@ function chunksOf({ starts, rows, impacts }: Inverted, term: number): Chunk[] {
  * @param stored a string of bytes for each term.
  * @param order terms in order of these strings.
  */
-export function packTerms(
+export function encodeTerms(
   stored: readonly string[],
   order: Uint32Array,
   inverted: Inverted,
@@ -134,7 +134,7 @@ function bytesOf(chunks: readonly Chunk[]): number {
 }
 
 /** `lexical.postings`, in pieces of about a megabyte. */
-export function* packPostings(order: Uint32Array, inverted: Inverted): Generator<Uint8Array> {
+export function* encodePostings(order: Uint32Array, inverted: Inverted): Generator<Uint8Array> {
   let piece = Buffer.alloc(PIECE_BYTES)
   let at = 0
   for (const term of order) {
