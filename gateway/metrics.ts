@@ -15,7 +15,7 @@ export interface GatewayMetrics {
   readonly contentType: string
 }
 
-/** What is read when the metrics are collected. */
+/** Sources that are read when the metrics are collected. */
 export interface Observed {
   readonly inFlight: () => number
   readonly dependencies: () => DependencyStates

@@ -197,7 +197,7 @@ const DECLARE_SERVED = `
     max(run) over of_document as document_run
   from in_runs window of_document as (partition by knowledge_base_id, document)`
 const WHOLE_RESULT = 'set local cursor_tuple_fraction = 1'
-/** So that the passages of a large organization are sorted in memory. */
+/** The passages of a large organization are sorted in memory. */
 const SORT_MEMORY = `set local work_mem = '${BOUNDS.rebuildSortKilobytes}kB'`
 const FETCH = `fetch ${BOUNDS.rebuildBatchPassages} from served`
 

@@ -26,7 +26,7 @@ interface Charged {
   readonly epoch: LimitEpoch
 }
 
-/** What one request asks to be committed. */
+/** One row that a request commits: its charge or its outcome. */
 type Commit = { readonly charged: Charged } | { readonly delivered: Delivered }
 
 const TOGETHER = { itemsMax: BOUNDS.reservationBatchMax, runsMax: BOUNDS.reservationBatchesAtOnce }

@@ -91,7 +91,7 @@ export interface NewVersion {
   readonly evaluation: unknown
   readonly passed: boolean
   readonly files: ReportFiles
-  /** null: it has no vectors. */
+  /** Null for a version without vectors. */
   readonly embedding: EmbeddingSpace | null
   readonly manifestDigest: Buffer
   readonly profile: {
@@ -262,7 +262,7 @@ export interface Serving {
   readonly versionId: string
   readonly facets: Facets
   readonly manifestDigest: Buffer
-  /** null: it has no vectors. */
+  /** Null for a version without vectors. */
   readonly embedding: EmbeddingSpace | null
   readonly profile: ProfileParameters
   /** SHA-256 (hex) of the question set that it was evaluated with; null: known items. */

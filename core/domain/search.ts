@@ -88,7 +88,7 @@ export interface FoundPassage {
 
 /** A provision that the question names and that cannot be served. */
 export interface UnsupportedReference {
-  /** As written in the question. */
+  /** The reference as the question writes it. */
   readonly text: string
   /** Canonical form. */
   readonly normalized: string

@@ -21,11 +21,11 @@ export interface ConcurrencyLimit {
    * @returns undefined: too many wait, the slot did not come in time, or `signal` aborted.
    */
   enter(signal: AbortSignal): Promise<Slot | undefined>
-  /** How many requests may run at once, do run, and wait for a slot. */
+  /** Counts of the requests that may run at once, that run, and that wait for a slot. */
   state(): { readonly limit: number; readonly active: number; readonly waiting: number }
 }
 
-/** How many requests may be worked on at once. */
+/** Number of requests that may run at once. It adapts to the measured time of the work. */
 interface AdaptiveLimit {
   value(): number
   /** @param crowded whether the limit may have held requests back. */

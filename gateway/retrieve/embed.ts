@@ -11,7 +11,7 @@ import type { PinnedRequest } from './pin.ts'
 /** The query's vector; undefined for a version without vectors, which words alone rank. */
 export interface EmbeddedQuery {
   readonly vector: Float32Array<ArrayBuffer> | undefined
-  /** As reported by the provider; null when it reports none. */
+  /** Tokens that the provider reported; null if it reported none. */
   readonly tokens: number | null
 }
 

@@ -8,7 +8,7 @@ import type { RetrievalRequest } from './schema.ts'
 export interface Values {
   readonly languages: readonly string[]
   readonly jurisdictions: readonly string[]
-  /** undefined: every subject, and passages without one. */
+  /** Undefined allows every subject, and passages without one. */
   readonly subjects: readonly string[] | undefined
 }
 

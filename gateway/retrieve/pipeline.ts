@@ -107,9 +107,9 @@ function refusal(ids: PublicIds, error: ServiceError, windows: Windows | undefin
   return { reply: errorReply(ids, error, windows), error, decision: undefined }
 }
 
-/** What an admitted request has used of the provider so far. */
+/** Tokens of the provider that an admitted request has used so far. */
 interface Paid {
-  /** As reported by the provider; null while it reported none. */
+  /** Tokens that the provider reported; null while it has reported none. */
   tokens: number | null
 }
 

@@ -18,7 +18,7 @@ export interface RecordDeps {
   readonly serviceSecrets: ServiceSecrets
 }
 
-/** What the stages after admission made. */
+/** Results of the stages after admission. */
 export interface Produced {
   readonly query: EmbeddedQuery
   readonly evidence: Evidence

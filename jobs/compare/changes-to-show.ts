@@ -1,6 +1,6 @@
 import type { NamedChange } from './changes-file.ts'
 
-/** What a reviewer must read first, in this order. */
+/** Order in which a reviewer reads the changes. */
 const ORDER = [
   'text',
   'passages_repeated',

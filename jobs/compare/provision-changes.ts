@@ -26,7 +26,7 @@ interface ComparedProvision {
 /**
  * Yields the passages and provisions that were removed, changed or added, by key. A provision that both versions hold
  * is changed if any of its passages was removed, changed or added: a reader gets another text on some day.
- * @param hold is told of each provision that a version holds.
+ * @param hold is called for each provision that a version holds.
  */
 export function* provisionChanges(
   differences: VersionDifferences,

@@ -14,7 +14,7 @@ import type { Question } from './questions.ts'
 export const RANKING_MODES = ['lexical', 'dense', 'hybrid'] as const
 export type RankingMode = (typeof RANKING_MODES)[number]
 
-/** What each mode of a version has; one without vectors is ranked by words alone. */
+/** A value for each ranking mode. A version without vectors is ranked by words alone. */
 export interface ByMode<T> extends Readonly<Partial<Record<RankingMode, T>>> {
   readonly lexical: T
 }
@@ -59,7 +59,7 @@ export interface AskContext {
   readonly profile: ProfileParameters
   /** Undefined: the version has no vectors. */
   readonly embedder: Embedder | undefined
-  /** For a profile with a re-ranker. */
+  /** Set for a profile with a re-ranker. */
   readonly reranker?: Reranker | undefined
   /** Nodes that have the version loaded; at least one. */
   readonly nodes: readonly SearchNodeClient[]

@@ -32,7 +32,7 @@ import type { ReportInput } from './report.ts'
 
 export interface EvaluationInput extends PreparedVersion {
   readonly knowledgeBase: string
-  /** As its signed manifest describes it. */
+  /** The artifact as its signed manifest describes it. */
   readonly artifact: Pick<Manifest, 'passages' | 'embedding' | 'files'> & {
     readonly folder: string
   }

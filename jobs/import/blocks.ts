@@ -18,7 +18,7 @@ export interface HeadingLine {
   readonly written: string
 }
 
-/** What is read differently than a reader may expect. */
+/** A passage of Markdown that is parsed otherwise than its author may expect. */
 export interface BlockWarning {
   /** Line of the file, from 1. */
   readonly line: number

@@ -22,7 +22,7 @@ export const draftPassageSchema = passageRecordSchema.omit({ position: true }).e
 })
 export type DraftPassage = z.infer<typeof draftPassageSchema>
 
-/** What the chunk_id of a record's passages depends on beside the source id, the part and the text. */
+/** Parts of the chunk_id of a record's passages; source id, part number and text are the others. */
 export type ChunkKey = readonly string[]
 
 /** The drafts of one record, before what it derives from all records is known. */
@@ -113,7 +113,7 @@ function provisionIdOf(
   return derivedUuid('provision', documentId, language, provision, String(occurrence), String(part))
 }
 
-/** What the other records of an import decide about a record. */
+/** Fields of a record that depend on the other records of the import. */
 export interface DerivedFields {
   /** Number of earlier records of the same provision in the revision as it is stated. */
   readonly occurrence: number

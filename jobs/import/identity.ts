@@ -8,7 +8,7 @@ import { codePointsOf } from './text.ts'
 
 type Format = Mapping['format']
 
-/** What makes an id of a Markdown section unique beside the id. */
+/** Fields that, together with its id, identify a record of Markdown. */
 type IdScope = Pick<RecordFields, 'documentKey' | 'effectiveAt' | 'language'>
 
 /**

@@ -17,7 +17,7 @@ export interface Session<V extends Variables> extends Output {
   readonly config: ConfigOf<V>
 }
 
-/** A command that uses the database, with the variables it needs besides `DATABASE_URL` and `OPERATOR_ACTOR`. */
+/** A command that uses the database; `variables` lists those in addition to `DATABASE_URL` and `OPERATOR_ACTOR`. */
 export interface DatabaseCommand<S extends z.ZodRawShape, V extends Variables> extends Definition<S> {
   readonly variables: V
   /** The command changes something and takes `--actor`. */

@@ -22,7 +22,7 @@ export interface SearchableVersion {
   readonly statistics: VersionStatistics
 }
 
-/** What all searches of an index share. */
+/** State that all searches of an index share. */
 export interface SearchShared {
   readonly filter: ScopeFilter
   readonly vectorScores: VectorScores

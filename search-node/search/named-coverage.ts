@@ -74,9 +74,9 @@ export function heldWeight(question: Question, weights: Float64Array, words: Row
 interface AskedWord {
   readonly index: number
   readonly weight: number
-  /** How much of it the passages hold, in [0, 1]. */
+  /** Share of the word that the passages hold, in [0, 1]. */
   readonly held: number
-  /** It asks for a measure that they do not state. */
+  /** The word asks for a measure that the passages do not state. */
   readonly lacksMeasure: boolean
 }
 

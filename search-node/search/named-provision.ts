@@ -20,7 +20,7 @@ export interface NamedFigures extends Omit<NamedCoverage, 'alone'> {
 
 /** Candidates of a round, named passages included. */
 export interface RoundCandidates {
-  /** Those of the words that are compared by words. */
+  /** Rows of the lexical ranking, which are compared by their words. */
   readonly byWords: Uint32Array
   readonly rows: Uint32Array
   /** Standardised scores by vector of `rows`; undefined: there are none. */

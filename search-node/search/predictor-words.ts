@@ -21,7 +21,7 @@ export function adjacentPairs(question: Question, rows: readonly RowWords[]): nu
   return pairShare(question, found)
 }
 
-/** The same for ordered pairs within three words, in the row with the greatest share; undefined also without rows. */
+/** Share of the ordered pairs that stand within three words, in the best row; undefined without pairs or rows. */
 export function nearPairs(question: Question, rows: readonly RowWords[]): number | undefined {
   let best: number | undefined
   for (const words of rows) {

@@ -50,7 +50,7 @@ export function rescoreRows(
 
 /** Rows of the context window on each side. */
 const CONTEXT_ROWS = 2
-/** Of candidates that one call reads; see `spanEnd`. */
+/** Largest distance between two candidates that one call reads; see `spanEnd`. */
 const DISTANCE_MAX = 16
 const SPAN_MAX = 256
 
@@ -112,7 +112,7 @@ function count(
   }
 }
 
-/** What a row has of its own. */
+/** Words and pairs of the question in the row itself. */
 interface OwnWords {
   /** Whether any word of the question occurs. */
   readonly any: boolean
@@ -120,7 +120,7 @@ interface OwnWords {
   readonly pairs: Float64Array | undefined
 }
 
-/** The same for the row itself, with weight 1. */
+/** Counts the words of the row itself, with weight 1, and its pairs. */
 function countOwn(
   { wordTable, pairs }: Question,
   tokens: Uint32Array,

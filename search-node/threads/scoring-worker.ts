@@ -23,7 +23,7 @@ export interface SearchTask {
 
 export interface OpenTask {
   readonly artifact: ArtifactRef
-  /** What another thread read of the artifact. */
+  /** Parts of the artifact that another thread has read. */
   readonly shared: SharedParts | undefined
   /** Codes of vectors of so many MiB are kept in memory. */
   readonly codesMb: number

@@ -63,7 +63,7 @@ export interface IndexReader {
   readonly forward: ForwardReader
   readonly references: ReferencesReader
   readonly passage: PassagesReader['passage']
-  /** What threads share of the artifact. */
+  /** Memory of the artifact that threads share. */
   readonly shared: SharedParts
   /** Idempotent. */
   close(): void

@@ -117,7 +117,7 @@ export function reportCorpus(
 
 interface Asked {
   readonly questions: readonly QueryWithQrels[]
-  /** To which the ranking is fitted; empty: it stays the default. */
+  /** Questions to which the ranking is fitted. If empty, the ranking stays the default. */
   readonly fitQuestions: readonly QueryWithQrels[]
   /** SHA-256 (hex) of the questions' file. */
   readonly questionSet: string

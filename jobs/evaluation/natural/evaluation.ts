@@ -29,7 +29,7 @@ import type { NaturalQuestion } from './questions.ts'
 
 export interface AskedCorpora {
   readonly corpora: readonly AskedCorpus[]
-  /** Of all corpora, in the order of the questions. */
+  /** Outcomes of all corpora, in the order of the questions. */
   readonly outcomes: readonly NaturalOutcome[]
 }
 

@@ -19,7 +19,7 @@ const questionSchema = z.object({
 })
 type Question = z.infer<typeof questionSchema>
 
-/** What is tuned on one half of a file's questions is reported on the other. */
+/** Parameters are tuned on one half of the questions of a file, and figures are reported on the other. */
 export const HALVES = ['tuning', 'reporting'] as const
 export type Half = (typeof HALVES)[number]
 

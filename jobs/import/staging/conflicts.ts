@@ -37,7 +37,7 @@ const OUTRANKED = 'create table outranked (seq integer primary key, by integer n
  * provision on one day, repetitions included. Where the order of precedence lists every source of a contested group,
  * the records of the first source stay and all others of the group are left out. Documents are compared first, then
  * ids, then provisions; the first kind with a contradiction that stays is the last one, so that each is named once.
- * Of records that still repeat each other, the first stays.
+ * If records still repeat each other, the first is kept.
  */
 export function settleConflicts(staging: Staging, rules: ConflictRules): void {
   const { connection } = staging
@@ -67,7 +67,7 @@ const DROP_REPETITIONS = `
 update record set kept = 0 where seq in (
   select r.seq from record r join record f on f.seq = r.repeats where r.kept = 1 and f.kept = 1)`
 
-/** What the records of one group have in common. */
+/** Columns that the records of one group have in common. */
 const KEYS = {
   document: ['document', 'language', 'day'],
   id: ['identity', 'document', 'language', 'day'],

@@ -10,7 +10,7 @@ const keptSchema = z.object({
   ordinal: z.int(),
   number: z.int().nullable(),
 })
-/** Where a record's drafts lie in their file, and what what it derives from all records decides. */
+/** Where a record's drafts lie in their file, and the fields that the other records decide. */
 export type KeptRecord = z.infer<typeof keptSchema>
 
 const IN_SOURCE_ORDER = `

@@ -18,7 +18,7 @@ export interface ActivationAsked {
   readonly replaces: string | null
 }
 
-/** What an activation would change, and who approved it. */
+/** The changes of an activation, and who approved them. */
 export interface ActivationPlan {
   readonly version_id: string
   readonly knowledge_base: string

@@ -24,7 +24,7 @@ export interface GrantInput {
   readonly plan: string
   readonly languages: readonly string[]
   readonly jurisdictions: readonly string[]
-  /** null: every subject, and passages without one. */
+  /** Null allows every subject, and passages without one. */
   readonly subjects: readonly string[] | null
 }
 

@@ -28,7 +28,7 @@ const NEEDED =
   'A candidate is activated only when it passed its evaluation and enough reviewers approve the step from the active ' +
   'version to it.\nThe approval lapses when another version becomes active.'
 
-/** What a reviewer decides. */
+/** The verdict of a reviewer. */
 const DECISION_FLAGS = {
   '--verdict <verdict>': `${VERDICTS.join(' or ')}; a rejected version never becomes active`,
   '--note <text>': 'why; part of what is signed',
