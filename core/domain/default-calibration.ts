@@ -45,8 +45,8 @@ export const DEFAULT_CALIBRATION: Calibration = {
 
 /**
  * Default decision of a version without vectors. Its intercept answers as many unanswerable natural questions as the
- * default with hashed vectors. The share of words that are no function words would separate more, but answer half of the unanswerable ones asked in
- * keywords.
+ * default with hashed vectors. The share of words that are no function words would separate more, but answer half of the
+ * unanswerable ones asked in keywords.
  */
 export const DEFAULT_WORDS_CALIBRATION: Calibration = {
   features: ['fused_best'],
