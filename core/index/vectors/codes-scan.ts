@@ -15,7 +15,7 @@ export interface PieceScorer {
 }
 
 /** Numbers of rows that a scan returns. */
-export interface Wanted {
+export interface ScanDepth {
   /** Every row that may be among so many nearest ones is a candidate. */
   readonly candidates: number
   /** The last one of so many nearest rows gives the threshold of the scan. */
@@ -32,7 +32,7 @@ export class CodesScan {
   readonly #found: Candidates
   readonly #best
 
-  constructor(scorer: PieceScorer, query: QuantizedQuery, wanted: Wanted) {
+  constructor(scorer: PieceScorer, query: QuantizedQuery, wanted: ScanDepth) {
     this.query = query
     this.#scorer = scorer
     this.#found = new Candidates(wanted.candidates, Math.ceil(query.error * ERROR_DEVIATIONS))
