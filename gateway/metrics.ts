@@ -88,7 +88,7 @@ function registerGauges(registers: Registry[], { inFlight, dependencies, concurr
   })
   new Gauge({
     name: 'evidence_concurrent_requests',
-    help: 'Greatest number of requests that are processed at once (limit), those that are, and those that wait for a slot.',
+    help: 'Requests that may run at once (limit), that run (active), and that wait for a slot (waiting).',
     labelNames: ['state'],
     registers,
     collect() {
