@@ -12,7 +12,7 @@ import type { Log } from '#core/platform/log.ts'
  * empties the cache at once. If an entry cannot be read again, the read fails; a stale entry is never returned.
  */
 export interface AccessCache {
-  /** undefined: no such key. */
+  /** Returns undefined where no such key exists. */
   read(digests: readonly Buffer[]): Promise<Access | undefined>
   /** Whether one of the digests belongs to a valid key, without a database read per call. */
   isKnown(digests: readonly Buffer[]): Promise<boolean>

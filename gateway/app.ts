@@ -9,8 +9,8 @@ import { ServiceError, toServiceError } from '#core/platform/errors.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import { ownMs } from './metrics.ts'
 import type { GatewayMetrics } from './metrics.ts'
-import { createExchange } from './retrieve/exchange.ts'
-import type { Exchange } from './retrieve/exchange.ts'
+import { createRequestContext } from './retrieve/request-context.ts'
+import type { RequestContext } from './retrieve/request-context.ts'
 import { retrieve } from './retrieve/pipeline.ts'
 import type { Finished, PipelineDeps } from './retrieve/pipeline.ts'
 import { errorReply } from './retrieve/reply.ts'
@@ -48,7 +48,7 @@ export function createApp(deps: AppDeps): FastifyInstance {
     method: 'POST',
     url: '/v1/retrieve',
     onRequest: (request: FastifyRequest, reply: FastifyReply) =>
-      answer(deps, request, reply, (exchange) => retrieve(deps, exchange)),
+      answer(deps, request, reply, (context) => retrieve(deps, context)),
     handler: () => undefined,
   })
   app.addHook('onRequest', async (request, reply) => {
@@ -58,17 +58,17 @@ export function createApp(deps: AppDeps): FastifyInstance {
   return app
 }
 
-type Work = (exchange: Exchange) => Promise<Finished>
+type Work = (context: RequestContext) => Promise<Finished>
 
 function refuse(error: ServiceError): Work {
-  return async (exchange) => ({ reply: errorReply(publicIds(exchange), error, undefined), error, decision: undefined })
+  return async (context) => ({ reply: errorReply(publicIds(context), error, undefined), error, decision: undefined })
 }
 
-function publicIds(exchange: Exchange): { requestId: string; traceId: string } {
-  return { requestId: `req_${exchange.requestId}`, traceId: `ret_${exchange.traceId}` }
+function publicIds(context: RequestContext): { requestId: string; traceId: string } {
+  return { requestId: `req_${context.requestId}`, traceId: `ret_${context.traceId}` }
 }
 
-/** Runs one exchange under its deadline, sends its reply and logs the outcome. */
+/** Runs one request under its deadline, sends its reply and logs the outcome. */
 async function answer(deps: AppDeps, request: FastifyRequest, reply: FastifyReply, work: Work): Promise<FastifyReply> {
   const over = deps.lifecycle.begin()
   const ending = new AbortController()
@@ -81,41 +81,41 @@ async function answer(deps: AppDeps, request: FastifyRequest, reply: FastifyRepl
     over()
   }
   reply.raw.once('close', onClose)
-  const exchange = createExchange(request.raw, request.ip, ending.signal, () => callerGone)
-  const finished = await admissible(deps, exchange, work)
+  const context = createRequestContext(request.raw, request.ip, ending.signal, () => callerGone)
+  const finished = await admissible(deps, context, work)
   if (deps.lifecycle.phase() !== 'serving' || !request.raw.complete) reply.header('connection', 'close')
-  deps.metrics.finished(exchange, finished)
-  logFinished(deps, exchange, finished)
+  deps.metrics.finished(context, finished)
+  logFinished(deps, context, finished)
   return reply.code(finished.reply.status).headers(finished.reply.headers).send(finished.reply.body)
 }
 
 /** Checks the lifecycle phase and the headers first; a fault there is answered before any other work. */
-async function admissible(deps: AppDeps, exchange: Exchange, work: Work): Promise<Finished> {
-  if (deps.lifecycle.phase() === 'refusing') return refuse(new ServiceError('INTERNAL_UNAVAILABLE'))(exchange)
-  const { headers, rawHeaders } = exchange.incoming
+async function admissible(deps: AppDeps, context: RequestContext, work: Work): Promise<Finished> {
+  if (deps.lifecycle.phase() === 'refusing') return refuse(new ServiceError('INTERNAL_UNAVAILABLE'))(context)
+  const { headers, rawHeaders } = context.incoming
   const authorizations = rawHeaders.filter(
     (name, index) => index % 2 === 0 && name.toLowerCase() === 'authorization',
   ).length
-  if (headers.host === undefined && exchange.incoming.httpVersion === '1.1')
-    return refuse(headerFault('Host', 'must be sent'))(exchange)
+  if (headers.host === undefined && context.incoming.httpVersion === '1.1')
+    return refuse(headerFault('Host', 'must be sent'))(context)
   if (headers.expect !== undefined && headers.expect.toLowerCase() !== '100-continue')
-    return refuse(headerFault('Expect', 'must be absent or 100-continue'))(exchange)
+    return refuse(headerFault('Expect', 'must be absent or 100-continue'))(context)
   if (headers['content-encoding'] !== undefined)
-    return refuse(headerFault('Content-Encoding', 'must be absent: send the body as it is'))(exchange)
-  if (authorizations > 1) return refuse(headerFault('Authorization', 'must be sent once'))(exchange)
-  return work(exchange)
+    return refuse(headerFault('Content-Encoding', 'must be absent: send the body as it is'))(context)
+  if (authorizations > 1) return refuse(headerFault('Authorization', 'must be sent once'))(context)
+  return work(context)
 }
 
 function headerFault(path: string, message: string): ServiceError {
   return new ServiceError('INVALID_REQUEST', { details: [{ path, message }] })
 }
 
-function logFinished(deps: AppDeps, exchange: Exchange, { reply, error, decision }: Finished): void {
-  const { timings } = exchange
+function logFinished(deps: AppDeps, context: RequestContext, { reply, error, decision }: Finished): void {
+  const { timings } = context
   const fields = {
-    request_id: exchange.requestId,
-    trace_id: exchange.traceId,
-    parent: traceParent(exchange),
+    request_id: context.requestId,
+    trace_id: context.traceId,
+    parent: traceParent(context),
     status: reply.status,
     code: error?.code,
     decision,
@@ -130,8 +130,8 @@ function logFinished(deps: AppDeps, exchange: Exchange, { reply, error, decision
 const round = (ms: number): number => Math.round(ms * 100) / 100
 
 /** A valid W3C traceparent is logged as a link; it never becomes an id of this service. */
-function traceParent(exchange: Exchange): string | undefined {
-  const header = exchange.incoming.headers['traceparent']
+function traceParent(context: RequestContext): string | undefined {
+  const header = context.incoming.headers['traceparent']
   return typeof header === 'string' && /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/.test(header)
     ? header
     : undefined

@@ -9,7 +9,7 @@ export interface Lifecycle {
   phase(): Phase
   advance(to: Phase): void
   inFlight(): number
-  /** Call the returned function when the exchange is over. */
+  /** Call the returned function when the request is over. */
   begin(): () => void
   /** Resolves when nothing is in flight, or after `timeoutMs`. */
   idle(timeoutMs: number): Promise<void>

@@ -10,7 +10,7 @@ import { createSettlement } from '#core/limits/settlement.ts'
 import type { Settlement } from '#core/limits/settlement.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import type { Log } from '#core/platform/log.ts'
-import type { Capacity } from './retrieve/capacity.ts'
+import type { ConcurrencyLimit } from './retrieve/concurrency-limit.ts'
 
 /** What a gateway admits and settles requests with; see `core/limits/README.md`. */
 export interface GatewayLimits extends AdmissionDeps {
@@ -24,7 +24,7 @@ export function openGatewayLimits(deps: {
   readonly database: Database
   readonly databaseUrl: string
   readonly redisUrl: string
-  readonly capacity: Pick<Capacity, 'state'>
+  readonly concurrency: Pick<ConcurrencyLimit, 'state'>
   readonly log: Log
 }): GatewayLimits {
   const { database, log } = deps
@@ -35,7 +35,7 @@ export function openGatewayLimits(deps: {
     BOUNDS.rebuildStatementTimeoutMs,
   )
   const counters = openCounters(deps.redisUrl, log)
-  const reservations = createReservationWriter(database, () => deps.capacity.state().workedOn)
+  const reservations = createReservationWriter(database, () => deps.concurrency.state().active)
   const settlement = createSettlement({ database, reservations, counters, log })
   return {
     database,

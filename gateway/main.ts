@@ -15,7 +15,7 @@ import { createLifecycle } from './lifecycle.ts'
 import { openGatewayLimits } from './limits.ts'
 import { createGatewayMetrics } from './metrics.ts'
 import { startReadiness } from './readiness.ts'
-import { createCapacity } from './retrieve/capacity.ts'
+import { createConcurrencyLimit } from './retrieve/concurrency-limit.ts'
 import { createFailureBudget } from './retrieve/failure-budget.ts'
 import { embeddersOf } from './retrieve/embed.ts'
 import { rerankerOf } from './retrieve/rerank.ts'
@@ -26,12 +26,12 @@ await startOrExplain('The service could not start', async () => {
   const log = createLog('gateway', config.LOG_LEVEL)
   const database = openDatabase(config.DATABASE_URL, log, BOUNDS.gatewayDatabaseConnectionsMax)
   await assertSchemaCompatible(database)
-  const capacity = createCapacity()
+  const concurrency = createConcurrencyLimit()
   const limits = openGatewayLimits({
     database,
     databaseUrl: config.DATABASE_URL,
     redisUrl: config.REDIS_URL,
-    capacity,
+    concurrency,
     log,
   })
   await limits.counters.firstAttempt()
@@ -45,11 +45,12 @@ await startOrExplain('The service could not start', async () => {
   const ledger = openLedgerQueue(config.REDIS_URL, log)
   const lifecycle = createLifecycle()
   const readiness = startReadiness({ database, counters: limits.counters, searchTier, lifecycle, log })
-  const metrics = createGatewayMetrics({ inFlight: lifecycle.inFlight, dependencies: readiness.dependencies, capacity })
+  const { dependencies } = readiness
+  const metrics = createGatewayMetrics({ inFlight: lifecycle.inFlight, dependencies, concurrency })
   const app = createApp({
     ...limits,
     access,
-    capacity,
+    concurrency,
     searchTier,
     ledger,
     lifecycle,

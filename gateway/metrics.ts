@@ -1,25 +1,25 @@
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import type { DependencyStates } from './dependencies.ts'
-import type { Capacity } from './retrieve/capacity.ts'
-import { PARTIES, STAGES } from './retrieve/exchange.ts'
-import type { Exchange } from './retrieve/exchange.ts'
+import type { ConcurrencyLimit } from './retrieve/concurrency-limit.ts'
+import { PARTIES, STAGES } from './retrieve/request-context.ts'
+import type { RequestContext } from './retrieve/request-context.ts'
 import type { Finished } from './retrieve/pipeline.ts'
 
 const SECONDS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10]
 
 /** Prometheus metrics of the gateway. Labels are codes and stage names, never values that a caller sent. */
 export interface GatewayMetrics {
-  finished(exchange: Exchange, finished: Finished): void
+  finished(context: RequestContext, finished: Finished): void
   text(): Promise<string>
   readonly contentType: string
 }
 
-/** What is read when the metrics are collected. */
+/** Sources that are read when the metrics are collected. */
 export interface Observed {
   readonly inFlight: () => number
   readonly dependencies: () => DependencyStates
-  readonly capacity: Pick<Capacity, 'state'>
+  readonly concurrency: Pick<ConcurrencyLimit, 'state'>
 }
 
 export function createGatewayMetrics(observed: Observed): GatewayMetrics {
@@ -54,7 +54,7 @@ export function createGatewayMetrics(observed: Observed): GatewayMetrics {
   })
   const waits = new Histogram({
     name: 'evidence_wait_seconds',
-    help: 'Time awaiting each outside party, per exchange.',
+    help: 'Time awaiting each outside party, per context.',
     labelNames: ['party'],
     buckets: SECONDS,
     registers,
@@ -77,7 +77,7 @@ export function createGatewayMetrics(observed: Observed): GatewayMetrics {
 }
 
 /** Their values are read when they are collected. */
-function registerGauges(registers: Registry[], { inFlight, dependencies, capacity }: Observed): void {
+function registerGauges(registers: Registry[], { inFlight, dependencies, concurrency }: Observed): void {
   new Gauge({
     name: 'evidence_requests_in_flight',
     help: 'Exchanges under way.',
@@ -87,14 +87,14 @@ function registerGauges(registers: Registry[], { inFlight, dependencies, capacit
     },
   })
   new Gauge({
-    name: 'evidence_requests_taken_on',
-    help: 'Requests that may be worked on at once (limit), that are (worked_on), and that wait for it (waiting).',
+    name: 'evidence_concurrent_requests',
+    help: 'Requests that may run at once (limit), that run (active), and that wait for a slot (waiting).',
     labelNames: ['state'],
     registers,
     collect() {
-      const { limit, workedOn, waiting } = capacity.state()
+      const { limit, active, waiting } = concurrency.state()
       this.set({ state: 'limit' }, limit)
-      this.set({ state: 'worked_on' }, workedOn)
+      this.set({ state: 'active' }, active)
       this.set({ state: 'waiting' }, waiting)
     },
   })
@@ -118,6 +118,6 @@ function byName<Name extends string, Child>(
 }
 
 /** The gateway's own time: total minus the time spent waiting for other parties, in milliseconds. */
-export function ownMs(timings: Exchange['timings']): number {
+export function ownMs(timings: RequestContext['timings']): number {
   return Object.values(timings.waitedMs).reduce((left, ms) => left - ms, timings.totalMs())
 }

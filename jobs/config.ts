@@ -91,7 +91,7 @@ export function jobsConfig(environment: NodeJS.ProcessEnv = process.env): JobsCo
   ])
 }
 
-/** What this worker signs must load on the search nodes, whose list of keys is the same. */
+/** Search nodes have the same list of keys, so they load what this worker signs. */
 function signingFaults({
   MANIFEST_PRIVATE_KEY: privateKey,
   MANIFEST_PUBLIC_KEY: publicKeys,

@@ -24,7 +24,7 @@ export class NodeError extends Error {
   }
 }
 
-/** What was thrown, as an error. */
+/** Returns the thrown value as an Error. */
 export function errorOf(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : new Error(String(thrown))
 }

@@ -7,7 +7,7 @@ import { searchNodeService } from '#core/rpc/messages.ts'
 import type { NodeStatus, PreparedVersion } from '#core/domain/search.ts'
 import { NodeError } from './node-error.ts'
 import type { NodeErrorCode } from './node-error.ts'
-import type { CallLimits } from './call-limits.ts'
+import type { CallDeadline } from './call-deadline.ts'
 import type { SearchPool } from './threads/pool.ts'
 import { assertDimensions, parsePrepare, parseRelease, parseSearch } from './wire.ts'
 import type { Versions } from './versions.ts'
@@ -53,12 +53,12 @@ export function createServer({ pool, versions, log }: ServerDependencies): Searc
   const health = new HealthImplementation({ '': 'SERVING', [SERVICE_NAME]: 'SERVING' })
   health.addToServer(server)
 
-  async function search(request: unknown, limits: CallLimits): Promise<Uint8Array> {
+  async function search(request: unknown, deadline: CallDeadline): Promise<Uint8Array> {
     const { versionId, ...input } = parseSearch(request)
     const lease = versions.borrow(versionId)
     try {
       if (input.vector !== undefined) assertDimensions(input.vector, lease.artifact.vectors?.dimensions)
-      return await pool.search({ artifact: lease.artifact, input, deadlineMs: limits.deadlineMs }, limits)
+      return await pool.search({ artifact: lease.artifact, input, deadlineMs: deadline.deadlineMs }, deadline)
     } finally {
       lease.release()
     }
@@ -119,7 +119,7 @@ function withEncodedReplies(service: ServiceDefinition): ServiceDefinition {
 
 function unary<Reply>(
   log: Log,
-  handle: (request: unknown, limits: CallLimits) => Promise<Reply>,
+  handle: (request: unknown, deadline: CallDeadline) => Promise<Reply>,
 ): (call: ServerUnaryCall<unknown, Reply>, reply: sendUnaryData<Reply>) => void {
   return (call, reply) => {
     const gone = new AbortController()

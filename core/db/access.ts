@@ -12,7 +12,7 @@ const profileSchema = z.object({
   version_id: z.string(),
   passages: z.number(),
   facets: facetsSchema,
-  /** null: a version without vectors. */
+  /** Null for a version without vectors. */
   embedding: embeddingSpaceSchema.nullable(),
   parameters: profileParametersSchema,
   signal: z.string(),
@@ -28,7 +28,7 @@ const entitlementSchema = z.object({
   knowledge_base: z.string(),
   languages: z.array(z.string()),
   jurisdictions: z.array(z.string()),
-  /** null: every subject. */
+  /** Null allows every subject. */
   subjects: z.array(z.string()).nullable(),
   plan_id: z.string(),
   limits: planLimitsSchema,

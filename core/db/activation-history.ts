@@ -80,7 +80,7 @@ export async function readWayBack(
   return { active, passedOver, target: undefined }
 }
 
-/** As `WAY_BACK`, but to a given version, whatever lies in between. */
+/** Reads the steps back to a given version, also those that `WAY_BACK` leaves out. */
 const READ_WAY_TO = `
 with recursive way_back as (
   select p.knowledge_base_id, a.sequence, a.version_id, a.returns_to, 0 as step
@@ -121,7 +121,7 @@ const pastSchema = z.object({
   /** The version that it replaced; null for the first. */
   replaced_version_id: z.uuid().nullable(),
   actor: z.string(),
-  /** Of the version: rollbacks reach one that is on the way back, and do not reach one that was left. */
+  /** State of the version. Repeated rollbacks reach a version on the way back, and never one that was left. */
   state: z.enum(HISTORY_STATES),
   /** Some review claims to reject it. */
   claimed: z.boolean(),

@@ -127,19 +127,19 @@ export async function queuedActivations(database: Queryable, limit: number): Pro
  * Between the loading of a version and its activation no release may happen. Activations share this lock; a release
  * needs it exclusively.
  */
-const HOLD_OFF_RELEASES = "select pg_advisory_xact_lock_shared(hashtextextended('release of versions', 0))"
+const BLOCK_RELEASES = "select pg_advisory_xact_lock_shared(hashtextextended('release of versions', 0))"
 const TRY_RELEASES = "select pg_try_advisory_xact_lock(hashtextextended('release of versions', 0)) as alone"
 
 /** Loading takes longer than the idle time-out of other transactions. */
 const ALLOW_LOADING = `set local idle_in_transaction_session_timeout = ${BOUNDS.activationTimeoutMs}`
 
-export async function holdOffReleases(client: Queryable): Promise<void> {
+export async function blockReleases(client: Queryable): Promise<void> {
   await client.query(ALLOW_LOADING)
-  await client.query(HOLD_OFF_RELEASES)
+  await client.query(BLOCK_RELEASES)
 }
 
 /** @returns false while an activation runs. The lock is held until the transaction ends. */
-export async function mayRelease(client: Queryable): Promise<boolean> {
+export async function tryLockReleases(client: Queryable): Promise<boolean> {
   const { rows } = await client.query(TRY_RELEASES)
   return z.object({ alone: z.boolean() }).parse(rows[0]).alone
 }

@@ -16,7 +16,7 @@ const auditRow = z.object({
   /** Number in the chain: dense, from 1. */
   seq: z.int(),
   at: z.date(),
-  /** As the operator states it. */
+  /** Name that the operator states. */
   actor: z.string(),
   /** Login role of the session, as Postgres knows it. */
   login: z.string(),
@@ -45,7 +45,7 @@ export const auditHeadSchema = z.object({
 })
 export type AuditHead = z.infer<typeof auditHeadSchema>
 
-/** What the first entry continues. */
+/** The head before the first entry. */
 export const EMPTY_AUDIT_HEAD: AuditHead = { seq: 0, hash: '0'.repeat(64) }
 
 const READ_HEAD = "select seq::float8 as seq, encode(hash, 'hex') as hash from audit order by audit.seq desc limit 1"

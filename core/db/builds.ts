@@ -123,10 +123,10 @@ export async function endedBuilds(
     .map((row) => row.id)
 }
 
-/** The same without ids, newest first, for files whose names do not contain a build. */
+/** Ended builds of any id, newest first, for files whose names do not contain a build. */
 const LATELY_ENDED_BUILDS = `select id, state from builds where ${ENDED('$1', '$2')} order by updated_at desc limit $3`
 
-export async function latelyEndedBuilds(
+export async function recentlyEndedBuilds(
   database: Queryable,
   since: EndedSince,
   limit: number,

@@ -15,7 +15,7 @@ const entitlementRow = z.object({
   active: z.boolean(),
   languages: z.array(z.string()),
   jurisdictions: z.array(z.string()),
-  /** null: every subject, and passages without one. */
+  /** Null allows every subject, and passages without one. */
   subjects: z.array(z.string()).nullable(),
   profile_ids: z.array(z.uuid()),
   created_at: z.date(),

@@ -35,10 +35,10 @@ on conflict (knowledge_base_id, source_name, sha256) do nothing`
 const FIND_SNAPSHOTS = `
 select s.id
 from rows from (jsonb_to_recordset($2::jsonb) as ("sourceName" text, sha256 text))
-  with ordinality as wanted (source_name, sha256, place)
+  with ordinality as wanted (source_name, sha256, ordinal)
 join source_snapshots s on s.knowledge_base_id = $1 and s.source_name = wanted.source_name
   and s.sha256 = decode(wanted.sha256, 'hex')
-order by wanted.place`
+order by wanted.ordinal`
 
 const idSchema = z.object({ id: z.uuid() })
 
@@ -98,15 +98,15 @@ export async function insertImport(database: Queryable, row: NewImport): Promise
 const READ_IMPORT = `
 select knowledge_base_id, mapping, cardinality(snapshot_ids) as snapshots from imports where id = $1`
 
-/** Snapshots of an import from one place of `snapshot_ids` to another, in their order. */
+/** Snapshots of an import from one ordinal of `snapshot_ids` to another, in their order. */
 const READ_SNAPSHOTS = `
 select s.id, s.source_name as "sourceName", s.media_type as "mediaType", encode(s.sha256, 'hex') as sha256,
   s.bytes::float8 as bytes
 from imports i
-cross join lateral unnest(i.snapshot_ids[$2:$3]) with ordinality as wanted (id, place)
+cross join lateral unnest(i.snapshot_ids[$2:$3]) with ordinality as wanted (id, ordinal)
 join source_snapshots s on s.id = wanted.id
 where i.id = $1
-order by wanted.place`
+order by wanted.ordinal`
 
 const importRowSchema = z.object({ knowledge_base_id: z.uuid(), mapping: z.unknown(), snapshots: z.int() })
 const snapshotSchema = z.object({

@@ -51,7 +51,7 @@ const TRY_LOCK_REBUILD = "select pg_try_advisory_lock(hashtextextended('rebuild:
 const UNLOCK_REBUILD = "select pg_advisory_unlock(hashtextextended('rebuild:' || $1::text, 0))"
 
 /** Runs `work` alone for the organization. @returns undefined where another gateway rebuilds its counters. */
-export async function aloneForRebuild<T>(
+export async function withRebuildLock<T>(
   database: Database,
   organizationId: string,
   work: () => Promise<T>,

@@ -87,7 +87,7 @@ export async function provisionLogins(adminUrl: string): Promise<LoginUrls> {
 }
 
 /** Whether the server accepts a connection and answers within `timeoutMs`. */
-export async function answers(url: string, timeoutMs: number = BOUNDS.databaseProbeTimeoutMs): Promise<boolean> {
+export async function isReachable(url: string, timeoutMs: number = BOUNDS.databaseProbeTimeoutMs): Promise<boolean> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: timeoutMs, query_timeout: timeoutMs })
   client.on('error', () => undefined)
   try {

@@ -159,7 +159,7 @@ export interface LastServed extends ServedPassage {
   readonly knowledgeBaseId: string
   /** When the request that served it last was admitted. */
   readonly atMs: number
-  /** Distinct places of the document, over all revisions. */
+  /** Distinct positions of the document, over all revisions. */
   readonly documentServed: number
   /** Longest run of adjacent ordinals of one revision of the document. */
   readonly documentRun: number
@@ -168,8 +168,8 @@ export interface LastServed extends ServedPassage {
 /**
  * Distinct passages served to an organization since an instant, except those that an operator has released. Aggregated
  * in Postgres, so the rows are as many as the passages and not as the requests. The total of a document is the one
- * served last. The rows of a document follow each other. One sort serves every window: `place` numbers the places of a
- * document, and within a run of neighbours it grows like the ordinal.
+ * served last. The rows of a document follow each other. One sort serves every window: `rank` numbers the positions of
+ * a document, and within a run of neighbours it grows like the ordinal.
  */
 const DECLARE_SERVED = `
   declare served no scroll cursor for
@@ -184,20 +184,20 @@ const DECLARE_SERVED = `
     where r.organization_id = $1 and r.state = 'delivered' and r.admitted_at > to_timestamp($2::float8 / 1000)
       and (released.at is null or r.finished_at > released.at)
     group by 1, 2, 3, 4, 5
-  ), placed as (
-    select *, dense_rank() over (partition by knowledge_base_id, document order by revision, ordinal)::int as place
+  ), numbered as (
+    select *, dense_rank() over (partition by knowledge_base_id, document order by revision, ordinal)::int as rank
     from last_served
   ), in_runs as (
-    select *, max(ordinal) over (partition by knowledge_base_id, document, revision, ordinal - place)
-      - min(ordinal) over (partition by knowledge_base_id, document, revision, ordinal - place) + 1 as run
-    from placed
+    select *, max(ordinal) over (partition by knowledge_base_id, document, revision, ordinal - rank)
+      - min(ordinal) over (partition by knowledge_base_id, document, revision, ordinal - rank) + 1 as run
+    from numbered
   )
   select knowledge_base_id, chunk, document, revision, ordinal, last[1]::float8 as at_ms,
-    (max(last) over of_document)[2]::float8 as total, max(place) over of_document as document_served,
+    (max(last) over of_document)[2]::float8 as total, max(rank) over of_document as document_served,
     max(run) over of_document as document_run
   from in_runs window of_document as (partition by knowledge_base_id, document)`
 const WHOLE_RESULT = 'set local cursor_tuple_fraction = 1'
-/** So that the passages of a large organization are sorted in memory. */
+/** The passages of a large organization are sorted in memory. */
 const SORT_MEMORY = `set local work_mem = '${BOUNDS.rebuildSortKilobytes}kB'`
 const FETCH = `fetch ${BOUNDS.rebuildBatchPassages} from served`
 

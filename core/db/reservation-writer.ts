@@ -26,20 +26,20 @@ interface Charged {
   readonly epoch: LimitEpoch
 }
 
-/** What one request asks to be committed. */
+/** One row that a request commits: its charge or its outcome. */
 type Commit = { readonly charged: Charged } | { readonly delivered: Delivered }
 
 const TOGETHER = { itemsMax: BOUNDS.reservationBatchMax, runsMax: BOUNDS.reservationBatchesAtOnce }
 
 /**
- * @param requestsUnderWay of this process. A commit waits for calls of a share of them, so a request that is alone
+ * @param requestsActive of this process. A commit waits for calls of a share of them, so a request that is alone
  * waits for none, and collecting takes a twelfth of the time that requests take.
  */
 export function createReservationWriter(
   database: Queryable,
-  requestsUnderWay: () => number = () => 1,
+  requestsActive: () => number = () => 1,
 ): ReservationWriter {
-  const itemsWanted = (): number => requestsUnderWay() * BOUNDS.reservationBatchShare
+  const itemsWanted = (): number => requestsActive() * BOUNDS.reservationBatchShare
   const commit = groupCommit((commits: readonly Commit[]) => commitTogether(database, commits), {
     ...TOGETHER,
     collect: { itemsWanted, waitMaxMs: BOUNDS.reservationCollectMs },

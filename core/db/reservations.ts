@@ -17,7 +17,7 @@ export interface NewReservation {
   readonly knowledgeBaseId: string
   readonly versionId: string
   readonly profileId: string
-  /** Of the Idempotency-Key under each service secret, the one to store first; empty without a key. */
+  /** Digests of the Idempotency-Key under each service secret. The first one is stored. Empty without a key. */
   readonly idempotencyDigests: readonly Buffer[]
   readonly fingerprint: Buffer
   readonly fingerprintEpoch: number
@@ -26,7 +26,7 @@ export interface NewReservation {
   readonly deadlineAtMs: number
   /** UTC day, YYYY-MM-DD. */
   readonly inForceOn: string
-  /** Of the request, and of its entitlement alone. */
+  /** Filters of the request, and those of its entitlement alone. */
   readonly filters: Filters
   readonly entitled: Filters
 }
@@ -66,7 +66,7 @@ export interface Outcome {
   readonly reply_sha256: string | null
 }
 
-/** What a replay of a delivered request is compared with, besides its outcome. */
+/** Columns of a delivered request that a replay is compared with, apart from its outcome. */
 export interface Replay {
   /** HMAC-SHA-256 of the query vector under the organization's fingerprint key, hex; null without vectors. */
   readonly query_vector_digest: string | null

@@ -7,7 +7,7 @@ const reviewerRow = z.object({
   seq: z.int(),
   id: z.uuid(),
   name: z.string(),
-  /** Of this person in Postgres; null: not stated. */
+  /** Login of the reviewer in Postgres; null if none is stated. */
   login: z.string().nullable(),
   /** Ed25519, SPKI, DER. */
   public_key: z.instanceof(Buffer),

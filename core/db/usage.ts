@@ -15,7 +15,7 @@ const usageRow = z.object({
   failures: z.number(),
   passages: z.number(),
   response_bytes: z.number(),
-  /** As the provider reported them; null when it reported none. */
+  /** Tokens that the provider reported; null if it reported none. */
   query_embedding_tokens: z.number().nullable(),
   /** Delivered requests for which the provider reported no tokens. */
   requests_without_tokens: z.number(),

@@ -91,7 +91,7 @@ export interface NewVersion {
   readonly evaluation: unknown
   readonly passed: boolean
   readonly files: ReportFiles
-  /** null: it has no vectors. */
+  /** Null for a version without vectors. */
   readonly embedding: EmbeddingSpace | null
   readonly manifestDigest: Buffer
   readonly profile: {
@@ -198,7 +198,7 @@ export async function readVersion(database: Queryable, id: string): Promise<Vers
 }
 
 const wantedSchema = z.object({ version_id: z.uuid(), manifest_digest: z.instanceof(Buffer) })
-export interface WantedVersion {
+export interface VersionToServe {
   readonly versionId: string
   readonly manifestDigest: Buffer
 }
@@ -207,7 +207,7 @@ export interface WantedVersion {
  * Versions that every search node should hold: active versions, those that rollbacks would return to, and those whose
  * profiles active entitlements name.
  */
-const WANTED_VERSIONS = `
+const VERSIONS_TO_SERVE = `
 with recursive ${WAY_BACK}, wanted as (
   select version_id as id from active_versions
   union
@@ -217,8 +217,8 @@ with recursive ${WAY_BACK}, wanted as (
 )
 select id as version_id, manifest_digest from wanted join corpus_versions using (id)`
 
-export async function wantedVersions(database: Queryable): Promise<readonly WantedVersion[]> {
-  const { rows } = await database.query(WANTED_VERSIONS)
+export async function versionsToServe(database: Queryable): Promise<readonly VersionToServe[]> {
+  const { rows } = await database.query(VERSIONS_TO_SERVE)
   return z
     .array(wantedSchema)
     .parse(rows)
@@ -229,7 +229,7 @@ export async function wantedVersions(database: Queryable): Promise<readonly Want
  * Versions that a request may still have pinned although they are no longer wanted. They belong to a knowledge base
  * whose pointer, entitlements or activations changed within the given time, or that has a queued activation.
  */
-const LINGERING_VERSIONS = `
+const VERSIONS_MAYBE_PINNED = `
 with changed as (
   select knowledge_base_id from active_versions where activated_at > now() - make_interval(secs => $1 / 1000.0)
   union
@@ -240,8 +240,8 @@ with changed as (
 )
 select id from changed join corpus_versions using (knowledge_base_id)`
 
-export async function lingeringVersions(database: Queryable, withinMs: number): Promise<readonly string[]> {
-  const { rows } = await database.query(LINGERING_VERSIONS, [withinMs])
+export async function versionsMaybePinned(database: Queryable, withinMs: number): Promise<readonly string[]> {
+  const { rows } = await database.query(VERSIONS_MAYBE_PINNED, [withinMs])
   return z
     .array(z.object({ id: z.uuid() }))
     .parse(rows)
@@ -262,7 +262,7 @@ export interface Serving {
   readonly versionId: string
   readonly facets: Facets
   readonly manifestDigest: Buffer
-  /** null: it has no vectors. */
+  /** Null for a version without vectors. */
   readonly embedding: EmbeddingSpace | null
   readonly profile: ProfileParameters
   /** SHA-256 (hex) of the question set that it was evaluated with; null: known items. */

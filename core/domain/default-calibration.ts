@@ -13,7 +13,7 @@ export const NAMED_MODEL: NonNullable<Calibration['named']> = {
   intercept: 9.15,
 }
 
-/** The same without a model, where margins are lower: it too answers one in six of them. */
+/** For versions without the vectors of a model, where margins are lower; it answers one in six of the same questions. */
 const NAMED_BY_WORDS: typeof NAMED_MODEL = { ...NAMED_MODEL, intercept: 9.7 }
 
 const NOT_MEASURED = {
@@ -44,8 +44,9 @@ export const DEFAULT_CALIBRATION: Calibration = {
 }
 
 /**
- * The same for a version without vectors; its intercept answers as many unanswerable natural questions. The share of
- * words that are no function words would separate more, but answer half of the unanswerable ones asked in keywords.
+ * Default decision of a version without vectors. Its intercept answers as many unanswerable natural questions as the
+ * default with hashed vectors. The share of words that are no function words would separate more, but answer half of the
+ * unanswerable ones asked in keywords.
  */
 export const DEFAULT_WORDS_CALIBRATION: Calibration = {
   features: ['fused_best'],
@@ -58,7 +59,7 @@ export const DEFAULT_WORDS_CALIBRATION: Calibration = {
   ...NOT_MEASURED,
 }
 
-/** The same for a version with the vectors of a model. */
+/** Default decision of a version with the vectors of a model. */
 export const DEFAULT_MODEL_CALIBRATION: Calibration = {
   features: ['fused_best', 'nearest_vector'],
   means: [0, 0],

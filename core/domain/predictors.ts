@@ -10,7 +10,7 @@ export const PREDICTORS = [
   'document_agreement',
   /** Share of the question's adjacent words that are adjacent in a candidate. */
   'adjacent_pairs',
-  /** The same within three words, in one of the first five passages. */
+  /** Share of the ordered pairs that stand within three words, in one of the first five passages. */
   'near_pairs',
   /** Share of the question's words that are not function words. */
   'content_share',

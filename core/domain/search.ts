@@ -72,14 +72,14 @@ export interface FoundPassage {
     readonly subjects: readonly string[]
     readonly verificationStatus: string
   }
-  readonly place: {
+  readonly position: {
     /** Position within the revision, from 0. */
     readonly ordinal: number
     /** Passages of the document in this version, over all its revisions. */
     readonly documentPassages: number
   }
   /** Whether an explicit reference of the question names the passage's provision or a part of it. */
-  readonly cited: boolean
+  readonly named: boolean
   /** Row of the artifact. */
   readonly row: number
   /** Identifier in the source, by which question sets name passages. */
@@ -88,7 +88,7 @@ export interface FoundPassage {
 
 /** A provision that the question names and that cannot be served. */
 export interface UnsupportedReference {
-  /** As written in the question. */
+  /** The reference as the question writes it. */
   readonly text: string
   /** Canonical form. */
   readonly normalized: string

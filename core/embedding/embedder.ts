@@ -10,7 +10,7 @@ export type EmbeddingRole = 'query' | 'passage'
 export interface Embeddings {
   /** One vector per text, in order; unit length, finite, `space.dimensions` long. */
   readonly vectors: readonly Float32Array<ArrayBuffer>[]
-  /** As reported by the provider; null if it reported none. */
+  /** Tokens that the provider reported; null if it reported none. */
   readonly tokens: number | null
   /** Texts that are probably longer than the model's limit, so that the end was not embedded. 0: none, or no limit. */
   readonly overlong: number

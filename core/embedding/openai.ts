@@ -95,7 +95,7 @@ function overlongOf(texts: readonly string[], { tokens }: EmbeddingsReply, token
 }
 
 /** Returns the number of dimensions of a model's vectors, by embedding one word. */
-export async function learnDimensions(
+export async function probeDimensions(
   asked: { readonly model: string; readonly dimensions?: number },
   { endpoint, clock, policies }: OpenAiOptions,
   signal: AbortSignal,

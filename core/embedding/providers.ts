@@ -7,7 +7,7 @@ import { EmbeddingError, sameSpace } from './embedder.ts'
 import type { Embedder } from './embedder.ts'
 import { knownModel } from './known-models.ts'
 import { createLocalEmbedder } from './local/embedder.ts'
-import { createOpenAiEmbedder, learnDimensions } from './openai.ts'
+import { createOpenAiEmbedder, probeDimensions } from './openai.ts'
 import type { OpenAiOptions } from './openai.ts'
 import { createRateLimit } from './rate-limit.ts'
 import { buildRetryPolicy, queryRetryPolicy, systemClock } from './retry.ts'
@@ -71,7 +71,7 @@ async function dimensionsOf(
   signal: AbortSignal,
 ): Promise<number> {
   const asked = { model, ...(wanted === undefined ? {} : { dimensions: wanted }) }
-  const dimensions = await learnDimensions(asked, options, signal).catch((error: unknown) => {
+  const dimensions = await probeDimensions(asked, options, signal).catch((error: unknown) => {
     if (!(error instanceof EmbeddingError) || !error.permanent) throw error
     throw new OperatorError(
       `The embedding endpoint refuses a first request, ${error.message}: check OPENAI_BASE_URL, OPENAI_API_KEY and ` +

@@ -9,7 +9,7 @@ import type { PlanLimits } from '#core/domain/quota-plan.ts'
 import { deadlinesKey, entitlementKeys, epochKey, epochsKey, exposureKey, heldKeySuffix, tag } from './counter-keys.ts'
 import type { LimitScope } from './counter-keys.ts'
 import { openPrimary } from '#core/redis/primary.ts'
-import type { Usability } from '#core/redis/usability.ts'
+import type { ConnectionHealth } from '#core/redis/connection-health.ts'
 import { createInstaller } from './install.ts'
 import type { Installer } from './install.ts'
 
@@ -71,7 +71,7 @@ export interface SettledCounters {
 }
 
 /** The limit counters in Redis. Every command fails fast: no retry, no offline queue, a time-out. */
-export interface Counters extends Usability {
+export interface Counters extends ConnectionHealth {
   nowMs(): Promise<number>
   /** @param epoch that Postgres says is in force. */
   admit(scope: LimitScope, epoch: string, request: ChargeRequest): Promise<ChargeDecision>

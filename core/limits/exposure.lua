@@ -31,20 +31,20 @@ local function run_around(document, revision, ordinal)
   return run
 end
 
--- Counts places of one document, as '<revision>:<ordinal>', and adds its bounds where a place is new.
-local function expose_document(key, document, at, kept, places, counts, runs)
+-- Counts positions of one document, as '<revision>:<ordinal>', and adds its bounds where a position is new.
+local function expose_document(key, document, at, kept, positions, counts, runs)
   local members = {}
-  for _, place in ipairs(places) do
+  for _, position in ipairs(positions) do
     members[#members + 1] = at
-    members[#members + 1] = place.revision .. ':' .. place.ordinal
+    members[#members + 1] = position.revision .. ':' .. position.ordinal
   end
   local added = redis.call('ZADD', key, 'GT', unpack(members))
   if not is_kept(key, kept) then redis.call('PEXPIRE', key, kept + KEPT_LONGER_MS) end
   if added == 0 then return end
   counts[#counts + 1] = redis.call('ZCARD', key)
   counts[#counts + 1] = document
-  for _, place in ipairs(places) do
-    runs[#runs + 1] = run_around(key, place.revision, place.ordinal)
+  for _, position in ipairs(positions) do
+    runs[#runs + 1] = run_around(key, position.revision, position.ordinal)
     runs[#runs + 1] = document
   end
 end
@@ -52,22 +52,22 @@ end
 -- Counts passages that were served at `at`; `kept` is the longest window in ms. `served` holds five values for each:
 -- chunk, document, revision, ordinal, passages of the document.
 local function expose(root, at, kept, served)
-  local chunks, totals, places, documents = {}, {}, {}, {}
+  local chunks, totals, positions, documents = {}, {}, {}, {}
   for i = 1, #served, 5 do
     local chunk, document, revision, ordinal, total = unpack(served, i, i + 4)
     chunks[#chunks + 1], chunks[#chunks + 2] = at, chunk
     totals[#totals + 1], totals[#totals + 2] = document, total
-    if not places[document] then
-      places[document] = {}
+    if not positions[document] then
+      positions[document] = {}
       documents[#documents + 1] = document
     end
-    table.insert(places[document], { revision = revision, ordinal = tonumber(ordinal) })
+    table.insert(positions[document], { revision = revision, ordinal = tonumber(ordinal) })
   end
   redis.call('ZADD', root, 'GT', unpack(chunks))
   redis.call('HSET', root .. ':totals', unpack(totals))
   local counts, runs = {}, {}
   for _, document in ipairs(documents) do
-    expose_document(root .. ':document:' .. document, document, at, kept, places[document], counts, runs)
+    expose_document(root .. ':document:' .. document, document, at, kept, positions[document], counts, runs)
   end
   if #counts == 0 then return end
   redis.call('ZADD', root .. ':documents', unpack(counts))

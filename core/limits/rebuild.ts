@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { LimitFunction } from 'p-limit'
-import { aloneForRebuild, moveEpoch, readEpoch } from '#core/db/limit-epochs.ts'
+import { withRebuildLock, moveEpoch, readEpoch } from '#core/db/limit-epochs.ts'
 import type { LimitEpoch } from '#core/db/limit-epochs.ts'
 import type { Database } from '#core/db/pool.ts'
 import { countRequests, longestExposureWindowDays, readServedSince } from '#core/db/reservation-counts.ts'
@@ -45,14 +45,14 @@ export async function rebuildCounters(deps: RebuildDeps, organizationId: string,
   const endsAtMs = performance.now() + BOUNDS.rebuildTimeoutMs
   while (performance.now() < endsAtMs) {
     const epoch = await deps.limited(() =>
-      aloneForRebuild(deps.database, organizationId, async () => {
+      withRebuildLock(deps.database, organizationId, async () => {
         const runId = deps.counters.runId()
         if (runId === undefined) throw new Error('the limit store is not connected')
         return (await repaired(deps, organizationId, fault, runId)) ?? countAnew(deps, organizationId, fault, runId)
       }),
     )
     if (epoch !== undefined) return epoch
-    // Another gateway rebuilds these counters. Meanwhile the place is free for other organizations.
+    // Another gateway rebuilds these counters. Meanwhile the slot is free for other organizations.
     await sleep(BOUNDS.rebuildPollMs)
   }
   throw new Error('another gateway rebuilds the limit counters')

@@ -7,7 +7,7 @@ import { recordAbandoned, refundRefused, refundReservation } from '#core/db/rese
 import type { Delivered, Outcome } from '#core/db/reservations.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import type { Log } from '#core/platform/log.ts'
-import { within } from '#core/platform/within.ts'
+import { withTimeout } from '#core/platform/with-timeout.ts'
 import type { LimitScope } from './counter-keys.ts'
 import type { Counters, Settled, Usage } from './counters.ts'
 
@@ -115,10 +115,10 @@ export function createSettlement({ database, reservations, counters, log }: Sett
     },
     undo: (charge, epoch) => settleCounters(charge.scope, { ...charge, ending: 'undo', epoch, served: [] }),
     refundOverdue: (requestId, where) =>
-      refund(requestId, undelivered('INTERNAL_UNAVAILABLE', 0, null), refundReservation, where === undefined),
+      refund(requestId, failedOutcome('INTERNAL_UNAVAILABLE', 0, null), refundReservation, where === undefined),
     refundUncertain: (requestId) =>
       void repeat('refund of an uncertain reservation', requestId, BOUNDS.hardDeadlineMs, async () => {
-        await refund(requestId, undelivered('INTERNAL_UNAVAILABLE', 0, null))
+        await refund(requestId, failedOutcome('INTERNAL_UNAVAILABLE', 0, null))
         return true
       }),
     idle,
@@ -188,7 +188,7 @@ async function recordUntil(
   endsAtMs: number,
   record: () => Promise<boolean>,
 ): Promise<boolean> {
-  const undeliveredOutcome = undelivered('INTERNAL_UNAVAILABLE', outcome.top_k, outcome.query_embedding_tokens)
+  const undeliveredOutcome = failedOutcome('INTERNAL_UNAVAILABLE', outcome.top_k, outcome.query_embedding_tokens)
   const attempts = [record, record, async () => (await refund(charge.requestId, undeliveredOutcome)) === 'delivered']
   let last: unknown
   for (let attempt = 0; ; attempt++) {
@@ -196,7 +196,7 @@ async function recordUntil(
     const next = attempts[Math.min(attempt, attempts.length - 1)]
     if (leftMs <= 0 || next === undefined) break
     try {
-      return await within(leftMs, 'Postgres did not answer in time', next())
+      return await withTimeout(leftMs, 'Postgres did not answer in time', next())
     } catch (error) {
       last = error
     }
@@ -213,7 +213,7 @@ async function recordUntil(
 }
 
 /** Returns the outcome of a request that ended without a chargeable reply. */
-export function undelivered(errorCode: string | null, topK: number, tokens: number | null): Outcome {
+export function failedOutcome(errorCode: string | null, topK: number, tokens: number | null): Outcome {
   return {
     decision: null,
     error_code: errorCode,

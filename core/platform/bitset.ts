@@ -46,7 +46,7 @@ export function countBits(word: number): number {
 }
 
 /** Number of bits from `from` up to `to`. */
-export function countWithin(bits: Uint32Array, from: number, to: number): number {
+export function countRange(bits: Uint32Array, from: number, to: number): number {
   let count = 0
   forEachMask(from, to, (word, mask) => {
     count += countBits((bits[word] ?? 0) & mask)
@@ -69,7 +69,7 @@ export function copyWords(bits: Uint32Array | undefined, into: Uint32Array, from
 }
 
 /** Removes the rows from `from` up to `to`. */
-export function removeWithin(bits: Uint32Array, from: number, to: number): void {
+export function clearRange(bits: Uint32Array, from: number, to: number): void {
   forEachMask(from, to, (word, mask) => {
     bits[word] = (bits[word] ?? 0) & ~mask
   })

@@ -10,11 +10,11 @@ export function createRequestId(): RequestId {
 }
 
 /**
- * Returns `chk_` and 20 bytes in hex, derived from place and content. An unchanged passage keeps its id across
+ * Returns `chk_` and 20 bytes in hex, derived from location and content. An unchanged passage keeps its id across
  * versions.
  */
-export function chunkId(place: readonly string[], text: string): string {
-  return `chk_${digestOf([...place, text])
+export function chunkId(location: readonly string[], text: string): string {
+  return `chk_${digestOf([...location, text])
     .toString('hex')
     .slice(0, 40)}`
 }

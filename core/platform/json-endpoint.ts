@@ -43,8 +43,8 @@ export class EndpointFailure extends Error {
 }
 
 /**
- * An HTTP endpoint in the manner of OpenAI. The client of `openai` builds the requests and parses refusals. Retries are
- * left to the caller. A redirection is not followed, so key and texts reach the configured address only.
+ * An HTTP endpoint with the conventions of OpenAI. The client of `openai` builds the requests and parses refusals.
+ * Retries are left to the caller. A redirection is not followed, so key and texts reach the configured address only.
  */
 export function createJsonEndpoint(address: EndpointAddress): JsonEndpoint {
   const { name } = address

@@ -20,7 +20,7 @@ export interface FilePart {
 export interface ResidentParts {
   /** @returns the bytes, which nobody may change. @throws Error unless the file has the stated size. */
   read(part: FilePart): SharedArrayBuffer
-  /** Does so too, for a part that WebAssembly works on. The memory may be longer. */
+  /** Reads a part into memory of WebAssembly, which may be longer than the part. */
   memory(part: FilePart): SharedMemory
   /** All parts that were read, for another thread. */
   readonly shared: SharedParts

@@ -12,7 +12,7 @@ declare const WebAssembly: {
   }) => SharedMemory
 }
 
-/** Of WebAssembly. */
+/** Page size of WebAssembly. */
 export const PAGE_BYTES = 65_536
 
 /** @returns memory of at least this many bytes, all of them zero. @throws RangeError past 4 GiB. */

@@ -3,9 +3,9 @@ import { connect as connectTls } from 'node:tls'
 import { AbstractConnector } from 'ioredis'
 import type { RedisOptions } from 'ioredis'
 import { BOUNDS } from '#core/platform/bounds.ts'
-import { afterPoll } from './after-poll.ts'
-import { parseInfo, refusalOf } from './refusal.ts'
-import type { Refusal } from './refusal.ts'
+import { setTimeoutAfterIo } from './timeout-after-io.ts'
+import { parseInfo, serverFaultOf } from './server-check.ts'
+import type { ServerFault } from './server-check.ts'
 import type { RedisAddress } from './url.ts'
 
 /** The open sockets of one target: those of a client and of its duplicates. */
@@ -20,14 +20,14 @@ export interface Links {
 }
 
 /**
- * Creates the connector of ioredis clients. A client becomes ready only on a server that `refusalOf` accepts. Failed
+ * Creates the connector of ioredis clients. A client becomes ready only on a server that `serverFaultOf` accepts. Failed
  * attempts end like a lost connection, so the client's own retry strategy applies.
  */
 export function createLinks(deps: {
   /** Called at each attempt: the primary may have moved. */
   readonly locate: () => Promise<RedisAddress>
   readonly tls: boolean
-  readonly onRefusal: (refusal: Refusal) => void
+  readonly onRefusal: (serverFault: ServerFault) => void
 }): Links {
   const { locate, tls, onRefusal } = deps
   const open = new Map<Socket, RedisAddress>()
@@ -53,7 +53,7 @@ export function createLinks(deps: {
         const address = await locate()
         if (!this.connecting) return destroyedSocket()
         const socket = openSocket(address)
-        this.accepted = afterPoll(BOUNDS.redisCommandTimeoutMs, () =>
+        this.accepted = setTimeoutAfterIo(BOUNDS.redisCommandTimeoutMs, () =>
           socket.destroy(new Error('Redis did not answer in time')),
         )
         socket.once('close', this.accepted)
@@ -67,10 +67,10 @@ export function createLinks(deps: {
 
     /** Called with the reply of INFO before the client is ready. If it returns false, the client connects again. */
     override check(info: unknown): boolean {
-      const refusal = refusalOf(parseInfo(info))
-      if (refusal === undefined) this.accepted()
-      else onRefusal(refusal)
-      return refusal === undefined
+      const serverFault = serverFaultOf(parseInfo(info))
+      if (serverFault === undefined) this.accepted()
+      else onRefusal(serverFault)
+      return serverFault === undefined
     }
   }
 

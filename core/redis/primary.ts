@@ -2,21 +2,28 @@ import { Redis } from 'ioredis'
 import type { RedisOptions } from 'ioredis'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import type { Log } from '#core/platform/log.ts'
-import { afterPoll } from './after-poll.ts'
+import { setTimeoutAfterIo } from './timeout-after-io.ts'
 import { createLinks } from './connector.ts'
 import type { Links } from './connector.ts'
-import { CLUSTER_REFUSAL, INFO_SECTIONS, REPLICA_REFUSAL, identityOf, parseInfo, refusalOf } from './refusal.ts'
-import { openLocator } from './locator.ts'
-import type { Locator } from './locator.ts'
+import {
+  CLUSTER_UNSUPPORTED,
+  INFO_SECTIONS,
+  NOT_PRIMARY,
+  identityOf,
+  parseInfo,
+  serverFaultOf,
+} from './server-check.ts'
+import { openPrimaryDiscovery } from './primary-discovery.ts'
+import type { PrimaryDiscovery } from './primary-discovery.ts'
 import { parseRedisUrl } from './url.ts'
-import { createUsability } from './usability.ts'
-import type { Usability, UsabilityEvents } from './usability.ts'
+import { createConnectionHealth } from './connection-health.ts'
+import type { ConnectionHealth, ConnectionEvents } from './connection-health.ts'
 
 /**
  * A connection to Redis that is usable only while its server is the primary and keeps every key. A server that is
  * demoted, silent or no longer named by the Sentinels is left, and the primary is looked for until it is found.
  */
-export interface PrimaryConnection extends Usability {
+export interface PrimaryConnection extends ConnectionHealth {
   /** Duplicates of this client follow the same rules. */
   readonly redis: Redis
   /** The queues and workers of the connection must be closed first. */
@@ -49,9 +56,9 @@ const NO_SELECT_IN_CLUSTER = 'SELECT is not allowed in cluster mode'
 /** @param url a valid REDIS_URL. */
 export function openPrimary(url: string, options: PrimaryOptions): PrimaryConnection {
   const target = parseRedisUrl(url)
-  const usability = createUsability(options.name, options.log)
-  const locator = openLocator(target)
-  const links = createLinks({ locate: () => locator.primary(), tls: target.tls, onRefusal: usability.refused })
+  const health = createConnectionHealth(options.name, options.log)
+  const discovery = openPrimaryDiscovery(target)
+  const links = createLinks({ locate: () => discovery.primary(), tls: target.tls, onRefusal: health.refused })
   const redis = new Redis({
     ...COMMANDS[options.whileAway],
     ...(target.username === undefined ? {} : { username: target.username }),
@@ -66,23 +73,23 @@ export function openPrimary(url: string, options: PrimaryOptions): PrimaryConnec
     retryStrategy: (attempt) =>
       options.whileAway === 'end' ? null : Math.min(BOUNDS.redisReconnectMaxMs, attempt * BOUNDS.redisReconnectFirstMs),
     reconnectOnError: (error) => {
-      if (DEMOTED.test(error.message)) links.leave(usability.refused(REPLICA_REFUSAL))
+      if (DEMOTED.test(error.message)) links.leave(health.refused(NOT_PRIMARY))
       return false
     },
   })
   redis.on('error', (error) => {
-    if (error.message.includes(NO_SELECT_IN_CLUSTER)) usability.refused(CLUSTER_REFUSAL)
-    else usability.lost(error)
+    if (error.message.includes(NO_SELECT_IN_CLUSTER)) health.refused(CLUSTER_UNSUPPORTED)
+    else health.lost(error)
   })
-  redis.on('end', () => usability.ended())
-  const stop = startChecks({ redis, links, locator, usability })
+  redis.on('end', () => health.ended())
+  const stop = startChecks({ redis, links, discovery, health })
   return {
-    ...usability,
+    ...health,
     redis,
     close() {
       stop()
-      usability.closing()
-      locator.close()
+      health.closing()
+      discovery.close()
       redis.disconnect()
     },
   }
@@ -96,10 +103,10 @@ export function openPrimary(url: string, options: PrimaryOptions): PrimaryConnec
 function startChecks(deps: {
   readonly redis: Redis
   readonly links: Links
-  readonly locator: Locator
-  readonly usability: UsabilityEvents
+  readonly discovery: PrimaryDiscovery
+  readonly health: ConnectionEvents
 }): () => void {
-  const { redis, links, locator, usability } = deps
+  const { redis, links, discovery, health } = deps
   let next: NodeJS.Timeout | undefined
   /** Changes with each connection, so that a late answer of an earlier one has no effect. */
   let connection = 0
@@ -109,14 +116,14 @@ function startChecks(deps: {
     try {
       const [reply, primary] = await Promise.all([
         inTime(redis.info(...INFO_SECTIONS)),
-        locator.primary().catch(() => undefined),
+        discovery.primary().catch(() => undefined),
       ])
       if (asked !== connection) return
       const info = parseInfo(reply)
-      const refusal = refusalOf(info)
-      if (refusal !== undefined) return void links.leave(usability.refused(refusal))
+      const serverFault = serverFaultOf(info)
+      if (serverFault !== undefined) return void links.leave(health.refused(serverFault))
       const moved = primary !== undefined && links.leave(new Error('the Sentinels name another primary'), primary)
-      if (!moved) usability.accepted(identityOf(info))
+      if (!moved) health.accepted(identityOf(info))
       next = setTimeout(() => void check(), BOUNDS.redisCheckEveryMs)
     } catch (error) {
       if (asked === connection) links.leave(error instanceof Error ? error : new Error('unknown fault'))
@@ -134,14 +141,16 @@ function startChecks(deps: {
   })
   redis.on('close', () => {
     stop()
-    usability.closed()
+    health.closed()
   })
   return stop
 }
 
 function inTime<T>(reply: Promise<T>): Promise<T> {
   const { promise, resolve, reject } = Promise.withResolvers<T>()
-  const cancel = afterPoll(BOUNDS.redisCommandTimeoutMs, () => reject(new Error('Redis did not answer in time')))
+  const cancel = setTimeoutAfterIo(BOUNDS.redisCommandTimeoutMs, () =>
+    reject(new Error('Redis did not answer in time')),
+  )
   reply.then(resolve, reject).finally(cancel)
   return promise
 }

@@ -14,8 +14,8 @@ export interface Reordered {
  */
 export function reordered(passages: readonly FoundPassage[], scores: readonly number[]): Reordered {
   const ranked = passages
-    .map((passage, at) => ({ passage, at, score: passage.cited ? 0 : (scores[at] ?? Number.NEGATIVE_INFINITY) }))
-    .sort((a, b) => Number(b.passage.cited) - Number(a.passage.cited) || (a.score === b.score ? 0 : b.score - a.score))
+    .map((passage, at) => ({ passage, at, score: passage.named ? 0 : (scores[at] ?? Number.NEGATIVE_INFINITY) }))
+    .sort((a, b) => Number(b.passage.named) - Number(a.passage.named) || (a.score === b.score ? 0 : b.score - a.score))
   return {
     passages: ranked.map(({ passage }, rank) => ({ ...passage, score: 1 / (rank + 1) })),
     order: ranked.map(({ at }) => at),

@@ -50,7 +50,7 @@ function call<Reply>(
   const definition = searchNodeService[method]
   if (definition === undefined) throw new Error(`the proto names no method ${method}`)
   return new Promise((resolve, reject) => {
-    const underWay: ClientUnaryCall = client.makeUnaryRequest(
+    const unaryCall: ClientUnaryCall = client.makeUnaryRequest(
       definition.path,
       definition.requestSerialize,
       definition.responseDeserialize,
@@ -63,8 +63,8 @@ function call<Reply>(
         else resolve(reply)
       },
     )
-    const cancel = (): void => underWay.cancel()
-    if (signal?.aborted === true) underWay.cancel()
+    const cancel = (): void => unaryCall.cancel()
+    if (signal?.aborted === true) unaryCall.cancel()
     else signal?.addEventListener('abort', cancel, { once: true })
   })
 }

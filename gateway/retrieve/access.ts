@@ -3,7 +3,7 @@ import { RETRIEVAL_SCOPE } from '#core/credentials/api-key.ts'
 import type { KeyEnvironment } from '#core/credentials/api-key.ts'
 import { ServiceError } from '#core/platform/errors.ts'
 import type { AccessCache } from '#gateway/access-cache.ts'
-import type { Exchange } from './exchange.ts'
+import type { RequestContext } from './request-context.ts'
 
 export interface AccessDeps {
   readonly access: AccessCache
@@ -18,8 +18,8 @@ export type KeyDigests = readonly Buffer[]
  * @throws ServiceError INVALID_API_KEY when the key is unknown, revoked, expired or of another environment;
  * SCOPE_FORBIDDEN; INTERNAL_UNAVAILABLE when the database cannot be read.
  */
-export async function currentAccess(deps: AccessDeps, exchange: Exchange, digests: KeyDigests): Promise<Access> {
-  const access = await exchange.timings.wait('postgres', deps.access.read(digests))
+export async function currentAccess(deps: AccessDeps, context: RequestContext, digests: KeyDigests): Promise<Access> {
+  const access = await context.timings.wait('postgres', deps.access.read(digests))
   if (
     access === undefined ||
     access.environment !== deps.environment ||

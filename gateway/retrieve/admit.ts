@@ -5,7 +5,7 @@ import type { ChargeDecision } from '#core/limits/counters.ts'
 import type { Charge } from '#core/limits/settlement.ts'
 import { ServiceError, toServiceError } from '#core/platform/errors.ts'
 import type { ServiceSecrets } from '#core/platform/settings.ts'
-import type { Exchange } from './exchange.ts'
+import type { RequestContext } from './request-context.ts'
 import { fingerprintKeyOf } from './fingerprint-key.ts'
 import type { PinnedRequest } from './pin.ts'
 import type { Windows } from './reply.ts'
@@ -35,16 +35,12 @@ export interface Refused {
  */
 export async function admit(
   deps: AdmitDeps,
-  exchange: Exchange,
+  context: RequestContext,
   pinned: PinnedRequest,
   idempotencyKey: string | undefined,
 ): Promise<Admitted | Refused> {
   try {
-    const admission = await admitRequest(
-      deps,
-      candidateOf(deps, exchange, pinned, idempotencyKey),
-      exchange.timings.wait,
-    )
+    const admission = await admitRequest(deps, candidateOf(deps, context, pinned, idempotencyKey), context.timings.wait)
     const windows = { pinned, decision: admission.decision }
     return admission.status === 'admitted'
       ? { status: 'admitted', charge: admission.charge, windows }
@@ -56,14 +52,14 @@ export async function admit(
 
 function candidateOf(
   deps: AdmitDeps,
-  exchange: Exchange,
+  context: RequestContext,
   pinned: PinnedRequest,
   idempotencyKey: string | undefined,
 ): Candidate {
   return {
     ...pinned,
-    id: exchange.requestId,
-    traceId: exchange.traceId,
+    id: context.requestId,
+    traceId: context.traceId,
     versionId: pinned.profile.version_id,
     profileId: pinned.profile.id,
     corpusPassages: pinned.profile.passages,

@@ -3,7 +3,7 @@ import { keyDigest, keyIsWellFormed } from '#core/credentials/api-key.ts'
 import type { Pepper } from '#core/platform/settings.ts'
 import { currentAccess } from './access.ts'
 import type { AccessDeps, KeyDigests } from './access.ts'
-import type { Exchange } from './exchange.ts'
+import type { RequestContext } from './request-context.ts'
 import type { FailureBudget } from './failure-budget.ts'
 
 export interface AuthenticateDeps extends AccessDeps {
@@ -15,16 +15,16 @@ export interface AuthenticateDeps extends AccessDeps {
  * Identifies the caller from the Authorization header alone. Every refused key gets the same 401.
  * @throws ServiceError as `currentAccess`.
  */
-export async function authenticate(deps: AuthenticateDeps, exchange: Exchange): Promise<KeyDigests> {
-  const key = bearerKey(exchange.incoming.headers.authorization)
+export async function authenticate(deps: AuthenticateDeps, context: RequestContext): Promise<KeyDigests> {
+  const key = bearerKey(context.incoming.headers.authorization)
   if (key === undefined || !keyIsWellFormed(key) || !key.startsWith(`erk_${deps.environment}_`))
     throw new ServiceError('INVALID_API_KEY')
   const digests = deps.peppers.map((pepper) => keyDigest(key, pepper))
-  const { timings } = exchange
-  if (deps.failures.isSpent(exchange.address) && !(await timings.wait('postgres', deps.access.isKnown(digests))))
+  const { timings } = context
+  if (deps.failures.isSpent(context.address) && !(await timings.wait('postgres', deps.access.isKnown(digests))))
     throw new ServiceError('INVALID_API_KEY')
-  if ((await timings.wait('postgres', deps.access.read(digests))) === undefined) deps.failures.count(exchange.address)
-  await currentAccess(deps, exchange, digests)
+  if ((await timings.wait('postgres', deps.access.read(digests))) === undefined) deps.failures.count(context.address)
+  await currentAccess(deps, context, digests)
   return digests
 }
 

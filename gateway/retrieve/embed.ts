@@ -4,14 +4,14 @@ import type { Embedder } from '#core/embedding/embedder.ts'
 import { createEmbedder } from '#core/embedding/providers.ts'
 import type { EndpointSettings } from '#core/embedding/providers.ts'
 import { ServiceError } from '#core/platform/errors.ts'
-import type { Turn } from './capacity.ts'
-import type { Exchange } from './exchange.ts'
+import type { Slot } from './concurrency-limit.ts'
+import type { RequestContext } from './request-context.ts'
 import type { PinnedRequest } from './pin.ts'
 
 /** The query's vector; undefined for a version without vectors, which words alone rank. */
 export interface EmbeddedQuery {
   readonly vector: Float32Array<ArrayBuffer> | undefined
-  /** As reported by the provider; null when it reports none. */
+  /** Tokens that the provider reported; null if it reported none. */
   readonly tokens: number | null
 }
 
@@ -29,21 +29,21 @@ export function embeddersOf(settings: EndpointSettings): EmbedderOf {
 }
 
 /**
- * Embeds the query in the embedding space of the version. Without one, no provider is asked and no other request gets
- * the turn.
+ * Embeds the query in the embedding space of the version, with the slot free for other requests. Without a space, no
+ * provider is asked and the slot is kept.
  * @throws ServiceError RETRIEVAL_UNAVAILABLE when the provider fails, or this gateway has none for the space.
  */
 export async function embed(
   embedderOf: EmbedderOf,
-  exchange: Exchange,
+  context: RequestContext,
   pinned: PinnedRequest,
-  turn: Turn,
+  slot: Slot,
 ): Promise<EmbeddedQuery> {
   const { embedding } = pinned.profile
   if (embedding === null) return { vector: undefined, tokens: null }
   try {
-    const { vectors, tokens } = await turn.aside(() =>
-      exchange.timings.wait('provider', embedderOf(embedding).embed([pinned.query], 'query', exchange.signal)),
+    const { vectors, tokens } = await slot.whileReleased(() =>
+      context.timings.wait('provider', embedderOf(embedding).embed([pinned.query], 'query', context.signal)),
     )
     const [vector] = vectors
     if (vector === undefined) throw new EmbeddingError('the provider sent no vector')

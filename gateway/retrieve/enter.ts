@@ -1,23 +1,23 @@
 import { ServiceError } from '#core/platform/errors.ts'
-import type { Capacity, Turn } from './capacity.ts'
-import type { Exchange } from './exchange.ts'
+import type { ConcurrencyLimit, Slot } from './concurrency-limit.ts'
+import type { RequestContext } from './request-context.ts'
 
 /**
  * Refuses at once, before any work on the request, while others wait in vain.
  * @throws ServiceError INTERNAL_UNAVAILABLE.
  */
-export function assertTakesMore(capacity: Capacity): void {
-  if (capacity.isOverloaded()) throw overloaded()
+export function assertNotOverloaded(concurrency: ConcurrencyLimit): void {
+  if (concurrency.isOverloaded()) throw overloaded()
 }
 
 /**
- * Takes the request on, before anything of it is charged.
+ * Waits for a slot, before anything of the request is charged.
  * @throws ServiceError INTERNAL_UNAVAILABLE when the gateway has more requests than it can finish in time.
  */
-export async function enter(capacity: Capacity, exchange: Exchange): Promise<Turn> {
-  const turn = await capacity.enter(exchange.signal)
-  if (turn === undefined) throw overloaded()
-  return turn
+export async function enter(concurrency: ConcurrencyLimit, context: RequestContext): Promise<Slot> {
+  const slot = await concurrency.enter(context.signal)
+  if (slot === undefined) throw overloaded()
+  return slot
 }
 
 function overloaded(): ServiceError {

@@ -2,9 +2,9 @@ import type { Access, Entitlement, ServingProfile } from '#core/db/access.ts'
 import { ServiceError } from '#core/platform/errors.ts'
 import { currentAccess } from './access.ts'
 import type { AccessDeps, KeyDigests } from './access.ts'
-import type { Exchange } from './exchange.ts'
+import type { RequestContext } from './request-context.ts'
 import type { RetrievalRequest } from './schema.ts'
-import { holdsAtMost } from './schema.ts'
+import { hasAtMostCharacters } from './schema.ts'
 
 /** An entitlement that is active and has something to serve. */
 export type ActiveEntitlement = Entitlement & { readonly active_profile: ServingProfile }
@@ -22,16 +22,16 @@ export interface Entitled {
  */
 export async function entitle(
   deps: AccessDeps,
-  exchange: Exchange,
+  context: RequestContext,
   digests: KeyDigests,
   request: RetrievalRequest,
 ): Promise<Entitled> {
-  const access = await currentAccess(deps, exchange, digests)
+  const access = await currentAccess(deps, context, digests)
   const entitlement = access.entitlements.find((candidate) => candidate.knowledge_base === request.knowledge_base)
   if (entitlement === undefined || !entitlement.active || entitlement.active_profile === null)
     throw new ServiceError('ENTITLEMENT_INACTIVE')
   const { max_query_characters: charactersMax } = entitlement.limits
-  if (!holdsAtMost(charactersMax, request.query))
+  if (!hasAtMostCharacters(charactersMax, request.query))
     throw new ServiceError('INVALID_REQUEST', {
       details: [{ path: 'query', message: `must hold at most ${charactersMax} characters` }],
     })

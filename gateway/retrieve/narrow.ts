@@ -8,7 +8,7 @@ import type { RetrievalRequest } from './schema.ts'
 export interface Values {
   readonly languages: readonly string[]
   readonly jurisdictions: readonly string[]
-  /** undefined: every subject, and passages without one. */
+  /** Undefined allows every subject, and passages without one. */
   readonly subjects: readonly string[] | undefined
 }
 
@@ -38,9 +38,9 @@ export function narrow(entitlement: ActiveEntitlement, request: RetrievalRequest
       jurisdictions: jurisdictions.values,
       subjects: everySubject ? undefined : subjects.values,
     },
-    languages: within(languages, filters?.language),
-    jurisdictions: within(jurisdictions, filters?.jurisdiction),
-    subjects: everySubject && filters?.subject === undefined ? undefined : within(subjects, filters?.subject),
+    languages: restrictTo(languages, filters?.language),
+    jurisdictions: restrictTo(jurisdictions, filters?.jurisdiction),
+    subjects: everySubject && filters?.subject === undefined ? undefined : restrictTo(subjects, filters?.subject),
   }
 }
 
@@ -69,7 +69,7 @@ function allowedValues(list: readonly string[], create: (list: readonly string[]
 }
 
 /** Refuses at the first value outside. */
-function within({ values, find }: Allowed, asked: readonly string[] | undefined): readonly string[] {
+function restrictTo({ values, find }: Allowed, asked: readonly string[] | undefined): readonly string[] {
   if (asked === undefined) return values
   const found = asked.map((value) => {
     const entitled = find(value)

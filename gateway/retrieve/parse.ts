@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { ServiceError } from '#core/platform/errors.ts'
-import type { Exchange } from './exchange.ts'
+import type { RequestContext } from './request-context.ts'
 import { detailsOf, retrievalRequestSchema } from './schema.ts'
 import type { RetrievalRequest } from './schema.ts'
 
@@ -19,9 +19,9 @@ const IDEMPOTENCY_KEY = new RegExp(
  * Reads and parses the body, which no earlier stage has read.
  * @throws ServiceError INVALID_REQUEST: 413 past the body limit, else 400 with the path and message of each fault.
  */
-export async function parse(exchange: Exchange): Promise<ParsedRequest> {
-  const { headers } = exchange.incoming
-  const body = await exchange.timings.wait('caller', readBody(exchange.incoming))
+export async function parse(context: RequestContext): Promise<ParsedRequest> {
+  const { headers } = context.incoming
+  const body = await context.timings.wait('caller', readBody(context.incoming))
   if (!JSON_MEDIA_TYPE.test(headers['content-type'] ?? '')) throw invalid('Content-Type', 'must be application/json')
   const idempotencyKey = headers['idempotency-key']
   if (idempotencyKey !== undefined && (typeof idempotencyKey !== 'string' || !IDEMPOTENCY_KEY.test(idempotencyKey)))

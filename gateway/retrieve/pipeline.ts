@@ -1,7 +1,7 @@
 import { toServiceError } from '#core/platform/errors.ts'
 import type { ServiceError } from '#core/platform/errors.ts'
 import type { LedgerQueue } from '#core/queues/ledger-queue.ts'
-import { undelivered } from '#core/limits/settlement.ts'
+import { failedOutcome } from '#core/limits/settlement.ts'
 import type { Charge, Settlement } from '#core/limits/settlement.ts'
 import type { Log } from '#core/platform/log.ts'
 import { admit } from './admit.ts'
@@ -9,13 +9,13 @@ import type { AdmitDeps, Admitted } from './admit.ts'
 import { authenticate } from './authenticate.ts'
 import type { AuthenticateDeps } from './authenticate.ts'
 import { bound } from './bound.ts'
-import type { Capacity, Turn } from './capacity.ts'
+import type { ConcurrencyLimit, Slot } from './concurrency-limit.ts'
 import { decide } from './decide.ts'
 import { embed } from './embed.ts'
 import type { EmbedderOf } from './embed.ts'
-import { assertTakesMore, enter } from './enter.ts'
+import { assertNotOverloaded, enter } from './enter.ts'
 import { entitle } from './entitle.ts'
-import type { Exchange } from './exchange.ts'
+import type { RequestContext } from './request-context.ts'
 import { narrow } from './narrow.ts'
 import { parse } from './parse.ts'
 import { pin } from './pin.ts'
@@ -29,7 +29,7 @@ import { search } from './search.ts'
 import type { SearchDeps } from './search.ts'
 
 export interface PipelineDeps extends AuthenticateDeps, AdmitDeps, SearchDeps {
-  readonly capacity: Capacity
+  readonly concurrency: ConcurrencyLimit
   readonly embedderOf: EmbedderOf
   readonly rerankerOf: RerankerOf
   readonly settlement: Settlement
@@ -37,7 +37,7 @@ export interface PipelineDeps extends AuthenticateDeps, AdmitDeps, SearchDeps {
   readonly log: Log
 }
 
-/** The outcome of one exchange, for the log and the metrics. */
+/** The outcome of one request, for the log and the metrics. */
 export interface Finished {
   readonly reply: Reply
   readonly error: ServiceError | undefined
@@ -48,52 +48,54 @@ export interface Finished {
  * Runs one request from its headers to its reply. The first stage that fails determines the error reply; a failure
  * after `admit` is refunded.
  */
-export async function retrieve(deps: PipelineDeps, exchange: Exchange): Promise<Finished> {
-  const { stage } = exchange.timings
-  const ids: PublicIds = { requestId: `req_${exchange.requestId}`, traceId: `ret_${exchange.traceId}` }
+export async function retrieve(deps: PipelineDeps, context: RequestContext): Promise<Finished> {
+  const { stage } = context.timings
+  const ids: PublicIds = { requestId: `req_${context.requestId}`, traceId: `ret_${context.traceId}` }
   try {
-    assertTakesMore(deps.capacity)
-    const digests = await stage('authenticate', () => authenticate(deps, exchange))
-    const { request, idempotencyKey } = await stage('parse', () => parse(exchange))
-    const { access, entitlement } = await stage('entitle', () => entitle(deps, exchange, digests, request))
+    assertNotOverloaded(deps.concurrency)
+    const digests = await stage('authenticate', () => authenticate(deps, context))
+    const { request, idempotencyKey } = await stage('parse', () => parse(context))
+    const { access, entitlement } = await stage('entitle', () => entitle(deps, context, digests, request))
     const narrowed = await stage('narrow', () => narrow(entitlement, request))
     const pinned = await stage('pin', () => pin(access, entitlement, narrowed, request, new Date()))
-    const turn = await stage('enter', () => enter(deps.capacity, exchange))
+    const slot = await stage('enter', () => enter(deps.concurrency, context))
     try {
-      return await takenOn(deps, exchange, ids, { pinned, idempotencyKey, turn })
+      return await withSlot(deps, context, ids, { pinned, idempotencyKey, slot })
     } finally {
-      turn.end()
+      slot.release()
     }
   } catch (thrown) {
     return refusal(ids, toServiceError(thrown), undefined)
   }
 }
 
-/** A pinned request that has its turn in the gateway. */
-interface TakenOn {
+/** A pinned request that has a slot of the gateway. */
+interface WithSlot {
   readonly pinned: PinnedRequest
   readonly idempotencyKey: string | undefined
-  readonly turn: Turn
+  readonly slot: Slot
 }
 
-async function takenOn(
+async function withSlot(
   deps: PipelineDeps,
-  exchange: Exchange,
+  context: RequestContext,
   ids: PublicIds,
-  { pinned, idempotencyKey, turn }: TakenOn,
+  { pinned, idempotencyKey, slot }: WithSlot,
 ): Promise<Finished> {
-  const { stage } = exchange.timings
-  const admission = await stage('admit', () => admit(deps, exchange, pinned, idempotencyKey))
+  const { stage } = context.timings
+  const admission = await stage('admit', () => admit(deps, context, pinned, idempotencyKey))
   if (admission.status === 'refused') return refusal(ids, admission.error, admission.windows)
-  return await settling(deps, exchange, ids, admission, async (paid) => {
-    const query = await stage('embed', () => embed(deps.embedderOf, exchange, pinned, turn))
+  return await settling(deps, context, ids, admission, async (paid) => {
+    const query = await stage('embed', () => embed(deps.embedderOf, context, pinned, slot))
     paid.tokens = query.tokens
-    const found = await stage('search', () => search(deps, exchange, pinned, query))
-    const evidence = await stage('rerank', () => turn.aside(() => rerank(deps.rerankerOf, exchange, pinned, found)))
+    const found = await stage('search', () => search(deps, context, pinned, query))
+    const evidence = await stage('rerank', () =>
+      slot.whileReleased(() => rerank(deps.rerankerOf, context, pinned, found)),
+    )
     const abstention = await stage('decide', () => decide(pinned, evidence))
     const bounded = await stage('bound', () => bound(ids, pinned, query, evidence.passages, abstention))
     await stage('record', () =>
-      record(deps, exchange, pinned, admission, { query, evidence, abstention, reply: bounded }),
+      record(deps, context, pinned, admission, { query, evidence, abstention, reply: bounded }),
     )
     const reply = await stage('reply', () => deliveredReply(ids, bounded.body, admission.windows))
     return { reply, error: undefined, decision: abstention.decision }
@@ -105,9 +107,9 @@ function refusal(ids: PublicIds, error: ServiceError, windows: Windows | undefin
   return { reply: errorReply(ids, error, windows), error, decision: undefined }
 }
 
-/** What an admitted request has used of the provider so far. */
+/** Tokens of the provider that an admitted request has used so far. */
 interface Paid {
-  /** As reported by the provider; null while it reported none. */
+  /** Tokens that the provider reported; null while it has reported none. */
   tokens: number | null
 }
 
@@ -117,7 +119,7 @@ interface Paid {
  */
 async function settling(
   deps: PipelineDeps,
-  exchange: Exchange,
+  context: RequestContext,
   ids: PublicIds,
   { charge, windows }: Admitted,
   work: (paid: Paid) => Promise<Finished>,
@@ -129,12 +131,12 @@ async function settling(
     const error = toServiceError(thrown)
     const { settlement } = deps
     try {
-      if (!charge.settled && exchange.callerGone())
-        await settlement.abandon(charge, undelivered(null, windows.pinned.topK, paid.tokens))
+      if (!charge.settled && context.callerGone())
+        await settlement.abandon(charge, failedOutcome(null, windows.pinned.topK, paid.tokens))
       else if (!charge.settled)
-        await settlement.refund(charge, undelivered(error.code, windows.pinned.topK, paid.tokens))
+        await settlement.refund(charge, failedOutcome(error.code, windows.pinned.topK, paid.tokens))
     } catch (failure) {
-      deps.log.warn('settlement is left to the sweeper', { request_id: exchange.requestId }, failure)
+      deps.log.warn('settlement is left to the sweeper', { request_id: context.requestId }, failure)
     }
     return refusal(ids, error, windows)
   } finally {

@@ -7,7 +7,7 @@ import type { Settlement } from '#core/limits/settlement.ts'
 import type { Admitted } from './admit.ts'
 import type { BoundedReply } from './bound.ts'
 import type { EmbeddedQuery } from './embed.ts'
-import type { Exchange } from './exchange.ts'
+import type { RequestContext } from './request-context.ts'
 import { fingerprintKeyOf } from './fingerprint-key.ts'
 import type { PinnedRequest } from './pin.ts'
 import type { Abstention } from './schema.ts'
@@ -18,7 +18,7 @@ export interface RecordDeps {
   readonly serviceSecrets: ServiceSecrets
 }
 
-/** What the stages after admission made. */
+/** Results of the stages after admission. */
 export interface Produced {
   readonly query: EmbeddedQuery
   readonly evidence: Evidence
@@ -34,7 +34,7 @@ export interface Produced {
  */
 export async function record(
   deps: RecordDeps,
-  exchange: Exchange,
+  context: RequestContext,
   pinned: PinnedRequest,
   { charge }: Admitted,
   { query, evidence, abstention, reply }: Produced,
@@ -43,8 +43,8 @@ export async function record(
     chunk: passage.chunkId,
     document: passage.document.id,
     revision: passage.document.revisionId,
-    ordinal: passage.place.ordinal,
-    total: passage.place.documentPassages,
+    ordinal: passage.position.ordinal,
+    total: passage.position.documentPassages,
   }))
   const outcome = {
     decision: abstention.decision,
@@ -67,8 +67,8 @@ export async function record(
     passage_sha256: reply.served.map((passage) => sha256(passage.text).toString('hex')),
     rerank_order: evidence.rerankOrder ?? null,
   }
-  const leftMs = BOUNDS.requestDeadlineMs - exchange.timings.totalMs()
-  const delivered = await exchange.timings.wait(
+  const leftMs = BOUNDS.requestDeadlineMs - context.timings.totalMs()
+  const delivered = await context.timings.wait(
     'postgres',
     deps.settlement.deliver(charge, { outcome, served, replay }, leftMs),
   )

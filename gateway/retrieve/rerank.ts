@@ -2,7 +2,7 @@ import { ServiceError } from '#core/platform/errors.ts'
 import { reordered, rerankedText } from '#core/reranking/order.ts'
 import { createReranker } from '#core/reranking/reranker.ts'
 import type { Reranker, RerankSettings } from '#core/reranking/reranker.ts'
-import type { Exchange } from './exchange.ts'
+import type { RequestContext } from './request-context.ts'
 import type { PinnedRequest } from './pin.ts'
 import type { Evidence } from './search.ts'
 
@@ -21,7 +21,7 @@ export function rerankerOf(settings: RerankSettings): RerankerOf {
  */
 export async function rerank(
   rerankers: RerankerOf,
-  exchange: Exchange,
+  context: RequestContext,
   pinned: PinnedRequest,
   found: Evidence,
 ): Promise<Evidence> {
@@ -32,9 +32,9 @@ export async function rerank(
     const scores =
       candidates.length < 2
         ? []
-        : await exchange.timings.wait(
+        : await context.timings.wait(
             'provider',
-            rerankers().score(reranker.model, pinned.query, candidates.map(rerankedText), exchange.signal),
+            rerankers().score(reranker.model, pinned.query, candidates.map(rerankedText), context.signal),
           )
     const { passages, order } = reordered(found.passages, scores)
     return { ...found, passages: passages.slice(0, pinned.topK), rerankOrder: order }

@@ -3,7 +3,7 @@ import { BOUNDS } from '#core/platform/bounds.ts'
 import type { ErrorDetail } from '#core/platform/errors.ts'
 
 /** Whether the text has at most `charactersMax` Unicode code points, which is how the contract counts characters. */
-export function holdsAtMost(charactersMax: number, text: string): boolean {
+export function hasAtMostCharacters(charactersMax: number, text: string): boolean {
   // A code point takes one or two UTF-16 units.
   if (text.length <= charactersMax) return true
   if (text.length > 2 * charactersMax) return false
@@ -27,7 +27,7 @@ export const retrievalRequestSchema = z.strictObject({
   query: z
     .string()
     .refine(
-      (text) => holdsAtMost(BOUNDS.queryCharactersMax, text),
+      (text) => hasAtMostCharacters(BOUNDS.queryCharactersMax, text),
       `must hold at most ${BOUNDS.queryCharactersMax} characters`,
     )
     .refine((text) => text.trim() !== '', 'must not be blank')

@@ -4,7 +4,7 @@ import { rankingOf } from '#core/domain/retrieval-profile.ts'
 import type { FoundPassage, SearchResult } from '#core/domain/search.ts'
 import type { SearchTier } from '#gateway/search-tier.ts'
 import type { EmbeddedQuery } from './embed.ts'
-import type { Exchange } from './exchange.ts'
+import type { RequestContext } from './request-context.ts'
 import type { PinnedRequest } from './pin.ts'
 
 export interface SearchDeps {
@@ -24,7 +24,7 @@ export type Evidence = Pick<SearchResult, 'passages' | 'predictors' | 'unsupport
  */
 export async function search(
   deps: SearchDeps,
-  exchange: Exchange,
+  context: RequestContext,
   pinned: PinnedRequest,
   query: EmbeddedQuery,
 ): Promise<Evidence> {
@@ -40,9 +40,9 @@ export async function search(
       entitled: pinned.entitled,
       ranking: rankingOf(parameters, pinned.inForceOn),
     }
-    const found = await exchange.timings.wait(
+    const found = await context.timings.wait(
       'search',
-      deps.searchTier.search(request, BOUNDS.searchTimeoutMs, exchange.signal),
+      deps.searchTier.search(request, BOUNDS.searchTimeoutMs, context.signal),
     )
     assertAsPinned(pinned, found.passages, limit)
     return found

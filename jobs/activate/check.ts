@@ -5,7 +5,7 @@ import { readPredecessor } from '#core/db/reviews.ts'
 import type { VersionRow } from '#core/db/versions.ts'
 import { readApproval } from '#jobs/review/approvals.ts'
 import type { Approved } from '#jobs/review/approvals.ts'
-import { ReviewRefused } from '#jobs/review/refused.ts'
+import { ReviewRefused } from '#jobs/review/review-refused.ts'
 import { isRejected } from '#jobs/review/rejections.ts'
 import { assertPassed } from '#jobs/review/transition.ts'
 
@@ -13,7 +13,7 @@ import { assertPassed } from '#jobs/review/transition.ts'
 export type AskedActivation = Pick<ActivationRow, 'kind' | 'knowledge_base_id' | 'expected_version_id'>
 
 /** The pointer moved between the request and its turn. */
-export const OVERTAKEN =
+export const POINTER_MOVED =
   'Another version became active since this was asked for: check "operator versions list" and activate again if it ' +
   'is still wanted.'
 
@@ -46,7 +46,7 @@ export async function checkActivatable(
     return { version, approved: undefined }
   }
   const predecessor = await readPredecessor(database, version.knowledge_base_id)
-  if (predecessor.versionId !== activation.expected_version_id) throw new ReviewRefused(OVERTAKEN)
+  if (predecessor.versionId !== activation.expected_version_id) throw new ReviewRefused(POINTER_MOVED)
   return { version, approved: await readApproval(database, version, predecessor) }
 }
 

@@ -1,6 +1,6 @@
 import {
   finishActivation,
-  holdOffReleases,
+  blockReleases,
   lockActivation,
   lockVersion,
   movePointer,
@@ -20,9 +20,9 @@ import type { ArtifactStore } from '#core/index/format/store.ts'
 import type { Approved } from '#jobs/review/approvals.ts'
 import { assertFilesAsRecorded } from '#jobs/review/files.ts'
 import { firstChanges } from '#jobs/review/first-changes.ts'
-import { ReviewRefused } from '#jobs/review/refused.ts'
+import { ReviewRefused } from '#jobs/review/review-refused.ts'
 import { prepareOnLiveNodes } from '#jobs/search-nodes.ts'
-import { OVERTAKEN, checkActivatable } from './check.ts'
+import { POINTER_MOVED, checkActivatable } from './check.ts'
 
 export interface ActivateDeps {
   readonly database: Database
@@ -50,7 +50,7 @@ export async function activate(
   try {
     const { version, changes } = await check(deps, activation)
     const outcome = await inTransaction(deps.database, async (client) => {
-      await holdOffReleases(client)
+      await blockReleases(client)
       const loadedOn = await load(deps, version, signal)
       return await flip(client, activationId, { loadedOn, changes })
     })
@@ -122,7 +122,7 @@ async function flip(
   const { version_id: versionId, expected_version_id: predecessor, kind } = activation
   await lockVersion(client, versionId)
   const { version: before, approved } = await checkActivatable(client, activation, await readVersion(client, versionId))
-  if (!(await movePointer(client, activation, before.profile_id))) throw new ReviewRefused(OVERTAKEN)
+  if (!(await movePointer(client, activation, before.profile_id))) throw new ReviewRefused(POINTER_MOVED)
   if (!(await setVersionState(client, versionId, before.state, 'active')))
     throw new ReviewRefused('The version changed its state meanwhile: check "operator versions show" and try again.')
   if (predecessor !== null) await setVersionState(client, predecessor, 'active', 'retired')

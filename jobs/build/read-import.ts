@@ -6,7 +6,7 @@ import { sha256 } from '#core/platform/digest.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { digestFile } from '#core/platform/hashed-file.ts'
 import { derivedUuid } from '#core/platform/ids.ts'
-import { finalDrafts, placementOf } from '#jobs/import/draft.ts'
+import { finalDrafts, derivedFieldsOf } from '#jobs/import/draft.ts'
 import type { DraftPassage } from '#jobs/import/draft.ts'
 import { openDraftsReader, withDraftsFile } from '#jobs/import/drafts-file.ts'
 import type { DraftsReader } from '#jobs/import/drafts-file.ts'
@@ -134,16 +134,16 @@ function* revisionRows({ staging, drafts, mapping }: ImportedCorpus): Generator<
     return row
   }
   let revision: OpenRevision | undefined
-  for (const placed of recordsByRevision(staging)) {
-    const placement = placementOf(placed, mapping)
-    const passages = finalDrafts(drafts.read(placed), placement)
+  for (const kept of recordsByRevision(staging)) {
+    const derived = derivedFieldsOf(kept, mapping)
+    const passages = finalDrafts(drafts.read(kept), derived)
     const [first] = passages
     if (first === undefined) continue
-    if (revision?.number !== placed.revision) {
+    if (revision?.number !== kept.revision) {
       if (revision !== undefined) yield closed(revision)
-      revision = { number: placed.revision, first, content: contentOfRevision(first), endDerived: undefined }
+      revision = { number: kept.revision, first, content: contentOfRevision(first), endDerived: undefined }
     }
-    revision.endDerived ??= placement.endDerived
+    revision.endDerived ??= derived.endDerived
     for (const passage of passages) revision.content.update(contentOf(passage))
   }
   if (revision !== undefined) yield closed(revision)
@@ -154,7 +154,7 @@ function contentOfRevision({ document, effective_to, lineage }: DraftPassage): H
   return createHash('sha256').update(JSON.stringify([title, authority, canonical_url, effective_to, lineage]))
 }
 
-/** Returns the fields that define a revision's content; a passage's id already depends on its text and place. */
+/** Returns the fields that define a revision's content; a passage's id already depends on its text and position. */
 function contentOf(draft: DraftPassage): string {
   return JSON.stringify([
     draft.ordinal,

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
 import type { BuildFence } from '#core/db/builds.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
-import { deathOf, kernelKillCount } from './death.ts'
+import { explainExit, oomKillCount } from './unexpected-exit.ts'
 import { BUILD_STAGES } from './stages.ts'
 
 const markSchema = z.strictObject({ stage: z.enum(BUILD_STAGES), done: z.number(), total: z.number() })
@@ -47,14 +47,14 @@ const program = fileURLToPath(new URL('./child.ts', import.meta.url))
  * not affect the worker.
  */
 export async function runBuildChild(fence: BuildFence, options: RunChildOptions = {}): Promise<BuildOutcome> {
-  const killsBefore = await kernelKillCount()
+  const killsBefore = await oomKillCount()
   const ended = await childEnd(fence, options)
   if (ended.outcome !== undefined) return ended.outcome
   if (options.signal?.aborted === true) return { outcome: 'stopped' }
   if ('error' in ended) return { outcome: 'died', reason: ended.error, outOfMemory: false }
-  const killsAfter = await kernelKillCount()
+  const killsAfter = await oomKillCount()
   const kernelKills = killsBefore === undefined || killsAfter === undefined ? undefined : killsAfter - killsBefore
-  return { outcome: 'died', ...deathOf({ ...ended, heapMb: options.heapMb, kernelKills }) }
+  return { outcome: 'died', ...explainExit({ ...ended, heapMb: options.heapMb, kernelKills }) }
 }
 
 type ChildEnd = { readonly outcome: Exclude<BuildOutcome, { outcome: 'died' | 'stopped' }> | undefined } & (

@@ -1,7 +1,7 @@
 import { BOUNDS } from '#core/platform/bounds.ts'
 import type { Embedder } from '#core/embedding/embedder.ts'
 import { passagesIn } from '#core/index/passages/records.ts'
-import { openingOf } from '#jobs/evaluation/opening.ts'
+import { excerptOf } from '#jobs/evaluation/excerpt.ts'
 import type { BuildContext } from './context.ts'
 import { passagesFile } from './sort.ts'
 
@@ -22,7 +22,7 @@ export async function embedSampleQueries(
   const openings: string[] = []
   let row = 0
   for await (const { text } of passagesIn(passagesFile(workFolder))) {
-    if (row >= openings.length * step) openings.push(openingOf(text, OPENING))
+    if (row >= openings.length * step) openings.push(excerptOf(text, OPENING))
     row += 1
   }
   const vectors: Float32Array[] = []

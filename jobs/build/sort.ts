@@ -5,7 +5,7 @@ import { passageRecordSchema } from '#core/index/passages/record.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
 import { referencesSchema } from '#core/index/references/layout.ts'
 import { writeDurably } from '#core/platform/durable-file.ts'
-import { finalDrafts, placementOf } from '#jobs/import/draft.ts'
+import { finalDrafts, derivedFieldsOf } from '#jobs/import/draft.ts'
 import { recordsInRowOrder } from '#jobs/import/staging/rows.ts'
 import { z } from 'zod'
 import type { BuildContext } from './context.ts'
@@ -70,14 +70,14 @@ async function writeSorted(context: BuildContext, imported: ImportedCorpus): Pro
   )
 }
 
-const recordSchema = passageRecordSchema.omit({ place: true }).strip()
+const recordSchema = passageRecordSchema.omit({ position: true }).strip()
 
 function* sortedPassages({ staging, drafts, mapping }: ImportedCorpus): Generator<PassageRecord> {
-  for (const placed of recordsInRowOrder(staging)) {
-    for (const draft of finalDrafts(drafts.read(placed), placementOf(placed, mapping))) {
-      const place = { ordinal: draft.ordinal, document_passages: placed.document_passages }
-      const document = { ...draft.document, revision_id: placed.revision_id }
-      yield { ...recordSchema.parse(draft), document, place }
+  for (const kept of recordsInRowOrder(staging)) {
+    for (const draft of finalDrafts(drafts.read(kept), derivedFieldsOf(kept, mapping))) {
+      const position = { ordinal: draft.ordinal, document_passages: kept.document_passages }
+      const document = { ...draft.document, revision_id: kept.revision_id }
+      yield { ...recordSchema.parse(draft), document, position }
     }
   }
 }

@@ -4,7 +4,7 @@ import { EmbeddingError, spaceKey } from '#core/embedding/embedder.ts'
 import type { Embedder, Embeddings } from '#core/embedding/embedder.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
-import { concurrently } from '#core/platform/concurrently.ts'
+import { forEachConcurrently } from '#core/platform/for-each-concurrently.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import { passageFault } from './passage-fault.ts'
 
@@ -129,7 +129,7 @@ function createRemoteVectors(
       const missing = [...new Map(texts.filter(({ key }) => !found.has(key)).map((each) => [each.key, each])).values()]
       let done = passages.length - missing.length
       onProgress({ done, sent: 0, tokens: 0 })
-      await concurrently(
+      await forEachConcurrently(
         batchesOf(missing, batchTexts),
         concurrency,
         async (batch, _index, either) => {

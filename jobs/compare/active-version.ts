@@ -13,7 +13,7 @@ import { OperatorError } from '#core/platform/errors.ts'
 import type { RerankSettings } from '#core/reranking/reranker.ts'
 import type { PreparedVersion } from '#jobs/search-nodes.ts'
 import type { ComparedContents } from './compared-passages.ts'
-import { damagedArtifact } from './damaged.ts'
+import { damagedArtifact } from './damaged-artifact.ts'
 
 /** The served version that a candidate would replace. */
 export interface ActiveVersion extends PreparedVersion {

@@ -25,7 +25,7 @@ const facetChange = z.strictObject({
 const documentChange = z.strictObject({
   kind: z.enum(['documents_removed', 'documents_changed', 'documents_added']),
   document: documentSchema,
-  /** Of a changed document: revisions of the active version that the candidate has otherwise, or not at all (null). */
+  /** Revisions of a changed document that the candidate holds otherwise, or not at all (null). */
   revisions: z
     .array(
       z.strictObject({ language: z.string(), day: z.string(), before: headerSchema, after: headerSchema.nullable() }),
@@ -49,7 +49,7 @@ const passageChange = z.strictObject({
   /** First UTC day in force. */
   day: z.string(),
   label: z.string(),
-  /** Of a repeated passage: the one of the active version beside which it stands. */
+  /** The active passage beside which a repeated passage stands. */
   repeats: z.strictObject({ provision: z.string(), day: z.string(), label: z.string() }).optional(),
   /**
    * The fields that differ; of a passage that only one version holds, the beginning of its text. Of a repeated passage,

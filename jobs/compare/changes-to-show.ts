@@ -1,6 +1,6 @@
 import type { NamedChange } from './changes-file.ts'
 
-/** What a reviewer must read first, in this order. */
+/** Order in which a reviewer reads the changes. */
 const ORDER = [
   'text',
   'passages_repeated',
@@ -13,18 +13,18 @@ const ORDER = [
   'passages_added',
   'documents_added',
 ] as const
-type Place = (typeof ORDER)[number]
+type ChangeClass = (typeof ORDER)[number]
 
 /** Keeps the changes that a page with room for `max` shows, of any number that are offered. */
 export function changesToShow(max: number): {
   offer(change: NamedChange): void
   first(): readonly NamedChange[]
 } {
-  const kept = new Map<Place, NamedChange[]>(ORDER.map((place) => [place, []]))
+  const kept = new Map<ChangeClass, NamedChange[]>(ORDER.map((each) => [each, []]))
   return {
     offer(change) {
-      const place = ORDER.find((each) => each === placeOf(change))
-      const list = place === undefined ? undefined : kept.get(place)
+      const changeClass = ORDER.find((each) => each === changeClassOf(change))
+      const list = changeClass === undefined ? undefined : kept.get(changeClass)
       if (list !== undefined && list.length < max) list.push(change)
     },
     first: () => [...kept.values()].flat().slice(0, max),
@@ -32,6 +32,6 @@ export function changesToShow(max: number): {
 }
 
 /** An altered text comes before every other change. */
-function placeOf(change: NamedChange): string {
+function changeClassOf(change: NamedChange): string {
   return change.kind === 'passages_changed' && change.before?.text !== undefined ? 'text' : change.kind
 }

@@ -8,7 +8,7 @@ import { openPassages, parsePassageLine, verifiedPassageLines } from '#core/inde
 import type { PassageLine } from '#core/index/passages/verified-records.ts'
 import { readFully } from '#core/platform/file-reader.ts'
 import type { FileDigest } from '#core/platform/hashed-file.ts'
-import { damagedArtifact } from './damaged.ts'
+import { damagedArtifact } from './damaged-artifact.ts'
 import { servedDigest } from './served-fields.ts'
 
 /** An artifact, as its signed manifest describes it, and the facets of its version. */

@@ -5,7 +5,7 @@ import type { DocumentChange } from './changes-file.ts'
  * Yields the documents that were removed, changed or added, by id. A document is changed if a revision that the active
  * version holds has another title, authority, URL or date in the candidate, or is not there. A new revision beside them
  * changes provisions, not the document.
- * @param hold is told of each document that a version holds.
+ * @param hold is called for each document that a version holds.
  */
 export function* documentChanges(
   differences: VersionDifferences,

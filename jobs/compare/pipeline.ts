@@ -34,7 +34,7 @@ export interface ComparedCandidate {
     | {
         readonly sha256: string
         readonly questions: readonly QueryWithQrels[]
-        /** By question id. */
+        /** Keyed by question id. */
         readonly figures: ReadonlyMap<string, RankingFigures>
       }
     | undefined

@@ -26,7 +26,7 @@ interface ComparedProvision {
 /**
  * Yields the passages and provisions that were removed, changed or added, by key. A provision that both versions hold
  * is changed if any of its passages was removed, changed or added: a reader gets another text on some day.
- * @param hold is told of each provision that a version holds.
+ * @param hold is called for each provision that a version holds.
  */
 export function* provisionChanges(
   differences: VersionDifferences,
@@ -140,7 +140,7 @@ function passageChange(
   const shown = own ?? other
   if (shown === undefined) throw new Error('a difference names no passage')
   const { document, citation, metadata, provision } = shown
-  const place = {
+  const identity = {
     document: { id: document.id, title: document.title, canonical_url: document.canonical_url },
     language: metadata.language,
     provision,
@@ -148,11 +148,11 @@ function passageChange(
     label: citation.label,
   }
   const original = own === undefined && after !== undefined ? repeated.original(after, shown) : undefined
-  if (original !== undefined) return { ...place, ...beside(readers.before.again(original), shown) }
-  if (own === undefined) return { kind: 'passages_added', ...place, after: { text: extract(shown.text) } }
-  if (other === undefined) return { kind: 'passages_removed', ...place, before: { text: extract(shown.text) } }
+  if (original !== undefined) return { ...identity, ...beside(readers.before.again(original), shown) }
+  if (own === undefined) return { kind: 'passages_added', ...identity, after: { text: extract(shown.text) } }
+  if (other === undefined) return { kind: 'passages_removed', ...identity, before: { text: extract(shown.text) } }
   const names = differingFields(own, other)
-  return { kind: 'passages_changed', ...place, before: fieldsNamed(own, names), after: fieldsNamed(other, names) }
+  return { kind: 'passages_changed', ...identity, before: fieldsNamed(own, names), after: fieldsNamed(other, names) }
 }
 
 function beside(

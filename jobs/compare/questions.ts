@@ -7,7 +7,7 @@ import type { QuestionsFrom } from '#jobs/evaluation/page/evaluation-report.ts'
 import { readQuestionSet } from '#jobs/evaluation/question-set.ts'
 import type { QueryWithQrels } from '#jobs/evaluation/query-with-qrels.ts'
 import type { ComparedContents } from './compared-passages.ts'
-import { damagedArtifact } from './damaged.ts'
+import { damagedArtifact } from './damaged-artifact.ts'
 
 export interface ComparisonQuestions {
   readonly from: QuestionsFrom

@@ -15,7 +15,7 @@ export interface RankingInput {
   readonly candidate: ReadonlyMap<string, RankingFigures> | undefined
   /** Number of passages requested; recall@100 and the set of candidates depend on it. */
   readonly limit: number
-  /** How the candidate is asked. */
+  /** Context in which the candidate is asked. */
   readonly context: AskContext
 }
 

@@ -12,7 +12,7 @@ export interface DemoCorpus {
   readonly slug: string
   readonly title: string
   readonly source: string
-  /** undefined: Markdown with the built-in mapping. */
+  /** Undefined for Markdown with the built-in mapping. */
   readonly mappingFile: string | undefined
   readonly questionsFile: string | undefined
 }

@@ -5,7 +5,7 @@ import type { EmbeddingFlags } from '#jobs/operator/embedding-flags.ts'
 export interface DemoFlags {
   readonly once: boolean
   readonly watch: boolean
-  /** undefined: a free port. */
+  /** Undefined chooses a free port. */
   readonly port: number | undefined
   /** The user's folder: `corpus.jsonl` or Markdown files. */
   readonly corpus: string | undefined

@@ -147,7 +147,7 @@ function embeddedDigest(
 function sentenceOf(error: unknown): string {
   if (error instanceof OperatorError || error instanceof LocalProcessError) return error.message
   if (error instanceof Error && 'path' in error && 'code' in error)
-    return `${String(error.path)} cannot be used (${String(error.code)}): name a place that this account may write to.`
+    return `${String(error.path)} cannot be used (${String(error.code)}): name a folder that this account may write to.`
   return describeCause(error)
 }
 

@@ -24,9 +24,9 @@ export interface PublishDeps {
 export interface Publication {
   readonly knowledgeBase: string
   readonly source: string
-  /** undefined: Markdown with the built-in mapping. */
+  /** Undefined for Markdown with the built-in mapping. */
   readonly mappingFile: string | undefined
-  /** undefined: the candidate is evaluated on its own passages as known items. */
+  /** If undefined, the candidate is evaluated on its own passages as known items. */
   readonly questionsFile: string | undefined
   readonly embedding: Embedding
 }

@@ -1,6 +1,6 @@
 import type { Facets } from '#core/index/facets/layout.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
-import { concurrently } from '#core/platform/concurrently.ts'
+import { forEachConcurrently } from '#core/platform/for-each-concurrently.ts'
 import type { Embedder } from '#core/embedding/embedder.ts'
 import { rankingOf } from '#core/domain/retrieval-profile.ts'
 import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
@@ -14,7 +14,7 @@ import type { Question } from './questions.ts'
 export const RANKING_MODES = ['lexical', 'dense', 'hybrid'] as const
 export type RankingMode = (typeof RANKING_MODES)[number]
 
-/** What each mode of a version has; one without vectors is ranked by words alone. */
+/** A value for each ranking mode. A version without vectors is ranked by words alone. */
 export interface ByMode<T> extends Readonly<Partial<Record<RankingMode, T>>> {
   readonly lexical: T
 }
@@ -47,11 +47,11 @@ export function servedMode({ embedder }: Embedding): RankingMode {
 }
 
 /** The part of a question that a search node gets; qrels stay with the evaluation. */
-export interface AskedFor extends Pick<Question, 'text' | 'filters'> {
+export interface QuestionInput extends Pick<Question, 'text' | 'filters'> {
   /** A bitset that narrows the filters further; undefined: every row. */
   readonly onlyRows?: Uint8Array | undefined
 }
-const UNFILTERED: AskedFor = { text: '', filters: undefined }
+const UNFILTERED: QuestionInput = { text: '', filters: undefined }
 
 export interface AskContext {
   readonly versionId: string
@@ -59,7 +59,7 @@ export interface AskContext {
   readonly profile: ProfileParameters
   /** Undefined: the version has no vectors. */
   readonly embedder: Embedder | undefined
-  /** For a profile with a re-ranker. */
+  /** Set for a profile with a re-ranker. */
   readonly reranker?: Reranker | undefined
   /** Nodes that have the version loaded; at least one. */
   readonly nodes: readonly SearchNodeClient[]
@@ -79,7 +79,7 @@ export interface AskModesContext extends AskContext {
 
 /** Returns one vector a question; none for a version without vectors. */
 export async function embedQuestions(
-  questions: readonly AskedFor[],
+  questions: readonly QuestionInput[],
   { embedder, signal }: Pick<AskContext, 'embedder' | 'signal'>,
 ): Promise<readonly Float32Array[]> {
   if (embedder === undefined) return []
@@ -94,7 +94,7 @@ export async function embedQuestions(
  * grow with the number of replies.
  * @param take gets the question's index, the mode and the node's reply.
  */
-export async function askModes<Q extends AskedFor>(
+export async function askModes<Q extends QuestionInput>(
   questions: readonly Q[],
   context: AskModesContext,
   take: (at: number, mode: RankingMode, reply: SearchResult, question: Q) => void,
@@ -102,7 +102,7 @@ export async function askModes<Q extends AskedFor>(
   for (let from = 0; from < questions.length; from += BOUNDS.embedBatchTexts) {
     const batch = questions.slice(from, from + BOUNDS.embedBatchTexts)
     const vectors = await embedQuestions(batch, context)
-    await concurrently(batch, BOUNDS.evaluationConcurrency, async (question, at) => {
+    await forEachConcurrently(batch, BOUNDS.evaluationConcurrency, async (question, at) => {
       for (const mode of context.modes)
         take(from + at, mode, await askOne(question, mode, vectors[at], from + at, context), question)
     })
@@ -111,7 +111,7 @@ export async function askModes<Q extends AskedFor>(
 }
 
 export async function askOne(
-  question: AskedFor,
+  question: QuestionInput,
   mode: RankingMode,
   vector: Float32Array | undefined,
   turn: number,
@@ -199,7 +199,7 @@ function inputsFor(
 }
 
 /** Returns the filters of a caller who is entitled to the whole version, narrowed by the question's own filters. */
-function filtersOf(question: AskedFor, { facets, profile, day }: AskContext): Filters {
+function filtersOf(question: QuestionInput, { facets, profile, day }: AskContext): Filters {
   const own = question.filters ?? {}
   return {
     languages: own.language ?? facets.languages,

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { vectorBlocks } from '#core/index/vectors/blocks.ts'
 import { innerProductAt } from '#core/index/vectors/inner-product.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
-import { concurrently } from '#core/platform/concurrently.ts'
+import { forEachConcurrently } from '#core/platform/for-each-concurrently.ts'
 import { createPause } from '#core/platform/pause.ts'
 import { FILTER_KINDS, SELECTIVITIES, TOP_K, measuredFilters } from './measured-filters.ts'
 import type { FilterKind, MeasuredFilter } from './measured-filters.ts'
@@ -91,7 +91,7 @@ async function addRecall(
   similarities: Float32Array,
   sums: Record<FilterKind, Record<string, number>>,
 ): Promise<void> {
-  await concurrently(
+  await forEachConcurrently(
     measuredFilters(similarities, queryNumber),
     BOUNDS.evaluationConcurrency,
     async (filter) => {

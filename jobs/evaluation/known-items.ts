@@ -1,8 +1,8 @@
 import type { PassageRecord } from '#core/index/passages/record.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import type { QueryWithQrels } from './query-with-qrels.ts'
-import { openingOf } from './opening.ts'
-import { createSmallestIds } from './smallest-ids.ts'
+import { excerptOf } from './excerpt.ts'
+import { createBottomKSample } from './bottom-k-sample.ts'
 
 /**
  * Makes known-item questions for a version without a question set: at most 200 passages in force, each asked for by its
@@ -15,7 +15,7 @@ export async function sampleKnownItems(
   passages: () => AsyncIterable<PassageRecord>,
   day: string,
 ): Promise<readonly QueryWithQrels[]> {
-  const sample = createSmallestIds<KnownItem>(BOUNDS.evaluationSampleMax)
+  const sample = createBottomKSample<KnownItem>(BOUNDS.evaluationSampleMax)
   for await (const passage of passages()) {
     const { chunk_id: id, heading, text } = passage
     if (!sample.takes(id) || !isServed(passage, day)) continue
@@ -78,6 +78,6 @@ function questionOf(heading: string, extract: string): string {
 /** Returns undefined where the text is too short for a question. */
 function extractOf(text: string): string | undefined {
   const { extractCharactersMin: min, extractCharactersMax: max } = BOUNDS
-  const extract = openingOf(text, { min, max })
+  const extract = excerptOf(text, { min, max })
   return extract.length < min ? undefined : extract
 }

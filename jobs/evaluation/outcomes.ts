@@ -52,8 +52,8 @@ export function outcomeOf(
   { passages, predictors }: Pick<SearchResult, 'passages' | 'predictors'>,
 ): Outcome {
   const scores = new Map<string, number>()
-  for (const { sourceId: record, score, cited } of passages) {
-    if (record === id || scores.has(record) || (quoted && cited && !qrels.has(record))) continue
+  for (const { sourceId: record, score, named } of passages) {
+    if (record === id || scores.has(record) || (quoted && named && !qrels.has(record))) continue
     scores.set(record, score)
   }
   const ranked = [...scores.keys()]

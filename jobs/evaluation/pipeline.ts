@@ -12,7 +12,7 @@ import type { SearchNodeClient } from '#core/rpc/search-client.ts'
 import { NoSearchNodeError, prepareOnLiveNodes } from '#jobs/search-nodes.ts'
 import type { PreparedVersion } from '#jobs/search-nodes.ts'
 import type { NamedChange } from '#jobs/compare/changes-file.ts'
-import { damagedArtifact } from '#jobs/compare/damaged.ts'
+import { damagedArtifact } from '#jobs/compare/damaged-artifact.ts'
 import { compareWithActive } from '#jobs/compare/pipeline.ts'
 import type { ComparedCandidate, ComparisonSettings } from '#jobs/compare/pipeline.ts'
 import { servedOf } from './ask.ts'
@@ -32,7 +32,7 @@ import type { ReportInput } from './report.ts'
 
 export interface EvaluationInput extends PreparedVersion {
   readonly knowledgeBase: string
-  /** As its signed manifest describes it. */
+  /** The artifact as its signed manifest describes it. */
   readonly artifact: Pick<Manifest, 'passages' | 'embedding' | 'files'> & {
     readonly folder: string
   }

@@ -8,7 +8,7 @@ import { isBlank } from './text.ts'
 import MarkdownIt from 'markdown-it'
 
 /** A heading that stands in no other block. */
-export interface HeadingPlace {
+export interface HeadingLine {
   /** Line of the heading and line after it, both from 0. */
   readonly from: number
   readonly to: number
@@ -18,7 +18,7 @@ export interface HeadingPlace {
   readonly written: string
 }
 
-/** What is read differently than a reader may expect. */
+/** A passage of Markdown that is parsed otherwise than its author may expect. */
 export interface BlockWarning {
   /** Line of the file, from 1. */
   readonly line: number
@@ -35,7 +35,7 @@ export interface BlockFault {
 export interface Blocks {
   /** Offsets at which lines start. */
   readonly starts: readonly number[]
-  readonly headings: readonly HeadingPlace[]
+  readonly headings: readonly HeadingLine[]
   /** HTML comments outside code, in order. */
   readonly comments: readonly Comment[]
   readonly warnings: readonly BlockWarning[]
@@ -55,7 +55,7 @@ parser.block.ruler.at('html_block', htmlBlock, { alt: ['paragraph', 'reference',
  */
 export function blocksOf(body: string, firstLine: number): Blocks | BlockFault {
   const starts = lineStarts(body)
-  const headings: HeadingPlace[] = []
+  const headings: HeadingLine[] = []
   const comments: Comment[] = []
   const warnings: BlockWarning[] = []
   const tokens = parser.parse(body, {})
@@ -112,7 +112,7 @@ function isClosed({ markup }: Token, lines: readonly string[]): boolean {
 }
 
 function headingInFence(firstLine: number, lines: readonly string[]): readonly BlockWarning[] {
-  const index = lines.findIndex((line, place) => place > 0 && looksLikeHeading(line))
+  const index = lines.findIndex((line, number) => number > 0 && looksLikeHeading(line))
   if (index === -1) return []
   const message = `this line looks like a heading, but is text of the code fence that starts on line ${firstLine}`
   return [{ line: firstLine + index, message }]

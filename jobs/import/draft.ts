@@ -11,8 +11,8 @@ import type { Mapping } from './mapping.ts'
 import { codePointsOf } from './text.ts'
 
 /** A passage before the number of passages of its document is known. */
-export const draftPassageSchema = passageRecordSchema.omit({ place: true }).extend({
-  /** Place within the revision, from 0, in the order of the source. */
+export const draftPassageSchema = passageRecordSchema.omit({ position: true }).extend({
+  /** Position within the revision, from 0, in the order of the source. */
   ordinal: z.int().nonnegative(),
   document_key: z.string(),
   /** ISO 8601 UTC with milliseconds; null while the revision is open. */
@@ -22,10 +22,10 @@ export const draftPassageSchema = passageRecordSchema.omit({ place: true }).exte
 })
 export type DraftPassage = z.infer<typeof draftPassageSchema>
 
-/** What the chunk_id of a record's passages depends on beside the source id, the part and the text. */
+/** Parts of the chunk_id of a record's passages; source id, part number and text are the others. */
 export type ChunkKey = readonly string[]
 
-/** The drafts of one record, before its place among all records is known. */
+/** The drafts of one record, before what it derives from all records is known. */
 export interface RecordDrafts {
   /** Name of the provision, equal in every revision. */
   readonly provision: string
@@ -113,8 +113,8 @@ function provisionIdOf(
   return derivedUuid('provision', documentId, language, provision, String(occurrence), String(part))
 }
 
-/** What the other records of an import decide about a record. */
-export interface Placement {
+/** Fields of a record that depend on the other records of the import. */
+export interface DerivedFields {
   /** Number of earlier records of the same provision in the revision as it is stated. */
   readonly occurrence: number
   /** ISO 8601 UTC with milliseconds; null while the text is open. */
@@ -127,10 +127,10 @@ export interface Placement {
   readonly number: number | null
 }
 
-/** Returns the passages of a record at their place among all records; only the number changes a chunk_id. */
+/** Returns the passages of a record with the fields that other records decide; only the number changes a chunk_id. */
 export function finalDrafts(
   { provision, chunkKey, drafts }: RecordDrafts,
-  { occurrence, effectiveTo, endDerived, ordinal, number }: Placement,
+  { occurrence, effectiveTo, endDerived, ordinal, number }: DerivedFields,
 ): readonly DraftPassage[] {
   return drafts.map((draft, index) => {
     const { id, effective_at, published_at } = draft.document
@@ -149,7 +149,7 @@ export function finalDrafts(
   })
 }
 
-const recordSchema = passageRecordSchema.omit({ place: true }).loose()
+const recordSchema = passageRecordSchema.omit({ position: true }).loose()
 
 function boundFault(draft: DraftPassage): string | undefined {
   if (codePointsOf(draft.text) > BOUNDS.passageCharactersMax)
@@ -173,11 +173,11 @@ const DERIVED_ENDS = {
   provision: 'day on which the next revision of the provision takes effect',
 } as const
 
-/** Returns the place of a record's drafts as the staging file has it. */
-export function placementOf(
+/** Returns the derived fields of a record's drafts as the staging file has it. */
+export function derivedFieldsOf(
   { occurrence, effective_to, derived, ordinal, number }: KeptRecord,
   { revises }: Pick<Mapping, 'revises'>,
-): Placement {
+): DerivedFields {
   return {
     occurrence,
     effectiveTo: effective_to === null ? null : new Date(effective_to).toISOString(),

@@ -27,7 +27,7 @@ export interface RecordFields {
   /** Canonical id. */
   readonly act: string | undefined
   readonly aliases: readonly string[]
-  /** As the publisher or the mapping writes it. */
+  /** Reference as the publisher or the mapping writes it. */
   readonly reference: string | undefined
   /** Name of the provision, equal in every revision, in the form of `comparable`. */
   readonly provision: string

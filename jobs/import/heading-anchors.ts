@@ -1,6 +1,6 @@
 import { streamSafeNfc } from '#core/platform/stream-safe.ts'
 
-/** What identifies a heading within its file. */
+/** The anchor of a heading within its file. */
 export interface HeadingAnchor {
   /** Line of the heading, from 1. */
   readonly line: number

@@ -1,5 +1,5 @@
 import { blocksOf, endsLikeSentence } from './blocks.ts'
-import type { BlockFault, BlockWarning, HeadingPlace } from './blocks.ts'
+import type { BlockFault, BlockWarning, HeadingLine } from './blocks.ts'
 import { createCutter } from './comments.ts'
 import { anchorsOf } from './heading-anchors.ts'
 import type { HeadingAnchor } from './heading-anchors.ts'
@@ -22,7 +22,7 @@ export interface CutMarkdown {
 }
 
 /** The text before the first heading. */
-const LEADING_TEXT: HeadingPlace = { from: 0, to: 0, level: 0, written: '' }
+const LEADING_TEXT: HeadingLine = { from: 0, to: 0, level: 0, written: '' }
 
 /**
  * Cuts the body of a Markdown file at its headings, ATX and setext (CommonMark 0.31, sections 4.2 and 4.3). A setext
@@ -38,21 +38,21 @@ export function cutAtHeadings(body: string, firstLine: number): CutMarkdown | Bl
   const textOf = (from: number, to: number): string => cut(starts[from] ?? body.length, starts[to] ?? body.length)
   const leading = textOf(0, headings[0]?.from ?? starts.length)
   const texts = headings.map(({ to }, index) => textOf(to, headings[index + 1]?.from ?? starts.length))
-  const places = isBlank(leading) ? headings : [LEADING_TEXT, ...headings]
+  const parts = isBlank(leading) ? headings : [LEADING_TEXT, ...headings]
   if (!isBlank(leading)) texts.unshift(leading)
   const anchors = anchorsOf(
-    places.map((place) => ({ ...place, line: firstLine + place.from, slug: place.level === 0 ? 'start' : 'section' })),
+    parts.map((part) => ({ ...part, line: firstLine + part.from, slug: part.level === 0 ? 'start' : 'section' })),
   )
 
   const warnings = [...blocks.warnings]
   const above: { readonly level: number; readonly heading: string }[] = []
   const sections = anchors.flatMap((anchor, index) => {
-    const { from, to, level } = places[index] ?? LEADING_TEXT
+    const { from, to, level } = parts[index] ?? LEADING_TEXT
     const text = texts[index] ?? ''
     while (above.length > 0 && (above.at(-1)?.level ?? 0) >= level) above.pop()
     const parents = above.map(({ heading }) => heading)
     above.push({ level, heading: anchor.heading })
-    if (isBlank(text) && (places[index + 1]?.level ?? 0) > level) {
+    if (isBlank(text) && (parts[index + 1]?.level ?? 0) > level) {
       if (endsLikeSentence(anchor.heading)) warnings.push({ line: anchor.line, message: RULE_IN_HEADING })
       return []
     }

@@ -8,7 +8,7 @@ import { codePointsOf } from './text.ts'
 
 type Format = Mapping['format']
 
-/** What makes an id of a Markdown section unique beside the id. */
+/** Fields that, together with its id, identify a record of Markdown. */
 type IdScope = Pick<RecordFields, 'documentKey' | 'effectiveAt' | 'language'>
 
 /**
@@ -39,14 +39,14 @@ export function numberedId(id: string, number: number): string {
  */
 export function numberedIdentity(format: Format, record: NumberedRecord, number: number): Buffer {
   const id = numberedId(record.id, number)
-  const place = {
+  const version = {
     documentKey: record.document_key,
     effectiveAt: new Date(record.effective_at).toISOString(),
     language: record.language,
   }
-  if (codePointsOf(sourceIdOf(format, id, place)) > BOUNDS.sourceIdCharactersMax)
+  if (codePointsOf(sourceIdOf(format, id, version)) > BOUNDS.sourceIdCharactersMax)
     throw new OperatorError('An id that is used again is too long for a number: shorten it, or map it to another one.')
-  return identityOf(format, id, place)
+  return identityOf(format, id, version)
 }
 
 /** @throws OperatorError for an id that too many records have. */

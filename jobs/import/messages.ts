@@ -28,7 +28,7 @@ export class ImportRefusals {
   readonly #remedies = new Set<string>()
   #count = 0
 
-  conflict({ kind, first, second }: Conflict, locate: (place: StagedLocation) => RecordLocation): void {
+  conflict({ kind, first, second }: Conflict, locate: (location: StagedLocation) => RecordLocation): void {
     this.#add(`${shownLocation(locate(first))} and ${shownLocation(locate(second))} ${WHAT[kind]}`, REMEDY[kind])
   }
 
@@ -57,11 +57,11 @@ export class ImportRefusals {
   }
 }
 
-/** Returns the warning for a notice; the report names its two places beside it. */
-export function noticeText(notice: Notice, locate: (place: StagedLocation) => RecordLocation): string {
+/** Returns the warning for a notice; the report names both locations beside it. */
+export function noticeText(notice: Notice, locate: (location: StagedLocation) => RecordLocation): string {
   switch (notice.kind) {
     case 'several_sources': {
-      const others = notice.others.map((place) => `, ${shownLocation(locate(place))}`).join('')
+      const others = notice.others.map((location) => `, ${shownLocation(locate(location))}`).join('')
       return `the document of one day comes from ${notice.sources} sources: they must be parts of one text${others}`
     }
     case 'several_publications':

@@ -63,8 +63,8 @@ function parsed(source: string): RE2JS {
     return RE2JS.compile(source)
   } catch (cause) {
     if (!(cause instanceof RE2JSSyntaxException)) throw cause
-    const place = cause.getPattern() ?? source
-    throw new PatternError(`has ${cause.getDescription()} at \`${place}\`; ${HINT}`, { cause })
+    const fragment = cause.getPattern() ?? source
+    throw new PatternError(`has ${cause.getDescription()} at \`${fragment}\`; ${HINT}`, { cause })
   }
 }
 

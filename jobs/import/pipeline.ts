@@ -12,14 +12,14 @@ import {
 } from '#jobs/import/staging/notices.ts'
 import type { Notice } from '#jobs/import/staging/notices.ts'
 import { numberIds } from '#jobs/import/staging/numbers.ts'
-import { orderKept, readSplits, readTotals } from '#jobs/import/staging/placement.ts'
-import type { Revises } from '#jobs/import/staging/placement.ts'
+import { orderKept, readSplits, readTotals } from '#jobs/import/staging/kept-records.ts'
+import type { Revises } from '#jobs/import/staging/kept-records.ts'
 import { keptRecords } from '#jobs/import/staging/rows.ts'
 import { openStaging } from '#jobs/import/staging/staging.ts'
 import type { StagedLocation, Staging } from '#jobs/import/staging/staging.ts'
-import { LEFT_OUT_REASONS, mayBeMeant } from '#jobs/sources/list.ts'
+import { LEFT_OUT_REASONS, mayBelongToCorpus } from '#jobs/sources/list.ts'
 import { actsOf, facetsOf } from './described.ts'
-import { finalDrafts, placementOf } from './draft.ts'
+import { finalDrafts, derivedFieldsOf } from './draft.ts'
 import type { DraftPassage } from './draft.ts'
 import { openDraftsReader, withDraftsFile } from './drafts-file.ts'
 import type { DraftsFile, DraftsReader } from './drafts-file.ts'
@@ -61,8 +61,8 @@ export async function* importSnapshots(input: ImportInput): AsyncGenerator<Draft
   try {
     const report = await withDraftsFile(path, (file) => readSources(input, staging, file))
     reader = openDraftsReader(path)
-    for (const placed of keptRecords(staging)) {
-      yield* finalDrafts(reader.read(placed), placementOf(placed, mappingOf(input)))
+    for (const kept of keptRecords(staging)) {
+      yield* finalDrafts(reader.read(kept), derivedFieldsOf(kept, mappingOf(input)))
     }
     return report
   } finally {
@@ -78,7 +78,7 @@ function mappingOf({ mapping = MARKDOWN_MAPPING }: Pick<ImportInput, 'mapping'>)
 
 /**
  * Reads the sources into the staging file: read and parse → map → split → draft → identify. Then settles what all
- * records together decide: contradictions, ends and places. Holds one record (for Markdown, one file) in memory. The
+ * records together decide: contradictions, ends and ordinals. Holds one record (for Markdown, one file) in memory. The
  * drafts go to a spill file where one is given. The same snapshots and mapping give the same passages.
  * @throws OperatorError when the sources contradict each other, or the mapping yields too many facet values, acts or
  * aliases.
@@ -90,36 +90,40 @@ export async function readSources(input: ImportInput, staging: Staging, drafts?:
   const record = createRecorder({ knowledgeBaseId: input.knowledgeBaseId, mapping, staging, drafts })
 
   for (const source of input.leftOut ?? []) {
-    const place = { source, line: 1, reason: LEFT_OUT_REASONS[mapping.format] }
-    report.skipped(place, mayBeMeant(source, mapping.format) ? 'lost' : 'intended')
+    const location = { source, line: 1, reason: LEFT_OUT_REASONS[mapping.format] }
+    report.skipped(location, mayBelongToCorpus(source, mapping.format) ? 'lost' : 'intended')
   }
   for (const [source, snapshot] of input.snapshots.entries()) {
     report.file()
     for await (const item of readRecords(snapshot, mapping, input.signal)) {
       input.signal?.throwIfAborted()
-      const place = { source: snapshot.sourceName, line: item.line, ...(item.id === undefined ? {} : { id: item.id }) }
+      const location = {
+        source: snapshot.sourceName,
+        line: item.line,
+        ...(item.id === undefined ? {} : { id: item.id }),
+      }
       if (item.kind === 'warning') {
-        report.warned({ ...place, message: item.message })
+        report.warned({ ...location, message: item.message })
         continue
       }
       input.onRecord?.()
       if (item.kind === 'fault') {
-        report.skipped({ ...place, reason: item.reason }, 'lost')
+        report.skipped({ ...location, reason: item.reason }, 'lost')
         continue
       }
       const outcome = await record(item, source, snapshot.id)
-      if (outcome.kind === 'refused') refusals.contradiction(outcome.contradiction, place, outcome.reason)
+      if (outcome.kind === 'refused') refusals.contradiction(outcome.contradiction, location, outcome.reason)
       if (outcome.kind !== 'skipped') continue
       const other = 'first' in outcome ? { other: locationOf(input, outcome.first) } : {}
-      report.skipped({ ...place, reason: outcome.reason, ...other }, outcome.skip)
+      report.skipped({ ...location, reason: outcome.reason, ...other }, outcome.skip)
     }
   }
   await drafts?.flush()
   settle(input, staging, report, refusals)
   return report.close({
     totals: readTotals(staging),
-    splits: readSplits(staging, BOUNDS.reportEntriesMax).map(({ parts, ...place }) => ({
-      ...locationOf(input, place),
+    splits: readSplits(staging, BOUNDS.reportEntriesMax).map(({ parts, ...location }) => ({
+      ...locationOf(input, location),
       parts,
     })),
     acts: actsOf(staging),
@@ -132,7 +136,7 @@ function settle(input: ImportInput, staging: Staging, report: ReportAccumulator,
   const mapping = mappingOf(input)
   const revises = mapping.revises ?? (mapping.format === 'markdown' ? 'document' : undefined)
   const ranks = new Map(mapping.precedence.map((name, rank) => [name, rank] as const))
-  const locate = (place: StagedLocation): RecordLocation => locationOf(input, place)
+  const locate = (location: StagedLocation): RecordLocation => locationOf(input, location)
   settleConflicts(staging, {
     wholeDocuments: mapping.format === 'markdown' ? 'always' : revises === 'provision' ? 'never' : 'listed',
     rank: (source) => ranks.get(input.snapshots[source]?.sourceName ?? ''),
@@ -154,7 +158,7 @@ function settle(input: ImportInput, staging: Staging, report: ReportAccumulator,
   orderKept(staging, revises, BOUNDS.reportEntriesMax, (conflict) => refusals.conflict(conflict, locate))
   refusals.assertNone()
   for (const notice of noticesOf(staging, revises))
-    report.warned({ ...locate(notice.place), message: noticeText(notice, locate), other: locate(notice.other) })
+    report.warned({ ...locate(notice.location), message: noticeText(notice, locate), other: locate(notice.other) })
 }
 
 function* noticesOf(staging: Staging, revises: Revises): Generator<Notice> {

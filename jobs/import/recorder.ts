@@ -26,7 +26,7 @@ export interface RecorderDeps {
   readonly drafts: DraftsFile | undefined
 }
 
-/** What became of a record. */
+/** Outcome of a record. */
 export type Recorded =
   | { readonly kind: 'staged' }
   | { readonly kind: 'skipped'; readonly skip: SkipKind; readonly reason: string }

@@ -77,11 +77,11 @@ function createVocabularies(): (act: ActEntry) => ActAliases {
 }
 
 function provisionOf(act: ActEntry | undefined, written: string, vocabulary: ActAliases): string | undefined {
-  const cited = written.trim() === '' ? undefined : parseReference(written, vocabulary)
-  if (cited === undefined || cited.path.length === 0) return undefined
+  const parsed = written.trim() === '' ? undefined : parseReference(written, vocabulary)
+  if (parsed === undefined || parsed.path.length === 0) return undefined
   // An unlisted name in the label of a known act is a name of that act.
-  const isOwn = act === undefined || cited.act === undefined || cited.act === act.id || cited.act.startsWith('name:')
+  const isOwn = act === undefined || parsed.act === undefined || parsed.act === act.id || parsed.act.startsWith('name:')
   if (!isOwn) return undefined
-  const canonical = canonicalReference({ act: act?.id ?? cited.act, path: cited.path })
+  const canonical = canonicalReference({ act: act?.id ?? parsed.act, path: parsed.path })
   return codePointsOf(canonical) <= BOUNDS.referenceCharactersMax ? canonical : undefined
 }

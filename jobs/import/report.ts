@@ -1,7 +1,7 @@
 import type { Facets } from '#core/index/facets/layout.ts'
 import type { ActEntry } from '#core/index/references/layout.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
-import type { StagedTotals } from '#jobs/import/staging/placement.ts'
+import type { StagedTotals } from '#jobs/import/staging/kept-records.ts'
 
 /** Position of a record in its source. */
 export interface RecordLocation {

@@ -56,7 +56,7 @@ function packed(units: readonly string[], charactersMax: number): readonly strin
 }
 
 function paragraphs(text: string): readonly number[] {
-  return linesWithin(text, /\n[^\S\n]*\n[^\S\n]*(?:\n[^\S\n]*)*/g)
+  return linesBetween(text, /\n[^\S\n]*\n[^\S\n]*(?:\n[^\S\n]*)*/g)
     .filter(({ before }) => !announces(before))
     .map(({ start }) => start)
 }
@@ -76,7 +76,7 @@ interface LineStart {
 }
 
 /** Returns the starts of lines after each separator. Each part of the text is read once. */
-function linesWithin(text: string, separator: RegExp): readonly LineStart[] {
+function linesBetween(text: string, separator: RegExp): readonly LineStart[] {
   let before = ''
   let from = 0
   return endsOf(text, separator).map((start) => {
@@ -92,7 +92,7 @@ function linesWithin(text: string, separator: RegExp): readonly LineStart[] {
  * and this one starts with a capital.
  */
 function clauses(text: string): readonly number[] {
-  return linesWithin(text, /\r?\n/g)
+  return linesBetween(text, /\r?\n/g)
     .filter(({ start, before }) => {
       if (announces(before)) return false
       const next = text.indexOf('\n', start)
@@ -144,7 +144,7 @@ function endsInAbbreviation(before: string): boolean {
 }
 
 function lines(text: string): readonly number[] {
-  return linesWithin(text, /\r?\n/g)
+  return linesBetween(text, /\r?\n/g)
     .filter(({ before }) => !announces(before))
     .map(({ start }) => start)
 }

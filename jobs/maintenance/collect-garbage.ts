@@ -3,7 +3,7 @@ import { basename, dirname, join } from 'node:path'
 import { z } from 'zod'
 import type { ArtifactStore } from '#core/index/format/store.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
-import { endedBuilds, latelyEndedBuilds } from '#core/db/builds.ts'
+import { endedBuilds, recentlyEndedBuilds } from '#core/db/builds.ts'
 import { shrinkVectorCache } from '#core/db/vector-cache/eviction.ts'
 import type { Database } from '#core/db/pool.ts'
 import type { Log } from '#core/platform/log.ts'
@@ -56,7 +56,7 @@ async function collectArtifacts({ database, store }: GarbageCollectionDeps): Pro
   const whole = new Set(names)
   const unfinished = new Set(names.filter((name) => name.endsWith('.tmp')).map((name) => name.split('.')[0]))
   let removed = 0
-  for (const { id, state } of await latelyEndedBuilds(database, ENDED, BOUNDS.garbageNamesMax)) {
+  for (const { id, state } of await recentlyEndedBuilds(database, ENDED, BOUNDS.garbageNamesMax)) {
     const folder = store.artifactFolder(versionIdOf(id))
     const versionId = basename(folder)
     if (!unfinished.has(versionId) && !(state === 'failed' && whole.has(versionId))) continue

@@ -1,9 +1,9 @@
 import { BOUNDS } from '#core/platform/bounds.ts'
-import { mayRelease } from '#core/db/activations.ts'
+import { tryLockReleases } from '#core/db/activations.ts'
 import { recentBuilds } from '#core/db/builds.ts'
 import { inTransaction } from '#core/db/pool.ts'
 import type { Database, Queryable } from '#core/db/pool.ts'
-import { lingeringVersions, wantedVersions } from '#core/db/versions.ts'
+import { versionsMaybePinned, versionsToServe } from '#core/db/versions.ts'
 import type { Log } from '#core/platform/log.ts'
 import type { SearchNodeClient } from '#core/rpc/search-client.ts'
 import { versionIdOf } from '#jobs/build/ids.ts'
@@ -21,7 +21,7 @@ export interface ReconcileDeps {
  * again at the next run.
  */
 export async function reconcile(deps: ReconcileDeps): Promise<void> {
-  const wanted = await wantedVersions(deps.database)
+  const wanted = await versionsToServe(deps.database)
   const held = await Promise.all(deps.nodes.map(async (node): Promise<HeldBy> => ({ node, held: await heldBy(node) })))
   await releaseUnwanted(deps, held)
   await Promise.all(held.map((each) => loadMissing(each, wanted, deps.log)))
@@ -62,7 +62,7 @@ async function loadMissing({ node, held }: HeldBy, wanted: readonly PreparedVers
  */
 async function releaseUnwanted({ database, log }: ReconcileDeps, nodes: readonly HeldBy[]): Promise<void> {
   await inTransaction(database, async (client) => {
-    if (!(await mayRelease(client))) return
+    if (!(await tryLockReleases(client))) return
     const kept = await keptVersions(client)
     const releases = nodes.flatMap(({ node, held }) =>
       [...(held ?? [])].filter((id) => !kept.has(id)).map((id) => release(node, id, log)),
@@ -76,8 +76,8 @@ async function releaseUnwanted({ database, log }: ReconcileDeps, nodes: readonly
  * result depends on database rows alone, so any worker may run this.
  */
 async function keptVersions(client: Queryable): Promise<ReadonlySet<string>> {
-  const wanted = await wantedVersions(client)
-  const lingering = await lingeringVersions(client, BOUNDS.versionIdleBeforeReleaseMs)
+  const wanted = await versionsToServe(client)
+  const lingering = await versionsMaybePinned(client, BOUNDS.versionIdleBeforeReleaseMs)
   const building = await recentBuilds(client, BOUNDS.versionIdleBeforeReleaseMs)
   return new Set([...wanted.map((version) => version.versionId), ...lingering, ...building.map(versionIdOf)])
 }

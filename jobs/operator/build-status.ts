@@ -5,7 +5,7 @@ import { cell } from './table.ts'
 type Shown = Pick<BuildListRow, 'state' | 'seconds_since_heartbeat' | 'updated_at' | 'next_attempt_at' | 'error'>
 
 /** True where the run of a build is lost, because its worker and its process ended or cannot reach Postgres. */
-export function isSilent({ seconds_since_heartbeat: silent }: Pick<BuildListRow, 'seconds_since_heartbeat'>): boolean {
+export function isStalled({ seconds_since_heartbeat: silent }: Pick<BuildListRow, 'seconds_since_heartbeat'>): boolean {
   return silent !== null && silent * 1_000 > BOUNDS.buildLostAfterMs
 }
 
@@ -13,7 +13,7 @@ export function isSilent({ seconds_since_heartbeat: silent }: Pick<BuildListRow,
 export function buildStatus(row: Shown): string {
   switch (row.state) {
     case 'running':
-      return isSilent(row)
+      return isStalled(row)
         ? `no heartbeat since ${cell(row.updated_at)}; a job worker that runs takes the build over`
         : `running, last heartbeat ${row.seconds_since_heartbeat ?? 0} s ago`
     case 'retrying':

@@ -37,7 +37,7 @@ export interface Output {
 
 const commonSchema = z.object({ json: z.boolean().default(false) })
 
-export function noun(program: OperatorCommand, name: string, summary: string): OperatorCommand {
+export function addCommandGroup(program: OperatorCommand, name: string, summary: string): OperatorCommand {
   return program.command(name).description(summary)
 }
 

@@ -17,8 +17,8 @@ export interface Session<V extends Variables> extends Output {
   readonly config: ConfigOf<V>
 }
 
-/** A command that uses the database, with the variables it needs besides `DATABASE_URL` and `OPERATOR_ACTOR`. */
-export interface Verb<S extends z.ZodRawShape, V extends Variables> extends Definition<S> {
+/** A command that uses the database; `variables` lists those in addition to `DATABASE_URL` and `OPERATOR_ACTOR`. */
+export interface DatabaseCommand<S extends z.ZodRawShape, V extends Variables> extends Definition<S> {
   readonly variables: V
   /** The command changes something and takes `--actor`. */
   readonly writes?: true
@@ -34,9 +34,9 @@ const CONNECTIONS_MAX = 2
 const actorSchema = z.object({ actor: z.string().trim().min(1).max(200).optional() })
 
 /** Adds a command that opens the database, refuses a schema it does not run on, and closes everything afterwards. */
-export function verb<S extends z.ZodRawShape, V extends Variables>(
+export function addDatabaseCommand<S extends z.ZodRawShape, V extends Variables>(
   parent: OperatorCommand,
-  definition: Verb<S, V>,
+  definition: DatabaseCommand<S, V>,
 ): void {
   const command = addCommand(parent, definition, { ...BASE, ...definition.variables }, async (input, output) => {
     const { environment, stderr } = command.console

@@ -7,7 +7,7 @@ import type { BuildListRow } from '#core/db/corpus-lists.ts'
 import type { Queryable } from '#core/db/pool.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { buildNamed } from './actions/names.ts'
-import { buildStatus, isSilent } from './build-status.ts'
+import { buildStatus, isStalled } from './build-status.ts'
 import type { Progress } from '#jobs/operator/progress.ts'
 
 export const WAIT_SECONDS_DEFAULT = 3_600
@@ -56,7 +56,7 @@ export async function waitForBuild(
         progress.update(queued(waitedMs))
         return undefined
       case 'running':
-        if (isSilent(build)) progress.update(buildStatus(build))
+        if (isStalled(build)) progress.update(buildStatus(build))
         else progress.update(build.stage ?? 'starting', build.done, build.total, embeddingOf(build))
         return undefined
       case 'retrying':

@@ -1,7 +1,7 @@
 import type { ArtifactStore } from '#core/index/format/store.ts'
 import type { VersionRow } from '#core/db/versions.ts'
 import { digestFile } from '#core/platform/hashed-file.ts'
-import { ReviewRefused } from './refused.ts'
+import { ReviewRefused } from './review-refused.ts'
 
 /** The files that a reviewer reads, with the digests that were recorded with the version. */
 export const REVIEWED_FILES = ['report', 'figures', 'changes'] as const

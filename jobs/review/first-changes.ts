@@ -18,8 +18,8 @@ const changeSchema = z.object({
 type Change = z.infer<typeof changeSchema>
 
 /** Changes that come first are named although there is no room for all. */
-const PLACES = ['text', 'removed', 'repeated', 'other', 'added'] as const
-type Place = (typeof PLACES)[number]
+const CLASSES = ['text', 'removed', 'repeated', 'other', 'added'] as const
+type ChangeClass = (typeof CLASSES)[number]
 
 const LABEL_CHARACTERS_MAX = 200
 
@@ -30,13 +30,13 @@ const LABEL_CHARACTERS_MAX = 200
  * @param path a file whose digest was verified.
  */
 export async function firstChanges(path: string): Promise<readonly string[]> {
-  const found = new Map<Place, string[]>(PLACES.map((place) => [place, []]))
+  const found = new Map<ChangeClass, string[]>(CLASSES.map((each) => [each, []]))
   const stream = createReadStream(path)
   try {
     for await (const line of createInterface({ input: stream, crlfDelay: Infinity })) {
       const change = changeSchema.parse(JSON.parse(line))
       if (change.kind.startsWith('provisions_')) continue
-      const list = found.get(placeOf(change))
+      const list = found.get(changeClassOf(change))
       if (list !== undefined && list.length < BOUNDS.auditedChangesMax) list.push(inWords(change))
       if (found.get('text')?.length === BOUNDS.auditedChangesMax) break
     }
@@ -46,9 +46,9 @@ export async function firstChanges(path: string): Promise<readonly string[]> {
   return [...found.values()].flat().slice(0, BOUNDS.auditedChangesMax)
 }
 
-function placeOf({ kind, before }: Change): Place {
+function changeClassOf({ kind, before }: Change): ChangeClass {
   if (kind === 'passages_changed' && before?.['text'] !== undefined) return 'text'
-  return PLACES.find((place) => kind.endsWith(`_${place}`)) ?? 'other'
+  return CLASSES.find((each) => kind.endsWith(`_${each}`)) ?? 'other'
 }
 
 function inWords(change: Change): string {

@@ -6,7 +6,7 @@ import { parseStatement, policyStatementSchema } from '#core/domain/review-state
 import type { PolicyStatement } from '#core/domain/review-statements.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { sha256 } from '#core/platform/digest.ts'
-import { ReviewRefused } from './refused.ts'
+import { ReviewRefused } from './review-refused.ts'
 import type { Registry } from './reviewers.ts'
 
 /** The policy in force, and what the statement of the next one must name. */

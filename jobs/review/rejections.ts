@@ -7,7 +7,7 @@ import { readRegistry } from './approvals.ts'
 import type { Registry } from './reviewers.ts'
 import { signedStatement } from './signed-statement.ts'
 
-/** What the signed rejections of a version amount to. */
+/** Result of the signed rejections of a version. */
 export interface Rejections {
   /** A verified reviewer signed one of them, which is for good. */
   readonly signed: boolean
@@ -49,7 +49,7 @@ interface PastVersion {
   readonly claimed: boolean
 }
 
-/** The same for a version that was active, where it is known whether a review claims it. */
+/** Returns a check whether a past version was rejected. It reads the reviews of a claimed version alone. */
 export function rejectedStep(database: Queryable): (version: PastVersion) => Promise<boolean> {
   return async ({ version_id: id, claimed }) => claimed && (await readRejections(database, id)).signed
 }

@@ -3,7 +3,7 @@ import type { ReviewerRow } from '#core/db/reviewers.ts'
 import { parseStatement, reviewerStatementSchema } from '#core/domain/review-statements.ts'
 import type { ReviewerStatement } from '#core/domain/review-statements.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
-import { ReviewRefused } from './refused.ts'
+import { ReviewRefused } from './review-refused.ts'
 
 /** Reviewers whose endorsements were verified up to the first reviewer. */
 export interface Registry {

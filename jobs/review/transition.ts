@@ -5,7 +5,7 @@ import type { ChangeKind } from '#core/domain/changes.ts'
 import { limitsOf } from '#core/domain/review-policy.ts'
 import type { ReviewPolicy } from '#core/domain/review-policy.ts'
 import type { AcceptableKind, AcceptedKind, ReviewStatement } from '#core/domain/review-statements.ts'
-import { ReviewRefused } from './refused.ts'
+import { ReviewRefused } from './review-refused.ts'
 
 /** @throws ReviewRefused */
 export function assertPassed(version: Pick<VersionRow, 'passed'>): void {

@@ -3,7 +3,7 @@ import { mkdir, open, realpath, rm, stat } from 'node:fs/promises'
 import type { FileHandle } from 'node:fs/promises'
 import { dirname, sep } from 'node:path'
 import { BOUNDS } from '#core/platform/bounds.ts'
-import { concurrently } from '#core/platform/concurrently.ts'
+import { forEachConcurrently } from '#core/platform/for-each-concurrently.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { derivedUuid } from '#core/platform/ids.ts'
 import { renameDurably, writeDurably } from '#core/platform/durable-file.ts'
@@ -51,11 +51,11 @@ export async function captureSources(
     )
   const captured: CapturedSource[] = []
   // Every capture has ended, and removed its temporary file, before the first failure is reported.
-  await concurrently(
+  await forEachConcurrently(
     files,
     BOUNDS.sourceCapturesMax,
-    async (file, place, signal) => {
-      captured[place] = await captureSource(store, file, { ...options, signal })
+    async (file, index, signal) => {
+      captured[index] = await captureSource(store, file, { ...options, signal })
     },
     options.signal,
   )

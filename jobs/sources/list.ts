@@ -37,7 +37,7 @@ export const LEFT_OUT_REASONS = {
  * True if a file that is left out may be meant as a part of the corpus: beside JSONL what is named like a corpus,
  * beside Markdown what may hold prose. `queries.jsonl` and `logo.png` belong beside a corpus.
  */
-export function mayBeMeant(name: string, format: SourceFormat): boolean {
+export function mayBelongToCorpus(name: string, format: SourceFormat): boolean {
   return format === 'markdown' ? !NO_PROSE.test(name) : isNamedLikeCorpus(name)
 }
 

@@ -1,23 +1,23 @@
-import type { CitedCandidates } from './candidates/source.ts'
+import type { NamedRows } from './candidates/source.ts'
 
-/** Below one half: the best score of a row that is not cited stays below the lowest score of a cited row. */
-const BELOW_CITED = 0.499
+/** Below one half: the best score of a row that is not named stays below the lowest score of a named row. */
+const BELOW_NAMED = 0.499
 
 /**
- * Returns scores that rank every cited row above every other row, in the given order. The other rows keep their order.
- * @param rows candidates, including the cited rows. @param scores at most 1.
- * @param order all cited rows; see `citedOrder`.
+ * Returns scores that rank every named row above every other row, in the given order. The other rows keep their order.
+ * @param rows candidates, including the named rows. @param scores at most 1.
+ * @param order all named rows; see `namedOrder`.
  */
-export function boostCited(rows: Uint32Array, scores: Float64Array, order: readonly number[]): Float64Array {
+export function boostNamed(rows: Uint32Array, scores: Float64Array, order: readonly number[]): Float64Array {
   if (order.length === 0) return scores
-  const places = new Map(order.map((row, place) => [row, place]))
+  const ranks = new Map(order.map((row, rank) => [row, rank]))
   return scores.map((score, at) => {
-    const place = places.get(rows[at] ?? 0)
-    return place === undefined ? Math.max(0, score) * BELOW_CITED : 1 - place / (2 * order.length)
+    const rank = ranks.get(rows[at] ?? 0)
+    return rank === undefined ? Math.max(0, score) * BELOW_NAMED : 1 - rank / (2 * order.length)
   })
 }
 
-interface CitedRow {
+interface NamedRow {
   readonly row: number
   readonly reference: number
 }
@@ -26,18 +26,18 @@ interface CitedRow {
 const SHARED_FIRST = 5
 
 /**
- * Cited rows in the order of a reply: by reference, the provision itself before its parts, each in the order of the
+ * NamedBy rows in the order of a reply: by reference, the provision itself before its parts, each in the order of the
  * document. Each of several references has an equal share of the first passages and of the list. Where a provision has
  * more passages than its share, its opening and those that hold most of what is asked come first, in the order of the
  * document.
  * @param relevance what a row holds of what the question asks. @param limit passages wanted.
  */
-export function citedOrder(
-  cited: CitedCandidates['ids'],
+export function namedOrder(
+  named: NamedRows['ids'],
   relevance: (row: number) => number,
   limit: number,
 ): readonly number[] {
-  const ordered = [...cited]
+  const ordered = [...named]
     .map(([row, { reference, nearness }]) => ({ row, reference, nearness }))
     .sort((a, b) => a.reference - b.reference || a.nearness - b.nearness || a.row - b.row)
   const references = Map.groupBy(ordered, ({ reference }) => reference)
@@ -51,9 +51,9 @@ export function citedOrder(
 }
 
 /** The opening, and the rows that hold most of what is asked. */
-function firstShare(rows: readonly CitedRow[], relevance: (row: number) => number, share: number): readonly number[] {
-  const [opening, ...others] = rows.map(({ row }, place) => ({ row, place, relevance: relevance(row) }))
+function firstShare(rows: readonly NamedRow[], relevance: (row: number) => number, share: number): readonly number[] {
+  const [opening, ...others] = rows.map(({ row }, rank) => ({ row, rank, relevance: relevance(row) }))
   if (opening === undefined) return []
-  const best = others.toSorted((a, b) => b.relevance - a.relevance || a.place - b.place)
+  const best = others.toSorted((a, b) => b.relevance - a.relevance || a.rank - b.rank)
   return [opening, ...best].slice(0, share).map(({ row }) => row)
 }

@@ -66,10 +66,10 @@ function ranksOf(scores: Float64Array): Uint32Array {
   const order = Uint32Array.from(scores.keys()).sort((a, b) => (scores[b] ?? 0) - (scores[a] ?? 0) || a - b)
   const ranks = new Uint32Array(scores.length)
   let [rank, previous] = [0, Number.NaN]
-  for (const [place, at] of order.entries()) {
+  for (const [index, at] of order.entries()) {
     const score = scores[at] ?? 0
     if (score === 0) break
-    if (score !== previous) [rank, previous] = [place + 1, score]
+    if (score !== previous) [rank, previous] = [index + 1, score]
     ranks[at] = rank
   }
   return ranks

@@ -22,7 +22,7 @@ export interface SearchableVersion {
   readonly statistics: VersionStatistics
 }
 
-/** What all searches of an index share. */
+/** State that all searches of an index share. */
 export interface SearchShared {
   readonly filter: ScopeFilter
   readonly vectorScores: VectorScores
@@ -44,10 +44,10 @@ export function createIndexVersion(
   index: IndexReader,
   { filter, vectorScores }: SearchShared = createSearchShared(index),
 ): SearchableVersion {
-  const lexicalQuery = remembered((asked: AnalyzedQuestion) => prepareLexical(index.lexical, asked.words))
-  const within = remembered((scope: SearchScope) => filter.within(scope))
+  const lexicalQuery = memoized((asked: AnalyzedQuestion) => prepareLexical(index.lexical, asked.words))
+  const ofScope = memoized((scope: SearchScope) => filter.ofScope(scope))
   return {
-    candidates: createIndexSource({ index, filter: { of: filter.of, within }, lexicalQuery }),
+    candidates: createIndexSource({ index, filter: { ofFilters: filter.ofFilters, ofScope }, lexicalQuery }),
     statistics: {
       passages: index.passages,
       columns: index.rows,
@@ -59,8 +59,8 @@ export function createIndexVersion(
         const { groups } = lexicalQuery(asked)
         return questionOf(asked, [...new Set(held.map(primaryLanguage))], groups, index.forward)
       },
-      rowsWithin(scope) {
-        const { bits, count } = within(scope)
+      rowsInScope(scope) {
+        const { bits, count } = ofScope(scope)
         return { count, has: (row) => hasRow(bits, row), narrowed: (keep) => narrowed(bits, keep) }
       },
       inForceOn(day) {
@@ -69,12 +69,12 @@ export function createIndexVersion(
       },
       cosines: (rows, vector) => index.vectors?.exact.cosines(rows, vector) ?? new Float64Array(rows.length),
       vectorScores,
-      passage: remembered((row: number) => index.passage(row)),
+      passage: memoized((row: number) => index.passage(row)),
     },
   }
 }
 
-function remembered<Key, Value>(make: (key: Key) => Value): (key: Key) => Value {
+function memoized<Key, Value>(make: (key: Key) => Value): (key: Key) => Value {
   const known = new Map<Key, Value>()
   return (key) => {
     const value = known.get(key) ?? make(key)

@@ -4,7 +4,7 @@ import type { Measure } from '#core/index/analysis/request-words.ts'
 import { words as wordsOf } from '#core/index/analysis/words.ts'
 import { resemblancesIn } from './predictor-words.ts'
 import type { PassageText, RowWords } from './predictor-words.ts'
-import { placeOf } from './question.ts'
+import { wordIndexOf } from './question.ts'
 import type { Question, QuestionWord } from './question.ts'
 
 /** Rare words count alike: a name that few passages have must not outweigh the topic. */
@@ -55,28 +55,28 @@ export function namedCoverage(
   const held = sumOf(asked, ({ weight, held: share }) => weight * share)
   const all = total + sumOf(asked, ({ weight, lacksMeasure }) => (lacksMeasure ? MISSING_MEASURE_WEIGHT - weight : 0))
   const weights = new Float64Array(remainder.words.length)
-  for (const { place, weight } of asked) weights[place] = weight
+  for (const { index, weight } of asked) weights[index] = weight
   const best = others.reduce((most, words) => Math.max(most, heldWeight(remainder, weights, words)), 0)
   return { alone: false, coverage: held / all, missing: all - held, elsewhere: Math.max(0, best - held) / total }
 }
 
-/** Sum of the weights of a question's words that a text holds. @param weights by place in the question. */
+/** Sum of the weights of a question's words that a text holds. @param weights by index in the question. */
 export function heldWeight(question: Question, weights: Float64Array, words: RowWords): number {
   const seen = new Set<number>()
   for (const hash of words) {
-    const place = placeOf(question.places, hash)
-    if (place !== -1) seen.add(place)
+    const index = wordIndexOf(question.wordTable, hash)
+    if (index !== -1) seen.add(index)
   }
-  return sumOf([...seen], (place) => weights[place] ?? 0)
+  return sumOf([...seen], (index) => weights[index] ?? 0)
 }
 
 /** A word of a question that names a topic. */
 interface AskedWord {
-  readonly place: number
+  readonly index: number
   readonly weight: number
-  /** How much of it the passages hold, in [0, 1]. */
+  /** Share of the word that the passages hold, in [0, 1]. */
   readonly held: number
-  /** It asks for a measure that they do not state. */
+  /** The word asks for a measure that the passages do not state. */
   readonly lacksMeasure: boolean
 }
 
@@ -91,15 +91,15 @@ function askedWords(
     const words = (present ??= new Set(texts.flatMap((text) => wordsOf(text))))
     return texts.some((text) => statesMeasure(measure, text, words))
   }
-  return remainder.words.flatMap((asked, place) => {
-    const resemblance = said.get(place)
+  return remainder.words.flatMap((asked, index) => {
+    const resemblance = said.get(index)
     if (resemblance === undefined || !namesTopic(asked)) return []
     const weight = asked.frequency === 0 ? ABSENT_WEIGHT : Math.min(asked.idf, IDF_MAX)
     const isHeld = resemblance >= RESEMBLANCE_MIN
     const measure = resemblance === 1 ? undefined : measureOf(asked.word)
-    if (measure === undefined) return [{ place, weight, held: isHeld ? resemblance : 0, lacksMeasure: false }]
+    if (measure === undefined) return [{ index, weight, held: isHeld ? resemblance : 0, lacksMeasure: false }]
     const lacksMeasure = !statesOf(measure)
-    return [{ place, weight, held: Number(!lacksMeasure), lacksMeasure }]
+    return [{ index, weight, held: Number(!lacksMeasure), lacksMeasure }]
   })
 }
 
@@ -112,12 +112,12 @@ export function namesTopic({ word, frequency }: QuestionWord): boolean {
   return !isRequestWord(word) && (frequency > 0 || !isFunctionWord(word))
 }
 
-/** The best resemblance of each word in any of the passages, by place; none for function words of their languages. */
+/** The best resemblance of each word in any of the passages, by index; none for function words of their languages. */
 function resemblancesOf(remainder: Question, passages: readonly NamedPassage[]): ReadonlyMap<number, number> {
   const best = new Map<number, number>()
   for (const { text, words } of passages) {
-    for (const [place, resemblance] of resemblancesIn(remainder, text, words))
-      best.set(place, Math.max(best.get(place) ?? 0, resemblance))
+    for (const [index, resemblance] of resemblancesIn(remainder, text, words))
+      best.set(index, Math.max(best.get(index) ?? 0, resemblance))
   }
   return best
 }

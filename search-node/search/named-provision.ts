@@ -1,5 +1,5 @@
-import { citedOrder } from './boost.ts'
-import type { CitedCandidates } from './candidates/source.ts'
+import { namedOrder } from './boost.ts'
+import type { NamedRows } from './candidates/source.ts'
 import { heldWeight, namedCoverage, namesTopic } from './named-coverage.ts'
 import type { NamedCoverage } from './named-coverage.ts'
 import type { Question } from './question.ts'
@@ -19,8 +19,8 @@ export interface NamedFigures extends Omit<NamedCoverage, 'alone'> {
 }
 
 /** Candidates of a round, named passages included. */
-export interface NamedCandidates {
-  /** Those of the words that are compared by words. */
+export interface RoundCandidates {
+  /** Rows of the lexical ranking, which are compared by their words. */
   readonly byWords: Uint32Array
   readonly rows: Uint32Array
   /** Standardised scores by vector of `rows`; undefined: there are none. */
@@ -29,54 +29,57 @@ export interface NamedCandidates {
 
 /** What a question asks about the provisions that it names. */
 export interface NamedProvisions {
-  /** All cited rows in the order of a reply of `limit` passages. */
+  /** All named rows in the order of a reply of `limit` passages. */
   order(limit: number): readonly number[]
   /**
    * Compares the passages that a reply shows first. Undefined if the list holds no passage of a named provision, or if
    * the provision may be of several acts.
    * @param listed rows of the list.
    */
-  figures(listed: readonly number[], candidates: NamedCandidates): NamedFigures | undefined
+  figures(listed: readonly number[], candidates: RoundCandidates): NamedFigures | undefined
 }
 
 /** @param languages BCP 47 codes that may be found. */
 export function createNamedProvisions(
   { question, tokens, passage, columns }: VersionStatistics,
-  cited: CitedCandidates,
+  namedRows: NamedRows,
   languages: readonly string[],
 ): NamedProvisions {
-  if (cited.ids.size === 0) return { order: () => [], figures: () => undefined }
-  const remainder = question(cited.remainder, languages)
+  if (namedRows.ids.size === 0) return { order: () => [], figures: () => undefined }
+  const remainder = question(namedRows.remainder, languages)
   const weights = topicWeights(remainder)
   const wordsOf = (row: number): Uint32Array => tokens.read(row, row).words(row)
-  const relevances = new Map([...cited.ids.keys()].map((row) => [row, heldWeight(remainder, weights, wordsOf(row))]))
-  const order = (limit: number): readonly number[] => citedOrder(cited.ids, (row) => relevances.get(row) ?? 0, limit)
-  const isAmbiguous = isOfSeveralDocuments(cited.ids, columns.documents)
+  const relevances = new Map(
+    [...namedRows.ids.keys()].map((row) => [row, heldWeight(remainder, weights, wordsOf(row))]),
+  )
+  const order = (limit: number): readonly number[] =>
+    namedOrder(namedRows.ids, (row) => relevances.get(row) ?? 0, limit)
+  const isAmbiguous = isOfSeveralDocuments(namedRows.ids, columns.documents)
   return {
     order,
     figures(listed, { byWords, rows: round, scores }) {
-      if (isAmbiguous || !listed.some((row) => cited.ids.has(row))) return undefined
+      if (isAmbiguous || !listed.some((row) => namedRows.ids.has(row))) return undefined
       const rows = order(NAMED_PASSAGES_MAX).slice(0, NAMED_PASSAGES_MAX)
       const passages = rows.map((row) => {
         const { heading, text, metadata } = passage(row)
         return { text: { language: metadata.language, heading, text }, words: wordsOf(row).slice() }
       })
-      const documents = new Set([...cited.ids.keys()].map((row) => columns.documents[row]))
-      const others = [...byWords].filter((row) => !cited.ids.has(row) && documents.has(columns.documents[row]))
+      const documents = new Set([...namedRows.ids.keys()].map((row) => columns.documents[row]))
+      const others = [...byWords].filter((row) => !namedRows.ids.has(row) && documents.has(columns.documents[row]))
       const { alone, ...coverage } = namedCoverage(
         remainder,
         passages,
         others.map((row) => wordsOf(row).slice()),
       )
-      return { ...coverage, margin: alone ? 0 : marginOf(cited.ids, round, scores) }
+      return { ...coverage, margin: alone ? 0 : marginOf(namedRows.ids, round, scores) }
     },
   }
 }
 
 /** Whether a reference without an act matches several documents, shown or not. */
-function isOfSeveralDocuments(cited: CitedCandidates['ids'], documents: Uint32Array): boolean {
+function isOfSeveralDocuments(namedRows: NamedRows['ids'], documents: Uint32Array): boolean {
   const found = new Map<number, number | undefined>()
-  for (const [row, { reference, withoutAct }] of cited) {
+  for (const [row, { reference, withoutAct }] of namedRows) {
     if (!withoutAct) continue
     if (found.has(reference) && found.get(reference) !== documents[row]) return true
     found.set(reference, documents[row])
@@ -89,14 +92,10 @@ function topicWeights({ words }: Question): Float64Array {
   return Float64Array.from(words, (word) => (namesTopic(word) ? word.idf : 0))
 }
 
-function marginOf(
-  cited: CitedCandidates['ids'],
-  rows: Uint32Array,
-  scores: Float64Array = new Float64Array(0),
-): number {
+function marginOf(namedRows: NamedRows['ids'], rows: Uint32Array, scores: Float64Array = new Float64Array(0)): number {
   let [named, other] = [-Infinity, -Infinity]
   for (const [at, score] of scores.entries()) {
-    if (cited.has(rows[at] ?? -1)) named = Math.max(named, score)
+    if (namedRows.has(rows[at] ?? -1)) named = Math.max(named, score)
     else other = Math.max(other, score)
   }
   return Number.isFinite(named - other) ? Math.min(0, named - other) : 0

@@ -1,70 +1,70 @@
 import { words as wordsOf } from '#core/index/analysis/words.ts'
 import { largest } from '#core/platform/top-k.ts'
 import type { FoundPassage, SearchResult } from '#core/domain/search.ts'
-import type { CallLimits } from '#search-node/call-limits.ts'
-import { boostCited } from './boost.ts'
-import type { CandidateSource, CitedCandidates, ScoredCandidates } from './candidates/source.ts'
+import type { CallDeadline } from '#search-node/call-deadline.ts'
+import { boostNamed } from './boost.ts'
+import type { CandidateSource, NamedRows, ScoredCandidates } from './candidates/source.ts'
 import { fuse } from './fuse.ts'
 import type { SearchableVersion } from './index-version.ts'
 import { createNamedProvisions } from './named-provision.ts'
-import type { NamedCandidates, NamedFigures } from './named-provision.ts'
+import type { RoundCandidates, NamedFigures } from './named-provision.ts'
 import { PREDICTOR_DEPTH, predictorsOf } from './predictors.ts'
 import type { RankedRows } from './predictors.ts'
 import { queryOf } from './query.ts'
 import type { Query, SearchInput } from './query.ts'
-import type { Round } from './round.ts'
+import type { Round } from './candidate-round.ts'
 import { byScore, selectRows } from './select.ts'
 import type { Scored } from './select.ts'
 import type { RowColumns, VersionStatistics } from './statistics.ts'
-import { searchInRounds } from './widen.ts'
-import type { ScoredRows } from './widen.ts'
+import { searchInRounds } from './search-rounds.ts'
+import type { ScoredRows } from './search-rounds.ts'
 
 /**
  * One search, on a scoring thread: scope → references → candidates by words and by vector → rescore → fuse → boost
- * cited rows → select → predictors. Returns `limit` passages if so many are allowed and a vector ranks. The same input
+ * named rows → select → predictors. Returns `limit` passages if so many are allowed and a vector ranks. The same input
  * gives the same result on every replica.
  * @throws NodeError if the source of candidates fails, or the deadline passes between two rounds of candidates.
  */
 export async function search(
   version: SearchableVersion,
   input: SearchInput,
-  limits: CallLimits,
+  deadline: CallDeadline,
 ): Promise<SearchResult> {
   const { candidates, statistics } = version
   const { columns, vectorScores } = statistics
   const rules = rulesOf(statistics, input)
   const query = queryOf(statistics, input)
-  const visible = statistics.rowsWithin(query.scope)
-  const cited = await findCited(candidates, query, limits)
-  const named = createNamedProvisions(statistics, cited, input.filters.languages)
+  const visible = statistics.rowsInScope(query.scope)
+  const named = await findNamed(candidates, query, deadline)
+  const provisions = createNamedProvisions(statistics, named, input.filters.languages)
   const select = ({ rows, lexical, dense }: ScoredRows): readonly Scored[] => {
     const fused = fuse({ rows, lexical, dense, standardised: vectorScores.standardised }, input.ranking)
-    return selectRows(bestFirst(rows, boostCited(rows, fused, named.order(input.limit)), columns), columns, rules)
+    return selectRows(bestFirst(rows, boostNamed(rows, fused, provisions.order(input.limit)), columns), columns, rules)
   }
-  const { first, selected } = await searchInRounds(version, query, visible, cited.ids.keys(), select, limits)
+  const { first, selected } = await searchInRounds(version, query, visible, named.ids.keys(), select, deadline)
   const shown = asShown(selected, columns)
   return {
-    passages: shown.map((scored) => shownPassage(statistics, scored, cited, input.withoutText)),
+    passages: shown.map((scored) => shownPassage(statistics, scored, named, input.withoutText)),
     plan: first.byVector?.plan ?? 'none',
     allowed: visible.count,
     predictors: predict(statistics, query, first, (round) =>
-      named.figures(
+      provisions.figures(
         selected.map(({ row }) => row),
         round,
       ),
     ),
-    unsupported: cited.unsupported,
+    unsupported: named.unsupported,
   }
 }
 
-async function findCited(
+async function findNamed(
   candidates: CandidateSource,
   { input: { text, entitled }, scope, question }: Query,
-  limits: CallLimits,
-): Promise<CitedCandidates> {
+  deadline: CallDeadline,
+): Promise<NamedRows> {
   return question === undefined
     ? { ids: new Map(), unsupported: [], remainder: '' }
-    : candidates.byReference({ text, scope, entitled }, limits)
+    : candidates.byReference({ text, scope, entitled }, deadline)
 }
 
 function bestFirst(rows: Uint32Array, scores: Float64Array, columns: RowColumns): Scored[] {
@@ -87,7 +87,7 @@ function predict(
   statistics: VersionStatistics,
   { input: { text }, question, vector }: Query,
   { rows, byWords, byVector, lexical, dense }: Round,
-  namedFigures: (candidates: NamedCandidates) => NamedFigures | undefined,
+  namedFigures: (candidates: RoundCandidates) => NamedFigures | undefined,
 ): readonly number[] {
   if (question === undefined || byWords === undefined || lexical === undefined) return []
   const { passages, columns, tokens, vectorScores } = statistics
@@ -143,10 +143,10 @@ function nearest({ ids: rows, scores }: ScoredCandidates, count: number): Ranked
 function shownPassage(
   { passage }: VersionStatistics,
   { row, score }: Scored,
-  cited: CitedCandidates,
+  named: NamedRows,
   withoutText = false,
 ): FoundPassage {
-  const { chunk_id, source_id, text, document, citation, metadata, subjects, place } = passage(row)
+  const { chunk_id, source_id, text, document, citation, metadata, subjects, position } = passage(row)
   return {
     chunkId: chunk_id,
     text: withoutText ? '' : text,
@@ -171,8 +171,8 @@ function shownPassage(
       subjects,
       verificationStatus: metadata.verification_status,
     },
-    place: { ordinal: place.ordinal, documentPassages: place.document_passages },
-    cited: cited.ids.has(row),
+    position: { ordinal: position.ordinal, documentPassages: position.document_passages },
+    named: named.ids.has(row),
     row,
     sourceId: source_id,
   }

@@ -1,6 +1,6 @@
 import { tokenHash } from '#core/index/lexical/token-hash.ts'
 import { analyze, primaryLanguage } from '#core/index/analysis/analyzer.ts'
-import { placeOf } from './question.ts'
+import { wordIndexOf } from './question.ts'
 import type { Question } from './question.ts'
 
 /** Distance within which a pair is near, and length of a window, both in words without function words. */
@@ -21,7 +21,7 @@ export function adjacentPairs(question: Question, rows: readonly RowWords[]): nu
   return pairShare(question, found)
 }
 
-/** The same for ordered pairs within three words, in the row with the greatest share; undefined also without rows. */
+/** Share of the ordered pairs that stand within three words, in the best row; undefined without pairs or rows. */
 export function nearPairs(question: Question, rows: readonly RowWords[]): number | undefined {
   let best: number | undefined
   for (const words of rows) {
@@ -32,7 +32,7 @@ export function nearPairs(question: Question, rows: readonly RowWords[]): number
   return best
 }
 
-/** A pair is a word of the question and the next one, identified by the place of the first. */
+/** A pair is a word of the question and the next one, identified by the index of the first. */
 function pairShare({ words }: Question, found: ReadonlySet<number>): number | undefined {
   let [said, total] = [0, 0]
   for (let first = 0; first + 1 < words.length; first++) {
@@ -44,16 +44,16 @@ function pairShare({ words }: Question, found: ReadonlySet<number>): number | un
 }
 
 /** The pairs whose second word follows the first within `distance` words. */
-function pairsWithin({ words, places }: Question, row: RowWords, distance: number): ReadonlySet<number> {
+function pairsWithin({ words, wordTable }: Question, row: RowWords, distance: number): ReadonlySet<number> {
   const found = new Set<number>()
-  /** Last place of each word; -1: not seen. */
+  /** Last position of each word; -1: not seen. */
   const seen = new Int32Array(words.length).fill(-1)
   for (let at = 0; at < row.length; at++) {
-    const place = placeOf(places, row[at] ?? 0)
-    if (place === -1) continue
-    const first = place === 0 ? -1 : (seen[place - 1] ?? -1)
-    if (first !== -1 && at - first <= distance) found.add(place - 1)
-    seen[place] = at
+    const index = wordIndexOf(wordTable, row[at] ?? 0)
+    if (index === -1) continue
+    const first = index === 0 ? -1 : (seen[index - 1] ?? -1)
+    if (first !== -1 && at - first <= distance) found.add(index - 1)
+    seen[index] = at
   }
   return found
 }
@@ -68,17 +68,17 @@ export function windowCoverage(question: Question, rows: readonly RowWords[]): n
 
 function bestWindow(question: Question, words: Uint32Array): number {
   const inside = new Uint32Array(question.words.length)
-  const hits: { readonly at: number; readonly place: number }[] = []
+  const hits: { readonly at: number; readonly index: number }[] = []
   let [from, weight, best] = [0, 0, 0]
   for (let at = 0; at < words.length; at++) {
-    const place = placeOf(question.places, words[at] ?? 0)
-    if (place === -1) continue
-    hits.push({ at, place })
-    if (inside[place] === 0) weight += question.words[place]?.idf ?? 0
-    inside[place] = (inside[place] ?? 0) + 1
+    const index = wordIndexOf(question.wordTable, words[at] ?? 0)
+    if (index === -1) continue
+    hits.push({ at, index })
+    if (inside[index] === 0) weight += question.words[index]?.idf ?? 0
+    inside[index] = (inside[index] ?? 0) + 1
     for (let oldest = hits[from]; oldest !== undefined && oldest.at <= at - WINDOW_WORDS; oldest = hits[++from]) {
-      inside[oldest.place] = (inside[oldest.place] ?? 1) - 1
-      if (inside[oldest.place] === 0) weight -= question.words[oldest.place]?.idf ?? 0
+      inside[oldest.index] = (inside[oldest.index] ?? 1) - 1
+      if (inside[oldest.index] === 0) weight -= question.words[oldest.index]?.idf ?? 0
     }
     best = Math.max(best, weight)
   }
@@ -86,16 +86,16 @@ function bestWindow(question: Question, words: Uint32Array): number {
 }
 
 /** Share of the question, weighted by idf, that a row holds. */
-export function firstCoverage({ words, places }: Question, row: RowWords): number {
+export function firstCoverage({ words, wordTable }: Question, row: RowWords): number {
   const held = new Set<number>()
   for (const hash of row) {
-    const place = placeOf(places, hash)
-    if (place !== -1) held.add(place)
+    const index = wordIndexOf(wordTable, hash)
+    if (index !== -1) held.add(index)
   }
   let [said, total] = [0, 0]
-  for (const [place, { idf }] of words.entries()) {
+  for (const [index, { idf }] of words.entries()) {
     total += idf
-    if (held.has(place)) said += idf
+    if (held.has(index)) said += idf
   }
   return total === 0 ? 0 : said / total
 }
@@ -103,21 +103,21 @@ export function firstCoverage({ words, places }: Question, row: RowWords): numbe
 /**
  * Returns how well a passage holds each word of the question that has a term in its language: 1 if the word occurs,
  * else its similarity to the most similar word with the same first letter.
- * @param row the passage's words. @returns by the word's place in the question.
+ * @param row the passage's words. @returns by the word's index in the question.
  */
 export function resemblancesIn(question: Question, passage: PassageText, row: RowWords): ReadonlyMap<number, number> {
   const language = primaryLanguage(passage.language)
   const asked = new Map<number, { readonly term: string; readonly isThere: boolean }>()
   for (const term of question.asked.terms.get(language) ?? []) {
     const hash = tokenHash(language, term)
-    const place = placeOf(question.places, hash)
-    if (place !== -1 && !asked.has(place)) asked.set(place, { term, isThere: row.includes(hash) })
+    const index = wordIndexOf(question.wordTable, hash)
+    if (index !== -1 && !asked.has(index)) asked.set(index, { term, isThere: row.includes(hash) })
   }
   const missing = [...asked.values()].filter(({ isThere }) => !isThere)
   const spellings = spellingsIn(passage, new Set(missing.map(({ term }) => firstLetter(term))))
   return new Map(
-    [...asked].map(([place, { term, isThere }]) => [
-      place,
+    [...asked].map(([index, { term, isThere }]) => [
+      index,
       isThere ? 1 : resemblance(term, spellings.get(firstLetter(term)) ?? []),
     ]),
   )

@@ -29,8 +29,8 @@ export interface Question {
   readonly pairs: readonly QuestionPair[]
   /** Upper bound of the pair weights in one passage, which is in one language. */
   readonly pairsWeight: number
-  /** Where each word hash stands in `words`; see `placeOf`. */
-  readonly places: WordPlaces
+  /** Index of each word hash in `words`; see `wordIndexOf`. */
+  readonly wordTable: WordTable
 }
 
 /** Statistics of a word of a question in a version. */
@@ -54,15 +54,15 @@ export function questionOf(
   tokens: TokenStatistics,
 ): Question {
   const words = wordsIn(asked, statistics)
-  const places = placesOf(words)
+  const wordTable = wordTableOf(words)
   const pairs: QuestionPair[] = []
   let pairsWeight = 0
   for (const language of languages) {
-    const ofLanguage = pairsOf(hashesOf(language, asked.terms.get(language) ?? []), words, places, tokens)
+    const ofLanguage = pairsOf(hashesOf(language, asked.terms.get(language) ?? []), words, wordTable, tokens)
     pairsWeight = Math.max(pairsWeight, weightOf(ofLanguage))
     pairs.push(...ofLanguage)
   }
-  return { words, asked, pairs, pairsWeight, places }
+  return { words, asked, pairs, pairsWeight, wordTable }
 }
 
 /** The words of a question that have statistics, in their order. */
@@ -96,13 +96,13 @@ function weightOf(pairs: readonly QuestionPair[]): number {
 function pairsOf(
   hashes: readonly number[],
   words: readonly QuestionWord[],
-  places: WordPlaces,
+  wordTable: WordTable,
   { description, pairFrequency }: TokenStatistics,
 ): readonly QuestionPair[] {
   const pairs: QuestionPair[] = []
   for (let at = 1; at < hashes.length; at++) {
     const [first = 0, second = 0] = [hashes[at - 1], hashes[at]]
-    const [one, other] = [words[placeOf(places, first)], words[placeOf(places, second)]]
+    const [one, other] = [words[wordIndexOf(wordTable, first)], words[wordIndexOf(wordTable, second)]]
     if (one === undefined || other === undefined || hasPair(pairs, first, second)) continue
     const weight = inverseFrequency(pairFrequency(first, second), description.rows) - (one.idf + other.idf) / 2
     if (weight > 0) pairs.push({ first, second, weight })
@@ -116,36 +116,36 @@ function hasPair(pairs: readonly QuestionPair[], first: number, second: number):
 }
 
 /** A hash table with open addressing, because thousands of words of the candidates are looked up in it. */
-export interface WordPlaces {
+export interface WordTable {
   /** Word hashes; 0: a free slot. Signed, because most lookups then need no conversion. */
   readonly keys: Int32Array
-  readonly places: Int32Array
+  readonly indexes: Int32Array
 }
 
-function placesOf(words: readonly QuestionWord[]): WordPlaces {
+function wordTableOf(words: readonly QuestionWord[]): WordTable {
   let count = 0
   for (const { hashes } of words) count += hashes.length
   const slots = 2 ** Math.ceil(Math.log2(count * 16 + 4))
   const keys = new Int32Array(slots)
-  const places = new Int32Array(slots)
-  for (const [place, { hashes }] of words.entries()) {
+  const indexes = new Int32Array(slots)
+  for (const [index, { hashes }] of words.entries()) {
     for (const hash of hashes) {
       const key = hash | 0
       let at = key & (slots - 1)
       while (keys[at] !== 0 && keys[at] !== key) at = (at + 1) & (slots - 1)
-      if (keys[at] === 0) [keys[at], places[at]] = [key, place]
+      if (keys[at] === 0) [keys[at], indexes[at]] = [key, index]
     }
   }
-  return { keys, places }
+  return { keys, indexes }
 }
 
-/** Place of a word hash among the words of a question; -1: it has no such word. */
-export function placeOf({ keys, places }: WordPlaces, hash: number): number {
+/** Index of a word hash in the words of a question; -1: it has no such word. */
+export function wordIndexOf({ keys, indexes }: WordTable, hash: number): number {
   const mask = keys.length - 1
   const wanted = hash | 0
   for (let at = wanted & mask; ; at = (at + 1) & mask) {
     const key = keys[at] ?? 0
     if (key === 0) return -1
-    if (key === wanted) return places[at] ?? -1
+    if (key === wanted) return indexes[at] ?? -1
   }
 }

@@ -1,5 +1,5 @@
 import { spanEnd } from '#core/platform/read-spans.ts'
-import { placeOf } from './question.ts'
+import { wordIndexOf } from './question.ts'
 import type { Question, QuestionPair } from './question.ts'
 import type { TokenRange, TokenStatistics } from './token-statistics.ts'
 
@@ -50,7 +50,7 @@ export function rescoreRows(
 
 /** Rows of the context window on each side. */
 const CONTEXT_ROWS = 2
-/** Of candidates that one call reads; see `spanEnd`. */
+/** Largest distance between two candidates that one call reads; see `spanEnd`. */
 const DISTANCE_MAX = 16
 const SPAN_MAX = 256
 
@@ -88,18 +88,18 @@ function scoreRow(
   const mean = description.mean_length + RESCORE.beside * description.mean_beside + RESCORE.near * description.mean_near
   const saturation = RESCORE.k1 * (1 - RESCORE.b + (RESCORE.b * length) / Math.max(1, mean))
   let score = 0
-  for (let place = 0; place < question.words.length; place++) {
-    const occurrences = counts[place] ?? 0
+  for (let index = 0; index < question.words.length; index++) {
+    const occurrences = counts[index] ?? 0
     if (occurrences > 0)
-      score += ((question.words[place]?.idf ?? 0) * (RESCORE.k1 + 1) * occurrences) / (occurrences + saturation)
+      score += ((question.words[index]?.idf ?? 0) * (RESCORE.k1 + 1) * occurrences) / (occurrences + saturation)
   }
   if (ofOwn.pairs === undefined) return score
   return score + RESCORE.pairs * pairScore(question.pairs, ofOwn.pairs, own, description.mean_length)
 }
 
-/** Adds the occurrences of words between two places to the counts, times `weight`. */
+/** Adds the occurrences of words between two positions to the counts, times `weight`. */
 function count(
-  { places }: Question,
+  { wordTable }: Question,
   tokens: Uint32Array,
   from: number,
   to: number,
@@ -107,12 +107,12 @@ function count(
   counts: Float64Array,
 ): void {
   for (let at = from; at < to; at++) {
-    const place = placeOf(places, tokens[at] ?? 0)
-    if (place !== -1) counts[place] = (counts[place] ?? 0) + weight
+    const index = wordIndexOf(wordTable, tokens[at] ?? 0)
+    if (index !== -1) counts[index] = (counts[index] ?? 0) + weight
   }
 }
 
-/** What a row has of its own. */
+/** Words and pairs of the question in the row itself. */
 interface OwnWords {
   /** Whether any word of the question occurs. */
   readonly any: boolean
@@ -120,9 +120,9 @@ interface OwnWords {
   readonly pairs: Float64Array | undefined
 }
 
-/** The same for the row itself, with weight 1. */
+/** Counts the words of the row itself, with weight 1, and its pairs. */
 function countOwn(
-  { places, pairs }: Question,
+  { wordTable, pairs }: Question,
   tokens: Uint32Array,
   from: number,
   to: number,
@@ -132,19 +132,19 @@ function countOwn(
   let any = false
   let previous = -1
   for (let at = from; at < to; at++) {
-    const place = placeOf(places, tokens[at] ?? 0)
-    if (place !== -1) {
-      counts[place] = (counts[place] ?? 0) + 1
+    const index = wordIndexOf(wordTable, tokens[at] ?? 0)
+    if (index !== -1) {
+      counts[index] = (counts[index] ?? 0) + 1
       any = true
     }
-    if (place !== -1 && previous !== -1) {
+    if (index !== -1 && previous !== -1) {
       for (let pair = 0; pair < pairs.length; pair++) {
         if (pairs[pair]?.first !== tokens[at - 1] || pairs[pair]?.second !== tokens[at]) continue
         ofPairs ??= new Float64Array(pairs.length)
         ofPairs[pair] = (ofPairs[pair] ?? 0) + 1
       }
     }
-    previous = place
+    previous = index
   }
   return { any, pairs: ofPairs }
 }

@@ -36,7 +36,7 @@ export interface VersionStatistics {
    * The words of a question with their inverse document frequencies. @param languages BCP 47 codes that may be found.
    */
   question(text: string, languages: readonly string[]): Question
-  rowsWithin(scope: SearchScope): RowSet
+  rowsInScope(scope: SearchScope): RowSet
   /** @param day UTC day, YYYY-MM-DD. */
   inForceOn(day: string): (row: number) => boolean
   /** Cosines of rows, bit-identical on every machine. @param rows ascending. @param vector unit length. */

@@ -1,12 +1,12 @@
-/** Tokens of rows `from` to `to`. Loops use the places, because a view of a row costs more than its scan. */
+/** Tokens of rows `from` to `to`. Loops use positions, because a view of a row costs more than its scan. */
 export interface TokenRange {
   /** Word hashes; between two rows lie values that are no hashes. */
   readonly tokens: Uint32Array
-  /** Place of a row's first word in `tokens`, heading first. */
+  /** Position of a row's first word in `tokens`, heading first. */
   readonly start: (row: number) => number
-  /** Place of the first word of its text. */
+  /** Position of the first word of its text. */
   readonly textStart: (row: number) => number
-  /** Place after its last word. */
+  /** Position after its last word. */
   readonly end: (row: number) => number
   /** Word hashes of a row, heading first. */
   readonly words: (row: number) => Uint32Array

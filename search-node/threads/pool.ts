@@ -1,6 +1,6 @@
 import type { SharedParts } from '#core/platform/resident-parts.ts'
 import type { ArtifactSearch, ScoringWorker } from './workers.ts'
-import type { CallLimits } from '#search-node/call-limits.ts'
+import type { CallDeadline } from '#search-node/call-deadline.ts'
 import { NodeError } from '#search-node/node-error.ts'
 import type { ArtifactRef } from '#core/index/format/reader.ts'
 
@@ -44,7 +44,7 @@ export class SearchPool {
    * @throws NodeError RESOURCE_EXHAUSTED at once if the queue is full, DEADLINE_EXCEEDED, CANCELLED, UNAVAILABLE once
    * `end` was called.
    */
-  async search(search: ArtifactSearch, { deadlineMs, signal }: CallLimits): Promise<Uint8Array> {
+  async search(search: ArtifactSearch, { deadlineMs, signal }: CallDeadline): Promise<Uint8Array> {
     if (this.#ending) throw new NodeError('UNAVAILABLE', 'This search node is stopping; ask another node.')
     if (signal.aborted) throw cancelled()
     const free = this.#slots.find(({ busy }) => !busy)

@@ -1,7 +1,7 @@
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { openIndex } from '#core/index/format/reader.ts'
 import type { ArtifactRef, IndexReader } from '#core/index/format/reader.ts'
-import { assertInTime } from '#search-node/call-limits.ts'
+import { assertNotExpired } from '#search-node/call-deadline.ts'
 import type { SharedParts } from '#core/platform/resident-parts.ts'
 import { errorOf, NodeError } from '#search-node/node-error.ts'
 import type { NodeErrorCode } from '#search-node/node-error.ts'
@@ -23,7 +23,7 @@ export interface SearchTask {
 
 export interface OpenTask {
   readonly artifact: ArtifactRef
-  /** What another thread read of the artifact. */
+  /** Parts of the artifact that another thread has read. */
   readonly shared: SharedParts | undefined
   /** Codes of vectors of so many MiB are kept in memory. */
   readonly codesMb: number
@@ -68,10 +68,10 @@ export async function open({ artifact, shared, codesMb }: OpenTask): Promise<Sha
 export async function search({ versionId, input, deadlineMs }: SearchTask): Promise<SearchOutcome> {
   const version = versions.get(versionId)
   if (version === undefined) return undefined
-  const limits = { deadlineMs, signal: NEVER_ABORTED }
+  const deadline = { deadlineMs, signal: NEVER_ABORTED }
   try {
-    assertInTime(limits)
-    return encodeSearchReply(await runSearch(createIndexVersion(version.index, version.searchShared), input, limits))
+    assertNotExpired(deadline)
+    return encodeSearchReply(await runSearch(createIndexVersion(version.index, version.searchShared), input, deadline))
   } catch (error) {
     if (error instanceof NodeError) return { code: error.code, message: error.message }
     return errorOf(error)

@@ -54,7 +54,7 @@ export function startScoringWorker({
     recordTiming: false,
     resourceLimits: { maxYoungGenerationSizeMb: BOUNDS.scoringYoungGenerationMb },
   })
-  /** What is open, for a thread that replaces this one. */
+  /** Versions that are open. A thread that replaces this one opens them again. */
   const opened = new Map<string, OpenTask>()
   const openOnThread = (task: OpenTask): Promise<SharedParts> => thread.run(task, { name: 'open' })
   const run = (task: SearchTask): Promise<SearchOutcome> => thread.run(task, { name: 'search' })

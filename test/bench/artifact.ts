@@ -20,13 +20,13 @@ import type { BenchCorpus } from './source.ts'
 const CORPUS_FORM = '8'
 export const MODEL = 'bench'
 
-export interface ArtifactPlace {
+export interface ArtifactLocation {
   readonly folder: string
   readonly buildId: string
   readonly versionId: string
 }
 
-export interface BenchArtifact extends ArtifactPlace, WrittenArtifact {}
+export interface BenchArtifact extends ArtifactLocation, WrittenArtifact {}
 
 export interface ArtifactSettings {
   readonly corpus: BenchCorpus
@@ -44,7 +44,7 @@ const figuresSchema = z.strictObject({
 })
 export type BuildFigures = z.infer<typeof figuresSchema>
 
-export function artifactPlace({ corpus, privateKeyDer, storeUrl }: ArtifactSettings): ArtifactPlace {
+export function artifactLocation({ corpus, privateKeyDer, storeUrl }: ArtifactSettings): ArtifactLocation {
   const parameters = [CORPUS_FORM, ...corpus.parameters, sha256(privateKeyDer).toString('hex')]
   const versionId = derivedUuid('bench version', ...parameters)
   return {
@@ -54,13 +54,13 @@ export function artifactPlace({ corpus, privateKeyDer, storeUrl }: ArtifactSetti
   }
 }
 
-function figuresFile({ folder }: ArtifactPlace): string {
+function figuresFile({ folder }: ArtifactLocation): string {
   return `${folder}.build.json`
 }
 
 /** @returns undefined unless the artifact was built to its end. */
-export function readBuildFigures(place: ArtifactPlace): BuildFigures | undefined {
-  const file = figuresFile(place)
+export function readBuildFigures(location: ArtifactLocation): BuildFigures | undefined {
+  const file = figuresFile(location)
   return existsSync(file) ? figuresSchema.parse(JSON.parse(readFileSync(file, 'utf8'))) : undefined
 }
 
@@ -69,12 +69,12 @@ export async function buildArtifact(
   settings: ArtifactSettings,
   onProgress: (stage: string, done: number, total: number) => void,
 ): Promise<void> {
-  const place = artifactPlace(settings)
-  if (readBuildFigures(place) !== undefined) return
-  await removeUnfinished(place.folder)
+  const location = artifactLocation(settings)
+  if (readBuildFigures(location) !== undefined) return
+  await removeUnfinished(location.folder)
   const began = performance.now()
   const drawn = { ms: 0 }
-  await writeOf(settings, place, drawnRows(settings.corpus, drawn), (done) =>
+  await writeOf(settings, location, drawnRows(settings.corpus, drawn), (done) =>
     onProgress('artifact', done, settings.corpus.passages),
   )
   const figures: BuildFigures = {
@@ -83,27 +83,27 @@ export async function buildArtifact(
     // The most memory that the process ever had, in kilobytes on every system.
     peak_megabytes: process.resourceUsage().maxRSS / 1_024,
   }
-  await writeDurably(figuresFile(place), JSON.stringify(figures))
+  await writeDurably(figuresFile(location), JSON.stringify(figures))
 }
 
 /** @returns the artifact that `buildArtifact` wrote. */
 export async function openBuilt(settings: ArtifactSettings, publicKeyDer: Buffer): Promise<BenchArtifact> {
-  const place = artifactPlace(settings)
-  const { manifest, digest } = await readSignedManifest(place.folder, [publicKeyDer])
-  return { ...place, manifest, manifestDigest: digest }
+  const location = artifactLocation(settings)
+  const { manifest, digest } = await readSignedManifest(location.folder, [publicKeyDer])
+  return { ...location, manifest, manifestDigest: digest }
 }
 
 function writeOf(
   settings: ArtifactSettings,
-  place: ArtifactPlace,
+  location: ArtifactLocation,
   rows: Iterable<ArtifactRow>,
   onProgress: (done: number) => void,
 ): Promise<WrittenArtifact> {
   const { passages, dimensions, space, acts } = settings.corpus
   const embedding = space ?? spaceOf(dimensions, { provider: 'openai', model: MODEL, requests_dimensions: true })
   return writeArtifact({
-    artifactFolder: place.folder,
-    versionId: place.versionId,
+    artifactFolder: location.folder,
+    versionId: location.versionId,
     embedding,
     snapshotsDigest: '0'.repeat(64),
     passages,

@@ -3,11 +3,11 @@ import type { PassageRecord } from '#core/index/passages/record.ts'
 import type { ActEntry } from '#core/index/references/layout.ts'
 import { chunkId, derivedUuid } from '#core/platform/ids.ts'
 import type { Filters } from '#core/domain/search.ts'
-import { JURISDICTIONS, LANGUAGES, SUBJECTS, documentTable, drawn, placesOf } from './documents.ts'
+import { JURISDICTIONS, LANGUAGES, SUBJECTS, documentTable, drawn, positionsOf } from './documents.ts'
 import type { DocumentTraits } from './documents.ts'
 import { streamAt } from './stream.ts'
 import { inventedText } from './text.ts'
-import type { Place } from './vectors/space.ts'
+import type { CorpusPosition } from './vectors/space.ts'
 
 /** The synthetic corpus without its vectors. It is a function of the seed. */
 export interface CorpusShape {
@@ -26,7 +26,7 @@ export function sampleSubject(percent: number): string {
 }
 
 /** What decides the areas of a passage. */
-export type Neighbourhood = Pick<Place, 'topic' | 'document'>
+export type Neighbourhood = Pick<CorpusPosition, 'topic' | 'document'>
 
 /**
  * Subjects that all passages on some topics have, or of some documents on them, and no other passage: about this share
@@ -117,7 +117,7 @@ export interface PassageTraits {
 
 export interface InventedPassage extends PassageTraits {
   readonly row: number
-  readonly place: Place
+  readonly position: CorpusPosition
   /** Makes the text, which takes longer than all the rest. */
   record(): PassageRecord
 }
@@ -128,37 +128,42 @@ export function* inventedPassages(shape: CorpusShape): Generator<InventedPassage
   let row = 0
   for (let at = 0; at < documents.count; at++) {
     const document = documents.at(at)
-    for (const place of placesOf(document, shape.seed, documents.topics))
-      yield inventedPassage(document, place, row++, shape.seed)
+    for (const position of positionsOf(document, shape.seed, documents.topics))
+      yield inventedPassage(document, position, row++, shape.seed)
   }
 }
 
 /** The subjects by which the benchmark filters. @param share uniform in [0, 1). */
-function drawnSubjects(place: Neighbourhood, share: number): readonly string[] {
+function drawnSubjects(position: Neighbourhood, share: number): readonly string[] {
   return [
     ...SAMPLE_PERCENTS.filter((percent) => share * 100 < percent).map(sampleSubject),
-    ...AREA_PERCENTS.filter((percent) => isInArea(percent, place)).map(areaSubject),
+    ...AREA_PERCENTS.filter((percent) => isInArea(percent, position)).map(areaSubject),
   ]
 }
 
 /** Subjects of a passage whose source has none: one by its document, and those by which the benchmark filters. */
-export function facetSubjects(place: Neighbourhood, number: number): readonly string[] {
-  const subject = drawn(SUBJECTS, streamAt(0, 'documents', place.document)())
-  return [SUBJECT_NAMES[subject] ?? '', ...drawnSubjects(place, streamAt(0, 'texts', number)())]
+export function facetSubjects(position: Neighbourhood, number: number): readonly string[] {
+  const subject = drawn(SUBJECTS, streamAt(0, 'documents', position.document)())
+  return [SUBJECT_NAMES[subject] ?? '', ...drawnSubjects(position, streamAt(0, 'texts', number)())]
 }
 
-function inventedPassage(document: DocumentTraits, place: Place, row: number, seed: number): InventedPassage {
-  const { topic } = place
-  const subjects = [SUBJECT_NAMES[document.subject] ?? '', ...drawnSubjects(place, streamAt(seed, 'texts', row)())]
+function inventedPassage(
+  document: DocumentTraits,
+  position: CorpusPosition,
+  row: number,
+  seed: number,
+): InventedPassage {
+  const { topic } = position
+  const subjects = [SUBJECT_NAMES[document.subject] ?? '', ...drawnSubjects(position, streamAt(seed, 'texts', row)())]
   const language = LANGUAGE_NAMES[document.language] ?? ''
   return {
     row,
     language,
     jurisdiction: JURISDICTION_NAMES[document.jurisdiction] ?? '',
     subjects,
-    place,
+    position,
     record: () =>
-      passage(document, place.ordinal, inventedText(language, topic, streamAt(seed, 'texts', row, 1)), subjects),
+      passage(document, position.ordinal, inventedText(language, topic, streamAt(seed, 'texts', row, 1)), subjects),
   }
 }
 
@@ -190,7 +195,7 @@ function passage(document: DocumentTraits, ordinal: number, text: string, subjec
     subjects: [...subjects],
     in_force_from: '2024-02-01',
     in_force_to: null,
-    place: { ordinal, document_passages: documentPassages },
+    position: { ordinal, document_passages: documentPassages },
     source_id: `regulation-${number}#article-${ordinal + 1}`,
     heading: title,
     references: [`${ACTS[number % ACTS.length]?.id ?? ''}#${number}/${ordinal + 1}`],

@@ -1,7 +1,7 @@
 import { derivedUuid } from '#core/platform/ids.ts'
 import { streamAt } from './stream.ts'
 import { MODEL } from './vectors/model.ts'
-import type { Place } from './vectors/space.ts'
+import type { CorpusPosition } from './vectors/space.ts'
 
 /** Shares of the documents. English in the EU is 22 %; English on one subject of 3.6 % is 1.8 %. In code unit order. */
 export const LANGUAGES = { de: 0.3, en: 0.5, fr: 0.2 } as const
@@ -32,7 +32,7 @@ const OWN_SUBJECT_SHARE = 0.5
 export interface DocumentTraits {
   readonly number: number
   readonly id: string
-  /** Places in `LANGUAGES`, `JURISDICTIONS` and `SUBJECTS`. */
+  /** Positions in `LANGUAGES`, `JURISDICTIONS` and `SUBJECTS`. */
   readonly language: number
   readonly jurisdiction: number
   readonly subject: number
@@ -45,8 +45,8 @@ export interface DocumentTraits {
 export interface DocumentTable {
   readonly topics: number
   readonly count: number
-  /** By place in row order. */
-  at(place: number): DocumentTraits
+  /** By position in row order. */
+  at(position: number): DocumentTraits
 }
 
 export function topicCount(passages: number): number {
@@ -63,19 +63,19 @@ export function documentTable({ passages, seed }: { readonly passages: number; r
   return {
     topics,
     count: sizes.length,
-    at(place) {
-      const number = order[place] ?? 0
+    at(position) {
+      const number = order[position] ?? 0
       return { ...traits(seed, number, topics), id: documentId(seed, number), passages: sizes[number] ?? 0 }
     },
   }
 }
 
-/** The places of a document's passages, in order. */
-export function* placesOf(
+/** The positions of a document's passages, in order. */
+export function* positionsOf(
   { number, language, jurisdiction, topic: ownTopic, passages }: DocumentTraits,
   seed: number,
   topics: number,
-): Generator<Place> {
+): Generator<CorpusPosition> {
   const random = streamAt(seed, 'provisions', number)
   let [provision, topic] = [0, ownTopic]
   for (let ordinal = 0; ordinal < passages; ordinal++) {
@@ -120,12 +120,12 @@ function traits(seed: number, number: number, topics: number): Omit<DocumentTrai
   return { number, language, jurisdiction, subject, topic, passages: Math.min(PASSAGES_MAX, Math.max(1, size)) }
 }
 
-/** @returns the place among the keys. */
+/** @returns the position among the keys. */
 export function drawn(shares: Readonly<Record<string, number>>, at: number): number {
   let below = 0
-  for (const [place, share] of Object.values(shares).entries()) {
+  for (const [position, share] of Object.values(shares).entries()) {
     below += share
-    if (at < below) return place
+    if (at < below) return position
   }
   return Object.keys(shares).length - 1
 }

@@ -71,7 +71,7 @@ function sampledPassages(
   }))
   for (const passage of corpus.rows()) {
     for (const reservoir of reservoirs) {
-      if (!reservoir.wanted(passage.place)) continue
+      if (!reservoir.wanted(passage.position)) continue
       const at =
         reservoir.seen < reservoir.count ? reservoir.seen : Math.floor(reservoir.random() * (reservoir.seen + 1))
       if (at < reservoir.count) reservoir.kept[at] = passage

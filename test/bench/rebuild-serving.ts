@@ -3,11 +3,11 @@ import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
 import { admit } from '#core/limits/admission.ts'
-import { undelivered } from '#core/limits/settlement.ts'
+import { failedOutcome } from '#core/limits/settlement.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { createLog } from '#core/platform/log.ts'
 import { openGatewayLimits } from '#gateway/limits.ts'
-import { createCapacity } from '#gateway/retrieve/capacity.ts'
+import { createConcurrencyLimit } from '#gateway/retrieve/concurrency-limit.ts'
 import type { GatewayLimits } from '#gateway/limits.ts'
 import { openDatabase } from '#core/db/pool.ts'
 import { NO_FILTERS, NO_REPLAY } from '#test/support/limits/reservations.ts'
@@ -40,7 +40,7 @@ async function serve(order: ServingOrder): Promise<Served> {
   })
   const { gatewayDatabaseUrl: databaseUrl, redisUrl } = order
   const database = openDatabase(databaseUrl, log, DATABASE_CONNECTIONS_MAX)
-  const limits = openGatewayLimits({ database, databaseUrl, redisUrl, capacity: createCapacity(), log })
+  const limits = openGatewayLimits({ database, databaseUrl, redisUrl, concurrency: createConcurrencyLimit(), log })
   try {
     await limits.counters.usable()
     const quiet = (): Promise<void> => sleep(order.seconds * 1_000)
@@ -154,7 +154,7 @@ async function request(limits: GatewayLimits, other: Tenant, number: number): Pr
   })
   await limits.settlement.deliver(
     admission.charge,
-    { outcome: undelivered(null, PASSAGES, null), served: passages, replay: NO_REPLAY },
+    { outcome: failedOutcome(null, PASSAGES, null), served: passages, replay: NO_REPLAY },
     DELIVERY_MS,
   )
   return tookMs

@@ -1,7 +1,7 @@
 import { issueKey } from '#core/credentials/api-key.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import type { Pepper } from '#core/platform/settings.ts'
-import type { Stage } from '#gateway/retrieve/exchange.ts'
+import type { Stage } from '#gateway/retrieve/request-context.ts'
 import { KNOWLEDGE_BASE } from './publish.ts'
 
 /** A request that costs its caller nothing, made to cost the gateway as much as possible before it is refused. */

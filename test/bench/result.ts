@@ -1,6 +1,6 @@
 import type { BuildFigures } from './artifact.ts'
 import type { Threshold, FoundBy } from './thresholds.ts'
-import type { InsideResult } from './inside.ts'
+import type { InsideResult } from './in-process.ts'
 import type { LanceResult } from './lance.ts'
 import type { LedgerState } from './ledger.ts'
 import type { Cell } from './measure.ts'

@@ -7,14 +7,14 @@ import { storeUrl } from '#jobs/demo/local/stack.ts'
 import { readOrCreateState } from '#jobs/demo/state.ts'
 import type { DemoState } from '#jobs/demo/state.ts'
 import type { Steps } from '#jobs/demo/steps.ts'
-import { artifactPlace, fileBytes, openBuilt, readBuildFigures } from './artifact.ts'
+import { artifactLocation, fileBytes, openBuilt, readBuildFigures } from './artifact.ts'
 import type { ArtifactSettings, BenchArtifact, BuildFigures } from './artifact.ts'
 import { judgeCells } from './thresholds.ts'
 import type { Found, FoundBy } from './thresholds.ts'
 import { exactAnswers, recallAt } from './exact.ts'
 import type { Exact } from './exact.ts'
 import type { BenchFlags } from './flags.ts'
-import { measureInside, nearestRows } from './inside.ts'
+import { measureInside, nearestRows } from './in-process.ts'
 import { assertDurable, install } from './installation.ts'
 import { judgeLance, measureLance } from './lance.ts'
 import { untilSettled } from './ledger.ts'
@@ -183,8 +183,8 @@ export async function benchOf(passages: number, flags: BenchFlags, steps: Steps)
 
 /** Builds what is not there yet. @returns what that took, now or then. */
 async function built(spec: CorpusSpec, settings: ArtifactSettings, state: DemoState): Promise<BuildFigures> {
-  const place = artifactPlace(settings)
-  const before = readBuildFigures(place)
+  const location = artifactLocation(settings)
+  const before = readBuildFigures(location)
   if (before !== undefined) return before
   const script = fileURLToPath(new URL('./build.ts', import.meta.url))
   const child = spawn(process.execPath, [script, JSON.stringify(spec), settings.storeUrl], {
@@ -192,7 +192,7 @@ async function built(spec: CorpusSpec, settings: ArtifactSettings, state: DemoSt
     env: { ...process.env, MANIFEST_PRIVATE_KEY: state.secrets.MANIFEST_PRIVATE_KEY },
   })
   const code = await new Promise((end) => child.once('close', end))
-  const figures = readBuildFigures(place)
+  const figures = readBuildFigures(location)
   if (code !== 0 || figures === undefined) throw new Error('The build did not come to its end; its reason is above.')
   return figures
 }

@@ -1,6 +1,6 @@
 import { atLeast, atMost } from './thresholds.ts'
 import type { Threshold } from './thresholds.ts'
-import type { NarrowResult } from './inside.ts'
+import type { NarrowResult } from './in-process.ts'
 import type { BenchResult } from './result.ts'
 import { aligned } from './table.ts'
 

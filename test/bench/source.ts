@@ -17,7 +17,7 @@ export interface Query {
 
 export interface BenchPassage extends PassageTraits {
   readonly row: number
-  readonly place: Neighbourhood
+  readonly position: Neighbourhood
   /** Makes the text, which takes longer than all the rest. */
   record(): PassageRecord
   vector(): Float32Array<ArrayBuffer>
@@ -30,7 +30,7 @@ export interface QuerySet {
   readonly count: number
   readonly set: number
   /** Of the passage that is asked about. */
-  readonly wanted?: (place: Neighbourhood) => boolean
+  readonly wanted?: (position: Neighbourhood) => boolean
 }
 
 /** What a benchmark searches, and what it asks. */
@@ -72,14 +72,14 @@ export function inventedCorpus(shape: CorpusShape, dimensions: number): BenchCor
       for (const passage of inventedPassages(shape))
         yield {
           ...passage,
-          vector: () => space.passage(passage.place),
+          vector: () => space.passage(passage.position),
           question: (number) => ({
             text: inventedQuestion(
               passage.language,
               passage.record().text,
               streamAt(shape.seed, 'queries', passage.row, number),
             ),
-            vector: space.question(passage.place, number),
+            vector: space.question(passage.position, number),
           }),
         }
     },

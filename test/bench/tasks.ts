@@ -47,8 +47,8 @@ export function inventTasks(corpus: BenchCorpus, seed: number): Tasks {
   const [all, ...byArea] = askSets(corpus, seed, [
     { count: QUESTIONS, set: 0 },
     ...AREA_PERCENTS.flatMap((percent, at) => [
-      { count: COMPARED, set: 2 * at + 1, wanted: (place: Neighbourhood) => isInArea(percent, place) },
-      { count: COMPARED, set: 2 * at + 2, wanted: (place: Neighbourhood) => !isInArea(percent, place) },
+      { count: COMPARED, set: 2 * at + 1, wanted: (position: Neighbourhood) => isInArea(percent, position) },
+      { count: COMPARED, set: 2 * at + 2, wanted: (position: Neighbourhood) => !isInArea(percent, position) },
     ]),
   ])
   if (all === undefined) throw new Error('no questions')

@@ -195,7 +195,7 @@ describe('The internal port', () => {
     const text = await fetch(`${internalUrl}/metrics`).then((response) => response.text())
     expect(text).toMatch(/evidence_requests_total\{status="200",code="",decision="answer"\} \d+/)
     expect(text).toMatch(/evidence_requests_total\{status="401",code="INVALID_API_KEY",decision=""\} \d+/)
-    expect(text).toMatch(/evidence_requests_taken_on\{state="limit"\} \d+/)
+    expect(text).toMatch(/evidence_concurrent_requests\{state="limit"\} \d+/)
     for (const stage of ['authenticate', 'enter', 'admit', 'embed', 'search', 'record'])
       expect(text).toContain(`evidence_stage_seconds_count{stage="${stage}"}`)
   })

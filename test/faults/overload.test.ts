@@ -4,7 +4,7 @@ import { remaining, settledLedgerRows } from '#test/support/scenarios/ledger.ts'
 import { startTestService } from '#test/support/service.ts'
 import type { TestService } from '#test/support/service.ts'
 
-const REQUESTS = BOUNDS.requestsWorkedOnFirst * 3
+const REQUESTS = BOUNDS.requestsActiveFirst * 3
 
 let service: TestService
 beforeAll(async () => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createLifecycle } from '#gateway/lifecycle.ts'
 
-test('it is idle when the last exchange is over, however often that is said', async () => {
+test('it is idle when the last request is over, however often that is said', async () => {
   const lifecycle = createLifecycle()
   const [first, second] = [lifecycle.begin(), lifecycle.begin()]
   let idle = false

@@ -4,7 +4,7 @@ import { SCENARIOS } from './scenarios/list.ts'
 
 export interface LoadFlags {
   /** Undefined: the run starts its own services. */
-  readonly url: OutsideFlags | undefined
+  readonly url: RemoteFlags | undefined
   /** Names; all that are possible by default. */
   readonly scenarios: readonly string[]
   readonly gateways: number
@@ -16,7 +16,7 @@ export interface LoadFlags {
 }
 
 /** What the caller says about a deployment that is seen from outside. */
-export interface OutsideFlags {
+export interface RemoteFlags {
   readonly url: string
   readonly keys: readonly string[]
   readonly knowledgeBase: string
@@ -99,7 +99,7 @@ function embeddedOnly(values: Values): undefined {
     throw new UsageError('--key, --knowledge-base and --query belong to --url: leave them out, or name the URL.')
 }
 
-function outsideFlags(values: Values & { readonly url: string }): OutsideFlags {
+function outsideFlags(values: Values & { readonly url: string }): RemoteFlags {
   const knowledgeBase = values['knowledge-base']
   if (values.key === undefined || knowledgeBase === undefined)
     throw new UsageError('--url needs at least one --key and a --knowledge-base that it is entitled to.')

@@ -10,7 +10,7 @@ import { embeddedTarget } from './embedded/target.ts'
 import { USAGE, UsageError, loadFlags } from './flags.ts'
 import type { LoadFlags } from './flags.ts'
 import { startGenerator } from './generator/generator.ts'
-import { outsideTarget } from './outside.ts'
+import { remoteTarget } from './remote-target.ts'
 import { planOf } from './plan.ts'
 import { violationsOf } from './report/load-report.ts'
 import type { LoadReport } from './report/load-report.ts'
@@ -37,7 +37,7 @@ function interruptible(steps: Steps): AbortSignal {
 }
 
 async function openTarget(flags: LoadFlags, steps: Steps): Promise<Target> {
-  if (flags.url !== undefined) return outsideTarget(flags.url)
+  if (flags.url !== undefined) return remoteTarget(flags.url)
   const { gateways, dataDir } = flags
   const installation = await install({ dataDir, searchNodes: gateways === 1 ? 1 : 2 }, steps)
   return embeddedTarget(await openEmbedded(installation, { count: gateways, preload: [] }, steps))

@@ -25,7 +25,7 @@ export interface RunDeps {
   readonly beforeJudgement?: (scenario: string) => Promise<void>
 }
 
-const USUAL_MANNER = { latencyMs: 20, failing: false } as const
+const USUAL_BEHAVIOUR = { latencyMs: 20, failing: false } as const
 
 /** Plays the scenarios one after the other. An interrupted one is checked by what it had until then. */
 export async function runLoad(deps: RunDeps): Promise<LoadReport> {
@@ -82,7 +82,7 @@ async function play(deps: RunDeps, scenario: Scenario, state: RunState): Promise
     progress,
     takeNumber,
   })
-  await recorded.stage.embedded?.provider(USUAL_MANNER)
+  await recorded.stage.embedded?.provider(USUAL_BEHAVIOUR)
   await scenario.play(recorded.stage)
   const { records, kills } = recorded
   const lastEndMs = records.reduce((last, { endedMs }) => Math.max(last, endedMs), 0)

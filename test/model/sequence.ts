@@ -5,7 +5,7 @@ import type { ServedPassage } from '#core/domain/exposure.ts'
 import { admit } from '#core/limits/admission.ts'
 import type { Admission, Candidate } from '#core/limits/admission.ts'
 import { rebuildCounters } from '#core/limits/rebuild.ts'
-import { undelivered } from '#core/limits/settlement.ts'
+import { failedOutcome } from '#core/limits/settlement.ts'
 import type { Charge } from '#core/limits/settlement.ts'
 import { createLog } from '#core/platform/log.ts'
 import { sweep } from '#jobs/maintenance/sweep.ts'
@@ -129,7 +129,7 @@ export async function startSequence(servers: Servers): Promise<Sequence> {
     },
     async deliver(request, passages) {
       take(request)
-      const outcome = { ...undelivered(null, 5, 3), decision: 'answer' as const }
+      const outcome = { ...failedOutcome(null, 5, 3), decision: 'answer' as const }
       const { settlement } = gatewayOf(request.gateway)
       const overdue = !(await isOpen(servers, request.charge.requestId))
       const delivered = await settlement.deliver(
@@ -141,11 +141,11 @@ export async function startSequence(servers: Servers): Promise<Sequence> {
     },
     async fail(request) {
       take(request)
-      await gatewayOf(request.gateway).settlement.refund(request.charge, undelivered('RETRIEVAL_UNAVAILABLE', 5, 3))
+      await gatewayOf(request.gateway).settlement.refund(request.charge, failedOutcome('RETRIEVAL_UNAVAILABLE', 5, 3))
     },
     async hangUp(request) {
       take(request)
-      await gatewayOf(request.gateway).settlement.abandon(request.charge, undelivered(null, 5, 3))
+      await gatewayOf(request.gateway).settlement.abandon(request.charge, failedOutcome(null, 5, 3))
     },
     async crashAfterCharge(gateway, entitlement, key) {
       const held = at(entitlements, entitlement)
@@ -170,7 +170,7 @@ export async function startSequence(servers: Servers): Promise<Sequence> {
       take(request)
       const { reservations } = gatewayOf(request.gateway)
       await doubt('settlement', request.charge.requestId)
-      const outcome = { ...undelivered(null, 5, 3), decision: 'answer' as const }
+      const outcome = { ...failedOutcome(null, 5, 3), decision: 'answer' as const }
       const id = request.charge.requestId
       await reservations.recordDelivered({
         id,
@@ -236,7 +236,7 @@ export async function startSequence(servers: Servers): Promise<Sequence> {
       await sweepAll(servers)
       for (const [index] of entitlements.entries()) await admitChecked(index, index, undefined)
       for (const request of inFlight.splice(0))
-        await gatewayOf(request.gateway).settlement.refund(request.charge, undelivered('INTERNAL_UNAVAILABLE', 5, 3))
+        await gatewayOf(request.gateway).settlement.refund(request.charge, failedOutcome('INTERNAL_UNAVAILABLE', 5, 3))
       await sweepAll(servers)
       await checkLedger(servers, organizationId)
       for (const held of entitlements) await checkCounters(servers, held, await now())

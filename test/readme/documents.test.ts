@@ -2,7 +2,7 @@ import { existsSync, globSync, readFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
-import { STAGES } from '#gateway/retrieve/exchange.ts'
+import { STAGES } from '#gateway/retrieve/request-context.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const COLUMNS_MAX = 120

@@ -84,7 +84,7 @@ export function testPassage(n: number, traits: PassageTraits = {}): PassageRecor
     subjects: [...(traits.subjects ?? ['general'])],
     in_force_from: traits.inForceFrom ?? '2024-02-01',
     in_force_to: traits.inForceTo ?? null,
-    place: { ordinal: n % 10, document_passages: 10 },
+    position: { ordinal: n % 10, document_passages: 10 },
     source_id: `doc-${Math.floor(n / 10)}#r${n}`,
     heading: traits.heading ?? `Rulebook ${Math.floor(n / 10)}`,
     references: [...(traits.references ?? [])],
@@ -93,8 +93,8 @@ export function testPassage(n: number, traits: PassageTraits = {}): PassageRecor
 }
 
 /** A passage as a search result shows it. */
-export function shownPassage(record: PassageRecord): Omit<FoundPassage, 'score' | 'row' | 'cited'> {
-  const { document, citation, metadata, place } = record
+export function shownPassage(record: PassageRecord): Omit<FoundPassage, 'score' | 'row' | 'named'> {
+  const { document, citation, metadata, position } = record
   return {
     chunkId: record.chunk_id,
     sourceId: record.source_id,
@@ -119,7 +119,7 @@ export function shownPassage(record: PassageRecord): Omit<FoundPassage, 'score' 
       subjects: record.subjects,
       verificationStatus: metadata.verification_status,
     },
-    place: { ordinal: place.ordinal, documentPassages: place.document_passages },
+    position: { ordinal: position.ordinal, documentPassages: position.document_passages },
   }
 }
 

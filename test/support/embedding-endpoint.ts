@@ -5,7 +5,7 @@ import { createLocalEmbedder } from '#core/embedding/local/embedder.ts'
 import { bodyOf, send, startJsonServer } from './json-server.ts'
 
 /** What the endpoint does other than answering; changed while it runs. */
-export interface EndpointManners {
+export interface EndpointBehaviour {
   /** More texts in one request are refused with this status. */
   textsMax: number
   tooManyStatus: number
@@ -31,7 +31,7 @@ export interface EndpointManners {
  * The vectors of the local embedder, which rank passages as their words do.
  * @param weights of another model: the vector of a text is that of the text behind them.
  */
-export function vectorsByWords(weights = ''): Pick<EndpointManners, 'vectorsOf'> {
+export function vectorsByWords(weights = ''): Pick<EndpointBehaviour, 'vectorsOf'> {
   const embedder = createLocalEmbedder()
   const { signal } = new AbortController()
   return {
@@ -55,7 +55,7 @@ export type SeenRequest = z.infer<typeof requestSchema> & { readonly authorizati
 export interface EmbeddingEndpoint {
   /** For OPENAI_BASE_URL. */
   readonly baseUrl: string
-  readonly manners: EndpointManners
+  readonly behaviour: EndpointBehaviour
   /** In the order of their arrival. */
   readonly requests: SeenRequest[]
   /** The most requests that were under way at once. */
@@ -67,8 +67,8 @@ export interface EmbeddingEndpoint {
 
 export const ENDPOINT_DIMENSIONS = 8
 
-export async function startEmbeddingEndpoint(change: Partial<EndpointManners> = {}): Promise<EmbeddingEndpoint> {
-  const manners: EndpointManners = {
+export async function startEmbeddingEndpoint(change: Partial<EndpointBehaviour> = {}): Promise<EmbeddingEndpoint> {
+  const behaviour: EndpointBehaviour = {
     textsMax: Number.POSITIVE_INFINITY,
     tooManyStatus: 422,
     refuses: () => false,
@@ -91,9 +91,9 @@ export async function startEmbeddingEndpoint(change: Partial<EndpointManners> = 
     const seen = { ...requestSchema.parse(await bodyOf(request)), authorization: request.headers.authorization }
     requests.push(seen)
     mostAtOnce = Math.max(mostAtOnce, ++underWay)
-    const status = await manners.gate(seen).finally(() => underWay--)
-    const refused = status === undefined ? refusalOf(seen, manners) : { status }
-    if (refused === undefined) return send(response, 200, await replyTo(seen, manners))
+    const status = await behaviour.gate(seen).finally(() => underWay--)
+    const refused = status === undefined ? refusalOf(seen, behaviour) : { status }
+    if (refused === undefined) return send(response, 200, await replyTo(seen, behaviour))
     for (const [name, value] of Object.entries(refused.headers ?? {})) response.setHeader(name, value)
     // A real endpoint may repeat the texts in its message.
     send(response, refused.status, { error: { message: `refused: ${seen.input.join()}`, code: refused.code } })
@@ -105,7 +105,7 @@ export async function startEmbeddingEndpoint(change: Partial<EndpointManners> = 
   })
   return {
     ...server,
-    manners,
+    behaviour,
     requests,
     get mostAtOnce() {
       return mostAtOnce
@@ -117,29 +117,29 @@ export async function startEmbeddingEndpoint(change: Partial<EndpointManners> = 
 /** What clients send to learn about an endpoint: at most three words. */
 const isProbe = (text: string): boolean => !text.includes('\n') && text.split(' ').length < 4
 
-function refusalOf(seen: SeenRequest, manners: EndpointManners): EndpointManners['failures'][number] | undefined {
-  if (manners.key !== undefined && seen.authorization !== `Bearer ${manners.key}`)
+function refusalOf(seen: SeenRequest, behaviour: EndpointBehaviour): EndpointBehaviour['failures'][number] | undefined {
+  if (behaviour.key !== undefined && seen.authorization !== `Bearer ${behaviour.key}`)
     return { status: 401, code: 'invalid_api_key' }
-  const failure = manners.failures.shift()
+  const failure = behaviour.failures.shift()
   if (failure !== undefined) return failure
-  if (manners.refusesBase64 && seen.encoding_format !== undefined) return { status: 400, code: 'unknown_field' }
-  if (manners.refusesDimensions && seen.dimensions !== undefined) return { status: 400, code: 'unknown_field' }
-  if (seen.input.length > manners.textsMax) return { status: manners.tooManyStatus, code: 'batch_too_large' }
-  return seen.input.some(manners.refuses) ? { status: 413, code: 'context_length_exceeded' } : undefined
+  if (behaviour.refusesBase64 && seen.encoding_format !== undefined) return { status: 400, code: 'unknown_field' }
+  if (behaviour.refusesDimensions && seen.dimensions !== undefined) return { status: 400, code: 'unknown_field' }
+  if (seen.input.length > behaviour.textsMax) return { status: behaviour.tooManyStatus, code: 'batch_too_large' }
+  return seen.input.some(behaviour.refuses) ? { status: 413, code: 'context_length_exceeded' } : undefined
 }
 
-async function replyTo(seen: SeenRequest, manners: EndpointManners): Promise<object> {
+async function replyTo(seen: SeenRequest, behaviour: EndpointBehaviour): Promise<object> {
   const { model, input, dimensions, encoding_format } = seen
-  const vectors = await manners.vectorsOf(input, dimensions)
+  const vectors = await behaviour.vectorsOf(input, dimensions)
   const data = input.map((text, index) => {
     const whole = vectors[index] ?? new Float32Array()
-    const vector = manners.shortensVectorOf(text) ? whole.slice(1) : whole
+    const vector = behaviour.shortensVectorOf(text) ? whole.slice(1) : whole
     const embedding = encoding_format === 'base64' ? Buffer.from(vector.buffer).toString('base64') : [...vector]
     return { object: 'embedding', index, embedding }
   })
-  const tokens = input.reduce((sum, text) => sum + manners.tokensOf(text), 0)
+  const tokens = input.reduce((sum, text) => sum + behaviour.tokensOf(text), 0)
   const usage = { prompt_tokens: tokens, total_tokens: tokens }
-  return { object: 'list', model, data, ...(manners.silentUsage ? {} : { usage }) }
+  return { object: 'list', model, data, ...(behaviour.silentUsage ? {} : { usage }) }
 }
 
 /** The vector that the endpoint sends for a text; not of unit length. */

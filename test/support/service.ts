@@ -1,6 +1,6 @@
 import { inject } from 'vitest'
 import type { Database } from '#core/db/pool.ts'
-import { wantedVersions } from '#core/db/versions.ts'
+import { versionsToServe } from '#core/db/versions.ts'
 import type { Embedding } from '#core/embedding/embedder.ts'
 import { createArtifactStore } from '#core/index/format/store.ts'
 import { builtInCorpus } from '#jobs/demo/corpus.ts'
@@ -144,7 +144,7 @@ function publisher(operator: Operator, settings: StackSettings): TestService['pu
 
 /** The job worker would do so too, a little later. */
 async function loadActive(owner: Database, searchNodes: readonly LocalSearchNode[]): Promise<void> {
-  for (const version of await wantedVersions(owner))
+  for (const version of await versionsToServe(owner))
     await Promise.all(searchNodes.map(({ address }) => withSearchNode(address, (client) => prepareOn(client, version))))
 }
 

@@ -18,13 +18,13 @@ export function hashUnits(text: string, start: number, end: number, seed: number
 
 /**
  * Adds one feature to a vector by signed hashing (Weinberger et al. 2009, "Feature Hashing for Large Scale Multitask
- * Learning"): `places` pseudo-random components get ±weight / √places. Features are orthogonal in expectation, and two
- * that collide in one component differ in the others.
+ * Learning"): so many pseudo-random `components` get ±weight / √components. Features are orthogonal in expectation, and two that
+ * collide in one component differ in the others.
  */
-export function addHashed(vector: Float64Array, featureHash: number, weight: number, places: number): void {
-  const step = weight / Math.sqrt(places)
-  for (let place = 1; place <= places; place++) {
-    const drawn = mix(featureHash + Math.imul(place, GOLDEN))
+export function addHashed(vector: Float64Array, featureHash: number, weight: number, components: number): void {
+  const step = weight / Math.sqrt(components)
+  for (let component = 1; component <= components; component++) {
+    const drawn = mix(featureHash + Math.imul(component, GOLDEN))
     const at = (drawn >>> 1) % vector.length
     vector[at] = (vector[at] ?? 0) + ((drawn & 1) === 0 ? step : -step)
   }

@@ -7,7 +7,7 @@ const HEADING_EXTRA_COUNT = 1
 
 interface Term {
   count: number
-  /** Of the most informative word with this stem. */
+  /** Static idf of the most informative word with this stem. */
   staticIdf: number
 }
 

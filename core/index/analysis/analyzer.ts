@@ -32,7 +32,7 @@ export interface AnalyzedQuestion {
 
 const functionWordLists = FUNCTION_WORDS.trim().split('\n\n')
 const functionWords = new Map(
-  ['en', 'de', 'fr'].map((language, place) => [language, new Set(words(functionWordLists[place] ?? ''))]),
+  ['en', 'de', 'fr'].map((language, index) => [language, new Set(words(functionWordLists[index] ?? ''))]),
 )
 
 /** Whether a folded word is a function word of any language that has a list. */
@@ -113,22 +113,22 @@ export function analyzeQuestion(text: string, languages: readonly string[]): Ana
   for (const word of indexWords(text)) {
     // A word may give several terms (pairs of characters, enclosing provisions). Every language that keeps the word
     // gives as many.
-    const places: { language: string; term: string }[][] = []
+    const termsAt: { language: string; term: string }[][] = []
     for (const { language, termsOf, inOrder } of analyzers) {
-      let place = 0
+      let index = 0
       for (const term of termsOf(word)) {
         inOrder.push(term)
-        ;(places[place++] ??= []).push({ language, term })
+        ;(termsAt[index++] ??= []).push({ language, term })
       }
     }
-    for (const [place, terms] of places.entries()) {
+    for (const [index, terms] of termsAt.entries()) {
       // No term holds a space or a line break.
       let key = ''
       for (const { language, term } of terms) key += `${language} ${term}\n`
       const known = found.get(key)
       if (known !== undefined) found.set(key, { ...known, count: known.count + 1 })
       else if (found.size < QUERY_WORDS_MAX)
-        found.set(key, { word: place === 0 ? word : (terms[0]?.term ?? word), count: 1, terms })
+        found.set(key, { word: index === 0 ? word : (terms[0]?.term ?? word), count: 1, terms })
     }
   }
   return {

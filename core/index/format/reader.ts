@@ -17,7 +17,7 @@ import type { CosineStatistics } from '#core/index/vectors/cosine-statistics.ts'
 import type { ClustersDescription } from '#core/index/vectors/clusters.ts'
 import { openClusters } from '#core/index/vectors/clusters-reader.ts'
 import type { ClustersReader } from '#core/index/vectors/clusters-reader.ts'
-import { codesFit, codesLayout } from '#core/index/vectors/layout.ts'
+import { codesFitIn, codesLayout } from '#core/index/vectors/layout.ts'
 import { openRowFile } from '#core/index/vectors/row-file.ts'
 import type { RowFile } from '#core/index/vectors/row-file.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
@@ -63,7 +63,7 @@ export interface IndexReader {
   readonly forward: ForwardReader
   readonly references: ReferencesReader
   readonly passage: PassagesReader['passage']
-  /** What threads share of the artifact. */
+  /** Memory of the artifact that threads share. */
   readonly shared: SharedParts
   /** Idempotent. */
   close(): void
@@ -107,7 +107,7 @@ function codesSource(
 ): CodesSource {
   const path = join(folder, 'vectors.sq4')
   const { bytes } = codesLayout(passages, dimensions)
-  return codesFit(passages, dimensions, codesMb) ? { memory: parts.memory(wholeFile(path, bytes)) } : { path }
+  return codesFitIn(passages, dimensions, codesMb) ? { memory: parts.memory(wholeFile(path, bytes)) } : { path }
 }
 
 /**

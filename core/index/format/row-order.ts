@@ -1,19 +1,19 @@
 import type { PassageRecord } from '#core/index/passages/record.ts'
 
-export type PlacedPassage = Pick<PassageRecord, 'metadata' | 'subjects' | 'document' | 'place'>
+export type OrderedPassage = Pick<PassageRecord, 'metadata' | 'subjects' | 'document' | 'position'>
 
 /**
- * Order of the rows of an artifact: language, jurisdiction, first subject, document, revision, place, by code units.
+ * Order of the rows of an artifact: language, jurisdiction, first subject, document, revision, ordinal, by code units.
  * The rows that a filter allows then form few runs, and exact scoring reads each run at once.
  */
-export function rowOrder(a: PlacedPassage, b: PlacedPassage): number {
+export function rowOrder(a: OrderedPassage, b: OrderedPassage): number {
   return (
     compare(a.metadata.language, b.metadata.language) ||
     compare(a.metadata.jurisdiction, b.metadata.jurisdiction) ||
     compare(a.subjects[0] ?? '', b.subjects[0] ?? '') ||
     compare(a.document.id, b.document.id) ||
     compare(a.document.revision_id, b.document.revision_id) ||
-    a.place.ordinal - b.place.ordinal
+    a.position.ordinal - b.position.ordinal
   )
 }
 

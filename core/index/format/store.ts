@@ -16,7 +16,7 @@ export interface ArtifactStore {
   readonly vectorCacheFile: string
   /** Evaluation report of a version, as a page for reviewers. */
   reportFile(versionId: string): string
-  /** The same report as JSON. */
+  /** The evaluation report as JSON. */
   figuresFile(versionId: string): string
   /** Every difference between a candidate and the version that was active: one a line. */
   changesFile(versionId: string): string

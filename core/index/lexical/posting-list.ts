@@ -30,8 +30,8 @@ export class PostingList {
   readonly #whole: boolean
   /** File position of the first chunk's postings. */
   readonly #position: number
-  #place = 0
-  /** Bytes of the chunks before `#place`. */
+  #chunk = 0
+  /** Bytes of the chunks before `#chunk`. */
   #skipped = 0
 
   /** @param fileBytes size of the file of all postings. */
@@ -47,7 +47,7 @@ export class PostingList {
 
   /** Returns to the first chunk. */
   rewind(): void {
-    this.#place = 0
+    this.#chunk = 0
     this.#skipped = 0
   }
 
@@ -56,8 +56,8 @@ export class PostingList {
    * @returns the largest impact in it; 0 if the term is not in it.
    */
   seek(chunk: number): number {
-    for (; this.#place < this.#chunks; this.#place++) {
-      const at = this.#place * DIRECTORY_BYTES
+    for (; this.#chunk < this.#chunks; this.#chunk++) {
+      const at = this.#chunk * DIRECTORY_BYTES
       const found = this.#bytes.readUInt16LE(at)
       const count = this.#bytes.readUInt16LE(at + 2) + 1
       if (found > chunk) break

@@ -6,7 +6,7 @@ import { IMPACT_MAX, LEXICAL_FIELDS, lexicalSchema, storedTerm } from './layout.
 import type { LexicalDescription, LexicalField } from './layout.ts'
 import { createOccurrences } from './occurrences.ts'
 import type { Occurrences } from './occurrences.ts'
-import { invert, packPostings, packTerms } from './pack.ts'
+import { invert, encodePostings, encodeTerms } from './encode.ts'
 
 /** BM25F parameters: the saturation k1 of term frequency, and per field its weight and length normalisation b. */
 export const LEXICAL_PARAMETERS = {
@@ -113,7 +113,7 @@ function packed(
     return Math.max(1, Math.round((IMPACT_MAX * tf) / (k1 + tf)))
   })
   const order = Uint32Array.from(stored.keys()).sort((a, b) => ((stored[a] ?? '') < (stored[b] ?? '') ? -1 : 1))
-  const { bytes, ...sizes } = packTerms(stored, order, inverted)
+  const { bytes, ...sizes } = encodeTerms(stored, order, inverted)
   return {
     description: lexicalSchema.parse({
       rows,
@@ -125,7 +125,7 @@ function packed(
       ...sizes,
     }),
     terms: bytes,
-    postings: packPostings(order, inverted),
+    postings: encodePostings(order, inverted),
   }
 }
 

@@ -35,7 +35,7 @@ export const passageRecordSchema = z.strictObject({
   /** In force on a day d iff in_force_from <= d and (in_force_to is null or d < in_force_to). */
   in_force_from: day,
   in_force_to: day.nullable(),
-  place: z.strictObject({ ordinal: z.int().nonnegative(), document_passages: z.int().positive() }),
+  position: z.strictObject({ ordinal: z.int().nonnegative(), document_passages: z.int().positive() }),
   /** Identifier in the source: the record's id, or `<document key>#<anchor>`; question sets name passages by it. */
   source_id: z.string().min(1),
   /** Title and headings, embedded and indexed before the passage's own text. */

@@ -20,7 +20,7 @@ export const referencesSchema = z.strictObject({
 })
 export type ReferencesCounts = Omit<z.infer<typeof referencesSchema>, 'acts'>
 
-/** An act of the corpus, and its names in queries besides the built-in ones. */
+/** An act of the corpus, and its names in queries in addition to the built-in ones. */
 export type ActEntry = z.infer<typeof referencesSchema>['acts'][number]
 
 /** Byte offsets of the parts of `references.bin`, and its size. */

@@ -14,7 +14,7 @@ export interface ReferencesReader {
   /** Rows of passages that hold the text of exactly this provision, whole or split for length; ascending. */
   rowsOf(canonical: string): Uint32Array
   /** Rows of passages that hold the text of a part of the provision; ordered by part, so a row may occur twice. */
-  rowsWithin(canonical: string): Uint32Array
+  rowsOfParts(canonical: string): Uint32Array
   /** Whether some passage has a reference with this prefix. */
   holds(beginning: string): boolean
   close(): void
@@ -63,7 +63,7 @@ export function openReferencesReader(folder: string): ReferencesReader {
         ? rowsBetween(position, position + 1)
         : new Uint32Array(0)
     },
-    rowsWithin(canonical) {
+    rowsOfParts(canonical) {
       // The separator between a provision and its part is `#` after an act and `/` within a path. The range ends at the
       // separator's successor.
       const [mark, successor] = canonical.includes('#') ? ['/', '0'] : ['#', '$']

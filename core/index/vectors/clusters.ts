@@ -9,7 +9,7 @@ export const clustersSchema = z.strictObject({
   nprobe: z.int().positive(),
   /**
    * How many standard deviations of the rows of a cluster around its centroid the last of the nearest lies above the
-   * centroid of the cluster that holds one of them, at most; for REACHED of the nearest 10, 100 and 1,000. The
+   * centroid of the cluster that holds one of them, at most; for DEVIATIONS_RECALL of the nearest 10, 100 and 1,000. The
    * deviation is the radius of the cluster times one number for each query.
    */
   deviations: z.number().nonnegative(),
@@ -19,7 +19,7 @@ export type ClustersDescription = z.infer<typeof clustersSchema>
 /** Share of the true nearest rows in the first `nprobe` clusters. */
 export const CLUSTERS_RECALL = 0.99
 /** Share of the nearest rows that `deviations` holds for. A search finds more: it stops only where it holds for all. */
-export const REACHED = 0.985
+export const DEVIATIONS_RECALL = 0.985
 
 /** Byte offsets in `clusters.u32`, and its length. */
 export interface ClustersLayout {

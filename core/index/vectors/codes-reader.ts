@@ -5,7 +5,7 @@ import { GAP_BYTES } from '#core/platform/read-spans.ts'
 import { createSharedMemory } from '#core/platform/shared-memory.ts'
 import type { SharedMemory } from '#core/platform/shared-memory.ts'
 import { CodesScan } from './codes-scan.ts'
-import type { PieceScorer, Wanted } from './codes-scan.ts'
+import type { PieceScorer, ScanDepth } from './codes-scan.ts'
 import { createKernel, pieceRowsMax } from './kernel.ts'
 import { codesLayout } from './layout.ts'
 import type { CodesLayout } from './layout.ts'
@@ -17,7 +17,7 @@ export interface CodesReader {
    * Begins a scan, which ends the one before.
    * @param query unit length.
    */
-  scan(query: Float32Array, wanted: Wanted): CodesScan
+  scan(query: Float32Array, wanted: ScanDepth): CodesScan
   close(): void
 }
 

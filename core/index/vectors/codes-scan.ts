@@ -14,8 +14,8 @@ export interface PieceScorer {
   score(from: number, to: number, threshold: number, among?: Uint32Array): number
 }
 
-/** What a scan looks for. */
-export interface Wanted {
+/** Numbers of rows that a scan returns. */
+export interface ScanDepth {
   /** Every row that may be among so many nearest ones is a candidate. */
   readonly candidates: number
   /** The last one of so many nearest rows gives the threshold of the scan. */
@@ -32,7 +32,7 @@ export class CodesScan {
   readonly #found: Candidates
   readonly #best
 
-  constructor(scorer: PieceScorer, query: QuantizedQuery, wanted: Wanted) {
+  constructor(scorer: PieceScorer, query: QuantizedQuery, wanted: ScanDepth) {
     this.query = query
     this.#scorer = scorer
     this.#found = new Candidates(wanted.candidates, Math.ceil(query.error * ERROR_DEVIATIONS))
@@ -54,7 +54,7 @@ export class CodesScan {
   }
 
   /**
-   * Does so too, and measures how the cosines of all rows between spread, whether they are in the set or not.
+   * Scans and also measures the spread of the cosines of all rows in the range, in the set or not.
    * @returns the sum of the squared distances of their cosines from the mean of these.
    */
   addAndMeasure(bits: Uint32Array, from: number, to: number): number {

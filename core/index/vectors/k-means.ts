@@ -21,7 +21,7 @@ export interface Clusters {
   readonly centroids: Float32Array
   /** See `clustersLayout`. */
   readonly radii: Float32Array
-  /** Of the centroids less the mean of all rows. */
+  /** Graph over the centroids. The mean of all rows is subtracted from each centroid. */
   readonly graph: BuiltGraph
 }
 

@@ -59,6 +59,6 @@ export function paddedComponents(dimensions: number): number {
 }
 
 /** Whether the codes of a version of this size take at most so many MiB. */
-export function codesFit(rows: number, dimensions: number, megabytes: number): boolean {
+export function codesFitIn(rows: number, dimensions: number, megabytes: number): boolean {
   return codesLayout(rows, dimensions).bytes <= megabytes * 1_048_576
 }

@@ -5,7 +5,7 @@ import { largest } from '#core/platform/top-k.ts'
 import type { VectorFile } from './blocks.ts'
 import { openCentroids } from './centroids.ts'
 import { ClusterSpread, firstClusters } from './cluster-spread.ts'
-import { CLUSTERS_RECALL, REACHED } from './clusters.ts'
+import { CLUSTERS_RECALL, DEVIATIONS_RECALL } from './clusters.ts'
 import type { ClustersDescription } from './clusters.ts'
 import { openCodes } from './codes-reader.ts'
 import type { CodesReader } from './codes-reader.ts'
@@ -61,7 +61,7 @@ export async function measureClusters(
   }
   return {
     nprobe: fewestWith(CLUSTERS_RECALL, ranks),
-    deviations: Math.max(DEVIATIONS_MIN, ...deviations.map((ofDepth) => quantile(ofDepth, REACHED))),
+    deviations: Math.max(DEVIATIONS_MIN, ...deviations.map((ofDepth) => quantile(ofDepth, DEVIATIONS_RECALL))),
   }
 }
 

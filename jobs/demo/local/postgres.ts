@@ -15,7 +15,7 @@ import {
 import { createRequire } from 'node:module'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { answers, createDatabaseIfAbsent } from '#core/db/provision.ts'
+import { isReachable, createDatabaseIfAbsent } from '#core/db/provision.ts'
 import { freePort, LocalProcessError, outputOf, startSupervised, untilReady } from './supervised-process.ts'
 import type { OnSpawn, SystemUser, SupervisedProcess } from './supervised-process.ts'
 
@@ -114,7 +114,7 @@ export async function startPostgres(options: PostgresOptions): Promise<LocalPost
   })
   const stop = (): Promise<void> => server.stop(STOP_TIMEOUT_MS)
   options.onSpawn?.(stop)
-  await untilReady('Postgres', server, START_TIMEOUT_MS, logFile, () => answers(adminUrl('postgres'))).catch(
+  await untilReady('Postgres', server, START_TIMEOUT_MS, logFile, () => isReachable(adminUrl('postgres'))).catch(
     (error: unknown) => abandon(server, error),
   )
   return {

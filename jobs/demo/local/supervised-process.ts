@@ -4,6 +4,7 @@ import { randomInt } from 'node:crypto'
 import { closeSync, openSync, readFileSync, statSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { withTimeout } from '#core/platform/with-timeout.ts'
 
 /** A start or stop failed; the message tells what to do. */
 export class LocalProcessError extends Error {
@@ -90,7 +91,9 @@ export function startSupervised(options: SupervisedProcessOptions): SupervisedPr
 async function stopSupervised(child: ChildProcess, exited: Promise<void>, timeoutMs: number): Promise<void> {
   const pipe = child.stdio[3]
   if (pipe !== null && pipe !== undefined && 'end' in pipe) pipe.end()
-  if ((await within(exited, timeoutMs)) === 'late' && child.pid !== undefined) await killGroup(child.pid, exited)
+  const { pid } = child
+  if (pid === undefined) return exited
+  await withTimeout(timeoutMs, 'the process is still running', exited).catch(() => killGroup(pid, exited))
 }
 
 /** Sends SIGKILL to a whole process group; a group that has already ended is not an error. */
@@ -101,16 +104,6 @@ export async function killGroup(pid: number, exited: Promise<void>): Promise<voi
     if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error
   }
   await exited
-}
-
-/** Returns the result of `work`, or `'late'` when it has not settled after `timeoutMs`. */
-export async function within<T>(work: Promise<T>, timeoutMs: number): Promise<T | 'late'> {
-  const timer = new AbortController()
-  try {
-    return await Promise.race([work, sleep(timeoutMs, 'late' as const, { signal: timer.signal })])
-  } finally {
-    timer.abort()
-  }
 }
 
 /** Repeats `attempt` until it returns true; fails when the process ends or `timeoutMs` has passed. */

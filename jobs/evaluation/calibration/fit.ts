@@ -3,7 +3,7 @@ import { CALIBRATION_CURVE_POINTS_MAX } from '#core/domain/calibration.ts'
 import type { Calibration } from '#core/domain/calibration.ts'
 import { aurc, auroc, expectedCalibrationError, riskCoverageCurve } from '#jobs/evaluation/metrics/abstention.ts'
 import type { ScoredQuestion } from '#jobs/evaluation/metrics/abstention.ts'
-import { dealFolds, outOfFoldProbabilities } from './folds.ts'
+import { assignFolds, outOfFoldProbabilities } from './folds.ts'
 import { fitLogisticRegression } from './logistic-regression.ts'
 import type { LabelledSample } from './logistic-regression.ts'
 import { thresholdForTarget } from './target-threshold.ts'
@@ -57,7 +57,7 @@ export function fitCalibration(
   const fitted = ordered.filter(({ given }) => given === undefined)
   const withEvidence = fitted.filter((question) => question.sufficient).length
   if (Math.min(withEvidence, fitted.length - withEvidence) < CALIBRATION_QUESTIONS_MIN) return undefined
-  const folds = dealFolds(
+  const folds = assignFolds(
     fitted.map((question) => question.group ?? question.id),
     foldsMax,
   )

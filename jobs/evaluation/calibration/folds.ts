@@ -9,7 +9,7 @@ import type { LabelledSample } from './logistic-regression.ts'
  * @returns the fold of each key, from 0. The number of folds is `foldsMax`, or the number of distinct keys if that is
  * smaller.
  */
-export function dealFolds(keys: readonly string[], foldsMax: number): readonly number[] {
+export function assignFolds(keys: readonly string[], foldsMax: number): readonly number[] {
   const hashed = [...new Set(keys)].map((key) => ({ key, hash: sha256(key).toString('hex') }))
   hashed.sort((a, b) => (a.hash < b.hash ? -1 : 1))
   const foldOf = new Map(hashed.map(({ key }, at) => [key, at % foldsMax]))
@@ -23,7 +23,7 @@ const FOLDS = 5
 export function foldsOf<Q extends { readonly text: string; readonly group: string | undefined }>(
   questions: readonly Q[],
 ): ReadonlyMap<Q, number> {
-  const folds = dealFolds(
+  const folds = assignFolds(
     questions.map(({ text, group }) => group ?? words(text).join(' ')),
     FOLDS,
   )

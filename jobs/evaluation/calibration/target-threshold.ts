@@ -21,7 +21,7 @@ export interface TargetThreshold {
  * @param questions with probabilities from cross-validation.
  */
 export function thresholdForTarget(questions: readonly ScoredQuestion[], targetRisk: number): TargetThreshold {
-  const reached = bestWithin(questions, targetRisk)
+  const reached = bestUnderTarget(questions, targetRisk)
   if (reached !== undefined) {
     const below = operatingPoints(questions).find(({ threshold }) => threshold < reached.threshold)
     return {
@@ -38,7 +38,7 @@ export function thresholdForTarget(questions: readonly ScoredQuestion[], targetR
 /** Maximum share of the questions without evidence that may be answered, independent of their number. */
 export const INSUFFICIENT_ANSWERED_MAX = 0.1
 
-function bestWithin(questions: readonly ScoredQuestion[], targetRisk: number): OperatingPoint | undefined {
+function bestUnderTarget(questions: readonly ScoredQuestion[], targetRisk: number): OperatingPoint | undefined {
   const insufficient = questions.filter(({ sufficient }) => !sufficient).length
   let best: { readonly point: OperatingPoint; readonly right: number } | undefined
   for (const point of operatingPoints(questions)) {

@@ -63,7 +63,7 @@ export async function evaluateDataSet(
     onProgress: output.progress.bind(output),
   }
   return await withTemporaryVersion(version, async (built) => {
-    tellOfCorpus(built, version.relevant.size, version.note)
+    reportCorpus(built, version.relevant.size, version.note)
     const { embedder } = version
     const asked = {
       questions: confined(task.questions, subjectOf),
@@ -98,7 +98,7 @@ function confined(
 }
 
 /** Notes irregularities of the corpus. */
-export function tellOfCorpus(
+export function reportCorpus(
   { report, missing }: Pick<TemporaryVersion, 'report' | 'missing'>,
   relevant: number,
   note: EvaluationOutput['note'],
@@ -117,7 +117,7 @@ export function tellOfCorpus(
 
 interface Asked {
   readonly questions: readonly QueryWithQrels[]
-  /** To which the ranking is fitted; empty: it stays the default. */
+  /** Questions to which the ranking is fitted. If empty, the ranking stays the default. */
   readonly fitQuestions: readonly QueryWithQrels[]
   /** SHA-256 (hex) of the questions' file. */
   readonly questionSet: string

@@ -18,9 +18,9 @@ export interface EvaluationOutput {
 }
 
 export interface EvaluationResult {
-  /** For standard output. */
+  /** Text for standard output. */
   readonly table: string
-  /** By path; undefined: not requested. */
+  /** Files by path; undefined if none were requested. */
   readonly files: readonly (readonly [path: string | undefined, content: string])[]
 }
 

@@ -46,7 +46,7 @@ export interface VersionInput {
   readonly dataDir: string | undefined
   readonly signal: AbortSignal
   readonly onProgress: (stage: BuildStage | 'read', done: number, total: number, more?: string) => void
-  /** Undefined: nobody is told. */
+  /** Undefined if no progress is reported. */
   readonly note?: (sentence: string) => void
 }
 
@@ -54,7 +54,7 @@ export interface VersionInput {
 export interface TemporaryVersion {
   readonly artifact: BuiltArtifact
   readonly store: ArtifactStore
-  /** As of a build without further choices. */
+  /** Parameters of a build without further choices. */
   readonly parameters: BuildParameters
   readonly facets: Facets
   readonly report: ImportReport

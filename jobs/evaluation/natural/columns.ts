@@ -2,7 +2,7 @@ import { calibratedOnWords } from '#jobs/evaluation/page/calibrated-on.ts'
 import type { KindCounts, NaturalFigures } from './figures.ts'
 
 export interface Column {
-  /** What the count is of: the list, the answers, or the list of one system alone. */
+  /** What is counted: the list, the answers, or the list of one ranking mode. */
   readonly group: string
   readonly label: string
   readonly count: number

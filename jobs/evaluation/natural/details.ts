@@ -26,9 +26,9 @@ function detailOf({
     decision,
     observed_value: observedValue,
     unsupported: unsupported.map(({ normalized, reason }) => ({ normalized, reason })),
-    cited: first.filter((passage) => passage.cited).length,
+    named: first.filter((passage) => passage.named).length,
     rank,
     predictors: Object.fromEntries(PREDICTORS.map((name, at) => [name, predictors[at] ?? null])),
-    first: first.map(({ sourceId, score, cited }) => ({ source_id: sourceId, score, cited })),
+    first: first.map(({ sourceId, score, named }) => ({ source_id: sourceId, score, named })),
   }
 }

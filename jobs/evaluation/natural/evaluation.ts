@@ -10,7 +10,7 @@ import type { VectorSettings } from '#jobs/build/text-vectors.ts'
 import { defaultProfile } from '#jobs/build/parameters.ts'
 import { openFlaggedEmbedder, vectorSettingsOf } from '#jobs/operator/embedding-flags.ts'
 import { corpusAt } from '#jobs/demo/corpus.ts'
-import { tellOfCorpus } from '#jobs/evaluation/command/evaluation.ts'
+import { reportCorpus } from '#jobs/evaluation/command/evaluation.ts'
 import type { EvaluationOutput } from '#jobs/evaluation/command/program.ts'
 import { withTemporaryVersion } from '#jobs/evaluation/command/temporary-version.ts'
 import type { TemporaryVersion } from '#jobs/evaluation/command/temporary-version.ts'
@@ -29,7 +29,7 @@ import type { NaturalQuestion } from './questions.ts'
 
 export interface AskedCorpora {
   readonly corpora: readonly AskedCorpus[]
-  /** Of all corpora, in the order of the questions. */
+  /** Outcomes of all corpora, in the order of the questions. */
   readonly outcomes: readonly NaturalOutcome[]
 }
 
@@ -109,7 +109,7 @@ async function askCorpus(
     note: (sentence: string) => output.note(`${corpus}: ${sentence}`),
   }
   return await withTemporaryVersion(input, async (version) => {
-    tellOfCorpus(version, relevant.size, input.note)
+    reportCorpus(version, relevant.size, input.note)
     const tools = { embedder, signal: AbortSignal.any([signal, version.node.ended]), onProgress: input.onProgress }
     const { profile, report } = await evaluated(version, corpus, tools)
     return {

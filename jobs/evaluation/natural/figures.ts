@@ -15,12 +15,12 @@ export interface KindCounts {
   readonly listed_first: number
   /** A right passage is among the first five, whatever the decision. */
   readonly listed_at5: number
-  /** The same, of the questions that are answered. */
+  /** Counts only the questions that the service answers. */
   readonly answered_first: number
   readonly answered_at5: number
 }
 
-/** What `--json` writes; names and meanings are stable. */
+/** Output of `--json`. Names and meanings are stable. */
 export interface NaturalFigures {
   /**
    * AUROC of the observed value, as it is served, of answerable questions of the kinds `named` and `plain` against all

@@ -23,7 +23,7 @@ export interface NaturalOutcome extends EvidenceDecision {
     readonly sourceId: string
     readonly score: number
     /** Whether the question names its provision. */
-    readonly cited: boolean
+    readonly named: boolean
   }[]
 }
 
@@ -42,7 +42,7 @@ export function judge(
     rank: mapModes(replies, ({ passages }) => firstRight(question, passages)),
     unsupported: served.unsupported,
     predictors: served.predictors,
-    first: served.passages.slice(0, FIRST_PASSAGES).map(({ sourceId, score, cited }) => ({ sourceId, score, cited })),
+    first: served.passages.slice(0, FIRST_PASSAGES).map(({ sourceId, score, named }) => ({ sourceId, score, named })),
   }
 }
 

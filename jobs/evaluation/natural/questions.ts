@@ -2,7 +2,7 @@ import { basename } from 'node:path'
 import { z } from 'zod'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { OperatorError } from '#core/platform/errors.ts'
-import { dealFolds } from '#jobs/evaluation/calibration/folds.ts'
+import { assignFolds } from '#jobs/evaluation/calibration/folds.ts'
 import { parseRecordJson } from '#jobs/import/record-json.ts'
 import { firstReadable, lineFault, textLines } from '#jobs/evaluation/command/text-lines.ts'
 
@@ -19,7 +19,7 @@ const questionSchema = z.object({
 })
 type Question = z.infer<typeof questionSchema>
 
-/** What is tuned on one half of a file's questions is reported on the other. */
+/** Parameters are tuned on one half of the questions of a file, and figures are reported on the other. */
 export const HALVES = ['tuning', 'reporting'] as const
 export type Half = (typeof HALVES)[number]
 
@@ -42,7 +42,7 @@ export async function readNaturalQuestions(
   const ids = new Set<string>()
   for (const file of files) {
     const read = await readFileOfQuestions(file, ids, signal)
-    const folds = dealFolds(
+    const folds = assignFolds(
       read.map(({ id }) => id),
       HALVES.length,
     )

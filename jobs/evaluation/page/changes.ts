@@ -99,12 +99,12 @@ const SINGULAR: Readonly<Record<NamedChange['kind'], string>> = {
 
 function card(change: NamedChange): Markup {
   return html`<div class="miss change">
-    <p class="small"><b>${SINGULAR[change.kind]}</b> ${placeOf(change)}</p>
+    <p class="small"><b>${SINGULAR[change.kind]}</b> ${headlineOf(change)}</p>
     ${detailsOf(change)}
   </div>`
 }
 
-function placeOf(change: NamedChange): Markup {
+function headlineOf(change: NamedChange): Markup {
   if ('facet' in change) return html`<span class="soft">${change.facet}</span>`
   const title = html`<span class="soft"><bdi>${change.document.title}</bdi></span>`
   if (!('label' in change)) return title

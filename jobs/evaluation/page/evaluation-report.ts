@@ -4,7 +4,7 @@ import { RANKING_METRICS } from '#jobs/evaluation/metrics/ranking.ts'
 
 export const RANKING_MODES = ['lexical', 'dense', 'hybrid'] as const
 const GATE_GROUPS = ['ranking', 'decision', 'filtered recall', 'speed', 'changes'] as const
-/** Which questions both versions were asked. */
+/** The questions that both versions were asked. */
 const QUESTIONS_FROM = [
   'question set',
   'question set of the active version',
@@ -84,7 +84,7 @@ const abstentionSchema = z.strictObject({
   distribution: z.strictObject({ sufficient: z.array(count).readonly(), insufficient: z.array(count).readonly() }),
 })
 
-/** What the decision was calibrated on. */
+/** The questions on which the decision was calibrated. */
 const calibratedOnSchema = z.discriminatedUnion('source', [
   z.strictObject({ source: z.literal('question set'), questions: count }),
   z.strictObject({ source: z.literal('default') }),
@@ -105,7 +105,7 @@ const comparisonSchema = z.strictObject({
   worse_on: z.array(metric).readonly(),
   worse: z.boolean(),
   questions_from: z.enum(QUESTIONS_FROM).optional(),
-  /** What the candidate lost or changed. */
+  /** The changes of the candidate against the active version. */
   changes: changesSchema.optional(),
 })
 
@@ -149,7 +149,7 @@ export const evaluationReportSchema = z.strictObject({
   filtered_recall: bySelectivity,
   /** Maps the kind of filter ("random", "near", "far") to recall by selectivity. */
   filtered_recall_by_kind: z.record(z.string().min(1), bySelectivity),
-  /** What was asked for the recall under filters. */
+  /** The questions behind the recall under filters. */
   filtered_recall_sample: z.strictObject({
     questions: count,
     /** Rows whose vectors were asked, because there are too few questions. */

@@ -63,7 +63,7 @@ function plot(
   const lowest = Math.min(AXIS_FROM, ...lines.flatMap(([, recall]) => Object.values(recall)))
   const from = Math.floor(lowest * 10) / 10
   const steps = from < AXIS_FROM ? Math.round((1 - from) * 10) : 5
-  const place = (selectivity: string): number => selectivities.indexOf(selectivity)
+  const index = (selectivity: string): number => selectivities.indexOf(selectivity)
   const bounds = report.gates.filter((gate) => gate.group === 'filtered recall').map((gate) => gate.bound)
   const last = Math.max(1, selectivities.length - 1)
   const area = plotArea(
@@ -71,7 +71,7 @@ function plot(
       title: 'passages that the filter allows',
       from: -0.2,
       to: last + 0.2,
-      ticks: selectivities.map((selectivity) => [place(selectivity), `${selectivity} %`]),
+      ticks: selectivities.map((selectivity) => [index(selectivity), `${selectivity} %`]),
     },
     { title: 'recall@10', from, to: 1, ticks: evenTicks(from, 1, steps, (value) => value.toFixed(2)) },
   )
@@ -88,18 +88,18 @@ function plot(
           /><text class="strong" x="${area.x(-1)}" dx="4" y="${area.y(bound)}" dy="15">gate ${bound.toFixed(2)}</text>`
   const drawn = lines.map(([kind, recall], at) => {
     const points = Object.entries(recall)
-      .filter(([selectivity]) => place(selectivity) >= 0)
-      .sort(([a], [b]) => place(a) - place(b))
+      .filter(([selectivity]) => index(selectivity) >= 0)
+      .sort(([a], [b]) => index(a) - index(b))
     const dots = points.map(
       ([selectivity, value]) =>
-        html`<circle class="f${at + 1}" cx="${area.x(place(selectivity))}" cy="${area.y(value)}" r="3.5"
+        html`<circle class="f${at + 1}" cx="${area.x(index(selectivity))}" cy="${area.y(value)}" r="3.5"
           ><title>${kind}, ${selectivity} %: ${figure(value)}</title></circle
         >`,
     )
     return html`${polyline(
       area,
       LINE_STYLES[at] ?? 'l1',
-      points.map(([selectivity, value]) => [place(selectivity), value]),
+      points.map(([selectivity, value]) => [index(selectivity), value]),
     )}${dots}`
   })
   const legend = legendOf(lines.map(([kind], at) => [LINE_STYLES[at] ?? 'l1', kind] as const))

@@ -37,7 +37,7 @@ const OUTRANKED = 'create table outranked (seq integer primary key, by integer n
  * provision on one day, repetitions included. Where the order of precedence lists every source of a contested group,
  * the records of the first source stay and all others of the group are left out. Documents are compared first, then
  * ids, then provisions; the first kind with a contradiction that stays is the last one, so that each is named once.
- * Of records that still repeat each other, the first stays.
+ * If records still repeat each other, the first is kept.
  */
 export function settleConflicts(staging: Staging, rules: ConflictRules): void {
   const { connection } = staging
@@ -67,7 +67,7 @@ const DROP_REPETITIONS = `
 update record set kept = 0 where seq in (
   select r.seq from record r join record f on f.seq = r.repeats where r.kept = 1 and f.kept = 1)`
 
-/** What the records of one group have in common. */
+/** Columns that the records of one group have in common. */
 const KEYS = {
   document: ['document', 'language', 'day'],
   id: ['identity', 'document', 'language', 'day'],
@@ -117,8 +117,8 @@ const revisionsOf = (kind: GroupKind): string => `
 select min(r.seq) as seq, r.source, r.line, r.id from ${recordsOfGroup(kind)}
 where c.rowid = ? and r.kept = 1
 group by r.effective_at, r.effective_to, r.published_at order by min(r.seq) limit 2`
-const PLACE = 'select source, line, id from record where seq = ?'
-const placeSchema = z.object({ source: z.int(), line: z.int(), id: z.string() })
+const LOCATION = 'select source, line, id from record where seq = ?'
+const locationSchema = z.object({ source: z.int(), line: z.int(), id: z.string() })
 
 const dropOthers = (kind: GroupKind): string => `
 update record set kept = 0 where seq in (
@@ -134,7 +134,7 @@ function settleGroups(connection: DatabaseSync, rules: ConflictRules, kind: Grou
   const claims = connection.prepare(claimsOf(kind))
   const revisions = connection.prepare(revisionsOf(kind))
   const drop = connection.prepare(dropOthers(kind))
-  const place = connection.prepare(PLACE)
+  const location = connection.prepare(LOCATION)
   const outrank = connection.prepare(INSERT_OUTRANKED)
   for (let group = 1; group <= count; group += 1) {
     const found = claims.all(group).map((row) => claimSchema.parse(row))
@@ -143,11 +143,11 @@ function settleGroups(connection: DatabaseSync, rules: ConflictRules, kind: Grou
       for (const row of drop.all(group, verdict.by.source)) outrank.run(droppedSchema.parse(row).seq, verdict.by.seq)
     if (verdict.kind === 'conflict') {
       const [first, second] = [verdict.first, verdict.second].map(({ own_seq }) =>
-        placeSchema.parse(place.get(own_seq)),
+        locationSchema.parse(location.get(own_seq)),
       )
       if (first !== undefined && second !== undefined) rules.onConflict({ kind, first, second })
     } else if (kind === 'provision') {
-      const [first, second] = revisions.all(group).map((row) => placeSchema.parse(row))
+      const [first, second] = revisions.all(group).map((row) => locationSchema.parse(row))
       if (first !== undefined && second !== undefined) rules.onConflict({ kind, first, second })
     }
   }

@@ -22,7 +22,7 @@ const leftOutSchema = z.object({
   same: z.int().nullable(),
 })
 
-/** What a record gave way to, where it gave way itself. */
+/** A record, whether it was kept, and the record that it gave way to. */
 const GAVE_WAY = `
 select r.source, r.line, r.id, r.kept, ifnull(o.by, r.repeats) as by
 from record r left join outranked o on o.seq = r.seq where r.seq = ?`

@@ -4,33 +4,36 @@ import type { StagedLocation, Staging } from './staging.ts'
 
 /** Something that the kept records hold, which is allowed and which an operator should look at. */
 export type Notice =
-  /** Records of one document, language and day come from several sources. `others` has one place of some of them. */
+  /** Records of one document, language and day come from several sources. `others` has the location of some of them. */
   | {
       readonly kind: 'several_sources'
-      readonly place: StagedLocation
+      readonly location: StagedLocation
       readonly other: StagedLocation
       readonly others: readonly StagedLocation[]
       readonly sources: number
     }
   /** Records of one document, language and day have different days of publication. */
-  | { readonly kind: 'several_publications'; readonly place: StagedLocation; readonly other: StagedLocation }
+  | { readonly kind: 'several_publications'; readonly location: StagedLocation; readonly other: StagedLocation }
   /** Two texts of one day have one provision, or are cited as the same. */
-  | { readonly kind: 'repeated_provision'; readonly place: StagedLocation; readonly other: StagedLocation }
+  | { readonly kind: 'repeated_provision'; readonly location: StagedLocation; readonly other: StagedLocation }
   /** A revision of a document holds fewer than half of the provisions of the one that it ends. */
   | {
       readonly kind: 'shorter_revision'
-      readonly place: StagedLocation
+      readonly location: StagedLocation
       readonly other: StagedLocation
       readonly provisions: number
       readonly provisionsBefore: number
     }
 
-const placeSchema = z.object({ source: z.int(), line: z.int(), id: z.string() })
-const pairSchema = placeSchema.extend({ other_source: z.int(), other_line: z.int(), other_id: z.string() })
+const locationSchema = z.object({ source: z.int(), line: z.int(), id: z.string() })
+const pairSchema = locationSchema.extend({ other_source: z.int(), other_line: z.int(), other_id: z.string() })
 
-function pairOf(row: z.infer<typeof pairSchema>): { readonly place: StagedLocation; readonly other: StagedLocation } {
+function pairOf(row: z.infer<typeof pairSchema>): {
+  readonly location: StagedLocation
+  readonly other: StagedLocation
+} {
   const other = { source: row.other_source, line: row.other_line, id: row.other_id }
-  return { place: { source: row.source, line: row.line, id: row.id }, other }
+  return { location: { source: row.source, line: row.line, id: row.id }, other }
 }
 
 /** The first record of each source, where several hold one document of one language and day. */
@@ -44,24 +47,25 @@ join record r on r.document = g.document and r.language = g.language and r.day =
 where r.kept = 1
 group by r.document, r.language, r.day, r.source
 order by r.document, r.language, r.day, r.source`
-const sourceSchema = placeSchema.extend({ document: z.int(), language: z.string(), day: z.int() })
+const sourceSchema = locationSchema.extend({ document: z.int(), language: z.string(), day: z.int() })
 
 /** Yields one notice for each document, language and day that several sources hold. */
 export function* readSeveralSources({ connection }: Staging): Generator<Notice> {
-  let [key, places, sources]: [string, StagedLocation[], number] = ['', [], 0]
+  let [key, locations, sources]: [string, StagedLocation[], number] = ['', [], 0]
   function* collected(): Generator<Notice> {
-    const [place, other, ...others] = places
-    if (place !== undefined && other !== undefined) yield { kind: 'several_sources', place, other, others, sources }
+    const [location, other, ...others] = locations
+    if (location !== undefined && other !== undefined)
+      yield { kind: 'several_sources', location, other, others, sources }
   }
   for (const row of connection.prepare(SEVERAL_SOURCES).iterate()) {
-    const { document, language, day, ...place } = sourceSchema.parse(row)
+    const { document, language, day, ...location } = sourceSchema.parse(row)
     const of = `${document} ${language} ${day}`
     if (of !== key) {
       yield* collected()
-      ;[key, places, sources] = [of, [], 0]
+      ;[key, locations, sources] = [of, [], 0]
     }
     sources += 1
-    if (places.length < BOUNDS.importSourcesNamedMax) places.push(place)
+    if (locations.length < BOUNDS.importSourcesNamedMax) locations.push(location)
   }
   yield* collected()
 }

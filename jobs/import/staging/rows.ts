@@ -10,33 +10,33 @@ const keptSchema = z.object({
   ordinal: z.int(),
   number: z.int().nullable(),
 })
-/** Where a record's drafts lie in their file, and what its place among all records decides. */
+/** Where a record's drafts lie in their file, and the fields that the other records decide. */
 export type KeptRecord = z.infer<typeof keptSchema>
 
 const IN_SOURCE_ORDER = `
 select r.at as offset, r.bytes, p.occurrence, p.effective_to, p.derived, p.ordinal, n.number
-from placed p join record r on r.seq = p.seq left join numbered n on n.seq = p.seq
+from kept_record p join record r on r.seq = p.seq left join numbered n on n.seq = p.seq
 order by p.seq`
 
-/** Yields the placed records in the order of the sources. */
+/** Yields the kept records in the order of the sources. */
 export function* keptRecords({ connection }: Staging): Generator<KeptRecord> {
   for (const row of connection.prepare(IN_SOURCE_ORDER).iterate()) yield keptSchema.parse(row)
 }
 
-const INDEX_REVISIONS = 'create index placed_revision on placed (revision, seq)'
+const INDEX_REVISIONS = 'create index kept_record_revision on kept_record (revision, seq)'
 const COUNT_DOCUMENTS = `
 update document set passages = counted.passages
-from (select r.document, sum(r.parts) as passages from placed p join record r on r.seq = p.seq group by r.document)
+from (select r.document, sum(r.parts) as passages from kept_record p join record r on r.seq = p.seq group by r.document)
   as counted
 where counted.document = document.id`
 const REVISIONS = 'create table revision (id integer primary key, uuid text not null) strict'
 const BY_REVISION = `
 select p.revision, r.at as offset, r.bytes, p.occurrence, p.effective_to, p.derived, p.ordinal, n.number
-from placed p join record r on r.seq = p.seq left join numbered n on n.seq = p.seq
+from kept_record p join record r on r.seq = p.seq left join numbered n on n.seq = p.seq
 order by p.revision, p.seq`
 const inRevisionSchema = keptSchema.extend({ revision: z.int() })
 
-/** Yields the placed records revision by revision, within each in the order of the sources. */
+/** Yields the kept records revision by revision, within each in the order of the sources. */
 export function* recordsByRevision({ connection }: Staging): Generator<KeptRecord & { readonly revision: number }> {
   connection.exec(INDEX_REVISIONS)
   connection.exec(COUNT_DOCUMENTS)
@@ -61,7 +61,7 @@ export function createRevisionIds({ connection }: Staging): (revision: number, u
 const IN_ROW_ORDER = `
 select r.at as offset, r.bytes, p.occurrence, p.effective_to, p.derived, p.ordinal, n.number,
   v.uuid as revision_id, d.passages as document_passages
-from placed p
+from kept_record p
 join record r on r.seq = p.seq
 join document d on d.id = r.document
 join revision v on v.id = p.revision
@@ -70,7 +70,7 @@ order by r.order_key, d.uuid, v.uuid, p.ordinal`
 const orderedSchema = keptSchema.extend({ revision_id: z.string(), document_passages: z.int() })
 export type OrderedRecord = z.infer<typeof orderedSchema>
 
-/** Yields the placed records in the row order of an artifact, after the id of every revision is noted. */
+/** Yields the kept records in the row order of an artifact, after the id of every revision is noted. */
 export function* recordsInRowOrder({ connection }: Staging): Generator<OrderedRecord> {
   for (const row of connection.prepare(IN_ROW_ORDER).iterate()) yield orderedSchema.parse(row)
 }

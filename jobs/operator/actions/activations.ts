@@ -7,7 +7,7 @@ import { changesInWords } from '#core/domain/changes.ts'
 import { checkActivatable } from '#jobs/activate/check.ts'
 import type { Approved } from '#jobs/review/approvals.ts'
 import { versionNamed } from './names.ts'
-import { handOver, recorded } from './operator.ts'
+import { enqueueCommitted, withAudit } from './operator.ts'
 import type { Enqueue, Operator } from './operator.ts'
 
 export interface ActivationAsked {
@@ -18,7 +18,7 @@ export interface ActivationAsked {
   readonly replaces: string | null
 }
 
-/** What an activation would change, and who approved it. */
+/** The changes of an activation, and who approved them. */
 export interface ActivationPlan {
   readonly version_id: string
   readonly knowledge_base: string
@@ -62,14 +62,14 @@ export async function requestActivation(
   const expectedVersionId =
     input.replaces === undefined ? await activeVersion(operator, knowledge_base_id) : input.replaces
   const asked = { kind: 'activate', versionId: id, knowledgeBaseId: knowledge_base_id, expectedVersionId } as const
-  return ask(operator, asked, knowledge_base, enqueue)
+  return submitActivation(operator, asked, knowledge_base, enqueue)
 }
 
 async function activeVersion(operator: Operator, knowledgeBaseId: string): Promise<string | null> {
   return (await activePointer(operator.database, knowledgeBaseId))?.version_id ?? null
 }
 
-interface Asked {
+interface NewRequest {
   readonly kind: ActivationAsked['kind']
   readonly versionId: string
   readonly knowledgeBaseId: string
@@ -78,15 +78,15 @@ interface Asked {
 }
 
 /** Refuses early what the worker's check would refuse. The worker repeats the check under its locks. */
-export async function ask(
+export async function submitActivation(
   operator: Operator,
-  asked: Asked,
+  asked: NewRequest,
   knowledgeBase: string,
   enqueue: Enqueue,
 ): Promise<ActivationAsked> {
   const { kind, versionId, knowledgeBaseId, expectedVersionId: expected } = asked
   const id = randomUUID()
-  const result = await recorded(operator, async (client) => {
+  const result = await withAudit(operator, async (client) => {
     const row: ActivationRow = {
       id,
       kind,
@@ -99,14 +99,20 @@ export async function ask(
     }
     await checkActivatable(client, row, await readVersion(client, versionId))
     await insertActivation(client, { ...asked, id, actor: operator.actor })
-    const told: ActivationAsked = { id, kind, version_id: versionId, knowledge_base: knowledgeBase, replaces: expected }
+    const activation: ActivationAsked = {
+      id,
+      kind,
+      version_id: versionId,
+      knowledge_base: knowledgeBase,
+      replaces: expected,
+    }
     const audit = {
       action: `version.request-${kind}`,
       subject: `version:${versionId}`,
       detail: { knowledge_base: knowledgeBase, activation_id: id, replaces: expected },
     }
-    return { result: told, audit }
+    return { result: activation, audit }
   })
-  await handOver(enqueue, id, 'versions list')
+  await enqueueCommitted(enqueue, id, 'versions list')
   return result
 }

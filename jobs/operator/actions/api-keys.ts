@@ -7,7 +7,7 @@ import { clientHasEntitlement } from '#core/db/entitlements.ts'
 import { expireKey, insertKey, revokeKey } from '#core/db/api-keys.ts'
 import type { Queryable } from '#core/db/pool.ts'
 import { clientNamed, keyNamed } from './names.ts'
-import { recorded } from './operator.ts'
+import { withAudit } from './operator.ts'
 import type { Operator } from './operator.ts'
 
 export const KEY_DAYS_DEFAULT = 365
@@ -49,7 +49,7 @@ export async function issueKeyFor(operator: Operator, input: IssueKeyInput): Pro
         'entitlements grant" before issuing a key.',
     )
   }
-  return recorded(operator, async (database) => {
+  return withAudit(operator, async (database) => {
     const issued = await insertIssued(database, { ...input, clientId: client.id, client: client.name })
     return {
       result: issued,
@@ -80,7 +80,7 @@ export async function rotateKey(operator: Operator, input: RotateKeyInput): Prom
   const overlapHours = input.overlapHours ?? OVERLAP_HOURS_DEFAULT
   if (!(overlapHours >= 0 && overlapHours <= OVERLAP_HOURS_MAX))
     throw new OperatorError(`An overlap is 0 to ${OVERLAP_HOURS_MAX} hours: choose one in this range.`)
-  return recorded(operator, async (database) => {
+  return withAudit(operator, async (database) => {
     const old = await keyNamed(database, input.key)
     if (old.state !== 'valid')
       throw new OperatorError(
@@ -113,7 +113,7 @@ export async function revokeKeyNow(
   operator: Operator,
   prefixOrId: string,
 ): Promise<{ readonly id: string; readonly prefix: string; readonly client: string }> {
-  return recorded(operator, async (database) => {
+  return withAudit(operator, async (database) => {
     const key = await keyNamed(database, prefixOrId)
     if (!(await revokeKey(database, key.id)))
       throw new OperatorError(`The key ${key.prefix} is revoked already: nothing was changed.`)

@@ -10,7 +10,7 @@ import type { BuildParameters } from '#jobs/build/parameters.ts'
 import { parseQuestions } from '#jobs/evaluation/questions.ts'
 import { captureSources } from '#jobs/sources/capture.ts'
 import { buildNamed, importNamed, knowledgeBaseNamed } from './names.ts'
-import { handOver, recorded } from './operator.ts'
+import { enqueueCommitted, withAudit } from './operator.ts'
 import type { Enqueue, Operator } from './operator.ts'
 
 export interface StartBuild {
@@ -53,7 +53,7 @@ export async function startBuild(operator: Operator, input: StartBuild, enqueue:
     ...reranker,
   })
   const id = randomUUID()
-  const result = await recorded(operator, async (client) => {
+  const result = await withAudit(operator, async (client) => {
     await insertBuild(client, {
       id,
       knowledgeBaseId: base.id,
@@ -71,7 +71,7 @@ export async function startBuild(operator: Operator, input: StartBuild, enqueue:
       },
     }
   })
-  await handOver(enqueue, id, `build show ${id}`)
+  await enqueueCommitted(enqueue, id, `build show ${id}`)
   return result
 }
 
@@ -81,7 +81,7 @@ export async function retryFailedBuild(
   buildId: string,
   enqueue: Enqueue,
 ): Promise<{ readonly id: string }> {
-  const result = await recorded(operator, async (client) => {
+  const result = await withAudit(operator, async (client) => {
     const { id, state, error, import_id } = await buildNamed(client, buildId)
     if (state !== 'failed')
       throw new OperatorError(`The build is ${state}, not failed: there is nothing to retry; see "build show ${id}".`)
@@ -92,7 +92,7 @@ export async function retryFailedBuild(
       )
     return { result: { id }, audit: { action: 'build.retry', subject: `build:${id}`, detail: { failed_with: error } } }
   })
-  await handOver(enqueue, result.id, `build show ${result.id}`)
+  await enqueueCommitted(enqueue, result.id, `build show ${result.id}`)
   return result
 }
 

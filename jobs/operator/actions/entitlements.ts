@@ -12,7 +12,7 @@ import type { EntitlementChange, EntitlementRow } from '#core/db/entitlements.ts
 import type { Queryable } from '#core/db/pool.ts'
 import { canonicalJurisdictions, canonicalLanguages, checkedSubjects } from './codes.ts'
 import { clientNamed, entitlementNamed, isUuid, knowledgeBaseNamed, planNamed, versionNamed } from './names.ts'
-import { recorded } from './operator.ts'
+import { withAudit } from './operator.ts'
 import type { Operator } from './operator.ts'
 
 const PROFILES_MAX = 64
@@ -24,7 +24,7 @@ export interface GrantInput {
   readonly plan: string
   readonly languages: readonly string[]
   readonly jurisdictions: readonly string[]
-  /** null: every subject, and passages without one. */
+  /** Null allows every subject, and passages without one. */
   readonly subjects: readonly string[] | null
 }
 
@@ -35,7 +35,7 @@ export async function grantEntitlement(operator: Operator, input: GrantInput): P
     jurisdictions: canonicalJurisdictions(input.jurisdictions),
     subjects: checkedSubjects(input.subjects),
   }
-  return recorded(operator, async (database) => {
+  return withAudit(operator, async (database) => {
     const client = await clientNamed(database, input.client)
     const knowledgeBase = await knowledgeBaseNamed(database, input.knowledgeBase)
     const plan = await planNamed(database, input.plan)
@@ -56,7 +56,10 @@ export async function grantEntitlement(operator: Operator, input: GrantInput): P
       )
     }
     const row = await byId(database, id)
-    return { result: row, audit: { action: 'entitlement.grant', subject: `entitlement:${id}`, detail: told(row) } }
+    return {
+      result: row,
+      audit: { action: 'entitlement.grant', subject: `entitlement:${id}`, detail: auditDetail(row) },
+    }
   })
 }
 
@@ -171,14 +174,18 @@ type Decide = (database: Queryable, row: EntitlementRow) => Promise<EntitlementC
 /** Reads the entitlement under its row lock, so that the audit row holds the values actually replaced. */
 async function changed(operator: Operator, nameOrId: string, action: string, decide: Decide): Promise<EntitlementRow> {
   const { id } = await entitlementNamed(operator.database, nameOrId)
-  return recorded(operator, async (database) => {
+  return withAudit(operator, async (database) => {
     await lockEntitlement(database, id)
     const before = await byId(database, id)
     await updateEntitlement(database, id, await decide(database, before))
     const after = await byId(database, id)
     return {
       result: after,
-      audit: { action, subject: `entitlement:${id}`, detail: { before: told(before), after: told(after) } },
+      audit: {
+        action,
+        subject: `entitlement:${id}`,
+        detail: { before: auditDetail(before), after: auditDetail(after) },
+      },
     }
   })
 }
@@ -190,7 +197,7 @@ async function byId(database: Queryable, id: string): Promise<EntitlementRow> {
 }
 
 /** Returns the fields of an entitlement for the audit trail. */
-function told(row: EntitlementRow): Readonly<Record<string, unknown>> {
+function auditDetail(row: EntitlementRow): Readonly<Record<string, unknown>> {
   const {
     organization,
     client,

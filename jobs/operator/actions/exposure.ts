@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { insertExposureRelease, showExposure } from '#core/db/exposure-releases.ts'
 import type { Queryable } from '#core/db/pool.ts'
 import { knowledgeBaseNamed, organizationNamed } from './names.ts'
-import { recorded } from './operator.ts'
+import { withAudit } from './operator.ts'
 import type { Operator } from './operator.ts'
 
 /** Exposure of one knowledge base to one organization, with the marks of one plan. All counts are distinct passages. */
@@ -63,7 +63,7 @@ export async function releaseExposure(
   const organization = await organizationNamed(operator.database, input.organization)
   const base = await knowledgeBaseNamed(operator.database, input.knowledgeBase)
   const id = randomUUID()
-  return recorded(operator, async (client) => {
+  return withAudit(operator, async (client) => {
     const before = await exposureOf(client, organization.id, base.id, 1)
     await insertExposureRelease(client, id, organization.id, base.id)
     const detail = {

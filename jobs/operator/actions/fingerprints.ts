@@ -4,7 +4,7 @@ import { eraseFingerprintKeys, insertFingerprintKey, newestFingerprintEpoch } fr
 import type { Queryable } from '#core/db/pool.ts'
 import type { ServiceSecrets } from '#core/platform/settings.ts'
 import { organizationNamed } from './names.ts'
-import { recorded } from './operator.ts'
+import { withAudit } from './operator.ts'
 import type { Operator } from './operator.ts'
 
 /** Creates an organization's key for the next epoch; it is then the current key. @returns the epoch. */
@@ -38,7 +38,7 @@ export async function rotateFingerprints(
   input: { readonly organization: string; readonly serviceSecrets: ServiceSecrets },
 ): Promise<FingerprintsChanged> {
   const { id, name } = await organizationNamed(operator.database, input.organization)
-  return recorded(operator, async (client) => {
+  return withAudit(operator, async (client) => {
     const epoch = await createFingerprintEpoch(client, id, input.serviceSecrets)
     return {
       result: { organization_id: id, organization: name, current_epoch: epoch },
@@ -63,7 +63,7 @@ export async function eraseFingerprints(
   input: EraseFingerprints,
 ): Promise<FingerprintsChanged & { readonly erased_epochs: readonly number[] }> {
   const { id, name } = await organizationNamed(operator.database, input.organization)
-  return recorded(operator, async (client) => {
+  return withAudit(operator, async (client) => {
     const newest = await newestFingerprintEpoch(client, id)
     const erased = await eraseFingerprintKeys(client, id, input.epoch ?? null)
     if (erased.length === 0)

@@ -15,7 +15,7 @@ import type { CapturedSource } from '#jobs/sources/capture.ts'
 import { listSource } from '#jobs/sources/list.ts'
 import type { SourceFile } from '#jobs/sources/list.ts'
 import { knowledgeBaseNamed } from './names.ts'
-import { recorded } from './operator.ts'
+import { withAudit } from './operator.ts'
 import type { Operator } from './operator.ts'
 
 export type OnProgress = (stage: string, done: number, total: number) => void
@@ -62,7 +62,7 @@ export async function importCorpus(operator: Operator, input: ImportInput): Prom
       ).trimEnd(),
     )
   const id = randomUUID()
-  return recorded(operator, async (client) => {
+  return withAudit(operator, async (client) => {
     const snapshots = sources.map(({ sha256Hex, ...source }) => ({
       ...source,
       id: snapshotId(base.id, source.sourceName, sha256Hex),

@@ -1,7 +1,7 @@
 import { OperatorError } from '#core/platform/errors.ts'
 import { QUEUES } from '#jobs/queues.ts'
 import type { JobQueue, QueueName } from '#jobs/queues.ts'
-import { recorded } from './operator.ts'
+import { withAudit } from './operator.ts'
 import type { Operator } from './operator.ts'
 
 const FAILED_SHOWN_MAX = 50
@@ -76,7 +76,7 @@ export async function retryJob(
   const job = await jobNamed(queue, id)
   const state = await job.getState()
   if (state !== 'failed') throw new OperatorError(`The job is ${state}, not failed: there is nothing to retry.`)
-  return recorded(operator, async () => {
+  return withAudit(operator, async () => {
     await job.retry()
     return {
       result: { queue: queue.name, id },

@@ -12,14 +12,14 @@ export interface Operator {
 }
 
 /** The result of a change and its audit row. */
-export interface Recorded<T> {
+export interface Audited<T> {
   readonly result: T
   /** Undefined if nothing was changed. */
   readonly audit: Omit<AuditEntry, 'actor'> | undefined
 }
 
 /** Runs a change and writes its audit row in one transaction: neither exists without the other. */
-export async function recorded<T>(operator: Operator, change: (client: Queryable) => Promise<Recorded<T>>): Promise<T> {
+export async function withAudit<T>(operator: Operator, change: (client: Queryable) => Promise<Audited<T>>): Promise<T> {
   return inTransaction(operator.database, async (client) => {
     const { result, audit } = await change(client)
     if (audit !== undefined) await appendAudit(client, { actor: operator.actor, ...audit })
@@ -35,7 +35,7 @@ export type Enqueue = (id: string) => Promise<void>
  * @param see the command that shows the row.
  * @throws OperatorError when Redis did not accept the job. The row stays, and the worker enqueues its job later.
  */
-export async function handOver(enqueue: Enqueue, id: string, see: string): Promise<void> {
+export async function enqueueCommitted(enqueue: Enqueue, id: string, see: string): Promise<void> {
   try {
     await enqueue(id)
   } catch (cause) {

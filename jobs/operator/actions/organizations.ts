@@ -6,7 +6,7 @@ import { insertOrganization, setOrganizationActive } from '#core/db/organization
 import { insertKnowledgeBase } from '#core/db/knowledge-bases.ts'
 import { checkedName, clientNamed, organizationNamed } from './names.ts'
 import { createFingerprintEpoch } from './fingerprints.ts'
-import { recorded } from './operator.ts'
+import { withAudit } from './operator.ts'
 import type { Operator } from './operator.ts'
 
 /** Creates an organization with its first fingerprint key, which its first request needs. */
@@ -16,7 +16,7 @@ export async function createOrganization(
 ): Promise<{ readonly id: string; readonly name: string }> {
   const name = checkedName('an organization', input.name)
   const id = randomUUID()
-  return recorded(operator, async (client) => {
+  return withAudit(operator, async (client) => {
     if (!(await insertOrganization(client, id, name)))
       throw new OperatorError(
         `The organization "${name}" exists already: choose another name, or use the existing one.`,
@@ -40,7 +40,7 @@ export async function setOrganizationSuspended(
 ): Promise<{ readonly id: string; readonly name: string; readonly active: boolean }> {
   const { id, name } = await organizationNamed(operator.database, nameOrId)
   const action = suspended ? 'organization.suspend' : 'organization.resume'
-  return recorded(operator, async (client) => {
+  return withAudit(operator, async (client) => {
     if (!(await setOrganizationActive(client, id, !suspended)))
       throw new OperatorError(
         `The organization "${name}" is ${suspended ? 'suspended' : 'active'} already: nothing was changed.`,
@@ -59,7 +59,7 @@ export async function createClient(
   const name = checkedName('a client', input.name)
   const organization = await organizationNamed(operator.database, input.organization)
   const id = randomUUID()
-  return recorded(operator, async (client) => {
+  return withAudit(operator, async (client) => {
     if (!(await insertClient(client, id, organization.id, name)))
       throw new OperatorError(
         `"${organization.name}" has a client "${name}" already: choose another name, or use the existing one.`,
@@ -80,7 +80,7 @@ export async function setClientSuspended(
 ): Promise<{ readonly id: string; readonly name: string; readonly active: boolean }> {
   const { id, name } = await clientNamed(operator.database, nameOrId)
   const action = suspended ? 'client.suspend' : 'client.resume'
-  return recorded(operator, async (client) => {
+  return withAudit(operator, async (client) => {
     if (!(await setClientActive(client, id, !suspended)))
       throw new OperatorError(
         `The client "${name}" is ${suspended ? 'suspended' : 'active'} already: nothing was changed.`,
@@ -103,7 +103,7 @@ export async function createKnowledgeBase(
     )
   const title = checkedName('a knowledge base', input.title)
   const id = randomUUID()
-  return recorded(operator, async (client) => {
+  return withAudit(operator, async (client) => {
     if (!(await insertKnowledgeBase(client, id, slug, title)))
       throw new OperatorError(
         `The knowledge base "${slug}" exists already: choose another slug, or use the existing one.`,

@@ -5,7 +5,7 @@ import { insertPlan } from '#core/db/plans.ts'
 import { planLimitsSchema } from '#core/domain/quota-plan.ts'
 import type { PlanLimits } from '#core/domain/quota-plan.ts'
 import { checkedName } from './names.ts'
-import { recorded } from './operator.ts'
+import { withAudit } from './operator.ts'
 import type { Operator } from './operator.ts'
 
 /**
@@ -24,7 +24,7 @@ export async function createPlan(
     )
   const limits = parsed.data
   const id = randomUUID()
-  return recorded(operator, async (client) => {
+  return withAudit(operator, async (client) => {
     if (!(await insertPlan(client, id, name, limits)))
       throw new OperatorError(
         `The plan "${name}" exists already and plans never change: choose another name and move ` +

@@ -11,7 +11,7 @@ import { OperatorError } from '#core/platform/errors.ts'
 import { readReviewRules } from '#jobs/review/approvals.ts'
 import type { ReviewRules } from '#jobs/review/approvals.ts'
 import { knowledgeBaseNamed } from './names.ts'
-import { recorded } from './operator.ts'
+import { withAudit } from './operator.ts'
 import type { Operator } from './operator.ts'
 import { reviewerOf } from './reviewers.ts'
 
@@ -43,7 +43,7 @@ export async function changeReviewPolicy(
   change: PolicyChange,
   keys: readonly SigningKey[],
 ): Promise<PolicyShown> {
-  return recorded(operator, async (client) => {
+  return withAudit(operator, async (client) => {
     await lockReviewers(client)
     const { id, slug } = await knowledgeBaseNamed(client, knowledgeBase)
     const rules = await readReviewRules(client, id)

@@ -10,7 +10,7 @@ import { OperatorError } from '#core/platform/errors.ts'
 import { verifyReviewers } from '#jobs/review/reviewers.ts'
 import type { Registry } from '#jobs/review/reviewers.ts'
 import { checkedName } from './names.ts'
-import { recorded } from './operator.ts'
+import { withAudit } from './operator.ts'
 import type { Operator } from './operator.ts'
 
 /** Writes a new private key, readable by its owner only. @returns the public key in PEM. */
@@ -96,7 +96,7 @@ export interface ReviewerAdded {
 export async function addReviewer(operator: Operator, input: AddReviewer): Promise<ReviewerAdded> {
   const name = checkedName('a reviewer', input.name)
   const { publicKey, endorser: key } = input
-  return recorded(operator, async (client) => {
+  return withAudit(operator, async (client) => {
     await lockReviewers(client)
     const rows = await listReviewers(client, BOUNDS.reviewersMax)
     if (rows.length === BOUNDS.reviewersMax)
@@ -145,7 +145,7 @@ function endorserOf(registry: Registry, key: SigningKey | undefined): ReviewerRo
 
 /** Retires a reviewer for good. Approvals of this reviewer no longer count. */
 export async function retireReviewerNamed(operator: Operator, name: string): Promise<ReviewerAdded> {
-  return recorded(operator, async (client) => {
+  return withAudit(operator, async (client) => {
     await lockReviewers(client)
     const rows = await listReviewers(client, BOUNDS.reviewersMax)
     const reviewer = rows.find((row) => row.name === name || row.id === name)

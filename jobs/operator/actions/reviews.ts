@@ -17,7 +17,7 @@ import { assertFilesAsRecorded } from '#jobs/review/files.ts'
 import { isRejected, readRejections } from '#jobs/review/rejections.ts'
 import { acceptedKinds, assertComparable, kindsToAccept, subjectOf } from '#jobs/review/transition.ts'
 import { versionRowNamed } from './names.ts'
-import { recorded } from './operator.ts'
+import { withAudit } from './operator.ts'
 import type { Operator } from './operator.ts'
 import { assertActive, reviewerOf } from './reviewers.ts'
 
@@ -183,7 +183,7 @@ async function recordReview(
   const { version: subject } = await readSubject(operator.database, statement.candidate)
   if (statement.verdict === 'approved') await assertFilesAsRecorded(store, subject)
   const id = randomUUID()
-  return recorded(operator, async (client) => {
+  return withAudit(operator, async (client) => {
     await lockVersion(client, statement.candidate)
     const { version, predecessor } = await readSubject(client, statement.candidate)
     const { verdict, note } = statement

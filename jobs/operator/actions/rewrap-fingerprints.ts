@@ -6,7 +6,7 @@ import { listFingerprintOwners, lockFingerprintKeys, replaceFingerprintKeys } fr
 import type { FingerprintKeyRow, FingerprintOwnerRow } from '#core/db/fingerprint-keys.ts'
 import type { Database } from '#core/db/pool.ts'
 import { organizationNamed } from './names.ts'
-import { recorded } from './operator.ts'
+import { withAudit } from './operator.ts'
 import type { Operator } from './operator.ts'
 
 export interface RewrapFingerprints {
@@ -89,7 +89,7 @@ async function rewrapBatch(
   afterEpoch: number,
   secrets: ServiceSecrets,
 ): Promise<RewrappedBatch> {
-  return recorded(operator, async (client) => {
+  return withAudit(operator, async (client) => {
     const keys = await lockFingerprintKeys(client, id, afterEpoch, BOUNDS.rewrapBatchMax)
     const { rewrapped, unopened } = rewrapAll(keys, id, secrets)
     await replaceFingerprintKeys(client, id, rewrapped)

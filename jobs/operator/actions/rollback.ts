@@ -7,19 +7,19 @@ import { BOUNDS } from '#core/platform/bounds.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { checkActivatable } from '#jobs/activate/check.ts'
 import { readRejections, rejectedStep } from '#jobs/review/rejections.ts'
-import { ask } from './activations.ts'
+import { submitActivation } from './activations.ts'
 import type { ActivationAsked } from './activations.ts'
 import { knowledgeBaseNamed, versionNamed } from './names.ts'
 import type { Enqueue, Operator } from './operator.ts'
 
-/** Where a rollback goes. */
+/** Target of a rollback. */
 export interface RollbackPlan {
   readonly version_id: string
   readonly knowledge_base_id: string
   readonly knowledge_base: string
   /** The version that is active now. */
   readonly replaces: string
-  /** When the version was active last. */
+  /** Time at which the version was last active. */
   readonly active_from: Date
   readonly active_until: Date | null
   /** Versions in between that were rejected since. */
@@ -60,7 +60,7 @@ export async function requestRollback(
     knowledgeBaseId: plan.knowledge_base_id,
     expectedVersionId: plan.replaces,
   } as const
-  return ask(operator, asked, plan.knowledge_base, enqueue)
+  return submitActivation(operator, asked, plan.knowledge_base, enqueue)
 }
 
 async function planRollback(operator: Operator, input: RollbackInput): Promise<RollbackPlan> {
@@ -141,7 +141,7 @@ function nothingToReturnTo(slug: string, isActive: boolean, way: WayBack): strin
     : `"${slug}" has no earlier version to return to that is not rejected (${rejected} passed over): ${next}`
 }
 
-/** What a rollback does, in sentences. */
+/** Describes a rollback in sentences. */
 export function rollbackInWords(plan: RollbackPlan): string {
   const ignored = plan.ignored.map((id) => `Review ${id} is ignored, because its signature does not hold.\n`).join('')
   const passed = plan.passed_over.map((id) => `Version ${id} is passed over, because it was rejected since.\n`).join('')

@@ -9,7 +9,7 @@ import { requestRollback, rollbackInWords } from '#jobs/operator/actions/rollbac
 import type { Output } from '#jobs/operator/command.ts'
 import { text, waitSeconds } from '#jobs/operator/inputs.ts'
 import { withQueues } from '#jobs/operator/queues.ts'
-import { verb } from '#jobs/operator/session.ts'
+import { addDatabaseCommand } from '#jobs/operator/session.ts'
 import { WAIT_SECONDS_DEFAULT, waitForActivation } from '#jobs/operator/wait.ts'
 
 const { REDIS_URL } = OPERATOR_VARIABLES
@@ -23,7 +23,7 @@ const HOW =
   'since this was asked.'
 
 export function addActivate(program: OperatorCommand): void {
-  verb(program, {
+  addDatabaseCommand(program, {
     usage: 'activate <version>',
     summary: 'serve an approved candidate from now on',
     flags: WAIT,
@@ -43,7 +43,7 @@ export function addActivate(program: OperatorCommand): void {
       await report(operator, output, asked, input)
     },
   })
-  verb(program, {
+  addDatabaseCommand(program, {
     usage: 'rollback <knowledge-base>',
     summary: 'serve an earlier version again',
     flags: {

@@ -1,9 +1,9 @@
 import type { OperatorCommand } from '#jobs/operator/operator-command.ts'
 import { listAudit, readAuditHead } from '#core/db/audit.ts'
 import { verifyAudit } from '#jobs/operator/actions/verify-audit.ts'
-import { noun } from '#jobs/operator/command.ts'
+import { addCommandGroup } from '#jobs/operator/command.ts'
 import { auditHead, instant, rows, text } from '#jobs/operator/inputs.ts'
-import { verb } from '#jobs/operator/session.ts'
+import { addDatabaseCommand } from '#jobs/operator/session.ts'
 import { cell, table } from '#jobs/operator/table.ts'
 
 const NOTES =
@@ -11,19 +11,19 @@ const NOTES =
   'Every entry carries a hash over itself and the entry before, so a change shows in "audit verify".'
 
 export function addAudit(program: OperatorCommand): void {
-  const audit = noun(program, 'audit', 'who changed what: list, head, verify')
+  const audit = addCommandGroup(program, 'audit', 'who changed what: list, head, verify')
   addList(audit)
   addHead(audit)
   addVerify(audit)
 }
 
 function addList(audit: OperatorCommand): void {
-  verb(audit, {
+  addDatabaseCommand(audit, {
     usage: 'list',
     summary: 'list the audit trail, newest first',
     flags: {
       '--actor-is <name>': 'only what this actor did',
-      '--action <action>': 'only this action (key.revoke) or noun (key)',
+      '--action <action>': 'only this action (key.revoke) or addCommandGroup (key)',
       '--about <text>': 'only rows whose subject or detail holds this, e.g. a name or UUID',
       '--from <when>': 'from this UTC day or instant',
       '--to <when>': 'before this UTC day or instant',
@@ -66,7 +66,7 @@ function addList(audit: OperatorCommand): void {
 }
 
 function addHead(audit: OperatorCommand): void {
-  verb(audit, {
+  addDatabaseCommand(audit, {
     usage: 'head',
     summary: 'print number and hash of the newest entry, to be kept elsewhere',
     notes: 'Keep it where the owner of the database cannot write. It proves every entry up to it.',
@@ -81,7 +81,7 @@ function addHead(audit: OperatorCommand): void {
 }
 
 function addVerify(audit: OperatorCommand): void {
-  verb(audit, {
+  addDatabaseCommand(audit, {
     usage: 'verify',
     summary: 'check that no entry was altered, removed, inserted or moved',
     flags: { '--from-head <seq:hash>': 'a head that "audit head" printed earlier; it must still be in the trail' },

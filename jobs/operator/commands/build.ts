@@ -13,11 +13,11 @@ import { retryFailedBuild, startBuild } from '#jobs/operator/actions/builds.ts'
 import { buildNamed, knowledgeBaseNamed } from '#jobs/operator/actions/names.ts'
 import type { Operator } from '#jobs/operator/actions/operator.ts'
 import { buildStatus } from '#jobs/operator/build-status.ts'
-import { noun } from '#jobs/operator/command.ts'
+import { addCommandGroup } from '#jobs/operator/command.ts'
 import type { Output } from '#jobs/operator/command.ts'
 import { rows, text, waitSeconds } from '#jobs/operator/inputs.ts'
 import { withQueues } from '#jobs/operator/queues.ts'
-import { verb } from '#jobs/operator/session.ts'
+import { addDatabaseCommand } from '#jobs/operator/session.ts'
 import { fields, table } from '#jobs/operator/table.ts'
 import { WAIT_SECONDS_DEFAULT, waitForBuild } from '#jobs/operator/wait.ts'
 
@@ -47,10 +47,10 @@ How the candidate is evaluated:
                 conservative default.`
 
 export function addBuild(program: OperatorCommand): void {
-  const build = noun(program, 'build', 'builds of candidate versions: start, show, list, retry')
+  const build = addCommandGroup(program, 'build', 'builds of candidate versions: start, show, list, retry')
   addStart(build)
   addRetry(build)
-  verb(build, {
+  addDatabaseCommand(build, {
     usage: 'show <build>',
     summary: 'show how far a build is, why its last run ended, when the next begins, or what it made',
     examples: ['build show 6f1c2a0e-7a38-4f4e-9c7e-0d6f6a2b9a11'],
@@ -60,7 +60,7 @@ export function addBuild(program: OperatorCommand): void {
       showBuild(await buildNamed(operator.database, input.build), show)
     },
   })
-  verb(build, {
+  addDatabaseCommand(build, {
     usage: 'list',
     summary: 'list builds, newest first',
     flags: { '--knowledge-base <slug>': 'only those of one', '--rows <n>': 'show at most so many' },
@@ -93,7 +93,7 @@ export function addBuild(program: OperatorCommand): void {
 }
 
 function addStart(build: OperatorCommand): void {
-  verb(build, {
+  addDatabaseCommand(build, {
     usage: 'start',
     summary: 'build and evaluate a candidate version from an import',
     flags: {
@@ -143,7 +143,7 @@ function addStart(build: OperatorCommand): void {
 }
 
 function addRetry(build: OperatorCommand): void {
-  verb(build, {
+  addDatabaseCommand(build, {
     usage: 'retry <build>',
     summary: 'run a failed build again, with all its attempts, from the stages that it completed',
     flags: WAIT,

@@ -2,14 +2,18 @@ import type { OperatorCommand } from '#jobs/operator/operator-command.ts'
 import { listClients } from '#core/db/clients.ts'
 import { createClient, setClientSuspended } from '#jobs/operator/actions/organizations.ts'
 import { organizationNamed } from '#jobs/operator/actions/names.ts'
-import { noun } from '#jobs/operator/command.ts'
+import { addCommandGroup } from '#jobs/operator/command.ts'
 import { rows, text } from '#jobs/operator/inputs.ts'
-import { verb } from '#jobs/operator/session.ts'
+import { addDatabaseCommand } from '#jobs/operator/session.ts'
 import { table } from '#jobs/operator/table.ts'
 
 export function addClients(program: OperatorCommand): void {
-  const clients = noun(program, 'clients', 'named applications of an organization: create, list, suspend, resume')
-  verb(clients, {
+  const clients = addCommandGroup(
+    program,
+    'clients',
+    'named applications of an organization: create, list, suspend, resume',
+  )
+  addDatabaseCommand(clients, {
     usage: 'create <name>',
     summary: 'create a client of an organization',
     flags: { '--organization <organization>': 'name or UUID' },
@@ -27,7 +31,7 @@ export function addClients(program: OperatorCommand): void {
       )
     },
   })
-  verb(clients, {
+  addDatabaseCommand(clients, {
     usage: 'list',
     summary: 'list clients',
     flags: { '--organization <organization>': 'only those of one', '--rows <n>': 'show at most so many' },
@@ -54,7 +58,7 @@ export function addClients(program: OperatorCommand): void {
 
 function addSwitch(clients: OperatorCommand, suspended: boolean): void {
   const name = suspended ? 'suspend' : 'resume'
-  verb(clients, {
+  addDatabaseCommand(clients, {
     usage: `${name} <client>`,
     summary: suspended ? 'refuse every request of this client, within five seconds' : 'serve this client again',
     examples: [`clients ${name} "Advice Desk"`, `clients ${name} "Harbour Bank/Advice Desk"`],

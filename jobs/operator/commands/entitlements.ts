@@ -11,9 +11,9 @@ import {
 } from '#jobs/operator/actions/entitlements.ts'
 import type { Operator } from '#jobs/operator/actions/operator.ts'
 import { clientNamed, entitlementNamed, knowledgeBaseNamed } from '#jobs/operator/actions/names.ts'
-import { noun } from '#jobs/operator/command.ts'
+import { addCommandGroup } from '#jobs/operator/command.ts'
 import { environment, list, rows, subjects, text } from '#jobs/operator/inputs.ts'
-import { verb } from '#jobs/operator/session.ts'
+import { addDatabaseCommand } from '#jobs/operator/session.ts'
 import { fields, table } from '#jobs/operator/table.ts'
 
 const NAMING =
@@ -27,7 +27,7 @@ const LISTS = {
 } as const
 
 export function addEntitlements(program: OperatorCommand): void {
-  const entitlements = noun(
+  const entitlements = addCommandGroup(
     program,
     'entitlements',
     'what a client may reach: grant, list, show, change, deactivate, activate, add-profile, remove-profile',
@@ -40,7 +40,7 @@ export function addEntitlements(program: OperatorCommand): void {
 }
 
 function addGrant(entitlements: OperatorCommand): void {
-  verb(entitlements, {
+  addDatabaseCommand(entitlements, {
     usage: 'grant',
     summary: 'approve what a client may reach of a knowledge base; active at once',
     flags: {
@@ -68,7 +68,7 @@ function addGrant(entitlements: OperatorCommand): void {
     writes: true,
     run: async (input, { operator, show }) => {
       const row = await grantEntitlement(operator, input)
-      const warning = await slips(operator, row)
+      const warning = await unknownValueWarning(operator, row)
       show(
         row,
         () =>
@@ -80,7 +80,7 @@ function addGrant(entitlements: OperatorCommand): void {
 }
 
 function addReading(entitlements: OperatorCommand): void {
-  verb(entitlements, {
+  addDatabaseCommand(entitlements, {
     usage: 'list',
     summary: 'list entitlements',
     flags: {
@@ -113,7 +113,7 @@ function addReading(entitlements: OperatorCommand): void {
       )
     },
   })
-  verb(entitlements, {
+  addDatabaseCommand(entitlements, {
     usage: 'show <entitlement>',
     summary: 'show one entitlement',
     notes: NAMING,
@@ -128,7 +128,7 @@ function addReading(entitlements: OperatorCommand): void {
 }
 
 function addChange(entitlements: OperatorCommand): void {
-  verb(entitlements, {
+  addDatabaseCommand(entitlements, {
     usage: 'change <entitlement>',
     summary: 'change plan or lists; what is not named stays, counters go on',
     flags: { '--plan <plan>': 'name or UUID', ...LISTS },
@@ -148,7 +148,7 @@ function addChange(entitlements: OperatorCommand): void {
     writes: true,
     run: async ({ entitlement, ...change }, { operator, show }) => {
       const row = await changeEntitlement(operator, entitlement, change)
-      const warning = await slips(operator, row)
+      const warning = await unknownValueWarning(operator, row)
       show(row, () => `Changed; every gateway follows within five seconds.\n${described(row)}\n${warning}`.trimEnd())
     },
   })
@@ -156,7 +156,7 @@ function addChange(entitlements: OperatorCommand): void {
 
 function addSwitch(entitlements: OperatorCommand, active: boolean): void {
   const name = active ? 'activate' : 'deactivate'
-  verb(entitlements, {
+  addDatabaseCommand(entitlements, {
     usage: `${name} <entitlement>`,
     summary: active ? 'serve it again' : 'refuse every request to it, within five seconds',
     notes: NAMING,
@@ -183,7 +183,7 @@ function addProfiles(entitlements: OperatorCommand): void {
     ],
     ['remove-profile', 'take an explicitly entitled profile away', removeEntitledProfile],
   ] as const) {
-    verb(entitlements, {
+    addDatabaseCommand(entitlements, {
       usage: `${name} <entitlement> <profile>`,
       summary,
       notes: `${NAMING}\n"operator versions show" prints the profile of a version.`,
@@ -199,7 +199,7 @@ function addProfiles(entitlements: OperatorCommand): void {
   }
 }
 
-async function slips(operator: Operator, row: EntitlementRow): Promise<string> {
+async function unknownValueWarning(operator: Operator, row: EntitlementRow): Promise<string> {
   const unmatched = await unmatchedValues(operator.database, row)
   return unmatched.length === 0
     ? ''

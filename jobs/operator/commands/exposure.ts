@@ -1,9 +1,9 @@
 import type { OperatorCommand } from '#jobs/operator/operator-command.ts'
 import { exposureOf, releaseExposure } from '#jobs/operator/actions/exposure.ts'
 import { knowledgeBaseNamed, organizationNamed } from '#jobs/operator/actions/names.ts'
-import { noun } from '#jobs/operator/command.ts'
+import { addCommandGroup } from '#jobs/operator/command.ts'
 import { rows, text } from '#jobs/operator/inputs.ts'
-import { verb } from '#jobs/operator/session.ts'
+import { addDatabaseCommand } from '#jobs/operator/session.ts'
 import { table } from '#jobs/operator/table.ts'
 
 const ABOUT =
@@ -11,8 +11,8 @@ const ABOUT =
   'the plan. Past the soft mark the rate tightens, past the hard mark serving stops.'
 
 export function addExposure(program: OperatorCommand): void {
-  const exposure = noun(program, 'exposure', 'how much of a corpus was extracted: show, release')
-  verb(exposure, {
+  const exposure = addCommandGroup(program, 'exposure', 'how much of a corpus was extracted: show, release')
+  addDatabaseCommand(exposure, {
     usage: 'show',
     summary: 'show distinct passages served against the marks',
     flags: {
@@ -44,7 +44,7 @@ export function addExposure(program: OperatorCommand): void {
       show(found, () => table(found, columns, 'There is no entitlement here, so nothing can have been served.'))
     },
   })
-  verb(exposure, {
+  addDatabaseCommand(exposure, {
     usage: 'release <organization>',
     summary: 'decide that what was served so far no longer counts',
     flags: { '--knowledge-base <slug>': 'slug or UUID', '--note <text>': 'why; kept in the audit trail' },

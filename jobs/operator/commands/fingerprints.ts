@@ -6,9 +6,9 @@ import { OPERATOR_VARIABLES } from '#jobs/config.ts'
 import { eraseFingerprints, rotateFingerprints } from '#jobs/operator/actions/fingerprints.ts'
 import { rewrapFingerprints } from '#jobs/operator/actions/rewrap-fingerprints.ts'
 import { organizationNamed } from '#jobs/operator/actions/names.ts'
-import { noun } from '#jobs/operator/command.ts'
+import { addCommandGroup } from '#jobs/operator/command.ts'
 import { rows, text, whole } from '#jobs/operator/inputs.ts'
-import { verb } from '#jobs/operator/session.ts'
+import { addDatabaseCommand } from '#jobs/operator/session.ts'
 import { table } from '#jobs/operator/table.ts'
 
 const { SERVICE_SECRET } = OPERATOR_VARIABLES
@@ -16,7 +16,7 @@ const EPOCH_MAX = 1_000_000
 const ABOUT = 'The ledger holds queries only as keyed fingerprints, under a key per organization and epoch.'
 
 export function addFingerprints(program: OperatorCommand): void {
-  const fingerprints = noun(
+  const fingerprints = addCommandGroup(
     program,
     'fingerprints',
     'keys of the fingerprints in the ledger: rotate, rewrap, erase, list',
@@ -28,7 +28,7 @@ export function addFingerprints(program: OperatorCommand): void {
 }
 
 function addRotate(fingerprints: OperatorCommand): void {
-  verb(fingerprints, {
+  addDatabaseCommand(fingerprints, {
     usage: 'rotate <organization>',
     summary: 'open a new epoch: later fingerprints no longer match earlier ones',
     notes: ABOUT,
@@ -47,7 +47,7 @@ function addRotate(fingerprints: OperatorCommand): void {
 }
 
 function addRewrap(fingerprints: OperatorCommand): void {
-  verb(fingerprints, {
+  addDatabaseCommand(fingerprints, {
     usage: 'rewrap',
     summary: 'wrap every key again under the first secret of SERVICE_SECRET: fingerprints stay as they are',
     flags: { '--organization <organization>': 'only the keys of one' },
@@ -78,7 +78,7 @@ function addRewrap(fingerprints: OperatorCommand): void {
 }
 
 function addErase(fingerprints: OperatorCommand): void {
-  verb(fingerprints, {
+  addDatabaseCommand(fingerprints, {
     usage: 'erase <organization>',
     summary: 'forget the key of one epoch, or all: nobody can test a query against those fingerprints any more',
     flags: { '--epoch <n>': 'only this epoch; without it, all', '--yes': 'confirm: this cannot be undone' },
@@ -108,7 +108,7 @@ function addErase(fingerprints: OperatorCommand): void {
 }
 
 function addList(fingerprints: OperatorCommand): void {
-  verb(fingerprints, {
+  addDatabaseCommand(fingerprints, {
     usage: 'list',
     summary: 'list epochs and their state',
     flags: { '--organization <organization>': 'only those of one', '--rows <n>': 'show at most so many' },

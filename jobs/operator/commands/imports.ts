@@ -10,14 +10,14 @@ import { renderImportReport } from '#jobs/import/report.ts'
 import { importCorpus } from '#jobs/operator/actions/import-corpus.ts'
 import type { Imported } from '#jobs/operator/actions/import-corpus.ts'
 import { importNamed, knowledgeBaseNamed } from '#jobs/operator/actions/names.ts'
-import { noun } from '#jobs/operator/command.ts'
+import { addCommandGroup } from '#jobs/operator/command.ts'
 import { rows, text } from '#jobs/operator/inputs.ts'
-import { verb } from '#jobs/operator/session.ts'
+import { addDatabaseCommand } from '#jobs/operator/session.ts'
 import { table } from '#jobs/operator/table.ts'
 
 const { ARTIFACT_STORE } = OPERATOR_VARIABLES
 
-const place = z.object({ source: z.string(), line: z.int(), id: z.string().optional() })
+const location = z.object({ source: z.string(), line: z.int(), id: z.string().optional() })
 
 function withoutAbsentId<T extends { readonly id?: string | undefined }>({
   id,
@@ -26,12 +26,12 @@ function withoutAbsentId<T extends { readonly id?: string | undefined }>({
   return id === undefined ? rest : { ...rest, id }
 }
 
-const otherPlace = place.transform(withoutAbsentId)
-const skipped = place
-  .extend({ reason: z.string(), other: otherPlace.optional() })
+const otherLocation = location.transform(withoutAbsentId)
+const skipped = location
+  .extend({ reason: z.string(), other: otherLocation.optional() })
   .transform(({ other, ...rest }) => ({ ...withoutAbsentId(rest), ...(other === undefined ? {} : { other }) }))
-const warning = place
-  .extend({ message: z.string(), other: otherPlace.optional() })
+const warning = location
+  .extend({ message: z.string(), other: otherLocation.optional() })
   .transform(({ other, ...rest }) => ({ ...withoutAbsentId(rest), ...(other === undefined ? {} : { other }) }))
 
 /** Schema of the stored report; older reports lack the fields with a default. */
@@ -48,7 +48,7 @@ const reportSchema = z.object({
   reasons: z.record(z.string(), z.int()),
   entries: z.array(skipped),
   entries_omitted: z.int(),
-  splits: z.array(place.extend({ parts: z.int() }).transform(withoutAbsentId)),
+  splits: z.array(location.extend({ parts: z.int() }).transform(withoutAbsentId)),
   warnings: z.object({ count: z.int(), entries: z.array(warning) }).default({ count: 0, entries: [] }),
   facets: facetsSchema,
   referenced: z.int().default(0),
@@ -57,13 +57,13 @@ const reportSchema = z.object({
 
 export function addImports(program: OperatorCommand): void {
   addImport(program)
-  const imports = noun(program, 'imports', 'what was imported: list, show')
+  const imports = addCommandGroup(program, 'imports', 'what was imported: list, show')
   addList(imports)
   addShow(imports)
 }
 
 function addImport(program: OperatorCommand): void {
-  verb(program, {
+  addDatabaseCommand(program, {
     usage: 'import',
     summary: 'capture sources and report what would become passages',
     flags: {
@@ -121,7 +121,7 @@ function renderImported({ id, knowledge_base, report }: Imported): string {
 }
 
 function addList(imports: OperatorCommand): void {
-  verb(imports, {
+  addDatabaseCommand(imports, {
     usage: 'list',
     summary: 'list imports, newest first',
     flags: { '--knowledge-base <slug>': 'only those of one', '--rows <n>': 'show at most so many' },
@@ -146,7 +146,7 @@ function addList(imports: OperatorCommand): void {
 }
 
 function addShow(imports: OperatorCommand): void {
-  verb(imports, {
+  addDatabaseCommand(imports, {
     usage: 'show <import>',
     summary: 'show the report of an import again',
     examples: ['imports show 6f1c2a0e-7a38-4f4e-9c7e-0d6f6a2b9a11 --json'],

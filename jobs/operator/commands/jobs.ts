@@ -3,18 +3,18 @@ import { z } from 'zod'
 import { OPERATOR_VARIABLES } from '#jobs/config.ts'
 import { QUEUES } from '#jobs/queues.ts'
 import { queueStates, retryJob, showJob } from '#jobs/operator/actions/jobs.ts'
-import { noun } from '#jobs/operator/command.ts'
+import { addCommandGroup } from '#jobs/operator/command.ts'
 import { text } from '#jobs/operator/inputs.ts'
 import { withQueues } from '#jobs/operator/queues.ts'
-import { verb } from '#jobs/operator/session.ts'
+import { addDatabaseCommand } from '#jobs/operator/session.ts'
 import { fields, table } from '#jobs/operator/table.ts'
 
 const { REDIS_URL } = OPERATOR_VARIABLES
 const queue = z.enum(QUEUES, `must be one of ${QUEUES.join(', ')}`)
 
 export function addJobs(program: OperatorCommand): void {
-  const jobs = noun(program, 'jobs', 'the queues of the job worker: list, show, retry')
-  verb(jobs, {
+  const jobs = addCommandGroup(program, 'jobs', 'the queues of the job worker: list, show, retry')
+  addDatabaseCommand(jobs, {
     usage: 'list',
     summary: 'count the jobs of every queue and list those that failed, with their reasons',
     notes:
@@ -44,7 +44,7 @@ export function addJobs(program: OperatorCommand): void {
       })
     },
   })
-  verb(jobs, {
+  addDatabaseCommand(jobs, {
     usage: 'show <queue> <job>',
     summary: 'show one job',
     examples: ['jobs show build 6f1c2a0e-7a38-4f4e-9c7e-0d6f6a2b9a11'],
@@ -55,7 +55,7 @@ export function addJobs(program: OperatorCommand): void {
       show(job, () => fields(job))
     },
   })
-  verb(jobs, {
+  addDatabaseCommand(jobs, {
     usage: 'retry <queue> <job>',
     summary: 'run a failed job of the ledger or of maintenance again',
     notes: 'A failed build is run again by "build retry"; an activation is asked for again by "activate".',

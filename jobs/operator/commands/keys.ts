@@ -12,9 +12,9 @@ import {
   rotateKey,
 } from '#jobs/operator/actions/api-keys.ts'
 import { clientNamed } from '#jobs/operator/actions/names.ts'
-import { noun } from '#jobs/operator/command.ts'
+import { addCommandGroup } from '#jobs/operator/command.ts'
 import { environment, list, rows, text, whole } from '#jobs/operator/inputs.ts'
-import { verb } from '#jobs/operator/session.ts'
+import { addDatabaseCommand } from '#jobs/operator/session.ts'
 import { cell, table } from '#jobs/operator/table.ts'
 
 const { KEY_PEPPERS } = OPERATOR_VARIABLES
@@ -34,7 +34,7 @@ const scopes = list
 const OVERLAP = `0 to ${OVERLAP_HOURS_MAX}, default ${OVERLAP_HOURS_DEFAULT}: how long the old key still works`
 
 export function addKeys(program: OperatorCommand): void {
-  const keys = noun(program, 'keys', 'API keys of a client: issue, list, rotate, revoke')
+  const keys = addCommandGroup(program, 'keys', 'API keys of a client: issue, list, rotate, revoke')
   addIssue(keys)
   addList(keys)
   addRotate(keys)
@@ -42,7 +42,7 @@ export function addKeys(program: OperatorCommand): void {
 }
 
 function addIssue(keys: OperatorCommand): void {
-  verb(keys, {
+  addDatabaseCommand(keys, {
     usage: 'issue',
     summary: 'issue a key to a client that has an entitlement in the environment',
     flags: {
@@ -72,7 +72,7 @@ function addIssue(keys: OperatorCommand): void {
 }
 
 function addList(keys: OperatorCommand): void {
-  verb(keys, {
+  addDatabaseCommand(keys, {
     usage: 'list',
     summary: 'list keys by prefix and state; neither key nor hash is ever shown',
     flags: { '--client <client>': 'only those of one client', '--rows <n>': 'show at most so many' },
@@ -99,7 +99,7 @@ function addList(keys: OperatorCommand): void {
 }
 
 function addRotate(keys: OperatorCommand): void {
-  verb(keys, {
+  addDatabaseCommand(keys, {
     usage: 'rotate <key>',
     summary: 'issue a key like this one and let this one end after an overlap',
     flags: {
@@ -125,7 +125,7 @@ function addRotate(keys: OperatorCommand): void {
 }
 
 function addRevoke(keys: OperatorCommand): void {
-  verb(keys, {
+  addDatabaseCommand(keys, {
     usage: 'revoke <key>',
     summary: 'end a key now; every gateway refuses it within five seconds',
     notes:

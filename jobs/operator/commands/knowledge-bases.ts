@@ -6,14 +6,18 @@ import { REVIEWERS_REQUIRED_MAX } from '#core/domain/review-policy.ts'
 import { createKnowledgeBase } from '#jobs/operator/actions/organizations.ts'
 import { changeReviewPolicy, showReviewPolicy } from '#jobs/operator/actions/review-policies.ts'
 import { readSigningKey } from '#jobs/operator/actions/reviewers.ts'
-import { noun } from '#jobs/operator/command.ts'
+import { addCommandGroup } from '#jobs/operator/command.ts'
 import { list, rows, text, whole } from '#jobs/operator/inputs.ts'
-import { verb } from '#jobs/operator/session.ts'
+import { addDatabaseCommand } from '#jobs/operator/session.ts'
 import { fields, table } from '#jobs/operator/table.ts'
 
 export function addKnowledgeBases(program: OperatorCommand): void {
-  const bases = noun(program, 'knowledge-bases', 'collections a client can be entitled to: create, list, policy')
-  verb(bases, {
+  const bases = addCommandGroup(
+    program,
+    'knowledge-bases',
+    'collections a client can be entitled to: create, list, policy',
+  )
+  addDatabaseCommand(bases, {
     usage: 'create <slug>',
     summary: 'create an empty knowledge base; requests name it by its slug',
     flags: { '--title <title>': 'what people call it' },
@@ -31,7 +35,7 @@ export function addKnowledgeBases(program: OperatorCommand): void {
       )
     },
   })
-  verb(bases, {
+  addDatabaseCommand(bases, {
     usage: 'list',
     summary: 'list knowledge bases and what is active in them',
     flags: { '--rows <n>': 'show at most so many' },
@@ -70,7 +74,7 @@ const limits = list
   .transform((pairs) => Object.fromEntries(pairs))
 
 function addPolicy(bases: OperatorCommand): void {
-  verb(bases, {
+  addDatabaseCommand(bases, {
     usage: 'policy <slug>',
     summary: 'show what reviews of its candidates need, or change it with the signatures of reviewers',
     flags: {

@@ -2,16 +2,16 @@ import type { OperatorCommand } from '#jobs/operator/operator-command.ts'
 import { listOrganizations } from '#core/db/organizations.ts'
 import { OPERATOR_VARIABLES } from '#jobs/config.ts'
 import { createOrganization, setOrganizationSuspended } from '#jobs/operator/actions/organizations.ts'
-import { noun } from '#jobs/operator/command.ts'
+import { addCommandGroup } from '#jobs/operator/command.ts'
 import { rows, text } from '#jobs/operator/inputs.ts'
-import { verb } from '#jobs/operator/session.ts'
+import { addDatabaseCommand } from '#jobs/operator/session.ts'
 import { table } from '#jobs/operator/table.ts'
 
 const { SERVICE_SECRET } = OPERATOR_VARIABLES
 
 export function addOrganizations(program: OperatorCommand): void {
-  const organizations = noun(program, 'organizations', 'who has clients: create, list, suspend, resume')
-  verb(organizations, {
+  const organizations = addCommandGroup(program, 'organizations', 'who has clients: create, list, suspend, resume')
+  addDatabaseCommand(organizations, {
     usage: 'create <name>',
     summary: 'create an organization and its first fingerprint key',
     examples: ['organizations create "Harbour Bank"'],
@@ -28,7 +28,7 @@ export function addOrganizations(program: OperatorCommand): void {
       )
     },
   })
-  verb(organizations, {
+  addDatabaseCommand(organizations, {
     usage: 'list',
     summary: 'list organizations',
     flags: { '--rows <n>': 'show at most so many' },
@@ -51,7 +51,7 @@ export function addOrganizations(program: OperatorCommand): void {
 
 function addSwitch(organizations: OperatorCommand, suspended: boolean): void {
   const name = suspended ? 'suspend' : 'resume'
-  verb(organizations, {
+  addDatabaseCommand(organizations, {
     usage: `${name} <organization>`,
     summary: suspended ? 'refuse every request of all its clients, within five seconds' : 'serve its clients again',
     examples: [`organizations ${name} "Harbour Bank"`],

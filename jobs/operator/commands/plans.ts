@@ -6,22 +6,22 @@ import { listPlans } from '#core/db/plans.ts'
 import { planLimitsSchema } from '#core/domain/quota-plan.ts'
 import { planNamed } from '#jobs/operator/actions/names.ts'
 import { createPlan, limitsFromPairs } from '#jobs/operator/actions/plans.ts'
-import { noun } from '#jobs/operator/command.ts'
+import { addCommandGroup } from '#jobs/operator/command.ts'
 import { rows, text } from '#jobs/operator/inputs.ts'
-import { verb } from '#jobs/operator/session.ts'
+import { addDatabaseCommand } from '#jobs/operator/session.ts'
 import { fields, table } from '#jobs/operator/table.ts'
 
 const pairs = z.array(z.string()).default([])
 
 export function addPlans(program: OperatorCommand): void {
-  const plans = noun(program, 'plans', 'immutable limits that entitlements point to: create, list, show')
+  const plans = addCommandGroup(program, 'plans', 'immutable limits that entitlements point to: create, list, show')
   addCreate(plans)
   addList(plans)
   addShow(plans)
 }
 
 function addCreate(plans: OperatorCommand): void {
-  verb(plans, {
+  addDatabaseCommand(plans, {
     usage: 'create <name>',
     summary: 'create a plan; what is not named keeps its default',
     flags: {
@@ -50,7 +50,7 @@ function addCreate(plans: OperatorCommand): void {
 }
 
 function addList(plans: OperatorCommand): void {
-  verb(plans, {
+  addDatabaseCommand(plans, {
     usage: 'list',
     summary: 'list plans',
     flags: { '--rows <n>': 'show at most so many' },
@@ -75,7 +75,7 @@ function addList(plans: OperatorCommand): void {
 }
 
 function addShow(plans: OperatorCommand): void {
-  verb(plans, {
+  addDatabaseCommand(plans, {
     usage: 'show <plan>',
     summary: 'show every limit of a plan',
     examples: ['plans show beta'],

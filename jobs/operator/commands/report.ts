@@ -4,14 +4,14 @@ import { createArtifactStore } from '#core/index/format/store.ts'
 import { OPERATOR_VARIABLES } from '#jobs/config.ts'
 import { copyReport, reportSource, streamReport } from '#jobs/operator/actions/report.ts'
 import { text } from '#jobs/operator/inputs.ts'
-import { verb } from '#jobs/operator/session.ts'
+import { addDatabaseCommand } from '#jobs/operator/session.ts'
 import { REVIEWED_FILES } from '#jobs/review/files.ts'
 
 const { ARTIFACT_STORE } = OPERATOR_VARIABLES
 
 /** Adds `review report`, which brings what reviewers read out of an artifact store that they cannot open. */
 export function addReport(review: OperatorCommand): void {
-  verb(review, {
+  addDatabaseCommand(review, {
     usage: 'report <version>',
     summary: 'copy the evaluation report of a version to a file, byte for byte',
     flags: {

@@ -13,11 +13,11 @@ import { versionNamed } from '#jobs/operator/actions/names.ts'
 import { readSigningKey, readSmallFile } from '#jobs/operator/actions/reviewers.ts'
 import { createReviewStatement, recordSignedReview, signReview } from '#jobs/operator/actions/reviews.ts'
 import type { ReviewInput, Reviewed } from '#jobs/operator/actions/reviews.ts'
-import { noun } from '#jobs/operator/command.ts'
+import { addCommandGroup } from '#jobs/operator/command.ts'
 import { addReport } from '#jobs/operator/commands/report.ts'
 import { UsageError } from '#jobs/operator/failure.ts'
 import { list, text } from '#jobs/operator/inputs.ts'
-import { verb } from '#jobs/operator/session.ts'
+import { addDatabaseCommand } from '#jobs/operator/session.ts'
 import { cell, fields, table } from '#jobs/operator/table.ts'
 import { checkFiles } from '#jobs/review/files.ts'
 import { readRejections } from '#jobs/review/rejections.ts'
@@ -28,7 +28,7 @@ const NEEDED =
   'A candidate is activated only when it passed its evaluation and enough reviewers approve the step from the active ' +
   'version to it.\nThe approval lapses when another version becomes active.'
 
-/** What a reviewer decides. */
+/** The verdict of a reviewer. */
 const DECISION_FLAGS = {
   '--verdict <verdict>': `${VERDICTS.join(' or ')}; a rejected version never becomes active`,
   '--note <text>': 'why; part of what is signed',
@@ -42,7 +42,11 @@ const accept = list
   .transform((kinds) => kinds ?? [])
 
 export function addReview(program: OperatorCommand): void {
-  const review = noun(program, 'review', 'the decision about a candidate version: show, report, sign, statement')
+  const review = addCommandGroup(
+    program,
+    'review',
+    'the decision about a candidate version: show, report, sign, statement',
+  )
   addShow(review)
   addReport(review)
   addSign(review)
@@ -50,7 +54,7 @@ export function addReview(program: OperatorCommand): void {
 }
 
 function addShow(review: OperatorCommand): void {
-  verb(review, {
+  addDatabaseCommand(review, {
     usage: 'show <version>',
     summary: 'show the evaluation and the reviews of a version',
     notes:
@@ -103,7 +107,7 @@ function addShow(review: OperatorCommand): void {
 }
 
 function addSign(review: OperatorCommand): void {
-  verb(review, {
+  addDatabaseCommand(review, {
     usage: 'sign [version]',
     summary: 'sign and record the verdict of a reviewer',
     flags: {
@@ -149,7 +153,7 @@ function addSign(review: OperatorCommand): void {
 }
 
 function addStatement(review: OperatorCommand): void {
-  verb(review, {
+  addDatabaseCommand(review, {
     usage: 'statement <version>',
     summary: 'write the exact bytes that a reviewer signs, for a key that is kept elsewhere',
     flags: {

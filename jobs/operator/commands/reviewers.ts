@@ -8,9 +8,9 @@ import {
   retireReviewerNamed,
   writeReviewerKey,
 } from '#jobs/operator/actions/reviewers.ts'
-import { addCommand, noun } from '#jobs/operator/command.ts'
+import { addCommand, addCommandGroup } from '#jobs/operator/command.ts'
 import { text } from '#jobs/operator/inputs.ts'
-import { verb } from '#jobs/operator/session.ts'
+import { addDatabaseCommand } from '#jobs/operator/session.ts'
 import { table } from '#jobs/operator/table.ts'
 import { readRegistry } from '#jobs/review/approvals.ts'
 
@@ -19,9 +19,9 @@ const NOTES =
   'operator alone\ncannot become a second reviewer. A name and a key belong to one reviewer for good.'
 
 export function addReviewers(program: OperatorCommand): void {
-  const reviewers = noun(program, 'reviewers', 'people who sign reviews: keygen, add, retire, list')
+  const reviewers = addCommandGroup(program, 'reviewers', 'people who sign reviews: keygen, add, retire, list')
   addKeygen(reviewers)
-  verb(reviewers, {
+  addDatabaseCommand(reviewers, {
     usage: 'add <name>',
     summary: 'add a reviewer by the public key',
     flags: {
@@ -47,7 +47,7 @@ export function addReviewers(program: OperatorCommand): void {
       )
     },
   })
-  verb(reviewers, {
+  addDatabaseCommand(reviewers, {
     usage: 'retire <name>',
     summary: 'retire a reviewer for good; approvals of this reviewer no longer count',
     examples: ['reviewers retire "First reviewer"'],
@@ -82,7 +82,7 @@ function addKeygen(reviewers: OperatorCommand): void {
 }
 
 function addList(reviewers: OperatorCommand): void {
-  verb(reviewers, {
+  addDatabaseCommand(reviewers, {
     usage: 'list',
     summary: 'list reviewers, the first one first',
     notes: '"verified" is no where an endorsement does not hold; what such a row signs counts for nothing.',

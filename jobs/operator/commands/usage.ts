@@ -2,9 +2,9 @@ import type { OperatorCommand } from '#jobs/operator/operator-command.ts'
 import { z } from 'zod'
 import { OperatorError } from '#core/platform/errors.ts'
 import { USAGE_GROUPS, usageReport } from '#core/db/usage.ts'
-import { noun } from '#jobs/operator/command.ts'
+import { addCommandGroup } from '#jobs/operator/command.ts'
 import { instant, rows } from '#jobs/operator/inputs.ts'
-import { verb } from '#jobs/operator/session.ts'
+import { addDatabaseCommand } from '#jobs/operator/session.ts'
 import { table } from '#jobs/operator/table.ts'
 
 const COLUMNS = {
@@ -21,8 +21,8 @@ const COLUMNS = {
 } as const
 
 export function addUsage(program: OperatorCommand): void {
-  const usage = noun(program, 'usage', 'what was used, from the ledger: report')
-  verb(usage, {
+  const usage = addCommandGroup(program, 'usage', 'what was used, from the ledger: report')
+  addDatabaseCommand(usage, {
     usage: 'report',
     summary: 'sum up the ledger over a time',
     flags: {

@@ -3,16 +3,16 @@ import { listHistory, readWayBack } from '#core/db/activation-history.ts'
 import type { PastActivation } from '#core/db/activation-history.ts'
 import { listVersions } from '#core/db/corpus-lists.ts'
 import { knowledgeBaseNamed, versionNamed } from '#jobs/operator/actions/names.ts'
-import { noun } from '#jobs/operator/command.ts'
+import { addCommandGroup } from '#jobs/operator/command.ts'
 import { rows, text } from '#jobs/operator/inputs.ts'
-import { verb } from '#jobs/operator/session.ts'
+import { addDatabaseCommand } from '#jobs/operator/session.ts'
 import { fields, table } from '#jobs/operator/table.ts'
 import { rejectedStep } from '#jobs/review/rejections.ts'
 
 export function addVersions(program: OperatorCommand): void {
-  const versions = noun(program, 'versions', 'immutable corpus versions: list, show, history')
+  const versions = addCommandGroup(program, 'versions', 'immutable corpus versions: list, show, history')
   addHistory(versions)
-  verb(versions, {
+  addDatabaseCommand(versions, {
     usage: 'list',
     summary: 'list versions and their states, newest first',
     flags: { '--knowledge-base <slug>': 'only those of one', '--rows <n>': 'show at most so many' },
@@ -39,7 +39,7 @@ export function addVersions(program: OperatorCommand): void {
       show(found, () => table(found, columns, 'There is no version here: build one with "operator build start".'))
     },
   })
-  verb(versions, {
+  addDatabaseCommand(versions, {
     usage: 'show <version>',
     summary: 'show a version with its profile, facets and evaluation',
     examples: ['versions show 6f1c2a0e-7a38-4f4e-9c7e-0d6f6a2b9a11'],
@@ -53,7 +53,7 @@ export function addVersions(program: OperatorCommand): void {
 }
 
 function addHistory(versions: OperatorCommand): void {
-  verb(versions, {
+  addDatabaseCommand(versions, {
     usage: 'history <knowledge-base>',
     summary: 'list what was active, newest first, and where a rollback goes',
     flags: { '--rows <n>': 'show at most so many' },

@@ -17,10 +17,10 @@ export interface FilterBitset {
 /** Turns filters into bitsets of one index. */
 export interface ScopeFilter {
   /** Every list is exact: a value that it does not name is not allowed. The most recently used filters are cached. */
-  of(filters: Filters): FilterBitset
-  within(scope: SearchScope): FilterBitset
+  ofFilters(filters: Filters): FilterBitset
+  ofScope(scope: SearchScope): FilterBitset
   /** Number of cached filters. */
-  readonly remembered: number
+  readonly cachedFilters: number
 }
 
 /**
@@ -32,29 +32,29 @@ export function createScopeFilter({
   facets,
   rows,
 }: Pick<IndexReader, 'passages' | 'facets' | 'rows'>): ScopeFilter {
-  const remembered = new LRUCache<string, FilterBitset>({ max: cachedBitsetsMax(passages) })
+  const cache = new LRUCache<string, FilterBitset>({ max: cachedBitsetsMax(passages) })
   function recall(key: string, make: () => FilterBitset): FilterBitset {
-    const known = remembered.get(key) ?? make()
-    remembered.set(key, known)
+    const known = cache.get(key) ?? make()
+    cache.set(key, known)
     return known
   }
-  const of = (filters: Filters): FilterBitset =>
+  const ofFilters = (filters: Filters): FilterBitset =>
     recall(cacheKey(filters), () => filterBitset(filters, passages, facets))
-  function within({ filters, onlyRows, collapseRevisionsOn: day }: SearchScope): FilterBitset {
+  function ofScope({ filters, onlyRows, collapseRevisionsOn: day }: SearchScope): FilterBitset {
     const collapse = (allowed: FilterBitset): FilterBitset =>
       withoutSuperseded(allowed, dayNumber(day), rows.provisions, facets)
     // If every allowed row is in force on a day, no allowed row is superseded.
     const collapses = day !== '' && filters.inForceOn === ''
     if (onlyRows === undefined)
-      return collapses ? recall(`${day} ${cacheKey(filters)}`, () => collapse(of(filters))) : of(filters)
-    const narrowed = narrowedTo(of(filters), onlyRows)
+      return collapses ? recall(`${day} ${cacheKey(filters)}`, () => collapse(ofFilters(filters))) : ofFilters(filters)
+    const narrowed = narrowedTo(ofFilters(filters), onlyRows)
     return collapses ? collapse(narrowed) : narrowed
   }
   return {
-    of,
-    within,
-    get remembered() {
-      return remembered.size
+    ofFilters,
+    ofScope,
+    get cachedFilters() {
+      return cache.size
     },
   }
 }

@@ -1,6 +1,6 @@
 import type { AnalyzedQuestion } from '#core/index/analysis/analyzer.ts'
 import type { IndexReader } from '#core/index/format/reader.ts'
-import { assertInTime } from '#search-node/call-limits.ts'
+import { assertNotExpired } from '#search-node/call-deadline.ts'
 import { hasRow } from '#core/platform/bitset.ts'
 import type { FilterBitset, ScopeFilter } from './filter-bitset.ts'
 import { resolveReferences } from './references/resolve.ts'
@@ -13,36 +13,36 @@ import { searchLexical } from './words/search.ts'
 
 export interface IndexSourceDependencies {
   readonly index: IndexReader
-  readonly filter: Pick<ScopeFilter, 'of' | 'within'>
+  readonly filter: Pick<ScopeFilter, 'ofFilters' | 'ofScope'>
   readonly lexicalQuery: (asked: AnalyzedQuestion) => LexicalQuery
 }
 
 /**
  * Finds the candidates of one search in the index that a scoring thread has open, restricted by filter bitsets. Each
- * query runs synchronously; the limits are checked before it starts.
+ * query runs synchronously; the deadline is checked before it starts.
  */
 export function createIndexSource({ index, filter, lexicalQuery }: IndexSourceDependencies): CandidateSource {
   return {
-    async byWords({ question, scope, depth }, limits) {
-      assertInTime(limits)
-      const { bits } = filter.within(scope)
+    async byWords({ question, scope, depth }, deadline) {
+      assertNotExpired(deadline)
+      const { bits } = filter.ofScope(scope)
       const { ids, scores } = searchLexical(lexicalQuery(question.asked), bits, depth, index.rows.chunkRanks)
       return { ids, scores: scores.map((score) => score * SCORE_UNIT) }
     },
-    async byVector({ vector, scope, depth, rowsScoredMin }, limits) {
-      assertInTime(limits)
+    async byVector({ vector, scope, depth, rowsScoredMin }, deadline) {
+      assertNotExpired(deadline)
       if (index.vectors === undefined) return { plan: 'none', ids: new Uint32Array(), scores: new Float64Array() }
       const wanted = Math.max(depth, VECTOR_CANDIDATES_MIN)
-      return nearestRows(index, index.vectors, vector, filter.within(scope), wanted, rowsScoredMin)
+      return nearestRows(index, index.vectors, vector, filter.ofScope(scope), wanted, rowsScoredMin)
     },
-    async byReference({ text, scope, entitled }, limits) {
-      assertInTime(limits)
-      const allowed = filter.within(scope)
+    async byReference({ text, scope, entitled }, deadline) {
+      assertNotExpired(deadline)
+      const allowed = filter.ofScope(scope)
       // Computed only if the question names a provision, and at most once.
       let held: FilterBitset | undefined
       return resolveReferences(text, index.references, {
         allowed: (row) => hasRow(allowed.bits, row),
-        entitled: (row) => hasRow((held ??= filter.of(entitled)).bits, row),
+        entitled: (row) => hasRow((held ??= filter.ofFilters(entitled)).bits, row),
         text: (row) => index.passage(row).text,
         document: (row) => index.rows.documents[row] ?? -1,
       })

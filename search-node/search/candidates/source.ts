@@ -1,5 +1,5 @@
 import type { Filters, UnsupportedReference } from '#core/domain/search.ts'
-import type { CallLimits } from '#search-node/call-limits.ts'
+import type { CallDeadline } from '#search-node/call-deadline.ts'
 import type { Question } from '#search-node/search/question.ts'
 
 /** The scope of one request as plain values; each source decides how it applies them. */
@@ -58,20 +58,20 @@ export interface VectorCandidates extends ScoredCandidates {
 }
 
 /** Nearness of a row to a reference: the provision itself, a part of it, or the enclosing provision that marks it. */
-export const NEARNESS = { itself: 0, within: 1, around: 2 } as const
+export const NEARNESS = { exact: 0, part: 1, enclosing: 2 } as const
 export type Nearness = (typeof NEARNESS)[keyof typeof NEARNESS]
 
 /** How a passage is named: by which reference of the question, counted from 0, and how nearly. */
-export interface Cited {
+export interface NamedBy {
   readonly reference: number
   readonly nearness: Nearness
   /** The reference names no act, so passages of several acts may be meant. */
   readonly withoutAct: boolean
 }
 
-export interface CitedCandidates {
+export interface NamedRows {
   /** Ids of passages that explicit references name, each with its best nearness. */
-  readonly ids: ReadonlyMap<number, Cited>
+  readonly ids: ReadonlyMap<number, NamedBy>
   /** The question without its references: what it asks about them. */
   readonly remainder: string
   /** References that cannot be served, in the order of the question, each provision once. */
@@ -85,8 +85,8 @@ export interface CitedCandidates {
  */
 export interface CandidateSource {
   /** Best first, by words alone. Scores are comparable within one question. */
-  byWords(query: WordQuery, limits: CallLimits): Promise<ScoredCandidates>
+  byWords(query: WordQuery, deadline: CallDeadline): Promise<ScoredCandidates>
   /** Ids ascending. Scores are cosines. */
-  byVector(query: VectorQuery, limits: CallLimits): Promise<VectorCandidates>
-  byReference(query: ReferenceQuery, limits: CallLimits): Promise<CitedCandidates>
+  byVector(query: VectorQuery, deadline: CallDeadline): Promise<VectorCandidates>
+  byReference(query: ReferenceQuery, deadline: CallDeadline): Promise<NamedRows>
 }

@@ -1,6 +1,6 @@
 import { SELECTIVITIES } from '../corpus.ts'
-import { measureModes } from '../inside.ts'
-import type { ModeLatencies } from '../inside.ts'
+import { measureModes } from '../in-process.ts'
+import type { ModeLatencies } from '../in-process.ts'
 import { openRawSearch } from '../paths.ts'
 import type { RawSearch } from '../paths.ts'
 import { askSets } from '../queries.ts'

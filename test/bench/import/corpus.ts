@@ -76,17 +76,17 @@ async function writePart(path: string, bytesMax: number, firstRecord: number, po
 function recordAt(number: number, pool: string): object {
   const random = seededRandom(number)
   const document = Math.floor(number / RECORDS_PER_DOCUMENT)
-  const place = number % RECORDS_PER_DOCUMENT
+  const position = number % RECORDS_PER_DOCUMENT
   const length = TEXT_CHARACTERS_MIN + Math.floor(random() * (TEXT_CHARACTERS_MAX - TEXT_CHARACTERS_MIN))
   const from = Math.floor(random() * (pool.length - length))
   return {
     _id: `r${number}`,
-    title: `Section ${place % PROVISIONS_PER_DOCUMENT}`,
+    title: `Section ${position % PROVISIONS_PER_DOCUMENT}`,
     text: `${number}. ${pool.slice(from, from + length)}`,
     metadata: {
       act: `act-${document}`,
-      section: String(place % PROVISIONS_PER_DOCUMENT),
-      effective: new Date(Date.UTC(1990, 0, 1) + place * 97 * MS_PER_DAY).toISOString().slice(0, 10),
+      section: String(position % PROVISIONS_PER_DOCUMENT),
+      effective: new Date(Date.UTC(1990, 0, 1) + position * 97 * MS_PER_DAY).toISOString().slice(0, 10),
       lang: ['en', 'de', 'fr'][document % 3],
       subject: `subject-${document % 40}`,
     },

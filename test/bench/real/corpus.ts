@@ -69,17 +69,19 @@ export function realCorpus(spec: RealSpec): BenchCorpus {
   const asked = oneVectorPerText()
   const natural = readRealQuestions().map((text, at) => asked({ text, vector: vectorAt(vectors.questions, at) }))
   const nearest = nearestOf(vectors.passages, vectors.questions)
-  const places = texts.map((text, at) => neighbourhood(text, clusters[at] ?? 0))
+  const positions = texts.map((text, at) => neighbourhood(text, clusters[at] ?? 0))
   const rows = order.flatMap((at, row): BenchPassage[] => {
-    const [record, place] = [records[at], places[at]]
-    if (record === undefined || place === undefined) return []
+    const [record, position] = [records[at], positions[at]]
+    if (record === undefined || position === undefined) return []
     const vector = (): Float32Array<ArrayBuffer> => vectorAt(vectors.passages, at)
     const { language, jurisdiction } = record.metadata
     const question = (number: number): Query => {
       const invented = inventedQuestion(language, record.text, streamAt(spec.seed, 'queries', row, number))
       return asked({ text: invented || record.citation.label, vector: vector() })
     }
-    return [{ row, language, jurisdiction, subjects: record.subjects, place, record: () => record, vector, question }]
+    return [
+      { row, language, jurisdiction, subjects: record.subjects, position, record: () => record, vector, question },
+    ]
   })
   return {
     parameters: [REAL, String(texts.length), String(spec.seed)],
@@ -89,8 +91,8 @@ export function realCorpus(spec: RealSpec): BenchCorpus {
     rows: () => rows,
     questions({ count, set, wanted = () => true }, sampled) {
       const wantedOnes = natural.filter((_, at) => {
-        const place = places[nearest[at] ?? -1]
-        return place !== undefined && wanted(place)
+        const position = positions[nearest[at] ?? -1]
+        return position !== undefined && wanted(position)
       })
       const kept = sampled.length === 0 ? [] : wantedOnes.slice(0, count)
       return [...kept, ...repeated(sampled, count - kept.length, set)]
@@ -145,17 +147,17 @@ function recordsOf(texts: readonly RealText[], clusters: readonly number[]): rea
     const key = keyOf(text)
     const ordinal = placed.get(key) ?? 0
     placed.set(key, ordinal + 1)
-    const place = { ordinal, document_passages: sizes.get(key) ?? 1 }
-    return recordOf(text, place, facetSubjects(neighbourhood(text, clusters[at] ?? 0), at))
+    const position = { ordinal, document_passages: sizes.get(key) ?? 1 }
+    return recordOf(text, position, facetSubjects(neighbourhood(text, clusters[at] ?? 0), at))
   })
 }
 
-function recordOf(text: RealText, place: PassageRecord['place'], subjects: readonly string[]): PassageRecord {
+function recordOf(text: RealText, position: PassageRecord['position'], subjects: readonly string[]): PassageRecord {
   const { corpus, language, jurisdiction, id, document, title } = text
   const documentId = derivedUuid('bench real document', corpus, document, subjects[0] ?? '')
   const url = `https://rules.example/${corpus}/${documentId}`
   return {
-    chunk_id: chunkId([corpus, id, String(place.ordinal)], text.text),
+    chunk_id: chunkId([corpus, id, String(position.ordinal)], text.text),
     text: text.text,
     document: {
       id: documentId,
@@ -168,17 +170,17 @@ function recordOf(text: RealText, place: PassageRecord['place'], subjects: reado
     },
     citation: {
       label: title.slice(0, 200) || id,
-      source_anchor: `${url}#${place.ordinal}`,
+      source_anchor: `${url}#${position.ordinal}`,
       source_snapshot_id: SNAPSHOT_ID,
     },
     metadata: { language, jurisdiction, verification_status: 'verified' },
     subjects: [...subjects],
     in_force_from: '2024-02-01',
     in_force_to: null,
-    place,
+    position,
     source_id: `${corpus}/${id}`,
     heading: title,
     references: [],
-    provision: `${corpus} ${id} ${place.ordinal}`,
+    provision: `${corpus} ${id} ${position.ordinal}`,
   }
 }

@@ -40,7 +40,7 @@ export function figuresOf(set: VectorSet): Figures {
   addCosines(figures, 'question', truth)
   const all = cosinesOfSome(set)
   figures.set('cosine of a question with any passage, mean', all.mean)
-  figures.set('standard deviation within a question', all.deviation)
+  figures.set('standard deviation deviations a question', all.deviation)
   addCosines(figures, 'passage', neighboursOfPassages(set))
   const tens = truth.map(({ rows }) => new Set(rows.slice(0, K)))
   figures.set('skew of how often a passage is among the ten', skewOf(tens, passages.length / dimensions))
@@ -106,7 +106,7 @@ function addCosines(figures: Map<string, number>, of: string, nearest: readonly 
 function cosinesOfSome({ passages, questions, dimensions }: VectorSet): { mean: number; deviation: number } {
   const count = passages.length / dimensions
   const step = Math.max(1, Math.floor(count / 1_000))
-  let [sum, squares, pairs, within] = [0, 0, 0, 0]
+  let [sum, squares, pairs, deviations] = [0, 0, 0, 0]
   for (let question = 0; question < questions.length; question += dimensions) {
     let [ownSum, ownSquares, own] = [0, 0, 0]
     for (let row = 0; row < count; row += step, own++) {
@@ -117,10 +117,10 @@ function cosinesOfSome({ passages, questions, dimensions }: VectorSet): { mean: 
     }
     sum += ownSum
     pairs += own
-    within += Math.sqrt(ownSquares / own - (ownSum / own) ** 2)
+    deviations += Math.sqrt(ownSquares / own - (ownSum / own) ** 2)
     squares++
   }
-  return { mean: sum / pairs, deviation: within / squares }
+  return { mean: sum / pairs, deviation: deviations / squares }
 }
 
 function skewOf(tens: readonly ReadonlySet<number>[], passages: number): number {

@@ -19,9 +19,9 @@ function drawn(passages: number, dimensions: number, questions: number): { rows:
   const rows = new Float32Array(passages * dimensions)
   const asked = new Float32Array(questions * dimensions)
   const step = Math.floor(passages / questions)
-  for (const { row, place } of inventedPassages(shape)) {
-    rows.set(space.passage(place), row * dimensions)
-    if (row % step === 0 && row / step < questions) asked.set(space.question(place, row), (row / step) * dimensions)
+  for (const { row, position } of inventedPassages(shape)) {
+    rows.set(space.passage(position), row * dimensions)
+    if (row % step === 0 && row / step < questions) asked.set(space.question(position, row), (row / step) * dimensions)
   }
   return { rows, asked }
 }
@@ -29,14 +29,14 @@ function drawn(passages: number, dimensions: number, questions: number): { rows:
 test('a passage has the same unit vector in whatever order passages are drawn, and another with another seed', () => {
   const passages = [...inventedPassages({ passages: 300, seed: SEED })]
   const space = corpusSpace({ passages: 300, seed: SEED }, 48)
-  const inOrder = passages.map(({ place }) => space.passage(place))
-  for (const { row, place } of passages.toReversed()) {
-    space.question(place, row)
-    expect(space.passage(place)).toEqual(inOrder[row])
+  const inOrder = passages.map(({ position }) => space.passage(position))
+  for (const { row, position } of passages.toReversed()) {
+    space.question(position, row)
+    expect(space.passage(position)).toEqual(inOrder[row])
   }
   const other = corpusSpace({ passages: 300, seed: SEED + 1 }, 48)
   for (const vector of inOrder) expect(Math.hypot(...vector)).toBeCloseTo(1, 5)
-  for (const { row, place } of passages) expect(other.passage(place)).not.toEqual(inOrder[row])
+  for (const { row, position } of passages) expect(other.passage(position)).not.toEqual(inOrder[row])
   expect(inOrder).toHaveLength(300)
 })
 
@@ -57,7 +57,7 @@ test('passages come in the order of rows, and documents and topics differ much i
   expect(Math.max(...sizes)).toBeGreaterThan(50)
   expect(sizes.filter((size) => size <= 5).length).toBeGreaterThan(5)
   const topics = [
-    ...Map.groupBy(inventedPassages({ passages: 3_000, seed: SEED }), ({ place }) => place.topic).values(),
+    ...Map.groupBy(inventedPassages({ passages: 3_000, seed: SEED }), ({ position }) => position.topic).values(),
   ]
   expect(Math.max(...topics.map(({ length }) => length))).toBeGreaterThan(3_000 / topics.length)
 })

@@ -2,8 +2,8 @@ import { fillGaussian, gaussian, streamAt } from '../stream.ts'
 import { MODEL, deviations } from './model.ts'
 import { createRotation } from './rotation.ts'
 
-/** Where a passage stands in the corpus; equal places have equal vectors. */
-export interface Place {
+/** Where a passage stands in the corpus; equal positions have equal vectors. */
+export interface CorpusPosition {
   /** Numbers of its language, jurisdiction, topic and document. */
   readonly language: number
   readonly jurisdiction: number
@@ -28,9 +28,9 @@ export interface SpaceOptions {
 /** Vectors as a sentence encoder makes them of passages and of questions. All have unit length and own their buffer. */
 export interface Space {
   readonly dimensions: number
-  passage(place: Place): Float32Array<ArrayBuffer>
-  /** A question that the passage at a place answers, more or less. The same number gives the same question. */
-  question(place: Place, number: number): Float32Array<ArrayBuffer>
+  passage(position: CorpusPosition): Float32Array<ArrayBuffer>
+  /** A question that the passage at a position answers, more or less. The same number gives the same question. */
+  question(position: CorpusPosition, number: number): Float32Array<ArrayBuffer>
 }
 
 interface Content {
@@ -55,17 +55,17 @@ export function openSpace(options: SpaceOptions): Space {
   }
   return {
     dimensions,
-    passage(place) {
-      const { shared, own } = contentOf(repeated(place))
+    passage(position) {
+      const { shared, own } = contentOf(repeated(position))
       const vector = passageMean.slice()
-      addScaled(vector, offsetOf(place.language, place.jurisdiction), 1)
+      addScaled(vector, offsetOf(position.language, position.jurisdiction), 1)
       addScaled(vector, shared, 1)
       addScaled(vector, own, 1)
-      if (place.isCopy)
-        addScaled(vector, copyNoise(streamAt(seed, 'passage vectors', place.document, ~place.ordinal)), 1)
+      if (position.isCopy)
+        addScaled(vector, copyNoise(streamAt(seed, 'passage vectors', position.document, ~position.ordinal)), 1)
       return finished(vector)
     },
-    question(place, number) {
+    question(position, number) {
       const next = streamAt(seed, 'queries', number, 1)
       const { question } = MODEL
       const share =
@@ -73,14 +73,14 @@ export function openSpace(options: SpaceOptions): Space {
           ? question.distantContentMax * next()
           : question.contentMin + (question.contentMax - question.contentMin) * next()
       const crosses = next() < question.crossLingualShare
-      const language = crosses ? Math.floor(next() * options.languages.length) : place.language
-      const { shared, own } = contentOf(repeated(place))
+      const language = crosses ? Math.floor(next() * options.languages.length) : position.language
+      const { shared, own } = contentOf(repeated(position))
       const content = new Float32Array(dimensions)
       addScaled(content, shared, share)
       addScaled(content, own, share * question.ownShare)
       const left = Math.max(question.noiseVarianceMin, question.variance - length(content) ** 2)
       const vector = questionMean.slice()
-      addScaled(vector, offsetOf(language, place.jurisdiction), MODEL.questionOffsetShare)
+      addScaled(vector, offsetOf(language, position.jurisdiction), MODEL.questionOffsetShare)
       addScaled(vector, content, 1)
       addScaled(vector, noise(next), Math.sqrt(left))
       return finished(vector)
@@ -88,9 +88,9 @@ export function openSpace(options: SpaceOptions): Space {
   }
 }
 
-/** The place whose content a passage has. */
-function repeated(place: Place): Place {
-  return place.isCopy ? { ...place, ordinal: place.ordinal - 1 } : place
+/** The position whose content a passage has. */
+function repeated(position: CorpusPosition): CorpusPosition {
+  return position.isCopy ? { ...position, ordinal: position.ordinal - 1 } : position
 }
 
 function means(
@@ -134,8 +134,11 @@ function centred(
   return vectors.map((vector) => scaled(vector, Math.sqrt(variance / squares)))
 }
 
-/** Content by place. Rows are drawn in order, so the last document and the last provision are kept. */
-function createContents({ dimensions, seed, topics }: SpaceOptions, random: () => number): (place: Place) => Content {
+/** Content by position. Rows are drawn in order, so the last document and the last provision are kept. */
+function createContents(
+  { dimensions, seed, topics }: SpaceOptions,
+  random: () => number,
+): (position: CorpusPosition) => Content {
   const topicVectors = drawTopics(dimensions, topics, random)
   const documentDraw = createDraw(deviations(dimensions, MODEL.document))
   const provisionDraw = createDraw(deviations(dimensions, MODEL.provision))
@@ -145,7 +148,7 @@ function createContents({ dimensions, seed, topics }: SpaceOptions, random: () =
   const above = new Float32Array(dimensions)
   let spread = 1
   let [lastDocument, lastProvision, lastTopic] = [-1, -1, -1]
-  function openProvision({ document, provision, topic }: Place): void {
+  function openProvision({ document, provision, topic }: CorpusPosition): void {
     if (document === lastDocument && provision === lastProvision && topic === lastTopic) return
     if (document !== lastDocument) {
       const next = streamAt(seed, 'document vectors', document)
@@ -157,9 +160,9 @@ function createContents({ dimensions, seed, topics }: SpaceOptions, random: () =
     addScaled(above, provisionDraw(streamAt(seed, 'provision vectors', document, provision)), spread)
     ;[lastDocument, lastProvision, lastTopic] = [document, provision, topic]
   }
-  return (place) => {
-    openProvision(place)
-    const next = streamAt(seed, 'passage vectors', place.document, place.ordinal)
+  return (position) => {
+    openProvision(position)
+    const next = streamAt(seed, 'passage vectors', position.document, position.ordinal)
     const own = passageDraw(next)
     scaled(own, spread * spreadBy(MODEL.passageSpreadSigma, next))
     shared.set(above)

@@ -5,7 +5,7 @@ import { finishActivation } from '#core/db/activations.ts'
 import { listHistory, readWayBack, readWayTo } from '#core/db/activation-history.ts'
 import { inTransaction, openDatabase } from '#core/db/pool.ts'
 import type { Database } from '#core/db/pool.ts'
-import { wantedVersions } from '#core/db/versions.ts'
+import { versionsToServe } from '#core/db/versions.ts'
 import { createLog } from '#core/platform/log.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import type { TestDatabase } from '#test/support/database.ts'
@@ -177,7 +177,7 @@ describe('an activation', () => {
 
 /** Versions of a knowledge base that every search node should hold. */
 async function wantedOf(base: HistoryBase): Promise<ReadonlySet<string>> {
-  const wanted = (await wantedVersions(jobs)).map(({ versionId }) => versionId)
+  const wanted = (await versionsToServe(jobs)).map(({ versionId }) => versionId)
   const { rows } = await owner.query<{ id: string }>(
     'select id from corpus_versions where id = any ($1) and knowledge_base_id = $2',
     [wanted, base.id],

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { BOUNDS } from '#core/platform/bounds.ts'
-import { holdOffReleases } from '#core/db/activations.ts'
+import { blockReleases } from '#core/db/activations.ts'
 import { inTransaction, openDatabase } from '#core/db/pool.ts'
 import type { Database, Queryable } from '#core/db/pool.ts'
 import { createLog } from '#core/platform/log.ts'
@@ -33,7 +33,7 @@ test(
   async () => {
     expect(await idleAllowedMs(database)).toBe(BOUNDS.transactionIdleMs)
     await inTransaction(database, async (client) => {
-      await holdOffReleases(client)
+      await blockReleases(client)
       expect(await idleAllowedMs(client)).toBe(BOUNDS.activationTimeoutMs)
     })
     expect(await idleAllowedMs(database)).toBe(BOUNDS.transactionIdleMs)

@@ -9,7 +9,7 @@ import { queryRetryPolicy, systemClock } from '#core/embedding/retry.ts'
 import type { EmbeddingSpace } from '#core/index/format/manifest.ts'
 import { createJsonEndpoint } from '#core/platform/json-endpoint.ts'
 import { ENDPOINT_DIMENSIONS, startEmbeddingEndpoint, vectorFor } from '#test/support/embedding-endpoint.ts'
-import type { EmbeddingEndpoint, EndpointManners } from '#test/support/embedding-endpoint.ts'
+import type { EmbeddingEndpoint, EndpointBehaviour } from '#test/support/embedding-endpoint.ts'
 import { spaceOf } from '#test/support/embedding-space.ts'
 
 const servers: Server[] = []
@@ -40,11 +40,11 @@ interface Embedding {
 }
 
 async function open(
-  manners: Partial<EndpointManners> = {},
+  behaviour: Partial<EndpointBehaviour> = {},
   change: Partial<OpenAiOptions> = {},
   space: Partial<EmbeddingSpace> = {},
 ): Promise<Embedding> {
-  const endpoint = await startEmbeddingEndpoint(manners)
+  const endpoint = await startEmbeddingEndpoint(behaviour)
   endpoints.push(endpoint)
   const wanted = spaceOf(ENDPOINT_DIMENSIONS, { provider: 'openai', ...space })
   return { endpoint, embedder: embedderAt(endpoint.baseUrl, wanted, change) }
@@ -217,8 +217,8 @@ describe('a failure names the text by its index, and never quotes it', () => {
 
   test('an endpoint that fails: the texts of its request', async () => {
     const { endpoint, embedder } = await open({}, { requestTexts: 8 })
-    endpoint.manners.refuses = (text) => {
-      if (text === 'text 8') endpoint.manners.failures.push(...Array.from({ length: 9 }, () => ({ status: 503 })))
+    endpoint.behaviour.refuses = (text) => {
+      if (text === 'text 8') endpoint.behaviour.failures.push(...Array.from({ length: 9 }, () => ({ status: 503 })))
       return text === 'text 8'
     }
     const error = await failureOf(embedder.embed(texts(20), 'passage', signal))
@@ -229,7 +229,7 @@ describe('a failure names the text by its index, and never quotes it', () => {
 
   test('code and type of the reply are named only where they are identifiers', async () => {
     const { endpoint, embedder } = await open()
-    endpoint.manners.failures.push({ status: 401, code: secret })
+    endpoint.behaviour.failures.push({ status: 401, code: secret })
     const error = await failureOf(embedder.embed(['one'], 'passage', signal))
     expect(error.message).toBe('the embedding provider answered with status 401')
   })
@@ -245,20 +245,20 @@ describe('texts that the model probably cuts', () => {
 
   test('a text that is sent alone is judged by the reported tokens', async () => {
     const { endpoint, embedder } = await open({}, { tokensMax: 512 })
-    endpoint.manners.tokensOf = () => 512
+    endpoint.behaviour.tokensOf = () => 512
     expect((await embedder.embed(['short'], 'passage', signal)).overlong).toBe(1)
-    endpoint.manners.tokensOf = () => 511
+    endpoint.behaviour.tokensOf = () => 511
     expect((await embedder.embed([long], 'passage', signal)).overlong).toBe(0)
   })
 
   test('several are judged by their bytes, but no more than the reported tokens can hold', async () => {
     const { endpoint, embedder } = await open({}, { tokensMax: 512 })
     const mixed = [long, 'short', long, long]
-    endpoint.manners.tokensOf = (text) => Math.min(512, Math.ceil(text.length / 4))
+    endpoint.behaviour.tokensOf = (text) => Math.min(512, Math.ceil(text.length / 4))
     expect((await embedder.embed(mixed, 'passage', signal)).overlong).toBe(3)
-    endpoint.manners.tokensOf = (text) => Math.floor(text.length / 10)
+    endpoint.behaviour.tokensOf = (text) => Math.floor(text.length / 10)
     expect((await embedder.embed(mixed, 'passage', signal)).overlong).toBe(1)
-    endpoint.manners.silentUsage = true
+    endpoint.behaviour.silentUsage = true
     expect((await embedder.embed(mixed, 'passage', signal)).overlong).toBe(3)
   })
 })

@@ -3,7 +3,7 @@ import { createEmbedder, openEmbedder, prefixWarning } from '#core/embedding/pro
 import type { EmbeddingSettings } from '#core/embedding/providers.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { ENDPOINT_DIMENSIONS, startEmbeddingEndpoint } from '#test/support/embedding-endpoint.ts'
-import type { EmbeddingEndpoint, EndpointManners } from '#test/support/embedding-endpoint.ts'
+import type { EmbeddingEndpoint, EndpointBehaviour } from '#test/support/embedding-endpoint.ts'
 import { spaceOf } from '#test/support/embedding-space.ts'
 
 const endpoints: EmbeddingEndpoint[] = []
@@ -13,8 +13,8 @@ afterEach(async () => {
 
 const signal = new AbortController().signal
 
-async function start(manners: Partial<EndpointManners> = {}): Promise<EmbeddingEndpoint> {
-  const endpoint = await startEmbeddingEndpoint(manners)
+async function start(behaviour: Partial<EndpointBehaviour> = {}): Promise<EmbeddingEndpoint> {
+  const endpoint = await startEmbeddingEndpoint(behaviour)
   endpoints.push(endpoint)
   return endpoint
 }
@@ -49,9 +49,9 @@ describe('the embedder of a new version', () => {
   })
 
   test('needs no key of a server that has none, and sends the one that is configured', async () => {
-    const { baseUrl, requests, manners } = await start()
+    const { baseUrl, requests, behaviour } = await start()
     await openEmbedder('openai', settingsOf(baseUrl), signal)
-    manners.key = 'a-key'
+    behaviour.key = 'a-key'
     await openEmbedder('openai', settingsOf(baseUrl, { OPENAI_API_KEY: 'a-key' }), signal)
     expect(requests.map(({ authorization }) => authorization)).toEqual([undefined, 'Bearer a-key'])
   })
@@ -70,9 +70,9 @@ describe('the embedder of a new version', () => {
   })
 
   test('knows the limit of a known model, unless it is configured', async () => {
-    const { baseUrl, manners } = await start()
+    const { baseUrl, behaviour } = await start()
     const overlong = async (tokens: number, change: Partial<EmbeddingSettings>): Promise<number> => {
-      manners.tokensOf = () => tokens
+      behaviour.tokensOf = () => tokens
       const embedder = await openEmbedder('openai', settingsOf(baseUrl, change), signal)
       return (await embedder.embed(['a passage'], 'passage', signal)).overlong
     }

@@ -7,7 +7,7 @@ import { buildRetryPolicy, queryRetryPolicy } from '#core/embedding/retry.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { createJsonEndpoint } from '#core/platform/json-endpoint.ts'
 import { ENDPOINT_DIMENSIONS, startEmbeddingEndpoint } from '#test/support/embedding-endpoint.ts'
-import type { EmbeddingEndpoint, EndpointManners } from '#test/support/embedding-endpoint.ts'
+import type { EmbeddingEndpoint, EndpointBehaviour } from '#test/support/embedding-endpoint.ts'
 import { spaceOf } from '#test/support/embedding-space.ts'
 import { createFakeClock } from '#test/support/fake-clock.ts'
 import type { FakeClock } from '#test/support/fake-clock.ts'
@@ -26,7 +26,7 @@ interface Opened {
   readonly clock: FakeClock
 }
 
-async function open(failures: EndpointManners['failures'], tokensPerMinute?: number): Promise<Opened> {
+async function open(failures: EndpointBehaviour['failures'], tokensPerMinute?: number): Promise<Opened> {
   const endpoint = await startEmbeddingEndpoint({ failures })
   endpoints.push(endpoint)
   const clock = createFakeClock()
@@ -47,7 +47,7 @@ async function open(failures: EndpointManners['failures'], tokensPerMinute?: num
 }
 
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0)
-const busy = (count: number, headers?: Readonly<Record<string, string>>): EndpointManners['failures'] =>
+const busy = (count: number, headers?: Readonly<Record<string, string>>): EndpointBehaviour['failures'] =>
   Array.from({ length: count }, () => ({ status: 429, ...(headers === undefined ? {} : { headers }) }))
 
 describe('passages of a build', () => {
@@ -112,7 +112,7 @@ describe('a query whose caller waits', () => {
     expect(endpoint.requests).toHaveLength(BOUNDS.embedAttemptsMax)
     expect(sum(clock.sleeps)).toBeLessThan(QUERY_MS)
 
-    endpoint.manners.failures = busy(1, { 'retry-after': '20' })
+    endpoint.behaviour.failures = busy(1, { 'retry-after': '20' })
     const beganMs = clock.nowMs()
     await expect(embedder.embed(['b'], 'query', signal)).rejects.toThrow(/status 429/)
     expect(clock.nowMs()).toBe(beganMs)
@@ -136,7 +136,7 @@ describe('a query whose caller waits', () => {
 describe('tokens a minute', () => {
   test('are not exceeded in any minute but by the request that passes them', async () => {
     const { endpoint, embedder, clock } = await open([], 1_000)
-    endpoint.manners.tokensOf = () => 250
+    endpoint.behaviour.tokensOf = () => 250
     const startedMs: number[] = []
     for (let n = 0; n < 12; n++) {
       await embedder.embed(['x'.repeat(1_000)], 'passage', signal)
@@ -149,7 +149,7 @@ describe('tokens a minute', () => {
 
   test('are those that the endpoint reports, not the estimate', async () => {
     const { endpoint, embedder, clock } = await open([], 1_000)
-    endpoint.manners.tokensOf = () => 500
+    endpoint.behaviour.tokensOf = () => 500
     for (let n = 0; n < 3; n++) await embedder.embed(['x'.repeat(1_000)], 'passage', signal)
     expect(sum(clock.sleeps)).toBe(2 * 30_000)
   })

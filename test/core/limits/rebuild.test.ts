@@ -11,7 +11,7 @@ import type { PlanLimits } from '#core/domain/quota-plan.ts'
 import { admit } from '#core/limits/admission.ts'
 import type { Admission } from '#core/limits/admission.ts'
 import { rebuildCounters } from '#core/limits/rebuild.ts'
-import { undelivered } from '#core/limits/settlement.ts'
+import { failedOutcome } from '#core/limits/settlement.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { createLog } from '#core/platform/log.ts'
 import { expectEventually } from '#test/support/until.ts'
@@ -60,7 +60,7 @@ async function serve(held: ModelEntitlement, limits: PlanLimits, from: number, c
   }))
   await gateway().settlement.deliver(
     admission.charge,
-    { outcome: undelivered(null, 5, null), served, replay: NO_REPLAY },
+    { outcome: failedOutcome(null, 5, null), served, replay: NO_REPLAY },
     5_000,
   )
 }
@@ -136,7 +136,7 @@ describe('a rebuild', () => {
       if (admission.status !== 'admitted') throw new Error('the request is refused')
       await gateway().settlement.deliver(
         admission.charge,
-        { outcome: undelivered(null, 5, null), served, replay: NO_REPLAY },
+        { outcome: failedOutcome(null, 5, null), served, replay: NO_REPLAY },
         5_000,
       )
     }

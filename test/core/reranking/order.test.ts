@@ -6,7 +6,7 @@ import type { FoundPassage } from '#core/domain/search.ts'
 function passages(count: number, named: (at: number) => boolean = () => false): readonly FoundPassage[] {
   return Array.from(
     { length: count },
-    (_, at) => ({ chunkId: `chk_${at}`, score: 1 - at / 100, cited: named(at) }) as FoundPassage,
+    (_, at) => ({ chunkId: `chk_${at}`, score: 1 - at / 100, named: named(at) }) as FoundPassage,
   )
 }
 
@@ -32,8 +32,8 @@ test('what the query names stays in front, nothing is lost or doubled, and score
           rows.map(({ score }) => score),
         )
         expect(after.map(({ chunkId }) => chunkId).toSorted()).toEqual(before.map(({ chunkId }) => chunkId).toSorted())
-        expect(after.map(({ cited }) => cited)).toEqual(
-          after.map(({ cited }) => cited).toSorted((a, b) => Number(b) - Number(a)),
+        expect(after.map(({ named }) => named)).toEqual(
+          after.map(({ named }) => named).toSorted((a, b) => Number(b) - Number(a)),
         )
         expect(after.every(({ score }, at) => at === 0 || score < (after[at - 1]?.score ?? 0))).toBe(true)
       },

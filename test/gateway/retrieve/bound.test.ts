@@ -45,8 +45,8 @@ const passage = fc
     },
     citation: { label: 'A 1', sourceAnchor: 'https://rules.example/a#1', sourceSnapshotId: randomUUID() },
     metadata: { language: 'en', jurisdiction: 'HS-M', subjects: ['general'], verificationStatus: 'verified' },
-    place: { ordinal: 0, documentPassages: 1 },
-    cited: false,
+    position: { ordinal: 0, documentPassages: 1 },
+    named: false,
     row: 0,
     sourceId: 'a#1',
   }))

@@ -22,7 +22,7 @@ function narrowed(...[entitlement, request]: Parameters<typeof narrow>): Narrowe
 const canonical = (list: readonly string[]): readonly string[] =>
   list.map((code) => Intl.getCanonicalLocales(code)[0] ?? code)
 const upper = (list: readonly string[]): readonly string[] => list.map((code) => code.toUpperCase())
-const within = (inner: readonly string[], outer: readonly string[]): boolean =>
+const isSubset = (inner: readonly string[], outer: readonly string[]): boolean =>
   inner.every((value) => outer.includes(value))
 
 test(
@@ -40,15 +40,15 @@ test(
         const outcome = narrowed(entitlement, { query: 'capital', knowledge_base: 'kb', filters })
         const subjectsHeld = grant.subjects ?? entitlement.active_profile.facets.subjects
         const allowed =
-          within(canonical(filters.language ?? []), canonical(grant.languages)) &&
-          within(upper(filters.jurisdiction ?? []), upper(grant.jurisdictions)) &&
-          within(filters.subject ?? [], subjectsHeld)
+          isSubset(canonical(filters.language ?? []), canonical(grant.languages)) &&
+          isSubset(upper(filters.jurisdiction ?? []), upper(grant.jurisdictions)) &&
+          isSubset(filters.subject ?? [], subjectsHeld)
         expect(outcome !== undefined).toBe(allowed)
         if (outcome === undefined) return
-        expect(within(outcome.languages, canonical(filters.language ?? grant.languages))).toBe(true)
-        expect(within(outcome.jurisdictions, upper(filters.jurisdiction ?? grant.jurisdictions))).toBe(true)
+        expect(isSubset(outcome.languages, canonical(filters.language ?? grant.languages))).toBe(true)
+        expect(isSubset(outcome.jurisdictions, upper(filters.jurisdiction ?? grant.jurisdictions))).toBe(true)
         expect(outcome.subjects === undefined).toBe(grant.subjects === null && filters.subject === undefined)
-        expect(within(outcome.subjects ?? [], filters.subject ?? subjectsHeld)).toBe(true)
+        expect(isSubset(outcome.subjects ?? [], filters.subject ?? subjectsHeld)).toBe(true)
         expect(outcome.entitled).toEqual({
           languages: canonical(grant.languages),
           jurisdictions: upper(grant.jurisdictions),

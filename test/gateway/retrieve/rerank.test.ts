@@ -3,7 +3,7 @@ import { rerankedText } from '#core/reranking/order.ts'
 import type { Reranker } from '#core/reranking/reranker.ts'
 import { rerank, rerankerOf } from '#gateway/retrieve/rerank.ts'
 import type { Evidence } from '#gateway/retrieve/search.ts'
-import { exchange, foundPassage, pinnedRequest } from '#test/support/gateway/pinned.ts'
+import { context, foundPassage, pinnedRequest } from '#test/support/gateway/pinned.ts'
 
 type Scored = Parameters<Reranker['score']>
 
@@ -32,7 +32,7 @@ describe('a profile without a re-ranker', () => {
     const opened = (): Reranker => {
       throw new Error('opened')
     }
-    expect(await rerank(opened, exchange(), pinnedRequest(), list)).toBe(list)
+    expect(await rerank(opened, context(), pinnedRequest(), list)).toBe(list)
   })
 })
 
@@ -41,7 +41,7 @@ describe('a profile with a re-ranker', () => {
     const list = found(5)
     const { reranker, asked } = rerankerSaying(() => [0.1, 0.9, 0.5])
     const { signal } = new AbortController()
-    const own = exchange(signal)
+    const own = context(signal)
     const reordered = await rerank(
       reranker,
       own,
@@ -58,7 +58,7 @@ describe('a profile with a re-ranker', () => {
   test('asks nobody to order fewer than two passages', async () => {
     for (const count of [0, 1]) {
       const { reranker, asked } = rerankerSaying(() => [])
-      expect(rowsOf(await rerank(reranker, exchange(), pinnedRequest(reranking), found(count)))).toEqual(
+      expect(rowsOf(await rerank(reranker, context(), pinnedRequest(reranking), found(count)))).toEqual(
         rowsOf(found(count)),
       )
       expect(asked).toEqual([])
@@ -70,7 +70,7 @@ describe('a profile with a re-ranker', () => {
     const { reranker } = rerankerSaying(() => {
       throw failure
     })
-    await expect(rerank(reranker, exchange(), pinnedRequest(reranking), found(3))).rejects.toMatchObject({
+    await expect(rerank(reranker, context(), pinnedRequest(reranking), found(3))).rejects.toMatchObject({
       code: 'RETRIEVAL_UNAVAILABLE',
       cause: failure,
     })
@@ -78,7 +78,7 @@ describe('a profile with a re-ranker', () => {
 
   test('answers nothing on a gateway that has no endpoint', async () => {
     const none = rerankerOf({ RERANK_BASE_URL: undefined, RERANK_API_KEY: undefined, RERANK_TIMEOUT_MS: 100 })
-    await expect(rerank(none, exchange(), pinnedRequest(reranking), found(3))).rejects.toMatchObject({
+    await expect(rerank(none, context(), pinnedRequest(reranking), found(3))).rejects.toMatchObject({
       code: 'RETRIEVAL_UNAVAILABLE',
     })
   })

@@ -3,7 +3,7 @@ import { BOUNDS } from '#core/platform/bounds.ts'
 import type { FoundPassage, SearchQuery, SearchResult } from '#core/domain/search.ts'
 import { search } from '#gateway/retrieve/search.ts'
 import type { Evidence, SearchDeps } from '#gateway/retrieve/search.ts'
-import { exchange, foundPassage, pinnedRequest } from '#test/support/gateway/pinned.ts'
+import { context, foundPassage, pinnedRequest } from '#test/support/gateway/pinned.ts'
 import type { PinnedTraits } from '#test/support/gateway/pinned.ts'
 
 const query = { vector: Float32Array.of(0.6, 0.8), tokens: null }
@@ -38,7 +38,7 @@ function reply(passages: readonly FoundPassage[]): SearchResult {
 }
 
 async function searched(passages: readonly FoundPassage[], traits: PinnedTraits = {}): Promise<Evidence> {
-  return await search(tierSaying(() => reply(passages)).deps, exchange(), pinnedRequest(traits), query)
+  return await search(tierSaying(() => reply(passages)).deps, context(), pinnedRequest(traits), query)
 }
 
 describe('what a node is asked', () => {
@@ -55,7 +55,7 @@ describe('what a node is asked', () => {
     })
     const { deps, asked } = tierSaying(() => reply([]))
     const { signal } = new AbortController()
-    await search(deps, exchange(signal), pinned, query)
+    await search(deps, context(signal), pinned, query)
     expect(asked).toHaveLength(1)
     expect(asked[0]).toMatchObject({ timeoutMs: BOUNDS.searchTimeoutMs, signal })
     expect(asked[0]?.request).toEqual({
@@ -80,7 +80,7 @@ describe('what a node is asked', () => {
     const limitOf = async (topK: number, candidates: number | undefined): Promise<number | undefined> => {
       const { deps, asked } = tierSaying(() => reply([]))
       const parameters = { reranker: candidates === undefined ? null : { model: 'm', candidates } }
-      await search(deps, exchange(), pinnedRequest({ request: { top_k: topK }, parameters }), query)
+      await search(deps, context(), pinnedRequest({ request: { top_k: topK }, parameters }), query)
       return asked[0]?.request.limit
     }
     expect([await limitOf(2, undefined), await limitOf(2, 20), await limitOf(4, 3)]).toEqual([2, 20, 4])
@@ -90,7 +90,7 @@ describe('what a node is asked', () => {
     const { deps, asked } = tierSaying(() => reply([]))
     await search(
       deps,
-      exchange(),
+      context(),
       pinnedRequest({ parameters: { collapse_revisions: false, in_force_only: false } }),
       query,
     )
@@ -149,7 +149,7 @@ describe('what a node answers', () => {
     const { deps } = tierSaying(() => {
       throw failure
     })
-    const own = exchange()
+    const own = context()
     await expect(search(deps, own, pinnedRequest(), query)).rejects.toMatchObject({
       code: 'RETRIEVAL_UNAVAILABLE',
       cause: failure,

@@ -69,7 +69,7 @@ function filesIn(workFolder: string): string {
 describe('a build', () => {
   test('sends every text once, several batches at once, and writes the vectors in row order', async () => {
     const released = Promise.withResolvers<undefined>()
-    endpoint.manners.gate = ({ input: texts }) => {
+    endpoint.behaviour.gate = ({ input: texts }) => {
       // The first batches are answered together, so later ones may overtake none of them in the files.
       if (endpoint.mostAtOnce === 3) released.resolve(undefined)
       return texts.length === 1 ? Promise.resolve(undefined) : released.promise
@@ -125,7 +125,7 @@ describe('a build', () => {
 
   test('sends every passage again, and says so, where the endpoint serves another model of the name', async () => {
     await build(corpus(50))
-    Object.assign(endpoint.manners, vectorsByWords('other weights '))
+    Object.assign(endpoint.behaviour, vectorsByWords('other weights '))
     const warnings: string[] = []
     const { sent } = await build(corpus(50), { warn: (sentence) => warnings.push(sentence) })
     expect(sent).toHaveLength(50)
@@ -135,7 +135,7 @@ describe('a build', () => {
   test('on an empty cache that another build fills meanwhile leaves it the vectors of both', async () => {
     const [late, arrived] = [Promise.withResolvers<undefined>(), Promise.withResolvers<undefined>()]
     let probes = 0
-    endpoint.manners.gate = ({ input: texts }) => {
+    endpoint.behaviour.gate = ({ input: texts }) => {
       if (!isProbe(texts) || ++probes > 2) return Promise.resolve(undefined)
       if (probes === 1) return arrived.promise
       arrived.resolve(undefined)
@@ -151,9 +151,9 @@ describe('a build', () => {
   })
 
   test('that the endpoint serves another model at its end fails, and goes on with vectors of one model', async () => {
-    endpoint.manners.gate = ({ input: texts }) => {
+    endpoint.behaviour.gate = ({ input: texts }) => {
       if (!isProbe(texts) && texts.some((text) => text.includes('\n')))
-        Object.assign(endpoint.manners, vectorsByWords('other weights '))
+        Object.assign(endpoint.behaviour, vectorsByWords('other weights '))
       return Promise.resolve(undefined)
     }
     const workFolder = join(folder, 'of-two-models')
@@ -180,7 +180,7 @@ describe('a build', () => {
     await expect(runEmbedStage({ ...of, concurrency: 1, signal: stop.signal, onProgress })).rejects.toThrow(
       'stopped by the test',
     )
-    Object.assign(endpoint.manners, vectorsByWords('other weights '))
+    Object.assign(endpoint.behaviour, vectorsByWords('other weights '))
     if (cached === 'shared') await build(corpus(5))
     const { counts } = await runEmbedStage(of)
     expect(counts.sent).toBeGreaterThan(2 * BOUNDS.vectorFileRows)
@@ -258,7 +258,7 @@ describe('a build that is killed', () => {
     endpoint.requests.splice(0)
     const held = Promise.withResolvers<void>()
     let batches = 0
-    endpoint.manners.gate = ({ input: texts }) => {
+    endpoint.behaviour.gate = ({ input: texts }) => {
       if (texts.length === 1 || ++batches <= 6) return Promise.resolve(undefined)
       held.resolve()
       return Promise.withResolvers<undefined>().promise
@@ -274,7 +274,7 @@ describe('a build that is killed', () => {
     const answered = new Set(endpoint.passages().slice(0, 120))
     expect(answered.size).toBe(120)
 
-    endpoint.manners.gate = () => Promise.resolve(undefined)
+    endpoint.behaviour.gate = () => Promise.resolve(undefined)
     endpoint.requests.splice(0)
     const { folder: files } = await runEmbedStage({
       workFolder,
@@ -291,7 +291,7 @@ describe('a build that is killed', () => {
 test('a failure names document and passage, and never the text', async () => {
   const secret = 'What only this passage says.'
   const passages = corpus(50).map((passage, n) => (n === 30 ? { ...passage, text: secret } : passage))
-  endpoint.manners.gate = ({ input: texts }) =>
+  endpoint.behaviour.gate = ({ input: texts }) =>
     Promise.resolve(texts.some((text) => text.includes(secret)) ? 422 : undefined)
   const failure = await build(passages).then(
     () => '',

@@ -5,7 +5,7 @@ import { createEmbedder } from '#core/embedding/providers.ts'
 import { embeddingSpaceSchema, manifestSchema } from '#core/index/format/manifest.ts'
 import { versionIdOf } from '#jobs/build/ids.ts'
 import { ENDPOINT_DIMENSIONS, startEmbeddingEndpoint, vectorsByWords } from '#test/support/embedding-endpoint.ts'
-import type { EmbeddingEndpoint, EndpointManners } from '#test/support/embedding-endpoint.ts'
+import type { EmbeddingEndpoint, EndpointBehaviour } from '#test/support/embedding-endpoint.ts'
 import { startJobsHarness } from '#test/support/jobs/harness.ts'
 import type { JobsHarness } from '#test/support/jobs/harness.ts'
 import { evaluationOf, importRulebook, rulebook, serve } from '#test/support/jobs/rulebook.ts'
@@ -30,8 +30,8 @@ interface Run {
   readonly stages: readonly string[]
 }
 
-async function run(manners: Partial<EndpointManners>, variables: Readonly<Record<string, string>>): Promise<Run> {
-  const endpoint = await startEmbeddingEndpoint(manners)
+async function run(behaviour: Partial<EndpointBehaviour>, variables: Readonly<Record<string, string>>): Promise<Run> {
+  const endpoint = await startEmbeddingEndpoint(behaviour)
   endpoints.push(endpoint)
   const knowledgeBaseId = await harness.createKnowledgeBase()
   const importId = await importRulebook(harness, knowledgeBaseId, rulebook(2))

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { deathOf } from '#jobs/build/death.ts'
+import { explainExit } from '#jobs/build/unexpected-exit.ts'
 import { defaultBuildHeapMb } from '#jobs/build/heap.ts'
 
 const GIB = 1_073_741_824
@@ -9,34 +9,34 @@ const V8 = 'FATAL ERROR: Reached heap limit Allocation failed - JavaScript heap 
 describe('a process that died', () => {
   test('ran out of memory where V8 says so as it aborts, whether a shell is between or not', () => {
     const outOfMemory = { outOfMemory: true, reason: 'its process reached its heap limit of 512 MB' }
-    expect(deathOf({ ...ended, signal: 'SIGABRT', standardError: V8 })).toEqual(outOfMemory)
-    expect(deathOf({ ...ended, code: 134, standardError: V8 })).toEqual(outOfMemory)
+    expect(explainExit({ ...ended, signal: 'SIGABRT', standardError: V8 })).toEqual(outOfMemory)
+    expect(explainExit({ ...ended, code: 134, standardError: V8 })).toEqual(outOfMemory)
   })
 
   test('did not run out of memory where it aborted for another reason, or only logged the words', () => {
-    expect(deathOf({ ...ended, signal: 'SIGABRT', standardError: 'assertion failed' })).toEqual({
+    expect(explainExit({ ...ended, signal: 'SIGABRT', standardError: 'assertion failed' })).toEqual({
       outOfMemory: false,
       reason: 'its process ended with SIGABRT',
     })
-    expect(deathOf({ ...ended, code: 1, standardError: V8 })).toEqual({
+    expect(explainExit({ ...ended, code: 1, standardError: V8 })).toEqual({
       outOfMemory: false,
       reason: 'its process ended with exit code 1',
     })
   })
 
   test('counts as out of memory after a SIGKILL, and the kernel is named where it counted one', () => {
-    expect(deathOf({ ...ended, signal: 'SIGKILL', kernelKills: 1 })).toEqual({
+    expect(explainExit({ ...ended, signal: 'SIGKILL', kernelKills: 1 })).toEqual({
       outOfMemory: true,
       reason: 'the kernel ended its process for lack of memory',
     })
-    expect(deathOf({ ...ended, signal: 'SIGKILL' })).toEqual({
+    expect(explainExit({ ...ended, signal: 'SIGKILL' })).toEqual({
       outOfMemory: true,
       reason: 'its process was ended with SIGKILL, as the kernel does for lack of memory',
     })
   })
 
   test('counts after a SIGKILL that the kernel did not count too, but the kernel is not named', () => {
-    expect(deathOf({ ...ended, signal: 'SIGKILL', kernelKills: 0 })).toEqual({
+    expect(explainExit({ ...ended, signal: 'SIGKILL', kernelKills: 0 })).toEqual({
       outOfMemory: true,
       reason: 'its process was killed from outside (SIGKILL), most often for lack of memory',
     })

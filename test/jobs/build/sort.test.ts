@@ -101,8 +101,8 @@ test('the passages of a build are in the row order of the artifact, by code unit
   const { passages } = await prepared({ 'corpus-1.jsonl': lines.slice(0, 150), 'corpus-2.jsonl': lines.slice(150) })
   expect(passages.length).toBeGreaterThan(400)
   expect(passages).toEqual(passages.toSorted(rowOrder))
-  for (const { document, place } of passages)
-    expect(place.document_passages).toBe(passages.filter((other) => other.document.id === document.id).length)
+  for (const { document, position } of passages)
+    expect(position.document_passages).toBe(passages.filter((other) => other.document.id === document.id).length)
 })
 
 test('the rows of documents and revisions are those of the passages, and only complete files are left', async () => {

@@ -33,7 +33,7 @@ describe('the contents of a candidate and of the active version', () => {
       chunk_id: `chk_${'0'.repeat(40)}`,
       document: { ...passage.document, revision_id: derivedUuid('another', String(n)) },
       citation: { ...passage.citation, source_snapshot_id: derivedUuid('another snapshot', '1') },
-      place: { ordinal: 0, document_passages: 99 },
+      position: { ordinal: 0, document_passages: 99 },
       source_id: `renamed-${n}`,
     }))
     const compared = await comparePassages(before, after)

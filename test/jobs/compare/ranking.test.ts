@@ -14,14 +14,14 @@ const QUESTIONS = Array.from({ length: 60 }, (_, at) => queryWithQrels(`q${at}`)
 const LIMIT = 200
 
 /** The answer of a question behind so many others. */
-const recordsOf = (id: string, place: number): readonly string[] => [
-  ...Array.from({ length: place }, (_, at) => `r${at}`),
+const recordsOf = (id: string, rank: number): readonly string[] => [
+  ...Array.from({ length: rank }, (_, at) => `r${at}`),
   `${id}-answer`,
 ]
-const candidateAt = (place: number): RankingInput['candidate'] =>
+const candidateAt = (rank: number): RankingInput['candidate'] =>
   figuresById(
     QUESTIONS,
-    QUESTIONS.map((question) => outcomeOf(question, replyWith(recordsOf(question.id, place)))),
+    QUESTIONS.map((question) => outcomeOf(question, replyWith(recordsOf(question.id, rank)))),
   )
 
 const { context, asked } = asking(({ text }: SearchQuery) => replyWith(recordsOf(text.slice(0, -1), 1)))
@@ -33,11 +33,11 @@ const active: ActiveVersion = {
   embedder: context.embedder,
   questionSet: null,
 }
-const compared = async (place: number, change: Partial<RankingInput> = {}): Promise<RankingComparison> =>
+const compared = async (rank: number, change: Partial<RankingInput> = {}): Promise<RankingComparison> =>
   await compareRanking({
     active,
     questions: QUESTIONS,
-    candidate: candidateAt(place),
+    candidate: candidateAt(rank),
     limit: LIMIT,
     context,
     ...change,

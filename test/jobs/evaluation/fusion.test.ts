@@ -13,12 +13,12 @@ const questions = (count: number): ReturnType<typeof queryWithQrels>[] =>
   Array.from({ length: count }, (_, at) => queryWithQrels(`q${at}`))
 const idOf = ({ text }: SearchQuery): string => text.slice(0, -1)
 
-/** The answer stands at a place from 0, behind others. */
-function replyAt(request: SearchQuery, place: number): SearchResult {
-  return replyWith(Array.from({ length: 10 }, (_, at) => (at === place ? `${idOf(request)}-answer` : `r${at}`)))
+/** The answer stands at a rank from 0, behind others. */
+function replyAt(request: SearchQuery, rank: number): SearchResult {
+  return replyWith(Array.from({ length: 10 }, (_, at) => (at === rank ? `${idOf(request)}-answer` : `r${at}`)))
 }
 
-/** The best place at a weight of 0.2, further back on either side of it. */
+/** The best rank at a weight of 0.2, further back on either side of it. */
 const bestAtAFifth = (request: SearchQuery): SearchResult =>
   replyAt(request, Math.round(Math.abs(request.ranking.denseWeight - 0.2) * 10))
 const profile = profileParametersSchema.parse({ expansion: 77, fusion: { method: 'rrf', dense_weight: 0.7, rrf_k: 9 } })
@@ -29,8 +29,8 @@ const weighted = (weight: number): typeof profile => ({
   fusion: { ...profile.fusion, dense_weight: weight },
 })
 
-/** The place of the answer if the words, and at the greatest weight the vectors, order the list. */
-function placeBetween(weight: number, byWords: number, byVectors: number): number {
+/** The rank of the answer if the words, and at the greatest weight the vectors, order the list. */
+function rankBetween(weight: number, byWords: number, byVectors: number): number {
   const share = (weight - WORDS_ALONE) / (FUSION_WEIGHTS[FUSION_WEIGHTS.length - 1] ?? 1)
   return Math.round(byWords + share * (byVectors - byWords))
 }
@@ -45,7 +45,7 @@ describe('the weight of the vectors', () => {
   })
 
   test('becomes a great one where the vectors know the answers', async () => {
-    const { context } = asking((request) => replyAt(request, placeBetween(request.ranking.denseWeight, 9, 0)), {
+    const { context } = asking((request) => replyAt(request, rankBetween(request.ranking.denseWeight, 9, 0)), {
       profile,
     })
     const { fusion } = await fitFusion(questions(50), context)
@@ -53,11 +53,11 @@ describe('the weight of the vectors', () => {
   })
 
   test('is that of words alone where the vectors are noise', async () => {
-    // By words the answer is second; the more the vectors weigh, the nearer it is to a random place.
+    // By words the answer is second; the more the vectors weigh, the nearer it is to a random rank.
     const { context } = asking(
       (request) => {
         const random = mulberry32(Number(idOf(request).slice(1)) + 1)
-        return replyAt(request, placeBetween(request.ranking.denseWeight, 1, Math.floor(random() * 10)))
+        return replyAt(request, rankBetween(request.ranking.denseWeight, 1, Math.floor(random() * 10)))
       },
       { profile },
     )
@@ -70,7 +70,7 @@ describe('the weight of the vectors', () => {
   })
 
   test('is that of words alone where another is better by no more than chance', async () => {
-    // At 0.2 twenty-six questions of fifty gain a place and twenty-four lose one.
+    // At 0.2 twenty-six questions of fifty gain a rank and twenty-four lose one.
     const { context } = asking(
       (request) => {
         if (request.ranking.denseWeight !== 0.2) return replyAt(request, 1)
@@ -82,7 +82,7 @@ describe('the weight of the vectors', () => {
   })
 
   test('is chosen by no question for itself: a weight that helps one group of them alone loses to words', async () => {
-    // Each of five weights ranks the questions of one group first, and every other question a place lower.
+    // Each of five weights ranks the questions of one group first, and every other question a rank lower.
     const [, ...weights] = FUSION_WEIGHTS
     const grouped = questions(50).map((question, at) => ({ ...question, group: `g${at % 5}` }))
     const answered = (request: SearchQuery): SearchResult => {

@@ -40,7 +40,7 @@ describe('the outcome of a question', () => {
   })
 
   test('of a quoted text passes over what the text names, unless that is what is asked for', () => {
-    const passages = [found('named', 1, { cited: true }), found('c', 0.9, { cited: true }), found('b', 0.7)]
+    const passages = [found('named', 1, { named: true }), found('c', 0.9, { named: true }), found('b', 0.7)]
     const top = (quoted: boolean): readonly string[] =>
       outcomeOf({ ...QUESTION, quoted }, { passages, predictors: [] }).top.map(({ record }) => record)
     expect([top(true), top(false)]).toEqual([

@@ -106,7 +106,7 @@ describe('an id that comes twice in one source', () => {
       [0, 2, 1],
       [2, 0, 1],
     ]) {
-      const text = order.map((place) => corpus[place] ?? '').join('\n')
+      const text = order.map((index) => corpus[index] ?? '').join('\n')
       const { passages } = await importContents({ 'corpus.jsonl': text }, smallMapping())
       expect(new Set(passages.map((passage) => passage.source_id)).size).toBe(3)
       expect(new Set(passages.map((passage) => passage.chunk_id)).size).toBe(3)

@@ -81,7 +81,7 @@ const STAGES: readonly (readonly [string, Stage, Inputs])[] = [
   ['splitting a text', (text) => splitText(text, 'en', BOUNDS.passageCharactersMax), ANY],
   ['making an anchor', (text) => sourceAnchor('https://a.example/b', text, text, 2), ANY],
   ['checking a text', (text) => [isBlank(text), codePointsOf(text), unstorable(text), comparable(text)], ANY],
-  ['finding references in a query', (text) => referencesIn(text, aliases).cited, PROSE],
+  ['finding references in a query', (text) => referencesIn(text, aliases).certain, PROSE],
   ['reading the reference of a record', (text) => parseReference(text, aliases), PROSE],
   ['the patterns of every shipped mapping', (text) => mappings.map((resolve) => resolve(recordOf(text))), PROSE],
 ]

@@ -32,29 +32,35 @@ const OFFLINE = new Set(['reviewers keygen'])
 const VERBS = leaves(createProgram(CONSOLE))
 
 describe('help', () => {
-  test('every verb that the operator needs is there', () => {
+  test('every addDatabaseCommand that the operator needs is there', () => {
     expect(VERBS.map(({ path }) => path).sort()).toEqual(
       [
         'migrate',
         'import',
         'activate',
         'rollback',
-        ...['create', 'list', 'suspend', 'resume'].flatMap((verb) => [`organizations ${verb}`, `clients ${verb}`]),
-        ...['create', 'list', 'show'].map((verb) => `plans ${verb}`),
-        ...['create', 'list', 'policy'].map((verb) => `knowledge-bases ${verb}`),
+        ...['create', 'list', 'suspend', 'resume'].flatMap((addDatabaseCommand) => [
+          `organizations ${addDatabaseCommand}`,
+          `clients ${addDatabaseCommand}`,
+        ]),
+        ...['create', 'list', 'show'].map((addDatabaseCommand) => `plans ${addDatabaseCommand}`),
+        ...['create', 'list', 'policy'].map((addDatabaseCommand) => `knowledge-bases ${addDatabaseCommand}`),
         ...['grant', 'list', 'show', 'change', 'deactivate', 'activate', 'add-profile', 'remove-profile'].map(
-          (verb) => `entitlements ${verb}`,
+          (addDatabaseCommand) => `entitlements ${addDatabaseCommand}`,
         ),
-        ...['issue', 'list', 'rotate', 'revoke'].map((verb) => `keys ${verb}`),
-        ...['rotate', 'rewrap', 'erase', 'list'].map((verb) => `fingerprints ${verb}`),
-        ...['show', 'release'].map((verb) => `exposure ${verb}`),
-        ...['list', 'show'].flatMap((verb) => [`imports ${verb}`, `versions ${verb}`]),
-        ...['start', 'retry', 'show', 'list'].map((verb) => `build ${verb}`),
-        ...['keygen', 'add', 'retire', 'list'].map((verb) => `reviewers ${verb}`),
-        ...['sign', 'statement', 'report', 'show'].map((verb) => `review ${verb}`),
-        ...['list', 'show', 'retry'].map((verb) => `jobs ${verb}`),
+        ...['issue', 'list', 'rotate', 'revoke'].map((addDatabaseCommand) => `keys ${addDatabaseCommand}`),
+        ...['rotate', 'rewrap', 'erase', 'list'].map((addDatabaseCommand) => `fingerprints ${addDatabaseCommand}`),
+        ...['show', 'release'].map((addDatabaseCommand) => `exposure ${addDatabaseCommand}`),
+        ...['list', 'show'].flatMap((addDatabaseCommand) => [
+          `imports ${addDatabaseCommand}`,
+          `versions ${addDatabaseCommand}`,
+        ]),
+        ...['start', 'retry', 'show', 'list'].map((addDatabaseCommand) => `build ${addDatabaseCommand}`),
+        ...['keygen', 'add', 'retire', 'list'].map((addDatabaseCommand) => `reviewers ${addDatabaseCommand}`),
+        ...['sign', 'statement', 'report', 'show'].map((addDatabaseCommand) => `review ${addDatabaseCommand}`),
+        ...['list', 'show', 'retry'].map((addDatabaseCommand) => `jobs ${addDatabaseCommand}`),
         'usage report',
-        ...['list', 'head', 'verify'].map((verb) => `audit ${verb}`),
+        ...['list', 'head', 'verify'].map((addDatabaseCommand) => `audit ${addDatabaseCommand}`),
         'versions history',
       ].sort(),
     )
@@ -107,7 +113,7 @@ describe('exit codes and streams', () => {
 
   test.each([
     ['an unknown command', ['keys', 'isue'], /unknown command 'isue'[\s\S]*issue/],
-    ['a noun without a verb', ['keys'], /Usage: operator keys/],
+    ['a addCommandGroup without a addDatabaseCommand', ['keys'], /Usage: operator keys/],
     ['an unknown option', ['keys', 'list', '--all'], /unknown option '--all'/],
     ['a missing argument', ['keys', 'revoke'], /missing required argument 'key'/],
     [

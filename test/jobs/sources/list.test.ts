@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { listSource, mayBeMeant } from '#jobs/sources/list.ts'
+import { listSource, mayBelongToCorpus } from '#jobs/sources/list.ts'
 import type { SourceFormat } from '#jobs/sources/list.ts'
 
 let root: string
@@ -66,7 +66,7 @@ test.each([
     ['logo.png', 'a/B.JPEG', 'queries.jsonl', 'a.yml'],
   ],
 ] as const)('a file that is left out of %s counts as lost only if it may be meant', (format, meant, beside) => {
-  expect([...meant, ...beside].filter((name) => mayBeMeant(name, format))).toEqual(meant)
+  expect([...meant, ...beside].filter((name) => mayBelongToCorpus(name, format))).toEqual(meant)
 })
 
 describe('a hidden file or folder', () => {

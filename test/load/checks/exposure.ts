@@ -18,16 +18,16 @@ interface Exposure {
 
 function createExposure(): Exposure {
   const chunks = new Set<string>()
-  const documents = new Map<string, { readonly places: Map<string, Set<number>>; total: number; count: number }>()
+  const documents = new Map<string, { readonly positions: Map<string, Set<number>>; total: number; count: number }>()
   return {
     add(passages) {
       for (const { chunk, document, revision, ordinal, total } of passages) {
         chunks.add(chunk)
-        const held = documents.get(document) ?? { places: new Map<string, Set<number>>(), total, count: 0 }
+        const held = documents.get(document) ?? { positions: new Map<string, Set<number>>(), total, count: 0 }
         documents.set(document, held)
-        const ordinals = held.places.get(revision) ?? new Set()
+        const ordinals = held.positions.get(revision) ?? new Set()
         if (!ordinals.has(ordinal)) held.count++
-        held.places.set(revision, ordinals.add(ordinal))
+        held.positions.set(revision, ordinals.add(ordinal))
         held.total = total
       }
     },
@@ -35,9 +35,9 @@ function createExposure(): Exposure {
       const mark = (share: number): number => Math.max(Math.floor(share * corpusPassages), exposure.floors.corpus)
       const run = Math.max(exposure.run, exposure.floors.run)
       const document = [...documents.values()].some(
-        ({ places, total, count }) =>
+        ({ positions, total, count }) =>
           count >= Math.max(Math.floor(exposure.document_share * total), exposure.floors.document) ||
-          [...places.values()].some((ordinals) => longestRun(ordinals) >= run),
+          [...positions.values()].some((ordinals) => longestRun(ordinals) >= run),
       )
       if (document || chunks.size >= mark(exposure.hard_share)) return 'hard'
       return chunks.size >= mark(exposure.soft_share) ? 'soft' : undefined

@@ -45,9 +45,9 @@ export async function openEmbedded(
     gateways,
     clockOffsetMs: (clock) => (clock === 'moved' ? offsetMs : 0),
     controls: (clock, onKill) => ({
-      provider: async (manner) => {
+      provider: async (behaviour) => {
         const { baseUrl } = installation.provider
-        const reply = await fetch(`${baseUrl}/manner`, { method: 'PUT', body: JSON.stringify(manner) })
+        const reply = await fetch(`${baseUrl}/behaviour`, { method: 'PUT', body: JSON.stringify(behaviour) })
         if (!reply.ok) throw new Error(`the provider answered ${reply.status}`)
       },
       kill: async (gateway) => {

@@ -3,11 +3,11 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
 import { createLocalEmbedder } from '#core/embedding/local/embedder.ts'
-import { mannerSchema } from './provider-manner.ts'
-import type { Manner } from './provider-manner.ts'
+import { behaviourSchema } from './provider-behaviour.ts'
+import type { ProviderBehaviour } from './provider-behaviour.ts'
 
 /**
- * An OpenAI-compatible embeddings endpoint in a process of its own, with the local embedder's vectors. `PUT /manner`
+ * An OpenAI-compatible embeddings endpoint in a process of its own, with the local embedder's vectors. `PUT /behaviour`
  * sets how queries are answered; batches of a build are never slowed down. node test/load/embedded/provider.ts <port>
  */
 const requestSchema = z.object({
@@ -19,7 +19,7 @@ const VECTORS_KEPT_MAX = 2_000
 
 const embedder = createLocalEmbedder()
 const vectors = new Map<string, Buffer>()
-let manner: Manner = { latencyMs: 0, failing: false }
+let behaviour: ProviderBehaviour = { latencyMs: 0, failing: false }
 
 async function vectorsOf(texts: readonly string[]): Promise<readonly Buffer[]> {
   const missing = texts.filter((text) => !vectors.has(text))
@@ -43,14 +43,14 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
   for await (const chunk of request) chunks.push(z.instanceof(Buffer).parse(chunk))
   const body: unknown = JSON.parse(Buffer.concat(chunks).toString())
   if (request.method === 'PUT') {
-    manner = mannerSchema.parse(body)
+    behaviour = behaviourSchema.parse(body)
     response.writeHead(204).end()
     return
   }
   const { input, encoding_format: format } = requestSchema.parse(body)
   const made = await vectorsOf(input)
-  if (input.length === 1) await sleep(manner.latencyMs)
-  if (input.length === 1 && manner.failing) {
+  if (input.length === 1) await sleep(behaviour.latencyMs)
+  if (input.length === 1 && behaviour.failing) {
     response.writeHead(400, { 'content-type': 'application/json' }).end('{"error":{"message":"failing"}}')
     return
   }

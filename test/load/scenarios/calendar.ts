@@ -17,18 +17,18 @@ export const calendar: Scenario = {
     const now = new Date()
     const firstOfMonth = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1)
     const nextMonth = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 2, 1)
-    await within(stage, 'first day', firstOfMonth + 12 * 3_600_000)
+    await offerAt(stage, 'first day', firstOfMonth + 12 * 3_600_000)
     // The clock passes midnight in the middle of the phase.
-    await within(stage, 'across midnight', firstOfMonth + DAY_MS - OVER_MS / 2)
-    await within(stage, 'second day', firstOfMonth + DAY_MS + 3_600_000)
-    await within(stage, 'third day, end of the monthly allowance', firstOfMonth + 2 * DAY_MS + 3_600_000)
-    await within(stage, 'fourth day, month used up', firstOfMonth + 3 * DAY_MS + 3_600_000)
-    await within(stage, 'across the end of the month', nextMonth - OVER_MS / 2)
+    await offerAt(stage, 'across midnight', firstOfMonth + DAY_MS - OVER_MS / 2)
+    await offerAt(stage, 'second day', firstOfMonth + DAY_MS + 3_600_000)
+    await offerAt(stage, 'third day, end of the monthly allowance', firstOfMonth + 2 * DAY_MS + 3_600_000)
+    await offerAt(stage, 'fourth day, month used up', firstOfMonth + 3 * DAY_MS + 3_600_000)
+    await offerAt(stage, 'across the end of the month', nextMonth - OVER_MS / 2)
   },
 }
 
 /** Offers one and a half times the day's allowance from an instant of the moved clock on. */
-async function within({ embedded, offer }: Stage, phase: string, fromMs: number): Promise<void> {
+async function offerAt({ embedded, offer }: Stage, phase: string, fromMs: number): Promise<void> {
   await embedded?.moveClock(fromMs - Date.now())
   await offer(phase, evenly(1.5 * PER_DAY, OVER_MS, { tenant: 'allowed' }))
 }

@@ -1,6 +1,6 @@
 import type { Arrival } from '../arrivals.ts'
 import type { RequestRecord } from '../record.ts'
-import type { Manner } from '../embedded/provider-manner.ts'
+import type { ProviderBehaviour } from '../embedded/provider-behaviour.ts'
 import type { TenantWanted } from '../tenant.ts'
 
 /** What a scenario may scale by. */
@@ -14,7 +14,7 @@ export interface LoadSettings {
 /** What a scenario can do only to services that the run started. */
 export interface EmbeddedControls {
   /** How the embedding provider answers; every scenario begins with `{ latencyMs: 20, failing: false }`. */
-  provider(manner: Manner): Promise<void>
+  provider(behaviour: ProviderBehaviour): Promise<void>
   kill(gateway: number): Promise<void>
   restart(gateway: number): Promise<void>
   /** Moves the clock of Redis, for scenarios with `clock: 'moved'`. Never backwards, never before the real time. */

@@ -35,11 +35,11 @@ export function createVocabulary(
  * @param text of the whole record.
  */
 export function scoreSentence(sentence: Sentence, text: string, { aliases, held }: Vocabulary): Score {
-  const cited = referencesIn(text.slice(sentence.start, sentence.end), aliases).cited
+  const certain = referencesIn(text.slice(sentence.start, sentence.end), aliases).certain
   const left = [...sentence.references]
   const wrong: string[] = []
   let right = 0
-  for (const reference of cited) {
+  for (const reference of certain) {
     const at = left.findIndex(
       (labelled) => covers(reference, labelled, sentence.start) && isAct(reference, labelled, held),
     )

@@ -37,8 +37,8 @@ export async function askKnownItems(): Promise<readonly KnownItem[]> {
         limit: WANTED,
         filters: { ...EVERYTHING, languages },
       })
-      const place = found.findIndex(({ text }) => idOf.get(text) === passage)
-      items.push({ language, question, passage, rank: place === -1 ? Infinity : place + 1 })
+      const rank = found.findIndex(({ text }) => idOf.get(text) === passage)
+      items.push({ language, question, passage, rank: rank === -1 ? Infinity : rank + 1 })
     }
     return items
   } finally {

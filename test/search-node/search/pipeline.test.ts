@@ -200,7 +200,7 @@ describe('a version with every kind of facet', () => {
     const target = rows[row]
     if (target === undefined) throw new Error('no allowed row')
     const [found] = (await ask(mapping, { vector: target.vector.slice(), limit: 1 })).passages
-    expect(found).toEqual({ ...shownPassage(target.record), row, cited: false, score: expect.closeTo(1, 6) })
+    expect(found).toEqual({ ...shownPassage(target.record), row, named: false, score: expect.closeTo(1, 6) })
   })
 
   test('more filters than are kept at once give the same results as before', async () => {
@@ -215,8 +215,8 @@ describe('a version with every kind of facet', () => {
     const before = await Promise.all(days.map(passagesOn))
     expect(await Promise.all(days.map(passagesOn))).toEqual(before)
     const filter = createScopeFilter(mapping)
-    for (const filters of days) filter.of(filters)
-    expect(filter.remembered).toBe(BOUNDS.filterCacheEntriesMax)
+    for (const filters of days) filter.ofFilters(filters)
+    expect(filter.cachedFilters).toBe(BOUNDS.filterCacheEntriesMax)
   })
 })
 

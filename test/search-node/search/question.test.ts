@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { tokenHash } from '#core/index/lexical/token-hash.ts'
-import { placeOf } from '#search-node/search/question.ts'
+import { wordIndexOf } from '#search-node/search/question.ts'
 import { anyCorpus, anyText, said, withForward } from '#test/support/search-node/forward-corpus.ts'
 
 const idf = (frequency: number, rows: number): number => Math.log(1 + (rows - frequency + 0.5) / (frequency + 0.5))
@@ -20,16 +20,18 @@ describe('the words of a question', () => {
 
   test('are found by their hash in every language, and nothing else is', () => {
     withForward([said('anchors', { language: 'en' }), said('anchors', { language: 'xx' })], ({ ask }) => {
-      const { words, places } = ask('anchors ballast')
+      const { words, wordTable } = ask('anchors ballast')
       expect(words[0]).toMatchObject({ frequency: 2, hashes: [hash('anchor', 'en'), hash('anchors')] })
       expect([
-        placeOf(places, hash('anchor', 'en')),
-        placeOf(places, hash('anchors')),
-        placeOf(places, hash('ballast')),
+        wordIndexOf(wordTable, hash('anchor', 'en')),
+        wordIndexOf(wordTable, hash('anchors')),
+        wordIndexOf(wordTable, hash('ballast')),
       ]).toEqual([0, 0, 1])
-      expect([placeOf(places, hash('anchor')), placeOf(places, hash('cargo')), placeOf(places, 0)]).toEqual([
-        -1, -1, -1,
-      ])
+      expect([
+        wordIndexOf(wordTable, hash('anchor')),
+        wordIndexOf(wordTable, hash('cargo')),
+        wordIndexOf(wordTable, 0),
+      ]).toEqual([-1, -1, -1])
     })
   })
 
@@ -38,10 +40,10 @@ describe('the words of a question', () => {
     withForward([said('anchor')], ({ ask }) => {
       fc.assert(
         fc.property(any, (asked) => {
-          const { words, places } = ask(asked.join(' '))
+          const { words, wordTable } = ask(asked.join(' '))
           expect(words).toHaveLength(asked.length)
-          for (const [place, word] of asked.entries()) expect(placeOf(places, hash(word))).toBe(place)
-          expect(placeOf(places, hash('not-asked-for'))).toBe(-1)
+          for (const [index, word] of asked.entries()) expect(wordIndexOf(wordTable, hash(word))).toBe(index)
+          expect(wordIndexOf(wordTable, hash('not-asked-for'))).toBe(-1)
         }),
       )
     })
@@ -49,9 +51,9 @@ describe('the words of a question', () => {
 
   test('of a question without any word are none', () => {
     withForward([said('anchor')], ({ ask }) => {
-      const { words, pairs, pairsWeight, places } = ask('?')
+      const { words, pairs, pairsWeight, wordTable } = ask('?')
       expect({ words, pairs, pairsWeight }).toEqual({ words: [], pairs: [], pairsWeight: 0 })
-      expect(placeOf(places, hash('anchor'))).toBe(-1)
+      expect(wordIndexOf(wordTable, hash('anchor'))).toBe(-1)
     })
   })
 })
@@ -112,11 +114,11 @@ describe('the pairs of a question', () => {
     fc.assert(
       fc.property(anyCorpus, anyText, (corpus, text) => {
         withForward(corpus, ({ ask }) => {
-          const { words, pairs, pairsWeight, places } = ask(text)
+          const { words, pairs, pairsWeight, wordTable } = ask(text)
           for (const { first, second, weight } of pairs) {
             expect(weight).toBeGreaterThan(0)
-            expect(words[placeOf(places, first)]).toBeDefined()
-            expect(words[placeOf(places, second)]).toBeDefined()
+            expect(words[wordIndexOf(wordTable, first)]).toBeDefined()
+            expect(words[wordIndexOf(wordTable, second)]).toBeDefined()
           }
           expect(pairsWeight).toBeLessThanOrEqual(pairs.reduce((sum, { weight }) => sum + weight, 0))
           for (const { idf: own, frequency } of words) expect(own).toBeCloseTo(idf(frequency, corpus.length), 12)

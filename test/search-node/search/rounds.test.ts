@@ -3,7 +3,7 @@ import type { ArtifactRow } from '#core/index/format/writer.ts'
 import { rowOrder } from '#core/index/format/row-order.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
 import type { SearchResult } from '#core/domain/search.ts'
-import type { CallLimits } from '#search-node/call-limits.ts'
+import type { CallDeadline } from '#search-node/call-deadline.ts'
 import { createIndexVersion } from '#search-node/search/index-version.ts'
 import type { SearchableVersion } from '#search-node/search/index-version.ts'
 import { search } from '#search-node/search/pipeline.ts'
@@ -54,7 +54,7 @@ interface Asked {
  * A search over a source that counts what it is asked for; its vectors are searched exactly.
  * @param limits of the search, not of the source.
  */
-async function counted(change: Partial<SearchInput>, limits: CallLimits = UNLIMITED): Promise<Asked> {
+async function counted(change: Partial<SearchInput>, limits: CallDeadline = UNLIMITED): Promise<Asked> {
   const { candidates, statistics } = createIndexVersion(corpus.mapping)
   const depths = { words: [] as number[], vectors: [] as number[] }
   const version: SearchableVersion = {
@@ -67,7 +67,7 @@ async function counted(change: Partial<SearchInput>, limits: CallLimits = UNLIMI
       },
       byVector(query) {
         depths.vectors.push(query.depth)
-        const { has } = statistics.rowsWithin(query.scope)
+        const { has } = statistics.rowsInScope(query.scope)
         const allowed = Uint32Array.from(rows.keys()).filter((row) => has(row))
         const cosines = statistics.cosines(allowed, query.vector)
         const best = largest(cosines, query.depth).ids.sort()
@@ -134,7 +134,7 @@ describe('a search whose candidates are of one document with a cap', () => {
 
   test('and whose deadline passes after the first candidates ends before the next', async () => {
     let asked = 0
-    const limits: CallLimits = {
+    const limits: CallDeadline = {
       signal: UNLIMITED.signal,
       get deadlineMs() {
         asked += 1

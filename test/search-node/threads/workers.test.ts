@@ -5,14 +5,14 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startScoringWorker } from '#search-node/threads/workers.ts'
 import type { ArtifactSearch, ScoringWorker } from '#search-node/threads/workers.ts'
 import { SearchPool } from '#search-node/threads/pool.ts'
-import type { CallLimits } from '#search-node/call-limits.ts'
+import type { CallDeadline } from '#search-node/call-deadline.ts'
 import { artifactRef } from '#core/index/format/reader.ts'
 import type { ArtifactRef } from '#core/index/format/reader.ts'
 import { buildTestArtifact, queryNear, seededRandom, signingKeys, testRows } from '#test/support/artifact.ts'
 import type { TestArtifact } from '#test/support/artifact.ts'
 import { inputOf } from '#test/support/search-node/asked.ts'
 
-const NEVER: CallLimits = { deadlineMs: Infinity, signal: new AbortController().signal }
+const NEVER: CallDeadline = { deadlineMs: Infinity, signal: new AbortController().signal }
 const seed = 4_711
 let store: string
 let artifact: TestArtifact

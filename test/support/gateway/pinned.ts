@@ -6,8 +6,8 @@ import { profileParametersSchema } from '#core/domain/retrieval-profile.ts'
 import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
 import type { FoundPassage } from '#core/domain/search.ts'
 import type { ActiveEntitlement } from '#gateway/retrieve/entitle.ts'
-import { createExchange } from '#gateway/retrieve/exchange.ts'
-import type { Exchange } from '#gateway/retrieve/exchange.ts'
+import { createRequestContext } from '#gateway/retrieve/request-context.ts'
+import type { RequestContext } from '#gateway/retrieve/request-context.ts'
 import { narrow } from '#gateway/retrieve/narrow.ts'
 import { pin } from '#gateway/retrieve/pin.ts'
 import type { PinnedRequest } from '#gateway/retrieve/pin.ts'
@@ -56,8 +56,8 @@ export function pinnedRequest({
   return pin(accessTo(entitlement), entitlement, narrow(entitlement, asked), asked, now)
 }
 
-export function exchange(signal: AbortSignal = new AbortController().signal): Exchange {
-  return createExchange(new IncomingMessage(new Socket()), '127.0.0.1', signal, () => false)
+export function context(signal: AbortSignal = new AbortController().signal): RequestContext {
+  return createRequestContext(new IncomingMessage(new Socket()), '127.0.0.1', signal, () => false)
 }
 
 /** Passage of the row, within what `pinnedRequest` may see. */
@@ -81,8 +81,8 @@ export function foundPassage(row: number, change: Partial<FoundPassage> = {}): F
       sourceSnapshotId: randomUUID(),
     },
     metadata: { language: 'en', jurisdiction: 'XA', subjects: ['alpha'], verificationStatus: 'verified' },
-    place: { ordinal: row, documentPassages: 100 },
-    cited: false,
+    position: { ordinal: row, documentPassages: 100 },
+    named: false,
     row,
     sourceId: `a#${row}`,
     ...change,

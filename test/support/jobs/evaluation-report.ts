@@ -20,12 +20,12 @@ function numbersFrom(seed: number): () => number {
 function figuresOf(quality: number): ReadonlyMap<string, RankingFigures> {
   const next = numbersFrom(11)
   return new Map(
-    Array.from({ length: 300 }, (_, at) => {
-      const place = Math.floor(next() ** (1 / (1 - quality)) * 40)
-      const ranked = Array.from({ length: 100 }, (__, rank) => (rank === place ? 'relevant' : `r${rank}`))
+    Array.from({ length: 300 }, (_, question) => {
+      const rank = Math.floor(next() ** (1 / (1 - quality)) * 40)
+      const ranked = Array.from({ length: 100 }, (__, at) => (at === rank ? 'relevant' : `r${at}`))
       const figures = rankingFigures(ranked, new Map([['relevant', 1]]))
       if (figures === undefined) throw new Error('nothing relevant')
-      return [`q${at}`, figures] as const
+      return [`q${question}`, figures] as const
     }),
   )
 }

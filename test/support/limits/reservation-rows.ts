@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import type { Database } from '#core/db/pool.ts'
 import type { Delivered, NewReservation } from '#core/db/reservations.ts'
-import { undelivered } from '#core/limits/settlement.ts'
+import { failedOutcome } from '#core/limits/settlement.ts'
 import { NO_FILTERS, NO_REPLAY } from './reservations.ts'
 
 export const EPOCH = { id: randomUUID(), redisRunId: 'a-redis' }
@@ -52,7 +52,7 @@ export function createReservation(organizationId: string, fields: Partial<NewRes
 export function createDelivered(id: string, chunk: string, withinMs = WITHIN_MS): Delivered {
   return {
     id,
-    outcome: { ...undelivered(null, 5, null), decision: 'answer', chunk_ids: [chunk] },
+    outcome: { ...failedOutcome(null, 5, null), decision: 'answer', chunk_ids: [chunk] },
     served: [],
     replay: NO_REPLAY,
     withinMs,

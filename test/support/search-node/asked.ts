@@ -1,9 +1,9 @@
-import type { CallLimits } from '#search-node/call-limits.ts'
+import type { CallDeadline } from '#search-node/call-deadline.ts'
 import type { Filters, Ranking, SearchQuery } from '#core/domain/search.ts'
 import type { SearchInput } from '#search-node/search/query.ts'
 
 /** No deadline and no abort. */
-export const UNLIMITED: CallLimits = { deadlineMs: Infinity, signal: new AbortController().signal }
+export const UNLIMITED: CallDeadline = { deadlineMs: Infinity, signal: new AbortController().signal }
 
 /** Everything that test corpora hold, whenever it is in force. */
 export const EVERYTHING: Filters = {

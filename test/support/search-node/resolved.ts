@@ -5,7 +5,7 @@ import type { ActEntry } from '#core/index/references/layout.ts'
 import { openReferencesReader } from '#core/index/references/reader.ts'
 import { createReferencesWriter } from '#core/index/references/writer.ts'
 import { resolveReferences } from '#search-node/search/candidates/references/resolve.ts'
-import type { CitedCandidates } from '#search-node/search/candidates/source.ts'
+import type { NamedRows } from '#search-node/search/candidates/source.ts'
 
 /** A passage of a version. */
 export interface Passage {
@@ -23,7 +23,7 @@ const ACTS: readonly ActEntry[] = [
 ]
 
 /** Resolves the references of a query in a version with these passages, whose rows are their places. */
-export function resolve(query: string, passages: readonly Passage[]): CitedCandidates {
+export function resolve(query: string, passages: readonly Passage[]): NamedRows {
   const writer = createReferencesWriter(passages.length)
   for (const [row, { references }] of passages.entries()) writer.add(row, { references: [...references] })
   const { references, bytes } = writer.finish(ACTS)

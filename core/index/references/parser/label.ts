@@ -29,9 +29,9 @@ function ofCanonical(act: string, path: string | undefined, label: string, alias
   const parts = path === undefined ? [] : path.split('/').filter((part) => part !== '')
   if (act === '*') return parts.length === 0 ? undefined : { act: undefined, path: parts }
   if (!act.startsWith('celex:')) return { act, path: parts }
-  const cited = mostExact(tokenise(act), aliases)
-  return cited?.act?.startsWith('celex:') === true
-    ? { act: cited.act, path: parts }
+  const parsed = mostExact(tokenise(act), aliases)
+  return parsed?.act?.startsWith('celex:') === true
+    ? { act: parsed.act, path: parts }
     : { act: label.split('#')[0] ?? act, path: parts }
 }
 
@@ -43,7 +43,7 @@ function ofRulebookLabel(tokens: readonly Token[], aliases: ActAliases): Referen
 
 function mostExact(tokens: readonly Token[], aliases: ActAliases): Reference | undefined {
   let best: Reference | undefined
-  for (const candidate of attachActs(readCandidates(tokens, aliases, CANDIDATES_MAX), tokens).cited) {
+  for (const candidate of attachActs(readCandidates(tokens, aliases, CANDIDATES_MAX), tokens).certain) {
     const reference = referenceOf(candidate)
     if (best === undefined || rank(reference) > rank(best)) best = reference
   }

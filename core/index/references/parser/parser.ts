@@ -14,7 +14,7 @@ const EXPLICIT_REFERENCES_MAX = 100
 
 /** The references of a query; each list is in order, and no two references overlap. */
 export interface QueryReferences {
-  readonly cited: readonly ExplicitReference[]
+  readonly certain: readonly ExplicitReference[]
   /** They count only if the corpus holds them: `GDPR 17`, or an article in small letters without an act (`art. 970`). */
   readonly ifHeld: readonly ExplicitReference[]
 }
@@ -33,6 +33,6 @@ export function referencesIn(query: string, aliases: ActAliases): QueryReference
     const end = tokens[candidate.to - 1]?.end ?? start
     return { text: query.slice(start, end), start, end, reference: referenceOf(candidate) }
   }
-  const { cited, ifHeld } = attachActs(readCandidates(tokens, aliases, EXPLICIT_REFERENCES_MAX), tokens)
-  return { cited: cited.map(written), ifHeld: ifHeld.map(written) }
+  const { certain, ifHeld } = attachActs(readCandidates(tokens, aliases, EXPLICIT_REFERENCES_MAX), tokens)
+  return { certain: certain.map(written), ifHeld: ifHeld.map(written) }
 }

@@ -3,13 +3,13 @@ import type { UnsupportedReference } from '#core/domain/search.ts'
 import { ancestorsOf, canonicalReference, referencesIn } from '#core/index/references/parser/parser.ts'
 import type { ExplicitReference, Reference } from '#core/index/references/parser/parser.ts'
 import { NEARNESS } from '#search-node/search/candidates/source.ts'
-import type { Cited, CitedCandidates, Nearness } from '#search-node/search/candidates/source.ts'
+import type { NamedBy, NamedRows, Nearness } from '#search-node/search/candidates/source.ts'
 import { textsMarking } from './part-marks.ts'
 
 /** Maximum of references per query that are looked up; later ones are ignored. */
 export const EXPLICIT_REFERENCES_MAX = 32
 /** Maximum of rows that one query boosts; the rows nearest to its references are kept. */
-export const CITED_ROWS_MAX = 1_000
+export const NAMED_ROWS_MAX = 1_000
 /** Maximum of passages of one provision whose text is searched for marks of the named part. */
 const AROUND_ROWS_MAX = 32
 
@@ -26,18 +26,18 @@ export interface Visibility {
 /**
  * Looks up the provisions that a query cites. A provision is supported if an allowed passage is its text or the text of
  * a part of it. If the corpus holds neither, passages of the nearest enclosing provision that mark the part support it
- * (see `textsMarking`). An act cited without a provision is supported by any of its passages. It boosts none, because
+ * (see `textsMarking`). An act named without a provision is supported by any of its passages. It boosts none, because
  * it names no particular passage. An article in small letters without an act (`art. 970`) counts if it is held in one
  * document, and is no reference otherwise.
  */
-export function resolveReferences(query: string, index: ReferencesReader, reach: Visibility): CitedCandidates {
-  const rows = new Map<number, Cited>()
+export function resolveReferences(query: string, index: ReferencesReader, reach: Visibility): NamedRows {
+  const rows = new Map<number, NamedBy>()
   const unsupported: UnsupportedReference[] = []
-  const { cited: certain, ifHeld } = referencesIn(query, index.aliases)
-  const cited = [...certain, ...ifHeld.filter(({ reference }) => isHeldClearly(reference, index, reach))].toSorted(
+  const { certain, ifHeld } = referencesIn(query, index.aliases)
+  const explicit = [...certain, ...ifHeld.filter(({ reference }) => isHeldClearly(reference, index, reach))].toSorted(
     (a, b) => a.start - b.start,
   )
-  for (const [at, { text, reference }] of distinct(cited).entries()) {
+  for (const [at, { text, reference }] of distinct(explicit).entries()) {
     const { held, provision } = firstHeld(readings(reference, index), index, reach)
     const allowed = held.map(({ rows: found, nearness }) => ({ rows: found.filter(reach.allowed), nearness }))
     if (allowed.some(({ rows: found }) => found.length > 0)) {
@@ -52,7 +52,7 @@ export function resolveReferences(query: string, index: ReferencesReader, reach:
       reason: held.length > 0 ? 'outside_filters' : 'not_in_corpus',
     })
   }
-  return { ids: nearestRows(rows), unsupported, remainder: withoutReferences(query, cited) }
+  return { ids: nearestRows(rows), unsupported, remainder: withoutReferences(query, explicit) }
 }
 
 /** Whether an entitled passage holds the provision; without an act, those of one document alone. */
@@ -62,18 +62,18 @@ function isHeldClearly(reference: Reference, index: ReferencesReader, reach: Vis
   return new Set(held.flatMap(({ rows }) => [...rows].map(reach.document))).size === 1
 }
 
-function withoutReferences(query: string, cited: readonly ExplicitReference[]): string {
+function withoutReferences(query: string, references: readonly ExplicitReference[]): string {
   let [rest, from] = ['', 0]
-  for (const { start, end } of cited) {
+  for (const { start, end } of references) {
     rest += `${query.slice(from, Math.max(from, start))} `
     from = Math.max(from, end)
   }
   return rest + query.slice(from)
 }
 
-function distinct(cited: readonly ExplicitReference[]): readonly ExplicitReference[] {
+function distinct(references: readonly ExplicitReference[]): readonly ExplicitReference[] {
   const byForm = new Map<string, ExplicitReference>()
-  for (const each of cited) {
+  for (const each of references) {
     const form = canonicalReference(each.reference)
     if (!byForm.has(form) && byForm.size < EXPLICIT_REFERENCES_MAX) byForm.set(form, each)
   }
@@ -119,12 +119,12 @@ interface Held {
 function heldRows(reference: Reference, index: ReferencesReader, reach: Visibility): readonly Held[] {
   const form = canonicalReference(reference)
   const held = [
-    { rows: index.rowsOf(form).filter(reach.entitled), nearness: NEARNESS.itself },
-    { rows: index.rowsWithin(form).filter(reach.entitled), nearness: NEARNESS.within },
+    { rows: index.rowsOf(form).filter(reach.entitled), nearness: NEARNESS.exact },
+    { rows: index.rowsOfParts(form).filter(reach.entitled), nearness: NEARNESS.part },
   ].filter(({ rows }) => rows.length > 0)
   if (held.length > 0) return held
   const around = aroundRows(reference, index, reach)
-  return around.length === 0 ? [] : [{ rows: around, nearness: NEARNESS.around }]
+  return around.length === 0 ? [] : [{ rows: around, nearness: NEARNESS.enclosing }]
 }
 
 /**
@@ -136,11 +136,11 @@ function aroundRows(reference: Reference, index: ReferencesReader, { entitled, t
   for (const ancestor of ancestorsOf(reference)) {
     if (ancestor.path.length === 0) break
     const form = canonicalReference(ancestor)
-    const [own, within] = [index.rowsOf(form).filter(entitled), index.rowsWithin(form).filter(entitled)]
-    if (own.length + within.length === 0) continue
+    const [own, ofParts] = [index.rowsOf(form).filter(entitled), index.rowsOfParts(form).filter(entitled)]
+    if (own.length + ofParts.length === 0) continue
     const missing = reference.path.slice(ancestor.path.length)
     const isLetter = missing.length === 1 && /^\p{L}/u.test(missing[0] ?? '')
-    const rows = [own, isLetter ? within : within.subarray(0, 0)].flatMap((each) => [
+    const rows = [own, isLetter ? ofParts : ofParts.subarray(0, 0)].flatMap((each) => [
       ...each.subarray(0, AROUND_ROWS_MAX),
     ])
     return Uint32Array.from(textsMarking(rows.map(text), missing), (position) => rows[position] ?? 0)
@@ -148,17 +148,17 @@ function aroundRows(reference: Reference, index: ReferencesReader, { entitled, t
   return new Uint32Array(0)
 }
 
-function addRows(rows: Map<number, Cited>, found: Uint32Array, cited: Cited): void {
-  for (const row of found.subarray(0, CITED_ROWS_MAX)) {
+function addRows(rows: Map<number, NamedBy>, found: Uint32Array, by: NamedBy): void {
+  for (const row of found.subarray(0, NAMED_ROWS_MAX)) {
     const known = rows.get(row)
-    if (known === undefined || cited.nearness < known.nearness) rows.set(row, cited)
+    if (known === undefined || by.nearness < known.nearness) rows.set(row, by)
   }
 }
 
-/** At most `CITED_ROWS_MAX` rows. Ties in nearness are broken by row, so every replica keeps the same rows. */
-function nearestRows(rows: ReadonlyMap<number, Cited>): ReadonlyMap<number, Cited> {
-  if (rows.size <= CITED_ROWS_MAX) return rows
+/** At most `NAMED_ROWS_MAX` rows. Ties in nearness are broken by row, so every replica keeps the same rows. */
+function nearestRows(rows: ReadonlyMap<number, NamedBy>): ReadonlyMap<number, NamedBy> {
+  if (rows.size <= NAMED_ROWS_MAX) return rows
   return new Map(
-    [...rows].sort(([rowA, a], [rowB, b]) => a.nearness - b.nearness || rowA - rowB).slice(0, CITED_ROWS_MAX),
+    [...rows].sort(([rowA, a], [rowB, b]) => a.nearness - b.nearness || rowA - rowB).slice(0, NAMED_ROWS_MAX),
   )
 }

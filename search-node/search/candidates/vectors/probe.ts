@@ -1,4 +1,4 @@
-import { countRows, countWithin, removeWithin } from '#core/platform/bitset.ts'
+import { countRows, countRange, clearRange } from '#core/platform/bitset.ts'
 import { ClusterSpread, firstClusters } from '#core/index/vectors/cluster-spread.ts'
 import type { ClustersReader } from '#core/index/vectors/clusters-reader.ts'
 import type { CodesScan } from '#core/index/vectors/codes-scan.ts'
@@ -97,7 +97,7 @@ export class ClusterProbe {
     this.#scanned[cluster] = 1
     this.#near.clusters += 1
     this.#near.rows += to - from
-    this.#near.allowed += countWithin(positions, from, to)
+    this.#near.allowed += countRange(positions, from, to)
   }
 
   /**
@@ -125,7 +125,7 @@ export class ClusterProbe {
     const least = this.#least()
     for (let cluster = 0; cluster < this.#scanned.length; cluster++)
       if (this.#scanned[cluster] === 1 || this.#mostOf(cluster) < least)
-        removeWithin(left, starts[cluster] ?? 0, starts[cluster + 1] ?? 0)
+        clearRange(left, starts[cluster] ?? 0, starts[cluster + 1] ?? 0)
     return countRows(left) === 0 ? undefined : left
   }
 }

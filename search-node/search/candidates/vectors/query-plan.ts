@@ -1,4 +1,4 @@
-import { codesFit } from '#core/index/vectors/layout.ts'
+import { codesFitIn } from '#core/index/vectors/layout.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
 
 /**
@@ -15,7 +15,7 @@ export const FEW_ROWS_MAX = 1_024
  * memory if they are few. It depends on the version alone, so that nodes with other memory give the same result.
  */
 export function exactRowsMax(passages: number, dimensions: number): number {
-  return codesFit(passages, dimensions, BOUNDS.residentCodesMbDefault) ? 128 : FEW_ROWS_MAX
+  return codesFitIn(passages, dimensions, BOUNDS.residentCodesMbDefault) ? 128 : FEW_ROWS_MAX
 }
 
 /** Costs in nanoseconds on one thread; see decision 0027. */

@@ -67,7 +67,7 @@ function scanAllowed(
   return 'scan'
 }
 
-/** Allowed positions of the filters that are remembered. */
+/** Allowed positions of the filters that are cached. */
 const positionsOfFilters = new WeakMap<FilterBitset, Uint32Array>()
 
 function positionsOf({ rows }: ClustersReader, allowed: FilterBitset): Uint32Array {
@@ -99,10 +99,10 @@ function bestOf(
   for (let at = 0; at < ids.length; at++) top.offer(at, scores[at] ?? 0)
   const order = top.sorted().ids.sort()
   const best = { ids: new Uint32Array(kept), scores: new Float64Array(kept) }
-  for (let place = 0; place < kept; place++) {
-    const at = order[place] ?? 0
-    best.ids[place] = ids[at] ?? 0
-    best.scores[place] = scores[at] ?? 0
+  for (let index = 0; index < kept; index++) {
+    const at = order[index] ?? 0
+    best.ids[index] = ids[at] ?? 0
+    best.scores[index] = scores[at] ?? 0
   }
   return best
 }

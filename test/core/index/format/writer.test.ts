@@ -256,7 +256,7 @@ test('rows are ordered by language, jurisdiction, first subject, document, revis
     testPassage(97, { language: 'a', jurisdiction: 'A', subjects: ['m', 'a'] }),
     testPassage(96, { language: 'a', jurisdiction: 'B', subjects: ['a'] }),
     { ...base, metadata: { ...base.metadata, language: 'b' } },
-    { ...base, metadata: { ...base.metadata, language: 'b' }, place: { ordinal: 12, document_passages: 20 } },
+    { ...base, metadata: { ...base.metadata, language: 'b' }, position: { ordinal: 12, document_passages: 20 } },
   ]
   for (let at = 1; at < ascending.length; at++) {
     const [lower, higher] = [ascending[at - 1], ascending[at]]

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { answers } from '#core/db/provision.ts'
+import { isReachable } from '#core/db/provision.ts'
 import { startPostgres } from '#jobs/demo/local/postgres.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import type { TestDatabase } from '#test/support/database.ts'
@@ -77,7 +77,7 @@ test('a cluster is taken up again with its content and its password, which only 
     const second = await startPostgres({ folder })
     expect(await rowsOf(second.adminUrl('kept'), 'select count(*)::int as rows from survivor')).toEqual([{ rows: 0 }])
     await second.stop()
-    expect(await answers(second.adminUrl('kept'))).toBe(false)
+    expect(await isReachable(second.adminUrl('kept'))).toBe(false)
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }

@@ -1,23 +1,23 @@
 import { describe, expect, test } from 'vitest'
-import { dealFolds, outOfFoldProbabilities } from '#jobs/evaluation/calibration/folds.ts'
+import { assignFolds, outOfFoldProbabilities } from '#jobs/evaluation/calibration/folds.ts'
 import { fitLogisticRegression, predict } from '#jobs/evaluation/calibration/logistic-regression.ts'
 
 const keys = Array.from({ length: 103 }, (_, at) => `q${at}`)
 
 describe('folds', () => {
   test('differ in size by one question at most', () => {
-    const sizes = [0, 1, 2, 3, 4].map((fold) => dealFolds(keys, 5).filter((own) => own === fold).length)
+    const sizes = [0, 1, 2, 3, 4].map((fold) => assignFolds(keys, 5).filter((own) => own === fold).length)
     expect(sizes.toSorted((a, b) => a - b)).toEqual([20, 20, 21, 21, 21])
   })
 
   test('do not depend on the order of the questions and keep equal keys together', () => {
-    const folds = dealFolds(keys, 5)
-    expect(dealFolds(keys.toReversed(), 5).toReversed()).toEqual(folds)
-    expect(dealFolds([...keys, ...keys], 5)).toEqual([...folds, ...folds])
+    const folds = assignFolds(keys, 5)
+    expect(assignFolds(keys.toReversed(), 5).toReversed()).toEqual(folds)
+    expect(assignFolds([...keys, ...keys], 5)).toEqual([...folds, ...folds])
   })
 
   test('are as many as there are groups where these are fewer', () => {
-    expect(new Set(dealFolds(['a', 'b', 'b', 'a', 'c'], 5)).size).toBe(3)
+    expect(new Set(assignFolds(['a', 'b', 'b', 'a', 'c'], 5)).size).toBe(3)
   })
 })
 

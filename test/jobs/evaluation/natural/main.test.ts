@@ -134,10 +134,10 @@ const detailSchema = z.object({
   decision: z.enum(['answer', 'abstain']),
   observed_value: z.number().min(0).max(1),
   unsupported: z.array(z.object({ normalized: z.string(), reason: z.string() })),
-  cited: z.int(),
+  named: z.int(),
   rank: z.object({ lexical: z.int().nullable(), dense: z.int().nullable(), hybrid: z.int().nullable() }),
   predictors: z.record(z.string(), z.number()),
-  first: z.array(z.object({ source_id: z.string(), score: z.number(), cited: z.boolean() })).max(5),
+  first: z.array(z.object({ source_id: z.string(), score: z.number(), named: z.boolean() })).max(5),
 })
 
 test('questions of several corpora are counted together by kind, list and decision apart', async () => {

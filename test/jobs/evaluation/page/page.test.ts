@@ -144,11 +144,11 @@ describe('the page of a report', () => {
 
   test('names what changes before everything that was measured: counts, limits, and both texts word by word', () => {
     const page = renderPage(CHANGED_REPORT, NAMED_CHANGES)
-    const places = ['>What changes<', '<b>13732 → 13732 passages', 'Rule 7.4.1', '>Gates<'].map((mark) =>
+    const offsets = ['>What changes<', '<b>13732 → 13732 passages', 'Rule 7.4.1', '>Gates<'].map((mark) =>
       page.indexOf(mark),
     )
-    expect(places).not.toContain(-1)
-    expect(places).toEqual(places.toSorted((a, b) => a - b))
+    expect(offsets).not.toContain(-1)
+    expect(offsets).toEqual(offsets.toSorted((a, b) => a - b))
     expect(page).toContain('The member <del>must</del><ins>need not</ins> give notice')
     expect(page).toMatch(/<del><bdi>conduct<\/bdi><\/del> →\s+<ins><bdi>none<\/bdi><\/ins>/)
     expect(page).toContain(`${CHANGED_REPORT.version_id}.changes.jsonl`)
@@ -163,7 +163,7 @@ describe('the page of a report', () => {
 
   test('says the verdict first, then the gates, then the tables, then the plots', () => {
     const page = renderPage(FULL_REPORT)
-    const places = [
+    const offsets = [
       'class="verdict',
       '>Gates<',
       '>Ranking<',
@@ -171,8 +171,8 @@ describe('the page of a report', () => {
       'aria-label="Risk–coverage curve"',
       '>Worst misses<',
     ].map((mark) => page.indexOf(mark))
-    expect(places).not.toContain(-1)
-    expect(places).toEqual(places.toSorted((a, b) => a - b))
+    expect(offsets).not.toContain(-1)
+    expect(offsets).toEqual(offsets.toSorted((a, b) => a - b))
   })
 
   test('shows missed gates above those that were met', () => {

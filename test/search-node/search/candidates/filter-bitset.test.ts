@@ -44,9 +44,9 @@ function filterOf(rows: readonly Row[]): { readonly filter: ScopeFilter; readonl
   return { filter, read: () => read }
 }
 
-function within(rows: readonly Row[], collapseRevisionsOn: string, inForceOn = ''): FilterBitset {
+function bitsetOf(rows: readonly Row[], collapseRevisionsOn: string, inForceOn = ''): FilterBitset {
   const { filter } = filterOf(rows)
-  return filter.within({ filters: { ...EVERYTHING, inForceOn }, onlyRows: undefined, collapseRevisionsOn })
+  return filter.ofScope({ filters: { ...EVERYTHING, inForceOn }, onlyRows: undefined, collapseRevisionsOn })
 }
 
 function rowsOf({ bits, count }: FilterBitset): number[] {
@@ -81,7 +81,7 @@ test('collapsing keeps the allowed rows in force, and all allowed rows of provis
       const expected = [...rows.entries()]
         .filter(([, row]) => row.allowed && (isCurrent(row) || !current.has(row.provision)))
         .map(([at]) => at)
-      expect(rowsOf(within(rows, TODAY))).toEqual(expected)
+      expect(rowsOf(bitsetOf(rows, TODAY))).toEqual(expected)
     }),
     { numRuns: 300 },
   )
@@ -91,7 +91,7 @@ test('a day that narrows keeps the allowed rows in force, whether revisions coll
   fc.assert(
     fc.property(anyRows, fc.constantFrom('', TODAY), (rows, collapseRevisionsOn) => {
       const expected = [...rows.entries()].filter(([, row]) => row.allowed && isCurrent(row)).map(([at]) => at)
-      expect(rowsOf(within(rows, collapseRevisionsOn, TODAY))).toEqual(expected)
+      expect(rowsOf(bitsetOf(rows, collapseRevisionsOn, TODAY))).toEqual(expected)
     }),
   )
 })
@@ -117,9 +117,9 @@ test('a million rows collapse without an object for each of their provisions', (
       close: () => undefined,
     },
   })
-  filter.of(EVERYTHING)
+  filter.ofFilters(EVERYTHING)
   const before = process.memoryUsage().heapUsed
-  const { count: kept } = filter.within({ filters: EVERYTHING, onlyRows: undefined, collapseRevisionsOn: TODAY })
+  const { count: kept } = filter.ofScope({ filters: EVERYTHING, onlyRows: undefined, collapseRevisionsOn: TODAY })
   expect(kept).toBe(count)
   expect(process.memoryUsage().heapUsed - before).toBeLessThan(8 * 2 ** 20)
 })
@@ -137,11 +137,11 @@ test('what collapsing leaves of a filter is computed once for a day, and counts 
   const rows = Array.from({ length: 40 }, (_, n) => ({ provision: n, from: today, to: OPEN_END_DAY, allowed: true }))
   const { filter, read } = filterOf(rows)
   const scope = { filters: EVERYTHING, onlyRows: undefined, collapseRevisionsOn: TODAY }
-  const first = filter.within({ ...scope })
+  const first = filter.ofScope({ ...scope })
   const reads = read()
-  expect(filter.within({ ...scope }).bits).toBe(first.bits)
+  expect(filter.ofScope({ ...scope }).bits).toBe(first.bits)
   expect(read()).toBe(reads)
   for (let day = 0; day < 3 * BOUNDS.filterCacheEntriesMax; day++)
-    filter.within({ ...scope, collapseRevisionsOn: new Date(day * 86_400_000).toISOString().slice(0, 10) })
-  expect(filter.remembered).toBe(BOUNDS.filterCacheEntriesMax)
+    filter.ofScope({ ...scope, collapseRevisionsOn: new Date(day * 86_400_000).toISOString().slice(0, 10) })
+  expect(filter.cachedFilters).toBe(BOUNDS.filterCacheEntriesMax)
 })

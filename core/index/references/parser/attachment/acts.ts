@@ -63,7 +63,7 @@ const KINDS_WITH_DISTANT_ACT: ReadonlySet<Candidate['kind']> = new Set([
 
 /** Candidates that count, and those that count only if the corpus holds them in one document. */
 export interface Counted {
-  readonly cited: readonly Candidate[]
+  readonly certain: readonly Candidate[]
   readonly ifHeld: readonly Candidate[]
 }
 
@@ -73,34 +73,34 @@ export interface Counted {
  * candidates that count only if the corpus holds them.
  */
 export function attachActs(candidates: readonly Candidate[], tokens: readonly Token[]): Counted {
-  if (candidates.length === 0) return { cited: [], ifHeld: [] }
-  const resolved = withBackwardActs(withActsOfYears(withinContainers(candidates, tokens)), tokens)
+  if (candidates.length === 0) return { certain: [], ifHeld: [] }
+  const resolved = withBackwardActs(withActsOfYears(mergeContained(candidates, tokens)), tokens)
   for (let index = resolved.length - 2; index >= 0; index -= 1) shareScope(resolved, tokens, index)
   for (let index = resolved.length - 2; index >= 0; index -= 1) share(resolved, tokens, index, index + 1)
   for (let index = 1; index < resolved.length; index += 1) share(resolved, tokens, index, index - 1)
   for (let index = 1; index < resolved.length; index += 1) shareConfidence(resolved, tokens, index)
   const states = isStatement(tokens)
-  const placed = states ? withSameActs(resolved, tokens) : withOnlyAct(resolved)
+  const attached = states ? withSameActs(resolved, tokens) : withOnlyAct(resolved)
   const withoutAct = new Set(candidates.flatMap(({ from, act }) => (act === undefined ? [from] : [])))
-  const givenActs = new Set(placed.flatMap(({ from, act }) => (withoutAct.has(from) ? [act] : [])))
-  const cited = placed.filter((candidate) => {
+  const givenActs = new Set(attached.flatMap(({ from, act }) => (withoutAct.has(from) ? [act] : [])))
+  const certain = attached.filter((candidate) => {
     const isCertain = candidate.confidence === 'certain'
-    if (candidate.confidence === 'held') return false
+    if (candidate.confidence === 'if held') return false
     if (candidate.kind !== 'act') return candidate.act !== undefined || isCertain
     return isCertain && !givenActs.has(candidate.act) && !(states && isAttributive(candidate, tokens))
   })
-  const mayHold = !states && placed.every(({ act }) => act === undefined)
-  const ifHeld = placed.filter(({ confidence, scope }) =>
-    confidence === 'held' ? !states : mayHold && confidence === 'held once' && scope !== 'own text',
+  const mayHold = !states && attached.every(({ act }) => act === undefined)
+  const ifHeld = attached.filter(({ confidence, scope }) =>
+    confidence === 'if held' ? !states : mayHold && confidence === 'if held once' && scope !== 'own text',
   )
-  return { cited, ifHeld }
+  return { certain, ifHeld }
 }
 
 /** Provisions of a question take its only act. */
 function withOnlyAct(resolved: readonly Candidate[]): readonly Candidate[] {
   const only =
     onlyAct(resolved.filter(({ confidence, kind }) => confidence === 'certain' || kind !== 'act')) ??
-    onlyWeakAct(resolved)
+    onlyUncertainAct(resolved)
   const givers = new Set(resolved.flatMap(({ act, kind }) => (act === only ? [kind] : [])))
   return resolved.map((candidate) =>
     only !== undefined && takesDistantly(candidate, only, givers) ? takeAct(candidate, only) : candidate,
@@ -122,11 +122,11 @@ function withSameActs(resolved: readonly Candidate[], tokens: readonly Token[]):
 const CONTAINING: ReadonlySet<Candidate['kind']> = new Set(['part', 'chapter', 'title', 'schedule', 'annex'])
 
 /** `Chapter 2 of Part 1 of the Data Act` is one provision of that act. */
-function withinContainers(candidates: readonly Candidate[], tokens: readonly Token[]): Candidate[] {
+function mergeContained(candidates: readonly Candidate[], tokens: readonly Token[]): Candidate[] {
   const merged: Candidate[] = []
   for (const inner of candidates.toReversed()) {
     const outer = merged.at(-1)
-    if (outer === undefined || !isWithin(inner, outer, tokens)) merged.push(inner)
+    if (outer === undefined || !isContained(inner, outer, tokens)) merged.push(inner)
     else {
       const path = INDEPENDENTLY_NUMBERED.has(inner.kind) ? inner.path : [...outer.path, ...inner.path]
       merged[merged.length - 1] = { ...inner, path, act: outer.act, confidence: 'certain', to: outer.to }
@@ -135,7 +135,7 @@ function withinContainers(candidates: readonly Candidate[], tokens: readonly Tok
   return merged.toReversed()
 }
 
-function isWithin(inner: Candidate, outer: Candidate, tokens: readonly Token[]): boolean {
+function isContained(inner: Candidate, outer: Candidate, tokens: readonly Token[]): boolean {
   if (outer.act === undefined || !CONTAINING.has(outer.kind) || inner.act !== undefined || inner.kind === 'act')
     return false
   const of = skip(tokens, inner.to, 'of', 'du', 'des', 'der')
@@ -162,7 +162,7 @@ function onlyAct(candidates: readonly Candidate[]): string | undefined {
 }
 
 /** The only act, if the query names no act in a form that counts by itself. */
-function onlyWeakAct(candidates: readonly Candidate[]): string | undefined {
+function onlyUncertainAct(candidates: readonly Candidate[]): string | undefined {
   const isNone = candidates.every(
     ({ act, kind, confidence }) => act === undefined || (kind === 'act' && confidence !== 'certain'),
   )
@@ -208,7 +208,7 @@ function share(resolved: Candidate[], tokens: readonly Token[], index: number, n
 function shareConfidence(resolved: Candidate[], tokens: readonly Token[], index: number): void {
   const [before, candidate] = [resolved[index - 1], resolved[index]]
   if (before === undefined || candidate === undefined || candidate.kind === 'act') return
-  if (candidate.confidence === 'certain' || candidate.confidence === 'held') return
+  if (candidate.confidence === 'certain' || candidate.confidence === 'if held') return
   if (before.confidence === 'certain' && before.kind === candidate.kind && areJoined(before, candidate, tokens))
     resolved[index] = { ...candidate, confidence: 'certain' }
 }

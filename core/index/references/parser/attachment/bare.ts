@@ -45,7 +45,7 @@ export function readBareSeries(tokens: readonly Token[], at: number, aliases: Ac
   const designator = impliedDesignator('article', at)
   const [first, ...rest] = readList(tokens, designator)
   return first?.parts[0]?.text.includes('-') === true
-    ? finish(tokens, designator, [first, ...rest], undefined, aliases, 'with act')
+    ? finish(tokens, designator, [first, ...rest], undefined, aliases, 'needs act')
     : undefined
 }
 
@@ -67,7 +67,7 @@ export function readBareNumber(tokens: readonly Token[], at: number, aliases: Ac
   const next = tokens[designation.end]
   if (isListedSection(designation.parts, aliases) && measureOf(next?.text ?? '') === undefined) {
     const designator = impliedDesignator('rule', at)
-    return heldOnly(finish(tokens, designator, readList(tokens, designator), undefined, aliases, 'with act'))
+    return heldOnly(finish(tokens, designator, readList(tokens, designator), undefined, aliases, 'needs act'))
   }
   if (designation.parts.length > 1 || isYear(tokens, at) || isValue(tokens, at)) return undefined
   const element = readFirst(tokens, impliedDesignator('sign', at))
@@ -104,7 +104,10 @@ function numbered(
 
 function heldOnly(reading: Reading | undefined): Reading | undefined {
   return (
-    reading && { ...reading, candidates: reading.candidates.map((candidate) => ({ ...candidate, confidence: 'held' })) }
+    reading && {
+      ...reading,
+      candidates: reading.candidates.map((candidate) => ({ ...candidate, confidence: 'if held' })),
+    }
   )
 }
 

@@ -13,11 +13,11 @@ import { readActAfter } from './act-after.ts'
 /**
  * When a candidate counts as a reference:
  * - `certain`: also without an act.
- * - `with act`: only with an act. Such an act alone does not count; it is only the act of provisions elsewhere.
- * - `held once`: with an act, or without one if the corpus holds the provision in one document alone.
- * - `held`: only if the corpus holds the provision.
+ * - `needs act`: only with an act. Such an act alone does not count; it is only the act of provisions elsewhere.
+ * - `if held once`: with an act, or without one if the corpus holds the provision in one document alone.
+ * - `if held`: only if the corpus holds the provision.
  */
-export type Confidence = 'certain' | 'with act' | 'held once' | 'held'
+export type Confidence = 'certain' | 'needs act' | 'if held once' | 'if held'
 
 /** What may be a reference: the positions of its first token and after its last, and the parsed content. */
 export interface Candidate {

@@ -23,7 +23,7 @@ export function confidenceOf(
     isOfAnAct(tokens, end, designator) ||
     isPlainRule(tokens, at, designator, first)
   if (isCertain && !isDivision(tokens, at, designator)) return 'certain'
-  return mayBeHeld(tokens, at, designator, end) ? 'held once' : 'with act'
+  return mayBeHeld(tokens, at, designator, end) ? 'if held once' : 'needs act'
 }
 
 /** `rule B3`, and a `Rule 19` within a sentence: a rule of one part counts in a question. */

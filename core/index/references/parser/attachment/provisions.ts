@@ -85,7 +85,7 @@ function readPrefixedProvision(tokens: readonly Token[], at: number, aliases: Ac
   const prefixed = readPrefixed(tokens, at)
   if (prefixed === undefined) return undefined
   const isCertain = CERTAIN_WITH_A_PART.has(prefixed.designator.kind) || isNumberedAnnex(tokens, prefixed.designator)
-  return finish(tokens, prefixed.designator, prefixed.elements, undefined, aliases, isCertain ? 'certain' : 'with act')
+  return finish(tokens, prefixed.designator, prefixed.elements, undefined, aliases, isCertain ? 'certain' : 'needs act')
 }
 
 /** Reads a reference that starts with an act: `GDPR Art. 6`, `15 U.S.C. 1601`, `AML 8.3.3`, or the act alone. */
@@ -131,7 +131,7 @@ function readProvisionAfter(
 
 /**
  * Reads a reference that starts with an act that no table lists: `Solvency II Article 28`. A provision of a standard or
- * a contract is passed over. The name of an act alone is weak: it counts only for provisions elsewhere in the query.
+ * a contract is passed over. The name of an act alone needs provisions: it counts only for provisions elsewhere in the query.
  */
 function readFromUnlisted(tokens: readonly Token[], at: number, aliases: ActAliases): Reading | undefined {
   const work = endOfOtherWork(tokens, at)
@@ -143,16 +143,16 @@ function readFromUnlisted(tokens: readonly Token[], at: number, aliases: ActAlia
   // A listed act within a longer name is read where it begins.
   if (mention.standalone) return undefined
   if (!explainsDistantly(tokens, at, mention)) return { candidates: [], end: mention.end }
-  const weak: Candidate = {
+  const actAlone: Candidate = {
     from: at,
     to: mention.end,
     kind: 'act',
     path: [],
     act: mention.act,
-    confidence: 'with act',
+    confidence: 'needs act',
     pointed: false,
   }
-  return { candidates: [weak], end: mention.end }
+  return { candidates: [actAlone], end: mention.end }
 }
 
 /** The end of a work and of the provision after it, unless that provision has an act of its own. */

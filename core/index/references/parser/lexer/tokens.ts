@@ -6,7 +6,7 @@ export interface Token {
   readonly kind: 'word' | 'number' | 'sign'
   /** Folded: lower case, without diacritics; dashes and apostrophes unified. */
   readonly text: string
-  /** As written, in compatibility form, with capitals. */
+  /** Text of the token in compatibility form (NFKC), with capitals. */
   readonly raw: string
   /** Offsets in the query, in UTF-16 units. */
   readonly start: number

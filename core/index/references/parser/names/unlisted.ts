@@ -62,7 +62,7 @@ export function readUnlistedAfter(
 
 /**
  * Reads an act that no table lists, before a provision: `Solvency II Article 28`, `UWG § 5`, `Sherman Act § 1`. A
- * written name that has no provision beside it is `weak`: it only explains provisions elsewhere in the query.
+ * written name that has no provision beside it needs one: it is only the act of provisions elsewhere in the query.
  */
 export function readUnlistedBefore(tokens: readonly Token[], at: number, aliases: ActAliases): ActMention | undefined {
   const token = tokens[at]

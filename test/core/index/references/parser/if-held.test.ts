@@ -63,7 +63,7 @@ describe('an article in small letters without an act', () => {
       ['Löschung (art. 17)', ['*#17']],
     ] as const)
       expect(ifHeld(query), query).toEqual(expected)
-    expect(referencesIn('is article 35(3) about cameras?', ALIASES).cited).toHaveLength(1)
+    expect(referencesIn('is article 35(3) about cameras?', ALIASES).certain).toHaveLength(1)
   })
 
   test('is none where the words name another thing, another work or an act, or state law', () => {

@@ -1,13 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { EXPLICIT_REFERENCES_MAX, CITED_ROWS_MAX } from '#search-node/search/candidates/references/resolve.ts'
+import { EXPLICIT_REFERENCES_MAX, NAMED_ROWS_MAX } from '#search-node/search/candidates/references/resolve.ts'
 import { NEARNESS } from '#search-node/search/candidates/source.ts'
-import type { Cited, Nearness } from '#search-node/search/candidates/source.ts'
+import type { NamedBy, Nearness } from '#search-node/search/candidates/source.ts'
 import { resolve } from '#test/support/search-node/resolved.ts'
 import type { Passage } from '#test/support/search-node/resolved.ts'
 
 const own = (...references: readonly string[]): Passage => ({ references })
-const cited = (nearness: Nearness, reference = 0, withoutAct = false): Cited => ({ reference, nearness, withoutAct })
+const named = (nearness: Nearness, reference = 0, withoutAct = false): NamedBy => ({ reference, nearness, withoutAct })
 const ART_6 = 'celex:32016R0679#6'
 
 describe('a provision that the query names', () => {
@@ -20,8 +20,8 @@ describe('a provision that the query names', () => {
     ])
     expect(ids).toEqual(
       new Map([
-        [0, cited(NEARNESS.within)],
-        [1, cited(NEARNESS.itself)],
+        [0, named(NEARNESS.part)],
+        [1, named(NEARNESS.exact)],
       ]),
     )
     expect(unsupported).toEqual([])
@@ -35,8 +35,8 @@ describe('a provision that the query names', () => {
     ])
     expect(ids).toEqual(
       new Map([
-        [0, cited(NEARNESS.itself, 0, true)],
-        [1, cited(NEARNESS.within, 0, true)],
+        [0, named(NEARNESS.exact, 0, true)],
+        [1, named(NEARNESS.part, 0, true)],
       ]),
     )
   })
@@ -45,7 +45,7 @@ describe('a provision that the query names', () => {
     const [wills, pacts] = [own('fr:code-civil#970'), own('fr:code-civil#515-3')]
     const trade = { ...own('fr:code-de-commerce#970'), document: 1 }
     const query = 'Testament olographe art. 970 conditions'
-    const ids = new Map([[0, cited(NEARNESS.itself, 0, true)]])
+    const ids = new Map([[0, named(NEARNESS.exact, 0, true)]])
     for (const other of [pacts, { ...trade, entitled: false }])
       expect(resolve(query, [wills, other])).toMatchObject({ ids, remainder: 'Testament olographe   conditions' })
     for (const corpus of [[pacts], [wills, trade]])
@@ -98,14 +98,14 @@ describe('a provision that the query names', () => {
       { reason: 'not_in_corpus' },
     ])
     expect(resolve(query, [{ references: [`${ART_6}/1`], allowed: false }, own(`${ART_6}/2`)])).toMatchObject({
-      ids: new Map([[1, cited(NEARNESS.within)]]),
+      ids: new Map([[1, named(NEARNESS.part)]]),
       unsupported: [],
     })
   })
 
   test('never raises a passage that the filters exclude', () => {
     expect(resolve('Is Article 6 GDPR met?', [{ references: [ART_6], allowed: false }, own(`${ART_6}/2`)]).ids).toEqual(
-      new Map([[1, cited(NEARNESS.within)]]),
+      new Map([[1, named(NEARNESS.part)]]),
     )
   })
 
@@ -119,8 +119,8 @@ describe('a provision that the query names', () => {
       own('rulebook:bee#1/2'),
     ])
     expect([...ids]).toEqual([
-      [0, cited(NEARNESS.itself)],
-      [1, cited(NEARNESS.itself, 2)],
+      [0, named(NEARNESS.exact)],
+      [1, named(NEARNESS.exact, 2)],
     ])
     expect(unsupported.map(({ normalized }) => normalized)).toEqual(['celex:32016R0679#99'])
   })
@@ -134,7 +134,7 @@ describe('a provision finer than the corpus is cut', () => {
 
   test('is supported by the passage around it that marks it', () => {
     expect(resolve('Article 6(1)(f) GDPR?', [paragraph])).toMatchObject({
-      ids: new Map([[0, cited(NEARNESS.around)]]),
+      ids: new Map([[0, named(NEARNESS.enclosing)]]),
       unsupported: [],
     })
   })
@@ -156,7 +156,7 @@ describe('a provision finer than the corpus is cut', () => {
 
   test('may leave a level out, as people do', () => {
     expect(resolve('Article 6(f) GDPR?', [paragraph, { references: [`${ART_6}/2`], text: '(a) other' }]).ids).toEqual(
-      new Map([[0, cited(NEARNESS.around)]]),
+      new Map([[0, named(NEARNESS.enclosing)]]),
     )
     expect(resolve('Article 6(3) GDPR?', [{ ...paragraph, text: '(3)\n(f)' }]).unsupported).toMatchObject([
       { reason: 'not_in_corpus' },
@@ -218,7 +218,7 @@ describe('what is more than a provision', () => {
 
   test('an appendix of a rulebook is found by the number of its rules alone', () => {
     expect(resolve('Which factor does Rule A6.4.1 set?', [own('rulebook:bee#app6/4/1')]).ids).toEqual(
-      new Map([[0, cited(NEARNESS.itself, 0, true)]]),
+      new Map([[0, named(NEARNESS.exact, 0, true)]]),
     )
   })
 
@@ -229,7 +229,7 @@ describe('what is more than a provision', () => {
       { reason: 'not_in_corpus' },
     ])
     expect(resolve(query, [own('celex:32016R0679#12/1', 'celex:32016R0679#chapter-3')]).ids).toEqual(
-      new Map([[0, cited(NEARNESS.itself)]]),
+      new Map([[0, named(NEARNESS.exact)]]),
     )
     expect(resolve('What does Annex III GDPR say?', [own(ART_6)]).unsupported).toMatchObject([
       { normalized: 'celex:32016R0679#annex-3' },
@@ -259,10 +259,10 @@ describe('bounds', () => {
   })
 
   test('the nearest rows are kept where a provision holds more than may be raised', () => {
-    const many = Array.from({ length: CITED_ROWS_MAX + 5 }, (_, n) => own(`${ART_6}/${n}`))
+    const many = Array.from({ length: NAMED_ROWS_MAX + 5 }, (_, n) => own(`${ART_6}/${n}`))
     const { ids } = resolve('Article 6 GDPR?', [...many, own(ART_6)])
-    expect(ids.size).toBe(CITED_ROWS_MAX)
-    expect(ids.get(many.length)).toEqual(cited(NEARNESS.itself))
+    expect(ids.size).toBe(NAMED_ROWS_MAX)
+    expect(ids.get(many.length)).toEqual(named(NEARNESS.exact))
     expect(ids.has(0)).toBe(true)
     expect(ids.has(many.length - 1)).toBe(false)
   })

@@ -6,7 +6,7 @@ import { artifactRef, openIndex } from '#core/index/format/reader.ts'
 import type { ClustersReader } from '#core/index/vectors/clusters-reader.ts'
 import type { CodesScan } from '#core/index/vectors/codes-scan.ts'
 import { codesLayout } from '#core/index/vectors/layout.ts'
-import { countWithin } from '#core/platform/bitset.ts'
+import { countRange } from '#core/platform/bitset.ts'
 import { ClusterProbe } from '#search-node/search/candidates/vectors/probe.ts'
 import type { ProbeQuery } from '#search-node/search/candidates/vectors/probe.ts'
 import { PLAN_COSTS } from '#search-node/search/candidates/vectors/query-plan.ts'
@@ -23,7 +23,7 @@ function counted(scan: CodesScan): () => number {
   const addAndMeasure = vi.spyOn(scan, 'addAndMeasure')
   return () =>
     [...add.mock.calls, ...addAndMeasure.mock.calls].reduce(
-      (sum, [bits, from, to]) => sum + countWithin(bits, from, to),
+      (sum, [bits, from, to]) => sum + countRange(bits, from, to),
       0,
     )
 }

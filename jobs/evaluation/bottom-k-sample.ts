@@ -3,7 +3,7 @@ interface Identified {
 }
 
 /** A sample of a stream. Ids that are hashes of contents give the same sample in any order. */
-export interface SmallestIds<Item extends Identified> {
+export interface BottomKSample<Item extends Identified> {
   /** In the order of the ids; at most `count`. */
   readonly items: readonly Item[]
   /** Whether an item with this id would be kept now. */
@@ -13,7 +13,7 @@ export interface SmallestIds<Item extends Identified> {
 }
 
 /** Creates a sample of the items with the smallest ids. @param count most items that it keeps; at least 1. */
-export function createSmallestIds<Item extends Identified>(count: number): SmallestIds<Item> {
+export function createBottomKSample<Item extends Identified>(count: number): BottomKSample<Item> {
   const items: Item[] = []
   const takes = (id: string): boolean => {
     const last = items.at(-1)

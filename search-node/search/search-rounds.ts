@@ -1,22 +1,22 @@
-import type { CallLimits } from '#search-node/call-limits.ts'
-import { assertInTime } from '#search-node/call-limits.ts'
+import type { CallDeadline } from '#search-node/call-deadline.ts'
+import { assertNotExpired } from '#search-node/call-deadline.ts'
 import type { SearchableVersion } from './index-version.ts'
 import type { Query } from './query.ts'
-import { isExhausted, runRound, settledRows } from './round.ts'
-import type { Round } from './round.ts'
+import { isExhausted, runRound, settledRows } from './candidate-round.ts'
+import type { Round } from './candidate-round.ts'
 import type { Scored } from './select.ts'
 import type { RowColumns, RowSet } from './statistics.ts'
 
 /** A reply may need more candidates than passages, because revisions collapse or documents are capped. */
 const CANDIDATE_FACTOR = 2
-const WIDEN_FACTOR = 4
+const DEPTH_FACTOR = 4
 /** Candidates of each ranking that all rounds of one search ask for; a longer list may stay incomplete. */
 const CANDIDATES_MAX = 10_000
 
 /** Candidates with their scores in parallel columns. */
 export type ScoredRows = Pick<Round, 'rows' | 'lexical' | 'dense'>
 
-export interface Widened {
+export interface RoundsResult {
   /** The candidates of the query alone, whatever was left to fill. */
   readonly first: Round
   readonly selected: readonly Scored[]
@@ -35,26 +35,26 @@ export async function searchInRounds(
   visible: RowSet,
   extraRows: Iterable<number>,
   select: (candidates: ScoredRows) => readonly Scored[],
-  limits: CallLimits,
-): Promise<Widened> {
+  deadline: CallDeadline,
+): Promise<RoundsResult> {
   const { limit, ranking } = query.input
   let depth = limit * CANDIDATE_FACTOR
-  const first = await runRound(version, query, visible, { scope: query.scope, extraRows, depth }, limits)
+  const first = await runRound(version, query, visible, { scope: query.scope, extraRows, depth }, deadline)
   let candidates: ScoredRows = first
   let selected = select(candidates)
   let last = first
   const settled = new Set<number>()
   for (let asked = depth; selected.length < limit && asked < CANDIDATES_MAX && !isExhausted(last, depth);) {
-    assertInTime(limits)
+    assertNotExpired(deadline)
     for (const row of settledRows(last, depth)) settled.add(row)
     const rest = visible.narrowed(
       isLeft(version.statistics.columns, ranking, { found: candidates.rows, settled, selected }),
     )
     if (rest.count === 0) break
     const scope = { ...query.scope, onlyRows: rest.rows, collapseRevisionsOn: '' }
-    depth = Math.min(depth * WIDEN_FACTOR, CANDIDATES_MAX - asked)
+    depth = Math.min(depth * DEPTH_FACTOR, CANDIDATES_MAX - asked)
     asked += depth
-    last = await runRound(version, query, visible, { scope, extraRows: [], depth }, limits)
+    last = await runRound(version, query, visible, { scope, extraRows: [], depth }, deadline)
     if (last.rows.length === 0) break
     candidates = joined(candidates, last)
     selected = select(candidates)

@@ -1,9 +1,9 @@
 import { z } from 'zod'
 
 /** How the provider answers queries. */
-export const mannerSchema = z.strictObject({
+export const behaviourSchema = z.strictObject({
   latencyMs: z.number().min(0),
   /** Every query fails, so an admitted request is refunded. */
   failing: z.boolean(),
 })
-export type Manner = z.infer<typeof mannerSchema>
+export type ProviderBehaviour = z.infer<typeof behaviourSchema>

@@ -3,7 +3,7 @@
  * read first.
  * @returns a function that cancels the call.
  */
-export function afterPoll(delayMs: number, run: () => void): () => void {
+export function setTimeoutAfterIo(delayMs: number, run: () => void): () => void {
   let turn: NodeJS.Immediate | undefined
   const timer = setTimeout(() => (turn = setImmediate(run)), delayMs)
   return () => {

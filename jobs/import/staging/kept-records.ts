@@ -47,8 +47,8 @@ const overlapSchema = z.object({
   next_id: z.string(),
 })
 
-const PLACED = `
-create table placed (
+const KEPT_RECORDS = `
+create table kept_record (
   seq integer primary key, effective_to integer, derived integer not null, occurrence integer not null,
   revision integer not null, ordinal integer not null
 ) strict`
@@ -57,8 +57,8 @@ create table placed (
  * A revision is what one document has between the same two instants and with one day of publication; its number is the
  * first record's. Records of one provision in one revision as it is stated are numbered in the order of the sources.
  */
-const placeRecords = (provision: string): string => `
-insert into placed (seq, effective_to, derived, occurrence, revision, ordinal)
+const insertKept = (provision: string): string => `
+insert into kept_record (seq, effective_to, derived, occurrence, revision, ordinal)
 select seq, effective_to, derived, occurrence, first_value(seq) over w,
   sum(parts) over w - parts
 from (
@@ -78,11 +78,11 @@ window w as (
   partition by document, effective_at, effective_to, published_at order by seq
   rows between unbounded preceding and current row
 )`
-const PLACE_BY_DOCUMENT = placeRecords("x''")
-const PLACE_BY_PROVISION = placeRecords('r.provision')
+const KEEP_BY_DOCUMENT = insertKept("x''")
+const KEEP_BY_PROVISION = insertKept('r.provision')
 
 /**
- * Places every kept record: the end of its text, its revision, its ordinal, and its number among the records of its
+ * Derives the fields of every kept record: the end of its text, its revision, its ordinal, and its number among the records of its
  * provision. A text ends on its stated day or when its successor takes effect, whichever is earlier. Where `revises` is
  * undefined, an overlap is reported as a conflict.
  */
@@ -97,8 +97,8 @@ export function orderKept(
   connection.exec(INDEX_STARTS)
   if (revises === undefined)
     for (const row of connection.prepare(OVERLAPS).all(conflictsMax)) onConflict(overlapOf(overlapSchema.parse(row)))
-  connection.exec(PLACED)
-  connection.exec(revises === 'provision' ? PLACE_BY_PROVISION : PLACE_BY_DOCUMENT)
+  connection.exec(KEPT_RECORDS)
+  connection.exec(revises === 'provision' ? KEEP_BY_PROVISION : KEEP_BY_DOCUMENT)
 }
 
 function overlapOf(row: z.infer<typeof overlapSchema>): Conflict {
@@ -110,7 +110,7 @@ const TOTALS = `
 select count(*) as records, ifnull(sum(r.parts), 0) as passages, ifnull(sum(r.parts > 1), 0) as split,
   ifnull(sum(r.referenced), 0) as referenced, count(distinct r.document) as documents,
   count(distinct p.revision) as revisions, ifnull(sum(p.derived), 0) as ends_derived
-from placed p join record r on r.seq = p.seq`
+from kept_record p join record r on r.seq = p.seq`
 const totalsSchema = z.object({
   records: z.int(),
   passages: z.int(),
@@ -120,7 +120,7 @@ const totalsSchema = z.object({
   revisions: z.int(),
   ends_derived: z.int(),
 })
-/** Counts of the placed records. */
+/** Counts of the kept records. */
 export type StagedTotals = z.infer<typeof totalsSchema>
 
 export function readTotals({ connection }: Staging): StagedTotals {

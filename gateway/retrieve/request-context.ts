@@ -27,7 +27,7 @@ export const PARTIES = ['caller', 'redis', 'postgres', 'provider', 'search'] as 
 export type Party = (typeof PARTIES)[number]
 
 /** One HTTP exchange: its request, ids, caller address and timings. */
-export interface Exchange {
+export interface RequestContext {
   readonly requestId: RequestId
   readonly traceId: string
   readonly incoming: IncomingMessage
@@ -77,12 +77,12 @@ function createTimings(): Timings {
   }
 }
 
-export function createExchange(
+export function createRequestContext(
   incoming: IncomingMessage,
   address: string,
   signal: AbortSignal,
   callerGone: () => boolean,
-): Exchange {
+): RequestContext {
   return {
     requestId: createRequestId(),
     traceId: randomUUID(),

@@ -1,10 +1,10 @@
 import { OperatorError } from '#core/platform/errors.ts'
 import { describeCause } from '#core/platform/log.ts'
 import type { Log } from '#core/platform/log.ts'
-import type { Refusal } from './refusal.ts'
+import type { ServerFault } from './server-check.ts'
 
 /** What a connection knows about its server, and what was last wrong with it. */
-export interface Usability {
+export interface ConnectionHealth {
   /** Identity of the server's process and data while the connection is usable, otherwise undefined. */
   runId(): string | undefined
   /** Why the connection is not usable now, without hosts and messages of errors; undefined while it is usable. */
@@ -24,10 +24,10 @@ export interface Usability {
 }
 
 /** Where the connection reports what happens to it. */
-export interface UsabilityEvents {
+export interface ConnectionEvents {
   accepted(identity: string): void
   /** @returns the error for the connections to the server. */
-  refused(refusal: Refusal): Error
+  refused(serverFault: ServerFault): Error
   /** The server was not reached, or it was lost. */
   lost(cause: Error): void
   /** The connection was closed; a cause that is known already stays. */
@@ -38,9 +38,9 @@ export interface UsabilityEvents {
   closing(): void
 }
 
-export function createUsability(name: string, log: Log): Usability & UsabilityEvents {
+export function createConnectionHealth(name: string, log: Log): ConnectionHealth & ConnectionEvents {
   let identity: string | undefined
-  let lastRefusal: Refusal | undefined
+  let lastServerFault: ServerFault | undefined
   let was = false
   const fault = createFault(name, log)
   const [first, usable] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
@@ -61,21 +61,21 @@ export function createUsability(name: string, log: Log): Usability & UsabilityEv
       if (identity === undefined) log.info('redis connected', { connection: name })
       identity = accepted
       was = true
-      lastRefusal = undefined
+      lastServerFault = undefined
       fault.clear()
       first.resolve()
       usable.resolve()
     },
-    refused(refusal) {
-      const error = new OperatorError(refusal.message)
-      lastRefusal = refusal
-      fail(refusal.message, error)
-      if (refusal.kind === 'configuration') for (const { reject } of [first, usable]) reject(error)
+    refused(serverFault) {
+      const error = new OperatorError(serverFault.message)
+      lastServerFault = serverFault
+      fail(serverFault.message, error)
+      if (serverFault.kind === 'configuration') for (const { reject } of [first, usable]) reject(error)
       first.resolve()
       return error
     },
     lost(cause) {
-      // The connection was left because of a refusal, which says more.
+      // The connection was left because of a fault of the server, which says more.
       if (cause instanceof OperatorError) return
       fail('code' in cause ? `Redis does not answer (${String(cause.code)})` : 'Redis does not answer', cause)
       first.resolve()
@@ -88,7 +88,7 @@ export function createUsability(name: string, log: Log): Usability & UsabilityEv
     },
     ended() {
       first.resolve()
-      usable.reject(new OperatorError(lastRefusal?.message ?? NO_ANSWER, { cause: fault.text() }))
+      usable.reject(new OperatorError(lastServerFault?.message ?? NO_ANSWER, { cause: fault.text() }))
     },
     closing: fault.mute,
   }

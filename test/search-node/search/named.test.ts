@@ -58,7 +58,7 @@ describe('the passages of a named provision', () => {
         const reply = await corpus.ask({ text, limit })
         const expected = [10, 11, 12, 13, 14, 15, 16, 17, 18, 19].slice(0, limit)
         expect(numbers(reply).slice(0, expected.length)).toEqual(expected)
-        expect(reply.passages.map(({ cited }) => cited)).toEqual(reply.passages.map((_, at) => at < 10))
+        expect(reply.passages.map(({ named }) => named)).toEqual(reply.passages.map((_, at) => at < 10))
       }
     }
   })
@@ -107,7 +107,7 @@ describe('the passages of a named provision', () => {
         ranking: { ...RANKING, collapseRevisionsOn: day },
       })
       expect(numbers(reply).filter((n) => n >= 20 && n < 30)).toEqual(expected)
-      expect(reply.passages.slice(0, 5).every(({ cited }) => cited)).toBe(true)
+      expect(reply.passages.slice(0, 5).every(({ named }) => named)).toBe(true)
     }
   })
 
@@ -249,7 +249,7 @@ describe('a reference without an act', () => {
   test('that two acts answer is no named provision, although passages of one fill the reply', async () => {
     for (const text of ['§ 433', 'Kaufvertrag: was regelt § 433?']) {
       const reply = await german.ask({ text, limit: 5 })
-      expect(reply.passages.every(({ cited }) => cited)).toBe(true)
+      expect(reply.passages.every(({ named }) => named)).toBe(true)
       expect([predictor(reply, 'named'), predictor(reply, 'named_coverage')]).toEqual([0, 0])
     }
   })

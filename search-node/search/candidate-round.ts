@@ -1,5 +1,5 @@
 import { largest } from '#core/platform/top-k.ts'
-import type { CallLimits } from '#search-node/call-limits.ts'
+import type { CallDeadline } from '#search-node/call-deadline.ts'
 import { VECTOR_CANDIDATES_MIN } from './candidates/source.ts'
 import type { CandidateSource, ScoredCandidates, SearchScope, VectorCandidates } from './candidates/source.ts'
 import type { SearchableVersion } from './index-version.ts'
@@ -46,9 +46,9 @@ export async function runRound(
   query: Query,
   visible: RowSet,
   options: RoundOptions,
-  limits: CallLimits,
+  deadline: CallDeadline,
 ): Promise<Round> {
-  const found = await findCandidates(candidates, query, options, limits)
+  const found = await findCandidates(candidates, query, options, deadline)
   const lexical = query.question && rescore(statistics, query.question, visible, found.rows)
   return { ...found, lexical, dense: vectorScoresOf(statistics, query, found) }
 }
@@ -80,14 +80,16 @@ async function findCandidates(
   candidates: CandidateSource,
   { input, question, vector }: Query,
   { scope, extraRows, depth }: RoundOptions,
-  limits: CallLimits,
+  deadline: CallDeadline,
 ): Promise<Found> {
   const { rowsScoredMin } = input.ranking
   // Vectors first: their candidates may come from a longer list by words.
   const byVector =
-    vector === undefined ? undefined : await candidates.byVector({ vector, scope, depth, rowsScoredMin }, limits)
+    vector === undefined ? undefined : await candidates.byVector({ vector, scope, depth, rowsScoredMin }, deadline)
   const byWords =
-    question === undefined ? undefined : await candidates.byWords({ question, scope, depth: wordDepth(depth) }, limits)
+    question === undefined
+      ? undefined
+      : await candidates.byWords({ question, scope, depth: wordDepth(depth) }, deadline)
   const nearest = nearestRows(byVector, Math.max(depth, VECTOR_CANDIDATES_MIN))
   return { rows: distinctRows([byWords?.ids ?? [], nearest, [...extraRows]]), byWords, byVector, nearest }
 }
@@ -136,7 +138,7 @@ function cosinesOf(
   { ids, scores }: VectorCandidates,
 ): Float64Array {
   const all = new Float64Array(rows.length)
-  const others = { rows: new Uint32Array(rows.length), places: new Uint32Array(rows.length) }
+  const others = { rows: new Uint32Array(rows.length), positions: new Uint32Array(rows.length) }
   let [known, unknown] = [0, 0]
   for (let at = 0; at < rows.length; at++) {
     const row = rows[at] ?? 0
@@ -144,10 +146,10 @@ function cosinesOf(
     if (ids[known] === row) all[at] = scores[known] ?? 0
     else {
       others.rows[unknown] = row
-      others.places[unknown++] = at
+      others.positions[unknown++] = at
     }
   }
   const ofOthers = statistics.cosines(others.rows.subarray(0, unknown), vector)
-  for (let other = 0; other < unknown; other++) all[others.places[other] ?? 0] = ofOthers[other] ?? 0
+  for (let other = 0; other < unknown; other++) all[others.positions[other] ?? 0] = ofOthers[other] ?? 0
   return all
 }

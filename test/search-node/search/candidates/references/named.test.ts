@@ -31,7 +31,7 @@ afterAll(() => corpus.close())
 const ask = (change: Partial<SearchInput>): Promise<SearchResult> => corpus.ask(change)
 const sourceOf = (n: number): string => `doc-${Math.floor(n / 10)}#r${n}`
 const named = ({ passages }: SearchResult): string[] =>
-  passages.filter((passage) => passage.cited).map(({ sourceId }) => sourceId)
+  passages.filter((passage) => passage.named).map(({ sourceId }) => sourceId)
 const vector = (): Float32Array => queryNear(rows, 5, seededRandom(seed))
 const ENGLISH = { ...EVERYTHING, languages: ['en'] }
 
@@ -44,7 +44,7 @@ describe('a provision that the query names', () => {
   ])('comes first and is marked, however much better others match by %s', async (name, change) => {
     const text = `What does BEE 6.5.2 say of ${ownWord(5)} and ${questionOn(3, seededRandom(seed))}?`
     const reply = await ask({ text, limit: 10, ...(name === 'words alone' ? {} : { vector: vector() }), ...change })
-    expect(reply.passages[0]).toMatchObject({ sourceId: sourceOf(33), cited: true })
+    expect(reply.passages[0]).toMatchObject({ sourceId: sourceOf(33), named: true })
     expect(named(reply)).toEqual([sourceOf(33)])
     expect(reply.passages.length).toBeGreaterThan(1)
     expect(reply.unsupported).toEqual([])

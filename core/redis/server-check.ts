@@ -1,20 +1,20 @@
 import { z } from 'zod'
 
 /** Why a server is not used. `configuration`: an operator must act. `role`: another server is the primary. */
-export interface Refusal {
+export interface ServerFault {
   readonly kind: 'configuration' | 'role'
   /** One sentence, or two: what is wrong and what to do. */
   readonly message: string
 }
 
-export const CLUSTER_REFUSAL: Refusal = {
+export const CLUSTER_UNSUPPORTED: ServerFault = {
   kind: 'configuration',
   message:
     'Redis Cluster is not supported: set REDIS_URL to a server with "cluster-enabled no", or to its Sentinels ' +
     '(redis-sentinel://host:26379/name-of-primary).',
 }
 
-export const REPLICA_REFUSAL: Refusal = {
+export const NOT_PRIMARY: ServerFault = {
   kind: 'role',
   message: 'The server that REDIS_URL leads to is a replica, not the primary.',
 }
@@ -46,20 +46,20 @@ export function parseInfo(info: unknown): ServerInfo {
 }
 
 /** Returns why the server must not be used; undefined for a primary that keeps every key. */
-export function refusalOf(info: ServerInfo): Refusal | undefined {
+export function serverFaultOf(info: ServerInfo): ServerFault | undefined {
   if (info.redis_mode === 'sentinel')
     return {
       kind: 'configuration',
       message:
         'REDIS_URL names a Sentinel as if it were the server: write redis-sentinel://host:26379/name-of-primary.',
     }
-  if (info.cluster_enabled === '1') return CLUSTER_REFUSAL
+  if (info.cluster_enabled === '1') return CLUSTER_UNSUPPORTED
   if (info.run_id === undefined || info.role === undefined)
     return {
       kind: 'configuration',
       message: 'Redis does not tell its role: allow the command INFO to the user of REDIS_URL.',
     }
-  if (info.role !== 'master') return REPLICA_REFUSAL
+  if (info.role !== 'master') return NOT_PRIMARY
   if (info.maxmemory_policy !== 'noeviction')
     return {
       kind: 'configuration',

@@ -74,7 +74,7 @@ function chunksOf({ starts, rows, impacts }: Inverted, term: number): Chunk[] {
  * @param stored a string of bytes for each term.
  * @param order terms in order of these strings.
  */
-export function packTerms(
+export function encodeTerms(
   stored: readonly string[],
   order: Uint32Array,
   inverted: Inverted,
@@ -86,10 +86,10 @@ export function packTerms(
   const table = Buffer.alloc((blocks + 1) * 8)
   const firstTerms: string[] = []
   let [at, firstBytes, postingsBytes] = [0, 0, 0]
-  for (const [place, term] of order.entries()) {
+  for (const [index, term] of order.entries()) {
     const bytes = stored[term] ?? ''
-    if (place % TERMS_PER_BLOCK === 0) {
-      writePair(table, place / TERMS_PER_BLOCK, at, firstBytes)
+    if (index % TERMS_PER_BLOCK === 0) {
+      writePair(table, index / TERMS_PER_BLOCK, at, firstBytes)
       firstTerms.push(bytes)
       firstBytes += bytes.length
     }
@@ -104,9 +104,9 @@ export function packTerms(
   return { bytes, blocks_bytes: entriesBytes, first_terms_bytes: firstBytes, postings_bytes: postingsBytes }
 }
 
-function writePair(table: Buffer, place: number, first: number, second: number): void {
-  table.writeUInt32LE(first, place * 8)
-  table.writeUInt32LE(second, place * 8 + 4)
+function writePair(table: Buffer, index: number, first: number, second: number): void {
+  table.writeUInt32LE(first, index * 8)
+  table.writeUInt32LE(second, index * 8 + 4)
 }
 
 /**
@@ -134,7 +134,7 @@ function bytesOf(chunks: readonly Chunk[]): number {
 }
 
 /** `lexical.postings`, in pieces of about a megabyte. */
-export function* packPostings(order: Uint32Array, inverted: Inverted): Generator<Uint8Array> {
+export function* encodePostings(order: Uint32Array, inverted: Inverted): Generator<Uint8Array> {
   let piece = Buffer.alloc(PIECE_BYTES)
   let at = 0
   for (const term of order) {
@@ -158,8 +158,8 @@ function writePostings(piece: Buffer, start: number, chunks: readonly Chunk[], {
     at = piece.writeUInt16LE(impactMax, at)
   }
   for (const { from, to } of chunks) {
-    for (let place = from; place < to; place++) at = piece.writeUInt16LE((rows[place] ?? 0) % CHUNK_ROWS, at)
-    for (let place = from; place < to; place++) piece[at++] = impacts[place] ?? 0
+    for (let index = from; index < to; index++) at = piece.writeUInt16LE((rows[index] ?? 0) % CHUNK_ROWS, at)
+    for (let index = from; index < to; index++) piece[at++] = impacts[index] ?? 0
     if ((to - from) % 2 === 1) piece[at++] = 0
   }
   return at

@@ -3,7 +3,7 @@
  * aborts the signal that all of them got.
  * @throws the first failure, or the reason of the signal of the caller, once everything that began has ended.
  */
-export async function concurrently<T>(
+export async function forEachConcurrently<T>(
   items: readonly T[],
   atOnce: number,
   work: (item: T, index: number, signal: AbortSignal) => Promise<void>,

@@ -21,8 +21,8 @@ beforeAll(async () => {
   const provider = await startProvider(folder)
   service = await startTestService({ environment: provider.environment, embedding: 'openai' })
   service.add(provider)
-  const manner = JSON.stringify({ latencyMs: SLOW_MS, failing: false })
-  expect((await fetch(`${provider.baseUrl}/manner`, { method: 'PUT', body: manner })).status).toBe(204)
+  const behaviour = JSON.stringify({ latencyMs: SLOW_MS, failing: false })
+  expect((await fetch(`${provider.baseUrl}/behaviour`, { method: 'PUT', body: behaviour })).status).toBe(204)
 })
 afterAll(async () => {
   await service.stop()

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** How a process ended that told no outcome. */
+/** How a process ended that reported no outcome. */
 export interface ProcessEnd {
   readonly code: number | null
   readonly signal: NodeJS.Signals | null
@@ -12,7 +12,7 @@ export interface ProcessEnd {
   readonly kernelKills: number | undefined
 }
 
-export interface Death {
+export interface ExplainedExit {
   /** A clause that follows "because". */
   readonly reason: string
   readonly outOfMemory: boolean
@@ -27,7 +27,7 @@ const ABORTED_CODE = 134
  * of the machine or container runs out; so do killers outside the kernel and people. Where the kernel's counter did not
  * rise, the sentence does not name the kernel.
  */
-export function deathOf({ code, signal, standardError, heapMb, kernelKills }: ProcessEnd): Death {
+export function explainExit({ code, signal, standardError, heapMb, kernelKills }: ProcessEnd): ExplainedExit {
   const aborted = signal === 'SIGABRT' || code === ABORTED_CODE
   if (aborted && OUT_OF_MEMORY.test(standardError)) {
     const limit = heapMb === undefined ? 'its heap limit' : `its heap limit of ${heapMb} MB`
@@ -65,7 +65,7 @@ async function killCountFiles(): Promise<readonly string[]> {
 }
 
 /** @returns how often the kernel ended a process of this container or service for memory, if it can be read. */
-export async function kernelKillCount(): Promise<number | undefined> {
+export async function oomKillCount(): Promise<number | undefined> {
   for (const path of await killCountFiles()) {
     const found = /^oom_kill (\d+)$/m.exec(await readFile(path, 'utf8').catch(() => ''))
     if (found !== null) return Number(found[1])

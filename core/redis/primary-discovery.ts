@@ -4,14 +4,14 @@ import { BOUNDS } from '#core/platform/bounds.ts'
 import type { RedisAddress, RedisTarget } from './url.ts'
 
 /** Tells where the primary is. */
-export interface Locator {
+export interface PrimaryDiscovery {
   /** @throws when no Sentinel knows the primary within `sentinelTimeoutMs`. */
   primary(): Promise<RedisAddress>
   close(): void
 }
 
 /** Opens one connection to each Sentinel, where the target has Sentinels. */
-export function openLocator({ servers, tls }: RedisTarget): Locator {
+export function openPrimaryDiscovery({ servers, tls }: RedisTarget): PrimaryDiscovery {
   return servers.kind === 'sentinel'
     ? openSentinels(servers, tls)
     : { primary: async () => servers.address, close: () => undefined }
@@ -20,7 +20,7 @@ export function openLocator({ servers, tls }: RedisTarget): Locator {
 function openSentinels(
   { sentinels, primaryName, login }: Extract<RedisTarget['servers'], { kind: 'sentinel' }>,
   tls: boolean,
-): Locator {
+): PrimaryDiscovery {
   const clients = sentinels.map((address) => {
     const client = new Redis({
       ...address,
