@@ -1,18 +1,16 @@
 import { availableParallelism } from 'node:os'
+import { ARTIFACT_SETTINGS } from '#core/index/settings.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
-import { listenAddress, readConfig, wholeNumber } from '#core/platform/config.ts'
+import { LOG_LEVEL, listenAddress, readConfig, wholeNumber } from '#core/platform/config.ts'
 import type { ConfigOf, Variable } from '#core/platform/config.ts'
+import { TRANSPORT_SETTINGS } from '#core/rpc/settings.ts'
 import { transportFaults } from '#core/rpc/transport.ts'
-import { SETTINGS } from '#core/platform/settings.ts'
 
 export const SEARCH_NODE_VARIABLES = {
-  ARTIFACT_STORE: SETTINGS.ARTIFACT_STORE,
-  MANIFEST_PUBLIC_KEY: SETTINGS.MANIFEST_PUBLIC_KEY,
-  SEARCH_TLS_CA: SETTINGS.SEARCH_TLS_CA,
-  SEARCH_TLS_CERT: SETTINGS.SEARCH_TLS_CERT,
-  SEARCH_TLS_KEY: SETTINGS.SEARCH_TLS_KEY,
-  SEARCH_PLAINTEXT: SETTINGS.SEARCH_PLAINTEXT,
-  LOG_LEVEL: SETTINGS.LOG_LEVEL,
+  ARTIFACT_STORE: ARTIFACT_SETTINGS.ARTIFACT_STORE,
+  MANIFEST_PUBLIC_KEY: ARTIFACT_SETTINGS.MANIFEST_PUBLIC_KEY,
+  ...TRANSPORT_SETTINGS,
+  LOG_LEVEL,
   SEARCH_LISTEN: {
     schema: listenAddress('127.0.0.1:7070'),
     help: 'host:port of the gRPC service',

@@ -1,6 +1,6 @@
 import { issueKey } from '#core/credentials/api-key.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
-import type { Pepper } from '#core/platform/settings.ts'
+import type { Pepper } from '#core/credentials/settings.ts'
 import type { Stage } from '#gateway/retrieve/exchange.ts'
 import { KNOWLEDGE_BASE } from './publish.ts'
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { BOUNDS } from '#core/platform/bounds.ts'
-import { parsePeppers } from '#core/platform/settings.ts'
+import { parsePeppers } from '#core/credentials/settings.ts'
 import { openConnection } from './connection.ts'
 import { cpuBetween, cpuTimes } from './cpu.ts'
 import { logEnd, readRequests } from './gateway-log.ts'

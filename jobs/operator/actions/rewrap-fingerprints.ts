@@ -1,6 +1,6 @@
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { OperatorError } from '#core/platform/errors.ts'
-import type { ServiceSecrets } from '#core/platform/settings.ts'
+import type { ServiceSecrets } from '#core/credentials/settings.ts'
 import { rewrapFingerprintKey } from '#core/credentials/fingerprint.ts'
 import { listFingerprintOwners, lockFingerprintKeys, replaceFingerprintKeys } from '#core/db/fingerprint-keys.ts'
 import type { FingerprintKeyRow, FingerprintOwnerRow } from '#core/db/fingerprint-keys.ts'

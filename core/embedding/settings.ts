@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { BOUNDS } from './bounds.ts'
-import { baseUrl, httpKey, optional, wholeNumber, wholeNumberOf } from './config.ts'
-import type { Variable } from './config.ts'
+import { BOUNDS } from '#core/platform/bounds.ts'
+import { baseUrl, httpKey, optional, wholeNumber, wholeNumberOf } from '#core/platform/config.ts'
+import type { Variable } from '#core/platform/config.ts'
 
 const prefix = optional(z.string().max(BOUNDS.embeddingPrefixCharactersMax))
 /** Control characters would reach logs and terminals. */
@@ -10,7 +10,7 @@ const modelName = z
   .regex(/^\P{Cc}+$/u)
   .max(BOUNDS.embeddingModelCharactersMax)
 
-/** Variables of the openai embedding provider; part of `SETTINGS`. */
+/** Variables of the openai embedding provider. */
 export const EMBEDDING_SETTINGS = {
   OPENAI_BASE_URL: {
     schema: optional(baseUrl),
