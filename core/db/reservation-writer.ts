@@ -1,5 +1,5 @@
 import { BOUNDS } from '#core/platform/bounds.ts'
-import { groupCommit } from '#core/platform/group-commit.ts'
+import { groupCommit } from './group-commit.ts'
 import type { LimitEpoch } from './limit-epochs.ts'
 import type { Queryable } from './pool.ts'
 import { findByIdempotency, recordDelivered } from './reservations.ts'

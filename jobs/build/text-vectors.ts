@@ -4,7 +4,7 @@ import { EmbeddingError, spaceKey } from '#core/embedding/embedder.ts'
 import type { Embedder, Embeddings } from '#core/embedding/embedder.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
-import { concurrently } from '#core/platform/concurrently.ts'
+import { concurrently } from '#jobs/concurrently.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import { passageFault } from './passage-fault.ts'
 

@@ -1,6 +1,6 @@
 import type { Facets } from '#core/index/facets/layout.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
-import { concurrently } from '#core/platform/concurrently.ts'
+import { concurrently } from '#jobs/concurrently.ts'
 import type { Embedder } from '#core/embedding/embedder.ts'
 import { rankingOf } from '#core/domain/retrieval-profile.ts'
 import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'

@@ -1,5 +1,5 @@
 import { words as wordsOf } from '#core/index/analysis/words.ts'
-import { largest } from '#core/platform/top-k.ts'
+import { largest } from '#core/index/top-k.ts'
 import type { FoundPassage, SearchResult } from '#core/domain/search.ts'
 import type { CallLimits } from '#search-node/call-limits.ts'
 import { boostCited } from './boost.ts'

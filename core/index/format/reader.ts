@@ -21,8 +21,8 @@ import { codesFit, codesLayout } from '#core/index/vectors/layout.ts'
 import { openRowFile } from '#core/index/vectors/row-file.ts'
 import type { RowFile } from '#core/index/vectors/row-file.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
-import { createResidentParts, wholeFile } from '#core/platform/resident-parts.ts'
-import type { ResidentParts, SharedParts } from '#core/platform/resident-parts.ts'
+import { createResidentParts, wholeFile } from '#core/index/storage/resident-parts.ts'
+import type { ResidentParts, SharedParts } from '#core/index/storage/resident-parts.ts'
 import type { Manifest } from './manifest.ts'
 
 /** Reference to a verified artifact that the event loop passes to a thread. */

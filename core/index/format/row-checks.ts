@@ -1,5 +1,5 @@
 import { BOUNDS } from '#core/platform/bounds.ts'
-import { createLargeMap } from '#core/platform/large-map.ts'
+import { createLargeMap } from '#core/index/storage/large-map.ts'
 import { ArtifactError } from '#core/index/artifact-error.ts'
 import { passageRecordSchema } from '#core/index/passages/record.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'

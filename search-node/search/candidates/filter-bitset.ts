@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { addRow, bitsetWords, countRows, forEachRow, hasRow, intersect, unite } from '#core/platform/bitset.ts'
+import { addRow, bitsetWords, countRows, forEachRow, hasRow, intersect, unite } from '#core/index/bitset.ts'
 import { dayNumber } from '#core/index/facets/layout.ts'
 import type { FacetsReader } from '#core/index/facets/reader.ts'
 import type { IndexReader } from '#core/index/format/reader.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { BOUNDS } from '#core/platform/bounds.ts'
-import { mulberry32 } from '#core/platform/seeded-random.ts'
+import { mulberry32 } from '#jobs/evaluation/seeded-random.ts'
 import { profileParametersSchema } from '#core/domain/retrieval-profile.ts'
 import type { Reranker } from '#core/reranking/reranker.ts'
 import type { SearchQuery, SearchResult } from '#core/domain/search.ts'

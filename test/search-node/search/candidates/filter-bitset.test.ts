@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { bitsetWords, forEachRow } from '#core/platform/bitset.ts'
+import { bitsetWords, forEachRow } from '#core/index/bitset.ts'
 import { OPEN_END_DAY, dayNumber } from '#core/index/facets/layout.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import { cachedBitsetsMax, createScopeFilter } from '#search-node/search/candidates/filter-bitset.ts'

@@ -1,6 +1,6 @@
 import { closeSync } from 'node:fs'
 import { basename } from 'node:path'
-import { BOUNDS } from './bounds.ts'
+import { BOUNDS } from '#core/platform/bounds.ts'
 import { openSized, readFully } from './file-reader.ts'
 import { createSharedMemory, isSharedMemory } from './shared-memory.ts'
 import type { SharedMemory } from './shared-memory.ts'

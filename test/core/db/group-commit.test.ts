@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { BOUNDS } from '#core/platform/bounds.ts'
-import { groupCommit } from '#core/platform/group-commit.ts'
+import { groupCommit } from '#core/db/group-commit.ts'
 import { until } from '#test/support/until.ts'
 
 /** Doubles numbers; each run ends when the test releases it. */
