@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { CREDENTIAL_SETTINGS } from '#core/credentials/settings.ts'
 import { DATABASE_URL } from '#core/db/url.ts'
 import { EMBEDDING_SETTINGS } from '#core/embedding/settings.ts'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
 import { LOG_LEVEL, listenAddress, optional, readConfig, wholeNumber } from '#core/platform/config.ts'
 import type { ConfigOf, Variable } from '#core/platform/config.ts'
 import { RERANKING_SETTINGS } from '#core/reranking/settings.ts'
@@ -42,7 +42,7 @@ export const GATEWAY_VARIABLES = {
     help: 'CIDR ranges of proxies whose X-Forwarded-For is believed, separated by commas',
   },
   DRAIN_MS: {
-    schema: wholeNumber(0, BOUNDS.drainMaxMs, 5_000),
+    schema: wholeNumber(0, PLATFORM_BOUNDS.drainMaxMs, 5_000),
     help: 'how long requests are still served after SIGTERM',
     fallback: '5000',
   },

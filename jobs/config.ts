@@ -4,7 +4,8 @@ import { z } from 'zod'
 import { CREDENTIAL_SETTINGS } from '#core/credentials/settings.ts'
 import { DATABASE_URL } from '#core/db/url.ts'
 import { EMBEDDING_SETTINGS } from '#core/embedding/settings.ts'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { DATABASE_BOUNDS } from '#core/db/bounds.ts'
+import { EMBEDDING_BOUNDS } from '#core/embedding/bounds.ts'
 import { publicKeyOf } from '#core/index/format/manifest.ts'
 import { ARTIFACT_SETTINGS } from '#core/index/settings.ts'
 import { LOG_LEVEL, optional, readConfig, wholeNumber, wholeNumberOf } from '#core/platform/config.ts'
@@ -14,6 +15,7 @@ import { RERANKING_SETTINGS } from '#core/reranking/settings.ts'
 import { SEARCH_NODES, TRANSPORT_SETTINGS } from '#core/rpc/settings.ts'
 import { transportFaults } from '#core/rpc/transport.ts'
 import { REDIS_URL } from '#core/redis/url.ts'
+import { BUILD_BOUNDS } from '#jobs/build/bounds.ts'
 
 /** Variables of the job worker. */
 export const JOBS_VARIABLES = {
@@ -32,14 +34,14 @@ export const JOBS_VARIABLES = {
   OPENAI_TOKENS_PER_MINUTE: EMBEDDING_SETTINGS.OPENAI_TOKENS_PER_MINUTE,
   OPENAI_RETRY_MS: EMBEDDING_SETTINGS.OPENAI_RETRY_MS,
   OPENAI_CONCURRENCY: {
-    schema: wholeNumber(1, BOUNDS.embedConcurrencyMax, BOUNDS.embedConcurrencyDefault),
+    schema: wholeNumber(1, EMBEDDING_BOUNDS.embedConcurrencyMax, EMBEDDING_BOUNDS.embedConcurrencyDefault),
     help: 'batches of passages that a build sends at once',
-    fallback: String(BOUNDS.embedConcurrencyDefault),
+    fallback: String(EMBEDDING_BOUNDS.embedConcurrencyDefault),
   },
   VECTOR_CACHE_BYTES_MAX: {
-    schema: wholeNumber(0, BOUNDS.vectorCacheBytesMax, BOUNDS.vectorCacheBytesDefault),
+    schema: wholeNumber(0, DATABASE_BOUNDS.vectorCacheBytesMax, DATABASE_BOUNDS.vectorCacheBytesDefault),
     help: 'bytes of the file in ARTIFACT_STORE that keeps vectors of the provider for later builds; 0 keeps none',
-    fallback: String(BOUNDS.vectorCacheBytesDefault),
+    fallback: String(DATABASE_BOUNDS.vectorCacheBytesDefault),
   },
   ...RERANKING_SETTINGS,
   ...TRANSPORT_SETTINGS,
@@ -49,12 +51,12 @@ export const JOBS_VARIABLES = {
     help: 'path of a file whose time is set every five seconds while the worker is well',
   },
   BUILD_CONCURRENCY: {
-    schema: wholeNumber(1, BOUNDS.buildConcurrencyMax, 1),
+    schema: wholeNumber(1, BUILD_BOUNDS.buildConcurrencyMax, 1),
     help: 'builds that one worker runs side by side',
     fallback: '1',
   },
   BUILD_HEAP_MB: {
-    schema: optional(wholeNumberOf(BOUNDS.buildHeapMbMin, BOUNDS.buildHeapMbMax)),
+    schema: optional(wholeNumberOf(BUILD_BOUNDS.buildHeapMbMin, BUILD_BOUNDS.buildHeapMbMax)),
     help: 'heap limit of the process of each build, in MiB; threads and files come on top',
     fallback: 'half the memory of machine or container, divided by BUILD_CONCURRENCY',
   },

@@ -1,10 +1,12 @@
 import { availableParallelism } from 'node:os'
 import { ARTIFACT_SETTINGS } from '#core/index/settings.ts'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { INDEX_BOUNDS } from '#core/index/bounds.ts'
+import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
 import { LOG_LEVEL, listenAddress, readConfig, wholeNumber } from '#core/platform/config.ts'
 import type { ConfigOf, Variable } from '#core/platform/config.ts'
 import { TRANSPORT_SETTINGS } from '#core/rpc/settings.ts'
 import { transportFaults } from '#core/rpc/transport.ts'
+import { SEARCH_NODE_BOUNDS } from './bounds.ts'
 
 export const SEARCH_NODE_VARIABLES = {
   ARTIFACT_STORE: ARTIFACT_SETTINGS.ARTIFACT_STORE,
@@ -17,17 +19,17 @@ export const SEARCH_NODE_VARIABLES = {
     fallback: '127.0.0.1:7070',
   },
   SEARCH_THREADS: {
-    schema: wholeNumber(1, BOUNDS.searchThreadsMax, availableParallelism()),
+    schema: wholeNumber(1, SEARCH_NODE_BOUNDS.searchThreadsMax, availableParallelism()),
     help: 'scoring threads',
     fallback: 'the number of cores',
   },
   SEARCH_CODES_MB: {
-    schema: wholeNumber(0, BOUNDS.residentCodesMbMax, BOUNDS.residentCodesMbDefault),
+    schema: wholeNumber(0, INDEX_BOUNDS.residentCodesMbMax, INDEX_BOUNDS.residentCodesMbDefault),
     help: 'codes of the vectors of a version are held in memory up to so many MiB; larger ones stay in the page cache',
-    fallback: String(BOUNDS.residentCodesMbDefault),
+    fallback: String(INDEX_BOUNDS.residentCodesMbDefault),
   },
   DRAIN_MS: {
-    schema: wholeNumber(0, BOUNDS.drainMaxMs, 2_000),
+    schema: wholeNumber(0, PLATFORM_BOUNDS.drainMaxMs, 2_000),
     help: 'how long calls are still answered after SIGTERM',
     fallback: '2000',
   },

@@ -1,4 +1,4 @@
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { DATABASE_BOUNDS } from './bounds.ts'
 import { groupCommit } from './group-commit.ts'
 import type { LimitEpoch } from './limit-epochs.ts'
 import type { Queryable } from './pool.ts'
@@ -29,7 +29,7 @@ interface Charged {
 /** What one request asks to be committed. */
 type Commit = { readonly charged: Charged } | { readonly delivered: Delivered }
 
-const TOGETHER = { itemsMax: BOUNDS.reservationBatchMax, runsMax: BOUNDS.reservationBatchesAtOnce }
+const TOGETHER = { itemsMax: DATABASE_BOUNDS.reservationBatchMax, runsMax: DATABASE_BOUNDS.reservationBatchesAtOnce }
 
 /**
  * @param requestsUnderWay of this process. A commit waits for calls of a share of them, so a request that is alone
@@ -39,10 +39,10 @@ export function createReservationWriter(
   database: Queryable,
   requestsUnderWay: () => number = () => 1,
 ): ReservationWriter {
-  const itemsWanted = (): number => requestsUnderWay() * BOUNDS.reservationBatchShare
+  const itemsWanted = (): number => requestsUnderWay() * DATABASE_BOUNDS.reservationBatchShare
   const commit = groupCommit((commits: readonly Commit[]) => commitTogether(database, commits), {
     ...TOGETHER,
-    collect: { itemsWanted, waitMaxMs: BOUNDS.reservationCollectMs },
+    collect: { itemsWanted, waitMaxMs: DATABASE_BOUNDS.reservationCollectMs },
   })
   const recordAgain = groupCommit(async (outcomes: readonly Delivered[]) => {
     const recorded = await recordDelivered(database, outcomes)

@@ -1,14 +1,14 @@
 import { z } from 'zod'
-import { BOUNDS } from '#core/platform/bounds.ts'
 import { ed25519Key, url } from '#core/platform/config.ts'
 import type { Variable } from '#core/platform/config.ts'
+import { INDEX_BOUNDS } from './bounds.ts'
 
 const publicKey = ed25519Key('spki', 44)
 
 const publicKeyList: z.ZodType<readonly Buffer[], string | undefined> = z
   .string()
   .transform((text): readonly (string | undefined)[] => text.split(',').map((part) => part.trim()))
-  .pipe(z.array(publicKey).min(1).max(BOUNDS.manifestKeysMax))
+  .pipe(z.array(publicKey).min(1).max(INDEX_BOUNDS.manifestKeysMax))
   .refine((keys) => new Set(keys.map((key) => key.toString('base64'))).size === keys.length)
 
 /** Variables of the artifact store, and of the signatures of its manifests. */

@@ -2,7 +2,7 @@ import { Socket, connect as connectPlain } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import { AbstractConnector } from 'ioredis'
 import type { RedisOptions } from 'ioredis'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { REDIS_BOUNDS } from './bounds.ts'
 import { afterPoll } from './after-poll.ts'
 import { parseInfo, refusalOf } from './refusal.ts'
 import type { Refusal } from './refusal.ts'
@@ -43,7 +43,7 @@ export function createLinks(deps: {
     private accepted: () => void = () => undefined
 
     constructor() {
-      super(BOUNDS.redisDisconnectTimeoutMs)
+      super(REDIS_BOUNDS.redisDisconnectTimeoutMs)
     }
 
     override async connect(): Promise<Socket> {
@@ -53,7 +53,7 @@ export function createLinks(deps: {
         const address = await locate()
         if (!this.connecting) return destroyedSocket()
         const socket = openSocket(address)
-        this.accepted = afterPoll(BOUNDS.redisCommandTimeoutMs, () =>
+        this.accepted = afterPoll(REDIS_BOUNDS.redisCommandTimeoutMs, () =>
           socket.destroy(new Error('Redis did not answer in time')),
         )
         socket.once('close', this.accepted)

@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis'
 import type { RedisOptions } from 'ioredis'
-import { BOUNDS } from '#core/platform/bounds.ts'
 import type { Log } from '#core/platform/log.ts'
+import { REDIS_BOUNDS } from './bounds.ts'
 import { afterPoll } from './after-poll.ts'
 import { createLinks } from './connector.ts'
 import type { Links } from './connector.ts'
@@ -36,7 +36,7 @@ export interface PrimaryOptions {
 }
 
 const COMMANDS = {
-  fail: { maxRetriesPerRequest: 0, enableOfflineQueue: false, commandTimeout: BOUNDS.redisCommandTimeoutMs },
+  fail: { maxRetriesPerRequest: 0, enableOfflineQueue: false, commandTimeout: REDIS_BOUNDS.redisCommandTimeoutMs },
   wait: { maxRetriesPerRequest: null },
   end: { maxRetriesPerRequest: 0 },
 } as const
@@ -64,7 +64,9 @@ export function openPrimary(url: string, options: PrimaryOptions): PrimaryConnec
     connectTimeout: 0,
     enableAutoPipelining: false,
     retryStrategy: (attempt) =>
-      options.whileAway === 'end' ? null : Math.min(BOUNDS.redisReconnectMaxMs, attempt * BOUNDS.redisReconnectFirstMs),
+      options.whileAway === 'end'
+        ? null
+        : Math.min(REDIS_BOUNDS.redisReconnectMaxMs, attempt * REDIS_BOUNDS.redisReconnectFirstMs),
     reconnectOnError: (error) => {
       if (DEMOTED.test(error.message)) links.leave(usability.refused(REPLICA_REFUSAL))
       return false
@@ -117,7 +119,7 @@ function startChecks(deps: {
       if (refusal !== undefined) return void links.leave(usability.refused(refusal))
       const moved = primary !== undefined && links.leave(new Error('the Sentinels name another primary'), primary)
       if (!moved) usability.accepted(identityOf(info))
-      next = setTimeout(() => void check(), BOUNDS.redisCheckEveryMs)
+      next = setTimeout(() => void check(), REDIS_BOUNDS.redisCheckEveryMs)
     } catch (error) {
       if (asked === connection) links.leave(error instanceof Error ? error : new Error('unknown fault'))
     }
@@ -141,7 +143,7 @@ function startChecks(deps: {
 
 function inTime<T>(reply: Promise<T>): Promise<T> {
   const { promise, resolve, reject } = Promise.withResolvers<T>()
-  const cancel = afterPoll(BOUNDS.redisCommandTimeoutMs, () => reject(new Error('Redis did not answer in time')))
+  const cancel = afterPoll(REDIS_BOUNDS.redisCommandTimeoutMs, () => reject(new Error('Redis did not answer in time')))
   reply.then(resolve, reject).finally(cancel)
   return promise
 }

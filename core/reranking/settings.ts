@@ -1,6 +1,6 @@
-import { BOUNDS } from '#core/platform/bounds.ts'
 import { baseUrl, httpKey, optional, wholeNumber } from '#core/platform/config.ts'
 import type { Variable } from '#core/platform/config.ts'
+import { RERANKING_BOUNDS } from './bounds.ts'
 
 /** Variables of the re-ranking endpoint. */
 export const RERANKING_SETTINGS = {
@@ -10,7 +10,7 @@ export const RERANKING_SETTINGS = {
   },
   RERANK_API_KEY: { schema: optional(httpKey), help: 'key for the re-ranking endpoint', secret: true },
   RERANK_TIMEOUT_MS: {
-    schema: wholeNumber(100, BOUNDS.rerankTimeoutMaxMs, 2_000),
+    schema: wholeNumber(100, RERANKING_BOUNDS.rerankTimeoutMaxMs, 2_000),
     help: 'time for one re-ranking',
     fallback: '2000',
   },

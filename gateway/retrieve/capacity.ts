@@ -1,4 +1,4 @@
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { GATEWAY_BOUNDS } from '#gateway/bounds.ts'
 
 /** A request that the gateway has taken on. */
 export interface Turn {
@@ -33,18 +33,18 @@ interface AdaptiveLimit {
 }
 
 function createAdaptiveLimit(now: () => number): AdaptiveLimit {
-  let limit: number = BOUNDS.requestsWorkedOnFirst
+  let limit: number = GATEWAY_BOUNDS.requestsWorkedOnFirst
   let lastCutMs = Number.NEGATIVE_INFINITY
   return {
     value: () => Math.floor(limit),
     learn: (beganMs, workMs, crowded) => {
-      if (workMs <= BOUNDS.requestWorkTargetMs) {
-        if (crowded) limit = Math.min(BOUNDS.requestsWorkedOnMax, limit + 1 / limit)
+      if (workMs <= GATEWAY_BOUNDS.requestWorkTargetMs) {
+        if (crowded) limit = Math.min(GATEWAY_BOUNDS.requestsWorkedOnMax, limit + 1 / limit)
         return
       }
       // Requests that began before the last cut say nothing about the limit after it.
       if (beganMs < lastCutMs) return
-      limit = Math.max(BOUNDS.requestsWorkedOnMin, limit * BOUNDS.requestsWorkedOnKeptShare)
+      limit = Math.max(GATEWAY_BOUNDS.requestsWorkedOnMin, limit * GATEWAY_BOUNDS.requestsWorkedOnKeptShare)
       lastCutMs = now()
     },
   }
@@ -60,8 +60,8 @@ export function createCapacity(now: () => number = () => performance.now()): Cap
   let lastLateMs = Number.NEGATIVE_INFINITY
 
   const isFull = (): boolean => workedOn >= limit.value()
-  const takesNoMore = (): boolean => isFull() || underWay >= BOUNDS.requestsUnderWayMax
-  const isOverloaded = (): boolean => waiting.size > 0 && now() - lastLateMs < BOUNDS.requestTurnTimeoutMs
+  const takesNoMore = (): boolean => isFull() || underWay >= GATEWAY_BOUNDS.requestsUnderWayMax
+  const isOverloaded = (): boolean => waiting.size > 0 && now() - lastLateMs < GATEWAY_BOUNDS.requestTurnTimeoutMs
 
   /** What is charged already comes first. */
   function nextTurns(): void {
@@ -111,7 +111,7 @@ export function createCapacity(now: () => number = () => performance.now()): Cap
     isOverloaded,
     enter: async (signal) => {
       if (waiting.size === 0 && !takesNoMore()) return takeOn()
-      if (isOverloaded() || signal.aborted || waiting.size >= BOUNDS.requestsWaitingMax) return undefined
+      if (isOverloaded() || signal.aborted || waiting.size >= GATEWAY_BOUNDS.requestsWaitingMax) return undefined
       const turn = await awaitTurn(waiting, takeOn, signal)
       if (turn === undefined && !signal.aborted) lastLateMs = now()
       return turn
@@ -140,7 +140,7 @@ function awaitTurn(waiting: Set<() => void>, takeOn: () => Turn, signal: AbortSi
       settle(undefined)
     }
     const begin = (): void => settle(takeOn())
-    const timer = setTimeout(giveUp, BOUNDS.requestTurnTimeoutMs)
+    const timer = setTimeout(giveUp, GATEWAY_BOUNDS.requestTurnTimeoutMs)
     signal.addEventListener('abort', giveUp, { once: true })
     waiting.add(begin)
   })

@@ -1,6 +1,6 @@
 import { queryVectorDigest } from '#core/credentials/fingerprint.ts'
 import { sha256 } from '#core/platform/digest.ts'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
 import { ServiceError } from '#core/platform/errors.ts'
 import type { ServiceSecrets } from '#core/credentials/settings.ts'
 import type { Settlement } from '#core/limits/settlement.ts'
@@ -67,7 +67,7 @@ export async function record(
     passage_sha256: reply.served.map((passage) => sha256(passage.text).toString('hex')),
     rerank_order: evidence.rerankOrder ?? null,
   }
-  const leftMs = BOUNDS.requestDeadlineMs - exchange.timings.totalMs()
+  const leftMs = PLATFORM_BOUNDS.requestDeadlineMs - exchange.timings.totalMs()
   const delivered = await exchange.timings.wait(
     'postgres',
     deps.settlement.deliver(charge, { outcome, served, replay }, leftMs),

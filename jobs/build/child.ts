@@ -1,6 +1,6 @@
 import { constants, setPriority } from 'node:os'
 import { z } from 'zod'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { DATABASE_BOUNDS } from '#core/db/bounds.ts'
 import { EmbeddingError } from '#core/embedding/embedder.ts'
 import { ArtifactError } from '#core/index/artifact-error.ts'
 import { createArtifactStore } from '#core/index/format/store.ts'
@@ -15,6 +15,7 @@ import type { Log } from '#core/platform/log.ts'
 import { jobsConfig } from '#jobs/config.ts'
 import type { JobsConfig } from '#jobs/config.ts'
 import { openSearchNodeClients } from '#jobs/search-nodes.ts'
+import { BUILD_BOUNDS } from './bounds.ts'
 import type { ChildMessage, FailedRun } from './run-child.ts'
 import { buildParametersSchema } from './parameters.ts'
 import { runBuild } from './pipeline.ts'
@@ -35,8 +36,8 @@ async function main(): Promise<void> {
   const database = openDatabase(
     config.DATABASE_URL,
     log,
-    BOUNDS.buildDatabaseConnectionsMax,
-    BOUNDS.buildStatementTimeoutMs,
+    DATABASE_BOUNDS.buildDatabaseConnectionsMax,
+    BUILD_BOUNDS.buildStatementTimeoutMs,
   )
   const message = await attempt(fence, config, database, log).catch((error: unknown) => failed(error, log, buildId))
   await database.end()

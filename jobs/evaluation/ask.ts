@@ -1,5 +1,6 @@
 import type { Facets } from '#core/index/facets/layout.ts'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { EMBEDDING_BOUNDS } from '#core/embedding/bounds.ts'
+import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
 import { concurrently } from '#jobs/concurrently.ts'
 import type { Embedder } from '#core/embedding/embedder.ts'
 import { rankingOf } from '#core/domain/retrieval-profile.ts'
@@ -8,6 +9,7 @@ import { reordered, rerankedText } from '#core/reranking/order.ts'
 import type { Reranker } from '#core/reranking/reranker.ts'
 import type { Filters, SearchQuery, SearchResult } from '#core/domain/search.ts'
 import type { SearchNodeClient } from '#core/rpc/search-client.ts'
+import { EVALUATION_BOUNDS } from './bounds.ts'
 import type { Question } from './questions.ts'
 
 /** Inputs of a ranking: the words of a question, its vector, or both as the profile fuses them. */
@@ -99,10 +101,10 @@ export async function askModes<Q extends AskedFor>(
   context: AskModesContext,
   take: (at: number, mode: RankingMode, reply: SearchResult, question: Q) => void,
 ): Promise<void> {
-  for (let from = 0; from < questions.length; from += BOUNDS.embedBatchTexts) {
-    const batch = questions.slice(from, from + BOUNDS.embedBatchTexts)
+  for (let from = 0; from < questions.length; from += EMBEDDING_BOUNDS.embedBatchTexts) {
+    const batch = questions.slice(from, from + EMBEDDING_BOUNDS.embedBatchTexts)
     const vectors = await embedQuestions(batch, context)
-    await concurrently(batch, BOUNDS.evaluationConcurrency, async (question, at) => {
+    await concurrently(batch, EVALUATION_BOUNDS.evaluationConcurrency, async (question, at) => {
       for (const mode of context.modes)
         take(from + at, mode, await askOne(question, mode, vectors[at], from + at, context), question)
     })
@@ -182,9 +184,9 @@ async function search(request: SearchQuery, turn: number, context: AskContext): 
     if (node === undefined) throw new Error('no search node has the candidate loaded')
     context.signal.throwIfAborted()
     try {
-      return await node.search(request, BOUNDS.searchTimeoutMs, context.signal)
+      return await node.search(request, PLATFORM_BOUNDS.searchTimeoutMs, context.signal)
     } catch (error) {
-      if (attempt + 1 >= BOUNDS.evaluationAttemptsMax) throw error
+      if (attempt + 1 >= EVALUATION_BOUNDS.evaluationAttemptsMax) throw error
     }
   }
 }

@@ -1,7 +1,7 @@
-import { BOUNDS } from '#core/platform/bounds.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import type { NumberedRecord } from '#jobs/import/staging/numbers.ts'
+import { IMPORT_BOUNDS } from './bounds.ts'
 import type { RecordFields } from './fields.ts'
 import type { Mapping } from './mapping.ts'
 import { codePointsOf } from './text.ts'
@@ -44,15 +44,15 @@ export function numberedIdentity(format: Format, record: NumberedRecord, number:
     effectiveAt: new Date(record.effective_at).toISOString(),
     language: record.language,
   }
-  if (codePointsOf(sourceIdOf(format, id, place)) > BOUNDS.sourceIdCharactersMax)
+  if (codePointsOf(sourceIdOf(format, id, place)) > IMPORT_BOUNDS.sourceIdCharactersMax)
     throw new OperatorError('An id that is used again is too long for a number: shorten it, or map it to another one.')
   return identityOf(format, id, place)
 }
 
 /** @throws OperatorError for an id that too many records have. */
 export function assertRecordsPerId(records: number): void {
-  if (records > BOUNDS.recordsPerIdMax)
+  if (records > IMPORT_BOUNDS.recordsPerIdMax)
     throw new OperatorError(
-      `The source has more than ${BOUNDS.recordsPerIdMax} records of one id: map the id to what is unique.`,
+      `The source has more than ${IMPORT_BOUNDS.recordsPerIdMax} records of one id: map the id to what is unique.`,
     )
 }

@@ -1,7 +1,6 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { BOUNDS } from '#core/platform/bounds.ts'
 import { settleConflicts } from '#jobs/import/staging/conflicts.ts'
 import { readLeftOut } from '#jobs/import/staging/left-out.ts'
 import {
@@ -18,6 +17,7 @@ import { keptRecords } from '#jobs/import/staging/rows.ts'
 import { openStaging } from '#jobs/import/staging/staging.ts'
 import type { StagedLocation, Staging } from '#jobs/import/staging/staging.ts'
 import { LEFT_OUT_REASONS, mayBeMeant } from '#jobs/sources/list.ts'
+import { IMPORT_BOUNDS } from './bounds.ts'
 import { actsOf, facetsOf } from './described.ts'
 import { finalDrafts, placementOf } from './draft.ts'
 import type { DraftPassage } from './draft.ts'
@@ -118,7 +118,7 @@ export async function readSources(input: ImportInput, staging: Staging, drafts?:
   settle(input, staging, report, refusals)
   return report.close({
     totals: readTotals(staging),
-    splits: readSplits(staging, BOUNDS.reportEntriesMax).map(({ parts, ...place }) => ({
+    splits: readSplits(staging, IMPORT_BOUNDS.reportEntriesMax).map(({ parts, ...place }) => ({
       ...locationOf(input, place),
       parts,
     })),
@@ -151,7 +151,7 @@ function settle(input: ImportInput, staging: Staging, report: ReportAccumulator,
       report.warned({ ...locate(record), message, other: locate(first) })
     },
   })
-  orderKept(staging, revises, BOUNDS.reportEntriesMax, (conflict) => refusals.conflict(conflict, locate))
+  orderKept(staging, revises, IMPORT_BOUNDS.reportEntriesMax, (conflict) => refusals.conflict(conflict, locate))
   refusals.assertNone()
   for (const notice of noticesOf(staging, revises))
     report.warned({ ...locate(notice.place), message: noticeText(notice, locate), other: locate(notice.other) })

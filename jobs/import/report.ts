@@ -1,7 +1,7 @@
 import type { Facets } from '#core/index/facets/layout.ts'
 import type { ActEntry } from '#core/index/references/layout.ts'
-import { BOUNDS } from '#core/platform/bounds.ts'
 import type { StagedTotals } from '#jobs/import/staging/placement.ts'
+import { IMPORT_BOUNDS } from './bounds.ts'
 
 /** Position of a record in its source. */
 export interface RecordLocation {
@@ -82,7 +82,7 @@ export class ReportAccumulator {
   readonly #warnings: ImportReportWarning[] = []
   readonly #counts = { files: 0, skipped: 0, lost: 0, warnings: 0 }
 
-  constructor(entriesMax: number = BOUNDS.reportEntriesMax) {
+  constructor(entriesMax: number = IMPORT_BOUNDS.reportEntriesMax) {
     this.#entriesMax = entriesMax
   }
 

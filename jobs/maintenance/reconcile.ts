@@ -1,4 +1,3 @@
-import { BOUNDS } from '#core/platform/bounds.ts'
 import { mayRelease } from '#core/db/activations.ts'
 import { recentBuilds } from '#core/db/builds.ts'
 import { inTransaction } from '#core/db/pool.ts'
@@ -6,6 +5,7 @@ import type { Database, Queryable } from '#core/db/pool.ts'
 import { lingeringVersions, wantedVersions } from '#core/db/versions.ts'
 import type { Log } from '#core/platform/log.ts'
 import type { SearchNodeClient } from '#core/rpc/search-client.ts'
+import { JOB_BOUNDS } from '#jobs/bounds.ts'
 import { versionIdOf } from '#jobs/build/ids.ts'
 import { prepareOn, reasonOf, statusOf } from '#jobs/search-nodes.ts'
 import type { PreparedVersion } from '#jobs/search-nodes.ts'
@@ -77,13 +77,13 @@ async function releaseUnwanted({ database, log }: ReconcileDeps, nodes: readonly
  */
 async function keptVersions(client: Queryable): Promise<ReadonlySet<string>> {
   const wanted = await wantedVersions(client)
-  const lingering = await lingeringVersions(client, BOUNDS.versionIdleBeforeReleaseMs)
-  const building = await recentBuilds(client, BOUNDS.versionIdleBeforeReleaseMs)
+  const lingering = await lingeringVersions(client, JOB_BOUNDS.versionIdleBeforeReleaseMs)
+  const building = await recentBuilds(client, JOB_BOUNDS.versionIdleBeforeReleaseMs)
   return new Set([...wanted.map((version) => version.versionId), ...lingering, ...building.map(versionIdOf)])
 }
 
 async function release(node: SearchNodeClient, versionId: string, log: Log): Promise<void> {
-  await node.releaseVersion(versionId, BOUNDS.statusTimeoutMs).then(
+  await node.releaseVersion(versionId, JOB_BOUNDS.statusTimeoutMs).then(
     () => log.info('version released', { node: node.address, version_id: versionId }),
     (error: unknown) =>
       log.warn('version could not be released', {

@@ -1,12 +1,12 @@
-import { BOUNDS } from '#core/platform/bounds.ts'
 import type { BuildListRow } from '#core/db/corpus-lists.ts'
+import { BUILD_BOUNDS } from '#jobs/build/bounds.ts'
 import { cell } from './table.ts'
 
 type Shown = Pick<BuildListRow, 'state' | 'seconds_since_heartbeat' | 'updated_at' | 'next_attempt_at' | 'error'>
 
 /** True where the run of a build is lost, because its worker and its process ended or cannot reach Postgres. */
 export function isSilent({ seconds_since_heartbeat: silent }: Pick<BuildListRow, 'seconds_since_heartbeat'>): boolean {
-  return silent !== null && silent * 1_000 > BOUNDS.buildLostAfterMs
+  return silent !== null && silent * 1_000 > BUILD_BOUNDS.buildLostAfterMs
 }
 
 /** Says in one line where a build stands, and what follows without anybody's help. */

@@ -75,7 +75,7 @@ export const ROOM_RULES: readonly Rule[] = [
       { path: 'core/index/format/reader.ts', text: "import { search } from '#core/rpc/search-client.ts'" },
       { path: 'core/index/vectors/graph.ts', text: "import type { Manifest } from '../format/manifest.ts'" },
       { path: 'core/db/exposure.ts', text: "import type { ServedPassage } from '#core/limits/limiter.ts'" },
-      { path: 'core/everything.ts', text: "import { BOUNDS } from '#core/platform/bounds.ts'" },
+      { path: 'core/everything.ts', text: "import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'" },
     ],
   },
   {

@@ -1,5 +1,5 @@
-import { BOUNDS } from '#core/platform/bounds.ts'
 import { z } from 'zod'
+import { IMPORT_BOUNDS } from '#jobs/import/bounds.ts'
 import type { StagedLocation, Staging } from './staging.ts'
 
 /** Something that the kept records hold, which is allowed and which an operator should look at. */
@@ -61,7 +61,7 @@ export function* readSeveralSources({ connection }: Staging): Generator<Notice> 
       ;[key, places, sources] = [of, [], 0]
     }
     sources += 1
-    if (places.length < BOUNDS.importSourcesNamedMax) places.push(place)
+    if (places.length < IMPORT_BOUNDS.importSourcesNamedMax) places.push(place)
   }
   yield* collected()
 }

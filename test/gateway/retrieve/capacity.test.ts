@@ -1,9 +1,9 @@
 import { afterEach, expect, test, vi } from 'vitest'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { GATEWAY_BOUNDS } from '#gateway/bounds.ts'
 import { createCapacity } from '#gateway/retrieve/capacity.ts'
 import type { Capacity, Turn } from '#gateway/retrieve/capacity.ts'
 
-const { requestsWorkedOnMin: MIN, requestsWorkedOnFirst: FIRST, requestsWorkedOnMax: MAX } = BOUNDS
+const { requestsWorkedOnMin: MIN, requestsWorkedOnFirst: FIRST, requestsWorkedOnMax: MAX } = GATEWAY_BOUNDS
 const never = new AbortController().signal
 
 afterEach(() => vi.useRealTimers())
@@ -51,9 +51,9 @@ test('past the limit requests wait, and one begins for each that ends, in order 
 test('a request whose turn does not come in time gets no turn, nor does one beyond those that may wait', async () => {
   const capacity = createCapacity()
   await fill(capacity)
-  const waiting = Array.from({ length: BOUNDS.requestsWaitingMax }, () => capacity.enter(never))
+  const waiting = Array.from({ length: GATEWAY_BOUNDS.requestsWaitingMax }, () => capacity.enter(never))
   expect(await capacity.enter(never)).toBeUndefined()
-  expect(capacity.state().waiting).toBe(BOUNDS.requestsWaitingMax)
+  expect(capacity.state().waiting).toBe(GATEWAY_BOUNDS.requestsWaitingMax)
   expect(new Set(await Promise.all(waiting))).toEqual(new Set([undefined]))
   expect(capacity.state().waiting).toBe(0)
 })
@@ -63,10 +63,10 @@ test('after one waited in vain the rest is refused at once, until those that wai
   const capacity = createCapacity()
   const [first] = await fill(capacity)
   const late = capacity.enter(never)
-  await vi.advanceTimersByTimeAsync(BOUNDS.requestTurnTimeoutMs / 2)
+  await vi.advanceTimersByTimeAsync(GATEWAY_BOUNDS.requestTurnTimeoutMs / 2)
   const waiting = capacity.enter(never)
   expect(capacity.isOverloaded()).toBe(false)
-  await vi.advanceTimersByTimeAsync(BOUNDS.requestTurnTimeoutMs / 2)
+  await vi.advanceTimersByTimeAsync(GATEWAY_BOUNDS.requestTurnTimeoutMs / 2)
   expect(await late).toBeUndefined()
   expect(capacity.isOverloaded()).toBe(true)
   expect(await capacity.enter(never)).toBeUndefined()
@@ -113,10 +113,10 @@ test('the limit falls to its least while the work takes too long, once for the r
   const { capacity, work } = createClocked()
   const limits: number[] = []
   for (let n = 0; n < 40; n++) {
-    await work(BOUNDS.requestWorkTargetMs + 1)
+    await work(GATEWAY_BOUNDS.requestWorkTargetMs + 1)
     limits.push(capacity.state().limit)
   }
-  expect(limits[0]).toBe(Math.floor(FIRST * BOUNDS.requestsWorkedOnKeptShare))
+  expect(limits[0]).toBe(Math.floor(FIRST * GATEWAY_BOUNDS.requestsWorkedOnKeptShare))
   expect(limits).toEqual([...limits].sort((a, b) => b - a))
   expect(limits.at(-1)).toBe(MIN)
 })
@@ -137,7 +137,7 @@ test('the time for which a request awaits a provider is no work', async () => {
   const turns = await fill(capacity)
   const provider = Promise.withResolvers<void>()
   const replies = turns.map((turn) => turn.aside(() => provider.promise))
-  nowMs += BOUNDS.requestWorkTargetMs + 1
+  nowMs += GATEWAY_BOUNDS.requestWorkTargetMs + 1
   provider.resolve()
   await Promise.all(replies)
   for (const turn of turns) turn.end()
@@ -146,7 +146,7 @@ test('the time for which a request awaits a provider is no work', async () => {
 
 test('requests under way are bounded, those that await a provider included', async () => {
   const capacity = createCapacity()
-  for (let n = 0; n < BOUNDS.requestsUnderWayMax; n++)
+  for (let n = 0; n < GATEWAY_BOUNDS.requestsUnderWayMax; n++)
     void (await entered(capacity)).aside(() => new Promise<void>(() => undefined))
   expect(capacity.state()).toMatchObject({ workedOn: 0 })
   expect(await capacity.enter(never)).toBeUndefined()
