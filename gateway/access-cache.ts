@@ -1,11 +1,12 @@
 import { LRUCache } from 'lru-cache'
 import pg from 'pg'
 import type { DigestSet } from '#core/credentials/digest-set.ts'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { DATABASE_BOUNDS } from '#core/db/bounds.ts'
 import { listenForAccessChanges, readAccess, readValidDigests } from '#core/db/access.ts'
 import type { Access } from '#core/db/access.ts'
 import type { Database } from '#core/db/pool.ts'
 import type { Log } from '#core/platform/log.ts'
+import { GATEWAY_BOUNDS } from './bounds.ts'
 
 /**
  * Caches the access of API keys. An entry expires a fixed time after its read began; a notification from Postgres
@@ -26,7 +27,7 @@ export function openAccessCache(deps: {
   readonly log: Log
 }): AccessCache {
   const { database, log } = deps
-  const access = createReadCache<Access | undefined>(BOUNDS.accessCacheEntriesMax)
+  const access = createReadCache<Access | undefined>(GATEWAY_BOUNDS.accessCacheEntriesMax)
   const valid = createReadCache<DigestSet>(1)
   const listening = listenForChanges(deps.databaseUrl, log, () => {
     access.clear()
@@ -36,7 +37,9 @@ export function openAccessCache(deps: {
   return {
     read: (digests) => access.get(digests[0]?.toString('base64') ?? '', () => readAccess(database, digests)),
     isKnown: async (digests) => {
-      const known = await valid.get('', () => readValidDigests(database, deps.environment, BOUNDS.validDigestsMax))
+      const known = await valid.get('', () =>
+        readValidDigests(database, deps.environment, GATEWAY_BOUNDS.validDigestsMax),
+      )
       return digests.some((digest) => known.has(digest))
     },
     close: () => listening.close(),
@@ -50,7 +53,7 @@ interface ReadCache<T> {
 
 /** Concurrent readers share one read. The life of an entry is measured on the monotonic clock, from before its read. */
 function createReadCache<T>(max: number): ReadCache<T> {
-  const cache = new LRUCache<string, Promise<T>>({ max, ttl: BOUNDS.accessCacheMs })
+  const cache = new LRUCache<string, Promise<T>>({ max, ttl: GATEWAY_BOUNDS.accessCacheMs })
   return {
     get: (key, read) => {
       const cached = cache.get(key)
@@ -78,13 +81,13 @@ function listenForChanges(databaseUrl: string, log: Log, changed: () => void): {
     timer = setTimeout(() => {
       timer = undefined
       void connect()
-    }, BOUNDS.accessListenRetryMs)
+    }, GATEWAY_BOUNDS.accessListenRetryMs)
   }
   async function connect(): Promise<void> {
     const next = new pg.Client({
       connectionString: databaseUrl,
       keepAlive: true,
-      connectionTimeoutMillis: BOUNDS.databaseQueryTimeoutMs,
+      connectionTimeoutMillis: DATABASE_BOUNDS.databaseQueryTimeoutMs,
     })
     client = next
     next.on('error', again)

@@ -4,8 +4,9 @@ import { STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import Fastify from 'fastify'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
 import { ServiceError, toServiceError } from '#core/platform/errors.ts'
+import { GATEWAY_BOUNDS } from './bounds.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import { ownMs } from './metrics.ts'
 import type { GatewayMetrics } from './metrics.ts'
@@ -26,13 +27,13 @@ export function createApp(deps: AppDeps): FastifyInstance {
   const app = Fastify({
     logger: false,
     trustProxy: deps.trustedProxies === undefined ? false : [...deps.trustedProxies],
-    requestTimeout: BOUNDS.hardDeadlineMs,
-    connectionTimeout: BOUNDS.hardDeadlineMs * 2,
-    keepAliveTimeout: BOUNDS.keepAliveTimeoutMs,
+    requestTimeout: PLATFORM_BOUNDS.hardDeadlineMs,
+    connectionTimeout: PLATFORM_BOUNDS.hardDeadlineMs * 2,
+    keepAliveTimeout: GATEWAY_BOUNDS.keepAliveTimeoutMs,
     return503OnClosing: false,
     forceCloseConnections: 'idle',
     // A missing Host is refused below with an error of the catalogue; Node's own reply has no body.
-    http: { maxHeaderSize: BOUNDS.headerBytesMax, requireHostHeader: false },
+    http: { maxHeaderSize: GATEWAY_BOUNDS.headerBytesMax, requireHostHeader: false },
     clientErrorHandler: (_error, socket) => refuseUnreadable(socket, new ServiceError('INVALID_REQUEST')),
     // The only such error left is a path that cannot be decoded.
     frameworkErrors: (_error, request, reply) =>
@@ -72,7 +73,7 @@ function publicIds(context: RequestContext): { requestId: string; traceId: strin
 async function answer(deps: AppDeps, request: FastifyRequest, reply: FastifyReply, work: Work): Promise<FastifyReply> {
   const over = deps.lifecycle.begin()
   const ending = new AbortController()
-  const deadline = setTimeout(() => ending.abort(), BOUNDS.requestDeadlineMs)
+  const deadline = setTimeout(() => ending.abort(), PLATFORM_BOUNDS.requestDeadlineMs)
   let callerGone = false
   const onClose = (): void => {
     clearTimeout(deadline)

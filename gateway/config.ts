@@ -1,11 +1,15 @@
 import { isIP } from 'node:net'
 import { z } from 'zod'
-import { BOUNDS } from '#core/platform/bounds.ts'
-import { listenAddress, optional, readConfig, wholeNumber } from '#core/platform/config.ts'
+import { CREDENTIAL_SETTINGS } from '#core/credentials/settings.ts'
+import { DATABASE_URL } from '#core/db/url.ts'
+import { EMBEDDING_SETTINGS } from '#core/embedding/settings.ts'
+import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
+import { LOG_LEVEL, listenAddress, optional, readConfig, wholeNumber } from '#core/platform/config.ts'
 import type { ConfigOf, Variable } from '#core/platform/config.ts'
+import { RERANKING_SETTINGS } from '#core/reranking/settings.ts'
+import { SEARCH_NODES, TRANSPORT_SETTINGS } from '#core/rpc/settings.ts'
 import { transportFaults } from '#core/rpc/transport.ts'
 import { REDIS_URL } from '#core/redis/url.ts'
-import { SETTINGS } from '#core/platform/settings.ts'
 
 const cidrs = z
   .string()
@@ -13,23 +17,16 @@ const cidrs = z
   .refine((parts) => parts.every((part) => isIP(part.split('/')[0] ?? '') !== 0 && /^[^/]+(\/\d{1,3})?$/.test(part)))
 
 export const GATEWAY_VARIABLES = {
-  DATABASE_URL: SETTINGS.DATABASE_URL,
+  DATABASE_URL,
   REDIS_URL,
-  SEARCH_NODES: SETTINGS.SEARCH_NODES,
-  KEY_ENVIRONMENT: SETTINGS.KEY_ENVIRONMENT,
-  KEY_PEPPERS: SETTINGS.KEY_PEPPERS,
-  SERVICE_SECRET: SETTINGS.SERVICE_SECRET,
-  OPENAI_BASE_URL: SETTINGS.OPENAI_BASE_URL,
-  OPENAI_API_KEY: SETTINGS.OPENAI_API_KEY,
-  OPENAI_TIMEOUT_MS: SETTINGS.OPENAI_TIMEOUT_MS,
-  RERANK_BASE_URL: SETTINGS.RERANK_BASE_URL,
-  RERANK_API_KEY: SETTINGS.RERANK_API_KEY,
-  RERANK_TIMEOUT_MS: SETTINGS.RERANK_TIMEOUT_MS,
-  SEARCH_TLS_CA: SETTINGS.SEARCH_TLS_CA,
-  SEARCH_TLS_CERT: SETTINGS.SEARCH_TLS_CERT,
-  SEARCH_TLS_KEY: SETTINGS.SEARCH_TLS_KEY,
-  SEARCH_PLAINTEXT: SETTINGS.SEARCH_PLAINTEXT,
-  LOG_LEVEL: SETTINGS.LOG_LEVEL,
+  SEARCH_NODES,
+  ...CREDENTIAL_SETTINGS,
+  OPENAI_BASE_URL: EMBEDDING_SETTINGS.OPENAI_BASE_URL,
+  OPENAI_API_KEY: EMBEDDING_SETTINGS.OPENAI_API_KEY,
+  OPENAI_TIMEOUT_MS: EMBEDDING_SETTINGS.OPENAI_TIMEOUT_MS,
+  ...RERANKING_SETTINGS,
+  ...TRANSPORT_SETTINGS,
+  LOG_LEVEL,
   GATEWAY_LISTEN: {
     schema: listenAddress('127.0.0.1:8080'),
     help: 'host:port of the public operation',
@@ -45,7 +42,7 @@ export const GATEWAY_VARIABLES = {
     help: 'CIDR ranges of proxies whose X-Forwarded-For is believed, separated by commas',
   },
   DRAIN_MS: {
-    schema: wholeNumber(0, BOUNDS.drainMaxMs, 5_000),
+    schema: wholeNumber(0, PLATFORM_BOUNDS.drainMaxMs, 5_000),
     help: 'how long requests are still served after SIGTERM',
     fallback: '5000',
   },

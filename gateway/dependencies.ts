@@ -1,7 +1,7 @@
 import { status } from '@grpc/grpc-js'
-import { BOUNDS } from '#core/platform/bounds.ts'
 import type { Log } from '#core/platform/log.ts'
 import { isGrpcError } from '#core/rpc/search-client.ts'
+import { GATEWAY_BOUNDS } from './bounds.ts'
 
 /** What all gateways of an installation share and cannot serve without. */
 export const DEPENDENCIES = ['postgres', 'redis', 'search'] as const
@@ -35,7 +35,7 @@ export function startDependencyMonitor(checks: Checks, log: Log): DependencyMoni
 
   function schedule(name: Dependency): void {
     if (stopped) return
-    const everyMs = reached.has(name) ? BOUNDS.dependencyCheckEveryMs : BOUNDS.dependencyConnectEveryMs
+    const everyMs = reached.has(name) ? GATEWAY_BOUNDS.dependencyCheckEveryMs : GATEWAY_BOUNDS.dependencyConnectEveryMs
     timers.set(
       name,
       setTimeout(() => void check(name).then(() => schedule(name)), everyMs),
@@ -43,7 +43,7 @@ export function startDependencyMonitor(checks: Checks, log: Log): DependencyMoni
   }
 
   async function check(name: Dependency): Promise<void> {
-    const late = setTimeout(() => observed(name, down('no answer in time')), BOUNDS.dependencyCheckTimeoutMs)
+    const late = setTimeout(() => observed(name, down('no answer in time')), GATEWAY_BOUNDS.dependencyCheckTimeoutMs)
     try {
       const reason = await checks[name]()
       observed(name, reason === undefined ? { state: 'up' } : down(reason))

@@ -1,6 +1,6 @@
 import Fastify from 'fastify'
 import type { FastifyInstance } from 'fastify'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { GATEWAY_BOUNDS } from './bounds.ts'
 import type { GatewayMetrics } from './metrics.ts'
 import { openApiDocument } from './openapi.ts'
 import type { Readiness } from './readiness.ts'
@@ -12,7 +12,7 @@ export interface InternalDeps {
 
 /** Health, readiness, metrics and the API document, on a separate port that is never public. */
 export function createInternalApp({ readiness, metrics }: InternalDeps): FastifyInstance {
-  const app = Fastify({ logger: false, requestTimeout: BOUNDS.internalRequestTimeoutMs })
+  const app = Fastify({ logger: false, requestTimeout: GATEWAY_BOUNDS.internalRequestTimeoutMs })
   const document = openApiDocument()
   app.get('/livez', () => ({ status: 'alive' }))
   app.get('/readyz', (_request, reply) => {

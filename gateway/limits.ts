@@ -8,7 +8,7 @@ import type { Counters } from '#core/limits/counters.ts'
 import { createLimitEpochs } from '#core/limits/epochs.ts'
 import { createSettlement } from '#core/limits/settlement.ts'
 import type { Settlement } from '#core/limits/settlement.ts'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { LIMIT_BOUNDS } from '#core/limits/bounds.ts'
 import type { Log } from '#core/platform/log.ts'
 import type { ConcurrencyLimit } from './retrieve/concurrency-limit.ts'
 
@@ -31,8 +31,8 @@ export function openGatewayLimits(deps: {
   const rebuilds = openDatabase(
     deps.databaseUrl,
     log,
-    BOUNDS.rebuildDatabaseConnectionsMax,
-    BOUNDS.rebuildStatementTimeoutMs,
+    LIMIT_BOUNDS.rebuildDatabaseConnectionsMax,
+    LIMIT_BOUNDS.rebuildStatementTimeoutMs,
   )
   const counters = openCounters(deps.redisUrl, log)
   const reservations = createReservationWriter(database, () => deps.concurrency.state().active)
@@ -44,10 +44,10 @@ export function openGatewayLimits(deps: {
     settlement,
     epochs: createLimitEpochs({ database: rebuilds, reads: database, counters, settlement, log }),
     close: async () => {
-      await settlement.idle(BOUNDS.settlementsEndMs)
+      await settlement.idle(LIMIT_BOUNDS.settlementsEndMs)
       counters.close()
       // A rebuild that runs now is done again by another gateway.
-      await Promise.race([rebuilds.end(), sleep(BOUNDS.settlementsEndMs)])
+      await Promise.race([rebuilds.end(), sleep(LIMIT_BOUNDS.settlementsEndMs)])
     },
   }
 }

@@ -1,12 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { DATABASE_BOUNDS } from '#core/db/bounds.ts'
+import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
 import { assertSchemaCompatible } from '#core/db/schema.ts'
 import { openDatabase } from '#core/db/pool.ts'
 import { startOrExplain } from '#core/platform/start.ts'
 import { openLedgerQueue } from '#core/queues/ledger-queue.ts'
 import { createLog } from '#core/platform/log.ts'
 import { stopOnSignal } from '#core/platform/shutdown.ts'
+import { GATEWAY_BOUNDS } from './bounds.ts'
 import { openAccessCache } from './access-cache.ts'
 import { createApp } from './app.ts'
 import { gatewayConfig } from './config.ts'
@@ -24,7 +26,7 @@ import { openSearchTier } from './search-tier.ts'
 await startOrExplain('The service could not start', async () => {
   const config = gatewayConfig()
   const log = createLog('gateway', config.LOG_LEVEL)
-  const database = openDatabase(config.DATABASE_URL, log, BOUNDS.gatewayDatabaseConnectionsMax)
+  const database = openDatabase(config.DATABASE_URL, log, DATABASE_BOUNDS.gatewayDatabaseConnectionsMax)
   await assertSchemaCompatible(database)
   const concurrency = createConcurrencyLimit()
   const limits = openGatewayLimits({
@@ -70,11 +72,12 @@ await startOrExplain('The service could not start', async () => {
   await internal.listen(address(config.GATEWAY_INTERNAL_LISTEN))
   log.info('listening', { public: config.GATEWAY_LISTEN, internal: config.GATEWAY_INTERNAL_LISTEN })
 
-  stopOnSignal(log, config.DRAIN_MS + BOUNDS.hardDeadlineMs + BOUNDS.gatewayCloseTimeoutMs, async () => {
+  const { hardDeadlineMs } = PLATFORM_BOUNDS
+  stopOnSignal(log, config.DRAIN_MS + hardDeadlineMs + GATEWAY_BOUNDS.gatewayCloseTimeoutMs, async () => {
     lifecycle.advance('draining')
     await sleep(config.DRAIN_MS)
     lifecycle.advance('refusing')
-    await Promise.all([lifecycle.idle(BOUNDS.hardDeadlineMs), sleep(BOUNDS.refusingMinMs)])
+    await Promise.all([lifecycle.idle(hardDeadlineMs), sleep(GATEWAY_BOUNDS.refusingMinMs)])
     await Promise.all([closeServer(app), closeServer(internal)])
     readiness.stop()
     await Promise.all([ledger.close(), access.close()])
@@ -89,7 +92,7 @@ await startOrExplain('The service could not start', async () => {
  * connections are closed after a while.
  */
 async function closeServer(server: FastifyInstance): Promise<void> {
-  const rest = setTimeout(() => server.server.closeAllConnections(), BOUNDS.lastRepliesMs)
+  const rest = setTimeout(() => server.server.closeAllConnections(), GATEWAY_BOUNDS.lastRepliesMs)
   await server.close()
   clearTimeout(rest)
 }

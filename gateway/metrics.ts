@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { GATEWAY_BOUNDS } from './bounds.ts'
 import type { DependencyStates } from './dependencies.ts'
 import type { ConcurrencyLimit } from './retrieve/concurrency-limit.ts'
 import { PARTIES, STAGES } from './retrieve/request-context.ts'
@@ -26,7 +26,7 @@ export function createGatewayMetrics(observed: Observed): GatewayMetrics {
   const registers = [new Registry()]
   const [registry] = registers
   if (registry === undefined) throw new Error('no registry')
-  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: BOUNDS.eventLoopLagEveryMs })
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: GATEWAY_BOUNDS.eventLoopLagEveryMs })
   const requests = new Counter({
     name: 'evidence_requests_total',
     help: 'Finished exchanges by status, error code and decision.',

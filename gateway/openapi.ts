@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { GATEWAY_BOUNDS } from './bounds.ts'
 import { errorResponseSchema, retrievalRequestSchema, retrievalResponseSchema } from './retrieve/schema.ts'
 
 const ERRORS: Readonly<Record<string, readonly [string, ...string[]]>> = {
@@ -21,7 +21,7 @@ const REASONS: Readonly<Record<string, string>> = {
     'not active for this client.',
   404: 'Unknown path or method.',
   409: 'The Idempotency-Key was already received: admitted and not refunded.',
-  413: `The body exceeds ${BOUNDS.bodyBytesMax} bytes.`,
+  413: `The body exceeds ${GATEWAY_BOUNDS.bodyBytesMax} bytes.`,
   429: 'Rate, concurrency or extraction throttle (retryable), or an exhausted allowance (not).',
   503: 'A dependency or retrieval is unavailable, or the gateway is overloaded; never an abstention.',
 }
@@ -89,8 +89,8 @@ export function openApiDocument(): unknown {
               description: 'Send when a request may be retried; reuse only for the same request.',
               schema: {
                 type: 'string',
-                minLength: BOUNDS.idempotencyKeyCharactersMin,
-                maxLength: BOUNDS.idempotencyKeyCharactersMax,
+                minLength: GATEWAY_BOUNDS.idempotencyKeyCharactersMin,
+                maxLength: GATEWAY_BOUNDS.idempotencyKeyCharactersMax,
                 pattern: '^[\\x21-\\x7e]+$',
               },
             },

@@ -1,9 +1,9 @@
 import { assertSchemaCompatible } from '#core/db/schema.ts'
 import type { Database } from '#core/db/pool.ts'
 import type { Counters } from '#core/limits/counters.ts'
-import { BOUNDS } from '#core/platform/bounds.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import type { Log } from '#core/platform/log.ts'
+import { GATEWAY_BOUNDS } from './bounds.ts'
 import { startDependencyMonitor } from './dependencies.ts'
 import type { DependencyStates } from './dependencies.ts'
 import type { Lifecycle } from './lifecycle.ts'
@@ -42,7 +42,7 @@ export function startReadiness({ database, counters, searchTier, lifecycle, log 
         return fault
       },
       search: async () =>
-        (await searchTier.isReachable(BOUNDS.dependencyCheckTimeoutMs)) ? undefined : 'no search node answers',
+        (await searchTier.isReachable(GATEWAY_BOUNDS.dependencyCheckTimeoutMs)) ? undefined : 'no search node answers',
     },
     log,
   )

@@ -1,11 +1,11 @@
 import { status } from '@grpc/grpc-js'
-import { BOUNDS } from '#core/platform/bounds.ts'
 import type { Log } from '#core/platform/log.ts'
 import { openSearchNodeClient, isGrpcError } from '#core/rpc/search-client.ts'
 import type { SearchQuery, SearchResult } from '#core/domain/search.ts'
 import type { SearchNodeClient } from '#core/rpc/search-client.ts'
 import { clientCredentials } from '#core/rpc/transport.ts'
 import type { TransportSettings } from '#core/rpc/transport.ts'
+import { GATEWAY_BOUNDS } from './bounds.ts'
 
 /** All search nodes behind one interface; they are replicas of the same immutable versions. */
 export interface SearchTier {
@@ -41,7 +41,7 @@ export function openSearchTier(
     const atMs = now()
     turn = (turn + 1) % nodes.length
     const rotated = [...nodes.slice(turn), ...nodes.slice(0, turn)]
-    const cooling = (node: Node): number => (atMs - node.failedAtMs < BOUNDS.searchNodeCoolDownMs ? 1 : 0)
+    const cooling = (node: Node): number => (atMs - node.failedAtMs < GATEWAY_BOUNDS.searchNodeCoolDownMs ? 1 : 0)
     return rotated.sort((a, b) => cooling(a) - cooling(b) || a.inFlight - b.inFlight)
   }
 
@@ -66,7 +66,7 @@ export function openSearchTier(
         if (leftMs <= 0) break
         signal.throwIfAborted()
         try {
-          return await ask(node, request, Math.min(leftMs, BOUNDS.searchAttemptTimeoutMs), signal)
+          return await ask(node, request, Math.min(leftMs, GATEWAY_BOUNDS.searchAttemptTimeoutMs), signal)
         } catch (error) {
           last = error
           if (!isWorthAnotherNode(error)) break
@@ -89,7 +89,7 @@ export function openSearchTier(
 /** A node fails if another one might answer. It had too little time if the request had less left than an attempt. */
 function isFailureOfNode(error: unknown, timeoutMs: number): boolean {
   const isLate = isGrpcError(error) && error.code === status.DEADLINE_EXCEEDED
-  return isWorthAnotherNode(error) && (!isLate || timeoutMs >= BOUNDS.searchAttemptTimeoutMs)
+  return isWorthAnotherNode(error) && (!isLate || timeoutMs >= GATEWAY_BOUNDS.searchAttemptTimeoutMs)
 }
 
 function isWorthAnotherNode(error: unknown): boolean {

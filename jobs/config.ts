@@ -1,62 +1,62 @@
 import { homedir } from 'node:os'
 import { isAbsolute, join } from 'node:path'
 import { z } from 'zod'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { CREDENTIAL_SETTINGS } from '#core/credentials/settings.ts'
+import { DATABASE_URL } from '#core/db/url.ts'
+import { EMBEDDING_SETTINGS } from '#core/embedding/settings.ts'
+import { DATABASE_BOUNDS } from '#core/db/bounds.ts'
+import { EMBEDDING_BOUNDS } from '#core/embedding/bounds.ts'
 import { publicKeyOf } from '#core/index/format/manifest.ts'
-import { optional, readConfig, wholeNumber, wholeNumberOf } from '#core/platform/config.ts'
+import { ARTIFACT_SETTINGS } from '#core/index/settings.ts'
+import { LOG_LEVEL, optional, readConfig, wholeNumber, wholeNumberOf } from '#core/platform/config.ts'
 import type { ConfigOf, Variable, Variables } from '#core/platform/config.ts'
 import { OperatorError } from '#core/platform/errors.ts'
+import { RERANKING_SETTINGS } from '#core/reranking/settings.ts'
+import { SEARCH_NODES, TRANSPORT_SETTINGS } from '#core/rpc/settings.ts'
 import { transportFaults } from '#core/rpc/transport.ts'
 import { REDIS_URL } from '#core/redis/url.ts'
-import { SETTINGS } from '#core/platform/settings.ts'
+import { BUILD_BOUNDS } from '#jobs/build/bounds.ts'
 
 /** Variables of the job worker. */
 export const JOBS_VARIABLES = {
-  DATABASE_URL: SETTINGS.DATABASE_URL,
+  DATABASE_URL,
   REDIS_URL,
-  ARTIFACT_STORE: SETTINGS.ARTIFACT_STORE,
-  SEARCH_NODES: SETTINGS.SEARCH_NODES,
-  MANIFEST_PRIVATE_KEY: SETTINGS.MANIFEST_PRIVATE_KEY,
-  MANIFEST_PUBLIC_KEY: SETTINGS.MANIFEST_PUBLIC_KEY,
-  OPENAI_BASE_URL: SETTINGS.OPENAI_BASE_URL,
-  OPENAI_API_KEY: SETTINGS.OPENAI_API_KEY,
-  OPENAI_MODEL: SETTINGS.OPENAI_MODEL,
-  OPENAI_DIMENSIONS: SETTINGS.OPENAI_DIMENSIONS,
-  OPENAI_QUERY_PREFIX: SETTINGS.OPENAI_QUERY_PREFIX,
-  OPENAI_PASSAGE_PREFIX: SETTINGS.OPENAI_PASSAGE_PREFIX,
-  OPENAI_MAX_TOKENS: SETTINGS.OPENAI_MAX_TOKENS,
-  OPENAI_BATCH_TEXTS: SETTINGS.OPENAI_BATCH_TEXTS,
-  OPENAI_TOKENS_PER_MINUTE: SETTINGS.OPENAI_TOKENS_PER_MINUTE,
-  OPENAI_RETRY_MS: SETTINGS.OPENAI_RETRY_MS,
+  ...ARTIFACT_SETTINGS,
+  SEARCH_NODES,
+  OPENAI_BASE_URL: EMBEDDING_SETTINGS.OPENAI_BASE_URL,
+  OPENAI_API_KEY: EMBEDDING_SETTINGS.OPENAI_API_KEY,
+  OPENAI_MODEL: EMBEDDING_SETTINGS.OPENAI_MODEL,
+  OPENAI_DIMENSIONS: EMBEDDING_SETTINGS.OPENAI_DIMENSIONS,
+  OPENAI_QUERY_PREFIX: EMBEDDING_SETTINGS.OPENAI_QUERY_PREFIX,
+  OPENAI_PASSAGE_PREFIX: EMBEDDING_SETTINGS.OPENAI_PASSAGE_PREFIX,
+  OPENAI_MAX_TOKENS: EMBEDDING_SETTINGS.OPENAI_MAX_TOKENS,
+  OPENAI_BATCH_TEXTS: EMBEDDING_SETTINGS.OPENAI_BATCH_TEXTS,
+  OPENAI_TOKENS_PER_MINUTE: EMBEDDING_SETTINGS.OPENAI_TOKENS_PER_MINUTE,
+  OPENAI_RETRY_MS: EMBEDDING_SETTINGS.OPENAI_RETRY_MS,
   OPENAI_CONCURRENCY: {
-    schema: wholeNumber(1, BOUNDS.embedConcurrencyMax, BOUNDS.embedConcurrencyDefault),
+    schema: wholeNumber(1, EMBEDDING_BOUNDS.embedConcurrencyMax, EMBEDDING_BOUNDS.embedConcurrencyDefault),
     help: 'batches of passages that a build sends at once',
-    fallback: String(BOUNDS.embedConcurrencyDefault),
+    fallback: String(EMBEDDING_BOUNDS.embedConcurrencyDefault),
   },
   VECTOR_CACHE_BYTES_MAX: {
-    schema: wholeNumber(0, BOUNDS.vectorCacheBytesMax, BOUNDS.vectorCacheBytesDefault),
+    schema: wholeNumber(0, DATABASE_BOUNDS.vectorCacheBytesMax, DATABASE_BOUNDS.vectorCacheBytesDefault),
     help: 'bytes of the file in ARTIFACT_STORE that keeps vectors of the provider for later builds; 0 keeps none',
-    fallback: String(BOUNDS.vectorCacheBytesDefault),
+    fallback: String(DATABASE_BOUNDS.vectorCacheBytesDefault),
   },
-  RERANK_BASE_URL: SETTINGS.RERANK_BASE_URL,
-  RERANK_API_KEY: SETTINGS.RERANK_API_KEY,
-  RERANK_TIMEOUT_MS: SETTINGS.RERANK_TIMEOUT_MS,
-  SEARCH_TLS_CA: SETTINGS.SEARCH_TLS_CA,
-  SEARCH_TLS_CERT: SETTINGS.SEARCH_TLS_CERT,
-  SEARCH_TLS_KEY: SETTINGS.SEARCH_TLS_KEY,
-  SEARCH_PLAINTEXT: SETTINGS.SEARCH_PLAINTEXT,
-  LOG_LEVEL: SETTINGS.LOG_LEVEL,
+  ...RERANKING_SETTINGS,
+  ...TRANSPORT_SETTINGS,
+  LOG_LEVEL,
   HEARTBEAT_FILE: {
     schema: optional(z.string().min(1)),
     help: 'path of a file whose time is set every five seconds while the worker is well',
   },
   BUILD_CONCURRENCY: {
-    schema: wholeNumber(1, BOUNDS.buildConcurrencyMax, 1),
+    schema: wholeNumber(1, BUILD_BOUNDS.buildConcurrencyMax, 1),
     help: 'builds that one worker runs side by side',
     fallback: '1',
   },
   BUILD_HEAP_MB: {
-    schema: optional(wholeNumberOf(BOUNDS.buildHeapMbMin, BOUNDS.buildHeapMbMax)),
+    schema: optional(wholeNumberOf(BUILD_BOUNDS.buildHeapMbMin, BUILD_BOUNDS.buildHeapMbMax)),
     help: 'heap limit of the process of each build, in MiB; threads and files come on top',
     fallback: 'half the memory of machine or container, divided by BUILD_CONCURRENCY',
   },
@@ -64,11 +64,11 @@ export const JOBS_VARIABLES = {
 
 /** Variables of the operator's command line. */
 export const OPERATOR_VARIABLES = {
-  DATABASE_URL: SETTINGS.DATABASE_URL,
+  DATABASE_URL,
   REDIS_URL,
-  ARTIFACT_STORE: SETTINGS.ARTIFACT_STORE,
-  KEY_PEPPERS: SETTINGS.KEY_PEPPERS,
-  SERVICE_SECRET: SETTINGS.SERVICE_SECRET,
+  ARTIFACT_STORE: ARTIFACT_SETTINGS.ARTIFACT_STORE,
+  KEY_PEPPERS: CREDENTIAL_SETTINGS.KEY_PEPPERS,
+  SERVICE_SECRET: CREDENTIAL_SETTINGS.SERVICE_SECRET,
   OPERATOR_ACTOR: {
     schema: z.string().trim().min(1).max(200).default('operator'),
     help: 'who acts, as the audit trail keeps it',
@@ -77,10 +77,7 @@ export const OPERATOR_VARIABLES = {
 } as const satisfies Record<string, Variable<unknown>>
 
 /** `operator migrate`: the URL of a role that has `evidence_migration`. */
-export const MIGRATE_VARIABLES = { DATABASE_URL: SETTINGS.DATABASE_URL } as const satisfies Record<
-  string,
-  Variable<unknown>
->
+export const MIGRATE_VARIABLES = { DATABASE_URL } as const satisfies Record<string, Variable<unknown>>
 
 export type JobsConfig = ConfigOf<typeof JOBS_VARIABLES>
 

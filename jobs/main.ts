@@ -2,7 +2,8 @@ import { utimesSync, writeFileSync } from 'node:fs'
 import { constants, setPriority } from 'node:os'
 import type { Redis } from 'ioredis'
 import { createArtifactStore } from '#core/index/format/store.ts'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { DATABASE_BOUNDS } from '#core/db/bounds.ts'
+import { LIMIT_BOUNDS } from '#core/limits/bounds.ts'
 import { assertSchemaCompatible } from '#core/db/schema.ts'
 import { openDatabase } from '#core/db/pool.ts'
 import { createReservationWriter } from '#core/db/reservation-writer.ts'
@@ -12,6 +13,7 @@ import { createLog } from '#core/platform/log.ts'
 import type { Log } from '#core/platform/log.ts'
 import { stopOnSignal } from '#core/platform/shutdown.ts'
 import { startOrExplain } from '#core/platform/start.ts'
+import { JOB_BOUNDS } from './bounds.ts'
 import { defaultBuildHeapMb } from './build/heap.ts'
 import { jobsConfig } from './config.ts'
 import { openQueueRedis } from './queues.ts'
@@ -23,7 +25,7 @@ await startOrExplain('The job worker cannot start', async () => {
   setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
   const config = jobsConfig()
   const log = createLog('jobs', config.LOG_LEVEL)
-  const database = openDatabase(config.DATABASE_URL, log, BOUNDS.jobsDatabaseConnectionsMax)
+  const database = openDatabase(config.DATABASE_URL, log, DATABASE_BOUNDS.jobsDatabaseConnectionsMax)
   await assertSchemaCompatible(database)
   const queueRedis = openQueueRedis(config.REDIS_URL, log)
   await queueRedis.usable()
@@ -44,11 +46,11 @@ await startOrExplain('The job worker cannot start', async () => {
     log,
   })
   const heartbeat = beat(config.HEARTBEAT_FILE, queueRedis.redis, log)
-  stopOnSignal(log, BOUNDS.jobsStopTimeoutMs, async () => {
+  stopOnSignal(log, JOB_BOUNDS.jobsStopTimeoutMs, async () => {
     clearInterval(heartbeat)
     await jobs.close()
     for (const node of nodes) node.close()
-    await settlement.idle(BOUNDS.settlementsEndMs)
+    await settlement.idle(LIMIT_BOUNDS.settlementsEndMs)
     counters.close()
     queueRedis.close()
     await database.end()
@@ -65,5 +67,5 @@ function beat(path: string | undefined, redis: Redis, log: Log): NodeJS.Timeout 
       .ping()
       .then(() => utimesSync(path, new Date(), new Date()))
       .catch((error: unknown) => log.warn('heartbeat', {}, error))
-  }, BOUNDS.heartbeatEveryMs)
+  }, JOB_BOUNDS.heartbeatEveryMs)
 }

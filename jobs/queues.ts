@@ -1,18 +1,19 @@
 import { Queue } from 'bullmq'
 import type { Redis } from 'ioredis'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { QUEUE_BOUNDS } from '#core/queues/bounds.ts'
 import { LEDGER_JOB_OPTIONS, LEDGER_QUEUE, QUEUE_PREFIX } from '#core/queues/ledger-queue.ts'
 import type { JobPayload } from '#core/queues/ledger-queue.ts'
 import type { Log } from '#core/platform/log.ts'
 import { openPrimary } from '#core/redis/primary.ts'
 import type { PrimaryConnection } from '#core/redis/primary.ts'
+import { JOB_BOUNDS } from './bounds.ts'
 
 export const QUEUES = ['build', 'activate', LEDGER_QUEUE, 'maintenance'] as const
 export type QueueName = (typeof QUEUES)[number]
 
 const kept = {
-  removeOnComplete: { count: BOUNDS.finishedJobsMax, age: BOUNDS.succeededJobsKeptSeconds },
-  removeOnFail: { count: BOUNDS.finishedJobsMax, age: BOUNDS.failedJobsKeptSeconds },
+  removeOnComplete: { count: JOB_BOUNDS.finishedJobsMax, age: JOB_BOUNDS.succeededJobsKeptSeconds },
+  removeOnFail: { count: JOB_BOUNDS.finishedJobsMax, age: JOB_BOUNDS.failedJobsKeptSeconds },
   stackTraceLimit: 3,
 }
 
@@ -20,20 +21,20 @@ const kept = {
 const JOB_OPTIONS = {
   build: {
     // The build's row counts its runs and says when the next one begins. These are for a database that does not answer.
-    attempts: BOUNDS.jobAttemptsMax,
-    backoff: { type: 'exponential', delay: BOUNDS.jobRetryFirstMs },
+    attempts: QUEUE_BOUNDS.jobAttemptsMax,
+    backoff: { type: 'exponential', delay: QUEUE_BOUNDS.jobRetryFirstMs },
     ...kept,
   },
   activate: {
-    attempts: BOUNDS.jobAttemptsMax,
-    backoff: { type: 'exponential', delay: BOUNDS.jobRetryFirstMs },
+    attempts: QUEUE_BOUNDS.jobAttemptsMax,
+    backoff: { type: 'exponential', delay: QUEUE_BOUNDS.jobRetryFirstMs },
     ...kept,
   },
   ledger: LEDGER_JOB_OPTIONS,
   maintenance: {
     attempts: 1,
     removeOnComplete: true,
-    removeOnFail: { count: BOUNDS.failedMaintenanceJobsMax },
+    removeOnFail: { count: JOB_BOUNDS.failedMaintenanceJobsMax },
     stackTraceLimit: 3,
   },
 } as const
@@ -59,7 +60,7 @@ export function openQueue(name: QueueName, redis: Redis, log: Log): JobQueue {
     prefix: QUEUE_PREFIX,
     skipVersionCheck: true,
     defaultJobOptions: JOB_OPTIONS[name],
-    streams: { events: { maxLen: BOUNDS.queueEventsMax } },
+    streams: { events: { maxLen: JOB_BOUNDS.queueEventsMax } },
   })
   queue.on('error', (error) => log.warn('queue', { queue: name }, error))
   return queue

@@ -1,10 +1,11 @@
 import { status } from '@grpc/grpc-js'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { RPC_BOUNDS } from '#core/rpc/bounds.ts'
 import { openSearchNodeClient, isGrpcError } from '#core/rpc/search-client.ts'
 import type { NodeStatus } from '#core/domain/search.ts'
 import type { SearchNodeClient } from '#core/rpc/search-client.ts'
 import { clientCredentials } from '#core/rpc/transport.ts'
 import type { TransportSettings } from '#core/rpc/transport.ts'
+import { JOB_BOUNDS } from './bounds.ts'
 
 export function openSearchNodeClients(
   addresses: readonly string[],
@@ -44,7 +45,7 @@ export class NoSearchNodeError extends Error {
 
 /** @returns undefined when the node does not answer. */
 export async function statusOf(node: SearchNodeClient): Promise<NodeStatus | undefined> {
-  return node.status(BOUNDS.statusTimeoutMs).catch(() => undefined)
+  return node.status(JOB_BOUNDS.statusTimeoutMs).catch(() => undefined)
 }
 
 /**
@@ -66,7 +67,7 @@ export async function prepareOnLiveNodes(
         await prepareOn(node, version, signal)
         return void loaded.push(node)
       } catch (error) {
-        if (isGrpcError(error) && error.code === status.UNAVAILABLE && attempt < BOUNDS.prepareAttemptsMax) continue
+        if (isGrpcError(error) && error.code === status.UNAVAILABLE && attempt < JOB_BOUNDS.prepareAttemptsMax) continue
         return void failed.push({ address: node.address, reason: reasonOf(error) })
       }
     }
@@ -78,13 +79,13 @@ export async function prepareOnLiveNodes(
 export async function prepareOn(node: SearchNodeClient, version: PreparedVersion, signal?: AbortSignal): Promise<void> {
   await node.prepareVersion(
     { versionId: version.versionId, manifestDigest: version.manifestDigest },
-    BOUNDS.prepareTimeoutMs,
+    RPC_BOUNDS.prepareTimeoutMs,
     signal,
   )
 }
 
 export function reasonOf(error: unknown): string {
   if (isGrpcError(error))
-    return `${status[error.code] ?? error.code}: ${error.details}`.slice(0, BOUNDS.nodeFaultCharactersMax)
-  return error instanceof Error ? error.message.slice(0, BOUNDS.nodeFaultCharactersMax) : 'unknown'
+    return `${status[error.code] ?? error.code}: ${error.details}`.slice(0, JOB_BOUNDS.nodeFaultCharactersMax)
+  return error instanceof Error ? error.message.slice(0, JOB_BOUNDS.nodeFaultCharactersMax) : 'unknown'
 }

@@ -1,7 +1,7 @@
 import { Worker } from 'bullmq'
 import type { Job, Processor, WorkerOptions } from 'bullmq'
 import type { Redis } from 'ioredis'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { QUEUE_BOUNDS } from '#core/queues/bounds.ts'
 import type { ArtifactStore } from '#core/index/format/store.ts'
 import type { Database } from '#core/db/pool.ts'
 import { QUEUE_PREFIX } from '#core/queues/ledger-queue.ts'
@@ -10,6 +10,7 @@ import type { Counters } from '#core/limits/counters.ts'
 import type { Settlement } from '#core/limits/settlement.ts'
 import type { Log } from '#core/platform/log.ts'
 import type { SearchNodeClient } from '#core/rpc/search-client.ts'
+import { JOB_BOUNDS } from './bounds.ts'
 import { activate } from './activate/pipeline.ts'
 import { processBuild, removeFailed } from './build/process.ts'
 import { endLostRuns } from './build/runs.ts'
@@ -61,7 +62,7 @@ export async function startJobs(deps: JobsDeps): Promise<Jobs> {
       concurrency: 4,
     }),
     startWorker<LedgerJobPayload, void>(deps, 'ledger', (job) => processLedgerJob(deps.database, job.data), {
-      concurrency: BOUNDS.ledgerConcurrency,
+      concurrency: QUEUE_BOUNDS.ledgerConcurrency,
     }),
     startWorker<JobPayload, void>(deps, 'maintenance', maintenance(deps, queues.build, queues.activate), {
       concurrency: Object.keys(SCHEDULE).length,
@@ -73,7 +74,7 @@ export async function startJobs(deps: JobsDeps): Promise<Jobs> {
     winding ??= keepSchedule(queues.maintenance)
       .catch((error: unknown) => deps.log.warn('maintenance clock', {}, error))
       .finally(() => (winding = undefined))
-  }, BOUNDS.sweepEveryMs)
+  }, JOB_BOUNDS.sweepEveryMs)
   return {
     async close() {
       stopping.abort()
@@ -94,9 +95,9 @@ function startWorker<P, R>(
     connection: deps.redis,
     prefix: QUEUE_PREFIX,
     skipVersionCheck: true,
-    lockDuration: BOUNDS.jobLockMs,
-    stalledInterval: BOUNDS.jobStalledEveryMs,
-    maxStalledCount: BOUNDS.jobStallsMax,
+    lockDuration: JOB_BOUNDS.jobLockMs,
+    stalledInterval: JOB_BOUNDS.jobStalledEveryMs,
+    maxStalledCount: JOB_BOUNDS.jobStallsMax,
     drainDelay: 1,
     ...options,
   })
@@ -108,9 +109,9 @@ function startWorker<P, R>(
 }
 
 const SCHEDULE = {
-  sweep: BOUNDS.sweepEveryMs,
-  reconcile: BOUNDS.reconcileEveryMs,
-  tidy: BOUNDS.garbageCollectionEveryMs,
+  sweep: JOB_BOUNDS.sweepEveryMs,
+  reconcile: JOB_BOUNDS.reconcileEveryMs,
+  tidy: JOB_BOUNDS.garbageCollectionEveryMs,
 } as const
 
 /** Restores missing schedules of the maintenance jobs. Redis holds the schedules, so they are lost with it. */

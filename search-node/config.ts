@@ -1,35 +1,35 @@
 import { availableParallelism } from 'node:os'
-import { BOUNDS } from '#core/platform/bounds.ts'
-import { listenAddress, readConfig, wholeNumber } from '#core/platform/config.ts'
+import { ARTIFACT_SETTINGS } from '#core/index/settings.ts'
+import { INDEX_BOUNDS } from '#core/index/bounds.ts'
+import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
+import { LOG_LEVEL, listenAddress, readConfig, wholeNumber } from '#core/platform/config.ts'
 import type { ConfigOf, Variable } from '#core/platform/config.ts'
+import { TRANSPORT_SETTINGS } from '#core/rpc/settings.ts'
 import { transportFaults } from '#core/rpc/transport.ts'
-import { SETTINGS } from '#core/platform/settings.ts'
+import { SEARCH_NODE_BOUNDS } from './bounds.ts'
 
 export const SEARCH_NODE_VARIABLES = {
-  ARTIFACT_STORE: SETTINGS.ARTIFACT_STORE,
-  MANIFEST_PUBLIC_KEY: SETTINGS.MANIFEST_PUBLIC_KEY,
-  SEARCH_TLS_CA: SETTINGS.SEARCH_TLS_CA,
-  SEARCH_TLS_CERT: SETTINGS.SEARCH_TLS_CERT,
-  SEARCH_TLS_KEY: SETTINGS.SEARCH_TLS_KEY,
-  SEARCH_PLAINTEXT: SETTINGS.SEARCH_PLAINTEXT,
-  LOG_LEVEL: SETTINGS.LOG_LEVEL,
+  ARTIFACT_STORE: ARTIFACT_SETTINGS.ARTIFACT_STORE,
+  MANIFEST_PUBLIC_KEY: ARTIFACT_SETTINGS.MANIFEST_PUBLIC_KEY,
+  ...TRANSPORT_SETTINGS,
+  LOG_LEVEL,
   SEARCH_LISTEN: {
     schema: listenAddress('127.0.0.1:7070'),
     help: 'host:port of the gRPC service',
     fallback: '127.0.0.1:7070',
   },
   SEARCH_THREADS: {
-    schema: wholeNumber(1, BOUNDS.searchThreadsMax, availableParallelism()),
+    schema: wholeNumber(1, SEARCH_NODE_BOUNDS.searchThreadsMax, availableParallelism()),
     help: 'scoring threads',
     fallback: 'the number of cores',
   },
   SEARCH_CODES_MB: {
-    schema: wholeNumber(0, BOUNDS.residentCodesMbMax, BOUNDS.residentCodesMbDefault),
+    schema: wholeNumber(0, INDEX_BOUNDS.residentCodesMbMax, INDEX_BOUNDS.residentCodesMbDefault),
     help: 'codes of the vectors of a version are held in memory up to so many MiB; larger ones stay in the page cache',
-    fallback: String(BOUNDS.residentCodesMbDefault),
+    fallback: String(INDEX_BOUNDS.residentCodesMbDefault),
   },
   DRAIN_MS: {
-    schema: wholeNumber(0, BOUNDS.drainMaxMs, 2_000),
+    schema: wholeNumber(0, PLATFORM_BOUNDS.drainMaxMs, 2_000),
     help: 'how long calls are still answered after SIGTERM',
     fallback: '2000',
   },

@@ -1,4 +1,4 @@
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
 import { createLog } from '#core/platform/log.ts'
 import { stopOnSignal } from '#core/platform/shutdown.ts'
 import { startOrExplain } from '#core/platform/start.ts'
@@ -9,6 +9,8 @@ await startOrExplain('The search node cannot start', async () => {
   const config = searchNodeConfig()
   const log = createLog('search-node', config.LOG_LEVEL)
   const node = await startSearchNode(config, log)
-  stopOnSignal(log, config.DRAIN_MS + BOUNDS.hardDeadlineMs + BOUNDS.searchTimeoutMs, () => node.stop())
+  stopOnSignal(log, config.DRAIN_MS + PLATFORM_BOUNDS.hardDeadlineMs + PLATFORM_BOUNDS.searchTimeoutMs, () =>
+    node.stop(),
+  )
   log.info('listening', { address: config.SEARCH_LISTEN, port: node.port, threads: config.SEARCH_THREADS })
 })

@@ -1,9 +1,10 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Manifest } from '#core/index/format/manifest.ts'
 import { createArtifactStore } from '#core/index/format/store.ts'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
 import type { Log } from '#core/platform/log.ts'
 import { serverCredentials } from '#core/rpc/transport.ts'
+import { SEARCH_NODE_BOUNDS } from './bounds.ts'
 import type { SearchNodeConfig } from './config.ts'
 import { collectGarbage } from './threads/collect-garbage.ts'
 import { startScoringWorker, startVerifier } from './threads/workers.ts'
@@ -26,7 +27,7 @@ export async function startSearchNode(config: SearchNodeConfig, log: Log): Promi
   const verifier = startVerifier()
   const pool = new SearchPool(
     Array.from({ length: config.SEARCH_THREADS }, () => startScoringWorker({ codesMb: config.SEARCH_CODES_MB })),
-    BOUNDS.searchQueueMax,
+    SEARCH_NODE_BOUNDS.searchQueueMax,
   )
   const versions = new Versions({
     artifactFolder: (versionId) => store.artifactFolder(versionId),
@@ -52,7 +53,7 @@ export async function startSearchNode(config: SearchNodeConfig, log: Log): Promi
     async stop() {
       server.stopServing()
       await wait(config.DRAIN_MS)
-      await server.close(BOUNDS.hardDeadlineMs)
+      await server.close(PLATFORM_BOUNDS.hardDeadlineMs)
       await endThreads()
     },
   }

@@ -1,7 +1,7 @@
 import { Server, status } from '@grpc/grpc-js'
 import type { ServerCredentials, ServerUnaryCall, ServiceDefinition, sendUnaryData } from '@grpc/grpc-js'
 import { HealthImplementation } from 'grpc-health-check'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { RPC_BOUNDS } from '#core/rpc/bounds.ts'
 import type { Log } from '#core/platform/log.ts'
 import { searchNodeService } from '#core/rpc/messages.ts'
 import type { NodeStatus, PreparedVersion } from '#core/domain/search.ts'
@@ -41,14 +41,14 @@ export interface SearchServer {
 
 export function createServer({ pool, versions, log }: ServerDependencies): SearchServer {
   const server = new Server({
-    'grpc.max_receive_message_length': BOUNDS.grpcMessageBytesMax,
-    'grpc.max_send_message_length': BOUNDS.grpcMessageBytesMax,
+    'grpc.max_receive_message_length': RPC_BOUNDS.grpcMessageBytesMax,
+    'grpc.max_send_message_length': RPC_BOUNDS.grpcMessageBytesMax,
     // Statistics about every call, which are not used.
     'grpc.enable_channelz': 0,
     // Clients resolve addresses anew only when their connection ends.
-    'grpc.max_connection_age_ms': BOUNDS.grpcConnectionAgeMs,
+    'grpc.max_connection_age_ms': RPC_BOUNDS.grpcConnectionAgeMs,
     // The connection may carry a call that loads a version, which takes longer than any search.
-    'grpc.max_connection_age_grace_ms': BOUNDS.prepareTimeoutMs,
+    'grpc.max_connection_age_grace_ms': RPC_BOUNDS.prepareTimeoutMs,
   })
   const health = new HealthImplementation({ '': 'SERVING', [SERVICE_NAME]: 'SERVING' })
   health.addToServer(server)

@@ -1,9 +1,9 @@
-import { BOUNDS } from '#core/platform/bounds.ts'
 import type { LoadedVersion } from '#core/domain/search.ts'
 import { NodeError } from './node-error.ts'
 import { artifactRef } from '#core/index/format/reader.ts'
 import type { ArtifactRef } from '#core/index/format/reader.ts'
 import type { Manifest } from '#core/index/format/manifest.ts'
+import { SEARCH_NODE_BOUNDS } from './bounds.ts'
 
 export interface VersionsDependencies {
   readonly artifactFolder: (versionId: string) => string
@@ -123,10 +123,10 @@ export class Versions {
   }
 
   async #load(versionId: string, digest: Uint8Array): Promise<Prepared> {
-    if (this.#versions.size >= BOUNDS.versionsPerNodeMax)
+    if (this.#versions.size >= SEARCH_NODE_BOUNDS.versionsPerNodeMax)
       throw new NodeError(
         'RESOURCE_EXHAUSTED',
-        `This node already holds ${BOUNDS.versionsPerNodeMax} versions; release one first.`,
+        `This node already holds ${SEARCH_NODE_BOUNDS.versionsPerNodeMax} versions; release one first.`,
       )
     const version: Version = {
       digest: Buffer.from(digest),
@@ -175,7 +175,10 @@ export class Versions {
 /** Waits for work for a bounded time; the work itself continues. */
 async function bounded(work: Promise<void>, sentence: string): Promise<void> {
   const late = Promise.withResolvers<never>()
-  const timer = setTimeout(() => late.reject(new NodeError('DEADLINE_EXCEEDED', sentence)), BOUNDS.releaseTimeoutMs)
+  const timer = setTimeout(
+    () => late.reject(new NodeError('DEADLINE_EXCEEDED', sentence)),
+    SEARCH_NODE_BOUNDS.releaseTimeoutMs,
+  )
   try {
     await Promise.race([work, late.promise])
   } finally {

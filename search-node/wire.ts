@@ -1,7 +1,8 @@
 import { z } from 'zod'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { SEARCH_BOUNDS } from '#core/domain/bounds.ts'
 import { searchNodeService } from '#core/rpc/messages.ts'
 import type { SearchQuery, SearchResult } from '#core/domain/search.ts'
+import { SEARCH_NODE_BOUNDS } from './bounds.ts'
 import { NodeError } from './node-error.ts'
 
 /**
@@ -10,7 +11,9 @@ import { NodeError } from './node-error.ts'
  */
 
 const versionId = z.uuid()
-const values = z.array(z.string().max(BOUNDS.filterValueCharactersMax)).max(BOUNDS.searchFilterValuesMax)
+const values = z
+  .array(z.string().max(SEARCH_BOUNDS.filterValueCharactersMax))
+  .max(SEARCH_NODE_BOUNDS.searchFilterValuesMax)
 const bytes = z.instanceof(Buffer)
 
 const dayOrAny = z.union([z.literal(''), z.iso.date()])
@@ -28,18 +31,18 @@ const filtersSchema = z.object({
 const searchSchema = z.object({
   versionId,
   queryVector: bytes,
-  queryText: z.string().refine((text) => text.length <= 2 * BOUNDS.queryCharactersMax && text.isWellFormed()),
-  limit: z.int().min(1).max(BOUNDS.searchLimitMax),
+  queryText: z.string().refine((text) => text.length <= 2 * SEARCH_BOUNDS.queryCharactersMax && text.isWellFormed()),
+  limit: z.int().min(1).max(SEARCH_BOUNDS.searchLimitMax),
   filters: filtersSchema,
   entitled: filtersSchema.nullish(),
   withoutText: z.boolean(),
   onlyRows: bytes,
   ranking: z.object({
-    expansion: z.int().min(0).max(BOUNDS.rowsScoredMinMax),
+    expansion: z.int().min(0).max(SEARCH_BOUNDS.rowsScoredMinMax),
     fusion: z.enum(['weighted', 'rrf']),
     denseWeight: z.number().min(0).max(1),
     rrfK: z.int().min(1).max(1_000),
-    perDocumentMax: z.int().min(0).max(BOUNDS.searchLimitMax),
+    perDocumentMax: z.int().min(0).max(SEARCH_BOUNDS.searchLimitMax),
     collapseRevisionsOn: dayOrAny,
   }),
 })
@@ -58,7 +61,7 @@ export function parseSearch(request: unknown): SearchQuery {
     vector,
     text,
     entitled: entitled ?? query.filters,
-    ranking: { ...rest, rowsScoredMin: expansion === 0 ? BOUNDS.rowsScoredMinDefault : expansion },
+    ranking: { ...rest, rowsScoredMin: expansion === 0 ? SEARCH_BOUNDS.rowsScoredMinDefault : expansion },
     onlyRows: onlyRows.length === 0 ? undefined : new Uint8Array(onlyRows),
   }
 }

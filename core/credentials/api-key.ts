@@ -1,7 +1,7 @@
 import { createHmac, createSecretKey, randomBytes } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
 import { crc32 } from 'node:zlib'
-import type { Pepper } from '#core/platform/settings.ts'
+import type { Pepper } from '#core/credentials/settings.ts'
 
 /**
  * API keys: `erk_<test|live>_<27 base62 characters of 160 random bits><6 base62 characters of their CRC-32>`.

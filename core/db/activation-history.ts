@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { DATABASE_BOUNDS } from './bounds.ts'
 import { ACTIVATION_KINDS } from './activations.ts'
 import type { Queryable } from './pool.ts'
 
@@ -31,7 +31,7 @@ way_back as (
   select a.knowledge_base_id, a.sequence, a.version_id, a.returns_to, ${CLAIMED}, w.step + 1
   from way_back w
   join activations a on a.knowledge_base_id = w.knowledge_base_id and a.sequence = w.returns_to
-  where (w.step = 0 or w.claimed) and w.step < ${BOUNDS.rollbackStepsMax}
+  where (w.step = 0 or w.claimed) and w.step < ${DATABASE_BOUNDS.rollbackStepsMax}
 )`
 
 const stepSchema = z.object({
@@ -92,7 +92,7 @@ with recursive way_back as (
   select a.knowledge_base_id, a.sequence, a.version_id, a.returns_to, w.step + 1
   from way_back w
   join activations a on a.knowledge_base_id = w.knowledge_base_id and a.sequence = w.returns_to
-  where w.version_id <> $2 and w.step < ${BOUNDS.rollbackStepsMax}
+  where w.version_id <> $2 and w.step < ${DATABASE_BOUNDS.rollbackStepsMax}
 )
 select w.sequence::float8 as sequence, w.version_id, ${CLAIMED} as claimed, a.finished_at as active_from, (select n.finished_at from activations n
     where n.knowledge_base_id = w.knowledge_base_id and n.sequence = w.sequence + 1) as active_until

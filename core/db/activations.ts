@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { DATABASE_BOUNDS } from './bounds.ts'
 import type { Queryable } from './pool.ts'
 
 export const ACTIVATION_KINDS = ['activate', 'rollback'] as const
@@ -109,7 +109,11 @@ export async function finishActivation(
   state: 'done' | 'refused',
   message: string,
 ): Promise<boolean> {
-  const { rowCount } = await client.query(FINISH, [id, state, message.slice(0, BOUNDS.failureMessageCharactersMax)])
+  const { rowCount } = await client.query(FINISH, [
+    id,
+    state,
+    message.slice(0, DATABASE_BOUNDS.failureMessageCharactersMax),
+  ])
   return rowCount === 1
 }
 
@@ -131,7 +135,7 @@ const BLOCK_RELEASES = "select pg_advisory_xact_lock_shared(hashtextextended('re
 const TRY_RELEASES = "select pg_try_advisory_xact_lock(hashtextextended('release of versions', 0)) as alone"
 
 /** Loading takes longer than the idle time-out of other transactions. */
-const ALLOW_LOADING = `set local idle_in_transaction_session_timeout = ${BOUNDS.activationTimeoutMs}`
+const ALLOW_LOADING = `set local idle_in_transaction_session_timeout = ${DATABASE_BOUNDS.activationTimeoutMs}`
 
 export async function blockReleases(client: Queryable): Promise<void> {
   await client.query(ALLOW_LOADING)

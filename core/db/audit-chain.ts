@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { BOUNDS } from '#core/platform/bounds.ts'
 import { sha256 } from '#core/platform/digest.ts'
+import { DATABASE_BOUNDS } from './bounds.ts'
 import type { AuditHead } from './audit.ts'
 import type { Queryable } from './pool.ts'
 
@@ -57,10 +57,10 @@ from audit where $1::bigint is null or seq > $1 order by audit.seq limit $2`
 export async function* readAuditChain(database: Queryable): AsyncGenerator<readonly ChainedEntry[]> {
   let after: number | null = null
   for (;;) {
-    const { rows } = await database.query(READ_CHAIN, [after, BOUNDS.auditBatchMax])
+    const { rows } = await database.query(READ_CHAIN, [after, DATABASE_BOUNDS.auditBatchMax])
     const batch: readonly ChainedEntry[] = z.array(chainedEntry).parse(rows)
     yield batch
-    if (batch.length < BOUNDS.auditBatchMax) return
+    if (batch.length < DATABASE_BOUNDS.auditBatchMax) return
     after = batch.at(-1)?.seq ?? null
   }
 }

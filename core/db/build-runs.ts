@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { DATABASE_BOUNDS } from './bounds.ts'
 import { BUILD_STATES } from './builds.ts'
 import type { BuildFence } from './builds.ts'
 import type { Queryable } from './pool.ts'
@@ -79,7 +79,7 @@ export async function endRun(client: Queryable, { buildId, attempt }: BuildFence
     buildId,
     attempt,
     after.state,
-    after.error.slice(0, BOUNDS.failureMessageCharactersMax),
+    after.error.slice(0, DATABASE_BOUNDS.failureMessageCharactersMax),
     after.outOfMemory,
     after.state === 'retrying' ? after.waitMs : null,
     after.lost,

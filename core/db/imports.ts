@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { BOUNDS } from '#core/platform/bounds.ts'
 import { OperatorError } from '#core/platform/errors.ts'
+import { DATABASE_BOUNDS } from './bounds.ts'
 import type { Queryable } from './pool.ts'
 
 /** The captured bytes of one source. The bytes themselves are in the artifact store under their SHA-256. */
@@ -54,13 +54,13 @@ export async function insertSnapshots(
 ): Promise<readonly string[]> {
   const ids: string[] = []
   const sorted = snapshots.toSorted(bySourceAndContent)
-  for (let from = 0; from < snapshots.length; from += BOUNDS.insertRowsMax)
+  for (let from = 0; from < snapshots.length; from += DATABASE_BOUNDS.insertRowsMax)
     await database.query(INSERT_SNAPSHOTS, [
       knowledgeBaseId,
-      JSON.stringify(sorted.slice(from, from + BOUNDS.insertRowsMax)),
+      JSON.stringify(sorted.slice(from, from + DATABASE_BOUNDS.insertRowsMax)),
     ])
-  for (let from = 0; from < snapshots.length; from += BOUNDS.insertRowsMax) {
-    const batch = snapshots.slice(from, from + BOUNDS.insertRowsMax)
+  for (let from = 0; from < snapshots.length; from += DATABASE_BOUNDS.insertRowsMax) {
+    const batch = snapshots.slice(from, from + DATABASE_BOUNDS.insertRowsMax)
     const { rows } = await database.query(FIND_SNAPSHOTS, [knowledgeBaseId, JSON.stringify(batch)])
     const found = z.array(idSchema).length(batch.length).parse(rows)
     for (const { id } of found) ids.push(id)
@@ -124,8 +124,8 @@ export async function readImport(database: Queryable, id: string): Promise<Impor
   if (found === undefined)
     throw new OperatorError(`There is no import ${id}: run "operator import" and build from the id it prints.`)
   const snapshots: SourceSnapshot[] = []
-  for (let from = 1; from <= found.snapshots; from += BOUNDS.insertRowsMax) {
-    const read = await database.query(READ_SNAPSHOTS, [id, from, from + BOUNDS.insertRowsMax - 1])
+  for (let from = 1; from <= found.snapshots; from += DATABASE_BOUNDS.insertRowsMax) {
+    const read = await database.query(READ_SNAPSHOTS, [id, from, from + DATABASE_BOUNDS.insertRowsMax - 1])
     for (const row of z.array(snapshotSchema).parse(read.rows)) snapshots.push(row)
   }
   return { id, knowledgeBaseId: found.knowledge_base_id, mapping: found.mapping, snapshots }

@@ -2,9 +2,9 @@ import { join } from 'node:path'
 import { runner } from 'node-pg-migrate'
 import type { RunnerOption } from 'node-pg-migrate'
 import pg from 'pg'
-import { BOUNDS } from '#core/platform/bounds.ts'
 import { OperatorError } from '#core/platform/errors.ts'
-import { RELEASE } from '#core/platform/release.ts'
+import { DATABASE_BOUNDS } from './bounds.ts'
+import { RELEASE } from './release.ts'
 import { MIGRATIONS, readMigrations } from './migration-files.ts'
 import type { MigrationFile } from './migration-files.ts'
 import { assertReleaseSupported, recordedMigrations } from './schema.ts'
@@ -52,13 +52,16 @@ export async function migrate(
 ): Promise<{ readonly applied: readonly string[] }> {
   const folder = options.folder ?? MIGRATIONS
   const files = readMigrations(folder)
-  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: BOUNDS.provisionConnectTimeoutMs })
+  const client = new pg.Client({
+    connectionString: url,
+    connectionTimeoutMillis: DATABASE_BOUNDS.provisionConnectTimeoutMs,
+  })
   // The statement that runs rejects; an error event without a listener would end the process.
   client.on('error', () => undefined)
   await client.connect()
   try {
-    await lockOrRefuse(client, options.processLockTimeoutMs ?? BOUNDS.migrationProcessLockTimeoutMs)
-    await setLockTimeout(client, options.tableLockTimeoutMs ?? BOUNDS.migrationTableLockTimeoutMs)
+    await lockOrRefuse(client, options.processLockTimeoutMs ?? DATABASE_BOUNDS.migrationProcessLockTimeoutMs)
+    await setLockTimeout(client, options.tableLockTimeoutMs ?? DATABASE_BOUNDS.migrationTableLockTimeoutMs)
     return await applyMissing(client, folder, files).catch((error: unknown) => {
       throw hasState(error, LOCK_NOT_AVAILABLE) ? tableInUse() : error
     })

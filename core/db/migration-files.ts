@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { sha256 } from '#core/platform/digest.ts'
 import { OperatorError } from '#core/platform/errors.ts'
-import { releaseSchema } from '#core/platform/release.ts'
-import type { Release } from '#core/platform/release.ts'
+import { releaseSchema } from './release.ts'
+import type { Release } from './release.ts'
 
 /** One file of the folder `migrations`. */
 export interface MigrationFile {

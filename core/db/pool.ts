@@ -1,6 +1,6 @@
 import pg from 'pg'
-import { BOUNDS } from '#core/platform/bounds.ts'
 import type { Log } from '#core/platform/log.ts'
+import { DATABASE_BOUNDS } from './bounds.ts'
 
 export type Database = pg.Pool
 /** The pool, or one client inside a transaction. */
@@ -11,16 +11,17 @@ export function openDatabase(
   url: string,
   log: Log,
   connectionsMax: number,
-  statementTimeoutMs: number = BOUNDS.databaseStatementTimeoutMs,
+  statementTimeoutMs: number = DATABASE_BOUNDS.databaseStatementTimeoutMs,
 ): Database {
   const pool = new pg.Pool({
     connectionString: url,
     max: connectionsMax,
     connectionTimeoutMillis: statementTimeoutMs,
-    idleTimeoutMillis: BOUNDS.databaseConnectionIdleMs,
+    idleTimeoutMillis: DATABASE_BOUNDS.databaseConnectionIdleMs,
     statement_timeout: statementTimeoutMs,
-    idle_in_transaction_session_timeout: BOUNDS.transactionIdleMs,
-    query_timeout: statementTimeoutMs + (BOUNDS.databaseQueryTimeoutMs - BOUNDS.databaseStatementTimeoutMs),
+    idle_in_transaction_session_timeout: DATABASE_BOUNDS.transactionIdleMs,
+    query_timeout:
+      statementTimeoutMs + (DATABASE_BOUNDS.databaseQueryTimeoutMs - DATABASE_BOUNDS.databaseStatementTimeoutMs),
     application_name: 'evidence',
   })
   pool.on('error', (error) => log.warn('idle database connection lost', {}, error))

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { DATABASE_BOUNDS } from '#core/db/bounds.ts'
 
 /** One-time set-up of an installation by a role that may create databases and roles. */
 
@@ -87,7 +87,10 @@ export async function provisionLogins(adminUrl: string): Promise<LoginUrls> {
 }
 
 /** Whether the server accepts a connection and answers within `timeoutMs`. */
-export async function isReachable(url: string, timeoutMs: number = BOUNDS.databaseProbeTimeoutMs): Promise<boolean> {
+export async function isReachable(
+  url: string,
+  timeoutMs: number = DATABASE_BOUNDS.databaseProbeTimeoutMs,
+): Promise<boolean> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: timeoutMs, query_timeout: timeoutMs })
   client.on('error', () => undefined)
   try {
@@ -102,7 +105,10 @@ export async function isReachable(url: string, timeoutMs: number = BOUNDS.databa
 }
 
 async function withClient<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: BOUNDS.provisionConnectTimeoutMs })
+  const client = new pg.Client({
+    connectionString: url,
+    connectionTimeoutMillis: DATABASE_BOUNDS.provisionConnectTimeoutMs,
+  })
   await client.connect()
   try {
     return await work(client)

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { DATABASE_BOUNDS } from '#core/db/bounds.ts'
 import type { ServedPassage } from '#core/domain/exposure.ts'
 import { inTransaction } from './pool.ts'
 import type { Database, Queryable } from './pool.ts'
@@ -198,8 +198,8 @@ const DECLARE_SERVED = `
   from in_runs window of_document as (partition by knowledge_base_id, document)`
 const WHOLE_RESULT = 'set local cursor_tuple_fraction = 1'
 /** The passages of a large organization are sorted in memory. */
-const SORT_MEMORY = `set local work_mem = '${BOUNDS.rebuildSortKilobytes}kB'`
-const FETCH = `fetch ${BOUNDS.rebuildBatchPassages} from served`
+const SORT_MEMORY = `set local work_mem = '${DATABASE_BOUNDS.rebuildSortKilobytes}kB'`
+const FETCH = `fetch ${DATABASE_BOUNDS.rebuildBatchPassages} from served`
 
 const servedRow = z
   .object({

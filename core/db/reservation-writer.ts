@@ -1,5 +1,5 @@
-import { BOUNDS } from '#core/platform/bounds.ts'
-import { groupCommit } from '#core/platform/group-commit.ts'
+import { DATABASE_BOUNDS } from '#core/db/bounds.ts'
+import { groupCommit } from '#core/db/group-commit.ts'
 import type { LimitEpoch } from './limit-epochs.ts'
 import type { Queryable } from './pool.ts'
 import { findByIdempotency, recordDelivered } from './reservations.ts'
@@ -29,7 +29,7 @@ interface Charged {
 /** One row that a request commits: its charge or its outcome. */
 type Commit = { readonly charged: Charged } | { readonly delivered: Delivered }
 
-const TOGETHER = { itemsMax: BOUNDS.reservationBatchMax, runsMax: BOUNDS.reservationBatchesAtOnce }
+const TOGETHER = { itemsMax: DATABASE_BOUNDS.reservationBatchMax, runsMax: DATABASE_BOUNDS.reservationBatchesAtOnce }
 
 /**
  * @param requestsActive of this process. A commit waits for calls of a share of them, so a request that is alone
@@ -39,10 +39,10 @@ export function createReservationWriter(
   database: Queryable,
   requestsActive: () => number = () => 1,
 ): ReservationWriter {
-  const itemsWanted = (): number => requestsActive() * BOUNDS.reservationBatchShare
+  const itemsWanted = (): number => requestsActive() * DATABASE_BOUNDS.reservationBatchShare
   const commit = groupCommit((commits: readonly Commit[]) => commitTogether(database, commits), {
     ...TOGETHER,
-    collect: { itemsWanted, waitMaxMs: BOUNDS.reservationCollectMs },
+    collect: { itemsWanted, waitMaxMs: DATABASE_BOUNDS.reservationCollectMs },
   })
   const recordAgain = groupCommit(async (outcomes: readonly Delivered[]) => {
     const recorded = await recordDelivered(database, outcomes)

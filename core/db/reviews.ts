@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { VERDICTS } from '#core/domain/review-statements.ts'
 import type { Verdict } from '#core/domain/review-statements.ts'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { DATABASE_BOUNDS } from './bounds.ts'
 import type { Queryable } from './pool.ts'
 
 const reviewRow = z.object({
@@ -116,10 +116,10 @@ async function* claimedInBatches(
 ): AsyncGenerator<readonly ClaimedReview[]> {
   let after: string | null = null
   for (;;) {
-    const { rows } = await database.query(statement, [after, BOUNDS.reviewBatchMax, ...values])
+    const { rows } = await database.query(statement, [after, DATABASE_BOUNDS.reviewBatchMax, ...values])
     const batch: readonly ClaimedReview[] = z.array(claimedReviewRow).parse(rows)
     yield batch
-    if (batch.length < BOUNDS.reviewBatchMax) return
+    if (batch.length < DATABASE_BOUNDS.reviewBatchMax) return
     after = batch.at(-1)?.id ?? null
   }
 }

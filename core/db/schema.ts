@@ -1,8 +1,8 @@
 import pg from 'pg'
 import { z } from 'zod'
 import { OperatorError } from '#core/platform/errors.ts'
-import { RELEASE, compareReleases, releaseSchema } from '#core/platform/release.ts'
-import type { Release } from '#core/platform/release.ts'
+import { RELEASE, compareReleases, releaseSchema } from './release.ts'
+import type { Release } from './release.ts'
 import { newestMigration, shippedMigrations } from './migration-files.ts'
 import type { Queryable } from './pool.ts'
 

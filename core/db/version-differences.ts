@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite'
 import { z } from 'zod'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { DATABASE_BOUNDS } from './bounds.ts'
 
 /** The active version and the candidate that would replace it. */
 export const SIDES = ['before', 'after'] as const
@@ -84,7 +84,7 @@ pragma journal_mode = off;
 pragma synchronous = off;
 pragma locking_mode = exclusive;
 pragma temp_store = file;
-pragma cache_size = -${BOUNDS.comparisonCacheKb};
+pragma cache_size = -${DATABASE_BOUNDS.comparisonCacheKb};
 create table passages (document text not null, language text not null, provision text not null, day text not null,
   content blob not null, side integer not null, start integer not null, bytes integer not null,
   until text,  primary key (document, language, provision, day, content, side, start)) strict, without rowid;
@@ -178,7 +178,7 @@ export function openVersionDifferences(path: string): VersionDifferences {
     },
     newest: (side, document) => revisionSchema.optional().parse(newest?.get(document, SIDES.indexOf(side))),
     lostRevisions(document) {
-      const rows = z.array(lostSchema).parse(lost?.all(document, BOUNDS.changedRevisionsNamedMax))
+      const rows = z.array(lostSchema).parse(lost?.all(document, DATABASE_BOUNDS.changedRevisionsNamedMax))
       return { first: rows.map(({ total: _total, ...revision }) => revision), total: rows[0]?.total ?? 0 }
     },
     revisionOn: (document, { language, day }) => revisionSchema.optional().parse(on?.get(document, language, day)),

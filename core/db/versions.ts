@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { BOUNDS } from '#core/platform/bounds.ts'
 import { canonicalJson, sha256 } from '#core/platform/digest.ts'
 import { facetsSchema } from '#core/index/facets/layout.ts'
 import { embeddingSpaceSchema } from '#core/index/format/manifest.ts'
@@ -8,6 +7,7 @@ import type { EmbeddingSpace } from '#core/index/format/manifest.ts'
 import { changesSchema } from '#core/domain/changes.ts'
 import { profileParametersSchema } from '#core/domain/retrieval-profile.ts'
 import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
+import { DATABASE_BOUNDS } from './bounds.ts'
 import { WAY_BACK } from './activation-history.ts'
 import type { Queryable } from './pool.ts'
 
@@ -65,7 +65,7 @@ async function* inBatches<T>(rows: AsyncIterable<T>): AsyncGenerator<readonly T[
   let batch: T[] = []
   for await (const row of rows) {
     batch.push(row)
-    if (batch.length < BOUNDS.insertRowsMax) continue
+    if (batch.length < DATABASE_BOUNDS.insertRowsMax) continue
     yield batch
     batch = []
   }

@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { INDEX_BOUNDS } from '#core/index/bounds.ts'
+import { SEARCH_BOUNDS } from './bounds.ts'
 
 const share = z.number().positive().max(1)
 const count = (max: number): z.ZodInt => z.int().positive().max(max)
@@ -9,12 +10,12 @@ const count = (max: number): z.ZodInt => z.int().positive().max(max)
  * are the beta plan of the contract.
  */
 export const planLimitsSchema = z.strictObject({
-  max_top_k: count(BOUNDS.topKSchemaMax).default(5),
+  max_top_k: count(SEARCH_BOUNDS.topKSchemaMax).default(5),
   /** Unicode code points. */
-  max_query_characters: count(BOUNDS.queryCharactersMax).default(4_000),
+  max_query_characters: count(SEARCH_BOUNDS.queryCharactersMax).default(4_000),
   max_response_bytes: z
     .int()
-    .min(BOUNDS.passageJsonBytesMax + 2_000)
+    .min(INDEX_BOUNDS.passageJsonBytesMax + 2_000)
     .max(2_000_000)
     .default(50_000),
   requests_per_minute: count(1_000_000).default(10),

@@ -1,8 +1,9 @@
 import { embeddingSpaceSchema } from '#core/index/format/manifest.ts'
 import type { EmbeddingSpace } from '#core/index/format/manifest.ts'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { INDEX_BOUNDS } from '#core/index/bounds.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { createJsonEndpoint } from '#core/platform/json-endpoint.ts'
+import { EMBEDDING_BOUNDS } from './bounds.ts'
 import { EmbeddingError, sameSpace } from './embedder.ts'
 import type { Embedder } from './embedder.ts'
 import { knownModel } from './known-models.ts'
@@ -84,10 +85,10 @@ async function dimensionsOf(
       `The embedding endpoint gives ${dimensions} dimensions and not OPENAI_DIMENSIONS, ${wanted}: unset ` +
         'OPENAI_DIMENSIONS, so that the number is learnt.',
     )
-  if (dimensions < BOUNDS.embeddingDimensionsMin || dimensions > BOUNDS.embeddingDimensionsMax)
+  if (dimensions < INDEX_BOUNDS.embeddingDimensionsMin || dimensions > INDEX_BOUNDS.embeddingDimensionsMax)
     throw new OperatorError(
-      `The embedding model gives ${dimensions} dimensions: use one with ${BOUNDS.embeddingDimensionsMin} to ` +
-        `${BOUNDS.embeddingDimensionsMax}, or set OPENAI_DIMENSIONS if it can shorten its vectors.`,
+      `The embedding model gives ${dimensions} dimensions: use one with ${INDEX_BOUNDS.embeddingDimensionsMin} to ` +
+        `${INDEX_BOUNDS.embeddingDimensionsMax}, or set OPENAI_DIMENSIONS if it can shorten its vectors.`,
     )
   return dimensions
 }
@@ -126,7 +127,7 @@ function optionsOf(settings: EndpointSettings, tokensMax: number | undefined): O
         'build with the local provider.',
     )
   const build = {
-    retry: buildRetryPolicy(settings.OPENAI_RETRY_MS ?? BOUNDS.embedBuildRetryDefaultMs),
+    retry: buildRetryPolicy(settings.OPENAI_RETRY_MS ?? EMBEDDING_BOUNDS.embedBuildRetryDefaultMs),
     rateLimit: createRateLimit(settings.OPENAI_TOKENS_PER_MINUTE, systemClock),
   }
   return {
@@ -136,7 +137,7 @@ function optionsOf(settings: EndpointSettings, tokensMax: number | undefined): O
       passage: build,
       query: queryMs === undefined ? build : { retry: queryRetryPolicy(queryMs) },
     },
-    requestTexts: settings.OPENAI_BATCH_TEXTS ?? BOUNDS.embedRequestTextsDefault,
+    requestTexts: settings.OPENAI_BATCH_TEXTS ?? EMBEDDING_BOUNDS.embedRequestTextsDefault,
     tokensMax,
   }
 }

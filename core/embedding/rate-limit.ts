@@ -1,4 +1,4 @@
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { EMBEDDING_BOUNDS } from './bounds.ts'
 import type { Clock } from './retry.ts'
 
 const BYTES_PER_TOKEN = 4
@@ -40,7 +40,7 @@ export function createRateLimit(tokensPerMinute: number | undefined, clock: Cloc
       for (;;) {
         const waitMs = Math.max(startMs, delayedUntilMs) - clock.nowMs()
         if (waitMs <= 0 || signal.aborted) return
-        await clock.sleep(Math.min(waitMs, BOUNDS.embedRateSleepMaxMs), signal)
+        await clock.sleep(Math.min(waitMs, EMBEDDING_BOUNDS.embedRateSleepMaxMs), signal)
       }
     },
     correct(charged, used) {

@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { BOUNDS } from '#core/platform/bounds.ts'
 import { EndpointFailure } from '#core/platform/json-endpoint.ts'
 import type { JsonEndpoint } from '#core/platform/json-endpoint.ts'
+import { EMBEDDING_BOUNDS } from './bounds.ts'
 import { estimateTokens } from './rate-limit.ts'
 import type { RateLimit } from './rate-limit.ts'
 import { retry } from './retry.ts'
@@ -37,7 +37,7 @@ export async function requestEmbeddings(
   signal: AbortSignal,
 ): Promise<EmbeddingsReply> {
   const { input } = body
-  const replyBytesMax = (input.length + 1) * BOUNDS.embedReplyBytesPerTextMax
+  const replyBytesMax = (input.length + 1) * EMBEDDING_BOUNDS.embedReplyBytesPerTextMax
   const reply = await endpoint.post({ path: '/embeddings', body, timeoutMs, replyBytesMax, signal })
   const parsed = replySchema.safeParse(reply)
   if (!parsed.success) throw new EndpointFailure('the embedding provider sent a reply that has no vectors')
@@ -46,7 +46,7 @@ export async function requestEmbeddings(
 
 /** A token is at least one byte. More tokens than that, and some a text for the model's own, are as if none were. */
 function plausibleTokens(tokens: number | undefined, input: readonly string[]): number | null {
-  const tokensMax = input.reduce((sum, text) => sum + Buffer.byteLength(text) + BOUNDS.embedExtraTokensMax, 0)
+  const tokensMax = input.reduce((sum, text) => sum + Buffer.byteLength(text) + EMBEDDING_BOUNDS.embedExtraTokensMax, 0)
   return tokens === undefined || tokens > tokensMax ? null : tokens
 }
 

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { BOUNDS } from '#core/platform/bounds.ts'
 import { EndpointFailure } from '#core/platform/json-endpoint.ts'
+import { EMBEDDING_BOUNDS } from './bounds.ts'
 
 /** Time of retries and of the rate limit; tests pass their own. */
 export interface Clock {
@@ -30,9 +30,9 @@ export function queryRetryPolicy(totalMs: number): RetryPolicy {
   return {
     totalMs,
     attemptTimeoutMs: totalMs,
-    attemptsMax: BOUNDS.embedAttemptsMax,
-    backoffFirstMs: BOUNDS.embedBackoffFirstMs,
-    backoffMaxMs: BOUNDS.embedBackoffMaxMs,
+    attemptsMax: EMBEDDING_BOUNDS.embedAttemptsMax,
+    backoffFirstMs: EMBEDDING_BOUNDS.embedBackoffFirstMs,
+    backoffMaxMs: EMBEDDING_BOUNDS.embedBackoffMaxMs,
   }
 }
 
@@ -40,10 +40,10 @@ export function queryRetryPolicy(totalMs: number): RetryPolicy {
 export function buildRetryPolicy(totalMs: number): RetryPolicy {
   return {
     totalMs,
-    attemptTimeoutMs: BOUNDS.embedBatchTimeoutMs,
-    attemptsMax: BOUNDS.embedBuildAttemptsMax,
-    backoffFirstMs: BOUNDS.embedBuildBackoffFirstMs,
-    backoffMaxMs: BOUNDS.embedBuildBackoffMaxMs,
+    attemptTimeoutMs: EMBEDDING_BOUNDS.embedBatchTimeoutMs,
+    attemptsMax: EMBEDDING_BOUNDS.embedBuildAttemptsMax,
+    backoffFirstMs: EMBEDDING_BOUNDS.embedBuildBackoffFirstMs,
+    backoffMaxMs: EMBEDDING_BOUNDS.embedBuildBackoffMaxMs,
   }
 }
 

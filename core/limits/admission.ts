@@ -5,7 +5,8 @@ import type { ReservationWriter } from '#core/db/reservation-writer.ts'
 import { findByIdempotency } from '#core/db/reservations.ts'
 import type { NewReservation } from '#core/db/reservations.ts'
 import type { PlanLimits } from '#core/domain/quota-plan.ts'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
+import { LIMIT_BOUNDS } from './bounds.ts'
 import type { ChargeDecision, Counters, Usage } from './counters.ts'
 import type { LimitEpochs } from './epochs.ts'
 import type { Charge, Settlement } from './settlement.ts'
@@ -46,8 +47,8 @@ export type Waiting = <T>(party: 'redis' | 'postgres', work: Promise<T>) => Prom
 export async function admit(deps: AdmissionDeps, candidate: Candidate, wait: Waiting): Promise<Admission> {
   const { organizationId, limits } = candidate
   const windowDays = limits.exposure.window_days
-  const mayWaitUntilMs = performance.now() + BOUNDS.idempotencyWaitMs
-  for (let [attempt, waits] = [1, 1]; attempt <= BOUNDS.admissionAttemptsMax;) {
+  const mayWaitUntilMs = performance.now() + LIMIT_BOUNDS.idempotencyWaitMs
+  for (let [attempt, waits] = [1, 1]; attempt <= LIMIT_BOUNDS.admissionAttemptsMax;) {
     const epoch = await wait('postgres', deps.epochs.current(organizationId, windowDays))
     const askedAtMs = performance.now()
     const decision = await charge(deps, candidate, epoch, wait)
@@ -56,7 +57,7 @@ export async function admit(deps: AdmissionDeps, candidate: Candidate, wait: Wai
         const admission = await reserve(deps, candidate, epoch, decision, wait)
         if (admission !== 'epoch') return admission
         await wait('postgres', deps.epochs.repair(organizationId, { epoch, windowDays }))
-        await sleep(BOUNDS.admissionPauseMs * attempt++)
+        await sleep(LIMIT_BOUNDS.admissionPauseMs * attempt++)
         break
       }
       case 'stale':
@@ -68,7 +69,7 @@ export async function admit(deps: AdmissionDeps, candidate: Candidate, wait: Wai
         const original = await originalOf(deps, candidate, wait)
         if (original !== undefined) return conflict(original, decision)
         if (askedAtMs > mayWaitUntilMs) throw new Error('another request is being admitted under the same key')
-        await sleep(Math.min(BOUNDS.admissionPauseMs * waits++, BOUNDS.idempotencyPauseMaxMs))
+        await sleep(Math.min(LIMIT_BOUNDS.admissionPauseMs * waits++, LIMIT_BOUNDS.idempotencyPauseMaxMs))
         break
       }
       default: {
@@ -127,7 +128,7 @@ async function reserve(
       ...candidate,
       ...candidate.fingerprint(),
       admittedAtMs: decision.nowMs,
-      deadlineAtMs: decision.nowMs + BOUNDS.hardDeadlineMs,
+      deadlineAtMs: decision.nowMs + PLATFORM_BOUNDS.hardDeadlineMs,
     }
     const inserted = await wait('postgres', deps.reservations.insert(reservation, epoch))
     if (inserted.status === 'inserted') return { status: 'admitted', charge: chargeOf(candidate), decision }

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs'
 import type { Redis } from 'ioredis'
 import { z } from 'zod'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { LIMIT_BOUNDS } from '#core/limits/bounds.ts'
+import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
 import type { Log } from '#core/platform/log.ts'
 import { DAY_MS } from '#core/platform/time.ts'
 import type { ServedPassage } from '#core/domain/exposure.ts'
@@ -121,7 +122,7 @@ export function openCounters(url: string, log: Log, clock: string = CLOCK): Coun
     discardOthers: async (organizationId, epoch) => {
       for (const other of await redis.smembers(epochsKey(organizationId))) {
         if (other === epoch) continue
-        const args = [`${tag(organizationId)}:${other}`, BOUNDS.discardDocuments]
+        const args = [`${tag(organizationId)}:${other}`, LIMIT_BOUNDS.discardDocuments]
         while ((await run(redis, 'discardExposure', [], args)) === 1) continue
         await redis.srem(epochsKey(organizationId), other)
       }
@@ -186,14 +187,14 @@ async function admit(redis: Redis, scope: LimitScope, epoch: string, request: Ch
       limits.concurrency,
       limits.requests_per_day,
       limits.requests_per_month,
-      BOUNDS.hardDeadlineMs,
+      PLATFORM_BOUNDS.hardDeadlineMs,
       exposure.window_days * DAY_MS,
       mark(exposure.soft_share),
       mark(exposure.hard_share),
       exposure.document_share,
       exposure.floors.document,
       Math.max(exposure.run, exposure.floors.run),
-      BOUNDS.idempotencyHoldMs,
+      LIMIT_BOUNDS.idempotencyHoldMs,
     ],
   )
   const [status, nowMs, dayUsed, monthUsed, minuteUsed, retryAfterMs, rateInForce, mayLookUp] = admitReply.parse(reply)
@@ -217,7 +218,7 @@ async function settle(redis: Redis, scope: LimitScope, settled: Settled): Promis
       settled.ending,
       scope.entitlementId,
       scope.knowledgeBaseId,
-      BOUNDS.hardDeadlineMs,
+      PLATFORM_BOUNDS.hardDeadlineMs,
       settled.idempotencyDigest === undefined ? '' : heldKeySuffix(scope, settled.idempotencyDigest),
       settled.ending === 'undo' ? settled.epoch : '',
       ...settled.served.flatMap((passage) => [

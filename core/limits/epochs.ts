@@ -3,7 +3,7 @@ import pLimit from 'p-limit'
 import { readEpoch } from '#core/db/limit-epochs.ts'
 import type { LimitEpoch } from '#core/db/limit-epochs.ts'
 import type { Database } from '#core/db/pool.ts'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { LIMIT_BOUNDS } from '#core/limits/bounds.ts'
 import type { Log } from '#core/platform/log.ts'
 import { withTimeout } from '#core/platform/with-timeout.ts'
 import { rebuildCounters } from './rebuild.ts'
@@ -26,9 +26,12 @@ export interface LimitEpochs {
 export function createLimitEpochs(
   deps: Omit<RebuildDeps, 'limited'> & { readonly reads: Database; readonly log: Log },
 ): LimitEpochs {
-  const known = new LRUCache<string, LimitEpoch>({ max: BOUNDS.epochsRememberedMax, ttl: BOUNDS.limitEpochCacheMs })
+  const known = new LRUCache<string, LimitEpoch>({
+    max: LIMIT_BOUNDS.epochsRememberedMax,
+    ttl: LIMIT_BOUNDS.limitEpochCacheMs,
+  })
   const rebuilding = new Map<string, Promise<LimitEpoch>>()
-  const limited = pLimit(BOUNDS.rebuildsAtOnce)
+  const limited = pLimit(LIMIT_BOUNDS.rebuildsAtOnce)
 
   async function rebuild(organizationId: string, fault: Fault): Promise<LimitEpoch> {
     try {
@@ -48,7 +51,7 @@ export function createLimitEpochs(
   async function repair(organizationId: string, fault: Fault): Promise<LimitEpoch> {
     const running = rebuilding.get(organizationId) ?? rebuild(organizationId, fault)
     rebuilding.set(organizationId, running)
-    return withTimeout(BOUNDS.rebuildWaitMs, 'the limit counters are being rebuilt', running)
+    return withTimeout(LIMIT_BOUNDS.rebuildWaitMs, 'the limit counters are being rebuilt', running)
   }
 
   return {

@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis'
 import type { AdmittedRequest, DayCount, LastServed } from '#core/db/reservation-counts.ts'
-import { BOUNDS } from '#core/platform/bounds.ts'
 import { DAY_MS } from '#core/platform/time.ts'
+import { LIMIT_BOUNDS } from './bounds.ts'
 import { basesKey, deadlinesKey, entitlementKeys, epochKey, epochsKey, exposureKey } from './counter-keys.ts'
 
 /** Writes the counters of an epoch before it is in force. */
@@ -59,20 +59,20 @@ function requestCommands(
     return [
       ['hincrby', key, `d${day}`, requests],
       ['hincrby', key, `m${month}`, requests],
-      ['pexpire', key, BOUNDS.countsKeptDays * DAY_MS],
+      ['pexpire', key, LIMIT_BOUNDS.countsKeptDays * DAY_MS],
     ]
   })
   const charged = admitted.flatMap(({ entitlementId, id, admittedAtMs, deadlineAtMs, open }): readonly Command[] => {
     const { minute, leases } = keysOf(entitlementId)
     return [
       ['zadd', minute, admittedAtMs, id],
-      ['pexpire', minute, BOUNDS.minuteWindowKeptMs],
+      ['pexpire', minute, LIMIT_BOUNDS.minuteWindowKeptMs],
       ...(open
         ? [
             ['zadd', leases, deadlineAtMs, id],
-            ['pexpire', leases, BOUNDS.countsKeptDays * DAY_MS],
+            ['pexpire', leases, LIMIT_BOUNDS.countsKeptDays * DAY_MS],
             ['zadd', deadlines, deadlineAtMs, id],
-            ['pexpire', deadlines, BOUNDS.countsKeptDays * DAY_MS],
+            ['pexpire', deadlines, LIMIT_BOUNDS.countsKeptDays * DAY_MS],
           ]
         : []),
     ]
@@ -106,9 +106,9 @@ function exposureCommands(root: string, windowMs: number, passages: readonly Las
 }
 
 async function runAll(redis: Redis, commands: readonly Command[]): Promise<void> {
-  for (let start = 0; start < commands.length; start += BOUNDS.rebuildBatchCommands) {
+  for (let start = 0; start < commands.length; start += LIMIT_BOUNDS.rebuildBatchCommands) {
     const results = await redis
-      .pipeline(commands.slice(start, start + BOUNDS.rebuildBatchCommands).map((command) => [...command]))
+      .pipeline(commands.slice(start, start + LIMIT_BOUNDS.rebuildBatchCommands).map((command) => [...command]))
       .exec()
     const failed = results?.find(([error]) => error !== null)?.[0]
     if (results === null || failed) throw failed ?? new Error('the limit store accepted no counters')

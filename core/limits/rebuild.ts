@@ -5,7 +5,7 @@ import type { LimitEpoch } from '#core/db/limit-epochs.ts'
 import type { Database } from '#core/db/pool.ts'
 import { countRequests, longestExposureWindowDays, readServedSince } from '#core/db/reservation-counts.ts'
 import { findOverdue } from '#core/db/reservations.ts'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { LIMIT_BOUNDS } from '#core/limits/bounds.ts'
 import type { Log } from '#core/platform/log.ts'
 import { DAY_MS } from '#core/platform/time.ts'
 import type { Counters } from './counters.ts'
@@ -42,7 +42,7 @@ export interface Fault {
  * @throws where Redis or Postgres fails, or after `rebuildTimeoutMs`.
  */
 export async function rebuildCounters(deps: RebuildDeps, organizationId: string, fault: Fault): Promise<LimitEpoch> {
-  const endsAtMs = performance.now() + BOUNDS.rebuildTimeoutMs
+  const endsAtMs = performance.now() + LIMIT_BOUNDS.rebuildTimeoutMs
   while (performance.now() < endsAtMs) {
     const epoch = await deps.limited(() =>
       withRebuildLock(deps.database, organizationId, async () => {
@@ -53,7 +53,7 @@ export async function rebuildCounters(deps: RebuildDeps, organizationId: string,
     )
     if (epoch !== undefined) return epoch
     // Another gateway rebuilds these counters. Meanwhile the slot is free for other organizations.
-    await sleep(BOUNDS.rebuildPollMs)
+    await sleep(LIMIT_BOUNDS.rebuildPollMs)
   }
   throw new Error('another gateway rebuilds the limit counters')
 }
@@ -79,7 +79,7 @@ async function countAnew(
   const beganMs = performance.now()
   await counters.retire(organizationId)
   const nowMs = await counters.nowMs()
-  for (const id of await findOverdue(database, nowMs, organizationId, BOUNDS.rebuildOverdueMax))
+  for (const id of await findOverdue(database, nowMs, organizationId, LIMIT_BOUNDS.rebuildOverdueMax))
     // One that cannot be settled now is counted as open. Its lease is overdue, so the next admission tries again.
     await settlement.refundOverdue(id, 'postgres only').catch((error: unknown) => {
       log.warn('reservation could not be settled', { request_id: id }, error)

@@ -5,7 +5,8 @@ import type { Database } from '#core/db/pool.ts'
 import type { ReservationWriter } from '#core/db/reservation-writer.ts'
 import { recordAbandoned, refundRefused, refundReservation } from '#core/db/reservations.ts'
 import type { Delivered, Outcome } from '#core/db/reservations.ts'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { LIMIT_BOUNDS } from '#core/limits/bounds.ts'
+import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
 import type { Log } from '#core/platform/log.ts'
 import { withTimeout } from '#core/platform/with-timeout.ts'
 import type { LimitScope } from './counter-keys.ts'
@@ -69,12 +70,12 @@ export interface SettlementDeps {
 export function createSettlement({ database, reservations, counters, log }: SettlementDeps): Settlement {
   const { repeat, idle } = createRepeater(log)
   // Refunds of one entitlement wait for each other, so many at once would hold every connection of the pool.
-  const limited = pLimit(BOUNDS.refundsAtOnce)
+  const limited = pLimit(LIMIT_BOUNDS.refundsAtOnce)
 
   async function settleCounters(scope: LimitScope, settled: Settled): Promise<Usage | undefined> {
     const answer = await counters.settle(scope, settled).catch(() => undefined)
     if (answer === undefined)
-      void repeat('settlement of the counters', settled.requestId, BOUNDS.hardDeadlineMs, async () => {
+      void repeat('settlement of the counters', settled.requestId, PLATFORM_BOUNDS.hardDeadlineMs, async () => {
         return (await counters.settle(scope, settled)) !== undefined
       })
     return answer?.usage
@@ -117,7 +118,7 @@ export function createSettlement({ database, reservations, counters, log }: Sett
     refundOverdue: (requestId, where) =>
       refund(requestId, failedOutcome('INTERNAL_UNAVAILABLE', 0, null), refundReservation, where === undefined),
     refundUncertain: (requestId) =>
-      void repeat('refund of an uncertain reservation', requestId, BOUNDS.hardDeadlineMs, async () => {
+      void repeat('refund of an uncertain reservation', requestId, PLATFORM_BOUNDS.hardDeadlineMs, async () => {
         await refund(requestId, failedOutcome('INTERNAL_UNAVAILABLE', 0, null))
         return true
       }),
@@ -135,14 +136,14 @@ function createRepeater(log: Log): Repeater {
   const repeating = new Set<Promise<void>>()
   return {
     repeat(what, requestId, forMs, attempt) {
-      if (repeating.size >= BOUNDS.settlementsRepeatedMax) {
+      if (repeating.size >= LIMIT_BOUNDS.settlementsRepeatedMax) {
         log.warn(`${what} not repeated: too many repeat`, { request_id: requestId })
         return Promise.resolve()
       }
       const endsAtMs = performance.now() + forMs
       const task = (async () => {
         while (performance.now() < endsAtMs) {
-          await sleep(BOUNDS.settlementRetryMs, undefined, { ref: false })
+          await sleep(LIMIT_BOUNDS.settlementRetryMs, undefined, { ref: false })
           if (await attempt().catch(() => false)) return
         }
         log.warn(`${what} given up`, { request_id: requestId })
@@ -165,7 +166,7 @@ interface DeliverDeps {
 }
 
 async function deliver(deps: DeliverDeps, charge: Charge, delivery: Delivery, leftMs: number): Promise<boolean> {
-  const endsAtMs = performance.now() + Math.min(leftMs, BOUNDS.recordTimeoutMs)
+  const endsAtMs = performance.now() + Math.min(leftMs, LIMIT_BOUNDS.recordTimeoutMs)
   const withinMs = endsAtMs - charge.reservedAtMs
   const delivered = { ...delivery, id: charge.requestId, withinMs }
   const recorded = await recordUntil(deps, charge, delivery.outcome, endsAtMs, () =>
@@ -200,15 +201,20 @@ async function recordUntil(
     } catch (error) {
       last = error
     }
-    if (attempt >= attempts.length - 1) await sleep(BOUNDS.settlementRetryMs)
+    if (attempt >= attempts.length - 1) await sleep(LIMIT_BOUNDS.settlementRetryMs)
   }
   charge.settled = true
-  charge.uncertain = repeat('refund of an uncertain outcome', charge.requestId, BOUNDS.uncertainRefundMs, async () => {
-    const state = await refund(charge.requestId, undeliveredOutcome, refundRefused)
-    if (state === 'delivered')
-      log.error('request charged though its caller was refused', { request_id: charge.requestId })
-    return true
-  })
+  charge.uncertain = repeat(
+    'refund of an uncertain outcome',
+    charge.requestId,
+    LIMIT_BOUNDS.uncertainRefundMs,
+    async () => {
+      const state = await refund(charge.requestId, undeliveredOutcome, refundRefused)
+      if (state === 'delivered')
+        log.error('request charged though its caller was refused', { request_id: charge.requestId })
+      return true
+    },
+  )
   throw last
 }
 

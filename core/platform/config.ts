@@ -134,4 +134,9 @@ export function listenAddress(fallback: string): z.ZodType<string, string | unde
     .default(fallback)
 }
 
-export const logLevel = z.enum(['silent', 'error', 'warn', 'info', 'debug']).default('info')
+/** The variable that every service reads. */
+export const LOG_LEVEL = {
+  schema: z.enum(['silent', 'error', 'warn', 'info', 'debug']).default('info'),
+  help: 'silent, error, warn, info or debug',
+  fallback: 'info',
+} as const satisfies Variable<string>

@@ -1,5 +1,5 @@
 import OpenAI, { APIError } from 'openai'
-import { BOUNDS } from './bounds.ts'
+import { PLATFORM_BOUNDS } from './bounds.ts'
 import { OperatorError } from './errors.ts'
 
 export interface EndpointAddress {
@@ -97,7 +97,7 @@ function createClient({ baseUrl, apiKey }: EndpointAddress): OpenAI {
         const reply = await fetch(url, { ...init, headers, redirect: 'manual' })
         if (reply.ok) return reply
         // The client reads a refusal whole. A refusal that is too long has no body.
-        const text = await boundedText(reply, BOUNDS.refusalBytesMax).catch(() => undefined)
+        const text = await boundedText(reply, PLATFORM_BOUNDS.refusalBytesMax).catch(() => undefined)
         return new Response(text === '' ? null : text, { status: reply.status, headers: reply.headers })
       },
     })

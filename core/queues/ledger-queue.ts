@@ -1,5 +1,6 @@
 import { Queue } from 'bullmq'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { QUEUE_BOUNDS } from '#core/queues/bounds.ts'
+import { REDIS_BOUNDS } from '#core/redis/bounds.ts'
 import { withTimeout } from '#core/platform/with-timeout.ts'
 import type { Log } from '#core/platform/log.ts'
 import { openPrimary } from '#core/redis/primary.ts'
@@ -18,10 +19,10 @@ export interface LedgerJobPayload {
 }
 
 export const LEDGER_JOB_OPTIONS = {
-  attempts: BOUNDS.jobAttemptsMax,
-  backoff: { type: 'exponential', delay: BOUNDS.jobRetryFirstMs },
+  attempts: QUEUE_BOUNDS.jobAttemptsMax,
+  backoff: { type: 'exponential', delay: QUEUE_BOUNDS.jobRetryFirstMs },
   removeOnComplete: true,
-  removeOnFail: { count: BOUNDS.failedLedgerJobsMax },
+  removeOnFail: { count: QUEUE_BOUNDS.failedLedgerJobsMax },
   stackTraceLimit: 1,
   keepLogs: 0,
 }
@@ -50,8 +51,8 @@ export function openLedgerQueue(redisUrl: string, log: Log): LedgerQueue {
 
   async function drain(): Promise<void> {
     while (waiting.length > 0) {
-      const batch = waiting.slice(0, BOUNDS.ledgerBatchMax)
-      waiting = waiting.slice(BOUNDS.ledgerBatchMax)
+      const batch = waiting.slice(0, QUEUE_BOUNDS.ledgerBatchMax)
+      waiting = waiting.slice(QUEUE_BOUNDS.ledgerBatchMax)
       await link.add(batch).catch((error: unknown) => {
         log.warn('ledger job dropped; the sweeper will append the entries', { entries: batch.length + dropped }, error)
         dropped = 0
@@ -67,13 +68,13 @@ export function openLedgerQueue(redisUrl: string, log: Log): LedgerQueue {
 
   return {
     settled(requestId) {
-      if (waiting.length >= BOUNDS.ledgerWaitingMax) {
+      if (waiting.length >= QUEUE_BOUNDS.ledgerWaitingMax) {
         dropped++
         return
       }
       waiting.push(requestId)
-      if (waiting.length >= BOUNDS.ledgerBatchMax) send()
-      else timer ??= setTimeout(send, BOUNDS.ledgerCollectMs)
+      if (waiting.length >= QUEUE_BOUNDS.ledgerBatchMax) send()
+      else timer ??= setTimeout(send, QUEUE_BOUNDS.ledgerCollectMs)
     },
     async close() {
       send()
@@ -100,7 +101,7 @@ function openLink(redisUrl: string, log: Log): { add(ids: readonly string[]): Pr
   return {
     async add(ids) {
       if (primary.runId() === undefined) throw new Error(primary.fault())
-      await withTimeout(BOUNDS.redisCommandTimeoutMs, 'Redis took too long', queue.add('append', { ids }))
+      await withTimeout(REDIS_BOUNDS.redisCommandTimeoutMs, 'Redis took too long', queue.add('append', { ids }))
     },
     async close() {
       await queue.close().catch(away)

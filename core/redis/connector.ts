@@ -2,7 +2,7 @@ import { Socket, connect as connectPlain } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import { AbstractConnector } from 'ioredis'
 import type { RedisOptions } from 'ioredis'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { REDIS_BOUNDS } from '#core/redis/bounds.ts'
 import { setTimeoutAfterIo } from './timeout-after-io.ts'
 import { parseInfo, serverFaultOf } from './server-check.ts'
 import type { ServerFault } from './server-check.ts'
@@ -43,7 +43,7 @@ export function createLinks(deps: {
     private accepted: () => void = () => undefined
 
     constructor() {
-      super(BOUNDS.redisDisconnectTimeoutMs)
+      super(REDIS_BOUNDS.redisDisconnectTimeoutMs)
     }
 
     override async connect(): Promise<Socket> {
@@ -53,7 +53,7 @@ export function createLinks(deps: {
         const address = await locate()
         if (!this.connecting) return destroyedSocket()
         const socket = openSocket(address)
-        this.accepted = setTimeoutAfterIo(BOUNDS.redisCommandTimeoutMs, () =>
+        this.accepted = setTimeoutAfterIo(REDIS_BOUNDS.redisCommandTimeoutMs, () =>
           socket.destroy(new Error('Redis did not answer in time')),
         )
         socket.once('close', this.accepted)

@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis'
 import { z } from 'zod'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { REDIS_BOUNDS } from './bounds.ts'
 import type { RedisAddress, RedisTarget } from './url.ts'
 
 /** Tells where the primary is. */
@@ -29,10 +29,10 @@ function openSentinels(
       ...(tls ? { tls: {} } : {}),
       enableReadyCheck: false,
       maxRetriesPerRequest: 0,
-      commandTimeout: BOUNDS.sentinelTimeoutMs,
-      connectTimeout: BOUNDS.redisCommandTimeoutMs,
-      socketTimeout: BOUNDS.redisCommandTimeoutMs,
-      retryStrategy: () => BOUNDS.redisReconnectMaxMs,
+      commandTimeout: REDIS_BOUNDS.sentinelTimeoutMs,
+      connectTimeout: REDIS_BOUNDS.redisCommandTimeoutMs,
+      socketTimeout: REDIS_BOUNDS.redisCommandTimeoutMs,
+      retryStrategy: () => REDIS_BOUNDS.redisReconnectMaxMs,
     })
     // The question that fails has the error too.
     client.on('error', () => undefined)

@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis'
 import type { RedisOptions } from 'ioredis'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { REDIS_BOUNDS } from '#core/redis/bounds.ts'
 import type { Log } from '#core/platform/log.ts'
 import { setTimeoutAfterIo } from './timeout-after-io.ts'
 import { createLinks } from './connector.ts'
@@ -43,7 +43,7 @@ export interface PrimaryOptions {
 }
 
 const COMMANDS = {
-  fail: { maxRetriesPerRequest: 0, enableOfflineQueue: false, commandTimeout: BOUNDS.redisCommandTimeoutMs },
+  fail: { maxRetriesPerRequest: 0, enableOfflineQueue: false, commandTimeout: REDIS_BOUNDS.redisCommandTimeoutMs },
   wait: { maxRetriesPerRequest: null },
   end: { maxRetriesPerRequest: 0 },
 } as const
@@ -71,7 +71,9 @@ export function openPrimary(url: string, options: PrimaryOptions): PrimaryConnec
     connectTimeout: 0,
     enableAutoPipelining: false,
     retryStrategy: (attempt) =>
-      options.whileAway === 'end' ? null : Math.min(BOUNDS.redisReconnectMaxMs, attempt * BOUNDS.redisReconnectFirstMs),
+      options.whileAway === 'end'
+        ? null
+        : Math.min(REDIS_BOUNDS.redisReconnectMaxMs, attempt * REDIS_BOUNDS.redisReconnectFirstMs),
     reconnectOnError: (error) => {
       if (DEMOTED.test(error.message)) links.leave(health.refused(NOT_PRIMARY))
       return false
@@ -124,7 +126,7 @@ function startChecks(deps: {
       if (serverFault !== undefined) return void links.leave(health.refused(serverFault))
       const moved = primary !== undefined && links.leave(new Error('the Sentinels name another primary'), primary)
       if (!moved) health.accepted(identityOf(info))
-      next = setTimeout(() => void check(), BOUNDS.redisCheckEveryMs)
+      next = setTimeout(() => void check(), REDIS_BOUNDS.redisCheckEveryMs)
     } catch (error) {
       if (asked === connection) links.leave(error instanceof Error ? error : new Error('unknown fault'))
     }
@@ -148,7 +150,7 @@ function startChecks(deps: {
 
 function inTime<T>(reply: Promise<T>): Promise<T> {
   const { promise, resolve, reject } = Promise.withResolvers<T>()
-  const cancel = setTimeoutAfterIo(BOUNDS.redisCommandTimeoutMs, () =>
+  const cancel = setTimeoutAfterIo(REDIS_BOUNDS.redisCommandTimeoutMs, () =>
     reject(new Error('Redis did not answer in time')),
   )
   reply.then(resolve, reject).finally(cancel)

@@ -1,7 +1,7 @@
-import { BOUNDS } from '#core/platform/bounds.ts'
 import { z } from 'zod'
 import { OperatorError } from '#core/platform/errors.ts'
 import { EndpointFailure, createJsonEndpoint } from '#core/platform/json-endpoint.ts'
+import { RERANKING_BOUNDS } from './bounds.ts'
 
 export interface RerankSettings {
   readonly RERANK_BASE_URL: string | undefined
@@ -43,7 +43,7 @@ export function createReranker({
   return {
     async score(model, query, texts, signal) {
       const body = { model, query, documents: texts, top_n: texts.length }
-      const request = { path: '/rerank', body, timeoutMs, replyBytesMax: BOUNDS.rerankReplyBytesMax, signal }
+      const request = { path: '/rerank', body, timeoutMs, replyBytesMax: RERANKING_BOUNDS.rerankReplyBytesMax, signal }
       const reply = await endpoint.post(request).catch((error: unknown) => {
         throw error instanceof EndpointFailure ? new RerankError(error.message) : error
       })

@@ -1,7 +1,7 @@
 import { Client, Metadata } from '@grpc/grpc-js'
 import { service } from 'grpc-health-check'
 import { z } from 'zod'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { RPC_BOUNDS } from './bounds.ts'
 import { clientCredentials } from './transport.ts'
 
 /**
@@ -33,7 +33,7 @@ function askHealth(address: string, tlsFiles: readonly string[]): Promise<string
       check.responseDeserialize,
       { service: '' },
       new Metadata(),
-      { deadline: Date.now() + BOUNDS.healthProbeTimeoutMs },
+      { deadline: Date.now() + RPC_BOUNDS.healthProbeTimeoutMs },
       (error, reply) => {
         client.close()
         if (error === null) resolve(replySchema.parse(reply).status)

@@ -1,7 +1,7 @@
 import { Metadata, status } from '@grpc/grpc-js'
 import type { ChannelCredentials, Client, ClientUnaryCall, ServiceError as GrpcError } from '@grpc/grpc-js'
 import type { NodeStatus, PreparedVersion, SearchQuery, SearchResult, VersionRef } from '#core/domain/search.ts'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { RPC_BOUNDS } from './bounds.ts'
 import { SearchNodeConstructor, searchNodeService } from './messages.ts'
 import type { ReleaseVersionReply, SearchRequest } from './messages.ts'
 
@@ -19,13 +19,13 @@ export interface SearchNodeClient {
 /** Returns at once; the channel connects at the first call. */
 export function openSearchNodeClient(address: string, channelCredentials: ChannelCredentials): SearchNodeClient {
   const client: Client = new SearchNodeConstructor(address, channelCredentials, {
-    'grpc.max_receive_message_length': BOUNDS.grpcMessageBytesMax,
+    'grpc.max_receive_message_length': RPC_BOUNDS.grpcMessageBytesMax,
     // Statistics of calls are not needed.
     'grpc.enable_channelz': 0,
-    'grpc.initial_reconnect_backoff_ms': BOUNDS.grpcReconnectFirstMs,
-    'grpc.max_reconnect_backoff_ms': BOUNDS.grpcReconnectMaxMs,
-    'grpc.keepalive_time_ms': BOUNDS.grpcKeepaliveEveryMs,
-    'grpc.keepalive_timeout_ms': BOUNDS.grpcKeepaliveTimeoutMs,
+    'grpc.initial_reconnect_backoff_ms': RPC_BOUNDS.grpcReconnectFirstMs,
+    'grpc.max_reconnect_backoff_ms': RPC_BOUNDS.grpcReconnectMaxMs,
+    'grpc.keepalive_time_ms': RPC_BOUNDS.grpcKeepaliveEveryMs,
+    'grpc.keepalive_timeout_ms': RPC_BOUNDS.grpcKeepaliveTimeoutMs,
     'grpc.use_local_subchannel_pool': 1,
   })
   return {

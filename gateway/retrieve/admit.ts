@@ -4,7 +4,7 @@ import type { AdmissionDeps, Candidate, Refusal } from '#core/limits/admission.t
 import type { ChargeDecision } from '#core/limits/counters.ts'
 import type { Charge } from '#core/limits/settlement.ts'
 import { ServiceError, toServiceError } from '#core/platform/errors.ts'
-import type { ServiceSecrets } from '#core/platform/settings.ts'
+import type { ServiceSecrets } from '#core/credentials/settings.ts'
 import type { RequestContext } from './request-context.ts'
 import { fingerprintKeyOf } from './fingerprint-key.ts'
 import type { PinnedRequest } from './pin.ts'

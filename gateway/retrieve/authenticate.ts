@@ -1,6 +1,6 @@
 import { ServiceError } from '#core/platform/errors.ts'
 import { keyDigest, keyIsWellFormed } from '#core/credentials/api-key.ts'
-import type { Pepper } from '#core/platform/settings.ts'
+import type { Pepper } from '#core/credentials/settings.ts'
 import { currentAccess } from './access.ts'
 import type { AccessDeps, KeyDigests } from './access.ts'
 import type { RequestContext } from './request-context.ts'

@@ -1,4 +1,4 @@
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { GATEWAY_BOUNDS } from '#gateway/bounds.ts'
 
 /** The slot of a request that the gateway works on. */
 export interface Slot {
@@ -33,18 +33,18 @@ interface AdaptiveLimit {
 }
 
 function createAdaptiveLimit(now: () => number): AdaptiveLimit {
-  let limit: number = BOUNDS.requestsActiveFirst
+  let limit: number = GATEWAY_BOUNDS.requestsActiveFirst
   let lastCutMs = Number.NEGATIVE_INFINITY
   return {
     value: () => Math.floor(limit),
     learn: (beganMs, workMs, crowded) => {
-      if (workMs <= BOUNDS.requestWorkTargetMs) {
-        if (crowded) limit = Math.min(BOUNDS.requestsActiveMax, limit + 1 / limit)
+      if (workMs <= GATEWAY_BOUNDS.requestWorkTargetMs) {
+        if (crowded) limit = Math.min(GATEWAY_BOUNDS.requestsActiveMax, limit + 1 / limit)
         return
       }
       // Requests that began before the last cut say nothing about the limit after it.
       if (beganMs < lastCutMs) return
-      limit = Math.max(BOUNDS.requestsActiveMin, limit * BOUNDS.requestsActiveKeptShare)
+      limit = Math.max(GATEWAY_BOUNDS.requestsActiveMin, limit * GATEWAY_BOUNDS.requestsActiveKeptShare)
       lastCutMs = now()
     },
   }
@@ -60,8 +60,8 @@ export function createConcurrencyLimit(now: () => number = () => performance.now
   let lastLateMs = Number.NEGATIVE_INFINITY
 
   const isFull = (): boolean => active >= limit.value()
-  const isClosed = (): boolean => isFull() || admitted >= BOUNDS.requestsAdmittedMax
-  const isOverloaded = (): boolean => waiting.size > 0 && now() - lastLateMs < BOUNDS.requestSlotTimeoutMs
+  const isClosed = (): boolean => isFull() || admitted >= GATEWAY_BOUNDS.requestsAdmittedMax
+  const isOverloaded = (): boolean => waiting.size > 0 && now() - lastLateMs < GATEWAY_BOUNDS.requestSlotTimeoutMs
 
   /** Requests that are charged already come first. */
   function grantNext(): void {
@@ -111,7 +111,7 @@ export function createConcurrencyLimit(now: () => number = () => performance.now
     isOverloaded,
     enter: async (signal) => {
       if (waiting.size === 0 && !isClosed()) return admit()
-      if (isOverloaded() || signal.aborted || waiting.size >= BOUNDS.requestsWaitingMax) return undefined
+      if (isOverloaded() || signal.aborted || waiting.size >= GATEWAY_BOUNDS.requestsWaitingMax) return undefined
       const slot = await awaitSlot(waiting, admit, signal)
       if (slot === undefined && !signal.aborted) lastLateMs = now()
       return slot
@@ -140,7 +140,7 @@ function awaitSlot(waiting: Set<() => void>, admit: () => Slot, signal: AbortSig
       settle(undefined)
     }
     const begin = (): void => settle(admit())
-    const timer = setTimeout(giveUp, BOUNDS.requestSlotTimeoutMs)
+    const timer = setTimeout(giveUp, GATEWAY_BOUNDS.requestSlotTimeoutMs)
     signal.addEventListener('abort', giveUp, { once: true })
     waiting.add(begin)
   })

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
 import { LRUCache } from 'lru-cache'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { GATEWAY_BOUNDS } from '#gateway/bounds.ts'
 
 /**
  * Counts unknown keys per network and minute. Past the budget, unknown keys no longer cause a database read; known keys
@@ -15,14 +15,15 @@ export interface FailureBudget {
 /** @param now milliseconds on a monotonic clock. */
 export function createFailureBudget(now: () => number = () => performance.now()): FailureBudget {
   const failures = new LRUCache<string, { count: number }>({
-    max: BOUNDS.failureAddressesMax,
-    ttl: BOUNDS.failureWindowMs,
+    max: GATEWAY_BOUNDS.failureAddressesMax,
+    ttl: GATEWAY_BOUNDS.failureWindowMs,
     ttlResolution: 0,
     perf: { now },
   })
   return {
     isSpent: (address) =>
-      failures.size > 0 && (failures.get(networkOf(address))?.count ?? 0) >= BOUNDS.failedKeysPerAddressPerMinute,
+      failures.size > 0 &&
+      (failures.get(networkOf(address))?.count ?? 0) >= GATEWAY_BOUNDS.failedKeysPerAddressPerMinute,
     count: (address) => {
       const network = networkOf(address)
       const entry = failures.get(network)

@@ -2,7 +2,7 @@ import { createSecretKey } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
 import { unwrapFingerprintKey } from '#core/credentials/fingerprint.ts'
 import { ServiceError } from '#core/platform/errors.ts'
-import type { ServiceSecrets } from '#core/platform/settings.ts'
+import type { ServiceSecrets } from '#core/credentials/settings.ts'
 import type { PinnedRequest } from './pin.ts'
 
 /** Unwrapped keys; each lives as long as the access entry that carries it. */

@@ -1,5 +1,5 @@
 import type { ServingProfile } from '#core/db/access.ts'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { SEARCH_BOUNDS } from '#core/domain/bounds.ts'
 import { ServiceError } from '#core/platform/errors.ts'
 import type { ActiveEntitlement } from './entitle.ts'
 import type { RetrievalRequest } from './schema.ts'
@@ -81,7 +81,7 @@ function restrictTo({ values, find }: Allowed, asked: readonly string[] | undefi
 
 /** No value of an entitlement is longer. A character has at most two UTF-16 units. */
 function isTooLong(value: string): boolean {
-  return value.length > 2 * BOUNDS.filterValueCharactersMax
+  return value.length > 2 * SEARCH_BOUNDS.filterValueCharactersMax
 }
 
 const LANGUAGE_TAG = /^[a-z\d]{1,8}(-[a-z\d]{1,8})*$/i

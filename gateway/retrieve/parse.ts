@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { GATEWAY_BOUNDS } from '#gateway/bounds.ts'
 import { ServiceError } from '#core/platform/errors.ts'
 import type { RequestContext } from './request-context.ts'
 import { detailsOf, retrievalRequestSchema } from './schema.ts'
@@ -12,7 +12,7 @@ export interface ParsedRequest {
 
 const JSON_MEDIA_TYPE = /^application\/json[ \t]*(;[ \t]*charset="?utf-8"?[ \t]*)?$/i
 const IDEMPOTENCY_KEY = new RegExp(
-  `^[\\x21-\\x7e]{${BOUNDS.idempotencyKeyCharactersMin},${BOUNDS.idempotencyKeyCharactersMax}}$`,
+  `^[\\x21-\\x7e]{${GATEWAY_BOUNDS.idempotencyKeyCharactersMin},${GATEWAY_BOUNDS.idempotencyKeyCharactersMax}}$`,
 )
 
 /**
@@ -27,7 +27,7 @@ export async function parse(context: RequestContext): Promise<ParsedRequest> {
   if (idempotencyKey !== undefined && (typeof idempotencyKey !== 'string' || !IDEMPOTENCY_KEY.test(idempotencyKey)))
     throw invalid(
       'Idempotency-Key',
-      `must be ${BOUNDS.idempotencyKeyCharactersMin} to ${BOUNDS.idempotencyKeyCharactersMax} visible ASCII characters`,
+      `must be ${GATEWAY_BOUNDS.idempotencyKeyCharactersMin} to ${GATEWAY_BOUNDS.idempotencyKeyCharactersMax} visible ASCII characters`,
     )
   const parsed = retrievalRequestSchema.safeParse(parseJson(body))
   if (!parsed.success) throw new ServiceError('INVALID_REQUEST', { details: detailsOf(parsed.error) })
@@ -41,7 +41,7 @@ function invalid(path: string, message: string): ServiceError {
 function tooLarge(): ServiceError {
   return new ServiceError('INVALID_REQUEST', {
     status: 413,
-    details: [{ path: '(body)', message: `must be at most ${BOUNDS.bodyBytesMax} bytes` }],
+    details: [{ path: '(body)', message: `must be at most ${GATEWAY_BOUNDS.bodyBytesMax} bytes` }],
   })
 }
 
@@ -50,11 +50,14 @@ function tooLarge(): ServiceError {
  * time-out.
  */
 function readBody(incoming: IncomingMessage): Promise<Buffer> {
-  if (Number(incoming.headers['content-length'] ?? 0) > BOUNDS.bodyBytesMax) return Promise.reject(tooLarge())
+  if (Number(incoming.headers['content-length'] ?? 0) > GATEWAY_BOUNDS.bodyBytesMax) return Promise.reject(tooLarge())
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let bytes = 0
-    const timer = setTimeout(() => finish(invalid('(body)', 'must arrive without pauses')), BOUNDS.bodyReadTimeoutMs)
+    const timer = setTimeout(
+      () => finish(invalid('(body)', 'must arrive without pauses')),
+      GATEWAY_BOUNDS.bodyReadTimeoutMs,
+    )
     function finish(error?: Error): void {
       clearTimeout(timer)
       incoming.off('data', take).off('end', finish).off('error', finish).off('close', closed)
@@ -64,7 +67,7 @@ function readBody(incoming: IncomingMessage): Promise<Buffer> {
     function take(chunk: Buffer): void {
       bytes += chunk.length
       chunks.push(chunk)
-      if (bytes > BOUNDS.bodyBytesMax) finish(tooLarge())
+      if (bytes > GATEWAY_BOUNDS.bodyBytesMax) finish(tooLarge())
     }
     const closed = (): void => finish(invalid('(body)', 'must be complete'))
     incoming.on('data', take).on('end', finish).on('error', closed).on('close', closed)

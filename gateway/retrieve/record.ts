@@ -1,8 +1,8 @@
 import { queryVectorDigest } from '#core/credentials/fingerprint.ts'
 import { sha256 } from '#core/platform/digest.ts'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
 import { ServiceError } from '#core/platform/errors.ts'
-import type { ServiceSecrets } from '#core/platform/settings.ts'
+import type { ServiceSecrets } from '#core/credentials/settings.ts'
 import type { Settlement } from '#core/limits/settlement.ts'
 import type { Admitted } from './admit.ts'
 import type { BoundedReply } from './bound.ts'
@@ -67,7 +67,7 @@ export async function record(
     passage_sha256: reply.served.map((passage) => sha256(passage.text).toString('hex')),
     rerank_order: evidence.rerankOrder ?? null,
   }
-  const leftMs = BOUNDS.requestDeadlineMs - context.timings.totalMs()
+  const leftMs = PLATFORM_BOUNDS.requestDeadlineMs - context.timings.totalMs()
   const delivered = await context.timings.wait(
     'postgres',
     deps.settlement.deliver(charge, { outcome, served, replay }, leftMs),

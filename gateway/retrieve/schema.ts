@@ -1,5 +1,7 @@
 import { z } from 'zod'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { SEARCH_BOUNDS } from '#core/domain/bounds.ts'
+import { INDEX_BOUNDS } from '#core/index/bounds.ts'
+import { GATEWAY_BOUNDS } from '#gateway/bounds.ts'
 import type { ErrorDetail } from '#core/platform/errors.ts'
 
 /** Whether the text has at most `charactersMax` Unicode code points, which is how the contract counts characters. */
@@ -18,23 +20,23 @@ export function hasAtMostCharacters(charactersMax: number, text: string): boolea
  */
 const filterValues = z
   .custom<unknown>(
-    (value) => !Array.isArray(value) || value.length <= BOUNDS.filterValuesMax,
-    `must hold at most ${BOUNDS.filterValuesMax} values`,
+    (value) => !Array.isArray(value) || value.length <= SEARCH_BOUNDS.filterValuesMax,
+    `must hold at most ${SEARCH_BOUNDS.filterValuesMax} values`,
   )
-  .pipe(z.array(z.string()).min(1).max(BOUNDS.filterValuesMax))
+  .pipe(z.array(z.string()).min(1).max(SEARCH_BOUNDS.filterValuesMax))
 
 export const retrievalRequestSchema = z.strictObject({
   query: z
     .string()
     .refine(
-      (text) => hasAtMostCharacters(BOUNDS.queryCharactersMax, text),
-      `must hold at most ${BOUNDS.queryCharactersMax} characters`,
+      (text) => hasAtMostCharacters(SEARCH_BOUNDS.queryCharactersMax, text),
+      `must hold at most ${SEARCH_BOUNDS.queryCharactersMax} characters`,
     )
     .refine((text) => text.trim() !== '', 'must not be blank')
     .refine((text) => !text.includes('\0') && text.isWellFormed(), 'must be well-formed Unicode without NUL')
     .meta({
       description: 'The question, in Unicode code points at most the plan allows; not stored.',
-      maxLength: BOUNDS.queryCharactersMax,
+      maxLength: SEARCH_BOUNDS.queryCharactersMax,
       minLength: 1,
     }),
   knowledge_base: z.string().meta({ description: 'Slug of an entitled knowledge base.' }),
@@ -50,7 +52,7 @@ export const retrievalRequestSchema = z.strictObject({
   top_k: z
     .int()
     .min(1)
-    .max(BOUNDS.topKSchemaMax)
+    .max(SEARCH_BOUNDS.topKSchemaMax)
     .optional()
     .meta({ description: 'Clamped to the cap of the plan; absent means the cap.' }),
   profile: z
@@ -63,7 +65,7 @@ export type RetrievalRequest = z.infer<typeof retrievalRequestSchema>
 /** Zod's issues as error details: path and message, without values or unknown field names that the caller sent. */
 export function detailsOf(error: z.ZodError): readonly ErrorDetail[] {
   return error.issues
-    .slice(0, BOUNDS.errorDetailsMax)
+    .slice(0, GATEWAY_BOUNDS.errorDetailsMax)
     .map((issue) => ({ path: issue.path.map(String).join('.') || '(body)', message: messageOf(issue) }))
 }
 
@@ -90,7 +92,7 @@ const timestamp = z.iso.datetime({ precision: 3 })
 
 export const resultSchema = z.strictObject({
   chunk_id: z.string().regex(/^chk_[0-9a-f]+$/),
-  text: z.string().meta({ description: `At most ${BOUNDS.passageCharactersMax} characters.` }),
+  text: z.string().meta({ description: `At most ${INDEX_BOUNDS.passageCharactersMax} characters.` }),
   score: z.number().min(0).max(1).meta({ description: 'Orders one reply; not comparable across queries.' }),
   document: z.strictObject({
     id: z.uuid(),

@@ -1,4 +1,4 @@
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
 import { ServiceError } from '#core/platform/errors.ts'
 import { rankingOf } from '#core/domain/retrieval-profile.ts'
 import type { FoundPassage, SearchResult } from '#core/domain/search.ts'
@@ -42,7 +42,7 @@ export async function search(
     }
     const found = await context.timings.wait(
       'search',
-      deps.searchTier.search(request, BOUNDS.searchTimeoutMs, context.signal),
+      deps.searchTier.search(request, PLATFORM_BOUNDS.searchTimeoutMs, context.signal),
     )
     assertAsPinned(pinned, found.passages, limit)
     return found

@@ -1,7 +1,8 @@
 import { constants, setPriority } from 'node:os'
 import { z } from 'zod'
 import { openDatabase } from '#core/db/pool.ts'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { DATABASE_BOUNDS } from '#core/db/bounds.ts'
+import { BUILD_BOUNDS } from '#jobs/build/bounds.ts'
 import { createLog } from '#core/platform/log.ts'
 import { jobsConfig } from '#jobs/config.ts'
 import { attemptBuild } from './attempt.ts'
@@ -22,8 +23,8 @@ async function main(): Promise<void> {
   const database = openDatabase(
     config.DATABASE_URL,
     log,
-    BOUNDS.buildDatabaseConnectionsMax,
-    BOUNDS.buildStatementTimeoutMs,
+    DATABASE_BOUNDS.buildDatabaseConnectionsMax,
+    BUILD_BOUNDS.buildStatementTimeoutMs,
   )
   const message = await attemptBuild(fence, { config, database, log, onProgress: (mark) => void tell(mark) })
   await database.end()

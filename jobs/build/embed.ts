@@ -6,10 +6,10 @@ import type { EmbeddingCounts } from '#core/domain/embedding-counts.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import { writeDurably } from '#core/platform/durable-file.ts'
 import type { ArtifactRow } from '#core/index/format/writer.ts'
-import { BOUNDS } from '#core/platform/bounds.ts'
 import { spaceKey } from '#core/embedding/embedder.ts'
 import type { Embedder } from '#core/embedding/embedder.ts'
 import { passagesIn } from '#core/index/passages/records.ts'
+import { BUILD_BOUNDS } from './bounds.ts'
 import type { BuildContext } from './context.ts'
 import { passagesFile } from './sort.ts'
 import { openTextVectors, sameModel } from './text-vectors.ts'
@@ -63,7 +63,7 @@ async function embedMissing(
 ): Promise<void> {
   const counting = createCounting(rows, await countsIn(folder), context)
   let row = 0
-  for await (const passages of inGroups(passagesIn(passagesFile(context.workFolder)), BOUNDS.vectorFileRows)) {
+  for await (const passages of inGroups(passagesIn(passagesFile(context.workFolder)), BUILD_BOUNDS.vectorFileRows)) {
     context.signal.throwIfAborted()
     const path = vectorFile(folder, row)
     if (!(await hasBytes(path, passages.length * dimensions * 4))) {
@@ -92,8 +92,8 @@ async function removeOtherModel(folder: string, probe: Float32Array<ArrayBuffer>
 }
 
 async function isComplete(folder: string, rows: number, dimensions: number): Promise<boolean> {
-  for (let row = 0; row < rows; row += BOUNDS.vectorFileRows) {
-    const count = Math.min(rows - row, BOUNDS.vectorFileRows)
+  for (let row = 0; row < rows; row += BUILD_BOUNDS.vectorFileRows) {
+    const count = Math.min(rows - row, BUILD_BOUNDS.vectorFileRows)
     if (!(await hasBytes(vectorFile(folder, row), count * dimensions * 4))) return false
   }
   return true
@@ -153,7 +153,7 @@ function vectorsIn(bytes: Buffer): Float32Array<ArrayBuffer> {
 /** Yields passages with their vectors in row order; the artifact is written from them. */
 export async function* embeddedRows(workFolder: string, files: VectorFiles): AsyncGenerator<ArtifactRow> {
   let row = 0
-  for await (const passages of inGroups(passagesIn(passagesFile(workFolder)), BOUNDS.vectorFileRows)) {
+  for await (const passages of inGroups(passagesIn(passagesFile(workFolder)), BUILD_BOUNDS.vectorFileRows)) {
     const vectors = vectorsIn(await readFile(vectorFile(files.folder, row)))
     for (const [at, record] of passages.entries())
       yield { record, vector: vectors.subarray(at * files.dimensions, (at + 1) * files.dimensions) }

@@ -1,5 +1,5 @@
 import { totalmem } from 'node:os'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { BUILD_BOUNDS } from './bounds.ts'
 
 const BYTES_PER_MB = 1_048_576
 
@@ -15,5 +15,5 @@ export function defaultBuildHeapMb(
 ): number {
   const available = constrainedBytes > 0 ? Math.min(totalBytes, constrainedBytes) : totalBytes
   const share = Math.floor(available / BYTES_PER_MB / 2 / concurrency)
-  return Math.min(Math.max(share, BOUNDS.buildHeapDefaultMbMin), BOUNDS.buildHeapDefaultMbMax)
+  return Math.min(Math.max(share, BUILD_BOUNDS.buildHeapDefaultMbMin), BUILD_BOUNDS.buildHeapDefaultMbMax)
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { EMBEDDINGS } from '#core/embedding/embedder.ts'
 import type { Embedding } from '#core/embedding/embedder.ts'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { SEARCH_BOUNDS } from '#core/domain/bounds.ts'
 import {
   DEFAULT_CALIBRATION,
   DEFAULT_MODEL_CALIBRATION,
@@ -20,7 +20,7 @@ export const buildParametersSchema = z.strictObject({
     .optional(),
   embedding: z.enum(EMBEDDINGS),
   /** Minimum of rows that a vector search scores, in the profile of the new version. */
-  expansion: z.int().min(1).max(BOUNDS.rowsScoredMinMax).optional(),
+  expansion: z.int().min(1).max(SEARCH_BOUNDS.rowsScoredMinMax).optional(),
   /** Maximum share of the answers without evidence; the decision's threshold is fitted to it. */
   target_risk: z.number().gt(0).lt(1).default(0.05),
   /** A re-ranker to try. The profile gets it only if it ranks the question set better. */
@@ -47,7 +47,7 @@ export function defaultProfile({
   expansion,
 }: Pick<BuildParameters, 'embedding' | 'expansion'>): ProfileParameters {
   return profileParametersSchema.parse({
-    expansion: expansion ?? BOUNDS.rowsScoredMinDefault,
+    expansion: expansion ?? SEARCH_BOUNDS.rowsScoredMinDefault,
     fusion: { method: 'weighted', dense_weight: DENSE_WEIGHT[embedding] },
     calibration: CALIBRATION[embedding],
   })

@@ -4,9 +4,9 @@ import type { ArtifactStore } from '#core/index/format/store.ts'
 import { recordHeartbeat, releaseRun } from '#core/db/build-runs.ts'
 import type { BuildFence } from '#core/db/builds.ts'
 import type { Database } from '#core/db/pool.ts'
-import { BOUNDS } from '#core/platform/bounds.ts'
 import type { JobPayload } from '#core/queues/ledger-queue.ts'
 import type { Log } from '#core/platform/log.ts'
+import { BUILD_BOUNDS } from './bounds.ts'
 import { removeArtifact } from './artifact.ts'
 import { versionIdOf } from './ids.ts'
 import { runBuildChild } from './run-child.ts'
@@ -49,7 +49,7 @@ export async function processBuild(deps: BuildJobDeps, job: BuildJob, token: str
 async function supervise(deps: BuildJobDeps, job: BuildJob, fence: BuildFence): Promise<BuildOutcome> {
   const heartbeat = setInterval(() => {
     recordHeartbeat(deps.database, fence).catch((error: unknown) => deps.log.warn('build heartbeat', {}, error))
-  }, BOUNDS.buildHeartbeatEveryMs)
+  }, BUILD_BOUNDS.buildHeartbeatEveryMs)
   try {
     return await runBuildChild(fence, {
       signal: deps.stopping,

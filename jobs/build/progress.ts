@@ -1,9 +1,9 @@
-import { BOUNDS } from '#core/platform/bounds.ts'
 import { recordProgress } from '#core/db/builds.ts'
 import type { BuildFence } from '#core/db/builds.ts'
 import type { Database } from '#core/db/pool.ts'
 import type { EmbeddingCounts } from '#core/domain/embedding-counts.ts'
 import type { Log } from '#core/platform/log.ts'
+import { BUILD_BOUNDS } from './bounds.ts'
 import type { BuildStage } from './stages.ts'
 
 export interface ProgressMark {
@@ -58,11 +58,11 @@ export function createProgress(
       await write({ stage, done: 0, total })
     },
     at(done, total, embedding) {
-      if (Date.now() - loggedAtMs >= BOUNDS.buildProgressLogEveryMs) {
+      if (Date.now() - loggedAtMs >= BUILD_BOUNDS.buildProgressLogEveryMs) {
         loggedAtMs = Date.now()
         log.info('build progress', { build_id: fence.buildId, stage, done, total, ...embedding })
       }
-      if (writing || Date.now() - writtenAtMs < BOUNDS.buildProgressEveryMs) return
+      if (writing || Date.now() - writtenAtMs < BUILD_BOUNDS.buildProgressEveryMs) return
       writing = true
       // The next write replaces a lost one; the signal tells the run that it was overtaken.
       write({ stage, done, total }, embedding)

@@ -3,8 +3,8 @@ import { open } from 'node:fs/promises'
 import { createInterface } from 'node:readline'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { z } from 'zod'
-import { BOUNDS } from '#core/platform/bounds.ts'
 import { renameDurably } from '#core/platform/durable-file.ts'
+import { BUILD_BOUNDS } from './bounds.ts'
 import type { BuildContext } from './context.ts'
 
 /**
@@ -24,7 +24,7 @@ export async function replaceLines(
     for (const row of rows) {
       lines.push(`${JSON.stringify(row)}\n`)
       onRow()
-      if (lines.length < BOUNDS.sortYieldEveryRows) continue
+      if (lines.length < BUILD_BOUNDS.sortYieldEveryRows) continue
       await out.writeFile(lines.join(''))
       lines = []
       signal.throwIfAborted()

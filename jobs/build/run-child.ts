@@ -3,7 +3,7 @@ import type { ChildProcess } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
 import type { BuildFence } from '#core/db/builds.ts'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { BUILD_BOUNDS } from '#jobs/build/bounds.ts'
 import { explainExit, oomKillCount } from './unexpected-exit.ts'
 import { BUILD_STAGES } from './stages.ts'
 
@@ -96,7 +96,7 @@ function keepStandardError({ stderr }: ChildProcess): () => string {
   let kept = ''
   stderr?.setEncoding('utf8').on('data', (text: string) => {
     process.stderr.write(text)
-    kept = (kept + text).slice(-BOUNDS.buildStandardErrorCharactersKept)
+    kept = (kept + text).slice(-BUILD_BOUNDS.buildStandardErrorCharactersKept)
   })
   return () => kept
 }

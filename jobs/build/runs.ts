@@ -1,9 +1,10 @@
-import { BOUNDS } from '#core/platform/bounds.ts'
 import { beginAttempt, endRun, lockBuild, lostRuns } from '#core/db/build-runs.ts'
 import type { AfterRun, LockedBuild } from '#core/db/build-runs.ts'
 import type { BuildFence } from '#core/db/builds.ts'
 import { inTransaction } from '#core/db/pool.ts'
 import type { Database } from '#core/db/pool.ts'
+import { JOB_BOUNDS } from '#jobs/bounds.ts'
+import { BUILD_BOUNDS } from './bounds.ts'
 
 /** Why a run ended without a candidate. */
 export interface Ending {
@@ -32,7 +33,10 @@ export async function claimRun(database: Database, buildId: string): Promise<Cla
         return { claim: 'ended' }
       case 'running':
         // Once it is lost, `endLostRuns` ends it and says when the next run begins.
-        return { claim: 'not due', waitMs: Math.max(BOUNDS.buildLostAfterMs - build.silent_ms, BOUNDS.sweepEveryMs) }
+        return {
+          claim: 'not due',
+          waitMs: Math.max(BUILD_BOUNDS.buildLostAfterMs - build.silent_ms, JOB_BOUNDS.sweepEveryMs),
+        }
       case 'retrying':
         if (build.wait_ms > 0) return { claim: 'not due', waitMs: build.wait_ms }
         return { claim: 'begun', fence: await beginAttempt(client, buildId) }
@@ -58,8 +62,8 @@ export async function settleRun(database: Database, fence: BuildFence, ending: E
 /** Ends runs whose worker is lost, and its process with it. @returns those that failed their build for good. */
 export async function endLostRuns(database: Database): Promise<readonly BuildFence[]> {
   const failed: BuildFence[] = []
-  for (const fence of await lostRuns(database, BOUNDS.buildLostAfterMs, BOUNDS.requeueMax)) {
-    const reason = `its job worker sent no heartbeat for ${BOUNDS.buildLostAfterMs / 1_000} s`
+  for (const fence of await lostRuns(database, BUILD_BOUNDS.buildLostAfterMs, JOB_BOUNDS.requeueMax)) {
+    const reason = `its job worker sent no heartbeat for ${BUILD_BOUNDS.buildLostAfterMs / 1_000} s`
     const after = await settleRun(database, fence, { kind: 'lost', reason })
     if (after?.state === 'failed') failed.push(fence)
   }
@@ -75,7 +79,7 @@ export function afterRun(
   const counted = { outOfMemory: kind === 'out of memory', lost: kind === 'lost' }
   const again = `"operator build retry ${buildId}"`
   if (kind === 'permanent') return { state: 'failed', ...counted, error: reason }
-  if (counted.outOfMemory && out_of_memory_runs + 1 >= BOUNDS.buildOutOfMemoryRunsMax)
+  if (counted.outOfMemory && out_of_memory_runs + 1 >= BUILD_BOUNDS.buildOutOfMemoryRunsMax)
     return {
       state: 'failed',
       ...counted,
@@ -84,7 +88,7 @@ export function afterRun(
         `${reason}. Give the job worker more memory and a larger BUILD_HEAP_MB, or split the corpus, then run ` +
         `${again}.`,
     }
-  if (counted.lost && lost_runs + 1 >= BOUNDS.buildLostRunsMax)
+  if (counted.lost && lost_runs + 1 >= BUILD_BOUNDS.buildLostRunsMax)
     return {
       state: 'failed',
       ...counted,
@@ -93,7 +97,7 @@ export function afterRun(
         'lack of memory, for which the kernel may end the worker together with the build. Give the job worker more ' +
         `memory, lower BUILD_CONCURRENCY or BUILD_HEAP_MB, or split the corpus, then run ${again}.`,
     }
-  if (failed_runs + 1 >= BOUNDS.buildFailedRunsMax)
+  if (failed_runs + 1 >= BUILD_BOUNDS.buildFailedRunsMax)
     return {
       state: 'failed',
       ...counted,
@@ -106,5 +110,5 @@ export function afterRun(
 
 /** The wait after so many earlier runs that failed: it doubles up to a bound. */
 export function retryWaitMs(failedRuns: number): number {
-  return Math.min(BOUNDS.buildRetryFirstMs * 2 ** failedRuns, BOUNDS.buildRetryMaxMs)
+  return Math.min(BUILD_BOUNDS.buildRetryFirstMs * 2 ** failedRuns, BUILD_BOUNDS.buildRetryMaxMs)
 }

@@ -1,4 +1,5 @@
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { EMBEDDING_BOUNDS } from '#core/embedding/bounds.ts'
+import { BUILD_BOUNDS } from '#jobs/build/bounds.ts'
 import type { Embedder } from '#core/embedding/embedder.ts'
 import { passagesIn } from '#core/index/passages/records.ts'
 import { excerptOf } from '#jobs/evaluation/excerpt.ts'
@@ -18,7 +19,7 @@ export async function embedSampleQueries(
   rows: number,
   embedder: Embedder,
 ): Promise<readonly Float32Array[]> {
-  const step = Math.max(1, rows / BOUNDS.cosineQueries)
+  const step = Math.max(1, rows / BUILD_BOUNDS.cosineQueries)
   const openings: string[] = []
   let row = 0
   for await (const { text } of passagesIn(passagesFile(workFolder))) {
@@ -26,8 +27,8 @@ export async function embedSampleQueries(
     row += 1
   }
   const vectors: Float32Array[] = []
-  for (let from = 0; from < openings.length; from += BOUNDS.embedBatchTexts) {
-    const batch = openings.slice(from, from + BOUNDS.embedBatchTexts)
+  for (let from = 0; from < openings.length; from += EMBEDDING_BOUNDS.embedBatchTexts) {
+    const batch = openings.slice(from, from + EMBEDDING_BOUNDS.embedBatchTexts)
     vectors.push(...(await embedder.embed(batch, 'query', signal)).vectors)
   }
   return vectors

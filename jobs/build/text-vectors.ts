@@ -3,8 +3,9 @@ import type { CachedVector, VectorCache } from '#core/db/vector-cache/cache.ts'
 import { EmbeddingError, spaceKey } from '#core/embedding/embedder.ts'
 import type { Embedder, Embeddings } from '#core/embedding/embedder.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
-import { BOUNDS } from '#core/platform/bounds.ts'
-import { forEachConcurrently } from '#core/platform/for-each-concurrently.ts'
+import { EMBEDDING_BOUNDS } from '#core/embedding/bounds.ts'
+import { BUILD_BOUNDS } from '#jobs/build/bounds.ts'
+import { forEachConcurrently } from '#jobs/for-each-concurrently.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import { passageFault } from './passage-fault.ts'
 
@@ -19,8 +20,8 @@ export interface VectorSettings {
 }
 
 export const VECTORS_OF_ONE_BUILD: VectorSettings = {
-  concurrency: BOUNDS.embedConcurrencyDefault,
-  batchTexts: BOUNDS.embedRequestTextsDefault,
+  concurrency: EMBEDDING_BOUNDS.embedConcurrencyDefault,
+  batchTexts: EMBEDDING_BOUNDS.embedRequestTextsDefault,
   cache: undefined,
 }
 
@@ -99,8 +100,8 @@ function createLocalVectors({ embedder, signal }: TextVectorsOptions): TextVecto
     assertUnchanged: () => Promise.resolve(),
     async of(passages, onProgress) {
       const vectors: Float32Array<ArrayBuffer>[] = []
-      for (let from = 0; from < passages.length; from += BOUNDS.embedBatchTexts) {
-        const batch = passages.slice(from, from + BOUNDS.embedBatchTexts)
+      for (let from = 0; from < passages.length; from += EMBEDDING_BOUNDS.embedBatchTexts) {
+        const batch = passages.slice(from, from + EMBEDDING_BOUNDS.embedBatchTexts)
         vectors.push(...(await embedder.embed(batch.map(embeddedText), 'passage', signal)).vectors)
         onProgress({ done: vectors.length, sent: 0, tokens: 0 })
       }
@@ -204,5 +205,5 @@ async function embedProbe({ embedder, signal }: TextVectorsOptions): Promise<Flo
 
 /** Whether two vectors of one text are of one model, whose replies may differ by rounding. */
 export function sameModel(a: Float32Array, b: Float32Array): boolean {
-  return a.reduce((sum, value, at) => sum + value * (b[at] ?? 0), 0) >= BOUNDS.sameModelCosineMin
+  return a.reduce((sum, value, at) => sum + value * (b[at] ?? 0), 0) >= BUILD_BOUNDS.sameModelCosineMin
 }

@@ -4,7 +4,7 @@ import type { ChangeKind, Changes } from '#core/domain/changes.ts'
 import { SIDES, openVersionDifferences } from '#core/db/version-differences.ts'
 import type { Side, VersionDifferences } from '#core/db/version-differences.ts'
 import type { Facets } from '#core/index/facets/layout.ts'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { COMPARISON_BOUNDS } from './bounds.ts'
 import { openChangesFile } from './changes-file.ts'
 import type { NamedChange } from './changes-file.ts'
 import { openComparedPassages } from './compared-passages.ts'
@@ -81,7 +81,7 @@ async function readPassages(
     if (header !== last) differences.addRevision(side, document.id, revision)
     last = header
     read++
-    if (read % BOUNDS.comparisonYieldEveryRows === 0) {
+    if (read % COMPARISON_BOUNDS.comparisonYieldEveryRows === 0) {
       input.onProgress(already + read, total)
       input.signal.throwIfAborted()
       await nextTurn()
@@ -95,13 +95,13 @@ async function nameChanges(
   input: ContentsComparison,
 ): Promise<ComparedChanges> {
   const tally = createTally(input)
-  const shown = changesToShow(BOUNDS.changesShownMax)
+  const shown = changesToShow(COMPARISON_BOUNDS.changesShownMax)
   const file = await openChangesFile(input.changesFile)
   try {
     let steps = 0
     for (const change of changesOf(differences, passages, input, tally)) {
       steps++
-      if (steps % BOUNDS.comparisonYieldEveryRows === 0) {
+      if (steps % COMPARISON_BOUNDS.comparisonYieldEveryRows === 0) {
         input.signal.throwIfAborted()
         await nextTurn()
       }

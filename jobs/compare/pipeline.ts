@@ -2,11 +2,11 @@ import { rm } from 'node:fs/promises'
 import { CHANGE_KINDS, kindsBeyond } from '#core/domain/changes.ts'
 import type { ChangeLimits, Changes } from '#core/domain/changes.ts'
 import type { ArtifactStore } from '#core/index/format/store.ts'
-import { BOUNDS } from '#core/platform/bounds.ts'
 import type { AskContext } from '#jobs/evaluation/ask.ts'
 import type { RankingFigures } from '#jobs/evaluation/metrics/ranking.ts'
 import type { EvaluationReport, Gate } from '#jobs/evaluation/page/evaluation-report.ts'
 import type { QueryWithQrels } from '#jobs/evaluation/query-with-qrels.ts'
+import { COMPARISON_BOUNDS } from './bounds.ts'
 import { contentsOfActive } from './active-version.ts'
 import type { ActiveVersion } from './active-version.ts'
 import type { NamedChange } from './changes-file.ts'
@@ -68,7 +68,7 @@ export async function compareWithActive(
   for (let round = 1; ; round++) {
     const compared = active === undefined ? null : await compareWith(active, candidate, settings, store)
     const now = await settings.readActive()
-    if (now?.versionId === active?.versionId || round === BOUNDS.comparisonRoundsMax) return compared
+    if (now?.versionId === active?.versionId || round === COMPARISON_BOUNDS.comparisonRoundsMax) return compared
     active = now
   }
 }

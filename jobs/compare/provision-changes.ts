@@ -1,6 +1,6 @@
 import type { PassageEntry, Side, VersionDifferences } from '#core/db/version-differences.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { COMPARISON_BOUNDS } from './bounds.ts'
 import type { NamedChange, PassageChange } from './changes-file.ts'
 import type { ComparedPassages } from './compared-passages.ts'
 import { createRepeatedPassages } from './repeated-passages.ts'
@@ -165,8 +165,8 @@ function beside(
 }
 
 function extract(text: string): string {
-  const characters = Array.from(text.slice(0, 2 * BOUNDS.changeExtractCharactersMax))
-  return characters.length <= BOUNDS.changeExtractCharactersMax
+  const characters = Array.from(text.slice(0, 2 * COMPARISON_BOUNDS.changeExtractCharactersMax))
+  return characters.length <= COMPARISON_BOUNDS.changeExtractCharactersMax
     ? text
-    : `${characters.slice(0, BOUNDS.changeExtractCharactersMax).join('')}…`
+    : `${characters.slice(0, COMPARISON_BOUNDS.changeExtractCharactersMax).join('')}…`
 }

@@ -1,6 +1,6 @@
 import type { PassageEntry, VersionDifferences } from '#core/db/version-differences.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { COMPARISON_BOUNDS } from './bounds.ts'
 
 /** Finds the passages beside which a candidate puts another text under the same citation. */
 export interface RepeatedPassages {
@@ -32,7 +32,7 @@ export function createRepeatedPassages(differences: VersionDifferences): Repeate
   let scope = ''
   function firstUnder(name: string, added: PassageEntry): PassageEntry | undefined {
     const own = JSON.stringify([added.document, added.language])
-    if (own !== scope || first.size >= BOUNDS.repeatedNamesCachedMax) first.clear()
+    if (own !== scope || first.size >= COMPARISON_BOUNDS.repeatedNamesCachedMax) first.clear()
     scope = own
     const key = JSON.stringify([name, added.day, added.until])
     if (!first.has(key)) first.set(key, differences.heldUnder(name, added, null))

@@ -1,6 +1,8 @@
 import type { Facets } from '#core/index/facets/layout.ts'
-import { BOUNDS } from '#core/platform/bounds.ts'
-import { forEachConcurrently } from '#core/platform/for-each-concurrently.ts'
+import { EMBEDDING_BOUNDS } from '#core/embedding/bounds.ts'
+import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
+import { EVALUATION_BOUNDS } from '#jobs/evaluation/bounds.ts'
+import { forEachConcurrently } from '#jobs/for-each-concurrently.ts'
 import type { Embedder } from '#core/embedding/embedder.ts'
 import { rankingOf } from '#core/domain/retrieval-profile.ts'
 import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
@@ -99,10 +101,10 @@ export async function askModes<Q extends QuestionInput>(
   context: AskModesContext,
   take: (at: number, mode: RankingMode, reply: SearchResult, question: Q) => void,
 ): Promise<void> {
-  for (let from = 0; from < questions.length; from += BOUNDS.embedBatchTexts) {
-    const batch = questions.slice(from, from + BOUNDS.embedBatchTexts)
+  for (let from = 0; from < questions.length; from += EMBEDDING_BOUNDS.embedBatchTexts) {
+    const batch = questions.slice(from, from + EMBEDDING_BOUNDS.embedBatchTexts)
     const vectors = await embedQuestions(batch, context)
-    await forEachConcurrently(batch, BOUNDS.evaluationConcurrency, async (question, at) => {
+    await forEachConcurrently(batch, EVALUATION_BOUNDS.evaluationConcurrency, async (question, at) => {
       for (const mode of context.modes)
         take(from + at, mode, await askOne(question, mode, vectors[at], from + at, context), question)
     })
@@ -182,9 +184,9 @@ async function search(request: SearchQuery, turn: number, context: AskContext): 
     if (node === undefined) throw new Error('no search node has the candidate loaded')
     context.signal.throwIfAborted()
     try {
-      return await node.search(request, BOUNDS.searchTimeoutMs, context.signal)
+      return await node.search(request, PLATFORM_BOUNDS.searchTimeoutMs, context.signal)
     } catch (error) {
-      if (attempt + 1 >= BOUNDS.evaluationAttemptsMax) throw error
+      if (attempt + 1 >= EVALUATION_BOUNDS.evaluationAttemptsMax) throw error
     }
   }
 }

@@ -1,8 +1,9 @@
 import { join } from 'node:path'
 import type { Manifest } from '#core/index/format/manifest.ts'
 import { evenlySpaced, sampleVectors } from '#core/index/vectors/blocks.ts'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { EMBEDDING_BOUNDS } from '#core/embedding/bounds.ts'
 import { createPause } from '#core/platform/pause.ts'
+import { EVALUATION_BOUNDS } from './bounds.ts'
 import { embedQuestions, findRows } from './ask.ts'
 import type { AskContext } from './ask.ts'
 import { measureFilteredRecall } from './filtered-recall.ts'
@@ -35,13 +36,17 @@ export async function filteredRecallOf(
   const { passages, folder, embedding } = artifact
   if (embedding === undefined) return undefined
   const { dimensions } = embedding
-  const asked = evenlySpaced(questions.length, BOUNDS.filteredQueries)
+  const asked = evenlySpaced(questions.length, EVALUATION_BOUNDS.filteredQueries)
   const vectors = await vectorsOf(
     Array.from(asked, (at) => questions[at]?.text ?? ''),
     context,
   )
   const file = { path: join(folder, 'vectors.f32'), rows: passages, dimensions }
-  const sampled = await sampleVectors(file, BOUNDS.filteredQueries - asked.length, createPause(context.signal))
+  const sampled = await sampleVectors(
+    file,
+    EVALUATION_BOUNDS.filteredQueries - asked.length,
+    createPause(context.signal),
+  )
   const recall = await measureFilteredRecall({
     artifactFolder: folder,
     rows: passages,
@@ -56,8 +61,10 @@ export async function filteredRecallOf(
 
 async function vectorsOf(texts: readonly string[], context: AskContext): Promise<readonly Float32Array[]> {
   const vectors: Float32Array[] = []
-  for (let from = 0; from < texts.length; from += BOUNDS.embedBatchTexts) {
-    const batch = texts.slice(from, from + BOUNDS.embedBatchTexts).map((text) => ({ text, filters: undefined }))
+  for (let from = 0; from < texts.length; from += EMBEDDING_BOUNDS.embedBatchTexts) {
+    const batch = texts
+      .slice(from, from + EMBEDDING_BOUNDS.embedBatchTexts)
+      .map((text) => ({ text, filters: undefined }))
     vectors.push(...(await embedQuestions(batch, context)))
   }
   return vectors

@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import { vectorBlocks } from '#core/index/vectors/blocks.ts'
 import { innerProductAt } from '#core/index/vectors/inner-product.ts'
-import { BOUNDS } from '#core/platform/bounds.ts'
-import { forEachConcurrently } from '#core/platform/for-each-concurrently.ts'
+import { EVALUATION_BOUNDS } from '#jobs/evaluation/bounds.ts'
+import { forEachConcurrently } from '#jobs/for-each-concurrently.ts'
 import { createPause } from '#core/platform/pause.ts'
 import { FILTER_KINDS, SELECTIVITIES, TOP_K, measuredFilters } from './measured-filters.ts'
 import type { FilterKind, MeasuredFilter } from './measured-filters.ts'
@@ -39,7 +39,7 @@ export async function measureFilteredRecall(input: FilteredRecallInput): Promise
   const { queries, rows } = input
   const zeros = (): Record<string, number> => Object.fromEntries(SELECTIVITIES.map((name) => [name, 0]))
   const sums: Record<FilterKind, Record<string, number>> = { random: zeros(), near: zeros(), far: zeros() }
-  const { similaritiesBytesMax = BOUNDS.filteredSimilaritiesBytesMax } = input
+  const { similaritiesBytesMax = EVALUATION_BOUNDS.filteredSimilaritiesBytesMax } = input
   const together = Math.max(1, Math.floor(similaritiesBytesMax / (rows * 4)))
   for (let from = 0; from < queries.length; from += together) {
     const group = queries.slice(from, from + together)
@@ -93,7 +93,7 @@ async function addRecall(
 ): Promise<void> {
   await forEachConcurrently(
     measuredFilters(similarities, queryNumber),
-    BOUNDS.evaluationConcurrency,
+    EVALUATION_BOUNDS.evaluationConcurrency,
     async (filter) => {
       const bits = filter.bits()
       const found = await find(query, bits, TOP_K)

@@ -1,5 +1,5 @@
-import { BOUNDS } from '#core/platform/bounds.ts'
 import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
+import { EVALUATION_BOUNDS } from './bounds.ts'
 import type { AskContext } from './ask.ts'
 import { embedOnce } from './embed-once.ts'
 import { foldsOf } from './calibration/folds.ts'
@@ -38,8 +38,8 @@ type FiguresById = ReadonlyMap<string, RankingFigures>
  */
 export async function fitFusion(questions: readonly QueryWithQrels[], context: AskContext): Promise<ProfileParameters> {
   const { profile } = context
-  const sample = sampleWithQrels(questions, BOUNDS.comparedQuestionsMax)
-  if (context.embedder === undefined || sample.length < BOUNDS.comparedQuestionsMin) return profile
+  const sample = sampleWithQrels(questions, EVALUATION_BOUNDS.comparedQuestionsMax)
+  if (context.embedder === undefined || sample.length < EVALUATION_BOUNDS.comparedQuestionsMin) return profile
   const byWeight = new Map<number, FiguresById>()
   for (const weight of FUSION_WEIGHTS)
     byWeight.set(weight, await rankingUnder(withWeight(profile, weight), sample, LIMIT, context))
@@ -87,8 +87,8 @@ export async function tryReranker(
   context: AskContext,
 ): Promise<ProfileParameters> {
   const { profile } = context
-  const sample = sampleWithQrels(questions, BOUNDS.rerankedQuestionsMax)
-  if (reranker === null || sample.length < BOUNDS.comparedQuestionsMin) return profile
+  const sample = sampleWithQrels(questions, EVALUATION_BOUNDS.rerankedQuestionsMax)
+  if (reranker === null || sample.length < EVALUATION_BOUNDS.comparedQuestionsMin) return profile
   const tried = { ...profile, reranker }
   const own = await rankingUnder(profile, sample, LIMIT, context)
   return ranksBetter(await rankingUnder(tried, sample, LIMIT, context), own) ? tried : profile

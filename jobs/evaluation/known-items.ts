@@ -1,5 +1,6 @@
 import type { PassageRecord } from '#core/index/passages/record.ts'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { SEARCH_BOUNDS } from '#core/domain/bounds.ts'
+import { EVALUATION_BOUNDS } from '#jobs/evaluation/bounds.ts'
 import type { QueryWithQrels } from './query-with-qrels.ts'
 import { excerptOf } from './excerpt.ts'
 import { createBottomKSample } from './bottom-k-sample.ts'
@@ -15,7 +16,7 @@ export async function sampleKnownItems(
   passages: () => AsyncIterable<PassageRecord>,
   day: string,
 ): Promise<readonly QueryWithQrels[]> {
-  const sample = createBottomKSample<KnownItem>(BOUNDS.evaluationSampleMax)
+  const sample = createBottomKSample<KnownItem>(EVALUATION_BOUNDS.evaluationSampleMax)
   for await (const passage of passages()) {
     const { chunk_id: id, heading, text } = passage
     if (!sample.takes(id) || !isServed(passage, day)) continue
@@ -72,12 +73,12 @@ function isServed(passage: PassageRecord, day: string): boolean {
 
 /** Joins heading and extract, heading first as in a user's question, cut to the length that a caller may send. */
 function questionOf(heading: string, extract: string): string {
-  return [...`${heading} ${extract}`.trim()].slice(-BOUNDS.queryCharactersMax).join('')
+  return [...`${heading} ${extract}`.trim()].slice(-SEARCH_BOUNDS.queryCharactersMax).join('')
 }
 
 /** Returns undefined where the text is too short for a question. */
 function extractOf(text: string): string | undefined {
-  const { extractCharactersMin: min, extractCharactersMax: max } = BOUNDS
+  const { extractCharactersMin: min, extractCharactersMax: max } = EVALUATION_BOUNDS
   const extract = excerptOf(text, { min, max })
   return extract.length < min ? undefined : extract
 }

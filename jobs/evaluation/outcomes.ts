@@ -1,5 +1,5 @@
-import { BOUNDS } from '#core/platform/bounds.ts'
 import type { SearchResult } from '#core/domain/search.ts'
+import { EVALUATION_BOUNDS } from './bounds.ts'
 import { askOne, askModes, embedQuestions, forModes, modesOf } from './ask.ts'
 import type { AskContext, ByMode, RankingMode } from './ask.ts'
 import { rankingFigures } from './metrics/ranking.ts'
@@ -57,7 +57,9 @@ export function outcomeOf(
     scores.set(record, score)
   }
   const ranked = [...scores.keys()]
-  const top = ranked.slice(0, BOUNDS.topRecordsKept).map((record) => ({ record, score: scores.get(record) ?? 0 }))
+  const top = ranked
+    .slice(0, EVALUATION_BOUNDS.topRecordsKept)
+    .map((record) => ({ record, score: scores.get(record) ?? 0 }))
   return { figures: rankingFigures(ranked, qrels), top, predictors }
 }
 
@@ -84,20 +86,21 @@ export interface Latency {
  * evenly spaced sample of the questions.
  */
 export async function timeModes(questions: readonly QueryWithQrels[], context: AskContext): Promise<ByMode<Latency>> {
-  const step = Math.max(1, questions.length / BOUNDS.timedQuestionsMax)
+  const step = Math.max(1, questions.length / EVALUATION_BOUNDS.timedQuestionsMax)
   const sample = Array.from(
-    { length: Math.min(questions.length, BOUNDS.timedQuestionsMax) },
+    { length: Math.min(questions.length, EVALUATION_BOUNDS.timedQuestionsMax) },
     (_, at) => questions[Math.floor(at * step)],
   ).filter((question) => question !== undefined)
   const timed: Record<RankingMode, number[]> = { lexical: [], dense: [], hybrid: [] }
-  for (const [done, question] of [...sample.slice(0, BOUNDS.warmUpQuestionsMax), ...sample].entries()) {
+  for (const [done, question] of [...sample.slice(0, EVALUATION_BOUNDS.warmUpQuestionsMax), ...sample].entries()) {
     for (const mode of modesOf(context)) {
       const beganMs = performance.now()
       const [vector] = await embedQuestions([question], context)
       await askOne(question, mode, vector, 0, { ...context, limit: TIMED_LIMIT })
-      if (done >= Math.min(BOUNDS.warmUpQuestionsMax, sample.length)) timed[mode].push(performance.now() - beganMs)
+      if (done >= Math.min(EVALUATION_BOUNDS.warmUpQuestionsMax, sample.length))
+        timed[mode].push(performance.now() - beganMs)
     }
-    context.onProgress(done + 1, sample.length + Math.min(BOUNDS.warmUpQuestionsMax, sample.length))
+    context.onProgress(done + 1, sample.length + Math.min(EVALUATION_BOUNDS.warmUpQuestionsMax, sample.length))
   }
   return forModes(context, (mode) => percentiles(timed[mode]))
 }

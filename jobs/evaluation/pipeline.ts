@@ -2,7 +2,7 @@ import { ArtifactError } from '#core/index/artifact-error.ts'
 import type { Facets } from '#core/index/facets/layout.ts'
 import type { Manifest } from '#core/index/format/manifest.ts'
 import type { ArtifactStore } from '#core/index/format/store.ts'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { SEARCH_BOUNDS } from '#core/domain/bounds.ts'
 import { embeddingOf } from '#core/embedding/embedder.ts'
 import type { Embedder } from '#core/embedding/embedder.ts'
 import { OperatorError } from '#core/platform/errors.ts'
@@ -64,7 +64,7 @@ export interface Evaluation {
 }
 
 /** Number of passages per question; enough for recall@100. */
-const DEPTH = BOUNDS.searchLimitMax
+const DEPTH = SEARCH_BOUNDS.searchLimitMax
 
 /**
  * Loads the candidate on the search nodes and asks it as a caller would: real search, real vectors, mandatory filters.

@@ -1,8 +1,8 @@
 import { readFile, stat } from 'node:fs/promises'
 import type { ArtifactStore } from '#core/index/format/store.ts'
-import { BOUNDS } from '#core/platform/bounds.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import { OperatorError } from '#core/platform/errors.ts'
+import { EVALUATION_BOUNDS } from './bounds.ts'
 import { queryWithQrels } from './query-with-qrels.ts'
 import type { QueryWithQrels } from './query-with-qrels.ts'
 import { parseQuestions } from './questions.ts'
@@ -22,9 +22,9 @@ export async function readQuestionSet(store: ArtifactStore, sha256Hex: string): 
       `The question set ${sha256Hex} is not in the artifact store: build with --questions and the file that has this ` +
         'SHA-256, or with another question set.',
     )
-  if (size > BOUNDS.evaluationQuestionsBytesMax)
+  if (size > EVALUATION_BOUNDS.evaluationQuestionsBytesMax)
     throw new OperatorError(
-      `The question set is larger than ${BOUNDS.evaluationQuestionsBytesMax} bytes: take a sample and build again.`,
+      `The question set is larger than ${EVALUATION_BOUNDS.evaluationQuestionsBytesMax} bytes: take a sample and build again.`,
     )
   const bytes = await readFile(path)
   if (sha256(bytes).toString('hex') !== sha256Hex)

@@ -1,8 +1,9 @@
 import { z } from 'zod'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { SEARCH_BOUNDS } from '#core/domain/bounds.ts'
 import { OperatorError } from '#core/platform/errors.ts'
+import { EVALUATION_BOUNDS } from './bounds.ts'
 
-const list = z.array(z.string().min(1)).min(1).max(BOUNDS.filterValuesMax)
+const list = z.array(z.string().min(1)).min(1).max(SEARCH_BOUNDS.filterValuesMax)
 
 /**
  * One line of a question set. `relevant` holds the `source_id` of each passage that answers the question; empty: the
@@ -13,7 +14,9 @@ const questionSchema = z.object({
   id: z.string().min(1).max(200),
   text: z
     .string()
-    .refine((text) => text.trim() !== '' && text.isWellFormed() && [...text].length <= BOUNDS.queryCharactersMax),
+    .refine(
+      (text) => text.trim() !== '' && text.isWellFormed() && [...text].length <= SEARCH_BOUNDS.queryCharactersMax,
+    ),
   relevant: z.array(z.string().min(1)).transform((ids) => [...new Set(ids)]),
   filters: z
     .strictObject({
@@ -35,9 +38,9 @@ export function parseQuestions(jsonl: string): readonly Question[] {
   const ids = new Set<string>()
   for (const [index, line] of jsonl.split('\n').entries()) {
     if (line.trim() === '') continue
-    if (questions.length >= BOUNDS.evaluationQuestionsMax)
+    if (questions.length >= EVALUATION_BOUNDS.evaluationQuestionsMax)
       throw new OperatorError(
-        `The question set has more than ${BOUNDS.evaluationQuestionsMax} questions: take a sample and build again.`,
+        `The question set has more than ${EVALUATION_BOUNDS.evaluationQuestionsMax} questions: take a sample and build again.`,
       )
     const question = parseLine(line, index + 1)
     if (ids.has(question.id))

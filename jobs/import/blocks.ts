@@ -1,5 +1,5 @@
-import { BOUNDS } from '#core/platform/bounds.ts'
 import type { Token } from 'markdown-it'
+import { IMPORT_BOUNDS } from './bounds.ts'
 import { commentsIn, createCutter } from './comments.ts'
 import type { Comment } from './comments.ts'
 import { htmlBlock, looksLikeHeading } from './html-block.ts'
@@ -45,7 +45,7 @@ export interface Blocks {
  * Only the structure of blocks is parsed: inline content never decides where a heading is. The parser is linear where
  * the nesting of blocks is bounded.
  */
-const parser = new MarkdownIt('commonmark', { maxNesting: BOUNDS.markdownNestingMax })
+const parser = new MarkdownIt('commonmark', { maxNesting: IMPORT_BOUNDS.markdownNestingMax })
 parser.core.ruler.enableOnly(['normalize', 'block'])
 parser.block.ruler.at('html_block', htmlBlock, { alt: ['paragraph', 'reference', 'blockquote'] })
 
@@ -63,8 +63,8 @@ export function blocksOf(body: string, firstLine: number): Blocks | BlockFault {
     if (token.map === null) continue
     const [from, to] = token.map
     // At its bound the parser stops inside a block, and headings after the block could be lost.
-    if (token.nesting === 1 && token.level + 1 >= BOUNDS.markdownNestingMax)
-      return { line: firstLine + from, reason: `blocks nested deeper than ${BOUNDS.markdownNestingMax} levels` }
+    if (token.nesting === 1 && token.level + 1 >= IMPORT_BOUNDS.markdownNestingMax)
+      return { line: firstLine + from, reason: `blocks nested deeper than ${IMPORT_BOUNDS.markdownNestingMax} levels` }
     const start = starts[from] ?? 0
     const source = body.slice(start, starts[to] ?? body.length)
     if (token.type === 'fence') {

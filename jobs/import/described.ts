@@ -1,10 +1,10 @@
 import type { Facets } from '#core/index/facets/layout.ts'
 import type { ActEntry } from '#core/index/references/layout.ts'
-import { BOUNDS } from '#core/platform/bounds.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { readDescribed } from '#jobs/import/staging/kept-records.ts'
 import type { Staging } from '#jobs/import/staging/staging.ts'
 import { z } from 'zod'
+import { IMPORT_BOUNDS } from './bounds.ts'
 import type { RecordFields } from './fields.ts'
 
 const facetsSchema = z.tuple([z.string(), z.string(), z.string(), z.array(z.string())])
@@ -37,9 +37,9 @@ export function facetsOf(staging: Staging): Facets {
     found.statuses.add(status)
     for (const subject of subjects) found.subjects.add(subject)
     for (const [name, values] of Object.entries(found))
-      if (values.size > BOUNDS.facetValuesMax)
+      if (values.size > IMPORT_BOUNDS.facetValuesMax)
         throw new OperatorError(
-          `the mapping yields more than ${BOUNDS.facetValuesMax} different ${name}: map them to fewer`,
+          `the mapping yields more than ${IMPORT_BOUNDS.facetValuesMax} different ${name}: map them to fewer`,
         )
   }
   return {
@@ -61,12 +61,12 @@ export function actsOf(staging: Staging): readonly ActEntry[] {
     const known = acts.get(id) ?? new Set<string>()
     for (const alias of aliases) known.add(alias)
     acts.set(id, known)
-    if (known.size > BOUNDS.aliasesPerActMax)
+    if (known.size > IMPORT_BOUNDS.aliasesPerActMax)
       throw new OperatorError(
-        `the mapping yields more than ${BOUNDS.aliasesPerActMax} aliases of ${id}: map them to fewer`,
+        `the mapping yields more than ${IMPORT_BOUNDS.aliasesPerActMax} aliases of ${id}: map them to fewer`,
       )
-    if (acts.size > BOUNDS.actsMax)
-      throw new OperatorError(`the mapping yields more than ${BOUNDS.actsMax} different acts: map them to fewer`)
+    if (acts.size > IMPORT_BOUNDS.actsMax)
+      throw new OperatorError(`the mapping yields more than ${IMPORT_BOUNDS.actsMax} different acts: map them to fewer`)
   }
   return [...acts].map(([id, aliases]) => ({ id, aliases: [...aliases].sort() })).sort((a, b) => (a.id < b.id ? -1 : 1))
 }

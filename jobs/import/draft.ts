@@ -1,8 +1,9 @@
 import { passageRecordSchema } from '#core/index/passages/record.ts'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { INDEX_BOUNDS } from '#core/index/bounds.ts'
 import { chunkId, derivedUuid } from '#core/platform/ids.ts'
 import type { KeptRecord } from '#jobs/import/staging/rows.ts'
 import { z } from 'zod'
+import { IMPORT_BOUNDS } from './bounds.ts'
 import { sourceAnchor } from './anchor.ts'
 import { dayOf } from './dates.ts'
 import type { RecordFields } from './fields.ts'
@@ -152,18 +153,18 @@ export function finalDrafts(
 const recordSchema = passageRecordSchema.omit({ position: true }).loose()
 
 function boundFault(draft: DraftPassage): string | undefined {
-  if (codePointsOf(draft.text) > BOUNDS.passageCharactersMax)
-    return `part longer than ${BOUNDS.passageCharactersMax} characters`
-  if (codePointsOf(draft.citation.label) > BOUNDS.labelCharactersMax)
-    return `citation_label longer than ${BOUNDS.labelCharactersMax} characters`
-  if (draft.citation.source_anchor.length > BOUNDS.urlCharactersMax)
-    return `source anchor longer than ${BOUNDS.urlCharactersMax} characters`
-  if (codePointsOf(draft.source_id) > BOUNDS.sourceIdCharactersMax)
-    return `source id longer than ${BOUNDS.sourceIdCharactersMax} characters`
-  if (codePointsOf(draft.heading) > BOUNDS.headingCharactersMax)
-    return `heading longer than ${BOUNDS.headingCharactersMax} characters`
-  if (Buffer.byteLength(JSON.stringify(draft)) > BOUNDS.passageJsonBytesMax)
-    return `passage larger than ${BOUNDS.passageJsonBytesMax} bytes as JSON`
+  if (codePointsOf(draft.text) > INDEX_BOUNDS.passageCharactersMax)
+    return `part longer than ${INDEX_BOUNDS.passageCharactersMax} characters`
+  if (codePointsOf(draft.citation.label) > IMPORT_BOUNDS.labelCharactersMax)
+    return `citation_label longer than ${IMPORT_BOUNDS.labelCharactersMax} characters`
+  if (draft.citation.source_anchor.length > IMPORT_BOUNDS.urlCharactersMax)
+    return `source anchor longer than ${IMPORT_BOUNDS.urlCharactersMax} characters`
+  if (codePointsOf(draft.source_id) > IMPORT_BOUNDS.sourceIdCharactersMax)
+    return `source id longer than ${IMPORT_BOUNDS.sourceIdCharactersMax} characters`
+  if (codePointsOf(draft.heading) > IMPORT_BOUNDS.headingCharactersMax)
+    return `heading longer than ${IMPORT_BOUNDS.headingCharactersMax} characters`
+  if (Buffer.byteLength(JSON.stringify(draft)) > INDEX_BOUNDS.passageJsonBytesMax)
+    return `passage larger than ${INDEX_BOUNDS.passageJsonBytesMax} bytes as JSON`
   return recordSchema.safeParse(draft).success ? undefined : 'does not satisfy the schema of a passage'
 }
 

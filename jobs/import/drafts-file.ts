@@ -1,7 +1,7 @@
 import { closeSync, openSync, readSync } from 'node:fs'
 import { open } from 'node:fs/promises'
-import { BOUNDS } from '#core/platform/bounds.ts'
 import { z } from 'zod'
+import { IMPORT_BOUNDS } from './bounds.ts'
 import { draftPassageSchema } from './draft.ts'
 import type { RecordDrafts } from './draft.ts'
 
@@ -50,7 +50,7 @@ async function openDraftsFile(path: string): Promise<DraftsFile> {
       const position = { offset: written + collected, bytes: line.length }
       waiting.push(line)
       collected += line.length
-      if (collected >= BOUNDS.spillBufferBytes) await flush()
+      if (collected >= IMPORT_BOUNDS.spillBufferBytes) await flush()
       return position
     },
     flush,

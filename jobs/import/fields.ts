@@ -1,7 +1,8 @@
 import { VERIFICATION_STATUSES } from '#core/index/passages/record.ts'
 import type { VerificationStatus } from '#core/index/passages/record.ts'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { SEARCH_BOUNDS } from '#core/domain/bounds.ts'
 import { z } from 'zod'
+import { IMPORT_BOUNDS } from './bounds.ts'
 import { withoutFragment } from './anchor.ts'
 import { dayOf, instantOf } from './dates.ts'
 import { REQUIRED_FIELDS } from './mapping.ts'
@@ -107,17 +108,17 @@ export function fieldsOf(resolved: ResolvedRecord): RecordFields | UnusableField
 }
 
 const FIELD_CHARACTERS_MAX: readonly (readonly [FieldName, number])[] = [
-  ['document_key', BOUNDS.sourceIdCharactersMax],
-  ['title', BOUNDS.titleCharactersMax],
-  ['authority', BOUNDS.titleCharactersMax],
-  ['canonical_url', BOUNDS.urlCharactersMax],
-  ['citation_fragment', BOUNDS.urlCharactersMax],
-  ['citation_label', BOUNDS.labelCharactersMax],
-  ['reference', BOUNDS.labelCharactersMax],
-  ['provision', BOUNDS.sourceIdCharactersMax],
-  ['language', BOUNDS.filterValueCharactersMax],
-  ['jurisdiction', BOUNDS.filterValueCharactersMax],
-  ['heading', BOUNDS.headingCharactersMax],
+  ['document_key', IMPORT_BOUNDS.sourceIdCharactersMax],
+  ['title', IMPORT_BOUNDS.titleCharactersMax],
+  ['authority', IMPORT_BOUNDS.titleCharactersMax],
+  ['canonical_url', IMPORT_BOUNDS.urlCharactersMax],
+  ['citation_fragment', IMPORT_BOUNDS.urlCharactersMax],
+  ['citation_label', IMPORT_BOUNDS.labelCharactersMax],
+  ['reference', IMPORT_BOUNDS.labelCharactersMax],
+  ['provision', IMPORT_BOUNDS.sourceIdCharactersMax],
+  ['language', SEARCH_BOUNDS.filterValueCharactersMax],
+  ['jurisdiction', SEARCH_BOUNDS.filterValueCharactersMax],
+  ['heading', IMPORT_BOUNDS.headingCharactersMax],
 ]
 
 function lengthFault(value: (name: FieldName) => string): string | undefined {
@@ -126,12 +127,14 @@ function lengthFault(value: (name: FieldName) => string): string | undefined {
     if (unstorable(value(name)) !== undefined) return `${name} ${unstorable(value(name))}`
   }
   const aliases = aliasesOf(value('aliases'))
-  if (aliases.length > BOUNDS.aliasesPerActMax) return `more than ${BOUNDS.aliasesPerActMax} aliases`
-  if (aliases.some((alias) => codePointsOf(alias) > BOUNDS.aliasCharactersMax))
-    return `aliases longer than ${BOUNDS.aliasCharactersMax} characters`
+  if (aliases.length > IMPORT_BOUNDS.aliasesPerActMax) return `more than ${IMPORT_BOUNDS.aliasesPerActMax} aliases`
+  if (aliases.some((alias) => codePointsOf(alias) > IMPORT_BOUNDS.aliasCharactersMax))
+    return `aliases longer than ${IMPORT_BOUNDS.aliasCharactersMax} characters`
   if (unstorable(value('aliases')) !== undefined) return `aliases ${unstorable(value('aliases'))}`
-  const subject = subjectsOf(value('subjects')).find((each) => codePointsOf(each) > BOUNDS.filterValueCharactersMax)
-  return subject === undefined ? undefined : `subjects longer than ${BOUNDS.filterValueCharactersMax} characters`
+  const subject = subjectsOf(value('subjects')).find(
+    (each) => codePointsOf(each) > SEARCH_BOUNDS.filterValueCharactersMax,
+  )
+  return subject === undefined ? undefined : `subjects longer than ${SEARCH_BOUNDS.filterValueCharactersMax} characters`
 }
 
 function isHttpUrl(url: string): boolean {

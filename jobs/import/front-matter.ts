@@ -1,5 +1,5 @@
-import { BOUNDS } from '#core/platform/bounds.ts'
 import { isMap, isScalar, isSeq, parseDocument } from 'yaml'
+import { IMPORT_BOUNDS } from './bounds.ts'
 import { unstorable } from './text.ts'
 
 /** Fields of front matter: texts as they are written, or lists of them. A field without a value is absent. */
@@ -11,8 +11,8 @@ export type FrontMatter = Readonly<Record<string, string | readonly string[]>>
  * Returns the reason where it is not a list of fields with plain values.
  */
 export function frontMatterOf(yaml: string): FrontMatter | string {
-  if (yaml.length > BOUNDS.frontMatterCharactersMax)
-    return `front matter longer than ${BOUNDS.frontMatterCharactersMax} characters`
+  if (yaml.length > IMPORT_BOUNDS.frontMatterCharactersMax)
+    return `front matter longer than ${IMPORT_BOUNDS.frontMatterCharactersMax} characters`
   const flaw = unstorable(yaml)
   if (flaw !== undefined) return `front matter ${flaw}`
   const parsed = contentsOf(yaml)

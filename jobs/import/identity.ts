@@ -1,4 +1,4 @@
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { IMPORT_BOUNDS } from '#jobs/import/bounds.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import type { NumberedRecord } from '#jobs/import/staging/numbers.ts'
@@ -44,15 +44,15 @@ export function numberedIdentity(format: Format, record: NumberedRecord, number:
     effectiveAt: new Date(record.effective_at).toISOString(),
     language: record.language,
   }
-  if (codePointsOf(sourceIdOf(format, id, version)) > BOUNDS.sourceIdCharactersMax)
+  if (codePointsOf(sourceIdOf(format, id, version)) > IMPORT_BOUNDS.sourceIdCharactersMax)
     throw new OperatorError('An id that is used again is too long for a number: shorten it, or map it to another one.')
   return identityOf(format, id, version)
 }
 
 /** @throws OperatorError for an id that too many records have. */
 export function assertRecordsPerId(records: number): void {
-  if (records > BOUNDS.recordsPerIdMax)
+  if (records > IMPORT_BOUNDS.recordsPerIdMax)
     throw new OperatorError(
-      `The source has more than ${BOUNDS.recordsPerIdMax} records of one id: map the id to what is unique.`,
+      `The source has more than ${IMPORT_BOUNDS.recordsPerIdMax} records of one id: map the id to what is unique.`,
     )
 }

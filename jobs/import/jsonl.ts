@@ -1,5 +1,5 @@
-import { BOUNDS } from '#core/platform/bounds.ts'
 import { z } from 'zod'
+import { IMPORT_BOUNDS } from './bounds.ts'
 import { linesOf } from './lines.ts'
 import type { Line } from './lines.ts'
 import { parseRecordJson, repeatsKey } from './record-json.ts'
@@ -23,7 +23,7 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
  * `title` and `metadata`. Numbers are taken as they are written. Blank lines are skipped.
  */
 export async function* jsonlRecords(path: string, signal?: AbortSignal): AsyncGenerator<SourceItem> {
-  for await (const line of linesOf(path, BOUNDS.lineBytesMax, signal)) {
+  for await (const line of linesOf(path, IMPORT_BOUNDS.lineBytesMax, signal)) {
     const item = itemOf(line)
     if (item !== undefined) yield item
   }
@@ -36,7 +36,7 @@ function itemOf({ number: line, bytes }: Line): SourceItem | undefined {
     reason,
     ...(id === undefined ? {} : { id }),
   })
-  if (bytes === undefined) return fault(`line longer than ${BOUNDS.lineBytesMax} bytes`)
+  if (bytes === undefined) return fault(`line longer than ${IMPORT_BOUNDS.lineBytesMax} bytes`)
   const text = decoded(bytes)
   if (text === undefined) return fault('not valid UTF-8')
   if (text.trim() === '') return undefined
@@ -47,8 +47,8 @@ function itemOf({ number: line, bytes }: Line): SourceItem | undefined {
   const id = shaped.data?.id ?? shaped.data?._id
   if (!shaped.success || id === undefined || id === '')
     return fault('not an object with "id" or "_id" and "text" as strings')
-  if (codePointsOf(id) > BOUNDS.sourceIdCharactersMax)
-    return fault(`id longer than ${BOUNDS.sourceIdCharactersMax} characters`)
+  if (codePointsOf(id) > IMPORT_BOUNDS.sourceIdCharactersMax)
+    return fault(`id longer than ${IMPORT_BOUNDS.sourceIdCharactersMax} characters`)
   if (unstorable(id) !== undefined) return fault(`id ${unstorable(id)}`)
   const record = {
     kind: 'record',

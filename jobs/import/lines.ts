@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { IMPORT_BOUNDS } from './bounds.ts'
 
 const NEWLINE = 0x0a
 const CARRIAGE_RETURN = 0x0d
@@ -33,7 +33,7 @@ export async function* linesOf(path: string, lineBytesMax: number, signal?: Abor
     else held = []
   }
   for await (const chunk of createReadStream(path, {
-    highWaterMark: BOUNDS.readBlockBytes,
+    highWaterMark: IMPORT_BOUNDS.readBlockBytes,
     ...(signal === undefined ? {} : { signal }),
   })) {
     const block = Buffer.isBuffer(chunk) ? chunk : Buffer.from(String(chunk))

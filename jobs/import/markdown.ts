@@ -1,5 +1,5 @@
 import { readFile, stat } from 'node:fs/promises'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { IMPORT_BOUNDS } from './bounds.ts'
 import { frontMatterOf } from './front-matter.ts'
 import { cutAtHeadings } from './headings.ts'
 import type { Section } from './headings.ts'
@@ -12,8 +12,8 @@ const utf8 = new TextDecoder('utf-8', { fatal: true })
 /** Yields the records of one Markdown file; see `markdownItems`. */
 export async function* markdownRecords(path: string): AsyncGenerator<SourceItem> {
   const { size } = await stat(path)
-  if (size > BOUNDS.markdownFileBytesMax) {
-    yield fault(1, `file larger than ${BOUNDS.markdownFileBytesMax} bytes`)
+  if (size > IMPORT_BOUNDS.markdownFileBytesMax) {
+    yield fault(1, `file larger than ${IMPORT_BOUNDS.markdownFileBytesMax} bytes`)
     return
   }
   const bytes = await readFile(path)
@@ -97,7 +97,7 @@ function itemOf(section: Section, metadata: ReadonlyMap<string, string>): Source
 function pathOf({ parents, heading }: Section, title: string): string {
   return [title, ...parents, heading]
     .filter((part, index, all) => part !== '' && part !== all[index - 1])
-    .map((part) => part.slice(0, BOUNDS.headingCharactersMax * 2 + 1))
+    .map((part) => part.slice(0, IMPORT_BOUNDS.headingCharactersMax * 2 + 1))
     .join(' › ')
 }
 

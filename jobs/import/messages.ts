@@ -1,8 +1,8 @@
-import { BOUNDS } from '#core/platform/bounds.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import type { Conflict } from '#jobs/import/staging/conflicts.ts'
 import type { Notice } from '#jobs/import/staging/notices.ts'
 import type { StagedLocation } from '#jobs/import/staging/staging.ts'
+import { IMPORT_BOUNDS } from './bounds.ts'
 import { shownLocation } from './report.ts'
 import type { RecordLocation } from './report.ts'
 
@@ -38,7 +38,7 @@ export class ImportRefusals {
 
   #add(sentence: string, remedy: string): void {
     this.#count += 1
-    if (this.#named.length < BOUNDS.importConflictsNamedMax) this.#named.push(sentence)
+    if (this.#named.length < IMPORT_BOUNDS.importConflictsNamedMax) this.#named.push(sentence)
     this.#remedies.add(remedy)
   }
 

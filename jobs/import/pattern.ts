@@ -1,5 +1,5 @@
-import { BOUNDS } from '#core/platform/bounds.ts'
 import { RE2JS, RE2JSSyntaxException } from 're2js'
+import { IMPORT_BOUNDS } from './bounds.ts'
 import { activeInstructions } from './pattern-cost.ts'
 
 /** A regular expression of a mapping. Its cost is linear in the length of the text. */
@@ -23,8 +23,8 @@ export interface PatternMatch {
 export function compilePattern(source: string): Pattern {
   const pattern = parsed(source)
   if (
-    pattern.programSize() > BOUNDS.patternInstructionsMax ||
-    activeInstructions(pattern) > BOUNDS.patternActiveInstructionsMax
+    pattern.programSize() > IMPORT_BOUNDS.patternInstructionsMax ||
+    activeInstructions(pattern) > IMPORT_BOUNDS.patternActiveInstructionsMax
   )
     throw new PatternError('is too large: repeat less, or match a shorter part')
   const groups = pattern.groupCount()

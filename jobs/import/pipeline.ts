@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { IMPORT_BOUNDS } from '#jobs/import/bounds.ts'
 import { settleConflicts } from '#jobs/import/staging/conflicts.ts'
 import { readLeftOut } from '#jobs/import/staging/left-out.ts'
 import {
@@ -122,7 +122,7 @@ export async function readSources(input: ImportInput, staging: Staging, drafts?:
   settle(input, staging, report, refusals)
   return report.close({
     totals: readTotals(staging),
-    splits: readSplits(staging, BOUNDS.reportEntriesMax).map(({ parts, ...location }) => ({
+    splits: readSplits(staging, IMPORT_BOUNDS.reportEntriesMax).map(({ parts, ...location }) => ({
       ...locationOf(input, location),
       parts,
     })),
@@ -155,7 +155,7 @@ function settle(input: ImportInput, staging: Staging, report: ReportAccumulator,
       report.warned({ ...locate(record), message, other: locate(first) })
     },
   })
-  orderKept(staging, revises, BOUNDS.reportEntriesMax, (conflict) => refusals.conflict(conflict, locate))
+  orderKept(staging, revises, IMPORT_BOUNDS.reportEntriesMax, (conflict) => refusals.conflict(conflict, locate))
   refusals.assertNone()
   for (const notice of noticesOf(staging, revises))
     report.warned({ ...locate(notice.location), message: noticeText(notice, locate), other: locate(notice.other) })

@@ -1,5 +1,5 @@
 import type { ActEntry } from '#core/index/references/layout.ts'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { INDEX_BOUNDS } from '#core/index/bounds.ts'
 import { orderKeyOf } from '#jobs/import/staging/rows.ts'
 import type { EarlierRecord, Staging } from '#jobs/import/staging/staging.ts'
 import { actText, facetsText } from './described.ts'
@@ -116,7 +116,7 @@ function createMapper(mapping: Mapping): (record: SourceRecord) => Mapped | Reco
     }
     if (mapping.revises === 'provision' && hasNumberedAnchor(mapping.format, record, fields))
       return { kind: 'refused', contradiction: 'anchor', reason: NUMBERED_ANCHOR }
-    const texts = splitText(record.text, fields.language, BOUNDS.passageCharactersMax)
+    const texts = splitText(record.text, fields.language, INDEX_BOUNDS.passageCharactersMax)
     return { record, fields, ...readReferences(fields), texts }
   }
 }

@@ -1,7 +1,7 @@
 import type { ActEntry } from '#core/index/references/layout.ts'
 import { canonicalReference, createActAliases, parseReference } from '#core/index/references/parser/parser.ts'
 import type { ActAliases } from '#core/index/references/parser/parser.ts'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { IMPORT_BOUNDS } from '#jobs/import/bounds.ts'
 import { codePointsOf } from './text.ts'
 
 /** Scheme and name, as in `celex:32016R0679`, `cfr:12/1003`, `rulebook:aml`. */
@@ -13,7 +13,7 @@ const ACT_ID = /^[a-z][a-z0-9]*:[^\s\p{Cc}#*]+$/u
  */
 export function actIdOf(written: string): string | undefined {
   const id = /^rulebook:/iu.test(written) ? written.toLowerCase().replaceAll(/\s+/g, '-') : written
-  return ACT_ID.test(id) && codePointsOf(id) <= BOUNDS.actIdCharactersMax ? id : undefined
+  return ACT_ID.test(id) && codePointsOf(id) <= IMPORT_BOUNDS.actIdCharactersMax ? id : undefined
 }
 
 /** Parses aliases: one, or several separated by commas. */
@@ -52,7 +52,7 @@ export function createReferenceReader({
   return (fields) => {
     const act = fields.act === undefined ? undefined : { id: fields.act, aliases: [...fields.aliases] }
     const written = byLabel ? fields.label : fields.reference
-    const provisions = (written ?? '').split(';', BOUNDS.referencesPerRecordMax).flatMap((one) => {
+    const provisions = (written ?? '').split(';', IMPORT_BOUNDS.referencesPerRecordMax).flatMap((one) => {
       const provision =
         provisionOf(act, one, common) ?? (act === undefined ? undefined : provisionOf(act, one, vocabularyOf(act)))
       return provision === undefined ? [] : [provision]
@@ -71,7 +71,7 @@ function createVocabularies(): (act: ActEntry) => ActAliases {
     kept.delete(key)
     kept.set(key, vocabulary)
     const oldest = kept.keys().next()
-    if (kept.size > BOUNDS.vocabulariesMax && oldest.done !== true) kept.delete(oldest.value)
+    if (kept.size > IMPORT_BOUNDS.vocabulariesMax && oldest.done !== true) kept.delete(oldest.value)
     return vocabulary
   }
 }
@@ -83,5 +83,5 @@ function provisionOf(act: ActEntry | undefined, written: string, vocabulary: Act
   const isOwn = act === undefined || parsed.act === undefined || parsed.act === act.id || parsed.act.startsWith('name:')
   if (!isOwn) return undefined
   const canonical = canonicalReference({ act: act?.id ?? parsed.act, path: parsed.path })
-  return codePointsOf(canonical) <= BOUNDS.referenceCharactersMax ? canonical : undefined
+  return codePointsOf(canonical) <= IMPORT_BOUNDS.referenceCharactersMax ? canonical : undefined
 }

@@ -1,6 +1,6 @@
 import type { Facets } from '#core/index/facets/layout.ts'
 import type { ActEntry } from '#core/index/references/layout.ts'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { IMPORT_BOUNDS } from '#jobs/import/bounds.ts'
 import type { StagedTotals } from '#jobs/import/staging/kept-records.ts'
 
 /** Position of a record in its source. */
@@ -82,7 +82,7 @@ export class ReportAccumulator {
   readonly #warnings: ImportReportWarning[] = []
   readonly #counts = { files: 0, skipped: 0, lost: 0, warnings: 0 }
 
-  constructor(entriesMax: number = BOUNDS.reportEntriesMax) {
+  constructor(entriesMax: number = IMPORT_BOUNDS.reportEntriesMax) {
     this.#entriesMax = entriesMax
   }
 

@@ -1,5 +1,5 @@
-import { BOUNDS } from '#core/platform/bounds.ts'
 import { OperatorError } from '#core/platform/errors.ts'
+import { IMPORT_BOUNDS } from './bounds.ts'
 import { writtenDate } from './dates.ts'
 import { alternativesOf, fieldNameSchema } from './mapping.ts'
 import type { Alternative, FieldName, Mapping, Rule } from './mapping.ts'
@@ -141,9 +141,9 @@ function templateResolver(text: string): Resolver {
 
 /** @throws OperatorError where a value outgrows its bound: named values could otherwise multiply a text without end. */
 function extended(value: string, by = ''): string {
-  if (value.length + by.length > BOUNDS.mappedValueCharactersMax)
+  if (value.length + by.length > IMPORT_BOUNDS.mappedValueCharactersMax)
     throw new OperatorError(
-      `the mapping makes a value of more than ${BOUNDS.mappedValueCharactersMax} characters: repeat {text} less often`,
+      `the mapping makes a value of more than ${IMPORT_BOUNDS.mappedValueCharactersMax} characters: repeat {text} less often`,
     )
   return value + by
 }

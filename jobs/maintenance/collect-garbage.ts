@@ -2,7 +2,7 @@ import { readdir, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { z } from 'zod'
 import type { ArtifactStore } from '#core/index/format/store.ts'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { JOB_BOUNDS } from '#jobs/bounds.ts'
 import { endedBuilds, recentlyEndedBuilds } from '#core/db/builds.ts'
 import { shrinkVectorCache } from '#core/db/vector-cache/eviction.ts'
 import type { Database } from '#core/db/pool.ts'
@@ -19,8 +19,8 @@ export interface GarbageCollectionDeps {
 }
 
 const ENDED = {
-  succeededMs: BOUNDS.garbageBuildsOlderThanMs,
-  failedMs: BOUNDS.garbageFailedBuildsOlderThanMs,
+  succeededMs: JOB_BOUNDS.garbageBuildsOlderThanMs,
+  failedMs: JOB_BOUNDS.garbageFailedBuildsOlderThanMs,
 } as const
 
 /**
@@ -44,7 +44,7 @@ export async function collectGarbage(deps: GarbageCollectionDeps): Promise<numbe
 async function collectWorkFolders({ database, store }: GarbageCollectionDeps): Promise<number> {
   const names = (await namesIn(dirname(store.workFolder('any'))))
     .filter((name) => z.uuid().safeParse(name).success)
-    .slice(0, BOUNDS.garbageNamesMax)
+    .slice(0, JOB_BOUNDS.garbageNamesMax)
   const ended = names.length === 0 ? [] : await endedBuilds(database, names, ENDED)
   for (const id of ended) await rm(store.workFolder(id), { recursive: true, force: true })
   return ended.length
@@ -56,7 +56,7 @@ async function collectArtifacts({ database, store }: GarbageCollectionDeps): Pro
   const whole = new Set(names)
   const unfinished = new Set(names.filter((name) => name.endsWith('.tmp')).map((name) => name.split('.')[0]))
   let removed = 0
-  for (const { id, state } of await recentlyEndedBuilds(database, ENDED, BOUNDS.garbageNamesMax)) {
+  for (const { id, state } of await recentlyEndedBuilds(database, ENDED, JOB_BOUNDS.garbageNamesMax)) {
     const folder = store.artifactFolder(versionIdOf(id))
     const versionId = basename(folder)
     if (!unfinished.has(versionId) && !(state === 'failed' && whole.has(versionId))) continue
@@ -78,7 +78,7 @@ async function collectTemporaryFiles(store: ArtifactStore): Promise<number> {
         (found) => found.mtimeMs,
         () => Date.now(),
       )
-      if (Date.now() - writtenAtMs < BOUNDS.garbageFilesOlderThanMs) continue
+      if (Date.now() - writtenAtMs < JOB_BOUNDS.garbageFilesOlderThanMs) continue
       await rm(path, { force: true })
       removed++
     }

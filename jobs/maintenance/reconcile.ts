@@ -1,4 +1,4 @@
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { JOB_BOUNDS } from '#jobs/bounds.ts'
 import { tryLockReleases } from '#core/db/activations.ts'
 import { recentBuilds } from '#core/db/builds.ts'
 import { inTransaction } from '#core/db/pool.ts'
@@ -77,13 +77,13 @@ async function releaseUnwanted({ database, log }: ReconcileDeps, nodes: readonly
  */
 async function keptVersions(client: Queryable): Promise<ReadonlySet<string>> {
   const wanted = await versionsToServe(client)
-  const lingering = await versionsMaybePinned(client, BOUNDS.versionIdleBeforeReleaseMs)
-  const building = await recentBuilds(client, BOUNDS.versionIdleBeforeReleaseMs)
+  const lingering = await versionsMaybePinned(client, JOB_BOUNDS.versionIdleBeforeReleaseMs)
+  const building = await recentBuilds(client, JOB_BOUNDS.versionIdleBeforeReleaseMs)
   return new Set([...wanted.map((version) => version.versionId), ...lingering, ...building.map(versionIdOf)])
 }
 
 async function release(node: SearchNodeClient, versionId: string, log: Log): Promise<void> {
-  await node.releaseVersion(versionId, BOUNDS.statusTimeoutMs).then(
+  await node.releaseVersion(versionId, JOB_BOUNDS.statusTimeoutMs).then(
     () => log.info('version released', { node: node.address, version_id: versionId }),
     (error: unknown) =>
       log.warn('version could not be released', {

@@ -1,8 +1,8 @@
-import { BOUNDS } from '#core/platform/bounds.ts'
 import { finishActivation, queuedActivations } from '#core/db/activations.ts'
 import { unfinishedBuilds } from '#core/db/builds.ts'
 import type { Database } from '#core/db/pool.ts'
 import type { Log } from '#core/platform/log.ts'
+import { JOB_BOUNDS } from '#jobs/bounds.ts'
 import { enqueueActivation, enqueueBuild } from '#jobs/queues.ts'
 import type { JobQueue } from '#jobs/queues.ts'
 
@@ -19,8 +19,8 @@ export interface RequeueDeps {
  * job keeps its place, since it has the id of its row.
  */
 export async function requeue(deps: RequeueDeps): Promise<void> {
-  for (const id of await unfinishedBuilds(deps.database, BOUNDS.requeueMax)) await enqueueBuild(deps.buildQueue, id)
-  for (const id of await queuedActivations(deps.database, BOUNDS.requeueMax)) {
+  for (const id of await unfinishedBuilds(deps.database, JOB_BOUNDS.requeueMax)) await enqueueBuild(deps.buildQueue, id)
+  for (const id of await queuedActivations(deps.database, JOB_BOUNDS.requeueMax)) {
     const failure = await failureOf(deps.activateQueue, id)
     if (failure === undefined) await enqueueActivation(deps.activateQueue, id)
     else

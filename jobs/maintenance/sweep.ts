@@ -1,10 +1,11 @@
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { QUEUE_BOUNDS } from '#core/queues/bounds.ts'
 import { appendLedgerEntries, ledgerEntriesDue } from '#core/db/ledger.ts'
 import type { Database } from '#core/db/pool.ts'
 import { findOverdue } from '#core/db/reservations.ts'
 import type { Counters } from '#core/limits/counters.ts'
 import type { Settlement } from '#core/limits/settlement.ts'
 import type { Log } from '#core/platform/log.ts'
+import { JOB_BOUNDS } from '#jobs/bounds.ts'
 
 export interface SweepDeps {
   readonly database: Database
@@ -25,13 +26,13 @@ export interface Swept {
  * entry exists once.
  */
 export async function sweep(deps: SweepDeps): Promise<Swept> {
-  const endsAtMs = performance.now() + BOUNDS.sweepEveryMs
+  const endsAtMs = performance.now() + JOB_BOUNDS.sweepEveryMs
   const settled = await settleOverdue(deps)
   let appended = settled.length === 0 ? 0 : await appendLedgerEntries(deps.database, settled)
   for (;;) {
-    const lost = await ledgerEntriesDue(deps.database, BOUNDS.ledgerJobLostAfterMs, BOUNDS.sweepBatchMax)
+    const lost = await ledgerEntriesDue(deps.database, QUEUE_BOUNDS.ledgerJobLostAfterMs, JOB_BOUNDS.sweepBatchMax)
     if (lost.length > 0) appended += await appendLedgerEntries(deps.database, lost)
-    if (lost.length < BOUNDS.sweepBatchMax || performance.now() > endsAtMs) break
+    if (lost.length < JOB_BOUNDS.sweepBatchMax || performance.now() > endsAtMs) break
   }
   if (settled.length + appended > 0) deps.log.info('swept', { settled: settled.length, appended })
   return { settled: settled.length, appended }
@@ -40,7 +41,7 @@ export async function sweep(deps: SweepDeps): Promise<Swept> {
 /** A reservation that cannot be settled now stays open for the next sweep and does not block the others. */
 async function settleOverdue({ database, settlement, counters, log }: SweepDeps): Promise<readonly string[]> {
   const settled: string[] = []
-  for (const id of await findOverdue(database, await counters.nowMs(), null, BOUNDS.sweepBatchMax)) {
+  for (const id of await findOverdue(database, await counters.nowMs(), null, JOB_BOUNDS.sweepBatchMax)) {
     try {
       if ((await settlement.refundOverdue(id)) !== 'gone') settled.push(id)
     } catch (error) {

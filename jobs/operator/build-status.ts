@@ -1,4 +1,4 @@
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { BUILD_BOUNDS } from '#jobs/build/bounds.ts'
 import type { BuildListRow } from '#core/db/corpus-lists.ts'
 import { cell } from './table.ts'
 
@@ -6,7 +6,7 @@ type Shown = Pick<BuildListRow, 'state' | 'seconds_since_heartbeat' | 'updated_a
 
 /** True where the run of a build is lost, because its worker and its process ended or cannot reach Postgres. */
 export function isStalled({ seconds_since_heartbeat: silent }: Pick<BuildListRow, 'seconds_since_heartbeat'>): boolean {
-  return silent !== null && silent * 1_000 > BOUNDS.buildLostAfterMs
+  return silent !== null && silent * 1_000 > BUILD_BOUNDS.buildLostAfterMs
 }
 
 /** Says in one line where a build stands, and what follows without anybody's help. */

@@ -6,11 +6,14 @@ import type { Embedder, Embedding } from '#core/embedding/embedder.ts'
 import { createLocalEmbedder } from '#core/embedding/local/embedder.ts'
 import { openEmbedder, prefixWarning } from '#core/embedding/providers.ts'
 import type { EmbeddingSettings } from '#core/embedding/providers.ts'
-import { BOUNDS } from '#core/platform/bounds.ts'
-import { EMBEDDING_SETTINGS } from '#core/platform/embedding-settings.ts'
+import { DATABASE_BOUNDS } from '#core/db/bounds.ts'
+import { EMBEDDING_BOUNDS } from '#core/embedding/bounds.ts'
+import { INDEX_BOUNDS } from '#core/index/bounds.ts'
+import { EMBEDDING_SETTINGS } from '#core/embedding/settings.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import type { VectorSettings } from '#jobs/build/text-vectors.ts'
 import { secretVariable, userCacheFolder } from '#jobs/config.ts'
+import { OPERATOR_BOUNDS } from './bounds.ts'
 
 /** The embedding of a command line; with neither `embedding` nor `embeddings` it is the local one. */
 export interface EmbeddingFlags {
@@ -43,9 +46,12 @@ const endpointUrl = asVariable(
 )
 const modelName = asVariable(
   'OPENAI_MODEL',
-  `must be at most ${BOUNDS.embeddingModelCharactersMax} characters, none of them control characters.`,
+  `must be at most ${INDEX_BOUNDS.embeddingModelCharactersMax} characters, none of them control characters.`,
 )
-const prefix = asVariable('OPENAI_QUERY_PREFIX', `must be at most ${BOUNDS.embeddingPrefixCharactersMax} characters.`)
+const prefix = asVariable(
+  'OPENAI_QUERY_PREFIX',
+  `must be at most ${INDEX_BOUNDS.embeddingPrefixCharactersMax} characters.`,
+)
 
 function wholeNumberOf(min: number, max: number): (text: string) => number {
   return (text) => {
@@ -82,12 +88,12 @@ export function embeddingOptions(command: Command): Command {
     .option(
       '--embedding-dimensions <n>',
       'shorten vectors to so many dimensions, if the model can (default: those of the model)',
-      wholeNumberOf(BOUNDS.embeddingDimensionsMin, BOUNDS.embeddingDimensionsMax),
+      wholeNumberOf(INDEX_BOUNDS.embeddingDimensionsMin, INDEX_BOUNDS.embeddingDimensionsMax),
     )
     .option(
       '--embedding-batch <n>',
       'texts of one request; fewer where the endpoint refuses so many',
-      wholeNumberOf(1, BOUNDS.embedRequestTextsMax),
+      wholeNumberOf(1, EMBEDDING_BOUNDS.embedRequestTextsMax),
     )
     .option('--embedding-query-prefix <text>', 'put before every question (default: as the model was trained)', prefix)
     .option('--embedding-passage-prefix <text>', 'put before every passage (default: as the model was trained)', prefix)
@@ -169,10 +175,12 @@ export function flaggedEmbedding({ embedding, embeddings }: EmbeddingFlags): Emb
 export function vectorSettingsOf({ embeddingBatch, vectorCache }: EmbeddingFlags): VectorSettings {
   const folder = vectorCache ?? userCacheFolder()
   return {
-    concurrency: BOUNDS.embedConcurrencyDefault,
-    batchTexts: embeddingBatch ?? BOUNDS.embedRequestTextsDefault,
+    concurrency: EMBEDDING_BOUNDS.embedConcurrencyDefault,
+    batchTexts: embeddingBatch ?? EMBEDDING_BOUNDS.embedRequestTextsDefault,
     cache:
-      folder === false ? undefined : { path: join(folder, 'vectors.sqlite'), bytesMax: BOUNDS.vectorCacheBytesDefault },
+      folder === false
+        ? undefined
+        : { path: join(folder, 'vectors.sqlite'), bytesMax: DATABASE_BOUNDS.vectorCacheBytesDefault },
   }
 }
 
@@ -193,7 +201,7 @@ export async function openFlaggedEmbedder(
   if (warning !== undefined) note(warning)
   try {
     // A wrong address is reported at once; later requests are retried as those of a build.
-    await openEmbedder('openai', { ...settings, OPENAI_RETRY_MS: BOUNDS.flaggedEndpointRetryMs }, signal)
+    await openEmbedder('openai', { ...settings, OPENAI_RETRY_MS: OPERATOR_BOUNDS.flaggedEndpointRetryMs }, signal)
     return await openEmbedder('openai', settings, signal)
   } catch (cause) {
     if (!(cause instanceof EmbeddingError)) throw cause

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { OPERATOR_BOUNDS } from './bounds.ts'
 import { WAIT_SECONDS_DEFAULT, WAIT_SECONDS_MAX } from './wait.ts'
 
 /** Schemas of options and arguments. Every message continues the name of the invalid input. */
@@ -44,9 +44,9 @@ export const auditHead = z
   .transform((value) => ({ seq: Number(value.slice(0, value.indexOf(':'))), hash: value.slice(-64) }))
 
 /** Maximum number of rows in a list. */
-export const rows = whole(1, BOUNDS.operatorRowsMax)
+export const rows = whole(1, OPERATOR_BOUNDS.operatorRowsMax)
   .optional()
-  .transform((value) => value ?? BOUNDS.operatorRowsDefault)
+  .transform((value) => value ?? OPERATOR_BOUNDS.operatorRowsDefault)
 
 /** Maximum time of `--wait` in seconds. */
 export const waitSeconds = whole(1, WAIT_SECONDS_MAX)

@@ -1,11 +1,11 @@
 import type { OperatorCommand } from './operator-command.ts'
 import { z } from 'zod'
-import { BOUNDS } from '#core/platform/bounds.ts'
 import type { ConfigOf, Variables } from '#core/platform/config.ts'
 import { assertSchemaCompatible } from '#core/db/schema.ts'
 import { openDatabase } from '#core/db/pool.ts'
 import { createLog } from '#core/platform/log.ts'
 import { OPERATOR_VARIABLES, operatorConfig } from '#jobs/config.ts'
+import { OPERATOR_BOUNDS } from './bounds.ts'
 import type { Operator } from './actions/operator.ts'
 import { addCommand } from './command.ts'
 import type { Definition, Output } from './command.ts'
@@ -46,7 +46,7 @@ export function addDatabaseCommand<S extends z.ZodRawShape, V extends Variables>
     // Standard output belongs to the result, so the log goes to standard error.
     const log = createLog('operator', 'warn', (line) => stderr.write(line))
     await assertDatabaseAnswers(base.DATABASE_URL, log)
-    const database = openDatabase(base.DATABASE_URL, log, CONNECTIONS_MAX, BOUNDS.operatorStatementTimeoutMs)
+    const database = openDatabase(base.DATABASE_URL, log, CONNECTIONS_MAX, OPERATOR_BOUNDS.operatorStatementTimeoutMs)
     try {
       await assertSchemaCompatible(database)
       await definition.run(input, { ...output, operator: { database, actor }, config })

@@ -9,8 +9,8 @@ import type { VersionRow } from '#core/db/versions.ts'
 import type { ReviewPolicy } from '#core/domain/review-policy.ts'
 import { parseStatement, reviewStatementSchema } from '#core/domain/review-statements.ts'
 import type { AcceptedKind, ReviewStatement } from '#core/domain/review-statements.ts'
-import { BOUNDS } from '#core/platform/bounds.ts'
 import { canonicalJson } from '#core/platform/digest.ts'
+import { REVIEW_BOUNDS } from './bounds.ts'
 import { verifyPolicies } from './policy.ts'
 import type { PolicyInForce } from './policy.ts'
 import { ReviewRefused } from './review-refused.ts'
@@ -27,13 +27,13 @@ export interface ReviewRules {
 /** @throws ReviewRefused when a policy of the knowledge base is not signed by its reviewers. */
 export async function readReviewRules(database: Queryable, knowledgeBaseId: string): Promise<ReviewRules> {
   const registry = await readRegistry(database)
-  const policies = await listReviewPolicies(database, knowledgeBaseId, BOUNDS.reviewPoliciesMax + 1)
+  const policies = await listReviewPolicies(database, knowledgeBaseId, REVIEW_BOUNDS.reviewPoliciesMax + 1)
   return { registry, inForce: verifyPolicies(knowledgeBaseId, policies, registry) }
 }
 
 /** Reviewers whose endorsements hold. */
 export async function readRegistry(database: Queryable): Promise<Registry> {
-  return verifyReviewers(await listReviewers(database, BOUNDS.reviewersMax + 1))
+  return verifyReviewers(await listReviewers(database, REVIEW_BOUNDS.reviewersMax + 1))
 }
 
 /** Who approved a transition, and what they accepted by name. */

@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { z } from 'zod'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { REVIEW_BOUNDS } from '#jobs/review/bounds.ts'
 
 const fieldsSchema = z.record(z.string(), z.unknown())
 const changeSchema = z.object({
@@ -37,13 +37,13 @@ export async function firstChanges(path: string): Promise<readonly string[]> {
       const change = changeSchema.parse(JSON.parse(line))
       if (change.kind.startsWith('provisions_')) continue
       const list = found.get(changeClassOf(change))
-      if (list !== undefined && list.length < BOUNDS.auditedChangesMax) list.push(inWords(change))
-      if (found.get('text')?.length === BOUNDS.auditedChangesMax) break
+      if (list !== undefined && list.length < REVIEW_BOUNDS.auditedChangesMax) list.push(inWords(change))
+      if (found.get('text')?.length === REVIEW_BOUNDS.auditedChangesMax) break
     }
   } finally {
     stream.destroy()
   }
-  return [...found.values()].flat().slice(0, BOUNDS.auditedChangesMax)
+  return [...found.values()].flat().slice(0, REVIEW_BOUNDS.auditedChangesMax)
 }
 
 function changeClassOf({ kind, before }: Change): ChangeClass {

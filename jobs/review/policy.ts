@@ -4,7 +4,7 @@ import { DEFAULT_REVIEW_POLICY } from '#core/domain/review-policy.ts'
 import type { ReviewPolicy } from '#core/domain/review-policy.ts'
 import { parseStatement, policyStatementSchema } from '#core/domain/review-statements.ts'
 import type { PolicyStatement } from '#core/domain/review-statements.ts'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { REVIEW_BOUNDS } from '#jobs/review/bounds.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import { ReviewRefused } from './review-refused.ts'
 import type { Registry } from './reviewers.ts'
@@ -28,9 +28,9 @@ export function verifyPolicies(
   rows: readonly ReviewPolicyRow[],
   registry: Registry,
 ): PolicyInForce {
-  if (rows.length > BOUNDS.reviewPoliciesMax)
+  if (rows.length > REVIEW_BOUNDS.reviewPoliciesMax)
     throw new ReviewRefused(
-      `The knowledge base has more than ${BOUNDS.reviewPoliciesMax} review policies: ` +
+      `The knowledge base has more than ${REVIEW_BOUNDS.reviewPoliciesMax} review policies: ` +
         'the owner of the schema removes rows that nobody signed.',
     )
   let inForce: PolicyInForce = { policy: DEFAULT_REVIEW_POLICY, seq: 0, sha256: null }

@@ -2,7 +2,7 @@ import type { Queryable } from '#core/db/pool.ts'
 import { readClaimedRejections } from '#core/db/reviews.ts'
 import type { ClaimedReview } from '#core/db/reviews.ts'
 import type { VersionRow } from '#core/db/versions.ts'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { REVIEW_BOUNDS } from './bounds.ts'
 import { readRegistry } from './approvals.ts'
 import type { Registry } from './reviewers.ts'
 import { signedStatement } from './signed-statement.ts'
@@ -23,7 +23,7 @@ export async function readRejections(database: Queryable, versionId: string): Pr
     for (const claim of batch) {
       registry ??= await readRegistry(database)
       if (rejects(claim, versionId, registry)) return { signed: true, forged }
-      if (forged.length < BOUNDS.forgedReviewsNamedMax) forged.push(claim.id)
+      if (forged.length < REVIEW_BOUNDS.forgedReviewsNamedMax) forged.push(claim.id)
     }
   }
   return { signed: false, forged }

@@ -2,7 +2,7 @@ import { statementSignatureHolds } from '#core/credentials/reviewer-keys.ts'
 import type { ReviewerRow } from '#core/db/reviewers.ts'
 import { parseStatement, reviewerStatementSchema } from '#core/domain/review-statements.ts'
 import type { ReviewerStatement } from '#core/domain/review-statements.ts'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { REVIEW_BOUNDS } from '#jobs/review/bounds.ts'
 import { ReviewRefused } from './review-refused.ts'
 
 /** Reviewers whose endorsements were verified up to the first reviewer. */
@@ -21,9 +21,9 @@ export interface Registry {
  * @throws ReviewRefused for more rows than the bound.
  */
 export function verifyReviewers(rows: readonly ReviewerRow[]): Registry {
-  if (rows.length > BOUNDS.reviewersMax)
+  if (rows.length > REVIEW_BOUNDS.reviewersMax)
     throw new ReviewRefused(
-      `There are more than ${BOUNDS.reviewersMax} reviewers: ` +
+      `There are more than ${REVIEW_BOUNDS.reviewersMax} reviewers: ` +
         'the owner of the schema removes rows that nobody vouches for.',
     )
   const verified = new Map<string, ReviewerRow>()

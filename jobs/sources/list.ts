@@ -1,8 +1,8 @@
 import type { Dirent } from 'node:fs'
 import { readdir, realpath, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { BOUNDS } from '#core/platform/bounds.ts'
 import { OperatorError } from '#core/platform/errors.ts'
+import { IMPORT_BOUNDS } from '#jobs/import/bounds.ts'
 
 export const SOURCE_FORMATS = ['jsonl', 'markdown'] as const
 export type SourceFormat = (typeof SOURCE_FORMATS)[number]
@@ -76,8 +76,8 @@ export async function listSource(path: string, format: SourceFormat): Promise<So
     const kind = format === 'jsonl' ? jsonlKind(name) : markdownKind(name, entry)
     if (kind === 'corpus') names.push(name)
     else if (kind === 'left out') leftOut.push(name)
-    if (names.length + leftOut.length > BOUNDS.sourceFilesMax)
-      throw new OperatorError(`${root} holds more than ${BOUNDS.sourceFilesMax} files: import it in parts`)
+    if (names.length + leftOut.length > IMPORT_BOUNDS.sourceFilesMax)
+      throw new OperatorError(`${root} holds more than ${IMPORT_BOUNDS.sourceFilesMax} files: import it in parts`)
   }
   if (names.length === 0) throw new OperatorError(`${root} ${NOTHING_TO_READ[format]}`)
   return {

@@ -1,4 +1,4 @@
-import { largest } from '#core/platform/top-k.ts'
+import { largest } from '#core/index/top-k.ts'
 import type { CallDeadline } from '#search-node/call-deadline.ts'
 import { VECTOR_CANDIDATES_MIN } from './candidates/source.ts'
 import type { CandidateSource, ScoredCandidates, SearchScope, VectorCandidates } from './candidates/source.ts'

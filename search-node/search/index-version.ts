@@ -1,7 +1,7 @@
 import { analyzeQuestion, primaryLanguage } from '#core/index/analysis/analyzer.ts'
 import type { AnalyzedQuestion } from '#core/index/analysis/analyzer.ts'
 import { dayNumber } from '#core/index/facets/layout.ts'
-import { countRows, forEachRow, hasRow, removeRow } from '#core/platform/bitset.ts'
+import { countRows, forEachRow, hasRow, removeRow } from '#core/index/bitset.ts'
 import { isInForce } from '#core/index/facets/reader.ts'
 import type { IndexReader } from '#core/index/format/reader.ts'
 import { meanCosineOf } from '#core/index/vectors/cosine-statistics.ts'

@@ -1,5 +1,5 @@
 import { words as wordsOf } from '#core/index/analysis/words.ts'
-import { largest } from '#core/platform/top-k.ts'
+import { largest } from '#core/index/top-k.ts'
 import type { FoundPassage, SearchResult } from '#core/domain/search.ts'
 import type { CallDeadline } from '#search-node/call-deadline.ts'
 import { boostNamed } from './boost.ts'

@@ -1,6 +1,6 @@
 import { PREDICTORS } from '#core/domain/predictors.ts'
 import type { Predictor } from '#core/domain/predictors.ts'
-import { largest } from '#core/platform/top-k.ts'
+import { largest } from '#core/index/top-k.ts'
 import type { NamedFigures } from './named-provision.ts'
 import { adjacentPairs, firstCoverage, nearPairs, windowCoverage } from './predictor-words.ts'
 import type { Question } from './question.ts'

@@ -1,4 +1,4 @@
-import { spanEnd } from '#core/platform/read-spans.ts'
+import { spanEnd } from '#core/index/storage/read-spans.ts'
 import { wordIndexOf } from './question.ts'
 import type { Question, QuestionPair } from './question.ts'
 import type { TokenRange, TokenStatistics } from './token-statistics.ts'

@@ -1,4 +1,4 @@
-import type { SharedParts } from '#core/platform/resident-parts.ts'
+import type { SharedParts } from '#core/index/storage/resident-parts.ts'
 import type { ArtifactSearch, ScoringWorker } from './workers.ts'
 import type { CallDeadline } from '#search-node/call-deadline.ts'
 import { NodeError } from '#search-node/node-error.ts'

@@ -1,8 +1,8 @@
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { SEARCH_BOUNDS } from '#core/domain/bounds.ts'
 import { openIndex } from '#core/index/format/reader.ts'
 import type { ArtifactRef, IndexReader } from '#core/index/format/reader.ts'
 import { assertNotExpired } from '#search-node/call-deadline.ts'
-import type { SharedParts } from '#core/platform/resident-parts.ts'
+import type { SharedParts } from '#core/index/storage/resident-parts.ts'
 import { errorOf, NodeError } from '#search-node/node-error.ts'
 import type { NodeErrorCode } from '#search-node/node-error.ts'
 import { createIndexVersion, createSearchShared } from '#search-node/search/index-version.ts'
@@ -104,12 +104,12 @@ function searchForFirstRow({ vectors, facets: { facets }, passage }: IndexReader
   const { heading, text } = passage(0)
   return {
     vector: vectors?.exact.read(0),
-    text: `${heading} ${text}`.slice(0, BOUNDS.queryCharactersMax).toWellFormed(),
+    text: `${heading} ${text}`.slice(0, SEARCH_BOUNDS.queryCharactersMax).toWellFormed(),
     limit: 1,
     filters,
     entitled: filters,
     ranking: {
-      rowsScoredMin: BOUNDS.rowsScoredMinDefault,
+      rowsScoredMin: SEARCH_BOUNDS.rowsScoredMinDefault,
       fusion: 'weighted',
       denseWeight: 0.5,
       rrfK: 60,

@@ -1,9 +1,10 @@
 import { fileURLToPath } from 'node:url'
 import { setFlagsFromString } from 'node:v8'
 import { Piscina } from 'piscina'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { INDEX_BOUNDS } from '#core/index/bounds.ts'
 import type { ArtifactRef } from '#core/index/format/reader.ts'
-import type { SharedParts } from '#core/platform/resident-parts.ts'
+import type { SharedParts } from '#core/index/storage/resident-parts.ts'
+import { SEARCH_NODE_BOUNDS } from '#search-node/bounds.ts'
 import { NodeError } from '#search-node/node-error.ts'
 import type { OpenTask, SearchOutcome, SearchTask } from './scoring-worker.ts'
 import type { VerifyTask, Verified } from './verify-worker.ts'
@@ -41,7 +42,7 @@ const NO_PRETENURING = '--no-allocation-site-pretenuring'
  * replaced.
  */
 export function startScoringWorker({
-  codesMb = BOUNDS.residentCodesMbDefault,
+  codesMb = INDEX_BOUNDS.residentCodesMbDefault,
   worker = new URL('./scoring-worker.ts', import.meta.url),
 }: ScoringWorkerOptions = {}): ScoringWorker {
   setFlagsFromString(NO_PRETENURING)
@@ -52,7 +53,7 @@ export function startScoringWorker({
     concurrentTasksPerWorker: 1,
     maxQueue: 1,
     recordTiming: false,
-    resourceLimits: { maxYoungGenerationSizeMb: BOUNDS.scoringYoungGenerationMb },
+    resourceLimits: { maxYoungGenerationSizeMb: SEARCH_NODE_BOUNDS.scoringYoungGenerationMb },
   })
   /** Versions that are open. A thread that replaces this one opens them again. */
   const opened = new Map<string, OpenTask>()
@@ -93,10 +94,10 @@ export function startVerifier(): Verifier {
     filename: fileURLToPath(new URL('./verify-worker.ts', import.meta.url)),
     name: 'verify',
     minThreads: 0,
-    idleTimeout: BOUNDS.verifierIdleMs,
+    idleTimeout: SEARCH_NODE_BOUNDS.verifierIdleMs,
     maxThreads: 1,
     concurrentTasksPerWorker: 1,
-    maxQueue: BOUNDS.verifyQueueMax,
+    maxQueue: SEARCH_NODE_BOUNDS.verifyQueueMax,
     recordTiming: false,
   })
   return { verify: (task) => thread.run(task), end: () => thread.close() }

@@ -1,21 +1,20 @@
 import { importsOf } from './source-file.ts'
 import type { Rule, SourceFile } from './source-file.ts'
 
+/** What every room of the index may import. */
+const INDEX_BASE = ['core/platform', 'core/index/artifact-error.ts', 'core/index/storage'] as const
+
 /** What each folder of core may import, besides itself; the longest folder that is a prefix of the path counts. */
 const CORE_ROOMS: Readonly<Record<string, readonly string[]>> = {
   'core/platform': [],
   'core/index': ['core/platform'],
-  'core/index/vectors': ['core/platform', 'core/index/artifact-error.ts'],
+  'core/index/storage': ['core/platform', 'core/index/bounds.ts'],
+  'core/index/vectors': [...INDEX_BASE, 'core/index/bitset.ts', 'core/index/top-k.ts'],
   'core/index/analysis': ['core/platform'],
-  'core/index/passages': ['core/platform', 'core/index/artifact-error.ts'],
-  'core/index/facets': ['core/platform', 'core/index/artifact-error.ts', 'core/index/passages'],
-  'core/index/lexical': ['core/platform', 'core/index/artifact-error.ts', 'core/index/analysis'],
-  'core/index/references': [
-    'core/platform',
-    'core/index/artifact-error.ts',
-    'core/index/passages',
-    'core/index/analysis',
-  ],
+  'core/index/passages': INDEX_BASE,
+  'core/index/facets': [...INDEX_BASE, 'core/index/bitset.ts', 'core/index/passages'],
+  'core/index/lexical': [...INDEX_BASE, 'core/index/analysis'],
+  'core/index/references': [...INDEX_BASE, 'core/index/passages', 'core/index/analysis'],
   'core/index/format': ['core/platform', 'core/index'],
   'core/domain': ['core/platform', 'core/index'],
   'core/credentials': ['core/platform'],
@@ -28,8 +27,11 @@ const CORE_ROOMS: Readonly<Record<string, readonly string[]>> = {
   'core/limits': ['core/platform', 'core/domain', 'core/db', 'core/redis'],
 }
 
-/** What ranking may import from the index: the splitting of texts into words, the passage record, the token hash. */
+/** What ranking may import from the index: words of texts, the passage record, the token hash, and sets of rows. */
 const RANKING_MAY_IMPORT = [
+  'core/index/bitset.ts',
+  'core/index/top-k.ts',
+  'core/index/storage/read-spans.ts',
   'core/index/analysis/',
   'core/index/passages/record.ts',
   'core/index/lexical/token-hash.ts',
@@ -73,7 +75,7 @@ export const ROOM_RULES: readonly Rule[] = [
       { path: 'core/index/format/reader.ts', text: "import { search } from '#core/rpc/search-client.ts'" },
       { path: 'core/index/vectors/graph.ts', text: "import type { Manifest } from '../format/manifest.ts'" },
       { path: 'core/db/exposure.ts', text: "import type { ServedPassage } from '#core/limits/limiter.ts'" },
-      { path: 'core/everything.ts', text: "import { BOUNDS } from '#core/platform/bounds.ts'" },
+      { path: 'core/everything.ts', text: "import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'" },
     ],
   },
   {

@@ -160,10 +160,10 @@ export const RULES: readonly Rule[] = [
     ],
   },
   {
-    guarantee: 'the bounds of services, database, queues, limits and transport live in core/platform/bounds.ts',
+    guarantee: 'services, database, queues, limits and transport declare their bounds in the bounds.ts of their domain',
     breaches: (file) =>
       BOUNDED_BY_BOUNDS.test(file.path)
-        ? matches(OWN_BOUND, file, 'declares a bound of its own: take it from BOUNDS')
+        ? matches(OWN_BOUND, file, 'declares a bound of its own: move it to the bounds.ts of its domain')
         : [],
     bad: [
       { path: 'gateway/retrieve/admit.ts', text: 'const ATTEMPT_PAUSE_MS = 25' },

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { INDEX_BOUNDS } from '#core/index/bounds.ts'
 import { REAL_DIMENSIONS } from './real/encoder.ts'
 import { whatIsMissing } from './real/texts.ts'
 
@@ -69,7 +69,7 @@ const OPTIONS = {
   dimensions: { type: 'string' },
   seconds: { type: 'string', default: '4' },
   seed: { type: 'string', default: '1' },
-  'codes-mb': { type: 'string', default: String(BOUNDS.residentCodesMbDefault) },
+  'codes-mb': { type: 'string', default: String(INDEX_BOUNDS.residentCodesMbDefault) },
   'data-dir': { type: 'string', default: '.data/bench' },
   deliveries: { type: 'string', default: '100000' },
   lancedb: { type: 'boolean', default: false },
@@ -100,7 +100,7 @@ export function benchFlags(args: readonly string[]): BenchFlags {
     dimensions: real ? REAL_DIMENSIONS : number('--dimensions', values.dimensions ?? DIMENSIONS, 8, 4_096),
     seconds: number('--seconds', values.seconds, 0.01, 600),
     seed: number('--seed', values.seed, 0, 4_294_967_295),
-    codesMb: number('--codes-mb', values['codes-mb'], 0, BOUNDS.residentCodesMbMax),
+    codesMb: number('--codes-mb', values['codes-mb'], 0, INDEX_BOUNDS.residentCodesMbMax),
     dataDir: values['data-dir'],
     deliveries: number('--deliveries', values.deliveries, 1, 1_000_000),
     lancedb: values.lancedb,

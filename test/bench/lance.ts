@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
 import { startService } from '#jobs/demo/local/processes.ts'
 import type { Steps } from '#jobs/demo/steps.ts'
 import { freePort } from '#jobs/demo/local/supervised-process.ts'
@@ -206,7 +206,7 @@ async function startTheirs({ dataDir, artifact, tasks }: LanceOptions, modules: 
       'content-type: application/json',
       `content-length: ${Buffer.byteLength(json)}`,
     ]
-    const connection = idle.pop() ?? (await openConnection('127.0.0.1', port, BOUNDS.hardDeadlineMs))
+    const connection = idle.pop() ?? (await openConnection('127.0.0.1', port, PLATFORM_BOUNDS.hardDeadlineMs))
     const reply = await connection.post(Buffer.from(`${head.join('\r\n')}\r\n\r\n${json}`))
     idle.push(connection)
     if (reply.status !== 200)

@@ -1,5 +1,5 @@
 import { credentials } from '@grpc/grpc-js'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { RPC_BOUNDS } from '#core/rpc/bounds.ts'
 import { openSearchNodeClient } from '#core/rpc/search-client.ts'
 import { startSearchNode } from '#jobs/demo/local/stack.ts'
 import type { StackSettings } from '#jobs/demo/local/stack.ts'
@@ -64,7 +64,7 @@ async function loadAndAsk(
   const client = openSearchNodeClient(address, credentials.createInsecure())
   const path = openGrpc(address, version)
   try {
-    await client.prepareVersion({ versionId, manifestDigest }, BOUNDS.prepareTimeoutMs)
+    await client.prepareVersion({ versionId, manifestDigest }, RPC_BOUNDS.prepareTimeoutMs)
     for (const selectivity of SELECTIVITIES) {
       let left = QUESTIONS
       await drive(path, { queries, selectivity, clients, from: 0, goesOn: () => left-- > 0 })

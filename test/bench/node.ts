@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { credentials } from '@grpc/grpc-js'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { RPC_BOUNDS } from '#core/rpc/bounds.ts'
 import { openSearchNodeClient } from '#core/rpc/search-client.ts'
 import type { LocalSearchNode } from '#jobs/demo/local/stack.ts'
 import type { BenchArtifact } from './artifact.ts'
@@ -20,7 +20,7 @@ export async function openVersion(
   const client = openSearchNodeClient(address, credentials.createInsecure())
   try {
     const began = performance.now()
-    await client.prepareVersion({ versionId, manifestDigest }, BOUNDS.prepareTimeoutMs)
+    await client.prepareVersion({ versionId, manifestDigest }, RPC_BOUNDS.prepareTimeoutMs)
     return performance.now() - began
   } finally {
     client.close()

@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { credentials } from '@grpc/grpc-js'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
 import { rankingOf } from '#core/domain/retrieval-profile.ts'
 import { searchNodeService } from '#core/rpc/messages.ts'
 import { openSearchNodeClient } from '#core/rpc/search-client.ts'
@@ -8,6 +8,7 @@ import type { Filters, SearchResult } from '#core/domain/search.ts'
 import { startScoringWorker } from '#search-node/threads/workers.ts'
 import { SearchPool } from '#search-node/threads/pool.ts'
 import { artifactRef } from '#core/index/format/reader.ts'
+import { SEARCH_NODE_BOUNDS } from '#search-node/bounds.ts'
 import type { BenchArtifact } from './artifact.ts'
 import { openConnection } from './connection.ts'
 import type { Connection } from './connection.ts'
@@ -57,7 +58,7 @@ const RANKING = rankingOf(PARAMETERS, EVERYTHING.inForceOn)
 export async function openRawSearch({ folder, manifest }: BenchArtifact, codesMb?: number): Promise<RawSearch> {
   const pool = new SearchPool(
     Array.from({ length: availableParallelism() }, () => startScoringWorker({ codesMb })),
-    BOUNDS.searchQueueMax,
+    SEARCH_NODE_BOUNDS.searchQueueMax,
   )
   const artifact = artifactRef(folder, manifest)
   await pool.openEverywhere(artifact)
@@ -117,7 +118,7 @@ export function openGrpc(address: string, { versionId }: BenchArtifact): Measure
         entitled: EVERYTHING,
         ranking: RANKING,
       }
-      const reply = await client.search(request, BOUNDS.searchTimeoutMs)
+      const reply = await client.search(request, PLATFORM_BOUNDS.searchTimeoutMs)
       return { chunkIds: () => idsOf(reply) }
     },
     close: async () => client.close(),
@@ -153,7 +154,7 @@ export function openFull(baseUrl: string, key: string): FullPath {
     name: 'full',
     delivered: () => delivered,
     async ask(query, selectivity) {
-      const connection = idle.pop() ?? (await openConnection(hostname, Number(port), BOUNDS.hardDeadlineMs))
+      const connection = idle.pop() ?? (await openConnection(hostname, Number(port), PLATFORM_BOUNDS.hardDeadlineMs))
       const { status, body } = await connection.post(requestOf(query, selectivity))
       idle.push(connection)
       if (status !== 200) throw new Error(`the gateway answered ${status}: ${body.toString().slice(0, 300)}`)

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
 import { admit } from '#core/limits/admission.ts'
 import { failedOutcome } from '#core/limits/settlement.ts'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { LIMIT_BOUNDS } from '#core/limits/bounds.ts'
 import { createLog } from '#core/platform/log.ts'
 import { openGatewayLimits } from '#gateway/limits.ts'
 import { createConcurrencyLimit } from '#gateway/retrieve/concurrency-limit.ts'
@@ -62,7 +62,7 @@ async function serve(order: ServingOrder): Promise<Served> {
 async function rebuild({ counters, epochs }: GatewayLimits, { organizationId, limits }: Tenant): Promise<void> {
   const id = await counters.inForce(organizationId)
   const epoch = id === undefined ? undefined : { id, redisRunId: counters.runId() ?? '' }
-  const endsAtMs = performance.now() + BOUNDS.rebuildTimeoutMs
+  const endsAtMs = performance.now() + LIMIT_BOUNDS.rebuildTimeoutMs
   for (;;)
     try {
       await epochs.repair(organizationId, { epoch, windowDays: limits.exposure.window_days })

@@ -1,6 +1,7 @@
 import { issueKey } from '#core/credentials/api-key.ts'
-import { BOUNDS } from '#core/platform/bounds.ts'
-import type { Pepper } from '#core/platform/settings.ts'
+import { SEARCH_BOUNDS } from '#core/domain/bounds.ts'
+import { GATEWAY_BOUNDS } from '#gateway/bounds.ts'
+import type { Pepper } from '#core/credentials/settings.ts'
 import type { Stage } from '#gateway/retrieve/request-context.ts'
 import { KNOWLEDGE_BASE } from './publish.ts'
 
@@ -28,7 +29,7 @@ export const SHORT_QUERY_CHARACTERS = 3_000
 
 /** Every language of an entitlement that has as many as it may; `qaa` to `qtz` are for private use. */
 export const MANY_LANGUAGES: readonly string[] = Array.from(
-  { length: BOUNDS.filterValuesMax },
+  { length: SEARCH_BOUNDS.filterValuesMax },
   (_, n) => `qa${String.fromCodePoint(97 + (n % 26))}-Latn-${String(100 + n)}`,
 )
 
@@ -56,7 +57,7 @@ function requestOf({ key, path = '/v1/retrieve', headers = [], body = '' }: Sent
 
 /** As many times `unit` between `head` and `tail` as the body limit leaves room for. */
 function filled(head: string, unit: string, tail: string): string {
-  const room = BOUNDS.bodyBytesMax - Buffer.byteLength(head) - Buffer.byteLength(tail)
+  const room = GATEWAY_BOUNDS.bodyBytesMax - Buffer.byteLength(head) - Buffer.byteLength(tail)
   return `${head}${unit.repeat(Math.floor(room / Buffer.byteLength(unit)))}${tail}`
 }
 
@@ -101,7 +102,7 @@ function beforeParse(pepper: Pepper): readonly Refusable[] {
       stage: 'authenticate',
       name: 'a key as long as fits',
       status: 401,
-      bytes: () => requestOf({ key: 'a'.repeat(BOUNDS.headerBytesMax - 1_000) }),
+      bytes: () => requestOf({ key: 'a'.repeat(GATEWAY_BOUNDS.headerBytesMax - 1_000) }),
     },
   ]
 }
@@ -111,7 +112,7 @@ const THREE_LISTS = ['language', 'jurisdiction', 'subject'] as const
 
 function unparsable({ unlimited: key }: RefusedCallers): readonly Refusable[] {
   const bodies: Readonly<Record<string, string>> = {
-    'lists in lists': `${'['.repeat(BOUNDS.bodyBytesMax / 2)}${']'.repeat(BOUNDS.bodyBytesMax / 2)}`,
+    'lists in lists': `${'['.repeat(GATEWAY_BOUNDS.bodyBytesMax / 2)}${']'.repeat(GATEWAY_BOUNDS.bodyBytesMax / 2)}`,
     'objects in objects': `${'{"":'.repeat(3_200)}0${'}'.repeat(3_200)}`,
     'unknown fields': `{${[FIELDS, ...repeated(1_700, (n) => `"${n.toString(36)}":0`)].join(',')}}`,
     'a list of thousands of wrong values': filled(`{${FIELDS},"filters":{"language":[`, '0,', '0]}}'),
@@ -120,7 +121,10 @@ function unparsable({ unlimited: key }: RefusedCallers): readonly Refusable[] {
     ),
     'a query of lone surrogates': filled(`{${FIELDS},"query":"`, '\\ud800', '"}'),
     'a query of white space': filled(`{${FIELDS},"query":"`, '\\u2003', '"}'),
-    'characters of four bytes, one too many': bodyOf(undefined, '\u{1f30a}'.repeat(BOUNDS.queryCharactersMax + 1)),
+    'characters of four bytes, one too many': bodyOf(
+      undefined,
+      '\u{1f30a}'.repeat(SEARCH_BOUNDS.queryCharactersMax + 1),
+    ),
     'a number of thousands of digits': filled(`{${FIELDS},"top_k":`, '9', '}'),
     'a profile that is no UUID': filled(`{${FIELDS},"profile":"`, 'a', '"}'),
   }
@@ -192,7 +196,11 @@ const HOSTILE_MARKS = `a${'\u0f73\u0344\u0323'.repeat(1_300)}`
 
 function notAdmitted({ exhausted: key, usedKey }: RefusedCallers): readonly Refusable[] {
   return [
-    ['a used-up day and combining marks', 429, `idempotency-key: ${'a'.repeat(BOUNDS.idempotencyKeyCharactersMax)}`],
+    [
+      'a used-up day and combining marks',
+      429,
+      `idempotency-key: ${'a'.repeat(GATEWAY_BOUNDS.idempotencyKeyCharactersMax)}`,
+    ],
     ['a used Idempotency-Key and combining marks', 409, `idempotency-key: ${usedKey}`],
   ].map(([name, status, header]) => ({
     stage: 'admit',

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { BOUNDS } from '#core/platform/bounds.ts'
-import { parsePeppers } from '#core/platform/settings.ts'
+import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
+import { parsePeppers } from '#core/credentials/settings.ts'
 import { openConnection } from './connection.ts'
 import { cpuBetween, cpuTimes } from './cpu.ts'
 import { logEnd, readRequests } from './gateway-log.ts'
@@ -102,7 +102,7 @@ async function measured({ installation, rounds }: RefusalOptions, refusable: Ref
 
 async function send(baseUrl: string, refusable: Refusable): Promise<void> {
   const { hostname, port } = new URL(baseUrl)
-  const connection = await openConnection(hostname, Number(port), BOUNDS.hardDeadlineMs)
+  const connection = await openConnection(hostname, Number(port), PLATFORM_BOUNDS.hardDeadlineMs)
   try {
     await connection.post(refusable.bytes())
   } finally {

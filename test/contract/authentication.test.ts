@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { expireKey } from '#core/db/api-keys.ts'
 import { issueKey } from '#core/credentials/api-key.ts'
-import { parsePeppers } from '#core/platform/settings.ts'
+import { parsePeppers } from '#core/credentials/settings.ts'
 import { revokeKeyNow } from '#jobs/operator/actions/api-keys.ts'
 import type { Caller } from '#test/support/caller.ts'
 import type { Answer, AskOptions } from '#test/support/http.ts'

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { BOUNDS } from '#core/platform/bounds.ts'
 import { issueKey } from '#core/credentials/api-key.ts'
+import { GATEWAY_BOUNDS } from '#gateway/bounds.ts'
 import { startGateway } from '#jobs/demo/local/stack.ts'
 import type { LocalGateway } from '#jobs/demo/local/stack.ts'
 import { startFaultProxy } from '#test/support/proxy.ts'
@@ -105,7 +105,7 @@ describe('Errors that are not the caller’s: a dependency that is gone', () => 
           )
         ).status
       }
-      for (let n = 0; n < BOUNDS.failedKeysPerAddressPerMinute; n++) expect(await fromFlooding(n)).toBe(401)
+      for (let n = 0; n < GATEWAY_BOUNDS.failedKeysPerAddressPerMinute; n++) expect(await fromFlooding(n)).toBe(401)
       // The set of valid keys is cached for a few seconds, or until another test changes it; then the read is repeated.
       const withoutDatabase = async (): Promise<number> => {
         proxies.get('postgres')?.set('pass')

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { parsePeppers } from '#core/platform/settings.ts'
+import { parsePeppers } from '#core/credentials/settings.ts'
 import { startGateway } from '#jobs/demo/local/stack.ts'
 import type { LocalGateway } from '#jobs/demo/local/stack.ts'
 import { grantEntitlement } from '#jobs/operator/actions/entitlements.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { BOUNDS } from '#core/platform/bounds.ts'
 import { issueKey } from '#core/credentials/api-key.ts'
+import { GATEWAY_BOUNDS } from '#gateway/bounds.ts'
 import { createCaller } from '#test/support/contract/service.ts'
 import { withoutIds } from '#test/support/contract/without-ids.ts'
 import { expectEventually } from '#test/support/until.ts'
@@ -17,7 +17,7 @@ describe('Keys: a budget of failures per address', () => {
   test('past it unknown keys are refused alike, while known ones keep passing', async () => {
     const caller = await createCaller()
     const first = await caller.ask({}, { key: unknownKey(), from: FLOODING })
-    for (let sent = 1; sent < BOUNDS.failedKeysPerAddressPerMinute + 10; sent++) {
+    for (let sent = 1; sent < GATEWAY_BOUNDS.failedKeysPerAddressPerMinute + 10; sent++) {
       const refusal = await caller.ask({}, { key: unknownKey(), from: FLOODING })
       expect(withoutIds(refusal)).toBe(withoutIds(first))
     }

@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { parseServiceSecrets } from '#core/platform/settings.ts'
+import { parseServiceSecrets } from '#core/credentials/settings.ts'
 import { rotateFingerprints } from '#jobs/operator/actions/fingerprints.ts'
 import { ANSWERED_QUERY } from '#test/support/caller.ts'
 import type { Caller } from '#test/support/caller.ts'

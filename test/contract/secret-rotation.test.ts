@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { parseServiceSecrets } from '#core/platform/settings.ts'
+import { parseServiceSecrets } from '#core/credentials/settings.ts'
 import { startGateway } from '#jobs/demo/local/stack.ts'
 import type { LocalGateway } from '#jobs/demo/local/stack.ts'
 import { rewrapFingerprints } from '#jobs/operator/actions/rewrap-fingerprints.ts'

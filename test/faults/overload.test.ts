@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { GATEWAY_BOUNDS } from '#gateway/bounds.ts'
 import { remaining, settledLedgerRows } from '#test/support/scenarios/ledger.ts'
 import { startTestService } from '#test/support/service.ts'
 import type { TestService } from '#test/support/service.ts'
 
-const REQUESTS = BOUNDS.requestsActiveFirst * 3
+const REQUESTS = GATEWAY_BOUNDS.requestsActiveFirst * 3
 
 let service: TestService
 beforeAll(async () => {

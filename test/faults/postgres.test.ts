@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
 import { startGateway } from '#jobs/demo/local/stack.ts'
 import type { LocalGateway } from '#jobs/demo/local/stack.ts'
 import { ledgerRowsOf, remaining, settledLedgerRows } from '#test/support/scenarios/ledger.ts'
@@ -45,7 +45,7 @@ async function createCaller(): Promise<{
 async function assertRefusedInTime(sending: () => Promise<Answer>): Promise<void> {
   const beganMs = adjustedNowMs()
   const refused = await sending()
-  expect(adjustedNowMs() - beganMs).toBeLessThan(BOUNDS.requestDeadlineMs)
+  expect(adjustedNowMs() - beganMs).toBeLessThan(PLATFORM_BOUNDS.requestDeadlineMs)
   expect({ status: refused.status, ...refused.error().error }).toMatchObject({
     status: 503,
     code: 'INTERNAL_UNAVAILABLE',

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { GATEWAY_BOUNDS } from '#gateway/bounds.ts'
 import type { LocalRedis } from '#jobs/demo/local/redis.ts'
 import { startGateway } from '#jobs/demo/local/stack.ts'
 import type { LocalGateway } from '#jobs/demo/local/stack.ts'
@@ -62,7 +62,7 @@ async function expectReadyUntil(gateway: LocalGateway, dependency: Dependency, s
   const said = async (): Promise<'up' | 'down'> => {
     const readiness = await readinessOf(gateway)
     expect(readiness).toMatchObject({ code: 200, status: 'ready', faults: [] })
-    expect(readiness.ms).toBeLessThan(BOUNDS.dependencyCheckTimeoutMs)
+    expect(readiness.ms).toBeLessThan(GATEWAY_BOUNDS.dependencyCheckTimeoutMs)
     const { state: now, reason } = readiness.dependencies[dependency]
     expect(reason === undefined).toBe(now === 'up')
     return now

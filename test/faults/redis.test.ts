@@ -3,7 +3,7 @@ import { cpSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
 import { openCounters } from '#core/limits/counters.ts'
 import { createLog } from '#core/platform/log.ts'
 import type { LocalRedis } from '#jobs/demo/local/redis.ts'
@@ -210,7 +210,7 @@ test(
     for (let attempt = 0; attempt < 3; attempt++) {
       const beganMs = adjustedNowMs()
       const refused = await caller.ask()
-      expect(adjustedNowMs() - beganMs).toBeLessThan(BOUNDS.requestDeadlineMs / 2)
+      expect(adjustedNowMs() - beganMs).toBeLessThan(PLATFORM_BOUNDS.requestDeadlineMs / 2)
       expect({ status: refused.status, ...refused.error().error }).toMatchObject({
         status: 503,
         code: 'INTERNAL_UNAVAILABLE',

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
+import { JOB_BOUNDS } from '#jobs/bounds.ts'
 import type { LocalSearchNode } from '#jobs/demo/local/stack.ts'
 import { startSearchNode } from '#jobs/demo/local/stack.ts'
 import { remaining, settledLedgerRows } from '#test/support/scenarios/ledger.ts'
@@ -29,7 +30,7 @@ test('a search node that hangs is skipped: the other answers every request withi
   for (let request = 0; request < 6; request++) {
     const beganMs = adjustedNowMs()
     expect((await caller.ask()).retrieved().results.length).toBeGreaterThan(0)
-    expect(adjustedNowMs() - beganMs).toBeLessThan(BOUNDS.requestDeadlineMs)
+    expect(adjustedNowMs() - beganMs).toBeLessThan(PLATFORM_BOUNDS.requestDeadlineMs)
   }
   const atOnce = await Promise.all(Array.from({ length: 10 }, () => caller.ask()))
   expect(atOnce.map(({ status }) => status)).toEqual(atOnce.map(() => 200))
@@ -44,7 +45,7 @@ test(
     for (const node of nodes) node.signal('SIGSTOP')
     const beganMs = adjustedNowMs()
     const refused = await caller.ask()
-    expect(adjustedNowMs() - beganMs).toBeLessThan(BOUNDS.requestDeadlineMs)
+    expect(adjustedNowMs() - beganMs).toBeLessThan(PLATFORM_BOUNDS.requestDeadlineMs)
     expect({ status: refused.status, ...refused.error().error }).toMatchObject({
       status: 503,
       code: 'RETRIEVAL_UNAVAILABLE',
@@ -67,7 +68,7 @@ test('a search node that lacks the version is passed over, and gets it again by 
   service.jobs.signal('SIGSTOP')
   const [versionId] = await loadedOn(nodes[0].address)
   if (versionId === undefined) throw new Error('the node holds nothing')
-  await withSearchNode(nodes[0].address, (client) => client.releaseVersion(versionId, BOUNDS.statusTimeoutMs))
+  await withSearchNode(nodes[0].address, (client) => client.releaseVersion(versionId, JOB_BOUNDS.statusTimeoutMs))
   expect(await loadedOn(nodes[0].address)).toEqual([])
   const answers = await Promise.all(Array.from({ length: 10 }, () => caller.ask()))
   expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200))
@@ -85,7 +86,7 @@ test('refunds of a day end at the daily allowance: the next failure stays charge
   const [versionId] = await loadedOn(nodes[0].address)
   if (versionId === undefined) throw new Error('the node holds nothing')
   for (const { address } of nodes)
-    await withSearchNode(address, (client) => client.releaseVersion(versionId, BOUNDS.statusTimeoutMs))
+    await withSearchNode(address, (client) => client.releaseVersion(versionId, JOB_BOUNDS.statusTimeoutMs))
   for (let failure = 0; failure <= allowance; failure++)
     expect((await caller.ask()).error().error.code).toBe('RETRIEVAL_UNAVAILABLE')
   service.jobs.signal('SIGCONT')

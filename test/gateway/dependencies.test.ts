@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { BOUNDS } from '#core/platform/bounds.ts'
 import { createLog } from '#core/platform/log.ts'
+import { GATEWAY_BOUNDS } from '#gateway/bounds.ts'
 import { startDependencyMonitor } from '#gateway/dependencies.ts'
 import type { Checks } from '#gateway/dependencies.ts'
 
@@ -19,7 +19,7 @@ test('a dependency is down with a reason until it first answered, and up from th
   const running = monitor({})
   expect(running.states().redis).toEqual({ state: 'down', reason: 'not checked yet' })
   expect(running.neverReached()).toEqual(['postgres', 'redis', 'search'])
-  await vi.advanceTimersByTimeAsync(BOUNDS.dependencyConnectEveryMs)
+  await vi.advanceTimersByTimeAsync(GATEWAY_BOUNDS.dependencyConnectEveryMs)
   expect(running.states()).toEqual({ postgres: { state: 'up' }, redis: { state: 'up' }, search: { state: 'up' } })
   expect(running.neverReached()).toEqual([])
   running.stop()
@@ -40,14 +40,16 @@ test('a check that hangs is down after its time-out, is not repeated, and delays
     },
   })
   const rounds = 5
-  await vi.advanceTimersByTimeAsync(BOUNDS.dependencyConnectEveryMs + rounds * BOUNDS.dependencyCheckEveryMs)
+  await vi.advanceTimersByTimeAsync(
+    GATEWAY_BOUNDS.dependencyConnectEveryMs + rounds * GATEWAY_BOUNDS.dependencyCheckEveryMs,
+  )
   expect([hanging, others]).toEqual([1, rounds + 1])
   expect(running.states()).toMatchObject({
     redis: { state: 'up' },
     search: { state: 'down', reason: 'no answer in time' },
   })
   held.resolve(undefined)
-  await vi.advanceTimersByTimeAsync(BOUNDS.dependencyCheckEveryMs)
+  await vi.advanceTimersByTimeAsync(GATEWAY_BOUNDS.dependencyCheckEveryMs)
   expect([hanging, running.states().search.state]).toEqual([2, 'up'])
   running.stop()
 })
@@ -60,7 +62,7 @@ test('a reason is a code or the word of the check, never the message of an error
     redis: () => Promise.resolve('it is a replica'),
     search: () => Promise.reject(new Error(secret)),
   })
-  await vi.advanceTimersByTimeAsync(BOUNDS.dependencyConnectEveryMs)
+  await vi.advanceTimersByTimeAsync(GATEWAY_BOUNDS.dependencyConnectEveryMs)
   expect(running.states()).toEqual({
     postgres: { state: 'down', reason: 'ECONNREFUSED' },
     redis: { state: 'down', reason: 'it is a replica' },
@@ -79,9 +81,9 @@ test('each change is logged once, and nothing is checked or logged after the sto
       return Promise.resolve(faults[0])
     },
   })
-  await vi.advanceTimersByTimeAsync(BOUNDS.dependencyConnectEveryMs + BOUNDS.dependencyCheckEveryMs)
+  await vi.advanceTimersByTimeAsync(GATEWAY_BOUNDS.dependencyConnectEveryMs + GATEWAY_BOUNDS.dependencyCheckEveryMs)
   faults.push('it is a replica')
-  await vi.advanceTimersByTimeAsync(2 * BOUNDS.dependencyCheckEveryMs)
+  await vi.advanceTimersByTimeAsync(2 * GATEWAY_BOUNDS.dependencyCheckEveryMs)
   const ofRedis = lines.filter((line) => line.includes('redis'))
   expect(ofRedis.map((line) => /"event":"([^"]+)"/.exec(line)?.[1])).toEqual([
     'dependency available',
@@ -89,6 +91,6 @@ test('each change is logged once, and nothing is checked or logged after the sto
   ])
   running.stop()
   const before = checks
-  await vi.advanceTimersByTimeAsync(5 * BOUNDS.dependencyCheckEveryMs)
+  await vi.advanceTimersByTimeAsync(5 * GATEWAY_BOUNDS.dependencyCheckEveryMs)
   expect([checks, lines.filter((line) => line.includes('redis')).length]).toEqual([before, 2])
 })

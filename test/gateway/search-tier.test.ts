@@ -1,9 +1,10 @@
 import { status } from '@grpc/grpc-js'
 import type { sendUnaryData } from '@grpc/grpc-js'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
 import { createLog } from '#core/platform/log.ts'
 import type { SearchQuery } from '#core/domain/search.ts'
+import { GATEWAY_BOUNDS } from '#gateway/bounds.ts'
 import { openSearchTier } from '#gateway/search-tier.ts'
 import type { SearchTier } from '#gateway/search-tier.ts'
 import { startFakeNode } from '#test/support/jobs/fake-node.ts'
@@ -77,8 +78,10 @@ afterEach(() => {
   for (const node of nodes) node.stop()
 })
 
-const search = (timeoutMs: number = BOUNDS.searchTimeoutMs, signal = new AbortController().signal): Promise<unknown> =>
-  tier.search(query, timeoutMs, signal)
+const search = (
+  timeoutMs: number = PLATFORM_BOUNDS.searchTimeoutMs,
+  signal = new AbortController().signal,
+): Promise<unknown> => tier.search(query, timeoutMs, signal)
 
 /** The nodes that the next two searches ask first; each another one, unless one of them cools down. */
 async function nextAsked(): Promise<readonly number[]> {
@@ -95,20 +98,20 @@ describe('a node is asked last', () => {
     await expect(search()).rejects.toMatchObject({ code: status.UNAVAILABLE })
     expect(asked.toSorted((a, b) => a - b)).toEqual([0, 1])
     answers = [refuses(status.UNAVAILABLE), found]
-    nowMs += BOUNDS.searchNodeCoolDownMs
+    nowMs += GATEWAY_BOUNDS.searchNodeCoolDownMs
     asked = []
     await search()
     await search()
     expect(asked.filter((node) => node === 0).length).toBe(1)
     expect(await nextAsked()).toEqual([1, 1])
-    nowMs += BOUNDS.searchNodeCoolDownMs
+    nowMs += GATEWAY_BOUNDS.searchNodeCoolDownMs
     expect(await nextAsked()).toEqual([0, 1])
   })
 
   test('not because a caller hung up', async () => {
     answers = [() => undefined, () => undefined]
     const hangingUp = new AbortController()
-    const lost = search(BOUNDS.searchTimeoutMs, hangingUp.signal)
+    const lost = search(PLATFORM_BOUNDS.searchTimeoutMs, hangingUp.signal)
     await arrived.promise
     hangingUp.abort()
     await expect(lost).rejects.toMatchObject({ code: status.CANCELLED })
@@ -118,7 +121,9 @@ describe('a node is asked last', () => {
 
   test('not because a request had less time left than an attempt gets', async () => {
     answers = [() => undefined, () => undefined]
-    await expect(search(BOUNDS.searchAttemptTimeoutMs / 2)).rejects.toMatchObject({ code: status.DEADLINE_EXCEEDED })
+    await expect(search(GATEWAY_BOUNDS.searchAttemptTimeoutMs / 2)).rejects.toMatchObject({
+      code: status.DEADLINE_EXCEEDED,
+    })
     expect(await nextAsked()).toEqual([0, 1])
   })
 
@@ -131,6 +136,6 @@ describe('a node is asked last', () => {
 })
 
 test('a search whose caller has already hung up asks no node', async () => {
-  await expect(search(BOUNDS.searchTimeoutMs, AbortSignal.abort())).rejects.toThrow('aborted')
+  await expect(search(PLATFORM_BOUNDS.searchTimeoutMs, AbortSignal.abort())).rejects.toThrow('aborted')
   expect(asked).toEqual([])
 })

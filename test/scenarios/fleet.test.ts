@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { parsePeppers } from '#core/platform/settings.ts'
+import { parsePeppers } from '#core/credentials/settings.ts'
 import { issueKeyFor } from '#jobs/operator/actions/api-keys.ts'
 import type { Answer } from '#test/support/http.ts'
 import { ANSWERED_QUERY, startTestService } from '#test/support/service.ts'

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
 import { LEDGER_QUEUE, QUEUE_PREFIX } from '#core/queues/ledger-queue.ts'
 import { startGateway, startJobs, startSearchNode } from '#jobs/demo/local/stack.ts'
 import type { LocalService } from '#jobs/demo/local/processes.ts'
@@ -166,7 +166,7 @@ describe.concurrent('SIGKILL', () => {
         const answer = await caller.ask()
         return answer.status === 200 && answer
       })
-      expectHere(adjustedNowMs() - admittedMs).toBeLessThan(BOUNDS.hardDeadlineMs + 5_000)
+      expectHere(adjustedNowMs() - admittedMs).toBeLessThan(PLATFORM_BOUNDS.hardDeadlineMs + 5_000)
       expectHere(first.retrieved().results.length).toBeGreaterThan(0)
       const ledger = await settledLedgerRows(service.owner, caller.entitlementId, 'lost')
       expectHere(ledger.map(({ entry, charged }) => ({ entry, charged }))).toEqual([

@@ -4,11 +4,12 @@ import { join } from 'node:path'
 import { credentials, status } from '@grpc/grpc-js'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { SEARCH_BOUNDS } from '#core/domain/bounds.ts'
 import { PREDICTORS } from '#core/domain/predictors.ts'
 import { openSearchNodeClient, isGrpcError } from '#core/rpc/search-client.ts'
 import type { SearchQuery, SearchResult } from '#core/domain/search.ts'
 import type { SearchNodeClient } from '#core/rpc/search-client.ts'
+import { GATEWAY_BOUNDS } from '#gateway/bounds.ts'
 import { EVERYTHING, requestOf } from '#test/support/search-node/asked.ts'
 import { nodeEnvironment, startNode } from '#test/support/search-node/node-process.ts'
 import type { NodeProcess } from '#test/support/search-node/node-process.ts'
@@ -52,7 +53,7 @@ afterAll(async () => {
 const prepare = ({ versionId, manifestDigest }: TestArtifact) =>
   client.prepareVersion({ versionId, manifestDigest }, CALL_TIMEOUT_MS)
 const search = (change: Partial<SearchQuery>): Promise<SearchResult> =>
-  client.search(requestOf({ versionId: artifact.versionId, ...change }), BOUNDS.searchAttemptTimeoutMs)
+  client.search(requestOf({ versionId: artifact.versionId, ...change }), GATEWAY_BOUNDS.searchAttemptTimeoutMs)
 
 /** Pieces that could break the reference parser or the analyzer, repeated many times. */
 const PIECES = [
@@ -78,7 +79,7 @@ const PIECES = [
   'ß',
   'İ',
 ]
-const CHARACTERS = BOUNDS.queryCharactersMax
+const CHARACTERS = SEARCH_BOUNDS.queryCharactersMax
 const cut = (text: string): string => [...text.toWellFormed()].slice(0, CHARACTERS).join('')
 const anyText = fc
   .oneof(
@@ -156,7 +157,7 @@ test('no word of a query comes into the log, however the search ends', async () 
   const calls = [
     search({ text }),
     search({ text, limit: 0 }),
-    search({ text: text.repeat(BOUNDS.queryCharactersMax) }),
+    search({ text: text.repeat(SEARCH_BOUNDS.queryCharactersMax) }),
     search({ text, vector: vector.subarray(4) }),
     search({ text, filters: { ...EVERYTHING, inForceOn: secret } }),
     search({ text, filters: { ...EVERYTHING, languages: [secret] } }),

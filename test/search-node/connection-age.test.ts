@@ -12,9 +12,13 @@ import { createHeldWorker } from '#test/support/search-node/held-worker.ts'
 import { CALL_TIMEOUT_MS } from '#test/support/call-timeout.ts'
 
 // Connections and requests that live a moment instead of a minute; how long loading may take stays as it is.
+vi.mock('#core/rpc/bounds.ts', async (original) => {
+  const { RPC_BOUNDS } = await original<{ readonly RPC_BOUNDS: object }>()
+  return { RPC_BOUNDS: { ...RPC_BOUNDS, grpcConnectionAgeMs: 200 } }
+})
 vi.mock('#core/platform/bounds.ts', async (original) => {
-  const { BOUNDS } = await original<{ readonly BOUNDS: Readonly<Record<string, number>> }>()
-  return { BOUNDS: { ...BOUNDS, grpcConnectionAgeMs: 200, hardDeadlineMs: 200 } }
+  const { PLATFORM_BOUNDS } = await original<{ readonly PLATFORM_BOUNDS: object }>()
+  return { PLATFORM_BOUNDS: { ...PLATFORM_BOUNDS, hardDeadlineMs: 200 } }
 })
 
 const LOADING_MS = 1_000

@@ -23,7 +23,7 @@ import {
   signManifest,
 } from '#core/index/format/manifest.ts'
 import { sha256 } from '#core/platform/digest.ts'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { SEARCH_BOUNDS } from '#core/domain/bounds.ts'
 import { PREDICTORS } from '#core/domain/predictors.ts'
 import { openSearchNodeClient } from '#core/rpc/search-client.ts'
 import type { Filters, SearchQuery } from '#core/domain/search.ts'
@@ -149,9 +149,9 @@ test.each<[string, Partial<SearchQuery>]>([
   ['a query vector without direction', { vector: new Float32Array(32) }],
   ['a query vector of another length', { vector: new Float32Array(31).fill(1) }],
   ['neither vector nor words', { vector: undefined, text: ' ' }],
-  ['words with a character too many', { text: `/etc${'x'.repeat(2 * BOUNDS.queryCharactersMax)}` }],
+  ['words with a character too many', { text: `/etc${'x'.repeat(2 * SEARCH_BOUNDS.queryCharactersMax)}` }],
   ['a limit of 0', { limit: 0 }],
-  ['a limit above the bound', { limit: BOUNDS.searchLimitMax + 1 }],
+  ['a limit above the bound', { limit: SEARCH_BOUNDS.searchLimitMax + 1 }],
   ['a version id that is none', { versionId: '../../etc' }],
   ['a day that is none', { filters: { ...FILTERS, inForceOn: '2025-02-30' } }],
   ['an expansion above the bound', { ranking: { ...RANKING, rowsScoredMin: 100_000 } }],

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Manifest } from '#core/index/format/manifest.ts'
 import { sha256 } from '#core/platform/digest.ts'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { SEARCH_NODE_BOUNDS } from '#search-node/bounds.ts'
 import { NodeError } from '#search-node/node-error.ts'
 import { Versions } from '#search-node/versions.ts'
 import { testManifest } from '#test/support/artifact.ts'
@@ -166,6 +166,7 @@ test('a version prepared while it is being released is loaded again afterwards',
 
 test('a node holds a bounded number of versions', async () => {
   const { versions } = node()
-  for (let n = 0; n < BOUNDS.versionsPerNodeMax; n++) versions.prepare(`version ${n}`, DIGEST).catch(() => undefined)
+  for (let n = 0; n < SEARCH_NODE_BOUNDS.versionsPerNodeMax; n++)
+    versions.prepare(`version ${n}`, DIGEST).catch(() => undefined)
   await expect(versions.prepare('one more', DIGEST)).rejects.toMatchObject({ code: 'RESOURCE_EXHAUSTED' })
 })

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { SEARCH_BOUNDS } from '#core/domain/bounds.ts'
 import { PREDICTORS } from '#core/domain/predictors.ts'
 import type { SearchQuery, SearchResult } from '#core/domain/search.ts'
 import { searchRequestOf } from '#core/rpc/search-client.ts'
@@ -15,7 +15,7 @@ function parsed(change: Partial<Record<keyof SearchRequest, unknown>> = {}): Sea
 }
 
 test('a filter value as long as an import may hold it is searched, whatever its letters take in UTF-16', () => {
-  const longest = '𝔞'.repeat(BOUNDS.filterValueCharactersMax)
+  const longest = '𝔞'.repeat(SEARCH_BOUNDS.filterValueCharactersMax)
   const filters = (subject: string): SearchQuery['filters'] => ({
     ...EVERYTHING,
     subjects: [subject],
@@ -40,7 +40,7 @@ describe('what is asked', () => {
   })
 
   test('may have as many characters as a gateway lets through, whatever they take in UTF-16', () => {
-    const longest = '𝔞'.repeat(BOUNDS.queryCharactersMax)
+    const longest = '𝔞'.repeat(SEARCH_BOUNDS.queryCharactersMax)
     expect(parsed({ queryText: longest }).text).toBe(longest)
     expect(() => parsed({ queryText: `${longest}a` })).toThrow(/query_text/)
     expect(() => parsed({ queryText: 'half \ud83d' })).toThrow(/query_text/)
@@ -63,7 +63,9 @@ test('every row is searched unless some are named', () => {
 })
 
 test('an expansion of 0 is the usual one', () => {
-  expect(parsed({ ranking: { ...RANKING, expansion: 0 } }).ranking.rowsScoredMin).toBe(BOUNDS.rowsScoredMinDefault)
+  expect(parsed({ ranking: { ...RANKING, expansion: 0 } }).ranking.rowsScoredMin).toBe(
+    SEARCH_BOUNDS.rowsScoredMinDefault,
+  )
   expect(parsed({ ranking: { ...RANKING, expansion: 7 } }).ranking.rowsScoredMin).toBe(7)
 })
 
@@ -75,7 +77,7 @@ test.each<[string, object]>([
   ['rrf_k', { rrfK: 0 }],
   ['per_document_max', { perDocumentMax: -1 }],
   ['collapse_revisions_on', { collapseRevisionsOn: '2025-13-01' }],
-  ['expansion', { expansion: BOUNDS.rowsScoredMinMax + 1 }],
+  ['expansion', { expansion: SEARCH_BOUNDS.rowsScoredMinMax + 1 }],
 ])('a ranking whose %s is out of bounds is refused by name', (field, change) => {
   const ranking = { ...RANKING, expansion: 64, ...change }
   expect(() => parsed({ ranking })).toThrow(

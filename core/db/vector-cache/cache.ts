@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { crc32 } from 'node:zlib'
 import { z } from 'zod'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { DATABASE_BOUNDS } from '#core/db/bounds.ts'
 import { createEviction } from './eviction.ts'
 import { inTransaction, openCacheFile, removeCacheFile, sqliteFault } from './file.ts'
 
@@ -73,7 +73,7 @@ export function openVectorCache(path: string, options: VectorCacheOptions): Vect
     space = undefined
   }
   function attempt<T>(otherwise: T, work: (held: CachedSpace) => T): T {
-    if (faults >= BOUNDS.vectorCacheFaultsMax) return otherwise
+    if (faults >= DATABASE_BOUNDS.vectorCacheFaultsMax) return otherwise
     try {
       space ??= openSpace(path, options)
       return work(space)
@@ -98,7 +98,7 @@ export function openVectorCache(path: string, options: VectorCacheOptions): Vect
 type CachedSpace = Omit<VectorCache, 'close'> & { readonly connection: DatabaseSync }
 
 function openSpace(path: string, options: VectorCacheOptions): CachedSpace {
-  const connection = openCacheFile(path, BOUNDS.vectorCacheBusyTimeoutMs)
+  const connection = openCacheFile(path, DATABASE_BOUNDS.vectorCacheBusyTimeoutMs)
   try {
     return createSpace(connection, options)
   } catch (error) {
@@ -128,7 +128,7 @@ function createSpace(connection: DatabaseSync, options: VectorCacheOptions): Cac
         const vector = unitVectorOf(row.value, dimensions)
         if (vector === undefined) continue
         found.set(digest.toString('hex'), { vector, overlong: row.overlong === 1 })
-        if (nowSeconds() - row.used > BOUNDS.vectorCacheUseSeconds) used.push(row.id)
+        if (nowSeconds() - row.used > DATABASE_BOUNDS.vectorCacheUseSeconds) used.push(row.id)
       }
       if (used.length > 0)
         inTransaction(connection, () => {
@@ -161,5 +161,5 @@ function unitVectorOf(value: Uint8Array, dimensions: number): Float32Array<Array
   const vector = new Float32Array(dimensions)
   new Uint8Array(vector.buffer).set(value)
   const squares = vector.reduce((sum, each) => sum + each * each, 0)
-  return Math.abs(squares - 1) < BOUNDS.unitLengthTolerance ? vector : undefined
+  return Math.abs(squares - 1) < DATABASE_BOUNDS.unitLengthTolerance ? vector : undefined
 }

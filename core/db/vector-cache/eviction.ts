@@ -2,13 +2,13 @@ import { statSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { z } from 'zod'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { DATABASE_BOUNDS } from '#core/db/bounds.ts'
 import { bytesInUse, freePages, inTransaction, openCacheFile, removeCacheFile, sqliteFault } from './file.ts'
 
 /** The index on `used` yields the rows in this order. */
 const EVICT_ENTRIES = 'delete from entry where id in (select id from entry order by used, id limit ?) returning id'
 const EVICT_VECTOR = 'delete from vector where id = ?'
-const RETURN_PAGES = `pragma incremental_vacuum(${BOUNDS.vectorCacheVacuumPages})`
+const RETURN_PAGES = `pragma incremental_vacuum(${DATABASE_BOUNDS.vectorCacheVacuumPages})`
 
 const idRows = z.array(z.object({ id: z.int() }))
 
@@ -22,7 +22,7 @@ export function createEviction(connection: DatabaseSync): (bytesMax: number) => 
     if (bytesInUse(connection) <= bytesMax) return false
     let evicted = 0
     inTransaction(connection, () => {
-      const rows = idRows.parse(evictEntries.all(BOUNDS.vectorCacheEvictRows))
+      const rows = idRows.parse(evictEntries.all(DATABASE_BOUNDS.vectorCacheEvictRows))
       for (const { id } of rows) evictVector.run(id)
       evicted = rows.length
     })
@@ -43,7 +43,7 @@ export async function shrinkVectorCache(path: string, bytesMax: number): Promise
 }
 
 async function shrink(path: string, bytesMax: number): Promise<void> {
-  const connection = openCacheFile(path, BOUNDS.vectorCacheShrinkTimeoutMs)
+  const connection = openCacheFile(path, DATABASE_BOUNDS.vectorCacheShrinkTimeoutMs)
   try {
     const evict = createEviction(connection)
     while (evict(bytesMax)) await nextTurn()

@@ -2,7 +2,7 @@ import { mkdirSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { z } from 'zod'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { DATABASE_BOUNDS } from '#core/db/bounds.ts'
 
 /** "EVVC" in ASCII; with the number of the layout it tells a file of this cache from any other. */
 const APPLICATION_ID = 0x45565643
@@ -17,7 +17,7 @@ pragma page_size = 16384;
 pragma auto_vacuum = incremental;
 pragma journal_mode = truncate;
 pragma synchronous = normal;
-pragma cache_size = -${BOUNDS.vectorCachePagesKib};`
+pragma cache_size = -${DATABASE_BOUNDS.vectorCachePagesKib};`
 
 /** Times of use are beside the vectors, so that a use does not rewrite the vector. */
 const SCHEMA = `

@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
-import { createResidentParts, wholeFile } from '#core/platform/resident-parts.ts'
+import { createResidentParts, wholeFile } from '#core/index/storage/resident-parts.ts'
 import { DOCUMENT_ID_BYTES, documentIdBytes, documentsLayout } from './documents-layout.ts'
 
 /** The rows of each document. */

@@ -1,4 +1,4 @@
-import { createLargeMap } from '#core/platform/large-map.ts'
+import { createLargeMap } from '#core/index/storage/large-map.ts'
 import { DOCUMENT_ID_BYTES, documentIdBytes, documentsLayout } from './documents-layout.ts'
 
 /** Collects the rows of each document as they are added and returns `documents.bin`; see `documents-layout.ts`. */

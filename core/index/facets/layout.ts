@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { DAY_MS } from '#core/platform/time.ts'
-import { bitsetWords } from '#core/platform/bitset.ts'
+import { bitsetWords } from '#core/index/bitset.ts'
 
 /**
  * - `facets.json`: the dictionaries.

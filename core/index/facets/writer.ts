@@ -1,4 +1,4 @@
-import { addRow, bitsetWords } from '#core/platform/bitset.ts'
+import { addRow, bitsetWords } from '#core/index/bitset.ts'
 import { OPEN_END_DAY, dayNumber, facetsLayout } from './layout.ts'
 import type { Facets } from './layout.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'

@@ -1,6 +1,6 @@
 import { createPrivateKey, createPublicKey, sign, verify } from 'node:crypto'
 import { z } from 'zod'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { INDEX_BOUNDS } from '#core/index/bounds.ts'
 import { canonicalJson } from '#core/platform/digest.ts'
 import { cosineStatisticsSchema } from '#core/index/vectors/cosine-statistics.ts'
 import { clustersSchema } from '#core/index/vectors/clusters.ts'
@@ -37,12 +37,12 @@ const filesSchema = z.strictObject({
 /** Only of a version with vectors. */
 const VECTOR_FILES = ['vectors.f32', 'vectors.sq4', 'clusters.u32', 'centroids.sq4', 'graph.usearch'] as const
 
-const prefixSchema = z.string().max(BOUNDS.embeddingPrefixCharactersMax)
+const prefixSchema = z.string().max(INDEX_BOUNDS.embeddingPrefixCharactersMax)
 
 export const embeddingSpaceSchema = z.strictObject({
   provider: z.enum(['local', 'openai']),
-  model: z.string().min(1).max(BOUNDS.embeddingModelCharactersMax),
-  dimensions: z.int().min(BOUNDS.embeddingDimensionsMin).max(BOUNDS.embeddingDimensionsMax),
+  model: z.string().min(1).max(INDEX_BOUNDS.embeddingModelCharactersMax),
+  dimensions: z.int().min(INDEX_BOUNDS.embeddingDimensionsMin).max(INDEX_BOUNDS.embeddingDimensionsMax),
   /** Written before each query, before it is embedded. */
   query_prefix: prefixSchema,
   passage_prefix: prefixSchema,

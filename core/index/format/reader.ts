@@ -20,9 +20,9 @@ import type { ClustersReader } from '#core/index/vectors/clusters-reader.ts'
 import { codesFitIn, codesLayout } from '#core/index/vectors/layout.ts'
 import { openRowFile } from '#core/index/vectors/row-file.ts'
 import type { RowFile } from '#core/index/vectors/row-file.ts'
-import { BOUNDS } from '#core/platform/bounds.ts'
-import { createResidentParts, wholeFile } from '#core/platform/resident-parts.ts'
-import type { ResidentParts, SharedParts } from '#core/platform/resident-parts.ts'
+import { INDEX_BOUNDS } from '#core/index/bounds.ts'
+import { createResidentParts, wholeFile } from '#core/index/storage/resident-parts.ts'
+import type { ResidentParts, SharedParts } from '#core/index/storage/resident-parts.ts'
 import type { Manifest } from './manifest.ts'
 
 /** Reference to a verified artifact that the event loop passes to a thread. */
@@ -117,7 +117,7 @@ function codesSource(
 export function openIndex(
   ref: ArtifactRef,
   known?: SharedParts,
-  codesMb: number = BOUNDS.residentCodesMbDefault,
+  codesMb: number = INDEX_BOUNDS.residentCodesMbDefault,
 ): IndexReader {
   const parts = createResidentParts(known)
   const { folder, passages } = ref

@@ -1,5 +1,5 @@
-import { BOUNDS } from '#core/platform/bounds.ts'
-import { createLargeMap } from '#core/platform/large-map.ts'
+import { INDEX_BOUNDS } from '#core/index/bounds.ts'
+import { createLargeMap } from '#core/index/storage/large-map.ts'
 import { ArtifactError } from '#core/index/artifact-error.ts'
 import { passageRecordSchema } from '#core/index/passages/record.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
@@ -19,15 +19,15 @@ export function createRowChecks(passages: number): (record: PassageRecord, row: 
         `Passage ${row} does not match the schema at ` +
           `${parsed.error.issues.map((issue) => issue.path.join('.')).join(', ')}.`,
       )
-    if (longerThan(record.text, BOUNDS.passageCharactersMax))
+    if (longerThan(record.text, INDEX_BOUNDS.passageCharactersMax))
       throw new ArtifactError(
-        `Passage ${record.chunk_id} is longer than ${BOUNDS.passageCharactersMax} characters; split it at import.`,
+        `Passage ${record.chunk_id} is longer than ${INDEX_BOUNDS.passageCharactersMax} characters; split it at import.`,
       )
     if (!record.text.isWellFormed())
       throw new ArtifactError(`Passage ${record.chunk_id} holds a lone surrogate; repair its source.`)
-    if (replyBytes(record) > BOUNDS.passageJsonBytesMax)
+    if (replyBytes(record) > INDEX_BOUNDS.passageJsonBytesMax)
       throw new ArtifactError(
-        `Passage ${record.chunk_id} takes more than ${BOUNDS.passageJsonBytesMax} bytes in a reply; ` +
+        `Passage ${record.chunk_id} takes more than ${INDEX_BOUNDS.passageJsonBytesMax} bytes in a reply; ` +
           'shorten its citation fields.',
       )
     if (seen.get(record.chunk_id) === true) throw new ArtifactError(`Passage ${record.chunk_id} comes twice.`)

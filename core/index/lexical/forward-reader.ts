@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { forwardSchema, pairSlot } from './forward-layout.ts'
 import type { ForwardDescription } from './forward-layout.ts'
-import { openFileBytes } from '#core/platform/file-bytes.ts'
-import type { FileBytes } from '#core/platform/file-bytes.ts'
-import { createResidentParts, wholeFile } from '#core/platform/resident-parts.ts'
+import { openFileBytes } from '#core/index/storage/file-bytes.ts'
+import type { FileBytes } from '#core/index/storage/file-bytes.ts'
+import { createResidentParts, wholeFile } from '#core/index/storage/resident-parts.ts'
 
 /** The words of rows; see `forward-layout.ts`. */
 export interface ForwardReader {

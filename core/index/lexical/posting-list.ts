@@ -1,5 +1,5 @@
 import { DIRECTORY_BYTES, chunkBytes } from './layout.ts'
-import type { FileBytes } from '#core/platform/file-bytes.ts'
+import type { FileBytes } from '#core/index/storage/file-bytes.ts'
 
 /** Location of a term's postings; see `core/index/lexical/layout.ts`. */
 export interface TermEntry {

@@ -1,6 +1,6 @@
 import { primaryLanguage } from '#core/index/analysis/analyzer.ts'
-import { createLargeMap } from '#core/platform/large-map.ts'
-import type { LargeMap } from '#core/platform/large-map.ts'
+import { createLargeMap } from '#core/index/storage/large-map.ts'
+import type { LargeMap } from '#core/index/storage/large-map.ts'
 import { ArtifactError } from '#core/index/artifact-error.ts'
 import { IMPACT_MAX, LEXICAL_FIELDS, lexicalSchema, storedTerm } from './layout.ts'
 import type { LexicalDescription, LexicalField } from './layout.ts'

@@ -1,7 +1,7 @@
 import { closeSync } from 'node:fs'
 import { join } from 'node:path'
-import { openSized, readFully } from '#core/platform/file-reader.ts'
-import { createResidentParts, wholeFile } from '#core/platform/resident-parts.ts'
+import { openSized, readFully } from '#core/index/storage/file-reader.ts'
+import { createResidentParts, wholeFile } from '#core/index/storage/resident-parts.ts'
 import { passageOffsetsBytes } from './layout.ts'
 import type { PassageRecord } from './record.ts'
 

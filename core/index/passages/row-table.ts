@@ -1,7 +1,7 @@
 import { join } from 'node:path'
-import { createLargeMap } from '#core/platform/large-map.ts'
-import type { LargeMap } from '#core/platform/large-map.ts'
-import { createResidentParts, wholeFile } from '#core/platform/resident-parts.ts'
+import { createLargeMap } from '#core/index/storage/large-map.ts'
+import type { LargeMap } from '#core/index/storage/large-map.ts'
+import { createResidentParts, wholeFile } from '#core/index/storage/resident-parts.ts'
 import type { PassageRecord } from './record.ts'
 
 /**

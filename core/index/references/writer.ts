@@ -1,6 +1,6 @@
 import { ArtifactError } from '#core/index/artifact-error.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
-import { createLargeMap } from '#core/platform/large-map.ts'
+import { createLargeMap } from '#core/index/storage/large-map.ts'
 import { referencesLayout, referencesSchema } from './layout.ts'
 import type { ActEntry } from './layout.ts'
 

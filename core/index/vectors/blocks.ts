@@ -1,5 +1,5 @@
 import { closeSync } from 'node:fs'
-import { openSized, readFully } from '#core/platform/file-reader.ts'
+import { openSized, readFully } from '#core/index/storage/file-reader.ts'
 
 /** A file of float32 rows. */
 export interface VectorFile {

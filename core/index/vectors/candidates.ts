@@ -1,4 +1,4 @@
-import { createTopK } from '#core/platform/top-k.ts'
+import { createTopK } from '#core/index/top-k.ts'
 
 /** Rows at nearly equal distances, as a filter may leave them, are all candidates up to this number. */
 const CANDIDATES_MAX = 524_288

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
-import { wholeFile } from '#core/platform/resident-parts.ts'
-import type { ResidentParts } from '#core/platform/resident-parts.ts'
+import { wholeFile } from '#core/index/storage/resident-parts.ts'
+import type { ResidentParts } from '#core/index/storage/resident-parts.ts'
 import { openCentroids } from './centroids.ts'
 import type { Centroids } from './centroids.ts'
 import { clustersLayout } from './clusters.ts'

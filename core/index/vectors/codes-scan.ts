@@ -1,5 +1,5 @@
-import { hasRow } from '#core/platform/bitset.ts'
-import { createTopK } from '#core/platform/top-k.ts'
+import { hasRow } from '#core/index/bitset.ts'
+import { createTopK } from '#core/index/top-k.ts'
 import { Candidates } from './candidates.ts'
 import { NO_THRESHOLD } from './kernel.ts'
 import type { QuantizedQuery } from './quantizer.ts'

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import type { SharedMemory } from '#core/platform/shared-memory.ts'
-import { compileWasm, growTo, wasmFunction, wasmMemory } from '#core/platform/wasm-module.ts'
+import type { SharedMemory } from '#core/index/storage/shared-memory.ts'
+import { compileWasm, growTo, wasmFunction, wasmMemory } from './wasm-module.ts'
 import type { CodesLayout } from './layout.ts'
 import type { QuantizedQuery } from './quantizer.ts'
 

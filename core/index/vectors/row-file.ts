@@ -1,6 +1,6 @@
 import { closeSync, openSync } from 'node:fs'
-import { readInto } from '#core/platform/file-reader.ts'
-import { GAP_BYTES, spanEnd } from '#core/platform/read-spans.ts'
+import { readInto } from '#core/index/storage/file-reader.ts'
+import { GAP_BYTES, spanEnd } from '#core/index/storage/read-spans.ts'
 import { innerProductAt } from './inner-product.ts'
 
 /** A file of float32 rows. Reading copies from the page cache, which all threads share. */

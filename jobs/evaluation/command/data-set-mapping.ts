@@ -1,5 +1,5 @@
-import { BOUNDS } from '#core/platform/bounds.ts'
 import { OperatorError } from '#core/platform/errors.ts'
+import { IMPORT_BOUNDS } from '#jobs/import/bounds.ts'
 import { jsonlRecords } from '#jobs/import/jsonl.ts'
 
 /** Marks values that an evaluation fills in; a version with such values is never served. */
@@ -35,8 +35,8 @@ export function evaluationMapping({ limit, dated }: MappingChoices): object {
         '{id}',
       ],
       // A dash replaces a missing title; it has no words for the ranking.
-      title: [{ from: '{title}', characters_max: BOUNDS.titleCharactersMax }, '–'],
-      heading: [{ from: '{title}', characters_max: BOUNDS.headingCharactersMax }, '–'],
+      title: [{ from: '{title}', characters_max: IMPORT_BOUNDS.titleCharactersMax }, '–'],
+      heading: [{ from: '{title}', characters_max: IMPORT_BOUNDS.headingCharactersMax }, '–'],
       authority: FILLED_IN,
       canonical_url: constant('https://evaluation.invalid/'),
       published_at: constant('2000-01-01'),
@@ -78,9 +78,9 @@ export async function limitSubjects(
   for await (const item of jsonlRecords(corpus, signal)) {
     const value = item.kind === 'record' ? item.metadata.get(`metadata.${field}`) : undefined
     if (value === undefined || subjects.has(value)) continue
-    if (subjects.size === BOUNDS.facetValuesMax)
+    if (subjects.size === IMPORT_BOUNDS.facetValuesMax)
       throw new OperatorError(
-        `--limit-to ${field} tells more than ${BOUNDS.facetValuesMax} groups of records apart: ` +
+        `--limit-to ${field} tells more than ${IMPORT_BOUNDS.facetValuesMax} groups of records apart: ` +
           'evaluate a part of the corpus.',
       )
     subjects.set(value, `group ${subjects.size}`)

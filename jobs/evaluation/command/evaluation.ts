@@ -1,7 +1,7 @@
 import { basename, resolve } from 'node:path'
 import { digestFile } from '#core/platform/hashed-file.ts'
 import { embeddingOf } from '#core/embedding/embedder.ts'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { SEARCH_BOUNDS } from '#core/domain/bounds.ts'
 import { utcDay } from '#core/platform/time.ts'
 import { defaultProfile } from '#jobs/build/parameters.ts'
 import { servedOf } from '#jobs/evaluation/ask.ts'
@@ -152,7 +152,7 @@ async function askBuilt(
   const context = { ...unfitted, profile }
   const outcomes = await askQuestions(
     asked.questions,
-    imported.split === 0 ? RECORDS_WANTED : BOUNDS.searchLimitMax,
+    imported.split === 0 ? RECORDS_WANTED : SEARCH_BOUNDS.searchLimitMax,
     context,
   )
   const report = reportOf({

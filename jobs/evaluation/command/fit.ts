@@ -1,8 +1,8 @@
 import { basename } from 'node:path'
-import { BOUNDS } from '#core/platform/bounds.ts'
 import { words } from '#core/index/analysis/words.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
+import { EVALUATION_BOUNDS } from '#jobs/evaluation/bounds.ts'
 import type { AskContext } from '#jobs/evaluation/ask.ts'
 import { fitRanking } from '#jobs/evaluation/fusion.ts'
 import type { QueryWithQrels } from '#jobs/evaluation/query-with-qrels.ts'
@@ -42,10 +42,10 @@ export async function readFitTask(
       `${both} questions of ${basename(queries)} are asked too, so their figures would flatter: name others with ` +
         '--fit-queries.',
     )
-  if (task.questions.length < BOUNDS.comparedQuestionsMin)
+  if (task.questions.length < EVALUATION_BOUNDS.comparedQuestionsMin)
     throw new OperatorError(
       `${basename(queries)} has ${task.questions.length} judged questions, and a ranking is fitted to at least ` +
-        `${BOUNDS.comparedQuestionsMin}: name more with --fit-queries.`,
+        `${EVALUATION_BOUNDS.comparedQuestionsMin}: name more with --fit-queries.`,
     )
   return task
 }

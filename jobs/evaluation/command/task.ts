@@ -1,7 +1,8 @@
 import { basename } from 'node:path'
 import { z } from 'zod'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { SEARCH_BOUNDS } from '#core/domain/bounds.ts'
 import { OperatorError } from '#core/platform/errors.ts'
+import { EVALUATION_BOUNDS } from '#jobs/evaluation/bounds.ts'
 import type { Qrels } from '#jobs/evaluation/metrics/ranking.ts'
 import { parseRecordJson } from '#jobs/import/record-json.ts'
 import { scalarsOf } from '#jobs/import/record.ts'
@@ -74,9 +75,9 @@ export async function readTask(files: TaskFiles, limitTo: string | undefined, si
     const limitedTo = limitTo === undefined ? undefined : query.metadata.get(`metadata.${limitTo}`)
     if (limitTo !== undefined && limitedTo === undefined)
       throw lineFault(files.queries, line.number, 'lacks the metadata field that --limit-to names')
-    if (questions.length === BOUNDS.evaluationQuestionsMax)
+    if (questions.length === EVALUATION_BOUNDS.evaluationQuestionsMax)
       throw new OperatorError(
-        `${basename(files.queries)} has more than ${BOUNDS.evaluationQuestionsMax} judged questions: ` +
+        `${basename(files.queries)} has more than ${EVALUATION_BOUNDS.evaluationQuestionsMax} judged questions: ` +
           'take a sample and evaluate again.',
       )
     const text = shortened(query.text)
@@ -110,7 +111,9 @@ function queryOf(path: string, { text, number }: TextLine): Query {
 
 /** Cuts a text to the length that a caller may send. */
 function shortened(text: string): string {
-  return text.length <= BOUNDS.queryCharactersMax ? text : [...text].slice(0, BOUNDS.queryCharactersMax).join('')
+  return text.length <= SEARCH_BOUNDS.queryCharactersMax
+    ? text
+    : [...text].slice(0, SEARCH_BOUNDS.queryCharactersMax).join('')
 }
 
 function dayOf(written: string | undefined): string | undefined {
@@ -124,7 +127,7 @@ function notesOf(
   const notes: readonly (readonly [number, string])[] = [
     [counts.unjudged, 'without a relevant record and without a label: not asked'],
     [counts.partial, 'labelled partial: not asked'],
-    [counts.shortened, `longer than ${BOUNDS.queryCharactersMax} characters: asked by their beginning`],
+    [counts.shortened, `longer than ${SEARCH_BOUNDS.queryCharactersMax} characters: asked by their beginning`],
     [strangers, 'judged or labelled, but not among the questions'],
   ]
   return notes.filter(([count]) => count > 0).map(([count, what]) => `questions ${what}: ${count}`)

@@ -1,7 +1,7 @@
 import { access } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import { BOUNDS } from '#core/platform/bounds.ts'
 import { OperatorError } from '#core/platform/errors.ts'
+import { IMPORT_BOUNDS } from '#jobs/import/bounds.ts'
 import { linesOf } from '#jobs/import/lines.ts'
 
 export interface TextLine {
@@ -74,8 +74,8 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
  * @throws OperatorError for a line that is too long or not UTF-8.
  */
 export async function* textLines(path: string, signal?: AbortSignal): AsyncGenerator<TextLine> {
-  for await (const { number, bytes } of linesOf(path, BOUNDS.lineBytesMax, signal)) {
-    if (bytes === undefined) throw lineFault(path, number, `is longer than ${BOUNDS.lineBytesMax} bytes`)
+  for await (const { number, bytes } of linesOf(path, IMPORT_BOUNDS.lineBytesMax, signal)) {
+    if (bytes === undefined) throw lineFault(path, number, `is longer than ${IMPORT_BOUNDS.lineBytesMax} bytes`)
     const text = decoded(bytes)
     if (text === undefined) throw lineFault(path, number, 'is not valid UTF-8')
     if (text.trim() !== '') yield { text, number }

@@ -1,6 +1,7 @@
 import { basename } from 'node:path'
 import { z } from 'zod'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { SEARCH_BOUNDS } from '#core/domain/bounds.ts'
+import { EVALUATION_BOUNDS } from '#jobs/evaluation/bounds.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { assignFolds } from '#jobs/evaluation/calibration/folds.ts'
 import { parseRecordJson } from '#jobs/import/record-json.ts'
@@ -11,7 +12,9 @@ const questionSchema = z.object({
   id: z.string().min(1).max(200),
   question: z
     .string()
-    .refine((text) => text.trim() !== '' && text.isWellFormed() && [...text].length <= BOUNDS.queryCharactersMax),
+    .refine(
+      (text) => text.trim() !== '' && text.isWellFormed() && [...text].length <= SEARCH_BOUNDS.queryCharactersMax,
+    ),
   kind: z.string().min(1).max(100),
   /** Ids of the corpus, each of which answers the question by itself. */
   relevant: z.array(z.string().min(1)).transform((ids): ReadonlySet<string> => new Set(ids)),
@@ -63,9 +66,9 @@ async function readFileOfQuestions(file: string, ids: Set<string>, signal: Abort
     const parsed = questionSchema.safeParse(parseRecordJson(text))
     if (!parsed.success) throw lineFault(path, number, faultOf(parsed.error))
     if (ids.has(parsed.data.id)) throw lineFault(path, number, 'repeats the id of an earlier line')
-    if (ids.size === BOUNDS.evaluationQuestionsMax)
+    if (ids.size === EVALUATION_BOUNDS.evaluationQuestionsMax)
       throw new OperatorError(
-        `${basename(path)} has more than ${BOUNDS.evaluationQuestionsMax} questions: take a sample and evaluate again.`,
+        `${basename(path)} has more than ${EVALUATION_BOUNDS.evaluationQuestionsMax} questions: take a sample and evaluate again.`,
       )
     ids.add(parsed.data.id)
     questions.push(parsed.data)

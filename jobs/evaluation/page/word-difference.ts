@@ -1,5 +1,5 @@
 import { diffWordsWithSpace } from 'diff'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { EVALUATION_BOUNDS } from '#jobs/evaluation/bounds.ts'
 import { NOTHING, html } from '#jobs/page/markup.ts'
 import type { Markup } from '#jobs/page/markup.ts'
 
@@ -10,7 +10,7 @@ const ELLIPSIS = ' … '
  * differ in more words than the bound are shown one after the other, so that the time stays bounded.
  */
 export function wordDifference(before: string, after: string): readonly Markup[] {
-  const parts = diffWordsWithSpace(before, after, { maxEditLength: BOUNDS.wordDifferenceEditsMax })
+  const parts = diffWordsWithSpace(before, after, { maxEditLength: EVALUATION_BOUNDS.wordDifferenceEditsMax })
   if (parts === undefined) return [marked({ removed: before, added: after })]
   const shown: Markup[] = []
   let open = { removed: '', added: '' }
@@ -51,7 +51,7 @@ function marked({ removed, added }: Replaced): Markup {
 
 /** Keeps the words beside a difference; the first run has none before it, the last none after it. */
 function shortened(text: string, first: boolean, last: boolean): string {
-  const context = BOUNDS.wordDifferenceContextCharactersMax
+  const context = EVALUATION_BOUNDS.wordDifferenceContextCharactersMax
   const [head, tail] = [first ? 0 : context, last ? 0 : context]
   if (text.length <= head + tail + ELLIPSIS.length) return text
   return `${text.slice(0, head)}${ELLIPSIS}${tail === 0 ? '' : text.slice(-tail)}`.toWellFormed()

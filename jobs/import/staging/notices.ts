@@ -1,4 +1,4 @@
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { IMPORT_BOUNDS } from '#jobs/import/bounds.ts'
 import { z } from 'zod'
 import type { StagedLocation, Staging } from './staging.ts'
 
@@ -65,7 +65,7 @@ export function* readSeveralSources({ connection }: Staging): Generator<Notice> 
       ;[key, locations, sources] = [of, [], 0]
     }
     sources += 1
-    if (locations.length < BOUNDS.importSourcesNamedMax) locations.push(location)
+    if (locations.length < IMPORT_BOUNDS.importSourcesNamedMax) locations.push(location)
   }
   yield* collected()
 }

@@ -2,8 +2,8 @@ import { unlinkSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { StatementSync } from 'node:sqlite'
-import { BOUNDS } from '#core/platform/bounds.ts'
 import { z } from 'zod'
+import { IMPORT_BOUNDS } from '#jobs/import/bounds.ts'
 
 /**
  * The records of one import in a SQLite file: what identifies, dates and orders each record, not its text. Memory is
@@ -74,7 +74,7 @@ pragma journal_mode = off;
 pragma synchronous = off;
 pragma locking_mode = exclusive;
 pragma temp_store = file;
-pragma cache_size = -${BOUNDS.stagingCacheKib};`
+pragma cache_size = -${IMPORT_BOUNDS.stagingCacheKib};`
 
 const SCHEMA = `
 create table document (id integer primary key, uuid text not null unique, key text not null, passages integer) strict;
@@ -134,7 +134,7 @@ export function openStaging(path: string, { unnamed = false }: StagingOptions = 
     if (uncommitted === 0) connection.exec('begin')
     uncommitted += 1
     const result = change()
-    if (uncommitted >= BOUNDS.stagingTransactionRows) flush()
+    if (uncommitted >= IMPORT_BOUNDS.stagingTransactionRows) flush()
     return result
   }
   function flush(): void {
@@ -205,7 +205,7 @@ function createIds(insert: StatementSync, find: StatementSync): (text: string, .
     if (cached !== undefined) return cached
     insert.run(text, ...rest)
     const { id } = idSchema.parse(find.get(text))
-    if (known.size >= BOUNDS.stagingCachedIdsMax) known = new Map()
+    if (known.size >= IMPORT_BOUNDS.stagingCachedIdsMax) known = new Map()
     known.set(text, id)
     return id
   }

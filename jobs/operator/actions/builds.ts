@@ -2,9 +2,10 @@ import { randomUUID } from 'node:crypto'
 import { readFile, stat } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
 import type { ArtifactStore } from '#core/index/format/store.ts'
-import { BOUNDS } from '#core/platform/bounds.ts'
 import { insertBuild, retryBuild } from '#core/db/builds.ts'
 import { OperatorError } from '#core/platform/errors.ts'
+import { EVALUATION_BOUNDS } from '#jobs/evaluation/bounds.ts'
+import { BUILD_BOUNDS } from '#jobs/build/bounds.ts'
 import { buildParametersSchema } from '#jobs/build/parameters.ts'
 import type { BuildParameters } from '#jobs/build/parameters.ts'
 import { parseQuestions } from '#jobs/evaluation/questions.ts'
@@ -85,7 +86,7 @@ export async function retryFailedBuild(
     const { id, state, error, import_id } = await buildNamed(client, buildId)
     if (state !== 'failed')
       throw new OperatorError(`The build is ${state}, not failed: there is nothing to retry; see "build show ${id}".`)
-    if (!(await retryBuild(client, id, BOUNDS.failedBuildRetryableMs)))
+    if (!(await retryBuild(client, id, BUILD_BOUNDS.failedBuildRetryableMs)))
       throw new OperatorError(
         'The build failed more than a day ago, or somebody else retried it: see "operator build show ' +
           `${id}", or start another with "operator build start --import ${import_id}".`,
@@ -101,9 +102,9 @@ async function captureQuestions(path: string, store: ArtifactStore): Promise<str
   const found = await stat(path).catch(() => undefined)
   if (found === undefined || !found.isFile())
     throw new OperatorError(`The question set ${path} is not a file that can be read: name a JSONL file of questions.`)
-  if (found.size > BOUNDS.evaluationQuestionsBytesMax)
+  if (found.size > EVALUATION_BOUNDS.evaluationQuestionsBytesMax)
     throw new OperatorError(
-      `The question set is larger than ${BOUNDS.evaluationQuestionsBytesMax} bytes: take a sample and build with that.`,
+      `The question set is larger than ${EVALUATION_BOUNDS.evaluationQuestionsBytesMax} bytes: take a sample and build with that.`,
     )
   const [captured] = await captureSources(store, [
     { root: dirname(path), path, sourceName: basename(path), mediaType: 'application/x-ndjson' },

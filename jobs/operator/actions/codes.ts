@@ -1,4 +1,4 @@
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { SEARCH_BOUNDS } from '#core/domain/bounds.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 
 /** Lists of codes as an entitlement stores them: canonical, without repeats, sorted. */
@@ -31,17 +31,19 @@ export function checkedSubjects(subjects: readonly string[] | null): readonly st
 }
 
 function isCode(text: string): boolean {
-  return text !== '' && text.length <= BOUNDS.filterValueCharactersMax && !/[,\p{Cc}]/u.test(text)
+  return text !== '' && text.length <= SEARCH_BOUNDS.filterValueCharactersMax && !/[,\p{Cc}]/u.test(text)
 }
 
 function bounded(what: string, values: readonly string[], canonical: (text: string) => string): readonly string[] {
   if (values.length === 0)
     throw new OperatorError(`An entitlement needs at least one ${what}: name those it covers, separated by commas.`)
-  if (values.length > BOUNDS.filterValuesMax)
-    throw new OperatorError(`An entitlement has at most ${BOUNDS.filterValuesMax} values a list: name fewer.`)
+  if (values.length > SEARCH_BOUNDS.filterValuesMax)
+    throw new OperatorError(`An entitlement has at most ${SEARCH_BOUNDS.filterValuesMax} values a list: name fewer.`)
   return [...new Set(values.map((value) => canonical(value.trim())))].sort()
 }
 
 function refuse(what: string, text: string, wanted: string): never {
-  throw new OperatorError(`"${text.slice(0, BOUNDS.filterValueCharactersMax)}" is not a ${what}: write ${wanted}.`)
+  throw new OperatorError(
+    `"${text.slice(0, SEARCH_BOUNDS.filterValueCharactersMax)}" is not a ${what}: write ${wanted}.`,
+  )
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { OperatorError } from '#core/platform/errors.ts'
-import type { ServiceSecrets } from '#core/platform/settings.ts'
+import type { ServiceSecrets } from '#core/credentials/settings.ts'
 import { insertClient, setClientActive } from '#core/db/clients.ts'
 import { insertOrganization, setOrganizationActive } from '#core/db/organizations.ts'
 import { insertKnowledgeBase } from '#core/db/knowledge-bases.ts'

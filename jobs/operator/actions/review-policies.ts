@@ -6,8 +6,8 @@ import type { ChangeKind } from '#core/domain/changes.ts'
 import { reviewPolicySchema } from '#core/domain/review-policy.ts'
 import type { ReviewPolicy } from '#core/domain/review-policy.ts'
 import { statementText } from '#core/domain/review-statements.ts'
-import { BOUNDS } from '#core/platform/bounds.ts'
 import { OperatorError } from '#core/platform/errors.ts'
+import { REVIEW_BOUNDS } from '#jobs/review/bounds.ts'
 import { readReviewRules } from '#jobs/review/approvals.ts'
 import type { ReviewRules } from '#jobs/review/approvals.ts'
 import { knowledgeBaseNamed } from './names.ts'
@@ -55,7 +55,7 @@ export async function changeReviewPolicy(
     })
     const signers = signersOf(rules, keys, policy)
     const seq = inForce.seq + 1
-    if (seq > BOUNDS.reviewPoliciesMax)
+    if (seq > REVIEW_BOUNDS.reviewPoliciesMax)
       throw new OperatorError(`"${slug}" had ${inForce.seq} review policies, which is the most that is supported.`)
     const statement = statementText({
       format: 'evidence review policy 1',

@@ -5,8 +5,8 @@ import type { SigningKey } from '#core/credentials/reviewer-keys.ts'
 import { insertReviewer, isSchemaOwner, listReviewers, lockReviewers, retireReviewer } from '#core/db/reviewers.ts'
 import type { ReviewerRow } from '#core/db/reviewers.ts'
 import { statementText } from '#core/domain/review-statements.ts'
-import { BOUNDS } from '#core/platform/bounds.ts'
 import { OperatorError } from '#core/platform/errors.ts'
+import { REVIEW_BOUNDS } from '#jobs/review/bounds.ts'
 import { verifyReviewers } from '#jobs/review/reviewers.ts'
 import type { Registry } from '#jobs/review/reviewers.ts'
 import { checkedName } from './names.ts'
@@ -54,8 +54,10 @@ export async function readPublicKey(path: string): Promise<Buffer> {
 /** @throws OperatorError when there is no such file, or it is larger than a key, a statement or a signature. */
 export async function readSmallFile(path: string): Promise<Buffer> {
   const found = await stat(path).catch(() => undefined)
-  if (found === undefined || !found.isFile() || found.size > BOUNDS.reviewFileBytesMax)
-    throw new OperatorError(`${path} is not a file of at most ${BOUNDS.reviewFileBytesMax} bytes: correct the path.`)
+  if (found === undefined || !found.isFile() || found.size > REVIEW_BOUNDS.reviewFileBytesMax)
+    throw new OperatorError(
+      `${path} is not a file of at most ${REVIEW_BOUNDS.reviewFileBytesMax} bytes: correct the path.`,
+    )
   return readFile(path)
 }
 
@@ -98,8 +100,8 @@ export async function addReviewer(operator: Operator, input: AddReviewer): Promi
   const { publicKey, endorser: key } = input
   return withAudit(operator, async (client) => {
     await lockReviewers(client)
-    const rows = await listReviewers(client, BOUNDS.reviewersMax)
-    if (rows.length === BOUNDS.reviewersMax)
+    const rows = await listReviewers(client, REVIEW_BOUNDS.reviewersMax)
+    if (rows.length === REVIEW_BOUNDS.reviewersMax)
       throw new OperatorError(`There are ${rows.length} reviewers already, which is the most that is supported.`)
     const byOwner = key === undefined && (await isSchemaOwner(client))
     const endorser = rows.length === 0 || byOwner ? unendorsed(key) : endorserOf(verifyReviewers(rows), key)
@@ -147,7 +149,7 @@ function endorserOf(registry: Registry, key: SigningKey | undefined): ReviewerRo
 export async function retireReviewerNamed(operator: Operator, name: string): Promise<ReviewerAdded> {
   return withAudit(operator, async (client) => {
     await lockReviewers(client)
-    const rows = await listReviewers(client, BOUNDS.reviewersMax)
+    const rows = await listReviewers(client, REVIEW_BOUNDS.reviewersMax)
     const reviewer = rows.find((row) => row.name === name || row.id === name)
     if (reviewer === undefined)
       throw new OperatorError(`There is no reviewer "${name}": see "operator reviewers list".`)

@@ -1,6 +1,6 @@
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { OPERATOR_BOUNDS } from '#jobs/operator/bounds.ts'
 import { OperatorError } from '#core/platform/errors.ts'
-import type { ServiceSecrets } from '#core/platform/settings.ts'
+import type { ServiceSecrets } from '#core/credentials/settings.ts'
 import { rewrapFingerprintKey } from '#core/credentials/fingerprint.ts'
 import { listFingerprintOwners, lockFingerprintKeys, replaceFingerprintKeys } from '#core/db/fingerprint-keys.ts'
 import type { FingerprintKeyRow, FingerprintOwnerRow } from '#core/db/fingerprint-keys.ts'
@@ -51,7 +51,7 @@ export async function rewrapFingerprints(
       rewrapped += batch.rewrapped.length
       current += batch.current
       unopenedCount += batch.unopened.length
-      const named = batch.unopened.slice(0, BOUNDS.rewrapUnopenedNamedMax - unopened.length)
+      const named = batch.unopened.slice(0, OPERATOR_BOUNDS.rewrapUnopenedNamedMax - unopened.length)
       unopened.push(...named.map((epoch) => ({ organization: owner.name, epoch })))
       onProgress(rewrapped + current + unopenedCount)
       afterEpoch = batch.nextAfter
@@ -66,10 +66,10 @@ async function* ownersOf(database: Database, only: string | null): AsyncGenerato
     const page: readonly FingerprintOwnerRow[] = await listFingerprintOwners(
       database,
       { only, after },
-      BOUNDS.rewrapBatchMax,
+      OPERATOR_BOUNDS.rewrapBatchMax,
     )
     yield* page
-    if (page.length < BOUNDS.rewrapBatchMax) return
+    if (page.length < OPERATOR_BOUNDS.rewrapBatchMax) return
     after = page.at(-1)?.id ?? null
   }
 }
@@ -90,10 +90,10 @@ async function rewrapBatch(
   secrets: ServiceSecrets,
 ): Promise<RewrappedBatch> {
   return withAudit(operator, async (client) => {
-    const keys = await lockFingerprintKeys(client, id, afterEpoch, BOUNDS.rewrapBatchMax)
+    const keys = await lockFingerprintKeys(client, id, afterEpoch, OPERATOR_BOUNDS.rewrapBatchMax)
     const { rewrapped, unopened } = rewrapAll(keys, id, secrets)
     await replaceFingerprintKeys(client, id, rewrapped)
-    const nextAfter = keys.length < BOUNDS.rewrapBatchMax ? undefined : keys.at(-1)?.epoch
+    const nextAfter = keys.length < OPERATOR_BOUNDS.rewrapBatchMax ? undefined : keys.at(-1)?.epoch
     const epochs = rewrapped.map(({ epoch }) => epoch)
     return {
       result: { rewrapped, current: keys.length - rewrapped.length - unopened.length, unopened, nextAfter },

@@ -3,8 +3,9 @@ import type { WayBack, WayBackStep } from '#core/db/activation-history.ts'
 import { activePointer } from '#core/db/corpus-lists.ts'
 import { readVersion } from '#core/db/versions.ts'
 import { changesInWords } from '#core/domain/changes.ts'
-import { BOUNDS } from '#core/platform/bounds.ts'
 import { OperatorError } from '#core/platform/errors.ts'
+import { REVIEW_BOUNDS } from '#jobs/review/bounds.ts'
+import { OPERATOR_BOUNDS } from '#jobs/operator/bounds.ts'
 import { checkActivatable } from '#jobs/activate/check.ts'
 import { readRejections, rejectedStep } from '#jobs/review/rejections.ts'
 import { submitActivation } from './activations.ts'
@@ -117,7 +118,7 @@ async function stepsTo(
 
 async function undoneSteps({ database }: Operator, steps: readonly WayBackStep[]): Promise<readonly UndoneStep[]> {
   const undone: UndoneStep[] = []
-  for (const { version_id } of steps.slice(0, BOUNDS.undoneStepsNamedMax)) {
+  for (const { version_id } of steps.slice(0, OPERATOR_BOUNDS.undoneStepsNamedMax)) {
     const changes = (await readVersion(database, version_id))?.comparison?.changes ?? undefined
     undone.push({ version_id, changes: changes === undefined ? null : changesInWords(changes) })
   }
@@ -126,9 +127,9 @@ async function undoneSteps({ database }: Operator, steps: readonly WayBackStep[]
 
 async function forgedRejections({ database }: Operator, steps: readonly WayBackStep[]): Promise<readonly string[]> {
   const forged: string[] = []
-  for (const { version_id } of steps.filter(({ claimed }) => claimed).slice(0, BOUNDS.undoneStepsNamedMax))
+  for (const { version_id } of steps.filter(({ claimed }) => claimed).slice(0, OPERATOR_BOUNDS.undoneStepsNamedMax))
     forged.push(...(await readRejections(database, version_id)).forged)
-  return forged.slice(0, BOUNDS.forgedReviewsNamedMax)
+  return forged.slice(0, REVIEW_BOUNDS.forgedReviewsNamedMax)
 }
 
 function nothingToReturnTo(slug: string, isActive: boolean, way: WayBack): string {

@@ -3,8 +3,8 @@ import type { AuditHead } from '#core/db/audit.ts'
 import { chainFault, readAuditChain, readAuditHashes } from '#core/db/audit-chain.ts'
 import type { Queryable } from '#core/db/pool.ts'
 import { readClaimedReviews } from '#core/db/reviews.ts'
-import { BOUNDS } from '#core/platform/bounds.ts'
 import { OperatorError } from '#core/platform/errors.ts'
+import { REVIEW_BOUNDS } from '#jobs/review/bounds.ts'
 import { readRegistry } from '#jobs/review/approvals.ts'
 import { signedStatement } from '#jobs/review/signed-statement.ts'
 
@@ -59,7 +59,7 @@ export async function verifyAudit(
     for (const claim of batch) {
       const statement = signedStatement(claim, registry)
       if (statement === undefined) {
-        if (forged.length < BOUNDS.forgedReviewsNamedMax) forged.push(claim.id)
+        if (forged.length < REVIEW_BOUNDS.forgedReviewsNamedMax) forged.push(claim.id)
       } else if (statement.audit_head !== null) kept.push({ ...statement.audit_head, kept: `Review ${claim.id}` })
     }
     await assertInTrail(database, kept)

@@ -6,8 +6,8 @@ import { listReviews } from '#core/db/reviews.ts'
 import { readVersion } from '#core/db/versions.ts'
 import { changesInWords, changesOf } from '#core/domain/changes.ts'
 import { ACCEPTABLE_KINDS, VERDICTS } from '#core/domain/review-statements.ts'
-import { BOUNDS } from '#core/platform/bounds.ts'
 import { OperatorError } from '#core/platform/errors.ts'
+import { OPERATOR_BOUNDS } from '#jobs/operator/bounds.ts'
 import { OPERATOR_VARIABLES } from '#jobs/config.ts'
 import { versionNamed } from '#jobs/operator/actions/names.ts'
 import { readSigningKey, readSmallFile } from '#jobs/operator/actions/reviewers.ts'
@@ -68,10 +68,12 @@ function addShow(review: OperatorCommand): void {
       const version = await versionNamed(operator.database, input.version)
       const row = await readVersion(operator.database, version.id)
       const forged = new Set((await readRejections(operator.database, version.id)).forged)
-      const reviews = (await listReviews(operator.database, version.id, BOUNDS.operatorRowsDefault)).map((one) => ({
-        ...one,
-        forged: forged.has(one.id),
-      }))
+      const reviews = (await listReviews(operator.database, version.id, OPERATOR_BOUNDS.operatorRowsDefault)).map(
+        (one) => ({
+          ...one,
+          forged: forged.has(one.id),
+        }),
+      )
       const { id, knowledge_base, state, passed, passages, documents, facets, evaluation } = version
       const store = createArtifactStore(config.ARTIFACT_STORE)
       const files = row === undefined ? [] : await checkFiles(store, row)

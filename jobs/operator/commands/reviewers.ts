@@ -1,6 +1,6 @@
 import type { OperatorCommand } from '#jobs/operator/operator-command.ts'
 import { listReviewers } from '#core/db/reviewers.ts'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { REVIEW_BOUNDS } from '#jobs/review/bounds.ts'
 import {
   addReviewer,
   readPublicKey,
@@ -90,7 +90,7 @@ function addList(reviewers: OperatorCommand): void {
     input: {},
     variables: {},
     run: async (_input, { operator, show }) => {
-      const rows = await listReviewers(operator.database, BOUNDS.reviewersMax)
+      const rows = await listReviewers(operator.database, REVIEW_BOUNDS.reviewersMax)
       const registry = await readRegistry(operator.database)
       const nameOf = new Map(rows.map(({ id, name }) => [id, name]))
       const found = rows.map((row) => ({

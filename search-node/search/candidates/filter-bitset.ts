@@ -1,10 +1,10 @@
 import { LRUCache } from 'lru-cache'
-import { addRow, bitsetWords, countRows, forEachRow, hasRow, intersect, unite } from '#core/platform/bitset.ts'
+import { addRow, bitsetWords, countRows, forEachRow, hasRow, intersect, unite } from '#core/index/bitset.ts'
 import { dayNumber } from '#core/index/facets/layout.ts'
 import type { FacetsReader } from '#core/index/facets/reader.ts'
 import type { IndexReader } from '#core/index/format/reader.ts'
 import type { Filters } from '#core/domain/search.ts'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { SEARCH_NODE_BOUNDS } from '#search-node/bounds.ts'
 import type { SearchScope } from './source.ts'
 
 /** The rows that a request's filters allow. */
@@ -62,7 +62,10 @@ export function createScopeFilter({
 /** At least a filter and what collapsing leaves of it, however large they are. */
 export function cachedBitsetsMax(passages: number): number {
   const bytes = bitsetWords(passages) * Uint32Array.BYTES_PER_ELEMENT
-  return Math.max(2, Math.min(BOUNDS.filterCacheEntriesMax, Math.floor(BOUNDS.filterCacheBytesMax / bytes)))
+  return Math.max(
+    2,
+    Math.min(SEARCH_NODE_BOUNDS.filterCacheEntriesMax, Math.floor(SEARCH_NODE_BOUNDS.filterCacheBytesMax / bytes)),
+  )
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { AnalyzedQuestion } from '#core/index/analysis/analyzer.ts'
 import type { IndexReader } from '#core/index/format/reader.ts'
 import { assertNotExpired } from '#search-node/call-deadline.ts'
-import { hasRow } from '#core/platform/bitset.ts'
+import { hasRow } from '#core/index/bitset.ts'
 import type { FilterBitset, ScopeFilter } from './filter-bitset.ts'
 import { resolveReferences } from './references/resolve.ts'
 import { VECTOR_CANDIDATES_MIN } from './source.ts'

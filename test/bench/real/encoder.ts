@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { sha256 } from '#core/platform/digest.ts'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { DATABASE_BOUNDS } from '#core/db/bounds.ts'
 import { openVectorCache } from '#core/db/vector-cache/cache.ts'
 import type { VectorCache } from '#core/db/vector-cache/cache.ts'
 import type { Steps } from '#jobs/demo/steps.ts'
@@ -24,7 +24,7 @@ function openRealCache(dataDir: string): VectorCache {
   return openVectorCache(join(dataDir, 'real-vectors.db'), {
     space: 'multilingual-e5-small',
     dimensions: REAL_DIMENSIONS,
-    bytesMax: BOUNDS.vectorCacheBytesDefault,
+    bytesMax: DATABASE_BOUNDS.vectorCacheBytesDefault,
     onFault: (error) => {
       throw error
     },

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { INDEX_BOUNDS } from '#core/index/bounds.ts'
 
 const SHARED = fileURLToPath(new URL('../../../../shared', import.meta.url))
 const DATA_FOLDER = join(SHARED, 'data')
@@ -67,7 +67,7 @@ export function readRealTexts(most: number): readonly RealText[] {
   const texts = CORPORA.flatMap(({ name, language, jurisdiction }) =>
     lines(join(DATA_FOLDER, name, 'corpus.jsonl')).flatMap((line): RealText[] => {
       const { id, title, text, metadata } = recordSchema.parse(line)
-      const kept = [...text].slice(0, BOUNDS.passageCharactersMax).join('').trim()
+      const kept = [...text].slice(0, INDEX_BOUNDS.passageCharactersMax).join('').trim()
       const document = metadata.act ?? metadata.part ?? metadata.path ?? metadata.document ?? name
       return kept === '' ? [] : [{ corpus: name, language, jurisdiction, id, document, title, text: kept }]
     }),

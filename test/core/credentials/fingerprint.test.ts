@@ -9,7 +9,7 @@ import {
   unwrapFingerprintKey,
   wrapFingerprintKey,
 } from '#core/credentials/fingerprint.ts'
-import type { ServiceSecrets } from '#core/platform/settings.ts'
+import type { ServiceSecrets } from '#core/credentials/settings.ts'
 import { cpuMs } from '#test/support/cpu-time.ts'
 
 const [earlier, later] = [randomBytes(32), randomBytes(32)]

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { DATABASE_BOUNDS } from '#core/db/bounds.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import { insertImport, insertSnapshots, readImport } from '#core/db/imports.ts'
 import type { SourceSnapshot } from '#core/db/imports.ts'
@@ -51,7 +51,7 @@ test('a snapshot that another transaction inserts meanwhile is found once that o
 })
 
 test('an import of more snapshots than one statement takes is read back whole and in order', async () => {
-  const snapshots = Array.from({ length: BOUNDS.insertRowsMax * 2 + 3 }, (_, n) =>
+  const snapshots = Array.from({ length: DATABASE_BOUNDS.insertRowsMax * 2 + 3 }, (_, n) =>
     snapshot(`${(n * 7_919) % 2_003}-${n}.md`),
   )
   const snapshotIds = await insertSnapshots(owner, knowledgeBaseId, snapshots)

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { DATABASE_BOUNDS } from '#core/db/bounds.ts'
 import { blockReleases } from '#core/db/activations.ts'
 import { inTransaction, openDatabase } from '#core/db/pool.ts'
 import type { Database, Queryable } from '#core/db/pool.ts'
@@ -31,12 +31,12 @@ test(
   'a process that hangs within a transaction loses it and its locks; only an activation may wait as ' +
     'long as loading takes',
   async () => {
-    expect(await idleAllowedMs(database)).toBe(BOUNDS.transactionIdleMs)
+    expect(await idleAllowedMs(database)).toBe(DATABASE_BOUNDS.transactionIdleMs)
     await inTransaction(database, async (client) => {
       await blockReleases(client)
-      expect(await idleAllowedMs(client)).toBe(BOUNDS.activationTimeoutMs)
+      expect(await idleAllowedMs(client)).toBe(DATABASE_BOUNDS.activationTimeoutMs)
     })
-    expect(await idleAllowedMs(database)).toBe(BOUNDS.transactionIdleMs)
+    expect(await idleAllowedMs(database)).toBe(DATABASE_BOUNDS.transactionIdleMs)
   },
 )
 

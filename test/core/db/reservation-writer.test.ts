@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { DATABASE_BOUNDS } from '#core/db/bounds.ts'
 import { moveEpoch } from '#core/db/limit-epochs.ts'
 import type { LimitEpoch } from '#core/db/limit-epochs.ts'
 import { openDatabase } from '#core/db/pool.ts'
@@ -18,7 +18,7 @@ import { insertReservations } from '#test/support/jobs/reservations.ts'
 import { until } from '#test/support/until.ts'
 
 /** More than go into one statement, so that several run side by side. */
-const MANY = BOUNDS.reservationBatchMax * 3
+const MANY = DATABASE_BOUNDS.reservationBatchMax * 3
 const silent = createLog('test', 'silent')
 
 let database: TestDatabase

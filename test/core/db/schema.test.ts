@@ -4,7 +4,7 @@ import { openDatabase } from '#core/db/pool.ts'
 import type { Database } from '#core/db/pool.ts'
 import { assertSchemaCompatible } from '#core/db/schema.ts'
 import { createLog } from '#core/platform/log.ts'
-import { RELEASE, compareReleases } from '#core/platform/release.ts'
+import { RELEASE, compareReleases } from '#core/db/release.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import type { TestDatabase } from '#test/support/database.ts'
 

@@ -8,7 +8,8 @@ import { afterEach, describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { requestEmbeddings } from '#core/embedding/requests.ts'
 import type { EmbeddingsReply } from '#core/embedding/requests.ts'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { EMBEDDING_BOUNDS } from '#core/embedding/bounds.ts'
+import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
 import { createJsonEndpoint } from '#core/platform/json-endpoint.ts'
 import { makeCertificates } from '#test/support/certificates.ts'
 import { startJsonServer } from '#test/support/json-server.ts'
@@ -43,7 +44,7 @@ async function answering(
 
 describe('a reply', () => {
   const vector = JSON.stringify({ data: [{ index: 0, embedding: [1, 2] }] })
-  const tooLong = ' '.repeat(2 * BOUNDS.embedReplyBytesPerTextMax + 1)
+  const tooLong = ' '.repeat(2 * EMBEDDING_BOUNDS.embedReplyBytesPerTextMax + 1)
 
   test('is read whatever its media type is', async () => {
     await expect(answering(vector, { 'content-type': 'text/plain' })).resolves.toMatchObject({ tokens: null })
@@ -113,7 +114,7 @@ describe('a reply', () => {
 describe('a refusal', () => {
   test('with a long or broken body is told by its status', async () => {
     const message = 'the embedding provider answered with status 500'
-    const long = JSON.stringify({ error: { code: 'x', message: 'm'.repeat(BOUNDS.refusalBytesMax) } })
+    const long = JSON.stringify({ error: { code: 'x', message: 'm'.repeat(PLATFORM_BOUNDS.refusalBytesMax) } })
     await expect(answering(long, {}, 500)).rejects.toMatchObject({ message, transient: true })
     await expect(answering('<html>', {}, 500)).rejects.toMatchObject({ message, transient: true })
   })

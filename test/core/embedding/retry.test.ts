@@ -4,7 +4,7 @@ import type { Embedder } from '#core/embedding/embedder.ts'
 import { createOpenAiEmbedder } from '#core/embedding/openai.ts'
 import { createRateLimit } from '#core/embedding/rate-limit.ts'
 import { buildRetryPolicy, queryRetryPolicy } from '#core/embedding/retry.ts'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { EMBEDDING_BOUNDS } from '#core/embedding/bounds.ts'
 import { createJsonEndpoint } from '#core/platform/json-endpoint.ts'
 import { ENDPOINT_DIMENSIONS, startEmbeddingEndpoint } from '#test/support/embedding-endpoint.ts'
 import type { EmbeddingEndpoint, EndpointBehaviour } from '#test/support/embedding-endpoint.ts'
@@ -36,7 +36,7 @@ async function open(failures: EndpointBehaviour['failures'], tokensPerMinute?: n
     policies: {
       query: { retry: queryRetryPolicy(QUERY_MS) },
       passage: {
-        retry: buildRetryPolicy(BOUNDS.embedBuildRetryDefaultMs),
+        retry: buildRetryPolicy(EMBEDDING_BOUNDS.embedBuildRetryDefaultMs),
         rateLimit: createRateLimit(tokensPerMinute, clock),
       },
     },
@@ -57,15 +57,17 @@ describe('passages of a build', () => {
     expect((await embedder.embed(['a', 'b'], 'passage', signal)).vectors).toHaveLength(2)
     expect(endpoint.requests).toHaveLength(25)
     expect(clock.sleeps).toHaveLength(24)
-    expect(Math.max(...clock.sleeps)).toBeLessThanOrEqual(BOUNDS.embedBuildBackoffMaxMs)
+    expect(Math.max(...clock.sleeps)).toBeLessThanOrEqual(EMBEDDING_BOUNDS.embedBuildBackoffMaxMs)
   })
 
   test('fail at the end of the retry time, and say with what', async () => {
     const { embedder, clock } = await open(busy(10_000))
     const failed = embedder.embed(['a'], 'passage', signal)
     await expect(failed).rejects.toThrow('the embedding provider answered with status 429')
-    expect(sum(clock.sleeps)).toBeLessThan(BOUNDS.embedBuildRetryDefaultMs)
-    expect(sum(clock.sleeps)).toBeGreaterThan(BOUNDS.embedBuildRetryDefaultMs - BOUNDS.embedBuildBackoffMaxMs)
+    expect(sum(clock.sleeps)).toBeLessThan(EMBEDDING_BOUNDS.embedBuildRetryDefaultMs)
+    expect(sum(clock.sleeps)).toBeGreaterThan(
+      EMBEDDING_BOUNDS.embedBuildRetryDefaultMs - EMBEDDING_BOUNDS.embedBuildBackoffMaxMs,
+    )
   })
 
   test('wait as long as the endpoint says, and a little longer, each request of the build', async () => {
@@ -73,7 +75,9 @@ describe('passages of a build', () => {
     const beganMs = clock.nowMs()
     await Promise.all([embedder.embed(['a'], 'passage', signal), embedder.embed(['b'], 'passage', signal)])
     expect(clock.nowMs() - beganMs).toBeGreaterThanOrEqual(75_000)
-    expect(clock.sleeps.some((ms) => ms >= 75_000 && ms <= 75_000 + BOUNDS.embedBuildBackoffFirstMs)).toBe(true)
+    expect(clock.sleeps.some((ms) => ms >= 75_000 && ms <= 75_000 + EMBEDDING_BOUNDS.embedBuildBackoffFirstMs)).toBe(
+      true,
+    )
   })
 
   test('fail at once where the endpoint asks for a longer pause than the retry time', async () => {
@@ -109,7 +113,7 @@ describe('a query whose caller waits', () => {
   test('is tried three times within its total, whatever the endpoint asks for', async () => {
     const { endpoint, embedder, clock } = await open(busy(1_000))
     await expect(embedder.embed(['a'], 'query', signal)).rejects.toThrow(/status 429/)
-    expect(endpoint.requests).toHaveLength(BOUNDS.embedAttemptsMax)
+    expect(endpoint.requests).toHaveLength(EMBEDDING_BOUNDS.embedAttemptsMax)
     expect(sum(clock.sleeps)).toBeLessThan(QUERY_MS)
 
     endpoint.behaviour.failures = busy(1, { 'retry-after': '20' })

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { addRow, bitsetWords, countRows, forEachRow, hasRow, removeRow } from '#core/platform/bitset.ts'
+import { addRow, bitsetWords, countRows, forEachRow, hasRow, removeRow } from '#core/index/bitset.ts'
 import { documentsLayout } from '#core/index/facets/documents-layout.ts'
 import { facetsLayout } from '#core/index/facets/layout.ts'
 import { createForwardWriter } from '#core/index/lexical/forward-writer.ts'
@@ -9,7 +9,7 @@ import { lexicalTermsLayout } from '#core/index/lexical/layout.ts'
 import { passageOffsetsBytes } from '#core/index/passages/layout.ts'
 import { rowTableBytes } from '#core/index/passages/row-table.ts'
 import { referencesLayout } from '#core/index/references/layout.ts'
-import { createLargeMap } from '#core/platform/large-map.ts'
+import { createLargeMap } from '#core/index/storage/large-map.ts'
 
 /** One row beyond what a Map of V8 holds. */
 const ROWS = 2 ** 24 + 1

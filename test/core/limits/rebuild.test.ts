@@ -12,7 +12,7 @@ import { admit } from '#core/limits/admission.ts'
 import type { Admission } from '#core/limits/admission.ts'
 import { rebuildCounters } from '#core/limits/rebuild.ts'
 import { failedOutcome } from '#core/limits/settlement.ts'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { DATABASE_BOUNDS } from '#core/db/bounds.ts'
 import { createLog } from '#core/platform/log.ts'
 import { expectEventually } from '#test/support/until.ts'
 import { openTestDatabase } from '#test/support/database.ts'
@@ -127,8 +127,8 @@ describe('a rebuild', () => {
       [8, 9, 10, 11, 3].map((ordinal) => passage('a:1', 'r1', ordinal)),
       [passage('b', 'r', 7), passage('a:1', 'r2', 11, 39), passage('a:1', 'r2', 12, 39), passage('a:1', 'r1', 1)],
       [passage('c', 'r', 0), passage('a:1', 'r1', 7, 41), passage('b', 'r', 7), passage('b', 'r', 9)],
-      Array.from({ length: BOUNDS.rebuildBatchPassages }, (_, n) => passage('long', 'r', n * 2, 1_000)),
-      Array.from({ length: BOUNDS.rebuildBatchPassages }, (_, n) => passage('long', 'r', 500 + n, 999)),
+      Array.from({ length: DATABASE_BOUNDS.rebuildBatchPassages }, (_, n) => passage('long', 'r', n * 2, 1_000)),
+      Array.from({ length: DATABASE_BOUNDS.rebuildBatchPassages }, (_, n) => passage('long', 'r', 500 + n, 999)),
     ]
     for (const [minute, served] of deliveries.entries()) {
       await servers.setClock(minute * 60_000)

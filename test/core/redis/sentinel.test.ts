@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import tls from 'node:tls'
 import { Redis } from 'ioredis'
 import { afterEach, expect, test } from 'vitest'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { REDIS_BOUNDS } from '#core/redis/bounds.ts'
 import { createLog } from '#core/platform/log.ts'
 import { openPrimary } from '#core/redis/primary.ts'
 import type { PrimaryConnection } from '#core/redis/primary.ts'
@@ -69,7 +69,7 @@ test('after a failover the new primary is in use within two seconds, with what i
   await primary.kill()
   const switchedAtMs = await switched
   expect((await used(connection)).split('-')[0]).toBe(await processOf(replica.url))
-  expect(connectedAtMs(connection) - switchedAtMs).toBeLessThan(BOUNDS.redisFailoverMaxMs)
+  expect(connectedAtMs(connection) - switchedAtMs).toBeLessThan(REDIS_BOUNDS.redisFailoverMaxMs)
   expect(await connection.redis.get('key')).toBe('kept')
 })
 

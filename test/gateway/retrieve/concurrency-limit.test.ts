@@ -1,9 +1,9 @@
 import { afterEach, expect, test, vi } from 'vitest'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { GATEWAY_BOUNDS } from '#gateway/bounds.ts'
 import { createConcurrencyLimit } from '#gateway/retrieve/concurrency-limit.ts'
 import type { ConcurrencyLimit, Slot } from '#gateway/retrieve/concurrency-limit.ts'
 
-const { requestsActiveMin: MIN, requestsActiveFirst: FIRST, requestsActiveMax: MAX } = BOUNDS
+const { requestsActiveMin: MIN, requestsActiveFirst: FIRST, requestsActiveMax: MAX } = GATEWAY_BOUNDS
 const never = new AbortController().signal
 
 afterEach(() => vi.useRealTimers())
@@ -51,9 +51,9 @@ test('past the limit requests wait, and one begins for each that ends, in order 
 test('a request whose slot does not come in time gets no slot, nor does one beyond those that may wait', async () => {
   const concurrency = createConcurrencyLimit()
   await fill(concurrency)
-  const waiting = Array.from({ length: BOUNDS.requestsWaitingMax }, () => concurrency.enter(never))
+  const waiting = Array.from({ length: GATEWAY_BOUNDS.requestsWaitingMax }, () => concurrency.enter(never))
   expect(await concurrency.enter(never)).toBeUndefined()
-  expect(concurrency.state().waiting).toBe(BOUNDS.requestsWaitingMax)
+  expect(concurrency.state().waiting).toBe(GATEWAY_BOUNDS.requestsWaitingMax)
   expect(new Set(await Promise.all(waiting))).toEqual(new Set([undefined]))
   expect(concurrency.state().waiting).toBe(0)
 })
@@ -63,10 +63,10 @@ test('after one waited in vain the rest is refused at once, until those that wai
   const concurrency = createConcurrencyLimit()
   const [first] = await fill(concurrency)
   const late = concurrency.enter(never)
-  await vi.advanceTimersByTimeAsync(BOUNDS.requestSlotTimeoutMs / 2)
+  await vi.advanceTimersByTimeAsync(GATEWAY_BOUNDS.requestSlotTimeoutMs / 2)
   const waiting = concurrency.enter(never)
   expect(concurrency.isOverloaded()).toBe(false)
-  await vi.advanceTimersByTimeAsync(BOUNDS.requestSlotTimeoutMs / 2)
+  await vi.advanceTimersByTimeAsync(GATEWAY_BOUNDS.requestSlotTimeoutMs / 2)
   expect(await late).toBeUndefined()
   expect(concurrency.isOverloaded()).toBe(true)
   expect(await concurrency.enter(never)).toBeUndefined()
@@ -113,10 +113,10 @@ test('the limit falls to its least while the work takes too long, once for the r
   const { concurrency, work } = createClocked()
   const limits: number[] = []
   for (let n = 0; n < 40; n++) {
-    await work(BOUNDS.requestWorkTargetMs + 1)
+    await work(GATEWAY_BOUNDS.requestWorkTargetMs + 1)
     limits.push(concurrency.state().limit)
   }
-  expect(limits[0]).toBe(Math.floor(FIRST * BOUNDS.requestsActiveKeptShare))
+  expect(limits[0]).toBe(Math.floor(FIRST * GATEWAY_BOUNDS.requestsActiveKeptShare))
   expect(limits).toEqual([...limits].sort((a, b) => b - a))
   expect(limits.at(-1)).toBe(MIN)
 })
@@ -137,7 +137,7 @@ test('the time for which a request awaits a provider is no work', async () => {
   const slots = await fill(concurrency)
   const provider = Promise.withResolvers<void>()
   const replies = slots.map((slot) => slot.whileReleased(() => provider.promise))
-  nowMs += BOUNDS.requestWorkTargetMs + 1
+  nowMs += GATEWAY_BOUNDS.requestWorkTargetMs + 1
   provider.resolve()
   await Promise.all(replies)
   for (const slot of slots) slot.release()
@@ -146,7 +146,7 @@ test('the time for which a request awaits a provider is no work', async () => {
 
 test('admitted requests are bounded, those that await a provider included', async () => {
   const concurrency = createConcurrencyLimit()
-  for (let n = 0; n < BOUNDS.requestsAdmittedMax; n++)
+  for (let n = 0; n < GATEWAY_BOUNDS.requestsAdmittedMax; n++)
     void (await entered(concurrency)).whileReleased(() => new Promise<void>(() => undefined))
   expect(concurrency.state()).toMatchObject({ active: 0 })
   expect(await concurrency.enter(never)).toBeUndefined()

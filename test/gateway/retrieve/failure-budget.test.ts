@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { GATEWAY_BOUNDS } from '#gateway/bounds.ts'
 import { createFailureBudget } from '#gateway/retrieve/failure-budget.ts'
 
-const MAX = BOUNDS.failedKeysPerAddressPerMinute
+const MAX = GATEWAY_BOUNDS.failedKeysPerAddressPerMinute
 
 test('the budget of an address is spent after its last failure and renewed a minute after the first', () => {
   let nowMs = 1
@@ -60,10 +60,10 @@ test('it remembers a bounded number of addresses: the one that was not seen for 
   const budget = createFailureBudget(() => 1)
   const addressOf = (n: number): string => `10.0.${n >> 8}.${n & 255}`
   for (let n = 0; n < MAX; n++) budget.count('192.0.2.1')
-  for (let n = 1; n < BOUNDS.failureAddressesMax; n++) budget.count(addressOf(n))
+  for (let n = 1; n < GATEWAY_BOUNDS.failureAddressesMax; n++) budget.count(addressOf(n))
   expect(budget.isSpent('192.0.2.1')).toBe(true)
-  for (let n = 1; n < BOUNDS.failureAddressesMax; n++) budget.count(addressOf(n))
+  for (let n = 1; n < GATEWAY_BOUNDS.failureAddressesMax; n++) budget.count(addressOf(n))
   expect(budget.isSpent('192.0.2.1')).toBe(true)
-  for (let n = 1; n <= BOUNDS.failureAddressesMax; n++) budget.count(addressOf(n))
+  for (let n = 1; n <= GATEWAY_BOUNDS.failureAddressesMax; n++) budget.count(addressOf(n))
   expect(budget.isSpent('192.0.2.1')).toBe(false)
 })

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
 import type { FoundPassage, SearchQuery, SearchResult } from '#core/domain/search.ts'
 import { search } from '#gateway/retrieve/search.ts'
 import type { Evidence, SearchDeps } from '#gateway/retrieve/search.ts'
@@ -57,7 +57,7 @@ describe('what a node is asked', () => {
     const { signal } = new AbortController()
     await search(deps, context(signal), pinned, query)
     expect(asked).toHaveLength(1)
-    expect(asked[0]).toMatchObject({ timeoutMs: BOUNDS.searchTimeoutMs, signal })
+    expect(asked[0]).toMatchObject({ timeoutMs: PLATFORM_BOUNDS.searchTimeoutMs, signal })
     expect(asked[0]?.request).toEqual({
       versionId: pinned.profile.version_id,
       vector: Float32Array.of(0.6, 0.8),

@@ -9,7 +9,7 @@ import { embeddingInWords, overlongWarning } from '#core/domain/embedding-counts
 import type { EmbeddingCounts } from '#core/domain/embedding-counts.ts'
 import { openEmbedder } from '#core/embedding/providers.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { BUILD_BOUNDS } from '#jobs/build/bounds.ts'
 import { testPassage } from '#test/support/artifact.ts'
 import { startEmbeddingEndpoint, vectorsByWords } from '#test/support/embedding-endpoint.ts'
 import type { EmbeddingEndpoint } from '#test/support/embedding-endpoint.ts'
@@ -172,10 +172,10 @@ describe('a build', () => {
     ['without a cache', false],
   ])('that was stopped and meets another model sends its first vectors again, %s', async (_, cached) => {
     const [stop, workFolder] = [new AbortController(), join(folder, 'stopped')]
-    const passages = corpus(BOUNDS.vectorFileRows + 40)
+    const passages = corpus(BUILD_BOUNDS.vectorFileRows + 40)
     const of = { workFolder, passages, baseUrl: endpoint.baseUrl, cache: cached === false ? undefined : cache }
     const onProgress = ({ passages: done }: EmbeddingCounts): void => {
-      if (done > BOUNDS.vectorFileRows) stop.abort(new Error('stopped by the test'))
+      if (done > BUILD_BOUNDS.vectorFileRows) stop.abort(new Error('stopped by the test'))
     }
     await expect(runEmbedStage({ ...of, concurrency: 1, signal: stop.signal, onProgress })).rejects.toThrow(
       'stopped by the test',
@@ -183,7 +183,7 @@ describe('a build', () => {
     Object.assign(endpoint.behaviour, vectorsByWords('other weights '))
     if (cached === 'shared') await build(corpus(5))
     const { counts } = await runEmbedStage(of)
-    expect(counts.sent).toBeGreaterThan(2 * BOUNDS.vectorFileRows)
+    expect(counts.sent).toBeGreaterThan(2 * BUILD_BOUNDS.vectorFileRows)
     const other = await build(passages, { cache: undefined })
     const names = readdirSync(filesIn(workFolder)).filter((name) => name.endsWith('.f32'))
     const bytes = Buffer.concat(names.sort().map((name) => readFileSync(join(filesIn(workFolder), name))))

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { EMBEDDINGS } from '#core/embedding/embedder.ts'
 import type { Embedding } from '#core/embedding/embedder.ts'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { SEARCH_BOUNDS } from '#core/domain/bounds.ts'
 import { profileParametersSchema } from '#core/domain/retrieval-profile.ts'
 import { FUSION_WEIGHTS } from '#jobs/evaluation/fusion.ts'
 import { buildParametersSchema, defaultProfile } from '#jobs/build/parameters.ts'
@@ -16,7 +16,7 @@ describe('what a build is asked to do', () => {
     ['a target of 0', { embedding: 'local', target_risk: 0 }],
     ['a target of 1', { embedding: 'local', target_risk: 1 }],
     ['a question set that is no SHA-256', { embedding: 'local', questions_sha256: 'A'.repeat(64) }],
-    ['an expansion above the bound', { embedding: 'local', expansion: BOUNDS.rowsScoredMinMax + 1 }],
+    ['an expansion above the bound', { embedding: 'local', expansion: SEARCH_BOUNDS.rowsScoredMinMax + 1 }],
     ['an unknown field', { embedding: 'local', note: '' }],
   ])('is refused with %s', (_, parameters) => {
     expect(buildParametersSchema.safeParse(parameters).success).toBe(false)
@@ -41,7 +41,7 @@ describe('the profile before anything is fitted', () => {
 
   test('has the expansion that was asked for, or the default', () => {
     expect(defaultProfile({ embedding: 'local', expansion: 7 }).expansion).toBe(7)
-    expect(defaultProfile({ embedding: 'local' }).expansion).toBe(BOUNDS.rowsScoredMinDefault)
+    expect(defaultProfile({ embedding: 'local' }).expansion).toBe(SEARCH_BOUNDS.rowsScoredMinDefault)
   })
 
   test.each(EMBEDDINGS)('is otherwise what a profile is by default: %s', (embedding) => {

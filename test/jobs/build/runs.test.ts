@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { releaseRun } from '#core/db/build-runs.ts'
 import { readBuild } from '#core/db/builds.ts'
 import type { BuildFence } from '#core/db/builds.ts'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { BUILD_BOUNDS } from '#jobs/build/bounds.ts'
 import { afterRun, claimRun, endLostRuns, retryWaitMs, settleRun } from '#jobs/build/runs.ts'
 import type { Ending } from '#jobs/build/runs.ts'
 import { smallSource, startJobsHarness } from '#test/support/jobs/harness.ts'
@@ -69,7 +69,7 @@ describe('the row of a build', () => {
   test('begins no second run while one sends heartbeats, however often its job comes', async () => {
     const id = await harness.requestBuild(knowledgeBaseId, importId)
     await begun(id)
-    await silence(id, BOUNDS.buildLostAfterMs / 2)
+    await silence(id, BUILD_BOUNDS.buildLostAfterMs / 2)
     expect(await claimRun(harness.service, id)).toMatchObject({ claim: 'not due' })
     expect(await endLostRuns(harness.service)).toEqual([])
     expect(await readBuild(harness.owner, id)).toMatchObject({ state: 'running', attempt: 1 })
@@ -78,7 +78,7 @@ describe('the row of a build', () => {
   test('counts a run as ended once its worker and process have been silent', async () => {
     const id = await harness.requestBuild(knowledgeBaseId, importId)
     await begun(id)
-    await silence(id, BOUNDS.buildLostAfterMs + 1_000)
+    await silence(id, BUILD_BOUNDS.buildLostAfterMs + 1_000)
     expect(await endLostRuns(harness.service)).toEqual([])
     expect(await readBuild(harness.owner, id)).toMatchObject({
       state: 'retrying',
@@ -90,7 +90,7 @@ describe('the row of a build', () => {
     const id = await harness.requestBuild(knowledgeBaseId, importId)
     const lose = async (): Promise<BuildFence> => {
       const fence = await begun(id)
-      await silence(id, BOUNDS.buildLostAfterMs + 1_000)
+      await silence(id, BUILD_BOUNDS.buildLostAfterMs + 1_000)
       expect(await endLostRuns(harness.service)).toEqual(lost === 3 ? [fence] : [])
       await harness.owner.query("update builds set next_attempt_at = now() where id = $1 and state = 'retrying'", [id])
       return fence
@@ -112,7 +112,10 @@ describe('the row of a build', () => {
 
 describe('what follows a run', () => {
   test('the waits double up to a minute, and last eight minutes together', () => {
-    const waits = Array.from({ length: BOUNDS.buildFailedRunsMax - 1 }, (_, failed) => retryWaitMs(failed) / 1_000)
+    const waits = Array.from(
+      { length: BUILD_BOUNDS.buildFailedRunsMax - 1 },
+      (_, failed) => retryWaitMs(failed) / 1_000,
+    )
     expect(waits).toEqual([1, 2, 4, 8, 16, 32, 60, 60, 60, 60, 60, 60, 60])
     expect(waits.reduce((sum, wait) => sum + wait, 0)).toBe(483)
   })

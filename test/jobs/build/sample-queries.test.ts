@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createLocalEmbedder } from '#core/embedding/local/embedder.ts'
 import type { Embedder, EmbeddingRole } from '#core/embedding/embedder.ts'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { EMBEDDING_BOUNDS } from '#core/embedding/bounds.ts'
+import { BUILD_BOUNDS } from '#jobs/build/bounds.ts'
 import { embedSampleQueries } from '#jobs/build/sample-queries.ts'
 import { passagesFile } from '#jobs/build/sort.ts'
 import { testPassage } from '#test/support/artifact.ts'
@@ -30,7 +31,7 @@ async function sampled(texts: readonly string[]): Promise<Asked> {
   const embedder: Embedder = {
     space: local.space,
     embed(batch, role, signal) {
-      expect(batch.length).toBeLessThanOrEqual(BOUNDS.embedBatchTexts)
+      expect(batch.length).toBeLessThanOrEqual(EMBEDDING_BOUNDS.embedBatchTexts)
       asked.push(...batch)
       roles.add(role)
       return local.embed(batch, role, signal)
@@ -44,13 +45,13 @@ test.each([1, 2, 99, 100, 101, 257, 1_000])(
   '%d passages give evenly spaced queries, at most a hundred',
   async (rows) => {
     const { texts, roles, vectors } = await sampled(Array.from({ length: rows }, (_, n) => `number ${n}`))
-    expect(texts).toHaveLength(Math.min(rows, BOUNDS.cosineQueries))
+    expect(texts).toHaveLength(Math.min(rows, BUILD_BOUNDS.cosineQueries))
     expect(vectors).toHaveLength(texts.length)
     expect([...roles]).toEqual(['query'])
     const numbers = texts.map((text) => Number(text.split(' ')[1]))
     expect(numbers[0]).toBe(0)
     const gaps = numbers.slice(1).map((number, at) => number - (numbers[at] ?? 0))
-    const step = Math.max(1, rows / BOUNDS.cosineQueries)
+    const step = Math.max(1, rows / BUILD_BOUNDS.cosineQueries)
     for (const gap of gaps) expect(Math.abs(gap - step)).toBeLessThan(1)
   },
 )

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { changesInWords } from '#core/domain/changes.ts'
-import { BOUNDS } from '#core/platform/bounds.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
+import { COMPARISON_BOUNDS } from '#jobs/compare/bounds.ts'
 import { testPassage } from '#test/support/artifact.ts'
 import type { PassageTraits } from '#test/support/artifact.ts'
 import { comparePassages } from '#test/support/jobs/compared-contents.ts'
@@ -100,7 +100,7 @@ describe('a passage is a plain addition', () => {
   test('that the page shows after removals, within its room', async () => {
     const additions = Array.from({ length: 150 }, (_, n) => testPassage(100 + n))
     const { shown } = await comparePassages(BEFORE, [...BEFORE.slice(0, 10), ...additions])
-    expect(shown).toHaveLength(BOUNDS.changesShownMax)
+    expect(shown).toHaveLength(COMPARISON_BOUNDS.changesShownMax)
     const kinds = shown.map(({ kind }) => kind)
     expect(kinds.indexOf('passages_added')).toBeGreaterThan(kinds.lastIndexOf('provisions_removed'))
     expect(kinds.filter((kind) => kind === 'passages_removed')).toHaveLength(2)

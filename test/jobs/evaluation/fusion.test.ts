@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { BOUNDS } from '#core/platform/bounds.ts'
-import { mulberry32 } from '#core/platform/seeded-random.ts'
+import { mulberry32 } from '#jobs/evaluation/seeded-random.ts'
 import { profileParametersSchema } from '#core/domain/retrieval-profile.ts'
 import type { Reranker } from '#core/reranking/reranker.ts'
 import type { SearchQuery, SearchResult } from '#core/domain/search.ts'
+import { EVALUATION_BOUNDS } from '#jobs/evaluation/bounds.ts'
 import { FUSION_WEIGHTS, fitFusion, fitRanking, tryReranker } from '#jobs/evaluation/fusion.ts'
 import { compareRankings } from '#jobs/evaluation/metrics/comparison.ts'
 import { rankingUnder, sampleWithQrels } from '#jobs/evaluation/ranking-under.ts'
@@ -108,7 +108,7 @@ describe('the weight of the vectors', () => {
       const best = 0.2 + 0.5 * random()
       return replyAt(request, Math.min(9, Math.round(Math.abs(request.ranking.denseWeight - best) * 12)))
     }
-    const all = questions(BOUNDS.comparedQuestionsMax + 100)
+    const all = questions(EVALUATION_BOUNDS.comparedQuestionsMax + 100)
     const orders = [all, all.toReversed(), all.toSorted((a, b) => shuffled(a.id) - shuffled(b.id))]
     const fitted = await Promise.all(
       orders.map(async (order) => {

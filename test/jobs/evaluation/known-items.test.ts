@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import type { PassageRecord } from '#core/index/passages/record.ts'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { SEARCH_BOUNDS } from '#core/domain/bounds.ts'
 import { chunkId } from '#core/platform/ids.ts'
+import { EVALUATION_BOUNDS } from '#jobs/evaluation/bounds.ts'
 import type { QueryWithQrels } from '#jobs/evaluation/query-with-qrels.ts'
 import { sampleKnownItems } from '#jobs/evaluation/known-items.ts'
 import { testPassage } from '#test/support/artifact.ts'
@@ -43,7 +44,7 @@ describe('known items', () => {
 
   test('fit the length that a caller may send and are well formed if words are longer than the extract', async () => {
     const [question] = await sampled([passage(1, { heading: '𝔞'.repeat(4_000), text: `x${'𝔟'.repeat(400)}` })])
-    expect([...(question?.text ?? '')].length).toBe(BOUNDS.queryCharactersMax)
+    expect([...(question?.text ?? '')].length).toBe(SEARCH_BOUNDS.queryCharactersMax)
     expect(question?.text.isWellFormed()).toBe(true)
     expect(question?.text).toMatch(/^𝔞.*x𝔟+/u)
   })
@@ -75,7 +76,7 @@ describe('known items', () => {
     const passages = Array.from({ length: 450 }, (_, n) => passage(n))
     const expected = passages.map(({ chunk_id: id }) => id).sort()
     const [forwards, backwards] = [await sampled(passages), await sampled(passages.toReversed())]
-    expect(forwards.map(({ id }) => id)).toEqual(expected.slice(0, BOUNDS.evaluationSampleMax))
+    expect(forwards.map(({ id }) => id)).toEqual(expected.slice(0, EVALUATION_BOUNDS.evaluationSampleMax))
     expect(backwards).toEqual(forwards)
   })
 

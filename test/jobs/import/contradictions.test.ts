@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { IMPORT_BOUNDS } from '#jobs/import/bounds.ts'
 import { MARKDOWN_MAPPING } from '#jobs/import/mapping.ts'
 import { DUPLICATE } from '#jobs/import/recorder.ts'
 import { renderImportReport } from '#jobs/import/report.ts'
@@ -122,9 +122,11 @@ describe('an id that comes twice in one source', () => {
   })
 
   test('and in ever more records refuses the import', async () => {
-    const lines = Array.from({ length: BOUNDS.recordsPerIdMax + 1 }, (_, n) => line('a', `Rule ${n}.`, { section: n }))
+    const lines = Array.from({ length: IMPORT_BOUNDS.recordsPerIdMax + 1 }, (_, n) =>
+      line('a', `Rule ${n}.`, { section: n }),
+    )
     await expect(importContents({ 'corpus.jsonl': lines.join('\n') }, smallMapping())).rejects.toThrow(
-      `more than ${BOUNDS.recordsPerIdMax} records of one id`,
+      `more than ${IMPORT_BOUNDS.recordsPerIdMax} records of one id`,
     )
   })
 })
@@ -167,7 +169,7 @@ describe('a JSONL document whose records are in several files', () => {
 
   test('names a bounded number of contradictions and counts the rest', async () => {
     const many = (text: string): string =>
-      Array.from({ length: BOUNDS.importConflictsNamedMax + 5 }, (_, n) =>
+      Array.from({ length: IMPORT_BOUNDS.importConflictsNamedMax + 5 }, (_, n) =>
         line(`r${n}`, `${text} ${n}`, { section: n }),
       ).join('\n')
     await expect(importContents({ 'a.jsonl': many(TEXT), 'b.jsonl': many(OTHER) }, smallMapping())).rejects.toThrow(

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { INDEX_BOUNDS } from '#core/index/bounds.ts'
 import { codePointsOf } from '#jobs/import/text.ts'
 import { SAMPLES, TEXT, mappingOf } from '#test/support/jobs/corpus-samples.ts'
 import { importContents, importFiles } from '#test/support/jobs/run-import.ts'
@@ -75,7 +75,7 @@ describe('a real corpus', () => {
         passages.length,
       )
       for (const { text, citation, document, in_force_from, in_force_to, heading } of passages) {
-        if (codePointsOf(text) > BOUNDS.passageCharactersMax || heading === '')
+        if (codePointsOf(text) > INDEX_BOUNDS.passageCharactersMax || heading === '')
           throw new Error(`${citation.label}: text or heading out of bounds`)
         if (!citation.source_anchor.startsWith(`${document.canonical_url}#`))
           throw new Error(`${citation.label}: ${citation.source_anchor}`)

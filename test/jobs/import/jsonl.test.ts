@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { SEARCH_BOUNDS } from '#core/domain/bounds.ts'
+import { IMPORT_BOUNDS } from '#jobs/import/bounds.ts'
 import { DUPLICATE } from '#jobs/import/recorder.ts'
 import { importContents, line, smallMapping } from '#test/support/jobs/run-import.ts'
 
@@ -89,7 +90,7 @@ describe('a JSONL import', () => {
     ['an object has the same key twice', '{"id":"a","text":"The firm must","text":"The firm need not"}'],
     ['an object has the same key twice', String.raw`{"id":"a","te\u0078t" : "The firm must","text":"need not"}`],
     ['an object has the same key twice', '{"id":"a","text":"","metadata":{"x":[{"\\"":1, "\\"" :1}]}}'],
-    [`line longer than ${BOUNDS.lineBytesMax} bytes`, line('a', 'x'.repeat(BOUNDS.lineBytesMax))],
+    [`line longer than ${IMPORT_BOUNDS.lineBytesMax} bytes`, line('a', 'x'.repeat(IMPORT_BOUNDS.lineBytesMax))],
   ])('reports a line that is %s with its number and goes on', async (reason, bad) => {
     const { passages, report } = await importContents(
       {
@@ -121,16 +122,16 @@ describe('a JSONL import', () => {
     ['language is not a BCP 47 tag', line('a', TEXT, { lang: 'not a tag' })],
     ['canonical_url is not an http(s) URL', line('a', TEXT, { act: 'a b' })],
     [
-      `citation_label longer than ${BOUNDS.labelCharactersMax} characters`,
-      line('a', TEXT, { section: '1'.repeat(BOUNDS.labelCharactersMax) }),
+      `citation_label longer than ${IMPORT_BOUNDS.labelCharactersMax} characters`,
+      line('a', TEXT, { section: '1'.repeat(IMPORT_BOUNDS.labelCharactersMax) }),
     ],
     [
-      `canonical_url longer than ${BOUNDS.urlCharactersMax} characters`,
-      line('a', TEXT, { act: 'b'.repeat(BOUNDS.urlCharactersMax) }),
+      `canonical_url longer than ${IMPORT_BOUNDS.urlCharactersMax} characters`,
+      line('a', TEXT, { act: 'b'.repeat(IMPORT_BOUNDS.urlCharactersMax) }),
     ],
     [
-      `subjects longer than ${BOUNDS.filterValueCharactersMax} characters`,
-      line('a', TEXT, { subjects: 's'.repeat(BOUNDS.filterValueCharactersMax + 1) }),
+      `subjects longer than ${SEARCH_BOUNDS.filterValueCharactersMax} characters`,
+      line('a', TEXT, { subjects: 's'.repeat(SEARCH_BOUNDS.filterValueCharactersMax + 1) }),
     ],
     ['repealed', line('a', '(Repealed.)')],
   ])('skips a record with the reason "%s", its line and its id', async (reason, bad) => {
@@ -176,7 +177,7 @@ describe('a JSONL import', () => {
     const long = 'A keeper of bees registers every hive. '.repeat(150)
     const { passages, report } = await importContents(
       { 'corpus.jsonl': line('a', long) },
-      smallMapping({ citation_label: 'x'.repeat(BOUNDS.labelCharactersMax - 3) }),
+      smallMapping({ citation_label: 'x'.repeat(IMPORT_BOUNDS.labelCharactersMax - 3) }),
     )
     expect(passages).toEqual([])
     expect(report).toMatchObject({ records_read: 1, skipped: 1, split: 0 })

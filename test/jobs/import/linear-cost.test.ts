@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { createActAliases, referencesIn, parseReference } from '#core/index/references/parser/parser.ts'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { INDEX_BOUNDS } from '#core/index/bounds.ts'
+import { IMPORT_BOUNDS } from '#jobs/import/bounds.ts'
 import { sourceAnchor } from '#jobs/import/anchor.ts'
 import { frontMatterOf } from '#jobs/import/front-matter.ts'
 import { MARKDOWN_MAPPING, parseMapping } from '#jobs/import/mapping.ts'
@@ -78,7 +79,7 @@ const STAGES: readonly (readonly [string, Stage, Inputs])[] = [
   ['reading a Markdown file', (text) => [...markdownItems(FRONT + text)], ANY],
   ['reading JSONL', (text) => parseRecordJson(JSON.stringify({ id: 1, text, metadata: { a: [1, text] } })), ANY],
   ['reading keys of JSON', (text) => repeatsKey(JSON.stringify({ [text]: [text, { [text]: 1 }] })), ANY],
-  ['splitting a text', (text) => splitText(text, 'en', BOUNDS.passageCharactersMax), ANY],
+  ['splitting a text', (text) => splitText(text, 'en', INDEX_BOUNDS.passageCharactersMax), ANY],
   ['making an anchor', (text) => sourceAnchor('https://a.example/b', text, text, 2), ANY],
   ['checking a text', (text) => [isBlank(text), codePointsOf(text), unstorable(text), comparable(text)], ANY],
   ['finding references in a query', (text) => referencesIn(text, aliases).certain, PROSE],
@@ -92,7 +93,7 @@ describe('50,000 characters of anything cost in proportion to their length', () 
   })
 
   test('front matter, up to its bound', () => {
-    expect(superlinear(frontMatterOf, YAML, BOUNDS.frontMatterCharactersMax / GROWTH)).toEqual([])
+    expect(superlinear(frontMatterOf, YAML, IMPORT_BOUNDS.frontMatterCharactersMax / GROWTH)).toEqual([])
   })
 
   test('a cost that grows with the square of the length is noticed', () => {

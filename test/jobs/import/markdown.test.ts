@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { IMPORT_BOUNDS } from '#jobs/import/bounds.ts'
 import { markdownRecords } from '#jobs/import/markdown.ts'
 import type { SourceItem } from '#jobs/import/record.ts'
 import { listSource } from '#jobs/sources/list.ts'
@@ -116,13 +116,17 @@ describe('a Markdown import', () => {
   })
 
   test('refuses front matter over its bound, and a file that nests too deep', async () => {
-    const long = `---\na: ${'x'.repeat(BOUNDS.frontMatterCharactersMax)}\n---\nText.\n`
-    const deep = `${FRONT}# One\nText.\n\n${'- '.repeat(BOUNDS.markdownNestingMax)}x\n\n# Two\nText.\n`
+    const long = `---\na: ${'x'.repeat(IMPORT_BOUNDS.frontMatterCharactersMax)}\n---\nText.\n`
+    const deep = `${FRONT}# One\nText.\n\n${'- '.repeat(IMPORT_BOUNDS.markdownNestingMax)}x\n\n# Two\nText.\n`
     expect(await itemsOf(long)).toEqual([
-      { kind: 'fault', line: 1, reason: `front matter longer than ${BOUNDS.frontMatterCharactersMax} characters` },
+      {
+        kind: 'fault',
+        line: 1,
+        reason: `front matter longer than ${IMPORT_BOUNDS.frontMatterCharactersMax} characters`,
+      },
     ])
     expect(await itemsOf(deep)).toEqual([
-      { kind: 'fault', line: 17, reason: `blocks nested deeper than ${BOUNDS.markdownNestingMax} levels` },
+      { kind: 'fault', line: 17, reason: `blocks nested deeper than ${IMPORT_BOUNDS.markdownNestingMax} levels` },
     ])
   })
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { IMPORT_BOUNDS } from '#jobs/import/bounds.ts'
 import { MARKDOWN_MAPPING } from '#jobs/import/mapping.ts'
 import type { ImportReport } from '#jobs/import/report.ts'
 import { beeRules } from '#test/support/jobs/bee-rules.ts'
@@ -46,10 +46,10 @@ describe('two texts of one provision on one day in one file', () => {
   })
 
   test('have a bounded number of entries in the report, which counts the rest', async () => {
-    const lines = Array.from({ length: BOUNDS.reportEntriesMax + 3 }, (_, n) => line(`r${n}`, `Rule ${n}.`))
+    const lines = Array.from({ length: IMPORT_BOUNDS.reportEntriesMax + 3 }, (_, n) => line(`r${n}`, `Rule ${n}.`))
     const { report } = await importContents({ c: lines.join('\n') }, smallMapping())
-    expect(report.warnings.count).toBe(BOUNDS.reportEntriesMax + 2)
-    expect(report.warnings.entries).toHaveLength(BOUNDS.reportEntriesMax)
+    expect(report.warnings.count).toBe(IMPORT_BOUNDS.reportEntriesMax + 2)
+    expect(report.warnings.entries).toHaveLength(IMPORT_BOUNDS.reportEntriesMax)
   })
 })
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { IMPORT_BOUNDS } from '#jobs/import/bounds.ts'
 import { actIdOf, aliasesOf } from '#jobs/import/references.ts'
 import { importContents, line, smallMapping } from '#test/support/jobs/run-import.ts'
 
@@ -83,15 +83,15 @@ describe('the act of a record', () => {
     ['aliases alone', {}, { aliases: 'DR' }, 'aliases without an act'],
     [
       'a long alias',
-      { celex: 'x', short: 'a'.repeat(BOUNDS.aliasCharactersMax + 1) },
+      { celex: 'x', short: 'a'.repeat(IMPORT_BOUNDS.aliasCharactersMax + 1) },
       GDPR,
-      `aliases longer than ${BOUNDS.aliasCharactersMax} characters`,
+      `aliases longer than ${IMPORT_BOUNDS.aliasCharactersMax} characters`,
     ],
     [
       'many aliases',
-      { celex: 'x', short: Array.from({ length: BOUNDS.aliasesPerActMax + 1 }, (_, n) => `a${n}`) },
+      { celex: 'x', short: Array.from({ length: IMPORT_BOUNDS.aliasesPerActMax + 1 }, (_, n) => `a${n}`) },
       GDPR,
-      `more than ${BOUNDS.aliasesPerActMax} aliases`,
+      `more than ${IMPORT_BOUNDS.aliasesPerActMax} aliases`,
     ],
   ])('with %s is refused in one sentence', async (_what, metadata, fields, reason) => {
     const { passages, report } = await imported([line('a', TEXT, metadata)], fields)
@@ -100,18 +100,18 @@ describe('the act of a record', () => {
   })
 
   test('with ever new aliases stops the import: the mapping makes an alias of something that is none', async () => {
-    const records = Array.from({ length: BOUNDS.aliasesPerActMax + 1 }, (_, n) =>
+    const records = Array.from({ length: IMPORT_BOUNDS.aliasesPerActMax + 1 }, (_, n) =>
       line(`r${n}`, TEXT, { celex: 'x', short: `a${n}` }),
     )
     await expect(imported(records, GDPR)).rejects.toThrow(
-      `more than ${BOUNDS.aliasesPerActMax} aliases of celex:x: map them to fewer`,
+      `more than ${IMPORT_BOUNDS.aliasesPerActMax} aliases of celex:x: map them to fewer`,
     )
   })
 
   test('is counted: more acts than a version may hold stop the import', async () => {
-    const records = Array.from({ length: BOUNDS.actsMax + 1 }, (_, n) => line(`r${n}`, TEXT, { celex: `x${n}` }))
+    const records = Array.from({ length: IMPORT_BOUNDS.actsMax + 1 }, (_, n) => line(`r${n}`, TEXT, { celex: `x${n}` }))
     await expect(imported(records, GDPR)).rejects.toThrow(
-      `more than ${BOUNDS.actsMax} different acts: map them to fewer`,
+      `more than ${IMPORT_BOUNDS.actsMax} different acts: map them to fewer`,
     )
   })
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { IMPORT_BOUNDS } from '#jobs/import/bounds.ts'
 import { renderImportReport } from '#jobs/import/report.ts'
 import { importContents, line, smallMapping } from '#test/support/jobs/run-import.ts'
 
@@ -7,14 +7,14 @@ const TEXT = 'A keeper of bees registers every hive.'
 
 describe('an import report', () => {
   test('keeps a bounded number of entries and counts the rest', async () => {
-    const bad = 'not json\n'.repeat(BOUNDS.reportEntriesMax + 5)
+    const bad = 'not json\n'.repeat(IMPORT_BOUNDS.reportEntriesMax + 5)
     const { report } = await importContents({ 'corpus.jsonl': `${bad}${line('a', TEXT)}` }, smallMapping())
-    expect(report.entries).toHaveLength(BOUNDS.reportEntriesMax)
+    expect(report.entries).toHaveLength(IMPORT_BOUNDS.reportEntriesMax)
     expect(report).toMatchObject({
-      skipped: BOUNDS.reportEntriesMax + 5,
+      skipped: IMPORT_BOUNDS.reportEntriesMax + 5,
       entries_omitted: 5,
       passages: 1,
-      reasons: { 'not valid JSON': BOUNDS.reportEntriesMax + 5 },
+      reasons: { 'not valid JSON': IMPORT_BOUNDS.reportEntriesMax + 5 },
     })
   })
 
@@ -49,7 +49,7 @@ describe('an import report', () => {
   })
 
   test('refuses a mapping that makes a facet of something that is none', async () => {
-    const lines = Array.from({ length: BOUNDS.facetValuesMax + 1 }, (_, index) =>
+    const lines = Array.from({ length: IMPORT_BOUNDS.facetValuesMax + 1 }, (_, index) =>
       line(`r${index}`, TEXT, { subjects: `s${index}` }),
     )
     await expect(importContents({ 'corpus.jsonl': lines.join('\n') }, smallMapping())).rejects.toThrow(

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { QUEUE_BOUNDS } from '#core/queues/bounds.ts'
 import { openDatabase } from '#core/db/pool.ts'
 import type { Database } from '#core/db/pool.ts'
 import { createLog } from '#core/platform/log.ts'
@@ -63,7 +63,7 @@ describe('the ledger', () => {
     ['more than ids', { ids: [], query: 'what' }],
     ['no ids', {}],
     ['something else than ids', { ids: ['one'] }],
-    ['too many ids', { ids: Array.from({ length: BOUNDS.ledgerBatchMax + 1 }, () => randomUUID()) }],
+    ['too many ids', { ids: Array.from({ length: QUEUE_BOUNDS.ledgerBatchMax + 1 }, () => randomUUID()) }],
   ])('a job that carries %s is refused', async (_, payload) => {
     await expect(processLedgerJob(service, payload)).rejects.toThrow()
   })

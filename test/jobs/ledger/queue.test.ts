@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { QUEUE_BOUNDS } from '#core/queues/bounds.ts'
 import { z } from 'zod'
 import { openLedgerQueue } from '#core/queues/ledger-queue.ts'
 import { createLog } from '#core/platform/log.ts'
@@ -40,12 +40,12 @@ describe('the ledger queue', () => {
     let sent = 0
     const arrives = async (): Promise<boolean> => {
       queue.settled(`before-${sent++}`)
-      await sleep(BOUNDS.ledgerCollectMs * 2)
+      await sleep(QUEUE_BOUNDS.ledgerCollectMs * 2)
       return (await jobs.getWaitingCount()) > 0
     }
     await until('a job arrives', arrives)
     await redis.kill()
-    for (let n = 0; n < BOUNDS.ledgerWaitingMax * 2; n++) queue.settled(`away-${n}`)
+    for (let n = 0; n < QUEUE_BOUNDS.ledgerWaitingMax * 2; n++) queue.settled(`away-${n}`)
     await until('the loss is told', () => lines.some((line) => line.includes('ledger job dropped')))
     await redis.restart()
     await connection.redis.flushdb()
@@ -62,7 +62,7 @@ describe('the ledger queue', () => {
     const queue = openLedgerQueue(redis.url, createLog('test', 'silent'))
     await until('the connection is there', async () => {
       queue.settled('probe')
-      await sleep(BOUNDS.ledgerCollectMs * 2)
+      await sleep(QUEUE_BOUNDS.ledgerCollectMs * 2)
       return (await queuedIds(jobs)).includes('probe')
     })
     for (let n = 0; n < 450; n++) queue.settled(`last-${n}`)

@@ -3,7 +3,8 @@ import { existsSync, mkdirSync, statSync, utimesSync, writeFileSync } from 'node
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { openVectorCache } from '#core/db/vector-cache/cache.ts'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { JOB_BOUNDS } from '#jobs/bounds.ts'
+import { BUILD_BOUNDS } from '#jobs/build/bounds.ts'
 import { versionIdOf } from '#jobs/build/ids.ts'
 import { collectGarbage } from '#jobs/maintenance/collect-garbage.ts'
 import { startJobsHarness, demoCorpus, silent } from '#test/support/jobs/harness.ts'
@@ -73,10 +74,10 @@ test.each(['queued', 'running', 'retrying'])(
 )
 
 test('of a build that failed everything goes once it can no longer be asked for again', async () => {
-  const retryable = await buildIn('failed', BOUNDS.failedBuildRetryableMs)
+  const retryable = await buildIn('failed', BUILD_BOUNDS.failedBuildRetryableMs)
   expect(await collect()).toBe(0)
   expect(present(retryable)).toEqual({ work: true, unfinished: true, artifact: true })
-  const left = await buildIn('failed', BOUNDS.garbageFailedBuildsOlderThanMs + 1_000)
+  const left = await buildIn('failed', JOB_BOUNDS.garbageFailedBuildsOlderThanMs + 1_000)
   expect(await collect()).toBe(2)
   expect(present(left)).toEqual({ work: false, unfinished: false, artifact: false })
 })
@@ -88,7 +89,7 @@ test('of a build that succeeded the artifact stays, what its killed runs left go
 })
 
 test('a build that ended a moment ago may still have a run that does not know it, so it waits', async () => {
-  const left = await buildIn('succeeded', BOUNDS.garbageBuildsOlderThanMs / 2)
+  const left = await buildIn('succeeded', JOB_BOUNDS.garbageBuildsOlderThanMs / 2)
   expect(await collect()).toBe(0)
   expect(present(left)).toEqual({ work: true, unfinished: true, artifact: true })
 })
@@ -104,7 +105,7 @@ test('a temporary file of a capture goes once nobody wrote to it for a day; snap
   const [abandoned, written] = [`${snapshot}.${randomUUID()}.tmp`, `${snapshot}.${randomUUID()}.tmp`]
   mkdirSync(dirname(snapshot), { recursive: true })
   for (const path of [snapshot, abandoned, written]) writeFileSync(path, 'bytes')
-  const old = new Date(Date.now() - BOUNDS.garbageFilesOlderThanMs - 60_000)
+  const old = new Date(Date.now() - JOB_BOUNDS.garbageFilesOlderThanMs - 60_000)
   for (const path of [snapshot, abandoned]) utimesSync(path, old, old)
   expect(await collect()).toBe(1)
   expect([snapshot, abandoned, written].map((path) => existsSync(path))).toEqual([true, false, true])

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { QUEUE_BOUNDS } from '#core/queues/bounds.ts'
 import { openDatabase } from '#core/db/pool.ts'
 import type { Database } from '#core/db/pool.ts'
 import { createLog } from '#core/platform/log.ts'
+import { JOB_BOUNDS } from '#jobs/bounds.ts'
 import { sweep } from '#jobs/maintenance/sweep.ts'
 import type { SweepDeps } from '#jobs/maintenance/sweep.ts'
 import { insertReservations, ledgerIds } from '#test/support/jobs/reservations.ts'
@@ -55,7 +56,7 @@ describe('the sweeper', () => {
   })
 
   test('appends what a lost job left behind once it is old enough to be lost', async () => {
-    const lost = await insertReservations(owner, 4, { finishedAgoMs: BOUNDS.ledgerJobLostAfterMs + 1_000 })
+    const lost = await insertReservations(owner, 4, { finishedAgoMs: QUEUE_BOUNDS.ledgerJobLostAfterMs + 1_000 })
     await insertReservations(owner, 4, { finishedAgoMs: 0 })
     expect(await sweep(sweepDeps().deps)).toMatchObject({ appended: 4 })
     expect(await ledgerIds(owner)).toEqual(lost.toSorted())
@@ -63,7 +64,7 @@ describe('the sweeper', () => {
 
   test('does nothing twice when sweeps overlap or repeat', async () => {
     const overdue = await insertReservations(owner, 20, { state: 'open', deadlineAgoMs: 1_000 })
-    const lost = await insertReservations(owner, 20, { finishedAgoMs: BOUNDS.ledgerJobLostAfterMs * 2 })
+    const lost = await insertReservations(owner, 20, { finishedAgoMs: QUEUE_BOUNDS.ledgerJobLostAfterMs * 2 })
     const { deps, settled } = sweepDeps()
     await Promise.all([sweep(deps), sweep(deps), sweep(deps)])
     await sweep(deps)
@@ -82,7 +83,7 @@ describe('the sweeper', () => {
   })
 
   test('leaves every admitted request with exactly one entry in the end', async () => {
-    await insertReservations(owner, 30, { finishedAgoMs: BOUNDS.ledgerJobLostAfterMs * 3 })
+    await insertReservations(owner, 30, { finishedAgoMs: QUEUE_BOUNDS.ledgerJobLostAfterMs * 3 })
     await insertReservations(owner, 10, { state: 'open', deadlineAgoMs: 1_000 })
     await sweep(sweepDeps().deps)
     await owner.query("update ledger_outbox set added_at = now() - interval '1 minute'")
@@ -96,8 +97,8 @@ describe('the sweeper', () => {
 
 describe('the outbox', () => {
   test('is emptied batch by batch, whatever lies between its rows', async () => {
-    const ids = await insertReservations(owner, BOUNDS.sweepBatchMax * 2 + 1, {
-      finishedAgoMs: BOUNDS.ledgerJobLostAfterMs * 2,
+    const ids = await insertReservations(owner, JOB_BOUNDS.sweepBatchMax * 2 + 1, {
+      finishedAgoMs: QUEUE_BOUNDS.ledgerJobLostAfterMs * 2,
     })
     expect(await sweep(sweepDeps().deps)).toMatchObject({ appended: ids.length })
     expect((await owner.query('select from ledger_outbox')).rowCount).toBe(0)

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { PassageRecord } from '#core/index/passages/record.ts'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { REVIEW_BOUNDS } from '#jobs/review/bounds.ts'
 import { firstChanges } from '#jobs/review/first-changes.ts'
 import { testPassage } from '#test/support/artifact.ts'
 import { comparePassages } from '#test/support/jobs/compared-contents.ts'
@@ -29,7 +29,7 @@ const retitled = (passage: PassageRecord): PassageRecord => ({
 test('the audit names an altered text before a new title of every passage, with the fields', async () => {
   const after = BEFORE.map((passage, n) => retitled(n === 45 ? { ...passage, text: 'The firm need not.' } : passage))
   const lines = await named(BEFORE, after)
-  expect(lines).toHaveLength(BOUNDS.auditedChangesMax)
+  expect(lines).toHaveLength(REVIEW_BOUNDS.auditedChangesMax)
   expect(lines[0]).toMatch(/^passages_changed: Rule 45, Rulebook 4 \(text, title\)$/)
   expect(lines[1]).toMatch(/^documents_changed: Rulebook \d \(title\)$/)
   expect(lines.at(-1)).toMatch(/^passages_changed: Rule \d+, Rulebook \d \(title\)$/)

@@ -1,6 +1,7 @@
 import type { ServedPassage } from '#core/domain/exposure.ts'
 import type { PlanLimits } from '#core/domain/quota-plan.ts'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { LIMIT_BOUNDS } from '#core/limits/bounds.ts'
+import { REDIS_BOUNDS } from '#core/redis/bounds.ts'
 import { reservationIdOf } from '../record.ts'
 import { perTenant } from './check.ts'
 import type { Check } from './check.ts'
@@ -57,7 +58,7 @@ function longestRun(ordinals: ReadonlySet<number>): number {
 }
 
 /** A settlement that Redis does not follow at once is repeated after its reply was sent. */
-const COUNTED_WITHIN_MS = 2 * (BOUNDS.redisCommandTimeoutMs + BOUNDS.settlementRetryMs)
+const COUNTED_WITHIN_MS = 2 * (REDIS_BOUNDS.redisCommandTimeoutMs + LIMIT_BOUNDS.settlementRetryMs)
 
 /** Only what was answered well before a request was sent surely counts against it. */
 export const exposureMarks: Check = {

@@ -1,4 +1,4 @@
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
 import { perTenant } from './check.ts'
 import type { Check } from './check.ts'
 
@@ -29,7 +29,7 @@ export const answered: Check = {
         const killed = evidence.kills.some(
           (kill) =>
             kill.gateway === gateway &&
-            startedMs <= kill.atMs + BOUNDS.hardDeadlineMs &&
+            startedMs <= kill.atMs + PLATFORM_BOUNDS.hardDeadlineMs &&
             endedMs >= kill.atMs - KILL_MARGIN_MS,
         )
         if (outcome === 'lost' && !killed) violated(`request ${n} of "${phase}" got no reply`)

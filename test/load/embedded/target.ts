@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { issueKey } from '#core/credentials/api-key.ts'
-import { parsePeppers } from '#core/platform/settings.ts'
+import { parsePeppers } from '#core/credentials/settings.ts'
 import { builtInCorpus } from '#jobs/demo/corpus.ts'
 import type { Target } from '../target.ts'
 import type { Embedded } from './controls.ts'

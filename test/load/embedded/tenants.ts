@@ -1,5 +1,5 @@
 import { planLimitsSchema } from '#core/domain/quota-plan.ts'
-import { parsePeppers, parseServiceSecrets } from '#core/platform/settings.ts'
+import { parsePeppers, parseServiceSecrets } from '#core/credentials/settings.ts'
 import { issueKeyFor } from '#jobs/operator/actions/api-keys.ts'
 import { grantEntitlement } from '#jobs/operator/actions/entitlements.ts'
 import { createClient, createOrganization } from '#jobs/operator/actions/organizations.ts'

@@ -2,15 +2,16 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { z } from 'zod'
 import { entitlementKeys } from '#core/limits/counter-keys.ts'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
 import type { Database } from '#core/db/pool.ts'
+import { JOB_BOUNDS } from '#jobs/bounds.ts'
 import type { Tenant } from '../tenant.ts'
 import type { Counters, Reservation, Truth } from '../truth.ts'
 import type { Installation } from './installation.ts'
 
 const POLL_MS = 50
 /** After the hard deadline: two rounds of the sweeper, which settles what a killed gateway left, and the ledger. */
-const SETTLE_MARGIN_MS = 2 * BOUNDS.sweepEveryMs + 5_000
+const SETTLE_MARGIN_MS = 2 * JOB_BOUNDS.sweepEveryMs + 5_000
 
 const reservationRow = z
   .object({
@@ -82,7 +83,7 @@ export async function readTruth(
         settledAfterMs = Math.max(0, sinceMs)
         break
       }
-      if (sinceMs > BOUNDS.hardDeadlineMs + SETTLE_MARGIN_MS) break
+      if (sinceMs > PLATFORM_BOUNDS.hardDeadlineMs + SETTLE_MARGIN_MS) break
       await sleep(POLL_MS)
     }
     const { rows } = await owner.query(RESERVATIONS, [entitlements])

@@ -1,4 +1,4 @@
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
 import { burst, poisson } from '../arrivals.ts'
 import type { Arrival } from '../arrivals.ts'
 import type { Scenario, Stage } from './scenario.ts'
@@ -53,7 +53,7 @@ async function killedGateway({ embedded, gateways, offer, wait }: Stage): Promis
   const other = gateways > 1 ? 1 : 0
   if (gateways === 1) await embedded?.restart(0)
   await offer('leases of the killed gateway', burst(CAP, { tenant: TENANT, gateway: other }))
-  await wait(BOUNDS.hardDeadlineMs + 1_000 - (performance.now() - began))
+  await wait(PLATFORM_BOUNDS.hardDeadlineMs + 1_000 - (performance.now() - began))
   await offer('leases expired', burst(2 * CAP, { tenant: TENANT, gateway: other }))
   if (gateways > 1) await embedded?.restart(0)
 }

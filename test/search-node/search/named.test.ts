@@ -3,7 +3,7 @@ import { PREDICTORS } from '#core/domain/predictors.ts'
 import type { Predictor } from '#core/domain/predictors.ts'
 import type { FoundPassage, SearchResult } from '#core/domain/search.ts'
 import type { ArtifactRow } from '#core/index/format/writer.ts'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { SEARCH_BOUNDS } from '#core/domain/bounds.ts'
 import { reordered } from '#core/reranking/order.ts'
 import { createIndexVersion } from '#search-node/search/index-version.ts'
 import { search } from '#search-node/search/pipeline.ts'
@@ -207,7 +207,7 @@ describe('the predictors of a named provision', () => {
         return statistics.passage(row)
       }
       const text = `${article(5)}, ${article(6)}: ${Array.from({ length: 400 }, (_, n) => `h${n}ives`).join(' ')}`
-      expect(text.length).toBeLessThanOrEqual(BOUNDS.queryCharactersMax)
+      expect(text.length).toBeLessThanOrEqual(SEARCH_BOUNDS.queryCharactersMax)
       const input = inputOf({ text, limit: 5 })
       const reply = await search({ candidates, statistics: { ...statistics, passage } }, input, UNLIMITED)
       expect(predictor(reply, 'named')).toBe(1)

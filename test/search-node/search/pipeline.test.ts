@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import type { ArtifactRow } from '#core/index/format/writer.ts'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { SEARCH_BOUNDS } from '#core/domain/bounds.ts'
+import { SEARCH_NODE_BOUNDS } from '#search-node/bounds.ts'
 import { artifactRef, openIndex } from '#core/index/format/reader.ts'
 import type { IndexReader } from '#core/index/format/reader.ts'
 import type { FoundPassage, SearchResult } from '#core/domain/search.ts'
@@ -176,10 +177,10 @@ describe('a version with every kind of facet', () => {
     const allowed = rows.filter(({ record }) => allows(filters, record)).length
     const reply = await ask(mapping, {
       vector: queryNear(rows, 3, seededRandom(1)),
-      limit: BOUNDS.searchLimitMax,
+      limit: SEARCH_BOUNDS.searchLimitMax,
       filters,
     })
-    expect(allowed).toBeLessThan(BOUNDS.searchLimitMax)
+    expect(allowed).toBeLessThan(SEARCH_BOUNDS.searchLimitMax)
     expect(reply.passages).toHaveLength(allowed)
   })
 
@@ -187,11 +188,13 @@ describe('a version with every kind of facet', () => {
     const query = queryNear(rows, 3, seededRandom(1))
     const reply = await ask(mapping, {
       vector: query,
-      limit: BOUNDS.searchLimitMax,
+      limit: SEARCH_BOUNDS.searchLimitMax,
       ranking: { ...RANKING, rowsScoredMin: 1 },
     })
-    const best = new Set(bruteForce(rows, query, EVERYTHING, BOUNDS.searchLimitMax).map(({ chunk_id }) => chunk_id))
-    expect(reply.passages).toHaveLength(BOUNDS.searchLimitMax)
+    const best = new Set(
+      bruteForce(rows, query, EVERYTHING, SEARCH_BOUNDS.searchLimitMax).map(({ chunk_id }) => chunk_id),
+    )
+    expect(reply.passages).toHaveLength(SEARCH_BOUNDS.searchLimitMax)
     expect(reply.passages.filter(({ chunkId }) => best.has(chunkId)).length).toBeGreaterThanOrEqual(98)
   })
 
@@ -208,7 +211,7 @@ describe('a version with every kind of facet', () => {
     const version = createIndexVersion(mapping)
     const passagesOn = async (filters: TestFilters): Promise<readonly FoundPassage[]> =>
       (await search(version, inputOf({ vector: query, filters }), UNLIMITED)).passages
-    const days = Array.from({ length: BOUNDS.filterCacheEntriesMax + 20 }, (_, day) => ({
+    const days = Array.from({ length: SEARCH_NODE_BOUNDS.filterCacheEntriesMax + 20 }, (_, day) => ({
       ...EVERYTHING,
       inForceOn: new Date(Date.UTC(2024, 10, day + 1)).toISOString().slice(0, 10),
     }))
@@ -216,7 +219,7 @@ describe('a version with every kind of facet', () => {
     expect(await Promise.all(days.map(passagesOn))).toEqual(before)
     const filter = createScopeFilter(mapping)
     for (const filters of days) filter.ofFilters(filters)
-    expect(filter.cachedFilters).toBe(BOUNDS.filterCacheEntriesMax)
+    expect(filter.cachedFilters).toBe(SEARCH_NODE_BOUNDS.filterCacheEntriesMax)
   })
 })
 

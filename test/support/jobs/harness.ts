@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { createArtifactStore } from '#core/index/format/store.ts'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { INDEX_BOUNDS } from '#core/index/bounds.ts'
 import { writeDurably } from '#core/platform/durable-file.ts'
 import type { ArtifactStore } from '#core/index/format/store.ts'
 import { sha256 } from '#core/platform/digest.ts'
@@ -94,7 +94,7 @@ export async function startJobsHarness(): Promise<JobsHarness> {
       LOG_LEVEL: 'silent',
       SEARCH_LISTEN: '127.0.0.1:0',
       SEARCH_THREADS: 1,
-      SEARCH_CODES_MB: BOUNDS.residentCodesMbDefault,
+      SEARCH_CODES_MB: INDEX_BOUNDS.residentCodesMbDefault,
       DRAIN_MS: 0,
     },
     silent,

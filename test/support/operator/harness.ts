@@ -1,8 +1,8 @@
 import pg from 'pg'
 import { openDatabase } from '#core/db/pool.ts'
 import { createLog } from '#core/platform/log.ts'
-import { SETTINGS } from '#core/platform/settings.ts'
-import type { Pepper, ServiceSecrets } from '#core/platform/settings.ts'
+import { CREDENTIAL_SETTINGS } from '#core/credentials/settings.ts'
+import type { Pepper, ServiceSecrets } from '#core/credentials/settings.ts'
 import type { Operator } from '#jobs/operator/actions/operator.ts'
 import { openTestDatabase } from '#test/support/database.ts'
 import type { TestDatabase } from '#test/support/database.ts'
@@ -42,8 +42,8 @@ export async function openOperatorHarness(further: Readonly<Record<string, strin
     owner,
     environment,
     cli: commandLine(environment),
-    peppers: SETTINGS.KEY_PEPPERS.schema.parse(secrets.KEY_PEPPERS),
-    serviceSecrets: SETTINGS.SERVICE_SECRET.schema.parse(secrets.SERVICE_SECRET),
+    peppers: CREDENTIAL_SETTINGS.KEY_PEPPERS.schema.parse(secrets.KEY_PEPPERS),
+    serviceSecrets: CREDENTIAL_SETTINGS.SERVICE_SECRET.schema.parse(secrets.SERVICE_SECRET),
     async close() {
       await Promise.all([database.end(), owner.end()])
       await urls.drop()

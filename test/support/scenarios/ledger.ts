@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis'
 import { z } from 'zod'
 import type { Database } from '#core/db/pool.ts'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { QUEUE_BOUNDS } from '#core/queues/bounds.ts'
 import { LEDGER_QUEUE, QUEUE_PREFIX } from '#core/queues/ledger-queue.ts'
 import type { Answer } from '#test/support/http.ts'
 import { until } from '#test/support/until.ts'
@@ -44,7 +44,7 @@ export async function settledLedgerRows(
   jobs: 'come' | 'lost' = 'come',
 ): Promise<readonly LedgerRow[]> {
   return until('every reservation is settled and in the ledger', async (seen) => {
-    if (jobs === 'lost') await owner.query(LATE, [entitlementId, BOUNDS.ledgerJobLostAfterMs])
+    if (jobs === 'lost') await owner.query(LATE, [entitlementId, QUEUE_BOUNDS.ledgerJobLostAfterMs])
     const ledger = await ledgerRowsOf(owner, entitlementId)
     seen(ledger.filter(({ entry }) => entry !== null).length)
     return ledger.every(({ entry }) => entry !== null) && ledger

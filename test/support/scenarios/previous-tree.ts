@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { newestMigration, readMigrations } from '#core/db/migration-files.ts'
-import { RELEASE } from '#core/platform/release.ts'
+import { RELEASE } from '#core/db/release.ts'
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
 const MIGRATIONS = 'core/db/migrations'

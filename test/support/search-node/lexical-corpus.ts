@@ -6,8 +6,8 @@ import type { LexicalFiles } from '#core/index/lexical/writer.ts'
 import { analyze } from '#core/index/analysis/analyzer.ts'
 import { openLexicalReader } from '#core/index/lexical/reader.ts'
 import type { LexicalReader } from '#core/index/lexical/reader.ts'
-import { createResidentParts } from '#core/platform/resident-parts.ts'
-import type { ResidentParts } from '#core/platform/resident-parts.ts'
+import { createResidentParts } from '#core/index/storage/resident-parts.ts'
+import type { ResidentParts } from '#core/index/storage/resident-parts.ts'
 import type { LexicalQuery } from '#search-node/search/candidates/words/query.ts'
 
 export interface Passage {

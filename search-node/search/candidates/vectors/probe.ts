@@ -1,4 +1,4 @@
-import { countRows, countRange, clearRange } from '#core/platform/bitset.ts'
+import { countRows, countRange, clearRange } from '#core/index/bitset.ts'
 import { ClusterSpread, firstClusters } from '#core/index/vectors/cluster-spread.ts'
 import type { ClustersReader } from '#core/index/vectors/clusters-reader.ts'
 import type { CodesScan } from '#core/index/vectors/codes-scan.ts'

@@ -1,5 +1,5 @@
 import { codesFitIn } from '#core/index/vectors/layout.ts'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { INDEX_BOUNDS } from '#core/index/bounds.ts'
 
 /**
  * How rows are found: `exact` scores every allowed row in float32; `scan` scores the codes of every allowed row;
@@ -15,7 +15,7 @@ export const FEW_ROWS_MAX = 1_024
  * memory if they are few. It depends on the version alone, so that nodes with other memory give the same result.
  */
 export function exactRowsMax(passages: number, dimensions: number): number {
-  return codesFitIn(passages, dimensions, BOUNDS.residentCodesMbDefault) ? 128 : FEW_ROWS_MAX
+  return codesFitIn(passages, dimensions, INDEX_BOUNDS.residentCodesMbDefault) ? 128 : FEW_ROWS_MAX
 }
 
 /** Costs in nanoseconds on one thread; see decision 0027. */

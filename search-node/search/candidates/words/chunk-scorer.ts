@@ -1,6 +1,6 @@
 import { CHUNK_ROWS, chunkBytes } from '#core/index/lexical/layout.ts'
-import { hasRow } from '#core/platform/bitset.ts'
-import type { TopK } from '#core/platform/top-k.ts'
+import { hasRow } from '#core/index/bitset.ts'
+import type { TopK } from '#core/index/top-k.ts'
 import type { LexicalGroup } from './query.ts'
 
 /**

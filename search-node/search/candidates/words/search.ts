@@ -1,7 +1,7 @@
 import { CHUNK_ROWS } from '#core/index/lexical/layout.ts'
-import { countBits } from '#core/platform/bitset.ts'
-import { createTopK } from '#core/platform/top-k.ts'
-import type { Ranked, TopK } from '#core/platform/top-k.ts'
+import { countBits } from '#core/index/bitset.ts'
+import { createTopK } from '#core/index/top-k.ts'
+import type { Ranked, TopK } from '#core/index/top-k.ts'
 import { ChunkScorer } from './chunk-scorer.ts'
 import type { LexicalGroup, LexicalQuery } from './query.ts'
 

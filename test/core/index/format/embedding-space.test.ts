@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { sameSpace, spaceKey } from '#core/embedding/embedder.ts'
 import { embeddingSpaceSchema } from '#core/index/format/manifest.ts'
 import type { EmbeddingSpace } from '#core/index/format/manifest.ts'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { INDEX_BOUNDS } from '#core/index/bounds.ts'
 import { spaceOf } from '#test/support/embedding-space.ts'
 
 const REMOTE = spaceOf(384, { provider: 'openai', model: 'some-model' })
@@ -32,7 +32,7 @@ test('two spaces are the same only if every field is', () => {
 })
 
 test('a prefix is bounded', () => {
-  const long = 'p'.repeat(BOUNDS.embeddingPrefixCharactersMax + 1)
+  const long = 'p'.repeat(INDEX_BOUNDS.embeddingPrefixCharactersMax + 1)
   expect(embeddingSpaceSchema.safeParse({ ...REMOTE, query_prefix: long.slice(1) }).success).toBe(true)
   expect(embeddingSpaceSchema.safeParse({ ...REMOTE, query_prefix: long }).success).toBe(false)
   expect(embeddingSpaceSchema.safeParse({ ...REMOTE, passage_prefix: long }).success).toBe(false)

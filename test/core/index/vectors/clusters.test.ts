@@ -14,7 +14,7 @@ import { rowsLayout } from '#core/index/vectors/layout.ts'
 import { openVectorsWriter } from '#core/index/vectors/writer.ts'
 import type { WrittenVectors } from '#core/index/vectors/writer.ts'
 import { digestFile } from '#core/platform/hashed-file.ts'
-import { createResidentParts } from '#core/platform/resident-parts.ts'
+import { createResidentParts } from '#core/index/storage/resident-parts.ts'
 import { seededRandom, unit } from '#test/support/artifact.ts'
 
 const { seed } = inject('random')

@@ -19,7 +19,7 @@ import { createKernel, NO_THRESHOLD } from '#core/index/vectors/kernel.ts'
 import { codesLayout, rowsLayout } from '#core/index/vectors/layout.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import { writeHashed } from '#core/platform/hashed-file.ts'
-import { createSharedMemory } from '#core/platform/shared-memory.ts'
+import { createSharedMemory } from '#core/index/storage/shared-memory.ts'
 import { seededRandom, unit } from '#test/support/artifact.ts'
 
 const { seed } = inject('random')

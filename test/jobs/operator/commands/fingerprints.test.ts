@@ -3,8 +3,8 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createFingerprintKey, unwrapFingerprintKey, wrapFingerprintKey } from '#core/credentials/fingerprint.ts'
 import { listAudit } from '#core/db/audit.ts'
 import type { AuditRow } from '#core/db/audit.ts'
-import { BOUNDS } from '#core/platform/bounds.ts'
-import type { ServiceSecrets } from '#core/platform/settings.ts'
+import type { ServiceSecrets } from '#core/credentials/settings.ts'
+import { OPERATOR_BOUNDS } from '#jobs/operator/bounds.ts'
 import { rotateFingerprints } from '#jobs/operator/actions/fingerprints.ts'
 import { createOrganization } from '#jobs/operator/actions/organizations.ts'
 import { rewrapFingerprints } from '#jobs/operator/actions/rewrap-fingerprints.ts'
@@ -115,7 +115,7 @@ test('more keys than one batch are wrapped in several transactions, each with it
   await createOrganizations()
   const [north] = await stored()
   const organizationId = north?.id ?? ''
-  const epochs = Array.from({ length: BOUNDS.rewrapBatchMax }, (_, n) => n + 2)
+  const epochs = Array.from({ length: OPERATOR_BOUNDS.rewrapBatchMax }, (_, n) => n + 2)
   await harness.owner.query(
     'insert into fingerprint_keys (organization_id, epoch, wrapped) select $1, * from unnest($2::int[], $3::bytea[])',
     [
@@ -131,8 +131,8 @@ test('more keys than one batch are wrapped in several transactions, each with it
   const done = await rewrapFingerprints(harness.operator, { organization: 'North', serviceSecrets: rotating }, (keys) =>
     told.push(keys),
   )
-  expect(done).toMatchObject({ rewrapped_keys: BOUNDS.rewrapBatchMax + 1, current_keys: 0 })
-  expect(told).toEqual([BOUNDS.rewrapBatchMax, BOUNDS.rewrapBatchMax + 1])
+  expect(done).toMatchObject({ rewrapped_keys: OPERATOR_BOUNDS.rewrapBatchMax + 1, current_keys: 0 })
+  expect(told).toEqual([OPERATOR_BOUNDS.rewrapBatchMax, OPERATOR_BOUNDS.rewrapBatchMax + 1])
   expect(await audits()).toHaveLength(2)
   expect(await keysUnder([later, earlier])).toEqual(before)
 })

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { bitsetWords, forEachRow } from '#core/platform/bitset.ts'
+import { bitsetWords, forEachRow } from '#core/index/bitset.ts'
 import { OPEN_END_DAY, dayNumber } from '#core/index/facets/layout.ts'
-import { BOUNDS } from '#core/platform/bounds.ts'
+import { SEARCH_NODE_BOUNDS } from '#search-node/bounds.ts'
 import { cachedBitsetsMax, createScopeFilter } from '#search-node/search/candidates/filter-bitset.ts'
 import type { FilterBitset, ScopeFilter } from '#search-node/search/candidates/filter-bitset.ts'
 import { EVERYTHING } from '#test/support/search-node/asked.ts'
@@ -128,8 +128,8 @@ test('the cache of filters is bounded in bytes at every size of a version', () =
   for (const passages of [1, 100_000, 1_000_000, 2 ** 24 + 1]) {
     const bytes = Math.ceil(passages / 32) * 4
     const most = cachedBitsetsMax(passages)
-    expect(most).toBeLessThanOrEqual(BOUNDS.filterCacheEntriesMax)
-    expect(most === 2 || most * bytes <= BOUNDS.filterCacheBytesMax).toBe(true)
+    expect(most).toBeLessThanOrEqual(SEARCH_NODE_BOUNDS.filterCacheEntriesMax)
+    expect(most === 2 || most * bytes <= SEARCH_NODE_BOUNDS.filterCacheBytesMax).toBe(true)
   }
 })
 
@@ -141,7 +141,7 @@ test('what collapsing leaves of a filter is computed once for a day, and counts 
   const reads = read()
   expect(filter.ofScope({ ...scope }).bits).toBe(first.bits)
   expect(read()).toBe(reads)
-  for (let day = 0; day < 3 * BOUNDS.filterCacheEntriesMax; day++)
+  for (let day = 0; day < 3 * SEARCH_NODE_BOUNDS.filterCacheEntriesMax; day++)
     filter.ofScope({ ...scope, collapseRevisionsOn: new Date(day * 86_400_000).toISOString().slice(0, 10) })
-  expect(filter.cachedFilters).toBe(BOUNDS.filterCacheEntriesMax)
+  expect(filter.cachedFilters).toBe(SEARCH_NODE_BOUNDS.filterCacheEntriesMax)
 })

@@ -6,7 +6,7 @@ import { analyzeQuestion } from '#core/index/analysis/analyzer.ts'
 import { openLexicalReader } from '#core/index/lexical/reader.ts'
 import { LEXICAL_BOUNDS, SCORE_UNIT, prepareLexical } from '#search-node/search/candidates/words/query.ts'
 import type { LexicalQuery } from '#search-node/search/candidates/words/query.ts'
-import type { Ranked } from '#core/platform/top-k.ts'
+import type { Ranked } from '#core/index/top-k.ts'
 import { searchLexical } from '#search-node/search/candidates/words/search.ts'
 import { seededRandom } from '#test/support/artifact.ts'
 import {

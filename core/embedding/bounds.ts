@@ -1,19 +1,19 @@
-/** Bounds of embedding; part of `BOUNDS`, which asserts their relations. */
+import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
+import { createBoundOrder } from '#core/platform/bound-order.ts'
+
+/** Bounds of the embedding of queries and passages. */
 export const EMBEDDING_BOUNDS = {
-  embeddingModelCharactersMax: 200,
-  embeddingPrefixCharactersMax: 1_000,
-  embeddingDimensionsMin: 8,
-  embeddingDimensionsMax: 4_096,
   /** Texts that a build or evaluation gives to the embedder at once. */
   embedBatchTexts: 64,
+  embedConcurrencyDefault: 4,
+  /** Batches of a build that a provider has at once. */
+  embedConcurrencyMax: 64,
   /** Texts of one request: as many as the most restrictive servers accept by default. */
   embedRequestTextsDefault: 32,
   embedRequestTextsMax: 2_048,
   embedTokensMax: 1_000_000,
   /** Numbers of `embeddingDimensionsMax` dimensions as indented JSON take up to 150 KiB. */
   embedReplyBytesPerTextMax: 192 * 1_024,
-  /** Body of a refusal, of an embedding endpoint or a re-ranker. */
-  refusalBytesMax: 64 * 1_024,
   /** Tokens of one text that a model or its server adds: marks of beginning and end, or a template. */
   embedExtraTokensMax: 1_000,
   embedTokensPerMinuteMax: 1_000_000_000,
@@ -36,3 +36,12 @@ export const EMBEDDING_BOUNDS = {
   embedBuildBackoffFirstMs: 500,
   embedBuildBackoffMaxMs: 30_000,
 } as const
+
+const { assertLess } = createBoundOrder({ ...PLATFORM_BOUNDS, ...EMBEDDING_BOUNDS })
+
+assertLess('embedTimeoutMaxMs', 'requestDeadlineMs')
+assertLess('embedBackoffMaxMs', 'requestDeadlineMs')
+assertLess('embedBatchTimeoutMs', 'embedBuildRetryDefaultMs')
+assertLess('embedBuildBackoffMaxMs', 'embedBuildRetryMinMs')
+assertLess('embedBuildRetryMinMs', 'embedBuildRetryDefaultMs')
+assertLess('embedBuildRetryDefaultMs', 'embedBuildRetryMaxMs')

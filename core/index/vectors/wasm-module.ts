@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
-import { PAGE_BYTES } from './shared-memory.ts'
-import type { SharedMemory } from './shared-memory.ts'
+import { PAGE_BYTES } from '#core/index/storage/shared-memory.ts'
+import type { SharedMemory } from '#core/index/storage/shared-memory.ts'
 
 /** Memory of one instance of a module. */
 export interface WasmMemory {

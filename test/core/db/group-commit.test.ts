@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { BOUNDS } from '#core/platform/bounds.ts'
-import { groupCommit } from '#core/platform/group-commit.ts'
+import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
+import { groupCommit } from '#core/db/group-commit.ts'
 import { until } from '#test/support/until.ts'
 
 /** Doubles numbers; each run ends when the test releases it. */
@@ -52,7 +52,7 @@ test('batches items that arrive during a run, in order, within the bounds of run
 test('a run waits for as many calls as are wanted, and no longer than the bound for fewer', async () => {
   const { runs, release, run } = createDoubling()
   let wanted = 3
-  const collect = { itemsWanted: () => wanted, waitMaxMs: BOUNDS.hardDeadlineMs }
+  const collect = { itemsWanted: () => wanted, waitMaxMs: PLATFORM_BOUNDS.hardDeadlineMs }
   const patient = groupCommit(run, { itemsMax: 4, runsMax: 9, collect })
   const patiently = [1, 2].map(patient)
   await sleep(5)

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { compareReleases, releaseSchema } from '#core/platform/release.ts'
+import { compareReleases, releaseSchema } from '#core/db/release.ts'
 
 test('releases are ordered by their numbers, not by their characters', () => {
   const ordered = ['0.2.0', '0.2.9', '0.2.10', '0.10.0', '1.0.0', '10.0.0'].map((text) => releaseSchema.parse(text))

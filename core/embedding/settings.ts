@@ -1,16 +1,17 @@
 import { z } from 'zod'
-import { BOUNDS } from './bounds.ts'
-import { baseUrl, httpKey, optional, wholeNumber, wholeNumberOf } from './config.ts'
-import type { Variable } from './config.ts'
+import { INDEX_BOUNDS } from '#core/index/bounds.ts'
+import { baseUrl, httpKey, optional, wholeNumber, wholeNumberOf } from '#core/platform/config.ts'
+import type { Variable } from '#core/platform/config.ts'
+import { EMBEDDING_BOUNDS } from './bounds.ts'
 
-const prefix = optional(z.string().max(BOUNDS.embeddingPrefixCharactersMax))
+const prefix = optional(z.string().max(INDEX_BOUNDS.embeddingPrefixCharactersMax))
 /** Control characters would reach logs and terminals. */
 const modelName = z
   .string()
   .regex(/^\P{Cc}+$/u)
-  .max(BOUNDS.embeddingModelCharactersMax)
+  .max(INDEX_BOUNDS.embeddingModelCharactersMax)
 
-/** Variables of the openai embedding provider; part of `SETTINGS`. */
+/** Variables of the openai embedding provider. */
 export const EMBEDDING_SETTINGS = {
   OPENAI_BASE_URL: {
     schema: optional(baseUrl),
@@ -27,7 +28,7 @@ export const EMBEDDING_SETTINGS = {
     fallback: 'text-embedding-3-small',
   },
   OPENAI_DIMENSIONS: {
-    schema: optional(wholeNumberOf(BOUNDS.embeddingDimensionsMin, BOUNDS.embeddingDimensionsMax)),
+    schema: optional(wholeNumberOf(INDEX_BOUNDS.embeddingDimensionsMin, INDEX_BOUNDS.embeddingDimensionsMax)),
     help: 'dimensions that the endpoint is asked for; set it only for a model that can shorten its vectors',
     fallback: 'those of the model, and none are asked for',
   },
@@ -44,27 +45,31 @@ export const EMBEDDING_SETTINGS = {
     keepsEmpty: true,
   },
   OPENAI_MAX_TOKENS: {
-    schema: optional(wholeNumberOf(1, BOUNDS.embedTokensMax)),
+    schema: optional(wholeNumberOf(1, EMBEDDING_BOUNDS.embedTokensMax)),
     help: 'tokens of one text that the model embeds; a build warns of passages that are probably longer',
     fallback: 'known for common models, else no warning',
   },
   OPENAI_BATCH_TEXTS: {
-    schema: wholeNumber(1, BOUNDS.embedRequestTextsMax, BOUNDS.embedRequestTextsDefault),
+    schema: wholeNumber(1, EMBEDDING_BOUNDS.embedRequestTextsMax, EMBEDDING_BOUNDS.embedRequestTextsDefault),
     help: 'texts of one request; halved where the endpoint refuses so many',
-    fallback: String(BOUNDS.embedRequestTextsDefault),
+    fallback: String(EMBEDDING_BOUNDS.embedRequestTextsDefault),
   },
   OPENAI_TOKENS_PER_MINUTE: {
-    schema: optional(wholeNumberOf(1, BOUNDS.embedTokensPerMinuteMax)),
+    schema: optional(wholeNumberOf(1, EMBEDDING_BOUNDS.embedTokensPerMinuteMax)),
     help: 'tokens that one build sends a minute',
     fallback: 'no limit',
   },
   OPENAI_RETRY_MS: {
-    schema: wholeNumber(BOUNDS.embedBuildRetryMinMs, BOUNDS.embedBuildRetryMaxMs, BOUNDS.embedBuildRetryDefaultMs),
+    schema: wholeNumber(
+      EMBEDDING_BOUNDS.embedBuildRetryMinMs,
+      EMBEDDING_BOUNDS.embedBuildRetryMaxMs,
+      EMBEDDING_BOUNDS.embedBuildRetryDefaultMs,
+    ),
     help: 'time for which a build repeats one request while the endpoint is unavailable or limits it',
-    fallback: String(BOUNDS.embedBuildRetryDefaultMs),
+    fallback: String(EMBEDDING_BOUNDS.embedBuildRetryDefaultMs),
   },
   OPENAI_TIMEOUT_MS: {
-    schema: wholeNumber(100, BOUNDS.embedTimeoutMaxMs, 4_000),
+    schema: wholeNumber(100, EMBEDDING_BOUNDS.embedTimeoutMaxMs, 4_000),
     help: 'total time for the embedding of one query, retries included',
     fallback: '4000',
   },

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
-import { createResidentParts, wholeFile } from '#core/platform/resident-parts.ts'
+import { createResidentParts, wholeFile } from '#core/index/storage/resident-parts.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'resident-parts-'))
 afterAll(() => rmSync(folder, { recursive: true }))

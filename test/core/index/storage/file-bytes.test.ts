@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
-import { openFileBytes } from '#core/platform/file-bytes.ts'
-import { createResidentParts } from '#core/platform/resident-parts.ts'
+import { openFileBytes } from '#core/index/storage/file-bytes.ts'
+import { createResidentParts } from '#core/index/storage/resident-parts.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'file-bytes-'))
 afterAll(() => rmSync(folder, { recursive: true }))

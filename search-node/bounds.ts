@@ -1,23 +1,11 @@
-/** Bounds of a search and of the search node; part of `BOUNDS`. */
-export const SEARCH_BOUNDS = {
-  searchLimitMax: 200,
+/** Bounds of a search node: its calls, its threads and its versions. */
+export const SEARCH_NODE_BOUNDS = {
   searchThreadsMax: 256,
   searchQueueMax: 256,
+  searchFilterValuesMax: 1_000,
   /** Bitsets of filters of one version that a scoring thread keeps; fewer where they are larger. */
   filterCacheEntriesMax: 64,
   filterCacheBytesMax: 4 * 1_024 * 1_024,
-  /**
-   * Files of words of a version up to this size are kept in memory; of a million passages at most the dictionary is as
-   * small.
-   */
-  residentFileBytesMax: 24 * 1_024 * 1_024,
-  /** Codes of vectors of a version of so many MiB are kept in memory; those of a million passages are larger. */
-  residentCodesMbDefault: 64,
-  /** WebAssembly addresses 4 GiB. */
-  residentCodesMbMax: 4_095,
-  searchFilterValuesMax: 1_000,
-  rowsScoredMinDefault: 64,
-  rowsScoredMinMax: 4_096,
   versionsPerNodeMax: 64,
   releaseTimeoutMs: 30_000,
   /**

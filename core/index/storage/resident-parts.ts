@@ -1,6 +1,6 @@
 import { closeSync } from 'node:fs'
 import { basename } from 'node:path'
-import { BOUNDS } from './bounds.ts'
+import { INDEX_BOUNDS } from '#core/index/bounds.ts'
 import { openSized, readFully } from './file-reader.ts'
 import { createSharedMemory, isSharedMemory } from './shared-memory.ts'
 import type { SharedMemory } from './shared-memory.ts'
@@ -31,7 +31,7 @@ export interface ResidentParts {
 /** @param known parts that another thread read from the same files. */
 export function createResidentParts(
   known: SharedParts = new Map(),
-  fileBytesMax: number = BOUNDS.residentFileBytesMax,
+  fileBytesMax: number = INDEX_BOUNDS.residentFileBytesMax,
 ): ResidentParts {
   const shared = new Map(known)
   return {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { createTopK, largest } from '#core/platform/top-k.ts'
+import { createTopK, largest } from '#core/index/top-k.ts'
 
 /** Few different scores, so that many are equal. */
 const someScores = fc.array(fc.constantFrom(-Infinity, -2, -1, 0, 0.5, 1, 3), { maxLength: 60 })

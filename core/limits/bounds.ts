@@ -1,5 +1,10 @@
-/** Bounds of admission, limit counters and settlement; part of `BOUNDS`, which asserts their relations. */
+import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
+import { DATABASE_BOUNDS } from '#core/db/bounds.ts'
+import { createBoundOrder } from '#core/platform/bound-order.ts'
+
+/** Bounds of admission, limit counters and settlement. */
 export const LIMIT_BOUNDS = {
+  // Admission of a request.
   admissionAttemptsMax: 4,
   /** Pause after the first attempt; the pause after the nth is n times as long. */
   admissionPauseMs: 25,
@@ -15,6 +20,7 @@ export const LIMIT_BOUNDS = {
   /** Organizations whose epoch a gateway caches, and for how long. */
   epochsRememberedMax: 10_000,
   limitEpochCacheMs: 4_000,
+
   // Rebuild of an organization's counters.
   rebuildsAtOnce: 2,
   rebuildDatabaseConnectionsMax: 4,
@@ -25,13 +31,11 @@ export const LIMIT_BOUNDS = {
   /** Pause between two looks at the rebuild of another gateway. */
   rebuildPollMs: 50,
   rebuildBatchCommands: 1_000,
-  rebuildBatchPassages: 200,
-  /** Of each sort and hash table in Postgres; two rebuilds of a gateway have several each. */
-  rebuildSortKilobytes: 65_536,
   /** Documents whose exposure is freed at once after a rebuild. */
   discardDocuments: 500,
   /** Overdue reservations that one rebuild settles; the sweeper settles the others. */
   rebuildOverdueMax: 1_000,
+
   // Settlement of an admitted request.
   /** Time for recording an outcome, including the attempts to learn what became of it. */
   recordTimeoutMs: 7_500,
@@ -43,8 +47,20 @@ export const LIMIT_BOUNDS = {
   settlementsEndMs: 2_000,
   /** Time for which a refund is tried after an outcome of which Postgres told nothing. */
   uncertainRefundMs: 600_000,
+
+  // Counters. Those of one request outlive its window or deadline a little; `admit.lua` has the same times.
   /** Longer than any month, so that no count of the current month expires. */
   countsKeptDays: 40,
-  // Counters of one request outlive its window or deadline a little; `admit.lua` has the same times.
   minuteWindowKeptMs: 61_000,
 } as const
+
+const { assertLess } = createBoundOrder({ ...PLATFORM_BOUNDS, ...DATABASE_BOUNDS, ...LIMIT_BOUNDS })
+
+assertLess('databaseQueryTimeoutMs', 'idempotencyHoldMs')
+assertLess('idempotencyHoldMs', 'idempotencyWaitMs')
+assertLess('idempotencyWaitMs', 'requestDeadlineMs')
+assertLess('rebuildWaitMs', 'requestDeadlineMs')
+assertLess('rebuildStatementTimeoutMs', 'rebuildTimeoutMs')
+assertLess('databaseQueryTimeoutMs', 'recordTimeoutMs')
+assertLess('recordTimeoutMs', 'requestDeadlineMs')
+assertLess('admissionPauseMs', 'requestDeadlineMs')

@@ -1,0 +1,8 @@
+import { url } from '#core/platform/config.ts'
+import type { Variable } from '#core/platform/config.ts'
+
+export const DATABASE_URL = {
+  schema: url('postgres:', 'postgresql:'),
+  help: 'the URL of Postgres 18, e.g. postgres://user:password@host:5432/evidence',
+  secret: true,
+} as const satisfies Variable<string>

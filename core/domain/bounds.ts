@@ -1,0 +1,16 @@
+import { createBoundOrder } from '#core/platform/bound-order.ts'
+
+/** Bounds of a search: its question, its filters, and how many passages it considers. */
+export const SEARCH_BOUNDS = {
+  queryCharactersMax: 4_000,
+  topKSchemaMax: 100,
+  filterValuesMax: 64,
+  filterValueCharactersMax: 100,
+  searchLimitMax: 200,
+  rowsScoredMinDefault: 64,
+  rowsScoredMinMax: 4_096,
+} as const
+
+const { assertLess } = createBoundOrder(SEARCH_BOUNDS)
+
+assertLess('rowsScoredMinDefault', 'rowsScoredMinMax')

@@ -1,0 +1,31 @@
+import { z } from 'zod'
+import { ed25519Key, url } from '#core/platform/config.ts'
+import type { Variable } from '#core/platform/config.ts'
+import { INDEX_BOUNDS } from './bounds.ts'
+
+const publicKey = ed25519Key('spki', 44)
+
+const publicKeyList: z.ZodType<readonly Buffer[], string | undefined> = z
+  .string()
+  .transform((text): readonly (string | undefined)[] => text.split(',').map((part) => part.trim()))
+  .pipe(z.array(publicKey).min(1).max(INDEX_BOUNDS.manifestKeysMax))
+  .refine((keys) => new Set(keys.map((key) => key.toString('base64'))).size === keys.length)
+
+/** Variables of the artifact store, and of the signatures of its manifests. */
+export const ARTIFACT_SETTINGS = {
+  ARTIFACT_STORE: {
+    schema: url('file:'),
+    help: 'the folder of artifacts and snapshots as a file: URL, e.g. file:///var/lib/evidence',
+  },
+  MANIFEST_PUBLIC_KEY: {
+    schema: publicKeyList,
+    help:
+      'base64 of the Ed25519 public key (SPKI, DER) that manifests are verified with; while rotating, several keys, ' +
+      'separated by commas',
+  },
+  MANIFEST_PRIVATE_KEY: {
+    schema: ed25519Key('pkcs8', 48),
+    help: 'base64 of the Ed25519 private key (PKCS #8, DER) that manifests are signed with',
+    secret: true,
+  },
+} as const satisfies Record<string, Variable<unknown>>

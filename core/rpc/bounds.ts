@@ -1,0 +1,20 @@
+import { createBoundOrder } from '#core/platform/bound-order.ts'
+
+/** Bounds of gRPC between the services and the search nodes. */
+export const RPC_BOUNDS = {
+  grpcConnectionAgeMs: 60_000,
+  grpcReconnectFirstMs: 100,
+  grpcReconnectMaxMs: 2_000,
+  grpcKeepaliveEveryMs: 10_000,
+  grpcKeepaliveTimeoutMs: 5_000,
+  grpcMessageBytesMax: 4 * 1024 * 1024,
+  healthProbeTimeoutMs: 3_000,
+
+  // Loading of a version on a node.
+  prepareTimeoutMs: 120_000,
+} as const
+
+const { assertLess } = createBoundOrder(RPC_BOUNDS)
+
+assertLess('grpcReconnectFirstMs', 'grpcReconnectMaxMs')
+assertLess('grpcKeepaliveTimeoutMs', 'grpcKeepaliveEveryMs')

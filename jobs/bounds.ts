@@ -1,0 +1,44 @@
+import { DATABASE_BOUNDS } from '#core/db/bounds.ts'
+import { RPC_BOUNDS } from '#core/rpc/bounds.ts'
+import { createBoundOrder } from '#core/platform/bound-order.ts'
+
+/** Bounds of the job worker: its queues, its maintenance, and its calls of the search nodes. */
+export const JOB_BOUNDS = {
+  // Jobs.
+  jobLockMs: 15_000,
+  jobStalledEveryMs: 5_000,
+  jobStallsMax: 10,
+  heartbeatEveryMs: 5_000,
+  jobsStopTimeoutMs: 30_000,
+  /** Finished builds and activations that their queue keeps: their number, and for how long. */
+  finishedJobsMax: 200,
+  succeededJobsKeptSeconds: 86_400,
+  failedJobsKeptSeconds: 7 * 86_400,
+  failedMaintenanceJobsMax: 100,
+  queueEventsMax: 1_000,
+
+  // Maintenance.
+  requeueMax: 100,
+  sweepBatchMax: 500,
+  sweepEveryMs: 5_000,
+  reconcileEveryMs: 2_000,
+  garbageCollectionEveryMs: 300_000,
+  /** Time for which the files of a finished build stay. A run that was overtaken has stopped by then. */
+  garbageBuildsOlderThanMs: 60_000,
+  garbageFailedBuildsOlderThanMs: 90_000_000,
+  /** Time since the last write after which a temporary file counts as abandoned. */
+  garbageFilesOlderThanMs: 86_400_000,
+  garbageNamesMax: 1_000,
+
+  // Search nodes.
+  versionIdleBeforeReleaseMs: 60_000,
+  prepareAttemptsMax: 3,
+  statusTimeoutMs: 2_000,
+  /** Characters of a node's refusal that are reported. */
+  nodeFaultCharactersMax: 300,
+} as const
+
+const { assertLess } = createBoundOrder({ ...DATABASE_BOUNDS, ...RPC_BOUNDS, ...JOB_BOUNDS })
+
+assertLess('succeededJobsKeptSeconds', 'failedJobsKeptSeconds')
+assertLess('prepareTimeoutMs', 'activationTimeoutMs')

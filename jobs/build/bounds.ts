@@ -1,0 +1,52 @@
+import { createBoundOrder } from '#core/platform/bound-order.ts'
+import { JOB_BOUNDS } from '#jobs/bounds.ts'
+
+/** Bounds of a build: its runs, its process and its steps. */
+export const BUILD_BOUNDS = {
+  // Runs.
+  buildConcurrencyMax: 16,
+  /**
+   * Waits between the runs of a build double from one second to one minute. An embedding provider or search tier may be
+   * unavailable for eight minutes before a build fails.
+   */
+  buildFailedRunsMax: 14,
+  buildRetryFirstMs: 1_000,
+  buildRetryMaxMs: 60_000,
+  buildOutOfMemoryRunsMax: 2,
+  /** Runs whose worker gave no sign. A worker that is killed with its build for memory gives none. */
+  buildLostRunsMax: 3,
+  buildHeartbeatEveryMs: 5_000,
+  /** Age of its last heartbeat after which a run counts as lost, and another one takes the build over. */
+  buildLostAfterMs: 20_000,
+  /** Time for which a failed build can be asked for again. Its stage outputs are kept a little longer. */
+  failedBuildRetryableMs: 86_400_000,
+
+  // Process of a build.
+  buildStatementTimeoutMs: 60_000,
+  buildStandardErrorCharactersKept: 8_192,
+  buildHeapMbMin: 128,
+  buildHeapMbMax: 1_048_576,
+  buildHeapDefaultMbMin: 512,
+  buildHeapDefaultMbMax: 16_384,
+
+  // Steps.
+  buildProgressEveryMs: 500,
+  buildProgressLogEveryMs: 30_000,
+  /** Sorted rows after which the event loop gets a turn. */
+  sortYieldEveryRows: 500,
+  /** Passages embedded and written as one durable step of a build. */
+  vectorFileRows: 2_048,
+  /** Cosine of two vectors of one text below which they are of different models. */
+  sameModelCosineMin: 0.999,
+  /** Sample queries that measure the spread of a version's cosines. */
+  cosineQueries: 100,
+} as const
+
+const { assertLess } = createBoundOrder({ ...JOB_BOUNDS, ...BUILD_BOUNDS })
+
+assertLess('buildHeartbeatEveryMs', 'buildLostAfterMs')
+assertLess('buildRetryFirstMs', 'buildRetryMaxMs')
+assertLess('buildOutOfMemoryRunsMax', 'buildFailedRunsMax')
+assertLess('buildLostRunsMax', 'buildFailedRunsMax')
+assertLess('buildHeapMbMin', 'buildHeapDefaultMbMin')
+assertLess('failedBuildRetryableMs', 'garbageFailedBuildsOlderThanMs')

@@ -1,0 +1,13 @@
+/** Bounds of the comparison of a candidate with the active version. */
+export const COMPARISON_BOUNDS = {
+  /** Passages after which the event loop gets a turn. */
+  comparisonYieldEveryRows: 500,
+  /** The comparison is made again for a version that became active meanwhile. */
+  comparisonRoundsMax: 2,
+  /** Changes that the evaluation page shows; the changes file names all. */
+  changesShownMax: 100,
+  /** Names of one document for which the comparison remembers the passage that has them. */
+  repeatedNamesCachedMax: 10_000,
+  /** Characters of the text of a passage that was removed or added. */
+  changeExtractCharactersMax: 300,
+} as const

@@ -1,0 +1,62 @@
+/** Bounds of the import: what it reads, stages and reports. */
+export const IMPORT_BOUNDS = {
+  // Sources.
+  sourceFileBytesMax: 8 * 1024 * 1024 * 1024,
+  sourceFilesMax: 500_000,
+  /** Sources that are captured at once; each waits for the disk most of the time. */
+  sourceCapturesMax: 8,
+  sourceIdCharactersMax: 500,
+  /** One read of a source or snapshot. */
+  readBlockBytes: 256 * 1024,
+  /** One line of a JSONL source: one record. */
+  lineBytesMax: 1024 * 1024,
+
+  // Markdown and mappings.
+  markdownFileBytesMax: 4 * 1024 * 1024,
+  /** Depth of blocks within blocks; a list takes two levels. A file that nests deeper is not read. */
+  markdownNestingMax: 32,
+  frontMatterCharactersMax: 16 * 1024,
+  /** Size of a compiled pattern of a mapping. */
+  patternInstructionsMax: 500,
+  /** Instructions that one step of a match may have active: 100,000 characters then cost at most 100 ms. */
+  patternActiveInstructionsMax: 48,
+  /** A value that a mapping makes of a record; the longest text that a reader yields fits. */
+  mappedValueCharactersMax: 4 * 1024 * 1024,
+
+  // Records.
+  titleCharactersMax: 1_000,
+  urlCharactersMax: 2_000,
+  labelCharactersMax: 500,
+  headingCharactersMax: 2_000,
+  /** Distinct values of one facet of a version. */
+  facetValuesMax: 1_000,
+  /** Records of one id in one import. */
+  recordsPerIdMax: 1_000,
+
+  // Acts and references.
+  /** Acts that one version may hold. */
+  actsMax: 20_000,
+  actIdCharactersMax: 120,
+  aliasCharactersMax: 200,
+  aliasesPerActMax: 50,
+  referenceCharactersMax: 300,
+  referencesPerRecordMax: 8,
+  /** Vocabularies in memory. Sources arrive act by act, and a vocabulary takes about 1.5 ms to create. */
+  vocabulariesMax: 64,
+
+  // Staging.
+  /** Page cache of the staging file of an import. */
+  stagingCacheKib: 64 * 1024,
+  stagingTransactionRows: 20_000,
+  /** Documents and facets whose row numbers stay in memory. */
+  stagingCachedIdsMax: 10_000,
+  /** Drafts collected before they are appended to the spill file. */
+  spillBufferBytes: 1024 * 1024,
+
+  // Report.
+  reportEntriesMax: 10_000,
+  /** Contradictions that the refusal of an import names. */
+  importConflictsNamedMax: 20,
+  /** Sources of one document of one day that a warning names. */
+  importSourcesNamedMax: 5,
+} as const
