@@ -8,7 +8,7 @@ import type { Queryable } from '#core/db/pool.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { buildNamed } from './actions/names.ts'
 import { buildStatus, isSilent } from './build-status.ts'
-import type { Progress } from '#jobs/operator/progress.ts'
+import type { Progress } from '#jobs/command-line/progress.ts'
 
 export const WAIT_SECONDS_DEFAULT = 3_600
 export const WAIT_SECONDS_MAX = 86_400
