@@ -35,6 +35,8 @@ export const EMBEDDING_BOUNDS = {
   embedBuildAttemptsMax: 1_000,
   embedBuildBackoffFirstMs: 500,
   embedBuildBackoffMaxMs: 30_000,
+  /** First request to an endpoint that a command line names. */
+  flaggedEndpointRetryMs: 10_000,
 } as const
 
 const { assertLess } = createBoundOrder({ ...PLATFORM_BOUNDS, ...EMBEDDING_BOUNDS })

@@ -1,24 +1,30 @@
 import { join } from 'node:path'
 import { readChangeLimits } from '#core/db/review-policies.ts'
 import type { ReportFiles } from '#core/db/versions.ts'
-import type { ChangeLimits } from '#core/domain/changes.ts'
 import { createEmbedder } from '#core/embedding/providers.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import { writeDurably } from '#core/platform/durable-file.ts'
 import { utcDay } from '#core/platform/time.ts'
 import { createReranker } from '#core/reranking/reranker.ts'
 import { readActiveVersion } from '#jobs/compare/active-version.ts'
-import type { ComparisonSettings } from '#jobs/compare/pipeline.ts'
+import { changesSection } from '#jobs/compare/page/changes.ts'
+import { compareWithActive } from '#jobs/compare/pipeline.ts'
+import type { ComparedCandidate, ComparisonSettings } from '#jobs/compare/pipeline.ts'
+import { servedOf } from '#jobs/evaluation/ask.ts'
+import { figuresById } from '#jobs/evaluation/outcomes.ts'
+import type { EvaluationReport } from '#jobs/evaluation/page/evaluation-report.ts'
 import { renderPage } from '#jobs/evaluation/page/page.ts'
-import { evaluate } from '#jobs/evaluation/pipeline.ts'
+import { EVALUATION_DEPTH, evaluate } from '#jobs/evaluation/pipeline.ts'
 import type { Evaluation } from '#jobs/evaluation/pipeline.ts'
+import { reportOf } from '#jobs/evaluation/report.ts'
 import type { BuiltArtifact } from './artifact.ts'
 import type { CandidateContext } from './context.ts'
 import { versionIdOf } from './ids.ts'
 import { defaultProfile } from './parameters.ts'
 import type { Corpus } from './sort.ts'
 
-export interface Evaluated extends Pick<Evaluation, 'report' | 'profile'> {
+export interface Evaluated extends Pick<Evaluation, 'profile'> {
+  readonly report: EvaluationReport
   readonly files: ReportFiles
 }
 
@@ -30,7 +36,30 @@ export async function evaluateBuilt(
 ): Promise<Evaluated> {
   await context.progress.begin('evaluate', 0)
   const versionId = versionIdOf(context.fence.buildId)
-  const { report, profile, changes } = await evaluate({
+  const evaluation = await measure(context, corpus, artifact, versionId)
+  const candidate = comparedCandidate(evaluation, corpus, artifact, versionId)
+  const compared = await compareWithActive(candidate, await comparisonSettings(context), context.store)
+  const report = reportOf({
+    ...evaluation.measured,
+    comparison: compared?.comparison ?? null,
+    changeGates: compared?.changeGates ?? [],
+  })
+  const page = renderPage(report, changesSection(report, compared?.shown ?? []))
+  const files = {
+    report: await written(context.store.reportFile(versionId), page),
+    figures: await written(context.store.figuresFile(versionId), `${JSON.stringify(report, null, 2)}\n`),
+    changes: report.comparison?.changes?.sha256 ?? null,
+  }
+  return { report, profile: evaluation.profile, files }
+}
+
+async function measure(
+  context: CandidateContext,
+  corpus: Corpus,
+  artifact: BuiltArtifact,
+  versionId: string,
+): Promise<Evaluation> {
+  return await evaluate({
     versionId,
     manifestDigest: artifact.manifestDigest,
     knowledgeBase: context.knowledgeBase,
@@ -39,7 +68,6 @@ export async function evaluateBuilt(
     profile: defaultProfile(context.parameters),
     targetRisk: context.parameters.target_risk,
     questionsSha256: context.parameters.questions_sha256,
-    comparison: comparisonSettings(context, await readChangeLimits(context.database, context.knowledgeBaseId)),
     store: context.store,
     // An artifact kept from an earlier run may use another embedding space than this run's configuration.
     embedder: artifact.manifest.embedding && createEmbedder(artifact.manifest.embedding, context.embedding),
@@ -53,20 +81,32 @@ export async function evaluateBuilt(
     signal: context.signal,
     onProgress: (done, total) => context.progress.at(done, total),
   })
-  const files = {
-    report: await written(context.store.reportFile(versionId), renderPage(report, changes)),
-    figures: await written(context.store.figuresFile(versionId), `${JSON.stringify(report, null, 2)}\n`),
-    changes: report.comparison?.changes?.sha256 ?? null,
-  }
-  return { report, profile, files }
 }
 
-function comparisonSettings(context: CandidateContext, changeLimits: ChangeLimits): ComparisonSettings {
+function comparedCandidate(
+  { measured: { questionSet, questions, outcomes }, context }: Evaluation,
+  { facets }: Corpus,
+  { folder, manifest }: BuiltArtifact,
+  versionId: string,
+): ComparedCandidate {
+  return {
+    versionId,
+    contents: { versionId, folder, passages: manifest.passages, file: manifest.files['passages.jsonl'], facets },
+    questionSet:
+      questionSet === null
+        ? undefined
+        : { sha256: questionSet, questions, figures: figuresById(questions, servedOf(outcomes)) },
+    limit: EVALUATION_DEPTH,
+    context,
+  }
+}
+
+async function comparisonSettings(context: CandidateContext): Promise<ComparisonSettings> {
   return {
     readActive: () => readActiveVersion(context),
     publicKeysDer: context.publicKeysDer,
     sortFile: join(context.workFolder, `comparison.${context.fence.attempt}.sqlite`),
-    changeLimits,
+    changeLimits: await readChangeLimits(context.database, context.knowledgeBaseId),
   }
 }
 

@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, readdirSync, statSync } from 'node:fs'
-import { basename, join, resolve } from 'node:path'
+import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
 import { sha256 } from '#core/platform/digest.ts'
 import { OperatorError } from '#core/platform/errors.ts'
+import { corpusFolderAt } from '#jobs/import/corpus-folder.ts'
 import { isMarkdownName } from '#jobs/sources/list.ts'
 
 /** A corpus of the demo and its questions. */
@@ -18,7 +19,6 @@ export interface DemoCorpus {
 }
 
 const RULEBOOK = fileURLToPath(new URL('./corpus/', import.meta.url))
-const MAPPINGS = fileURLToPath(new URL('../import/mappings/', import.meta.url))
 
 const namedKnowledgeBase = z.object({ knowledge_base: z.object({ slug: z.string(), title: z.string() }).optional() })
 
@@ -34,25 +34,12 @@ export function builtInCorpus(): DemoCorpus {
 }
 
 /**
- * Returns the corpus of a user's folder. Its mapping is `mapping.json` in the folder. Otherwise `corpus.jsonl` uses the
- * built-in mapping with the folder's name; Markdown needs none.
+ * Returns the corpus of a user's folder.
  * @throws OperatorError naming what is missing.
  */
 export function corpusAt(path: string): DemoCorpus {
-  const source = resolve(path)
-  if (!existsSync(source))
-    throw new OperatorError(`There is no corpus at ${path}: name a folder with corpus.jsonl or Markdown files.`)
-  const folder = statSync(source).isDirectory() ? source : resolve(source, '..')
+  const { source, folder, mappingFile } = corpusFolderAt(path)
   const name = basename(folder)
-  const own = join(folder, 'mapping.json')
-  const builtIn = join(MAPPINGS, `${name}.json`)
-  const isJsonl = existsSync(join(folder, 'corpus.jsonl'))
-  const mappingFile = existsSync(own) ? own : isJsonl && existsSync(builtIn) ? builtIn : undefined
-  if (mappingFile === undefined && (folder !== source || isJsonl))
-    throw new OperatorError(
-      `${path} holds corpus.jsonl but no mapping.json: add one that says where citation, dates, ` +
-        'language and jurisdiction are (jobs/import/mappings has examples).',
-    )
   const named = mappingFile === undefined ? undefined : namedIn(mappingFile)
   const questions = join(folder, 'questions.jsonl')
   return {

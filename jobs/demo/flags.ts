@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError } from 'commander'
-import { embeddingOptions } from '#jobs/operator/embedding-flags.ts'
-import type { EmbeddingFlags } from '#jobs/operator/embedding-flags.ts'
+import { embeddingOptions } from '#jobs/command-line/embedding-flags.ts'
+import type { EmbeddingFlags } from '#jobs/command-line/embedding-flags.ts'
 
 export interface DemoFlags {
   readonly once: boolean

@@ -11,10 +11,7 @@ import type { Reranker } from '#core/reranking/reranker.ts'
 import type { SearchNodeClient } from '#core/rpc/search-client.ts'
 import { NoSearchNodeError, prepareOnLiveNodes } from '#jobs/search-nodes.ts'
 import type { PreparedVersion } from '#jobs/search-nodes.ts'
-import type { NamedChange } from '#jobs/compare/changes-file.ts'
-import { damagedArtifact } from '#jobs/compare/damaged-artifact.ts'
-import { compareWithActive } from '#jobs/compare/pipeline.ts'
-import type { ComparedCandidate, ComparisonSettings } from '#jobs/compare/pipeline.ts'
+import { alteredCandidate } from './altered-candidate.ts'
 import { servedOf } from './ask.ts'
 import type { AskContext } from './ask.ts'
 import { decisionOf } from './figures.ts'
@@ -23,16 +20,14 @@ import { filteredRecallOf } from './filtered-questions.ts'
 import { fitRanking } from './fusion.ts'
 import type { QueryWithQrels } from './query-with-qrels.ts'
 import { sampleKnownItems } from './known-items.ts'
-import { askQuestions, figuresById, timeModes } from './outcomes.ts'
-import type { EvaluationReport } from './page/evaluation-report.ts'
+import { askQuestions, timeModes } from './outcomes.ts'
 import { verifiedPassagesIn } from '#core/index/passages/records.ts'
 import { readQuestionSet } from './question-set.ts'
-import { reportOf } from './report.ts'
-import type { ReportInput } from './report.ts'
+import type { Measured } from './report.ts'
 
 export interface EvaluationInput extends PreparedVersion {
   readonly knowledgeBase: string
-  /** The artifact as its signed manifest describes it. */
+  /** As its signed manifest describes it. */
   readonly artifact: Pick<Manifest, 'passages' | 'embedding' | 'files'> & {
     readonly folder: string
   }
@@ -41,7 +36,6 @@ export interface EvaluationInput extends PreparedVersion {
   readonly targetRisk: number
   /** SHA-256 (hex) of a question set in the store; undefined: known items. */
   readonly questionsSha256: string | undefined
-  readonly comparison: ComparisonSettings
   readonly store: ArtifactStore
   /** Undefined: the version has no vectors. */
   readonly embedder: Embedder | undefined
@@ -56,20 +50,21 @@ export interface EvaluationInput extends PreparedVersion {
 }
 
 export interface Evaluation {
-  readonly report: EvaluationReport
+  /** For the report. */
+  readonly measured: Measured
   /** The profile with the fitted fusion and decision. */
   readonly profile: ProfileParameters & { readonly calibration: Decision['calibration'] }
-  /** Changes against the active version that the page shows; none if no version is active. */
-  readonly changes: readonly NamedChange[]
+  /** How the candidate was asked. */
+  readonly context: AskContext
 }
 
 /** Number of passages per question; enough for recall@100. */
-const DEPTH = SEARCH_BOUNDS.searchLimitMax
+export const EVALUATION_DEPTH = SEARCH_BOUNDS.searchLimitMax
 
 /**
  * Loads the candidate on the search nodes and asks it as a caller would: real search, real vectors, mandatory filters.
- * The order is: fit the ranking → ask → fit the decision → time → recall under filters → compare with the active
- * version → judge. The artifact's integrity is verified before, and each node verifies it again on loading.
+ * The order is: fit the ranking → ask → fit the decision → time → recall under filters. The artifact's integrity is
+ * verified before, and each node verifies it again on loading.
  * @throws OperatorError when the question set is wrong; NoSearchNodeError when no search node can be asked.
  */
 export async function evaluate(input: EvaluationInput): Promise<Evaluation> {
@@ -80,10 +75,10 @@ export async function evaluate(input: EvaluationInput): Promise<Evaluation> {
   const profile =
     input.questionsSha256 === undefined ? input.profile : await fitRanking(input.rerankerToTry, questions, asking)
   const context = { ...asking, profile }
-  const outcomes = await askQuestions(questions, DEPTH, context)
+  const outcomes = await askQuestions(questions, EVALUATION_DEPTH, context)
   const fitting = { targetRisk: input.targetRisk, embedding: embeddingOf(input.embedder) }
   const decision = decisionOf(questions, servedOf(outcomes), fitting, profile.calibration)
-  const measured = {
+  const measured: Measured = {
     kind: input.questionsSha256 === undefined ? 'known items' : 'question set',
     dataset: input.knowledgeBase,
     versionId: input.versionId,
@@ -96,41 +91,8 @@ export async function evaluate(input: EvaluationInput): Promise<Evaluation> {
     latency: await timeModes(questions, context),
     filtered: await filteredRecallOf(input.artifact, questions, context),
     missing,
-  } as const
-  const compared = await compareWithActive(comparedCandidate(input, measured, context), input.comparison, input.store)
-  const report = reportOf({
-    ...measured,
-    comparison: compared?.comparison ?? null,
-    changeGates: compared?.changeGates ?? [],
-  })
-  return {
-    report,
-    profile: { ...profile, calibration: decision.calibration },
-    changes: compared?.shown ?? [],
   }
-}
-
-function comparedCandidate(
-  { versionId, artifact, facets, questionsSha256 }: EvaluationInput,
-  { questions, outcomes }: Pick<ReportInput, 'questions' | 'outcomes'>,
-  context: AskContext,
-): ComparedCandidate {
-  return {
-    versionId,
-    contents: {
-      versionId,
-      folder: artifact.folder,
-      passages: artifact.passages,
-      file: artifact.files['passages.jsonl'],
-      facets,
-    },
-    questionSet:
-      questionsSha256 === undefined
-        ? undefined
-        : { sha256: questionsSha256, questions, figures: figuresById(questions, servedOf(outcomes)) },
-    limit: DEPTH,
-    context,
-  }
+  return { measured, profile: { ...profile, calibration: decision.calibration }, context }
 }
 
 interface AskedQuestions {
@@ -144,7 +106,7 @@ async function unlessDamaged<T>({ versionId }: EvaluationInput, read: () => Prom
   try {
     return await read()
   } catch (error) {
-    throw error instanceof ArtifactError ? damagedArtifact('after', versionId, error) : error
+    throw error instanceof ArtifactError ? alteredCandidate(versionId, error) : error
   }
 }
 

@@ -14,7 +14,8 @@ import type { Latency, Outcomes } from './outcomes.ts'
 import { REPORT_UNKNOWN_RELEVANT_MAX, evaluationReportSchema } from './page/evaluation-report.ts'
 import type { EvaluationReport, Gate } from './page/evaluation-report.ts'
 
-export interface ReportInput {
+/** What was measured on a version. */
+export interface Measured {
   readonly kind: EvaluationReport['kind']
   readonly dataset: string
   /** Null: a temporary version, which has no gates. */
@@ -29,11 +30,15 @@ export interface ReportInput {
   readonly latency: ByMode<Latency>
   /** Undefined: the version has no vectors. */
   readonly filtered: FilteredMeasurement | undefined
+  /** Relevant ids that the version does not hold. */
+  readonly missing: readonly string[]
+}
+
+export interface ReportInput extends Measured {
+  /** Null: no version was active. */
   readonly comparison: EvaluationReport['comparison']
   /** What was lost or changed, against its limits; they do not decide whether the version passed. */
   readonly changeGates: readonly Gate[]
-  /** Relevant ids that the version does not hold. */
-  readonly missing: readonly string[]
 }
 
 /** Returns all measurements, as stored with a version and shown on its page. */
@@ -91,7 +96,8 @@ function rankingOf({ fusion, reranker }: ProfileParameters): EvaluationReport['r
   return { dense_weight: fusion.dense_weight, reranker: reranker?.model ?? null }
 }
 
-function calibratedOn({ calibration, isFitted }: Decision): EvaluationReport['calibrated_on'] {
+/** Says what a decision was calibrated on. */
+export function calibratedOn({ calibration, isFitted }: Decision): EvaluationReport['calibrated_on'] {
   return isFitted ? { source: 'question set', questions: calibration.questions } : { source: 'default' }
 }
 

@@ -1,8 +1,7 @@
-import { OperatorError } from '#core/platform/errors.ts'
 import type { Conflict } from '#jobs/import/staging/conflicts.ts'
 import type { Notice } from '#jobs/import/staging/notices.ts'
 import type { StagedLocation } from '#jobs/import/staging/staging.ts'
-import { IMPORT_BOUNDS } from './bounds.ts'
+import type { Finding } from './findings.ts'
 import { shownLocation } from './report.ts'
 import type { RecordLocation } from './report.ts'
 
@@ -22,39 +21,18 @@ const REMEDY = {
   dates: 'correct the dates, or state "reversed_dates": "skip" in the mapping',
 } as const
 
-/** Collects contradictions in the sources, which refuse the import once all of it is read. */
-export class ImportRefusals {
-  readonly #named: string[] = []
-  readonly #remedies = new Set<string>()
-  #count = 0
+/** Returns the contradiction of two records. */
+export function conflictFinding(
+  { kind, first, second }: Conflict,
+  locate: (location: StagedLocation) => RecordLocation,
+): Finding {
+  const sentence = `${shownLocation(locate(first))} and ${shownLocation(locate(second))} ${WHAT[kind]}`
+  return { kind: 'contradiction', sentence, remedy: REMEDY[kind] }
+}
 
-  conflict({ kind, first, second }: Conflict, locate: (location: StagedLocation) => RecordLocation): void {
-    this.#add(`${shownLocation(locate(first))} and ${shownLocation(locate(second))} ${WHAT[kind]}`, REMEDY[kind])
-  }
-
-  contradiction(kind: 'dates' | 'anchor', location: RecordLocation, reason: string): void {
-    this.#add(`${shownLocation(location)}: ${reason}`, REMEDY[kind])
-  }
-
-  #add(sentence: string, remedy: string): void {
-    this.#count += 1
-    if (this.#named.length < IMPORT_BOUNDS.importConflictsNamedMax) this.#named.push(sentence)
-    this.#remedies.add(remedy)
-  }
-
-  /** @throws OperatorError naming the first contradictions and what to do about them. */
-  assertNone(): void {
-    if (this.#count === 0) return
-    const omitted = this.#count - this.#named.length
-    throw new OperatorError(
-      [
-        `Nothing is imported, because the sources contradict each other (${this.#count}):`,
-        ...this.#named.map((sentence) => `  ${sentence}`),
-        ...(omitted > 0 ? [`  … and ${omitted} more`] : []),
-        `What to do: ${[...this.#remedies].join('; ')}. Then import again.`,
-      ].join('\n'),
-    )
-  }
+/** Returns the contradiction within one record. */
+export function contradictionFinding(kind: 'dates' | 'anchor', location: RecordLocation, reason: string): Finding {
+  return { kind: 'contradiction', sentence: `${shownLocation(location)}: ${reason}`, remedy: REMEDY[kind] }
 }
 
 /** Returns the warning for a notice; the report names both locations beside it. */

@@ -1,3 +1,6 @@
+import type { StagedLocation } from '#jobs/import/staging/staging.ts'
+import type { RecordLocation } from './report.ts'
+
 /** One unit of a source, before it is mapped: a JSONL line, or a section of a Markdown file. */
 export interface SourceRecord {
   readonly kind: 'record'
@@ -39,6 +42,14 @@ export interface SourceSnapshot {
   readonly mediaType: string
   /** Path of its bytes. */
   readonly path: string
+}
+
+/** Returns a staged position with the name of its source. */
+export function locationOf(
+  snapshots: readonly Pick<SourceSnapshot, 'sourceName'>[],
+  { source, line, id }: StagedLocation,
+): RecordLocation {
+  return { source: snapshots[source]?.sourceName ?? '', line, id }
 }
 
 /**

@@ -1,7 +1,5 @@
 import type { Facets } from '#core/index/facets/layout.ts'
 import type { ActEntry } from '#core/index/references/layout.ts'
-import { IMPORT_BOUNDS } from '#jobs/import/bounds.ts'
-import type { StagedTotals } from '#jobs/import/staging/kept-records.ts'
 
 /** Position of a record in its source. */
 export interface RecordLocation {
@@ -73,60 +71,6 @@ export interface ImportReport {
 
 /** Whether a skipped record is lost, or is left out on purpose. */
 export type SkipKind = 'lost' | 'intended'
-
-/** Collects the skipped records and the warnings while the import runs; its memory is bounded for every corpus. */
-export class ReportAccumulator {
-  readonly #entriesMax: number
-  readonly #reasons = new Map<string, number>()
-  readonly #entries: ImportReportEntry[] = []
-  readonly #warnings: ImportReportWarning[] = []
-  readonly #counts = { files: 0, skipped: 0, lost: 0, warnings: 0 }
-
-  constructor(entriesMax: number = IMPORT_BOUNDS.reportEntriesMax) {
-    this.#entriesMax = entriesMax
-  }
-
-  file(): void {
-    this.#counts.files += 1
-  }
-
-  skipped(entry: ImportReportEntry, kind: SkipKind): void {
-    this.#counts.skipped += 1
-    if (kind === 'lost') this.#counts.lost += 1
-    this.#reasons.set(entry.reason, (this.#reasons.get(entry.reason) ?? 0) + 1)
-    if (this.#entries.length < this.#entriesMax) this.#entries.push(entry)
-  }
-
-  warned(warning: ImportReportWarning): void {
-    this.#counts.warnings += 1
-    if (this.#warnings.length < this.#entriesMax) this.#warnings.push(warning)
-  }
-
-  close(imported: {
-    readonly totals: StagedTotals
-    readonly splits: readonly ImportReportSplit[]
-    readonly acts: readonly ActEntry[]
-    readonly facets: Facets
-  }): ImportReport {
-    const { records, ...totals } = imported.totals
-    const { files, skipped, lost, warnings } = this.#counts
-    const reasons = [...this.#reasons].sort(([a, countA], [b, countB]) => countB - countA || (a < b ? -1 : 1))
-    return {
-      files,
-      records_read: records + skipped,
-      ...totals,
-      skipped,
-      lost,
-      reasons: Object.fromEntries(reasons),
-      entries: this.#entries,
-      entries_omitted: skipped - this.#entries.length,
-      splits: imported.splits,
-      warnings: { count: warnings, entries: this.#warnings },
-      acts: imported.acts,
-      facets: imported.facets,
-    }
-  }
-}
 
 const ENTRIES_SHOWN = 20
 

@@ -4,8 +4,6 @@ export const OPERATOR_BOUNDS = {
   operatorRowsDefault: 100,
   operatorRowsMax: 10_000,
   operatorPollMs: 250,
-  /** First request to an endpoint that a command line names. */
-  flaggedEndpointRetryMs: 10_000,
   /** Organizations, or keys of one organization, that `operator fingerprints rewrap` reads at once. */
   rewrapBatchMax: 500,
   /** Keys that it names because no secret opens them. */

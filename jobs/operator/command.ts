@@ -3,8 +3,8 @@ import type { Console, OperatorCommand } from './operator-command.ts'
 import { z } from 'zod'
 import type { Variables } from '#core/platform/config.ts'
 import { UsageError } from './failure.ts'
-import { createProgress } from '#jobs/operator/progress.ts'
-import type { Progress } from '#jobs/operator/progress.ts'
+import { createProgress } from '#jobs/command-line/progress.ts'
+import type { Progress } from '#jobs/command-line/progress.ts'
 
 /** Invocation of a command. `npm run` needs the dashes; `--silent` keeps npm's banner off standard output. */
 const INVOCATION = 'npm run operator --'

@@ -2,13 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { readActivation } from '#core/db/activations.ts'
 import type { ActivationRow } from '#core/db/activations.ts'
 import { embeddingInWords } from '#core/domain/embedding-counts.ts'
+import { OPERATOR_BOUNDS } from '#jobs/operator/bounds.ts'
 import type { BuildListRow } from '#core/db/corpus-lists.ts'
 import type { Queryable } from '#core/db/pool.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { buildNamed } from './actions/names.ts'
 import { buildStatus, isStalled } from './build-status.ts'
-import type { Progress } from '#jobs/operator/progress.ts'
-import { OPERATOR_BOUNDS } from './bounds.ts'
+import type { Progress } from '#jobs/command-line/progress.ts'
 
 export const WAIT_SECONDS_DEFAULT = 3_600
 export const WAIT_SECONDS_MAX = 86_400

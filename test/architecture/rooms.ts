@@ -27,6 +27,15 @@ const CORE_ROOMS: Readonly<Record<string, readonly string[]>> = {
   'core/limits': ['core/platform', 'core/domain', 'core/db', 'core/redis'],
 }
 
+/** The folders of command lines, and which of the others each may import. The worker imports none of them. */
+const COMMAND_LINES: Readonly<Record<string, readonly string[]>> = {
+  'jobs/command-line': [],
+  'jobs/operator': ['jobs/command-line'],
+  'jobs/demo': ['jobs/command-line', 'jobs/operator'],
+  'jobs/evaluation/command': ['jobs/command-line'],
+  'jobs/evaluation/natural': ['jobs/command-line', 'jobs/evaluation/command'],
+}
+
 /** What ranking may import from the index: words of texts, the passage record, the token hash, and sets of rows. */
 const RANKING_MAY_IMPORT = [
   'core/index/bitset.ts',
@@ -57,6 +66,22 @@ function climbs(file: SourceFile): readonly string[] {
     .map((target) => `${file.path} imports ${target}: ${room} may import only ${allowed.join(', ')}`)
 }
 
+function commandLineOf(path: string): string | undefined {
+  return Object.keys(COMMAND_LINES).find((folder) => path.startsWith(`${folder}/`))
+}
+
+function entersCommandLines(file: SourceFile): readonly string[] {
+  if (!file.path.startsWith('jobs/')) return []
+  const own = commandLineOf(file.path)
+  const allowed = own === undefined ? [] : [own, ...(COMMAND_LINES[own] ?? [])]
+  return importsOf(file)
+    .filter((target) => {
+      const other = commandLineOf(target)
+      return other !== undefined && !allowed.includes(other)
+    })
+    .map((target) => `${file.path} imports ${target}: move what both need to a folder of no command line`)
+}
+
 function readsIndexFiles(file: SourceFile): readonly string[] {
   const ranks = /^search-node\/search\/[^/]+\.ts$/.test(file.path) && file.path !== JOINS_INDEX_AND_RANKING
   if (!ranks && file.path !== CANDIDATE_INTERFACE) return []
@@ -76,6 +101,32 @@ export const ROOM_RULES: readonly Rule[] = [
       { path: 'core/index/vectors/graph.ts', text: "import type { Manifest } from '../format/manifest.ts'" },
       { path: 'core/db/exposure.ts', text: "import type { ServedPassage } from '#core/limits/limiter.ts'" },
       { path: 'core/everything.ts', text: "import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'" },
+    ],
+  },
+  {
+    guarantee: 'the worker imports no command line, and a command line only those that its table names',
+    breaches: entersCommandLines,
+    bad: [
+      { path: 'jobs/build/pipeline.ts', text: "import { createProgress } from '#jobs/command-line/progress.ts'" },
+      { path: 'jobs/evaluation/report.ts', text: "import { renderTable } from './command/table.ts'" },
+      { path: 'jobs/evaluation/natural/evaluation.ts', text: "import { corpusAt } from '#jobs/demo/corpus.ts'" },
+      { path: 'jobs/operator/wait.ts', text: "import type { DemoFlags } from '#jobs/demo/flags.ts'" },
+    ],
+  },
+  {
+    guarantee: 'a comparison uses the evaluation, and the evaluation no comparison',
+    breaches: (file) =>
+      file.path.startsWith('jobs/evaluation/')
+        ? importsOf(file)
+            .filter((target) => target.startsWith('jobs/compare/'))
+            .map((target) => `${file.path} imports ${target}: jobs/build/evaluate.ts joins both`)
+        : [],
+    bad: [
+      { path: 'jobs/evaluation/pipeline.ts', text: "import { compareWithActive } from '#jobs/compare/pipeline.ts'" },
+      {
+        path: 'jobs/evaluation/page/page.ts',
+        text: "import type { NamedChange } from '#jobs/compare/changes-file.ts'",
+      },
     ],
   },
   {

@@ -1,6 +1,6 @@
 import { Command, CommanderError, InvalidArgumentError } from 'commander'
-import { embeddingOptions, vectorCacheOptions } from '#jobs/operator/embedding-flags.ts'
-import type { EmbeddingFlags } from '#jobs/operator/embedding-flags.ts'
+import { embeddingOptions, vectorCacheOptions } from '#jobs/command-line/embedding-flags.ts'
+import type { EmbeddingFlags } from '#jobs/command-line/embedding-flags.ts'
 
 export interface EvaluateFlags extends EmbeddingFlags {
   /** A folder with `corpus.jsonl`. */

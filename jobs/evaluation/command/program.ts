@@ -4,7 +4,7 @@ import { writeDurably } from '#core/platform/durable-file.ts'
 import { EmbeddingError } from '#core/embedding/embedder.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { describeCause } from '#core/platform/log.ts'
-import { createProgress } from '#jobs/operator/progress.ts'
+import { createProgress } from '#jobs/command-line/progress.ts'
 import { usageExitCode } from './flags.ts'
 
 /** Exit code of a shell for SIGINT. */

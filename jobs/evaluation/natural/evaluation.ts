@@ -1,5 +1,4 @@
 import { basename, join, resolve } from 'node:path'
-import { changeLimitsSchema } from '#core/domain/changes.ts'
 import { DEFAULT_TOP_K } from '#core/domain/quota-plan.ts'
 import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
 import type { SearchResult } from '#core/domain/search.ts'
@@ -8,8 +7,7 @@ import { OperatorError } from '#core/platform/errors.ts'
 import { utcDay } from '#core/platform/time.ts'
 import type { VectorSettings } from '#jobs/build/text-vectors.ts'
 import { defaultProfile } from '#jobs/build/parameters.ts'
-import { openFlaggedEmbedder, vectorSettingsOf } from '#jobs/operator/embedding-flags.ts'
-import { corpusAt } from '#jobs/demo/corpus.ts'
+import { openFlaggedEmbedder, vectorSettingsOf } from '#jobs/command-line/embedding-flags.ts'
 import { reportCorpus } from '#jobs/evaluation/command/evaluation.ts'
 import type { EvaluationOutput } from '#jobs/evaluation/command/program.ts'
 import { withTemporaryVersion } from '#jobs/evaluation/command/temporary-version.ts'
@@ -20,6 +18,8 @@ import type { RankingMode } from '#jobs/evaluation/ask.ts'
 import type { EvaluationReport } from '#jobs/evaluation/page/evaluation-report.ts'
 import { evaluate } from '#jobs/evaluation/pipeline.ts'
 import type { Evaluation } from '#jobs/evaluation/pipeline.ts'
+import { calibratedOn } from '#jobs/evaluation/report.ts'
+import { corpusFolderAt } from '#jobs/import/corpus-folder.ts'
 import { readMapping } from '#jobs/import/mapping.ts'
 import type { NaturalFlags, NaturalSet } from './flags.ts'
 import { judge } from './judge.ts'
@@ -29,7 +29,7 @@ import type { NaturalQuestion } from './questions.ts'
 
 export interface AskedCorpora {
   readonly corpora: readonly AskedCorpus[]
-  /** Outcomes of all corpora, in the order of the questions. */
+  /** Of all corpora, in the order of the questions. */
   readonly outcomes: readonly NaturalOutcome[]
 }
 
@@ -82,7 +82,7 @@ export async function evaluateNatural(
 
 /** Returns the mapping that an operator or the demo uses for the folder. */
 async function mappingOf({ corpus, mapping }: NaturalSet): Promise<object> {
-  const file = mapping ?? corpusAt(corpus).mappingFile
+  const file = mapping ?? corpusFolderAt(corpus).mappingFile
   if (file === undefined)
     throw new OperatorError(`${corpus} holds no corpus.jsonl: name a folder that does, with --corpus.`)
   return await readMapping(file)
@@ -111,14 +111,14 @@ async function askCorpus(
   return await withTemporaryVersion(input, async (version) => {
     reportCorpus(version, relevant.size, input.note)
     const tools = { embedder, signal: AbortSignal.any([signal, version.node.ended]), onProgress: input.onProgress }
-    const { profile, report } = await evaluated(version, corpus, tools)
+    const { profile, measured } = await evaluated(version, corpus, tools)
     return {
       corpus: {
         corpus,
         passages: version.artifact.manifest.passages,
         questions: questions.length,
         missing: version.missing.length,
-        calibration: { threshold: profile.calibration.threshold, calibrated_on: report.calibrated_on },
+        calibration: { threshold: profile.calibration.threshold, calibrated_on: calibratedOn(measured.decision) },
       },
       outcomes: await askQuestions(version, corpus, questions, profile, tools),
     }
@@ -143,12 +143,6 @@ async function evaluated(version: TemporaryVersion, corpus: string, tools: Askin
     profile: defaultProfile(parameters),
     targetRisk: parameters.target_risk,
     questionsSha256: undefined,
-    comparison: {
-      readActive: () => Promise.resolve(undefined),
-      publicKeysDer: [],
-      sortFile: join(artifact.folder, 'comparison.sqlite'),
-      changeLimits: changeLimitsSchema.parse({}),
-    },
     store,
     embedder: tools.embedder,
     reranker: undefined,

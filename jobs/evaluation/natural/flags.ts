@@ -1,5 +1,5 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
-import type { EmbeddingFlags } from '#jobs/operator/embedding-flags.ts'
+import type { EmbeddingFlags } from '#jobs/command-line/embedding-flags.ts'
 import { parseEvaluation } from '#jobs/evaluation/command/flags.ts'
 import { HALVES } from './questions.ts'
 import type { Half } from './questions.ts'

@@ -1,6 +1,4 @@
-import type { NamedChange } from '#jobs/compare/changes-file.ts'
 import { calibratedOn } from './calibrated-on.ts'
-import { changesSection } from './changes.ts'
 import { distributionPlot, reliabilityPlot, riskCoveragePlot } from './decision-plots.ts'
 import { renderDocument } from '#jobs/page/document.ts'
 import type { EvaluationReport } from './evaluation-report.ts'
@@ -24,9 +22,9 @@ const KINDS: Readonly<Record<EvaluationReport['kind'], string>> = {
 /**
  * Renders the report as one self-contained HTML page without scripts or external resources; all text is escaped. The
  * same report gives the same bytes.
- * @param changes those to show against the active version; the changes file names all.
+ * @param changes the section about the changes against the active version.
  */
-export function renderPage(report: EvaluationReport, changes: readonly NamedChange[] = []): string {
+export function renderPage(report: EvaluationReport, changes: Markup = NOTHING): string {
   const verdict = verdictOf(report)
   const title = `Evaluation of ${report.dataset}`
   const id = report.version_id
@@ -35,9 +33,8 @@ export function renderPage(report: EvaluationReport, changes: readonly NamedChan
     title,
     html`${version}
       <p class="verdict ${verdict.tone}"><b>${verdict.word}.</b> ${verdict.sentence}</p>
-      ${facts(report)} ${changesSection(report, changes)} ${gatesTable(report.gates)} ${rankingTable(report)}
-      ${rankingParameters(report)} ${comparisonTable(report)} ${decision(report)} ${filteredRecall(report)}
-      ${missesSection(report)}`,
+      ${facts(report)} ${changes} ${gatesTable(report.gates)} ${rankingTable(report)} ${rankingParameters(report)}
+      ${comparisonTable(report)} ${decision(report)} ${filteredRecall(report)} ${missesSection(report)}`,
   )
 }
 

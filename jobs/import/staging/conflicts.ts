@@ -24,7 +24,6 @@ export interface ConflictRules {
   readonly wholeDocuments: 'always' | 'listed' | 'never'
   /** Rank of a source in the mapping's order of precedence, from 0; undefined for a source that is not listed. */
   rank(source: number): number | undefined
-  onConflict(conflict: Conflict): void
 }
 
 /** The indexes also serve the ends that follow from successors, and the notices. */
@@ -37,27 +36,25 @@ const OUTRANKED = 'create table outranked (seq integer primary key, by integer n
  * provision on one day, repetitions included. Where the order of precedence lists every source of a contested group,
  * the records of the first source stay and all others of the group are left out. Documents are compared first, then
  * ids, then provisions; the first kind with a contradiction that stays is the last one, so that each is named once.
- * If records still repeat each other, the first is kept.
+ * Of records that still repeat each other, the first stays. Yields the contradictions that stay; the records are settled
+ * once all of them are taken.
  */
-export function settleConflicts(staging: Staging, rules: ConflictRules): void {
+export function* settleConflicts(staging: Staging, rules: ConflictRules): Generator<Conflict> {
   const { connection } = staging
   staging.flush()
   connection.exec('begin')
   connection.exec(INDEX_PROVISIONS)
   connection.exec(INDEX_DOCUMENTS)
   connection.exec(OUTRANKED)
-  let conflicts = 0
-  const counting: ConflictRules = {
-    wholeDocuments: rules.wholeDocuments,
-    rank: (source) => rules.rank(source),
-    onConflict(conflict) {
+  const kinds: readonly GroupKind[] = ['document', 'id', 'provision']
+  for (const kind of rules.wholeDocuments === 'never' ? kinds.slice(1) : kinds) {
+    let conflicts = 0
+    for (const conflict of settleGroups(connection, rules, kind)) {
       conflicts += 1
-      rules.onConflict(conflict)
-    },
+      yield conflict
+    }
+    if (conflicts > 0) break
   }
-  if (rules.wholeDocuments !== 'never') settleGroups(connection, counting, 'document')
-  if (conflicts === 0) settleGroups(connection, counting, 'id')
-  if (conflicts === 0) settleGroups(connection, counting, 'provision')
   connection.exec(DROP_REPETITIONS)
   connection.exec('commit')
 }
@@ -67,7 +64,7 @@ const DROP_REPETITIONS = `
 update record set kept = 0 where seq in (
   select r.seq from record r join record f on f.seq = r.repeats where r.kept = 1 and f.kept = 1)`
 
-/** Columns that the records of one group have in common. */
+/** What the records of one group have in common. */
 const KEYS = {
   document: ['document', 'language', 'day'],
   id: ['identity', 'document', 'language', 'day'],
@@ -127,7 +124,7 @@ returning seq`
 const droppedSchema = z.object({ seq: z.int() })
 const INSERT_OUTRANKED = 'insert into outranked (seq, by) values (?, ?)'
 
-function settleGroups(connection: DatabaseSync, rules: ConflictRules, kind: GroupKind): void {
+function* settleGroups(connection: DatabaseSync, rules: ConflictRules, kind: GroupKind): Generator<Conflict> {
   connection.exec(DROP_CONTESTED)
   connection.exec(contestedGroups(kind))
   const { count } = countSchema.parse(connection.prepare(COUNT_CONTESTED).get())
@@ -145,10 +142,10 @@ function settleGroups(connection: DatabaseSync, rules: ConflictRules, kind: Grou
       const [first, second] = [verdict.first, verdict.second].map(({ own_seq }) =>
         locationSchema.parse(location.get(own_seq)),
       )
-      if (first !== undefined && second !== undefined) rules.onConflict({ kind, first, second })
+      if (first !== undefined && second !== undefined) yield { kind, first, second }
     } else if (kind === 'provision') {
       const [first, second] = revisions.all(group).map((row) => locationSchema.parse(row))
-      if (first !== undefined && second !== undefined) rules.onConflict({ kind, first, second })
+      if (first !== undefined && second !== undefined) yield { kind, first, second }
     }
   }
 }

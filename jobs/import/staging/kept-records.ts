@@ -84,21 +84,15 @@ const KEEP_BY_PROVISION = insertKept('r.provision')
 /**
  * Derives the fields of every kept record: the end of its text, its revision, its ordinal, and its number among the records of its
  * provision. A text ends on its stated day or when its successor takes effect, whichever is earlier. Where `revises` is
- * undefined, an overlap is reported as a conflict.
+ * undefined, returns the overlaps as conflicts.
  */
-export function orderKept(
-  staging: Staging,
-  revises: Revises,
-  conflictsMax: number,
-  onConflict: (conflict: Conflict) => void,
-): void {
-  const { connection } = staging
+export function orderKept({ connection }: Staging, revises: Revises, conflictsMax: number): readonly Conflict[] {
   connection.exec(revises === 'provision' ? STARTS_OF_PROVISIONS : STARTS_OF_DOCUMENTS)
   connection.exec(INDEX_STARTS)
-  if (revises === undefined)
-    for (const row of connection.prepare(OVERLAPS).all(conflictsMax)) onConflict(overlapOf(overlapSchema.parse(row)))
+  const overlaps = revises === undefined ? connection.prepare(OVERLAPS).all(conflictsMax) : []
   connection.exec(KEPT_RECORDS)
   connection.exec(revises === 'provision' ? KEEP_BY_PROVISION : KEEP_BY_DOCUMENT)
+  return overlaps.map((row) => overlapOf(overlapSchema.parse(row)))
 }
 
 function overlapOf(row: z.infer<typeof overlapSchema>): Conflict {

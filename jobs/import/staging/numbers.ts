@@ -11,12 +11,6 @@ export interface Renumbered {
   readonly records: number
 }
 
-export interface NumberRules {
-  /** Returns the identity of the id that a record would get by a number. Fails for an id that is too long. */
-  identityOf(record: NumberedRecord, number: number): Uint8Array
-  onNumber(numbered: Renumbered): void
-}
-
 const REPEATED_IDS = `
 select r.seq, r.source, r.line, r.id, r.identity, d.key as document_key, r.language, r.effective_at
 from record r join document d on d.id = r.document
@@ -40,9 +34,15 @@ const INSERT_NUMBER = 'insert into numbered (seq, number) values (?, ?)'
 
 /**
  * Numbers the kept records of one identity, after the first, in the order of the sources. An id that the publisher uses
- * is passed over, and no number of an id is tried twice, so the cost is linear.
+ * is passed over, and no number of an id is tried twice, so the cost is linear. Yields each numbered record; all are
+ * numbered once the last is taken.
+ * @param identityOf returns the identity of the id that a record would get by a number; fails for an id that is too
+ * long.
  */
-export function numberIds({ connection }: Staging, rules: NumberRules): void {
+export function* numberIds(
+  { connection }: Staging,
+  identityOf: (record: NumberedRecord, number: number) => Uint8Array,
+): Generator<Renumbered> {
   const inUse = connection.prepare(IN_USE)
   const insert = connection.prepare(INSERT_NUMBER)
   let first: NumberedRecord | undefined
@@ -55,9 +55,9 @@ export function numberIds({ connection }: Staging, rules: NumberRules): void {
       continue
     }
     records += 1
-    while (inUse.get(rules.identityOf(record, next)) !== undefined) next += 1
+    while (inUse.get(identityOf(record, next)) !== undefined) next += 1
     insert.run(record.seq, next)
-    rules.onNumber({ record, first, number: next, records })
+    yield { record, first, number: next, records }
     next += 1
   }
   connection.exec('commit')

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { NamedChange } from '#jobs/compare/changes-file.ts'
+import { changesSection } from '#jobs/compare/page/changes.ts'
 import { evaluationReportSchema } from '#jobs/evaluation/page/evaluation-report.ts'
 import type { EvaluationReport } from '#jobs/evaluation/page/evaluation-report.ts'
 import { renderPage } from '#jobs/evaluation/page/page.ts'
@@ -102,6 +103,11 @@ describe('a report', () => {
   })
 })
 
+/** The page as a build writes it. */
+function changedPage(report: EvaluationReport, changes: readonly NamedChange[]): string {
+  return renderPage(report, changesSection(report, changes))
+}
+
 /** The part of the page about recall under filters. */
 function sectionOf(report: EvaluationReport): string {
   return (renderPage(report).split('>Recall under filters<')[1] ?? '').split('<h2>')[0]?.replaceAll(/\s+/g, ' ') ?? ''
@@ -115,7 +121,7 @@ describe('the page of a report', () => {
     ['hostile', hostile(FULL_REPORT)],
     ['changed', CHANGED_REPORT],
   ])('is well-formed, loads and runs nothing, and holds no number that is none: %s', (_, report) => {
-    const page = renderPage(report, hostileChanges(NAMED_CHANGES))
+    const page = changedPage(report, hostileChanges(NAMED_CHANGES))
     expect(unbalanced(page)).toEqual([])
     expect(page).toContain(`content="default-src &#39;none&#39;; style-src &#39;unsafe-inline&#39;"`)
     expect(
@@ -135,15 +141,15 @@ describe('the page of a report', () => {
   })
 
   test('escapes every text of a change', () => {
-    const page = renderPage(CHANGED_REPORT, hostileChanges(NAMED_CHANGES))
+    const page = changedPage(CHANGED_REPORT, hostileChanges(NAMED_CHANGES))
     expect(tagsOf(page).filter((tag) => tag !== 'del' && tag !== '/del' && tag !== 'ins' && tag !== '/ins')).toEqual(
-      tagsOf(renderPage(CHANGED_REPORT, NAMED_CHANGES)).filter((tag) => !/^\/?(?:del|ins)$/.test(tag)),
+      tagsOf(changedPage(CHANGED_REPORT, NAMED_CHANGES)).filter((tag) => !/^\/?(?:del|ins)$/.test(tag)),
     )
     expect(page).not.toContain('<script')
   })
 
   test('names what changes before everything that was measured: counts, limits, and both texts word by word', () => {
-    const page = renderPage(CHANGED_REPORT, NAMED_CHANGES)
+    const page = changedPage(CHANGED_REPORT, NAMED_CHANGES)
     const offsets = ['>What changes<', '<b>13732 → 13732 passages', 'Rule 7.4.1', '>Gates<'].map((mark) =>
       page.indexOf(mark),
     )

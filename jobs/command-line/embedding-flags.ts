@@ -13,7 +13,6 @@ import { EMBEDDING_SETTINGS } from '#core/embedding/settings.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import type { VectorSettings } from '#jobs/build/text-vectors.ts'
 import { secretVariable, userCacheFolder } from '#jobs/config.ts'
-import { OPERATOR_BOUNDS } from './bounds.ts'
 
 /** The embedding of a command line; with neither `embedding` nor `embeddings` it is the local one. */
 export interface EmbeddingFlags {
@@ -201,7 +200,7 @@ export async function openFlaggedEmbedder(
   if (warning !== undefined) note(warning)
   try {
     // A wrong address is reported at once; later requests are retried as those of a build.
-    await openEmbedder('openai', { ...settings, OPENAI_RETRY_MS: OPERATOR_BOUNDS.flaggedEndpointRetryMs }, signal)
+    await openEmbedder('openai', { ...settings, OPENAI_RETRY_MS: EMBEDDING_BOUNDS.flaggedEndpointRetryMs }, signal)
     return await openEmbedder('openai', settings, signal)
   } catch (cause) {
     if (!(cause instanceof EmbeddingError)) throw cause

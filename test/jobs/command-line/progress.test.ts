@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createProgress } from '#jobs/operator/progress.ts'
+import { createProgress } from '#jobs/command-line/progress.ts'
 import { cell, fields, table } from '#jobs/operator/table.ts'
 
 describe('progress', () => {

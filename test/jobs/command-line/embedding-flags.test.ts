@@ -5,8 +5,8 @@ import {
   embeddingOptions,
   flaggedEmbedding,
   openFlaggedEmbedder,
-} from '#jobs/operator/embedding-flags.ts'
-import type { EmbeddingFlags } from '#jobs/operator/embedding-flags.ts'
+} from '#jobs/command-line/embedding-flags.ts'
+import type { EmbeddingFlags } from '#jobs/command-line/embedding-flags.ts'
 import { startEmbeddingEndpoint, vectorsByWords } from '#test/support/embedding-endpoint.ts'
 import type { EmbeddingEndpoint } from '#test/support/embedding-endpoint.ts'
 

@@ -1,0 +1,36 @@
+import { existsSync, statSync } from 'node:fs'
+import { basename, join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { OperatorError } from '#core/platform/errors.ts'
+
+/** A user's corpus: its absolute path, the folder that holds it, and how its records are read. */
+export interface CorpusFolder {
+  readonly source: string
+  readonly folder: string
+  /** undefined: Markdown with the built-in mapping. */
+  readonly mappingFile: string | undefined
+}
+
+const MAPPINGS = fileURLToPath(new URL('./mappings/', import.meta.url))
+
+/**
+ * Finds the mapping of a user's corpus. It is `mapping.json` in the folder. Otherwise `corpus.jsonl` uses the built-in
+ * mapping with the folder's name; Markdown needs none.
+ * @throws OperatorError naming what is missing.
+ */
+export function corpusFolderAt(path: string): CorpusFolder {
+  const source = resolve(path)
+  if (!existsSync(source))
+    throw new OperatorError(`There is no corpus at ${path}: name a folder with corpus.jsonl or Markdown files.`)
+  const folder = statSync(source).isDirectory() ? source : resolve(source, '..')
+  const own = join(folder, 'mapping.json')
+  const builtIn = join(MAPPINGS, `${basename(folder)}.json`)
+  const isJsonl = existsSync(join(folder, 'corpus.jsonl'))
+  const mappingFile = existsSync(own) ? own : isJsonl && existsSync(builtIn) ? builtIn : undefined
+  if (mappingFile === undefined && (folder !== source || isJsonl))
+    throw new OperatorError(
+      `${path} holds corpus.jsonl but no mapping.json: add one that says where citation, dates, ` +
+        'language and jurisdiction are (jobs/import/mappings has examples).',
+    )
+  return { source, folder, mappingFile }
+}

@@ -1,0 +1,95 @@
+import type { Facets } from '#core/index/facets/layout.ts'
+import type { ActEntry } from '#core/index/references/layout.ts'
+import { IMPORT_BOUNDS } from '#jobs/import/bounds.ts'
+import { OperatorError } from '#core/platform/errors.ts'
+import type { StagedTotals } from '#jobs/import/staging/kept-records.ts'
+import type { ImportReport, ImportReportEntry, ImportReportSplit, ImportReportWarning, SkipKind } from './report.ts'
+
+/** What a stage of the import found. A staged record is no finding. */
+export type Finding =
+  /** A file is read. */
+  | { readonly kind: 'file' }
+  | { readonly kind: 'skipped'; readonly skip: SkipKind; readonly entry: ImportReportEntry }
+  | { readonly kind: 'warning'; readonly warning: ImportReportWarning }
+  /** It refuses the import once all records are read. */
+  | { readonly kind: 'contradiction'; readonly sentence: string; readonly remedy: string }
+
+/** Collects the findings of an import while it runs; its memory is bounded for every corpus. */
+export class Findings {
+  readonly #reasons = new Map<string, number>()
+  readonly #entries: ImportReportEntry[] = []
+  readonly #warnings: ImportReportWarning[] = []
+  readonly #contradictions: string[] = []
+  readonly #remedies = new Set<string>()
+  readonly #counts = { files: 0, skipped: 0, lost: 0, warnings: 0, contradictions: 0 }
+
+  add(finding: Finding): void {
+    switch (finding.kind) {
+      case 'file':
+        this.#counts.files += 1
+        break
+      case 'skipped':
+        this.#skipped(finding.skip, finding.entry)
+        break
+      case 'warning':
+        this.#counts.warnings += 1
+        if (this.#warnings.length < IMPORT_BOUNDS.reportEntriesMax) this.#warnings.push(finding.warning)
+        break
+      case 'contradiction':
+        this.#counts.contradictions += 1
+        if (this.#contradictions.length < IMPORT_BOUNDS.importConflictsNamedMax)
+          this.#contradictions.push(finding.sentence)
+        this.#remedies.add(finding.remedy)
+        break
+      default:
+        finding satisfies never
+    }
+  }
+
+  #skipped(skip: SkipKind, entry: ImportReportEntry): void {
+    this.#counts.skipped += 1
+    if (skip === 'lost') this.#counts.lost += 1
+    this.#reasons.set(entry.reason, (this.#reasons.get(entry.reason) ?? 0) + 1)
+    if (this.#entries.length < IMPORT_BOUNDS.reportEntriesMax) this.#entries.push(entry)
+  }
+
+  /** @throws OperatorError naming the first contradictions and what to do about them. */
+  assertNoContradiction(): void {
+    const { contradictions: count } = this.#counts
+    if (count === 0) return
+    const omitted = count - this.#contradictions.length
+    throw new OperatorError(
+      [
+        `Nothing is imported, because the sources contradict each other (${count}):`,
+        ...this.#contradictions.map((sentence) => `  ${sentence}`),
+        ...(omitted > 0 ? [`  … and ${omitted} more`] : []),
+        `What to do: ${[...this.#remedies].join('; ')}. Then import again.`,
+      ].join('\n'),
+    )
+  }
+
+  report(imported: {
+    readonly totals: StagedTotals
+    readonly splits: readonly ImportReportSplit[]
+    readonly acts: readonly ActEntry[]
+    readonly facets: Facets
+  }): ImportReport {
+    const { records, ...totals } = imported.totals
+    const { files, skipped, lost, warnings } = this.#counts
+    const reasons = [...this.#reasons].sort(([a, countA], [b, countB]) => countB - countA || (a < b ? -1 : 1))
+    return {
+      files,
+      records_read: records + skipped,
+      ...totals,
+      skipped,
+      lost,
+      reasons: Object.fromEntries(reasons),
+      entries: this.#entries,
+      entries_omitted: skipped - this.#entries.length,
+      splits: imported.splits,
+      warnings: { count: warnings, entries: this.#warnings },
+      acts: imported.acts,
+      facets: imported.facets,
+    }
+  }
+}

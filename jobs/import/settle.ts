@@ -1,0 +1,75 @@
+import { IMPORT_BOUNDS } from '#jobs/import/bounds.ts'
+import { settleConflicts } from '#jobs/import/staging/conflicts.ts'
+import { readLeftOut } from '#jobs/import/staging/left-out.ts'
+import {
+  readRepeatedProvisions,
+  readSeveralPublications,
+  readSeveralSources,
+  readShorterRevisions,
+} from '#jobs/import/staging/notices.ts'
+import type { Notice } from '#jobs/import/staging/notices.ts'
+import { numberIds } from '#jobs/import/staging/numbers.ts'
+import { orderKept } from '#jobs/import/staging/kept-records.ts'
+import type { Revises } from '#jobs/import/staging/kept-records.ts'
+import type { StagedLocation, Staging } from '#jobs/import/staging/staging.ts'
+import type { Finding } from './findings.ts'
+import { assertRecordsPerId, numberedId, numberedIdentity } from './identity.ts'
+import type { Mapping } from './mapping.ts'
+import { conflictFinding, noticeText } from './messages.ts'
+import { locationOf } from './record.ts'
+import type { SourceSnapshot } from './record.ts'
+import { DUPLICATE } from './recorder.ts'
+import type { RecordLocation } from './report.ts'
+
+const OUTRANKED = 'another source has precedence'
+
+export interface SettleInput {
+  readonly mapping: Mapping
+  readonly snapshots: readonly SourceSnapshot[]
+}
+
+/** Compares all staged records. Yields the contradictions that no order of precedence settles. */
+export function* settleContradictions(staging: Staging, { mapping, snapshots }: SettleInput): Generator<Finding> {
+  const ranks = new Map(mapping.precedence.map((name, rank) => [name, rank] as const))
+  const conflicts = settleConflicts(staging, {
+    wholeDocuments: mapping.format === 'markdown' ? 'always' : revisesOf(mapping) === 'provision' ? 'never' : 'listed',
+    rank: (source) => ranks.get(snapshots[source]?.sourceName ?? ''),
+  })
+  for (const conflict of conflicts) yield conflictFinding(conflict, (location) => locationOf(snapshots, location))
+}
+
+/**
+ * Numbers and orders the records that are kept, once none contradicts another. Yields what is left out, what an
+ * operator should look at, and revisions that overlap where the mapping does not say what a revision replaces.
+ */
+export function* orderRecords(staging: Staging, { mapping, snapshots }: SettleInput): Generator<Finding> {
+  const revises = revisesOf(mapping)
+  const locate = (location: StagedLocation): RecordLocation => locationOf(snapshots, location)
+  for (const { record, why, other } of readLeftOut(staging)) {
+    const reason = why === 'repetition' ? DUPLICATE : OUTRANKED
+    yield { kind: 'skipped', skip: 'intended', entry: { ...locate(record), reason, other: locate(other) } }
+  }
+  const numbered = numberIds(staging, (record, number) => numberedIdentity(mapping.format, record, number))
+  for (const { record, first, number, records } of numbered) {
+    assertRecordsPerId(records)
+    const message = `an id is used again; this record is ${numberedId(record.id, number)}`
+    yield { kind: 'warning', warning: { ...locate(record), message, other: locate(first) } }
+  }
+  for (const conflict of orderKept(staging, revises, IMPORT_BOUNDS.reportEntriesMax))
+    yield conflictFinding(conflict, locate)
+  for (const notice of noticesOf(staging, revises)) {
+    const message = noticeText(notice, locate)
+    yield { kind: 'warning', warning: { ...locate(notice.location), message, other: locate(notice.other) } }
+  }
+}
+
+function revisesOf({ revises, format }: Mapping): Revises {
+  return revises ?? (format === 'markdown' ? 'document' : undefined)
+}
+
+function* noticesOf(staging: Staging, revises: Revises): Generator<Notice> {
+  yield* readRepeatedProvisions(staging)
+  yield* readSeveralSources(staging)
+  if (revises !== 'provision') yield* readSeveralPublications(staging)
+  if (revises === 'document') yield* readShorterRevisions(staging)
+}

@@ -1,0 +1,80 @@
+import type { Staging } from '#jobs/import/staging/staging.ts'
+import { LEFT_OUT_REASONS, mayBelongToCorpus } from '#jobs/sources/list.ts'
+import type { DraftsFile } from './drafts-file.ts'
+import type { Finding } from './findings.ts'
+import type { Mapping } from './mapping.ts'
+import { contradictionFinding } from './messages.ts'
+import { locationOf } from './record.ts'
+import type { SourceSnapshot } from './record.ts'
+import { createRecorder } from './recorder.ts'
+import type { Recorded } from './recorder.ts'
+import type { RecordLocation } from './report.ts'
+import { sourceItems } from './source-items.ts'
+
+export interface StageInput {
+  readonly knowledgeBaseId: string
+  readonly mapping: Mapping
+  readonly snapshots: readonly SourceSnapshot[]
+  /** Names of files in the source folder that are not read, for the report. */
+  readonly leftOut?: readonly string[]
+  readonly signal?: AbortSignal
+  /** Called for every record read. */
+  readonly onRecord?: () => void
+}
+
+/**
+ * Reads the sources into the staging file: read and parse → map → split → draft → identify. Yields what is not staged
+ * as the source has it. Holds one record (for Markdown, one file) in memory. The drafts go to a spill file where one is
+ * given.
+ */
+export async function* stageSources(
+  input: StageInput,
+  staging: Staging,
+  drafts: DraftsFile | undefined,
+): AsyncGenerator<Finding> {
+  const { knowledgeBaseId, mapping, snapshots, signal } = input
+  const record = createRecorder({ knowledgeBaseId, mapping, staging, drafts })
+  for (const source of input.leftOut ?? []) yield leftOutFile(source, mapping.format)
+  for (const [source, snapshot] of snapshots.entries()) {
+    yield { kind: 'file' }
+    for await (const item of sourceItems(snapshot, mapping.format, signal)) {
+      signal?.throwIfAborted()
+      const { line, id } = item
+      const place = { source: snapshot.sourceName, line, ...(id === undefined ? {} : { id }) }
+      if (item.kind === 'warning') {
+        yield { kind: 'warning', warning: { ...place, message: item.message } }
+        continue
+      }
+      input.onRecord?.()
+      if (item.kind === 'fault') yield { kind: 'skipped', skip: 'lost', entry: { ...place, reason: item.reason } }
+      else yield* findingsOf(await record(item, source, snapshot.id), place, snapshots)
+    }
+  }
+  await drafts?.flush()
+}
+
+function leftOutFile(source: string, format: Mapping['format']): Finding {
+  const skip = mayBelongToCorpus(source, format) ? 'lost' : 'intended'
+  return { kind: 'skipped', skip, entry: { source, line: 1, reason: LEFT_OUT_REASONS[format] } }
+}
+
+function* findingsOf(
+  recorded: Recorded,
+  place: RecordLocation,
+  snapshots: StageInput['snapshots'],
+): Generator<Finding> {
+  switch (recorded.kind) {
+    case 'staged':
+      return
+    case 'refused':
+      yield contradictionFinding(recorded.contradiction, place, recorded.reason)
+      return
+    case 'skipped': {
+      const other = 'first' in recorded ? { other: locationOf(snapshots, recorded.first) } : {}
+      yield { kind: 'skipped', skip: recorded.skip, entry: { ...place, reason: recorded.reason, ...other } }
+      return
+    }
+    default:
+      recorded satisfies never
+  }
+}
