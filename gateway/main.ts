@@ -29,26 +29,19 @@ await startOrExplain('The service could not start', async () => {
   const database = openDatabase(config.DATABASE_URL, log, DATABASE_BOUNDS.gatewayDatabaseConnectionsMax)
   await assertSchemaCompatible(database)
   const concurrency = createConcurrencyLimit()
-  const limits = openGatewayLimits({
-    database,
-    databaseUrl: config.DATABASE_URL,
-    redisUrl: config.REDIS_URL,
-    concurrency,
-    log,
-  })
+  const databaseUrl = config.DATABASE_URL
+  const limits = openGatewayLimits({ database, databaseUrl, redisUrl: config.REDIS_URL, concurrency, log })
   await limits.counters.firstAttempt()
-  const access = openAccessCache({
-    database,
-    databaseUrl: config.DATABASE_URL,
-    environment: config.KEY_ENVIRONMENT,
-    log,
-  })
+  const access = openAccessCache({ database, databaseUrl, environment: config.KEY_ENVIRONMENT, log })
   const searchTier = openSearchTier(config.SEARCH_NODES, config, log)
   const ledger = openLedgerQueue(config.REDIS_URL, log)
   const lifecycle = createLifecycle()
   const readiness = startReadiness({ database, counters: limits.counters, searchTier, lifecycle, log })
-  const { dependencies } = readiness
-  const metrics = createGatewayMetrics({ inFlight: lifecycle.inFlight, dependencies, concurrency })
+  const metrics = createGatewayMetrics({
+    inFlight: lifecycle.inFlight,
+    dependencies: readiness.dependencies,
+    concurrency,
+  })
   const app = createApp({
     ...limits,
     access,
