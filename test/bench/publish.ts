@@ -14,7 +14,7 @@ import { writeDurably } from '#core/platform/durable-file.ts'
 import { ensureReviewer } from '#jobs/demo/reviewer.ts'
 import { storeUrl } from '#jobs/demo/local/stack.ts'
 import { insertVersion } from '#core/db/versions.ts'
-import { EVIDENCE_SIGNAL, profileParametersSchema } from '#core/domain/retrieval-profile.ts'
+import { profileParametersSchema } from '#core/domain/retrieval-profile.ts'
 import { parsePeppers, parseServiceSecrets } from '#core/platform/settings.ts'
 import { requestActivation } from '#jobs/operator/actions/activations.ts'
 import { grantEntitlement } from '#jobs/operator/actions/entitlements.ts'
@@ -108,12 +108,8 @@ export async function publishArtifact(
       files: { report: digest, figures: digest, changes: comparison?.changes.sha256 ?? null },
       embedding: spaceOfVectors(artifact.manifest),
       manifestDigest: artifact.manifestDigest,
-      profile: {
-        id: randomUUID(),
-        parameters: PARAMETERS,
-        signal: EVIDENCE_SIGNAL,
-        threshold: PARAMETERS.calibration.threshold,
-      },
+      profileId: randomUUID(),
+      profile: PARAMETERS,
     })
   })
   await signReview(operator, store, await ensureReviewer(operator, join(settings.folder, 'reviewer.pem')), {

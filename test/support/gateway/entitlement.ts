@@ -18,8 +18,6 @@ export function activeEntitlement(given: Partial<ActiveEntitlement> = {}): Activ
     },
     embedding: spaceOf(8),
     parameters: profileParametersSchema.parse({}),
-    signal: 'evidence_probability',
-    threshold: 0.2,
   }
   return {
     id: randomUUID(),

@@ -31,26 +31,15 @@ export function accessTo(entitlement: ActiveEntitlement): Access {
 
 export interface PinnedTraits {
   readonly parameters?: Partial<ProfileParameters>
-  readonly threshold?: number
   readonly request?: Partial<RetrievalRequest>
   readonly now?: Date
 }
 
 /** A request of a caller entitled to English passages of XA, pinned by the real stages. */
-export function pinnedRequest({
-  parameters = {},
-  threshold = 0.5,
-  request = {},
-  now = new Date(),
-}: PinnedTraits = {}): PinnedRequest {
+export function pinnedRequest({ parameters = {}, request = {}, now = new Date() }: PinnedTraits = {}): PinnedRequest {
   const { active_profile: profile } = activeEntitlement()
   const entitlement = activeEntitlement({
-    active_profile: {
-      ...profile,
-      threshold,
-      signal: 'evidence_probability',
-      parameters: profileParametersSchema.parse(parameters),
-    },
+    active_profile: { ...profile, parameters: profileParametersSchema.parse(parameters) },
   })
   const asked: RetrievalRequest = { query: 'capital', knowledge_base: 'kb', ...request }
   return pin(accessTo(entitlement), entitlement, narrow(entitlement, asked), asked, now)
