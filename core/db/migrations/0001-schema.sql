@@ -447,8 +447,9 @@ create table activations (
   constraint activations_goes_back check (returns_to < sequence)
 );
 
--- An activation of a version on the way back shortens the way to that version. Any other version goes on top of it.
-create function returns_to_of(base uuid, version uuid) returns bigint language sql stable
+-- The way back from the active version of the knowledge base to a version: all of it where the version is not on it.
+create function way_back_to(base uuid, version uuid)
+  returns table (sequence bigint, version_id uuid, returns_to bigint) language sql stable
   set search_path = public, pg_temp as $$
   with recursive way as (
     (select a.sequence, a.version_id, a.returns_to from activations a
@@ -458,27 +459,11 @@ create function returns_to_of(base uuid, version uuid) returns bigint language s
       join activations a on a.knowledge_base_id = base and a.sequence = way.returns_to
       where way.version_id <> version
   )
-  select case when bool_or(way.version_id = version)
-    then min(way.returns_to) filter (where way.version_id = version)
-    else max(way.sequence) end
-  from way
+  select * from way
 $$;
 
--- Whether a version lies on the way back from the active version of the knowledge base.
-create function is_on_way_back(base uuid, version uuid) returns boolean language sql stable security definer
-  set search_path = public, pg_temp as $$
-  with recursive way as (
-    (select a.version_id, a.returns_to from activations a
-      where a.knowledge_base_id = base and a.sequence is not null order by a.sequence desc limit 1)
-    union all
-    select a.version_id, a.returns_to from way
-      join activations a on a.knowledge_base_id = base and a.sequence = way.returns_to
-      where way.version_id <> version
-  )
-  select coalesce(bool_or(way.version_id = version), false) from way
-$$;
-
--- The lock on the pointer, which the activation has moved, makes the order certain.
+-- The lock on the pointer, which the activation has moved, makes the order certain. An activation of a version on the
+-- way back shortens the way to that version. Any other version goes on top of it.
 create function order_activation() returns trigger language plpgsql security definer
   set search_path = public, pg_temp as $$
 begin
@@ -498,7 +483,10 @@ begin
     if not found then
       raise exception 'an activation is done only when its version is the active one' using errcode = 'check_violation';
     end if;
-    new.returns_to := returns_to_of(new.knowledge_base_id, new.version_id);
+    select case when bool_or(w.version_id = new.version_id)
+      then min(w.returns_to) filter (where w.version_id = new.version_id)
+      else max(w.sequence) end
+    into new.returns_to from way_back_to(new.knowledge_base_id, new.version_id) w;
     new.sequence := coalesce((select max(a.sequence) from activations a
       where a.knowledge_base_id = new.knowledge_base_id), 0) + 1;
   end if;
@@ -523,7 +511,9 @@ begin
   end if;
   select * into candidate from corpus_versions where id = new.version_id;
   if candidate.state <> 'candidate' then
-    if tg_op = 'UPDATE' and not is_on_way_back(new.knowledge_base_id, new.version_id) then
+    if tg_op = 'UPDATE' and not exists (
+      select from way_back_to(new.knowledge_base_id, new.version_id) w where w.version_id = new.version_id
+    ) then
       raise exception 'the pointer returns only to a version on the way back' using errcode = 'check_violation';
     end if;
     return null;
