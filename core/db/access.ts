@@ -15,8 +15,6 @@ const profileSchema = z.object({
   /** Null for a version without vectors. */
   embedding: embeddingSpaceSchema.nullable(),
   parameters: profileParametersSchema,
-  signal: z.string(),
-  threshold: z.number(),
 })
 /** A retrieval profile with the version that it belongs to. */
 export type ServingProfile = z.infer<typeof profileSchema>
@@ -54,9 +52,8 @@ const accessSchema = z.object({
 /** Everything that one API key may access, as one statement read it. */
 export type Access = z.infer<typeof accessSchema>
 
-const PROFILE = `json_build_object('id', p.id, 'version_id', v.id, 'passages', v.passages,
-  'facets', v.facets, 'embedding', v.embedding, 'parameters', p.parameters, 'signal', p.signal,
-  'threshold', p.threshold)`
+const PROFILE = `json_build_object('id', v.profile_id, 'version_id', v.id, 'passages', v.passages,
+  'facets', v.facets, 'embedding', v.embedding, 'parameters', v.profile)`
 
 /**
  * One statement reads one snapshot. Key, client, organization, entitlements with plan and profiles, and the fingerprint
@@ -72,12 +69,11 @@ const READ_ACCESS = `
         l.limits,
         'active_profile', (
           select ${PROFILE} from active_versions as a
-          join retrieval_profiles as p on p.id = a.profile_id join corpus_versions as v on v.id = p.version_id
+          join corpus_versions as v on v.id = a.version_id
           where a.knowledge_base_id = b.id),
         'profiles', coalesce((
-          select json_agg(${PROFILE}) from retrieval_profiles as p
-          join corpus_versions as v on v.id = p.version_id
-          where p.id = any(e.profile_ids) and v.knowledge_base_id = b.id and v.state in ('active', 'retired')),
+          select json_agg(${PROFILE}) from corpus_versions as v
+          where v.profile_id = any(e.profile_ids) and v.knowledge_base_id = b.id and v.state in ('active', 'retired')),
           '[]'::json)))
       from entitlements as e join knowledge_bases as b on b.id = e.knowledge_base_id join plans as l on l.id = e.plan_id
       where e.client_id = k.client_id and e.environment = k.environment), '[]'::json) as entitlements

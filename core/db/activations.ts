@@ -53,22 +53,21 @@ export async function lockActivation(client: Queryable, id: string): Promise<Act
 
 /** The first activation of a knowledge base. It changes nothing if a pointer exists. */
 const FIRST_POINTER = `
-insert into active_versions (knowledge_base_id, version_id, profile_id) values ($1, $2, $3)
+insert into active_versions (knowledge_base_id, version_id) values ($1, $2)
 on conflict (knowledge_base_id) do nothing`
 
 /** Compare-and-set on the expected predecessor. */
 const MOVE_POINTER = `
-update active_versions set version_id = $2, profile_id = $3, previous_version_id = version_id,
-  activated_at = clock_timestamp()
-where knowledge_base_id = $1 and version_id = $4`
+update active_versions set version_id = $2, previous_version_id = version_id, activated_at = clock_timestamp()
+where knowledge_base_id = $1 and version_id = $3`
 
 /** @returns false when another version than the expected one is active. */
-export async function movePointer(client: Queryable, activation: ActivationRow, profileId: string): Promise<boolean> {
+export async function movePointer(client: Queryable, activation: ActivationRow): Promise<boolean> {
   const { knowledge_base_id: knowledgeBaseId, version_id: versionId, expected_version_id: expected } = activation
   const { rowCount } =
     expected === null
-      ? await client.query(FIRST_POINTER, [knowledgeBaseId, versionId, profileId])
-      : await client.query(MOVE_POINTER, [knowledgeBaseId, versionId, profileId, expected])
+      ? await client.query(FIRST_POINTER, [knowledgeBaseId, versionId])
+      : await client.query(MOVE_POINTER, [knowledgeBaseId, versionId, expected])
   return rowCount === 1
 }
 

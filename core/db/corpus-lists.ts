@@ -101,11 +101,11 @@ export type VersionListRow = z.infer<typeof versionListRow>
 const VERSIONS = `
   select v.id, k.slug as knowledge_base, v.knowledge_base_id, v.state, v.passed, v.passages, v.documents, v.build_id,
     v.facets, v.evaluation, v.created_at,
-    v.embedding, encode(v.manifest_digest, 'hex') as manifest_digest, f.id as profile_id, f.threshold,
+    v.embedding, encode(v.manifest_digest, 'hex') as manifest_digest, v.profile_id,
+    (v.profile -> 'calibration' ->> 'threshold')::float8 as threshold,
     (select r.verdict from reviews r where r.version_id = v.id order by r.created_at desc, r.id limit 1) as verdict
   from corpus_versions v
-  join knowledge_bases k on k.id = v.knowledge_base_id
-  join retrieval_profiles f on f.version_id = v.id`
+  join knowledge_bases k on k.id = v.knowledge_base_id`
 const LIST_VERSIONS = `${VERSIONS} where $1::uuid is null or v.knowledge_base_id = $1
   order by v.created_at desc limit $2`
 const SHOW_VERSION = `${VERSIONS} where v.id = $1`

@@ -85,8 +85,8 @@ const UPDATE = `
 const ANY_OF_CLIENT = 'select id from entitlements where client_id = $1 and environment = $2 limit 1'
 /** Gateways serve a profile only after its version was active. */
 const PROFILE_OF = `
-  select r.id from retrieval_profiles r join corpus_versions v on v.id = r.version_id
-  where r.id = $1 and v.knowledge_base_id = $2 and v.state in ('active', 'retired')`
+  select id from corpus_versions
+  where profile_id = $1 and knowledge_base_id = $2 and state in ('active', 'retired')`
 
 /** @returns false if the client has an entitlement to that knowledge base in that environment. */
 export async function insertEntitlement(database: Queryable, grant: Grant): Promise<boolean> {

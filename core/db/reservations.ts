@@ -16,7 +16,6 @@ export interface NewReservation {
   readonly planId: string
   readonly knowledgeBaseId: string
   readonly versionId: string
-  readonly profileId: string
   /** Digests of the Idempotency-Key under each service secret. The first one is stored. Empty without a key. */
   readonly idempotencyDigests: readonly Buffer[]
   readonly fingerprint: Buffer

@@ -80,7 +80,7 @@ export interface ReportFiles {
   readonly changes: string | null
 }
 
-/** A candidate with the profile of its evaluation. */
+/** A candidate with the profile that it was evaluated with. */
 export interface NewVersion {
   readonly id: string
   readonly knowledgeBaseId: string
@@ -94,23 +94,16 @@ export interface NewVersion {
   /** Null for a version without vectors. */
   readonly embedding: EmbeddingSpace | null
   readonly manifestDigest: Buffer
-  readonly profile: {
-    readonly id: string
-    readonly parameters: unknown
-    readonly signal: string
-    readonly threshold: number
-  }
+  readonly profileId: string
+  readonly profile: ProfileParameters
 }
 
 const INSERT_VERSION = `
 insert into corpus_versions (id, knowledge_base_id, build_id, manifest_digest, embedding, passages, documents, facets,
-  evaluation, passed, report_sha256, figures_sha256, changes_sha256)
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, decode($11, 'hex'), decode($12, 'hex'), decode($13, 'hex'))`
-const INSERT_PROFILE =
-  'insert into retrieval_profiles (id, version_id, parameters, signal, threshold) values ($1, $2, $3, $4, $5)'
+  profile_id, profile, evaluation, passed, report_sha256, figures_sha256, changes_sha256)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, decode($13, 'hex'), decode($14, 'hex'), decode($15, 'hex'))`
 
 export async function insertVersion(database: Queryable, version: NewVersion): Promise<void> {
-  const { profile } = version
   await database.query(INSERT_VERSION, [
     version.id,
     version.knowledgeBaseId,
@@ -120,18 +113,13 @@ export async function insertVersion(database: Queryable, version: NewVersion): P
     version.passages,
     version.documents,
     JSON.stringify(version.facets),
+    version.profileId,
+    JSON.stringify(version.profile),
     JSON.stringify(version.evaluation),
     version.passed,
     version.files.report,
     version.files.figures,
     version.files.changes,
-  ])
-  await database.query(INSERT_PROFILE, [
-    profile.id,
-    version.id,
-    JSON.stringify(profile.parameters),
-    profile.signal,
-    profile.threshold,
   ])
 }
 
@@ -168,15 +156,13 @@ const versionColumns = z.object({
   embedding: embeddingSpaceSchema.nullable(),
   manifest_digest: z.instanceof(Buffer),
   profile_id: z.uuid(),
-  parameters: z.record(z.string(), z.unknown()),
-  signal: z.string(),
-  threshold: z.number(),
+  profile: z.record(z.string(), z.unknown()),
 })
-const versionSchema = versionColumns.transform(({ parameters, signal, threshold, ...row }) => {
-  const profile = { parameters, signal, threshold }
+const versionSchema = versionColumns.transform(({ profile, ...row }) => ({
+  ...row,
   /** Digest (hex) of what the profile says. */
-  return { ...row, profile_sha256: sha256(canonicalJson(profile)).toString('hex') }
-})
+  profile_sha256: sha256(canonicalJson(profile)).toString('hex'),
+}))
 /** A version with what its reviews are about. */
 export type VersionRow = z.infer<typeof versionSchema>
 
@@ -185,11 +171,10 @@ select v.id, v.knowledge_base_id, k.slug as knowledge_base, v.state, v.passed,
   nullif(v.evaluation -> 'comparison', 'null') as comparison, v.evaluation ->> 'question_set' as question_set,
   encode(v.report_sha256, 'hex') as report_sha256, encode(v.figures_sha256, 'hex') as figures_sha256,
   encode(v.changes_sha256, 'hex') as changes_sha256, v.facets, b.started_by, b.started_login, v.embedding,
-  v.manifest_digest, f.id as profile_id, f.parameters, f.signal, f.threshold
+  v.manifest_digest, v.profile_id, v.profile
 from corpus_versions v
 join knowledge_bases k on k.id = v.knowledge_base_id
 join builds b on b.id = v.build_id
-join retrieval_profiles f on f.version_id = v.id
 where v.id = $1`
 
 export async function readVersion(database: Queryable, id: string): Promise<VersionRow | undefined> {
@@ -213,7 +198,7 @@ with recursive ${WAY_BACK}, wanted as (
   union
   select version_id from way_back where not claimed
   union
-  select f.version_id from entitlements e join retrieval_profiles f on f.id = any (e.profile_ids) where e.active
+  select v.id from entitlements e join corpus_versions v on v.profile_id = any (e.profile_ids) where e.active
 )
 select id as version_id, manifest_digest from wanted join corpus_versions using (id)`
 
@@ -253,7 +238,7 @@ const servingSchema = z.object({
   facets: facetsSchema,
   manifest_digest: z.instanceof(Buffer),
   embedding: embeddingSpaceSchema.nullable(),
-  parameters: profileParametersSchema,
+  profile: profileParametersSchema,
   question_set: z.string().nullable(),
 })
 
@@ -270,11 +255,10 @@ export interface Serving {
 }
 
 const READ_SERVING = `
-select a.version_id, v.facets, v.manifest_digest, v.embedding, f.parameters,
+select a.version_id, v.facets, v.manifest_digest, v.embedding, v.profile,
   v.evaluation ->> 'question_set' as question_set
 from active_versions a
 join corpus_versions v on v.id = a.version_id
-join retrieval_profiles f on f.id = a.profile_id
 where a.knowledge_base_id = $1`
 
 export async function readServing(database: Queryable, knowledgeBaseId: string): Promise<Serving | undefined> {
@@ -286,7 +270,7 @@ export async function readServing(database: Queryable, knowledgeBaseId: string):
     facets: row.facets,
     manifestDigest: row.manifest_digest,
     embedding: row.embedding,
-    profile: row.parameters,
+    profile: row.profile,
     questionSet: row.question_set,
   }
 }

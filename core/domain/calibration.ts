@@ -52,8 +52,7 @@ export const calibrationSchema = z
       .strictObject(modelFields)
       .refine(listsAgree, LISTS_DIFFER)
       .refine(featuresDiffer, 'a feature is named twice')
-      .nullable()
-      .default(null),
+      .nullable(),
     /** The decision is to answer iff the probability is not less than this. */
     threshold: share,
     /** At most this share of the answers may be without sufficient evidence. */

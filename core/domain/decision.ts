@@ -16,11 +16,10 @@ export interface EvidenceDecision {
  */
 export function decideOn(
   calibration: Calibration,
-  threshold: number,
   { passages, predictors, unsupported }: Pick<SearchResult, 'passages' | 'predictors' | 'unsupported'>,
 ): EvidenceDecision {
   const observedValue = observedValueOf(calibration, passages.length, predictors)
-  const answers = passages.length > 0 && unsupported.length === 0 && observedValue >= threshold
+  const answers = passages.length > 0 && unsupported.length === 0 && observedValue >= calibration.threshold
   return { decision: answers ? 'answer' : 'abstain', observedValue }
 }
 

@@ -2,7 +2,6 @@ import { z } from 'zod'
 import { VERIFICATION_STATUSES } from '#core/index/passages/record.ts'
 import type { Ranking } from '#core/domain/search.ts'
 import { calibrationSchema } from './calibration.ts'
-import { DEFAULT_CALIBRATION } from './default-calibration.ts'
 
 /**
  * Fusion of the lexical and the dense ranking. Sources: Cormack, Clarke & Büttcher 2009 (rrf); Bruch, Gai & Ingber 2023
@@ -13,7 +12,7 @@ const fusionSchema = z.strictObject({
   /** Weight of the vectors, in [0, 1]; the words have the rest. */
   dense_weight: z.number().min(0).max(1),
   /** The constant of reciprocal rank fusion. */
-  rrf_k: z.int().min(1).max(1_000).default(60),
+  rrf_k: z.int().min(1).max(1_000),
 })
 
 /** A model behind an HTTP endpoint that re-ranks the first passages; see `core/reranking`. */
@@ -26,19 +25,19 @@ export const rerankerSchema = z.strictObject({
 /** The ranking parameters of a retrieval profile and its decision; immutable once stored. */
 export const profileParametersSchema = z.strictObject({
   /** Minimum of rows scored by a vector search. */
-  expansion: z.int().min(1).max(4_096).default(64),
+  expansion: z.int().min(1).max(4_096),
   /** Only passages of these verification states are served. */
-  verification_statuses: z.array(z.enum(VERIFICATION_STATUSES)).min(1).default(['verified']),
+  verification_statuses: z.array(z.enum(VERIFICATION_STATUSES)).min(1),
   /** Whether a revision must be in force on the day of the request. */
-  in_force_only: z.boolean().default(true),
-  fusion: fusionSchema.default({ method: 'weighted', dense_weight: 0.05, rrf_k: 60 }),
+  in_force_only: z.boolean(),
+  fusion: fusionSchema,
   /** Whether a provision with several revisions is shown once, in the revision that is in force. */
-  collapse_revisions: z.boolean().default(true),
+  collapse_revisions: z.boolean(),
   /** Maximum of passages of one document in one reply; 0: no limit. */
-  per_document_max: z.int().min(0).max(100).default(0),
-  reranker: rerankerSchema.nullable().default(null),
+  per_document_max: z.int().min(0).max(100),
+  reranker: rerankerSchema.nullable(),
   /** Calibration of the probability that the decision is based on. */
-  calibration: calibrationSchema.default(DEFAULT_CALIBRATION),
+  calibration: calibrationSchema,
 })
 export type ProfileParameters = z.infer<typeof profileParametersSchema>
 

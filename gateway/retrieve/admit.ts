@@ -61,7 +61,6 @@ function candidateOf(
     id: context.requestId,
     traceId: context.traceId,
     versionId: pinned.profile.version_id,
-    profileId: pinned.profile.id,
     corpusPassages: pinned.profile.passages,
     idempotencyDigests:
       idempotencyKey === undefined

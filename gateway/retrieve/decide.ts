@@ -1,5 +1,6 @@
 import { decideOn } from '#core/domain/decision.ts'
 import { PREDICTORS } from '#core/domain/predictors.ts'
+import { EVIDENCE_SIGNAL } from '#core/domain/retrieval-profile.ts'
 import { ServiceError } from '#core/platform/errors.ts'
 import type { PinnedRequest } from './pin.ts'
 import type { Abstention } from './schema.ts'
@@ -12,17 +13,17 @@ import type { Evidence } from './search.ts'
  */
 export function decide(pinned: PinnedRequest, evidence: Evidence): Abstention {
   const { predictors, unsupported } = evidence
-  const { threshold, signal, parameters } = pinned.profile
-  const { features, named } = parameters.calibration
+  const { calibration } = pinned.profile.parameters
+  const { features, named, threshold } = calibration
   const needed = [...features, ...(named === null ? [] : ['named', ...named.features])]
   if (!needed.every((feature) => Number.isFinite(predictors[PREDICTORS.findIndex((name) => name === feature)])))
     throw new ServiceError('RETRIEVAL_UNAVAILABLE', {
       cause: new Error('the search node sent other predictors than this gateway expects'),
     })
-  const { decision, observedValue } = decideOn(parameters.calibration, threshold, evidence)
+  const { decision, observedValue } = decideOn(calibration, evidence)
   return {
     decision,
-    signal,
+    signal: EVIDENCE_SIGNAL,
     threshold,
     observed_value: observedValue,
     unsupported_explicit_references: unsupported.map(({ text, normalized, reason }) => ({ text, normalized, reason })),

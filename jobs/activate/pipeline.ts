@@ -122,7 +122,7 @@ async function flip(
   const { version_id: versionId, expected_version_id: predecessor, kind } = activation
   await lockVersion(client, versionId)
   const { version: before, approved } = await checkActivatable(client, activation, await readVersion(client, versionId))
-  if (!(await movePointer(client, activation, before.profile_id))) throw new ReviewRefused(POINTER_MOVED)
+  if (!(await movePointer(client, activation))) throw new ReviewRefused(POINTER_MOVED)
   if (!(await setVersionState(client, versionId, before.state, 'active')))
     throw new ReviewRefused('The version changed its state meanwhile: check "operator versions show" and try again.')
   if (predecessor !== null) await setVersionState(client, predecessor, 'active', 'retired')

@@ -8,7 +8,6 @@ import {
   insertVersion,
   revisionRowSchema,
 } from '#core/db/versions.ts'
-import { EVIDENCE_SIGNAL } from '#core/domain/retrieval-profile.ts'
 import type { BuiltArtifact } from './artifact.ts'
 import type { CandidateContext } from './context.ts'
 import type { Evaluated } from './evaluate.ts'
@@ -19,9 +18,8 @@ import { linesOf } from './row-files.ts'
 import type { Corpus } from './sort.ts'
 
 /**
- * Makes the version visible. One transaction writes documents, revisions, version, profile, the build's
- * success and the audit row. The first statement locks the build's row under the fence, so two runs can never both
- * commit.
+ * Makes the version visible. One transaction writes documents, revisions, version, the build's success and the audit
+ * row. The first statement locks the build's row under the fence, so two runs can never both commit.
  * @throws StaleBuild
  */
 export async function publishCandidate(
@@ -50,12 +48,8 @@ export async function publishCandidate(
       files,
       embedding: artifact.manifest.embedding ?? null,
       manifestDigest: artifact.manifestDigest,
-      profile: {
-        id: profileIdOf(fence.buildId),
-        parameters: profile,
-        signal: EVIDENCE_SIGNAL,
-        threshold: profile.calibration.threshold,
-      },
+      profileId: profileIdOf(fence.buildId),
+      profile,
     })
     const detail = {
       build_id: fence.buildId,

@@ -8,7 +8,7 @@ import {
   DEFAULT_WORDS_CALIBRATION,
 } from '#core/domain/default-calibration.ts'
 import type { Calibration } from '#core/domain/calibration.ts'
-import { profileParametersSchema, rerankerSchema } from '#core/domain/retrieval-profile.ts'
+import { rerankerSchema } from '#core/domain/retrieval-profile.ts'
 import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
 
 /** Parameters of a build, stored with its row. */
@@ -46,9 +46,14 @@ export function defaultProfile({
   embedding,
   expansion,
 }: Pick<BuildParameters, 'embedding' | 'expansion'>): ProfileParameters {
-  return profileParametersSchema.parse({
+  return {
     expansion: expansion ?? SEARCH_BOUNDS.rowsScoredMinDefault,
-    fusion: { method: 'weighted', dense_weight: DENSE_WEIGHT[embedding] },
+    verification_statuses: ['verified'],
+    in_force_only: true,
+    fusion: { method: 'weighted', dense_weight: DENSE_WEIGHT[embedding], rrf_k: 60 },
+    collapse_revisions: true,
+    per_document_max: 0,
+    reranker: null,
     calibration: CALIBRATION[embedding],
-  })
+  }
 }

@@ -85,10 +85,10 @@ const INSERT_DELIVERIES = `
     from generate_series(1, $2::int) as n
   )
   insert into reservations (id, trace_id, organization_id, client_id, environment, api_key_id, entitlement_id, plan_id,
-    knowledge_base_id, version_id, profile_id, fingerprint, fingerprint_epoch, admitted_at, deadline_at, in_force_on,
+    knowledge_base_id, version_id, fingerprint, fingerprint_epoch, admitted_at, deadline_at, in_force_on,
     state, finished_at, outcome, served, filters, replay)
   select r.id, r.id, $1, h.client_id, 'live', h.client_id, h.id, h.plan_id, h.knowledge_base_id, h.knowledge_base_id,
-    h.knowledge_base_id, sha256(r.id::text::bytea), 1, r.admitted_at, r.admitted_at + interval '20 seconds',
+    sha256(r.id::text::bytea), 1, r.admitted_at, r.admitted_at + interval '20 seconds',
     r.admitted_at::date, 'delivered', r.admitted_at + interval '100 milliseconds',
     jsonb_build_object('decision', 'answer', 'result_count', ${PASSAGES}, 'response_bytes', 9000, 'top_k', ${PASSAGES},
       'chunk_ids', served.chunks, 'reply_sha256', repeat('a', 64)),

@@ -14,7 +14,7 @@ import { writeDurably } from '#core/platform/durable-file.ts'
 import { ensureReviewer } from '#jobs/demo/reviewer.ts'
 import { storeUrl } from '#jobs/demo/local/stack.ts'
 import { insertVersion } from '#core/db/versions.ts'
-import { EVIDENCE_SIGNAL, profileParametersSchema } from '#core/domain/retrieval-profile.ts'
+import { defaultProfile } from '#jobs/build/parameters.ts'
 import { parsePeppers, parseServiceSecrets } from '#core/credentials/settings.ts'
 import { requestActivation } from '#jobs/operator/actions/activations.ts'
 import { grantEntitlement } from '#jobs/operator/actions/entitlements.ts'
@@ -30,12 +30,13 @@ import { FACETS, SNAPSHOT_ID } from './corpus.ts'
 import type { Installation } from './installation.ts'
 
 export const KNOWLEDGE_BASE = 'bench'
-/**
- * As a profile has them that nobody set, but for the threshold: every question is answered, because an abstention
- * carries no passages.
- */
-const DEFAULTS = profileParametersSchema.parse({})
-export const PARAMETERS = { ...DEFAULTS, calibration: { ...DEFAULTS.calibration, threshold: 0 } }
+/** Every question is answered, because an abstention carries no passages. */
+const DEFAULTS = defaultProfile({ embedding: 'local' })
+export const PARAMETERS = {
+  ...DEFAULTS,
+  fusion: { ...DEFAULTS.fusion, dense_weight: 0.05 },
+  calibration: { ...DEFAULTS.calibration, threshold: 0 },
+}
 const NAME = 'bench'
 /** Content of the files of a report that nobody reads. */
 const NO_FINDINGS = ''
@@ -108,12 +109,8 @@ export async function publishArtifact(
       files: { report: digest, figures: digest, changes: comparison?.changes.sha256 ?? null },
       embedding: spaceOfVectors(artifact.manifest),
       manifestDigest: artifact.manifestDigest,
-      profile: {
-        id: randomUUID(),
-        parameters: PARAMETERS,
-        signal: EVIDENCE_SIGNAL,
-        threshold: PARAMETERS.calibration.threshold,
-      },
+      profileId: randomUUID(),
+      profile: PARAMETERS,
     })
   })
   await signReview(operator, store, await ensureReviewer(operator, join(settings.folder, 'reviewer.pem')), {

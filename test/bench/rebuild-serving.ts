@@ -135,7 +135,6 @@ async function request(limits: GatewayLimits, other: Tenant, number: number): Pr
       environment: 'live',
       planId: other.planId,
       versionId: id,
-      profileId: id,
       inForceOn: new Date().toISOString().slice(0, 10),
       limits: other.limits,
       filters: NO_FILTERS,

@@ -183,7 +183,8 @@ end $$;
 
 -- Versions -------------------------------------------------------------------------------------------------------
 
--- A version is one row with its one artifact, which has the same id.
+-- A version is one row with its one artifact, which has the same id, and its one retrieval profile: what was evaluated
+-- and signed is what is served.
 create table corpus_versions (
   id uuid primary key,
   knowledge_base_id uuid not null references knowledge_bases,
@@ -195,6 +196,8 @@ create table corpus_versions (
   passages integer not null check (passages > 0),
   documents integer not null check (documents > 0),
   facets jsonb not null,
+  profile_id uuid not null unique,
+  profile jsonb not null,
   -- The evaluation, and digests of the files that reviewers read; changes: null where no version was active.
   evaluation jsonb not null,
   passed boolean not null,
@@ -204,19 +207,9 @@ create table corpus_versions (
   created_at timestamptz not null default now()
 );
 
--- One version has one profile: what was evaluated and signed is what is served.
-create table retrieval_profiles (
-  id uuid primary key,
-  version_id uuid not null unique references corpus_versions,
-  parameters jsonb not null,
-  signal text not null,
-  threshold double precision not null check (threshold between 0 and 1)
-);
-
 create table active_versions (
   knowledge_base_id uuid primary key references knowledge_bases,
   version_id uuid not null references corpus_versions,
-  profile_id uuid not null references retrieval_profiles,
   previous_version_id uuid references corpus_versions,
   -- The time of the move, not of the start of its transaction, which may have waited for search nodes.
   activated_at timestamptz not null default clock_timestamp()
@@ -454,8 +447,9 @@ create table activations (
   constraint activations_goes_back check (returns_to < sequence)
 );
 
--- An activation of a version on the way back shortens the way to that version. Any other version goes on top of it.
-create function returns_to_of(base uuid, version uuid) returns bigint language sql stable
+-- The way back from the active version of the knowledge base to a version: all of it where the version is not on it.
+create function way_back_to(base uuid, version uuid)
+  returns table (sequence bigint, version_id uuid, returns_to bigint) language sql stable
   set search_path = public, pg_temp as $$
   with recursive way as (
     (select a.sequence, a.version_id, a.returns_to from activations a
@@ -465,27 +459,11 @@ create function returns_to_of(base uuid, version uuid) returns bigint language s
       join activations a on a.knowledge_base_id = base and a.sequence = way.returns_to
       where way.version_id <> version
   )
-  select case when bool_or(way.version_id = version)
-    then min(way.returns_to) filter (where way.version_id = version)
-    else max(way.sequence) end
-  from way
+  select * from way
 $$;
 
--- Whether a version lies on the way back from the active version of the knowledge base.
-create function is_on_way_back(base uuid, version uuid) returns boolean language sql stable security definer
-  set search_path = public, pg_temp as $$
-  with recursive way as (
-    (select a.version_id, a.returns_to from activations a
-      where a.knowledge_base_id = base and a.sequence is not null order by a.sequence desc limit 1)
-    union all
-    select a.version_id, a.returns_to from way
-      join activations a on a.knowledge_base_id = base and a.sequence = way.returns_to
-      where way.version_id <> version
-  )
-  select coalesce(bool_or(way.version_id = version), false) from way
-$$;
-
--- The lock on the pointer, which the activation has moved, makes the order certain.
+-- The lock on the pointer, which the activation has moved, makes the order certain. An activation of a version on the
+-- way back shortens the way to that version. Any other version goes on top of it.
 create function order_activation() returns trigger language plpgsql security definer
   set search_path = public, pg_temp as $$
 begin
@@ -505,7 +483,10 @@ begin
     if not found then
       raise exception 'an activation is done only when its version is the active one' using errcode = 'check_violation';
     end if;
-    new.returns_to := returns_to_of(new.knowledge_base_id, new.version_id);
+    select case when bool_or(w.version_id = new.version_id)
+      then min(w.returns_to) filter (where w.version_id = new.version_id)
+      else max(w.sequence) end
+    into new.returns_to from way_back_to(new.knowledge_base_id, new.version_id) w;
     new.sequence := coalesce((select max(a.sequence) from activations a
       where a.knowledge_base_id = new.knowledge_base_id), 0) + 1;
   end if;
@@ -516,7 +497,7 @@ create trigger order_activation before update on activations
 
 -- The pointer moves to a candidate only if the candidate was compared with the version that it replaces, and enough
 -- reviewers approve exactly this transition: to this profile, from the predecessor as this activation made it active.
--- It returns only along the way back. The profile of the active version never changes.
+-- It returns only along the way back.
 create function guard_pointer() returns trigger language plpgsql security definer
   set search_path = public, pg_temp as $$
 declare
@@ -526,14 +507,13 @@ declare
 begin
   perform assert_read_committed();
   if new.version_id is not distinct from predecessor then
-    if new.profile_id <> old.profile_id then
-      raise exception 'the profile of the active version never changes' using errcode = 'check_violation';
-    end if;
     return null;
   end if;
   select * into candidate from corpus_versions where id = new.version_id;
   if candidate.state <> 'candidate' then
-    if tg_op = 'UPDATE' and not is_on_way_back(new.knowledge_base_id, new.version_id) then
+    if tg_op = 'UPDATE' and not exists (
+      select from way_back_to(new.knowledge_base_id, new.version_id) w where w.version_id = new.version_id
+    ) then
       raise exception 'the pointer returns only to a version on the way back' using errcode = 'check_violation';
     end if;
     return null;
@@ -554,17 +534,17 @@ begin
       order by r.reviewer_id, r.created_at desc, r.id
     ) newest
     join reviewers p on p.id = newest.reviewer_id and p.retired_at is null
-    where newest.verdict = 'approved' and newest.statement::jsonb -> 'profile' ->> 'id' = new.profile_id::text
+    where newest.verdict = 'approved' and newest.statement::jsonb -> 'profile' ->> 'id' = candidate.profile_id::text
   ) < required_reviewers(candidate.knowledge_base_id) then
     raise exception 'a candidate becomes active only if enough reviewers approve this transition'
       using errcode = 'check_violation';
   end if;
   return null;
 end $$;
-create trigger guard_pointer after insert or update of version_id, profile_id on active_versions
+create trigger guard_pointer after insert or update of version_id on active_versions
   for each row execute function guard_pointer();
 
--- At commit, the active version of a knowledge base is the one that its pointer names, with the profile of that version.
+-- At commit, the active version of a knowledge base is the one that its pointer names.
 create function guard_active_version() returns trigger language plpgsql security definer
   set search_path = public, pg_temp as $$
 declare
@@ -573,11 +553,10 @@ begin
   if exists (
     select from active_versions a
     where a.knowledge_base_id = base and not exists (
-      select from retrieval_profiles f join corpus_versions v on v.id = f.version_id
-      where f.id = a.profile_id and v.id = a.version_id and v.knowledge_base_id = base and v.state = 'active'
+      select from corpus_versions v where v.id = a.version_id and v.knowledge_base_id = base and v.state = 'active'
     )
   ) then
-    raise exception 'the active version of a knowledge base is in state active and belongs to it, as does its profile'
+    raise exception 'the active version of a knowledge base is in state active and belongs to it'
       using errcode = 'check_violation';
   end if;
   if exists (
@@ -630,7 +609,6 @@ create table reservations (
   plan_id uuid not null,
   knowledge_base_id uuid not null,
   version_id uuid not null,
-  profile_id uuid not null,
   idempotency_digest bytea,
   fingerprint bytea not null,
   fingerprint_epoch integer not null,
@@ -708,15 +686,15 @@ begin
 
   return query
   insert into reservations (id, trace_id, organization_id, client_id, environment, api_key_id, entitlement_id, plan_id,
-    knowledge_base_id, version_id, profile_id, idempotency_digest, fingerprint, fingerprint_epoch, admitted_at,
-    deadline_at, in_force_on, filters)
+    knowledge_base_id, version_id, idempotency_digest, fingerprint, fingerprint_epoch, admitted_at, deadline_at,
+    in_force_on, filters)
   select r.id, r.trace_id, r.organization_id, r.client_id, r.environment, r.api_key_id, r.entitlement_id, r.plan_id,
-    r.knowledge_base_id, r.version_id, r.profile_id, decode(r.digests ->> 0, 'hex'), decode(r.fingerprint, 'hex'),
+    r.knowledge_base_id, r.version_id, decode(r.digests ->> 0, 'hex'), decode(r.fingerprint, 'hex'),
     r.fingerprint_epoch, to_timestamp(r.admitted_ms / 1000), to_timestamp(r.deadline_ms / 1000), r.in_force_on,
     r.filters
   from jsonb_to_recordset(requests) as r (id uuid, trace_id uuid, organization_id uuid, client_id uuid,
     environment text, api_key_id uuid, entitlement_id uuid, plan_id uuid, knowledge_base_id uuid, version_id uuid,
-    profile_id uuid, digests jsonb, fingerprint text, fingerprint_epoch integer, admitted_ms double precision,
+    digests jsonb, fingerprint text, fingerprint_epoch integer, admitted_ms double precision,
     deadline_ms double precision, in_force_on date, filters jsonb, epoch uuid, redis_run_id text)
   join limit_epochs as e
     on e.organization_id = r.organization_id and e.epoch = r.epoch and e.redis_run_id = r.redis_run_id
@@ -751,6 +729,7 @@ end $$;
 
 -- Ledger ---------------------------------------------------------------------------------------------------------
 
+-- The profile of a request is the one of its version.
 create table ledger (
   reservation_id uuid primary key references reservations,
   organization_id uuid not null,
@@ -761,7 +740,6 @@ create table ledger (
   plan_id uuid not null,
   knowledge_base_id uuid not null,
   version_id uuid not null,
-  profile_id uuid not null,
   trace_id uuid not null,
   fingerprint bytea not null,
   fingerprint_epoch integer not null,
@@ -800,10 +778,10 @@ begin
     select o.reservation_id from ledger_outbox as o where o.reservation_id = any (ids) order by o.reservation_id
     for update skip locked) as locked;
   insert into ledger (reservation_id, organization_id, client_id, environment, api_key_id, entitlement_id, plan_id,
-    knowledge_base_id, version_id, profile_id, trace_id, fingerprint, fingerprint_epoch, admitted_at, finished_at,
-    state, charged, outcome)
+    knowledge_base_id, version_id, trace_id, fingerprint, fingerprint_epoch, admitted_at, finished_at, state, charged,
+    outcome)
   select r.id, r.organization_id, r.client_id, r.environment, r.api_key_id, r.entitlement_id, r.plan_id,
-    r.knowledge_base_id, r.version_id, r.profile_id, r.trace_id, r.fingerprint, r.fingerprint_epoch, r.admitted_at,
+    r.knowledge_base_id, r.version_id, r.trace_id, r.fingerprint, r.fingerprint_epoch, r.admitted_at,
     r.finished_at, r.state, r.state in ('delivered', 'failed'), r.outcome
   from reservations as r where r.id = any (due);
   delete from ledger_outbox where reservation_id = any (due);
@@ -893,7 +871,7 @@ begin
 end $$;
 
 -- Grants ---------------------------------------------------------------------------------------------------------
--- Nobody but the owner may update or delete in audit or ledger; plans, versions and profiles are immutable.
+-- Nobody but the owner may update or delete in audit or ledger; plans and versions are immutable.
 
 grant select on schema_migrations to evidence_gateway, evidence_jobs, evidence_operator;
 
@@ -906,9 +884,9 @@ grant select (id, client_id, environment, knowledge_base_id, plan_id, active, la
   profile_ids) on entitlements to evidence_gateway;
 grant select (id, slug) on knowledge_bases to evidence_gateway;
 grant select (id, limits) on plans to evidence_gateway;
-grant select (knowledge_base_id, profile_id) on active_versions to evidence_gateway;
-grant select (id, knowledge_base_id, state, passages, facets, embedding) on corpus_versions to evidence_gateway;
-grant select on retrieval_profiles to evidence_gateway;
+grant select (knowledge_base_id, version_id) on active_versions to evidence_gateway;
+grant select (id, knowledge_base_id, state, passages, facets, embedding, profile_id, profile) on corpus_versions
+  to evidence_gateway;
 grant select (organization_id, knowledge_base_id, released_at) on exposure_releases to evidence_gateway;
 grant select, insert, update on limit_epochs to evidence_gateway;
 grant select (id, organization_id, client_id, environment, entitlement_id, plan_id, knowledge_base_id,
@@ -933,13 +911,12 @@ grant insert (id, knowledge_base_id, key) on documents to evidence_jobs;
 grant insert (id, document_id, snapshot_id, title, published_at, effective_at, effective_to, content_sha256, lineage)
   on revisions to evidence_jobs;
 grant select (id) on revisions to evidence_jobs;
-grant select on corpus_versions, retrieval_profiles, active_versions to evidence_jobs;
-grant insert (id, knowledge_base_id, build_id, manifest_digest, embedding, passages, documents, facets, evaluation,
-  passed, report_sha256, figures_sha256, changes_sha256) on corpus_versions to evidence_jobs;
-grant insert on retrieval_profiles to evidence_jobs;
+grant select on corpus_versions, active_versions to evidence_jobs;
+grant insert (id, knowledge_base_id, build_id, manifest_digest, embedding, passages, documents, facets, profile_id,
+  profile, evaluation, passed, report_sha256, figures_sha256, changes_sha256) on corpus_versions to evidence_jobs;
 grant update (state) on corpus_versions to evidence_jobs;
-grant insert (knowledge_base_id, version_id, profile_id) on active_versions to evidence_jobs;
-grant update (version_id, profile_id, previous_version_id, activated_at) on active_versions to evidence_jobs;
+grant insert (knowledge_base_id, version_id) on active_versions to evidence_jobs;
+grant update (version_id, previous_version_id, activated_at) on active_versions to evidence_jobs;
 grant select on reviewers, review_policies to evidence_jobs;
 grant select (id, version_id, predecessor_id, predecessor_activation, verdict, reviewer_id, statement, signature,
   created_at) on reviews to evidence_jobs;
@@ -951,7 +928,7 @@ grant insert (actor, action, subject, detail) on audit to evidence_jobs;
 
 -- The command line manages access and reviews, asks for jobs, and reads what was done.
 grant select on organizations, clients, plans, knowledge_bases, entitlements, fingerprint_keys, source_snapshots,
-  imports, builds, corpus_versions, retrieval_profiles, reviewers, review_policies, reviews,
+  imports, builds, corpus_versions, reviewers, review_policies, reviews,
   active_versions, activations, ledger, exposure_releases, audit to evidence_operator;
 grant select (id, client_id, environment, pepper, prefix, scopes, created_at, expires_at, revoked_at) on api_keys
   to evidence_operator;

@@ -41,12 +41,12 @@ export const passageRecordSchema = z.strictObject({
   /** Title and headings, embedded and indexed before the passage's own text. */
   heading: z.string(),
   /** Canonical forms of the provisions whose text the passage holds in full or in part, without their ancestors. */
-  references: z.array(z.string().min(1)).default([]),
+  references: z.array(z.string().min(1)),
   /**
    * Key of the provision, and of the part if its text was split. Only the same part in other revisions of the document
    * shares it.
    */
-  provision: z.string().min(1).default('-'),
+  provision: z.string().min(1),
 })
 
 export type PassageRecord = z.infer<typeof passageRecordSchema>

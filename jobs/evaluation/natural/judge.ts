@@ -38,7 +38,7 @@ export function judge(
   return {
     corpus,
     question,
-    ...decideOn(calibration, calibration.threshold, served),
+    ...decideOn(calibration, served),
     rank: mapModes(replies, ({ passages }) => firstRight(question, passages)),
     unsupported: served.unsupported,
     predictors: served.predictors,

@@ -34,25 +34,25 @@ const warning = location
   .extend({ message: z.string(), other: otherLocation.optional() })
   .transform(({ other, ...rest }) => ({ ...withoutAbsentId(rest), ...(other === undefined ? {} : { other }) }))
 
-/** Schema of the stored report; older reports lack the fields with a default. */
+/** Schema of the stored report. */
 const reportSchema = z.object({
   files: z.int(),
   records_read: z.int(),
   passages: z.int(),
   documents: z.int(),
   revisions: z.int(),
-  ends_derived: z.int().default(0),
+  ends_derived: z.int(),
   split: z.int(),
   skipped: z.int(),
-  lost: z.int().default(0),
+  lost: z.int(),
   reasons: z.record(z.string(), z.int()),
   entries: z.array(skipped),
   entries_omitted: z.int(),
   splits: z.array(location.extend({ parts: z.int() }).transform(withoutAbsentId)),
-  warnings: z.object({ count: z.int(), entries: z.array(warning) }).default({ count: 0, entries: [] }),
+  warnings: z.object({ count: z.int(), entries: z.array(warning) }),
   facets: facetsSchema,
-  referenced: z.int().default(0),
-  acts: referencesSchema.shape.acts.default([]),
+  referenced: z.int(),
+  acts: referencesSchema.shape.acts,
 })
 
 export function addImports(program: OperatorCommand): void {

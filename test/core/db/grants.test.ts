@@ -14,10 +14,10 @@ activations
   operator insert actor, expected_version_id, id, kind, knowledge_base_id, version_id
   operator select
 active_versions
-  gateway select knowledge_base_id, profile_id
-  jobs insert knowledge_base_id, profile_id, version_id
+  gateway select knowledge_base_id, version_id
+  jobs insert knowledge_base_id, version_id
   jobs select
-  jobs update activated_at, previous_version_id, profile_id, version_id
+  jobs update activated_at, previous_version_id, version_id
   operator select
 api_keys
   gateway select client_id, digest, environment, expires_at, id, revoked_at, scopes
@@ -44,9 +44,9 @@ clients
   operator select
   operator update active
 corpus_versions
-  gateway select embedding, facets, id, knowledge_base_id, passages, state
+  gateway select embedding, facets, id, knowledge_base_id, passages, profile, profile_id, state
   jobs insert build_id, changes_sha256, documents, embedding, evaluation, facets, figures_sha256, id,
-    knowledge_base_id, manifest_digest, passages, passed, report_sha256
+    knowledge_base_id, manifest_digest, passages, passed, profile, profile_id, report_sha256
   jobs select
   jobs update state
   operator select
@@ -117,11 +117,6 @@ reservations
     knowledge_base_id, organization_id, plan_id, state
   jobs update finished_at, outcome, state
   operator select admitted_at, finished_at, knowledge_base_id, organization_id, served, state
-retrieval_profiles
-  gateway select
-  jobs insert
-  jobs select
-  operator select
 retry_build()
   operator execute
 review_policies

@@ -210,17 +210,6 @@ describe('a review policy', () => {
   })
 })
 
-test('a version has one profile, whoever inserts', async () => {
-  const { profile } = await insertVersion(owner, { slug: base.slug, state: 'candidate', passages: 1 })
-  await expect(
-    owner.query(
-      'insert into retrieval_profiles (id, version_id, parameters, signal, threshold) ' +
-        "select $1, version_id, '{}', signal, 0 from retrieval_profiles where id = $2",
-      [randomUUID(), profile],
-    ),
-  ).rejects.toThrow('retrieval_profiles_version_id_key')
-})
-
 test.each(['repeatable read', 'serializable'])('a version changes its state not at %s', async (level) => {
   const { version } = await insertVersion(owner, { slug: base.slug, state: 'candidate', passages: 1 })
   const changed = inTransaction(operator, async (client) => {

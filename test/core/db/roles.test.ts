@@ -60,7 +60,7 @@ const DENIED: Readonly<Record<'gateway' | 'jobs' | 'operator', readonly (readonl
       "insert into corpus_versions (id, state) values (gen_random_uuid(), 'active')",
     ],
     ['change the evaluation of a version', "update corpus_versions set evaluation = '{}'"],
-    ['change a profile', 'update retrieval_profiles set threshold = 0'],
+    ['change a profile', "update corpus_versions set profile = '{}'"],
     ['reserve', 'insert into reservations (id) values (gen_random_uuid())'],
     ['change a ledger entry', 'update ledger set charged = false'],
     ['remove a ledger entry', 'delete from ledger'],

@@ -1,39 +1,34 @@
 import { describe, expect, test } from 'vitest'
 import { DEFAULT_CALIBRATION } from '#core/domain/default-calibration.ts'
 import { profileParametersSchema, rankingOf } from '#core/domain/retrieval-profile.ts'
+import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
+
+const PARAMETERS: ProfileParameters = {
+  expansion: 80,
+  verification_statuses: ['verified'],
+  in_force_only: true,
+  fusion: { method: 'rrf', dense_weight: 0.3, rrf_k: 20 },
+  collapse_revisions: true,
+  per_document_max: 4,
+  reranker: { model: 'm', candidates: 20 },
+  calibration: DEFAULT_CALIBRATION,
+}
 
 describe('the parameters of a profile', () => {
-  test(
-    'serve, left out, verified passages in force, each provision once, under the default decision and ' +
-      'without a re-ranker',
-    () => {
-      expect(profileParametersSchema.parse({})).toEqual({
-        expansion: 64,
-        verification_statuses: ['verified'],
-        in_force_only: true,
-        fusion: { method: 'weighted', dense_weight: 0.05, rrf_k: 60 },
-        collapse_revisions: true,
-        per_document_max: 0,
-        reranker: null,
-        calibration: DEFAULT_CALIBRATION,
-      })
-    },
-  )
-
   test('come back from JSON as they went in', () => {
-    const parameters = profileParametersSchema.parse({
-      fusion: { method: 'rrf', dense_weight: 0.5 },
-      reranker: { model: 'm', candidates: 20 },
-    })
-    expect(profileParametersSchema.parse(JSON.parse(JSON.stringify(parameters)))).toEqual(parameters)
-    expect(parameters.fusion.rrf_k).toBe(60)
+    expect(profileParametersSchema.parse(JSON.parse(JSON.stringify(PARAMETERS)))).toEqual(PARAMETERS)
+  })
+
+  test.each(Object.keys(PARAMETERS))('are refused without %s', (left) => {
+    const stored = Object.fromEntries(Object.entries(PARAMETERS).filter(([name]) => name !== left))
+    expect(profileParametersSchema.safeParse(stored).success).toBe(false)
   })
 
   test.each([
     ['an unknown field', { note: '' }],
-    ['an unknown way to fuse', { fusion: { method: 'sum', dense_weight: 0.5 } }],
-    ['a weight above 1', { fusion: { method: 'rrf', dense_weight: 1.1 } }],
-    ['a negative weight', { fusion: { method: 'rrf', dense_weight: -0.1 } }],
+    ['an unknown way to fuse', { fusion: { method: 'sum', dense_weight: 0.5, rrf_k: 20 } }],
+    ['a weight above 1', { fusion: { method: 'rrf', dense_weight: 1.1, rrf_k: 20 } }],
+    ['a negative weight', { fusion: { method: 'rrf', dense_weight: -0.1, rrf_k: 20 } }],
     ['a constant of 0 for reciprocal ranks', { fusion: { method: 'rrf', dense_weight: 0.5, rrf_k: 0 } }],
     ['no verification status', { verification_statuses: [] }],
     ['a re-ranker of one candidate', { reranker: { model: 'm', candidates: 1 } }],
@@ -42,18 +37,13 @@ describe('the parameters of a profile', () => {
     ['an expansion of 0', { expansion: 0 }],
     ['a negative cap per document', { per_document_max: -1 }],
   ])('are refused with %s', (_, change) => {
-    expect(profileParametersSchema.safeParse(change).success).toBe(false)
+    expect(profileParametersSchema.safeParse({ ...PARAMETERS, ...change }).success).toBe(false)
   })
 })
 
 describe('what a search node is told', () => {
   test('is the ranking of the profile and the day by which revisions collapse', () => {
-    const parameters = profileParametersSchema.parse({
-      expansion: 80,
-      fusion: { method: 'rrf', dense_weight: 0.3, rrf_k: 20 },
-      per_document_max: 4,
-    })
-    expect(rankingOf(parameters, '2026-03-01')).toEqual({
+    expect(rankingOf(PARAMETERS, '2026-03-01')).toEqual({
       rowsScoredMin: 80,
       fusion: 'rrf',
       denseWeight: 0.3,
@@ -64,8 +54,6 @@ describe('what a search node is told', () => {
   })
 
   test('names no day where revisions stay apart', () => {
-    expect(
-      rankingOf(profileParametersSchema.parse({ collapse_revisions: false }), '2026-03-01').collapseRevisionsOn,
-    ).toBe('')
+    expect(rankingOf({ ...PARAMETERS, collapse_revisions: false }, '2026-03-01').collapseRevisionsOn).toBe('')
   })
 })

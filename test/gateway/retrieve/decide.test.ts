@@ -21,7 +21,7 @@ const calibration: Calibration = {
   named: null,
 }
 const pinnedAt = (threshold: number): ReturnType<typeof pinnedRequest> =>
-  pinnedRequest({ threshold, parameters: { calibration } })
+  pinnedRequest({ parameters: { calibration: { ...calibration, threshold } } })
 
 function measured(features: Partial<Record<Predictor, number>>): number[] {
   return PREDICTORS.map((name) => features[name] ?? 0)
@@ -98,10 +98,8 @@ describe('what a node measured', () => {
 describe('a list with passages of a named provision', () => {
   const withNamed: Calibration = { ...calibration, named: NAMED_MODEL }
   const observed = (features: Partial<Record<Predictor, number>>): number =>
-    decide(
-      pinnedRequest({ threshold: 0.5, parameters: { calibration: withNamed } }),
-      evidence({ predictors: measured(features) }),
-    ).observed_value
+    decide(pinnedRequest({ parameters: { calibration: withNamed } }), evidence({ predictors: measured(features) }))
+      .observed_value
 
   test('is decided by the model for named provisions, and every other list by the usual one', () => {
     fc.assert(

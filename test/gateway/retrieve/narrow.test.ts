@@ -102,7 +102,7 @@ test('an entitlement is canonicalised once, not for every request', () => {
 })
 
 test('a profile is the active one or one that the entitlement names', () => {
-  const other = { ...activeEntitlement().active_profile, threshold: 0.9 }
+  const other = activeEntitlement().active_profile
   const entitlement = activeEntitlement({ profiles: [other] })
   const chosen = (profile: string | undefined): string | undefined =>
     narrowed(entitlement, { query: 'capital', knowledge_base: 'kb', ...(profile === undefined ? {} : { profile }) })

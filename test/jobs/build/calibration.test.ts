@@ -34,11 +34,11 @@ async function built(parameters: object = {}): Promise<string> {
 
 /** The profile's parameters as text, so that every bit of every number counts. */
 async function profileOf(buildId: string): Promise<string> {
-  const { rows } = await harness.owner.query<{ parameters: string }>(
-    'select parameters::text as parameters from retrieval_profiles where version_id = $1',
+  const { rows } = await harness.owner.query<{ profile: string }>(
+    'select profile::text as profile from corpus_versions where id = $1',
     [versionIdOf(buildId)],
   )
-  return rows[0]?.parameters ?? ''
+  return rows[0]?.profile ?? ''
 }
 
 async function questionSet(name: string, lines: readonly object[]): Promise<{ readonly questions_sha256: string }> {

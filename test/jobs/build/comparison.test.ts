@@ -256,8 +256,8 @@ describe('a candidate that cannot be compared fails its build with what to do', 
     const reranking = await built(BOOK)
     await withoutGuards(
       harness.owner,
-      `update retrieval_profiles set parameters = parameters || '{"reranker":{"model":"m","candidates":20}}'
-       where version_id = $1`,
+      `update corpus_versions set profile = profile || '{"reranker":{"model":"m","candidates":20}}'
+       where id = $1`,
       [versionIdOf(reranking)],
     )
     const stages = new Set<string>()

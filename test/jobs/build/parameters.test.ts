@@ -44,10 +44,18 @@ describe('the profile before anything is fitted', () => {
     expect(defaultProfile({ embedding: 'local' }).expansion).toBe(SEARCH_BOUNDS.rowsScoredMinDefault)
   })
 
-  test.each(EMBEDDINGS)('is otherwise what a profile is by default: %s', (embedding) => {
-    const { fusion, calibration, ...others } = defaultProfile({ embedding })
-    expect({ ...others, calibration, fusion: { ...fusion, dense_weight: 0 } }).toEqual(
-      profileParametersSchema.parse({ calibration, fusion: { method: 'weighted', dense_weight: 0 } }),
-    )
-  })
+  test.each(EMBEDDINGS)(
+    'serves verified passages in force, each provision once, and re-ranks nothing: %s',
+    (embedding) => {
+      const profile = defaultProfile({ embedding })
+      expect(profileParametersSchema.parse(profile)).toEqual(profile)
+      expect(profile).toMatchObject({
+        verification_statuses: ['verified'],
+        in_force_only: true,
+        collapse_revisions: true,
+        per_document_max: 0,
+        reranker: null,
+      })
+    },
+  )
 })

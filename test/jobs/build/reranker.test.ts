@@ -93,14 +93,13 @@ async function built(parameters: object): Promise<Built> {
   const { buildId, outcome } = await run(parameters)
   expect(outcome).toMatchObject({ outcome: 'succeeded' })
   const versionId = versionIdOf(buildId)
-  const { rows } = await harness.owner.query<{ parameters: unknown; evaluation: unknown }>(
-    'select f.parameters, v.evaluation from corpus_versions v join retrieval_profiles f on f.version_id = v.id ' +
-      'where v.id = $1',
+  const { rows } = await harness.owner.query<{ profile: unknown; evaluation: unknown }>(
+    'select profile, evaluation from corpus_versions where id = $1',
     [versionId],
   )
   return {
     versionId,
-    profile: profileParametersSchema.parse(rows[0]?.parameters),
+    profile: profileParametersSchema.parse(rows[0]?.profile),
     report: evaluationReportSchema.parse(rows[0]?.evaluation),
   }
 }

@@ -41,18 +41,13 @@ function runProcess(buildId: string, killAt?: string): ReturnType<JobsHarness['r
 }
 
 /** Everything the database shows of a build's version. */
-async function visible(buildId: string): Promise<{ versions: number; profiles: number; state: string }> {
-  const { rows } = await harness.owner.query<{
-    versions: number
-    profiles: number
-    state: string
-  }>(
-    `select count(distinct v.id)::int as versions, count(distinct f.id)::int as profiles, b.state
-     from builds b left join corpus_versions v on v.build_id = b.id left join retrieval_profiles f on f.version_id = v.id
+async function visible(buildId: string): Promise<{ versions: number; state: string }> {
+  const { rows } = await harness.owner.query<{ versions: number; state: string }>(
+    `select count(v.id)::int as versions, b.state from builds b left join corpus_versions v on v.build_id = b.id
      where b.id = $1 group by b.state`,
     [buildId],
   )
-  return rows[0] ?? { versions: 0, profiles: 0, state: 'unknown' }
+  return rows[0] ?? { versions: 0, state: 'unknown' }
 }
 
 /**
@@ -66,10 +61,9 @@ async function contentOf(buildId: string): Promise<unknown> {
   const { cosines } = manifest
   expect(cosines).toBeDefined()
   const { rows } = await harness.owner.query(
-    `select v.state, v.passages, v.documents, v.facets,
-       v.evaluation - '{version_id,latency_ms,latency_ms_by_system}'::text[] as evaluation, v.passed,
-         f.parameters, f.signal, f.threshold
-     from corpus_versions v join retrieval_profiles f on f.version_id = v.id where v.id = $1`,
+    `select state, passages, documents, facets,
+       evaluation - '{version_id,latency_ms,latency_ms_by_system}'::text[] as evaluation, passed, profile
+     from corpus_versions where id = $1`,
     [versionIdOf(buildId)],
   )
   expect(rows).toHaveLength(1)
@@ -84,15 +78,13 @@ describe('a build', () => {
       if ((await runProcess(buildId, stage)).outcome === 'died') killed.push(stage)
       const shown = await visible(buildId)
       expect(shown).toEqual(
-        shown.state === 'succeeded'
-          ? { versions: 1, profiles: 1, state: 'succeeded' }
-          : { versions: 0, profiles: 0, state: 'queued' },
+        shown.state === 'succeeded' ? { versions: 1, state: 'succeeded' } : { versions: 0, state: 'queued' },
       )
     }
     // The last stage is one transaction: the kill comes before it or after it.
     expect(killed).toEqual(expect.arrayContaining(BUILD_STAGES.filter((stage) => stage !== 'candidate')))
     await runProcess(buildId)
-    expect(await visible(buildId)).toEqual({ versions: 1, profiles: 1, state: 'succeeded' })
+    expect(await visible(buildId)).toEqual({ versions: 1, state: 'succeeded' })
     expect(await contentOf(buildId)).toEqual(await contentOf(undisturbed))
     const { rows } = await harness.owner.query(
       'select count(*)::int as revisions from revisions r join documents d on d.id = r.document_id ' +

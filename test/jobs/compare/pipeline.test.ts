@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { changeLimitsSchema } from '#core/domain/changes.ts'
-import { profileParametersSchema } from '#core/domain/retrieval-profile.ts'
+import { defaultProfile } from '#jobs/build/parameters.ts'
 import { createArtifactStore } from '#core/index/format/store.ts'
 import type { ActiveVersion } from '#jobs/compare/active-version.ts'
 import type { ComparedContents } from '#jobs/compare/compared-passages.ts'
@@ -33,7 +33,7 @@ beforeAll(async () => {
     versionId,
     manifestDigest,
     facets: FACETS,
-    profile: profileParametersSchema.parse({}),
+    profile: defaultProfile({ embedding: 'local' }),
     embedder: context.embedder,
     questionSet: null,
   }))

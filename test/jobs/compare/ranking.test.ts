@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { profileParametersSchema } from '#core/domain/retrieval-profile.ts'
+import { defaultProfile } from '#jobs/build/parameters.ts'
 import type { SearchQuery } from '#core/domain/search.ts'
 import type { SearchNodeClient } from '#core/rpc/search-client.ts'
 import type { ActiveVersion } from '#jobs/compare/active-version.ts'
@@ -29,7 +29,7 @@ const active: ActiveVersion = {
   versionId: 'active version',
   manifestDigest: Buffer.alloc(32),
   facets: { languages: ['fr'], jurisdictions: ['XX'], subjects: [], statuses: ['verified'] },
-  profile: profileParametersSchema.parse({ expansion: 88 }),
+  profile: defaultProfile({ embedding: 'local', expansion: 88 }),
   embedder: context.embedder,
   questionSet: null,
 }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { mulberry32 } from '#jobs/evaluation/seeded-random.ts'
-import { profileParametersSchema } from '#core/domain/retrieval-profile.ts'
+import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
+import { defaultProfile } from '#jobs/build/parameters.ts'
 import type { Reranker } from '#core/reranking/reranker.ts'
 import type { SearchQuery, SearchResult } from '#core/domain/search.ts'
 import { EVALUATION_BOUNDS } from '#jobs/evaluation/bounds.ts'
@@ -21,10 +22,13 @@ function replyAt(request: SearchQuery, rank: number): SearchResult {
 /** The best rank at a weight of 0.2, further back on either side of it. */
 const bestAtAFifth = (request: SearchQuery): SearchResult =>
   replyAt(request, Math.round(Math.abs(request.ranking.denseWeight - 0.2) * 10))
-const profile = profileParametersSchema.parse({ expansion: 77, fusion: { method: 'rrf', dense_weight: 0.7, rrf_k: 9 } })
+const profile: ProfileParameters = {
+  ...defaultProfile({ embedding: 'local', expansion: 77 }),
+  fusion: { method: 'rrf', dense_weight: 0.7, rrf_k: 9 },
+}
 
 const [WORDS_ALONE] = FUSION_WEIGHTS
-const weighted = (weight: number): typeof profile => ({
+const weighted = (weight: number): ProfileParameters => ({
   ...profile,
   fusion: { ...profile.fusion, dense_weight: weight },
 })

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { DEFAULT_CALIBRATION } from '#core/domain/default-calibration.ts'
 import type { Calibration } from '#core/domain/calibration.ts'
-import { profileParametersSchema } from '#core/domain/retrieval-profile.ts'
+import { defaultProfile } from '#jobs/build/parameters.ts'
 import { renderTable } from '#jobs/evaluation/command/table.ts'
 import { fitDecision, scoredBy } from '#jobs/evaluation/figures.ts'
 import type { Decision } from '#jobs/evaluation/figures.ts'
@@ -67,7 +67,10 @@ function input(change: Partial<ReportInput> = {}): ReportInput {
     passages: 1_234,
     questions: QUESTIONS,
     outcomes: { lexical: OUTCOMES, dense: OUTCOMES.map((each) => ({ ...each, top: [] })), hybrid: OUTCOMES },
-    profile: profileParametersSchema.parse({ fusion: { method: 'weighted', dense_weight: 0.3 } }),
+    profile: {
+      ...defaultProfile({ embedding: 'local' }),
+      fusion: { method: 'weighted', dense_weight: 0.3, rrf_k: 60 },
+    },
     decision: GIVEN,
     latency: { lexical: LATENCY, dense: LATENCY, hybrid: { p50: 3, p99: 4 } },
     filtered: FILTERED,
@@ -160,7 +163,7 @@ describe('a report', () => {
 
   test('says how words and vectors are fused, and which model re-ranks', () => {
     expect(reportOf(input()).ranking).toEqual({ dense_weight: 0.3, reranker: null })
-    const profile = profileParametersSchema.parse({ reranker: { model: 'm', candidates: 10 } })
+    const profile = { ...defaultProfile({ embedding: 'local' }), reranker: { model: 'm', candidates: 10 } }
     expect(reportOf(input({ profile })).ranking?.reranker).toBe('m')
   })
 

@@ -73,7 +73,7 @@ describe('the ledger', () => {
     await expect(
       service.query(
         'insert into ledger select id, organization_id, client_id, environment, api_key_id, entitlement_id, plan_id, ' +
-          'knowledge_base_id, version_id, profile_id, trace_id, fingerprint, fingerprint_epoch, admitted_at, ' +
+          'knowledge_base_id, version_id, trace_id, fingerprint, fingerprint_epoch, admitted_at, ' +
           "finished_at, state, false, '{}' from reservations where id = $1",
         [id],
       ),

@@ -27,11 +27,10 @@ afterAll(() => harness.close())
 async function finishActivation(id: string): Promise<void> {
   await inTransaction(harness.owner, async (client) => {
     await client.query(
-      `insert into active_versions (knowledge_base_id, version_id, profile_id)
-     select a.knowledge_base_id, a.version_id, f.id from activations a
-       join retrieval_profiles f on f.version_id = a.version_id where a.id = $1
+      `insert into active_versions (knowledge_base_id, version_id)
+     select knowledge_base_id, version_id from activations where id = $1
      on conflict (knowledge_base_id) do update set previous_version_id = active_versions.version_id,
-       version_id = excluded.version_id, profile_id = excluded.profile_id`,
+       version_id = excluded.version_id`,
       [id],
     )
     await client.query(

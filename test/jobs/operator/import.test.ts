@@ -187,14 +187,3 @@ test.each([
     expect(await readdir(join(folder, 'store', 'incoming'))).toEqual([])
   },
 )
-
-test('the report of an import from before warnings and losses were counted is still shown', async () => {
-  const { rows } = await harness.owner.query<{ id: string }>(
-    `insert into imports (id, knowledge_base_id, mapping, snapshot_ids, report)
-     select gen_random_uuid(), knowledge_base_id, mapping, snapshot_ids,
-       report - '{warnings,lost,ends_derived}'::text[] from imports limit 1 returning id`,
-  )
-  const { code, stdout, stderr } = await harness.cli.run('imports', 'show', rows[0]?.id ?? '')
-  expect(code, stderr).toBe(0)
-  expect(stdout).toMatch(/ 0 {2}warnings\n/)
-})

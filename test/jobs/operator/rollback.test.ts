@@ -10,6 +10,7 @@ import { requestRollback } from '#jobs/operator/actions/rollback.ts'
 import { approve } from '#test/support/reviews.ts'
 import { openOperatorHarness } from '#test/support/operator/harness.ts'
 import type { OperatorHarness } from '#test/support/operator/harness.ts'
+import { STORED_PROFILE } from '#test/support/operator/version-rows.ts'
 
 let harness: OperatorHarness
 const enqueue = (): Promise<void> => Promise.resolve()
@@ -43,14 +44,9 @@ async function approved(): Promise<string> {
     ],
     [
       'insert into corpus_versions (id, knowledge_base_id, build_id, manifest_digest, embedding, passages, documents, ' +
-        'facets, evaluation, passed, report_sha256, figures_sha256) ' +
-        "select $1, id, $2, sha256('m'), $3, 1, 1, $4, '{}', true, sha256(''), sha256('') from knowledge_bases",
-      [version, build, embedding, facets],
-    ],
-    [
-      'insert into retrieval_profiles (id, version_id, parameters, signal, threshold) values ($1, ' +
-        "$2, '{}', 'evidence_probability', 0.5)",
-      [randomUUID(), version],
+        'facets, evaluation, passed, report_sha256, figures_sha256, profile_id, profile) ' +
+        "select $1, id, $2, sha256('m'), $3, 1, 1, $4, '{}', true, sha256(''), sha256(''), $5, $6 from knowledge_bases",
+      [version, build, embedding, facets, randomUUID(), STORED_PROFILE],
     ],
   ]
   for (const [statement, values] of rows) await harness.owner.query(statement, [...values])
@@ -64,7 +60,7 @@ async function finish(id: string): Promise<void> {
   const version = activation === undefined ? undefined : await readVersion(harness.owner, activation.version_id)
   if (activation === undefined || version === undefined) throw new Error('nothing was asked for')
   await inTransaction(harness.owner, async (client) => {
-    expect(await movePointer(client, activation, version.profile_id)).toBe(true)
+    expect(await movePointer(client, activation)).toBe(true)
     await setVersionState(client, version.id, version.state, 'active')
     if (activation.expected_version_id !== null)
       await setVersionState(client, activation.expected_version_id, 'active', 'retired')

@@ -1,27 +1,71 @@
-import { randomUUID } from 'node:crypto'
+import { cpSync, existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { inject } from 'vitest'
+import { readServing } from '#core/db/versions.ts'
+import { MANIFEST_FILE, manifestSchema, manifestText } from '#core/index/format/manifest.ts'
+import { createArtifactStore } from '#core/index/format/store.ts'
+import { sha256 } from '#core/platform/digest.ts'
+import { derivedUuid } from '#core/platform/ids.ts'
+import { storeUrl } from '#jobs/demo/local/stack.ts'
 import { addEntitledProfile } from '#jobs/operator/actions/entitlements.ts'
+import { knowledgeBaseNamed } from '#jobs/operator/actions/names.ts'
+import { prepareOn } from '#jobs/search-nodes.ts'
 import type { Caller } from '#test/support/caller.ts'
+import { exclusively, withoutGuards } from '#test/support/database.ts'
+import { withSearchNode } from '#test/support/scenarios/nodes.ts'
+import { writeSignedManifest } from '#test/support/signed-manifest.ts'
 import { service } from './service.ts'
 
+const store = createArtifactStore(storeUrl(service.settings))
+
 /**
- * A further profile of the version that is active, with other parameters. A build makes one profile, and the schema
- * refuses another, so the constraint that refuses it is removed from the database of the test.
- * @returns its id.
+ * A version that was active before, with the corpus of the active version and a profile of other parameters, loaded on
+ * every search node. Callers who ask for the same parameters share it.
+ * @returns the id of the profile.
  */
 export async function addProfile(knowledgeBase: string, parameters: object, threshold: number): Promise<string> {
-  const id = randomUUID()
-  await service.owner.query(
-    'alter table retrieval_profiles drop constraint if exists retrieval_profiles_version_id_key',
+  const { id: base } = await knowledgeBaseNamed(service.operator.database, knowledgeBase)
+  const active = await readServing(service.owner, base)
+  if (active === undefined) throw new Error(`nothing is active in ${knowledgeBase}`)
+  const { versionId: from, profile } = active
+  const id = derivedUuid('test version', from, JSON.stringify(parameters), String(threshold))
+  const lock = sha256(id).readInt32BE()
+  const manifestDigest = await exclusively(inject('servers'), lock, () => Promise.resolve(copyArtifact(from, id)))
+  const profileId = derivedUuid('test profile', id)
+  await withoutGuards(
+    service.owner,
+    'insert into corpus_versions select (jsonb_populate_record(v, $2)).* from corpus_versions v where v.id = $1 ' +
+      'on conflict do nothing',
+    [
+      from,
+      {
+        id,
+        build_id: id,
+        state: 'retired',
+        manifest_digest: `\\x${manifestDigest.toString('hex')}`,
+        profile_id: profileId,
+        profile: { ...profile, ...parameters, calibration: { ...profile.calibration, threshold } },
+      },
+    ],
   )
-  const { rowCount } = await service.owner.query(
-    `insert into retrieval_profiles (id, version_id, parameters, signal, threshold)
-     select $1, p.version_id, p.parameters || $3, p.signal, $4 from active_versions a
-       join retrieval_profiles p on p.id = a.profile_id
-       join knowledge_bases b on b.id = a.knowledge_base_id where b.slug = $2`,
-    [id, knowledgeBase, JSON.stringify(parameters), threshold],
+  const version = { versionId: id, manifestDigest }
+  await Promise.all(
+    service.searchNodes.map(({ address }) => withSearchNode(address, (client) => prepareOn(client, version))),
   )
-  if (rowCount !== 1) throw new Error(`nothing is active in ${knowledgeBase}`)
-  return id
+  return profileId
+}
+
+/** @returns the digest of the copy's manifest. */
+function copyArtifact(from: string, to: string): Buffer {
+  const folder = store.artifactFolder(to)
+  const manifestFile = join(folder, MANIFEST_FILE)
+  if (!existsSync(folder)) {
+    cpSync(store.artifactFolder(from), folder, { recursive: true })
+    const manifest = manifestSchema.parse(JSON.parse(readFileSync(manifestFile, 'utf8')))
+    const key = Buffer.from(service.settings.secrets.MANIFEST_PRIVATE_KEY, 'base64')
+    return writeSignedManifest(folder, manifestText({ ...manifest, version_id: to }), key)
+  }
+  return sha256(readFileSync(manifestFile))
 }
 
 /**

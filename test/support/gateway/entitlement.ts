@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { planLimitsSchema } from '#core/domain/quota-plan.ts'
-import { profileParametersSchema } from '#core/domain/retrieval-profile.ts'
+import { defaultProfile } from '#jobs/build/parameters.ts'
 import type { ActiveEntitlement } from '#gateway/retrieve/entitle.ts'
 import { spaceOf } from '#test/support/embedding-space.ts'
 
@@ -17,9 +17,7 @@ export function activeEntitlement(given: Partial<ActiveEntitlement> = {}): Activ
       statuses: ['verified'],
     },
     embedding: spaceOf(8),
-    parameters: profileParametersSchema.parse({}),
-    signal: 'evidence_probability',
-    threshold: 0.2,
+    parameters: defaultProfile({ embedding: 'local' }),
   }
   return {
     id: randomUUID(),

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto'
 import { IncomingMessage } from 'node:http'
 import { Socket } from 'node:net'
 import type { Access } from '#core/db/access.ts'
-import { profileParametersSchema } from '#core/domain/retrieval-profile.ts'
 import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
 import type { FoundPassage } from '#core/domain/search.ts'
 import type { ActiveEntitlement } from '#gateway/retrieve/entitle.ts'
@@ -31,26 +30,15 @@ export function accessTo(entitlement: ActiveEntitlement): Access {
 
 export interface PinnedTraits {
   readonly parameters?: Partial<ProfileParameters>
-  readonly threshold?: number
   readonly request?: Partial<RetrievalRequest>
   readonly now?: Date
 }
 
 /** A request of a caller entitled to English passages of XA, pinned by the real stages. */
-export function pinnedRequest({
-  parameters = {},
-  threshold = 0.5,
-  request = {},
-  now = new Date(),
-}: PinnedTraits = {}): PinnedRequest {
+export function pinnedRequest({ parameters = {}, request = {}, now = new Date() }: PinnedTraits = {}): PinnedRequest {
   const { active_profile: profile } = activeEntitlement()
   const entitlement = activeEntitlement({
-    active_profile: {
-      ...profile,
-      threshold,
-      signal: 'evidence_probability',
-      parameters: profileParametersSchema.parse(parameters),
-    },
+    active_profile: { ...profile, parameters: { ...profile.parameters, ...parameters } },
   })
   const asked: RetrievalRequest = { query: 'capital', knowledge_base: 'kb', ...request }
   return pin(accessTo(entitlement), entitlement, narrow(entitlement, asked), asked, now)

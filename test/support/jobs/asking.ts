@@ -1,6 +1,6 @@
 import { PREDICTORS } from '#core/domain/predictors.ts'
 import type { Predictor } from '#core/domain/predictors.ts'
-import { profileParametersSchema } from '#core/domain/retrieval-profile.ts'
+import { defaultProfile } from '#jobs/build/parameters.ts'
 import type { FoundPassage, SearchQuery, SearchResult } from '#core/domain/search.ts'
 import type { SearchNodeClient } from '#core/rpc/search-client.ts'
 import type { AskContext } from '#jobs/evaluation/ask.ts'
@@ -87,7 +87,7 @@ export function asking(
   const context: AskContext = {
     versionId: 'version',
     facets: { languages: ['en'], jurisdictions: ['ZZ'], subjects: [], statuses: ['verified'] },
-    profile: profileParametersSchema.parse({}),
+    profile: defaultProfile({ embedding: 'local' }),
     embedder: {
       space: spaceOf(2),
       embed: async (texts) =>

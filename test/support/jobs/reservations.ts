@@ -10,9 +10,9 @@ export interface TestReservation {
 
 const INSERT = `
 insert into reservations (id, trace_id, organization_id, client_id, environment, api_key_id, entitlement_id, plan_id,
-  knowledge_base_id, version_id, profile_id, fingerprint, fingerprint_epoch, admitted_at, deadline_at, in_force_on,
+  knowledge_base_id, version_id, fingerprint, fingerprint_epoch, admitted_at, deadline_at, in_force_on,
   filters)
-select id, gen_random_uuid(), $2, $2, 'test', $2, $2, $2, $2, $2, $2, $3, 1,
+select id, gen_random_uuid(), $2, $2, 'test', $2, $2, $2, $2, $2, $3, 1,
   now() - make_interval(secs => ($4 + 20000) / 1000.0), now() - make_interval(secs => $4 / 1000.0), current_date, '{}'
 from unnest($1::uuid[]) as ids (id)`
 const SETTLE = `

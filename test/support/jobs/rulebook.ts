@@ -62,10 +62,9 @@ export async function serve(harness: JobsHarness, buildId: string): Promise<stri
   const versionId = versionIdOf(buildId)
   await withoutGuards(
     harness.owner,
-    `insert into active_versions (knowledge_base_id, version_id, profile_id)
-     select v.knowledge_base_id, v.id, f.id from corpus_versions v
-       join retrieval_profiles f on f.version_id = v.id where v.id = $1
-     on conflict (knowledge_base_id) do update set version_id = excluded.version_id, profile_id = excluded.profile_id`,
+    `insert into active_versions (knowledge_base_id, version_id)
+     select knowledge_base_id, id from corpus_versions where id = $1
+     on conflict (knowledge_base_id) do update set version_id = excluded.version_id`,
     [versionId],
   )
   await withoutGuards(harness.owner, "update corpus_versions set state = 'active' where id = $1", [versionId])

@@ -30,7 +30,6 @@ export function createReservation(organizationId: string, fields: Partial<NewRes
     planId: id,
     knowledgeBaseId: id,
     versionId: id,
-    profileId: id,
   }
   const times = { admittedAtMs: Date.now(), deadlineAtMs: Date.now() + 20_000, inForceOn: '2026-11-21' }
   return {

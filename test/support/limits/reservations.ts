@@ -30,7 +30,6 @@ export function createCandidate(
     apiKeyId: id,
     planId,
     versionId: id,
-    profileId: id,
     inForceOn: '2026-01-01',
     filters: NO_FILTERS,
     entitled: NO_FILTERS,

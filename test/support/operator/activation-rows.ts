@@ -54,12 +54,8 @@ async function move(client: Queryable, base: string, version: string, kind: stri
       "$3, (select version_id from active_versions where knowledge_base_id = $2), $4, 'actor')",
     [activation, base, version, kind],
   )
-  const { rows } = await client.query<{ id: string }>('select id from retrieval_profiles where version_id = $1', [
-    version,
-  ])
   const asked = await readActivation(client, activation)
-  if (asked === undefined || rows[0] === undefined || !(await movePointer(client, asked, rows[0].id)))
-    throw new Error('the pointer did not move')
+  if (asked === undefined || !(await movePointer(client, asked))) throw new Error('the pointer did not move')
   await client.query('set local session_replication_role = origin')
   await finishActivation(client, activation, 'done', '')
 }

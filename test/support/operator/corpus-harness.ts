@@ -19,6 +19,7 @@ import { makeComparable } from '#test/support/reviews.ts'
 import { openTestRedis } from '#test/support/redis.ts'
 import type { TestRedis } from '#test/support/redis.ts'
 import { until } from '#test/support/until.ts'
+import { STORED_PROFILE } from './version-rows.ts'
 
 const quiet = createLog('test', 'silent')
 export const withId = z.object({ id: z.uuid() })
@@ -94,8 +95,8 @@ export async function finishBuild(harness: CorpusHarness, id: string, passed: bo
   const version = randomUUID()
   await harness.owner.query(
     'insert into corpus_versions (id, knowledge_base_id, build_id, manifest_digest, embedding, passages, documents, ' +
-      'facets, evaluation, passed, report_sha256, figures_sha256) ' +
-      "select $1, knowledge_base_id, id, sha256('m'), $3, 1, 1, $4, $5, $6, sha256(''), sha256('') " +
+      'facets, evaluation, passed, report_sha256, figures_sha256, profile_id, profile) ' +
+      "select $1, knowledge_base_id, id, sha256('m'), $3, 1, 1, $4, $5, $6, sha256(''), sha256(''), $7, $8 " +
       'from builds where id = $2',
     [
       version,
@@ -104,12 +105,9 @@ export async function finishBuild(harness: CorpusHarness, id: string, passed: bo
       JSON.stringify({ languages: ['en'], jurisdictions: ['HS-M'], subjects: ['conduct'], statuses: ['verified'] }),
       JSON.stringify({ systems: { hybrid: { 'recall@5': passed ? 0.97 : 0.4 } }, passed, comparison: null }),
       passed,
+      randomUUID(),
+      STORED_PROFILE,
     ],
-  )
-  await harness.owner.query(
-    'insert into retrieval_profiles (id, version_id, parameters, signal, threshold) values ($1, ' +
-      "$2, '{}', 'evidence_probability', 0.5)",
-    [randomUUID(), version],
   )
   await makeComparable(harness.owner, version, { worse, store: harness.store })
   await harness.owner.query("update builds set state = 'succeeded', stage = 'candidate' where id = $1", [id])

@@ -62,9 +62,9 @@ export async function use(owner: pg.Pool, request: Request): Promise<void> {
     await client.query('set local session_replication_role = replica')
     await client.query(
       `insert into reservations (id, trace_id, organization_id, client_id, environment, api_key_id, entitlement_id,
-       plan_id, knowledge_base_id, version_id, profile_id,
+       plan_id, knowledge_base_id, version_id,
        fingerprint, fingerprint_epoch, admitted_at, deadline_at, in_force_on, filters, state, finished_at, outcome, served)
-     select $1, $1, c.organization_id, c.id, 'live', $1, e.id, e.plan_id, e.knowledge_base_id, $1, $1, $3, 1,
+     select $1, $1, c.organization_id, c.id, 'live', $1, e.id, e.plan_id, e.knowledge_base_id, $1, $3, 1,
        $4::timestamptz, $4::timestamptz, $4::date, '{}', $5, $4::timestamptz, $6, $7
      from clients c join organizations o on o.id = c.organization_id join entitlements e on e.client_id = c.id
        where o.name || '/' || c.name = $2`,
@@ -72,10 +72,10 @@ export async function use(owner: pg.Pool, request: Request): Promise<void> {
     )
     await client.query(
       `insert into ledger (reservation_id, organization_id, client_id, environment, api_key_id, entitlement_id, plan_id,
-       knowledge_base_id, version_id, profile_id, trace_id,
+       knowledge_base_id, version_id, trace_id,
        fingerprint, fingerprint_epoch, admitted_at, finished_at, state, charged, outcome)
      select id, organization_id, client_id, environment, api_key_id, entitlement_id, plan_id, knowledge_base_id,
-       version_id, profile_id, trace_id,
+       version_id, trace_id,
        fingerprint, fingerprint_epoch, admitted_at, finished_at, state, state <> 'refunded', outcome from reservations
          where id = $1`,
       [id],

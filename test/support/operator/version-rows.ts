@@ -11,8 +11,10 @@ export interface InsertedVersion {
 
 const FACETS = JSON.stringify({ languages: ['en'], jurisdictions: ['EU'], subjects: [], statuses: ['verified'] })
 const EMBEDDING = JSON.stringify(spaceOf(8))
+/** What is read of a profile without serving it. */
+export const STORED_PROFILE = JSON.stringify({ calibration: { threshold: 0.5 } })
 
-/** Inserts a version in any state, with every row that it refers to, and one profile of it. */
+/** Inserts a version in any state, with every row that it refers to. */
 export async function insertVersion(
   owner: Database,
   { slug, state, passages }: { readonly slug: string; readonly state: string; readonly passages: number },
@@ -41,14 +43,9 @@ export async function insertVersion(
   await withoutGuards(
     owner,
     'insert into corpus_versions (id, knowledge_base_id, build_id, state, manifest_digest, embedding, passages, ' +
-      'documents, facets, evaluation, passed, report_sha256, figures_sha256) ' +
-      "values ($1, $2, $3, $4, sha256('m'), $5, $6, 1, $7, '{}', true, sha256(''), sha256(''))",
-    [version, base, build, state, EMBEDDING, passages, FACETS],
-  )
-  await owner.query(
-    'insert into retrieval_profiles (id, version_id, parameters, signal, threshold) values ($1, ' +
-      "$2, '{}', 'evidence_probability', 0.5)",
-    [profile, version],
+      'documents, facets, profile_id, profile, evaluation, passed, report_sha256, figures_sha256) ' +
+      "values ($1, $2, $3, $4, sha256('m'), $5, $6, 1, $7, $8, $9, '{}', true, sha256(''), sha256(''))",
+    [version, base, build, state, EMBEDDING, passages, FACETS, profile, STORED_PROFILE],
   )
   return { knowledgeBaseId: base, version, profile }
 }

@@ -21,16 +21,15 @@ describe('exposure', () => {
   const days = 24 * 60
 
   beforeAll(async () => {
-    const {
-      knowledgeBaseId: base,
+    const { knowledgeBaseId: base, version } = await insertVersion(harness.owner, {
+      slug: 'rules',
+      state: 'active',
+      passages: 25,
+    })
+    await withoutGuards(harness.owner, 'insert into active_versions (knowledge_base_id, version_id) values ($1, $2)', [
+      base,
       version,
-      profile,
-    } = await insertVersion(harness.owner, { slug: 'rules', state: 'active', passages: 25 })
-    await withoutGuards(
-      harness.owner,
-      'insert into active_versions (knowledge_base_id, version_id, profile_id) values ($1, $2, $3)',
-      [base, version, profile],
-    )
+    ])
     await harness.owner.query(
       "insert into limit_epochs (organization_id, epoch, redis_run_id) select id, $1, 'run' from organizations " +
         "where name = 'Bank'",
