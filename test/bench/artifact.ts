@@ -99,8 +99,8 @@ function writeOf(
   rows: Iterable<ArtifactRow>,
   onProgress: (done: number) => void,
 ): Promise<WrittenArtifact> {
-  const { passages, dimensions, space, acts } = settings.corpus
-  const embedding = space ?? spaceOf(dimensions, { provider: 'openai', model: MODEL, requests_dimensions: true })
+  const { passages, dimensions, acts } = settings.corpus
+  const embedding = spaceOf(dimensions, { provider: 'openai', model: MODEL, requests_dimensions: true })
   return writeArtifact({
     artifactFolder: place.folder,
     versionId: place.versionId,
