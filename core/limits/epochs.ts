@@ -5,7 +5,7 @@ import type { LimitEpoch } from '#core/db/limit-epochs.ts'
 import type { Database } from '#core/db/pool.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import type { Log } from '#core/platform/log.ts'
-import { within } from '#core/platform/within.ts'
+import { withTimeout } from '#core/platform/with-timeout.ts'
 import { rebuildCounters } from './rebuild.ts'
 import type { Fault, RebuildDeps } from './rebuild.ts'
 
@@ -48,7 +48,7 @@ export function createLimitEpochs(
   async function repair(organizationId: string, fault: Fault): Promise<LimitEpoch> {
     const running = rebuilding.get(organizationId) ?? rebuild(organizationId, fault)
     rebuilding.set(organizationId, running)
-    return within(BOUNDS.rebuildWaitMs, 'the limit counters are being rebuilt', running)
+    return withTimeout(BOUNDS.rebuildWaitMs, 'the limit counters are being rebuilt', running)
   }
 
   return {

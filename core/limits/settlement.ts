@@ -7,7 +7,7 @@ import { recordAbandoned, refundRefused, refundReservation } from '#core/db/rese
 import type { Delivered, Outcome } from '#core/db/reservations.ts'
 import { BOUNDS } from '#core/platform/bounds.ts'
 import type { Log } from '#core/platform/log.ts'
-import { within } from '#core/platform/within.ts'
+import { withTimeout } from '#core/platform/with-timeout.ts'
 import type { LimitScope } from './counter-keys.ts'
 import type { Counters, Settled, Usage } from './counters.ts'
 
@@ -196,7 +196,7 @@ async function recordUntil(
     const next = attempts[Math.min(attempt, attempts.length - 1)]
     if (leftMs <= 0 || next === undefined) break
     try {
-      return await within(leftMs, 'Postgres did not answer in time', next())
+      return await withTimeout(leftMs, 'Postgres did not answer in time', next())
     } catch (error) {
       last = error
     }

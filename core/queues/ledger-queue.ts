@@ -1,6 +1,6 @@
 import { Queue } from 'bullmq'
 import { BOUNDS } from '#core/platform/bounds.ts'
-import { within } from '#core/platform/within.ts'
+import { withTimeout } from '#core/platform/with-timeout.ts'
 import type { Log } from '#core/platform/log.ts'
 import { openPrimary } from '#core/redis/primary.ts'
 
@@ -100,7 +100,7 @@ function openLink(redisUrl: string, log: Log): { add(ids: readonly string[]): Pr
   return {
     async add(ids) {
       if (primary.runId() === undefined) throw new Error(primary.fault())
-      await within(BOUNDS.redisCommandTimeoutMs, 'Redis took too long', queue.add('append', { ids }))
+      await withTimeout(BOUNDS.redisCommandTimeoutMs, 'Redis took too long', queue.add('append', { ids }))
     },
     async close() {
       await queue.close().catch(away)

@@ -4,6 +4,7 @@ import { randomInt } from 'node:crypto'
 import { closeSync, openSync, readFileSync, statSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { withTimeout } from '#core/platform/with-timeout.ts'
 
 /** A start or stop failed; the message tells what to do. */
 export class LocalProcessError extends Error {
@@ -90,27 +91,22 @@ export function startSupervised(options: SupervisedProcessOptions): SupervisedPr
 async function stopSupervised(child: ChildProcess, exited: Promise<void>, timeoutMs: number): Promise<void> {
   const pipe = child.stdio[3]
   if (pipe !== null && pipe !== undefined && 'end' in pipe) pipe.end()
-  if ((await within(exited, timeoutMs)) === 'late' && child.pid !== undefined) await killGroup(child.pid, exited)
+  if (child.pid !== undefined) await untilExited(child.pid, exited, timeoutMs)
+}
+
+/** Waits for the process to exit by itself; after `timeoutMs` sends SIGKILL to its group. */
+export function untilExited(pid: number, exited: Promise<void>, timeoutMs: number): Promise<void> {
+  return withTimeout(timeoutMs, 'late', exited).catch(() => killGroup(pid, exited))
 }
 
 /** Sends SIGKILL to a whole process group; a group that has already ended is not an error. */
-export async function killGroup(pid: number, exited: Promise<void>): Promise<void> {
+async function killGroup(pid: number, exited: Promise<void>): Promise<void> {
   try {
     process.kill(-pid, 'SIGKILL')
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error
   }
   await exited
-}
-
-/** Returns the result of `work`, or `'late'` when it has not settled after `timeoutMs`. */
-export async function within<T>(work: Promise<T>, timeoutMs: number): Promise<T | 'late'> {
-  const timer = new AbortController()
-  try {
-    return await Promise.race([work, sleep(timeoutMs, 'late' as const, { signal: timer.signal })])
-  } finally {
-    timer.abort()
-  }
 }
 
 /** Repeats `attempt` until it returns true; fails when the process ends or `timeoutMs` has passed. */

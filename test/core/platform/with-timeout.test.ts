@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
-import { within } from '#core/platform/within.ts'
+import { withTimeout } from '#core/platform/with-timeout.ts'
 
 test('work that ends in time decides, whether it succeeds or fails', async () => {
-  await expect(within(60_000, 'too late', Promise.resolve(7))).resolves.toBe(7)
-  await expect(within(60_000, 'too late', Promise.reject(new Error('its own')))).rejects.toThrow('its own')
+  await expect(withTimeout(60_000, 'too late', Promise.resolve(7))).resolves.toBe(7)
+  await expect(withTimeout(60_000, 'too late', Promise.reject(new Error('its own')))).rejects.toThrow('its own')
 })
 
 test('work that takes longer is given up, and its later failure is no unhandled rejection', async () => {
@@ -12,7 +12,7 @@ test('work that takes longer is given up, and its later failure is no unhandled 
   process.on('unhandledRejection', record)
   try {
     const work = Promise.withResolvers<never>()
-    await expect(within(1, 'too late', work.promise)).rejects.toThrow('too late')
+    await expect(withTimeout(1, 'too late', work.promise)).rejects.toThrow('too late')
     work.reject(new Error('afterwards'))
     await new Promise((resolve) => setImmediate(resolve))
     expect(unhandled).toEqual([])
@@ -24,7 +24,7 @@ test('work that takes longer is given up, and its later failure is no unhandled 
 test('no timer is left behind', async () => {
   const timers = (): number => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
   const before = timers()
-  await Promise.all(Array.from({ length: 50 }, () => within(60_000, 'too late', Promise.resolve())))
+  await Promise.all(Array.from({ length: 50 }, () => withTimeout(60_000, 'too late', Promise.resolve())))
   await new Promise((resolve) => setImmediate(resolve))
   expect(timers()).toBeLessThanOrEqual(before)
 })
