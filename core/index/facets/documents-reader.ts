@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
-import { createResidentParts, wholeFile } from '#core/platform/resident-parts.ts'
+import { wholeFile } from '#core/platform/resident-parts.ts'
+import type { ResidentParts } from '#core/platform/resident-parts.ts'
 import { DOCUMENT_ID_BYTES, documentIdBytes, documentsLayout } from './documents-layout.ts'
 
 /** The rows of each document. */
@@ -16,7 +17,7 @@ export interface DocumentTable {
  * @param folder of a verified artifact.
  * @param documents number of documents in the manifest.
  */
-export function readDocumentTable(folder: string, documents: number, parts = createResidentParts()): DocumentTable {
+export function readDocumentTable(folder: string, documents: number, parts: ResidentParts): DocumentTable {
   const path = join(folder, 'documents.bin')
   const bytes = parts.read(wholeFile(path, statSync(path).size))
   const { firstRunsOffset, runsOffset } = documentsLayout(documents)

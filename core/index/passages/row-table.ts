@@ -1,7 +1,8 @@
 import { join } from 'node:path'
 import { createLargeMap } from '#core/platform/large-map.ts'
 import type { LargeMap } from '#core/platform/large-map.ts'
-import { createResidentParts, wholeFile } from '#core/platform/resident-parts.ts'
+import { wholeFile } from '#core/platform/resident-parts.ts'
+import type { ResidentParts } from '#core/platform/resident-parts.ts'
 import type { PassageRecord } from './record.ts'
 
 /**
@@ -25,7 +26,7 @@ export function rowTableBytes(rows: number): number {
  * @param folder of a verified artifact.
  * @throws Error if the file's size does not fit the number of rows.
  */
-export function readRowTable(folder: string, rows: number, parts = createResidentParts()): RowTable {
+export function readRowTable(folder: string, rows: number, parts: ResidentParts): RowTable {
   return tableOf(parts.read(wholeFile(join(folder, 'rows.bin'), rowTableBytes(rows))), rows)
 }
 
