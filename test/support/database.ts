@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
-import { inject } from 'vitest'
-import { inTransaction } from '#core/db/pool.ts'
+import { afterAll, inject } from 'vitest'
+import { inTransaction, openDatabase } from '#core/db/pool.ts'
 import type { Database } from '#core/db/pool.ts'
 import { createDatabaseIfAbsent, dropDatabase } from '#core/db/provision.ts'
 import type { LoginUrls } from '#core/db/provision.ts'
+import { createLog } from '#core/platform/log.ts'
 import { TEMPLATE_DATABASE } from './setup.ts'
 import type { RunServers } from './setup.ts'
 
@@ -43,6 +44,33 @@ export async function openTestDatabase(
     migrationUrl: withDatabase(servers.migrationUrl, name),
     drop: () => dropDatabase(maintenanceUrl, name),
   }
+}
+
+export interface TestPools {
+  readonly database: TestDatabase
+  readonly owner: Database
+  readonly gateway: Database
+  readonly jobs: Database
+  readonly operator: Database
+}
+
+const TEST_POOL_MAX = 8
+
+/** Pools of each role to a database of the calling test file. They connect on first use and close after its tests. */
+export async function openTestPools(): Promise<TestPools> {
+  const database = await openTestDatabase()
+  const open = (url: string): Database => openDatabase(url, createLog('test', 'silent'), TEST_POOL_MAX)
+  const pools = {
+    owner: open(database.ownerUrl),
+    gateway: open(database.gatewayUrl),
+    jobs: open(database.jobsUrl),
+    operator: open(database.operatorUrl),
+  }
+  afterAll(async () => {
+    await Promise.all(Object.values(pools).map((pool) => pool.end()))
+    await database.drop()
+  })
+  return { database, ...pools }
 }
 
 /** Runs `work` while no other process of the run works under the same number. */
