@@ -9,13 +9,11 @@ import { createKnowledgeBase } from '#jobs/operator/actions/organizations.ts'
 import { requestRollback } from '#jobs/operator/actions/rollback.ts'
 import { approve } from '#test/support/reviews.ts'
 import { openOperatorHarness } from '#test/support/operator/harness.ts'
-import type { OperatorHarness } from '#test/support/operator/harness.ts'
 
-let harness: OperatorHarness
+const harness = await openOperatorHarness()
 const enqueue = (): Promise<void> => Promise.resolve()
 
 beforeAll(async () => {
-  harness = await openOperatorHarness()
   await createKnowledgeBase(harness.operator, { slug: 'rules', title: 'Rules' })
 })
 afterAll(() => harness.close())
