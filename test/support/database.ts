@@ -3,7 +3,7 @@ import pg from 'pg'
 import { afterAll, inject } from 'vitest'
 import { inTransaction, openDatabase } from '#core/db/pool.ts'
 import type { Database } from '#core/db/pool.ts'
-import { createDatabaseIfAbsent, dropDatabase } from '#core/db/provision.ts'
+import { createDatabaseIfAbsent } from '#core/db/provision.ts'
 import type { LoginUrls } from '#core/db/provision.ts'
 import { createLog } from '#core/platform/log.ts'
 import { TEMPLATE_DATABASE } from './setup.ts'
@@ -75,11 +75,21 @@ export async function openTestPools(): Promise<TestPools> {
 
 /** Runs `work` while no other process of the run works under the same number. */
 export async function exclusively<T>(servers: RunServers, lock: number, work: () => Promise<T>): Promise<T> {
-  const client = new pg.Client({ connectionString: withDatabase(servers.adminUrl, 'postgres') })
-  await client.connect()
-  try {
+  return withClient(withDatabase(servers.adminUrl, 'postgres'), async (client) => {
     await client.query('select pg_advisory_lock($1)', [lock])
     return await work()
+  })
+}
+
+async function dropDatabase(adminUrl: string, name: string): Promise<void> {
+  await withClient(adminUrl, (client) => client.query(`drop database if exists ${name} with (force)`))
+}
+
+async function withClient<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    return await work(client)
   } finally {
     await client.end()
   }

@@ -128,11 +128,13 @@ export async function untilReady(
   )
 }
 
+const LAST_LINES = 12
+
 /** Returns the last lines of a log from byte `from` on, indented. */
-export function lastLines(file: string, from = 0, count = 12): string {
+export function lastLines(file: string, from = 0): string {
   const lines = readFileSync(file).subarray(from).toString('utf8').trimEnd().split('\n')
   return lines
-    .slice(-count)
+    .slice(-LAST_LINES)
     .map((line) => `  ${line.slice(0, 500)}`)
     .join('\n')
 }
