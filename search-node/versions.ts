@@ -1,3 +1,4 @@
+import { withTimeout } from '#core/platform/with-timeout.ts'
 import type { LoadedVersion } from '#core/domain/search.ts'
 import { NodeError } from './node-error.ts'
 import { artifactRef } from '#core/index/format/reader.ts'
@@ -173,15 +174,6 @@ export class Versions {
 }
 
 /** Waits for work for a bounded time; the work itself continues. */
-async function bounded(work: Promise<void>, sentence: string): Promise<void> {
-  const late = Promise.withResolvers<never>()
-  const timer = setTimeout(
-    () => late.reject(new NodeError('DEADLINE_EXCEEDED', sentence)),
-    SEARCH_NODE_BOUNDS.releaseTimeoutMs,
-  )
-  try {
-    await Promise.race([work, late.promise])
-  } finally {
-    clearTimeout(timer)
-  }
+function bounded(work: Promise<void>, sentence: string): Promise<void> {
+  return withTimeout(SEARCH_NODE_BOUNDS.releaseTimeoutMs, new NodeError('DEADLINE_EXCEEDED', sentence), work)
 }

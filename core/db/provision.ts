@@ -22,12 +22,6 @@ export async function createDatabaseIfAbsent(adminUrl: string, name: string, tem
   })
 }
 
-export async function dropDatabase(adminUrl: string, name: string): Promise<void> {
-  await withClient(adminUrl, (client) =>
-    client.query(`drop database if exists ${pg.escapeIdentifier(name)} with (force)`),
-  )
-}
-
 /** URLs of one database, each with the rights of one group role of the schema. */
 export interface LoginUrls {
   /** `evidence_gateway`. */
@@ -86,11 +80,9 @@ export async function provisionLogins(adminUrl: string): Promise<LoginUrls> {
   })
 }
 
-/** Whether the server accepts a connection and answers within `timeoutMs`. */
-export async function isReachable(
-  url: string,
-  timeoutMs: number = DATABASE_BOUNDS.databaseProbeTimeoutMs,
-): Promise<boolean> {
+/** Whether the server accepts a connection and answers within `databaseProbeTimeoutMs`. */
+export async function isReachable(url: string): Promise<boolean> {
+  const timeoutMs = DATABASE_BOUNDS.databaseProbeTimeoutMs
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: timeoutMs, query_timeout: timeoutMs })
   client.on('error', () => undefined)
   try {

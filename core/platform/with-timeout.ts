@@ -1,10 +1,11 @@
 /**
- * Resolves or rejects as `work` does, but after `ms` rejects with an error that says `tooLate`. The work goes on then,
- * and its later failure is ignored.
+ * Resolves or rejects as `work` does, but rejects with `tooLate` after `timeoutMs`. The work continues then, and its
+ * later failure is ignored.
+ * @param tooLate the error, or its message.
  */
-export function withTimeout<T>(ms: number, tooLate: string, work: Promise<T>): Promise<T> {
+export function withTimeout<T>(timeoutMs: number, tooLate: string | Error, work: Promise<T>): Promise<T> {
   const { promise, resolve, reject } = Promise.withResolvers<T>()
-  const late = setTimeout(() => reject(new Error(tooLate)), ms)
+  const late = setTimeout(() => reject(typeof tooLate === 'string' ? new Error(tooLate) : tooLate), timeoutMs)
   work.then(resolve, reject).finally(() => clearTimeout(late))
   return promise
 }

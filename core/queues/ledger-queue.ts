@@ -1,5 +1,5 @@
-import { Queue } from 'bullmq'
 import { QUEUE_BOUNDS } from '#core/queues/bounds.ts'
+import { Queue } from 'bullmq'
 import { REDIS_BOUNDS } from '#core/redis/bounds.ts'
 import { withTimeout } from '#core/platform/with-timeout.ts'
 import type { Log } from '#core/platform/log.ts'

@@ -1,8 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { createReadStream } from 'node:fs'
 import { mkdir, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { createInterface } from 'node:readline'
 import { z } from 'zod'
 import { renameDurably } from '#core/platform/durable-file.ts'
 import { openHashedFile } from '#core/platform/hashed-file.ts'
@@ -60,7 +58,12 @@ const passageChange = z.strictObject({
 })
 
 /** One line of the changes file. */
-const namedChangeSchema = z.discriminatedUnion('kind', [facetChange, documentChange, provisionChange, passageChange])
+export const namedChangeSchema = z.discriminatedUnion('kind', [
+  facetChange,
+  documentChange,
+  provisionChange,
+  passageChange,
+])
 export type NamedChange = z.infer<typeof namedChangeSchema>
 export type DocumentChange = z.infer<typeof documentChange>
 export type PassageChange = z.infer<typeof passageChange>
@@ -97,10 +100,4 @@ function oneLine(change: NamedChange): string {
   return JSON.stringify(change)
     .replaceAll('\u2028', String.raw`\u2028`)
     .replaceAll('\u2029', String.raw`\u2029`)
-}
-
-/** Streams the changes of a file whose SHA-256 was verified. */
-export async function* changesIn(path: string): AsyncGenerator<NamedChange> {
-  const lines = createInterface({ input: createReadStream(path), crlfDelay: Number.POSITIVE_INFINITY })
-  for await (const line of lines) if (line !== '') yield namedChangeSchema.parse(JSON.parse(line))
 }

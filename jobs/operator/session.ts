@@ -4,12 +4,12 @@ import type { ConfigOf, Variables } from '#core/platform/config.ts'
 import { assertSchemaCompatible } from '#core/db/schema.ts'
 import { openDatabase } from '#core/db/pool.ts'
 import { createLog } from '#core/platform/log.ts'
+import type { Log } from '#core/platform/log.ts'
 import { OPERATOR_VARIABLES, operatorConfig } from '#jobs/config.ts'
 import { OPERATOR_BOUNDS } from './bounds.ts'
 import type { Operator } from './actions/operator.ts'
 import { addCommand } from './command.ts'
 import type { Definition, Output } from './command.ts'
-import { assertDatabaseAnswers } from './database.ts'
 
 /** Context of a command that uses the database. */
 export interface Session<V extends Variables> extends Output {
@@ -30,6 +30,8 @@ const BASE = {
   OPERATOR_ACTOR: OPERATOR_VARIABLES.OPERATOR_ACTOR,
 } as const
 const CONNECTIONS_MAX = 2
+/** A statement of the operator may take a minute, so an unreachable database is detected with a shorter time-out. */
+const CONNECT_TIMEOUT_MS = 5_000
 
 const actorSchema = z.object({ actor: z.string().trim().min(1).max(200).optional() })
 
@@ -56,4 +58,15 @@ export function addDatabaseCommand<S extends z.ZodRawShape, V extends Variables>
   })
   if (definition.writes === true)
     command.option('--actor <name>', 'who acts, for the audit trail; default: OPERATOR_ACTOR')
+}
+
+/** @throws within seconds when no database answers. */
+export async function assertDatabaseAnswers(url: string, log: Log): Promise<void> {
+  const database = openDatabase(url, log, 1, CONNECT_TIMEOUT_MS)
+  try {
+    const client = await database.connect()
+    client.release()
+  } finally {
+    await database.end()
+  }
 }

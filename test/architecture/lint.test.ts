@@ -13,7 +13,7 @@ import { CALL_TIMEOUT_MS } from '#test/support/call-timeout.ts'
  */
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
-const BAD: Readonly<Record<string, string>> = {
+const BAD: Readonly<Record<string, string | readonly string[]>> = {
   'typescript(no-floating-promises)':
     'export async function work(): Promise<void> {}\nexport function start(): void {\n  work()\n}\n',
   'typescript(no-misused-promises)':
@@ -33,6 +33,27 @@ const BAD: Readonly<Record<string, string>> = {
     "import { Shape } from './shape.ts'\nexport function area(shape: Shape): number {\n  return shape.side ** 2\n}\n",
   'import(no-cycle)':
     "import type { There } from './partner.ts'\nexport interface Here {\n  readonly there?: There\n}\n",
+  'node(no-process-env)': [
+    'export const port = process.env.PORT\n',
+    "export const level = process['env']['LOG_LEVEL']\n",
+  ],
+  'eslint(no-restricted-imports)': [
+    "import Client, {\n  type RedisOptions,\n} from 'ioredis'\nexport const open = (options: RedisOptions): Client => " +
+      'new Client(options)\n',
+    "export const { Redis } = await import('ioredis')\n",
+    "import { env } from 'node:process'\nexport const port = env['PORT']\n",
+  ],
+  'eslint(no-restricted-properties)': [
+    "import { test } from 'vitest'\ntest.fails('ids differ', () => {})\n",
+    "import { describe } from 'vitest'\ndescribe.runIf(slow)('ids', () => {})\n",
+    "import { test } from 'vitest'\ntest.concurrent.skipIf(slow)('ids differ', () => {})\n",
+    "import { expect } from 'vitest'\nawait expect\n  .poll(() => 1)\n  .toBe(1)\n",
+    "import { vi } from 'vitest'\nawait vi.waitFor(() => undefined)\n",
+    "import { vi } from 'vitest'\nawait vi.waitUntil(() => true)\n",
+    "import { vi } from 'vitest'\nvi.setConfig({ testTimeout: 90_000 })\n",
+  ],
+  'eslint(no-warning-comments)': ['// TODO: make them sortable\n', '/* FIXME */\n', 'export const one = 1 // XXX\n'],
+  'vitest(no-conditional-tests)': "import { test } from 'vitest'\nif (slow) test('ids differ', () => {})\n",
   'vitest(no-disabled-tests)': "import { test } from 'vitest'\ntest.skip('ids differ', () => {})\n",
   'vitest(no-focused-tests)': "import { test } from 'vitest'\ntest.only('ids differ', () => {})\n",
   'vitest(warn-todo)': "import { test } from 'vitest'\ntest.todo('ids differ')\n",
@@ -48,6 +69,10 @@ const BAD: Readonly<Record<string, string>> = {
   'eslint(max-lines)': `export const list = [\n${'  1,\n'.repeat(320)}]\n`,
   'unicorn(prefer-node-protocol)': "import { join } from 'path'\nexport const both = join('a', 'b')\n",
 }
+
+const FILES = Object.entries(BAD).flatMap(([rule, texts]) =>
+  [texts].flat().map((text, at) => ({ rule, name: `${rule} ${at}.ts`, text })),
+)
 
 const reportSchema = z.object({ diagnostics: z.array(z.object({ code: z.string().optional(), filename: z.string() })) })
 const reported = new Map<string, Set<string>>()
@@ -75,9 +100,9 @@ beforeAll(() => {
   writeFileSync(join(folder, 'core/shape.ts'), 'export interface Shape {\n  readonly side: number\n}\n')
   writeFileSync(
     join(folder, 'core/partner.ts'),
-    "import type { Here } from './import(no-cycle).ts'\nexport interface There {\n  readonly here?: Here\n}\n",
+    "import type { Here } from './import(no-cycle) 0.ts'\nexport interface There {\n  readonly here?: Here\n}\n",
   )
-  for (const [rule, text] of Object.entries(BAD)) writeFileSync(join(folder, 'core', `${rule}.ts`), text)
+  for (const { name, text } of FILES) writeFileSync(join(folder, 'core', name), text)
   const { stdout, stderr } = spawnSync(process.execPath, [join(ROOT, 'node_modules/.bin/oxlint'), '--format', 'json'], {
     cwd: folder,
     encoding: 'utf8',
@@ -91,8 +116,8 @@ beforeAll(() => {
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-test.each(Object.keys(BAD))('the linter refuses code that breaks %s', (rule) => {
-  expect([...(reported.get(rule) ?? [])]).toContainEqual(expect.stringContaining(`${rule}.ts`))
+test.each(FILES)('the linter refuses code that breaks $name', ({ rule, name }) => {
+  expect([...(reported.get(rule) ?? [])]).toContainEqual(expect.stringContaining(name))
 })
 
 test('the linter accepts a file that breaks nothing', () => {

@@ -1,10 +1,9 @@
-import { spaceOf } from '#test/support/embedding-space.ts'
+import { spaceOf, spaceOfVectors } from '#test/support/embedding-space.ts'
 import { closeSync, existsSync, openSync, readFileSync, readSync, statSync } from 'node:fs'
 import { readdir, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { z } from 'zod'
 import { sha256 } from '#core/platform/digest.ts'
-import { spaceOfVectors } from '#core/index/format/manifest.ts'
 import type { Manifest } from '#core/index/format/manifest.ts'
 import { createArtifactStore } from '#core/index/format/store.ts'
 import { writeDurably } from '#core/platform/durable-file.ts'
@@ -99,8 +98,8 @@ function writeOf(
   rows: Iterable<ArtifactRow>,
   onProgress: (done: number) => void,
 ): Promise<WrittenArtifact> {
-  const { passages, dimensions, space, acts } = settings.corpus
-  const embedding = space ?? spaceOf(dimensions, { provider: 'openai', model: MODEL, requests_dimensions: true })
+  const { passages, dimensions, acts } = settings.corpus
+  const embedding = spaceOf(dimensions, { provider: 'openai', model: MODEL, requests_dimensions: true })
   return writeArtifact({
     artifactFolder: location.folder,
     versionId: location.versionId,

@@ -24,10 +24,6 @@ export interface BenchFlags {
   readonly lancedb: boolean
   /** Passages and questions of a real encoder instead of generated ones. */
   readonly realVectors: boolean
-  /** Only measure searches within the node, with the vectors of the local embedder. */
-  readonly embedded: boolean
-  /** Only compare generated vectors with those of a real encoder. */
-  readonly compareVectors: boolean
 }
 
 const USAGE = `npm run bench -- [options]
@@ -48,8 +44,6 @@ counters. Exit code 1 when a threshold is missed.
   --deliveries N     deliveries of the organization whose counters are rebuilt (default 100000)
   --real-vectors     passages of ../shared/data and natural questions, encoded by the model in ../shared/models, up to
                      --passages (then default 5000: encoding takes half an hour for 50000, once)
-  --embedded         only measure searches within the node, with the texts as the local embedder embeds them
-  --compare-vectors  only measure how hard real and generated vectors are to search, as many of each
   --lancedb          install LanceDB into the data folder and compare its hybrid query with the gateway (one size only)
 `
 
@@ -74,14 +68,12 @@ const OPTIONS = {
   deliveries: { type: 'string', default: '100000' },
   lancedb: { type: 'boolean', default: false },
   'real-vectors': { type: 'boolean', default: false },
-  embedded: { type: 'boolean', default: false },
-  'compare-vectors': { type: 'boolean', default: false },
 } as const
 
 /** @throws UsageError */
 export function benchFlags(args: readonly string[]): BenchFlags {
   const { values } = parse(args)
-  const real = values['real-vectors'] || values['compare-vectors']
+  const real = values['real-vectors']
   const passages = (values.passages ?? (real ? REAL_PASSAGES : PASSAGES))
     .split(',')
     .map((text) => number('--passages', text, 1_000, 6_000_000))
@@ -89,8 +81,6 @@ export function benchFlags(args: readonly string[]): BenchFlags {
     throw new UsageError(`--lancedb and --html are for one size.\n\n${USAGE}`)
   if (real && (passages.length > 1 || values.dimensions !== undefined))
     throw new UsageError(`Real vectors are for one size and have their own dimensions.\n\n${USAGE}`)
-  if (values.embedded && (real || passages.length > 1 || isGiven(values.dimensions, values.html) || values.lancedb))
-    throw new UsageError(`--embedded is for one size of generated texts and gives a table or JSON.\n\n${USAGE}`)
   const missing = real ? whatIsMissing() : undefined
   if (missing !== undefined) throw new UsageError(missing)
   return {
@@ -104,9 +94,7 @@ export function benchFlags(args: readonly string[]): BenchFlags {
     dataDir: values['data-dir'],
     deliveries: number('--deliveries', values.deliveries, 1, 1_000_000),
     lancedb: values.lancedb,
-    realVectors: values['real-vectors'],
-    embedded: values.embedded,
-    compareVectors: values['compare-vectors'],
+    realVectors: real,
   }
 }
 
@@ -118,10 +106,6 @@ function parse(args: readonly string[]): ReturnType<typeof parseArgs<{ options: 
       cause: error,
     })
   }
-}
-
-function isGiven(...options: readonly (string | undefined)[]): boolean {
-  return options.some((option) => option !== undefined)
 }
 
 function number(name: string, text: string, min: number, max: number): number {

@@ -82,10 +82,8 @@ export async function measureInside({ raw, tasks, compared, exact, seconds }: In
   return { lexical, dense, hybrid, narrow, unasked }
 }
 
-export type ModeLatencies = Readonly<Record<Mode, Latency>>
-
 /** Words, vectors and both by turns, after a warm-up. */
-export async function measureModes(raw: RawSearch, task: Task, seconds: number): Promise<ModeLatencies> {
+async function measureModes(raw: RawSearch, task: Task, seconds: number): Promise<Readonly<Record<Mode, Latency>>> {
   const ms = (seconds * 1_000) / 2
   await byTurns(raw, [{ mode: 'hybrid', task }], ms)
   const modes = (['lexical', 'dense', 'hybrid'] as const).map((mode) => ({ mode, task }))

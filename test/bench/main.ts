@@ -6,7 +6,6 @@ import { writeDurably } from '#core/platform/durable-file.ts'
 import { describeCause } from '#core/platform/log.ts'
 import { createSteps } from '#jobs/demo/steps.ts'
 import type { Steps } from '#jobs/demo/steps.ts'
-import { measureEmbedded, renderEmbedded } from './embedded/measure.ts'
 import { UsageError, benchFlags } from './flags.ts'
 import type { BenchFlags } from './flags.ts'
 import { renderLance } from './lance.ts'
@@ -17,7 +16,6 @@ import { renderRefusals } from './refusals.ts'
 import type { BenchResult } from './result.ts'
 import { benchOf } from './run.ts'
 import { growth, renderGrowth, renderInside } from './scale.ts'
-import { compareVectors } from './vectors/compare.ts'
 import { renderThresholds, renderShares, renderTable } from './table.ts'
 
 async function report(flags: BenchFlags, result: BenchResult, steps: Steps): Promise<number> {
@@ -88,32 +86,11 @@ async function measured(flags: BenchFlags, steps: Steps): Promise<number> {
     : report(flags, await benchOf(passages, flags, steps), steps)
 }
 
-/** Judges nothing. */
-async function comparison({ passages: [passages = 0], seed, dataDir }: BenchFlags, steps: Steps): Promise<number> {
-  steps.print(await compareVectors({ passages, seed, dataDir: resolve(dataDir) }, steps))
-  return 0
-}
-
-/** @returns 1 if a threshold was missed. */
-async function embedded(flags: BenchFlags, steps: Steps): Promise<number> {
-  const [passages = 0] = flags.passages
-  const result = await measureEmbedded(passages, flags, steps)
-  steps.print(renderEmbedded(result))
-  steps.print(renderThresholds(result.thresholds))
-  if (flags.json !== undefined) await writeDurably(resolve(flags.json), `${JSON.stringify(result, null, 2)}\n`)
-  return result.thresholds.every(({ met }) => met) ? 0 : 1
-}
-
-function kindOf(flags: BenchFlags): typeof measured {
-  if (flags.compareVectors) return comparison
-  return flags.embedded ? embedded : measured
-}
-
 const steps = createSteps(process.stdout)
 try {
   const flags = benchFlags(process.argv.slice(2))
   steps.stopOnSignals()
-  const code = await kindOf(flags)(flags, steps)
+  const code = await measured(flags, steps)
   await steps.stop(code)
 } catch (error) {
   steps.print(error instanceof UsageError ? error.message : describeCause(error))

@@ -1,4 +1,4 @@
-import { spaceOfVectors } from '#core/index/format/manifest.ts'
+import { spaceOfVectors } from '#test/support/embedding-space.ts'
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { beginAttempt } from '#core/db/build-runs.ts'

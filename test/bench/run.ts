@@ -69,7 +69,7 @@ async function prepare(passages: number, flags: BenchFlags, steps: Steps): Promi
 }
 
 /** The artifact of a corpus, built unless an earlier run did so. */
-export async function builtArtifact(spec: CorpusSpec, flags: BenchFlags, steps: Steps): Promise<BuiltArtifact> {
+async function builtArtifact(spec: CorpusSpec, flags: BenchFlags, steps: Steps): Promise<BuiltArtifact> {
   const dataDir = resolve(flags.dataDir)
   mkdirSync(dataDir, { recursive: true })
   rmSync(join(dataDir, 'logs'), { recursive: true, force: true })

@@ -1,4 +1,3 @@
-import type { EmbeddingSpace } from '#core/index/format/manifest.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
 import type { ActEntry } from '#core/index/references/layout.ts'
 import { ACTS, inventedPassages } from './corpus.ts'
@@ -39,8 +38,6 @@ export interface BenchCorpus {
   readonly parameters: readonly string[]
   readonly passages: number
   readonly dimensions: number
-  /** Undefined: that of the benchmark's own provider. */
-  readonly space?: EmbeddingSpace
   readonly acts: readonly ActEntry[]
   /** In row order, made one by one. */
   rows(): Iterable<BenchPassage>

@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { embeddedCorpus } from './embedded/corpus.ts'
 import { realCorpus } from './real/corpus.ts'
 import { inventedCorpus } from './source.ts'
 import type { BenchCorpus } from './source.ts'
@@ -7,7 +6,6 @@ import type { BenchCorpus } from './source.ts'
 /** A corpus in a few words, from which each process makes it anew. */
 export const corpusSpecSchema = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('invented'), passages: z.int(), dimensions: z.int(), seed: z.int() }),
-  z.strictObject({ kind: z.literal('embedded'), passages: z.int(), seed: z.int() }),
   z.strictObject({ kind: z.literal('real'), passages: z.int(), dataDir: z.string(), seed: z.int() }),
 ])
 export type CorpusSpec = z.infer<typeof corpusSpecSchema>
@@ -16,8 +14,6 @@ export function openCorpus(spec: CorpusSpec): BenchCorpus {
   switch (spec.kind) {
     case 'invented':
       return inventedCorpus(spec, spec.dimensions)
-    case 'embedded':
-      return embeddedCorpus(spec)
     case 'real':
       return realCorpus(spec)
     default:

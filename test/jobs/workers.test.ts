@@ -1,20 +1,15 @@
 import { randomUUID } from 'node:crypto'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { insertActivation, readActivation } from '#core/db/activations.ts'
 import { readBuild } from '#core/db/builds.ts'
 import { openLedgerQueue } from '#core/queues/ledger-queue.ts'
-import { enqueueBuild, openQueue, openQueueRedis } from '#jobs/queues.ts'
-import type { JobQueue } from '#jobs/queues.ts'
+import { enqueueBuild, openQueue } from '#jobs/queues.ts'
 import { openSearchNodeClients } from '#jobs/search-nodes.ts'
-import { startJobs } from '#jobs/workers.ts'
 import type { Jobs } from '#jobs/workers.ts'
 import { startFakeNode } from '#test/support/jobs/fake-node.ts'
 import { insertReservations, ledgerIds } from '#test/support/jobs/reservations.ts'
-import { startJobsHarness, silent, smallSource } from '#test/support/jobs/harness.ts'
-import type { JobsHarness } from '#test/support/jobs/harness.ts'
-import type { PrimaryConnection } from '#core/redis/primary.ts'
-import { openTestRedis } from '#test/support/redis.ts'
-import type { TestRedis } from '#test/support/redis.ts'
+import { silent } from '#test/support/jobs/harness.ts'
+import { openWorkerHarness } from '#test/support/jobs/worker-harness.ts'
 import { approve } from '#test/support/reviews.ts'
 import { until } from '#test/support/until.ts'
 
@@ -24,48 +19,10 @@ const plaintext = {
   SEARCH_TLS_KEY: undefined,
   SEARCH_PLAINTEXT: 'refuse',
 } as const
-let harness: JobsHarness
-let testRedis: TestRedis
-let queueRedis: PrimaryConnection
-let builds: JobQueue
-let knowledgeBaseId: string
-let importId: string
-const running: Jobs[] = []
+const { harness, redis, queueRedis, builds, knowledgeBaseId, importId, startWorker } = await openWorkerHarness()
 
-beforeAll(async () => {
-  harness = await startJobsHarness()
-  testRedis = await openTestRedis()
-  queueRedis = openQueueRedis(testRedis.url, silent)
-  builds = openQueue('build', queueRedis.redis, silent)
-  knowledgeBaseId = await harness.createKnowledgeBase()
-  importId = await harness.importFolder(knowledgeBaseId, smallSource)
-})
-afterEach(async () => {
-  await Promise.all(running.splice(0).map((jobs) => jobs.close()))
-})
-afterAll(async () => {
-  await builds.close()
-  queueRedis.close()
-  await testRedis.release()
-  await harness.stop()
-})
-
-async function start(searchNode = harness.searchNode): Promise<Jobs> {
-  const jobs = await startJobs({
-    database: harness.service,
-    redis: queueRedis.redis,
-    store: harness.store,
-    nodes: openSearchNodeClients([searchNode], plaintext),
-    counters: { nowMs: async () => Date.now() },
-    settlement: { refundOverdue: async () => 'gone' },
-    buildConcurrency: 1,
-    buildHeapMb: 512,
-    vectorCacheBytesMax: 0,
-    log: silent,
-    environment: harness.environment,
-  })
-  running.push(jobs)
-  return jobs
+function start(searchNode = harness.searchNode): Promise<Jobs> {
+  return startWorker({ nodes: openSearchNodeClients([searchNode], plaintext) })
 }
 
 const stateOf = async (id: string): Promise<string | undefined> => (await readBuild(harness.owner, id))?.state
@@ -87,7 +44,6 @@ describe('the job worker', () => {
     const jobs = await start()
     await until('the build runs', async () => (await stageOf(buildId)) !== null)
     await jobs.close()
-    running.length = 0
     expect(await stateOf(buildId)).toBe('queued')
     expect(await (await builds.getJob(buildId))?.getState()).toBe('waiting')
     await start()
@@ -112,7 +68,6 @@ describe('the job worker', () => {
     const jobs = await start(stuck.address)
     await asked.promise
     await jobs.close()
-    running.length = 0
     stuck.stop()
     expect(await readActivation(harness.owner, id)).toMatchObject({ state: 'queued' })
     await start()
@@ -136,7 +91,7 @@ describe('the job worker', () => {
 
   test('finds a build whose job was lost with all of Redis', async () => {
     const buildId = await harness.requestBuild(knowledgeBaseId, importId)
-    await testRedis.flush()
+    await redis.flush()
     await start()
     await expectState(buildId, 'succeeded')
   })
@@ -151,8 +106,8 @@ describe('the job worker', () => {
 
   test('appends an entry for every reservation that a gateway says is settled', async () => {
     const ids = await insertReservations(harness.owner, 500)
-    const queue = openLedgerQueue(testRedis.url, silent)
-    const jobs = openQueue('ledger', queueRedis.redis, silent)
+    const queue = openLedgerQueue(redis.url, silent)
+    const jobs = openQueue('ledger', queueRedis, silent)
     await until('the ledger queue is connected', async () => {
       queue.settled(ids[0] ?? '')
       return (await jobs.getWaitingCount()) > 0

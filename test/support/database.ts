@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
-import { inject } from 'vitest'
-import { inTransaction } from '#core/db/pool.ts'
+import { afterAll, inject } from 'vitest'
+import { inTransaction, openDatabase } from '#core/db/pool.ts'
 import type { Database } from '#core/db/pool.ts'
-import { createDatabaseIfAbsent, dropDatabase } from '#core/db/provision.ts'
+import { createDatabaseIfAbsent } from '#core/db/provision.ts'
 import type { LoginUrls } from '#core/db/provision.ts'
+import { createLog } from '#core/platform/log.ts'
 import { TEMPLATE_DATABASE } from './setup.ts'
 import type { RunServers } from './setup.ts'
 
@@ -45,13 +46,50 @@ export async function openTestDatabase(
   }
 }
 
+export interface TestPools {
+  readonly database: TestDatabase
+  readonly owner: Database
+  readonly gateway: Database
+  readonly jobs: Database
+  readonly operator: Database
+}
+
+const TEST_POOL_MAX = 8
+
+/** Pools of each role to a database of the calling test file. They connect on first use and close after its tests. */
+export async function openTestPools(): Promise<TestPools> {
+  const database = await openTestDatabase()
+  const open = (url: string): Database => openDatabase(url, createLog('test', 'silent'), TEST_POOL_MAX)
+  const pools = {
+    owner: open(database.ownerUrl),
+    gateway: open(database.gatewayUrl),
+    jobs: open(database.jobsUrl),
+    operator: open(database.operatorUrl),
+  }
+  afterAll(async () => {
+    await Promise.all(Object.values(pools).map((pool) => pool.end()))
+    await database.drop()
+  })
+  return { database, ...pools }
+}
+
 /** Runs `work` while no other process of the run works under the same number. */
 export async function exclusively<T>(servers: RunServers, lock: number, work: () => Promise<T>): Promise<T> {
-  const client = new pg.Client({ connectionString: withDatabase(servers.adminUrl, 'postgres') })
-  await client.connect()
-  try {
+  return withClient(withDatabase(servers.adminUrl, 'postgres'), async (client) => {
     await client.query('select pg_advisory_lock($1)', [lock])
     return await work()
+  })
+}
+
+async function dropDatabase(adminUrl: string, name: string): Promise<void> {
+  await withClient(adminUrl, (client) => client.query(`drop database if exists ${name} with (force)`))
+}
+
+async function withClient<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    return await work(client)
   } finally {
     await client.end()
   }

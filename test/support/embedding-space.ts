@@ -1,4 +1,4 @@
-import type { EmbeddingSpace } from '#core/index/format/manifest.ts'
+import type { EmbeddingSpace, Manifest } from '#core/index/format/manifest.ts'
 
 /** A space without prefixes. */
 export function spaceOf(dimensions: number, change: Partial<EmbeddingSpace> = {}): EmbeddingSpace {
@@ -11,4 +11,10 @@ export function spaceOf(dimensions: number, change: Partial<EmbeddingSpace> = {}
     requests_dimensions: false,
     ...change,
   }
+}
+
+/** The embedding space of a version that is known to have vectors. @throws Error if it has none. */
+export function spaceOfVectors({ embedding }: Pick<Manifest, 'embedding'>): EmbeddingSpace {
+  if (embedding === undefined) throw new Error('the version has no vectors')
+  return embedding
 }

@@ -56,7 +56,7 @@ export function createLocalEmbedder(): Embedder {
 }
 
 /** The vector of a query or passage, of unit length. */
-export function embedText(text: string): Float32Array<ArrayBuffer> {
+function embedText(text: string): Float32Array<ArrayBuffer> {
   const vector = new Float64Array(DIMENSIONS)
   let ownSeed = 0
   let contentTerms = 0

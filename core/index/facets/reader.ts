@@ -1,7 +1,7 @@
 import { closeSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { openSized, readFully } from '#core/index/storage/file-reader.ts'
-import { createResidentParts } from '#core/index/storage/resident-parts.ts'
+import type { ResidentParts } from '#core/index/storage/resident-parts.ts'
 import { bitsetWords } from '#core/index/bitset.ts'
 import { readDocumentTable } from './documents-reader.ts'
 import type { DocumentTable } from './documents-reader.ts'
@@ -24,12 +24,7 @@ export interface FacetsReader {
 }
 
 /** @param folder of a verified artifact. @throws Error if `facets.bin` does not have the expected size. */
-export function openFacetsReader(
-  folder: string,
-  rows: number,
-  documents: number,
-  parts = createResidentParts(),
-): FacetsReader {
+export function openFacetsReader(folder: string, rows: number, documents: number, parts: ResidentParts): FacetsReader {
   const facets = facetsSchema.parse(JSON.parse(readFileSync(join(folder, 'facets.json'), 'utf8')))
   const { fromOffset, toOffset, bytes: size } = facetsLayout(rows, facets)
   const path = join(folder, 'facets.bin')

@@ -19,7 +19,7 @@ export async function digestFiles(files: readonly FileToHash[]): Promise<FileDig
   const threads = Math.min(THREADS_MAX, availableParallelism(), files.length)
   if (threads < 2 || files.reduce((sum, { bytes }) => sum + bytes, 0) < THREADS_FROM_BYTES) return inTurn(files)
   const pool = new Piscina<string, FileDigest>({
-    filename: fileURLToPath(new URL('./hash-worker.ts', import.meta.url)),
+    filename: fileURLToPath(new URL('../../platform/hashed-file.ts', import.meta.url)),
     minThreads: threads,
     maxThreads: threads,
     concurrentTasksPerWorker: 1,
@@ -28,7 +28,7 @@ export async function digestFiles(files: readonly FileToHash[]): Promise<FileDig
   })
   try {
     const running = new Map(
-      files.toSorted((a, b) => b.bytes - a.bytes).map(({ path }) => [path, pool.run(path, { name: 'digest' })]),
+      files.toSorted((a, b) => b.bytes - a.bytes).map(({ path }) => [path, pool.run(path, { name: 'digestFile' })]),
     )
     await Promise.allSettled(running.values())
     return await Promise.all(files.map(async ({ path }) => running.get(path) ?? digestFile(path)))

@@ -101,12 +101,6 @@ export function filesOf({ files }: Pick<Manifest, 'files'>): readonly NamedFile[
   })
 }
 
-/** The embedding space of a version that is known to have vectors. @throws Error if it has none. */
-export function spaceOfVectors({ embedding }: Pick<Manifest, 'embedding'>): EmbeddingSpace {
-  if (embedding === undefined) throw new Error('the version has no vectors')
-  return embedding
-}
-
 /** The text of manifest.json, which is signed. */
 export function manifestText(manifest: Manifest): string {
   return canonicalJson(manifest)

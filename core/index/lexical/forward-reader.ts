@@ -4,7 +4,8 @@ import { forwardSchema, pairSlot } from './forward-layout.ts'
 import type { ForwardDescription } from './forward-layout.ts'
 import { openFileBytes } from '#core/index/storage/file-bytes.ts'
 import type { FileBytes } from '#core/index/storage/file-bytes.ts'
-import { createResidentParts, wholeFile } from '#core/index/storage/resident-parts.ts'
+import { wholeFile } from '#core/index/storage/resident-parts.ts'
+import type { ResidentParts } from '#core/index/storage/resident-parts.ts'
 
 /** The words of rows; see `forward-layout.ts`. */
 export interface ForwardReader {
@@ -39,7 +40,7 @@ export interface RowsTokens {
 }
 
 /** @throws Error if a file's size contradicts the description. */
-export function openForwardReader(folder: string, rows: number, parts = createResidentParts()): ForwardReader {
+export function openForwardReader(folder: string, rows: number, parts: ResidentParts): ForwardReader {
   const description = forwardSchema.parse(JSON.parse(readFileSync(join(folder, 'forward.json'), 'utf8')))
   const offsets = new Uint32Array(parts.read(wholeFile(join(folder, 'forward.offsets'), (rows + 1) * 4)))
   if (description.rows !== rows || offsets[rows] !== description.uint32s)

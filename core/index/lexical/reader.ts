@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { ENTRY_BYTES, lexicalSchema, lexicalTermsLayout, storedTerm } from './layout.ts'
 import type { LexicalDescription } from './layout.ts'
 import { openFileBytes } from '#core/index/storage/file-bytes.ts'
-import { createResidentParts } from '#core/index/storage/resident-parts.ts'
+import type { ResidentParts } from '#core/index/storage/resident-parts.ts'
 import { PostingList } from './posting-list.ts'
 import type { TermEntry } from './posting-list.ts'
 
@@ -22,7 +22,7 @@ export interface LexicalReader {
  * @param folder of a verified artifact.
  * @throws Error if a file's size contradicts its description, or the description has another number of rows.
  */
-export function openLexicalReader(folder: string, rows: number, parts = createResidentParts()): LexicalReader {
+export function openLexicalReader(folder: string, rows: number, parts: ResidentParts): LexicalReader {
   const description = lexicalSchema.parse(JSON.parse(readFileSync(join(folder, 'lexical.json'), 'utf8')))
   if (description.rows !== rows) throw new Error('the lexical index contradicts the manifest')
   const layout = lexicalTermsLayout(description)

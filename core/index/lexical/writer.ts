@@ -38,7 +38,7 @@ export interface LexicalFiles {
 }
 
 /** @param rows number of rows to be added. Memory: about twelve bytes per posting, and the distinct terms. */
-export function createLexicalWriter(rows: number, parameters: LexicalParameters = LEXICAL_PARAMETERS): LexicalWriter {
+export function createLexicalWriter(rows: number): LexicalWriter {
   const vocabulary = createVocabulary()
   const occurrences = createOccurrences(rows)
   let done = 0
@@ -54,14 +54,9 @@ export function createLexicalWriter(rows: number, parameters: LexicalParameters 
     },
     finish() {
       if (done !== rows) throw new ArtifactError(`${rows} rows were announced to the lexical index and ${done} came.`)
-      return packed(vocabulary, occurrences, rows, parameters)
+      return packed(vocabulary, occurrences, rows)
     },
   }
-}
-
-export interface LexicalParameters {
-  readonly k1: number
-  readonly fields: Readonly<Record<LexicalField, { readonly weight: number; readonly b: number }>>
 }
 
 interface Vocabulary {
@@ -96,12 +91,8 @@ function createVocabulary(): Vocabulary {
   }
 }
 
-function packed(
-  vocabulary: Vocabulary,
-  occurrences: Occurrences,
-  rows: number,
-  { k1, fields }: LexicalParameters,
-): LexicalFiles {
+function packed(vocabulary: Vocabulary, occurrences: Occurrences, rows: number): LexicalFiles {
+  const { k1, fields } = LEXICAL_PARAMETERS
   const stored = vocabulary.stored()
   const described = LEXICAL_FIELDS.map((name, field) => ({
     ...fields[name],

@@ -1,7 +1,8 @@
 import { closeSync } from 'node:fs'
 import { join } from 'node:path'
 import { openSized, readFully } from '#core/index/storage/file-reader.ts'
-import { createResidentParts, wholeFile } from '#core/index/storage/resident-parts.ts'
+import { wholeFile } from '#core/index/storage/resident-parts.ts'
+import type { ResidentParts } from '#core/index/storage/resident-parts.ts'
 import { passageOffsetsBytes } from './layout.ts'
 import type { PassageRecord } from './record.ts'
 
@@ -15,7 +16,7 @@ export interface PassagesReader {
  * @param folder of a verified artifact.
  * @throws Error if a file does not have the expected size.
  */
-export function openPassagesReader(folder: string, rows: number, parts = createResidentParts()): PassagesReader {
+export function openPassagesReader(folder: string, rows: number, parts: ResidentParts): PassagesReader {
   const offsets = new Float64Array(parts.read(wholeFile(join(folder, 'passages.offsets'), passageOffsetsBytes(rows))))
   const file = openSized(join(folder, 'passages.jsonl'), offsets[rows] ?? 0)
   return {

@@ -1,7 +1,8 @@
 import { join } from 'node:path'
 import { createLargeMap } from '#core/index/storage/large-map.ts'
 import type { LargeMap } from '#core/index/storage/large-map.ts'
-import { createResidentParts, wholeFile } from '#core/index/storage/resident-parts.ts'
+import { wholeFile } from '#core/index/storage/resident-parts.ts'
+import type { ResidentParts } from '#core/index/storage/resident-parts.ts'
 import type { PassageRecord } from './record.ts'
 
 /**
@@ -25,7 +26,7 @@ export function rowTableBytes(rows: number): number {
  * @param folder of a verified artifact.
  * @throws Error if the file's size does not fit the number of rows.
  */
-export function readRowTable(folder: string, rows: number, parts = createResidentParts()): RowTable {
+export function readRowTable(folder: string, rows: number, parts: ResidentParts): RowTable {
   return tableOf(parts.read(wholeFile(join(folder, 'rows.bin'), rowTableBytes(rows))), rows)
 }
 

@@ -1,5 +1,5 @@
 /**
- * Options of Node with which a search node starts, as `package.json` and `docker-compose.yml` have them: semi-spaces of
- * the young generation of all its threads (decision 0030).
+ * Options of Node with which a search node starts, as `docker-compose.yml` has them: semi-spaces of the young
+ * generation of all its threads (decision 0030).
  */
 export const SEARCH_NODE_OPTIONS: readonly string[] = ['--max-semi-space-size=8']

@@ -2,8 +2,7 @@ import { spawn } from 'node:child_process'
 import { closeSync, mkdirSync, openSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { killGroup, lastLines, LocalProcessError, startSupervised, untilReady } from './supervised-process.ts'
-import { withTimeout } from '#core/platform/with-timeout.ts'
+import { lastLines, LocalProcessError, startSupervised, untilExited, untilReady } from './supervised-process.ts'
 import type { OnSpawn } from './supervised-process.ts'
 
 /** A process that fails ends by itself, which ends the wait; this only bounds one that hangs. */
@@ -108,7 +107,7 @@ function spawnService({
     signal: (signal) => void child.kill(signal),
     stop: async (timeoutMs = STOP_TIMEOUT_MS) => {
       child.kill('SIGTERM')
-      await withTimeout(timeoutMs, 'the process is still running', exited).catch(() => killGroup(pid, exited))
+      await untilExited(pid, exited, timeoutMs)
       return child.exitCode
     },
   }

@@ -91,13 +91,16 @@ export function startSupervised(options: SupervisedProcessOptions): SupervisedPr
 async function stopSupervised(child: ChildProcess, exited: Promise<void>, timeoutMs: number): Promise<void> {
   const pipe = child.stdio[3]
   if (pipe !== null && pipe !== undefined && 'end' in pipe) pipe.end()
-  const { pid } = child
-  if (pid === undefined) return exited
-  await withTimeout(timeoutMs, 'the process is still running', exited).catch(() => killGroup(pid, exited))
+  if (child.pid !== undefined) await untilExited(child.pid, exited, timeoutMs)
+}
+
+/** Waits for the process to exit by itself; after `timeoutMs` sends SIGKILL to its group. */
+export function untilExited(pid: number, exited: Promise<void>, timeoutMs: number): Promise<void> {
+  return withTimeout(timeoutMs, 'late', exited).catch(() => killGroup(pid, exited))
 }
 
 /** Sends SIGKILL to a whole process group; a group that has already ended is not an error. */
-export async function killGroup(pid: number, exited: Promise<void>): Promise<void> {
+async function killGroup(pid: number, exited: Promise<void>): Promise<void> {
   try {
     process.kill(-pid, 'SIGKILL')
   } catch (error) {
@@ -125,11 +128,13 @@ export async function untilReady(
   )
 }
 
+const LAST_LINES = 12
+
 /** Returns the last lines of a log from byte `from` on, indented. */
-export function lastLines(file: string, from = 0, count = 12): string {
+export function lastLines(file: string, from = 0): string {
   const lines = readFileSync(file).subarray(from).toString('utf8').trimEnd().split('\n')
   return lines
-    .slice(-count)
+    .slice(-LAST_LINES)
     .map((line) => `  ${line.slice(0, 500)}`)
     .join('\n')
 }

@@ -59,11 +59,6 @@ export function evaluationMapping({ limit, dated }: MappingChoices): object {
   }
 }
 
-/** Returns the id of the record that a passage was cut from, by its citation label. */
-export function recordOf(label: string): string {
-  return label.replace(/ \(part \d+ of \d+\)$/, '')
-}
-
 /**
  * Returns a subject for every value of a metadata field in the corpus. A value itself might be too long for a subject,
  * or contain the comma that separates subjects.

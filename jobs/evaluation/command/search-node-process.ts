@@ -4,6 +4,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
 import { OperatorError } from '#core/platform/errors.ts'
+import { withTimeout } from '#core/platform/with-timeout.ts'
 import { SEARCH_NODE_OPTIONS } from '#jobs/demo/local/node-options.ts'
 import { openSearchNodeClient } from '#core/rpc/search-client.ts'
 import type { SearchNodeClient } from '#core/rpc/search-client.ts'
@@ -80,14 +81,6 @@ export async function startNodeProcess(storeUrl: string, publicKeyDer: Buffer): 
 
 /** Returns the port from the node's log. */
 async function portOf(child: ChildProcess, exited: Promise<void>, failure: () => Error): Promise<number> {
-  const timer = new AbortController()
-  const late = new Promise<never>((_resolve, reject) => {
-    const timeout = setTimeout(
-      () => reject(new OperatorError(`The search node was not ready after ${START_TIMEOUT_MS / 1_000} s: try again.`)),
-      START_TIMEOUT_MS,
-    )
-    timer.signal.addEventListener('abort', () => clearTimeout(timeout), { once: true })
-  })
   const listening = new Promise<number>((resolve) => {
     if (child.stdout === null) return
     createInterface({ input: child.stdout }).on('line', (line) => {
@@ -98,11 +91,8 @@ async function portOf(child: ChildProcess, exited: Promise<void>, failure: () =>
   const gone = exited.then((): never => {
     throw failure()
   })
-  try {
-    return await Promise.race([listening, gone, late])
-  } finally {
-    timer.abort()
-  }
+  const late = new OperatorError(`The search node was not ready after ${START_TIMEOUT_MS / 1_000} s: try again.`)
+  return withTimeout(START_TIMEOUT_MS, late, Promise.race([listening, gone]))
 }
 
 function jsonOf(line: string): unknown {

@@ -1,7 +1,6 @@
 import { RANKING_MODES } from '#jobs/evaluation/ask.ts'
 import type { RankingMode } from '#jobs/evaluation/ask.ts'
 import { RANKING_METRICS } from '#jobs/evaluation/metrics/ranking.ts'
-import { calibratedOnWords } from '#jobs/evaluation/page/calibrated-on.ts'
 import type { EvaluationReport } from '#jobs/evaluation/page/evaluation-report.ts'
 import { metricName } from '#jobs/evaluation/page/verdict.ts'
 
@@ -101,4 +100,11 @@ function figure(value: number | null): string {
 
 function percent(share: number | null): string {
   return share === null ? NONE : `${Number((share * 100).toFixed(2))} %`
+}
+
+/** Returns what a decision was calibrated on, for one line of a terminal. */
+export function calibratedOnWords(on: EvaluationReport['calibrated_on']): string {
+  return on.source === 'question set'
+    ? `${on.questions} labelled questions of the question set`
+    : 'no labelled questions: the default applies'
 }

@@ -1,3 +1,4 @@
+import { PREDICTORS } from '#core/domain/predictors.ts'
 import { decideOn } from '#core/domain/decision.ts'
 import type { EvidenceDecision } from '#core/domain/decision.ts'
 import type { Calibration } from '#core/domain/calibration.ts'
@@ -57,4 +58,35 @@ function firstRight({ relevant }: NaturalQuestion, passages: SearchResult['passa
 /** Removes the number that distinguishes records of one id (`numberedId`). */
 function corpusIdOf(sourceId: string): string {
   return sourceId.replace(/~\d+$/, '')
+}
+
+/** Returns one JSON line for each question, in the order in which they were read. */
+export function detailLines(outcomes: readonly NaturalOutcome[]): string {
+  return outcomes.map((outcome) => `${JSON.stringify(detailOf(outcome))}\n`).join('')
+}
+
+function detailOf({
+  corpus,
+  question: { id, kind, label, half },
+  decision,
+  observedValue,
+  unsupported,
+  predictors,
+  rank,
+  first,
+}: NaturalOutcome): object {
+  return {
+    corpus,
+    id,
+    kind,
+    label,
+    half,
+    decision,
+    observed_value: observedValue,
+    unsupported: unsupported.map(({ normalized, reason }) => ({ normalized, reason })),
+    named: first.filter((passage) => passage.named).length,
+    rank,
+    predictors: Object.fromEntries(PREDICTORS.map((name, at) => [name, predictors[at] ?? null])),
+    first: first.map(({ sourceId, score, named }) => ({ source_id: sourceId, score, named })),
+  }
 }

@@ -1,8 +1,8 @@
 import { assertWritable, runEvaluation } from '#jobs/evaluation/command/program.ts'
 import { evaluateNatural } from './evaluation.ts'
-import { detailLines } from './details.ts'
 import { figuresOf } from './figures.ts'
 import { naturalFlags } from './flags.ts'
+import { detailLines } from './judge.ts'
 import { renderNaturalPage } from './page.ts'
 import { renderTable } from './table.ts'
 
@@ -16,7 +16,7 @@ await runEvaluation(async (args, output, signal) => {
     files: [
       [flags.json, `${JSON.stringify(figures, null, 2)}\n`],
       [flags.html, renderNaturalPage(figures)],
-      [flags.details, detailLines(asked)],
+      [flags.details, detailLines(asked.outcomes)],
     ],
   }
 })

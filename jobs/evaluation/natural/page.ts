@@ -1,7 +1,7 @@
 import { renderDocument } from '#jobs/page/document.ts'
 import { html } from '#jobs/page/markup.ts'
 import { tableOf } from '#jobs/page/table.ts'
-import { aurocLine, columnsOf, corpusLines } from './columns.ts'
+import { aurocLine, columnsOf, corpusLines } from './table.ts'
 import type { NaturalFigures } from './figures.ts'
 
 /** Renders the counts by kind as one self-contained HTML page; all text is escaped. */

@@ -1,4 +1,3 @@
-import { calibratedOn } from './calibrated-on.ts'
 import { distributionPlot, reliabilityPlot, riskCoveragePlot } from './decision-plots.ts'
 import { renderDocument } from '#jobs/page/document.ts'
 import type { EvaluationReport } from './evaluation-report.ts'
@@ -6,8 +5,7 @@ import { filteredRecall } from './filtered-recall.ts'
 import { NOTHING, html } from '#jobs/page/markup.ts'
 import type { Markup } from '#jobs/page/markup.ts'
 import { missesSection } from './misses.ts'
-import { milliseconds, whole } from './numbers.ts'
-import { rankingParameters } from './ranking-parameters.ts'
+import { figure, milliseconds, whole } from './numbers.ts'
 import { comparisonTable, decisionTable, gatesTable, rankingTable } from './tables.ts'
 import { verdictOf } from './verdict.ts'
 
@@ -17,6 +15,12 @@ const KINDS: Readonly<Record<EvaluationReport['kind'], string>> = {
     'passages looked up by their own words: measures whether the version finds its own passages, ' +
     'not whether it answers what people ask',
   'data set': 'research collection in a temporary version',
+}
+
+const NOT_FITTED: Readonly<Record<EvaluationReport['kind'], string>> = {
+  'known items': 'Natural questions were not asked.',
+  'question set': 'The question set has too few labels of both kinds to calibrate it.',
+  'data set': 'The data set has too few labels of both kinds to calibrate it.',
 }
 
 /**
@@ -66,4 +70,27 @@ function decision(report: EvaluationReport): Markup {
     <div class="plots">
       ${riskCoveragePlot(abstention)}${reliabilityPlot(abstention)}${distributionPlot(abstention)}
     </div>`
+}
+
+/** The fitted parameters of the ranking. */
+function rankingParameters({ ranking, systems }: EvaluationReport): Markup {
+  const { dense_weight: weight, reranker } = ranking
+  return html`<p>
+    ${
+      systems.hybrid === undefined
+        ? 'The version has no vectors: words alone rank.'
+        : `Vectors weigh ${figure(weight)} in the hybrid ranking, words ${figure(1 - weight)}.`
+    }
+    ${reranker === null ? '' : html`The model <code>${reranker}</code> re-ranks.`}
+  </p>`
+}
+
+/** What the decision was calibrated on, and how far that carries. */
+function calibratedOn({ calibrated_on: on, kind }: EvaluationReport): Markup {
+  return on.source === 'question set'
+    ? html`<p>
+        Calibrated on the question set: threshold and figures come from ${whole(on.questions)} labelled questions, each
+        scored by a model that was fitted without it.
+      </p>`
+    : html`<p>The default decision applies. ${NOT_FITTED[kind]}</p>`
 }

@@ -196,30 +196,20 @@ async function byId(database: Queryable, id: string): Promise<EntitlementRow> {
   return row
 }
 
-/** Returns the fields of an entitlement for the audit trail. */
-function auditDetail(row: EntitlementRow): Readonly<Record<string, unknown>> {
-  const {
-    organization,
-    client,
-    environment,
-    knowledge_base,
-    plan,
-    active,
-    languages,
-    jurisdictions,
-    subjects,
-    profile_ids,
-  } = row
-  return {
-    organization,
-    client,
-    environment,
-    knowledge_base,
-    plan,
-    active,
-    languages,
-    jurisdictions,
-    subjects,
-    profile_ids,
-  }
+/** Returns what the operator decides of an entitlement, for the audit trail. */
+export function auditDetail(row: EntitlementRow): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(DECIDED.map((field) => [field, row[field]]))
 }
+
+const DECIDED = [
+  'organization',
+  'client',
+  'environment',
+  'knowledge_base',
+  'plan',
+  'active',
+  'languages',
+  'jurisdictions',
+  'subjects',
+  'profile_ids',
+] as const

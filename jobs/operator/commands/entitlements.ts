@@ -7,6 +7,7 @@ import {
   grantEntitlement,
   removeEntitledProfile,
   setEntitlementActive,
+  auditDetail,
   unmatchedValues,
 } from '#jobs/operator/actions/entitlements.ts'
 import type { Operator } from '#jobs/operator/actions/operator.ts'
@@ -208,31 +209,5 @@ async function unknownValueWarning(operator: Operator, row: EntitlementRow): Pro
 }
 
 function described(row: EntitlementRow): string {
-  const {
-    id,
-    organization,
-    client,
-    environment: where,
-    knowledge_base,
-    plan,
-    active,
-    languages,
-    jurisdictions,
-    profile_ids,
-    updated_at,
-  } = row
-  return fields({
-    id,
-    organization,
-    client,
-    environment: where,
-    knowledge_base,
-    plan,
-    active,
-    languages,
-    jurisdictions,
-    subjects: row.subjects ?? 'all',
-    profile_ids,
-    updated_at,
-  })
+  return fields({ id: row.id, ...auditDetail(row), subjects: row.subjects ?? 'all', updated_at: row.updated_at })
 }

@@ -4,7 +4,7 @@ import { newestMigration } from '#core/db/migration-files.ts'
 import { createLog } from '#core/platform/log.ts'
 import { MIGRATE_VARIABLES, migrateConfig } from '#jobs/config.ts'
 import { addCommand } from '#jobs/operator/command.ts'
-import { assertDatabaseAnswers } from '#jobs/operator/database.ts'
+import { assertDatabaseAnswers } from '#jobs/operator/session.ts'
 
 export function addMigrate(program: OperatorCommand): void {
   const { environment } = program.console

@@ -40,7 +40,7 @@ export async function prepareRealVectors({ passages, dataDir }: RealSpec, steps:
 }
 
 /** @throws Error unless `prepareRealVectors` has run. */
-export function realVectors({ passages, dataDir }: RealSpec): {
+function realVectors({ passages, dataDir }: RealSpec): {
   passages: Float32Array<ArrayBuffer>
   questions: Float32Array<ArrayBuffer>
 } {

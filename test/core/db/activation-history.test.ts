@@ -1,33 +1,17 @@
 import { randomUUID } from 'node:crypto'
 import fc from 'fast-check'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { finishActivation } from '#core/db/activations.ts'
 import { listHistory, readWayBack, readWayTo } from '#core/db/activation-history.ts'
-import { inTransaction, openDatabase } from '#core/db/pool.ts'
-import type { Database } from '#core/db/pool.ts'
+import { inTransaction } from '#core/db/pool.ts'
 import { versionsToServe } from '#core/db/versions.ts'
-import { createLog } from '#core/platform/log.ts'
-import { openTestDatabase } from '#test/support/database.ts'
-import type { TestDatabase } from '#test/support/database.ts'
+import { openTestPools } from '#test/support/database.ts'
 import { createHistoryBase } from '#test/support/operator/activation-rows.ts'
 import type { HistoryBase } from '#test/support/operator/activation-rows.ts'
 
 const ROWS = 1_000
 
-let database: TestDatabase
-let owner: Database
-let jobs: Database
-beforeAll(async () => {
-  database = await openTestDatabase()
-  const log = createLog('test', 'silent')
-  owner = openDatabase(database.ownerUrl, log, 2)
-  jobs = openDatabase(database.jobsUrl, log, 2)
-})
-afterAll(async () => {
-  await owner.end()
-  await jobs.end()
-  await database.drop()
-})
+const { owner, jobs } = await openTestPools()
 
 async function createVersions(base: HistoryBase, count: number): Promise<readonly string[]> {
   const versions: string[] = []

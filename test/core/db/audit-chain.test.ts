@@ -1,33 +1,15 @@
 import pg from 'pg'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { EMPTY_AUDIT_HEAD, appendAudit, readAuditHead } from '#core/db/audit.ts'
 import { chainFault, readAuditChain } from '#core/db/audit-chain.ts'
 import type { ChainedEntry } from '#core/db/audit-chain.ts'
-import { inTransaction, openDatabase } from '#core/db/pool.ts'
-import type { Database, Queryable } from '#core/db/pool.ts'
-import { createLog } from '#core/platform/log.ts'
-import { openTestDatabase } from '#test/support/database.ts'
-import type { TestDatabase } from '#test/support/database.ts'
+import { inTransaction } from '#core/db/pool.ts'
+import type { Queryable } from '#core/db/pool.ts'
+import { openTestPools } from '#test/support/database.ts'
 import { until } from '#test/support/until.ts'
 
-const log = createLog('test', 'silent')
-const CONCURRENT = 8
-
-let database: TestDatabase
-/** The superuser: the chain holds for it as for everybody. */
-let owner: Database
-let jobs: Database
-let operator: Database
-beforeAll(async () => {
-  database = await openTestDatabase()
-  owner = openDatabase(database.ownerUrl, log, 2)
-  jobs = openDatabase(database.jobsUrl, log, CONCURRENT)
-  operator = openDatabase(database.operatorUrl, log, CONCURRENT)
-})
-afterAll(async () => {
-  for (const pool of [owner, jobs, operator]) await pool.end()
-  await database.drop()
-})
+/** The owner is the superuser: the chain holds for it as for everybody. */
+const { database, owner, jobs, operator } = await openTestPools()
 
 async function trail(client: Queryable): Promise<readonly ChainedEntry[]> {
   const entries: ChainedEntry[] = []

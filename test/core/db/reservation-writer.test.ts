@@ -1,19 +1,16 @@
-import { randomBytes, randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { DATABASE_BOUNDS } from '#core/db/bounds.ts'
+import { randomBytes, randomUUID } from 'node:crypto'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { moveEpoch } from '#core/db/limit-epochs.ts'
 import type { LimitEpoch } from '#core/db/limit-epochs.ts'
 import { openDatabase } from '#core/db/pool.ts'
-import type { Database } from '#core/db/pool.ts'
 import { createReservationWriter } from '#core/db/reservation-writer.ts'
-import type { ReservationWriter } from '#core/db/reservation-writer.ts'
 import { recordDelivered } from '#core/db/reservations.ts'
 import type { NewReservation } from '#core/db/reservations.ts'
 import { NO_REPLAY } from '#test/support/limits/reservations.ts'
 import { EPOCH, createDelivered, createOrganization, createReservation } from '#test/support/limits/reservation-rows.ts'
 import { createLog } from '#core/platform/log.ts'
-import { openTestDatabase } from '#test/support/database.ts'
-import type { TestDatabase } from '#test/support/database.ts'
+import { openTestDatabase, openTestPools } from '#test/support/database.ts'
 import { insertReservations } from '#test/support/jobs/reservations.ts'
 import { until } from '#test/support/until.ts'
 
@@ -21,24 +18,12 @@ import { until } from '#test/support/until.ts'
 const MANY = DATABASE_BOUNDS.reservationBatchMax * 3
 const silent = createLog('test', 'silent')
 
-let database: TestDatabase
-let owner: Database
-let service: Database
-let writer: ReservationWriter
+const { owner, gateway: service } = await openTestPools()
+const writer = createReservationWriter(service)
 let organizationId: string
 
-beforeAll(async () => {
-  database = await openTestDatabase()
-  owner = openDatabase(database.ownerUrl, silent, 4)
-  service = openDatabase(database.gatewayUrl, silent, 4)
-  writer = createReservationWriter(service)
-})
 beforeEach(async () => {
   organizationId = await createOrganization(owner)
-})
-afterAll(async () => {
-  await Promise.all([owner.end(), service.end()])
-  await database.drop()
 })
 
 function reservationWith(fields: Partial<NewReservation> = {}): NewReservation {

@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import pg from 'pg'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { signStatement } from '#core/credentials/reviewer-keys.ts'
 import { insertKnowledgeBase } from '#core/db/knowledge-bases.ts'
 import { inTransaction, openDatabase } from '#core/db/pool.ts'
-import type { Database } from '#core/db/pool.ts'
 import { insertReviewPolicy, readChangeLimits } from '#core/db/review-policies.ts'
 import { listReviewers, retireReviewer } from '#core/db/reviewers.ts'
 import { DEFAULT_REVIEW_POLICY } from '#core/domain/review-policy.ts'
@@ -13,8 +12,7 @@ import { statementText } from '#core/domain/review-statements.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import { createLog } from '#core/platform/log.ts'
 import { verifyReviewers } from '#jobs/review/reviewers.ts'
-import { openTestDatabase, withoutGuards } from '#test/support/database.ts'
-import type { TestDatabase } from '#test/support/database.ts'
+import { openTestDatabase, openTestPools, withoutGuards } from '#test/support/database.ts'
 import { insertVersion } from '#test/support/operator/version-rows.ts'
 import {
   createTestKey,
@@ -25,25 +23,14 @@ import {
 } from '#test/support/reviews.ts'
 import type { TestReviewer } from '#test/support/reviews.ts'
 
-let database: TestDatabase
-let owner: Database
-/** The role of the command line: what it cannot insert, nobody who operates can. */
-let operator: Database
+/** What the operator's role cannot insert, nobody who operates can. */
+const { database, owner, operator } = await openTestPools()
 let first: TestReviewer
 const base = { id: randomUUID(), slug: 'rules' }
 
 beforeAll(async () => {
-  database = await openTestDatabase()
-  const log = createLog('test', 'silent')
-  owner = openDatabase(database.ownerUrl, log, 2)
-  operator = openDatabase(database.operatorUrl, log, 2)
   first = await firstReviewer(owner)
   await insertKnowledgeBase(owner, base.id, base.slug, 'Rules')
-})
-afterAll(async () => {
-  await owner.end()
-  await operator.end()
-  await database.drop()
 })
 
 describe('a reviewer', () => {

@@ -1,14 +1,12 @@
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { finishActivation, insertActivation, setVersionState } from '#core/db/activations.ts'
 import { insertKnowledgeBase } from '#core/db/knowledge-bases.ts'
-import { inTransaction, openDatabase } from '#core/db/pool.ts'
-import type { Database, Queryable } from '#core/db/pool.ts'
+import { inTransaction } from '#core/db/pool.ts'
+import type { Queryable } from '#core/db/pool.ts'
 import { retireReviewer } from '#core/db/reviewers.ts'
 import { VERSION_STATES } from '#core/db/versions.ts'
-import { createLog } from '#core/platform/log.ts'
-import { openTestDatabase, withoutGuards } from '#test/support/database.ts'
-import type { TestDatabase } from '#test/support/database.ts'
+import { openTestPools, withoutGuards } from '#test/support/database.ts'
 import {
   firstReviewer,
   insertSignedReview,
@@ -25,21 +23,8 @@ interface Version {
   readonly profile: string
 }
 
-let database: TestDatabase
-/** The superuser: the guards hold for it as for everybody. */
-let owner: Database
-let jobs: Database
-beforeAll(async () => {
-  database = await openTestDatabase()
-  const log = createLog('test', 'silent')
-  owner = openDatabase(database.ownerUrl, log, 2)
-  jobs = openDatabase(database.jobsUrl, log, 2)
-})
-afterAll(async () => {
-  await owner.end()
-  await jobs.end()
-  await database.drop()
-})
+/** The owner is the superuser: the guards hold for it as for everybody. */
+const { owner, jobs } = await openTestPools()
 
 async function createBase(): Promise<{ readonly id: string; readonly slug: string }> {
   const base = { id: randomUUID(), slug: `base-${randomUUID()}` }

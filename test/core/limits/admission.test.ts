@@ -1,24 +1,15 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { endEpoch } from '#core/db/limit-epochs.ts'
 import { admit } from '#core/limits/admission.ts'
 import type { AdmissionDeps } from '#core/limits/admission.ts'
 import { entitlementKeys } from '#core/limits/counter-keys.ts'
-import { openTestDatabase } from '#test/support/database.ts'
-import type { TestDatabase } from '#test/support/database.ts'
+import { openTestPools } from '#test/support/database.ts'
 import { createCandidate } from '#test/support/limits/reservations.ts'
 import { createOrganization, openServers, withRedis } from '#test/model/servers.ts'
-import type { Servers } from '#test/model/servers.ts'
 
-let database: TestDatabase
-let servers: Servers
-beforeAll(async () => {
-  database = await openTestDatabase()
-  servers = await openServers({ ownerUrl: database.ownerUrl, gatewayUrl: database.gatewayUrl })
-})
-afterAll(async () => {
-  await servers?.close()
-  await database?.drop()
-})
+const { database } = await openTestPools()
+const servers = await openServers(database)
+afterAll(() => servers.close())
 
 const SETTLED_WITHIN_MS = 30_000
 

@@ -1,23 +1,14 @@
-import { afterAll, beforeAll, expect, inject, test } from 'vitest'
+import { afterAll, expect, inject, test } from 'vitest'
 import { runModel } from '#test/model/run.ts'
 import { startSequence } from '#test/model/sequence.ts'
 import { openServers } from '#test/model/servers.ts'
-import type { Servers } from '#test/model/servers.ts'
-import { openTestDatabase } from '#test/support/database.ts'
-import type { TestDatabase } from '#test/support/database.ts'
+import { openTestPools } from '#test/support/database.ts'
 
 const SEQUENCES = 40
 
-let database: TestDatabase
-let servers: Servers
-beforeAll(async () => {
-  database = await openTestDatabase()
-  servers = await openServers({ ownerUrl: database.ownerUrl, gatewayUrl: database.gatewayUrl })
-})
-afterAll(async () => {
-  await servers?.close()
-  await database?.drop()
-})
+const { database } = await openTestPools()
+const servers = await openServers(database)
+afterAll(() => servers.close())
 
 test('leases of gateways that ended count until their deadline, though their deliveries do not yet', async () => {
   const sequence = await startSequence(servers)

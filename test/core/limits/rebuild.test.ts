@@ -2,7 +2,7 @@ import { createHash, randomUUID } from 'node:crypto'
 import type { Redis } from 'ioredis'
 import { Client } from 'pg'
 import pLimit from 'p-limit'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { listenForAccessChanges } from '#core/db/access.ts'
 import { openDatabase } from '#core/db/pool.ts'
 import type { ServedPassage } from '#core/domain/exposure.ts'
@@ -15,24 +15,16 @@ import { failedOutcome } from '#core/limits/settlement.ts'
 import { DATABASE_BOUNDS } from '#core/db/bounds.ts'
 import { createLog } from '#core/platform/log.ts'
 import { expectEventually } from '#test/support/until.ts'
-import { openTestDatabase } from '#test/support/database.ts'
-import type { TestDatabase } from '#test/support/database.ts'
+import { openTestPools } from '#test/support/database.ts'
 import { createOrganization, openServers, withRedis } from '#test/model/servers.ts'
 import type { ModelEntitlement, Servers } from '#test/model/servers.ts'
 import { NO_REPLAY, createCandidate } from '#test/support/limits/reservations.ts'
 
 const DAY_MS = 86_400_000
 
-let database: TestDatabase
-let servers: Servers
-beforeAll(async () => {
-  database = await openTestDatabase()
-  servers = await openServers({ ownerUrl: database.ownerUrl, gatewayUrl: database.gatewayUrl })
-})
-afterAll(async () => {
-  await servers?.close()
-  await database?.drop()
-})
+const { database } = await openTestPools()
+const servers = await openServers(database)
+afterAll(() => servers.close())
 
 const gateway = (index = 0): Servers['gateways'][number] => {
   const found = servers.gateways[index]

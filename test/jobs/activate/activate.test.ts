@@ -1,35 +1,22 @@
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { insertActivation, readActivation } from '#core/db/activations.ts'
-import type { SearchNodeClient } from '#core/rpc/search-client.ts'
 import { activate } from '#jobs/activate/pipeline.ts'
 import { versionIdOf } from '#jobs/build/ids.ts'
 import { signReview } from '#jobs/operator/actions/reviews.ts'
-import type { JobsHarness } from '#test/support/jobs/harness.ts'
 import { withoutGuards } from '#test/support/database.ts'
 import { activateDeps, request, review, run, startActivationHarness } from '#test/support/jobs/activation-harness.ts'
-import type { ActivationHarness } from '#test/support/jobs/activation-harness.ts'
 import { firstReviewer, insertSignedReview, makeComparable } from '#test/support/reviews.ts'
 import { until } from '#test/support/until.ts'
 import { CALL_TIMEOUT_MS } from '#test/support/call-timeout.ts'
 
-let activation: ActivationHarness
-let harness: JobsHarness
-let nodes: readonly SearchNodeClient[]
-let knowledgeBaseId: string
-let first: string
-let second: string
-let third: string
-
-beforeAll(async () => {
-  activation = await startActivationHarness()
-  ;({
-    harness,
-    nodes,
-    knowledgeBaseId,
-    builds: [first, second, third],
-  } = activation)
-})
+const activation = await startActivationHarness()
+const {
+  harness,
+  nodes,
+  knowledgeBaseId,
+  builds: [first, second, third],
+} = activation
 afterAll(() => activation.close())
 
 interface Shown {

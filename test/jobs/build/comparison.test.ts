@@ -121,7 +121,7 @@ describe('a candidate without a question set', () => {
     const page = readFileSync(harness.store.reportFile(versionIdOf(buildId)), 'utf8')
     expect(page).toMatch(/<del>must<\/del>\s*<ins>need not<\/ins> keep/)
     expect(page).toContain('16 → 16 passages, 0 removed, 1 changed')
-    const named = await changesNamed(harness.store.changesFile(versionIdOf(buildId)))
+    const named = changesNamed(harness.store.changesFile(versionIdOf(buildId)))
     expect(named.filter(({ kind }) => kind === 'passages_changed')).toHaveLength(1)
   })
 

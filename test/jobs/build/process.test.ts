@@ -1,61 +1,13 @@
 import { existsSync, mkdirSync, readFileSync, readdirSync } from 'node:fs'
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { readBuild } from '#core/db/builds.ts'
 import { versionIdOf } from '#jobs/build/ids.ts'
 import { removeFailed } from '#jobs/build/process.ts'
-import { enqueueBuild, openQueue, openQueueRedis } from '#jobs/queues.ts'
-import type { JobQueue } from '#jobs/queues.ts'
-import { startJobs } from '#jobs/workers.ts'
-import type { Jobs } from '#jobs/workers.ts'
-import type { PrimaryConnection } from '#core/redis/primary.ts'
-import { smallSource, startJobsHarness, silent } from '#test/support/jobs/harness.ts'
-import type { JobsHarness } from '#test/support/jobs/harness.ts'
-import { openTestRedis } from '#test/support/redis.ts'
-import type { TestRedis } from '#test/support/redis.ts'
+import { enqueueBuild } from '#jobs/queues.ts'
+import { openWorkerHarness } from '#test/support/jobs/worker-harness.ts'
 import { until } from '#test/support/until.ts'
 
-let harness: JobsHarness
-let redis: TestRedis
-let queueRedis: PrimaryConnection
-let builds: JobQueue
-let knowledgeBaseId: string
-let importId: string
-const running: Jobs[] = []
-
-beforeAll(async () => {
-  harness = await startJobsHarness()
-  redis = await openTestRedis()
-  queueRedis = openQueueRedis(redis.url, silent)
-  builds = openQueue('build', queueRedis.redis, silent)
-  knowledgeBaseId = await harness.createKnowledgeBase()
-  importId = await harness.importFolder(knowledgeBaseId, smallSource)
-})
-afterEach(async () => {
-  await Promise.all(running.splice(0).map((jobs) => jobs.close()))
-})
-afterAll(async () => {
-  await builds.close()
-  queueRedis.close()
-  await redis.release()
-  await harness.stop()
-})
-
-async function startWorker(environment: NodeJS.ProcessEnv = {}, buildHeapMb = 512): Promise<void> {
-  const jobs = await startJobs({
-    database: harness.service,
-    redis: queueRedis.redis,
-    store: harness.store,
-    nodes: [],
-    counters: { nowMs: async () => Date.now() },
-    settlement: { refundOverdue: async () => 'gone' },
-    buildConcurrency: 1,
-    buildHeapMb,
-    vectorCacheBytesMax: 0,
-    log: silent,
-    environment: { ...harness.environment, ...environment },
-  })
-  running.push(jobs)
-}
+const { harness, builds, knowledgeBaseId, importId, startWorker } = await openWorkerHarness()
 
 async function enqueued(parameters: Readonly<Record<string, unknown>> = {}): Promise<string> {
   const id = await harness.requestBuild(knowledgeBaseId, importId, parameters)
@@ -140,7 +92,7 @@ test('a build whose process is killed for memory twice fails with a sentence tha
 
 test('a process that reaches its heap limit is recognised, and fails its build after the second time', async () => {
   const id = await enqueued()
-  await startWorker({}, 20)
+  await startWorker({ buildHeapMb: 20 })
   await expectRow(id, {
     state: 'failed',
     attempt: 2,
@@ -166,7 +118,7 @@ test('a process that dies after another run took its build over changes neither 
 test('why a run failed stands in the row of its build while it waits to be tried again', async () => {
   const id = await enqueued()
   await harness.owner.query('update builds set failed_runs = 6 where id = $1', [id])
-  await startWorker({ SEARCH_NODES: '127.0.0.1:9' })
+  await startWorker({ environment: { ...harness.environment, SEARCH_NODES: '127.0.0.1:9' } })
   await expectRow(id, { state: 'retrying', error: expect.stringContaining('start or repair a search node') })
 })
 

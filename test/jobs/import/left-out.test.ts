@@ -10,7 +10,6 @@ import { createKnowledgeBase } from '#jobs/operator/actions/organizations.ts'
 import { LEFT_OUT_REASONS } from '#jobs/sources/list.ts'
 import { line, smallMapping } from '#test/support/jobs/run-import.ts'
 import { openOperatorHarness } from '#test/support/operator/harness.ts'
-import type { OperatorHarness } from '#test/support/operator/harness.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'evidence-left-out-'))
 const source = join(folder, 'source')
@@ -35,7 +34,7 @@ Every hive of ${document} is registered.
 `
 }
 
-let harness: OperatorHarness
+const harness = await openOperatorHarness()
 beforeAll(async () => {
   const files = {
     'a.md': page('a'),
@@ -51,7 +50,6 @@ beforeAll(async () => {
     mkdirSync(dirname(join(source, name)), { recursive: true })
     writeFileSync(join(source, name), content)
   }
-  harness = await openOperatorHarness()
   await createKnowledgeBase(harness.operator, { slug: 'bees', title: 'Bees' })
 })
 afterAll(async () => {

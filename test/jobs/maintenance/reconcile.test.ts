@@ -1,36 +1,26 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { SearchNodeClient } from '#core/rpc/search-client.ts'
 import { profileIdOf, versionIdOf } from '#jobs/build/ids.ts'
 import { reconcile } from '#jobs/maintenance/reconcile.ts'
 import { silent } from '#test/support/jobs/harness.ts'
-import type { JobsHarness } from '#test/support/jobs/harness.ts'
 import { startActivationHarness, request, review, run } from '#test/support/jobs/activation-harness.ts'
-import type { ActivationHarness } from '#test/support/jobs/activation-harness.ts'
 import { CALL_TIMEOUT_MS } from '#test/support/call-timeout.ts'
 
-let activation: ActivationHarness
-let harness: JobsHarness
-let nodes: readonly SearchNodeClient[]
-let knowledgeBaseId: string
-let first: string
-let second: string
-let third: string
+const activation = await startActivationHarness()
+const {
+  harness,
+  nodes,
+  knowledgeBaseId,
+  builds: [first, second, third],
+} = activation
+afterAll(() => activation.close())
 
 /** The first version is active, a rollback would return to the second, and the third is a candidate. */
 beforeAll(async () => {
-  activation = await startActivationHarness()
-  ;({
-    harness,
-    nodes,
-    knowledgeBaseId,
-    builds: [first, second, third],
-  } = activation)
   await review(activation, second)
   expect(await run(activation, second, null)).toMatchObject({ state: 'done' })
   await review(activation, first)
   expect(await run(activation, first, second)).toMatchObject({ state: 'done' })
 })
-afterAll(() => activation.close())
 
 describe('reconciliation', () => {
   const loaded = async (): Promise<readonly string[]> =>

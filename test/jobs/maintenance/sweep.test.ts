@@ -1,30 +1,14 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { QUEUE_BOUNDS } from '#core/queues/bounds.ts'
-import { openDatabase } from '#core/db/pool.ts'
-import type { Database } from '#core/db/pool.ts'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { createLog } from '#core/platform/log.ts'
 import { JOB_BOUNDS } from '#jobs/bounds.ts'
 import { sweep } from '#jobs/maintenance/sweep.ts'
 import type { SweepDeps } from '#jobs/maintenance/sweep.ts'
 import { insertReservations, ledgerIds } from '#test/support/jobs/reservations.ts'
-import { openTestDatabase } from '#test/support/database.ts'
-import type { TestDatabase } from '#test/support/database.ts'
+import { openTestPools } from '#test/support/database.ts'
 
 const log = createLog('test', 'silent')
-let test_: TestDatabase
-let owner: Database
-let service: Database
-
-beforeAll(async () => {
-  test_ = await openTestDatabase()
-  owner = openDatabase(test_.ownerUrl, log, 4)
-  service = openDatabase(test_.jobsUrl, log, 8)
-})
-afterAll(async () => {
-  await owner.end()
-  await service.end()
-  await test_.drop()
-})
+const { owner, jobs: service } = await openTestPools()
 beforeEach(async () => {
   await owner.query('truncate ledger, ledger_outbox, reservations')
 })

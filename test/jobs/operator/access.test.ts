@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { unwrapFingerprintKey } from '#core/credentials/fingerprint.ts'
 import { listAudit } from '#core/db/audit.ts'
@@ -17,15 +17,11 @@ import {
 } from '#jobs/operator/actions/organizations.ts'
 import { createPlan } from '#jobs/operator/actions/plans.ts'
 import { openOperatorHarness } from '#test/support/operator/harness.ts'
-import type { OperatorHarness } from '#test/support/operator/harness.ts'
 
-let harness: OperatorHarness
+const harness = await openOperatorHarness()
 const folder = mkdtempSync(join(tmpdir(), 'evidence-operator-'))
 const named = z.object({ id: z.uuid(), name: z.string() })
 
-beforeAll(async () => {
-  harness = await openOperatorHarness()
-})
 afterAll(async () => {
   await harness.close()
   rmSync(folder, { recursive: true, force: true })

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { inTransaction } from '#core/db/pool.ts'
 import { requestActivation } from '#jobs/operator/actions/activations.ts'
@@ -13,14 +13,9 @@ import {
   rowEventually,
   withId,
 } from '#test/support/operator/corpus-harness.ts'
-import type { CorpusHarness } from '#test/support/operator/corpus-harness.ts'
 import { firstReviewer } from '#test/support/reviews.ts'
 
-let harness: CorpusHarness
-
-beforeAll(async () => {
-  harness = await openCorpusHarness()
-})
+const harness = await openCorpusHarness()
 afterAll(() => harness.close())
 
 /** Replaces the job worker. */

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { sha256 } from '#core/platform/digest.ts'
 import {
@@ -13,15 +13,10 @@ import {
   rowEventually,
   withId,
 } from '#test/support/operator/corpus-harness.ts'
-import type { CorpusHarness } from '#test/support/operator/corpus-harness.ts'
 import { commandLine } from '#test/support/operator/cli.ts'
 import { until } from '#test/support/until.ts'
 
-let harness: CorpusHarness
-
-beforeAll(async () => {
-  harness = await openCorpusHarness()
-})
+const harness = await openCorpusHarness()
 afterAll(() => harness.close())
 
 describe('build', () => {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { startBuild } from '#jobs/operator/actions/builds.ts'
 import {
@@ -9,15 +9,10 @@ import {
   openCorpusHarness,
   rowEventually,
 } from '#test/support/operator/corpus-harness.ts'
-import type { CorpusHarness } from '#test/support/operator/corpus-harness.ts'
 
 import { until } from '#test/support/until.ts'
 
-let harness: CorpusHarness
-
-beforeAll(async () => {
-  harness = await openCorpusHarness()
-})
+const harness = await openCorpusHarness()
 afterAll(() => harness.close())
 
 async function queuedBuild(name: string): Promise<string> {

@@ -11,7 +11,6 @@ import { createKnowledgeBase } from '#jobs/operator/actions/organizations.ts'
 import { commandLine } from '#test/support/operator/cli.ts'
 import { line, smallMapping } from '#test/support/jobs/run-import.ts'
 import { openOperatorHarness } from '#test/support/operator/harness.ts'
-import type { OperatorHarness } from '#test/support/operator/harness.ts'
 import { until } from '#test/support/until.ts'
 
 const RULEBOOK = fileURLToPath(new URL('../../../jobs/demo/corpus/rulebook', import.meta.url))
@@ -19,10 +18,9 @@ const folder = mkdtempSync(join(tmpdir(), 'evidence-operator-'))
 const storeUrl = pathToFileURL(join(folder, 'store')).href
 const withId = z.object({ id: z.uuid() })
 
-let harness: OperatorHarness
+const harness = await openOperatorHarness({ ARTIFACT_STORE: storeUrl })
 
 beforeAll(async () => {
-  harness = await openOperatorHarness({ ARTIFACT_STORE: storeUrl })
   await createKnowledgeBase(harness.operator, { slug: 'rules', title: 'Rules' })
 })
 afterAll(async () => {

@@ -1,3 +1,4 @@
+import { STORED_PROFILE } from '#test/support/operator/version-rows.ts'
 import { spaceOf } from '#test/support/embedding-space.ts'
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -9,14 +10,11 @@ import { createKnowledgeBase } from '#jobs/operator/actions/organizations.ts'
 import { requestRollback } from '#jobs/operator/actions/rollback.ts'
 import { approve } from '#test/support/reviews.ts'
 import { openOperatorHarness } from '#test/support/operator/harness.ts'
-import type { OperatorHarness } from '#test/support/operator/harness.ts'
-import { STORED_PROFILE } from '#test/support/operator/version-rows.ts'
 
-let harness: OperatorHarness
+const harness = await openOperatorHarness()
 const enqueue = (): Promise<void> => Promise.resolve()
 
 beforeAll(async () => {
-  harness = await openOperatorHarness()
   await createKnowledgeBase(harness.operator, { slug: 'rules', title: 'Rules' })
 })
 afterAll(() => harness.close())

@@ -3,12 +3,10 @@ import { z } from 'zod'
 import { usageReport } from '#core/db/usage.ts'
 import { createEntitledClients, use } from '#test/support/operator/use-harness.ts'
 import { openOperatorHarness } from '#test/support/operator/harness.ts'
-import type { OperatorHarness } from '#test/support/operator/harness.ts'
 
-let harness: OperatorHarness
+const harness = await openOperatorHarness()
 
 beforeAll(async () => {
-  harness = await openOperatorHarness()
   await createEntitledClients(harness)
 })
 afterAll(() => harness.close())

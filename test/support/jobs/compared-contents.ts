@@ -6,7 +6,7 @@ import type { PassageRecord } from '#core/index/passages/record.ts'
 import { createPassagesWriter } from '#core/index/passages/writer.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import { derivedUuid } from '#core/platform/ids.ts'
-import { changesIn } from '#jobs/compare/changes-file.ts'
+import { namedChangeSchema } from '#jobs/compare/changes-file.ts'
 import type { NamedChange } from '#jobs/compare/changes-file.ts'
 import type { ComparedContents } from '#jobs/compare/compared-passages.ts'
 import { compareContents } from '#jobs/compare/contents.ts'
@@ -38,7 +38,7 @@ export async function comparePassages(
     })
     return {
       ...compared,
-      named: await changesNamed(changesFile),
+      named: changesNamed(changesFile),
       bytes: readFileSync(changesFile, 'utf8'),
     }
   } finally {
@@ -47,10 +47,9 @@ export async function comparePassages(
 }
 
 /** Every line of a changes file. */
-export async function changesNamed(path: string): Promise<readonly NamedChange[]> {
-  const named: NamedChange[] = []
-  for await (const change of changesIn(path)) named.push(change)
-  return named
+export function changesNamed(path: string): readonly NamedChange[] {
+  const lines = readFileSync(path, 'utf8').split('\n').slice(0, -1)
+  return lines.map((line) => namedChangeSchema.parse(JSON.parse(line)))
 }
 
 /** The file of an artifact that the comparison reads. */

@@ -13,6 +13,7 @@ import type { ForwardReader } from '#core/index/lexical/forward-reader.ts'
 import { openLexicalReader } from '#core/index/lexical/reader.ts'
 import type { LexicalReader } from '#core/index/lexical/reader.ts'
 import type { ResidentParts } from '#core/index/storage/resident-parts.ts'
+import { createResidentParts } from '#core/index/storage/resident-parts.ts'
 import { prepareLexical } from '#search-node/search/candidates/words/query.ts'
 import { questionOf } from '#search-node/search/question.ts'
 import type { Question } from '#search-node/search/question.ts'
@@ -95,7 +96,7 @@ export function withForward<Result>(
 
 function lexicalOf(corpus: readonly Passage[], folder: string): LexicalReader {
   writeIndex(folder, indexed(corpus))
-  return openLexicalReader(folder, corpus.length)
+  return openLexicalReader(folder, corpus.length, createResidentParts())
 }
 
 const WORDS = ['anchor', 'ballast', 'cargo', 'dredge', 'embargo', 'ferries', 'the', '33(1)', 'Hafen', 'und'] as const

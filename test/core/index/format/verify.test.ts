@@ -18,7 +18,6 @@ import {
   MANIFEST_FILE,
   SIGNATURE_FILE,
   manifestSchema,
-  spaceOfVectors,
   manifestText,
   signManifest,
 } from '#core/index/format/manifest.ts'
@@ -28,6 +27,7 @@ import { documentsLayout } from '#core/index/facets/documents-layout.ts'
 import { verifyArtifact } from '#core/index/format/verify.ts'
 import { buildTestArtifact, signingKeys, testRows } from '#test/support/artifact.ts'
 import { writeSignedManifest } from '#test/support/signed-manifest.ts'
+import { spaceOfVectors } from '#test/support/embedding-space.ts'
 
 const keys = signingKeys()
 let root: string

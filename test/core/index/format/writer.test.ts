@@ -12,6 +12,7 @@ import { verifyArtifact } from '#core/index/format/verify.ts'
 import { writeArtifact } from '#core/index/format/writer.ts'
 import type { ArtifactInput, ArtifactRow } from '#core/index/format/writer.ts'
 import { derivedUuid } from '#core/platform/ids.ts'
+import { createResidentParts } from '#core/index/storage/resident-parts.ts'
 import { signingKeys, testPassage, testRows, unit } from '#test/support/artifact.ts'
 import { spaceOf } from '#test/support/embedding-space.ts'
 
@@ -128,7 +129,7 @@ test('words, provisions and acts are indexed under the row of their passage', as
   expect(json('forward.json')).toMatchObject({ rows: 45 })
   expect(json('references.json')).toMatchObject({ acts, terms: 30 })
   const references = openReferencesReader(artifactFolder)
-  const table = readRowTable(artifactFolder, 45)
+  const table = readRowTable(artifactFolder, 45, createResidentParts())
   for (const [at, { record }] of rows.entries()) {
     for (const reference of record.references) expect([...references.rowsOf(reference)]).toEqual([at])
     expect(table.sameRevisionAsPrevious[at]).toBe(

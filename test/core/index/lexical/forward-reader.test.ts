@@ -6,6 +6,7 @@ import { tokenHash } from '#core/index/lexical/token-hash.ts'
 import { canonicalJson } from '#core/platform/digest.ts'
 import { primaryLanguage } from '#core/index/analysis/analyzer.ts'
 import { openForwardReader } from '#core/index/lexical/forward-reader.ts'
+import { createResidentParts } from '#core/index/storage/resident-parts.ts'
 import { anyCorpus, said, termsOf, withForward, writtenForward } from '#test/support/search-node/forward-corpus.ts'
 import { bothParts } from '#test/support/search-node/lexical-corpus.ts'
 import type { ForwardPassage } from '#test/support/search-node/forward-corpus.ts'
@@ -82,12 +83,12 @@ describe('an index that contradicts its description', () => {
 
   test('is refused with another number of rows or of words', () => {
     withForward(corpus, (_, folder) => {
-      expect(() => openForwardReader(folder, 1)).toThrow()
+      expect(() => openForwardReader(folder, 1, createResidentParts())).toThrow()
       const { description } = writtenForward(corpus)
       writeFileSync(join(folder, 'forward.json'), canonicalJson({ ...description, rows: 3 }))
-      expect(() => openForwardReader(folder, 2)).toThrow(/contradicts the manifest/)
+      expect(() => openForwardReader(folder, 2, createResidentParts())).toThrow(/contradicts the manifest/)
       writeFileSync(join(folder, 'forward.json'), canonicalJson({ ...description, uint32s: description.uint32s + 1 }))
-      expect(() => openForwardReader(folder, 2)).toThrow(/contradicts the manifest/)
+      expect(() => openForwardReader(folder, 2, createResidentParts())).toThrow(/contradicts the manifest/)
     })
   })
 })

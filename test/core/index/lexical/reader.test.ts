@@ -6,6 +6,7 @@ import { expect, test } from 'vitest'
 import { TERMS_PER_BLOCK } from '#core/index/lexical/layout.ts'
 import { openLexicalReader } from '#core/index/lexical/reader.ts'
 import { createLexicalWriter } from '#core/index/lexical/writer.ts'
+import { createResidentParts } from '#core/index/storage/resident-parts.ts'
 import { writeIndex } from '#test/support/search-node/lexical-corpus.ts'
 
 /** Terms that begin alike, of one and more bytes a letter. */
@@ -21,7 +22,7 @@ test('every term of a dictionary of several blocks is found with its frequency, 
       for (const [row, text] of rows.entries()) writer.add(row, { language: 'xx', heading: [], text: [text] })
       const folder = mkdtempSync(join(tmpdir(), 'lexical-reader-'))
       writeIndex(folder, writer.finish())
-      const index = openLexicalReader(folder, rows.length)
+      const index = openLexicalReader(folder, rows.length, createResidentParts())
       try {
         for (const [at, one] of terms.entries()) expect(index.find('xx', one)?.frequency).toBe(1 + (at % 3))
         const longer = terms.map((one) => `${one}a`).filter((one) => !terms.includes(one))

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { PassageRecord } from '#core/index/passages/record.ts'
 import { createRowTableWriter, readRowTable, rowTableBytes } from '#core/index/passages/row-table.ts'
 import type { RowTable } from '#core/index/passages/row-table.ts'
+import { createResidentParts } from '#core/index/storage/resident-parts.ts'
 import { testPassage } from '#test/support/artifact.ts'
 
 let folder: string
@@ -17,7 +18,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 /** The table that a file of these bytes holds. */
 function readBack(bytes: Uint8Array, rows: number): RowTable {
   writeFileSync(join(folder, 'rows.bin'), bytes)
-  return readRowTable(folder, rows)
+  return readRowTable(folder, rows, createResidentParts())
 }
 
 interface Placed {

@@ -11,18 +11,14 @@ import { listReviewers } from '#core/db/reviewers.ts'
 import { verifyAudit } from '#jobs/operator/actions/verify-audit.ts'
 import { openCorpusHarness } from '#test/support/operator/corpus-harness.ts'
 import { openOperatorHarness } from '#test/support/operator/harness.ts'
-import type { OperatorHarness } from '#test/support/operator/harness.ts'
 import { insertVersion } from '#test/support/operator/version-rows.ts'
 import { createTestKey, insertSignedReview } from '#test/support/reviews.ts'
 
 const ENTRIES = 2_345
 const DAY = String.raw`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`
 
-let harness: OperatorHarness
+const harness = await openOperatorHarness()
 let head: AuditHead
-beforeAll(async () => {
-  harness = await openOperatorHarness()
-})
 afterAll(() => harness.close())
 
 test('an empty trail is valid, and its head is that of no entry', async () => {

@@ -13,12 +13,10 @@ import { createClient, createKnowledgeBase, createOrganization } from '#jobs/ope
 import { createPlan } from '#jobs/operator/actions/plans.ts'
 import { insertVersion } from '#test/support/operator/version-rows.ts'
 import { openOperatorHarness } from '#test/support/operator/harness.ts'
-import type { OperatorHarness } from '#test/support/operator/harness.ts'
 
-let harness: OperatorHarness
+const harness = await openOperatorHarness()
 
 beforeAll(async () => {
-  harness = await openOperatorHarness()
   const { operator, serviceSecrets } = harness
   await createOrganization(operator, { name: 'Harbour Bank', serviceSecrets })
   await createClient(operator, { organization: 'Harbour Bank', name: 'Advice Desk' })

@@ -5,13 +5,11 @@ import { withoutGuards } from '#test/support/database.ts'
 import { createEntitledClients, use } from '#test/support/operator/use-harness.ts'
 import { insertVersion } from '#test/support/operator/version-rows.ts'
 import { openOperatorHarness } from '#test/support/operator/harness.ts'
-import type { OperatorHarness } from '#test/support/operator/harness.ts'
 
 const EPOCH = '00000000-0000-4000-8000-000000000004'
-let harness: OperatorHarness
+const harness = await openOperatorHarness()
 
 beforeAll(async () => {
-  harness = await openOperatorHarness()
   await createEntitledClients(harness)
 })
 afterAll(() => harness.close())

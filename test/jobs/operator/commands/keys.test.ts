@@ -7,9 +7,8 @@ import { issueKeyFor, revokeKeyNow, rotateKey } from '#jobs/operator/actions/api
 import { createClient, createKnowledgeBase, createOrganization } from '#jobs/operator/actions/organizations.ts'
 import { createPlan } from '#jobs/operator/actions/plans.ts'
 import { everythingStored, openOperatorHarness } from '#test/support/operator/harness.ts'
-import type { OperatorHarness } from '#test/support/operator/harness.ts'
 
-let harness: OperatorHarness
+const harness = await openOperatorHarness()
 const issuedSchema = z.object({
   id: z.uuid(),
   key: z.string(),
@@ -22,7 +21,6 @@ const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 
 beforeAll(async () => {
-  harness = await openOperatorHarness()
   await createOrganization(harness.operator, { name: 'Harbour Bank', serviceSecrets: harness.serviceSecrets })
   await createClient(harness.operator, { organization: 'Harbour Bank', name: 'Advice Desk' })
   await createPlan(harness.operator, { name: 'beta' })

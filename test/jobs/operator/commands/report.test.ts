@@ -8,17 +8,15 @@ import { writeDurably } from '#core/platform/durable-file.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import { withoutGuards } from '#test/support/database.ts'
 import { candidate, openCorpusHarness } from '#test/support/operator/corpus-harness.ts'
-import type { CorpusHarness } from '#test/support/operator/corpus-harness.ts'
 
 const run = promisify(execFile)
 const program = fileURLToPath(new URL('../../../../jobs/operator/main.ts', import.meta.url))
 /** Larger than the buffer of a pipe, and without a line end. */
 const page = Buffer.from(`<!doctype html><p>${'Straße – § 433 '.repeat(20_000)}</p>`)
-let harness: CorpusHarness
+const harness = await openCorpusHarness()
 let version: string
 
 beforeAll(async () => {
-  harness = await openCorpusHarness()
   version = await candidate(harness, 'one.md')
   await withoutGuards(harness.owner, 'update corpus_versions set report_sha256 = $2 where id = $1', [
     version,

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { appendFileSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { listReviewers, retireReviewer } from '#core/db/reviewers.ts'
 import { planActivation } from '#jobs/operator/actions/activations.ts'
@@ -9,16 +9,11 @@ import { readSigningKey } from '#jobs/operator/actions/reviewers.ts'
 import { signReview } from '#jobs/operator/actions/reviews.ts'
 import { commandLine } from '#test/support/operator/cli.ts'
 import { candidate, openCorpusHarness } from '#test/support/operator/corpus-harness.ts'
-import type { CorpusHarness } from '#test/support/operator/corpus-harness.ts'
 import { createTestKey, insertSignedReview, insertTestReviewer } from '#test/support/reviews.ts'
 
 /** Signs outside of the command line, as a reviewer with a key of their own does. */
 const OPENSSL = 'openssl'
-let harness: CorpusHarness
-
-beforeAll(async () => {
-  harness = await openCorpusHarness()
-})
+const harness = await openCorpusHarness()
 afterAll(() => harness.close())
 
 /** A file of the test. */

@@ -1,16 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { createHistoryBase } from '#test/support/operator/activation-rows.ts'
 import type { HistoryBase } from '#test/support/operator/activation-rows.ts'
 import { openCorpusHarness } from '#test/support/operator/corpus-harness.ts'
-import type { CorpusHarness } from '#test/support/operator/corpus-harness.ts'
 import { createTestKey, firstReviewer, insertSignedReview, makeComparable } from '#test/support/reviews.ts'
 
 const INSTANT = String.raw`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{3})?Z`
 
-let harness: CorpusHarness
-beforeAll(async () => {
-  harness = await openCorpusHarness()
-})
+const harness = await openCorpusHarness()
 afterAll(() => harness.close())
 
 /** A knowledge base after the activations of these versions, in this order. */

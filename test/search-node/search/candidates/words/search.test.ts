@@ -7,6 +7,7 @@ import { openLexicalReader } from '#core/index/lexical/reader.ts'
 import { LEXICAL_BOUNDS, SCORE_UNIT, prepareLexical } from '#search-node/search/candidates/words/query.ts'
 import type { LexicalQuery } from '#search-node/search/candidates/words/query.ts'
 import type { Ranked } from '#core/index/top-k.ts'
+import { createResidentParts } from '#core/index/storage/resident-parts.ts'
 import { searchLexical } from '#search-node/search/candidates/words/search.ts'
 import { seededRandom } from '#test/support/artifact.ts'
 import {
@@ -213,6 +214,8 @@ describe('an index is not opened', () => {
   })
 
   test('when it has another number of rows than the manifest', () => {
-    withIndex(corpus, (_, folder) => expect(() => openLexicalReader(folder, 2)).toThrow('contradicts'))
+    withIndex(corpus, (_, folder) =>
+      expect(() => openLexicalReader(folder, 2, createResidentParts())).toThrow('contradicts'),
+    )
   })
 })
