@@ -11,10 +11,10 @@ import { buildTestArtifact, signingKeys, testRows } from '#test/support/artifact
 import type { TestArtifact } from '#test/support/artifact.ts'
 import { UNLIMITED, inputOf } from '#test/support/search-node/asked.ts'
 
-const CYCLES = 200
+const CYCLES = 80
 /** Cycles after which the heaps of the threads have their size. */
-const SETTLED_AFTER = 50
-/** Of both threads together: 150 cycles that each kept a hundredth of the version would exceed it. */
+const SETTLED_AFTER = 30
+/** Of both threads together: 50 cycles that each kept a thirtieth of the version would exceed it. */
 const GROWTH_MEGABYTES_MAX = 24
 /** Of addresses: V8 reserves more than 4 GiB for each memory of WebAssembly, whatever it holds. */
 const ADDRESSES_GROWTH_MEGABYTES_MAX = 16 * 1_024
@@ -60,7 +60,7 @@ function megabytes(field: 'RssAnon' | 'VmSize'): number {
   return Number(kilobytes) / 1_024
 }
 
-test('a version that is loaded and released 200 times leaves no file, no mapping and no memory', async () => {
+test('a version that is loaded and released 80 times leaves no file, no mapping and no memory', async () => {
   const versions = new Versions({
     artifactFolder: () => artifact.folder,
     verify: () => Promise.resolve(artifact.manifest),
@@ -82,7 +82,7 @@ test('a version that is loaded and released 200 times leaves no file, no mapping
     await versions.release(versionId)
     expect([...openFiles(), ...mappings()]).toEqual([])
     // A node does so after each release; the heap of a test is larger.
-    if (cycle % 25 === 24) await collectGarbage()
+    if (cycle % 10 === 9) await collectGarbage()
     if (cycle < SETTLED_AFTER) settledMegabytes = Math.max(settledMegabytes, megabytes('RssAnon'))
     if (cycle === SETTLED_AFTER - 1) settledAddresses = megabytes('VmSize')
   }

@@ -75,7 +75,7 @@ function recallOf(
   mapping: IndexReader,
   rows: readonly ArtifactRow[],
   filtersOf: (nearRow: number) => TestFilters,
-  { queries = 40, costs = PLAN_COSTS }: { readonly queries?: number; readonly costs?: PlanCosts } = {},
+  { queries = 20, costs = PLAN_COSTS }: { readonly queries?: number; readonly costs?: PlanCosts } = {},
 ): { readonly recall: number; readonly plans: ReadonlySet<string> } {
   const random = seededRandom(seed + 1)
   const plans = new Set<string>()
@@ -99,10 +99,7 @@ function recallOf(
 const SHARES = { s100: 1, s50: 0.5, s10: 0.1, s1: 0.01, s01: 0.001, s001: 0.000_5 } as const
 const ROWS = 6_000
 const CLUSTERS = 100
-describe.each([
-  ['by a scan', SCAN_FIRST],
-  ['by its clusters', CLUSTERS_FIRST],
-])('a version that is searched %s', (way, costs) => {
+describe('a version of many rows', () => {
   let mapping: IndexReader
   let artifact: TestArtifact
   let rows: readonly ArtifactRow[]
@@ -117,7 +114,7 @@ describe.each([
       language: cluster % 2 === 0 ? 'de' : 'en',
     })
     rows = testRows({ rows: ROWS, dimensions: 64, seed, clusters: CLUSTERS, spread: 1, traits })
-    artifact = await buildTestArtifact({ store, rows, privateKeyDer, name: way })
+    artifact = await buildTestArtifact({ store, rows, privateKeyDer, name: 'many' })
     mapping = open(artifact)
   })
   afterAll(() => mapping.close())
@@ -129,105 +126,113 @@ describe.each([
       .filter(wanted)
       .map((topic) => `topic-${topic}`)
 
-  test.each(Object.keys(SHARES))('finds the true best ten where the filter %s allows passages at random', (subject) => {
-    expect(
-      recallOf(mapping, rows, () => ({ ...EVERYTHING, anySubject: false, subjects: [subject] }), { costs }).recall,
-    ).toBeGreaterThanOrEqual(0.98)
-  })
-
-  test.each([1, 5, 25, 50])(
-    'finds the true best ten where a filter keeps the topic of the query among %i of a hundred',
-    (kept) => {
-      const filters = (row: number): TestFilters => ({
-        ...EVERYTHING,
-        anySubject: false,
-        subjects: topics((topic) => (topic - topicOf(row) + CLUSTERS) % CLUSTERS < kept),
-      })
-      expect(recallOf(mapping, rows, filters, { costs }).recall).toBeGreaterThanOrEqual(0.98)
-    },
-  )
-
-  test.each([1, 5, 25, 50, 99])(
-    'finds the true best ten where a filter excludes the topic of the query and keeps %i of a hundred',
-    (kept) => {
-      const filters = (row: number): TestFilters => ({
-        ...EVERYTHING,
-        anySubject: false,
-        subjects: topics((topic) => topic !== topicOf(row) && (topic - topicOf(row) + CLUSTERS) % CLUSTERS <= kept),
-      })
-      expect(recallOf(mapping, rows, filters, { costs }).recall).toBeGreaterThanOrEqual(0.98)
-    },
-  )
-
-  test('few allowed rows are scored one by one', () => {
-    const few = (): TestFilters => ({ ...EVERYTHING, anySubject: false, subjects: ['s01'] })
-    expect([...recallOf(mapping, rows, few, { queries: 5, costs }).plans]).toEqual(['exact'])
-  })
-
-  test('some hundreds of allowed rows are all scanned, whatever the costs', () => {
-    const some = (): TestFilters => ({ ...EVERYTHING, anySubject: false, subjects: ['s10'] })
-    expect([...recallOf(mapping, rows, some, { queries: 5, costs }).plans]).toEqual(['scan'])
-  })
-
-  test('of many, all are scanned if that costs less, else those in the clusters near the query', () => {
-    const { plans } = recallOf(mapping, rows, () => EVERYTHING, { queries: 5, costs })
-    expect([...plans]).toEqual([costs === CLUSTERS_FIRST ? 'clusters' : 'scan'])
-  })
-
-  test('where the filter excludes the neighbourhood of the query, all allowed rows are scanned', () => {
-    const far = (row: number): TestFilters => ({
-      ...EVERYTHING,
-      anySubject: false,
-      subjects: topics((topic) => (topic - topicOf(row) + CLUSTERS) % CLUSTERS >= 50),
-    })
-    const { recall, plans } = recallOf(mapping, rows, far, { queries: 20, costs })
-    expect(recall).toBeGreaterThanOrEqual(0.98)
-    expect(plans).toContain('scan')
-  })
-
-  test('a limit near the number of allowed rows is filled in full', () => {
-    const filters = { ...EVERYTHING, languages: ['de'] }
-    const allowed = rows.filter(({ record }) => allows(filters, record)).length
-    const query = queryNear(rows, 7, seededRandom(seed))
-    for (const limit of [allowed - 1, allowed, allowed + 1])
-      expect(nearest(mapping, query, filters, { limit, costs }).chunkIds).toHaveLength(Math.min(limit, allowed))
-  })
-
-  test.each([1, 50, 51, 200])('a search for %i rows keeps as many, or as many as predictors look at', (limit) => {
-    const allowed = filterBitset(EVERYTHING, mapping.passages, mapping.facets)
-    const { ids } = nearestRows(
-      mapping,
-      vectorsOf(mapping),
-      queryNear(rows, 7, seededRandom(seed)),
-      allowed,
-      limit,
-      EXPANSION_MIN,
-      costs,
+  describe.each([
+    ['by a scan', SCAN_FIRST],
+    ['by its clusters', CLUSTERS_FIRST],
+  ])('searched %s', (_way, costs) => {
+    test.each(Object.keys(SHARES))(
+      'finds the true best ten where the filter %s allows passages at random',
+      (subject) => {
+        expect(
+          recallOf(mapping, rows, () => ({ ...EVERYTHING, anySubject: false, subjects: [subject] }), { costs }).recall,
+        ).toBeGreaterThanOrEqual(0.98)
+      },
     )
-    expect(ids).toHaveLength(Math.max(limit, PREDICTOR_DEPTH))
-  })
 
-  test('the same search gives the same rows on another mapping', () => {
-    const other = open(artifact)
-    const query = queryNear(rows, 11, seededRandom(seed))
-    expect(nearest(other, query, EVERYTHING, { costs })).toEqual(nearest(mapping, query, EVERYTHING, { costs }))
-    other.close()
-  })
+    test.each([1, 5, 25, 50])(
+      'finds the true best ten where a filter keeps the topic of the query among %i of a hundred',
+      (kept) => {
+        const filters = (row: number): TestFilters => ({
+          ...EVERYTHING,
+          anySubject: false,
+          subjects: topics((topic) => (topic - topicOf(row) + CLUSTERS) % CLUSTERS < kept),
+        })
+        expect(recallOf(mapping, rows, filters, { costs }).recall).toBeGreaterThanOrEqual(0.98)
+      },
+    )
 
-  test.each([1, 3, 40])('%i documents: exactly their passages are allowed', (count) => {
-    const ids = [...new Set(rows.map(({ record }) => record.document.id))]
-      .filter((_, at) => at % 7 === 0)
-      .slice(0, count)
-    const filters = { ...EVERYTHING, documents: [...ids, '00000000-0000-4000-8000-000000000000'] }
-    const allowed = filterBitset(filters, mapping.passages, mapping.facets)
-    expect(allowed.count).toBe(rows.filter(({ record }) => ids.includes(record.document.id)).length)
-    expect(recallOf(mapping, rows, () => filters, { queries: 10, costs }).recall).toBe(1)
-  })
+    test.each([1, 5, 25, 50, 99])(
+      'finds the true best ten where a filter excludes the topic of the query and keeps %i of a hundred',
+      (kept) => {
+        const filters = (row: number): TestFilters => ({
+          ...EVERYTHING,
+          anySubject: false,
+          subjects: topics((topic) => topic !== topicOf(row) && (topic - topicOf(row) + CLUSTERS) % CLUSTERS <= kept),
+        })
+        expect(recallOf(mapping, rows, filters, { costs }).recall).toBeGreaterThanOrEqual(0.98)
+      },
+    )
 
-  test('a document that the version does not hold, or that is no id, allows nothing', () => {
-    const missing = ['00000000-0000-4000-8000-000000000000', 'ffffffff-ffff-4fff-8fff-ffffffffffff', 'no id', '']
-    for (const id of missing)
-      expect(filterBitset({ ...EVERYTHING, documents: [id] }, mapping.passages, mapping.facets).count).toBe(0)
+    test('few allowed rows are scored one by one', () => {
+      const few = (): TestFilters => ({ ...EVERYTHING, anySubject: false, subjects: ['s01'] })
+      expect([...recallOf(mapping, rows, few, { queries: 5, costs }).plans]).toEqual(['exact'])
+    })
+
+    test('some hundreds of allowed rows are all scanned, whatever the costs', () => {
+      const some = (): TestFilters => ({ ...EVERYTHING, anySubject: false, subjects: ['s10'] })
+      expect([...recallOf(mapping, rows, some, { queries: 5, costs }).plans]).toEqual(['scan'])
+    })
+
+    test('of many, all are scanned if that costs less, else those in the clusters near the query', () => {
+      const { plans } = recallOf(mapping, rows, () => EVERYTHING, { queries: 5, costs })
+      expect([...plans]).toEqual([costs === CLUSTERS_FIRST ? 'clusters' : 'scan'])
+    })
+
+    test('where the filter excludes the neighbourhood of the query, all allowed rows are scanned', () => {
+      const far = (row: number): TestFilters => ({
+        ...EVERYTHING,
+        anySubject: false,
+        subjects: topics((topic) => (topic - topicOf(row) + CLUSTERS) % CLUSTERS >= 50),
+      })
+      const { recall, plans } = recallOf(mapping, rows, far, { queries: 20, costs })
+      expect(recall).toBeGreaterThanOrEqual(0.98)
+      expect(plans).toContain('scan')
+    })
+
+    test('a limit near the number of allowed rows is filled in full', () => {
+      const filters = { ...EVERYTHING, languages: ['de'] }
+      const allowed = rows.filter(({ record }) => allows(filters, record)).length
+      const query = queryNear(rows, 7, seededRandom(seed))
+      for (const limit of [allowed - 1, allowed, allowed + 1])
+        expect(nearest(mapping, query, filters, { limit, costs }).chunkIds).toHaveLength(Math.min(limit, allowed))
+    })
+
+    test.each([1, 50, 51, 200])('a search for %i rows keeps as many, or as many as predictors look at', (limit) => {
+      const allowed = filterBitset(EVERYTHING, mapping.passages, mapping.facets)
+      const { ids } = nearestRows(
+        mapping,
+        vectorsOf(mapping),
+        queryNear(rows, 7, seededRandom(seed)),
+        allowed,
+        limit,
+        EXPANSION_MIN,
+        costs,
+      )
+      expect(ids).toHaveLength(Math.max(limit, PREDICTOR_DEPTH))
+    })
+
+    test('the same search gives the same rows on another mapping', () => {
+      const other = open(artifact)
+      const query = queryNear(rows, 11, seededRandom(seed))
+      expect(nearest(other, query, EVERYTHING, { costs })).toEqual(nearest(mapping, query, EVERYTHING, { costs }))
+      other.close()
+    })
+
+    test.each([1, 3, 40])('%i documents: exactly their passages are allowed', (count) => {
+      const ids = [...new Set(rows.map(({ record }) => record.document.id))]
+        .filter((_, at) => at % 7 === 0)
+        .slice(0, count)
+      const filters = { ...EVERYTHING, documents: [...ids, '00000000-0000-4000-8000-000000000000'] }
+      const allowed = filterBitset(filters, mapping.passages, mapping.facets)
+      expect(allowed.count).toBe(rows.filter(({ record }) => ids.includes(record.document.id)).length)
+      expect(recallOf(mapping, rows, () => filters, { queries: 10, costs }).recall).toBe(1)
+    })
+
+    test('a document that the version does not hold, or that is no id, allows nothing', () => {
+      const missing = ['00000000-0000-4000-8000-000000000000', 'ffffffff-ffff-4fff-8fff-ffffffffffff', 'no id', '']
+      for (const id of missing)
+        expect(filterBitset({ ...EVERYTHING, documents: [id] }, mapping.passages, mapping.facets).count).toBe(0)
+    })
   })
 })
 
