@@ -63,6 +63,8 @@ export const GATEWAY_BOUNDS = {
   lastRepliesMs: 250,
   /** Time after the drain period and the hard deadline to close connections to Redis, Postgres and the search nodes. */
   gatewayCloseTimeoutMs: 5_000,
+  /** Embedding spaces of active versions whose client a gateway keeps open. */
+  embeddersOpenMax: 64,
 } as const
 
 const { assertLess } = createBoundOrder({ ...PLATFORM_BOUNDS, ...DATABASE_BOUNDS, ...LIMIT_BOUNDS, ...GATEWAY_BOUNDS })

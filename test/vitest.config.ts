@@ -22,7 +22,7 @@ const SERVICES = [
   'test/{faults,scenarios}/**/*.test.ts',
   'test/jobs/*.test.ts',
   'test/jobs/{activate,build,demo,ledger,maintenance,operator}/**/*.test.ts',
-  'test/jobs/import/corpora.test.ts',
+  'test/jobs/import/left-out.test.ts',
 ]
 
 /** The seed of every random draw of `npm test`. `npm run test:soak` draws another one for each round. */
@@ -75,6 +75,8 @@ export default defineConfig({
         test: {
           name: 'contract',
           include: CONTRACT,
+          // Each file opens and closes connections of its own to the shared service.
+          isolate: true,
           globalSetup: ['test/support/setup.ts', 'test/support/contract/setup.ts'],
         },
       },

@@ -4,7 +4,7 @@ import { EmbeddingError, spaceKey } from '#core/embedding/embedder.ts'
 import type { Embedder } from '#core/embedding/embedder.ts'
 import { createEmbedder } from '#core/embedding/providers.ts'
 import type { EndpointSettings } from '#core/embedding/providers.ts'
-import { SEARCH_NODE_BOUNDS } from '#search-node/bounds.ts'
+import { GATEWAY_BOUNDS } from '#gateway/bounds.ts'
 import { ServiceError } from '#core/platform/errors.ts'
 import type { Slot } from './concurrency-limit.ts'
 import type { RequestContext } from './request-context.ts'
@@ -21,7 +21,7 @@ export interface EmbeddedQuery {
 export type EmbedderOf = (space: EmbeddingSpace) => Embedder
 
 export function embeddersOf(settings: EndpointSettings): EmbedderOf {
-  const opened = new LRUCache<string, Embedder>({ max: SEARCH_NODE_BOUNDS.versionsPerNodeMax })
+  const opened = new LRUCache<string, Embedder>({ max: GATEWAY_BOUNDS.embeddersOpenMax })
   return (space) => {
     const name = spaceKey(space)
     const embedder = opened.get(name) ?? createEmbedder(space, settings)

@@ -37,11 +37,6 @@ beforeAll(async () => {
     environment: { ...provider.environment, BUILD_CONCURRENCY: '2', NODE_OPTIONS: WITH_FEW_QUERIES },
   })
   caller = await service.createCaller()
-  load = startLoad(
-    caller,
-    service.gateways.map(({ baseUrl }) => baseUrl),
-    { callers: 4, pauseMs: 80 },
-  )
 })
 afterAll(async () => {
   await load?.stop()
@@ -85,6 +80,12 @@ test(
   async () => {
     const first = service.versionId
     const candidates = await approvedCandidates(service, CHANGE, 2)
+    load = startLoad(
+      caller,
+      service.gateways.map(({ baseUrl }) => baseUrl),
+      { callers: 4, pauseMs: 80 },
+    )
+    await load.until('every gateway serves', (sent) => sent.length >= 20)
     const query = `${ANSWERED_QUERY} `
     const held = provider.hold(query)
     const pinned = caller.ask({ query })

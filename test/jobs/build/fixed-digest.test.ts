@@ -53,7 +53,7 @@ test('the same sources, build and embedder give the same bytes as ever', async (
       createLocalEmbedder(),
     )
     expect(artifact.manifestDigest.toString('hex')).toBe(
-      '57d3d04849139af6b7c7e6925875a1021b0961fbc30b137bde2907d2919a2283',
+      '944780d7e09c351dde90532d067c8607e1e069f564795417eac2d7c556394f81',
     )
   } finally {
     rmSync(root, { recursive: true, force: true })

@@ -164,13 +164,14 @@ export const SAMPLES: Readonly<Record<string, readonly Sample[]>> = {
       metadata: {
         ...CFPB,
         citation: '12 CFR 1003.2(g)',
-        effective_to: '2019-01-01',
-        fr_document: '2015-26607_20180101',
+        effective_from: '2017-01-01',
+        effective_to: '2018-01-01',
+        fr_document: '2015-26607_20170101',
       },
       label: '12 CFR 1003.2(g)',
       reference: 'cfr:12/1003#2/g',
       anchor: 'https://www.federalregister.gov/d/2015-26607#:~:text=',
-      from: '2018-01-01',
+      from: '2017-01-01',
     },
   ],
   de: [

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { SEARCH_NODE_OPTIONS } from '#jobs/demo/local/node-options.ts'
+import { SEARCH_NODE_OPTIONS } from '#jobs/command-line/node-options.ts'
 import { freePort } from '#jobs/demo/local/supervised-process.ts'
 import { COMPILE_CACHE } from '#test/support/compile-cache.ts'
 
