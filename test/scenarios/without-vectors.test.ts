@@ -6,6 +6,7 @@ import { builtInCorpus } from '#jobs/demo/corpus.ts'
 import { storeUrl } from '#jobs/demo/local/stack.ts'
 import { ENDPOINT_DIMENSIONS, startEmbeddingEndpoint } from '#test/support/embedding-endpoint.ts'
 import type { EmbeddingEndpoint } from '#test/support/embedding-endpoint.ts'
+import { smallSource } from '#test/support/jobs/harness.ts'
 import { WITH_FEW_QUERIES } from '#test/support/jobs/with-few-queries.ts'
 import { ANSWERED_QUERY, startTestService } from '#test/support/service.ts'
 import type { TestService } from '#test/support/service.ts'
@@ -57,9 +58,14 @@ test('a version without vectors is built, reviewed, activated and asked without 
 })
 
 test('beside it, a knowledge base of the same service has vectors of the provider', async () => {
-  const corpus = builtInCorpus()
   const knowledgeBase = 'with-vectors'
-  await service.publish({ ...corpus, knowledgeBase, questionsFile: undefined, embedding: 'openai' })
+  await service.publish({
+    ...builtInCorpus(),
+    source: smallSource,
+    knowledgeBase,
+    questionsFile: undefined,
+    embedding: 'openai',
+  })
   const built = endpoint.requests.length
   expect(built).toBeGreaterThan(0)
   const caller = await service.createCaller({ knowledgeBase })
