@@ -4,6 +4,7 @@ import type { Rule, SourceFile } from './source-file.ts'
 /** What every room of the index may import. */
 const INDEX_BASE = ['core/platform', 'core/index/artifact-error.ts', 'core/index/storage'] as const
 
+const PARSER = 'core/index/references/parser'
 /** What each folder of core may import, besides itself; the longest folder that is a prefix of the path counts. */
 const CORE_ROOMS: Readonly<Record<string, readonly string[]>> = {
   'core/platform': [],
@@ -15,6 +16,17 @@ const CORE_ROOMS: Readonly<Record<string, readonly string[]>> = {
   'core/index/facets': [...INDEX_BASE, 'core/index/bitset.ts', 'core/index/passages'],
   'core/index/lexical': [...INDEX_BASE, 'core/index/analysis'],
   'core/index/references': [...INDEX_BASE, 'core/index/passages', 'core/index/analysis'],
+  // The parser reads in this order: tokens, numbers of provisions, acts by jurisdiction, names, what belongs together.
+  [`${PARSER}/lexer`]: ['core/platform', 'core/index/analysis'],
+  [`${PARSER}/provisions`]: [`${PARSER}/lexer`],
+  [`${PARSER}/grammars`]: [`${PARSER}/act.ts`, `${PARSER}/lexer`, `${PARSER}/provisions`],
+  [`${PARSER}/names`]: [
+    'core/index/analysis',
+    `${PARSER}/act.ts`,
+    `${PARSER}/lexer`,
+    `${PARSER}/provisions`,
+    `${PARSER}/grammars`,
+  ],
   'core/index/format': ['core/platform', 'core/index'],
   'core/domain': ['core/platform', 'core/index'],
   'core/credentials': ['core/platform'],
@@ -99,6 +111,8 @@ export const ROOM_RULES: readonly Rule[] = [
       { path: 'core/platform/log.ts', text: "import { sha256Hex } from '#core/index/format/manifest.ts'" },
       { path: 'core/index/format/reader.ts', text: "import { search } from '#core/rpc/search-client.ts'" },
       { path: 'core/index/vectors/graph.ts', text: "import type { Manifest } from '../format/manifest.ts'" },
+      { path: `${PARSER}/provisions/lists.ts`, text: "import { readEuAct } from '../grammars/eu.ts'" },
+      { path: `${PARSER}/grammars/us.ts`, text: "import { KNOWN_ACTS } from '../names/known-acts.ts'" },
       { path: 'core/db/exposure.ts', text: "import type { ServedPassage } from '#core/limits/limiter.ts'" },
       { path: 'core/everything.ts', text: "import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'" },
     ],

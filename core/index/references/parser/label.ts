@@ -1,9 +1,9 @@
 import { referenceOf, attachActs } from '#core/index/references/parser/attachment/acts.ts'
-import { readCandidates } from '#core/index/references/parser/attachment/provisions.ts'
+import { readCandidates } from '#core/index/references/parser/attachment/scan.ts'
 import { readRulebookLabel, underRulebook } from '#core/index/references/parser/grammars/rulebook.ts'
-import { tokenise } from '#core/index/references/parser/lexer/tokens.ts'
-import type { Token } from '#core/index/references/parser/lexer/tokens.ts'
-import { familyOf } from '#core/index/references/parser/names/act.ts'
+import { lex } from '#core/index/references/parser/lexer/token-stream.ts'
+import type { TokenStream } from '#core/index/references/parser/lexer/token-stream.ts'
+import { familyOf } from '#core/index/references/parser/act.ts'
 import { readAct } from '#core/index/references/parser/names/acts.ts'
 import type { ActAliases } from '#core/index/references/parser/names/aliases.ts'
 import type { Reference } from './reference.ts'
@@ -21,7 +21,7 @@ export function parseReference(label: string, aliases: ActAliases): Reference | 
   const trimmed = label.trim()
   const canonical = CANONICAL.exec(trimmed)
   if (canonical !== null) return ofCanonical(canonical[1] ?? '', canonical[2], trimmed, aliases)
-  const tokens = tokenise(trimmed)
+  const tokens = lex(trimmed)
   return ofRulebookLabel(tokens, aliases) ?? mostExact(tokens, aliases)
 }
 
@@ -29,19 +29,19 @@ function ofCanonical(act: string, path: string | undefined, label: string, alias
   const parts = path === undefined ? [] : path.split('/').filter((part) => part !== '')
   if (act === '*') return parts.length === 0 ? undefined : { act: undefined, path: parts }
   if (!act.startsWith('celex:')) return { act, path: parts }
-  const parsed = mostExact(tokenise(act), aliases)
+  const parsed = mostExact(lex(act), aliases)
   return parsed?.act?.startsWith('celex:') === true
     ? { act: parsed.act, path: parts }
     : { act: label.split('#')[0] ?? act, path: parts }
 }
 
-function ofRulebookLabel(tokens: readonly Token[], aliases: ActAliases): Reference | undefined {
+function ofRulebookLabel(tokens: TokenStream, aliases: ActAliases): Reference | undefined {
   const mention = readAct(tokens, 0, aliases)
   if (mention === undefined || familyOf(mention.act) !== 'rulebook') return undefined
   return { act: mention.act, path: underRulebook(readRulebookLabel(tokens, mention.end)) }
 }
 
-function mostExact(tokens: readonly Token[], aliases: ActAliases): Reference | undefined {
+function mostExact(tokens: TokenStream, aliases: ActAliases): Reference | undefined {
   let best: Reference | undefined
   for (const candidate of attachActs(readCandidates(tokens, aliases, CANDIDATES_MAX), tokens).certain) {
     const reference = referenceOf(candidate)

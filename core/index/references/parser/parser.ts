@@ -1,7 +1,7 @@
 import { referenceOf, attachActs } from '#core/index/references/parser/attachment/acts.ts'
 import type { Candidate } from '#core/index/references/parser/attachment/candidates.ts'
-import { readCandidates } from '#core/index/references/parser/attachment/provisions.ts'
-import { tokenise } from '#core/index/references/parser/lexer/tokens.ts'
+import { readCandidates } from '#core/index/references/parser/attachment/scan.ts'
+import { lex } from '#core/index/references/parser/lexer/token-stream.ts'
 import type { ActAliases } from '#core/index/references/parser/names/aliases.ts'
 import type { ExplicitReference } from './reference.ts'
 
@@ -20,19 +20,21 @@ export interface QueryReferences {
 }
 
 /**
- * Returns the provisions and acts that a query cites, in time linear in its length. Each
- * item of a list and each end of a range is one reference. Publishers do not number sentences, subparagraphs and
+ * Returns the provisions and acts that a query cites, in time linear in its length. The stages are: tokens (`lexer`) →
+ * candidates, read once from left to right by `provisions`, `grammars` and `names` → acts of neighbours (`attachment`).
+ * Each item of a list and each end of a range is one reference. Publishers do not number sentences, subparagraphs and
  * alinéas, so these belong to the text of a reference, never to its path. A provision without an act takes the act of
  * its list, else the only act in the query if that act has such provisions. A provision left without an act counts only
  * if it is unambiguous: `§`, `Rule 6.5.2`, `Article 6`, `section 5(a)`.
  */
 export function referencesIn(query: string, aliases: ActAliases): QueryReferences {
-  const tokens = tokenise(query)
+  const tokens = lex(query)
+  const candidates = readCandidates(tokens, aliases, EXPLICIT_REFERENCES_MAX)
+  const { certain, ifHeld } = attachActs(candidates, tokens)
   const written = (candidate: Candidate): ExplicitReference => {
-    const start = tokens[candidate.from]?.start ?? 0
-    const end = tokens[candidate.to - 1]?.end ?? start
+    const start = tokens.get(candidate.from)?.start ?? 0
+    const end = tokens.get(candidate.to - 1)?.end ?? start
     return { text: query.slice(start, end), start, end, reference: referenceOf(candidate) }
   }
-  const { certain, ifHeld } = attachActs(readCandidates(tokens, aliases, EXPLICIT_REFERENCES_MAX), tokens)
   return { certain: certain.map(written), ifHeld: ifHeld.map(written) }
 }

@@ -1,17 +1,11 @@
 import { readUsTitleAfter } from '#core/index/references/parser/grammars/us.ts'
-import type { Designator } from '#core/index/references/parser/lexer/designators.ts'
-import { reads } from '#core/index/references/parser/lexer/tokens.ts'
-import type { Token } from '#core/index/references/parser/lexer/tokens.ts'
-import type { ActMention } from '#core/index/references/parser/names/act.ts'
+import type { TokenStream } from '#core/index/references/parser/lexer/token-stream.ts'
+import type { Designator } from '#core/index/references/parser/provisions/designators.ts'
+import type { ActMention } from '#core/index/references/parser/act.ts'
 import { readAct } from '#core/index/references/parser/names/acts.ts'
 import type { ActAliases } from '#core/index/references/parser/names/aliases.ts'
-import {
-  isManner,
-  isOtherWork,
-  isOtherWorkAfter,
-  isRelative,
-  startsClause,
-} from '#core/index/references/parser/names/other-works.ts'
+import { isManner, isOtherWork, isOtherWorkAfter } from '#core/index/references/parser/names/other-works.ts'
+import { isRelative, startsClause } from '#core/index/references/parser/names/own-text.ts'
 import { readUnlistedAfter } from '#core/index/references/parser/names/unlisted.ts'
 
 /** Words between a provision and the act after it: `of the`, `der`, `du`, `, (`. */
@@ -33,12 +27,7 @@ export type ActAfter =
  * Reads what follows a provision: its act, or a work that is not legislation. `linked`: a word such as `of` or `des`
  * connects them.
  */
-export function readActAfter(
-  tokens: readonly Token[],
-  at: number,
-  designator: Designator,
-  aliases: ActAliases,
-): ActAfter {
+export function readActAfter(tokens: TokenStream, at: number, designator: Designator, aliases: ActAliases): ActAfter {
   if (isRelative(tokens, at)) return { kind: 'other work' }
   let index = afterBook(tokens, at)
   let linked = index > at
@@ -50,23 +39,23 @@ export function readActAfter(
     if (linked && !clause && isOtherWork(tokens, index, aliases) && !isManner(tokens, at, index))
       return { kind: 'other work' }
     if (isAnnexOfAct(tokens, index)) index += 1
-    const link = tokens[index]
+    const link = tokens.get(index)
     if (link === undefined || !LINKS.has(link.text)) break
-    linked ||= link.kind === 'word' && !(tokens[index - 1]?.text === ',' && link.text === 'the')
+    linked ||= link.kind === 'word' && !(tokens.get(index - 1)?.text === ',' && link.text === 'the')
   }
   // `§ 12, the Commission`: another part of the sentence.
-  if (reads(tokens, at, ',') && reads(tokens, at + 1, 'the')) return undefined
+  if (tokens.reads(at, ',') && tokens.reads(at + 1, 'the')) return undefined
   if (!clause && isOtherWorkAfter(tokens, at, index)) return { kind: 'other work' }
   const mention = readUnlistedAfter(tokens, index, designator, linked, aliases)
   return mention === undefined ? undefined : { kind: 'act', mention, linked }
 }
 
 /** `titre Ier du livre IV du code rural`: the position after a book, which is no part of a path. */
-function afterBook(tokens: readonly Token[], at: number): number {
-  return reads(tokens, at, 'du', 'of') && reads(tokens, at + 1, 'livre', 'book') ? at + 3 : at
+function afterBook(tokens: TokenStream, at: number): number {
+  return tokens.reads(at, 'du', 'of') && tokens.reads(at + 1, 'livre', 'book') ? at + 3 : at
 }
 
 /** `Article 2(1) of the Annex to Recommendation 2003/361/EC`: an act that has only an annex. */
-function isAnnexOfAct(tokens: readonly Token[], at: number): boolean {
-  return reads(tokens, at - 1, 'the') && reads(tokens, at, 'annex') && reads(tokens, at + 1, 'to', 'of')
+function isAnnexOfAct(tokens: TokenStream, at: number): boolean {
+  return tokens.reads(at - 1, 'the') && tokens.reads(at, 'annex') && tokens.reads(at + 1, 'to', 'of')
 }

@@ -1,10 +1,9 @@
 import { underRulebook } from '#core/index/references/parser/grammars/rulebook.ts'
 import { underUsAct } from '#core/index/references/parser/grammars/us.ts'
-import { areParts } from '#core/index/references/parser/lexer/qualifiers.ts'
-import { reads, skip } from '#core/index/references/parser/lexer/tokens.ts'
-import type { Token } from '#core/index/references/parser/lexer/tokens.ts'
-import { familyOf } from '#core/index/references/parser/names/act.ts'
-import type { Family } from '#core/index/references/parser/names/act.ts'
+import type { TokenStream } from '#core/index/references/parser/lexer/token-stream.ts'
+import { areParts } from '#core/index/references/parser/provisions/qualifiers.ts'
+import { familyOf } from '#core/index/references/parser/act.ts'
+import type { Family } from '#core/index/references/parser/act.ts'
 import type { Reference } from '#core/index/references/parser/reference.ts'
 import type { Candidate } from './candidates.ts'
 import {
@@ -72,7 +71,7 @@ export interface Counted {
  * by itself. Other provisions that remain ambiguous are dropped. A text that states law, or that names an act, has no
  * candidates that count only if the corpus holds them.
  */
-export function attachActs(candidates: readonly Candidate[], tokens: readonly Token[]): Counted {
+export function attachActs(candidates: readonly Candidate[], tokens: TokenStream): Counted {
   if (candidates.length === 0) return { certain: [], ifHeld: [] }
   const resolved = withBackwardActs(withActsOfYears(mergeContained(candidates, tokens)), tokens)
   for (let index = resolved.length - 2; index >= 0; index -= 1) shareScope(resolved, tokens, index)
@@ -107,7 +106,7 @@ function withOnlyAct(resolved: readonly Candidate[]): readonly Candidate[] {
   )
 }
 
-function withSameActs(resolved: readonly Candidate[], tokens: readonly Token[]): readonly Candidate[] {
+function withSameActs(resolved: readonly Candidate[], tokens: TokenStream): readonly Candidate[] {
   return resolved.map((candidate, index) => {
     if (candidate.act !== undefined) return candidate
     const next = resolved[index + 1]
@@ -122,7 +121,7 @@ function withSameActs(resolved: readonly Candidate[], tokens: readonly Token[]):
 const CONTAINING: ReadonlySet<Candidate['kind']> = new Set(['part', 'chapter', 'title', 'schedule', 'annex'])
 
 /** `Chapter 2 of Part 1 of the Data Act` is one provision of that act. */
-function mergeContained(candidates: readonly Candidate[], tokens: readonly Token[]): Candidate[] {
+function mergeContained(candidates: readonly Candidate[], tokens: TokenStream): Candidate[] {
   const merged: Candidate[] = []
   for (const inner of candidates.toReversed()) {
     const outer = merged.at(-1)
@@ -135,11 +134,11 @@ function mergeContained(candidates: readonly Candidate[], tokens: readonly Token
   return merged.toReversed()
 }
 
-function isContained(inner: Candidate, outer: Candidate, tokens: readonly Token[]): boolean {
+function isContained(inner: Candidate, outer: Candidate, tokens: TokenStream): boolean {
   if (outer.act === undefined || !CONTAINING.has(outer.kind) || inner.act !== undefined || inner.kind === 'act')
     return false
-  const of = skip(tokens, inner.to, 'of', 'du', 'des', 'der')
-  return of > inner.to && (outer.from === of || (outer.from === of + 1 && reads(tokens, of, 'the')))
+  const of = tokens.skip(inner.to, 'of', 'du', 'des', 'der')
+  return of > inner.to && (outer.from === of || (outer.from === of + 1 && tokens.reads(of, 'the')))
 }
 
 /**
@@ -185,7 +184,7 @@ function withComment(kind: Candidate['kind'], path: readonly string[]): readonly
 }
 
 /** `Article 5 or Articles 34 and 35 of this Directive`: what is joined to a provision of the own text is one. */
-function shareScope(resolved: Candidate[], tokens: readonly Token[], index: number): void {
+function shareScope(resolved: Candidate[], tokens: TokenStream, index: number): void {
   const [candidate, next] = [resolved[index], resolved[index + 1]]
   if (candidate?.act !== undefined || candidate === undefined || candidate.kind === 'act') return
   if (next?.scope !== 'own text' || next.act !== undefined) return
@@ -193,7 +192,7 @@ function shareScope(resolved: Candidate[], tokens: readonly Token[], index: numb
     resolved[index] = { ...candidate, scope: 'own text' }
 }
 
-function share(resolved: Candidate[], tokens: readonly Token[], index: number, neighbourIndex: number): void {
+function share(resolved: Candidate[], tokens: TokenStream, index: number, neighbourIndex: number): void {
   const candidate = resolved[index]
   const neighbour = resolved[neighbourIndex]
   if (candidate === undefined || neighbour?.act === undefined || neighbour.kind === 'act') return
@@ -205,7 +204,7 @@ function share(resolved: Candidate[], tokens: readonly Token[], index: number, n
 }
 
 /** `sections 4(2) or 6(1) and section 7`: what follows a clear provision of the same kind is one as well. */
-function shareConfidence(resolved: Candidate[], tokens: readonly Token[], index: number): void {
+function shareConfidence(resolved: Candidate[], tokens: TokenStream, index: number): void {
   const [before, candidate] = [resolved[index - 1], resolved[index]]
   if (before === undefined || candidate === undefined || candidate.kind === 'act') return
   if (candidate.confidence === 'certain' || candidate.confidence === 'if held') return
@@ -214,16 +213,16 @@ function shareConfidence(resolved: Candidate[], tokens: readonly Token[], index:
 }
 
 /** `§ 3 des Beispielgesetzes, §§ 240, 261`, `… oder des § 20`: what follows is not one of the act before it. */
-function startsNewCitation(candidate: Candidate, neighbour: Candidate, tokens: readonly Token[]): boolean {
+function startsNewCitation(candidate: Candidate, neighbour: Candidate, tokens: TokenStream): boolean {
   const isUnlisted = neighbour.act?.startsWith('name:') === true || neighbour.act?.startsWith('de:') === true
   // `Pub. L. 109–135, title IV, § 401`: the section of a title is one of its act.
   if (CONTAINING.has(neighbour.kind) && neighbour.from < candidate.from) return false
-  return isUnlisted && neighbour.from < candidate.from && NEW_CITATION.has(tokens[candidate.from - 1]?.text ?? '')
+  return isUnlisted && neighbour.from < candidate.from && NEW_CITATION.has(tokens.text(candidate.from - 1))
 }
 
-function areJoined(left: Candidate, right: Candidate, tokens: readonly Token[]): boolean {
+function areJoined(left: Candidate, right: Candidate, tokens: TokenStream): boolean {
   if (right.from - left.to > JOINING_MAX) return false
-  for (let index = left.to; index < right.from; index += 1) if (!JOINING.has(tokens[index]?.text ?? '')) return false
+  for (let index = left.to; index < right.from; index += 1) if (!JOINING.has(tokens.text(index))) return false
   return true
 }
 

@@ -1,13 +1,12 @@
 import { measureOf } from '#core/index/analysis/request-words.ts'
-import { impliedDesignator } from '#core/index/references/parser/lexer/designators.ts'
-import { readFirst, readList } from '#core/index/references/parser/lexer/lists.ts'
-import { readDesignation } from '#core/index/references/parser/lexer/numbers.ts'
-import type { Part } from '#core/index/references/parser/lexer/numbers.ts'
-import { readQualifiers } from '#core/index/references/parser/lexer/qualifiers.ts'
-import { reads } from '#core/index/references/parser/lexer/tokens.ts'
-import type { Token } from '#core/index/references/parser/lexer/tokens.ts'
-import { familyOf } from '#core/index/references/parser/names/act.ts'
-import type { ActMention } from '#core/index/references/parser/names/act.ts'
+import type { TokenStream } from '#core/index/references/parser/lexer/token-stream.ts'
+import { impliedDesignator } from '#core/index/references/parser/provisions/designators.ts'
+import { readFirst, readList } from '#core/index/references/parser/provisions/lists.ts'
+import { readDesignation } from '#core/index/references/parser/provisions/numbers.ts'
+import type { Part } from '#core/index/references/parser/provisions/numbers.ts'
+import { readQualifiers } from '#core/index/references/parser/provisions/qualifiers.ts'
+import { familyOf } from '#core/index/references/parser/act.ts'
+import type { ActMention } from '#core/index/references/parser/act.ts'
 import { readAct } from '#core/index/references/parser/names/acts.ts'
 import type { ActAliases } from '#core/index/references/parser/names/aliases.ts'
 import { finish, withAct } from './candidates.ts'
@@ -17,14 +16,14 @@ import type { Reading } from './candidates.ts'
  * Reads `7.1.1(1)(c)` or `1024.15(b)` without a designator: three numbers and a bracket are neither a version nor an
  * amount. An unknown code before it names an act that no table lists.
  */
-export function readBareRule(tokens: readonly Token[], at: number, aliases: ActAliases): Reading | undefined {
-  if (tokens[at]?.kind !== 'number' || tokens[at].glued) return undefined
+export function readBareRule(tokens: TokenStream, at: number, aliases: ActAliases): Reading | undefined {
+  if (!tokens.isNumber(at) || tokens.isGlued(at)) return undefined
   const designation = readDesignation(tokens, at)
   const points = designation?.parts.filter((part) => part.kind === 'main').length ?? 0
   const isBracketed = designation !== undefined && points > 0 && points < designation.parts.length
   if (!isBracketed || (points < 3 && !isListedSection(designation.parts, aliases))) return undefined
   const designator = impliedDesignator('rule', at)
-  const code = tokens[at - 1]?.raw ?? ''
+  const code = tokens.raw(at - 1)
   if (points < 3 || !/^\p{Lu}{2,}/u.test(code))
     return finish(tokens, designator, readList(tokens, designator), undefined, aliases, 'certain')
   return /^\p{Lu}{2,6}$/u.test(code)
@@ -40,8 +39,8 @@ function isListedSection([part, ...rest]: readonly Part[], aliases: ActAliases):
 }
 
 /** Reads `L. 3121-27 du code du travail` without the word article. It counts only with its act. */
-export function readBareSeries(tokens: readonly Token[], at: number, aliases: ActAliases): Reading | undefined {
-  if (!/^[LRD]$/.test(tokens[at]?.raw ?? '')) return undefined
+export function readBareSeries(tokens: TokenStream, at: number, aliases: ActAliases): Reading | undefined {
+  if (!/^[LRD]$/.test(tokens.raw(at))) return undefined
   const designator = impliedDesignator('article', at)
   const [first, ...rest] = readList(tokens, designator)
   return first?.parts[0]?.text.includes('-') === true
@@ -60,11 +59,11 @@ const PREPOSITIONS: readonly string[] = ['du', 'des', 'of', 'the']
  * Reads what counts only if the corpus holds it: `1009.3`, a section of a part that the corpus has, and a number before
  * a national act.
  */
-export function readBareNumber(tokens: readonly Token[], at: number, aliases: ActAliases): Reading | undefined {
-  if (tokens[at]?.kind !== 'number' || tokens[at].glued) return undefined
+export function readBareNumber(tokens: TokenStream, at: number, aliases: ActAliases): Reading | undefined {
+  if (!tokens.isNumber(at) || tokens.isGlued(at)) return undefined
   const designation = readDesignation(tokens, at)
-  if (designation === undefined || reads(tokens, at - 1, '$', '€', '£')) return undefined
-  const next = tokens[designation.end]
+  if (designation === undefined || tokens.reads(at - 1, '$', '€', '£')) return undefined
+  const next = tokens.get(designation.end)
   if (isListedSection(designation.parts, aliases) && measureOf(next?.text ?? '') === undefined) {
     const designator = impliedDesignator('rule', at)
     return heldOnly(finish(tokens, designator, readList(tokens, designator), undefined, aliases, 'needs act'))
@@ -73,25 +72,26 @@ export function readBareNumber(tokens: readonly Token[], at: number, aliases: Ac
   const element = readFirst(tokens, impliedDesignator('sign', at))
   const act = element && readAct(tokens, afterPrepositions(tokens, element.to), aliases)
   if (act === undefined || act.path !== undefined || !NUMBERED_BEFORE.includes(familyOf(act.act))) return undefined
-  const after = tokens[act.end]
+  const after = tokens.get(act.end)
   return after?.glued === true && (after.kind !== 'sign' || after.text === '-')
     ? undefined
     : heldOnly(numbered(tokens, at, at, act, act.end))
 }
 
 /** Reads one number after an act, which counts only if the corpus holds it: `GDPR 17`, `BGB 280`. */
-export function readSingleNumber(tokens: readonly Token[], from: number, act: ActMention): Reading | undefined {
+export function readSingleNumber(tokens: TokenStream, from: number, act: ActMention): Reading | undefined {
   if (act.code === true || !NUMBERED_FAMILIES.includes(familyOf(act.act)) || isYear(tokens, act.end)) return undefined
   const designation = readDesignation(tokens, act.end)
-  if (designation === undefined || tokens[act.end]?.kind !== 'number') return undefined
-  const next = tokens[designation.end]
+  if (designation === undefined || !tokens.isNumber(act.end)) return undefined
+  const next = tokens.get(designation.end)
   const isEnd = next === undefined || (next.kind === 'sign' && ENDS.includes(next.text))
-  const isLong = (tokens[act.end]?.text.length ?? 0) > 2 && next?.kind === 'word' && measureOf(next.text) === undefined
+  const isLong =
+    (tokens.get(act.end)?.text.length ?? 0) > 2 && next?.kind === 'word' && measureOf(next.text) === undefined
   return isEnd || isLong ? heldOnly(numbered(tokens, act.end, from, act, designation.end)) : undefined
 }
 
 function numbered(
-  tokens: readonly Token[],
+  tokens: TokenStream,
   at: number,
   from: number,
   { act }: ActMention,
@@ -112,17 +112,17 @@ function heldOnly(reading: Reading | undefined): Reading | undefined {
 }
 
 /** `Abs. 1 BGB`: the number of a part. */
-function isValue(tokens: readonly Token[], at: number): boolean {
-  return readQualifiers(tokens, reads(tokens, at - 1, '.') ? at - 2 : at - 1).end > at
+function isValue(tokens: TokenStream, at: number): boolean {
+  return readQualifiers(tokens, tokens.reads(at - 1, '.') ? at - 2 : at - 1).end > at
 }
 
 /** `Code civil 1804`, `GDPR 2018`: a year of an act. */
-function isYear(tokens: readonly Token[], at: number): boolean {
-  return /^(?:1[89]|20)\d\d$/.test(tokens[at]?.text ?? '') && tokens[at + 1]?.glued !== true
+function isYear(tokens: TokenStream, at: number): boolean {
+  return /^(?:1[89]|20)\d\d$/.test(tokens.text(at)) && !tokens.isGlued(at + 1)
 }
 
-function afterPrepositions(tokens: readonly Token[], at: number): number {
+function afterPrepositions(tokens: TokenStream, at: number): number {
   let index = at
-  while (index < at + 2 && PREPOSITIONS.includes(tokens[index]?.text ?? '')) index += 1
+  while (index < at + 2 && PREPOSITIONS.includes(tokens.text(index))) index += 1
   return index
 }

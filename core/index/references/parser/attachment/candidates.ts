@@ -1,12 +1,12 @@
-import { pathOf, readDesignator } from '#core/index/references/parser/lexer/designators.ts'
-import type { Designator, DesignatorKind } from '#core/index/references/parser/lexer/designators.ts'
-import { readList } from '#core/index/references/parser/lexer/lists.ts'
-import type { Element } from '#core/index/references/parser/lexer/lists.ts'
-import { readDesignation } from '#core/index/references/parser/lexer/numbers.ts'
-import type { Part } from '#core/index/references/parser/lexer/numbers.ts'
-import { reads } from '#core/index/references/parser/lexer/tokens.ts'
-import type { Token } from '#core/index/references/parser/lexer/tokens.ts'
-import type { ActMention } from '#core/index/references/parser/names/act.ts'
+import type { TokenStream } from '#core/index/references/parser/lexer/token-stream.ts'
+import { isContainer, readDesignator } from '#core/index/references/parser/provisions/designators.ts'
+import type { Designator, DesignatorKind } from '#core/index/references/parser/provisions/designators.ts'
+import { readList } from '#core/index/references/parser/provisions/lists.ts'
+import type { Element } from '#core/index/references/parser/provisions/lists.ts'
+import { readDesignation } from '#core/index/references/parser/provisions/numbers.ts'
+import type { Part } from '#core/index/references/parser/provisions/numbers.ts'
+import { isRoman, romanValue } from '#core/index/references/parser/provisions/roman.ts'
+import type { ActMention } from '#core/index/references/parser/act.ts'
 import type { ActAliases } from '#core/index/references/parser/names/aliases.ts'
 import { readActAfter } from './act-after.ts'
 
@@ -44,7 +44,7 @@ export interface Reading {
 
 /** Gives provisions the act after them, or the one before them; a provision of another kind of work is none. */
 export function finish(
-  tokens: readonly Token[],
+  tokens: TokenStream,
   designator: Designator,
   elements: readonly Element[],
   before: ActMention | undefined,
@@ -74,7 +74,7 @@ export function finish(
 
 /** Provisions of one act, of which the first begins at `from`. */
 export function withAct(
-  tokens: readonly Token[],
+  tokens: TokenStream,
   elements: readonly Element[],
   designator: Designator,
   act: string,
@@ -95,7 +95,7 @@ function extended(elements: readonly Element[], to: number): Element[] {
 
 /** Returns one candidate, or two for a range with a hyphen where numbers contain none. */
 function candidatesOf(
-  tokens: readonly Token[],
+  tokens: TokenStream,
   element: Element,
   designator: Designator,
   act: string | undefined,
@@ -116,11 +116,19 @@ function candidatesOf(
   const isRange = element.hyphen && element.parts.length === 1 && hyphenIsRange(designator, act)
   if (main === undefined || low === undefined || high === undefined || !isRange)
     return [one(element.from, element.to, element.parts)]
-  const joint = tokens.findIndex(
-    (token, index) => index > element.from && token.text === '-' && tokens[index - 1]?.text === low,
-  )
-  if (joint < 0 || joint >= element.to) return [one(element.from, element.to, element.parts)]
+  let joint = element.from + 1
+  while (joint < element.to && !(tokens.reads(joint, '-') && tokens.reads(joint - 1, low))) joint += 1
+  if (joint >= element.to) return [one(element.from, element.to, element.parts)]
   return [one(element.from, joint, [{ ...main, text: low }]), one(joint + 1, element.to, [{ ...main, text: high }])]
+}
+
+/** Returns the path of a provision: its folded parts, with the kind before the number of a container. */
+function pathOf(kind: DesignatorKind, parts: readonly Part[]): string[] {
+  const [first, ...rest] = parts.map((part) => part.text)
+  if (first === undefined) return []
+  if (!isContainer(kind)) return [first, ...rest]
+  const isNumeral = kind !== 'appendix' && kind !== 'supplement' && isRoman(first)
+  return [`${kind}-${isNumeral ? romanValue(first) : first}`, ...rest]
 }
 
 /** Whether a hyphen between two numbers is a range. In France and the United States it is part of one number. */
@@ -132,7 +140,7 @@ function hyphenIsRange({ plural, hyphenated }: Designator, act: string | undefin
 }
 
 /** Whether this act starts the next reference (`Rule 2.5, GEN 3.3`; `Article 5, DORA Article 28`). */
-function ownsProvision(tokens: readonly Token[], mention: ActMention, aliases: ActAliases): boolean {
+function ownsProvision(tokens: TokenStream, mention: ActMention, aliases: ActAliases): boolean {
   if (mention.code === true && (readDesignation(tokens, mention.end)?.parts.length ?? 0) >= 2) return true
   const designator = readDesignator(tokens, mention.end)
   return (
@@ -143,6 +151,6 @@ function ownsProvision(tokens: readonly Token[], mention: ActMention, aliases: A
 }
 
 /** `Article 29 Working Party`: a body named after a provision. */
-function isBody(tokens: readonly Token[], at: number): boolean {
-  return reads(tokens, at, 'working') && reads(tokens, at + 1, 'party', 'group')
+function isBody(tokens: TokenStream, at: number): boolean {
+  return tokens.reads(at, 'working') && tokens.reads(at + 1, 'party', 'group')
 }

@@ -1,17 +1,17 @@
 import type { Confidence } from './candidates.ts'
 import { isRequestWord } from '#core/index/analysis/request-words.ts'
 import { isRuleNumber } from '#core/index/references/parser/grammars/rulebook.ts'
-import { hasFrenchArticle } from '#core/index/references/parser/lexer/designators.ts'
-import type { Designator } from '#core/index/references/parser/lexer/designators.ts'
-import type { Element } from '#core/index/references/parser/lexer/lists.ts'
-import { FUNCTION_WORD_FORMS, isCapitalised, reads } from '#core/index/references/parser/lexer/tokens.ts'
-import type { Token } from '#core/index/references/parser/lexer/tokens.ts'
+import type { TokenStream } from '#core/index/references/parser/lexer/token-stream.ts'
+import { hasFrenchArticle } from '#core/index/references/parser/provisions/designators.ts'
+import type { Designator } from '#core/index/references/parser/provisions/designators.ts'
+import type { Element } from '#core/index/references/parser/provisions/lists.ts'
+import { FUNCTION_WORD_FORMS, isCapitalised } from '#core/index/references/parser/lexer/tokens.ts'
 
 const OWN_ACTS = ['act', 'title', 'law', 'code', 'regulation', 'directive', 'ordinance', 'statute', 'decree']
 
 /** The confidence of a provision that may have no act. @param at position of the designator. */
 export function confidenceOf(
-  tokens: readonly Token[],
+  tokens: TokenStream,
   at: number,
   designator: Designator,
   elements: readonly [Element, ...Element[]],
@@ -27,11 +27,11 @@ export function confidenceOf(
 }
 
 /** `rule B3`, and a `Rule 19` within a sentence: a rule of one part counts in a question. */
-function isPlainRule(tokens: readonly Token[], at: number, designator: Designator, { parts, to }: Element): boolean {
+function isPlainRule(tokens: TokenStream, at: number, designator: Designator, { parts, to }: Element): boolean {
   const { kind, capitalised } = designator
   if (kind !== 'rule' || parts.length > 1) return false
   if (/^[a-z]\d/.test(parts[0]?.text ?? '')) return true
-  return capitalised && (at === 0 ? isCapitalised(tokens[to]) : tokens[at - 1]?.kind === 'word')
+  return capitalised && (at === 0 ? isCapitalised(tokens.get(to)) : tokens.isWord(at - 1))
 }
 
 /**
@@ -39,45 +39,43 @@ function isPlainRule(tokens: readonly Token[], at: number, designator: Designato
  * article 6 say`. `Art 3 hours a day` and `the article 5 colleagues wrote` are none.
  */
 function mayBeHeld(
-  tokens: readonly Token[],
+  tokens: TokenStream,
   at: number,
   { kind, abbreviated, end: number }: Designator,
   end: number,
 ): boolean {
   if (kind !== 'article') return false
   // `art 3 hours` counts hours; `art 1147 responsabilité` counts nothing.
-  if (/^\d{3,}$/.test(tokens[number]?.text ?? '')) return true
-  if (abbreviated) return reads(tokens, at + 1, '.')
-  const next = tokens[end]
+  if (/^\d{3,}$/.test(tokens.text(number))) return true
+  if (abbreviated) return tokens.reads(at + 1, '.')
+  const next = tokens.get(end)
   return next?.kind !== 'word' || isRequestWord(next.text) || FUNCTION_WORD_FORMS.has(next.text)
 }
 
 /** `sections 168 and 179 of this title`: the text that the words come from is an act. */
-export function isOfAnAct(tokens: readonly Token[], end: number, { kind, abbreviated }: Designator): boolean {
+export function isOfAnAct(tokens: TokenStream, end: number, { kind, abbreviated }: Designator): boolean {
   if ((kind !== 'section' && kind !== 'article') || abbreviated) return false
-  return (
-    reads(tokens, end, 'of') && reads(tokens, end + 1, 'this', 'that', 'the') && reads(tokens, end + 2, ...OWN_ACTS)
-  )
+  return tokens.reads(end, 'of') && tokens.reads(end + 1, 'this', 'that', 'the') && tokens.reads(end + 2, ...OWN_ACTS)
 }
 
 /** `Annex III`: a Roman numeral tells an annex of an act from one of a letter. */
-export function isNumberedAnnex(tokens: readonly Token[], { kind, end }: Designator): boolean {
-  return kind === 'annex' && /^[IVXL]+$/.test(tokens[end]?.raw ?? '')
+export function isNumberedAnnex(tokens: TokenStream, { kind, end }: Designator): boolean {
+  return kind === 'annex' && /^[IVXL]+$/.test(tokens.raw(end))
 }
 
 /** `Chapter III, Section 2`: a division of a chapter. */
-function isDivision(tokens: readonly Token[], at: number, { kind }: Designator): boolean {
-  return kind === 'section' && reads(tokens, at - 1, ',') && reads(tokens, at - 3, 'chapter', 'annex')
+function isDivision(tokens: TokenStream, at: number, { kind }: Designator): boolean {
+  return kind === 'section' && tokens.reads(at - 1, ',') && tokens.reads(at - 3, 'chapter', 'annex')
 }
 
 /**
  * Whether a provision without an act is unambiguously a reference: `§ 5`, `Article 6`, `section 5(a)`.
  * @param at position of the designator.
  */
-function isUnambiguous(tokens: readonly Token[], at: number, designator: Designator, first: Element): boolean {
+function isUnambiguous(tokens: TokenStream, at: number, designator: Designator, first: Element): boolean {
   const [main] = first.parts
   const isBracketed = first.parts.length > 1
-  const capital = isCapitalised(tokens[at])
+  const capital = isCapitalised(tokens.get(at))
   switch (designator.kind) {
     case 'sign':
       return true
@@ -89,7 +87,7 @@ function isUnambiguous(tokens: readonly Token[], at: number, designator: Designa
     case 'rule':
       return isRuleNumber(designator, first.parts, capital)
     case 'recital':
-      return capital && (designator.capitalised || reads(tokens, at, 'erwg'))
+      return capital && (designator.capitalised || tokens.reads(at, 'erwg'))
     case 'annex':
       return capital && isNumberedAnnex(tokens, designator)
     case 'schedule':

@@ -1,5 +1,5 @@
-import { FUNCTION_WORD_FORMS, reads, skip } from '#core/index/references/parser/lexer/tokens.ts'
-import type { Token } from '#core/index/references/parser/lexer/tokens.ts'
+import type { TokenStream } from '#core/index/references/parser/lexer/token-stream.ts'
+import { FUNCTION_WORD_FORMS } from '#core/index/references/parser/lexer/tokens.ts'
 import { isLegalNoun } from '#core/index/references/parser/names/not-acts.ts'
 import type { Candidate } from './candidates.ts'
 
@@ -52,30 +52,30 @@ const BACKWARD_NOUNS: ReadonlyMap<string, string> = new Map([
  * Whether a text states law rather than asks about it. Such a text cites its own provisions without an act, so that an
  * act which stands elsewhere in it is no reason to take a provision for one of that act.
  */
-export function isStatement(tokens: readonly Token[]): boolean {
-  if (tokens.length < STATEMENT_TOKENS_MIN || REQUESTS.has(tokens[0]?.text ?? '')) return false
+export function isStatement(tokens: TokenStream): boolean {
+  if (tokens.length < STATEMENT_TOKENS_MIN || REQUESTS.has(tokens.text(0))) return false
   if (tokens.some((token, at) => token.text === '?' || FIRST_PERSON.has(token.text) || isI(tokens, at))) return false
-  return tokens.length >= LONG_TOKENS_MIN || ENDS.has(tokens.at(-1)?.text ?? '')
+  return tokens.length >= LONG_TOKENS_MIN || ENDS.has(tokens.text(tokens.length - 1))
 }
 
 /** `I want …`, and no numeral as in `Annex I applies`. */
-function isI(tokens: readonly Token[], at: number): boolean {
-  if (tokens[at]?.raw !== 'I' || !/^\p{Ll}+$/u.test(tokens[at + 1]?.raw ?? '')) return false
-  return at === 0 || reads(tokens, at - 1, '.', ',', 'and', 'but', 'if', 'that', 'because')
+function isI(tokens: TokenStream, at: number): boolean {
+  if (tokens.get(at)?.raw !== 'I' || !/^\p{Ll}+$/u.test(tokens.raw(at + 1))) return false
+  return at === 0 || tokens.reads(at - 1, '.', ',', 'and', 'but', 'if', 'that', 'because')
 }
 
 /** The letter of the act's type that `of that Regulation` after a provision refers back to; '' for any act. */
-function backwardType(tokens: readonly Token[], end: number): string | undefined {
-  if (reads(tokens, end, 'thereof')) return ''
-  const from = skip(tokens, end, ',')
-  const of = skip(tokens, from, 'of', 'to', 'in', 'de', 'du')
+function backwardType(tokens: TokenStream, end: number): string | undefined {
+  if (tokens.reads(end, 'thereof')) return ''
+  const from = tokens.skip(end, ',')
+  const of = tokens.skip(from, 'of', 'to', 'in', 'de', 'du')
   const isBackward =
-    (of > from && reads(tokens, of, 'that', 'those', 'meme')) || (of === end && reads(tokens, of, 'dieser'))
-  return isBackward ? BACKWARD_NOUNS.get(tokens[of + 1]?.text ?? '') : undefined
+    (of > from && tokens.reads(of, 'that', 'those', 'meme')) || (of === end && tokens.reads(of, 'dieser'))
+  return isBackward ? BACKWARD_NOUNS.get(tokens.text(of + 1)) : undefined
 }
 
 /** Gives provisions `of that Regulation` the nearest act before them that is of this type. */
-export function withBackwardActs(candidates: readonly Candidate[], tokens: readonly Token[]): Candidate[] {
+export function withBackwardActs(candidates: readonly Candidate[], tokens: TokenStream): Candidate[] {
   const resolved: Candidate[] = []
   for (const candidate of candidates) {
     const isOpen = candidate.act === undefined && candidate.kind !== 'act'
@@ -95,7 +95,7 @@ function disown(candidates: Candidate[]): void {
   }
 }
 
-function backwardAct(candidate: Candidate, before: readonly Candidate[], tokens: readonly Token[]): string | undefined {
+function backwardAct(candidate: Candidate, before: readonly Candidate[], tokens: TokenStream): string | undefined {
   const type = backwardType(tokens, candidate.to)
   return type === undefined
     ? actOfException(candidate, before.at(-1), tokens)
@@ -103,13 +103,9 @@ function backwardAct(candidate: Candidate, before: readonly Candidate[], tokens:
 }
 
 /** `the second book of the HGB, with the exception of § 5`: the act that is named before it. */
-function actOfException(
-  { from }: Candidate,
-  before: Candidate | undefined,
-  tokens: readonly Token[],
-): string | undefined {
-  const isGerman = reads(tokens, from - 1, 'der', 'des', 'von') && reads(tokens, from - 2, 'ausnahme')
-  const isException = isGerman || (reads(tokens, from - 1, 'of') && reads(tokens, from - 2, 'exception'))
+function actOfException({ from }: Candidate, before: Candidate | undefined, tokens: TokenStream): string | undefined {
+  const isGerman = tokens.reads(from - 1, 'der', 'des', 'von') && tokens.reads(from - 2, 'ausnahme')
+  const isException = isGerman || (tokens.reads(from - 1, 'of') && tokens.reads(from - 2, 'exception'))
   return isException && before?.kind === 'act' ? before.act : undefined
 }
 
@@ -160,20 +156,20 @@ export function actOfSameProvision(candidate: Candidate, candidates: readonly Ca
 export function amendedAct(
   candidate: Candidate,
   candidates: readonly Candidate[],
-  tokens: readonly Token[],
+  tokens: TokenStream,
 ): string | undefined {
   if (!INDEPENDENTLY_NUMBERED.has(candidate.kind)) return undefined
   const before = candidates.findLast(({ kind, from }) => kind === 'act' && from < candidate.from)
   if (before === undefined) return undefined
-  const isAmended = reads(tokens, before.to, 'is', 'are') && reads(tokens, before.to + 1, 'amended')
+  const isAmended = tokens.reads(before.to, 'is', 'are') && tokens.reads(before.to + 1, 'amended')
   return isAmended || isInsertion(before, candidate, tokens) ? before.act : undefined
 }
 
 /** `In the Police Act 1997, after section 9`: a place in an act. */
-function isInsertion({ from, to }: Candidate, candidate: Candidate, tokens: readonly Token[]): boolean {
-  const start = reads(tokens, from - 1, 'the') ? from - 2 : from - 1
-  const index = skip(tokens, to, ',')
-  return reads(tokens, start, 'in') && reads(tokens, index, 'in', 'after', 'before') && candidate.from === index + 1
+function isInsertion({ from, to }: Candidate, candidate: Candidate, tokens: TokenStream): boolean {
+  const start = tokens.reads(from - 1, 'the') ? from - 2 : from - 1
+  const index = tokens.skip(to, ',')
+  return tokens.reads(start, 'in') && tokens.reads(index, 'in', 'after', 'before') && candidate.from === index + 1
 }
 
 /** `Article 35(9)` and `Article 35(10)`, `COBS, Chapter 8` and `Rule 8.5`. */
@@ -183,11 +179,10 @@ function isSameProvision({ kind, path: [number] }: Candidate, { kind: other, pat
 }
 
 /** `CBAM certificates`, `CRR-Kreditinstitute`: initials before a noun name what the act is about. */
-export function isAttributive({ kind, from, to }: Candidate, tokens: readonly Token[]): boolean {
-  const next = tokens[to]
-  if (kind !== 'act' || to !== from + 1 || next === undefined || !/^\p{Lu}{2,}$/u.test(tokens[from]?.raw ?? ''))
-    return false
-  if (next.text === '-') return next.glued && tokens[to + 1]?.glued === true && tokens[to + 1]?.kind === 'word'
+export function isAttributive({ kind, from, to }: Candidate, tokens: TokenStream): boolean {
+  const next = tokens.get(to)
+  if (kind !== 'act' || to !== from + 1 || next === undefined || !/^\p{Lu}{2,}$/u.test(tokens.raw(from))) return false
+  if (next.text === '-') return next.glued && tokens.isGlued(to + 1) && tokens.isWord(to + 1)
   return /^\p{L}{3,}$/u.test(next.raw) && !FUNCTION_WORD_FORMS.has(next.text) && !isLegalNoun(next.text)
 }
 

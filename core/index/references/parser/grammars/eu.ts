@@ -1,6 +1,5 @@
-import { digitsAt, reads, skip } from '#core/index/references/parser/lexer/tokens.ts'
-import type { Token } from '#core/index/references/parser/lexer/tokens.ts'
-import type { ActMention } from '#core/index/references/parser/names/act.ts'
+import type { TokenStream } from '#core/index/references/parser/lexer/token-stream.ts'
+import type { ActMention } from '#core/index/references/parser/act.ts'
 
 /** Letter of the act's type in a CELEX number (EUR-Lex, "CELEX numbers": sector 3, year, type, number). */
 const TYPES: ReadonlyMap<string, string> = new Map([
@@ -29,28 +28,26 @@ const YEAR_FIRST_SINCE = 2015
  * Reads `Regulation (EU) 2016/679`, `Richtlinie 2009/65/EG`, `(EU) 2022/2554`, `32016R0679`,
  * `…/eli/reg/2016/679/art_6`.
  */
-export function readEuAct(tokens: readonly Token[], at: number): ActMention | undefined {
+export function readEuAct(tokens: TokenStream, at: number): ActMention | undefined {
   return readCelex(tokens, at) ?? readNumbered(tokens, at) ?? readEli(tokens, at)
 }
 
 /** A consolidated text (sector 0, with a date) is read as the act itself. */
-function readCelex(tokens: readonly Token[], at: number): ActMention | undefined {
-  const start = reads(tokens, at, 'celex') && reads(tokens, at + 1, ':', '=') ? at + 2 : at
-  const [sector, type, number] = [tokens[start], tokens[start + 1], tokens[start + 2]]
+function readCelex(tokens: TokenStream, at: number): ActMention | undefined {
+  const start = tokens.reads(at, 'celex') && tokens.reads(at + 1, ':', '=') ? at + 2 : at
+  const [sector, type, number] = [tokens.get(start), tokens.get(start + 1), tokens.get(start + 2)]
   if (sector === undefined || !/^[0-9](?:19|20)\d{2}$/.test(sector.text)) return undefined
   if (type?.glued !== true || !CELEX_TYPE.test(type.text) || number?.glued !== true || !/^\d{4}$/.test(number.text))
     return undefined
-  if (tokens[start + 3]?.glued === true && tokens[start + 3]?.kind === 'word') return undefined
+  if (tokens.isGlued(start + 3) && tokens.isWord(start + 3)) return undefined
   const isDated =
-    reads(tokens, start + 3, '-') &&
-    tokens[start + 4]?.glued === true &&
-    digitsAt(tokens, start + 4, 8, 8) !== undefined
+    tokens.reads(start + 3, '-') && tokens.isGlued(start + 4) && tokens.digits(start + 4, 8, 8) !== undefined
   const act = `celex:${sector.text.replace(/^0/, '3')}${type.text.toUpperCase()}${number.text}`
   return { act, end: isDated ? start + 5 : start + 3, standalone: true, sections: undefined }
 }
 
-function readNumbered(tokens: readonly Token[], at: number): ActMention | undefined {
-  const ownType = TYPES.get(tokens[at]?.text ?? '')
+function readNumbered(tokens: TokenStream, at: number): ActMention | undefined {
+  const ownType = TYPES.get(tokens.text(at))
   const index = ownType === undefined ? at : afterKind(tokens, at + 1)
   const community = readCommunity(tokens, index)
   const afterCommunity = community ?? index
@@ -58,20 +55,20 @@ function readNumbered(tokens: readonly Token[], at: number): ActMention | undefi
   const type = ownType ?? typeBefore(tokens, at) ?? (community === undefined ? 'L' : 'R')
   const mention = readNumbers(tokens, afterNo, type, afterNo > afterCommunity, community !== undefined)
   const isNamed =
-    ownType !== undefined || community !== undefined || COMMUNITIES.has(tokens[(mention?.end ?? 0) - 1]?.text ?? '')
+    ownType !== undefined || community !== undefined || COMMUNITIES.has(tokens.text((mention?.end ?? 0) - 1))
   return isNamed ? mention : undefined
 }
 
 /** `règlement délégué (UE) 2017/565`, `règlement d'exécution (UE) 2022/1463`. */
-function afterKind(tokens: readonly Token[], at: number): number {
-  const isExecution = reads(tokens, at, 'd') && reads(tokens, at + 2, 'execution')
-  return isExecution ? at + 3 : skip(tokens, at, 'delegue', '.')
+function afterKind(tokens: TokenStream, at: number): number {
+  const isExecution = tokens.reads(at, 'd') && tokens.reads(at + 2, 'execution')
+  return isExecution ? at + 3 : tokens.skip(at, 'delegue', '.')
 }
 
 /** Returns the type at the start of the list that contains this number: `Directives 2013/36/EU and 2014/59/EU`. */
-function typeBefore(tokens: readonly Token[], at: number): string | undefined {
+function typeBefore(tokens: TokenStream, at: number): string | undefined {
   for (let index = at - 1; index >= Math.max(0, at - TYPE_BEFORE_MAX); index -= 1) {
-    const token = tokens[index]
+    const token = tokens.get(index)
     if (token === undefined) return undefined
     const type = TYPES.get(token.text)
     if (type !== undefined) return type
@@ -86,31 +83,31 @@ function typeBefore(tokens: readonly Token[], at: number): string | undefined {
 }
 
 /** `(EU)`, `(UE)`, `(EG)`, in brackets, or before a number: `EU 2016/679`. */
-function readCommunity(tokens: readonly Token[], at: number): number | undefined {
-  if (COMMUNITIES.has(tokens[at]?.text ?? '')) return digitsAt(tokens, at + 1, 1, 4) === undefined ? undefined : at + 1
-  const isBracketed = reads(tokens, at, '(') && COMMUNITIES.has(tokens[at + 1]?.text ?? '')
+function readCommunity(tokens: TokenStream, at: number): number | undefined {
+  if (COMMUNITIES.has(tokens.text(at))) return tokens.digits(at + 1, 1, 4) === undefined ? undefined : at + 1
+  const isBracketed = tokens.reads(at, '(') && COMMUNITIES.has(tokens.text(at + 1))
   if (!isBracketed) return undefined
-  const close = reads(tokens, at + 2, ',') && COMMUNITIES.has(tokens[at + 3]?.text ?? '') ? at + 4 : at + 2
-  return reads(tokens, close, ')') ? close + 1 : undefined
+  const close = tokens.reads(at + 2, ',') && COMMUNITIES.has(tokens.text(at + 3)) ? at + 4 : at + 2
+  return tokens.reads(close, ')') ? close + 1 : undefined
 }
 
-function afterNumberWord(tokens: readonly Token[], at: number): number {
-  return reads(tokens, at, 'no', 'nr', 'n') ? skip(tokens, at + 1, '.', '°', 'o') : at
+function afterNumberWord(tokens: TokenStream, at: number): number {
+  return tokens.reads(at, 'no', 'nr', 'n') ? tokens.skip(at + 1, '.', '°', 'o') : at
 }
 
 function readNumbers(
-  tokens: readonly Token[],
+  tokens: TokenStream,
   at: number,
   type: string,
   numbered: boolean,
   community: boolean,
 ): ActMention | undefined {
-  const first = digitsAt(tokens, at, 1, 4)
-  const second = digitsAt(tokens, at + 2, 1, 4)
-  if (first === undefined || second === undefined || !reads(tokens, at + 1, '/')) return undefined
-  const suffix = reads(tokens, at + 3, '/') && COMMUNITIES.has(tokens[at + 4]?.text ?? '') ? at + 5 : at + 3
-  const next = tokens[suffix]
-  if (next?.glued === true && (next.kind !== 'sign' || (next.text === '/' && tokens[suffix + 1]?.glued === true)))
+  const first = tokens.digits(at, 1, 4)
+  const second = tokens.digits(at + 2, 1, 4)
+  if (first === undefined || second === undefined || !tokens.reads(at + 1, '/')) return undefined
+  const suffix = tokens.reads(at + 3, '/') && COMMUNITIES.has(tokens.text(at + 4)) ? at + 5 : at + 3
+  const next = tokens.get(suffix)
+  if (next?.glued === true && (next.kind !== 'sign' || (next.text === '/' && tokens.isGlued(suffix + 1))))
     return undefined
   const isNumberFirst =
     type === 'R'
@@ -133,23 +130,23 @@ function fullYear(digits: string): string | undefined {
 }
 
 /** Reads a European Legislation Identifier with the subdivisions of EUR-Lex: `eli/reg/2016/679/art_6/par_1/pnt_f`. */
-function readEli(tokens: readonly Token[], at: number): ActMention | undefined {
-  if (!reads(tokens, at, 'eli') || !reads(tokens, at + 1, '/')) return undefined
-  const type = ELI_TYPES.get(tokens[at + 2]?.text ?? '')
+function readEli(tokens: TokenStream, at: number): ActMention | undefined {
+  if (!tokens.reads(at, 'eli') || !tokens.reads(at + 1, '/')) return undefined
+  const type = ELI_TYPES.get(tokens.text(at + 2))
   let index = at + 3
-  while (reads(tokens, index, '_') && index < at + 9) index += 2
-  const year = digitsAt(tokens, index + 1, 4, 4)
-  const number = digitsAt(tokens, index + 3, 1, 4)
+  while (tokens.reads(index, '_') && index < at + 9) index += 2
+  const year = tokens.digits(index + 1, 4, 4)
+  const number = tokens.digits(index + 3, 1, 4)
   if (
     type === undefined ||
     year === undefined ||
     number === undefined ||
-    !reads(tokens, index, '/') ||
-    !reads(tokens, index + 2, '/')
+    !tokens.reads(index, '/') ||
+    !tokens.reads(index + 2, '/')
   )
     return undefined
   const { path, end } = readEliParts(tokens, index + 4)
-  const isWhole = reads(tokens, end, '/') && tokens[end + 1]?.kind === 'word' && tokens[end + 1]?.glued === true
+  const isWhole = tokens.reads(end, '/') && tokens.isWord(end + 1) && tokens.isGlued(end + 1)
   return {
     act: `celex:3${year}${type}${number.padStart(4, '0')}`,
     end: isWhole ? end + 2 : end,
@@ -168,16 +165,16 @@ const ELI_PARTS: ReadonlyMap<string, string> = new Map([
   ['cpt', 'chapter-'],
 ])
 
-function readEliParts(tokens: readonly Token[], at: number): { path: string[]; end: number } {
+function readEliParts(tokens: TokenStream, at: number): { path: string[]; end: number } {
   const path: string[] = []
   let end = at
-  while (path.length < 8 && reads(tokens, end, '/', '.')) {
-    const prefix = ELI_PARTS.get(tokens[end + 1]?.text ?? '')
+  while (path.length < 8 && tokens.reads(end, '/', '.')) {
+    const prefix = ELI_PARTS.get(tokens.text(end + 1))
     const value = prefix === undefined ? end + 1 : end + 3
-    const token = tokens[value]
-    if (token === undefined || (prefix !== undefined && !reads(tokens, end + 2, '_'))) break
-    if (prefix === undefined && (path.length === 0 || !reads(tokens, end, '.') || token.kind !== 'number')) break
-    const suffix = tokens[value + 1]
+    const token = tokens.get(value)
+    if (token === undefined || (prefix !== undefined && !tokens.reads(end + 2, '_'))) break
+    if (prefix === undefined && (path.length === 0 || !tokens.reads(end, '.') || token.kind !== 'number')) break
+    const suffix = tokens.get(value + 1)
     const isSuffixed =
       token.kind === 'number' && suffix?.glued === true && suffix.kind === 'word' && suffix.text.length <= 2
     path.push(`${prefix ?? ''}${token.text}${isSuffixed ? suffix.text : ''}`)

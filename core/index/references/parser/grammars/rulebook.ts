@@ -1,7 +1,6 @@
-import type { Designator } from '#core/index/references/parser/lexer/designators.ts'
-import type { Part } from '#core/index/references/parser/lexer/numbers.ts'
-import { reads, skip } from '#core/index/references/parser/lexer/tokens.ts'
-import type { Token } from '#core/index/references/parser/lexer/tokens.ts'
+import type { TokenStream } from '#core/index/references/parser/lexer/token-stream.ts'
+import type { Designator } from '#core/index/references/parser/provisions/designators.ts'
+import type { Part } from '#core/index/references/parser/provisions/numbers.ts'
 
 const RULEBOOK_WORDS = ['rulebook', 'rulebooks', 'module', 'sourcebook', 'handbook']
 /** Levels of a rulebook that group provisions and are not part of their number. */
@@ -21,8 +20,8 @@ const LABEL_WORDS = new Set([
 ])
 
 /** Returns the position after `Rulebook` or `module`. Such a word makes a short code (`AML`) the name of an act. */
-export function afterRulebookWord(tokens: readonly Token[], at: number): number | undefined {
-  return reads(tokens, at, ...RULEBOOK_WORDS) ? at + 1 : undefined
+export function afterRulebookWord(tokens: TokenStream, at: number): number | undefined {
+  return tokens.reads(at, ...RULEBOOK_WORDS) ? at + 1 : undefined
 }
 
 /**
@@ -51,11 +50,11 @@ export function isRuleNumber(designator: Designator, parts: readonly Part[], cap
  * Reads a publisher's label after the code of the rulebook: `23.6.Guidance.2.`, `APP4.A4.10.1`, `Part 15.192.(1)`,
  * `PART 5.14.1`, `7.1.2.(1)`. Returns every number and word in order, without groups before another number.
  */
-export function readRulebookLabel(tokens: readonly Token[], at: number): string[] {
+export function readRulebookLabel(tokens: TokenStream, at: number): string[] {
   const pieces: string[] = []
-  let index = skip(tokens, at, ',', ':')
+  let index = tokens.skip(at, ',', ':')
   while (index < tokens.length && pieces.length < 16) {
-    const token = tokens[index]
+    const token = tokens.get(index)
     if (token === undefined) break
     if (token.kind === 'sign') {
       if (!['.', '(', ')', ',', '-', '–'].includes(token.text)) break
@@ -70,11 +69,11 @@ export function readRulebookLabel(tokens: readonly Token[], at: number): string[
   return grouped(pieces)
 }
 
-function readJoined(tokens: readonly Token[], at: number): { text: string; end: number } {
-  let text = tokens[at]?.text ?? ''
+function readJoined(tokens: TokenStream, at: number): { text: string; end: number } {
+  let text = tokens.text(at)
   let end = at + 1
-  while (tokens[end]?.glued === true && tokens[end]?.kind !== 'sign' && text.length < 32) {
-    text += tokens[end]?.text ?? ''
+  while (tokens.isGlued(end) && tokens.get(end)?.kind !== 'sign' && text.length < 32) {
+    text += tokens.text(end)
     end += 1
   }
   return { text, end }

@@ -51,38 +51,6 @@ function kindOf(folded: string): Token['kind'] {
   return /^\p{L}/u.test(folded) ? 'word' : 'sign'
 }
 
-/** Whether the token at this position is one of `texts`. */
-export function reads(tokens: readonly Token[], at: number, ...texts: readonly string[]): boolean {
-  const text = tokens[at]?.text
-  return text !== undefined && texts.includes(text)
-}
-
-/** Returns the number at this position if its count of digits is within the bounds. */
-export function digitsAt(tokens: readonly Token[], at: number, least: number, most: number): string | undefined {
-  const token = tokens[at]
-  if (token?.kind !== 'number' || token.text.length < least || token.text.length > most) return undefined
-  return token.text
-}
-
-/** Returns the position after one of these texts if it is here, else the same position. */
-export function skip(tokens: readonly Token[], at: number, ...texts: readonly string[]): number {
-  return reads(tokens, at, ...texts) ? at + 1 : at
-}
-
-/**
- * Returns the position after an abbreviation, with or without its full stops (`U.S.C.`, `USC`, `U. S. C.`). Undefined
- * if it is not here.
- */
-export function afterAbbreviation(tokens: readonly Token[], at: number, letters: string): number | undefined {
-  if (reads(tokens, at, letters)) return skip(tokens, at + 1, '.')
-  let index = at
-  for (const letter of letters) {
-    if (!reads(tokens, index, letter)) return undefined
-    index = skip(tokens, index + 1, '.')
-  }
-  return index
-}
-
 export function isCapitalised(token: Token | undefined): boolean {
   return token !== undefined && /^\p{Lu}/u.test(token.raw)
 }

@@ -1,8 +1,9 @@
 import { fold } from '#core/index/analysis/words.ts'
-import { isRoman, romanValue } from '#core/index/references/parser/lexer/numbers.ts'
+import type { TokenStream } from '#core/index/references/parser/lexer/token-stream.ts'
+import { isRoman, romanValue } from '#core/index/references/parser/provisions/roman.ts'
 import { tokenise } from '#core/index/references/parser/lexer/tokens.ts'
 import type { Token } from '#core/index/references/parser/lexer/tokens.ts'
-import { familyOf } from './act.ts'
+import { familyOf } from '#core/index/references/parser/act.ts'
 import { KNOWN_ACTS } from './known-acts.ts'
 import type { KnownAct } from './known-acts.ts'
 
@@ -43,7 +44,7 @@ export interface AliasMatch {
 /** Names of acts: those of the corpus, and built-in names of well-known acts. Built once per version. */
 export interface ActAliases {
   /** The longest name that starts at this token. */
-  readonly find: (tokens: readonly Token[], at: number) => AliasMatch | undefined
+  readonly find: (tokens: TokenStream, at: number) => AliasMatch | undefined
   /** The act whose sections are numbered under this part of the Code of Federal Regulations (`1026.43`: part 1026). */
   readonly actOfPart: (part: string) => string | undefined
 }
@@ -125,13 +126,13 @@ function insert(root: Node, { words, entry }: Name): void {
     before === undefined ? entry : { ...entry, standalone: before.standalone, casedAlways: before.casedAlways }
 }
 
-function find(root: Node, tokens: readonly Token[], at: number): AliasMatch | undefined {
+function find(root: Node, tokens: TokenStream, at: number): AliasMatch | undefined {
   let node: Node | undefined = root
   let best: AliasMatch | undefined
   let index = at
   let loose = 0
   while (index < tokens.length && index - at < ALIAS_TOKENS_MAX * 2) {
-    const token = tokens[index]
+    const token = tokens.get(index)
     if (token === undefined) break
     const next: Node | undefined = node.next.get(token.text)
     if (next === undefined) {
@@ -147,12 +148,12 @@ function find(root: Node, tokens: readonly Token[], at: number): AliasMatch | un
   return best
 }
 
-function matchOf(entry: Entry, tokens: readonly Token[], at: number, end: number): AliasMatch | undefined {
+function matchOf(entry: Entry, tokens: TokenStream, at: number, end: number): AliasMatch | undefined {
   const cased = lettersOf(tokens.slice(at, end)) === entry.written
   if (entry.casedAlways && !cased) return undefined
   const code = familyOf(entry.act) === 'rulebook' && isWord(entry.written)
   if (!code && isOtherVolume(tokens, end, entry)) return undefined
-  const last = entry.pointed && tokens[end]?.text === '.' && tokens[end + 1] !== undefined ? end + 1 : end
+  const last = entry.pointed && tokens.get(end)?.text === '.' && tokens.get(end + 1) !== undefined ? end + 1 : end
   return {
     act: entry.act,
     end: last,
@@ -163,9 +164,9 @@ function matchOf(entry: Entry, tokens: readonly Token[], at: number, end: number
 }
 
 /** `CRR2` and `CRR II` are other acts than `CRR`. */
-function isOtherVolume(tokens: readonly Token[], end: number, entry: Entry): boolean {
-  const next = tokens[end]
-  if (next === undefined || tokens[end - 1]?.kind !== 'word' || !isWord(entry.written)) return false
+function isOtherVolume(tokens: TokenStream, end: number, entry: Entry): boolean {
+  const next = tokens.get(end)
+  if (next === undefined || !tokens.isWord(end - 1) || !isWord(entry.written)) return false
   if (next.glued) return next.kind === 'number'
   return familyOf(entry.act) === 'eu' && /^(?:II|III|IV|V|VI)$/.test(next.raw)
 }

@@ -187,28 +187,3 @@ const FR: readonly KnownAct[] = [
 ]
 
 export const KNOWN_ACTS: readonly KnownAct[] = [...EU, ...UK, ...DE, ...FR]
-
-/** Regulations of the Consumer Financial Protection Bureau by letter: parts of 12 CFR chapter X. */
-export const BUREAU_PARTS: ReadonlyMap<string, string> = new Map(
-  Object.entries({
-    b: '1002',
-    c: '1003',
-    d: '1004',
-    e: '1005',
-    f: '1006',
-    g: '1007',
-    h: '1008',
-    i: '1009',
-    j: '1010',
-    k: '1011',
-    l: '1012',
-    m: '1013',
-    n: '1014',
-    o: '1015',
-    p: '1016',
-    v: '1022',
-    x: '1024',
-    z: '1026',
-    dd: '1030',
-  }),
-)

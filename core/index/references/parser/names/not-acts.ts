@@ -1,5 +1,5 @@
-import { FUNCTION_WORD_FORMS, reads } from '#core/index/references/parser/lexer/tokens.ts'
-import type { Token } from '#core/index/references/parser/lexer/tokens.ts'
+import type { TokenStream } from '#core/index/references/parser/lexer/token-stream.ts'
+import { FUNCTION_WORD_FORMS } from '#core/index/references/parser/lexer/tokens.ts'
 
 /** Words whose form is that of a name of an act, and what else they name. Every word is folded. */
 
@@ -28,34 +28,6 @@ export const PRIVATE_WORKS = wordsOf(`
   contrat bail reglement-interieur
 `)
 
-/** Ends of German names of such works: `§ 2 der Vereinssatzung`, `§ 5 des Kooperationsvertrags`. */
-const PRIVATE_ENDS =
-  /(?:vertrag|vertrages|vertrags|vereinbarung|bedingungen|satzung|versicherungspolice|zeitung|broschure|handbuch)$/
-/** Treaties between states, and by-laws of municipalities. */
-const PUBLIC_TREATIES = /^(?:.*staatsvertrag|einigungsvertrag|.*grundlagenvertrag|lissabon.*|grundungsvertrag)(?:e?s)?$/
-/** Orders of a house, a meeting or a size, which are no acts. */
-const PRIVATE_ORDERS = wordsOf(`
-  hausordnung tagesordnung grossenordnung geschaftsordnung prufungsordnung studienordnung betriebsordnung
-  anordnung zuordnung einordnung unterordnung neuordnung abordnung rangordnung verordnung rechtsverordnung ordnung
-  unordnung rechtsordnung durchfuhrungsverordnung gesetz landesgesetz bundesgesetz naturgesetz richtlinie
-  reiserichtlinie reisekostenrichtlinie sitzordnung badeordnung parkordnung benutzungsordnung
-  schulordnung spielordnung wahlordnung beitragsordnung grundordnung
-`)
-
-export function isPrivateWork(folded: string): boolean {
-  if (PRIVATE_WORKS.has(folded)) return true
-  return (PRIVATE_ENDS.test(folded) && !PUBLIC_TREATIES.test(folded)) || isPrivateOrder(folded)
-}
-
-/** Whether an `…ordnung` or `…gesetz` is no name of an act: it names a private order, or any act at all. */
-export function isGenericOrder(folded: string): boolean {
-  return PRIVATE_ORDERS.has(folded)
-}
-
-function isPrivateOrder(folded: string): boolean {
-  return PRIVATE_ORDERS.has(folded) && /(?:haus|tages|geschafts|prufungs|studien|betriebs|sitz|bade|park)/.test(folded)
-}
-
 /** Owners of a work: `section 4 of our terms`, `Artikel 5 unserer Zeitung`, `article 12 de nos conditions`. */
 export const POSSESSIVES = wordsOf(`
   my our your his her mein meine meiner meines meinem meinen unser unsere unserer unseres unserem unseren dein deine
@@ -65,11 +37,6 @@ export const POSSESSIVES = wordsOf(`
 /** Owners that follow a provision directly: `§ 5 meines Mietvertrags`, but not `nach Artikel 91b ihre Anteile`. */
 export const GENITIVES = wordsOf(`
   meiner meines unserer unseres deiner deines ihrer ihres eurer eures seiner seines
-`)
-
-/** Places in the text where the words stand: `section 4.2 above`, `l'article 4 ci-dessus`. */
-export const SELF_REFERENCES = wordsOf(`
-  above below hereof herein hereunder hereto supra infra overleaf oben unten vorstehend nachstehend
 `)
 
 /** Publishers of technical and accounting standards. With a number they name a standard, never an act. */
@@ -155,6 +122,6 @@ export function isLegalNoun(text: string): boolean {
 const TREATIES = new Set(['paris', 'eea', 'schengen', 'trips', 'wto', 'withdrawal', 'efta', 'dublin', 'minsk'])
 
 /** `Paris Agreement`: the position is that of the first word. */
-export function isTreaty(tokens: readonly Token[], at: number): boolean {
-  return TREATIES.has(tokens[at]?.text ?? '') && reads(tokens, at + 1, 'agreement')
+export function isTreaty(tokens: TokenStream, at: number): boolean {
+  return TREATIES.has(tokens.text(at)) && tokens.reads(at + 1, 'agreement')
 }

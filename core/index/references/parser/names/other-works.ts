@@ -1,18 +1,9 @@
-import { isRoman } from '#core/index/references/parser/lexer/numbers.ts'
-import { FUNCTION_WORD_FORMS, isCapitalised, reads, skip } from '#core/index/references/parser/lexer/tokens.ts'
+import type { TokenStream } from '#core/index/references/parser/lexer/token-stream.ts'
+import { isRoman } from '#core/index/references/parser/provisions/roman.ts'
+import { FUNCTION_WORD_FORMS, isCapitalised } from '#core/index/references/parser/lexer/tokens.ts'
 import type { Token } from '#core/index/references/parser/lexer/tokens.ts'
 import type { ActAliases } from './aliases.ts'
-import {
-  GENITIVES,
-  OTHER_WORKS,
-  POSSESSIVES,
-  PRIVATE_WORKS,
-  SELF_REFERENCES,
-  STANDARDS,
-  isLegalNoun,
-  isPrivateWork,
-  isTreaty,
-} from './not-acts.ts'
+import { GENITIVES, OTHER_WORKS, POSSESSIVES, PRIVATE_WORKS, STANDARDS, isLegalNoun, isTreaty } from './not-acts.ts'
 
 const STANDARD_TOKENS_MAX = 12
 const STANDARD_SIGNS = new Set(['/', '-', ':', '.'])
@@ -23,49 +14,27 @@ const POSSESSED_WORDS_MAX = 3
 const OTHER_WORDS_BEFORE_MAX = 2
 /** `the Commission shall report`: what begins with a verb is no work. */
 const AUXILIARIES = ['shall', 'must', 'may', 'can', 'should', 'will', 'is', 'are', 'to', 'applies', 'apply']
-/** Verbs of price and place after an article of a shop. */
-const PRICED = new Set(['kostet', 'kosten', 'costs', 'cost', 'coute', 'coutent'])
 
-/** Whether a provision belongs to its own text or to a thing: `above`, `hereof`, `ci-dessous`, `kostet 4 €`. */
-export function isRelative(tokens: readonly Token[], at: number): boolean {
-  const index = skip(tokens, at, ',', '(')
-  const word = tokens[index]?.text ?? ''
-  if (SELF_REFERENCES.has(word) || PRICED.has(word)) return true
-  return (
-    word === 'ci' && reads(tokens, index + 1, '-') && reads(tokens, index + 2, 'dessus', 'dessous', 'apres', 'avant')
-  )
-}
-
-/** `nach § 4 den Vertrag beenden`, `§ 196 Absatz 1, die nach den Bedingungen`: what follows is no genitive. */
-export function startsClause(tokens: readonly Token[], at: number): boolean {
-  return reads(tokens, at, ',')
-    ? reads(tokens, at + 1, 'der', 'die', 'das', 'den', 'dem', 'dessen', 'deren', 'denen', 'the')
-    : reads(tokens, at, 'die', 'das', 'den') || (reads(tokens, at, 'von') && reads(tokens, at + 1, 'dem'))
-}
+/** Ends of German names of such works: `§ 2 der Vereinssatzung`, `§ 5 des Kooperationsvertrags`. */
+const PRIVATE_ENDS =
+  /(?:vertrag|vertrages|vertrags|vereinbarung|bedingungen|satzung|versicherungspolice|zeitung|broschure|handbuch)$/
+/** Orders that a firm, a school or a meeting gives itself. */
+const PRIVATE_ORDERS = /^(?:haus|tages|geschafts|prufungs|studien|betriebs|sitz|bade|park)ordnung$/
+/** Treaties between states, and by-laws of municipalities. */
+const PUBLIC_TREATIES = /^(?:.*staatsvertrag|einigungsvertrag|.*grundlagenvertrag|lissabon.*|grundungsvertrag)(?:e?s)?$/
 
 /** `Article 5 under the conditions laid down`, `l'article 22-1, dans les conditions fixées`: how it applies. */
-export function isManner(tokens: readonly Token[], from: number, at: number): boolean {
-  const noun = reads(tokens, at, 'the', 'les') ? at + 1 : at
-  if (!reads(tokens, noun, 'conditions', 'terms', 'form', 'forms', 'formes', 'application')) return false
-  return reads(tokens, skip(tokens, from, ','), 'under', 'in', 'on', 'to', 'within', 'dans', 'aux')
-}
-
-/** `this Section 8`, `dieser § 4`: a provision of the text that the words stand in. */
-export function isOfOwnText(tokens: readonly Token[], at: number): boolean {
-  return reads(tokens, at - 1, 'this', 'dieser', 'dieses', 'diesem', 'diesen', 'cet', 'cette', 'present', 'presente')
-}
-
-/** `of this title`, `to this Regulation`, `dieses Gesetzes`, `du présent code`: a provision of the own text. */
-export function belongsToOwnText(tokens: readonly Token[], end: number): boolean {
-  const index = skip(tokens, end, 'of', 'to', 'in', 'du', 'de')
-  return reads(tokens, skip(tokens, index, 'la'), 'this', 'dieses', 'dieser', 'present', 'presente')
+export function isManner(tokens: TokenStream, from: number, at: number): boolean {
+  const noun = tokens.reads(at, 'the', 'les') ? at + 1 : at
+  if (!tokens.reads(noun, 'conditions', 'terms', 'form', 'forms', 'formes', 'application')) return false
+  return tokens.reads(tokens.skip(from, ','), 'under', 'in', 'on', 'to', 'within', 'dans', 'aux')
 }
 
 /** `The Recipient may disclose the Confidential Information under Section 8.`: what parties agree. */
-export function isOfContract(tokens: readonly Token[]): boolean {
+export function isOfContract(tokens: TokenStream): boolean {
   return tokens.some((token, at) => {
-    const next = tokens[at + 1]
-    if (reads(tokens, at, 'receiving', 'disclosing')) return next?.text === 'party' || next?.text === 'parties'
+    const next = tokens.get(at + 1)
+    if (tokens.reads(at, 'receiving', 'disclosing')) return next?.text === 'party' || next?.text === 'parties'
     if (token.text === 'this') return next?.text === 'agreement'
     if (at === 0 || !isCapitalised(token)) return false
     if (token.text === 'confidential') return next?.text === 'information' && isCapitalised(next)
@@ -73,33 +42,38 @@ export function isOfContract(tokens: readonly Token[]): boolean {
   })
 }
 
+function isPrivateWork(folded: string): boolean {
+  if (PRIVATE_WORKS.has(folded)) return true
+  return (PRIVATE_ENDS.test(folded) && !PUBLIC_TREATIES.test(folded)) || PRIVATE_ORDERS.test(folded)
+}
+
 /** `the annual report`, `my lease`, `ISO 27001`: what follows a provision and a word such as `of`. */
-export function isOtherWork(tokens: readonly Token[], at: number, aliases: ActAliases): boolean {
-  if (reads(tokens, at + 2, 'sozialgesetzbuch', 'sozialgesetzbuchs') || reads(tokens, at, ...AUXILIARIES)) return false
+export function isOtherWork(tokens: TokenStream, at: number, aliases: ActAliases): boolean {
+  if (tokens.reads(at + 2, 'sozialgesetzbuch', 'sozialgesetzbuchs') || tokens.reads(at, ...AUXILIARIES)) return false
   if (endOfStandard(tokens, at) !== undefined || isPossessed(tokens, at, POSSESSIVES)) return true
   if (isInternalRules(tokens, at)) return true
   let [index, words] = [at, 0]
   for (; words <= OTHER_WORDS_BEFORE_MAX; words += 1) {
-    const token = tokens[index]
+    const token = tokens.get(index)
     if (token?.kind !== 'word' || (words > 0 && FUNCTION_WORD_FORMS.has(token.text))) return false
     if (isTreaty(tokens, index) || aliases.find(tokens, index) !== undefined) return false
     if (isLegalNoun(token.text)) return false
     if (OTHER_WORKS.has(token.text) || isPrivateWork(token.text))
       return !isPartOfName(tokens, index) && !isCourse(tokens, index)
-    index = reads(tokens, index + 1, "'") && reads(tokens, index + 2, 's') ? index + 3 : index + 1
+    index = tokens.reads(index + 1, "'") && tokens.reads(index + 2, 's') ? index + 3 : index + 1
   }
   return false
 }
 
 /** `in the course of business`: no course that is taught. */
-function isCourse(tokens: readonly Token[], at: number): boolean {
-  return reads(tokens, at, 'course') && reads(tokens, at + 1, 'of')
+function isCourse(tokens: TokenStream, at: number): boolean {
+  return tokens.reads(at, 'course') && tokens.reads(at + 1, 'of')
 }
 
 /** `Prospectus Regulation`, `Unfair Contract Terms Act`: a work's word within the name of an act. */
-function isPartOfName(tokens: readonly Token[], at: number): boolean {
-  for (let index = at; index <= at + 3 && isCapitalised(tokens[index]); index += 1)
-    if (isLegalNoun(tokens[index]?.text ?? '')) return true
+function isPartOfName(tokens: TokenStream, at: number): boolean {
+  for (let index = at; index <= at + 3 && isCapitalised(tokens.get(index)); index += 1)
+    if (isLegalNoun(tokens.text(index))) return true
   return false
 }
 
@@ -107,37 +81,37 @@ function isPartOfName(tokens: readonly Token[], at: number): boolean {
  * `§ 4 AGB`, `§ 3 Arbeitsvertrag`, `section 5.2 (ISO 27001)`, `§ 5 meines Mietvertrags`: what follows a provision
  * directly, or after its links.
  */
-export function isOtherWorkAfter(tokens: readonly Token[], direct: number, afterLinks: number): boolean {
+export function isOtherWorkAfter(tokens: TokenStream, direct: number, afterLinks: number): boolean {
   const possessives = afterLinks > direct ? POSSESSIVES : GENITIVES
   if (isPossessed(tokens, afterLinks, possessives) || endOfStandard(tokens, afterLinks) !== undefined) return true
-  const token = tokens[direct]
+  const token = tokens.get(direct)
   return token?.kind === 'word' && /^\p{Lu}/u.test(token.raw) && isPrivateWork(token.text)
 }
 
 /** The position after a work that is no legislation, if one stands here: `ISO 27001`, `AGB`, `Form 1040`. */
-export function endOfOtherWork(tokens: readonly Token[], at: number): number | undefined {
+export function endOfOtherWork(tokens: TokenStream, at: number): number | undefined {
   const standard = endOfStandard(tokens, at)
   if (standard !== undefined) return standard
-  const token = tokens[at]
+  const token = tokens.get(at)
   if (token?.kind !== 'word' || !/^\p{Lu}/u.test(token.raw)) return undefined
-  if (token.text === 'form' && tokens[at + 1]?.kind === 'number') return at + 2
+  if (token.text === 'form' && tokens.isNumber(at + 1)) return at + 2
   return PRIVATE_WORKS.has(token.text) && token.raw === token.raw.toUpperCase() ? at + 1 : undefined
 }
 
 /** Reads a standard with its number: `ISO/IEC 27001:2022`, `NIST SP 800-53`, `PCI DSS`, `SOC 2 Type II`. */
-function endOfStandard(tokens: readonly Token[], at: number): number | undefined {
-  const first = tokens[at]
+function endOfStandard(tokens: TokenStream, at: number): number | undefined {
+  const first = tokens.get(at)
   if (first === undefined || !isPublisher(first)) return undefined
   let end = at + 1
   let numbered = UNNUMBERED.has(first.text)
   for (; end < at + STANDARD_TOKENS_MAX; end += 1) {
-    const token = tokens[end]
+    const token = tokens.get(end)
     if (token === undefined) break
     const isNumber = token.kind === 'number'
     numbered ||= isNumber
     if (!isNumber && !isInStandard(tokens, end)) break
   }
-  while (tokens[end - 1]?.kind === 'sign') end -= 1
+  while (tokens.get(end - 1)?.kind === 'sign') end -= 1
   return numbered ? end : undefined
 }
 
@@ -146,28 +120,28 @@ function isPublisher(token: Token): boolean {
   return token.text.length >= 3 ? !FUNCTION_WORD_FORMS.has(token.text) : token.raw === token.raw.toUpperCase()
 }
 
-function isInStandard(tokens: readonly Token[], at: number): boolean {
-  const token = tokens[at]
+function isInStandard(tokens: TokenStream, at: number): boolean {
+  const token = tokens.get(at)
   if (token === undefined) return false
-  if (token.kind === 'sign') return STANDARD_SIGNS.has(token.text) && token.glued && tokens[at + 1]?.glued === true
-  if (/^(?:type|typ)$/.test(token.text)) return tokens[at + 1]?.kind === 'word' && isRoman(tokens[at + 1]?.text ?? '')
+  if (token.kind === 'sign') return STANDARD_SIGNS.has(token.text) && token.glued && tokens.isGlued(at + 1)
+  if (/^(?:type|typ)$/.test(token.text)) return tokens.isWord(at + 1) && isRoman(tokens.text(at + 1))
   return /^\p{Lu}{1,5}$/u.test(token.raw)
 }
 
-function isPossessed(tokens: readonly Token[], at: number, possessives: ReadonlySet<string>): boolean {
-  if (!possessives.has(tokens[at]?.text ?? '')) return false
+function isPossessed(tokens: TokenStream, at: number, possessives: ReadonlySet<string>): boolean {
+  if (!possessives.has(tokens.text(at))) return false
   for (let index = at + 1; index <= at + POSSESSED_WORDS_MAX; index += 1)
-    if (isLegalNoun(tokens[index]?.text ?? '')) return false
-  return tokens[at + 1]?.kind === 'word'
+    if (isLegalNoun(tokens.text(index))) return false
+  return tokens.isWord(at + 1)
 }
 
 /** `règlement intérieur`, `code de conduite`, `code of conduct`. */
-function isInternalRules(tokens: readonly Token[], at: number): boolean {
-  if (reads(tokens, at, 'reglement')) return reads(tokens, at + 1, 'interieur')
-  const code = reads(tokens, at, 'the', 'a') ? at + 1 : at
+function isInternalRules(tokens: TokenStream, at: number): boolean {
+  if (tokens.reads(at, 'reglement')) return tokens.reads(at + 1, 'interieur')
+  const code = tokens.reads(at, 'the', 'a') ? at + 1 : at
   return (
-    reads(tokens, code, 'code', 'codes') &&
-    reads(tokens, code + 1, 'of', 'de') &&
-    reads(tokens, code + 2, 'conduct', 'conduite', 'ethics', 'practice')
+    tokens.reads(code, 'code', 'codes') &&
+    tokens.reads(code + 1, 'of', 'de') &&
+    tokens.reads(code + 2, 'conduct', 'conduite', 'ethics', 'practice')
   )
 }

@@ -1,17 +1,11 @@
 import { readGermanName } from '#core/index/references/parser/grammars/de.ts'
 import { readEuAct } from '#core/index/references/parser/grammars/eu.ts'
 import { readFrenchName } from '#core/index/references/parser/grammars/fr.ts'
-import { readDesignator } from '#core/index/references/parser/lexer/designators.ts'
-import {
-  FUNCTION_WORD_FORMS,
-  digitsAt,
-  isCapitalised,
-  reads,
-  skip,
-} from '#core/index/references/parser/lexer/tokens.ts'
-import type { Token } from '#core/index/references/parser/lexer/tokens.ts'
-import { mentionOf } from './act.ts'
-import type { ActMention } from './act.ts'
+import type { TokenStream } from '#core/index/references/parser/lexer/token-stream.ts'
+import { readDesignator } from '#core/index/references/parser/provisions/designators.ts'
+import { FUNCTION_WORD_FORMS, isCapitalised } from '#core/index/references/parser/lexer/tokens.ts'
+import { mentionOf } from '#core/index/references/parser/act.ts'
+import type { ActMention } from '#core/index/references/parser/act.ts'
 import type { ActAliases } from './aliases.ts'
 import { LEGAL_NOUNS, ORIGINS, isTreaty } from './not-acts.ts'
 
@@ -36,12 +30,12 @@ const CONSTITUTIONS = new Set(['constitution', 'verfassung', 'bundesverfassung']
  * @param linked a word such as `of` or `des` stands before it.
  */
 export function readWrittenName(
-  tokens: readonly Token[],
+  tokens: TokenStream,
   at: number,
   linked: boolean,
   aliases: ActAliases,
 ): ActMention | undefined {
-  if (tokens[at]?.kind !== 'word') return undefined
+  if (!tokens.isWord(at)) return undefined
   const lowerCase = linked
     ? (readLowerCaseAct(tokens, at) ?? readLawOf(tokens, at) ?? readConstitution(tokens, at))
     : undefined
@@ -55,33 +49,33 @@ export function readWrittenName(
 }
 
 /** Reads such a name with no provision before it. A function word or a kind of provision begins none. */
-export function readBareName(tokens: readonly Token[], at: number, aliases: ActAliases): ActMention | undefined {
-  const first = tokens[at]
+export function readBareName(tokens: TokenStream, at: number, aliases: ActAliases): ActMention | undefined {
+  const first = tokens.get(at)
   if (first?.kind !== 'word') return undefined
   const local = readPublicLaw(tokens, at) ?? readGermanName(tokens, at, true) ?? readFrenchName(tokens, at)
   if (local !== undefined || !isCapitalised(first) || FUNCTION_WORD_FORMS.has(first.text)) return local
   const isNoun = LEGAL_NOUNS.has(first.text) || readDesignator(tokens, at) !== undefined
-  return isNoun && !reads(tokens, at + 1, 'of', 'on', 'for', 'concerning')
+  return isNoun && !tokens.reads(at + 1, 'of', 'on', 'for', 'concerning')
     ? undefined
     : readNamedAct(tokens, at, aliases)
 }
 
 /** The corpus does not hold such an act: `the Dangerous Dogs Act 1991`, `Cabinet Decision No. 10`. */
-function readNamedAct(tokens: readonly Token[], at: number, aliases: ActAliases): ActMention | undefined {
+function readNamedAct(tokens: TokenStream, at: number, aliases: ActAliases): ActMention | undefined {
   // `Chapter 2 (Rules Applicable to All Bodies)`: a heading.
-  if (reads(tokens, at, 'rules') && isCapitalised(tokens[at + 1])) return undefined
+  if (tokens.reads(at, 'rules') && isCapitalised(tokens.get(at + 1))) return undefined
   const words: string[] = []
   let end: number | undefined
   let capitals = 0
   let hasNoun = false
   let inTail = false
   for (let index = at; index < tokens.length && index < at + NAME_TOKENS_MAX; index += 1) {
-    const token = tokens[index]
+    const token = tokens.get(index)
     if (token === undefined) break
     if (isCapitalised(token) && token.kind === 'word') {
       const listed = index === at ? undefined : readListed(tokens, index, aliases)
       if (listed?.numbered === true || (listed !== undefined && isOrigin(tokens, at, index))) return listed.mention
-      if (listed !== undefined && !isCapitalised(tokens[index - 1])) return undefined
+      if (listed !== undefined && !isCapitalised(tokens.get(index - 1))) return undefined
       const isDesignator = LEGAL_NOUNS.has(token.text) || (index > at && readDesignator(tokens, index) !== undefined)
       if (isDesignator && isProvisionNumber(tokens, index + 1)) break
       if (isTreaty(tokens, index)) return mentionOf(`name:${token.text}-agreement`, index + 2)
@@ -93,12 +87,9 @@ function readNamedAct(tokens: readonly Token[], at: number, aliases: ActAliases)
     else if (index === at || !NAME_CONNECTORS.has(token.text) || (hasNoun && token.kind === 'sign')) break
     else inTail = hasNoun
   }
-  if (end === undefined || capitals < 2 || reads(tokens, end + 1, '/')) return undefined
-  const numbered = reads(tokens, end, 'no') ? skip(tokens, end + 1, '.') : end
-  if (
-    tokens[numbered]?.kind === 'number' &&
-    (numbered > end || /^(?:1[89]|20)\d\d$/.test(tokens[numbered]?.text ?? ''))
-  )
+  if (end === undefined || capitals < 2 || tokens.reads(end + 1, '/')) return undefined
+  const numbered = tokens.reads(end, 'no') ? tokens.skip(end + 1, '.') : end
+  if (tokens.isNumber(numbered) && (numbered > end || /^(?:1[89]|20)\d\d$/.test(tokens.text(numbered))))
     end = numbered + 1
   const name = tokens.slice(at, end)
   end = afterYear(tokens, end)
@@ -107,41 +98,41 @@ function readNamedAct(tokens: readonly Token[], at: number, aliases: ActAliases)
 }
 
 /** `Arbitration Act of 1916`, `Arbitration Act (Northern Ireland) 1954`: the position after the year. */
-function afterYear(tokens: readonly Token[], end: number): number {
-  const isYear = (at: number): boolean => /^(?:1[89]|20)\d\d$/.test(tokens[at]?.text ?? '')
-  if (reads(tokens, end, 'of') && isYear(end + 1)) return end + 2
-  if (!reads(tokens, end, '(')) return end
+function afterYear(tokens: TokenStream, end: number): number {
+  const isYear = (at: number): boolean => /^(?:1[89]|20)\d\d$/.test(tokens.text(at))
+  if (tokens.reads(end, 'of') && isYear(end + 1)) return end + 2
+  if (!tokens.reads(end, '(')) return end
   let close = end + 1
-  while (close <= end + 3 && isCapitalised(tokens[close])) close += 1
-  return reads(tokens, close, ')') && isYear(close + 1) ? close + 2 : end
+  while (close <= end + 3 && isCapitalised(tokens.get(close))) close += 1
+  return tokens.reads(close, ')') && isYear(close + 1) ? close + 2 : end
 }
 
 /** `Subject to Rules 9.3.14`, `Rules A4.3.10`: a number that is no year makes the noun before it a designator. */
-function isProvisionNumber(tokens: readonly Token[], at: number): boolean {
-  const [token, next] = [tokens[at], tokens[at + 1]]
+function isProvisionNumber(tokens: TokenStream, at: number): boolean {
+  const [token, next] = [tokens.get(at), tokens.get(at + 1)]
   if (/^[A-Z]$/.test(token?.raw ?? '')) return next?.kind === 'number' && next.glued
   return token?.kind === 'number' && !token.glued && !/^(?:1[89]|20)\d\d$/.test(token.text)
 }
 
 /** `Anti-terrorism`: a hyphen within a word of the name. */
-function isHyphenated(tokens: readonly Token[], at: number): boolean {
-  const next = tokens[at + 1]
-  return reads(tokens, at, '-') && tokens[at]?.glued === true && next?.glued === true && next.kind === 'word'
+function isHyphenated(tokens: TokenStream, at: number): boolean {
+  const next = tokens.get(at + 1)
+  return tokens.reads(at, '-') && tokens.isGlued(at) && next?.glued === true && next.kind === 'word'
 }
 
 /** `the Agency's Financial Regulation`: a possessive before a name of more than its noun. */
-function isPossessive(tokens: readonly Token[], at: number): boolean {
-  if (!reads(tokens, at, "'") || !reads(tokens, at + 1, 's') || tokens[at + 1]?.glued !== true) return false
-  return isCapitalised(tokens[at + 2]) && !LEGAL_NOUNS.has(tokens[at + 2]?.text ?? '')
+function isPossessive(tokens: TokenStream, at: number): boolean {
+  if (!tokens.reads(at, "'") || !tokens.reads(at + 1, 's') || !tokens.isGlued(at + 1)) return false
+  return isCapitalised(tokens.get(at + 2)) && !LEGAL_NOUNS.has(tokens.text(at + 2))
 }
 
 /** A listed act, or one by its number, within a longer name: `Unfair Terms Directive 93/13/EEC`. */
 function readListed(
-  tokens: readonly Token[],
+  tokens: TokenStream,
   at: number,
   aliases: ActAliases,
 ): { readonly mention: ActMention; readonly numbered: boolean } | undefined {
-  const numbered = LEGAL_NOUNS.has(tokens[at]?.text ?? '') ? readEuAct(tokens, at) : undefined
+  const numbered = LEGAL_NOUNS.has(tokens.text(at)) ? readEuAct(tokens, at) : undefined
   const alias = numbered === undefined ? aliases.find(tokens, at) : undefined
   if (alias !== undefined) return { mention: { ...alias, sections: undefined }, numbered: false }
   return numbered === undefined ? undefined : { mention: numbered, numbered: true }
@@ -149,35 +140,35 @@ function readListed(
 
 /** `Markets Rules (“MKT”)`, `Freight Act (FA)`: the listed act that brackets give for a name, or the name itself. */
 export function withListedInBrackets(
-  tokens: readonly Token[],
+  tokens: TokenStream,
   mention: ActMention | undefined,
   aliases: ActAliases,
 ): ActMention | undefined {
-  if (mention === undefined || !reads(tokens, mention.end, '(')) return mention
-  const name = skip(tokens, mention.end + 1, ...QUOTES)
+  if (mention === undefined || !tokens.reads(mention.end, '(')) return mention
+  const name = tokens.skip(mention.end + 1, ...QUOTES)
   const listed = aliases.find(tokens, name)
-  const close = skip(tokens, listed?.end ?? name + 1, ...QUOTES)
-  if (!reads(tokens, close, ')')) return mention
+  const close = tokens.skip(listed?.end ?? name + 1, ...QUOTES)
+  if (!tokens.reads(close, ')')) return mention
   if (listed !== undefined) return { ...listed, end: close + 1, sections: undefined }
-  return /^\p{Lu}{2,}$/u.test(tokens[name]?.raw ?? '') ? { ...mention, end: close + 1 } : mention
+  return /^\p{Lu}{2,}$/u.test(tokens.raw(name)) ? { ...mention, end: close + 1 } : mention
 }
 
 /** Whether only a country stands before the name of a listed act: `the UK Data Protection Act 2018`. */
-function isOrigin(tokens: readonly Token[], from: number, to: number): boolean {
+function isOrigin(tokens: TokenStream, from: number, to: number): boolean {
   return tokens.slice(from, to).every((token) => token.kind === 'sign' || ORIGINS.has(token.text) || token.text === 's')
 }
 
 /** `consumer credit act 1974`, `theft act`, `criminal code`: after a link, a name in lower case. */
-function readLowerCaseAct(tokens: readonly Token[], at: number): ActMention | undefined {
+function readLowerCaseAct(tokens: TokenStream, at: number): ActMention | undefined {
   const words: string[] = []
   for (let index = at; index < at + LOWER_CASE_WORDS_MAX; index += 1) {
-    const token = tokens[index]
+    const token = tokens.get(index)
     if (token?.kind !== 'word') return undefined
     const before = words.at(-1)
     const isAct = (token.text === 'act' || token.text === 'ordinance') && before !== undefined
     const isCode = token.text === 'code' && CODES.has(before ?? '')
     if ((isAct && !GENERIC.has(before) && !FUNCTION_WORD_FORMS.has(before)) || isCode) {
-      const year = digitsAt(tokens, index + 1, 4, 4)
+      const year = tokens.digits(index + 1, 4, 4)
       const name = [...words, token.text, ...(year === undefined ? [] : [year])].join('-')
       return mentionOf(`name:${name}`, year === undefined ? index + 1 : index + 2)
     }
@@ -188,29 +179,29 @@ function readLowerCaseAct(tokens: readonly Token[], at: number): ActMention | un
 }
 
 /** `Public Law 102-242`, `Pub. L. 111-203`: a law of the United States by its number. */
-function readPublicLaw(tokens: readonly Token[], at: number): ActMention | undefined {
-  const law = skip(tokens, at + 1, '.')
-  if (!reads(tokens, at, 'public', 'pub') || !reads(tokens, law, 'law', 'l')) return undefined
-  const congress = skip(tokens, skip(tokens, skip(tokens, law + 1, '.'), 'no'), '.')
-  const [session, number] = [digitsAt(tokens, congress, 2, 3), digitsAt(tokens, congress + 2, 1, 4)]
-  if (session === undefined || number === undefined || !reads(tokens, congress + 1, '-', '–')) return undefined
+function readPublicLaw(tokens: TokenStream, at: number): ActMention | undefined {
+  const law = tokens.skip(at + 1, '.')
+  if (!tokens.reads(at, 'public', 'pub') || !tokens.reads(law, 'law', 'l')) return undefined
+  const congress = tokens.skip(tokens.skip(tokens.skip(law + 1, '.'), 'no'), '.')
+  const [session, number] = [tokens.digits(congress, 2, 3), tokens.digits(congress + 2, 1, 4)]
+  if (session === undefined || number === undefined || !tokens.reads(congress + 1, '-', '–')) return undefined
   return mentionOf(`name:public-law-${session}-${number}`, congress + 3)
 }
 
 /** `the state law of Michigan`, `laws of the State of New York`. */
-function readLawOf(tokens: readonly Token[], at: number): ActMention | undefined {
-  const law = reads(tokens, at, 'state', 'federal', 'national', 'general', 'civil', 'penal', 'criminal') ? at + 1 : at
-  if (!reads(tokens, law, 'law', 'laws', 'statutes', 'constitution') || !reads(tokens, law + 1, 'of')) return undefined
-  const article = skip(tokens, law + 2, 'the')
-  const index = reads(tokens, article, 'state') && reads(tokens, article + 1, 'of') ? article + 2 : article
+function readLawOf(tokens: TokenStream, at: number): ActMention | undefined {
+  const law = tokens.reads(at, 'state', 'federal', 'national', 'general', 'civil', 'penal', 'criminal') ? at + 1 : at
+  if (!tokens.reads(law, 'law', 'laws', 'statutes', 'constitution') || !tokens.reads(law + 1, 'of')) return undefined
+  const article = tokens.skip(law + 2, 'the')
+  const index = tokens.reads(article, 'state') && tokens.reads(article + 1, 'of') ? article + 2 : article
   let end = index
-  while (end < index + 3 && tokens[end]?.kind === 'word' && isCapitalised(tokens[end])) end += 1
+  while (end < index + 3 && tokens.isWord(end) && isCapitalised(tokens.get(end))) end += 1
   const words = tokens.slice(index, end).map(({ text }) => text)
   return words.length === 0 ? undefined : mentionOf(`name:law-of-${words.join('-')}`, end)
 }
 
-function readConstitution(tokens: readonly Token[], at: number): ActMention | undefined {
-  const name = tokens[at]
+function readConstitution(tokens: TokenStream, at: number): ActMention | undefined {
+  const name = tokens.get(at)
   return name !== undefined && CONSTITUTIONS.has(name.text) ? mentionOf(`name:${name.text}`, at + 1) : undefined
 }
 
@@ -222,26 +213,28 @@ const OTHER_NOUNS = new Set(['scheme', 'measure', 'acts', 'orders', 'agreement']
 const YEAR = /^(?:1[89]|20)\d\d$/
 
 /** Reads an act by its date, after a provision: `the 1998 Act`, `act June 29, 1956`, `Act of 5 July 1990`. */
-export function readDatedAct(tokens: readonly Token[], at: number): ActMention | undefined {
+export function readDatedAct(tokens: TokenStream, at: number): ActMention | undefined {
   return readYearAct(tokens, at) ?? readActOfDate(tokens, at)
 }
 
-function readYearAct(tokens: readonly Token[], at: number): ActMention | undefined {
-  const [year, noun] = [tokens[at]?.text ?? '', tokens[at + 1]]
+function readYearAct(tokens: TokenStream, at: number): ActMention | undefined {
+  const [year, noun] = [tokens.text(at), tokens.get(at + 1)]
   if (!YEAR.test(year) || noun?.kind !== 'word' || noun.glued) return undefined
   if (!LEGAL_NOUNS.has(noun.text) && !OTHER_NOUNS.has(noun.text)) return undefined
   // `the 1968 Theft Act`, `the 1995 directive 95/46/EC`: the name goes on.
-  if (tokens[at + 2]?.kind === 'number') return undefined
+  if (tokens.isNumber(at + 2)) return undefined
   return mentionOf(`name:${year}-${noun.text}`, at + 2)
 }
 
-function readActOfDate(tokens: readonly Token[], at: number): ActMention | undefined {
-  if (!reads(tokens, at, 'act', 'law')) return undefined
-  const date = skip(tokens, at + 1, 'of')
-  const isMonthFirst = MONTHS.has(tokens[date]?.text ?? '')
-  const [month, day] = isMonthFirst ? [tokens[date], tokens[date + 1]] : [tokens[date + 1], tokens[date]]
-  const year = skip(tokens, date + 2, ',')
+function readActOfDate(tokens: TokenStream, at: number): ActMention | undefined {
+  if (!tokens.reads(at, 'act', 'law')) return undefined
+  const date = tokens.skip(at + 1, 'of')
+  const isMonthFirst = MONTHS.has(tokens.text(date))
+  const [month, day] = isMonthFirst
+    ? [tokens.get(date), tokens.get(date + 1)]
+    : [tokens.get(date + 1), tokens.get(date)]
+  const year = tokens.skip(date + 2, ',')
   if (month === undefined || !MONTHS.has(month.text) || day?.kind !== 'number') return undefined
-  if (digitsAt(tokens, year, 4, 4) === undefined) return undefined
-  return mentionOf(`name:act-${month.text}-${day.text}-${tokens[year]?.text ?? ''}`, year + 1)
+  if (tokens.digits(year, 4, 4) === undefined) return undefined
+  return mentionOf(`name:act-${month.text}-${day.text}-${tokens.text(year)}`, year + 1)
 }

@@ -1,10 +1,11 @@
-import { readDesignator } from '#core/index/references/parser/lexer/designators.ts'
-import type { Designator, DesignatorKind } from '#core/index/references/parser/lexer/designators.ts'
-import { isRoman, romanValue } from '#core/index/references/parser/lexer/numbers.ts'
-import { FUNCTION_WORD_FORMS, reads } from '#core/index/references/parser/lexer/tokens.ts'
+import type { TokenStream } from '#core/index/references/parser/lexer/token-stream.ts'
+import { readDesignator } from '#core/index/references/parser/provisions/designators.ts'
+import type { Designator, DesignatorKind } from '#core/index/references/parser/provisions/designators.ts'
+import { isRoman, romanValue } from '#core/index/references/parser/provisions/roman.ts'
+import { FUNCTION_WORD_FORMS } from '#core/index/references/parser/lexer/tokens.ts'
 import type { Token } from '#core/index/references/parser/lexer/tokens.ts'
-import { mentionOf } from './act.ts'
-import type { ActMention } from './act.ts'
+import { mentionOf } from '#core/index/references/parser/act.ts'
+import type { ActMention } from '#core/index/references/parser/act.ts'
 import type { ActAliases } from './aliases.ts'
 import { COUNTED_NOUNS, STANDARDS, isOtherInitials } from './not-acts.ts'
 import { readBareName, readDatedAct, readWrittenName, withListedInBrackets } from './unlisted-names.ts'
@@ -42,7 +43,7 @@ const VOLUME_MAX = 20
  * @param linked a word such as `of` or `des` stands between.
  */
 export function readUnlistedAfter(
-  tokens: readonly Token[],
+  tokens: TokenStream,
   at: number,
   designator: Designator,
   linked: boolean,
@@ -53,7 +54,7 @@ export function readUnlistedAfter(
   const named = designator.kind === 'title' && !linked ? undefined : readWrittenName(tokens, at, linked, aliases)
   const written = withListedInBrackets(tokens, named, aliases)
   if (written !== undefined) return written
-  const takesInitials = KINDS_WITH_INITIALS.has(designator.kind) || (linked && reads(tokens, at - 1, 'the', 'of'))
+  const takesInitials = KINDS_WITH_INITIALS.has(designator.kind) || (linked && tokens.reads(at - 1, 'the', 'of'))
   if (isAllCapitals(tokens, designator.end - 1)) return undefined
   if (!takesInitials) return isDated(tokens, at) ? readInitials(tokens, at, false) : undefined
   const isGerman = designator.kind === 'sign' || (designator.kind === 'article' && isGermanBefore(tokens, at))
@@ -64,8 +65,8 @@ export function readUnlistedAfter(
  * Reads an act that no table lists, before a provision: `Solvency II Article 28`, `UWG § 5`, `Sherman Act § 1`. A
  * written name that has no provision beside it needs one: it is only the act of provisions elsewhere in the query.
  */
-export function readUnlistedBefore(tokens: readonly Token[], at: number, aliases: ActAliases): ActMention | undefined {
-  const token = tokens[at]
+export function readUnlistedBefore(tokens: TokenStream, at: number, aliases: ActAliases): ActMention | undefined {
+  const token = tokens.get(at)
   if (token?.kind !== 'word') return undefined
   const written = withListedInBrackets(tokens, readBareName(tokens, at, aliases), aliases)
   if (written !== undefined) return written
@@ -74,24 +75,24 @@ export function readUnlistedBefore(tokens: readonly Token[], at: number, aliases
 }
 
 /** Whether a provision follows initials directly, or after a mark where nothing but `under` stands before them. */
-function governs(tokens: readonly Token[], at: number, mention: ActMention): boolean {
-  const marked = reads(tokens, mention.end, ',', ':', '(', '–', '-')
+function governs(tokens: TokenStream, at: number, mention: ActMention): boolean {
+  const marked = tokens.reads(mention.end, ',', ':', '(', '–', '-')
   const index = marked ? mention.end + 1 : mention.end
-  const possessive = reads(tokens, index, "'") && reads(tokens, index + 1, 's') ? index + 2 : index
+  const possessive = tokens.reads(index, "'") && tokens.reads(index + 1, 's') ? index + 2 : index
   const designator = readDesignator(tokens, possessive)
   if (designator === undefined || !KINDS_WITH_INITIALS.has(designator.kind)) return false
   if (isAllCapitals(tokens, possessive) || isAllCapitals(tokens, at - 1, 3)) return false
   if (!marked) return true
-  const before = tokens[at - 1]
-  const governing = ARTICLES.has(before?.text ?? '') ? tokens[at - 2] : before
+  const before = tokens.get(at - 1)
+  const governing = ARTICLES.has(before?.text ?? '') ? tokens.get(at - 2) : before
   // `with these Rules and the FSMR, Rule 12 applies`: a list of acts ends at the comma.
-  if (reads(tokens, mention.end, ',') && LISTING.has(governing?.text ?? '')) return false
+  if (tokens.reads(mention.end, ',') && LISTING.has(governing?.text ?? '')) return false
   return governing === undefined || governing.kind === 'sign' || GOVERNING.has(governing.text)
 }
 
 /** `Solvency II`, `MiFID III`, `Rome I`: a capitalised name with a Roman numeral. */
-function readNumberedName(tokens: readonly Token[], at: number): ActMention | undefined {
-  const [name, numeral] = [tokens[at], tokens[at + 1]]
+function readNumberedName(tokens: TokenStream, at: number): ActMention | undefined {
+  const [name, numeral] = [tokens.get(at), tokens.get(at + 1)]
   if (name?.kind !== 'word' || !/^\p{Lu}\p{L}{2,}$/u.test(name.raw)) return undefined
   if (numeral === undefined || numeral.glued || !/^[IVX]{1,5}[ab]?$/.test(numeral.raw)) return undefined
   const volume = numeral.text.replace(/[ab]$/, '')
@@ -103,14 +104,14 @@ function readNumberedName(tokens: readonly Token[], at: number): ActMention | un
 }
 
 /** `EMRK`, `BauGB`, `CRR2`, `SGB II`: two capitals or more in one word. */
-function readInitials(tokens: readonly Token[], at: number, german: boolean): ActMention | undefined {
-  const token = tokens[at]
+function readInitials(tokens: TokenStream, at: number, german: boolean): ActMention | undefined {
+  const token = tokens.get(at)
   if (token?.kind !== 'word' || token.glued || !isInitials(token.raw) || isOtherInitials(token.text)) return undefined
   if (isRoman(token.text)) return undefined
-  const next = tokens[at + 1]
+  const next = tokens.get(at + 1)
   const digit = next?.glued === true && next.kind === 'number' && next.text.length <= 2 ? next.text : ''
   const end = digit === '' ? at + 1 : at + 2
-  const after = tokens[end]
+  const after = tokens.get(end)
   if (after?.glued === true && (after.kind !== 'sign' || after.text === '-' || after.text === '/')) return undefined
   if (after !== undefined && FUNCTION_WORD_FORMS.has(after.text) && /^\p{Lu}{2,}$/u.test(after.raw)) return undefined
   const year = after !== undefined && !after.glued && /^(?:1[89]|20)\d\d$/.test(after.text) ? after.text : undefined
@@ -122,8 +123,8 @@ function readInitials(tokens: readonly Token[], at: number, german: boolean): Ac
 }
 
 /** `FA 2004`: initials with their year name an act beside any kind of provision. */
-function isDated(tokens: readonly Token[], at: number): boolean {
-  return /^(?:1[89]|20)\d\d$/.test(tokens[at + 1]?.text ?? '') && tokens[at + 1]?.glued !== true
+function isDated(tokens: TokenStream, at: number): boolean {
+  return /^(?:1[89]|20)\d\d$/.test(tokens.text(at + 1)) && !tokens.isGlued(at + 1)
 }
 
 /** Plurals of ordinary abbreviations (`SMEs`), names of firms (`McDonald`) and words in capitals are none. */
@@ -138,13 +139,13 @@ function isGermanShape(raw: string): boolean {
   return /[GOBVRS]$/.test(raw)
 }
 
-function isSignAfter(tokens: readonly Token[], at: number): boolean {
-  for (let index = at + 1; index <= at + 4; index += 1) if (tokens[index]?.text.startsWith('§') === true) return true
-  return /\p{Ll}/u.test(tokens[at]?.raw ?? '')
+function isSignAfter(tokens: TokenStream, at: number): boolean {
+  for (let index = at + 1; index <= at + 4; index += 1) if (tokens.isSectionSign(index)) return true
+  return /\p{Ll}/u.test(tokens.raw(at))
 }
 
-function isGermanBefore(tokens: readonly Token[], at: number): boolean {
-  const before = tokens[at - 1]?.text ?? ''
+function isGermanBefore(tokens: TokenStream, at: number): boolean {
+  const before = tokens.text(at - 1)
   return (
     before !== 'of' &&
     before !== 'the' &&
@@ -155,9 +156,9 @@ function isGermanBefore(tokens: readonly Token[], at: number): boolean {
   )
 }
 
-function isEnglishArticle(tokens: readonly Token[], at: number): boolean {
+function isEnglishArticle(tokens: TokenStream, at: number): boolean {
   for (let index = at - 1; index >= Math.max(0, at - 8); index -= 1) {
-    const text = tokens[index]?.text
+    const text = tokens.get(index)?.text
     if (text === 'article' || text === 'articles') return true
     if (text === 'art' || text === 'artikel') return false
   }
@@ -169,9 +170,9 @@ function isNumeral({ raw, text }: Token): boolean {
 }
 
 /** In a text of capitals alone, capitals tell nothing. */
-function isAllCapitals(tokens: readonly Token[], designatorAt: number, least = 4): boolean {
+function isAllCapitals(tokens: TokenStream, designatorAt: number, least = 4): boolean {
   for (let index = designatorAt; index >= Math.max(0, designatorAt - 3); index -= 1) {
-    const token = tokens[index]
+    const token = tokens.get(index)
     if (token?.kind === 'word' && !isNumeral(token)) return token.raw.length >= least && /^\p{Lu}+$/u.test(token.raw)
   }
   return false
@@ -181,10 +182,10 @@ function isAllCapitals(tokens: readonly Token[], designatorAt: number, least = 4
  * Whether a written name without a provision is surely that of an act, and so explains provisions elsewhere in the
  * query. Orders, rules and regulations in capitals are often documents of a firm.
  */
-export function explainsDistantly(tokens: readonly Token[], at: number, { act, end }: ActMention): boolean {
-  if (reads(tokens, end, 'is', 'are') && reads(tokens, end + 1, 'amended')) return true
-  const before = ARTICLES.has(tokens[at - 1]?.text ?? '') ? at - 2 : at - 1
-  const isIntroduced = INTRODUCING.has(tokens[before]?.text ?? '')
+export function explainsDistantly(tokens: TokenStream, at: number, { act, end }: ActMention): boolean {
+  if (tokens.reads(end, 'is', 'are') && tokens.reads(end + 1, 'amended')) return true
+  const before = ARTICLES.has(tokens.text(at - 1)) ? at - 2 : at - 1
+  const isIntroduced = INTRODUCING.has(tokens.text(before))
   return (
     isIntroduced &&
     /^(?:de|fr):|-act(?:-[a-z-]+)?(?:-\d{4})?$|gesetz$|^name:loi-|-(?:code|convention|treaty|constitution)$/.test(act)

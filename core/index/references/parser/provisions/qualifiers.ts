@@ -1,7 +1,8 @@
-import { ROMAN_PARAGRAPH, isRoman, kindOf, readBrackets, readDesignation, readLetter, romanValue } from './numbers.ts'
+import { kindOf, readBrackets, readDesignation, readLetter } from './numbers.ts'
+import { ROMAN_PARAGRAPH, isRoman, romanValue } from './roman.ts'
 import type { Part } from './numbers.ts'
-import { isCapitalised, reads, skip } from './tokens.ts'
-import type { Token } from './tokens.ts'
+import type { TokenStream } from '#core/index/references/parser/lexer/token-stream.ts'
+import { isCapitalised } from '#core/index/references/parser/lexer/tokens.ts'
 
 /**
  * Words that name a part below an article or section. Words of one row name the same level, so `Abs. 1 und Abs. 2`
@@ -85,11 +86,11 @@ export interface Qualified {
  * `alinéa 2`, `ff.`. Paragraphs of a schedule are numbered across its parts.
  * @param divisions words of parts or sections that are no part of the path.
  */
-export function readQualifiers(tokens: readonly Token[], at: number, divisions: readonly string[] = []): Qualified {
+export function readQualifiers(tokens: TokenStream, at: number, divisions: readonly string[] = []): Qualified {
   const parts: Part[] = []
   let end = readRomanParagraph(tokens, at, parts)
   for (let round = 0; round < 8; round += 1) {
-    const from = skip(tokens, skip(tokens, end, ','), 'the')
+    const from = tokens.skip(tokens.skip(end, ','), 'the')
     const qualified = readQualifier(tokens, from) ?? readUnnumbered(tokens, from, divisions) ?? readSign(tokens, from)
     if (qualified === undefined || (from > end && isApart(tokens, parts, qualified))) break
     parts.push(...qualified.parts)
@@ -102,78 +103,76 @@ export function readQualifiers(tokens: readonly Token[], at: number, divisions: 
  * Whether a part after a comma is none of the provision before it: `475 Absatz 3 Satz 1, Absatz 4` has two items, and
  * `Under Article 54, paragraph 5 of this Article applies` two provisions.
  */
-function isApart(tokens: readonly Token[], parts: readonly Part[], { parts: [next], end }: Qualified): boolean {
-  if (reads(tokens, end, 'of') && reads(tokens, end + 1, 'this')) return reads(tokens, end + 2, 'article', 'section')
+function isApart(tokens: TokenStream, parts: readonly Part[], { parts: [next], end }: Qualified): boolean {
+  if (tokens.reads(end, 'of') && tokens.reads(end + 1, 'this')) return tokens.reads(end + 2, 'article', 'section')
   return next !== undefined && next.keyword !== '' && parts.some(({ keyword }) => keyword === next.keyword)
 }
 
 /** Reads one keyword with its number: `Abs. 1`, `point (f)`, `Buchst. aa`. */
-export function readQualifier(tokens: readonly Token[], at: number): Qualified | undefined {
-  const token = tokens[at]
+export function readQualifier(tokens: TokenStream, at: number): Qualified | undefined {
+  const token = tokens.get(at)
   const level = token?.kind === 'word' ? levelOfWord.get(token.text) : undefined
   if (token === undefined || level === undefined) return undefined
-  const value = skip(tokens, at + 1, '.')
-  return UNNUMBERED.has(token.text) && tokens[value]?.kind === 'number' ? undefined : readValue(tokens, value, level)
+  const value = tokens.skip(at + 1, '.')
+  return UNNUMBERED.has(token.text) && tokens.isNumber(value) ? undefined : readValue(tokens, value, level)
 }
 
 /** Reads another number of the same level after a connector: the `2` of `Abs. 1 und 2`. */
-export function readSibling(tokens: readonly Token[], at: number, keyword: string): Qualified | undefined {
+export function readSibling(tokens: TokenStream, at: number, keyword: string): Qualified | undefined {
   return readValue(tokens, at, { name: keyword, letters: keyword === 'point' })
 }
 
-function readValue(tokens: readonly Token[], at: number, level: Level): Qualified | undefined {
+function readValue(tokens: TokenStream, at: number, level: Level): Qualified | undefined {
   const brackets = readBrackets(tokens, at)
   const [first, ...rest] = brackets.parts
   if (first !== undefined) return { parts: [{ ...first, keyword: level.name }, ...rest], end: brackets.end }
-  if (tokens[at]?.kind === 'number') {
+  if (tokens.isNumber(at)) {
     const number = readDesignation(tokens, at)
     const [main, ...below] = number?.parts ?? []
     if (number === undefined || main === undefined || number.hyphen) return undefined
     return {
       parts: [{ text: main.text, kind: kindOf(main.text), keyword: level.name }, ...below],
-      end: skip(tokens, number.end, '°'),
+      end: tokens.skip(number.end, '°'),
     }
   }
   const letter = level.letters ? readLetter(tokens, at) : undefined
   if (letter === undefined) return undefined
   return {
     parts: [{ text: letter.text, kind: 'letter', keyword: level.name }],
-    end: reads(tokens, letter.end, ')') ? letter.end + 1 : letter.end,
+    end: tokens.reads(letter.end, ')') ? letter.end + 1 : letter.end,
   }
 }
 
 /** `Artikel 246a § 1 EGBGB`, `Artikels 250 §§ 1 bis 3`: sections within an article. */
-function readSign(tokens: readonly Token[], at: number): Qualified | undefined {
-  const isDirect = reads(tokens, at, '§', '§§') && tokens[at - 1]?.text !== ','
+function readSign(tokens: TokenStream, at: number): Qualified | undefined {
+  const isDirect = tokens.reads(at, '§', '§§') && tokens.get(at - 1)?.text !== ','
   return isDirect ? readValue(tokens, at + 1, { name: 'section', letters: false }) : undefined
 }
 
 /** `Satz 2`, `S. 1`, `first subparagraph`, `2nd sentence`, `alinéa 1er`. */
-function readUnnumbered(tokens: readonly Token[], at: number, divisions: readonly string[]): Qualified | undefined {
-  const isCounted = UNNUMBERED.has(tokens[at + 1]?.text ?? '') || reads(tokens, at + 1, 'paragraph')
-  if (ORDINALS.has(tokens[at]?.text ?? '') && isCounted) return { parts: [], end: at + 2 }
-  const word = tokens[at]
-  if (divisions.includes(word?.text ?? '') && /^(?:[A-Z]|[IVX]+)$/.test(tokens[at + 1]?.raw ?? ''))
+function readUnnumbered(tokens: TokenStream, at: number, divisions: readonly string[]): Qualified | undefined {
+  const isCounted = UNNUMBERED.has(tokens.text(at + 1)) || tokens.reads(at + 1, 'paragraph')
+  if (ORDINALS.has(tokens.text(at)) && isCounted) return { parts: [], end: at + 2 }
+  const word = tokens.get(at)
+  if (divisions.includes(word?.text ?? '') && /^(?:[A-Z]|[IVX]+)$/.test(tokens.raw(at + 1)))
     return { parts: [], end: at + 2 }
   const isUnnumbered = word?.kind === 'word' && (UNNUMBERED.has(word.text) || divisions.includes(word.text))
   if (!isUnnumbered) return undefined
-  const number = skip(tokens, at + 1, '.')
-  if (tokens[number]?.kind !== 'number') return undefined
-  const suffix = tokens[number + 1]
+  const number = tokens.skip(at + 1, '.')
+  if (!tokens.isNumber(number)) return undefined
+  const suffix = tokens.get(number + 1)
   const end = suffix?.glued === true && suffix.text === 'er' ? number + 2 : number + 1
-  return { parts: [], end: afterFurtherUnnumbered(tokens, end, Number(tokens[number].text)) }
+  return { parts: [], end: afterFurtherUnnumbered(tokens, end, Number(tokens.text(number))) }
 }
 
 /** `Satz 1, 2 oder 3`, `Satz 1 bis 3`: further sentences ascend, and have no parts of their own. */
-function afterFurtherUnnumbered(tokens: readonly Token[], at: number, before: number): number {
+function afterFurtherUnnumbered(tokens: TokenStream, at: number, before: number): number {
   let [end, last] = [at, before]
   for (let round = 0; round < UNNUMBERED_MAX; round += 1) {
-    const index = reads(tokens, end, ',', 'und', 'oder', 'bis', 'et', 'ou', 'and', 'or', 'to', '–')
-      ? end + 1
-      : undefined
-    const number = index === undefined ? undefined : tokens[index]
+    const index = tokens.reads(end, ',', 'und', 'oder', 'bis', 'et', 'ou', 'and', 'or', 'to', '–') ? end + 1 : undefined
+    const number = index === undefined ? undefined : tokens.get(index)
     if (index === undefined || number?.kind !== 'number') break
-    const next = tokens[index + 1]
+    const next = tokens.get(index + 1)
     const value = Number(number.text)
     const isPart = next !== undefined && (next.text === '(' || levelOfWord.has(next.text) || UNNUMBERED.has(next.text))
     if (value <= last || value > UNNUMBERED_MAX || isPart || (next?.glued === true && next.kind !== 'sign')) break
@@ -183,17 +182,17 @@ function afterFurtherUnnumbered(tokens: readonly Token[], at: number, before: nu
 }
 
 /** `§ 823 I BGB`, `Art. 6 I 1 lit. f`: the paragraph as a Roman numeral, and the sentence after it. */
-function readRomanParagraph(tokens: readonly Token[], at: number, parts: Part[]): number {
-  const token = tokens[at]
+function readRomanParagraph(tokens: TokenStream, at: number, parts: Part[]): number {
+  const token = tokens.get(at)
   if (
     token === undefined ||
-    (token.glued && tokens[at - 1]?.kind !== 'number') ||
+    (token.glued && !tokens.isNumber(at - 1)) ||
     !ROMAN_PARAGRAPH.test(token.raw) ||
     !isRoman(token.text)
   )
     return at
-  if (tokens[at + 1]?.glued === true && reads(tokens, at + 1, "'", '-')) return at
-  const next = tokens[at + 1]
+  if (tokens.isGlued(at + 1) && tokens.reads(at + 1, "'", '-')) return at
+  const next = tokens.get(at + 1)
   const isFollowed =
     next !== undefined &&
     (next.kind === 'number' || isCapitalised(next) || levelOfWord.has(next.text) || UNNUMBERED.has(next.text))
@@ -208,18 +207,18 @@ const BETWEEN_PARTS = new Set(
 const BETWEEN_PARTS_MAX = 24
 
 /** `§ 29 Absatz 1, auch in Verbindung mit Absatz 6, des Betäubungsmittelgesetzes`: only parts stand between. */
-export function areParts(tokens: readonly Token[], from: number, to: number): boolean {
+export function areParts(tokens: TokenStream, from: number, to: number): boolean {
   if (to - from > BETWEEN_PARTS_MAX) return false
   for (let index = from; index < to; index += 1) {
-    const { kind, text } = tokens[index] ?? { kind: 'sign', text: '' }
+    const { kind, text } = tokens.get(index) ?? { kind: 'sign', text: '' }
     if (kind !== 'number' && !BETWEEN_PARTS.has(text) && !levelOfWord.has(text) && !UNNUMBERED.has(text)) return false
   }
   return true
 }
 
 /** Skips `ff.`, `et seq.` and the like, which add nothing to look up. */
-function afterFollowing(tokens: readonly Token[], at: number): number {
-  if (reads(tokens, at, 'et') && reads(tokens, at + 1, 'seq', 'seqq', 'suiv', 's')) return skip(tokens, at + 2, '.')
-  if (reads(tokens, at, 'et', 'und') && reads(tokens, at + 1, 'suivants', 'suivantes', 'folgende')) return at + 2
-  return reads(tokens, at, 'f', 'ff') ? skip(tokens, at + 1, '.') : at
+function afterFollowing(tokens: TokenStream, at: number): number {
+  if (tokens.reads(at, 'et') && tokens.reads(at + 1, 'seq', 'seqq', 'suiv', 's')) return tokens.skip(at + 2, '.')
+  if (tokens.reads(at, 'et', 'und') && tokens.reads(at + 1, 'suivants', 'suivantes', 'folgende')) return at + 2
+  return tokens.reads(at, 'f', 'ff') ? tokens.skip(at + 1, '.') : at
 }

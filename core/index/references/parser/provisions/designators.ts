@@ -1,7 +1,5 @@
-import { isRoman, romanValue } from './numbers.ts'
-import type { Part } from './numbers.ts'
-import { isCapitalised, reads, skip } from './tokens.ts'
-import type { Token } from './tokens.ts'
+import type { TokenStream } from '#core/index/references/parser/lexer/token-stream.ts'
+import { isCapitalised } from '#core/index/references/parser/lexer/tokens.ts'
 
 /** What names a kind of provision. */
 export type DesignatorKind =
@@ -83,23 +81,23 @@ export function impliedDesignator(kind: DesignatorKind, end: number, plural = fa
 }
 
 /** Reads `Art.`, `§§`, `Rules`. Undefined if there is no such word, or if it is part of a longer one. */
-export function readDesignator(tokens: readonly Token[], at: number): Designator | undefined {
-  const token = tokens[at]
+export function readDesignator(tokens: TokenStream, at: number): Designator | undefined {
+  const token = tokens.get(at)
   if (token === undefined) return undefined
   if (token.text.startsWith('§'))
     return {
       kind: 'sign',
       plural: token.text.length > 1,
-      end: skip(tokens, at + 1, '§'),
+      end: tokens.skip(at + 1, '§'),
       capitalised: true,
       abbreviated: false,
     }
   const word = token.kind === 'word' ? words.get(token.text) : undefined
   if (word === undefined || isInsideWord(tokens, at)) return undefined
-  const hasPoint = reads(tokens, at + 1, '.')
+  const hasPoint = tokens.reads(at + 1, '.')
   if (hasPoint && !word.abbreviated) return undefined
   const afterPoint = hasPoint ? at + 2 : at + 1
-  const sign = tokens[afterPoint]?.text.startsWith('§') === true
+  const sign = tokens.isSectionSign(afterPoint)
   return {
     ...word,
     end: sign ? afterPoint + 1 : afterPoint,
@@ -124,19 +122,10 @@ export function isContainer(kind: DesignatorKind): boolean {
   return CONTAINERS.has(kind)
 }
 
-/** Returns the path of a provision: its folded parts, with the kind before the number of a container. */
-export function pathOf(kind: DesignatorKind, parts: readonly Part[]): string[] {
-  const [first, ...rest] = parts.map((part) => part.text)
-  if (first === undefined) return []
-  if (!isContainer(kind)) return [first, ...rest]
-  const isNumeral = kind !== 'appendix' && kind !== 'supplement' && isRoman(first)
-  return [`${kind}-${isNumeral ? romanValue(first) : first}`, ...rest]
-}
-
 /** Whether the token is part of a compound or an address (`sub-section`, `x.art`), and so not a designator. */
-function isInsideWord(tokens: readonly Token[], at: number): boolean {
-  const token = tokens[at]
-  const before = tokens[at - 1]
+function isInsideWord(tokens: TokenStream, at: number): boolean {
+  const token = tokens.get(at)
+  const before = tokens.get(at - 1)
   if (token?.glued !== true || before === undefined) return false
   if (before.text === '.') return !isCapitalised(token)
   if (before.text === "'" && token.text === 's') return true
@@ -144,7 +133,7 @@ function isInsideWord(tokens: readonly Token[], at: number): boolean {
 }
 
 /** `l'article 1242`, `aux articles 771 et 772`: the French article marks a provision in any letter case. */
-export function hasFrenchArticle(tokens: readonly Token[], at: number): boolean {
-  if (reads(tokens, at, 'articles')) return reads(tokens, at - 1, 'aux', 'des', 'les')
-  return reads(tokens, at - 1, "'") && reads(tokens, at - 2, 'l') && tokens[at]?.glued === true
+export function hasFrenchArticle(tokens: TokenStream, at: number): boolean {
+  if (tokens.reads(at, 'articles')) return tokens.reads(at - 1, 'aux', 'des', 'les')
+  return tokens.reads(at - 1, "'") && tokens.reads(at - 2, 'l') && tokens.isGlued(at)
 }

@@ -1,3 +1,4 @@
+import type { TokenStream } from '#core/index/references/parser/lexer/token-stream.ts'
 import { readDesignator } from './designators.ts'
 import type { Designator } from './designators.ts'
 import { readList } from './lists.ts'
@@ -5,8 +6,6 @@ import type { Element } from './lists.ts'
 import type { Part } from './numbers.ts'
 import { readQualifier, readSibling } from './qualifiers.ts'
 import type { Qualified } from './qualifiers.ts'
-import { reads } from './tokens.ts'
-import type { Token } from './tokens.ts'
 
 const OF = new Set([
   'of',
@@ -43,7 +42,7 @@ interface Innermost {
  * Reads a provision whose innermost part comes first: `points (a) and (f) of Article 6(1)`, `Absatz 1 des § 433`,
  * `point (f) of paragraph 1 of Article 6`.
  */
-export function readPrefixed(tokens: readonly Token[], at: number): Prefixed | undefined {
+export function readPrefixed(tokens: TokenStream, at: number): Prefixed | undefined {
   const innermost = readInnermost(tokens, at)
   const [first] = innermost
   let index = innermost.at(-1)?.to
@@ -61,19 +60,19 @@ export function readPrefixed(tokens: readonly Token[], at: number): Prefixed | u
 }
 
 /** `para. 22 Schedule 36 FA 2004`: before a schedule, `of` may be missing. */
-function isSchedule(tokens: readonly Token[], at: number): boolean {
+function isSchedule(tokens: TokenStream, at: number): boolean {
   return readDesignator(tokens, at)?.kind === 'schedule'
 }
 
-function readInnermost(tokens: readonly Token[], at: number): Innermost[] {
+function readInnermost(tokens: TokenStream, at: number): Innermost[] {
   const first = readQualifier(tokens, at)
   if (first === undefined) return []
   const found: Innermost[] = [{ from: at, to: first.end, parts: first.parts }]
   const keyword = first.parts[0]?.keyword ?? ''
   let index = first.end
-  while (found.length < INNERMOST_MAX && reads(tokens, index, ',', 'and', 'or', 'und', 'oder', 'et', 'ou', 'to', '–')) {
+  while (found.length < INNERMOST_MAX && tokens.reads(index, ',', 'and', 'or', 'und', 'oder', 'et', 'ou', 'to', '–')) {
     const connected =
-      reads(tokens, index, ',') && reads(tokens, index + 1, 'and', 'or', 'und', 'oder') ? index + 2 : index + 1
+      tokens.reads(index, ',') && tokens.reads(index + 1, 'and', 'or', 'und', 'oder') ? index + 2 : index + 1
     const sibling = readSibling(tokens, connected, keyword)
     if (sibling === undefined) break
     found.push({ from: connected, to: sibling.end, parts: sibling.parts })
@@ -83,7 +82,7 @@ function readInnermost(tokens: readonly Token[], at: number): Innermost[] {
 }
 
 function withDesignator(
-  tokens: readonly Token[],
+  tokens: TokenStream,
   at: number,
   innermost: readonly Innermost[],
   outer: readonly Part[],
@@ -105,8 +104,8 @@ function withDesignator(
 }
 
 /** Returns the position after `of the`, `des`, `de l'`. Undefined if there is no such word. */
-function afterOf(tokens: readonly Token[], at: number): number | undefined {
+function afterOf(tokens: TokenStream, at: number): number | undefined {
   let index = at
-  while (index < at + OF_MAX && OF.has(tokens[index]?.text ?? '')) index += 1
+  while (index < at + OF_MAX && OF.has(tokens.text(index))) index += 1
   return index === at ? undefined : index
 }

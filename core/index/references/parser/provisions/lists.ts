@@ -1,10 +1,12 @@
 import { isContainer } from './designators.ts'
 import type { Designator } from './designators.ts'
-import { isRoman, readBrackets, readDesignation, readHyphenated, readNumeral } from './numbers.ts'
+import { readNumber } from './designated-number.ts'
+import { readBrackets } from './numbers.ts'
+import { isRoman } from './roman.ts'
 import type { Designation, Part } from './numbers.ts'
 import { readQualifier, readQualifiers, readSibling } from './qualifiers.ts'
-import { FUNCTION_WORD_FORMS, afterAbbreviation, reads, skip } from './tokens.ts'
-import type { Token } from './tokens.ts'
+import type { TokenStream } from '#core/index/references/parser/lexer/token-stream.ts'
+import { FUNCTION_WORD_FORMS } from '#core/index/references/parser/lexer/tokens.ts'
 
 /** Further elements of a list are ignored. */
 const LIST_ELEMENTS_MAX = 64
@@ -51,7 +53,7 @@ const CONNECTORS = new Set([
  * Reads the numbers after a designator: `5`, `12(1) and (2)`, `5, 6 and 7`, `433 Abs. 1 und 2`, `12–14`. Each item of a
  * list and each end of a range is one element.
  */
-export function readList(tokens: readonly Token[], designator: Designator): Element[] {
+export function readList(tokens: TokenStream, designator: Designator): Element[] {
   const first = readFirst(tokens, designator)
   if (first === undefined) return []
   const elements: Element[] = [first]
@@ -66,78 +68,15 @@ export function readList(tokens: readonly Token[], designator: Designator): Elem
 }
 
 /** The first element of a list. */
-export function readFirst(tokens: readonly Token[], designator: Designator): Element | undefined {
+export function readFirst(tokens: TokenStream, designator: Designator): Element | undefined {
   const designation = readNumber(tokens, designator.end, designator)
   return designation === undefined || startsCitation(tokens, designation.end)
     ? undefined
     : qualified(tokens, designator, designator.end, designation, false)
 }
 
-/** Provisions whose number may begin with a letter, or be a Roman numeral of two letters. */
-const NUMBERED = new Set(['article', 'section', 'rule', 'regulation'])
-
-/** Reads `Rule B1(3)`, `Sections II through VII`. `Section C1` is as often one of a form. */
-function readLettered(
-  tokens: readonly Token[],
-  at: number,
-  { kind, capitalised }: Designator,
-): Designation | undefined {
-  const token = tokens[at]
-  if (token === undefined) return undefined
-  // `SECTION II` is the heading of a part of guidance.
-  const isAllCapitals = /^\p{Lu}{2,}$/u.test(tokens[at - 1]?.raw ?? '')
-  if (/^[IVXL]{2,}$/.test(token.raw)) return capitalised && !isAllCapitals ? readNumeral(tokens, at, false) : undefined
-  if (kind === 'section' || !/^[A-Z]$/.test(token.raw) || tokens[at + 1]?.glued !== true) return undefined
-  const designation = readDesignation(tokens, at + 1)
-  const [first, ...rest] = designation?.parts ?? []
-  return first === undefined || designation === undefined
-    ? undefined
-    : { ...designation, parts: [{ ...first, text: token.text + first.text }, ...rest] }
-}
-
-/** Annexes and chapters may have Roman numerals, annexes and appendices letters. */
-function readNumber(tokens: readonly Token[], from: number, designator: Designator): Designation | undefined {
-  const at = afterNumberWord(tokens, from)
-  const designation = readDesignation(tokens, at)
-  if (designator.kind === 'recital' && designation === undefined) return readBracketed(tokens, at)
-  if (designation !== undefined)
-    return designator.kind === 'section' || designator.kind === 'sign'
-      ? readHyphenated(tokens, designation)
-      : designation
-  const numbered = NUMBERED.has(designator.kind) ? readLettered(tokens, at, designator) : undefined
-  if (numbered !== undefined) return numbered
-  if (!isContainer(designator.kind) && designator.kind !== 'article') return undefined
-  // `l'article L.`: the letter of a French series without its number.
-  if (designator.kind === 'article' && reads(tokens, at, 'l', 'r', 'd')) return undefined
-  return (
-    readNumeral(tokens, at, designator.kind === 'appendix' || designator.kind === 'supplement') ??
-    readPremier(tokens, at, designator)
-  )
-}
-
-/** `recital (26)`: the publisher's own form. */
-function readBracketed(tokens: readonly Token[], at: number): Designation | undefined {
-  const { parts, end } = readBrackets(tokens, at)
-  const [part] = parts
-  if (part?.kind !== 'digit' || parts.length > 1) return undefined
-  return { parts: [{ ...part, kind: 'main' }], end, hyphen: false }
-}
-
-/** `article n° 1382`, `recital no. 47`. */
-function afterNumberWord(tokens: readonly Token[], at: number): number {
-  if (!reads(tokens, at, 'n', 'no', 'nr')) return at
-  const number = skip(tokens, at + 1, '.', '°')
-  return number > at + 1 && tokens[number]?.kind === 'number' ? number : at
-}
-
-function readPremier(tokens: readonly Token[], at: number, designator: Designator): Designation | undefined {
-  const isFirst = designator.kind === 'article' ? reads(tokens, at, 'premier') : reads(tokens, at, 'premier', 'ier')
-  if (!isFirst) return undefined
-  return { parts: [{ text: '1', kind: 'main', keyword: '' }], end: at + 1, hyphen: false }
-}
-
 function qualified(
-  tokens: readonly Token[],
+  tokens: TokenStream,
   designator: Designator,
   from: number,
   designation: Designation,
@@ -153,26 +92,25 @@ function qualified(
   }
 }
 
-function readNext(tokens: readonly Token[], designator: Designator, last: Element): Element | undefined {
+function readNext(tokens: TokenStream, designator: Designator, last: Element): Element | undefined {
   const at = afterConnector(tokens, last.to) ?? afterConnector(tokens, afterRemark(tokens, last.to))
   if (at === undefined) return undefined
   const brackets = readBrackets(tokens, at)
   // `Rule 3.2.4(b); or (b) the Fund Manager`: behind a semicolon stands the next item of the text.
-  if (brackets.parts.length > 0 && !designator.plural && reads(tokens, last.to, ';')) return undefined
+  if (brackets.parts.length > 0 && !designator.plural && tokens.reads(last.to, ';')) return undefined
   if (brackets.parts.length > 0) return withBrackets(tokens, at, last, brackets.parts, brackets.end)
   const lastKeyword = last.parts.findLast((part) => part.keyword !== '')?.keyword
   const keyword = lastKeyword === undefined ? undefined : readQualifier(tokens, at)
   if (keyword !== undefined) return inherited(tokens, at, last, keyword.parts, keyword.end)
   // `point (b), a complaint`: an article of the language.
-  const isArticle =
-    reads(tokens, at, 'a') && tokens[at + 1]?.kind === 'word' && !CONNECTORS.has(tokens[at + 1]?.text ?? '')
+  const isArticle = tokens.reads(at, 'a') && tokens.isWord(at + 1) && !CONNECTORS.has(tokens.text(at + 1))
   if (lastKeyword !== undefined && !isArticle && (!designator.plural || isPart(tokens, at, last))) {
     const sibling = readSibling(tokens, at, lastKeyword)
     if (sibling !== undefined && !startsCitation(tokens, sibling.end))
       return inherited(tokens, at, last, sibling.parts, sibling.end)
   }
   const designation = readNumber(tokens, at, designator)
-  const isWord = tokens[at]?.kind === 'word'
+  const isWord = tokens.isWord(at)
   if (designation === undefined || startsCitation(tokens, designation.end)) return undefined
   // A capital letter after a comma is a numeral only where numerals are usual: chapters, annexes.
   if (isWord && /^[a-z]+$/.test(designation.parts[0]?.text ?? '')) return undefined
@@ -182,37 +120,31 @@ function readNext(tokens: readonly Token[], designator: Designator, last: Elemen
 }
 
 /** `Article 28 or 29 on the market`, `Article 130, 131 or 132,`: what follows is no noun that the number counts. */
-function endsList(tokens: readonly Token[], at: number): boolean {
-  const [number, next] = [tokens[at - 1], tokens[at]]
+function endsList(tokens: TokenStream, at: number): boolean {
+  const [number, next] = [tokens.get(at - 1), tokens.get(at)]
   if (/^(?:19|20)\d\d$/.test(number?.text ?? '')) return false
   if (next === undefined || FUNCTION_WORD_FORMS.has(next.text)) return true
   return [',', '.', ';', ':', '?', '(', ')', '[', ']'].includes(next.text)
 }
 
 /** `L. 121-1`, `B2`, and a numeral after a numeral: what begins with a letter and is no word. */
-function continuesSeries(tokens: readonly Token[], at: number, { parts }: Designation, last: Element): boolean {
+function continuesSeries(tokens: TokenStream, at: number, { parts }: Designation, last: Element): boolean {
   if (/^[a-z]\d/.test(parts[0]?.text ?? '')) return true
-  return /^[IVXL]{2,}$/.test(tokens[at]?.raw ?? '') && /^[IVXL]{2,}$/.test(tokens[last.from]?.raw ?? '')
+  return /^[IVXL]{2,}$/.test(tokens.raw(at)) && /^[IVXL]{2,}$/.test(tokens.raw(last.from))
 }
 
 /**
  * Lists ascend: in `§§ 280 Abs. 1, 3, 281` the 3 is another Absatz, and 281 another section. A number with an Absatz of
  * its own is also another section.
  */
-function isPart(tokens: readonly Token[], at: number, { parts }: Element): boolean {
-  const value = Number.parseInt(tokens[at]?.text ?? '', 10)
+function isPart(tokens: TokenStream, at: number, { parts }: Element): boolean {
+  const value = Number.parseInt(tokens.text(at), 10)
   const isLess = value < PART_NUMBER_END && value < Number.parseInt(parts[0]?.text ?? '', 10)
   return isLess && readQualifier(tokens, at + 1) === undefined
 }
 
 /** Returns the previous element with the keyword's part, and all parts below it, replaced: `Abs. 1 und 2`. */
-function inherited(
-  tokens: readonly Token[],
-  from: number,
-  last: Element,
-  parts: readonly Part[],
-  end: number,
-): Element {
+function inherited(tokens: TokenStream, from: number, last: Element, parts: readonly Part[], end: number): Element {
   const replaced = last.parts.findLastIndex((part) => part.keyword !== '' && part.keyword === parts[0]?.keyword)
   return continued(tokens, from, replaced > 0 ? last.parts.slice(0, replaced) : last.parts, parts, end)
 }
@@ -222,7 +154,7 @@ function inherited(
  * continue the previous element.
  */
 function withBrackets(
-  tokens: readonly Token[],
+  tokens: TokenStream,
   from: number,
   last: Element,
   parts: readonly Part[],
@@ -253,7 +185,7 @@ function isSameKind(old: Part | undefined, part: Part | undefined): boolean {
 }
 
 function continued(
-  tokens: readonly Token[],
+  tokens: TokenStream,
   from: number,
   kept: readonly Part[],
   parts: readonly Part[],
@@ -264,19 +196,19 @@ function continued(
 }
 
 /** `articles 815 (deuxième alinéa) et 815-1`: the position after a remark in brackets. */
-function afterRemark(tokens: readonly Token[], at: number): number {
-  if (!reads(tokens, at, '(')) return at
+function afterRemark(tokens: TokenStream, at: number): number {
+  if (!tokens.reads(at, '(')) return at
   for (let index = at + 1; index <= at + REMARK_TOKENS_MAX; index += 1)
-    if (reads(tokens, index, ')'))
-      return reads(tokens, index + 1, 'and', 'or', 'und', 'oder', 'et', 'ou') ? index + 1 : at
+    if (tokens.reads(index, ')'))
+      return tokens.reads(index + 1, 'and', 'or', 'und', 'oder', 'et', 'ou') ? index + 1 : at
   return at
 }
 
 /** Returns the position after `,`, `and`, `–` or two of them (`, and`). Undefined if the list ends. */
-function afterConnector(tokens: readonly Token[], at: number): number | undefined {
+function afterConnector(tokens: TokenStream, at: number): number | undefined {
   let index = at
   while (index < at + 2) {
-    const token = tokens[index]
+    const token = tokens.get(index)
     if (token === undefined || !(CONNECTORS.has(token.text) || (token.text === 'a' && token.raw === 'à'))) break
     index += 1
   }
@@ -284,6 +216,6 @@ function afterConnector(tokens: readonly Token[], at: number): number | undefine
 }
 
 /** A number before `CFR` or `U.S.C.` starts another reference. */
-function startsCitation(tokens: readonly Token[], at: number): boolean {
-  return afterAbbreviation(tokens, at, 'cfr') !== undefined || afterAbbreviation(tokens, at, 'usc') !== undefined
+function startsCitation(tokens: TokenStream, at: number): boolean {
+  return tokens.afterAbbreviation(at, 'cfr') !== undefined || tokens.afterAbbreviation(at, 'usc') !== undefined
 }
