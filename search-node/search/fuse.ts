@@ -5,9 +5,8 @@ export interface Candidates {
   readonly rows: Uint32Array
   /** In [0, 1]; 0: shares no word with the query. Undefined: no lexical ranking. */
   readonly lexical: Float64Array | undefined
-  /** Cosines, or their standardised scores, which have no bounds. Undefined: no dense ranking. */
+  /** See `vector-scores.ts`; without bounds. Undefined: no dense ranking. */
   readonly dense: Float64Array | undefined
-  readonly standardised: boolean
 }
 
 export type Fusion = Pick<Ranking, 'fusion' | 'denseWeight' | 'rrfK'>
@@ -23,19 +22,17 @@ function powered(score: number): number {
 /**
  * Returns one score of at most 1 per candidate, from weighted scores (Bruch, Gai & Ingber 2023) or reciprocal ranks
  * (Cormack, Clarke & Büttcher 2009; scaled so that first in both rankings gives 1). If only one ranking ran, returns
- * its scores. Sums of standardised scores are mapped into (0, 1).
+ * its scores. Scores of vectors, and sums with them, are mapped into (0, 1).
  */
 export function fuse(
-  { rows, lexical, dense, standardised }: Candidates,
+  { rows, lexical, dense }: Candidates,
   { fusion, denseWeight: weight, rrfK: k }: Fusion,
 ): Float64Array {
-  if (lexical === undefined && dense !== undefined) return standardised ? dense.map(intoUnit) : dense.slice()
-  if (lexical === undefined || dense === undefined) return (lexical ?? new Float64Array(rows.length)).slice()
+  if (lexical === undefined) return dense?.map(intoUnit) ?? new Float64Array(rows.length)
+  if (dense === undefined) return lexical.slice()
   switch (fusion) {
     case 'weighted':
-      return standardised
-        ? lexical.map((score, at) => intoUnit((1 - weight) * powered(score) + weight * powered(dense[at] ?? 0)))
-        : lexical.map((score, at) => (1 - weight) * score + weight * (dense[at] ?? 0))
+      return lexical.map((score, at) => intoUnit((1 - weight) * powered(score) + weight * powered(dense[at] ?? 0)))
     case 'rrf': {
       const [lexicalRanks, denseRanks] = [ranksOf(lexical), ranksOf(dense)]
       const share = (rank: number): number => (rank === 0 ? 0 : (k + 1) / (k + rank))

@@ -7,7 +7,7 @@ function candidates(lexical: readonly number[] | undefined, dense: readonly numb
   const rows = Uint32Array.from({ length: lexical?.length ?? dense?.length ?? 0 }, (_, row) => row)
   const column = (scores: readonly number[] | undefined): Float64Array | undefined =>
     scores === undefined ? undefined : Float64Array.from(scores)
-  return { rows, lexical: column(lexical), dense: column(dense), standardised: false }
+  return { rows, lexical: column(lexical), dense: column(dense) }
 }
 
 const weighted = (weight: number): Fusion => ({ fusion: 'weighted', denseWeight: weight, rrfK: 60 })
@@ -30,24 +30,9 @@ const columns = (rows: readonly { readonly lexical: number; readonly dense: numb
   )
 
 describe('weighted scores', () => {
-  test('are the words’ score and the cosine, each with its share', () => {
-    const [first, second, third] = fuse(candidates([0.8, 0.4, 0], [0.2, 0.9, -0.5]), weighted(0.25))
-    expect(first).toBeCloseTo(0.65, 12)
-    expect(second).toBeCloseTo(0.525, 12)
-    expect(third).toBeCloseTo(-0.125, 12)
-  })
-
-  test('are those of the words alone at a weight of 0, and the cosines at 1', () => {
-    const both = candidates([0.8, 0], [0.2, 0.9])
-    expect([...fuse(both, weighted(0)), ...fuse(both, weighted(1))]).toEqual([0.8, 0, 0.2, 0.9])
-  })
-})
-
-describe('standardised scores of vectors', () => {
   const sumOf = (lexical: number, dense: number, weight: number): number =>
     (1 - weight) * lexical ** 1.5 + weight * Math.sign(dense) * Math.abs(dense) ** 1.5
-  const standardised = (given: Candidates): Candidates => ({ ...given, standardised: true })
-  const anyStandardised = fc.record({
+  const anyScores = fc.record({
     lexical: fc.oneof(fc.constant(0), share),
     // An exact match lies 1/0.001 deviations above the mean of a model whose cosines hardly differ.
     dense: fc.integer({ min: -4_000, max: 4_000 }).map((hundredth) => hundredth / 100),
@@ -55,9 +40,9 @@ describe('standardised scores of vectors', () => {
 
   test('keep the order of their weighted sums, in (0, 1), however far they lie from the mean', () => {
     fc.assert(
-      fc.property(fc.array(anyStandardised), share, (rows, weight) => {
+      fc.property(fc.array(anyScores), share, (rows, weight) => {
         const sums = rows.map(({ lexical, dense }) => sumOf(lexical, dense, weight))
-        const fused = fuse(standardised(columns(rows)), weighted(weight))
+        const fused = fuse(columns(rows), weighted(weight))
         expect(fused.every((score) => score > 0 && score < 1)).toBe(true)
         const swapped = [...fused].filter((score, a) =>
           fused.some((other, b) => (sums[a] ?? 0) - (sums[b] ?? 0) > 1e-6 && score <= other),
@@ -68,24 +53,18 @@ describe('standardised scores of vectors', () => {
   })
 
   test('between the edges are the weighted sums, and alone the scores themselves', () => {
-    const [first, second] = fuse(standardised(candidates([0.8, 0.4], [0.2, 0.9])), weighted(0.25))
+    const [first, second] = fuse(candidates([0.8, 0.4], [0.2, 0.9]), weighted(0.25))
     expect(first).toBeCloseTo(sumOf(0.8, 0.2, 0.25), 12)
     expect(second).toBeCloseTo(sumOf(0.4, 0.9, 0.25), 12)
-    expect([...fuse(standardised(candidates(undefined, [0.05, 0.5, 0.95])), weighted(0.25))]).toEqual([0.05, 0.5, 0.95])
+    expect([...fuse(candidates(undefined, [0.05, 0.5, 0.95]), weighted(0.25))]).toEqual([0.05, 0.5, 0.95])
   })
 
   test('count like the words at the same score, and little where they are low', () => {
     const alone = (lexical: number, dense: number): number =>
-      fuse(standardised(candidates([lexical], [dense])), weighted(0.5))[0] ?? Number.NaN
+      fuse(candidates([lexical], [dense]), weighted(0.5))[0] ?? Number.NaN
     for (const score of [0.1, 0.2, 0.4]) expect(alone(score, 0)).toBeCloseTo(alone(0, score), 12)
     expect(alone(0, 0.8)).toBeGreaterThan(2 * alone(0, 0.4))
     expect(alone(0.2, 0.2)).toBeLessThan(alone(0.1, 0.3))
-  })
-
-  test('do not change the scores of words alone, and reciprocal ranks', () => {
-    expect([...fuse(standardised(candidates([1, 0], undefined)), weighted(0.5))]).toEqual([1, 0])
-    const both = candidates([0.8, 0.4], [2, -3])
-    expect(fuse(standardised(both), rrf(0.5, 60))).toEqual(fuse(both, rrf(0.5, 60)))
   })
 })
 
@@ -121,14 +100,13 @@ describe('reciprocal ranks', () => {
 })
 
 describe('fusing', () => {
-  test('where only one ranking ran leaves its scores as they are, in a copy', () => {
+  test('where words alone rank leaves their scores as they are, in a copy', () => {
     fc.assert(
       fc.property(fc.array(share), anyFusion, (scores, fusion) => {
-        for (const given of [candidates(scores, undefined), candidates(undefined, scores)]) {
-          const fused = fuse(given, fusion)
-          expect([...fused]).toEqual(scores)
-          expect(fused).not.toBe(given.lexical ?? given.dense)
-        }
+        const given = candidates(scores, undefined)
+        const fused = fuse(given, fusion)
+        expect([...fused]).toEqual(scores)
+        expect(fused).not.toBe(given.lexical)
       }),
     )
   })

@@ -22,7 +22,6 @@ function featuresWith(change: Partial<PredictorInput>, query = 'anchor ballast')
         lexical,
         dense: NOTHING,
         documents: Uint32Array.from(corpus.keys(), (row) => row >>> 1),
-        standardised: false,
         named: undefined,
         ...change,
       }),
@@ -133,7 +132,7 @@ describe('documents', () => {
 
   test('document_agreement is the greatest mean of the lexical and the dense weight of a document', () => {
     // By words documents 0 and 1 have equal weights; the vectors prefer document 1 by e, then 2.
-    const features = featuresWith({ lexical: ranked([0, 2], [0.6, 0.6]), dense: ranked([3, 4], [0.5, 0.47]) })
+    const features = featuresWith({ lexical: ranked([0, 2], [0.6, 0.6]), dense: ranked([3, 4], [0.5, 0.473]) })
     const ofSecond = (1 / 2 + 1 / (1 + Math.exp(-1))) / 2
     expect(features.document_agreement).toBeCloseTo(ofSecond, 12)
   })
@@ -209,7 +208,6 @@ describe('words and vectors', () => {
         lexical,
         dense,
         documents: new Uint32Array(corpus.length),
-        standardised: false,
         named: undefined,
       }),
     )
