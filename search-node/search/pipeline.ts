@@ -38,7 +38,7 @@ export async function search(
   const named = await findNamed(candidates, query, deadline)
   const provisions = createNamedProvisions(statistics, named, input.filters.languages)
   const select = ({ rows, lexical, dense }: ScoredRows): readonly Scored[] => {
-    const fused = fuse({ rows, lexical, dense }, input.ranking)
+    const fused = fuse({ rows, lexical, dense }, input.ranking.denseWeight)
     return selectRows(bestFirst(rows, boostNamed(rows, fused, provisions.order(input.limit)), columns), columns, rules)
   }
   const { first, selected } = await searchInRounds(version, query, visible, named.ids.keys(), select, deadline)

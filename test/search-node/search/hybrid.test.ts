@@ -96,7 +96,7 @@ describe('words and a vector together', () => {
           lexical: Float64Array.from(rows.keys(), (row) => ofWords.get(row) ?? 0),
           dense: scoresOfVector(Float64Array.from(cosines), vector),
         },
-        ranking,
+        ranking.denseWeight,
       )
       const { passages } = await ask({ text, vector, limit: ROWS, ranking })
       expect(passages).toHaveLength(ROWS)
@@ -105,24 +105,7 @@ describe('words and a vector together', () => {
     }
   })
 
-  test('fused by reciprocal ranks follow the ranking that has all the weight; the first has score 1', async () => {
-    for (const asked of questions(6)) {
-      for (const denseWeight of [0, 1]) {
-        const [byScores, byRanks] = await Promise.all(
-          (['weighted', 'rrf'] as const).map((fusion) =>
-            ask({ ...asked, limit: 30, ranking: { ...RANKING, fusion, denseWeight } }),
-          ),
-        )
-        if (byScores === undefined || byRanks === undefined) throw new Error('unreachable')
-        const positive = byScores.passages.filter(({ score }) => score > 0).length
-        expect(sources(byRanks).slice(0, positive)).toEqual(sources(byScores).slice(0, positive))
-        expect(byRanks.passages[0]?.score).toBe(1)
-        expectWellFormed(byRanks.passages)
-      }
-    }
-  })
-
-  test.each(['weighted', 'rrf'] as const)('fused as %s find what only one of the two finds', async (fusion) => {
+  test('find what only one of the two finds', async () => {
     for (const near of [3, 60, 149]) {
       const vector = rows[near]?.vector.slice() ?? new Float32Array(16)
       const farthest = bruteForce(
@@ -134,7 +117,7 @@ describe('words and a vector together', () => {
       const far = rows.findIndex(({ record }) => record.chunk_id === farthest)
       const [text = ''] = rows[far]?.record.text.split(' ') ?? []
       const rowsOf = async (denseWeight: number): Promise<number[]> =>
-        (await ask({ text, vector, ranking: { ...RANKING, fusion, denseWeight } })).passages.map(({ row }) => row)
+        (await ask({ text, vector, ranking: { ...RANKING, denseWeight } })).passages.map(({ row }) => row)
       expect(await rowsOf(0.1)).toContain(far)
       expect(await rowsOf(0.9)).toContain(near)
     }
