@@ -56,7 +56,6 @@ export function predictorsOf(input: PredictorInput): number[] {
     ...(sharesWords || dense.rows.length > 0 ? ofVectors : {}),
     ...(sharesWords ? { document_share, ...wordFigures(input) } : {}),
     named: named === undefined ? 0 : 1,
-    named_coverage: named?.coverage ?? 0,
     named_missing: named?.missing ?? 0,
     named_elsewhere: named?.elsewhere ?? 0,
     named_margin: named?.margin ?? 0,
