@@ -39,9 +39,7 @@ const searchSchema = z.object({
   onlyRows: bytes,
   ranking: z.object({
     expansion: z.int().min(0).max(SEARCH_BOUNDS.rowsScoredMinMax),
-    fusion: z.enum(['weighted', 'rrf']),
     denseWeight: z.number().min(0).max(1),
-    rrfK: z.int().min(1).max(1_000),
     perDocumentMax: z.int().min(0).max(SEARCH_BOUNDS.searchLimitMax),
     collapseRevisionsOn: dayOrAny,
   }),

@@ -29,8 +29,6 @@ export const PREDICTORS = [
   'rank_overlap',
   /** 1 if a provision that the question names is held, allowed and in the list; else 0. */
   'named',
-  /** Share of what the question asks about the named provision that its passages contain; 0 without one. */
-  'named_coverage',
   /** Score of the nearest passage by vector; see `search-node/search/vector-scores.ts`. */
   'nearest_vector',
   /** Best sum of lexical share and score of the vector; unlike `fused_top`, filters hardly move it. */

@@ -3,18 +3,6 @@ import { VERIFICATION_STATUSES } from '#core/index/passages/record.ts'
 import type { Ranking } from '#core/domain/search.ts'
 import { calibrationSchema } from './calibration.ts'
 
-/**
- * Fusion of the lexical and the dense ranking. Sources: Cormack, Clarke & Büttcher 2009 (rrf); Bruch, Gai & Ingber 2023
- * (weighted).
- */
-const fusionSchema = z.strictObject({
-  method: z.enum(['weighted', 'rrf']),
-  /** Weight of the vectors, in [0, 1]; the words have the rest. */
-  dense_weight: z.number().min(0).max(1),
-  /** The constant of reciprocal rank fusion. */
-  rrf_k: z.int().min(1).max(1_000),
-})
-
 /** A model behind an HTTP endpoint that re-ranks the first passages; see `core/reranking`. */
 export const rerankerSchema = z.strictObject({
   model: z.string().min(1).max(200),
@@ -30,7 +18,8 @@ export const profileParametersSchema = z.strictObject({
   verification_statuses: z.array(z.enum(VERIFICATION_STATUSES)).min(1),
   /** Whether a revision must be in force on the day of the request. */
   in_force_only: z.boolean(),
-  fusion: fusionSchema,
+  /** Weight of the vectors in the fused score, in [0, 1]; the words have the rest. */
+  dense_weight: z.number().min(0).max(1),
   /** Whether a provision with several revisions is shown once, in the revision that is in force. */
   collapse_revisions: z.boolean(),
   /** Maximum of passages of one document in one reply; 0: no limit. */
@@ -46,12 +35,10 @@ export const EVIDENCE_SIGNAL = 'evidence_probability'
 
 /** @param day UTC day, YYYY-MM-DD, on which a revision must be in force. */
 export function rankingOf(parameters: ProfileParameters, day: string): Ranking {
-  const { expansion, fusion, collapse_revisions, per_document_max } = parameters
+  const { expansion, dense_weight, collapse_revisions, per_document_max } = parameters
   return {
     rowsScoredMin: expansion,
-    fusion: fusion.method,
-    denseWeight: fusion.dense_weight,
-    rrfK: fusion.rrf_k,
+    denseWeight: dense_weight,
     perDocumentMax: per_document_max,
     collapseRevisionsOn: collapse_revisions ? day : '',
   }

@@ -21,11 +21,8 @@ export interface Filters {
 export interface Ranking {
   /** Minimum of rows scored by a vector search; 0: the node's default. */
   readonly rowsScoredMin: number
-  readonly fusion: 'weighted' | 'rrf'
   /** Weight of the vectors in the fused score, in [0, 1]. */
   readonly denseWeight: number
-  /** The constant of reciprocal rank fusion. */
-  readonly rrfK: number
   /** Maximum of passages of one document in one reply; 0: no limit. */
   readonly perDocumentMax: number
   /** UTC day, YYYY-MM-DD, on which one revision of each provision is shown; '': every revision is shown. */

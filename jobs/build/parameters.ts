@@ -50,7 +50,7 @@ export function defaultProfile({
     expansion: expansion ?? SEARCH_BOUNDS.rowsScoredMinDefault,
     verification_statuses: ['verified'],
     in_force_only: true,
-    fusion: { method: 'weighted', dense_weight: DENSE_WEIGHT[embedding], rrf_k: 60 },
+    dense_weight: DENSE_WEIGHT[embedding],
     collapse_revisions: true,
     per_document_max: 0,
     reranker: null,

@@ -49,7 +49,7 @@ export async function fitFusion(questions: readonly QueryWithQrels[], context: A
 }
 
 function withWeight(profile: ProfileParameters, weight: number): ProfileParameters {
-  return { ...profile, fusion: { ...profile.fusion, dense_weight: weight } }
+  return { ...profile, dense_weight: weight }
 }
 
 /** Returns the figures of each question under the weight that is best on the other folds. */

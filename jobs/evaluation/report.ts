@@ -92,8 +92,8 @@ function filteredFigures(filtered: FilteredMeasurement | undefined): FilteredFig
   }
 }
 
-function rankingOf({ fusion, reranker }: ProfileParameters): EvaluationReport['ranking'] {
-  return { dense_weight: fusion.dense_weight, reranker: reranker?.model ?? null }
+function rankingOf({ dense_weight, reranker }: ProfileParameters): EvaluationReport['ranking'] {
+  return { dense_weight, reranker: reranker?.model ?? null }
 }
 
 /** Says what a decision was calibrated on. */

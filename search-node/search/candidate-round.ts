@@ -127,7 +127,7 @@ function vectorScoresOf(
   { rows, byVector }: Found,
 ): Float64Array | undefined {
   if (vector === undefined || byVector === undefined) return undefined
-  return statistics.vectorScores.of(cosinesOf(statistics, vector, rows, byVector), vector)
+  return statistics.vectorScores?.(cosinesOf(statistics, vector, rows, byVector), vector)
 }
 
 /** Cosines of all candidates; those of the dense candidates are known. */

@@ -1,51 +1,30 @@
-import type { Ranking } from '#core/domain/search.ts'
-
 /** Candidates of both rankings in parallel columns; every candidate has the score of each ranking that ran. */
 export interface Candidates {
   readonly rows: Uint32Array
   /** In [0, 1]; 0: shares no word with the query. Undefined: no lexical ranking. */
   readonly lexical: Float64Array | undefined
-  /** Cosines, or their standardised scores, which have no bounds. Undefined: no dense ranking. */
+  /** See `vector-scores.ts`; without bounds. Undefined: no dense ranking. */
   readonly dense: Float64Array | undefined
-  readonly standardised: boolean
 }
-
-export type Fusion = Pick<Ranking, 'fusion' | 'denseWeight' | 'rrfK'>
 
 /**
  * A score to the power of 1.5, with its sign: few shared words, and passages that lie near no better than many others,
- * count little; see decision 0026. A square root is rounded alike on every machine.
+ * count little; see decision 0008. A square root is rounded alike on every machine.
  */
 function powered(score: number): number {
   return score * Math.sqrt(Math.abs(score))
 }
 
 /**
- * Returns one score of at most 1 per candidate, from weighted scores (Bruch, Gai & Ingber 2023) or reciprocal ranks
- * (Cormack, Clarke & Büttcher 2009; scaled so that first in both rankings gives 1). If only one ranking ran, returns
- * its scores. Sums of standardised scores are mapped into (0, 1).
+ * Returns one score of at most 1 per candidate: the weighted sum of both scores (Bruch, Gai & Ingber 2023), mapped into
+ * (0, 1). If words alone ranked, returns their scores; if vectors alone ranked, theirs, mapped into (0, 1).
  */
-export function fuse(
-  { rows, lexical, dense, standardised }: Candidates,
-  { fusion, denseWeight: weight, rrfK: k }: Fusion,
-): Float64Array {
-  if (lexical === undefined && dense !== undefined) return standardised ? dense.map(intoUnit) : dense.slice()
-  if (lexical === undefined || dense === undefined) return (lexical ?? new Float64Array(rows.length)).slice()
-  switch (fusion) {
-    case 'weighted':
-      return standardised
-        ? lexical.map((score, at) => intoUnit((1 - weight) * powered(score) + weight * powered(dense[at] ?? 0)))
-        : lexical.map((score, at) => (1 - weight) * score + weight * (dense[at] ?? 0))
-    case 'rrf': {
-      const [lexicalRanks, denseRanks] = [ranksOf(lexical), ranksOf(dense)]
-      const share = (rank: number): number => (rank === 0 ? 0 : (k + 1) / (k + rank))
-      return rows.length === 0
-        ? new Float64Array()
-        : lexical.map((_, at) => (1 - weight) * share(lexicalRanks[at] ?? 0) + weight * share(denseRanks[at] ?? 0))
-    }
-    default:
-      return fusion satisfies never
-  }
+export function fuse({ rows, lexical, dense }: Candidates, denseWeight: number): Float64Array {
+  if (lexical === undefined) return dense?.map(intoUnit) ?? new Float64Array(rows.length)
+  if (dense === undefined) return lexical.slice()
+  return lexical.map((score, at) =>
+    intoUnit((1 - denseWeight) * powered(score) + denseWeight * powered(dense[at] ?? 0)),
+  )
 }
 
 /** Scores from here to 1 less this stay as they are. */
@@ -59,18 +38,4 @@ function intoUnit(score: number): number {
   if (score < UNIT_EDGE) return UNIT_EDGE ** 2 / (2 * UNIT_EDGE - score)
   if (score > 1 - UNIT_EDGE) return 1 - UNIT_EDGE ** 2 / (score - 1 + 2 * UNIT_EDGE)
   return score
-}
-
-/** Ranks from 1; equal scores share the best of their ranks, a score of 0 has none (0). */
-function ranksOf(scores: Float64Array): Uint32Array {
-  const order = Uint32Array.from(scores.keys()).sort((a, b) => (scores[b] ?? 0) - (scores[a] ?? 0) || a - b)
-  const ranks = new Uint32Array(scores.length)
-  let [rank, previous] = [0, Number.NaN]
-  for (const [index, at] of order.entries()) {
-    const score = scores[at] ?? 0
-    if (score === 0) break
-    if (score !== previous) [rank, previous] = [index + 1, score]
-    ranks[at] = rank
-  }
-  return ranks
 }

@@ -4,8 +4,6 @@ import { dayNumber } from '#core/index/facets/layout.ts'
 import { countRows, forEachRow, hasRow, removeRow } from '#core/index/bitset.ts'
 import { isInForce } from '#core/index/facets/reader.ts'
 import type { IndexReader } from '#core/index/format/reader.ts'
-import { meanCosineOf } from '#core/index/vectors/cosine-statistics.ts'
-import type { CosineStatistics } from '#core/index/vectors/cosine-statistics.ts'
 import { createScopeFilter } from './candidates/filter-bitset.ts'
 import type { ScopeFilter } from './candidates/filter-bitset.ts'
 import { createIndexSource } from './candidates/index-source.ts'
@@ -14,7 +12,7 @@ import { prepareLexical } from './candidates/words/query.ts'
 import { questionOf } from './question.ts'
 import type { RowSet, VersionStatistics } from './statistics.ts'
 import { createVectorScores } from './vector-scores.ts'
-import type { CosineSpread, VectorScores } from './vector-scores.ts'
+import type { VectorScores } from './vector-scores.ts'
 
 /** A version as one search sees it: its source of candidates and the statistics that rank them. */
 export interface SearchableVersion {
@@ -25,13 +23,13 @@ export interface SearchableVersion {
 /** State that all searches of an index share. */
 export interface SearchShared {
   readonly filter: ScopeFilter
-  readonly vectorScores: VectorScores
+  readonly vectorScores: VectorScores | undefined
 }
 
 export function createSearchShared(index: IndexReader): SearchShared {
   return {
     filter: createScopeFilter(index),
-    vectorScores: createVectorScores(index.vectors?.cosines && spreadOf(index.vectors.cosines)),
+    vectorScores: index.vectors && createVectorScores(index.vectors.cosines),
   }
 }
 
@@ -89,8 +87,4 @@ function narrowed(bits: Uint32Array, keep: (row: number) => boolean): ReturnType
     if (!keep(row)) removeRow(kept, row)
   })
   return { count: countRows(kept), rows: new Uint8Array(kept.buffer) }
-}
-
-function spreadOf(statistics: CosineStatistics): CosineSpread {
-  return { deviation: statistics.deviation, mean: meanCosineOf(statistics) }
 }

@@ -29,8 +29,6 @@ export interface NamedPassage {
 export interface NamedCoverage {
   /** The question asks for the provision itself. */
   readonly alone: boolean
-  /** Share that they hold, in [0, 1]; 1 for the provision itself. */
-  readonly coverage: number
   /** Weight that they lack; a measure that is asked for and not stated weighs 20. */
   readonly missing: number
   /** Share, at least 0, that one of the other texts holds beyond theirs. A measure weighs like any word here. */
@@ -51,13 +49,13 @@ export function namedCoverage(
   const texts = passages.map(({ text: { heading, text } }) => `${heading}\n${text}`)
   const asked = askedWords(remainder, passages, texts)
   const total = sumOf(asked, ({ weight }) => weight)
-  if (total === 0) return { alone: true, coverage: 1, missing: 0, elsewhere: 0 }
+  if (total === 0) return { alone: true, missing: 0, elsewhere: 0 }
   const held = sumOf(asked, ({ weight, held: share }) => weight * share)
   const all = total + sumOf(asked, ({ weight, lacksMeasure }) => (lacksMeasure ? MISSING_MEASURE_WEIGHT - weight : 0))
   const weights = new Float64Array(remainder.words.length)
   for (const { index, weight } of asked) weights[index] = weight
   const best = others.reduce((most, words) => Math.max(most, heldWeight(remainder, weights, words)), 0)
-  return { alone: false, coverage: held / all, missing: all - held, elsewhere: Math.max(0, best - held) / total }
+  return { alone: false, missing: all - held, elsewhere: Math.max(0, best - held) / total }
 }
 
 /** Sum of the weights of a question's words that a text holds. @param weights by index in the question. */

@@ -12,7 +12,7 @@ const NAMED_PASSAGES_MAX = 5
 export interface NamedFigures extends Omit<NamedCoverage, 'alone'> {
   /**
    * Best score by vector of the named passages less that of the other candidates, at most 0: a near provision need not
-   * say what is asked. 0 without standardised vectors or other candidates, and where nothing else is asked than the
+   * say what is asked. 0 without vectors or other candidates, and where nothing else is asked than the
    * provision.
    */
   readonly margin: number
@@ -23,7 +23,7 @@ export interface RoundCandidates {
   /** Rows of the lexical ranking, which are compared by their words. */
   readonly byWords: Uint32Array
   readonly rows: Uint32Array
-  /** Standardised scores by vector of `rows`; undefined: there are none. */
+  /** Scores by vector of `rows`; undefined: there are none. */
   readonly scores: Float64Array | undefined
 }
 

@@ -31,14 +31,14 @@ export async function search(
   deadline: CallDeadline,
 ): Promise<SearchResult> {
   const { candidates, statistics } = version
-  const { columns, vectorScores } = statistics
+  const { columns } = statistics
   const rules = rulesOf(statistics, input)
   const query = queryOf(statistics, input)
   const visible = statistics.rowsInScope(query.scope)
   const named = await findNamed(candidates, query, deadline)
   const provisions = createNamedProvisions(statistics, named, input.filters.languages)
   const select = ({ rows, lexical, dense }: ScoredRows): readonly Scored[] => {
-    const fused = fuse({ rows, lexical, dense, standardised: vectorScores.standardised }, input.ranking)
+    const fused = fuse({ rows, lexical, dense }, input.ranking.denseWeight)
     return selectRows(bestFirst(rows, boostNamed(rows, fused, provisions.order(input.limit)), columns), columns, rules)
   }
   const { first, selected } = await searchInRounds(version, query, visible, named.ids.keys(), select, deadline)
@@ -100,12 +100,11 @@ function predict(
     forward: tokens,
     lexical: { rows: order.map((at) => rows[at] ?? 0), scores: Float64Array.from(order, (at) => lexical[at] ?? 0) },
     dense:
-      byVector === undefined || vector === undefined
+      byVector === undefined || vector === undefined || vectorScores === undefined
         ? NO_ROWS
-        : nearest({ ...byVector, scores: vectorScores.of(byVector.scores, vector) }, PREDICTOR_DEPTH),
+        : nearest({ ...byVector, scores: vectorScores(byVector.scores, vector) }, PREDICTOR_DEPTH),
     documents: columns.documents,
-    standardised: vectorScores.standardised,
-    named: namedFigures({ byWords: candidates, rows, scores: vectorScores.standardised ? dense : undefined }),
+    named: namedFigures({ byWords: candidates, rows, scores: dense }),
   })
 }
 

@@ -21,11 +21,9 @@ export interface PredictorInput {
   readonly forward: TokenStatistics
   /** Scores in [0, 1]. */
   readonly lexical: RankedRows
-  /** Standardised; empty without a dense ranking. */
+  /** See `vector-scores.ts`; empty without a dense ranking. */
   readonly dense: RankedRows
   readonly documents: Uint32Array
-  /** Whether scores of vectors are standardised. */
-  readonly standardised: boolean
   /** How the provision that the question names compares with what it asks; undefined: it names none. */
   readonly named: NamedFigures | undefined
 }
@@ -35,32 +33,29 @@ export const PREDICTOR_DEPTH = 50
 /** Value of a predictor if the question or the list leaves nothing to measure. */
 const NEUTRAL = 0.5
 /**
- * Softmax temperatures of the document weights, for scores and for cosines: a candidate that scores this much less
+ * Softmax temperatures of the document weights, for words and for vectors: a candidate that scores this much less
  * weighs a factor e less.
  */
 const LEXICAL_TEMPERATURE = 1 / 30
-const COSINE_TEMPERATURE = 0.03
-const STANDARDISED_TEMPERATURE = 0.027
+const VECTOR_TEMPERATURE = 0.027
 const OVERLAP_DEPTH = 20
 const OVERLAP_PERSISTENCE = 0.9
 const TOP = 5
 
 /**
  * The query performance predictors of a list, in the order of `PREDICTORS`. Those of words are 0 if no passage shares a
- * word with the question. Without standardised scores of vectors, those of vectors are then 0 too, as in the releases
- * that fitted such profiles.
+ * word with the question. All are 0 without any candidate.
  */
 export function predictorsOf(input: PredictorInput): number[] {
-  const { named, dense, standardised, lexical } = input
+  const { named, dense, lexical } = input
   const { document_share, document_agreement } = documentFigures(input)
   const best = fusedBest(input, TOP)
   const ofVectors: PredictorFigures = { document_agreement, fused_top: meanOf([...best]), fused_best: best[0] ?? 0 }
   const sharesWords = lexical.rows.length > 0
   const figures: PredictorFigures = {
-    ...(standardised || sharesWords ? ofVectors : {}),
+    ...(sharesWords || dense.rows.length > 0 ? ofVectors : {}),
     ...(sharesWords ? { document_share, ...wordFigures(input) } : {}),
     named: named === undefined ? 0 : 1,
-    named_coverage: named?.coverage ?? 0,
     named_missing: named?.missing ?? 0,
     named_elsewhere: named?.elsewhere ?? 0,
     named_margin: named?.margin ?? 0,
@@ -100,7 +95,6 @@ function documentFigures({
   lexical,
   dense,
   documents,
-  standardised,
 }: PredictorInput): Pick<Record<Predictor, number>, 'document_share' | 'document_agreement'> {
   const ofRow = (row: number): number => documents[row] ?? 0
   const first = ofRow(lexical.rows[0] ?? 0)
@@ -108,7 +102,7 @@ function documentFigures({
   if (lexical.rows.every(isFirst) && dense.rows.every(isFirst))
     return { document_share: NEUTRAL, document_agreement: NEUTRAL }
   const byWords = documentWeights(lexical, ofRow, LEXICAL_TEMPERATURE)
-  const byVectors = documentWeights(dense, ofRow, standardised ? STANDARDISED_TEMPERATURE : COSINE_TEMPERATURE)
+  const byVectors = documentWeights(dense, ofRow, VECTOR_TEMPERATURE)
   let agreement = 0
   for (const [document, weight] of byWords) agreement = Math.max(agreement, weight + (byVectors.get(document) ?? 0))
   for (const [document, weight] of byVectors) agreement = Math.max(agreement, weight + (byWords.get(document) ?? 0))

@@ -41,6 +41,7 @@ export interface VersionStatistics {
   inForceOn(day: string): (row: number) => boolean
   /** Cosines of rows, bit-identical on every machine. @param rows ascending. @param vector unit length. */
   cosines(rows: Uint32Array, vector: Float32Array): Float64Array
-  readonly vectorScores: VectorScores
+  /** Undefined: a version without vectors. */
+  readonly vectorScores: VectorScores | undefined
   passage(row: number): PassageRecord
 }

@@ -110,9 +110,7 @@ function searchForFirstRow({ vectors, facets: { facets }, passage }: IndexReader
     entitled: filters,
     ranking: {
       rowsScoredMin: SEARCH_BOUNDS.rowsScoredMinDefault,
-      fusion: 'weighted',
       denseWeight: 0.5,
-      rrfK: 60,
       perDocumentMax: 0,
       collapseRevisionsOn: '',
     },

@@ -34,7 +34,7 @@ export const KNOWLEDGE_BASE = 'bench'
 const DEFAULTS = defaultProfile({ embedding: 'local' })
 export const PARAMETERS = {
   ...DEFAULTS,
-  fusion: { ...DEFAULTS.fusion, dense_weight: 0.05 },
+  dense_weight: 0.05,
   calibration: { ...DEFAULTS.calibration, threshold: 0 },
 }
 const NAME = 'bench'

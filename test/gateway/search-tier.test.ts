@@ -21,9 +21,7 @@ const query: SearchQuery = {
   entitled: filters,
   ranking: {
     rowsScoredMin: 0,
-    fusion: 'weighted',
     denseWeight: 0.5,
-    rrfK: 60,
     perDocumentMax: 0,
     collapseRevisionsOn: '',
   },

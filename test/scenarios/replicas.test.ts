@@ -128,11 +128,11 @@ describe('two search nodes over one artifact store answer with the same bytes', 
       }),
     ],
     [
-      'provisions, by reciprocal ranks, each revision and document once',
+      'provisions, each revision and document once',
       (n, text, vector) => ({
         text: `${text} BEE ${n % 31} and BEE 3.${n}`,
         vector,
-        ranking: { ...RANKING, fusion: 'rrf', perDocumentMax: 1, collapseRevisionsOn: '2025-06-01' },
+        ranking: { ...RANKING, perDocumentMax: 1, collapseRevisionsOn: '2025-06-01' },
       }),
     ],
   ])('%s', async (_, kind) => {

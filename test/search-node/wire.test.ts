@@ -73,8 +73,6 @@ test.each<[string, object]>([
   ['dense_weight', { denseWeight: -0.1 }],
   ['dense_weight', { denseWeight: 1.1 }],
   ['dense_weight', { denseWeight: Number.NaN }],
-  ['fusion', { fusion: 'sum' }],
-  ['rrf_k', { rrfK: 0 }],
   ['per_document_max', { perDocumentMax: -1 }],
   ['collapse_revisions_on', { collapseRevisionsOn: '2025-13-01' }],
   ['expansion', { expansion: SEARCH_BOUNDS.rowsScoredMinMax + 1 }],

@@ -184,11 +184,13 @@ export interface TestArtifactOptions {
   readonly privateKeyDer: Buffer
   readonly name?: string
   readonly acts?: readonly ActEntry[]
-  /** Unit length; with any, the artifact has statistics of its cosines. */
+  /** Sample queries of unit length; vectors of the first rows if absent. */
   readonly queries?: readonly Float32Array[]
   /** A space without a model's name if absent; null: the version has no vectors. */
   readonly embedding?: EmbeddingSpace | null
 }
+
+const SAMPLE_QUERIES = 20
 
 /** Writes a small artifact into a store through the real writer. */
 export async function buildTestArtifact({
@@ -197,7 +199,7 @@ export async function buildTestArtifact({
   privateKeyDer,
   name = 'version',
   acts = [],
-  queries = [],
+  queries = rows.slice(0, SAMPLE_QUERIES).map(({ vector }) => vector),
   embedding = spaceOf(rows[0]?.vector.length ?? 0),
 }: TestArtifactOptions): Promise<TestArtifact> {
   const versionId = derivedUuid('test', name)
@@ -252,8 +254,7 @@ export function allows(filters: TestFilters, record: PassageRecord): boolean {
 }
 
 /**
- * The k best allowed passages by brute force, in double precision; as a reply shows them: scores from 0, descending,
- * then by chunk id.
+ * The k best allowed passages by brute force, with their cosines in double precision, descending, then by chunk id.
  */
 export function bruteForce(
   rows: readonly ArtifactRow[],
@@ -263,12 +264,7 @@ export function bruteForce(
 ): { chunk_id: string; score: number }[] {
   const allowed = rows.filter(({ record }) => allows(filters, record))
   const scored = allowed.map(({ record, vector }) => ({ chunk_id: record.chunk_id, score: cosine(vector, query) }))
-  const best = scored.sort(byScore).slice(0, k)
-  return best.map(({ chunk_id, score }) => ({ chunk_id, score: Math.min(1, Math.max(0, score)) })).sort(byScore)
-}
-
-function byScore(a: { readonly chunk_id: string; readonly score: number }, b: typeof a): number {
-  return b.score - a.score || (a.chunk_id < b.chunk_id ? -1 : 1)
+  return scored.sort((a, b) => b.score - a.score || (a.chunk_id < b.chunk_id ? -1 : 1)).slice(0, k)
 }
 
 function cosine(a: Float32Array, b: Float32Array): number {
@@ -287,6 +283,7 @@ export function testManifest(versionId: string): Manifest {
     documents: 1,
     embedding: spaceOf(8),
     clusters: { count: 1, connectivity: 64, nprobe: 1, deviations: 4 },
+    cosines: { mean: Buffer.alloc(32).toString('base64'), deviation: 0.1 },
     snapshots_digest: 'a'.repeat(64),
     files: Object.fromEntries(ARTIFACT_FILES.map((name) => [name, file])),
   })

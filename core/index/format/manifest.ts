@@ -63,7 +63,7 @@ export const manifestSchema = z
     /** SHA-256 over the sorted SHA-256 values of the source snapshots. */
     snapshots_digest: z.string().regex(/^[0-9a-f]{64}$/),
     clusters: clustersSchema.optional(),
-    /** See `cosineStatisticsSchema`; absent if no queries were at hand. */
+    /** See `cosineStatisticsSchema`. */
     cosines: cosineStatisticsSchema.optional(),
     files: filesSchema,
   })
@@ -73,11 +73,11 @@ export const manifestSchema = z
     'the mean vector has another number of dimensions than the space',
   )
   .refine(
-    ({ files, embedding, clusters }) =>
-      [clusters, ...VECTOR_FILES.map((name) => files[name])].every(
+    ({ files, embedding, clusters, cosines }) =>
+      [clusters, cosines, ...VECTOR_FILES.map((name) => files[name])].every(
         (part) => (part === undefined) === (embedding === undefined),
       ),
-    'the embedding space, the clusters and the files of the vectors do not come together',
+    'the embedding space, the clusters, the cosines and the files of the vectors do not come together',
   )
 export type Manifest = z.infer<typeof manifestSchema>
 

@@ -38,7 +38,7 @@ export interface ArtifactRef {
 export interface VectorsRef {
   readonly dimensions: number
   readonly clusters: ClustersDescription
-  readonly cosines: CosineStatistics | undefined
+  readonly cosines: CosineStatistics
 }
 
 export function artifactRef(folder: string, manifest: Manifest): ArtifactRef {
@@ -48,7 +48,7 @@ export function artifactRef(folder: string, manifest: Manifest): ArtifactRef {
     folder,
     passages,
     documents,
-    vectors: embedding && clusters && { dimensions: embedding.dimensions, clusters, cosines },
+    vectors: embedding && clusters && cosines && { dimensions: embedding.dimensions, clusters, cosines },
   }
 }
 
@@ -71,7 +71,7 @@ export interface IndexReader {
 
 export interface VectorsReader {
   readonly dimensions: number
-  readonly cosines: CosineStatistics | undefined
+  readonly cosines: CosineStatistics
   /** float32. */
   readonly exact: RowFile
   readonly codes: CodesReader

@@ -57,8 +57,8 @@ export interface ArtifactInput {
   /** Undefined: a version without vectors. */
   readonly embedding: EmbeddingSpace | undefined
   /**
-   * Returns vectors of sample queries, from which the statistics of cosines are measured; without any there are none.
-   * Not called for an artifact that is in place.
+   * Returns vectors of sample queries, which measure the cosines; at least one where there is an embedding space. Not
+   * called for an artifact that is in place.
    */
   readonly sampleQueries?: () => Promise<readonly Float32Array[]>
   readonly snapshotsDigest: string

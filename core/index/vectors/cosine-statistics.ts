@@ -26,8 +26,8 @@ const DEVIATION_MIN = 1e-6
 export interface CosineStatisticsCollector {
   /** @param vector unit length. */
   add(vector: Float32Array): void
-  /** @param queries unit length. @returns undefined without queries. */
-  finish(queries: readonly Float32Array[]): CosineStatistics | undefined
+  /** @param queries at least one, of unit length. */
+  finish(queries: readonly Float32Array[]): CosineStatistics
 }
 
 /** @param rows that will be added; > 0. */
@@ -43,7 +43,7 @@ export function createCosineStatistics(rows: number, dimensions: number): Cosine
       row += 1
     },
     finish(queries) {
-      if (queries.length === 0) return undefined
+      if (queries.length === 0) throw new RangeError('cosines are measured by at least one query')
       const mean = Float32Array.from(sum, (total) => total / row)
       const deviations = queries.map((query) => deviationOf(sample.map((vector) => innerProductAt(vector, 0, query))))
       const deviation = deviations.reduce((total, each) => total + each, 0) / queries.length

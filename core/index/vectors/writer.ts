@@ -30,15 +30,14 @@ export interface WrittenVectors {
     readonly 'graph.usearch': FileDigest
   }
   readonly clusters: ClustersDescription
-  /** Undefined without queries. */
-  readonly cosines: CosineStatistics | undefined
+  readonly cosines: CosineStatistics
 }
 
 /** Writes the vectors of a version, which arrive in row order. */
 export interface VectorsWriter {
   /** @param vectors of whole rows, concatenated, unit length. */
   add(vectors: Float32Array<ArrayBuffer>): Promise<void>
-  /** @param queries unit length; they measure the cosines and the clusters. */
+  /** @param queries at least one, of unit length; they measure the cosines and the clusters. */
   finish(queries: readonly Float32Array[]): Promise<WrittenVectors>
   /** Closes without finishing; harmless after `finish`. */
   abandon(): Promise<void>

@@ -66,6 +66,6 @@ export async function fittedProfile(
 ): Promise<ProfileParameters> {
   if (questions.length === 0) return context.profile
   const profile = await fitRanking(null, questions, context)
-  output.note(`ranking fitted to ${questions.length} questions: vectors weigh ${profile.fusion.dense_weight}`)
+  output.note(`ranking fitted to ${questions.length} questions: vectors weigh ${profile.dense_weight}`)
   return profile
 }

@@ -7,7 +7,7 @@ const PARAMETERS: ProfileParameters = {
   expansion: 80,
   verification_statuses: ['verified'],
   in_force_only: true,
-  fusion: { method: 'rrf', dense_weight: 0.3, rrf_k: 20 },
+  dense_weight: 0.3,
   collapse_revisions: true,
   per_document_max: 4,
   reranker: { model: 'm', candidates: 20 },
@@ -26,10 +26,8 @@ describe('the parameters of a profile', () => {
 
   test.each([
     ['an unknown field', { note: '' }],
-    ['an unknown way to fuse', { fusion: { method: 'sum', dense_weight: 0.5, rrf_k: 20 } }],
-    ['a weight above 1', { fusion: { method: 'rrf', dense_weight: 1.1, rrf_k: 20 } }],
-    ['a negative weight', { fusion: { method: 'rrf', dense_weight: -0.1, rrf_k: 20 } }],
-    ['a constant of 0 for reciprocal ranks', { fusion: { method: 'rrf', dense_weight: 0.5, rrf_k: 0 } }],
+    ['a weight above 1', { dense_weight: 1.1 }],
+    ['a negative weight', { dense_weight: -0.1 }],
     ['no verification status', { verification_statuses: [] }],
     ['a re-ranker of one candidate', { reranker: { model: 'm', candidates: 1 } }],
     ['a re-ranker of more candidates than a call may carry', { reranker: { model: 'm', candidates: 51 } }],
@@ -45,9 +43,7 @@ describe('what a search node is told', () => {
   test('is the ranking of the profile and the day by which revisions collapse', () => {
     expect(rankingOf(PARAMETERS, '2026-03-01')).toEqual({
       rowsScoredMin: 80,
-      fusion: 'rrf',
       denseWeight: 0.3,
-      rrfK: 20,
       perDocumentMax: 4,
       collapseRevisionsOn: '2026-03-01',
     })

@@ -50,7 +50,7 @@ describe('what a node is asked', () => {
       parameters: {
         expansion: 99,
         per_document_max: 2,
-        fusion: { method: 'rrf', dense_weight: 0.5, rrf_k: 10 },
+        dense_weight: 0.5,
       },
     })
     const { deps, asked } = tierSaying(() => reply([]))
@@ -67,9 +67,7 @@ describe('what a node is asked', () => {
       entitled: pinned.entitled,
       ranking: {
         rowsScoredMin: 99,
-        fusion: 'rrf',
         denseWeight: 0.5,
-        rrfK: 10,
         perDocumentMax: 2,
         collapseRevisionsOn: '2026-03-01',
       },

@@ -25,7 +25,7 @@ describe('what a build is asked to do', () => {
 
 describe('the profile before anything is fitted', () => {
   test('gives the vectors of a model more to say than hashed words, which order only what words leave alike', () => {
-    const weightOf = (embedding: Embedding): number => defaultProfile({ embedding }).fusion.dense_weight
+    const weightOf = (embedding: Embedding): number => defaultProfile({ embedding }).dense_weight
     expect(weightOf('none')).toBe(0)
     expect(weightOf('local')).toBe(FUSION_WEIGHTS[0])
     expect(weightOf('local')).toBeLessThan(weightOf('openai'))

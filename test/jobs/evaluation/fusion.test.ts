@@ -24,14 +24,12 @@ const bestAtAFifth = (request: SearchQuery): SearchResult =>
   replyAt(request, Math.round(Math.abs(request.ranking.denseWeight - 0.2) * 10))
 const profile: ProfileParameters = {
   ...defaultProfile({ embedding: 'local', expansion: 77 }),
-  fusion: { method: 'rrf', dense_weight: 0.7, rrf_k: 9 },
+  dense_weight: 0.7,
+  per_document_max: 9,
 }
 
 const [WORDS_ALONE] = FUSION_WEIGHTS
-const weighted = (weight: number): ProfileParameters => ({
-  ...profile,
-  fusion: { ...profile.fusion, dense_weight: weight },
-})
+const weighted = (weight: number): ProfileParameters => ({ ...profile, dense_weight: weight })
 
 /** The rank of the answer if the words, and at the greatest weight the vectors, order the list. */
 function rankBetween(weight: number, byWords: number, byVectors: number): number {
@@ -45,15 +43,15 @@ describe('the weight of the vectors', () => {
     expect(await fitFusion(questions(50), context)).toEqual(weighted(0.2))
     expect(new Set(asked.map(({ ranking }) => ranking.denseWeight))).toEqual(new Set(FUSION_WEIGHTS))
     for (const { ranking, limit } of asked)
-      expect([ranking.fusion, ranking.rrfK, ranking.rowsScoredMin, limit]).toEqual(['rrf', 9, 77, 10])
+      expect([ranking.perDocumentMax, ranking.rowsScoredMin, limit]).toEqual([9, 77, 10])
   })
 
   test('becomes a great one where the vectors know the answers', async () => {
     const { context } = asking((request) => replyAt(request, rankBetween(request.ranking.denseWeight, 9, 0)), {
       profile,
     })
-    const { fusion } = await fitFusion(questions(50), context)
-    expect(fusion.dense_weight).toBeGreaterThanOrEqual(0.7)
+    const { dense_weight: weight } = await fitFusion(questions(50), context)
+    expect(weight).toBeGreaterThanOrEqual(0.7)
   })
 
   test('is that of words alone where the vectors are noise', async () => {
@@ -117,8 +115,8 @@ describe('the weight of the vectors', () => {
     const fitted = await Promise.all(
       orders.map(async (order) => {
         const { context, asked } = asking(answered, { profile })
-        const { fusion } = await fitFusion(order, context)
-        return { weight: fusion.dense_weight, asked: new Set(asked.map(({ text }) => text)) }
+        const { dense_weight: weight } = await fitFusion(order, context)
+        return { weight, asked: new Set(asked.map(({ text }) => text)) }
       }),
     )
     expect(fitted[1]).toEqual(fitted[0])
@@ -196,7 +194,7 @@ describe('the questions that a ranking is tried on', () => {
     ])
     expect(asked).toHaveLength(2)
     for (const { ranking, vector, text } of asked)
-      expect([ranking.rrfK, vector?.length, text.length]).toEqual([9, 2, 3])
+      expect([ranking.perDocumentMax, vector?.length, text.length]).toEqual([9, 2, 3])
   })
 })
 

@@ -67,10 +67,7 @@ function input(change: Partial<ReportInput> = {}): ReportInput {
     passages: 1_234,
     questions: QUESTIONS,
     outcomes: { lexical: OUTCOMES, dense: OUTCOMES.map((each) => ({ ...each, top: [] })), hybrid: OUTCOMES },
-    profile: {
-      ...defaultProfile({ embedding: 'local' }),
-      fusion: { method: 'weighted', dense_weight: 0.3, rrf_k: 60 },
-    },
+    profile: { ...defaultProfile({ embedding: 'local' }), dense_weight: 0.3 },
     decision: GIVEN,
     latency: { lexical: LATENCY, dense: LATENCY, hybrid: { p50: 3, p99: 4 } },
     filtered: FILTERED,

@@ -2,12 +2,14 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import type { ArtifactRow } from '#core/index/format/writer.ts'
 import { PREDICTORS } from '#core/domain/predictors.ts'
 import type { FoundPassage, SearchResult } from '#core/domain/search.ts'
+import { fuse } from '#search-node/search/fuse.ts'
 import type { SearchInput } from '#search-node/search/query.ts'
+import { createVectorScores } from '#search-node/search/vector-scores.ts'
 import { EVERYTHING, RANKING } from '#test/support/search-node/asked.ts'
 import { searchable } from '#test/support/search-node/searchable.ts'
 import type { Searchable } from '#test/support/search-node/searchable.ts'
 import { ownWord, questionOn, wordedRows } from '#test/support/search-node/worded-corpus.ts'
-import { allows, bruteForce, queryNear, seededRandom } from '#test/support/artifact.ts'
+import { allows, bruteForce, queryNear, seededRandom, vectorsOf } from '#test/support/artifact.ts'
 
 const { seed } = inject('random')
 const ROWS = 150
@@ -82,42 +84,28 @@ test('a vector alone ranks as brute force does, and nothing is said of words', a
 })
 
 describe('words and a vector together', () => {
-  test('rank by the weighted mean of what each gives every passage', async () => {
-    for (const asked of questions(6)) {
-      const ofWords = scoresOf(await ask({ ...asked, limit: ROWS, ranking: { ...RANKING, denseWeight: 0 } }))
-      const alone = (await ask({ text: asked.text, limit: ROWS })).passages
-      for (const { row, score } of alone) expect(ofWords.get(row)).toBe(score)
-      const { passages } = await ask({ ...asked, limit: ROWS, ranking: { ...RANKING, denseWeight: 0.3 } })
+  test('rank by the fused scores that each gives every passage', async () => {
+    const scoresOfVector = createVectorScores(vectorsOf(corpus.mapping).cosines)
+    for (const { text, vector } of questions(6)) {
+      const ofWords = scoresOf(await ask({ text, limit: ROWS }))
+      const cosines = rows.map((row) => row.vector.reduce((sum, value, d) => sum + value * (vector[d] ?? 0), 0))
+      const ranking = { ...RANKING, denseWeight: 0.3 }
+      const fused = fuse(
+        {
+          rows: Uint32Array.from(rows.keys()),
+          lexical: Float64Array.from(rows.keys(), (row) => ofWords.get(row) ?? 0),
+          dense: scoresOfVector(Float64Array.from(cosines), vector),
+        },
+        ranking.denseWeight,
+      )
+      const { passages } = await ask({ text, vector, limit: ROWS, ranking })
       expect(passages).toHaveLength(ROWS)
-      for (const { row, score } of passages) {
-        const cosine = (rows[row]?.vector ?? new Float32Array()).reduce(
-          (sum, value, d) => sum + value * (asked.vector[d] ?? 0),
-          0,
-        )
-        expect(score).toBeCloseTo(Math.max(0, 0.7 * (ofWords.get(row) ?? 0) + 0.3 * cosine), 5)
-      }
+      for (const { row, score } of passages) expect(score).toBeCloseTo(fused[row] ?? Number.NaN, 5)
       expectWellFormed(passages)
     }
   })
 
-  test('fused by reciprocal ranks follow the ranking that has all the weight; the first has score 1', async () => {
-    for (const asked of questions(6)) {
-      for (const denseWeight of [0, 1]) {
-        const [byScores, byRanks] = await Promise.all(
-          (['weighted', 'rrf'] as const).map((fusion) =>
-            ask({ ...asked, limit: 30, ranking: { ...RANKING, fusion, denseWeight } }),
-          ),
-        )
-        if (byScores === undefined || byRanks === undefined) throw new Error('unreachable')
-        const positive = byScores.passages.filter(({ score }) => score > 0).length
-        expect(sources(byRanks).slice(0, positive)).toEqual(sources(byScores).slice(0, positive))
-        expect(byRanks.passages[0]?.score).toBe(1)
-        expectWellFormed(byRanks.passages)
-      }
-    }
-  })
-
-  test.each(['weighted', 'rrf'] as const)('fused as %s find what only one of the two finds', async (fusion) => {
+  test('find what only one of the two finds', async () => {
     for (const near of [3, 60, 149]) {
       const vector = rows[near]?.vector.slice() ?? new Float32Array(16)
       const farthest = bruteForce(
@@ -129,7 +117,7 @@ describe('words and a vector together', () => {
       const far = rows.findIndex(({ record }) => record.chunk_id === farthest)
       const [text = ''] = rows[far]?.record.text.split(' ') ?? []
       const rowsOf = async (denseWeight: number): Promise<number[]> =>
-        (await ask({ text, vector, ranking: { ...RANKING, fusion, denseWeight } })).passages.map(({ row }) => row)
+        (await ask({ text, vector, ranking: { ...RANKING, denseWeight } })).passages.map(({ row }) => row)
       expect(await rowsOf(0.1)).toContain(far)
       expect(await rowsOf(0.9)).toContain(near)
     }

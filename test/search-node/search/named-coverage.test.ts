@@ -25,7 +25,10 @@ function compared(
   )
 }
 
-const covered = (...asked: Parameters<typeof compared>): number => compared(...asked).coverage
+/** Weight of a word that no passage holds. */
+const ABSENT = 7
+const MISSING_MEASURE = 20
+const lacked = (...asked: Parameters<typeof compared>): number => compared(...asked).missing
 
 const en = (text: string): ForwardPassage => said(text, { language: 'en' })
 const de = (text: string): ForwardPassage => said(text, { language: 'de' })
@@ -57,31 +60,27 @@ describe('a question about a named provision', () => {
         'Quelles obligations impose ?',
       ],
     ],
-  ] as const)('that asks for the provision alone has a coverage of 1: %#', (passage, remainders) => {
-    for (const remainder of remainders) expect(covered(remainder, [passage]), remainder).toBe(1)
+  ] as const)('that asks for the provision alone lacks nothing: %#', (passage, remainders) => {
+    for (const remainder of remainders) expect(lacked(remainder, [passage]), remainder).toBe(0)
   })
 
   test.each([
     [NOTICE.en, 'which purposes of processing does provide?', ['does mention pizza?', 'on helicopters and volcanoes']],
     [NOTICE.de, 'welche Zwecke der Verarbeitung?', ['erwähnt Pizza?', 'zu Hubschraubern und Vulkanen']],
     [NOTICE.fr, 'quelles finalités du traitement ?', ['mentionne la pizza ?', 'sur les hélicoptères et les volcans']],
-  ] as const)('covers what the provision says, and not what it lacks: %#', (passage, asked, absurd) => {
-    expect(covered(asked, [passage])).toBeGreaterThan(0.9)
-    for (const remainder of absurd) expect(covered(remainder, [passage]), remainder).toBeLessThan(0.3)
-  })
+  ] as const)(
+    'lacks no more than a form of what the provision says, and all that it does not: %#',
+    (passage, asked, absurd) => {
+      expect(lacked(asked, [passage])).toBeLessThan(1)
+      for (const remainder of absurd) expect(lacked(remainder, [passage]), remainder).toBeGreaterThanOrEqual(ABSENT)
+    },
+  )
 
   test('counts what any passage of the provision says, also in a heading or another form', () => {
     const passages = [en('Processing is lawful.'), said('Consent of a child.', { language: 'en', heading: 'Children' })]
-    expect(covered('lawful consent', passages)).toBe(1)
-    expect(covered('lawful consent', passages.slice(0, 1), passages.slice(1))).toBeLessThan(0.7)
-    expect(covered('children', passages)).toBe(1)
-  })
-
-  test('lies between 0 and 1 for half of what is asked', () => {
-    const others = Array.from({ length: 10 }, (_, n) => en(`Another provision ${n}.`))
-    const half = covered('purposes of helicopters', [NOTICE.en], others)
-    expect(half).toBeGreaterThan(0.2)
-    expect(half).toBeLessThan(0.8)
+    expect(lacked('lawful consent', passages)).toBe(0)
+    expect(lacked('lawful consent', passages.slice(0, 1), passages.slice(1))).toBeGreaterThan(0)
+    expect(lacked('children', passages)).toBe(0)
   })
 })
 
@@ -96,20 +95,15 @@ describe('a measure that is asked for', () => {
     ['wie viel Prozent?', de('Der Halter zahlt.'), de('Der Halter zahlt 4 %.')],
     ['quel délai en jours ?', fr('Le détenteur déclare.'), fr('Le détenteur déclare dans un délai de trois mois.')],
     ['quelle amende ?', fr('Le détenteur déclare.'), fr('Le détenteur paie une amende.')],
-  ])('decides: "%s" is covered iff the provision states one of its kind', (remainder, without, stating) => {
-    expect(covered(remainder, [without])).toBeLessThan(0.3)
-    expect(covered(remainder, [stating])).toBeGreaterThan(0.5)
-  })
-
-  test('that the provision lacks outweighs the words that it holds', () => {
-    expect(covered('what fine for processing without purposes of the controller?', [NOTICE.en])).toBeLessThan(0.5)
-    expect(covered('processing without purposes of the controller?', [NOTICE.en])).toBeGreaterThan(0.5)
+  ])('decides: "%s" is lacking iff the provision states none of its kind', (remainder, without, stating) => {
+    expect(lacked(remainder, [without])).toBeGreaterThanOrEqual(MISSING_MEASURE)
+    expect(lacked(remainder, [stating])).toBeLessThan(1)
   })
 })
 
 describe('what the provision lacks', () => {
   const OTHERS = Array.from({ length: 10 }, (_, n) => en(`Another provision ${n}.`))
-  const missing = (remainder: string): number => compared(remainder, [NOTICE.en], OTHERS).missing
+  const missing = (remainder: string): number => lacked(remainder, [NOTICE.en], OTHERS)
 
   test('is nothing where the question asks for the provision alone, or only for what it says', () => {
     for (const remainder of ['', 'What does say?', 'purposes of processing?']) expect(missing(remainder)).toBe(0)
@@ -123,7 +117,7 @@ describe('what the provision lacks', () => {
   })
 
   test('weighs alike in versions of any size where no passage has the word', () => {
-    const alone = compared('volcanoes?', [NOTICE.en]).missing
+    const alone = lacked('volcanoes?', [NOTICE.en])
     expect(alone).toBeGreaterThan(0)
     expect(missing('volcanoes?')).toBe(alone)
   })
@@ -163,15 +157,15 @@ describe('a version of several languages', () => {
   test('leaves out function words of the passages’ language that are words of another', () => {
     // "die" and "war" are words of English passages, and function words of German.
     const others = [en('A party may die in a war.'), en('Those who die in a war.')]
-    expect(covered('Was sagt die Norm, und wie war die Regelung?', [NOTICE.de], others)).toBe(1)
-    expect(covered('is war mentioned?', [NOTICE.en], others)).toBeLessThan(0.3)
+    expect(lacked('Was sagt die Norm, und wie war die Regelung?', [NOTICE.de], others)).toBe(0)
+    expect(lacked('is war mentioned?', [NOTICE.en], others)).toBeGreaterThan(0)
   })
 })
 
 describe('a question in a language that the version lacks', () => {
-  test('is covered if it asks for the provision alone, and not if it asks for more', () => {
-    expect(covered('Que dit le texte de ?', [NOTICE.en])).toBe(1)
-    expect(covered('Was steht in der Vorschrift?', [NOTICE.en])).toBe(1)
-    expect(covered('Quelles sont les finalités de la publicité ?', [NOTICE.en])).toBeLessThan(0.3)
+  test('lacks nothing if it asks for the provision alone, and something if it asks for more', () => {
+    expect(lacked('Que dit le texte de ?', [NOTICE.en])).toBe(0)
+    expect(lacked('Was steht in der Vorschrift?', [NOTICE.en])).toBe(0)
+    expect(lacked('Quelles sont les finalités de la publicité ?', [NOTICE.en])).toBeGreaterThan(0)
   })
 })

@@ -123,19 +123,13 @@ describe('the passages of a named provision', () => {
 })
 
 describe('the predictors of a named provision', () => {
-  test('say that it is in the list and how much of the question it covers', async () => {
+  test('say that it is in the list and how much of the question it lacks', async () => {
     const bare = await corpus.ask({ text: article(6) })
-    const covered = await corpus.ask({ text: `Does ${article(6)} set ${PROHIBITED}?` })
+    const held = await corpus.ask({ text: `Does ${article(6)} set ${PROHIBITED}?` })
     const absurd = await corpus.ask({ text: `Does ${article(5)} mention helicopters?` })
-    const measured = [bare, covered, absurd].map((reply) => [
-      predictor(reply, 'named'),
-      predictor(reply, 'named_coverage'),
-    ])
-    expect(measured.map(([named]) => named)).toEqual([1, 1, 1])
-    const [ofBare = 0, ofCovered = 0, ofAbsurd = 1] = measured.map(([, coverage]) => coverage)
-    expect(ofBare).toBe(1)
-    expect(ofCovered).toBeGreaterThan(0.6)
-    expect(ofAbsurd).toBeLessThan(0.3)
+    for (const reply of [bare, held, absurd]) expect(predictor(reply, 'named')).toBe(1)
+    expect(predictor(bare, 'named_missing')).toBe(0)
+    expect(predictor(held, 'named_missing')).toBeLessThan(predictor(absurd, 'named_missing'))
   })
 
   test('are 0 where the question names none, names one that is not held, or the filters exclude it', async () => {
@@ -147,13 +141,13 @@ describe('the predictors of a named provision', () => {
       await corpus.ask({ text: `${article(99)} and pizza` }),
       await corpus.ask({ text: article(ARTICLES.find((each) => !held.includes(`#${each}`)) ?? 0), filters: others }),
     ])
-      expect([predictor(reply, 'named'), predictor(reply, 'named_coverage')]).toEqual([0, 0])
+      expect([predictor(reply, 'named'), predictor(reply, 'named_missing')]).toEqual([0, 0])
   })
 
   test('see the passage that a reply of five shows, however late in the provision it stands', async () => {
-    const coverage = async (text: string): Promise<number> => predictor(await corpus.ask({ text }), 'named_coverage')
-    expect(await coverage(`Does ${article(6)} set ${PROHIBITED}?`)).toBeGreaterThan(0.6)
-    expect(await coverage(`Does ${article(5)} set ${PROHIBITED}?`)).toBeLessThan(0.3)
+    const missing = async (text: string): Promise<number> => predictor(await corpus.ask({ text }), 'named_missing')
+    expect(await missing(`Does ${article(6)} set ${PROHIBITED}?`)).toBeLessThan(2)
+    expect(await missing(`Does ${article(5)} set ${PROHIBITED}?`)).toBeGreaterThan(5)
   })
 
   test('say what it lacks, and whether a passage beside it in the document says more', async () => {
@@ -214,8 +208,8 @@ describe('the predictors of a named provision', () => {
       expect(read.size).toBeLessThan(50)
       // Of the second provision, which follows two hundred passages of the first.
       const ofSecond = inputOf({ text: `Do ${article(5)} and ${article(6)} mention zebras?` })
-      const covered = predictor(await search({ candidates, statistics }, ofSecond, UNLIMITED), 'named_coverage')
-      expect(covered).toBeGreaterThan(0.6)
+      const found = await search({ candidates, statistics }, ofSecond, UNLIMITED)
+      expect(predictor(found, 'named_missing')).toBe(0)
     } finally {
       close()
     }
@@ -250,7 +244,7 @@ describe('a reference without an act', () => {
     for (const text of ['§ 433', 'Kaufvertrag: was regelt § 433?']) {
       const reply = await german.ask({ text, limit: 5 })
       expect(reply.passages.every(({ named }) => named)).toBe(true)
-      expect([predictor(reply, 'named'), predictor(reply, 'named_coverage')]).toEqual([0, 0])
+      expect([predictor(reply, 'named'), predictor(reply, 'named_missing')]).toEqual([0, 0])
     }
   })
 

@@ -2,20 +2,9 @@ import { expect, test } from 'vitest'
 import { NOTHING, featuresOf, measured, ranked } from '#test/support/search-node/features.ts'
 import { said } from '#test/support/search-node/forward-corpus.ts'
 
-test('predictors of vectors are 0 without a shared word where cosines count as they are, as in release 0.2.0', () => {
+test('predictors of vectors count without a shared word', () => {
   const corpus = [said('anchor'), said('ballast')]
-  const { nearest_vector: nearest, ...others } = featuresOf(
-    measured(corpus, 'cargo', ranked([1, 0], [0.75, 0.5]), Uint32Array.of(0, 1)),
-  )
-  expect(nearest).toBe(0.75)
-  expect(Object.values(others)).toEqual(Object.values(others).map(() => 0))
-})
-
-test('predictors of vectors count without a shared word where scores are standardised', () => {
-  const corpus = [said('anchor'), said('ballast')]
-  const features = featuresOf(
-    measured(corpus, 'cargo', ranked([1, 0], [0.5, 0.1]), Uint32Array.of(0, 1), { standardised: true }),
-  )
+  const features = featuresOf(measured(corpus, 'cargo', ranked([1, 0], [0.5, 0.1]), Uint32Array.of(0, 1)))
   expect(features).toMatchObject({ nearest_vector: 0.5, window_coverage: 0, first_coverage: 0 })
   expect(features.fused_top).toBeCloseTo(0.3, 12)
   expect(features.fused_best).toBe(0.5)
@@ -25,7 +14,7 @@ test('predictors of vectors count without a shared word where scores are standar
 })
 
 test('predictors of vectors are finite without any allowed row', () => {
-  const features = featuresOf(measured([said('anchor')], 'cargo', NOTHING, Uint32Array.of(0), { standardised: true }))
+  const features = featuresOf(measured([said('anchor')], 'cargo', NOTHING, Uint32Array.of(0)))
   expect(features).toMatchObject({ nearest_vector: 0, fused_top: 0, fused_best: 0 })
   expect(Object.values(features).every(Number.isFinite)).toBe(true)
 })

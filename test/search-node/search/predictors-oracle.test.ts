@@ -36,7 +36,6 @@ test('predictors of any lists are what their definitions give', () => {
           lexical: ranked(rows, scores),
           dense: dense.length === 0 ? NOTHING : ranked(dense),
           documents: Uint32Array.from(documents),
-          standardised: true,
           named: undefined,
         })
         const figure = (name: (typeof PREDICTORS)[number]): number => figures[PREDICTORS.indexOf(name)] ?? Number.NaN

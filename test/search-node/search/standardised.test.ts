@@ -17,12 +17,11 @@ const [ROWS, CLUSTERS, DIMENSIONS, FEW] = [300, 15, 16, 12]
 
 /**
  * The same corpus as two models give it: the cosines of `narrow` are those of the other, scaled by a tenth and shifted
- * to 0.9. `raw` is of format 3, without statistics.
+ * to 0.9.
  */
 let rows: readonly ArtifactRow[]
 let standardised: Searchable
 let narrow: Searchable
-let raw: Searchable
 beforeAll(async () => {
   rows = wordedRows({
     rows: ROWS,
@@ -40,10 +39,9 @@ beforeAll(async () => {
     rows: rows.map(({ record, vector }) => ({ record, vector: narrowed(vector) })),
     queries: queries.map(narrowed),
   })
-  raw = await searchable({ rows })
 })
 afterAll(() => {
-  for (const corpus of [standardised, narrow, raw]) corpus.close()
+  for (const corpus of [standardised, narrow]) corpus.close()
 })
 
 const withCommon = (vector: Float32Array, share: number): Float32Array =>
@@ -187,16 +185,4 @@ describe('a filter that leaves twelve passages', () => {
       expect(predictor(reply, 'window_coverage')).toBe(0)
     }
   })
-})
-
-test('a version of format 3 counts cosines as they are, in scores and predictors', async () => {
-  expect([raw.mapping.vectors?.cosines, standardised.mapping.vectors?.cosines === undefined]).toEqual([
-    undefined,
-    false,
-  ])
-  for (const { text, vector } of questions(5)) {
-    const [best] = bruteForce(rows, vector, EVERYTHING, 1)
-    expect((await raw.ask({ vector })).passages[0]?.score).toBeCloseTo(best?.score ?? Number.NaN, 5)
-    expect(predictor(await raw.ask({ text, vector }), 'nearest_vector')).toBeCloseTo(best?.score ?? Number.NaN, 5)
-  }
 })

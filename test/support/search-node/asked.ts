@@ -19,9 +19,7 @@ export const EVERYTHING: Filters = {
 /** Words and vectors have equal weight; every revision and every passage of a document is shown. */
 export const RANKING: Ranking = {
   rowsScoredMin: 64,
-  fusion: 'weighted',
   denseWeight: 0.5,
-  rrfK: 60,
   perDocumentMax: 0,
   collapseRevisionsOn: '',
 }

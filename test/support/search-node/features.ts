@@ -3,7 +3,7 @@ import { PREDICTORS } from '#core/domain/predictors.ts'
 import type { Predictor } from '#core/domain/predictors.ts'
 import { words as wordsOf } from '#core/index/analysis/words.ts'
 import { predictorsOf } from '#search-node/search/predictors.ts'
-import type { PredictorInput, RankedRows } from '#search-node/search/predictors.ts'
+import type { RankedRows } from '#search-node/search/predictors.ts'
 import { rescoreRows } from '#search-node/search/rescore.ts'
 import { withForward } from './forward-corpus.ts'
 import type { ForwardPassage } from './forward-corpus.ts'
@@ -30,7 +30,6 @@ export function measured(
   text: string,
   dense: RankedRows,
   documents: Uint32Array,
-  { standardised = false, named }: Partial<PredictorInput> = {},
 ): number[] {
   return withForward(corpus, ({ forward, ask }) => {
     const question = ask(text)
@@ -59,8 +58,7 @@ export function measured(
       ),
       dense,
       documents,
-      standardised,
-      named,
+      named: undefined,
     })
   })
 }

@@ -20,7 +20,9 @@ export interface Searchable {
   close(): void
 }
 
-export async function searchable(corpus: Pick<TestArtifactOptions, 'rows' | 'acts' | 'queries'>): Promise<Searchable> {
+export async function searchable(
+  corpus: Pick<TestArtifactOptions, 'rows' | 'acts' | 'queries' | 'embedding'>,
+): Promise<Searchable> {
   const store = mkdtempSync(join(tmpdir(), 'search-'))
   const { folder, manifest } = await buildTestArtifact({ ...corpus, store, privateKeyDer: signingKeys().privateKeyDer })
   const mapping = openIndex(artifactRef(folder, manifest))

@@ -148,7 +148,7 @@ test('a signed manifest of another form is refused', async () => {
   await expect(verify()).rejects.toThrow(/form/)
 })
 
-test('statistics of cosines that do not fit the vectors are refused', async () => {
+test('statistics of cosines that are missing or do not fit the vectors are refused', async () => {
   const manifest = manifestSchema.parse(JSON.parse(readFileSync(file(MANIFEST_FILE), 'utf8')))
   const mean = (values: readonly number[]): string => Buffer.from(Float32Array.from(values).buffer).toString('base64')
   const fitting = { mean: mean(Array.from({ length: 8 }, () => 0.1)), deviation: 0.02 }
@@ -165,6 +165,9 @@ test('statistics of cosines that do not fit the vectors are refused', async () =
     signAgain(canonicalJson({ ...manifest, cosines }))
     await expect(verify()).rejects.toThrow(/form/)
   }
+  const { cosines: _, ...others } = manifest
+  signAgain(canonicalJson(others))
+  await expect(verify()).rejects.toThrow(/form/)
 })
 
 test('offsets that do not increase or do not span the passages are refused', async () => {

@@ -35,6 +35,7 @@ function input(rows: readonly ArtifactRow[], more: Partial<ArtifactInput> = {}):
     passages: rows.length,
     rows,
     acts: [],
+    sampleQueries: () => Promise.resolve([unit(new Float32Array(8).fill(1))]),
     privateKeyDer: keys.privateKeyDer,
     ...more,
   }

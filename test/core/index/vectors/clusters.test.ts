@@ -31,7 +31,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 async function written(
   rows: number,
   draw: (random: () => number) => Float32Array,
-  queries: readonly Float32Array[] = [],
+  queries: readonly Float32Array[] = [unit(new Float32Array(DIMENSIONS).fill(1))],
 ): Promise<{ readonly folder: string; readonly vectors: WrittenVectors }> {
   const own = mkdtempSync(join(folder, 'vectors-'))
   const random = seededRandom(seed)

@@ -3,7 +3,6 @@ import { describe, expect, test } from 'vitest'
 import { createCosineStatistics, meanCosineOf } from '#core/index/vectors/cosine-statistics.ts'
 import type { CosineStatistics } from '#core/index/vectors/cosine-statistics.ts'
 import { createVectorScores } from '#search-node/search/vector-scores.ts'
-import type { VectorScores } from '#search-node/search/vector-scores.ts'
 import { seededRandom, unit } from '#test/support/artifact.ts'
 
 /** Unit vectors with a common direction, as encoders give: their cosines have a high mean and a small deviation. */
@@ -16,13 +15,8 @@ function vectors(count: number, dimensions: number, seed: number, common = 2): F
 function statisticsOf(rows: readonly Float32Array[], queries: readonly Float32Array[]): CosineStatistics {
   const collector = createCosineStatistics(rows.length, rows[0]?.length ?? 0)
   for (const row of rows) collector.add(row)
-  const statistics = collector.finish(queries)
-  if (statistics === undefined) throw new Error('there are queries')
-  return statistics
+  return collector.finish(queries)
 }
-
-const scoresBy = (statistics: CosineStatistics): VectorScores =>
-  createVectorScores({ deviation: statistics.deviation, mean: meanCosineOf(statistics) })
 
 function cosine(a: Float32Array, b: Float32Array): number {
   let dot = 0
@@ -76,8 +70,8 @@ describe('the statistics of a version', () => {
     expect(collector.finish(queries)).toEqual(statisticsOf(rows, queries))
   })
 
-  test('do not exist without queries', () => {
-    expect(createCosineStatistics(3, 8).finish([])).toBeUndefined()
+  test('are not measured without queries', () => {
+    expect(() => createCosineStatistics(3, 8).finish([])).toThrow(RangeError)
   })
 })
 
@@ -87,7 +81,7 @@ describe('scores of vectors', () => {
     const [query = new Float32Array(16)] = vectors(1, 16, 12)
     const cosines = rows.map((row) => cosine(row, query))
     const statistics = statisticsOf(rows, [query])
-    const scores = scoresBy(statistics).of(Float64Array.from(cosines), query)
+    const scores = createVectorScores(statistics)(Float64Array.from(cosines), query)
     const [mean, deviation] = [meanOf(cosines), deviationOf(cosines)]
     for (const [at, score] of scores.entries())
       expect(score).toBeCloseTo((0.04 * ((cosines[at] ?? 0) - mean)) / deviation, 4)
@@ -99,20 +93,13 @@ describe('scores of vectors', () => {
       const rows = Array.from({ length: count }, () => same)
       const statistics = statisticsOf(rows, [same, query])
       expect(statistics.deviation).toBeGreaterThan(0)
-      const scores = scoresBy(statistics).of(
+      const scores = createVectorScores(statistics)(
         Float64Array.from(rows, (row) => cosine(row, query)),
         query,
       )
       expect(scores.every((score) => Math.abs(score) < 0.01)).toBe(true)
       expect(new Set(scores).size).toBe(1)
     }
-  })
-
-  test('are the cosines themselves for a version without statistics', () => {
-    const cosines = Float64Array.of(-0.2, 0.9)
-    const { standardised, of } = createVectorScores(undefined)
-    expect(standardised).toBe(false)
-    expect(of(cosines, Float32Array.of(1))).toEqual(cosines)
   })
 
   test('do not change if a model’s cosines are all scaled and shifted alike', () => {
@@ -122,12 +109,12 @@ describe('scores of vectors', () => {
         // One more dimension, in which all vectors agree: a cosine c becomes scale × c + (1 − scale).
         const moved = (vector: Float32Array): Float32Array =>
           Float32Array.of(...vector.map((value) => value * Math.sqrt(scale)), Math.sqrt(1 - scale), 0, 0, 0)
-        const before = scoresBy(statisticsOf(rows, [query]))
-        const after = scoresBy(statisticsOf(rows.map(moved), [moved(query)]))
+        const before = createVectorScores(statisticsOf(rows, [query]))
+        const after = createVectorScores(statisticsOf(rows.map(moved), [moved(query)]))
         const cosines = Float64Array.from(rows, (row) => cosine(row, query))
         const movedCosines = Float64Array.from(rows, (row) => cosine(moved(row), moved(query)))
-        const expected = before.of(cosines, query)
-        for (const [at, score] of after.of(movedCosines, moved(query)).entries())
+        const expected = before(cosines, query)
+        for (const [at, score] of after(movedCosines, moved(query)).entries())
           expect(score).toBeCloseTo(expected[at] ?? Number.NaN, 3)
       }),
       { numRuns: 25 },

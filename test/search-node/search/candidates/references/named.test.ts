@@ -40,7 +40,6 @@ describe('a provision that the query names', () => {
     ['words alone', {}],
     ['weighted scores', { vector: undefined }],
     ['weighted scores, nearly all on the vector', { ranking: { ...RANKING, denseWeight: 0.99 } }],
-    ['reciprocal ranks', { ranking: { ...RANKING, fusion: 'rrf' } }],
   ])('comes first and is marked, however much better others match by %s', async (name, change) => {
     const text = `What does BEE 6.5.2 say of ${ownWord(5)} and ${questionOn(3, seededRandom(seed))}?`
     const reply = await ask({ text, limit: 10, ...(name === 'words alone' ? {} : { vector: vector() }), ...change })

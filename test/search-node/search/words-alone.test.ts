@@ -1,0 +1,49 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { PREDICTORS, predictorOf } from '#core/domain/predictors.ts'
+import type { Predictor } from '#core/domain/predictors.ts'
+import { seededRandom } from '#test/support/artifact.ts'
+import { searchable } from '#test/support/search-node/searchable.ts'
+import type { Searchable } from '#test/support/search-node/searchable.ts'
+import { questionOn, wordedRows } from '#test/support/search-node/worded-corpus.ts'
+
+/** Of a version without vectors, from a fixed seed. */
+let corpus: Searchable
+beforeAll(async () => {
+  corpus = await searchable({
+    rows: wordedRows({ rows: 200, dimensions: 8, seed: 3, clusters: 10 }),
+    embedding: null,
+  })
+})
+afterAll(() => corpus.close())
+
+const TOPIC = questionOn(3, seededRandom(5))
+const [WORD = ''] = TOPIC.split(' ')
+
+test.each<[string, string, Partial<Record<Predictor, number>>]>([
+  [
+    'of a topic',
+    TOPIC,
+    {
+      document_share: 0.07692307692307693,
+      document_agreement: 0.1908635994170029,
+      adjacent_pairs: 0.24699393034309883,
+      content_share: 1,
+      mean_idf: 0.6905630374431472,
+      idf_deviation: 0.04462811994601741,
+      first_length: 3.332204510175204,
+      first_coverage: 0.5959996554813836,
+      fused_top: 0.3010275546123002,
+      window_coverage: 0.5959996554813836,
+      fused_best: 0.32621461144174274,
+    },
+  ],
+  ['of words that no passage holds', 'zyzzyva qwertz', {}],
+])('predictors of words alone keep their values for a question %s', async (_, text, expected) => {
+  const { predictors } = await corpus.ask({ text })
+  for (const name of PREDICTORS) expect(predictorOf(predictors, name), name).toBeCloseTo(expected[name] ?? 0, 12)
+})
+
+test('a score of words alone is the score of rescoring', async () => {
+  const { passages, predictors } = await corpus.ask({ text: WORD })
+  expect(passages[0]?.score).toBe(predictorOf(predictors, 'fused_best'))
+})
