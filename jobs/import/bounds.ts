@@ -54,6 +54,7 @@ export const IMPORT_BOUNDS = {
   spillBufferBytes: 1024 * 1024,
 
   // Report.
+  unreadFieldsNamedMax: 1_000,
   reportEntriesMax: 10_000,
   /** Contradictions that the refusal of an import names. */
   importConflictsNamedMax: 20,

@@ -11,8 +11,13 @@ export type Finding =
   | { readonly kind: 'file' }
   | { readonly kind: 'skipped'; readonly skip: SkipKind; readonly entry: ImportReportEntry }
   | { readonly kind: 'warning'; readonly warning: ImportReportWarning }
+  /** A record states a field that the mapping neither reads nor ignores. */
+  | { readonly kind: 'unread'; readonly name: string }
   /** It refuses the import once all records are read. */
   | { readonly kind: 'contradiction'; readonly sentence: string; readonly remedy: string }
+
+/** Stands for the unread fields beyond those that the report names. */
+const OTHER_FIELDS = '(other fields)'
 
 /** Collects the findings of an import while it runs; its memory is bounded for every corpus. */
 export class Findings {
@@ -21,6 +26,7 @@ export class Findings {
   readonly #warnings: ImportReportWarning[] = []
   readonly #contradictions: string[] = []
   readonly #remedies = new Set<string>()
+  readonly #unread = new Map<string, number>()
   readonly #counts = { files: 0, skipped: 0, lost: 0, warnings: 0, contradictions: 0 }
 
   add(finding: Finding): void {
@@ -34,6 +40,9 @@ export class Findings {
       case 'warning':
         this.#counts.warnings += 1
         if (this.#warnings.length < IMPORT_BOUNDS.reportEntriesMax) this.#warnings.push(finding.warning)
+        break
+      case 'unread':
+        this.#countUnread(finding.name)
         break
       case 'contradiction':
         this.#counts.contradictions += 1
@@ -51,6 +60,12 @@ export class Findings {
     if (skip === 'lost') this.#counts.lost += 1
     this.#reasons.set(entry.reason, (this.#reasons.get(entry.reason) ?? 0) + 1)
     if (this.#entries.length < IMPORT_BOUNDS.reportEntriesMax) this.#entries.push(entry)
+  }
+
+  #countUnread(name: string): void {
+    const isNamed = this.#unread.has(name) || this.#unread.size < IMPORT_BOUNDS.unreadFieldsNamedMax
+    const named = isNamed ? name : OTHER_FIELDS
+    this.#unread.set(named, (this.#unread.get(named) ?? 0) + 1)
   }
 
   /** @throws OperatorError naming the first contradictions and what to do about them. */
@@ -87,6 +102,7 @@ export class Findings {
       entries: this.#entries,
       entries_omitted: skipped - this.#entries.length,
       splits: imported.splits,
+      unread_fields: Object.fromEntries(this.#unread),
       warnings: { count: warnings, entries: this.#warnings },
       acts: imported.acts,
       facets: imported.facets,

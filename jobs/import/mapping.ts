@@ -126,6 +126,12 @@ const mappingSchema = z
     /** What happens where a record's end is not after its start; it refuses the import unless this skips the record. */
     reversed_dates: z.enum(['refuse', 'skip']).default('refuse'),
     /**
+     * Fields of metadata or front matter that are known and mean nothing for the import, by name. A field that neither
+     * a rule reads nor this list names refuses a Markdown file; of JSONL, one that looks like an end or a status does
+     * (`read-fields.ts`).
+     */
+    ignored_fields: z.array(z.string().min(1).max(200)).max(1_000).default([]),
+    /**
      * Patterns in RE2 syntax for records that are no evidence; the first pattern that matches gives the reason. `on`
      * defaults to `{text}`.
      */
@@ -142,7 +148,7 @@ export type Mapping = z.infer<typeof mappingSchema>
 const PLACEHOLDER = /\{([a-z]+(?:\.[^{}]+)?)\}/g
 
 /** Returns the names in a template, without braces. */
-function placeholdersOf(text: string): readonly string[] {
+export function placeholdersOf(text: string): readonly string[] {
   return [...text.matchAll(PLACEHOLDER)].map((found) => found[1] ?? '')
 }
 

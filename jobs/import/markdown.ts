@@ -10,7 +10,7 @@ import { isBlank, unstorable } from './text.ts'
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
 /** Yields the records of one Markdown file; see `markdownItems`. */
-export async function* markdownRecords(path: string): AsyncGenerator<SourceItem> {
+export async function* markdownRecords(path: string, known: ReadonlySet<string>): AsyncGenerator<SourceItem> {
   const { size } = await stat(path)
   if (size > IMPORT_BOUNDS.markdownFileBytesMax) {
     yield fault(1, `file larger than ${IMPORT_BOUNDS.markdownFileBytesMax} bytes`)
@@ -18,7 +18,7 @@ export async function* markdownRecords(path: string): AsyncGenerator<SourceItem>
   }
   const bytes = await readFile(path)
   const badLine = lineOfInvalidUtf8(bytes)
-  if (badLine === undefined) yield* markdownItems(utf8.decode(bytes))
+  if (badLine === undefined) yield* markdownItems(utf8.decode(bytes), known)
   else yield fault(badLine, 'not valid UTF-8')
 }
 
@@ -27,12 +27,13 @@ export async function* markdownRecords(path: string): AsyncGenerator<SourceItem>
  * the text below it. `section.fragment` is the anchor written after the heading (`{#anchor}`), where no earlier heading
  * has the same one. `section.path` is title › chapter › heading. `section.reference` is the number that starts with the
  * front matter's `citation_prefix`.
+ * @param known the fields of front matter that the mapping reads or ignores; any other one refuses the file.
  */
-export function* markdownItems(text: string): Generator<SourceItem> {
+export function* markdownItems(text: string, known: ReadonlySet<string>): Generator<SourceItem> {
   const parts = partsOf(text)
-  const front = parts === undefined ? 'no front matter' : frontMatterOf(parts.yaml)
-  if (parts === undefined || typeof front === 'string') {
-    yield fault(1, typeof front === 'string' ? front : 'no front matter')
+  const front = parts === undefined ? { line: 1, reason: 'no front matter' } : frontMatterOf(parts.yaml, known)
+  if (parts === undefined || 'reason' in front) {
+    yield 'reason' in front ? fault(front.line, front.reason) : fault(1, 'no front matter')
     return
   }
   const cut = cutAtHeadings(parts.body, parts.bodyLine)
@@ -41,11 +42,11 @@ export function* markdownItems(text: string): Generator<SourceItem> {
     return
   }
   for (const { line, message } of cut.warnings) yield { kind: 'warning', line, message }
-  const metadata = scalarsOf('metadata', front)
+  const metadata = scalarsOf('metadata', front.fields)
   for (const section of cut.sections) {
     const warning = repeatedAnchor(section)
     if (warning !== undefined) yield { kind: 'warning', line: section.line, id: section.anchor, message: warning }
-    yield itemOf(section, metadata)
+    yield itemOf(section, metadata, front.lines)
   }
 }
 
@@ -81,7 +82,11 @@ function repeatedAnchor({ anchor, line, repeatsLine }: Section): string | undefi
     : `the headings on lines ${repeatsLine} and ${line} have the same anchor: the second is imported as ${anchor}`
 }
 
-function itemOf(section: Section, metadata: ReadonlyMap<string, string>): SourceItem {
+function itemOf(
+  section: Section,
+  metadata: ReadonlyMap<string, string>,
+  frontMatterLines: ReadonlyMap<string, number>,
+): SourceItem {
   const { line, heading, anchor, text } = section
   if (isBlank(text)) return fault(line, 'heading without text', anchor)
   const flaw = unstorable(text) ?? unstorable(section.source)
@@ -90,7 +95,7 @@ function itemOf(section: Section, metadata: ReadonlyMap<string, string>): Source
   if (section.fragment !== undefined) values.set('section.fragment', section.fragment)
   const reference = referenceOf(heading, metadata.get('metadata.citation_prefix'))
   if (reference !== undefined) values.set('section.reference', reference)
-  return { kind: 'record', line, id: anchor, title: heading, text, metadata, section: values }
+  return { kind: 'record', line, id: anchor, title: heading, text, metadata, section: values, frontMatterLines }
 }
 
 /** A part is shortened to one character above the bound of the whole, so that a long heading is not copied often. */

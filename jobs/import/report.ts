@@ -60,6 +60,8 @@ export interface ImportReport {
   readonly entries_omitted: number
   /** The first split records, in the order of the sources, with the same limit as the skipped ones. */
   readonly splits: readonly ImportReportSplit[]
+  /** Fields of JSONL records that the mapping neither reads nor ignores, with the number of records that state them. */
+  readonly unread_fields: Readonly<Record<string, number>>
   /** How many warnings there are, and the first of them, with the same limit. */
   readonly warnings: { readonly count: number; readonly entries: readonly ImportReportWarning[] }
   /** Passages whose own provision is known. */
@@ -102,13 +104,15 @@ export function renderImportReport(report: ImportReport): string {
     report.warnings.count,
     ({ message, other }) => `${shown(message)}${shownOther(other)}`,
   )
+  const unread = Object.entries(report.unread_fields).map(([name, count]) => `  ${shown(name)}: ${count} records`)
+  const unreadFields = unread.length === 0 ? [] : ['', 'Fields that the mapping does not read:', ...unread]
   const skips = listed(
     'Skipped:',
     report.entries,
     report.skipped,
     ({ reason, other }) => `${shown(reason)}${shownOther(other)}`,
   )
-  return [...lines, ...splits, ...warnings, ...skips, ''].join('\n')
+  return [...lines, ...splits, ...unreadFields, ...warnings, ...skips, ''].join('\n')
 }
 
 /** Lists the first records, each with its position and what was done with it. */

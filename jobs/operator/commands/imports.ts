@@ -49,6 +49,7 @@ const reportSchema = z.object({
   entries: z.array(skipped),
   entries_omitted: z.int(),
   splits: z.array(location.extend({ parts: z.int() }).transform(withoutAbsentId)),
+  unread_fields: z.record(z.string(), z.int()),
   warnings: z.object({ count: z.int(), entries: z.array(warning) }),
   facets: facetsSchema,
   referenced: z.int(),
