@@ -3,7 +3,14 @@ import type { ActEntry } from '#core/index/references/layout.ts'
 import { IMPORT_BOUNDS } from '#jobs/import/bounds.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import type { StagedTotals } from '#jobs/import/staging/kept-records.ts'
-import type { ImportReport, ImportReportEntry, ImportReportSplit, ImportReportWarning, SkipKind } from './report.ts'
+import type {
+  ImportReport,
+  ImportReportEntry,
+  ImportReportOmission,
+  ImportReportSplit,
+  ImportReportWarning,
+  SkipKind,
+} from './report.ts'
 
 /** What a stage of the import found. A staged record is no finding. */
 export type Finding =
@@ -11,6 +18,7 @@ export type Finding =
   | { readonly kind: 'file' }
   | { readonly kind: 'skipped'; readonly skip: SkipKind; readonly entry: ImportReportEntry }
   | { readonly kind: 'warning'; readonly warning: ImportReportWarning }
+  | { readonly kind: 'omission'; readonly omission: ImportReportOmission }
   /** A record states a field that the mapping neither reads nor ignores. */
   | { readonly kind: 'unread'; readonly name: string }
   /** It refuses the import once all records are read. */
@@ -26,6 +34,7 @@ export class Findings {
   readonly #warnings: ImportReportWarning[] = []
   readonly #contradictions: string[] = []
   readonly #remedies = new Set<string>()
+  readonly #omissions: ImportReportOmission[] = []
   readonly #unread = new Map<string, number>()
   readonly #counts = { files: 0, skipped: 0, lost: 0, warnings: 0, contradictions: 0 }
 
@@ -40,6 +49,9 @@ export class Findings {
       case 'warning':
         this.#counts.warnings += 1
         if (this.#warnings.length < IMPORT_BOUNDS.reportEntriesMax) this.#warnings.push(finding.warning)
+        break
+      case 'omission':
+        this.#omit(finding.omission)
         break
       case 'unread':
         this.#countUnread(finding.name)
@@ -60,6 +72,15 @@ export class Findings {
     if (skip === 'lost') this.#counts.lost += 1
     this.#reasons.set(entry.reason, (this.#reasons.get(entry.reason) ?? 0) + 1)
     if (this.#entries.length < IMPORT_BOUNDS.reportEntriesMax) this.#entries.push(entry)
+  }
+
+  /** @throws OperatorError beyond the omissions that a report lists: each is listed. */
+  #omit(omission: ImportReportOmission): void {
+    if (this.#omissions.length >= IMPORT_BOUNDS.reportEntriesMax)
+      throw new OperatorError(
+        `The sources hold more than ${IMPORT_BOUNDS.reportEntriesMax} comments and other parts that are no text: remove them.`,
+      )
+    this.#omissions.push(omission)
   }
 
   #countUnread(name: string): void {
@@ -102,6 +123,7 @@ export class Findings {
       entries: this.#entries,
       entries_omitted: skipped - this.#entries.length,
       splits: imported.splits,
+      omissions: this.#omissions,
       unread_fields: Object.fromEntries(this.#unread),
       warnings: { count: warnings, entries: this.#warnings },
       acts: imported.acts,

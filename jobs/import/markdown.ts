@@ -1,6 +1,7 @@
 import { readFile, stat } from 'node:fs/promises'
 import { IMPORT_BOUNDS } from './bounds.ts'
 import { frontMatterOf } from './front-matter.ts'
+import { headingReference, isBoldHeading } from './heading-reference.ts'
 import { cutAtHeadings } from './headings.ts'
 import type { Section } from './headings.ts'
 import { scalarsOf } from './record.ts'
@@ -26,7 +27,7 @@ export async function* markdownRecords(path: string, known: ReadonlySet<string>)
  * Yields the records of a Markdown text: YAML front matter between two `---` lines, then one record per heading with
  * the text below it. `section.fragment` is the anchor written after the heading (`{#anchor}`), where no earlier heading
  * has the same one. `section.path` is title › chapter › heading. `section.reference` is the number that starts with the
- * front matter's `citation_prefix`.
+ * front matter's `citation_prefix`; a section below a numbered heading has `section.within` and `section.below`.
  * @param known the fields of front matter that the mapping reads or ignores; any other one refuses the file.
  */
 export function* markdownItems(text: string, known: ReadonlySet<string>): Generator<SourceItem> {
@@ -43,6 +44,13 @@ export function* markdownItems(text: string, known: ReadonlySet<string>): Genera
   }
   for (const { line, message } of cut.warnings) yield { kind: 'warning', line, message }
   const metadata = scalarsOf('metadata', front.fields)
+  const prefix = metadata.get('metadata.citation_prefix')
+  const unclear = cut.sections.map((section) => referenceFault(section, prefix)).find((found) => found !== undefined)
+  if (unclear !== undefined) {
+    yield unclear
+    return
+  }
+  for (const omission of cut.omissions) yield { kind: 'omission', ...omission }
   for (const section of cut.sections) {
     const warning = repeatedAnchor(section)
     if (warning !== undefined) yield { kind: 'warning', line: section.line, id: section.anchor, message: warning }
@@ -93,30 +101,49 @@ function itemOf(
   if (flaw !== undefined) return fault(line, flaw)
   const values = new Map([['section.path', pathOf(section, metadata.get('metadata.title') ?? '')]])
   if (section.fragment !== undefined) values.set('section.fragment', section.fragment)
-  const reference = referenceOf(heading, metadata.get('metadata.citation_prefix'))
-  if (reference !== undefined) values.set('section.reference', reference)
+  for (const [name, value] of provisionOf(section, metadata.get('metadata.citation_prefix'))) values.set(name, value)
   return { kind: 'record', line, id: anchor, title: heading, text, metadata, section: values, frontMatterLines }
 }
 
-/** A part is shortened to one character above the bound of the whole, so that a long heading is not copied often. */
+/** Shortens to one character above the bound of the whole, so that a long heading is not copied often. */
+function shortened(heading: string): string {
+  return heading.slice(0, IMPORT_BOUNDS.headingCharactersMax * 2 + 1)
+}
+
 function pathOf({ parents, heading }: Section, title: string): string {
   return [title, ...parents, heading]
     .filter((part, index, all) => part !== '' && part !== all[index - 1])
-    .map((part) => part.slice(0, IMPORT_BOUNDS.headingCharactersMax * 2 + 1))
+    .map(shortened)
     .join(' › ')
 }
 
-/** Returns `COB-M 2.1` of `COB-M 2.1 Right to cancel` for the prefix `COB-M`. */
-function referenceOf(heading: string, prefix: string | undefined): string | undefined {
-  if (prefix === undefined || !heading.startsWith(prefix)) return undefined
-  const number = /^[\s.]*(?:§+\s*)?\d[\p{L}\p{N}.()\-–/]*/u.exec(heading.slice(prefix.length))?.[0]
-  return number === undefined ? undefined : withoutEndingMarks(`${prefix}${number}`)
+/**
+ * Returns the provision that a section belongs to: its own (`COB-M 2.1`), or that of the nearest heading above it, and
+ * then the headings from there on (`Exception`).
+ */
+function provisionOf(section: Section, prefix: string | undefined): ReadonlyMap<string, string> {
+  const headings = [section.heading, ...section.parents.toReversed()]
+  for (const [above, heading] of headings.entries()) {
+    const found = headingReference(heading, prefix)
+    if (found.kind !== 'reference') continue
+    if (above === 0) return new Map([['section.reference', found.reference]])
+    const below = headings.slice(0, above).toReversed().map(shortened).join(', ')
+    return new Map([
+      ['section.within', found.reference],
+      ['section.below', below],
+    ])
+  }
+  return new Map()
 }
 
-function withoutEndingMarks(reference: string): string {
-  let end = reference.length
-  while (end > 0 && '.-–/'.includes(reference.charAt(end - 1))) end -= 1
-  return reference.slice(0, end)
+/** Returns the fault of a section whose heading, or a line of whose text, names a provision in an unclear way. */
+function referenceFault(section: Section, prefix: string | undefined): SourceFault | undefined {
+  for (const heading of [section.heading, ...section.parents]) {
+    const found = headingReference(heading, prefix)
+    if (found.kind === 'fault') return fault(section.line, found.reason)
+  }
+  const isBold = prefix !== undefined && section.text.split('\n').some((line) => isBoldHeading(line, prefix))
+  return isBold ? fault(section.line, 'a numbered line in bold below this heading: write # before it') : undefined
 }
 
 /** Returns the line of the first byte that is not UTF-8, or undefined. */

@@ -41,7 +41,16 @@ export interface SourceWarning {
   readonly message: string
 }
 
-export type SourceItem = SourceRecord | SourceFault | SourceWarning
+/** A part of a source that becomes no passage by a rule of its reader. */
+export interface SourceOmission {
+  readonly kind: 'omission'
+  readonly line: number
+  readonly id?: string
+  readonly rule: string
+  readonly text: string
+}
+
+export type SourceItem = SourceRecord | SourceFault | SourceWarning | SourceOmission
 
 /** A captured source as the import reads it. */
 export interface SourceSnapshot {

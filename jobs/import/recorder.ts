@@ -17,7 +17,7 @@ import { createReferenceReader } from './references.ts'
 import type { SkipKind } from './report.ts'
 import { compileMapping } from './resolve.ts'
 import { splitText } from './split.ts'
-import { isBlank } from './text.ts'
+import { isBlank, withoutSpace } from './text.ts'
 
 export interface RecorderDeps {
   readonly knowledgeBaseId: string
@@ -77,7 +77,7 @@ export function createRecorder(
       document: { id: documentIdOf(deps.knowledgeBaseId, fields.documentKey), key: fields.documentKey },
       language: fields.language,
       provision: hashOf([fields.provision]),
-      cited: hashOf([citedAs(mapping.format, fields)]),
+      cited: hashOf([citedAs(mapping.format, record, fields)]),
       effectiveAtMs: Date.parse(fields.effectiveAt),
       effectiveToMs: fields.effectiveTo === undefined ? null : Date.parse(fields.effectiveTo),
       publishedAtMs: Date.parse(fields.publishedAt),
@@ -96,8 +96,13 @@ export function createRecorder(
 }
 
 /** Headings share a label where they share words; only what a Markdown file cites as a provision is compared. */
-function citedAs(format: Mapping['format'], { label, reference, provision }: RecordFields): string {
-  return format === 'jsonl' ? label : (reference ?? provision)
+function citedAs(
+  format: Mapping['format'],
+  { section }: SourceRecord,
+  { label, reference, provision }: RecordFields,
+): string {
+  if (format === 'jsonl') return label
+  return section?.has('section.within') === true ? provision : (reference ?? provision)
 }
 
 /** Returns a function that maps a record, or gives the reason why it is no evidence. */
@@ -122,6 +127,8 @@ function createMapper(mapping: Mapping): (record: SourceRecord) => Mapped | Reco
     if (mapping.revises === 'provision' && hasNumberedAnchor(mapping.format, record, fields))
       return { kind: 'refused', contradiction: 'anchor', reason: NUMBERED_ANCHOR }
     const texts = splitText(record.text, fields.language, INDEX_BOUNDS.passageCharactersMax)
+    if (withoutSpace(texts.join('')) !== withoutSpace(record.text))
+      return { kind: 'skipped', skip: 'lost', reason: 'the text is not whole in its parts' }
     return { record, fields, ...readReferences(fields), texts }
   }
 }

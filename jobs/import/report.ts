@@ -20,6 +20,12 @@ export interface ImportReportSplit extends RecordLocation {
   readonly parts: number
 }
 
+/** A part of a source that is no passage by a rule of its reader, with its text. */
+export interface ImportReportOmission extends RecordLocation {
+  readonly rule: string
+  readonly text: string
+}
+
 /** Something that was imported, but not exactly as the source has it. */
 export interface ImportReportWarning extends RecordLocation {
   readonly message: string
@@ -60,6 +66,8 @@ export interface ImportReport {
   readonly entries_omitted: number
   /** The first split records, in the order of the sources, with the same limit as the skipped ones. */
   readonly splits: readonly ImportReportSplit[]
+  /** Every part of a text that no passage holds, in the order of the sources. */
+  readonly omissions: readonly ImportReportOmission[]
   /** Fields of JSONL records that the mapping neither reads nor ignores, with the number of records that state them. */
   readonly unread_fields: Readonly<Record<string, number>>
   /** How many warnings there are, and the first of them, with the same limit. */
@@ -104,6 +112,9 @@ export function renderImportReport(report: ImportReport): string {
     report.warnings.count,
     ({ message, other }) => `${shown(message)}${shownOther(other)}`,
   )
+  const omissions = listed('Left out:', report.omissions, report.omissions.length, ({ rule, text }) =>
+    shown(`${rule}: ${text}`),
+  )
   const unread = Object.entries(report.unread_fields).map(([name, count]) => `  ${shown(name)}: ${count} records`)
   const unreadFields = unread.length === 0 ? [] : ['', 'Fields that the mapping does not read:', ...unread]
   const skips = listed(
@@ -112,7 +123,7 @@ export function renderImportReport(report: ImportReport): string {
     report.skipped,
     ({ reason, other }) => `${shown(reason)}${shownOther(other)}`,
   )
-  return [...lines, ...splits, ...unreadFields, ...warnings, ...skips, ''].join('\n')
+  return [...lines, ...splits, ...omissions, ...unreadFields, ...warnings, ...skips, ''].join('\n')
 }
 
 /** Lists the first records, each with its position and what was done with it. */

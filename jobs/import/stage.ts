@@ -47,6 +47,10 @@ export async function* stageSources(
         yield { kind: 'warning', warning: { ...place, message: item.message } }
         continue
       }
+      if (item.kind === 'omission') {
+        yield { kind: 'omission', omission: { ...place, rule: item.rule, text: item.text } }
+        continue
+      }
       input.onRecord?.()
       if (item.kind === 'fault') yield { kind: 'skipped', skip: 'lost', entry: { ...place, reason: item.reason } }
       else {

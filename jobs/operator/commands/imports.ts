@@ -49,6 +49,7 @@ const reportSchema = z.object({
   entries: z.array(skipped),
   entries_omitted: z.int(),
   splits: z.array(location.extend({ parts: z.int() }).transform(withoutAbsentId)),
+  omissions: z.array(location.extend({ rule: z.string(), text: z.string() }).transform(withoutAbsentId)),
   unread_fields: z.record(z.string(), z.int()),
   warnings: z.object({ count: z.int(), entries: z.array(warning) }),
   facets: facetsSchema,
