@@ -26,6 +26,8 @@ export const IMPORT_BOUNDS = {
   // Records.
   titleCharactersMax: 1_000,
   urlCharactersMax: 2_000,
+  /** Encoded words of a text fragment. */
+  textFragmentCharactersMax: 600,
   labelCharactersMax: 500,
   headingCharactersMax: 2_000,
   /** Distinct values of one facet of a version. */
