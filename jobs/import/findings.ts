@@ -3,12 +3,17 @@ import type { ActEntry } from '#core/index/references/layout.ts'
 import { IMPORT_BOUNDS } from '#jobs/import/bounds.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import type { StagedTotals } from '#jobs/import/staging/kept-records.ts'
+import type { Mapping } from './mapping.ts'
+import { lossName } from './report.ts'
 import type {
   ImportReport,
+  ImportReportEnd,
   ImportReportEntry,
+  ImportReportLoss,
   ImportReportOmission,
   ImportReportSplit,
   ImportReportWarning,
+  RecordLocation,
   SkipKind,
 } from './report.ts'
 
@@ -19,10 +24,15 @@ export type Finding =
   | { readonly kind: 'skipped'; readonly skip: SkipKind; readonly entry: ImportReportEntry }
   | { readonly kind: 'warning'; readonly warning: ImportReportWarning }
   | { readonly kind: 'omission'; readonly omission: ImportReportOmission }
+  | { readonly kind: 'end'; readonly end: ImportReportEnd }
+  /** A loss that is no skipped record. */
+  | { readonly kind: 'loss'; readonly place: RecordLocation; readonly reason: string }
   /** A record states a field that the mapping neither reads nor ignores. */
   | { readonly kind: 'unread'; readonly name: string }
   /** It refuses the import once all records are read. */
   | { readonly kind: 'contradiction'; readonly sentence: string; readonly remedy: string }
+
+type LossRules = Pick<Mapping, 'format' | 'accepted_losses'>
 
 /** Stands for the unread fields beyond those that the report names. */
 const OTHER_FIELDS = '(other fields)'
@@ -34,9 +44,19 @@ export class Findings {
   readonly #warnings: ImportReportWarning[] = []
   readonly #contradictions: string[] = []
   readonly #remedies = new Set<string>()
+  readonly #mapping: LossRules
+  readonly #accepted: ReadonlySet<string>
+  readonly #losses: ImportReportLoss[] = []
+  readonly #acceptedLosses: ImportReportLoss[] = []
+  readonly #ends: ImportReportEnd[] = []
   readonly #omissions: ImportReportOmission[] = []
   readonly #unread = new Map<string, number>()
-  readonly #counts = { files: 0, skipped: 0, lost: 0, warnings: 0, contradictions: 0 }
+  readonly #counts = { files: 0, skipped: 0, lost: 0, unnamed: 0, warnings: 0, contradictions: 0 }
+
+  constructor(mapping: LossRules) {
+    this.#mapping = mapping
+    this.#accepted = new Set(mapping.accepted_losses)
+  }
 
   add(finding: Finding): void {
     switch (finding.kind) {
@@ -49,6 +69,12 @@ export class Findings {
       case 'warning':
         this.#counts.warnings += 1
         if (this.#warnings.length < IMPORT_BOUNDS.reportEntriesMax) this.#warnings.push(finding.warning)
+        break
+      case 'end':
+        if (this.#ends.length < IMPORT_BOUNDS.reportEntriesMax) this.#ends.push(finding.end)
+        break
+      case 'loss':
+        this.#lose(finding.place, finding.reason)
         break
       case 'omission':
         this.#omit(finding.omission)
@@ -69,9 +95,21 @@ export class Findings {
 
   #skipped(skip: SkipKind, entry: ImportReportEntry): void {
     this.#counts.skipped += 1
-    if (skip === 'lost') this.#counts.lost += 1
+    if (skip === 'lost') {
+      this.#counts.lost += 1
+      this.#lose(entry, entry.reason)
+    }
     this.#reasons.set(entry.reason, (this.#reasons.get(entry.reason) ?? 0) + 1)
     if (this.#entries.length < IMPORT_BOUNDS.reportEntriesMax) this.#entries.push(entry)
+  }
+
+  #lose({ source, line, id }: RecordLocation, reason: string): void {
+    const place = { source, line, ...(id === undefined ? {} : { id }) }
+    const name = lossName(this.#mapping.format, place)
+    const accepted = this.#accepted.has(name)
+    if (!accepted) this.#counts.unnamed += 1
+    const losses = accepted ? this.#acceptedLosses : this.#losses
+    if (losses.length < IMPORT_BOUNDS.reportEntriesMax) losses.push({ ...place, name, reason, accepted })
   }
 
   /** @throws OperatorError beyond the omissions that a report lists: each is listed. */
@@ -111,7 +149,7 @@ export class Findings {
     readonly facets: Facets
   }): ImportReport {
     const { records, ...totals } = imported.totals
-    const { files, skipped, lost, warnings } = this.#counts
+    const { files, skipped, lost, unnamed, warnings } = this.#counts
     const reasons = [...this.#reasons].sort(([a, countA], [b, countB]) => countB - countA || (a < b ? -1 : 1))
     return {
       files,
@@ -123,6 +161,9 @@ export class Findings {
       entries: this.#entries,
       entries_omitted: skipped - this.#entries.length,
       splits: imported.splits,
+      losses: [...this.#losses, ...this.#acceptedLosses],
+      losses_unnamed: unnamed,
+      derived_ends: this.#ends,
       omissions: this.#omissions,
       unread_fields: Object.fromEntries(this.#unread),
       warnings: { count: warnings, entries: this.#warnings },

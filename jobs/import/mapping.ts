@@ -132,6 +132,11 @@ const mappingSchema = z
      */
     ignored_fields: z.array(z.string().min(1).max(200)).max(1_000).default([]),
     /**
+     * Losses that an operator accepts, by the names that the report of an import gives them: the id of a record of
+     * JSONL, `file.md#anchor` of Markdown, else `file:line`.
+     */
+    accepted_losses: z.array(z.string().min(1).max(1_600)).max(10_000).default([]),
+    /**
      * Patterns in RE2 syntax for records that are no evidence; the first pattern that matches gives the reason. `on`
      * defaults to `{text}`.
      */
