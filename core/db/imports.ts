@@ -130,3 +130,13 @@ export async function readImport(database: Queryable, id: string): Promise<Impor
   }
   return { id, knowledgeBaseId: found.knowledge_base_id, mapping: found.mapping, snapshots }
 }
+
+const REPORT_OF_VERSION = `
+select i.report from corpus_versions v join builds b on b.id = v.build_id join imports i on i.id = b.import_id
+where v.id = $1`
+
+/** Returns the report of the import of which a version is built, as it is stored. */
+export async function readReportOfVersion(database: Queryable, versionId: string): Promise<unknown> {
+  const { rows } = await database.query(REPORT_OF_VERSION, [versionId])
+  return z.array(z.object({ report: z.unknown() })).parse(rows)[0]?.report
+}

@@ -1,3 +1,6 @@
+import { IMPORT_BOUNDS } from './bounds.ts'
+import { segmenter } from './segmenter.ts'
+
 const WORDS_MAX = 10
 const WORDS_ENOUGH = 4
 
@@ -6,14 +9,16 @@ const WORDS_ENOUGH = 4
  * text fragment of the first words (WICG Scroll to Text Fragment, `#:~:text=`). A later part of a split passage carries
  * both, so that the link points to the part.
  * @param canonicalUrl without a fragment.
+ * @param language tells words of scripts without spaces.
  */
 export function sourceAnchor(
   canonicalUrl: string,
   publisherFragment: string | undefined,
   text: string,
   part: number,
+  language = 'en',
 ): string {
-  const directive = `:~:text=${encodedText(firstWords(text))}`
+  const directive = `:~:text=${shortText(firstWords(text), language)}`
   if (publisherFragment === undefined) return `${canonicalUrl}#${directive}`
   return `${canonicalUrl}#${encodedFragment(publisherFragment)}${part > 1 ? directive : ''}`
 }
@@ -68,6 +73,31 @@ function withoutLinks(line: string): string {
     shown += `${line.slice(from, open)}${line.slice(open + 1, close)}`
     from = end + 1
   }
+}
+
+/**
+ * Returns the encoded text, or where it is longer than the bound a prefix of it that ends with a word: a browser matches
+ * whole words. Scripts without spaces need a segmenter to tell words. A single word beyond the bound ends within it.
+ */
+function shortText(words: string, language: string): string {
+  const whole = encodedText(words)
+  if (whole.length <= IMPORT_BOUNDS.textFragmentCharactersMax) return whole
+  for (const granularity of ['word', 'grapheme'] as const) {
+    const prefix = prefixWithin(words.slice(0, IMPORT_BOUNDS.textFragmentCharactersMax), language, granularity)
+    if (prefix !== '') return prefix
+  }
+  return ''
+}
+
+function prefixWithin(words: string, language: string, granularity: 'word' | 'grapheme'): string {
+  let [length, end] = [0, 0]
+  for (const { segment, index, isWordLike } of segmenter(language, granularity).segment(words)) {
+    const encoded = encodedText(segment.toWellFormed()).length
+    if (length + encoded > IMPORT_BOUNDS.textFragmentCharactersMax) break
+    length += encoded
+    if (granularity === 'grapheme' || isWordLike === true) end = index + segment.length
+  }
+  return encodedText(words.slice(0, end).toWellFormed())
 }
 
 /**

@@ -2,8 +2,8 @@ import type { Token } from 'markdown-it'
 import { IMPORT_BOUNDS } from './bounds.ts'
 import { commentsIn, createCutter } from './comments.ts'
 import type { Comment } from './comments.ts'
+import { headingLike } from './heading-like.ts'
 import { htmlBlock, looksLikeHeading } from './html-block.ts'
-import { isBlank } from './text.ts'
 
 import MarkdownIt from 'markdown-it'
 
@@ -18,7 +18,7 @@ export interface HeadingLine {
   readonly written: string
 }
 
-/** A passage of Markdown that is parsed otherwise than its author may expect. */
+/** A line of Markdown that is parsed otherwise than its author may expect. */
 export interface BlockWarning {
   /** Line of the file, from 1. */
   readonly line: number
@@ -36,7 +36,7 @@ export interface Blocks {
   /** Offsets at which lines start. */
   readonly starts: readonly number[]
   readonly headings: readonly HeadingLine[]
-  /** HTML comments outside code, in order. */
+  /** HTML comments outside code, in order; they are no text. */
   readonly comments: readonly Comment[]
   readonly warnings: readonly BlockWarning[]
 }
@@ -58,6 +58,8 @@ export function blocksOf(body: string, firstLine: number): Blocks | BlockFault {
   const headings: HeadingLine[] = []
   const comments: Comment[] = []
   const warnings: BlockWarning[] = []
+  /** Lines whose `#` needs no look: of headings and of fences. */
+  const passed = new Set<number>()
   const tokens = parser.parse(body, {})
   for (const [index, token] of tokens.entries()) {
     if (token.map === null) continue
@@ -71,7 +73,10 @@ export function blocksOf(body: string, firstLine: number): Blocks | BlockFault {
       const lines = source.split(/\r\n?|\n/)
       if (token.level === 0 && !isClosed(token, lines))
         return { line: firstLine + from, reason: 'code fence without an end' }
+      const numbered = lines.findIndex((line, row) => row > 0 && looksLikeHeading(line) && /\d/.test(line))
+      if (numbered !== -1) return { line: firstLine + from + numbered, reason: NUMBERED_IN_FENCE }
       warnings.push(...headingInFence(firstLine + from, lines))
+      for (let line = from; line < to; line += 1) passed.add(line)
     }
     if (token.type === 'html_block' || token.type === 'inline') {
       const found = commentsIn(source, token.type === 'inline' ? 'markdown' : 'html')
@@ -79,21 +84,25 @@ export function blocksOf(body: string, firstLine: number): Blocks | BlockFault {
         return { line: firstLine + lineOf(starts, start + found.openAt), reason: 'HTML comment without an end' }
       for (const comment of found.comments) comments.push({ start: start + comment.start, end: start + comment.end })
     }
-    if (token.type !== 'heading_open' || token.level > 0) continue
+    if (token.type !== 'heading_open') continue
+    if (token.level > 0) return { line: firstLine + from, reason: HEADING_IN_BLOCK }
     const written = withoutComments(tokens[index + 1]?.content ?? '')
-    if (!token.markup.startsWith('#') && (written.includes('\n') || endsLikeSentence(written)))
-      warnings.push({ line: firstLine + from, message: NO_SETEXT })
-    else headings.push({ from, to, level: Number(token.tag.slice(1)), written })
+    const isUnderlined = token.markup !== '' && !token.markup.startsWith('#')
+    if (isUnderlined && (token.markup === '-' || written.includes('\n') || endsLikeSentence(written)))
+      return { line: firstLine + from, reason: UNDERLINED }
+    headings.push({ from, to, level: Number(token.tag.slice(1)), written })
+    for (let line = from; line < to; line += 1) passed.add(line)
   }
-  for (const { start, end } of comments)
-    if (!isBlank(body.slice(start + 4, end - 3)))
-      warnings.push({ line: firstLine + lineOf(starts, start), message: COMMENT_LEFT_OUT })
+  const found = headingLike(body, comments, passed)
+  if (found !== undefined) return { line: firstLine + found.line, reason: found.reason }
   return { starts, headings, comments, warnings: warnings.toSorted((a, b) => a.line - b.line) }
 }
 
-const COMMENT_LEFT_OUT = 'an HTML comment is left out of the text: remove its marks if it belongs to the text'
-const NO_SETEXT =
-  'underlined text of several lines, or with the end of a sentence, is no heading: write # before it if it is one'
+const UNDERLINED =
+  'underlined text may be a heading or a text above a rule: write # before a heading, and an empty line above a rule'
+const HEADING_IN_BLOCK =
+  'a heading within a list or a quote cuts nothing: begin the line with # alone if it is a heading, else with \\#'
+const NUMBERED_IN_FENCE = 'a numbered heading within a code fence: remove the fence, or the # if it is text'
 
 function withoutComments(content: string): string {
   return createCutter(content, commentsIn(content, 'markdown').comments)(0, content.length).trim()
@@ -124,7 +133,7 @@ function lineStarts(text: string): readonly number[] {
 }
 
 /** Returns the line that holds an offset, from 0. */
-function lineOf(starts: readonly number[], offset: number): number {
+export function lineOf(starts: readonly number[], offset: number): number {
   let [low, high] = [0, starts.length]
   while (high - low > 1) {
     const middle = (low + high) >> 1

@@ -26,6 +26,8 @@ export const IMPORT_BOUNDS = {
   // Records.
   titleCharactersMax: 1_000,
   urlCharactersMax: 2_000,
+  /** Encoded words of a text fragment. */
+  textFragmentCharactersMax: 600,
   labelCharactersMax: 500,
   headingCharactersMax: 2_000,
   /** Distinct values of one facet of a version. */
@@ -54,6 +56,7 @@ export const IMPORT_BOUNDS = {
   spillBufferBytes: 1024 * 1024,
 
   // Report.
+  unreadFieldsNamedMax: 1_000,
   reportEntriesMax: 10_000,
   /** Contradictions that the refusal of an import names. */
   importConflictsNamedMax: 20,

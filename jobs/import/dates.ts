@@ -1,22 +1,24 @@
 import { utcDay } from '#core/platform/time.ts'
 
 const DAY = /^\d{4}-\d{2}-\d{2}$/
-const INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2})$/
 
 /**
- * Returns ISO 8601 UTC with milliseconds of a day (its first instant, UTC) or of an instant with a zone. Returns
- * undefined for anything else, including impossible days and instants outside the years 0000 to 9999 UTC.
+ * Returns ISO 8601 UTC with milliseconds of a day: its first instant, UTC. Returns undefined for anything else,
+ * including impossible days and days with a time. Law takes effect on a day of its jurisdiction's zone: the UTC day of
+ * an instant may be another one.
  */
 export function instantOf(written: string): string | undefined {
-  if (!DAY.test(written) && !INSTANT.test(written)) return undefined
-  const day = written.slice(0, 10)
-  const dayMs = Date.parse(`${day}T00:00:00Z`)
+  if (!DAY.test(written)) return undefined
+  const ms = Date.parse(`${written}T00:00:00Z`)
   // `Date` turns 30 February into a day in March instead of rejecting it.
-  if (Number.isNaN(dayMs) || utcDay(new Date(dayMs)) !== day) return undefined
-  const ms = DAY.test(written) ? dayMs : Date.parse(written)
-  const instant = Number.isNaN(ms) ? undefined : new Date(ms).toISOString()
-  // ISO 8601 writes other years with a sign and six digits, which do not sort.
-  return instant === undefined || /^[+-]/.test(instant) ? undefined : instant
+  return Number.isNaN(ms) || utcDay(new Date(ms)) !== written ? undefined : new Date(ms).toISOString()
+}
+
+/** Says why a text is no date. */
+export function dateFault(written: string): string {
+  return /^\d{4}-\d{2}-\d{2}[T\s]/.test(written)
+    ? 'has a time of day: state the day in the zone of its jurisdiction'
+    : 'is not a date'
 }
 
 /** UTC day YYYY-MM-DD of an instant made by `instantOf`. */
@@ -39,29 +41,47 @@ const MONTHS = {
     'novembre',
     'décembre',
   ],
+  german: [
+    'januar',
+    'februar',
+    'märz',
+    'april',
+    'mai',
+    'juni',
+    'juli',
+    'august',
+    'september',
+    'oktober',
+    'november',
+    'dezember',
+  ],
 } as const
 
 export const DATE_STYLES = ['french', 'german'] as const
 export type DateStyle = (typeof DATE_STYLES)[number]
 
 /**
- * Returns YYYY-MM-DD of a date as publishers write it: `1er janvier 2007` (french), `23.6.2021` (german). Returns
- * undefined for anything else.
+ * Returns YYYY-MM-DD of a date as publishers write it: `1er janvier 2007` (french), `23.6.2021` or `23. Juni 2021`
+ * (german). Returns undefined for anything else.
  */
 export function writtenDate(written: string, style: DateStyle): string | undefined {
   switch (style) {
     case 'french': {
       const [, day, name, year] = /^(\d{1,2})(?:er)? (\p{L}+) (\d{4})$/u.exec(written.trim()) ?? []
-      const month = MONTHS.french.findIndex((known) => known === name?.toLowerCase()) + 1
-      return month === 0 ? undefined : isoDay(year, String(month), day)
+      return isoDay(year, monthNamed(name, style), day)
     }
     case 'german': {
-      const [, day, month, year] = /^(\d{1,2})\. ?(\d{1,2})\. ?(\d{4})$/.exec(written.trim()) ?? []
-      return isoDay(year, month, day)
+      const [, day, month, name, year] = /^(\d{1,2})\. ?(?:(\d{1,2})\. ?|(\p{L}+) )(\d{4})$/u.exec(written.trim()) ?? []
+      return isoDay(year, month ?? monthNamed(name, style), day)
     }
     default:
       return style satisfies never
   }
+}
+
+function monthNamed(name: string | undefined, style: DateStyle): string | undefined {
+  const index = MONTHS[style].findIndex((known) => known === name?.toLowerCase())
+  return index === -1 ? undefined : String(index + 1)
 }
 
 function isoDay(year: string | undefined, month: string | undefined, day: string | undefined): string | undefined {

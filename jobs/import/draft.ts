@@ -77,7 +77,7 @@ function draftOf(input: DraftInput, text: string, part: number): DraftPassage {
     },
     citation: {
       label: texts.length === 1 ? fields.label : `${fields.label} (part ${part} of ${texts.length})`,
-      source_anchor: sourceAnchor(fields.canonicalUrl, fields.publisherFragment, text, part),
+      source_anchor: sourceAnchor(fields.canonicalUrl, fields.publisherFragment, text, part, fields.language),
       source_snapshot_id: snapshotId,
     },
     metadata: { language: fields.language, jurisdiction: fields.jurisdiction, verification_status: fields.status },

@@ -4,7 +4,7 @@ import { SEARCH_BOUNDS } from '#core/domain/bounds.ts'
 import { z } from 'zod'
 import { IMPORT_BOUNDS } from './bounds.ts'
 import { withoutFragment } from './anchor.ts'
-import { dayOf, instantOf } from './dates.ts'
+import { dateFault, dayOf, instantOf } from './dates.ts'
 import { REQUIRED_FIELDS } from './mapping.ts'
 import type { FieldName } from './mapping.ts'
 import { actIdOf, aliasesOf } from './references.ts'
@@ -49,6 +49,8 @@ export const REVERSED_DATES = 'effective_to is not after effective_at'
 /** Why fields make no passage. `contradiction`: the mapping decides whether it refuses the import. */
 export interface UnusableFields {
   readonly reason: string
+  /** The field whose value is not understood. */
+  readonly field?: FieldName
   readonly contradiction?: 'dates'
 }
 
@@ -66,18 +68,16 @@ export function fieldsOf(resolved: ResolvedRecord): RecordFields | UnusableField
 
   const { base, fragment } = withoutFragment(value('canonical_url'))
   if (!isHttpUrl(base)) return { reason: 'canonical_url is not an http(s) URL' }
-  const publishedAt = instantOf(value('published_at'))
-  if (publishedAt === undefined) return { reason: 'published_at is not a date' }
-  const effectiveAt = instantOf(value('effective_at'))
-  if (effectiveAt === undefined) return { reason: 'effective_at is not a date' }
-  const effectiveTo = value('effective_to') === '' ? undefined : instantOf(value('effective_to'))
-  if (value('effective_to') !== '' && effectiveTo === undefined) return { reason: 'effective_to is not a date' }
-  if (effectiveTo !== undefined && dayOf(effectiveTo) <= dayOf(effectiveAt))
-    return { reason: REVERSED_DATES, contradiction: 'dates' }
+  const dates = datesOf(resolved, value)
+  if ('reason' in dates) return dates
   const language = canonicalLanguage(value('language'))
-  if (language === undefined) return { reason: 'language is not a BCP 47 tag' }
+  if (language === undefined) return { reason: 'language is not a BCP 47 tag', field: 'language' }
   const status = statusSchema.safeParse(value('verification_status'))
-  if (!status.success) return { reason: `verification_status is not one of ${VERIFICATION_STATUSES.join(', ')}` }
+  if (!status.success)
+    return {
+      reason: `verification_status is not one of ${VERIFICATION_STATUSES.join(', ')}`,
+      field: 'verification_status',
+    }
 
   const act = value('act') === '' ? undefined : actIdOf(value('act'))
   if (value('act') !== '' && act === undefined)
@@ -90,9 +90,7 @@ export function fieldsOf(resolved: ResolvedRecord): RecordFields | UnusableField
     authority: value('authority'),
     canonicalUrl: base,
     publisherFragment: value('citation_fragment') || fragment,
-    publishedAt,
-    effectiveAt,
-    effectiveTo,
+    ...dates,
     label: value('citation_label'),
     act,
     aliases: aliasesOf(value('aliases')),
@@ -105,6 +103,26 @@ export function fieldsOf(resolved: ResolvedRecord): RecordFields | UnusableField
     heading: value('heading') || undefined,
     lineage: lineageOf(resolved),
   }
+}
+
+type Dates = Pick<RecordFields, 'publishedAt' | 'effectiveAt' | 'effectiveTo'>
+
+function datesOf({ endNotUnderstood }: ResolvedRecord, value: (name: FieldName) => string): Dates | UnusableFields {
+  if (endNotUnderstood)
+    return { reason: 'effective_to is stated in a form that the mapping does not understand', field: 'effective_to' }
+  const publishedAt = instantOf(value('published_at'))
+  if (publishedAt === undefined) return noDate('published_at', value)
+  const effectiveAt = instantOf(value('effective_at'))
+  if (effectiveAt === undefined) return noDate('effective_at', value)
+  const effectiveTo = value('effective_to') === '' ? undefined : instantOf(value('effective_to'))
+  if (value('effective_to') !== '' && effectiveTo === undefined) return noDate('effective_to', value)
+  if (effectiveTo !== undefined && dayOf(effectiveTo) <= dayOf(effectiveAt))
+    return { reason: REVERSED_DATES, contradiction: 'dates' }
+  return { publishedAt, effectiveAt, effectiveTo }
+}
+
+function noDate(field: FieldName, value: (name: FieldName) => string): UnusableFields {
+  return { reason: `${field} ${dateFault(value(field))}`, field }
 }
 
 const FIELD_CHARACTERS_MAX: readonly (readonly [FieldName, number])[] = [

@@ -3,7 +3,19 @@ import type { ActEntry } from '#core/index/references/layout.ts'
 import { IMPORT_BOUNDS } from '#jobs/import/bounds.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import type { StagedTotals } from '#jobs/import/staging/kept-records.ts'
-import type { ImportReport, ImportReportEntry, ImportReportSplit, ImportReportWarning, SkipKind } from './report.ts'
+import type { Mapping } from './mapping.ts'
+import { lossName } from './report.ts'
+import type {
+  ImportReport,
+  ImportReportEnd,
+  ImportReportEntry,
+  ImportReportLoss,
+  ImportReportOmission,
+  ImportReportSplit,
+  ImportReportWarning,
+  RecordLocation,
+  SkipKind,
+} from './report.ts'
 
 /** What a stage of the import found. A staged record is no finding. */
 export type Finding =
@@ -11,8 +23,19 @@ export type Finding =
   | { readonly kind: 'file' }
   | { readonly kind: 'skipped'; readonly skip: SkipKind; readonly entry: ImportReportEntry }
   | { readonly kind: 'warning'; readonly warning: ImportReportWarning }
+  | { readonly kind: 'omission'; readonly omission: ImportReportOmission }
+  | { readonly kind: 'end'; readonly end: ImportReportEnd }
+  /** A loss that is no skipped record. */
+  | { readonly kind: 'loss'; readonly place: RecordLocation; readonly reason: string }
+  /** A record states a field that the mapping neither reads nor ignores. */
+  | { readonly kind: 'unread'; readonly name: string }
   /** It refuses the import once all records are read. */
   | { readonly kind: 'contradiction'; readonly sentence: string; readonly remedy: string }
+
+type LossRules = Pick<Mapping, 'format' | 'accepted_losses'>
+
+/** Stands for the unread fields beyond those that the report names. */
+const OTHER_FIELDS = '(other fields)'
 
 /** Collects the findings of an import while it runs; its memory is bounded for every corpus. */
 export class Findings {
@@ -21,7 +44,19 @@ export class Findings {
   readonly #warnings: ImportReportWarning[] = []
   readonly #contradictions: string[] = []
   readonly #remedies = new Set<string>()
-  readonly #counts = { files: 0, skipped: 0, lost: 0, warnings: 0, contradictions: 0 }
+  readonly #mapping: LossRules
+  readonly #accepted: ReadonlySet<string>
+  readonly #losses: ImportReportLoss[] = []
+  readonly #acceptedLosses: ImportReportLoss[] = []
+  readonly #ends: ImportReportEnd[] = []
+  readonly #omissions: ImportReportOmission[] = []
+  readonly #unread = new Map<string, number>()
+  readonly #counts = { files: 0, skipped: 0, lost: 0, unnamed: 0, warnings: 0, contradictions: 0 }
+
+  constructor(mapping: LossRules) {
+    this.#mapping = mapping
+    this.#accepted = new Set(mapping.accepted_losses)
+  }
 
   add(finding: Finding): void {
     switch (finding.kind) {
@@ -34,6 +69,18 @@ export class Findings {
       case 'warning':
         this.#counts.warnings += 1
         if (this.#warnings.length < IMPORT_BOUNDS.reportEntriesMax) this.#warnings.push(finding.warning)
+        break
+      case 'end':
+        if (this.#ends.length < IMPORT_BOUNDS.reportEntriesMax) this.#ends.push(finding.end)
+        break
+      case 'loss':
+        this.#lose(finding.place, finding.reason)
+        break
+      case 'omission':
+        this.#omit(finding.omission)
+        break
+      case 'unread':
+        this.#countUnread(finding.name)
         break
       case 'contradiction':
         this.#counts.contradictions += 1
@@ -48,9 +95,36 @@ export class Findings {
 
   #skipped(skip: SkipKind, entry: ImportReportEntry): void {
     this.#counts.skipped += 1
-    if (skip === 'lost') this.#counts.lost += 1
+    if (skip === 'lost') {
+      this.#counts.lost += 1
+      this.#lose(entry, entry.reason)
+    }
     this.#reasons.set(entry.reason, (this.#reasons.get(entry.reason) ?? 0) + 1)
     if (this.#entries.length < IMPORT_BOUNDS.reportEntriesMax) this.#entries.push(entry)
+  }
+
+  #lose({ source, line, id }: RecordLocation, reason: string): void {
+    const place = { source, line, ...(id === undefined ? {} : { id }) }
+    const name = lossName(this.#mapping.format, place)
+    const accepted = this.#accepted.has(name)
+    if (!accepted) this.#counts.unnamed += 1
+    const losses = accepted ? this.#acceptedLosses : this.#losses
+    if (losses.length < IMPORT_BOUNDS.reportEntriesMax) losses.push({ ...place, name, reason, accepted })
+  }
+
+  /** @throws OperatorError beyond the omissions that a report lists: each is listed. */
+  #omit(omission: ImportReportOmission): void {
+    if (this.#omissions.length >= IMPORT_BOUNDS.reportEntriesMax)
+      throw new OperatorError(
+        `The sources hold more than ${IMPORT_BOUNDS.reportEntriesMax} comments and other parts that are no text: remove them.`,
+      )
+    this.#omissions.push(omission)
+  }
+
+  #countUnread(name: string): void {
+    const isNamed = this.#unread.has(name) || this.#unread.size < IMPORT_BOUNDS.unreadFieldsNamedMax
+    const named = isNamed ? name : OTHER_FIELDS
+    this.#unread.set(named, (this.#unread.get(named) ?? 0) + 1)
   }
 
   /** @throws OperatorError naming the first contradictions and what to do about them. */
@@ -75,7 +149,7 @@ export class Findings {
     readonly facets: Facets
   }): ImportReport {
     const { records, ...totals } = imported.totals
-    const { files, skipped, lost, warnings } = this.#counts
+    const { files, skipped, lost, unnamed, warnings } = this.#counts
     const reasons = [...this.#reasons].sort(([a, countA], [b, countB]) => countB - countA || (a < b ? -1 : 1))
     return {
       files,
@@ -87,6 +161,11 @@ export class Findings {
       entries: this.#entries,
       entries_omitted: skipped - this.#entries.length,
       splits: imported.splits,
+      losses: [...this.#losses, ...this.#acceptedLosses],
+      losses_unnamed: unnamed,
+      derived_ends: this.#ends,
+      omissions: this.#omissions,
+      unread_fields: Object.fromEntries(this.#unread),
       warnings: { count: warnings, entries: this.#warnings },
       acts: imported.acts,
       facets: imported.facets,

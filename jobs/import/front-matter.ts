@@ -1,47 +1,76 @@
-import { isMap, isScalar, isSeq, parseDocument } from 'yaml'
+import { LineCounter, isMap, isScalar, isSeq, parseDocument } from 'yaml'
 import { IMPORT_BOUNDS } from './bounds.ts'
+import { nearestName, shownName } from './read-fields.ts'
 import { unstorable } from './text.ts'
 
-/** Fields of front matter: texts as they are written, or lists of them. A field without a value is absent. */
-export type FrontMatter = Readonly<Record<string, string | readonly string[]>>
+export interface FrontMatter {
+  /** Texts as they are written, or lists of them. A field without a value is absent. */
+  readonly fields: Readonly<Record<string, string | readonly string[]>>
+  /** The line of each field in the file, from 1. */
+  readonly lines: ReadonlyMap<string, number>
+}
+
+/** Why front matter is not read. */
+export interface FrontMatterFault {
+  /** Line of the file. */
+  readonly line: number
+  readonly reason: string
+}
 
 /**
  * Parses YAML front matter with the failsafe schema (YAML 1.2.2, section 10.1): `1.10`, `yes` and `2024-07-01` stay the
  * texts that they are. Only an empty value, `~` and a plain `null` mean that a field or an entry of a list is absent.
- * Returns the reason where it is not a list of fields with plain values.
+ * Returns the fault where it is not a list of fields with plain values, and where a field is not among the known ones:
+ * what it states, an end above all, would be dropped.
  */
-export function frontMatterOf(yaml: string): FrontMatter | string {
+export function frontMatterOf(yaml: string, known: ReadonlySet<string>): FrontMatter | FrontMatterFault {
   if (yaml.length > IMPORT_BOUNDS.frontMatterCharactersMax)
-    return `front matter longer than ${IMPORT_BOUNDS.frontMatterCharactersMax} characters`
+    return { line: 1, reason: `front matter longer than ${IMPORT_BOUNDS.frontMatterCharactersMax} characters` }
   const flaw = unstorable(yaml)
-  if (flaw !== undefined) return `front matter ${flaw}`
-  const parsed = contentsOf(yaml)
-  if (parsed === undefined) return 'front matter is not valid YAML'
-  const fields = fieldsOf(parsed.contents)
-  return fields ?? 'front matter is not a list of fields with plain values'
+  if (flaw !== undefined) return { line: 1, reason: `front matter ${flaw}` }
+  const counter = new LineCounter()
+  const parsed = contentsOf(yaml, counter)
+  if (parsed === undefined) return { line: 1, reason: 'front matter is not valid YAML' }
+  return fieldsOf(parsed.contents, known, (offset) => counter.linePos(offset).line + 1)
 }
 
 /** Returns undefined for invalid YAML; the parser throws where values are nested too deep. */
-function contentsOf(yaml: string): { readonly contents: unknown } | undefined {
+function contentsOf(yaml: string, lineCounter: LineCounter): { readonly contents: unknown } | undefined {
   try {
-    const document = parseDocument(yaml, { schema: 'failsafe' })
+    const document = parseDocument(yaml, { schema: 'failsafe', lineCounter })
     return document.errors.length > 0 ? undefined : { contents: document.contents }
   } catch {
     return undefined
   }
 }
 
-/** Returns undefined for other than a mapping of scalars and lists of scalars, and for aliases. */
-function fieldsOf(contents: unknown): FrontMatter | undefined {
-  if (!isMap(contents)) return undefined
+/** Returns a fault for other than a mapping of scalars and lists of scalars, for aliases, and for an unknown field. */
+function fieldsOf(
+  contents: unknown,
+  known: ReadonlySet<string>,
+  lineAt: (offset: number) => number,
+): FrontMatter | FrontMatterFault {
+  if (!isMap(contents)) return { line: 1, reason: NO_FIELDS }
   const fields: [string, string | readonly string[]][] = []
+  const lines = new Map<string, number>()
   for (const { key, value } of contents.items) {
     const name = scalarOf(key)
+    const line = isScalar(key) ? lineAt(key.range?.[0] ?? 0) : 1
     const found = isSeq(value) ? listOf(value.items) : value === null ? null : scalarOf(value)
-    if (typeof name !== 'string' || found === undefined) return undefined
+    if (typeof name !== 'string' || found === undefined) return { line: 1, reason: NO_FIELDS }
+    if (!known.has(name)) return { line, reason: unknownField(name, known) }
     if (found !== null) fields.push([name, found])
+    lines.set(name, line)
   }
-  return Object.fromEntries(fields)
+  return { fields: Object.fromEntries(fields), lines }
+}
+
+const NO_FIELDS = 'front matter is not a list of fields with plain values'
+
+function unknownField(name: string, known: ReadonlySet<string>): string {
+  const nearest = nearestName(name, known)
+  const hint = nearest === undefined ? '' : `; the nearest known field is ${nearest}`
+  return `${shownName(name)} is no known field of front matter${hint}`
 }
 
 function listOf(items: readonly unknown[]): readonly string[] | undefined {

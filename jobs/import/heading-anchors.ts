@@ -1,5 +1,7 @@
 import { streamSafeNfc } from '#core/platform/stream-safe.ts'
 
+import MarkdownIt from 'markdown-it'
+
 /** The anchor of a heading within its file. */
 export interface HeadingAnchor {
   /** Line of the heading, from 1. */
@@ -40,14 +42,16 @@ export function anchorsOf(headings: readonly WrittenHeading[]): readonly Heading
   })
 }
 
-/** Separates the anchor that ends a heading. It is searched from the end, so that the cost is linear. */
+const { unescapeAll } = new MarkdownIt().utils
+
+/** Separates the anchor that ends a heading, and resolves escapes and entities (`2\\.1`). It is searched from the end, so that the cost is linear. */
 function namesOf(written: string): { readonly heading: string; readonly own: string | undefined } {
   const heading = written.trim()
   const start = heading.endsWith('}') ? heading.lastIndexOf('{#') : -1
   const own = start === -1 ? '' : heading.slice(start + 2, -1)
   return own === '' || /[\s{}]/.test(own)
-    ? { heading, own: undefined }
-    : { heading: heading.slice(0, start).trim(), own }
+    ? { heading: unescapeAll(heading), own: undefined }
+    : { heading: unescapeAll(heading.slice(0, start).trim()), own }
 }
 
 /** Returns the anchor that the words of a heading generate; empty where it has none. */

@@ -1,9 +1,9 @@
-import { blocksOf, endsLikeSentence } from './blocks.ts'
+import { blocksOf, endsLikeSentence, lineOf } from './blocks.ts'
 import type { BlockFault, BlockWarning, HeadingLine } from './blocks.ts'
 import { createCutter } from './comments.ts'
 import { anchorsOf } from './heading-anchors.ts'
 import type { HeadingAnchor } from './heading-anchors.ts'
-import { isBlank } from './text.ts'
+import { isBlank, withoutSpace } from './text.ts'
 
 /** A heading and the text up to the next one. */
 export interface Section extends HeadingAnchor {
@@ -17,18 +17,30 @@ export interface Section extends HeadingAnchor {
 
 export interface CutMarkdown {
   readonly sections: readonly Section[]
+  /** What no section holds, in order. */
+  readonly omissions: readonly Omission[]
   /** By line. */
   readonly warnings: readonly BlockWarning[]
 }
+
+/** A part of a text that no passage holds, and the rule by which it is left out. */
+export interface Omission {
+  /** Line of the file, from 1. */
+  readonly line: number
+  readonly rule: string
+  readonly text: string
+}
+
+const COMMENT_RULE = 'HTML comment'
 
 /** The text before the first heading. */
 const LEADING_TEXT: HeadingLine = { from: 0, to: 0, level: 0, written: '' }
 
 /**
- * Cuts the body of a Markdown file at its headings, ATX and setext (CommonMark 0.31, sections 4.2 and 4.3). A setext
- * heading of several lines, or with the end of a sentence, is text. A heading within a fence, a comment, a block quote
- * or a list does not cut; one within other HTML does. HTML comments are cut out. A heading with sub-headings and
- * without text of its own is structure and gives no section. Returns a fault where the structure is not clear.
+ * Cuts the body of a Markdown file at its headings, ATX and of one line above `===` (CommonMark 0.31, sections 4.2 and
+ * 4.3). HTML comments are cut out and listed as omissions. A heading with sub-headings and without text of its own is
+ * structure and gives no section: the sections below it show it. Returns a fault where the structure is not clear, as
+ * with a line that only looks like a heading. Headings, texts and omissions together are the body.
  */
 export function cutAtHeadings(body: string, firstLine: number): CutMarkdown | BlockFault {
   const blocks = blocksOf(body, firstLine)
@@ -44,7 +56,9 @@ export function cutAtHeadings(body: string, firstLine: number): CutMarkdown | Bl
     parts.map((part) => ({ ...part, line: firstLine + part.from, slug: part.level === 0 ? 'start' : 'section' })),
   )
 
-  const warnings = [...blocks.warnings]
+  const taken: string[] = []
+  const headingOf = createCutter(body, blocks.comments)
+  const sentences: number[] = []
   const above: { readonly level: number; readonly heading: string }[] = []
   const sections = anchors.flatMap((anchor, index) => {
     const { from, to, level } = parts[index] ?? LEADING_TEXT
@@ -52,15 +66,41 @@ export function cutAtHeadings(body: string, firstLine: number): CutMarkdown | Bl
     while (above.length > 0 && (above.at(-1)?.level ?? 0) >= level) above.pop()
     const parents = above.map(({ heading }) => heading)
     above.push({ level, heading: anchor.heading })
-    if (isBlank(text) && (parts[index + 1]?.level ?? 0) > level) {
-      if (endsLikeSentence(anchor.heading)) warnings.push({ line: anchor.line, message: RULE_IN_HEADING })
-      return []
-    }
-    const source = body.slice(starts[from], starts[to] ?? body.length)
-    return [{ ...anchor, parents, text: text.replaceAll('\r\n', '\n').trim(), source }]
+    taken.push(headingOf(starts[from] ?? body.length, starts[to] ?? body.length))
+    const isStructure = isBlank(text) && (parts[index + 1]?.level ?? 0) > level
+    if (isStructure && endsLikeSentence(anchor.heading)) sentences.push(anchor.line)
+    if (isStructure) return []
+    const section = { ...anchor, parents, text: text.replaceAll('\r\n', '\n').trim() }
+    taken.push(section.text)
+    return [{ ...section, source: body.slice(starts[from], starts[to] ?? body.length) }]
   })
-  return { sections, warnings: warnings.toSorted((a, b) => a.line - b.line) }
+  if (sentences[0] !== undefined) return { line: sentences[0], reason: RULE_IN_HEADING }
+  const omitted = blocks.comments.map(({ start, end }) => body.slice(start, end))
+  if (!isWhole(body, taken, omitted, blocks.comments)) return { line: firstLine, reason: NOT_WHOLE }
+  const omissions = blocks.comments.map(({ start }, index) => ({
+    line: firstLine + lineOf(starts, start),
+    rule: COMMENT_RULE,
+    text: omitted[index] ?? '',
+  }))
+  return { sections, omissions, warnings: blocks.warnings }
 }
 
 const RULE_IN_HEADING =
   'a heading above other headings reads like a sentence and is no passage: write it below a heading if it is a rule'
+const NOT_WHOLE = 'the text is not whole in its headings, texts and comments'
+
+/** Whether what is taken, with what is omitted put back in its places, is the body, apart from white space. */
+function isWhole(
+  body: string,
+  taken: readonly string[],
+  omitted: readonly string[],
+  places: readonly { readonly start: number; readonly end: number }[],
+): boolean {
+  let at = 0
+  const rest = places.map(({ start, end }, index) => {
+    const [before, found] = [body.slice(at, start), body.slice(start, end)]
+    at = end
+    return found === omitted[index] ? before : undefined
+  })
+  return !rest.includes(undefined) && withoutSpace([...rest, body.slice(at)].join('')) === withoutSpace(taken.join(''))
+}

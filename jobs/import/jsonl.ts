@@ -3,12 +3,12 @@ import { IMPORT_BOUNDS } from './bounds.ts'
 import { linesOf } from './lines.ts'
 import type { Line } from './lines.ts'
 import { parseRecordJson, repeatsKey } from './record-json.ts'
-import { scalarsOf } from './record.ts'
+import { scalarsOf, statedFields } from './record.ts'
 import type { SourceItem } from './record.ts'
 import { codePointsOf, unstorable } from './text.ts'
 
 const identifier = z.union([z.string(), z.number()]).transform(String)
-const lineSchema = z.object({
+const lineSchema = z.looseObject({
   id: identifier.optional(),
   _id: identifier.optional(),
   title: z.string().nullish(),
@@ -50,13 +50,16 @@ function itemOf({ number: line, bytes }: Line): SourceItem | undefined {
   if (codePointsOf(id) > IMPORT_BOUNDS.sourceIdCharactersMax)
     return fault(`id longer than ${IMPORT_BOUNDS.sourceIdCharactersMax} characters`)
   if (unstorable(id) !== undefined) return fault(`id ${unstorable(id)}`)
+  const metadata = shaped.data.metadata ?? {}
+  const others = Object.entries(shaped.data).filter(([name]) => !Object.hasOwn(lineSchema.shape, name))
   const record = {
     kind: 'record',
     line,
     id,
     title: (shaped.data.title ?? '').trim(),
     text: shaped.data.text,
-    metadata: scalarsOf('metadata', shaped.data.metadata ?? {}),
+    metadata: scalarsOf('metadata', metadata),
+    stated: new Map([...statedFields(metadata), ...statedFields(Object.fromEntries(others), 'record.')]),
   } as const
   const flaw = [record.text, record.title, ...record.metadata.values()]
     .map(unstorable)

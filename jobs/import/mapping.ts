@@ -126,6 +126,17 @@ const mappingSchema = z
     /** What happens where a record's end is not after its start; it refuses the import unless this skips the record. */
     reversed_dates: z.enum(['refuse', 'skip']).default('refuse'),
     /**
+     * Fields of metadata or front matter that are known and mean nothing for the import, by name. A field that neither
+     * a rule reads nor this list names refuses a Markdown file; of JSONL, one that looks like an end or a status does
+     * (`read-fields.ts`).
+     */
+    ignored_fields: z.array(z.string().min(1).max(200)).max(1_000).default([]),
+    /**
+     * Losses that an operator accepts, by the names that the report of an import gives them: the id of a record of
+     * JSONL, `file.md#anchor` of Markdown, else `file:line`.
+     */
+    accepted_losses: z.array(z.string().min(1).max(1_600)).max(10_000).default([]),
+    /**
      * Patterns in RE2 syntax for records that are no evidence; the first pattern that matches gives the reason. `on`
      * defaults to `{text}`.
      */
@@ -142,7 +153,7 @@ export type Mapping = z.infer<typeof mappingSchema>
 const PLACEHOLDER = /\{([a-z]+(?:\.[^{}]+)?)\}/g
 
 /** Returns the names in a template, without braces. */
-function placeholdersOf(text: string): readonly string[] {
+export function placeholdersOf(text: string): readonly string[] {
   return [...text.matchAll(PLACEHOLDER)].map((found) => found[1] ?? '')
 }
 
@@ -226,11 +237,16 @@ export const MARKDOWN_MAPPING: Mapping = parseMapping({
     published_at: '{metadata.published_at}',
     effective_at: '{metadata.effective_at}',
     effective_to: '{metadata.effective_to}',
-    citation_label: ['{section.reference}', '{metadata.title}, {title}', '{metadata.title}'],
+    citation_label: [
+      '{section.reference}',
+      '{section.within}, {section.below}',
+      '{metadata.title}, {title}',
+      '{metadata.title}',
+    ],
     citation_fragment: '{section.fragment}',
     act: ['{metadata.act}', 'rulebook:{metadata.citation_prefix}'],
     aliases: ['{metadata.aliases}', '{metadata.citation_prefix}'],
-    reference: '{section.reference}',
+    reference: ['{section.reference}', '{section.within}'],
     provision: '{id}',
     language: '{metadata.language}',
     jurisdiction: '{metadata.jurisdiction}',

@@ -1,6 +1,7 @@
 import { readFile, stat } from 'node:fs/promises'
 import { IMPORT_BOUNDS } from './bounds.ts'
 import { frontMatterOf } from './front-matter.ts'
+import { headingReference, isBoldHeading } from './heading-reference.ts'
 import { cutAtHeadings } from './headings.ts'
 import type { Section } from './headings.ts'
 import { scalarsOf } from './record.ts'
@@ -10,7 +11,7 @@ import { isBlank, unstorable } from './text.ts'
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
 /** Yields the records of one Markdown file; see `markdownItems`. */
-export async function* markdownRecords(path: string): AsyncGenerator<SourceItem> {
+export async function* markdownRecords(path: string, known: ReadonlySet<string>): AsyncGenerator<SourceItem> {
   const { size } = await stat(path)
   if (size > IMPORT_BOUNDS.markdownFileBytesMax) {
     yield fault(1, `file larger than ${IMPORT_BOUNDS.markdownFileBytesMax} bytes`)
@@ -18,7 +19,7 @@ export async function* markdownRecords(path: string): AsyncGenerator<SourceItem>
   }
   const bytes = await readFile(path)
   const badLine = lineOfInvalidUtf8(bytes)
-  if (badLine === undefined) yield* markdownItems(utf8.decode(bytes))
+  if (badLine === undefined) yield* markdownItems(utf8.decode(bytes), known)
   else yield fault(badLine, 'not valid UTF-8')
 }
 
@@ -26,13 +27,14 @@ export async function* markdownRecords(path: string): AsyncGenerator<SourceItem>
  * Yields the records of a Markdown text: YAML front matter between two `---` lines, then one record per heading with
  * the text below it. `section.fragment` is the anchor written after the heading (`{#anchor}`), where no earlier heading
  * has the same one. `section.path` is title › chapter › heading. `section.reference` is the number that starts with the
- * front matter's `citation_prefix`.
+ * front matter's `citation_prefix`; a section below a numbered heading has `section.within` and `section.below`.
+ * @param known the fields of front matter that the mapping reads or ignores; any other one refuses the file.
  */
-export function* markdownItems(text: string): Generator<SourceItem> {
+export function* markdownItems(text: string, known: ReadonlySet<string>): Generator<SourceItem> {
   const parts = partsOf(text)
-  const front = parts === undefined ? 'no front matter' : frontMatterOf(parts.yaml)
-  if (parts === undefined || typeof front === 'string') {
-    yield fault(1, typeof front === 'string' ? front : 'no front matter')
+  const front = parts === undefined ? { line: 1, reason: 'no front matter' } : frontMatterOf(parts.yaml, known)
+  if (parts === undefined || 'reason' in front) {
+    yield 'reason' in front ? fault(front.line, front.reason) : fault(1, 'no front matter')
     return
   }
   const cut = cutAtHeadings(parts.body, parts.bodyLine)
@@ -41,11 +43,18 @@ export function* markdownItems(text: string): Generator<SourceItem> {
     return
   }
   for (const { line, message } of cut.warnings) yield { kind: 'warning', line, message }
-  const metadata = scalarsOf('metadata', front)
+  const metadata = scalarsOf('metadata', front.fields)
+  const prefix = metadata.get('metadata.citation_prefix')
+  const unclear = cut.sections.map((section) => referenceFault(section, prefix)).find((found) => found !== undefined)
+  if (unclear !== undefined) {
+    yield unclear
+    return
+  }
+  for (const omission of cut.omissions) yield { kind: 'omission', ...omission }
   for (const section of cut.sections) {
     const warning = repeatedAnchor(section)
     if (warning !== undefined) yield { kind: 'warning', line: section.line, id: section.anchor, message: warning }
-    yield itemOf(section, metadata)
+    yield itemOf(section, metadata, front.lines)
   }
 }
 
@@ -81,37 +90,60 @@ function repeatedAnchor({ anchor, line, repeatsLine }: Section): string | undefi
     : `the headings on lines ${repeatsLine} and ${line} have the same anchor: the second is imported as ${anchor}`
 }
 
-function itemOf(section: Section, metadata: ReadonlyMap<string, string>): SourceItem {
+function itemOf(
+  section: Section,
+  metadata: ReadonlyMap<string, string>,
+  frontMatterLines: ReadonlyMap<string, number>,
+): SourceItem {
   const { line, heading, anchor, text } = section
   if (isBlank(text)) return fault(line, 'heading without text', anchor)
   const flaw = unstorable(text) ?? unstorable(section.source)
   if (flaw !== undefined) return fault(line, flaw)
   const values = new Map([['section.path', pathOf(section, metadata.get('metadata.title') ?? '')]])
   if (section.fragment !== undefined) values.set('section.fragment', section.fragment)
-  const reference = referenceOf(heading, metadata.get('metadata.citation_prefix'))
-  if (reference !== undefined) values.set('section.reference', reference)
-  return { kind: 'record', line, id: anchor, title: heading, text, metadata, section: values }
+  for (const [name, value] of provisionOf(section, metadata.get('metadata.citation_prefix'))) values.set(name, value)
+  return { kind: 'record', line, id: anchor, title: heading, text, metadata, section: values, frontMatterLines }
 }
 
-/** A part is shortened to one character above the bound of the whole, so that a long heading is not copied often. */
+/** Shortens to one character above the bound of the whole, so that a long heading is not copied often. */
+function shortened(heading: string): string {
+  return heading.slice(0, IMPORT_BOUNDS.headingCharactersMax * 2 + 1)
+}
+
 function pathOf({ parents, heading }: Section, title: string): string {
   return [title, ...parents, heading]
     .filter((part, index, all) => part !== '' && part !== all[index - 1])
-    .map((part) => part.slice(0, IMPORT_BOUNDS.headingCharactersMax * 2 + 1))
+    .map(shortened)
     .join(' › ')
 }
 
-/** Returns `COB-M 2.1` of `COB-M 2.1 Right to cancel` for the prefix `COB-M`. */
-function referenceOf(heading: string, prefix: string | undefined): string | undefined {
-  if (prefix === undefined || !heading.startsWith(prefix)) return undefined
-  const number = /^[\s.]*(?:§+\s*)?\d[\p{L}\p{N}.()\-–/]*/u.exec(heading.slice(prefix.length))?.[0]
-  return number === undefined ? undefined : withoutEndingMarks(`${prefix}${number}`)
+/**
+ * Returns the provision that a section belongs to: its own (`COB-M 2.1`), or that of the nearest heading above it, and
+ * then the headings from there on (`Exception`).
+ */
+function provisionOf(section: Section, prefix: string | undefined): ReadonlyMap<string, string> {
+  const headings = [section.heading, ...section.parents.toReversed()]
+  for (const [above, heading] of headings.entries()) {
+    const found = headingReference(heading, prefix)
+    if (found.kind !== 'reference') continue
+    if (above === 0) return new Map([['section.reference', found.reference]])
+    const below = headings.slice(0, above).toReversed().map(shortened).join(', ')
+    return new Map([
+      ['section.within', found.reference],
+      ['section.below', below],
+    ])
+  }
+  return new Map()
 }
 
-function withoutEndingMarks(reference: string): string {
-  let end = reference.length
-  while (end > 0 && '.-–/'.includes(reference.charAt(end - 1))) end -= 1
-  return reference.slice(0, end)
+/** Returns the fault of a section whose heading, or a line of whose text, names a provision in an unclear way. */
+function referenceFault(section: Section, prefix: string | undefined): SourceFault | undefined {
+  for (const heading of [section.heading, ...section.parents]) {
+    const found = headingReference(heading, prefix)
+    if (found.kind === 'fault') return fault(section.line, found.reason)
+  }
+  const isBold = prefix !== undefined && section.text.split('\n').some((line) => isBoldHeading(line, prefix))
+  return isBold ? fault(section.line, 'a numbered line in bold below this heading: write # before it') : undefined
 }
 
 /** Returns the line of the first byte that is not UTF-8, or undefined. */

@@ -18,6 +18,7 @@ const REMEDY = {
   provision: 'correct the provision or the dates, or list the sources in "precedence" of the mapping',
   overlap: 'state in "revises" of the mapping whether a revision replaces the document or the provision',
   anchor: 'give headings with the same words anchors of their own, as in "## Definitions {#definitions-of-part-1}"',
+  unread: 'read these fields in a rule of the mapping, or list them in its "ignored_fields"',
   dates: 'correct the dates, or state "reversed_dates": "skip" in the mapping',
 } as const
 
@@ -31,7 +32,11 @@ export function conflictFinding(
 }
 
 /** Returns the contradiction within one record. */
-export function contradictionFinding(kind: 'dates' | 'anchor', location: RecordLocation, reason: string): Finding {
+export function contradictionFinding(
+  kind: 'dates' | 'anchor' | 'unread',
+  location: RecordLocation,
+  reason: string,
+): Finding {
   return { kind: 'contradiction', sentence: `${shownLocation(location)}: ${reason}`, remedy: REMEDY[kind] }
 }
 

@@ -37,7 +37,7 @@ export async function readSources(
   staging: Staging,
   drafts?: DraftsFile,
 ): Promise<ImportReport> {
-  const findings = new Findings()
+  const findings = new Findings(mapping)
   const read = { ...input, mapping }
   for await (const finding of stageSources(read, staging, drafts)) findings.add(finding)
   for (const finding of settleContradictions(staging, read)) findings.add(finding)

@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import type { StagedLocation } from '#jobs/import/staging/staging.ts'
 import type { RecordLocation } from './report.ts'
 
@@ -13,6 +14,14 @@ export interface SourceRecord {
   readonly metadata: ReadonlyMap<string, string>
   /** Scalars by placeholder, `section.<field>`: what only Markdown has. */
   readonly section?: ReadonlyMap<string, string>
+  /**
+   * JSONL: every field that the record states beside id, title and text. One of the metadata has its own name, one
+   * beside the metadata is `record.name`, and one within another is `outer.inner`. The value is undefined where it is
+   * neither a scalar nor a list of scalars.
+   */
+  readonly stated?: ReadonlyMap<string, string | undefined>
+  /** Markdown: the line of each field of the front matter. */
+  readonly frontMatterLines?: ReadonlyMap<string, number>
 }
 
 /** A unit that cannot become a passage; `reason` never repeats its content. */
@@ -32,7 +41,16 @@ export interface SourceWarning {
   readonly message: string
 }
 
-export type SourceItem = SourceRecord | SourceFault | SourceWarning
+/** A part of a source that becomes no passage by a rule of its reader. */
+export interface SourceOmission {
+  readonly kind: 'omission'
+  readonly line: number
+  readonly id?: string
+  readonly rule: string
+  readonly text: string
+}
+
+export type SourceItem = SourceRecord | SourceFault | SourceWarning | SourceOmission
 
 /** A captured source as the import reads it. */
 export interface SourceSnapshot {
@@ -74,4 +92,31 @@ function scalarOf(value: unknown): string | undefined {
   return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
     ? String(value)
     : undefined
+}
+
+/** Objects within objects that are looked into. */
+const NESTING_MAX = 4
+
+/** Returns every field that an object states, as `SourceRecord.stated` has it. */
+export function statedFields(
+  fields: Readonly<Record<string, unknown>>,
+  prefix = '',
+  depth = 0,
+): ReadonlyMap<string, string | undefined> {
+  const found = new Map<string, string | undefined>()
+  for (const [name, value] of Object.entries(fields)) {
+    if (value === null || value === undefined || (typeof value === 'string' && value.trim() === '')) continue
+    if (Array.isArray(value) && value.length === 0) continue
+    found.set(`${prefix}${name}`, plainOf(value))
+    const inner = z.record(z.string(), z.unknown()).safeParse(value)
+    if (inner.success && depth < NESTING_MAX)
+      for (const [key, text] of statedFields(inner.data, `${prefix}${name}.`, depth + 1)) found.set(key, text)
+  }
+  return found
+}
+
+function plainOf(value: unknown): string | undefined {
+  if (!Array.isArray(value)) return scalarOf(value)
+  const scalars = value.map(scalarOf)
+  return scalars.includes(undefined) ? undefined : scalars.join(',')
 }

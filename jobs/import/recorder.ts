@@ -10,13 +10,14 @@ import { fieldsOf } from './fields.ts'
 import type { RecordFields } from './fields.ts'
 import { slugOf } from './heading-anchors.ts'
 import { hashOf, identityOf, sourceIdOf } from './identity.ts'
-import type { Mapping } from './mapping.ts'
+import type { FieldName, Mapping } from './mapping.ts'
+import { isUnread, looksLikeEnd, metadataFieldOf, readFieldsOf, shownName, sourcesOf } from './read-fields.ts'
 import type { SourceRecord } from './record.ts'
 import { createReferenceReader } from './references.ts'
 import type { SkipKind } from './report.ts'
 import { compileMapping } from './resolve.ts'
 import { splitText } from './split.ts'
-import { isBlank } from './text.ts'
+import { isBlank, withoutSpace } from './text.ts'
 
 export interface RecorderDeps {
   readonly knowledgeBaseId: string
@@ -29,8 +30,9 @@ export interface RecorderDeps {
 /** Outcome of a record. */
 export type Recorded =
   | { readonly kind: 'staged' }
-  | { readonly kind: 'skipped'; readonly skip: SkipKind; readonly reason: string }
-  | { readonly kind: 'refused'; readonly contradiction: 'dates' | 'anchor'; readonly reason: string }
+  /** `line`: where the source states what is not understood, if that is not the record's line. */
+  | { readonly kind: 'skipped'; readonly skip: SkipKind; readonly reason: string; readonly line?: number }
+  | { readonly kind: 'refused'; readonly contradiction: 'dates' | 'anchor' | 'unread'; readonly reason: string }
   | { readonly kind: 'skipped'; readonly skip: 'intended'; readonly reason: string; readonly first: EarlierRecord }
 
 /** A record that is not yet compared with the others. */
@@ -75,7 +77,7 @@ export function createRecorder(
       document: { id: documentIdOf(deps.knowledgeBaseId, fields.documentKey), key: fields.documentKey },
       language: fields.language,
       provision: hashOf([fields.provision]),
-      cited: hashOf([citedAs(mapping.format, fields)]),
+      cited: hashOf([citedAs(mapping.format, record, fields)]),
       effectiveAtMs: Date.parse(fields.effectiveAt),
       effectiveToMs: fields.effectiveTo === undefined ? null : Date.parse(fields.effectiveTo),
       publishedAtMs: Date.parse(fields.publishedAt),
@@ -94,15 +96,23 @@ export function createRecorder(
 }
 
 /** Headings share a label where they share words; only what a Markdown file cites as a provision is compared. */
-function citedAs(format: Mapping['format'], { label, reference, provision }: RecordFields): string {
-  return format === 'jsonl' ? label : (reference ?? provision)
+function citedAs(
+  format: Mapping['format'],
+  { section }: SourceRecord,
+  { label, reference, provision }: RecordFields,
+): string {
+  if (format === 'jsonl') return label
+  return section?.has('section.within') === true ? provision : (reference ?? provision)
 }
 
 /** Returns a function that maps a record, or gives the reason why it is no evidence. */
 function createMapper(mapping: Mapping): (record: SourceRecord) => Mapped | Recorded {
   const resolve = compileMapping(mapping)
+  const read = readFieldsOf(mapping)
   const readReferences = createReferenceReader({ byLabel: mapping.fields.reference === undefined })
   return (record) => {
+    const unknown = fieldFault(record, mapping, read)
+    if (unknown !== undefined) return unknown
     const resolved = resolve(record)
     if (resolved.skip !== undefined) return { kind: 'skipped', skip: 'intended', reason: resolved.skip }
     const blank = noEvidence(record)
@@ -112,13 +122,44 @@ function createMapper(mapping: Mapping): (record: SourceRecord) => Mapped | Reco
       const { reason, contradiction } = fields
       return contradiction !== undefined && mapping.reversed_dates === 'refuse'
         ? { kind: 'refused', contradiction, reason }
-        : { kind: 'skipped', skip: 'lost', reason }
+        : { kind: 'skipped', skip: 'lost', reason, ...lineOfField(fields.field, record, mapping) }
     }
     if (mapping.revises === 'provision' && hasNumberedAnchor(mapping.format, record, fields))
       return { kind: 'refused', contradiction: 'anchor', reason: NUMBERED_ANCHOR }
     const texts = splitText(record.text, fields.language, INDEX_BOUNDS.passageCharactersMax)
+    if (withoutSpace(texts.join('')) !== withoutSpace(record.text))
+      return { kind: 'skipped', skip: 'lost', reason: 'the text is not whole in its parts' }
     return { record, fields, ...readReferences(fields), texts }
   }
+}
+
+/** Returns the fault of a record whose fields the mapping does not understand, or undefined. */
+function fieldFault(
+  { stated = new Map() }: SourceRecord,
+  { ignored_fields: ignored }: Mapping,
+  read: ReadonlySet<string>,
+): Recorded | undefined {
+  for (const [name, text] of stated) {
+    if (read.has(name) && text === undefined && !ignored.includes(name))
+      return { kind: 'skipped', skip: 'lost', reason: `${name} is neither a plain value nor a list of them` }
+    if (isUnread(name, read) && looksLikeEnd(name, text)) {
+      const reason = `${shownName(name)} may state an end or a status, and the mapping does not read it`
+      return { kind: 'refused', contradiction: 'unread', reason }
+    }
+  }
+  return undefined
+}
+
+/** Returns the line of the front matter that states a field, where it does. */
+function lineOfField(
+  field: FieldName | undefined,
+  { frontMatterLines: lines }: SourceRecord,
+  mapping: Mapping,
+): { readonly line?: number } {
+  const rule = field === undefined ? undefined : mapping.fields[field]
+  const sources = rule === undefined ? [] : sourcesOf(rule, mapping).flatMap(metadataFieldOf)
+  const line = sources.map((name) => lines?.get(name)).find((found) => found !== undefined)
+  return line === undefined ? {} : { line }
 }
 
 /** Whether a provision is named by a generated anchor with a number, which depends on the headings before it. */

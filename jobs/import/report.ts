@@ -1,5 +1,6 @@
 import type { Facets } from '#core/index/facets/layout.ts'
 import type { ActEntry } from '#core/index/references/layout.ts'
+import type { SourceFormat } from '#jobs/sources/list.ts'
 
 /** Position of a record in its source. */
 export interface RecordLocation {
@@ -18,6 +19,26 @@ export interface ImportReportEntry extends RecordLocation {
 /** A record too long for one passage. */
 export interface ImportReportSplit extends RecordLocation {
   readonly parts: number
+}
+
+/** A part of a source that is no passage by a rule of its reader, with its text. */
+export interface ImportReportOmission extends RecordLocation {
+  readonly rule: string
+  readonly text: string
+}
+
+/** Law of the sources that no passage states, or no longer from a day on which the sources do not say so. */
+export interface ImportReportLoss extends RecordLocation {
+  /** By which an operator accepts it. */
+  readonly name: string
+  readonly reason: string
+  readonly accepted: boolean
+}
+
+/** A text that ends when a later one of its document or provision takes effect. */
+export interface ImportReportEnd extends RecordLocation {
+  /** YYYY-MM-DD; the first day on which it is not in force. */
+  readonly day: string
 }
 
 /** Something that was imported, but not exactly as the source has it. */
@@ -60,6 +81,16 @@ export interface ImportReport {
   readonly entries_omitted: number
   /** The first split records, in the order of the sources, with the same limit as the skipped ones. */
   readonly splits: readonly ImportReportSplit[]
+  /** The first losses; those that are not accepted come first. */
+  readonly losses: readonly ImportReportLoss[]
+  /** Losses that nobody accepted by name: they refuse the import. */
+  readonly losses_unnamed: number
+  /** The first texts whose end is derived, in the order of the sources. */
+  readonly derived_ends: readonly ImportReportEnd[]
+  /** Every part of a text that no passage holds, in the order of the sources. */
+  readonly omissions: readonly ImportReportOmission[]
+  /** Fields of JSONL records that the mapping neither reads nor ignores, with the number of records that state them. */
+  readonly unread_fields: Readonly<Record<string, number>>
   /** How many warnings there are, and the first of them, with the same limit. */
   readonly warnings: { readonly count: number; readonly entries: readonly ImportReportWarning[] }
   /** Passages whose own provision is known. */
@@ -73,6 +104,8 @@ export interface ImportReport {
 export type SkipKind = 'lost' | 'intended'
 
 const ENTRIES_SHOWN = 20
+/** An operator accepts losses by the names that are shown. */
+const LOSSES_SHOWN = 500
 
 /**
  * Renders the report for a terminal: the counts, each reason with its count, and the first warnings, split and skipped
@@ -88,6 +121,7 @@ export function renderImportReport(report: ImportReport): string {
     ['revisions', report.revisions],
     ['records that end when a later revision takes effect', report.ends_derived],
     ['records split', report.split],
+    ['losses that are not accepted', report.losses_unnamed],
     ['warnings', report.warnings.count],
     ['records skipped', report.skipped],
   ]
@@ -102,13 +136,26 @@ export function renderImportReport(report: ImportReport): string {
     report.warnings.count,
     ({ message, other }) => `${shown(message)}${shownOther(other)}`,
   )
+  const losses = listed(
+    'Losses:',
+    report.losses,
+    report.losses.length,
+    ({ name, reason, accepted }) => `${shown(reason)}; ${accepted ? 'accepted' : 'not accepted'} as ${shown(name)}`,
+    LOSSES_SHOWN,
+  )
+  const ends = listed('Ends with a later text:', report.derived_ends, report.ends_derived, ({ day }) => `on ${day}`)
+  const omissions = listed('Left out:', report.omissions, report.omissions.length, ({ rule, text }) =>
+    shown(`${rule}: ${text}`),
+  )
+  const unread = Object.entries(report.unread_fields).map(([name, count]) => `  ${shown(name)}: ${count} records`)
+  const unreadFields = unread.length === 0 ? [] : ['', 'Fields that the mapping does not read:', ...unread]
   const skips = listed(
     'Skipped:',
     report.entries,
     report.skipped,
     ({ reason, other }) => `${shown(reason)}${shownOther(other)}`,
   )
-  return [...lines, ...splits, ...warnings, ...skips, ''].join('\n')
+  return [...lines, ...losses, ...ends, ...splits, ...omissions, ...unreadFields, ...warnings, ...skips, ''].join('\n')
 }
 
 /** Lists the first records, each with its position and what was done with it. */
@@ -117,10 +164,22 @@ function listed<T extends RecordLocation>(
   records: readonly T[],
   total: number,
   what: (record: T) => string,
+  shownMax = ENTRIES_SHOWN,
 ): readonly string[] {
   if (records.length === 0) return []
-  const first = records.slice(0, ENTRIES_SHOWN).map((record) => `  ${shownLocation(record)}: ${what(record)}`)
+  const first = records.slice(0, shownMax).map((record) => `  ${shownLocation(record)}: ${what(record)}`)
   return ['', title, ...first, ...(total > first.length ? [`  … and ${total - first.length} more`] : [])]
+}
+
+/** Returns one line for each loss of a stored report, for reviewers. */
+export function lossesInWords(losses: readonly ImportReportLoss[]): readonly string[] {
+  return losses.map((loss) => `${shown(loss.name)} (${shown(loss.reason)})`)
+}
+
+/** Returns the name by which an operator accepts the loss of a record. */
+export function lossName(format: SourceFormat, { source, line, id }: RecordLocation): string {
+  if (id === undefined) return `${source}:${line}`
+  return format === 'jsonl' ? id : `${source}#${id}`
 }
 
 /** Returns `file:line id` without control characters. */

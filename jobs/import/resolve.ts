@@ -2,6 +2,7 @@ import { OperatorError } from '#core/platform/errors.ts'
 import { IMPORT_BOUNDS } from './bounds.ts'
 import { writtenDate } from './dates.ts'
 import { alternativesOf, fieldNameSchema } from './mapping.ts'
+import { sourcesOf } from './read-fields.ts'
 import type { Alternative, FieldName, Mapping, Rule } from './mapping.ts'
 import { compilePattern } from './pattern.ts'
 import type { PatternMatch } from './pattern.ts'
@@ -17,6 +18,11 @@ export interface ResolvedRecord {
   readonly fields: ReadonlyMap<FieldName, Resolved>
   /** Reason of the first skip pattern that matched. */
   readonly skip: string | undefined
+  /**
+   * The record states a field that the rule of `effective_to` reads, and no alternative understands it. An alternative
+   * that gives a blank text understands it as open.
+   */
+  readonly endNotUnderstood: boolean
 }
 
 type Lookup = (name: string) => Resolved | undefined
@@ -33,6 +39,7 @@ export function compileMapping(mapping: Mapping): (record: SourceRecord) => Reso
     pattern: compilePattern(pattern),
     reason,
   }))
+  const end = endReader(mapping)
   return (record) => {
     const known = new Map<string, Resolved>()
     const lookup = lookupOf(record, known)
@@ -46,8 +53,18 @@ export function compileMapping(mapping: Mapping): (record: SourceRecord) => Reso
       if (resolved !== undefined) filled.set(name, resolved)
     }
     const skip = skips.find(({ resolve, pattern }) => pattern.test(resolve(lookup)?.value ?? ''))
-    return { fields: filled, skip: skip?.reason }
+    return { fields: filled, skip: skip?.reason, endNotUnderstood: !filled.has('effective_to') && !end(lookup) }
   }
+}
+
+/** Returns a function that is false where a record states an end in a form that no alternative understands. */
+function endReader(mapping: Mapping): (lookup: Lookup) => boolean {
+  const rule = mapping.fields.effective_to
+  const alternatives = rule === undefined ? [] : alternativesOf(rule).map((each) => alternativeResolver(each, mapping))
+  const sources = rule === undefined ? [] : sourcesOf(rule, mapping)
+  return (lookup) =>
+    alternatives.some((resolve) => resolve(lookup) !== undefined) ||
+    sources.every((source) => lookup(source) === undefined)
 }
 
 function lookupOf(record: SourceRecord, known: ReadonlyMap<string, Resolved>): Lookup {

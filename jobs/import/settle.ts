@@ -8,6 +8,7 @@ import {
   readShorterRevisions,
 } from '#jobs/import/staging/notices.ts'
 import type { Notice } from '#jobs/import/staging/notices.ts'
+import { readDerivedEnds, readOnlyOutranked } from '#jobs/import/staging/losses.ts'
 import { numberIds } from '#jobs/import/staging/numbers.ts'
 import { orderKept } from '#jobs/import/staging/kept-records.ts'
 import type { Revises } from '#jobs/import/staging/kept-records.ts'
@@ -61,7 +62,21 @@ export function* orderRecords(staging: Staging, { mapping, snapshots }: SettleIn
     const message = noticeText(notice, locate)
     yield { kind: 'warning', warning: { ...locate(notice.location), message, other: locate(notice.other) } }
   }
+  yield* lossesOf(staging, locate)
 }
+
+/** Yields what is lost, and what ends, although no source says so. */
+function* lossesOf(staging: Staging, locate: (location: StagedLocation) => RecordLocation): Generator<Finding> {
+  for (const record of readOnlyOutranked(staging))
+    yield { kind: 'loss', place: locate(record), reason: 'the source with precedence holds nothing of its provision' }
+  for (const { effectiveTo, restated, ...record } of readDerivedEnds(staging)) {
+    const day = new Date(effectiveTo).toISOString().slice(0, 10)
+    yield { kind: 'end', end: { ...locate(record), day } }
+    if (!restated) yield { kind: 'loss', place: locate(record), reason: `${NOT_RESTATED} ${day}` }
+  }
+}
+
+const NOT_RESTATED = 'it ends without a stated end, because the next revision does not restate it, on'
 
 function revisesOf({ revises, format }: Mapping): Revises {
   return revises ?? (format === 'markdown' ? 'document' : undefined)

@@ -1,20 +1,21 @@
 import { jsonlRecords } from './jsonl.ts'
 import type { Mapping } from './mapping.ts'
 import { markdownRecords } from './markdown.ts'
+import { readFieldsOf } from './read-fields.ts'
 import type { SourceItem, SourceSnapshot } from './record.ts'
 
 /** Yields what a source holds, read in the format of the mapping. */
 export function sourceItems(
   { path }: SourceSnapshot,
-  format: Mapping['format'],
+  mapping: Mapping,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<SourceItem> {
-  switch (format) {
+  switch (mapping.format) {
     case 'jsonl':
       return jsonlRecords(path, signal)
     case 'markdown':
-      return markdownRecords(path)
+      return markdownRecords(path, readFieldsOf(mapping))
     default:
-      return format satisfies never
+      return mapping.format satisfies never
   }
 }

@@ -1,3 +1,4 @@
+import { segmenter } from './segmenter.ts'
 import { codePointsOf } from './text.ts'
 
 /** Finds the offsets at which a text may be cut. Each offset starts a new piece; it is never 0 or the text's end. */
@@ -104,15 +105,6 @@ function clauses(text: string): readonly number[] {
       )
     })
     .map(({ start }) => start)
-}
-
-const segmenters = new Map<string, Intl.Segmenter>()
-
-function segmenter(language: string, granularity: 'sentence' | 'grapheme'): Intl.Segmenter {
-  const key = `${granularity} ${language}`
-  const known = segmenters.get(key) ?? new Intl.Segmenter(language, { granularity })
-  if (segmenters.size < 100) segmenters.set(key, known)
-  return known
 }
 
 /**

@@ -4,8 +4,9 @@ import type { DraftsFile } from './drafts-file.ts'
 import type { Finding } from './findings.ts'
 import type { Mapping } from './mapping.ts'
 import { contradictionFinding } from './messages.ts'
+import { isUnread, readFieldsOf } from './read-fields.ts'
 import { locationOf } from './record.ts'
-import type { SourceSnapshot } from './record.ts'
+import type { SourceRecord, SourceSnapshot } from './record.ts'
 import { createRecorder } from './recorder.ts'
 import type { Recorded } from './recorder.ts'
 import type { RecordLocation } from './report.ts'
@@ -34,10 +35,11 @@ export async function* stageSources(
 ): AsyncGenerator<Finding> {
   const { knowledgeBaseId, mapping, snapshots, signal } = input
   const record = createRecorder({ knowledgeBaseId, mapping, staging, drafts })
+  const read = readFieldsOf(mapping)
   for (const source of input.leftOut ?? []) yield leftOutFile(source, mapping.format)
   for (const [source, snapshot] of snapshots.entries()) {
     yield { kind: 'file' }
-    for await (const item of sourceItems(snapshot, mapping.format, signal)) {
+    for await (const item of sourceItems(snapshot, mapping, signal)) {
       signal?.throwIfAborted()
       const { line, id } = item
       const place = { source: snapshot.sourceName, line, ...(id === undefined ? {} : { id }) }
@@ -45,12 +47,23 @@ export async function* stageSources(
         yield { kind: 'warning', warning: { ...place, message: item.message } }
         continue
       }
+      if (item.kind === 'omission') {
+        yield { kind: 'omission', omission: { ...place, rule: item.rule, text: item.text } }
+        continue
+      }
       input.onRecord?.()
       if (item.kind === 'fault') yield { kind: 'skipped', skip: 'lost', entry: { ...place, reason: item.reason } }
-      else yield* findingsOf(await record(item, source, snapshot.id), place, snapshots)
+      else {
+        yield* unreadFields(item, read)
+        yield* findingsOf(await record(item, source, snapshot.id), place, snapshots)
+      }
     }
   }
   await drafts?.flush()
+}
+
+function* unreadFields({ stated }: SourceRecord, read: ReadonlySet<string>): Generator<Finding> {
+  for (const name of stated?.keys() ?? []) if (isUnread(name, read)) yield { kind: 'unread', name }
 }
 
 function leftOutFile(source: string, format: Mapping['format']): Finding {
@@ -70,8 +83,10 @@ function* findingsOf(
       yield contradictionFinding(recorded.contradiction, place, recorded.reason)
       return
     case 'skipped': {
+      const { skip, reason } = recorded
       const other = 'first' in recorded ? { other: locationOf(snapshots, recorded.first) } : {}
-      yield { kind: 'skipped', skip: recorded.skip, entry: { ...place, reason: recorded.reason, ...other } }
+      const line = 'line' in recorded && recorded.line !== undefined ? recorded.line : place.line
+      yield { kind: 'skipped', skip, entry: { ...place, line, reason, ...other } }
       return
     }
     default:

@@ -15,6 +15,11 @@ export function isBlank(text: string): boolean {
   return /^[\s\p{Z}\p{Cf}]*$/u.test(text)
 }
 
+/** Returns a text without white space; two texts that differ in nothing else give the same. */
+export function withoutSpace(text: string): string {
+  return text.replaceAll(/\s+/g, '')
+}
+
 /** Returns the reason why a string cannot be stored unchanged, or undefined. */
 export function unstorable(text: string): string | undefined {
   if (text.includes('\0')) return 'contains a NUL character'

@@ -26,6 +26,8 @@ export interface ImportInput {
   readonly source: string
   /** Path of a mapping file; without one the source is Markdown with the documented front matter. */
   readonly mapping?: string | undefined
+  /** Names of losses, beside those that the mapping accepts. */
+  readonly acceptLoss?: readonly string[] | undefined
   readonly store: ArtifactStore
   readonly onProgress?: OnProgress
   /** Aborted: the import ends, and nothing of it is recorded. */
@@ -39,17 +41,22 @@ export interface Imported {
 }
 
 const PROGRESS_EVERY_RECORDS = 200
+/** Names of accepted losses in the audit; the report has all. */
+const AUDITED_LOSSES_MAX = 20
 
 /**
  * Imports a corpus: capture → parse → record. The exact bytes are in the store, and every record has been read, before
  * anything is written to the database. An existing import can therefore be built.
- * @throws OperatorError also when no record became a passage; the error carries the report.
+ * @throws OperatorError also when no record became a passage, or a loss is not accepted; the error carries the report.
  */
 export async function importCorpus(operator: Operator, input: ImportInput): Promise<Imported> {
   const { store, onProgress = () => undefined } = input
   const signal = input.signal === undefined ? {} : { signal: input.signal }
   const base = await knowledgeBaseNamed(operator.database, input.knowledgeBase)
-  const mapping = input.mapping === undefined ? MARKDOWN_MAPPING : await readMapping(input.mapping)
+  const described = input.mapping === undefined ? MARKDOWN_MAPPING : await readMapping(input.mapping)
+  // The build reads the sources with the stored mapping, and reports the same losses as accepted.
+  const accepted_losses = [...new Set([...described.accepted_losses, ...(input.acceptLoss ?? [])])]
+  const mapping = { ...described, accepted_losses }
   const listing = await listSource(input.source, mapping.format)
   const sources = await capture(listing.files, input, onProgress)
   const { leftOut } = listing
@@ -60,6 +67,12 @@ export async function importCorpus(operator: Operator, input: ImportInput): Prom
         'Nothing in the source became a passage; correct the source or the mapping and import ' +
         `again.\n${renderImportReport(report)}`
       ).trimEnd(),
+    )
+  if (report.losses_unnamed > 0)
+    throw new OperatorError(
+      `${renderImportReport(report)}\nNothing is imported, because ${report.losses_unnamed} losses are not accepted: ` +
+        'correct the sources or the mapping; or accept each by its name, with --accept-loss or in "accepted_losses" of ' +
+        'the mapping. Then import again.',
     )
   const id = randomUUID()
   return withAudit(operator, async (client) => {
@@ -72,11 +85,12 @@ export async function importCorpus(operator: Operator, input: ImportInput): Prom
       onProgress('recording', done, snapshots.length),
     )
     await insertImport(client, { id, knowledgeBaseId: base.id, mapping, snapshotIds, report })
-    const { files, records_read, passages, skipped } = report
+    const { files, records_read, passages, skipped, losses } = report
+    const lost = losses.map(({ name }) => name).slice(0, AUDITED_LOSSES_MAX)
     const audit = {
       action: 'import.create',
       subject: `import:${id}`,
-      detail: { knowledge_base: base.slug, files, records_read, passages, skipped },
+      detail: { knowledge_base: base.slug, files, records_read, passages, skipped, losses: losses.length, lost },
     }
     return { result: { id, knowledge_base: base.slug, report }, audit }
   })

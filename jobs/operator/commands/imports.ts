@@ -1,7 +1,4 @@
 import type { OperatorCommand } from '#jobs/operator/operator-command.ts'
-import { z } from 'zod'
-import { facetsSchema } from '#core/index/facets/layout.ts'
-import { referencesSchema } from '#core/index/references/layout.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { createArtifactStore } from '#core/index/format/store.ts'
 import { listImports } from '#core/db/corpus-lists.ts'
@@ -11,49 +8,12 @@ import { importCorpus } from '#jobs/operator/actions/import-corpus.ts'
 import type { Imported } from '#jobs/operator/actions/import-corpus.ts'
 import { importNamed, knowledgeBaseNamed } from '#jobs/operator/actions/names.ts'
 import { addCommandGroup } from '#jobs/operator/command.ts'
-import { rows, text } from '#jobs/operator/inputs.ts'
+import { list, rows, text } from '#jobs/operator/inputs.ts'
 import { addDatabaseCommand } from '#jobs/operator/session.ts'
+import { importReportSchema } from '#jobs/operator/stored-report.ts'
 import { table } from '#jobs/operator/table.ts'
 
 const { ARTIFACT_STORE } = OPERATOR_VARIABLES
-
-const location = z.object({ source: z.string(), line: z.int(), id: z.string().optional() })
-
-function withoutAbsentId<T extends { readonly id?: string | undefined }>({
-  id,
-  ...rest
-}: T): Omit<T, 'id'> & { readonly id?: string } {
-  return id === undefined ? rest : { ...rest, id }
-}
-
-const otherLocation = location.transform(withoutAbsentId)
-const skipped = location
-  .extend({ reason: z.string(), other: otherLocation.optional() })
-  .transform(({ other, ...rest }) => ({ ...withoutAbsentId(rest), ...(other === undefined ? {} : { other }) }))
-const warning = location
-  .extend({ message: z.string(), other: otherLocation.optional() })
-  .transform(({ other, ...rest }) => ({ ...withoutAbsentId(rest), ...(other === undefined ? {} : { other }) }))
-
-/** Schema of the stored report. */
-const reportSchema = z.object({
-  files: z.int(),
-  records_read: z.int(),
-  passages: z.int(),
-  documents: z.int(),
-  revisions: z.int(),
-  ends_derived: z.int(),
-  split: z.int(),
-  skipped: z.int(),
-  lost: z.int(),
-  reasons: z.record(z.string(), z.int()),
-  entries: z.array(skipped),
-  entries_omitted: z.int(),
-  splits: z.array(location.extend({ parts: z.int() }).transform(withoutAbsentId)),
-  warnings: z.object({ count: z.int(), entries: z.array(warning) }),
-  facets: facetsSchema,
-  referenced: z.int(),
-  acts: referencesSchema.shape.acts,
-})
 
 export function addImports(program: OperatorCommand): void {
   addImport(program)
@@ -70,16 +30,18 @@ function addImport(program: OperatorCommand): void {
       '--knowledge-base <slug>': 'slug or UUID',
       '--source <path>': 'a JSONL file, a folder with corpus.jsonl or corpus-1.jsonl …, or a folder of Markdown',
       '--mapping <file>': 'how records become passages (JSON); Markdown with the documented front matter needs none',
+      '--accept-loss <names>': 'losses that the report names, as it names them, separated by commas',
     },
     notes:
       'The exact bytes are kept in ARTIFACT_STORE. Nothing is dropped silently: the report says what ' +
-      'was read, split and skipped, and why, with line numbers.\nThe id it prints is what "operator ' +
+      'was read, split and skipped, and why, with line numbers.\nA loss that neither --accept-loss nor ' +
+      '"accepted_losses" of the mapping names refuses the import.\nThe id it prints is what "operator ' +
       'build start" takes.',
     examples: [
       'import --knowledge-base hsfa-rules --source ./rulebook',
       'import --knowledge-base eu-acts --source ./eu/corpus.jsonl --mapping jobs/import/mappings/eu.json --json',
     ],
-    input: { knowledgeBase: text, source: text, mapping: text.optional() },
+    input: { knowledgeBase: text, source: text, mapping: text.optional(), acceptLoss: list.optional() },
     variables: { ARTIFACT_STORE },
     writes: true,
     run: async (input, { operator, config, progress, show }) => {
@@ -112,12 +74,7 @@ const INTERRUPTIONS = ['SIGINT', 'SIGTERM'] as const
 
 function renderImported({ id, knowledge_base, report }: Imported): string {
   const build = `operator build start --import ${id} --questions FILE --wait`
-  const next =
-    report.lost === 0
-      ? `Next: ${build}`
-      : `${report.lost} of ${report.records_read} records are lost, for the reasons above.\n` +
-        `Next: correct the sources or the mapping and import again; or build it as it is with ${build}`
-  return `${renderImportReport(report)}\nImport ${id} of "${knowledge_base}".\n${next}`
+  return `${renderImportReport(report)}\nImport ${id} of "${knowledge_base}".\nNext: ${build}`
 }
 
 function addList(imports: OperatorCommand): void {
@@ -157,7 +114,7 @@ function addShow(imports: OperatorCommand): void {
       show(
         found,
         () =>
-          `Import ${found.id} of "${found.knowledge_base}".\n${renderImportReport(reportSchema.parse(found.report))}`,
+          `Import ${found.id} of "${found.knowledge_base}".\n${renderImportReport(importReportSchema.parse(found.report))}`,
       )
     },
   })

@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import type { OperatorCommand } from '#jobs/operator/operator-command.ts'
 import { z } from 'zod'
 import { createArtifactStore } from '#core/index/format/store.ts'
+import { readReportOfVersion } from '#core/db/imports.ts'
 import { listReviews } from '#core/db/reviews.ts'
 import { readVersion } from '#core/db/versions.ts'
 import { changesInWords, changesOf } from '#core/domain/changes.ts'
@@ -19,6 +20,8 @@ import { UsageError } from '#jobs/operator/failure.ts'
 import { list, text } from '#jobs/operator/inputs.ts'
 import { addDatabaseCommand } from '#jobs/operator/session.ts'
 import { cell, fields, table } from '#jobs/operator/table.ts'
+import { importLossesSchema } from '#jobs/operator/stored-report.ts'
+import { lossesInWords, shownLocation } from '#jobs/import/report.ts'
 import { checkFiles } from '#jobs/review/files.ts'
 import { readRejections } from '#jobs/review/rejections.ts'
 
@@ -78,6 +81,7 @@ function addShow(review: OperatorCommand): void {
       const store = createArtifactStore(config.ARTIFACT_STORE)
       const files = row === undefined ? [] : await checkFiles(store, row)
       const changes = changesOf(evaluation)
+      const imported = importLossesSchema.parse(await readReportOfVersion(operator.database, version.id))
       const past = table(
         reviews.map((one) => ({ ...one, signed: one.forged ? 'forged' : true, note: cell(one.note) })),
         {
@@ -96,6 +100,11 @@ function addShow(review: OperatorCommand): void {
         state,
         passed,
         changes: changes === undefined ? null : changesInWords(changes),
+        import: {
+          losses: lossesInWords(imported.losses ?? []),
+          derived_ends: (imported.derived_ends ?? []).map((end) => `${shownLocation(end)} on ${end.day}`),
+          left_out: (imported.omissions ?? []).map((omission) => `${shownLocation(omission)}: ${omission.text}`),
+        },
         passages,
         documents,
         facets,

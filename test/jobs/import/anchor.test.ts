@@ -49,6 +49,29 @@ describe('a source anchor', () => {
     )
   })
 
+  test.each([
+    ['zh', '養蜂人應當在五月一日之前向主管機關登記其所有的蜂箱，並應當每年更新登記。'],
+    ['th', 'ผู้เลี้ยงผึ้งต้องลงทะเบียนรังผึ้งทุกรังก่อนวันที่หนึ่งพฤษภาคมของทุกปี'],
+    ['ja', '養蜂家はすべての巣箱を五月一日までに登録しなければならない。'],
+  ])('of an unspaced line in %s is shortened to whole words, and its passage is kept', async (language, sentence) => {
+    const text = sentence.repeat(8)
+    const contents = { 'corpus.jsonl': line('a', text, { lang: language }) }
+    const { passages } = await importContents(contents, smallMapping())
+    const words = decodeURIComponent(passages[0]?.citation.source_anchor.split(':~:text=')[1] ?? '')
+    expect(passages[0]?.text).toBe(text)
+    expect(words.length).toBeGreaterThan(20)
+    expect(text.startsWith(words)).toBe(true)
+    const ends = [...new Intl.Segmenter(language, { granularity: 'word' }).segment(text)].map(
+      ({ segment, index }) => index + segment.length,
+    )
+    expect(ends).toContain(words.length)
+  })
+
+  test('of one word beyond the bound ends within it', () => {
+    const anchor = sourceAnchor(URL_, undefined, 'x'.repeat(5_000), 1)
+    expect(anchor).toMatch(/#:~:text=x{100,600}$/)
+  })
+
   test('is canonical_url plus one fragment, also where the mapped URL came with its own', async () => {
     const { passages } = await importContents(
       { 'corpus.jsonl': line('a', 'A hive is a house of bees.') },

@@ -25,8 +25,8 @@ describe('a heading cuts', () => {
   test.each([
     ['ATX', '# One\nText.\n\n### Two ###\nMore.\n'],
     ['ATX, indented by up to three spaces', '   # One\nText.\n\n  ## Two #\nMore.\n'],
-    ['setext', 'One\n===\nText.\n\nTwo\n---\nMore.\n'],
-    ['setext between lone carriage returns', 'One\r=\rText.\r\rTwo\r-\rMore.\r'],
+    ['setext', 'One\n===\nText.\n\nTwo\n=\nMore.\n'],
+    ['setext between lone carriage returns', 'One\r=\rText.\r\rTwo\r==\rMore.\r'],
   ])('%s', (_kind, body) => {
     expect(cuts(body)).toEqual([
       [1, 'One', 'Text.'],
@@ -35,37 +35,57 @@ describe('a heading cuts', () => {
   })
 })
 
+function faultOf(body: string): number | undefined {
+  const cut = cutAtHeadings(body, 1)
+  return 'reason' in cut ? cut.line : undefined
+}
+
 test.each([
-  ['several lines', 'The keeper must act within 14 days\nof the request.'],
-  ['several lines without the end of a sentence', 'The register\n  of hives'],
-  ['the end of a sentence', 'The keeper must act within 14 days.'],
-  ['the end of a sentence before a bracket and an anchor', '(The keeper may not act!) {#a}'],
-  ['a colon', 'The keeper keeps:'],
-])('underlined text of %s is text, with a warning that names its line', (_kind, text) => {
-  const rule = `${text}\n---`
-  const body = `# Duty\n${rule}\nSource: Gazette 3.\n\n### Exemption\nFree.\n`
-  const next = body.split('\n').indexOf('### Exemption') + 1
-  expect(cuts(body)).toEqual([
-    [1, 'Duty', `${rule}\nSource: Gazette 3.`],
-    [next, 'Exemption', 'Free.'],
-  ])
-  expect(warnedLines(body)).toEqual([2])
-  expect(cuts(`# Duty\n${rule}\n### Exemption\nFree.\n`)[0]).toEqual([1, 'Duty', rule])
+  ['one line above ---', 'Exemption\n---'],
+  ['several lines above ---', 'The keeper must act within 14 days\nof the request.\n---'],
+  ['a clause above ---', '(a) must never lend a hive, or\n---'],
+  ['several lines above ===', 'The register\n  of hives\n==='],
+  ['the end of a sentence above ===', 'The keeper must act within 14 days.\n==='],
+  ['the end of a sentence before a bracket and an anchor', '(The keeper may not act!) {#a}\n==='],
+  ['a colon above ===', 'The keeper keeps:\n==='],
+])('underlined text that may be no heading refuses the file at its line: %s', (_kind, text) => {
+  expect(faultOf(`# Duty\n\n${text}\n\n### Exemption\nFree.\n`)).toBe(3)
 })
 
-test('a heading that is structure but reads like a rule is named in a warning', () => {
-  const body = '# A keeper must not lend.\n## Guidance\nFree.\n# Title\n## A rule.\nText.\n'
-  expect(cuts(body).map(([, heading]) => heading)).toEqual(['Guidance', 'A rule.'])
-  expect(warnedLines(body)).toEqual([1])
+test('a heading that is structure but reads like a rule refuses the file', () => {
+  expect(faultOf('# Title\n## A keeper must not lend.\n### Guidance\nFree.\n')).toBe(2)
+  expect(cuts('# Title\n## A rule.\nText.\n').map(([, heading]) => heading)).toEqual(['A rule.'])
 })
 
 test.each([
-  ['a fence', '````sh\n# no\n```\n## nor this\n````'],
-  ['a block quote', '> # no\n>\n> no\n> ==='],
-  ['a list', '- item\n\n  # no\n\n  no\n  ---'],
-  ['a fence within a list', '- ```\n  # no\n  ```'],
-  ['indented code', 'a\n\n    # no'],
-])('no heading within %s cuts', (_where, block) => {
+  '###BEE 1.3 Lending',
+  '#no space',
+  '    ### BEE 1.3 in a paragraph or code',
+  '\t### BEE 1.3',
+  '####### seven',
+  '\u200B### BEE 1.3',
+  '\uFF03\uFF03 BEE 1.3',
+  '> ### BEE 1.3',
+  '- ### BEE 1.3',
+  '- item\n\n  # no',
+  '1. a\n   ### BEE 1.3',
+  '> no\n> ===',
+  '<h3>BEE 1.3</h3>',
+  '```\n# BEE 1.3\n```',
+])('a line that only looks like a heading refuses the file: %j', (block) => {
+  for (const before of ['', 'Text.\n', 'Text.\n\n'])
+    expect(faultOf(`# One\n\n${before}${block}\n`)).toBeGreaterThanOrEqual(3)
+})
+
+test.each(['a # b', '\\# no', 'C# and F#', '```sh\n# no\n```', '`# no`', '<!-- a\n# no\n--> b'])(
+  'what no reader takes for a heading is text: %j',
+  (block) => {
+    expect(faultOf(`# One\n\n${block}\n`)).toBeUndefined()
+  },
+)
+
+test('no heading within a fence cuts', () => {
+  const block = '````sh\n# no\n```\n## nor this\n````'
   expect(cuts(`# One\n\n${block}\n`)).toEqual([[1, 'One', block]])
 })
 
@@ -92,20 +112,33 @@ test.each([
   ['within HTML, over a blank line', '<div>\n<!--\n\n# no\n-->\nMust.\n</div>', '<div>\n\nMust.\n</div>'],
   ['before text on its last line', '<!--\nneed not\n--> Must.', 'Must.'],
   ['within a quote', '> Must.\n> <!-- need\n> not --> So.', '> Must.\n>  So.'],
-])('an HTML comment %s is no law: it is cut out, with a warning', (_where, block, text) => {
+])('an HTML comment %s is no law: it is cut out and listed with its line and text', (_where, block, text) => {
   const body = `# One\n\n${block}\n\n# Two <!-- b -->{#two}\nMore.\n`
   const [one, two] = sectionsOf(body)
   expect([one?.heading, one?.text]).toEqual(['One', text])
   expect([two?.heading, two?.anchor, two?.text]).toEqual(['Two', 'two', 'More.'])
   const opening = block.split('\n').findIndex((line) => line.replaceAll(/`[^`]*`/g, '').includes('<!--'))
-  expect(warnedLines(body)).toEqual([opening + 3, body.split('\n').findIndex((line) => line.startsWith('# Two')) + 1])
+  const { omissions, warnings } = cutOf(body)
+  expect(warnings).toEqual([])
+  expect(omissions).toEqual([
+    {
+      line: opening + 3,
+      rule: 'HTML comment',
+      text: expect.stringMatching(/^<!--[^]*need[^]*-->$|^<!--[^]*no[^]*-->$/),
+    },
+    {
+      line: body.split('\n').findIndex((line) => line.startsWith('# Two')) + 1,
+      rule: 'HTML comment',
+      text: '<!-- b -->',
+    },
+  ])
 })
 
-test('what only looks like an HTML comment is text, and a comment without words gives no warning', () => {
+test('what only looks like an HTML comment is text', () => {
   for (const text of ['`<!--`', '`` ` <!-- ``', '\\<!-- a', '    <!-- a', '```\n<!--\n```', '< !-- a', '<!- a -->'])
     expect(cuts(`# One\n\na\n\n${text}\n`)).toEqual([[1, 'One', `a\n\n${text}`]])
   for (const empty of ['<!-- -->', '<!---->', '<!-->', '<!--\n\n-->'])
-    expect([cuts(`# One\na\n\n${empty}\n`), warnedLines(`# One\na\n\n${empty}\n`)]).toEqual([[[1, 'One', 'a']], []])
+    expect(cuts(`# One\na\n\n${empty}\n`)).toEqual([[1, 'One', 'a']])
 })
 
 test.each(['<a name="x">', '<div>', '<pre>\n\na', '<script>', '<?a', '<![CDATA[', '</p>', '<!X'])(
@@ -132,21 +165,42 @@ test('the text of a section is the exact text between its heading and the next o
   ])
 })
 
-test('headings and texts of any Markdown together hold each of its words, in order', () => {
-  const piece = fc.constantFrom('# a', '## b', 'c', '===', '---', '> d', '- e', '  f', '```', '<p>', '', '1. g', '\tk')
-  const lines = fc.array(piece, { maxLength: 25 })
+test('any Markdown is refused, or is whole in the headings that passages show, the texts and what is listed', () => {
+  const marks = ['# a', '## b', '#c', 'd', '===', '---', '> e', '- f', '  g', '```', '<p>', '', '1. h', '\ti', '  ## j']
+  const more = [
+    '<!-- k -->',
+    'l <!-- m',
+    'n --> o',
+    '## p <!-- q -->',
+    '   # r',
+    '> # s',
+    '<h2>t',
+    '~~~ u',
+    '## v {#w}',
+  ]
+  const lines = fc.array(fc.constantFrom(...marks, ...more), { maxLength: 25 })
+  let read = 0
   fc.assert(
     fc.property(lines, fc.constantFrom('\n', '\r\n', '\r'), (written, end) => {
       const body = written.join(end)
       const cut = cutAtHeadings(body, 1)
-      fc.pre('sections' in cut)
-      const { sections } = cut
-      const held = sections.map(({ parents, heading, text }) => [...parents, heading, text].join(' ')).join(' ')
-      for (const word of body.match(/[a-z]/g) ?? []) expect(held).toContain(word)
-      for (const { text } of sections) expect(body.replaceAll('\r\n', '\n')).toContain(text)
+      if ('reason' in cut) return
+      read += 1
+      const { sections, omissions } = cut
+      const held = [
+        ...sections.map(({ parents, heading, anchor, text }) => [...parents, heading, anchor, text].join(' ')),
+        ...omissions.map(({ text }) => text),
+      ].join(' ')
+      const count = (text: string, letter: string): number => text.split(letter).length - 1
+      for (const letter of 'abcdefghijklmnoqrstuv') {
+        const without = letter === 'h' ? body.replaceAll('<h2>', '') : body
+        expect([letter, count(held, letter) >= count(without, letter)]).toEqual([letter, true])
+      }
       expect(new Set(sections.map(({ anchor }) => anchor)).size).toBe(sections.length)
     }),
+    { numRuns: 2_000 },
   )
+  expect(read).toBeGreaterThan(50)
 })
 
 describe('an anchor', () => {

@@ -55,7 +55,7 @@ describe('a JSONL import', () => {
 
   test('fills every field of a passage from its record, in canonical form', async () => {
     const { passages } = await importContents(
-      { 'corpus.jsonl': line('a', `  ${TEXT}\n`, { until: '2024-05-06T02:00:00+02:00' }) },
+      { 'corpus.jsonl': line('a', `  ${TEXT}\n`, { until: '2024-05-06' }) },
       smallMapping(),
     )
     expect(passages[0]).toMatchObject({
@@ -116,8 +116,11 @@ describe('a JSONL import', () => {
     ['published_at is not a date', line('a', TEXT, { published: '99999999' })],
     ['effective_at is not a date', line('a', TEXT, { effective: '2023-02-30' })],
     ['effective_to is not a date', line('a', TEXT, { until: 'later' })],
-    ['effective_to is not a date', line('a', TEXT, { until: '9999-12-31T23:59-10:00' })],
-    ['effective_at is not a date', line('a', TEXT, { effective: '0000-01-01T00:00+10:00' })],
+    ['effective_to is not a date', line('a', TEXT, { until: '10000-01-01' })],
+    [
+      'effective_at has a time of day: state the day in the zone of its jurisdiction',
+      line('a', TEXT, { effective: '2020-01-01T00:00+10:00' }),
+    ],
     ['effective_to is not after effective_at', line('a', TEXT, { until: '2020-02-03' })],
     ['language is not a BCP 47 tag', line('a', TEXT, { lang: 'not a tag' })],
     ['canonical_url is not an http(s) URL', line('a', TEXT, { act: 'a b' })],

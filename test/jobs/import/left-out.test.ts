@@ -34,6 +34,7 @@ Every hive of ${document} is registered.
 `
 }
 
+const acceptLoss = ['notes.txt:1', 'sub/mdfile:1']
 const harness = await openOperatorHarness()
 beforeAll(async () => {
   const files = {
@@ -59,7 +60,7 @@ afterAll(async () => {
 
 test('an import reads Markdown whatever the case of its ending, and reports every other file as skipped', async () => {
   const store = createArtifactStore(pathToFileURL(join(folder, 'store')).href)
-  const { report } = await importCorpus(harness.operator, { knowledgeBase: 'bees', source, store })
+  const { report } = await importCorpus(harness.operator, { knowledgeBase: 'bees', source, store, acceptLoss })
   expect(report).toMatchObject({
     files: 4,
     documents: 4,
@@ -75,7 +76,7 @@ test('an import reads Markdown whatever the case of its ending, and reports ever
 
 test('a draft in a hidden folder never takes the place of the real provision', async () => {
   const store = createArtifactStore(pathToFileURL(join(folder, 'drafts')).href)
-  const { report } = await importCorpus(harness.operator, { knowledgeBase: 'bees', source, store })
+  const { report } = await importCorpus(harness.operator, { knowledgeBase: 'bees', source, store, acceptLoss })
   expect(Object.keys(report.reasons)).toEqual([NOT_MARKDOWN])
   const snapshots = await readdir(join(folder, 'drafts'), { recursive: true, withFileTypes: true })
   const captured = await Promise.all(
@@ -100,7 +101,9 @@ test('a folder of JSONL parts is imported whole; other JSONL is left out, and lo
   const mapping = join(folder, 'mapping.json')
   writeFileSync(mapping, JSON.stringify(smallMapping()))
   const store = createArtifactStore(pathToFileURL(join(folder, 'parts-store')).href)
-  const { report } = await importCorpus(harness.operator, { knowledgeBase: 'bees', source: parts, mapping, store })
+  const input = { knowledgeBase: 'bees', source: parts, mapping, store }
+  await expect(importCorpus(harness.operator, input)).rejects.toThrow('not accepted as corpus_3.jsonl:1')
+  const { report } = await importCorpus(harness.operator, { ...input, acceptLoss: ['corpus_3.jsonl:1'] })
   expect(report).toMatchObject({ files: 2, passages: 2, skipped: 2, lost: 1 })
   expect(report.entries).toEqual(
     ['corpus_3.jsonl', 'queries.jsonl'].map((name) => ({ source: name, line: 1, reason: LEFT_OUT_REASONS.jsonl })),

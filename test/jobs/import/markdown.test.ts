@@ -29,7 +29,7 @@ async function itemsOf(content: string): Promise<readonly SourceItem[]> {
   try {
     await writeFile(join(folder, 'a.md'), content)
     const items: SourceItem[] = []
-    for await (const item of markdownRecords(join(folder, 'a.md'))) items.push(item)
+    for await (const item of markdownRecords(join(folder, 'a.md'), new Set('abcdefghij'))) items.push(item)
     return items
   } finally {
     await rm(folder, { recursive: true })
@@ -117,7 +117,7 @@ describe('a Markdown import', () => {
 
   test('refuses front matter over its bound, and a file that nests too deep', async () => {
     const long = `---\na: ${'x'.repeat(IMPORT_BOUNDS.frontMatterCharactersMax)}\n---\nText.\n`
-    const deep = `${FRONT}# One\nText.\n\n${'- '.repeat(IMPORT_BOUNDS.markdownNestingMax)}x\n\n# Two\nText.\n`
+    const deep = `---\na: b\n---\n# One\nText.\n\n${'- '.repeat(IMPORT_BOUNDS.markdownNestingMax)}x\n\n# Two\nText.\n`
     expect(await itemsOf(long)).toEqual([
       {
         kind: 'fault',
@@ -126,7 +126,7 @@ describe('a Markdown import', () => {
       },
     ])
     expect(await itemsOf(deep)).toEqual([
-      { kind: 'fault', line: 17, reason: `blocks nested deeper than ${IMPORT_BOUNDS.markdownNestingMax} levels` },
+      { kind: 'fault', line: 7, reason: `blocks nested deeper than ${IMPORT_BOUNDS.markdownNestingMax} levels` },
     ])
   })
 
@@ -179,8 +179,8 @@ describe('a Markdown import', () => {
     ['no front matter', '# Readme\n', 1],
     ['no front matter', '---\ntitle: never closed\n', 1],
     ['front matter is not valid YAML', '---\na: [\n---\n# X\n', 1],
-    ['front matter is not a list of fields with plain values', '---\na: {b: c}\n---\n# X\n', 1],
-    ['front matter is not a list of fields with plain values', '---\na: &x [1]\nb: *x\n---\n# X\n', 1],
+    ['front matter is not a list of fields with plain values', '---\ntitle: {b: c}\n---\n# X\n', 1],
+    ['front matter is not a list of fields with plain values', '---\ntitle: &x [1]\nsubject: *x\n---\n# X\n', 1],
     ['not valid UTF-8', Buffer.concat([Buffer.from(FRONT), Buffer.from([0x0a, 0xc3, 0x28])]), 15],
     ['HTML comment without an end', `${FRONT}### One\nA\n\n<!-- note\n\n### Two\nB\n`, 17],
     ['code fence without an end', `${FRONT}### One\nA\n\n\`\`\`\n\n### Two\nB\n`, 17],

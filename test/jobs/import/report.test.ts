@@ -65,7 +65,7 @@ describe('an import report', () => {
     expect(shown).toMatch(/25 {4}text is blank\n/)
     expect(shown).toContain('corpus.jsonl:2  [31m0: text is blank')
     expect(shown).toContain('… and 5 more')
-    expect(shown.split('\n').filter((each) => each.includes('corpus.jsonl:'))).toHaveLength(20)
+    expect(shown.split('\n').filter((each) => each.includes('corpus.jsonl:'))).toHaveLength(45)
     expect(shown).not.toContain('\u001b')
   })
 })

@@ -1,0 +1,53 @@
+import { z } from 'zod'
+import { facetsSchema } from '#core/index/facets/layout.ts'
+import { referencesSchema } from '#core/index/references/layout.ts'
+
+const location = z.object({ source: z.string(), line: z.int(), id: z.string().optional() })
+
+function withoutAbsentId<T extends { readonly id?: string | undefined }>({
+  id,
+  ...rest
+}: T): Omit<T, 'id'> & { readonly id?: string } {
+  return id === undefined ? rest : { ...rest, id }
+}
+
+const otherLocation = location.transform(withoutAbsentId)
+const skipped = location
+  .extend({ reason: z.string(), other: otherLocation.optional() })
+  .transform(({ other, ...rest }) => ({ ...withoutAbsentId(rest), ...(other === undefined ? {} : { other }) }))
+const warning = location
+  .extend({ message: z.string(), other: otherLocation.optional() })
+  .transform(({ other, ...rest }) => ({ ...withoutAbsentId(rest), ...(other === undefined ? {} : { other }) }))
+
+/** Schema of the stored report of an import. */
+export const importReportSchema = z.object({
+  files: z.int(),
+  records_read: z.int(),
+  passages: z.int(),
+  documents: z.int(),
+  revisions: z.int(),
+  ends_derived: z.int(),
+  split: z.int(),
+  skipped: z.int(),
+  lost: z.int(),
+  reasons: z.record(z.string(), z.int()),
+  entries: z.array(skipped),
+  entries_omitted: z.int(),
+  splits: z.array(location.extend({ parts: z.int() }).transform(withoutAbsentId)),
+  losses: z.array(
+    location.extend({ name: z.string(), reason: z.string(), accepted: z.boolean() }).transform(withoutAbsentId),
+  ),
+  losses_unnamed: z.int(),
+  derived_ends: z.array(location.extend({ day: z.string() }).transform(withoutAbsentId)),
+  omissions: z.array(location.extend({ rule: z.string(), text: z.string() }).transform(withoutAbsentId)),
+  unread_fields: z.record(z.string(), z.int()),
+  warnings: z.object({ count: z.int(), entries: z.array(warning) }),
+  facets: facetsSchema,
+  referenced: z.int(),
+  acts: referencesSchema.shape.acts,
+})
+
+/** What reviewers see of the report: what was accepted as lost, and what ends or is left out by a rule. */
+export const importLossesSchema = importReportSchema
+  .pick({ losses: true, derived_ends: true, omissions: true })
+  .partial()
