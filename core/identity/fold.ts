@@ -17,6 +17,9 @@ const SPACES = /[\s\p{Z}\p{Cc}]+/gu
  */
 const SPACE_BESIDE_SIGN = /(?<![\p{L}\p{M}\p{N}]) | (?![\p{L}\p{M}\p{N}])/gu
 const SPACE_BEFORE_NUMBER = /(?<=[\p{L}\p{M}]) (?=\p{N})/gu
+/** `Art. 6`, `Art.6` and `Art 6`; `GEN 8.4.1.` and `GEN 8.4.1`. */
+const STOP_BEFORE_SPACE = /\.+(?= |$)/gu
+const STOP_BEFORE_NUMBER = /(?<=[\p{L}\p{M}])\.+(?=\p{N})/gu
 
 const ASCII_ONLY = /^[\0-\x7f]*$/
 
@@ -30,16 +33,22 @@ export function foldKey(text: string): FoldedKey {
   return plain
     .replaceAll('`', "'")
     .replace(SPACES, ' ')
+    .replace(STOP_BEFORE_SPACE, ' ')
+    .replace(SPACES, ' ')
     .replace(SPACE_BESIDE_SIGN, '')
+    .replace(STOP_BEFORE_NUMBER, '')
     .replace(SPACE_BEFORE_NUMBER, '') as FoldedKey
+}
+
+/** Returns the form in which codes of jurisdictions are served: the key in capitals, `hs-m` is `HS-M`. */
+export function foldCode(text: string): string {
+  return foldKey(text).toUpperCase()
 }
 
 /** Compatibility characters may hold others, so that both steps are taken twice. */
 function plainLetters(text: string): string {
   const once = compatible(text)
-  return compatible(once)
-    .replace(DASHES, '-')
-    .replace(APOSTROPHES, "'")
+  return compatible(once).replace(DASHES, '-').replace(APOSTROPHES, "'")
 }
 
 function compatible(text: string): string {

@@ -12,7 +12,24 @@ export type Finding =
   | { readonly kind: 'skipped'; readonly skip: SkipKind; readonly entry: ImportReportEntry }
   | { readonly kind: 'warning'; readonly warning: ImportReportWarning }
   /** It refuses the import once all records are read. */
-  | { readonly kind: 'contradiction'; readonly sentence: string; readonly remedy: string }
+  | {
+      readonly kind: 'contradiction'
+      readonly sentence: string
+      readonly remedy: string
+      /** What "repeated_labels" of the mapping would say where the publisher has these texts under one label. */
+      readonly repeated?: { readonly label: string; readonly texts: number }
+    }
+
+/** The sources contradict each other, so that nothing is imported. */
+export class SourcesContradict extends OperatorError {
+  /** Labels of several texts, as "repeated_labels" of the mapping would confirm them. */
+  readonly repeatedLabels: Readonly<Record<string, number>>
+
+  constructor(message: string, repeatedLabels: Readonly<Record<string, number>>) {
+    super(message)
+    this.repeatedLabels = repeatedLabels
+  }
+}
 
 /** Collects the findings of an import while it runs; its memory is bounded for every corpus. */
 export class Findings {
@@ -21,6 +38,7 @@ export class Findings {
   readonly #warnings: ImportReportWarning[] = []
   readonly #contradictions: string[] = []
   readonly #remedies = new Set<string>()
+  readonly #repeated = new Map<string, number>()
   readonly #counts = { files: 0, skipped: 0, lost: 0, warnings: 0, contradictions: 0 }
 
   add(finding: Finding): void {
@@ -40,10 +58,16 @@ export class Findings {
         if (this.#contradictions.length < IMPORT_BOUNDS.importConflictsNamedMax)
           this.#contradictions.push(finding.sentence)
         this.#remedies.add(finding.remedy)
+        if (finding.repeated !== undefined) this.#repeats(finding.repeated)
         break
       default:
         finding satisfies never
     }
+  }
+
+  #repeats({ label, texts }: { readonly label: string; readonly texts: number }): void {
+    if (this.#repeated.size < IMPORT_BOUNDS.reportEntriesMax || this.#repeated.has(label))
+      this.#repeated.set(label, Math.max(texts, this.#repeated.get(label) ?? 0))
   }
 
   #skipped(skip: SkipKind, entry: ImportReportEntry): void {
@@ -58,14 +82,22 @@ export class Findings {
     const { contradictions: count } = this.#counts
     if (count === 0) return
     const omitted = count - this.#contradictions.length
-    throw new OperatorError(
+    throw new SourcesContradict(
       [
         `Nothing is imported, because the sources contradict each other (${count}):`,
         ...this.#contradictions.map((sentence) => `  ${sentence}`),
         ...(omitted > 0 ? [`  … and ${omitted} more`] : []),
         `What to do: ${[...this.#remedies].join('; ')}. Then import again.`,
+        ...(this.#repeated.size > 0 ? [`To confirm: "repeated_labels": ${this.#toConfirm()}`] : []),
       ].join('\n'),
+      Object.fromEntries(this.#repeated),
     )
+  }
+
+  #toConfirm(): string {
+    const first = [...this.#repeated].slice(0, IMPORT_BOUNDS.importConflictsNamedMax)
+    const rest = this.#repeated.size - first.length
+    return `${JSON.stringify(Object.fromEntries(first))}${rest > 0 ? ` and ${rest} more, which the output lists` : ''}`
   }
 
   report(imported: {

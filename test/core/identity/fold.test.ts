@@ -19,6 +19,8 @@ describe('one key', () => {
     ['no space before a number', 'COB-M2.1', 'COB-M 2.1'],
     ['a space before a bracket', '§ 33 (1)', '§ 33(1)'],
     ['a space after a full stop', 'Art. 6', 'Art.6'],
+    ['no full stop after an abbreviation', 'Art. 6', 'Art 6'],
+    ['no full stop at its end', 'GEN 8.4.1.', 'GEN 8.4.1'],
     ['a curved apostrophe', 'l’article 3', "l'article 3"],
     ['a tab and a line end', 'Article\t6\n', 'Article 6'],
   ])('has %s', (_what, one, other) => {
