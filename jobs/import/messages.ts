@@ -2,6 +2,7 @@ import type { Conflict } from '#jobs/import/staging/conflicts.ts'
 import type { Notice } from '#jobs/import/staging/notices.ts'
 import type { RepeatedName } from '#jobs/import/staging/repeated-names.ts'
 import type { StagedLocation } from '#jobs/import/staging/staging.ts'
+import type { ContestedName } from './described.ts'
 import type { Finding } from './findings.ts'
 import { shownLocation } from './report.ts'
 import type { RecordLocation } from './report.ts'
@@ -21,6 +22,7 @@ const REMEDY = {
   name:
     'remove or correct one of the two, or, where the publisher has both, confirm the label by its name in ' +
     '"repeated_labels" of the mapping',
+  alias: 'remove the name from the aliases of one act, or write both acts with one id',
   anchor: 'give headings with the same words anchors of their own, as in "## Definitions {#definitions-of-part-1}"',
   dates: 'correct the dates, or state "reversed_dates": "skip" in the mapping',
 } as const
@@ -56,6 +58,16 @@ export function repeatedNameFinding(
   }
   const sentence = `${shownLocation(one)} and ${shownLocation(other)} ${SHARED[kind]} at one time, but different texts`
   return { kind: 'contradiction', sentence, remedy: REMEDY.name, repeated: { label, texts } }
+}
+
+/** Returns the contradiction of two acts that have one name. */
+export function contestedNameFinding(
+  { name, acts: [one, other], first, second }: ContestedName,
+  locate: (location: StagedLocation) => RecordLocation,
+): Finding {
+  const places = `${shownLocation(locate(first))} and ${shownLocation(locate(second))}`
+  const sentence = `${places} give the name "${name}" to two acts, ${one} and ${other}`
+  return { kind: 'contradiction', sentence, remedy: REMEDY.alias }
 }
 
 /** Returns the contradiction within one record. */

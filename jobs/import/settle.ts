@@ -9,10 +9,11 @@ import { readRepeatedNames } from '#jobs/import/staging/repeated-names.ts'
 import { orderKept } from '#jobs/import/staging/kept-records.ts'
 import type { Revises } from '#jobs/import/staging/kept-records.ts'
 import type { StagedLocation, Staging } from '#jobs/import/staging/staging.ts'
+import { contestedNames } from './described.ts'
 import type { Finding } from './findings.ts'
 import { assertRecordsPerId, numberedId, numberedIdentity } from './identity.ts'
 import type { Mapping } from './mapping.ts'
-import { conflictFinding, noticeText, repeatedNameFinding } from './messages.ts'
+import { conflictFinding, contestedNameFinding, noticeText, repeatedNameFinding } from './messages.ts'
 import { locationOf } from './record.ts'
 import type { SourceSnapshot } from './record.ts'
 import { DUPLICATE } from './recorder.ts'
@@ -54,6 +55,7 @@ export function* orderRecords(staging: Staging, { mapping, snapshots }: SettleIn
   }
   for (const conflict of orderKept(staging, revises, IMPORT_BOUNDS.reportEntriesMax))
     yield conflictFinding(conflict, locate)
+  for (const name of contestedNames(staging)) yield contestedNameFinding(name, locate)
   const confirmed = new Map(Object.entries(mapping.repeated_labels).map(([label, texts]) => [foldKey(label), texts]))
   for (const name of readRepeatedNames(staging)) {
     const [texts = 0, others = 0] = [name.first, name.second].map(({ label }) => confirmed.get(foldKey(label)))

@@ -79,6 +79,44 @@ describe('two texts that are in force at one time refuse the import, and both pl
   })
 })
 
+describe('a name that two acts claim', () => {
+  const rulebook = (code: string, front: Front = {}): string =>
+    beeRules(`# ${code} 2.1 Duty\nRule of ${code}.\n`, { document: code, title: code, citation_prefix: code, ...front })
+
+  test.each([
+    ['as it is written', '[COB-F, COB-M]', {}],
+    ['in small letters', '[COB-F, cob-m]', {}],
+    ['with another dash', '[COB-F, COB\u2011M]', {}],
+    ['without a dash', '[COB-F, COB M]', {}],
+    ['where the other act has it only in its id', '[COB-F, COB-M]', { aliases: '[Mainland Conduct]' }],
+    ['where it is the id of the other act', '["rulebook:cob-m"]', {}],
+  ] as const)('refuses the import %s, and both places are named', async (_what, aliases, other) => {
+    const files = { 'f.md': rulebook('COB-F', { aliases }), 'm.md': rulebook('COB-M', other) }
+    await expect(importContents(files)).rejects.toThrow(
+      /f\.md:\d+ \S+ and m\.md:\d+ \S+ give the name "[^"]+" to two acts, rulebook:cob-f and rulebook:cob-m/,
+    )
+  })
+
+  test('refuses a built-in name of an act that the corpus holds', async () => {
+    const gdpr = line('a', MUST, { act: 'Gdpr', id: 'celex:32016R0679' })
+    const other = line('b', NEED_NOT, { act: 'Bees', id: 'rulebook:bees', names: 'RGPD' })
+    const mapping = smallMapping({ act: '{metadata.id}', aliases: '{metadata.names}' })
+    await expect(importContents({ c: [gdpr, other].join('\n') }, mapping)).rejects.toThrow(
+      'give the name "rgpd" to two acts',
+    )
+    expect((await importContents({ c: other }, mapping)).report.acts).toHaveLength(1)
+  })
+
+  test('is no contradiction where each act has its own, or several documents are of one act', async () => {
+    const files = {
+      'f.md': rulebook('COB-F', { aliases: '[COB-F, Harbour Conduct]' }),
+      'm.md': rulebook('COB-M'),
+      'n.md': rulebook('COB-M', { document: 'appendix', citation_prefix: 'COB-MA', act: 'rulebook:cob-m' }),
+    }
+    expect((await importContents(files)).report.acts).toHaveLength(2)
+  })
+})
+
 describe('labels that the publisher repeats', () => {
   const three = [MUST, NEED_NOT, 'The keeper may act.'].map((text, n) => line(`r${n}`, text))
   const confirming = (repeated_labels: Readonly<Record<string, number>>): ReturnType<typeof smallMapping> =>
