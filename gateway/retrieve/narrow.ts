@@ -1,5 +1,6 @@
 import type { ServingProfile } from '#core/db/access.ts'
 import { SEARCH_BOUNDS } from '#core/domain/bounds.ts'
+import { foldCode, foldKey } from '#core/identity/fold.ts'
 import { ServiceError } from '#core/platform/errors.ts'
 import type { ActiveEntitlement } from './entitle.ts'
 import type { RetrievalRequest } from './schema.ts'
@@ -46,7 +47,7 @@ export function narrow(entitlement: ActiveEntitlement, request: RetrievalRequest
 
 function chooseProfile(entitlement: ActiveEntitlement, asked: string | undefined): ServingProfile {
   if (asked === undefined || asked === 'active') return entitlement.active_profile
-  const profile = entitlement.profiles.find((candidate) => candidate.id === asked.toLowerCase())
+  const profile = entitlement.profiles.find((candidate) => candidate.id === foldKey(asked))
   if (profile === undefined) throw new ServiceError('FILTER_FORBIDDEN')
   return profile
 }
@@ -90,13 +91,13 @@ const LANGUAGE_TAG = /^[a-z\d]{1,8}(-[a-z\d]{1,8})*$/i
 function createLanguages(list: readonly string[]): Allowed {
   const values = list.map(canonicalLanguage)
   const set = new Set(values)
-  const byLowerCase = new Map(values.map((value) => [value.toLowerCase(), value]))
+  const byKey = new Map(values.map((value) => [foldKey(value), value]))
   return {
     values,
     find: (value) => {
       if (set.has(value)) return value
       if (isTooLong(value) || !LANGUAGE_TAG.test(value)) return undefined
-      return byLowerCase.get(value.toLowerCase()) ?? byLowerCase.get(canonicalLanguage(value).toLowerCase())
+      return byKey.get(foldKey(value)) ?? byKey.get(foldKey(canonicalLanguage(value)))
     },
   }
 }
@@ -110,21 +111,28 @@ function canonicalLanguage(code: string): string {
   }
 }
 
-/** Canonical jurisdictions are in upper case. */
+/** Jurisdictions are served in capitals. */
 function createJurisdictions(list: readonly string[]): Allowed {
-  const values = list.map((code) => code.toUpperCase())
+  const values = list.map(foldCode)
   const set = new Set(values)
   return {
     values,
     find: (value) => {
-      const code = isTooLong(value) ? value : value.toUpperCase()
+      const code = isTooLong(value) ? value : foldCode(value)
       return set.has(code) ? code : undefined
     },
   }
 }
 
-/** Subjects have one spelling. */
-function createSubjects(values: readonly string[]): Allowed {
-  const set = new Set(values)
-  return { values, find: (value) => (set.has(value) ? value : undefined) }
+/** Passages hold subjects as keys. */
+function createSubjects(list: readonly string[]): Allowed {
+  const values = list.map(foldKey)
+  const set = new Set<string>(values)
+  return {
+    values,
+    find: (value) => {
+      const key = isTooLong(value) ? value : foldKey(value)
+      return set.has(key) ? key : undefined
+    },
+  }
 }

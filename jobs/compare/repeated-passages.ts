@@ -1,4 +1,5 @@
 import type { PassageEntry, VersionDifferences } from '#core/db/version-differences.ts'
+import { foldKey } from '#core/identity/fold.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
 import { COMPARISON_BOUNDS } from './bounds.ts'
 
@@ -13,17 +14,7 @@ export interface RepeatedPassages {
 
 /** The names under which a reader finds a passage: its citation label and the provisions whose text it holds. */
 export function namesOf({ citation, references }: Pick<PassageRecord, 'citation' | 'references'>): readonly string[] {
-  return [`label ${foldedLabel(citation.label)}`, ...references.map((reference) => `reference ${reference}`)]
-}
-
-/** Labels that differ only in case, width, punctuation or white space read as one. */
-function foldedLabel(label: string): string {
-  const folded = label
-    .normalize('NFKC')
-    .toLowerCase()
-    .replace(/[^\p{L}\p{N}]+/gu, ' ')
-    .trim()
-  return folded === '' ? label : folded
+  return [`label ${foldKey(citation.label)}`, ...references.map((reference) => `reference ${foldKey(reference)}`)]
 }
 
 export function createRepeatedPassages(differences: VersionDifferences): RepeatedPassages {

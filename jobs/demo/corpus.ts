@@ -3,6 +3,7 @@ import { existsSync, readFileSync, readdirSync, statSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
+import { foldKey } from '#core/identity/fold.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { corpusFolderAt } from '#jobs/import/corpus-folder.ts'
@@ -45,8 +46,7 @@ export function corpusAt(path: string): DemoCorpus {
   return {
     slug:
       named?.slug ??
-      `own-${name
-        .toLowerCase()
+      `own-${foldKey(name)
         .replaceAll(/[^a-z0-9]+/g, '-')
         .replaceAll(/^-|-$/g, '')}`.slice(0, 63),
     title: named?.title ?? name,

@@ -1,8 +1,9 @@
 import type { Facets } from '#core/index/facets/layout.ts'
 import type { ActEntry } from '#core/index/references/layout.ts'
+import { namesOfAct } from '#core/index/references/parser/parser.ts'
 import { OperatorError } from '#core/platform/errors.ts'
-import { readDescribed } from '#jobs/import/staging/kept-records.ts'
-import type { Staging } from '#jobs/import/staging/staging.ts'
+import { readActClaims, readDescribed } from '#jobs/import/staging/kept-records.ts'
+import type { StagedLocation, Staging } from '#jobs/import/staging/staging.ts'
 import { z } from 'zod'
 import { IMPORT_BOUNDS } from './bounds.ts'
 import type { RecordFields } from './fields.ts'
@@ -69,4 +70,29 @@ export function actsOf(staging: Staging): readonly ActEntry[] {
       throw new OperatorError(`the mapping yields more than ${IMPORT_BOUNDS.actsMax} different acts: map them to fewer`)
   }
   return [...acts].map(([id, aliases]) => ({ id, aliases: [...aliases].sort() })).sort((a, b) => (a.id < b.id ? -1 : 1))
+}
+
+/** A name that two acts have; `first` and `second` are records of the two. */
+export interface ContestedName {
+  readonly name: string
+  readonly acts: readonly [string, string]
+  readonly first: StagedLocation
+  readonly second: StagedLocation
+}
+
+/** Yields the names that two acts of the kept records have: a question by that name would be answered by either. */
+export function* contestedNames(staging: Staging): Generator<ContestedName> {
+  const holders = new Map<string, { readonly act: string; readonly first: StagedLocation }>()
+  const contested = new Set<string>()
+  for (const { json, ...second } of readActClaims(staging)) {
+    const act = actSchema.parse(JSON.parse(json))
+    for (const name of namesOfAct(act)) {
+      const holder = holders.get(name)
+      if (holder === undefined) holders.set(name, { act: act.id, first: second })
+      else if (holder.act !== act.id && !contested.has(`${holder.act} ${act.id}`)) {
+        contested.add(`${holder.act} ${act.id}`)
+        yield { name, acts: [holder.act, act.id], first: holder.first, second }
+      }
+    }
+  }
 }

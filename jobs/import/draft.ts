@@ -1,4 +1,5 @@
 import { passageRecordSchema } from '#core/index/passages/record.ts'
+import type { FoldedKey } from '#core/identity/fold.ts'
 import { INDEX_BOUNDS } from '#core/index/bounds.ts'
 import { chunkId, derivedUuid } from '#core/platform/ids.ts'
 import type { KeptRecord } from '#jobs/import/staging/rows.ts'
@@ -95,7 +96,7 @@ function draftOf(input: DraftInput, text: string, part: number): DraftPassage {
   }
 }
 
-export function documentIdOf(knowledgeBaseId: string, documentKey: string): string {
+export function documentIdOf(knowledgeBaseId: string, documentKey: FoldedKey): string {
   return derivedUuid('document', knowledgeBaseId, documentKey)
 }
 

@@ -1,6 +1,8 @@
 import { VERIFICATION_STATUSES } from '#core/index/passages/record.ts'
 import type { VerificationStatus } from '#core/index/passages/record.ts'
 import { SEARCH_BOUNDS } from '#core/domain/bounds.ts'
+import { foldCode, foldKey } from '#core/identity/fold.ts'
+import type { FoldedKey } from '#core/identity/fold.ts'
 import { z } from 'zod'
 import { IMPORT_BOUNDS } from './bounds.ts'
 import { withoutFragment } from './anchor.ts'
@@ -9,12 +11,12 @@ import { REQUIRED_FIELDS } from './mapping.ts'
 import type { FieldName } from './mapping.ts'
 import { actIdOf, aliasesOf } from './references.ts'
 import type { ResolvedRecord } from './resolve.ts'
-import { codePointsOf, comparable, unstorable } from './text.ts'
+import { codePointsOf, unstorable } from './text.ts'
 
 /** The fields of a record, parsed and in canonical form. */
 export interface RecordFields {
-  /** Names the document in every source, in the form of `comparable`. */
-  readonly documentKey: string
+  /** Names the document in every source. */
+  readonly documentKey: FoldedKey
   readonly title: string
   readonly authority: string
   /** Without a fragment. */
@@ -30,13 +32,13 @@ export interface RecordFields {
   readonly aliases: readonly string[]
   /** Reference as the publisher or the mapping writes it. */
   readonly reference: string | undefined
-  /** Name of the provision, equal in every revision, in the form of `comparable`. */
-  readonly provision: string
+  /** Name of the provision, equal in every revision. */
+  readonly provision: FoldedKey
   /** BCP 47, canonical. */
   readonly language: string
   /** Upper case. */
   readonly jurisdiction: string
-  readonly subjects: readonly string[]
+  readonly subjects: readonly FoldedKey[]
   readonly status: VerificationStatus
   readonly heading: string | undefined
   /** Derived fields and the documented rule of each. */
@@ -84,8 +86,10 @@ export function fieldsOf(resolved: ResolvedRecord): RecordFields | UnusableField
     return { reason: 'act is not an act id (scheme:name, as in celex:32016R0679)' }
   if (act === undefined && value('aliases') !== '') return { reason: 'aliases without an act' }
 
+  const documentKey = foldKey(value('document_key'))
+  if (documentKey === '') return { reason: 'document_key missing' }
   return {
-    documentKey: comparable(value('document_key')),
+    documentKey,
     title: value('title'),
     authority: value('authority'),
     canonicalUrl: base,
@@ -95,9 +99,9 @@ export function fieldsOf(resolved: ResolvedRecord): RecordFields | UnusableField
     act,
     aliases: aliasesOf(value('aliases')),
     reference: value('reference') || undefined,
-    provision: comparable(value('provision') || value('citation_label')),
+    provision: foldKey(value('provision') || value('citation_label')),
     language,
-    jurisdiction: value('jurisdiction').toUpperCase(),
+    jurisdiction: foldCode(value('jurisdiction')),
     subjects: subjectsOf(value('subjects')),
     status: status.data,
     heading: value('heading') || undefined,
@@ -168,8 +172,8 @@ function canonicalLanguage(tag: string): string | undefined {
   }
 }
 
-function subjectsOf(written: string): readonly string[] {
-  return [...new Set(written.split(',').map((subject) => subject.trim()))].filter((subject) => subject !== '').sort()
+function subjectsOf(written: string): readonly FoldedKey[] {
+  return [...new Set(written.split(',').map(foldKey))].filter((subject) => subject !== '').sort()
 }
 
 function lineageOf(resolved: ResolvedRecord): Readonly<Record<string, string>> {

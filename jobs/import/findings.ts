@@ -30,7 +30,24 @@ export type Finding =
   /** A record states a field that the mapping neither reads nor ignores. */
   | { readonly kind: 'unread'; readonly name: string }
   /** It refuses the import once all records are read. */
-  | { readonly kind: 'contradiction'; readonly sentence: string; readonly remedy: string }
+  | {
+      readonly kind: 'contradiction'
+      readonly sentence: string
+      readonly remedy: string
+      /** What "repeated_labels" of the mapping would say where the publisher has these texts under one label. */
+      readonly repeated?: { readonly label: string; readonly texts: number }
+    }
+
+/** The sources contradict each other, so that nothing is imported. */
+export class SourcesContradict extends OperatorError {
+  /** Labels of several texts, as "repeated_labels" of the mapping would confirm them. */
+  readonly repeatedLabels: Readonly<Record<string, number>>
+
+  constructor(message: string, repeatedLabels: Readonly<Record<string, number>>) {
+    super(message)
+    this.repeatedLabels = repeatedLabels
+  }
+}
 
 type LossRules = Pick<Mapping, 'format' | 'accepted_losses'>
 
@@ -44,6 +61,7 @@ export class Findings {
   readonly #warnings: ImportReportWarning[] = []
   readonly #contradictions: string[] = []
   readonly #remedies = new Set<string>()
+  readonly #repeated = new Map<string, number>()
   readonly #mapping: LossRules
   readonly #accepted: ReadonlySet<string>
   readonly #losses: ImportReportLoss[] = []
@@ -87,10 +105,16 @@ export class Findings {
         if (this.#contradictions.length < IMPORT_BOUNDS.importConflictsNamedMax)
           this.#contradictions.push(finding.sentence)
         this.#remedies.add(finding.remedy)
+        if (finding.repeated !== undefined) this.#repeats(finding.repeated)
         break
       default:
         finding satisfies never
     }
+  }
+
+  #repeats({ label, texts }: { readonly label: string; readonly texts: number }): void {
+    if (this.#repeated.size < IMPORT_BOUNDS.reportEntriesMax || this.#repeated.has(label))
+      this.#repeated.set(label, Math.max(texts, this.#repeated.get(label) ?? 0))
   }
 
   #skipped(skip: SkipKind, entry: ImportReportEntry): void {
@@ -132,14 +156,22 @@ export class Findings {
     const { contradictions: count } = this.#counts
     if (count === 0) return
     const omitted = count - this.#contradictions.length
-    throw new OperatorError(
+    throw new SourcesContradict(
       [
         `Nothing is imported, because the sources contradict each other (${count}):`,
         ...this.#contradictions.map((sentence) => `  ${sentence}`),
         ...(omitted > 0 ? [`  … and ${omitted} more`] : []),
         `What to do: ${[...this.#remedies].join('; ')}. Then import again.`,
+        ...(this.#repeated.size > 0 ? [`To confirm: "repeated_labels": ${this.#toConfirm()}`] : []),
       ].join('\n'),
+      Object.fromEntries(this.#repeated),
     )
+  }
+
+  #toConfirm(): string {
+    const first = [...this.#repeated].slice(0, IMPORT_BOUNDS.importConflictsNamedMax)
+    const rest = this.#repeated.size - first.length
+    return `${JSON.stringify(Object.fromEntries(first))}${rest > 0 ? ` and ${rest} more, which the output lists` : ''}`
   }
 
   report(imported: {

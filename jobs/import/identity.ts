@@ -1,4 +1,5 @@
 import { IMPORT_BOUNDS } from '#jobs/import/bounds.ts'
+import { foldKey } from '#core/identity/fold.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import type { NumberedRecord } from '#jobs/import/staging/numbers.ts'
@@ -9,13 +10,35 @@ import { codePointsOf } from './text.ts'
 type Format = Mapping['format']
 
 /** Fields that, together with its id, identify a record of Markdown. */
-type IdScope = Pick<RecordFields, 'documentKey' | 'effectiveAt' | 'language'>
+type IdScope = Pick<RecordFields, 'documentKey' | 'effectiveAt'> & { readonly written: string }
 
 /**
  * Ids are unique within a JSONL corpus; Markdown anchors are unique within one revision of a document in one language.
  */
-export function identityOf(format: Format, id: string, { documentKey, effectiveAt, language }: IdScope): Buffer {
-  return hashOf(format === 'jsonl' ? [id] : [documentKey, effectiveAt, language, id])
+export function identityOf(format: Format, id: string, { documentKey, effectiveAt, written }: IdScope): Buffer {
+  return hashOf(format === 'jsonl' ? [id] : [documentKey, effectiveAt, written, id])
+}
+
+/**
+ * Returns the language and script in which a text is written: `en`, `en-GB` and `en-Latn` are one, `zh-Hans` and
+ * `zh-Hant` are two.
+ */
+export function writtenIn(language: string): string {
+  const { language: base, script } = new Intl.Locale(language).maximize()
+  return script === undefined ? base : `${base}-${script}`
+}
+
+/** Whether a profile that says nothing else serves the record. */
+export function isServed({ status }: Pick<RecordFields, 'status'>): boolean {
+  return status === 'verified'
+}
+
+/** Returns within what one key has one text on a day. What is not served is compared with its own kind alone. */
+export function lawOf(
+  { jurisdiction, status }: Pick<RecordFields, 'jurisdiction' | 'status'>,
+  written: string,
+): string {
+  return `${jurisdiction} ${written} ${status}`
 }
 
 /** Returns the first 128 bits of the SHA-256 of texts. */
@@ -40,9 +63,9 @@ export function numberedId(id: string, number: number): string {
 export function numberedIdentity(format: Format, record: NumberedRecord, number: number): Buffer {
   const id = numberedId(record.id, number)
   const version = {
-    documentKey: record.document_key,
+    documentKey: foldKey(record.document_key),
     effectiveAt: new Date(record.effective_at).toISOString(),
-    language: record.language,
+    written: record.written,
   }
   if (codePointsOf(sourceIdOf(format, id, version)) > IMPORT_BOUNDS.sourceIdCharactersMax)
     throw new OperatorError('An id that is used again is too long for a number: shorten it, or map it to another one.')

@@ -123,6 +123,11 @@ const mappingSchema = z
       .max(10_000)
       .refine((names) => new Set(names).size === names.length, 'names a source twice: name each source once')
       .default([]),
+    /**
+     * Labels under which the publisher has several texts at one time, and how many: each is confirmed by its name. Any
+     * other repetition refuses the import, which lists what is to confirm.
+     */
+    repeated_labels: z.record(z.string().min(1).max(500), z.int().min(2).max(100_000)).default({}),
     /** What happens where a record's end is not after its start; it refuses the import unless this skips the record. */
     reversed_dates: z.enum(['refuse', 'skip']).default('refuse'),
     /**

@@ -1,4 +1,5 @@
 import type { ActEntry } from '#core/index/references/layout.ts'
+import { foldKey } from '#core/identity/fold.ts'
 import { INDEX_BOUNDS } from '#core/index/bounds.ts'
 import { orderKeyOf } from '#jobs/import/staging/rows.ts'
 import type { EarlierRecord, Staging } from '#jobs/import/staging/staging.ts'
@@ -9,7 +10,7 @@ import type { DraftsFile } from './drafts-file.ts'
 import { fieldsOf } from './fields.ts'
 import type { RecordFields } from './fields.ts'
 import { slugOf } from './heading-anchors.ts'
-import { hashOf, identityOf, sourceIdOf } from './identity.ts'
+import { hashOf, identityOf, isServed, lawOf, sourceIdOf, writtenIn } from './identity.ts'
 import type { FieldName, Mapping } from './mapping.ts'
 import { isUnread, looksLikeEnd, metadataFieldOf, readFieldsOf, shownName, sourcesOf } from './read-fields.ts'
 import type { SourceRecord } from './record.ts'
@@ -61,7 +62,8 @@ export function createRecorder(
     const mapped = map(record)
     if ('kind' in mapped) return mapped
     const { fields, act } = mapped
-    const identity = identityOf(mapping.format, record.id, fields)
+    const written = writtenIn(fields.language)
+    const identity = identityOf(mapping.format, record.id, { ...fields, written })
     const digest = hashOf([JSON.stringify([fields, record.title, record.text, mapped.references])])
     const same = staging.same(identity, digest)
     if (same?.last.source === source) return { kind: 'skipped', skip: 'intended', reason: DUPLICATE, first: same.last }
@@ -75,9 +77,14 @@ export function createRecorder(
       id: record.id,
       identity,
       document: { id: documentIdOf(deps.knowledgeBaseId, fields.documentKey), key: fields.documentKey },
-      language: fields.language,
+      written,
+      law: lawOf(fields, written),
+      served: isServed(fields),
+      label: fields.label,
       provision: hashOf([fields.provision]),
-      cited: hashOf([citedAs(mapping.format, record, fields)]),
+      cited: hashOf([foldKey(citedAs(mapping.format, record, fields))]),
+      anchor: anchorOf(fields),
+      text: hashOf([record.text.trim().replaceAll(/\s+/g, ' ')]),
       effectiveAtMs: Date.parse(fields.effectiveAt),
       effectiveToMs: fields.effectiveTo === undefined ? null : Date.parse(fields.effectiveTo),
       publishedAtMs: Date.parse(fields.publishedAt),
@@ -95,14 +102,21 @@ export function createRecorder(
   }
 }
 
-/** Headings share a label where they share words; only what a Markdown file cites as a provision is compared. */
+/**
+ * Returns what a record is cited as. A heading below a provision counts by its own name. Chapters of a Markdown file may
+ * have headings with the same words, so that a heading counts with those above it.
+ */
 function citedAs(
   format: Mapping['format'],
   { section }: SourceRecord,
-  { label, reference, provision }: RecordFields,
+  { label, reference, heading, provision }: RecordFields,
 ): string {
   if (format === 'jsonl') return label
-  return section?.has('section.within') === true ? provision : (reference ?? provision)
+  return section?.has('section.within') === true ? provision : (reference ?? heading ?? provision)
+}
+
+function anchorOf({ canonicalUrl, publisherFragment }: RecordFields): Buffer | null {
+  return publisherFragment === undefined ? null : hashOf([foldKey(`${canonicalUrl}#${publisherFragment}`)])
 }
 
 /** Returns a function that maps a record, or gives the reason why it is no evidence. */
@@ -168,7 +182,8 @@ function hasNumberedAnchor(
   { id, title, section }: SourceRecord,
   fields: RecordFields,
 ): boolean {
-  if (format !== 'markdown' || section?.has('section.fragment') === true || !fields.provision.includes(id)) return false
+  if (format !== 'markdown' || section?.has('section.fragment') === true || !fields.provision.includes(foldKey(id)))
+    return false
   const generated = slugOf(title)
   return generated === '' ? /-\d+$/.test(id) : id !== generated
 }

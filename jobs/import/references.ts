@@ -1,6 +1,7 @@
 import type { ActEntry } from '#core/index/references/layout.ts'
 import { canonicalReference, createActAliases, parseReference } from '#core/index/references/parser/parser.ts'
 import type { ActAliases } from '#core/index/references/parser/parser.ts'
+import { foldKey } from '#core/identity/fold.ts'
 import { IMPORT_BOUNDS } from '#jobs/import/bounds.ts'
 import { codePointsOf } from './text.ts'
 
@@ -12,7 +13,7 @@ const ACT_ID = /^[a-z][a-z0-9]*:[^\s\p{Cc}#*]+$/u
  * and some with spaces.
  */
 export function actIdOf(written: string): string | undefined {
-  const id = /^rulebook:/iu.test(written) ? written.toLowerCase().replaceAll(/\s+/g, '-') : written
+  const id = /^rulebook:/iu.test(written) ? foldKey(written).replaceAll(' ', '-') : written
   return ACT_ID.test(id) && codePointsOf(id) <= IMPORT_BOUNDS.actIdCharactersMax ? id : undefined
 }
 

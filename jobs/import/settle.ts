@@ -1,22 +1,20 @@
 import { IMPORT_BOUNDS } from '#jobs/import/bounds.ts'
+import { foldKey } from '#core/identity/fold.ts'
 import { settleConflicts } from '#jobs/import/staging/conflicts.ts'
 import { readLeftOut } from '#jobs/import/staging/left-out.ts'
-import {
-  readRepeatedProvisions,
-  readSeveralPublications,
-  readSeveralSources,
-  readShorterRevisions,
-} from '#jobs/import/staging/notices.ts'
+import { readSeveralPublications, readSeveralSources, readShorterRevisions } from '#jobs/import/staging/notices.ts'
 import type { Notice } from '#jobs/import/staging/notices.ts'
 import { readDerivedEnds, readOnlyOutranked } from '#jobs/import/staging/losses.ts'
 import { numberIds } from '#jobs/import/staging/numbers.ts'
+import { readRepeatedNames } from '#jobs/import/staging/repeated-names.ts'
 import { orderKept } from '#jobs/import/staging/kept-records.ts'
 import type { Revises } from '#jobs/import/staging/kept-records.ts'
 import type { StagedLocation, Staging } from '#jobs/import/staging/staging.ts'
+import { contestedNames } from './described.ts'
 import type { Finding } from './findings.ts'
 import { assertRecordsPerId, numberedId, numberedIdentity } from './identity.ts'
 import type { Mapping } from './mapping.ts'
-import { conflictFinding, noticeText } from './messages.ts'
+import { conflictFinding, contestedNameFinding, noticeText, repeatedNameFinding } from './messages.ts'
 import { locationOf } from './record.ts'
 import type { SourceSnapshot } from './record.ts'
 import { DUPLICATE } from './recorder.ts'
@@ -33,7 +31,7 @@ export interface SettleInput {
 export function* settleContradictions(staging: Staging, { mapping, snapshots }: SettleInput): Generator<Finding> {
   const ranks = new Map(mapping.precedence.map((name, rank) => [name, rank] as const))
   const conflicts = settleConflicts(staging, {
-    wholeDocuments: mapping.format === 'markdown' ? 'always' : revisesOf(mapping) === 'provision' ? 'never' : 'listed',
+    wholeDocuments: revisesOf(mapping) !== 'provision',
     rank: (source) => ranks.get(snapshots[source]?.sourceName ?? ''),
   })
   for (const conflict of conflicts) yield conflictFinding(conflict, (location) => locationOf(snapshots, location))
@@ -58,6 +56,12 @@ export function* orderRecords(staging: Staging, { mapping, snapshots }: SettleIn
   }
   for (const conflict of orderKept(staging, revises, IMPORT_BOUNDS.reportEntriesMax))
     yield conflictFinding(conflict, locate)
+  for (const name of contestedNames(staging)) yield contestedNameFinding(name, locate)
+  const confirmed = new Map(Object.entries(mapping.repeated_labels).map(([label, texts]) => [foldKey(label), texts]))
+  for (const name of readRepeatedNames(staging)) {
+    const [texts = 0, others = 0] = [name.first, name.second].map(({ label }) => confirmed.get(foldKey(label)))
+    yield repeatedNameFinding(name, Math.max(texts, others), locate)
+  }
   for (const notice of noticesOf(staging, revises)) {
     const message = noticeText(notice, locate)
     yield { kind: 'warning', warning: { ...locate(notice.location), message, other: locate(notice.other) } }
@@ -83,7 +87,6 @@ function revisesOf({ revises, format }: Mapping): Revises {
 }
 
 function* noticesOf(staging: Staging, revises: Revises): Generator<Notice> {
-  yield* readRepeatedProvisions(staging)
   yield* readSeveralSources(staging)
   if (revises !== 'provision') yield* readSeveralPublications(staging)
   if (revises === 'document') yield* readShorterRevisions(staging)

@@ -1,5 +1,3 @@
-import { streamSafeNfc } from '#core/platform/stream-safe.ts'
-
 /** Returns the number of code points of a well-formed string; the contract calls them characters. */
 export function codePointsOf(text: string): number {
   let low = 0
@@ -25,9 +23,4 @@ export function unstorable(text: string): string | undefined {
   if (text.includes('\0')) return 'contains a NUL character'
   if (!text.isWellFormed()) return 'contains a lone surrogate'
   return undefined
-}
-
-/** Returns the form in which names are compared: NFC, with white space as single spaces. Sources differ in both. */
-export function comparable(name: string): string {
-  return streamSafeNfc(name.replaceAll(/[\s\p{Z}]+/gu, ' ').trim())
 }

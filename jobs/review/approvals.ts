@@ -9,6 +9,7 @@ import type { VersionRow } from '#core/db/versions.ts'
 import type { ReviewPolicy } from '#core/domain/review-policy.ts'
 import { parseStatement, reviewStatementSchema } from '#core/domain/review-statements.ts'
 import type { AcceptedKind, ReviewStatement } from '#core/domain/review-statements.ts'
+import { foldKey } from '#core/identity/fold.ts'
 import { canonicalJson } from '#core/platform/digest.ts'
 import { REVIEW_BOUNDS } from './bounds.ts'
 import { verifyPolicies } from './policy.ts'
@@ -112,7 +113,7 @@ function assertReview(
  * The actor is free text; only the login is vouched for, by Postgres.
  */
 function isBuildStarter(reviewer: ReviewerRow, version: VersionRow): boolean {
-  const named = version.started_by.trim().toLowerCase() === reviewer.name.toLowerCase()
+  const named = foldKey(version.started_by) === foldKey(reviewer.name)
   const loggedIn = reviewer.login !== null && reviewer.login === version.started_login
   return named || loggedIn
 }

@@ -1,6 +1,7 @@
 import type { Dirent } from 'node:fs'
 import { readdir, realpath, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
+import { foldKey } from '#core/identity/fold.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { IMPORT_BOUNDS } from '#jobs/import/bounds.ts'
 
@@ -53,7 +54,7 @@ const NO_PROSE = new RegExp(
 )
 
 function isNamedLikeCorpus(name: string): boolean {
-  return basename(name).toLowerCase().startsWith('corpus')
+  return foldKey(basename(name)).startsWith('corpus')
 }
 
 /**

@@ -8,7 +8,8 @@ const PARSER = 'core/index/references/parser'
 /** What each folder of core may import, besides itself; the longest folder that is a prefix of the path counts. */
 const CORE_ROOMS: Readonly<Record<string, readonly string[]>> = {
   'core/platform': [],
-  'core/index': ['core/platform'],
+  'core/identity': [],
+  'core/index': ['core/platform', 'core/identity'],
   'core/index/storage': ['core/platform', 'core/index/bounds.ts'],
   'core/index/vectors': [...INDEX_BASE, 'core/index/bitset.ts', 'core/index/top-k.ts'],
   'core/index/analysis': ['core/platform'],
@@ -35,7 +36,7 @@ const CORE_ROOMS: Readonly<Record<string, readonly string[]>> = {
   'core/rpc': ['core/platform', 'core/domain'],
   'core/reranking': ['core/platform', 'core/domain'],
   'core/embedding': ['core/platform', 'core/index'],
-  'core/db': ['core/platform', 'core/index', 'core/domain', 'core/credentials'],
+  'core/db': ['core/platform', 'core/identity', 'core/index', 'core/domain', 'core/credentials'],
   'core/limits': ['core/platform', 'core/domain', 'core/db', 'core/redis'],
 }
 

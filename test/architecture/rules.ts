@@ -43,6 +43,18 @@ const BOUNDED_BY_BOUNDS = new RegExp(
     /^jobs\/[^/]+\.ts$/,
   ]),
 )
+const FOLDS = /\.(?:to(?:Locale)?(?:Lower|Upper)Case|normalize|localeCompare)\(/
+/** What reads texts and questions, and what folds other things than keys of law. */
+const MAY_FOLD = new RegExp(
+  anyOf([
+    /^core\/(?:identity|index\/analysis|index\/references\/parser)\//,
+    /^core\/platform\/stream-safe\.ts$/, // the stored form of texts
+    /^core\/credentials\/fingerprint\.ts$/, // UUIDs
+    /^core\/embedding\/known-models\.ts$/, // names of models
+    /^(?:gateway\/app|search-node\/wire)\.ts$/, // names of HTTP headers and of fields
+    /^jobs\/import\/(?:heading-anchors|dates)\.ts$/, // generated anchors, names of months
+  ]),
+)
 const EMPTY_NAME = /(?:^|[-/.])(?:utils?|helpers?|managers?|misc)(?:[-/.]|$)/
 
 function anyOf(patterns: readonly RegExp[]): string {
@@ -157,6 +169,19 @@ export const RULES: readonly Rule[] = [
       { path: 'test/core/ids.test.ts', text: "test('ids differ', { timeout: 45_000 }, async () => {" },
       { path: 'test/core/ids.test.ts', text: "test(\n  'ids differ',\n  { timeout: 45_000 },\n" },
       { path: 'test/faults/redis.test.ts', text: 'beforeAll(async () => {\n}, 60_000)' },
+    ],
+  },
+  {
+    guarantee: 'keys of law are folded in core/identity and nowhere else',
+    breaches: (file) =>
+      MAY_FOLD.test(file.path) || inTest(file)
+        ? []
+        : matches(FOLDS, file, 'folds a text of its own: compare keys by foldKey (core/identity/fold.ts)'),
+    bad: [
+      { path: 'jobs/import/fields.ts', text: 'const key = name.toLowerCase()' },
+      { path: 'jobs/compare/contents.ts', text: "return label\n    .normalize('NFKC')" },
+      { path: 'gateway/retrieve/narrow.ts', text: 'values.map((code) => code.toUpperCase())' },
+      { path: 'jobs/review/approvals.ts', text: 'a.toLocaleLowerCase() === b' },
     ],
   },
   {

@@ -1,3 +1,4 @@
+import { foldKey } from '#core/identity/fold.ts'
 import type { Qrels } from '#jobs/evaluation/metrics/ranking.ts'
 import { lineFault, textLines } from './text-lines.ts'
 
@@ -58,7 +59,7 @@ export async function readAnswerability(
   let first = true
   for await (const { text, number } of textLines(path, signal)) {
     const [id = '', written = ''] = text.split('\t').map((part) => part.trim())
-    const label = LABELS.find((each) => each === written.toLowerCase())
+    const label = LABELS.find((each) => each === foldKey(written))
     if ((label === undefined || id === '') && !first)
       throw lineFault(path, number, `is not a query id and one of ${LABELS.join(', ')}, separated by a tab`)
     first = false

@@ -18,17 +18,17 @@ export interface Conflict {
 
 export interface ConflictRules {
   /**
-   * Whether a document of one language and day must come from one source as a whole: always, or only where the order
-   * of precedence lists one of its sources.
+   * Whether a document of one day comes from one source as a whole, where the order of precedence lists one of its
+   * sources and they contradict each other. Sources that share no provision are parts of the document.
    */
-  readonly wholeDocuments: 'always' | 'listed' | 'never'
+  readonly wholeDocuments: boolean
   /** Rank of a source in the mapping's order of precedence, from 0; undefined for a source that is not listed. */
   rank(source: number): number | undefined
 }
 
 /** The indexes also serve the ends that follow from successors, and the notices. */
-const INDEX_PROVISIONS = 'create index record_day on record (document, language, provision, day, effective_at, source)'
-const INDEX_DOCUMENTS = 'create index record_document_day on record (document, language, day, source)'
+const INDEX_PROVISIONS = 'create index record_day on record (document, law, provision, day, effective_at, source)'
+const INDEX_DOCUMENTS = 'create index record_document_day on record (document, law, day, source)'
 const OUTRANKED = 'create table outranked (seq integer primary key, by integer not null) strict'
 
 /**
@@ -47,7 +47,7 @@ export function* settleConflicts(staging: Staging, rules: ConflictRules): Genera
   connection.exec(INDEX_DOCUMENTS)
   connection.exec(OUTRANKED)
   const kinds: readonly GroupKind[] = ['document', 'id', 'provision']
-  for (const kind of rules.wholeDocuments === 'never' ? kinds.slice(1) : kinds) {
+  for (const kind of rules.wholeDocuments ? kinds : kinds.slice(1)) {
     let conflicts = 0
     for (const conflict of settleGroups(connection, rules, kind)) {
       conflicts += 1
@@ -66,9 +66,9 @@ update record set kept = 0 where seq in (
 
 /** What the records of one group have in common. */
 const KEYS = {
-  document: ['document', 'language', 'day'],
-  id: ['identity', 'document', 'language', 'day'],
-  provision: ['document', 'language', 'provision', 'day'],
+  document: ['document', 'law', 'day'],
+  id: ['identity', 'document', 'law', 'day'],
+  provision: ['document', 'law', 'provision', 'day'],
 } as const satisfies Record<GroupKind, readonly string[]>
 
 const SEVERAL_SOURCES = 'min(source) <> max(source)'
@@ -78,13 +78,21 @@ const SEVERAL_REVISIONS = `
 /** Few ids occur twice, so the others are passed over before anything is sorted. */
 const REPEATED_IDS = 'and identity in (select identity from record group by identity having count(*) > 1)'
 
+/** Documents of which two sources hold one provision or one citation with different texts. */
+const sharedNames = (name: 'provision' | 'cited'): string => `
+  select document, law, day from record where kept = 1
+  group by document, law, ${name}, day having min(source) <> max(source) and min(digest) <> max(digest)`
+const SHARES_A_NAME = `
+  and (document, law, day) in (${sharedNames('provision')} union ${sharedNames('cited')})`
+
 const DROP_CONTESTED = 'drop table if exists contested'
 function contestedGroups(kind: GroupKind): string {
   const keys = KEYS[kind].join(', ')
   return `
 create table contested as
 select ${keys} from record where kept = 1 ${kind === 'id' ? REPEATED_IDS : ''}
-group by ${keys} having ${SEVERAL_SOURCES} ${kind === 'provision' ? `or ${SEVERAL_REVISIONS}` : ''}`
+group by ${keys} having ${SEVERAL_SOURCES} ${kind === 'provision' ? `or ${SEVERAL_REVISIONS}` : ''}
+  ${kind === 'document' ? SHARES_A_NAME : ''}`
 }
 const COUNT_CONTESTED = 'select count(*) as count from contested'
 const countSchema = z.object({ count: z.int() })
@@ -167,7 +175,7 @@ function verdictOn(claims: readonly Claim[], rules: ConflictRules, kind: GroupKi
   const winner = firstInPrecedence(claims, rules)
   if (winner !== undefined) return { kind: 'won', by: winner }
   const unlisted = claims.every(({ source }) => rules.rank(source) === undefined)
-  if (kind === 'document' && rules.wholeDocuments === 'listed' && unlisted) return { kind: 'agreed' }
+  if (kind === 'document' && unlisted) return { kind: 'agreed' }
   const [first, second] = claims.filter(({ own }) => own > 0)
   return first === undefined || second === undefined ? { kind: 'agreed' } : { kind: 'conflict', first, second }
 }

@@ -6,35 +6,36 @@ import type { StagedLocation, Staging } from './staging.ts'
 export type Revises = 'document' | 'provision' | undefined
 
 /**
- * The first record of each day of a document or provision, with the day's first instant and the next day's. `provision`
- * is empty where a revision replaces the document.
+ * The first record of each day of a document or provision in one law, with the day's first instant and the next day's.
+ * `provision` is empty where a revision replaces the document. A revision that is not served starts nothing, so that it
+ * ends no text.
  */
 const STARTS_OF_DOCUMENTS = `
 create table start as
-select document, language, x'' as provision, day, seq, provisions, last_to,
+select document, law, x'' as provision, day, seq, provisions, last_to,
   lead(effective_at) over w as next_at, lead(seq) over w as next_seq, lead(provisions) over w as next_provisions
 from (
-  select document, language, day, min(effective_at) as effective_at, min(seq) as seq, count(*) as provisions,
+  select document, law, day, min(effective_at) as effective_at, min(seq) as seq, count(*) as provisions,
     max(ifnull(effective_to, 9e15)) as last_to
-  from record where kept = 1 group by document, language, day
+  from record where kept = 1 and served = 1 group by document, law, day
 )
-window w as (partition by document, language order by day)`
+window w as (partition by document, law order by day)`
 const STARTS_OF_PROVISIONS = `
 create table start as
-select document, language, provision, day, seq,
+select document, law, provision, day, seq,
   lead(effective_at) over w as next_at, lead(seq) over w as next_seq
 from (
-  select document, language, provision, day, min(effective_at) as effective_at, min(seq) as seq
-  from record where kept = 1 group by document, language, provision, day
+  select document, law, provision, day, min(effective_at) as effective_at, min(seq) as seq
+  from record where kept = 1 and served = 1 group by document, law, provision, day
 )
-window w as (partition by document, language, provision order by day)`
-const INDEX_STARTS = 'create index start_day on start (document, language, provision, day)'
+window w as (partition by document, law, provision order by day)`
+const INDEX_STARTS = 'create index start_day on start (document, law, provision, day)'
 
 /** Records whose stated end lies behind the start of a later revision of their document. */
 const OVERLAPS = `
 select r.source, r.line, r.id, n.source as next_source, n.line as next_line, n.id as next_id
 from record r
-cross join start s on s.document = r.document and s.language = r.language and s.provision = x'' and s.day = r.day
+cross join start s on s.document = r.document and s.law = r.law and s.provision = x'' and s.day = r.day
 cross join record n on n.seq = s.next_seq
 where r.kept = 1 and (r.effective_to is null or r.effective_to > s.next_at)
 order by r.seq limit ?`
@@ -66,11 +67,11 @@ from (
     iif(s.next_at < ifnull(r.effective_to, 9e15), s.next_at, r.effective_to) as effective_to,
     iif(s.next_at < ifnull(r.effective_to, 9e15), 1, 0) as derived,
     row_number() over (
-      partition by r.document, r.language, r.effective_at, r.effective_to, r.published_at, r.provision
+      partition by r.document, r.written, r.effective_at, r.effective_to, r.published_at, r.provision
       order by r.seq
     ) - 1 as occurrence
   from record r
-  left join start s on s.document = r.document and s.language = r.language and s.provision = ${provision}
+  left join start s on s.document = r.document and s.law = r.law and s.provision = ${provision}
     and s.day = r.day
   where r.kept = 1
 )
@@ -134,6 +135,17 @@ export function readSplits({ connection }: Staging, splitsMax: number): readonly
 
 const FACETS = 'select json from described where id in (select facets from record where kept = 1) order by id'
 const ACTS = 'select json from described where id in (select act from record where kept = 1) order by id'
+const CLAIMS = `
+select d.json, r.source, r.line, r.id
+from (select act, min(seq) as seq from record where kept = 1 and act is not null group by act) f
+join described d on d.id = f.act join record r on r.seq = f.seq order by f.seq`
+const claimSchema = z.object({ json: z.string(), source: z.int(), line: z.int(), id: z.string() })
+
+/** Yields the distinct acts of the kept records as they were added, each with the first record that has it. */
+export function* readActClaims({ connection }: Staging): Generator<StagedLocation & { readonly json: string }> {
+  for (const row of connection.prepare(CLAIMS).iterate()) yield claimSchema.parse(row)
+}
+
 const jsonSchema = z.object({ json: z.string() })
 
 /** Yields the distinct facets, or acts, of the kept records as they were added. */

@@ -14,8 +14,6 @@ export type Notice =
     }
   /** Records of one document, language and day have different days of publication. */
   | { readonly kind: 'several_publications'; readonly location: StagedLocation; readonly other: StagedLocation }
-  /** Two texts of one day have one provision, or are cited as the same. */
-  | { readonly kind: 'repeated_provision'; readonly location: StagedLocation; readonly other: StagedLocation }
   /** A revision of a document holds fewer than half of the provisions of the one that it ends. */
   | {
       readonly kind: 'shorter_revision'
@@ -38,16 +36,16 @@ function pairOf(row: z.infer<typeof pairSchema>): {
 
 /** The first record of each source, where several hold one document of one language and day. */
 const SEVERAL_SOURCES = `
-select r.document, r.language, r.day, min(r.seq) as seq, r.source, r.line, r.id
+select r.document, r.law, r.day, min(r.seq) as seq, r.source, r.line, r.id
 from (
-  select document, language, day from record where kept = 1
-  group by document, language, day having min(source) <> max(source)
+  select document, law, day from record where kept = 1
+  group by document, law, day having min(source) <> max(source)
 ) g
-join record r on r.document = g.document and r.language = g.language and r.day = g.day
+join record r on r.document = g.document and r.law = g.law and r.day = g.day
 where r.kept = 1
-group by r.document, r.language, r.day, r.source
-order by r.document, r.language, r.day, r.source`
-const sourceSchema = locationSchema.extend({ document: z.int(), language: z.string(), day: z.int() })
+group by r.document, r.law, r.day, r.source
+order by r.document, r.law, r.day, r.source`
+const sourceSchema = locationSchema.extend({ document: z.int(), law: z.string(), day: z.int() })
 
 /** Yields one notice for each document, language and day that several sources hold. */
 export function* readSeveralSources({ connection }: Staging): Generator<Notice> {
@@ -58,8 +56,8 @@ export function* readSeveralSources({ connection }: Staging): Generator<Notice> 
       yield { kind: 'several_sources', location, other, others, sources }
   }
   for (const row of connection.prepare(SEVERAL_SOURCES).iterate()) {
-    const { document, language, day, ...location } = sourceSchema.parse(row)
-    const of = `${document} ${language} ${day}`
+    const { document, law, day, ...location } = sourceSchema.parse(row)
+    const of = `${document} ${law} ${day}`
     if (of !== key) {
       yield* collected()
       ;[key, locations, sources] = [of, [], 0]
@@ -75,11 +73,11 @@ select o.source, o.line, o.id, f.source as other_source, f.line as other_line, f
 from (
   select min(r.seq) as seq, g.first
   from (
-    select document, language, day, min(seq) as first from record where kept = 1
-    group by document, language, day having min(published_at) <> max(published_at)
+    select document, law, day, min(seq) as first from record where kept = 1
+    group by document, law, day having min(published_at) <> max(published_at)
   ) g
   join record f on f.seq = g.first
-  join record r on r.document = g.document and r.language = g.language and r.day = g.day
+  join record r on r.document = g.document and r.law = g.law and r.day = g.day
   where r.kept = 1 and r.published_at <> f.published_at
   group by g.first
 ) pair
@@ -91,26 +89,6 @@ order by o.seq`
 export function* readSeveralPublications({ connection }: Staging): Generator<Notice> {
   for (const row of connection.prepare(SEVERAL_PUBLICATIONS).iterate())
     yield { kind: 'several_publications', ...pairOf(pairSchema.parse(row)) }
-}
-
-const INDEX_CITED = 'create index record_cited on record (document, language, cited, day)'
-const repeated = (name: 'provision' | 'cited'): string => `
-select r.source, r.line, r.id, f.source as other_source, f.line as other_line, f.id as other_id
-from (
-  select document, language, ${name} as name, day, min(seq) as first from record where kept = 1
-  group by document, language, ${name}, day having count(*) > 1
-) g
-cross join record r on r.document = g.document and r.language = g.language and r.${name} = g.name and r.day = g.day
-join record f on f.seq = g.first
-where r.kept = 1 and r.digest <> f.digest ${name === 'cited' ? 'and r.provision <> f.provision' : ''}
-order by r.seq`
-
-/** Yields one notice for each record whose provision, or whose citation, an earlier record of the same day has. */
-export function* readRepeatedProvisions({ connection }: Staging): Generator<Notice> {
-  connection.exec(INDEX_CITED)
-  for (const name of ['provision', 'cited'] as const)
-    for (const row of connection.prepare(repeated(name)).iterate())
-      yield { kind: 'repeated_provision', ...pairOf(pairSchema.parse(row)) }
 }
 
 const SHORTER_REVISIONS = `

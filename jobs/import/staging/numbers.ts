@@ -12,7 +12,7 @@ export interface Renumbered {
 }
 
 const REPEATED_IDS = `
-select r.seq, r.source, r.line, r.id, r.identity, d.key as document_key, r.language, r.effective_at
+select r.seq, r.source, r.line, r.id, r.identity, d.key as document_key, r.written, r.effective_at
 from record r join document d on d.id = r.document
 where r.kept = 1 and r.identity in (
   select identity from record where kept = 1 group by identity having count(*) > 1)
@@ -24,7 +24,7 @@ const recordSchema = z.object({
   id: z.string(),
   identity: z.instanceof(Uint8Array),
   document_key: z.string(),
-  language: z.string(),
+  written: z.string(),
   effective_at: z.int(),
 })
 export type NumberedRecord = z.infer<typeof recordSchema>

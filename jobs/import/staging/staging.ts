@@ -34,11 +34,21 @@ export interface StagedRecord extends StagedLocation {
   /** Hash of what is unique in the format. */
   readonly identity: Uint8Array
   readonly document: { readonly id: string; readonly key: string }
-  readonly language: string
-  /** Hash of the provision's name. */
+  /** Language and script. */
+  readonly written: string
+  /** Within one law, a day has one text of each key: what is written in one language for one jurisdiction. */
+  readonly law: string
+  /** Whether replies show it; what they do not show ends and contradicts nothing that they do. */
+  readonly served: boolean
+  readonly label: string
+  /** Hash of the provision's key. */
   readonly provision: Uint8Array
-  /** Hash of what the record is cited as. */
+  /** Hash of the key of what the record is cited as. */
   readonly cited: Uint8Array
+  /** Hash of the key of its URL with the publisher's fragment; null where the publisher has none. */
+  readonly anchor: Uint8Array | null
+  /** Hash of the text, whatever its white space. */
+  readonly text: Uint8Array
   /** Instants in milliseconds since 1970. */
   readonly effectiveAtMs: number
   readonly effectiveToMs: number | null
@@ -81,7 +91,8 @@ create table document (id integer primary key, uuid text not null unique, key te
 create table described (id integer primary key, json text not null unique) strict;
 create table record (
   seq integer primary key, source integer not null, line integer not null, id text not null, identity blob not null,
-  document integer not null, language text not null, provision blob not null, cited blob not null,
+  document integer not null, written text not null, law text not null, served integer not null, label text not null,
+  provision blob not null, cited blob not null, anchor blob, text blob not null,
   day integer not null, effective_at integer not null, effective_to integer, published_at integer not null,
   digest blob not null, facets integer not null, act integer, parts integer not null, referenced integer not null,
   order_key blob not null, at integer not null, bytes integer not null, repeats integer,
@@ -91,9 +102,9 @@ create index record_identity on record (identity, digest, kept);
 create table numbered (seq integer primary key, number integer not null) strict;`
 
 const INSERT_RECORD = `
-insert into record (source, line, id, identity, document, language, provision, cited, day, effective_at, effective_to,
-  published_at, digest, facets, act, parts, referenced, order_key, at, bytes, repeats)
-values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+insert into record (source, line, id, identity, document, written, law, served, label, provision, cited, anchor, text,
+  day, effective_at, effective_to, published_at, digest, facets, act, parts, referenced, order_key, at, bytes, repeats)
+values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
 /** While sources are read every record is kept, so both are read from the end of a range of the index. */
 const FIRST_SAME = `
@@ -170,9 +181,14 @@ function createInsert(connection: DatabaseSync): (record: StagedRecord) => numbe
         record.id,
         record.identity,
         documents(record.document.id, record.document.key),
-        record.language,
+        record.written,
+        record.law,
+        record.served ? 1 : 0,
+        record.label,
         record.provision,
         record.cited,
+        record.anchor,
+        record.text,
         dayNumberOf(record.effectiveAtMs),
         record.effectiveAtMs,
         record.effectiveToMs,

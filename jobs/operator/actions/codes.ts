@@ -1,4 +1,5 @@
 import { SEARCH_BOUNDS } from '#core/domain/bounds.ts'
+import { foldCode, foldKey } from '#core/identity/fold.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 
 /** Lists of codes as an entitlement stores them: canonical, without repeats, sorted. */
@@ -17,16 +18,16 @@ export function canonicalLanguages(languages: readonly string[]): readonly strin
 /** Returns codes in upper case: `hs-m` becomes `HS-M`. */
 export function canonicalJurisdictions(jurisdictions: readonly string[]): readonly string[] {
   return bounded('jurisdiction', jurisdictions, (text) =>
-    isCode(text) ? text.toUpperCase() : refuse('jurisdiction', text, 'a code like US or HS-M'),
+    isCode(text) ? foldCode(text) : refuse('jurisdiction', text, 'a code like US or HS-M'),
   )
 }
 
-/** @param subjects null: every subject. */
+/** Returns the keys of subjects. @param subjects null: every subject. */
 export function checkedSubjects(subjects: readonly string[] | null): readonly string[] | null {
   return subjects === null
     ? null
     : bounded('subject', subjects, (text) =>
-        isCode(text) ? text : refuse('subject', text, 'a slug like data-protection'),
+        isCode(text) ? foldKey(text) : refuse('subject', text, 'a slug like data-protection'),
       )
 }
 

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { foldKey } from '#core/identity/fold.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import type { KeyEnvironment } from '#core/credentials/api-key.ts'
 import {
@@ -118,7 +119,7 @@ export async function addEntitledProfile(
   profileId: string,
 ): Promise<EntitlementRow> {
   return changed(operator, nameOrId, 'entitlement.add-profile', async (database, row) => {
-    const id = profileId.toLowerCase()
+    const id = foldKey(profileId)
     if (!isUuid(id) || !(await profileServable(database, id, row.knowledge_base_id))) {
       throw new OperatorError(
         `The knowledge base "${row.knowledge_base}" has no profile "${profileId}" of a version that ` +
@@ -142,7 +143,7 @@ export async function removeEntitledProfile(
   profileId: string,
 ): Promise<EntitlementRow> {
   return changed(operator, nameOrId, 'entitlement.remove-profile', async (_database, row) => {
-    const id = profileId.toLowerCase()
+    const id = foldKey(profileId)
     if (!row.profile_ids.includes(id))
       throw new OperatorError(
         `The entitlement has no profile "${profileId}": "operator entitlements show" lists those it has.`,
@@ -160,13 +161,9 @@ export async function unmatchedValues(database: Queryable, row: EntitlementRow):
   if (active === null) return []
   const { facets } = await versionNamed(database, active)
   const held = new Set(
-    [...(facets.languages ?? []), ...(facets.jurisdictions ?? []), ...(facets.subjects ?? [])].map((value) =>
-      value.toLowerCase(),
-    ),
+    [...(facets.languages ?? []), ...(facets.jurisdictions ?? []), ...(facets.subjects ?? [])].map(foldKey),
   )
-  return [...row.languages, ...row.jurisdictions, ...(row.subjects ?? [])].filter(
-    (value) => !held.has(value.toLowerCase()),
-  )
+  return [...row.languages, ...row.jurisdictions, ...(row.subjects ?? [])].filter((value) => !held.has(foldKey(value)))
 }
 
 type Decide = (database: Queryable, row: EntitlementRow) => Promise<EntitlementChange>

@@ -3,6 +3,7 @@ import { OperatorError } from '#core/platform/errors.ts'
 import { createArtifactStore } from '#core/index/format/store.ts'
 import { listImports } from '#core/db/corpus-lists.ts'
 import { OPERATOR_VARIABLES } from '#jobs/config.ts'
+import { SourcesContradict } from '#jobs/import/findings.ts'
 import { renderImportReport } from '#jobs/import/report.ts'
 import { importCorpus } from '#jobs/operator/actions/import-corpus.ts'
 import type { Imported } from '#jobs/operator/actions/import-corpus.ts'
@@ -47,8 +48,18 @@ function addImport(program: OperatorCommand): void {
     run: async (input, { operator, config, progress, show }) => {
       const onProgress = (stage: string, done: number, total: number): void => progress.update(stage, done, total)
       const store = createArtifactStore(config.ARTIFACT_STORE)
-      const imported = await interruptible((signal) => importCorpus(operator, { ...input, store, onProgress, signal }))
-      show(imported, () => renderImported(imported))
+      try {
+        const imported = await interruptible((signal) =>
+          importCorpus(operator, { ...input, store, onProgress, signal }),
+        )
+        show(imported, () => renderImported(imported))
+      } catch (error) {
+        if (error instanceof SourcesContradict && Object.keys(error.repeatedLabels).length > 0) {
+          const list = { repeated_labels: error.repeatedLabels }
+          show(list, () => JSON.stringify(list, null, 2))
+        }
+        throw error
+      }
     },
   })
 }

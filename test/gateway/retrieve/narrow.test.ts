@@ -22,6 +22,7 @@ function narrowed(...[entitlement, request]: Parameters<typeof narrow>): Narrowe
 const canonical = (list: readonly string[]): readonly string[] =>
   list.map((code) => Intl.getCanonicalLocales(code)[0] ?? code)
 const upper = (list: readonly string[]): readonly string[] => list.map((code) => code.toUpperCase())
+const lower = (list: readonly string[]): readonly string[] => list.map((subject) => subject.toLowerCase())
 const isSubset = (inner: readonly string[], outer: readonly string[]): boolean =>
   inner.every((value) => outer.includes(value))
 
@@ -38,21 +39,21 @@ test(
       fc.property(entitled, asked, (grant, filters) => {
         const entitlement = activeEntitlement(grant)
         const outcome = narrowed(entitlement, { query: 'capital', knowledge_base: 'kb', filters })
-        const subjectsHeld = grant.subjects ?? entitlement.active_profile.facets.subjects
+        const subjectsHeld = lower(grant.subjects ?? entitlement.active_profile.facets.subjects)
         const allowed =
           isSubset(canonical(filters.language ?? []), canonical(grant.languages)) &&
           isSubset(upper(filters.jurisdiction ?? []), upper(grant.jurisdictions)) &&
-          isSubset(filters.subject ?? [], subjectsHeld)
+          isSubset(lower(filters.subject ?? []), subjectsHeld)
         expect(outcome !== undefined).toBe(allowed)
         if (outcome === undefined) return
         expect(isSubset(outcome.languages, canonical(filters.language ?? grant.languages))).toBe(true)
         expect(isSubset(outcome.jurisdictions, upper(filters.jurisdiction ?? grant.jurisdictions))).toBe(true)
         expect(outcome.subjects === undefined).toBe(grant.subjects === null && filters.subject === undefined)
-        expect(isSubset(outcome.subjects ?? [], filters.subject ?? subjectsHeld)).toBe(true)
+        expect(isSubset(outcome.subjects ?? [], lower(filters.subject ?? subjectsHeld))).toBe(true)
         expect(outcome.entitled).toEqual({
           languages: canonical(grant.languages),
           jurisdictions: upper(grant.jurisdictions),
-          subjects: grant.subjects ?? undefined,
+          subjects: grant.subjects === null ? undefined : lower(grant.subjects),
         })
       }),
     )

@@ -17,13 +17,20 @@ describe('a Markdown document', () => {
   test('of one language and day in two files with another text refuses the import and names both places', async () => {
     const files = { 'copy.md': beeRules(DRAFT), 'rules.md': beeRules(RULES) }
     await expect(importContents(files)).rejects.toThrow(
-      /^Nothing is imported.*\n {2}copy\.md:12 a and rules\.md:12 a hold one document of one language .*\nWhat /,
+      /^Nothing is imported.*\n {2}copy\.md:12 a and rules\.md:12 a have one id, document, language and day.*\nWhat /,
     )
   })
 
-  test('in two files that share no section refuses too: one of them is no revision in force', async () => {
+  test('in two files that share no section is one revision of both parts, also where precedence lists them', async () => {
     const files = { 'a.md': beeRules(`### One {#a}\n${TEXT}\n`), 'b.md': beeRules(`### Other {#z}\n${OTHER}\n`) }
-    await expect(importContents(files)).rejects.toThrow(/a\.md:12 a and b\.md:12 z hold one document/)
+    for (const precedence of [[], ['b.md'], ['b.md', 'a.md']]) {
+      const { passages, report } = await importContents(files, { ...MARKDOWN_MAPPING, precedence })
+      expect(passages.map(({ text, ordinal, in_force_to }) => [text, ordinal, in_force_to])).toEqual([
+        [TEXT, 0, null],
+        [OTHER, 1, null],
+      ])
+      expect(report).toMatchObject({ skipped: 0, lost: 0, revisions: 1 })
+    }
   })
 
   test('that comes twice with the same text is imported once, and the report names both places', async () => {

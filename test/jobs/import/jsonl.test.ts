@@ -18,8 +18,8 @@ describe('a JSONL import', () => {
       {
         'corpus.jsonl': [
           `\uFEFF${line('a', TEXT)}\r\n\r\n`,
-          `${line('b', `${TEXT} It does.`)}\n\n`,
-          line('c', `${TEXT} So.`),
+          `${line('b', `${TEXT} It does.`, { section: '2' })}\n\n`,
+          line('c', `${TEXT} So.`, { section: '3' }),
         ].join(''),
       },
       smallMapping(),
@@ -73,7 +73,7 @@ describe('a JSONL import', () => {
       in_force_from: '2020-02-03',
       in_force_to: '2024-05-06',
       ordinal: 0,
-      document_key: 'Bees',
+      document_key: 'bees',
       heading: 'The Bees Act › Section a',
       lineage: {},
     })

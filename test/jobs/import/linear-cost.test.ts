@@ -11,7 +11,8 @@ import { parseRecordJson, repeatsKey } from '#jobs/import/record-json.ts'
 import type { SourceRecord } from '#jobs/import/record.ts'
 import { compileMapping } from '#jobs/import/resolve.ts'
 import { splitText } from '#jobs/import/split.ts'
-import { codePointsOf, comparable, isBlank, unstorable } from '#jobs/import/text.ts'
+import { foldKey } from '#core/identity/fold.ts'
+import { codePointsOf, isBlank, unstorable } from '#jobs/import/text.ts'
 import { MARKDOWN, PROSE, YAML } from '#test/support/jobs/hostile-inputs.ts'
 
 const GROWTH = 4
@@ -81,7 +82,7 @@ const STAGES: readonly (readonly [string, Stage, Inputs])[] = [
   ['reading keys of JSON', (text) => repeatsKey(JSON.stringify({ [text]: [text, { [text]: 1 }] })), ANY],
   ['splitting a text', (text) => splitText(text, 'en', INDEX_BOUNDS.passageCharactersMax), ANY],
   ['making an anchor', (text) => sourceAnchor('https://a.example/b', text, text, 2), ANY],
-  ['checking a text', (text) => [isBlank(text), codePointsOf(text), unstorable(text), comparable(text)], ANY],
+  ['checking a text', (text) => [isBlank(text), codePointsOf(text), unstorable(text), foldKey(text)], ANY],
   ['finding references in a query', (text) => referencesIn(text, aliases).certain, PROSE],
   ['reading the reference of a record', (text) => parseReference(text, aliases), PROSE],
   ['the patterns of every shipped mapping', (text) => mappings.map((resolve) => resolve(recordOf(text))), PROSE],

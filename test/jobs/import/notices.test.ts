@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest'
-import { IMPORT_BOUNDS } from '#jobs/import/bounds.ts'
 import { MARKDOWN_MAPPING } from '#jobs/import/mapping.ts'
 import type { ImportReport } from '#jobs/import/report.ts'
 import { beeRules } from '#test/support/jobs/bee-rules.ts'
@@ -22,36 +21,6 @@ async function warningsOf(
   const files = Object.entries(contents).map(([name, lines]) => [name, lines.join('\n')] as const)
   return warned((await importContents(Object.fromEntries(files), smallMapping({}, { revises }))).report)
 }
-
-describe('two texts of one provision on one day in one file', () => {
-  const sentence = 'a provision has two texts on one day: both are imported as distinct passages'
-
-  test('are distinct provisions, with a warning that names both places, also where their ids differ', async () => {
-    const lines = [line('art5', MUST), line('art5x', NEED_NOT)]
-    const { passages, report } = await importContents({ c: lines.join('\n') }, smallMapping())
-    expect(new Set(passages.map(({ provision }) => provision)).size).toBe(2)
-    expect(warned(report)).toEqual([`c:2 ${sentence} c:1`])
-  })
-
-  test('are warned of where two Markdown headings have one reference, and not where they share words', async () => {
-    const body = `# 1\n## COB 1.1 Duty\n${MUST}\n## Scope\nAll.\n# 2\n## COB 1.1 Duty\n${NEED_NOT}\n## Scope\nNone.\n`
-    const { passages, report } = await importContents({ 'a.md': beeRules(body, { citation_prefix: 'COB' }) })
-    expect(new Set(passages.map(({ provision }) => provision)).size).toBe(4)
-    expect(warned(report)).toEqual([`a.md:19 ${sentence} a.md:14`])
-  })
-
-  test('are not warned of where the texts are equal', async () => {
-    const same = ['a', 'b'].map((id) => JSON.stringify({ ...JSON.parse(line(id, MUST)), title: 'Section' }))
-    expect(await warningsOf({ c: same })).toEqual([])
-  })
-
-  test('have a bounded number of entries in the report, which counts the rest', async () => {
-    const lines = Array.from({ length: IMPORT_BOUNDS.reportEntriesMax + 3 }, (_, n) => line(`r${n}`, `Rule ${n}.`))
-    const { report } = await importContents({ c: lines.join('\n') }, smallMapping())
-    expect(report.warnings.count).toBe(IMPORT_BOUNDS.reportEntriesMax + 2)
-    expect(report.warnings.entries).toHaveLength(IMPORT_BOUNDS.reportEntriesMax)
-  })
-})
 
 describe('a document of one day', () => {
   test.each(['document', 'provision'] as const)(

@@ -62,16 +62,21 @@ describe('precedence', () => {
     expect(result.report).toMatchObject({ lost: 0, skipped: 2, reasons: { [PRECEDENCE]: 2 } })
   })
 
-  test('takes it whole also where the sources share no provision or only repeat some of it', async () => {
+  test('drops no part of a document whose sources share no provision or only repeat some of it', async () => {
     const rules = { revises: 'document', precedence: ['b', 'a'] } as const
     const other = line('y', 'A swarm is free.', { section: '2' })
-    expect(served(await imported({ a: [line('x', OLD)], b: [other] }, rules))).toEqual([['y', 'A swarm is free.']])
-    expect(served(await imported({ a: [line('x', OLD), other], b: [line('x', OLD)] }, rules))).toEqual([['x', OLD]])
+    const parts = [
+      ['x', OLD],
+      ['y', 'A swarm is free.'],
+    ]
+    expect(served(await imported({ a: [line('x', OLD)], b: [other] }, rules))).toEqual(parts)
+    expect(served(await imported({ a: [line('x', OLD), other], b: [line('x', OLD)] }, rules))).toEqual(parts)
   })
 
   test('refuses a document of a listed and an unlisted source, and leaves unlisted parts alone', async () => {
     const files = { a: [line('x', OLD)], b: [line('y', 'A swarm is free.', { section: '2' })] }
-    await expect(imported(files, { revises: 'document', precedence: ['a'] })).rejects.toThrow(
+    const contested = { a: files.a, b: [...files.b, line('z', NEW)] }
+    await expect(imported(contested, { revises: 'document', precedence: ['a'] })).rejects.toThrow(
       /a:1 x and b:1 y hold one document of one language and day/,
     )
     expect((await imported(files, { revises: 'document', precedence: ['c'] })).passages).toHaveLength(2)

@@ -24,7 +24,7 @@ describe('an import report', () => {
       (_, n) => `Paragraph ${n}. ${'The keeper counts each hive. '.repeat(35)}`,
     ).join('\n\n')
     const { report } = await importContents(
-      { 'corpus.jsonl': [line('a', TEXT), line('b', long), line('c', TEXT)].join('\n') },
+      { 'corpus.jsonl': [line('a', TEXT), line('b', long, { section: '2' }), line('c', TEXT)].join('\n') },
       smallMapping(),
     )
     const parts = report.passages - 2

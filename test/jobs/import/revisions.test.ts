@@ -9,8 +9,15 @@ function record(id: string, effective: string, metadata: Readonly<Record<string,
   return line(id, `${TEXT} (${id})`, { effective, ...metadata })
 }
 
-async function imported(lines: readonly string[], revises?: 'document' | 'provision'): Promise<Imported> {
-  return await importContents({ 'corpus.jsonl': lines.join('\n') }, smallMapping({}, { revises }))
+async function imported(
+  lines: readonly string[],
+  revises?: 'document' | 'provision',
+  confirmed: Readonly<Record<string, number>> = {},
+): Promise<Imported> {
+  return await importContents(
+    { 'corpus.jsonl': lines.join('\n') },
+    smallMapping({}, { revises, repeated_labels: confirmed }),
+  )
 }
 
 function days({ passages }: Imported): readonly (readonly [string, string, string | null, string])[] {
@@ -111,8 +118,10 @@ describe('contradictory dates', () => {
     )
   })
 
-  test('two records of one provision and revision are parts of it, numbered in the order of the source', async () => {
-    const { passages } = await imported([record('a', '2020-01-01'), record('b', '2020-01-01')], 'provision')
+  test('two records of one provision and revision are parts of it where the mapping confirms their label', async () => {
+    const lines = [record('a', '2020-01-01'), record('b', '2020-01-01')]
+    await expect(imported(lines, 'provision')).rejects.toThrow('"repeated_labels": {"Bees s. 1":2}')
+    const { passages } = await imported(lines, 'provision', { 'bees  s.\u00a01': 2 })
     expect(new Set(passages.map((passage) => passage.provision)).size).toBe(2)
   })
 
@@ -135,7 +144,7 @@ test('document, language, provision and first day name one passage, whatever com
     record('c', '2021-01-01', { lang: 'fr' }),
     line('d', 'The keeper counts each hive. '.repeat(300), { effective: '2021-01-01' }),
   ]
-  const { passages } = await imported(lines, 'provision')
+  const { passages } = await imported(lines, 'provision', { 'Bees s. 1': 3 })
   const keys = passages.map(({ document, metadata, provision, in_force_from }) =>
     [document.id, metadata.language, provision, in_force_from].join(' '),
   )

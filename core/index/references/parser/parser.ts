@@ -5,7 +5,7 @@ import { lex } from '#core/index/references/parser/lexer/token-stream.ts'
 import type { ActAliases } from '#core/index/references/parser/names/aliases.ts'
 import type { ExplicitReference } from './reference.ts'
 
-export { type ActAliases, createActAliases } from './names/aliases.ts'
+export { type ActAliases, createActAliases, namesOfAct } from './names/aliases.ts'
 export { ancestorsOf, canonicalReference, type ExplicitReference, type Reference } from './reference.ts'
 export { parseReference } from './label.ts'
 

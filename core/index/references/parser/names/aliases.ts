@@ -82,6 +82,17 @@ export function createActAliases(entries: Iterable<readonly [alias: string, act:
   }
 }
 
+/**
+ * Returns every name by which a query finds an act, in the words that are compared: its id, its aliases and their other
+ * forms, and the built-in names. An act that has a name of another one would answer for it.
+ */
+export function namesOfAct(act: { readonly id: string; readonly aliases: readonly string[] }): readonly string[] {
+  const { id, aliases } = act
+  const own = [id, id.slice(id.indexOf(':') + 1), ...aliases].map((alias) => nameOf(alias, corpusEntry(alias, id)))
+  const names = [...own, ...own.flatMap(formsOf), ...BUILT_IN.filter(({ entry }) => entry.act === id)]
+  return [...new Set(names.map(({ words }) => words.join(' ')))].filter((name) => name !== '')
+}
+
 function builtInEntry({ act, cased, beside }: KnownAct, name: string): Entry {
   const casedAlways = cased === true
   const ofForm = casedAlways || /^\p{L}+\d?$/u.test(name) ? standaloneOfWord(name) : 'any'
