@@ -52,6 +52,16 @@ export async function verifyArtifact(
 }
 
 /**
+ * Verifies the files of an artifact where no key is at hand, as on the machine of a reviewer: by the digest of its
+ * manifest, which was recorded once the signature had been verified.
+ * @throws ArtifactError with one sentence about the first fault.
+ */
+export async function verifyRecordedArtifact(folder: string, recordedDigest: Uint8Array): Promise<void> {
+  const bytes = await readManifest(folder, recordedDigest)
+  await verifyFiles(folder, parseManifest(bytes))
+}
+
+/**
  * Verifies only the bytes of an artifact that was verified before: a digest of each file shows whether any changed.
  * @param digestsOf hashes the files, in order.
  * @throws ArtifactError with one sentence about the first fault.
