@@ -9,7 +9,7 @@ import { GATEWAY_BOUNDS } from './bounds.ts'
 
 /** All search nodes behind one interface; they are replicas of the same immutable versions. */
 export interface SearchTier {
-  /** Asks the least busy node; asks another one if that lacks the version, is full, or cannot be reached in time. */
+  /** Asks the least busy node; asks another one if that lacks the version, holds it damaged, is full, or cannot be reached in time. */
   search(request: SearchQuery, timeoutMs: number, signal: AbortSignal): Promise<SearchResult>
   /** Whether at least one node answers within the time. */
   isReachable(timeoutMs: number): Promise<boolean>
@@ -94,6 +94,8 @@ function isFailureOfNode(error: unknown, timeoutMs: number): boolean {
 
 function isWorthAnotherNode(error: unknown): boolean {
   if (!isGrpcError(error)) return false
-  const { FAILED_PRECONDITION, UNAVAILABLE, RESOURCE_EXHAUSTED, DEADLINE_EXCEEDED, INTERNAL } = status
-  return [FAILED_PRECONDITION, UNAVAILABLE, RESOURCE_EXHAUSTED, DEADLINE_EXCEEDED, INTERNAL].includes(error.code)
+  const { FAILED_PRECONDITION, UNAVAILABLE, RESOURCE_EXHAUSTED, DEADLINE_EXCEEDED, DATA_LOSS, INTERNAL } = status
+  return [FAILED_PRECONDITION, UNAVAILABLE, RESOURCE_EXHAUSTED, DEADLINE_EXCEEDED, DATA_LOSS, INTERNAL].includes(
+    error.code,
+  )
 }

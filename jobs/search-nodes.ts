@@ -19,6 +19,8 @@ export interface PreparedVersion {
   readonly versionId: string
   /** SHA-256 of manifest.json. */
   readonly manifestDigest: Buffer
+  /** A node that has it loaded verifies its files again. */
+  readonly verify?: boolean
 }
 
 export interface Prepared {
@@ -78,7 +80,7 @@ export async function prepareOnLiveNodes(
 
 export async function prepareOn(node: SearchNodeClient, version: PreparedVersion, signal?: AbortSignal): Promise<void> {
   await node.prepareVersion(
-    { versionId: version.versionId, manifestDigest: version.manifestDigest },
+    { versionId: version.versionId, manifestDigest: version.manifestDigest, verify: version.verify ?? false },
     RPC_BOUNDS.prepareTimeoutMs,
     signal,
   )

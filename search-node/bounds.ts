@@ -16,4 +16,10 @@ export const SEARCH_NODE_BOUNDS = {
   /** Idle time after which the thread that verifies artifacts ends. */
   verifierIdleMs: 10_000,
   verifyQueueMax: 64,
+  /**
+   * Loaded versions are read again in blocks, with a pause after each. At 5 MiB a second, a version of 5 GB takes a
+   * quarter of an hour, and hashing less than a hundredth of a core.
+   */
+  scrubBlockBytes: 1_024 * 1_024,
+  scrubPauseMs: 200,
 } as const

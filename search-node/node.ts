@@ -11,6 +11,7 @@ import { startScoringWorker, startVerifier } from './threads/workers.ts'
 import type { Verifier } from './threads/workers.ts'
 import { NodeError } from './node-error.ts'
 import { SearchPool } from './threads/pool.ts'
+import { startScrub } from './scrub.ts'
 import { createServer } from './server.ts'
 import { Versions } from './versions.ts'
 
@@ -34,13 +35,17 @@ export async function startSearchNode(config: SearchNodeConfig, log: Log): Promi
     verify: (folder, digest) => verifyOrRefuse(verifier, folder, config.MANIFEST_PUBLIC_KEY, digest),
     openEverywhere: (artifact) => pool.openEverywhere(artifact),
     async closeEverywhere(artifact) {
+      await scrub.leave(artifact)
       await pool.closeEverywhere(artifact)
       // This thread passed the memory that the scoring threads share to each of them.
       await collectGarbage()
     },
+    onDamaged: (versionId, reason) => log.error('damaged version unloaded', { version_id: versionId, reason }),
   })
   const server = createServer({ pool, versions, log })
+  const scrub = startScrub(versions, log)
   async function endThreads(): Promise<void> {
+    await scrub.stop()
     await pool.end()
     await verifier.end()
   }

@@ -53,20 +53,10 @@ export function createServer({ pool, versions, log }: ServerDependencies): Searc
   const health = new HealthImplementation({ '': 'SERVING', [SERVICE_NAME]: 'SERVING' })
   health.addToServer(server)
 
-  async function search(request: unknown, deadline: CallDeadline): Promise<Uint8Array> {
-    const { versionId, ...input } = parseSearch(request)
-    const lease = versions.borrow(versionId)
-    try {
-      if (input.vector !== undefined) assertDimensions(input.vector, lease.artifact.vectors?.dimensions)
-      return await pool.search({ artifact: lease.artifact, input, deadlineMs: deadline.deadlineMs }, deadline)
-    } finally {
-      lease.release()
-    }
-  }
   async function prepare(request: unknown): Promise<PreparedVersion> {
-    const { versionId, manifestDigest } = parsePrepare(request)
+    const { versionId, manifestDigest, verify } = parsePrepare(request)
     const startedMs = performance.now()
-    const { alreadyLoaded, passages } = await versions.prepare(versionId, manifestDigest)
+    const { alreadyLoaded, passages } = await versions.prepare(versionId, manifestDigest, { verify })
     if (!alreadyLoaded)
       log.info('version loaded', {
         version_id: versionId,
@@ -82,11 +72,17 @@ export function createServer({ pool, versions, log }: ServerDependencies): Searc
     return { wasLoaded }
   }
   async function getStatus(): Promise<NodeStatus> {
-    return { loaded: versions.status(), threads: pool.threads, queued: pool.queued, queueMax: pool.queueMax }
+    return {
+      loaded: versions.status(),
+      threads: pool.threads,
+      queued: pool.queued,
+      queueMax: pool.queueMax,
+      damaged: versions.damaged,
+    }
   }
 
   server.addService(withEncodedReplies(searchNodeService), {
-    Search: unary(log, search),
+    Search: unary(log, (request, deadline) => search({ pool, versions }, request, deadline)),
     PrepareVersion: unary(log, prepare),
     ReleaseVersion: unary(log, release),
     GetStatus: unary(log, getStatus),
@@ -101,6 +97,25 @@ export function createServer({ pool, versions, log }: ServerDependencies): Searc
       health.setStatus(SERVICE_NAME, 'NOT_SERVING')
     },
     close: (timeoutMs) => shutDown(server, timeoutMs),
+  }
+}
+
+/** A search that reads altered bytes fails, and the version is unloaded. */
+async function search(
+  { pool, versions }: Pick<ServerDependencies, 'pool' | 'versions'>,
+  request: unknown,
+  deadline: CallDeadline,
+): Promise<Uint8Array> {
+  const { versionId, ...input } = parseSearch(request)
+  const lease = versions.borrow(versionId)
+  try {
+    if (input.vector !== undefined) assertDimensions(input.vector, lease.artifact.vectors?.dimensions)
+    return await pool.search({ artifact: lease.artifact, input, deadlineMs: deadline.deadlineMs }, deadline)
+  } catch (error) {
+    if (error instanceof NodeError && error.code === 'DATA_LOSS') versions.unloadDamaged(lease.artifact, error.message)
+    throw error
+  } finally {
+    lease.release()
   }
 }
 

@@ -12,6 +12,8 @@ export interface VersionsDependencies {
   readonly verify: (folder: string, digest: Uint8Array) => Promise<Manifest>
   readonly openEverywhere: (artifact: ArtifactRef) => Promise<void>
   readonly closeEverywhere: (artifact: ArtifactRef) => Promise<void>
+  /** Called once for each version that is unloaded because its files changed. */
+  readonly onDamaged: (versionId: string, reason: string) => void
 }
 
 /** Keeps a version open until the lease is released. */
@@ -35,28 +37,35 @@ interface Version {
   onLeasesBack: (() => void) | undefined
 }
 
+/** What a caller of `prepare` may ask for beside the version. */
+export interface PrepareOptions {
+  /** A version that is loaded is verified again, too. */
+  readonly verify: boolean
+}
+
 /** The versions that this node holds. Each passes through loading → loaded → releasing → gone. */
 export class Versions {
   readonly #versions = new Map<string, Version>()
   readonly #dependencies: VersionsDependencies
+  #damaged = 0
 
   constructor(dependencies: VersionsDependencies) {
     this.#dependencies = dependencies
   }
 
   /**
-   * Verifies and maps a version. A call for a version that is loading joins that load; a version that is being released
+   * Verifies and maps a version. One that is loaded is verified again only if asked, and unloaded if it fails. A call for a version that is loading joins that load; a version that is being released
    * is loaded again afterwards.
    * @param digest SHA-256 of manifest.json as the database holds it.
    * @throws NodeError DATA_LOSS: it does not verify, or is loaded under another digest. RESOURCE_EXHAUSTED: too many
    * versions.
    */
-  async prepare(versionId: string, digest: Uint8Array): Promise<Prepared> {
+  async prepare(versionId: string, digest: Uint8Array, options: PrepareOptions = { verify: false }): Promise<Prepared> {
     const known = this.#versions.get(versionId)
     if (known === undefined) return this.#load(versionId, digest)
     if (known.state === 'releasing') {
       await bounded(known.work, 'The version is still being released; ask again once its searches are done.')
-      return this.prepare(versionId, digest)
+      return this.prepare(versionId, digest, options)
     }
     if (!known.digest.equals(digest))
       throw new NodeError(
@@ -66,6 +75,7 @@ export class Versions {
       )
     const alreadyLoaded = known.state === 'loaded'
     await known.work
+    if (alreadyLoaded && options.verify) await this.#verifyAgain(versionId, known)
     return { alreadyLoaded, passages: known.artifact?.passages ?? 0 }
   }
 
@@ -114,6 +124,34 @@ export class Versions {
     return true
   }
 
+  /**
+   * Unloads a version because its files are no longer those that were verified. It is served again once it was
+   * prepared, which verifies all of it. Nothing happens if the artifact is no longer loaded.
+   */
+  unloadDamaged(artifact: ArtifactRef, reason: string): void {
+    const { versionId } = artifact
+    const version = this.#versions.get(versionId)
+    if (version?.state !== 'loaded' || version.artifact !== artifact) return
+    this.#damaged += 1
+    this.#dependencies.onDamaged(versionId, reason)
+    version.state = 'releasing'
+    version.work = this.#unload(versionId, version)
+    // Whoever prepares or releases the version meanwhile gets the failure.
+    version.work.catch(() => undefined)
+  }
+
+  /** The artifacts that are loaded now, each with the SHA-256 of its manifest. */
+  loaded(): readonly { readonly artifact: ArtifactRef; readonly digest: Buffer }[] {
+    return [...this.#versions.values()].flatMap(({ state, artifact, digest }) =>
+      state === 'loaded' && artifact !== undefined ? [{ artifact, digest }] : [],
+    )
+  }
+
+  /** Versions that were unloaded as damaged since the start. */
+  get damaged(): number {
+    return this.#damaged
+  }
+
   status(): readonly LoadedVersion[] {
     return [...this.#versions].map(([versionId, { digest, leases, state }]) => ({
       versionId,
@@ -141,6 +179,19 @@ export class Versions {
     version.work = this.#verifyAndOpen(versionId, version)
     await version.work
     return { alreadyLoaded: false, passages: version.artifact?.passages ?? 0 }
+  }
+
+  /** @throws NodeError DATA_LOSS, with the version unloaded, if its files are no longer those that were verified. */
+  async #verifyAgain(versionId: string, version: Version): Promise<void> {
+    const { artifactFolder, verify } = this.#dependencies
+    const { artifact } = version
+    try {
+      await verify(artifactFolder(versionId), version.digest)
+    } catch (error) {
+      if (artifact !== undefined && error instanceof NodeError && error.code === 'DATA_LOSS')
+        this.unloadDamaged(artifact, error.message)
+      throw error
+    }
   }
 
   async #verifyAndOpen(versionId: string, version: Version): Promise<void> {

@@ -45,7 +45,11 @@ const searchSchema = z.object({
   }),
 })
 
-const prepareSchema = z.object({ versionId, manifestDigest: bytes.refine((digest) => digest.length === 32) })
+const prepareSchema = z.object({
+  versionId,
+  manifestDigest: bytes.refine((digest) => digest.length === 32),
+  verify: z.boolean(),
+})
 const releaseSchema = z.object({ versionId })
 
 /** @throws NodeError INVALID_ARGUMENT. */
@@ -65,7 +69,7 @@ export function parseSearch(request: unknown): SearchQuery {
 }
 
 /** @throws NodeError INVALID_ARGUMENT. */
-export function parsePrepare(request: unknown): { readonly versionId: string; readonly manifestDigest: Buffer } {
+export function parsePrepare(request: unknown): z.output<typeof prepareSchema> {
   return parse(prepareSchema, request)
 }
 

@@ -120,6 +120,8 @@ export interface NodeStatus {
   /** Searches that wait for a thread, and their maximum. */
   readonly queued: number
   readonly queueMax: number
+  /** Versions that the node unloaded since its start because their files had changed. */
+  readonly damaged: number
 }
 
 /** A version that a search node is asked to load. */
@@ -127,6 +129,8 @@ export interface VersionRef {
   readonly versionId: string
   /** SHA-256 of its manifest. */
   readonly manifestDigest: Uint8Array
+  /** A node that has it loaded verifies its files again. */
+  readonly verify?: boolean
 }
 
 export interface PreparedVersion {

@@ -18,7 +18,7 @@ import type { Log } from '#core/platform/log.ts'
 import type { SearchNodeClient } from '#core/rpc/search-client.ts'
 import type { ArtifactStore } from '#core/index/format/store.ts'
 import type { Approved } from '#jobs/review/approvals.ts'
-import { assertFilesAsRecorded } from '#jobs/review/files.ts'
+import { assertArtifactAsRecorded, assertFilesAsRecorded } from '#jobs/review/files.ts'
 import { firstChanges } from '#jobs/review/first-changes.ts'
 import { ReviewRefused } from '#jobs/review/review-refused.ts'
 import { prepareOnLiveNodes } from '#jobs/search-nodes.ts'
@@ -28,7 +28,7 @@ export interface ActivateDeps {
   readonly database: Database
   /** All of SEARCH_NODES. */
   readonly nodes: readonly SearchNodeClient[]
-  /** Holds the report that was approved. */
+  /** Holds the artifact and the report that was approved. */
   readonly store: ArtifactStore
   readonly log: Log
 }
@@ -36,7 +36,7 @@ export interface ActivateDeps {
 export type ActivationOutcome = 'done' | 'refused' | 'finished before'
 
 /**
- * Checks the version, loads it on every live search node and flips the pointer. Nothing changes before the flip, and
+ * Checks the version and its files, has every live search node load and verify it, and flips the pointer. Nothing changes before the flip, and
  * the flip is one transaction. A run that dies, repeats or races another therefore has no effect twice. A refusal is an
  * outcome and is recorded with the next step for the operator; only faults are thrown.
  */
@@ -78,7 +78,10 @@ interface Checked {
 async function check({ database, store }: ActivateDeps, activation: ActivationRow): Promise<Checked> {
   const found = await readVersion(database, activation.version_id)
   const { version, approved } = await checkActivatable(database, activation, found)
-  if (approved === undefined) return { version, changes: undefined }
+  if (approved === undefined) {
+    await assertArtifactAsRecorded(store, version)
+    return { version, changes: undefined }
+  }
   await assertFilesAsRecorded(store, version)
   return {
     version,
@@ -86,11 +89,14 @@ async function check({ database, store }: ActivateDeps, activation: ActivationRo
   }
 }
 
-/** @returns the number of nodes that loaded it. A node that does not answer is not live; a live node must load it. */
+/**
+ * Has every live node load the version, and verify it again where it is loaded. A node that does not answer is not live.
+ * @returns the number of nodes that hold it.
+ */
 async function load(deps: ActivateDeps, version: VersionRow, signal?: AbortSignal): Promise<number> {
   const prepared = await prepareOnLiveNodes(
     deps.nodes,
-    { versionId: version.id, manifestDigest: version.manifest_digest },
+    { versionId: version.id, manifestDigest: version.manifest_digest, verify: true },
     signal,
   )
   signal?.throwIfAborted()

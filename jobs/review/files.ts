@@ -1,4 +1,6 @@
+import { ArtifactError } from '#core/index/artifact-error.ts'
 import type { ArtifactStore } from '#core/index/format/store.ts'
+import { verifyRecordedArtifact } from '#core/index/format/verify.ts'
 import type { VersionRow } from '#core/db/versions.ts'
 import { digestFile } from '#core/platform/hashed-file.ts'
 import { ReviewRefused } from './review-refused.ts'
@@ -52,11 +54,30 @@ async function stateOf(path: string, sha256: string | null): Promise<CheckedFile
   }
 }
 
-/** @throws ReviewRefused when a file of the report is missing or has not the recorded digest. */
+/** @throws ReviewRefused when a file of the report or the artifact is missing or has not the recorded digest. */
 export async function assertFilesAsRecorded(store: ArtifactStore, version: VersionRow): Promise<void> {
+  await assertArtifactAsRecorded(store, version)
   for (const { file, path, state } of await checkFiles(store, version))
     if (state === 'altered' || state === 'missing')
       throw new ReviewRefused(
         `The ${file} file of the version is ${state} (${path}): restore the file from a backup, or build again.`,
       )
+}
+
+/** Hashes every file of the artifact. @throws ReviewRefused when one is missing or is not what the build wrote. */
+export async function assertArtifactAsRecorded(
+  store: ArtifactStore,
+  { id, manifest_digest: digest }: Pick<VersionRow, 'id' | 'manifest_digest'>,
+): Promise<void> {
+  const folder = store.artifactFolder(id)
+  try {
+    await verifyRecordedArtifact(folder, digest)
+  } catch (error) {
+    if (!(error instanceof ArtifactError)) throw error
+    throw new ReviewRefused(
+      `The artifact of the version is not the one that was built (${error.message.replace(/\.$/, '')}; ${folder}): ` +
+        'restore it from a backup, or build again.',
+      { cause: error },
+    )
+  }
 }

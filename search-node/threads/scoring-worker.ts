@@ -1,4 +1,5 @@
 import { SEARCH_BOUNDS } from '#core/domain/bounds.ts'
+import { ArtifactError } from '#core/index/artifact-error.ts'
 import { openIndex } from '#core/index/format/reader.ts'
 import type { ArtifactRef, IndexReader } from '#core/index/format/reader.ts'
 import { assertNotExpired } from '#search-node/call-deadline.ts'
@@ -74,6 +75,7 @@ export async function search({ versionId, input, deadlineMs }: SearchTask): Prom
     return encodeSearchReply(await runSearch(createIndexVersion(version.index, version.searchShared), input, deadline))
   } catch (error) {
     if (error instanceof NodeError) return { code: error.code, message: error.message }
+    if (error instanceof ArtifactError) return { code: 'DATA_LOSS', message: error.message }
     return errorOf(error)
   }
 }

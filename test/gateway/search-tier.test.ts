@@ -90,6 +90,12 @@ async function nextAsked(): Promise<readonly number[]> {
   return asked.toSorted((a, b) => a - b)
 }
 
+test('a node whose version is damaged is passed over, and the other node answers', async () => {
+  answers = [refuses(status.DATA_LOSS), found]
+  expect([await search(), await search()]).toEqual([EMPTY, EMPTY])
+  expect(asked).toContain(0)
+})
+
 describe('a node is asked last', () => {
   test('for a while after it was unavailable, on a monotonic clock', async () => {
     answers = [refuses(status.UNAVAILABLE), refuses(status.UNAVAILABLE)]

@@ -34,6 +34,7 @@ beforeAll(async () => {
     },
     openEverywhere: () => Promise.resolve(),
     closeEverywhere: () => Promise.resolve(),
+    onDamaged: () => undefined,
   })
   server = createServer({
     pool: new SearchPool([createHeldWorker().worker], 1),

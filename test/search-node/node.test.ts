@@ -168,6 +168,7 @@ test('status names the loaded version, its digest, its leases and the queue', as
     threads: 1,
     queued: 0,
     queueMax: 256,
+    damaged: 0,
   })
 })
 
@@ -224,6 +225,7 @@ test('an artifact that is damaged in any way is DATA_LOSS and never held open', 
 test('a signed but inconsistent artifact is refused, and the loaded versions continue to serve', async () => {
   const rows = testRows({ rows: 60, dimensions: 16, seed, traits: (n) => ({ references: [`rulebook:bee#${n}`] }) })
   for (const name of [
+    'passages.sha256',
     'rows.bin',
     'lexical.terms',
     'lexical.postings',

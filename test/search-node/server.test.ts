@@ -38,6 +38,7 @@ beforeEach(async () => {
     },
     openEverywhere: async () => undefined,
     closeEverywhere: async () => undefined,
+    onDamaged: () => undefined,
   })
   server = createServer({ pool, versions, log: createLog('search-node', 'info', (line) => lines.push(line)) })
   client = openSearchNodeClient(

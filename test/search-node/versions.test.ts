@@ -33,6 +33,7 @@ function node(says: (versionId: string) => Manifest = testManifest): Node {
     async closeEverywhere() {
       events.push('close')
     },
+    onDamaged: (_, reason) => events.push(reason),
   })
   return {
     versions,
@@ -162,6 +163,37 @@ test('a version prepared while it is being released is loaded again afterwards',
   expect(await prepared).toEqual({ alreadyLoaded: false, passages: 7 })
   expect(events).toEqual(['verify', 'open', 'close', 'verify', 'open'])
   versions.borrow(ID).release()
+})
+
+test('a damaged version is unloaded once, after its searches, and is served again only once it verifies', async () => {
+  const { versions, events, verified } = await loadedNode()
+  const lease = versions.borrow(ID)
+  const [first] = versions.loaded()
+  if (first === undefined) throw new Error('no version is loaded')
+  versions.unloadDamaged(first.artifact, 'altered')
+  versions.unloadDamaged(first.artifact, 'altered')
+  expect(() => versions.borrow(ID)).toThrow(/has not loaded/)
+  expect([versions.loaded(), versions.damaged]).toEqual([[], 1])
+  lease.release()
+  const again = versions.prepare(ID, DIGEST)
+  await verified()
+  expect(await again).toEqual({ alreadyLoaded: false, passages: 7 })
+  expect(events).toEqual(['verify', 'open', 'altered', 'close', 'verify', 'open'])
+  versions.unloadDamaged(first.artifact, 'of the artifact before')
+  expect([versions.loaded().length, versions.damaged]).toEqual([1, 1])
+})
+
+test('a loaded version is verified again where the caller asks for it, and unloaded if it fails', async () => {
+  const { versions, events, verified } = await loadedNode()
+  const again = versions.prepare(ID, DIGEST, { verify: true })
+  await verified()
+  expect(await again).toEqual({ alreadyLoaded: true, passages: 7 })
+  const refused = versions.prepare(ID, DIGEST, { verify: true })
+  refused.catch(() => undefined)
+  await verified(new NodeError('DATA_LOSS', 'altered'))
+  await expect(refused).rejects.toMatchObject({ code: 'DATA_LOSS' })
+  expect(events).toEqual(['verify', 'open', 'verify', 'verify', 'altered', 'close'])
+  expect(versions.status()).toEqual([])
 })
 
 test('a node holds a bounded number of versions', async () => {

@@ -15,6 +15,7 @@ const fileSchema = z.strictObject({ bytes: z.int().nonnegative(), sha256: z.stri
 const filesSchema = z.strictObject({
   'passages.jsonl': fileSchema,
   'passages.offsets': fileSchema,
+  'passages.sha256': fileSchema,
   'facets.json': fileSchema,
   'facets.bin': fileSchema,
   'documents.bin': fileSchema,

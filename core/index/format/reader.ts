@@ -31,6 +31,8 @@ export interface ArtifactRef {
   readonly folder: string
   readonly passages: number
   readonly documents: number
+  /** SHA-256 of `passages.sha256`, lower-case hex. */
+  readonly passageDigests: string
   /** Undefined for a version without vectors. */
   readonly vectors: VectorsRef | undefined
 }
@@ -42,12 +44,13 @@ export interface VectorsRef {
 }
 
 export function artifactRef(folder: string, manifest: Manifest): ArtifactRef {
-  const { version_id, passages, documents, embedding, clusters, cosines } = manifest
+  const { version_id, passages, documents, embedding, clusters, cosines, files } = manifest
   return {
     versionId: version_id,
     folder,
     passages,
     documents,
+    passageDigests: files['passages.sha256'].sha256,
     vectors: embedding && clusters && cosines && { dimensions: embedding.dimensions, clusters, cosines },
   }
 }
@@ -124,7 +127,7 @@ export function openIndex(
   using opening = new DisposableStack()
   const held: Hold = (reader) => opening.adopt(reader, (opened) => opened.close())
   const vectors = ref.vectors && openVectors(ref, ref.vectors, parts, codesMb, held)
-  const records = held(openPassagesReader(folder, passages, parts))
+  const records = held(openPassagesReader(folder, passages, ref.passageDigests, parts))
   const facets = held(openFacetsReader(folder, passages, ref.documents, parts))
   const lexical = held(openLexicalReader(folder, passages, parts))
   const forward = held(openForwardReader(folder, passages, parts))

@@ -4,16 +4,18 @@ import type { z } from 'zod'
 import { ArtifactError } from '#core/index/artifact-error.ts'
 import { documentsFault } from '#core/index/facets/documents-reader.ts'
 import { facetsLayout, facetsSchema } from '#core/index/facets/layout.ts'
-import { passageOffsetsFault } from '#core/index/passages/layout.ts'
+import { PASSAGE_DIGEST_BYTES, passageOffsetsFault } from '#core/index/passages/layout.ts'
 import { clustersFault } from '#core/index/vectors/clusters.ts'
 import { centroidsBytes } from '#core/index/vectors/centroids.ts'
 import { codesLayout } from '#core/index/vectors/layout.ts'
 import { sha256 } from '#core/platform/digest.ts'
+import type { FileDigest } from '#core/platform/hashed-file.ts'
 import { forwardSchema } from '#core/index/lexical/forward-layout.ts'
 import { lexicalSchema, lexicalTermsLayout } from '#core/index/lexical/layout.ts'
 import { referencesLayout, referencesSchema } from '#core/index/references/layout.ts'
 import { rowTableBytes } from '#core/index/passages/row-table.ts'
 import { digestFiles } from './hash-threads.ts'
+import type { FileToHash } from './hash-threads.ts'
 import {
   MANIFEST_FILE,
   SIGNATURE_FILE,
@@ -45,13 +47,34 @@ export async function verifyArtifact(
   expectedDigest?: Uint8Array,
 ): Promise<Manifest> {
   const { manifest } = await readSignedManifest(folder, publicKeysDer, expectedDigest)
-  await verifyNames(folder, manifest)
-  for (const file of filesOf(manifest)) await verifySize(folder, file)
-  await verifyHashes(folder, manifest)
+  await verifyFiles(folder, manifest)
+  return manifest
+}
+
+/**
+ * Verifies the files of an artifact where no key is at hand, as on the machine of a reviewer: by the digest of its
+ * manifest, which was recorded once the signature had been verified.
+ * @throws ArtifactError with one sentence about the first fault.
+ */
+export async function verifyRecordedArtifact(folder: string, recordedDigest: Uint8Array): Promise<void> {
+  const bytes = await readManifest(folder, recordedDigest)
+  await verifyFiles(folder, parseManifest(bytes))
+}
+
+/**
+ * Verifies only the bytes of an artifact that was verified before: a digest of each file shows whether any changed.
+ * @param digestsOf hashes the files, in order.
+ * @throws ArtifactError with one sentence about the first fault.
+ */
+export async function verifyBytes(folder: string, expectedDigest: Uint8Array, digestsOf: DigestsOf): Promise<void> {
+  await verifyHashes(folder, parseManifest(await readManifest(folder, expectedDigest)), digestsOf)
+}
+
+async function verifyFiles(folder: string, manifest: Manifest): Promise<void> {
+  await verifyHashes(folder, manifest, digestFiles)
   await verifyShapes(folder, manifest)
   await verifyTables(folder, manifest)
   await verifyWords(folder, manifest)
-  return manifest
 }
 
 /** Verifies the manifest alone: digest, signature and schema. The other files are not checked. */
@@ -60,21 +83,29 @@ export async function readSignedManifest(
   publicKeysDer: readonly Uint8Array[],
   expectedDigest?: Uint8Array,
 ): Promise<SignedManifest> {
-  const bytes = await readSmall(folder, MANIFEST_FILE)
-  const digest = sha256(bytes)
-  if (expectedDigest !== undefined && !digest.equals(expectedDigest))
-    throw new ArtifactError('The manifest has another digest than the one asked for.')
+  const bytes = await readManifest(folder, expectedDigest)
   if (!manifestSignatureHolds(bytes, await readSmall(folder, SIGNATURE_FILE), publicKeysDer))
     throw new ArtifactError(
       'The signature of the manifest holds under no key of MANIFEST_PUBLIC_KEY: add the key that signed it, or build ' +
         'the version again.',
     )
+  return { manifest: parseManifest(bytes), digest: sha256(bytes) }
+}
+
+async function readManifest(folder: string, expectedDigest?: Uint8Array): Promise<Buffer> {
+  const bytes = await readSmall(folder, MANIFEST_FILE)
+  if (expectedDigest !== undefined && !sha256(bytes).equals(expectedDigest))
+    throw new ArtifactError('The manifest has another digest than the one asked for.')
+  return bytes
+}
+
+function parseManifest(bytes: Buffer): Manifest {
   const parsed = manifestSchema.safeParse(parseJson(bytes))
   if (!parsed.success || manifestText(parsed.data) !== bytes.toString('utf8'))
     throw new ArtifactError(
       'The manifest does not have the form that this version of the service reads; build the artifact again.',
     )
-  return { manifest: parsed.data, digest }
+  return parsed.data
 }
 
 async function readSmall(folder: string, name: string): Promise<Buffer> {
@@ -115,9 +146,13 @@ async function verifySize(folder: string, { name, bytes }: NamedFile): Promise<v
   if (found.size !== bytes) throw new ArtifactError(`${name} has ${found.size} bytes instead of ${bytes}.`)
 }
 
-async function verifyHashes(folder: string, manifest: Manifest): Promise<void> {
+type DigestsOf = (files: readonly FileToHash[]) => Promise<readonly FileDigest[]>
+
+async function verifyHashes(folder: string, manifest: Manifest, digestsOf: DigestsOf): Promise<void> {
+  await verifyNames(folder, manifest)
   const files = filesOf(manifest)
-  const found = await digestFiles(files.map(({ name, bytes }) => ({ path: join(folder, name), bytes })))
+  for (const file of files) await verifySize(folder, file)
+  const found = await digestsOf(files.map(({ name, bytes }) => ({ path: join(folder, name), bytes })))
   for (const [at, { name, bytes, sha256: expected }] of files.entries()) {
     if (found[at]?.bytes !== bytes || found[at].sha256 !== expected)
       throw new ArtifactError(`${name} does not have the SHA-256 that the manifest states.`)
@@ -163,7 +198,7 @@ async function verifyTables(folder: string, manifest: Manifest): Promise<void> {
   if (fault !== undefined) throw new ArtifactError(fault)
 }
 
-/** Verifies the sizes of the lexical, forward and reference files against their descriptions. */
+/** Verifies the sizes of the digests, lexical, forward and reference files against their descriptions. */
 async function verifyWords(folder: string, { passages, files }: Manifest): Promise<void> {
   const read = async <T>(name: ArtifactFile, schema: z.ZodType<T>): Promise<T> => {
     const parsed = schema.safeParse(parseJson(await readFile(join(folder, name))))
@@ -177,6 +212,7 @@ async function verifyWords(folder: string, { passages, files }: Manifest): Promi
   if (lexical.rows !== passages || forward.rows !== passages)
     throw new ArtifactError('The words were indexed for another number of passages.')
   const expected: Partial<Record<ArtifactFile, number>> = {
+    'passages.sha256': passages * PASSAGE_DIGEST_BYTES,
     'rows.bin': rowTableBytes(passages),
     'lexical.terms': lexicalTermsLayout(lexical).bytes,
     'lexical.postings': lexical.postings_bytes,

@@ -153,12 +153,14 @@ async function writeFolder(input: ArtifactInput, folder: string): Promise<Writte
     const written = await vectors?.finish((await input.sampleQueries?.()) ?? [])
     const { facets: dictionaries, bytes } = facets.finish()
     const words = lexical.finish()
+    const tables = passages.finish()
     const order = forward.finish()
     const named = references.finish(input.acts)
     const files = {
       ...written?.files,
       'passages.jsonl': await lines.finish(),
-      'passages.offsets': await writeHashed(join(folder, 'passages.offsets'), [passages.finish()]),
+      'passages.offsets': await writeHashed(join(folder, 'passages.offsets'), [tables.offsets]),
+      'passages.sha256': await writeHashed(join(folder, 'passages.sha256'), [tables.digests]),
       'facets.json': await writeHashed(join(folder, 'facets.json'), [Buffer.from(canonicalJson(dictionaries))]),
       'facets.bin': await writeHashed(join(folder, 'facets.bin'), [bytes]),
       'documents.bin': await writeHashed(join(folder, 'documents.bin'), [documents.finish()]),

@@ -1,7 +1,10 @@
 /**
  * - `passages.jsonl`: one `PassageRecord` a line, in row order.
  * - `passages.offsets`: (rows + 1) float64, little-endian: the byte offset of each line, and the end.
+ * - `passages.sha256`: for each row, the first `PASSAGE_DIGEST_BYTES` of the SHA-256 of its line, line end included.
  */
+export const PASSAGE_DIGEST_BYTES = 16
+
 export function passageOffsetsBytes(rows: number): number {
   return (rows + 1) * Float64Array.BYTES_PER_ELEMENT
 }

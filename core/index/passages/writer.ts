@@ -1,22 +1,31 @@
+import { sha256 } from '#core/platform/digest.ts'
+import { PASSAGE_DIGEST_BYTES } from './layout.ts'
 import type { PassageRecord } from './record.ts'
 
-/** Returns the lines of `passages.jsonl` and collects their offsets; see `layout.ts`. */
+/** The files beside `passages.jsonl`; see `layout.ts`. */
+export interface PassageTables {
+  readonly offsets: Uint8Array
+  readonly digests: Uint8Array
+}
+
+/** Returns the lines of `passages.jsonl`, and collects their offsets and digests. */
 export interface PassagesWriter {
   /** @returns the row's line. */
   add(row: number, record: PassageRecord): Uint8Array
-  /** @returns `passages.offsets`. */
-  finish(): Uint8Array
+  finish(): PassageTables
 }
 
 /** @param rows number of rows; they are added in order. */
 export function createPassagesWriter(rows: number): PassagesWriter {
   const offsets = new Float64Array(rows + 1)
+  const digests = new Uint8Array(rows * PASSAGE_DIGEST_BYTES)
   return {
     add(row, record) {
       const line = Buffer.from(`${JSON.stringify(record)}\n`)
       offsets[row + 1] = (offsets[row] ?? 0) + line.length
+      digests.set(sha256(line).subarray(0, PASSAGE_DIGEST_BYTES), row * PASSAGE_DIGEST_BYTES)
       return line
     },
-    finish: () => new Uint8Array(offsets.buffer),
+    finish: () => ({ offsets: new Uint8Array(offsets.buffer), digests }),
   }
 }

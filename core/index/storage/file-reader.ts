@@ -1,9 +1,10 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import { basename } from 'node:path'
+import { ArtifactError } from '#core/index/artifact-error.ts'
 
 /**
  * Fills `bytes` from an open file, starting at `position`.
- * @throws Error if the file ends earlier.
+ * @throws ArtifactError if the file ends earlier.
  */
 export function readFully(file: number, bytes: Uint8Array, position: number): void {
   readInto(file, bytes, 0, bytes.length, position)
@@ -12,12 +13,12 @@ export function readFully(file: number, bytes: Uint8Array, position: number): vo
 /**
  * Fills the part of `bytes` that begins at `from` and is `length` long. A view of it would add a tenth to the time of a
  * small read.
- * @throws Error if the file ends earlier.
+ * @throws ArtifactError if the file ends earlier.
  */
 export function readInto(file: number, bytes: Uint8Array, from: number, length: number, position: number): void {
   for (let done = 0; done < length;) {
     const read = readSync(file, bytes, from + done, length - done, position + done)
-    if (read === 0) throw new Error('an open file is shorter than it was')
+    if (read === 0) throw new ArtifactError('A file of the artifact is shorter than it was when it was opened.')
     done += read
   }
 }

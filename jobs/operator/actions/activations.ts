@@ -4,9 +4,11 @@ import type { ActivationRow } from '#core/db/activations.ts'
 import { activePointer } from '#core/db/corpus-lists.ts'
 import { readVersion } from '#core/db/versions.ts'
 import { changesInWords } from '#core/domain/changes.ts'
+import type { ArtifactStore } from '#core/index/format/store.ts'
 import { checkActivatable } from '#jobs/activate/check.ts'
 import type { Approved } from '#jobs/review/approvals.ts'
-import { versionNamed } from './names.ts'
+import { assertArtifactAsRecorded } from '#jobs/review/files.ts'
+import { versionNamed, versionRowNamed } from './names.ts'
 import { enqueueCommitted, withAudit } from './operator.ts'
 import type { Enqueue, Operator } from './operator.ts'
 
@@ -47,6 +49,15 @@ export async function planActivation(operator: Operator, versionId: string): Pro
     changes: changes === undefined ? `first version: ${passages} passages` : changesInWords(changes),
     approved: approved ?? { reviewers: [], accepted: [] },
   }
+}
+
+/**
+ * Hashes the artifact of a version on this machine, so that a version whose files are gone or altered is refused before
+ * anything is asked. The worker and every search node do the same.
+ * @throws ReviewRefused
+ */
+export async function assertArtifactOf(operator: Operator, store: ArtifactStore, versionId: string): Promise<void> {
+  await assertArtifactAsRecorded(store, await versionRowNamed(operator.database, versionId))
 }
 
 /**

@@ -45,16 +45,16 @@ export interface RollbackInput {
 
 /**
  * Requests the return to an earlier version. The worker refuses when another version became active meanwhile.
- * @param announce gets the plan before anything is written.
+ * @param announce gets the plan before anything is written; it may refuse.
  */
 export async function requestRollback(
   operator: Operator,
   input: RollbackInput,
   enqueue: Enqueue,
-  announce: (plan: RollbackPlan) => void = () => undefined,
+  announce: (plan: RollbackPlan) => Promise<void> | void = () => undefined,
 ): Promise<ActivationAsked> {
   const plan = await planRollback(operator, input)
-  announce(plan)
+  await announce(plan)
   const asked = {
     kind: 'rollback',
     versionId: plan.version_id,

@@ -1,14 +1,23 @@
 import { randomUUID } from 'node:crypto'
+import { status } from '@grpc/grpc-js'
 import { afterAll, describe, expect, test } from 'vitest'
 import { insertActivation, readActivation } from '#core/db/activations.ts'
 import { activate } from '#jobs/activate/pipeline.ts'
 import { versionIdOf } from '#jobs/build/ids.ts'
 import { signReview } from '#jobs/operator/actions/reviews.ts'
+import { openSearchNodeClients } from '#jobs/search-nodes.ts'
 import { withoutGuards } from '#test/support/database.ts'
-import { activateDeps, request, review, run, startActivationHarness } from '#test/support/jobs/activation-harness.ts'
+import {
+  PLAINTEXT,
+  activateDeps,
+  request,
+  review,
+  run,
+  startActivationHarness,
+} from '#test/support/jobs/activation-harness.ts'
+import { startFakeNode } from '#test/support/jobs/fake-node.ts'
 import { firstReviewer, insertSignedReview, makeComparable } from '#test/support/reviews.ts'
 import { until } from '#test/support/until.ts'
-import { CALL_TIMEOUT_MS } from '#test/support/call-timeout.ts'
 
 const activation = await startActivationHarness()
 const {
@@ -76,27 +85,19 @@ describe('an activation', () => {
   })
 
   test('is refused when a live search node cannot load the version', async () => {
-    const broken = (
-      await harness.owner.query<{ manifest_digest: Buffer }>(
-        'select manifest_digest from corpus_versions where id = $1',
-        [versionIdOf(first)],
-      )
-    ).rows[0]?.manifest_digest
-    await nodes[0]?.releaseVersion(versionIdOf(first), CALL_TIMEOUT_MS)
-    await withoutGuards(harness.owner, 'update corpus_versions set manifest_digest = $2 where id = $1', [
-      versionIdOf(first),
-      Buffer.alloc(32, 7),
-    ])
-    await review(activation, first)
-    expect(await run(activation, first, null)).toMatchObject({
-      state: 'refused',
-      message: expect.stringContaining('could not be loaded'),
-    })
-    await withoutGuards(harness.owner, 'update corpus_versions set manifest_digest = $2 where id = $1', [
-      versionIdOf(first),
-      broken,
-    ])
-    await review(activation, first)
+    const node = await startFakeNode((reply) => reply({ code: status.DATA_LOSS, details: 'facets.bin is damaged.' }))
+    const damaged = openSearchNodeClients([node.address], PLAINTEXT)
+    try {
+      const id = await request(activation, first, null)
+      await activate({ ...activateDeps(activation), nodes: [...damaged, ...nodes] }, id)
+      expect(await readActivation(harness.owner, id)).toMatchObject({
+        state: 'refused',
+        message: expect.stringMatching(/^The version could not be loaded on .*DATA_LOSS: facets\.bin is damaged\./),
+      })
+    } finally {
+      for (const client of damaged) client.close()
+      node.stop()
+    }
     expect((await shown()).active).toBeNull()
   })
 

@@ -53,6 +53,7 @@ function versionsOn(pool: SearchPool): Versions {
     verify: () => Promise.resolve(artifact.manifest),
     openEverywhere: (opened) => pool.openEverywhere(opened),
     closeEverywhere: (closed) => pool.closeEverywhere(closed),
+    onDamaged: () => undefined,
   })
 }
 
@@ -98,6 +99,7 @@ describe('no file of a version stays open', () => {
 function readFilesInOrder(): readonly string[] {
   return [
     'passages.offsets',
+    'passages.sha256',
     'passages.jsonl',
     'facets.json',
     'facets.bin',

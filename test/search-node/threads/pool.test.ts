@@ -10,6 +10,7 @@ const artifact: ArtifactRef = {
   folder: '/nowhere',
   passages: 1,
   documents: 1,
+  passageDigests: '',
   vectors: undefined,
 }
 

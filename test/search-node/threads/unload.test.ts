@@ -66,6 +66,7 @@ test('a version that is loaded and released 80 times leaves no file, no mapping 
     verify: () => Promise.resolve(artifact.manifest),
     openEverywhere: (ref) => pool.openEverywhere(ref),
     closeEverywhere: (ref) => pool.closeEverywhere(ref),
+    onDamaged: () => undefined,
   })
   const { versionId } = artifact
   const vector = artifact.rows[7]?.vector

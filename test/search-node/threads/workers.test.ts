@@ -85,11 +85,12 @@ test('what threads share is read once, also for a thread that replaces another',
       (sum, part) => sum + ('buffer' in part ? part.buffer : part).byteLength,
       0,
     )
-    // Documents, provisions, ranks and revisions; days; offsets of passages and words; codes.
+    // Documents, provisions, ranks and revisions; days; offsets of passages and words; digests; codes.
     const codes = statSync(join(folder, 'vectors.sq4')).size
-    expect(bytes).toBeGreaterThanOrEqual(300 * (13 + 8 + 8 + 4) + codes)
+    expect(bytes).toBeGreaterThanOrEqual(300 * (13 + 8 + 8 + 4 + 16) + codes)
     const answer = await first.search({ ...task(5), artifact: ref })
-    for (const name of ['rows.bin', 'passages.offsets', 'forward.offsets', 'vectors.sq4']) rmSync(join(folder, name))
+    for (const name of ['rows.bin', 'passages.offsets', 'passages.sha256', 'forward.offsets', 'vectors.sq4'])
+      rmSync(join(folder, name))
     await worker.open(ref, shared)
     expect(await worker.search({ ...task(5), artifact: ref })).toEqual(answer)
     await worker.search({ ...task(99), artifact: ref }).catch(() => undefined)

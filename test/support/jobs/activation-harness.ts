@@ -11,7 +11,7 @@ import { startJobsHarness, silent, smallSource } from './harness.ts'
 import type { JobsHarness } from './harness.ts'
 import { insertSignedReview, makeComparable } from '#test/support/reviews.ts'
 
-const plaintext = {
+export const PLAINTEXT = {
   SEARCH_TLS_CA: undefined,
   SEARCH_TLS_CERT: undefined,
   SEARCH_TLS_KEY: undefined,
@@ -32,7 +32,7 @@ export interface ActivationHarness {
 export async function startActivationHarness(): Promise<ActivationHarness> {
   const harness = await startJobsHarness()
   // Nothing listens at the second address: a node that is down.
-  const nodes = openSearchNodeClients([harness.searchNode, '127.0.0.1:9'], plaintext)
+  const nodes = openSearchNodeClients([harness.searchNode, '127.0.0.1:9'], PLAINTEXT)
   const knowledgeBaseId = await harness.createKnowledgeBase()
   const importId = await harness.importFolder(knowledgeBaseId, smallSource)
   async function build(): Promise<string> {

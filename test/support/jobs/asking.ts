@@ -81,7 +81,7 @@ export function asking(
     },
     prepareVersion: async () => await Promise.resolve({ alreadyLoaded: true, passages: 0 }),
     releaseVersion: async () => await Promise.resolve(false),
-    status: async () => await Promise.resolve({ loaded: [], threads: 1, queued: 0, queueMax: 1 }),
+    status: async () => await Promise.resolve({ loaded: [], threads: 1, queued: 0, queueMax: 1, damaged: 0 }),
     close: () => undefined,
   }
   const context: AskContext = {

@@ -15,12 +15,14 @@ import { openQueue, openQueueRedis } from '#jobs/queues.ts'
 import type { QueueName } from '#jobs/queues.ts'
 import { openOperatorHarness } from './harness.ts'
 import type { OperatorHarness } from './harness.ts'
+import { buildTestArtifact, signingKeys, testRows } from '#test/support/artifact.ts'
 import { makeComparable } from '#test/support/reviews.ts'
 import { openTestRedis } from '#test/support/redis.ts'
 import type { TestRedis } from '#test/support/redis.ts'
 import { until } from '#test/support/until.ts'
 import { STORED_PROFILE } from './version-rows.ts'
 
+const SIGNING_KEYS = signingKeys()
 const quiet = createLog('test', 'silent')
 export const withId = z.object({ id: z.uuid() })
 
@@ -92,11 +94,16 @@ export async function importOne(harness: CorpusHarness, name: string): Promise<s
 
 /** Replaces the job worker: changes a row as the service role would. @returns the id of the version. */
 export async function finishBuild(harness: CorpusHarness, id: string, passed: boolean, worse = false): Promise<string> {
-  const version = randomUUID()
+  const { versionId: version, manifestDigest } = await buildTestArtifact({
+    store: join(harness.folder, 'store'),
+    rows: testRows({ rows: 1, dimensions: 8, seed: 1 }),
+    privateKeyDer: SIGNING_KEYS.privateKeyDer,
+    name: id,
+  })
   await harness.owner.query(
     'insert into corpus_versions (id, knowledge_base_id, build_id, manifest_digest, embedding, passages, documents, ' +
       'facets, evaluation, passed, report_sha256, figures_sha256, profile_id, profile) ' +
-      "select $1, knowledge_base_id, id, sha256('m'), $3, 1, 1, $4, $5, $6, sha256(''), sha256(''), $7, $8 " +
+      "select $1, knowledge_base_id, id, $9, $3, 1, 1, $4, $5, $6, sha256(''), sha256(''), $7, $8 " +
       'from builds where id = $2',
     [
       version,
@@ -107,6 +114,7 @@ export async function finishBuild(harness: CorpusHarness, id: string, passed: bo
       passed,
       randomUUID(),
       STORED_PROFILE,
+      manifestDigest,
     ],
   )
   await makeComparable(harness.owner, version, { worse, store: harness.store })

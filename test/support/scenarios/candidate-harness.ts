@@ -10,6 +10,7 @@ import type { Database } from '#core/db/pool.ts'
 import { activate } from '#jobs/activate/pipeline.ts'
 import { versionIdOf } from '#jobs/build/ids.ts'
 import { openSearchNodeClients } from '#jobs/search-nodes.ts'
+import { PLAINTEXT } from '#test/support/jobs/activation-harness.ts'
 import { silent, smallSource, startJobsHarness } from '#test/support/jobs/harness.ts'
 import type { JobsHarness } from '#test/support/jobs/harness.ts'
 import { commandLine } from '#test/support/operator/cli.ts'
@@ -38,13 +39,6 @@ export interface CandidateHarness extends JobsHarness {
   activated(version: string): Promise<string>
   close(): Promise<void>
 }
-
-const PLAINTEXT = {
-  SEARCH_TLS_CA: undefined,
-  SEARCH_TLS_CERT: undefined,
-  SEARCH_TLS_KEY: undefined,
-  SEARCH_PLAINTEXT: 'refuse',
-} as const
 
 export async function openCandidateHarness(): Promise<CandidateHarness> {
   const harness = await startJobsHarness()
