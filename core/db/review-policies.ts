@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { ChangeLimits } from '#core/domain/changes.ts'
-import { DEFAULT_REVIEW_POLICY, limitsOf } from '#core/domain/review-policy.ts'
+import { DEFAULT_REVIEW_POLICY } from '#core/domain/review-policy.ts'
 import { parseStatement, policyStatementSchema } from '#core/domain/review-statements.ts'
 import type { Queryable } from './pool.ts'
 
@@ -52,5 +52,5 @@ const NEWEST = 'select statement from review_policies where knowledge_base_id = 
 export async function readChangeLimits(database: Queryable, knowledgeBaseId: string): Promise<ChangeLimits> {
   const { rows } = await database.query(NEWEST, [knowledgeBaseId])
   const { statement } = z.object({ statement: z.string() }).optional().parse(rows[0]) ?? { statement: '' }
-  return limitsOf(parseStatement(policyStatementSchema, statement)?.policy ?? DEFAULT_REVIEW_POLICY)
+  return (parseStatement(policyStatementSchema, statement)?.policy ?? DEFAULT_REVIEW_POLICY).limits
 }

@@ -27,6 +27,18 @@ export interface PassageEntry extends PassageKey {
   /** Byte offset and length of its line in the artifact of its side. */
   readonly from: number
   readonly bytes: number
+  /** Id of the snapshot that it was read from. */
+  readonly snapshot: string
+}
+
+/** A provision that a reference leads to, and the versions in which it does. */
+export interface HeldReference extends Omit<PassageKey, 'day'> {
+  readonly reference: string
+  readonly label: string
+  readonly before: boolean
+  readonly after: boolean
+  /** Whether the candidate holds the provision at all. */
+  readonly kept: boolean
 }
 
 /** What the passages of one revision share. */
@@ -62,6 +74,12 @@ export interface VersionDifferences {
    * @param except the provision that is left out; null: none.
    */
   heldUnder(name: string, inForce: InForce, except: string | null): PassageEntry | undefined
+  /** The same in every document and language; `except` is a provision of the document and language of `inForce`. */
+  heldAnywhere(name: string, inForce: InForce, except: string | null): PassageEntry | undefined
+  /** Adds a provision to which a reference leads; the same one again changes nothing. */
+  addReference(side: Side, reference: string, provision: Omit<PassageKey, 'day'> & { readonly label: string }): void
+  /** Provisions of the references that both versions hold, or the active one alone, by reference. */
+  references(): Iterable<HeldReference>
   /** Adds a header; the same one again changes nothing. */
   addRevision(side: Side, document: string, revision: RevisionEntry): void
   /** Every passage by document, language, provision and day; equal content stands together. */
@@ -87,35 +105,52 @@ pragma temp_store = file;
 pragma cache_size = -${DATABASE_BOUNDS.comparisonCacheKb};
 create table passages (document text not null, language text not null, provision text not null, day text not null,
   content blob not null, side integer not null, start integer not null, bytes integer not null,
-  until text,  primary key (document, language, provision, day, content, side, start)) strict, without rowid;
+  until text, snapshot text not null, primary key (document, language, provision, day, content, side, start)) strict, without rowid;
 create table names (document text not null, language text not null, name text not null, provision text not null,
-  day text not null, primary key (document, language, name, provision, day)) strict, without rowid;
+  day text not null, primary key (name, document, language, provision, day)) strict, without rowid;
+create table refs (reference text not null, document text not null, language text not null, provision text not null,
+  side integer not null, label text not null, primary key (reference, document, language, provision, side))
+  strict, without rowid;
 create table revisions (document text not null, side integer not null, language text not null, day text not null,
   title text not null, authority text not null, canonical_url text not null, published_at text not null,
   effective_at text not null, primary key (document, side, language, day, ${HEADER})) strict, without rowid;
 begin`
 
 const INSERT_PASSAGE = `
-insert into passages (document, language, provision, day, until, content, side, start, bytes)
-values (?, ?, ?, ?, ?, ?, ?, ?, ?)`
+insert into passages (document, language, provision, day, until, content, side, start, bytes, snapshot)
+values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 const INSERT_NAME = 'insert or ignore into names (document, language, name, provision, day) values (?, ?, ?, ?, ?)'
 const INSERT_REVISION = `
 insert or ignore into revisions (document, side, language, day, ${HEADER}) values (?, ?, ?, ?, ?, ?, ?, ?, ?)`
 const PASSAGES = `
-select document, language, provision, day, until, content, side, start as "from", bytes from passages
+select document, language, provision, day, until, content, side, start as "from", bytes, snapshot from passages
 order by document, language, provision, day, content, side, start`
 /** A passage that the candidate holds too is in force as the candidate says: an amendment ends it. */
-const HELD_UNDER = `
-select o.document, o.language, o.provision, o.day, o.until, o.content, o.side, o.start as "from", o.bytes
+const held = (within: string): string => `
+select o.document, o.language, o.provision, o.day, o.until, o.content, o.side, o.start as "from", o.bytes, o.snapshot
 from names n join passages o on o.document = n.document and o.language = n.language and o.provision = n.provision
   and o.day = n.day and o.side = 0
-where n.document = :document and n.language = :language and n.name = :name
-  and (:except is null or n.provision <> :except) and (:until is null or n.day < :until)
+where ${within} n.name = :name
+  and (:except is null or n.provision <> :except or n.document <> :document or n.language <> :language)
+  and (:until is null or n.day < :until)
   and exists (select 1 from passages y where y.document = n.document and y.language = n.language
     and y.provision = n.provision and y.day = n.day and (y.until is null or y.until > :day)
     and (y.side = 1 or not exists (select 1 from passages c where c.document = n.document
       and c.language = n.language and c.provision = n.provision and c.day = n.day and c.side = 1)))
-order by n.provision, n.day, o.content, o.start limit 1`
+order by n.document, n.language, n.provision, n.day, o.content, o.start limit 1`
+const HELD_UNDER = held('n.document = :document and n.language = :language and')
+const HELD_ANYWHERE = held('')
+const INSERT_REFERENCE = `
+insert or ignore into refs (reference, document, language, provision, side, label) values (?, ?, ?, ?, ?, ?)`
+const REFERENCES = `
+select r.reference, r.document, r.language, r.provision, min(r.label) as label, max(r.side = 0) as before,
+  max(r.side = 1) as after, exists (select 1 from passages p where p.document = r.document
+    and p.language = r.language and p.provision = r.provision and p.side = 1) as kept
+from refs r
+where exists (select 1 from refs b where b.reference = r.reference and b.side = 0)
+group by r.reference, r.document, r.language, r.provision
+having before <> after
+order by r.reference, r.document, r.language, r.provision`
 const DOCUMENTS = `
 select document, max(side = 0) as before, max(side = 1) as after from revisions group by document order by document`
 const NEWEST = `
@@ -144,10 +179,21 @@ const passageSchema = z
     side: z.union([z.literal(0), z.literal(1)]),
     from: z.int(),
     bytes: z.int(),
+    snapshot: z.string(),
   })
   .transform((row): PassageEntry => ({ ...row, side: SIDES[row.side] }))
 const flag = z.union([z.literal(0), z.literal(1)]).transform(Boolean)
 const documentSchema = z.object({ document: z.string(), before: flag, after: flag })
+const referenceSchema = z.object({
+  reference: z.string(),
+  document: z.string(),
+  language: z.string(),
+  provision: z.string(),
+  label: z.string(),
+  before: flag,
+  after: flag,
+  kept: flag,
+})
 const lostSchema = revisionSchema.extend({ total: z.int() })
 
 /** @param path of a file that does not exist yet. */
@@ -155,17 +201,26 @@ export function openVersionDifferences(path: string): VersionDifferences {
   const database = new DatabaseSync(path)
   database.exec(SCHEMA)
   const [insertPassage, insertName] = [database.prepare(INSERT_PASSAGE), database.prepare(INSERT_NAME)]
-  const [insertRevision, heldUnder] = [database.prepare(INSERT_REVISION), database.prepare(HELD_UNDER)]
+  const [insertRevision, insertReference] = [database.prepare(INSERT_REVISION), database.prepare(INSERT_REFERENCE)]
+  const [heldUnder, heldAnywhere] = [database.prepare(HELD_UNDER), database.prepare(HELD_ANYWHERE)]
   const [newest, lost, on] = [NEWEST, LOST_REVISIONS, REVISION_ON].map((sql) => database.prepare(sql))
   return {
-    addPassage({ document, language, provision, day, until, content, side, from, bytes }) {
-      insertPassage.run(document, language, provision, day, until, content, SIDES.indexOf(side), from, bytes)
+    addPassage({ document, language, provision, day, until, content, side, from, bytes, snapshot }) {
+      insertPassage.run(document, language, provision, day, until, content, SIDES.indexOf(side), from, bytes, snapshot)
     },
     addName(name, { document, language, provision, day }) {
       insertName.run(document, language, name, provision, day)
     },
     heldUnder: (name, { document, language, day, until }, except) =>
       passageSchema.optional().parse(heldUnder.get({ name, document, language, day, until, except })),
+    heldAnywhere: (name, { document, language, day, until }, except) =>
+      passageSchema.optional().parse(heldAnywhere.get({ name, document, language, day, until, except })),
+    addReference(side, reference, { document, language, provision, label }) {
+      insertReference.run(reference, document, language, provision, SIDES.indexOf(side), label)
+    },
+    *references() {
+      for (const row of database.prepare(REFERENCES).iterate()) yield referenceSchema.parse(row)
+    },
     addRevision(side, document, { language, day, ...header }) {
       const { title, authority, canonical_url: url, published_at: published, effective_at: effective } = header
       insertRevision.run(document, SIDES.indexOf(side), language, day, title, authority, url, published, effective)

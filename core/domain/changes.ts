@@ -1,20 +1,37 @@
 import { z } from 'zod'
 
 /**
- * What a candidate may lose or change against the active version. A passage is repeated if the candidate adds another
- * one beside it: of the same document and language, with its citation, in force at the same time. A knowledge base has
- * a limit for each kind. Beyond the limit, the candidate becomes active only if every approval accepts that kind by
- * name.
+ * What a candidate may lose, change or add against the active version. A knowledge base has a limit for each kind.
+ * Beyond the limit, the candidate becomes active only if every approval accepts that kind by name.
+ *
+ * - `passages_repeated`: an added passage that takes the citation, the anchor, a reference or nearly the text of one
+ *   that the active version holds, in force at the same time.
+ * - `references_changed`: a reference that the active version holds leads to other provisions.
+ * - `aliases_changed`: a name leads to another act.
+ * - `vectors_changed`: an endpoint sent other vectors for the same texts.
+ * - `profile_changed`: a setting of the profile or the embedding space; fitted values are listed and not counted.
+ * - `questions_changed`: a question of the active version's set that the candidate's set lacks or alters.
+ * - `answers_lost`: the active version answers the question from a relevant passage, and the candidate abstains.
+ * - `answers_wrong`: both answer, and the candidate no longer from the relevant passage that was first.
  */
 export const CHANGE_KINDS = [
   'documents_removed',
   'documents_changed',
+  'documents_added',
   'provisions_removed',
   'provisions_changed',
   'passages_removed',
   'passages_changed',
   'passages_repeated',
+  'passages_added',
   'facet_values_removed',
+  'references_changed',
+  'aliases_changed',
+  'vectors_changed',
+  'profile_changed',
+  'questions_changed',
+  'answers_lost',
+  'answers_wrong',
 ] as const
 export type ChangeKind = (typeof CHANGE_KINDS)[number]
 
@@ -32,16 +49,63 @@ export const changesSchema = z.strictObject({
 })
 export type Changes = z.infer<typeof changesSchema>
 
-/** The largest count of each kind that needs no acceptance by name. Zero unless the knowledge base sets another. */
-export const changeLimitsSchema = z.partialRecord(z.enum(CHANGE_KINDS), count).transform((limits): ChangeLimits => {
-  const of = (kind: ChangeKind): readonly [ChangeKind, number] => [kind, limits[kind] ?? 0]
-  return new Map(CHANGE_KINDS.map(of))
-})
-export type ChangeLimits = ReadonlyMap<ChangeKind, number>
+/** The counts of two versions that hold the same. */
+export const NO_CHANGES = countsOf(() => 0)
+
+export function countsOf(count: (kind: ChangeKind) => number): Changes['counts'] {
+  return changesSchema.shape.counts.parse(Object.fromEntries(CHANGE_KINDS.map((kind) => [kind, count(kind)])))
+}
+
+/** Share of the active version that may be added without an acceptance, where the knowledge base sets no limit. */
+const ADDED_SHARE = 0.1
+
+/** The largest count of each kind that needs no acceptance by name, where the knowledge base sets one. */
+export const changeLimitsSchema = z.partialRecord(z.enum(CHANGE_KINDS), count)
+export type ChangeLimits = Readonly<z.infer<typeof changeLimitsSchema>>
+
+/** Returns the limit of a kind: what the knowledge base sets, else a tenth for additions, else 0. */
+export function limitOf(kind: ChangeKind, { before }: Pick<Changes, 'before'>, limits: ChangeLimits): number {
+  const set = limits[kind]
+  if (set !== undefined) return set
+  if (kind === 'passages_added') return Math.ceil(before.passages * ADDED_SHARE)
+  return kind === 'documents_added' ? Math.ceil(before.documents * ADDED_SHARE) : 0
+}
 
 /** Returns the kinds whose count exceeds its limit, in the order of `CHANGE_KINDS`. */
 export function kindsBeyond(changes: Changes, limits: ChangeLimits): readonly ChangeKind[] {
-  return CHANGE_KINDS.filter((kind) => changes.counts[kind] > (limits.get(kind) ?? 0))
+  return CHANGE_KINDS.filter((kind) => changes.counts[kind] > limitOf(kind, changes, limits))
+}
+
+/** What one change of a kind is, and in what way it changed. */
+const ONE: Readonly<Record<ChangeKind, readonly [thing: string, what: string]>> = {
+  documents_removed: ['document', 'removed'],
+  documents_changed: ['document', 'changed'],
+  documents_added: ['document', 'added'],
+  provisions_removed: ['provision', 'removed'],
+  provisions_changed: ['provision', 'changed'],
+  passages_removed: ['passage', 'removed'],
+  passages_changed: ['passage', 'changed'],
+  passages_repeated: ['passage', 'repeated'],
+  passages_added: ['passage', 'added'],
+  facet_values_removed: ['facet value', 'removed'],
+  references_changed: ['reference', 'changed'],
+  aliases_changed: ['alias', 'changed'],
+  vectors_changed: ['table of vectors', 'changed'],
+  profile_changed: ['setting of the profile', 'changed'],
+  questions_changed: ['question', 'changed'],
+  answers_lost: ['answer', 'lost'],
+  answers_wrong: ['answer', 'made wrong'],
+}
+const PLURAL: Readonly<Partial<Record<ChangeKind, string>>> = {
+  aliases_changed: 'aliases',
+  vectors_changed: 'tables of vectors',
+  profile_changed: 'settings of the profile',
+}
+
+/** `1 passage changed`, `2 aliases changed`. */
+export function changeInWords(kind: ChangeKind, number: number): string {
+  const [thing, what] = ONE[kind]
+  return `${number} ${number === 1 ? thing : (PLURAL[kind] ?? `${thing}s`)} ${what}`
 }
 
 /** Returns the differences in one line: `169 → 10 passages, 159 removed, 3 changed`. */
@@ -52,19 +116,27 @@ export function changesInWords({ before, after, added, counts }: Changes): strin
     `${counts.passages_changed} changed`,
     ...(added.passages > 0 ? [`${added.passages} added`] : []),
   ]
-  const lost = [
-    [counts.passages_repeated, 'passage', 'repeated'],
-    [counts.documents_removed, 'document', 'removed'],
-    [counts.documents_changed, 'document', 'changed'],
-    [counts.provisions_removed, 'provision', 'removed'],
-    [counts.provisions_changed, 'provision', 'changed'],
-    [counts.facet_values_removed, 'facet value', 'removed'],
-  ] as const
-  const named = lost.flatMap(([number, unit, what]) =>
-    number > 0 ? [`${number} ${unit}${number === 1 ? '' : 's'} ${what}`] : [],
-  )
+  const named = IN_WORDS.flatMap((kind) => (counts[kind] > 0 ? [changeInWords(kind, counts[kind])] : []))
   return [...parts, ...named].join(', ')
 }
+
+/** Kinds that are named after the sizes, if there are any. */
+const IN_WORDS: readonly ChangeKind[] = [
+  'answers_lost',
+  'answers_wrong',
+  'passages_repeated',
+  'references_changed',
+  'aliases_changed',
+  'documents_removed',
+  'documents_changed',
+  'documents_added',
+  'provisions_removed',
+  'provisions_changed',
+  'facet_values_removed',
+  'vectors_changed',
+  'profile_changed',
+  'questions_changed',
+]
 
 const storedSchema = z.object({ comparison: z.object({ changes: changesSchema }) })
 

@@ -1,6 +1,5 @@
 import { z } from 'zod'
-import { CHANGE_KINDS, changeLimitsSchema } from './changes.ts'
-import type { ChangeLimits } from './changes.ts'
+import { changeLimitsSchema } from './changes.ts'
 
 export const REVIEWERS_REQUIRED_MAX = 5
 
@@ -10,14 +9,10 @@ export const reviewPolicySchema = z.strictObject({
   reviewers: z.int().min(1).max(REVIEWERS_REQUIRED_MAX).default(1),
   /** The approval of the person who started the build does not count. */
   exclude_build_starter: z.boolean().default(false),
-  /** The largest count of each kind of change that needs no acceptance by name; absent: 0. */
-  limits: z.partialRecord(z.enum(CHANGE_KINDS), z.int().nonnegative()).default({}),
+  /** The largest count of each kind of change that needs no acceptance by name; see `limitOf` where one is absent. */
+  limits: changeLimitsSchema.default({}),
 })
 export type ReviewPolicy = z.infer<typeof reviewPolicySchema>
 
 /** The policy of a knowledge base that never set one. */
 export const DEFAULT_REVIEW_POLICY: ReviewPolicy = reviewPolicySchema.parse({})
-
-export function limitsOf(policy: ReviewPolicy): ChangeLimits {
-  return changeLimitsSchema.parse(policy.limits)
-}

@@ -10,8 +10,6 @@ import { readActiveVersion } from '#jobs/compare/active-version.ts'
 import { changesSection } from '#jobs/compare/page/changes.ts'
 import { compareWithActive } from '#jobs/compare/pipeline.ts'
 import type { ComparedCandidate, ComparisonSettings } from '#jobs/compare/pipeline.ts'
-import { servedOf } from '#jobs/evaluation/ask.ts'
-import { figuresById } from '#jobs/evaluation/outcomes.ts'
 import type { EvaluationReport } from '#jobs/evaluation/page/evaluation-report.ts'
 import { renderPage } from '#jobs/evaluation/page/page.ts'
 import { EVALUATION_DEPTH, evaluate } from '#jobs/evaluation/pipeline.ts'
@@ -84,18 +82,16 @@ async function measure(
 }
 
 function comparedCandidate(
-  { measured: { questionSet, questions, outcomes }, context }: Evaluation,
+  { measured: { questionSet, questions }, profile, context }: Evaluation,
   { facets }: Corpus,
   { folder, manifest }: BuiltArtifact,
   versionId: string,
 ): ComparedCandidate {
   return {
     versionId,
-    contents: { versionId, folder, passages: manifest.passages, file: manifest.files['passages.jsonl'], facets },
-    questionSet:
-      questionSet === null
-        ? undefined
-        : { sha256: questionSet, questions, figures: figuresById(questions, servedOf(outcomes)) },
+    contents: { versionId, folder, manifest, facets },
+    profile,
+    questionSet: questionSet === null ? undefined : { sha256: questionSet, questions },
     limit: EVALUATION_DEPTH,
     context,
   }

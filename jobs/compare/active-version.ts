@@ -76,7 +76,7 @@ export async function contentsOfActive(
   const folder = store.artifactFolder(versionId)
   try {
     const { manifest } = await readSignedManifest(folder, publicKeysDer, manifestDigest)
-    return { versionId, folder, passages: manifest.passages, file: manifest.files['passages.jsonl'], facets }
+    return { versionId, folder, manifest, facets }
   } catch (error) {
     throw error instanceof ArtifactError ? damagedArtifact('before', versionId, error) : error
   }

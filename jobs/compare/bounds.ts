@@ -8,6 +8,8 @@ export const COMPARISON_BOUNDS = {
   changesShownMax: 100,
   /** Names of one document for which the comparison remembers the passage that has them. */
   repeatedNamesCachedMax: 10_000,
+  /** Shorter texts occur in many acts, such as those about their entry into force. */
+  repeatedTextWordsMin: 20,
   /** Characters of the text of a passage that was removed or added. */
   changeExtractCharactersMax: 300,
 } as const

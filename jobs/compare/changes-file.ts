@@ -4,6 +4,7 @@ import { dirname } from 'node:path'
 import { z } from 'zod'
 import { renameDurably } from '#core/platform/durable-file.ts'
 import { openHashedFile } from '#core/platform/hashed-file.ts'
+import { QUESTIONS_FROM } from '#jobs/evaluation/page/evaluation-report.ts'
 import { servedFieldsSchema } from './served-fields.ts'
 
 const documentSchema = z.strictObject({ id: z.string(), title: z.string(), canonical_url: z.string() })
@@ -57,16 +58,94 @@ const passageChange = z.strictObject({
   after: servedFieldsSchema.optional(),
 })
 
+const heldProvision = z.strictObject({
+  document: z.string(),
+  language: z.string(),
+  provision: z.string(),
+  label: z.string(),
+})
+/** A canonical reference that the active version holds, and the provisions that it no longer or newly leads to. */
+const referenceChange = z.strictObject({
+  kind: z.literal('references_changed'),
+  reference: z.string(),
+  lost: z.array(heldProvision).readonly(),
+  gained: z.array(heldProvision).readonly(),
+})
+/** A name of acts in questions, and the id of the act that it means; null: none. */
+const aliasChange = z.strictObject({
+  kind: z.enum(['aliases_changed', 'aliases_added']),
+  name: z.string(),
+  before: z.string().nullable(),
+  after: z.string().nullable(),
+})
+/** A file of the artifact whose vectors an endpoint sent otherwise. */
+const vectorsChange = z.strictObject({ kind: z.literal('vectors_changed'), file: z.string() })
+/** Values are JSON; null: absent. */
+const profileChange = z.strictObject({
+  kind: z.enum(['profile_changed', 'profile_fitted']),
+  field: z.string(),
+  before: z.string().nullable(),
+  after: z.string().nullable(),
+})
+const questionFields = z.strictObject({
+  text: z.string(),
+  relevant: z.array(z.string()).readonly(),
+  filters: z.string(),
+})
+/** A question of a question set. `question` null: the candidate has no question set. */
+const questionChange = z.strictObject({
+  kind: z.enum(['questions_changed', 'questions_added']),
+  question: z.string().nullable(),
+  before: questionFields.nullable(),
+  after: questionFields.nullable(),
+})
+const answer = z.strictObject({
+  decision: z.enum(['answer', 'abstain']),
+  /** Source id of the first passage; null: none. */
+  first: z.string().nullable(),
+  /** Rank of the first relevant passage, if it is among the first ten. */
+  rank: z.int().nullable(),
+  unsupported: z.array(z.string()).readonly(),
+})
+const answerChange = z.strictObject({
+  kind: z.enum(['answers_lost', 'answers_wrong']),
+  question: z.string(),
+  from: z.enum(QUESTIONS_FROM),
+  text: z.string(),
+  relevant: z.array(z.string()).readonly(),
+  before: answer,
+  after: answer,
+})
+/** Passages with the same content that were read from another snapshot. */
+const snapshotChange = z.strictObject({
+  kind: z.literal('snapshots_changed'),
+  document: documentSchema,
+  /** Of the first of them. */
+  label: z.string(),
+  passages: z.int().positive(),
+  before: z.string(),
+  after: z.string(),
+})
+
 /** One line of the changes file. */
 export const namedChangeSchema = z.discriminatedUnion('kind', [
   facetChange,
   documentChange,
   provisionChange,
   passageChange,
+  referenceChange,
+  aliasChange,
+  vectorsChange,
+  profileChange,
+  questionChange,
+  answerChange,
+  snapshotChange,
 ])
 export type NamedChange = z.infer<typeof namedChangeSchema>
 export type DocumentChange = z.infer<typeof documentChange>
 export type PassageChange = z.infer<typeof passageChange>
+export type ReferenceChange = z.infer<typeof referenceChange>
+export type AnswerChange = z.infer<typeof answerChange>
 
 export interface ChangesFile {
   append(change: NamedChange): Promise<void>

@@ -4,14 +4,25 @@ import type { NamedChange } from './changes-file.ts'
 const ORDER = [
   'text',
   'passages_repeated',
+  'answers_wrong',
+  'answers_lost',
+  'aliases_changed',
+  'references_changed',
   'facet_values_removed',
   'documents_removed',
   'documents_changed',
   'passages_changed',
   'passages_removed',
+  'profile_changed',
+  'questions_changed',
+  'vectors_changed',
   'provisions_removed',
+  'snapshots_changed',
   'passages_added',
   'documents_added',
+  'aliases_added',
+  'questions_added',
+  'profile_fitted',
 ] as const
 type ChangeClass = (typeof ORDER)[number]
 

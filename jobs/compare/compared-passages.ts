@@ -3,11 +3,11 @@ import { join } from 'node:path'
 import type { PassageEntry, Side } from '#core/db/version-differences.ts'
 import { ArtifactError } from '#core/index/artifact-error.ts'
 import type { Facets } from '#core/index/facets/layout.ts'
+import type { Manifest } from '#core/index/format/manifest.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
 import { openPassages, parsePassageLine, verifiedPassageLines } from '#core/index/passages/verified-records.ts'
 import type { PassageLine } from '#core/index/passages/verified-records.ts'
 import { readFully } from '#core/index/storage/file-reader.ts'
-import type { FileDigest } from '#core/platform/hashed-file.ts'
 import { damagedArtifact } from './damaged-artifact.ts'
 import { servedDigest } from './served-fields.ts'
 
@@ -15,9 +15,7 @@ import { servedDigest } from './served-fields.ts'
 export interface ComparedContents {
   readonly versionId: string
   readonly folder: string
-  readonly passages: number
-  /** Size and SHA-256 of `passages.jsonl`. */
-  readonly file: FileDigest
+  readonly manifest: Pick<Manifest, 'passages' | 'embedding' | 'files' | 'clusters' | 'cosines'>
   readonly facets: Facets
 }
 
@@ -46,7 +44,7 @@ export function openComparedPassages(side: Side, contents: ComparedContents): Co
   return {
     async *all() {
       try {
-        yield* verifiedPassageLines(file, contents.file)
+        yield* verifiedPassageLines(file, contents.manifest.files['passages.jsonl'])
       } catch (error) {
         throw refuse(error)
       }

@@ -1,19 +1,25 @@
 import { rm } from 'node:fs/promises'
-import { CHANGE_KINDS, kindsBeyond } from '#core/domain/changes.ts'
+import { CHANGE_KINDS, kindsBeyond, limitOf } from '#core/domain/changes.ts'
 import type { ChangeLimits, Changes } from '#core/domain/changes.ts'
+import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
 import type { ArtifactStore } from '#core/index/format/store.ts'
 import type { AskContext } from '#jobs/evaluation/ask.ts'
-import type { RankingFigures } from '#jobs/evaluation/metrics/ranking.ts'
 import type { EvaluationReport, Gate } from '#jobs/evaluation/page/evaluation-report.ts'
 import type { QueryWithQrels } from '#jobs/evaluation/query-with-qrels.ts'
+import { readQuestionSet } from '#jobs/evaluation/question-set.ts'
 import { COMPARISON_BOUNDS } from './bounds.ts'
 import { contentsOfActive } from './active-version.ts'
 import type { ActiveVersion } from './active-version.ts'
+import { aliasChanges, readActs } from './alias-changes.ts'
+import { compareAnswers } from './answers.ts'
 import type { NamedChange } from './changes-file.ts'
 import type { ComparedContents } from './compared-passages.ts'
 import { compareContents } from './contents.ts'
+import { profileChanges } from './profile-changes.ts'
+import { questionChanges } from './question-changes.ts'
 import { comparisonQuestions } from './questions.ts'
-import { compareRanking } from './ranking.ts'
+import { openChangesRecorder } from './recorder.ts'
+import { tableChanges } from './tables.ts'
 
 /** Where the comparison reads and writes, and the limits that it applies. */
 export interface ComparisonSettings {
@@ -29,15 +35,10 @@ export interface ComparisonSettings {
 export interface ComparedCandidate {
   readonly versionId: string
   readonly contents: ComparedContents
+  /** The profile with which it would be served. */
+  readonly profile: ProfileParameters
   /** Undefined: it was evaluated with known items. */
-  readonly questionSet:
-    | {
-        readonly sha256: string
-        readonly questions: readonly QueryWithQrels[]
-        /** Keyed by question id. */
-        readonly figures: ReadonlyMap<string, RankingFigures>
-      }
-    | undefined
+  readonly questionSet: { readonly sha256: string; readonly questions: readonly QueryWithQrels[] } | undefined
   /** Number of passages that each question asks for. */
   readonly limit: number
   readonly context: AskContext
@@ -79,35 +80,44 @@ async function compareWith(
   { publicKeysDer, sortFile, changeLimits }: ComparisonSettings,
   store: ArtifactStore,
 ): Promise<Compared> {
-  const { questionSet, limit, context } = candidate
+  const { contents: after, limit, profile, context } = candidate
   const before = await contentsOfActive(active, store, publicKeysDer)
-  const { changes, shown } = await compareContents({
-    before,
-    after: candidate.contents,
-    sortFile,
-    changesFile: store.changesFile(candidate.versionId),
-    signal: context.signal,
-    onProgress: context.onProgress,
-  })
-  const { from, questions } = await comparisonQuestions({
-    own: questionSet?.questions,
-    activeSet: active.questionSet,
-    active: before,
-    store,
-    day: context.day,
-  })
-  const figures = from === 'question set' ? questionSet?.figures : undefined
-  const ranking = await compareRanking({ active, questions, candidate: figures, limit, context })
-  return {
-    comparison: {
-      version_id: active.versionId,
-      questions_from: from,
-      ...ranking,
-      worse_on: [...ranking.worse_on],
-      changes,
-    },
-    changeGates: changeGates(changes, changeLimits),
-    shown,
+  const activeSet = active.questionSet === null ? undefined : await readQuestionSet(store, active.questionSet)
+  const recorder = await openChangesRecorder(store.changesFile(candidate.versionId))
+  try {
+    const { signal, onProgress } = context
+    const inputs = await compareContents({ before, after, sortFile, recorder, signal, onProgress })
+    const tables = { before: { ...before, inputs: inputs.before }, after: { ...after, inputs: inputs.after } }
+    const own = candidate.questionSet?.questions
+    for (const changes of [
+      tableChanges(tables.before, tables.after),
+      aliasChanges(await readActs('before', before), await readActs('after', after)),
+      profileChanges(
+        { profile: active.profile, embedding: before.manifest.embedding },
+        { profile, embedding: after.manifest.embedding },
+      ),
+      questionChanges(activeSet, own),
+    ])
+      for (const change of changes) await recorder.record(change)
+    const sameSet = candidate.questionSet?.sha256 === active.questionSet
+    const sources = { own: sameSet ? undefined : own, activeSet, active: before, day: context.day }
+    const asked = await comparisonQuestions(sources)
+    const record = recorder.record.bind(recorder)
+    const { from, ...ranking } = await compareAnswers({ active, asked, profile, limit, context, record })
+    const { changes, shown } = await recorder.finish()
+    return {
+      comparison: {
+        version_id: active.versionId,
+        questions_from: from,
+        ...ranking,
+        worse_on: [...ranking.worse_on],
+        changes,
+      },
+      changeGates: changeGates(changes, changeLimits),
+      shown,
+    }
+  } finally {
+    await recorder.abandon()
   }
 }
 
@@ -119,7 +129,7 @@ function changeGates(changes: Changes, limits: ChangeLimits): readonly Gate[] {
     label: kind,
     value: changes.counts[kind],
     direction: 'at_most',
-    bound: limits.get(kind) ?? 0,
+    bound: limitOf(kind, changes, limits),
     passed: !beyond.includes(kind),
   }))
 }

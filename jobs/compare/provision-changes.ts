@@ -21,6 +21,14 @@ interface ComparedProvision {
   readonly before: boolean
   readonly after: boolean
   readonly differences: readonly Difference[]
+  /** Passages with equal content, from another snapshot. */
+  readonly moved: readonly Moved[]
+}
+
+/** A passage in both versions. */
+interface Moved {
+  readonly before: PassageEntry
+  readonly after: PassageEntry
 }
 
 /**
@@ -34,7 +42,9 @@ export function* provisionChanges(
   hold: (side: Side) => void,
 ): Generator<NamedChange | undefined> {
   const repeated = createRepeatedPassages(differences)
+  const snapshots = createSnapshotChanges(readers)
   for (const provision of provisionsOf(differences.passages())) {
+    for (const moved of provision.moved) yield* snapshots.add(moved)
     if (provision.before) hold('before')
     if (provision.after) hold('after')
     let first: PassageChange | undefined
@@ -50,6 +60,43 @@ export function* provisionChanges(
     const { document, language, provision: id, label } = first
     const kind = provision.after ? (provision.before ? 'provisions_changed' : 'provisions_added') : 'provisions_removed'
     yield { kind, document, language, provision: id, label }
+  }
+  yield* snapshots.close()
+}
+
+/** Counts passages that only their snapshot tells apart, by document and snapshots. */
+function createSnapshotChanges(readers: Readers): {
+  /** Yields those of the document before. */
+  add(moved: Moved): Generator<NamedChange>
+  close(): Generator<NamedChange>
+} {
+  const counts = new Map<string, Moved & { count: number }>()
+  let document = ''
+  function* close(): Generator<NamedChange> {
+    for (const { before, after, count } of counts.values()) {
+      const { citation, document: held } = readers.after.again(after)
+      const { id, title, canonical_url } = held
+      yield {
+        kind: 'snapshots_changed',
+        document: { id, title, canonical_url },
+        label: citation.label,
+        passages: count,
+        before: before.snapshot,
+        after: after.snapshot,
+      }
+    }
+    counts.clear()
+  }
+  return {
+    *add(moved) {
+      if (moved.after.document !== document) yield* close()
+      ;({ document } = moved.after)
+      const key = `${moved.before.snapshot} ${moved.after.snapshot}`
+      const known = counts.get(key)
+      if (known === undefined) counts.set(key, { ...moved, count: 1 })
+      else known.count++
+    },
+    close,
   }
 }
 
@@ -73,8 +120,9 @@ function createProvision(first: PassageEntry): {
 } {
   const held = { before: false, after: false }
   const differences: Difference[] = []
+  const moved: Moved[] = []
   let key = first
-  let rows: UnmatchedRows = createUnmatchedRows()
+  let rows: UnmatchedRows = createUnmatchedRows(moved)
   function closeDay(): void {
     for (const pair of rows.pairs()) differences.push({ key, ...pair })
   }
@@ -85,14 +133,14 @@ function createProvision(first: PassageEntry): {
       held[entry.side] = true
       if (entry.day !== key.day) {
         closeDay()
-        rows = createUnmatchedRows()
+        rows = createUnmatchedRows(moved)
       }
       key = entry
       rows.add(entry)
     },
     close() {
       closeDay()
-      return { ...held, differences }
+      return { ...held, differences, moved }
     },
   }
 }
@@ -105,8 +153,9 @@ interface UnmatchedRows {
 /**
  * Matches the passages of one key. Equal content is matched first, however often a version holds it. What remains is
  * paired in row order as changed; the rest was removed or added.
+ * @param moved gets the matched passages whose snapshots differ.
  */
-function createUnmatchedRows(): UnmatchedRows {
+function createUnmatchedRows(moved: Moved[]): UnmatchedRows {
   const unmatched = { before: new Array<PassageEntry>(), after: new Array<PassageEntry>() }
   let content: Uint8Array = new Uint8Array()
   let waiting: PassageEntry[] = []
@@ -118,8 +167,13 @@ function createUnmatchedRows(): UnmatchedRows {
     add(entry) {
       if (Buffer.compare(entry.content, content) !== 0) settle()
       content = entry.content
-      if (entry.side === 'before') waiting.push(entry)
-      else if (waiting.pop() === undefined) unmatched.after.push(entry)
+      if (entry.side === 'before') {
+        waiting.push(entry)
+        return
+      }
+      const before = waiting.pop()
+      if (before === undefined) unmatched.after.push(entry)
+      else if (before.snapshot !== entry.snapshot) moved.push({ before, after: entry })
     },
     pairs() {
       settle()

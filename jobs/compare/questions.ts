@@ -1,46 +1,50 @@
 import { ArtifactError } from '#core/index/artifact-error.ts'
-import type { ArtifactStore } from '#core/index/format/store.ts'
 import { verifiedPassagesIn } from '#core/index/passages/records.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { sampleKnownItems } from '#jobs/evaluation/known-items.ts'
+import type { KnownItemQuestion } from '#jobs/evaluation/known-items.ts'
 import type { QuestionsFrom } from '#jobs/evaluation/page/evaluation-report.ts'
-import { readQuestionSet } from '#jobs/evaluation/question-set.ts'
 import type { QueryWithQrels } from '#jobs/evaluation/query-with-qrels.ts'
 import type { ComparedContents } from './compared-passages.ts'
 import { damagedArtifact } from './damaged-artifact.ts'
 
-export interface ComparisonQuestions {
+/** Questions that both versions are asked. */
+export interface AskedQuestions {
   readonly from: QuestionsFrom
-  /** Each has a relevant record; a question set has one at least. */
   readonly questions: readonly QueryWithQrels[]
 }
 
 export interface QuestionSources {
   /** The candidate's question set; undefined: none. */
   readonly own: readonly QueryWithQrels[] | undefined
-  /** SHA-256 (hex) of the question set of the active version; null: none. */
-  readonly activeSet: string | null
+  /** The question set of the active version; undefined: none. */
+  readonly activeSet: readonly QueryWithQrels[] | undefined
   /** Artifact of the active version. */
   readonly active: ComparedContents
-  readonly store: ArtifactStore
   /** UTC day on which "in force" is evaluated. */
   readonly day: string
 }
 
 /**
- * Chooses the questions that both versions are asked: the candidate's question set, else that of the active version,
- * else known items of the active version. Known items of the candidate could not ask for what it lost.
- * @throws OperatorError where the active version has no question set and serves no passage today.
+ * Returns the questions that both versions are asked: the question set of the active version, that of the candidate,
+ * and known items of the active version, each also by its citation. So neither an easy set nor a set that was left out
+ * hides a loss. Known items of the candidate could not ask for what it lost.
+ * @throws OperatorError where there are none.
  */
-export async function comparisonQuestions(sources: QuestionSources): Promise<ComparisonQuestions> {
-  if (sources.own !== undefined) return { from: 'question set', questions: withQrels(sources.own) }
-  if (sources.activeSet !== null)
-    return {
-      from: 'question set of the active version',
-      questions: withQrels(await readQuestionSet(sources.store, sources.activeSet)),
-    }
-  const questions = await knownItemsOf(sources.active, sources.day)
-  if (questions.length > 0) return { from: 'known items of the active version', questions }
+export async function comparisonQuestions(sources: QuestionSources): Promise<readonly AskedQuestions[]> {
+  const { own, activeSet, active, day } = sources
+  const items = await knownItemsOf(active, day)
+  const known = items.flatMap((item) => [
+    item,
+    { ...item, id: `${item.id} by citation`, text: item.label, quoted: false },
+  ])
+  const asked: readonly (readonly [QuestionsFrom, readonly QueryWithQrels[] | undefined])[] = [
+    ['question set of the active version', activeSet],
+    ['question set', own],
+    ['known items of the active version', known],
+  ]
+  const all = asked.flatMap(([from, questions = []]) => (questions.length === 0 ? [] : [{ from, questions }]))
+  if (all.length > 0) return all
   throw new OperatorError(
     'The candidate cannot be compared with the active version, of which no passage is verified and in force today: ' +
       'build with a question set that names relevant passages.',
@@ -48,16 +52,12 @@ export async function comparisonQuestions(sources: QuestionSources): Promise<Com
 }
 
 async function knownItemsOf(
-  { versionId, folder, file }: ComparedContents,
+  { versionId, folder, manifest }: ComparedContents,
   day: string,
-): Promise<readonly QueryWithQrels[]> {
+): Promise<readonly KnownItemQuestion[]> {
   try {
-    return await sampleKnownItems(() => verifiedPassagesIn(folder, file), day)
+    return await sampleKnownItems(() => verifiedPassagesIn(folder, manifest.files['passages.jsonl']), day)
   } catch (error) {
     throw error instanceof ArtifactError ? damagedArtifact('before', versionId, error) : error
   }
-}
-
-function withQrels(questions: readonly QueryWithQrels[]): readonly QueryWithQrels[] {
-  return questions.filter(({ qrels }) => qrels.size > 0)
 }

@@ -5,6 +5,8 @@ export const EVALUATION_BOUNDS = {
   // Questions.
   evaluationQuestionsMax: 20_000,
   evaluationQuestionsBytesMax: 64 * 1024 * 1024,
+  /** Questions that a refusal names by id. */
+  questionsNamedMax: 10,
   /** Known-item questions of a version without a question set. */
   evaluationSampleMax: 200,
   extractCharactersMin: 40,

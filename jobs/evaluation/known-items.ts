@@ -15,17 +15,17 @@ import { createBottomKSample } from './bottom-k-sample.ts'
 export async function sampleKnownItems(
   passages: () => AsyncIterable<PassageRecord>,
   day: string,
-): Promise<readonly QueryWithQrels[]> {
+): Promise<readonly KnownItemQuestion[]> {
   const sample = createBottomKSample<KnownItem>(EVALUATION_BOUNDS.evaluationSampleMax)
   for await (const passage of passages()) {
-    const { chunk_id: id, heading, text } = passage
+    const { chunk_id: id, heading, text, citation } = passage
     if (!sample.takes(id) || !isServed(passage, day)) continue
     const extract = extractOf(text)
-    if (extract !== undefined) sample.add({ id, question: questionOf(heading, extract), text })
+    if (extract !== undefined) sample.add({ id, question: questionOf(heading, extract), text, label: citation.label })
   }
   const chosen = sample.items
   const sources = await sourcesByText(new Set(chosen.map(({ text }) => text)), passages())
-  return chosen.flatMap(({ id, question, text }) => {
+  return chosen.flatMap(({ id, question, text, label }) => {
     const [source, ...others] = sources.get(text) ?? []
     if (source === undefined || others.length > 0) return []
     return [
@@ -37,12 +37,19 @@ export async function sampleKnownItems(
         group: undefined,
         quoted: true,
         filters: undefined,
+        label,
       },
     ]
   })
 }
 
+/** A known item, and the citation of its passage. */
+export interface KnownItemQuestion extends QueryWithQrels {
+  readonly label: string
+}
+
 interface KnownItem {
+  readonly label: string
   readonly id: string
   readonly question: string
   readonly text: string

@@ -23,6 +23,7 @@ import { sampleKnownItems } from './known-items.ts'
 import { askQuestions, timeModes } from './outcomes.ts'
 import { verifiedPassagesIn } from '#core/index/passages/records.ts'
 import { readQuestionSet } from './question-set.ts'
+import { idsInWords } from './questions.ts'
 import type { Measured } from './report.ts'
 
 export interface EvaluationInput extends PreparedVersion {
@@ -128,5 +129,22 @@ async function chooseQuestions({ questionsSha256, artifact, store, day }: Evalua
   const questions = await readQuestionSet(store, questionsSha256)
   const missing = new Set(questions.flatMap(({ qrels }) => [...qrels.keys()]))
   for await (const { source_id: source } of passages()) missing.delete(source)
+  refuseUnanswerable(questions, missing)
   return { questions, missing: [...missing].sort() }
+}
+
+/**
+ * A question that counts as answerable although the version holds nothing of what it names would lower the threshold or
+ * raise it without any evidence.
+ * @throws OperatorError
+ */
+function refuseUnanswerable(questions: readonly QueryWithQrels[], missing: ReadonlySet<string>): void {
+  const without = questions.filter(
+    ({ answerable, qrels }) => answerable === true && [...qrels.keys()].every((source) => missing.has(source)),
+  )
+  if (without.length === 0) return
+  throw new OperatorError(
+    `The version holds no relevant passage of ${idsInWords(without)}. Name passages that it holds in "relevant", or ` +
+      'none where the corpus has no answer, and build again.',
+  )
 }

@@ -23,7 +23,7 @@ export interface QueryWithQrels {
 /**
  * Converts a question of a question set. A question without a relevant passage is one that the corpus does not answer.
  */
-export function queryWithQrels({ id, text, relevant, filters }: Question): QueryWithQrels {
+export function queryWithQrels({ id, text, relevant, filters }: Omit<Question, 'answerable'>): QueryWithQrels {
   return {
     id,
     text,

@@ -7,8 +7,8 @@ const list = z.array(z.string().min(1)).min(1).max(SEARCH_BOUNDS.filterValuesMax
 
 /**
  * One line of a question set. `relevant` holds the `source_id` of each passage that answers the question; empty: the
- * corpus has no answer. `filters` narrows the question, as in a caller's request. `in_force_on` sets another UTC day
- * than today.
+ * corpus has no answer. `answerable` may say the same once more; a line that says otherwise is refused. `filters`
+ * narrows the question, as in a caller's request. `in_force_on` sets another UTC day than today.
  */
 const questionSchema = z.object({
   id: z.string().min(1).max(200),
@@ -18,6 +18,7 @@ const questionSchema = z.object({
       (text) => text.trim() !== '' && text.isWellFormed() && [...text].length <= SEARCH_BOUNDS.queryCharactersMax,
     ),
   relevant: z.array(z.string().min(1)).transform((ids) => [...new Set(ids)]),
+  answerable: z.boolean().optional(),
   filters: z
     .strictObject({
       language: list.optional(),
@@ -51,9 +52,24 @@ export function parseQuestions(jsonl: string): readonly Question[] {
     ids.add(question.id)
     questions.push(question)
   }
+  const contradictory = questions.filter(
+    ({ answerable, relevant }) => answerable !== undefined && answerable !== relevant.length > 0,
+  )
+  if (contradictory.length > 0)
+    throw new OperatorError(
+      `The question set contradicts itself: ${idsInWords(contradictory)}. A question is answerable if and only if ` +
+        '"relevant" names a passage: correct these lines and build again.',
+    )
   if (!questions.some((question) => question.relevant.length > 0))
     throw new OperatorError('The question set has no question with a relevant passage: add some and build again.')
   return questions
+}
+
+/** `3 questions: "a", "b", "c"`; of many, the first ones. */
+export function idsInWords(questions: readonly { readonly id: string }[]): string {
+  const named = questions.slice(0, EVALUATION_BOUNDS.questionsNamedMax).map(({ id }) => JSON.stringify(id))
+  const more = questions.length > named.length ? `, and ${questions.length - named.length} more` : ''
+  return `${questions.length} ${questions.length === 1 ? 'question' : 'questions'}: ${named.join(', ')}${more}`
 }
 
 function parseLine(line: string, number: number): Question {

@@ -103,7 +103,7 @@ function assertReview(
   const open = toAccept.find(({ kind, count }) => !accepts.some((one) => one.kind === kind && one.count === count))
   if (open !== undefined)
     throw new ReviewRefused(
-      `The approval of "${reviewer.name}" does not accept ${acceptanceInWords(open, policy)}: ` +
+      `The approval of "${reviewer.name}" does not accept ${acceptanceInWords(open, version, policy)}: ` +
         `${again.slice(0, -1)} and --accept ${toAccept.map(({ kind }) => kind).join(',')}.`,
     )
 }

@@ -3,7 +3,8 @@ import { createInterface } from 'node:readline'
 import { z } from 'zod'
 import { REVIEW_BOUNDS } from '#jobs/review/bounds.ts'
 
-const fieldsSchema = z.record(z.string(), z.unknown())
+/** Of a change that is no passage, `before` and `after` are no fields. */
+const fieldsSchema = z.record(z.string(), z.unknown()).catch({})
 const changeSchema = z.object({
   kind: z.string(),
   /** Citation of a passage. */
@@ -11,6 +12,11 @@ const changeSchema = z.object({
   document: z.object({ title: z.string().optional(), key: z.string().optional() }).optional(),
   facet: z.string().optional(),
   value: z.string().optional(),
+  /** Of an answer or a question, a reference, a name of an act, a setting. */
+  question: z.string().nullish(),
+  reference: z.string().optional(),
+  name: z.string().optional(),
+  field: z.string().optional(),
   before: fieldsSchema.optional(),
   after: fieldsSchema.optional(),
   revisions: z.array(z.object({ before: fieldsSchema, after: fieldsSchema.nullable() })).optional(),
@@ -18,14 +24,14 @@ const changeSchema = z.object({
 type Change = z.infer<typeof changeSchema>
 
 /** Changes that come first are named although there is no room for all. */
-const CLASSES = ['text', 'removed', 'repeated', 'other', 'added'] as const
+const CLASSES = ['text', 'wrong', 'lost', 'removed', 'repeated', 'other', 'added'] as const
 type ChangeClass = (typeof CLASSES)[number]
 
 const LABEL_CHARACTERS_MAX = 200
 
 /**
- * Names the changes of the file that matter most, for the audit trail: altered texts, removals, repeated passages,
- * other changes with the names of the fields, additions. The lines of provisions are left out, because each follows
+ * Names the changes of the file that matter most, for the audit trail: altered texts, answers that are wrong or lost,
+ * removals, repeated passages, other changes with the names of the fields, additions. The lines of provisions are left out, because each follows
  * lines of its passages.
  * @param path a file whose digest was verified.
  */
@@ -35,7 +41,7 @@ export async function firstChanges(path: string): Promise<readonly string[]> {
   try {
     for await (const line of createInterface({ input: stream, crlfDelay: Infinity })) {
       const change = changeSchema.parse(JSON.parse(line))
-      if (change.kind.startsWith('provisions_')) continue
+      if (change.kind.startsWith('provisions_') || change.kind.endsWith('_fitted')) continue
       const list = found.get(changeClassOf(change))
       if (list !== undefined && list.length < REVIEW_BOUNDS.auditedChangesMax) list.push(inWords(change))
       if (found.get('text')?.length === REVIEW_BOUNDS.auditedChangesMax) break
@@ -52,8 +58,10 @@ function changeClassOf({ kind, before }: Change): ChangeClass {
 }
 
 function inWords(change: Change): string {
-  const { kind, label, document, facet, value } = change
-  const what = [label, document?.title ?? document?.key, facet, value].filter((part) => part !== undefined)
+  const { kind, label, document, facet, value, question, reference, name, field } = change
+  const what = [label, document?.title ?? document?.key, facet, value, question, reference, name, field].filter(
+    (part) => part !== undefined && part !== null,
+  )
   const differing = kind.endsWith('_changed') ? fieldsThatDiffer(change) : []
   const fields = differing.length === 0 ? '' : ` (${differing.join(', ')})`
   return `${kind}: ${what.join(', ').slice(0, LABEL_CHARACTERS_MAX)}${fields}`

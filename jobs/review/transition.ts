@@ -1,8 +1,6 @@
 import type { Predecessor } from '#core/db/reviews.ts'
 import type { VersionRow } from '#core/db/versions.ts'
-import { kindsBeyond } from '#core/domain/changes.ts'
-import type { ChangeKind } from '#core/domain/changes.ts'
-import { limitsOf } from '#core/domain/review-policy.ts'
+import { changeInWords, kindsBeyond, limitOf } from '#core/domain/changes.ts'
 import type { ReviewPolicy } from '#core/domain/review-policy.ts'
 import type { AcceptableKind, AcceptedKind, ReviewStatement } from '#core/domain/review-statements.ts'
 import { ReviewRefused } from './review-refused.ts'
@@ -38,40 +36,34 @@ export function assertComparable(version: VersionRow, predecessor: string | null
 export function kindsToAccept({ comparison }: VersionRow, policy: ReviewPolicy): readonly AcceptedKind[] {
   if (comparison === null) return []
   const { changes, worse, worse_on: metrics } = comparison
-  const beyond = kindsBeyond(changes, limitsOf(policy)).map((kind) => ({ kind, count: changes.counts[kind] }))
+  const beyond = kindsBeyond(changes, policy.limits).map((kind) => ({ kind, count: changes.counts[kind] }))
   return worse ? [...beyond, { kind: 'ranking', count: Math.max(1, metrics.length) }] : beyond
 }
 
-const ONE: Readonly<Record<ChangeKind, string>> = {
-  documents_removed: 'document removed',
-  documents_changed: 'document changed',
-  provisions_removed: 'provision removed',
-  provisions_changed: 'provision changed',
-  passages_removed: 'passage removed',
-  passages_changed: 'passage changed',
-  passages_repeated: 'passage repeated',
-  facet_values_removed: 'facet value removed',
-}
-
 /** `1 passage changed beyond the limit 0`. */
-export function acceptanceInWords({ kind, count }: AcceptedKind, policy: ReviewPolicy): string {
+export function acceptanceInWords(
+  { kind, count }: AcceptedKind,
+  { comparison }: Pick<VersionRow, 'comparison'>,
+  { limits }: ReviewPolicy,
+): string {
   if (kind === 'ranking') return `a ranking that is worse on ${count} ${count === 1 ? 'metric' : 'metrics'}`
-  const [thing = '', ...what] = ONE[kind].split(/ (?=removed|changed|repeated)/)
-  return `${count} ${count === 1 ? thing : `${thing}s`} ${what.join(' ')} beyond the limit ${policy.limits[kind] ?? 0}`
+  const limit = comparison === null ? 0 : limitOf(kind, comparison.changes, limits)
+  return `${changeInWords(kind, count)} beyond the limit ${limit}`
 }
 
 /** What an approval accepts, at most once each. */
 export function acceptedKinds(
   wanted: readonly AcceptableKind[],
-  toAccept: readonly AcceptedKind[],
+  version: VersionRow,
   policy: ReviewPolicy,
 ): readonly AcceptedKind[] {
+  const toAccept = kindsToAccept(version, policy)
   const needless = wanted.find((kind) => !toAccept.some((one) => one.kind === kind))
   if (needless !== undefined)
     throw new ReviewRefused(`Nothing of the kind ${needless} is to be accepted: leave it out of --accept.`)
   const left = toAccept.filter(({ kind }) => !wanted.includes(kind))
   if (left.length > 0) {
-    const words = left.map((one) => acceptanceInWords(one, policy)).join(', ')
+    const words = left.map((one) => acceptanceInWords(one, version, policy)).join(', ')
     const kinds = toAccept.map(({ kind }) => kind).join(',')
     throw new ReviewRefused(
       `The version goes beyond the limits of the knowledge base: reject it, or add --accept ${kinds}: ${words}.`,

@@ -7,6 +7,7 @@ import { activePointer } from '#core/db/corpus-lists.ts'
 import { insertImport, insertSnapshots } from '#core/db/imports.ts'
 import { inTransaction } from '#core/db/pool.ts'
 import type { Database } from '#core/db/pool.ts'
+import { NO_CHANGES } from '#core/domain/changes.ts'
 import type { Changes } from '#core/domain/changes.ts'
 import { createArtifactStore } from '#core/index/format/store.ts'
 import { sha256 } from '#core/platform/digest.ts'
@@ -144,19 +145,9 @@ async function createComparison(
   const active = await activePointer(owner, base.id)
   if (active === undefined) return null
   const sizes = { passages, documents, provisions: passages }
-  const none = {
-    documents_removed: 0,
-    documents_changed: 0,
-    provisions_removed: 0,
-    provisions_changed: 0,
-    passages_repeated: 0,
-    passages_removed: 0,
-    passages_changed: 0,
-    facet_values_removed: 0,
-  }
   const added = { passages: 0, documents: 0, provisions: 0 }
   const sha256Hex = sha256(NO_FINDINGS).toString('hex')
-  const changes = { before: sizes, after: sizes, added, counts: none, sha256: sha256Hex }
+  const changes = { before: sizes, after: sizes, added, counts: NO_CHANGES, sha256: sha256Hex }
   return { version_id: active.version_id, worse: false, worse_on: [], changes }
 }
 

@@ -2,7 +2,7 @@ import { CHANGE_KINDS, changesInWords } from '#core/domain/changes.ts'
 import type { Changes } from '#core/domain/changes.ts'
 import type { EvaluationReport, Gate } from '#jobs/evaluation/page/evaluation-report.ts'
 import { whole } from '#jobs/evaluation/page/numbers.ts'
-import type { NamedChange, PassageChange } from '#jobs/compare/changes-file.ts'
+import type { AnswerChange, NamedChange, PassageChange } from '#jobs/compare/changes-file.ts'
 import { NOTHING, html } from '#jobs/page/markup.ts'
 import type { Markup } from '#jobs/page/markup.ts'
 import type { ServedValue } from '#jobs/compare/served-fields.ts'
@@ -95,6 +95,17 @@ const SINGULAR: Readonly<Record<NamedChange['kind'], string>> = {
   passages_changed: 'passage changed',
   passages_repeated: 'passage repeated',
   passages_added: 'passage added',
+  references_changed: 'reference leads elsewhere',
+  aliases_changed: 'name means another act',
+  aliases_added: 'name of a new act',
+  vectors_changed: 'other vectors for the same texts',
+  profile_changed: 'setting changed',
+  profile_fitted: 'setting fitted anew',
+  questions_changed: 'question of the active set changed',
+  questions_added: 'question added',
+  answers_lost: 'answer lost',
+  answers_wrong: 'answer made wrong',
+  snapshots_changed: 'snapshot changed, text equal',
 }
 
 function card(change: NamedChange): Markup {
@@ -105,7 +116,7 @@ function card(change: NamedChange): Markup {
 }
 
 function headlineOf(change: NamedChange): Markup {
-  if ('facet' in change) return html`<span class="soft">${change.facet}</span>`
+  if (!isOfPassages(change)) return html`<bdi>${subjectOf(change)}</bdi>`
   const title = html`<span class="soft"><bdi>${change.document.title}</bdi></span>`
   if (!('label' in change)) return title
   const label = html`<bdi>${change.label}</bdi>`
@@ -113,9 +124,45 @@ function headlineOf(change: NamedChange): Markup {
   return html`${label} · ${title} <span class="soft">· ${change.language} · in force from ${change.day}</span>`
 }
 
+/** A change of a document, a provision or a passage. */
+type ChangeOfPassages = Extract<NamedChange, { readonly document: object }>
+type OtherChange = Exclude<NamedChange, ChangeOfPassages>
+
+function isOfPassages(change: NamedChange): change is ChangeOfPassages {
+  return 'document' in change
+}
+
+function subjectOf(change: OtherChange): string {
+  switch (change.kind) {
+    case 'facet_values_removed':
+      return change.facet
+    case 'references_changed':
+      return change.reference
+    case 'aliases_changed':
+    case 'aliases_added':
+      return change.name
+    case 'vectors_changed':
+      return change.file
+    case 'profile_changed':
+    case 'profile_fitted':
+      return change.field
+    case 'questions_changed':
+    case 'questions_added':
+      return change.question ?? 'the candidate has no question set'
+    case 'answers_lost':
+    case 'answers_wrong':
+      return `${change.question} · ${change.from}`
+    default:
+      return change satisfies never
+  }
+}
+
 function detailsOf(change: NamedChange): Markup {
-  if ('facet' in change) return html`<p><bdi>${change.value}</bdi></p>`
+  if (!isOfPassages(change)) return otherDetails(change)
   if ('day' in change) return html`${repeatOf(change)}${passageDetails(change.before ?? {}, change.after ?? {})}`
+  if (change.kind === 'snapshots_changed')
+    return html`<p class="soft small">${whole(change.passages)} of its passages have an equal text</p>
+      ${fieldsList({ snapshot: change.before }, { snapshot: change.after })}`
   if (!('revisions' in change)) return NOTHING
   const { revisions = [], revisions_total: total = 0 } = change
   const more =
@@ -125,6 +172,40 @@ function detailsOf(change: NamedChange): Markup {
       html`<p class="soft small">${language}, in force from ${day}</p>
         ${after === null ? html`<p>not in the candidate</p>` : fieldsList({ ...before }, { ...after })}`,
   )}${more}`
+}
+
+function otherDetails(change: OtherChange): Markup {
+  switch (change.kind) {
+    case 'facet_values_removed':
+      return html`<p><bdi>${change.value}</bdi></p>`
+    case 'references_changed': {
+      const labels = (held: typeof change.lost): readonly string[] =>
+        held.map(({ label, document, language }) => `${label} (${document}, ${language})`)
+      return fieldsList({ 'leads to': labels(change.lost) }, { 'leads to': labels(change.gained) })
+    }
+    case 'aliases_changed':
+    case 'aliases_added':
+      return fieldsList({ means: change.before }, { means: change.after })
+    case 'vectors_changed':
+      return NOTHING
+    case 'profile_changed':
+    case 'profile_fitted':
+      return fieldsList({ value: change.before }, { value: change.after })
+    case 'questions_changed':
+    case 'questions_added':
+      return fieldsList({ ...change.before }, { ...change.after })
+    case 'answers_lost':
+    case 'answers_wrong':
+      return html`<p><bdi>${change.text}</bdi></p>
+        <p class="soft small">relevant: <bdi>${change.relevant.join(', ')}</bdi></p>
+        ${fieldsList(answerFields(change.before), answerFields(change.after))}`
+    default:
+      return change satisfies never
+  }
+}
+
+function answerFields({ decision, first, rank, unsupported }: AnswerChange['before']): Fields {
+  return { decision, first_passage: first, rank: rank === null ? null : String(rank), not_held: unsupported }
 }
 
 function repeatOf({ repeats }: PassageChange): Markup {

@@ -4,10 +4,10 @@ import { RANKING_METRICS } from '#jobs/evaluation/metrics/ranking.ts'
 
 export const RANKING_MODES = ['lexical', 'dense', 'hybrid'] as const
 const GATE_GROUPS = ['ranking', 'decision', 'filtered recall', 'speed', 'changes'] as const
-/** The questions that both versions were asked. */
-const QUESTIONS_FROM = [
-  'question set',
+/** The questions that both versions were asked, in the order in which their rankings are compared. */
+export const QUESTIONS_FROM = [
   'question set of the active version',
+  'question set',
   'known items of the active version',
 ] as const
 export type QuestionsFrom = (typeof QUESTIONS_FROM)[number]

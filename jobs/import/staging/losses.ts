@@ -15,10 +15,10 @@ export interface DerivedEnd extends StagedLocation {
 const DERIVED_ENDS = `
 select r.source, r.line, r.id, p.effective_to,
   exists (
-    select 1 from record n where n.document = r.document and n.language = r.language and n.provision = r.provision
+    select 1 from record n where n.document = r.document and n.law = r.law and n.provision = r.provision
       and n.day = p.effective_to / 86400000 and n.kept = 1
   ) or exists (
-    select 1 from record n where n.document = r.document and n.language = r.language and n.cited = r.cited
+    select 1 from record n where n.document = r.document and n.law = r.law and n.cited = r.cited
       and n.day = p.effective_to / 86400000 and n.kept = 1
   ) as restated
 from kept_record p join record r on r.seq = p.seq
@@ -36,7 +36,7 @@ export function* readDerivedEnds({ connection }: Staging): Generator<DerivedEnd>
 const ONLY_OUTRANKED = `
 select r.source, r.line, r.id from record r join outranked o on o.seq = r.seq
 where r.kept = 0 and not exists (
-  select 1 from record k where k.document = r.document and k.language = r.language and k.provision = r.provision
+  select 1 from record k where k.document = r.document and k.law = r.law and k.provision = r.provision
     and k.day = r.day and k.kept = 1
 ) order by r.seq`
 

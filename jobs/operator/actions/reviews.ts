@@ -130,7 +130,7 @@ async function assertReviewable(
     case 'approved': {
       assertComparable(version, predecessor.versionId)
       const { policy } = (await readReviewRules(database, version.knowledge_base_id)).inForce
-      return acceptedKinds(accept, kindsToAccept(version, policy), policy)
+      return acceptedKinds(accept, version, policy)
     }
     case 'rejected':
       if (accept.length > 0) throw new OperatorError('A rejection accepts nothing: leave out --accept.')

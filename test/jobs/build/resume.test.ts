@@ -200,7 +200,8 @@ describe('a build', () => {
   test('whose question set cannot be met ends as a candidate that did not pass', async () => {
     const path = join(harness.store.workFolder('hopeless'), 'questions.jsonl')
     mkdirSync(harness.store.workFolder('hopeless'), { recursive: true })
-    writeFileSync(path, '{"id":"q1","text":"How long is a charge card valid?","relevant":["nowhere#1"]}\n')
+    const relevant = ['hsfa-conduct-harbour#cob-f-1-1', 'nowhere#1']
+    writeFileSync(path, JSON.stringify({ id: 'q1', text: 'How long is a charge card valid?', relevant }))
     const buildId = await harness.requestBuild(knowledgeBaseId, importId, {
       questions_sha256: await harness.storeQuestions(path),
     })

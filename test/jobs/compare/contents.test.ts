@@ -6,6 +6,7 @@ import { CHANGE_KINDS, changesInWords } from '#core/domain/changes.ts'
 import type { ChangeKind } from '#core/domain/changes.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
 import { sha256 } from '#core/platform/digest.ts'
+import type { NamedChange } from '#jobs/compare/changes-file.ts'
 import { derivedUuid } from '#core/platform/ids.ts'
 import { testPassage } from '#test/support/artifact.ts'
 import { comparePassages } from '#test/support/jobs/compared-contents.ts'
@@ -26,7 +27,7 @@ function altered(
 }
 
 describe('the contents of a candidate and of the active version', () => {
-  test('are equal where only derived ids, snapshots and places differ', async () => {
+  test('are equal where only derived ids and places differ, and name the other snapshot of each document', async () => {
     const before = corpus(25)
     const after = before.map((passage, n) => ({
       ...passage,
@@ -38,7 +39,10 @@ describe('the contents of a candidate and of the active version', () => {
     }))
     const compared = await comparePassages(before, after)
     expectCounts(compared, {})
-    expect(compared.named).toEqual([])
+    const line = { kind: 'snapshots_changed', before: derivedUuid('test snapshot', '1') }
+    expect(compared.named.map((change) => ('passages' in change ? change.passages : 0)).toSorted()).toEqual([10, 10, 5])
+    for (const change of compared.named)
+      expect(change).toMatchObject({ ...line, after: derivedUuid('another snapshot', '1') })
     expect(changesInWords(compared.changes)).toBe('25 → 25 passages, 0 removed, 0 changed')
   })
 
@@ -121,7 +125,13 @@ describe('the contents of a candidate and of the active version', () => {
       return { ...passage, document: { ...passage.document, id }, provision: derivedUuid('renamed', passage.provision) }
     })
     const compared = await comparePassages(before, after)
-    expectCounts(compared, { documents_removed: 3, provisions_removed: 30, passages_removed: 30 })
+    expectCounts(compared, {
+      documents_removed: 3,
+      documents_added: 3,
+      provisions_removed: 30,
+      passages_removed: 30,
+      passages_repeated: 30,
+    })
     expect(compared.changes.added).toEqual({ documents: 3, provisions: 30, passages: 30 })
   })
 
@@ -144,7 +154,7 @@ describe('the contents of a candidate and of the active version', () => {
     const before = corpus(10)
     const revision = testPassage(3, { text: 'Another text from June on.', inForceFrom: '2024-06-01', revision: '2' })
     const compared = await comparePassages(before, [...before, revision])
-    expectCounts(compared, { provisions_changed: 1 })
+    expectCounts(compared, { provisions_changed: 1, passages_added: 1 })
     expect(compared.changes.added).toEqual({ documents: 0, provisions: 0, passages: 1 })
   })
 
@@ -156,6 +166,42 @@ describe('the contents of a candidate and of the active version', () => {
       kind: 'documents_changed',
       revisions: [{ day: '2025-01-01', after: null }],
     })
+  })
+})
+
+describe('a reference', () => {
+  const cited = (reference: string): readonly PassageRecord[] =>
+    altered(corpus(12), 4, () => ({ references: [reference] }))
+  const references = async (
+    before: readonly PassageRecord[],
+    after: readonly PassageRecord[],
+  ): Promise<readonly NamedChange[]> =>
+    (await comparePassages(before, after)).named.filter(({ kind }) => kind === 'references_changed')
+
+  test('that leads to another provision is a change, which names both', async () => {
+    const before = cited('rulebook:cob-m#2.1')
+    const after = altered(
+      altered(before, 4, () => ({ references: [] })),
+      7,
+      () => ({ references: ['rulebook:cob-m#2.1'] }),
+    )
+    expect(await references(before, after)).toMatchObject([
+      { reference: 'rulebook:cob-m#2.1', lost: [{ label: 'Rule 4' }], gained: [{ label: 'Rule 7' }] },
+    ])
+  })
+
+  test('that also leads to an added provision is a change', async () => {
+    const before = cited('rulebook:cob-m#2.1')
+    const copy = { ...testPassage(30), references: ['rulebook:cob-m#2.1'] }
+    expect(await references(before, [...before, copy])).toMatchObject([{ lost: [], gained: [{ label: 'Rule 30' }] }])
+  })
+
+  test('is no change where its provision was removed, has a new revision, or is new', async () => {
+    const before = cited('rulebook:cob-m#2.1')
+    const revision = testPassage(4, { references: ['rulebook:cob-m#2.1'], inForceFrom: '2025-01-01', revision: '2' })
+    const own = { ...testPassage(30), references: ['rulebook:cob-m#9.9'] }
+    for (const after of [before.filter((_, n) => n !== 4), [...before, revision], [...before, own]])
+      expect(await references(before, after)).toEqual([])
   })
 })
 
@@ -204,7 +250,7 @@ describe('the changes file', () => {
     const { changes, named, bytes } = await comparePassages(before, after)
     for (const kind of CHANGE_KINDS)
       expect(named.filter((change) => change.kind === kind)).toHaveLength(changes.counts[kind])
-    expect(named.filter(({ kind }) => kind === 'passages_added')).toHaveLength(changes.added.passages)
+    expect(changes.added.passages).toBe(changes.counts.passages_added)
     expect(changes.sha256).toBe(sha256(bytes).toString('hex'))
   })
 

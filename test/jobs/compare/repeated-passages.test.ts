@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { changesInWords } from '#core/domain/changes.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
+import { derivedUuid } from '#core/platform/ids.ts'
 import { COMPARISON_BOUNDS } from '#jobs/compare/bounds.ts'
 import { testPassage } from '#test/support/artifact.ts'
 import type { PassageTraits } from '#test/support/artifact.ts'
@@ -11,11 +12,18 @@ const NEED_NOT = 'The finding need not be renewed every two years.'
 const RULE_4 = testPassage(4, { text: MUST })
 const BEFORE = Array.from({ length: 12 }, (_, n) => testPassage(n)).map((passage, n) => (n === 4 ? RULE_4 : passage))
 
-/** Another passage of the first document, cited as `label`. */
+/** Another passage of the first document, cited as `label`, with an anchor of its own. */
 function added(label: string, traits: PassageTraits = {}, n = 9): PassageRecord {
   const passage = testPassage(n, { text: NEED_NOT, provision: `copy of ${label}`, ...traits })
-  return { ...passage, citation: { ...passage.citation, label } }
+  const anchor = `${passage.document.canonical_url}#${encodeURIComponent(traits.provision ?? label)}`
+  return { ...passage, citation: { ...passage.citation, label, source_anchor: anchor } }
 }
+
+/** The same passage in another file. */
+const elsewhere = (passage: PassageRecord, change: Partial<PassageRecord['document']> = {}): PassageRecord => ({
+  ...passage,
+  document: { ...passage.document, id: derivedUuid('another document', '1'), title: 'Copy', ...change },
+})
 
 async function repeated(
   before: readonly PassageRecord[],
@@ -52,6 +60,23 @@ describe('a passage that is added beside one of the active version, with its cit
     expect(await repeated(before, [...before, copy])).toEqual([1, 1])
   })
 
+  const OTHER_URL = { canonical_url: 'https://elsewhere.example/' }
+  const LONG = Array.from({ length: 30 }, (_, word) => `word${word}`).join(' ')
+
+  test.each([
+    ['in another document, by its URL and label', elsewhere(added('Rule 4'))],
+    ['in another document, by its title and label', elsewhere(added('Rule 4'), { ...OTHER_URL, title: 'RULEBOOK 0' })],
+    ['in another document, by its anchor', elsewhere({ ...added('X'), citation: RULE_4.citation }, OTHER_URL)],
+    ['in another document, by a reference', elsewhere(added('X', { references: ['rulebook:x#1'] }), OTHER_URL)],
+    ['in another document, by its whole text', elsewhere(added('X', { text: LONG.toUpperCase() }), OTHER_URL)],
+    ['in the language of another region, by its label', added('Rule 4', { language: 'en-GB' })],
+  ])('is found %s', async (_, copy) => {
+    const before = BEFORE.map((passage, n) =>
+      n === 4 ? { ...passage, references: ['rulebook:x#1'] } : n === 5 ? { ...passage, text: LONG } : passage,
+    )
+    expect(await repeated(before, [...before, copy])).toEqual([1, 1])
+  })
+
   test('is found where the original was removed, so it cannot take its place under a limit of removals', async () => {
     const after = BEFORE.filter((_, n) => n !== 4)
     expect(await repeated(BEFORE, [...after, added('Rule 4')])).toEqual([1, 1])
@@ -78,6 +103,7 @@ describe('a passage is a plain addition', () => {
     ['with another citation', added('Rule 4A')],
     ['of another document', added('Rule 4', {}, 19)],
     ['of another language', added('Rule 4', { language: 'fr' })],
+    ['of another jurisdiction', added('Rule 4', { language: 'en-GB', jurisdiction: 'XB' })],
     [
       'that is no longer in force when the original begins',
       added('Rule 4', { inForceFrom: '2020-01-01', inForceTo: '2024-02-01' }),

@@ -32,6 +32,7 @@ describe('known items', () => {
         group: undefined,
         quoted: true,
         filters: undefined,
+        label: 'Rule 1',
       },
     ])
   })

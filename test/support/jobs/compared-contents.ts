@@ -6,11 +6,13 @@ import type { PassageRecord } from '#core/index/passages/record.ts'
 import { createPassagesWriter } from '#core/index/passages/writer.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import { derivedUuid } from '#core/platform/ids.ts'
+import { testManifest } from '#test/support/artifact.ts'
 import { namedChangeSchema } from '#jobs/compare/changes-file.ts'
 import type { NamedChange } from '#jobs/compare/changes-file.ts'
 import type { ComparedContents } from '#jobs/compare/compared-passages.ts'
 import { compareContents } from '#jobs/compare/contents.ts'
-import type { ComparedChanges } from '#jobs/compare/contents.ts'
+import { openChangesRecorder } from '#jobs/compare/recorder.ts'
+import type { ComparedChanges } from '#jobs/compare/recorder.ts'
 
 export interface ComparedPassages extends ComparedChanges {
   /** Every line of the changes file. */
@@ -26,22 +28,24 @@ export async function comparePassages(
   onProgress: (done: number, total: number, folder: string) => void = () => undefined,
 ): Promise<ComparedPassages> {
   const folder = mkdtempSync(join(tmpdir(), 'evidence-compare-'))
+  const changesFile = join(folder, 'version.changes.jsonl')
+  const recorder = await openChangesRecorder(changesFile)
   try {
-    const changesFile = join(folder, 'version.changes.jsonl')
-    const compared = await compareContents({
+    await compareContents({
       before: written(join(folder, 'before'), before),
       after: written(join(folder, 'after'), after),
       sortFile: join(folder, 'comparison.sqlite'),
-      changesFile,
+      recorder,
       signal,
       onProgress: (done, total) => onProgress(done, total, folder),
     })
     return {
-      ...compared,
+      ...(await recorder.finish()),
       named: changesNamed(changesFile),
       bytes: readFileSync(changesFile, 'utf8'),
     }
   } finally {
+    await recorder.abandon()
     rmSync(folder, { recursive: true, force: true })
   }
 }
@@ -58,11 +62,13 @@ function written(folder: string, passages: readonly PassageRecord[]): ComparedCo
   const writer = createPassagesWriter(passages.length)
   const bytes = Buffer.concat(passages.map((passage, row) => writer.add(row, passage)))
   writeFileSync(join(folder, 'passages.jsonl'), bytes)
+  const versionId = derivedUuid('test version', folder)
+  const { files, ...manifest } = testManifest(versionId)
+  const file = { bytes: bytes.length, sha256: sha256(bytes).toString('hex') }
   return {
-    versionId: derivedUuid('test version', folder),
+    versionId,
     folder,
-    passages: passages.length,
-    file: { bytes: bytes.length, sha256: sha256(bytes).toString('hex') },
+    manifest: { ...manifest, passages: passages.length, files: { ...files, 'passages.jsonl': file } },
     facets: facetsOf(passages),
   }
 }

@@ -1,4 +1,4 @@
-import { CHANGE_KINDS } from '#core/domain/changes.ts'
+import { CHANGE_KINDS, NO_CHANGES } from '#core/domain/changes.ts'
 import type { NamedChange } from '#jobs/compare/changes-file.ts'
 import { coverageAtRisk } from '#jobs/evaluation/metrics/abstention.ts'
 import { compareRankings } from '#jobs/evaluation/metrics/comparison.ts'
@@ -137,16 +137,7 @@ export const FULL_REPORT: EvaluationReport = {
 }
 
 const held = { documents: 12, provisions: 13_000, passages: 13_732 }
-const counts = {
-  documents_removed: 0,
-  documents_changed: 0,
-  provisions_removed: 0,
-  provisions_changed: 1,
-  passages_removed: 0,
-  passages_changed: 1,
-  passages_repeated: 0,
-  facet_values_removed: 0,
-}
+const counts = { ...NO_CHANGES, provisions_changed: 1, passages_changed: 1 }
 
 /** A candidate that passes, with one passage that has another text than in the active version. */
 export const CHANGED_REPORT: EvaluationReport = {
@@ -179,6 +170,8 @@ const RULE = {
   language: 'en',
   provision: 'p',
 }
+
+const HELD = { document: 'd', language: 'en', provision: 'p' }
 
 /** A change of every kind that the page shows. */
 export const NAMED_CHANGES: readonly NamedChange[] = [
@@ -214,6 +207,21 @@ export const NAMED_CHANGES: readonly NamedChange[] = [
   { kind: 'provisions_removed', ...RULE, label: 'Rule 9' },
   { kind: 'passages_added', ...RULE, day: '2025-02-01', label: 'Rule 10', after: { text: 'Members may vote.' } },
   { kind: 'documents_added', document: RULE.document },
+  { kind: 'references_changed', reference: 'rulebook:house#7.4', lost: [], gained: [{ ...HELD, label: 'Rule 7.4' }] },
+  { kind: 'aliases_changed', name: 'HOUSE', before: 'rulebook:house', after: 'rulebook:other' },
+  { kind: 'vectors_changed', file: 'vectors.f32' },
+  { kind: 'profile_changed', field: 'in_force_only', before: 'true', after: 'false' },
+  { kind: 'questions_changed', question: null, before: null, after: null },
+  {
+    kind: 'answers_lost',
+    question: 'q-7',
+    from: 'question set of the active version',
+    text: 'When is notice of a breach due?',
+    relevant: ['house#rule-7-4-1'],
+    before: { decision: 'answer', first: 'house#rule-7-4-1', rank: 1, unsupported: [] },
+    after: { decision: 'abstain', first: null, rank: null, unsupported: ['rulebook:house#7.4.1'] },
+  },
+  { kind: 'snapshots_changed', document: RULE.document, label: 'Rule 1', passages: 3, before: 's-1', after: 's-2' },
 ]
 
 function header(

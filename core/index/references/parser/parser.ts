@@ -19,6 +19,13 @@ export interface QueryReferences {
   readonly ifHeld: readonly ExplicitReference[]
 }
 
+/** The act that a name means, where the whole name is one of an act. */
+export function actNamed(name: string, aliases: ActAliases): string | undefined {
+  const tokens = lex(name)
+  const found = aliases.find(tokens, 0)
+  return found?.end === tokens.length ? found.act : undefined
+}
+
 /**
  * Returns the provisions and acts that a query cites, in time linear in its length. The stages are: tokens (`lexer`) →
  * candidates, read once from left to right by `provisions`, `grammars` and `names` → acts of neighbours (`attachment`).

@@ -52,7 +52,7 @@ const HOSTILE_DOCUMENT = { id: HOSTILE, title: HOSTILE, canonical_url: HOSTILE }
 /** The changes with hostile texts, each of which differs from the other. */
 function hostileChanges(changes: readonly NamedChange[]): readonly NamedChange[] {
   return changes.map((change) => {
-    if ('facet' in change) return { ...change, value: HOSTILE }
+    if (!('document' in change)) return hostileOther(change)
     if (!('label' in change)) return { ...change, document: HOSTILE_DOCUMENT }
     if (!('day' in change)) return { ...change, label: HOSTILE, document: HOSTILE_DOCUMENT }
     const [before, after] = [change.before, change.after].map((fields) =>
@@ -66,6 +66,37 @@ function hostileChanges(changes: readonly NamedChange[]): readonly NamedChange[]
       ...(after === undefined ? {} : { after }),
     }
   })
+}
+
+function hostileOther(change: Exclude<NamedChange, { readonly document: object }>): NamedChange {
+  switch (change.kind) {
+    case 'facet_values_removed':
+      return { ...change, value: HOSTILE }
+    case 'references_changed':
+      return { ...change, reference: HOSTILE, gained: change.gained.map((held) => ({ ...held, label: HOSTILE })) }
+    case 'aliases_changed':
+    case 'aliases_added':
+      return { ...change, name: HOSTILE, before: HOSTILE }
+    case 'vectors_changed':
+      return { ...change, file: HOSTILE }
+    case 'profile_changed':
+    case 'profile_fitted':
+      return { ...change, field: HOSTILE, after: HOSTILE }
+    case 'questions_changed':
+    case 'questions_added':
+      return { ...change, question: HOSTILE }
+    case 'answers_lost':
+    case 'answers_wrong':
+      return {
+        ...change,
+        question: HOSTILE,
+        text: HOSTILE,
+        relevant: [HOSTILE],
+        before: { ...change.before, first: HOSTILE },
+      }
+    default:
+      return change satisfies never
+  }
 }
 
 /** Nothing could be measured, or every value is at an end of its scale. */

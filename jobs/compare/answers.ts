@@ -1,0 +1,128 @@
+import { decideOn } from '#core/domain/decision.ts'
+import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
+import { OperatorError } from '#core/platform/errors.ts'
+import { askModes, servedMode } from '#jobs/evaluation/ask.ts'
+import type { AskContext } from '#jobs/evaluation/ask.ts'
+import { compareRankings } from '#jobs/evaluation/metrics/comparison.ts'
+import type { RankingComparison } from '#jobs/evaluation/metrics/comparison.ts'
+import type { RankingFigures } from '#jobs/evaluation/metrics/ranking.ts'
+import { outcomeOf } from '#jobs/evaluation/outcomes.ts'
+import type { QuestionsFrom } from '#jobs/evaluation/page/evaluation-report.ts'
+import type { QueryWithQrels } from '#jobs/evaluation/query-with-qrels.ts'
+import { NoSearchNodeError, prepareOnLiveNodes } from '#jobs/search-nodes.ts'
+import type { ActiveVersion } from './active-version.ts'
+import type { AnswerChange } from './changes-file.ts'
+import type { AskedQuestions } from './questions.ts'
+
+export interface AnswersInput {
+  readonly active: ActiveVersion
+  readonly asked: readonly AskedQuestions[]
+  /** The profile with which the candidate would be served. */
+  readonly profile: ProfileParameters
+  /** Number of passages requested; recall@100 and the set of candidates depend on it. */
+  readonly limit: number
+  /** Context in which the candidate is asked. */
+  readonly context: AskContext
+  readonly record: (change: AnswerChange) => Promise<void>
+}
+
+export interface ComparedAnswers extends RankingComparison {
+  readonly from: QuestionsFrom
+}
+
+/**
+ * Asks both versions every question, records each answer that is lost or becomes wrong, and compares the rankings.
+ * @returns the comparison of the first questions on which the candidate ranks worse, else that of the first ones.
+ * @throws NoSearchNodeError where no search node can serve the active version now; OperatorError where the versions
+ * share no question with a relevant record.
+ */
+export async function compareAnswers(input: AnswersInput): Promise<ComparedAnswers> {
+  const { active, asked, limit, context } = input
+  const { loaded, failed } = await prepareOnLiveNodes(context.nodes, active, context.signal)
+  if (loaded.length === 0) throw new NoSearchNodeError('the active version', failed)
+  const { facets, profile, embedder, versionId } = active
+  const served = { ...context, facets, embedder, nodes: loaded, versionId, profile }
+  const rankings: ComparedAnswers[] = []
+  for (const { from, questions } of asked) {
+    const before = await answersOf(questions, limit, served)
+    const after = await answersOf(questions, limit, { ...context, profile: input.profile })
+    for (const change of answerChanges(from, questions, before, after)) await input.record(change)
+    const ranking = compareRankings(figuresOf(after), figuresOf(before))
+    if (ranking !== undefined) rankings.push({ from, ...ranking })
+  }
+  const compared = rankings.find(({ worse }) => worse) ?? rankings[0]
+  if (compared === undefined)
+    throw new OperatorError(
+      'The candidate and the active version share no question with a relevant passage: build with a question set ' +
+        'that names relevant passages.',
+    )
+  return compared
+}
+
+interface Answered {
+  readonly answer: AnswerChange['before']
+  /** Undefined: nothing is judged relevant to the question. */
+  readonly figures: RankingFigures | undefined
+}
+type Answers = ReadonlyMap<string, Answered>
+
+async function answersOf(questions: readonly QueryWithQrels[], limit: number, context: AskContext): Promise<Answers> {
+  const answers = new Map<string, Answered>()
+  const modes = [servedMode(context)]
+  await askModes(questions, { ...context, modes, limit, withoutText: true }, (_, _mode, reply, question) => {
+    const { figures, top } = outcomeOf(question, reply)
+    const reciprocalRank = figures?.['mrr@10'] ?? 0
+    const answer = {
+      decision: decideOn(context.profile.calibration, reply).decision,
+      first: top[0]?.record ?? null,
+      rank: reciprocalRank === 0 ? null : Math.round(1 / reciprocalRank),
+      unsupported: reply.unsupported.map(({ normalized }) => normalized),
+    }
+    answers.set(question.id, { answer, figures })
+  })
+  return answers
+}
+
+function figuresOf(answers: Answers): ReadonlyMap<string, RankingFigures> {
+  return new Map([...answers].flatMap(([id, { figures }]) => (figures === undefined ? [] : [[id, figures] as const])))
+}
+
+function* answerChanges(
+  from: QuestionsFrom,
+  questions: readonly QueryWithQrels[],
+  own: Answers,
+  other: Answers,
+): Generator<AnswerChange> {
+  for (const question of questions.toSorted((a, b) => (a.id < b.id ? -1 : 1))) {
+    const [before, after] = [own.get(question.id)?.answer, other.get(question.id)?.answer]
+    if (before === undefined || after === undefined) continue
+    const kind = kindOf(question, before, after)
+    if (kind === undefined) continue
+    yield {
+      kind,
+      question: question.id,
+      from,
+      text: question.text,
+      relevant: [...question.qrels.keys()],
+      before,
+      after,
+    }
+  }
+}
+
+/**
+ * Only an answer from evidence can be lost: the active version answers, with a relevant passage among the first ten. It
+ * becomes wrong where that passage is no longer there, or no longer first. A question without an answer in the corpus
+ * is answered wrongly where the active version abstains.
+ */
+function kindOf(
+  { answerable }: QueryWithQrels,
+  before: AnswerChange['before'],
+  after: AnswerChange['before'],
+): AnswerChange['kind'] | undefined {
+  if (answerable === false)
+    return before.decision === 'abstain' && after.decision === 'answer' ? 'answers_wrong' : undefined
+  if (before.decision === 'abstain' || before.rank === null) return undefined
+  if (after.decision === 'abstain') return 'answers_lost'
+  return after.rank === null || (before.rank === 1 && after.rank > 1) ? 'answers_wrong' : undefined
+}

@@ -1,0 +1,42 @@
+import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
+import type { EmbeddingSpace } from '#core/index/format/manifest.ts'
+import { canonicalJson } from '#core/platform/digest.ts'
+import type { NamedChange } from './changes-file.ts'
+
+/** How a version is searched. */
+export interface SearchSettings {
+  readonly profile: ProfileParameters
+  /** Undefined: the version has no vectors. */
+  readonly embedding: EmbeddingSpace | undefined
+}
+
+/** Whether a build fits the value, so that it differs with every corpus. Answers show what it changes. */
+const IS_FITTED: Readonly<Record<keyof ProfileParameters, boolean>> = {
+  expansion: false,
+  verification_statuses: false,
+  in_force_only: false,
+  dense_weight: true,
+  collapse_revisions: false,
+  per_document_max: false,
+  reranker: false,
+  calibration: true,
+}
+
+/** Yields every field of the profile and of the embedding space that differs. */
+export function* profileChanges(before: SearchSettings, after: SearchSettings): Generator<NamedChange> {
+  for (const field of fieldsOf(IS_FITTED)) {
+    const [own, other] = [written(before.profile[field]), written(after.profile[field])]
+    if (own !== other)
+      yield { kind: IS_FITTED[field] ? 'profile_fitted' : 'profile_changed', field, before: own, after: other }
+  }
+  const [own, other] = [written(before.embedding), written(after.embedding)]
+  if (own !== other) yield { kind: 'profile_changed', field: 'embedding', before: own, after: other }
+}
+
+function fieldsOf(fields: typeof IS_FITTED): readonly (keyof ProfileParameters)[] {
+  return Object.keys(fields).filter((field): field is keyof ProfileParameters => field in fields)
+}
+
+function written(value: unknown): string | null {
+  return value === undefined || value === null ? null : canonicalJson(value)
+}
