@@ -18,7 +18,7 @@ const NOT_MARKDOWN = 'not a Markdown file (*.md, *.markdown)'
 function page(document: string): string {
   return `---
 document: ${document}
-title: Bee Rulebook
+title: Bee Rulebook, volume ${document}
 authority: Bee Authority
 canonical_url: https://bees.example/${document}
 language: en
