@@ -21,7 +21,7 @@ export interface QueryReferences {
 
 /** The act that a name means, where the whole name is one of an act. */
 export function actNamed(name: string, aliases: ActAliases): string | undefined {
-  const tokens = tokenise(name)
+  const tokens = lex(name)
   const found = aliases.find(tokens, 0)
   return found?.end === tokens.length ? found.act : undefined
 }
