@@ -52,8 +52,8 @@ export type Changes = z.infer<typeof changesSchema>
 /** The counts of two versions that hold the same. */
 export const NO_CHANGES = countsOf(() => 0)
 
-export function countsOf(count: (kind: ChangeKind) => number): Changes['counts'] {
-  return changesSchema.shape.counts.parse(Object.fromEntries(CHANGE_KINDS.map((kind) => [kind, count(kind)])))
+export function countsOf(of: (kind: ChangeKind) => number): Changes['counts'] {
+  return changesSchema.shape.counts.parse(Object.fromEntries(CHANGE_KINDS.map((kind) => [kind, of(kind)])))
 }
 
 /** Share of the active version that may be added without an acceptance, where the knowledge base sets no limit. */

@@ -72,11 +72,13 @@ async function answersOf(questions: readonly QueryWithQrels[], limit: number, co
   await askModes(questions, { ...context, modes, limit, withoutText: true }, (_, _mode, reply, question) => {
     const { figures, top } = outcomeOf(question, reply)
     const reciprocalRank = figures?.['mrr@10'] ?? 0
+    // A quoted text asks for its passage, not for the provisions that it names.
+    const unsupported = question.quoted ? [] : reply.unsupported
     const answer = {
-      decision: decideOn(context.profile.calibration, reply).decision,
+      decision: decideOn(context.profile.calibration, { ...reply, unsupported }).decision,
       first: top[0]?.record ?? null,
       rank: reciprocalRank === 0 ? null : Math.round(1 / reciprocalRank),
-      unsupported: reply.unsupported.map(({ normalized }) => normalized),
+      unsupported: unsupported.map(({ normalized }) => normalized),
     }
     answers.set(question.id, { answer, figures })
   })

@@ -63,19 +63,6 @@ export function outcomeOf(
   return { figures: rankingFigures(ranked, qrels), top, predictors }
 }
 
-/** Returns the figures by question id, of the questions that have a relevant record. */
-export function figuresById(
-  questions: readonly QueryWithQrels[],
-  outcomes: readonly Outcome[],
-): ReadonlyMap<string, RankingFigures> {
-  return new Map(
-    questions.flatMap(({ id }, at) => {
-      const figures = outcomes[at]?.figures
-      return figures === undefined ? [] : [[id, figures] as const]
-    }),
-  )
-}
-
 export interface Latency {
   readonly p50: number
   readonly p99: number

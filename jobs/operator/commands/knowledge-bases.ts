@@ -80,7 +80,8 @@ function addPolicy(bases: OperatorCommand): void {
     flags: {
       '--reviewers <n>': `different reviewers who must approve, 1 to ${REVIEWERS_REQUIRED_MAX}`,
       '--exclude-build-starter <yes|no>': 'whether the approval of who started the build does not count',
-      '--limit <limits>': 'the largest count by kind of change that needs no acceptance by name; default 0',
+      '--limit <limits>':
+        'the largest count by kind of change that needs no acceptance by name; default 0, of additions a tenth',
       '--key <file...>': 'private key of a reviewer; as many as the policy in force requires',
     },
     notes:

@@ -177,7 +177,15 @@ describe('a build that is to try a re-ranker', () => {
       expect(plain.profile.reranker).toBeNull()
       expect(plain.report).toMatchObject({ passed: true, comparison: { version_id: helped.versionId, worse: true } })
       expect(plain.report.comparison?.worse_on).toContain('ndcg@10')
-      expect(await activated(plain.versionId, { accepts: [] })).toMatchObject({
+      const wrong = plain.report.comparison?.changes?.counts.answers_wrong ?? 0
+      expect(wrong).toBeGreaterThan(0)
+      const { length } = plain.report.comparison?.worse_on ?? []
+      const accepted = [
+        { kind: 'profile_changed', count: 1 },
+        { kind: 'answers_wrong', count: wrong },
+        { kind: 'ranking', count: length },
+      ] as const
+      expect(await activated(plain.versionId, { accepts: accepted.slice(0, 2) })).toMatchObject({
         state: 'refused',
         message: expect.stringContaining('does not accept a ranking that is worse'),
       })
@@ -188,8 +196,7 @@ describe('a build that is to try a re-ranker', () => {
       const { rows } = await harness.owner.query(
         "select detail -> 'accepted' as accepted from audit where action = 'version.activate' order by seq",
       )
-      const { length } = plain.report.comparison?.worse_on ?? []
-      expect(rows).toEqual([{ accepted: [] }, { accepted: [{ kind: 'ranking', count: length }] }])
+      expect(rows).toEqual([{ accepted: [] }, { accepted }])
     },
   )
 })
