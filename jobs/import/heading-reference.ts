@@ -1,3 +1,4 @@
+import { foldKey } from '#core/identity/fold.ts'
 /** What a heading says about the provision that its text belongs to. */
 export type HeadingReference =
   /** The heading names none. */
@@ -37,13 +38,9 @@ const UNCLEAR_NUMBER =
   'the number of the heading is not understood: write it as in "2.1(a)", and ": " between it and words that begin with a digit'
 const UNCLEAR_PREFIX = 'the heading begins like "citation_prefix", but is written otherwise: write both the same'
 
-/** Text without markup, white space and invisible characters, with one kind of dash, in lower case. */
+/** A key without markup and white space. */
 function folded(text: string): string {
-  return text
-    .normalize('NFKC')
-    .replaceAll(/[\p{Pd}\u2212]/gu, '-')
-    .replaceAll(/[\s\p{Z}\p{Cf}*_`~[\]\\]/gu, '')
-    .toLowerCase()
+  return foldKey(text).replaceAll(/[\s*_'~[\]\\]/gu, '')
 }
 
 /** True for a line of text that is a numbered heading in bold. */

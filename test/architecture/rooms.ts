@@ -10,7 +10,7 @@ const CORE_ROOMS: Readonly<Record<string, readonly string[]>> = {
   'core/platform': [],
   'core/identity': [],
   'core/index': ['core/platform', 'core/identity'],
-  'core/index/storage': ['core/platform', 'core/index/bounds.ts'],
+  'core/index/storage': ['core/platform', 'core/index/artifact-error.ts', 'core/index/bounds.ts'],
   'core/index/vectors': [...INDEX_BASE, 'core/index/bitset.ts', 'core/index/top-k.ts'],
   'core/index/analysis': ['core/platform'],
   'core/index/passages': INDEX_BASE,
@@ -49,7 +49,7 @@ const COMMAND_LINES: Readonly<Record<string, readonly string[]>> = {
   'jobs/evaluation/natural': ['jobs/command-line', 'jobs/evaluation/command'],
 }
 
-/** What ranking may import from the index: words of texts, the passage record, the token hash, and sets of rows. */
+/** What ranking may import from the index: words of texts, the passage record, the token hash, sets of rows, and the standard form of cosines. */
 const RANKING_MAY_IMPORT = [
   'core/index/bitset.ts',
   'core/index/top-k.ts',
@@ -57,6 +57,7 @@ const RANKING_MAY_IMPORT = [
   'core/index/analysis/',
   'core/index/passages/record.ts',
   'core/index/lexical/token-hash.ts',
+  'core/index/vectors/cosine-statistics.ts',
 ] as const
 const JOINS_INDEX_AND_RANKING = 'search-node/search/index-version.ts'
 const CANDIDATE_INTERFACE = 'search-node/search/candidates/source.ts'
