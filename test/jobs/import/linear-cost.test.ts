@@ -12,7 +12,7 @@ import type { SourceRecord } from '#jobs/import/record.ts'
 import { compileMapping } from '#jobs/import/resolve.ts'
 import { splitText } from '#jobs/import/split.ts'
 import { codePointsOf, comparable, isBlank, unstorable } from '#jobs/import/text.ts'
-import { MARKDOWN, PROSE, YAML } from '#test/support/jobs/hostile-inputs.ts'
+import { MARKDOWN, PROSE, YAML } from './hostile-inputs.ts'
 
 const GROWTH = 4
 const LENGTH = 12_500

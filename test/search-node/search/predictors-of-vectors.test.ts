@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { NOTHING, featuresOf, measured, ranked } from '#test/support/search-node/features.ts'
+import { NOTHING, featuresOf, measured, ranked } from './features.ts'
 import { said } from '#test/support/search-node/forward-corpus.ts'
 
 test('predictors of vectors are 0 without a shared word where cosines count as they are, as in release 0.2.0', () => {
