@@ -77,7 +77,7 @@ export default defineConfig({
           include: CONTRACT,
           // Each file opens and closes connections of its own to the shared service.
           isolate: true,
-          globalSetup: ['test/support/setup.ts', 'test/support/contract/setup.ts'],
+          globalSetup: ['test/support/setup.ts', 'test/contract/setup.ts'],
         },
       },
       {

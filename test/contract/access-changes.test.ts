@@ -12,8 +12,8 @@ import { setClientSuspended, setOrganizationSuspended } from '#jobs/operator/act
 import { createPlan } from '#jobs/operator/actions/plans.ts'
 import { ANSWERED_QUERY, KNOWLEDGE_BASE } from '#test/support/caller.ts'
 import type { Caller } from '#test/support/caller.ts'
-import { createCaller, service } from '#test/support/contract/service.ts'
-import { outcomeOf } from '#test/support/contract/windows.ts'
+import { createCaller, service } from './service.ts'
+import { outcomeOf } from './replies.ts'
 import { expectEventually } from '#test/support/until.ts'
 import { adjustedNowMs } from '#test/support/load-adjusted-clock.ts'
 

@@ -5,8 +5,8 @@ import { parsePeppers } from '#core/credentials/settings.ts'
 import { revokeKeyNow } from '#jobs/operator/actions/api-keys.ts'
 import type { Caller } from '#test/support/caller.ts'
 import type { Answer, AskOptions } from '#test/support/http.ts'
-import { createCaller, service } from '#test/support/contract/service.ts'
-import { withoutIds } from '#test/support/contract/without-ids.ts'
+import { createCaller, service } from './service.ts'
+import { withoutIds } from './replies.ts'
 import { expectEventually } from '#test/support/until.ts'
 
 /** Every way in which a key can be invalid; the refusals must be byte-identical except for ids. */

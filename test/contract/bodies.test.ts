@@ -4,7 +4,7 @@ import { ANSWERED_QUERY, KNOWLEDGE_BASE } from '#test/support/caller.ts'
 import type { Caller } from '#test/support/caller.ts'
 import { readRaw, sendRaw } from '#test/support/http.ts'
 import type { Answer } from '#test/support/http.ts'
-import { baseUrl, createCaller } from '#test/support/contract/service.ts'
+import { baseUrl, createCaller } from './service.ts'
 
 const BODY_BYTES_MAX = 16_384
 const REQUEST = { query: ANSWERED_QUERY, knowledge_base: KNOWLEDGE_BASE }

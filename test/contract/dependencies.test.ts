@@ -6,8 +6,8 @@ import { startGateway } from '#jobs/demo/local/stack.ts'
 import type { LocalGateway } from '#jobs/demo/local/stack.ts'
 import { startFaultProxy } from '#test/support/proxy.ts'
 import type { FaultProxy } from '#test/support/proxy.ts'
-import { createCaller, service } from '#test/support/contract/service.ts'
-import { outcomeOf, windowsOf } from '#test/support/contract/windows.ts'
+import { createCaller, service } from './service.ts'
+import { outcomeOf, windowsOf } from './replies.ts'
 import { expectEventually } from '#test/support/until.ts'
 
 const PARTIES = ['postgres', 'redis', 'search'] as const

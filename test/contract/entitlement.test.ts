@@ -14,10 +14,10 @@ import {
   PROVISIONAL_QUERY,
   SUPERSEDED_QUERY,
   WITHDRAWN_QUERY,
-} from '#test/support/contract/corpus.ts'
-import { addProfile, showingProfile } from '#test/support/contract/profiles.ts'
-import { createCaller, service } from '#test/support/contract/service.ts'
-import { withoutIds } from '#test/support/contract/without-ids.ts'
+} from './mixed-corpus.ts'
+import { addProfile, showingProfile } from './profiles.ts'
+import { createCaller, service } from './service.ts'
+import { withoutIds } from './replies.ts'
 
 function outcome(answer: Answer): readonly [number, string] {
   return [answer.status, answer.status === 200 ? answer.retrieved().abstention.decision : answer.error().error.code]

@@ -7,8 +7,8 @@ import { grantEntitlement } from '#jobs/operator/actions/entitlements.ts'
 import { issueKeyFor } from '#jobs/operator/actions/api-keys.ts'
 import { KNOWLEDGE_BASE } from '#test/support/caller.ts'
 import type { Caller } from '#test/support/caller.ts'
-import { createCaller, service } from '#test/support/contract/service.ts'
-import { outcomeOf } from '#test/support/contract/windows.ts'
+import { createCaller, service } from './service.ts'
+import { outcomeOf } from './replies.ts'
 
 let runtime: LocalGateway
 beforeAll(async () => {

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { issueKey } from '#core/credentials/api-key.ts'
 import { GATEWAY_BOUNDS } from '#gateway/bounds.ts'
-import { createCaller } from '#test/support/contract/service.ts'
-import { withoutIds } from '#test/support/contract/without-ids.ts'
+import { createCaller } from './service.ts'
+import { withoutIds } from './replies.ts'
 import { expectEventually } from '#test/support/until.ts'
 
 /** An address of this file's own, so that no other test's failures count here, nor these there. */

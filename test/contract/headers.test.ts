@@ -4,8 +4,8 @@ import { z } from 'zod'
 import type { Caller } from '#test/support/caller.ts'
 import type { Answer } from '#test/support/http.ts'
 import { asking } from '#test/support/provider.ts'
-import { MIXED_KNOWLEDGE_BASE } from '#test/support/contract/corpus.ts'
-import { createCaller, service } from '#test/support/contract/service.ts'
+import { MIXED_KNOWLEDGE_BASE } from './mixed-corpus.ts'
+import { createCaller, service } from './service.ts'
 import { until } from '#test/support/until.ts'
 
 const ofMixed = { knowledgeBase: MIXED_KNOWLEDGE_BASE, jurisdictions: ['XA'] }

@@ -11,10 +11,10 @@ import { parsePeppers, parseServiceSecrets } from '#core/credentials/settings.ts
 import { ABSTAINED_QUERY } from '#test/support/caller.ts'
 import type { Caller } from '#test/support/caller.ts'
 import { asking, callsFor } from '#test/support/provider.ts'
-import { MIXED_KNOWLEDGE_BASE } from '#test/support/contract/corpus.ts'
-import { age, loseCounters } from '#test/support/contract/counters.ts'
-import { createCaller, providerUrl, service } from '#test/support/contract/service.ts'
-import { outcomeOf, windowsOf } from '#test/support/contract/windows.ts'
+import { MIXED_KNOWLEDGE_BASE } from './mixed-corpus.ts'
+import { age, loseCounters } from './counters.ts'
+import { createCaller, providerUrl, service } from './service.ts'
+import { outcomeOf, windowsOf } from './replies.ts'
 import { expectEventually, until } from '#test/support/until.ts'
 
 const under = (

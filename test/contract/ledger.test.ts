@@ -6,8 +6,8 @@ import { eraseFingerprints, rotateFingerprints } from '#jobs/operator/actions/fi
 import { ABSTAINED_QUERY, ANSWERED_QUERY } from '#test/support/caller.ts'
 import type { Caller } from '#test/support/caller.ts'
 import { asking } from '#test/support/provider.ts'
-import { MIXED_KNOWLEDGE_BASE } from '#test/support/contract/corpus.ts'
-import { createCaller, providerTokens, service } from '#test/support/contract/service.ts'
+import { MIXED_KNOWLEDGE_BASE } from './mixed-corpus.ts'
+import { createCaller, providerTokens, service } from './service.ts'
 import { expectEventually, until } from '#test/support/until.ts'
 
 const entrySchema = z.object({

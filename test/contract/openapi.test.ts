@@ -3,8 +3,8 @@ import { z } from 'zod'
 import { ABSTAINED_QUERY, ANSWERED_QUERY, KNOWLEDGE_BASE } from '#test/support/caller.ts'
 import type { Answer } from '#test/support/http.ts'
 import { asking } from '#test/support/provider.ts'
-import { MIXED_KNOWLEDGE_BASE } from '#test/support/contract/corpus.ts'
-import { internalUrl, createCaller } from '#test/support/contract/service.ts'
+import { MIXED_KNOWLEDGE_BASE } from './mixed-corpus.ts'
+import { createCaller, internalUrl } from './service.ts'
 
 const jsonSchema = z.record(z.string(), z.unknown())
 const mediaSchema = z.strictObject({ 'application/json': z.strictObject({ schema: jsonSchema }) })

@@ -4,8 +4,8 @@ import type { Caller } from '#test/support/caller.ts'
 import { ask } from '#test/support/http.ts'
 import type { Answer, AskOptions } from '#test/support/http.ts'
 import { asking } from '#test/support/provider.ts'
-import { MIXED_KNOWLEDGE_BASE } from '#test/support/contract/corpus.ts'
-import { baseUrl, createCaller } from '#test/support/contract/service.ts'
+import { MIXED_KNOWLEDGE_BASE } from './mixed-corpus.ts'
+import { baseUrl, createCaller } from './service.ts'
 
 interface Draft {
   key: string

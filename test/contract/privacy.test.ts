@@ -6,9 +6,9 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import type { Caller } from '#test/support/caller.ts'
 import { sendRaw } from '#test/support/http.ts'
 import { asking } from '#test/support/provider.ts'
-import { MIXED_KNOWLEDGE_BASE } from '#test/support/contract/corpus.ts'
-import { showingProfile } from '#test/support/contract/profiles.ts'
-import { baseUrl, internalUrl, createCaller, service } from '#test/support/contract/service.ts'
+import { MIXED_KNOWLEDGE_BASE } from './mixed-corpus.ts'
+import { showingProfile } from './profiles.ts'
+import { baseUrl, createCaller, internalUrl, service } from './service.ts'
 import { until } from '#test/support/until.ts'
 
 /** Words that occur nowhere else. They are sent in a query, in an Idempotency-Key and in an API key. */

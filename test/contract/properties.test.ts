@@ -3,9 +3,9 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { retrievalRequestSchema } from '#gateway/retrieve/schema.ts'
 import { KNOWLEDGE_BASE } from '#test/support/caller.ts'
 import type { Caller } from '#test/support/caller.ts'
-import { LONG_TOPIC, MIXED_KNOWLEDGE_BASE } from '#test/support/contract/corpus.ts'
-import { showingProfile } from '#test/support/contract/profiles.ts'
-import { createCaller } from '#test/support/contract/service.ts'
+import { LONG_TOPIC, MIXED_KNOWLEDGE_BASE } from './mixed-corpus.ts'
+import { showingProfile } from './profiles.ts'
+import { createCaller } from './service.ts'
 
 // A failure prints its seed and path; FC_SEED=<seed> repeats the run.
 const RUNS = 60

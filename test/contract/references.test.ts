@@ -2,8 +2,8 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import type { Abstention } from '#gateway/retrieve/schema.ts'
 import { ANSWERED_QUERY } from '#test/support/caller.ts'
 import type { Caller } from '#test/support/caller.ts'
-import { showingProfile } from '#test/support/contract/profiles.ts'
-import { createCaller } from '#test/support/contract/service.ts'
+import { showingProfile } from './profiles.ts'
+import { createCaller } from './service.ts'
 
 // The demo rulebook has COB-M 2.1 (cooling-off, HS-M, conduct) and DPR-F 2.1 (breaches, HS-F, data-protection), and no
 // rule 99.9 anywhere.

@@ -6,9 +6,9 @@ import { rotateFingerprints } from '#jobs/operator/actions/fingerprints.ts'
 import { ANSWERED_QUERY } from '#test/support/caller.ts'
 import type { Caller } from '#test/support/caller.ts'
 import { REVERSING } from '#test/support/reranker.ts'
-import { MIXED_KNOWLEDGE_BASE } from '#test/support/contract/corpus.ts'
-import { showingProfile } from '#test/support/contract/profiles.ts'
-import { createCaller, service } from '#test/support/contract/service.ts'
+import { MIXED_KNOWLEDGE_BASE } from './mixed-corpus.ts'
+import { showingProfile } from './profiles.ts'
+import { createCaller, service } from './service.ts'
 import { expectEventually } from '#test/support/until.ts'
 
 const keptSchema = z.object({

@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { ANSWERED_QUERY, KNOWLEDGE_BASE } from '#test/support/caller.ts'
 import type { Caller } from '#test/support/caller.ts'
 import type { Answer } from '#test/support/http.ts'
-import { createCaller } from '#test/support/contract/service.ts'
+import { createCaller } from './service.ts'
 
 let caller: Caller
 beforeAll(async () => {

@@ -5,16 +5,10 @@ import type { Result } from '#gateway/retrieve/schema.ts'
 import { ABSTAINED_QUERY, ANSWERED_QUERY } from '#test/support/caller.ts'
 import type { Caller } from '#test/support/caller.ts'
 import { BROKEN_RERANKERS, REVERSING, rerankCalls } from '#test/support/reranker.ts'
-import { LONG_TOPIC, MIXED_KNOWLEDGE_BASE } from '#test/support/contract/corpus.ts'
-import { showingProfile } from '#test/support/contract/profiles.ts'
-import {
-  createCaller,
-  providerTokens,
-  rerankerTimeoutMs,
-  rerankerUrl,
-  service,
-} from '#test/support/contract/service.ts'
-import { outcomeOf, windowsOf } from '#test/support/contract/windows.ts'
+import { LONG_TOPIC, MIXED_KNOWLEDGE_BASE } from './mixed-corpus.ts'
+import { showingProfile } from './profiles.ts'
+import { createCaller, providerTokens, rerankerTimeoutMs, rerankerUrl, service } from './service.ts'
+import { outcomeOf, windowsOf } from './replies.ts'
 import { adjustedNowMs } from '#test/support/load-adjusted-clock.ts'
 import { expectEventually, until } from '#test/support/until.ts'
 

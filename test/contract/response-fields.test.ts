@@ -2,9 +2,9 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { ABSTAINED_QUERY, KNOWLEDGE_BASE } from '#test/support/caller.ts'
 import type { Caller } from '#test/support/caller.ts'
 import type { Answer } from '#test/support/http.ts'
-import { LONG_TOPIC, MIXED_KNOWLEDGE_BASE, NO_SUBJECT_QUERY } from '#test/support/contract/corpus.ts'
-import { showingProfile } from '#test/support/contract/profiles.ts'
-import { createCaller, service } from '#test/support/contract/service.ts'
+import { LONG_TOPIC, MIXED_KNOWLEDGE_BASE, NO_SUBJECT_QUERY } from './mixed-corpus.ts'
+import { showingProfile } from './profiles.ts'
+import { createCaller, service } from './service.ts'
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 const TIMESTAMP = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/

@@ -5,8 +5,8 @@ import { startGateway } from '#jobs/demo/local/stack.ts'
 import type { LocalGateway } from '#jobs/demo/local/stack.ts'
 import { rewrapFingerprints } from '#jobs/operator/actions/rewrap-fingerprints.ts'
 import type { Caller } from '#test/support/caller.ts'
-import { createCaller, service } from '#test/support/contract/service.ts'
-import { outcomeOf } from '#test/support/contract/windows.ts'
+import { createCaller, service } from './service.ts'
+import { outcomeOf } from './replies.ts'
 
 const earlier = service.settings.secrets.SERVICE_SECRET
 const later = randomBytes(32).toString('base64')

@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { Caller } from '#test/support/caller.ts'
-import { LONG_TOPIC, MIXED_KNOWLEDGE_BASE } from '#test/support/contract/corpus.ts'
-import { showingProfile } from '#test/support/contract/profiles.ts'
-import { createCaller } from '#test/support/contract/service.ts'
+import { LONG_TOPIC, MIXED_KNOWLEDGE_BASE } from './mixed-corpus.ts'
+import { showingProfile } from './profiles.ts'
+import { createCaller } from './service.ts'
 
 const RESPONSE_BYTES_MAX = 50_000
 

@@ -10,8 +10,8 @@ import { knownModel } from '#core/embedding/known-models.ts'
 import { migrate } from '#core/db/migrate.ts'
 import { startPostgres } from '#jobs/demo/local/postgres.ts'
 import { testSecrets } from '#test/support/secrets.ts'
-import { composeFaults, parseCompose } from '#test/support/deploy/compose-rules.ts'
-import type { Compose } from '#test/support/deploy/compose-rules.ts'
+import { composeFaults, parseCompose } from './compose-rules.ts'
+import type { Compose } from './compose-rules.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const text = readFileSync(join(ROOT, 'docker-compose.yml'), 'utf8')

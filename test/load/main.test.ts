@@ -2,8 +2,8 @@ import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { checkedIn, readReport, startLoadCommand, violationsIn } from '#test/support/load/command.ts'
-import type { ReadReport } from '#test/support/load/command.ts'
+import { checkedIn, readReport, startLoadCommand, violationsIn } from './command.ts'
+import type { ReadReport } from './command.ts'
 import { CHECKS } from './checks/list.ts'
 
 const SCENARIOS = ['concurrency', 'minute', 'calendar', 'idempotency', 'crawl', 'disconnects', 'keys']

@@ -5,8 +5,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startProvider } from './embedded/provider-process.ts'
 import { KNOWLEDGE_BASE, startTestService } from '#test/support/service.ts'
 import type { Caller, TestService } from '#test/support/service.ts'
-import { checkedIn, readReport, startLoadCommand, violationsIn } from '#test/support/load/command.ts'
-import type { LoadCommand } from '#test/support/load/command.ts'
+import { checkedIn, readReport, startLoadCommand, violationsIn } from './command.ts'
+import type { LoadCommand } from './command.ts'
 import { until } from '#test/support/until.ts'
 
 const CAP = 4

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { withoutGuards } from '#test/support/database.ts'
-import { startFaultyService, violatedIn } from '#test/support/load/faulty-service.ts'
-import type { FaultyService } from '#test/support/load/faulty-service.ts'
+import { startFaultyService, violatedIn } from './faulty-service.ts'
+import type { FaultyService } from './faulty-service.ts'
 
 let faulty: FaultyService
 

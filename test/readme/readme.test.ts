@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { configurationList } from '#test/support/readme/configuration-list.ts'
+import { configurationList } from './configuration-list.ts'
 import { until } from '#test/support/until.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))

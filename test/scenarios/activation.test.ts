@@ -13,7 +13,7 @@ import type { Load, Sent } from '#test/support/scenarios/load.ts'
 import { startTestProvider } from '#test/support/scenarios/provider.ts'
 import type { TestProvider } from '#test/support/scenarios/provider.ts'
 import { until } from '#test/support/until.ts'
-import { approvedCandidates, passagesOf } from '#test/support/scenarios/versions.ts'
+import { approvedCandidates, passagesOf } from './approved-candidates.ts'
 import { adjustedNowMs } from '#test/support/load-adjusted-clock.ts'
 
 /** The contract's bound on a change reaching every gateway. */

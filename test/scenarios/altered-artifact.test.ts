@@ -8,8 +8,8 @@ import { readVersion } from '#core/db/versions.ts'
 import { openSearchNodeClients, prepareOnLiveNodes } from '#jobs/search-nodes.ts'
 import { CALL_TIMEOUT_MS } from '#test/support/call-timeout.ts'
 import { PLAINTEXT } from '#test/support/jobs/activation-harness.ts'
-import { openCandidateHarness } from '#test/support/scenarios/candidate-harness.ts'
-import type { CandidateHarness } from '#test/support/scenarios/candidate-harness.ts'
+import { openCandidateHarness } from './candidate-harness.ts'
+import type { CandidateHarness } from './candidate-harness.ts'
 import { until } from '#test/support/until.ts'
 
 /** Files of a version are edited, or are gone, after its evaluation; the command line and the job worker are real. */

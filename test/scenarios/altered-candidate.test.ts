@@ -15,8 +15,8 @@ import { readSigningKey } from '#jobs/operator/actions/reviewers.ts'
 import { withoutGuards } from '#test/support/database.ts'
 import { insertTestReviewer } from '#test/support/reviews.ts'
 import type { TestReviewer } from '#test/support/reviews.ts'
-import { openCandidateHarness } from '#test/support/scenarios/candidate-harness.ts'
-import type { CandidateHarness } from '#test/support/scenarios/candidate-harness.ts'
+import { openCandidateHarness } from './candidate-harness.ts'
+import type { CandidateHarness } from './candidate-harness.ts'
 
 /**
  * One passage of the candidate says "need not" where the active version says "must". Every test tries one way of those

@@ -156,7 +156,7 @@ async function builtElsewhere(
   folder: string,
   environment: Readonly<Record<string, string>>,
 ): Promise<Manifest> {
-  const script = fileURLToPath(new URL('../support/scenarios/build-version.ts', import.meta.url))
+  const script = fileURLToPath(new URL('./build-version.ts', import.meta.url))
   const child = spawn(process.execPath, [script, corpus, folder], {
     env: { PATH: '/usr/bin:/bin', ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -8,7 +8,7 @@ import { SearchPool } from '#search-node/threads/pool.ts'
 import { createServer } from '#search-node/server.ts'
 import type { SearchServer } from '#search-node/server.ts'
 import { Versions } from '#search-node/versions.ts'
-import { createHeldWorker } from '#test/support/search-node/held-worker.ts'
+import { createHeldWorker } from './held-worker.ts'
 import { CALL_TIMEOUT_MS } from '#test/support/call-timeout.ts'
 
 // Connections and requests that live a moment instead of a minute; how long loading may take stays as it is.

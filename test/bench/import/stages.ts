@@ -10,7 +10,7 @@ import { documentsFile, revisionsFile } from '#jobs/build/read-import.ts'
 import { linesOf } from '#jobs/build/row-files.ts'
 import { preparePassages } from '#jobs/build/sort.ts'
 import { signingKeys } from '#test/support/artifact.ts'
-import { QUIET_BUILD } from '#test/support/jobs/quiet-build.ts'
+import { QUIET_BUILD } from '#test/jobs/build/quiet-build.ts'
 
 /** Runs the stages of a build that read and sort an import: `stages.ts <database> <import> <build> <store>`. */
 const [url = '', importId = '', buildId = '', root = ''] = process.argv.slice(2)

@@ -4,13 +4,12 @@ import type { Embedder } from '#core/embedding/embedder.ts'
 import { createOpenAiEmbedder } from '#core/embedding/openai.ts'
 import { createRateLimit } from '#core/embedding/rate-limit.ts'
 import { buildRetryPolicy, queryRetryPolicy } from '#core/embedding/retry.ts'
+import type { Clock } from '#core/embedding/retry.ts'
 import { EMBEDDING_BOUNDS } from '#core/embedding/bounds.ts'
 import { createJsonEndpoint } from '#core/platform/json-endpoint.ts'
 import { ENDPOINT_DIMENSIONS, startEmbeddingEndpoint } from '#test/support/embedding-endpoint.ts'
 import type { EmbeddingEndpoint, EndpointBehaviour } from '#test/support/embedding-endpoint.ts'
 import { spaceOf } from '#test/support/embedding-space.ts'
-import { createFakeClock } from '#test/support/fake-clock.ts'
-import type { FakeClock } from '#test/support/fake-clock.ts'
 
 const endpoints: EmbeddingEndpoint[] = []
 afterEach(async () => {
@@ -19,6 +18,27 @@ afterEach(async () => {
 
 const signal = new AbortController().signal
 const QUERY_MS = 4_000
+
+/** A clock that only its sleepers advance. */
+interface FakeClock extends Clock {
+  /** Milliseconds of each sleep. */
+  readonly sleeps: number[]
+}
+
+function createFakeClock(): FakeClock {
+  let nowMs = 1_000_000
+  const sleeps: number[] = []
+  return {
+    sleeps,
+    nowMs: () => nowMs,
+    sleep: async (ms, signal) => {
+      if (signal.aborted) return
+      sleeps.push(ms)
+      nowMs += ms
+      await Promise.resolve()
+    },
+  }
+}
 
 interface Opened {
   readonly endpoint: EmbeddingEndpoint

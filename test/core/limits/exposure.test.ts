@@ -4,17 +4,7 @@ import { describe, expect, test } from 'vitest'
 import type { PlanLimits } from '#core/domain/quota-plan.ts'
 import { exposureKey, tag } from '#core/limits/counter-keys.ts'
 import type { LimitScope } from '#core/limits/counter-keys.ts'
-import {
-  EPOCH,
-  MANY,
-  ask,
-  createScope,
-  passages,
-  plan,
-  redis,
-  serve,
-  WINDOW_MS,
-} from '#test/support/limits/counters.ts'
+import { EPOCH, MANY, WINDOW_MS, ask, createScope, passages, plan, redis, serve } from './test-counters.ts'
 
 describe('extraction exposure', () => {
   test('past the soft mark the rate is reduced, past the hard mark it is 0; both count distinct passages', async () => {

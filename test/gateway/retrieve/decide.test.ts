@@ -8,7 +8,7 @@ import type { Predictor } from '#core/domain/predictors.ts'
 import type { UnsupportedReference } from '#core/domain/search.ts'
 import { decide } from '#gateway/retrieve/decide.ts'
 import type { Evidence } from '#gateway/retrieve/search.ts'
-import { foundPassage, pinnedRequest } from '#test/support/gateway/pinned.ts'
+import { foundPassage, pinnedRequest } from './pinned.ts'
 
 /** 4 × (rank_overlap − 0.5): a half at an overlap of a half. */
 const calibration: Calibration = {

@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { ServiceError } from '#core/platform/errors.ts'
 import { narrow } from '#gateway/retrieve/narrow.ts'
 import type { Narrowed } from '#gateway/retrieve/narrow.ts'
-import { activeEntitlement } from '#test/support/gateway/entitlement.ts'
+import { activeEntitlement } from './pinned.ts'
 
 const languages = fc.uniqueArray(fc.constantFrom('en', 'fr', 'de', 'pt-BR', 'EN', 'pt-br'), { minLength: 1 })
 const jurisdictions = fc.uniqueArray(fc.constantFrom('XA', 'XB', 'xa', 'Xc', 'XC'), { minLength: 1 })

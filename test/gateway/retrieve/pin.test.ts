@@ -3,8 +3,7 @@ import { planLimitsSchema } from '#core/domain/quota-plan.ts'
 import { pin } from '#gateway/retrieve/pin.ts'
 import type { PinnedRequest } from '#gateway/retrieve/pin.ts'
 import { search } from '#gateway/retrieve/search.ts'
-import { activeEntitlement } from '#test/support/gateway/entitlement.ts'
-import { accessTo, pinnedRequest } from '#test/support/gateway/pinned.ts'
+import { accessTo, activeEntitlement, pinnedRequest } from './pinned.ts'
 
 const entitlement = activeEntitlement()
 const access = accessTo(entitlement)

@@ -3,7 +3,7 @@ import { rerankedText } from '#core/reranking/order.ts'
 import type { Reranker } from '#core/reranking/reranker.ts'
 import { rerank, rerankerOf } from '#gateway/retrieve/rerank.ts'
 import type { Evidence } from '#gateway/retrieve/search.ts'
-import { context, foundPassage, pinnedRequest } from '#test/support/gateway/pinned.ts'
+import { context, foundPassage, pinnedRequest } from './pinned.ts'
 
 type Scored = Parameters<Reranker['score']>
 

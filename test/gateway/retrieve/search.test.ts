@@ -3,8 +3,8 @@ import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
 import type { FoundPassage, SearchQuery, SearchResult } from '#core/domain/search.ts'
 import { search } from '#gateway/retrieve/search.ts'
 import type { Evidence, SearchDeps } from '#gateway/retrieve/search.ts'
-import { context, foundPassage, pinnedRequest } from '#test/support/gateway/pinned.ts'
-import type { PinnedTraits } from '#test/support/gateway/pinned.ts'
+import { context, foundPassage, pinnedRequest } from './pinned.ts'
+import type { PinnedTraits } from './pinned.ts'
 
 const query = { vector: Float32Array.of(0.6, 0.8), tokens: null }
 

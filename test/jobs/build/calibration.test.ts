@@ -6,7 +6,7 @@ import { profileParametersSchema } from '#core/domain/retrieval-profile.ts'
 import { versionIdOf } from '#jobs/build/ids.ts'
 import { startJobsHarness, demoCorpus } from '#test/support/jobs/harness.ts'
 import type { JobsHarness } from '#test/support/jobs/harness.ts'
-import { evaluationOf } from '#test/support/jobs/rulebook.ts'
+import { evaluationOf } from './rulebook.ts'
 
 /** A passage of the demo corpus. */
 const RELEVANT = 'hsfa-conduct-harbour#cob-f-1-1'

@@ -13,8 +13,8 @@ import { withoutGuards } from '#test/support/database.ts'
 import { changesNamed } from '#test/support/jobs/compared-contents.ts'
 import { startJobsHarness } from '#test/support/jobs/harness.ts'
 import type { JobsHarness, RunOptions } from '#test/support/jobs/harness.ts'
-import { evaluationOf, firstRules, importRulebook, rulebook, serve, withChapter } from '#test/support/jobs/rulebook.ts'
-import type { Rulebook } from '#test/support/jobs/rulebook.ts'
+import { evaluationOf, firstRules, importRulebook, rulebook, serve, withChapter } from './rulebook.ts'
+import type { Rulebook } from './rulebook.ts'
 import { startProvider } from '#test/support/provider.ts'
 
 const BOOK = rulebook(4)

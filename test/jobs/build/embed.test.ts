@@ -13,8 +13,8 @@ import { BUILD_BOUNDS } from '#jobs/build/bounds.ts'
 import { testPassage } from '#test/support/artifact.ts'
 import { startEmbeddingEndpoint, vectorsByWords } from '#test/support/embedding-endpoint.ts'
 import type { EmbeddingEndpoint } from '#test/support/embedding-endpoint.ts'
-import { STAGE_SPACE, runEmbedStage } from '#test/support/jobs/embed-stage.ts'
-import type { StageInput } from '#test/support/jobs/embed-stage.ts'
+import { STAGE_SPACE, runEmbedStage } from './embed-stage.ts'
+import type { StageInput } from './embed-stage.ts'
 import { until } from '#test/support/until.ts'
 
 let endpoint: EmbeddingEndpoint
@@ -264,7 +264,7 @@ describe('a build that is killed', () => {
       return Promise.withResolvers<undefined>().promise
     }
     const workFolder = join(folder, 'killed')
-    const program = fileURLToPath(new URL('../../support/jobs/embed-process.ts', import.meta.url))
+    const program = fileURLToPath(new URL('./embed-process.ts', import.meta.url))
     const child = fork(program, [workFolder, '300', endpoint.baseUrl, ...(cached ? [cache.path] : [])], {
       execArgv: [],
     })

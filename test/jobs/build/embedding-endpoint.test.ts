@@ -8,7 +8,7 @@ import { ENDPOINT_DIMENSIONS, startEmbeddingEndpoint, vectorsByWords } from '#te
 import type { EmbeddingEndpoint, EndpointBehaviour } from '#test/support/embedding-endpoint.ts'
 import { startJobsHarness } from '#test/support/jobs/harness.ts'
 import type { JobsHarness } from '#test/support/jobs/harness.ts'
-import { evaluationOf, importRulebook, rulebook, serve } from '#test/support/jobs/rulebook.ts'
+import { evaluationOf, importRulebook, rulebook, serve } from './rulebook.ts'
 
 let harness: JobsHarness
 beforeAll(async () => {

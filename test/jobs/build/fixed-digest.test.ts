@@ -12,7 +12,7 @@ import { MARKDOWN_MAPPING } from '#jobs/import/mapping.ts'
 import { captureSources, snapshotId } from '#jobs/sources/capture.ts'
 import { listSource } from '#jobs/sources/list.ts'
 import { signingKeys } from '#test/support/artifact.ts'
-import { QUIET_BUILD } from '#test/support/jobs/quiet-build.ts'
+import { QUIET_BUILD } from './quiet-build.ts'
 
 const rulebook = fileURLToPath(new URL('../../../jobs/demo/corpus/rulebook', import.meta.url))
 const knowledgeBaseId = derivedUuid('knowledge base', 'fixed digest')

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { versionIdOf } from '#jobs/build/ids.ts'
 import { startJobsHarness } from '#test/support/jobs/harness.ts'
 import type { JobsHarness } from '#test/support/jobs/harness.ts'
-import { evaluationOf, importRulebook, rulebook, serve, withChapter } from '#test/support/jobs/rulebook.ts'
+import { evaluationOf, importRulebook, rulebook, serve, withChapter } from './rulebook.ts'
 import { until } from '#test/support/until.ts'
 
 const BOOK = rulebook(4)

@@ -7,8 +7,8 @@ import type { NamedChange } from '#jobs/compare/changes-file.ts'
 import { changesNamed } from '#test/support/jobs/compared-contents.ts'
 import { startJobsHarness } from '#test/support/jobs/harness.ts'
 import type { JobsHarness } from '#test/support/jobs/harness.ts'
-import { evaluationOf, importRulebook, rulebook, serve, withChapter } from '#test/support/jobs/rulebook.ts'
-import type { Rulebook } from '#test/support/jobs/rulebook.ts'
+import { evaluationOf, importRulebook, rulebook, serve, withChapter } from './rulebook.ts'
+import type { Rulebook } from './rulebook.ts'
 
 /** Ways in which an editor has other law served, and what the comparison names. */
 

@@ -16,7 +16,7 @@ import { insertSignedReview, makeComparable } from '#test/support/reviews.ts'
 import type { Signed } from '#test/support/reviews.ts'
 import { startJobsHarness, silent } from '#test/support/jobs/harness.ts'
 import type { JobsHarness } from '#test/support/jobs/harness.ts'
-import { TRADES, tradesCode } from '#test/support/jobs/trades.ts'
+import { TRADES, tradesCode } from './rulebook.ts'
 import { REVERSING, rerankCalls, startRerankEndpoint } from '#test/support/reranker.ts'
 import type { RerankEndpoint } from '#test/support/reranker.ts'
 

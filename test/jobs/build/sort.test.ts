@@ -16,7 +16,7 @@ import { captureSources, snapshotId } from '#jobs/sources/capture.ts'
 import { listSource } from '#jobs/sources/list.ts'
 import { signingKeys } from '#test/support/artifact.ts'
 import { line, smallMapping } from '#test/support/jobs/run-import.ts'
-import { QUIET_BUILD } from '#test/support/jobs/quiet-build.ts'
+import { QUIET_BUILD } from './quiet-build.ts'
 
 const knowledgeBaseId = derivedUuid('knowledge base', 'sort')
 

@@ -7,15 +7,8 @@ import { filteredRecallOf } from '#jobs/evaluation/filtered-questions.ts'
 import type { FilteredMeasurement } from '#jobs/evaluation/filtered-questions.ts'
 import { asking, found } from '#test/support/jobs/asking.ts'
 import { spaceOf } from '#test/support/embedding-space.ts'
-import {
-  VECTOR_DIMENSIONS,
-  bestRows,
-  everywhere,
-  isSet,
-  randomVectors,
-  storeVectors,
-} from '#test/support/jobs/filtered-search.ts'
-import type { Vectors } from '#test/support/jobs/filtered-search.ts'
+import { VECTOR_DIMENSIONS, bestRows, everywhere, isSet, randomVectors, storeVectors } from './filtered-search.ts'
+import type { Vectors } from './filtered-search.ts'
 
 let folder: string
 beforeEach(() => {

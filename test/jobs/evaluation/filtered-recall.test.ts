@@ -6,15 +6,8 @@ import { leastRecall, measureFilteredRecall } from '#jobs/evaluation/filtered-re
 import type { FilteredRecall, FilteredRecallInput } from '#jobs/evaluation/filtered-recall.ts'
 import { FILTER_KINDS, SELECTIVITIES } from '#jobs/evaluation/measured-filters.ts'
 import type { FilterKind } from '#jobs/evaluation/measured-filters.ts'
-import {
-  VECTOR_DIMENSIONS,
-  bestRows,
-  everywhere,
-  isSet,
-  randomVectors,
-  storeVectors,
-} from '#test/support/jobs/filtered-search.ts'
-import type { Vectors } from '#test/support/jobs/filtered-search.ts'
+import { VECTOR_DIMENSIONS, bestRows, everywhere, isSet, randomVectors, storeVectors } from './filtered-search.ts'
+import type { Vectors } from './filtered-search.ts'
 
 let folder: string
 beforeEach(() => {

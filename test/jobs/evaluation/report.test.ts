@@ -12,7 +12,7 @@ import { REPORT_UNKNOWN_RELEVANT_MAX, evaluationReportSchema } from '#jobs/evalu
 import { figuresOf, reportOf } from '#jobs/evaluation/report.ts'
 import type { ReportInput } from '#jobs/evaluation/report.ts'
 import { queryWithQrels, measured, replyWith } from '#test/support/jobs/asking.ts'
-import { publishedFigures } from '#test/support/jobs/published-figures.ts'
+import { publishedFigures } from './published-figures.ts'
 
 const LATENCY = { p50: 1, p99: 2 }
 const RECALL = { 100: 1, 50: 1, 10: 1, 1: 1, 0.1: 1, 0.01: 1 }

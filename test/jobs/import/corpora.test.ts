@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { INDEX_BOUNDS } from '#core/index/bounds.ts'
 import { codePointsOf } from '#jobs/import/text.ts'
-import { SAMPLES, TEXT, mappingOf } from '#test/support/jobs/corpus-samples.ts'
+import { SAMPLES, TEXT, mappingOf } from './corpus-samples.ts'
 import { importContents, importFiles } from '#test/support/jobs/run-import.ts'
 import type { Imported } from '#test/support/jobs/run-import.ts'
 

@@ -13,7 +13,7 @@ import { compileMapping } from '#jobs/import/resolve.ts'
 import { splitText } from '#jobs/import/split.ts'
 import { foldKey } from '#core/identity/fold.ts'
 import { codePointsOf, isBlank, unstorable } from '#jobs/import/text.ts'
-import { MARKDOWN, PROSE, YAML } from '#test/support/jobs/hostile-inputs.ts'
+import { MARKDOWN, PROSE, YAML } from './hostile-inputs.ts'
 
 const GROWTH = 4
 const LENGTH = 6_250

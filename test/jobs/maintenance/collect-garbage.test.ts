@@ -9,7 +9,7 @@ import { versionIdOf } from '#jobs/build/ids.ts'
 import { collectGarbage } from '#jobs/maintenance/collect-garbage.ts'
 import { startJobsHarness, demoCorpus, silent } from '#test/support/jobs/harness.ts'
 import type { JobsHarness } from '#test/support/jobs/harness.ts'
-import { ENTRY_DIMENSIONS, ENTRY_SPACE, vectorEntries } from '#test/support/jobs/vector-entries.ts'
+import { ENTRY_DIMENSIONS, ENTRY_SPACE, vectorEntries } from '#test/core/db/vector-cache/entries.ts'
 
 let harness: JobsHarness
 let knowledgeBaseId: string

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { usageReport } from '#core/db/usage.ts'
-import { createEntitledClients, use } from '#test/support/operator/use-harness.ts'
+import { createEntitledClients, use } from './recorded-use.ts'
 import { openOperatorHarness } from '#test/support/operator/harness.ts'
 
 const harness = await openOperatorHarness()

@@ -1,15 +1,15 @@
 import { expect, test } from 'vitest'
 import { concurrencyCap, mostInMinute } from './caps.ts'
 import {
+  checkedBy,
   craftEvidence,
   craftTenant,
   delivered,
   fromOutside,
-  checkedBy,
   refused,
   violatedChecks,
-} from '#test/support/load/crafted-exchanges.ts'
-import type { Exchange } from '#test/support/load/crafted-exchanges.ts'
+} from './crafted-exchanges.ts'
+import type { Exchange } from './crafted-exchanges.ts'
 
 function many(count: number, of: (n: number) => Exchange): readonly Exchange[] {
   return Array.from({ length: count }, (_, n) => of(n))

@@ -1,14 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
-import {
-  craftEvidence,
-  craftTenant,
-  delivered,
-  refunded,
-  refused,
-  violatedChecks,
-} from '#test/support/load/crafted-exchanges.ts'
-import type { Exchange } from '#test/support/load/crafted-exchanges.ts'
+import { craftEvidence, craftTenant, delivered, refunded, refused, violatedChecks } from './crafted-exchanges.ts'
+import type { Exchange } from './crafted-exchanges.ts'
 
 const usual = [delivered(), refunded({ startMs: 200 }), refused('INVALID_API_KEY', { record: { unknownKey: true } })]
 

@@ -2,15 +2,15 @@ import { expect, test } from 'vitest'
 import type { ServedPassage } from '#core/domain/exposure.ts'
 import {
   NOON_MS,
+  checkedBy,
   craftEvidence,
   craftTenant,
   delivered,
   fromOutside,
-  checkedBy,
   refunded,
   refused,
   violatedChecks,
-} from '#test/support/load/crafted-exchanges.ts'
+} from './crafted-exchanges.ts'
 
 test('a reply that breaks a rule of the contract violates catalogue', () => {
   const broken = delivered({ record: { faults: ['Cache-Control is no-store'] } })

@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest'
 import {
   NOON_MS,
+  checkedBy,
   craftEvidence,
   craftTenant,
   delivered,
-  checkedBy,
   refunded,
   refused,
   violatedChecks,
-} from '#test/support/load/crafted-exchanges.ts'
+} from './crafted-exchanges.ts'
 
 const RATE = { record: { minuteLeft: 0, minuteQuota: 3 } }
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { NOTHING, featuresOf, measured, ranked } from '#test/support/search-node/features.ts'
+import { NOTHING, featuresOf, measured, ranked } from './features.ts'
 import { said } from '#test/support/search-node/forward-corpus.ts'
 
 test('predictors of vectors count without a shared word', () => {

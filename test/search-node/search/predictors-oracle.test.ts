@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { PREDICTORS } from '#core/domain/predictors.ts'
 import { predictorsOf } from '#search-node/search/predictors.ts'
-import { NOTHING, ranked } from '#test/support/search-node/features.ts'
+import { NOTHING, ranked } from './features.ts'
 import { said, withForward } from '#test/support/search-node/forward-corpus.ts'
 
 const WIDTH = 4

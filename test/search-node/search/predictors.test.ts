@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest'
 import { PREDICTORS } from '#core/domain/predictors.ts'
 import { PREDICTOR_DEPTH, predictorsOf } from '#search-node/search/predictors.ts'
 import type { PredictorInput } from '#search-node/search/predictors.ts'
-import { NOTHING, featuresOf, measured, ranked } from '#test/support/search-node/features.ts'
-import type { Features } from '#test/support/search-node/features.ts'
+import { NOTHING, featuresOf, measured, ranked } from './features.ts'
+import type { Features } from './features.ts'
 import { anyCorpus, anyText, said, withForward } from '#test/support/search-node/forward-corpus.ts'
 
 /** Features of a list over passages that all say "anchor ballast", two a document; given fields override it. */

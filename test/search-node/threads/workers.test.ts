@@ -26,7 +26,7 @@ beforeAll(async () => {
     rows: testRows({ rows: 300, dimensions: 16, seed }),
     privateKeyDer: signingKeys().privateKeyDer,
   })
-  worker = startScoringWorker({ worker: new URL('../../support/search-node/crashing-worker.ts', import.meta.url) })
+  worker = startScoringWorker({ worker: new URL('./crashing-worker.ts', import.meta.url) })
   pool = new SearchPool([worker], 8)
 })
 afterAll(async () => {

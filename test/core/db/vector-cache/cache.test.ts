@@ -9,7 +9,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { openVectorCache } from '#core/db/vector-cache/cache.ts'
 import type { VectorCache, VectorCacheOptions, VectorEntry } from '#core/db/vector-cache/cache.ts'
 import { shrinkVectorCache } from '#core/db/vector-cache/eviction.ts'
-import { ENTRY_DIMENSIONS, ENTRY_SPACE, vectorEntries, vectorEntry } from '#test/support/jobs/vector-entries.ts'
+import { ENTRY_DIMENSIONS, ENTRY_SPACE, vectorEntries, vectorEntry } from './entries.ts'
 import { until } from '#test/support/until.ts'
 
 const UNBOUNDED = 2 ** 40
@@ -200,7 +200,7 @@ describe('the bound', () => {
 })
 
 test('processes that write at the same time lose nothing, and one that is killed leaves a whole file', async () => {
-  const writer = fileURLToPath(new URL('../../../support/jobs/vector-writer.ts', import.meta.url))
+  const writer = fileURLToPath(new URL('./writer.ts', import.meta.url))
   const children = [0, 1, 2].map((number) => fork(writer, [path, String(number * 100_000)], { execArgv: [] }))
   const written = [0, 0, 0]
   for (const [number, child] of children.entries()) child.on('message', (count) => (written[number] = Number(count)))

@@ -49,7 +49,7 @@ const anyVector = (random: () => number): Float32Array =>
   Float32Array.from({ length: DIMENSIONS }, () => random() - 0.4)
 
 test('two processes write the same bytes of a graph', async () => {
-  const script = new URL('../../../support/index/write-graph.ts', import.meta.url)
+  const script = new URL('./write-graph.ts', import.meta.url)
   const digests = await Promise.all(
     ['one', 'two'].map(async (name) => {
       const path = join(folder, name)

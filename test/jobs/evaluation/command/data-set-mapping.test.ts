@@ -6,7 +6,7 @@ import type { MappingChoices } from '#jobs/evaluation/command/data-set-mapping.t
 import type { DraftPassage } from '#jobs/import/draft.ts'
 import { parseMapping } from '#jobs/import/mapping.ts'
 import { importSnapshots } from '#jobs/import/pipeline.ts'
-import { writeDataSet } from '#test/support/jobs/data-set.ts'
+import { writeDataSet } from '#test/jobs/evaluation/data-set.ts'
 
 const folders: string[] = []
 afterEach(() => {

@@ -4,7 +4,7 @@ import { afterEach, expect, test } from 'vitest'
 import { readTask } from '#jobs/evaluation/command/task.ts'
 import type { Task } from '#jobs/evaluation/command/task.ts'
 import { findTaskFiles } from '#jobs/evaluation/command/text-lines.ts'
-import { writeDataSet } from '#test/support/jobs/data-set.ts'
+import { writeDataSet } from '#test/jobs/evaluation/data-set.ts'
 
 const folders: string[] = []
 afterEach(() => {

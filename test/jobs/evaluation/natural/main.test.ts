@@ -6,7 +6,7 @@ import { afterEach, expect, test } from 'vitest'
 import { z } from 'zod'
 import { PREDICTORS } from '#core/domain/predictors.ts'
 import { startEmbeddingEndpoint, vectorsByWords } from '#test/support/embedding-endpoint.ts'
-import { writeDataSet } from '#test/support/jobs/data-set.ts'
+import { writeDataSet } from '#test/jobs/evaluation/data-set.ts'
 import { WITH_FEW_QUERIES } from '#test/support/jobs/with-few-queries.ts'
 import { COMPILE_CACHE } from '#test/support/compile-cache.ts'
 

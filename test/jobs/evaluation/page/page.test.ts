@@ -4,7 +4,7 @@ import { changesSection } from '#jobs/compare/page/changes.ts'
 import { evaluationReportSchema } from '#jobs/evaluation/page/evaluation-report.ts'
 import type { EvaluationReport } from '#jobs/evaluation/page/evaluation-report.ts'
 import { renderPage } from '#jobs/evaluation/page/page.ts'
-import { BARE_REPORT, CHANGED_REPORT, FULL_REPORT, NAMED_CHANGES } from '#test/support/jobs/evaluation-report.ts'
+import { BARE_REPORT, CHANGED_REPORT, FULL_REPORT, NAMED_CHANGES } from './evaluation-report.ts'
 
 const VOID = new Set(['meta', '!doctype'])
 const HOSTILE = `"'><script>alert(1)</script><img src=x onerror=alert(1)></style><!-- &lt;`

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { verdictOf } from '#jobs/evaluation/page/verdict.ts'
-import { BARE_REPORT, CHANGED_REPORT, FULL_REPORT } from '#test/support/jobs/evaluation-report.ts'
+import { BARE_REPORT, CHANGED_REPORT, FULL_REPORT } from './evaluation-report.ts'
 
 test('a version that passes is said to pass, and against what it was compared', () => {
   expect(verdictOf(FULL_REPORT)).toEqual({

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { exposureOf } from '#jobs/operator/actions/exposure.ts'
 import { withoutGuards } from '#test/support/database.ts'
-import { createEntitledClients, use } from '#test/support/operator/use-harness.ts'
+import { createEntitledClients, use } from '#test/jobs/operator/recorded-use.ts'
 import { insertVersion } from '#test/support/operator/version-rows.ts'
 import { openOperatorHarness } from '#test/support/operator/harness.ts'
 

@@ -6,7 +6,7 @@ import {
   createActAliases,
   parseReference,
 } from '#core/index/references/parser/parser.ts'
-import { CORPUS_ALIASES, readCases } from '#test/support/references/cases.ts'
+import { CORPUS_ALIASES, readCases } from './cases.ts'
 
 function written(label: string): string | undefined {
   const reference = parseReference(label, CORPUS_ALIASES)
@@ -61,11 +61,7 @@ describe('what a publisher writes', () => {
 
 describe('canonical forms', () => {
   test('stand for themselves', () => {
-    for (const one of [
-      ...readCases('cases-first.tsv'),
-      ...readCases('cases-second.tsv'),
-      ...readCases('cases-third.tsv'),
-    ]) {
+    for (const one of [...readCases('first'), ...readCases('second'), ...readCases('third')]) {
       for (const canonical of one.expected) expect(written(canonical)).toBe(canonical)
     }
   })

@@ -1,15 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { canonicalReference, createActAliases, referencesIn } from '#core/index/references/parser/parser.ts'
-import { type Case, CORPUS_ALIASES, readCases } from '#test/support/references/cases.ts'
 import { cpuMs } from '#test/support/cpu-time.ts'
+import { CORPUS_ALIASES, readCases } from './cases.ts'
+import type { Case } from './cases.ts'
 
-const CASES = [
-  ...readCases('cases-first.tsv'),
-  ...readCases('cases-second.tsv'),
-  ...readCases('cases-third.tsv'),
-  ...readCases('cases-fourth.tsv'),
-]
+const CASES = [...readCases('first'), ...readCases('second'), ...readCases('third'), ...readCases('fourth')]
 const FAMILIES = ['us', 'eu', 'uk', 'de', 'fr', 'rulebook']
 const NO_ALIASES = createActAliases([])
 
@@ -67,17 +63,17 @@ describe('on the table of written cases', () => {
   })
 
   test('numerals, letters, parts and ranges of numbers, plain sections and clauses after a provision are read', () => {
-    for (const { query, expected } of readCases('cases-fifth.tsv'))
+    for (const { query, expected } of readCases('fifth'))
       expect(namesOf(query).toSorted(), query).toEqual(expected.toSorted())
   })
 
   test('a text that states law takes no act from afar; acts by year, lists, remarks and divisions are read', () => {
-    for (const { query, expected } of readCases('cases-sixth.tsv'))
+    for (const { query, expected } of readCases('sixth'))
       expect(namesOf(query).toSorted(), query).toEqual(expected.toSorted())
   })
 
   test('letters apart, numbers in brackets, short words for acts and the names of kinds of acts are read', () => {
-    for (const { query, expected } of readCases('cases-seventh.tsv'))
+    for (const { query, expected } of readCases('seventh'))
       expect(namesOf(query).toSorted(), query).toEqual(expected.toSorted())
   })
 
@@ -131,7 +127,7 @@ describe('acts of the corpus', () => {
 })
 
 describe('an act that is named and that no table lists', () => {
-  const OWN = readCases('cases-fourth.tsv')
+  const OWN = readCases('fourth')
 
   test('is an act of its own, wherever it stands and however it is written; standards and contracts are none', () => {
     expect(OWN.filter(({ expected }) => expected.some((name) => /^(?:name|de|fr):/.test(name))).length).toBeGreaterThan(

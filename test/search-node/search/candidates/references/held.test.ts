@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { resolve } from '#test/support/search-node/resolved.ts'
+import { resolve } from './resolved.ts'
 
 test('a number without a word for its kind counts if the corpus holds it, and is no reference otherwise', () => {
   const corpus = [{ references: ['celex:32016R0679#17'] }, { references: ['de:bgb#433/1'] }]

@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest'
 import { EXPLICIT_REFERENCES_MAX, NAMED_ROWS_MAX } from '#search-node/search/candidates/references/resolve.ts'
 import { NEARNESS } from '#search-node/search/candidates/source.ts'
 import type { NamedBy, Nearness } from '#search-node/search/candidates/source.ts'
-import { resolve } from '#test/support/search-node/resolved.ts'
-import type { Passage } from '#test/support/search-node/resolved.ts'
+import { resolve } from './resolved.ts'
+import type { Passage } from './resolved.ts'
 
 const own = (...references: readonly string[]): Passage => ({ references })
 const named = (nearness: Nearness, reference = 0, withoutAct = false): NamedBy => ({ reference, nearness, withoutAct })

@@ -2,9 +2,10 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import type { Database } from '#core/db/pool.ts'
 import type { Delivered, NewReservation } from '#core/db/reservations.ts'
 import { failedOutcome } from '#core/limits/settlement.ts'
-import { NO_FILTERS, NO_REPLAY } from './reservations.ts'
+import { NO_FILTERS, NO_REPLAY } from '#test/support/limits/reservations.ts'
 
 export const EPOCH = { id: randomUUID(), redisRunId: 'a-redis' }
+
 /** Enough for every statement of a test. */
 const WITHIN_MS = 60_000
 

@@ -2,16 +2,16 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Steps } from '#jobs/demo/steps.ts'
+import type { LoadReport } from '#test/load/report/load-report.ts'
+import { KNOWLEDGE_BASE, startTestService } from '#test/support/service.ts'
+import type { TestService } from '#test/support/service.ts'
 import { openEmbedded } from '#test/load/embedded/controls.ts'
 import type { Installation } from '#test/load/embedded/installation.ts'
 import { startProvider } from '#test/load/embedded/provider-process.ts'
 import { embeddedTarget } from '#test/load/embedded/target.ts'
 import { startGenerator } from '#test/load/generator/generator.ts'
-import { planOf } from '#test/load/plan.ts'
-import type { LoadReport } from '#test/load/report/load-report.ts'
-import { runLoad } from '#test/load/run.ts'
-import { KNOWLEDGE_BASE, startTestService } from '#test/support/service.ts'
-import type { TestService } from '#test/support/service.ts'
+import { planOf } from './plan.ts'
+import { runLoad } from './run.ts'
 
 /** The services around gateways, for runs against gateways with one fault each. */
 export interface FaultyService {
@@ -52,8 +52,7 @@ export async function startFaultyService(): Promise<FaultyService> {
         provider: { baseUrl },
         knowledgeBase: KNOWLEDGE_BASE,
       }
-      const preload =
-        fault === undefined ? [] : [new URL(`../../load/faults/preload.ts?fault=${fault}`, import.meta.url)]
+      const preload = fault === undefined ? [] : [new URL(`./faults/preload.ts?fault=${fault}`, import.meta.url)]
       try {
         const embedded = await openEmbedded(installation, { count: GATEWAYS, preload }, steps)
         const generator = await startGenerator()

@@ -7,6 +7,7 @@ import { withTemporaryVersion } from '#jobs/evaluation/command/temporary-version
  * <corpus.jsonl> <folder for temporary files>`.
  */
 const [corpus = '', dataDir = ''] = process.argv.slice(2)
+
 const version = {
   corpus,
   mapping: evaluationMapping({ limit: undefined, dated: false }),

@@ -1,13 +1,43 @@
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { versionIdOf } from '#jobs/build/ids.ts'
 import { evaluationReportSchema } from '#jobs/evaluation/page/evaluation-report.ts'
 import type { EvaluationReport } from '#jobs/evaluation/page/evaluation-report.ts'
+import type { JobsHarness } from '#test/support/jobs/harness.ts'
 import { withoutGuards } from '#test/support/database.ts'
-import { versionIdOf } from '#jobs/build/ids.ts'
-import type { JobsHarness } from './harness.ts'
-import { frontMatter } from './trades.ts'
 
 const SYLLABLES = ['bra', 'cor', 'dul', 'fen', 'gim', 'hap', 'jor', 'kel', 'lim', 'mot', 'nar', 'pol', 'qua'] as const
+
+/** Sixty words that stand in no list and no other text. */
+export const TRADES = Array.from(
+  { length: 60 },
+  (_, n) => `${SYLLABLES[n % 8] ?? ''}${SYLLABLES[Math.floor(n / 8)] ?? ''}wright`,
+)
+
+/** How the Markdown source of a code on trades begins. @param url its canonical URL. */
+function frontMatter(document: string, title: string, url: string): string {
+  return `---
+document: ${document}
+title: ${title}
+authority: Test Authority
+canonical_url: ${url}
+language: en
+jurisdiction: XA
+subject: trades
+published_at: 2020-01-01
+effective_at: 2020-02-01
+verification_status: verified
+---
+
+# Trades Code
+`
+}
+
+/** The Markdown source of a code with two or more provisions on every trade. */
+export function tradesCode(provisionsOn: (trade: string) => readonly string[]): string {
+  const front = frontMatter('trades', 'Trades Code', 'https://trades.example/code')
+  return [front, ...TRADES.flatMap(provisionsOn)].join('\n')
+}
 
 /** Source files by name. */
 export type Rulebook = ReadonlyMap<string, string>

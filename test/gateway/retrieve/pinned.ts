@@ -1,17 +1,50 @@
 import { randomUUID } from 'node:crypto'
 import { IncomingMessage } from 'node:http'
 import { Socket } from 'node:net'
+import { planLimitsSchema } from '#core/domain/quota-plan.ts'
+import { defaultProfile } from '#jobs/build/parameters.ts'
+import type { ActiveEntitlement } from '#gateway/retrieve/entitle.ts'
 import type { Access } from '#core/db/access.ts'
 import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
-import type { FoundPassage } from '#core/domain/search.ts'
-import type { ActiveEntitlement } from '#gateway/retrieve/entitle.ts'
-import { createRequestContext } from '#gateway/retrieve/request-context.ts'
-import type { RequestContext } from '#gateway/retrieve/request-context.ts'
+import type { RetrievalRequest } from '#gateway/retrieve/schema.ts'
 import { narrow } from '#gateway/retrieve/narrow.ts'
 import { pin } from '#gateway/retrieve/pin.ts'
 import type { PinnedRequest } from '#gateway/retrieve/pin.ts'
-import type { RetrievalRequest } from '#gateway/retrieve/schema.ts'
-import { activeEntitlement } from './entitlement.ts'
+import { createRequestContext } from '#gateway/retrieve/request-context.ts'
+import type { RequestContext } from '#gateway/retrieve/request-context.ts'
+import type { FoundPassage } from '#core/domain/search.ts'
+import { spaceOf } from '#test/support/embedding-space.ts'
+
+/** An entitlement to an invented knowledge base under the default plan; given fields override it. */
+export function activeEntitlement(given: Partial<ActiveEntitlement> = {}): ActiveEntitlement {
+  const profile: ActiveEntitlement['active_profile'] = {
+    id: randomUUID(),
+    version_id: randomUUID(),
+    passages: 1_000,
+    facets: {
+      languages: ['en', 'fr'],
+      jurisdictions: ['XA', 'XB'],
+      subjects: ['alpha', 'beta'],
+      statuses: ['verified'],
+    },
+    embedding: spaceOf(8),
+    parameters: defaultProfile({ embedding: 'local' }),
+  }
+  return {
+    id: randomUUID(),
+    active: true,
+    knowledge_base_id: randomUUID(),
+    knowledge_base: 'kb',
+    languages: ['en'],
+    jurisdictions: ['XA'],
+    subjects: null,
+    plan_id: randomUUID(),
+    limits: planLimitsSchema.parse({}),
+    active_profile: profile,
+    profiles: [],
+    ...given,
+  }
+}
 
 export function accessTo(entitlement: ActiveEntitlement): Access {
   return {

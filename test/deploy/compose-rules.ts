@@ -1,8 +1,8 @@
-import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { Script } from 'node:vm'
-import { parse } from 'yaml'
+import { existsSync } from 'node:fs'
 import { z } from 'zod'
+import { parse } from 'yaml'
 import { ConfigError, readConfig } from '#core/platform/config.ts'
 import type { Variables } from '#core/platform/config.ts'
 import { GATEWAY_VARIABLES } from '#gateway/config.ts'
@@ -11,11 +11,13 @@ import { SEARCH_NODE_VARIABLES } from '#search-node/config.ts'
 
 /** The parts of a compose file that the rules look at. */
 const commandSchema = z.array(z.string()).min(1)
+
 /** A variable without a value is passed on where it is set. */
 const variableSchema = z
   .string()
   .nullable()
   .transform((value) => value ?? '')
+
 const serviceSchema = z.object({
   image: z.string(),
   profiles: z.array(z.string()).default([]),
@@ -29,6 +31,7 @@ const serviceSchema = z.object({
   healthcheck: z.object({ test: commandSchema, interval: z.string(), timeout: z.string() }).optional(),
   depends_on: z.record(z.string(), z.object({ condition: z.string() })).default({}),
 })
+
 const composeSchema = z.object({
   services: z.record(z.string(), serviceSchema),
   volumes: z.record(z.string(), z.unknown()),

@@ -1,9 +1,9 @@
+import { fileURLToPath } from 'node:url'
 import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
 
-const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 
 /** The command as a user starts it. */
 export interface LoadCommand {

@@ -1,11 +1,11 @@
-import { CHANGE_KINDS, NO_CHANGES } from '#core/domain/changes.ts'
-import type { NamedChange } from '#jobs/compare/changes-file.ts'
-import { coverageAtRisk } from '#jobs/evaluation/metrics/abstention.ts'
-import { compareRankings } from '#jobs/evaluation/metrics/comparison.ts'
-import { decisionFigures } from '#jobs/evaluation/metrics/decision.ts'
 import { rankingFigures, systemFigures } from '#jobs/evaluation/metrics/ranking.ts'
 import type { RankingFigures } from '#jobs/evaluation/metrics/ranking.ts'
+import { coverageAtRisk } from '#jobs/evaluation/metrics/abstention.ts'
 import type { EvaluationReport, Gate, Miss } from '#jobs/evaluation/page/evaluation-report.ts'
+import { compareRankings } from '#jobs/evaluation/metrics/comparison.ts'
+import { decisionFigures } from '#jobs/evaluation/metrics/decision.ts'
+import { CHANGE_KINDS, NO_CHANGES } from '#core/domain/changes.ts'
+import type { NamedChange } from '#jobs/compare/changes-file.ts'
 
 /** In [0, 1), the same numbers every time. */
 function numbersFrom(seed: number): () => number {
@@ -31,6 +31,7 @@ function figuresOf(quality: number): ReadonlyMap<string, RankingFigures> {
 }
 
 const next = numbersFrom(5)
+
 const scored = Array.from({ length: 600 }, () => {
   const score = 1 / (1 + Math.exp(4.5 - 8 * next() - 2 * next()))
   return { score, sufficient: next() < score }

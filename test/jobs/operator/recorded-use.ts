@@ -1,10 +1,10 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import type pg from 'pg'
-import { inTransaction } from '#core/db/pool.ts'
 import { grantEntitlement } from '#jobs/operator/actions/entitlements.ts'
 import { createClient, createKnowledgeBase, createOrganization } from '#jobs/operator/actions/organizations.ts'
 import { createPlan } from '#jobs/operator/actions/plans.ts'
-import type { OperatorHarness } from './harness.ts'
+import { inTransaction } from '#core/db/pool.ts'
+import type { OperatorHarness } from '#test/support/operator/harness.ts'
 
 /** Clients Desk and Bot of Bank and Desk of Fund, each with a live entitlement to the knowledge base "rules". */
 export async function createEntitledClients({ operator, serviceSecrets }: OperatorHarness): Promise<void> {

@@ -4,7 +4,7 @@ import type { ServiceAccess } from '#test/support/caller.ts'
 import { startProvider } from '#test/support/provider.ts'
 import { startRerankEndpoint } from '#test/support/reranker.ts'
 import { startTestService } from '#test/support/service.ts'
-import { MIXED_KNOWLEDGE_BASE, writeMixedCorpus } from './corpus.ts'
+import { MIXED_KNOWLEDGE_BASE, writeMixedCorpus } from './mixed-corpus.ts'
 
 export interface SharedService extends ServiceAccess {
   /** Of the embedding provider that the mixed knowledge base was built with. */

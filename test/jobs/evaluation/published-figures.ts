@@ -3,6 +3,7 @@ import { z } from 'zod'
 const share = z.number().min(0).max(1)
 const interval = z.tuple([share, share])
 const metrics = ['ndcg@10', 'recall@5', 'recall@10', 'recall@100', 'map@10', 'mrr@10'] as const
+
 const system = z.strictObject({
   'ndcg@10': share,
   'recall@5': share,

@@ -1,12 +1,12 @@
-import { execFileSync } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
 import { cpSync, existsSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { newestMigration, readMigrations } from '#core/db/migration-files.ts'
+import { execFileSync } from 'node:child_process'
 import { RELEASE } from '#core/db/release.ts'
+import { newestMigration, readMigrations } from '#core/db/migration-files.ts'
 
-const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const MIGRATIONS = 'core/db/migrations'
 
 /** The migration of the example: a column that the code before it does not know. */

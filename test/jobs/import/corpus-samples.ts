@@ -21,6 +21,7 @@ const EU = {
   lang: 'en',
   jurisdiction: 'EU',
 }
+
 const MICA = {
   ...EU,
   celex: '32023R1114',
@@ -28,6 +29,7 @@ const MICA = {
   act_title: 'Markets in Crypto-Assets Regulation',
   url: 'https://eur-lex.example/?uri=CELEX:32023R1114',
 }
+
 const CFPB = {
   part: '1003',
   type: 'regtext',
@@ -37,6 +39,7 @@ const CFPB = {
   jurisdiction: 'US',
   lang: 'en',
 }
+
 const DE = {
   act: 'BDSG 2018',
   act_title: 'Bundesdatenschutzgesetz',
@@ -46,6 +49,7 @@ const DE = {
   jurisdiction: 'DE',
   lang: 'de',
 }
+
 const FR = {
   article: '1240',
   path: 'Livre III/Titre III',
@@ -243,5 +247,6 @@ export const SAMPLES: Readonly<Record<string, readonly Sample[]>> = {
     },
   ],
 }
+
 /** The text of every sample. */
 export const TEXT = 'Whoever keeps bees registers every hive before the first of May. The register is public.'

@@ -1,17 +1,18 @@
 import { randomUUID } from 'node:crypto'
 import { planLimitsSchema } from '#core/domain/quota-plan.ts'
-import type { Evidence } from '#test/load/checks/check.ts'
-import { CHECKS } from '#test/load/checks/list.ts'
-import type { RequestRecord } from '#test/load/record.ts'
 import type { Tenant } from '#test/load/tenant.ts'
+import type { RequestRecord } from '#test/load/record.ts'
 import { periodOf } from '#test/load/truth.ts'
 import type { Reservation } from '#test/load/truth.ts'
+import type { Evidence } from './check.ts'
+import { CHECKS } from './list.ts'
 
 /** Instants of crafted evidence are milliseconds after this one, at noon of a UTC day. */
 export const NOON_MS = Date.UTC(2026, 4, 15, 12)
 const ENTITLEMENT = randomUUID()
 
 const MANY = 1_000
+
 const UNREACHED = {
   requests_per_minute: MANY,
   requests_per_day: MANY,

@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import { Redis } from 'ioredis'
 import { afterAll, expect } from 'vitest'
-import { entitlementKeys, epochKey } from '#core/limits/counter-keys.ts'
-import type { EntitlementKeys, LimitScope } from '#core/limits/counter-keys.ts'
 import { openCounters } from '#core/limits/counters.ts'
 import type { ChargeDecision, Ending } from '#core/limits/counters.ts'
-import type { ServedPassage } from '#core/domain/exposure.ts'
 import { createLog } from '#core/platform/log.ts'
+import { entitlementKeys, epochKey } from '#core/limits/counter-keys.ts'
+import type { EntitlementKeys, LimitScope } from '#core/limits/counter-keys.ts'
 import { planLimitsSchema } from '#core/domain/quota-plan.ts'
 import type { PlanLimits } from '#core/domain/quota-plan.ts'
+import type { ServedPassage } from '#core/domain/exposure.ts'
 import { openTestRedis } from '#test/support/redis.ts'
 
 /** The counters over a Redis of the importing test file. */
@@ -16,6 +16,7 @@ const server = await openTestRedis()
 export const redis = new Redis(server.url)
 export const counters = openCounters(server.url, createLog('test', 'silent'))
 await counters.usable()
+
 afterAll(async () => {
   counters.close()
   redis.disconnect()
@@ -37,12 +38,15 @@ export async function createScope(): Promise<LimitScope> {
   await redis.hset(epochKey(scope.organizationId), { epoch: EPOCH, window: WINDOW_MS })
   return scope
 }
+
 export function keysOf(scope: LimitScope): EntitlementKeys {
   return entitlementKeys(scope.organizationId, EPOCH, scope.entitlementId)
 }
+
 export function plan(limits: object = {}): PlanLimits {
   return planLimitsSchema.parse({ requests_per_minute: 1_000, concurrency: 1_000, ...limits })
 }
+
 export function ask(
   scope: LimitScope,
   limits: PlanLimits,
@@ -55,10 +59,12 @@ export function ask(
     idempotencyDigest: more.digest,
   })
 }
+
 export function end(scope: LimitScope, requestId: string, ending: Ending, digest?: Buffer): Promise<unknown> {
   const settled = { requestId, idempotencyDigest: digest, served: [] }
   return counters.settle(scope, ending === 'undo' ? { ...settled, ending, epoch: EPOCH } : { ...settled, ending })
 }
+
 /** Charges a request of another entitlement of the same organization and delivers these passages. */
 export async function serve(scope: LimitScope, limits: PlanLimits, served: readonly ServedPassage[]): Promise<void> {
   const other = { ...scope, entitlementId: randomUUID() }
@@ -67,14 +73,17 @@ export async function serve(scope: LimitScope, limits: PlanLimits, served: reado
   expect((await ask(other, unlimited, { requestId })).status).toBe('admitted')
   await counters.settle(other, { requestId, ending: 'deliver', idempotencyDigest: undefined, served })
 }
+
 /** A mark that is never reached. */
 export const MANY = 1_000_000
+
 const UNLIMITED_EXPOSURE = {
   run: MANY,
   soft_share: 1,
   hard_share: 1,
   floors: { corpus: MANY, document: MANY, run: MANY },
 }
+
 export function passages(document: string, from: number, count: number, total = 1_000): ServedPassage[] {
   return Array.from({ length: count }, (_, index) => ({
     chunk: `${document}-${from + index}`,

@@ -1,12 +1,12 @@
 import { expect } from 'vitest'
+import { words as wordsOf } from '#core/index/analysis/words.ts'
 import { PREDICTORS } from '#core/domain/predictors.ts'
 import type { Predictor } from '#core/domain/predictors.ts'
-import { words as wordsOf } from '#core/index/analysis/words.ts'
 import { predictorsOf } from '#search-node/search/predictors.ts'
 import type { RankedRows } from '#search-node/search/predictors.ts'
 import { rescoreRows } from '#search-node/search/rescore.ts'
-import { withForward } from './forward-corpus.ts'
-import type { ForwardPassage } from './forward-corpus.ts'
+import { withForward } from '#test/support/search-node/forward-corpus.ts'
+import type { ForwardPassage } from '#test/support/search-node/forward-corpus.ts'
 
 export type Features = Readonly<Record<Predictor, number>>
 

@@ -10,7 +10,7 @@ export interface Case {
 
 /** One case a line: family, canonical references or `-`, query; separated by tabs. */
 export function readCases(name: string): Case[] {
-  const lines = readFileSync(new URL(name, import.meta.url), 'utf8').split('\n')
+  const lines = readFileSync(new URL(`./cases/${name}.tsv`, import.meta.url), 'utf8').split('\n')
   return lines
     .filter((line) => line !== '')
     .map((line) => {

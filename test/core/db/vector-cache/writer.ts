@@ -1,13 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openVectorCache } from '#core/db/vector-cache/cache.ts'
 import { sqliteFault } from '#core/db/vector-cache/file.ts'
-import { ENTRY_DIMENSIONS, ENTRY_SPACE, vectorEntries } from './vector-entries.ts'
+import { ENTRY_DIMENSIONS, ENTRY_SPACE, vectorEntries } from './entries.ts'
 
 /** Writes batches of entries until it is killed or its test ends. Sends the number written: `<path> <first entry>`. */
 const [path = '', first = '0'] = process.argv.slice(2)
+
 // The test that started this process was killed itself.
 process.once('disconnect', () => process.exit())
 let isRefused = false
+
 const cache = openVectorCache(path, {
   space: ENTRY_SPACE,
   dimensions: ENTRY_DIMENSIONS,
@@ -17,6 +19,7 @@ const cache = openVectorCache(path, {
     isRefused = true
   },
 })
+
 for (let written = 0; ;) {
   isRefused = false
   cache.write(vectorEntries(Number(first) + written, Number(first) + written + 32))
