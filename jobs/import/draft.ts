@@ -10,6 +10,7 @@ import { dayOf } from './dates.ts'
 import type { RecordFields } from './fields.ts'
 import { numberedId } from './identity.ts'
 import type { Mapping } from './mapping.ts'
+import type { TextPart } from './parts.ts'
 import { codePointsOf } from './text.ts'
 
 /** A passage before the number of passages of its document is known. */
@@ -42,8 +43,8 @@ export interface DraftInput {
   readonly chunkKey: ChunkKey
   readonly recordTitle: string
   readonly fields: RecordFields
-  /** The passage's text, or its parts in order. */
-  readonly texts: readonly string[]
+  /** The whole text, or its parts in order. */
+  readonly parts: readonly TextPart[]
   /** Canonical forms of the provisions whose text the record holds. */
   readonly references: readonly string[]
 }
@@ -53,7 +54,7 @@ export interface DraftInput {
  * breaks a bound, returns the reason instead and keeps none.
  */
 export function draftPassages(input: DraftInput): readonly DraftPassage[] | string {
-  const drafts = input.texts.map((text, index) => draftOf(input, text, index + 1))
+  const drafts = input.parts.map((part, index) => draftOf(input, part, index + 1))
   for (const draft of drafts) {
     const fault = boundFault(draft)
     if (fault !== undefined) return fault
@@ -61,8 +62,15 @@ export function draftPassages(input: DraftInput): readonly DraftPassage[] | stri
   return drafts
 }
 
-function draftOf(input: DraftInput, text: string, part: number): DraftPassage {
-  const { knowledgeBaseId, snapshotId, sourceId, chunkKey, recordTitle, fields, texts } = input
+/** What the label of a part says of its lead-in: the lines before a line `[…]` are of an earlier part. */
+const LEAD_IN_NOTES = {
+  none: '',
+  repeated: ', lead-in repeated',
+  'too long': ', without its lead-in',
+} as const satisfies Record<TextPart['leadIn'], string>
+
+function draftOf(input: DraftInput, { own, text, leadIn }: TextPart, part: number): DraftPassage {
+  const { knowledgeBaseId, snapshotId, sourceId, chunkKey, recordTitle, fields, parts } = input
   const documentId = documentIdOf(knowledgeBaseId, fields.documentKey)
   return {
     chunk_id: chunkId([...chunkKey, sourceId, String(part)], text),
@@ -77,8 +85,9 @@ function draftOf(input: DraftInput, text: string, part: number): DraftPassage {
       effective_at: fields.effectiveAt,
     },
     citation: {
-      label: texts.length === 1 ? fields.label : `${fields.label} (part ${part} of ${texts.length})`,
-      source_anchor: sourceAnchor(fields.canonicalUrl, fields.publisherFragment, text, part, fields.language),
+      label:
+        parts.length === 1 ? fields.label : `${fields.label} (part ${part} of ${parts.length}${LEAD_IN_NOTES[leadIn]})`,
+      source_anchor: sourceAnchor(fields.canonicalUrl, fields.publisherFragment, own, part, fields.language),
       source_snapshot_id: snapshotId,
     },
     metadata: { language: fields.language, jurisdiction: fields.jurisdiction, verification_status: fields.status },

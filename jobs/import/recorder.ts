@@ -14,10 +14,11 @@ import { hashOf, identityOf, isServed, lawOf, sourceIdOf, writtenIn } from './id
 import type { FieldName, Mapping } from './mapping.ts'
 import { isUnread, looksLikeEnd, metadataFieldOf, readFieldsOf, shownName, sourcesOf } from './read-fields.ts'
 import type { SourceRecord } from './record.ts'
+import { partsOf } from './parts.ts'
+import type { TextPart } from './parts.ts'
 import { createReferenceReader } from './references.ts'
 import type { SkipKind } from './report.ts'
 import { compileMapping } from './resolve.ts'
-import { splitText } from './split.ts'
 import { isBlank, withoutSpace } from './text.ts'
 
 export interface RecorderDeps {
@@ -42,7 +43,7 @@ interface Mapped {
   readonly fields: RecordFields
   readonly act: ActEntry | undefined
   readonly references: readonly string[]
-  readonly texts: readonly string[]
+  readonly parts: readonly TextPart[]
 }
 
 /** The reason of a heading that another revision may number differently. */
@@ -140,10 +141,10 @@ function createMapper(mapping: Mapping): (record: SourceRecord) => Mapped | Reco
     }
     if (mapping.revises === 'provision' && hasNumberedAnchor(mapping.format, record, fields))
       return { kind: 'refused', contradiction: 'anchor', reason: NUMBERED_ANCHOR }
-    const texts = splitText(record.text, fields.language, INDEX_BOUNDS.passageCharactersMax)
-    if (withoutSpace(texts.join('')) !== withoutSpace(record.text))
+    const parts = partsOf(record.text, fields.language, INDEX_BOUNDS.passageCharactersMax)
+    if (withoutSpace(parts.map(({ own }) => own).join('')) !== withoutSpace(record.text))
       return { kind: 'skipped', skip: 'lost', reason: 'the text is not whole in its parts' }
-    return { record, fields, ...readReferences(fields), texts }
+    return { record, fields, ...readReferences(fields), parts }
   }
 }
 
@@ -190,7 +191,7 @@ function hasNumberedAnchor(
 
 function draftsOf(
   { knowledgeBaseId, mapping }: RecorderDeps,
-  { record, fields, texts, references }: Mapped,
+  { record, fields, parts, references }: Mapped,
   snapshotId: string,
 ): RecordDrafts | string {
   const { documentKey, effectiveAt, language, provision } = fields
@@ -202,7 +203,7 @@ function draftsOf(
     chunkKey,
     recordTitle: record.title,
     fields,
-    texts,
+    parts,
     references,
   })
   return typeof drafts === 'string' ? drafts : { provision, chunkKey, drafts }

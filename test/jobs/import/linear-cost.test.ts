@@ -4,6 +4,7 @@ import { createActAliases, referencesIn, parseReference } from '#core/index/refe
 import { INDEX_BOUNDS } from '#core/index/bounds.ts'
 import { IMPORT_BOUNDS } from '#jobs/import/bounds.ts'
 import { sourceAnchor } from '#jobs/import/anchor.ts'
+import { leadInsOf } from '#jobs/import/enumerated-lists.ts'
 import { frontMatterOf } from '#jobs/import/front-matter.ts'
 import { MARKDOWN_MAPPING, parseMapping } from '#jobs/import/mapping.ts'
 import { markdownItems } from '#jobs/import/markdown.ts'
@@ -81,6 +82,7 @@ const STAGES: readonly (readonly [string, Stage, Inputs])[] = [
   ['reading JSONL', (text) => parseRecordJson(JSON.stringify({ id: 1, text, metadata: { a: [1, text] } })), ANY],
   ['reading keys of JSON', (text) => repeatsKey(JSON.stringify({ [text]: [text, { [text]: 1 }] })), ANY],
   ['splitting a text', (text) => splitText(text, 'en', INDEX_BOUNDS.passageCharactersMax), ANY],
+  ['finding the lists of a text', (text) => leadInsOf(text)(text.length), ANY],
   ['making an anchor', (text) => sourceAnchor('https://a.example/b', text, text, 2), ANY],
   ['checking a text', (text) => [isBlank(text), codePointsOf(text), unstorable(text), foldKey(text)], ANY],
   ['finding references in a query', (text) => referencesIn(text, aliases).certain, PROSE],

@@ -1,0 +1,138 @@
+/** An enumerated list in which a line of a text stands, outermost first among several. */
+interface OpenList {
+  readonly style: string
+  /** Number of the last item. */
+  last: number
+  readonly indent: number
+  /** Whether the lines of an item are indented below its mark; undefined while an item has one line. */
+  hanging: boolean | undefined
+  /** The text that introduces the list, from its item or paragraph on; empty where nothing does. */
+  readonly leadIn: string
+  /** Offset of the current item. */
+  itemStart: number
+}
+
+/** Marks at the start of an item: `(1)`, `(a)`, `(iv)`, `2a.`, `b)`, `aa)`, or a bullet. */
+const MARK = /^(\s*)(?:(\()?(\d{1,4}\p{Ll}{0,2}|\p{L}{1,4})([.)])|([-–—•*●▪]))(?=\s|$)/u
+const ROMAN = /^(?:x{0,3})(?:ix|iv|v?i{0,3})$/i
+
+interface Numbered {
+  readonly style: string
+  readonly number: number
+}
+
+/**
+ * Returns a function that gives the lead-ins of the lists in which an offset of a text lies, outermost first. A list
+ * begins with a first number or an unknown kind of number; what stands before it in its item introduces it, unless that
+ * ends a sentence. A paragraph without a number that is indented no further than a list of indented items ends it.
+ */
+export function leadInsOf(text: string): (offset: number) => readonly string[] {
+  const starts: number[] = []
+  const chains: (readonly string[])[] = []
+  const separator = /\n[^\S\n]*\n/.test(text) ? /\n[^\S\n]*\n/ : /\n/
+  let open: readonly OpenList[] = []
+  let [from, afterBlank] = [0, true]
+  for (const { index, 0: line } of text.matchAll(/[^\n]*(?:\n|$)/g)) {
+    if (line === '') break
+    const indent = indentOf(line)
+    const items = numbersOf(line)
+    if (items.length > 0) {
+      const before = text.slice(open.at(-1)?.itemStart ?? from, index)
+      open = withItem(open, items, { indent, at: index, leadIn: () => introduction(before, separator) })
+    } else if (afterBlank && line.trim() !== '') {
+      const ended = open.findIndex((list) => isHanging(list) && list.indent >= indent)
+      if (ended !== -1) open = open.slice(0, ended)
+      if (open.length === 0) from = index
+    } else if (line.trim() !== '') {
+      const last = open.at(-1)
+      if (last !== undefined) last.hanging ??= indent > last.indent
+    }
+    afterBlank = line.trim() === ''
+    starts.push(index)
+    chains.push(open.map(({ leadIn }) => leadIn).filter((leadIn) => leadIn !== ''))
+  }
+  return (offset) => {
+    const line = starts.findLastIndex((start) => start <= offset)
+    return chains[line] ?? []
+  }
+}
+
+/** Numbers in brackets count paragraphs, whose lines are rarely indented. */
+function isHanging({ hanging, style }: OpenList): boolean {
+  return hanging ?? !style.startsWith('(')
+}
+
+interface ItemPlace {
+  readonly indent: number
+  readonly at: number
+  readonly leadIn: () => string
+}
+
+/** Returns the lists that are open at an item: it continues one of them, or begins one within the last. */
+function withItem(
+  open: readonly OpenList[],
+  items: readonly Numbered[],
+  { indent, at, leadIn }: ItemPlace,
+): readonly OpenList[] {
+  const indexOf = (fits: (list: OpenList, item: Numbered) => boolean): number =>
+    open.findLastIndex((list) => items.some((item) => list.style === item.style && fits(list, item)))
+  const first = items.find(({ number }) => number === 1 || number === BULLET)
+  const next = indexOf((list, { number }) => number === list.last + 1 || number === BULLET)
+  const found = next === -1 && first === undefined ? indexOf(() => true) : next
+  const continued = open[found]
+  const item = items.find(({ style }) => style === continued?.style) ?? first ?? items[0]
+  if (item === undefined) return open
+  if (continued !== undefined) return [...open.slice(0, found), { ...continued, last: item.number, itemStart: at }]
+  // A first number of a kind that is open at the same indentation begins a list beside that one.
+  const beside = open.findIndex((list) => list.style === item.style && list.indent === indent)
+  const around = beside === -1 ? open : open.slice(0, beside)
+  const introduced = item === first ? leadIn() : ''
+  const { style, number: last } = item
+  return [...around, { style, last, indent, hanging: undefined, leadIn: introduced, itemStart: at }]
+}
+
+/** The number of every bullet. */
+const BULLET = 0
+
+/** Returns what a line may be the number of: `(i)` is the first of Roman numbers and the ninth of letters. */
+function numbersOf(line: string): readonly Numbered[] {
+  const [, , bracket = '', written = '', end = '', bullet] = MARK.exec(line) ?? []
+  if (bullet !== undefined) return [{ style: `${bullet}${indentOf(line)}`, number: BULLET }]
+  if (written === '') return []
+  const kind = `${bracket}${end}`
+  // `1a.` stands between 1 and 2, and begins no list.
+  if (/^\d/.test(written))
+    return [{ style: `${kind}1`, number: Number.parseInt(written, 10) + (/\d$/.test(written) ? 0 : 0.5) }]
+  const isUpper = written === written.toUpperCase()
+  const letters = [...written.toLowerCase()]
+  const found: Numbered[] = []
+  if (new Set(letters).size === 1)
+    found.push({
+      style: `${kind}${isUpper ? 'A' : 'a'}${letters.length}`,
+      number: (letters[0]?.codePointAt(0) ?? 0) - 96,
+    })
+  if (ROMAN.test(written)) found.push({ style: `${kind}${isUpper ? 'I' : 'i'}`, number: romanNumber(letters) })
+  return found
+}
+
+function indentOf(line: string): number {
+  return line.length - line.trimStart().length
+}
+
+function romanNumber(letters: readonly string[]): number {
+  const values: Readonly<Record<string, number>> = { i: 1, v: 5, x: 10 }
+  return letters.reduce((sum, letter, index) => {
+    const [value, next] = [values[letter] ?? 0, values[letters[index + 1] ?? ''] ?? 0]
+    return value < next ? sum - value : sum + value
+  }, 0)
+}
+
+/** Returns the last paragraph before a list, unless it ends a sentence or holds no word. */
+function introduction(before: string, separator: RegExp): string {
+  const text = before.trim()
+  if (!/\p{L}{2}/u.test(text) || /[.!?;。]["'”’»)\]]*$/u.test(text)) return ''
+  const paragraphs = text.split(separator)
+  const last = paragraphs.at(-1) ?? ''
+  const mark = paragraphs.at(-2) ?? ''
+  return (/^\s*\S{1,6}\s*$/.test(mark) ? `${mark}\n${last}` : last).trim()
+}
