@@ -55,8 +55,8 @@ function addImport(program: OperatorCommand): void {
         show(imported, () => renderImported(imported))
       } catch (error) {
         if (error instanceof SourcesContradict && Object.keys(error.repeatedLabels).length > 0) {
-          const list = { repeated_labels: error.repeatedLabels }
-          show(list, () => JSON.stringify(list, null, 2))
+          const confirmed = { repeated_labels: error.repeatedLabels }
+          show(confirmed, () => JSON.stringify(confirmed, null, 2))
         }
         throw error
       }

@@ -31,8 +31,8 @@ function createFakeClock(): FakeClock {
   return {
     sleeps,
     nowMs: () => nowMs,
-    sleep: async (ms, signal) => {
-      if (signal.aborted) return
+    sleep: async (ms, aborted) => {
+      if (aborted.aborted) return
       sleeps.push(ms)
       nowMs += ms
       await Promise.resolve()

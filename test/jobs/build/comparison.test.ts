@@ -302,24 +302,19 @@ describe('a candidate that cannot be compared fails its build with what to do', 
   })
 
   test('where nothing of the active version is in force today and there is no question set', async () => {
-    const withdrawn = new Map(
-      [...BOOK].map(([name, text]) => [name, text.replace('status: verified', 'status: withdrawn')]),
-    )
+    const withdraw = (text: string): string => text.replace('status: verified', 'status: withdrawn')
+    const withdrawn = new Map([...BOOK].map(([name, text]) => [name, withdraw(text)]))
     const ended = await built(withdrawn, { questions_sha256: await easyQuestions() })
-    await withoutGuards(
-      harness.owner,
-      `update corpus_versions set evaluation = evaluation || '{"question_set":null}' where id = $1`,
-      [versionIdOf(ended)],
-    )
+    const unset = `update corpus_versions set evaluation = evaluation || '{"question_set":null}' where id = $1`
+    await withoutGuards(harness.owner, unset, [versionIdOf(ended)])
     const { outcome } = await whileServing(ended, () => run(BOOK))
     expect(outcome).toMatchObject({ kind: 'permanent', message: expect.stringContaining('build with a question set') })
   })
 
   test('but is tried again while no search node answers', async () => {
     const environment = { ...harness.environment, SEARCH_NODES: '127.0.0.1:9' }
-    expect((await run(BOOK, {}, { environment })).outcome).toMatchObject({
-      kind: 'transient',
-      message: expect.stringContaining('start or repair a search node'),
-    })
+    const { outcome } = await run(BOOK, {}, { environment })
+    const message = expect.stringContaining('start or repair a search node')
+    expect(outcome).toMatchObject({ kind: 'transient', message })
   })
 })

@@ -42,7 +42,6 @@ const EVERYTHING: TestFilters = {
 }
 
 const open = ({ folder, manifest }: TestArtifact): IndexReader => openIndex(artifactRef(folder, manifest))
-
 let store: string
 beforeAll(() => {
   store = mkdtempSync(join(tmpdir(), 'search-dense-'))
