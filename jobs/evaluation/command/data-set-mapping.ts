@@ -28,6 +28,7 @@ export function evaluationMapping({ limit, dated }: MappingChoices): object {
     about: 'A research corpus while it is evaluated.',
     revises: 'provision',
     reversed_dates: 'skip',
+    ignored_fields: dated ? [] : ['effective_to'],
     tables: limit === undefined ? {} : { limit_to: Object.fromEntries(limit.subjectOf) },
     fields: {
       document_key: [
@@ -78,7 +79,7 @@ export async function limitSubjects(
         `--limit-to ${field} tells more than ${IMPORT_BOUNDS.facetValuesMax} groups of records apart: ` +
           'evaluate a part of the corpus.',
       )
-    subjects.set(value, `group ${subjects.size}`)
+    subjects.set(value, `group-${subjects.size}`)
   }
   if (subjects.size === 0)
     throw new OperatorError(

@@ -53,7 +53,7 @@ test('the same sources, build and embedder give the same bytes as ever', async (
       createLocalEmbedder(),
     )
     expect(artifact.manifestDigest.toString('hex')).toBe(
-      '944780d7e09c351dde90532d067c8607e1e069f564795417eac2d7c556394f81',
+      'ad6df836a50d01ddd33bec2e50811d48375f9b1d3f79ad98263d76ae4852ea3b',
     )
   } finally {
     rmSync(root, { recursive: true, force: true })

@@ -108,15 +108,10 @@ describe('a question set of the candidate', () => {
   })
 })
 
-test('a name that leads to another act is a change, and so is each answer that follows from it', async () => {
-  const compared = await found(acts('[CH-0, CH-1]'))
-  expect(compared.counts).toMatchObject({ aliases_changed: 1, passages_changed: 0 })
-  expect(ofActiveSet(compared)).toEqual(['q1.0', 'q1.1', 'q1.2', 'q1.3'])
-  expect(compared.named).toContainEqual({
-    kind: 'aliases_changed',
-    name: 'CH-1',
-    before: 'rulebook:ch-1',
-    after: 'rulebook:ch-0',
+test('a name that two acts claim refuses the build', async () => {
+  expect((await run(acts('[CH-0, CH-1]'))).outcome).toMatchObject({
+    kind: 'permanent',
+    message: expect.stringMatching(/give the name "ch.1" to two acts/),
   })
 })
 
@@ -127,10 +122,11 @@ describe('a file that is added', () => {
   test.each([
     ['with its key in capitals', (text: string) => text.replace('document: chapter-2', 'document: CHAPTER-2')],
     ['under the language of a region', (text: string) => text.replace('language: en', 'language: en-GB')],
-  ])('with the rules of another document, %s, repeats them and is read before other additions', async (_, change) => {
-    const { counts, named } = await found(copied(change))
-    expect(counts).toMatchObject({ passages_repeated: 4, passages_added: 0 })
-    expect(named.filter(({ kind }) => kind === 'passages_repeated')).toHaveLength(4)
+  ])('with other rules under the names of those of a document, %s, refuses the build', async (_, change) => {
+    expect((await run(copied(change))).outcome).toMatchObject({
+      kind: 'permanent',
+      message: expect.stringContaining('but different texts'),
+    })
   })
 
   test('needs an acceptance beyond a tenth of the active version', async () => {

@@ -4,8 +4,12 @@ import type { ActivationRow } from '#core/db/activations.ts'
 import { insertKnowledgeBase } from '#core/db/knowledge-bases.ts'
 import { inTransaction } from '#core/db/pool.ts'
 import type { Database, Queryable } from '#core/db/pool.ts'
+import { buildTestArtifact, signingKeys, testRows } from '#test/support/artifact.ts'
+import type { TestArtifact } from '#test/support/artifact.ts'
 import { withoutGuards } from '#test/support/database.ts'
 import { insertVersion } from './version-rows.ts'
+
+const KEYS = signingKeys()
 
 /** A knowledge base whose pointer a test moves. */
 export interface HistoryBase {
@@ -21,13 +25,17 @@ export interface HistoryBase {
   review(version: string, verdict: 'approved' | 'rejected'): Promise<void>
 }
 
-export async function createHistoryBase(owner: Database): Promise<HistoryBase> {
+/** @param store where versions have files; absent: they have none. */
+export async function createHistoryBase(owner: Database, store?: string): Promise<HistoryBase> {
   const [id, slug] = [randomUUID(), `base-${randomUUID()}`]
   await insertKnowledgeBase(owner, id, slug, 'Rules')
   return {
     id,
     slug,
-    createVersion: async () => (await insertVersion(owner, { slug, state: 'retired', passages: 1 })).version,
+    createVersion: async () => {
+      const artifact = store === undefined ? {} : { artifact: await onePassage(store) }
+      return (await insertVersion(owner, { slug, state: 'retired', passages: 1, ...artifact })).version
+    },
     activate: (version, kind = 'activate') =>
       inTransaction(owner, async (client) => await move(client, id, version, kind)),
     activateIn: (client, version) => move(client, id, version, 'activate'),
@@ -39,6 +47,11 @@ export async function createHistoryBase(owner: Database): Promise<HistoryBase> {
         [randomUUID(), version, verdict],
       ),
   }
+}
+
+function onePassage(store: string): Promise<TestArtifact> {
+  const rows = testRows({ rows: 1, dimensions: 8, seed: 1 })
+  return buildTestArtifact({ store, rows, privateKeyDer: KEYS.privateKeyDer, name: randomUUID() })
 }
 
 async function move(client: Queryable, base: string, version: string, kind: string): Promise<void> {

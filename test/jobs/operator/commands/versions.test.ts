@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { createHistoryBase } from '#test/support/operator/activation-rows.ts'
 import type { HistoryBase } from '#test/support/operator/activation-rows.ts'
@@ -13,7 +14,7 @@ afterAll(() => harness.close())
 async function createActivated(
   count: number,
 ): Promise<{ readonly base: HistoryBase; readonly ids: readonly string[] }> {
-  const base = await createHistoryBase(harness.owner)
+  const base = await createHistoryBase(harness.owner, join(harness.folder, 'store'))
   const ids: string[] = []
   for (let n = 0; n < count; n++) {
     const id = await base.createVersion()
@@ -53,7 +54,7 @@ describe('versions history', () => {
 
 describe('rollback', () => {
   test('after the activations of V2, V4 and V3 returns to V4, next to V2, and then refuses', async () => {
-    const base = await createHistoryBase(harness.owner)
+    const base = await createHistoryBase(harness.owner, join(harness.folder, 'store'))
     const [v2, v3, v4] = [await base.createVersion(), await base.createVersion(), await base.createVersion()]
     for (const version of [v2, v4, v3]) {
       await base.review(version, 'approved')
