@@ -124,6 +124,9 @@ function createJurisdictions(list: readonly string[]): Allowed {
   }
 }
 
+/** A key has no control characters, which its folding reads as spaces. */
+const CONTROL = /\p{Cc}/u
+
 /** Passages hold subjects as keys. */
 function createSubjects(list: readonly string[]): Allowed {
   const values = list.map(foldKey)
@@ -131,7 +134,7 @@ function createSubjects(list: readonly string[]): Allowed {
   return {
     values,
     find: (value) => {
-      const key = isTooLong(value) ? value : foldKey(value)
+      const key = isTooLong(value) || CONTROL.test(value) ? value : foldKey(value)
       return set.has(key) ? key : undefined
     },
   }

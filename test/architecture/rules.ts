@@ -49,7 +49,7 @@ const MAY_FOLD = new RegExp(
   anyOf([
     /^core\/(?:identity|index\/analysis|index\/references\/parser)\//,
     /^core\/platform\/stream-safe\.ts$/, // the stored form of texts
-    /^jobs\/import\/read-fields\.ts$/, // words in names of fields
+    /^jobs\/import\/(?:read-fields|enumerated-lists)\.ts$/, // words in names of fields, numbers of items
     /^core\/credentials\/fingerprint\.ts$/, // UUIDs
     /^core\/embedding\/known-models\.ts$/, // names of models
     /^(?:gateway\/app|search-node\/wire)\.ts$/, // names of HTTP headers and of fields

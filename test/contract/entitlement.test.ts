@@ -74,7 +74,6 @@ describe('Narrow: filters only ever narrow the entitlement', () => {
     ['jurisdiction outside the entitlement', { jurisdiction: ['XC'] }],
     ['jurisdiction that no corpus has', { jurisdiction: ['nowhere'] }],
     ['subject outside the entitlement', { subject: ['gamma'] }],
-    ['subject in another case: slugs are compared as they are', { subject: ['Alpha'] }],
     ['value that is empty', { subject: [''] }],
     ['value that is blank', { jurisdiction: [' '] }],
     ['value with a space at its end', { language: ['en '] }],
@@ -83,6 +82,10 @@ describe('Narrow: filters only ever narrow the entitlement', () => {
     ['list of as many values as are allowed', { jurisdiction: Array.from({ length: 64 }, (_unused, n) => `X${n}`) }],
   ])('403 FILTER_FORBIDDEN for a %s', async (_, filters) => {
     expect(outcome(await caller.ask({ filters }))).toEqual([403, 'FILTER_FORBIDDEN'])
+  })
+
+  test('a subject in another case is the same subject', async () => {
+    expect((await caller.ask({ filters: { subject: ['Alpha'] } })).status).toBe(200)
   })
 
   test('a value outside the entitlement answers identically whether or not the knowledge base holds it', async () => {

@@ -176,7 +176,7 @@ test('no word of a query comes into the log, however the search ends', async () 
     status.OK,
     status.INVALID_ARGUMENT,
     status.FAILED_PRECONDITION,
-    status.INTERNAL,
+    status.DATA_LOSS,
     status.DEADLINE_EXCEEDED,
   ])
   expect(endings.map(({ told }) => told).join(' ')).not.toContain(secret)
