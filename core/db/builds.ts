@@ -159,7 +159,15 @@ export async function recentBuilds(database: Queryable, withinMs: number): Promi
     .map((row) => row.id)
 }
 
-/** The function of the schema is the only way in which the operator changes a build. */
+/** The functions of the schema are the only ways in which the operator changes a build. */
+const CANCEL_BUILD = 'select cancel_build($1, $2) as cancelled'
+
+/** Ends a build that has not ended; its run learns of it at its next write. @returns false if it had ended. */
+export async function cancelBuild(database: Queryable, id: string, reason: string): Promise<boolean> {
+  const { rows } = await database.query(CANCEL_BUILD, [id, reason])
+  return z.tuple([z.object({ cancelled: z.boolean() })]).parse(rows)[0].cancelled
+}
+
 const RETRY_BUILD = 'select retry_build($1, $2) as queued'
 
 /** Queues a failed build again, with all its attempts. @returns false unless it failed within the time. */

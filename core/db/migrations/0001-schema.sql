@@ -170,7 +170,17 @@ create table builds (
   constraint builds_next_attempt_check check ((state = 'retrying') = (next_attempt_at is not null))
 );
 
--- The operator cannot write the state of a build. This is the one transition that it may ask for.
+-- The operator cannot write the state of a build. These are the transitions that it may ask for. A run of a cancelled
+-- build no longer holds it, so its next write ends it.
+create function cancel_build(build uuid, reason text) returns boolean language plpgsql security definer
+  set search_path = public, pg_temp as $$
+begin
+  update builds set state = 'failed', error = left(reason, 2000), next_attempt_at = null,
+    updated_at = clock_timestamp()
+  where id = build and state in ('queued', 'running', 'retrying');
+  return found;
+end $$;
+
 create function retry_build(build uuid, failed_within_ms bigint) returns boolean language plpgsql security definer
   set search_path = public, pg_temp as $$
 begin
@@ -962,4 +972,4 @@ grant update (wrapped, erased_at) on fingerprint_keys to evidence_operator;
 grant update (state) on corpus_versions to evidence_operator;
 grant update (retired_at) on reviewers to evidence_operator;
 grant update (epoch) on limit_epochs to evidence_operator;
-grant execute on function retry_build(uuid, bigint), lock_reviewers() to evidence_operator;
+grant execute on function cancel_build(uuid, text), retry_build(uuid, bigint), lock_reviewers() to evidence_operator;

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { readFile, stat } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
 import type { ArtifactStore } from '#core/index/format/store.ts'
-import { insertBuild, retryBuild } from '#core/db/builds.ts'
+import { cancelBuild, insertBuild, retryBuild } from '#core/db/builds.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { EVALUATION_BOUNDS } from '#jobs/evaluation/bounds.ts'
 import { BUILD_BOUNDS } from '#jobs/build/bounds.ts'
@@ -74,6 +74,16 @@ export async function startBuild(operator: Operator, input: StartBuild, enqueue:
   })
   await enqueueCommitted(enqueue, id, `build show ${id}`)
   return result
+}
+
+/** Ends a build that has not ended. It may be retried as a failed one. */
+export async function cancelUnfinishedBuild(operator: Operator, buildId: string): Promise<{ readonly id: string }> {
+  return await withAudit(operator, async (client) => {
+    const { id, state, stage } = await buildNamed(client, buildId)
+    if (!(await cancelBuild(client, id, `it was cancelled by ${operator.actor}`)))
+      throw new OperatorError(`The build has ended: there is nothing to cancel; see "operator build show ${id}".`)
+    return { result: { id }, audit: { action: 'build.cancel', subject: `build:${id}`, detail: { state, stage } } }
+  })
 }
 
 /** Queues a failed build again. It keeps its id and parameters, and goes on from the stages that it completed. */

@@ -9,7 +9,7 @@ import type { BuildListRow } from '#core/db/corpus-lists.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { OPERATOR_VARIABLES } from '#jobs/config.ts'
 import { enqueueBuild } from '#jobs/queues.ts'
-import { retryFailedBuild, startBuild } from '#jobs/operator/actions/builds.ts'
+import { cancelUnfinishedBuild, retryFailedBuild, startBuild } from '#jobs/operator/actions/builds.ts'
 import { buildNamed, knowledgeBaseNamed } from '#jobs/operator/actions/names.ts'
 import type { Operator } from '#jobs/operator/actions/operator.ts'
 import { buildStatus } from '#jobs/operator/build-status.ts'
@@ -47,8 +47,9 @@ How the candidate is evaluated:
                 conservative default.`
 
 export function addBuild(program: OperatorCommand): void {
-  const build = addCommandGroup(program, 'build', 'builds of candidate versions: start, show, list, retry')
+  const build = addCommandGroup(program, 'build', 'builds of candidate versions: start, show, list, cancel, retry')
   addStart(build)
+  addCancel(build)
   addRetry(build)
   addDatabaseCommand(build, {
     usage: 'show <build>',
@@ -138,6 +139,24 @@ function addStart(build: OperatorCommand): void {
             `Build ${started.id} of "${started.knowledge_base}" is queued.\nNext: operator build show ${started.id}`,
         )
       await followBuild(operator, { progress, show }, started.id, input.waitSeconds)
+    },
+  })
+}
+
+function addCancel(build: OperatorCommand): void {
+  addDatabaseCommand(build, {
+    usage: 'cancel <build>',
+    summary: 'end a build that waits or runs; it makes no candidate',
+    notes:
+      'A run ends with its next report of progress, mostly within a second. The build is failed, so "build retry" runs ' +
+      'it again from the stages that it completed.',
+    examples: ['build cancel 6f1c2a0e-7a38-4f4e-9c7e-0d6f6a2b9a11'],
+    input: { build: text },
+    variables: {},
+    writes: true,
+    run: async (input, { operator, show }) => {
+      const { id } = await cancelUnfinishedBuild(operator, input.build)
+      show({ id }, () => `Build ${id} is cancelled.\nNext: operator build show ${id}`)
     },
   })
 }

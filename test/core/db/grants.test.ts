@@ -38,6 +38,8 @@ builds
     state, total, updated_at
   operator insert id, import_id, knowledge_base_id, parameters, started_by
   operator select
+cancel_build()
+  operator execute
 clients
   gateway select active, id, organization_id
   operator insert id, name, organization_id

@@ -12,13 +12,13 @@ import type { Rulebook } from './rulebook.ts'
 
 /** Ways in which an editor has other law served, and what the comparison names. */
 
-/** Four rulebooks, each of which is an act with a name. */
-const BOOK = acts('CH-0')
-/** The answers to questions that cite its rules. */
+/** Four rulebooks, each of which is an act with a name. The second has another name. */
+const BOOK = acts([1])
+/** The answers to questions that cite its rules, of the second one by its other name. */
 const QUESTIONS = Array.from({ length: 16 }, (_, at) => [Math.floor(at / 4), at % 4] as const).map(
   ([chapter, rule]) => ({
     id: `q${chapter}.${rule}`,
-    text: `What does CH-${chapter} ${chapter}.${rule} say?`,
+    text: `What does ${chapter === 1 ? 'GUILD' : `CH-${chapter}`} ${chapter}.${rule} say?`,
     relevant: [`chapter-${chapter}#rule-${chapter}-${rule}`],
   }),
 )
@@ -37,10 +37,10 @@ afterAll(async () => {
   await harness.stop()
 })
 
-/** @param aliases of the first act. */
-function acts(aliases: string): Rulebook {
+/** @param guilds the rulebooks that are also named `GUILD`. */
+function acts(guilds: readonly number[]): Rulebook {
   const front = (at: number): string =>
-    `act: rulebook:ch-${at}\naliases: ${at === 0 ? aliases : `CH-${at}`}\ncitation_prefix: CH-${at}\n`
+    `act: rulebook:ch-${at}\naliases: ${guilds.includes(at) ? `[CH-${at}, GUILD]` : `CH-${at}`}\ncitation_prefix: CH-${at}\n`
   const cited = (text: string, at: number): string => text.replaceAll('### ', `### CH-${at} `)
   return new Map(
     [...rulebook(4)].map(([name, text], at) => [name, cited(text, at).replace('---\n', `---\n${front(at)}`)]),
@@ -108,25 +108,48 @@ describe('a question set of the candidate', () => {
   })
 })
 
+test('a name that leads to another act is a change, and so is each answer that follows from it', async () => {
+  const compared = await found(acts([0]))
+  expect(compared.counts).toMatchObject({ aliases_changed: 1, passages_changed: 0 })
+  expect(ofActiveSet(compared)).toEqual(['q1.0', 'q1.1', 'q1.2', 'q1.3'])
+  expect(compared.named).toContainEqual({
+    kind: 'aliases_changed',
+    name: 'GUILD',
+    before: 'rulebook:ch-1',
+    after: 'rulebook:ch-0',
+  })
+})
+
 test('a name that two acts claim refuses the build', async () => {
-  expect((await run(acts('[CH-0, CH-1]'))).outcome).toMatchObject({
+  expect((await run(acts([0, 1]))).outcome).toMatchObject({
     kind: 'permanent',
-    message: expect.stringMatching(/give the name "ch.1" to two acts/),
+    message: expect.stringContaining('give the name "guild" to two acts'),
   })
 })
 
 describe('a file that is added', () => {
-  const copied = (change: (text: string) => string): Rulebook =>
-    new Map([...BOOK, ['copy.md', change([...BOOK.values()][2] ?? '').replaceAll('must keep', 'need not keep')]])
+  const copied = (change: (text: string) => string): Rulebook => {
+    const copy = ([...BOOK.values()][2] ?? '').replace('document: chapter-2', 'document: guild')
+    return new Map([...BOOK, ['copy.md', change(copy)]])
+  }
+
+  test('with the rules of another document repeats them, also where their texts are equal', async () => {
+    const { counts, named } = await found(copied((text) => text))
+    expect(counts).toMatchObject({ passages_repeated: 4, passages_added: 0, documents_added: 1 })
+    expect(named.filter(({ kind }) => kind === 'passages_repeated')).toHaveLength(4)
+  })
 
   test.each([
-    ['with its key in capitals', (text: string) => text.replace('document: chapter-2', 'document: CHAPTER-2')],
-    ['under the language of a region', (text: string) => text.replace('language: en', 'language: en-GB')],
-  ])('with other rules under the names of those of a document, %s, refuses the build', async (_, change) => {
-    expect((await run(copied(change))).outcome).toMatchObject({
-      kind: 'permanent',
-      message: expect.stringContaining('but different texts'),
-    })
+    ['under another key', (text: string) => text],
+    ['with its key in capitals', (text: string) => text.replace('document: guild', 'document: CHAPTER-2')],
+    [
+      'under the language of a region',
+      (text: string) =>
+        text.replace('document: guild', 'document: chapter-2').replace('language: en', 'language: en-GB'),
+    ],
+  ])('with other texts under the names of these rules, %s, refuses the build', async (_, change) => {
+    const { outcome } = await run(copied((text) => change(text).replaceAll('must keep', 'need not keep')))
+    expect(outcome).toMatchObject({ kind: 'permanent', message: expect.stringContaining('but different texts') })
   })
 
   test('needs an acceptance beyond a tenth of the active version', async () => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { releaseRun } from '#core/db/build-runs.ts'
-import { readBuild } from '#core/db/builds.ts'
+import { cancelBuild, readBuild } from '#core/db/builds.ts'
 import type { BuildFence } from '#core/db/builds.ts'
 import { BUILD_BOUNDS } from '#jobs/build/bounds.ts'
 import { afterRun, claimRun, endLostRuns, retryWaitMs, settleRun } from '#jobs/build/runs.ts'
@@ -34,6 +34,18 @@ const silence = (id: string, ms: number): Promise<unknown> =>
     id,
     ms,
   ])
+
+test('a run of a build that is cancelled ends without a candidate, and no other one begins', async () => {
+  const id = await harness.requestBuild(knowledgeBaseId, importId)
+  let cancelled: Promise<boolean> | undefined
+  const outcome = await harness.runBuild(id, {
+    onProgress: ({ stage }) => void (stage === 'artifact' && (cancelled ??= cancelBuild(harness.owner, id, 'enough'))),
+  })
+  expect(await cancelled).toBe(true)
+  expect(outcome).toEqual({ outcome: 'overtaken' })
+  expect(await readBuild(harness.owner, id)).toMatchObject({ state: 'failed', error: 'enough' })
+  expect(await claimRun(harness.service, id)).toEqual({ claim: 'ended' })
+})
 
 describe('the row of a build', () => {
   test('says why a run ended and when the next one begins, and no run begins before', async () => {

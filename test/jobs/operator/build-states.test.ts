@@ -118,6 +118,27 @@ describe('build start --wait', () => {
   })
 })
 
+describe('build cancel', () => {
+  test.each([
+    ['queued', "state = 'queued'"],
+    ['running', "state = 'running', stage = 'embed'"],
+    ['retrying', "state = 'retrying', next_attempt_at = now()"],
+  ])('ends a build that is %s, and audits who asked', async (state, set) => {
+    const id = await queuedBuild(`${state}.md`)
+    await change(id, set)
+    expect(await harness.cli.json('build', 'cancel', id, '--actor', 'first')).toEqual({ id })
+    const error = 'it was cancelled by first'
+    expect(await harness.cli.json('build', 'show', id)).toMatchObject({ state: 'failed', error })
+    const { rows } = await harness.owner.query(
+      "select actor, detail ->> 'state' as state from audit where action = 'build.cancel' and subject = $1",
+      [`build:${id}`],
+    )
+    expect(rows).toEqual([{ actor: 'first', state }])
+    const again = await harness.cli.run('build', 'cancel', id)
+    expect(again.stderr).toMatch(/^The build has ended: there is nothing to cancel/)
+  })
+})
+
 describe('build retry', () => {
   test('queues a failed build again under its id, with all its attempts, and audits who asked', async () => {
     const id = await queuedBuild('failed.md')

@@ -55,7 +55,7 @@ describe('help', () => {
           `imports ${addDatabaseCommand}`,
           `versions ${addDatabaseCommand}`,
         ]),
-        ...['start', 'retry', 'show', 'list'].map((addDatabaseCommand) => `build ${addDatabaseCommand}`),
+        ...['start', 'cancel', 'retry', 'show', 'list'].map((addDatabaseCommand) => `build ${addDatabaseCommand}`),
         ...['keygen', 'add', 'retire', 'list'].map((addDatabaseCommand) => `reviewers ${addDatabaseCommand}`),
         ...['sign', 'statement', 'report', 'show'].map((addDatabaseCommand) => `review ${addDatabaseCommand}`),
         ...['list', 'show', 'retry'].map((addDatabaseCommand) => `jobs ${addDatabaseCommand}`),
