@@ -180,7 +180,7 @@ test('no word of a query comes into the log, however the search ends', async () 
     status.DEADLINE_EXCEEDED,
   ])
   expect(endings.map(({ told }) => told).join(' ')).not.toContain(secret)
-  await expectEventually(() => node.output(), expect.stringContaining('call failed'))
+  await expectEventually(() => node.output(), expect.stringContaining('damaged version unloaded'))
   await client.releaseVersion(damaged.versionId, CALL_TIMEOUT_MS)
   expect(node.output().toLowerCase()).not.toContain(secret)
 })
