@@ -104,13 +104,12 @@ test(
     expect(outcomes.find(({ state }) => state === 'refused')?.message).toContain(
       'Another version became active since this was asked for',
     )
-    const second = outcomes.find(({ state }) => state === 'done')?.version_id ?? ''
-    await assertVisible(second, activatedMs)
-
     held.release()
     const old = (await pinned).retrieved()
     expect(old.version).toBe(first)
     expect(old.results[0]?.text).toContain('within 14 calendar days')
+    const second = outcomes.find(({ state }) => state === 'done')?.version_id ?? ''
+    await assertVisible(second, activatedMs)
 
     const rollback = await requestRollback(service.operator, { knowledgeBase: KNOWLEDGE_BASE }, async () => undefined)
     expect(await finished(rollback.id)).toMatchObject({ state: 'done', version_id: first })
