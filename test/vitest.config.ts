@@ -67,7 +67,7 @@ export default defineConfig({
           name: 'services',
           include: SERVICES,
           exclude: TOOLS,
-          globalSetup: ['test/support/setup.ts'],
+          globalSetup: ['test/support/servers.ts'],
         },
       },
       {
@@ -77,7 +77,7 @@ export default defineConfig({
           include: CONTRACT,
           // Each file opens and closes connections of its own to the shared service.
           isolate: true,
-          globalSetup: ['test/support/setup.ts', 'test/contract/setup.ts'],
+          globalSetup: ['test/support/servers.ts', 'test/contract/setup.ts'],
         },
       },
       {
@@ -85,7 +85,7 @@ export default defineConfig({
         test: {
           name: 'tools',
           include: TOOLS,
-          globalSetup: ['test/support/setup.ts'],
+          globalSetup: ['test/support/servers.ts'],
         },
       },
     ],

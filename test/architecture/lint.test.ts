@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
-import { CALL_TIMEOUT_MS } from '#test/support/call-timeout.ts'
+import { CALL_TIMEOUT_MS } from '#test/support/until.ts'
 
 /**
  * Every rule of .oxlintrc.json that the project relies on, with code that breaks it. The test fails if a rule is

@@ -107,7 +107,7 @@ export const RULES: readonly Rule[] = [
       { path: 'jobs/main.ts', text: "const { start } = await import('#gateway/app.ts')" },
       { path: 'jobs/build/pipeline.ts', text: "import { startRedis } from '../demo/local/redis.ts'" },
       { path: 'jobs/demo/main.ts', text: "import { startSearchNode } from '#search-node/node.ts'" },
-      { path: 'gateway/main.ts', text: "import '#test/support/setup.ts'" },
+      { path: 'gateway/main.ts', text: "import '#test/support/servers.ts'" },
     ],
   },
   {

@@ -1,4 +1,4 @@
-import { spaceOf, spaceOfVectors } from '#test/support/embedding-space.ts'
+import { spaceOf, spaceOfVectors } from '#test/support/artifact.ts'
 import { closeSync, existsSync, openSync, readFileSync, readSync, statSync } from 'node:fs'
 import { readdir, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { fastify } from 'fastify'
 import { z } from 'zod'
 import { manifestSchema } from '#core/index/format/manifest.ts'
-import { spaceOfVectors } from '#test/support/embedding-space.ts'
+import { spaceOfVectors } from '#test/support/artifact.ts'
 import { vectorBlocks } from './artifact.ts'
 import { openRows } from './queries.ts'
 

@@ -1,4 +1,4 @@
-import { spaceOfVectors } from '#test/support/embedding-space.ts'
+import { spaceOfVectors } from '#test/support/artifact.ts'
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { beginAttempt } from '#core/db/build-runs.ts'

@@ -1,6 +1,6 @@
 import { closeSync, openSync, readSync } from 'node:fs'
 import { join } from 'node:path'
-import { spaceOfVectors } from '#test/support/embedding-space.ts'
+import { spaceOfVectors } from '#test/support/artifact.ts'
 import type { Manifest } from '#core/index/format/manifest.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
 import type { BenchCorpus, BenchPassage, Query, QuerySet } from './source.ts'

@@ -15,7 +15,7 @@ import type { Caller } from '#test/support/caller.ts'
 import { createCaller, service } from './service.ts'
 import { outcomeOf } from './replies.ts'
 import { expectEventually } from '#test/support/until.ts'
-import { adjustedNowMs } from '#test/support/load-adjusted-clock.ts'
+import { adjustedNowMs } from '#test/support/clock.ts'
 
 /** The contract's bound on how long a change may take to reach every gateway. */
 const EFFECT_MS = 5_000

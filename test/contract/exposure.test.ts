@@ -7,7 +7,7 @@ import { age, loseCounters } from './counters.ts'
 import { showingProfile } from './profiles.ts'
 import { createCaller, service } from './service.ts'
 import { outcomeOf, windowsOf } from './replies.ts'
-import { adjustedNowMs } from '#test/support/load-adjusted-clock.ts'
+import { adjustedNowMs } from '#test/support/clock.ts'
 import { expectEventually } from '#test/support/until.ts'
 
 const RATE_LIMITED = [429, 'RATE_LIMITED']

@@ -3,7 +3,7 @@ import { LEDGER_QUEUE, QUEUE_PREFIX } from '#core/queues/ledger-queue.ts'
 import type { LocalRedis } from '#jobs/demo/local/redis.ts'
 import { startGateway, startJobs } from '#jobs/demo/local/stack.ts'
 import type { Answer } from '#test/support/http.ts'
-import { commandLine } from '#test/support/operator/cli.ts'
+import { commandLine } from '#test/support/operator-cli.ts'
 import {
   PRIMARY_SETTINGS,
   replicaKnown,
@@ -13,7 +13,7 @@ import {
   withRedis,
 } from '#test/support/redis.ts'
 import type { TestSentinel } from '#test/support/redis.ts'
-import { ledgerJobsQueued, ledgerRowsOf, remaining, settledLedgerRows } from '#test/support/scenarios/ledger.ts'
+import { ledgerJobsQueued, ledgerRowsOf, remaining, settledLedgerRows } from '#test/support/ledger.ts'
 import { startTestService } from '#test/support/service.ts'
 import type { TestService } from '#test/support/service.ts'
 import { until } from '#test/support/until.ts'

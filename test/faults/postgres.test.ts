@@ -3,15 +3,15 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
 import { startGateway } from '#jobs/demo/local/stack.ts'
 import type { LocalGateway } from '#jobs/demo/local/stack.ts'
-import { ledgerRowsOf, remaining, settledLedgerRows } from '#test/support/scenarios/ledger.ts'
-import { startLoad } from '#test/support/scenarios/load.ts'
+import { ledgerRowsOf, remaining, settledLedgerRows } from '#test/support/ledger.ts'
+import { startLoad } from '#test/support/load.ts'
 import { until } from '#test/support/until.ts'
 import type { Answer, AskOptions } from '#test/support/http.ts'
 import { startFaultProxy } from '#test/support/proxy.ts'
 import type { FaultProxy } from '#test/support/proxy.ts'
 import { startTestService } from '#test/support/service.ts'
 import type { Caller, TestService } from '#test/support/service.ts'
-import { adjustedNowMs } from '#test/support/load-adjusted-clock.ts'
+import { adjustedNowMs } from '#test/support/clock.ts'
 
 const DAY_ALLOWANCE = 100
 

@@ -10,7 +10,7 @@ import { startOwnRedis } from '#test/support/redis.ts'
 import { startTestService } from '#test/support/service.ts'
 import type { TestService } from '#test/support/service.ts'
 import { expectEventually } from '#test/support/until.ts'
-import { adjustedNowMs } from '#test/support/load-adjusted-clock.ts'
+import { adjustedNowMs } from '#test/support/clock.ts'
 
 const dependencySchema = z.strictObject({ state: z.enum(['up', 'down']), reason: z.string().optional() })
 const readinessSchema = z.strictObject({

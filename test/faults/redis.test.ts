@@ -9,7 +9,7 @@ import { createLog } from '#core/platform/log.ts'
 import type { LocalRedis } from '#jobs/demo/local/redis.ts'
 import { startGateway } from '#jobs/demo/local/stack.ts'
 import { releaseExposure } from '#jobs/operator/actions/exposure.ts'
-import { ledgerRowsOf, ledgerJobsQueued, remaining, settledLedgerRows } from '#test/support/scenarios/ledger.ts'
+import { ledgerJobsQueued, ledgerRowsOf, remaining, settledLedgerRows } from '#test/support/ledger.ts'
 import { startTestProvider } from '#test/support/scenarios/provider.ts'
 import type { HeldCall, TestProvider } from '#test/support/scenarios/provider.ts'
 import { until } from '#test/support/until.ts'
@@ -18,7 +18,7 @@ import { startFaultProxy } from '#test/support/proxy.ts'
 import { startOwnRedis } from '#test/support/redis.ts'
 import { ANSWERED_QUERY, KNOWLEDGE_BASE, startTestService } from '#test/support/service.ts'
 import type { Caller, TestService } from '#test/support/service.ts'
-import { adjustedNowMs } from '#test/support/load-adjusted-clock.ts'
+import { adjustedNowMs } from '#test/support/clock.ts'
 
 const DAY_ALLOWANCE = 6
 

@@ -3,12 +3,12 @@ import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
 import { JOB_BOUNDS } from '#jobs/bounds.ts'
 import type { LocalSearchNode } from '#jobs/demo/local/stack.ts'
 import { startSearchNode } from '#jobs/demo/local/stack.ts'
-import { remaining, settledLedgerRows } from '#test/support/scenarios/ledger.ts'
-import { loadedOn, withSearchNode } from '#test/support/scenarios/nodes.ts'
+import { remaining, settledLedgerRows } from '#test/support/ledger.ts'
+import { loadedOn, withSearchNode } from '#test/support/search-node.ts'
 import { until } from '#test/support/until.ts'
 import { startTestService } from '#test/support/service.ts'
 import type { TestService } from '#test/support/service.ts'
-import { adjustedNowMs } from '#test/support/load-adjusted-clock.ts'
+import { adjustedNowMs } from '#test/support/clock.ts'
 
 let service: TestService
 let nodes: [LocalSearchNode, LocalSearchNode]

@@ -7,8 +7,8 @@ import type { SearchQuery } from '#core/domain/search.ts'
 import { GATEWAY_BOUNDS } from '#gateway/bounds.ts'
 import { openSearchTier } from '#gateway/search-tier.ts'
 import type { SearchTier } from '#gateway/search-tier.ts'
-import { startFakeNode } from '#test/support/jobs/fake-node.ts'
-import type { FakeNode } from '#test/support/jobs/fake-node.ts'
+import { startFakeNode } from '#test/support/search-node.ts'
+import type { FakeNode } from '#test/support/search-node.ts'
 
 const values = { languages: [], jurisdictions: [], subjects: [], anySubject: true, verificationStatuses: [] }
 const filters = { ...values, inForceOn: '', documents: [] }

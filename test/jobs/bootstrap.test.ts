@@ -16,8 +16,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { expectEventually } from '#test/support/until.ts'
-import { CALL_TIMEOUT_MS } from '#test/support/call-timeout.ts'
+import { CALL_TIMEOUT_MS, expectEventually } from '#test/support/until.ts'
 
 /** A checkout of two packages, with an `npm` that writes down how it was called and then installs or fails. */
 let checkout: string

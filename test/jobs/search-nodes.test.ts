@@ -3,7 +3,7 @@ import { afterEach, expect, test } from 'vitest'
 import { openSearchNodeClient } from '#core/rpc/search-client.ts'
 import type { SearchNodeClient } from '#core/rpc/search-client.ts'
 import { prepareOnLiveNodes } from '#jobs/search-nodes.ts'
-import { startFakeNode } from '#test/support/jobs/fake-node.ts'
+import { startFakeNode } from '#test/support/search-node.ts'
 
 const VERSION = { versionId: '00000000-0000-4000-8000-000000000001', manifestDigest: Buffer.alloc(32) }
 const closings: (() => void)[] = []

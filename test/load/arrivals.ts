@@ -1,4 +1,4 @@
-import { seededRandom } from '#test/support/artifact.ts'
+import { seededRandom } from '#test/support/passages.ts'
 
 /** How a caller treats its own request; by default it reads the reply at once. */
 export type Behaviour =

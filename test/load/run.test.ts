@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { withoutGuards } from '#test/support/database.ts'
+import { withoutGuards } from '#test/support/postgres.ts'
 import { startFaultyService, violatedIn } from './faulty-service.ts'
 import type { FaultyService } from './faulty-service.ts'
 

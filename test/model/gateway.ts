@@ -8,7 +8,7 @@ import { createLimitEpochs } from '#core/limits/epochs.ts'
 import { createSettlement } from '#core/limits/settlement.ts'
 import type { Settlement } from '#core/limits/settlement.ts'
 import type { Log } from '#core/platform/log.ts'
-import { MOVED_CLOCK } from '#test/support/limits/moved-clock.ts'
+import { MOVED_CLOCK } from '#test/support/limits.ts'
 import { until } from '#test/support/until.ts'
 
 /** The limits of one gateway process. */

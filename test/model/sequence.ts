@@ -15,7 +15,7 @@ import { predict } from './oracle.ts'
 import type { Doubt } from './oracle.ts'
 import { createOrganization, withRedis } from './servers.ts'
 import type { ModelEntitlement, Servers } from './servers.ts'
-import { NO_REPLAY, createCandidate } from '#test/support/limits/reservations.ts'
+import { NO_REPLAY, createCandidate } from '#test/support/limits.ts'
 
 const LEASE_MS = 20_000
 const DOCUMENTS = 3

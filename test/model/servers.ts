@@ -11,7 +11,7 @@ import type { LimitScope } from '#core/limits/counter-keys.ts'
 import { createLog } from '#core/platform/log.ts'
 import { startRedis } from '#jobs/demo/local/redis.ts'
 import type { LocalRedis } from '#jobs/demo/local/redis.ts'
-import { CLOCK_KEY } from '#test/support/limits/moved-clock.ts'
+import { CLOCK_KEY } from '#test/support/limits.ts'
 import { openModelGateway } from './gateway.ts'
 import type { ModelGateway } from './gateway.ts'
 

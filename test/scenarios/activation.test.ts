@@ -7,14 +7,14 @@ import { enqueueActivation } from '#jobs/queues.ts'
 import type { Answer } from '#test/support/http.ts'
 import { ANSWERED_QUERY, KNOWLEDGE_BASE, startTestService } from '#test/support/service.ts'
 import type { Caller, TestService } from '#test/support/service.ts'
-import { WITH_FEW_QUERIES } from '#test/support/jobs/with-few-queries.ts'
-import { startLoad } from '#test/support/scenarios/load.ts'
-import type { Load, Sent } from '#test/support/scenarios/load.ts'
+import { WITH_FEW_QUERIES } from '#test/support/processes.ts'
+import { startLoad } from '#test/support/load.ts'
+import type { Load, Sent } from '#test/support/load.ts'
 import { startTestProvider } from '#test/support/scenarios/provider.ts'
 import type { TestProvider } from '#test/support/scenarios/provider.ts'
 import { until } from '#test/support/until.ts'
 import { approvedCandidates, passagesOf } from './approved-candidates.ts'
-import { adjustedNowMs } from '#test/support/load-adjusted-clock.ts'
+import { adjustedNowMs } from '#test/support/clock.ts'
 
 /** The contract's bound on a change reaching every gateway. */
 const VISIBLE_WITHIN_MS = 5_000

@@ -6,11 +6,10 @@ import { insertActivation } from '#core/db/activations.ts'
 import { activePointer } from '#core/db/corpus-lists.ts'
 import { readVersion } from '#core/db/versions.ts'
 import { openSearchNodeClients, prepareOnLiveNodes } from '#jobs/search-nodes.ts'
-import { CALL_TIMEOUT_MS } from '#test/support/call-timeout.ts'
-import { PLAINTEXT } from '#test/support/jobs/activation-harness.ts'
+import { CALL_TIMEOUT_MS, until } from '#test/support/until.ts'
+import { PLAINTEXT } from '#test/support/activations.ts'
 import { openCandidateHarness } from './candidate-harness.ts'
 import type { CandidateHarness } from './candidate-harness.ts'
-import { until } from '#test/support/until.ts'
 
 /** Files of a version are edited, or are gone, after its evaluation; the command line and the job worker are real. */
 let harness: CandidateHarness

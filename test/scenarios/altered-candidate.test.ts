@@ -12,7 +12,7 @@ import { parseStatement, reviewStatementSchema, statementText } from '#core/doma
 import type { ReviewStatement } from '#core/domain/review-statements.ts'
 import { builtInCorpus } from '#jobs/demo/corpus.ts'
 import { readSigningKey } from '#jobs/operator/actions/reviewers.ts'
-import { withoutGuards } from '#test/support/database.ts'
+import { withoutGuards } from '#test/support/postgres.ts'
 import { insertTestReviewer } from '#test/support/reviews.ts'
 import type { TestReviewer } from '#test/support/reviews.ts'
 import { openCandidateHarness } from './candidate-harness.ts'

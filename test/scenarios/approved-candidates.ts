@@ -16,7 +16,7 @@ import { insertSignedReview, makeComparable } from '#test/support/reviews.ts'
 import type { TestReviewer } from '#test/support/reviews.ts'
 import { KNOWLEDGE_BASE } from '#test/support/service.ts'
 import type { TestService } from '#test/support/service.ts'
-import { reviewerKeyFile } from '#test/support/published.ts'
+import { reviewerKeyFile } from '#test/support/installation.ts'
 import { until } from '#test/support/until.ts'
 
 export interface Change {

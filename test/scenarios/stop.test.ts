@@ -8,14 +8,13 @@ import { startGateway, startJobs, startSearchNode } from '#jobs/demo/local/stack
 import type { LocalService } from '#jobs/demo/local/processes.ts'
 import { ANSWERED_QUERY, startTestService } from '#test/support/service.ts'
 import type { TestService } from '#test/support/service.ts'
-import { ledgerRowsOf, ledgerJobsQueued, remaining, settledLedgerRows } from '#test/support/scenarios/ledger.ts'
-import { startLoad } from '#test/support/scenarios/load.ts'
-import { loadedOn } from '#test/support/scenarios/nodes.ts'
+import { ledgerJobsQueued, ledgerRowsOf, remaining, settledLedgerRows } from '#test/support/ledger.ts'
+import { startLoad } from '#test/support/load.ts'
+import { loadedOn } from '#test/support/search-node.ts'
 import { startTestProvider } from '#test/support/scenarios/provider.ts'
 import type { TestProvider } from '#test/support/scenarios/provider.ts'
-import { until } from '#test/support/until.ts'
-import { adjustedNowMs } from '#test/support/load-adjusted-clock.ts'
-import { CALL_TIMEOUT_MS } from '#test/support/call-timeout.ts'
+import { CALL_TIMEOUT_MS, until } from '#test/support/until.ts'
+import { adjustedNowMs } from '#test/support/clock.ts'
 
 /** Drain period of a gateway; long enough for the load to observe it, also on a busy machine. */
 const DRAIN_MS = 3_000

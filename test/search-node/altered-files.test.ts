@@ -6,13 +6,14 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest
 import { openSearchNodeClient } from '#core/rpc/search-client.ts'
 import type { SearchNodeClient } from '#core/rpc/search-client.ts'
 import type { SearchResult } from '#core/domain/search.ts'
-import { buildTestArtifact, queryNear, seededRandom, signingKeys, testRows } from '#test/support/artifact.ts'
+import { buildTestArtifact } from '#test/support/artifact.ts'
+import { queryNear, seededRandom, testRows } from '#test/support/passages.ts'
+import { signingKeys } from '#test/support/secrets.ts'
 import type { TestArtifact } from '#test/support/artifact.ts'
-import { CALL_TIMEOUT_MS } from '#test/support/call-timeout.ts'
-import { requestOf } from '#test/support/search-node/asked.ts'
-import { nodeEnvironment, startNode } from '#test/support/search-node/node-process.ts'
-import type { NodeProcess } from '#test/support/search-node/node-process.ts'
-import { expectEventually } from '#test/support/until.ts'
+import { CALL_TIMEOUT_MS, expectEventually } from '#test/support/until.ts'
+import { requestOf } from '#test/support/search.ts'
+import { nodeEnvironment, startNode } from '#test/support/search-node.ts'
+import type { NodeProcess } from '#test/support/search-node.ts'
 
 /** Files of a version are edited in place while a search node, a process of its own, serves it. */
 const keys = signingKeys()

@@ -9,7 +9,7 @@ import { createServer } from '#search-node/server.ts'
 import type { SearchServer } from '#search-node/server.ts'
 import { Versions } from '#search-node/versions.ts'
 import { createHeldWorker } from './held-worker.ts'
-import { CALL_TIMEOUT_MS } from '#test/support/call-timeout.ts'
+import { CALL_TIMEOUT_MS } from '#test/support/until.ts'
 
 // Connections and requests that live a moment instead of a minute; how long loading may take stays as it is.
 vi.mock('#core/rpc/bounds.ts', async (original) => {

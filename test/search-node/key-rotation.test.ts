@@ -4,10 +4,12 @@ import { join } from 'node:path'
 import { credentials } from '@grpc/grpc-js'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openSearchNodeClient } from '#core/rpc/search-client.ts'
-import { buildTestArtifact, signingKeys, testRows } from '#test/support/artifact.ts'
+import { buildTestArtifact } from '#test/support/artifact.ts'
+import { signingKeys } from '#test/support/secrets.ts'
+import { testRows } from '#test/support/passages.ts'
 import type { TestArtifact } from '#test/support/artifact.ts'
-import { CALL_TIMEOUT_MS } from '#test/support/call-timeout.ts'
-import { nodeEnvironment, spawnNode, startNode } from '#test/support/search-node/node-process.ts'
+import { CALL_TIMEOUT_MS } from '#test/support/until.ts'
+import { nodeEnvironment, spawnNode, startNode } from '#test/support/search-node.ts'
 
 const [earlier, current] = [signingKeys(), signingKeys()]
 let store: string

@@ -28,21 +28,14 @@ import { PREDICTORS } from '#core/domain/predictors.ts'
 import { openSearchNodeClient } from '#core/rpc/search-client.ts'
 import type { Filters, SearchQuery } from '#core/domain/search.ts'
 import type { SearchNodeClient } from '#core/rpc/search-client.ts'
-import { RANKING, requestOf } from '#test/support/search-node/asked.ts'
-import { nodeEnvironment, startNode } from '#test/support/search-node/node-process.ts'
-import type { NodeProcess } from '#test/support/search-node/node-process.ts'
-import {
-  bruteForce,
-  buildTestArtifact,
-  queryNear,
-  seededRandom,
-  signingKeys,
-  shownPassage,
-  testRows,
-} from '#test/support/artifact.ts'
-import { writeSignedManifest } from '#test/support/signed-manifest.ts'
+import { RANKING, bruteForce, requestOf } from '#test/support/search.ts'
+import { nodeEnvironment, startNode } from '#test/support/search-node.ts'
+import type { NodeProcess } from '#test/support/search-node.ts'
+import { buildTestArtifact, writeSignedManifest } from '#test/support/artifact.ts'
+import { queryNear, seededRandom, shownPassage, testRows } from '#test/support/passages.ts'
+import { signingKeys } from '#test/support/secrets.ts'
 import type { TestArtifact } from '#test/support/artifact.ts'
-import { CALL_TIMEOUT_MS } from '#test/support/call-timeout.ts'
+import { CALL_TIMEOUT_MS } from '#test/support/until.ts'
 
 const keys = signingKeys()
 const seed = 20_261

@@ -8,12 +8,13 @@ import { protoPath } from 'grpc-health-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openSearchNodeClient } from '#core/rpc/search-client.ts'
 import type { SearchNodeClient } from '#core/rpc/search-client.ts'
-import { buildTestArtifact, queryNear, seededRandom, signingKeys, testRows } from '#test/support/artifact.ts'
+import { buildTestArtifact } from '#test/support/artifact.ts'
+import { queryNear, seededRandom, testRows } from '#test/support/passages.ts'
+import { signingKeys } from '#test/support/secrets.ts'
 import type { TestArtifact } from '#test/support/artifact.ts'
-import { requestOf } from '#test/support/search-node/asked.ts'
-import { nodeEnvironment, spawnNode, startNode } from '#test/support/search-node/node-process.ts'
-import { expectEventually } from '#test/support/until.ts'
-import { CALL_TIMEOUT_MS } from '#test/support/call-timeout.ts'
+import { requestOf } from '#test/support/search.ts'
+import { nodeEnvironment, spawnNode, startNode } from '#test/support/search-node.ts'
+import { CALL_TIMEOUT_MS, expectEventually } from '#test/support/until.ts'
 
 const keys = signingKeys()
 const seed = 20_261

@@ -9,11 +9,10 @@ import { createServer } from '#search-node/server.ts'
 import type { SearchServer } from '#search-node/server.ts'
 import { Versions } from '#search-node/versions.ts'
 import { testManifest } from '#test/support/artifact.ts'
-import { requestOf } from '#test/support/search-node/asked.ts'
+import { requestOf } from '#test/support/search.ts'
 import { createHeldWorker } from './held-worker.ts'
 import type { HeldWorker } from './held-worker.ts'
-import { expectEventually } from '#test/support/until.ts'
-import { CALL_TIMEOUT_MS } from '#test/support/call-timeout.ts'
+import { CALL_TIMEOUT_MS, expectEventually } from '#test/support/until.ts'
 
 const ID = '00000000-0000-4000-8000-000000000001'
 const lines: string[] = []

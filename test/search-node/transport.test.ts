@@ -8,12 +8,11 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openSearchNodeClient } from '#core/rpc/search-client.ts'
 import { clientCredentials } from '#core/rpc/transport.ts'
 import type { TransportSettings } from '#core/rpc/transport.ts'
-import { signingKeys } from '#test/support/artifact.ts'
-import { makeCertificates } from '#test/support/certificates.ts'
+import { makeCertificates, signingKeys } from '#test/support/secrets.ts'
 import { freePort } from '#jobs/demo/local/supervised-process.ts'
-import { nodeEnvironment, spawnNode, startNode } from '#test/support/search-node/node-process.ts'
-import type { NodeProcess } from '#test/support/search-node/node-process.ts'
-import { CALL_TIMEOUT_MS } from '#test/support/call-timeout.ts'
+import { nodeEnvironment, spawnNode, startNode } from '#test/support/search-node.ts'
+import type { NodeProcess } from '#test/support/search-node.ts'
+import { CALL_TIMEOUT_MS } from '#test/support/until.ts'
 
 const { publicKeyDer } = signingKeys()
 let folder: string

@@ -6,7 +6,7 @@ import { searchRequestOf } from '#core/rpc/search-client.ts'
 import { searchNodeService } from '#core/rpc/messages.ts'
 import type { SearchRequest } from '#core/rpc/messages.ts'
 import { encodeSearchReply, parseSearch } from '#search-node/wire.ts'
-import { EVERYTHING, RANKING, requestOf } from '#test/support/search-node/asked.ts'
+import { EVERYTHING, RANKING, requestOf } from '#test/support/search.ts'
 
 /** A request as the proto's decoder gives it: every field is there. */
 function parsed(change: Partial<Record<keyof SearchRequest, unknown>> = {}): SearchQuery {

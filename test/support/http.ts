@@ -3,7 +3,7 @@ import type { OutgoingHttpHeaders } from 'node:http'
 import { connect } from 'node:net'
 import { retrievalResponseSchema } from '#gateway/retrieve/schema.ts'
 import type { RetrievalResponse } from '#gateway/retrieve/schema.ts'
-import { startAdjustedTimer } from './load-adjusted-clock.ts'
+import { startAdjustedTimer } from './clock.ts'
 import { errorBodySchema, replyFaults } from './reply-rules.ts'
 import type { ErrorBody } from './reply-rules.ts'
 

@@ -6,7 +6,7 @@ import { inject } from 'vitest'
 import { startRedis } from '#jobs/demo/local/redis.ts'
 import type { LocalRedis } from '#jobs/demo/local/redis.ts'
 import { freePort, startSupervised, untilReady } from '#jobs/demo/local/supervised-process.ts'
-import type { RunServers } from './setup.ts'
+import type { RunServers } from './servers.ts'
 import { until } from './until.ts'
 
 const DATABASES = 64

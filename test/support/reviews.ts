@@ -19,7 +19,7 @@ import { sha256 } from '#core/platform/digest.ts'
 import { writeDurably } from '#core/platform/durable-file.ts'
 import { readReviewRules } from '#jobs/review/approvals.ts'
 import { kindsToAccept, subjectOf } from '#jobs/review/transition.ts'
-import { withoutGuards } from './database.ts'
+import { withoutGuards } from './postgres.ts'
 
 export interface TestReviewer {
   readonly id: string

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { describe, expect, test } from 'vitest'
-import { adjustedNowMs, createLoadAdjustedClock } from './load-adjusted-clock.ts'
+import { adjustedNowMs, createLoadAdjustedClock } from './clock.ts'
 import { expectEventually, until } from './until.ts'
 
 const STALLED = { stalledAfterMs: 300 }

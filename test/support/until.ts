@@ -1,9 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { inspect } from 'node:util'
 import { expect } from 'vitest'
-import { startAdjustedTimer } from './load-adjusted-clock.ts'
+import { startAdjustedTimer } from './clock.ts'
+
+/** Time-out of a call that a test expects to succeed: a peer that lives answers far sooner, however busy it is. */
+export const CALL_TIMEOUT_MS = 120_000
 
 const EVERY_MS = 25
+
 /**
  * Time without progress, on the load-adjusted clock. It is longer than every pause that a test waits for: a Sentinel
  * that got no processor time for two seconds decides nothing for half a minute.

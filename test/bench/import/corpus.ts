@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createWriteStream } from 'node:fs'
 import { mkdir, readdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { seededRandom } from '#test/support/artifact.ts'
+import { seededRandom } from '#test/support/passages.ts'
 
 const FILES = 8
 const RECORDS_PER_DOCUMENT = 100

@@ -9,7 +9,7 @@ import { buildParametersSchema } from '#jobs/build/parameters.ts'
 import { documentsFile, revisionsFile } from '#jobs/build/read-import.ts'
 import { linesOf } from '#jobs/build/row-files.ts'
 import { preparePassages } from '#jobs/build/sort.ts'
-import { signingKeys } from '#test/support/artifact.ts'
+import { signingKeys } from '#test/support/secrets.ts'
 import { QUIET_BUILD } from '#test/jobs/build/quiet-build.ts'
 
 /** Runs the stages of a build that read and sort an import: `stages.ts <database> <import> <build> <store>`. */

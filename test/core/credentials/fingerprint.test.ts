@@ -10,7 +10,7 @@ import {
   wrapFingerprintKey,
 } from '#core/credentials/fingerprint.ts'
 import type { ServiceSecrets } from '#core/credentials/settings.ts'
-import { cpuMs } from '#test/support/cpu-time.ts'
+import { cpuMs } from '#test/support/processes.ts'
 
 const [earlier, later] = [randomBytes(32), randomBytes(32)]
 const secrets: ServiceSecrets = [earlier]

@@ -5,9 +5,9 @@ import { finishActivation } from '#core/db/activations.ts'
 import { listHistory, readWayBack, readWayTo } from '#core/db/activation-history.ts'
 import { inTransaction } from '#core/db/pool.ts'
 import { versionsToServe } from '#core/db/versions.ts'
-import { openTestPools } from '#test/support/database.ts'
-import { createHistoryBase } from '#test/support/operator/activation-rows.ts'
-import type { HistoryBase } from '#test/support/operator/activation-rows.ts'
+import { openTestPools } from '#test/support/postgres.ts'
+import { createHistoryBase } from '#test/support/version-rows.ts'
+import type { HistoryBase } from '#test/support/version-rows.ts'
 
 const ROWS = 1_000
 

@@ -5,7 +5,7 @@ import { chainFault, readAuditChain } from '#core/db/audit-chain.ts'
 import type { ChainedEntry } from '#core/db/audit-chain.ts'
 import { inTransaction } from '#core/db/pool.ts'
 import type { Queryable } from '#core/db/pool.ts'
-import { openTestPools } from '#test/support/database.ts'
+import { openTestPools } from '#test/support/postgres.ts'
 import { until } from '#test/support/until.ts'
 
 /** The owner is the superuser: the chain holds for it as for everybody. */

@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { openTestDatabase } from '#test/support/database.ts'
-import type { TestDatabase } from '#test/support/database.ts'
+import { openTestDatabase } from '#test/support/postgres.ts'
+import type { TestDatabase } from '#test/support/postgres.ts'
 
 /**
  * Every table, and everything that somebody but its owner may do: role, privilege, and columns where it is bound to

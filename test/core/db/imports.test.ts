@@ -5,8 +5,8 @@ import { DATABASE_BOUNDS } from '#core/db/bounds.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import { insertImport, insertSnapshots, readImport } from '#core/db/imports.ts'
 import type { SourceSnapshot } from '#core/db/imports.ts'
-import { openTestDatabase } from '#test/support/database.ts'
-import type { TestDatabase } from '#test/support/database.ts'
+import { openTestDatabase } from '#test/support/postgres.ts'
+import type { TestDatabase } from '#test/support/postgres.ts'
 import { until } from '#test/support/until.ts'
 
 let urls: TestDatabase

@@ -7,8 +7,8 @@ import { migrate } from '#core/db/migrate.ts'
 import { readMigrations } from '#core/db/migration-files.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { RELEASE } from '#core/db/release.ts'
-import { openEmptyDatabase } from '#test/support/database.ts'
-import type { EmptyDatabase } from '#test/support/database.ts'
+import { openEmptyDatabase } from '#test/support/postgres.ts'
+import type { EmptyDatabase } from '#test/support/postgres.ts'
 import { startFaultProxy } from '#test/support/proxy.ts'
 
 const HEAD = `-- Oldest release: ${RELEASE}\n`

@@ -4,8 +4,8 @@ import { blockReleases } from '#core/db/activations.ts'
 import { inTransaction, openDatabase } from '#core/db/pool.ts'
 import type { Database, Queryable } from '#core/db/pool.ts'
 import { createLog } from '#core/platform/log.ts'
-import { openTestDatabase } from '#test/support/database.ts'
-import type { TestDatabase } from '#test/support/database.ts'
+import { openTestDatabase } from '#test/support/postgres.ts'
+import type { TestDatabase } from '#test/support/postgres.ts'
 import { until } from '#test/support/until.ts'
 
 let urls: TestDatabase

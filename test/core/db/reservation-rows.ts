@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import type { Database } from '#core/db/pool.ts'
 import type { Delivered, NewReservation } from '#core/db/reservations.ts'
 import { failedOutcome } from '#core/limits/settlement.ts'
-import { NO_FILTERS, NO_REPLAY } from '#test/support/limits/reservations.ts'
+import { NO_FILTERS, NO_REPLAY } from '#test/support/limits.ts'
 
 export const EPOCH = { id: randomUUID(), redisRunId: 'a-redis' }
 

@@ -7,11 +7,10 @@ import { openDatabase } from '#core/db/pool.ts'
 import { createReservationWriter } from '#core/db/reservation-writer.ts'
 import { recordDelivered } from '#core/db/reservations.ts'
 import type { NewReservation } from '#core/db/reservations.ts'
-import { NO_REPLAY } from '#test/support/limits/reservations.ts'
+import { NO_REPLAY, insertReservations } from '#test/support/limits.ts'
 import { EPOCH, createDelivered, createOrganization, createReservation } from './reservation-rows.ts'
 import { createLog } from '#core/platform/log.ts'
-import { openTestDatabase, openTestPools } from '#test/support/database.ts'
-import { insertReservations } from '#test/support/jobs/reservations.ts'
+import { openTestDatabase, openTestPools } from '#test/support/postgres.ts'
 import { until } from '#test/support/until.ts'
 
 /** More than go into one statement, so that several run side by side. */

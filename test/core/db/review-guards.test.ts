@@ -12,8 +12,8 @@ import { statementText } from '#core/domain/review-statements.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import { createLog } from '#core/platform/log.ts'
 import { verifyReviewers } from '#jobs/review/reviewers.ts'
-import { openTestDatabase, openTestPools, withoutGuards } from '#test/support/database.ts'
-import { insertVersion } from '#test/support/operator/version-rows.ts'
+import { openTestDatabase, openTestPools, withoutGuards } from '#test/support/postgres.ts'
+import { insertVersion } from '#test/support/version-rows.ts'
 import {
   createTestKey,
   firstReviewer,

@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { openTestDatabase } from '#test/support/database.ts'
-import type { TestDatabase } from '#test/support/database.ts'
+import { openTestDatabase } from '#test/support/postgres.ts'
+import type { TestDatabase } from '#test/support/postgres.ts'
 
 let database: TestDatabase
 let clients: Readonly<Record<'gateway' | 'jobs' | 'operator' | 'migration', pg.Client>>

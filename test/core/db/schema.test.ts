@@ -5,8 +5,8 @@ import type { Database } from '#core/db/pool.ts'
 import { assertSchemaCompatible } from '#core/db/schema.ts'
 import { createLog } from '#core/platform/log.ts'
 import { RELEASE, compareReleases } from '#core/db/release.ts'
-import { openTestDatabase } from '#test/support/database.ts'
-import type { TestDatabase } from '#test/support/database.ts'
+import { openTestDatabase } from '#test/support/postgres.ts'
+import type { TestDatabase } from '#test/support/postgres.ts'
 
 let database: TestDatabase
 let owner: Database

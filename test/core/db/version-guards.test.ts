@@ -6,7 +6,7 @@ import { inTransaction } from '#core/db/pool.ts'
 import type { Queryable } from '#core/db/pool.ts'
 import { retireReviewer } from '#core/db/reviewers.ts'
 import { VERSION_STATES } from '#core/db/versions.ts'
-import { openTestPools, withoutGuards } from '#test/support/database.ts'
+import { openTestPools, withoutGuards } from '#test/support/postgres.ts'
 import {
   firstReviewer,
   insertSignedReview,
@@ -14,7 +14,7 @@ import {
   makeComparable,
   requireReviewers,
 } from '#test/support/reviews.ts'
-import { insertVersion } from '#test/support/operator/version-rows.ts'
+import { insertVersion } from '#test/support/version-rows.ts'
 
 type State = (typeof VERSION_STATES)[number]
 interface Version {

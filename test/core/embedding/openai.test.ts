@@ -10,7 +10,7 @@ import type { EmbeddingSpace } from '#core/index/format/manifest.ts'
 import { createJsonEndpoint } from '#core/platform/json-endpoint.ts'
 import { ENDPOINT_DIMENSIONS, startEmbeddingEndpoint, vectorFor } from '#test/support/embedding-endpoint.ts'
 import type { EmbeddingEndpoint, EndpointBehaviour } from '#test/support/embedding-endpoint.ts'
-import { spaceOf } from '#test/support/embedding-space.ts'
+import { spaceOf } from '#test/support/artifact.ts'
 
 const servers: Server[] = []
 const endpoints: EmbeddingEndpoint[] = []

@@ -4,7 +4,7 @@ import type { EmbeddingSettings } from '#core/embedding/providers.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { ENDPOINT_DIMENSIONS, startEmbeddingEndpoint } from '#test/support/embedding-endpoint.ts'
 import type { EmbeddingEndpoint, EndpointBehaviour } from '#test/support/embedding-endpoint.ts'
-import { spaceOf } from '#test/support/embedding-space.ts'
+import { spaceOf } from '#test/support/artifact.ts'
 
 const endpoints: EmbeddingEndpoint[] = []
 afterEach(async () => {

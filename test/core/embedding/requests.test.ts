@@ -11,7 +11,7 @@ import type { EmbeddingsReply } from '#core/embedding/requests.ts'
 import { EMBEDDING_BOUNDS } from '#core/embedding/bounds.ts'
 import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
 import { createJsonEndpoint } from '#core/platform/json-endpoint.ts'
-import { makeCertificates } from '#test/support/certificates.ts'
+import { makeCertificates } from '#test/support/secrets.ts'
 import { startJsonServer } from '#test/support/json-server.ts'
 import type { JsonServer } from '#test/support/json-server.ts'
 

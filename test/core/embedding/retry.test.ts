@@ -9,7 +9,7 @@ import { EMBEDDING_BOUNDS } from '#core/embedding/bounds.ts'
 import { createJsonEndpoint } from '#core/platform/json-endpoint.ts'
 import { ENDPOINT_DIMENSIONS, startEmbeddingEndpoint } from '#test/support/embedding-endpoint.ts'
 import type { EmbeddingEndpoint, EndpointBehaviour } from '#test/support/embedding-endpoint.ts'
-import { spaceOf } from '#test/support/embedding-space.ts'
+import { spaceOf } from '#test/support/artifact.ts'
 
 const endpoints: EmbeddingEndpoint[] = []
 afterEach(async () => {

@@ -3,8 +3,8 @@ import { endEpoch } from '#core/db/limit-epochs.ts'
 import { admit } from '#core/limits/admission.ts'
 import type { AdmissionDeps } from '#core/limits/admission.ts'
 import { entitlementKeys } from '#core/limits/counter-keys.ts'
-import { openTestPools } from '#test/support/database.ts'
-import { createCandidate } from '#test/support/limits/reservations.ts'
+import { openTestPools } from '#test/support/postgres.ts'
+import { createCandidate } from '#test/support/limits.ts'
 import { createOrganization, openServers, withRedis } from '#test/model/servers.ts'
 
 const { database } = await openTestPools()

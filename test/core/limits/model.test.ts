@@ -2,7 +2,7 @@ import { afterAll, expect, inject, test } from 'vitest'
 import { runModel } from '#test/model/run.ts'
 import { startSequence } from '#test/model/sequence.ts'
 import { openServers } from '#test/model/servers.ts'
-import { openTestPools } from '#test/support/database.ts'
+import { openTestPools } from '#test/support/postgres.ts'
 
 const SEQUENCES = 40
 

@@ -15,10 +15,10 @@ import { failedOutcome } from '#core/limits/settlement.ts'
 import { DATABASE_BOUNDS } from '#core/db/bounds.ts'
 import { createLog } from '#core/platform/log.ts'
 import { expectEventually } from '#test/support/until.ts'
-import { openTestPools } from '#test/support/database.ts'
+import { openTestPools } from '#test/support/postgres.ts'
 import { createOrganization, openServers, withRedis } from '#test/model/servers.ts'
 import type { ModelEntitlement, Servers } from '#test/model/servers.ts'
-import { NO_REPLAY, createCandidate } from '#test/support/limits/reservations.ts'
+import { NO_REPLAY, createCandidate } from '#test/support/limits.ts'
 
 const DAY_MS = 86_400_000
 

@@ -10,8 +10,8 @@ import { REDIS_BOUNDS } from '#core/redis/bounds.ts'
 import { createLog } from '#core/platform/log.ts'
 import { openPrimary } from '#core/redis/primary.ts'
 import type { PrimaryConnection } from '#core/redis/primary.ts'
-import { makeCertificates } from '#test/support/certificates.ts'
-import type { Certificates } from '#test/support/certificates.ts'
+import { makeCertificates } from '#test/support/secrets.ts'
+import type { Certificates } from '#test/support/secrets.ts'
 import {
   PRIMARY_SETTINGS,
   replicaKnown,

@@ -13,7 +13,7 @@ import type { PinnedRequest } from '#gateway/retrieve/pin.ts'
 import { createRequestContext } from '#gateway/retrieve/request-context.ts'
 import type { RequestContext } from '#gateway/retrieve/request-context.ts'
 import type { FoundPassage } from '#core/domain/search.ts'
-import { spaceOf } from '#test/support/embedding-space.ts'
+import { spaceOf } from '#test/support/artifact.ts'
 
 /** An entitlement to an invented knowledge base under the default plan; given fields override it. */
 export function activeEntitlement(given: Partial<ActiveEntitlement> = {}): ActiveEntitlement {

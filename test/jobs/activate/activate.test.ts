@@ -6,16 +6,9 @@ import { activate } from '#jobs/activate/pipeline.ts'
 import { versionIdOf } from '#jobs/build/ids.ts'
 import { signReview } from '#jobs/operator/actions/reviews.ts'
 import { openSearchNodeClients } from '#jobs/search-nodes.ts'
-import { withoutGuards } from '#test/support/database.ts'
-import {
-  PLAINTEXT,
-  activateDeps,
-  request,
-  review,
-  run,
-  startActivationHarness,
-} from '#test/support/jobs/activation-harness.ts'
-import { startFakeNode } from '#test/support/jobs/fake-node.ts'
+import { withoutGuards } from '#test/support/postgres.ts'
+import { PLAINTEXT, activateDeps, request, review, run, startActivationHarness } from '#test/support/activations.ts'
+import { startFakeNode } from '#test/support/search-node.ts'
 import { firstReviewer, insertSignedReview, makeComparable } from '#test/support/reviews.ts'
 import { until } from '#test/support/until.ts'
 

@@ -4,8 +4,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { DEFAULT_WORDS_CALIBRATION } from '#core/domain/default-calibration.ts'
 import { profileParametersSchema } from '#core/domain/retrieval-profile.ts'
 import { versionIdOf } from '#jobs/build/ids.ts'
-import { startJobsHarness, demoCorpus } from '#test/support/jobs/harness.ts'
-import type { JobsHarness } from '#test/support/jobs/harness.ts'
+import { demoCorpus, startJobsHarness } from '#test/support/jobs.ts'
+import type { JobsHarness } from '#test/support/jobs.ts'
 import { evaluationOf } from './rulebook.ts'
 
 /** A passage of the demo corpus. */

@@ -1,4 +1,4 @@
-import { testPassage } from '#test/support/artifact.ts'
+import { testPassage } from '#test/support/passages.ts'
 import { runEmbedStage } from './embed-stage.ts'
 
 /** Runs the embed stage, one batch after the other: `<work folder> <number of passages> <base URL> [<cache file>]`. */

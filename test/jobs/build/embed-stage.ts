@@ -6,7 +6,7 @@ import type { PassageRecord } from '#core/index/passages/record.ts'
 import type { Embedder } from '#core/embedding/embedder.ts'
 import { createEmbedder } from '#core/embedding/providers.ts'
 import { embedPassages } from '#jobs/build/embed.ts'
-import { spaceOf } from '#test/support/embedding-space.ts'
+import { spaceOf } from '#test/support/artifact.ts'
 import { QUIET_BUILD } from './quiet-build.ts'
 
 /** The dimensions of the endpoint that tests play. */

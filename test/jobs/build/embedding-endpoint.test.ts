@@ -6,8 +6,8 @@ import { embeddingSpaceSchema, manifestSchema } from '#core/index/format/manifes
 import { versionIdOf } from '#jobs/build/ids.ts'
 import { ENDPOINT_DIMENSIONS, startEmbeddingEndpoint, vectorsByWords } from '#test/support/embedding-endpoint.ts'
 import type { EmbeddingEndpoint, EndpointBehaviour } from '#test/support/embedding-endpoint.ts'
-import { startJobsHarness } from '#test/support/jobs/harness.ts'
-import type { JobsHarness } from '#test/support/jobs/harness.ts'
+import { startJobsHarness } from '#test/support/jobs.ts'
+import type { JobsHarness } from '#test/support/jobs.ts'
 import { evaluationOf, importRulebook, rulebook, serve } from './rulebook.ts'
 
 let harness: JobsHarness

@@ -11,7 +11,7 @@ import { buildVersion } from '#jobs/build/pipeline.ts'
 import { MARKDOWN_MAPPING } from '#jobs/import/mapping.ts'
 import { captureSources, snapshotId } from '#jobs/sources/capture.ts'
 import { listSource } from '#jobs/sources/list.ts'
-import { signingKeys } from '#test/support/artifact.ts'
+import { signingKeys } from '#test/support/secrets.ts'
 import { QUIET_BUILD } from './quiet-build.ts'
 
 const rulebook = fileURLToPath(new URL('../../../jobs/demo/corpus/rulebook', import.meta.url))

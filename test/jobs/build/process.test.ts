@@ -4,7 +4,7 @@ import { readBuild } from '#core/db/builds.ts'
 import { versionIdOf } from '#jobs/build/ids.ts'
 import { removeFailed } from '#jobs/build/process.ts'
 import { enqueueBuild } from '#jobs/queues.ts'
-import { openWorkerHarness } from '#test/support/jobs/worker-harness.ts'
+import { openWorkerHarness } from '#test/support/jobs.ts'
 import { until } from '#test/support/until.ts'
 
 const { harness, builds, knowledgeBaseId, importId, startWorker } = await openWorkerHarness()

@@ -14,11 +14,11 @@ import type { EvaluationReport } from '#jobs/evaluation/page/evaluation-report.t
 import { openSearchNodeClients } from '#jobs/search-nodes.ts'
 import { insertSignedReview, makeComparable } from '#test/support/reviews.ts'
 import type { Signed } from '#test/support/reviews.ts'
-import { startJobsHarness, silent } from '#test/support/jobs/harness.ts'
-import type { JobsHarness } from '#test/support/jobs/harness.ts'
+import { silent, startJobsHarness } from '#test/support/jobs.ts'
+import type { JobsHarness } from '#test/support/jobs.ts'
 import { TRADES, tradesCode } from './rulebook.ts'
-import { REVERSING, rerankCalls, startRerankEndpoint } from '#test/support/reranker.ts'
-import type { RerankEndpoint } from '#test/support/reranker.ts'
+import { REVERSING, rerankCalls, startRerankEndpoint } from '#test/support/reranker-endpoint.ts'
+import type { RerankEndpoint } from '#test/support/reranker-endpoint.ts'
 
 const KNOWING = { model: 'knowing', candidates: 20 }
 const plaintext = {

@@ -8,8 +8,8 @@ import { readBuild } from '#core/db/builds.ts'
 import { BUILD_STAGES } from '#jobs/build/stages.ts'
 import { versionIdOf } from '#jobs/build/ids.ts'
 import { evaluationReportSchema } from '#jobs/evaluation/page/evaluation-report.ts'
-import { startJobsHarness, demoCorpus } from '#test/support/jobs/harness.ts'
-import type { JobsHarness } from '#test/support/jobs/harness.ts'
+import { demoCorpus, startJobsHarness } from '#test/support/jobs.ts'
+import type { JobsHarness } from '#test/support/jobs.ts'
 
 let harness: JobsHarness
 let knowledgeBaseId: string

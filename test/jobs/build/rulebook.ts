@@ -3,8 +3,8 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { versionIdOf } from '#jobs/build/ids.ts'
 import { evaluationReportSchema } from '#jobs/evaluation/page/evaluation-report.ts'
 import type { EvaluationReport } from '#jobs/evaluation/page/evaluation-report.ts'
-import type { JobsHarness } from '#test/support/jobs/harness.ts'
-import { withoutGuards } from '#test/support/database.ts'
+import type { JobsHarness } from '#test/support/jobs.ts'
+import { withoutGuards } from '#test/support/postgres.ts'
 
 const SYLLABLES = ['bra', 'cor', 'dul', 'fen', 'gim', 'hap', 'jor', 'kel', 'lim', 'mot', 'nar', 'pol', 'qua'] as const
 

@@ -5,8 +5,8 @@ import type { BuildFence } from '#core/db/builds.ts'
 import { BUILD_BOUNDS } from '#jobs/build/bounds.ts'
 import { afterRun, claimRun, endLostRuns, retryWaitMs, settleRun } from '#jobs/build/runs.ts'
 import type { Ending } from '#jobs/build/runs.ts'
-import { smallSource, startJobsHarness } from '#test/support/jobs/harness.ts'
-import type { JobsHarness } from '#test/support/jobs/harness.ts'
+import { smallSource, startJobsHarness } from '#test/support/jobs.ts'
+import type { JobsHarness } from '#test/support/jobs.ts'
 
 const TRANSIENT: Ending = { kind: 'transient', reason: 'no search node answers' }
 const OUT_OF_MEMORY: Ending = { kind: 'out of memory', reason: 'its process reached its heap limit' }

@@ -8,7 +8,7 @@ import { EMBEDDING_BOUNDS } from '#core/embedding/bounds.ts'
 import { BUILD_BOUNDS } from '#jobs/build/bounds.ts'
 import { embedSampleQueries } from '#jobs/build/sample-queries.ts'
 import { passagesFile } from '#jobs/build/sort.ts'
-import { testPassage } from '#test/support/artifact.ts'
+import { testPassage } from '#test/support/passages.ts'
 
 let workFolder: string
 beforeEach(() => {

@@ -14,8 +14,8 @@ import { buildParametersSchema } from '#jobs/build/parameters.ts'
 import { preparePassages } from '#jobs/build/sort.ts'
 import { captureSources, snapshotId } from '#jobs/sources/capture.ts'
 import { listSource } from '#jobs/sources/list.ts'
-import { signingKeys } from '#test/support/artifact.ts'
-import { line, smallMapping } from '#test/support/jobs/run-import.ts'
+import { signingKeys } from '#test/support/secrets.ts'
+import { line, smallMapping } from '#test/support/import.ts'
 import { QUIET_BUILD } from './quiet-build.ts'
 
 const knowledgeBaseId = derivedUuid('knowledge base', 'sort')

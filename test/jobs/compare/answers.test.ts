@@ -8,7 +8,7 @@ import type { AnswersInput, ComparedAnswers } from '#jobs/compare/answers.ts'
 import type { AnswerChange } from '#jobs/compare/changes-file.ts'
 import type { AskedQuestions } from '#jobs/compare/questions.ts'
 import { NoSearchNodeError } from '#jobs/search-nodes.ts'
-import { asking, measured, queryWithQrels, replyWith } from '#test/support/jobs/asking.ts'
+import { asking, measured, queryWithQrels, replyWith } from '#test/support/evaluation.ts'
 
 const QUESTIONS = Array.from({ length: 60 }, (_, at) => queryWithQrels(`q${at}`))
 const SET: AskedQuestions = { from: 'question set of the active version', questions: QUESTIONS }

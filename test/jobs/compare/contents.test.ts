@@ -7,9 +7,9 @@ import type { ChangeKind } from '#core/domain/changes.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import { derivedUuid } from '#core/platform/ids.ts'
-import { testPassage } from '#test/support/artifact.ts'
-import { comparePassages } from '#test/support/jobs/compared-contents.ts'
-import type { ComparedPassages } from '#test/support/jobs/compared-contents.ts'
+import { testPassage } from '#test/support/passages.ts'
+import { comparePassages } from '#test/support/compared-contents.ts'
+import type { ComparedPassages } from '#test/support/compared-contents.ts'
 
 const corpus = (size: number): readonly PassageRecord[] => Array.from({ length: size }, (_, n) => testPassage(n))
 const NONE = Object.fromEntries(CHANGE_KINDS.map((kind) => [kind, 0]))

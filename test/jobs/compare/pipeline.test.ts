@@ -10,9 +10,11 @@ import type { ActiveVersion } from '#jobs/compare/active-version.ts'
 import type { ComparedContents } from '#jobs/compare/compared-passages.ts'
 import { compareWithActive } from '#jobs/compare/pipeline.ts'
 import type { Compared, ComparedCandidate } from '#jobs/compare/pipeline.ts'
-import { buildTestArtifact, signingKeys, testRows } from '#test/support/artifact.ts'
+import { buildTestArtifact } from '#test/support/artifact.ts'
+import { signingKeys } from '#test/support/secrets.ts'
+import { testRows } from '#test/support/passages.ts'
 import type { TestArtifact } from '#test/support/artifact.ts'
-import { asking, replyWith } from '#test/support/jobs/asking.ts'
+import { asking, replyWith } from '#test/support/evaluation.ts'
 
 const CANDIDATE_ID = '0198c0de-0000-7000-8000-000000000009'
 const FACETS = { languages: ['en'], jurisdictions: ['XA'], subjects: ['general'], statuses: ['verified' as const] }

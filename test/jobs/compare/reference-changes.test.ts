@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import type { PassageRecord } from '#core/index/passages/record.ts'
 import type { NamedChange } from '#jobs/compare/changes-file.ts'
-import { testPassage } from '#test/support/artifact.ts'
-import { comparePassages } from '#test/support/jobs/compared-contents.ts'
+import { testPassage } from '#test/support/passages.ts'
+import { comparePassages } from '#test/support/compared-contents.ts'
 
 /** Twelve passages, of which those at the given places hold a reference. */
 function corpus(references: Readonly<Record<number, string>>): readonly PassageRecord[] {

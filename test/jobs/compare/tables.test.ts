@@ -4,7 +4,8 @@ import type { ArtifactFile, EmbeddingSpace, Manifest } from '#core/index/format/
 import type { PassageRecord } from '#core/index/passages/record.ts'
 import { createRowInputs, tableChanges } from '#jobs/compare/tables.ts'
 import type { ComparedTables } from '#jobs/compare/tables.ts'
-import { testManifest, testPassage } from '#test/support/artifact.ts'
+import { testManifest } from '#test/support/artifact.ts'
+import { testPassage } from '#test/support/passages.ts'
 
 const ROWS = Array.from({ length: 5 }, (_, n) => testPassage(n))
 const MANIFEST = testManifest('0198c0de-0000-7000-8000-000000000001')

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { startSupervised } from '#jobs/demo/local/supervised-process.ts'
-import { alive } from '#test/support/alive.ts'
+import { alive } from '#test/support/processes.ts'
 import { expectEventually, until } from '#test/support/until.ts'
 
 /** Far longer than a program needs that hears the second request. */

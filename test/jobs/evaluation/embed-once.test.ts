@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Embedder } from '#core/embedding/embedder.ts'
 import { embedOnce } from '#jobs/evaluation/embed-once.ts'
-import { spaceOf } from '#test/support/embedding-space.ts'
+import { spaceOf } from '#test/support/artifact.ts'
 
 const { signal } = new AbortController()
 

@@ -5,7 +5,7 @@ import type { DecisionOptions } from '#jobs/evaluation/figures.ts'
 import { decisionOf, fitDecision, observedValue, rankingsOf, scoredBy } from '#jobs/evaluation/figures.ts'
 import { outcomeOf } from '#jobs/evaluation/outcomes.ts'
 import type { Outcome } from '#jobs/evaluation/outcomes.ts'
-import { queryWithQrels, measured, replyWith } from '#test/support/jobs/asking.ts'
+import { measured, queryWithQrels, replyWith } from '#test/support/evaluation.ts'
 
 /** The logistic function of the window's coverage. */
 const calibration: Calibration = {

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { FilteredRecall } from '#jobs/evaluation/filtered-recall.ts'
 import { SELECTIVITIES } from '#jobs/evaluation/measured-filters.ts'
-import { seededRandom, unit } from '#test/support/artifact.ts'
+import { seededRandom, unit } from '#test/support/passages.ts'
 
 export const VECTOR_DIMENSIONS = 8
 export type Vectors = readonly Float32Array[]

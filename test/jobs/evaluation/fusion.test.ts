@@ -8,7 +8,7 @@ import { EVALUATION_BOUNDS } from '#jobs/evaluation/bounds.ts'
 import { FUSION_WEIGHTS, fitFusion, fitRanking, tryReranker } from '#jobs/evaluation/fusion.ts'
 import { compareRankings } from '#jobs/evaluation/metrics/comparison.ts'
 import { rankingUnder, sampleWithQrels } from '#jobs/evaluation/ranking-under.ts'
-import { asking, found, queryWithQrels, replyWith } from '#test/support/jobs/asking.ts'
+import { asking, found, queryWithQrels, replyWith } from '#test/support/evaluation.ts'
 
 const questions = (count: number): ReturnType<typeof queryWithQrels>[] =>
   Array.from({ length: count }, (_, at) => queryWithQrels(`q${at}`))

@@ -5,8 +5,8 @@ import { chunkId } from '#core/platform/ids.ts'
 import { EVALUATION_BOUNDS } from '#jobs/evaluation/bounds.ts'
 import type { QueryWithQrels } from '#jobs/evaluation/query-with-qrels.ts'
 import { sampleKnownItems } from '#jobs/evaluation/known-items.ts'
-import { testPassage } from '#test/support/artifact.ts'
-import type { PassageTraits } from '#test/support/artifact.ts'
+import { testPassage } from '#test/support/passages.ts'
+import type { PassageTraits } from '#test/support/passages.ts'
 
 const DAY = '2026-03-01'
 const sentence = (n: number): string => `The firm keeps record number ${n} and gives it to the authority on request.`

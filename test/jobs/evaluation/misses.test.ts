@@ -6,7 +6,7 @@ import { missesOf } from '#jobs/evaluation/misses.ts'
 import type { Misses } from '#jobs/evaluation/misses.ts'
 import { outcomeOf } from '#jobs/evaluation/outcomes.ts'
 import { REPORT_MISSES_MAX } from '#jobs/evaluation/page/evaluation-report.ts'
-import { queryWithQrels, measured, replyWith } from '#test/support/jobs/asking.ts'
+import { measured, queryWithQrels, replyWith } from '#test/support/evaluation.ts'
 
 /** Observes the logistic of ten times the window's coverage less a half. */
 const calibration: Calibration = {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { askQuestions, outcomeOf, timeModes } from '#jobs/evaluation/outcomes.ts'
-import { asking, found, queryWithQrels, measured, replyWith } from '#test/support/jobs/asking.ts'
+import { asking, found, measured, queryWithQrels, replyWith } from '#test/support/evaluation.ts'
 
 const JUDGMENTS = new Map([
   ['b', 1],

@@ -11,7 +11,7 @@ import type { Outcome } from '#jobs/evaluation/outcomes.ts'
 import { REPORT_UNKNOWN_RELEVANT_MAX, evaluationReportSchema } from '#jobs/evaluation/page/evaluation-report.ts'
 import { figuresOf, reportOf } from '#jobs/evaluation/report.ts'
 import type { ReportInput } from '#jobs/evaluation/report.ts'
-import { queryWithQrels, measured, replyWith } from '#test/support/jobs/asking.ts'
+import { measured, queryWithQrels, replyWith } from '#test/support/evaluation.ts'
 import { publishedFigures } from './published-figures.ts'
 
 const LATENCY = { p50: 1, p99: 2 }

@@ -7,8 +7,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { INDEX_BOUNDS } from '#core/index/bounds.ts'
 import { codePointsOf } from '#jobs/import/text.ts'
 import { SAMPLES, TEXT, mappingOf } from './corpus-samples.ts'
-import { importContents, importFiles } from '#test/support/jobs/run-import.ts'
-import type { Imported } from '#test/support/jobs/run-import.ts'
+import { importContents, importFiles } from '#test/support/import.ts'
+import type { Imported } from '#test/support/import.ts'
 
 const CORPORA = fileURLToPath(new URL('../../../../shared/data', import.meta.url))
 const present = existsSync(CORPORA)

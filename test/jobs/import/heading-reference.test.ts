@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { importContents } from '#test/support/jobs/run-import.ts'
+import { importContents } from '#test/support/import.ts'
 
 const FRONT = `---
 document: bees

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { SEARCH_BOUNDS } from '#core/domain/bounds.ts'
 import { IMPORT_BOUNDS } from '#jobs/import/bounds.ts'
 import { DUPLICATE } from '#jobs/import/recorder.ts'
-import { importContents, line, smallMapping } from '#test/support/jobs/run-import.ts'
+import { importContents, line, smallMapping } from '#test/support/import.ts'
 
 const TEXT = 'A keeper of bees registers every hive before the first of May.'
 const entry = (reason: string, at: number, id?: string): object => ({

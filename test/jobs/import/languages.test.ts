@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { beeRules } from '#test/support/jobs/bee-rules.ts'
-import { importContents, line, smallMapping } from '#test/support/jobs/run-import.ts'
-import type { Imported } from '#test/support/jobs/run-import.ts'
+import { beeRules, importContents, line, smallMapping } from '#test/support/import.ts'
+import type { Imported } from '#test/support/import.ts'
 
 function idsOf({ passages }: Imported, language: string): unknown {
   return passages

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { partsOf } from '#jobs/import/parts.ts'
 import { codePointsOf, withoutSpace } from '#jobs/import/text.ts'
-import { importContents, line, smallMapping } from '#test/support/jobs/run-import.ts'
+import { importContents, line, smallMapping } from '#test/support/import.ts'
 
 /** A text of a whole number of words of one letter, about so long. */
 function words(length: number, letter = 'x'): string {

@@ -8,8 +8,8 @@ import { createArtifactStore } from '#core/index/format/store.ts'
 import { importCorpus } from '#jobs/operator/actions/import-corpus.ts'
 import { createKnowledgeBase } from '#jobs/operator/actions/organizations.ts'
 import { LEFT_OUT_REASONS } from '#jobs/sources/list.ts'
-import { line, smallMapping } from '#test/support/jobs/run-import.ts'
-import { openOperatorHarness } from '#test/support/operator/harness.ts'
+import { line, smallMapping } from '#test/support/import.ts'
+import { openOperatorHarness } from '#test/support/operator-cli.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'evidence-left-out-'))
 const source = join(folder, 'source')

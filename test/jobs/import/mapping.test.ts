@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { parseMapping } from '#jobs/import/mapping.ts'
-import { importContents, line, smallMapping } from '#test/support/jobs/run-import.ts'
+import { importContents, line, smallMapping } from '#test/support/import.ts'
 
 const TEXT = 'A keeper of bees registers every hive.'
 

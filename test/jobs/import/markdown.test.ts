@@ -7,7 +7,7 @@ import { IMPORT_BOUNDS } from '#jobs/import/bounds.ts'
 import { markdownRecords } from '#jobs/import/markdown.ts'
 import type { SourceItem } from '#jobs/import/record.ts'
 import { listSource } from '#jobs/sources/list.ts'
-import { importContents, importFiles } from '#test/support/jobs/run-import.ts'
+import { importContents, importFiles } from '#test/support/import.ts'
 
 const FRONT = `---
 document: bees

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { MARKDOWN_MAPPING } from '#jobs/import/mapping.ts'
 import type { ImportReport } from '#jobs/import/report.ts'
-import { beeRules } from '#test/support/jobs/bee-rules.ts'
-import { importContents, line, smallMapping } from '#test/support/jobs/run-import.ts'
+import { beeRules, importContents, line, smallMapping } from '#test/support/import.ts'
 
 const MUST = 'The keeper must act.'
 const NEED_NOT = 'The keeper need not act.'

@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { MARKDOWN_MAPPING } from '#jobs/import/mapping.ts'
 import { DUPLICATE } from '#jobs/import/recorder.ts'
-import { importContents, line, smallMapping } from '#test/support/jobs/run-import.ts'
-import type { Imported } from '#test/support/jobs/run-import.ts'
-import { beeRules } from '#test/support/jobs/bee-rules.ts'
+import { beeRules, importContents, line, smallMapping } from '#test/support/import.ts'
+import type { Imported } from '#test/support/import.ts'
 
 const PRECEDENCE = 'another source has precedence'
 const OLD = 'A keeper of bees registers every hive.'

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { IMPORT_BOUNDS } from '#jobs/import/bounds.ts'
 import { actIdOf, aliasesOf } from '#jobs/import/references.ts'
-import { importContents, line, smallMapping } from '#test/support/jobs/run-import.ts'
+import { importContents, line, smallMapping } from '#test/support/import.ts'
 
 const TEXT = 'A keeper of bees registers every hive.'
 const GDPR = { act: 'celex:{metadata.celex}', aliases: '{metadata.short}', reference: '{metadata.cited}' }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { importContents, line, smallMapping } from '#test/support/jobs/run-import.ts'
+import { importContents, line, smallMapping } from '#test/support/import.ts'
 
 const GROWTH = 4
 /** Linear cost grows by 4, quadratic by 16. */

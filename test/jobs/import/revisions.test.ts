@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { REVERSED_DATES } from '#jobs/import/fields.ts'
-import { importContents, line, smallMapping } from '#test/support/jobs/run-import.ts'
-import type { Imported } from '#test/support/jobs/run-import.ts'
+import { importContents, line, smallMapping } from '#test/support/import.ts'
+import type { Imported } from '#test/support/import.ts'
 
 const TEXT = 'A keeper of bees registers every hive.'
 

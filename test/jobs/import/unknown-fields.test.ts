@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { importContents, line, smallMapping } from '#test/support/jobs/run-import.ts'
+import { importContents, line, smallMapping } from '#test/support/import.ts'
 
 const TEXT = 'A keeper of bees registers every hive.'
 const FRONT = `---

@@ -2,8 +2,8 @@ import { QUEUE_BOUNDS } from '#core/queues/bounds.ts'
 import { randomUUID } from 'node:crypto'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { processLedgerJob } from '#jobs/ledger/append.ts'
-import { insertReservations, ledgerIds } from '#test/support/jobs/reservations.ts'
-import { openTestPools } from '#test/support/database.ts'
+import { insertReservations, ledgerIds } from '#test/support/limits.ts'
+import { openTestPools } from '#test/support/postgres.ts'
 
 const { owner, jobs: service } = await openTestPools()
 beforeEach(async () => {

@@ -7,8 +7,8 @@ import { JOB_BOUNDS } from '#jobs/bounds.ts'
 import { BUILD_BOUNDS } from '#jobs/build/bounds.ts'
 import { versionIdOf } from '#jobs/build/ids.ts'
 import { collectGarbage } from '#jobs/maintenance/collect-garbage.ts'
-import { startJobsHarness, demoCorpus, silent } from '#test/support/jobs/harness.ts'
-import type { JobsHarness } from '#test/support/jobs/harness.ts'
+import { demoCorpus, silent, startJobsHarness } from '#test/support/jobs.ts'
+import type { JobsHarness } from '#test/support/jobs.ts'
 import { ENTRY_DIMENSIONS, ENTRY_SPACE, vectorEntries } from '#test/core/db/vector-cache/entries.ts'
 
 let harness: JobsHarness

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { profileIdOf, versionIdOf } from '#jobs/build/ids.ts'
 import { reconcile } from '#jobs/maintenance/reconcile.ts'
-import { silent } from '#test/support/jobs/harness.ts'
-import { startActivationHarness, request, review, run } from '#test/support/jobs/activation-harness.ts'
-import { CALL_TIMEOUT_MS } from '#test/support/call-timeout.ts'
+import { silent } from '#test/support/jobs.ts'
+import { request, review, run, startActivationHarness } from '#test/support/activations.ts'
+import { CALL_TIMEOUT_MS } from '#test/support/until.ts'
 
 const activation = await startActivationHarness()
 const {

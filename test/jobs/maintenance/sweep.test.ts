@@ -4,8 +4,8 @@ import { createLog } from '#core/platform/log.ts'
 import { JOB_BOUNDS } from '#jobs/bounds.ts'
 import { sweep } from '#jobs/maintenance/sweep.ts'
 import type { SweepDeps } from '#jobs/maintenance/sweep.ts'
-import { insertReservations, ledgerIds } from '#test/support/jobs/reservations.ts'
-import { openTestPools } from '#test/support/database.ts'
+import { insertReservations, ledgerIds } from '#test/support/limits.ts'
+import { openTestPools } from '#test/support/postgres.ts'
 
 const log = createLog('test', 'silent')
 const { owner, jobs: service } = await openTestPools()

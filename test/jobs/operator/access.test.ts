@@ -16,7 +16,7 @@ import {
   setOrganizationSuspended,
 } from '#jobs/operator/actions/organizations.ts'
 import { createPlan } from '#jobs/operator/actions/plans.ts'
-import { openOperatorHarness } from '#test/support/operator/harness.ts'
+import { openOperatorHarness } from '#test/support/operator-cli.ts'
 
 const harness = await openOperatorHarness()
 const folder = mkdtempSync(join(tmpdir(), 'evidence-operator-'))
@@ -81,7 +81,7 @@ describe('from an empty database to an entitlement, by the command line', () => 
   })
 
   test('OPERATOR_ACTOR names who acts where --actor does not', async () => {
-    const { commandLine } = await import('#test/support/operator/cli.ts')
+    const { commandLine } = await import('#test/support/operator-cli.ts')
     await commandLine({ ...harness.environment, OPERATOR_ACTOR: 'night shift' }).json(
       'organizations',
       'suspend',

@@ -5,14 +5,7 @@ import { requestActivation } from '#jobs/operator/actions/activations.ts'
 import { signReview } from '#jobs/operator/actions/reviews.ts'
 import type { AcceptableKind } from '#core/domain/review-statements.ts'
 import { requestRollback } from '#jobs/operator/actions/rollback.ts'
-import {
-  candidate,
-  idsOf,
-  jobIn,
-  openCorpusHarness,
-  rowEventually,
-  withId,
-} from '#test/support/operator/corpus-harness.ts'
+import { candidate, idsOf, jobIn, openCorpusHarness, rowEventually, withId } from '#test/support/operator-corpus.ts'
 import { firstReviewer } from '#test/support/reviews.ts'
 
 const harness = await openCorpusHarness()

@@ -12,8 +12,8 @@ import {
   openCorpusHarness,
   rowEventually,
   withId,
-} from '#test/support/operator/corpus-harness.ts'
-import { commandLine } from '#test/support/operator/cli.ts'
+} from '#test/support/operator-corpus.ts'
+import { commandLine } from '#test/support/operator-cli.ts'
 import { until } from '#test/support/until.ts'
 
 const harness = await openCorpusHarness()

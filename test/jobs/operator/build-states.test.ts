@@ -8,8 +8,7 @@ import {
   jobIn,
   openCorpusHarness,
   rowEventually,
-} from '#test/support/operator/corpus-harness.ts'
-
+} from '#test/support/operator-corpus.ts'
 import { until } from '#test/support/until.ts'
 
 const harness = await openCorpusHarness()

@@ -5,8 +5,8 @@ import type { Command } from 'commander'
 import { describe, expect, test } from 'vitest'
 import { ConfigError } from '#core/platform/config.ts'
 import { createProgram } from '#jobs/operator/program.ts'
-import { MAIN, commandLine } from '#test/support/operator/cli.ts'
-import { adjustedNowMs } from '#test/support/load-adjusted-clock.ts'
+import { MAIN, commandLine } from '#test/support/operator-cli.ts'
+import { adjustedNowMs } from '#test/support/clock.ts'
 
 function leaves(
   command: Command,

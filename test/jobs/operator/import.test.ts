@@ -8,9 +8,8 @@ import { z } from 'zod'
 import { sha256 } from '#core/platform/digest.ts'
 import { createArtifactStore } from '#core/index/format/store.ts'
 import { createKnowledgeBase } from '#jobs/operator/actions/organizations.ts'
-import { commandLine } from '#test/support/operator/cli.ts'
-import { line, smallMapping } from '#test/support/jobs/run-import.ts'
-import { openOperatorHarness } from '#test/support/operator/harness.ts'
+import { commandLine, openOperatorHarness } from '#test/support/operator-cli.ts'
+import { line, smallMapping } from '#test/support/import.ts'
 import { until } from '#test/support/until.ts'
 
 const RULEBOOK = fileURLToPath(new URL('../../../jobs/demo/corpus/rulebook', import.meta.url))

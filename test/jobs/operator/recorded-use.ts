@@ -4,7 +4,7 @@ import { grantEntitlement } from '#jobs/operator/actions/entitlements.ts'
 import { createClient, createKnowledgeBase, createOrganization } from '#jobs/operator/actions/organizations.ts'
 import { createPlan } from '#jobs/operator/actions/plans.ts'
 import { inTransaction } from '#core/db/pool.ts'
-import type { OperatorHarness } from '#test/support/operator/harness.ts'
+import type { OperatorHarness } from '#test/support/operator-cli.ts'
 
 /** Clients Desk and Bot of Bank and Desk of Fund, each with a live entitlement to the knowledge base "rules". */
 export async function createEntitledClients({ operator, serviceSecrets }: OperatorHarness): Promise<void> {

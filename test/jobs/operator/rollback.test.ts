@@ -1,5 +1,5 @@
-import { STORED_PROFILE } from '#test/support/operator/version-rows.ts'
-import { spaceOf } from '#test/support/embedding-space.ts'
+import { STORED_PROFILE } from '#test/support/version-rows.ts'
+import { spaceOf } from '#test/support/artifact.ts'
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { finishActivation, movePointer, readActivation, setVersionState } from '#core/db/activations.ts'
@@ -9,7 +9,7 @@ import { requestActivation } from '#jobs/operator/actions/activations.ts'
 import { createKnowledgeBase } from '#jobs/operator/actions/organizations.ts'
 import { requestRollback } from '#jobs/operator/actions/rollback.ts'
 import { approve } from '#test/support/reviews.ts'
-import { openOperatorHarness } from '#test/support/operator/harness.ts'
+import { openOperatorHarness } from '#test/support/operator-cli.ts'
 
 const harness = await openOperatorHarness()
 const enqueue = (): Promise<void> => Promise.resolve()

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { usageReport } from '#core/db/usage.ts'
 import { createEntitledClients, use } from './recorded-use.ts'
-import { openOperatorHarness } from '#test/support/operator/harness.ts'
+import { openOperatorHarness } from '#test/support/operator-cli.ts'
 
 const harness = await openOperatorHarness()
 

@@ -5,8 +5,8 @@ import { expect, test } from 'vitest'
 import type { PassageRecord } from '#core/index/passages/record.ts'
 import { REVIEW_BOUNDS } from '#jobs/review/bounds.ts'
 import { firstChanges } from '#jobs/review/first-changes.ts'
-import { testPassage } from '#test/support/artifact.ts'
-import { comparePassages } from '#test/support/jobs/compared-contents.ts'
+import { testPassage } from '#test/support/passages.ts'
+import { comparePassages } from '#test/support/compared-contents.ts'
 
 /** What the audit row of an activation names of the step from one version to the other. */
 async function named(before: readonly PassageRecord[], after: readonly PassageRecord[]): Promise<readonly string[]> {

@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis'
 import type { Steps } from '#jobs/demo/steps.ts'
-import { CLOCK_KEY } from '#test/support/limits/moved-clock.ts'
+import { CLOCK_KEY } from '#test/support/limits.ts'
 import type { EmbeddedControls } from '../scenarios/scenario.ts'
 import { startGateways } from './gateways.ts'
 import type { Gateways } from './gateways.ts'

@@ -1,4 +1,4 @@
-import { replaceModule } from '#test/support/replace-module.ts'
+import { replaceModule } from '#test/support/processes.ts'
 
 /** Loaded before a gateway's `main.ts`: its limits go by a clock of Redis that the run moves. */
 replaceModule(

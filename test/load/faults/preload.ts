@@ -1,4 +1,4 @@
-import { replaceModule } from '#test/support/replace-module.ts'
+import { replaceModule } from '#test/support/processes.ts'
 
 /**
  * Loaded before a gateway's `main.ts`, as `preload.ts?fault=NAME`: the gateway is the real one with that one fault. The

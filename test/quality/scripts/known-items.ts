@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
-import { testRows } from '#test/support/artifact.ts'
-import { EVERYTHING } from '#test/support/search-node/asked.ts'
-import { searchable } from '#test/support/search-node/searchable.ts'
+import { testRows } from '#test/support/passages.ts'
+import { EVERYTHING, searchable } from '#test/support/search.ts'
 
 const passageSchema = z.strictObject({ id: z.string(), language: z.string(), text: z.string() })
 const questionSchema = z.strictObject({ passage: z.string(), language: z.string(), question: z.string() })

@@ -5,8 +5,8 @@ import type { Predictor } from '#core/domain/predictors.ts'
 import { predictorsOf } from '#search-node/search/predictors.ts'
 import type { RankedRows } from '#search-node/search/predictors.ts'
 import { rescoreRows } from '#search-node/search/rescore.ts'
-import { withForward } from '#test/support/search-node/forward-corpus.ts'
-import type { ForwardPassage } from '#test/support/search-node/forward-corpus.ts'
+import { withForward } from '#test/support/lexical-index.ts'
+import type { ForwardPassage } from '#test/support/lexical-index.ts'
 
 export type Features = Readonly<Record<Predictor, number>>
 

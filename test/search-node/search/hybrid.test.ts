@@ -5,11 +5,10 @@ import type { FoundPassage, SearchResult } from '#core/domain/search.ts'
 import { fuse } from '#search-node/search/fuse.ts'
 import type { SearchInput } from '#search-node/search/query.ts'
 import { createVectorScores } from '#search-node/search/vector-scores.ts'
-import { EVERYTHING, RANKING } from '#test/support/search-node/asked.ts'
-import { searchable } from '#test/support/search-node/searchable.ts'
-import type { Searchable } from '#test/support/search-node/searchable.ts'
-import { ownWord, questionOn, wordedRows } from '#test/support/search-node/worded-corpus.ts'
-import { allows, bruteForce, queryNear, seededRandom, vectorsOf } from '#test/support/artifact.ts'
+import { EVERYTHING, RANKING, allows, bruteForce, searchable } from '#test/support/search.ts'
+import type { Searchable } from '#test/support/search.ts'
+import { ownWord, queryNear, questionOn, seededRandom, wordedRows } from '#test/support/passages.ts'
+import { vectorsOf } from '#test/support/artifact.ts'
 
 const { seed } = inject('random')
 const ROWS = 150

@@ -12,19 +12,13 @@ import { createScopeFilter } from '#search-node/search/candidates/filter-bitset.
 import { createIndexVersion } from '#search-node/search/index-version.ts'
 import { search } from '#search-node/search/pipeline.ts'
 import type { SearchInput } from '#search-node/search/query.ts'
-import { EVERYTHING, RANKING, UNLIMITED, inputOf } from '#test/support/search-node/asked.ts'
-import {
-  allows,
-  bruteForce,
-  buildTestArtifact,
-  queryNear,
-  seededRandom,
-  signingKeys,
-  shownPassage,
-  testRows,
-  unit,
-} from '#test/support/artifact.ts'
-import type { PassageTraits, TestArtifact, TestFilters } from '#test/support/artifact.ts'
+import { EVERYTHING, RANKING, UNLIMITED, allows, bruteForce, inputOf } from '#test/support/search.ts'
+import { buildTestArtifact } from '#test/support/artifact.ts'
+import { queryNear, seededRandom, shownPassage, testRows, unit } from '#test/support/passages.ts'
+import { signingKeys } from '#test/support/secrets.ts'
+import type { PassageTraits } from '#test/support/passages.ts'
+import type { TestArtifact } from '#test/support/artifact.ts'
+import type { TestFilters } from '#test/support/search.ts'
 
 const { seed } = inject('random')
 const { privateKeyDer } = signingKeys()

@@ -5,8 +5,8 @@ import { adjacentPairs, nearPairs, firstCoverage, windowCoverage } from '#search
 import type { RowWords } from '#search-node/search/predictor-words.ts'
 import type { ForwardReader } from '#core/index/lexical/forward-reader.ts'
 import type { Question } from '#search-node/search/question.ts'
-import { anyCorpus, anyText, said, termsOf, withForward } from '#test/support/search-node/forward-corpus.ts'
-import type { Passage } from '#test/support/search-node/lexical-corpus.ts'
+import { anyCorpus, anyText, said, termsOf, withForward } from '#test/support/lexical-index.ts'
+import type { Passage } from '#test/support/lexical-index.ts'
 
 type Measure = (question: Question, rows: readonly RowWords[]) => number | undefined
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { NOTHING, featuresOf, measured, ranked } from './features.ts'
-import { said } from '#test/support/search-node/forward-corpus.ts'
+import { said } from '#test/support/lexical-index.ts'
 
 test('predictors of vectors count without a shared word', () => {
   const corpus = [said('anchor'), said('ballast')]

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { PREDICTORS } from '#core/domain/predictors.ts'
 import { predictorsOf } from '#search-node/search/predictors.ts'
 import { NOTHING, ranked } from './features.ts'
-import { said, withForward } from '#test/support/search-node/forward-corpus.ts'
+import { said, withForward } from '#test/support/lexical-index.ts'
 
 const WIDTH = 4
 const ROWS = 12

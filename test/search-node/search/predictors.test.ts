@@ -5,7 +5,7 @@ import { PREDICTOR_DEPTH, predictorsOf } from '#search-node/search/predictors.ts
 import type { PredictorInput } from '#search-node/search/predictors.ts'
 import { NOTHING, featuresOf, measured, ranked } from './features.ts'
 import type { Features } from './features.ts'
-import { anyCorpus, anyText, said, withForward } from '#test/support/search-node/forward-corpus.ts'
+import { anyCorpus, anyText, said, withForward } from '#test/support/lexical-index.ts'
 
 /** Features of a list over passages that all say "anchor ballast", two a document; given fields override it. */
 function featuresWith(change: Partial<PredictorInput>, query = 'anchor ballast'): Features {

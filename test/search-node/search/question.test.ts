@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { tokenHash } from '#core/index/lexical/token-hash.ts'
 import { wordIndexOf } from '#search-node/search/question.ts'
-import { anyCorpus, anyText, said, withForward } from '#test/support/search-node/forward-corpus.ts'
+import { anyCorpus, anyText, said, withForward } from '#test/support/lexical-index.ts'
 
 const idf = (frequency: number, rows: number): number => Math.log(1 + (rows - frequency + 0.5) / (frequency + 0.5))
 const hash = (word: string, language = 'xx'): number => tokenHash(language, word)

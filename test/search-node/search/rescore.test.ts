@@ -6,8 +6,8 @@ import type { ForwardReader } from '#core/index/lexical/forward-reader.ts'
 import type { Question } from '#search-node/search/question.ts'
 import { RESCORE, greatestScore, rescoreRows } from '#search-node/search/rescore.ts'
 import type { ContextWindow } from '#search-node/search/rescore.ts'
-import { anyCorpus, anyText, said, termsOf, withForward } from '#test/support/search-node/forward-corpus.ts'
-import type { ForwardPassage } from '#test/support/search-node/forward-corpus.ts'
+import { anyCorpus, anyText, said, termsOf, withForward } from '#test/support/lexical-index.ts'
+import type { ForwardPassage } from '#test/support/lexical-index.ts'
 
 function contextWindow(
   corpus: readonly ForwardPassage[],

@@ -2,10 +2,9 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import type { ArtifactRow } from '#core/index/format/writer.ts'
 import type { Filters, SearchResult } from '#core/domain/search.ts'
 import type { SearchInput } from '#search-node/search/query.ts'
-import { EVERYTHING, RANKING } from '#test/support/search-node/asked.ts'
-import { searchable } from '#test/support/search-node/searchable.ts'
-import type { Searchable } from '#test/support/search-node/searchable.ts'
-import { bruteForce, queryNear, seededRandom, testRows, unit } from '#test/support/artifact.ts'
+import { EVERYTHING, RANKING, bruteForce, searchable } from '#test/support/search.ts'
+import type { Searchable } from '#test/support/search.ts'
+import { queryNear, seededRandom, testRows, unit } from '#test/support/passages.ts'
 
 const { seed } = inject('random')
 const DOCUMENTS = 30

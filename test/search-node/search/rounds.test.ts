@@ -10,10 +10,9 @@ import { search } from '#search-node/search/pipeline.ts'
 import type { SearchInput } from '#search-node/search/query.ts'
 import { derivedUuid } from '#core/platform/ids.ts'
 import { largest } from '#core/index/top-k.ts'
-import { EVERYTHING, RANKING, UNLIMITED, inputOf } from '#test/support/search-node/asked.ts'
-import { searchable } from '#test/support/search-node/searchable.ts'
-import type { Searchable } from '#test/support/search-node/searchable.ts'
-import { queryNear, seededRandom, testRows } from '#test/support/artifact.ts'
+import { EVERYTHING, RANKING, UNLIMITED, inputOf, searchable } from '#test/support/search.ts'
+import type { Searchable } from '#test/support/search.ts'
+import { queryNear, seededRandom, testRows } from '#test/support/passages.ts'
 
 const { seed } = inject('random')
 const ROWS = 2_000

@@ -6,11 +6,9 @@ import type { Predictor } from '#core/domain/predictors.ts'
 import type { SearchResult } from '#core/domain/search.ts'
 import type { ArtifactRow } from '#core/index/format/writer.ts'
 import type { SearchInput } from '#search-node/search/query.ts'
-import { EVERYTHING, RANKING } from '#test/support/search-node/asked.ts'
-import { searchable } from '#test/support/search-node/searchable.ts'
-import type { Searchable } from '#test/support/search-node/searchable.ts'
-import { questionOn, wordedRows } from '#test/support/search-node/worded-corpus.ts'
-import { bruteForce, queryNear, seededRandom, unit } from '#test/support/artifact.ts'
+import { EVERYTHING, RANKING, bruteForce, searchable } from '#test/support/search.ts'
+import type { Searchable } from '#test/support/search.ts'
+import { queryNear, questionOn, seededRandom, unit, wordedRows } from '#test/support/passages.ts'
 
 const { seed } = inject('random')
 const [ROWS, CLUSTERS, DIMENSIONS, FEW] = [300, 15, 16, 12]

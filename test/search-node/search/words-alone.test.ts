@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { PREDICTORS, predictorOf } from '#core/domain/predictors.ts'
 import type { Predictor } from '#core/domain/predictors.ts'
-import { seededRandom } from '#test/support/artifact.ts'
-import { searchable } from '#test/support/search-node/searchable.ts'
-import type { Searchable } from '#test/support/search-node/searchable.ts'
-import { questionOn, wordedRows } from '#test/support/search-node/worded-corpus.ts'
+import { questionOn, seededRandom, wordedRows } from '#test/support/passages.ts'
+import { searchable } from '#test/support/search.ts'
+import type { Searchable } from '#test/support/search.ts'
 
 /** Of a version without vectors, from a fixed seed. */
 let corpus: Searchable

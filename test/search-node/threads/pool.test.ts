@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { SearchPool } from '#search-node/threads/pool.ts'
 import type { ArtifactSearch } from '#search-node/threads/workers.ts'
 import type { ArtifactRef } from '#core/index/format/reader.ts'
-import { UNLIMITED, inputOf } from '#test/support/search-node/asked.ts'
+import { UNLIMITED, inputOf } from '#test/support/search.ts'
 import { createHeldWorker } from '#test/search-node/held-worker.ts'
 
 const artifact: ArtifactRef = {

@@ -8,9 +8,11 @@ import { SearchPool } from '#search-node/threads/pool.ts'
 import type { CallDeadline } from '#search-node/call-deadline.ts'
 import { artifactRef } from '#core/index/format/reader.ts'
 import type { ArtifactRef } from '#core/index/format/reader.ts'
-import { buildTestArtifact, queryNear, seededRandom, signingKeys, testRows } from '#test/support/artifact.ts'
+import { buildTestArtifact } from '#test/support/artifact.ts'
+import { queryNear, seededRandom, testRows } from '#test/support/passages.ts'
+import { signingKeys } from '#test/support/secrets.ts'
 import type { TestArtifact } from '#test/support/artifact.ts'
-import { inputOf } from '#test/support/search-node/asked.ts'
+import { inputOf } from '#test/support/search.ts'
 
 const NEVER: CallDeadline = { deadlineMs: Infinity, signal: new AbortController().signal }
 const seed = 4_711

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { analyze, analyzeQuestion, createAnalyzer } from '#core/index/analysis/analyzer.ts'
-import { cpuMs } from '#test/support/cpu-time.ts'
+import { cpuMs } from '#test/support/processes.ts'
 
 /** The one list of terms that all the spellings give. */
 function alike(language: string, spellings: readonly string[]): void {

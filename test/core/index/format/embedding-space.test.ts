@@ -3,7 +3,7 @@ import { sameSpace, spaceKey } from '#core/embedding/embedder.ts'
 import { embeddingSpaceSchema } from '#core/index/format/manifest.ts'
 import type { EmbeddingSpace } from '#core/index/format/manifest.ts'
 import { INDEX_BOUNDS } from '#core/index/bounds.ts'
-import { spaceOf } from '#test/support/embedding-space.ts'
+import { spaceOf } from '#test/support/artifact.ts'
 
 const REMOTE = spaceOf(384, { provider: 'openai', model: 'some-model' })
 

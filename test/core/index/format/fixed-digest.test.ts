@@ -2,7 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { buildTestArtifact, queryNear, seededRandom, signingKeys, testRows } from '#test/support/artifact.ts'
+import { buildTestArtifact } from '#test/support/artifact.ts'
+import { queryNear, seededRandom, testRows } from '#test/support/passages.ts'
+import { signingKeys } from '#test/support/secrets.ts'
 
 /**
  * An artifact written today has the bytes of one written before. A change of the format or of what is written changes a

@@ -15,7 +15,9 @@ import { TERMS_PER_BLOCK } from '#core/index/lexical/layout.ts'
 import { canonicalJson } from '#core/platform/digest.ts'
 import { artifactRef, openIndex } from '#core/index/format/reader.ts'
 import type { ArtifactRef } from '#core/index/format/reader.ts'
-import { buildTestArtifact, signingKeys, testRows } from '#test/support/artifact.ts'
+import { buildTestArtifact } from '#test/support/artifact.ts'
+import { signingKeys } from '#test/support/secrets.ts'
+import { testRows } from '#test/support/passages.ts'
 
 let root: string
 let good: ArtifactRef

@@ -25,9 +25,9 @@ import { canonicalJson, sha256 } from '#core/platform/digest.ts'
 import type { ArtifactFile, Manifest } from '#core/index/format/manifest.ts'
 import { documentsLayout } from '#core/index/facets/documents-layout.ts'
 import { verifyArtifact } from '#core/index/format/verify.ts'
-import { buildTestArtifact, signingKeys, testRows } from '#test/support/artifact.ts'
-import { writeSignedManifest } from '#test/support/signed-manifest.ts'
-import { spaceOfVectors } from '#test/support/embedding-space.ts'
+import { buildTestArtifact, spaceOfVectors, writeSignedManifest } from '#test/support/artifact.ts'
+import { signingKeys } from '#test/support/secrets.ts'
+import { testRows } from '#test/support/passages.ts'
 
 const keys = signingKeys()
 let root: string

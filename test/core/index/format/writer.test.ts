@@ -13,8 +13,9 @@ import { writeArtifact } from '#core/index/format/writer.ts'
 import type { ArtifactInput, ArtifactRow } from '#core/index/format/writer.ts'
 import { derivedUuid } from '#core/platform/ids.ts'
 import { createResidentParts } from '#core/index/storage/resident-parts.ts'
-import { signingKeys, testPassage, testRows, unit } from '#test/support/artifact.ts'
-import { spaceOf } from '#test/support/embedding-space.ts'
+import { signingKeys } from '#test/support/secrets.ts'
+import { testPassage, testRows, unit } from '#test/support/passages.ts'
+import { spaceOf } from '#test/support/artifact.ts'
 
 const keys = signingKeys()
 let folder: string

@@ -7,9 +7,8 @@ import { canonicalJson } from '#core/platform/digest.ts'
 import { primaryLanguage } from '#core/index/analysis/analyzer.ts'
 import { openForwardReader } from '#core/index/lexical/forward-reader.ts'
 import { createResidentParts } from '#core/index/storage/resident-parts.ts'
-import { anyCorpus, said, termsOf, withForward, writtenForward } from '#test/support/search-node/forward-corpus.ts'
-import { bothParts } from '#test/support/search-node/lexical-corpus.ts'
-import type { ForwardPassage } from '#test/support/search-node/forward-corpus.ts'
+import { anyCorpus, bothParts, said, termsOf, withForward, writtenForward } from '#test/support/lexical-index.ts'
+import type { ForwardPassage } from '#test/support/lexical-index.ts'
 
 const hashesOf = (passage: ForwardPassage, field: 'heading' | 'text'): number[] =>
   termsOf(passage)[field].map((term) => tokenHash(primaryLanguage(passage.language), term))

@@ -7,7 +7,7 @@ import { TERMS_PER_BLOCK } from '#core/index/lexical/layout.ts'
 import { openLexicalReader } from '#core/index/lexical/reader.ts'
 import { createLexicalWriter } from '#core/index/lexical/writer.ts'
 import { createResidentParts } from '#core/index/storage/resident-parts.ts'
-import { writeIndex } from '#test/support/search-node/lexical-corpus.ts'
+import { writeIndex } from '#test/support/lexical-index.ts'
 
 /** Terms that begin alike, of one and more bytes a letter. */
 const term = fc

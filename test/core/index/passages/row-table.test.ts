@@ -7,7 +7,7 @@ import type { PassageRecord } from '#core/index/passages/record.ts'
 import { createRowTableWriter, readRowTable, rowTableBytes } from '#core/index/passages/row-table.ts'
 import type { RowTable } from '#core/index/passages/row-table.ts'
 import { createResidentParts } from '#core/index/storage/resident-parts.ts'
-import { testPassage } from '#test/support/artifact.ts'
+import { testPassage } from '#test/support/passages.ts'
 
 let folder: string
 beforeAll(() => {

@@ -15,7 +15,7 @@ import { openVectorsWriter } from '#core/index/vectors/writer.ts'
 import type { WrittenVectors } from '#core/index/vectors/writer.ts'
 import { digestFile } from '#core/platform/hashed-file.ts'
 import { createResidentParts } from '#core/index/storage/resident-parts.ts'
-import { seededRandom, unit } from '#test/support/artifact.ts'
+import { seededRandom, unit } from '#test/support/passages.ts'
 
 const { seed } = inject('random')
 const DIMENSIONS = 384

@@ -20,7 +20,7 @@ import { codesLayout, rowsLayout } from '#core/index/vectors/layout.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import { writeHashed } from '#core/platform/hashed-file.ts'
 import { createSharedMemory } from '#core/index/storage/shared-memory.ts'
-import { seededRandom, unit } from '#test/support/artifact.ts'
+import { seededRandom, unit } from '#test/support/passages.ts'
 
 const { seed } = inject('random')
 const noPause = (): Promise<void> => Promise.resolve()

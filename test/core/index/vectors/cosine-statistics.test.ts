@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { createCosineStatistics, meanCosineOf } from '#core/index/vectors/cosine-statistics.ts'
 import type { CosineStatistics } from '#core/index/vectors/cosine-statistics.ts'
 import { createVectorScores } from '#search-node/search/vector-scores.ts'
-import { seededRandom, unit } from '#test/support/artifact.ts'
+import { seededRandom, unit } from '#test/support/passages.ts'
 
 /** Unit vectors with a common direction, as encoders give: their cosines have a high mean and a small deviation. */
 function vectors(count: number, dimensions: number, seed: number, common = 2): Float32Array[] {

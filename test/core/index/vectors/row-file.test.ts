@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
 import { innerProductAt } from '#core/index/vectors/inner-product.ts'
 import { openRowFile } from '#core/index/vectors/row-file.ts'
-import { seededRandom } from '#test/support/artifact.ts'
+import { seededRandom } from '#test/support/passages.ts'
 
 const { seed } = inject('random')
 

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { startService } from '#jobs/demo/local/processes.ts'
 import type { LocalService, ServiceOptions } from '#jobs/demo/local/processes.ts'
-import { alive } from '#test/support/alive.ts'
+import { alive } from '#test/support/processes.ts'
 import { expectEventually, until } from '#test/support/until.ts'
 
 let folder: string

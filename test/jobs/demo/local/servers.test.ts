@@ -6,8 +6,8 @@ import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { isReachable } from '#core/db/provision.ts'
 import { startPostgres } from '#jobs/demo/local/postgres.ts'
-import { openTestDatabase } from '#test/support/database.ts'
-import type { TestDatabase } from '#test/support/database.ts'
+import { openTestDatabase } from '#test/support/postgres.ts'
+import type { TestDatabase } from '#test/support/postgres.ts'
 import { openTestRedis, startOwnRedis } from '#test/support/redis.ts'
 
 async function rowsOf(url: string, sql: string): Promise<readonly Record<string, unknown>[]> {

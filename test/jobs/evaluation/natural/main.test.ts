@@ -7,8 +7,7 @@ import { z } from 'zod'
 import { PREDICTORS } from '#core/domain/predictors.ts'
 import { startEmbeddingEndpoint, vectorsByWords } from '#test/support/embedding-endpoint.ts'
 import { writeDataSet } from '#test/jobs/evaluation/data-set.ts'
-import { WITH_FEW_QUERIES } from '#test/support/jobs/with-few-queries.ts'
-import { COMPILE_CACHE } from '#test/support/compile-cache.ts'
+import { COMPILE_CACHE, WITH_FEW_QUERIES } from '#test/support/processes.ts'
 
 const PROGRAM = fileURLToPath(new URL('../../../../jobs/evaluation/natural/main.ts', import.meta.url))
 const folders: string[] = []

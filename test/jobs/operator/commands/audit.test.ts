@@ -9,9 +9,9 @@ import type { Database, Queryable } from '#core/db/pool.ts'
 import type { ReviewStatement } from '#core/domain/review-statements.ts'
 import { listReviewers } from '#core/db/reviewers.ts'
 import { verifyAudit } from '#jobs/operator/actions/verify-audit.ts'
-import { openCorpusHarness } from '#test/support/operator/corpus-harness.ts'
-import { openOperatorHarness } from '#test/support/operator/harness.ts'
-import { insertVersion } from '#test/support/operator/version-rows.ts'
+import { openCorpusHarness } from '#test/support/operator-corpus.ts'
+import { openOperatorHarness } from '#test/support/operator-cli.ts'
+import { insertVersion } from '#test/support/version-rows.ts'
 import { createTestKey, insertSignedReview } from '#test/support/reviews.ts'
 
 const ENTRIES = 2_345

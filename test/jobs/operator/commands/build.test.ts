@@ -7,11 +7,11 @@ import { z } from 'zod'
 import { createArtifactStore } from '#core/index/format/store.ts'
 import { importCorpus } from '#jobs/operator/actions/import-corpus.ts'
 import { createKnowledgeBase } from '#jobs/operator/actions/organizations.ts'
-import { smallSource } from '#test/support/jobs/harness.ts'
+import { smallSource } from '#test/support/jobs.ts'
 import { openTestRedis } from '#test/support/redis.ts'
 import type { TestRedis } from '#test/support/redis.ts'
-import { openOperatorHarness } from '#test/support/operator/harness.ts'
-import type { OperatorHarness } from '#test/support/operator/harness.ts'
+import { openOperatorHarness } from '#test/support/operator-cli.ts'
+import type { OperatorHarness } from '#test/support/operator-cli.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'evidence-operator-'))
 const storeUrl = pathToFileURL(join(folder, 'store')).href

@@ -11,8 +11,8 @@ import {
 } from '#jobs/operator/actions/entitlements.ts'
 import { createClient, createKnowledgeBase, createOrganization } from '#jobs/operator/actions/organizations.ts'
 import { createPlan } from '#jobs/operator/actions/plans.ts'
-import { insertVersion } from '#test/support/operator/version-rows.ts'
-import { openOperatorHarness } from '#test/support/operator/harness.ts'
+import { insertVersion } from '#test/support/version-rows.ts'
+import { openOperatorHarness } from '#test/support/operator-cli.ts'
 
 const harness = await openOperatorHarness()
 

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { exposureOf } from '#jobs/operator/actions/exposure.ts'
-import { withoutGuards } from '#test/support/database.ts'
+import { withoutGuards } from '#test/support/postgres.ts'
 import { createEntitledClients, use } from '#test/jobs/operator/recorded-use.ts'
-import { insertVersion } from '#test/support/operator/version-rows.ts'
-import { openOperatorHarness } from '#test/support/operator/harness.ts'
+import { insertVersion } from '#test/support/version-rows.ts'
+import { openOperatorHarness } from '#test/support/operator-cli.ts'
 
 const EPOCH = '00000000-0000-4000-8000-000000000004'
 const harness = await openOperatorHarness()

@@ -8,10 +8,8 @@ import { OPERATOR_BOUNDS } from '#jobs/operator/bounds.ts'
 import { rotateFingerprints } from '#jobs/operator/actions/fingerprints.ts'
 import { createOrganization } from '#jobs/operator/actions/organizations.ts'
 import { rewrapFingerprints } from '#jobs/operator/actions/rewrap-fingerprints.ts'
-import { commandLine } from '#test/support/operator/cli.ts'
-import type { Cli } from '#test/support/operator/cli.ts'
-import { openOperatorHarness } from '#test/support/operator/harness.ts'
-import type { OperatorHarness } from '#test/support/operator/harness.ts'
+import { commandLine, openOperatorHarness } from '#test/support/operator-cli.ts'
+import type { Cli, OperatorHarness } from '#test/support/operator-cli.ts'
 import { until } from '#test/support/until.ts'
 
 let harness: OperatorHarness

@@ -6,8 +6,8 @@ import { createLog } from '#core/platform/log.ts'
 import { openQueue, openQueueRedis } from '#jobs/queues.ts'
 import { openTestRedis } from '#test/support/redis.ts'
 import type { TestRedis } from '#test/support/redis.ts'
-import { openOperatorHarness } from '#test/support/operator/harness.ts'
-import type { OperatorHarness } from '#test/support/operator/harness.ts'
+import { openOperatorHarness } from '#test/support/operator-cli.ts'
+import type { OperatorHarness } from '#test/support/operator-cli.ts'
 
 const quiet = createLog('test', 'silent')
 let harness: OperatorHarness

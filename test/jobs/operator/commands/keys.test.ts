@@ -6,7 +6,7 @@ import { grantEntitlement } from '#jobs/operator/actions/entitlements.ts'
 import { issueKeyFor, revokeKeyNow, rotateKey } from '#jobs/operator/actions/api-keys.ts'
 import { createClient, createKnowledgeBase, createOrganization } from '#jobs/operator/actions/organizations.ts'
 import { createPlan } from '#jobs/operator/actions/plans.ts'
-import { everythingStored, openOperatorHarness } from '#test/support/operator/harness.ts'
+import { everythingStored, openOperatorHarness } from '#test/support/operator-cli.ts'
 
 const harness = await openOperatorHarness()
 const issuedSchema = z.object({

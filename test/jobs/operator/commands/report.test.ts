@@ -6,8 +6,8 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { writeDurably } from '#core/platform/durable-file.ts'
 import { sha256 } from '#core/platform/digest.ts'
-import { withoutGuards } from '#test/support/database.ts'
-import { candidate, openCorpusHarness } from '#test/support/operator/corpus-harness.ts'
+import { withoutGuards } from '#test/support/postgres.ts'
+import { candidate, openCorpusHarness } from '#test/support/operator-corpus.ts'
 
 const run = promisify(execFile)
 const program = fileURLToPath(new URL('../../../../jobs/operator/main.ts', import.meta.url))

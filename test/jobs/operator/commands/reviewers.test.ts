@@ -7,8 +7,8 @@ import { listReviewers, retireReviewer } from '#core/db/reviewers.ts'
 import { planActivation } from '#jobs/operator/actions/activations.ts'
 import { readSigningKey } from '#jobs/operator/actions/reviewers.ts'
 import { signReview } from '#jobs/operator/actions/reviews.ts'
-import { commandLine } from '#test/support/operator/cli.ts'
-import { candidate, openCorpusHarness } from '#test/support/operator/corpus-harness.ts'
+import { commandLine } from '#test/support/operator-cli.ts'
+import { candidate, openCorpusHarness } from '#test/support/operator-corpus.ts'
 import { createTestKey, insertSignedReview, insertTestReviewer } from '#test/support/reviews.ts'
 
 /** Signs outside of the command line, as a reviewer with a key of their own does. */

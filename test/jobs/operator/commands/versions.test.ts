@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
-import { createHistoryBase } from '#test/support/operator/activation-rows.ts'
-import type { HistoryBase } from '#test/support/operator/activation-rows.ts'
-import { openCorpusHarness } from '#test/support/operator/corpus-harness.ts'
+import { createHistoryBase } from '#test/support/version-rows.ts'
+import type { HistoryBase } from '#test/support/version-rows.ts'
+import { openCorpusHarness } from '#test/support/operator-corpus.ts'
 import { createTestKey, firstReviewer, insertSignedReview, makeComparable } from '#test/support/reviews.ts'
 
 const INSTANT = String.raw`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{3})?Z`

@@ -5,8 +5,8 @@ import { OPEN_END_DAY, dayNumber } from '#core/index/facets/layout.ts'
 import { SEARCH_NODE_BOUNDS } from '#search-node/bounds.ts'
 import { cachedBitsetsMax, createScopeFilter } from '#search-node/search/candidates/filter-bitset.ts'
 import type { FilterBitset, ScopeFilter } from '#search-node/search/candidates/filter-bitset.ts'
-import { EVERYTHING } from '#test/support/search-node/asked.ts'
-import { bitsOf } from '#test/support/search-node/lexical-corpus.ts'
+import { EVERYTHING } from '#test/support/search.ts'
+import { bitsOf } from '#test/support/lexical-index.ts'
 
 interface Row {
   readonly provision: number

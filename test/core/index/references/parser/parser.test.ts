@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { canonicalReference, createActAliases, referencesIn } from '#core/index/references/parser/parser.ts'
-import { cpuMs } from '#test/support/cpu-time.ts'
+import { cpuMs } from '#test/support/processes.ts'
 import { CORPUS_ALIASES, readCases } from './cases.ts'
 import type { Case } from './cases.ts'
 

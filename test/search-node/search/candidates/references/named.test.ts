@@ -2,12 +2,10 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import type { ArtifactRow } from '#core/index/format/writer.ts'
 import type { SearchResult } from '#core/domain/search.ts'
 import type { SearchInput } from '#search-node/search/query.ts'
-import { EVERYTHING, RANKING } from '#test/support/search-node/asked.ts'
-import { searchable } from '#test/support/search-node/searchable.ts'
-import type { Searchable } from '#test/support/search-node/searchable.ts'
-import { ownWord, questionOn, wordedRows } from '#test/support/search-node/worded-corpus.ts'
-import { queryNear, seededRandom } from '#test/support/artifact.ts'
-import type { PassageTraits } from '#test/support/artifact.ts'
+import { EVERYTHING, RANKING, searchable } from '#test/support/search.ts'
+import type { Searchable } from '#test/support/search.ts'
+import { ownWord, queryNear, questionOn, seededRandom, wordedRows } from '#test/support/passages.ts'
+import type { PassageTraits } from '#test/support/passages.ts'
 
 const { seed } = inject('random')
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { textsMarking } from '#search-node/search/candidates/references/part-marks.ts'
-import { cpuMs } from '#test/support/cpu-time.ts'
+import { cpuMs } from '#test/support/processes.ts'
 
 describe('the part of a provision that a text marks', () => {
   test.each([

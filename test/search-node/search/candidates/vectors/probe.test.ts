@@ -10,7 +10,9 @@ import { countRange } from '#core/index/bitset.ts'
 import { ClusterProbe } from '#search-node/search/candidates/vectors/probe.ts'
 import type { ProbeQuery } from '#search-node/search/candidates/vectors/probe.ts'
 import { PLAN_COSTS } from '#search-node/search/candidates/vectors/query-plan.ts'
-import { buildTestArtifact, signingKeys, testRows, vectorsOf } from '#test/support/artifact.ts'
+import { buildTestArtifact, vectorsOf } from '#test/support/artifact.ts'
+import { signingKeys } from '#test/support/secrets.ts'
+import { testRows } from '#test/support/passages.ts'
 
 const { seed } = inject('random')
 const ROWS = 4_000

@@ -10,18 +10,13 @@ import { nearestRows } from '#search-node/search/candidates/vectors/search.ts'
 import { PREDICTOR_DEPTH } from '#search-node/search/predictors.ts'
 import { artifactRef, openIndex } from '#core/index/format/reader.ts'
 import type { IndexReader } from '#core/index/format/reader.ts'
-import {
-  allows,
-  bruteForce,
-  buildTestArtifact,
-  queryNear,
-  seededRandom,
-  signingKeys,
-  testRows,
-  unit,
-  vectorsOf,
-} from '#test/support/artifact.ts'
-import type { PassageTraits, TestArtifact, TestFilters } from '#test/support/artifact.ts'
+import { allows, bruteForce } from '#test/support/search.ts'
+import { buildTestArtifact, vectorsOf } from '#test/support/artifact.ts'
+import { queryNear, seededRandom, testRows, unit } from '#test/support/passages.ts'
+import { signingKeys } from '#test/support/secrets.ts'
+import type { PassageTraits } from '#test/support/passages.ts'
+import type { TestArtifact } from '#test/support/artifact.ts'
+import type { TestFilters } from '#test/support/search.ts'
 
 const { seed } = inject('random')
 const { privateKeyDer } = signingKeys()

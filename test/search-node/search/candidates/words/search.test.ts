@@ -9,17 +9,9 @@ import type { LexicalQuery } from '#search-node/search/candidates/words/query.ts
 import type { Ranked } from '#core/index/top-k.ts'
 import { createResidentParts } from '#core/index/storage/resident-parts.ts'
 import { searchLexical } from '#search-node/search/candidates/words/search.ts'
-import { seededRandom } from '#test/support/artifact.ts'
-import {
-  bestOf,
-  bitsOf,
-  bothParts,
-  naiveScores,
-  naiveSums,
-  ranksOf,
-  withIndex,
-} from '#test/support/search-node/lexical-corpus.ts'
-import type { Passage } from '#test/support/search-node/lexical-corpus.ts'
+import { seededRandom } from '#test/support/passages.ts'
+import { bestOf, bitsOf, bothParts, naiveScores, naiveSums, ranksOf, withIndex } from '#test/support/lexical-index.ts'
+import type { Passage } from '#test/support/lexical-index.ts'
 
 const VOCABULARY = [
   'bank',

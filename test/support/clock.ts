@@ -1,6 +1,7 @@
 import { availableParallelism, loadavg } from 'node:os'
 
 const SAMPLE_EVERY_MS = 250
+
 /** A longer step means that this process did not run; the rest of it does not count. */
 const STEP_MAX_MS = 4 * SAMPLE_EVERY_MS
 

@@ -1,36 +1,43 @@
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { join } from 'node:path'
 import { randomUUID } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { fileURLToPath, pathToFileURL } from 'node:url'
+import { afterAll, afterEach } from 'vitest'
+import { createLog } from '#core/platform/log.ts'
+import { runBuildChild } from '#jobs/build/run-child.ts'
+import type { AttemptOutcome, BuildMark, BuildOutcome, RunChildOptions } from '#jobs/build/run-child.ts'
 import { createArtifactStore } from '#core/index/format/store.ts'
+import type { ArtifactStore } from '#core/index/format/store.ts'
+import { openDatabase } from '#core/db/pool.ts'
+import type { Database } from '#core/db/pool.ts'
 import { INDEX_BOUNDS } from '#core/index/bounds.ts'
 import { writeDurably } from '#core/platform/durable-file.ts'
-import type { ArtifactStore } from '#core/index/format/store.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import { releaseRun } from '#core/db/build-runs.ts'
 import { insertBuild } from '#core/db/builds.ts'
 import type { BuildFence } from '#core/db/builds.ts'
 import { insertImport, insertSnapshots } from '#core/db/imports.ts'
-import { openDatabase } from '#core/db/pool.ts'
-import type { Database } from '#core/db/pool.ts'
-import { createLog } from '#core/platform/log.ts'
 import { attemptBuild } from '#jobs/build/attempt.ts'
-import { runBuildChild } from '#jobs/build/run-child.ts'
-import type { AttemptOutcome, BuildMark, BuildOutcome, RunChildOptions } from '#jobs/build/run-child.ts'
 import { claimRun } from '#jobs/build/runs.ts'
 import { jobsConfig } from '#jobs/config.ts'
 import { MARKDOWN_MAPPING } from '#jobs/import/mapping.ts'
 import { captureSources, snapshotId } from '#jobs/sources/capture.ts'
 import { listSource } from '#jobs/sources/list.ts'
 import { startSearchNode } from '#search-node/node.ts'
-import { COMPILE_CACHE } from '#test/support/compile-cache.ts'
-import { openTestDatabase } from '#test/support/database.ts'
-import { testSecrets } from '#test/support/secrets.ts'
-import { WITH_FEW_QUERIES } from './with-few-queries.ts'
+import { openQueue, openQueueRedis } from '#jobs/queues.ts'
+import type { JobQueue } from '#jobs/queues.ts'
+import { startJobs } from '#jobs/workers.ts'
+import type { Jobs, JobsDeps } from '#jobs/workers.ts'
+import { COMPILE_CACHE, WITH_FEW_QUERIES } from './processes.ts'
+import { openTestDatabase } from './postgres.ts'
+import { testSecrets } from './secrets.ts'
+import { openTestRedis } from './redis.ts'
+import type { TestRedis } from './redis.ts'
 
 export const silent = createLog('test', 'silent')
-export const demoCorpus = fileURLToPath(new URL('../../../jobs/demo/corpus/', import.meta.url))
+export const demoCorpus = fileURLToPath(new URL('../../jobs/demo/corpus/', import.meta.url))
+
 /** One of its documents, for tests that do not inspect the built version. */
 export const smallSource = join(demoCorpus, 'rulebook/hsfa-conduct-harbour.2023-09-01.md')
 
@@ -181,6 +188,63 @@ export async function startJobsHarness(): Promise<JobsHarness> {
       await service.end()
       await database.drop()
       rmSync(root, { recursive: true, force: true })
+    },
+  }
+}
+
+export interface WorkerHarness {
+  readonly harness: JobsHarness
+  readonly redis: TestRedis
+  /** The connection of the queues. */
+  readonly queueRedis: JobsDeps['redis']
+  readonly builds: JobQueue
+  readonly knowledgeBaseId: string
+  readonly importId: string
+  startWorker(change?: Partial<JobsDeps>): Promise<Jobs>
+}
+
+/** An import to build, and job workers that end after the test that started them. Closes after the calling file. */
+export async function openWorkerHarness(): Promise<WorkerHarness> {
+  const harness = await startJobsHarness()
+  const redis = await openTestRedis()
+  const connection = openQueueRedis(redis.url, silent)
+  const builds = openQueue('build', connection.redis, silent)
+  const knowledgeBaseId = await harness.createKnowledgeBase()
+  const importId = await harness.importFolder(knowledgeBaseId, smallSource)
+  const running: Jobs[] = []
+  afterEach(async () => {
+    await Promise.all(running.splice(0).map((jobs) => jobs.close()))
+  })
+  afterAll(async () => {
+    await builds.close()
+    connection.close()
+    await redis.release()
+    await harness.stop()
+  })
+  return {
+    harness,
+    redis,
+    queueRedis: connection.redis,
+    builds,
+    knowledgeBaseId,
+    importId,
+    async startWorker(change = {}) {
+      const jobs = await startJobs({
+        database: harness.service,
+        redis: connection.redis,
+        store: harness.store,
+        nodes: [],
+        counters: { nowMs: async () => Date.now() },
+        settlement: { refundOverdue: async () => 'gone' },
+        buildConcurrency: 1,
+        buildHeapMb: 512,
+        vectorCacheBytesMax: 0,
+        log: silent,
+        environment: harness.environment,
+        ...change,
+      })
+      running.push(jobs)
+      return jobs
     },
   }
 }

@@ -16,6 +16,7 @@ export const BROKEN_RERANKERS = [
   'text-scores',
   'echo',
 ] as const
+
 /** Scores the texts in reverse order. */
 export const REVERSING = 'reversing'
 
@@ -33,6 +34,7 @@ const callSchema = z.object({
   authorization: z.string().nullable(),
 })
 export type RerankCall = z.infer<typeof callSchema>
+
 const requestSchema = z.strictObject({
   model: z.string(),
   query: z.string(),

@@ -1,5 +1,45 @@
-import { randomBytes, randomUUID } from 'node:crypto'
+import { createHash, randomBytes, randomUUID } from 'node:crypto'
+import type { Filters } from '#core/domain/search.ts'
+import type { Replay } from '#core/db/reservations.ts'
+import type { PlanLimits } from '#core/domain/quota-plan.ts'
+import type { Candidate } from '#core/limits/admission.ts'
+import type { LimitScope } from '#core/limits/counter-keys.ts'
 import type { Queryable } from '#core/db/pool.ts'
+
+/** For requests of tests that search nothing. */
+export const NO_FILTERS: Filters = {
+  languages: [],
+  jurisdictions: [],
+  subjects: [],
+  anySubject: true,
+  verificationStatuses: [],
+  inForceOn: '',
+  documents: [],
+}
+export const NO_REPLAY: Replay = { query_vector_digest: '', passage_sha256: [], rerank_order: null }
+
+/** A request of an entitlement, with the digest of an Idempotency-Key if it has one. */
+export function createCandidate(
+  { scope, planId, limits }: { readonly scope: LimitScope; readonly planId: string; readonly limits: PlanLimits },
+  more: { readonly corpusPassages: number; readonly limits?: PlanLimits; readonly key?: string },
+): Candidate {
+  const id = randomUUID()
+  return {
+    ...scope,
+    id,
+    traceId: id,
+    apiKeyId: id,
+    planId,
+    versionId: id,
+    inForceOn: '2026-01-01',
+    filters: NO_FILTERS,
+    entitled: NO_FILTERS,
+    limits: more.limits ?? limits,
+    corpusPassages: more.corpusPassages,
+    idempotencyDigests: more.key === undefined ? [] : [createHash('sha256').update(more.key).digest()],
+    fingerprint: () => ({ fingerprint: randomBytes(32), fingerprintEpoch: 1 }),
+  }
+}
 
 export interface TestReservation {
   readonly state?: 'open' | 'delivered' | 'refunded' | 'failed'
@@ -15,10 +55,12 @@ insert into reservations (id, trace_id, organization_id, client_id, environment,
 select id, gen_random_uuid(), $2, $2, 'test', $2, $2, $2, $2, $2, $3, 1,
   now() - make_interval(secs => ($4 + 20000) / 1000.0), now() - make_interval(secs => $4 / 1000.0), current_date, '{}'
 from unnest($1::uuid[]) as ids (id)`
+
 const SETTLE = `
 update reservations set state = $2, finished_at = now() - make_interval(secs => $3 / 1000.0),
   outcome = '{"result_count": 5}', served = case when $2 = 'delivered' then '[]'::jsonb end
 where id = any($1)`
+
 const AGE_OUTBOX =
   'update ledger_outbox set added_at = now() - make_interval(secs => $2 / 1000.0) where reservation_id = any($1)'
 
@@ -43,3 +85,14 @@ export async function ledgerIds(database: Queryable): Promise<readonly string[]>
   )
   return rows.map((row) => row.reservation_id)
 }
+
+/** The clock of Redis, moved by the milliseconds that this key holds: Lua text for `openCounters`. */
+export const CLOCK_KEY = 'test:clock'
+
+export const MOVED_CLOCK = `
+local function now_ms()
+  local time = redis.call('TIME')
+  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+    + tonumber(redis.call('GET', '${CLOCK_KEY}') or 0)
+end
+`

@@ -1,11 +1,11 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { importSnapshots } from '#jobs/import/pipeline.ts'
 import type { DraftPassage } from '#jobs/import/draft.ts'
+import type { ImportReport } from '#jobs/import/report.ts'
+import { importSnapshots } from '#jobs/import/pipeline.ts'
 import { parseMapping } from '#jobs/import/mapping.ts'
 import type { Mapping } from '#jobs/import/mapping.ts'
-import type { ImportReport } from '#jobs/import/report.ts'
 
 const KNOWLEDGE_BASE = '0b0f2c52-5a3a-4d0e-8f3c-1f0a35f0a001'
 const SNAPSHOT = '0b0f2c52-5a3a-4d0e-8f3c-1f0a35f0a002'
@@ -97,4 +97,22 @@ const METADATA = {
 
 export function line(id: string, text: string, metadata: Readonly<Record<string, unknown>> = {}): string {
   return JSON.stringify({ id, title: `Section ${id}`, text, metadata: { ...METADATA, ...metadata } })
+}
+
+/** Returns a Markdown source of one small rulebook; `front` adds to its front matter or overrides it. */
+export function beeRules(body: string, front: Readonly<Record<string, string>> = {}): string {
+  const fields = {
+    document: 'bees',
+    title: 'Bee Rulebook',
+    authority: 'Bee Authority',
+    canonical_url: 'https://bees.example/rules',
+    language: 'en',
+    jurisdiction: 'gb',
+    published_at: '2024-04-15',
+    effective_at: '2024-07-01',
+    verification_status: 'verified',
+    ...front,
+  }
+  const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}`)
+  return `---\n${lines.join('\n')}\n---\n${body}`
 }

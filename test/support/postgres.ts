@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto'
-import pg from 'pg'
 import { afterAll, inject } from 'vitest'
-import { inTransaction, openDatabase } from '#core/db/pool.ts'
-import type { Database } from '#core/db/pool.ts'
+import pg from 'pg'
 import { createDatabaseIfAbsent } from '#core/db/provision.ts'
 import type { LoginUrls } from '#core/db/provision.ts'
+import { inTransaction, openDatabase } from '#core/db/pool.ts'
+import type { Database } from '#core/db/pool.ts'
 import { createLog } from '#core/platform/log.ts'
-import { TEMPLATE_DATABASE } from './setup.ts'
-import type { RunServers } from './setup.ts'
+import { TEMPLATE_DATABASE } from './servers.ts'
+import type { RunServers } from './servers.ts'
 
 export interface TestDatabase extends LoginUrls {
   readonly name: string

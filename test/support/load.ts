@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Answer } from '#test/support/http.ts'
-import { adjustedNowMs } from '#test/support/load-adjusted-clock.ts'
-import { until } from '#test/support/until.ts'
-import type { Caller } from '#test/support/service.ts'
+import type { Answer } from './http.ts'
+import { until } from './until.ts'
+import { adjustedNowMs } from './clock.ts'
+import type { Caller } from './service.ts'
 
 /** One request of the load and its outcome. */
 export interface Sent {

@@ -1,10 +1,10 @@
-import { Redis } from 'ioredis'
 import { z } from 'zod'
+import { Redis } from 'ioredis'
 import type { Database } from '#core/db/pool.ts'
 import { QUEUE_BOUNDS } from '#core/queues/bounds.ts'
 import { LEDGER_QUEUE, QUEUE_PREFIX } from '#core/queues/ledger-queue.ts'
-import type { Answer } from '#test/support/http.ts'
-import { until } from '#test/support/until.ts'
+import { until } from './until.ts'
+import type { Answer } from './http.ts'
 
 const ledgerRowSchema = z.object({
   /** As the caller sees it. */
@@ -16,6 +16,7 @@ const ledgerRowSchema = z.object({
   result_count: z.number().nullable(),
   response_bytes: z.number().nullable(),
 })
+
 /** One reservation beside its ledger entry. */
 export type LedgerRow = z.infer<typeof ledgerRowSchema>
 

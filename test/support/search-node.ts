@@ -1,0 +1,123 @@
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
+import { Server, ServerCredentials, credentials, status } from '@grpc/grpc-js'
+import type { sendUnaryData } from '@grpc/grpc-js'
+import { SEARCH_NODE_OPTIONS } from '#jobs/command-line/node-options.ts'
+import { freePort } from '#jobs/demo/local/supervised-process.ts'
+import { openSearchNodeClient } from '#core/rpc/search-client.ts'
+import type { SearchNodeClient } from '#core/rpc/search-client.ts'
+import { searchNodeService } from '#core/rpc/messages.ts'
+import { COMPILE_CACHE } from './processes.ts'
+
+const MAIN = fileURLToPath(new URL('../../search-node/main.ts', import.meta.url))
+
+/** A search node as production starts it. */
+export interface NodeProcess {
+  readonly address: string
+  readonly child: ChildProcess
+  /** What it wrote, both streams. */
+  output(): string
+  /** Exit code; null if a signal ended it. */
+  readonly ended: Promise<number | null>
+  stop(): Promise<number | null>
+}
+
+export type Environment = Readonly<Record<string, string>>
+
+export function nodeEnvironment(
+  store: string,
+  publicKeyDer: Buffer | readonly Buffer[],
+  more: Environment = {},
+): Environment {
+  return {
+    ARTIFACT_STORE: pathToFileURL(store).href,
+    MANIFEST_PUBLIC_KEY: [publicKeyDer]
+      .flat()
+      .map((key) => key.toString('base64'))
+      .join(','),
+    SEARCH_THREADS: '1',
+    DRAIN_MS: '0',
+    ...more,
+  }
+}
+
+/** Runs the node and returns without waiting for it to listen. */
+export function spawnNode(environment: Environment): Omit<NodeProcess, 'address'> {
+  const child = spawn(process.execPath, [...SEARCH_NODE_OPTIONS, MAIN], {
+    env: { PATH: process.env['PATH'] ?? '', NODE_COMPILE_CACHE: COMPILE_CACHE, ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (chunk: Buffer) => (output += chunk.toString('utf8')))
+  const ended = new Promise<number | null>((resolve) => child.once('close', resolve))
+  return {
+    child,
+    output: () => output,
+    ended,
+    stop() {
+      child.kill('SIGTERM')
+      return ended
+    },
+  }
+}
+
+/** Runs the node on a free loopback port and waits until it listens. */
+export async function startNode(environment: Environment): Promise<NodeProcess> {
+  const address = environment['SEARCH_LISTEN'] ?? `127.0.0.1:${await freePort()}`
+  const node = spawnNode({ ...environment, SEARCH_LISTEN: address })
+  const listening = new Promise<void>((resolve) =>
+    node.child.stdout?.on('data', () => node.output().includes('"event":"listening"') && resolve()),
+  )
+  await Promise.race([
+    listening,
+    node.ended.then((code) => {
+      throw new Error(`the search node ended with ${code}: ${node.output()}`)
+    }),
+  ])
+  return { ...node, address }
+}
+
+/** Short, because a node that a test has stopped never answers. */
+const STATUS_TIMEOUT_MS = 5_000
+
+export async function withSearchNode<T>(address: string, work: (client: SearchNodeClient) => Promise<T>): Promise<T> {
+  const client = openSearchNodeClient(address, credentials.createInsecure())
+  try {
+    return await work(client)
+  } finally {
+    client.close()
+  }
+}
+
+/** Versions that a search node can search; none while it does not answer. */
+export async function loadedOn(address: string): Promise<readonly string[]> {
+  const status = await withSearchNode(address, (client) => client.status(STATUS_TIMEOUT_MS).catch(() => undefined))
+  return (status?.loaded ?? []).filter(({ state }) => state === 'loaded').map(({ versionId }) => versionId)
+}
+
+export interface FakeNode {
+  readonly address: string
+  stop(): void
+}
+
+type Reply = (reply: sendUnaryData<object>) => void
+const unasked: Reply = (reply) => reply({ code: status.UNIMPLEMENTED })
+
+/** A search node whose status always answers and which does with a call to prepare or search what the test says. */
+export async function startFakeNode(prepare: Reply, search: Reply = unasked): Promise<FakeNode> {
+  const server = new Server()
+  server.addService(searchNodeService, {
+    Search: (_call: unknown, reply: sendUnaryData<object>) => search(reply),
+    ReleaseVersion: (_call: unknown, reply: sendUnaryData<object>) => unasked(reply),
+    GetStatus: (_call: unknown, reply: sendUnaryData<object>) => reply(null, { loaded: [] }),
+    PrepareVersion: (_call: unknown, reply: sendUnaryData<object>) => prepare(reply),
+  })
+  const port = await new Promise<number>((resolve, reject) =>
+    server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, bound) =>
+      error === null ? resolve(bound) : reject(error),
+    ),
+  )
+  return { address: `127.0.0.1:${port}`, stop: () => server.forceShutdown() }
+}
