@@ -7,7 +7,7 @@ import type { SearchQuery } from '#core/domain/search.ts'
 import { GATEWAY_BOUNDS } from '#gateway/bounds.ts'
 import { openSearchTier } from '#gateway/search-tier.ts'
 import type { SearchTier } from '#gateway/search-tier.ts'
-import { startFakeNode } from '#test/support/search-node.ts'
+import { PLAINTEXT, startFakeNode } from '#test/support/search-node.ts'
 import type { FakeNode } from '#test/support/search-node.ts'
 
 const values = { languages: [], jurisdictions: [], subjects: [], anySubject: true, verificationStatuses: [] }
@@ -62,14 +62,8 @@ beforeEach(async () => {
       ),
     ),
   )
-  const transport = {
-    SEARCH_TLS_CA: undefined,
-    SEARCH_TLS_CERT: undefined,
-    SEARCH_TLS_KEY: undefined,
-    SEARCH_PLAINTEXT: 'refuse',
-  } as const
   const addresses = nodes.map(({ address }) => address)
-  tier = openSearchTier(addresses, transport, createLog('test', 'silent'), () => nowMs)
+  tier = openSearchTier(addresses, PLAINTEXT, createLog('test', 'silent'), () => nowMs)
 })
 afterEach(() => {
   tier.close()

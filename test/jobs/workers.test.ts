@@ -6,22 +6,16 @@ import { openLedgerQueue } from '#core/queues/ledger-queue.ts'
 import { enqueueBuild, openQueue } from '#jobs/queues.ts'
 import { openSearchNodeClients } from '#jobs/search-nodes.ts'
 import type { Jobs } from '#jobs/workers.ts'
-import { startFakeNode } from '#test/support/search-node.ts'
+import { PLAINTEXT, startFakeNode } from '#test/support/search-node.ts'
 import { insertReservations, ledgerIds } from '#test/support/limits.ts'
 import { openWorkerHarness, silent } from '#test/support/jobs.ts'
 import { approve } from '#test/support/reviews.ts'
 import { until } from '#test/support/until.ts'
 
-const plaintext = {
-  SEARCH_TLS_CA: undefined,
-  SEARCH_TLS_CERT: undefined,
-  SEARCH_TLS_KEY: undefined,
-  SEARCH_PLAINTEXT: 'refuse',
-} as const
 const { harness, redis, queueRedis, builds, knowledgeBaseId, importId, startWorker } = await openWorkerHarness()
 
 function start(searchNode = harness.searchNode): Promise<Jobs> {
-  return startWorker({ nodes: openSearchNodeClients([searchNode], plaintext) })
+  return startWorker({ nodes: openSearchNodeClients([searchNode], PLAINTEXT) })
 }
 
 const stateOf = async (id: string): Promise<string | undefined> => (await readBuild(harness.owner, id))?.state

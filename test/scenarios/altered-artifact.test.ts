@@ -7,7 +7,7 @@ import { activePointer } from '#core/db/corpus-lists.ts'
 import { readVersion } from '#core/db/versions.ts'
 import { openSearchNodeClients, prepareOnLiveNodes } from '#jobs/search-nodes.ts'
 import { CALL_TIMEOUT_MS, until } from '#test/support/until.ts'
-import { PLAINTEXT } from '#test/support/activations.ts'
+import { PLAINTEXT } from '#test/support/search-node.ts'
 import { openCandidateHarness } from './candidate-harness.ts'
 import type { CandidateHarness } from './candidate-harness.ts'
 

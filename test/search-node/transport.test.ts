@@ -7,10 +7,9 @@ import { credentials, status } from '@grpc/grpc-js'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openSearchNodeClient } from '#core/rpc/search-client.ts'
 import { clientCredentials } from '#core/rpc/transport.ts'
-import type { TransportSettings } from '#core/rpc/transport.ts'
 import { makeCertificates, signingKeys } from '#test/support/secrets.ts'
 import { freePort } from '#jobs/demo/local/supervised-process.ts'
-import { nodeEnvironment, spawnNode, startNode } from '#test/support/search-node.ts'
+import { PLAINTEXT, nodeEnvironment, spawnNode, startNode } from '#test/support/search-node.ts'
 import type { NodeProcess } from '#test/support/search-node.ts'
 import { CALL_TIMEOUT_MS } from '#test/support/until.ts'
 
@@ -27,13 +26,6 @@ const tls = ({ ca, cert, key }: { ca: string; cert: string; key: string }) => ({
   SEARCH_TLS_CERT: cert,
   SEARCH_TLS_KEY: key,
 })
-const plain: TransportSettings = {
-  SEARCH_TLS_CA: undefined,
-  SEARCH_TLS_CERT: undefined,
-  SEARCH_TLS_KEY: undefined,
-  SEARCH_PLAINTEXT: 'refuse',
-}
-
 async function threadsOf(
   node: NodeProcess,
   channel = credentials.createInsecure(),
@@ -104,18 +96,18 @@ test(
   async () => {
     const [ours, theirs] = [makeCertificates(folder, 'ours'), makeCertificates(folder, 'theirs')]
     const node = await startNode(nodeEnvironment(folder, publicKeyDer, tls(ours)))
-    expect(await threadsOf(node, clientCredentials(node.address, { ...plain, ...tls(ours) }))).toBe(1)
+    expect(await threadsOf(node, clientCredentials(node.address, { ...PLAINTEXT, ...tls(ours) }))).toBe(1)
     const refused = [
       credentials.createSsl(readFileSync(ours.ca)),
       credentials.createSsl(readFileSync(ours.ca), readFileSync(theirs.key), readFileSync(theirs.cert)),
-      clientCredentials(node.address, { ...plain, ...tls(theirs) }),
+      clientCredentials(node.address, { ...PLAINTEXT, ...tls(theirs) }),
       credentials.createInsecure(),
     ]
     for (const channel of refused)
       await expect(threadsOf(node, channel)).rejects.toMatchObject({
         code: expect.toSatisfy((code: status) => code === status.UNAVAILABLE || code === status.DEADLINE_EXCEEDED),
       })
-    expect(await threadsOf(node, clientCredentials(node.address, { ...plain, ...tls(ours) }))).toBe(1)
+    expect(await threadsOf(node, clientCredentials(node.address, { ...PLAINTEXT, ...tls(ours) }))).toBe(1)
     expect(await node.stop()).toBe(0)
   },
 )

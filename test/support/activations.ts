@@ -1,22 +1,16 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'vitest'
-import type { SearchNodeClient } from '#core/rpc/search-client.ts'
-import { openSearchNodeClients } from '#jobs/search-nodes.ts'
-import { versionIdOf } from '#jobs/build/ids.ts'
 import { insertActivation, readActivation } from '#core/db/activations.ts'
 import type { ActivationRow } from '#core/db/activations.ts'
+import type { SearchNodeClient } from '#core/rpc/search-client.ts'
 import { activate } from '#jobs/activate/pipeline.ts'
 import type { ActivateDeps } from '#jobs/activate/pipeline.ts'
+import { versionIdOf } from '#jobs/build/ids.ts'
+import { openSearchNodeClients } from '#jobs/search-nodes.ts'
 import { silent, smallSource, startJobsHarness } from './jobs.ts'
 import type { JobsHarness } from './jobs.ts'
+import { PLAINTEXT } from './search-node.ts'
 import { insertSignedReview, makeComparable } from './reviews.ts'
-
-export const PLAINTEXT = {
-  SEARCH_TLS_CA: undefined,
-  SEARCH_TLS_CERT: undefined,
-  SEARCH_TLS_KEY: undefined,
-  SEARCH_PLAINTEXT: 'refuse',
-} as const
 
 /** A knowledge base with three candidate versions and no active one. */
 export interface ActivationHarness {

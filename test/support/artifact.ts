@@ -1,8 +1,6 @@
-import { pathToFileURL } from 'node:url'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { writeArtifact } from '#core/index/format/writer.ts'
-import type { ArtifactRow, WrittenArtifact } from '#core/index/format/writer.ts'
+import { pathToFileURL } from 'node:url'
 import {
   ARTIFACT_FILES,
   ARTIFACT_FORMAT,
@@ -12,11 +10,13 @@ import {
   signManifest,
 } from '#core/index/format/manifest.ts'
 import type { EmbeddingSpace, Manifest } from '#core/index/format/manifest.ts'
-import type { ActEntry } from '#core/index/references/layout.ts'
-import { createArtifactStore } from '#core/index/format/store.ts'
-import { derivedUuid } from '#core/platform/ids.ts'
 import type { IndexReader, VectorsReader } from '#core/index/format/reader.ts'
+import { createArtifactStore } from '#core/index/format/store.ts'
+import { writeArtifact } from '#core/index/format/writer.ts'
+import type { ArtifactRow, WrittenArtifact } from '#core/index/format/writer.ts'
+import type { ActEntry } from '#core/index/references/layout.ts'
 import { sha256 } from '#core/platform/digest.ts'
+import { derivedUuid } from '#core/platform/ids.ts'
 
 export interface TestArtifact extends WrittenArtifact {
   readonly folder: string

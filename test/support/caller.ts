@@ -12,6 +12,7 @@ import { createClient, createOrganization } from '#jobs/operator/actions/organiz
 import { createPlan } from '#jobs/operator/actions/plans.ts'
 import { ask } from './http.ts'
 import type { Answer, AskOptions } from './http.ts'
+import { CALL_TIMEOUT_MS } from './until.ts'
 
 export interface CallerOptions {
   /** Any of the plan's fields; by default rates and allowances that no test exhausts by accident. */
@@ -75,14 +76,13 @@ const GENEROUS = {
   exposure: { floors: { corpus: 1_000_000, document: 1_000_000, run: 1_000_000 } },
 }
 
-const STATEMENT_TIMEOUT_MS = 120_000
 const CONNECTIONS_MAX = 4
 
 export function connectToService(access: ServiceAccess): ServiceConnection {
   const log = createLog('test', 'silent')
-  const owner = openDatabase(access.ownerUrl, log, CONNECTIONS_MAX, STATEMENT_TIMEOUT_MS)
+  const owner = openDatabase(access.ownerUrl, log, CONNECTIONS_MAX, CALL_TIMEOUT_MS)
   const operator: Operator = {
-    database: openDatabase(access.operatorUrl, log, CONNECTIONS_MAX, STATEMENT_TIMEOUT_MS),
+    database: openDatabase(access.operatorUrl, log, CONNECTIONS_MAX, CALL_TIMEOUT_MS),
     actor: 'test',
   }
   const baseUrl = access.gateways[0]?.baseUrl ?? ''

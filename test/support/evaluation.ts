@@ -1,10 +1,10 @@
-import type { QueryWithQrels } from '#jobs/evaluation/query-with-qrels.ts'
-import type { FoundPassage, SearchQuery, SearchResult } from '#core/domain/search.ts'
 import { PREDICTORS } from '#core/domain/predictors.ts'
 import type { Predictor } from '#core/domain/predictors.ts'
-import type { AskContext } from '#jobs/evaluation/ask.ts'
-import { defaultProfile } from '#jobs/build/parameters.ts'
+import type { FoundPassage, SearchQuery, SearchResult } from '#core/domain/search.ts'
 import type { SearchNodeClient } from '#core/rpc/search-client.ts'
+import { defaultProfile } from '#jobs/build/parameters.ts'
+import type { AskContext } from '#jobs/evaluation/ask.ts'
+import type { QueryWithQrels } from '#jobs/evaluation/query-with-qrels.ts'
 import { spaceOf } from './artifact.ts'
 
 /** A question that asks for the record `${id}-answer`; given fields override it. */

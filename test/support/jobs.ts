@@ -1,36 +1,36 @@
-import { fileURLToPath, pathToFileURL } from 'node:url'
-import { join } from 'node:path'
 import { randomUUID } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { afterAll, afterEach } from 'vitest'
-import { createLog } from '#core/platform/log.ts'
-import { runBuildChild } from '#jobs/build/run-child.ts'
-import type { AttemptOutcome, BuildMark, BuildOutcome, RunChildOptions } from '#jobs/build/run-child.ts'
-import { createArtifactStore } from '#core/index/format/store.ts'
-import type { ArtifactStore } from '#core/index/format/store.ts'
-import { openDatabase } from '#core/db/pool.ts'
-import type { Database } from '#core/db/pool.ts'
-import { INDEX_BOUNDS } from '#core/index/bounds.ts'
-import { writeDurably } from '#core/platform/durable-file.ts'
-import { sha256 } from '#core/platform/digest.ts'
 import { releaseRun } from '#core/db/build-runs.ts'
 import { insertBuild } from '#core/db/builds.ts'
 import type { BuildFence } from '#core/db/builds.ts'
 import { insertImport, insertSnapshots } from '#core/db/imports.ts'
+import type { Database } from '#core/db/pool.ts'
+import { INDEX_BOUNDS } from '#core/index/bounds.ts'
+import { createArtifactStore } from '#core/index/format/store.ts'
+import type { ArtifactStore } from '#core/index/format/store.ts'
+import { sha256 } from '#core/platform/digest.ts'
+import { writeDurably } from '#core/platform/durable-file.ts'
+import { createLog } from '#core/platform/log.ts'
 import { attemptBuild } from '#jobs/build/attempt.ts'
+import { runBuildChild } from '#jobs/build/run-child.ts'
+import type { AttemptOutcome, BuildMark, BuildOutcome, RunChildOptions } from '#jobs/build/run-child.ts'
 import { claimRun } from '#jobs/build/runs.ts'
 import { jobsConfig } from '#jobs/config.ts'
 import { MARKDOWN_MAPPING } from '#jobs/import/mapping.ts'
-import { captureSources, snapshotId } from '#jobs/sources/capture.ts'
-import { listSource } from '#jobs/sources/list.ts'
-import { startSearchNode } from '#search-node/node.ts'
 import { openQueue, openQueueRedis } from '#jobs/queues.ts'
 import type { JobQueue } from '#jobs/queues.ts'
+import { captureSources, snapshotId } from '#jobs/sources/capture.ts'
+import { listSource } from '#jobs/sources/list.ts'
 import { startJobs } from '#jobs/workers.ts'
 import type { Jobs, JobsDeps } from '#jobs/workers.ts'
+import { startSearchNode } from '#search-node/node.ts'
 import { COMPILE_CACHE, WITH_FEW_QUERIES } from './processes.ts'
-import { openTestDatabase } from './postgres.ts'
+import { connectTestPools } from './postgres.ts'
+import { PLAINTEXT } from './search-node.ts'
 import { testSecrets } from './secrets.ts'
 import { openTestRedis } from './redis.ts'
 import type { TestRedis } from './redis.ts'
@@ -83,9 +83,7 @@ export interface JobsHarness {
 }
 
 export async function startJobsHarness(): Promise<JobsHarness> {
-  const database = await openTestDatabase()
-  const owner = openDatabase(database.ownerUrl, silent, 4)
-  const service = openDatabase(database.jobsUrl, silent, 8)
+  const { database, owner, jobs: service, close } = await connectTestPools()
   const root = mkdtempSync(join(tmpdir(), 'evidence-jobs-'))
   const storeUrl = pathToFileURL(root).href
   const store = createArtifactStore(storeUrl)
@@ -94,10 +92,7 @@ export async function startJobsHarness(): Promise<JobsHarness> {
     {
       ARTIFACT_STORE: storeUrl,
       MANIFEST_PUBLIC_KEY: [Buffer.from(secrets.MANIFEST_PUBLIC_KEY, 'base64')],
-      SEARCH_TLS_CA: undefined,
-      SEARCH_TLS_CERT: undefined,
-      SEARCH_TLS_KEY: undefined,
-      SEARCH_PLAINTEXT: 'refuse',
+      ...PLAINTEXT,
       LOG_LEVEL: 'silent',
       SEARCH_LISTEN: '127.0.0.1:0',
       SEARCH_THREADS: 1,
@@ -184,9 +179,7 @@ export async function startJobsHarness(): Promise<JobsHarness> {
     },
     async stop() {
       await node.stop()
-      await owner.end()
-      await service.end()
-      await database.drop()
+      await close()
       rmSync(root, { recursive: true, force: true })
     },
   }

@@ -1,22 +1,22 @@
+import { deepStrictEqual } from 'node:assert'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { deepStrictEqual } from 'node:assert'
 import fc from 'fast-check'
-import { LEXICAL_PARAMETERS, createLexicalWriter } from '#core/index/lexical/writer.ts'
-import type { LexicalFiles, LexicalTerms } from '#core/index/lexical/writer.ts'
 import { analyze, analyzeQuestion, primaryLanguage } from '#core/index/analysis/analyzer.ts'
-import { createResidentParts } from '#core/index/storage/resident-parts.ts'
-import type { ResidentParts } from '#core/index/storage/resident-parts.ts'
-import { openLexicalReader } from '#core/index/lexical/reader.ts'
-import type { LexicalReader } from '#core/index/lexical/reader.ts'
-import { prepareLexical } from '#search-node/search/candidates/words/query.ts'
-import type { LexicalQuery } from '#search-node/search/candidates/words/query.ts'
 import type { ForwardDescription } from '#core/index/lexical/forward-layout.ts'
-import { createForwardWriter } from '#core/index/lexical/forward-writer.ts'
-import { canonicalJson } from '#core/platform/digest.ts'
 import { openForwardReader } from '#core/index/lexical/forward-reader.ts'
 import type { ForwardReader } from '#core/index/lexical/forward-reader.ts'
+import { createForwardWriter } from '#core/index/lexical/forward-writer.ts'
+import { openLexicalReader } from '#core/index/lexical/reader.ts'
+import type { LexicalReader } from '#core/index/lexical/reader.ts'
+import { LEXICAL_PARAMETERS, createLexicalWriter } from '#core/index/lexical/writer.ts'
+import type { LexicalFiles, LexicalTerms } from '#core/index/lexical/writer.ts'
+import { createResidentParts } from '#core/index/storage/resident-parts.ts'
+import type { ResidentParts } from '#core/index/storage/resident-parts.ts'
+import { canonicalJson } from '#core/platform/digest.ts'
+import { prepareLexical } from '#search-node/search/candidates/words/query.ts'
+import type { LexicalQuery } from '#search-node/search/candidates/words/query.ts'
 import { questionOf } from '#search-node/search/question.ts'
 import type { Question } from '#search-node/search/question.ts'
 
@@ -26,7 +26,7 @@ export interface Passage {
   readonly text: string
 }
 
-export function indexed(corpus: readonly Passage[]): LexicalFiles {
+function indexed(corpus: readonly Passage[]): LexicalFiles {
   const writer = createLexicalWriter(corpus.length)
   for (const [row, { language, heading, text }] of corpus.entries())
     writer.add(row, { language, heading: analyze(heading, language), text: analyze(text, language) })

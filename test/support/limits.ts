@@ -1,10 +1,10 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
-import type { Filters } from '#core/domain/search.ts'
+import type { Queryable } from '#core/db/pool.ts'
 import type { Replay } from '#core/db/reservations.ts'
 import type { PlanLimits } from '#core/domain/quota-plan.ts'
+import type { Filters } from '#core/domain/search.ts'
 import type { Candidate } from '#core/limits/admission.ts'
 import type { LimitScope } from '#core/limits/counter-keys.ts'
-import type { Queryable } from '#core/db/pool.ts'
 
 /** For requests of tests that search nothing. */
 export const NO_FILTERS: Filters = {

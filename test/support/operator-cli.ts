@@ -1,18 +1,15 @@
-import { fileURLToPath } from 'node:url'
 import { spawn } from 'node:child_process'
 import { Writable } from 'node:stream'
-import pg from 'pg'
-import { runProgram } from '#jobs/operator/program.ts'
+import { fileURLToPath } from 'node:url'
 import { CREDENTIAL_SETTINGS } from '#core/credentials/settings.ts'
 import type { Pepper, ServiceSecrets } from '#core/credentials/settings.ts'
+import type { Database, Queryable } from '#core/db/pool.ts'
 import type { Operator } from '#jobs/operator/actions/operator.ts'
-import { openDatabase } from '#core/db/pool.ts'
-import { createLog } from '#core/platform/log.ts'
+import { runProgram } from '#jobs/operator/program.ts'
 import { COMPILE_CACHE } from './processes.ts'
-import { openTestDatabase } from './postgres.ts'
+import { connectTestPools } from './postgres.ts'
 import type { TestDatabase } from './postgres.ts'
 import { testSecrets } from './secrets.ts'
-import { CALL_TIMEOUT_MS } from './until.ts'
 
 export const MAIN = fileURLToPath(new URL('../../jobs/operator/main.ts', import.meta.url))
 
@@ -81,8 +78,8 @@ function textStream(): { readonly stream: Writable; text(): string } {
 export interface OperatorHarness {
   readonly urls: TestDatabase
   readonly operator: Operator
-  /** The owner's connection: for what a test arranges or inspects. */
-  readonly owner: pg.Pool
+  /** The owner's connections: for what a test arranges or inspects. */
+  readonly owner: Database
   readonly environment: Readonly<Record<string, string>>
   readonly cli: Cli
   readonly peppers: readonly Pepper[]
@@ -91,7 +88,7 @@ export interface OperatorHarness {
 }
 
 export async function openOperatorHarness(further: Readonly<Record<string, string>> = {}): Promise<OperatorHarness> {
-  const urls = await openTestDatabase()
+  const { database: urls, owner, operator, close } = await connectTestPools()
   const secrets = testSecrets()
   const environment = {
     DATABASE_URL: urls.operatorUrl,
@@ -99,26 +96,20 @@ export async function openOperatorHarness(further: Readonly<Record<string, strin
     SERVICE_SECRET: secrets.SERVICE_SECRET,
     ...further,
   }
-  const database = openDatabase(urls.operatorUrl, createLog('test', 'silent'), 2, CALL_TIMEOUT_MS)
-  const owner = new pg.Pool({ connectionString: urls.ownerUrl, max: 1 })
-  owner.on('error', () => undefined)
   return {
     urls,
-    operator: { database, actor: 'tester' },
+    operator: { database: operator, actor: 'tester' },
     owner,
     environment,
     cli: commandLine(environment),
     peppers: CREDENTIAL_SETTINGS.KEY_PEPPERS.schema.parse(secrets.KEY_PEPPERS),
     serviceSecrets: CREDENTIAL_SETTINGS.SERVICE_SECRET.schema.parse(secrets.SERVICE_SECRET),
-    async close() {
-      await Promise.all([database.end(), owner.end()])
-      await urls.drop()
-    },
+    close,
   }
 }
 
 /** Every row of every table as text; byte columns as hex. */
-export async function everythingStored(owner: pg.Pool): Promise<string> {
+export async function everythingStored(owner: Queryable): Promise<string> {
   const { rows: tables } = await owner.query<{ name: string }>(
     "select quote_ident(table_name) as name from information_schema.tables where table_schema = 'public'",
   )

@@ -1,8 +1,8 @@
-import type { PassageRecord } from '#core/index/passages/record.ts'
-import { chunkId, derivedUuid } from '#core/platform/ids.ts'
 import type { FoundPassage } from '#core/domain/search.ts'
 import { rowOrder } from '#core/index/format/row-order.ts'
 import type { ArtifactRow } from '#core/index/format/writer.ts'
+import type { PassageRecord } from '#core/index/passages/record.ts'
+import { chunkId, derivedUuid } from '#core/platform/ids.ts'
 
 /** Numbers in [0, 1) that follow from a seed (mulberry32). */
 export function seededRandom(seed: number): () => number {

@@ -1,13 +1,14 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, inject } from 'vitest'
 import pg from 'pg'
-import { createDatabaseIfAbsent } from '#core/db/provision.ts'
-import type { LoginUrls } from '#core/db/provision.ts'
 import { inTransaction, openDatabase } from '#core/db/pool.ts'
 import type { Database } from '#core/db/pool.ts'
+import { createDatabaseIfAbsent } from '#core/db/provision.ts'
+import type { LoginUrls } from '#core/db/provision.ts'
 import { createLog } from '#core/platform/log.ts'
 import { TEMPLATE_DATABASE } from './servers.ts'
 import type { RunServers } from './servers.ts'
+import { CALL_TIMEOUT_MS } from './until.ts'
 
 export interface TestDatabase extends LoginUrls {
   readonly name: string
@@ -52,25 +53,38 @@ export interface TestPools {
   readonly gateway: Database
   readonly jobs: Database
   readonly operator: Database
+  /** Closes the pools and removes the database. */
+  close(): Promise<void>
 }
 
 const TEST_POOL_MAX = 8
 
-/** Pools of each role to a database of the calling test file. They connect on first use and close after its tests. */
-export async function openTestPools(): Promise<TestPools> {
+/** Pools of each role to a database of their own. They connect on first use. */
+export async function connectTestPools(): Promise<TestPools> {
   const database = await openTestDatabase()
-  const open = (url: string): Database => openDatabase(url, createLog('test', 'silent'), TEST_POOL_MAX)
+  const log = createLog('test', 'silent')
+  const open = (url: string): Database => openDatabase(url, log, TEST_POOL_MAX, CALL_TIMEOUT_MS)
   const pools = {
     owner: open(database.ownerUrl),
     gateway: open(database.gatewayUrl),
     jobs: open(database.jobsUrl),
     operator: open(database.operatorUrl),
   }
-  afterAll(async () => {
-    await Promise.all(Object.values(pools).map((pool) => pool.end()))
-    await database.drop()
-  })
-  return { database, ...pools }
+  return {
+    database,
+    ...pools,
+    async close() {
+      await Promise.all(Object.values(pools).map((pool) => pool.end()))
+      await database.drop()
+    },
+  }
+}
+
+/** The same, closed after the tests of the calling file. */
+export async function openTestPools(): Promise<Omit<TestPools, 'close'>> {
+  const { close, ...pools } = await connectTestPools()
+  afterAll(close)
+  return pools
 }
 
 /** Runs `work` while no other process of the run works under the same number. */

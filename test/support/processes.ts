@@ -1,5 +1,5 @@
-import { fileURLToPath } from 'node:url'
 import { registerHooks } from 'node:module'
+import { fileURLToPath } from 'node:url'
 
 /**
  * For NODE_COMPILE_CACHE of the processes that tests start: a start is half of what a short process costs. It is the

@@ -1,16 +1,25 @@
-import { fileURLToPath, pathToFileURL } from 'node:url'
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { Server, ServerCredentials, credentials, status } from '@grpc/grpc-js'
 import type { sendUnaryData } from '@grpc/grpc-js'
-import { SEARCH_NODE_OPTIONS } from '#jobs/command-line/node-options.ts'
-import { freePort } from '#jobs/demo/local/supervised-process.ts'
+import { searchNodeService } from '#core/rpc/messages.ts'
 import { openSearchNodeClient } from '#core/rpc/search-client.ts'
 import type { SearchNodeClient } from '#core/rpc/search-client.ts'
-import { searchNodeService } from '#core/rpc/messages.ts'
+import type { TransportSettings } from '#core/rpc/transport.ts'
+import { SEARCH_NODE_OPTIONS } from '#jobs/command-line/node-options.ts'
+import { freePort } from '#jobs/demo/local/supervised-process.ts'
 import { COMPILE_CACHE } from './processes.ts'
 
 const MAIN = fileURLToPath(new URL('../../search-node/main.ts', import.meta.url))
+
+/** Connections to search nodes on loopback. */
+export const PLAINTEXT: TransportSettings = {
+  SEARCH_TLS_CA: undefined,
+  SEARCH_TLS_CERT: undefined,
+  SEARCH_TLS_KEY: undefined,
+  SEARCH_PLAINTEXT: 'refuse',
+}
 
 /** A search node as production starts it. */
 export interface NodeProcess {

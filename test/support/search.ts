@@ -1,68 +1,19 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { OPEN_END_DAY, dayNumber } from '#core/index/facets/layout.ts'
-import type { PassageRecord } from '#core/index/passages/record.ts'
-import type { ArtifactRow } from '#core/index/format/writer.ts'
-import type { CallDeadline } from '#search-node/call-deadline.ts'
 import type { Filters, Ranking, SearchQuery, SearchResult } from '#core/domain/search.ts'
-import type { SearchInput } from '#search-node/search/query.ts'
+import { OPEN_END_DAY, dayNumber } from '#core/index/facets/layout.ts'
 import { artifactRef, openIndex } from '#core/index/format/reader.ts'
 import type { IndexReader } from '#core/index/format/reader.ts'
+import type { ArtifactRow } from '#core/index/format/writer.ts'
+import type { PassageRecord } from '#core/index/passages/record.ts'
+import type { CallDeadline } from '#search-node/call-deadline.ts'
 import { createIndexVersion } from '#search-node/search/index-version.ts'
 import { search } from '#search-node/search/pipeline.ts'
+import type { SearchInput } from '#search-node/search/query.ts'
 import { buildTestArtifact } from './artifact.ts'
 import type { TestArtifactOptions } from './artifact.ts'
 import { signingKeys } from './secrets.ts'
-
-export interface TestFilters {
-  /** Empty: any. */
-  readonly documents: readonly string[]
-  readonly languages: readonly string[]
-  readonly jurisdictions: readonly string[]
-  readonly subjects: readonly string[]
-  readonly anySubject: boolean
-  readonly verificationStatuses: readonly string[]
-  readonly inForceOn: string
-}
-
-/** The definition of a filter, row by row: what every search plan must agree with. */
-export function allows(filters: TestFilters, record: PassageRecord): boolean {
-  if (
-    !filters.languages.includes(record.metadata.language) ||
-    !filters.jurisdictions.includes(record.metadata.jurisdiction)
-  )
-    return false
-  if (!filters.verificationStatuses.includes(record.metadata.verification_status)) return false
-  if (filters.documents.length > 0 && !filters.documents.includes(record.document.id)) return false
-  if (!filters.anySubject && !record.subjects.some((subject) => filters.subjects.includes(subject))) return false
-  if (filters.inForceOn === '') return true
-  const day = dayNumber(filters.inForceOn)
-  return (
-    dayNumber(record.in_force_from) <= day &&
-    day < (record.in_force_to === null ? OPEN_END_DAY : dayNumber(record.in_force_to))
-  )
-}
-
-/**
- * The k best allowed passages by brute force, with their cosines in double precision, descending, then by chunk id.
- */
-export function bruteForce(
-  rows: readonly ArtifactRow[],
-  query: Float32Array,
-  filters: TestFilters,
-  k: number,
-): { chunk_id: string; score: number }[] {
-  const allowed = rows.filter(({ record }) => allows(filters, record))
-  const scored = allowed.map(({ record, vector }) => ({ chunk_id: record.chunk_id, score: cosine(vector, query) }))
-  return scored.sort((a, b) => b.score - a.score || (a.chunk_id < b.chunk_id ? -1 : 1)).slice(0, k)
-}
-
-function cosine(a: Float32Array, b: Float32Array): number {
-  let dot = 0
-  for (let d = 0; d < a.length; d++) dot += (a[d] ?? 0) * (b[d] ?? 0)
-  return dot
-}
 
 /** No deadline and no abort. */
 export const UNLIMITED: CallDeadline = { deadlineMs: Infinity, signal: new AbortController().signal }
@@ -144,4 +95,42 @@ export async function searchable(
       rmSync(store, { recursive: true, force: true })
     },
   }
+}
+
+/** The definition of a filter, row by row: what every search plan must agree with. */
+export function allows(filters: Filters, record: PassageRecord): boolean {
+  if (
+    !filters.languages.includes(record.metadata.language) ||
+    !filters.jurisdictions.includes(record.metadata.jurisdiction)
+  )
+    return false
+  if (!filters.verificationStatuses.includes(record.metadata.verification_status)) return false
+  if (filters.documents.length > 0 && !filters.documents.includes(record.document.id)) return false
+  if (!filters.anySubject && !record.subjects.some((subject) => filters.subjects.includes(subject))) return false
+  if (filters.inForceOn === '') return true
+  const day = dayNumber(filters.inForceOn)
+  return (
+    dayNumber(record.in_force_from) <= day &&
+    day < (record.in_force_to === null ? OPEN_END_DAY : dayNumber(record.in_force_to))
+  )
+}
+
+/**
+ * The k best allowed passages by brute force, with their cosines in double precision, descending, then by chunk id.
+ */
+export function bruteForce(
+  rows: readonly ArtifactRow[],
+  query: Float32Array,
+  filters: Filters,
+  k: number,
+): { chunk_id: string; score: number }[] {
+  const allowed = rows.filter(({ record }) => allows(filters, record))
+  const scored = allowed.map(({ record, vector }) => ({ chunk_id: record.chunk_id, score: cosine(vector, query) }))
+  return scored.sort((a, b) => b.score - a.score || (a.chunk_id < b.chunk_id ? -1 : 1)).slice(0, k)
+}
+
+function cosine(a: Float32Array, b: Float32Array): number {
+  let dot = 0
+  for (let d = 0; d < a.length; d++) dot += (a[d] ?? 0) * (b[d] ?? 0)
+  return dot
 }

@@ -1,6 +1,15 @@
-import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import { execFileSync } from 'node:child_process'
+import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import { join } from 'node:path'
+
+/** A signing pair as the configuration holds it: PKCS #8 and SPKI, DER. */
+export function signingKeys(): { readonly privateKeyDer: Buffer; readonly publicKeyDer: Buffer } {
+  const { privateKey, publicKey } = generateKeyPairSync('ed25519')
+  return {
+    privateKeyDer: privateKey.export({ format: 'der', type: 'pkcs8' }),
+    publicKeyDer: publicKey.export({ format: 'der', type: 'spki' }),
+  }
+}
 
 /** Values for the secret variables, made for one test; the shape is that of the environment. */
 export interface TestSecrets {
@@ -11,12 +20,12 @@ export interface TestSecrets {
 }
 
 export function testSecrets(): TestSecrets {
-  const { publicKey, privateKey } = generateKeyPairSync('ed25519')
+  const { publicKeyDer, privateKeyDer } = signingKeys()
   return {
     KEY_PEPPERS: `test:${randomBytes(32).toString('base64')}`,
     SERVICE_SECRET: randomBytes(32).toString('base64'),
-    MANIFEST_PUBLIC_KEY: publicKey.export({ format: 'der', type: 'spki' }).toString('base64'),
-    MANIFEST_PRIVATE_KEY: privateKey.export({ format: 'der', type: 'pkcs8' }).toString('base64'),
+    MANIFEST_PUBLIC_KEY: publicKeyDer.toString('base64'),
+    MANIFEST_PRIVATE_KEY: privateKeyDer.toString('base64'),
   }
 }
 
@@ -46,13 +55,4 @@ export function makeCertificates(folder: string, name: string): Certificates {
   const signed = ['-addext', 'subjectAltName=IP:127.0.0.1', '-CA', file('-ca.pem'), '-CAkey', file('-ca.key')]
   openssl('-keyout', file('.key'), '-out', file('.pem'), '-subj', `/CN=${name}`, ...signed)
   return { ca: file('-ca.pem'), cert: file('.pem'), key: file('.key') }
-}
-
-/** A signing pair as the configuration holds it: PKCS #8 and SPKI, DER. */
-export function signingKeys(): { readonly privateKeyDer: Buffer; readonly publicKeyDer: Buffer } {
-  const { privateKey, publicKey } = generateKeyPairSync('ed25519')
-  return {
-    privateKeyDer: privateKey.export({ format: 'der', type: 'pkcs8' }),
-    publicKeyDer: publicKey.export({ format: 'der', type: 'spki' }),
-  }
 }

@@ -1,28 +1,15 @@
 import { randomUUID } from 'node:crypto'
-import pg from 'pg'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { DATABASE_BOUNDS } from '#core/db/bounds.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import { insertImport, insertSnapshots, readImport } from '#core/db/imports.ts'
 import type { SourceSnapshot } from '#core/db/imports.ts'
-import { openTestDatabase } from '#test/support/postgres.ts'
-import type { TestDatabase } from '#test/support/postgres.ts'
+import { openTestPools } from '#test/support/postgres.ts'
 import { until } from '#test/support/until.ts'
 
-let urls: TestDatabase
-let owner: pg.Pool
-let knowledgeBaseId: string
-
-beforeAll(async () => {
-  urls = await openTestDatabase()
-  owner = new pg.Pool({ connectionString: urls.ownerUrl, max: 4 })
-  knowledgeBaseId = randomUUID()
-  await owner.query("insert into knowledge_bases (id, slug, title) values ($1, 'rules', 'Rules')", [knowledgeBaseId])
-})
-afterAll(async () => {
-  await owner.end()
-  await urls.drop()
-})
+const { owner } = await openTestPools()
+const knowledgeBaseId = randomUUID()
+await owner.query("insert into knowledge_bases (id, slug, title) values ($1, 'rules', 'Rules')", [knowledgeBaseId])
 
 function snapshot(name: string): SourceSnapshot {
   const sha = sha256(name).toString('hex')

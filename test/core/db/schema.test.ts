@@ -1,22 +1,15 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { newestMigration, shippedMigrations } from '#core/db/migration-files.ts'
-import { openDatabase } from '#core/db/pool.ts'
 import type { Database } from '#core/db/pool.ts'
 import { assertSchemaCompatible } from '#core/db/schema.ts'
-import { createLog } from '#core/platform/log.ts'
 import { RELEASE, compareReleases } from '#core/db/release.ts'
-import { openTestDatabase } from '#test/support/postgres.ts'
-import type { TestDatabase } from '#test/support/postgres.ts'
+import { connectTestPools } from '#test/support/postgres.ts'
 
-let database: TestDatabase
 let owner: Database
 beforeEach(async () => {
-  database = await openTestDatabase()
-  owner = openDatabase(database.ownerUrl, createLog('test', 'silent'), 1)
-})
-afterEach(async () => {
-  await owner.end()
-  await database.drop()
+  const pools = await connectTestPools()
+  owner = pools.owner
+  return pools.close
 })
 
 async function record(number: number, oldestRelease: string): Promise<void> {

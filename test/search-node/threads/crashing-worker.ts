@@ -1,5 +1,5 @@
-import type { SearchOutcome, SearchTask } from '#search-node/threads/scoring-worker.ts'
 import { search as realSearch } from '#search-node/threads/scoring-worker.ts'
+import type { SearchOutcome, SearchTask } from '#search-node/threads/scoring-worker.ts'
 
 export { close, open } from '#search-node/threads/scoring-worker.ts'
 

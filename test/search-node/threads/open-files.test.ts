@@ -9,9 +9,9 @@ import { startScoringWorker } from '#search-node/threads/workers.ts'
 import type { ScoringWorker } from '#search-node/threads/workers.ts'
 import { Versions } from '#search-node/versions.ts'
 import { buildTestArtifact } from '#test/support/artifact.ts'
+import type { TestArtifact } from '#test/support/artifact.ts'
 import { signingKeys } from '#test/support/secrets.ts'
 import { testRows } from '#test/support/passages.ts'
-import type { TestArtifact } from '#test/support/artifact.ts'
 
 let root: string
 let artifact: TestArtifact

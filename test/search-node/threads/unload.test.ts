@@ -8,9 +8,9 @@ import { SearchPool } from '#search-node/threads/pool.ts'
 import { startScoringWorker } from '#search-node/threads/workers.ts'
 import { Versions } from '#search-node/versions.ts'
 import { buildTestArtifact } from '#test/support/artifact.ts'
+import type { TestArtifact } from '#test/support/artifact.ts'
 import { signingKeys } from '#test/support/secrets.ts'
 import { testRows } from '#test/support/passages.ts'
-import type { TestArtifact } from '#test/support/artifact.ts'
 import { UNLIMITED, inputOf } from '#test/support/search.ts'
 
 const CYCLES = 80

@@ -9,9 +9,9 @@ import type { CallDeadline } from '#search-node/call-deadline.ts'
 import { artifactRef } from '#core/index/format/reader.ts'
 import type { ArtifactRef } from '#core/index/format/reader.ts'
 import { buildTestArtifact } from '#test/support/artifact.ts'
+import type { TestArtifact } from '#test/support/artifact.ts'
 import { queryNear, seededRandom, testRows } from '#test/support/passages.ts'
 import { signingKeys } from '#test/support/secrets.ts'
-import type { TestArtifact } from '#test/support/artifact.ts'
 import { inputOf } from '#test/support/search.ts'
 
 const NEVER: CallDeadline = { deadlineMs: Infinity, signal: new AbortController().signal }

@@ -21,8 +21,8 @@ import {
   manifestText,
   signManifest,
 } from '#core/index/format/manifest.ts'
-import { canonicalJson, sha256 } from '#core/platform/digest.ts'
 import type { ArtifactFile, Manifest } from '#core/index/format/manifest.ts'
+import { canonicalJson, sha256 } from '#core/platform/digest.ts'
 import { documentsLayout } from '#core/index/facets/documents-layout.ts'
 import { verifyArtifact } from '#core/index/format/verify.ts'
 import { buildTestArtifact, spaceOfVectors, writeSignedManifest } from '#test/support/artifact.ts'

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createFingerprintKey, unwrapFingerprintKey, wrapFingerprintKey } from '#core/credentials/fingerprint.ts'
 import { listAudit } from '#core/db/audit.ts'
 import type { AuditRow } from '#core/db/audit.ts'
+import { inTransaction } from '#core/db/pool.ts'
 import type { ServiceSecrets } from '#core/credentials/settings.ts'
 import { OPERATOR_BOUNDS } from '#jobs/operator/bounds.ts'
 import { rotateFingerprints } from '#jobs/operator/actions/fingerprints.ts'
@@ -158,17 +159,18 @@ test('a key that no secret opens stays as it is, is named, and does not stop the
 test('a key that is erased while keys are wrapped again stays erased', async () => {
   await createOrganizations()
   const { owner, operator } = harness
-  await owner.query('begin')
-  await owner.query('update fingerprint_keys set wrapped = null, erased_at = now() where epoch = 1')
-  const done = rewrapFingerprints(operator, { organization: 'South', serviceSecrets: rotating })
-  await until('the command waits for the row', async () => {
-    const { rows } = await operator.database.query<{ waits: boolean }>(
-      `select exists (select from pg_locks l join pg_stat_activity a using (pid)
-         where not l.granted and a.datname = current_database()) as waits`,
-    )
-    return rows[0]?.waits === true
+  const { done } = await inTransaction(owner, async (client) => {
+    await client.query('update fingerprint_keys set wrapped = null, erased_at = now() where epoch = 1')
+    const rewrapping = rewrapFingerprints(operator, { organization: 'South', serviceSecrets: rotating })
+    await until('the command waits for the row', async () => {
+      const { rows } = await operator.database.query<{ waits: boolean }>(
+        `select exists (select from pg_locks l join pg_stat_activity a using (pid)
+           where not l.granted and a.datname = current_database()) as waits`,
+      )
+      return rows[0]?.waits === true
+    })
+    return { done: rewrapping }
   })
-  await owner.query('commit')
   expect(await done).toMatchObject({ rewrapped_keys: 1 })
   expect([...(await keysUnder(LATER)).keys()]).toEqual(['South 2'])
 })

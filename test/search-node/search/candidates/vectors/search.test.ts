@@ -12,11 +12,11 @@ import { artifactRef, openIndex } from '#core/index/format/reader.ts'
 import type { IndexReader } from '#core/index/format/reader.ts'
 import { allows, bruteForce } from '#test/support/search.ts'
 import { buildTestArtifact, vectorsOf } from '#test/support/artifact.ts'
-import { queryNear, seededRandom, testRows, unit } from '#test/support/passages.ts'
-import { signingKeys } from '#test/support/secrets.ts'
-import type { PassageTraits } from '#test/support/passages.ts'
 import type { TestArtifact } from '#test/support/artifact.ts'
-import type { TestFilters } from '#test/support/search.ts'
+import { queryNear, seededRandom, testRows, unit } from '#test/support/passages.ts'
+import type { PassageTraits } from '#test/support/passages.ts'
+import { signingKeys } from '#test/support/secrets.ts'
+import type { Filters as TestFilters } from '#core/domain/search.ts'
 
 const { seed } = inject('random')
 const { privateKeyDer } = signingKeys()
