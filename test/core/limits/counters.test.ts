@@ -7,7 +7,9 @@ import { deadlinesKey } from '#core/limits/counter-keys.ts'
 import type { LimitScope } from '#core/limits/counter-keys.ts'
 import { createLog } from '#core/platform/log.ts'
 import type { PlanLimits } from '#core/domain/quota-plan.ts'
-import { EPOCH, WINDOW_MS, ask, counters, createScope, end, keysOf, passages, plan, redis } from './test-counters.ts'
+import { EPOCH, WINDOW_MS, keysOf, openTestCounters, passages, plan } from './test-counters.ts'
+
+const { ask, counters, createScope, end, redis } = await openTestCounters()
 
 const digestOf = (key: string): Buffer => createHash('sha256').update(key).digest()
 const statuses = async (scope: LimitScope, limits: PlanLimits, times: number): Promise<string[]> => {

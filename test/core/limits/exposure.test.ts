@@ -4,7 +4,9 @@ import { describe, expect, test } from 'vitest'
 import type { PlanLimits } from '#core/domain/quota-plan.ts'
 import { exposureKey, tag } from '#core/limits/counter-keys.ts'
 import type { LimitScope } from '#core/limits/counter-keys.ts'
-import { EPOCH, MANY, WINDOW_MS, ask, createScope, passages, plan, redis, serve } from './test-counters.ts'
+import { EPOCH, MANY, WINDOW_MS, openTestCounters, passages, plan } from './test-counters.ts'
+
+const { ask, createScope, redis, serve } = await openTestCounters()
 
 describe('extraction exposure', () => {
   test('past the soft mark the rate is reduced, past the hard mark it is 0; both count distinct passages', async () => {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { Redis } from 'ioredis'
 import { afterAll, expect } from 'vitest'
 import { openCounters } from '#core/limits/counters.ts'
-import type { ChargeDecision, Ending } from '#core/limits/counters.ts'
+import type { ChargeDecision, Counters, Ending } from '#core/limits/counters.ts'
 import { createLog } from '#core/platform/log.ts'
 import { entitlementKeys, epochKey } from '#core/limits/counter-keys.ts'
 import type { EntitlementKeys, LimitScope } from '#core/limits/counter-keys.ts'
@@ -11,33 +11,9 @@ import type { PlanLimits } from '#core/domain/quota-plan.ts'
 import type { ServedPassage } from '#core/domain/exposure.ts'
 import { openTestRedis } from '#test/support/redis.ts'
 
-/** The counters over a Redis of the importing test file. */
-const server = await openTestRedis()
-export const redis = new Redis(server.url)
-export const counters = openCounters(server.url, createLog('test', 'silent'))
-await counters.usable()
-
-afterAll(async () => {
-  counters.close()
-  redis.disconnect()
-  await server.release()
-})
-
 /** In force for every scope. */
 export const EPOCH = randomUUID()
 export const WINDOW_MS = 30 * 86_400_000
-
-export async function createScope(): Promise<LimitScope> {
-  const scope = {
-    organizationId: randomUUID(),
-    entitlementId: randomUUID(),
-    knowledgeBaseId: randomUUID(),
-    clientId: randomUUID(),
-    environment: 'live',
-  }
-  await redis.hset(epochKey(scope.organizationId), { epoch: EPOCH, window: WINDOW_MS })
-  return scope
-}
 
 export function keysOf(scope: LimitScope): EntitlementKeys {
   return entitlementKeys(scope.organizationId, EPOCH, scope.entitlementId)
@@ -45,33 +21,6 @@ export function keysOf(scope: LimitScope): EntitlementKeys {
 
 export function plan(limits: object = {}): PlanLimits {
   return planLimitsSchema.parse({ requests_per_minute: 1_000, concurrency: 1_000, ...limits })
-}
-
-export function ask(
-  scope: LimitScope,
-  limits: PlanLimits,
-  more: { requestId?: string; digest?: Buffer; corpusPassages?: number; epoch?: string } = {},
-): Promise<ChargeDecision> {
-  return counters.admit(scope, more.epoch ?? EPOCH, {
-    requestId: more.requestId ?? randomUUID(),
-    limits,
-    corpusPassages: more.corpusPassages ?? 100_000,
-    idempotencyDigest: more.digest,
-  })
-}
-
-export function end(scope: LimitScope, requestId: string, ending: Ending, digest?: Buffer): Promise<unknown> {
-  const settled = { requestId, idempotencyDigest: digest, served: [] }
-  return counters.settle(scope, ending === 'undo' ? { ...settled, ending, epoch: EPOCH } : { ...settled, ending })
-}
-
-/** Charges a request of another entitlement of the same organization and delivers these passages. */
-export async function serve(scope: LimitScope, limits: PlanLimits, served: readonly ServedPassage[]): Promise<void> {
-  const other = { ...scope, entitlementId: randomUUID() }
-  const requestId = randomUUID()
-  const unlimited = plan({ exposure: { ...limits.exposure, ...UNLIMITED_EXPOSURE } })
-  expect((await ask(other, unlimited, { requestId })).status).toBe('admitted')
-  await counters.settle(other, { requestId, ending: 'deliver', idempotencyDigest: undefined, served })
 }
 
 /** A mark that is never reached. */
@@ -92,4 +41,73 @@ export function passages(document: string, from: number, count: number, total = 
     ordinal: from + index,
     total,
   }))
+}
+
+/** Counters over a Redis of the calling test file. */
+export interface TestCounters {
+  readonly redis: Redis
+  readonly counters: Counters
+  createScope(): Promise<LimitScope>
+  ask(
+    scope: LimitScope,
+    limits: PlanLimits,
+    more?: { requestId?: string; digest?: Buffer; corpusPassages?: number; epoch?: string },
+  ): Promise<ChargeDecision>
+  end(scope: LimitScope, requestId: string, ending: Ending, digest?: Buffer): Promise<unknown>
+  /** Charges a request of another entitlement of the same organization and delivers these passages. */
+  serve(scope: LimitScope, limits: PlanLimits, served: readonly ServedPassage[]): Promise<void>
+}
+
+/** Closed after the tests of the calling file, of which several may share a process. */
+export async function openTestCounters(): Promise<TestCounters> {
+  const server = await openTestRedis()
+  const redis = new Redis(server.url)
+  const counters = openCounters(server.url, createLog('test', 'silent'))
+  await counters.usable()
+
+  afterAll(async () => {
+    counters.close()
+    redis.disconnect()
+    await server.release()
+  })
+
+  async function createScope(): Promise<LimitScope> {
+    const scope = {
+      organizationId: randomUUID(),
+      entitlementId: randomUUID(),
+      knowledgeBaseId: randomUUID(),
+      clientId: randomUUID(),
+      environment: 'live',
+    }
+    await redis.hset(epochKey(scope.organizationId), { epoch: EPOCH, window: WINDOW_MS })
+    return scope
+  }
+
+  function ask(
+    scope: LimitScope,
+    limits: PlanLimits,
+    more: { requestId?: string; digest?: Buffer; corpusPassages?: number; epoch?: string } = {},
+  ): Promise<ChargeDecision> {
+    return counters.admit(scope, more.epoch ?? EPOCH, {
+      requestId: more.requestId ?? randomUUID(),
+      limits,
+      corpusPassages: more.corpusPassages ?? 100_000,
+      idempotencyDigest: more.digest,
+    })
+  }
+
+  function end(scope: LimitScope, requestId: string, ending: Ending, digest?: Buffer): Promise<unknown> {
+    const settled = { requestId, idempotencyDigest: digest, served: [] }
+    return counters.settle(scope, ending === 'undo' ? { ...settled, ending, epoch: EPOCH } : { ...settled, ending })
+  }
+
+  async function serve(scope: LimitScope, limits: PlanLimits, served: readonly ServedPassage[]): Promise<void> {
+    const other = { ...scope, entitlementId: randomUUID() }
+    const requestId = randomUUID()
+    const unlimited = plan({ exposure: { ...limits.exposure, ...UNLIMITED_EXPOSURE } })
+    expect((await ask(other, unlimited, { requestId })).status).toBe('admitted')
+    await counters.settle(other, { requestId, ending: 'deliver', idempotencyDigest: undefined, served })
+  }
+
+  return { redis, counters, createScope, ask, end, serve }
 }
