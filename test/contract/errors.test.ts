@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { ERROR_CODES } from '#core/platform/errors.ts'
 import type { Caller } from '#test/support/caller.ts'
 import type { Answer } from '#test/support/http.ts'
-import { asking } from '#test/support/provider.ts'
+import { asking } from '#test/support/embedding-faults.ts'
 import { MIXED_KNOWLEDGE_BASE } from './mixed-corpus.ts'
 import { createCaller, service } from './service.ts'
 

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { ABSTAINED_QUERY, ANSWERED_QUERY, KNOWLEDGE_BASE } from '#test/support/caller.ts'
 import type { Answer } from '#test/support/http.ts'
-import { asking } from '#test/support/provider.ts'
+import { asking } from '#test/support/embedding-faults.ts'
 import { MIXED_KNOWLEDGE_BASE } from './mixed-corpus.ts'
 import { createCaller, internalUrl } from './service.ts'
 

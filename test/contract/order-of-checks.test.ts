@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import type { Caller } from '#test/support/caller.ts'
 import { ask } from '#test/support/http.ts'
 import type { Answer, AskOptions } from '#test/support/http.ts'
-import { asking } from '#test/support/provider.ts'
+import { asking } from '#test/support/embedding-faults.ts'
 import { MIXED_KNOWLEDGE_BASE } from './mixed-corpus.ts'
 import { baseUrl, createCaller } from './service.ts'
 

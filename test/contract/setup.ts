@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
 import type { ServiceAccess } from '#test/support/caller.ts'
-import { startProvider } from '#test/support/provider.ts'
+import { startProvider } from '#test/support/embedding-faults.ts'
 import { startRerankEndpoint } from '#test/support/reranker-endpoint.ts'
 import { startTestService } from '#test/support/service.ts'
 import { MIXED_KNOWLEDGE_BASE, writeMixedCorpus } from './mixed-corpus.ts'

@@ -8,8 +8,8 @@ import { ANSWERED_QUERY, startTestService } from '#test/support/service.ts'
 import type { Caller, TestService } from '#test/support/service.ts'
 import { remaining, settledLedgerRows } from '#test/support/ledger.ts'
 import type { LedgerRow } from '#test/support/ledger.ts'
-import { startTestProvider } from '#test/support/scenarios/provider.ts'
-import type { TestProvider } from '#test/support/scenarios/provider.ts'
+import { startTestProvider } from '#test/support/embedding-endpoint.ts'
+import type { TestProvider } from '#test/support/embedding-endpoint.ts'
 import { until } from '#test/support/until.ts'
 
 const REQUESTS = 200

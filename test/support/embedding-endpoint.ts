@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
 import { createLocalEmbedder } from '#core/embedding/local/embedder.ts'
 import { bodyOf, send, startJsonServer } from './json-server.ts'
@@ -22,9 +23,21 @@ export interface EndpointBehaviour {
   tokensOf: (text: string) => number
   /** Usage is left out. */
   silentUsage: boolean
-  /** Decides on a request: undefined answers it, a status refuses it. Requests wait for the promise. */
-  gate: (request: SeenRequest) => Promise<number | undefined>
+  /**
+   * Decides on a request: undefined answers it, a status refuses it. Requests wait for the promise. The other promise
+   * resolves when the caller hangs up before the reply.
+   */
+  gate: (request: SeenRequest, hungUp: Promise<void>) => Promise<number | undefined>
   vectorsOf: (texts: readonly string[], dimensions: number | undefined) => Promise<readonly Float32Array<ArrayBuffer>[]>
+  /** Sends something in place of the reply whose vectors are lists of numbers; undefined: the reply is sent. */
+  misreply: ((good: EmbeddingReply, request: SeenRequest, response: ServerResponse) => void) | undefined
+}
+
+export interface EmbeddingReply {
+  readonly object: string
+  readonly data: readonly { readonly object: string; readonly index: number; readonly embedding: readonly number[] }[]
+  readonly model: string
+  readonly usage?: { readonly prompt_tokens: number; readonly total_tokens: number }
 }
 
 /**
@@ -50,6 +63,12 @@ const requestSchema = z.strictObject({
 })
 /** One request as it came in, refused or not. */
 export type SeenRequest = z.infer<typeof requestSchema> & { readonly authorization: string | undefined }
+
+/** How often an endpoint, also one of another process, was asked for texts that contain `part`. */
+export async function callsFor(baseUrl: string, part: string): Promise<number> {
+  const response = await fetch(`${baseUrl}/calls?part=${encodeURIComponent(part)}`, {})
+  return z.object({ calls: z.number() }).parse(await response.json()).calls
+}
 
 /** An OpenAI-compatible embeddings endpoint over real HTTP. Its model has 8 dimensions unless `vectorsOf` says else. */
 export interface EmbeddingEndpoint {
@@ -81,6 +100,7 @@ export async function startEmbeddingEndpoint(change: Partial<EndpointBehaviour> 
     silentUsage: false,
     gate: () => Promise.resolve(undefined),
     vectorsOf: (texts, dimensions) => Promise.resolve(texts.map((text) => vectorFor(text, dimensions))),
+    misreply: undefined,
     ...change,
   }
   const requests: SeenRequest[] = []
@@ -91,9 +111,14 @@ export async function startEmbeddingEndpoint(change: Partial<EndpointBehaviour> 
     const seen = { ...requestSchema.parse(await bodyOf(request)), authorization: request.headers.authorization }
     requests.push(seen)
     mostAtOnce = Math.max(mostAtOnce, ++underWay)
-    const status = await behaviour.gate(seen).finally(() => underWay--)
+    const hungUp = new Promise<void>((resolve) => response.once('close', resolve))
+    const status = await behaviour.gate(seen, hungUp).finally(() => underWay--)
     const refused = status === undefined ? refusalOf(seen, behaviour) : { status }
-    if (refused === undefined) return send(response, 200, await replyTo(seen, behaviour))
+    if (refused === undefined) {
+      const reply = await replyTo(seen, behaviour)
+      if (behaviour.misreply !== undefined) return behaviour.misreply(reply, seen, response)
+      return send(response, 200, seen.encoding_format === 'base64' ? encoded(reply) : reply)
+    }
     for (const [name, value] of Object.entries(refused.headers ?? {})) response.setHeader(name, value)
     // A real endpoint may repeat the texts in its message.
     send(response, refused.status, { error: { message: `refused: ${seen.input.join()}`, code: refused.code } })
@@ -101,6 +126,13 @@ export async function startEmbeddingEndpoint(change: Partial<EndpointBehaviour> 
 
   const server = await startJsonServer((request, response) => {
     response.on('error', () => undefined)
+    const { pathname, searchParams } = new URL(request.url ?? '/', 'http://provider')
+    if (pathname === '/v1/calls') {
+      const part = searchParams.get('part') ?? ''
+      return send(response, 200, {
+        calls: requests.filter(({ input }) => input.some((text) => text.includes(part))).length,
+      })
+    }
     answer(request, response).catch((error: unknown) => send(response, 500, { error: { message: String(error) } }))
   })
   return {
@@ -128,22 +160,116 @@ function refusalOf(seen: SeenRequest, behaviour: EndpointBehaviour): EndpointBeh
   return seen.input.some(behaviour.refuses) ? { status: 413, code: 'context_length_exceeded' } : undefined
 }
 
-async function replyTo(seen: SeenRequest, behaviour: EndpointBehaviour): Promise<object> {
-  const { model, input, dimensions, encoding_format } = seen
+async function replyTo(seen: SeenRequest, behaviour: EndpointBehaviour): Promise<EmbeddingReply> {
+  const { model, input, dimensions } = seen
   const vectors = await behaviour.vectorsOf(input, dimensions)
   const data = input.map((text, index) => {
-    const whole = vectors[index] ?? new Float32Array()
-    const vector = behaviour.shortensVectorOf(text) ? whole.slice(1) : whole
-    const embedding = encoding_format === 'base64' ? Buffer.from(vector.buffer).toString('base64') : [...vector]
-    return { object: 'embedding', index, embedding }
+    const vector = [...(vectors[index] ?? [])]
+    return { object: 'embedding', index, embedding: behaviour.shortensVectorOf(text) ? vector.slice(1) : vector }
   })
   const tokens = input.reduce((sum, text) => sum + behaviour.tokensOf(text), 0)
   const usage = { prompt_tokens: tokens, total_tokens: tokens }
   return { object: 'list', model, data, ...(behaviour.silentUsage ? {} : { usage }) }
 }
 
+/** The reply with vectors in base64. */
+function encoded(reply: EmbeddingReply): object {
+  const data = reply.data.map((row) => ({
+    ...row,
+    embedding: Buffer.from(Float32Array.from(row.embedding).buffer).toString('base64'),
+  }))
+  return { ...reply, data }
+}
+
 /** The vector that the endpoint sends for a text; not of unit length. */
 export function vectorFor(text: string, dimensions: number = ENDPOINT_DIMENSIONS): Float32Array<ArrayBuffer> {
   const digest = createHash('sha256').update(text).digest()
   return Float32Array.from({ length: dimensions }, (_, at) => (digest[at % digest.length] ?? 0) + 1)
+}
+
+/** One held call: it has come in and is answered when the test says so. */
+export interface HeldCall {
+  readonly arrived: Promise<void>
+  /** The other side closed the connection before it was answered. */
+  readonly hungUp: Promise<void>
+  release(): void
+}
+
+/** An endpoint with the local embedder's vectors, which can be slow, hold single calls, and counts overlapping ones. */
+export interface TestProvider {
+  /** For every process of the service. */
+  readonly environment: Readonly<Record<string, string>>
+  /** Each query then takes this long. Batches of a build are never slowed down. */
+  delayMs: number
+  /** The most queries that were ever under way at once since the last reset, and how many there were. */
+  readonly overlap: { most: number; calls: number }
+  resetOverlap(): void
+  /**
+   * Holds the call for exactly this text. A query that differs in trailing spaces has the same vector and can be held
+   * apart.
+   */
+  hold(query: string): HeldCall
+  stop(): Promise<void>
+}
+
+interface Hold {
+  readonly query: string
+  readonly arrive: () => void
+  readonly hangUp: () => void
+  readonly released: Promise<void>
+}
+
+export async function startTestProvider(): Promise<TestProvider> {
+  const holds = new Set<Hold>()
+  const overlap = { most: 0, calls: 0 }
+  let underWay = 0
+  async function delayQuery(text: string, hungUp: Promise<void>): Promise<void> {
+    underWay++
+    overlap.calls++
+    overlap.most = Math.max(overlap.most, underWay)
+    try {
+      const hold = [...holds].findLast(({ query }) => query === text)
+      if (hold === undefined) return await sleep(provider.delayMs)
+      hold.arrive()
+      void hungUp.then(hold.hangUp)
+      await hold.released
+    } finally {
+      underWay--
+    }
+  }
+  const endpoint = await startEmbeddingEndpoint({
+    ...vectorsByWords(),
+    tokensOf: () => 1,
+    gate: async ({ input }, hungUp) => {
+      const [text] = input
+      if (input.length === 1 && text !== undefined) await delayQuery(text, hungUp)
+      return undefined
+    },
+  })
+  const provider: TestProvider = {
+    environment: {
+      OPENAI_BASE_URL: endpoint.baseUrl,
+      OPENAI_API_KEY: 'test',
+      OPENAI_MODEL: 'test-embedding',
+      OPENAI_DIMENSIONS: String(createLocalEmbedder().space.dimensions),
+      OPENAI_TIMEOUT_MS: '9000',
+    },
+    delayMs: 0,
+    overlap,
+    resetOverlap: () => void Object.assign(overlap, { most: 0, calls: 0 }),
+    hold: (query) => {
+      const arrived = Promise.withResolvers<void>()
+      const hungUp = Promise.withResolvers<void>()
+      const released = Promise.withResolvers<void>()
+      const hold: Hold = { query, arrive: arrived.resolve, hangUp: hungUp.resolve, released: released.promise }
+      holds.add(hold)
+      const release = (): void => {
+        holds.delete(hold)
+        released.resolve()
+      }
+      return { arrived: arrived.promise, hungUp: hungUp.promise, release }
+    },
+    stop: endpoint.stop,
+  }
+  return provider
 }

@@ -102,8 +102,8 @@ export async function withSearchNode<T>(address: string, work: (client: SearchNo
 
 /** Versions that a search node can search; none while it does not answer. */
 export async function loadedOn(address: string): Promise<readonly string[]> {
-  const status = await withSearchNode(address, (client) => client.status(STATUS_TIMEOUT_MS).catch(() => undefined))
-  return (status?.loaded ?? []).filter(({ state }) => state === 'loaded').map(({ versionId }) => versionId)
+  const answered = await withSearchNode(address, (client) => client.status(STATUS_TIMEOUT_MS).catch(() => undefined))
+  return (answered?.loaded ?? []).filter(({ state }) => state === 'loaded').map(({ versionId }) => versionId)
 }
 
 export interface FakeNode {

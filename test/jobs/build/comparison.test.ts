@@ -15,7 +15,7 @@ import { startJobsHarness } from '#test/support/jobs.ts'
 import type { JobsHarness, RunOptions } from '#test/support/jobs.ts'
 import { evaluationOf, firstRules, importRulebook, rulebook, serve, withChapter } from './rulebook.ts'
 import type { Rulebook } from './rulebook.ts'
-import { startProvider } from '#test/support/provider.ts'
+import { startProvider } from '#test/support/embedding-faults.ts'
 
 const BOOK = rulebook(4)
 /** Twelve passages fewer. */

@@ -1,7 +1,8 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
-import { z } from 'zod'
+import type { ServerResponse } from 'node:http'
 import { createLocalEmbedder } from '#core/embedding/local/embedder.ts'
-import { bodyOf, send, startJsonServer } from './json-server.ts'
+import { startEmbeddingEndpoint, vectorsByWords } from './embedding-endpoint.ts'
+import type { EmbeddingEndpoint, EmbeddingReply } from './embedding-endpoint.ts'
+import { send } from './json-server.ts'
 
 /**
  * How the provider treats a request; chosen by `[provider NAME]` in its first text, so that a test needs no other way
@@ -36,80 +37,46 @@ export const PROVIDER_BEHAVIOURS = [
 ] as const
 export type ProviderBehaviour = (typeof PROVIDER_BEHAVIOURS)[number]
 
-/** An OpenAI-compatible embeddings endpoint over real HTTP. Its vectors are those of the local embedder. */
-export interface Provider {
-  /** For OPENAI_BASE_URL. */
-  readonly baseUrl: string
-  readonly dimensions: number
-  readonly tokensPerText: number
-  stop(): Promise<void>
-}
-
 /** A text that the provider will treat so. */
 export function asking(behaviour: ProviderBehaviour, text: string): string {
   return `${text} [provider ${behaviour}]`
 }
 
-/** How often a provider was asked for texts that contain `part`. */
-export async function callsFor(baseUrl: string, part: string): Promise<number> {
-  const response = await fetch(`${baseUrl}/calls?part=${encodeURIComponent(part)}`, {})
-  return z.object({ calls: z.number() }).parse(await response.json()).calls
-}
-
 const TOKENS_PER_TEXT = 7
 const FLAKY_FAILURES = 2
-const requestSchema = z.object({
-  model: z.string(),
-  input: z.array(z.string()).min(1),
-  dimensions: z.int().optional(),
-  encoding_format: z.enum(['float', 'base64']),
-})
 const MARK = /\s*\[provider ([a-z0-9-]+)\]/
 
+export interface Provider extends Pick<EmbeddingEndpoint, 'baseUrl' | 'stop'> {
+  readonly dimensions: number
+  readonly tokensPerText: number
+}
+
+/** An endpoint with the local embedder's vectors, whose replies are chosen by such texts. */
 export async function startProvider(): Promise<Provider> {
-  const embedder = createLocalEmbedder()
-  const asked: string[] = []
-
-  async function embeddings(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { model, input } = requestSchema.parse(await bodyOf(request))
-    const text = input[0] ?? ''
-    asked.push(text)
-    const behaviour = MARK.exec(text)?.[1] ?? 'good'
-    const failures = asked.filter((earlier) => earlier === text).length
-    const { vectors } = await embedder.embed(
-      input.map((each) => each.replace(MARK, '')),
-      'passage',
-      new AbortController().signal,
-    )
-    const rows = vectors.map((vector, index) => ({ object: 'embedding', index, embedding: [...vector] }))
-    const good = {
-      object: 'list',
-      data: rows,
-      model,
-      usage: { prompt_tokens: TOKENS_PER_TEXT * input.length, total_tokens: TOKENS_PER_TEXT * input.length },
-    }
-    behave(behaviour, response, good, failures, text)
-  }
-
-  const server = await startJsonServer((request, response) => {
-    const url = new URL(request.url ?? '/', 'http://provider')
-    if (url.pathname === '/v1/calls')
-      return send(response, 200, {
-        calls: asked.filter((text) => text.includes(url.searchParams.get('part') ?? '')).length,
-      })
-    embeddings(request, response).catch((error: unknown) => send(response, 422, { error: { message: String(error) } }))
+  const byWords = vectorsByWords()
+  const endpoint = await startEmbeddingEndpoint({
+    vectorsOf: (texts, dimensions) =>
+      byWords.vectorsOf(
+        texts.map((text) => text.replace(MARK, '')),
+        dimensions,
+      ),
+    tokensOf: () => TOKENS_PER_TEXT,
+    misreply: (good, { input: [text = ''] }, response) => {
+      const attempt = endpoint.requests.filter(({ input }) => input[0] === text).length
+      behave(MARK.exec(text)?.[1] ?? 'good', response, good, attempt, text)
+    },
   })
-  return { ...server, dimensions: embedder.space.dimensions, tokensPerText: TOKENS_PER_TEXT }
+  const { baseUrl, stop } = endpoint
+  return { baseUrl, stop, dimensions: createLocalEmbedder().space.dimensions, tokensPerText: TOKENS_PER_TEXT }
 }
 
-interface Reply {
-  readonly object: string
-  readonly data: readonly { readonly object: string; readonly index: number; readonly embedding: readonly number[] }[]
-  readonly model: string
-  readonly usage: { readonly prompt_tokens: number; readonly total_tokens: number }
-}
-
-function behave(behaviour: string, response: ServerResponse, good: Reply, attempt: number, text: string): void {
+function behave(
+  behaviour: string,
+  response: ServerResponse,
+  good: EmbeddingReply,
+  attempt: number,
+  text: string,
+): void {
   const vector = good.data[0]?.embedding ?? []
   const withVector = (embedding: unknown): object => ({ ...good, data: [{ object: 'embedding', index: 0, embedding }] })
   const fail = (status: number): void =>
@@ -132,7 +99,7 @@ function behave(behaviour: string, response: ServerResponse, good: Reply, attemp
 
 function oddReply(
   behaviour: string,
-  good: Reply,
+  good: EmbeddingReply,
   vector: readonly number[],
   withVector: (embedding: unknown) => object,
   text: string,
