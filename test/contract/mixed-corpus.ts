@@ -1,5 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { markdownSource } from '#test/support/markdown-source.ts'
 
 /**
  * A small corpus with what the demo's rulebook lacks: several languages, passages as long as they may be and of several
@@ -143,12 +144,10 @@ export function writeMixedCorpus(folder: string): string {
       canonical_url: `https://mixed.example/${name}`,
       ...front,
     })
-    const lines = fields.filter(([, value]) => value !== '').map(([field, value]) => `${field}: ${value}`)
+    const present = Object.fromEntries(fields.filter(([, value]) => value !== ''))
     const body = sections.map(([heading, text]) => `## ${heading}\n\n${text}\n`)
-    writeFileSync(
-      join(folder, `${name}.md`),
-      ['---', ...lines, '---', '', `# ${front['title'] ?? name}`, '', ...body].join('\n'),
-    )
+    const text = ['', `# ${front['title'] ?? name}`, '', ...body].join('\n')
+    writeFileSync(join(folder, `${name}.md`), markdownSource(present, text))
   }
   return folder
 }

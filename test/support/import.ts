@@ -98,21 +98,3 @@ const METADATA = {
 export function line(id: string, text: string, metadata: Readonly<Record<string, unknown>> = {}): string {
   return JSON.stringify({ id, title: `Section ${id}`, text, metadata: { ...METADATA, ...metadata } })
 }
-
-/** Returns a Markdown source of one small rulebook; `front` adds to its front matter or overrides it. */
-export function beeRules(body: string, front: Readonly<Record<string, string>> = {}): string {
-  const fields = {
-    document: 'bees',
-    title: 'Bee Rulebook',
-    authority: 'Bee Authority',
-    canonical_url: 'https://bees.example/rules',
-    language: 'en',
-    jurisdiction: 'gb',
-    published_at: '2024-04-15',
-    effective_at: '2024-07-01',
-    verification_status: 'verified',
-    ...front,
-  }
-  const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}`)
-  return `---\n${lines.join('\n')}\n---\n${body}`
-}

@@ -19,6 +19,7 @@ import { openTestRedis } from './redis.ts'
 import type { TestRedis } from './redis.ts'
 import { buildTestArtifact, spaceOf } from './artifact.ts'
 import { testRows } from './passages.ts'
+import { markdownSource } from './markdown-source.ts'
 import { makeComparable } from './reviews.ts'
 import { STORED_PROFILE } from './version-rows.ts'
 import { until } from './until.ts'
@@ -57,13 +58,20 @@ export async function openCorpusHarness(): Promise<CorpusHarness> {
 /** A file with front matter of the documented form; only the text of its one rule differs. */
 function source(folder: string, name: string, text: string): string {
   const path = join(folder, name)
-  writeFileSync(
-    path,
-    `---\ndocument: d-${name}\ntitle: A rulebook\nauthority: An authority\ncanonical_url: ` +
-      `https://rules.example/a\nlanguage: en\njurisdiction: HS-M\nsubject: conduct\npublished_at: ` +
-      `2023-02-14\neffective_at: 2023-05-01\nverification_status: verified\n---\n\n# A rulebook\n\n### ` +
-      `A 1.1 First rule {#a-1-1}\n\n${text}\n`,
-  )
+  const fields = {
+    document: `d-${name}`,
+    title: 'A rulebook',
+    authority: 'An authority',
+    canonical_url: 'https://rules.example/a',
+    language: 'en',
+    jurisdiction: 'HS-M',
+    subject: 'conduct',
+    published_at: '2023-02-14',
+    effective_at: '2023-05-01',
+    verification_status: 'verified',
+  }
+  const body = `\n# A rulebook\n\n### A 1.1 First rule {#a-1-1}\n\n${text}\n`
+  writeFileSync(path, markdownSource(fields, body))
   return path
 }
 

@@ -4,6 +4,7 @@ import { versionIdOf } from '#jobs/build/ids.ts'
 import { evaluationReportSchema } from '#jobs/evaluation/page/evaluation-report.ts'
 import type { EvaluationReport } from '#jobs/evaluation/page/evaluation-report.ts'
 import type { JobsHarness } from '#test/support/jobs.ts'
+import { markdownSource } from '#test/support/markdown-source.ts'
 import { withoutGuards } from '#test/support/postgres.ts'
 
 const SYLLABLES = ['bra', 'cor', 'dul', 'fen', 'gim', 'hap', 'jor', 'kel', 'lim', 'mot', 'nar', 'pol', 'qua'] as const
@@ -16,21 +17,19 @@ export const TRADES = Array.from(
 
 /** How the Markdown source of a code on trades begins. @param url its canonical URL. */
 function frontMatter(document: string, title: string, url: string): string {
-  return `---
-document: ${document}
-title: ${title}
-authority: Test Authority
-canonical_url: ${url}
-language: en
-jurisdiction: XA
-subject: trades
-published_at: 2020-01-01
-effective_at: 2020-02-01
-verification_status: verified
----
-
-# Trades Code
-`
+  const fields = {
+    document,
+    title,
+    authority: 'Test Authority',
+    canonical_url: url,
+    language: 'en',
+    jurisdiction: 'XA',
+    subject: 'trades',
+    published_at: '2020-01-01',
+    effective_at: '2020-02-01',
+    verification_status: 'verified',
+  }
+  return markdownSource(fields, '\n# Trades Code\n')
 }
 
 /** The Markdown source of a code with two or more provisions on every trade. */

@@ -1,19 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { importContents } from '#test/support/import.ts'
+import { beeRules } from '#test/support/markdown-source.ts'
 
-const FRONT = `---
-document: bees
-title: Bee Rulebook
-authority: Bee Authority
-canonical_url: https://bees.example/rules
-language: en
-jurisdiction: gb
-published_at: 2024-04-15
-effective_at: 2024-07-01
-citation_prefix: BEE
-verification_status: verified
----
-`
+const FRONT = beeRules('', { citation_prefix: 'BEE' })
 
 async function labelsOf(body: string): Promise<readonly string[]> {
   const { passages, report } = await importContents({ 'a.md': FRONT + body })

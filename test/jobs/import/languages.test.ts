@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { beeRules, importContents, line, smallMapping } from '#test/support/import.ts'
+import { importContents, line, smallMapping } from '#test/support/import.ts'
+import { beeRules } from '#test/support/markdown-source.ts'
 import type { Imported } from '#test/support/import.ts'
 
 function idsOf({ passages }: Imported, language: string): unknown {

@@ -9,6 +9,7 @@ import { importCorpus } from '#jobs/operator/actions/import-corpus.ts'
 import { createKnowledgeBase } from '#jobs/operator/actions/organizations.ts'
 import { LEFT_OUT_REASONS } from '#jobs/sources/list.ts'
 import { line, smallMapping } from '#test/support/import.ts'
+import { beeRules } from '#test/support/markdown-source.ts'
 import { openOperatorHarness } from '#test/support/operator-cli.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'evidence-left-out-'))
@@ -16,22 +17,13 @@ const source = join(folder, 'source')
 const NOT_MARKDOWN = 'not a Markdown file (*.md, *.markdown)'
 
 function page(document: string): string {
-  return `---
-document: ${document}
-title: Bee Rulebook, volume ${document}
-authority: Bee Authority
-canonical_url: https://bees.example/${document}
-language: en
-jurisdiction: gb
-subject: hives
-published_at: 2024-04-15
-effective_at: 2024-07-01
-verification_status: verified
----
-### Register
-
-Every hive of ${document} is registered.
-`
+  const front = {
+    document,
+    title: `Bee Rulebook, volume ${document}`,
+    canonical_url: `https://bees.example/${document}`,
+    subject: 'hives',
+  }
+  return beeRules(`### Register\n\nEvery hive of ${document} is registered.\n`, front)
 }
 
 const acceptLoss = ['notes.txt:1', 'sub/mdfile:1']

@@ -1,24 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import { importContents, line, smallMapping } from '#test/support/import.ts'
+import { beeRules } from '#test/support/markdown-source.ts'
 
 const TEXT = 'A keeper of bees registers every hive.'
 
 function revision(day: string, rules: readonly number[], end?: string): string {
-  const front = [
-    'document: bees',
-    'title: Bee Rulebook',
-    'authority: Bee Authority',
-    'canonical_url: https://bees.example/rules',
-    'language: en',
-    'jurisdiction: gb',
-    `published_at: ${day}`,
-    `effective_at: ${day}`,
-    ...(end === undefined ? [] : [`effective_to: ${end}`]),
-    'citation_prefix: BEE',
-    'verification_status: verified',
-  ]
   const body = rules.map((rule) => `### BEE 1.${rule} Rule {#r${rule}}\nText ${rule} of ${day}.\n`)
-  return `---\n${front.join('\n')}\n---\n${body.join('\n')}`
+  const days = { published_at: day, effective_at: day, ...(end === undefined ? {} : { effective_to: end }) }
+  return beeRules(body.join('\n'), { ...days, citation_prefix: 'BEE' })
 }
 
 describe('a loss', () => {

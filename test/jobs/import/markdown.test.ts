@@ -8,21 +8,9 @@ import { markdownRecords } from '#jobs/import/markdown.ts'
 import type { SourceItem } from '#jobs/import/record.ts'
 import { listSource } from '#jobs/sources/list.ts'
 import { importContents, importFiles } from '#test/support/import.ts'
+import { beeRules } from '#test/support/markdown-source.ts'
 
-const FRONT = `---
-document: bees
-title: Bee Rulebook
-authority: Bee Authority
-canonical_url: https://bees.example/rules
-language: en
-jurisdiction: gb
-subject: [hives, honey]
-published_at: 2024-04-15
-effective_at: 2024-07-01
-citation_prefix: BEE-M
-verification_status: verified
----
-`
+const FRONT = beeRules('', { subject: '[hives, honey]', citation_prefix: 'BEE-M' })
 
 async function itemsOf(content: string): Promise<readonly SourceItem[]> {
   const folder = await mkdtemp(join(tmpdir(), 'markdown-'))

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { MARKDOWN_MAPPING } from '#jobs/import/mapping.ts'
 import type { ImportReport } from '#jobs/import/report.ts'
-import { beeRules, importContents, line, smallMapping } from '#test/support/import.ts'
+import { importContents, line, smallMapping } from '#test/support/import.ts'
+import { beeRules } from '#test/support/markdown-source.ts'
 
 const MUST = 'The keeper must act.'
 const NEED_NOT = 'The keeper need not act.'

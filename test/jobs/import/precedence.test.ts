@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { MARKDOWN_MAPPING } from '#jobs/import/mapping.ts'
 import { DUPLICATE } from '#jobs/import/recorder.ts'
-import { beeRules, importContents, line, smallMapping } from '#test/support/import.ts'
+import { importContents, line, smallMapping } from '#test/support/import.ts'
+import { beeRules } from '#test/support/markdown-source.ts'
 import type { Imported } from '#test/support/import.ts'
 
 const PRECEDENCE = 'another source has precedence'

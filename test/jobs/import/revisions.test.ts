@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { REVERSED_DATES } from '#jobs/import/fields.ts'
 import { importContents, line, smallMapping } from '#test/support/import.ts'
 import type { Imported } from '#test/support/import.ts'
+import { beeRules } from '#test/support/markdown-source.ts'
 
 const TEXT = 'A keeper of bees registers every hive.'
 
@@ -88,8 +89,7 @@ describe('the end of a revision', () => {
 
   test('is of the Markdown document: a file of a later day ends the open one before it', async () => {
     const file = (day: string, body: string): string =>
-      `---\ndocument: bees\ntitle: Bees\nauthority: A\ncanonical_url: https://bees.example/\nlanguage: en\n` +
-      `jurisdiction: gb\npublished_at: 2019-01-01\neffective_at: ${day}\nverification_status: verified\n---\n${body}`
+      beeRules(body, { published_at: '2019-01-01', effective_at: day })
     const result = await importContents({
       'a.md': file('2020-01-01', `# One {#a}\n${TEXT}\n# Two {#b}\nA swarm is free.\n`),
       'b.md': file('2021-01-01', `# One {#a}\n${TEXT}\n`),
