@@ -1,6 +1,6 @@
 /**
  * Query performance predictors that a search node computes for a ranked list, in this order. All are in [0, 1] but
- * `mean_idf`, `first_length`, `fused_top`, `fused_best`, `nearest_vector`, `named_missing` and `named_margin`.
+ * `mean_idf`, `first_length`, `fused_best`, `nearest_vector`, `named_missing` and `named_margin`.
  * `search-node/search/predictors.ts` computes them. Their number and order are part of the wire format. A gateway refuses a list in which a predictor is missing that the profile's calibration uses.
  */
 export const PREDICTORS = [
@@ -21,17 +21,11 @@ export const PREDICTORS = [
   'first_length',
   /** Share of the question that the first passage contains. */
   'first_coverage',
-  /** Mean of the five best sums of lexical share and cosine. */
-  'fused_top',
-  /** Share of the question within one context window of a passage. */
-  'window_coverage',
-  /** Rank-biased overlap of lexical and dense order. */
-  'rank_overlap',
   /** 1 if a provision that the question names is held, allowed and in the list; else 0. */
   'named',
   /** Score of the nearest passage by vector; see `search-node/search/vector-scores.ts`. */
   'nearest_vector',
-  /** Best sum of lexical share and score of the vector; unlike `fused_top`, filters hardly move it. */
+  /** Best sum of lexical share and score of the vector; filters hardly move it. */
   'fused_best',
   /** Weight of what the question asks about the named provision that its passages lack; 0 without one. */
   'named_missing',

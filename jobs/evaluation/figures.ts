@@ -33,9 +33,6 @@ const FITTED_OF_WORDS: readonly Predictor[] = [
   'idf_deviation',
   'first_length',
   'first_coverage',
-  'fused_top',
-  'window_coverage',
-  'rank_overlap',
 ]
 const FITTED: Readonly<Record<Embedding, readonly Predictor[]>> = {
   none: FITTED_OF_WORDS,

@@ -3,9 +3,8 @@ import { analyze, primaryLanguage } from '#core/index/analysis/analyzer.ts'
 import { wordIndexOf } from './question.ts'
 import type { Question } from './question.ts'
 
-/** Distance within which a pair is near, and length of a window, both in words without function words. */
+/** Distance within which a pair is near, in words without function words. */
 const NEAR_WORDS = 3
-const WINDOW_WORDS = 36
 const SOFT_LETTERS_MIN = 4
 
 /** Word hashes of a row, in text order. */
@@ -56,33 +55,6 @@ function pairsWithin({ words, wordTable }: Question, row: RowWords, distance: nu
     seen[index] = at
   }
   return found
-}
-
-/** The greatest share of the question, weighted by idf, within a window of WINDOW_WORDS words of any of the rows. */
-export function windowCoverage(question: Question, rows: readonly RowWords[]): number {
-  const total = question.words.reduce((sum, { idf }) => sum + idf, 0)
-  let best = 0
-  for (const words of rows) best = Math.max(best, bestWindow(question, words))
-  return total === 0 ? 0 : Math.min(1, best / total)
-}
-
-function bestWindow(question: Question, words: Uint32Array): number {
-  const inside = new Uint32Array(question.words.length)
-  const hits: { readonly at: number; readonly index: number }[] = []
-  let [from, weight, best] = [0, 0, 0]
-  for (let at = 0; at < words.length; at++) {
-    const index = wordIndexOf(question.wordTable, words[at] ?? 0)
-    if (index === -1) continue
-    hits.push({ at, index })
-    if (inside[index] === 0) weight += question.words[index]?.idf ?? 0
-    inside[index] = (inside[index] ?? 0) + 1
-    for (let oldest = hits[from]; oldest !== undefined && oldest.at <= at - WINDOW_WORDS; oldest = hits[++from]) {
-      inside[oldest.index] = (inside[oldest.index] ?? 1) - 1
-      if (inside[oldest.index] === 0) weight -= question.words[oldest.index]?.idf ?? 0
-    }
-    best = Math.max(best, weight)
-  }
-  return best
 }
 
 /** Share of the question, weighted by idf, that a row holds. */

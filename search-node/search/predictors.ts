@@ -1,8 +1,7 @@
 import { PREDICTORS } from '#core/domain/predictors.ts'
 import type { Predictor } from '#core/domain/predictors.ts'
-import { largest } from '#core/index/top-k.ts'
 import type { NamedFigures } from './named-provision.ts'
-import { adjacentPairs, firstCoverage, nearPairs, windowCoverage } from './predictor-words.ts'
+import { adjacentPairs, firstCoverage, nearPairs } from './predictor-words.ts'
 import type { Question } from './question.ts'
 import type { TokenStatistics } from './token-statistics.ts'
 
@@ -38,8 +37,6 @@ const NEUTRAL = 0.5
  */
 const LEXICAL_TEMPERATURE = 1 / 30
 const VECTOR_TEMPERATURE = 0.027
-const OVERLAP_DEPTH = 20
-const OVERLAP_PERSISTENCE = 0.9
 const TOP = 5
 
 /**
@@ -49,8 +46,7 @@ const TOP = 5
 export function predictorsOf(input: PredictorInput): number[] {
   const { named, dense, lexical } = input
   const { document_share, document_agreement } = documentFigures(input)
-  const best = fusedBest(input, TOP)
-  const ofVectors: PredictorFigures = { document_agreement, fused_top: meanOf([...best]), fused_best: best[0] ?? 0 }
+  const ofVectors: PredictorFigures = { document_agreement, fused_best: fusedBest(input) }
   const sharesWords = lexical.rows.length > 0
   const figures: PredictorFigures = {
     ...(sharesWords || dense.rows.length > 0 ? ofVectors : {}),
@@ -81,8 +77,6 @@ function wordFigures(input: PredictorInput): PredictorFigures {
     idf_deviation: Math.sqrt(meanOf(idfs.map((idf) => (idf - mean) ** 2))) / scale,
     first_length: Math.log(1 + words.length),
     first_coverage: firstCoverage(question, words),
-    window_coverage: windowCoverage(question, best),
-    rank_overlap: rankOverlap(lexical.rows, input.dense.rows),
   }
 }
 
@@ -135,38 +129,18 @@ function documentWeights(
 }
 
 /** A row that one ranking lacks gets the last score of that ranking; 0 if the lexical ranking is not full. */
-function fusedBest({ lexical, dense }: PredictorInput, count: number): Float64Array {
+function fusedBest({ lexical, dense }: PredictorInput): number {
+  if (lexical.rows.length === 0 && dense.rows.length === 0) return 0
   const lastLexical = lexical.rows.length < PREDICTOR_DEPTH ? 0 : (lexical.scores.at(-1) ?? 0)
   const lastDense = dense.scores.at(-1) ?? 0
   const ofDense = new Map<number, number>()
   for (let at = 0; at < dense.rows.length; at++) ofDense.set(dense.rows[at] ?? 0, dense.scores[at] ?? 0)
-  const sums: number[] = []
+  let best = -Infinity
   for (let at = 0; at < lexical.rows.length; at++) {
     const row = lexical.rows[at] ?? 0
-    sums.push((lexical.scores[at] ?? 0) + (ofDense.get(row) ?? lastDense))
+    best = Math.max(best, (lexical.scores[at] ?? 0) + (ofDense.get(row) ?? lastDense))
     ofDense.delete(row)
   }
-  for (const cosine of ofDense.values()) sums.push(lastLexical + cosine)
-  return largest(sums, count).scores
-}
-
-/**
- * Rank-biased overlap (Webber, Moffat & Zobel 2010), truncated at a depth and divided by its value for perfect
- * agreement.
- */
-function rankOverlap(lexical: Uint32Array, dense: Uint32Array): number {
-  const depth = Math.min(OVERLAP_DEPTH, lexical.length, dense.length)
-  const [seenLexical, seenDense] = [new Set<number>(), new Set<number>()]
-  let [common, sum, most, weight] = [0, 0, 0, 1]
-  for (let at = 0; at < depth; at++) {
-    const [one = 0, other = 0] = [lexical[at], dense[at]]
-    seenLexical.add(one)
-    seenDense.add(other)
-    if (one === other) common += 1
-    else common += Number(seenDense.has(one)) + Number(seenLexical.has(other))
-    sum += (weight * common) / (at + 1)
-    most += weight
-    weight *= OVERLAP_PERSISTENCE
-  }
-  return most === 0 ? 0 : sum / most
+  for (const score of ofDense.values()) best = Math.max(best, lastLexical + score)
+  return best
 }

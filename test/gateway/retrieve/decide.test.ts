@@ -10,10 +10,10 @@ import { decide } from '#gateway/retrieve/decide.ts'
 import type { Evidence } from '#gateway/retrieve/search.ts'
 import { foundPassage, pinnedRequest } from './pinned.ts'
 
-/** 4 × (rank_overlap − 0.5): a half at an overlap of a half. */
+/** 4 × (first_coverage − 0.5): a half at a coverage of a half. */
 const calibration: Calibration = {
   ...DEFAULT_CALIBRATION,
-  features: ['rank_overlap'],
+  features: ['first_coverage'],
   means: [0.5],
   scales: [0.5],
   coefficients: [2],
@@ -28,7 +28,7 @@ function measured(features: Partial<Record<Predictor, number>>): number[] {
 }
 
 function evidence(change: Partial<Evidence> = {}): Evidence {
-  return { passages: [foundPassage(0)], predictors: measured({ rank_overlap: 0.5 }), unsupported: [], ...change }
+  return { passages: [foundPassage(0)], predictors: measured({ first_coverage: 0.5 }), unsupported: [], ...change }
 }
 
 const named: UnsupportedReference = { text: 'Art. 99 GDPR', normalized: 'celex:32016R0679#99', reason: 'not_in_corpus' }
@@ -37,14 +37,14 @@ const unit = fc.double({ min: 0, max: 1, noNaN: true })
 describe('the decision', () => {
   test('answers iff a passage remains, no reference is unsupported, and the probability reaches the threshold', () => {
     fc.assert(
-      fc.property(unit, unit, fc.nat({ max: 3 }), fc.boolean(), (threshold, overlap, passages, lacking) => {
+      fc.property(unit, unit, fc.nat({ max: 3 }), fc.boolean(), (threshold, coverage, passages, lacking) => {
         const given = evidence({
           passages: Array.from({ length: passages }, (_, row) => foundPassage(row)),
-          predictors: measured({ rank_overlap: overlap }),
+          predictors: measured({ first_coverage: coverage }),
           unsupported: lacking ? [named] : [],
         })
         const { decision, observed_value: observed, threshold: told, signal } = decide(pinnedAt(threshold), given)
-        const expected = passages === 0 ? 0 : 1 / (1 + Math.exp(-4 * (overlap - 0.5)))
+        const expected = passages === 0 ? 0 : 1 / (1 + Math.exp(-4 * (coverage - 0.5)))
         expect([told, signal]).toEqual([threshold, 'evidence_probability'])
         expect(observed).toBeCloseTo(expected, 12)
         expect(decision).toBe(passages > 0 && !lacking && observed >= threshold ? 'answer' : 'abstain')
@@ -54,18 +54,23 @@ describe('the decision', () => {
 
   test('answers at a value that equals the threshold, and abstains just below it', () => {
     expect(decide(pinnedAt(0.5), evidence())).toMatchObject({ decision: 'answer', observed_value: 0.5 })
-    expect(decide(pinnedAt(0.5), evidence({ predictors: measured({ rank_overlap: 0.499 }) })).decision).toBe('abstain')
+    expect(decide(pinnedAt(0.5), evidence({ predictors: measured({ first_coverage: 0.499 }) })).decision).toBe(
+      'abstain',
+    )
   })
 
   test('abstains with an observed value of 0 when no passage remains, even at a threshold of 0', () => {
-    expect(decide(pinnedAt(0), evidence({ passages: [], predictors: measured({ rank_overlap: 1 }) }))).toMatchObject({
+    expect(decide(pinnedAt(0), evidence({ passages: [], predictors: measured({ first_coverage: 1 }) }))).toMatchObject({
       decision: 'abstain',
       observed_value: 0,
     })
   })
 
   test('abstains on an unsupported reference however sure it is, and reports the reference and the sure value', () => {
-    const decided = decide(pinnedAt(0.1), evidence({ predictors: measured({ rank_overlap: 1 }), unsupported: [named] }))
+    const decided = decide(
+      pinnedAt(0.1),
+      evidence({ predictors: measured({ first_coverage: 1 }), unsupported: [named] }),
+    )
     expect(decided).toMatchObject({ decision: 'abstain', observed_value: expect.closeTo(1 / (1 + Math.exp(-2)), 12) })
     expect(decided.unsupported_explicit_references).toEqual([named])
   })
@@ -73,7 +78,7 @@ describe('the decision', () => {
   test('depends on no feature that the calibration does not name', () => {
     fc.assert(
       fc.property(fc.array(unit, { minLength: PREDICTORS.length, maxLength: PREDICTORS.length }), (others) => {
-        const features = PREDICTORS.map((name, at) => (name === 'rank_overlap' ? 0.25 : (others[at] ?? 0)))
+        const features = PREDICTORS.map((name, at) => (name === 'first_coverage' ? 0.25 : (others[at] ?? 0)))
         expect(decide(pinnedAt(0.5), evidence({ predictors: features })).observed_value).toBe(1 / (1 + Math.exp(1)))
       }),
     )
@@ -83,9 +88,9 @@ describe('the decision', () => {
 describe('what a node measured', () => {
   test.each([
     ['nothing', []],
-    ['a feature too few', measured({}).slice(0, PREDICTORS.indexOf('rank_overlap'))],
-    ['a number that is none', measured({ rank_overlap: Number.NaN })],
-    ['an infinite number', measured({ rank_overlap: Number.POSITIVE_INFINITY })],
+    ['a feature too few', measured({}).slice(0, PREDICTORS.indexOf('first_coverage'))],
+    ['a number that is none', measured({ first_coverage: Number.NaN })],
+    ['an infinite number', measured({ first_coverage: Number.POSITIVE_INFINITY })],
   ])('fails the retrieval when it is %s, with and without passages', (_, features) => {
     for (const passages of [[], [foundPassage(0)]]) {
       expect(() => decide(pinnedAt(0), evidence({ passages, predictors: features }))).toThrow(
@@ -103,18 +108,18 @@ describe('a list with passages of a named provision', () => {
 
   test('is decided by the model for named provisions, and every other list by the usual one', () => {
     fc.assert(
-      fc.property(unit, unit, unit, unit, (overlap, missing, elsewhere, margin) => {
+      fc.property(unit, unit, unit, unit, (coverage, missing, elsewhere, margin) => {
         const [named_missing, named_elsewhere, named_margin] = [20 * missing, elsewhere, -margin]
-        const list = { rank_overlap: overlap, named_missing, named_elsewhere, named_margin }
+        const list = { first_coverage: coverage, named_missing, named_elsewhere, named_margin }
         const expected = modelProbability(NAMED_MODEL, [named_missing, named_elsewhere, named_margin])
         expect(observed({ ...list, named: 1 })).toBe(expected)
-        expect(observed({ ...list, named: 0 })).toBeCloseTo(1 / (1 + Math.exp(-4 * (overlap - 0.5))), 12)
+        expect(observed({ ...list, named: 0 })).toBeCloseTo(1 / (1 + Math.exp(-4 * (coverage - 0.5))), 12)
       }),
     )
   })
 
   test('is answered if the question asks for the provision alone, and not if the provision says nothing of it', () => {
     expect(observed({ named: 1 })).toBeGreaterThan(0.99)
-    expect(observed({ named: 1, named_missing: 20, rank_overlap: 1 })).toBeLessThan(0.2)
+    expect(observed({ named: 1, named_missing: 20, first_coverage: 1 })).toBeLessThan(0.2)
   })
 })

@@ -7,10 +7,10 @@ import { outcomeOf } from '#jobs/evaluation/outcomes.ts'
 import type { Outcome } from '#jobs/evaluation/outcomes.ts'
 import { measured, queryWithQrels, replyWith } from '#test/support/evaluation.ts'
 
-/** The logistic function of the window's coverage. */
+/** The logistic function of the first passage's coverage. */
 const calibration: Calibration = {
   ...DEFAULT_CALIBRATION,
-  features: ['window_coverage'],
+  features: ['first_coverage'],
   means: [0],
   scales: [1],
   coefficients: [1],
@@ -20,11 +20,8 @@ const calibration: Calibration = {
 const OPTIONS: DecisionOptions = { targetRisk: 0.05, embedding: 'openai' }
 
 const outcome = (id: string, right: boolean, coverage = 0): Outcome =>
-  outcomeOf(
-    queryWithQrels(id),
-    replyWith([right ? `${id}-answer` : 'another'], measured({ window_coverage: coverage })),
-  )
-const NOTHING_FOUND: Outcome = { figures: undefined, top: [], predictors: measured({ window_coverage: 1 }) }
+  outcomeOf(queryWithQrels(id), replyWith([right ? `${id}-answer` : 'another'], measured({ first_coverage: coverage })))
+const NOTHING_FOUND: Outcome = { figures: undefined, top: [], predictors: measured({ first_coverage: 1 }) }
 
 test('the ranking of each system is the mean over the questions that have a relevant record', () => {
   const unjudged: Outcome = { figures: undefined, top: [{ record: 'a', score: 1 }], predictors: [] }
@@ -52,7 +49,7 @@ describe('the decision', () => {
     const fitted = fitDecision(questions, outcomes, OPTIONS)
     expect(fitted?.calibration).toMatchObject({ questions: 80, answerable: 40, target_risk: 0.05, auroc: 1 })
     const { features = [], coefficients = [] } = fitted?.calibration ?? {}
-    expect(Math.max(...coefficients)).toBe(coefficients[features.indexOf('window_coverage')])
+    expect(Math.max(...coefficients)).toBe(coefficients[features.indexOf('first_coverage')])
     expect(fitted?.outOfFold.map(({ id }) => id)).not.toContain('unlabelled')
   })
 
@@ -87,7 +84,7 @@ describe('the decision', () => {
       question: queryWithQrels(`n${at}`, { answerable: coverage > 0.4 }),
       list: outcomeOf(
         queryWithQrels(`n${at}`),
-        replyWith(['x'], measured({ named: 1, named_missing: 30 * (1 - coverage), window_coverage: 1e6 })),
+        replyWith(['x'], measured({ named: 1, named_missing: 30 * (1 - coverage), first_coverage: 1e6 })),
       ),
     }))
     const fitted = fitDecision(

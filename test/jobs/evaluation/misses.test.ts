@@ -8,10 +8,10 @@ import { outcomeOf } from '#jobs/evaluation/outcomes.ts'
 import { REPORT_MISSES_MAX } from '#jobs/evaluation/page/evaluation-report.ts'
 import { measured, queryWithQrels, replyWith } from '#test/support/evaluation.ts'
 
-/** Observes the logistic of ten times the window's coverage less a half. */
+/** Observes the logistic of ten times the first passage's coverage less a half. */
 const calibration: Calibration = {
   ...DEFAULT_CALIBRATION,
-  features: ['window_coverage'],
+  features: ['first_coverage'],
   means: [0.5],
   scales: [0.1],
   coefficients: [1],
@@ -32,7 +32,7 @@ function missed(
   const outcomes = asked.map(({ question, found, coverage }) =>
     outcomeOf(
       question,
-      replyWith(found ? ['another', `${question.id}-answer`] : ['another'], measured({ window_coverage: coverage })),
+      replyWith(found ? ['another', `${question.id}-answer`] : ['another'], measured({ first_coverage: coverage })),
     ),
   )
   return missesOf(

@@ -29,7 +29,7 @@ const OUTCOMES: readonly Outcome[] = QUESTIONS.map((question, at) => {
   const coverage = at < 40 ? 0.5 + at / 100 : 0.3 + at / 250
   return outcomeOf(
     question,
-    replyWith([at % 4 === 0 ? 'another' : `${question.id}-answer`], measured({ window_coverage: coverage })),
+    replyWith([at % 4 === 0 ? 'another' : `${question.id}-answer`], measured({ first_coverage: coverage })),
   )
 })
 
@@ -39,10 +39,10 @@ function fitted(): Decision {
   return { calibration: fit.calibration, scored: fit.outOfFold, isFitted: true }
 }
 
-/** The logistic of ten times what the window's coverage exceeds 0.555 by: it answers from there on. */
+/** The logistic of ten times what the first passage's coverage exceeds 0.555 by: it answers from there on. */
 const given: Calibration = {
   ...DEFAULT_CALIBRATION,
-  features: ['window_coverage'],
+  features: ['first_coverage'],
   means: [0.555],
   scales: [0.1],
   coefficients: [1],

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { tokenHash } from '#core/index/lexical/token-hash.ts'
-import { adjacentPairs, nearPairs, firstCoverage, windowCoverage } from '#search-node/search/predictor-words.ts'
+import { adjacentPairs, nearPairs, firstCoverage } from '#search-node/search/predictor-words.ts'
 import type { RowWords } from '#search-node/search/predictor-words.ts'
 import type { ForwardReader } from '#core/index/lexical/forward-reader.ts'
 import type { Question } from '#search-node/search/question.ts'
@@ -72,50 +72,6 @@ describe('near pairs', () => {
   })
 })
 
-describe('the coverage of a window', () => {
-  const filler = (words: number): string => Array.from({ length: words }, () => 'x').join(' ')
-
-  test('is the share of the question, by idf, that a stretch of 36 words says', () => {
-    expect(measured(windowCoverage, 'anchor ballast', [`anchor ${filler(34)} ballast`])).toBeCloseTo(1, 12)
-    expect(measured(windowCoverage, 'anchor ballast', [`anchor ${filler(35)} ballast`])).toBeCloseTo(0.5, 12)
-  })
-
-  test('is that of the best stretch of the best row', () => {
-    const texts = ['ballast', `anchor ${filler(40)} ballast anchor ${filler(40)} anchor`, 'anchor']
-    expect(measured(windowCoverage, 'anchor ballast cargo', texts)).toBeCloseTo(
-      (2 * idf(2, 3)) / (2 * idf(2, 3) + idf(0, 3)),
-      12,
-    )
-  })
-
-  test('counts a word once however often the stretch repeats it', () => {
-    expect(measured(windowCoverage, 'anchor ballast', ['anchor anchor anchor', 'ballast'])).toBeCloseTo(0.5, 12)
-  })
-
-  test('is what a scan of all stretches finds', () => {
-    const word = fc.constantFrom('anchor', 'ballast', 'cargo', 'x', 'y')
-    fc.assert(
-      fc.property(fc.array(word, { minLength: 1, maxLength: 90 }), (text) => {
-        const asked = ['anchor', 'ballast', 'cargo'] as const
-        const weights = new Map(asked.map((each) => [each, idf(Number(text.includes(each)), 1)]))
-        const total = asked.reduce((sum, each) => sum + (weights.get(each) ?? 0), 0)
-        const stretches = text.map((_, at) => new Set(text.slice(at, at + 36)))
-        const best = Math.max(
-          ...stretches.map((stretch) =>
-            asked.reduce((sum, each) => sum + (stretch.has(each) ? (weights.get(each) ?? 0) : 0), 0),
-          ),
-        )
-        expect(measured(windowCoverage, asked.join(' '), [text.join(' ')])).toBeCloseTo(best / total, 10)
-      }),
-      { numRuns: 40 },
-    )
-  })
-
-  test('of a question without words is 0', () => {
-    expect(measured(windowCoverage, '?', ['anchor'])).toBe(0)
-  })
-})
-
 describe('the coverage of the first passage', () => {
   function covered(query: string, text: string, heading = '', corpus: readonly string[] = ['other']): number {
     return withForward(
@@ -148,7 +104,6 @@ test('whatever question and corpus, every measure is a share', () => {
         const shares = [
           adjacentPairs(question, rows) ?? 0,
           nearPairs(question, rows) ?? 0,
-          windowCoverage(question, rows),
           firstCoverage(question, rows[0] ?? new Uint32Array()),
         ]
         for (const share of shares) {

@@ -35,16 +35,15 @@ describe('the features of a list', () => {
 
   function expectWithinRanges(features: Features, rows: number): void {
     const { first_length: length, mean_idf: idf, nearest_vector: nearest, ...others } = features
-    const { fused_top: fused, fused_best: best, ...shares } = others
+    const { fused_best: best, ...shares } = others
     expect(Math.abs(nearest)).toBeLessThanOrEqual(1)
-    expect(best).toBeGreaterThanOrEqual(fused - 1e-9)
+    expect(best).toBeGreaterThanOrEqual(-1 - 1e-9)
     expect(best).toBeLessThanOrEqual(2 + 1e-9)
     for (const [name, share] of Object.entries(shares)) {
       expect(share, name).toBeGreaterThanOrEqual(-1e-9)
       expect(share, name).toBeLessThanOrEqual(1 + 1e-9)
     }
     expect(length).toBeGreaterThanOrEqual(0)
-    expect(Math.abs(fused - 0.5)).toBeLessThanOrEqual(1.5)
     expect(idf).toBeGreaterThanOrEqual(0)
     expect(idf).toBeLessThanOrEqual(greatestIdf(rows) + 1e-9)
   }
@@ -106,7 +105,6 @@ describe('the features of a list', () => {
     expect(features).toMatchObject({
       document_share: 0.25,
       content_share: 0.5,
-      rank_overlap: 1,
       first_length: Math.log(3),
       adjacent_pairs: 1,
       near_pairs: 1,
@@ -145,42 +143,7 @@ describe('documents', () => {
 })
 
 describe('words and vectors', () => {
-  test('rank_overlap is 1 for equal lists, 0 for lists without a row in common and without vectors', () => {
-    expect(featuresWith({ lexical: ranked([4, 2, 7]), dense: ranked([4, 2, 7]) }).rank_overlap).toBeCloseTo(1, 12)
-    expect(featuresWith({ lexical: ranked([4, 2, 7]), dense: ranked([1, 3, 5]) }).rank_overlap).toBe(0)
-    expect(featuresWith({ lexical: ranked([4, 2, 7]) }).rank_overlap).toBe(0)
-  })
-
-  test('rank_overlap weighs the first places most', () => {
-    // Swapped: nothing in common at depth 1, everything at depth 2.
-    expect(featuresWith({ lexical: ranked([1, 2]), dense: ranked([2, 1]) }).rank_overlap).toBeCloseTo(0.9 / 1.9, 12)
-    expect(featuresWith({ lexical: ranked([1, 2]), dense: ranked([1, 3]) }).rank_overlap).toBeCloseTo(
-      (1 + 0.9 / 2) / 1.9,
-      12,
-    )
-    expect(featuresWith({ lexical: ranked([1, 2]), dense: ranked([3, 2]) }).rank_overlap).toBeCloseTo(0.9 / 2 / 1.9, 12)
-  })
-
-  test('rank_overlap looks no deeper than the shorter list', () => {
-    expect(featuresWith({ lexical: ranked([1]), dense: ranked([1, 2, 3]) }).rank_overlap).toBe(1)
-  })
-
-  test('fused_top is the mean of the five best sums; a row that the vectors lack counts with their last cosine', () => {
-    const lexical = ranked([0, 1, 2, 3, 4, 5], [0.9, 0.8, 0.7, 0.6, 0.5, 0.4])
-    // Sums: 0.9 + 0.2, 0.8 + 0.9, then the last cosine 0.2 with 0.7, 0.6, 0.5 and 0.4.
-    expect(featuresWith({ lexical, dense: ranked([1, 0], [0.9, 0.2]) }).fused_top).toBeCloseTo(
-      (1.1 + 1.7 + 0.9 + 0.8 + 0.7) / 5,
-      12,
-    )
-    // A row that the words lack counts 0 for them, as they were not cut.
-    expect(featuresWith({ lexical: ranked([0], [0.1]), dense: ranked([7, 0], [0.9, 0.2]) }).fused_top).toBeCloseTo(
-      (0.9 + 0.3) / 2,
-      12,
-    )
-    expect(featuresWith({ lexical }).fused_top).toBeCloseTo(0.7, 12)
-  })
-
-  test('fused_best is the best of those sums, whatever the other rows are', () => {
+  test('fused_best is the best sum of a row; a row that the vectors lack counts with their last score', () => {
     const lexical = ranked([0, 1, 2, 3, 4, 5], [0.9, 0.8, 0.7, 0.6, 0.5, 0.4])
     const dense = ranked([1, 0], [0.9, 0.2])
     expect(featuresWith({ lexical, dense }).fused_best).toBeCloseTo(1.7, 12)
@@ -189,7 +152,7 @@ describe('words and vectors', () => {
     expect(featuresWith({ lexical }).fused_best).toBe(0.9)
   })
 
-  test('fused_top counts a row that a list of words cut at its depth lacks with the last score of it', () => {
+  test('fused_best counts a row that a list of words cut at its depth lacks with the last score of it', () => {
     const rows = Array.from({ length: PREDICTOR_DEPTH }, (_, row) => row)
     const lexical = ranked(
       rows,
@@ -209,7 +172,7 @@ describe('words and vectors', () => {
         named: undefined,
       }),
     )
-    expect(featuresOf(list).fused_top).toBeCloseTo((0.25 + 0.75 + 4 * (0.25 - 1)) / 5, 12)
+    expect(featuresOf(list).fused_best).toBe(0.25 + 0.75)
   })
 })
 

@@ -31,8 +31,6 @@ test.each<[string, string, Partial<Record<Predictor, number>>]>([
       idf_deviation: 0.04462811994601741,
       first_length: 3.332204510175204,
       first_coverage: 0.5959996554813836,
-      fused_top: 0.3010275546123002,
-      window_coverage: 0.5959996554813836,
       fused_best: 0.32621461144174274,
     },
   ],
