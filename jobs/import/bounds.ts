@@ -57,6 +57,8 @@ export const IMPORT_BOUNDS = {
 
   // Report.
   unreadFieldsNamedMax: 1_000,
+  /** Units of the text of a record that a pattern skips. */
+  reportTextMax: 300,
   reportEntriesMax: 10_000,
   /** Contradictions that the refusal of an import names. */
   importConflictsNamedMax: 20,

@@ -66,7 +66,7 @@ export function draftPassages(input: DraftInput): readonly DraftPassage[] | stri
 const LEAD_IN_NOTES = {
   none: '',
   repeated: ', lead-in repeated',
-  'too long': ', without its lead-in',
+  'not repeated': ', without its lead-in',
 } as const satisfies Record<TextPart['leadIn'], string>
 
 function draftOf(input: DraftInput, { own, text, leadIn }: TextPart, part: number): DraftPassage {

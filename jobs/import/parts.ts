@@ -10,7 +10,7 @@ export interface TextPart {
   /** What is served: the lead-in, a line `[…]`, and the part; or the part alone. */
   readonly text: string
   /** Whether the part begins in a list whose introduction another part has. */
-  readonly leadIn: 'none' | 'repeated' | 'too long'
+  readonly leadIn: 'none' | 'repeated' | 'not repeated'
 }
 
 const LEAD_IN_CHARACTERS_MAX = 1_000
@@ -46,7 +46,7 @@ function withLeadIns(
     at += own.length
     if (chain.length === 0) return { own, text: own, leadIn: 'none' }
     const repeated = bounded(chain, language)
-    if (repeated === undefined) return { own, text: own, leadIn: 'too long' }
+    if (repeated === undefined) return { own, text: own, leadIn: 'not repeated' }
     return { own, text: `${repeated}${GAP}${own}`, leadIn: 'repeated' }
   })
 }
@@ -55,7 +55,8 @@ function withLeadIns(
 function bounded(chain: readonly string[], language: string): string | undefined {
   for (const shorten of [(text: string) => text, (text: string) => lastSentence(text, language)]) {
     const joined = chain.map(shorten).join('\n')
-    if (codePointsOf(joined) <= LEAD_IN_CHARACTERS_MAX) return joined
+    // Readers find the lead-in by the first gap.
+    if (codePointsOf(joined) <= LEAD_IN_CHARACTERS_MAX && !joined.includes(GAP.trim())) return joined
   }
   return undefined
 }

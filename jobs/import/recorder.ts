@@ -34,6 +34,8 @@ export type Recorded =
   | { readonly kind: 'staged' }
   /** `line`: where the source states what is not understood, if that is not the record's line. */
   | { readonly kind: 'skipped'; readonly skip: SkipKind; readonly reason: string; readonly line?: number }
+  /** By a pattern of the mapping. */
+  | { readonly kind: 'skipped'; readonly skip: 'intended'; readonly reason: string; readonly text: string }
   | { readonly kind: 'refused'; readonly contradiction: 'dates' | 'anchor' | 'unread'; readonly reason: string }
   | { readonly kind: 'skipped'; readonly skip: 'intended'; readonly reason: string; readonly first: EarlierRecord }
 
@@ -129,7 +131,8 @@ function createMapper(mapping: Mapping): (record: SourceRecord) => Mapped | Reco
     const unknown = fieldFault(record, mapping, read)
     if (unknown !== undefined) return unknown
     const resolved = resolve(record)
-    if (resolved.skip !== undefined) return { kind: 'skipped', skip: 'intended', reason: resolved.skip }
+    if (resolved.skip !== undefined)
+      return { kind: 'skipped', skip: 'intended', reason: resolved.skip, text: record.text }
     const blank = noEvidence(record)
     if (blank !== undefined) return { kind: 'skipped', skip: 'lost', reason: blank }
     const fields = fieldsOf(resolved)

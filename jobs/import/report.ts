@@ -12,6 +12,8 @@ export interface RecordLocation {
 
 export interface ImportReportEntry extends RecordLocation {
   readonly reason: string
+  /** The start of the text that a pattern of the mapping skips. */
+  readonly text?: string
   /** The record that this one repeats, or that has precedence. */
   readonly other?: RecordLocation
 }
@@ -153,7 +155,7 @@ export function renderImportReport(report: ImportReport): string {
     'Skipped:',
     report.entries,
     report.skipped,
-    ({ reason, other }) => `${shown(reason)}${shownOther(other)}`,
+    ({ reason, text, other }) => `${shown(text === undefined ? reason : `${reason}: ${text}`)}${shownOther(other)}`,
   )
   return [...lines, ...losses, ...ends, ...splits, ...omissions, ...unreadFields, ...warnings, ...skips, ''].join('\n')
 }

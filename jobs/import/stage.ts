@@ -1,3 +1,4 @@
+import { IMPORT_BOUNDS } from './bounds.ts'
 import type { Staging } from '#jobs/import/staging/staging.ts'
 import { LEFT_OUT_REASONS, mayBelongToCorpus } from '#jobs/sources/list.ts'
 import type { DraftsFile } from './drafts-file.ts'
@@ -86,7 +87,9 @@ function* findingsOf(
       const { skip, reason } = recorded
       const other = 'first' in recorded ? { other: locationOf(snapshots, recorded.first) } : {}
       const line = 'line' in recorded && recorded.line !== undefined ? recorded.line : place.line
-      yield { kind: 'skipped', skip, entry: { ...place, line, reason, ...other } }
+      const text =
+        'text' in recorded ? { text: recorded.text.slice(0, IMPORT_BOUNDS.reportTextMax).toWellFormed() } : {}
+      yield { kind: 'skipped', skip, entry: { ...place, line, reason, ...text, ...other } }
       return
     }
     default:

@@ -13,8 +13,12 @@ function withoutAbsentId<T extends { readonly id?: string | undefined }>({
 
 const otherLocation = location.transform(withoutAbsentId)
 const skipped = location
-  .extend({ reason: z.string(), other: otherLocation.optional() })
-  .transform(({ other, ...rest }) => ({ ...withoutAbsentId(rest), ...(other === undefined ? {} : { other }) }))
+  .extend({ reason: z.string(), text: z.string().optional(), other: otherLocation.optional() })
+  .transform(({ text, other, ...rest }) => ({
+    ...withoutAbsentId(rest),
+    ...(text === undefined ? {} : { text }),
+    ...(other === undefined ? {} : { other }),
+  }))
 const warning = location
   .extend({ message: z.string(), other: otherLocation.optional() })
   .transform(({ other, ...rest }) => ({ ...withoutAbsentId(rest), ...(other === undefined ? {} : { other }) }))

@@ -144,7 +144,8 @@ describe('a JSONL import', () => {
     )
     const { passages, report } = await importContents({ 'corpus.jsonl': `${line('first', TEXT)}\n${bad}\n` }, mapping)
     expect(passages.map((passage) => passage.source_id)).toEqual(['first'])
-    expect(report.entries).toEqual([entry(reason, 2, 'a')])
+    const skipped = reason === 'repealed' ? { text: '(Repealed.)' } : {}
+    expect(report.entries).toEqual([{ ...entry(reason, 2, 'a'), ...skipped }])
     expect(report.reasons).toEqual({ [reason]: 1 })
   })
 

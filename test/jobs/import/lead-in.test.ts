@@ -69,6 +69,11 @@ test('a lead-in beyond its bound is not repeated, and the label says so', async 
   expect(passages.at(-1)?.citation.label).toContain(', without its lead-in)')
 })
 
+test('a lead-in that holds the mark of the gap is not repeated', () => {
+  const text = `The keeper […] shall not:\n(a)\n${words(2_400)};\n(b)\n${words(2_400)}.`
+  expect(partsOf(text, 'en', 4_000).at(-1)).toMatchObject({ leadIn: 'not repeated' })
+})
+
 describe('parts of any text', () => {
   test('are within the bound and whole', () => {
     const piece = fc.constantFrom(
