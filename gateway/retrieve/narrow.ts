@@ -80,9 +80,9 @@ function restrictTo({ values, find }: Allowed, asked: readonly string[] | undefi
   return [...new Set(found)].sort()
 }
 
-/** No value of an entitlement is longer. A character has at most two UTF-16 units. */
-function isTooLong(value: string): boolean {
-  return value.length > 2 * SEARCH_BOUNDS.filterValueCharactersMax
+/** No value of an entitlement is longer, or holds a control character. A character has at most two UTF-16 units. */
+function isNoValue(value: string): boolean {
+  return value.length > 2 * SEARCH_BOUNDS.filterValueCharactersMax || /\p{Cc}/u.test(value)
 }
 
 const LANGUAGE_TAG = /^[a-z\d]{1,8}(-[a-z\d]{1,8})*$/i
@@ -96,7 +96,7 @@ function createLanguages(list: readonly string[]): Allowed {
     values,
     find: (value) => {
       if (set.has(value)) return value
-      if (isTooLong(value) || !LANGUAGE_TAG.test(value)) return undefined
+      if (isNoValue(value) || !LANGUAGE_TAG.test(value)) return undefined
       return byKey.get(foldKey(value)) ?? byKey.get(foldKey(canonicalLanguage(value)))
     },
   }
@@ -118,14 +118,14 @@ function createJurisdictions(list: readonly string[]): Allowed {
   return {
     values,
     find: (value) => {
-      const code = isTooLong(value) ? value : foldCode(value)
+      if (isNoValue(value)) return undefined
+      const code = foldCode(value)
       return set.has(code) ? code : undefined
     },
   }
 }
 
 /** A key has no control characters, which its folding reads as spaces. */
-const CONTROL = /\p{Cc}/u
 
 /** Passages hold subjects as keys. */
 function createSubjects(list: readonly string[]): Allowed {
@@ -134,7 +134,8 @@ function createSubjects(list: readonly string[]): Allowed {
   return {
     values,
     find: (value) => {
-      const key = isTooLong(value) || CONTROL.test(value) ? value : foldKey(value)
+      if (isNoValue(value)) return undefined
+      const key = foldKey(value)
       return set.has(key) ? key : undefined
     },
   }

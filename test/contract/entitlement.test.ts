@@ -84,8 +84,12 @@ describe('Narrow: filters only ever narrow the entitlement', () => {
     expect(outcome(await caller.ask({ filters }))).toEqual([403, 'FILTER_FORBIDDEN'])
   })
 
-  test('a subject in another case is the same subject', async () => {
-    expect((await caller.ask({ filters: { subject: ['Alpha'] } })).status).toBe(200)
+  test.each([
+    ['subject in another case', { subject: ['Alpha'] }],
+    ['jurisdiction in full width', { jurisdiction: ['\uFF38\uFF21'] }],
+    ['language in another case', { language: ['PT-br'] }],
+  ])('a %s is the value of the entitlement', async (_, filters) => {
+    expect((await caller.ask({ filters })).status).toBe(200)
   })
 
   test('a value outside the entitlement answers identically whether or not the knowledge base holds it', async () => {

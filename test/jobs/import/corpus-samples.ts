@@ -189,7 +189,7 @@ export const SAMPLES: Readonly<Record<string, readonly Sample[]>> = {
     },
     {
       id: 'de-gg-12a',
-      metadata: { ...DE, act: 'GG', section: '12a' },
+      metadata: { ...DE, act: 'GG', act_title: 'Grundgesetz', section: '12a' },
       label: 'GG Art. 12a',
       reference: 'de:gg#12a',
       anchor: 'https://www.gesetze-im-internet.de/gg/art_12a.html#:~:text=',
