@@ -15,7 +15,7 @@ const SET: AskedQuestions = { from: 'question set of the active version', questi
 const LIMIT = 200
 const ACTIVE = 'active version'
 /** The default calibration answers what names a provision and abstains from the rest. */
-const ANSWERED = measured({ named: 1, fused_top: 1, content_share: 1 })
+const ANSWERED = measured({ named: 1, content_share: 1 })
 
 /** The answer of a question behind so many others. */
 const recordsOf = (id: string, rank: number): readonly string[] => [
