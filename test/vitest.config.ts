@@ -75,8 +75,6 @@ export default defineConfig({
         test: {
           name: 'contract',
           include: CONTRACT,
-          // Each file opens and closes connections of its own to the shared service.
-          isolate: true,
           globalSetup: ['test/support/servers.ts', 'test/contract/setup.ts'],
         },
       },

@@ -36,9 +36,9 @@ export interface ActivateDeps {
 export type ActivationOutcome = 'done' | 'refused' | 'finished before'
 
 /**
- * Checks the version and its files, has every live search node load and verify it, and flips the pointer. Nothing changes before the flip, and
- * the flip is one transaction. A run that dies, repeats or races another therefore has no effect twice. A refusal is an
- * outcome and is recorded with the next step for the operator; only faults are thrown.
+ * Checks the version and its files, has every live search node load and verify it, and flips the pointer. Nothing
+ * changes before the flip, and the flip is one transaction. A run that dies, repeats or races another therefore has no
+ * effect twice. A refusal is an outcome and is recorded with the next step for the operator; only faults are thrown.
  */
 export async function activate(
   deps: ActivateDeps,

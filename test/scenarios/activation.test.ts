@@ -65,6 +65,35 @@ async function assertVisible(version: string, sinceMs: number): Promise<void> {
   }
 }
 
+/** Locks the rows of activations, so that none moves the pointer. */
+async function lockActivations(ids: readonly string[]): Promise<{ unlock(): Promise<void> }> {
+  const client = await service.owner.connect()
+  await client.query('begin')
+  await client.query('select from activations where id = any($1) for update', [ids])
+  return {
+    unlock: async () => {
+      await client.query('commit')
+      client.release()
+    },
+  }
+}
+
+/** A transaction waits for a lock: the search nodes have loaded a candidate, and its pointer is about to move. */
+async function aboutToMove(): Promise<boolean> {
+  const { rows } = await service.owner.query(
+    "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+  )
+  return rows.length > 0
+}
+
+async function activeVersion(): Promise<string | undefined> {
+  const { rows } = await service.owner.query<{ version_id: string }>(
+    'select version_id from active_versions join knowledge_bases on id = knowledge_base_id where slug = $1',
+    [KNOWLEDGE_BASE],
+  )
+  return rows[0]?.version_id
+}
+
 async function finished(
   activationId: string,
 ): Promise<{ readonly state: string; readonly message: string | null; readonly version_id: string }> {
@@ -86,11 +115,6 @@ test(
       { callers: 4, pauseMs: 80 },
     )
     await load.until('every gateway serves', (sent) => sent.length >= 20)
-    const query = `${ANSWERED_QUERY} `
-    const held = provider.hold(query)
-    const pinned = caller.ask({ query })
-    await held.arrived
-
     const asked = await withQueues(service.settings.redisUrl, (open) =>
       Promise.all(
         candidates.map((version) =>
@@ -98,14 +122,22 @@ test(
         ),
       ),
     )
+    const locks = await lockActivations(asked.map(({ id }) => id))
+    await until('an activation is about to move the pointer', aboutToMove)
+    const query = `${ANSWERED_QUERY} `
+    const held = provider.hold(query)
+    const pinned = caller.ask({ query })
+    await held.arrived
+    await locks.unlock()
+    await until('the pointer moved', async () => (await activeVersion()) !== first)
+    held.release()
+    const old = (await pinned).retrieved()
     const outcomes = await Promise.all(asked.map(({ id }) => finished(id)))
     const activatedMs = adjustedNowMs()
     expect(outcomes.map(({ state }) => state).toSorted()).toEqual(['done', 'refused'])
     expect(outcomes.find(({ state }) => state === 'refused')?.message).toContain(
       'Another version became active since this was asked for',
     )
-    held.release()
-    const old = (await pinned).retrieved()
     expect(old.version).toBe(first)
     expect(old.results[0]?.text).toContain('within 14 calendar days')
     const second = outcomes.find(({ state }) => state === 'done')?.version_id ?? ''
