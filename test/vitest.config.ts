@@ -5,7 +5,7 @@ import { LongFilesFirst } from './support/long-files-first.ts'
 /** Whole services on one published version, which the tests of the contract share. */
 const CONTRACT = ['test/contract/**/*.test.ts']
 
-/** Command lines that serve the development: each starts a service of its own. `npm run test:tools` runs them. */
+/** Command lines that serve the development, and imports of whole corpora. `npm run test:tools` runs them. */
 const TOOLS = [
   'test/bench/**/*.test.ts',
   'test/load/**/*.test.ts',
@@ -13,6 +13,7 @@ const TOOLS = [
   'test/readme/readme.test.ts',
   'test/jobs/bootstrap.test.ts',
   'test/jobs/demo/*.test.ts',
+  'test/jobs/import/real-corpora.test.ts',
   'test/jobs/evaluation/{command,natural}/main.test.ts',
 ]
 

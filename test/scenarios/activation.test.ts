@@ -112,7 +112,7 @@ test(
     load = startLoad(
       caller,
       service.gateways.map(({ baseUrl }) => baseUrl),
-      { callers: 4, pauseMs: 80 },
+      { callers: 2, pauseMs: 100 },
     )
     await load.until('every gateway serves', (sent) => sent.length >= 20)
     const asked = await withQueues(service.settings.redisUrl, (open) =>

@@ -52,7 +52,7 @@ describe('SIGTERM', () => {
       const held = provider.hold(query)
       const inFlight = caller.ask({ query }, { baseUrl: gateway.baseUrl })
       await held.arrived
-      const load = startLoad(caller, [gateway.baseUrl], { callers: 10, pauseMs: 40, untilRefused: true })
+      const load = startLoad(caller, [gateway.baseUrl], { callers: 6, pauseMs: 50, untilRefused: true })
       await load.until('every caller was served', (sent) => sent.length >= 20)
 
       const stopping = gateway.stop()
@@ -71,7 +71,7 @@ describe('SIGTERM', () => {
       })
       await load.until(
         'every caller was refused',
-        (sent) => sent.filter(({ answer }) => answer?.status !== 200).length === 10,
+        (sent) => sent.filter(({ answer }) => answer?.status !== 200).length === 6,
       )
       held.release()
 
@@ -112,7 +112,7 @@ describe('SIGTERM', () => {
       'itself when it is back',
     async () => {
       const caller = await service.createCaller()
-      const load = startLoad(caller, [service.gateways[0]?.baseUrl ?? ''], { callers: 8, pauseMs: 20 })
+      const load = startLoad(caller, [service.gateways[0]?.baseUrl ?? ''], { callers: 4, pauseMs: 40 })
       await load.until('the load runs', (sent) => sent.length >= 40)
       const [node] = service.searchNodes
       if (node === undefined) throw new Error('no search node')
@@ -130,7 +130,7 @@ describe('SIGTERM', () => {
 
   test('to the job worker under load ends it cleanly, and its successor completes the ledger', async () => {
     const caller = await service.createCaller()
-    const load = startLoad(caller, [service.gateways[0]?.baseUrl ?? ''], { callers: 8, pauseMs: 20 })
+    const load = startLoad(caller, [service.gateways[0]?.baseUrl ?? ''], { callers: 4, pauseMs: 40 })
     await load.until('the load runs', (sent) => sent.length >= 20)
     expect(await jobs.stop()).toBe(0)
     const atStop = load.sent.length

@@ -6,7 +6,10 @@ import { startAdjustedTimer } from './clock.ts'
 /** Time-out of a call that a test expects to succeed: a peer that lives answers far sooner, however busy it is. */
 export const CALL_TIMEOUT_MS = 120_000
 
-const EVERY_MS = 25
+/** Between two polls: a twentieth of the time waited so far, because some polls ask a whole service. */
+const POLL_MIN_MS = 25
+const POLL_MAX_MS = 250
+const POLL_SHARE = 0.05
 
 /**
  * Time without progress, on the load-adjusted clock. It is longer than every pause that a test waits for: a Sentinel
@@ -38,11 +41,14 @@ export async function until<T>(
 ): Promise<T> {
   const stall = startStall(what, stalledAfterMs)
   const ends = [stall.over, ...processes.map(({ ended }) => ended)]
+  const startMs = performance.now()
   try {
     for (;;) {
       const found = await Promise.race([probe(stall.seen), ...ends])
       if (found !== undefined && found !== false) return found
-      await Promise.race([sleep(EVERY_MS), ...ends])
+      const waitedMs = performance.now() - startMs
+      const pauseMs = Math.min(POLL_MAX_MS, Math.max(POLL_MIN_MS, waitedMs * POLL_SHARE))
+      await Promise.race([sleep(pauseMs), ...ends])
     }
   } finally {
     stall.stop()

@@ -108,13 +108,6 @@ describe('the act of a record', () => {
     )
   })
 
-  test('is counted: more acts than a version may hold stop the import', async () => {
-    const records = Array.from({ length: IMPORT_BOUNDS.actsMax + 1 }, (_, n) => line(`r${n}`, TEXT, { celex: `x${n}` }))
-    await expect(imported(records, GDPR)).rejects.toThrow(
-      `more than ${IMPORT_BOUNDS.actsMax} different acts: map them to fewer`,
-    )
-  })
-
   test('has one form, however the code of a rulebook is written', () => {
     expect(
       ['rulebook:AML', 'rulebook:aml', 'Rulebook:AML', 'rulebook:Fees Rules', 'celex:32016R0679', 'celex', 'x:a b'].map(

@@ -13,13 +13,13 @@ import { signingKeys } from '#test/support/secrets.ts'
 import { testRows } from '#test/support/passages.ts'
 import { UNLIMITED, inputOf } from '#test/support/search.ts'
 
-const CYCLES = 80
+const CYCLES = 40
 /** Cycles after which the heaps of the threads have their size. */
-const SETTLED_AFTER = 30
-/** Of both threads together: 50 cycles that each kept a thirtieth of the version would exceed it. */
-const GROWTH_MEGABYTES_MAX = 24
+const SETTLED_AFTER = 15
+/** Of both threads together: 25 cycles that each kept a thirtieth of the version would exceed it. */
+const GROWTH_MEGABYTES_MAX = 12
 /** Of addresses: V8 reserves more than 4 GiB for each memory of WebAssembly, whatever it holds. */
-const ADDRESSES_GROWTH_MEGABYTES_MAX = 16 * 1_024
+const ADDRESSES_GROWTH_MEGABYTES_MAX = 8 * 1_024
 
 let store: string
 let artifact: TestArtifact
@@ -62,7 +62,7 @@ function megabytes(field: 'RssAnon' | 'VmSize'): number {
   return Number(kilobytes) / 1_024
 }
 
-test('a version that is loaded and released 80 times leaves no file, no mapping and no memory', async () => {
+test('a version that is loaded and released 40 times leaves no file, no mapping and no memory', async () => {
   const versions = new Versions({
     artifactFolder: () => artifact.folder,
     verify: () => Promise.resolve(artifact.manifest),
