@@ -1,0 +1,106 @@
+import { MARKDOWN_ALTERATIONS } from './alterations/markdown.ts'
+import { TEXT_ALTERATIONS } from './alterations/markdown-texts.ts'
+import { QUESTION_ALTERATIONS } from './alterations/questions.ts'
+import { RECORD_ALTERATIONS } from './alterations/jsonl.ts'
+import type { Alteration, Altered } from './alterations/alteration.ts'
+import { BYTES } from './attacks/artifact.ts'
+import type { Attack } from './attacks/attack.ts'
+import { SQL } from './attacks/rows.ts'
+import { drawFrom } from './draw.ts'
+import { unmetExpectations } from './expectations.ts'
+import { isRefused } from './laboratory.ts'
+import type { BuiltLaw, Laboratory, Refused } from './laboratory.ts'
+import { brokenLaws, unnamedChanges } from './oracle.ts'
+import type { Pair, Violation } from './oracle.ts'
+import { lostWords } from './lost-words.ts'
+import { surfaceOf } from './surface.ts'
+import type { Surface } from './surface.ts'
+import type { Sources } from './sources.ts'
+
+const ALTERATIONS: readonly Alteration[] = [
+  ...MARKDOWN_ALTERATIONS,
+  ...TEXT_ALTERATIONS,
+  ...RECORD_ALTERATIONS,
+  ...QUESTION_ALTERATIONS,
+]
+
+/** A version that serves, of which candidates are compared. */
+export interface ActiveLaw {
+  readonly law: BuiltLaw
+  readonly surface: Surface
+  /** Losses of the corpus that its operator accepts. */
+  readonly accepted: readonly string[]
+}
+
+export interface CaseResult {
+  readonly seed: number
+  readonly corpus: string
+  readonly alteration: Pick<Alteration, 'name' | 'row'>
+  readonly what: string
+  /** Step and message; undefined: a candidate was built and compared. */
+  readonly refused: string | undefined
+  readonly violations: readonly Violation[]
+}
+
+const ATTACKS: readonly Attack[] = [BYTES, BYTES, SQL]
+const ATTACKS_SHARE = 0.15
+
+const DRAWS_MAX = 40
+
+/** Runs the case of a seed: the same seed draws the same corpus and alteration. */
+export async function runCase(
+  laboratory: Laboratory,
+  actives: readonly ActiveLaw[],
+  seed: number,
+): Promise<CaseResult> {
+  const draw = drawFrom(seed)
+  for (let turn = 0; turn < DRAWS_MAX; turn++) {
+    const active = draw.pick(actives)
+    if (draw.chance(ATTACKS_SHARE)) {
+      const attack = draw.pick(ATTACKS)
+      const result = await attack.run(laboratory, active.law, draw)
+      return { seed, corpus: active.law.sources.name, alteration: attack, ...result }
+    }
+    const alteration = draw.pick(ALTERATIONS)
+    const altered = alteration.alter(active.law.sources, draw)
+    if (altered === undefined || isSame(altered.sources, active.law.sources)) continue
+    const { refused, violations } = await judge(laboratory, active, altered)
+    return { seed, corpus: active.law.sources.name, alteration, what: altered.what, refused, violations }
+  }
+  throw new Error(`seed ${seed} draws no alteration`)
+}
+
+function isSame(one: Sources, other: Sources): boolean {
+  return (
+    JSON.stringify([...one.files, one.mapping, one.questions]) ===
+    JSON.stringify([...other.files, other.mapping, other.questions])
+  )
+}
+
+function refusalText({ refused, message }: Refused): string {
+  return `${refused}: ${message}`
+}
+
+/** Builds and compares what the editor hands in, and asks the oracle. */
+async function judge(
+  laboratory: Laboratory,
+  { law: active, surface: before, accepted }: ActiveLaw,
+  { sources, expect = [] }: Altered,
+): Promise<Pick<CaseResult, 'refused' | 'violations'>> {
+  const candidate = await laboratory.build(sources, accepted)
+  if (isRefused(candidate)) return { refused: refusalText(candidate), violations: [] }
+  try {
+    const pair: Pair = { active, candidate, before, after: surfaceOf(candidate) }
+    const comparison = await laboratory.compare(active, candidate)
+    if (isRefused(comparison)) return { refused: refusalText(comparison), violations: [] }
+    const violations = [
+      ...lostWords(pair),
+      ...unmetExpectations(pair, expect),
+      ...brokenLaws(pair),
+      ...(await unnamedChanges(laboratory, pair, comparison)),
+    ]
+    return { refused: undefined, violations }
+  } finally {
+    laboratory.discard(candidate)
+  }
+}

@@ -1,0 +1,34 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { openTestDatabase } from '#test/support/postgres.ts'
+import type { TestDatabase } from '#test/support/postgres.ts'
+import { runCase } from './cases.ts'
+import type { ActiveLaw } from './cases.ts'
+import { caseSeed } from './draw.ts'
+import { openLaboratory } from './laboratory.ts'
+import type { Laboratory } from './laboratory.ts'
+import { activateAll } from './actives.ts'
+import { ownCorpora } from './sources.ts'
+
+const SEED = 20_261
+const CASES = 40
+
+let database: TestDatabase
+let laboratory: Laboratory
+let actives: readonly ActiveLaw[]
+
+beforeAll(async () => {
+  database = await openTestDatabase()
+  laboratory = await openLaboratory(database)
+  actives = await activateAll(laboratory, ownCorpora().slice(0, 3))
+})
+afterAll(async () => {
+  await laboratory.close()
+  await database.drop()
+})
+
+test(`the alterations of ${CASES} hostile editors are refused or named`, async () => {
+  for (let number = 0; number < CASES; number++) {
+    const { violations, ...drawn } = await runCase(laboratory, actives, caseSeed(SEED, number))
+    expect({ ...drawn, violations }).toEqual({ ...drawn, violations: [] })
+  }
+})
