@@ -7,6 +7,8 @@ export interface LawFlags {
   /** Seed of one case that is run alone. */
   readonly only: number | undefined
   readonly innocent: boolean
+  /** Ends at the first violation. */
+  readonly first: boolean
 }
 
 export const USAGE = `npm run test:law -- [options]
@@ -17,6 +19,7 @@ is lost. Exit code 1 when a guarantee is broken; the report names the seed of ea
 
   --seed N      seed of the cases (default: a random one, which is printed)
   --minutes M   how long to run (default 1)
+  --first       stops at the first violation
   --case N      runs the case of this seed alone
   --innocent    runs the table of honest editors instead, and counts what is refused
 `
@@ -36,7 +39,7 @@ export function lawFlags(args: readonly string[]): LawFlags | 'help' {
     if (!Number.isInteger(value) || value < 0 || value >= 2 ** 31)
       throw new UsageError(`--${name} must be a whole number below 2^31`)
   if (!(minutes > 0 && minutes <= 10_080)) throw new UsageError('--minutes must be more than 0 and at most 10080')
-  return { seed, minutes, only, innocent: values.innocent === true }
+  return { seed, minutes, only, innocent: values.innocent === true, first: values.first === true }
 }
 
 interface Values {
@@ -44,6 +47,7 @@ interface Values {
   readonly minutes?: string
   readonly case?: string
   readonly innocent?: boolean
+  readonly first?: boolean
   readonly help?: boolean
 }
 
@@ -53,7 +57,7 @@ function parsed(args: readonly string[]): Values {
   try {
     return parseArgs({
       args: [...args],
-      options: { seed: text, minutes: text, case: text, innocent: flag, help: flag },
+      options: { seed: text, minutes: text, case: text, innocent: flag, first: flag, help: flag },
     }).values
   } catch (error) {
     throw new UsageError(error instanceof Error ? error.message : 'the options are not valid')

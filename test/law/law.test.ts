@@ -4,6 +4,7 @@ import type { TestDatabase } from '#test/support/postgres.ts'
 import { runCase } from './cases.ts'
 import type { ActiveLaw } from './cases.ts'
 import { caseSeed } from './draw.ts'
+import { runInnocent } from './innocent.ts'
 import { openLaboratory } from './laboratory.ts'
 import type { Laboratory } from './laboratory.ts'
 import { activateAll } from './actives.ts'
@@ -11,6 +12,8 @@ import { ownCorpora } from './sources.ts'
 
 const SEED = 20_261
 const CASES = 40
+/** The small ones. */
+const CORPORA = 2
 
 let database: TestDatabase
 let laboratory: Laboratory
@@ -19,7 +22,7 @@ let actives: readonly ActiveLaw[]
 beforeAll(async () => {
   database = await openTestDatabase()
   laboratory = await openLaboratory(database)
-  actives = await activateAll(laboratory, ownCorpora().slice(0, 3))
+  actives = await activateAll(laboratory, ownCorpora().slice(0, CORPORA))
 })
 afterAll(async () => {
   await laboratory.close()
@@ -31,4 +34,9 @@ test(`the alterations of ${CASES} hostile editors are refused or named`, async (
     const { violations, ...drawn } = await runCase(laboratory, actives, caseSeed(SEED, number))
     expect({ ...drawn, violations }).toEqual({ ...drawn, violations: [] })
   }
+})
+
+test('honest work is not refused, and is listed as what it is', async () => {
+  for (const { editor, ...result } of await runInnocent(laboratory, actives, { seed: SEED, draws: 1 }))
+    expect({ name: editor.name, ...result }).toMatchObject({ refused: undefined, unexpected: [] })
 })

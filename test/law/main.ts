@@ -6,10 +6,11 @@ import { provisionLogins } from '#core/db/provision.ts'
 import { startPostgres } from '#jobs/demo/local/postgres.ts'
 import { activateAll } from './actives.ts'
 import { runCase } from './cases.ts'
-import type { CaseResult } from './cases.ts'
+import type { ActiveLaw, CaseResult } from './cases.ts'
 import { caseSeed } from './draw.ts'
 import { USAGE, UsageError, lawFlags } from './flags.ts'
 import type { LawFlags } from './flags.ts'
+import { runInnocent } from './innocent.ts'
 import { openLaboratory } from './laboratory.ts'
 import type { Laboratory } from './laboratory.ts'
 import { ownCorpora, realCorpora } from './sources.ts'
@@ -26,7 +27,8 @@ async function runFor(flags: LawFlags): Promise<boolean> {
     await migrate(ownerUrl)
     const laboratory = await openLaboratory(await provisionLogins(ownerUrl))
     try {
-      return await runCases(laboratory, flags)
+      const actives = await activateAll(laboratory, [...ownCorpora(), ...realCorpora()])
+      return flags.innocent ? await runHonest(laboratory, actives, flags) : await runCases(laboratory, actives, flags)
     } finally {
       await laboratory.close()
     }
@@ -36,16 +38,39 @@ async function runFor(flags: LawFlags): Promise<boolean> {
   }
 }
 
-async function runCases(laboratory: Laboratory, { seed, minutes, only }: LawFlags): Promise<boolean> {
-  const actives = await activateAll(laboratory, [...ownCorpora(), ...realCorpora()])
+/** @returns whether nothing of the honest work was refused, or listed as what it is not. */
+async function runHonest(laboratory: Laboratory, actives: readonly ActiveLaw[], { seed }: LawFlags): Promise<boolean> {
+  const results = await runInnocent(laboratory, actives, { seed, draws: 2 })
+  for (const [{ name }, cases] of Map.groupBy(results, ({ editor }) => editor)) {
+    const refused = cases.filter((each) => each.refused !== undefined)
+    const unexpected = cases.filter((each) => each.unexpected.length > 0)
+    process.stdout.write(`${name}: ${cases.length} cases, ${refused.length} refused, ${unexpected.length} unexpected\n`)
+    for (const { corpus, refused: why, unexpected: kinds } of [...refused, ...unexpected].slice(0, 3))
+      process.stdout.write(`  ${corpus}: ${why?.slice(-400) ?? kinds.join(', ')}\n`)
+  }
+  return results.every(({ refused, unexpected }) => refused === undefined && unexpected.length === 0)
+}
+
+async function runCases(
+  laboratory: Laboratory,
+  actives: readonly ActiveLaw[],
+  { seed, minutes, only, first }: LawFlags,
+): Promise<boolean> {
   process.stdout.write(only === undefined ? `Seed ${seed}, ${minutes} minutes.\n` : `Case ${only}.\n`)
   const results: CaseResult[] = []
   const cpu = process.cpuUsage()
-  const endMs = performance.now() + minutes * 60_000
+  const beganMs = performance.now()
+  const endMs = beganMs + minutes * 60_000
   for (let number = 0; only === undefined ? performance.now() < endMs : number < 1; number++) {
     const result = await runCase(laboratory, actives, only ?? caseSeed(seed, number))
     results.push(result)
     if (only !== undefined || result.violations.length > 0) process.stdout.write(inWords(result))
+    if (first && result.violations.length > 0) {
+      process.stdout.write(
+        `found in ${((performance.now() - beganMs) / 1_000).toFixed(1)} s, by case ${results.length}\n`,
+      )
+      break
+    }
     if (results.length % PROGRESS_EVERY === 0) process.stdout.write(`${results.length} cases so far\n`)
   }
   const { user, system } = process.cpuUsage(cpu)

@@ -177,7 +177,7 @@ async function probeChanges(laboratory: Laboratory, pair: Pair, named: readonly 
   return violations
 }
 
-const PROBES_MAX = 60
+const PROBES_MAX = 40
 
 /** Each label of both versions, on the days around the ends of its passages. */
 function labelProbes({ before, after }: Pair): readonly Probe[] {
@@ -233,6 +233,8 @@ async function answerChanges(laboratory: Laboratory, pair: Pair, named: readonly
 export function brokenLaws({ candidate, before, after }: Pair): readonly Violation[] {
   const known = new Set([...contradictions(before)].map(({ what }) => what))
   const violations = [...contradictions(after)].filter(({ what }) => !known.has(what))
+  for (const { name, accepted } of candidate.report.losses)
+    if (!accepted) violations.push({ rule: 'a loss refuses the import unless it is accepted by name', what: name })
   const open = new Set(before.passages.map(({ text, in_force_to: to }) => `${to} ${text}`))
   for (const passage of after.passages) {
     const { in_force_to: to, text } = passage

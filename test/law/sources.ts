@@ -24,10 +24,10 @@ const DATA = fileURLToPath(new URL('../../../shared/data/', import.meta.url))
 
 /** Files of the demo that stand in one small corpus: revisions of one rulebook, and another one. */
 const RULEBOOKS: readonly (readonly string[])[] = [
-  ['conduct-mainland', 'conduct-harbour'],
-  ['financial-crime', 'tokenised'],
-  ['prudential-mainland', 'tokenised'],
-  ['outsourcing', 'data', 'client-assets'],
+  ['data'],
+  ['conduct-mainland.2024', 'conduct-harbour'],
+  ['financial-crime-harbour', 'tokenised'],
+  ['prudential-mainland.2025', 'prudential-mainland.2031', 'tokenised'],
 ]
 const UNANSWERABLE_MAX = 5
 
@@ -35,12 +35,12 @@ const UNANSWERABLE_MAX = 5
 const WINDOWS: readonly (readonly [name: string, from: number, records: number])[] = [
   ['eu', 0, 30],
   ['eu', 2_000, 30],
-  ['de', 100, 25],
-  ['de', 3_000, 25],
-  ['fr', 0, 40],
-  ['fr', 1_500, 40],
-  ['cfpb', 40, 40],
-  ['cfpb', 6_000, 40],
+  ['de', 100, 20],
+  ['de', 3_000, 20],
+  ['fr', 0, 30],
+  ['fr', 1_500, 30],
+  ['cfpb', 40, 30],
+  ['cfpb', 6_000, 30],
 ]
 
 /** The corpora that every checkout has. */
