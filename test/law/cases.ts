@@ -43,9 +43,26 @@ export interface CaseResult {
 }
 
 const ATTACKS: readonly Attack[] = [BYTES, BYTES, SQL]
-const ATTACKS_SHARE = 0.15
+const KINDS: readonly (Alteration | Attack)[] = [...ALTERATIONS, ...ATTACKS]
 
-const DRAWS_MAX = 40
+const DRAWS_MAX = 100
+
+/** The seed of one case of a run. Successive cases take each kind of alteration in turn. */
+export function caseSeed(seed: number, number: number): number {
+  const drawn = Math.floor(drawFrom(seed ^ Math.imul(number + 1, 0x9e3779b1)).below(2 ** 31 / KINDS.length))
+  return drawn * KINDS.length + (number % KINDS.length)
+}
+
+/** The name of the kind of fault that a case tries. */
+export function rowOf(seed: number): string {
+  return kindOf(seed).row
+}
+
+function kindOf(seed: number): Alteration | Attack {
+  const kind = KINDS[seed % KINDS.length]
+  if (kind === undefined) throw new Error(`${seed} is no seed of a case`)
+  return kind
+}
 
 /** Runs the case of a seed: the same seed draws the same corpus and alteration. */
 export async function runCase(
@@ -54,18 +71,14 @@ export async function runCase(
   seed: number,
 ): Promise<CaseResult> {
   const draw = drawFrom(seed)
+  const kind = kindOf(seed)
   for (let turn = 0; turn < DRAWS_MAX; turn++) {
     const active = draw.pick(actives)
-    if (draw.chance(ATTACKS_SHARE)) {
-      const attack = draw.pick(ATTACKS)
-      const result = await attack.run(laboratory, active.law, draw)
-      return { seed, corpus: active.law.sources.name, alteration: attack, ...result }
-    }
-    const alteration = draw.pick(ALTERATIONS)
-    const altered = alteration.alter(active.law.sources, draw)
+    const drawn = { seed, corpus: active.law.sources.name, alteration: kind }
+    if ('run' in kind) return { ...drawn, ...(await kind.run(laboratory, active.law, draw)) }
+    const altered = kind.alter(active.law.sources, draw)
     if (altered === undefined || isSame(altered.sources, active.law.sources)) continue
-    const { refused, violations } = await judge(laboratory, active, altered)
-    return { seed, corpus: active.law.sources.name, alteration, what: altered.what, refused, violations }
+    return { ...drawn, what: altered.what, ...(await judge(laboratory, active, altered)) }
   }
   throw new Error(`seed ${seed} draws no alteration`)
 }

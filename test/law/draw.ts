@@ -41,8 +41,3 @@ export function drawFrom(seed: number): Draw {
     marker: () => Array.from({ length: 4 }, () => pick(SYLLABLES)).join(''),
   }
 }
-
-/** The seed of one case of a run. */
-export function caseSeed(seed: number, number: number): number {
-  return Math.floor(mulberry32(seed ^ Math.imul(number + 1, 0x9e3779b1))() * 2 ** 31)
-}

@@ -6,6 +6,8 @@ export interface LawFlags {
   readonly minutes: number
   /** Seed of one case that is run alone. */
   readonly only: number | undefined
+  /** Kind of fault that is tried alone. */
+  readonly row: string | undefined
   readonly innocent: boolean
   /** Ends at the first violation. */
   readonly first: boolean
@@ -19,6 +21,7 @@ is lost. Exit code 1 when a guarantee is broken; the report names the seed of ea
 
   --seed N      seed of the cases (default: a random one, which is printed)
   --minutes M   how long to run (default 1)
+  --row NAME    tries one kind of fault alone, as the table names it
   --first       stops at the first violation
   --case N      runs the case of this seed alone
   --innocent    runs the table of honest editors instead, and counts what is refused
@@ -39,13 +42,14 @@ export function lawFlags(args: readonly string[]): LawFlags | 'help' {
     if (!Number.isInteger(value) || value < 0 || value >= 2 ** 31)
       throw new UsageError(`--${name} must be a whole number below 2^31`)
   if (!(minutes > 0 && minutes <= 10_080)) throw new UsageError('--minutes must be more than 0 and at most 10080')
-  return { seed, minutes, only, innocent: values.innocent === true, first: values.first === true }
+  return { seed, minutes, only, row: values.row, innocent: values.innocent === true, first: values.first === true }
 }
 
 interface Values {
   readonly seed?: string
   readonly minutes?: string
   readonly case?: string
+  readonly row?: string
   readonly innocent?: boolean
   readonly first?: boolean
   readonly help?: boolean
@@ -57,7 +61,7 @@ function parsed(args: readonly string[]): Values {
   try {
     return parseArgs({
       args: [...args],
-      options: { seed: text, minutes: text, case: text, innocent: flag, first: flag, help: flag },
+      options: { seed: text, minutes: text, case: text, row: text, innocent: flag, first: flag, help: flag },
     }).values
   } catch (error) {
     throw new UsageError(error instanceof Error ? error.message : 'the options are not valid')

@@ -5,9 +5,8 @@ import { migrate } from '#core/db/migrate.ts'
 import { provisionLogins } from '#core/db/provision.ts'
 import { startPostgres } from '#jobs/demo/local/postgres.ts'
 import { activateAll } from './actives.ts'
-import { runCase } from './cases.ts'
+import { caseSeed, rowOf, runCase } from './cases.ts'
 import type { ActiveLaw, CaseResult } from './cases.ts'
-import { caseSeed } from './draw.ts'
 import { USAGE, UsageError, lawFlags } from './flags.ts'
 import type { LawFlags } from './flags.ts'
 import { runInnocent } from './innocent.ts'
@@ -54,7 +53,7 @@ async function runHonest(laboratory: Laboratory, actives: readonly ActiveLaw[], 
 async function runCases(
   laboratory: Laboratory,
   actives: readonly ActiveLaw[],
-  { seed, minutes, only, first }: LawFlags,
+  { seed, minutes, only, row, first }: LawFlags,
 ): Promise<boolean> {
   process.stdout.write(only === undefined ? `Seed ${seed}, ${minutes} minutes.\n` : `Case ${only}.\n`)
   const results: CaseResult[] = []
@@ -62,7 +61,9 @@ async function runCases(
   const beganMs = performance.now()
   const endMs = beganMs + minutes * 60_000
   for (let number = 0; only === undefined ? performance.now() < endMs : number < 1; number++) {
-    const result = await runCase(laboratory, actives, only ?? caseSeed(seed, number))
+    const drawn = only ?? caseSeed(seed, number)
+    if (row !== undefined && rowOf(drawn) !== row) continue
+    const result = await runCase(laboratory, actives, drawn)
     results.push(result)
     if (only !== undefined || result.violations.length > 0) process.stdout.write(inWords(result))
     if (first && result.violations.length > 0) {

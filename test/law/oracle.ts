@@ -149,7 +149,7 @@ function* missingAcceptances({ before, after }: Pair, { compared, named }: Compa
     yield { rule: 'many additions need an acceptance', what: `${added} passages` }
 }
 
-/** The first passage of a label may change only where a listed change names the passage before or after. */
+/** The passage of a citation may change only where a listed change names it, before or after. */
 async function probeChanges(laboratory: Laboratory, pair: Pair, named: readonly NamedChange[]): Promise<Violation[]> {
   const violations: Violation[] = []
   if (named.some(({ kind }) => kind === 'references_changed' || kind.startsWith('aliases_'))) return violations
@@ -159,7 +159,7 @@ async function probeChanges(laboratory: Laboratory, pair: Pair, named: readonly 
       await askedOnce(laboratory, pair.active, probe),
       await askedOnce(laboratory, pair.candidate, probe),
     ]
-    const [was, is] = [pair.before.passages[own.rows[0] ?? -1], pair.after.passages[other.rows[0] ?? -1]]
+    const [was, is] = [citedBy(own, pair.before), citedBy(other, pair.after)]
     const same = (was === undefined ? '' : viewOf(was)) === (is === undefined ? '' : viewOf(is))
     const reasons = (answer: Answer): string =>
       answer.unsupported.map(({ normalized, reason }) => `${normalized} ${reason}`).join()
@@ -175,6 +175,11 @@ async function probeChanges(laboratory: Laboratory, pair: Pair, named: readonly 
     })
   }
   return violations
+}
+
+/** A citation of what is not served finds passages by its words, whose order follows every text. */
+function citedBy({ rows, named }: Answer, { passages }: Surface): HeldPassage | undefined {
+  return named ? passages[rows[0] ?? -1] : undefined
 }
 
 const PROBES_MAX = 40

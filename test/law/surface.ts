@@ -63,6 +63,8 @@ export interface Probe {
 export interface Answer {
   /** Rows of the passages, best first. */
   readonly rows: readonly number[]
+  /** Whether the question names the provision of the first passage. */
+  readonly named: boolean
   readonly decision: 'answer' | 'abstain'
   readonly unsupported: SearchResult['unsupported']
 }
@@ -96,6 +98,7 @@ export async function ask({ node }: Laboratory, law: BuiltLaw, { text, day, filt
   const found = await node.search({ ...query, filters: narrowed, entitled }, 0)
   return {
     rows: found.passages.map(({ row }) => row),
+    named: found.passages[0]?.named ?? false,
     decision: decideOn(law.evaluation.profile.calibration, found).decision,
     unsupported: found.unsupported,
   }

@@ -166,7 +166,7 @@ export const BYTES: Attack = {
         refusal === undefined ? [{ rule: 'altered bytes are refused', what: `by ${step}: ${what}` }] : []
       return {
         what: `${running ? 'under a running node' : 'before it is loaded'}: ${what}`,
-        refused: gate,
+        refused: gate ?? load,
         violations: [
           ...violations,
           ...(signatureAlone ? [] : open('review and activation', gate)),
