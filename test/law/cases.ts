@@ -5,6 +5,7 @@ import { RECORD_ALTERATIONS } from './alterations/jsonl.ts'
 import type { Alteration, Altered } from './alterations/alteration.ts'
 import { BYTES } from './attacks/artifact.ts'
 import type { Attack } from './attacks/attack.ts'
+import { COMPARED } from './attacks/comparison.ts'
 import { SQL } from './attacks/rows.ts'
 import { drawFrom } from './draw.ts'
 import { unmetExpectations } from './expectations.ts'
@@ -42,7 +43,7 @@ export interface CaseResult {
   readonly violations: readonly Violation[]
 }
 
-const ATTACKS: readonly Attack[] = [BYTES, BYTES, SQL]
+const ATTACKS: readonly Attack[] = [BYTES, BYTES, COMPARED, SQL]
 const KINDS: readonly (Alteration | Attack)[] = [...ALTERATIONS, ...ATTACKS]
 
 const DRAWS_MAX = 100

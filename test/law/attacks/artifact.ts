@@ -31,7 +31,7 @@ const PROBES_MAX = 12
 const ANOTHER_KEY = signingKeys()
 
 /** Writes other bytes into a file that somebody may have open. @returns what was done. */
-function editInPlace(folder: string, draw: Draw): string {
+export function editInPlace(folder: string, draw: Draw): string {
   switch (draw.below(5)) {
     case 0:
       return editText(folder, draw)
