@@ -20,7 +20,7 @@ const TOOLS = [
 /** Tests of parts that need Postgres or Redis. */
 const SERVICES = [
   'test/core/{db,limits,redis}/**/*.test.ts',
-  'test/{faults,scenarios}/**/*.test.ts',
+  'test/{faults,law,scenarios}/**/*.test.ts',
   'test/jobs/*.test.ts',
   'test/jobs/{activate,build,demo,ledger,maintenance,operator}/**/*.test.ts',
   'test/jobs/import/left-out.test.ts',

@@ -33,7 +33,10 @@ export function assertComparable(version: VersionRow, predecessor: string | null
 }
 
 /** What an approval must accept by name: kinds of change beyond their limits, and a ranking that is worse. */
-export function kindsToAccept({ comparison }: VersionRow, policy: ReviewPolicy): readonly AcceptedKind[] {
+export function kindsToAccept(
+  { comparison }: Pick<VersionRow, 'comparison'>,
+  policy: ReviewPolicy,
+): readonly AcceptedKind[] {
   if (comparison === null) return []
   const { changes, worse, worse_on: metrics } = comparison
   const beyond = kindsBeyond(changes, policy.limits).map((kind) => ({ kind, count: changes.counts[kind] }))

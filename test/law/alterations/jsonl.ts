@@ -1,0 +1,302 @@
+import type { Draw } from '../draw.ts'
+import type { MappingText, Sources } from '../sources.ts'
+import { otherText, spelledOtherwise, withFile } from './alteration.ts'
+import type { Alteration, Altered, Expectation } from './alteration.ts'
+
+interface RecordText {
+  readonly id: string
+  readonly title: string
+  readonly text: string
+  readonly metadata: Readonly<Record<string, unknown>>
+}
+
+interface Target {
+  readonly file: string
+  readonly records: readonly RecordText[]
+  /** One of them. */
+  readonly at: number
+  readonly record: RecordText
+}
+
+/** An alteration of the records of a corpus, at one of them. */
+function ofRecords(
+  row: string,
+  name: string,
+  alter: (target: Target, draw: Draw, sources: Sources) => Altered | undefined,
+): Alteration {
+  return {
+    name,
+    row,
+    alter(sources, draw) {
+      if (sources.format !== 'jsonl') return undefined
+      const [file, text] = draw.pick([...sources.files])
+      const records = text
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line) as RecordText)
+      const at = draw.below(records.length)
+      const record = records[at]
+      return record === undefined ? undefined : alter({ file, records, at, record }, draw, sources)
+    },
+  }
+}
+
+function written(
+  sources: Sources,
+  { file }: Target,
+  records: readonly (RecordText | string)[],
+  what: string,
+  expect: readonly Expectation[] = [],
+): Altered {
+  const lines = records.map((record) => (typeof record === 'string' ? record : JSON.stringify(record)))
+  return { sources: withFile(sources, file, `${lines.join('\n')}\n`), what, expect }
+}
+
+const beginningOf = ({ text }: RecordText): string => (text.split('\n')[0] ?? '').slice(0, 60)
+const textsOf = ({ metadata }: RecordText): readonly string[] =>
+  Object.entries(metadata).flatMap(([name, value]) => (typeof value === 'string' && value !== '' ? [name] : []))
+
+const LOST = ofRecords('losses', 'makes a record unreadable', (target, draw, sources) => {
+  const { record, records, at } = target
+  const [name, broken] = draw.pick<readonly [string, RecordText | string]>([
+    ['no JSON', JSON.stringify(record).slice(0, -2)],
+    ['a number for its text', JSON.stringify({ ...record, text: 7 })],
+    ['no text', JSON.stringify({ ...record, text: undefined })],
+    ['an empty text', { ...record, text: ' ' }],
+    ['no metadata', JSON.stringify({ ...record, metadata: undefined })],
+    ['no id', JSON.stringify({ ...record, id: undefined })],
+    ['a lone surrogate', { ...record, text: `${record.text} \ud800` }],
+    ['a zero byte', { ...record, text: `${record.text} \0` }],
+    ...textsOf(record).map((field): readonly [string, RecordText] => [
+      `no ${field}`,
+      { ...record, metadata: { ...record.metadata, [field]: undefined } },
+    ]),
+    ...textsOf(record).map((field): readonly [string, RecordText] => [
+      `a long ${field}`,
+      { ...record, metadata: { ...record.metadata, [field]: 'x'.repeat(3_000) } },
+    ]),
+  ])
+  const expect: Expectation[] =
+    name === 'an empty text' || name === 'no text' || name === 'a number for its text'
+      ? []
+      : [{ kind: 'kept', fragment: beginningOf(record) }]
+  return written(sources, target, records.with(at, broken as RecordText), `${record.id} has ${name}`, expect)
+})
+
+const REMOVED = ofRecords('losses', 'removes, moves or alters records', (target, draw, sources) => {
+  const { record, records, at } = target
+  switch (draw.below(4)) {
+    case 0:
+      return written(sources, target, records.toSpliced(at, 1 + draw.below(3)), `records from ${record.id} removed`)
+    case 1:
+      return written(
+        sources,
+        target,
+        records.with(at, { ...record, text: otherText(record.text, draw) }),
+        `${record.id} altered`,
+      )
+    case 2:
+      return written(
+        sources,
+        target,
+        records.with(at, { ...record, id: `${record.id}${draw.marker()}` }),
+        `${record.id} renamed`,
+      )
+    default:
+      return written(
+        sources,
+        target,
+        records.with(at, { ...record, title: `${record.title} ${draw.marker()}` }),
+        `title of ${record.id}`,
+      )
+  }
+})
+
+const COPY = ofRecords('copies', 'repeats a record with another text', (target, draw, sources) => {
+  const { record, records } = target
+  const field = draw.pick(textsOf(record))
+  const value = String(record.metadata[field])
+  const spelled = draw.chance(0.4) ? { key: value, how: 'as written' } : spelledOtherwise(value, draw)
+  if (spelled === undefined) return undefined
+  const id = draw.chance(0.3)
+    ? record.id
+    : draw.chance(0.5)
+      ? (spelledOtherwise(record.id, draw)?.key ?? record.id)
+      : `${record.id}-copy`
+  const copy = {
+    ...record,
+    id,
+    text: otherText(record.text, draw),
+    metadata: { ...record.metadata, [field]: spelled.key },
+  }
+  return written(
+    sources,
+    target,
+    records.toSpliced(draw.below(records.length), 0, copy),
+    `${record.id} copied as ${id}, ${field} ${spelled.how}`,
+  )
+})
+
+const END_KEYS = [
+  'Effective_to',
+  'repealed_at',
+  'valid_until',
+  'expires',
+  'end_date',
+  'gueltig_bis',
+  'fin_vigueur',
+  'out_of_force',
+  'status',
+] as const
+
+const END = ofRecords('ends', 'states an end in a field of its own', (target, draw, sources) => {
+  const { record, records, at } = target
+  const key = draw.pick(END_KEYS)
+  const day = '2025-12-31'
+  const value =
+    key === 'status'
+      ? draw.pick(['repealed', 'expired', 'aufgehoben'])
+      : draw.pick([day, '31. Dezember 2025', '31 décembre 2025'])
+  const ended = { ...record, metadata: { ...record.metadata, [key]: value } }
+  const expect: Expectation[] = isOpen(record) ? [{ kind: 'ends', fragment: beginningOf(record), day }] : []
+  return written(sources, target, records.with(at, ended), `${record.id} states ${key}: ${value}`, expect)
+})
+
+/** Whether the record states no end, so that its text is in force on the day of the alteration. */
+function isOpen({ metadata }: RecordText): boolean {
+  return (metadata['effective_to'] ?? metadata['to'] ?? '') === ''
+}
+
+const ODD_END = ofRecords('ends', 'states an end in another form', (target, draw, sources) => {
+  const { record, records, at } = target
+  const field = ['effective_to', 'to'].find((name) => name in record.metadata)
+  if (field === undefined || !isOpen(record)) return undefined
+  const value = draw.pick([
+    '2025-12-31',
+    '31. Dezember 2025',
+    '31.12.2025',
+    '2025-12-31T23:00:00-05:00',
+    '12/31/2025',
+    'repealed',
+    'end of 2025',
+  ])
+  const ended = { ...record, metadata: { ...record.metadata, [field]: value } }
+  const expect: Expectation[] = [{ kind: 'ends', fragment: beginningOf(record), day: '2026-01-01' }]
+  return written(sources, target, records.with(at, ended), `${record.id} states ${field}: ${value}`, expect)
+})
+
+const TIME = ofRecords('times', 'states a time of day', (target, draw, sources) => {
+  const { record, records, at } = target
+  const fields = ['effective_from', 'from', 'effective_to', 'to'].filter((name) =>
+    /^\d{4}-\d\d-\d\d$/.test(String(record.metadata[name])),
+  )
+  if (fields.length === 0) return undefined
+  const field = draw.pick(fields)
+  const day = String(record.metadata[field])
+  const value = `${day}${draw.pick(['T23:30:00-05:00', 'T00:30:00+09:00', 'T12:00:00Z'])}`
+  const timed = { ...record, metadata: { ...record.metadata, [field]: value } }
+  const expect: Expectation[] = field.endsWith('from')
+    ? [{ kind: 'starts', fragment: beginningOf(record), day }]
+    : [{ kind: 'ends', fragment: beginningOf(record), day }]
+  return written(sources, target, records.with(at, timed), `${record.id} states ${field}: ${value}`, expect)
+})
+
+const FIELD = ofRecords('fields', 'alters a field of a record', (target, draw, sources) => {
+  const { record, records, at } = target
+  const field = draw.pick(textsOf(record))
+  const other = draw.pick(records).metadata[field]
+  const value = draw.pick([
+    other,
+    `${String(record.metadata[field])}${draw.marker()}`,
+    spelledOtherwise(String(record.metadata[field]), draw)?.key,
+  ])
+  const altered = { ...record, metadata: { ...record.metadata, [field]: value } }
+  return written(sources, target, records.with(at, altered), `${record.id}: ${field} is ${JSON.stringify(value)}`)
+})
+
+const UNSERVED = ofRecords('unserved revisions', 'adds a later revision elsewhere', (target, draw, sources) => {
+  const { record, records } = target
+  const from = ['effective_from', 'from'].find((name) => /^\d{4}/.test(String(record.metadata[name])))
+  if (from === undefined || !('jurisdiction' in record.metadata) || !isOpen(record)) return undefined
+  const metadata = { ...record.metadata, [from]: '2025-02-01', jurisdiction: 'XX' }
+  const revision = { ...record, id: `${record.id}-2025`, text: otherText(record.text, draw), metadata }
+  const expect: Expectation[] = [{ kind: 'stays', fragment: beginningOf(record) }]
+  return written(sources, target, [...records, revision], `revision of ${record.id} in XX`, expect)
+})
+
+const CUT = ofRecords('lead-ins', 'writes a list that is longer than a passage', (target, draw, sources) => {
+  const { record, records, at } = target
+  const [leadIn, items] = [draw.marker(), Array.from({ length: 26 }, () => draw.marker())]
+  const list = items.map(
+    (item, index) =>
+      `(${String.fromCodePoint(97 + index)})\na practice of ${item} ${'by which another firm of the group is held and '.repeat(6)}ends;`,
+  )
+  const text = `The following practices ${leadIn} shall be prohibited:\n${list.join('\n')}`
+  return written(sources, target, records.with(at, { ...record, text }), `a list in ${record.id}`, [
+    { kind: 'led', items, leadIn },
+  ])
+})
+
+const UNSPACED = ofRecords('unspaced lines', 'writes a line without spaces', (target, draw, sources) => {
+  const { record, records, at } = target
+  const first = draw.pick([0x4e00, 0x0e01, 0x3042])
+  const line = Array.from({ length: 180 + draw.below(300) }, (_, index) =>
+    String.fromCodePoint(first + (index % 19)),
+  ).join('')
+  return written(
+    sources,
+    target,
+    records.with(at, { ...record, text: line }),
+    `${record.id} has ${line.length} signs without a space`,
+    [{ kind: 'kept', fragment: line.slice(60, 100) }],
+  )
+})
+
+/** The mapping decides what is read, skipped and preferred. */
+const MAPPING: Alteration = {
+  name: 'alters the mapping',
+  row: 'mappings',
+  alter(sources, draw) {
+    if (sources.mapping === undefined) return undefined
+    const fields = sources.mapping['fields'] as MappingText
+    const constants: MappingText = {
+      verification_status: draw.pick(['provisional', 'withdrawn']),
+      authority: 'Another Authority',
+      jurisdiction: draw.pick(['XX', 'eu', 'EU\u200b']),
+      language: draw.pick(['de', 'en-GB']),
+      subjects: 'other',
+      title: 'One title',
+      published_at: '2001-01-01',
+      citation_fragment: 'x',
+      effective_to: '2025-12-31',
+      document_key: 'one',
+      aliases: 'EU,Act',
+    }
+    const field = draw.pick(Object.keys(constants))
+    const what = draw.pick<readonly [string, MappingText]>([
+      [`${field}: ${String(constants[field])}`, { fields: { ...fields, [field]: constants[field] } }],
+      [`no ${field}`, { fields: Object.fromEntries(Object.entries(fields).filter(([name]) => name !== field)) }],
+      [
+        'skips what has "shall"',
+        { skip_patterns: [{ pattern: '\\b(?:shall|must|muss|ist|est)\\b', reason: 'not wanted' }] },
+      ],
+      ['revises: document', { revises: 'document' }],
+      ['revises: provision', { revises: 'provision' }],
+    ])
+    return { sources: { ...sources, mapping: { ...sources.mapping, ...what[1] } }, what: `mapping ${what[0]}` }
+  },
+}
+
+export const RECORD_ALTERATIONS: readonly Alteration[] = [
+  LOST,
+  REMOVED,
+  COPY,
+  END,
+  ODD_END,
+  TIME,
+  FIELD,
+  UNSERVED,
+  CUT,
+  UNSPACED,
+  MAPPING,
+]

@@ -1,0 +1,141 @@
+import { otherText, spelledOtherwise } from './alteration.ts'
+import type { Alteration, Expectation } from './alteration.ts'
+import { headingAndText, withProvision } from './markdown-file.ts'
+import { ofMarkdown, rewritten } from './markdown-target.ts'
+
+const RESPELLED = ofMarkdown('spellings', 'repeats a heading in another spelling', (target, draw, sources) => {
+  const [heading, text] = headingAndText(target.provision)
+  const [, number = '', title = '', anchor = ''] = /^### (\S+ [\d.]+)(.*?)((?: \{#.*\})?)$/.exec(heading) ?? []
+  const spelled = draw.chance(0.3) ? { key: number, how: 'as written' } : spelledOtherwise(number, draw)
+  if (number === '' || spelled === undefined) return undefined
+  const fresh = draw.chance(0.5) ? ` {#${draw.marker()}}` : anchor
+  const copy = `### ${spelled.key}${title}${fresh}\n\n${otherText(text, draw)}\n\n`
+  const provisions = target.file.provisions.toSpliced(draw.below(target.file.provisions.length + 1), 0, copy)
+  return rewritten(sources, target, { ...target.file, provisions }, `"${number}" again ${spelled.how}`)
+})
+
+const CONSTRUCTS: readonly (readonly [
+  name: string,
+  write: (heading: string, text: string, marker: string) => string,
+])[] = [
+  ['a heading without a space', (heading, text, marker) => `###${heading.slice(4)}\n\n${text} ${marker}.\n`],
+  ['an indented heading', (heading, text, marker) => ` ${heading}\n\n${text} ${marker}.\n`],
+  ['a heading indented by four', (heading, text, marker) => `    ${heading}\n\n${text} ${marker}.\n`],
+  ['a bold heading', (heading, text, marker) => `**${heading.slice(4)}**\n\n${text} ${marker}.\n`],
+  [
+    'text before a sub-heading',
+    (heading, text, marker) => `${heading}\n\nA firm must never lend ${marker}.\n\n#### Exception\n\n${text}\n`,
+  ],
+  [
+    'a sub-heading',
+    (heading, text, marker) => `${heading}\n\n${text}\n\n#### Exception\n\nThis does not apply ${marker}.\n`,
+  ],
+  [
+    'a setext heading',
+    (heading, text, marker) => `${heading}\n\n${text}\n\n(a) must never lend ${marker}, or\n---\n\nnothing else.\n`,
+  ],
+  [
+    'an item above equals signs',
+    (heading, text, marker) => `${heading}\n\n${text}\n\n(a) must never lend ${marker}, or\n===\n`,
+  ],
+  ['a quotation', (heading, text, marker) => `${heading}\n\n${text}\n\n> A firm must never lend ${marker}.\n`],
+  ['code', (heading, text, marker) => `${heading}\n\n${text}\n\n\`\`\`\nA firm must never lend ${marker}.\n\`\`\`\n`],
+  ['a comment', (heading, text, marker) => `${heading}\n\n${text}\n\n<!-- A firm must never lend ${marker}. -->\n`],
+  ['HTML', (heading, text, marker) => `${heading}\n\n${text}\n\n<div>A firm must never lend ${marker}.</div>\n`],
+  [
+    'a table',
+    (heading, text, marker) =>
+      `${heading}\n\n${text}\n\n| Firm | Rule |\n| --- | --- |\n| all | never lend ${marker} |\n`,
+  ],
+  [
+    'a definition',
+    (heading, text, marker) => `${heading}\n\n${text}\n\n[${marker}]: https://rules.example/never "never lend"\n`,
+  ],
+  ['a footnote', (heading, text, marker) => `${heading}\n\n${text}[^1]\n\n[^1]: This does not apply ${marker}.\n`],
+  ['an image', (heading, text, marker) => `${heading}\n\n${text}\n\n![A firm must never lend ${marker}](rule.png)\n`],
+]
+
+const CONSTRUCT = ofMarkdown('constructs', 'writes law in another construct', (target, draw, sources) => {
+  const [heading, text] = headingAndText(target.provision)
+  const marker = draw.marker()
+  const [name, write] = draw.pick(CONSTRUCTS)
+  const provision = `${write(heading, text, marker)}\n`
+  const expect: Expectation[] = [{ kind: 'kept', fragment: marker }]
+  return rewritten(
+    sources,
+    target,
+    withProvision(target.file, target.at, () => provision),
+    `${name} at provision ${target.at}`,
+    expect,
+  )
+})
+
+const NUMBERS: readonly ((number: string) => readonly [written: string, cited: string])[] = [
+  (number) => [number.replaceAll('.', String.raw`\.`), number],
+  (number) => [`${number} bis`, `${number} bis`],
+  (number) => [`${number}(2)`, `${number} 2`],
+  (number) => [`${number} (2)`, `${number} 2`],
+  (number) => [`${number}a`, `${number}a`],
+  (number) => [`${number}.A`, `${number} a`],
+  (number) => [`*${number}*`, number],
+  (number) => [number.replaceAll('.', '&#46;'), number],
+]
+
+const NUMBER = ofMarkdown('constructs', 'numbers a provision in another way', (target, draw, sources) => {
+  const [heading] = headingAndText(target.provision)
+  const [, prefix = '', number = '', rest = ''] = /^### (\S+) ([\d.]+)(.*)$/.exec(heading) ?? []
+  if (number === '') return undefined
+  const [written, cited] = draw.pick(NUMBERS)(`${number}7`)
+  const marker = draw.marker()
+  const added = `### ${prefix} ${written} ${rest.replace(/\{#.*\}/, '')}\n\nA firm must never lend ${marker}.\n\n`
+  const provisions = target.file.provisions.toSpliced(target.at, 0, added)
+  const expect: Expectation[] = [
+    { kind: 'kept', fragment: marker },
+    { kind: 'cited', fragment: marker, label: cited },
+  ]
+  return rewritten(sources, target, { ...target.file, provisions }, `heading "${prefix} ${written}"`, expect)
+})
+
+const CUT = ofMarkdown('lead-ins', 'writes a list that is longer than a passage', (target, draw, sources) => {
+  const [heading] = headingAndText(target.provision)
+  const [leadIn, items] = [draw.marker(), Array.from({ length: 30 }, () => draw.marker())]
+  const style = draw.pick([
+    (at: number) => `(${String.fromCodePoint(97 + (at % 26))}${at > 25 ? 'a' : ''})`,
+    (at: number) => `${at + 1}.`,
+    () => '-',
+  ])
+  const list = items.map(
+    (item, at) =>
+      `${style(at)} lends to a person whose ${item} ${'is held by another firm of the group and '.repeat(6)}ends.`,
+  )
+  const text = `A firm is prohibited from each practice ${leadIn} by which it:\n\n${list.join('\n\n')}\n`
+  const provision = `${heading}\n\n${text}\n`
+  const expect: Expectation[] = [{ kind: 'led', items, leadIn }]
+  return rewritten(
+    sources,
+    target,
+    withProvision(target.file, target.at, () => provision),
+    `list ${style(0)} at provision ${target.at}`,
+    expect,
+  )
+})
+
+const UNSPACED = ofMarkdown('unspaced lines', 'writes a line without spaces', (target, draw, sources) => {
+  const sign = draw.pick(['\u4e00', '\u4e2d', '\u0e01', '\u0e2b', '\u3042', 'x'])
+  const line = Array.from({ length: 180 + draw.below(300) }, (_, at) =>
+    String.fromCodePoint((sign.codePointAt(0) ?? 0) + (at % 19)),
+  ).join('')
+  const [heading] = headingAndText(target.provision)
+  const fragment = line.slice(60, 100)
+  const provision = draw.chance(0.5) ? `${heading}\n\n${line}\n\n` : `${heading.replace(/ \{#.*\}/, '')}\n\n${line}\n\n`
+  return rewritten(
+    sources,
+    target,
+    withProvision(target.file, target.at, () => provision),
+    `a line of ${line.length} ${sign}`,
+    [{ kind: 'kept', fragment }],
+  )
+})
+
+/** Alterations of the text of a file. */
+export const TEXT_ALTERATIONS: readonly Alteration[] = [RESPELLED, CONSTRUCT, NUMBER, CUT, UNSPACED]

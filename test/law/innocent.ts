@@ -1,0 +1,274 @@
+import type { NamedChange } from '#jobs/compare/changes-file.ts'
+import type { ActiveLaw } from './cases.ts'
+import { drawFrom } from './draw.ts'
+import type { Draw } from './draw.ts'
+import { isRefused } from './laboratory.ts'
+import type { Laboratory } from './laboratory.ts'
+import { surfaceOf } from './surface.ts'
+import { unmatched } from './oracle.ts'
+import { withFile } from './alterations/alteration.ts'
+import {
+  fieldOf,
+  headingAndText,
+  parseMarkdown,
+  withFields,
+  withProvision,
+  writeMarkdown,
+} from './alterations/markdown-file.ts'
+import type { Sources } from './sources.ts'
+
+type Kind = NamedChange['kind']
+
+/** Work that should pass, and the kinds of change that may be listed for it. */
+export interface InnocentEditor {
+  readonly name: string
+  readonly lists: readonly Kind[]
+  /** @returns undefined where the sources have nothing to edit in this way. */
+  edit(sources: Sources, draw: Draw): Sources | undefined
+}
+
+export interface InnocentResult {
+  readonly editor: InnocentEditor
+  readonly corpus: string
+  readonly refused: string | undefined
+  /** Kinds that are listed although the work does nothing of that kind. */
+  readonly unexpected: readonly string[]
+}
+
+function everyFile(sources: Sources, change: (text: string) => string): Sources {
+  return { ...sources, files: new Map([...sources.files].map(([name, text]) => [name, change(text)])) }
+}
+
+const ofFormat =
+  (format: Sources['format'], edit: (sources: Sources, draw: Draw) => Sources | undefined): InnocentEditor['edit'] =>
+  (sources, draw) =>
+    sources.format === format ? edit(sources, draw) : undefined
+
+const eachRecord = (change: (record: Readonly<Record<string, unknown>>) => unknown): InnocentEditor['edit'] =>
+  ofFormat('jsonl', (sources) =>
+    everyFile(sources, (text) =>
+      text
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.stringify(change(JSON.parse(line) as Record<string, unknown>)))
+        .join('\n'),
+    ),
+  )
+
+/** What no caller sees is listed as another snapshot at most. */
+const UNSEEN: readonly Kind[] = ['snapshots_changed']
+/** Texts are served as they are written, with their spaces. */
+const WRITTEN: readonly Kind[] = [...UNSEEN, 'passages_changed', 'provisions_changed']
+/** Fitted values and the ranking follow the corpus. */
+const FITTED: readonly Kind[] = [...UNSEEN, 'profile_fitted']
+
+const INNOCENT: readonly InnocentEditor[] = [
+  {
+    name: 'spaces at the ends of lines',
+    lists: WRITTEN,
+    edit: ofFormat('markdown', (sources) => everyFile(sources, (text) => text.replaceAll(/(?<=[^\s-])\n/g, ' \n'))),
+  },
+  {
+    name: 'more blank lines',
+    lists: WRITTEN,
+    edit: ofFormat('markdown', (sources) => everyFile(sources, (text) => text.replaceAll(/\n\n/g, '\n\n\n'))),
+  },
+  {
+    name: 'line ends of Windows',
+    lists: UNSEEN,
+    edit: ofFormat('markdown', (sources) => everyFile(sources, (text) => text.replaceAll('\n', '\r\n'))),
+  },
+  {
+    name: 'front matter in another order',
+    lists: UNSEEN,
+    edit: ofFormat('markdown', (sources, draw) =>
+      everyFile(sources, (text) =>
+        writeMarkdown({ ...parseMarkdown(text), front: draw.shuffled(parseMarkdown(text).front) }),
+      ),
+    ),
+  },
+  {
+    name: 'a comment in front matter',
+    lists: UNSEEN,
+    edit: ofFormat('markdown', (sources) =>
+      everyFile(sources, (text) => text.replace(/\ntitle:/, '\n# checked\ntitle:')),
+    ),
+  },
+  {
+    name: 'a comment between provisions',
+    lists: UNSEEN,
+    edit: ofFormat('markdown', (sources) =>
+      everyFile(sources, (text) => text.replace(/\n### /, '\n<!-- checked -->\n\n### ')),
+    ),
+  },
+  {
+    name: 'other names of files',
+    lists: UNSEEN,
+    edit: ofFormat('markdown', (sources) => ({
+      ...sources,
+      files: new Map([...sources.files].map(([name, text], at) => [`${at}-${name}`, text])),
+    })),
+  },
+  {
+    name: 'records in another order',
+    lists: UNSEEN,
+    edit: ofFormat('jsonl', (sources, draw) =>
+      everyFile(sources, (text) => `${draw.shuffled(text.trimEnd().split('\n')).join('\n')}\n`),
+    ),
+  },
+  {
+    name: 'fields of records in another order',
+    lists: UNSEEN,
+    edit: eachRecord((record) => Object.fromEntries(Object.entries(record).toReversed())),
+  },
+  {
+    name: 'spaces after the text of records',
+    lists: UNSEEN,
+    edit: eachRecord((record) => ({ ...record, text: `${String(record['text'])}\n` })),
+  },
+  {
+    name: 'a corrected word',
+    lists: [...FITTED, 'passages_changed', 'provisions_changed'],
+    edit: ofFormat('markdown', correctedWord),
+  },
+  {
+    name: 'a corrected record',
+    lists: [...FITTED, 'passages_changed', 'provisions_changed'],
+    edit: ofFormat('jsonl', (sources, draw) => everyFile(sources, (text) => correctedLine(text, draw))),
+  },
+  {
+    name: 'an amendment with its own day',
+    lists: [...FITTED, 'passages_added', 'passages_changed', 'provisions_changed', 'answers_wrong', 'answers_lost'],
+    edit: ofFormat('markdown', amended),
+  },
+  {
+    name: 'another rulebook',
+    lists: [
+      ...FITTED,
+      'passages_added',
+      'provisions_added',
+      'documents_added',
+      'aliases_added',
+      'answers_wrong',
+      'answers_lost',
+    ],
+    edit: ofFormat('markdown', anotherRulebook),
+  },
+  {
+    name: 'more questions',
+    lists: [...FITTED, 'questions_added'],
+    edit: (sources, draw) =>
+      sources.questions && {
+        ...sources,
+        questions: [...sources.questions, { id: 'one-more', text: `What is a ${draw.marker()}?`, relevant: [] }],
+      },
+  },
+]
+
+/** Runs each editor on each corpus; `draws` times, each time with other choices. */
+export async function runInnocent(
+  laboratory: Laboratory,
+  actives: readonly ActiveLaw[],
+  { seed, draws }: { readonly seed: number; readonly draws: number },
+): Promise<readonly InnocentResult[]> {
+  const results: InnocentResult[] = []
+  for (let turn = 0; turn < draws; turn++)
+    for (const editor of INNOCENT)
+      for (const active of actives) {
+        const sources = editor.edit(active.law.sources, drawFrom(seed + turn))
+        if (sources !== undefined)
+          results.push({
+            editor,
+            corpus: active.law.sources.name,
+            ...(await judged(laboratory, active, editor, sources)),
+          })
+      }
+  return results
+}
+
+async function judged(
+  laboratory: Laboratory,
+  { law, surface, accepted }: ActiveLaw,
+  { lists }: InnocentEditor,
+  sources: Sources,
+): Promise<Pick<InnocentResult, 'refused' | 'unexpected'>> {
+  const candidate = await laboratory.build(sources, accepted)
+  if (isRefused(candidate)) return { refused: candidate.message, unexpected: [] }
+  try {
+    const comparison = await laboratory.compare(law, candidate)
+    if (isRefused(comparison)) return { refused: comparison.message, unexpected: [] }
+    const listed = new Set(comparison.named.map(({ kind }) => kind))
+    const after = surfaceOf(candidate)
+    const seen = [...unmatched(surface, after), ...unmatched(after, surface)].length
+    const silent =
+      lists.every((kind) => UNSEEN.includes(kind)) && seen > 0 ? [`${seen} passages that callers see otherwise`] : []
+    return { refused: undefined, unexpected: [...[...listed].filter((kind) => !lists.includes(kind)), ...silent] }
+  } finally {
+    laboratory.discard(candidate)
+  }
+}
+
+function correctedWord(sources: Sources, draw: Draw): Sources | undefined {
+  const [name, text] = draw.pick([...sources.files])
+  const file = parseMarkdown(text)
+  const at = draw.below(file.provisions.length)
+  const corrected = withProvision(file, at, (provision) => provision.replace(/\bthe\b/, 'each'))
+  return withFile(sources, name, writeMarkdown(corrected))
+}
+
+function correctedLine(text: string, draw: Draw): string {
+  const lines = text.trimEnd().split('\n')
+  const at = draw.below(lines.length)
+  const record = JSON.parse(lines[at] ?? '') as { readonly text: string }
+  const corrected = JSON.stringify({ ...record, text: `${record.text.trimEnd().replace(/\.$/, '')} (corrected).` })
+  return `${lines.with(at, corrected).join('\n')}\n`
+}
+
+/** A new file restates every provision, one of them with another text, and the former one ends on its day. */
+function amended(sources: Sources, draw: Draw): Sources | undefined {
+  const open = [...sources.files].filter(([, text]) => {
+    const file = parseMarkdown(text)
+    return fieldOf(file, 'effective_to') === undefined && (fieldOf(file, 'effective_at') ?? '') < '2025-06-01'
+  })
+  if (open.length === 0) return undefined
+  const [name, text] = draw.pick(open)
+  const file = parseMarkdown(text)
+  const at = draw.below(file.provisions.length)
+  const day = '2025-11-01'
+  const next = withProvision(
+    file,
+    at,
+    (provision) => `${headingAndText(provision)[0]}\n\nA firm must do so within ten days ${draw.marker()}.\n\n`,
+  )
+  const ended = withFile(sources, name, writeMarkdown(withFields(file, { effective_to: day })))
+  return withFile(
+    ended,
+    name.replace('.md', '-amended.md'),
+    writeMarkdown(withFields(next, { effective_at: day, published_at: day })),
+  )
+}
+
+function anotherRulebook(sources: Sources, draw: Draw): Sources | undefined {
+  const [name, text] = draw.pick([...sources.files])
+  const file = parseMarkdown(text)
+  const word = draw.marker()
+  const provisions = Array.from(
+    { length: 2 },
+    (_, at) =>
+      `### NEW ${at + 1}.1 Duties of a ${word} {#new-${at + 1}}\n\nA ${word} keeps register ${at + 1} of every ${draw.marker()}.\n\n`,
+  )
+  const fields = {
+    document: 'new',
+    title: 'New Rulebook',
+    canonical_url: 'https://rules.example/new',
+    citation_prefix: 'NEW',
+    effective_to: undefined,
+    act: undefined,
+    aliases: undefined,
+  }
+  return withFile(
+    sources,
+    name.replace(/^.*$/, 'new.md'),
+    writeMarkdown({ ...withFields(file, fields), head: '\n# New Rulebook\n\n', provisions }),
+  )
+}

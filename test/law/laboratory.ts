@@ -1,0 +1,284 @@
+import { randomUUID } from 'node:crypto'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { readImport } from '#core/db/imports.ts'
+import { openDatabase } from '#core/db/pool.ts'
+import type { Database } from '#core/db/pool.ts'
+import type { LoginUrls } from '#core/db/provision.ts'
+import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
+import { ArtifactError } from '#core/index/artifact-error.ts'
+import { createArtifactStore } from '#core/index/format/store.ts'
+import type { ArtifactStore } from '#core/index/format/store.ts'
+import { sha256 } from '#core/platform/digest.ts'
+import { OperatorError } from '#core/platform/errors.ts'
+import { createLog } from '#core/platform/log.ts'
+import { utcDay } from '#core/platform/time.ts'
+import type { BuiltArtifact } from '#jobs/build/artifact.ts'
+import type { BuildContext } from '#jobs/build/context.ts'
+import { buildParametersSchema, defaultProfile } from '#jobs/build/parameters.ts'
+import { buildVersion } from '#jobs/build/pipeline.ts'
+import type { Corpus } from '#jobs/build/sort.ts'
+import { namedChangeSchema } from '#jobs/compare/changes-file.ts'
+import type { NamedChange } from '#jobs/compare/changes-file.ts'
+import { compareWithActive } from '#jobs/compare/pipeline.ts'
+import type { Compared } from '#jobs/compare/pipeline.ts'
+import { EVALUATION_DEPTH, evaluate } from '#jobs/evaluation/pipeline.ts'
+import type { Evaluation } from '#jobs/evaluation/pipeline.ts'
+import type { ImportReport } from '#jobs/import/report.ts'
+import { importCorpus } from '#jobs/operator/actions/import-corpus.ts'
+import type { Imported } from '#jobs/operator/actions/import-corpus.ts'
+import type { Operator } from '#jobs/operator/actions/operator.ts'
+import { createKnowledgeBase } from '#jobs/operator/actions/organizations.ts'
+import { signingKeys } from '#test/support/secrets.ts'
+import { startAttackedNode } from './attacked-node.ts'
+import type { AttackedNode } from './attacked-node.ts'
+import { openInProcessNode } from './in-process-node.ts'
+import type { InProcessNode } from './in-process-node.ts'
+import type { Sources } from './sources.ts'
+
+/** A version that was built and evaluated, and the import that it comes from. */
+export interface BuiltLaw {
+  readonly sources: Sources
+  readonly report: ImportReport
+  readonly artifact: BuiltArtifact
+  readonly corpus: Corpus
+  readonly evaluation: Evaluation
+  readonly profile: ProfileParameters
+  readonly questionSet: string | undefined
+}
+
+/** What a refusal says, and which step refuses. */
+export interface Refused {
+  readonly refused: 'import' | 'build' | 'comparison'
+  readonly message: string
+}
+
+export interface ComparedLaw {
+  readonly compared: Compared
+  /** Every line of the changes file. */
+  readonly named: readonly NamedChange[]
+}
+
+/** One database, one store and one search, in which versions are built and compared as a job worker does. */
+export interface Laboratory {
+  readonly operator: Operator
+  readonly jobs: Database
+  readonly store: ArtifactStore
+  readonly node: InProcessNode
+  readonly keys: ReturnType<typeof signingKeys>
+  build(sources: Sources, acceptLoss?: readonly string[]): Promise<BuiltLaw | Refused>
+  compare(active: BuiltLaw, candidate: BuiltLaw): Promise<ComparedLaw | Refused>
+  discard(law: BuiltLaw): void
+  /** A search node on a store of its own, in which bytes are altered; started when it is first asked for. */
+  attackedNode(): Promise<AttackedNode>
+  close(): Promise<void>
+}
+
+const quiet = createLog('test', 'silent')
+const SLUG = 'law'
+const NO_PROGRESS: BuildContext['progress'] = {
+  begin: () => Promise.resolve(),
+  at: () => undefined,
+  embedded: () => Promise.resolve(),
+}
+
+export async function openLaboratory(urls: LoginUrls): Promise<Laboratory> {
+  const root = mkdtempSync(join(tmpdir(), 'evidence-law-'))
+  const store = createArtifactStore(pathToFileURL(join(root, 'store')).href)
+  const keys = signingKeys()
+  const database = openDatabase(urls.operatorUrl, quiet, 2)
+  const jobs = openDatabase(urls.jobsUrl, quiet, 2)
+  const operator = { database, actor: 'editor' }
+  const { id: knowledgeBaseId } = await createKnowledgeBase(operator, { slug: SLUG, title: 'Law' })
+  const node = openInProcessNode(store, keys.publicKeyDer)
+  let attacked: Promise<AttackedNode> | undefined
+  const bench = { root, store, keys, jobs, operator, node, knowledgeBaseId }
+  return {
+    operator,
+    jobs,
+    store,
+    node,
+    keys,
+    build: (sources, acceptLoss = []) => refusedAt(() => build(bench, sources, acceptLoss)),
+    compare: (active, candidate) => orRefused('comparison', () => compare(bench, active, candidate)),
+    discard({ artifact }) {
+      node.release(artifact.versionId)
+      rmSync(artifact.folder, { recursive: true, force: true })
+      rmSync(store.changesFile(artifact.versionId), { force: true })
+    },
+    attackedNode: () => (attacked ??= startAttackedNode(join(root, 'attacked'), keys.publicKeyDer)),
+    async close() {
+      node.close()
+      await (await attacked)?.stop()
+      await database.end()
+      await jobs.end()
+      rmSync(root, { recursive: true, force: true })
+    },
+  }
+}
+
+export function isRefused(outcome: object): outcome is Refused {
+  return 'refused' in outcome
+}
+
+type Bench = Pick<Laboratory, 'operator' | 'jobs' | 'store' | 'node' | 'keys'> & {
+  readonly root: string
+  readonly knowledgeBaseId: string
+}
+
+async function refusedAt(work: () => Promise<BuiltLaw | Refused>): Promise<BuiltLaw | Refused> {
+  return await orRefused('build', work)
+}
+
+/** A refusal is an outcome; whatever else is thrown is a fault of the service. */
+async function orRefused<T>(step: Refused['refused'], work: () => Promise<T>): Promise<T | Refused> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof OperatorError || error instanceof ArtifactError)
+      return { refused: step, message: error.message }
+    throw error
+  }
+}
+
+async function build(bench: Bench, sources: Sources, acceptLoss: readonly string[]): Promise<BuiltLaw | Refused> {
+  const work = mkdtempSync(join(bench.root, 'case-'))
+  try {
+    const imported = await orRefused('import', () => importSources(bench, sources, work, acceptLoss))
+    if (isRefused(imported)) return imported
+    const context = await buildContext(bench, imported, join(work, 'build'))
+    const { corpus, artifact } = await buildVersion(context, undefined)
+    const questionSet = sources.questions && storeQuestions(bench, sources.questions)
+    const profile = defaultProfile(context.parameters)
+    try {
+      const evaluation = await evaluateVersion(bench, { corpus, artifact, profile, questionSet })
+      return {
+        sources,
+        report: imported.report,
+        artifact,
+        corpus,
+        evaluation,
+        profile: evaluation.profile,
+        questionSet,
+      }
+    } catch (error) {
+      rmSync(artifact.folder, { recursive: true, force: true })
+      bench.node.release(artifact.versionId)
+      throw error
+    }
+  } finally {
+    rmSync(work, { recursive: true, force: true })
+  }
+}
+
+async function importSources(
+  { operator, store }: Bench,
+  { files, mapping, format }: Sources,
+  work: string,
+  acceptLoss: readonly string[],
+): Promise<Imported> {
+  const folder = join(work, 'sources')
+  mkdirSync(folder)
+  for (const [name, text] of files) writeFileSync(join(folder, name), text)
+  const mappingFile = join(work, 'mapping.json')
+  if (mapping !== undefined) writeFileSync(mappingFile, JSON.stringify(mapping))
+  const [only] = files.keys()
+  return await importCorpus(operator, {
+    knowledgeBase: SLUG,
+    source: format === 'jsonl' && files.size === 1 ? join(folder, only ?? '') : folder,
+    mapping: mapping === undefined ? undefined : mappingFile,
+    acceptLoss,
+    store,
+  })
+}
+
+async function buildContext(
+  { jobs, store, keys, knowledgeBaseId }: Bench,
+  { id }: Imported,
+  workFolder: string,
+): Promise<BuildContext> {
+  return {
+    fence: { buildId: randomUUID(), attempt: 1 },
+    knowledgeBaseId,
+    parameters: buildParametersSchema.parse({ embedding: 'none' }),
+    source: await readImport(jobs, id),
+    store,
+    workFolder,
+    privateKeyDer: keys.privateKeyDer,
+    publicKeysDer: [keys.publicKeyDer],
+    vectors: { concurrency: 1, batchTexts: 1, cache: undefined },
+    progress: NO_PROGRESS,
+    warn: () => undefined,
+    signal: new AbortController().signal,
+  }
+}
+
+/** @returns its SHA-256 (hex). */
+function storeQuestions({ store }: Bench, questions: readonly object[]): string {
+  const text = questions.map((question) => JSON.stringify(question)).join('\n')
+  const hash = sha256(text).toString('hex')
+  const path = store.snapshotFile(hash)
+  mkdirSync(dirname(path), { recursive: true })
+  writeFileSync(path, text)
+  return hash
+}
+
+async function evaluateVersion(
+  { store, node }: Bench,
+  { corpus, artifact, profile, questionSet }: Pick<BuiltLaw, 'corpus' | 'artifact' | 'profile' | 'questionSet'>,
+): Promise<Evaluation> {
+  return await evaluate({
+    versionId: artifact.versionId,
+    manifestDigest: artifact.manifestDigest,
+    knowledgeBase: SLUG,
+    artifact: { ...artifact.manifest, folder: artifact.folder },
+    facets: corpus.facets,
+    profile,
+    targetRisk: 0.05,
+    questionsSha256: questionSet,
+    store,
+    embedder: undefined,
+    reranker: undefined,
+    rerankerToTry: null,
+    nodes: [node],
+    day: utcDay(new Date()),
+    signal: new AbortController().signal,
+    onProgress: () => undefined,
+  })
+}
+
+async function compare({ root, store, keys }: Bench, active: BuiltLaw, candidate: BuiltLaw): Promise<ComparedLaw> {
+  const { artifact, corpus, evaluation, profile } = candidate
+  const { versionId, folder, manifest } = artifact
+  const { questionSet, questions } = evaluation.measured
+  const compared = await compareWithActive(
+    {
+      versionId,
+      contents: { versionId, folder, manifest, facets: corpus.facets },
+      profile,
+      questionSet: questionSet === null ? undefined : { sha256: questionSet, questions },
+      limit: EVALUATION_DEPTH,
+      context: evaluation.context,
+    },
+    {
+      readActive: () =>
+        Promise.resolve({
+          versionId: active.artifact.versionId,
+          manifestDigest: active.artifact.manifestDigest,
+          facets: active.corpus.facets,
+          profile: active.profile,
+          embedder: undefined,
+          questionSet: active.questionSet ?? null,
+        }),
+      publicKeysDer: [keys.publicKeyDer],
+      sortFile: join(root, `${randomUUID()}.sqlite`),
+      changeLimits: {},
+    },
+    store,
+  )
+  if (compared === null) throw new Error('the candidate was not compared')
+  const lines = readFileSync(store.changesFile(versionId), 'utf8').split('\n').slice(0, -1)
+  return { compared, named: lines.map((line) => namedChangeSchema.parse(JSON.parse(line))) }
+}

@@ -1,0 +1,80 @@
+import type { ImportReport } from '#jobs/import/report.ts'
+import type { Pair, Violation } from './oracle.ts'
+import { parseMarkdown } from './alterations/markdown-file.ts'
+
+/** Letters and digits in one run, so that markup and line breaks do not tell texts apart. */
+export function squeezed(text: string): string {
+  return text.normalize('NFKC').replaceAll(/[^\p{L}\p{N}]+/gu, '')
+}
+
+/** Whether the report of an import shows a text that no passage holds. */
+export function isReported({ omissions, entries }: ImportReport, text: string): boolean {
+  const wanted = squeezed(text)
+  return [...omissions, ...entries].some((entry) => squeezed(entry.text ?? '').includes(wanted))
+}
+
+const RUN = 40
+
+/**
+ * Returns the lines of the sources that no passage serves and the report does not list. Each line is looked for in runs
+ * of letters, because a passage may end within a line.
+ */
+export function* lostWords({ candidate, after }: Pair): Generator<Violation> {
+  const { sources, report } = candidate
+  const served = squeezed(
+    after.passages.map(({ text, heading, document }) => `${heading} ${document['title']} ${text}`).join(' '),
+  )
+  const listed = new Set(
+    [...report.entries, ...report.omissions, ...report.losses].map(({ source, line }) => `${source}:${line}`),
+  )
+  for (const [source, text] of sources.files)
+    for (const { line, law } of sources.format === 'jsonl' ? recordLines(text) : markdownLines(text)) {
+      const missing = runsOf(law).find((run) => !served.includes(run))
+      if (missing === undefined || listed.has(`${source}:${line}`) || isReported(report, missing)) continue
+      yield { rule: 'each line of the sources is served or reported', what: `${source}:${line}: ${law.slice(0, 80)}` }
+    }
+}
+
+/** The beginning, the middle and the end of a line. */
+function runsOf(line: string): readonly string[] {
+  const whole = squeezed(line)
+  if (whole.length <= RUN) return [whole]
+  const middle = Math.floor((whole.length - RUN) / 2)
+  return [whole.slice(0, RUN), whole.slice(middle, middle + RUN), whole.slice(-RUN)]
+}
+
+interface LawLine {
+  /** From 1. */
+  readonly line: number
+  readonly law: string
+}
+
+function* recordLines(text: string): Generator<LawLine> {
+  for (const [at, line] of text.split('\n').entries()) {
+    const record = parsedRecord(line)
+    if (record !== undefined) for (const law of record.split('\n')) yield { line: at + 1, law }
+  }
+}
+
+function parsedRecord(line: string): string | undefined {
+  try {
+    const { text } = JSON.parse(line) as { readonly text?: unknown }
+    return typeof text === 'string' ? text : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Lines of the provisions, without headings and anchors. */
+function* markdownLines(text: string): Generator<LawLine> {
+  const { front, head, provisions } = parseMarkdown(text)
+  let line = front.length + 3
+  for (const part of [head, ...provisions]) {
+    const first = line
+    for (const law of part.split('\n')) {
+      if (!/^#|^\s*$/.test(law)) yield { line: first, law: law.replaceAll(/\{#[^}]*\}|&#?\w+;|\]\([^)]*\)/g, '') }
+      line++
+    }
+    line--
+  }
+}
