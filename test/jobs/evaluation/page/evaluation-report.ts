@@ -213,6 +213,7 @@ export const NAMED_CHANGES: readonly NamedChange[] = [
   { kind: 'vectors_changed', file: 'vectors.f32' },
   { kind: 'profile_changed', field: 'in_force_only', before: 'true', after: 'false' },
   { kind: 'questions_changed', question: null, before: null, after: null },
+  { kind: 'search_questions_changed', passage: 'house#rule-9', language: 'en', before: 'May I appeal?', after: null },
   {
     kind: 'answers_lost',
     question: 'q-7',

@@ -85,6 +85,8 @@ function hostileOther(change: Exclude<NamedChange, { readonly document: object }
     case 'questions_changed':
     case 'questions_added':
       return { ...change, question: HOSTILE }
+    case 'search_questions_changed':
+      return { ...change, passage: HOSTILE, before: HOSTILE }
     case 'answers_lost':
     case 'answers_wrong':
       return {
