@@ -56,6 +56,7 @@ export async function evaluateDataSet(
     mapping: evaluationMapping({ limit, dated: task.questions.some(({ asOf }) => asOf !== undefined) }),
     embedder: await openFlaggedEmbedder(flags, signal, output.note.bind(output)),
     vectors: vectorSettingsOf(flags),
+    searchQuestions: flags.searchQuestions,
     note: output.note.bind(output),
     relevant: new Set(task.questions.flatMap(({ qrels }) => relevantIn(qrels))),
     dataDir: flags.dataDir,
