@@ -168,7 +168,11 @@ async function askBuilt(
     decision: decisionOf(
       asked.questions,
       servedOf(outcomes),
-      { targetRisk: flags.targetRisk, embedding: embeddingOf(embedder) },
+      {
+        targetRisk: flags.targetRisk,
+        embedding: embeddingOf(embedder),
+        searchQuestions: flags.searchQuestions !== undefined,
+      },
       profile.calibration,
     ),
     latency: await timeModes(asked.questions, { ...context, onProgress: telling('time') }),
