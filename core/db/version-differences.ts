@@ -60,6 +60,14 @@ export interface HeldDocument {
   readonly after: boolean
 }
 
+const searchQuestionSchema = z.object({
+  /** `source_id` of its passage. */
+  passage: z.string(),
+  language: z.string(),
+  text: z.string(),
+})
+export type SearchQuestionEntry = z.infer<typeof searchQuestionSchema>
+
 /**
  * What two versions hold, in an SQLite file, so that memory does not grow with the corpus. The primary keys give the
  * order in which both are read side by side.
@@ -82,6 +90,10 @@ export interface VersionDifferences {
   references(): Iterable<HeldReference>
   /** Adds a header; the same one again changes nothing. */
   addRevision(side: Side, document: string, revision: RevisionEntry): void
+  /** Adds a search question; the same one again changes nothing. */
+  addSearchQuestion(side: Side, question: SearchQuestionEntry): void
+  /** The search questions that only one of the versions holds, by passage. */
+  searchQuestions(): Iterable<SearchQuestionEntry & { readonly side: Side }>
   /** Every passage by document, language, provision and day; equal content stands together. */
   passages(): Iterable<PassageEntry>
   documents(): Iterable<HeldDocument>
@@ -114,6 +126,8 @@ create table refs (reference text not null, document text not null, language tex
 create table revisions (document text not null, side integer not null, language text not null, day text not null,
   title text not null, authority text not null, canonical_url text not null, published_at text not null,
   effective_at text not null, primary key (document, side, language, day, ${HEADER})) strict, without rowid;
+create table search_questions (passage text not null, language text not null, text text not null, side integer not null,
+  primary key (passage, language, text, side)) strict, without rowid;
 begin`
 
 const INSERT_PASSAGE = `
@@ -151,6 +165,11 @@ where exists (select 1 from refs b where b.reference = r.reference and b.side = 
 group by r.reference, r.document, r.language, r.provision
 having before <> after
 order by r.reference, r.document, r.language, r.provision`
+const INSERT_SEARCH_QUESTION = `
+insert or ignore into search_questions (passage, language, text, side) values (?, ?, ?, ?)`
+const SEARCH_QUESTIONS = `
+select passage, language, text, min(side) as side from search_questions group by passage, language, text
+having count(*) = 1 order by passage, language, text`
 const DOCUMENTS = `
 select document, max(side = 0) as before, max(side = 1) as after from revisions group by document order by document`
 const NEWEST = `
@@ -168,6 +187,7 @@ const REVISION_ON = `
 select language, day, ${HEADER} from revisions where document = ? and side = 1 and language = ? and day = ?
 order by ${HEADER} limit 1`
 
+const sideSchema = z.union([z.literal(0), z.literal(1)])
 const passageSchema = z
   .object({
     document: z.string(),
@@ -176,13 +196,16 @@ const passageSchema = z
     day: z.string(),
     until: z.string().nullable(),
     content: z.instanceof(Uint8Array),
-    side: z.union([z.literal(0), z.literal(1)]),
+    side: sideSchema,
     from: z.int(),
     bytes: z.int(),
     snapshot: z.string(),
   })
   .transform((row): PassageEntry => ({ ...row, side: SIDES[row.side] }))
 const flag = z.union([z.literal(0), z.literal(1)]).transform(Boolean)
+const oneSidedSchema = searchQuestionSchema
+  .extend({ side: sideSchema })
+  .transform((row) => ({ ...row, side: SIDES[row.side] }))
 const documentSchema = z.object({ document: z.string(), before: flag, after: flag })
 const referenceSchema = z.object({
   reference: z.string(),
@@ -203,6 +226,7 @@ export function openVersionDifferences(path: string): VersionDifferences {
   const [insertPassage, insertName] = [database.prepare(INSERT_PASSAGE), database.prepare(INSERT_NAME)]
   const [insertRevision, insertReference] = [database.prepare(INSERT_REVISION), database.prepare(INSERT_REFERENCE)]
   const [heldUnder, heldAnywhere] = [database.prepare(HELD_UNDER), database.prepare(HELD_ANYWHERE)]
+  const insertSearchQuestion = database.prepare(INSERT_SEARCH_QUESTION)
   const [newest, lost, on] = [NEWEST, LOST_REVISIONS, REVISION_ON].map((sql) => database.prepare(sql))
   return {
     addPassage({ document, language, provision, day, until, content, side, from, bytes, snapshot }) {
@@ -224,6 +248,12 @@ export function openVersionDifferences(path: string): VersionDifferences {
     addRevision(side, document, { language, day, ...header }) {
       const { title, authority, canonical_url: url, published_at: published, effective_at: effective } = header
       insertRevision.run(document, SIDES.indexOf(side), language, day, title, authority, url, published, effective)
+    },
+    addSearchQuestion(side, { passage, language, text }) {
+      insertSearchQuestion.run(passage, language, text, SIDES.indexOf(side))
+    },
+    *searchQuestions() {
+      for (const row of database.prepare(SEARCH_QUESTIONS).iterate()) yield oneSidedSchema.parse(row)
     },
     *passages() {
       for (const row of database.prepare(PASSAGES).iterate()) yield passageSchema.parse(row)

@@ -11,6 +11,7 @@ import { z } from 'zod'
  * - `vectors_changed`: an endpoint sent other vectors for the same texts.
  * - `profile_changed`: a setting of the profile or the embedding space; fitted values are listed and not counted.
  * - `questions_changed`: a question of the active version's set that the candidate's set lacks or alters.
+ * - `search_questions_changed`: a search question that only one of both versions holds.
  * - `answers_lost`: the active version answers the question from a relevant passage, and the candidate abstains.
  * - `answers_wrong`: both answer, and the candidate no longer from the relevant passage that was first.
  */
@@ -30,6 +31,7 @@ export const CHANGE_KINDS = [
   'vectors_changed',
   'profile_changed',
   'questions_changed',
+  'search_questions_changed',
   'answers_lost',
   'answers_wrong',
 ] as const
@@ -93,6 +95,7 @@ const ONE: Readonly<Record<ChangeKind, readonly [thing: string, what: string]>> 
   vectors_changed: ['table of vectors', 'changed'],
   profile_changed: ['setting of the profile', 'changed'],
   questions_changed: ['question', 'changed'],
+  search_questions_changed: ['search question', 'changed'],
   answers_lost: ['answer', 'lost'],
   answers_wrong: ['answer', 'made wrong'],
 }
@@ -136,6 +139,7 @@ const IN_WORDS: readonly ChangeKind[] = [
   'vectors_changed',
   'profile_changed',
   'questions_changed',
+  'search_questions_changed',
 ]
 
 const storedSchema = z.object({ comparison: z.object({ changes: changesSchema }) })

@@ -33,6 +33,11 @@ export const PREDICTORS = [
   'named_elsewhere',
   /** Best score by vector of the provision's passages less that of the other candidates, at most 0. */
   'named_margin',
+  /**
+   * Share of the question that the first passage's best search question holds beyond what the passage itself holds; 0
+   * without search questions.
+   */
+  'search_questions_only',
 ] as const
 export type Predictor = (typeof PREDICTORS)[number]
 

@@ -9,6 +9,7 @@ import type { BuildContext } from './context.ts'
 import { embeddedRows } from './embed.ts'
 import type { VectorFiles } from './embed.ts'
 import { embedSampleQueries } from './sample-queries.ts'
+import { placeSearchQuestions } from './search-questions/place.ts'
 import { versionIdOf } from './ids.ts'
 import { passagesFile } from './sort.ts'
 import type { Corpus } from './sort.ts'
@@ -41,6 +42,7 @@ export async function buildArtifact(
     snapshotsDigest: corpus.snapshotsDigest,
     passages: corpus.passages,
     acts: corpus.acts,
+    searchQuestions: await placeSearchQuestions(context),
     ...rowsOf(context, corpus, vectors),
     privateKeyDer: context.privateKeyDer,
     publicKeysDer: context.publicKeysDer,

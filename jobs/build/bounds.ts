@@ -40,6 +40,14 @@ export const BUILD_BOUNDS = {
   sameModelCosineMin: 0.999,
   /** Sample queries that measure the spread of a version's cosines. */
   cosineQueries: 100,
+
+  // Search questions.
+  searchQuestionLineBytesMax: 8_192,
+  searchQuestionCharactersMax: 400,
+  searchQuestionsPerPassageMax: 20,
+  /** All are in memory while the artifact is written. */
+  searchQuestionsMax: 1_000_000,
+  searchQuestionsBytesMax: 268_435_456,
 } as const
 
 const { assertLess } = createBoundOrder({ ...JOB_BOUNDS, ...BUILD_BOUNDS })

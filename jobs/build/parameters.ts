@@ -18,6 +18,11 @@ export const buildParametersSchema = z.strictObject({
     .string()
     .regex(/^[0-9a-f]{64}$/)
     .optional(),
+  /** SHA-256 (hex) of a file of search questions, stored likewise. Absent: a version without search questions. */
+  search_questions_sha256: z
+    .string()
+    .regex(/^[0-9a-f]{64}$/)
+    .optional(),
   embedding: z.enum(EMBEDDINGS),
   /** Minimum of rows that a vector search scores, in the profile of the new version. */
   expansion: z.int().min(1).max(SEARCH_BOUNDS.rowsScoredMinMax).optional(),

@@ -99,6 +99,14 @@ const questionChange = z.strictObject({
   before: questionFields.nullable(),
   after: questionFields.nullable(),
 })
+/** A search question that only one of the versions holds. `passage` is a source id. */
+const searchQuestionChange = z.strictObject({
+  kind: z.literal('search_questions_changed'),
+  passage: z.string(),
+  language: z.string(),
+  before: z.string().nullable(),
+  after: z.string().nullable(),
+})
 const answer = z.strictObject({
   decision: z.enum(['answer', 'abstain']),
   /** Source id of the first passage; null: none. */
@@ -138,6 +146,7 @@ export const namedChangeSchema = z.discriminatedUnion('kind', [
   vectorsChange,
   profileChange,
   questionChange,
+  searchQuestionChange,
   answerChange,
   snapshotChange,
 ])

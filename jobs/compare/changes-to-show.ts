@@ -15,6 +15,7 @@ const ORDER = [
   'passages_removed',
   'profile_changed',
   'questions_changed',
+  'search_questions_changed',
   'vectors_changed',
   'provisions_removed',
   'snapshots_changed',

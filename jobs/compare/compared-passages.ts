@@ -15,7 +15,7 @@ import { servedDigest } from './served-fields.ts'
 export interface ComparedContents {
   readonly versionId: string
   readonly folder: string
-  readonly manifest: Pick<Manifest, 'passages' | 'embedding' | 'files' | 'clusters' | 'cosines'>
+  readonly manifest: Pick<Manifest, 'passages' | 'embedding' | 'files' | 'clusters' | 'cosines' | 'search_questions'>
   readonly facets: Facets
 }
 

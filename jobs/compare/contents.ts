@@ -13,6 +13,7 @@ import { isProvisionOfAct, namesOf, primaryLanguage } from './repeated-passages.
 import { provisionChanges } from './provision-changes.ts'
 import type { ChangesRecorder } from './recorder.ts'
 import { referenceChanges } from './reference-changes.ts'
+import { readSearchQuestions, searchQuestionChanges } from './search-question-changes.ts'
 import { servedDigest } from './served-fields.ts'
 import { createRowInputs } from './tables.ts'
 import type { RowInputs } from './tables.ts'
@@ -48,6 +49,8 @@ export async function compareContents(input: ContentsComparison): Promise<BothIn
     const passages = { before: open('before'), after: open('after') }
     const before = await readPassages('before', passages, differences, input)
     const after = await readPassages('after', passages, differences, input)
+    for (const side of ['before', 'after'] as const)
+      await readSearchQuestions(side, input[side], differences, input.signal)
     await nameChanges(differences, passages, input)
     return { before, after }
   } finally {
@@ -138,6 +141,7 @@ function* changesOf(
   yield* documentChanges(differences, (side) => recorder.hold('documents', side))
   yield* provisionChanges(differences, passages, (side) => recorder.hold('provisions', side))
   yield* referenceChanges(differences)
+  yield* searchQuestionChanges(differences)
 }
 
 function* facetChanges(before: Facets, after: Facets): Generator<NamedChange> {

@@ -32,11 +32,14 @@ type TableComparison =
   | { readonly by: 'rows'; readonly inputs: readonly RowInput[] }
   /** From the words of the passages and the embedding space. */
   | { readonly by: 'vectors' }
+  /** From the search questions, and the rows and words of their passages. */
+  | { readonly by: 'search questions' }
 
 const WORDS = { by: 'rows', inputs: ['words'] } as const
 const ORDERED_WORDS = { by: 'rows', inputs: ['words', 'rows'] } as const
 const FACETS = { by: 'rows', inputs: ['facets'] } as const
 const VECTORS = { by: 'vectors' } as const
+const SEARCH_QUESTIONS = { by: 'search questions' } as const
 
 /** What the manifest states beside its files and that a search uses. */
 type DerivedField = Exclude<
@@ -68,6 +71,12 @@ const TABLES: Readonly<Record<Table, TableComparison>> = {
   'clusters.u32': VECTORS,
   'centroids.sq4': VECTORS,
   'graph.usearch': VECTORS,
+  'search-questions.jsonl': { by: 'fields' },
+  'search-questions.rows': SEARCH_QUESTIONS,
+  'search-questions.json': SEARCH_QUESTIONS,
+  'search-questions.terms': SEARCH_QUESTIONS,
+  'search-questions.postings': SEARCH_QUESTIONS,
+  search_questions: SEARCH_QUESTIONS,
   clusters: VECTORS,
   cosines: VECTORS,
 }
@@ -127,7 +136,8 @@ function tables(): readonly (readonly [Table, TableComparison])[] {
 }
 
 function valueOf(table: Table, manifest: ComparedContents['manifest']): string | undefined {
-  if (table === 'clusters' || table === 'cosines') return canonicalJson(manifest[table] ?? null)
+  if (table === 'clusters' || table === 'cosines' || table === 'search_questions')
+    return canonicalJson(manifest[table] ?? null)
   return manifest.files[table]?.sha256
 }
 
@@ -143,6 +153,12 @@ function isExplained(comparison: TableComparison, before: ComparedTables, after:
       return (
         before.inputs.words !== after.inputs.words ||
         canonicalJson(before.manifest.embedding ?? null) !== canonicalJson(after.manifest.embedding ?? null)
+      )
+    case 'search questions':
+      return (
+        before.inputs.rows !== after.inputs.rows ||
+        before.inputs.words !== after.inputs.words ||
+        valueOf('search-questions.jsonl', before.manifest) !== valueOf('search-questions.jsonl', after.manifest)
       )
     default:
       return comparison satisfies never

@@ -14,6 +14,11 @@ export const EVALUATION_BOUNDS = {
   evaluationConcurrency: 4,
   evaluationAttemptsMax: 3,
 
+  // Search questions.
+  /** Those of a sample that are asked of the version. */
+  searchQuestionsAskedMax: 1_000,
+  searchQuestionsShownMax: 20,
+
   // Measurements.
   /** Fewer judged questions do not distinguish two rankings. */
   comparedQuestionsMin: 50,

@@ -44,6 +44,8 @@ export interface DecisionOptions {
   /** Maximum share of the answers without evidence. */
   readonly targetRisk: number
   readonly embedding: Embedding
+  /** Whether the version has search questions; absent: it has none. */
+  readonly searchQuestions?: boolean
 }
 
 /**
@@ -64,9 +66,11 @@ function namedProbability(predictors: readonly number[]): number | undefined {
 export function fitDecision(
   questions: readonly QueryWithQrels[],
   outcomes: readonly Outcome[],
-  { targetRisk, embedding }: DecisionOptions,
+  { targetRisk, embedding, searchQuestions = false }: DecisionOptions,
 ): Fitted | undefined {
-  const names = FITTED[embedding]
+  const names: readonly Predictor[] = searchQuestions
+    ? [...FITTED[embedding], 'search_questions_only']
+    : FITTED[embedding]
   const samples = questions.flatMap(({ id, answerable, group }, at) => {
     const predictors = outcomes[at]?.predictors
     if (answerable === undefined || predictors === undefined) return []

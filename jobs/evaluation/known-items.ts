@@ -70,7 +70,7 @@ async function sourcesByText(
 }
 
 /** Whether a request of the day can be served the passage: it is verified and in force. */
-function isServed(passage: PassageRecord, day: string): boolean {
+export function isServed(passage: PassageRecord, day: string): boolean {
   return (
     passage.metadata.verification_status === 'verified' &&
     passage.in_force_from <= day &&

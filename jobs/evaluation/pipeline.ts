@@ -22,6 +22,7 @@ import type { QueryWithQrels } from './query-with-qrels.ts'
 import { sampleKnownItems } from './known-items.ts'
 import { askQuestions, timeModes } from './outcomes.ts'
 import { verifiedPassagesIn } from '#core/index/passages/records.ts'
+import { searchQuestionFigures } from './search-questions.ts'
 import { readQuestionSet } from './question-set.ts'
 import { idsInWords } from './questions.ts'
 import type { Measured } from './report.ts'
@@ -77,7 +78,11 @@ export async function evaluate(input: EvaluationInput): Promise<Evaluation> {
     input.questionsSha256 === undefined ? input.profile : await fitRanking(input.rerankerToTry, questions, asking)
   const context = { ...asking, profile }
   const outcomes = await askQuestions(questions, EVALUATION_DEPTH, context)
-  const fitting = { targetRisk: input.targetRisk, embedding: embeddingOf(input.embedder) }
+  const fitting = {
+    targetRisk: input.targetRisk,
+    embedding: embeddingOf(input.embedder),
+    searchQuestions: input.artifact.files['search-questions.jsonl'] !== undefined,
+  }
   const decision = decisionOf(questions, servedOf(outcomes), fitting, profile.calibration)
   const measured: Measured = {
     kind: input.questionsSha256 === undefined ? 'known items' : 'question set',
@@ -92,6 +97,7 @@ export async function evaluate(input: EvaluationInput): Promise<Evaluation> {
     latency: await timeModes(questions, context),
     filtered: await filteredRecallOf(input.artifact, questions, context),
     missing,
+    searchQuestions: await unlessDamaged(input, () => searchQuestionFigures(input.artifact, context)),
   }
   return { measured, profile: { ...profile, calibration: decision.calibration }, context }
 }

@@ -12,7 +12,7 @@ import { decisionFigures } from './metrics/decision.ts'
 import { missesOf } from './misses.ts'
 import type { Latency, Outcomes } from './outcomes.ts'
 import { REPORT_UNKNOWN_RELEVANT_MAX, evaluationReportSchema } from './page/evaluation-report.ts'
-import type { EvaluationReport, Gate } from './page/evaluation-report.ts'
+import type { EvaluationReport, Gate, SearchQuestionFigures } from './page/evaluation-report.ts'
 
 /** What was measured on a version. */
 export interface Measured {
@@ -32,6 +32,8 @@ export interface Measured {
   readonly filtered: FilteredMeasurement | undefined
   /** Relevant ids that the version does not hold. */
   readonly missing: readonly string[]
+  /** Undefined: the version has no search questions. */
+  readonly searchQuestions?: SearchQuestionFigures | undefined
 }
 
 export interface ReportInput extends Measured {
@@ -75,6 +77,7 @@ export function reportOf(input: ReportInput): EvaluationReport {
     ...missesOf(questions, servedOf(outcomes), decision),
     unknown_relevant: missing.slice(0, REPORT_UNKNOWN_RELEVANT_MAX),
     unknown_relevant_total: missing.length,
+    ...(input.searchQuestions === undefined ? {} : { search_questions: input.searchQuestions }),
   })
 }
 

@@ -10,7 +10,7 @@ import { rescoreRows } from './rescore.ts'
 import type { RowSet, VersionStatistics } from './statistics.ts'
 
 /**
- * Minimum of lexical candidates: rescoring more than 50 changes no measured figure by more than 0.003 (decision 0008).
+ * Minimum of lexical candidates, and of those by search questions: rescoring more than 50 changes no measured figure by more than 0.003 (decision 0008).
  */
 const WORD_CANDIDATES_MIN = PREDICTOR_DEPTH
 
@@ -20,10 +20,14 @@ export interface Round {
   readonly rows: Uint32Array
   readonly byWords: ScoredCandidates | undefined
   readonly byVector: VectorCandidates | undefined
+  /** Undefined: the version has no search questions, or no lexical ranking. */
+  readonly bySearchQuestions: ScoredCandidates | undefined
   /** The first candidates of the dense ranking, best first. */
   readonly nearest: readonly number[]
   /** Scores of rescoring. Undefined: no lexical ranking. */
   readonly lexical: Float64Array | undefined
+  /** Shares of the best search questions. Undefined: the version has none, or no lexical ranking. */
+  readonly asked: Float64Array | undefined
   /** Undefined: no dense ranking. */
   readonly dense: Float64Array | undefined
 }
@@ -50,12 +54,17 @@ export async function runRound(
 ): Promise<Round> {
   const found = await findCandidates(candidates, query, options, deadline)
   const lexical = query.question && rescore(statistics, query.question, visible, found.rows)
-  return { ...found, lexical, dense: vectorScoresOf(statistics, query, found) }
+  const asked = query.question && statistics.searchQuestionShares(query.input.text, found.rows)
+  return { ...found, lexical, asked, dense: vectorScoresOf(statistics, query, found) }
 }
 
 /** Whether no ranking has candidates beyond those of the round. */
-export function isExhausted({ byWords, byVector }: Round, depth: number): boolean {
-  return (byWords?.ids.length ?? 0) < wordDepth(depth) && (byVector?.ids.length ?? 0) < depth
+export function isExhausted({ byWords, byVector, bySearchQuestions }: Round, depth: number): boolean {
+  return (
+    (byWords?.ids.length ?? 0) < wordDepth(depth) &&
+    (byVector?.ids.length ?? 0) < depth &&
+    (bySearchQuestions?.ids.length ?? 0) < wordDepth(depth)
+  )
 }
 
 function wordDepth(depth: number): number {
@@ -66,15 +75,15 @@ function wordDepth(depth: number): number {
  * The candidates that no other row outranks in their ranking. A dense list is exact only as deep as was asked for;
  * behind it, a row of it may be farther than a row that it lacks.
  */
-export function settledRows({ byWords, nearest }: Round, depth: number): readonly number[] {
-  return [...(byWords?.ids ?? []), ...nearest.slice(0, depth)]
+export function settledRows({ byWords, bySearchQuestions, nearest }: Round, depth: number): readonly number[] {
+  return [...(byWords?.ids ?? []), ...(bySearchQuestions?.ids ?? []), ...nearest.slice(0, depth)]
 }
 
 function nearestRows(byVector: VectorCandidates | undefined, depth: number): readonly number[] {
   return byVector === undefined ? [] : Array.from(largest(byVector.scores, depth).ids, (at) => byVector.ids[at] ?? 0)
 }
 
-type Found = Pick<Round, 'rows' | 'byWords' | 'byVector' | 'nearest'>
+type Found = Pick<Round, 'rows' | 'byWords' | 'byVector' | 'bySearchQuestions' | 'nearest'>
 
 async function findCandidates(
   candidates: CandidateSource,
@@ -90,8 +99,13 @@ async function findCandidates(
     question === undefined
       ? undefined
       : await candidates.byWords({ question, scope, depth: wordDepth(depth) }, deadline)
+  const bySearchQuestions =
+    question === undefined
+      ? undefined
+      : await candidates.bySearchQuestions({ text: input.text, scope, depth: wordDepth(depth) }, deadline)
   const nearest = nearestRows(byVector, Math.max(depth, VECTOR_CANDIDATES_MIN))
-  return { rows: distinctRows([byWords?.ids ?? [], nearest, [...extraRows]]), byWords, byVector, nearest }
+  const rows = distinctRows([byWords?.ids ?? [], bySearchQuestions?.ids ?? [], nearest, [...extraRows]])
+  return { rows, byWords, byVector, bySearchQuestions, nearest }
 }
 
 /** The rows of all lists, ascending. */

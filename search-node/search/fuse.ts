@@ -3,6 +3,8 @@ export interface Candidates {
   readonly rows: Uint32Array
   /** In [0, 1]; 0: shares no word with the query. Undefined: no lexical ranking. */
   readonly lexical: Float64Array | undefined
+  /** Shares of search questions, in [0, 1]. Undefined: the version has none. */
+  readonly asked?: Float64Array | undefined
   /** See `vector-scores.ts`; without bounds. Undefined: no dense ranking. */
   readonly dense: Float64Array | undefined
 }
@@ -16,15 +18,23 @@ function powered(score: number): number {
 }
 
 /**
- * Returns one score of at most 1 per candidate: the weighted sum of both scores (Bruch, Gai & Ingber 2023), mapped into
- * (0, 1). If words alone ranked, returns their scores; if vectors alone ranked, theirs, mapped into (0, 1).
+ * One score for words and search questions, which count alike; see decision 0039. It has no bound at 1, so a passage
+ * without search questions weighs as much against vectors as it does in a version that has none.
  */
-export function fuse({ rows, lexical, dense }: Candidates, denseWeight: number): Float64Array {
+export function withSearchQuestions(lexical: number, asked: number): number {
+  return powered(lexical) + powered(asked)
+}
+
+/**
+ * Returns one score of at most 1 per candidate: the weighted sum of both scores (Bruch, Gai & Ingber 2023), mapped into
+ * (0, 1). If words alone ranked, returns their scores; if vectors alone ranked, theirs, mapped into (0, 1). Search
+ * questions add to the words.
+ */
+export function fuse({ rows, lexical, asked, dense }: Candidates, denseWeight: number): Float64Array {
   if (lexical === undefined) return dense?.map(intoUnit) ?? new Float64Array(rows.length)
-  if (dense === undefined) return lexical.slice()
-  return lexical.map((score, at) =>
-    intoUnit((1 - denseWeight) * powered(score) + denseWeight * powered(dense[at] ?? 0)),
-  )
+  const words = lexical.map((score, at) => withSearchQuestions(score, asked?.[at] ?? 0))
+  if (dense === undefined) return asked === undefined ? lexical.slice() : words.map(intoUnit)
+  return words.map((score, at) => intoUnit((1 - denseWeight) * score + denseWeight * powered(dense[at] ?? 0)))
 }
 
 /** Scores from here to 1 less this stay as they are. */

@@ -8,6 +8,7 @@ import { createScopeFilter } from './candidates/filter-bitset.ts'
 import type { ScopeFilter } from './candidates/filter-bitset.ts'
 import { createIndexSource } from './candidates/index-source.ts'
 import type { CandidateSource, SearchScope } from './candidates/source.ts'
+import { compareQuestions } from './candidates/search-questions/search.ts'
 import { prepareLexical } from './candidates/words/query.ts'
 import { questionOf } from './question.ts'
 import type { RowSet, VersionStatistics } from './statistics.ts'
@@ -43,9 +44,16 @@ export function createIndexVersion(
   { filter, vectorScores }: SearchShared = createSearchShared(index),
 ): SearchableVersion {
   const lexicalQuery = memoized((asked: AnalyzedQuestion) => prepareLexical(index.lexical, asked.words))
+  const { searchQuestions } = index
+  const comparedQuestions = searchQuestions && memoized((text: string) => compareQuestions(searchQuestions, text))
   const ofScope = memoized((scope: SearchScope) => filter.ofScope(scope))
   return {
-    candidates: createIndexSource({ index, filter: { ofFilters: filter.ofFilters, ofScope }, lexicalQuery }),
+    candidates: createIndexSource({
+      index,
+      filter: { ofFilters: filter.ofFilters, ofScope },
+      lexicalQuery,
+      comparedQuestions,
+    }),
     statistics: {
       passages: index.passages,
       columns: index.rows,
@@ -67,6 +75,7 @@ export function createIndexVersion(
       },
       cosines: (rows, vector) => index.vectors?.exact.cosines(rows, vector) ?? new Float64Array(rows.length),
       vectorScores,
+      searchQuestionShares: (text, rows) => comparedQuestions?.(text).shares(rows),
       passage: memoized((row: number) => index.passage(row)),
     },
   }

@@ -1,10 +1,10 @@
 import { words as wordsOf } from '#core/index/analysis/words.ts'
-import { largest } from '#core/index/top-k.ts'
+import { createTopK, largest } from '#core/index/top-k.ts'
 import type { FoundPassage, SearchResult } from '#core/domain/search.ts'
 import type { CallDeadline } from '#search-node/call-deadline.ts'
 import { boostNamed } from './boost.ts'
 import type { CandidateSource, NamedRows, ScoredCandidates } from './candidates/source.ts'
-import { fuse } from './fuse.ts'
+import { fuse, withSearchQuestions } from './fuse.ts'
 import type { SearchableVersion } from './index-version.ts'
 import { createNamedProvisions } from './named-provision.ts'
 import type { RoundCandidates, NamedFigures } from './named-provision.ts'
@@ -37,8 +37,9 @@ export async function search(
   const visible = statistics.rowsInScope(query.scope)
   const named = await findNamed(candidates, query, deadline)
   const provisions = createNamedProvisions(statistics, named, input.filters.languages)
-  const select = ({ rows, lexical, dense }: ScoredRows): readonly Scored[] => {
-    const fused = fuse({ rows, lexical, dense }, input.ranking.denseWeight)
+  const select = (scored: ScoredRows): readonly Scored[] => {
+    const { rows } = scored
+    const fused = fuse(scored, input.ranking.denseWeight)
     return selectRows(bestFirst(rows, boostNamed(rows, fused, provisions.order(input.limit)), columns), columns, rules)
   }
   const { first, selected } = await searchInRounds(version, query, visible, named.ids.keys(), select, deadline)
@@ -86,7 +87,7 @@ function rulesOf(statistics: VersionStatistics, { limit, ranking }: SearchInput)
 function predict(
   statistics: VersionStatistics,
   { input: { text }, question, vector }: Query,
-  { rows, byWords, byVector, lexical, dense }: Round,
+  { rows, byWords, byVector, lexical, asked, dense }: Round,
   namedFigures: (candidates: RoundCandidates) => NamedFigures | undefined,
 ): readonly number[] {
   if (question === undefined || byWords === undefined || lexical === undefined) return []
@@ -105,7 +106,22 @@ function predict(
         : nearest({ ...byVector, scores: vectorScores(byVector.scores, vector) }, PREDICTOR_DEPTH),
     documents: columns.documents,
     named: namedFigures({ byWords: candidates, rows, scores: dense }),
+    searchQuestionsOnly: asked === undefined ? 0 : searchQuestionsOnly(rows, lexical, asked, columns),
   })
+}
+
+/** See the predictor of this name. The first passage is the best by words and search questions; ties by chunk id. */
+function searchQuestionsOnly(
+  rows: Uint32Array,
+  lexical: Float64Array,
+  asked: Float64Array,
+  { chunkRanks }: RowColumns,
+): number {
+  const ranks = Uint32Array.from(rows, (row) => chunkRanks[row] ?? 0)
+  const best = createTopK(1, ranks)
+  for (let at = 0; at < rows.length; at++) best.offer(at, withSearchQuestions(lexical[at] ?? 0, asked[at] ?? 0))
+  const [first] = best.sorted().ids
+  return first === undefined ? 0 : Math.max(0, (asked[first] ?? 0) - (lexical[first] ?? 0))
 }
 
 /** Positions in `rows` of the wanted rows, best score first; ties by chunk id. */

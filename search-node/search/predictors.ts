@@ -25,6 +25,8 @@ export interface PredictorInput {
   readonly documents: Uint32Array
   /** How the provision that the question names compares with what it asks; undefined: it names none. */
   readonly named: NamedFigures | undefined
+  /** Value of `search_questions_only`; absent: 0. */
+  readonly searchQuestionsOnly?: number
 }
 
 /** Maximum of candidates of each ranking that predictors use. */
@@ -44,7 +46,7 @@ const TOP = 5
  * word with the question. All are 0 without any candidate.
  */
 export function predictorsOf(input: PredictorInput): number[] {
-  const { named, dense, lexical } = input
+  const { named, dense, lexical, searchQuestionsOnly } = input
   const { document_share, document_agreement } = documentFigures(input)
   const ofVectors: PredictorFigures = { document_agreement, fused_best: fusedBest(input) }
   const sharesWords = lexical.rows.length > 0
@@ -56,6 +58,7 @@ export function predictorsOf(input: PredictorInput): number[] {
     named_elsewhere: named?.elsewhere ?? 0,
     named_margin: named?.margin ?? 0,
     nearest_vector: dense.scores[0] ?? 0,
+    search_questions_only: searchQuestionsOnly ?? 0,
   }
   return PREDICTORS.map((name) => figures[name] ?? 0)
 }

@@ -14,7 +14,7 @@ const DEPTH_FACTOR = 4
 const CANDIDATES_MAX = 10_000
 
 /** Candidates with their scores in parallel columns. */
-export type ScoredRows = Pick<Round, 'rows' | 'lexical' | 'dense'>
+export type ScoredRows = Pick<Round, 'rows' | 'lexical' | 'asked' | 'dense'>
 
 export interface RoundsResult {
   /** The candidates of the query alone, whatever was left to fill. */
@@ -68,6 +68,7 @@ function joined(one: ScoredRows, other: ScoredRows): ScoredRows {
   return {
     rows: Uint32Array.of(...one.rows, ...other.rows),
     lexical: scores(one.lexical, other.lexical),
+    asked: scores(one.asked, other.asked),
     dense: scores(one.dense, other.dense),
   }
 }

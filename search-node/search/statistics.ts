@@ -43,5 +43,10 @@ export interface VersionStatistics {
   cosines(rows: Uint32Array, vector: Float32Array): Float64Array
   /** Undefined: a version without vectors. */
   readonly vectorScores: VectorScores | undefined
+  /**
+   * How much of a question the best search question of each row holds, in [0, 1]; undefined: the version has none.
+   * @param rows ascending.
+   */
+  searchQuestionShares(text: string, rows: Uint32Array): Float64Array | undefined
   passage(row: number): PassageRecord
 }

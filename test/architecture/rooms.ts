@@ -16,6 +16,7 @@ const CORE_ROOMS: Readonly<Record<string, readonly string[]>> = {
   'core/index/passages': INDEX_BASE,
   'core/index/facets': [...INDEX_BASE, 'core/index/bitset.ts', 'core/index/passages'],
   'core/index/lexical': [...INDEX_BASE, 'core/index/analysis'],
+  'core/index/search-questions': [...INDEX_BASE, 'core/index/analysis', 'core/index/lexical'],
   'core/index/references': [...INDEX_BASE, 'core/index/passages', 'core/index/analysis'],
   // The parser reads in this order: tokens, numbers of provisions, acts by jurisdiction, names, what belongs together.
   [`${PARSER}/lexer`]: ['core/platform', 'core/index/analysis'],

@@ -14,6 +14,7 @@ import type { IndexReader, VectorsReader } from '#core/index/format/reader.ts'
 import { createArtifactStore } from '#core/index/format/store.ts'
 import { writeArtifact } from '#core/index/format/writer.ts'
 import type { ArtifactRow, WrittenArtifact } from '#core/index/format/writer.ts'
+import type { PlacedQuestion } from '#core/index/search-questions/writer.ts'
 import type { ActEntry } from '#core/index/references/layout.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import { derivedUuid } from '#core/platform/ids.ts'
@@ -35,6 +36,8 @@ export interface TestArtifactOptions {
   readonly queries?: readonly Float32Array[]
   /** A space without a model's name if absent; null: the version has no vectors. */
   readonly embedding?: EmbeddingSpace | null
+  /** None if absent. */
+  readonly searchQuestions?: readonly PlacedQuestion[]
 }
 
 const SAMPLE_QUERIES = 20
@@ -48,6 +51,7 @@ export async function buildTestArtifact({
   acts = [],
   queries = rows.slice(0, SAMPLE_QUERIES).map(({ vector }) => vector),
   embedding = spaceOf(rows[0]?.vector.length ?? 0),
+  searchQuestions = [],
 }: TestArtifactOptions): Promise<TestArtifact> {
   const versionId = derivedUuid('test', name)
   const folder = createArtifactStore(pathToFileURL(store).href).artifactFolder(versionId)
@@ -59,6 +63,7 @@ export async function buildTestArtifact({
     passages: rows.length,
     rows,
     acts,
+    searchQuestions,
     sampleQueries: () => Promise.resolve(queries),
     privateKeyDer,
   })
@@ -83,7 +88,9 @@ export function testManifest(versionId: string): Manifest {
     clusters: { count: 1, connectivity: 64, nprobe: 1, deviations: 4 },
     cosines: { mean: Buffer.alloc(32).toString('base64'), deviation: 0.1 },
     snapshots_digest: 'a'.repeat(64),
-    files: Object.fromEntries(ARTIFACT_FILES.map((name) => [name, file])),
+    files: Object.fromEntries(
+      ARTIFACT_FILES.filter((name) => !name.startsWith('search-questions')).map((name) => [name, file]),
+    ),
   })
 }
 

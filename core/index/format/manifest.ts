@@ -4,6 +4,7 @@ import { INDEX_BOUNDS } from '#core/index/bounds.ts'
 import { canonicalJson } from '#core/platform/digest.ts'
 import { cosineStatisticsSchema } from '#core/index/vectors/cosine-statistics.ts'
 import { clustersSchema } from '#core/index/vectors/clusters.ts'
+import { SEARCH_QUESTION_FILES } from '#core/index/search-questions/layout.ts'
 
 export const ARTIFACT_FORMAT = 1
 export const MANIFEST_FILE = 'manifest.json'
@@ -34,6 +35,11 @@ const filesSchema = z.strictObject({
   'clusters.u32': fileSchema.optional(),
   'centroids.sq4': fileSchema.optional(),
   'graph.usearch': fileSchema.optional(),
+  'search-questions.jsonl': fileSchema.optional(),
+  'search-questions.rows': fileSchema.optional(),
+  'search-questions.json': fileSchema.optional(),
+  'search-questions.terms': fileSchema.optional(),
+  'search-questions.postings': fileSchema.optional(),
 })
 /** Only of a version with vectors. */
 const VECTOR_FILES = ['vectors.f32', 'vectors.sq4', 'clusters.u32', 'centroids.sq4', 'graph.usearch'] as const
@@ -66,6 +72,8 @@ export const manifestSchema = z
     clusters: clustersSchema.optional(),
     /** See `cosineStatisticsSchema`. */
     cosines: cosineStatisticsSchema.optional(),
+    /** Number of search questions; absent in a version without any. */
+    search_questions: z.int().positive().optional(),
     files: filesSchema,
   })
   .refine(
@@ -79,6 +87,11 @@ export const manifestSchema = z
         (part) => (part === undefined) === (embedding === undefined),
       ),
     'the embedding space, the clusters, the cosines and the files of the vectors do not come together',
+  )
+  .refine(
+    ({ files, search_questions: questions }) =>
+      SEARCH_QUESTION_FILES.every((name) => (files[name] === undefined) === (questions === undefined)),
+    'the number of search questions and their files do not come together',
   )
 export type Manifest = z.infer<typeof manifestSchema>
 

@@ -20,6 +20,8 @@ import type { ClustersReader } from '#core/index/vectors/clusters-reader.ts'
 import { codesFitIn, codesLayout } from '#core/index/vectors/layout.ts'
 import { openRowFile } from '#core/index/vectors/row-file.ts'
 import type { RowFile } from '#core/index/vectors/row-file.ts'
+import { openSearchQuestions } from '#core/index/search-questions/reader.ts'
+import type { SearchQuestionsReader } from '#core/index/search-questions/reader.ts'
 import { INDEX_BOUNDS } from '#core/index/bounds.ts'
 import { createResidentParts, wholeFile } from '#core/index/storage/resident-parts.ts'
 import type { ResidentParts, SharedParts } from '#core/index/storage/resident-parts.ts'
@@ -35,6 +37,8 @@ export interface ArtifactRef {
   readonly passageDigests: string
   /** Undefined for a version without vectors. */
   readonly vectors: VectorsRef | undefined
+  /** Number of search questions; undefined: none. */
+  readonly searchQuestions: number | undefined
 }
 
 export interface VectorsRef {
@@ -44,7 +48,7 @@ export interface VectorsRef {
 }
 
 export function artifactRef(folder: string, manifest: Manifest): ArtifactRef {
-  const { version_id, passages, documents, embedding, clusters, cosines, files } = manifest
+  const { version_id, passages, documents, embedding, clusters, cosines, search_questions, files } = manifest
   return {
     versionId: version_id,
     folder,
@@ -52,6 +56,7 @@ export function artifactRef(folder: string, manifest: Manifest): ArtifactRef {
     documents,
     passageDigests: files['passages.sha256'].sha256,
     vectors: embedding && clusters && cosines && { dimensions: embedding.dimensions, clusters, cosines },
+    searchQuestions: search_questions,
   }
 }
 
@@ -65,6 +70,8 @@ export interface IndexReader {
   readonly lexical: LexicalReader
   readonly forward: ForwardReader
   readonly references: ReferencesReader
+  /** Undefined for a version without search questions. */
+  readonly searchQuestions: SearchQuestionsReader | undefined
   readonly passage: PassagesReader['passage']
   /** Memory of the artifact that threads share. */
   readonly shared: SharedParts
@@ -132,6 +139,8 @@ export function openIndex(
   const lexical = held(openLexicalReader(folder, passages, parts))
   const forward = held(openForwardReader(folder, passages, parts))
   const references = held(openReferencesReader(folder))
+  const searchQuestions =
+    ref.searchQuestions === undefined ? undefined : held(openSearchQuestions(folder, ref.searchQuestions, parts))
   const index = {
     passages,
     vectors,
@@ -140,6 +149,7 @@ export function openIndex(
     lexical,
     forward,
     references,
+    searchQuestions,
     passage: (row: number) => records.passage(row),
     shared: parts.shared,
   }

@@ -8,6 +8,7 @@ import { PASSAGE_DIGEST_BYTES, passageOffsetsFault } from '#core/index/passages/
 import { clustersFault } from '#core/index/vectors/clusters.ts'
 import { centroidsBytes } from '#core/index/vectors/centroids.ts'
 import { codesLayout } from '#core/index/vectors/layout.ts'
+import { searchQuestionRowsFault } from '#core/index/search-questions/layout.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import type { FileDigest } from '#core/platform/hashed-file.ts'
 import { forwardSchema } from '#core/index/lexical/forward-layout.ts'
@@ -189,17 +190,20 @@ function verifyVectors(
 
 /** Verifies the tables that a search does not check. A row out of range would address foreign bytes. */
 async function verifyTables(folder: string, manifest: Manifest): Promise<void> {
-  const { passages, documents, files, clusters } = manifest
+  const { passages, documents, files, clusters, search_questions: questions } = manifest
   const read = (name: ArtifactFile): Promise<Buffer> => readFile(join(folder, name))
   const fault =
     passageOffsetsFault(await read('passages.offsets'), passages, files['passages.jsonl'].bytes) ??
     (clusters && clustersFault(await read('clusters.u32'), passages, clusters.count)) ??
-    documentsFault(await read('documents.bin'), passages, documents)
+    documentsFault(await read('documents.bin'), passages, documents) ??
+    (questions === undefined
+      ? undefined
+      : searchQuestionRowsFault(await read('search-questions.rows'), questions, passages))
   if (fault !== undefined) throw new ArtifactError(fault)
 }
 
 /** Verifies the sizes of the digests, lexical, forward and reference files against their descriptions. */
-async function verifyWords(folder: string, { passages, files }: Manifest): Promise<void> {
+async function verifyWords(folder: string, { passages, files, search_questions: questions }: Manifest): Promise<void> {
   const read = async <T>(name: ArtifactFile, schema: z.ZodType<T>): Promise<T> => {
     const parsed = schema.safeParse(parseJson(await readFile(join(folder, name))))
     if (!parsed.success)
@@ -211,6 +215,9 @@ async function verifyWords(folder: string, { passages, files }: Manifest): Promi
   const references = await read('references.json', referencesSchema)
   if (lexical.rows !== passages || forward.rows !== passages)
     throw new ArtifactError('The words were indexed for another number of passages.')
+  const asked = questions === undefined ? undefined : await read('search-questions.json', lexicalSchema)
+  if (asked?.rows !== questions)
+    throw new ArtifactError('The search questions were indexed for another number of questions.')
   const expected: Partial<Record<ArtifactFile, number>> = {
     'passages.sha256': passages * PASSAGE_DIGEST_BYTES,
     'rows.bin': rowTableBytes(passages),
@@ -220,6 +227,12 @@ async function verifyWords(folder: string, { passages, files }: Manifest): Promi
     'forward.offsets': (passages + 1) * 4,
     'forward.pairs': 2 ** forward.pair_bits * 4,
     'references.bin': referencesLayout(references).bytes,
+    ...(asked === undefined
+      ? {}
+      : {
+          'search-questions.terms': lexicalTermsLayout(asked).bytes,
+          'search-questions.postings': asked.postings_bytes,
+        }),
   }
   for (const { name, bytes } of filesOf({ files })) {
     if (expected[name] !== undefined && bytes !== expected[name])

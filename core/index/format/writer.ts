@@ -38,6 +38,8 @@ import type { CosineStatistics } from '#core/index/vectors/cosine-statistics.ts'
 import type { ClustersDescription } from '#core/index/vectors/clusters.ts'
 import { openVectorsWriter } from '#core/index/vectors/writer.ts'
 import type { VectorsWriter } from '#core/index/vectors/writer.ts'
+import { writeSearchQuestions } from '#core/index/search-questions/writer.ts'
+import type { PlacedQuestion } from '#core/index/search-questions/writer.ts'
 import { copyUnit, createRowChecks } from './row-checks.ts'
 import { readSignedManifest, verifyArtifact } from './verify.ts'
 
@@ -68,6 +70,8 @@ export interface ArtifactInput {
   readonly rows: AsyncIterable<ArtifactRow | PassageRow> | Iterable<ArtifactRow | PassageRow>
   /** The acts of the corpus with their names. */
   readonly acts: readonly ActEntry[]
+  /** Rows ascending; absent or empty: a version without search questions. */
+  readonly searchQuestions?: readonly PlacedQuestion[]
   /** Ed25519, PKCS #8. */
   readonly privateKeyDer: Buffer
   /** Keys under which an artifact that is already in place is kept; the one of the private key if absent. SPKI. */
@@ -156,6 +160,7 @@ async function writeFolder(input: ArtifactInput, folder: string): Promise<Writte
     const tables = passages.finish()
     const order = forward.finish()
     const named = references.finish(input.acts)
+    const { searchQuestions = [] } = input
     const files = {
       ...written?.files,
       'passages.jsonl': await lines.finish(),
@@ -176,6 +181,7 @@ async function writeFolder(input: ArtifactInput, folder: string): Promise<Writte
         Buffer.from(canonicalJson(named.references)),
       ]),
       'references.bin': await writeHashed(join(folder, 'references.bin'), [named.bytes]),
+      ...(searchQuestions.length === 0 ? {} : await writeSearchQuestions(folder, searchQuestions)),
     }
     return await writeManifest(input, folder, {
       documents: documents.count,
@@ -200,6 +206,7 @@ async function writeManifest(
   folder: string,
   { documents, clusters, cosines, files }: Measured,
 ): Promise<WrittenArtifact> {
+  const searchQuestions = input.searchQuestions?.length ?? 0
   const manifest = manifestSchema.parse({
     format: ARTIFACT_FORMAT,
     ...(cosines === undefined ? {} : { cosines }),
@@ -209,6 +216,7 @@ async function writeManifest(
     ...(input.embedding === undefined ? {} : { embedding: input.embedding }),
     ...(clusters === undefined ? {} : { clusters }),
     snapshots_digest: input.snapshotsDigest,
+    ...(searchQuestions === 0 ? {} : { search_questions: searchQuestions }),
     files,
   })
   const bytes = Buffer.from(manifestText(manifest))

@@ -19,18 +19,18 @@ export interface LexicalReader {
 }
 
 /**
- * @param folder of a verified artifact.
+ * @param folder of a verified artifact. @param name of the files, without their endings.
  * @throws Error if a file's size contradicts its description, or the description has another number of rows.
  */
-export function openLexicalReader(folder: string, rows: number, parts: ResidentParts): LexicalReader {
-  const description = lexicalSchema.parse(JSON.parse(readFileSync(join(folder, 'lexical.json'), 'utf8')))
+export function openLexicalReader(folder: string, rows: number, parts: ResidentParts, name = 'lexical'): LexicalReader {
+  const description = lexicalSchema.parse(JSON.parse(readFileSync(join(folder, `${name}.json`), 'utf8')))
   if (description.rows !== rows) throw new Error('the lexical index contradicts the manifest')
   const layout = lexicalTermsLayout(description)
   using opening = new DisposableStack()
-  const path = join(folder, 'lexical.terms')
+  const path = join(folder, `${name}.terms`)
   const terms = opening.adopt(openFileBytes(path, layout.bytes, parts), (file) => file.close())
   const postings = opening.adopt(
-    openFileBytes(join(folder, 'lexical.postings'), description.postings_bytes, parts),
+    openFileBytes(join(folder, `${name}.postings`), description.postings_bytes, parts),
     (file) => file.close(),
   )
   const partOf = (position: number, bytes: number): SharedArrayBuffer =>

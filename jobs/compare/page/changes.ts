@@ -103,6 +103,7 @@ const SINGULAR: Readonly<Record<NamedChange['kind'], string>> = {
   profile_fitted: 'setting fitted anew',
   questions_changed: 'question of the active set changed',
   questions_added: 'question added',
+  search_questions_changed: 'search question changed',
   answers_lost: 'answer lost',
   answers_wrong: 'answer made wrong',
   snapshots_changed: 'snapshot changed, text equal',
@@ -149,6 +150,8 @@ function subjectOf(change: OtherChange): string {
     case 'questions_changed':
     case 'questions_added':
       return change.question ?? 'the candidate has no question set'
+    case 'search_questions_changed':
+      return `${change.passage} · ${change.language}`
     case 'answers_lost':
     case 'answers_wrong':
       return `${change.question} · ${change.from}`
@@ -188,6 +191,8 @@ function otherDetails(change: OtherChange): Markup {
       return fieldsList({ means: change.before }, { means: change.after })
     case 'vectors_changed':
       return NOTHING
+    case 'search_questions_changed':
+      return fieldsList({ question: change.before }, { question: change.after })
     case 'profile_changed':
     case 'profile_fitted':
       return fieldsList({ value: change.before }, { value: change.after })

@@ -56,6 +56,7 @@ export async function evaluateDataSet(
     mapping: evaluationMapping({ limit, dated: task.questions.some(({ asOf }) => asOf !== undefined) }),
     embedder: await openFlaggedEmbedder(flags, signal, output.note.bind(output)),
     vectors: vectorSettingsOf(flags),
+    searchQuestions: flags.searchQuestions,
     note: output.note.bind(output),
     relevant: new Set(task.questions.flatMap(({ qrels }) => relevantIn(qrels))),
     dataDir: flags.dataDir,
@@ -167,7 +168,11 @@ async function askBuilt(
     decision: decisionOf(
       asked.questions,
       servedOf(outcomes),
-      { targetRisk: flags.targetRisk, embedding: embeddingOf(embedder) },
+      {
+        targetRisk: flags.targetRisk,
+        embedding: embeddingOf(embedder),
+        searchQuestions: flags.searchQuestions !== undefined,
+      },
       profile.calibration,
     ),
     latency: await timeModes(asked.questions, { ...context, onProgress: telling('time') }),

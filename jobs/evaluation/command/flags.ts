@@ -13,6 +13,8 @@ export interface EvaluateFlags extends EmbeddingFlags {
   readonly fitQrels: string | undefined
   /** A metadata field of records and queries. */
   readonly limitTo: string | undefined
+  /** A file of search questions of the version. */
+  readonly searchQuestions: string | undefined
   readonly json: string | undefined
   readonly html: string | undefined
   /** Maximum share of the answers without evidence. */
@@ -74,6 +76,7 @@ export function evaluateFlags(args: readonly string[]): EvaluateFlags {
       'confine each question to the passages whose metadata field equals its own',
       fieldName,
     )
+    .option('--search-questions <file>', 'JSONL of {"id","lang","q"}: search questions of the version')
     .option('--json <path>', 'write the figures as JSON to this file')
     .option('--html <path>', 'write the report page to this file')
     .option('--target-risk <share>', 'share of the answers that may lack evidence', share, TARGET_RISK_DEFAULT)

@@ -20,6 +20,7 @@ import { buildVersion } from '#jobs/build/pipeline.ts'
 import type { BuiltArtifact } from '#jobs/build/artifact.ts'
 import { parseMapping } from '#jobs/import/mapping.ts'
 import { importSnapshots } from '#jobs/import/pipeline.ts'
+import { captureSearchQuestions } from '#jobs/build/search-questions/capture.ts'
 import { VECTORS_OF_ONE_BUILD } from '#jobs/build/text-vectors.ts'
 import type { VectorSettings } from '#jobs/build/text-vectors.ts'
 import type { ImportReport } from '#jobs/import/report.ts'
@@ -38,6 +39,8 @@ export interface VersionInput {
   readonly mapping: object
   /** Undefined: a version without vectors. */
   readonly embedder: Embedder | undefined
+  /** Path of a file of search questions; absent: a version without any. */
+  readonly searchQuestions?: string | undefined
   /** Undefined: vectors are not kept. */
   readonly vectors?: VectorSettings
   /** Record ids that qrels name. */
@@ -127,7 +130,10 @@ async function build(input: VersionInput, store: ArtifactStore, keys: SigningKey
   const context: BuildContext = {
     fence: { buildId: BUILD_ID, attempt: 1 },
     knowledgeBaseId: KNOWLEDGE_BASE_ID,
-    parameters: buildParametersSchema.parse({ embedding: embeddingOf(input.embedder) }),
+    parameters: buildParametersSchema.parse({
+      embedding: embeddingOf(input.embedder),
+      ...(await capturedQuestions(input, store)),
+    }),
     source,
     store,
     workFolder: store.workFolder(BUILD_ID),
@@ -155,6 +161,15 @@ async function build(input: VersionInput, store: ArtifactStore, keys: SigningKey
   const { corpus, artifact } = await buildVersion(context, input.embedder)
   await rm(context.workFolder, { recursive: true, force: true })
   return { corpus, artifact, parameters: context.parameters, report, missing }
+}
+
+async function capturedQuestions(
+  { searchQuestions }: VersionInput,
+  store: ArtifactStore,
+): Promise<Pick<BuildParameters, 'search_questions_sha256'>> {
+  return searchQuestions === undefined
+    ? {}
+    : { search_questions_sha256: await captureSearchQuestions(searchQuestions, store) }
 }
 
 /** Captures the corpus's exact bytes in the store and returns the import as its row would hold it. */

@@ -101,6 +101,7 @@ async function askCorpus(
     mapping,
     embedder,
     vectors,
+    searchQuestions: set.searchQuestions,
     relevant,
     dataDir,
     signal,

@@ -11,6 +11,8 @@ export interface NaturalSet {
   readonly questions: readonly string[]
   /** Undefined: the mapping that the folder holds or is named like. */
   readonly mapping: string | undefined
+  /** A file of search questions of the version; undefined: a version without any. */
+  readonly searchQuestions: string | undefined
 }
 
 export interface NaturalFlags extends EmbeddingFlags {
@@ -38,7 +40,7 @@ Examples:
 
 Exit codes: 0 done, 1 refused, 2 not understood, 130 interrupted.`
 
-type Part = readonly [option: 'corpus' | 'questions' | 'mapping', value: string]
+type Part = readonly [option: 'corpus' | 'questions' | 'mapping' | 'search-questions', value: string]
 
 /**
  * @param args the arguments after the script's name.
@@ -69,6 +71,11 @@ export function naturalFlags(args: readonly string[]): NaturalFlags {
         "folder's name)",
       part('mapping'),
     )
+    .option(
+      '--search-questions <file>',
+      'search questions of the corpus before it, JSONL of {"id","lang","q"}',
+      part('search-questions'),
+    )
     .addOption(
       new Option('--half <half>', "ask one half of each file's questions, as dealt by the hashes of their ids").choices(
         HALVES,
@@ -89,7 +96,8 @@ function setsOf(parts: readonly Part[]): readonly NaturalSet[] | string {
   const starts = parts.flatMap(([option], at) => (option === 'corpus' ? [at] : []))
   // With a single corpus, the order of the options has no meaning.
   const groups = corpora === 1 ? [parts] : starts.map((start, at) => parts.slice(start, starts[at + 1]))
-  if (groups.flat().length < parts.length) return 'write each --questions and --mapping after the --corpus it is for.'
+  if (groups.flat().length < parts.length)
+    return 'write each --questions, --search-questions and --mapping after the --corpus it is for.'
   const sets: NaturalSet[] = []
   for (const group of groups) {
     const valuesOf = (option: Part[0]): readonly string[] =>
@@ -99,7 +107,9 @@ function setsOf(parts: readonly Part[]): readonly NaturalSet[] | string {
     const questions = valuesOf('questions')
     if (questions.length === 0) return `name the questions for ${corpus} with --questions.`
     if (otherMappings.length > 0) return `name one --mapping for ${corpus}.`
-    sets.push({ corpus, questions, mapping })
+    const [searchQuestions, ...otherSearchQuestions] = valuesOf('search-questions')
+    if (otherSearchQuestions.length > 0) return `name one --search-questions for ${corpus}.`
+    sets.push({ corpus, questions, mapping, searchQuestions })
   }
   return sets
 }

@@ -125,6 +125,22 @@ const missSchema = z.strictObject({
 })
 export type Miss = z.infer<typeof missSchema>
 
+/** Search questions of the version. Records are named by source id; lists are cut, the totals are not. */
+const searchQuestionsSchema = z.strictObject({
+  questions: count,
+  /** Records that have any. */
+  passages: count,
+  sample: z.array(z.strictObject({ id: z.string(), lang: z.string(), q: z.string() })).readonly(),
+  /** Questions that several records have. */
+  repeated: z.array(z.strictObject({ q: z.string(), passages: count })).readonly(),
+  repeated_total: count,
+  /** How many were asked of the version, and which of them do not find their own record first. */
+  asked: count,
+  elsewhere: z.array(z.strictObject({ id: z.string(), q: z.string(), first: z.string().nullable() })).readonly(),
+  elsewhere_total: count,
+})
+export type SearchQuestionFigures = z.infer<typeof searchQuestionsSchema>
+
 /** Result of an evaluation, stored with a version; `npm run evaluate --json` writes figures of it. */
 export const evaluationReportSchema = z.strictObject({
   format: z.literal(1),
@@ -170,5 +186,7 @@ export const evaluationReportSchema = z.strictObject({
   /** Relevant ids that no passage carries. */
   unknown_relevant: z.array(z.string()).max(REPORT_UNKNOWN_RELEVANT_MAX).readonly(),
   unknown_relevant_total: count,
+  /** Absent: the version has none. */
+  search_questions: searchQuestionsSchema.optional(),
 })
 export type EvaluationReport = z.infer<typeof evaluationReportSchema>

@@ -5,6 +5,7 @@ import { filteredRecall } from './filtered-recall.ts'
 import { NOTHING, html } from '#jobs/page/markup.ts'
 import type { Markup } from '#jobs/page/markup.ts'
 import { missesSection } from './misses.ts'
+import { searchQuestionsSection } from './search-questions.ts'
 import { figure, milliseconds, whole } from './numbers.ts'
 import { comparisonTable, decisionTable, gatesTable, rankingTable } from './tables.ts'
 import { verdictOf } from './verdict.ts'
@@ -38,7 +39,8 @@ export function renderPage(report: EvaluationReport, changes: Markup = NOTHING):
     html`${version}
       <p class="verdict ${verdict.tone}"><b>${verdict.word}.</b> ${verdict.sentence}</p>
       ${facts(report)} ${changes} ${gatesTable(report.gates)} ${rankingTable(report)} ${rankingParameters(report)}
-      ${comparisonTable(report)} ${decision(report)} ${filteredRecall(report)} ${missesSection(report)}`,
+      ${comparisonTable(report)} ${decision(report)} ${filteredRecall(report)} ${missesSection(report)}
+      ${searchQuestionsSection(report)}`,
   )
 }
 

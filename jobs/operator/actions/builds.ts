@@ -7,6 +7,7 @@ import { OperatorError } from '#core/platform/errors.ts'
 import { EVALUATION_BOUNDS } from '#jobs/evaluation/bounds.ts'
 import { BUILD_BOUNDS } from '#jobs/build/bounds.ts'
 import { buildParametersSchema } from '#jobs/build/parameters.ts'
+import { captureSearchQuestions } from '#jobs/build/search-questions/capture.ts'
 import type { BuildParameters } from '#jobs/build/parameters.ts'
 import { parseQuestions } from '#jobs/evaluation/questions.ts'
 import { captureSources } from '#jobs/sources/capture.ts'
@@ -19,6 +20,8 @@ export interface StartBuild {
   readonly import: string
   /** Path of a question set; without one the candidate is evaluated on its own passages as known items. */
   readonly questions?: string | undefined
+  /** Path of a file of search questions; a version without any if undefined. */
+  readonly searchQuestions?: string | undefined
   readonly embedding: BuildParameters['embedding']
   readonly targetRisk?: number
   /** Re-ranker model to try, and the number of passages that it re-ranks. */
@@ -43,6 +46,10 @@ export async function startBuild(operator: Operator, input: StartBuild, enqueue:
   const base = await knowledgeBaseNamed(operator.database, source.knowledge_base)
   const questions =
     input.questions === undefined ? {} : { questions_sha256: await captureQuestions(input.questions, input.store) }
+  const searchQuestions =
+    input.searchQuestions === undefined
+      ? {}
+      : { search_questions_sha256: await captureSearchQuestions(input.searchQuestions, input.store) }
   const reranker =
     input.reranker === undefined
       ? {}
@@ -51,6 +58,7 @@ export async function startBuild(operator: Operator, input: StartBuild, enqueue:
     embedding: input.embedding,
     target_risk: input.targetRisk,
     ...questions,
+    ...searchQuestions,
     ...reranker,
   })
   const id = randomUUID()

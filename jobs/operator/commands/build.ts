@@ -38,6 +38,10 @@ Who embeds:
   openai  A model, which also finds passages that share no word with the question: every passage is sent to
           OPENAI_BASE_URL. A server without keys needs no OPENAI_API_KEY.
 
+Search questions:
+  What people may ask of a passage in everyday words. They are searched beside the texts, so a question finds a passage
+  that shares no word with it. They are never served and are no evidence; the report and the comparison list them.
+
 How the candidate is evaluated:
   question set  What people ask, answerable and not, with the passages that answer it: measures the ranking, fits the
                 share of the vectors and the decision, and compares with the active version. Use one for whatever is
@@ -102,6 +106,8 @@ function addStart(build: OperatorCommand): void {
       '--questions <file>':
         'JSONL of {"id","text","relevant":[passage ids]}; an empty list: the corpus has no answer. ' +
         'Without it: known items, see below',
+      '--search-questions <file>':
+        'JSONL of {"id","lang","q"}: what people may ask of a passage in their own words; see below',
       '--embedding <none|local|openai>': 'who embeds; default: local; none: words alone rank, see below',
       '--target-risk <share>': 'at most this share of the answers without evidence; default 0.05',
       '--reranker <model>': 'try this model of RERANK_BASE_URL; kept only if it ranks the questions better',
@@ -113,6 +119,7 @@ function addStart(build: OperatorCommand): void {
     input: {
       import: text,
       questions: text.optional(),
+      searchQuestions: text.optional(),
       embedding: z.enum(EMBEDDINGS, 'must be none, local or openai').default('local'),
       targetRisk: z.coerce
         .number('must be a number')

@@ -4,6 +4,7 @@ import { assertNotExpired } from '#search-node/call-deadline.ts'
 import { hasRow } from '#core/index/bitset.ts'
 import type { FilterBitset, ScopeFilter } from './filter-bitset.ts'
 import { resolveReferences } from './references/resolve.ts'
+import type { ComparedQuestions } from './search-questions/search.ts'
 import { VECTOR_CANDIDATES_MIN } from './source.ts'
 import type { CandidateSource } from './source.ts'
 import { nearestRows } from './vectors/search.ts'
@@ -15,13 +16,20 @@ export interface IndexSourceDependencies {
   readonly index: IndexReader
   readonly filter: Pick<ScopeFilter, 'ofFilters' | 'ofScope'>
   readonly lexicalQuery: (asked: AnalyzedQuestion) => LexicalQuery
+  /** Undefined: the version has no search questions. */
+  readonly comparedQuestions: ((text: string) => ComparedQuestions) | undefined
 }
 
 /**
  * Finds the candidates of one search in the index that a scoring thread has open, restricted by filter bitsets. Each
  * query runs synchronously; the deadline is checked before it starts.
  */
-export function createIndexSource({ index, filter, lexicalQuery }: IndexSourceDependencies): CandidateSource {
+export function createIndexSource({
+  index,
+  filter,
+  lexicalQuery,
+  comparedQuestions,
+}: IndexSourceDependencies): CandidateSource {
   return {
     async byWords({ question, scope, depth }, deadline) {
       assertNotExpired(deadline)
@@ -34,6 +42,10 @@ export function createIndexSource({ index, filter, lexicalQuery }: IndexSourceDe
       if (index.vectors === undefined) return { plan: 'none', ids: new Uint32Array(), scores: new Float64Array() }
       const wanted = Math.max(depth, VECTOR_CANDIDATES_MIN)
       return nearestRows(index, index.vectors, vector, filter.ofScope(scope), wanted, rowsScoredMin)
+    },
+    async bySearchQuestions({ text, scope, depth }, deadline) {
+      assertNotExpired(deadline)
+      return comparedQuestions?.(text).best(filter.ofScope(scope).bits, depth)
     },
     async byReference({ text, scope, entitled }, deadline) {
       assertNotExpired(deadline)

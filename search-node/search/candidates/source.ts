@@ -52,6 +52,11 @@ export interface ScoredCandidates {
   readonly scores: Float64Array
 }
 
+/** A question in the words of its caller. */
+export interface TextQuery extends Omit<WordQuery, 'question'> {
+  readonly text: string
+}
+
 export interface VectorCandidates extends ScoredCandidates {
   /** How they were found: `exact`, `scan` or `clusters`; `none` without vectors. */
   readonly plan: string
@@ -88,5 +93,7 @@ export interface CandidateSource {
   byWords(query: WordQuery, deadline: CallDeadline): Promise<ScoredCandidates>
   /** Ids ascending. Scores are cosines. */
   byVector(query: VectorQuery, deadline: CallDeadline): Promise<VectorCandidates>
+  /** Passages with the best search questions, best first, with their shares; undefined: the version has none. */
+  bySearchQuestions(query: TextQuery, deadline: CallDeadline): Promise<ScoredCandidates | undefined>
   byReference(query: ReferenceQuery, deadline: CallDeadline): Promise<NamedRows>
 }

@@ -110,6 +110,7 @@ describe('the features of a list', () => {
       'named_missing',
       'named_elsewhere',
       'named_margin',
+      'search_questions_only',
     ])
   })
 })

@@ -121,6 +121,7 @@ test('each kind of change is a gate with the limit of the knowledge base', async
     ['vectors_changed', 0, 0, true],
     ['profile_changed', 0, 0, true],
     ['questions_changed', 0, 0, true],
+    ['search_questions_changed', 0, 0, true],
     ['answers_lost', 0, 0, true],
     ['answers_wrong', 0, 0, true],
   ])

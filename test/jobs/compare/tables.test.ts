@@ -9,7 +9,7 @@ import { testPassage } from '#test/support/passages.ts'
 
 const ROWS = Array.from({ length: 5 }, (_, n) => testPassage(n))
 const MANIFEST = testManifest('0198c0de-0000-7000-8000-000000000001')
-const FIELD_BY_FIELD: readonly ArtifactFile[] = ['passages.jsonl', 'references.json']
+const FIELD_BY_FIELD: readonly ArtifactFile[] = ['passages.jsonl', 'references.json', 'search-questions.jsonl']
 const VECTORS: readonly ArtifactFile[] = [
   'vectors.f32',
   'vectors.sq4',

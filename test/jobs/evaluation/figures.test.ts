@@ -62,6 +62,12 @@ describe('the decision', () => {
     expect(featuresOf('none')).toEqual(ofWords)
   })
 
+  test('weighs what search questions alone hold where the version has any', () => {
+    const features = fitDecision(questions, outcomes, { ...OPTIONS, searchQuestions: true })?.calibration.features
+    expect(features?.at(-1)).toBe('search_questions_only')
+    expect(fitDecision(questions, outcomes, OPTIONS)?.calibration.features).not.toContain('search_questions_only')
+  })
+
   test('keeps the questions of a group in one fold', () => {
     const grouped = questions.map((each, at) => ({ ...each, group: `g${at % 3}` }))
     expect(fitDecision(grouped, outcomes, OPTIONS)?.calibration.folds).toBe(3)

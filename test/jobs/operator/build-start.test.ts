@@ -50,6 +50,23 @@ describe('build', () => {
     })
   })
 
+  test('search questions are captured, and refused by their line, before anything is asked', async () => {
+    const path = join(harness.folder, 'asked.jsonl')
+    const line = JSON.stringify({ id: 'd-one.md#a-1-1', lang: 'en', q: 'May I keep bees?' })
+    writeFileSync(path, `${line}\n`)
+    const start = ['build', 'start', '--import', await importOne(harness, 'one.md'), '--search-questions', path]
+    const started = withId
+      .extend({ parameters: z.object({ search_questions_sha256: z.string() }) })
+      .parse(await harness.cli.json(...start))
+    const { search_questions_sha256: captured } = started.parameters
+    expect(await readFile(harness.store.snapshotFile(captured))).toEqual(await readFile(path))
+    writeFileSync(path, `${line}\n${line}\n`)
+    const before = await idsOf(harness, 'builds')
+    const { code, stderr } = await harness.cli.run(...start)
+    expect([code, stderr]).toEqual([1, expect.stringContaining('asked.jsonl, line 2, repeats a question')])
+    expect(await idsOf(harness, 'builds')).toEqual(before)
+  })
+
   test('a question set with a fault is refused by its line, before anything is asked', async () => {
     const questions = join(harness.folder, 'faulty.jsonl')
     writeFileSync(questions, `${JSON.stringify({ id: 'q1', text: 'x', relevant: ['a'] })}\n{"id":`)

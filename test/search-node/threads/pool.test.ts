@@ -12,6 +12,7 @@ const artifact: ArtifactRef = {
   documents: 1,
   passageDigests: '',
   vectors: undefined,
+  searchQuestions: undefined,
 }
 
 function task(limit: number): ArtifactSearch {

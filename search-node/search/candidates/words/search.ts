@@ -18,10 +18,10 @@ const allowedCounts = new WeakMap<Uint32Array, Uint32Array>()
  * Returns the best `wanted` allowed rows that hold any word of the question, best first; ties: the lower rank first.
  * Exact: a row is skipped only if the largest impacts of the words that it may hold cannot bring it among the best
  * (MaxScore: Turtle & Flood 1995, with a bound for each chunk of rows).
- * @param allowed bit row % 32 of word row / 32; not changed afterwards. @param ranks of all rows.
+ * @param allowed bit row % 32 of word row / 32; not changed afterwards. @param ranks of all rows; absent: the rows themselves.
  * @returns rows as ids, and scores in SCORE_UNIT.
  */
-export function searchLexical(query: LexicalQuery, allowed: Uint32Array, wanted: number, ranks: Uint32Array): Ranked {
+export function searchLexical(query: LexicalQuery, allowed: Uint32Array, wanted: number, ranks?: Uint32Array): Ranked {
   const best = createTopK(wanted, ranks)
   const groups = knownGroups(query).toSorted((a, b) => b.maximum - a.maximum)
   if (wanted === 0 || groups.length === 0) return best.sorted()

@@ -38,7 +38,14 @@ beforeAll(async () => {
   root = mkdtempSync(join(tmpdir(), 'artifact-verify-'))
   const rows = testRows({ rows: 200, dimensions: 8, seed: 3, traits: (n) => ({ references: [`rulebook:bee#${n}`] }) })
   const acts = [{ id: 'rulebook:bee', aliases: ['BEE'] }]
-  good = (await buildTestArtifact({ store: root, rows, acts, privateKeyDer: keys.privateKeyDer })).folder
+  const searchQuestions = Array.from({ length: 20 }, (_, n) => ({
+    row: n * 9,
+    id: `p${n}`,
+    lang: 'en',
+    q: `May bees ${n}?`,
+  }))
+  good = (await buildTestArtifact({ store: root, rows, acts, searchQuestions, privateKeyDer: keys.privateKeyDer }))
+    .folder
 })
 beforeEach(() => {
   folder = mkdtempSync(join(root, 'copy-'))
@@ -222,6 +229,26 @@ test('documents of another number than the manifest states are refused', async (
 test('codes of another number of clusters than the manifest states are refused', async () => {
   replaceSigned('centroids.sq4', readFileSync(file('centroids.sq4')).subarray(0, 100))
   await expect(verify()).rejects.toThrow(/centroids.sq4 does not hold one code a cluster/)
+})
+
+test('search questions out of order, beyond the passages or of another number are refused', async () => {
+  const rows = readFileSync(file('search-questions.rows'))
+  for (const [at, row] of [
+    [4, 0xffff],
+    [8, 0],
+  ] as const) {
+    replaceSigned('search-questions.rows', withWord('search-questions.rows', at, row))
+    await expect(verify()).rejects.toThrow(/the rows of passages in order/)
+    replaceSigned('search-questions.rows', rows)
+  }
+  replaceSigned('search-questions.rows', rows.subarray(4))
+  await expect(verify()).rejects.toThrow(/one row a question/)
+  const manifest = manifestSchema.parse(JSON.parse(readFileSync(join(good, MANIFEST_FILE), 'utf8')))
+  signAgain(canonicalJson({ ...manifest, search_questions: 19 }))
+  await expect(verify()).rejects.toThrow()
+  const { search_questions: _count, ...withoutCount } = manifest
+  signAgain(canonicalJson(withoutCount))
+  await expect(verify()).rejects.toThrow(/form/)
 })
 
 test('a manifest has all of the vectors, their clusters and their space, or none of them', async () => {

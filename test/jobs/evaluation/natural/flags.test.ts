@@ -44,6 +44,14 @@ test('with one corpus, the order of the options has no meaning', () => {
   expect(naturalFlags(['--corpus', 'eu', '--mapping', 'm.json', '--questions', 'a.jsonl']).sets).toEqual(expected)
 })
 
+test('search questions belong to the corpus before them, in one file', () => {
+  const args = ['--corpus', 'eu', '--questions', 'a', '--search-questions', 's', '--corpus', 'de', '--questions', 'b']
+  const { sets } = naturalFlags(args)
+  expect(sets.map(({ searchQuestions }) => searchQuestions)).toEqual(['s', undefined])
+  const two = refusal([...args, '--search-questions', 't', '--search-questions', 'u'])
+  expect(two).toMatchObject({ code: 2, said: expect.stringMatching(/name one --search-questions for de/) })
+})
+
 test.each([
   ['no corpus', ['--questions', 'a'], /--corpus <folder>/],
   ['no questions', ['--corpus', 'eu'], /--questions <file>/],

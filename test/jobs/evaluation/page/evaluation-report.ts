@@ -135,6 +135,16 @@ export const FULL_REPORT: EvaluationReport = {
   misses_total: 41,
   unknown_relevant: ['rulebook/99.1', 'rulebook/99.2'],
   unknown_relevant_total: 2,
+  search_questions: {
+    questions: 2_400,
+    passages: 1_000,
+    sample: [{ id: 'rulebook/1.1', lang: 'en', q: 'May I keep bees?' }],
+    repeated: [{ q: 'Who pays?', passages: 12 }],
+    repeated_total: 30,
+    asked: 1_000,
+    elsewhere: [{ id: 'rulebook/1.1', q: 'How many hives?', first: 'rulebook/1.2' }],
+    elsewhere_total: 9,
+  },
 }
 
 const held = { documents: 12, provisions: 13_000, passages: 13_732 }
@@ -213,6 +223,7 @@ export const NAMED_CHANGES: readonly NamedChange[] = [
   { kind: 'vectors_changed', file: 'vectors.f32' },
   { kind: 'profile_changed', field: 'in_force_only', before: 'true', after: 'false' },
   { kind: 'questions_changed', question: null, before: null, after: null },
+  { kind: 'search_questions_changed', passage: 'house#rule-9', language: 'en', before: 'May I appeal?', after: null },
   {
     kind: 'answers_lost',
     question: 'q-7',

@@ -45,6 +45,18 @@ function hostile(report: EvaluationReport): EvaluationReport {
     })),
     ranking: { dense_weight: 0.5, reranker: HOSTILE },
     unknown_relevant: report.unknown_relevant.map(() => HOSTILE),
+    search_questions: report.search_questions && hostileQuestions(report.search_questions),
+  }
+}
+
+function hostileQuestions(
+  figures: NonNullable<EvaluationReport['search_questions']>,
+): NonNullable<EvaluationReport['search_questions']> {
+  return {
+    ...figures,
+    sample: figures.sample.map(() => ({ id: HOSTILE, lang: HOSTILE, q: HOSTILE })),
+    repeated: figures.repeated.map((each) => ({ ...each, q: HOSTILE })),
+    elsewhere: figures.elsewhere.map(() => ({ id: HOSTILE, q: HOSTILE, first: HOSTILE })),
   }
 }
 
@@ -85,6 +97,8 @@ function hostileOther(change: Exclude<NamedChange, { readonly document: object }
     case 'questions_changed':
     case 'questions_added':
       return { ...change, question: HOSTILE }
+    case 'search_questions_changed':
+      return { ...change, passage: HOSTILE, before: HOSTILE }
     case 'answers_lost':
     case 'answers_wrong':
       return {
