@@ -4,32 +4,33 @@ import { DEFAULT_REVIEW_POLICY } from '#core/domain/review-policy.ts'
 import { parseStatement, policyStatementSchema } from '#core/domain/review-statements.ts'
 import type { Queryable } from './pool.ts'
 
-const signatureSchema = z.strictObject({
+/** A signature of the statement beside it. */
+export const signatureSchema = z.strictObject({
   /** Id of a reviewer. */
   reviewer: z.uuid(),
   /** Base64. */
   signature: z.string(),
 })
+export type StatementSignature = z.infer<typeof signatureSchema>
 const policyRow = z.object({
+  knowledge_base_id: z.uuid(),
   seq: z.int(),
   statement: z.string(),
   signatures: z.array(signatureSchema).readonly(),
+  /** The order of reviewers and policies. */
+  change: z.int(),
   created_at: z.date(),
 })
 /** A policy of a knowledge base as its reviewers signed it; the newest is in force. */
 export type ReviewPolicyRow = z.infer<typeof policyRow>
 
 const LIST =
-  'select seq, statement, signatures, created_at from review_policies where knowledge_base_id = $1 ' +
-  'order by seq limit $2'
+  'select knowledge_base_id, seq, statement, signatures, change::float8 as change, created_at from review_policies ' +
+  'order by change limit $1'
 
-/** Oldest first. */
-export async function listReviewPolicies(
-  database: Queryable,
-  knowledgeBaseId: string,
-  limit: number,
-): Promise<readonly ReviewPolicyRow[]> {
-  return z.array(policyRow).parse((await database.query(LIST, [knowledgeBaseId, limit])).rows)
+/** Those of every knowledge base, oldest first: an endorsement needs what the strictest one asks for. */
+export async function listReviewPolicies(database: Queryable, limit: number): Promise<readonly ReviewPolicyRow[]> {
+  return z.array(policyRow).parse((await database.query(LIST, [limit])).rows)
 }
 
 const INSERT =

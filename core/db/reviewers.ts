@@ -1,21 +1,26 @@
 import { z } from 'zod'
+import { foldKey } from '#core/identity/fold.ts'
 import { withinLockTimeout } from './lock-timeout.ts'
 import type { Queryable } from './pool.ts'
+import { signatureSchema } from './review-policies.ts'
+import type { StatementSignature } from './review-policies.ts'
 
 const reviewerRow = z.object({
   /** 1, 2, …: the order in which reviewers were added. */
   seq: z.int(),
   id: z.uuid(),
   name: z.string(),
+  /** The name as names are compared; unique. */
+  name_key: z.string(),
   /** Login of the reviewer in Postgres; null if none is stated. */
   login: z.string().nullable(),
   /** Ed25519, SPKI, DER. */
   public_key: z.instanceof(Buffer),
-  /** Null: the first reviewer. */
-  endorsed_by: z.uuid().nullable(),
   statement: z.string(),
-  /** Signature of the statement by the endorser. */
-  endorsement: z.instanceof(Buffer).nullable(),
+  /** Signatures of the statement by those who endorse it; none for the first reviewer. */
+  endorsements: z.array(signatureSchema).readonly(),
+  /** The order of reviewers and policies. */
+  change: z.int(),
   /** By a login that has the role of the owner of the schema; Postgres sets it. */
   added_by_owner: z.boolean(),
   created_at: z.date(),
@@ -28,25 +33,24 @@ export interface NewReviewer {
   readonly name: string
   readonly login: string | null
   readonly publicKey: Buffer
-  readonly endorsedBy: string | null
   readonly statement: string
-  readonly endorsement: Buffer | null
+  readonly endorsements: readonly StatementSignature[]
 }
 
 const INSERT =
-  'insert into reviewers (id, name, login, public_key, endorsed_by, statement, endorsement) ' +
+  'insert into reviewers (id, name, name_key, login, public_key, statement, endorsements) ' +
   'values ($1, $2, $3, $4, $5, $6, $7) on conflict do nothing'
 
 /** @returns false when the name or the public key is taken. */
 export async function insertReviewer(client: Queryable, row: NewReviewer): Promise<boolean> {
-  const { id, name, login, publicKey, endorsedBy, statement, endorsement } = row
-  const values = [id, name, login, publicKey, endorsedBy, statement, endorsement]
+  const { id, name, login, publicKey, statement, endorsements } = row
+  const values = [id, name, foldKey(name), login, publicKey, statement, JSON.stringify(endorsements)]
   return (await client.query(INSERT, values)).rowCount === 1
 }
 
 const LIST =
-  'select seq::float8 as seq, id, name, login, public_key, endorsed_by, statement, endorsement, ' +
-  'added_by_owner, created_at, retired_at from reviewers order by seq limit $1'
+  'select seq::float8 as seq, id, name, name_key, login, public_key, statement, endorsements, ' +
+  'change::float8 as change, added_by_owner, created_at, retired_at from reviewers order by seq limit $1'
 
 /** In the order in which they were added. */
 export async function listReviewers(database: Queryable, limit: number): Promise<readonly ReviewerRow[]> {

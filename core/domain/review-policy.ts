@@ -9,6 +9,8 @@ export const reviewPolicySchema = z.strictObject({
   reviewers: z.int().min(1).max(REVIEWERS_REQUIRED_MAX).default(1),
   /** The approval of the person who started the build does not count. */
   exclude_build_starter: z.boolean().default(false),
+  /** Number of different reviewers who must approve the return to an earlier version; 0: an operator returns alone. */
+  rollback_reviewers: z.int().min(0).max(REVIEWERS_REQUIRED_MAX).default(0),
   /** The largest count of each kind of change that needs no acceptance by name; see `limitOf` where one is absent. */
   limits: changeLimitsSchema.default({}),
 })

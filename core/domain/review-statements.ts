@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { canonicalJson } from '#core/platform/digest.ts'
 import { CHANGE_KINDS } from './changes.ts'
-import { reviewPolicySchema } from './review-policy.ts'
+import { REVIEWERS_REQUIRED_MAX, reviewPolicySchema } from './review-policy.ts'
 
 /**
  * What reviewers sign: canonical JSON in UTF-8. `format` names the kind of statement, so that a signature under one
@@ -53,7 +53,7 @@ export const reviewStatementSchema = z.strictObject({
 })
 export type ReviewStatement = z.infer<typeof reviewStatementSchema>
 
-/** A person who reviews, with the public key. An active reviewer endorses it; nobody endorses the first. */
+/** A person who reviews, with the public key. Active reviewers endorse it; nobody endorses the first. */
 export const reviewerStatementSchema = z.strictObject({
   format: z.literal('evidence reviewer 1'),
   id: z.uuid(),
@@ -62,7 +62,8 @@ export const reviewerStatementSchema = z.strictObject({
   login: z.string().nullable(),
   /** SPKI, DER, base64. */
   public_key: z.string(),
-  endorsed_by: z.uuid().nullable(),
+  /** Ids of those who endorse it, sorted. */
+  endorsed_by: z.array(z.uuid()).max(REVIEWERS_REQUIRED_MAX).readonly(),
 })
 export type ReviewerStatement = z.infer<typeof reviewerStatementSchema>
 

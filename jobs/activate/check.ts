@@ -3,7 +3,7 @@ import type { ActivationRow } from '#core/db/activations.ts'
 import type { Queryable } from '#core/db/pool.ts'
 import { readPredecessor } from '#core/db/reviews.ts'
 import type { VersionRow } from '#core/db/versions.ts'
-import { readApproval } from '#jobs/review/approvals.ts'
+import { readApproval, readReturnApproval } from '#jobs/review/approvals.ts'
 import type { Approved } from '#jobs/review/approvals.ts'
 import { ReviewRefused } from '#jobs/review/review-refused.ts'
 import { isRejected } from '#jobs/review/rejections.ts'
@@ -20,7 +20,7 @@ export const POINTER_MOVED =
 /** A version that may become active. */
 export interface Activatable {
   readonly version: VersionRow
-  /** Undefined for a rollback, whose version was approved when it first became active. */
+  /** Undefined for a rollback that the policy lets an operator make alone. */
   readonly approved: Approved | undefined
 }
 
@@ -37,15 +37,15 @@ export async function checkActivatable(
   assertActivatable(activation, version)
   if (await isRejected(database, version))
     throw new ReviewRefused('A review rejects the version, which is for good: build another candidate.')
+  const predecessor = await readPredecessor(database, version.knowledge_base_id)
   if (activation.kind === 'rollback') {
     if ((await readWayTo(database, version.knowledge_base_id, version.id)) === undefined)
       throw new ReviewRefused(
         'The version is not on the way back, so nobody approved the step from the active version to it: build its ' +
           'sources again and have the candidate reviewed.',
       )
-    return { version, approved: undefined }
+    return { version, approved: await readReturnApproval(database, version, predecessor) }
   }
-  const predecessor = await readPredecessor(database, version.knowledge_base_id)
   if (predecessor.versionId !== activation.expected_version_id) throw new ReviewRefused(POINTER_MOVED)
   return { version, approved: await readApproval(database, version, predecessor) }
 }

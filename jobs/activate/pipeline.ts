@@ -77,8 +77,8 @@ interface Checked {
 /** @throws ReviewRefused */
 async function check({ database, store }: ActivateDeps, activation: ActivationRow): Promise<Checked> {
   const found = await readVersion(database, activation.version_id)
-  const { version, approved } = await checkActivatable(database, activation, found)
-  if (approved === undefined) {
+  const { version } = await checkActivatable(database, activation, found)
+  if (activation.kind === 'rollback') {
     await assertArtifactAsRecorded(store, version)
     return { version, changes: undefined }
   }
@@ -138,7 +138,7 @@ async function flip(
     profile_id: before.profile_id,
     activation_id: activationId,
     search_nodes: loadedOn,
-    ...approvalDetail(approved, before, changes),
+    ...approvalDetail(kind, approved, before, changes),
   }
   await finishActivation(client, activationId, 'done', `Active, loaded on ${loadedOn} search node(s).`)
   await appendAudit(client, {
@@ -150,13 +150,15 @@ async function flip(
   return 'done'
 }
 
-/** What the audit row says about an approval; nothing for a rollback. */
+/** What the audit row says about an approval. A rollback accepts no change, and may need none. */
 function approvalDetail(
+  kind: ActivationRow['kind'],
   approved: Approved | undefined,
   { comparison, changes_sha256 }: VersionRow,
   first: readonly string[] | undefined,
 ): Readonly<Record<string, unknown>> {
   if (approved === undefined) return {}
+  if (kind === 'rollback') return { approved_by: approved.reviewers }
   const changes = comparison?.changes
   return {
     approved_by: approved.reviewers,

@@ -12,7 +12,6 @@ import type { AcceptedKind, ReviewStatement } from '#core/domain/review-statemen
 import { foldKey } from '#core/identity/fold.ts'
 import { canonicalJson } from '#core/platform/digest.ts'
 import { REVIEW_BOUNDS } from './bounds.ts'
-import { verifyPolicies } from './policy.ts'
 import type { PolicyInForce } from './policy.ts'
 import { ReviewRefused } from './review-refused.ts'
 import { verifyReviewers } from './reviewers.ts'
@@ -28,13 +27,15 @@ export interface ReviewRules {
 /** @throws ReviewRefused when a policy of the knowledge base is not signed by its reviewers. */
 export async function readReviewRules(database: Queryable, knowledgeBaseId: string): Promise<ReviewRules> {
   const registry = await readRegistry(database)
-  const policies = await listReviewPolicies(database, knowledgeBaseId, REVIEW_BOUNDS.reviewPoliciesMax + 1)
-  return { registry, inForce: verifyPolicies(knowledgeBaseId, policies, registry) }
+  return { registry, inForce: registry.policyOf(knowledgeBaseId) }
 }
 
 /** Reviewers whose endorsements hold. */
 export async function readRegistry(database: Queryable): Promise<Registry> {
-  return verifyReviewers(await listReviewers(database, REVIEW_BOUNDS.reviewersMax + 1))
+  return verifyReviewers(
+    await listReviewers(database, REVIEW_BOUNDS.reviewersMax + 1),
+    await listReviewPolicies(database, REVIEW_BOUNDS.reviewPoliciesMax + 1),
+  )
 }
 
 /** Who approved a transition, and what they accepted by name. */
@@ -50,7 +51,28 @@ export async function readApproval(
   predecessor: Predecessor,
 ): Promise<Approved> {
   const rules = await readReviewRules(database, version.knowledge_base_id)
-  return assertApproved(version, predecessor, rules, await newestSignedReviews(database, version.id, predecessor))
+  const reviews = await newestSignedReviews(database, version.id, predecessor)
+  assertComparable(version, predecessor.versionId)
+  const { policy } = rules.inForce
+  return assertApproved(version, predecessor, rules, reviews, kindsToAccept(version, policy), policy.reviewers)
+}
+
+/**
+ * Reads who approved the return to an earlier version. A return accepts no kind of change: the version was approved when
+ * it first became active.
+ * @returns undefined where the policy asks for no approval.
+ * @throws ReviewRefused
+ */
+export async function readReturnApproval(
+  database: Queryable,
+  version: VersionRow,
+  predecessor: Predecessor,
+): Promise<Approved | undefined> {
+  const rules = await readReviewRules(database, version.knowledge_base_id)
+  const { rollback_reviewers: required } = rules.inForce.policy
+  if (required === 0) return undefined
+  const reviews = await newestSignedReviews(database, version.id, predecessor)
+  return assertApproved(version, predecessor, rules, reviews, [], required)
 }
 
 /**
@@ -61,12 +83,11 @@ export async function readApproval(
 function assertApproved(
   version: VersionRow,
   predecessor: Predecessor,
-  { registry, inForce }: ReviewRules,
+  { registry, inForce: { policy } }: ReviewRules,
   reviews: readonly SignedReviewRow[],
+  toAccept: readonly AcceptedKind[],
+  required: number,
 ): Approved {
-  assertComparable(version, predecessor.versionId)
-  const { policy } = inForce
-  const toAccept = kindsToAccept(version, policy)
   const counted: ReviewerRow[] = []
   let startedByReviewer = false
   for (const review of reviews) {
@@ -76,8 +97,8 @@ function assertApproved(
     if (policy.exclude_build_starter && isBuildStarter(reviewer, version)) startedByReviewer = true
     else counted.push(reviewer)
   }
-  if (counted.length < policy.reviewers)
-    throw new ReviewRefused(missingInWords(version, policy, counted.length, startedByReviewer))
+  if (counted.length < required)
+    throw new ReviewRefused(missingInWords(version, required, counted.length, startedByReviewer))
   return { reviewers: counted.map(({ id, name }) => ({ id, name })), accepted: toAccept }
 }
 
@@ -118,12 +139,7 @@ function isBuildStarter(reviewer: ReviewerRow, version: VersionRow): boolean {
   return named || loggedIn
 }
 
-function missingInWords(
-  version: VersionRow,
-  policy: ReviewPolicy,
-  counted: number,
-  startedByReviewer: boolean,
-): string {
+function missingInWords(version: VersionRow, required: number, counted: number, startedByReviewer: boolean): string {
   const next = `operator review sign ${version.id} --verdict approved`
   if (startedByReviewer)
     return (
@@ -133,7 +149,7 @@ function missingInWords(
   if (counted === 0)
     return `No active reviewer approves the step from the active version to this one: sign it with "${next}".`
   return (
-    `"${version.knowledge_base}" requires ${policy.reviewers} reviewers and ${counted} approved: ` +
+    `"${version.knowledge_base}" requires ${required} reviewers and ${counted} approved: ` +
     `another one signs with "${next}".`
   )
 }

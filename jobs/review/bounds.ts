@@ -1,8 +1,8 @@
 /** Bounds of reviews and of their files. */
 export const REVIEW_BOUNDS = {
-  /** Reviewers of an installation, retired ones included, and review policies of a knowledge base. */
+  /** Reviewers of an installation, retired ones included, and review policies of all its knowledge bases. */
   reviewersMax: 1_000,
-  reviewPoliciesMax: 1_000,
+  reviewPoliciesMax: 10_000,
   /** A file of a key, a statement or a signature. */
   reviewFileBytesMax: 65_536,
   /** Reviews that are named because their signature does not hold. */

@@ -1,64 +1,92 @@
-import { statementSignatureHolds } from '#core/credentials/reviewer-keys.ts'
+import type { ReviewPolicyRow } from '#core/db/review-policies.ts'
 import type { ReviewerRow } from '#core/db/reviewers.ts'
 import { parseStatement, reviewerStatementSchema } from '#core/domain/review-statements.ts'
 import type { ReviewerStatement } from '#core/domain/review-statements.ts'
+import { foldKey } from '#core/identity/fold.ts'
 import { REVIEW_BOUNDS } from '#jobs/review/bounds.ts'
+import { createPolicies, signersOf } from './policy.ts'
+import type { ActiveAt, PolicyInForce } from './policy.ts'
 import { ReviewRefused } from './review-refused.ts'
 
-/** Reviewers whose endorsements were verified up to the first reviewer. */
+/** Reviewers whose endorsements were verified up to the first reviewer. No two have one name. */
 export interface Registry {
   byId(id: string): ReviewerRow | undefined
+  /** By name in any spelling, or by id; retired ones too. */
+  named(nameOrId: string): ReviewerRow | undefined
   byPublicKey(publicKeyDer: Buffer): ReviewerRow | undefined
   readonly active: readonly ReviewerRow[]
-  /** Those who were added and not yet retired at that time. */
-  activeAt(id: string, at: Date): ReviewerRow | undefined
+  /** How many active reviewers endorse another one: as many as the strictest policy in force requires. */
+  readonly endorsersRequired: number
+  /** Policies of all knowledge bases. */
+  readonly policies: number
+  /** @throws ReviewRefused when a policy of the knowledge base is not signed by its reviewers. */
+  policyOf(knowledgeBaseId: string): PolicyInForce
 }
 
 /**
- * Verifies the chain of endorsements. A reviewer whose chain is broken is left out, as is everybody whom that reviewer
- * endorsed, so a forged row gives no rights and takes none.
- * @param rows all reviewers, in the order in which they were added.
- * @throws ReviewRefused for more rows than the bound.
+ * Verifies reviewers and policies in the order in which they were added. A reviewer whom too few endorsed is left out,
+ * as is everybody whom that reviewer endorsed, so a forged row gives no rights and takes none.
+ * @throws ReviewRefused for more rows than the bounds.
  */
-export function verifyReviewers(rows: readonly ReviewerRow[]): Registry {
-  if (rows.length > REVIEW_BOUNDS.reviewersMax)
-    throw new ReviewRefused(
-      `There are more than ${REVIEW_BOUNDS.reviewersMax} reviewers: ` +
-        'the owner of the schema removes rows that nobody vouches for.',
-    )
+export function verifyReviewers(
+  reviewers: readonly ReviewerRow[],
+  reviewPolicies: readonly ReviewPolicyRow[],
+): Registry {
+  assertBound(reviewers.length, REVIEW_BOUNDS.reviewersMax, 'reviewers')
+  assertBound(reviewPolicies.length, REVIEW_BOUNDS.reviewPoliciesMax, 'review policies')
   const verified = new Map<string, ReviewerRow>()
-  const activeAt = (id: string, at: Date): ReviewerRow | undefined => {
+  const activeAt: ActiveAt = (id, at) => {
     const row = verified.get(id)
     const active = row !== undefined && row.created_at <= at && (row.retired_at === null || row.retired_at > at)
     return active ? row : undefined
   }
-  for (const row of rows) {
-    if (isEndorsed(row, activeAt)) verified.set(row.id, row)
+  const policies = createPolicies(activeAt)
+  let next = 0
+  const policiesUpTo = (change: number): void => {
+    for (let row = reviewPolicies[next]; row !== undefined && row.change < change; row = reviewPolicies[next]) {
+      policies.add(row)
+      next += 1
+    }
   }
+  for (const row of reviewers) {
+    policiesUpTo(row.change)
+    if (isEndorsed(row, activeAt, policies.strictest())) verified.set(row.id, row)
+  }
+  policiesUpTo(Infinity)
   const all = [...verified.values()]
   return {
     byId: (id) => verified.get(id),
+    named: (nameOrId) => all.find((row) => row.id === nameOrId || row.name_key === foldKey(nameOrId)),
     byPublicKey: (publicKeyDer) => all.find((row) => row.public_key.equals(publicKeyDer)),
     active: all.filter((row) => row.retired_at === null),
-    activeAt,
+    endorsersRequired: policies.strictest(),
+    policies: reviewPolicies.length,
+    policyOf: (knowledgeBaseId) => policies.inForce(knowledgeBaseId),
   }
 }
 
-/** Only the first reviewer, and one whom the owner of the schema added, comes without an endorsement. */
-function isEndorsed(row: ReviewerRow, activeAt: Registry['activeAt']): boolean {
-  const statement = parseStatement<ReviewerStatement>(reviewerStatementSchema, row.statement)
-  if (statement === undefined || !describes(statement, row)) return false
-  if (row.endorsed_by === null || row.endorsement === null) return row.seq === 1 || row.added_by_owner
-  const endorser = activeAt(row.endorsed_by, row.created_at)
-  return endorser !== undefined && statementSignatureHolds(row.statement, row.endorsement, endorser.public_key)
+function assertBound(rows: number, rowsMax: number, what: string): void {
+  if (rows > rowsMax)
+    throw new ReviewRefused(
+      `There are more than ${rowsMax} ${what}: the owner of the schema removes rows that nobody vouches for.`,
+    )
 }
 
+/** Only the first reviewer, and one whom the owner of the schema added, comes without an endorsement. */
+function isEndorsed(row: ReviewerRow, activeAt: ActiveAt, endorsersRequired: number): boolean {
+  const statement = parseStatement<ReviewerStatement>(reviewerStatementSchema, row.statement)
+  if (statement === undefined || !describes(statement, row)) return false
+  if (row.endorsements.length === 0) return row.seq === 1 || row.added_by_owner
+  return signersOf(row.statement, row.endorsements, row.created_at, activeAt) >= endorsersRequired
+}
+
+/** The database holds names unique as they are stored; that a stored form is the name's own is checked here. */
 function describes(statement: ReviewerStatement, row: ReviewerRow): boolean {
   return (
     statement.id === row.id &&
     statement.name === row.name &&
+    row.name_key === foldKey(row.name) &&
     statement.login === row.login &&
-    statement.endorsed_by === row.endorsed_by &&
     statement.public_key === row.public_key.toString('base64')
   )
 }

@@ -43,25 +43,29 @@ export async function firstReviewer(owner: Queryable): Promise<TestReviewer> {
     : { id: known.id, name: known.name, key: FIRST_KEY }
 }
 
-/** Adds a reviewer as the command does. Without an endorser it is the first. */
+/** Adds a reviewer as the command does. Without endorsers it is the first. */
 export async function insertTestReviewer(
   database: Queryable,
   name: string,
   key: SigningKey = createTestKey(),
-  endorser?: TestReviewer,
+  endorsers: TestReviewer | readonly TestReviewer[] = [],
   login: string | null = null,
 ): Promise<TestReviewer> {
-  const [id, endorsedBy] = [randomUUID(), endorser?.id ?? null]
+  const id = randomUUID()
+  const signers = [endorsers].flat().toSorted((a, b) => (a.id < b.id ? -1 : 1))
   const statement = statementText({
     format: 'evidence reviewer 1',
     id,
     name,
     login,
     public_key: key.publicKeyDer.toString('base64'),
-    endorsed_by: endorsedBy,
+    endorsed_by: signers.map((signer) => signer.id),
   })
-  const endorsement = endorser === undefined ? null : signStatement(statement, endorser.key)
-  const row = { id, name, login, publicKey: key.publicKeyDer, endorsedBy, statement, endorsement }
+  const endorsements = signers.map((signer) => ({
+    reviewer: signer.id,
+    signature: signStatement(statement, signer.key).toString('base64'),
+  }))
+  const row = { id, name, login, publicKey: key.publicKeyDer, statement, endorsements }
   if (!(await insertReviewer(database, row))) throw new Error(`there is a reviewer ${name} already`)
   return { id, name, key }
 }
@@ -168,13 +172,14 @@ export async function requireReviewers(
   owner: Queryable,
   knowledgeBase: { readonly id: string; readonly slug: string },
   reviewers: number,
+  rollbackReviewers = 0,
 ): Promise<void> {
   const statement = statementText({
     format: 'evidence review policy 1',
     knowledge_base: knowledgeBase,
     seq: 1,
     previous_sha256: null,
-    policy: { ...DEFAULT_REVIEW_POLICY, reviewers },
+    policy: { ...DEFAULT_REVIEW_POLICY, reviewers, rollback_reviewers: rollbackReviewers },
   })
   const { id, key } = await firstReviewer(owner)
   const signatures = [{ reviewer: id, signature: signStatement(statement, key).toString('base64') }]

@@ -240,16 +240,16 @@ end $$;
 create table reviewers (
   seq bigint not null unique, -- set by the guard
   id uuid primary key,
-  name text not null unique check (name <> ''),
+  name text not null check (name <> ''),
+  name_key text not null unique check (name_key <> ''), -- the name as names are compared; made by the command line
   login text,
   public_key bytea not null unique check (octet_length(public_key) = 44), -- Ed25519, SPKI, DER
-  endorsed_by uuid references reviewers,
   statement text not null check (octet_length(statement) <= 16384),
-  endorsement bytea check (octet_length(endorsement) = 64),
+  endorsements jsonb not null check (octet_length(endorsements::text) <= 4096),
+  change bigint not null, -- set by the guard: the order of reviewers and policies
   added_by_owner boolean not null default false, -- set by the guard
   created_at timestamptz not null default now(),
-  retired_at timestamptz,
-  check ((endorsed_by is null) = (endorsement is null))
+  retired_at timestamptz
 );
 
 -- Changes of reviewers and policies run one after the other. No role may touch the row that they lock.
@@ -267,31 +267,40 @@ begin
   perform from reviewers_head for no key update;
 end $$;
 
--- A reviewer comes without the endorsement of an active one only at first, or from a login that has the role of the
--- owner of the schema, as where all keys were lost. That nobody is active proves nothing: rows of reviewers whom nobody
--- endorsed may stand in between.
+-- As many active reviewers endorse another one as the strictest policy in force requires. A reviewer comes without an
+-- endorsement only at first, or from a login that has the role of the owner of the schema, as where all keys were lost.
+-- That nobody is active proves nothing: rows of reviewers whom nobody endorsed may stand in between.
 create function guard_reviewer() returns trigger language plpgsql security definer
   set search_path = public, pg_temp set lock_timeout = '10s' as $$
+declare
+  moved bigint;
+  endorsers jsonb;
 begin
   if tg_op = 'DELETE' then
     raise exception 'a reviewer is retired, never deleted' using errcode = 'check_violation';
   end if;
   perform assert_read_committed();
-  update reviewers_head set changes = changes + 1;
+  update reviewers_head set changes = changes + 1 returning changes into moved;
   if tg_op = 'INSERT' then
+    new.change := moved;
     new.seq := (select coalesce(max(seq), 0) + 1 from reviewers);
     new.added_by_owner := pg_has_role(session_user, 'evidence_migration', 'member');
     new.created_at := clock_timestamp();
     if new.retired_at is not null then
       raise exception 'a reviewer begins active' using errcode = 'check_violation';
     end if;
-    if new.endorsed_by is null and new.seq > 1 and not new.added_by_owner
-      or new.endorsed_by is not null
-        and not exists (select from reviewers where id = new.endorsed_by and retired_at is null) then
-      raise exception 'an active reviewer endorses every reviewer but the first' using errcode = 'check_violation';
+    endorsers := (
+      select coalesce(jsonb_agg(s.reviewer order by s.reviewer), '[]')
+      from jsonb_to_recordset(new.endorsements) as s (reviewer uuid, signature text)
+    );
+    if (endorsers <> '[]' or new.seq > 1 and not new.added_by_owner) and (
+      select count(*) from reviewers where endorsers ? id::text and retired_at is null
+    ) < strictest_required_reviewers() then
+      raise exception 'active reviewers endorse every reviewer but the first, as many as the strictest policy requires'
+        using errcode = 'check_violation';
     end if;
-    if (new.statement::jsonb ->> 'id', new.statement::jsonb ->> 'name', new.statement::jsonb ->> 'endorsed_by')
-      is distinct from (new.id::text, new.name, new.endorsed_by::text) then
+    if (new.statement::jsonb ->> 'id', new.statement::jsonb ->> 'name', new.statement::jsonb -> 'endorsed_by')
+      is distinct from (new.id::text, new.name, endorsers) then
       raise exception 'the statement is about another reviewer' using errcode = 'check_violation';
     end if;
     return new;
@@ -316,17 +325,23 @@ create table review_policies (
   seq integer not null,
   statement text not null check (octet_length(statement) <= 16384),
   signatures jsonb not null check (octet_length(signatures::text) <= 4096),
+  change bigint not null, -- set by the guard: the order of reviewers and policies
   created_at timestamptz not null default now(),
   primary key (knowledge_base_id, seq)
 );
 
--- Number of different reviewers that the policy in force requires.
-create function required_reviewers(base uuid) returns integer language sql stable security definer
-  set search_path = public, pg_temp as $$
+-- Number of different reviewers that the policy in force requires to activate a candidate, or to return to a version.
+create function required_reviewers(base uuid, returns boolean default false) returns integer
+  language sql stable security definer set search_path = public, pg_temp as $$
   select coalesce((
-    select (statement::jsonb -> 'policy' ->> 'reviewers')::integer
+    select (statement::jsonb -> 'policy' ->> case when returns then 'rollback_reviewers' else 'reviewers' end)::integer
     from review_policies where knowledge_base_id = base order by seq desc limit 1
-  ), 1)
+  ), case when returns then 0 else 1 end)
+$$;
+
+create function strictest_required_reviewers() returns integer language sql stable security definer
+  set search_path = public, pg_temp as $$
+  select coalesce(max(required_reviewers(id)), 1) from knowledge_bases
 $$;
 
 create function guard_review_policy() returns trigger language plpgsql security definer
@@ -336,7 +351,7 @@ begin
     raise exception 'a review policy is never changed or deleted' using errcode = 'check_violation';
   end if;
   perform assert_read_committed();
-  update reviewers_head set changes = changes + 1;
+  update reviewers_head set changes = changes + 1 returning changes into new.change;
   new.created_at := clock_timestamp();
   if new.seq <> (select coalesce(max(seq), 0) + 1 from review_policies where knowledge_base_id = new.knowledge_base_id)
     or new.statement::jsonb ->> 'seq' is distinct from new.seq::text
@@ -507,31 +522,30 @@ create trigger order_activation before update on activations
 
 -- The pointer moves to a candidate only if the candidate was compared with the version that it replaces, and enough
 -- reviewers approve exactly this transition: to this profile, from the predecessor as this activation made it active.
--- It returns only along the way back.
+-- It returns only along the way back, with the approvals that the policy asks for.
 create function guard_pointer() returns trigger language plpgsql security definer
   set search_path = public, pg_temp as $$
 declare
   predecessor uuid := case tg_op when 'UPDATE' then old.version_id end;
   activation bigint;
   candidate corpus_versions;
+  returns boolean;
 begin
   perform assert_read_committed();
   if new.version_id is not distinct from predecessor then
     return null;
   end if;
   select * into candidate from corpus_versions where id = new.version_id;
-  if candidate.state <> 'candidate' then
-    if tg_op = 'UPDATE' and not exists (
-      select from way_back_to(new.knowledge_base_id, new.version_id) w where w.version_id = new.version_id
-    ) then
-      raise exception 'the pointer returns only to a version on the way back' using errcode = 'check_violation';
-    end if;
-    return null;
+  returns := candidate.state <> 'candidate';
+  if returns and tg_op = 'UPDATE' and not exists (
+    select from way_back_to(new.knowledge_base_id, new.version_id) w where w.version_id = new.version_id
+  ) then
+    raise exception 'the pointer returns only to a version on the way back' using errcode = 'check_violation';
   end if;
-  if not candidate.passed then
+  if not returns and not candidate.passed then
     raise exception 'a version becomes active only if it passed its evaluation' using errcode = 'check_violation';
   end if;
-  if candidate.evaluation -> 'comparison' ->> 'version_id' is distinct from predecessor::text then
+  if not returns and candidate.evaluation -> 'comparison' ->> 'version_id' is distinct from predecessor::text then
     raise exception 'a candidate becomes active only if it was compared with the version that it replaces'
       using errcode = 'check_violation';
   end if;
@@ -545,8 +559,8 @@ begin
     ) newest
     join reviewers p on p.id = newest.reviewer_id and p.retired_at is null
     where newest.verdict = 'approved' and newest.statement::jsonb -> 'profile' ->> 'id' = candidate.profile_id::text
-  ) < required_reviewers(candidate.knowledge_base_id) then
-    raise exception 'a candidate becomes active only if enough reviewers approve this transition'
+  ) < required_reviewers(new.knowledge_base_id, returns) then
+    raise exception 'a version becomes active only if enough reviewers approve this transition'
       using errcode = 'check_violation';
   end if;
   return null;
@@ -957,7 +971,7 @@ grant insert (organization_id, epoch, wrapped) on fingerprint_keys to evidence_o
 grant insert (id, knowledge_base_id, source_name, media_type, sha256, bytes) on source_snapshots to evidence_operator;
 grant insert (id, knowledge_base_id, mapping, snapshot_ids, report) on imports to evidence_operator;
 grant insert (id, knowledge_base_id, import_id, parameters, started_by) on builds to evidence_operator;
-grant insert (id, name, login, public_key, endorsed_by, statement, endorsement) on reviewers to evidence_operator;
+grant insert (id, name, name_key, login, public_key, statement, endorsements) on reviewers to evidence_operator;
 grant insert (knowledge_base_id, seq, statement, signatures) on review_policies to evidence_operator;
 grant insert (id, version_id, predecessor_id, predecessor_activation, verdict, reviewer_id, reviewer, note, statement,
   signature) on reviews to evidence_operator;

@@ -17,6 +17,7 @@ import { reviewerOf } from './reviewers.ts'
 
 export interface PolicyChange {
   readonly reviewers?: number | undefined
+  readonly rollbackReviewers?: number | undefined
   readonly excludeBuildStarter?: boolean | undefined
   readonly limits?: Partial<Record<ChangeKind, number>> | undefined
 }
@@ -50,13 +51,16 @@ export async function changeReviewPolicy(
     const { inForce } = rules
     const policy = reviewPolicySchema.parse({
       reviewers: change.reviewers ?? inForce.policy.reviewers,
+      rollback_reviewers: change.rollbackReviewers ?? inForce.policy.rollback_reviewers,
       exclude_build_starter: change.excludeBuildStarter ?? inForce.policy.exclude_build_starter,
       limits: { ...inForce.policy.limits, ...change.limits },
     })
     const signers = signersOf(rules, keys, policy)
     const seq = inForce.seq + 1
-    if (seq > REVIEW_BOUNDS.reviewPoliciesMax)
-      throw new OperatorError(`"${slug}" had ${inForce.seq} review policies, which is the most that is supported.`)
+    if (rules.registry.policies >= REVIEW_BOUNDS.reviewPoliciesMax)
+      throw new OperatorError(
+        `There are ${rules.registry.policies} review policies already, which is the most that is supported.`,
+      )
     const statement = statementText({
       format: 'evidence review policy 1',
       knowledge_base: { id, slug },
@@ -91,10 +95,10 @@ function signersOf(
     throw new OperatorError(
       `The policy in force asks for ${reviewers} different reviewers, and ${signers.size} signed: add --key for each.`,
     )
-  if (registry.active.length < next.reviewers)
+  const asked = Math.max(next.reviewers, next.rollback_reviewers)
+  if (registry.active.length < asked)
     throw new OperatorError(
-      `There are ${registry.active.length} active reviewers, so ${next.reviewers} could never approve: add reviewers ` +
-        'first.',
+      `There are ${registry.active.length} active reviewers, so ${asked} could never approve: add reviewers first.`,
     )
   return signers
 }

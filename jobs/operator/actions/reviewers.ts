@@ -5,9 +5,10 @@ import type { SigningKey } from '#core/credentials/reviewer-keys.ts'
 import { insertReviewer, isSchemaOwner, listReviewers, lockReviewers, retireReviewer } from '#core/db/reviewers.ts'
 import type { ReviewerRow } from '#core/db/reviewers.ts'
 import { statementText } from '#core/domain/review-statements.ts'
+import { foldKey } from '#core/identity/fold.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { REVIEW_BOUNDS } from '#jobs/review/bounds.ts'
-import { verifyReviewers } from '#jobs/review/reviewers.ts'
+import { readRegistry } from '#jobs/review/approvals.ts'
 import type { Registry } from '#jobs/review/reviewers.ts'
 import { checkedName } from './names.ts'
 import { withAudit } from './operator.ts'
@@ -81,76 +82,98 @@ export interface AddReviewer {
   readonly publicKey: Buffer
   /** Login of this person in Postgres. */
   readonly login?: string | undefined
-  /** Key of the endorser; undefined: the first reviewer. */
-  readonly endorser?: SigningKey | undefined
+  /** Keys of those who endorse; none for the first reviewer. */
+  readonly endorsers?: readonly SigningKey[]
 }
 
 export interface ReviewerAdded {
   readonly id: string
   readonly name: string
-  /** Null: the first reviewer. */
-  readonly endorsed_by: string | null
+  /** Names; none for the first reviewer. */
+  readonly endorsed_by: readonly string[]
 }
 
 /**
- * Adds a reviewer. An active reviewer endorses everybody but the first, so a person without such a key cannot add one.
+ * Adds a reviewer. Active reviewers endorse everybody but the first, as many as the strictest policy in force requires,
+ * so that fewer cannot make up who is missing.
  */
 export async function addReviewer(operator: Operator, input: AddReviewer): Promise<ReviewerAdded> {
   const name = checkedName('a reviewer', input.name)
-  const { publicKey, endorser: key } = input
+  if (foldKey(name) === '') throw new OperatorError('The name of a reviewer has letters or figures: take another one.')
+  const { publicKey, endorsers: keys = [] } = input
   return withAudit(operator, async (client) => {
     await lockReviewers(client)
     const rows = await listReviewers(client, REVIEW_BOUNDS.reviewersMax)
     if (rows.length === REVIEW_BOUNDS.reviewersMax)
       throw new OperatorError(`There are ${rows.length} reviewers already, which is the most that is supported.`)
-    const byOwner = key === undefined && (await isSchemaOwner(client))
-    const endorser = rows.length === 0 || byOwner ? unendorsed(key) : endorserOf(verifyReviewers(rows), key)
+    const byOwner = keys.length === 0 && (await isSchemaOwner(client))
+    const endorsers = rows.length === 0 || byOwner ? unendorsed(keys) : endorsersOf(await readRegistry(client), keys)
     const [id, login] = [randomUUID(), input.login ?? null]
-    const endorsedBy = endorser?.id ?? null
     const statement = statementText({
       format: 'evidence reviewer 1',
       id,
       name,
       login,
       public_key: publicKey.toString('base64'),
-      endorsed_by: endorsedBy,
+      endorsed_by: endorsers.map(({ reviewer }) => reviewer.id),
     })
-    const endorsement = endorser === undefined || key === undefined ? null : signStatement(statement, key)
-    if (!(await insertReviewer(client, { id, name, login, publicKey, endorsedBy, statement, endorsement })))
+    const endorsements = endorsers.map(({ reviewer, key }) => ({
+      reviewer: reviewer.id,
+      signature: signStatement(statement, key).toString('base64'),
+    }))
+    if (!(await insertReviewer(client, { id, name, login, publicKey, statement, endorsements })))
       throw new OperatorError(
         `The name "${name}" or this key belongs to a reviewer already, who may be retired: take another name, or ` +
           'another key.',
       )
-    const detail = { name, login, endorsed_by: endorser?.name ?? null, without_endorsement: endorser === undefined }
+    const names = endorsers.map(({ reviewer }) => reviewer.name)
+    const detail = { name, login, endorsed_by: names, without_endorsement: names.length === 0 }
     return {
-      result: { id, name, endorsed_by: endorser?.name ?? null },
+      result: { id, name, endorsed_by: names },
       audit: { action: 'reviewer.add', subject: `reviewer:${id}`, detail },
     }
   })
 }
 
-function unendorsed(key: SigningKey | undefined): undefined {
-  if (key !== undefined)
-    throw new OperatorError('There is no reviewer yet who could endorse the first: leave out --key.')
+function unendorsed(keys: readonly SigningKey[]): readonly [] {
+  if (keys.length > 0) throw new OperatorError('There is no reviewer yet who could endorse the first: leave out --key.')
+  return []
 }
 
-function endorserOf(registry: Registry, key: SigningKey | undefined): ReviewerRow {
+interface Endorser {
+  readonly reviewer: ReviewerRow
+  readonly key: SigningKey
+}
+
+/** Those who endorse, by id. */
+function endorsersOf(registry: Registry, keys: readonly SigningKey[]): readonly Endorser[] {
   if (registry.active.length === 0)
     throw new OperatorError(
       'No reviewer whose endorsement holds is active: the owner of the schema adds one, with a login of ' +
         'evidence_migration in DATABASE_URL and without --key.',
     )
-  if (key === undefined)
+  if (keys.length === 0)
     throw new OperatorError('An active reviewer endorses every reviewer but the first: add --key with a private key.')
-  return reviewerOf(registry, key)
+  const endorsers = new Map(
+    keys.map((key) => [reviewerOf(registry, key).id, { reviewer: reviewerOf(registry, key), key }]),
+  )
+  if (endorsers.size < registry.endorsersRequired)
+    throw new OperatorError(
+      `The strictest review policy in force asks for ${registry.endorsersRequired} different reviewers, and ` +
+        `${endorsers.size} endorse: add --key for each.`,
+    )
+  return [...endorsers.values()].toSorted((a, b) => (a.reviewer.id < b.reviewer.id ? -1 : 1))
 }
 
 /** Retires a reviewer for good. Approvals of this reviewer no longer count. */
-export async function retireReviewerNamed(operator: Operator, name: string): Promise<ReviewerAdded> {
+export async function retireReviewerNamed(
+  operator: Operator,
+  name: string,
+): Promise<Pick<ReviewerAdded, 'id' | 'name'>> {
   return withAudit(operator, async (client) => {
     await lockReviewers(client)
     const rows = await listReviewers(client, REVIEW_BOUNDS.reviewersMax)
-    const reviewer = rows.find((row) => row.name === name || row.id === name)
+    const reviewer = rows.find((row) => row.name_key === foldKey(name) || row.id === name)
     if (reviewer === undefined)
       throw new OperatorError(`There is no reviewer "${name}": see "operator reviewers list".`)
     if (reviewer.retired_at !== null) throw new OperatorError(`"${reviewer.name}" is retired already.`)
@@ -158,19 +181,25 @@ export async function retireReviewerNamed(operator: Operator, name: string): Pro
       throw new OperatorError(
         `"${reviewer.name}" is the last active reviewer, without whom nothing can be approved: add another first.`,
       )
-    assertAnotherVerified(rows, reviewer)
+    assertEnoughVerified(await readRegistry(client), reviewer)
     await retireReviewer(client, reviewer.id)
     return {
-      result: { id: reviewer.id, name: reviewer.name, endorsed_by: reviewer.endorsed_by },
+      result: { id: reviewer.id, name: reviewer.name },
       audit: { action: 'reviewer.retire', subject: `reviewer:${reviewer.id}`, detail: { name: reviewer.name } },
     }
   })
 }
 
-/** Postgres counts rows that nobody endorsed too. */
-function assertAnotherVerified(rows: readonly ReviewerRow[], reviewer: ReviewerRow): void {
-  const { active, byId } = verifyReviewers(rows)
-  if (byId(reviewer.id) !== undefined && !active.some(({ id }) => id !== reviewer.id))
+/** Postgres counts rows that nobody endorsed too. Fewer reviewers than a policy asks for could not even change it. */
+function assertEnoughVerified({ active, byId, endorsersRequired }: Registry, reviewer: ReviewerRow): void {
+  if (byId(reviewer.id) === undefined) return
+  const left = active.filter(({ id }) => id !== reviewer.id).length
+  if (left > 0 && left < endorsersRequired)
+    throw new OperatorError(
+      `A review policy in force asks for ${endorsersRequired} reviewers, and ${left} would be left: lower it, or add ` +
+        'another reviewer first.',
+    )
+  if (left === 0)
     throw new OperatorError(
       `"${reviewer.name}" is the last active reviewer whose endorsement holds, without whom nothing can be approved: ` +
         'add another first.',

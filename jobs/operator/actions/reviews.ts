@@ -8,12 +8,13 @@ import type { ReviewerRow } from '#core/db/reviewers.ts'
 import { insertReview, readPredecessor } from '#core/db/reviews.ts'
 import type { Predecessor } from '#core/db/reviews.ts'
 import type { VersionRow } from '#core/db/versions.ts'
+import type { ReviewPolicy } from '#core/domain/review-policy.ts'
 import { parseStatement, reviewStatementSchema, statementText } from '#core/domain/review-statements.ts'
 import type { AcceptableKind, AcceptedKind, ReviewStatement, Verdict } from '#core/domain/review-statements.ts'
 import type { ArtifactStore } from '#core/index/format/store.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { readRegistry, readReviewRules } from '#jobs/review/approvals.ts'
-import { assertFilesAsRecorded } from '#jobs/review/files.ts'
+import { assertArtifactAsRecorded, assertFilesAsRecorded } from '#jobs/review/files.ts'
 import { isRejected, readRejections } from '#jobs/review/rejections.ts'
 import { acceptedKinds, assertComparable, kindsToAccept, subjectOf } from '#jobs/review/transition.ts'
 import { versionRowNamed } from './names.ts'
@@ -76,13 +77,13 @@ export async function recordSignedReview(
 /** What an approval of the version must accept by name. */
 export async function readKindsToAccept(operator: Operator, versionId: string): Promise<readonly AcceptedKind[]> {
   const { version } = await readSubject(operator.database, versionId)
+  if (version.state === 'retired') return []
   const { policy } = (await readReviewRules(operator.database, version.knowledge_base_id)).inForce
   return kindsToAccept(version, policy)
 }
 
 async function reviewerNamed(operator: Operator, name: string): Promise<ReviewerRow> {
-  const { active } = await readRegistry(operator.database)
-  const reviewer = active.find((row) => row.name === name || row.id === name)
+  const reviewer = (await readRegistry(operator.database)).named(name)
   if (reviewer === undefined)
     throw new OperatorError(`There is no active reviewer "${name}": see "operator reviewers list".`)
   return assertActive(reviewer)
@@ -96,7 +97,7 @@ async function createStatement(
 ): Promise<string> {
   const { version, predecessor } = await readSubject(operator.database, input.version)
   const accepts = await assertReviewable(operator.database, version, predecessor, input)
-  if (input.verdict === 'approved') await assertFilesAsRecorded(store, version)
+  if (input.verdict === 'approved') await assertReadable(store, version)
   return statementText({
     ...subjectOf(version, predecessor),
     verdict: input.verdict,
@@ -105,6 +106,12 @@ async function createStatement(
     reviewer: { id: reviewer.id, name: reviewer.name },
     audit_head: await readAuditHead(operator.database),
   })
+}
+
+/** Who approves a candidate reads its files; who approves a return knows the version, which was active. */
+async function assertReadable(store: ArtifactStore, version: VersionRow): Promise<void> {
+  if (version.state === 'retired') await assertArtifactAsRecorded(store, version)
+  else await assertFilesAsRecorded(store, version)
 }
 
 /** A version and the version that it would replace now. */
@@ -123,24 +130,29 @@ async function assertReviewable(
   predecessor: Predecessor,
   { verdict, accept }: Pick<ReviewInput, 'verdict' | 'accept'>,
 ): Promise<ReviewStatement['accepts']> {
-  assertUndecided(version, verdict)
+  const { policy } = (await readReviewRules(database, version.knowledge_base_id)).inForce
+  assertUndecided(version, verdict, policy)
   if (await isRejected(database, version))
     throw new OperatorError('A review rejects the version already, which is for good.')
   switch (verdict) {
     case 'approved': {
+      if (version.state === 'retired') return assertNothingAccepted('A rollback', accept)
       assertComparable(version, predecessor.versionId)
-      const { policy } = (await readReviewRules(database, version.knowledge_base_id)).inForce
       return acceptedKinds(accept, version, policy)
     }
     case 'rejected':
-      if (accept.length > 0) throw new OperatorError('A rejection accepts nothing: leave out --accept.')
-      return []
+      return assertNothingAccepted('A rejection', accept)
     default:
       return verdict satisfies never
   }
 }
 
-function assertUndecided(version: VersionRow, verdict: Verdict): void {
+function assertNothingAccepted(what: string, accept: readonly AcceptableKind[]): readonly [] {
+  if (accept.length > 0) throw new OperatorError(`${what} accepts nothing: leave out --accept.`)
+  return []
+}
+
+function assertUndecided(version: VersionRow, verdict: Verdict, policy: ReviewPolicy): void {
   switch (version.state) {
     case 'active':
       throw new OperatorError(
@@ -150,7 +162,7 @@ function assertUndecided(version: VersionRow, verdict: Verdict): void {
     case 'rejected':
       throw new OperatorError('The version was rejected, which is for good: build another candidate.')
     case 'retired':
-      if (verdict === 'approved')
+      if (verdict === 'approved' && policy.rollback_reviewers === 0)
         throw new OperatorError(
           'The version was active before and needs no review: use "operator rollback" to return to it.',
         )
@@ -181,7 +193,7 @@ async function recordReview(
       `The signature is not of this statement by "${reviewer.name}": sign the exact bytes of the file with that key.`,
     )
   const { version: subject } = await readSubject(operator.database, statement.candidate)
-  if (statement.verdict === 'approved') await assertFilesAsRecorded(store, subject)
+  if (statement.verdict === 'approved') await assertReadable(store, subject)
   const id = randomUUID()
   return withAudit(operator, async (client) => {
     await lockVersion(client, statement.candidate)

@@ -79,6 +79,7 @@ function addPolicy(bases: OperatorCommand): void {
     summary: 'show what reviews of its candidates need, or change it with the signatures of reviewers',
     flags: {
       '--reviewers <n>': `different reviewers who must approve, 1 to ${REVIEWERS_REQUIRED_MAX}`,
+      '--rollback-reviewers <n>': `different reviewers who must approve a rollback, 0 to ${REVIEWERS_REQUIRED_MAX}`,
       '--exclude-build-starter <yes|no>': 'whether the approval of who started the build does not count',
       '--limit <limits>':
         'the largest count by kind of change that needs no acceptance by name; default 0, of additions a tenth',
@@ -95,6 +96,7 @@ function addPolicy(bases: OperatorCommand): void {
     input: {
       slug: text,
       reviewers: whole(1, REVIEWERS_REQUIRED_MAX).optional(),
+      rollbackReviewers: whole(0, REVIEWERS_REQUIRED_MAX).optional(),
       excludeBuildStarter: z
         .enum(['yes', 'no'], 'must be yes or no')
         .transform((value) => value === 'yes')
@@ -104,11 +106,11 @@ function addPolicy(bases: OperatorCommand): void {
     },
     variables: {},
     writes: true,
-    run: async ({ slug, reviewers, excludeBuildStarter, limit, key }, { operator, show }) => {
-      const asked = [reviewers, excludeBuildStarter, limit].some((value) => value !== undefined)
+    run: async ({ slug, key, limit, ...change }, { operator, show }) => {
+      const asked = [limit, ...Object.values(change)].some((value) => value !== undefined)
       const keys = await Promise.all(key.map(readSigningKey))
       const shown = asked
-        ? await changeReviewPolicy(operator, slug, { reviewers, excludeBuildStarter, limits: limit }, keys)
+        ? await changeReviewPolicy(operator, slug, { ...change, limits: limit }, keys)
         : await showReviewPolicy(operator, slug)
       show(shown, () => fields(shown))
     },

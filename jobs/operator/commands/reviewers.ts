@@ -1,5 +1,7 @@
 import type { OperatorCommand } from '#jobs/operator/operator-command.ts'
+import { z } from 'zod'
 import { listReviewers } from '#core/db/reviewers.ts'
+import { REVIEWERS_REQUIRED_MAX } from '#core/domain/review-policy.ts'
 import { REVIEW_BOUNDS } from '#jobs/review/bounds.ts'
 import {
   addReviewer,
@@ -15,8 +17,8 @@ import { table } from '#jobs/operator/table.ts'
 import { readRegistry } from '#jobs/review/approvals.ts'
 
 const NOTES =
-  'The first reviewer is added without an endorsement; an active reviewer endorses every other one, so that an ' +
-  'operator alone\ncannot become a second reviewer. A name and a key belong to one reviewer for good.'
+  'The first reviewer is added without an endorsement; as many active reviewers endorse every other one as the ' +
+  'strictest\nreview policy in force requires. A name, in any spelling, and a key belong to one reviewer for good.'
 
 export function addReviewers(program: OperatorCommand): void {
   const reviewers = addCommandGroup(program, 'reviewers', 'people who sign reviews: keygen, add, retire, list')
@@ -26,7 +28,7 @@ export function addReviewers(program: OperatorCommand): void {
     summary: 'add a reviewer by the public key',
     flags: {
       '--public-key <file>': 'PEM, as keygen prints it',
-      '--key <file>': 'private key of an active reviewer, who endorses this one; not for the first',
+      '--key <file...>': 'private key of an active reviewer who endorses this one; not for the first',
       '--login <login>': 'login of this person in Postgres, for policies that exclude who started the build',
     },
     notes: NOTES,
@@ -34,16 +36,21 @@ export function addReviewers(program: OperatorCommand): void {
       'reviewers add "First reviewer" --public-key first.pub',
       'reviewers add "Second reviewer" --public-key second.pub --key first.pem',
     ],
-    input: { name: text, publicKey: text, key: text.optional(), login: text.optional() },
+    input: {
+      name: text,
+      publicKey: text,
+      key: z.array(text).max(REVIEWERS_REQUIRED_MAX).default([]),
+      login: text.optional(),
+    },
     variables: {},
     writes: true,
     run: async ({ name, publicKey, key, login }, { operator, show }) => {
-      const endorser = key === undefined ? undefined : await readSigningKey(key)
-      const added = await addReviewer(operator, { name, publicKey: await readPublicKey(publicKey), endorser, login })
-      show(added, () =>
-        added.endorsed_by === null
-          ? `Added reviewer "${added.name}", without an endorsement.`
-          : `Added reviewer "${added.name}", endorsed by "${added.endorsed_by}".`,
+      const endorsers = await Promise.all(key.map(readSigningKey))
+      const added = await addReviewer(operator, { name, publicKey: await readPublicKey(publicKey), endorsers, login })
+      const names = added.endorsed_by.map((endorser) => `"${endorser}"`).join(', ')
+      show(
+        added,
+        () => `Added reviewer "${added.name}", ${names === '' ? 'without an endorsement' : `endorsed by ${names}`}.`,
       )
     },
   })
@@ -98,7 +105,7 @@ function addList(reviewers: OperatorCommand): void {
         name: row.name,
         login: row.login,
         public_key: row.public_key.toString('base64'),
-        endorsed_by: row.endorsed_by === null ? null : (nameOf.get(row.endorsed_by) ?? row.endorsed_by),
+        endorsed_by: row.endorsements.map(({ reviewer }) => nameOf.get(reviewer) ?? reviewer),
         verified: registry.byId(row.id) !== undefined,
         created_at: row.created_at,
         retired_at: row.retired_at,

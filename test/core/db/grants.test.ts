@@ -127,7 +127,7 @@ review_policies
   operator select
 reviewers
   jobs select
-  operator insert endorsed_by, endorsement, id, login, name, public_key, statement
+  operator insert endorsements, id, login, name, name_key, public_key, statement
   operator select
   operator update retired_at
 reviewers_head

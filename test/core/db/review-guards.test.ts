@@ -4,7 +4,8 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { signStatement } from '#core/credentials/reviewer-keys.ts'
 import { insertKnowledgeBase } from '#core/db/knowledge-bases.ts'
 import { inTransaction, openDatabase } from '#core/db/pool.ts'
-import { insertReviewPolicy, readChangeLimits } from '#core/db/review-policies.ts'
+import type { Database } from '#core/db/pool.ts'
+import { insertReviewPolicy, listReviewPolicies, readChangeLimits } from '#core/db/review-policies.ts'
 import { listReviewers, retireReviewer } from '#core/db/reviewers.ts'
 import { DEFAULT_REVIEW_POLICY } from '#core/domain/review-policy.ts'
 import type { ReviewPolicy } from '#core/domain/review-policy.ts'
@@ -12,6 +13,7 @@ import { statementText } from '#core/domain/review-statements.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import { createLog } from '#core/platform/log.ts'
 import { verifyReviewers } from '#jobs/review/reviewers.ts'
+import type { Registry } from '#jobs/review/reviewers.ts'
 import { openTestDatabase, openTestPools, withoutGuards } from '#test/support/postgres.ts'
 import { insertVersion } from '#test/support/version-rows.ts'
 import {
@@ -34,7 +36,7 @@ beforeAll(async () => {
 })
 
 describe('a reviewer', () => {
-  const endorsed = 'an active reviewer endorses every reviewer but the first'
+  const endorsed = 'active reviewers endorse every reviewer but the first'
 
   test('is not added without the endorsement of an active reviewer, unless it is the first', async () => {
     await expect(insertTestReviewer(operator, 'unendorsed')).rejects.toThrow(endorsed)
@@ -49,12 +51,29 @@ describe('a reviewer', () => {
     const next = await insertTestReviewer(operator, 'next', undefined, first)
     const rows = await listReviewers(owner, 100)
     expect(rows.map(({ seq }) => seq)).toEqual(rows.map((_, at) => at + 1))
-    expect(rows.at(-1)).toMatchObject({ id: next.id, endorsed_by: first.id, retired_at: null })
+    expect(rows.at(-1)).toMatchObject({ id: next.id, endorsements: [{ reviewer: first.id }], retired_at: null })
   })
 
   test('keeps name and key for good', async () => {
     await expect(insertTestReviewer(operator, first.name, undefined, first)).rejects.toThrow('already')
     await expect(insertTestReviewer(operator, 'the same key', first.key, first)).rejects.toThrow('already')
+  })
+
+  test.each(['SECOND', 'Se\u200Bcond', '\uFF33econd', ' Second', 'Sec\u00ADond'])(
+    'has one name however it is written: "%s" is "Second"',
+    async (again) => {
+      if ((await listReviewers(owner, 100)).every(({ name }) => name !== 'Second'))
+        await insertTestReviewer(operator, 'Second', undefined, first)
+      await expect(insertTestReviewer(operator, again, undefined, first)).rejects.toThrow('already')
+    },
+  )
+
+  test('whose name is stored in another form than its own is not verified', async () => {
+    const { id } = await insertTestReviewer(operator, 'Stored', undefined, first)
+    const rows = await listReviewers(owner, 100)
+    expect(verifyReviewers(rows, []).named('stored')?.id).toBe(id)
+    const other = rows.map((row) => (row.id === id ? { ...row, name_key: 'another' } : row))
+    expect(verifyReviewers(other, []).byId(id)).toBeUndefined()
   })
 
   test('is retired once, and changes nothing else', async () => {
@@ -81,10 +100,10 @@ describe('a reviewer', () => {
     try {
       const next = await insertTestReviewer(migration, 'after the loss')
       const rows = await listReviewers(owner, 100)
-      expect(rows.find(({ id }) => id === next.id)).toMatchObject({ added_by_owner: true, endorsed_by: null })
-      expect(verifyReviewers(rows).active.map(({ id }) => id)).toContain(next.id)
+      expect(rows.find(({ id }) => id === next.id)).toMatchObject({ added_by_owner: true, endorsements: [] })
+      expect(verifyReviewers(rows, []).active.map(({ id }) => id)).toContain(next.id)
       const unmarked = rows.map((row) => (row.id === next.id ? { ...row, added_by_owner: false } : row))
-      expect(verifyReviewers(unmarked).byId(next.id)).toBeUndefined()
+      expect(verifyReviewers(unmarked, []).byId(next.id)).toBeUndefined()
       await retireReviewer(migration, next.id)
     } finally {
       await migration.end()
@@ -107,7 +126,7 @@ describe('a reviewer', () => {
       await expect(skewed).rejects.toThrow('only at isolation level read committed')
       await withoutGuards(superuser, 'update reviewers set retired_at = now() where id = $1', [real.id])
       await expect(insertTestReviewer(login, 'stranger')).rejects.toThrow(endorsed)
-      expect(verifyReviewers(await listReviewers(superuser, 10)).active).toEqual([])
+      expect(verifyReviewers(await listReviewers(superuser, 10), []).active).toEqual([])
     } finally {
       await Promise.all([login.end(), superuser.end()])
       await other.drop()
@@ -136,6 +155,96 @@ describe('a reviewer', () => {
     await expect(insertSignedReview(operator, version, { reviewer: retired })).rejects.toThrow(
       'an active reviewer reviews',
     )
+  })
+})
+
+describe('an endorsement under a policy of several reviewers', () => {
+  /** A database of its own with three reviewers and a policy that requires all of them, in one of two knowledge bases. */
+  async function openStrict(): Promise<{
+    readonly operator: Database
+    readonly three: readonly TestReviewer[]
+    readonly registry: () => Promise<Registry>
+    readonly lower: () => Promise<void>
+    readonly close: () => Promise<void>
+  }> {
+    const other = await openTestDatabase()
+    const log = createLog('test', 'silent')
+    const [login, superuser] = [openDatabase(other.operatorUrl, log, 1), openDatabase(other.ownerUrl, log, 1)]
+    const one = await insertTestReviewer(login, 'One')
+    const three = [
+      one,
+      await insertTestReviewer(login, 'Two', undefined, one),
+      await insertTestReviewer(login, 'Three', undefined, one),
+    ]
+    const [strict, lax] = [
+      { id: randomUUID(), slug: 'strict' },
+      { id: randomUUID(), slug: 'lax' },
+    ]
+    for (const { id, slug } of [strict, lax]) await insertKnowledgeBase(login, id, slug, slug)
+    const policyText = (seq: number, previous: string | null, reviewers: number): string =>
+      statementText({
+        format: 'evidence review policy 1',
+        knowledge_base: strict,
+        seq,
+        previous_sha256: previous,
+        policy: { ...DEFAULT_REVIEW_POLICY, reviewers },
+      })
+    async function set(seq: number, previous: string | null, reviewers: number): Promise<string> {
+      const statement = policyText(seq, previous, reviewers)
+      const signatures = three.map(({ id, key }) => ({
+        reviewer: id,
+        signature: signStatement(statement, key).toString('base64'),
+      }))
+      await insertReviewPolicy(login, strict.id, { seq, statement, signatures })
+      return sha256(statement).toString('hex')
+    }
+    const strictest = await set(1, null, 3)
+    return {
+      operator: login,
+      three,
+      registry: async () =>
+        verifyReviewers(await listReviewers(superuser, 100), await listReviewPolicies(superuser, 100)),
+      lower: async () => void (await set(2, strictest, 1)),
+      async close() {
+        await Promise.all([login.end(), superuser.end()])
+        await other.drop()
+      },
+    }
+  }
+
+  test('counts only with as many reviewers as the strictest policy of any knowledge base requires', async () => {
+    const strict = await openStrict()
+    try {
+      const [one, two] = strict.three
+      if (one === undefined || two === undefined) throw new Error('there are no reviewers')
+      for (const few of [one, [one, two], [one, one, one]])
+        await expect(insertTestReviewer(strict.operator, 'Puppet', undefined, few)).rejects.toThrow(
+          'as many as the strictest policy requires',
+        )
+      const four = await insertTestReviewer(strict.operator, 'Four', undefined, strict.three)
+      expect((await strict.registry()).byId(four.id)).toMatchObject({ name: 'Four' })
+    } finally {
+      await strict.close()
+    }
+  })
+
+  test('that claims signatures of others counts for nothing, also once the policy is lowered', async () => {
+    const strict = await openStrict()
+    try {
+      const [own] = strict.three
+      if (own === undefined) throw new Error('there is no reviewer')
+      const claimed = strict.three.map((reviewer) => ({ ...reviewer, key: own.key }))
+      const puppet = await insertTestReviewer(strict.operator, 'Puppet', undefined, claimed)
+      expect((await strict.registry()).byId(puppet.id)).toBeUndefined()
+      await strict.lower()
+      const registry = await strict.registry()
+      expect(registry.byId(puppet.id)).toBeUndefined()
+      expect(registry.endorsersRequired).toBe(1)
+      const next = await insertTestReviewer(strict.operator, 'Next', undefined, own)
+      expect((await strict.registry()).byId(next.id)).toBeDefined()
+    } finally {
+      await strict.close()
+    }
   })
 })
 
@@ -183,7 +292,7 @@ describe('a review policy', () => {
 
   test('is signed by as many active reviewers as the one in force requires, and follows it', async () => {
     const few = 'a review policy is signed by as many active reviewers as the one in force requires'
-    const second = await insertTestReviewer(owner, 'second', undefined, first)
+    const second = await insertTestReviewer(owner, 'co-signer', undefined, first)
     await expect(insert(1, { limits: { passages_changed: 9 } }, null, [])).rejects.toThrow(few)
     expect(await readChangeLimits(owner, base.id)).toEqual({})
     const one = await insert(1, { reviewers: 2, limits: { passages_changed: 9 } }, null, [first])

@@ -129,7 +129,7 @@ describe('the state of a version', () => {
     ).rejects.toThrow(`a version begins as a candidate, not ${state}`)
   })
 
-  const unapproved = 'a candidate becomes active only if enough reviewers approve this transition'
+  const unapproved = 'a version becomes active only if enough reviewers approve this transition'
   const notPassed = 'a version becomes active only if it passed its evaluation'
 
   test('becomes active only with an approval', async () => {
@@ -190,16 +190,26 @@ describe('the state of a version', () => {
 
   test('becomes active only with the approvals of as many different reviewers as the policy requires', async () => {
     const { active, candidate } = await createActiveAndCandidate()
+    const second = await insertTestReviewer(owner, randomUUID(), undefined, await firstReviewer(owner))
+    const third = await insertTestReviewer(owner, randomUUID(), undefined, await firstReviewer(owner))
     await requireReviewers(owner, { id: active.base, slug: await slugOf(active.base) }, 2)
     await review(candidate.version, 'approved')
     await expect(activate(candidate, active)).rejects.toThrow(unapproved)
-    const second = await insertTestReviewer(owner, randomUUID(), undefined, await firstReviewer(owner))
     await insertSignedReview(owner, candidate.version, { reviewer: second })
     await retireReviewer(owner, second.id)
     await expect(activate(candidate, active)).rejects.toThrow(unapproved)
-    const third = await insertTestReviewer(owner, randomUUID(), undefined, await firstReviewer(owner))
     await insertSignedReview(owner, candidate.version, { reviewer: third })
     await activate(candidate, active)
+  })
+
+  test('becomes active again only with the approvals that the policy asks for a return', async () => {
+    const { active, candidate } = await createActiveAndCandidate()
+    await review(candidate.version, 'approved')
+    await activate(candidate, active)
+    await requireReviewers(owner, { id: active.base, slug: await slugOf(active.base) }, 1, 1)
+    await expect(activate(active, candidate)).rejects.toThrow(unapproved)
+    await insertSignedReview(owner, active.version, { accepts: [] })
+    await activate(active, candidate)
   })
 
   test('becomes active only if the version passed its evaluation', async () => {

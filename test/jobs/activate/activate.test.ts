@@ -9,7 +9,7 @@ import { openSearchNodeClients } from '#jobs/search-nodes.ts'
 import { withoutGuards } from '#test/support/postgres.ts'
 import { activateDeps, request, review, run, startActivationHarness } from '#test/support/activations.ts'
 import { PLAINTEXT, startFakeNode } from '#test/support/search-node.ts'
-import { firstReviewer, insertSignedReview, makeComparable } from '#test/support/reviews.ts'
+import { firstReviewer, insertSignedReview, makeComparable, requireReviewers } from '#test/support/reviews.ts'
 import { until } from '#test/support/until.ts'
 
 const activation = await startActivationHarness()
@@ -37,6 +37,13 @@ async function shown(): Promise<Shown> {
     [knowledgeBaseId],
   )
   return rows[0] ?? { active: null, previous: null, states: {}, audited: 0 }
+}
+
+/** Signs with the key of the first reviewer, as "operator review sign" does. */
+async function sign(buildId: string, verdict: 'approved' | 'rejected'): Promise<void> {
+  const { key } = await firstReviewer(harness.owner)
+  const input = { version: versionIdOf(buildId), verdict, note: 'the law of March', accept: [] }
+  await signReview({ database: harness.owner, actor: 'second-operator' }, harness.store, key, input)
 }
 
 /** The tests run in sequence: nothing active, first, second, back to first. */
@@ -206,7 +213,7 @@ describe('an activation', () => {
     })
   })
 
-  test('returns to a retired version only as a rollback', async () => {
+  test('returns to a retired version only as a rollback, with the approvals that the policy asks for', async () => {
     expect(await run(activation, first, second)).toMatchObject({
       state: 'refused',
       message: expect.stringContaining('operator rollback'),
@@ -215,6 +222,14 @@ describe('an activation', () => {
       state: 'refused',
       message: expect.stringContaining('never active'),
     })
+    const [base] = (await harness.owner.query<{ slug: string }>('select slug from knowledge_bases')).rows
+    await requireReviewers(harness.owner, { id: knowledgeBaseId, slug: base?.slug ?? '' }, 1, 1)
+    expect(await run(activation, first, second, 'rollback')).toMatchObject({
+      state: 'refused',
+      message: expect.stringContaining('No active reviewer approves the step from the active version to this one'),
+    })
+    await sign(first, 'approved')
+    const { name } = await firstReviewer(harness.owner)
     expect(await run(activation, first, second, 'rollback')).toMatchObject({ state: 'done' })
     expect(await shown()).toMatchObject({ active: versionIdOf(first), previous: versionIdOf(second), audited: 3 })
     const { rows } = await harness.owner.query(
@@ -225,7 +240,7 @@ describe('an activation', () => {
         actor: 'first-operator',
         action: 'version.rollback',
         subject: `version:${versionIdOf(first)}`,
-        detail: { predecessor: versionIdOf(second) },
+        detail: { predecessor: versionIdOf(second), approved_by: [{ name }] },
       },
     ])
   })
@@ -238,18 +253,13 @@ describe('an activation', () => {
         'activations n where n.knowledge_base_id = a.knowledge_base_id) and a.version_id = $1',
       [versionIdOf(first)],
     )
+    await sign(second, 'approved')
     const holder = await harness.owner.connect()
     try {
       // Holds the review back between its decision and its commit.
       await holder.query('begin')
       await holder.query('lock table audit in share row exclusive mode')
-      const { key } = await firstReviewer(harness.owner)
-      const rejected = signReview({ database: harness.owner, actor: 'second-operator' }, harness.store, key, {
-        version: versionIdOf(second),
-        verdict: 'rejected',
-        note: 'wrong dates',
-        accept: [],
-      })
+      const rejected = sign(second, 'rejected')
       await waiting(1)
       const rollback = run(activation, second, first, 'rollback')
       await waiting(2)

@@ -50,13 +50,13 @@ describe('reviewers', () => {
       'is not an Ed25519 public key',
     )
     const added = z
-      .object({ id: z.uuid(), endorsed_by: z.null() })
+      .object({ id: z.uuid(), endorsed_by: z.array(z.never()) })
       .parse(await harness.cli.json('reviewers', 'add', 'First', '--public-key', file('first.pub')))
     const { rows } = await harness.owner.query("select subject, detail from audit where action = 'reviewer.add'")
     expect(rows).toEqual([
       {
         subject: `reviewer:${added.id}`,
-        detail: { name: 'First', login: null, endorsed_by: null, without_endorsement: true },
+        detail: { name: 'First', login: null, endorsed_by: [], without_endorsement: true },
       },
     ])
     const second = ['reviewers', 'add', 'Second', '--public-key', file('second.pub')] as const
@@ -64,7 +64,7 @@ describe('reviewers', () => {
       'An active reviewer endorses every reviewer but the first: add --key with a private key.',
     )
     expect(await refusal(...second, '--key', file('stranger.pem'))).toContain('The key belongs to no reviewer')
-    expect(await harness.cli.json(...second, '--key', file('first.pem'))).toMatchObject({ endorsed_by: 'First' })
+    expect(await harness.cli.json(...second, '--key', file('first.pem'))).toMatchObject({ endorsed_by: ['First'] })
     expect(
       await refusal('reviewers', 'add', 'Stranger', '--public-key', file('second.pub'), '--key', file('first.pem')),
     ).toContain('this key belongs to a reviewer already')
@@ -77,6 +77,7 @@ describe('reviewers', () => {
       knowledge_base: 'rules',
       seq: 0,
       reviewers: 1,
+      rollback_reviewers: 0,
       exclude_build_starter: false,
       limits: {},
     })
@@ -98,6 +99,25 @@ describe('reviewers', () => {
       "select detail -> 'reviewers' as reviewers from audit where action = 'knowledge-base.policy' order by seq",
     )
     expect(rows).toEqual([{ reviewers: ['First'] }, { reviewers: ['First', 'Second'] }])
+  })
+
+  test('a reviewer is added with the keys that the strictest policy asks for, under a name of their own', async () => {
+    const policy = ['knowledge-bases', 'policy', 'rules', '--reviewers'] as const
+    const [first, second] = [
+      ['--key', file('first.pem')],
+      ['--key', file('second.pem')],
+    ] as const
+    await harness.cli.json(...policy, '2', ...first)
+    const add = (name: string): readonly string[] => ['reviewers', 'add', name, '--public-key', file('stranger.pub')]
+    expect(await refusal(...add('Third'), ...first)).toBe(
+      'The strictest review policy in force asks for 2 different reviewers, and 1 endorse: add --key for each.',
+    )
+    expect(await refusal(...add('Third'), ...first, ...first)).toContain('and 1 endorse')
+    expect(await refusal(...add('se\u200Bcond'), ...first, ...second)).toContain('belongs to a reviewer already')
+    expect(await refusal(...add('.'), ...first, ...second)).toContain('has letters or figures')
+    expect(await refusal('reviewers', 'retire', 'SECOND')).toContain('and 1 would be left: lower it, or add another')
+    await harness.cli.json(...policy, '1', ...first, ...second)
+    expect(await listReviewers(harness.owner, 10)).toHaveLength(2)
   })
 
   test('a review that was signed elsewhere counts, and no other bytes or key do', async () => {
@@ -238,7 +258,7 @@ describe('reviewers', () => {
       { id: puppet.id },
     ])
     const asOwner = commandLine({ DATABASE_URL: harness.urls.migrationUrl })
-    expect(await asOwner.json(...add)).toMatchObject({ name: 'Stranger', endorsed_by: null })
+    expect(await asOwner.json(...add)).toMatchObject({ name: 'Stranger', endorsed_by: [] })
     expect(await harness.cli.json('reviewers', 'list')).toContainEqual(
       expect.objectContaining({ name: 'Stranger', verified: true, retired_at: null }),
     )
