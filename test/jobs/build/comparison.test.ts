@@ -221,7 +221,7 @@ test('the limits of the knowledge base are those of its newest review policy', a
   })
   await withoutGuards(
     harness.owner,
-    "insert into review_policies (knowledge_base_id, seq, statement, signatures) values ($1, 1, $2, '[]')",
+    "insert into review_policies (knowledge_base_id, seq, statement, signatures, change) values ($1, 1, $2, '[]', 1)",
     [base, statement],
   )
   const { gates, passed } = await reportOf(await built(ALTERED, {}, {}, base))
