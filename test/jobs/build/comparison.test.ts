@@ -221,7 +221,7 @@ test('the limits of the knowledge base are those of its newest review policy', a
   })
   await withoutGuards(
     harness.owner,
-    "insert into review_policies (knowledge_base_id, seq, statement, signatures) values ($1, 1, $2, '[]')",
+    "insert into review_policies (knowledge_base_id, seq, statement, signatures, change) values ($1, 1, $2, '[]', 1)",
     [base, statement],
   )
   const { gates, passed } = await reportOf(await built(ALTERED, {}, {}, base))
@@ -302,7 +302,7 @@ describe('a candidate that cannot be compared fails its build with what to do', 
   })
 
   test('where nothing of the active version is in force today and there is no question set', async () => {
-    const withdraw = (text: string): string => text.replace('status: verified', 'status: withdrawn')
+    const withdraw = (text: string): string => text.replace('status: source-declared', 'status: withdrawn')
     const withdrawn = new Map([...BOOK].map(([name, text]) => [name, withdraw(text)]))
     const ended = await built(withdrawn, { questions_sha256: await easyQuestions() })
     const unset = `update corpus_versions set evaluation = evaluation || '{"question_set":null}' where id = $1`
