@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { SEARCH_BOUNDS } from '#core/domain/bounds.ts'
 import { INDEX_BOUNDS } from '#core/index/bounds.ts'
+import { VERIFICATION_STATUSES } from '#core/index/passages/record.ts'
 import { GATEWAY_BOUNDS } from '#gateway/bounds.ts'
 import type { ErrorDetail } from '#core/platform/errors.ts'
 
@@ -107,7 +108,11 @@ export const resultSchema = z.strictObject({
   metadata: z.strictObject({
     language: z.string(),
     jurisdiction: z.string(),
-    verification_status: z.enum(['verified', 'provisional', 'withdrawn']),
+    verification_status: z.enum(VERIFICATION_STATUSES).meta({
+      description:
+        'verified: the text was found again in the captured bytes of its source, and reviewers signed the version. ' +
+        'source-declared: only the source says so. Other states are those of the source.',
+    }),
   }),
 })
 export type Result = z.infer<typeof resultSchema>

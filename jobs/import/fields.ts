@@ -56,7 +56,10 @@ export interface UnusableFields {
   readonly contradiction?: 'dates'
 }
 
-const statusSchema = z.enum(VERIFICATION_STATUSES)
+/** A source that says `verified` only declares it; the import makes the other half of it (`recorder.ts`). */
+const statusSchema = z
+  .enum(VERIFICATION_STATUSES)
+  .transform((stated) => (stated === 'verified' ? 'source-declared' : stated))
 
 /**
  * Returns the parsed fields, or the reason why the record cannot become a passage. A required field is never invented.

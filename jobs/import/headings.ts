@@ -13,6 +13,8 @@ export interface Section extends HeadingAnchor {
   readonly text: string
   /** The heading's lines as the source has them, marks included. */
   readonly source: string
+  /** The lines below the heading as the source has them, comments included. */
+  readonly below: string
 }
 
 export interface CutMarkdown {
@@ -72,7 +74,9 @@ export function cutAtHeadings(body: string, firstLine: number): CutMarkdown | Bl
     if (isStructure) return []
     const section = { ...anchor, parents, text: text.replaceAll('\r\n', '\n').trim() }
     taken.push(section.text)
-    return [{ ...section, source: body.slice(starts[from], starts[to] ?? body.length) }]
+    const next = starts[parts[index + 1]?.from ?? starts.length] ?? body.length
+    const [start, end] = [starts[from], starts[to] ?? body.length]
+    return [{ ...section, source: body.slice(start, end), below: body.slice(end, next) }]
   })
   if (sentences[0] !== undefined) return { line: sentences[0], reason: RULE_IN_HEADING }
   const omitted = blocks.comments.map(({ start, end }) => body.slice(start, end))

@@ -58,6 +58,7 @@ function itemOf({ number: line, bytes }: Line): SourceItem | undefined {
     id,
     title: (shaped.data.title ?? '').trim(),
     text: shaped.data.text,
+    captured: { format: 'jsonl', text },
     metadata: scalarsOf('metadata', metadata),
     stated: new Map([...statedFields(metadata), ...statedFields(Object.fromEntries(others), 'record.')]),
   } as const

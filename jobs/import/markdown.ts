@@ -102,7 +102,18 @@ function itemOf(
   const values = new Map([['section.path', pathOf(section, metadata.get('metadata.title') ?? '')]])
   if (section.fragment !== undefined) values.set('section.fragment', section.fragment)
   for (const [name, value] of provisionOf(section, metadata.get('metadata.citation_prefix'))) values.set(name, value)
-  return { kind: 'record', line, id: anchor, title: heading, text, metadata, section: values, frontMatterLines }
+  const captured = { format: 'markdown', text: section.below } as const
+  return {
+    kind: 'record',
+    line,
+    id: anchor,
+    title: heading,
+    text,
+    captured,
+    metadata,
+    section: values,
+    frontMatterLines,
+  }
 }
 
 /** Shortens to one character above the bound of the whole, so that a long heading is not copied often. */

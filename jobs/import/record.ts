@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { StagedLocation } from '#jobs/import/staging/staging.ts'
+import type { SourceFormat } from '#jobs/sources/list.ts'
 import type { RecordLocation } from './report.ts'
 
 /** One unit of a source, before it is mapped: a JSONL line, or a section of a Markdown file. */
@@ -10,6 +11,8 @@ export interface SourceRecord {
   readonly id: string
   readonly title: string
   readonly text: string
+  /** The part of the captured source that holds the text: the line of JSONL, or the lines below the heading. */
+  readonly captured: { readonly format: SourceFormat; readonly text: string }
   /** Scalars by placeholder, `metadata.<field>`; the records of one Markdown file share them. */
   readonly metadata: ReadonlyMap<string, string>
   /** Scalars by placeholder, `section.<field>`: what only Markdown has. */

@@ -11,6 +11,7 @@ import { fieldsOf } from './fields.ts'
 import type { RecordFields } from './fields.ts'
 import { slugOf } from './heading-anchors.ts'
 import { hashOf, identityOf, isServed, lawOf, sourceIdOf, writtenIn } from './identity.ts'
+import { isFoundAgain } from './found-again.ts'
 import type { FieldName, Mapping } from './mapping.ts'
 import { isUnread, looksLikeEnd, metadataFieldOf, readFieldsOf, shownName, sourcesOf } from './read-fields.ts'
 import type { SourceRecord } from './record.ts'
@@ -31,7 +32,8 @@ export interface RecorderDeps {
 
 /** Outcome of a record. */
 export type Recorded =
-  | { readonly kind: 'staged' }
+  /** `unproved`: its text was not found again in the captured bytes, so it stays declared by its source. */
+  | { readonly kind: 'staged'; readonly unproved: boolean }
   /** `line`: where the source states what is not understood, if that is not the record's line. */
   | { readonly kind: 'skipped'; readonly skip: SkipKind; readonly reason: string; readonly line?: number }
   /** By a pattern of the mapping. */
@@ -101,7 +103,7 @@ export function createRecorder(
       offset: position?.offset ?? 0,
       bytes: position?.bytes ?? 0,
     })
-    return { kind: 'staged' }
+    return { kind: 'staged', unproved: fields.status === 'source-declared' }
   }
 }
 
@@ -147,8 +149,13 @@ function createMapper(mapping: Mapping): (record: SourceRecord) => Mapped | Reco
     const parts = partsOf(record.text, fields.language, INDEX_BOUNDS.passageCharactersMax)
     if (withoutSpace(parts.map(({ own }) => own).join('')) !== withoutSpace(record.text))
       return { kind: 'skipped', skip: 'lost', reason: 'the text is not whole in its parts' }
-    return { record, fields, ...readReferences(fields), parts }
+    return { record, fields: withProof(fields, record, parts), ...readReferences(fields), parts }
   }
+}
+
+/** What a source declares is verified where its text is found again in the captured bytes. */
+function withProof(fields: RecordFields, record: SourceRecord, parts: readonly TextPart[]): RecordFields {
+  return fields.status === 'source-declared' && isFoundAgain(record, parts) ? { ...fields, status: 'verified' } : fields
 }
 
 /** Returns the fault of a record whose fields the mapping does not understand, or undefined. */

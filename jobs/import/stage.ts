@@ -63,6 +63,8 @@ export async function* stageSources(
   await drafts?.flush()
 }
 
+const UNPROVED = 'its text is not found again in the captured bytes, so it is source-declared and not served by default'
+
 function* unreadFields({ stated }: SourceRecord, read: ReadonlySet<string>): Generator<Finding> {
   for (const name of stated?.keys() ?? []) if (isUnread(name, read)) yield { kind: 'unread', name }
 }
@@ -79,6 +81,7 @@ function* findingsOf(
 ): Generator<Finding> {
   switch (recorded.kind) {
     case 'staged':
+      if (recorded.unproved) yield { kind: 'loss', place, reason: UNPROVED }
       return
     case 'refused':
       yield contradictionFinding(recorded.contradiction, place, recorded.reason)

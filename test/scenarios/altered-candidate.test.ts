@@ -163,7 +163,7 @@ describe('a candidate in which one "must" became "need not"', () => {
     expect(await refusal(...add)).toContain('An active reviewer endorses every reviewer but the first')
     expect(await refusal(...add, '--key', file('stranger.pem'))).toContain('The key belongs to no reviewer')
     const key = await readSigningKey(file('stranger.pem'))
-    await expect(insertTestReviewer(harness.operator, 'Stranger', key)).rejects.toThrow('an active reviewer endorses')
+    await expect(insertTestReviewer(harness.operator, 'Stranger', key)).rejects.toThrow('active reviewers endorse')
     // Postgres cannot see that this endorsement is the stranger's own.
     const stranger = await insertTestReviewer(harness.operator, 'Stranger', key, { ...first, key })
     expect(await refusal(...signing(altered, 'stranger', ...ACCEPT))).toContain('The key belongs to no reviewer')

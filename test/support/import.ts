@@ -78,7 +78,7 @@ export function smallMapping(
       language: '{metadata.lang}',
       jurisdiction: '{metadata.place}',
       subjects: '{metadata.subjects}',
-      verification_status: 'verified',
+      verification_status: 'source-declared',
       ...fields,
     },
     ...rest,

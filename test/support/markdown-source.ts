@@ -15,7 +15,7 @@ export function beeRules(body: string, front: Readonly<Record<string, string>> =
     jurisdiction: 'gb',
     published_at: '2024-04-15',
     effective_at: '2024-07-01',
-    verification_status: 'verified',
+    verification_status: 'source-declared',
   }
   return markdownSource({ ...fields, ...front }, body)
 }

@@ -68,7 +68,7 @@ function source(folder: string, name: string, text: string): string {
     subject: 'conduct',
     published_at: '2023-02-14',
     effective_at: '2023-05-01',
-    verification_status: 'verified',
+    verification_status: 'source-declared',
   }
   const body = `\n# A rulebook\n\n### A 1.1 First rule {#a-1-1}\n\n${text}\n`
   writeFileSync(path, markdownSource(fields, body))

@@ -1,6 +1,10 @@
 import { z } from 'zod'
 
-export const VERIFICATION_STATUSES = ['verified', 'provisional', 'withdrawn'] as const
+/**
+ * `verified`: the import found the text again in the captured bytes; a version serves it after a signed review.
+ * `source-declared`: only the source says so. The others are what the source says.
+ */
+export const VERIFICATION_STATUSES = ['verified', 'source-declared', 'provisional', 'withdrawn'] as const
 export type VerificationStatus = (typeof VERIFICATION_STATUSES)[number]
 
 /** ISO 8601 UTC with milliseconds. */

@@ -54,7 +54,7 @@ export function evaluationMapping({ limit, dated }: MappingChoices): object {
         { from: 'en', derived: FILLED_IN },
       ],
       jurisdiction: constant('ZZ'),
-      verification_status: 'verified',
+      verification_status: 'source-declared',
       ...(limit === undefined ? {} : { subjects: { from: `{metadata.${limit.field}}`, lookup: 'limit_to' } }),
     },
   }

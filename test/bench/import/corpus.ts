@@ -35,7 +35,7 @@ const MAPPING = {
     language: '{metadata.lang}',
     jurisdiction: 'GB',
     subjects: '{metadata.subject}',
-    verification_status: 'verified',
+    verification_status: 'source-declared',
   },
 } as const
 

@@ -302,7 +302,7 @@ describe('a candidate that cannot be compared fails its build with what to do', 
   })
 
   test('where nothing of the active version is in force today and there is no question set', async () => {
-    const withdraw = (text: string): string => text.replace('status: verified', 'status: withdrawn')
+    const withdraw = (text: string): string => text.replace('status: source-declared', 'status: withdrawn')
     const withdrawn = new Map([...BOOK].map(([name, text]) => [name, withdraw(text)]))
     const ended = await built(withdrawn, { questions_sha256: await easyQuestions() })
     const unset = `update corpus_versions set evaluation = evaluation || '{"question_set":null}' where id = $1`

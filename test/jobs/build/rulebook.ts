@@ -27,7 +27,7 @@ function frontMatter(document: string, title: string, url: string): string {
     subject: 'trades',
     published_at: '2020-01-01',
     effective_at: '2020-02-01',
-    verification_status: 'verified',
+    verification_status: 'source-declared',
   }
   return markdownSource(fields, '\n# Trades Code\n')
 }

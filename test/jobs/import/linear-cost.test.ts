@@ -66,7 +66,7 @@ beforeAll(async () => {
 function recordOf(text: string): SourceRecord {
   const fields = ['citation', 'type', 'anchor', 'celex', 'stand', 'short', 'note', 'path', 'fr_document', 'date']
   const metadata = new Map(fields.map((field) => [`metadata.${field}`, text]))
-  return { kind: 'record', line: 1, id: text, title: text, text, metadata }
+  return { kind: 'record', line: 1, id: text, title: text, text, captured: { format: 'jsonl', text }, metadata }
 }
 
 const FRONT = '---\ntitle: T\ncitation_prefix: "1"\n---\n'

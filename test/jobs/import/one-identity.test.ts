@@ -179,7 +179,7 @@ describe('a revision that is not served, or is of another jurisdiction', () => {
     for (const revises of ['document', 'provision', undefined] as const) {
       const { passages, report } = await importContents(
         { c: [line('old', MUST, { effective: '2020-01-01', status: 'verified' }), next({ ...metadata })].join('\n') },
-        smallMapping({ verification_status: ['{metadata.status}', 'verified'] }, { revises }),
+        smallMapping({ verification_status: ['{metadata.status}', 'source-declared'] }, { revises }),
       )
       expect(passages.map(({ in_force_to }) => in_force_to)).toEqual([null, null])
       expect(report.ends_derived).toBe(0)

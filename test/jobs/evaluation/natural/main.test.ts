@@ -52,7 +52,7 @@ const MAPPING = {
     reference: 'Harbour Act section {metadata.section}',
     language: 'en',
     jurisdiction: 'ZZ',
-    verification_status: 'verified',
+    verification_status: 'source-declared',
   },
 }
 

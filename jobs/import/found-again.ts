@@ -1,0 +1,47 @@
+import type { TextPart } from './parts.ts'
+import type { SourceRecord } from './record.ts'
+import { withoutSpace } from './text.ts'
+
+type Read = Pick<SourceRecord, 'captured' | 'text'>
+
+/**
+ * Whether the text of a record stands in the captured text of its source, apart from white space and comments, and each
+ * line of a lead-in too. It reads the captured text without the parser that gave the record. The parts of the text are
+ * known to be the text (`recorder.ts`).
+ */
+export function isFoundAgain({ captured, text }: Read, parts: readonly TextPart[]): boolean {
+  const leadIns = [...new Set(parts.flatMap(leadInOf))].map(withoutSpace)
+  const wanted = withoutSpace(text)
+  return readingsOf(captured).some((reading) => {
+    const source = withoutSpace(reading)
+    return source.includes(wanted) && leadIns.every((line) => source.includes(line))
+  })
+}
+
+/** The lines before the line `[…]`. */
+function leadInOf({ text, own, leadIn }: TextPart): readonly string[] {
+  return leadIn === 'repeated' ? text.slice(0, -own.length).trim().split('\n').slice(0, -1) : []
+}
+
+const JSON_ESCAPES = new Map([
+  ['n', '\n'],
+  ['r', '\r'],
+  ['t', '\t'],
+  ['f', '\f'],
+  ['b', '\b'],
+])
+
+function readingsOf({ format, text }: SourceRecord['captured']): readonly string[] {
+  switch (format) {
+    case 'jsonl':
+      return [
+        text.replaceAll(/\\(?:u([0-9a-fA-F]{4})|(.))/g, (_escape, code: string | undefined, letter: string) =>
+          code === undefined ? (JSON_ESCAPES.get(letter) ?? letter) : String.fromCharCode(Number.parseInt(code, 16)),
+        ),
+      ]
+    case 'markdown':
+      return [text, text.replaceAll(/<!--(?:-?>|[\s\S]*?-->)/g, '')]
+    default:
+      return format satisfies never
+  }
+}
