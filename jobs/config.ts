@@ -6,6 +6,7 @@ import { DATABASE_URL } from '#core/db/url.ts'
 import { EMBEDDING_SETTINGS } from '#core/embedding/settings.ts'
 import { DATABASE_BOUNDS } from '#core/db/bounds.ts'
 import { EMBEDDING_BOUNDS } from '#core/embedding/bounds.ts'
+import { INDEX_BOUNDS } from '#core/index/bounds.ts'
 import { publicKeyOf } from '#core/index/format/manifest.ts'
 import { ARTIFACT_SETTINGS } from '#core/index/settings.ts'
 import { LOG_LEVEL, optional, readConfig, wholeNumber, wholeNumberOf } from '#core/platform/config.ts'
@@ -16,6 +17,12 @@ import { SEARCH_NODES, TRANSPORT_SETTINGS } from '#core/rpc/settings.ts'
 import { transportFaults } from '#core/rpc/transport.ts'
 import { REDIS_URL } from '#core/redis/url.ts'
 import { BUILD_BOUNDS } from '#jobs/build/bounds.ts'
+
+/** Control characters would reach logs and terminals. */
+const chatModel = z
+  .string()
+  .regex(/^\P{Cc}+$/u)
+  .max(INDEX_BOUNDS.embeddingModelCharactersMax)
 
 /** Variables of the job worker. */
 export const JOBS_VARIABLES = {
@@ -33,6 +40,10 @@ export const JOBS_VARIABLES = {
   OPENAI_BATCH_TEXTS: EMBEDDING_SETTINGS.OPENAI_BATCH_TEXTS,
   OPENAI_TOKENS_PER_MINUTE: EMBEDDING_SETTINGS.OPENAI_TOKENS_PER_MINUTE,
   OPENAI_RETRY_MS: EMBEDDING_SETTINGS.OPENAI_RETRY_MS,
+  OPENAI_CHAT_MODEL: {
+    schema: optional(chatModel),
+    help: 'chat model of the endpoint that writes search questions for "build start --search-questions openai"',
+  },
   OPENAI_CONCURRENCY: {
     schema: wholeNumber(1, EMBEDDING_BOUNDS.embedConcurrencyMax, EMBEDDING_BOUNDS.embedConcurrencyDefault),
     help: 'batches of passages that a build sends at once',

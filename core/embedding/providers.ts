@@ -13,7 +13,7 @@ import type { OpenAiOptions } from './openai.ts'
 import { createRateLimit } from './rate-limit.ts'
 import { buildRetryPolicy, queryRetryPolicy, systemClock } from './retry.ts'
 
-const OPENAI_BASE_URL = 'https://api.openai.com/v1'
+export const OPENAI_BASE_URL = 'https://api.openai.com/v1'
 
 /** The endpoint, which embeds into a space that is known. */
 export interface EndpointSettings {

@@ -10,6 +10,8 @@ import { embeddedRows } from './embed.ts'
 import type { VectorFiles } from './embed.ts'
 import { embedSampleQueries } from './sample-queries.ts'
 import { placeSearchQuestions } from './search-questions/place.ts'
+import { createQuestionWriter } from './search-questions/writer.ts'
+import { writtenQuestions } from './search-questions/written.ts'
 import { versionIdOf } from './ids.ts'
 import { passagesFile } from './sort.ts'
 import type { Corpus } from './sort.ts'
@@ -42,7 +44,7 @@ export async function buildArtifact(
     snapshotsDigest: corpus.snapshotsDigest,
     passages: corpus.passages,
     acts: corpus.acts,
-    searchQuestions: await placeSearchQuestions(context),
+    searchQuestions: await searchQuestionsOf(context, corpus),
     ...rowsOf(context, corpus, vectors),
     privateKeyDer: context.privateKeyDer,
     publicKeysDer: context.publicKeysDer,
@@ -50,6 +52,20 @@ export async function buildArtifact(
     signal: context.signal,
   })
   return { versionId, folder, ...written }
+}
+
+/** The search questions of a model, or of a file; none for a build without either. */
+async function searchQuestionsOf(
+  context: BuildContext,
+  { passages }: Corpus,
+): Promise<NonNullable<ArtifactInput['searchQuestions']>> {
+  const { search_questions: by, search_questions_sha256: file } = context.parameters
+  if (by === undefined || file !== undefined) return await placeSearchQuestions(context)
+  return await writtenQuestions(
+    context,
+    passages,
+    createQuestionWriter(context.chat ?? { OPENAI_BASE_URL: undefined, OPENAI_API_KEY: undefined }),
+  )
 }
 
 function rowsOf(

@@ -54,6 +54,7 @@ async function run(
       store,
       workFolder: store.workFolder(buildId),
       embedding: config,
+      chat: config,
       privateKeyDer: config.MANIFEST_PRIVATE_KEY,
       publicKeysDer: config.MANIFEST_PUBLIC_KEY,
       nodes,

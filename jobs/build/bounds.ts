@@ -48,6 +48,14 @@ export const BUILD_BOUNDS = {
   /** All are in memory while the artifact is written. */
   searchQuestionsMax: 1_000_000,
   searchQuestionsBytesMax: 268_435_456,
+  /** Questions that a model is asked for, for each passage. */
+  searchQuestionsWritten: 2,
+  /** Passages of one request to the model. */
+  searchQuestionBatchPassages: 8,
+  /** Tokens of one passage that the model may write. */
+  searchQuestionTokensMax: 300,
+  searchQuestionReplyBytesMax: 16_384,
+  searchQuestionCacheLineBytesMax: 65_536,
 } as const
 
 const { assertLess } = createBoundOrder({ ...JOB_BOUNDS, ...BUILD_BOUNDS })

@@ -8,6 +8,7 @@ import type { RerankSettings } from '#core/reranking/reranker.ts'
 import type { SearchNodeClient } from '#core/rpc/search-client.ts'
 import type { BuildParameters } from './parameters.ts'
 import type { Progress } from './progress.ts'
+import type { ChatSettings } from './search-questions/writer.ts'
 import type { VectorSettings } from './text-vectors.ts'
 
 /** Input of the stages up to the verified artifact. */
@@ -23,6 +24,8 @@ export interface BuildContext {
   /** The keys that are trusted; the private key belongs to one of them. */
   readonly publicKeysDer: readonly Buffer[]
   readonly vectors: VectorSettings
+  /** The model that writes search questions; a build that asks for none needs no settings. */
+  readonly chat?: ChatSettings
   readonly progress: Progress
   /** Tells the operator of something that does not end the build. */
   readonly warn: (sentence: string, cause?: unknown) => void

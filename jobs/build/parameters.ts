@@ -23,6 +23,8 @@ export const buildParametersSchema = z.strictObject({
     .string()
     .regex(/^[0-9a-f]{64}$/)
     .optional(),
+  /** A model writes the search questions; together with a file of them, the file counts. */
+  search_questions: z.literal('openai').optional(),
   embedding: z.enum(EMBEDDINGS),
   /** Minimum of rows that a vector search scores, in the profile of the new version. */
   expansion: z.int().min(1).max(SEARCH_BOUNDS.rowsScoredMinMax).optional(),

@@ -20,7 +20,7 @@ export interface StartBuild {
   readonly import: string
   /** Path of a question set; without one the candidate is evaluated on its own passages as known items. */
   readonly questions?: string | undefined
-  /** Path of a file of search questions; a version without any if undefined. */
+  /** Path of a file of search questions, or `openai`: a model writes them; a version without any if undefined. */
   readonly searchQuestions?: string | undefined
   readonly embedding: BuildParameters['embedding']
   readonly targetRisk?: number
@@ -46,10 +46,7 @@ export async function startBuild(operator: Operator, input: StartBuild, enqueue:
   const base = await knowledgeBaseNamed(operator.database, source.knowledge_base)
   const questions =
     input.questions === undefined ? {} : { questions_sha256: await captureQuestions(input.questions, input.store) }
-  const searchQuestions =
-    input.searchQuestions === undefined
-      ? {}
-      : { search_questions_sha256: await captureSearchQuestions(input.searchQuestions, input.store) }
+  const searchQuestions = await searchQuestionsOf(input)
   const reranker =
     input.reranker === undefined
       ? {}
@@ -82,6 +79,15 @@ export async function startBuild(operator: Operator, input: StartBuild, enqueue:
   })
   await enqueueCommitted(enqueue, id, `build show ${id}`)
   return result
+}
+
+async function searchQuestionsOf({
+  searchQuestions: from,
+  store,
+}: StartBuild): Promise<Pick<BuildParameters, 'search_questions' | 'search_questions_sha256'>> {
+  if (from === undefined) return {}
+  if (from === 'openai') return { search_questions: from }
+  return { search_questions_sha256: await captureSearchQuestions(from, store) }
 }
 
 /** Ends a build that has not ended. It may be retried as a failed one. */

@@ -41,6 +41,8 @@ Who embeds:
 Search questions:
   What people may ask of a passage in everyday words. They are searched beside the texts, so a question finds a passage
   that shares no word with it. They are never served and are no evidence; the report and the comparison list them.
+  openai  The chat model OPENAI_CHAT_MODEL writes two for each passage: every passage is sent to OPENAI_BASE_URL, once.
+          The job worker logs the price in tokens before it begins; see the report before you approve what was written.
 
 How the candidate is evaluated:
   question set  What people ask, answerable and not, with the passages that answer it: measures the ranking, fits the
@@ -106,8 +108,8 @@ function addStart(build: OperatorCommand): void {
       '--questions <file>':
         'JSONL of {"id","text","relevant":[passage ids]}; an empty list: the corpus has no answer. ' +
         'Without it: known items, see below',
-      '--search-questions <file>':
-        'JSONL of {"id","lang","q"}: what people may ask of a passage in their own words; see below',
+      '--search-questions <file|openai>':
+        'JSONL of {"id","lang","q"}: what people may ask of a passage in their own words; or who writes them, see below',
       '--embedding <none|local|openai>': 'who embeds; default: local; none: words alone rank, see below',
       '--target-risk <share>': 'at most this share of the answers without evidence; default 0.05',
       '--reranker <model>': 'try this model of RERANK_BASE_URL; kept only if it ranks the questions better',

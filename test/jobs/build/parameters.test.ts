@@ -16,6 +16,7 @@ describe('what a build is asked to do', () => {
     ['a target of 0', { embedding: 'local', target_risk: 0 }],
     ['a target of 1', { embedding: 'local', target_risk: 1 }],
     ['a question set that is no SHA-256', { embedding: 'local', questions_sha256: 'A'.repeat(64) }],
+    ['search questions by another writer', { embedding: 'local', search_questions: 'other' }],
     ['an expansion above the bound', { embedding: 'local', expansion: SEARCH_BOUNDS.rowsScoredMinMax + 1 }],
     ['an unknown field', { embedding: 'local', note: '' }],
   ])('is refused with %s', (_, parameters) => {

@@ -67,6 +67,11 @@ describe('build', () => {
     expect(await idsOf(harness, 'builds')).toEqual(before)
   })
 
+  test('search questions may be left to a model', async () => {
+    const start = ['build', 'start', '--import', await importOne(harness, 'one.md'), '--search-questions', 'openai']
+    expect(await harness.cli.json(...start)).toMatchObject({ parameters: { search_questions: 'openai' } })
+  })
+
   test('a question set with a fault is refused by its line, before anything is asked', async () => {
     const questions = join(harness.folder, 'faulty.jsonl')
     writeFileSync(questions, `${JSON.stringify({ id: 'q1', text: 'x', relevant: ['a'] })}\n{"id":`)
