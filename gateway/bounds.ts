@@ -65,6 +65,8 @@ export const GATEWAY_BOUNDS = {
   gatewayCloseTimeoutMs: 5_000,
   /** Embedding spaces of active versions whose client a gateway keeps open. */
   embeddersOpenMax: 64,
+  /** Readers of profiles whose client and circuit breaker a gateway keeps. */
+  readersOpenMax: 64,
 } as const
 
 const { assertLess } = createBoundOrder({ ...PLATFORM_BOUNDS, ...DATABASE_BOUNDS, ...LIMIT_BOUNDS, ...GATEWAY_BOUNDS })

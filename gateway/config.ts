@@ -6,6 +6,7 @@ import { EMBEDDING_SETTINGS } from '#core/embedding/settings.ts'
 import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
 import { LOG_LEVEL, listenAddress, optional, readConfig, wholeNumber } from '#core/platform/config.ts'
 import type { ConfigOf, Variable } from '#core/platform/config.ts'
+import { READING_SETTINGS } from '#core/reading/settings.ts'
 import { RERANKING_SETTINGS } from '#core/reranking/settings.ts'
 import { SEARCH_NODES, TRANSPORT_SETTINGS } from '#core/rpc/settings.ts'
 import { transportFaults } from '#core/rpc/transport.ts'
@@ -25,6 +26,7 @@ export const GATEWAY_VARIABLES = {
   OPENAI_API_KEY: EMBEDDING_SETTINGS.OPENAI_API_KEY,
   OPENAI_TIMEOUT_MS: EMBEDDING_SETTINGS.OPENAI_TIMEOUT_MS,
   ...RERANKING_SETTINGS,
+  ...READING_SETTINGS,
   ...TRANSPORT_SETTINGS,
   LOG_LEVEL,
   GATEWAY_LISTEN: {

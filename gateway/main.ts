@@ -20,6 +20,7 @@ import { startReadiness } from './readiness.ts'
 import { createConcurrencyLimit } from './retrieve/concurrency-limit.ts'
 import { createFailureBudget } from './retrieve/failure-budget.ts'
 import { embeddersOf } from './retrieve/embed.ts'
+import { readersOf } from './retrieve/read.ts'
 import { rerankerOf } from './retrieve/rerank.ts'
 import { openSearchTier } from './search-tier.ts'
 
@@ -57,6 +58,7 @@ await startOrExplain('The service could not start', async () => {
     failures: createFailureBudget(),
     embedderOf: embeddersOf(config),
     rerankerOf: rerankerOf(config),
+    readerOf: readersOf(config),
     trustedProxies: config.TRUSTED_PROXIES,
   })
   const internal = createInternalApp({ readiness, metrics })

@@ -59,13 +59,15 @@ export function createGatewayMetrics(observed: Observed): GatewayMetrics {
     buckets: SECONDS,
     registers,
   })
+  const countReading = registerReadings(registers)
   registerGauges(registers, observed)
   // Resolved once, because a lookup by label per request costs more than all other metrics together.
   const ofStage = byName(STAGES, (stage) => stages.labels(stage))
   const ofParty = byName(PARTIES, (party) => waits.labels(party))
   return {
-    finished: ({ timings }, { reply, error, decision }) => {
+    finished: ({ timings }, { reply, error, decision, reader }) => {
       requests.inc({ status: String(reply.status), code: error?.code ?? '', decision: decision ?? '' })
+      countReading(reader)
       total.observe(timings.totalMs() / 1_000)
       own.observe(ownMs(timings) / 1_000)
       for (const { name, ms } of timings.stages) ofStage[name].observe(ms / 1_000)
@@ -73,6 +75,20 @@ export function createGatewayMetrics(observed: Observed): GatewayMetrics {
     },
     text: () => registry.metrics(),
     contentType: registry.contentType,
+  }
+}
+
+function registerReadings(registers: Registry[]): (reader: Finished['reader']) => void {
+  const readings = new Counter({
+    name: 'evidence_readings_total',
+    help: 'Requests whose passages were given to a reader, by result.',
+    labelNames: ['result'],
+    registers,
+  })
+  const tokens = new Counter({ name: 'evidence_reader_tokens_total', help: 'Tokens that readers reported.', registers })
+  return (reader) => {
+    if (typeof reader?.result === 'string') readings.inc({ result: reader.result })
+    tokens.inc(reader?.tokens ?? 0)
   }
 }
 

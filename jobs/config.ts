@@ -12,6 +12,7 @@ import { ARTIFACT_SETTINGS } from '#core/index/settings.ts'
 import { LOG_LEVEL, optional, readConfig, wholeNumber, wholeNumberOf } from '#core/platform/config.ts'
 import type { ConfigOf, Variable, Variables } from '#core/platform/config.ts'
 import { OperatorError } from '#core/platform/errors.ts'
+import { READING_SETTINGS } from '#core/reading/settings.ts'
 import { RERANKING_SETTINGS } from '#core/reranking/settings.ts'
 import { SEARCH_NODES, TRANSPORT_SETTINGS } from '#core/rpc/settings.ts'
 import { transportFaults } from '#core/rpc/transport.ts'
@@ -55,6 +56,7 @@ export const JOBS_VARIABLES = {
     fallback: String(DATABASE_BOUNDS.vectorCacheBytesDefault),
   },
   ...RERANKING_SETTINGS,
+  ...READING_SETTINGS,
   ...TRANSPORT_SETTINGS,
   LOG_LEVEL,
   HEARTBEAT_FILE: {

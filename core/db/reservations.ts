@@ -56,6 +56,9 @@ export interface Outcome {
   readonly result_count: number
   readonly response_bytes: number
   readonly query_embedding_tokens: number | null
+  /** How the profile's reader ended: `failed` in a delivered request means that it was decided without. */
+  readonly reader: 'read' | 'failed' | null
+  readonly reader_tokens: number | null
   readonly signal: string | null
   readonly threshold: number | null
   readonly observed_value: number | null

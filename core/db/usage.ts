@@ -19,6 +19,8 @@ const usageRow = z.object({
   query_embedding_tokens: z.number().nullable(),
   /** Delivered requests for which the provider reported no tokens. */
   requests_without_tokens: z.number(),
+  /** Tokens that readers reported; null if they reported none. */
+  reader_tokens: z.number().nullable(),
 })
 export type UsageRow = z.infer<typeof usageRow>
 
@@ -42,7 +44,8 @@ const report = (group: string): string => `
     0)::float8 as response_bytes,
     sum((l.outcome ->> 'query_embedding_tokens')::bigint)::float8 as query_embedding_tokens,
     count(*) filter (where l.state = 'delivered'
-    and l.outcome ->> 'query_embedding_tokens' is null)::float8 as requests_without_tokens
+    and l.outcome ->> 'query_embedding_tokens' is null)::float8 as requests_without_tokens,
+    sum((l.outcome ->> 'reader_tokens')::bigint)::float8 as reader_tokens
   from ledger l
   join organizations o on o.id = l.organization_id
   join clients c on c.id = l.client_id

@@ -1,12 +1,17 @@
 import { probability } from './calibration.ts'
 import type { Calibration } from './calibration.ts'
-import { PREDICTORS } from './predictors.ts'
+import { PREDICTORS, READER_PREDICTORS, readerPredictors } from './predictors.ts'
 import type { SearchResult } from './search.ts'
 
 export interface EvidenceDecision {
   readonly decision: 'answer' | 'abstain'
   /** In [0, 1]. */
   readonly observedValue: number
+}
+
+/** A ranked list, and a reader's scores of its first passages where they were read. */
+export type JudgedList = Pick<SearchResult, 'passages' | 'predictors' | 'unsupported'> & {
+  readonly read?: readonly number[] | undefined
 }
 
 /**
@@ -16,9 +21,9 @@ export interface EvidenceDecision {
  */
 export function decideOn(
   calibration: Calibration,
-  { passages, predictors, unsupported }: Pick<SearchResult, 'passages' | 'predictors' | 'unsupported'>,
+  { passages, predictors, unsupported, read }: JudgedList,
 ): EvidenceDecision {
-  const observedValue = observedValueOf(calibration, passages.length, predictors)
+  const observedValue = observedValueOf(calibration, passages.length, predictors, read)
   const answers = passages.length > 0 && unsupported.length === 0 && observedValue >= calibration.threshold
   return { decision: answers ? 'answer' : 'abstain', observedValue }
 }
@@ -27,7 +32,26 @@ export function decideOn(
  * Returns the calibrated probability that the list holds sufficient evidence; 0 where nothing was found.
  * @param found number of passages in the list.
  * @param predictors in the order of `PREDICTORS`.
+ * @param read scores of a reader; undefined: nothing was read.
  */
-export function observedValueOf(calibration: Calibration, found: number, predictors: readonly number[]): number {
-  return found === 0 ? 0 : probability(calibration, PREDICTORS, predictors)
+export function observedValueOf(
+  calibration: Calibration,
+  found: number,
+  predictors: readonly number[],
+  read?: readonly number[],
+): number {
+  if (found === 0) return 0
+  return probability(calibration, DECISION_PREDICTORS, decisionPredictors(predictors, read))
+}
+
+/** What a calibration may use, in this order. */
+export const DECISION_PREDICTORS = [...PREDICTORS, ...READER_PREDICTORS] as const
+
+/** @returns the values of `DECISION_PREDICTORS`; NaN where one was not measured. */
+export function decisionPredictors(predictors: readonly number[], read?: readonly number[]): readonly number[] {
+  const byReader = readerPredictors(read ?? [])
+  return [
+    ...PREDICTORS.map((_, at) => predictors[at] ?? Number.NaN),
+    ...READER_PREDICTORS.map((name) => byReader[name]),
+  ]
 }

@@ -70,3 +70,18 @@ export const DEFAULT_MODEL_CALIBRATION: Calibration = {
   threshold: 0.715,
   ...NOT_MEASURED,
 }
+
+/**
+ * Default decision where a chat model reads. Its number is a probability by its instructions: at 50 of 100 the service
+ * answers.
+ */
+export const DEFAULT_CHAT_READER_CALIBRATION: Calibration = {
+  features: ['reader_best'],
+  means: [0],
+  scales: [1],
+  coefficients: [10],
+  intercept: -5,
+  named: null,
+  threshold: 0.5,
+  ...NOT_MEASURED,
+}

@@ -45,3 +45,18 @@ export type Predictor = (typeof PREDICTORS)[number]
 export function predictorOf(predictors: readonly number[], name: Predictor): number | undefined {
   return predictors[PREDICTORS.indexOf(name)]
 }
+
+/** Predictors of a list whose first passages were read, after those of the search node. */
+export const READER_PREDICTORS = [
+  /** Best score of the reader: for a chat model in [0, 1], for a cross-encoder on its model's scale. */
+  'reader_best',
+  /** The best score less the next; 0 where one passage was read. */
+  'reader_margin',
+] as const
+export type ReaderPredictor = (typeof READER_PREDICTORS)[number]
+
+/** @param scores at least one. */
+export function readerPredictors(scores: readonly number[]): Readonly<Record<ReaderPredictor, number>> {
+  const [best = Number.NaN, next = best] = scores.toSorted((a, b) => b - a)
+  return { reader_best: best, reader_margin: best - next }
+}

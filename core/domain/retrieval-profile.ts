@@ -10,6 +10,27 @@ export const rerankerSchema = z.strictObject({
   candidates: z.int().min(2).max(50),
 })
 
+const READER_KINDS = ['chat', 'cross-encoder'] as const
+/** Passages that a reader reads: those that a caller looks at. */
+export const READ_PASSAGES_MAX = 5
+
+/** A model behind an HTTP endpoint that reads question and first passages; see `core/reading`. */
+export const readerSchema = z.strictObject({
+  /** A chat model, or a cross-encoder at the re-ranking endpoint. */
+  kind: z.enum(READER_KINDS),
+  model: z.string().min(1).max(200),
+  /** SHA-256 (hex) of the instructions; null for a cross-encoder, which has none. */
+  prompt_sha256: z
+    .string()
+    .regex(/^[0-9a-f]{64}$/)
+    .nullable(),
+  /** What a failure of the endpoint does: refuse the request, or decide by the calibration without the reader. */
+  on_failure: z.enum(['refuse', 'decide_without']),
+  /** Calibration of the decision with what the reader says. */
+  calibration: calibrationSchema,
+})
+export type ReaderParameters = z.infer<typeof readerSchema>
+
 /** The ranking parameters of a retrieval profile and its decision; immutable once stored. */
 export const profileParametersSchema = z.strictObject({
   /** Minimum of rows scored by a vector search. */
@@ -25,13 +46,17 @@ export const profileParametersSchema = z.strictObject({
   /** Maximum of passages of one document in one reply; 0: no limit. */
   per_document_max: z.int().min(0).max(100),
   reranker: rerankerSchema.nullable(),
-  /** Calibration of the probability that the decision is based on. */
+  /** Null: nothing is read. */
+  reader: readerSchema.nullable(),
+  /** Calibration of the probability that the decision is based on where nothing is read. */
   calibration: calibrationSchema,
 })
 export type ProfileParameters = z.infer<typeof profileParametersSchema>
 
 /** The calibrated probability that the list holds sufficient evidence. */
 export const EVIDENCE_SIGNAL = 'evidence_probability'
+/** The same, from predictors that a reader's scores are part of. */
+export const READ_EVIDENCE_SIGNAL = 'evidence_probability_with_reader'
 
 /** @param day UTC day, YYYY-MM-DD, on which a revision must be in force. */
 export function rankingOf(parameters: ProfileParameters, day: string): Ranking {

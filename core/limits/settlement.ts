@@ -189,7 +189,7 @@ async function recordUntil(
   endsAtMs: number,
   record: () => Promise<boolean>,
 ): Promise<boolean> {
-  const undeliveredOutcome = failedOutcome('INTERNAL_UNAVAILABLE', outcome.top_k, outcome.query_embedding_tokens)
+  const undeliveredOutcome = failedOutcome('INTERNAL_UNAVAILABLE', outcome.top_k, outcome)
   const attempts = [record, record, async () => (await refund(charge.requestId, undeliveredOutcome)) === 'delivered']
   let last: unknown
   for (let attempt = 0; ; attempt++) {
@@ -218,14 +218,19 @@ async function recordUntil(
   throw last
 }
 
+/** What a request has used of providers, whatever became of it. */
+export type ProviderUse = Pick<Outcome, 'query_embedding_tokens' | 'reader' | 'reader_tokens'>
+
 /** Returns the outcome of a request that ended without a chargeable reply. */
-export function failedOutcome(errorCode: string | null, topK: number, tokens: number | null): Outcome {
+export function failedOutcome(errorCode: string | null, topK: number, used: ProviderUse | null): Outcome {
   return {
     decision: null,
     error_code: errorCode,
     result_count: 0,
     response_bytes: 0,
-    query_embedding_tokens: tokens,
+    query_embedding_tokens: used?.query_embedding_tokens ?? null,
+    reader: used?.reader ?? null,
+    reader_tokens: used?.reader_tokens ?? null,
     signal: null,
     threshold: null,
     observed_value: null,

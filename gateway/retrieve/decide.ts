@@ -1,6 +1,5 @@
-import { decideOn } from '#core/domain/decision.ts'
-import { PREDICTORS } from '#core/domain/predictors.ts'
-import { EVIDENCE_SIGNAL } from '#core/domain/retrieval-profile.ts'
+import { DECISION_PREDICTORS, decideOn, decisionPredictors } from '#core/domain/decision.ts'
+import { EVIDENCE_SIGNAL, READ_EVIDENCE_SIGNAL } from '#core/domain/retrieval-profile.ts'
 import { ServiceError } from '#core/platform/errors.ts'
 import type { PinnedRequest } from './pin.ts'
 import type { Abstention } from './schema.ts'
@@ -8,22 +7,26 @@ import type { Evidence } from './search.ts'
 
 /**
  * Decides `answer` iff a passage remains, no explicit reference is unsupported, and the observed value reaches the
- * profile's threshold.
+ * profile's threshold. Where the passages were read, the calibration of the profile's reader decides.
  * @throws ServiceError RETRIEVAL_UNAVAILABLE when the node sent other predictors than the profile was calibrated on.
  */
 export function decide(pinned: PinnedRequest, evidence: Evidence): Abstention {
-  const { predictors, unsupported } = evidence
-  const { calibration } = pinned.profile.parameters
+  const { predictors, unsupported, read } = evidence
+  const { calibration: withoutReader, reader } = pinned.profile.parameters
+  const byReader = read !== undefined && reader !== null
+  const calibration = byReader ? reader.calibration : withoutReader
   const { features, named, threshold } = calibration
   const needed = [...features, ...(named === null ? [] : ['named', ...named.features])]
-  if (!needed.every((feature) => Number.isFinite(predictors[PREDICTORS.findIndex((name) => name === feature)])))
+  const values = decisionPredictors(predictors, read)
+  const valueOf = (feature: string): unknown => values[DECISION_PREDICTORS.findIndex((name) => name === feature)]
+  if (!needed.every((feature) => Number.isFinite(valueOf(feature))))
     throw new ServiceError('RETRIEVAL_UNAVAILABLE', {
       cause: new Error('the search node sent other predictors than this gateway expects'),
     })
   const { decision, observedValue } = decideOn(calibration, evidence)
   return {
     decision,
-    signal: EVIDENCE_SIGNAL,
+    signal: byReader ? READ_EVIDENCE_SIGNAL : EVIDENCE_SIGNAL,
     threshold,
     observed_value: observedValue,
     unsupported_explicit_references: unsupported.map(({ text, normalized, reason }) => ({ text, normalized, reason })),

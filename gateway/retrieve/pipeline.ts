@@ -20,6 +20,8 @@ import { narrow } from './narrow.ts'
 import { parse } from './parse.ts'
 import { pin } from './pin.ts'
 import type { PinnedRequest } from './pin.ts'
+import { read } from './read.ts'
+import type { ReaderOf, ReaderUse } from './read.ts'
 import { record } from './record.ts'
 import { deliveredReply, errorReply } from './reply.ts'
 import type { PublicIds, Reply, Windows } from './reply.ts'
@@ -32,6 +34,7 @@ export interface PipelineDeps extends AuthenticateDeps, AdmitDeps, SearchDeps {
   readonly concurrency: ConcurrencyLimit
   readonly embedderOf: EmbedderOf
   readonly rerankerOf: RerankerOf
+  readonly readerOf: ReaderOf
   readonly settlement: Settlement
   readonly ledger: LedgerQueue
   readonly log: Log
@@ -42,6 +45,8 @@ export interface Finished {
   readonly reply: Reply
   readonly error: ServiceError | undefined
   readonly decision: string | undefined
+  /** What a reader did; undefined where none was asked. */
+  readonly reader?: Readonly<ReaderUse> | undefined
 }
 
 /**
@@ -89,16 +94,17 @@ async function withSlot(
     const query = await stage('embed', () => embed(deps.embedderOf, context, pinned, slot))
     paid.tokens = query.tokens
     const found = await stage('search', () => search(deps, context, pinned, query))
-    const evidence = await stage('rerank', () =>
+    const ranked = await stage('rerank', () =>
       slot.whileReleased(() => rerank(deps.rerankerOf, context, pinned, found)),
     )
+    const evidence = await stage('read', () => read(deps.readerOf, context, { pinned, slot }, ranked, paid.reader))
     const abstention = await stage('decide', () => decide(pinned, evidence))
     const bounded = await stage('bound', () => bound(ids, pinned, query, evidence.passages, abstention))
     await stage('record', () =>
-      record(deps, context, pinned, admission, { query, evidence, abstention, reply: bounded }),
+      record(deps, context, pinned, admission, { query, evidence, reader: paid.reader, abstention, reply: bounded }),
     )
     const reply = await stage('reply', () => deliveredReply(ids, bounded.body, admission.windows))
-    return { reply, error: undefined, decision: abstention.decision }
+    return { reply, error: undefined, decision: abstention.decision, reader: paid.reader }
   })
 }
 
@@ -107,10 +113,11 @@ function refusal(ids: PublicIds, error: ServiceError, windows: Windows | undefin
   return { reply: errorReply(ids, error, windows), error, decision: undefined }
 }
 
-/** Tokens of the provider that an admitted request has used so far. */
+/** What an admitted request has used of providers so far. */
 interface Paid {
-  /** Tokens that the provider reported; null while it has reported none. */
+  /** Tokens that the embedding provider reported; null while it has reported none. */
   tokens: number | null
+  readonly reader: ReaderUse
 }
 
 /**
@@ -124,21 +131,25 @@ async function settling(
   { charge, windows }: Admitted,
   work: (paid: Paid) => Promise<Finished>,
 ): Promise<Finished> {
-  const paid: Paid = { tokens: null }
+  const paid: Paid = { tokens: null, reader: { result: null, tokens: null } }
   try {
     return await work(paid)
   } catch (thrown) {
     const error = toServiceError(thrown)
     const { settlement } = deps
+    const used = {
+      query_embedding_tokens: paid.tokens,
+      reader: paid.reader.result,
+      reader_tokens: paid.reader.tokens,
+    }
     try {
       if (!charge.settled && context.callerGone())
-        await settlement.abandon(charge, failedOutcome(null, windows.pinned.topK, paid.tokens))
-      else if (!charge.settled)
-        await settlement.refund(charge, failedOutcome(error.code, windows.pinned.topK, paid.tokens))
+        await settlement.abandon(charge, failedOutcome(null, windows.pinned.topK, used))
+      else if (!charge.settled) await settlement.refund(charge, failedOutcome(error.code, windows.pinned.topK, used))
     } catch (failure) {
       deps.log.warn('settlement is left to the sweeper', { request_id: context.requestId }, failure)
     }
-    return refusal(ids, error, windows)
+    return { ...refusal(ids, error, windows), reader: paid.reader }
   } finally {
     requestEntry(deps.ledger, charge)
   }

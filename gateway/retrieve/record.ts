@@ -10,6 +10,7 @@ import type { EmbeddedQuery } from './embed.ts'
 import type { RequestContext } from './request-context.ts'
 import { fingerprintKeyOf } from './fingerprint-key.ts'
 import type { PinnedRequest } from './pin.ts'
+import type { ReaderUse } from './read.ts'
 import type { Abstention } from './schema.ts'
 import type { Evidence } from './search.ts'
 
@@ -22,6 +23,7 @@ export interface RecordDeps {
 export interface Produced {
   readonly query: EmbeddedQuery
   readonly evidence: Evidence
+  readonly reader: Readonly<ReaderUse>
   readonly abstention: Abstention
   readonly reply: BoundedReply
 }
@@ -37,7 +39,7 @@ export async function record(
   context: RequestContext,
   pinned: PinnedRequest,
   { charge }: Admitted,
-  { query, evidence, abstention, reply }: Produced,
+  { query, evidence, reader, abstention, reply }: Produced,
 ): Promise<void> {
   const served = reply.served.map((passage) => ({
     chunk: passage.chunkId,
@@ -52,6 +54,8 @@ export async function record(
     result_count: served.length,
     response_bytes: reply.body.length,
     query_embedding_tokens: query.tokens,
+    reader: reader.result,
+    reader_tokens: reader.tokens,
     signal: abstention.signal,
     threshold: abstention.threshold,
     observed_value: abstention.observed_value,

@@ -15,6 +15,7 @@ export const STAGES = [
   'embed',
   'search',
   'rerank',
+  'read',
   'decide',
   'bound',
   'record',

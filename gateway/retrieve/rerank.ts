@@ -37,7 +37,8 @@ export async function rerank(
             rerankers().score(reranker.model, pinned.query, candidates.map(rerankedText), context.signal),
           )
     const { passages, order } = reordered(found.passages, scores)
-    return { ...found, passages: passages.slice(0, pinned.topK), rerankOrder: order }
+    const rerankScores = new Map(scores.map((score, at) => [candidates[at]?.chunkId ?? '', score]))
+    return { ...found, passages: passages.slice(0, pinned.topK), rerankOrder: order, rerankScores }
   } catch (cause) {
     throw new ServiceError('RETRIEVAL_UNAVAILABLE', { cause })
   }

@@ -15,6 +15,10 @@ export interface SearchDeps {
 export type Evidence = Pick<SearchResult, 'passages' | 'predictors' | 'unsupported'> & {
   /** Positions in the list of the search, if a re-ranker ordered it. */
   readonly rerankOrder?: readonly number[]
+  /** Scores of the re-ranker by chunk id, on the scale of its model. */
+  readonly rerankScores?: ReadonlyMap<string, number>
+  /** Scores of the first passages by the profile's reader; absent: nothing was read. */
+  readonly read?: readonly number[]
 }
 
 /**

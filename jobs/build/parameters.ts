@@ -61,6 +61,7 @@ export function defaultProfile({
     collapse_revisions: true,
     per_document_max: 0,
     reranker: null,
+    reader: null,
     calibration: CALIBRATION[embedding],
   }
 }

@@ -19,6 +19,8 @@ const IS_FITTED: Readonly<Record<keyof ProfileParameters, boolean>> = {
   collapse_revisions: false,
   per_document_max: false,
   reranker: false,
+  // Its calibration is fitted.
+  reader: true,
   calibration: true,
 }
 

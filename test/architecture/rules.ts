@@ -38,7 +38,7 @@ const BOUNDED_BY_BOUNDS = new RegExp(
   anyOf([
     /^gateway\//,
     /^search-node\/(?:threads\/|[^/]+\.ts$)/,
-    /^core\/(?:rpc|redis|limits|queues|db|reranking)\//,
+    /^core\/(?:rpc|redis|limits|queues|db|reranking|reading)\//,
     /^core\/embedding\/[^/]+\.ts$/,
     /^jobs\/[^/]+\.ts$/,
   ]),

@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
 import type { ServiceAccess } from '#test/support/caller.ts'
 import { startProvider } from '#test/support/embedding-faults.ts'
+import { startReaderEndpoint } from '#test/support/reader-endpoint.ts'
 import { startRerankEndpoint } from '#test/support/reranker-endpoint.ts'
 import { startTestService } from '#test/support/service.ts'
 import { MIXED_KNOWLEDGE_BASE, writeMixedCorpus } from './mixed-corpus.ts'
@@ -12,6 +13,7 @@ export interface SharedService extends ServiceAccess {
   readonly providerTokens: number
   readonly rerankerUrl: string
   readonly rerankerTimeoutMs: number
+  readonly readerUrl: string
 }
 
 declare module 'vitest' {
@@ -28,7 +30,8 @@ const RERANKER_TIMEOUT_MS = 1_000
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const provider = await startProvider()
   const reranker = await startRerankEndpoint()
-  const running: { stop(): Promise<void> }[] = [provider, reranker]
+  const reader = await startReaderEndpoint()
+  const running: { stop(): Promise<void> }[] = [provider, reranker, reader]
   const teardown = async (): Promise<void> => {
     for (const part of running.toReversed()) await part.stop()
   }
@@ -44,6 +47,8 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
         RERANK_BASE_URL: reranker.baseUrl,
         RERANK_API_KEY: 'a-key-of-the-test-reranker',
         RERANK_TIMEOUT_MS: String(RERANKER_TIMEOUT_MS),
+        READER_BASE_URL: reader.baseUrl,
+        READER_API_KEY: 'a-key-of-the-test-reader',
         LOG_LEVEL: 'debug',
       },
     })
@@ -63,6 +68,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
       providerTokens: provider.tokensPerText,
       rerankerUrl: reranker.baseUrl,
       rerankerTimeoutMs: RERANKER_TIMEOUT_MS,
+      readerUrl: reader.baseUrl,
     })
     return teardown
   } catch (error) {

@@ -129,7 +129,7 @@ export async function startSequence(servers: Servers): Promise<Sequence> {
     },
     async deliver(request, passages) {
       take(request)
-      const outcome = { ...failedOutcome(null, 5, 3), decision: 'answer' as const }
+      const outcome = { ...failedOutcome(null, 5, null), decision: 'answer' as const }
       const { settlement } = gatewayOf(request.gateway)
       const overdue = !(await isOpen(servers, request.charge.requestId))
       const delivered = await settlement.deliver(
@@ -141,11 +141,14 @@ export async function startSequence(servers: Servers): Promise<Sequence> {
     },
     async fail(request) {
       take(request)
-      await gatewayOf(request.gateway).settlement.refund(request.charge, failedOutcome('RETRIEVAL_UNAVAILABLE', 5, 3))
+      await gatewayOf(request.gateway).settlement.refund(
+        request.charge,
+        failedOutcome('RETRIEVAL_UNAVAILABLE', 5, null),
+      )
     },
     async hangUp(request) {
       take(request)
-      await gatewayOf(request.gateway).settlement.abandon(request.charge, failedOutcome(null, 5, 3))
+      await gatewayOf(request.gateway).settlement.abandon(request.charge, failedOutcome(null, 5, null))
     },
     async crashAfterCharge(gateway, entitlement, key) {
       const held = at(entitlements, entitlement)
@@ -170,7 +173,7 @@ export async function startSequence(servers: Servers): Promise<Sequence> {
       take(request)
       const { reservations } = gatewayOf(request.gateway)
       await doubt('settlement', request.charge.requestId)
-      const outcome = { ...failedOutcome(null, 5, 3), decision: 'answer' as const }
+      const outcome = { ...failedOutcome(null, 5, null), decision: 'answer' as const }
       const id = request.charge.requestId
       await reservations.recordDelivered({
         id,
@@ -236,7 +239,10 @@ export async function startSequence(servers: Servers): Promise<Sequence> {
       await sweepAll(servers)
       for (const [index] of entitlements.entries()) await admitChecked(index, index, undefined)
       for (const request of inFlight.splice(0))
-        await gatewayOf(request.gateway).settlement.refund(request.charge, failedOutcome('INTERNAL_UNAVAILABLE', 5, 3))
+        await gatewayOf(request.gateway).settlement.refund(
+          request.charge,
+          failedOutcome('INTERNAL_UNAVAILABLE', 5, null),
+        )
       await sweepAll(servers)
       await checkLedger(servers, organizationId)
       for (const held of entitlements) await checkCounters(servers, held, await now())

@@ -94,7 +94,10 @@ function successFaults(headers: Headers, bytes: Buffer, body: unknown, must: Mus
     (abstention.decision === 'answer') === (observed > 0 && unsupported.length === 0 && observed >= threshold),
     'the decision follows from the reply',
   )
-  must(abstention.signal === 'evidence_probability', 'the signal is the calibrated probability of sufficient evidence')
+  must(
+    /^evidence_probability(?:_with_reader)?$/.test(abstention.signal),
+    'the signal is the calibrated probability of sufficient evidence',
+  )
   must(observed >= 0 && observed <= 1 && threshold >= 0 && threshold <= 1, 'value and threshold are probabilities')
   must(
     unsupported.every(({ text, normalized }) => text.trim() !== '' && normalized.trim() !== '') &&

@@ -18,6 +18,7 @@ const COLUMNS = {
   response_bytes: 'bytes',
   query_embedding_tokens: 'tokens',
   requests_without_tokens: 'without tokens',
+  reader_tokens: 'reader tokens',
 } as const
 
 export function addUsage(program: OperatorCommand): void {

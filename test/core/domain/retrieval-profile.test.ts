@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { DEFAULT_CALIBRATION } from '#core/domain/default-calibration.ts'
+import { DEFAULT_CALIBRATION, DEFAULT_CHAT_READER_CALIBRATION } from '#core/domain/default-calibration.ts'
 import { profileParametersSchema, rankingOf } from '#core/domain/retrieval-profile.ts'
 import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
 
@@ -11,6 +11,13 @@ const PARAMETERS: ProfileParameters = {
   collapse_revisions: true,
   per_document_max: 4,
   reranker: { model: 'm', candidates: 20 },
+  reader: {
+    kind: 'chat',
+    model: 'm',
+    prompt_sha256: 'a'.repeat(64),
+    on_failure: 'refuse',
+    calibration: DEFAULT_CHAT_READER_CALIBRATION,
+  },
   calibration: DEFAULT_CALIBRATION,
 }
 
@@ -31,6 +38,7 @@ describe('the parameters of a profile', () => {
     ['no verification status', { verification_statuses: [] }],
     ['a re-ranker of one candidate', { reranker: { model: 'm', candidates: 1 } }],
     ['a re-ranker of more candidates than a call may carry', { reranker: { model: 'm', candidates: 51 } }],
+    ['a reader without a calibration', { reader: { ...PARAMETERS.reader, calibration: undefined } }],
     ['a calibration whose lists differ in length', { calibration: { ...DEFAULT_CALIBRATION, scales: [1] } }],
     ['an expansion of 0', { expansion: 0 }],
     ['a negative cap per document', { per_document_max: -1 }],

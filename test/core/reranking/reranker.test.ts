@@ -2,6 +2,7 @@ import { createServer } from 'node:http'
 import type { RequestListener, Server } from 'node:http'
 import { afterEach, describe, expect, test } from 'vitest'
 import { RerankError, createReranker } from '#core/reranking/reranker.ts'
+import type { RerankSettings } from '#core/reranking/reranker.ts'
 
 const servers: Server[] = []
 
@@ -18,13 +19,14 @@ function scored(
   baseUrl: string,
   texts: readonly string[],
   signal = new AbortController().signal,
+  format: RerankSettings['RERANK_FORMAT'] = 'cohere',
 ): Promise<readonly number[]> {
-  return createReranker({ RERANK_BASE_URL: baseUrl, RERANK_API_KEY: 'k3y', RERANK_TIMEOUT_MS: 300 }).score(
-    'model-1',
-    'capital',
-    texts,
-    signal,
-  )
+  return createReranker({
+    RERANK_BASE_URL: baseUrl,
+    RERANK_FORMAT: format,
+    RERANK_API_KEY: 'k3y',
+    RERANK_TIMEOUT_MS: 300,
+  }).score('model-1', 'capital', texts, signal)
 }
 
 const saying =
@@ -92,6 +94,34 @@ describe('an endpoint that cannot be trusted is a failure, never another order',
 
 test('without an endpoint it says which variable to set', () => {
   expect(() =>
-    createReranker({ RERANK_BASE_URL: undefined, RERANK_API_KEY: undefined, RERANK_TIMEOUT_MS: 300 }),
+    createReranker({
+      RERANK_BASE_URL: undefined,
+      RERANK_FORMAT: 'cohere',
+      RERANK_API_KEY: undefined,
+      RERANK_TIMEOUT_MS: 300,
+    }),
   ).toThrow('RERANK_BASE_URL')
+})
+
+test('in the format tei it names no model, lets the server cut texts, and reads its list of scores', async () => {
+  let asked: unknown
+  const url = await endpoint((request, response) => {
+    let body = ''
+    request.on('data', (piece: Buffer) => (body += piece.toString('utf8')))
+    request.on('end', () => {
+      asked = { path: request.url, body: JSON.parse(body) as unknown }
+      response.end('[{"index":1,"score":0.9},{"index":0,"score":0.2}]')
+    })
+  })
+  expect(await scored(url, ['a', 'b'], undefined, 'tei')).toEqual([0.2, 0.9])
+  expect(asked).toEqual({ path: '/v1/rerank', body: { query: 'capital', texts: ['a', 'b'], truncate: true } })
+})
+
+test('a reply in the other format has no scores', async () => {
+  const [cohere, tei] = [
+    await endpoint(saying('{"results":[{"index":0,"relevance_score":0.9}]}')),
+    await endpoint(saying('[{"index":0,"score":0.9}]')),
+  ]
+  await expect(scored(cohere, ['a'], undefined, 'tei')).rejects.toThrow(RerankError)
+  await expect(scored(tei, ['a'], undefined, 'cohere')).rejects.toThrow(RerankError)
 })

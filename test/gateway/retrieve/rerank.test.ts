@@ -77,7 +77,12 @@ describe('a profile with a re-ranker', () => {
   })
 
   test('answers nothing on a gateway that has no endpoint', async () => {
-    const none = rerankerOf({ RERANK_BASE_URL: undefined, RERANK_API_KEY: undefined, RERANK_TIMEOUT_MS: 100 })
+    const none = rerankerOf({
+      RERANK_BASE_URL: undefined,
+      RERANK_FORMAT: 'cohere',
+      RERANK_API_KEY: undefined,
+      RERANK_TIMEOUT_MS: 100,
+    })
     await expect(rerank(none, context(), pinnedRequest(reranking), found(3))).rejects.toMatchObject({
       code: 'RETRIEVAL_UNAVAILABLE',
     })
@@ -86,6 +91,7 @@ describe('a profile with a re-ranker', () => {
   test('is opened once', () => {
     const opened = rerankerOf({
       RERANK_BASE_URL: 'http://127.0.0.1:9/v1',
+      RERANK_FORMAT: 'cohere',
       RERANK_API_KEY: undefined,
       RERANK_TIMEOUT_MS: 100,
     })

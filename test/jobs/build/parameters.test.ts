@@ -56,6 +56,7 @@ describe('the profile before anything is fitted', () => {
         collapse_revisions: true,
         per_document_max: 0,
         reranker: null,
+        reader: null,
       })
     },
   )

@@ -72,6 +72,7 @@ describe('usage report', () => {
           response_bytes: 1_500,
           query_embedding_tokens: null,
           requests_without_tokens: 1,
+          reader_tokens: null,
         },
         {
           group: 'Bank/Desk',
@@ -85,6 +86,7 @@ describe('usage report', () => {
           response_bytes: 3_400,
           query_embedding_tokens: 21,
           requests_without_tokens: 0,
+          reader_tokens: null,
         },
       ],
     })

@@ -1,0 +1,25 @@
+import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
+import { createBoundOrder } from '#core/platform/bound-order.ts'
+
+/** Bounds of one reading and of the endpoint's circuit breaker. */
+export const READING_BOUNDS = {
+  readerTimeoutMinMs: 100,
+  readerTimeoutDefaultMs: 4_000,
+  readerTimeoutMaxMs: 8_000,
+  readerReplyBytesMax: 256 * 1024,
+  /** Tokens that a model may write: five numbers with their names, and spaces of a model that indents. */
+  readerReplyTokensMax: 200,
+  /** UTF-16 units of a passage that the model sees, and of these for the beginning of a longer one. */
+  readerPassageCharactersMax: 1_600,
+  readerLeadInCharactersMax: 240,
+  /** Failures in a row after which the endpoint is left alone, and for how long. */
+  readerFailuresMax: 5,
+  readerPauseMs: 5_000,
+} as const
+
+const { assertLess } = createBoundOrder({ ...PLATFORM_BOUNDS, ...READING_BOUNDS })
+
+assertLess('readerTimeoutMinMs', 'readerTimeoutDefaultMs')
+assertLess('readerTimeoutDefaultMs', 'readerTimeoutMaxMs')
+assertLess('readerTimeoutMaxMs', 'requestDeadlineMs')
+assertLess('readerLeadInCharactersMax', 'readerPassageCharactersMax')
