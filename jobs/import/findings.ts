@@ -127,9 +127,12 @@ export class Findings {
     if (this.#entries.length < IMPORT_BOUNDS.reportEntriesMax) this.#entries.push(entry)
   }
 
-  #lose({ source, line, id }: RecordLocation, reason: string): void {
+  #lose({ source, line, id }: RecordLocation, why: string): void {
     const place = { source, line, ...(id === undefined ? {} : { id }) }
     const name = lossName(this.#mapping.format, place)
+    // Who accepts the name of a line accepts what the whole file states.
+    const isFile = id === undefined && this.#mapping.format === 'markdown'
+    const reason = isFile ? `${why}; nothing of the file is imported` : why
     const accepted = this.#accepted.has(name)
     if (!accepted) this.#counts.unnamed += 1
     const losses = accepted ? this.#acceptedLosses : this.#losses

@@ -98,7 +98,7 @@ function itemOf(
   const { line, heading, anchor, text } = section
   if (isBlank(text)) return fault(line, 'heading without text', anchor)
   const flaw = unstorable(text) ?? unstorable(section.source)
-  if (flaw !== undefined) return fault(line, flaw)
+  if (flaw !== undefined) return fault(line, flaw, unstorable(anchor) === undefined ? anchor : `line-${line}`)
   const values = new Map([['section.path', pathOf(section, metadata.get('metadata.title') ?? '')]])
   if (section.fragment !== undefined) values.set('section.fragment', section.fragment)
   for (const [name, value] of provisionOf(section, metadata.get('metadata.citation_prefix'))) values.set(name, value)

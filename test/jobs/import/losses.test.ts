@@ -20,9 +20,11 @@ describe('a loss', () => {
     expect(accepted.report).toMatchObject({ losses_unnamed: 0, losses: [{ ...loss, accepted: true }] })
   })
 
-  test('of a file is named by its line', async () => {
+  test('of a file is named by its line, and says that it is the whole file', async () => {
     const { report } = await importContents({ 'a.md': revision('2024-01-01', [1]), 'b.md': '# no front matter' })
-    expect(report.losses.map(({ name }) => name)).toEqual(['b.md:1'])
+    expect(report.losses.map(({ name, reason }) => [name, reason])).toEqual([
+      ['b.md:1', 'no front matter; nothing of the file is imported'],
+    ])
   })
 
   test('is each provision that an amendment ends without a word', async () => {
