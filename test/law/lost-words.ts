@@ -24,13 +24,22 @@ export function* lostWords({ candidate, after }: Pair): Generator<Violation> {
   const served = squeezed(
     after.passages.map(({ text, heading, document }) => `${heading} ${document['title']} ${text}`).join(' '),
   )
-  const listed = new Set(
-    [...report.entries, ...report.omissions, ...report.losses].map(({ source, line }) => `${source}:${line}`),
+  const places = [...report.entries, ...report.omissions, ...report.losses]
+  const files = new Set(
+    report.losses.flatMap(({ source, reason }) => (/nothing of the file/.test(reason) ? [source] : [])),
   )
+  const listed = new Set(places.flatMap(({ source, line, id }) => [`${source}:${line}`, `${source}#${id}`]))
   for (const [source, text] of sources.files)
-    for (const { line, law } of sources.format === 'jsonl' ? recordLines(text) : markdownLines(text)) {
+    for (const { line, id, law } of sources.format === 'jsonl' ? recordLines(text) : markdownLines(text)) {
       const missing = runsOf(law).find((run) => !served.includes(run))
-      if (missing === undefined || listed.has(`${source}:${line}`) || isReported(report, missing)) continue
+      if (
+        missing === undefined ||
+        files.has(source) ||
+        listed.has(`${source}:${line}`) ||
+        listed.has(`${source}#${id}`) ||
+        isReported(report, missing)
+      )
+        continue
       yield { rule: 'each line of the sources is served or reported', what: `${source}:${line}: ${law.slice(0, 80)}` }
     }
 }
@@ -46,20 +55,22 @@ function runsOf(line: string): readonly string[] {
 interface LawLine {
   /** From 1. */
   readonly line: number
+  /** Anchor or id; empty where none is stated. */
+  readonly id: string
   readonly law: string
 }
 
 function* recordLines(text: string): Generator<LawLine> {
   for (const [at, line] of text.split('\n').entries()) {
     const record = parsedRecord(line)
-    if (record !== undefined) for (const law of record.split('\n')) yield { line: at + 1, law }
+    if (record !== undefined) for (const law of record.text.split('\n')) yield { line: at + 1, id: record.id, law }
   }
 }
 
-function parsedRecord(line: string): string | undefined {
+function parsedRecord(line: string): { readonly id: string; readonly text: string } | undefined {
   try {
-    const { text } = JSON.parse(line) as { readonly text?: unknown }
-    return typeof text === 'string' ? text : undefined
+    const { id, text } = JSON.parse(line) as { readonly id?: unknown; readonly text?: unknown }
+    return typeof text === 'string' ? { id: String(id), text } : undefined
   } catch {
     return undefined
   }
@@ -71,8 +82,9 @@ function* markdownLines(text: string): Generator<LawLine> {
   let line = front.length + 3
   for (const part of [head, ...provisions]) {
     const first = line
+    const id = /^### .*\{#([^}]*)\}/.exec(part)?.[1] ?? ''
     for (const law of part.split('\n')) {
-      if (!/^#|^\s*$/.test(law)) yield { line: first, law: law.replaceAll(/\{#[^}]*\}|&#?\w+;|\]\([^)]*\)/g, '') }
+      if (!/^#|^\s*$/.test(law)) yield { line: first, id, law: law.replaceAll(/\{#[^}]*\}|&#?\w+;|\]\([^)]*\)/g, '') }
       line++
     }
     line--

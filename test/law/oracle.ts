@@ -89,7 +89,7 @@ function* tableChanges({ before, after }: Pair, named: readonly NamedChange[]): 
         yield { rule: 'a facet value that is gone is listed', what: `${facet} ${value}` }
   const aliases = new Map(named.flatMap((change) => ('name' in change ? [[loose(change.name), change] as const] : [])))
   for (const name of new Set([...before.names.keys(), ...after.names.keys()]))
-    if (before.names.get(name) !== after.names.get(name) && !aliases.has(loose(name)))
+    if (before.names.get(name)?.join() !== after.names.get(name)?.join() && !aliases.has(loose(name)))
       yield { rule: 'a name that leads to another act is listed', what: name }
 }
 
@@ -240,6 +240,9 @@ export function brokenLaws({ candidate, before, after }: Pair): readonly Violati
   const violations = [...contradictions(after)].filter(({ what }) => !known.has(what))
   for (const { name, accepted } of candidate.report.losses)
     if (!accepted) violations.push({ rule: 'a loss refuses the import unless it is accepted by name', what: name })
+  for (const [name, acts] of after.names)
+    if (acts.length > 1 && (before.names.get(name)?.length ?? 0) < 2)
+      violations.push({ rule: 'a name means one act', what: `${name}: ${acts.join(', ')}` })
   const open = new Set(before.passages.map(({ text, in_force_to: to }) => `${to} ${text}`))
   for (const passage of after.passages) {
     const { in_force_to: to, text } = passage

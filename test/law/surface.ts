@@ -25,8 +25,8 @@ export interface HeldPassage {
 export interface Surface {
   readonly passages: readonly HeldPassage[]
   readonly facets: Readonly<Record<string, readonly string[]>>
-  /** Names of acts in questions, and the acts that they mean. */
-  readonly names: ReadonlyMap<string, string>
+  /** Names of acts in questions, and the acts that have them. */
+  readonly names: ReadonlyMap<string, readonly string[]>
 }
 
 export function surfaceOf({ artifact: { folder } }: BuiltLaw): Surface {
@@ -36,8 +36,14 @@ export function surfaceOf({ artifact: { folder } }: BuiltLaw): Surface {
   return {
     passages: lines.map((line) => JSON.parse(line) as HeldPassage),
     facets: JSON.parse(read('facets.json')) as Surface['facets'],
-    names: new Map(acts.flatMap(({ id, aliases }) => aliases.map((alias) => [alias, id] as const))),
+    names: namesOf(acts),
   }
+}
+
+function namesOf(acts: readonly { readonly id: string; readonly aliases: readonly string[] }[]): Surface['names'] {
+  const claims = acts.flatMap(({ id, aliases }) => aliases.map((alias) => ({ id, name: alias.toLowerCase() })))
+  const byName = Map.groupBy(claims, ({ name }) => name)
+  return new Map([...byName].map(([name, claimed]) => [name, claimed.map(({ id }) => id)]))
 }
 
 /** What a caller sees of a passage, in one text. */

@@ -252,12 +252,12 @@ const UNSPACED = ofRecords('unspaced lines', 'writes a line without spaces', (ta
   )
 })
 
-/** The mapping decides what is read, skipped and preferred. */
-const MAPPING: Alteration = {
-  name: 'alters the mapping',
+/** The mapping decides how each record is read. */
+const CONSTANT: Alteration = {
+  name: 'maps a field to a constant',
   row: 'mappings',
   alter(sources, draw) {
-    if (sources.mapping === undefined) return undefined
+    if (sources.mapping === undefined || sources.format !== 'jsonl') return undefined
     const fields = sources.mapping['fields'] as MappingText
     const constants: MappingText = {
       verification_status: draw.pick(['provisional', 'withdrawn']),
@@ -267,15 +267,28 @@ const MAPPING: Alteration = {
       subjects: 'other',
       title: 'One title',
       published_at: '2001-01-01',
-      citation_fragment: 'x',
-      effective_to: '2025-12-31',
+      citation_fragment: '{id}',
+      effective_to: '2027-12-31',
       document_key: 'one',
       aliases: 'EU,Act',
+      heading: 'One heading',
     }
     const field = draw.pick(Object.keys(constants))
-    const what = draw.pick<readonly [string, MappingText]>([
-      [`${field}: ${String(constants[field])}`, { fields: { ...fields, [field]: constants[field] } }],
-      [`no ${field}`, { fields: Object.fromEntries(Object.entries(fields).filter(([name]) => name !== field)) }],
+    const kept = Object.fromEntries(Object.entries(fields).filter(([name]) => name !== field))
+    const removed = draw.chance(0.2)
+    const altered = removed ? kept : { ...kept, [field]: constants[field] }
+    const what = removed ? `no ${field}` : `${field}: ${String(constants[field])}`
+    return { sources: { ...sources, mapping: { ...sources.mapping, fields: altered } }, what: `mapping ${what}` }
+  },
+}
+
+/** The mapping decides which records are read. */
+const RULE: Alteration = {
+  name: 'alters a rule of the mapping',
+  row: 'mappings',
+  alter(sources, draw) {
+    if (sources.mapping === undefined || sources.format !== 'jsonl') return undefined
+    const [what, rules] = draw.pick<readonly [string, MappingText]>([
       [
         'skips what has "shall"',
         { skip_patterns: [{ pattern: '\\b(?:shall|must|muss|ist|est)\\b', reason: 'not wanted' }] },
@@ -283,7 +296,7 @@ const MAPPING: Alteration = {
       ['revises: document', { revises: 'document' }],
       ['revises: provision', { revises: 'provision' }],
     ])
-    return { sources: { ...sources, mapping: { ...sources.mapping, ...what[1] } }, what: `mapping ${what[0]}` }
+    return { sources: { ...sources, mapping: { ...sources.mapping, ...rules } }, what: `mapping ${what}` }
   },
 }
 
@@ -298,5 +311,6 @@ export const RECORD_ALTERATIONS: readonly Alteration[] = [
   UNSERVED,
   CUT,
   UNSPACED,
-  MAPPING,
+  CONSTANT,
+  RULE,
 ]

@@ -14,7 +14,10 @@ const RESPELLED = ofMarkdown('spellings', 'repeats a heading in another spelling
   return rewritten(sources, target, { ...target.file, provisions }, `"${number}" again ${spelled.how}`)
 })
 
-const CONSTRUCTS: readonly (readonly [
+type Construct = readonly [name: string, write: (heading: string, text: string, marker: string) => string]
+
+/** Headings that a parser may not take for one. The text below is cited by their number. */
+const ODD_HEADINGS: readonly (readonly [
   name: string,
   write: (heading: string, text: string, marker: string) => string,
 ])[] = [
@@ -22,6 +25,10 @@ const CONSTRUCTS: readonly (readonly [
   ['an indented heading', (heading, text, marker) => ` ${heading}\n\n${text} ${marker}.\n`],
   ['a heading indented by four', (heading, text, marker) => `    ${heading}\n\n${text} ${marker}.\n`],
   ['a bold heading', (heading, text, marker) => `**${heading.slice(4)}**\n\n${text} ${marker}.\n`],
+]
+
+/** Blocks that end a provision or begin another. */
+const BLOCKS: readonly Construct[] = [
   [
     'text before a sub-heading',
     (heading, text, marker) => `${heading}\n\nA firm must never lend ${marker}.\n\n#### Exception\n\n${text}\n`,
@@ -39,6 +46,10 @@ const CONSTRUCTS: readonly (readonly [
     (heading, text, marker) => `${heading}\n\n${text}\n\n(a) must never lend ${marker}, or\n===\n`,
   ],
   ['a quotation', (heading, text, marker) => `${heading}\n\n${text}\n\n> A firm must never lend ${marker}.\n`],
+]
+
+/** What a page shows in another place, or not at all. */
+const BESIDE: readonly Construct[] = [
   ['code', (heading, text, marker) => `${heading}\n\n${text}\n\n\`\`\`\nA firm must never lend ${marker}.\n\`\`\`\n`],
   ['a comment', (heading, text, marker) => `${heading}\n\n${text}\n\n<!-- A firm must never lend ${marker}. -->\n`],
   ['HTML', (heading, text, marker) => `${heading}\n\n${text}\n\n<div>A firm must never lend ${marker}.</div>\n`],
@@ -55,20 +66,30 @@ const CONSTRUCTS: readonly (readonly [
   ['an image', (heading, text, marker) => `${heading}\n\n${text}\n\n![A firm must never lend ${marker}](rule.png)\n`],
 ]
 
-const CONSTRUCT = ofMarkdown('constructs', 'writes law in another construct', (target, draw, sources) => {
-  const [heading, text] = headingAndText(target.provision)
-  const marker = draw.marker()
-  const [name, write] = draw.pick(CONSTRUCTS)
-  const provision = `${write(heading, text, marker)}\n`
-  const expect: Expectation[] = [{ kind: 'kept', fragment: marker }]
-  return rewritten(
-    sources,
-    target,
-    withProvision(target.file, target.at, () => provision),
-    `${name} at provision ${target.at}`,
-    expect,
-  )
-})
+function constructs(name: string, all: readonly Construct[], isCited: boolean): Alteration {
+  return ofMarkdown('constructs', name, (target, draw, sources) => {
+    const [heading, text] = headingAndText(target.provision)
+    const marker = draw.marker()
+    const [construct, write] = draw.pick(all)
+    const provision = `${write(heading, text, marker)}\n`
+    const number = /^### \S+ ([\d.]+)/.exec(heading)?.[1]
+    const kept: Expectation = { kind: 'kept', fragment: marker }
+    const expect: Expectation[] =
+      isCited && number !== undefined ? [kept, { kind: 'cited', fragment: marker, label: number }] : [kept]
+    const what = `${construct} at provision ${target.at}`
+    return rewritten(
+      sources,
+      target,
+      withProvision(target.file, target.at, () => provision),
+      what,
+      expect,
+    )
+  })
+}
+
+const HEADING = constructs('writes a heading in another way', ODD_HEADINGS, true)
+const BLOCK = constructs('writes law in another block', BLOCKS, false)
+const ASIDE = constructs('writes law beside the text', BESIDE, false)
 
 const NUMBERS: readonly ((number: string) => readonly [written: string, cited: string])[] = [
   (number) => [number.replaceAll('.', String.raw`\.`), number],
@@ -138,4 +159,4 @@ const UNSPACED = ofMarkdown('unspaced lines', 'writes a line without spaces', (t
 })
 
 /** Alterations of the text of a file. */
-export const TEXT_ALTERATIONS: readonly Alteration[] = [RESPELLED, CONSTRUCT, NUMBER, CUT, UNSPACED]
+export const TEXT_ALTERATIONS: readonly Alteration[] = [RESPELLED, HEADING, BLOCK, ASIDE, NUMBER, CUT, UNSPACED]

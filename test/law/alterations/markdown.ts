@@ -1,3 +1,4 @@
+import { MARKDOWN_MAPPING } from '#jobs/import/mapping.ts'
 import type { Draw } from '../draw.ts'
 import { otherText, spelledOtherwise, withFile } from './alteration.ts'
 import type { Alteration, Expectation } from './alteration.ts'
@@ -127,8 +128,13 @@ const CHAPTERS = ofMarkdown('parts', 'splits a document into two files', (target
   const cut = 1 + draw.below(file.provisions.length - 1)
   const first = writeMarkdown({ ...file, provisions: file.provisions.slice(0, cut) })
   const rest = writeMarkdown({ ...file, provisions: file.provisions.slice(cut) })
-  const split = withFile(withFile(sources, name, first), name.replace('.md', '-2.md'), rest)
-  return { sources: split, what: `${name} cut before provision ${cut}` }
+  const second = name.replace('.md', '-2.md')
+  const split = withFile(withFile(sources, name, first), second, rest)
+  const precedence = draw.chance(0.4) ? draw.shuffled([name, second]) : []
+  const mapping = precedence.length === 0 ? undefined : { ...MARKDOWN_MAPPING, precedence }
+  const expect: Expectation[] = [{ kind: 'kept', fragment: beginningOf(target.provision) }]
+  const what = `${name} cut before provision ${cut}, precedence ${JSON.stringify(precedence)}`
+  return { sources: { ...split, mapping }, what, expect }
 })
 
 const PARTIAL = ofMarkdown('amendments', 'restates a part of a document', (target, draw, sources) => {
@@ -205,6 +211,7 @@ const FIELD = ofMarkdown('fields', 'alters a field that callers see', (target, d
     ['subject', draw.pick(['conduct', 'other', 'Prudential'])],
     ['jurisdiction', draw.pick(['HS-X', 'hs-m', 'HS\u2011M'])],
     ['language', draw.pick(['de', 'en-GB', 'EN'])],
+    ['effective_to', draw.pick(['2025-06-01', '2099-01-01'])],
     ['published_at', '2021-01-01'],
     ['effective_at', '2021-01-02'],
     ['verification_status', draw.pick(['provisional', 'withdrawn'])],

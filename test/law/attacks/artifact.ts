@@ -64,7 +64,10 @@ function editText(folder: string, draw: Draw): string {
     .split('\n')
     .map((line) => line.replace(/"text":"(?:[^"\\]|\\.)*"/, (value) => `"text"${value.slice(6).replaceAll(from, to)}`))
   const altered = Buffer.from(lines.join('\n'))
-  if (altered.equals(Buffer.from(text))) return flipByte(folder, draw)
+  if (altered.equals(Buffer.from(text))) {
+    write(path, Buffer.from('%'), text.indexOf('"text":"') + 8)
+    return 'passages.jsonl with another first letter'
+  }
   write(path, altered.subarray(0, Buffer.byteLength(text)), 0)
   return `passages.jsonl with ${String(from)} as ${to}`
 }
