@@ -1,6 +1,7 @@
 import type { Variables } from '#core/platform/config.ts'
 import { GATEWAY_VARIABLES } from '#gateway/config.ts'
 import { JOBS_VARIABLES, OPERATOR_VARIABLES } from '#jobs/config.ts'
+import { ENCODER_VARIABLES } from '#jobs/encoder/config.ts'
 import { SEARCH_NODE_VARIABLES } from '#search-node/config.ts'
 
 const PROCESSES: Readonly<Record<string, Variables>> = {
@@ -8,6 +9,7 @@ const PROCESSES: Readonly<Record<string, Variables>> = {
   'search node': SEARCH_NODE_VARIABLES,
   jobs: JOBS_VARIABLES,
   operator: OPERATOR_VARIABLES,
+  encoder: ENCODER_VARIABLES,
 }
 const COLUMNS_MAX = 120
 

@@ -58,7 +58,8 @@ export async function ledgerJobsQueued(redisUrl: string, answers: readonly Answe
   const redis = new Redis(redisUrl)
   try {
     await until('the ledger jobs are queued', async () => {
-      const keys = await redis.keys(`${QUEUE_PREFIX}:${LEDGER_QUEUE}:[0-9]*`)
+      // A job that a worker has taken has a lock beside it, which is no hash.
+      const keys = (await redis.keys(`${QUEUE_PREFIX}:${LEDGER_QUEUE}:[0-9]*`)).filter((key) => /:\d+$/.test(key))
       const payloads = await Promise.all(keys.map((key) => redis.hget(key, 'data')))
       return ids.every((id) => payloads.some((payload) => payload?.includes(id)))
     })

@@ -1,0 +1,36 @@
+import { EMBEDDING_BOUNDS } from '#core/embedding/bounds.ts'
+import { createBoundOrder } from '#core/platform/bound-order.ts'
+
+/** Bounds of the encoder: its model, its requests, and its two queues. */
+export const ENCODER_BOUNDS = {
+  encoderThreadsMax: 64,
+  // Model folder.
+  modelConfigBytesMax: 1_024 * 1_024,
+  tokenizerBytesMax: 64 * 1_024 * 1_024,
+  modelTokensMax: 32_768,
+  // One request.
+  encoderBodyBytesMax: 16 * 1_024 * 1_024,
+  encoderTextsMax: 256,
+  encoderTextCharactersMax: 262_144,
+  /** A longer one is no question, and waits with the batches. */
+  questionTextsMax: 2,
+  questionTokensMax: 256,
+  // Waiting requests, and the time from arrival to the last vector.
+  questionsWaitingMax: 64,
+  batchesWaitingMax: 64,
+  questionTimeoutMs: 9_000,
+  batchTimeoutMs: 230_000,
+  retryAfterSeconds: 1,
+  /** Tokens of one run of the graph, padding included: more bring no more tokens a second, and take memory. */
+  runTokensMax: 1_024,
+  /** Tokens that two windows of a long text share. */
+  windowOverlapTokens: 32,
+  sessionYoungGenerationMb: 16,
+  encoderStopTimeoutMs: 10_000,
+} as const
+
+const { assertLess } = createBoundOrder({ ...EMBEDDING_BOUNDS, ...ENCODER_BOUNDS })
+
+assertLess('questionsWaitingMax', 'encoderTextsMax')
+assertLess('batchTimeoutMs', 'embedBatchTimeoutMs')
+assertLess('windowOverlapTokens', 'questionTokensMax')

@@ -1,0 +1,37 @@
+import { availableParallelism } from 'node:os'
+import { z } from 'zod'
+import { LOG_LEVEL, listenAddress, readConfig, wholeNumber } from '#core/platform/config.ts'
+import type { ConfigOf, Variable } from '#core/platform/config.ts'
+import { ENCODER_BOUNDS } from './bounds.ts'
+
+export const ENCODER_VARIABLES = {
+  MODEL_DIR: {
+    schema: z.string().min(1),
+    help: 'folder of the embedding model in the layout of sentence-transformers, with onnx/model.onnx',
+  },
+  ENCODER_LISTEN: {
+    schema: listenAddress('127.0.0.1:8766'),
+    help: 'host:port of the embeddings endpoint; it asks for no key, so keep it off the public network',
+    fallback: '127.0.0.1:8766',
+  },
+  ENCODER_THREADS: {
+    schema: wholeNumber(1, ENCODER_BOUNDS.encoderThreadsMax, availableParallelism()),
+    help: 'threads that compute one run of the model',
+    fallback: 'the number of cores',
+  },
+  LOG_LEVEL,
+} as const satisfies Record<string, Variable<unknown>>
+
+export type EncoderConfig = ConfigOf<typeof ENCODER_VARIABLES>
+
+/** @param flags take precedence over the environment; undefined: not given. */
+export function encoderConfig(flags: {
+  readonly model: string | undefined
+  readonly port: string | undefined
+}): EncoderConfig {
+  return readConfig(ENCODER_VARIABLES, {
+    ...process.env,
+    ...(flags.model === undefined ? {} : { MODEL_DIR: flags.model }),
+    ...(flags.port === undefined ? {} : { ENCODER_LISTEN: `127.0.0.1:${flags.port}` }),
+  })
+}

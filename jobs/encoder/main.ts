@@ -1,0 +1,31 @@
+import { parseArgs } from 'node:util'
+import { OperatorError } from '#core/platform/errors.ts'
+import { createLog, describeCause } from '#core/platform/log.ts'
+import { stopOnSignal } from '#core/platform/shutdown.ts'
+import { startOrExplain } from '#core/platform/start.ts'
+import { createEncoderApp } from './app.ts'
+import { ENCODER_BOUNDS } from './bounds.ts'
+import { encoderConfig } from './config.ts'
+import { openEncoder } from './encoder.ts'
+import { createEncoderMetrics } from './metrics.ts'
+import { readModelFolder } from './model-folder.ts'
+
+await startOrExplain('The encoder cannot start', async () => {
+  const { values } = parseArgs({ options: { model: { type: 'string' }, port: { type: 'string' } } })
+  const config = encoderConfig({ model: values.model, port: values.port })
+  const log = createLog('encoder', config.LOG_LEVEL)
+  const model = await readModelFolder(config.MODEL_DIR)
+  const encoder = await openEncoder(model, config.ENCODER_THREADS).catch((cause: unknown) => {
+    throw new OperatorError(`The model in ${config.MODEL_DIR} cannot be used: ${describeCause(cause)}`, { cause })
+  })
+  const metrics = createEncoderMetrics(encoder.waiting)
+  const app = createEncoderApp({ model, encoder, metrics, log })
+  const at = config.ENCODER_LISTEN.lastIndexOf(':')
+  const host = config.ENCODER_LISTEN.slice(0, at).replace(/^\[|\]$/g, '')
+  await app.listen({ host, port: Number(config.ENCODER_LISTEN.slice(at + 1)) })
+  log.info('listening', { address: config.ENCODER_LISTEN, model: model.name, digest: model.digest })
+  stopOnSignal(log, ENCODER_BOUNDS.encoderStopTimeoutMs, async () => {
+    await app.close()
+    await encoder.close()
+  })
+})

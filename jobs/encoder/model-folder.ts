@@ -1,0 +1,168 @@
+import { readFile, stat } from 'node:fs/promises'
+import { basename, join, resolve } from 'node:path'
+import { z } from 'zod'
+import { INDEX_BOUNDS } from '#core/index/bounds.ts'
+import { sha256 } from '#core/platform/digest.ts'
+import { OperatorError } from '#core/platform/errors.ts'
+import { digestFile } from '#core/platform/hashed-file.ts'
+import { ENCODER_BOUNDS } from './bounds.ts'
+import { createTokenize } from './tokens.ts'
+import type { Tokenize } from './tokens.ts'
+
+/** How the vectors of a text's tokens become one. */
+export type Pooling = 'mean' | 'first'
+
+/** What this process takes from a model folder in the layout of sentence-transformers. */
+export interface ModelFolder {
+  readonly name: string
+  /** SHA-256 in hex over the name and SHA-256 of every file that the vectors depend on. */
+  readonly digest: string
+  readonly graphFile: string
+  readonly dimensions: number
+  /** Tokens of one run, with those that the model adds. */
+  readonly tokensMax: number
+  readonly pooling: Pooling
+  readonly padToken: number
+  readonly prompts: { readonly query: string; readonly passage: string }
+  readonly tokenize: Tokenize
+}
+
+const GRAPH = 'onnx/model.onnx'
+/** Weights of a graph that are too many for one file. */
+const GRAPH_WEIGHTS = 'onnx/model.onnx_data'
+
+const modulesSchema = z.array(z.object({ type: z.string(), path: z.string().regex(/^[\w-]*$/) })).min(1)
+const configSchema = z.object({
+  hidden_size: z.int().min(INDEX_BOUNDS.embeddingDimensionsMin).max(INDEX_BOUNDS.embeddingDimensionsMax),
+  max_position_embeddings: z.int().positive().optional(),
+  pad_token_id: z.int().nonnegative().default(0),
+})
+const prompt = z.string().max(INDEX_BOUNDS.embeddingPrefixCharactersMax)
+const promptsSchema = z.object({ prompts: z.record(z.string(), prompt).default({}) })
+const sentenceSchema = z.object({
+  max_seq_length: z.int().positive().nullable().default(null),
+  do_lower_case: z.boolean().default(false),
+})
+const tokenizerConfigSchema = z.looseObject({ model_max_length: z.number().positive().optional() })
+const tokenizerSchema = z.looseObject({ model: z.looseObject({ vocab: z.unknown() }) })
+const poolingSchema = z.looseObject({
+  word_embedding_dimension: z.int(),
+  pooling_mode: z.string().optional(),
+  include_prompt: z.boolean().default(true),
+})
+
+const MODULES = ['Transformer', 'Pooling', 'Normalize'] as const
+const POOLINGS: Readonly<Record<string, Pooling>> = {
+  pooling_mode_mean_tokens: 'mean',
+  pooling_mode_cls_token: 'first',
+  mean: 'mean',
+  cls: 'first',
+}
+
+/**
+ * Reads a model folder, except for the graph, which is only hashed.
+ * @throws OperatorError for a folder that lacks a file, or asks for what this process cannot do, by its name.
+ */
+export async function readModelFolder(path: string): Promise<ModelFolder> {
+  const folder = resolve(path)
+  const files = openFolder(folder)
+  const modules = await files.json('modules.json', modulesSchema)
+  const pooling = await poolingOf(files, modules)
+  const config = await files.json('config.json', configSchema)
+  if (pooling.dimensions !== config.hidden_size)
+    throw files.refusal(`its pooling has ${pooling.dimensions} dimensions, and its transformer ${config.hidden_size}`)
+  const { prompts } = await files.json('config_sentence_transformers.json', promptsSchema, { prompts: {} })
+  const sentence = await files.json('sentence_bert_config.json', sentenceSchema, {})
+  if (sentence.do_lower_case) throw files.refusal('do_lower_case of sentence_bert_config.json is not supported')
+  const tokenizerConfig = await files.json('tokenizer_config.json', tokenizerConfigSchema, {})
+  const tokenizer = await files.json('tokenizer.json', tokenizerSchema)
+  const limits = [sentence.max_seq_length ?? tokenizerConfig.model_max_length, config.max_position_embeddings]
+  const tokensMax = Math.min(ENCODER_BOUNDS.modelTokensMax, ...limits.filter((limit) => limit !== undefined))
+  const leads = { query: prompts['query'] ?? '', passage: prompts['document'] ?? prompts['passage'] ?? '' }
+  return {
+    name: basename(folder),
+    graphFile: join(folder, GRAPH),
+    dimensions: config.hidden_size,
+    tokensMax,
+    pooling: pooling.pooling,
+    padToken: config.pad_token_id,
+    prompts: leads,
+    tokenize: createTokenize({ tokenizer, tokenizerConfig, tokensMax, prompts: leads }),
+    digest: await files.digestWith([GRAPH, GRAPH_WEIGHTS]),
+  }
+}
+
+interface OpenFolder {
+  /** @param absent what a missing file counts as; undefined: it is refused. */
+  json<T>(name: string, schema: z.ZodType<T>, absent?: T | object): Promise<T>
+  /** The digest of the files that were read and of these, the first of which must be there. */
+  digestWith(large: readonly [string, ...string[]]): Promise<string>
+  refusal(what: string): OperatorError
+}
+
+function openFolder(folder: string): OpenFolder {
+  const digests: string[] = []
+  const refusal = (what: string): OperatorError =>
+    new OperatorError(`The model folder ${folder} cannot be used: ${what}. See README.md for its layout.`)
+  return {
+    refusal,
+    async json(name, schema, absent) {
+      const bytesMax = name === 'tokenizer.json' ? ENCODER_BOUNDS.tokenizerBytesMax : ENCODER_BOUNDS.modelConfigBytesMax
+      const size = await sizeOf(join(folder, name))
+      if (size === undefined && absent === undefined) throw refusal(`${name} is missing`)
+      if (size === undefined) return schema.parse(absent)
+      if (size > bytesMax) throw refusal(`${name} is larger than ${bytesMax} bytes`)
+      const text = await readFile(join(folder, name), 'utf8')
+      digests.push(`${name} ${sha256(text).toString('hex')}`)
+      const parsed = schema.safeParse(parsedJson(text))
+      if (parsed.success) return parsed.data
+      const at = parsed.error.issues[0]?.path.join('.') ?? ''
+      throw refusal(`${name} is not valid${at === '' ? '' : ` at ${at}`}`)
+    },
+    async digestWith([first, ...others]) {
+      if ((await sizeOf(join(folder, first))) === undefined) throw refusal(`${first} is missing`)
+      for (const name of [first, ...others]) {
+        if ((await sizeOf(join(folder, name))) === undefined) continue
+        digests.push(`${name} ${(await digestFile(join(folder, name))).sha256}`)
+      }
+      return sha256(digests.toSorted().join('\n')).toString('hex')
+    },
+  }
+}
+
+/** Only the modules that change no vector otherwise than this process does are taken. */
+async function poolingOf(
+  files: OpenFolder,
+  modules: z.infer<typeof modulesSchema>,
+): Promise<{ readonly pooling: Pooling; readonly dimensions: number }> {
+  const names = modules.map(({ type }) => type.slice(type.lastIndexOf('.') + 1))
+  for (const [at, name] of names.entries())
+    if (name !== MODULES[at]) throw files.refusal(`modules.json asks for the module ${name} at place ${at}`)
+  const path = modules[1]?.path
+  if (path === undefined) throw files.refusal('modules.json names no pooling')
+  const config = await files.json(`${path}/config.json`, poolingSchema)
+  if (!config.include_prompt) throw files.refusal('include_prompt false of its pooling is not supported')
+  const modes = Object.entries(config).filter(([name, value]) => name.startsWith('pooling_mode_') && value === true)
+  const asked = config.pooling_mode === undefined ? modes.map(([name]) => name) : [config.pooling_mode]
+  const [mode = 'none'] = asked
+  const pooling = POOLINGS[mode]
+  if (asked.length !== 1 || pooling === undefined)
+    throw files.refusal(`its pooling ${asked.join(' with ') || 'none'} is not supported`)
+  return { pooling, dimensions: config.word_embedding_dimension }
+}
+
+async function sizeOf(path: string): Promise<number | undefined> {
+  return await stat(path).then(
+    (found) => (found.isFile() ? found.size : undefined),
+    () => undefined,
+  )
+}
+
+function parsedJson(text: string): unknown {
+  try {
+    const value: unknown = JSON.parse(text)
+    return value
+  } catch {
+    return undefined
+  }
+}
