@@ -147,6 +147,6 @@ const BEES_MAPPING: MappingText = {
     reference: '{metadata.act} s. {metadata.section}',
     language: 'en',
     jurisdiction: '{metadata.jurisdiction}',
-    verification_status: 'verified',
+    verification_status: 'source-declared',
   },
 }
