@@ -281,9 +281,10 @@ function overlap(one: HeldPassage, other: HeldPassage): boolean {
   return isInForce(one, day) && isInForce(other, day)
 }
 
-/** Whether a source states this day as an end. */
-function isStated({ sources: { files } }: BuiltLaw, day: string): boolean {
-  return [...files.values()].some((text) => new RegExp(`(?:effective_to|to|until)"?: *"?${day}`).test(text))
+/** Whether a source or the mapping states this day as an end. */
+function isStated({ sources: { files, mapping = {} } }: BuiltLaw, day: string): boolean {
+  const stated = new RegExp(`(?:effective_to|to|until)"?: *"?${day}`)
+  return [...files.values(), JSON.stringify(mapping)].some((text) => stated.test(text))
 }
 
 function hasSuccessor({ in_force_to: day, document, metadata }: HeldPassage, { passages }: Surface): boolean {
