@@ -80,6 +80,12 @@ export interface ContestedName {
   readonly second: StagedLocation
 }
 
+/** Returns the alias that has this name, as its source writes it; undefined where the id alone gives the name. */
+function aliasOf({ id, aliases }: ActEntry, name: string): string | undefined {
+  if (namesOfAct({ id, aliases: [] }).includes(name)) return undefined
+  return aliases.find((alias) => namesOfAct({ id, aliases: [alias] }).includes(name))
+}
+
 /** Yields the names that two acts of the kept records have: a question by that name would be answered by either. */
 export function* contestedNames(staging: Staging): Generator<ContestedName> {
   const holders = new Map<string, { readonly act: string; readonly first: StagedLocation }>()
@@ -91,7 +97,7 @@ export function* contestedNames(staging: Staging): Generator<ContestedName> {
       if (holder === undefined) holders.set(name, { act: act.id, first: second })
       else if (holder.act !== act.id && !contested.has(`${holder.act} ${act.id}`)) {
         contested.add(`${holder.act} ${act.id}`)
-        yield { name, acts: [holder.act, act.id], first: holder.first, second }
+        yield { name: aliasOf(act, name) ?? name, acts: [holder.act, act.id], first: holder.first, second }
       }
     }
   }

@@ -102,7 +102,7 @@ describe('a name that two acts claim', () => {
     const other = line('b', NEED_NOT, { act: 'Bees', id: 'rulebook:bees', names: 'RGPD' })
     const mapping = smallMapping({ act: '{metadata.id}', aliases: '{metadata.names}' })
     await expect(importContents({ c: [gdpr, other].join('\n') }, mapping)).rejects.toThrow(
-      'give the name "rgpd" to two acts',
+      'give the name "RGPD" to two acts',
     )
     expect((await importContents({ c: other }, mapping)).report.acts).toHaveLength(1)
   })
