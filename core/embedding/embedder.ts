@@ -55,8 +55,9 @@ export function sameSpace(a: EmbeddingSpace, b: EmbeddingSpace): boolean {
 
 /** Returns a text that is equal for equal spaces and for no others. */
 export function spaceKey(space: EmbeddingSpace): string {
-  const { provider, model, dimensions, query_prefix, passage_prefix, requests_dimensions } = space
-  return JSON.stringify([provider, model, dimensions, query_prefix, passage_prefix, requests_dimensions])
+  const { provider, model, dimensions, query_prefix, passage_prefix, requests_dimensions, model_digest } = space
+  const key = [provider, model, dimensions, query_prefix, passage_prefix, requests_dimensions]
+  return JSON.stringify(model_digest === undefined ? key : [...key, model_digest])
 }
 
 /**

@@ -49,6 +49,7 @@ export function createOpenAiEmbedder(space: EmbeddingSpace, options: OpenAiOptio
     const about = { first, count: texts.length }
     try {
       const reply = await send({ texts, policy: retry, rateLimit, signal: call.signal })
+      assertModel(space, reply)
       const vectors = vectorsOf(reply.data, about, dimensions)
       return { vectors, tokens: reply.tokens, overlong: overlongOf(texts, reply, tokensMax) }
     } catch (error) {
@@ -67,6 +68,19 @@ export function createOpenAiEmbedder(space: EmbeddingSpace, options: OpenAiOptio
       return embedAll(prefixed, 0, { policy: policies[role], signal })
     },
   }
+}
+
+/**
+ * A vector of another model than the version's would compare with none of its passages.
+ * @throws EmbeddingError where the version pins a digest and the reply tells another one, or none.
+ */
+function assertModel({ model, model_digest }: EmbeddingSpace, { modelDigest }: EmbeddingsReply): void {
+  if (model_digest === undefined || modelDigest === model_digest) return
+  throw new EmbeddingError(
+    `the endpoint serves another ${model} than the version was built with (digest ${modelDigest ?? 'not told'}, ` +
+      `expected ${model_digest})`,
+    { permanent: true },
+  )
 }
 
 interface Calling {
@@ -94,19 +108,26 @@ function overlongOf(texts: readonly string[], { tokens }: EmbeddingsReply, token
   return tokens === null ? estimated : Math.min(estimated, Math.floor(tokens / tokensMax))
 }
 
-/** Returns the number of dimensions of a model's vectors, by embedding one word. */
-export async function probeDimensions(
+/** What one word shows of a model. */
+export interface ProbedModel {
+  readonly dimensions: number
+  readonly modelDigest: string | undefined
+}
+
+/** Returns the dimensions of a model's vectors and its digest, if the endpoint tells one, by embedding one word. */
+export async function probeModel(
   asked: { readonly model: string; readonly dimensions?: number },
   { endpoint, clock, policies }: OpenAiOptions,
   signal: AbortSignal,
-): Promise<number> {
+): Promise<ProbedModel> {
   const { retry: policy, rateLimit } = policies.passage
   const about = { first: 0, count: 1 }
   const texts = ['dimensions']
   try {
-    const [vector] = (await createSend(endpoint, asked, clock)({ texts, policy, rateLimit, signal })).data
+    const { data, modelDigest } = await createSend(endpoint, asked, clock)({ texts, policy, rateLimit, signal })
+    const [vector] = data
     if (vector === undefined) throw new EmbeddingError('the provider sent no vector')
-    return valuesOf(vector.embedding, about).length
+    return { dimensions: valuesOf(vector.embedding, about).length, modelDigest }
   } catch (error) {
     throw asEmbeddingError(error, about, texts, undefined)
   }

@@ -8,8 +8,8 @@ import { EmbeddingError, sameSpace } from './embedder.ts'
 import type { Embedder } from './embedder.ts'
 import { knownModel } from './known-models.ts'
 import { createLocalEmbedder } from './local/embedder.ts'
-import { createOpenAiEmbedder, probeDimensions } from './openai.ts'
-import type { OpenAiOptions } from './openai.ts'
+import { createOpenAiEmbedder, probeModel } from './openai.ts'
+import type { OpenAiOptions, ProbedModel } from './openai.ts'
 import { createRateLimit } from './rate-limit.ts'
 import { buildRetryPolicy, queryRetryPolicy, systemClock } from './retry.ts'
 
@@ -53,7 +53,7 @@ export async function openEmbedder(
   const { OPENAI_MODEL: model, OPENAI_DIMENSIONS: wanted } = settings
   const known = knownModel(model)
   const options = optionsOf(settings, settings.OPENAI_MAX_TOKENS ?? known?.tokensMax)
-  const dimensions = await dimensionsOf(model, wanted, options, signal)
+  const { dimensions, modelDigest } = await probed(model, wanted, options, signal)
   const space = embeddingSpaceSchema.parse({
     provider,
     model,
@@ -61,18 +61,19 @@ export async function openEmbedder(
     query_prefix: settings.OPENAI_QUERY_PREFIX ?? known?.query_prefix ?? '',
     passage_prefix: settings.OPENAI_PASSAGE_PREFIX ?? known?.passage_prefix ?? '',
     requests_dimensions: wanted !== undefined,
+    ...(modelDigest === undefined ? {} : { model_digest: modelDigest }),
   })
   return createOpenAiEmbedder(space, options)
 }
 
-async function dimensionsOf(
+async function probed(
   model: string,
   wanted: number | undefined,
   options: OpenAiOptions,
   signal: AbortSignal,
-): Promise<number> {
+): Promise<ProbedModel> {
   const asked = { model, ...(wanted === undefined ? {} : { dimensions: wanted }) }
-  const dimensions = await probeDimensions(asked, options, signal).catch((error: unknown) => {
+  const found = await probeModel(asked, options, signal).catch((error: unknown) => {
     if (!(error instanceof EmbeddingError) || !error.permanent) throw error
     throw new OperatorError(
       `The embedding endpoint refuses a first request, ${error.message}: check OPENAI_BASE_URL, OPENAI_API_KEY and ` +
@@ -80,6 +81,7 @@ async function dimensionsOf(
       { cause: error },
     )
   })
+  const { dimensions } = found
   if (wanted !== undefined && dimensions !== wanted)
     throw new OperatorError(
       `The embedding endpoint gives ${dimensions} dimensions and not OPENAI_DIMENSIONS, ${wanted}: unset ` +
@@ -90,7 +92,7 @@ async function dimensionsOf(
       `The embedding model gives ${dimensions} dimensions: use one with ${INDEX_BOUNDS.embeddingDimensionsMin} to ` +
         `${INDEX_BOUNDS.embeddingDimensionsMax}, or set OPENAI_DIMENSIONS if it can shorten its vectors.`,
     )
-  return dimensions
+  return found
 }
 
 /** Returns a warning for a model whose prefixes are neither known nor configured; undefined for any other. */

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { modelDigestSchema } from '#core/index/format/manifest.ts'
 import { EndpointFailure } from '#core/platform/json-endpoint.ts'
 import type { JsonEndpoint } from '#core/platform/json-endpoint.ts'
 import { EMBEDDING_BOUNDS } from './bounds.ts'
@@ -20,6 +21,7 @@ const vectorSchema = z.object({ index: z.int(), embedding: z.union([z.string(), 
 const replySchema = z.object({
   data: z.array(vectorSchema),
   usage: z.object({ prompt_tokens: z.int().nonnegative() }).nullable().catch(null),
+  model_digest: modelDigestSchema.optional().catch(undefined),
 })
 export type RepliedVector = z.infer<typeof vectorSchema>
 
@@ -27,6 +29,8 @@ export interface EmbeddingsReply {
   readonly data: readonly RepliedVector[]
   /** Tokens of the request; null if the endpoint reports none. */
   readonly tokens: number | null
+  /** Of the model that gave the vectors; undefined if the endpoint tells none. */
+  readonly modelDigest: string | undefined
 }
 
 /** Sends one request, once. @throws EndpointFailure */
@@ -41,7 +45,8 @@ export async function requestEmbeddings(
   const reply = await endpoint.post({ path: '/embeddings', body, timeoutMs, replyBytesMax, signal })
   const parsed = replySchema.safeParse(reply)
   if (!parsed.success) throw new EndpointFailure('the embedding provider sent a reply that has no vectors')
-  return { data: parsed.data.data, tokens: plausibleTokens(parsed.data.usage?.prompt_tokens, input) }
+  const { data, usage, model_digest: modelDigest } = parsed.data
+  return { data, tokens: plausibleTokens(usage?.prompt_tokens, input), modelDigest }
 }
 
 /** A token is at least one byte. More tokens than that, and some a text for the model's own, are as if none were. */

@@ -46,6 +46,8 @@ const VECTOR_FILES = ['vectors.f32', 'vectors.sq4', 'clusters.u32', 'centroids.s
 
 const prefixSchema = z.string().max(INDEX_BOUNDS.embeddingPrefixCharactersMax)
 
+export const modelDigestSchema = z.string().regex(/^[0-9a-f]{64}$/)
+
 export const embeddingSpaceSchema = z.strictObject({
   provider: z.enum(['local', 'openai']),
   model: z.string().min(1).max(INDEX_BOUNDS.embeddingModelCharactersMax),
@@ -55,6 +57,8 @@ export const embeddingSpaceSchema = z.strictObject({
   passage_prefix: prefixSchema,
   /** Whether the endpoint is asked for this number of dimensions, which shortens the vectors of some models. */
   requests_dimensions: z.boolean(),
+  /** SHA-256 of the model's files in hex, where the endpoint tells it with each reply. */
+  model_digest: modelDigestSchema.optional(),
 })
 /** The embedding space. Query and passages must share it exactly. */
 export type EmbeddingSpace = z.infer<typeof embeddingSpaceSchema>
