@@ -12,11 +12,10 @@ import { writeArtifact } from '#core/index/format/writer.ts'
 import type { ArtifactRow, WrittenArtifact } from '#core/index/format/writer.ts'
 import { derivedUuid } from '#core/platform/ids.ts'
 import { askSets } from './queries.ts'
-import { REAL } from './source.ts'
 import type { BenchCorpus } from './source.ts'
 
 /** Changes whenever the data generated from a seed changes, so that an older artifact is not reused. */
-const CORPUS_FORM = '8'
+const CORPUS_FORM = '9'
 export const MODEL = 'bench'
 
 export interface ArtifactLocation {
@@ -114,9 +113,9 @@ function writeOf(
   })
 }
 
-/** Questions that are not asked later, as a build has them of its own passages; none beside real questions. */
+/** Queries that are not asked later, as a build has them of its own passages. */
 function sampleQueries(corpus: BenchCorpus): readonly Float32Array[] {
-  if (corpus.parameters[0] === REAL) return []
+  if (corpus.openings !== undefined) return corpus.openings
   const [sample] = askSets(corpus, 0, [{ count: SAMPLE_QUERIES, set: SAMPLE_SET }])
   return sample?.queries.map(({ vector }) => vector) ?? []
 }

@@ -100,8 +100,9 @@ function decoded(reply: Uint8Array): SearchResult {
   return method.responseDeserialize(Buffer.from(reply)) as SearchResult
 }
 
-function idsOf({ passages }: SearchResult): readonly string[] {
-  return passages.map((passage) => passage.chunkId)
+/** An abstention carries no passages. The threshold of the benchmark is 0, so only unsupported references abstain. */
+function idsOf({ passages, unsupported }: SearchResult): readonly string[] {
+  return unsupported.length > 0 ? [] : passages.map((passage) => passage.chunkId)
 }
 
 export function openGrpc(address: string, { versionId }: BenchArtifact): MeasuredPath {

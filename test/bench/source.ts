@@ -41,15 +41,14 @@ export interface BenchCorpus {
   readonly acts: readonly ActEntry[]
   /** In row order, made one by one. */
   rows(): Iterable<BenchPassage>
+  /** Queries that measure the artifact, as a build makes them of openings; invented ones are drawn instead. */
+  readonly openings?: readonly Float32Array[]
   /** @param sampled passages that the set wants, drawn at random; none where the corpus has none. */
   questions(of: QuerySet, sampled: readonly BenchPassage[]): readonly Query[]
 }
 
 /** Questions of one set are numbered from a multiple of this. */
 const QUERIES_MAX = 100_000
-
-/** First parameter of a corpus of real texts and vectors. */
-export const REAL = 'real'
 
 /** A corpus of any size with generated texts and vectors. */
 export function inventedCorpus(shape: CorpusShape, dimensions: number): BenchCorpus {

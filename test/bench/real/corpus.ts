@@ -3,10 +3,12 @@ import { rowOrder } from '#core/index/format/row-order.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
 import { chunkId, derivedUuid } from '#core/platform/ids.ts'
 import { sha256 } from '#core/platform/digest.ts'
+import { BUILD_BOUNDS } from '#jobs/build/bounds.ts'
+import { openingOf } from '#jobs/build/sample-queries.ts'
 import type { Steps } from '#jobs/demo/steps.ts'
 import { ACTS, SNAPSHOT_ID, facetSubjects } from '../corpus.ts'
 import type { Neighbourhood } from '../corpus.ts'
-import { REAL, repeated } from '../source.ts'
+import { repeated } from '../source.ts'
 import type { BenchCorpus, BenchPassage, Query } from '../source.ts'
 import { streamAt } from '../stream.ts'
 import { inventedQuestion } from '../text.ts'
@@ -35,14 +37,23 @@ function questionText(question: string): string {
 /** Encodes what earlier runs did not. @returns the number of passages. */
 export async function prepareRealVectors({ passages, dataDir }: RealSpec, steps: Steps): Promise<number> {
   const texts = readRealTexts(passages)
-  await encodeMissing(dataDir, [...texts.map(passageText), ...readRealQuestions().map(questionText)], steps)
+  const asked = [...readRealQuestions(), ...openingsOf(texts)].map(questionText)
+  await encodeMissing(dataDir, [...texts.map(passageText), ...asked], steps)
   return texts.length
+}
+
+/** As a build takes them, so that searches go as far as those of a built version. */
+function openingsOf(texts: readonly RealText[]): readonly string[] {
+  const step = Math.max(1, texts.length / BUILD_BOUNDS.cosineQueries)
+  const count = Math.ceil(texts.length / step)
+  return Array.from({ length: count }, (_, at) => openingOf(texts[Math.ceil(at * step)]?.text ?? ''))
 }
 
 /** @throws Error unless `prepareRealVectors` has run. */
 function realVectors({ passages, dataDir }: RealSpec): {
   passages: Float32Array<ArrayBuffer>
   questions: Float32Array<ArrayBuffer>
+  openings: readonly Float32Array[]
 } {
   const joined = (texts: readonly string[]): Float32Array<ArrayBuffer> => {
     const vectors = cachedVectors(dataDir, texts)
@@ -51,8 +62,10 @@ function realVectors({ passages, dataDir }: RealSpec): {
     for (const [at, vector] of vectors.entries()) values.set(vector, at * REAL_DIMENSIONS)
     return values
   }
+  const texts = readRealTexts(passages)
   return {
-    passages: joined(readRealTexts(passages).map(passageText)),
+    passages: joined(texts.map(passageText)),
+    openings: cachedVectors(dataDir, openingsOf(texts).map(questionText)),
     questions: joined(readRealQuestions().map(questionText)),
   }
 }
@@ -84,11 +97,12 @@ export function realCorpus(spec: RealSpec): BenchCorpus {
     ]
   })
   return {
-    parameters: [REAL, String(texts.length), String(spec.seed)],
+    parameters: ['real', String(texts.length), String(spec.seed)],
     passages: rows.length,
     dimensions: REAL_DIMENSIONS,
     acts: ACTS,
     rows: () => rows,
+    openings: vectors.openings,
     questions({ count, set, wanted = () => true }, sampled) {
       const wantedOnes = natural.filter((_, at) => {
         const position = positions[nearest[at] ?? -1]
