@@ -13,6 +13,8 @@ export const EVALUATION_BOUNDS = {
   extractCharactersMax: 300,
   evaluationConcurrency: 4,
   evaluationAttemptsMax: 3,
+  /** File of scores that a reader gave. */
+  readerCacheBytesMax: 64 * 1024 * 1024,
 
   // Search questions.
   /** Those of a sample that are asked of the version. */

@@ -1,9 +1,13 @@
 import { basename, join, resolve } from 'node:path'
 import { DEFAULT_TOP_K } from '#core/domain/quota-plan.ts'
+import { DEFAULT_CHAT_READER_CALIBRATION } from '#core/domain/default-calibration.ts'
+import { READ_PASSAGES_MAX } from '#core/domain/retrieval-profile.ts'
 import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
 import type { SearchResult } from '#core/domain/search.ts'
 import type { Embedder } from '#core/embedding/embedder.ts'
 import { OperatorError } from '#core/platform/errors.ts'
+import { ReaderError } from '#core/reading/reader.ts'
+import type { Reader } from '#core/reading/reader.ts'
 import { utcDay } from '#core/platform/time.ts'
 import type { VectorSettings } from '#jobs/build/text-vectors.ts'
 import { defaultProfile } from '#jobs/build/parameters.ts'
@@ -13,8 +17,10 @@ import type { EvaluationOutput } from '#jobs/evaluation/command/program.ts'
 import { withTemporaryVersion } from '#jobs/evaluation/command/temporary-version.ts'
 import type { TemporaryVersion } from '#jobs/evaluation/command/temporary-version.ts'
 import { firstReadable } from '#jobs/evaluation/command/text-lines.ts'
-import { askModes, modesOf } from '#jobs/evaluation/ask.ts'
-import type { RankingMode } from '#jobs/evaluation/ask.ts'
+import { askModes, modesOf, servedOf } from '#jobs/evaluation/ask.ts'
+import type { ByMode, RankingMode } from '#jobs/evaluation/ask.ts'
+import { EVALUATION_BOUNDS } from '#jobs/evaluation/bounds.ts'
+import { forEachConcurrently } from '#jobs/for-each-concurrently.ts'
 import type { EvaluationReport } from '#jobs/evaluation/page/evaluation-report.ts'
 import { evaluate } from '#jobs/evaluation/pipeline.ts'
 import type { Evaluation } from '#jobs/evaluation/pipeline.ts'
@@ -24,6 +30,7 @@ import { readMapping } from '#jobs/import/mapping.ts'
 import type { NaturalFlags, NaturalSet } from './flags.ts'
 import { judge } from './judge.ts'
 import type { NaturalOutcome } from './judge.ts'
+import { NoRecordedScoreError, openFlaggedReader } from './reader.ts'
 import { readNaturalQuestions } from './questions.ts'
 import type { NaturalQuestion } from './questions.ts'
 
@@ -46,6 +53,7 @@ export interface AskedCorpus {
 
 interface Tools {
   readonly embedder: Embedder | undefined
+  readonly reader: Reader | undefined
   readonly vectors: VectorSettings
   readonly dataDir: string | undefined
   readonly output: EvaluationOutput
@@ -69,7 +77,12 @@ export async function evaluateNatural(
     read.push({ set, mapping: await mappingOf(set), questions })
   }
   const embedder = await openFlaggedEmbedder(flags, signal, output.note.bind(output))
-  const tools = { embedder, vectors: vectorSettingsOf(flags), dataDir: flags.dataDir, output, signal }
+  const reader = await openFlaggedReader(
+    flags,
+    read.flatMap(({ questions }) => questions),
+    signal,
+  )
+  const tools = { embedder, reader, vectors: vectorSettingsOf(flags), dataDir: flags.dataDir, output, signal }
   const corpora: AskedCorpus[] = []
   const outcomes: NaturalOutcome[] = []
   for (const { set, mapping, questions } of read) {
@@ -92,7 +105,7 @@ async function askCorpus(
   set: NaturalSet,
   mapping: object,
   questions: readonly NaturalQuestion[],
-  { embedder, vectors, dataDir, output, signal }: Tools,
+  { embedder, reader, vectors, dataDir, output, signal }: Tools,
 ): Promise<{ readonly corpus: AskedCorpus; readonly outcomes: readonly NaturalOutcome[] }> {
   const corpus = basename(resolve(set.corpus))
   const relevant = new Set(questions.flatMap((question) => [...question.relevant]))
@@ -111,7 +124,8 @@ async function askCorpus(
   }
   return await withTemporaryVersion(input, async (version) => {
     reportCorpus(version, relevant.size, input.note)
-    const tools = { embedder, signal: AbortSignal.any([signal, version.node.ended]), onProgress: input.onProgress }
+    const { onProgress, note } = input
+    const tools = { embedder, reader, signal: AbortSignal.any([signal, version.node.ended]), onProgress, note }
     const { profile, measured } = await evaluated(version, corpus, tools)
     return {
       corpus: {
@@ -128,6 +142,8 @@ async function askCorpus(
 
 interface Asking {
   readonly embedder: Embedder | undefined
+  readonly reader: Reader | undefined
+  readonly note: (sentence: string) => void
   readonly signal: AbortSignal
   readonly onProgress: (stage: string, done: number, total: number) => void
 }
@@ -161,7 +177,7 @@ async function askQuestions(
   corpus: string,
   questions: readonly NaturalQuestion[],
   profile: ProfileParameters,
-  { embedder, signal, onProgress }: Asking,
+  { embedder, reader, signal, onProgress, note }: Asking,
 ): Promise<readonly NaturalOutcome[]> {
   const context = {
     versionId: artifact.versionId,
@@ -173,10 +189,10 @@ async function askQuestions(
     signal,
     onProgress: (done: number, total: number) => onProgress('ask', done, total),
     modes: modesOf({ embedder }),
-    withoutText: true,
+    withoutText: reader === undefined,
     limit: DEFAULT_TOP_K,
   }
-  const outcomes: NaturalOutcome[] = []
+  const lists: { readonly question: NaturalQuestion; readonly found: ByMode<SearchResult> }[] = []
   const incomplete = new Map<number, Partial<Record<RankingMode, SearchResult>>>()
   const asked = questions.map((question) => ({ text: question.question, filters: undefined, question }))
   await askModes(asked, context, (at, mode, reply, { question }) => {
@@ -189,7 +205,38 @@ async function askQuestions(
     }
     incomplete.delete(at)
     const found = dense === undefined || hybrid === undefined ? { lexical } : { lexical, dense, hybrid }
-    outcomes[at] = judge(corpus, question, found, profile.calibration)
+    lists[at] = { question, found }
   })
+  const outcomes: NaturalOutcome[] = []
+  let unread = 0
+  await forEachConcurrently(lists, EVALUATION_BOUNDS.evaluationConcurrency, async ({ question, found }, at) => {
+    const read = await readingOf(question, servedOf(found), { reader, signal })
+    if (reader !== undefined && read === undefined) unread++
+    outcomes[at] = judge(corpus, question, found, read ? DEFAULT_CHAT_READER_CALIBRATION : profile.calibration, read)
+    onProgress('read', at + 1, lists.length)
+  })
+  if (unread > 0) note(`questions decided without the reader, because none of their passages was scored: ${unread}`)
   return outcomes
+}
+
+/**
+ * Returns the scores of the first passages; undefined where there is no reader, nothing was found, or no passage has a
+ * recorded score.
+ * @throws OperatorError where an endpoint fails: figures of a part of the questions would flatter.
+ */
+async function readingOf(
+  { question }: NaturalQuestion,
+  { passages }: SearchResult,
+  { reader, signal }: Pick<Asking, 'reader' | 'signal'>,
+): Promise<readonly number[] | undefined> {
+  if (reader === undefined || passages.length === 0) return undefined
+  try {
+    return (await reader.read(question, passages.slice(0, READ_PASSAGES_MAX), signal)).scores
+  } catch (error) {
+    if (error instanceof NoRecordedScoreError) return undefined
+    if (!(error instanceof ReaderError)) throw error
+    throw new OperatorError(`The reader failed (${error.message}): repeat the run, which keeps what was read.`, {
+      cause: error,
+    })
+  }
 }

@@ -20,6 +20,13 @@ export interface NaturalFlags extends EmbeddingFlags {
   readonly sets: readonly NaturalSet[]
   /** Undefined: all questions. */
   readonly half?: Half | undefined
+  /** Base URL of a chat endpoint, or a file of recorded scores; undefined: nothing is read. */
+  readonly reader?: string | undefined
+  readonly readerModel?: string | undefined
+  /** Name of the environment variable that holds the key. */
+  readonly readerKeyEnv?: string | undefined
+  /** File of scores that the endpoint gave. */
+  readonly readerCache?: string | undefined
   readonly json?: string | undefined
   readonly html?: string | undefined
   readonly details?: string | undefined
@@ -81,6 +88,10 @@ export function naturalFlags(args: readonly string[]): NaturalFlags {
         HALVES,
       ),
     )
+    .option('--reader <url or file>', 'decide with a chat reader at this base URL, or by a file of recorded scores')
+    .option('--reader-model <name>', 'model of the reader; required with a URL')
+    .option('--reader-key-env <name>', 'environment variable that holds the key of the reader')
+    .option('--reader-cache <file>', 'keep scores here, so that a run repeats without calls (default: in ~/.cache)')
     .option('--json <path>', 'write the counts as JSON to this file')
     .option('--html <path>', 'write the counts as a page to this file')
     .option('--details <path>', 'write one JSON line a question to this file: decision, predictors, first passages')

@@ -19,6 +19,8 @@ export interface NaturalOutcome extends EvidenceDecision {
   readonly rank: ByMode<number | null>
   readonly unsupported: SearchResult['unsupported']
   readonly predictors: readonly number[]
+  /** Scores of the reader; undefined: nothing was read. */
+  readonly read: readonly number[] | undefined
   /** The first five passages of the served list. */
   readonly first: readonly {
     readonly sourceId: string
@@ -34,15 +36,17 @@ export function judge(
   question: NaturalQuestion,
   replies: ByMode<SearchResult>,
   calibration: Calibration,
+  read?: readonly number[],
 ): NaturalOutcome {
   const served = servedOf(replies)
   return {
     corpus,
     question,
-    ...decideOn(calibration, served),
+    ...decideOn(calibration, { ...served, read }),
     rank: mapModes(replies, ({ passages }) => firstRight(question, passages)),
     unsupported: served.unsupported,
     predictors: served.predictors,
+    read,
     first: served.passages.slice(0, FIRST_PASSAGES).map(({ sourceId, score, named }) => ({ sourceId, score, named })),
   }
 }
@@ -72,6 +76,7 @@ function detailOf({
   observedValue,
   unsupported,
   predictors,
+  read,
   rank,
   first,
 }: NaturalOutcome): object {
@@ -87,6 +92,7 @@ function detailOf({
     named: first.filter((passage) => passage.named).length,
     rank,
     predictors: Object.fromEntries(PREDICTORS.map((name, at) => [name, predictors[at] ?? null])),
+    read: read ?? null,
     first: first.map(({ sourceId, score, named }) => ({ source_id: sourceId, score, named })),
   }
 }
