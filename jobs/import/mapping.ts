@@ -179,12 +179,6 @@ function* faultsOf(mapping: Shape): Generator<readonly [message: string, path: r
     if (rule !== undefined) yield* ruleFaults(rule, mapping, known, ['fields', name])
   for (const [index, { on }] of mapping.skip_patterns.entries())
     yield* templateFaults(on, known, ['skip_patterns', index, 'on'])
-  const statuses = [mapping.fields.verification_status, ...Object.values(mapping.values)].flatMap(alternativesOf)
-  if (statuses.some((alternative) => writesVerified(alternative, mapping.tables)))
-    yield [
-      'says "verified", which only a check of the captured bytes and a signed review show: say "source-declared"',
-      ['fields', 'verification_status'],
-    ]
   for (const name of ['published_at', 'effective_at'] as const) {
     for (const alternative of alternativesOf(mapping.fields[name])) {
       const from = typeof alternative === 'string' ? alternative : alternative.from
@@ -195,13 +189,6 @@ function* faultsOf(mapping: Shape): Generator<readonly [message: string, path: r
         ]
     }
   }
-}
-
-/** Whether an alternative writes the word itself, instead of taking it from the record. */
-function writesVerified(alternative: Alternative, tables: Shape['tables']): boolean {
-  const { from, as, lookup } = typeof alternative === 'string' ? { from: alternative } : alternative
-  const table = lookup === undefined ? [] : Object.values(tables[lookup] ?? {})
-  return [from, as ?? '', ...table].some((written) => written.trim() === 'verified')
 }
 
 function* ruleFaults(
