@@ -27,6 +27,8 @@ export type Finding =
   | { readonly kind: 'end'; readonly end: ImportReportEnd }
   /** A loss that is no skipped record. */
   | { readonly kind: 'loss'; readonly place: RecordLocation; readonly reason: string }
+  /** A field of a staged record that a rule of the mapping fills. */
+  | { readonly kind: 'derived'; readonly field: string; readonly rule: string }
   /** A record states a field that the mapping neither reads nor ignores. */
   | { readonly kind: 'unread'; readonly name: string }
   /** It refuses the import once all records are read. */
@@ -69,6 +71,8 @@ export class Findings {
   readonly #ends: ImportReportEnd[] = []
   readonly #omissions: ImportReportOmission[] = []
   readonly #unread = new Map<string, number>()
+  /** By field and rule; the mapping bounds how many there are. */
+  readonly #derived = new Map<string, number>()
   readonly #counts = { files: 0, skipped: 0, lost: 0, unnamed: 0, warnings: 0, contradictions: 0 }
 
   constructor(mapping: LossRules) {
@@ -97,6 +101,11 @@ export class Findings {
       case 'omission':
         this.#omit(finding.omission)
         break
+      case 'derived': {
+        const name = `${finding.field}: ${finding.rule}`
+        this.#derived.set(name, (this.#derived.get(name) ?? 0) + 1)
+        break
+      }
       case 'unread':
         this.#countUnread(finding.name)
         break
@@ -201,6 +210,7 @@ export class Findings {
       derived_ends: this.#ends,
       omissions: this.#omissions,
       unread_fields: Object.fromEntries(this.#unread),
+      derived_values: Object.fromEntries(this.#derived),
       warnings: { count: warnings, entries: this.#warnings },
       acts: imported.acts,
       facets: imported.facets,

@@ -153,6 +153,7 @@ const mappingSchema = z
   .superRefine((mapping, context) => {
     for (const [message, path] of faultsOf(mapping)) context.addIssue({ code: 'custom', message, path: [...path] })
   })
+  .transform((mapping) => ({ ...mapping, fields: withMarkedPublication(mapping.fields) }))
 export type Mapping = z.infer<typeof mappingSchema>
 
 const PLACEHOLDER = /\{([a-z]+(?:\.[^{}]+)?)\}/g
@@ -164,6 +165,21 @@ export function placeholdersOf(text: string): readonly string[] {
 
 export function alternativesOf(rule: Rule): readonly Alternative[] {
   return Array.isArray(rule) ? rule : [rule]
+}
+
+const ANOTHER_DATE = 'the date that the mapping takes for the time in force'
+
+/** A publication that is taken from a date of the time in force is marked as derived, unless the mapping says its rule. */
+function withMarkedPublication(fields: z.infer<typeof fieldsSchema>): z.infer<typeof fieldsSchema> {
+  const { published_at: published, effective_at: from, effective_to: to } = fields
+  const sourcesOf = (alternative: Alternative): readonly string[] =>
+    placeholdersOf(typeof alternative === 'string' ? alternative : alternative.from)
+  const inForce = new Set([from, ...(to === undefined ? [] : [to])].flatMap(alternativesOf).flatMap(sourcesOf))
+  const marked = alternativesOf(published).map((alternative) => {
+    if (!sourcesOf(alternative).some((source) => inForce.has(source))) return alternative
+    return { derived: ANOTHER_DATE, ...(typeof alternative === 'string' ? { from: alternative } : alternative) }
+  })
+  return { ...fields, published_at: marked }
 }
 
 type Shape = Pick<z.infer<typeof mappingSchema>, 'tables' | 'values' | 'fields' | 'skip_patterns'>

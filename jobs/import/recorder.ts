@@ -33,7 +33,7 @@ export interface RecorderDeps {
 /** Outcome of a record. */
 export type Recorded =
   /** `unproved`: its text was not found again in the captured bytes, so it stays declared by its source. */
-  | { readonly kind: 'staged'; readonly unproved: boolean }
+  | { readonly kind: 'staged'; readonly unproved: boolean; readonly lineage: RecordFields['lineage'] }
   /** `line`: where the source states what is not understood, if that is not the record's line. */
   | { readonly kind: 'skipped'; readonly skip: SkipKind; readonly reason: string; readonly line?: number }
   /** By a pattern of the mapping. */
@@ -103,7 +103,7 @@ export function createRecorder(
       offset: position?.offset ?? 0,
       bytes: position?.bytes ?? 0,
     })
-    return { kind: 'staged', unproved: fields.status === 'source-declared' }
+    return { kind: 'staged', unproved: fields.status === 'source-declared', lineage: fields.lineage }
   }
 }
 

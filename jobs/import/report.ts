@@ -93,6 +93,8 @@ export interface ImportReport {
   readonly omissions: readonly ImportReportOmission[]
   /** Fields of JSONL records that the mapping neither reads nor ignores, with the number of records that state them. */
   readonly unread_fields: Readonly<Record<string, number>>
+  /** Records whose field is no statement of the source, by field and the rule that fills it. */
+  readonly derived_values: Readonly<Record<string, number>>
   /** How many warnings there are, and the first of them, with the same limit. */
   readonly warnings: { readonly count: number; readonly entries: readonly ImportReportWarning[] }
   /** Passages whose own provision is known. */
@@ -149,6 +151,8 @@ export function renderImportReport(report: ImportReport): string {
   const omissions = listed('Left out:', report.omissions, report.omissions.length, ({ rule, text }) =>
     shown(`${rule}: ${text}`),
   )
+  const derived = Object.entries(report.derived_values).map(([name, count]) => `  ${shown(name)}: ${count} records`)
+  const derivedValues = derived.length === 0 ? [] : ['', 'Derived, not stated by the source:', ...derived]
   const unread = Object.entries(report.unread_fields).map(([name, count]) => `  ${shown(name)}: ${count} records`)
   const unreadFields = unread.length === 0 ? [] : ['', 'Fields that the mapping does not read:', ...unread]
   const skips = listed(
@@ -157,7 +161,18 @@ export function renderImportReport(report: ImportReport): string {
     report.skipped,
     ({ reason, text, other }) => `${shown(text === undefined ? reason : `${reason}: ${text}`)}${shownOther(other)}`,
   )
-  return [...lines, ...losses, ...ends, ...splits, ...omissions, ...unreadFields, ...warnings, ...skips, ''].join('\n')
+  return [
+    ...lines,
+    ...losses,
+    ...ends,
+    ...derivedValues,
+    ...splits,
+    ...omissions,
+    ...unreadFields,
+    ...warnings,
+    ...skips,
+    '',
+  ].join('\n')
 }
 
 /** Lists the first records, each with its position and what was done with it. */

@@ -82,6 +82,7 @@ function* findingsOf(
   switch (recorded.kind) {
     case 'staged':
       if (recorded.unproved) yield { kind: 'loss', place, reason: UNPROVED }
+      for (const [field, rule] of Object.entries(recorded.lineage)) yield { kind: 'derived', field, rule }
       return
     case 'refused':
       yield contradictionFinding(recorded.contradiction, place, recorded.reason)

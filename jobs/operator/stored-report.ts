@@ -45,13 +45,14 @@ export const importReportSchema = z.object({
   derived_ends: z.array(location.extend({ day: z.string() }).transform(withoutAbsentId)),
   omissions: z.array(location.extend({ rule: z.string(), text: z.string() }).transform(withoutAbsentId)),
   unread_fields: z.record(z.string(), z.int()),
+  derived_values: z.record(z.string(), z.int()),
   warnings: z.object({ count: z.int(), entries: z.array(warning) }),
   facets: facetsSchema,
   referenced: z.int(),
   acts: referencesSchema.shape.acts,
 })
 
-/** What reviewers see of the report: what was accepted as lost, and what ends or is left out by a rule. */
+/** What reviewers see of the report: what was accepted as lost, and what is derived or left out by a rule. */
 export const importLossesSchema = importReportSchema
-  .pick({ losses: true, derived_ends: true, omissions: true })
+  .pick({ losses: true, derived_ends: true, derived_values: true, omissions: true })
   .partial()

@@ -103,6 +103,9 @@ function addShow(review: OperatorCommand): void {
         import: {
           losses: lossesInWords(imported.losses ?? []),
           derived_ends: (imported.derived_ends ?? []).map((end) => `${shownLocation(end)} on ${end.day}`),
+          derived_values: Object.entries(imported.derived_values ?? {}).map(
+            ([name, count]) => `${name} (${count} records)`,
+          ),
           left_out: (imported.omissions ?? []).map((omission) => `${shownLocation(omission)}: ${omission.text}`),
         },
         passages,

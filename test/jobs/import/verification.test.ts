@@ -63,3 +63,19 @@ describe('a text', () => {
     expect(read(written.replace('must', ''))).toBe(false)
   })
 })
+
+describe('a value that no source states', () => {
+  test('is in the report with its rule, also a publication that is a date of the time in force', async () => {
+    const stated = { published_at: '{metadata.published}', effective_at: '{metadata.effective}' }
+    const record = line('a', MUST, { published: '2024-01-02', effective: '2024-03-01' })
+    const derivedBy = async (fields: object): Promise<unknown> =>
+      (await importContents({ c: record }, smallMapping({ ...stated, ...fields }))).report.derived_values
+    expect(await derivedBy({})).toEqual({})
+    expect(await derivedBy({ published_at: ['{metadata.absent}', '{metadata.effective}'] })).toEqual({
+      'published_at: the date that the mapping takes for the time in force': 1,
+    })
+    expect(await derivedBy({ published_at: { from: '{metadata.effective}', derived: 'its gazette is lost' } })).toEqual(
+      { 'published_at: its gazette is lost': 1 },
+    )
+  })
+})
