@@ -123,7 +123,7 @@ test('a name that leads to another act is a change, and so is each answer that f
 test('a name that two acts claim refuses the build', async () => {
   expect((await run(acts([0, 1]))).outcome).toMatchObject({
     kind: 'permanent',
-    message: expect.stringContaining('give the name "guild" to two acts'),
+    message: expect.stringContaining('give the name "GUILD" to two acts'),
   })
 })
 
