@@ -64,9 +64,9 @@ export const JOBS_VARIABLES = {
     help: 'path of a file whose time is set every five seconds while the worker is well',
   },
   BUILD_CONCURRENCY: {
-    schema: wholeNumber(1, BUILD_BOUNDS.buildConcurrencyMax, 1),
+    schema: wholeNumber(1, BUILD_BOUNDS.buildConcurrencyMax, 2),
     help: 'builds that one worker runs side by side',
-    fallback: '1',
+    fallback: '2',
   },
   BUILD_HEAP_MB: {
     schema: optional(wholeNumberOf(BUILD_BOUNDS.buildHeapMbMin, BUILD_BOUNDS.buildHeapMbMax)),
