@@ -123,7 +123,7 @@ describe('usage report', () => {
       '--to',
       '2026-03-03',
     )
-    expect(stdout).toMatch(/organization +requests.*tokens +without tokens\nBank +3 .* – +1\n$/)
+    expect(stdout).toMatch(/organization +requests.*tokens +without tokens +reader tokens\nBank +3 .* – +1 +–\n$/)
   })
 
   test('a report that shows only a part says so', async () => {
