@@ -37,7 +37,8 @@ export function frontMatterOf(yaml: string, known: ReadonlySet<string>): FrontMa
 /** Returns undefined for invalid YAML; the parser throws where values are nested too deep. */
 function contentsOf(yaml: string, lineCounter: LineCounter): { readonly contents: unknown } | undefined {
   try {
-    const document = parseDocument(yaml, { schema: 'failsafe', lineCounter })
+    // Its own check of keys compares each with all others.
+    const document = parseDocument(yaml, { schema: 'failsafe', lineCounter, uniqueKeys: false })
     return document.errors.length > 0 ? undefined : { contents: document.contents }
   } catch {
     return undefined
@@ -59,6 +60,7 @@ function fieldsOf(
     const found = isSeq(value) ? listOf(value.items) : value === null ? null : scalarOf(value)
     if (typeof name !== 'string' || found === undefined) return { line: 1, reason: NO_FIELDS }
     if (!known.has(name)) return { line, reason: unknownField(name, known) }
+    if (lines.has(name)) return { line, reason: `front matter states ${shownName(name)} twice` }
     if (found !== null) fields.push([name, found])
     lines.set(name, line)
   }

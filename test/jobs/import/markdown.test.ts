@@ -169,6 +169,7 @@ describe('a Markdown import', () => {
     ['front matter is not valid YAML', '---\na: [\n---\n# X\n', 1],
     ['front matter is not a list of fields with plain values', '---\ntitle: {b: c}\n---\n# X\n', 1],
     ['front matter is not a list of fields with plain values', '---\ntitle: &x [1]\nsubject: *x\n---\n# X\n', 1],
+    ['front matter states "title" twice', '---\ntitle: a\ntitle: b\n---\n# X\n', 3],
     ['not valid UTF-8', Buffer.concat([Buffer.from(FRONT), Buffer.from([0x0a, 0xc3, 0x28])]), 15],
     ['HTML comment without an end', `${FRONT}### One\nA\n\n<!-- note\n\n### Two\nB\n`, 17],
     ['code fence without an end', `${FRONT}### One\nA\n\n\`\`\`\n\n### Two\nB\n`, 17],
