@@ -100,14 +100,7 @@ function addShow(review: OperatorCommand): void {
         state,
         passed,
         changes: changes === undefined ? null : changesInWords(changes),
-        import: {
-          losses: lossesInWords(imported.losses ?? []),
-          derived_ends: (imported.derived_ends ?? []).map((end) => `${shownLocation(end)} on ${end.day}`),
-          derived_values: Object.entries(imported.derived_values ?? {}).map(
-            ([name, count]) => `${name} (${count} records)`,
-          ),
-          left_out: (imported.omissions ?? []).map((omission) => `${shownLocation(omission)}: ${omission.text}`),
-        },
+        import: importInWords(imported),
         passages,
         documents,
         facets,
@@ -118,6 +111,16 @@ function addShow(review: OperatorCommand): void {
       show({ ...shown, files, reviews }, () => `${fields(shown)}\n\n${past}`)
     },
   })
+}
+
+/** What the import lost, derived or left out, in sentences. */
+function importInWords(imported: z.infer<typeof importLossesSchema>): Record<string, readonly string[]> {
+  return {
+    losses: lossesInWords(imported.losses ?? []),
+    derived_ends: (imported.derived_ends ?? []).map((end) => `${shownLocation(end)} on ${end.day}`),
+    derived_values: Object.entries(imported.derived_values ?? {}).map(([name, count]) => `${name} (${count} records)`),
+    left_out: (imported.omissions ?? []).map((omission) => `${shownLocation(omission)}: ${omission.text}`),
+  }
 }
 
 function addSign(review: OperatorCommand): void {
