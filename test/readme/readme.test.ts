@@ -11,8 +11,17 @@ import { until } from '#test/support/until.ts'
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const readme = readFileSync(join(ROOT, 'README.md'), 'utf8')
 const blocks = [...readme.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, block = '']) => block.trim())
-/** Each is run elsewhere: the demo below, the tests by this run, benchmark and load test (small) by their own tests. */
-const LONG = ['npm run demo', 'npm test', 'npm run bench', 'npm run test:load']
+/**
+ * Each is run elsewhere: the demo below, the tests by this run, benchmark and load test (small) and the encoder, which
+ * needs a model, by their own tests.
+ */
+const LONG = [
+  'npm run demo',
+  'npm test',
+  'npm run bench',
+  'npm run test:load',
+  'npm run start:encoder -- --model ./models/multilingual-e5-small --port 8766',
+]
 
 const packageSchema = z.object({ scripts: z.record(z.string(), z.string()) })
 
