@@ -44,14 +44,14 @@ const PROGRESS_EVERY_RECORDS = 200
 /** Names of accepted losses in the audit; the report has all. */
 const AUDITED_LOSSES_MAX = 20
 
-/** A name that accepts nothing is misspelt, or stays from other sources and would accept a later loss unseen. */
+/** A name that the operator gives and that accepts nothing is misspelt. A mapping may name losses of other files too. */
 function assertEachAccepts(names: readonly string[], { losses }: ImportReport): void {
   const lost = new Set(losses.map(({ name }) => name))
   const unused = names.filter((name) => !lost.has(name))
   if (unused.length > 0)
     throw new OperatorError(
-      `Nothing is imported, because ${unused.length} names of accepted losses match no loss, first "${unused[0]}": ` +
-        'correct or remove them from --accept-loss and "accepted_losses" of the mapping. Then import again.',
+      `Nothing is imported, because ${unused.length} names of --accept-loss match no loss, first "${unused[0]}": ` +
+        'correct or remove them. Then import again.',
     )
 }
 
@@ -85,7 +85,7 @@ export async function importCorpus(operator: Operator, input: ImportInput): Prom
         'correct the sources or the mapping; or accept each by its name, with --accept-loss or in "accepted_losses" of ' +
         'the mapping. Then import again.',
     )
-  assertEachAccepts(accepted_losses, report)
+  assertEachAccepts(input.acceptLoss ?? [], report)
   const id = randomUUID()
   return withAudit(operator, async (client) => {
     const snapshots = sources.map(({ sha256Hex, ...source }) => ({

@@ -150,7 +150,7 @@ test('a loss refuses the import with its name, and nothing is recorded, until th
   }
   const unused = await harness.cli.run(...importOf(source), '--accept-loss', 'late,another')
   expect(unused).toMatchObject({ code: 1, stdout: '' })
-  expect(unused.stderr).toContain('1 names of accepted losses match no loss, first "another"')
+  expect(unused.stderr).toContain('1 names of --accept-loss match no loss, first "another"')
   expect((await harness.owner.query('select 1 from imports')).rowCount).toBe(before)
 
   const { code, stdout, stderr } = await harness.cli.run(...importOf(source), '--accept-loss', 'late', '--json')
