@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { FoundPassage } from '#core/domain/search.ts'
 import { sha256 } from '#core/platform/digest.ts'
+import { parsedJson } from '#core/platform/json.ts'
 import { READING_BOUNDS } from './bounds.ts'
 import { excerptFor } from './excerpt.ts'
 
@@ -81,17 +82,8 @@ export function scoresIn(reply: unknown, passages: number): readonly number[] | 
   const content = parsed.data?.choices[0]?.message.content
   if (content === undefined) return undefined
   const names = Array.from({ length: passages }, (_, at) => nameOf(at))
-  const scores = z.strictObject(Object.fromEntries(names.map((name) => [name, percent]))).safeParse(jsonOf(content))
+  const scores = z.strictObject(Object.fromEntries(names.map((name) => [name, percent]))).safeParse(parsedJson(content))
   return scores.success ? names.map((name) => (scores.data[name] ?? 0) / 100) : undefined
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    const json: unknown = JSON.parse(text)
-    return json
-  } catch {
-    return undefined
-  }
 }
 
 /** Tokens of request and reply as the endpoint states them; null if it states none. */

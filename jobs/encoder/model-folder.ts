@@ -5,6 +5,7 @@ import { INDEX_BOUNDS } from '#core/index/bounds.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { digestFile } from '#core/platform/hashed-file.ts'
+import { parsedJson } from '#core/platform/json.ts'
 import { ENCODER_BOUNDS } from './bounds.ts'
 import { createTokenize } from './tokens.ts'
 import type { Tokenize } from './tokens.ts'
@@ -156,13 +157,4 @@ async function sizeOf(path: string): Promise<number | undefined> {
     (found) => (found.isFile() ? found.size : undefined),
     () => undefined,
   )
-}
-
-function parsedJson(text: string): unknown {
-  try {
-    const value: unknown = JSON.parse(text)
-    return value
-  } catch {
-    return undefined
-  }
 }

@@ -2,6 +2,7 @@ import { appendFile, mkdir, readFile, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { z } from 'zod'
 import { canonicalJson, sha256 } from '#core/platform/digest.ts'
+import { parsedJson } from '#core/platform/json.ts'
 import { PROMPT_SHA256 } from '#core/reading/chat.ts'
 import { rerankedText } from '#core/reranking/order.ts'
 import type { Reader, Reading } from '#core/reading/reader.ts'
@@ -37,18 +38,9 @@ async function readCache(file: string): Promise<{ readonly known: Map<string, Re
   if (size > EVALUATION_BOUNDS.readerCacheBytesMax) return { known: new Map(), isFull: true }
   const known = new Map<string, Reading>()
   for (const text of (await readFile(file, 'utf8')).split('\n')) {
-    const line = lineSchema.safeParse(jsonOf(text))
+    const line = lineSchema.safeParse(parsedJson(text))
     // A line that a killed run left incomplete is asked again.
     if (line.success) known.set(line.data.key, { scores: line.data.scores, tokens: line.data.tokens })
   }
   return { known, isFull: false }
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    const json: unknown = JSON.parse(text)
-    return json
-  } catch {
-    return undefined
-  }
 }

@@ -11,6 +11,7 @@ import { codesLayout } from '#core/index/vectors/layout.ts'
 import { searchQuestionRowsFault } from '#core/index/search-questions/layout.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import type { FileDigest } from '#core/platform/hashed-file.ts'
+import { parsedJson } from '#core/platform/json.ts'
 import { forwardSchema } from '#core/index/lexical/forward-layout.ts'
 import { lexicalSchema, lexicalTermsLayout } from '#core/index/lexical/layout.ts'
 import { referencesLayout, referencesSchema } from '#core/index/references/layout.ts'
@@ -101,7 +102,7 @@ async function readManifest(folder: string, expectedDigest?: Uint8Array): Promis
 }
 
 function parseManifest(bytes: Buffer): Manifest {
-  const parsed = manifestSchema.safeParse(parseJson(bytes))
+  const parsed = manifestSchema.safeParse(parsedJson(bytes.toString('utf8')))
   if (!parsed.success || manifestText(parsed.data) !== bytes.toString('utf8'))
     throw new ArtifactError(
       'The manifest does not have the form that this version of the service reads; build the artifact again.',
@@ -119,14 +120,6 @@ async function readSmall(folder: string, name: string): Promise<Buffer> {
     throw new ArtifactError(`The artifact has no readable ${name}; copy it to the artifact store or build it again.`, {
       cause: error,
     })
-  }
-}
-
-function parseJson(bytes: Buffer): unknown {
-  try {
-    return JSON.parse(bytes.toString('utf8'))
-  } catch {
-    return undefined
   }
 }
 
@@ -163,7 +156,7 @@ async function verifyHashes(folder: string, manifest: Manifest, digestsOf: Diges
 async function verifyShapes(folder: string, manifest: Manifest): Promise<void> {
   const { passages, embedding, files, clusters } = manifest
   if (embedding !== undefined) verifyVectors(passages, embedding.dimensions, clusters?.count ?? 0, files)
-  const facets = facetsSchema.safeParse(parseJson(await readFile(join(folder, 'facets.json'))))
+  const facets = facetsSchema.safeParse(parsedJson(await readFile(join(folder, 'facets.json'), 'utf8')))
   if (!facets.success)
     throw new ArtifactError('facets.json does not have the form that this version of the service reads.')
   for (const values of Object.values(facets.data)) {
@@ -205,7 +198,7 @@ async function verifyTables(folder: string, manifest: Manifest): Promise<void> {
 /** Verifies the sizes of the digests, lexical, forward and reference files against their descriptions. */
 async function verifyWords(folder: string, { passages, files, search_questions: questions }: Manifest): Promise<void> {
   const read = async <T>(name: ArtifactFile, schema: z.ZodType<T>): Promise<T> => {
-    const parsed = schema.safeParse(parseJson(await readFile(join(folder, name))))
+    const parsed = schema.safeParse(parsedJson(await readFile(join(folder, name), 'utf8')))
     if (!parsed.success)
       throw new ArtifactError(`${name} does not have the form that this version of the service reads.`)
     return parsed.data

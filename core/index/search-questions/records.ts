@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { ArtifactError } from '#core/index/artifact-error.ts'
 import { openLines, verifiedLines } from '#core/index/storage/verified-lines.ts'
 import type { FileDigest } from '#core/platform/hashed-file.ts'
+import { parsedJson } from '#core/platform/json.ts'
 import { searchQuestionSchema } from './layout.ts'
 import type { SearchQuestion } from './layout.ts'
 
@@ -21,19 +22,11 @@ export async function* verifiedSearchQuestionsIn(
   const file = openLines(join(artifactFolder, NAME), NAME)
   try {
     for await (const { line } of verifiedLines(file, expected, NAME)) {
-      const question = searchQuestionSchema.safeParse(jsonOf(line))
+      const question = searchQuestionSchema.safeParse(parsedJson(line.toString('utf8')))
       if (!question.success) throw new ArtifactError(`${NAME} holds a line that is no search question.`)
       yield question.data
     }
   } finally {
     closeSync(file)
-  }
-}
-
-function jsonOf(line: Buffer): unknown {
-  try {
-    return JSON.parse(line.toString('utf8'))
-  } catch {
-    return undefined
   }
 }

@@ -1,6 +1,7 @@
 import { mkdir, open, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { z } from 'zod'
+import { parsedJson } from '#core/platform/json.ts'
 import { BUILD_BOUNDS } from '#jobs/build/bounds.ts'
 import { linesOf } from '#jobs/import/lines.ts'
 
@@ -33,7 +34,7 @@ export async function openQuestionCache(path: string): Promise<QuestionCache> {
   const file = await open(path, 'a')
   const known = new Map<string, readonly string[]>()
   for await (const { bytes } of linesOf(path, BUILD_BOUNDS.searchQuestionCacheLineBytesMax)) {
-    const entry = entrySchema.safeParse(jsonOf(bytes))
+    const entry = entrySchema.safeParse(parsedJson(bytes?.toString('utf8') ?? ''))
     if (entry.success) known.set(entry.data.key, entry.data.questions)
   }
   return {
@@ -44,13 +45,5 @@ export async function openQuestionCache(path: string): Promise<QuestionCache> {
       await file.appendFile(`\n${entries.map((entry) => `${JSON.stringify(entry)}\n`).join('')}`)
     },
     close: () => file.close(),
-  }
-}
-
-function jsonOf(bytes: Buffer | undefined): unknown {
-  try {
-    return bytes === undefined ? undefined : JSON.parse(bytes.toString('utf8'))
-  } catch {
-    return undefined
   }
 }

@@ -7,6 +7,7 @@ import { createRateLimit, estimateTokens } from '#core/embedding/rate-limit.ts'
 import { buildRetryPolicy, retry, systemClock } from '#core/embedding/retry.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import { OperatorError } from '#core/platform/errors.ts'
+import { parsedJson } from '#core/platform/json.ts'
 import { EndpointFailure, createJsonEndpoint } from '#core/platform/json-endpoint.ts'
 import { BUILD_BOUNDS } from '#jobs/build/bounds.ts'
 
@@ -157,7 +158,7 @@ function sentOf({ heading, text, metadata: { language } }: PassageRecord): objec
 /** @returns undefined unless the reply has questions of each passage once. */
 function questionsIn(reply: unknown, passages: number): readonly (readonly string[])[] | undefined {
   const completion = completionSchema.safeParse(reply)
-  const written = writtenSchema.safeParse(jsonOf(completion.data?.choices[0]?.message.content ?? ''))
+  const written = writtenSchema.safeParse(parsedJson(completion.data?.choices[0]?.message.content ?? ''))
   if (!written.success || written.data.passages.length !== passages) return undefined
   const byNumber = new Map(written.data.passages.map(({ number, questions }) => [number, questions]))
   const lists = Array.from({ length: passages }, (_, number) => byNumber.get(number))
@@ -170,14 +171,6 @@ function usable(questions: readonly string[]): readonly string[] {
     (question) => question !== '' && question.isWellFormed() && [...question].length <= searchQuestionCharactersMax,
   )
   return [...new Set(fitting)].slice(0, searchQuestionsWritten)
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 function refusal(error: EndpointFailure): OperatorError {

@@ -3,6 +3,7 @@ import type { ChildProcess } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
+import { parsedJson } from '#core/platform/json.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { withTimeout } from '#core/platform/with-timeout.ts'
 import { SEARCH_NODE_OPTIONS } from '#jobs/command-line/node-options.ts'
@@ -84,7 +85,7 @@ async function portOf(child: ChildProcess, exited: Promise<void>, failure: () =>
   const listening = new Promise<number>((resolve) => {
     if (child.stdout === null) return
     createInterface({ input: child.stdout }).on('line', (line) => {
-      const parsed = listeningSchema.safeParse(jsonOf(line))
+      const parsed = listeningSchema.safeParse(parsedJson(line))
       if (parsed.success) resolve(parsed.data.port)
     })
   })
@@ -93,14 +94,6 @@ async function portOf(child: ChildProcess, exited: Promise<void>, failure: () =>
   })
   const late = new OperatorError(`The search node was not ready after ${START_TIMEOUT_MS / 1_000} s: try again.`)
   return withTimeout(START_TIMEOUT_MS, late, Promise.race([listening, gone]))
-}
-
-function jsonOf(line: string): unknown {
-  try {
-    return JSON.parse(line)
-  } catch {
-    return undefined
-  }
 }
 
 /** Collects the node's last lines on standard error. */

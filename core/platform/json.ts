@@ -1,0 +1,9 @@
+/** Returns what a text of JSON says; undefined where it is no JSON. */
+export function parsedJson(text: string): unknown {
+  try {
+    const value: unknown = JSON.parse(text)
+    return value
+  } catch {
+    return undefined
+  }
+}
