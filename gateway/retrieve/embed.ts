@@ -1,4 +1,3 @@
-import { LRUCache } from 'lru-cache'
 import type { EmbeddingSpace } from '#core/index/format/manifest.ts'
 import { EmbeddingError, spaceKey } from '#core/embedding/embedder.ts'
 import type { Embedder } from '#core/embedding/embedder.ts'
@@ -7,6 +6,7 @@ import type { EndpointSettings } from '#core/embedding/providers.ts'
 import { GATEWAY_BOUNDS } from '#gateway/bounds.ts'
 import { ServiceError } from '#core/platform/errors.ts'
 import type { Slot } from './concurrency-limit.ts'
+import { openedOnFirstUse } from './opened.ts'
 import type { RequestContext } from './request-context.ts'
 import type { PinnedRequest } from './pin.ts'
 
@@ -21,13 +21,7 @@ export interface EmbeddedQuery {
 export type EmbedderOf = (space: EmbeddingSpace) => Embedder
 
 export function embeddersOf(settings: EndpointSettings): EmbedderOf {
-  const opened = new LRUCache<string, Embedder>({ max: GATEWAY_BOUNDS.embeddersOpenMax })
-  return (space) => {
-    const name = spaceKey(space)
-    const embedder = opened.get(name) ?? createEmbedder(space, settings)
-    opened.set(name, embedder)
-    return embedder
-  }
+  return openedOnFirstUse(GATEWAY_BOUNDS.embeddersOpenMax, spaceKey, (space) => createEmbedder(space, settings))
 }
 
 /**

@@ -1,4 +1,3 @@
-import { LRUCache } from 'lru-cache'
 import { READ_PASSAGES_MAX } from '#core/domain/retrieval-profile.ts'
 import type { ReaderParameters } from '#core/domain/retrieval-profile.ts'
 import { ServiceError } from '#core/platform/errors.ts'
@@ -6,6 +5,7 @@ import { ReaderError, createReader } from '#core/reading/reader.ts'
 import type { Reader, ReaderSettings } from '#core/reading/reader.ts'
 import { GATEWAY_BOUNDS } from '#gateway/bounds.ts'
 import type { Slot } from './concurrency-limit.ts'
+import { openedOnFirstUse } from './opened.ts'
 import type { RequestContext } from './request-context.ts'
 import type { PinnedRequest } from './pin.ts'
 import type { Evidence } from './search.ts'
@@ -25,19 +25,17 @@ export interface ReaderUse {
 export type ReaderOf = (parameters: ReaderParameters) => Reader
 
 export function readersOf(settings: ReaderSettings): ReaderOf {
-  const opened = new LRUCache<string, Reader>({ max: GATEWAY_BOUNDS.readersOpenMax })
-  return (parameters) => {
-    const { kind, model, prompt_sha256: prompt } = parameters
-    const name = JSON.stringify([kind, model, prompt])
-    const reader = opened.get(name) ?? createReader(parameters, settings)
-    opened.set(name, reader)
-    return reader
-  }
+  return openedOnFirstUse(
+    GATEWAY_BOUNDS.readersOpenMax,
+    ({ kind, model, prompt_sha256: prompt }) => JSON.stringify([kind, model, prompt]),
+    (parameters) => createReader(parameters, settings),
+  )
 }
 
 /**
- * Has the profile's reader read the first passages, with the slot free for other requests; without one returns the list unchanged. Where the reader fails, the
- * profile says whether the request fails or the calibration without the reader decides.
+ * Has the profile's reader read the first passages, with the slot free for other requests; without one returns the list
+ * unchanged. Where the reader fails, the profile says whether the request fails or the calibration without the reader
+ * decides.
  * @param use takes what was used, also where this throws.
  * @throws ServiceError RETRIEVAL_UNAVAILABLE when the endpoint fails or this gateway has none, unless the profile decides
  * without.
