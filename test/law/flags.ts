@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto'
 import { parseArgs } from 'node:util'
+import { UsageError } from '#test/support/long-run.ts'
 
 export interface LawFlags {
   readonly seed: number
@@ -26,10 +27,6 @@ is lost. Exit code 1 when a guarantee is broken; the report names the seed of ea
   --case N      runs the case of this seed alone
   --innocent    runs the table of honest editors instead, and counts what is refused
 `
-
-export class UsageError extends Error {
-  override readonly name = 'UsageError'
-}
 
 /** @throws UsageError with one sentence. */
 export function lawFlags(args: readonly string[]): LawFlags | 'help' {

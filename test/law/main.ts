@@ -1,13 +1,8 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { migrate } from '#core/db/migrate.ts'
-import { provisionLogins } from '#core/db/provision.ts'
-import { startPostgres } from '#jobs/demo/local/postgres.ts'
 import { activateAll } from './actives.ts'
 import { caseSeed, rowOf, runCase } from './cases.ts'
 import type { ActiveLaw, CaseResult } from './cases.ts'
-import { USAGE, UsageError, lawFlags } from './flags.ts'
+import { runCommandLine, withOwnDatabase } from '#test/support/long-run.ts'
+import { USAGE, lawFlags } from './flags.ts'
 import type { LawFlags } from './flags.ts'
 import { runInnocent } from './innocent.ts'
 import { openLaboratory } from './laboratory.ts'
@@ -18,23 +13,15 @@ const PROGRESS_EVERY = 100
 
 /** @returns whether no guarantee was broken. */
 async function runFor(flags: LawFlags): Promise<boolean> {
-  const folder = mkdtempSync(join(tmpdir(), 'evidence-law-postgres-'))
-  const postgres = await startPostgres({ folder })
-  try {
-    await postgres.createDatabase('law')
-    const ownerUrl = postgres.adminUrl('law')
-    await migrate(ownerUrl)
-    const laboratory = await openLaboratory(await provisionLogins(ownerUrl))
+  return withOwnDatabase('law', async (database) => {
+    const laboratory = await openLaboratory(database)
     try {
       const actives = await activateAll(laboratory, [...ownCorpora(), ...realCorpora()])
       return flags.innocent ? await runHonest(laboratory, actives, flags) : await runCases(laboratory, actives, flags)
     } finally {
       await laboratory.close()
     }
-  } finally {
-    await postgres.stop()
-    rmSync(folder, { recursive: true, force: true })
-  }
+  })
 }
 
 /** @returns whether nothing of the honest work was refused, or listed as what it is not. */
@@ -103,12 +90,4 @@ function countsOf(name: string, cases: readonly CaseResult[]): string {
   return `${name}: ${cases.length} cases, ${refused} refused, ${cases.length - refused - broken} named, ${broken} violations`
 }
 
-try {
-  const flags = lawFlags(process.argv.slice(2))
-  if (flags === 'help') process.stdout.write(USAGE)
-  else process.exitCode = (await runFor(flags)) ? 0 : 1
-} catch (error) {
-  if (!(error instanceof UsageError)) throw error
-  process.stderr.write(`${error.message}\n\n${USAGE}`)
-  process.exitCode = 2
-}
+await runCommandLine(USAGE, lawFlags, runFor)

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { UsageError, loadFlags } from './flags.ts'
+import { UsageError } from '#test/support/long-run.ts'
+import { loadFlags } from './flags.ts'
 import { planOf } from './plan.ts'
 import { SCENARIOS } from './scenarios/list.ts'
 

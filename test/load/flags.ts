@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto'
 import { parseArgs } from 'node:util'
 import { SCENARIOS } from './scenarios/list.ts'
+import { UsageError } from '#test/support/long-run.ts'
 
 export interface LoadFlags {
   /** Undefined: the run starts its own services. */
@@ -46,10 +47,6 @@ allowances, idempotency, exposure, charges, refunds and ledger. Exit code 1 when
   --html PATH          write a page with the same numbers drawn
   --data-dir PATH      where the embedded services keep their files while they run (default .data/load)
 `
-
-export class UsageError extends Error {
-  override readonly name = 'UsageError'
-}
 
 const OPTIONS = {
   url: { type: 'string' },

@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto'
 import { parseArgs } from 'node:util'
+import { UsageError } from '#test/support/long-run.ts'
 
 export interface ModelFlags {
   readonly seed: number
@@ -15,10 +16,6 @@ are compared. Exit code 1 when a guarantee is broken; the report names the seed 
   --seed N      seed of the sequences (default: a random one, which is printed)
   --minutes M   how long to run (default 1)
 `
-
-export class UsageError extends Error {
-  override readonly name = 'UsageError'
-}
 
 /** @throws UsageError with one sentence. */
 export function modelFlags(args: readonly string[]): ModelFlags | 'help' {

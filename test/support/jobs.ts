@@ -9,7 +9,6 @@ import { insertBuild } from '#core/db/builds.ts'
 import type { BuildFence } from '#core/db/builds.ts'
 import { insertImport, insertSnapshots } from '#core/db/imports.ts'
 import type { Database } from '#core/db/pool.ts'
-import { INDEX_BOUNDS } from '#core/index/bounds.ts'
 import { createArtifactStore } from '#core/index/format/store.ts'
 import type { ArtifactStore } from '#core/index/format/store.ts'
 import { sha256 } from '#core/platform/digest.ts'
@@ -27,10 +26,9 @@ import { captureSources, snapshotId } from '#jobs/sources/capture.ts'
 import { listSource } from '#jobs/sources/list.ts'
 import { startJobs } from '#jobs/workers.ts'
 import type { Jobs, JobsDeps } from '#jobs/workers.ts'
-import { startSearchNode } from '#search-node/node.ts'
 import { COMPILE_CACHE, WITH_FEW_QUERIES } from './processes.ts'
 import { connectTestPools } from './postgres.ts'
-import { PLAINTEXT } from './search-node.ts'
+import { startNodeInProcess } from './search-node.ts'
 import { testSecrets } from './secrets.ts'
 import { openTestRedis } from './redis.ts'
 import type { TestRedis } from './redis.ts'
@@ -88,19 +86,7 @@ export async function startJobsHarness(): Promise<JobsHarness> {
   const storeUrl = pathToFileURL(root).href
   const store = createArtifactStore(storeUrl)
   const secrets = testSecrets()
-  const node = await startSearchNode(
-    {
-      ARTIFACT_STORE: storeUrl,
-      MANIFEST_PUBLIC_KEY: [Buffer.from(secrets.MANIFEST_PUBLIC_KEY, 'base64')],
-      ...PLAINTEXT,
-      LOG_LEVEL: 'silent',
-      SEARCH_LISTEN: '127.0.0.1:0',
-      SEARCH_THREADS: 1,
-      SEARCH_CODES_MB: INDEX_BOUNDS.residentCodesMbDefault,
-      DRAIN_MS: 0,
-    },
-    silent,
-  )
+  const node = await startNodeInProcess(root, Buffer.from(secrets.MANIFEST_PUBLIC_KEY, 'base64'))
   const searchNode = `127.0.0.1:${node.port}`
   const environment: NodeJS.ProcessEnv = {
     PATH: process.env['PATH'],

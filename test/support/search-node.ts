@@ -7,6 +7,10 @@ import { searchNodeService } from '#core/rpc/messages.ts'
 import { openSearchNodeClient } from '#core/rpc/search-client.ts'
 import type { SearchNodeClient } from '#core/rpc/search-client.ts'
 import type { TransportSettings } from '#core/rpc/transport.ts'
+import { INDEX_BOUNDS } from '#core/index/bounds.ts'
+import { createLog } from '#core/platform/log.ts'
+import { startSearchNode } from '#search-node/node.ts'
+import type { SearchNode } from '#search-node/node.ts'
 import { SEARCH_NODE_OPTIONS } from '#jobs/command-line/node-options.ts'
 import { freePort } from '#jobs/demo/local/supervised-process.ts'
 import { COMPILE_CACHE } from './processes.ts'
@@ -19,6 +23,23 @@ export const PLAINTEXT: TransportSettings = {
   SEARCH_TLS_CERT: undefined,
   SEARCH_TLS_KEY: undefined,
   SEARCH_PLAINTEXT: 'refuse',
+}
+
+/** A search node of one thread in this process, on the store in a folder. */
+export function startNodeInProcess(root: string, publicKeyDer: Buffer): Promise<SearchNode> {
+  return startSearchNode(
+    {
+      ARTIFACT_STORE: pathToFileURL(root).href,
+      MANIFEST_PUBLIC_KEY: [publicKeyDer],
+      ...PLAINTEXT,
+      LOG_LEVEL: 'silent',
+      SEARCH_LISTEN: '127.0.0.1:0',
+      SEARCH_THREADS: 1,
+      SEARCH_CODES_MB: INDEX_BOUNDS.residentCodesMbDefault,
+      DRAIN_MS: 0,
+    },
+    createLog('test', 'silent'),
+  )
 }
 
 /** A search node as production starts it. */

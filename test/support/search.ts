@@ -37,20 +37,18 @@ export const RANKING: Ranking = {
   collapseRevisionsOn: '',
 }
 
+const askedOf = ({ filters = EVERYTHING }: { readonly filters?: Filters }): Omit<SearchQuery, 'versionId'> => ({
+  vector: undefined,
+  text: '',
+  limit: 5,
+  filters,
+  entitled: filters,
+  ranking: RANKING,
+})
+
 /** A search as a scoring thread gets it; entitled to what the filters allow unless the change says otherwise. */
 export function inputOf(change: Partial<SearchInput>): SearchInput {
-  const filters = change.filters ?? EVERYTHING
-  return {
-    vector: undefined,
-    text: '',
-    limit: 5,
-    filters,
-    entitled: filters,
-    ranking: RANKING,
-    withoutText: false,
-    onlyRows: undefined,
-    ...change,
-  }
+  return { ...askedOf(change), withoutText: false, onlyRows: undefined, ...change }
 }
 
 /** A query as a gateway asks it; entitled likewise. */
@@ -58,17 +56,7 @@ export function requestOf({
   versionId,
   ...change
 }: Partial<SearchQuery> & Pick<SearchQuery, 'versionId'>): SearchQuery {
-  const filters = change.filters ?? EVERYTHING
-  return {
-    versionId,
-    vector: undefined,
-    text: '',
-    limit: 5,
-    filters,
-    entitled: filters,
-    ranking: RANKING,
-    ...change,
-  }
+  return { versionId, ...askedOf(change), ...change }
 }
 
 /** An artifact that one thread has open. */

@@ -10,7 +10,7 @@ import { nearestRows } from '#search-node/search/candidates/vectors/search.ts'
 import { PREDICTOR_DEPTH } from '#search-node/search/predictors.ts'
 import { artifactRef, openIndex } from '#core/index/format/reader.ts'
 import type { IndexReader } from '#core/index/format/reader.ts'
-import { allows, bruteForce } from '#test/support/search.ts'
+import { EVERYTHING, allows, bruteForce } from '#test/support/search.ts'
 import { buildTestArtifact, vectorsOf } from '#test/support/artifact.ts'
 import type { TestArtifact } from '#test/support/artifact.ts'
 import { queryNear, seededRandom, testRows, unit } from '#test/support/passages.ts'
@@ -26,15 +26,6 @@ const EXPANSION_MIN = 64
 /** A scan of all allowed rows never costs more. */
 const SCAN_FIRST: PlanCosts = { ...PLAN_COSTS, clustersNs: () => Number.MAX_VALUE }
 const CLUSTERS_FIRST: PlanCosts = { ...PLAN_COSTS, scanNs: () => Number.MAX_VALUE }
-const EVERYTHING: TestFilters = {
-  languages: ['de', 'en'],
-  jurisdictions: ['XA', 'XB'],
-  subjects: [],
-  anySubject: true,
-  verificationStatuses: ['verified'],
-  inForceOn: '',
-  documents: [],
-}
 
 const open = ({ folder, manifest }: TestArtifact): IndexReader => openIndex(artifactRef(folder, manifest))
 let store: string
