@@ -85,9 +85,10 @@ function tableOf(results: readonly CaseResult[]): string {
 }
 
 function countsOf(name: string, cases: readonly CaseResult[]): string {
-  const refused = cases.filter((each) => each.refused !== undefined).length
   const broken = cases.filter(({ violations }) => violations.length > 0).length
-  return `${name}: ${cases.length} cases, ${refused} refused, ${cases.length - refused - broken} named, ${broken} violations`
+  const held = cases.filter(({ violations }) => violations.length === 0)
+  const refused = held.filter((each) => each.refused !== undefined).length
+  return `${name}: ${cases.length} cases, ${refused} refused, ${held.length - refused} named, ${broken} violations`
 }
 
 await runCommandLine(USAGE, lawFlags, runFor)
