@@ -30,8 +30,8 @@ const CLIENTS = [8, 32] as const
 const SLICES = 4
 const WARM_UP_SHARE = 0.25
 const BUILD_TIMEOUT_MS = 1_800_000
-const OF_LANCE_MIN = 1
-const OF_LANCE_FILTERED_MIN = 1.3
+/** Times LanceDB's queries a second at 100,000 passages of 768 dimensions. */
+const OF_LANCE_MIN: Readonly<Record<Selectivity['name'], number>> = { unfiltered: 1.2, '22 %': 1.6, '1.8 %': 1.4 }
 
 interface Side {
   readonly per_second: number
@@ -245,7 +245,7 @@ export function judgeLance({ cells }: LanceResult): readonly Threshold[] {
   return cells.flatMap((cell) => [
     atLeast(
       `full path of LanceDB's hybrid query, ${cell.selectivity}, ${cell.clients} clients`,
-      cell.selectivity === 'unfiltered' ? OF_LANCE_MIN : OF_LANCE_FILTERED_MIN,
+      OF_LANCE_MIN[cell.selectivity],
       ratio(cell.ours.per_second, cell.theirs.per_second),
       2,
     ),

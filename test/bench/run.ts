@@ -171,7 +171,7 @@ export async function benchOf(passages: number, flags: BenchFlags, steps: Steps)
     rebuild,
   }
   const thresholds = [
-    ...judgeCells(cells, found, settled.state, full.delivered(), settings.corpus.passages),
+    ...judgeCells(cells, found, settled.state, full.delivered()),
     ...judgeScale(result),
     ...judgeMemory(memory, settings.corpus.passages),
     ...judgeRefusals(refusals),

@@ -27,14 +27,9 @@ export type FoundBy = Readonly<Record<Selectivity['name'], Found>>
 
 const FULL_OF_RAW_MIN = 0.3
 const OWN_P50_MS_MAX = 2
-const SERVICE_PARTS = ['gateway', 'jobs', 'Postgres', 'Redis', 'provider'] as const
 const FILTERED_OF_UNFILTERED_MIN = 0.5
 const RECALL_MIN = 0.98
 const MANY_CLIENTS = 32
-/** The CPU time of a search grows with the version; the bar is that of 100,000 passages. */
-const SEARCH_CPU_PASSAGES_MAX = 100_000
-const SEARCH_CPU_MS_MAX = 2.2
-const OTHER_CPU_MS_MAX = 3
 
 /** The thresholds of the throughput table. */
 export function judgeCells(
@@ -42,13 +37,11 @@ export function judgeCells(
   found: FoundBy,
   ledger: LedgerState,
   delivered: number,
-  passages: number,
 ): readonly Threshold[] {
   const crowded = cells.filter((cell) => cell.clients === MANY_CLIENTS)
   return [
     ...crowded.map(fullOfRaw),
     ownShare(cells),
-    ...cpuOfRequest(crowded, passages),
     ...filteredOfUnfiltered(crowded),
     recallEverywhere(found),
     sameEverywhere(found),
@@ -69,18 +62,6 @@ function fullOfRaw({ selectivity, clients, paths }: Cell): Threshold {
 function ownShare(cells: readonly Cell[]): Threshold {
   const own = Math.max(...cells.filter((cell) => cell.clients === 1).map((cell) => cell.gateway.own_p50_ms))
   return atMost("gateway's own share at p50, 1 client", OWN_P50_MS_MAX, own, 'ms', 2)
-}
-
-/** What a request costs, without the load generator; nothing where the system does not report it. */
-function cpuOfRequest([unfiltered]: readonly Cell[], passages: number): readonly Threshold[] {
-  const cpu = unfiltered?.gateway.cpu_ms
-  if (unfiltered === undefined || cpu === undefined || cpu === null) return []
-  const search = cpu['search node'] ?? 0
-  const others = SERVICE_PARTS.reduce((sum, part) => sum + (cpu[part] ?? 0), 0)
-  const about = `${unfiltered.selectivity}, ${unfiltered.clients} clients`
-  const ofSearch = atMost(`CPU of a request in the search node, ${about}`, SEARCH_CPU_MS_MAX, search, 'ms', 2)
-  const ofOthers = atMost(`CPU of a request in all else, ${about}`, OTHER_CPU_MS_MAX, others, 'ms', 2)
-  return passages <= SEARCH_CPU_PASSAGES_MAX ? [ofSearch, ofOthers] : [ofOthers]
 }
 
 function filteredOfUnfiltered(crowded: readonly Cell[]): readonly Threshold[] {
