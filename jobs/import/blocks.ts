@@ -88,7 +88,7 @@ export function blocksOf(body: string, firstLine: number): Blocks | BlockFault {
     if (token.level > 0) return { line: firstLine + from, reason: HEADING_IN_BLOCK }
     const written = withoutComments(tokens[index + 1]?.content ?? '')
     const isUnderlined = token.markup !== '' && !token.markup.startsWith('#')
-    if (isUnderlined && (token.markup === '-' || written.includes('\n') || endsLikeSentence(written)))
+    if (isUnderlined && (token.markup === '-' || written.includes('\n') || readsLikeRule(written)))
       return { line: firstLine + from, reason: UNDERLINED }
     headings.push({ from, to, level: Number(token.tag.slice(1)), written })
     for (let line = from; line < to; line += 1) passed.add(line)
@@ -106,6 +106,13 @@ const NUMBERED_IN_FENCE = 'a numbered heading within a code fence: remove the fe
 
 function withoutComments(content: string): string {
   return createCutter(content, commentsIn(content, 'markdown').comments)(0, content.length).trim()
+}
+
+/** True if underlined words are an item of a list, or end as a sentence or a part of one does. */
+function readsLikeRule(written: string): boolean {
+  return (
+    /^(?:\(?[\p{L}\p{N}]{1,4}\)|[-–—•*●▪])\s/u.test(written) || /[,،、，]$/.test(written) || endsLikeSentence(written)
+  )
 }
 
 /** True if words end with a mark that ends a sentence, before brackets and quotes, or a publisher's anchor. */

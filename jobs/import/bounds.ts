@@ -57,7 +57,7 @@ export const IMPORT_BOUNDS = {
 
   // Report.
   unreadFieldsNamedMax: 1_000,
-  /** Units of the text of a record that a pattern skips. */
+  /** Units of the text of a record that is not served. */
   reportTextMax: 300,
   reportEntriesMax: 10_000,
   /** Contradictions that the refusal of an import names. */

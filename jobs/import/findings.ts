@@ -130,13 +130,13 @@ export class Findings {
     this.#counts.skipped += 1
     if (skip === 'lost') {
       this.#counts.lost += 1
-      this.#lose(entry, entry.reason)
+      this.#lose(entry, entry.reason, entry.text)
     }
     this.#reasons.set(entry.reason, (this.#reasons.get(entry.reason) ?? 0) + 1)
     if (this.#entries.length < IMPORT_BOUNDS.reportEntriesMax) this.#entries.push(entry)
   }
 
-  #lose({ source, line, id }: RecordLocation, why: string): void {
+  #lose({ source, line, id }: RecordLocation, why: string, text?: string): void {
     const place = { source, line, ...(id === undefined ? {} : { id }) }
     const name = lossName(this.#mapping.format, place)
     // Who accepts the name of a line accepts what the whole file states.
@@ -145,7 +145,8 @@ export class Findings {
     const accepted = this.#accepted.has(name)
     if (!accepted) this.#counts.unnamed += 1
     const losses = accepted ? this.#acceptedLosses : this.#losses
-    if (losses.length < IMPORT_BOUNDS.reportEntriesMax) losses.push({ ...place, name, reason, accepted })
+    if (losses.length < IMPORT_BOUNDS.reportEntriesMax)
+      losses.push({ ...place, name, reason, ...(text === undefined ? {} : { text }), accepted })
   }
 
   /** @throws OperatorError beyond the omissions that a report lists: each is listed. */

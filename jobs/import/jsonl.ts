@@ -30,16 +30,18 @@ export async function* jsonlRecords(path: string, signal?: AbortSignal): AsyncGe
 }
 
 function itemOf({ number: line, bytes }: Line): SourceItem | undefined {
+  if (bytes === undefined)
+    return { kind: 'fault', line, reason: `line longer than ${IMPORT_BOUNDS.lineBytesMax} bytes` }
+  const text = decoded(bytes)
+  if (text === undefined) return { kind: 'fault', line, reason: 'not valid UTF-8' }
+  if (text.trim() === '') return undefined
   const fault = (reason: string, id?: string): SourceItem => ({
     kind: 'fault',
     line,
     reason,
+    text,
     ...(id === undefined ? {} : { id }),
   })
-  if (bytes === undefined) return fault(`line longer than ${IMPORT_BOUNDS.lineBytesMax} bytes`)
-  const text = decoded(bytes)
-  if (text === undefined) return fault('not valid UTF-8')
-  if (text.trim() === '') return undefined
   const parsed = parseRecordJson(text)
   if (parsed === undefined) return fault('not valid JSON')
   if (repeatsKey(text)) return fault('an object has the same key twice')

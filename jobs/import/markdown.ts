@@ -80,8 +80,9 @@ function partsOf(text: string): MarkdownParts | undefined {
   }
 }
 
-function fault(line: number, reason: string, id?: string): SourceFault {
-  return { kind: 'fault', line, reason, ...(id === undefined ? {} : { id }) }
+/** A fault of the whole file. */
+function fault(line: number, reason: string): SourceFault {
+  return { kind: 'fault', line, reason }
 }
 
 function repeatedAnchor({ anchor, line, repeatsLine }: Section): string | undefined {
@@ -96,10 +97,16 @@ function itemOf(
   frontMatterLines: ReadonlyMap<string, number>,
 ): SourceItem {
   const { line, heading, anchor, text } = section
-  if (isBlank(text)) return fault(line, 'heading without text', anchor)
+  const path = pathOf(section, metadata.get('metadata.title') ?? '')
+  // No passage shows the headings above it, unless another one below them does.
+  const lost = { line, text: `${path}\n${text}` }
+  if (isBlank(text)) return { kind: 'fault', ...lost, id: anchor, reason: 'heading without text' }
   const flaw = unstorable(text) ?? unstorable(section.source)
-  if (flaw !== undefined) return fault(line, flaw, unstorable(anchor) === undefined ? anchor : `line-${line}`)
-  const values = new Map([['section.path', pathOf(section, metadata.get('metadata.title') ?? '')]])
+  if (flaw !== undefined) {
+    const id = unstorable(anchor) === undefined ? anchor : `line-${line}`
+    return { kind: 'fault', ...lost, id, reason: flaw }
+  }
+  const values = new Map([['section.path', path]])
   if (section.fragment !== undefined) values.set('section.fragment', section.fragment)
   for (const [name, value] of provisionOf(section, metadata.get('metadata.citation_prefix'))) values.set(name, value)
   const captured = { format: 'markdown', text: section.below } as const

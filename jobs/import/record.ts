@@ -33,6 +33,8 @@ export interface SourceFault {
   readonly line: number
   readonly id?: string
   readonly reason: string
+  /** Of the unit, for the report; absent where the whole file is lost or its bytes are no text. */
+  readonly text?: string
 }
 
 /** What the reader decided about a unit that an operator should look at; the unit itself is read all the same. */

@@ -36,8 +36,6 @@ export type Recorded =
   | { readonly kind: 'staged'; readonly unproved: boolean; readonly lineage: RecordFields['lineage'] }
   /** `line`: where the source states what is not understood, if that is not the record's line. */
   | { readonly kind: 'skipped'; readonly skip: SkipKind; readonly reason: string; readonly line?: number }
-  /** By a pattern of the mapping. */
-  | { readonly kind: 'skipped'; readonly skip: 'intended'; readonly reason: string; readonly text: string }
   | { readonly kind: 'refused'; readonly contradiction: 'dates' | 'anchor' | 'unread'; readonly reason: string }
   | { readonly kind: 'skipped'; readonly skip: 'intended'; readonly reason: string; readonly first: EarlierRecord }
 
@@ -133,8 +131,7 @@ function createMapper(mapping: Mapping): (record: SourceRecord) => Mapped | Reco
     const unknown = fieldFault(record, mapping, read)
     if (unknown !== undefined) return unknown
     const resolved = resolve(record)
-    if (resolved.skip !== undefined)
-      return { kind: 'skipped', skip: 'intended', reason: resolved.skip, text: record.text }
+    if (resolved.skip !== undefined) return { kind: 'skipped', skip: 'intended', reason: resolved.skip }
     const blank = noEvidence(record)
     if (blank !== undefined) return { kind: 'skipped', skip: 'lost', reason: blank }
     const fields = fieldsOf(resolved)

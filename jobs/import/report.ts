@@ -12,7 +12,7 @@ export interface RecordLocation {
 
 export interface ImportReportEntry extends RecordLocation {
   readonly reason: string
-  /** The start of the text that a pattern of the mapping skips. */
+  /** The start of what is not served: headings and text, or the line where it is no record. */
   readonly text?: string
   /** The record that this one repeats, or that has precedence. */
   readonly other?: RecordLocation
@@ -34,6 +34,8 @@ export interface ImportReportLoss extends RecordLocation {
   /** By which an operator accepts it. */
   readonly name: string
   readonly reason: string
+  /** The start of what is not served; absent for a whole file, and for a text that is served. */
+  readonly text?: string
   readonly accepted: boolean
 }
 
@@ -190,7 +192,9 @@ function listed<T extends RecordLocation>(
 
 /** Returns one line for each loss of a stored report, for reviewers. */
 export function lossesInWords(losses: readonly ImportReportLoss[]): readonly string[] {
-  return losses.map((loss) => `${shown(loss.name)} (${shown(loss.reason)})`)
+  return losses.map(
+    ({ name, reason, text }) => `${shown(name)} (${shown(reason)})${text === undefined ? '' : `: ${shown(text)}`}`,
+  )
 }
 
 /** Returns the name by which an operator accepts the loss of a record. */

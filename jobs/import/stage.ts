@@ -53,10 +53,12 @@ export async function* stageSources(
         continue
       }
       input.onRecord?.()
-      if (item.kind === 'fault') yield { kind: 'skipped', skip: 'lost', entry: { ...place, reason: item.reason } }
-      else {
+      if (item.kind === 'fault') {
+        const text = item.text === undefined ? {} : { text: shownInReport(item.text) }
+        yield { kind: 'skipped', skip: 'lost', entry: { ...place, reason: item.reason, ...text } }
+      } else {
         yield* unreadFields(item, read)
-        yield* findingsOf(await record(item, source, snapshot.id), place, snapshots)
+        yield* findingsOf(await record(item, source, snapshot.id), item, place, snapshots)
       }
     }
   }
@@ -74,8 +76,14 @@ function leftOutFile(source: string, format: Mapping['format']): Finding {
   return { kind: 'skipped', skip, entry: { source, line: 1, reason: LEFT_OUT_REASONS[format] } }
 }
 
+/** The start of a text that is not served, as a database can store it. */
+function shownInReport(text: string): string {
+  return text.slice(0, IMPORT_BOUNDS.reportTextMax).toWellFormed().replaceAll('\0', '\uFFFD')
+}
+
 function* findingsOf(
   recorded: Recorded,
+  { title, text, section }: SourceRecord,
   place: RecordLocation,
   snapshots: StageInput['snapshots'],
 ): Generator<Finding> {
@@ -91,9 +99,10 @@ function* findingsOf(
       const { skip, reason } = recorded
       const other = 'first' in recorded ? { other: locationOf(snapshots, recorded.first) } : {}
       const line = 'line' in recorded && recorded.line !== undefined ? recorded.line : place.line
-      const text =
-        'text' in recorded ? { text: recorded.text.slice(0, IMPORT_BOUNDS.reportTextMax).toWellFormed() } : {}
-      yield { kind: 'skipped', skip, entry: { ...place, line, reason, ...text, ...other } }
+      // The text of a repetition is served by the record that it repeats.
+      const unserved =
+        'first' in recorded ? {} : { text: shownInReport(`${section?.get('section.path') ?? title}\n${text}`) }
+      yield { kind: 'skipped', skip, entry: { ...place, line, reason, ...unserved, ...other } }
       return
     }
     default:

@@ -19,6 +19,9 @@ const skipped = location
     ...(text === undefined ? {} : { text }),
     ...(other === undefined ? {} : { other }),
   }))
+const loss = location
+  .extend({ name: z.string(), reason: z.string(), text: z.string().optional(), accepted: z.boolean() })
+  .transform(({ text, ...rest }) => ({ ...withoutAbsentId(rest), ...(text === undefined ? {} : { text }) }))
 const warning = location
   .extend({ message: z.string(), other: otherLocation.optional() })
   .transform(({ other, ...rest }) => ({ ...withoutAbsentId(rest), ...(other === undefined ? {} : { other }) }))
@@ -38,9 +41,7 @@ export const importReportSchema = z.object({
   entries: z.array(skipped),
   entries_omitted: z.int(),
   splits: z.array(location.extend({ parts: z.int() }).transform(withoutAbsentId)),
-  losses: z.array(
-    location.extend({ name: z.string(), reason: z.string(), accepted: z.boolean() }).transform(withoutAbsentId),
-  ),
+  losses: z.array(loss),
   losses_unnamed: z.int(),
   derived_ends: z.array(location.extend({ day: z.string() }).transform(withoutAbsentId)),
   omissions: z.array(location.extend({ rule: z.string(), text: z.string() }).transform(withoutAbsentId)),

@@ -76,7 +76,7 @@ function parsedRecord(line: string): { readonly id: string; readonly text: strin
   }
 }
 
-/** Lines of the provisions, without headings and anchors. */
+/** Lines of the body, without marks of headings and anchors. */
 function* markdownLines(text: string): Generator<LawLine> {
   const { front, head, provisions } = parseMarkdown(text)
   let line = front.length + 3
@@ -84,7 +84,7 @@ function* markdownLines(text: string): Generator<LawLine> {
     const first = line
     const id = /^### .*\{#([^}]*)\}/.exec(part)?.[1] ?? ''
     for (const law of part.split('\n')) {
-      if (!/^#|^\s*$/.test(law)) yield { line: first, id, law: law.replaceAll(/\{#[^}]*\}|&#?\w+;|\]\([^)]*\)/g, '') }
+      if (/\S/.test(law)) yield { line: first, id, law: law.replaceAll(/\{#[^}]*\}|&#?\w+;|\]\([^)]*\)/g, '') }
       line++
     }
     line--

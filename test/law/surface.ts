@@ -43,7 +43,8 @@ export function surfaceOf({ artifact: { folder } }: BuiltLaw): Surface {
 function namesOf(acts: readonly { readonly id: string; readonly aliases: readonly string[] }[]): Surface['names'] {
   const claims = acts.flatMap(({ id, aliases }) => aliases.map((alias) => ({ id, name: alias.toLowerCase() })))
   const byName = Map.groupBy(claims, ({ name }) => name)
-  return new Map([...byName].map(([name, claimed]) => [name, claimed.map(({ id }) => id)]))
+  // One act may be named twice in spellings that are alike here.
+  return new Map([...byName].map(([name, claimed]) => [name, [...new Set(claimed.map(({ id }) => id))]]))
 }
 
 /** What a caller sees of a passage, in one text. */

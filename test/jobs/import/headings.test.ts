@@ -48,6 +48,9 @@ test.each([
   ['the end of a sentence above ===', 'The keeper must act within 14 days.\n==='],
   ['the end of a sentence before a bracket and an anchor', '(The keeper may not act!) {#a}\n==='],
   ['a colon above ===', 'The keeper keeps:\n==='],
+  ['a comma above ===', 'The keeper keeps,\n==='],
+  ['an item of a list above ===', '(a) must never lend a hive, or\n==='],
+  ['a bullet above ===', '• never lends a hive\n==='],
 ])('underlined text that may be no heading refuses the file at its line: %s', (_kind, text) => {
   expect(faultOf(`# Duty\n\n${text}\n\n### Exemption\nFree.\n`)).toBe(3)
 })

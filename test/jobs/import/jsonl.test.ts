@@ -103,7 +103,7 @@ describe('a JSONL import', () => {
       smallMapping(),
     )
     expect(passages.map((passage) => passage.source_id)).toEqual(['first', 'last'])
-    expect(report.entries).toEqual([entry(reason, 2)])
+    expect(report.entries).toMatchObject([entry(reason, 2)])
   })
 
   test.each([
@@ -144,8 +144,10 @@ describe('a JSONL import', () => {
     )
     const { passages, report } = await importContents({ 'corpus.jsonl': `${line('first', TEXT)}\n${bad}\n` }, mapping)
     expect(passages.map((passage) => passage.source_id)).toEqual(['first'])
-    const skipped = reason === 'repealed' ? { text: '(Repealed.)' } : {}
-    expect(report.entries).toEqual([{ ...entry(reason, 2, 'a'), ...skipped }])
+    const { title, text } = JSON.parse(bad) as { readonly title: string; readonly text: string }
+    const shown = `${title}\n${text}`.slice(0, IMPORT_BOUNDS.reportTextMax)
+    expect(report.entries).toMatchObject([entry(reason, 2, 'a')])
+    if (!/surrogate|NUL/.test(reason)) expect(report.entries[0]?.text).toBe(shown)
     expect(report.reasons).toEqual({ [reason]: 1 })
   })
 

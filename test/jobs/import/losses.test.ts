@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { lossesInWords } from '#jobs/import/report.ts'
 import { importContents, line, smallMapping } from '#test/support/import.ts'
 import { beeRules } from '#test/support/markdown-source.ts'
 
@@ -14,10 +15,21 @@ describe('a loss', () => {
   test('of a record is listed with its name, and counts until the mapping accepts it', async () => {
     const contents = { 'corpus.jsonl': [line('a', TEXT), line('b', TEXT, { section: '2', effective: '' })].join('\n') }
     const { report } = await importContents(contents, smallMapping())
-    const loss = { source: 'corpus.jsonl', line: 2, id: 'b', name: 'b', reason: 'effective_at missing' }
+    const text = `Section b\n${TEXT}`
+    const loss = { source: 'corpus.jsonl', line: 2, id: 'b', name: 'b', reason: 'effective_at missing', text }
     expect(report).toMatchObject({ losses_unnamed: 1, losses: [{ ...loss, accepted: false }] })
     const accepted = await importContents(contents, smallMapping({}, { accepted_losses: ['b'] }))
     expect(accepted.report).toMatchObject({ losses_unnamed: 0, losses: [{ ...loss, accepted: true }] })
+  })
+
+  test('is listed with the start of its text, as far as a database can store it', async () => {
+    const unread = 'A keeper may lend a hive. '.repeat(20)
+    const contents = [line('a', TEXT), line('b', `\0${unread}`), `{"text":"${unread}`].join('\n')
+    const { report } = await importContents({ 'corpus.jsonl': contents }, smallMapping())
+    const texts = report.losses.map(({ text = '' }) => text)
+    expect(texts.map((text) => text.length)).toEqual([300, 300])
+    expect(texts.every((text) => text.includes('A keeper may lend a hive.') && !text.includes('\0'))).toBe(true)
+    expect(lossesInWords(report.losses)[0]).toMatch(/^b \(contains a NUL character\): .*A keeper may lend/)
   })
 
   test('of a file is named by its line, and says that it is the whole file', async () => {

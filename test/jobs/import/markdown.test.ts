@@ -55,14 +55,20 @@ describe('a Markdown import', () => {
     expect(report).toMatchObject({ records_read: 2, passages: 2, skipped: 0 })
   })
 
-  test('reports a heading without text as a loss, unless it has sub-headings', async () => {
+  test('reports a heading without text as a loss with the headings above it, unless it has sub-headings', async () => {
     const { passages, report } = await importContents({
       'a.md': `${FRONT}# Bee Rulebook\n\n## Hives\n\n### One\nText.\n\n### Two\n\n## Swarms\n\u200B\n`,
     })
     expect(passages.map((passage) => passage.heading)).toEqual(['Bee Rulebook › Hives › One'])
     expect(report.entries).toEqual([
-      { source: 'a.md', line: 21, id: 'two', reason: 'heading without text' },
-      { source: 'a.md', line: 23, id: 'swarms', reason: 'heading without text' },
+      {
+        source: 'a.md',
+        line: 21,
+        id: 'two',
+        reason: 'heading without text',
+        text: 'Bee Rulebook › Hives › Two\n',
+      },
+      { source: 'a.md', line: 23, id: 'swarms', reason: 'heading without text', text: 'Bee Rulebook › Swarms\n\u200B' },
     ])
     expect(report).toMatchObject({ records_read: 3, skipped: 2 })
   })
