@@ -111,6 +111,7 @@ create table source_snapshots (
   sha256 bytea not null check (octet_length(sha256) = 32),
   bytes bigint not null check (bytes >= 0),
   captured_at timestamptz not null default now(),
+  captured_by text not null default 'operator import', -- the command
   unique (knowledge_base_id, source_name, sha256)
 );
 
@@ -928,7 +929,7 @@ grant update (state, attempt, stage, done, total, embedding, error, failed_runs,
 grant update (state, message, finished_at) on activations to evidence_jobs;
 grant select (id, slug) on knowledge_bases to evidence_jobs;
 grant select (id, knowledge_base_id, mapping, snapshot_ids) on imports to evidence_jobs;
-grant select (id, source_name, media_type, sha256, bytes) on source_snapshots to evidence_jobs;
+grant select (id, source_name, media_type, sha256, bytes, captured_at, captured_by) on source_snapshots to evidence_jobs;
 grant select (knowledge_base_id, profile_ids, active, updated_at) on entitlements to evidence_jobs;
 grant select (id, limits) on plans to evidence_jobs;
 grant insert (id, knowledge_base_id, key) on documents to evidence_jobs;
