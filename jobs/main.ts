@@ -40,6 +40,7 @@ await startOrExplain('The job worker cannot start', async () => {
     nodes,
     counters,
     settlement,
+    privateKeyDer: config.MANIFEST_PRIVATE_KEY,
     buildConcurrency: config.BUILD_CONCURRENCY,
     buildHeapMb: config.BUILD_HEAP_MB ?? defaultBuildHeapMb(config.BUILD_CONCURRENCY),
     vectorCacheBytesMax: config.VECTOR_CACHE_BYTES_MAX,

@@ -29,6 +29,8 @@ export interface JobsDeps {
   readonly nodes: readonly SearchNodeClient[]
   readonly counters: Pick<Counters, 'nowMs'>
   readonly settlement: Pick<Settlement, 'refundOverdue'>
+  /** Signs the version chain; Ed25519, PKCS #8. */
+  readonly privateKeyDer: Buffer
   readonly buildConcurrency: number
   /** Heap limit of a build's process. */
   readonly buildHeapMb: number

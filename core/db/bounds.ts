@@ -33,6 +33,8 @@ export const DATABASE_BOUNDS = {
   rollbackStepsMax: 1_000,
   /** Entries of the audit trail that `operator audit verify` reads at once. */
   auditBatchMax: 1_000,
+  /** Entries of a version chain that are read at once. */
+  chainBatchMax: 500,
   /** Reviews of a version whose signatures are verified at once. */
   reviewBatchMax: 1_000,
 

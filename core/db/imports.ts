@@ -11,6 +11,9 @@ export interface SourceSnapshot {
   /** 64 hex digits. */
   readonly sha256: string
   readonly bytes: number
+  /** ISO 8601 UTC, and the command; Postgres sets them. */
+  readonly capturedAt?: string | undefined
+  readonly capturedBy?: string | undefined
 }
 
 /** The input of a build: the mapping, and the snapshots in the order of their capture. */
@@ -101,7 +104,7 @@ select knowledge_base_id, mapping, cardinality(snapshot_ids) as snapshots from i
 /** Snapshots of an import from one ordinal of `snapshot_ids` to another, in their order. */
 const READ_SNAPSHOTS = `
 select s.id, s.source_name as "sourceName", s.media_type as "mediaType", encode(s.sha256, 'hex') as sha256,
-  s.bytes::float8 as bytes
+  s.bytes::float8 as bytes, s.captured_at as "capturedAt", s.captured_by as "capturedBy"
 from imports i
 cross join lateral unnest(i.snapshot_ids[$2:$3]) with ordinality as wanted (id, ordinal)
 join source_snapshots s on s.id = wanted.id
@@ -115,6 +118,8 @@ const snapshotSchema = z.object({
   mediaType: z.string(),
   sha256: z.string(),
   bytes: z.number(),
+  capturedAt: z.date().transform((at) => at.toISOString()),
+  capturedBy: z.string(),
 })
 
 /** @throws OperatorError when there is no such import. */

@@ -22,6 +22,7 @@ import { assertArtifactAsRecorded, assertFilesAsRecorded } from '#jobs/review/fi
 import { firstChanges } from '#jobs/review/first-changes.ts'
 import { ReviewRefused } from '#jobs/review/review-refused.ts'
 import { prepareOnLiveNodes } from '#jobs/search-nodes.ts'
+import { extendChain, readChainRecord } from './chain.ts'
 import { POINTER_MOVED, checkActivatable } from './check.ts'
 
 export interface ActivateDeps {
@@ -30,6 +31,8 @@ export interface ActivateDeps {
   readonly nodes: readonly SearchNodeClient[]
   /** Holds the artifact and the report that was approved. */
   readonly store: ArtifactStore
+  /** Signs the version chain; Ed25519, PKCS #8. */
+  readonly privateKeyDer: Buffer
   readonly log: Log
 }
 
@@ -52,7 +55,7 @@ export async function activate(
     const outcome = await inTransaction(deps.database, async (client) => {
       await blockReleases(client)
       const loadedOn = await load(deps, version, signal)
-      return await flip(client, activationId, { loadedOn, changes })
+      return await flip(client, activationId, { loadedOn, changes, privateKeyDer: deps.privateKeyDer })
     })
     if (outcome === 'done') deps.log.info('version activated', { activation_id: activationId, version_id: version.id })
     return outcome
@@ -117,17 +120,24 @@ async function load(deps: ActivateDeps, version: VersionRow, signal?: AbortSigna
   return prepared.loaded.length
 }
 
-/** Writes pointer, states, audit row and outcome in one transaction. Every check is repeated under the locks. */
+interface Flip {
+  readonly loadedOn: number
+  readonly changes: readonly string[] | undefined
+  readonly privateKeyDer: Buffer
+}
+
+/** Writes pointer, states, outcome, entry of the version chain and audit row in one transaction. Every check is repeated under the locks. */
 async function flip(
   client: Queryable,
   activationId: string,
-  { loadedOn, changes }: { readonly loadedOn: number; readonly changes: readonly string[] | undefined },
+  { loadedOn, changes, privateKeyDer }: Flip,
 ): Promise<ActivationOutcome> {
   const activation = await lockActivation(client, activationId)
   if (activation === undefined || activation.state !== 'queued') return 'finished before'
   const { version_id: versionId, expected_version_id: predecessor, kind } = activation
   await lockVersion(client, versionId)
   const { version: before, approved } = await checkActivatable(client, activation, await readVersion(client, versionId))
+  const record = await readChainRecord(client, activation, before, approved)
   if (!(await movePointer(client, activation))) throw new ReviewRefused(POINTER_MOVED)
   if (!(await setVersionState(client, versionId, before.state, 'active')))
     throw new ReviewRefused('The version changed its state meanwhile: check "operator versions show" and try again.')
@@ -141,6 +151,7 @@ async function flip(
     ...approvalDetail(kind, approved, before, changes),
   }
   await finishActivation(client, activationId, 'done', `Active, loaded on ${loadedOn} search node(s).`)
+  await extendChain(client, activation, before, record, privateKeyDer)
   await appendAudit(client, {
     actor: activation.actor,
     action: kind === 'rollback' ? 'version.rollback' : 'version.activate',

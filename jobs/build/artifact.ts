@@ -1,10 +1,14 @@
 import { readdir, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import type { Manifest } from '#core/index/format/manifest.ts'
+import type { DerivedFields, SourceFacts } from '#core/index/passages/sources.ts'
 import { verifyArtifact } from '#core/index/format/verify.ts'
 import { writeArtifact } from '#core/index/format/writer.ts'
 import type { ArtifactInput, PassageRow } from '#core/index/format/writer.ts'
 import { passagesIn } from '#core/index/passages/records.ts'
+import { revisionRowSchema } from '#core/db/versions.ts'
+import { parseMapping } from '#jobs/import/mapping.ts'
+import { checkPlaces } from './check-places.ts'
 import type { BuildContext } from './context.ts'
 import { embeddedRows } from './embed.ts'
 import type { VectorFiles } from './embed.ts'
@@ -13,6 +17,8 @@ import { placeSearchQuestions } from './search-questions/place.ts'
 import { createQuestionWriter } from './search-questions/writer.ts'
 import { writtenQuestions } from './search-questions/written.ts'
 import { versionIdOf } from './ids.ts'
+import { revisionsFile } from './read-import.ts'
+import { linesOf } from './row-files.ts'
 import { passagesFile } from './sort.ts'
 import type { Corpus } from './sort.ts'
 
@@ -42,6 +48,8 @@ export async function buildArtifact(
     versionId,
     embedding: vectors?.embedder.space,
     snapshotsDigest: corpus.snapshotsDigest,
+    sources: sourcesOf(context.source),
+    derived: await derivedFields(context.workFolder),
     passages: corpus.passages,
     acts: corpus.acts,
     searchQuestions: await searchQuestionsOf(context, corpus),
@@ -52,6 +60,27 @@ export async function buildArtifact(
     signal: context.signal,
   })
   return { versionId, folder, ...written }
+}
+
+/** What the public trace says of each captured source. */
+function sourcesOf({ mapping, snapshots }: BuildContext['source']): readonly SourceFacts[] {
+  const { licence = null } = parseMapping(mapping)
+  return snapshots.map(({ id, sourceName, mediaType, sha256, bytes, capturedAt, capturedBy }) => ({
+    id,
+    source_name: sourceName,
+    media_type: mediaType,
+    sha256,
+    bytes,
+    captured_at: capturedAt ?? null,
+    captured_by: capturedBy ?? null,
+    licence,
+  }))
+}
+
+async function derivedFields(workFolder: string): Promise<DerivedFields> {
+  const derived = new Map<string, Readonly<Record<string, string>>>()
+  for await (const { id, lineage } of linesOf(revisionsFile(workFolder), revisionRowSchema)) derived.set(id, lineage)
+  return derived
 }
 
 /** The search questions of a model, or of a file; none for a build without either. */
@@ -98,8 +127,9 @@ export async function removeUnfinished(folder: string): Promise<void> {
       await rm(join(dirname(folder), name), { recursive: true, force: true })
 }
 
-/** Reads the artifact back and verifies signature, sizes, hashes and the consistency of its files. */
+/** Reads the artifact back: signature, sizes, hashes, consistency of its files, and every passage at its place. */
 export async function verifyBuilt(context: BuildContext, artifact: BuiltArtifact): Promise<void> {
   await context.progress.begin('verify', 0)
   await verifyArtifact(artifact.folder, context.publicKeysDer, artifact.manifestDigest)
+  await checkPlaces(context, artifact)
 }

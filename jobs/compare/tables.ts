@@ -32,6 +32,8 @@ type TableComparison =
   | { readonly by: 'rows'; readonly inputs: readonly RowInput[] }
   /** From the words of the passages and the embedding space. */
   | { readonly by: 'vectors' }
+  /** The captured sources, from which nothing is made that a search reads. */
+  | { readonly by: 'sources' }
   /** From the search questions, and the rows and words of their passages. */
   | { readonly by: 'search questions' }
 
@@ -44,7 +46,7 @@ const SEARCH_QUESTIONS = { by: 'search questions' } as const
 /** What the manifest states beside its files and that a search uses. */
 type DerivedField = Exclude<
   keyof Manifest,
-  'format' | 'version_id' | 'passages' | 'documents' | 'embedding' | 'snapshots_digest' | 'files'
+  'format' | 'version_id' | 'passages' | 'documents' | 'embedding' | 'snapshots_digest' | 'merkle_root' | 'files'
 >
 type Table = keyof Manifest['files'] | DerivedField
 
@@ -53,6 +55,8 @@ const TABLES: Readonly<Record<Table, TableComparison>> = {
   'passages.jsonl': { by: 'fields' },
   'passages.offsets': { by: 'lines' },
   'passages.sha256': { by: 'lines' },
+  'passages.leaves': { by: 'lines' },
+  'sources.jsonl': { by: 'sources' },
   'facets.json': FACETS,
   'facets.bin': FACETS,
   'documents.bin': FACETS,
@@ -144,6 +148,7 @@ function valueOf(table: Table, manifest: ComparedContents['manifest']): string |
 function isExplained(comparison: TableComparison, before: ComparedTables, after: ComparedTables): boolean {
   switch (comparison.by) {
     case 'fields':
+    case 'sources':
       return true
     case 'lines':
       return before.manifest.files['passages.jsonl'].sha256 !== after.manifest.files['passages.jsonl'].sha256

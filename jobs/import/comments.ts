@@ -30,19 +30,35 @@ export function commentsIn(text: string, syntax: 'markdown' | 'html'): FoundComm
   return { comments, openAt: undefined }
 }
 
+/** Offsets of a piece of a text; `end` is exclusive. */
+export interface TextRange {
+  readonly start: number
+  readonly end: number
+}
+
 /** Returns a function that gives the text between two offsets without comments; ranges are asked for in order. */
 export function createCutter(text: string, comments: readonly Comment[]): (from: number, to: number) => string {
+  const keep = createKeeper(comments)
+  return (from, to) => textIn(text, keep(from, to))
+}
+
+/** Returns a function that gives what lies between two offsets and in no comment; ranges are asked for in order. */
+export function createKeeper(comments: readonly Comment[]): (from: number, to: number) => readonly TextRange[] {
   let index = 0
   return (from, to) => {
-    let kept = ''
+    const kept: TextRange[] = []
     let at = from
     for (let comment = comments[index]; comment !== undefined && comment.start < to; comment = comments[index]) {
-      if (comment.start >= from) kept += text.slice(at, comment.start)
+      if (comment.start >= from) kept.push({ start: at, end: comment.start })
       at = Math.max(at, comment.end)
       index += 1
     }
-    return kept + text.slice(at, Math.max(at, to))
+    return [...kept, { start: at, end: Math.max(at, to) }]
   }
+}
+
+export function textIn(text: string, ranges: readonly TextRange[]): string {
+  return ranges.map(({ start, end }) => text.slice(start, end)).join('')
 }
 
 /** Returns a function that gives the end of the first run of `length` backticks after an offset. */

@@ -11,6 +11,7 @@ import type { RecordFields } from './fields.ts'
 import { numberedId } from './identity.ts'
 import type { Mapping } from './mapping.ts'
 import type { TextPart } from './parts.ts'
+import type { SourceRecord } from './record.ts'
 import { codePointsOf } from './text.ts'
 
 /** A passage before the number of passages of its document is known. */
@@ -45,6 +46,7 @@ export interface DraftInput {
   readonly fields: RecordFields
   /** The whole text, or its parts in order. */
   readonly parts: readonly TextPart[]
+  readonly place: SourceRecord['captured']['place']
   /** Canonical forms of the provisions whose text the record holds. */
   readonly references: readonly string[]
 }
@@ -69,7 +71,7 @@ const LEAD_IN_NOTES = {
   'not repeated': ', without its lead-in',
 } as const satisfies Record<TextPart['leadIn'], string>
 
-function draftOf(input: DraftInput, { own, text, leadIn }: TextPart, part: number): DraftPassage {
+function draftOf(input: DraftInput, { own, at, text, leadIn }: TextPart, part: number): DraftPassage {
   const { knowledgeBaseId, snapshotId, sourceId, chunkKey, recordTitle, fields, parts } = input
   const documentId = documentIdOf(knowledgeBaseId, fields.documentKey)
   return {
@@ -98,6 +100,7 @@ function draftOf(input: DraftInput, { own, text, leadIn }: TextPart, part: numbe
     heading: fields.heading ?? [fields.title, recordTitle].filter((each) => each !== '').join(' › '),
     references: [...input.references],
     provision: provisionIdOf(documentId, fields.language, fields.provision, 0, part),
+    selector: input.place(at, at + own.length),
     ordinal: 0,
     document_key: fields.documentKey,
     effective_to: fields.effectiveTo ?? null,

@@ -2,7 +2,11 @@ import type { TextPart } from './parts.ts'
 import type { SourceRecord } from './record.ts'
 import { withoutSpace } from './text.ts'
 
-type Read = Pick<SourceRecord, 'captured' | 'text'>
+type Captured = Pick<SourceRecord['captured'], 'format' | 'text'>
+
+interface Read extends Pick<SourceRecord, 'text'> {
+  readonly captured: Captured
+}
 
 /**
  * Whether the text of a record stands in the captured text of its source, apart from white space and comments, and each
@@ -31,7 +35,7 @@ const JSON_ESCAPES = new Map([
   ['b', '\b'],
 ])
 
-function readingsOf({ format, text }: SourceRecord['captured']): readonly string[] {
+function readingsOf({ format, text }: Captured): readonly string[] {
   switch (format) {
     case 'jsonl':
       return [

@@ -1,6 +1,7 @@
 import { blocksOf, endsLikeSentence, lineOf } from './blocks.ts'
 import type { BlockFault, BlockWarning, HeadingLine } from './blocks.ts'
-import { createCutter } from './comments.ts'
+import { createCutter, createKeeper, textIn } from './comments.ts'
+import type { TextRange } from './comments.ts'
 import { anchorsOf } from './heading-anchors.ts'
 import type { HeadingAnchor } from './heading-anchors.ts'
 import { isBlank, withoutSpace } from './text.ts'
@@ -15,6 +16,8 @@ export interface Section extends HeadingAnchor {
   readonly source: string
   /** The lines below the heading as the source has them, comments included. */
   readonly below: string
+  /** Offsets in the body of what the text was trimmed from. */
+  readonly kept: readonly TextRange[]
 }
 
 export interface CutMarkdown {
@@ -48,12 +51,14 @@ export function cutAtHeadings(body: string, firstLine: number): CutMarkdown | Bl
   const blocks = blocksOf(body, firstLine)
   if ('reason' in blocks) return blocks
   const { headings, starts } = blocks
-  const cut = createCutter(body, blocks.comments)
-  const textOf = (from: number, to: number): string => cut(starts[from] ?? body.length, starts[to] ?? body.length)
-  const leading = textOf(0, headings[0]?.from ?? starts.length)
-  const texts = headings.map(({ to }, index) => textOf(to, headings[index + 1]?.from ?? starts.length))
-  const parts = isBlank(leading) ? headings : [LEADING_TEXT, ...headings]
-  if (!isBlank(leading)) texts.unshift(leading)
+  const keep = createKeeper(blocks.comments)
+  const keptIn = (from: number, to: number): readonly TextRange[] =>
+    keep(starts[from] ?? body.length, starts[to] ?? body.length)
+  const leading = keptIn(0, headings[0]?.from ?? starts.length)
+  const texts = headings.map(({ to }, index) => keptIn(to, headings[index + 1]?.from ?? starts.length))
+  const hasLeading = !isBlank(textIn(body, leading))
+  const parts = hasLeading ? [LEADING_TEXT, ...headings] : headings
+  if (hasLeading) texts.unshift(leading)
   const anchors = anchorsOf(
     parts.map((part) => ({ ...part, line: firstLine + part.from, slug: part.level === 0 ? 'start' : 'section' })),
   )
@@ -64,7 +69,8 @@ export function cutAtHeadings(body: string, firstLine: number): CutMarkdown | Bl
   const above: { readonly level: number; readonly heading: string }[] = []
   const sections = anchors.flatMap((anchor, index) => {
     const { from, to, level } = parts[index] ?? LEADING_TEXT
-    const text = texts[index] ?? ''
+    const kept = texts[index] ?? []
+    const text = textIn(body, kept)
     while (above.length > 0 && (above.at(-1)?.level ?? 0) >= level) above.pop()
     const parents = above.map(({ heading }) => heading)
     above.push({ level, heading: anchor.heading })
@@ -76,7 +82,7 @@ export function cutAtHeadings(body: string, firstLine: number): CutMarkdown | Bl
     taken.push(section.text)
     const next = starts[parts[index + 1]?.from ?? starts.length] ?? body.length
     const [start, end] = [starts[from], starts[to] ?? body.length]
-    return [{ ...section, source: body.slice(start, end), below: body.slice(end, next) }]
+    return [{ ...section, source: body.slice(start, end), below: body.slice(end, next), kept }]
   })
   if (sentences[0] !== undefined) return { line: sentences[0], reason: RULE_IN_HEADING }
   const omitted = blocks.comments.map(({ start, end }) => body.slice(start, end))

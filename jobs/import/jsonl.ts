@@ -4,7 +4,7 @@ import { linesOf } from './lines.ts'
 import type { Line } from './lines.ts'
 import { parseRecordJson, repeatsKey } from './record-json.ts'
 import { scalarsOf, statedFields } from './record.ts'
-import type { SourceItem } from './record.ts'
+import type { SourceItem, SourceRecord } from './record.ts'
 import { codePointsOf, unstorable } from './text.ts'
 
 const identifier = z.union([z.string(), z.number()]).transform(String)
@@ -29,7 +29,7 @@ export async function* jsonlRecords(path: string, signal?: AbortSignal): AsyncGe
   }
 }
 
-function itemOf({ number: line, bytes }: Line): SourceItem | undefined {
+function itemOf({ number: line, offset, bytes }: Line): SourceItem | undefined {
   if (bytes === undefined)
     return { kind: 'fault', line, reason: `line longer than ${IMPORT_BOUNDS.lineBytesMax} bytes` }
   const text = decoded(bytes)
@@ -60,7 +60,7 @@ function itemOf({ number: line, bytes }: Line): SourceItem | undefined {
     id,
     title: (shaped.data.title ?? '').trim(),
     text: shaped.data.text,
-    captured: { format: 'jsonl', text },
+    captured: { format: 'jsonl', text, place: placeIn(line, offset, shaped.data.text) },
     metadata: scalarsOf('metadata', metadata),
     stated: new Map([...statedFields(metadata), ...statedFields(Object.fromEntries(others), 'record.')]),
   } as const
@@ -68,6 +68,25 @@ function itemOf({ number: line, bytes }: Line): SourceItem | undefined {
     .map(unstorable)
     .find((found) => found !== undefined)
   return flaw === undefined ? record : fault(flaw, id)
+}
+
+/** Returns a function that gives the place of a part of a record's text. */
+function placeIn(line: number, offset: number, text: string): SourceRecord['captured']['place'] {
+  let [at, characters] = [0, 0]
+  const charactersTo = (unit: number): number => {
+    if (unit < at) [at, characters] = [0, 0]
+    characters += codePointsOf(text.slice(at, unit))
+    at = unit
+    return characters
+  }
+  return (start, end) => ({
+    type: 'JsonPointerSelector',
+    line,
+    offset,
+    pointer: '/text',
+    start: charactersTo(start),
+    end: charactersTo(end),
+  })
 }
 
 function decoded(bytes: Buffer): string | undefined {

@@ -9,6 +9,8 @@ const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf])
 export interface Line {
   /** From 1. */
   readonly number: number
+  /** Byte of the file at which it begins, behind a byte order mark. */
+  readonly offset: number
   readonly bytes: Buffer | undefined
 }
 
@@ -20,12 +22,17 @@ export async function* linesOf(path: string, lineBytesMax: number, signal?: Abor
   let held: Buffer[] = []
   let heldBytes = 0
   let number = 0
+  let next = 0
   const finish = (): Line => {
     number += 1
-    const whole = heldBytes > lineBytesMax + 1 ? undefined : withoutEnd(Buffer.concat(held), number === 1)
+    const line = heldBytes > lineBytesMax + 1 ? undefined : Buffer.concat(held)
+    const mark = number === 1 && line?.subarray(0, 3).equals(BYTE_ORDER_MARK) === true ? BYTE_ORDER_MARK.length : 0
+    const whole = line?.subarray(mark, line.at(-1) === CARRIAGE_RETURN ? -1 : undefined)
+    const offset = next + mark
+    next += heldBytes + 1
     held = []
     heldBytes = 0
-    return { number, bytes: whole === undefined || whole.length > lineBytesMax ? undefined : whole }
+    return { number, offset, bytes: whole === undefined || whole.length > lineBytesMax ? undefined : whole }
   }
   const hold = (block: Buffer): void => {
     heldBytes += block.length
@@ -46,9 +53,4 @@ export async function* linesOf(path: string, lineBytesMax: number, signal?: Abor
     hold(block.subarray(from))
   }
   if (heldBytes > 0) yield finish()
-}
-
-function withoutEnd(line: Buffer, first: boolean): Buffer {
-  const start = first && line.subarray(0, 3).equals(BYTE_ORDER_MARK) ? 3 : 0
-  return line.subarray(start, line.at(-1) === CARRIAGE_RETURN ? -1 : undefined)
 }

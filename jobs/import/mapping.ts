@@ -98,6 +98,8 @@ const mappingSchema = z
     format: z.enum(SOURCE_FORMATS),
     /** Description of the corpus and the source of the rules, for human readers. */
     about: z.string().max(4_000).optional(),
+    /** Licence of the sources, as the public trace states it. */
+    licence: z.string().min(1).max(200).optional(),
     knowledge_base: z
       .strictObject({
         slug: z.string().regex(/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/),

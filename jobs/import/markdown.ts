@@ -4,6 +4,8 @@ import { frontMatterOf } from './front-matter.ts'
 import { headingReference, isBoldHeading } from './heading-reference.ts'
 import { cutAtHeadings } from './headings.ts'
 import type { Section } from './headings.ts'
+import { createMarkdownPlaces } from './markdown-place.ts'
+import type { PlaceOf } from './markdown-place.ts'
 import { scalarsOf } from './record.ts'
 import type { SourceFault, SourceItem } from './record.ts'
 import { isBlank, unstorable } from './text.ts'
@@ -19,7 +21,8 @@ export async function* markdownRecords(path: string, known: ReadonlySet<string>)
   }
   const bytes = await readFile(path)
   const badLine = lineOfInvalidUtf8(bytes)
-  if (badLine === undefined) yield* markdownItems(utf8.decode(bytes), known)
+  const text = badLine === undefined ? utf8.decode(bytes) : ''
+  if (badLine === undefined) yield* markdownItems(text, known, bytes.length - Buffer.byteLength(text))
   else yield fault(badLine, 'not valid UTF-8')
 }
 
@@ -29,8 +32,13 @@ export async function* markdownRecords(path: string, known: ReadonlySet<string>)
  * has the same one. `section.path` is title › chapter › heading. `section.reference` is the number that starts with the
  * front matter's `citation_prefix`; a section below a numbered heading has `section.within` and `section.below`.
  * @param known the fields of front matter that the mapping reads or ignores; any other one refuses the file.
+ * @param bytesBefore bytes of the file before the text: its byte order mark.
  */
-export function* markdownItems(text: string, known: ReadonlySet<string>): Generator<SourceItem> {
+export function* markdownItems(
+  text: string,
+  known: ReadonlySet<string>,
+  bytesBefore: number = 0,
+): Generator<SourceItem> {
   const parts = partsOf(text)
   const front = parts === undefined ? { line: 1, reason: 'no front matter' } : frontMatterOf(parts.yaml, known)
   if (parts === undefined || 'reason' in front) {
@@ -50,11 +58,12 @@ export function* markdownItems(text: string, known: ReadonlySet<string>): Genera
     yield unclear
     return
   }
+  const places = createMarkdownPlaces(text, text.length - parts.body.length, bytesBefore)
   for (const omission of cut.omissions) yield { kind: 'omission', ...omission }
   for (const section of cut.sections) {
     const warning = repeatedAnchor(section)
     if (warning !== undefined) yield { kind: 'warning', line: section.line, id: section.anchor, message: warning }
-    yield itemOf(section, metadata, front.lines)
+    yield itemOf(section, metadata, front.lines, places(section.kept))
   }
 }
 
@@ -95,6 +104,7 @@ function itemOf(
   section: Section,
   metadata: ReadonlyMap<string, string>,
   frontMatterLines: ReadonlyMap<string, number>,
+  place: PlaceOf,
 ): SourceItem {
   const { line, heading, anchor, text } = section
   const path = pathOf(section, metadata.get('metadata.title') ?? '')
@@ -109,7 +119,7 @@ function itemOf(
   const values = new Map([['section.path', path]])
   if (section.fragment !== undefined) values.set('section.fragment', section.fragment)
   for (const [name, value] of provisionOf(section, metadata.get('metadata.citation_prefix'))) values.set(name, value)
-  const captured = { format: 'markdown', text: section.below } as const
+  const captured = { format: 'markdown', text: section.below, place } as const
   return {
     kind: 'record',
     line,

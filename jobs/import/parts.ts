@@ -7,6 +7,8 @@ import { codePointsOf } from './text.ts'
 export interface TextPart {
   /** The part of the source, trimmed. */
   readonly own: string
+  /** Offset of `own` in the text, in UTF-16 units. */
+  readonly at: number
   /** What is served: the lead-in, a line `[…]`, and the part; or the part alone. */
   readonly text: string
   /** Whether the part begins in a list whose introduction another part has. */
@@ -17,12 +19,19 @@ const LEAD_IN_CHARACTERS_MAX = 1_000
 /** Stands between a lead-in and its part: what is left out there. */
 const GAP = '\n[…]\n'
 
+/** Whether a text is what a part of a source says: the part alone, or a lead-in, a line `[…]` and the part. */
+export function isTextWith(text: string, own: string): boolean {
+  return own !== '' && (text === own || text.endsWith(`${GAP}${own}`))
+}
+
 /**
  * Cuts a text as `splitText` does. A part that begins within a list repeats the introductions of the list and of those
  * around it, so that no condition, prohibition or negation stands in another part alone.
  */
 export function partsOf(text: string, language: string, charactersMax: number): readonly TextPart[] {
-  if (codePointsOf(text.trim()) <= charactersMax) return [{ own: text.trim(), text: text.trim(), leadIn: 'none' }]
+  const whole = text.trim()
+  if (codePointsOf(whole) <= charactersMax)
+    return [{ own: whole, at: text.length - text.trimStart().length, text: whole, leadIn: 'none' }]
   const leadIns = leadInsOf(text)
   const shares = [0, LEAD_IN_CHARACTERS_MAX / 4, LEAD_IN_CHARACTERS_MAX / 2, LEAD_IN_CHARACTERS_MAX]
   for (const share of shares) {
@@ -41,13 +50,13 @@ function withLeadIns(
 ): readonly TextPart[] {
   let at = 0
   return owns.map((own, index) => {
-    at = text.indexOf(own, at)
-    const chain = index === 0 ? [] : leadIns(at)
-    at += own.length
-    if (chain.length === 0) return { own, text: own, leadIn: 'none' }
+    const place = { own, at: text.indexOf(own, at) }
+    const chain = index === 0 ? [] : leadIns(place.at)
+    at = place.at + own.length
+    if (chain.length === 0) return { ...place, text: own, leadIn: 'none' }
     const repeated = bounded(chain, language)
-    if (repeated === undefined) return { own, text: own, leadIn: 'not repeated' }
-    return { own, text: `${repeated}${GAP}${own}`, leadIn: 'repeated' }
+    if (repeated === undefined) return { ...place, text: own, leadIn: 'not repeated' }
+    return { ...place, text: `${repeated}${GAP}${own}`, leadIn: 'repeated' }
   })
 }
 

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { Selector } from '#core/index/passages/selector.ts'
 import type { StagedLocation } from '#jobs/import/staging/staging.ts'
 import type { SourceFormat } from '#jobs/sources/list.ts'
 import type { RecordLocation } from './report.ts'
@@ -12,7 +13,12 @@ export interface SourceRecord {
   readonly title: string
   readonly text: string
   /** The part of the captured source that holds the text: the line of JSONL, or the lines below the heading. */
-  readonly captured: { readonly format: SourceFormat; readonly text: string }
+  readonly captured: {
+    readonly format: SourceFormat
+    readonly text: string
+    /** The place of a part of the record's text, by its offsets in UTF-16 units. Parts are asked for in order. */
+    readonly place: (start: number, end: number) => Selector
+  }
   /** Scalars by placeholder, `metadata.<field>`; the records of one Markdown file share them. */
   readonly metadata: ReadonlyMap<string, string>
   /** Scalars by placeholder, `section.<field>`: what only Markdown has. */

@@ -211,6 +211,7 @@ function draftsOf(
     recordTitle: record.title,
     fields,
     parts,
+    place: record.captured.place,
     references,
   })
   return typeof drafts === 'string' ? drafts : { provision, chunkKey, drafts }

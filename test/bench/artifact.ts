@@ -1,4 +1,4 @@
-import { spaceOf, spaceOfVectors } from '#test/support/artifact.ts'
+import { sourcesOf, spaceOf, spaceOfVectors } from '#test/support/artifact.ts'
 import { closeSync, existsSync, openSync, readFileSync, readSync, statSync } from 'node:fs'
 import { readdir, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
@@ -11,11 +11,12 @@ import { readSignedManifest } from '#core/index/format/verify.ts'
 import { writeArtifact } from '#core/index/format/writer.ts'
 import type { ArtifactRow, WrittenArtifact } from '#core/index/format/writer.ts'
 import { derivedUuid } from '#core/platform/ids.ts'
+import { SNAPSHOT_ID } from './corpus.ts'
 import { askSets } from './queries.ts'
 import type { BenchCorpus } from './source.ts'
 
 /** Changes whenever the data generated from a seed changes, so that an older artifact is not reused. */
-const CORPUS_FORM = '9'
+const CORPUS_FORM = '10'
 export const MODEL = 'bench'
 
 export interface ArtifactLocation {
@@ -104,6 +105,7 @@ function writeOf(
     versionId: location.versionId,
     embedding,
     snapshotsDigest: '0'.repeat(64),
+    sources: sourcesOf([SNAPSHOT_ID]),
     passages,
     rows,
     acts,

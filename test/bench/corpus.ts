@@ -200,6 +200,7 @@ function passage(document: DocumentTraits, ordinal: number, text: string, subjec
     heading: title,
     references: [`${ACTS[number % ACTS.length]?.id ?? ''}#${number}/${ordinal + 1}`],
     provision: `${id} ${ordinal}`,
+    selector: { type: 'DataPositionSelector', start: 0, end: Buffer.byteLength(text) },
   }
 }
 

@@ -56,7 +56,10 @@ export async function openCandidateHarness(): Promise<CandidateHarness> {
   const base = { id, slug: rows[0]?.slug ?? '' }
   const file = (name: string): string => join(folder, name)
   const runActivation: CandidateHarness['runActivation'] = async (activationId) => {
-    await activate({ database: harness.service, nodes, store: harness.store, log: silent }, activationId)
+    await activate(
+      { database: harness.service, nodes, store: harness.store, privateKeyDer: harness.privateKeyDer, log: silent },
+      activationId,
+    )
     const row = await readActivation(harness.owner, activationId)
     return row?.state === 'done' ? 'done' : (row?.message ?? '')
   }

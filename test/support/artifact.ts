@@ -14,6 +14,7 @@ import type { IndexReader, VectorsReader } from '#core/index/format/reader.ts'
 import { createArtifactStore } from '#core/index/format/store.ts'
 import { writeArtifact } from '#core/index/format/writer.ts'
 import type { ArtifactRow, WrittenArtifact } from '#core/index/format/writer.ts'
+import type { SourceFacts } from '#core/index/passages/sources.ts'
 import type { PlacedQuestion } from '#core/index/search-questions/writer.ts'
 import type { ActEntry } from '#core/index/references/layout.ts'
 import { sha256 } from '#core/platform/digest.ts'
@@ -60,6 +61,7 @@ export async function buildTestArtifact({
     versionId,
     embedding: embedding ?? undefined,
     snapshotsDigest: '0'.repeat(64),
+    sources: sourcesOf(rows.map(({ record }) => record.citation.source_snapshot_id)),
     passages: rows.length,
     rows,
     acts,
@@ -68,6 +70,20 @@ export async function buildTestArtifact({
     privateKeyDer,
   })
   return { ...written, folder, versionId, rows }
+}
+
+/** What an artifact says of snapshots. */
+export function sourcesOf(ids: readonly string[]): readonly SourceFacts[] {
+  return [...new Set(ids)].map((id) => ({
+    id,
+    source_name: `${id}.md`,
+    media_type: 'text/markdown',
+    sha256: sha256(id).toString('hex'),
+    bytes: 1_000,
+    captured_at: '2024-01-01T00:00:00.000Z',
+    captured_by: 'operator import',
+    licence: null,
+  }))
 }
 
 /** The vectors of a version that has them. */
@@ -88,6 +104,7 @@ export function testManifest(versionId: string): Manifest {
     clusters: { count: 1, connectivity: 64, nprobe: 1, deviations: 4 },
     cosines: { mean: Buffer.alloc(32).toString('base64'), deviation: 0.1 },
     snapshots_digest: 'a'.repeat(64),
+    merkle_root: 'a'.repeat(64),
     files: Object.fromEntries(
       ARTIFACT_FILES.filter((name) => !name.startsWith('search-questions')).map((name) => [name, file]),
     ),

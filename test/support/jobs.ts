@@ -55,6 +55,8 @@ export interface JobsHarness {
   /** Of the command line. */
   readonly operatorUrl: string
   readonly store: ArtifactStore
+  /** Signs manifests and the version chain. */
+  readonly privateKeyDer: Buffer
   readonly searchNode: string
   /** Of a job worker or a build's process. */
   readonly environment: NodeJS.ProcessEnv
@@ -110,6 +112,7 @@ export async function startJobsHarness(): Promise<JobsHarness> {
   return {
     owner,
     service,
+    privateKeyDer: Buffer.from(secrets.MANIFEST_PRIVATE_KEY, 'base64'),
     operatorUrl: database.operatorUrl,
     store,
     searchNode,
@@ -215,6 +218,7 @@ export async function openWorkerHarness(): Promise<WorkerHarness> {
         nodes: [],
         counters: { nowMs: async () => Date.now() },
         settlement: { refundOverdue: async () => 'gone' },
+        privateKeyDer: harness.privateKeyDer,
         buildConcurrency: 1,
         buildHeapMb: 512,
         vectorCacheBytesMax: 0,

@@ -70,6 +70,7 @@ export function testPassage(n: number, traits: PassageTraits = {}): PassageRecor
     heading: traits.heading ?? `Rulebook ${Math.floor(n / 10)}`,
     references: [...(traits.references ?? [])],
     provision: traits.provision ?? `${documentId}#r${n}`,
+    selector: { type: 'DataPositionSelector', start: n * 1_000, end: n * 1_000 + Buffer.byteLength(text) },
   }
 }
 

@@ -60,6 +60,7 @@ create table knowledge_bases (
   id uuid primary key,
   slug text not null unique check (slug ~ '^[a-z0-9][a-z0-9-]{0,62}$'),
   title text not null,
+  traced boolean not null default false, -- whether activations extend the public trace
   created_at timestamptz not null default now()
 );
 
@@ -111,6 +112,7 @@ create table source_snapshots (
   sha256 bytea not null check (octet_length(sha256) = 32),
   bytes bigint not null check (bytes >= 0),
   captured_at timestamptz not null default now(),
+  captured_by text not null default 'operator import', -- the command
   unique (knowledge_base_id, source_name, sha256)
 );
 
@@ -605,6 +607,40 @@ create constraint trigger guard_active_version after insert or update or delete 
 create constraint trigger guard_active_version after update of state on corpus_versions
   deferrable initially deferred for each row execute function guard_active_version();
 
+-- The signed history: one entry an activation, with the hash of the entry before. Postgres has no Ed25519, so the job
+-- worker signs and callers verify.
+create table version_chain (
+  knowledge_base_id uuid not null references knowledge_bases,
+  sequence bigint not null,
+  entry text not null check (octet_length(entry) <= 4096),
+  record text not null check (octet_length(record) <= 262144),
+  signature bytea not null check (octet_length(signature) = 64),
+  primary key (knowledge_base_id, sequence),
+  foreign key (knowledge_base_id, sequence) references activations (knowledge_base_id, sequence)
+);
+
+create function guard_version_chain() returns trigger language plpgsql security definer
+  set search_path = public, pg_temp as $$
+declare
+  last version_chain;
+begin
+  if tg_op <> 'INSERT' then
+    raise exception 'an entry of the version chain is never changed or removed' using errcode = 'check_violation';
+  end if;
+  select * into last from version_chain c where c.knowledge_base_id = new.knowledge_base_id
+    order by c.sequence desc limit 1;
+  if new.sequence <= last.sequence
+    or (new.entry::jsonb ->> 'sequence', new.entry::jsonb -> 'knowledge_base' ->> 'id',
+      new.entry::jsonb ->> 'record_sha256', new.entry::jsonb ->> 'previous_sha256') is distinct from
+      (new.sequence::text, new.knowledge_base_id::text, encode(sha256(convert_to(new.record, 'UTF8')), 'hex'),
+      encode(sha256(convert_to(last.entry, 'UTF8')), 'hex')) then
+    raise exception 'an entry continues the version chain of its knowledge base' using errcode = 'check_violation';
+  end if;
+  return new;
+end $$;
+create trigger guard_version_chain before insert or update or delete on version_chain
+  for each row execute function guard_version_chain();
+
 -- Limits and reservations ----------------------------------------------------------------------------------------
 
 -- The epoch of an organization's counters in Redis, and the Redis process they were written to. An epoch is a random id:
@@ -926,9 +962,10 @@ grant select on builds, activations to evidence_jobs;
 grant update (state, attempt, stage, done, total, embedding, error, failed_runs, out_of_memory_runs, lost_runs,
   next_attempt_at, updated_at) on builds to evidence_jobs;
 grant update (state, message, finished_at) on activations to evidence_jobs;
-grant select (id, slug) on knowledge_bases to evidence_jobs;
+grant select (id, slug, title, traced) on knowledge_bases to evidence_jobs;
+grant select, insert on version_chain to evidence_jobs;
 grant select (id, knowledge_base_id, mapping, snapshot_ids) on imports to evidence_jobs;
-grant select (id, source_name, media_type, sha256, bytes) on source_snapshots to evidence_jobs;
+grant select (id, source_name, media_type, sha256, bytes, captured_at, captured_by) on source_snapshots to evidence_jobs;
 grant select (knowledge_base_id, profile_ids, active, updated_at) on entitlements to evidence_jobs;
 grant select (id, limits) on plans to evidence_jobs;
 grant insert (id, knowledge_base_id, key) on documents to evidence_jobs;
@@ -953,7 +990,7 @@ grant insert (actor, action, subject, detail) on audit to evidence_jobs;
 -- The command line manages access and reviews, asks for jobs, and reads what was done.
 grant select on organizations, clients, plans, knowledge_bases, entitlements, fingerprint_keys, source_snapshots,
   imports, builds, corpus_versions, reviewers, review_policies, reviews,
-  active_versions, activations, ledger, exposure_releases, audit to evidence_operator;
+  active_versions, activations, version_chain, ledger, exposure_releases, audit to evidence_operator;
 grant select (id, client_id, environment, pepper, prefix, scopes, created_at, expires_at, revoked_at) on api_keys
   to evidence_operator;
 grant select (organization_id, knowledge_base_id, admitted_at, state, finished_at, served) on reservations
@@ -979,6 +1016,7 @@ grant insert (id, knowledge_base_id, version_id, expected_version_id, kind, acto
 grant insert (id, organization_id, knowledge_base_id) on exposure_releases to evidence_operator;
 grant insert (actor, action, subject, detail) on audit to evidence_operator;
 grant update (active) on organizations, clients to evidence_operator;
+grant update (traced) on knowledge_bases to evidence_operator;
 grant update (plan_id, active, languages, jurisdictions, subjects, profile_ids, updated_at) on entitlements
   to evidence_operator;
 grant update (revoked_at, expires_at) on api_keys to evidence_operator;

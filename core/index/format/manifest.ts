@@ -17,6 +17,8 @@ const filesSchema = z.strictObject({
   'passages.jsonl': fileSchema,
   'passages.offsets': fileSchema,
   'passages.sha256': fileSchema,
+  'passages.leaves': fileSchema,
+  'sources.jsonl': fileSchema,
   'facets.json': fileSchema,
   'facets.bin': fileSchema,
   'documents.bin': fileSchema,
@@ -73,6 +75,8 @@ export const manifestSchema = z
     embedding: embeddingSpaceSchema.optional(),
     /** SHA-256 over the sorted SHA-256 values of the source snapshots. */
     snapshots_digest: z.string().regex(/^[0-9a-f]{64}$/),
+    /** Root of the Merkle tree over the passages in row order (RFC 6962), from `passages.leaves`. */
+    merkle_root: z.string().regex(/^[0-9a-f]{64}$/),
     clusters: clustersSchema.optional(),
     /** See `cosineStatisticsSchema`. */
     cosines: cosineStatisticsSchema.optional(),

@@ -12,6 +12,7 @@ import { searchQuestionRowsFault } from '#core/index/search-questions/layout.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import type { FileDigest } from '#core/platform/hashed-file.ts'
 import { parsedJson } from '#core/platform/json.ts'
+import { HASH_BYTES } from '#core/platform/merkle.ts'
 import { forwardSchema } from '#core/index/lexical/forward-layout.ts'
 import { lexicalSchema, lexicalTermsLayout } from '#core/index/lexical/layout.ts'
 import { referencesLayout, referencesSchema } from '#core/index/references/layout.ts'
@@ -213,6 +214,7 @@ async function verifyWords(folder: string, { passages, files, search_questions: 
     throw new ArtifactError('The search questions were indexed for another number of questions.')
   const expected: Partial<Record<ArtifactFile, number>> = {
     'passages.sha256': passages * PASSAGE_DIGEST_BYTES,
+    'passages.leaves': passages * HASH_BYTES,
     'rows.bin': rowTableBytes(passages),
     'lexical.terms': lexicalTermsLayout(lexical).bytes,
     'lexical.postings': lexical.postings_bytes,

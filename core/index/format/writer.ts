@@ -8,6 +8,7 @@ import type { DocumentsWriter } from '#core/index/facets/documents-writer.ts'
 import { createFacetsWriter } from '#core/index/facets/writer.ts'
 import type { FacetsWriter } from '#core/index/facets/writer.ts'
 import { canonicalJson, sha256 } from '#core/platform/digest.ts'
+import { merkleRoot } from '#core/platform/merkle.ts'
 import { createPause } from '#core/platform/pause.ts'
 import { renameDurably, syncPath } from '#core/platform/durable-file.ts'
 import { openHashedFile, writeHashed } from '#core/platform/hashed-file.ts'
@@ -30,6 +31,8 @@ import type { LexicalWriter } from '#core/index/lexical/writer.ts'
 import type { ActEntry } from '#core/index/references/layout.ts'
 import { createReferencesWriter } from '#core/index/references/writer.ts'
 import type { ReferencesWriter } from '#core/index/references/writer.ts'
+import { createSourcesWriter } from '#core/index/passages/sources.ts'
+import type { DerivedFields, SourceFacts, SourcesWriter } from '#core/index/passages/sources.ts'
 import { createPassagesWriter } from '#core/index/passages/writer.ts'
 import type { PassagesWriter } from '#core/index/passages/writer.ts'
 import { createRowTableWriter } from '#core/index/passages/row-table.ts'
@@ -64,6 +67,9 @@ export interface ArtifactInput {
    */
   readonly sampleQueries?: () => Promise<readonly Float32Array[]>
   readonly snapshotsDigest: string
+  /** Every snapshot that a row names. */
+  readonly sources: readonly SourceFacts[]
+  readonly derived?: DerivedFields
   /** Number of rows that follow. */
   readonly passages: number
   /** In `rowOrder`; with vectors if there is an embedding space. */
@@ -153,7 +159,7 @@ async function writeFolder(input: ArtifactInput, folder: string): Promise<Writte
   const tokens = await openHashedFile(join(folder, 'forward.tokens'))
   try {
     const rows = await writeRows(input, { vectors, lines, tokens }, pause)
-    const { passages, facets, documents, table, lexical, forward, references } = rows
+    const { passages, facets, documents, table, lexical, forward, references, sources } = rows
     const written = await vectors?.finish((await input.sampleQueries?.()) ?? [])
     const { facets: dictionaries, bytes } = facets.finish()
     const words = lexical.finish()
@@ -166,6 +172,8 @@ async function writeFolder(input: ArtifactInput, folder: string): Promise<Writte
       'passages.jsonl': await lines.finish(),
       'passages.offsets': await writeHashed(join(folder, 'passages.offsets'), [tables.offsets]),
       'passages.sha256': await writeHashed(join(folder, 'passages.sha256'), [tables.digests]),
+      'passages.leaves': await writeHashed(join(folder, 'passages.leaves'), [tables.leaves]),
+      'sources.jsonl': await writeHashed(join(folder, 'sources.jsonl'), sources.finish()),
       'facets.json': await writeHashed(join(folder, 'facets.json'), [Buffer.from(canonicalJson(dictionaries))]),
       'facets.bin': await writeHashed(join(folder, 'facets.bin'), [bytes]),
       'documents.bin': await writeHashed(join(folder, 'documents.bin'), [documents.finish()]),
@@ -185,6 +193,7 @@ async function writeFolder(input: ArtifactInput, folder: string): Promise<Writte
     }
     return await writeManifest(input, folder, {
       documents: documents.count,
+      merkleRoot: merkleRoot(tables.leaves),
       clusters: written?.clusters,
       cosines: written?.cosines,
       files,
@@ -196,6 +205,7 @@ async function writeFolder(input: ArtifactInput, folder: string): Promise<Writte
 
 interface Measured {
   readonly documents: number
+  readonly merkleRoot: Buffer
   readonly clusters: ClustersDescription | undefined
   readonly cosines: CosineStatistics | undefined
   readonly files: Manifest['files']
@@ -204,7 +214,7 @@ interface Measured {
 async function writeManifest(
   input: ArtifactInput,
   folder: string,
-  { documents, clusters, cosines, files }: Measured,
+  { documents, merkleRoot: root, clusters, cosines, files }: Measured,
 ): Promise<WrittenArtifact> {
   const searchQuestions = input.searchQuestions?.length ?? 0
   const manifest = manifestSchema.parse({
@@ -216,6 +226,7 @@ async function writeManifest(
     ...(input.embedding === undefined ? {} : { embedding: input.embedding }),
     ...(clusters === undefined ? {} : { clusters }),
     snapshots_digest: input.snapshotsDigest,
+    merkle_root: root.toString('hex'),
     ...(searchQuestions === 0 ? {} : { search_questions: searchQuestions }),
     files,
   })
@@ -239,6 +250,7 @@ interface WrittenRows {
   readonly lexical: LexicalWriter
   readonly forward: ForwardWriter
   readonly references: ReferencesWriter
+  readonly sources: SourcesWriter
 }
 
 async function writeRows(input: ArtifactInput, files: RowFiles, pause: () => Promise<void>): Promise<WrittenRows> {
@@ -251,6 +263,7 @@ async function writeRows(input: ArtifactInput, files: RowFiles, pause: () => Pro
   const lexical = createLexicalWriter(input.passages)
   const forward = createForwardWriter(input.passages)
   const references = createReferencesWriter(input.passages)
+  const sources = createSourcesWriter(input.sources, input.derived ?? new Map())
   const dimensions = input.embedding?.dimensions ?? 0
   const batch = new Float32Array(BATCH_ROWS * dimensions)
   let done = 0
@@ -268,6 +281,7 @@ async function writeRows(input: ArtifactInput, files: RowFiles, pause: () => Pro
     if (files.vectors !== undefined)
       copyUnit('vector' in row ? row.vector : undefined, batch, batched * dimensions, dimensions)
     await files.lines.write(passages.add(done, record))
+    sources.add(record)
     facets.add(done, record)
     documents.add(done, record.document.id)
     const { language } = record.metadata
@@ -289,5 +303,6 @@ async function writeRows(input: ArtifactInput, files: RowFiles, pause: () => Pro
     lexical,
     forward,
     references,
+    sources,
   }
 }

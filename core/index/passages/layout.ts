@@ -2,6 +2,7 @@
  * - `passages.jsonl`: one `PassageRecord` a line, in row order.
  * - `passages.offsets`: (rows + 1) float64, little-endian: the byte offset of each line, and the end.
  * - `passages.sha256`: for each row, the first `PASSAGE_DIGEST_BYTES` of the SHA-256 of its line, line end included.
+ * - `passages.leaves`: for each row, the hash of its leaf in the Merkle tree (`leaf.ts`).
  */
 export const PASSAGE_DIGEST_BYTES = 16
 

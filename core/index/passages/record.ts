@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { selectorSchema } from './selector.ts'
 
 /**
  * `verified`: the import found the text again in the captured bytes; a version serves it after a signed review.
@@ -51,6 +52,8 @@ export const passageRecordSchema = z.strictObject({
    * shares it.
    */
   provision: z.string().min(1),
+  /** Where the text stands in the snapshot; of a text with a lead-in, the part below it. */
+  selector: selectorSchema,
 })
 
 export type PassageRecord = z.infer<typeof passageRecordSchema>

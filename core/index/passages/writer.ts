@@ -1,14 +1,17 @@
 import { sha256 } from '#core/platform/digest.ts'
+import { HASH_BYTES } from '#core/platform/merkle.ts'
 import { PASSAGE_DIGEST_BYTES } from './layout.ts'
+import { leafHash, leafOf } from './leaf.ts'
 import type { PassageRecord } from './record.ts'
 
 /** The files beside `passages.jsonl`; see `layout.ts`. */
 export interface PassageTables {
   readonly offsets: Uint8Array
   readonly digests: Uint8Array
+  readonly leaves: Buffer
 }
 
-/** Returns the lines of `passages.jsonl`, and collects their offsets and digests. */
+/** Returns the lines of `passages.jsonl`, and collects their offsets, digests and leaves. */
 export interface PassagesWriter {
   /** @returns the row's line. */
   add(row: number, record: PassageRecord): Uint8Array
@@ -19,13 +22,15 @@ export interface PassagesWriter {
 export function createPassagesWriter(rows: number): PassagesWriter {
   const offsets = new Float64Array(rows + 1)
   const digests = new Uint8Array(rows * PASSAGE_DIGEST_BYTES)
+  const leaves = Buffer.alloc(rows * HASH_BYTES)
   return {
     add(row, record) {
       const line = Buffer.from(`${JSON.stringify(record)}\n`)
       offsets[row + 1] = (offsets[row] ?? 0) + line.length
       digests.set(sha256(line).subarray(0, PASSAGE_DIGEST_BYTES), row * PASSAGE_DIGEST_BYTES)
+      leafHash(leafOf(record)).copy(leaves, row * HASH_BYTES)
       return line
     },
-    finish: () => ({ offsets: new Uint8Array(offsets.buffer), digests }),
+    finish: () => ({ offsets: new Uint8Array(offsets.buffer), digests, leaves }),
   }
 }

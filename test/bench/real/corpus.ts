@@ -196,5 +196,6 @@ function recordOf(text: RealText, position: PassageRecord['position'], subjects:
     heading: title,
     references: [],
     provision: `${corpus} ${id} ${position.ordinal}`,
+    selector: { type: 'DataPositionSelector', start: 0, end: Buffer.byteLength(text.text) },
   }
 }

@@ -77,9 +77,10 @@ imports
   operator select
 knowledge_bases
   gateway select id, slug
-  jobs select id, slug
+  jobs select id, slug, title, traced
   operator insert id, slug, title
   operator select
+  operator update traced
 ledger
   operator select
 ledger_outbox
@@ -153,8 +154,12 @@ schema_migrations
   jobs select
   operator select
 source_snapshots
-  jobs select bytes, id, media_type, sha256, source_name
+  jobs select bytes, captured_at, captured_by, id, media_type, sha256, source_name
   operator insert bytes, id, knowledge_base_id, media_type, sha256, source_name
+  operator select
+version_chain
+  jobs insert
+  jobs select
   operator select
 `
 

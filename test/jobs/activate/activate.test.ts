@@ -275,6 +275,13 @@ describe('an activation', () => {
     expect(await shown()).toMatchObject({ active: versionIdOf(first), states: { [versionIdOf(second)]: 'retired' } })
   })
 
+  test('that is done extends the version chain, and no other does', async () => {
+    const { rows } = await harness.owner.query(
+      'select (select count(*) from version_chain) as signed, count(sequence) as done from activations',
+    )
+    expect(rows).toEqual([{ signed: '3', done: '3' }])
+  })
+
   test('of a version of another knowledge base is refused', async () => {
     const id = randomUUID()
     await insertActivation(harness.owner, {

@@ -53,7 +53,7 @@ test('the same sources, build and embedder give the same bytes as ever', async (
       createLocalEmbedder(),
     )
     expect(artifact.manifestDigest.toString('hex')).toBe(
-      'ad6df836a50d01ddd33bec2e50811d48375f9b1d3f79ad98263d76ae4852ea3b',
+      'ffb85f5a65d45b8c0bc88308972cd3e5582afe8b3468522962a66ed19dc229cc',
     )
   } finally {
     rmSync(root, { recursive: true, force: true })

@@ -121,7 +121,10 @@ async function activated(
     kind: 'activate',
     actor: 'first-operator',
   })
-  await activate({ database: harness.service, nodes, store: harness.store, log: silent }, id)
+  await activate(
+    { database: harness.service, nodes, store: harness.store, privateKeyDer: harness.privateKeyDer, log: silent },
+    id,
+  )
   return readActivation(harness.owner, id)
 }
 

@@ -9,6 +9,7 @@ import { frontMatterOf } from '#jobs/import/front-matter.ts'
 import { MARKDOWN_MAPPING, parseMapping } from '#jobs/import/mapping.ts'
 import { markdownItems } from '#jobs/import/markdown.ts'
 import { parseRecordJson, repeatsKey } from '#jobs/import/record-json.ts'
+import type { Selector } from '#core/index/passages/selector.ts'
 import type { SourceRecord } from '#jobs/import/record.ts'
 import { compileMapping } from '#jobs/import/resolve.ts'
 import { splitText } from '#jobs/import/split.ts'
@@ -62,11 +63,13 @@ beforeAll(async () => {
   mappings = [MARKDOWN_MAPPING, ...(await Promise.all(shipped))].map(compileMapping)
 })
 
+const place = (start: number, end: number): Selector => ({ type: 'DataPositionSelector', start, end })
+
 /** A record all of whose parts are the text, under every name that a shipped mapping uses. */
 function recordOf(text: string): SourceRecord {
   const fields = ['citation', 'type', 'anchor', 'celex', 'stand', 'short', 'note', 'path', 'fr_document', 'date']
   const metadata = new Map(fields.map((field) => [`metadata.${field}`, text]))
-  return { kind: 'record', line: 1, id: text, title: text, text, captured: { format: 'jsonl', text }, metadata }
+  return { kind: 'record', line: 1, id: text, title: text, text, captured: { format: 'jsonl', text, place }, metadata }
 }
 
 const FRONT = '---\ntitle: T\ncitation_prefix: "1"\n---\n'

@@ -15,7 +15,7 @@ import { derivedUuid } from '#core/platform/ids.ts'
 import { createResidentParts } from '#core/index/storage/resident-parts.ts'
 import { signingKeys } from '#test/support/secrets.ts'
 import { testPassage, testRows, unit } from '#test/support/passages.ts'
-import { spaceOf } from '#test/support/artifact.ts'
+import { sourcesOf, spaceOf } from '#test/support/artifact.ts'
 
 const keys = signingKeys()
 let folder: string
@@ -33,6 +33,7 @@ function input(rows: readonly ArtifactRow[], more: Partial<ArtifactInput> = {}):
     versionId: derivedUuid('test', 'version'),
     embedding: spaceOf(8),
     snapshotsDigest: 'a'.repeat(64),
+    sources: sourcesOf(rows.map(({ record }) => record.citation.source_snapshot_id)),
     passages: rows.length,
     rows,
     acts: [],
@@ -159,7 +160,7 @@ test('the same passages give the same files, whatever the folder and the key', a
 test('a version without vectors has no file of them, and verifies', async () => {
   const rows = corpus(120)
   const { manifest } = await writeArtifact(
-    input([], { embedding: undefined, passages: 120, rows: rows.map(({ record }) => ({ record })) }),
+    input(rows, { embedding: undefined, rows: rows.map(({ record }) => ({ record })) }),
   )
   expect(manifest.embedding).toBeUndefined()
   expect(manifest.cosines).toBeUndefined()

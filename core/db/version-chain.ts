@@ -1,0 +1,50 @@
+import { z } from 'zod'
+import { DATABASE_BOUNDS } from './bounds.ts'
+import type { Queryable } from './pool.ts'
+
+const linkSchema = z.object({
+  sequence: z.int(),
+  /** The signed text. */
+  entry: z.string(),
+  record: z.string(),
+  signature: z.instanceof(Buffer),
+})
+/** An entry of the version chain as it is stored. */
+export type ChainLink = z.infer<typeof linkSchema>
+
+const COLUMNS = 'select sequence::float8 as sequence, entry, record, signature from version_chain'
+const READ = `${COLUMNS} where knowledge_base_id = $1 and sequence > $2 order by sequence limit $3`
+
+/** The whole chain of a knowledge base in order, in batches. */
+export async function* readChain(database: Queryable, knowledgeBaseId: string): AsyncGenerator<ChainLink> {
+  for (let after = 0; ;) {
+    const { rows } = await database.query(READ, [knowledgeBaseId, after, DATABASE_BOUNDS.chainBatchMax])
+    const batch = z.array(linkSchema).parse(rows)
+    yield* batch
+    if (batch.length < DATABASE_BOUNDS.chainBatchMax) return
+    after = batch.at(-1)?.sequence ?? after
+  }
+}
+
+const LAST = `${COLUMNS} where knowledge_base_id = $1 order by sequence desc limit 1`
+
+export async function readLastLink(database: Queryable, knowledgeBaseId: string): Promise<ChainLink | undefined> {
+  return z.array(linkSchema).parse((await database.query(LAST, [knowledgeBaseId])).rows)[0]
+}
+
+/** The place of a done activation in the history. */
+const PLACE = 'select sequence::float8 as sequence, finished_at from activations where id = $1 and sequence is not null'
+const placeSchema = z.object({ sequence: z.int(), finished_at: z.date() })
+
+export async function readPlace(database: Queryable, activationId: string): Promise<z.infer<typeof placeSchema>> {
+  return placeSchema.parse((await database.query(PLACE, [activationId])).rows[0])
+}
+
+const INSERT =
+  'insert into version_chain (knowledge_base_id, sequence, entry, record, signature) values ($1, $2, $3, $4, $5)'
+
+/** The guard of the table refuses an entry that does not continue the chain. */
+export async function insertLink(database: Queryable, knowledgeBaseId: string, link: ChainLink): Promise<void> {
+  const { sequence, entry, record, signature } = link
+  await database.query(INSERT, [knowledgeBaseId, sequence, entry, record, signature])
+}

@@ -1,0 +1,53 @@
+import { z } from 'zod'
+import { canonicalJson } from '#core/platform/digest.ts'
+import { changesSchema } from './changes.ts'
+
+/**
+ * The history of a knowledge base as callers can check it: one entry an activation, each signed with the key of the
+ * manifests and with the hash of the entry before. Both texts are canonical JSON.
+ */
+
+const sha256Hex = z.string().regex(/^[0-9a-f]{64}$/)
+
+export const chainEntrySchema = z.strictObject({
+  format: z.literal('evidence version chain 1'),
+  knowledge_base: z.strictObject({ id: z.uuid(), slug: z.string() }),
+  /** Sequence of the activation. */
+  sequence: z.int().positive(),
+  kind: z.enum(['activate', 'rollback']),
+  version_id: z.uuid(),
+  /** The version that it replaced. */
+  predecessor: z.uuid().nullable(),
+  manifest_sha256: sha256Hex,
+  record_sha256: sha256Hex,
+  /** ISO 8601 UTC. */
+  activated_at: z.string(),
+  /** SHA-256 of the text of the entry before; null for the first. */
+  previous_sha256: sha256Hex.nullable(),
+})
+export type ChainEntry = z.infer<typeof chainEntrySchema>
+
+/** What an activation rested on; its digest stands in the entry. */
+export const chainRecordSchema = z.strictObject({
+  version_id: z.uuid(),
+  profile: z.strictObject({ id: z.uuid(), sha256: sha256Hex }),
+  /** Null: nothing was active when the version was built, or the activation is a rollback. */
+  changes: changesSchema.nullable(),
+  /** Empty for a rollback that needs none. */
+  approvals: z.array(
+    z.strictObject({
+      reviewer: z.strictObject({ id: z.uuid(), name: z.string() }),
+      /** Base64 of Ed25519, SPKI, DER. */
+      public_key: z.string(),
+      /** The text that was signed. */
+      statement: z.string(),
+      /** Base64. */
+      signature: z.string(),
+    }),
+  ),
+})
+export type ChainRecord = z.infer<typeof chainRecordSchema>
+
+export function chainText(stated: ChainEntry | ChainRecord): string {
+  return canonicalJson(stated)
+}
