@@ -1,6 +1,7 @@
 import { Buffer } from 'node:buffer'
 import { randomUUID } from 'node:crypto'
 import { STATUS_CODES } from 'node:http'
+import type { IncomingHttpHeaders } from 'node:http'
 import type { Duplex } from 'node:stream'
 import Fastify from 'fastify'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -8,6 +9,7 @@ import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
 import { ServiceError, toServiceError } from '#core/platform/errors.ts'
 import { GATEWAY_BOUNDS } from './bounds.ts'
 import type { Lifecycle } from './lifecycle.ts'
+import { openApiDocument } from './openapi.ts'
 import { ownMs } from './metrics.ts'
 import type { GatewayMetrics } from './metrics.ts'
 import { createRequestContext } from './retrieve/request-context.ts'
@@ -52,11 +54,28 @@ export function createApp(deps: AppDeps): FastifyInstance {
       answer(deps, request, reply, (context) => retrieve(deps, context)),
     handler: () => undefined,
   })
+  const document = Buffer.from(JSON.stringify(openApiDocument()))
+  app.get('/openapi.json', (_request, reply) =>
+    reply.header('cache-control', 'public, max-age=300').type('application/json; charset=utf-8').send(document),
+  )
   app.addHook('onRequest', async (request, reply) => {
-    if (request.is404) await answer(deps, request, reply, refuse(new ServiceError('INVALID_REQUEST', { status: 404 })))
+    if (request.is404) await answer(deps, request, reply, refuse(unknownRoute(request.url)))
   })
   app.setErrorHandler((error, request, reply) => answer(deps, request, reply, refuse(toServiceError(error))))
   return app
+}
+
+/** Methods of the paths that exist. */
+const METHODS = new Map([
+  ['/v1/retrieve', 'POST'],
+  ['/openapi.json', 'GET, HEAD'],
+])
+
+function unknownRoute(url: string): ServiceError {
+  const allow = METHODS.get(url.split('?', 1)[0] ?? '')
+  return allow === undefined
+    ? new ServiceError('INVALID_REQUEST', { status: 404 })
+    : new ServiceError('INVALID_REQUEST', { status: 405, allow })
 }
 
 type Work = (context: RequestContext) => Promise<Finished>
@@ -103,8 +122,23 @@ async function admissible(deps: AppDeps, context: RequestContext, work: Work): P
     return refuse(headerFault('Expect', 'must be absent or 100-continue'))(context)
   if (headers['content-encoding'] !== undefined)
     return refuse(headerFault('Content-Encoding', 'must be absent: send the body as it is'))(context)
+  const browser = browserHeader(headers)
+  if (browser !== undefined)
+    return refuse(headerFault(browser, 'must be absent: browsers send it, and keys are used only from servers'))(
+      context,
+    )
   if (authorizations > 1) return refuse(headerFault('Authorization', 'must be sent once'))(context)
   return work(context)
+}
+
+/**
+ * A browser sends Origin with every POST, and Sec-Fetch-Site. `Sec-Fetch-Mode: cors` by itself comes from servers too:
+ * the fetch of Node sends it.
+ */
+function browserHeader(headers: IncomingHttpHeaders): string | undefined {
+  if (headers.origin !== undefined) return 'Origin'
+  if (headers['sec-fetch-site'] !== undefined) return 'Sec-Fetch-Site'
+  return (headers['sec-fetch-mode'] ?? 'cors') === 'cors' ? undefined : 'Sec-Fetch-Mode'
 }
 
 function headerFault(path: string, message: string): ServiceError {

@@ -12,6 +12,9 @@ export const GATEWAY_BOUNDS = {
   idempotencyKeyCharactersMax: 128,
   /** Faults of one request that a 400 reply names. */
   errorDetailsMax: 20,
+  errorPathCharactersMax: 64,
+  /** Values of the entitlement that a 403 lists for a filter. */
+  errorValuesMax: 64,
   /** Time for which an idle connection of a caller stays open. */
   keepAliveTimeoutMs: 60_000,
   internalRequestTimeoutMs: 10_000,

@@ -36,7 +36,7 @@ export const GATEWAY_VARIABLES = {
   },
   GATEWAY_INTERNAL_LISTEN: {
     schema: listenAddress('127.0.0.1:8081'),
-    help: 'host:port of health, readiness, metrics and OpenAPI; keep it off the public network',
+    help: 'host:port of health, readiness and metrics; keep it off the public network',
     fallback: '127.0.0.1:8081',
   },
   TRUSTED_PROXIES: {

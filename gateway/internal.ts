@@ -2,7 +2,6 @@ import Fastify from 'fastify'
 import type { FastifyInstance } from 'fastify'
 import { GATEWAY_BOUNDS } from './bounds.ts'
 import type { GatewayMetrics } from './metrics.ts'
-import { openApiDocument } from './openapi.ts'
 import type { Readiness } from './readiness.ts'
 
 export interface InternalDeps {
@@ -10,10 +9,9 @@ export interface InternalDeps {
   readonly metrics: GatewayMetrics
 }
 
-/** Health, readiness, metrics and the API document, on a separate port that is never public. */
+/** Health, readiness and metrics, on a separate port that is never public. */
 export function createInternalApp({ readiness, metrics }: InternalDeps): FastifyInstance {
   const app = Fastify({ logger: false, requestTimeout: GATEWAY_BOUNDS.internalRequestTimeoutMs })
-  const document = openApiDocument()
   app.get('/livez', () => ({ status: 'alive' }))
   app.get('/readyz', (_request, reply) => {
     const faults = readiness.faults()
@@ -23,6 +21,5 @@ export function createInternalApp({ readiness, metrics }: InternalDeps): Fastify
       .send({ status: isReady ? 'ready' : 'not ready', faults, dependencies: readiness.dependencies() })
   })
   app.get('/metrics', async (_request, reply) => reply.type(metrics.contentType).send(await metrics.text()))
-  app.get('/openapi.json', () => document)
   return app
 }

@@ -1,68 +1,190 @@
 import { z } from 'zod'
+import { INDEX_BOUNDS } from '#core/index/bounds.ts'
+import type { ErrorCode } from '#core/platform/errors.ts'
 import { GATEWAY_BOUNDS } from './bounds.ts'
-import { errorResponseSchema, retrievalRequestSchema, retrievalResponseSchema } from './retrieve/schema.ts'
+import { ABSTENTION_EXAMPLE, ANSWER_EXAMPLE, ERROR_EXAMPLES, REQUEST_EXAMPLE } from './openapi-examples.ts'
+import {
+  abstentionSchema,
+  errorDetailSchema,
+  errorResponseSchema,
+  resultSchema,
+  retrievalRequestSchema,
+  retrievalResponseSchema,
+} from './retrieve/schema.ts'
 
-const ERRORS: Readonly<Record<string, readonly [string, ...string[]]>> = {
-  400: ['INVALID_REQUEST'],
-  401: ['INVALID_API_KEY'],
-  403: ['FILTER_FORBIDDEN', 'SCOPE_FORBIDDEN', 'ENTITLEMENT_INACTIVE'],
-  404: ['INVALID_REQUEST'],
-  409: ['REQUEST_ALREADY_PROCESSED'],
-  413: ['INVALID_REQUEST'],
-  429: ['RATE_LIMITED', 'QUOTA_EXHAUSTED'],
-  503: ['INTERNAL_UNAVAILABLE', 'RETRIEVAL_UNAVAILABLE'],
+/** Bodies of errors by the codes that a status has. */
+const ERROR_SCHEMAS = {
+  InvalidRequest: ['INVALID_REQUEST'],
+  InvalidApiKey: ['INVALID_API_KEY'],
+  Forbidden: ['FILTER_FORBIDDEN', 'SCOPE_FORBIDDEN', 'ENTITLEMENT_INACTIVE'],
+  AlreadyProcessed: ['REQUEST_ALREADY_PROCESSED'],
+  Limited: ['RATE_LIMITED', 'QUOTA_EXHAUSTED'],
+  Unavailable: ['INTERNAL_UNAVAILABLE', 'RETRIEVAL_UNAVAILABLE'],
+} as const satisfies Record<string, readonly ErrorCode[]>
+
+const ERRORS: Readonly<Record<string, keyof typeof ERROR_SCHEMAS>> = {
+  400: 'InvalidRequest',
+  401: 'InvalidApiKey',
+  403: 'Forbidden',
+  404: 'InvalidRequest',
+  405: 'InvalidRequest',
+  409: 'AlreadyProcessed',
+  413: 'InvalidRequest',
+  429: 'Limited',
+  503: 'Unavailable',
 }
 
 const REASONS: Readonly<Record<string, string>> = {
-  400: 'Malformed JSON, a request outside the schema, or a faulty header.',
-  401: 'Missing, invalid, revoked, expired or wrong-environment key; all alike.',
+  400:
+    'Malformed JSON, a key that is given twice, a request outside the schema, or a faulty header. A header that only ' +
+    'browsers send is one: keys are used from servers alone. Uses no Idempotency-Key up.',
+  401: 'Missing, invalid, revoked, expired or wrong-environment key; all alike. Uses no Idempotency-Key up.',
   403:
-    'A filter or profile outside the entitlement, a key without the scope, or a knowledge base that is ' +
-    'not active for this client.',
-  404: 'Unknown path or method.',
-  409: 'The Idempotency-Key was already received: admitted and not refunded.',
+    'A filter or profile outside the entitlement (details list what it holds), a key without the scope, or a ' +
+    'knowledge base that is not active for this client. Uses no Idempotency-Key up.',
+  404: 'Unknown path.',
+  405: 'Unknown method of a path.',
+  409:
+    'The Idempotency-Key was already received: admitted and not refunded. details say whether the body is the same ' +
+    '(reason same_body or another_body), while that can be told. It comes before any 429, and is not charged.',
   413: `The body exceeds ${GATEWAY_BOUNDS.bodyBytesMax} bytes.`,
-  429: 'Rate, concurrency or extraction throttle (retryable), or an exhausted allowance (not).',
-  503: 'A dependency or retrieval is unavailable, or the gateway is overloaded; never an abstention.',
+  429:
+    'RATE_LIMITED: a throttle is active (retryable); the reason of details is rate, concurrency or exposure. ' +
+    'QUOTA_EXHAUSTED: the allowance of the day or the month is used up (not retryable). Uses no Idempotency-Key up.',
+  503:
+    'A dependency or retrieval is unavailable, or the gateway is overloaded; never an abstention. Day, month and ' +
+    'Idempotency-Key are given back.',
 }
 
 const string = { type: 'string' }
-const COMMON_HEADERS = {
-  'X-Request-Id': { schema: string, description: 'Equals request_id.' },
-  'Cache-Control': { schema: { const: 'no-store' } },
-}
-const WINDOW_HEADERS = {
-  'RateLimit-Policy': { schema: string, description: 'Quota q and window w in seconds of minute, day and month.' },
+const HEADERS = {
+  RequestId: { schema: string, description: 'Equals request_id.' },
+  Traceparent: { schema: string, description: 'W3C trace context; its trace-id is trace_id without dashes.' },
+  CacheControl: { schema: { const: 'no-store' }, description: 'No reply is cached.' },
+  RateLimitPolicy: { schema: string, description: 'Quota q and window w in seconds of minute, day and month.' },
   RateLimit: { schema: string, description: 'Remaining r and seconds to reset t of minute, day and month.' },
-}
-const RETRY_AFTER = {
-  'Retry-After': {
+  RetryAfter: {
     schema: { type: 'integer', minimum: 1 },
     description: 'Whole seconds; on every retryable error and only there.',
   },
-}
+  ShouldRetry: { schema: { const: 'false' }, description: 'Keeps common clients from retrying a 409.' },
+  Allow: { schema: string, description: 'Methods that the path takes.' },
+  Authenticate: { schema: { const: 'Bearer' }, description: 'The scheme of the key.' },
+} as const
 
-function jsonSchema(schema: z.ZodType): unknown {
-  const { $schema: _dialect, ...rest } = z.toJSONSchema(schema, { target: 'draft-2020-12' })
-  return rest
+const header = (name: keyof typeof HEADERS): object => ({ $ref: `#/components/headers/${name}` })
+const schemaOf = (name: string): object => ({ $ref: `#/components/schemas/${name}` })
+const COMMON_HEADERS = {
+  'Request-Id': header('RequestId'),
+  'X-Request-Id': header('RequestId'),
+  traceparent: header('Traceparent'),
+  'Cache-Control': header('CacheControl'),
+}
+const WINDOW_HEADERS = { 'RateLimit-Policy': header('RateLimitPolicy'), RateLimit: header('RateLimit') }
+
+/** Readers take replies with further fields: an addition is no breaking change. Requests have no others. */
+function componentSchemas(): Record<string, unknown> {
+  const requests = z.registry<{ id: string }>()
+  requests.add(retrievalRequestSchema, { id: 'RetrievalRequest' })
+  const replies = z.registry<{ id: string }>()
+  replies.add(resultSchema, { id: 'Result' })
+  replies.add(resultSchema.shape.document, { id: 'Document' })
+  replies.add(resultSchema.shape.citation, { id: 'Citation' })
+  replies.add(resultSchema.shape.metadata, { id: 'PassageMetadata' })
+  replies.add(abstentionSchema, { id: 'Abstention' })
+  replies.add(abstentionSchema.shape.unsupported_explicit_references.element, { id: 'UnsupportedReference' })
+  replies.add(retrievalResponseSchema.shape.usage, { id: 'Usage' })
+  replies.add(retrievalResponseSchema, { id: 'RetrievalResponse' })
+  replies.add(errorDetailSchema, { id: 'ErrorDetail' })
+  for (const [id, codes] of Object.entries(ERROR_SCHEMAS)) replies.add(errorResponseSchema(codes), { id })
+  const schemas = [requests, replies].flatMap((registry) =>
+    Object.entries(
+      z.toJSONSchema(registry, {
+        target: 'draft-2020-12',
+        uri: (id) => `#/components/schemas/${id}`,
+        override: ({ jsonSchema }) => {
+          if (registry === replies) delete jsonSchema.additionalProperties
+        },
+      }).schemas,
+    ),
+  )
+  return Object.fromEntries(schemas.map(([name, { $schema: _dialect, $id: _id, ...schema }]) => [name, schema]))
 }
 
 function errorReplies(): Record<string, unknown> {
   return Object.fromEntries(
-    Object.entries(ERRORS).map(([status, codes]) => [
+    Object.entries(ERRORS).map(([status, schema]) => [
       status,
       {
         description: REASONS[status],
         headers: {
           ...COMMON_HEADERS,
           ...(['409', '429', '503'].includes(status) ? WINDOW_HEADERS : {}),
-          ...(['429', '503'].includes(status) ? RETRY_AFTER : {}),
-          ...(status === '409' ? { 'x-should-retry': { schema: { const: 'false' } } } : {}),
+          ...(['429', '503'].includes(status) ? { 'Retry-After': header('RetryAfter') } : {}),
+          ...(status === '409' ? { 'x-should-retry': header('ShouldRetry') } : {}),
+          ...(status === '405' ? { Allow: header('Allow') } : {}),
+          ...(status === '401' ? { 'WWW-Authenticate': header('Authenticate') } : {}),
         },
-        content: { 'application/json': { schema: jsonSchema(errorResponseSchema(codes)) } },
+        content: {
+          'application/json': {
+            schema: schemaOf(schema),
+            example: ERROR_EXAMPLES[status],
+          },
+        },
       },
     ]),
   )
+}
+
+const IDEMPOTENCY_KEY = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  required: false,
+  description:
+    'Send when a request may be retried; reuse only for the same request. Unique for a client and environment, and ' +
+    'held for at least 30 days by a request that was charged: a 200, or a request whose caller hung up. Every other ' +
+    'outcome leaves it free, but for a 503 beyond the refunds of the day.',
+  schema: {
+    type: 'string',
+    minLength: GATEWAY_BOUNDS.idempotencyKeyCharactersMin,
+    maxLength: GATEWAY_BOUNDS.idempotencyKeyCharactersMax,
+    pattern: '^[\\x21-\\x7e]+$',
+  },
+  example: '4f3c2b1a-0e9d-4c8b-a7f6-5e4d3c2b1a09',
+}
+
+const RETRIEVE = {
+  operationId: 'retrieve',
+  summary: 'Retrieve ranked passages and a decision',
+  description:
+    'Returns passages of the active version within the entitlement, and whether they are evidence for an answer. ' +
+    `A body has at most ${GATEWAY_BOUNDS.bodyBytesMax} bytes, a passage at most ${INDEX_BOUNDS.passageCharactersMax} ` +
+    'characters; neither depends on the plan.',
+  tags: ['retrieval'],
+  security: [{ bearer: [] }],
+  parameters: [IDEMPOTENCY_KEY],
+  requestBody: {
+    required: true,
+    content: { 'application/json': { schema: schemaOf('RetrievalRequest'), example: REQUEST_EXAMPLE } },
+  },
+  responses: {
+    200: {
+      description:
+        'decision = answer with at least one result, or abstain with none. Branch on the status first, then on ' +
+        'abstention.decision. An abstention is a valid reply: the same request is not sent again unchanged.',
+      headers: { ...COMMON_HEADERS, ...WINDOW_HEADERS },
+      content: {
+        'application/json': {
+          schema: schemaOf('RetrievalResponse'),
+          examples: {
+            answer: { summary: 'Evidence', value: ANSWER_EXAMPLE },
+            abstain: { summary: 'No sufficient evidence', value: ABSTENTION_EXAMPLE },
+          },
+        },
+      },
+    },
+    ...errorReplies(),
+  },
 }
 
 /** The OpenAPI 3.1 document, generated from the schemas that requests are parsed with. */
@@ -74,45 +196,17 @@ export function openApiDocument(): unknown {
       version: '1',
       description:
         'Ranked, source-linked passages from an immutable, reviewed corpus version, with an explicit ' +
-        'decision: answer or abstain. It never writes an answer itself.',
+        'decision: answer or abstain. It never writes an answer itself. Replies may gain fields; readers ignore those ' +
+        'that they do not know.',
+      contact: { name: 'The operator who issued the key' },
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
-    paths: {
-      '/v1/retrieve': {
-        post: {
-          operationId: 'retrieve',
-          security: [{ bearer: [] }],
-          parameters: [
-            {
-              name: 'Idempotency-Key',
-              in: 'header',
-              required: false,
-              description: 'Send when a request may be retried; reuse only for the same request.',
-              schema: {
-                type: 'string',
-                minLength: GATEWAY_BOUNDS.idempotencyKeyCharactersMin,
-                maxLength: GATEWAY_BOUNDS.idempotencyKeyCharactersMax,
-                pattern: '^[\\x21-\\x7e]+$',
-              },
-            },
-          ],
-          requestBody: {
-            required: true,
-            content: { 'application/json': { schema: jsonSchema(retrievalRequestSchema) } },
-          },
-          responses: {
-            200: {
-              description:
-                'decision = answer with at least one result, or abstain with none. Branch on the ' +
-                'status first, then on abstention.decision.',
-              headers: { ...COMMON_HEADERS, ...WINDOW_HEADERS },
-              content: { 'application/json': { schema: jsonSchema(retrievalResponseSchema) } },
-            },
-            ...errorReplies(),
-          },
-        },
-      },
-    },
+    servers: [{ url: '/', description: 'The server of this document' }],
+    tags: [{ name: 'retrieval', description: 'The one operation' }],
+    paths: { '/v1/retrieve': { post: RETRIEVE } },
     components: {
+      schemas: componentSchemas(),
+      headers: HEADERS,
       securitySchemes: {
         bearer: {
           type: 'http',

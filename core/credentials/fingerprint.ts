@@ -121,6 +121,14 @@ export function queryFingerprint(key: Buffer | KeyObject, text: string): Buffer 
   return createHmac('sha256', key).update(streamSafeNfc(text).replaceAll(/\s+/gu, ' ').trim()).digest()
 }
 
+/** Distinguishes the digest of a request from that of its query under the same key. */
+const REQUEST_LABEL = 'evidence request v1\n'
+
+/** HMAC-SHA-256, 32 bytes, over a label and the canonical text of a request. */
+export function requestDigest(key: Buffer | KeyObject, canonicalRequest: string): Buffer {
+  return createHmac('sha256', key).update(REQUEST_LABEL).update(canonicalRequest).digest()
+}
+
 /** Distinguishes the digest of a vector from that of a query under the same key. */
 const VECTOR_LABEL = 'evidence query vector v1\n'
 

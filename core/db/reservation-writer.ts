@@ -3,11 +3,11 @@ import { groupCommit } from '#core/db/group-commit.ts'
 import type { LimitEpoch } from './limit-epochs.ts'
 import type { Queryable } from './pool.ts'
 import { findByIdempotency, recordDelivered } from './reservations.ts'
-import type { Delivered, NewReservation } from './reservations.ts'
+import type { Delivered, NewReservation, OriginalRequest } from './reservations.ts'
 
 export type ReservationInserted =
   | { readonly status: 'inserted' }
-  | { readonly status: 'conflict'; readonly originalRequestId: string }
+  | { readonly status: 'conflict'; readonly original: OriginalRequest }
   | { readonly status: 'epoch' }
 
 /**
@@ -52,7 +52,7 @@ export function createReservationWriter(
     insert: async (reservation, epoch) => {
       if (await commit({ charged: { reservation, epoch } })) return { status: 'inserted' }
       const original = await originalOf(database, reservation)
-      return original === undefined ? { status: 'epoch' } : { status: 'conflict', originalRequestId: original }
+      return original === undefined ? { status: 'epoch' } : { status: 'conflict', original }
     },
     // A reservation that fails takes the outcomes beside it along. They may be repeated, and are, by themselves.
     recordDelivered: (delivered) => commit({ delivered }).catch(() => recordAgain(delivered)),
@@ -63,7 +63,7 @@ export function createReservationWriter(
 async function originalOf(
   database: Queryable,
   { clientId, environment, idempotencyDigests }: NewReservation,
-): Promise<string | undefined> {
+): Promise<OriginalRequest | undefined> {
   if (idempotencyDigests.length === 0) return undefined
   return findByIdempotency(database, clientId, environment, idempotencyDigests).catch(() => undefined)
 }
@@ -114,6 +114,7 @@ function insertedRow({ reservation: r, epoch }: Charged): unknown {
     digests: r.idempotencyDigests.map((digest) => digest.toString('hex')),
     fingerprint: r.fingerprint.toString('hex'),
     fingerprint_epoch: r.fingerprintEpoch,
+    request_digest: r.requestDigest?.toString('hex') ?? null,
     admitted_ms: r.admittedAtMs,
     deadline_ms: r.deadlineAtMs,
     in_force_on: r.inForceOn,

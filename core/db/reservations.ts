@@ -20,6 +20,8 @@ export interface NewReservation {
   readonly idempotencyDigests: readonly Buffer[]
   readonly fingerprint: Buffer
   readonly fingerprintEpoch: number
+  /** Of the whole request under the same key as the fingerprint; undefined without an Idempotency-Key. */
+  readonly requestDigest: Buffer | undefined
   /** Clock of Redis, ms since 1970-01-01. */
   readonly admittedAtMs: number
   readonly deadlineAtMs: number
@@ -30,23 +32,34 @@ export interface NewReservation {
   readonly entitled: Filters
 }
 
-/** Covered by the partial unique index. */
+/** Covered by the partial unique index; the key of the original's epoch is found by its primary key. */
 const BY_IDEMPOTENCY = `
-  select id from reservations
-  where client_id = $1 and environment = $2 and idempotency_digest = any($3) and state <> 'refunded'`
+  select r.id, r.request_digest as "requestDigest", r.fingerprint_epoch as "fingerprintEpoch", f.wrapped
+  from reservations as r left join fingerprint_keys as f
+    on f.organization_id = r.organization_id and f.epoch = r.fingerprint_epoch
+  where r.client_id = $1 and r.environment = $2 and r.idempotency_digest = any($3) and r.state <> 'refunded'`
+
+const originalRow = z.object({
+  id: z.string(),
+  requestDigest: z.instanceof(Buffer).nullable(),
+  fingerprintEpoch: z.int(),
+  wrapped: z.instanceof(Buffer).nullable(),
+})
+/** The request that holds an Idempotency-Key. Its body can be compared while the key of its epoch is not erased. */
+export type OriginalRequest = z.infer<typeof originalRow>
 
 export async function findByIdempotency(
   database: Queryable,
   clientId: string,
   environment: string,
   digests: readonly Buffer[],
-): Promise<string | undefined> {
-  const { rows } = await database.query<{ id: string }>({
+): Promise<OriginalRequest | undefined> {
+  const { rows } = await database.query({
     name: 'reservation-by-idempotency',
     text: BY_IDEMPOTENCY,
     values: [clientId, environment, digests],
   })
-  return rows[0]?.id
+  return rows.length === 0 ? undefined : originalRow.parse(rows[0])
 }
 
 /** Outcome of a finished request in the ledger, without text of query or passage. */
@@ -72,6 +85,8 @@ export interface Outcome {
 export interface Replay {
   /** HMAC-SHA-256 of the query vector under the organization's fingerprint key, hex; null without vectors. */
   readonly query_vector_digest: string | null
+  /** Code points of the query that the vector stands for; null: all. */
+  readonly query_characters: number | null
   /** SHA-256 of the text of each passage served, hex, in the order of the reply. */
   readonly passage_sha256: readonly string[]
   /** Positions in the list of the search, in the order of the re-ranker; null without one. */

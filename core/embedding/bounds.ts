@@ -23,6 +23,8 @@ export const EMBEDDING_BOUNDS = {
   // A query, whose caller waits.
   embedTimeoutMaxMs: 9_000,
   embedAttemptsMax: 3,
+  /** A query that the endpoint refuses is halved down to this. */
+  embedQueryCharactersMin: 250,
   embedBackoffFirstMs: 100,
   embedBackoffMaxMs: 1_000,
 

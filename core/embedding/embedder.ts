@@ -14,6 +14,8 @@ export interface Embeddings {
   readonly tokens: number | null
   /** Texts that are probably longer than the model's limit, so that the end was not embedded. 0: none, or no limit. */
   readonly overlong: number
+  /** Code points of the query that its vector stands for, where the endpoint refused the whole query. */
+  readonly queryCharacters?: number
 }
 
 /** Embeds texts in one embedding space. Throws only `EmbeddingError`. */

@@ -1,6 +1,7 @@
 import type { EmbeddingSpace } from '#core/index/format/manifest.ts'
 import { EndpointFailure } from '#core/platform/json-endpoint.ts'
 import type { JsonEndpoint } from '#core/platform/json-endpoint.ts'
+import { EMBEDDING_BOUNDS } from './bounds.ts'
 import { EmbeddingError, unitVector } from './embedder.ts'
 import type { EmbeddedTexts, Embedder, EmbeddingRole, Embeddings } from './embedder.ts'
 import { estimateTokens } from './rate-limit.ts'
@@ -53,6 +54,12 @@ export function createOpenAiEmbedder(space: EmbeddingSpace, options: OpenAiOptio
       const vectors = vectorsOf(reply.data, about, dimensions)
       return { vectors, tokens: reply.tokens, overlong: overlongOf(texts, reply, tokensMax) }
     } catch (error) {
+      const shorter =
+        isRefusal(error) && call.role === 'query' && texts.length === 1 ? halved(texts[0] ?? '') : undefined
+      if (shorter !== undefined) {
+        const queryCharacters = shorter.length - [...prefixes.query].length
+        return { queryCharacters, ...(await embedPart([shorter.join('')], first, call)) }
+      }
       if (!isRefusal(error) || texts.length === 1) throw asEmbeddingError(error, about, texts, tokensMax)
     }
     const half = Math.ceil(texts.length / 2)
@@ -65,7 +72,7 @@ export function createOpenAiEmbedder(space: EmbeddingSpace, options: OpenAiOptio
     space,
     embed: (texts, role, signal) => {
       const prefixed = texts.map((text) => prefixes[role] + text)
-      return embedAll(prefixed, 0, { policy: policies[role], signal })
+      return embedAll(prefixed, 0, { role, policy: policies[role], signal })
     },
   }
 }
@@ -83,17 +90,32 @@ function assertModel({ model, model_digest }: EmbeddingSpace, { modelDigest }: E
   )
 }
 
+/**
+ * The first half of a query that an endpoint refuses, in code points: an endpoint that embeds no text of its length
+ * would refuse it at every attempt. Undefined for a text that no endpoint refuses for its length.
+ */
+function halved(text: string): readonly string[] | undefined {
+  const characters = [...text]
+  const half = Math.ceil(characters.length / 2)
+  return half < EMBEDDING_BOUNDS.embedQueryCharactersMin ? undefined : characters.slice(0, half)
+}
+
 interface Calling {
+  readonly role: EmbeddingRole
   readonly policy: CallPolicy
   readonly signal: AbortSignal
 }
 
 function joined(parts: readonly Embeddings[]): Embeddings {
+  const [only, ...others] = parts
   const known = parts.map(({ tokens }) => tokens).filter((tokens) => tokens !== null)
   return {
     vectors: parts.flatMap(({ vectors }) => vectors),
     tokens: known.length < parts.length ? null : known.reduce((sum, tokens) => sum + tokens, 0),
     overlong: parts.reduce((sum, { overlong }) => sum + overlong, 0),
+    ...(only === undefined || others.length > 0 || only.queryCharacters === undefined
+      ? {}
+      : { queryCharacters: only.queryCharacters }),
   }
 }
 

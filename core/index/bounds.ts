@@ -3,7 +3,7 @@ export const INDEX_BOUNDS = {
   // Passages.
   passageCharactersMax: 4_000,
   /** All fields of one reply passage as JSON. The rest of the smallest allowed reply still fits. */
-  passageJsonBytesMax: 40_000,
+  passageJsonBytesMax: 18_000,
 
   // Embedding space of a version.
   embeddingModelCharactersMax: 200,

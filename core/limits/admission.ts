@@ -3,7 +3,7 @@ import type { Database } from '#core/db/pool.ts'
 import type { LimitEpoch } from '#core/db/limit-epochs.ts'
 import type { ReservationWriter } from '#core/db/reservation-writer.ts'
 import { findByIdempotency } from '#core/db/reservations.ts'
-import type { NewReservation } from '#core/db/reservations.ts'
+import type { NewReservation, OriginalRequest } from '#core/db/reservations.ts'
 import type { PlanLimits } from '#core/domain/quota-plan.ts'
 import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
 import { LIMIT_BOUNDS } from './bounds.ts'
@@ -19,18 +19,20 @@ export interface AdmissionDeps {
   readonly settlement: Pick<Settlement, 'undo' | 'refundUncertain'>
 }
 
+type Fingerprinted = 'fingerprint' | 'fingerprintEpoch' | 'requestDigest'
+
 /** A request before its admission; what the clock of Redis decides is added by it. */
-export type Candidate = Omit<NewReservation, 'admittedAtMs' | 'deadlineAtMs' | 'fingerprint' | 'fingerprintEpoch'> & {
+export type Candidate = Omit<NewReservation, 'admittedAtMs' | 'deadlineAtMs' | Fingerprinted> & {
   readonly limits: PlanLimits
   readonly corpusPassages: number
   /** Computed only for a charged request. */
-  readonly fingerprint: () => Pick<NewReservation, 'fingerprint' | 'fingerprintEpoch'>
+  readonly fingerprint: () => Pick<NewReservation, Fingerprinted>
 }
 
 /** Why a request is refused; `conflict`: a request on record has the Idempotency-Key. */
 export type Refusal =
   | { readonly reason: 'quota' | 'exposure' | 'rate' | 'concurrency' }
-  | { readonly reason: 'conflict'; readonly originalRequestId: string }
+  | { readonly reason: 'conflict'; readonly original: OriginalRequest }
 
 export type Admission =
   | { readonly status: 'admitted'; readonly charge: Charge; readonly decision: ChargeDecision }
@@ -82,15 +84,15 @@ export async function admit(deps: AdmissionDeps, candidate: Candidate, wait: Wai
   throw new Error('the epoch of the limit counters changed at every attempt')
 }
 
-function conflict(originalRequestId: string, decision: ChargeDecision): Admission {
-  return { status: 'refused', refusal: { reason: 'conflict', originalRequestId }, decision }
+function conflict(original: OriginalRequest, decision: ChargeDecision): Admission {
+  return { status: 'refused', refusal: { reason: 'conflict', original }, decision }
 }
 
 async function originalOf(
   { database }: AdmissionDeps,
   { clientId, environment, idempotencyDigests }: Candidate,
   wait: Waiting,
-): Promise<string | undefined> {
+): Promise<OriginalRequest | undefined> {
   if (idempotencyDigests.length === 0) return undefined
   return wait('postgres', findByIdempotency(database, clientId, environment, idempotencyDigests))
 }
@@ -133,7 +135,7 @@ async function reserve(
     const inserted = await wait('postgres', deps.reservations.insert(reservation, epoch))
     if (inserted.status === 'inserted') return { status: 'admitted', charge: chargeOf(candidate), decision }
     const usage = await undo(deps, candidate, epoch, wait)
-    return inserted.status === 'epoch' ? 'epoch' : conflict(inserted.originalRequestId, { ...decision, ...usage })
+    return inserted.status === 'epoch' ? 'epoch' : conflict(inserted.original, { ...decision, ...usage })
   } catch (error) {
     await undo(deps, candidate, epoch, wait)
     // The reservation may have been written although its answer was lost.

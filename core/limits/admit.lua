@@ -1,7 +1,8 @@
 -- Decides all limits of one request together and charges all of them or none. Idempotent by request id.
 -- KEYS: epoch, deadlines, minute, leases, counts, lookups, exposure, [held key]
 -- ARGV: request id, epoch, rate per minute, tightened rate, concurrency, day allowance, month allowance, lease ms,
---       exposure window ms, soft mark, hard mark, document share, document floor, run mark, hold ms
+--       exposure window ms, soft mark, hard mark, document share, document floor, run mark, hold ms,
+--       looks per minute
 -- Reply: {status, now ms, day used, month used, minute used, retry after ms, rate in force, may look up}
 local epoch, deadlines, minute, leases, counts, lookups, exposure, held = unpack(KEYS)
 local request = ARGV[1]
@@ -20,10 +21,10 @@ local minute_used = redis.call('ZCARD', minute)
 local function reply(status, retry_ms)
   local may_look_up = 0
   if held and (status == 'quota' or status == 'exposure' or status == 'rate' or status == 'concurrency') then
-    -- Lookups of refused requests are bounded by the rate, so refusals stay cheap.
+    -- Looks of refused requests are bounded, so refusals stay cheap.
     local asked = redis.call('INCR', lookups)
     if asked == 1 then redis.call('PEXPIRE', lookups, 60000) end
-    if asked <= tonumber(ARGV[3]) then may_look_up = 1 end
+    if asked <= tonumber(ARGV[16]) then may_look_up = 1 end
   end
   return { status, now, day_used, month_used, minute_used, math.ceil(retry_ms or 0), rate, may_look_up }
 end

@@ -15,6 +15,11 @@ export const LIMIT_BOUNDS = {
   idempotencyHoldMs: 4_000,
   /** Time for which a request waits for its key: for a holder that ended, and for the next one to be reserved. */
   idempotencyWaitMs: 7_000,
+  /**
+   * Looks of refused requests for their Idempotency-Key in a minute, for each request that the plan allows in it: a
+   * repetition gets its 409 before any 429, and each look is one read of an index.
+   */
+  idempotencyLooksPerRequest: 10,
   /** Longest pause between two looks at a held Idempotency-Key. */
   idempotencyPauseMaxMs: 100,
   /** Organizations whose epoch a gateway caches, and for how long. */

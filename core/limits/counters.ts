@@ -195,6 +195,7 @@ async function admit(redis: Redis, scope: LimitScope, epoch: string, request: Ch
       exposure.floors.document,
       Math.max(exposure.run, exposure.floors.run),
       LIMIT_BOUNDS.idempotencyHoldMs,
+      limits.requests_per_minute * LIMIT_BOUNDS.idempotencyLooksPerRequest,
     ],
   )
   const [status, nowMs, dayUsed, monthUsed, minuteUsed, retryAfterMs, rateInForce, mayLookUp] = admitReply.parse(reply)

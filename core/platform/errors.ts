@@ -55,19 +55,33 @@ const catalogue = {
   },
 } as const satisfies Record<string, { status: number; retryable: boolean; message: string }>
 
+/** What INVALID_REQUEST means under a status of its own. */
+const messageOfStatus = {
+  404: 'There is no such path; the one operation is POST /v1/retrieve, and GET /openapi.json describes it.',
+  405: 'The path does not take this method; Allow lists those that it takes.',
+  413: 'The body is too large; shorten it before sending it again.',
+} as const
+
 export type ErrorCode = keyof typeof catalogue
 export const ERROR_CODES = Object.keys(catalogue) as readonly ErrorCode[]
 
-/** One fault of a request: its position and a message, never the value that was sent. */
+/**
+ * One fault of a request: its position and a message, never the value that was sent. The position is a JSON pointer
+ * into the body, the name of a header, or `(body)`.
+ */
 export interface ErrorDetail {
   readonly path: string
   readonly message: string
+  /** For programs. */
+  readonly reason?: string
 }
 
 export interface ServiceErrorOptions {
   readonly cause?: unknown
-  /** 404 and 413 carry INVALID_REQUEST under another status. */
-  readonly status?: 404 | 413
+  /** INVALID_REQUEST under another status. */
+  readonly status?: keyof typeof messageOfStatus
+  /** Methods that the path takes; only with 405. */
+  readonly allow?: string
   readonly details?: readonly ErrorDetail[]
   readonly originalRequestId?: string
   /** Whole seconds, ≥ 1; only meaningful on retryable codes. */
@@ -84,16 +98,21 @@ export class ServiceError extends Error {
   readonly details: readonly ErrorDetail[] | undefined
   readonly originalRequestId: string | undefined
   readonly retryAfterSeconds: number | undefined
+  readonly allow: string | undefined
 
   constructor(code: ErrorCode, options: ServiceErrorOptions = {}) {
     const entry = catalogue[code]
-    super(entry.message, options.cause === undefined ? undefined : { cause: options.cause })
+    super(
+      options.status === undefined ? entry.message : messageOfStatus[options.status],
+      options.cause === undefined ? undefined : { cause: options.cause },
+    )
     this.name = 'ServiceError'
     this.code = code
     this.status = options.status ?? entry.status
     this.retryable = entry.retryable
     this.details = options.details
     this.originalRequestId = options.originalRequestId
+    this.allow = options.allow
     this.retryAfterSeconds = entry.retryable
       ? Math.max(1, Math.ceil(options.retryAfterSeconds ?? RETRY_AFTER_DEFAULT_SECONDS))
       : undefined

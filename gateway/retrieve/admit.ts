@@ -1,9 +1,16 @@
-import { idempotencyDigests, queryFingerprint } from '#core/credentials/fingerprint.ts'
+import {
+  idempotencyDigests,
+  queryFingerprint,
+  requestDigest,
+  unwrapFingerprintKey,
+} from '#core/credentials/fingerprint.ts'
+import type { OriginalRequest } from '#core/db/reservations.ts'
 import { admit as admitRequest } from '#core/limits/admission.ts'
 import type { AdmissionDeps, Candidate, Refusal } from '#core/limits/admission.ts'
 import type { ChargeDecision } from '#core/limits/counters.ts'
 import type { Charge } from '#core/limits/settlement.ts'
 import { ServiceError, toServiceError } from '#core/platform/errors.ts'
+import type { ServiceErrorOptions } from '#core/platform/errors.ts'
 import type { ServiceSecrets } from '#core/credentials/settings.ts'
 import type { RequestContext } from './request-context.ts'
 import { fingerprintKeyOf } from './fingerprint-key.ts'
@@ -44,7 +51,7 @@ export async function admit(
     const windows = { pinned, decision: admission.decision }
     return admission.status === 'admitted'
       ? { status: 'admitted', charge: admission.charge, windows }
-      : { status: 'refused', error: errorOf(admission.refusal, admission.decision), windows }
+      : { status: 'refused', error: errorOf(deps, pinned, admission.refusal, admission.decision), windows }
   } catch (thrown) {
     return { status: 'refused', error: toServiceError(thrown), windows: undefined }
   }
@@ -68,22 +75,69 @@ function candidateOf(
         : idempotencyDigests(deps.serviceSecrets, pinned.clientId, pinned.environment, idempotencyKey),
     fingerprint: () => {
       const { key, epoch } = fingerprintKeyOf(deps.serviceSecrets, pinned)
-      return { fingerprint: queryFingerprint(key, pinned.query), fingerprintEpoch: epoch }
+      return {
+        fingerprint: queryFingerprint(key, pinned.query),
+        fingerprintEpoch: epoch,
+        requestDigest: idempotencyKey === undefined ? undefined : requestDigest(key, pinned.canonical),
+      }
     },
   }
 }
 
-function errorOf(refusal: Refusal, { retryAfterMs }: ChargeDecision): ServiceError {
+const REASONS = {
+  rate: { path: '(plan)', message: 'the requests of the last 60 seconds are used up', reason: 'rate' },
+  concurrency: { path: '(plan)', message: 'as many requests as the plan allows are under way', reason: 'concurrency' },
+  exposure: { path: '(plan)', message: 'too many passages of the corpus were served', reason: 'exposure' },
+  day: { path: '(plan)', message: 'the requests of this UTC day are used up', reason: 'day' },
+  month: { path: '(plan)', message: 'the requests of this UTC month are used up', reason: 'month' },
+} as const
+
+function errorOf(
+  deps: AdmitDeps,
+  pinned: PinnedRequest,
+  refusal: Refusal,
+  { monthUsed, retryAfterMs }: ChargeDecision,
+): ServiceError {
   switch (refusal.reason) {
     case 'conflict':
-      return new ServiceError('REQUEST_ALREADY_PROCESSED', { originalRequestId: `req_${refusal.originalRequestId}` })
+      return new ServiceError('REQUEST_ALREADY_PROCESSED', {
+        originalRequestId: `req_${refusal.original.id}`,
+        ...bodyDetail(hasSameBody(deps, pinned, refusal.original)),
+      })
     case 'quota':
-      return new ServiceError('QUOTA_EXHAUSTED')
+      return new ServiceError('QUOTA_EXHAUSTED', {
+        details: [monthUsed >= pinned.limits.requests_per_month ? REASONS.month : REASONS.day],
+      })
     case 'rate':
     case 'concurrency':
     case 'exposure':
-      return new ServiceError('RATE_LIMITED', { retryAfterSeconds: retryAfterMs / 1_000 })
+      return new ServiceError('RATE_LIMITED', {
+        retryAfterSeconds: retryAfterMs / 1_000,
+        details: [REASONS[refusal.reason]],
+      })
     default:
       return refusal satisfies never
+  }
+}
+
+/** @returns undefined where the digest or its key is not held any more. */
+function hasSameBody(
+  { serviceSecrets }: AdmitDeps,
+  { organizationId, canonical }: PinnedRequest,
+  { requestDigest: digest, fingerprintEpoch: epoch, wrapped }: OriginalRequest,
+): boolean | undefined {
+  if (digest === null || wrapped === null) return undefined
+  const key = unwrapFingerprintKey(wrapped, { organizationId, epoch }, serviceSecrets)
+  return digest.equals(requestDigest(key, canonical))
+}
+
+function bodyDetail(same: boolean | undefined): Pick<ServiceErrorOptions, 'details'> {
+  if (same === undefined) return {}
+  return {
+    details: [
+      same
+        ? { path: '(body)', message: 'is the one that the key was first sent with', reason: 'same_body' }
+        : { path: '(body)', message: 'is another one than the key was first sent with', reason: 'another_body' },
+    ],
   }
 }

@@ -30,7 +30,7 @@ export function bound(
   const candidates = abstention.decision === 'answer' ? passages : []
   const texts = candidates.map((passage) => JSON.stringify(resultOf(passage)))
   for (let count = candidates.length; count >= Math.min(1, candidates.length); count--) {
-    const body = encode(ids, pinned, query, abstention, texts.slice(0, count))
+    const body = encode(ids, pinned, query, abstention, texts, count)
     if (body.length <= bytesMax) return { body, served: candidates.slice(0, count) }
   }
   throw new ServiceError('RETRIEVAL_UNAVAILABLE', {
@@ -72,7 +72,8 @@ function encode(
   pinned: PinnedRequest,
   query: EmbeddedQuery,
   abstention: Abstention,
-  results: readonly string[],
+  texts: readonly string[],
+  count: number,
 ): Buffer {
   const head = JSON.stringify({
     request_id: ids.requestId,
@@ -81,9 +82,14 @@ function encode(
     retrieval_profile: pinned.profile.id,
   } satisfies Partial<RetrievalResponse>)
   const tail = JSON.stringify({ trace_id: ids.traceId, abstention } satisfies Partial<RetrievalResponse>)
-  const usage = JSON.stringify({ query_embedding_tokens: query.tokens, result_count: results.length })
+  const usage = JSON.stringify({
+    query_embedding_tokens: query.tokens,
+    result_count: count,
+    top_k: pinned.topK,
+    dropped_for_size: texts.length - count,
+  } satisfies Partial<RetrievalResponse['usage']>)
   const text =
-    `${head.slice(0, -1)},"results":[${results.join(',')}],${tail.slice(1, -1)},` +
+    `${head.slice(0, -1)},"results":[${texts.slice(0, count).join(',')}],${tail.slice(1, -1)},` +
     `"usage":${usage.slice(0, -1)},"response_bytes":`
   const withoutCount = Buffer.byteLength(text) + 2
   return Buffer.from(`${text}${lengthIncludingItself(withoutCount)}}}`)

@@ -15,6 +15,8 @@ export interface EmbeddedQuery {
   readonly vector: Float32Array<ArrayBuffer> | undefined
   /** Tokens that the provider reported; null if it reported none. */
   readonly tokens: number | null
+  /** Code points that the vector stands for, where the provider refused the whole query as too long. */
+  readonly characters: number | null
 }
 
 /** Returns the embedder of an embedding space; opens it on first use. */
@@ -36,14 +38,14 @@ export async function embed(
   slot: Slot,
 ): Promise<EmbeddedQuery> {
   const { embedding } = pinned.profile
-  if (embedding === null) return { vector: undefined, tokens: null }
+  if (embedding === null) return { vector: undefined, tokens: null, characters: null }
   try {
-    const { vectors, tokens } = await slot.whileReleased(() =>
+    const { vectors, tokens, queryCharacters } = await slot.whileReleased(() =>
       context.timings.wait('provider', embedderOf(embedding).embed([pinned.query], 'query', context.signal)),
     )
     const [vector] = vectors
     if (vector === undefined) throw new EmbeddingError('the provider sent no vector')
-    return { vector, tokens }
+    return { vector, tokens, characters: queryCharacters ?? null }
   } catch (cause) {
     throw new ServiceError('RETRIEVAL_UNAVAILABLE', { cause })
   }

@@ -33,7 +33,7 @@ export async function entitle(
   const { max_query_characters: charactersMax } = entitlement.limits
   if (!hasAtMostCharacters(charactersMax, request.query))
     throw new ServiceError('INVALID_REQUEST', {
-      details: [{ path: 'query', message: `must hold at most ${charactersMax} characters` }],
+      details: [{ path: '/query', message: `must hold at most ${charactersMax} characters` }],
     })
   return { access, entitlement: { ...entitlement, active_profile: entitlement.active_profile } }
 }

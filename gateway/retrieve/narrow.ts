@@ -2,6 +2,8 @@ import type { ServingProfile } from '#core/db/access.ts'
 import { SEARCH_BOUNDS } from '#core/domain/bounds.ts'
 import { foldCode, foldKey } from '#core/identity/fold.ts'
 import { ServiceError } from '#core/platform/errors.ts'
+import type { ErrorDetail } from '#core/platform/errors.ts'
+import { GATEWAY_BOUNDS } from '#gateway/bounds.ts'
 import type { ActiveEntitlement } from './entitle.ts'
 import type { RetrievalRequest } from './schema.ts'
 
@@ -28,28 +30,48 @@ export interface Narrowed extends Values {
 export function narrow(entitlement: ActiveEntitlement, request: RetrievalRequest): Narrowed {
   const { filters } = request
   const profile = chooseProfile(entitlement, request.profile)
+  const faults: ErrorDetail[] = []
   const languages = allowedValues(entitlement.languages, createLanguages)
   const jurisdictions = allowedValues(entitlement.jurisdictions, createJurisdictions)
   const subjects = allowedValues(entitlement.subjects ?? profile.facets.subjects, createSubjects)
   const everySubject = entitlement.subjects === null
-  return {
+  const narrowed = {
     profile,
     entitled: {
       languages: languages.values,
       jurisdictions: jurisdictions.values,
       subjects: everySubject ? undefined : subjects.values,
     },
-    languages: restrictTo(languages, filters?.language),
-    jurisdictions: restrictTo(jurisdictions, filters?.jurisdiction),
-    subjects: everySubject && filters?.subject === undefined ? undefined : restrictTo(subjects, filters?.subject),
+    languages: restrictTo(languages, 'language', filters, faults),
+    jurisdictions: restrictTo(jurisdictions, 'jurisdiction', filters, faults),
+    subjects:
+      everySubject && filters?.subject === undefined ? undefined : restrictTo(subjects, 'subject', filters, faults),
   }
+  if (faults.length > 0) throw forbidden(faults)
+  return narrowed
+}
+
+function forbidden(details: readonly ErrorDetail[]): ServiceError {
+  return new ServiceError('FILTER_FORBIDDEN', { details: details.slice(0, GATEWAY_BOUNDS.errorDetailsMax) })
 }
 
 function chooseProfile(entitlement: ActiveEntitlement, asked: string | undefined): ServingProfile {
-  if (asked === undefined || asked === 'active') return entitlement.active_profile
-  const profile = entitlement.profiles.find((candidate) => candidate.id === foldKey(asked))
-  if (profile === undefined) throw new ServiceError('FILTER_FORBIDDEN')
-  return profile
+  const { active_profile: active, profiles } = entitlement
+  if (asked === undefined || asked === 'active') return active
+  const profile = [active, ...profiles].find((candidate) => candidate.id === foldKey(asked))
+  if (profile !== undefined) return profile
+  throw forbidden([allowedDetail('/profile', ['active', ...new Set([active, ...profiles].map(({ id }) => id))])])
+}
+
+/** Names what the entitlement holds, and nothing else of the knowledge base. */
+function allowedDetail(path: string, values: readonly string[]): ErrorDetail {
+  const more = values.length - GATEWAY_BOUNDS.errorValuesMax
+  const listed = values.slice(0, GATEWAY_BOUNDS.errorValuesMax).join(', ')
+  return {
+    path,
+    message: `is outside the entitlement, which holds: ${listed}${more > 0 ? ` and ${more} more` : ''}`,
+    reason: 'not_entitled',
+  }
 }
 
 /** Values that a list may be narrowed to. */
@@ -69,15 +91,28 @@ function allowedValues(list: readonly string[], create: (list: readonly string[]
   return allowed
 }
 
-/** Refuses at the first value outside. */
-function restrictTo({ values, find }: Allowed, asked: readonly string[] | undefined): readonly string[] {
+type FilterName = keyof NonNullable<RetrievalRequest['filters']>
+
+/** Adds the first value outside to `faults`; what follows it is not canonicalised. */
+function restrictTo(
+  { values, find }: Allowed,
+  name: FilterName,
+  filters: RetrievalRequest['filters'],
+  faults: ErrorDetail[],
+): readonly string[] {
+  const asked = filters?.[name]
   if (asked === undefined) return values
-  const found = asked.map((value) => {
+  const path = `/filters/${name}`
+  const found = new Set<string>()
+  for (const [index, value] of asked.entries()) {
     const entitled = find(value)
-    if (entitled === undefined) throw new ServiceError('FILTER_FORBIDDEN')
-    return entitled
-  })
-  return [...new Set(found)].sort()
+    if (entitled === undefined) {
+      faults.push(allowedDetail(`${path}/${index}`, values))
+      break
+    }
+    found.add(entitled)
+  }
+  return [...found].sort()
 }
 
 /** No value of an entitlement is longer, or holds a control character. A character has at most two UTF-16 units. */
@@ -124,8 +159,6 @@ function createJurisdictions(list: readonly string[]): Allowed {
     },
   }
 }
-
-/** A key has no control characters, which its folding reads as spaces. */
 
 /** Passages hold subjects as keys. */
 function createSubjects(list: readonly string[]): Allowed {

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { GATEWAY_BOUNDS } from '#gateway/bounds.ts'
 import { ServiceError } from '#core/platform/errors.ts'
 import type { RequestContext } from './request-context.ts'
-import { detailsOf, retrievalRequestSchema } from './schema.ts'
+import { detailsOf, pointer, retrievalRequestSchema } from './schema.ts'
 import type { RetrievalRequest } from './schema.ts'
 
 export interface ParsedRequest {
@@ -77,10 +77,30 @@ function readBody(incoming: IncomingMessage): Promise<Buffer> {
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 function parseJson(body: Buffer): unknown {
+  let text: string
+  let value: unknown
   try {
-    const value: unknown = JSON.parse(utf8.decode(body))
-    return value
+    text = utf8.decode(body)
+    value = JSON.parse(text)
   } catch {
     throw invalid('(body)', 'must be well-formed JSON in UTF-8')
   }
+  const repeated = repeatedKey(text)
+  if (repeated !== undefined) throw invalid(pointer(repeated), 'is given more than once')
+  return value
+}
+
+/** `JSON.parse` keeps the last of equal keys; a proxy or a log may keep the first. @returns the path of one. */
+function repeatedKey(json: string): readonly string[] | undefined {
+  const open: { readonly keys: Set<string>; key: string }[] = []
+  for (const [token, name, colon] of json.matchAll(/("[^"\\]*(?:\\.[^"\\]*)*")\s*(:)?|[{}[\]]/g)) {
+    if (token === '{' || token === '[') open.push({ keys: new Set(), key: '' })
+    else if (name === undefined) open.pop()
+    const object = open.at(-1)
+    if (colon === undefined || name === undefined || object === undefined) continue
+    object.key = String(JSON.parse(name))
+    if (object.keys.has(object.key)) return open.map(({ key }) => key)
+    object.keys.add(object.key)
+  }
+  return undefined
 }

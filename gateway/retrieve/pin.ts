@@ -15,6 +15,8 @@ declare const pinned: unique symbol
 export interface PinnedRequest {
   readonly [pinned]: true
   readonly query: string
+  /** Equal for equal requests, however their JSON was written. */
+  readonly canonical: string
   readonly topK: number
   readonly organizationId: string
   readonly clientId: string
@@ -52,6 +54,7 @@ export function pin(
   const filters = { ...valuesOf(narrowed), ...mandatory }
   const facts: Omit<PinnedRequest, typeof pinned> = {
     query: request.query,
+    canonical: canonicalOf(request),
     topK: Math.min(request.top_k ?? limits.max_top_k, limits.max_top_k),
     organizationId: access.organization_id,
     clientId: access.client_id,
@@ -80,4 +83,9 @@ function valuesOf({
   subjects,
 }: Values): Pick<Filters, 'languages' | 'jurisdictions' | 'subjects' | 'anySubject'> {
   return { languages, jurisdictions, subjects: subjects ?? [], anySubject: subjects === undefined }
+}
+
+function canonicalOf({ query, knowledge_base, filters, top_k, profile }: RetrievalRequest): string {
+  const lists = [filters?.language, filters?.jurisdiction, filters?.subject]
+  return JSON.stringify([query, knowledge_base, lists.map((list) => list ?? null), top_k ?? null, profile ?? null])
 }

@@ -68,6 +68,7 @@ export async function record(
       query.vector === undefined
         ? null
         : queryVectorDigest(fingerprintKeyOf(deps.serviceSecrets, pinned).key, query.vector).toString('hex'),
+    query_characters: query.characters,
     passage_sha256: reply.served.map((passage) => sha256(passage.text).toString('hex')),
     rerank_order: evidence.rerankOrder ?? null,
   }

@@ -26,9 +26,17 @@ function commonHeaders(ids: PublicIds, body: Buffer, windows: Windows | undefine
     'content-type': 'application/json; charset=utf-8',
     'content-length': String(body.length),
     'cache-control': 'no-store',
+    'request-id': ids.requestId,
     'x-request-id': ids.requestId,
+    traceparent: traceparentOf(ids),
     ...(windows === undefined ? {} : rateLimitHeaders(windows)),
   }
+}
+
+/** W3C trace context of the service's own trace: trace-id and parent-id are of the ids that the caller sees. */
+function traceparentOf({ requestId, traceId }: PublicIds): string {
+  const [trace, parent] = [traceId, requestId].map((id) => id.slice(4).replaceAll('-', ''))
+  return `00-${trace}-${parent?.slice(0, 16)}-00`
 }
 
 export function deliveredReply(ids: PublicIds, body: Buffer, windows: Windows): Reply {
@@ -55,6 +63,7 @@ export function errorReply(ids: PublicIds, error: ServiceError, windows: Windows
       ...commonHeaders(ids, body, windows),
       ...(error.retryAfterSeconds === undefined ? {} : { 'retry-after': String(error.retryAfterSeconds) }),
       ...(error.status === 409 ? { 'x-should-retry': 'false' } : {}),
+      ...(error.allow === undefined ? {} : { allow: error.allow }),
       ...(error.status === 401 ? { 'www-authenticate': 'Bearer' } : {}),
     },
     body,

@@ -3,7 +3,7 @@ import { SEARCH_BOUNDS } from '#core/domain/bounds.ts'
 import { INDEX_BOUNDS } from '#core/index/bounds.ts'
 import { VERIFICATION_STATUSES } from '#core/index/passages/record.ts'
 import { GATEWAY_BOUNDS } from '#gateway/bounds.ts'
-import type { ErrorDetail } from '#core/platform/errors.ts'
+import type { ErrorCode, ErrorDetail } from '#core/platform/errors.ts'
 
 /** Whether the text has at most `charactersMax` Unicode code points, which is how the contract counts characters. */
 export function hasAtMostCharacters(charactersMax: number, text: string): boolean {
@@ -63,17 +63,33 @@ export const retrievalRequestSchema = z.strictObject({
 })
 export type RetrievalRequest = z.infer<typeof retrievalRequestSchema>
 
-/** Zod's issues as error details: path and message, without values or unknown field names that the caller sent. */
+/** Zod's issues as error details: where, and a message without values that the caller sent. */
 export function detailsOf(error: z.ZodError): readonly ErrorDetail[] {
   return error.issues
+    .flatMap((issue) =>
+      issue.code === 'unrecognized_keys'
+        ? issue.keys.map((key) => ({
+            path: pointer([...issue.path, key]),
+            message: 'is not a field of the request',
+            reason: 'unknown_field',
+          }))
+        : { path: pointer(issue.path), message: messageOf(issue) },
+    )
     .slice(0, GATEWAY_BOUNDS.errorDetailsMax)
-    .map((issue) => ({ path: issue.path.map(String).join('.') || '(body)', message: messageOf(issue) }))
+}
+
+/** A JSON pointer (RFC 6901) of bounded length in ASCII: names of fields are the caller's. */
+export function pointer(path: readonly PropertyKey[]): string {
+  if (path.length === 0) return '(body)'
+  return path
+    .map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`)
+    .join('')
+    .replaceAll(/[^\x20-\x7e]/g, '?')
+    .slice(0, GATEWAY_BOUNDS.errorPathCharactersMax)
 }
 
 function messageOf(issue: z.core.$ZodIssue): string {
   switch (issue.code) {
-    case 'unrecognized_keys':
-      return 'holds a field that is not part of the request'
     case 'invalid_type':
       return `must be of type ${issue.expected}`
     case 'too_small':
@@ -146,19 +162,40 @@ export const retrievalResponseSchema = z.strictObject({
       .nullable()
       .meta({ description: 'As the provider reported them; null when it does not.' }),
     result_count: z.int().nonnegative(),
+    top_k: z
+      .int()
+      .positive()
+      .meta({ description: 'Passages asked for at most: top_k, clamped to the cap of the plan.' }),
+    dropped_for_size: z
+      .int()
+      .nonnegative()
+      .meta({ description: 'Passages left out at the end, because the reply would exceed the bytes of the plan.' }),
     response_bytes: z.int().positive().meta({ description: 'Exact length of this body in bytes.' }),
   }),
 })
 export type RetrievalResponse = z.infer<typeof retrievalResponseSchema>
 
+export const errorDetailSchema = z.strictObject({
+  path: z.string().meta({ description: 'A JSON pointer into the body, the name of a header, (body) or (plan).' }),
+  message: z.string(),
+  reason: z.string().optional().meta({
+    description:
+      'For programs: unknown_field, not_entitled, same_body, another_body, rate, concurrency, day, month or exposure.',
+  }),
+  scope: z.string().optional().meta({
+    description: 'Of exposure: knowledge_base, or document with its id; other documents are served.',
+  }),
+  access_grows_at: timestamp.optional().meta({ description: 'Of exposure: when passages begin to be forgotten.' }),
+})
+
 /** Builds the body schema of an error reply for a set of codes. */
-export function errorResponseSchema(codes: readonly [string, ...string[]]): z.ZodType {
+export function errorResponseSchema(codes: readonly [ErrorCode, ...ErrorCode[]]): z.ZodType {
   return z.strictObject({
     error: z.strictObject({
       code: z.enum(codes),
       message: z.string(),
       retryable: z.boolean(),
-      details: z.array(z.strictObject({ path: z.string(), message: z.string() })).optional(),
+      details: z.array(errorDetailSchema).optional(),
       original_request_id: requestId.optional(),
     }),
     request_id: requestId,

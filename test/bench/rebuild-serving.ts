@@ -141,7 +141,11 @@ async function request(limits: GatewayLimits, other: Tenant, number: number): Pr
       entitled: NO_FILTERS,
       corpusPassages: CORPUS_PASSAGES,
       idempotencyDigests: [createHash('sha256').update(id).digest()],
-      fingerprint: () => ({ fingerprint: createHash('sha256').update(id).digest(), fingerprintEpoch: 1 }),
+      fingerprint: () => ({
+        fingerprint: createHash('sha256').update(id).digest(),
+        fingerprintEpoch: 1,
+        requestDigest: undefined,
+      }),
     },
     (_, work) => work,
   )

@@ -44,7 +44,7 @@ describe('Limits: request body of at most 16,384 bytes', () => {
     // Too many characters for a query, but few enough bytes: refused for what the query is, not for the size of the
     // body.
     const fitting = Math.floor((BODY_BYTES_MAX - Buffer.byteLength(bodyOf(0))) / 3)
-    expectRefused(await caller.send(bodyOf(fitting)), 400, 'query')
+    expectRefused(await caller.send(bodyOf(fitting)), 400, '/query')
     expect(bodyOf(fitting + 1).length).toBeLessThan(BODY_BYTES_MAX)
     expectRefused(await caller.send(bodyOf(fitting + 1)), 413, '(body)')
   })

@@ -103,7 +103,22 @@ describe('Narrow: filters only ever narrow the entitlement', () => {
     const notHeld = [{ language: ['is'] }, { jurisdiction: ['XZ'] }, { subject: ['omega'] }]
     const answers = await Promise.all([...held, ...notHeld].map((filters) => narrow.ask({ filters })))
     for (const answer of answers) expect(outcome(answer)).toEqual([403, 'FILTER_FORBIDDEN'])
-    expect(new Set(answers.map(withoutIds)).size).toBe(1)
+    // One reply for each list: it names the list, and what the entitlement holds.
+    expect(answers.slice(0, held.length).map(withoutIds)).toEqual(answers.slice(held.length).map(withoutIds))
+    expect(answers.slice(0, held.length).map((answer) => answer.error().error.details)).toEqual(
+      [
+        ['/filters/language/0', 'en'],
+        ['/filters/jurisdiction/0', 'XA'],
+        ['/filters/subject/0', 'alpha'],
+      ].map(([path, value]) => [
+        { path, message: `is outside the entitlement, which holds: ${value}`, reason: 'not_entitled' },
+      ]),
+    )
+  })
+
+  test('every list with a value outside is named', async () => {
+    const { error } = (await caller.ask({ filters: { language: ['en', 'de'], subject: ['gamma'] } })).error()
+    expect(error.details?.map(({ path }) => path)).toEqual(['/filters/language/1', '/filters/subject/0'])
   })
 
   test('with every subject entitled, a subject that the knowledge base does not define is forbidden', async () => {
@@ -216,10 +231,26 @@ describe('Narrow: profile', () => {
     expect(new Set(answers.map(withoutIds)).size).toBe(1)
   })
 
-  test('the active profile is selected by "active"; by its id it must be entitled like any other', async () => {
+  test('the active profile is selected by "active", and by the id that the last reply stated', async () => {
     const caller = await createCaller()
     const { retrieval_profile: id } = (await caller.ask()).retrieved()
-    expect(outcome(await caller.ask({ profile: id }))).toEqual([403, 'FILTER_FORBIDDEN'])
+    for (const profile of ['active', id, id.toUpperCase()])
+      expect((await caller.ask({ profile })).retrieved().retrieval_profile).toBe(id)
+  })
+
+  test('a refused profile names those that may be asked for', async () => {
+    const caller = await createCaller()
+    const { retrieval_profile: active } = (await caller.ask()).retrieved()
+    const id = await addProfile('hsfa-rulebook', {}, 1)
+    await addEntitledProfile(service.operator, caller.entitlement, id)
+    const { error } = (await caller.ask({ profile: randomUUID() })).error()
+    expect(error.details).toEqual([
+      {
+        path: '/profile',
+        message: `is outside the entitlement, which holds: active, ${active}, ${id}`,
+        reason: 'not_entitled',
+      },
+    ])
   })
 })
 

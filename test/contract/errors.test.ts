@@ -181,7 +181,7 @@ describe('Errors: rules', () => {
       await caller.ask({ query: 5, top_k: 0, profile: 'x', filters: { language: [] }, more: 1 })
     ).error()
     expect(new Set(error.details?.map(({ path }) => path))).toEqual(
-      new Set(['query', 'top_k', 'profile', 'filters.language', '(body)']),
+      new Set(['/query', '/top_k', '/profile', '/filters/language', '/more']),
     )
   })
 

@@ -8,6 +8,7 @@ import { planLimitsSchema } from '#core/domain/quota-plan.ts'
 import { createLog } from '#core/platform/log.ts'
 import { rotateKey } from '#jobs/operator/actions/api-keys.ts'
 import { parsePeppers, parseServiceSecrets } from '#core/credentials/settings.ts'
+import { eraseFingerprints, rotateFingerprints } from '#jobs/operator/actions/fingerprints.ts'
 import { ABSTAINED_QUERY } from '#test/support/caller.ts'
 import type { Caller } from '#test/support/caller.ts'
 import { callsFor } from '#test/support/embedding-endpoint.ts'
@@ -68,11 +69,33 @@ describe('Idempotency-Key: already received', () => {
     }
   })
 
-  test('also with another body, and after an abstention', async () => {
+  test('also with another body, which it says, and after an abstention', async () => {
     const caller = await createCaller()
     const key = randomUUID()
-    await caller.ask({ query: ABSTAINED_QUERY }, under(key))
-    expect(outcomeOf(await caller.ask({ top_k: 1 }, under(key)))).toEqual(ALREADY)
+    const first = { query: ABSTAINED_QUERY, top_k: 2 }
+    await caller.ask(first, under(key))
+    const again = async (body: object): Promise<unknown> => {
+      const answer = await caller.ask(body, under(key))
+      expect(outcomeOf(answer)).toEqual(ALREADY)
+      return answer.error().error.details?.map(({ reason }) => reason)
+    }
+    expect(await again({ top_k: 2, query: ABSTAINED_QUERY })).toEqual(['same_body'])
+    expect(await again({ ...first, top_k: 1 })).toEqual(['another_body'])
+    expect(await again({ ...first, filters: { language: ['en'] } })).toEqual(['another_body'])
+    const serviceSecrets = parseServiceSecrets(service.settings.secrets.SERVICE_SECRET)
+    await rotateFingerprints(service.operator, { organization: caller.organization, serviceSecrets })
+    expect([await again(first), await again({ ...first, top_k: 1 })]).toEqual([['same_body'], ['another_body']])
+    await eraseFingerprints(service.operator, { organization: caller.organization, epoch: 1, serviceSecrets })
+    expect(await again(first)).toBeUndefined()
+  })
+
+  test('it comes before any 429, with the rate used up, more often than the rate allows', async () => {
+    const caller = await createCaller({ limits: { requests_per_minute: 2 } })
+    const key = randomUUID()
+    await caller.ask({}, under(key))
+    await caller.ask()
+    expect(outcomeOf(await caller.ask())).toEqual([429, 'RATE_LIMITED'])
+    for (let n = 0; n < 5; n++) expect(outcomeOf(await caller.ask({}, under(key)))).toEqual(ALREADY)
   })
 
   test('a 409 consumes nothing', async () => {

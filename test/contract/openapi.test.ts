@@ -2,30 +2,22 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { ABSTAINED_QUERY, ANSWERED_QUERY, KNOWLEDGE_BASE } from '#test/support/caller.ts'
 import type { Answer } from '#test/support/http.ts'
+import { dereferenced } from '#test/support/openapi-changes.ts'
 import { asking } from '#test/support/embedding-faults.ts'
 import { MIXED_KNOWLEDGE_BASE } from './mixed-corpus.ts'
-import { createCaller, internalUrl } from './service.ts'
+import { baseUrl, createCaller, internalUrl } from './service.ts'
 
 const jsonSchema = z.record(z.string(), z.unknown())
-const mediaSchema = z.strictObject({ 'application/json': z.strictObject({ schema: jsonSchema }) })
-const headerSchema = z.strictObject({ schema: jsonSchema, description: z.string().optional() })
-/** The parts of OpenAPI 3.1 that the document uses, and no others. */
-const documentSchema = z.strictObject({
-  openapi: z.literal('3.1.0'),
-  info: z.strictObject({ title: z.string(), version: z.string(), description: z.string() }),
+const mediaSchema = z.object({ 'application/json': z.object({ schema: jsonSchema }) })
+const headerSchema = z.strictObject({ schema: jsonSchema, description: z.string() })
+/** The parts of the document, with its references resolved, that are compared with what the service does. */
+const documentSchema = z.object({
   paths: z.strictObject({
     '/v1/retrieve': z.strictObject({
-      post: z.strictObject({
-        operationId: z.literal('retrieve'),
+      post: z.object({
         security: z.tuple([z.strictObject({ bearer: z.tuple([]) })]),
         parameters: z.array(
-          z.strictObject({
-            name: z.string(),
-            in: z.literal('header'),
-            required: z.boolean(),
-            description: z.string(),
-            schema: jsonSchema,
-          }),
+          z.object({ name: z.string(), in: z.literal('header'), required: z.boolean(), schema: jsonSchema }),
         ),
         requestBody: z.strictObject({ required: z.literal(true), content: mediaSchema }),
         responses: z.record(
@@ -39,7 +31,7 @@ const documentSchema = z.strictObject({
       }),
     }),
   }),
-  components: z.strictObject({
+  components: z.object({
     securitySchemes: z.strictObject({
       bearer: z.strictObject({ type: z.literal('http'), scheme: z.literal('bearer'), description: z.string() }),
     }),
@@ -50,7 +42,8 @@ type OpenApi = z.infer<typeof documentSchema>
 let document: OpenApi
 const replies: Answer[] = []
 beforeAll(async () => {
-  document = documentSchema.parse(await fetch(`${internalUrl}/openapi.json`).then((response) => response.json()))
+  const text: unknown = await fetch(`${baseUrl}/openapi.json`).then((response) => response.json())
+  document = documentSchema.parse(dereferenced(text))
   const caller = await createCaller({
     knowledgeBase: MIXED_KNOWLEDGE_BASE,
     jurisdictions: ['XA'],
@@ -65,6 +58,7 @@ beforeAll(async () => {
     await caller.ask({ filters: { language: ['de'] } }),
   )
   replies.push(await caller.ask({}, { path: '/' }), await caller.send(' '.repeat(16_385)))
+  replies.push(await caller.send(undefined, { method: 'GET' }))
 })
 
 function operation(): OpenApi['paths']['/v1/retrieve']['post'] {
@@ -86,6 +80,13 @@ describe('The OpenAPI 3.1 document', () => {
     expect(document.components.securitySchemes.bearer.scheme).toBe('bearer')
   })
 
+  test('lets replies have further fields, and requests none', () => {
+    const closed = (content: z.infer<typeof mediaSchema>): boolean =>
+      JSON.stringify(content).includes('"additionalProperties":false')
+    expect(Object.values(operation().responses).map(({ content }) => closed(content))).not.toContain(true)
+    expect(closed(operation().requestBody.content)).toBe(true)
+  })
+
   test('lists every status that was observed and no other', () => {
     expect(new Set(replies.map(({ status }) => String(status)))).toEqual(new Set(Object.keys(operation().responses)))
   })
@@ -99,7 +100,11 @@ describe('The OpenAPI 3.1 document', () => {
 
   test('every header of the contract that was observed is listed, with a schema that its value fits', () => {
     const OF_THE_CONTRACT = [
+      'request-id',
       'x-request-id',
+      'traceparent',
+      'allow',
+      'www-authenticate',
       'cache-control',
       'ratelimit',
       'ratelimit-policy',

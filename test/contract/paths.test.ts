@@ -29,7 +29,7 @@ function head(line: string, ...headers: readonly string[]): string {
   ].join('\r\n')
 }
 
-describe('Unknown path or method: 404 with INVALID_REQUEST', () => {
+describe('Unknown path: 404 with INVALID_REQUEST and a sentence that says so', () => {
   test.each([
     '/',
     '/v1',
@@ -50,19 +50,24 @@ describe('Unknown path or method: 404 with INVALID_REQUEST', () => {
   ])('POST %s', async (path) => {
     const answer = await caller.ask({}, { path })
     expect([answer.status, answer.error().error.code]).toEqual([404, 'INVALID_REQUEST'])
+    expect(answer.error().error.message).toMatch(/^There is no such path; .*POST \/v1\/retrieve/)
   })
 
   test.each(['GET', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND', 'PURGE', 'LOCK', 'QUERY', 'M-SEARCH'])(
-    '%s /v1/retrieve',
+    '%s /v1/retrieve is 405, and Allow says POST',
     async (method) => {
       const answer = await caller.send(undefined, { method })
-      expect([answer.status, answer.error().error.code]).toEqual([404, 'INVALID_REQUEST'])
+      expect([answer.status, answer.error().error.code, answer.headers.get('allow')]).toEqual([
+        405,
+        'INVALID_REQUEST',
+        'POST',
+      ])
     },
   )
 
   test('HEAD /v1/retrieve, without a body', async () => {
     const answer = await caller.send(undefined, { method: 'HEAD' })
-    expect([answer.status, answer.bytes.length, answer.headers.get('cache-control')]).toEqual([404, 0, 'no-store'])
+    expect([answer.status, answer.bytes.length, answer.headers.get('cache-control')]).toEqual([405, 0, 'no-store'])
   })
 
   test('OPTIONS *', async () => {
@@ -85,14 +90,46 @@ describe('Unknown path or method: 404 with INVALID_REQUEST', () => {
   })
 })
 
-describe('Health, metrics and API documents live on a separate internal port', () => {
-  test.each(['/livez', '/readyz', '/metrics', '/openapi.json'])(
-    '%s is on the internal port and not on the public one',
-    async (path) => {
-      expect((await fetch(`${internalUrl}${path}`)).status).toBe(200)
-      expect((await caller.send(undefined, { method: 'GET', path })).status).toBe(404)
-    },
-  )
+describe('Keys are used from servers: what only a browser sends is refused', () => {
+  test.each([
+    ['Origin', { origin: 'https://app.example' }],
+    ['Origin', { origin: 'null' }],
+    ['Sec-Fetch-Site', { 'sec-fetch-mode': 'cors', 'sec-fetch-site': 'same-origin' }],
+    ['Sec-Fetch-Mode', { 'sec-fetch-mode': 'no-cors' }],
+  ])('with 400 and a sentence: %s', async (path, headers) => {
+    const answer = await caller.ask({}, { headers })
+    expect([answer.status, answer.error().error.details?.[0]?.path]).toEqual([400, path])
+    expect(answer.error().error.details?.[0]?.message).toContain('keys are used only from servers')
+  })
+
+  test('the fetch of Node is served, which sends Sec-Fetch-Mode: cors by itself', async () => {
+    const headers = { authorization: `Bearer ${caller.key}`, 'content-type': 'application/json' }
+    const reply = await fetch(`${baseUrl}/v1/retrieve`, { method: 'POST', headers, body: BODY })
+    expect(reply.status).toBe(200)
+    expect((await caller.ask({}, { headers: { 'sec-fetch-mode': 'cors' } })).status).toBe(200)
+  })
+})
+
+describe('The document of the operation is public', () => {
+  test('GET and HEAD /openapi.json, with no key', async () => {
+    const reply = await fetch(`${baseUrl}/openapi.json`)
+    expect([reply.status, reply.headers.get('content-type')]).toEqual([200, 'application/json; charset=utf-8'])
+    expect(await reply.json()).toMatchObject({ openapi: '3.1.0' })
+    expect((await fetch(`${baseUrl}/openapi.json`, { method: 'HEAD' })).status).toBe(200)
+  })
+
+  test('other methods are 405, and the internal port does not have it', async () => {
+    const answer = await caller.ask({}, { path: '/openapi.json' })
+    expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'GET, HEAD'])
+    expect((await fetch(`${internalUrl}/openapi.json`)).status).toBe(404)
+  })
+})
+
+describe('Health and metrics live on a separate internal port', () => {
+  test.each(['/livez', '/readyz', '/metrics'])('%s is on the internal port and not on the public one', async (path) => {
+    expect((await fetch(`${internalUrl}${path}`)).status).toBe(200)
+    expect((await caller.send(undefined, { method: 'GET', path })).status).toBe(404)
+  })
 
   test('the operation is not on the internal port', async () => {
     const response = await fetch(`${internalUrl}/v1/retrieve`, {

@@ -35,10 +35,10 @@ async function askEveryWay(): Promise<readonly string[]> {
     await caller.ask({ query: asking('status-400', query) }),
     await caller.ask({ query: asking('status-500', query) }),
     await caller.ask({ query, top_k: 0 }),
-    await caller.ask({ query, [MARKER]: MARKER }),
+    await caller.ask({ query, surplus: MARKER }),
     await caller.ask({ query, knowledge_base: MARKER }),
     await caller.ask({ query, filters: { subject: [MARKER] } }),
-    await caller.ask({ query, filters: { [MARKER]: [MARKER] } }),
+    await caller.ask({ query, filters: { surplus: [MARKER] } }),
     await caller.ask({ query, profile: MARKER }),
     await caller.ask({ query }, { key: MARKER }),
     await caller.ask({ query }, { path: `/${MARKER}` }),
@@ -157,7 +157,7 @@ describe('Privacy', () => {
     expect(holding(PROVISION.replaceAll('.', '/'))).toEqual([])
   })
 
-  test('nor in any reply: details never repeat what was sent', () => {
+  test('nor in any reply: details never repeat a value that was sent', () => {
     for (const reply of replies) expect(reply).not.toContain(MARKER)
   })
 

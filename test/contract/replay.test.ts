@@ -22,6 +22,7 @@ const keptSchema = z.object({
   replay: z
     .strictObject({
       query_vector_digest: z.string(),
+      query_characters: z.int().nullable(),
       passage_sha256: z.array(z.string()),
       rerank_order: z.array(z.number()).nullable(),
     })

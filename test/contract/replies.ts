@@ -32,6 +32,8 @@ export function outcomeOf(answer: Answer): readonly [number, string] {
 
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g
 
+const TRACEPARENT = /00-[0-9a-f]{32}-[0-9a-f]{16}-00/g
+
 /** A clock, and what belongs to a connection rather than to a reply. */
 const OF_THE_CONNECTION = ['date', 'connection', 'keep-alive']
 
@@ -43,5 +45,5 @@ export function withoutIds({ status, headers, bytes }: Answer): string {
   const lines = [...headers]
     .filter(([name]) => !OF_THE_CONNECTION.includes(name))
     .map(([name, value]) => `${name}: ${value}`)
-  return [status, ...lines, '', bytes.toString()].join('\n').replaceAll(UUID, 'UUID')
+  return [status, ...lines, '', bytes.toString()].join('\n').replaceAll(UUID, 'UUID').replaceAll(TRACEPARENT, 'TRACE')
 }

@@ -44,7 +44,7 @@ const NOT_A_LIST: readonly (readonly [string, unknown])[] = [
 
 describe('Retrieval request: query', () => {
   test.each(NOT_A_STRING)('is a string and required: refused when %s', async (_, query) => {
-    expect(await refusedAt({ query })).toEqual(['query'])
+    expect(await refusedAt({ query })).toEqual(['/query'])
   })
 
   test.each([
@@ -53,7 +53,7 @@ describe('Retrieval request: query', () => {
   ])('has at most 4,000 characters, counted as code points: %s', async (_, character) => {
     // Escapes would exceed the body limit; as UTF-8, 4,000 characters of four bytes fit it.
     expect(await statusOf({ query: character.repeat(4_000) })).toBe(200)
-    expect(await refusedAt({ query: character.repeat(4_001) })).toEqual(['query'])
+    expect(await refusedAt({ query: character.repeat(4_001) })).toEqual(['/query'])
   })
 
   test.each([
@@ -62,11 +62,11 @@ describe('Retrieval request: query', () => {
     ['line ends and tabs', '\n\t\r'],
     ['no-break and ideographic spaces', '\u00A0\u3000'],
   ])('is not blank: refused when %s', async (_, query) => {
-    expect(await refusedAt({ query })).toEqual(['query'])
+    expect(await refusedAt({ query })).toEqual(['/query'])
   })
 
   test('has no NUL', async () => {
-    expect(await refusedAt({ query: 'capital\u0000ratio' })).toEqual(['query'])
+    expect(await refusedAt({ query: 'capital\u0000ratio' })).toEqual(['/query'])
   })
 
   test.each([
@@ -76,7 +76,7 @@ describe('Retrieval request: query', () => {
     ['high at the end', String.raw`capital \ud83c`],
   ])('has no lone surrogate: %s', async (_, escaped) => {
     expect(pathsRefused(await caller.send(`{"query":"${escaped}","knowledge_base":"${KNOWLEDGE_BASE}"}`))).toEqual([
-      'query',
+      '/query',
     ])
   })
 
@@ -90,13 +90,13 @@ describe('Retrieval request: query', () => {
   test('is held to the shorter length of a plan, counted in code points', async () => {
     const brief = await createCaller({ limits: { max_query_characters: 10 } })
     expect((await brief.ask({ query: ASTRAL.repeat(10) })).status).toBe(200)
-    expect(pathsRefused(await brief.ask({ query: ASTRAL.repeat(11) }))).toEqual(['query'])
+    expect(pathsRefused(await brief.ask({ query: ASTRAL.repeat(11) }))).toEqual(['/query'])
   })
 })
 
 describe('Retrieval request: knowledge_base', () => {
   test.each(NOT_A_STRING)('is a string and required: refused when %s', async (_, value) => {
-    expect(await refusedAt({ knowledge_base: value })).toEqual(['knowledge_base'])
+    expect(await refusedAt({ knowledge_base: value })).toEqual(['/knowledge_base'])
   })
 
   test.each([
@@ -117,7 +117,7 @@ describe('Retrieval request: filters', () => {
     ['a string', 'en'],
     ['a list', ['en']],
   ])('is an object: refused when %s', async (_, filters) => {
-    expect(await refusedAt({ filters })).toEqual(['filters'])
+    expect(await refusedAt({ filters })).toEqual(['/filters'])
   })
 
   test('may be empty', async () => {
@@ -127,19 +127,19 @@ describe('Retrieval request: filters', () => {
   describe.each(['language', 'jurisdiction', 'subject'])('filters.%s', (name) => {
     test.each(NOT_A_LIST)('is a list of strings: refused when %s', async (_, value) => {
       const [path] = await refusedAt({ filters: { [name]: value } })
-      expect(path).toMatch(new RegExp(`^filters\\.${name}(\\.\\d+)?$`))
+      expect(path).toMatch(new RegExp(`^/filters/${name}(/\\d+)?$`))
     })
 
     test('is not an empty list', async () => {
-      expect(await refusedAt({ filters: { [name]: [] } })).toEqual([`filters.${name}`])
+      expect(await refusedAt({ filters: { [name]: [] } })).toEqual([`/filters/${name}`])
     })
 
     test('holds at most 64 values: one more is refused whatever they are, as one fault', async () => {
       const values = (count: number, value: unknown): object => ({
         filters: { [name]: Array.from({ length: count }, () => value) },
       })
-      expect(await refusedAt(values(65, 'en'))).toEqual([`filters.${name}`])
-      expect(await refusedAt(values(5_000, 0))).toEqual([`filters.${name}`])
+      expect(await refusedAt(values(65, 'en'))).toEqual([`/filters/${name}`])
+      expect(await refusedAt(values(5_000, 0))).toEqual([`/filters/${name}`])
       expect(await statusOf(values(64, 'no such value'))).toBe(403)
     })
 
@@ -161,7 +161,7 @@ describe('Retrieval request: top_k', () => {
   test.each([0, -1, 101, 1.5, 1e300, '5', null, true, [5]])(
     'is a whole number from 1 to 100: refused when %j',
     async (topK) => {
-      expect(await refusedAt({ top_k: topK })).toEqual(['top_k'])
+      expect(await refusedAt({ top_k: topK })).toEqual(['/top_k'])
     },
   )
 
@@ -178,7 +178,7 @@ describe('Retrieval request: profile', () => {
   test.each(['', 'ACTIVE', 'latest', 'not-a-uuid', `${randomUUID()}0`, 7, null, {}])(
     'is "active" or a UUID: refused when %j',
     async (profile) => {
-      expect(await refusedAt({ profile })).toEqual(['profile'])
+      expect(await refusedAt({ profile })).toEqual(['/profile'])
     },
   )
 
@@ -188,27 +188,40 @@ describe('Retrieval request: profile', () => {
   })
 })
 
-describe('Unknown fields are rejected', () => {
+describe('Unknown fields are rejected, and named', () => {
   test.each([
-    ['at the top', { surprise: 1 }],
-    ['at the top, named like a response field', { results: [] }],
-    ['in filters', { filters: { surprise: ['x'] } }],
-    ['in filters, in another spelling', { filters: { languages: ['en'] } }],
-    ['at the top, in another case', { Top_K: 5 }],
-  ])('%s', async (_, body) => {
-    const [path] = await refusedAt(body)
-    expect(path).toBe('filters' in body ? 'filters' : '(body)')
+    ['at the top', { surprise: 1 }, '/surprise'],
+    ['at the top, named like a response field', { results: [] }, '/results'],
+    ['in filters', { filters: { surprise: ['x'] } }, '/filters/surprise'],
+    ['in filters, in another spelling', { filters: { languages: ['en'] } }, '/filters/languages'],
+    ['at the top, in another case', { Top_K: 5 }, '/Top_K'],
+    ['with signs of a JSON pointer', { 'a/b~': 5 }, '/a~1b~0'],
+    ['with a long name beyond ASCII', { [`é${'x'.repeat(100)}`]: 5 }, `/?${'x'.repeat(62)}`],
+  ])('%s', async (_, body, path) => {
+    expect(await refusedAt(body)).toEqual([path])
   })
 
   test.each(['__proto__', 'constructor', 'prototype', 'toString'])('even when they are named %s', async (name) => {
     const field = `"${name}":{"top_k":1}`
     expect(
       pathsRefused(await caller.send(`{"query":"${ANSWERED_QUERY}","knowledge_base":"${KNOWLEDGE_BASE}",${field}}`)),
-    ).toEqual(['(body)'])
+    ).toEqual([`/${name}`])
     expect(
       pathsRefused(
         await caller.send(`{"query":"${ANSWERED_QUERY}","knowledge_base":"${KNOWLEDGE_BASE}","filters":{${field}}}`),
       ),
-    ).toEqual(['filters'])
+    ).toEqual([`/filters/${name}`])
+  })
+})
+
+describe('A key that is given twice is rejected, and named', () => {
+  test.each([
+    ['at the top', '"top_k":1,"top_k":1', '/top_k'],
+    ['in filters', '"filters":{"language":["en"],"language":["en"]}', '/filters/language'],
+    ['with an escape', String.raw`"top_k":1,"top\u005fk":1`, '/top_k'],
+    ['after a value that looks like it', String.raw`"profile":"\"top_k\":1","top_k":1,"top_k" : 1`, '/top_k'],
+  ])('%s', async (_, fields, path) => {
+    const body = `{"query":"${ANSWERED_QUERY}","knowledge_base":"${KNOWLEDGE_BASE}",${fields}}`
+    expect(pathsRefused(await caller.send(body))).toEqual([path])
   })
 })

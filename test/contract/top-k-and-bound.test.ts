@@ -10,7 +10,9 @@ describe('Limits: top_k', () => {
   const unbounded = { max_response_bytes: 2_000_000 }
   async function countOf(limits: object, topK: number | undefined): Promise<number> {
     const caller = await createCaller({ limits: { ...unbounded, ...limits } })
-    return (await caller.ask({ top_k: topK })).retrieved().usage.result_count
+    const { usage } = (await caller.ask({ top_k: topK })).retrieved()
+    expect([usage.top_k, usage.dropped_for_size]).toEqual([usage.result_count, 0])
+    return usage.result_count
   }
 
   test('absent means the cap of the plan', async () => {
@@ -21,7 +23,7 @@ describe('Limits: top_k', () => {
     expect(await countOf({}, undefined)).toBe(5)
   })
 
-  test('above the cap it is clamped to it', async () => {
+  test('above the cap it is clamped to it, which usage.top_k says', async () => {
     expect(await countOf({ max_top_k: 3 }, 100)).toBe(3)
   })
 
@@ -60,6 +62,10 @@ describe('Limits: response size', () => {
     expect(whole.bytes.length).toBeGreaterThan(RESPONSE_BYTES_MAX)
     expect(bounded.bytes.length).toBeLessThanOrEqual(RESPONSE_BYTES_MAX)
     const [kept, all] = [bounded.retrieved().results, whole.retrieved().results]
+    expect([bounded, whole].map((reply) => reply.retrieved().usage.dropped_for_size)).toEqual([
+      all.length - kept.length,
+      0,
+    ])
     expect(kept).toEqual(all.slice(0, kept.length))
     // One more would not have fitted.
     const next = Buffer.byteLength(JSON.stringify(all[kept.length]))
@@ -76,10 +82,10 @@ describe('Limits: response size', () => {
     const narrow = await createCaller({
       knowledgeBase: MIXED_KNOWLEDGE_BASE,
       jurisdictions: ['XA'],
-      limits: { max_response_bytes: 42_000 },
+      limits: { max_response_bytes: 20_000 },
     })
     const reply = await narrow.ask({ ...asked, profile: await showingProfile(narrow) })
-    expect(reply.bytes.length).toBeLessThanOrEqual(42_000)
+    expect(reply.bytes.length).toBeLessThanOrEqual(20_000)
     expect(reply.retrieved().usage.result_count).toBeGreaterThan(0)
   })
 

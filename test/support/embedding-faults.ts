@@ -24,6 +24,7 @@ export const PROVIDER_BEHAVIOURS = [
   'wrong-index',
   'status-400',
   'status-401',
+  'status-413',
   'status-429',
   'status-500',
   'flaky-429',

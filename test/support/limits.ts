@@ -16,7 +16,12 @@ export const NO_FILTERS: Filters = {
   inForceOn: '',
   documents: [],
 }
-export const NO_REPLAY: Replay = { query_vector_digest: '', passage_sha256: [], rerank_order: null }
+export const NO_REPLAY: Replay = {
+  query_characters: null,
+  query_vector_digest: '',
+  passage_sha256: [],
+  rerank_order: null,
+}
 
 /** A request of an entitlement, with the digest of an Idempotency-Key if it has one. */
 export function createCandidate(
@@ -37,7 +42,7 @@ export function createCandidate(
     limits: more.limits ?? limits,
     corpusPassages: more.corpusPassages,
     idempotencyDigests: more.key === undefined ? [] : [createHash('sha256').update(more.key).digest()],
-    fingerprint: () => ({ fingerprint: randomBytes(32), fingerprintEpoch: 1 }),
+    fingerprint: () => ({ fingerprint: randomBytes(32), fingerprintEpoch: 1, requestDigest: undefined }),
   }
 }
 

@@ -13,7 +13,9 @@ function headersFor(body: string, more: object = {}): Record<string, string | un
     'content-type': 'application/json; charset=utf-8',
     'content-length': String(Buffer.byteLength(body)),
     'cache-control': 'no-store',
+    'request-id': REQUEST_ID,
     'x-request-id': REQUEST_ID,
+    traceparent: `00-${TRACE_ID.slice(4).replaceAll('-', '')}-00f067aa0ba902b7-00`,
     ...more,
   }
 }
@@ -23,6 +25,7 @@ function faults(status: number, body: string, headers: Record<string, string | u
   return replyFaults(status, new Headers(sent), Buffer.from(body))
 }
 
+const USAGE = { query_embedding_tokens: null, top_k: 5, dropped_for_size: 0 }
 const PASSAGE = {
   chunk_id: 'chk_00ff',
   text: 'A firm keeps records.',
@@ -52,7 +55,7 @@ function successWith(change: object = {}, results: readonly object[] = [PASSAGE]
     observed_value: results.length > 0 ? 0.5 : 0.1,
     unsupported_explicit_references: [],
   }
-  const usage = { query_embedding_tokens: null, result_count: results.length, response_bytes: 1 }
+  const usage = { ...USAGE, result_count: results.length, response_bytes: 1 }
   const id = '0b7e9a51-3f5f-4c3e-9c57-6f0c1d6a4c11'
   const body = {
     request_id: REQUEST_ID,
@@ -115,6 +118,8 @@ describe('the rules that every reply is held against', () => {
     ['a wrong length', { 'content-length': '1' }],
     ['a reply that may be stored', { 'cache-control': undefined }],
     ['another X-Request-Id', { 'x-request-id': TRACE_ID }],
+    ['another Request-Id', { 'request-id': TRACE_ID }],
+    ['a traceparent of another trace', { traceparent: `00-${'a'.repeat(32)}-00f067aa0ba902b7-00` }],
     ['no RateLimit', { ratelimit: undefined, 'ratelimit-policy': undefined }],
     ['half of RateLimit', { 'ratelimit-policy': undefined }],
     ['a RateLimit of another form', { ratelimit: '10' }],
@@ -143,7 +148,7 @@ describe('the rules that every reply is held against', () => {
       'an unsupported provision for another reason',
       decided({ unsupported_explicit_references: [{ ...UNSUPPORTED, reason: 'unknown' }] }, []),
     ],
-    ['a wrong count', successWith({ usage: { query_embedding_tokens: null, result_count: 2, response_bytes: 1 } })],
+    ['a wrong count', successWith({ usage: { ...USAGE, result_count: 2, response_bytes: 1 } })],
     ['scores that rise', successWith({}, [PASSAGE, { ...PASSAGE, chunk_id: 'chk_01', score: 0.6 }])],
     ['a tie in another order', successWith({}, [PASSAGE, { ...PASSAGE, chunk_id: 'chk_0000' }])],
     ['a passage that is too long', successWith({}, [{ ...PASSAGE, text: 'x'.repeat(4_001) }])],
@@ -167,7 +172,7 @@ describe('the rules that every reply is held against', () => {
       errorWith('INTERNAL_UNAVAILABLE', true),
       { 'retry-after': 'Sat, 21 Nov 2026 00:00:00 GMT' },
     ],
-    ['Retry-After on an error that is final', 401, errorWith('INVALID_API_KEY', false), { 'retry-after': '1' }],
+    ['Retry-After on an error that is final', 400, errorWith('INVALID_REQUEST', false), { 'retry-after': '1' }],
     [
       'a 409 without the original id',
       409,
@@ -180,12 +185,20 @@ describe('the rules that every reply is held against', () => {
       errorWith('REQUEST_ALREADY_PROCESSED', false, { original_request_id: REQUEST_ID }),
       RATE_LIMIT,
     ],
-    ['RateLimit before admission', 401, errorWith('INVALID_API_KEY', false), RATE_LIMIT],
+    ['RateLimit before admission', 400, errorWith('INVALID_REQUEST', false), RATE_LIMIT],
     [
-      'details of a refusal that is not about the request',
+      'details of a refusal that tells nothing',
       403,
-      errorWith('FILTER_FORBIDDEN', false, { details: [{ path: 'filters', message: 'no' }] }),
+      errorWith('ENTITLEMENT_INACTIVE', false, { details: [{ path: '/knowledge_base', message: 'no' }] }),
       {},
+    ],
+    ['a 401 without its scheme', 401, errorWith('INVALID_API_KEY', false), {}],
+    ['a 405 without the methods', 405, errorWith('INVALID_REQUEST', false), {}],
+    [
+      'a limit without its name',
+      429,
+      errorWith('RATE_LIMITED', true, { details: [{ path: '(plan)', message: 'no' }] }),
+      { ...RATE_LIMIT, 'retry-after': '1' },
     ],
     ['another shape', 400, JSON.stringify({ message: 'no', request_id: REQUEST_ID, trace_id: TRACE_ID }), {}],
     ['no JSON', 400, 'no', {}],

@@ -14,6 +14,7 @@ const CATALOGUE: readonly (readonly [number, string, boolean])[] = [
   [403, 'SCOPE_FORBIDDEN', false],
   [403, 'ENTITLEMENT_INACTIVE', false],
   [404, 'INVALID_REQUEST', false],
+  [405, 'INVALID_REQUEST', false],
   [409, 'REQUEST_ALREADY_PROCESSED', false],
   [413, 'INVALID_REQUEST', false],
   [429, 'RATE_LIMITED', true],
@@ -34,7 +35,15 @@ export const errorBodySchema = z.strictObject({
     message: z.string().min(1),
     retryable: z.boolean(),
     details: z
-      .array(z.strictObject({ path: z.string(), message: z.string() }))
+      .array(
+        z.strictObject({
+          path: z.string(),
+          message: z.string(),
+          reason: z.string().optional(),
+          scope: z.string().optional(),
+          access_grows_at: z.string().optional(),
+        }),
+      )
       .min(1)
       .optional(),
     original_request_id: z.string().regex(REQUEST_ID).optional(),
@@ -57,6 +66,11 @@ export function replyFaults(status: number, headers: Headers, bytes: Buffer): re
     .object({ request_id: z.string().regex(REQUEST_ID), trace_id: z.string().regex(TRACE_ID) })
     .safeParse(body)
   must(ids.success && header('x-request-id') === ids.data.request_id, 'X-Request-Id is the request_id of the body')
+  must(header('request-id') === header('x-request-id'), 'Request-Id is X-Request-Id')
+  must(
+    ids.success && header('traceparent')?.split('-')[1] === ids.data.trace_id.slice(4).replaceAll('-', ''),
+    'traceparent is of the trace_id of the body',
+  )
   must(
     (header('ratelimit') === null) === (header('ratelimit-policy') === null),
     'RateLimit and RateLimit-Policy come together',
@@ -142,7 +156,19 @@ function errorFaults(status: number, headers: Headers, body: unknown, must: Must
     headers.get('x-should-retry') === (status === 409 ? 'false' : null),
     'x-should-retry: false on 409 and only there',
   )
-  must(details === undefined || code === 'INVALID_REQUEST', 'details only say what is wrong with a request')
+  must(
+    details === undefined || !['INVALID_API_KEY', 'SCOPE_FORBIDDEN', 'ENTITLEMENT_INACTIVE'].includes(code),
+    'details tell nothing of what the caller may not know',
+  )
+  must(
+    !['RATE_LIMITED', 'QUOTA_EXHAUSTED'].includes(code) || (details ?? []).every(({ reason }) => reason !== undefined),
+    'a limit says which one it is',
+  )
+  must((status === 405) === (headers.get('allow') !== null), 'Allow on 405 and only there')
+  must(
+    headers.get('www-authenticate') === (status === 401 ? 'Bearer' : null),
+    'WWW-Authenticate: Bearer on 401 and only there',
+  )
 }
 
 function parsed(bytes: Buffer): unknown {

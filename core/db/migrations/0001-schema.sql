@@ -672,6 +672,8 @@ create table reservations (
   idempotency_digest bytea,
   fingerprint bytea not null,
   fingerprint_epoch integer not null,
+  -- Of the whole request, under the key of that epoch; only with an Idempotency-Key.
+  request_digest bytea,
   admitted_at timestamptz not null,
   deadline_at timestamptz not null,
   in_force_on date not null,
@@ -746,15 +748,15 @@ begin
 
   return query
   insert into reservations (id, trace_id, organization_id, client_id, environment, api_key_id, entitlement_id, plan_id,
-    knowledge_base_id, version_id, idempotency_digest, fingerprint, fingerprint_epoch, admitted_at, deadline_at,
-    in_force_on, filters)
+    knowledge_base_id, version_id, idempotency_digest, fingerprint, fingerprint_epoch, request_digest,
+    admitted_at, deadline_at, in_force_on, filters)
   select r.id, r.trace_id, r.organization_id, r.client_id, r.environment, r.api_key_id, r.entitlement_id, r.plan_id,
     r.knowledge_base_id, r.version_id, decode(r.digests ->> 0, 'hex'), decode(r.fingerprint, 'hex'),
-    r.fingerprint_epoch, to_timestamp(r.admitted_ms / 1000), to_timestamp(r.deadline_ms / 1000), r.in_force_on,
-    r.filters
+    r.fingerprint_epoch, decode(r.request_digest, 'hex'), to_timestamp(r.admitted_ms / 1000),
+    to_timestamp(r.deadline_ms / 1000), r.in_force_on, r.filters
   from jsonb_to_recordset(requests) as r (id uuid, trace_id uuid, organization_id uuid, client_id uuid,
     environment text, api_key_id uuid, entitlement_id uuid, plan_id uuid, knowledge_base_id uuid, version_id uuid,
-    digests jsonb, fingerprint text, fingerprint_epoch integer, admitted_ms double precision,
+    digests jsonb, fingerprint text, fingerprint_epoch integer, request_digest text, admitted_ms double precision,
     deadline_ms double precision, in_force_on date, filters jsonb, epoch uuid, redis_run_id text)
   join limit_epochs as e
     on e.organization_id = r.organization_id and e.epoch = r.epoch and e.redis_run_id = r.redis_run_id
@@ -950,8 +952,8 @@ grant select (id, knowledge_base_id, state, passages, facets, embedding, profile
 grant select (organization_id, knowledge_base_id, released_at) on exposure_releases to evidence_gateway;
 grant select, insert, update on limit_epochs to evidence_gateway;
 grant select (id, organization_id, client_id, environment, entitlement_id, plan_id, knowledge_base_id,
-  idempotency_digest, admitted_at, deadline_at, reserved_at, state, finished_at, outcome, served) on reservations
-  to evidence_gateway;
+  idempotency_digest, fingerprint_epoch, request_digest, admitted_at, deadline_at, reserved_at, state, finished_at,
+  outcome, served) on reservations to evidence_gateway;
 grant update (state, finished_at, outcome, served, replay) on reservations to evidence_gateway;
 grant execute on function reserve_requests(jsonb), record_deliveries(jsonb) to evidence_gateway;
 -- A lock on an outbox row needs the right to update a column of it.

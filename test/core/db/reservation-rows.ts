@@ -41,6 +41,7 @@ export function createReservation(organizationId: string, fields: Partial<NewRes
     idempotencyDigests: [],
     fingerprint: randomBytes(32),
     fingerprintEpoch: 3,
+    requestDigest: undefined,
     filters: NO_FILTERS,
     entitled: NO_FILTERS,
     ...ids,

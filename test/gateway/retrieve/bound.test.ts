@@ -9,7 +9,7 @@ import { retrievalResponseSchema } from '#gateway/retrieve/schema.ts'
 import type { Abstention } from '#gateway/retrieve/schema.ts'
 
 const ids = { requestId: `req_${randomUUID()}`, traceId: `ret_${randomUUID()}` }
-const query = { vector: new Float32Array(8), tokens: null }
+const query = { vector: new Float32Array(8), tokens: null, characters: null }
 const answer: Abstention = {
   decision: 'answer',
   signal: 'evidence_probability',
@@ -21,7 +21,12 @@ const answer: Abstention = {
 // A pinned request is made by `pin` alone; this test needs only what `bound` reads of it.
 function pinnedWith(bytesMax: number): PinnedRequest {
   const limits = { ...planLimitsSchema.parse({}), max_response_bytes: bytesMax }
-  const stand: unknown = { knowledgeBase: 'demo', limits, profile: { id: randomUUID(), version_id: randomUUID() } }
+  const stand: unknown = {
+    knowledgeBase: 'demo',
+    limits,
+    topK: 5,
+    profile: { id: randomUUID(), version_id: randomUUID() },
+  }
   return stand as PinnedRequest
 }
 
@@ -65,6 +70,7 @@ test('a reply states its exact length in bytes, keeps whole first passages and n
         expect(parsed.results.map(({ text }) => text)).toEqual(
           passages.slice(0, parsed.results.length).map(({ text }) => text),
         )
+        expect(parsed.usage.dropped_for_size).toBe(passages.length - parsed.results.length)
         expect(served).toEqual(passages.slice(0, parsed.results.length))
       },
     ),

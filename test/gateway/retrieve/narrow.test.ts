@@ -110,5 +110,6 @@ test('a profile is the active one or one that the entitlement names', () => {
       ?.profile.id
   expect([chosen(undefined), chosen('active')]).toEqual([entitlement.active_profile.id, entitlement.active_profile.id])
   expect([chosen(other.id), chosen(other.id.toUpperCase())]).toEqual([other.id, other.id])
-  expect(chosen(entitlement.active_profile.id)).toBeUndefined()
+  expect(chosen(entitlement.active_profile.id)).toBe(entitlement.active_profile.id)
+  expect(chosen('7d0e4b9e-31ce-4a8c-8c43-0de1ff1f2f1b')).toBeUndefined()
 })

@@ -6,7 +6,7 @@ import type { Evidence, SearchDeps } from '#gateway/retrieve/search.ts'
 import { context, foundPassage, pinnedRequest } from './pinned.ts'
 import type { PinnedTraits } from './pinned.ts'
 
-const query = { vector: Float32Array.of(0.6, 0.8), tokens: null }
+const query = { vector: Float32Array.of(0.6, 0.8), tokens: null, characters: null }
 
 interface Asked {
   readonly request: SearchQuery
