@@ -5,6 +5,7 @@ import { addClients } from './commands/clients.ts'
 import { addEntitlements } from './commands/entitlements.ts'
 import { addExposure } from './commands/exposure.ts'
 import { addFingerprints } from './commands/fingerprints.ts'
+import { addInspect } from './commands/inspect.ts'
 import { addImports } from './commands/imports.ts'
 import { addJobs } from './commands/jobs.ts'
 import { addKeys } from './commands/keys.ts'
@@ -68,6 +69,7 @@ export function createProgram(console: Console): OperatorCommand {
   addKnowledgeBases(program)
   addEntitlements(program)
   addKeys(program)
+  addInspect(program)
   addImports(program)
   addBuild(program)
   addReviewers(program)

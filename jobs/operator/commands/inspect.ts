@@ -1,0 +1,59 @@
+import { z } from 'zod'
+import { addCommand } from '#jobs/operator/command.ts'
+import type { OperatorCommand } from '#jobs/operator/operator-command.ts'
+import { table } from '#jobs/operator/table.ts'
+import { inspectFile } from '#jobs/sources/readers/inspect.ts'
+import type { Inspection } from '#jobs/sources/readers/inspect.ts'
+import { filesBelow } from '#jobs/sources/readers/list-files.ts'
+
+export function addInspect(program: OperatorCommand): void {
+  addCommand(
+    program,
+    {
+      usage: 'inspect <paths...>',
+      summary: 'show what files of law hold: format, title, dates, provisions, and what is not read',
+      notes:
+        'The format is recognised by the content of each file. Nothing is stored, and no service is needed.\n' +
+        'Coverage is the share of the characters that lie in exactly one passage or in an omission by a named rule.',
+      examples: ['inspect ./law', 'inspect act.xml guidance.pdf --json'],
+      input: { paths: z.array(z.string().min(1)).min(1) },
+    },
+    {},
+    async ({ paths }, { show, progress }) => {
+      const files = await filesBelow(paths)
+      const inspections: Inspection[] = []
+      for (const [index, file] of files.entries()) {
+        progress.update('reading', index, files.length)
+        inspections.push(await inspectFile(file))
+      }
+      show(inspections, () => rendered(inspections))
+    },
+  )
+}
+
+const COLUMNS = {
+  path: 'file',
+  format: 'format',
+  language: 'language',
+  jurisdiction: 'jurisdiction',
+  effective_from: 'in force from',
+  provisions: 'provisions',
+  share: 'coverage',
+  title: 'title',
+}
+const TITLE_SHOWN_MAX = 60
+
+function rendered(inspections: readonly Inspection[]): string {
+  const rows = inspections.map((each) => ({
+    ...each,
+    title: each.title?.slice(0, TITLE_SHOWN_MAX) ?? null,
+    share: each.coverage === null ? null : `${(each.coverage * 100).toFixed(2)} %`,
+  }))
+  const warnings = inspections.flatMap(({ path, warnings: found }) =>
+    found.map(({ message, line, page, xpath }) => {
+      const place = line !== undefined ? `:${line}` : page !== undefined ? `, page ${page}` : ''
+      return `${path}${place}: ${message}${xpath === undefined ? '' : ` (${xpath})`}`
+    }),
+  )
+  return [table(rows, COLUMNS, 'There is no file here.'), ...warnings].join('\n')
+}

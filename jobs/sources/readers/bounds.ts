@@ -1,0 +1,21 @@
+/** Bounds of the readers of published law. */
+export const READER_BOUNDS = {
+  /** A file of one of these formats is held in memory whole while it is read. */
+  fileBytesMax: 32 * 1024 * 1024,
+  /** One text between two tags. */
+  nodeCharactersMax: 4 * 1024 * 1024,
+  nodesMax: 2_000_000,
+  depthMax: 200,
+  /** Bytes from which a format is recognised. */
+  probeBytes: 64 * 1024,
+  pagesMax: 5_000,
+  /** What the parts of a DOCX may hold together once unpacked. */
+  unpackedBytesMax: 128 * 1024 * 1024,
+  /** Entries of the list of what is in no passage, and characters of each. */
+  remainderMax: 1_000,
+  remainderCharactersMax: 200,
+  warningsMax: 200,
+  /** Share of the characters of a body that lie in a passage or in a named omission. */
+  coverageMin: 0.995,
+  inspectedFilesMax: 10_000,
+} as const

@@ -1,0 +1,242 @@
+import { attribute, at, childNamed, descendants, elementsOf, firstNamed, textOf } from './tree.ts'
+import type { MarkupElement } from './tree.ts'
+import { dayIn, languageTag } from './format.ts'
+import type { CitedProvision, MarkupFormat, ReadTree } from './format.ts'
+import type { Citation, DocumentFields } from './document.ts'
+import type { Role } from './roles.ts'
+import { wordsCitation } from './words-citation.ts'
+import { parseXml } from './xml.ts'
+
+const DIVISIONS: ReadonlyMap<string, string> = new Map([
+  ['Group', 'group'],
+  ['Part', 'part'],
+  ['Chapter', 'chapter'],
+  ['Pblock', 'heading'],
+  ['PsubBlock', 'subheading'],
+  ['P1group', 'provision group'],
+  ['Schedule', 'schedule'],
+  ['Appendix', 'appendix'],
+  ['EUPart', 'part'],
+  ['EUTitle', 'title'],
+  ['EUChapter', 'chapter'],
+  ['EUSection', 'division'],
+  ['EUSubsection', 'subdivision'],
+  ['Attachment', 'attachment'],
+  ['PrimaryPrelims', 'introduction'],
+  ['SecondaryPrelims', 'introduction'],
+  ['EUPrelims', 'introduction'],
+  ['SignedSection', 'signature'],
+  ['ExplanatoryNotes', 'explanatory note'],
+  ['EarlierOrders', 'note'],
+])
+const PARTS: ReadonlyMap<string, string> = new Map([
+  ['P2', 'subsection'],
+  ['P3', 'paragraph'],
+  ['P4', 'subparagraph'],
+  ['P5', 'clause'],
+  ['P6', 'subclause'],
+  ['P7', 'subclause'],
+])
+/** Notes and annotations stand at the end of the file. */
+const NOTES = new Set(['Footnotes', 'MarginNotes', 'Commentaries'])
+const BLOCKS = new Set(
+  'P Para Text P1para P2para P3para P4para P5para P6para P7para LongTitle Reference Division Comment BlockText Formula Where Tabular TableText caption MultilineTitle EnactingText Signatory Signee Key KeyList ListItem Footnote MarginNote Commentary SubjectInformation Subject MadeDate LaidDate ComingIntoForce DateOfEnactment PersonName JobTitle Department DateSigned RoyalPresence IntroductoryText Figure P2group P3group Address AddressLine Subtitle'.split(
+    ' ',
+  ),
+)
+
+/** Crown Legislation Markup Language of legislation.gov.uk, with retained law of the European Union. */
+export const CLML: MarkupFormat = {
+  format: 'clml',
+  parse: parseXml,
+  recognises: ({ kind, root, tag }) =>
+    kind === 'xml' && root === 'Legislation' && tag.includes('legislation.gov.uk/namespaces/legislation'),
+  roles: ({ tree }) => createRoles(firstNamed(tree.root, 'EURetained') === undefined ? 'section' : 'article'),
+  fields: fieldsOf,
+  cite: citationOf,
+}
+
+/** @param first what a provision of the first level is called: CLML has one element for sections, regulations and articles. */
+function createRoles(first: string): (element: MarkupElement, context: { readonly quoted: boolean }) => Role {
+  return (element, { quoted }) => {
+    const { name } = element
+    const unit = quoted ? undefined : unitOf(element, first)
+    if (unit !== undefined) return unit
+    switch (name) {
+      case 'Metadata':
+        return { is: 'omit', rule: 'metadata' }
+      case 'Contents':
+      case 'ContentsItem':
+        return { is: 'omit', rule: 'table of contents' }
+      case 'Versions':
+        return { is: 'omit', rule: 'alternative version of a provision' }
+      case 'Resources':
+        return { is: 'omit', rule: 'list of images' }
+      case 'Pnumber':
+        return numberOf(element)
+      case 'Number':
+        return isTitled(element.parent) ? { is: 'label' } : { is: 'marked', before: '', after: '', label: true }
+      case 'Title':
+      case 'TitleBlock':
+        return { is: isTitled(element.parent) ? 'heading' : 'block' }
+      case 'BlockAmendment':
+      case 'BlockExtract':
+        return { is: 'quote' }
+      case 'FootnoteRef':
+      case 'MarginNoteRef':
+        return { is: 'marked', before: referenceMark(attribute(element, 'Ref')), after: '' }
+      case 'Footnote':
+      case 'MarginNote':
+        return { is: 'item', mark: referenceMark(attribute(element, 'id')) }
+      case 'ListItem':
+        return { is: 'item', mark: bulletOf(element) }
+      case 'tr':
+        return { is: 'row' }
+      case 'td':
+      case 'th':
+        return { is: 'cell' }
+      case 'Superior':
+        return { is: 'marked', before: '^', after: '' }
+      case 'Inferior':
+        return { is: 'marked', before: '_', after: '' }
+      case 'mfrac':
+        return { is: 'marked', before: '(', after: ')' }
+      default:
+        return {
+          is:
+            BLOCKS.has(name) || (quoted && (PARTS.has(name) || DIVISIONS.has(name) || name === 'P1'))
+              ? 'block'
+              : 'inline',
+        }
+    }
+  }
+}
+
+function unitOf(element: MarkupElement, first: string): Role | undefined {
+  const { name } = element
+  const anchor = attribute(element, 'id')
+  if (name === 'P1') return { is: 'unit', kind: first, level: 'passage', anchor }
+  const part = PARTS.get(name)
+  if (part !== undefined) return { is: 'unit', kind: part, level: 'part', anchor }
+  const division = DIVISIONS.get(name)
+  if (division !== undefined) return { is: 'unit', kind: division, level: 'division', anchor }
+  // A recital of retained law stands in a numbered division of the preamble.
+  if (name === 'Division' && element.parent?.name === 'EUPreamble')
+    return { is: 'unit', kind: 'recital', level: 'passage', anchor }
+  return NOTES.has(name) ? { is: 'unit', kind: 'note', level: 'passage', heading: name, quoted: true } : undefined
+}
+
+function isTitled(element: MarkupElement | undefined): boolean {
+  if (element === undefined) return false
+  if (element.name === 'TitleBlock') return isTitled(element.parent)
+  return DIVISIONS.has(element.name) || (element.name === 'Division' && element.parent?.name === 'EUPreamble')
+}
+
+/** The punctuation of a number is left to its level unless its attributes say it (CLML schema, `Pnumber`). */
+function numberOf(element: MarkupElement): Role {
+  const level = element.parent?.name ?? ''
+  const isBare = /^[\w]{1,6}$/.test(textOf(element) ?? '')
+  if (level === 'P1' || !isBare) return { is: 'label' }
+  const stated = element.attributes.has('PuncBefore') || element.attributes.has('PuncAfter')
+  const [before, after] = stated
+    ? [attribute(element, 'PuncBefore') ?? '', attribute(element, 'PuncAfter') ?? '']
+    : ['(', ')']
+  return { is: 'marked', before, after, label: true }
+}
+
+function bulletOf(item: MarkupElement): string {
+  const given = attribute(item, 'NumberOverride')
+  if (given !== undefined) return given
+  const list = item.parent
+  const place =
+    list === undefined
+      ? 1
+      : elementsOf(list)
+          .filter(({ name }) => name === 'ListItem')
+          .indexOf(item) + 1
+  if (list?.name === 'UnorderedList') return ['none', undefined].includes(attribute(list, 'Decoration')) ? '' : '-'
+  if (list?.name !== 'OrderedList') return ''
+  const number = numbered(attribute(list, 'Type') ?? 'arabic', place)
+  switch (attribute(list, 'Decoration')) {
+    case 'parens':
+      return `(${number})`
+    case 'parenRight':
+      return `${number})`
+    case 'brackets':
+      return `[${number}]`
+    case 'none':
+      return number
+    default:
+      return `${number}.`
+  }
+}
+
+function numbered(type: string, place: number): string {
+  const isUpper = type.includes('upper')
+  if (type.startsWith('alpha'))
+    return String.fromCharCode((isUpper ? 65 : 97) + ((place - 1) % 26)).repeat(Math.ceil(place / 26))
+  if (!type.startsWith('roman')) return String(place)
+  let [rest, roman] = [place, '']
+  for (const [value, lower, upper] of ROMAN) for (; rest >= value; rest -= value) roman += isUpper ? upper : lower
+  return roman
+}
+
+const ROMAN = [
+  [50, 'l', 'L'],
+  [40, 'xl', 'XL'],
+  [10, 'x', 'X'],
+  [9, 'ix', 'IX'],
+  [5, 'v', 'V'],
+  [4, 'iv', 'IV'],
+  [1, 'i', 'I'],
+] as const
+
+function fieldsOf({ tree: { root } }: ReadTree): DocumentFields {
+  const metadata = childNamed(root, 'Metadata')
+  const uri = attribute(root, 'DocumentURI') ?? textOf(firstNamed(metadata, 'identifier'))
+  const all = metadata === undefined ? [] : [...descendants(metadata)]
+  const named = (name: string): MarkupElement | undefined => all.find((each) => each.name === name)
+  const enacted = dayIn(
+    attribute(named('EnactmentDate'), 'Date') ?? textOf(named('EnactmentDate')) ?? attribute(named('Made'), 'Date'),
+  )
+  const commenced = dayIn(attribute(at(named('ComingIntoForce'), 'DateTime'), 'Date'))
+  const restricted = dayIn(attribute(root, 'RestrictStartDate')) ?? dayIn(textOf(named('valid')))
+  const published = enacted === undefined ? undefined : ({ day: enacted, rule: 'enactment' } as const)
+  const from = restricted ?? commenced
+  const ended = dayIn(attribute(root, 'RestrictEndDate'))
+  return {
+    title: textOf(named('title')),
+    identifier: uri,
+    language: languageTag(textOf(named('language')) ?? attribute(root, 'lang')) ?? 'en',
+    jurisdiction: 'GB',
+    subjects: all
+      .filter(({ name, namespace }) => name === 'subject' && namespace.includes('purl.org/dc'))
+      .flatMap((each) => textOf(each) ?? []),
+    url: uri,
+    publishedAt: published,
+    effectiveFrom:
+      from === undefined
+        ? published
+        : { day: from, ...(restricted === undefined ? {} : { rule: 'in-force' as const }) },
+    effectiveTo: ended === undefined ? undefined : { day: ended },
+  }
+}
+
+/** `f00004` and `m00004` are the fourth note. */
+function referenceMark(id: string | undefined): string {
+  const number = /^[fm]0*(\d+)$/.exec(id ?? '')?.[1]
+  return number === undefined ? '' : `[${number}]`
+}
+
+/** What a provision is called is in its id: `regulation-2`, `schedule-1-paragraph-1`. */
+function citationOf(provision: CitedProvision, fields: DocumentFields): Citation {
+  const [, schedule, word] = /^(?:schedule-([\w]+)-)?([a-z]+)-\d/.exec(provision.anchor ?? '') ?? []
+  const kind = provision.kind === 'section' && word !== undefined ? word : provision.kind
+  const around = schedule === undefined ? provision.around.filter((each) => each.kind !== 'section') : provision.around
+  return wordsCitation({ ...provision, kind, around }, fields, actOf(fields.identifier))
+}
+
+function actOf(uri: string | undefined): string | undefined {
+  const [, type, year, number] = /legislation\.gov\.uk\/(?:id\/)?([a-z]+)\/(\d{4})\/(\d+)/.exec(uri ?? '') ?? []
+  return type === undefined ? undefined : `${type}:${year}/${number}`
+}

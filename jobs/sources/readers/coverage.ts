@@ -1,0 +1,71 @@
+import { READER_BOUNDS } from './bounds.ts'
+import type { Omitted, Provision } from './document.ts'
+import { xpathOf } from './tree.ts'
+import type { MarkupText, MarkupTree } from './tree.ts'
+
+/** How much of a body lies in exactly one passage or in one named omission; white space does not count. */
+export interface Coverage {
+  readonly characters: number
+  /** By rule of the omission; `passages` are the texts of passages. */
+  readonly by: Readonly<Record<string, number>>
+  /** What lies in none, or in several. */
+  readonly remainder: readonly { readonly line: number; readonly xpath: string; readonly text: string }[]
+  readonly uncovered: number
+}
+
+const PASSAGES = 'passages'
+
+/** Share of the characters that are covered, from 0 to 1. */
+export function shareOf({ characters, uncovered }: Pick<Coverage, 'characters' | 'uncovered'>): number {
+  return characters === 0 ? 1 : (characters - uncovered) / characters
+}
+
+/** Counts each character of the tree against the passages and omissions that hold it. */
+export function coverageOf(
+  tree: Pick<MarkupTree, 'texts'>,
+  provisions: readonly Provision[],
+  omitted: readonly Omitted[],
+): Coverage {
+  const last = tree.texts.at(-1)
+  const holders = new Uint8Array(last === undefined ? 0 : last.start + last.value.length)
+  const by: Record<string, number> = {}
+  const claims = [
+    ...provisions.flatMap(({ pieces }) => pieces.map(({ from, to }) => ({ from, to, rule: PASSAGES }))),
+    ...omitted,
+  ]
+  for (const { from, to } of claims) for (let at = from; at < to; at += 1) holders[at] = (holders[at] ?? 0) + 1
+  const counted = inkCounter(tree.texts)
+  for (const { rule, from, to } of claims) by[rule] = (by[rule] ?? 0) + counted(from, to)
+  let [characters, uncovered] = [0, 0]
+  const remainder: { line: number; xpath: string; text: string }[] = []
+  for (const text of tree.texts) {
+    let missed = ''
+    for (let at = 0; at < text.value.length; at += 1) {
+      if (/\s/.test(text.value.charAt(at))) {
+        if (missed !== '') missed += ' '
+        continue
+      }
+      characters += 1
+      if (holders[text.start + at] === 1) continue
+      uncovered += 1
+      missed += text.value.charAt(at)
+    }
+    if (missed.trim() !== '' && remainder.length < READER_BOUNDS.remainderMax)
+      remainder.push({
+        line: text.line,
+        xpath: xpathOf(text),
+        text: missed.trim().slice(0, READER_BOUNDS.remainderCharactersMax),
+      })
+  }
+  return { characters, by, remainder, uncovered }
+}
+
+/** Returns a function that counts the characters of a range which are no white space. */
+function inkCounter(texts: readonly MarkupText[]): (from: number, to: number) => number {
+  const last = texts.at(-1)
+  const before = new Uint32Array(last === undefined ? 1 : last.start + last.value.length + 1)
+  for (const { start, value } of texts)
+    for (let at = 0; at < value.length; at += 1)
+      before[start + at + 1] = (before[start + at] ?? 0) + (/\s/.test(value.charAt(at)) ? 0 : 1)
+  return (from, to) => (before[to] ?? 0) - (before[from] ?? 0)
+}

@@ -1,0 +1,72 @@
+import { UnreadableFile } from './tree.ts'
+
+const BYTE_ORDER_MARKS: readonly (readonly [readonly number[], string])[] = [
+  [[0xef, 0xbb, 0xbf], 'utf-8'],
+  [[0xff, 0xfe], 'utf-16le'],
+  [[0xfe, 0xff], 'utf-16be'],
+]
+
+/**
+ * Decodes a file by its byte order mark, else by the encoding that it declares, else as UTF-8. The mark is no text.
+ * @throws UnreadableFile with the line of the first byte that is not in the encoding.
+ */
+export function decode(bytes: Uint8Array, declared: string | undefined): string {
+  const mark = BYTE_ORDER_MARKS.find(([start]) => start.every((byte, index) => bytes[index] === byte))
+  const encoding = mark?.[1] ?? declared ?? 'utf-8'
+  const decoder = decoderOf(encoding)
+  try {
+    return decoder.decode(bytes.subarray(mark?.[0].length ?? 0))
+  } catch {
+    throw new UnreadableFile(`the bytes are not in its encoding ${encoding}`, { line: lineOfFault(bytes, encoding) })
+  }
+}
+
+function decoderOf(encoding: string): { decode(bytes: Uint8Array): string } {
+  try {
+    return new TextDecoder(encoding, { fatal: true, ignoreBOM: true })
+  } catch {
+    throw new UnreadableFile(`the encoding "${encoding.slice(0, 40)}" is not known`, { line: 1 })
+  }
+}
+
+/** Bytes of one read while the first bad line is searched. */
+const BLOCK = 4_096
+
+function lineOfFault(bytes: Uint8Array, encoding: string): number {
+  const decoder = new TextDecoder(encoding, { fatal: true })
+  let line = 1
+  for (let from = 0; from < bytes.length; from += BLOCK) {
+    const block = bytes.subarray(from, from + BLOCK)
+    try {
+      line += decoder.decode(block, { stream: true }).split('\n').length - 1
+    } catch {
+      return line + linesBeforeFault(block, encoding)
+    }
+  }
+  return line
+}
+
+function linesBeforeFault(block: Uint8Array, encoding: string): number {
+  const decoder = new TextDecoder(encoding, { fatal: true })
+  let lines = 0
+  for (const byte of block) {
+    try {
+      if (decoder.decode(Uint8Array.of(byte), { stream: true }).includes('\n')) lines += 1
+    } catch {
+      return lines
+    }
+  }
+  return lines
+}
+
+/** Returns the encoding that an XML declaration states (XML 1.0, section 4.3.3). */
+export function declaredInXml(bytes: Uint8Array): string | undefined {
+  const head = Buffer.from(bytes.subarray(0, 200)).toString('latin1')
+  return /^(?:\xef\xbb\xbf)?<\?xml[^>]*?\sencoding\s*=\s*["']([A-Za-z][\w.-]*)["']/.exec(head)?.[1]
+}
+
+/** Returns the encoding that a page states in its first kilobytes (HTML, section 13.2.3.2). */
+export function declaredInHtml(bytes: Uint8Array): string | undefined {
+  const head = Buffer.from(bytes.subarray(0, 4_096)).toString('latin1')
+  return /<meta[^>]+charset\s*=\s*["']?\s*([A-Za-z][\w:.-]*)/i.exec(head)?.[1]
+}

@@ -1,0 +1,103 @@
+import type { Piece } from './text-writer.ts'
+import type { MarkupElement } from './tree.ts'
+
+export const READER_FORMATS = [
+  'akoma-ntoso',
+  'clml',
+  'cfr',
+  'ecfr',
+  'eur-lex',
+  'formex',
+  'html',
+  'regml',
+  'uslm',
+  'markdown',
+  'pdf',
+  'docx',
+  'jsonl',
+] as const
+export type ReaderFormat = (typeof READER_FORMATS)[number]
+
+/** Rules by which a date is derived, as the lineage of a revision names them. */
+export const DATE_RULES = {
+  expression: 'date of the expression that the file holds',
+  publication: 'date of publication',
+  enactment: 'date of enactment or signature',
+  'in-force': 'date from which the version is in force',
+  application: 'day from which the text says that it applies',
+  'amendment-date': 'date up to which the publisher has included amendments',
+  'last-amendment': 'date of the latest amending act that the file names',
+  'file-name': 'date in the name of the file',
+  processed: 'date on which the publisher produced the file',
+  'source-yaml': 'stated in source.yaml',
+} as const
+export type DateRule = keyof typeof DATE_RULES
+
+/** A day, YYYY-MM-DD; without a rule the file states it as what it is taken for. */
+export interface ReadDate {
+  readonly day: string
+  readonly rule?: DateRule
+}
+
+/** What one provision of a document is. */
+export interface Provision {
+  /** The format's word: `section`, `article`, `recital`. */
+  readonly kind: string
+  /** Its number as written: `§ 51.1`, `Article 5`, `(1)`. */
+  readonly label: string
+  readonly heading: string
+  /** The publisher's anchor. */
+  readonly anchor: string | undefined
+  /** Position of the provision that holds this one, in the list of the document. */
+  readonly within: number | undefined
+  readonly line: number
+  /** Page of a PDF, from 1. */
+  readonly page?: number
+  readonly element: MarkupElement | undefined
+  /** Headings above it, outermost first. */
+  readonly path: readonly string[]
+  /** Its text where it becomes a record of its own; the text of those within it stands with it. */
+  readonly text: string | undefined
+  readonly pieces: readonly Piece[]
+}
+
+export interface Omitted {
+  readonly rule: string
+  readonly line: number
+  readonly from: number
+  readonly to: number
+}
+
+export interface ReaderWarning {
+  readonly message: string
+  readonly line?: number
+  readonly page?: number
+  readonly xpath?: string
+}
+
+/** What a document says of itself. What is undefined, the file does not state. */
+export interface DocumentFields {
+  readonly title?: string | undefined
+  readonly identifier?: string | undefined
+  /** BCP 47. */
+  readonly language?: string | undefined
+  readonly jurisdiction?: string | undefined
+  readonly authority?: string | undefined
+  readonly subjects?: readonly string[]
+  readonly url?: string | undefined
+  readonly publishedAt?: ReadDate | undefined
+  readonly effectiveFrom?: ReadDate | undefined
+  readonly effectiveTo?: ReadDate | undefined
+}
+
+/** How a provision is cited. */
+export interface Citation {
+  readonly label: string
+  /** Key of the document that the provision belongs to, where a file holds several. */
+  readonly document?: string
+  readonly title?: string
+  readonly url?: string
+  readonly act?: string
+  readonly aliases?: string
+  readonly reference?: string
+}

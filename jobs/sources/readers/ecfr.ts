@@ -1,0 +1,120 @@
+import { attribute, at, firstNamed, textOf } from './tree.ts'
+import type { MarkupElement } from './tree.ts'
+import { cfrCitation } from './cfr-citation.ts'
+import { dayIn, dayInWords } from './format.ts'
+import type { MarkupFormat, ReadTree } from './format.ts'
+import type { Role } from './roles.ts'
+import { parseXml } from './xml.ts'
+
+/** `TYPE` of the divisions of the eCFR (eCFR XML user guide); a section and an appendix hold text. */
+const KINDS: ReadonlyMap<string, string> = new Map([
+  ['TITLE', 'title'],
+  ['SUBTITLE', 'subtitle'],
+  ['CHAPTER', 'chapter'],
+  ['SUBCHAP', 'subchapter'],
+  ['PART', 'part'],
+  ['SUBPART', 'subpart'],
+  ['SUBJGRP', 'subject group'],
+  ['SECTION', 'section'],
+  ['APPENDIX', 'appendix'],
+])
+const BY_NUMBER = [...KINDS.values()]
+
+const INLINE = new Set(
+  'E I B SU SUP SUB FR FTREF AC PSPACE TEXT BODY ECFRBRWS XREF A a SPAN em strong VARIABLE FTNT_REF'.split(' '),
+)
+
+/** The eCFR as govinfo publishes it whole, and as ecfr.gov's versioner gives parts of it. */
+export const ECFR: MarkupFormat = {
+  format: 'ecfr',
+  parse: parseXml,
+  recognises: ({ kind, root, head }) =>
+    kind === 'xml' &&
+    (root === 'DLPSTEXTCLASS' || root === 'ECFR' || (/^DIV[1-9]$/.test(root) && /\bTYPE=/.test(head))),
+  roles: () => roleOf,
+  fields: fieldsOf,
+  cite: cfrCitation,
+}
+
+function roleOf(element: MarkupElement): Role {
+  const { name } = element
+  if (/^DIV[1-9]$/.test(name)) return divisionOf(element)
+  switch (name) {
+    case 'HEADER':
+    case 'AMDDATE':
+      return { is: 'omit', rule: 'metadata' }
+    case 'CFRTOC':
+    case 'TOC':
+    case 'CONTENTS':
+      return { is: 'omit', rule: 'table of contents' }
+    case 'PRTPAGE':
+    case 'PG':
+      return { is: 'omit', rule: 'page number' }
+    case 'HEAD':
+      return { is: 'heading' }
+    case 'HED':
+      return { is: 'marked', before: '', after: ' ', label: true }
+    case 'SUP':
+    case 'SU':
+      return { is: 'marked', before: '^', after: '' }
+    case 'TR':
+    case 'ROW':
+    case 'BOXHD':
+      return { is: 'row' }
+    case 'TD':
+    case 'TH':
+    case 'ENT':
+    case 'CHED':
+      return { is: 'cell' }
+    case 'LI':
+      return { is: 'item', mark: '' }
+    case 'BR':
+      return { is: 'break' }
+    default:
+      return { is: INLINE.has(name) ? 'inline' : 'block' }
+  }
+}
+
+function divisionOf(element: MarkupElement): Role {
+  const number = Number(element.name.slice(3))
+  const kind = KINDS.get(attribute(element, 'TYPE') ?? '') ?? BY_NUMBER[number - 1] ?? 'division'
+  const level = kind === 'section' || kind === 'appendix' ? 'passage' : 'division'
+  return { is: 'unit', kind, level, anchor: attribute(element, 'N'), label: labelOf(kind, attribute(element, 'N')) }
+}
+
+/** Only the number of a section is no part of the heading's words. */
+function labelOf(kind: string, number: string | undefined): string | undefined {
+  if (kind !== 'section' || number === undefined) return undefined
+  return number.startsWith('§') ? number : `§ ${number}`
+}
+
+function fieldsOf({ tree, path }: ReadTree): ReturnType<MarkupFormat['fields']> {
+  const { root } = tree
+  const header = at(root, 'HEADER', 'FILEDESC', 'TITLESTMT', 'TITLE')
+  const title = firstNamed(root, 'DIV1')
+  const part = /^DIV[5-9]$/.test(root.name) ? attribute(root, 'N') : undefined
+  const cited = citationIn(root)
+  const number = attribute(title, 'N') ?? /title-(\d+)/.exec(path)?.[1]
+  const amended = dayInWords(textOf(firstNamed(root, 'AMDDATE')))
+  const named = amended ?? dayIn(/(\d{4}-\d{2}-\d{2})/.exec(path)?.[1])
+  const date =
+    named === undefined
+      ? undefined
+      : ({ day: named, rule: amended === undefined ? 'file-name' : 'amendment-date' } as const)
+  return {
+    title: textOf(header) ?? textOf(firstNamed(root, 'HEAD')),
+    identifier:
+      cited ?? (number === undefined ? undefined : part === undefined ? `${number} CFR` : `${number} CFR Part ${part}`),
+    language: 'en',
+    jurisdiction: 'US',
+    url: number === undefined ? undefined : `https://www.ecfr.gov/current/title-${number}`,
+    publishedAt: date,
+    effectiveFrom: date,
+  }
+}
+
+/** The citation in the versioner's metadata, which is JSON escaped once or twice. */
+function citationIn(root: MarkupElement): string | undefined {
+  const metadata = attribute(root, 'hierarchy_metadata')?.replaceAll('&quot;', '"')
+  return /"citation":"([^"]+)"/.exec(metadata ?? '')?.[1]
+}

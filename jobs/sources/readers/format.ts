@@ -1,0 +1,83 @@
+import type { Citation, DocumentFields, Provision, ReaderFormat, ReaderWarning } from './document.ts'
+import type { MarkupElement, MarkupTree } from './tree.ts'
+import type { Roles } from './roles.ts'
+
+/** The first tag of a file, or the kind of file that it is instead. */
+export interface Probe {
+  /** Path of the file, with forward slashes. */
+  readonly path: string
+  readonly kind: 'xml' | 'html' | 'pdf' | 'zip' | 'text'
+  /** Local name of the root; empty where there is none. */
+  readonly root: string
+  /** The first tag as written, with its namespaces. */
+  readonly tag: string
+  /** First characters of the file. */
+  readonly head: string
+}
+
+export interface ReadTree {
+  readonly tree: MarkupTree
+  readonly path: string
+}
+
+/** One format of markup: what recognises it, what its elements are, and what it says of a document. */
+export interface MarkupFormat {
+  readonly format: ReaderFormat
+  readonly parse: (bytes: Uint8Array) => MarkupTree | Promise<MarkupTree>
+  readonly recognises: (probe: Probe) => boolean
+  readonly roles: (read: ReadTree) => Roles
+  readonly fields: (read: ReadTree) => DocumentFields
+  readonly cite: (provision: CitedProvision, fields: DocumentFields) => Citation
+  readonly warnings?: (read: ReadTree) => readonly ReaderWarning[]
+}
+
+/** A provision with those around it, nearest first. */
+export interface CitedProvision extends Provision {
+  readonly around: readonly Provision[]
+}
+
+/** Returns the nearest provision of a kind around one, or itself. */
+export function nearest(provision: CitedProvision, ...kinds: readonly string[]): Provision | undefined {
+  return [provision, ...provision.around].find(({ kind }) => kinds.includes(kind))
+}
+
+/** A number without the words and stops that stand around it: `PART 51—` is `51`, `§ 1.1.` is `1.1`. */
+export function numberIn(label: string): string {
+  return (
+    /(?:^|[\s§([])((?:\d[\w.\-–—/]*|[IVXLCDM]+\b|[A-Z]{1,3}\b)(?:\s?bis|\s?ter)?)/u
+      .exec(label)?.[1]
+      ?.replace(/[.\-–—]+$/u, '') ?? ''
+  )
+}
+
+/** The day of a date as formats of law write it, or undefined for one that stands for no end. */
+export function dayIn(written: string | undefined): string | undefined {
+  const [, year, month, day] = /^\s*(\d{4})-?(\d{2})-?(\d{2})/.exec(written ?? '') ?? []
+  if (year === undefined || month === undefined || day === undefined || year === '9999') return undefined
+  const iso = `${year}-${month}-${day}`
+  const ms = Date.parse(`${iso}T00:00:00Z`)
+  return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(iso) ? iso : undefined
+}
+
+const ENGLISH_MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
+
+/** The day of an English date in words: `Dec. 29, 2022`, `January 1, 2015`, `3rd March 2005`. */
+export function dayInWords(written: string | undefined): string | undefined {
+  const text = written ?? ''
+  const [, month, day, year] = /(\p{L}{3,9})\.?\s+(\d{1,2}),?\s+(\d{4})/u.exec(text) ?? []
+  const [, day2, month2, year2] = /(\d{1,2})(?:st|nd|rd|th)?\s+(\p{L}{3,9})\s+(\d{4})/u.exec(text) ?? []
+  const index = ENGLISH_MONTHS.indexOf((month ?? month2 ?? '').slice(0, 3))
+  if (index === -1) return undefined
+  return dayIn(`${year ?? year2}-${String(index + 1).padStart(2, '0')}-${(day ?? day2 ?? '').padStart(2, '0')}`)
+}
+
+/** BCP 47 of a language as formats write it: `EN`, `eng`, `deu`. */
+export function languageTag(written: string | undefined): string | undefined {
+  if (written === undefined || !/^[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8})*$/.test(written)) return undefined
+  return Intl.getCanonicalLocales(written)[0]
+}
+
+export function isWithin(element: MarkupElement, ...names: readonly string[]): boolean {
+  for (let next = element.parent; next !== undefined; next = next.parent) if (names.includes(next.name)) return true
+  return false
+}

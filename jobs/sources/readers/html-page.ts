@@ -1,0 +1,129 @@
+import { foldKey } from '#core/identity/fold.ts'
+import { attribute, descendants, firstNamed, textOf } from './tree.ts'
+import type { MarkupElement } from './tree.ts'
+import { languageTag } from './format.ts'
+import type { MarkupFormat, ReadTree } from './format.ts'
+import type { DocumentFields } from './document.ts'
+import { parseHtml } from './html.ts'
+import type { Role } from './roles.ts'
+import { wordsCitation } from './words-citation.ts'
+
+const HIDDEN = new Set(
+  'script style template svg noscript iframe object button form select input math-error'.split(' '),
+)
+const BLOCKS = new Set(
+  'p div section article main aside header footer blockquote dl dt dd ul ol table caption figure figcaption details summary fieldset address center body html hr thead tbody tfoot nav'.split(
+    ' ',
+  ),
+)
+
+/** A web page: its headings are its structure. */
+export const HTML: MarkupFormat = {
+  format: 'html',
+  parse: parseHtml,
+  recognises: ({ kind }) => kind === 'html',
+  roles: () => pageRole,
+  fields: pageFields,
+  cite: (provision, fields) => wordsCitation(provision, fields),
+}
+
+/** What an element of any page is. */
+export function pageRole(element: MarkupElement): Role {
+  const { name } = element
+  if (HIDDEN.has(name)) return { is: 'omit', rule: 'script, style or form' }
+  if (isSectionLine(element))
+    return { is: 'start', kind: 'section', level: 'passage', rank: 8, anchor: anchorOf(element), names: 'heading' }
+  const [, level] = /^h([1-6])$/.exec(name) ?? []
+  if (level !== undefined)
+    return {
+      is: 'start',
+      kind: 'heading',
+      level: 'division',
+      rank: Number(level),
+      anchor: anchorOf(element),
+      names: 'heading',
+    }
+  switch (name) {
+    case 'head':
+      return { is: 'omit', rule: 'metadata' }
+    case 'nav':
+      return holdsHeadings(element) ? { is: 'block' } : { is: 'omit', rule: 'navigation' }
+    case 'li':
+      return { is: 'item', mark: bulletOf(element) }
+    case 'tr':
+      return { is: 'row' }
+    case 'td':
+    case 'th':
+      return { is: 'cell' }
+    case 'br':
+      return { is: 'break' }
+    case 'pre':
+      return { is: 'lines' }
+    case 'sup':
+      return { is: 'marked', before: '^', after: '' }
+    case 'sub':
+      return { is: 'marked', before: '_', after: '' }
+    default:
+      return { is: BLOCKS.has(name) ? 'block' : 'inline' }
+  }
+}
+
+const SECTION = /^(?:SECTION|SEC\.|Section|Sec\.|ARTICLE|Article|Artikel|Art\.|§)\s*\d/
+
+/** A line that only names a provision, all of it in bold or in a class for sections: pages without headings have those. */
+function isSectionLine(element: MarkupElement): boolean {
+  if (element.name !== 'p' && element.name !== 'div') return false
+  const text = element.children.length > 40 ? undefined : textOf(element)
+  if (text === undefined || text.length > 200 || !SECTION.test(text)) return false
+  return element.children.every((child) =>
+    child.kind === 'text' ? child.value.trim() === '' : textOf(child) === undefined || isStrong(child),
+  )
+}
+
+function isStrong(element: MarkupElement): boolean {
+  return (
+    ['b', 'strong'].includes(element.name) ||
+    /section-?(?:level|head|title|num)/i.test(attribute(element, 'class') ?? '')
+  )
+}
+
+/** Its own, or that of the nearest element around that holds nothing before it. */
+function anchorOf(heading: MarkupElement): string | undefined {
+  const own = attribute(heading, 'id') ?? attribute(firstNamed(heading, 'a'), 'id', 'name')
+  if (own !== undefined) return own
+  const { parent } = heading
+  const isFirst = parent?.children.find((child) => child.kind === 'element') === heading
+  return isFirst && parent.name !== 'body' ? attribute(parent, 'id') : undefined
+}
+
+function holdsHeadings(element: MarkupElement): boolean {
+  return firstNamed(element, 'h1', 'h2', 'h3', 'h4', 'h5', 'h6') !== undefined
+}
+
+function bulletOf(item: MarkupElement): string {
+  if (item.parent?.name !== 'ol') return '-'
+  const stated = Number(attribute(item, 'value') ?? Number.NaN)
+  if (Number.isSafeInteger(stated)) return `${stated}.`
+  const first = Number(attribute(item.parent, 'start') ?? 1)
+  const place = item.parent.children.filter((child) => child.kind === 'element' && child.name === 'li').indexOf(item)
+  return `${(Number.isSafeInteger(first) ? first : 1) + place}.`
+}
+
+export function pageFields({ tree: { root } }: ReadTree): DocumentFields {
+  const head = firstNamed(root, 'head')
+  const all = head === undefined ? [] : [...descendants(head)]
+  const link = all.find((each) => each.name === 'link' && attribute(each, 'rel') === 'canonical')
+  const meta = (...names: readonly string[]): string | undefined =>
+    attribute(
+      all.find((each) => each.name === 'meta' && names.includes(foldKey(attribute(each, 'name', 'property') ?? ''))),
+      'content',
+    )
+  const url = attribute(link, 'href') ?? meta('og:url')
+  return {
+    title: textOf(firstNamed(root, 'h1')) ?? textOf(firstNamed(head, 'title')) ?? meta('dc.title', 'og:title'),
+    identifier: url,
+    language: languageTag(attribute(root, 'lang') ?? meta('dc.language', 'language', 'wt.z_usr_lan')),
+    authority: meta('dc.publisher', 'publisher'),
+    url: url !== undefined && /^https?:/.test(url) ? url : undefined,
+  }
+}

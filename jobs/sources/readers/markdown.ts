@@ -1,0 +1,165 @@
+import MarkdownIt from 'markdown-it'
+import { slugOf } from '#jobs/import/heading-anchors.ts'
+import { htmlBlock } from '#jobs/import/html-block.ts'
+import { IMPORT_BOUNDS } from '#jobs/import/bounds.ts'
+import { decode } from './decode.ts'
+import type { Citation, DocumentFields, ReadDate } from './document.ts'
+import { dayIn, languageTag } from './format.ts'
+import type { CitedProvision, MarkupFormat, ReadTree } from './format.ts'
+import { lineRole } from './line-roles.ts'
+import { lineTree } from './line-tree.ts'
+import type { Stretch } from './line-tree.ts'
+import type { MarkupTree } from './tree.ts'
+import { UnreadableFile } from './tree.ts'
+import { wordsCitation } from './words-citation.ts'
+
+const parser = new MarkdownIt('commonmark', { maxNesting: IMPORT_BOUNDS.markdownNestingMax })
+parser.core.ruler.enableOnly(['normalize', 'block'])
+parser.block.ruler.at('html_block', htmlBlock, { alt: ['paragraph', 'reference', 'blockquote'] })
+
+/** A heading that names a provision: `§ 433 …`, `Art 1`. */
+const PROVISION = /^(?:§|Art(?:ikel|icle)?\b\.?)\s*[§\s]*\d/
+
+/** Repealed sections under one heading: `(XXXX) §§ 3 bis 6 (weggefallen)`. */
+const REPEALED_RANGE = /^\([Xx-]+\)\s*(?:§|Art)/
+
+/** Markdown of any kind: German federal law, and pages with front matter of their own. */
+export const MARKDOWN: MarkupFormat = {
+  format: 'markdown',
+  parse: parseMarkdown,
+  recognises: ({ kind, head, path }) =>
+    kind !== 'pdf' &&
+    kind !== 'zip' &&
+    (/^---\r?\n/.test(head) ||
+      /^ {0,3}#{1,6}\s/m.test(head) ||
+      (kind === 'text' && /\.(?:md|markdown)$/i.test(path))) &&
+    !head.trimStart().startsWith('{'),
+  roles: () => (element) => lineRole(element, true),
+  fields: fieldsOf,
+  cite: citationOf,
+}
+
+function parseMarkdown(bytes: Uint8Array): MarkupTree {
+  const decoded = decode(bytes, undefined)
+  if (decoded.length > IMPORT_BOUNDS.markdownFileBytesMax)
+    throw new UnreadableFile(
+      `larger than ${IMPORT_BOUNDS.markdownFileBytesMax} characters: split it into several files`,
+    )
+  const starts = [0, ...Array.from(decoded.matchAll(/\r\n?|\n/g), (end) => end.index + end[0].length), decoded.length]
+  const front = frontMatterEnd(decoded, starts)
+  const metadata = metadataOf(decoded.slice(0, starts[front]))
+  const stretches: Stretch[] = []
+  const add = (from: number, to: number, stretch: Omit<Stretch, 'texts' | 'line'>): void => {
+    const range = { from: starts[from] ?? decoded.length, to: starts[to] ?? decoded.length }
+    const value = decoded.slice(range.from, range.to)
+    if (value.trim() !== '')
+      stretches.push({ ...stretch, line: from + 1, texts: [{ value, line: from + 1, source: range }] })
+  }
+  add(0, front, { is: 'omitted', rule: 'front matter' })
+  let at = front
+  for (const { from, to, rank, text } of headingsOf(decoded.slice(starts[front]), front)) {
+    addParagraphs(decoded, starts, at, from, add)
+    const kind = PROVISION.test(text) ? 'section' : REPEALED_RANGE.test(text) ? 'sections' : 'heading'
+    const anchor = /\{#([^\s{}]+)\}\s*$/.exec(text)?.[1]
+    // The marks of a heading are no text.
+    const start = decoded.indexOf(text, starts[from] ?? 0)
+    const source = { from: start, to: start + text.length }
+    const named = anchor === undefined ? {} : { anchor }
+    const heading = { is: 'heading', rank, kind, line: from + 1, ...named } as const
+    if (text !== '') stretches.push({ ...heading, texts: [{ value: text, line: from + 1, source }] })
+    at = to
+  }
+  addParagraphs(decoded, starts, at, starts.length - 1, add)
+  return lineTree(stretches, decoded, metadata)
+}
+
+type Add = (from: number, to: number, stretch: Omit<Stretch, 'texts' | 'line'>) => void
+
+function addParagraphs(decoded: string, starts: readonly number[], from: number, to: number, add: Add): void {
+  let first = from
+  for (let line = from; line <= to; line += 1) {
+    const text = line < to ? decoded.slice(starts[line], starts[line + 1]) : ''
+    if (text.trim() !== '') continue
+    const block = decoded.slice(starts[first], starts[line]).trim()
+    const isComment = /^<!--[\s\S]*-->$/.test(block) && block.indexOf('-->') === block.length - 3
+    add(first, line, isComment ? { is: 'omitted', rule: 'HTML comment' } : { is: 'paragraph' })
+    first = line + 1
+  }
+}
+
+interface Heading {
+  readonly from: number
+  readonly to: number
+  readonly rank: number
+  readonly text: string
+}
+
+function headingsOf(body: string, before: number): readonly Heading[] {
+  const tokens = parser.parse(body, {})
+  return tokens.flatMap((token, index) => {
+    if (token.type !== 'heading_open' || token.level > 0 || token.map === null) return []
+    const [from, to] = token.map
+    const text = tokens[index + 1]?.content ?? ''
+    return [{ from: from + before, to: to + before, rank: Number(token.tag.slice(1)), text }]
+  })
+}
+
+/** Returns the line after the front matter, from 0. */
+function frontMatterEnd(decoded: string, starts: readonly number[]): number {
+  if (!/^---[ \t]*\r?\n/.test(decoded)) return 0
+  for (let line = 1; line < Math.min(starts.length - 1, 2_000); line += 1)
+    if (/^(?:---|\.\.\.)\s*$/.test(decoded.slice(starts[line], starts[line + 1]))) return line + 1
+  return 0
+}
+
+/** The plain fields of front matter. */
+function metadataOf(front: string): ReadonlyMap<string, string> {
+  const fields = front.matchAll(/^([A-Za-z_][\w-]*):[ \t]+(.+?)[ \t]*\r?$/gm)
+  return new Map(Array.from(fields, ([, name = '', value = '']) => [name, value.replace(/^(["'])(.*)\1$/, '$2')]))
+}
+
+function fieldsOf({ tree: { metadata = new Map(), decoded } }: ReadTree): DocumentFields {
+  const code = metadata.get('jurabk')
+  const isGerman = code !== undefined
+  const first = /^#\s+(.+)$/m.exec(decoded)?.[1]?.trim()
+  const url = metadata.get('canonical_url') ?? metadata.get('redirect_to')
+  const signed = dayIn(/^Ausfertigungsdatum\s*\r?\n:\s+(\d{4}-\d{2}-\d{2})/m.exec(decoded)?.[1])
+  const published = dayIn(metadata.get('published_at') ?? metadata.get('date'))
+  return {
+    title: metadata.get('title') ?? metadata.get('Title') ?? first,
+    identifier: code ?? metadata.get('document') ?? url,
+    language: languageTag(metadata.get('language') ?? metadata.get('lang')) ?? (isGerman ? 'de' : undefined),
+    jurisdiction: metadata.get('jurisdiction') ?? (isGerman ? 'DE' : undefined),
+    authority: metadata.get('authority'),
+    url: url ?? (isGerman ? `https://www.gesetze-im-internet.de/${metadata.get('slug') ?? ''}/` : undefined),
+    publishedAt: signed === undefined ? dated(published) : { day: signed, rule: 'enactment' },
+    effectiveFrom: dated(dayIn(metadata.get('effective_at'))) ?? lastAmendment(decoded, signed),
+    effectiveTo: dated(dayIn(metadata.get('effective_to'))),
+  }
+}
+
+function dated(day: string | undefined): ReadDate | undefined {
+  return day === undefined ? undefined : { day }
+}
+
+/** German federal law says which act has amended it last; without one it is the text as enacted. */
+function lastAmendment(decoded: string, signed: string | undefined): ReadDate | undefined {
+  const head = decoded.slice(0, 4_000)
+  const days = [...head.matchAll(/\bv\. (\d{1,2})\.\s?(\d{1,2})\.\s?(\d{4})/g)].flatMap(
+    ([, day = '', month = '', year = '']) => dayIn(`${year}-${month.padStart(2, '0')}-${day.padStart(2, '0')}`) ?? [],
+  )
+  const last = days.toSorted().at(-1)
+  if (last !== undefined && signed !== undefined) return { day: last, rule: 'last-amendment' }
+  return signed === undefined ? undefined : { day: signed, rule: 'enactment' }
+}
+
+function citationOf(provision: CitedProvision, fields: DocumentFields): Citation {
+  const code = fields.jurisdiction === 'DE' ? fields.identifier?.replace(/\s+\d{4}$/, '') : undefined
+  if (code === undefined) return wordsCitation(provision, fields)
+  const act = `de:${slugOf(code).replaceAll('-', '')}`
+  const cited = wordsCitation(provision, { ...fields, title: code }, act)
+  const number = /^(?:§|Art)[^\d]*(\d+\s?[a-z]?)/.exec(provision.label)?.[1]
+  if (number === undefined) return cited
+  const own = `${provision.label.startsWith('§') ? '§' : 'Art.'} ${number.replace(/\s/, '')}`
+  return { ...cited, label: `${own} ${code}`, reference: `${own} ${code}` }
+}

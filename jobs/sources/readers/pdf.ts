@@ -1,0 +1,100 @@
+import { getDocumentProxy } from 'unpdf'
+import { READER_BOUNDS } from './bounds.ts'
+import { dayIn, languageTag } from './format.ts'
+import type { MarkupFormat, ReadTree } from './format.ts'
+import type { DocumentFields } from './document.ts'
+import { lineRole } from './line-roles.ts'
+import { lineTree } from './line-tree.ts'
+import { linesOfPage, stretchesOf } from './pdf-lines.ts'
+import type { PdfLine, PdfText } from './pdf-lines.ts'
+import type { MarkupTree } from './tree.ts'
+import { oneLine, UnreadableFile } from './tree.ts'
+import { wordsCitation } from './words-citation.ts'
+
+/** PDF with a text layer. Its structure is guessed from sizes and numbers; a draft corrects it. */
+export const PDF: MarkupFormat = {
+  format: 'pdf',
+  parse: parsePdf,
+  recognises: ({ kind }) => kind === 'pdf',
+  roles: () => (element) => lineRole(element, false),
+  fields: fieldsOf,
+  cite: (provision, fields) => wordsCitation(provision, fields),
+  warnings: ({ tree: { metadata } }) => {
+    const page = Number(metadata?.get('empty page') ?? 0)
+    return page === 0 ? [] : [{ message: 'a page without text: it may be a scan', page }]
+  },
+}
+
+type Pdf = Awaited<ReturnType<typeof getDocumentProxy>>
+
+async function parsePdf(bytes: Uint8Array): Promise<MarkupTree> {
+  const pdf = await opened(bytes)
+  try {
+    if (pdf.numPages > READER_BOUNDS.pagesMax) throw new UnreadableFile(`more than ${READER_BOUNDS.pagesMax} pages`)
+    const pages: (readonly PdfLine[])[] = []
+    for (let number = 1; number <= pdf.numPages; number += 1) pages.push(await pageLines(pdf, number))
+    const scanned = pages.findIndex((lines) => lines.length === 0)
+    if (pages.every((lines) => lines.length === 0))
+      throw new UnreadableFile('a scan without a text layer: recognise its text first (OCR)', { page: 1 })
+    const metadata = await metadataOf(pdf)
+    if (scanned !== -1) metadata.set('empty page', String(scanned + 1))
+    return lineTree(stretchesOf(pages), '', metadata)
+  } finally {
+    await pdf.loadingTask.destroy()
+  }
+}
+
+async function opened(bytes: Uint8Array): Promise<Pdf> {
+  try {
+    // The parser takes the buffer as its own.
+    return await getDocumentProxy(Uint8Array.from(bytes), { verbosity: 0 })
+  } catch (error) {
+    const name = error instanceof Error ? error.name : ''
+    if (name === 'PasswordException') throw new UnreadableFile('an encrypted PDF: save it without a password')
+    throw new UnreadableFile('a broken PDF: its structure cannot be read')
+  }
+}
+
+async function pageLines(pdf: Pdf, number: number): Promise<readonly PdfLine[]> {
+  try {
+    const page = await pdf.getPage(number)
+    const content = await page.getTextContent()
+    const [, bottom = 0, , top = 792] = page.view
+    const texts = content.items.flatMap((item): PdfText[] => {
+      if (!('str' in item) || item.str.trim() === '') return []
+      const [a = 0, b = 0, , , x = 0, y = 0] = item.transform.map(Number)
+      return [{ text: item.str, x, y, width: item.width, size: Math.hypot(a, b) || item.height }]
+    })
+    page.cleanup()
+    return linesOfPage(texts, number, { bottom, top })
+  } catch {
+    throw new UnreadableFile('a broken PDF: the page cannot be read', { page: number })
+  }
+}
+
+async function metadataOf(pdf: Pdf): Promise<Map<string, string>> {
+  const found = await pdf.getMetadata().catch(() => undefined)
+  const entries = Object.entries(found?.info ?? {}).flatMap(([name, value]) =>
+    typeof value === 'string' && value.trim() !== '' ? [[name, value.trim()] as const] : [],
+  )
+  return new Map(entries)
+}
+
+function fieldsOf({ tree: { metadata = new Map(), root } }: ReadTree): DocumentFields {
+  const stated = metadata.get('Title')
+  const isFileName = stated === undefined || /^Microsoft Word|\.(?:docx?|pdf|indd)$/i.test(stated)
+  const heading = root.children.find((child) => child.kind === 'element' && child.name === 'heading')
+  const first =
+    heading?.kind === 'element'
+      ? heading.children
+          .map((child) => (child.kind === 'text' ? child.value : ''))
+          .join('')
+          .trim()
+      : undefined
+  const made = dayIn(/^D:(\d{8})/.exec(metadata.get('CreationDate') ?? metadata.get('ModDate') ?? '')?.[1])
+  return {
+    title: oneLine(isFileName ? (first ?? stated ?? '') : stated) || undefined,
+    language: languageTag(metadata.get('Language')),
+    publishedAt: made === undefined ? undefined : { day: made, rule: 'processed' },
+  }
+}

@@ -1,0 +1,123 @@
+import { open } from 'node:fs/promises'
+import { AKOMA_NTOSO } from './akoma-ntoso.ts'
+import { READER_BOUNDS } from './bounds.ts'
+import { CFR } from './cfr.ts'
+import { CLML } from './clml.ts'
+import { coverageOf } from './coverage.ts'
+import type { Coverage } from './coverage.ts'
+import type { Citation, DocumentFields, Provision, ReaderFormat, ReaderWarning, Omitted } from './document.ts'
+import { DOCX } from './docx.ts'
+import { ECFR } from './ecfr.ts'
+import { EUR_LEX } from './eur-lex.ts'
+import { FORMEX } from './formex.ts'
+import type { CitedProvision, MarkupFormat } from './format.ts'
+import { HTML } from './html-page.ts'
+import { MARKDOWN } from './markdown.ts'
+import { PDF } from './pdf.ts'
+import { probeOf } from './probe.ts'
+import { REGML } from './regml.ts'
+import type { MarkupTree } from './tree.ts'
+import { UnreadableFile } from './tree.ts'
+import { USLM } from './uslm.ts'
+import { walk } from './walk.ts'
+import { parseXml } from './xml.ts'
+
+/** The formats in the order in which they are tried. */
+const FORMATS: readonly MarkupFormat[] = [
+  AKOMA_NTOSO,
+  USLM,
+  CLML,
+  REGML,
+  ECFR,
+  CFR,
+  FORMEX,
+  EUR_LEX,
+  HTML,
+  PDF,
+  DOCX,
+  MARKDOWN,
+]
+
+/** What a reader made of a file. */
+export interface ReadDocument {
+  readonly format: ReaderFormat
+  readonly fields: DocumentFields
+  readonly provisions: readonly Provision[]
+  readonly omitted: readonly Omitted[]
+  readonly tree: Pick<MarkupTree, 'texts' | 'decoded'>
+  readonly coverage: Coverage
+  readonly warnings: readonly ReaderWarning[]
+  readonly cite: (provision: Provision) => Citation
+}
+
+/**
+ * Reads a file in the format that its content shows.
+ * @throws UnreadableFile with a sentence, and the line where there is one.
+ */
+export async function readDocument(path: string, bytes: Uint8Array): Promise<ReadDocument> {
+  if (bytes.length === 0) throw new UnreadableFile('the file is empty', { line: 1 })
+  if (bytes.length > READER_BOUNDS.fileBytesMax)
+    throw new UnreadableFile(`larger than ${READER_BOUNDS.fileBytesMax} bytes: split it into several files`)
+  const probe = probeOf(path, bytes)
+  const format = FORMATS.find((each) => each.recognises(probe))
+  if (format === undefined) {
+    if (probe.kind === 'xml') parseXml(bytes)
+    throw new UnreadableFile(`no format of law is recognised (first tag: ${probe.root.slice(0, 40) || 'none'})`, {
+      line: 1,
+    })
+  }
+  return await readMarkup(format, path, bytes)
+}
+
+async function readMarkup(format: MarkupFormat, path: string, bytes: Uint8Array): Promise<ReadDocument> {
+  const tree = await format.parse(bytes)
+  const read = { tree, path }
+  const walked = walk(tree.root, format.roles(read))
+  const { omitted } = walked
+  const provisions = walked.provisions.map(withLabel)
+  const fields = format.fields(read)
+  return {
+    format: format.format,
+    fields,
+    provisions,
+    omitted,
+    tree,
+    coverage: coverageOf(tree, provisions, omitted),
+    warnings: format.warnings?.(read) ?? [],
+    cite: (provision) => format.cite(withThoseAround(provision, provisions), fields),
+  }
+}
+
+function withThoseAround(provision: Provision, provisions: readonly Provision[]): CitedProvision {
+  const around: Provision[] = []
+  for (let next = provision.within; next !== undefined; next = provisions[next]?.within) {
+    const found = provisions[next]
+    if (found !== undefined) around.push(found)
+  }
+  return { ...provision, around }
+}
+
+/** Reads the whole of a file, if it is not larger than a reader takes. */
+export async function readBytes(path: string): Promise<Uint8Array> {
+  const file = await open(path, 'r')
+  try {
+    const { size } = await file.stat()
+    if (size > READER_BOUNDS.fileBytesMax)
+      throw new UnreadableFile(`larger than ${READER_BOUNDS.fileBytesMax} bytes: split it into several files`)
+    return await file.readFile()
+  } finally {
+    await file.close()
+  }
+}
+
+const NUMBER =
+  /^(?:\([Xx-]+\)\s*)?((?:§§?|Art(?:ikel|icle)?\.?|Section|SECTION|SEC\.|Sec\.|Anlage|Annex|ANNEX|Anhang|Appendix|Schedule|SCHEDULE|Chapter|CHAPTER|Part|PART|Rule)\s*[\dIVXLC]+[\d.–-]*\s?[a-z]?(?![\p{L}])|\d+(?:\.\d+)*\.?(?=\s))[.:—–-]?\s*/u
+
+/** A heading that begins with a number gives the label too. */
+function withLabel(provision: Provision): Provision {
+  if (provision.label !== '') return provision
+  const found = NUMBER.exec(provision.heading)
+  const [all, label] = found ?? []
+  if (all === undefined || label === undefined) return provision
+  return { ...provision, label: label.replace(/[.:\s]+$/u, ''), heading: provision.heading.slice(all.length).trim() }
+}

@@ -1,0 +1,54 @@
+import type { MarkupElement } from './tree.ts'
+
+/** What an element is to its document. */
+export type Role =
+  /**
+   * A provision or a division. A `passage` becomes a record. The text of a `part` stands in the passage around it; a
+   * part in no passage is one. A `division` is structure; text of its own becomes a record too.
+   */
+  | {
+      readonly is: 'unit'
+      readonly kind: string
+      readonly level: 'division' | 'passage' | 'part'
+      readonly anchor?: string | undefined
+      /** Where no element inside gives them. */
+      readonly label?: string | undefined
+      readonly heading?: string | undefined
+      /** What is in it names no provisions. */
+      readonly quoted?: boolean
+    }
+  /**
+   * A heading from which a provision reaches to the next one of its rank or a lower one, whatever elements lie between.
+   * Its text is the number of a `passage`, or the heading of a `division`.
+   */
+  | {
+      readonly is: 'start'
+      readonly kind: string
+      readonly level: 'division' | 'passage'
+      readonly rank: number
+      readonly anchor?: string | undefined
+      readonly names: 'label' | 'heading'
+    }
+  /** Number or heading of the provision around it. */
+  | { readonly is: 'label' | 'heading' }
+  /** Text around which marks stand that the format leaves out. */
+  | { readonly is: 'marked'; readonly before: string; readonly after: string; readonly label?: boolean }
+  | { readonly is: 'block' | 'inline' | 'break' | 'lines' | 'row' | 'cell' }
+  | { readonly is: 'item'; readonly mark: string }
+  /** A note that is written where it is referred to: it follows the text of its provision. */
+  | { readonly is: 'note' }
+  /** Law of another document: what is in it is text and no provision of this one. */
+  | { readonly is: 'quote' }
+  | { readonly is: 'omit'; readonly rule: string }
+
+export interface RoleContext {
+  readonly quoted: boolean
+  /** Kind of the provision around it. */
+  readonly within: string | undefined
+}
+
+/** Decides what each element of a format is. */
+export type Roles = (element: MarkupElement, context: RoleContext) => Role
+
+/** Roles that are lines or marks of a text. */
+export type TextRole = Exclude<Role, { is: 'omit' | 'unit' | 'start' | 'note' | 'label' | 'heading' }>

@@ -1,0 +1,115 @@
+/** A tree of markup, as XML and HTML give it. Every text knows its place in the file. */
+export interface MarkupElement {
+  readonly kind: 'element'
+  /** Local name, as written in XML and in lower case in HTML. */
+  readonly name: string
+  readonly namespace: string
+  /** By local name; `xml:lang` is `lang`. */
+  readonly attributes: ReadonlyMap<string, string>
+  readonly parent: MarkupElement | undefined
+  readonly children: MarkupNode[]
+  /** Position among the elements of its parent, from 1. */
+  readonly place: number
+  /** Line of the file, from 1. */
+  readonly line: number
+}
+
+export interface MarkupText {
+  readonly kind: 'text'
+  readonly value: string
+  readonly parent: MarkupElement
+  /** Position among the texts of its parent, from 1. */
+  readonly place: number
+  readonly line: number
+  /** Offset of the text among all texts of the tree, joined. */
+  readonly start: number
+  /** Where the file has it, as offsets of the decoded file; entities are not resolved there. */
+  readonly source: { readonly from: number; readonly to: number }
+  /** In a PDF: its page from 1, and its box in points, left, bottom, right and top. */
+  readonly page?: number
+  readonly box?: readonly [number, number, number, number]
+}
+
+export type MarkupNode = MarkupElement | MarkupText
+
+export interface MarkupTree {
+  readonly root: MarkupElement
+  /** All texts in the order of the file. */
+  readonly texts: readonly MarkupText[]
+  /** The decoded file: offsets of `MarkupText.source` count in it. */
+  readonly decoded: string
+  /** What the file says of itself beside its text. */
+  readonly metadata?: ReadonlyMap<string, string>
+}
+
+export function elementsOf(element: MarkupElement): readonly MarkupElement[] {
+  return element.children.filter((child) => child.kind === 'element')
+}
+
+export function childNamed(element: MarkupElement | undefined, ...names: readonly string[]): MarkupElement | undefined {
+  return element === undefined ? undefined : elementsOf(element).find(({ name }) => names.includes(name))
+}
+
+/** Returns the element at the end of a path of names, each a child of the one before. */
+export function at(element: MarkupElement | undefined, ...path: readonly string[]): MarkupElement | undefined {
+  return path.reduce((found: MarkupElement | undefined, name) => childNamed(found, name), element)
+}
+
+/** Yields an element and all below it, in the order of the file. */
+export function* descendants(element: MarkupElement): Generator<MarkupElement> {
+  const waiting: MarkupElement[] = [element]
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    yield next
+    waiting.push(...elementsOf(next).toReversed())
+  }
+}
+
+/** Returns the first element below with one of the names. */
+export function firstNamed(element: MarkupElement | undefined, ...names: readonly string[]): MarkupElement | undefined {
+  if (element !== undefined) for (const each of descendants(element)) if (names.includes(each.name)) return each
+  return undefined
+}
+
+/** Returns the text of an element in one line; undefined where it has none. */
+export function textOf(element: MarkupElement | undefined): string | undefined {
+  if (element === undefined) return undefined
+  const parts: string[] = []
+  const waiting: MarkupNode[] = [element]
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    if (next.kind === 'text') parts.push(next.value)
+    else waiting.push(...next.children.toReversed())
+  }
+  return oneLine(parts.join('')) || undefined
+}
+
+export function oneLine(text: string): string {
+  return text.replaceAll(/\s+/g, ' ').trim()
+}
+
+export function attribute(element: MarkupElement | undefined, ...names: readonly string[]): string | undefined {
+  for (const name of names) {
+    const value = element?.attributes.get(name)?.trim()
+    if (value !== undefined && value !== '') return value
+  }
+  return undefined
+}
+
+/** Returns the path of a node by positions alone (XPath 1.0): it needs no prefix of a namespace. */
+export function xpathOf(node: MarkupNode): string {
+  const steps: string[] = []
+  for (let next: MarkupNode | undefined = node; next !== undefined; next = next.parent)
+    steps.unshift(next.kind === 'text' ? `text()[${next.place}]` : `*[${next.place}]`)
+  return `/${steps.join('/')}`
+}
+
+/** Says where and why a file is not read. The message is a whole sentence without the name of the file. */
+export class UnreadableFile extends Error {
+  readonly line: number | undefined
+  readonly page: number | undefined
+
+  constructor(message: string, place: { readonly line?: number; readonly page?: number } = {}) {
+    super(message)
+    this.line = place.line
+    this.page = place.page
+  }
+}

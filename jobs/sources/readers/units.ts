@@ -1,0 +1,119 @@
+import type { Provision } from './document.ts'
+import type { Role } from './roles.ts'
+import type { TextWriter } from './text-writer.ts'
+import { oneLine } from './tree.ts'
+import type { MarkupElement, MarkupNode } from './tree.ts'
+
+export interface OpenUnit {
+  /** Set where a heading opened it. */
+  readonly rank: number | undefined
+  readonly index: number
+  readonly kind: string
+  readonly level: 'division' | 'passage' | 'part'
+  readonly writer: TextWriter
+  readonly label: TextWriter
+  readonly heading: TextWriter
+  readonly role: Extract<Role, { is: 'unit' }>
+  readonly element: MarkupElement
+  readonly above: OpenUnit | undefined
+  readonly notes: MarkupElement[]
+  hasUnits: boolean
+}
+
+/** Where the text goes: headings move it on. */
+export interface Flow {
+  unit: OpenUnit
+  /** The unit that holds all that headings open. */
+  readonly owner: OpenUnit
+}
+
+export interface Place {
+  readonly flow: Flow
+  /** Where the text of a heading or a number goes. */
+  readonly into: TextWriter | undefined
+  readonly quoted: boolean
+  readonly lines: boolean
+  /** Whether the text is in a heading or a number of the unit itself, and so in no line of its own. */
+  readonly flat: boolean
+}
+
+export const NOTHING: Provision = {
+  kind: '',
+  label: '',
+  heading: '',
+  anchor: undefined,
+  within: undefined,
+  line: 1,
+  element: undefined,
+  path: [],
+  text: undefined,
+  pieces: [],
+}
+
+export function writerOf({ into, flow }: Place): TextWriter {
+  return into ?? flow.unit.writer
+}
+
+export function gapOf({ flat, flow, quoted }: Place): 'space' | 'line' | 'paragraph' {
+  if (flat) return 'space'
+  return flow.unit.level === 'part' || quoted ? 'line' : 'paragraph'
+}
+
+export function nameOf({ label, heading, role }: OpenUnit, name: 'label' | 'heading'): string {
+  return oneLine((name === 'label' ? label : heading).text) || role[name] || ''
+}
+
+/** The unit whose text the notes of a place follow. */
+export function holderOf(unit: OpenUnit): OpenUnit {
+  return passageAround(unit) ?? (unit.level === 'part' && unit.above !== undefined ? holderOf(unit.above) : unit)
+}
+
+export function copyText(node: MarkupElement, into: TextWriter): void {
+  for (const child of node.children) {
+    if (child.kind === 'text') into.add(child)
+    else copyText(child, into)
+  }
+}
+
+export function passageAround(unit: OpenUnit | undefined): OpenUnit | undefined {
+  for (let next = unit; next !== undefined; next = next.above) {
+    if (next.level === 'passage') return next
+    if (next.level === 'division') return undefined
+  }
+  return undefined
+}
+
+export function pathTo(unit: OpenUnit | undefined): readonly string[] {
+  const path: string[] = []
+  for (let next = unit; next?.above !== undefined; next = next.above) {
+    const [label, heading] = [nameOf(next, 'label'), nameOf(next, 'heading')]
+    const written = heading.startsWith(label) ? heading : `${label} ${heading}`
+    if (written.trim() !== '') path.unshift(written.trim())
+  }
+  return path
+}
+
+/** Two written texts in one line. */
+export function joined(first: TextWriter, second: TextWriter): Pick<TextWriter, 'text' | 'pieces'> {
+  if (first.isEmpty || second.isEmpty) return first.isEmpty ? second : first
+  const before = `${first.text} `
+  const moved = second.pieces.map((piece) => ({ ...piece, at: piece.at + before.length }))
+  return { text: before + second.text, pieces: [...first.pieces, ...moved] }
+}
+
+/** Ranges of the texts below an element; those that follow each other are one. */
+export function rangesOf(element: MarkupElement): readonly { readonly from: number; readonly to: number }[] {
+  const ranges: { from: number; to: number }[] = []
+  const waiting: MarkupNode[] = [element]
+  for (let node = waiting.pop(); node !== undefined; node = waiting.pop()) {
+    if (node.kind === 'element') {
+      waiting.push(...node.children.toReversed())
+      continue
+    }
+    const [from, to] = [node.start, node.start + node.value.length]
+    const last = ranges.at(-1)
+    if (last?.to === from) last.to = to
+    else ranges.push({ from, to })
+  }
+  return ranges
+}

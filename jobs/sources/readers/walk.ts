@@ -1,0 +1,306 @@
+import type { Omitted, Provision } from './document.ts'
+import type { Role, Roles, TextRole } from './roles.ts'
+import { TextWriter } from './text-writer.ts'
+import type { MarkupElement, MarkupNode } from './tree.ts'
+import {
+  copyText,
+  gapOf,
+  holderOf,
+  joined,
+  nameOf,
+  NOTHING,
+  passageAround,
+  pathTo,
+  rangesOf,
+  writerOf,
+} from './units.ts'
+import type { Flow, OpenUnit, Place } from './units.ts'
+
+export interface Walked {
+  readonly provisions: readonly Provision[]
+  readonly omitted: readonly Omitted[]
+}
+
+/** The rule by which numbers and headings stand beside a passage and not in its text. */
+const HEADING_RULE = 'number or heading, which the passage carries'
+
+/** Reads the provisions below an element, which is the document itself. */
+export function walk(root: MarkupElement, roles: Roles): Walked {
+  const walker = new Walker(roles)
+  walker.document(root)
+  return { provisions: walker.provisions, omitted: walker.omitted }
+}
+
+class Walker {
+  readonly #roles: Roles
+  readonly #units: (Provision | undefined)[] = []
+  readonly omitted: Omitted[] = []
+
+  constructor(roles: Roles) {
+    this.#roles = roles
+  }
+
+  get provisions(): readonly Provision[] {
+    return this.#units.map((unit) => unit ?? NOTHING)
+  }
+
+  document(root: MarkupElement): void {
+    const unit = this.#open({ is: 'unit', kind: 'document', level: 'division' }, root, undefined, new TextWriter())
+    const flow = { unit, owner: unit }
+    this.#visit(root, { flow, into: undefined, quoted: false, lines: false, flat: false })
+    this.#closeStarted(flow, 0)
+    this.#close(unit)
+  }
+
+  /** Opens a unit, reads what is in the element into it, and closes it. */
+  #filled(
+    role: Extract<Role, { is: 'unit' }>,
+    element: MarkupElement,
+    above: OpenUnit | undefined,
+    quoted: boolean,
+  ): void {
+    const unit = this.#open(role, element, above, new TextWriter())
+    const flow = { unit, owner: unit }
+    this.#children(element, { flow, into: undefined, quoted, lines: false, flat: false })
+    this.#closeStarted(flow, 0)
+    this.#close(unit)
+  }
+
+  #open(
+    role: Extract<Role, { is: 'unit' }>,
+    element: MarkupElement,
+    above: OpenUnit | undefined,
+    writer: TextWriter,
+    rank?: number,
+  ): OpenUnit {
+    const index = this.#units.push(undefined) - 1
+    const level = role.level === 'part' && passageAround(above) === undefined ? 'passage' : role.level
+    if (above !== undefined) above.hasUnits = true
+    return {
+      index,
+      kind: role.kind,
+      level,
+      writer,
+      role,
+      element,
+      above,
+      rank,
+      label: new TextWriter(),
+      heading: new TextWriter(),
+      notes: [],
+      hasUnits: false,
+    }
+  }
+
+  #close(unit: OpenUnit): void {
+    const { element, level, writer } = unit
+    if (level === 'part') return this.#settle(unit, undefined)
+    this.#notes(unit)
+    const isNamed = !unit.label.isEmpty || !unit.heading.isEmpty
+    // A repealed or reserved provision has no other text.
+    if (writer.isEmpty && isNamed && (level === 'passage' || !unit.hasUnits))
+      return this.#settle(unit, joined(unit.label, unit.heading))
+    for (const { from, to } of [...unit.label.pieces, ...unit.heading.pieces])
+      this.omitted.push({ rule: HEADING_RULE, line: element.line, from, to })
+    this.#settle(unit, writer.isEmpty ? undefined : writer)
+  }
+
+  #settle(unit: OpenUnit, written: Pick<TextWriter, 'text' | 'pieces'> | undefined): void {
+    const { role, element, above, index, kind } = unit
+    this.#units[index] = {
+      kind,
+      label: nameOf(unit, 'label'),
+      heading: nameOf(unit, 'heading'),
+      anchor: role.anchor,
+      line: element.line,
+      element,
+      path: pathTo(above),
+      within: above?.index,
+      text: written?.text,
+      pieces: written?.pieces ?? [],
+    }
+  }
+
+  #notes(unit: OpenUnit): void {
+    for (const [index, note] of unit.notes.entries()) {
+      unit.writer.separate('paragraph')
+      unit.writer.mark(`[${index + 1}]`)
+      unit.writer.holdLine()
+      const flow = { unit, owner: unit }
+      this.#children(note, { flow, into: unit.writer, quoted: true, lines: false, flat: true })
+    }
+  }
+
+  #children(element: MarkupElement, place: Place): void {
+    for (const child of element.children) this.#visit(child, place)
+  }
+
+  #visit(node: MarkupNode, place: Place): void {
+    if (node.kind === 'text') {
+      writerOf(place).add(node, place.lines)
+      return
+    }
+    const role = this.#roles(node, { quoted: place.quoted, within: place.flow.unit.kind })
+    switch (role.is) {
+      case 'omit':
+        for (const { from, to } of rangesOf(node)) this.omitted.push({ rule: role.rule, line: node.line, from, to })
+        return
+      case 'unit':
+        this.#unit(role, node, place)
+        return
+      case 'start':
+        this.#start(role, node, place)
+        return
+      case 'note':
+        this.#note(node, place)
+        return
+      case 'label':
+      case 'heading':
+        this.#named(role.is, node, place)
+        return
+      default:
+        this.#text(role, node, place)
+    }
+  }
+
+  #text(role: TextRole, node: MarkupElement, place: Place): void {
+    const gap = gapOf(place)
+    switch (role.is) {
+      case 'inline':
+        this.#children(node, place)
+        return
+      case 'cell':
+        this.#children(node, { ...place, flat: true })
+        return
+      case 'marked': {
+        writerOf(place).mark(role.before)
+        this.#children(node, { ...place, flat: true })
+        writerOf(place).mark(role.after)
+        if (role.label === true) writerOf(place).holdLine()
+        return
+      }
+      case 'block':
+        this.#apart(node, place, gap)
+        return
+      case 'quote':
+        this.#apart(node, { ...place, quoted: true }, gap)
+        return
+      case 'lines':
+        this.#apart(node, { ...place, lines: true }, gap)
+        return
+      case 'break':
+        this.#apart(node, place, place.flat ? 'space' : 'line')
+        return
+      case 'item':
+        writerOf(place).separate(place.flat ? 'space' : 'line')
+        this.#bullet(role.mark, place)
+        this.#apart(node, place, place.flat ? 'space' : 'line')
+        return
+      case 'row':
+        this.#row(node, place)
+        return
+      default:
+        role satisfies never
+    }
+  }
+
+  #apart(node: MarkupElement, place: Place, gap: 'space' | 'line' | 'paragraph'): void {
+    writerOf(place).separate(gap)
+    this.#children(node, place)
+    writerOf(place).separate(gap)
+  }
+
+  #bullet(mark: string, place: Place): void {
+    if (mark === '') return
+    writerOf(place).mark(mark)
+    writerOf(place).holdLine()
+  }
+
+  /** Cells of a row stand in one line, apart from each other. */
+  #row(row: MarkupElement, place: Place): void {
+    const gap = place.flat ? 'space' : 'line'
+    writerOf(place).separate(gap)
+    let cells = 0
+    for (const child of row.children) {
+      if (child.kind === 'text' && child.value.trim() === '') continue
+      if (this.#writes(child, place)) {
+        if (cells > 0) writerOf(place).mark(` ${'| '.repeat(cells).trim()} `)
+        cells = 0
+      }
+      this.#visit(child, { ...place, flat: true })
+      cells += 1
+    }
+    writerOf(place).separate(gap)
+  }
+
+  /** Whether a node puts text into its line. */
+  #writes(node: MarkupNode, place: Place): boolean {
+    if (node.kind === 'text') return node.value.trim() !== ''
+    const { is } = this.#roles(node, { quoted: place.quoted, within: place.flow.unit.kind })
+    return is !== 'omit' && node.children.some((child) => this.#writes(child, place))
+  }
+
+  #unit(role: Extract<Role, { is: 'unit' }>, node: MarkupElement, place: Place): void {
+    const { unit: around } = place.flow
+    const quoted = place.quoted || role.quoted === true
+    if (role.level !== 'part' || passageAround(around) === undefined) {
+      this.#filled(role, node, around, quoted)
+      // What follows in the unit around it is another paragraph.
+      writerOf(place).separate('paragraph')
+      return
+    }
+    const unit = this.#open(role, node, around, around.writer)
+    const gap = place.flat ? 'space' : around.level === 'part' ? 'line' : 'paragraph'
+    writerOf(place).separate(gap)
+    this.#bullet(role.label ?? '', place)
+    this.#children(node, { ...place, quoted, flow: { unit, owner: unit } })
+    writerOf(place).separate(gap)
+    this.#close(unit)
+  }
+
+  #start(role: Extract<Role, { is: 'start' }>, node: MarkupElement, place: Place): void {
+    const { flow } = place
+    this.#closeStarted(flow, role.rank)
+    const { kind, level, anchor, rank, names } = role
+    const unit = this.#open({ is: 'unit', kind, level, anchor }, node, flow.unit, new TextWriter(), rank)
+    flow.unit = unit
+    this.#children(node, { ...place, into: unit[names], flat: true })
+  }
+
+  /** Closes what headings of a rank and below have opened. */
+  #closeStarted(flow: Flow, rank: number): void {
+    while (flow.unit !== flow.owner && (flow.unit.rank ?? 0) >= rank) {
+      const { unit } = flow
+      this.#close(unit)
+      flow.unit = unit.above ?? flow.owner
+    }
+  }
+
+  #note(node: MarkupElement, place: Place): void {
+    const holder = holderOf(place.flow.unit)
+    if (holder.writer !== writerOf(place)) {
+      // A note of a heading stands with it.
+      writerOf(place).separate('space')
+      this.#children(node, { ...place, flat: true, quoted: true })
+      return
+    }
+    holder.notes.push(node)
+    holder.writer.mark(`[${holder.notes.length}]`)
+  }
+
+  #named(is: 'label' | 'heading', node: MarkupElement, place: Place): void {
+    const { unit } = place.flow
+    if (!place.quoted && unit.level !== 'part') {
+      unit[is].separate('space')
+      this.#children(node, { ...place, into: unit[is], flat: true })
+      return
+    }
+    const gap = place.flat ? 'space' : 'line'
+    if (is === 'heading') writerOf(place).separate(gap)
+    this.#children(node, { ...place, flat: true })
+    if (is === 'label') writerOf(place).holdLine()
+    else writerOf(place).separate(gap)
+    // The tree names it too; the text is claimed once.
+    if (!place.quoted) copyText(node, unit[is])
+  }
+}

@@ -1,0 +1,60 @@
+import { foldKey } from '#core/identity/fold.ts'
+import type { Citation, DocumentFields } from './document.ts'
+import { numberIn } from './format.ts'
+import type { CitedProvision } from './format.ts'
+
+/** Words by which a kind of provision is cited where its number alone does not say it. */
+const WORDS: ReadonlyMap<string, string> = new Map([
+  ['section', 'section'],
+  ['article', 'Article'],
+  ['recital', 'recital'],
+  ['rule', 'rule'],
+  ['regulation', 'regulation'],
+  ['paragraph', 'paragraph'],
+  ['annex', 'Annex'],
+  ['schedule', 'Schedule'],
+  ['heading', ''],
+])
+const TITLE_CHARACTERS_MAX = 160
+
+/**
+ * Cites a provision by its document's title and its own number: `Ivory Act 2018, section 5`. A number that says what it
+ * is (`§ 5`, `Artikel 3`) is taken as it is.
+ */
+export function wordsCitation(provision: CitedProvision, fields: DocumentFields, act?: string): Citation {
+  const name = (fields.title ?? fields.identifier ?? '').slice(0, TITLE_CHARACTERS_MAX).trim()
+  const place = placeOf(provision)
+  const outer = provision.around
+    .filter(({ kind }) => ['annex', 'schedule', 'section', 'article'].includes(kind))
+    .map((each) => placeOf({ ...each, around: [] }))
+  const known = act ?? (name === '' ? undefined : `rulebook:${slugOf(fields.identifier ?? name)}`)
+  const isNumbered = (WORDS.get(provision.kind) ?? '') !== '' && numberIn(provision.label) !== ''
+  const reference = outer.length > 0 || !isNumbered ? undefined : place
+  return {
+    label: [name, ...outer.toReversed(), place].filter((part) => part !== '').join(', '),
+    ...(known === undefined ? {} : { act: known, aliases: aliasOf(name) }),
+    ...(reference === undefined ? {} : { reference }),
+  }
+}
+
+/** An alias is a name that a question uses; commas separate aliases. */
+function aliasOf(name: string): string {
+  return name.replaceAll(',', ' ').replaceAll(/\s+/g, ' ').slice(0, 180).trim()
+}
+
+function slugOf(identifier: string): string {
+  return foldKey(identifier)
+    .replaceAll(/[^\p{L}\p{N}]+/gu, '-')
+    .replaceAll(/^-|-$/g, '')
+    .slice(0, 100)
+}
+
+function placeOf({ kind, label, heading }: CitedProvision): string {
+  if (kind === 'document') return ''
+  const number = numberIn(label)
+  const saysKind = /[§\p{L}]{3,}|§|\bArt\b/u.test(label.replace(number, ''))
+  if (label !== '' && saysKind) return label.replace(/[.:—–-]+$/u, '').trim()
+  if (kind === 'heading' && heading !== '') return `${label} ${heading}`.trim().slice(0, TITLE_CHARACTERS_MAX)
+  if (number !== '') return `${WORDS.get(kind) ?? kind} ${number}`.trim()
+  return (heading || label || (kind === 'document' ? '' : kind)).slice(0, TITLE_CHARACTERS_MAX)
+}

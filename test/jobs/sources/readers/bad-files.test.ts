@@ -1,0 +1,81 @@
+import { describe, expect, test } from 'vitest'
+import { READER_BOUNDS } from '#jobs/sources/readers/bounds.ts'
+import { readDocument } from '#jobs/sources/readers/read.ts'
+import { UnreadableFile } from '#jobs/sources/readers/tree.ts'
+import { docxOf, pdfOf, zipOf } from './files.ts'
+
+async function faultOf(bytes: Uint8Array | string): Promise<Pick<UnreadableFile, 'message' | 'line'>> {
+  const error: unknown = await readDocument('file', Buffer.from(bytes)).then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  )
+  if (!(error instanceof UnreadableFile)) throw new Error('the file is read', { cause: error })
+  return { message: error.message, line: error.line }
+}
+
+const HEAD = '<akomaNtoso xmlns="http://docs.oasis-open.org/legaldocml/ns/akn/3.0">'
+const BOMB = `<!DOCTYPE a [<!ENTITY x "xx"><!ENTITY y "&x;&x;">]>\n${HEAD}&y;</akomaNtoso>`
+
+describe('a file that is not read is refused with a sentence and its line', () => {
+  test.each([
+    ['malformed XML', `${HEAD}\n<act>\n</akomaNtoso>`, 'not well-formed XML: unexpected close tag', 3],
+    ['a tag without an end', `${HEAD}\n<act>`, 'not well-formed XML: unclosed tag: act', 2],
+    ['an entity bomb', BOMB, 'its document type declares entities', 1],
+    ['an entity without a declaration', `${HEAD}\n&nbsp;</akomaNtoso>`, 'not well-formed XML: undefined entity', 2],
+    ['an empty file', '', 'the file is empty', 1],
+    ['an unknown kind of XML', '<recipe>\n</recipe>', 'no format of law is recognised', 1],
+    [
+      'an unknown encoding',
+      '<?xml version="1.0" encoding="klingon"?><akomaNtoso/>',
+      'the encoding "klingon" is not known',
+      1,
+    ],
+    ['elements that nest too deep', `${HEAD}${'<p>'.repeat(READER_BOUNDS.depthMax)}`, 'elements nested deeper', 1],
+  ])('%s', async (_name, bytes, message, line) => {
+    const fault = await faultOf(bytes)
+    expect(fault.message).toContain(message)
+    expect(fault.line).toBe(line)
+  })
+
+  test('bytes that are not in the encoding of the file', async () => {
+    const bytes = Buffer.concat([
+      Buffer.from(`${HEAD}\n<act>\n<p>`),
+      Buffer.from([0xe9, 0x20]),
+      Buffer.from('</p></act></akomaNtoso>'),
+    ])
+    expect(await faultOf(bytes)).toEqual({ message: 'the bytes are not in its encoding utf-8', line: 3 })
+  })
+
+  test('a text of more characters than a node may have', async () => {
+    const fault = await faultOf(`${HEAD}<p>${'a'.repeat(READER_BOUNDS.nodeCharactersMax + 1)}</p></akomaNtoso>`)
+    expect(fault.message).toContain(`a text of more than ${READER_BOUNDS.nodeCharactersMax} characters`)
+  })
+
+  test('a file of more bytes than a reader takes', async () => {
+    expect((await faultOf(new Uint8Array(READER_BOUNDS.fileBytesMax + 1))).message).toContain(
+      'split it into several files',
+    )
+  })
+
+  test('a ZIP file that unpacks without end, one that is no Word document, and a torn one', async () => {
+    const bomb = zipOf({ 'word/document.xml': Buffer.alloc(READER_BOUNDS.unpackedBytesMax + 1) })
+    expect((await faultOf(bomb)).message).toContain('its parts unpack to more than')
+    expect((await faultOf(zipOf({ 'a.txt': 'text' }))).message).toBe('a ZIP file that is no Word document')
+    expect((await faultOf(docxOf('').subarray(0, 200))).message).toContain('a broken ZIP file')
+  })
+
+  test('a broken PDF, and one without text', async () => {
+    expect((await faultOf('%PDF-1.4\nnothing')).message).toContain('a broken PDF')
+    expect((await faultOf(pdfOf([[]]))).message).toContain('a scan without a text layer')
+  })
+})
+
+test('a byte order mark, UTF-16 and line ends of Windows change nothing', async () => {
+  const text = `${HEAD}\r\n<act><body><section eId="s"><num>1</num>\r\n<content><p>Samples.</p></content></section></body></act></akomaNtoso>`
+  const utf16 = Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.from(text, 'utf16le')])
+  for (const bytes of [Buffer.from(text), Buffer.from(`\uFEFF${text}`), utf16]) {
+    const { provisions, coverage } = await readDocument('file', bytes)
+    expect(provisions.map((each) => each.text)).toContain('Samples.')
+    expect(coverage.uncovered).toBe(0)
+  }
+})

@@ -1,0 +1,56 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { z } from 'zod'
+import { commandLine } from '#test/support/operator-cli.ts'
+import { SAMPLES } from './samples.ts'
+
+let folder: string
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'inspect-'))
+  for (const { format, bytes } of SAMPLES) await writeFile(join(folder, `${format}.file`), bytes)
+  await writeFile(join(folder, 'torn.xml'), '<act>\n<p>text</act>')
+})
+afterAll(async () => {
+  await rm(folder, { recursive: true })
+})
+
+const FIELDS = [
+  'path',
+  'format',
+  'title',
+  'identifier',
+  'language',
+  'jurisdiction',
+  'authority',
+  'published_at',
+  'effective_from',
+  'effective_to',
+  'provisions',
+  'anchored',
+  'by_kind',
+  'coverage',
+  'warnings',
+]
+
+test('inspect says without any configuration what each file of a folder holds', async () => {
+  const found = z.array(z.looseObject({})).parse(await commandLine({}).json('inspect', folder))
+  expect(found).toHaveLength(SAMPLES.length + 1)
+  expect(found).toEqual(
+    expect.arrayContaining([expect.objectContaining({ format: 'clml', provisions: 12, anchored: 8 })]),
+  )
+  for (const each of found) expect(Object.keys(each)).toEqual(FIELDS)
+})
+
+test('inspect says of a file that is not read why, with its line, and reads the others', async () => {
+  const { code, stdout } = await commandLine({}).run('inspect', folder)
+  expect(code).toBe(0)
+  expect(stdout).toContain('torn.xml:2: not well-formed XML: unexpected close tag')
+})
+
+test('inspect refuses a path that does not exist', async () => {
+  const { code, stderr } = await commandLine({}).run('inspect', join(folder, 'missing'))
+  expect(code).toBe(1)
+  expect(stderr).toContain('name an existing file or folder')
+})
