@@ -2,7 +2,7 @@ import { isIP } from 'node:net'
 import { z } from 'zod'
 import { CREDENTIAL_SETTINGS } from '#core/credentials/settings.ts'
 import { DATABASE_URL } from '#core/db/url.ts'
-import { EMBEDDING_SETTINGS } from '#core/embedding/settings.ts'
+import { EMBEDDING_SETTINGS, withEncoder } from '#core/embedding/settings.ts'
 import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
 import { LOG_LEVEL, listenAddress, optional, readConfig, wholeNumber } from '#core/platform/config.ts'
 import type { ConfigOf, Variable } from '#core/platform/config.ts'
@@ -22,6 +22,7 @@ export const GATEWAY_VARIABLES = {
   REDIS_URL,
   SEARCH_NODES,
   ...CREDENTIAL_SETTINGS,
+  EMBEDDING: EMBEDDING_SETTINGS.EMBEDDING,
   OPENAI_BASE_URL: EMBEDDING_SETTINGS.OPENAI_BASE_URL,
   OPENAI_API_KEY: EMBEDDING_SETTINGS.OPENAI_API_KEY,
   OPENAI_TIMEOUT_MS: EMBEDDING_SETTINGS.OPENAI_TIMEOUT_MS,
@@ -53,5 +54,7 @@ export const GATEWAY_VARIABLES = {
 export type GatewayConfig = ConfigOf<typeof GATEWAY_VARIABLES>
 
 export function gatewayConfig(): GatewayConfig {
-  return readConfig(GATEWAY_VARIABLES, process.env, (values) => transportFaults(values.SEARCH_NODES ?? [], values))
+  return withEncoder(
+    readConfig(GATEWAY_VARIABLES, process.env, (values) => transportFaults(values.SEARCH_NODES ?? [], values)),
+  )
 }

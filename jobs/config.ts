@@ -3,7 +3,7 @@ import { isAbsolute, join } from 'node:path'
 import { z } from 'zod'
 import { CREDENTIAL_SETTINGS } from '#core/credentials/settings.ts'
 import { DATABASE_URL } from '#core/db/url.ts'
-import { EMBEDDING_SETTINGS } from '#core/embedding/settings.ts'
+import { EMBEDDING_SETTINGS, withEncoder } from '#core/embedding/settings.ts'
 import { DATABASE_BOUNDS } from '#core/db/bounds.ts'
 import { EMBEDDING_BOUNDS } from '#core/embedding/bounds.ts'
 import { INDEX_BOUNDS } from '#core/index/bounds.ts'
@@ -31,6 +31,7 @@ export const JOBS_VARIABLES = {
   REDIS_URL,
   ...ARTIFACT_SETTINGS,
   SEARCH_NODES,
+  EMBEDDING: EMBEDDING_SETTINGS.EMBEDDING,
   OPENAI_BASE_URL: EMBEDDING_SETTINGS.OPENAI_BASE_URL,
   OPENAI_API_KEY: EMBEDDING_SETTINGS.OPENAI_API_KEY,
   OPENAI_MODEL: EMBEDDING_SETTINGS.OPENAI_MODEL,
@@ -80,6 +81,7 @@ export const OPERATOR_VARIABLES = {
   DATABASE_URL,
   REDIS_URL,
   ARTIFACT_STORE: ARTIFACT_SETTINGS.ARTIFACT_STORE,
+  EMBEDDING: EMBEDDING_SETTINGS.EMBEDDING,
   KEY_PEPPERS: CREDENTIAL_SETTINGS.KEY_PEPPERS,
   SERVICE_SECRET: CREDENTIAL_SETTINGS.SERVICE_SECRET,
   OPERATOR_ACTOR: {
@@ -95,10 +97,11 @@ export const MIGRATE_VARIABLES = { DATABASE_URL } as const satisfies Record<stri
 export type JobsConfig = ConfigOf<typeof JOBS_VARIABLES>
 
 export function jobsConfig(environment: NodeJS.ProcessEnv = process.env): JobsConfig {
-  return readConfig(JOBS_VARIABLES, environment, (values) => [
+  const config = readConfig(JOBS_VARIABLES, environment, (values) => [
     ...transportFaults(values.SEARCH_NODES ?? [], values),
     ...signingFaults(values),
   ])
+  return withEncoder(config)
 }
 
 /** Search nodes have the same list of keys, so they load what this worker signs. */
@@ -141,4 +144,10 @@ export function secretVariable(name: string): string {
 export function userCacheFolder(): string {
   const { XDG_CACHE_HOME: caches = '' } = process.env
   return join(isAbsolute(caches) ? caches : join(homedir(), '.cache'), 'evidence-retrieval-service')
+}
+
+/** Returns the folder of the models that `operator models fetch` keeps, which docker-compose.yml mounts. */
+export function modelsFolder(): string {
+  const { MODELS_DIR = '' } = process.env
+  return MODELS_DIR === '' ? 'models' : MODELS_DIR
 }

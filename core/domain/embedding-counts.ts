@@ -10,8 +10,10 @@ export const embeddingCountsSchema = z.strictObject({
   sent: count,
   /** Tokens, as the provider reported them. */
   tokens: count,
-  /** Passages that are probably longer than the model's limit, so that their end was not embedded. */
+  /** Passages that are probably longer than the model's limit. Their end was not embedded, unless in windows. */
   overlong: count,
+  /** The endpoint embeds longer texts in windows, to their end. */
+  windows: z.literal(true).optional(),
   /** Null: not known, or the stage has ended. */
   seconds_left: count.nullable(),
 })
@@ -37,12 +39,14 @@ function minutes(seconds: number): number {
   return Math.round(seconds / SECONDS_A_MINUTE)
 }
 
-/** Returns a warning for an operator, or undefined where no text was too long. */
-export function overlongWarning({ passages, overlong }: EmbeddingCounts): string | undefined {
+/** Returns a sentence for an operator on the passages that were too long; undefined where none was. */
+export function overlongWarning({ passages, overlong, windows }: EmbeddingCounts): string | undefined {
   if (overlong === 0) return undefined
-  return (
+  const counted =
     `${overlong.toLocaleString('en')} of ${passages.toLocaleString('en')} passages are probably longer than the ` +
-    'embedding model reads, so a search by vector does not see their end: take a model that reads more, or import ' +
-    'shorter passages'
-  )
+    'embedding model reads'
+  return windows === true
+    ? `${counted} at once, so each was embedded in windows, to its end`
+    : `${counted}, so a search by vector does not see their end: take a model that reads more, or import shorter ` +
+        'passages'
 }

@@ -20,6 +20,11 @@ export const EMBEDDING_BOUNDS = {
   /** One of the sleeps of a longer wait: a timer of more than 2^31 - 1 ms ends at once. */
   embedRateSleepMaxMs: 86_400_000,
 
+  // What an endpoint tells of its models.
+  servedModelsMax: 10_000,
+  servedModelsBytesMax: 8 * 1_024 * 1_024,
+  servedModelsTimeoutMs: 5_000,
+
   // A query, whose caller waits.
   embedTimeoutMaxMs: 9_000,
   embedAttemptsMax: 3,

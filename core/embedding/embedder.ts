@@ -12,7 +12,10 @@ export interface Embeddings {
   readonly vectors: readonly Float32Array<ArrayBuffer>[]
   /** Tokens that the provider reported; null if it reported none. */
   readonly tokens: number | null
-  /** Texts that are probably longer than the model's limit, so that the end was not embedded. 0: none, or no limit. */
+  /**
+   * Texts that are probably longer than the model's limit. Unless the embedder has windows, their end was not embedded.
+   * 0: none, or no limit.
+   */
   readonly overlong: number
   /** Code points of the query that its vector stands for, where the endpoint refused the whole query. */
   readonly queryCharacters?: number
@@ -21,6 +24,8 @@ export interface Embeddings {
 /** Embeds texts in one embedding space. Throws only `EmbeddingError`. */
 export interface Embedder {
   readonly space: EmbeddingSpace
+  /** Texts that are longer than the model's limit are embedded in windows, so `overlong` ones are not cut. */
+  readonly windows?: true
   /** The prefix of the role is added here; texts come without it. Any number of texts is taken. */
   embed(texts: readonly string[], role: EmbeddingRole, signal: AbortSignal): Promise<Embeddings>
 }

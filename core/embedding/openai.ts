@@ -24,6 +24,8 @@ export interface OpenAiOptions {
   readonly requestTexts: number
   /** Tokens of one text that the model embeds, if known. */
   readonly tokensMax: number | undefined
+  /** The endpoint embeds a longer text in windows. */
+  readonly windows?: boolean
 }
 
 /** Embeds into a known space through any OpenAI-compatible embeddings endpoint. */
@@ -70,6 +72,7 @@ export function createOpenAiEmbedder(space: EmbeddingSpace, options: OpenAiOptio
 
   return {
     space,
+    ...(options.windows === true ? { windows: true } : {}),
     embed: (texts, role, signal) => {
       const prefixed = texts.map((text) => prefixes[role] + text)
       return embedAll(prefixed, 0, { role, policy: policies[role], signal })

@@ -2,7 +2,7 @@ import { embeddingSpaceSchema } from '#core/index/format/manifest.ts'
 import type { EmbeddingSpace } from '#core/index/format/manifest.ts'
 import { INDEX_BOUNDS } from '#core/index/bounds.ts'
 import { OperatorError } from '#core/platform/errors.ts'
-import { createJsonEndpoint } from '#core/platform/json-endpoint.ts'
+import { EndpointFailure, createJsonEndpoint } from '#core/platform/json-endpoint.ts'
 import { EMBEDDING_BOUNDS } from './bounds.ts'
 import { EmbeddingError, sameSpace } from './embedder.ts'
 import type { Embedder } from './embedder.ts'
@@ -12,6 +12,8 @@ import { createOpenAiEmbedder, probeModel } from './openai.ts'
 import type { OpenAiOptions, ProbedModel } from './openai.ts'
 import { createRateLimit } from './rate-limit.ts'
 import { buildRetryPolicy, queryRetryPolicy, systemClock } from './retry.ts'
+import { readServedModels } from './served-models.ts'
+import type { ServedModel } from './served-models.ts'
 
 export const OPENAI_BASE_URL = 'https://api.openai.com/v1'
 
@@ -29,41 +31,95 @@ export interface EndpointSettings {
 
 /** The endpoint, and the space of a new version. */
 export interface EmbeddingSettings extends EndpointSettings {
-  readonly OPENAI_MODEL: string
+  /** Undefined: the only model that the endpoint lists, else `DEFAULT_MODEL`. */
+  readonly OPENAI_MODEL: string | undefined
   /** Undefined: those that the model has, learnt from one request. */
   readonly OPENAI_DIMENSIONS: number | undefined
-  /** Undefined: as the model was trained, where that is known. */
+  /** Undefined: as the model was trained, where the endpoint tells it or it is known. */
   readonly OPENAI_QUERY_PREFIX: string | undefined
   readonly OPENAI_PASSAGE_PREFIX: string | undefined
-  /** Undefined: as is known of the model. */
+  /** Undefined: as the endpoint tells or is known of the model. */
   readonly OPENAI_MAX_TOKENS?: number | undefined
 }
 
+const DEFAULT_MODEL = 'text-embedding-3-small'
+
 /**
  * Opens the embedder of a new version. One request shows that the endpoint accepts the settings, and how many
- * dimensions its vectors have.
+ * dimensions its vectors have; its list of models tells prefixes and limit, where it does.
+ * @param warn takes a sentence about a model whose prefixes are neither told, known nor configured.
  * @throws OperatorError when the provider lacks what it needs, or refuses the settings; EmbeddingError when it fails.
  */
 export async function openEmbedder(
   provider: EmbeddingSpace['provider'],
   settings: EmbeddingSettings,
   signal: AbortSignal,
+  warn: (sentence: string) => void = () => undefined,
 ): Promise<Embedder> {
   if (provider === 'local') return createLocalEmbedder()
-  const { OPENAI_MODEL: model, OPENAI_DIMENSIONS: wanted } = settings
+  const { OPENAI_DIMENSIONS: wanted, OPENAI_QUERY_PREFIX: query, OPENAI_PASSAGE_PREFIX: passage } = settings
+  const options = optionsOf(settings, undefined)
+  const listed = await listedModels(options, signal)
+  const model = settings.OPENAI_MODEL ?? listedModel(listed)
+  const probe = await probed(model, wanted, options, signal)
+  const { dimensions, modelDigest } = probe
+  const served = toldOf(model, listed, probe)
   const known = knownModel(model)
-  const options = optionsOf(settings, settings.OPENAI_MAX_TOKENS ?? known?.tokensMax)
-  const { dimensions, modelDigest } = await probed(model, wanted, options, signal)
+  const prompts = served?.prompts ?? (known && { query: known.query_prefix, passage: known.passage_prefix })
+  if (prompts === undefined && (query === undefined || passage === undefined)) warn(prefixWarning(model))
   const space = embeddingSpaceSchema.parse({
     provider,
     model,
     dimensions,
-    query_prefix: settings.OPENAI_QUERY_PREFIX ?? known?.query_prefix ?? '',
-    passage_prefix: settings.OPENAI_PASSAGE_PREFIX ?? known?.passage_prefix ?? '',
+    query_prefix: query ?? prompts?.query ?? '',
+    passage_prefix: passage ?? prompts?.passage ?? '',
     requests_dimensions: wanted !== undefined,
     ...(modelDigest === undefined ? {} : { model_digest: modelDigest }),
   })
-  return createOpenAiEmbedder(space, options)
+  const tokensMax = settings.OPENAI_MAX_TOKENS ?? served?.max_tokens ?? known?.tokensMax
+  return createOpenAiEmbedder(space, { ...options, tokensMax, windows: served?.long_texts === 'windows' })
+}
+
+interface Listed {
+  /** Undefined: the endpoint tells no list, as many do; then configuration and known models count. */
+  readonly models: readonly ServedModel[] | undefined
+  /** It did not answer, and may tell one later. */
+  readonly failure: EndpointFailure | undefined
+}
+
+async function listedModels({ endpoint }: OpenAiOptions, signal: AbortSignal): Promise<Listed> {
+  try {
+    return { models: await readServedModels(endpoint, signal), failure: undefined }
+  } catch (error) {
+    if (!(error instanceof EndpointFailure)) throw error
+    return { models: undefined, failure: error.transient ? error : undefined }
+  }
+}
+
+/** @throws EmbeddingError where the endpoint, which may list only this one, did not answer. */
+function listedModel({ models, failure }: Listed): string {
+  if (failure !== undefined) throw new EmbeddingError(failure.message)
+  const [only, ...others] = models ?? []
+  return only === undefined || others.length > 0 ? DEFAULT_MODEL : only.id
+}
+
+/**
+ * An endpoint that tells a digest with its vectors may also tell prompts. Where it failed to, passages would be embedded
+ * otherwise than the model was trained, and nobody would see it.
+ * @returns what the endpoint tells of the model, if anything.
+ * @throws EmbeddingError where the list could not be read, or tells of another model.
+ */
+function toldOf(
+  model: string,
+  { models, failure }: Listed,
+  { dimensions, modelDigest }: ProbedModel,
+): ServedModel | undefined {
+  if (modelDigest !== undefined && failure !== undefined) throw new EmbeddingError(failure.message)
+  const told = models?.find(({ id }) => id === model)
+  const isOther = told?.digest !== undefined && told.digest !== modelDigest
+  const isLonger = modelDigest !== undefined && told?.dimensions !== undefined && told.dimensions < dimensions
+  if (isOther || isLonger) throw new EmbeddingError(`the endpoint lists another ${model} than it serves`)
+  return told
 }
 
 async function probed(
@@ -95,11 +151,7 @@ async function probed(
   return found
 }
 
-/** Returns a warning for a model whose prefixes are neither known nor configured; undefined for any other. */
-export function prefixWarning(provider: EmbeddingSpace['provider'], settings: EmbeddingSettings): string | undefined {
-  const { OPENAI_MODEL: model, OPENAI_QUERY_PREFIX: query, OPENAI_PASSAGE_PREFIX: passage } = settings
-  if (provider === 'local' || (query !== undefined && passage !== undefined) || knownModel(model) !== undefined)
-    return undefined
+function prefixWarning(model: string): string {
   return (
     `no prefixes are known of the embedding model ${model}: set OPENAI_QUERY_PREFIX and OPENAI_PASSAGE_PREFIX to ` +
     'those that its card names, or to empty values'

@@ -11,8 +11,17 @@ const modelName = z
   .regex(/^\P{Cc}+$/u)
   .max(INDEX_BOUNDS.embeddingModelCharactersMax)
 
+/** Where the encoder of this repository listens unless it is told otherwise. */
+export const ENCODER_ADDRESS = '127.0.0.1:8766'
+
 /** Variables of the openai embedding provider. */
 export const EMBEDDING_SETTINGS = {
+  EMBEDDING: {
+    schema: optional(z.literal('onnx')),
+    help:
+      `onnx: the encoder of this repository embeds, so OPENAI_BASE_URL is http://${ENCODER_ADDRESS}/v1 unless it is ` +
+      'set, and "operator build start" builds with it unless --embedding says otherwise',
+  },
   OPENAI_BASE_URL: {
     schema: optional(baseUrl),
     help: 'base URL of an OpenAI-compatible embeddings endpoint, e.g. http://embeddings:8080/v1; without credentials',
@@ -23,9 +32,9 @@ export const EMBEDDING_SETTINGS = {
     secret: true,
   },
   OPENAI_MODEL: {
-    schema: modelName.default('text-embedding-3-small'),
+    schema: optional(modelName),
     help: 'embedding model of new versions',
-    fallback: 'text-embedding-3-small',
+    fallback: 'the only one that the endpoint lists, else text-embedding-3-small',
   },
   OPENAI_DIMENSIONS: {
     schema: optional(wholeNumberOf(INDEX_BOUNDS.embeddingDimensionsMin, INDEX_BOUNDS.embeddingDimensionsMax)),
@@ -35,19 +44,19 @@ export const EMBEDDING_SETTINGS = {
   OPENAI_QUERY_PREFIX: {
     schema: prefix,
     help: 'text before each query, as the card of the model states it; spaces count, and an empty value means none',
-    fallback: 'known for common models, else none',
+    fallback: 'told by the endpoint or known for common models, else none',
     keepsEmpty: true,
   },
   OPENAI_PASSAGE_PREFIX: {
     schema: prefix,
     help: 'the same before each passage',
-    fallback: 'known for common models, else none',
+    fallback: 'told by the endpoint or known for common models, else none',
     keepsEmpty: true,
   },
   OPENAI_MAX_TOKENS: {
     schema: optional(wholeNumberOf(1, EMBEDDING_BOUNDS.embedTokensMax)),
     help: 'tokens of one text that the model embeds; a build warns of passages that are probably longer',
-    fallback: 'known for common models, else no warning',
+    fallback: 'told by the endpoint or known for common models, else no warning',
   },
   OPENAI_BATCH_TEXTS: {
     schema: wholeNumber(1, EMBEDDING_BOUNDS.embedRequestTextsMax, EMBEDDING_BOUNDS.embedRequestTextsDefault),
@@ -74,3 +83,11 @@ export const EMBEDDING_SETTINGS = {
     fallback: '4000',
   },
 } as const satisfies Record<string, Variable<unknown>>
+
+/** Returns the settings with the address of the encoder where `EMBEDDING` says that it embeds. */
+export function withEncoder<
+  T extends { readonly EMBEDDING: 'onnx' | undefined; readonly OPENAI_BASE_URL: string | undefined },
+>(settings: T): T {
+  if (settings.EMBEDDING === undefined || settings.OPENAI_BASE_URL !== undefined) return settings
+  return { ...settings, OPENAI_BASE_URL: `http://${ENCODER_ADDRESS}/v1` }
+}

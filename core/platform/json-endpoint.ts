@@ -22,6 +22,8 @@ export interface JsonRequest {
 export interface JsonEndpoint {
   /** Sends one POST request, once. @throws EndpointFailure */
   post(request: JsonRequest): Promise<unknown>
+  /** Sends one GET request, once. @throws EndpointFailure */
+  get(request: Omit<JsonRequest, 'body'>): Promise<unknown>
 }
 
 /** One request failed. The message never contains what was sent or what the endpoint wrote. */
@@ -49,28 +51,32 @@ export class EndpointFailure extends Error {
 export function createJsonEndpoint(address: EndpointAddress): JsonEndpoint {
   const { name } = address
   const client = createClient(address)
+  const ask = async (
+    { timeoutMs, replyBytesMax, signal }: Omit<JsonRequest, 'body'>,
+    sent: (signal: AbortSignal) => Pick<ReturnType<OpenAI['get']>, 'asResponse'>,
+  ): Promise<unknown> => {
+    const timeout = AbortSignal.timeout(Math.ceil(timeoutMs))
+    let text: string | undefined
+    try {
+      // `asResponse` leaves the body unread, so that it can be bounded.
+      text = await boundedText(await sent(AbortSignal.any([signal, timeout])).asResponse(), replyBytesMax)
+    } catch (error) {
+      if (signal.aborted) throw new EndpointFailure(`the request to ${name} was aborted`)
+      if (isApiError(error) && error.status !== undefined) throw refusalOf(name, error, error.status)
+      const why = timeout.aborted ? `did not answer within ${Math.ceil(timeoutMs / 1_000)} s` : 'could not be reached'
+      throw new EndpointFailure(`${name} ${why}`, { transient: true })
+    }
+    if (text === undefined) throw new EndpointFailure(`${name} sent a reply that is too long`)
+    try {
+      const json: unknown = JSON.parse(text)
+      return json
+    } catch {
+      throw new EndpointFailure(`${name} sent a reply that is not JSON`)
+    }
+  }
   return {
-    async post({ path, body, timeoutMs, replyBytesMax, signal }) {
-      const timeout = AbortSignal.timeout(Math.ceil(timeoutMs))
-      let text: string | undefined
-      try {
-        // `asResponse` leaves the body unread, so that it can be bounded.
-        const reply = await client.post(path, { body, signal: AbortSignal.any([signal, timeout]) }).asResponse()
-        text = await boundedText(reply, replyBytesMax)
-      } catch (error) {
-        if (signal.aborted) throw new EndpointFailure(`the request to ${name} was aborted`)
-        if (isApiError(error) && error.status !== undefined) throw refusalOf(name, error, error.status)
-        const why = timeout.aborted ? `did not answer within ${Math.ceil(timeoutMs / 1_000)} s` : 'could not be reached'
-        throw new EndpointFailure(`${name} ${why}`, { transient: true })
-      }
-      if (text === undefined) throw new EndpointFailure(`${name} sent a reply that is too long`)
-      try {
-        const json: unknown = JSON.parse(text)
-        return json
-      } catch {
-        throw new EndpointFailure(`${name} sent a reply that is not JSON`)
-      }
-    },
+    post: (request) => ask(request, (signal) => client.post(request.path, { body: request.body, signal })),
+    get: (request) => ask(request, (signal) => client.get(request.path, { signal })),
   }
 }
 

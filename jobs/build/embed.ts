@@ -51,7 +51,9 @@ export async function embedPassages(context: EmbedContext, rows: number, embedde
     }
   }
   removeCacheFile(buildFile)
-  const counts = { ...((await countsIn(folder)) ?? NOTHING_COUNTED), passages: rows, seconds_left: null }
+  const { windows } = embedder
+  const counted = (await countsIn(folder)) ?? NOTHING_COUNTED
+  const counts = { ...counted, passages: rows, seconds_left: null, ...(windows && { windows }) }
   await context.progress.embedded(counts)
   return { embedder, folder, rows, dimensions, counts }
 }

@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises'
 import type { EmbeddingCounts } from '#core/domain/embedding-counts.ts'
 import type { Embedder } from '#core/embedding/embedder.ts'
-import { openEmbedder, prefixWarning } from '#core/embedding/providers.ts'
+import { openEmbedder } from '#core/embedding/providers.ts'
 import { readActiveVersion } from '#jobs/compare/active-version.ts'
 import { buildArtifact, verifyBuilt } from './artifact.ts'
 import type { BuiltArtifact } from './artifact.ts'
@@ -37,9 +37,9 @@ async function openVersionEmbedder({
   signal,
 }: CandidateContext): Promise<Embedder | undefined> {
   if (provider === 'none') return undefined
-  const warning = prefixWarning(provider, embedding)
-  if (warning !== undefined) log.warn('embedding without known prefixes', { warning })
-  return await openEmbedder(provider, embedding, signal)
+  return await openEmbedder(provider, embedding, signal, (warning) =>
+    log.warn('embedding without known prefixes', { warning }),
+  )
 }
 
 export interface BuiltVersion {

@@ -4,7 +4,7 @@ import type { Command } from 'commander'
 import { EmbeddingError } from '#core/embedding/embedder.ts'
 import type { Embedder, Embedding } from '#core/embedding/embedder.ts'
 import { createLocalEmbedder } from '#core/embedding/local/embedder.ts'
-import { openEmbedder, prefixWarning } from '#core/embedding/providers.ts'
+import { openEmbedder } from '#core/embedding/providers.ts'
 import type { EmbeddingSettings } from '#core/embedding/providers.ts'
 import { DATABASE_BOUNDS } from '#core/db/bounds.ts'
 import { EMBEDDING_BOUNDS } from '#core/embedding/bounds.ts'
@@ -17,6 +17,8 @@ import { secretVariable, userCacheFolder } from '#jobs/config.ts'
 /** The embedding of a command line; with neither `embedding` nor `embeddings` it is the local one. */
 export interface EmbeddingFlags {
   readonly embedding?: 'none' | 'local'
+  /** Folder or name of a model, whose encoder the command line starts; `withOwnEncoder` puts its endpoint instead. */
+  readonly model?: string | undefined
   /** Base URL of an OpenAI-compatible endpoint. */
   readonly embeddings?: string
   readonly embeddingModel?: string
@@ -77,6 +79,11 @@ export function embeddingOptions(command: Command): Command {
         '--embedding <who>',
         'none: no vectors, words alone rank, right for a large corpus without a model; local: the built-in embedder',
       ).choices(['none', 'local']),
+    )
+    .option(
+      '--model <folder or name>',
+      'embed with this model, by an encoder of its own: a folder in the layout of sentence-transformers, or the name ' +
+        'of one in MODELS_DIR (./models), where "operator models fetch" puts them',
     )
     .option(
       '--embeddings <url>',
@@ -166,8 +173,8 @@ export function embeddingEnvironment(flags: EmbeddingFlags): Readonly<Record<str
 }
 
 /** Returns who embeds. */
-export function flaggedEmbedding({ embedding, embeddings }: EmbeddingFlags): Embedding {
-  return embedding ?? (embeddings === undefined ? 'local' : 'openai')
+export function flaggedEmbedding({ embedding, embeddings, model }: EmbeddingFlags): Embedding {
+  return embedding ?? (embeddings === undefined && model === undefined ? 'local' : 'openai')
 }
 
 /** Returns how a build of the command line uses the endpoint, and where it keeps vectors. */
@@ -196,12 +203,10 @@ export async function openFlaggedEmbedder(
 ): Promise<Embedder | undefined> {
   const settings = embeddingSettingsOf(flags)
   if (settings === undefined) return flags.embedding === 'none' ? undefined : createLocalEmbedder()
-  const warning = prefixWarning('openai', settings)
-  if (warning !== undefined) note(warning)
   try {
     // A wrong address is reported at once; later requests are retried as those of a build.
     await openEmbedder('openai', { ...settings, OPENAI_RETRY_MS: EMBEDDING_BOUNDS.flaggedEndpointRetryMs }, signal)
-    return await openEmbedder('openai', settings, signal)
+    return await openEmbedder('openai', settings, signal, note)
   } catch (cause) {
     if (!(cause instanceof EmbeddingError)) throw cause
     throw new OperatorError(

@@ -3,3 +3,6 @@
  * generation of all its threads (decision 0030).
  */
 export const SEARCH_NODE_OPTIONS: readonly string[] = ['--max-semi-space-size=8']
+
+/** Those of the encoder, whose event loop makes tokens: a larger young generation only takes memory. */
+export const ENCODER_OPTIONS: readonly string[] = ['--max-semi-space-size=4']

@@ -12,6 +12,7 @@ import { renderImportReport } from '#jobs/import/report.ts'
 import type { Operator } from '#jobs/operator/actions/operator.ts'
 import { embeddingEnvironment, flaggedEmbedding } from '#jobs/command-line/embedding-flags.ts'
 import type { EmbeddingFlags } from '#jobs/command-line/embedding-flags.ts'
+import { RECOMMENDED_MODEL, flagsWith, startOwnEncoder } from '#jobs/command-line/own-encoder.ts'
 import { createProgress } from '#jobs/command-line/progress.ts'
 import { INACTIVE_KNOWLEDGE_BASE, ensureCaller, ensureKnowledgeBase, readPlan } from './caller.ts'
 import { builtInCorpus, corpusAt, corpusDigest } from './corpus.ts'
@@ -40,7 +41,7 @@ const OWN_LIMITS = { requests_per_minute: 600, requests_per_day: 10_000, request
 /** Starts all services, ensures a version and a caller, and shows exchanges with the gateway. */
 async function demo(flags: DemoFlags, steps: Steps): Promise<void> {
   const corpus = flags.corpus === undefined ? builtInCorpus() : corpusAt(flags.corpus)
-  const environment = embeddingEnvironment(flags.embedding)
+  const { embedding, environment, named } = await openEmbedding(flags.embedding, steps)
   const limits = flags.plan === undefined ? {} : readPlan(flags.plan)
   if (flags.port !== undefined) await assertPortFree(flags.port)
   const folder = resolve(flags.dataDir)
@@ -54,7 +55,7 @@ async function demo(flags: DemoFlags, steps: Steps): Promise<void> {
   const operator: Operator = { database, actor: ACTOR }
   const store = createArtifactStore(storeUrl(settings))
   const deps = { operator, store, redisUrl: settings.redisUrl, reviewerKeyFile: join(folder, 'reviewer.pem') }
-  const served = await ensureVersion(deps, corpus, { state, flags: flags.embedding, environment }, steps)
+  const served = await ensureVersion(deps, corpus, { state, embedding, named }, steps)
   writeState(stateFile, state)
 
   const { languages, jurisdictions } = served.facets
@@ -101,23 +102,59 @@ async function demo(flags: DemoFlags, steps: Steps): Promise<void> {
   )
 }
 
-interface Built {
-  readonly state: DemoState
-  readonly flags: EmbeddingFlags
+interface OpenEmbedding {
+  readonly embedding: Embedding
   readonly environment: InstallationOptions['environment']
+  /** What makes another version where it changes: an encoder of its own is known by its digest, not its port. */
+  readonly named: object
+}
+
+/** Starts the encoder of `--model`, and says with which encoder the demo runs. */
+async function openEmbedding(flags: EmbeddingFlags, steps: Steps): Promise<OpenEmbedding> {
+  const { model } = flags
+  const embedding = flaggedEmbedding(flags)
+  if (model === undefined) {
+    const environment = embeddingEnvironment(flags)
+    const { OPENAI_API_KEY: _key, ...named } = environment
+    steps.note(encoderInWords(embedding, environment))
+    return { embedding, environment, named }
+  }
+  const encoder = await steps.run('encoder', () => startOwnEncoder({ ...flags, model }))
+  steps.onStop(() => encoder.stop())
+  steps.note(`Encoder: ${encoder.model}, a process of its own.`)
+  encoder.ended.addEventListener('abort', () => steps.print(sentenceOf(encoder.ended.reason)))
+  const environment = { ...embeddingEnvironment(flagsWith(flags, encoder)), EMBEDDING: 'onnx' }
+  return { embedding, environment, named: { model: encoder.model, digest: encoder.digest } }
+}
+
+const BETTER =
+  `A real model finds more: "npm run operator -- models fetch ${RECOMMENDED_MODEL}", then ` +
+  `"npm run demo -- --model ${RECOMMENDED_MODEL}".`
+
+function encoderInWords(
+  embedding: Embedding,
+  { OPENAI_MODEL: model = '' }: InstallationOptions['environment'],
+): string {
+  if (embedding === 'openai') return `Encoder: ${model} at the endpoint of --embeddings.`
+  return embedding === 'none'
+    ? `Encoder: none, words alone rank. ${BETTER}`
+    : `Encoder: the built-in one, which hashes words. ${BETTER}`
+}
+
+interface Built extends Pick<OpenEmbedding, 'embedding' | 'named'> {
+  readonly state: DemoState
 }
 
 /** Returns the served version: the one built from this source, else a new one. */
 async function ensureVersion(
   deps: PublishDeps,
   corpus: DemoCorpus,
-  { state, flags, environment }: Built,
+  { state, embedding, named }: Built,
   steps: Steps,
 ): Promise<VersionRow> {
   const { operator } = deps
   const base = await ensureKnowledgeBase(operator, corpus.slug, corpus.title)
-  const embedding = flaggedEmbedding(flags)
-  const digest = embedding === 'local' ? corpusDigest(corpus) : embeddedDigest(corpus, embedding, environment)
+  const digest = embedding === 'local' ? corpusDigest(corpus) : embeddedDigest(corpus, embedding, named)
   if (state.built_from[corpus.slug] === digest && (await activePointer(operator.database, base.id)) !== undefined)
     steps.note(`${corpus.title}: the active version is built from this source already.`)
   else {
@@ -136,12 +173,8 @@ async function ensureVersion(
 }
 
 /** Another embedding, endpoint, model or prefix makes another version; the key may change. */
-function embeddedDigest(
-  corpus: DemoCorpus,
-  embedding: Embedding,
-  { OPENAI_API_KEY: _key, ...endpoint }: InstallationOptions['environment'],
-): string {
-  return sha256(`${corpusDigest(corpus)} ${embedding} ${canonicalJson(endpoint)}`).toString('hex')
+function embeddedDigest(corpus: DemoCorpus, embedding: Embedding, named: object): string {
+  return sha256(`${corpusDigest(corpus)} ${embedding} ${canonicalJson(named)}`).toString('hex')
 }
 
 function sentenceOf(error: unknown): string {

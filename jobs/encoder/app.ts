@@ -86,6 +86,7 @@ function described({ name, dimensions, tokensMax, digest, prompts }: ModelFolder
     max_tokens: tokensMax,
     digest,
     prompts,
+    long_texts: 'windows',
   }
 }
 

@@ -22,7 +22,7 @@ export const ENCODER_BOUNDS = {
   batchTimeoutMs: 230_000,
   retryAfterSeconds: 1,
   /** Tokens of one run of the graph, padding included: more bring no more tokens a second, and take memory. */
-  runTokensMax: 1_024,
+  runTokensMax: 512,
   /** Tokens that two windows of a long text share. */
   windowOverlapTokens: 32,
   sessionYoungGenerationMb: 16,

@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { z } from 'zod'
+import { ENCODER_ADDRESS } from '#core/embedding/settings.ts'
 import { LOG_LEVEL, listenAddress, readConfig, wholeNumber } from '#core/platform/config.ts'
 import type { ConfigOf, Variable } from '#core/platform/config.ts'
 import { ENCODER_BOUNDS } from './bounds.ts'
@@ -10,9 +11,9 @@ export const ENCODER_VARIABLES = {
     help: 'folder of the embedding model in the layout of sentence-transformers, with onnx/model.onnx',
   },
   ENCODER_LISTEN: {
-    schema: listenAddress('127.0.0.1:8766'),
+    schema: listenAddress(ENCODER_ADDRESS),
     help: 'host:port of the embeddings endpoint; it asks for no key, so keep it off the public network',
-    fallback: '127.0.0.1:8766',
+    fallback: ENCODER_ADDRESS,
   },
   ENCODER_THREADS: {
     schema: wholeNumber(1, ENCODER_BOUNDS.encoderThreadsMax, availableParallelism()),

@@ -23,7 +23,9 @@ await startOrExplain('The encoder cannot start', async () => {
   const at = config.ENCODER_LISTEN.lastIndexOf(':')
   const host = config.ENCODER_LISTEN.slice(0, at).replace(/^\[|\]$/g, '')
   await app.listen({ host, port: Number(config.ENCODER_LISTEN.slice(at + 1)) })
-  log.info('listening', { address: config.ENCODER_LISTEN, model: model.name, digest: model.digest })
+  const bound = app.server.address()
+  const port = bound === null || typeof bound === 'string' ? undefined : bound.port
+  log.info('listening', { address: config.ENCODER_LISTEN, port, model: model.name, digest: model.digest })
   stopOnSignal(log, ENCODER_BOUNDS.encoderStopTimeoutMs, async () => {
     await app.close()
     await encoder.close()

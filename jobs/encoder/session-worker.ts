@@ -58,10 +58,16 @@ async function open({ file, threads, yields }: Graph): Promise<InferenceSession>
   if (yields && process.platform === 'linux') setPriority(LOW_PRIORITY)
   const session = await InferenceSession.create(file, {
     intraOpNumThreads: threads,
-    // The arena keeps the largest run's memory for good, in both sessions.
-    enableCpuMemArena: false,
-    // A thread that spins after a run takes time from the other session.
-    extra: { session: { intra_op: { allow_spinning: '0' } } },
+    // A plan of each shape of a run would have the arena grow for every other one.
+    enableMemPattern: false,
+    extra: {
+      session: {
+        // Weights of less precision are expanded once, when the session opens, and not with each run.
+        disable_quant_qdq: '1',
+        // A thread that spins after a run takes time from the other session.
+        intra_op: { allow_spinning: '0' },
+      },
+    },
   })
   const unknown = session.inputNames.filter((name) => !INPUTS.has(name))
   if (unknown.length > 0) throw new Error(`the graph asks for the input ${unknown.join(', ')}, which is not supported`)

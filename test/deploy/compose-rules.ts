@@ -6,6 +6,7 @@ import { parse } from 'yaml'
 import { ConfigError, readConfig } from '#core/platform/config.ts'
 import type { Variables } from '#core/platform/config.ts'
 import { GATEWAY_VARIABLES } from '#gateway/config.ts'
+import { ENCODER_VARIABLES } from '#jobs/encoder/config.ts'
 import { JOBS_VARIABLES, MIGRATE_VARIABLES, OPERATOR_VARIABLES } from '#jobs/config.ts'
 import { SEARCH_NODE_VARIABLES } from '#search-node/config.ts'
 
@@ -52,6 +53,7 @@ const PROGRAMS: Readonly<Record<string, Variables>> = {
   'jobs/main.ts': JOBS_VARIABLES,
   'jobs/operator/main.ts migrate': MIGRATE_VARIABLES,
   'jobs/operator/main.ts': OPERATOR_VARIABLES,
+  'jobs/encoder/main.ts': ENCODER_VARIABLES,
 }
 
 /** Health commands of the programs that are not this project's. */
@@ -66,15 +68,19 @@ function programOf(service: Service): string | undefined {
   return node === 'node' ? rest.slice(rest.findIndex((word) => !word.startsWith('-'))).join(' ') : undefined
 }
 
-/** `${NAME}`, `${NAME:?message}` and `${NAME:-default}`, as compose replaces them; `$$` is a dollar sign. */
-function substitute(text: string, given: Readonly<Record<string, string>>): string {
+/**
+ * `${NAME}`, `${NAME:?message}`, `${NAME:-default}` and `${NAME:+other}`, as compose replaces them, one within another;
+ * `$$` is a dollar sign.
+ */
+export function substitute(text: string, given: Readonly<Record<string, string>>): string {
   return text.replaceAll(
-    /\$\$|\$\{(\w+)(?::([?-])([^}]*))?\}/g,
-    (whole, name: string | undefined, kind: string | undefined, rest: string | undefined) => {
+    /\$\$|\$\{(\w+)(?::([?+-])((?:[^{}]|\{[^{}]*\})*))?\}/g,
+    (whole, name: string | undefined, kind: string | undefined, rest = '') => {
       if (name === undefined) return '$'
-      const value = given[name]
+      const value = given[name] === '' ? undefined : given[name]
+      if (kind === '+') return value === undefined ? '' : substitute(String(rest), given)
       if (value !== undefined) return value
-      return kind === '-' ? (rest ?? '') : whole
+      return kind === '-' ? substitute(String(rest), given) : whole
     },
   )
 }
@@ -203,13 +209,15 @@ function reachable(compose: Compose, name: string, seen: Set<string> = new Set()
   return seen
 }
 
-/** The one folder of the machine that a service reads: what the operator imports, without the right to write. */
+/** Folders of the machine: what the operator imports, keys of its reviewers, and the models of the encoder. */
 const SOURCES = '${SOURCES_DIR:-./sources}:/sources:ro'
 const KEYS = '${KEYS_DIR:-./keys}:/keys'
+const MODELS = '${MODELS_DIR:-./models}:/models:ro'
+const FOLDERS: Readonly<Record<string, readonly string[]>> = { operator: [SOURCES, KEYS], encoder: [MODELS] }
 
 function hostFaults(compose: Compose, name: string, service: Service): readonly string[] {
   const volumes = service.volumes
-    .filter((volume) => name !== 'operator' || (volume !== SOURCES && volume !== KEYS))
+    .filter((volume) => FOLDERS[name]?.includes(volume) !== true)
     .map((volume) => volume.split(':')[0] ?? '')
   return [
     ...(name !== 'operator' || service.volumes.includes(SOURCES) ? [] : [`${name} has no sources to import`]),

@@ -10,7 +10,7 @@ import { knownModel } from '#core/embedding/known-models.ts'
 import { migrate } from '#core/db/migrate.ts'
 import { startPostgres } from '#jobs/demo/local/postgres.ts'
 import { testSecrets } from '#test/support/secrets.ts'
-import { composeFaults, parseCompose } from './compose-rules.ts'
+import { composeFaults, parseCompose, substitute } from './compose-rules.ts'
 import type { Compose } from './compose-rules.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
@@ -53,10 +53,11 @@ test('every variable, health check, dependency, port and image of docker-compose
   expect(faultsAfter(() => {})).toEqual([])
 })
 
-test('Postgres 18, Valkey, two search nodes, gateway, jobs, a migration and a model server are there', () => {
+test('Postgres 18, Valkey, two search nodes, gateway, jobs, a migration, an encoder and a model server are there', () => {
   const { services } = parseCompose(text)
   expect(Object.keys(services).sort()).toEqual([
     'embeddings',
+    'encoder',
     'gateway',
     'jobs',
     'migrate',
@@ -89,11 +90,30 @@ test('a model server starts on demand, keeps its weights, and is reached by gate
   expect(embeddings.environment['MODEL_ID']).toBe('${OPENAI_MODEL:-intfloat/multilingual-e5-small}')
   for (const name of ['gateway', 'jobs']) {
     expect(service(compose, name).networks).toContain('backend')
-    expect(service(compose, name).environment['OPENAI_BASE_URL']).toBe('${OPENAI_BASE_URL:-}')
+    const address = '${OPENAI_BASE_URL:-${EMBEDDING:+http://encoder:8766/v1}}'
+    expect(service(compose, name).environment['OPENAI_BASE_URL']).toBe(address)
   }
   expect(text).toContain(`#   OPENAI_BASE_URL=http://embeddings:${embeddings.environment['PORT']}/v1\n`)
   const shown = /^#   OPENAI_MODEL=(.*)$/m.exec(text)?.[1]
   expect(knownModel(shown ?? '')).toBeDefined()
+})
+
+test('the encoder starts on demand, and with EMBEDDING=onnx gateway and jobs use it unless an endpoint is named', () => {
+  const compose = parseCompose(text)
+  const encoder = service(compose, 'encoder')
+  expect(encoder.profiles).toEqual(['onnx'])
+  expect(encoder.networks).toEqual(['backend'])
+  expect(encoder.volumes).toEqual(['${MODELS_DIR:-./models}:/models:ro'])
+  for (const name of ['gateway', 'jobs']) {
+    const { OPENAI_BASE_URL: address = '', EMBEDDING = '' } = service(compose, name).environment
+    expect(substitute(EMBEDDING, { EMBEDDING: 'onnx' })).toBe('onnx')
+    expect(substitute(address, { EMBEDDING: 'onnx' })).toBe(
+      `http://encoder:${encoder.environment['ENCODER_LISTEN']?.split(':')[1]}/v1`,
+    )
+    expect(substitute(address, { EMBEDDING: 'onnx', OPENAI_BASE_URL: 'http://other/v1' })).toBe('http://other/v1')
+    expect(substitute(address, {})).toBe('')
+  }
+  expect(substitute(service(compose, 'operator').environment['EMBEDDING'] ?? '', { EMBEDDING: 'onnx' })).toBe('onnx')
 })
 
 test('nothing starts without the secrets: each is demanded, none has a default', () => {

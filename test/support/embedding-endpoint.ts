@@ -21,6 +21,8 @@ export interface EndpointBehaviour {
   /** Demanded in each request; undefined: none is. */
   key: string | undefined
   tokensOf: (text: string) => number
+  /** Its list of models; undefined: it has none, as many endpoints. */
+  models: readonly object[] | undefined
   /** Usage is left out. */
   silentUsage: boolean
   /**
@@ -97,6 +99,7 @@ export async function startEmbeddingEndpoint(change: Partial<EndpointBehaviour> 
     failures: [],
     key: undefined,
     tokensOf: (text) => Math.ceil(text.length / 4),
+    models: undefined,
     silentUsage: false,
     gate: () => Promise.resolve(undefined),
     vectorsOf: (texts, dimensions) => Promise.resolve(texts.map((text) => vectorFor(text, dimensions))),
@@ -127,6 +130,10 @@ export async function startEmbeddingEndpoint(change: Partial<EndpointBehaviour> 
   const server = await startJsonServer((request, response) => {
     response.on('error', () => undefined)
     const { pathname, searchParams } = new URL(request.url ?? '/', 'http://provider')
+    if (pathname === '/v1/models') {
+      const { models: data } = behaviour
+      return data === undefined ? send(response, 404, {}) : send(response, 200, { object: 'list', data })
+    }
     if (pathname === '/v1/calls') {
       const part = searchParams.get('part') ?? ''
       return send(response, 200, {

@@ -46,7 +46,7 @@ const filesSchema = z.strictObject({
 /** Only of a version with vectors. */
 const VECTOR_FILES = ['vectors.f32', 'vectors.sq4', 'clusters.u32', 'centroids.sq4', 'graph.usearch'] as const
 
-const prefixSchema = z.string().max(INDEX_BOUNDS.embeddingPrefixCharactersMax)
+export const prefixSchema = z.string().max(INDEX_BOUNDS.embeddingPrefixCharactersMax)
 
 export const modelDigestSchema = z.string().regex(/^[0-9a-f]{64}$/)
 

@@ -1,3 +1,4 @@
+import { withOwnEncoder } from '#jobs/command-line/own-encoder.ts'
 import { renderPage } from '#jobs/evaluation/page/page.ts'
 import { figuresOf } from '#jobs/evaluation/report.ts'
 import { evaluateDataSet } from './evaluation.ts'
@@ -7,7 +8,7 @@ import { assertWritable, runEvaluation } from './program.ts'
 await runEvaluation(async (args, output, signal) => {
   const flags = evaluateFlags(args)
   await assertWritable([flags.json, flags.html])
-  const { report, table } = await evaluateDataSet(flags, output, signal)
+  const { report, table } = await withOwnEncoder(flags, signal, (own, either) => evaluateDataSet(own, output, either))
   return {
     table,
     files: [

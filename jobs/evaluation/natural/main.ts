@@ -1,3 +1,4 @@
+import { withOwnEncoder } from '#jobs/command-line/own-encoder.ts'
 import { assertWritable, runEvaluation } from '#jobs/evaluation/command/program.ts'
 import { evaluateNatural } from './evaluation.ts'
 import { figuresOf } from './figures.ts'
@@ -9,7 +10,7 @@ import { renderTable } from './table.ts'
 await runEvaluation(async (args, output, signal) => {
   const flags = naturalFlags(args)
   await assertWritable([flags.json, flags.html, flags.details])
-  const asked = await evaluateNatural(flags, output, signal)
+  const asked = await withOwnEncoder(flags, signal, (own, either) => evaluateNatural(own, output, either))
   const figures = figuresOf(asked)
   return {
     table: renderTable(figures),

@@ -21,7 +21,7 @@ import { addDatabaseCommand } from '#jobs/operator/session.ts'
 import { fields, table } from '#jobs/operator/table.ts'
 import { WAIT_SECONDS_DEFAULT, waitForBuild } from '#jobs/operator/wait.ts'
 
-const { ARTIFACT_STORE, REDIS_URL } = OPERATOR_VARIABLES
+const { ARTIFACT_STORE, EMBEDDING, REDIS_URL } = OPERATOR_VARIABLES
 const WAIT = {
   '--wait': 'follow it to its end; exit code 1 unless the candidate passed its evaluation',
   '--wait-seconds <n>': `follow it for at most so long; default ${WAIT_SECONDS_DEFAULT}`,
@@ -36,7 +36,8 @@ Who embeds:
           choice for a large corpus without a model.
   local   The built-in embedder, which only sees words. For a small corpus, demos and tests.
   openai  A model, which also finds passages that share no word with the question: every passage is sent to
-          OPENAI_BASE_URL. A server without keys needs no OPENAI_API_KEY.
+          OPENAI_BASE_URL. A server without keys needs no OPENAI_API_KEY. With EMBEDDING=onnx for gateway, jobs and this
+          command it is the encoder of this repository, and the default.
 
 Search questions:
   What people may ask of a passage in everyday words. They are searched beside the texts, so a question finds a passage
@@ -110,7 +111,8 @@ function addStart(build: OperatorCommand): void {
         'Without it: known items, see below',
       '--search-questions <file|openai>':
         'JSONL of {"id","lang","q"}: what people may ask of a passage in their own words; or who writes them, see below',
-      '--embedding <none|local|openai>': 'who embeds; default: local; none: words alone rank, see below',
+      '--embedding <none|local|openai>':
+        'who embeds; default: local, or openai with EMBEDDING=onnx; none: words alone rank, see below',
       '--target-risk <share>': 'at most this share of the answers without evidence; default 0.05',
       '--reranker <model>': 'try this model of RERANK_BASE_URL; kept only if it ranks the questions better',
       '--rerank-candidates <n>': 'passages it orders anew; default 20',
@@ -122,7 +124,7 @@ function addStart(build: OperatorCommand): void {
       import: text,
       questions: text.optional(),
       searchQuestions: text.optional(),
-      embedding: z.enum(EMBEDDINGS, 'must be none, local or openai').default('local'),
+      embedding: z.enum(EMBEDDINGS, 'must be none, local or openai').optional(),
       targetRisk: z.coerce
         .number('must be a number')
         .gt(0, 'must be greater than 0')
@@ -133,11 +135,12 @@ function addStart(build: OperatorCommand): void {
       wait: z.boolean().default(false),
       waitSeconds,
     },
-    variables: { REDIS_URL, ARTIFACT_STORE },
+    variables: { REDIS_URL, ARTIFACT_STORE, EMBEDDING },
     writes: true,
     run: async (input, { operator, config, progress, show }) => {
+      const embedding = input.embedding ?? (config.EMBEDDING === 'onnx' ? 'openai' : 'local')
       const started = await withQueues(config.REDIS_URL, (open) =>
-        startBuild(operator, { ...input, store: createArtifactStore(config.ARTIFACT_STORE) }, (id) =>
+        startBuild(operator, { ...input, embedding, store: createArtifactStore(config.ARTIFACT_STORE) }, (id) =>
           enqueueBuild(open('build'), id),
         ),
       )

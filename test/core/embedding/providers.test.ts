@@ -1,10 +1,11 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import { createEmbedder, openEmbedder, prefixWarning } from '#core/embedding/providers.ts'
+import { createEmbedder, openEmbedder } from '#core/embedding/providers.ts'
 import type { EmbeddingSettings } from '#core/embedding/providers.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { ENDPOINT_DIMENSIONS, startEmbeddingEndpoint } from '#test/support/embedding-endpoint.ts'
 import type { EmbeddingEndpoint, EndpointBehaviour } from '#test/support/embedding-endpoint.ts'
 import { spaceOf } from '#test/support/artifact.ts'
+import { send } from '#test/support/json-server.ts'
 
 const endpoints: EmbeddingEndpoint[] = []
 afterEach(async () => {
@@ -124,12 +125,64 @@ describe('a sentence says what to do', () => {
     await expect(open(settingsOf(baseUrl))).rejects.toThrow(/gives 7 dimensions: use one with 8 to 4096/)
   })
 
-  test('where nothing is known of the prefixes of a model, unless both are configured', () => {
-    const settings = settingsOf('http://127.0.0.1:1/v1')
-    expect(prefixWarning('openai', settings)).toMatch(/^no prefixes are known of the embedding model some-model: set /)
-    expect(prefixWarning('openai', { ...settings, OPENAI_QUERY_PREFIX: '' })).toBeDefined()
-    expect(prefixWarning('openai', { ...settings, OPENAI_QUERY_PREFIX: '', OPENAI_PASSAGE_PREFIX: '' })).toBeUndefined()
-    expect(prefixWarning('openai', { ...settings, OPENAI_MODEL: 'text-embedding-3-large' })).toBeUndefined()
-    expect(prefixWarning('local', settings)).toBeUndefined()
+  test('where nothing is known of the prefixes of a model, unless both are configured', async () => {
+    const { baseUrl } = await start()
+    const warnings = async (change: Partial<EmbeddingSettings>): Promise<readonly string[]> => {
+      const said: string[] = []
+      await openEmbedder('openai', settingsOf(baseUrl, change), signal, (sentence) => said.push(sentence))
+      return said
+    }
+    const warning = expect.stringMatching(/^no prefixes are known of the embedding model some-model: set /)
+    expect(await warnings({})).toEqual([warning])
+    expect(await warnings({ OPENAI_QUERY_PREFIX: '' })).toEqual([warning])
+    expect(await warnings({ OPENAI_QUERY_PREFIX: '', OPENAI_PASSAGE_PREFIX: '' })).toEqual([])
+    expect(await warnings({ OPENAI_MODEL: 'text-embedding-3-large' })).toEqual([])
+  })
+})
+
+describe('what the endpoint tells of its models', () => {
+  const prompts = { query: 'ask: ', passage: 'tell: ' }
+  const told = { id: 'some-model', dimensions: ENDPOINT_DIMENSIONS, max_tokens: 100, prompts, long_texts: 'windows' }
+
+  test('gives prefixes, limit and windows without any configuration, which counts more', async () => {
+    const { baseUrl, behaviour } = await start({ models: [{ id: 'another' }, told], tokensOf: () => 100 })
+    const said: string[] = []
+    const embedder = await openEmbedder('openai', settingsOf(baseUrl), signal, (sentence) => said.push(sentence))
+    expect(embedder.space).toMatchObject({ query_prefix: 'ask: ', passage_prefix: 'tell: ' })
+    expect(said).toEqual([])
+    expect(embedder.windows).toBe(true)
+    expect((await embedder.embed(['a passage'], 'passage', signal)).overlong).toBe(1)
+    const change = { OPENAI_QUERY_PREFIX: '', OPENAI_MAX_TOKENS: 101 }
+    const configured = await openEmbedder('openai', settingsOf(baseUrl, change), signal)
+    expect(configured.space).toMatchObject({ query_prefix: '', passage_prefix: 'tell: ' })
+    expect((await configured.embed(['a passage'], 'passage', signal)).overlong).toBe(0)
+    behaviour.models = [{ ...told, max_tokens: 'many', prompts: { query: 3 }, long_texts: 'cut' }]
+    const faulty = await openEmbedder('openai', settingsOf(baseUrl), signal)
+    expect(faulty.space).toMatchObject({ query_prefix: '', passage_prefix: '' })
+    expect(faulty.windows).toBeUndefined()
+  })
+
+  test('names the model where none is configured and only one is served', async () => {
+    const { baseUrl, behaviour } = await start({ models: [told] })
+    const modelOf = async (): Promise<string> =>
+      (await openEmbedder('openai', settingsOf(baseUrl, { OPENAI_MODEL: undefined }), signal)).space.model
+    expect(await modelOf()).toBe('some-model')
+    for (const models of [[told, { id: 'another' }], [], undefined]) {
+      behaviour.models = models
+      expect(await modelOf()).toBe('text-embedding-3-small')
+    }
+  })
+
+  test('must agree with the digest and the dimensions of its vectors', async () => {
+    const digest = 'a'.repeat(64)
+    const misreply: EndpointBehaviour['misreply'] = (good, _request, response) =>
+      send(response, 200, { ...good, model_digest: digest })
+    const { baseUrl, behaviour } = await start({ models: [{ ...told, digest }], misreply })
+    const open = (): ReturnType<typeof openEmbedder> => openEmbedder('openai', settingsOf(baseUrl), signal)
+    expect((await open()).space.model_digest).toBe(digest)
+    for (const other of [{ digest: 'b'.repeat(64) }, { digest, dimensions: ENDPOINT_DIMENSIONS - 1 }]) {
+      behaviour.models = [{ ...told, ...other }]
+      await expect(open()).rejects.toThrow(/lists another some-model than it serves/)
+    }
   })
 })
