@@ -41,9 +41,9 @@ const OWN_LIMITS = { requests_per_minute: 600, requests_per_day: 10_000, request
 /** Starts all services, ensures a version and a caller, and shows exchanges with the gateway. */
 async function demo(flags: DemoFlags, steps: Steps): Promise<void> {
   const corpus = flags.corpus === undefined ? builtInCorpus() : corpusAt(flags.corpus)
-  const { embedding, environment, named } = await openEmbedding(flags.embedding, steps)
   const limits = flags.plan === undefined ? {} : readPlan(flags.plan)
   if (flags.port !== undefined) await assertPortFree(flags.port)
+  const { embedding, environment, named } = await openEmbedding(flags.embedding, steps)
   const folder = resolve(flags.dataDir)
   const stateFile = join(folder, 'state.json')
   const state = readOrCreateState(stateFile)
