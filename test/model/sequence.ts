@@ -89,7 +89,7 @@ export async function startSequence(servers: Servers): Promise<Sequence> {
     const { nowMs } = admission.decision
     const original = await holderOf(servers, candidate)
     if (isConflict(admission)) {
-      check(original === admission.refusal.originalRequestId, 'a conflict names a request that Postgres holds')
+      check(original === admission.refusal.original.id, 'a conflict names a request that Postgres holds')
       return
     }
     if (admission.status === 'refused')

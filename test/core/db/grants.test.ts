@@ -113,8 +113,8 @@ record_deliveries()
 reserve_requests()
   gateway execute
 reservations
-  gateway select admitted_at, client_id, deadline_at, entitlement_id, environment, finished_at, id,
-    idempotency_digest, knowledge_base_id, organization_id, outcome, plan_id, reserved_at, served, state
+  gateway select admitted_at, client_id, deadline_at, entitlement_id, environment, fingerprint_epoch, finished_at, id,
+    idempotency_digest, knowledge_base_id, organization_id, outcome, plan_id, request_digest, reserved_at, served, state
   gateway update finished_at, outcome, replay, served, state
   jobs select admitted_at, client_id, deadline_at, entitlement_id, environment, id, idempotency_digest,
     knowledge_base_id, organization_id, plan_id, state

@@ -61,7 +61,10 @@ test('admits one of many requests with the same idempotency key and names it to 
   const first = reservations.find((_, n) => inserted[n]?.status === 'inserted')
   expect(inserted.filter(({ status }) => status === 'inserted')).toHaveLength(1)
   expect(inserted.filter(({ status }) => status !== 'inserted')).toEqual(
-    Array.from({ length: MANY - 1 }, () => ({ status: 'conflict', originalRequestId: first?.id })),
+    Array.from({ length: MANY - 1 }, () => ({
+      status: 'conflict',
+      original: expect.objectContaining({ id: first?.id }),
+    })),
   )
 })
 

@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
+import { LIMIT_BOUNDS } from '#core/limits/bounds.ts'
 import { openCounters } from '#core/limits/counters.ts'
 import { DAY_MS } from '#core/platform/time.ts'
 import { deadlinesKey } from '#core/limits/counter-keys.ts'
@@ -127,13 +128,16 @@ describe('admission', () => {
     expect((await ask(scope, limits, { digest: digestOf('b') })).status).toBe('quota')
   })
 
-  test('a refused request may look up its key as often as the rate allows', async () => {
+  test('a refused request may look up its key ten times as often as the rate allows, and without a key never', async () => {
     const scope = await createScope()
     const limits = plan({ requests_per_minute: 2, requests_per_day: 1 })
     await ask(scope, limits)
+    const looksMax = limits.requests_per_minute * LIMIT_BOUNDS.idempotencyLooksPerRequest
     const lookUps: boolean[] = []
-    for (let n = 0; n < 4; n++) lookUps.push((await ask(scope, limits, { digest: digestOf(`l${n}`) })).mayLookUp)
-    expect([...lookUps, (await ask(scope, limits)).mayLookUp]).toEqual([true, true, false, false, false])
+    for (let n = 0; n <= looksMax; n++)
+      lookUps.push((await ask(scope, limits, { digest: digestOf(`l${n}`) })).mayLookUp)
+    expect(lookUps).toEqual(lookUps.map((_, n) => n < looksMax))
+    expect((await ask(scope, limits)).mayLookUp).toBe(false)
   })
 })
 
