@@ -27,8 +27,8 @@ function helpOf(command: Command): string {
 
 const CONSOLE = { environment: {}, stdout: process.stdout, stderr: process.stderr }
 
-/** Commands without the service: a reviewer runs them elsewhere. */
-const OFFLINE = new Set(['reviewers keygen'])
+/** Commands without the service: a reviewer or an editor runs them elsewhere. */
+const OFFLINE = new Set(['inspect', 'reviewers keygen'])
 const VERBS = leaves(createProgram(CONSOLE))
 
 describe('help', () => {
@@ -36,6 +36,7 @@ describe('help', () => {
     expect(VERBS.map(({ path }) => path).sort()).toEqual(
       [
         'migrate',
+        'inspect',
         'import',
         'activate',
         'rollback',
