@@ -2,7 +2,7 @@ import type { Token } from 'markdown-it'
 import { IMPORT_BOUNDS } from './bounds.ts'
 import { commentsIn, createCutter } from './comments.ts'
 import type { Comment } from './comments.ts'
-import { headingLike } from './heading-like.ts'
+import { UNDERLINED, headingLike } from './heading-like.ts'
 import { htmlBlock, looksLikeHeading } from './html-block.ts'
 
 import MarkdownIt from 'markdown-it'
@@ -58,7 +58,7 @@ export function blocksOf(body: string, firstLine: number): Blocks | BlockFault {
   const headings: HeadingLine[] = []
   const comments: Comment[] = []
   const warnings: BlockWarning[] = []
-  /** Lines whose `#` needs no look: of headings and of fences. */
+  /** Lines that need no look: of headings and of fences. */
   const passed = new Set<number>()
   const tokens = parser.parse(body, {})
   for (const [index, token] of tokens.entries()) {
@@ -86,10 +86,8 @@ export function blocksOf(body: string, firstLine: number): Blocks | BlockFault {
     }
     if (token.type !== 'heading_open') continue
     if (token.level > 0) return { line: firstLine + from, reason: HEADING_IN_BLOCK }
+    if (!token.markup.startsWith('#')) return { line: firstLine + from, reason: UNDERLINED }
     const written = withoutComments(tokens[index + 1]?.content ?? '')
-    const isUnderlined = token.markup !== '' && !token.markup.startsWith('#')
-    if (isUnderlined && (token.markup === '-' || written.includes('\n') || readsLikeRule(written)))
-      return { line: firstLine + from, reason: UNDERLINED }
     headings.push({ from, to, level: Number(token.tag.slice(1)), written })
     for (let line = from; line < to; line += 1) passed.add(line)
   }
@@ -98,21 +96,12 @@ export function blocksOf(body: string, firstLine: number): Blocks | BlockFault {
   return { starts, headings, comments, warnings: warnings.toSorted((a, b) => a.line - b.line) }
 }
 
-const UNDERLINED =
-  'underlined text may be a heading or a text above a rule: write # before a heading, and an empty line above a rule'
 const HEADING_IN_BLOCK =
   'a heading within a list or a quote cuts nothing: begin the line with # alone if it is a heading, else with \\#'
 const NUMBERED_IN_FENCE = 'a numbered heading within a code fence: remove the fence, or the # if it is text'
 
 function withoutComments(content: string): string {
   return createCutter(content, commentsIn(content, 'markdown').comments)(0, content.length).trim()
-}
-
-/** True if underlined words are an item of a list, or end as a sentence or a part of one does. */
-function readsLikeRule(written: string): boolean {
-  return (
-    /^(?:\(?[\p{L}\p{N}]{1,4}\)|[-–—•*●▪])\s/u.test(written) || /[,،、，]$/.test(written) || endsLikeSentence(written)
-  )
 }
 
 /** True if words end with a mark that ends a sentence, before brackets and quotes, or a publisher's anchor. */

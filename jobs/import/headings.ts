@@ -42,10 +42,10 @@ const COMMENT_RULE = 'HTML comment'
 const LEADING_TEXT: HeadingLine = { from: 0, to: 0, level: 0, written: '' }
 
 /**
- * Cuts the body of a Markdown file at its headings, ATX and of one line above `===` (CommonMark 0.31, sections 4.2 and
- * 4.3). HTML comments are cut out and listed as omissions. A heading with sub-headings and without text of its own is
- * structure and gives no section: the sections below it show it. Returns a fault where the structure is not clear, as
- * with a line that only looks like a heading. Headings, texts and omissions together are the body.
+ * Cuts the body of a Markdown file at its ATX headings (CommonMark 0.31, section 4.2). HTML comments are cut out and
+ * listed as omissions. A heading with sub-headings and without text of its own is structure and gives no section: the
+ * sections below it show it. Returns a fault where the structure is not clear, as with underlined text or a line that
+ * only looks like a heading. Headings, texts and omissions together are the body.
  */
 export function cutAtHeadings(body: string, firstLine: number): CutMarkdown | BlockFault {
   const blocks = blocksOf(body, firstLine)

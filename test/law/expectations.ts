@@ -25,6 +25,11 @@ function* unmet(pair: Pair, expectation: Expectation): Generator<Violation> {
       if (found(expectation.fragment).length === 0 && !isReported(candidate.report, expectation.fragment))
         yield { rule: 'law of the sources is served or reported', what: expectation.fragment }
       return
+    case 'served':
+      if (!found(expectation.fragment).some(({ text }) => squeezed(text).includes(squeezed(expectation.fragment))))
+        if (!isReported(candidate.report, expectation.fragment))
+          yield { rule: 'law of the sources is served or reported', what: expectation.fragment }
+      return
     case 'ends':
       for (const passage of found(expectation.fragment))
         if (passage.metadata.verification_status === 'verified' && (passage.in_force_to ?? '9') > expectation.day)

@@ -7,6 +7,8 @@ export type Expectation =
   | { readonly kind: 'refused' }
   /** A passage or the report of the import has the fragment. */
   | { readonly kind: 'kept'; readonly fragment: string }
+  /** A passage's own text, which replies show, or the report of the import has the fragment. */
+  | { readonly kind: 'served'; readonly fragment: string }
   /** The text is not in force on the day or later. */
   | { readonly kind: 'ends'; readonly fragment: string; readonly day: string }
   /** The text has the same end as before. */

@@ -91,6 +91,40 @@ const HEADING = constructs('writes a heading in another way', ODD_HEADINGS, true
 const BLOCK = constructs('writes law in another block', BLOCKS, false)
 const ASIDE = constructs('writes law beside the text', BESIDE, false)
 
+const BEFORE_UNDERLINED = ['', '<a id="lending"></a>\n', '<!-- -->', '- a firm\n', '1. a firm\n', '> a firm\n'] as const
+const UNDERLINES = [
+  '===',
+  '=',
+  '---',
+  '--',
+  '  ===',
+  '    ===',
+  '\t---',
+  '\uFF1D\uFF1D\uFF1D',
+  '<!-- -->\n===',
+] as const
+
+const UNDERLINED = ofMarkdown('constructs', 'underlines a heading or a line of law', (target, draw, sources) => {
+  const [heading, text] = headingAndText(target.provision)
+  const marker = draw.marker()
+  const [, prefix = '', number = ''] = /^### (\S+) ([\d.]+)/.exec(heading) ?? []
+  const label = `${number}7`
+  const isHeading = number !== '' && draw.chance(0.5)
+  const line = isHeading ? `${prefix} ${label} Lending` : `A firm must never lend ${marker}`
+  const below = isHeading ? `A firm must never lend ${marker}.` : draw.pick(['', 'Nothing else applies.'])
+  const written = `${draw.pick(BEFORE_UNDERLINED)}${line}\n${draw.pick(UNDERLINES)}\n\n${below}`
+  const [first, exception] = [draw.pick([text, '']), draw.pick(['', '\n\n#### Exception\n\nIt may lend to the Bank.'])]
+  const provision = `${heading}\n\n${first}\n\n${written}${exception}\n\n`
+  const expect: Expectation[] = isHeading
+    ? [
+        { kind: 'kept', fragment: marker },
+        { kind: 'cited', fragment: marker, label },
+      ]
+    : [{ kind: 'served', fragment: marker }]
+  const file = withProvision(target.file, target.at, () => provision)
+  return rewritten(sources, target, file, JSON.stringify(written), expect)
+})
+
 const NUMBERS: readonly ((number: string) => readonly [written: string, cited: string])[] = [
   (number) => [number.replaceAll('.', String.raw`\.`), number],
   (number) => [`${number} bis`, `${number} bis`],
@@ -159,4 +193,13 @@ const UNSPACED = ofMarkdown('unspaced lines', 'writes a line without spaces', (t
 })
 
 /** Alterations of the text of a file. */
-export const TEXT_ALTERATIONS: readonly Alteration[] = [RESPELLED, HEADING, BLOCK, ASIDE, NUMBER, CUT, UNSPACED]
+export const TEXT_ALTERATIONS: readonly Alteration[] = [
+  RESPELLED,
+  HEADING,
+  UNDERLINED,
+  BLOCK,
+  ASIDE,
+  NUMBER,
+  CUT,
+  UNSPACED,
+]
