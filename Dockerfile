@@ -15,8 +15,8 @@ COPY search-node ./search-node
 COPY jobs ./jobs
 
 # A named volume inherits the owner of the folder that it is mounted on.
-RUN mkdir -p /var/lib/evidence && chown node:node /var/lib/evidence
-VOLUME /var/lib/evidence
+RUN mkdir -p /var/lib/evidence /var/lib/trace && chown node:node /var/lib/evidence /var/lib/trace
+VOLUME /var/lib/evidence /var/lib/trace
 
 USER node
 CMD ["node", "gateway/main.ts"]

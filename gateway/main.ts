@@ -4,6 +4,7 @@ import { DATABASE_BOUNDS } from '#core/db/bounds.ts'
 import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
 import { assertSchemaCompatible } from '#core/db/schema.ts'
 import { openDatabase } from '#core/db/pool.ts'
+import { hostAndPort } from '#core/platform/config.ts'
 import { startOrExplain } from '#core/platform/start.ts'
 import { openLedgerQueue } from '#core/queues/ledger-queue.ts'
 import { createLog } from '#core/platform/log.ts'
@@ -63,8 +64,8 @@ await startOrExplain('The service could not start', async () => {
   })
   const internal = createInternalApp({ readiness, metrics })
   // The public port opens first, so that readiness implies reachability.
-  await app.listen(address(config.GATEWAY_LISTEN))
-  await internal.listen(address(config.GATEWAY_INTERNAL_LISTEN))
+  await app.listen(hostAndPort(config.GATEWAY_LISTEN))
+  await internal.listen(hostAndPort(config.GATEWAY_INTERNAL_LISTEN))
   log.info('listening', { public: config.GATEWAY_LISTEN, internal: config.GATEWAY_INTERNAL_LISTEN })
 
   const { hardDeadlineMs } = PLATFORM_BOUNDS
@@ -90,9 +91,4 @@ async function closeServer(server: FastifyInstance): Promise<void> {
   const rest = setTimeout(() => server.server.closeAllConnections(), GATEWAY_BOUNDS.lastRepliesMs)
   await server.close()
   clearTimeout(rest)
-}
-
-function address(listen: string): { host: string; port: number } {
-  const at = listen.lastIndexOf(':')
-  return { host: listen.slice(0, at).replace(/^\[|\]$/g, ''), port: Number(listen.slice(at + 1)) }
 }

@@ -17,6 +17,7 @@ import { RERANKING_SETTINGS } from '#core/reranking/settings.ts'
 import { SEARCH_NODES, TRANSPORT_SETTINGS } from '#core/rpc/settings.ts'
 import { transportFaults } from '#core/rpc/transport.ts'
 import { REDIS_URL } from '#core/redis/url.ts'
+import { TRACE_DIR } from '#jobs/trace/config.ts'
 import { BUILD_BOUNDS } from '#jobs/build/bounds.ts'
 
 /** Control characters would reach logs and terminals. */
@@ -60,6 +61,11 @@ export const JOBS_VARIABLES = {
   ...READING_SETTINGS,
   ...TRANSPORT_SETTINGS,
   LOG_LEVEL,
+  TRACE_DIR: {
+    ...TRACE_DIR,
+    schema: optional(TRACE_DIR.schema),
+    fallback: 'trace in ARTIFACT_STORE',
+  },
   HEARTBEAT_FILE: {
     schema: optional(z.string().min(1)),
     help: 'path of a file whose time is set every five seconds while the worker is well',

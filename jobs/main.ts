@@ -33,14 +33,17 @@ await startOrExplain('The job worker cannot start', async () => {
   const reservations = createReservationWriter(database)
   const settlement = createSettlement({ database, reservations, counters, log })
   const nodes = openSearchNodeClients(config.SEARCH_NODES, config)
+  const store = createArtifactStore(config.ARTIFACT_STORE)
   const jobs = await startJobs({
     database,
     redis: queueRedis.redis,
-    store: createArtifactStore(config.ARTIFACT_STORE),
+    store,
     nodes,
     counters,
     settlement,
     privateKeyDer: config.MANIFEST_PRIVATE_KEY,
+    publicKeysDer: config.MANIFEST_PUBLIC_KEY,
+    traceDir: config.TRACE_DIR ?? store.traceFolder,
     buildConcurrency: config.BUILD_CONCURRENCY,
     buildHeapMb: config.BUILD_HEAP_MB ?? defaultBuildHeapMb(config.BUILD_CONCURRENCY),
     vectorCacheBytesMax: config.VECTOR_CACHE_BYTES_MAX,

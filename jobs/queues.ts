@@ -8,7 +8,7 @@ import { openPrimary } from '#core/redis/primary.ts'
 import type { PrimaryConnection } from '#core/redis/primary.ts'
 import { JOB_BOUNDS } from './bounds.ts'
 
-export const QUEUES = ['build', 'activate', LEDGER_QUEUE, 'maintenance'] as const
+export const QUEUES = ['build', 'activate', 'trace', LEDGER_QUEUE, 'maintenance'] as const
 export type QueueName = (typeof QUEUES)[number]
 
 const kept = {
@@ -17,19 +17,18 @@ const kept = {
   stackTraceLimit: 3,
 }
 
+const repeated = {
+  attempts: QUEUE_BOUNDS.jobAttemptsMax,
+  backoff: { type: 'exponential', delay: QUEUE_BOUNDS.jobRetryFirstMs },
+  ...kept,
+} as const
+
 /** Attempts, backoff and the number of finished jobs kept. A job id is the id of its row, so a row has one job. */
 const JOB_OPTIONS = {
-  build: {
-    // The build's row counts its runs and says when the next one begins. These are for a database that does not answer.
-    attempts: QUEUE_BOUNDS.jobAttemptsMax,
-    backoff: { type: 'exponential', delay: QUEUE_BOUNDS.jobRetryFirstMs },
-    ...kept,
-  },
-  activate: {
-    attempts: QUEUE_BOUNDS.jobAttemptsMax,
-    backoff: { type: 'exponential', delay: QUEUE_BOUNDS.jobRetryFirstMs },
-    ...kept,
-  },
+  // The build's row counts its runs and says when the next one begins. Attempts are for a database that does not answer.
+  build: repeated,
+  activate: repeated,
+  trace: repeated,
   ledger: LEDGER_JOB_OPTIONS,
   maintenance: {
     attempts: 1,
@@ -76,4 +75,15 @@ export async function enqueueBuild(queue: JobQueue, buildId: string): Promise<vo
 /** Enqueues an activation whose row exists; idempotent. */
 export async function enqueueActivation(queue: JobQueue, activationId: string): Promise<void> {
   await queue.add('activate', { id: activationId }, { jobId: activationId })
+}
+
+/**
+ * Enqueues the writing of a trace up to a sequence of the version chain; idempotent. A job that failed for good keeps
+ * its place until "operator jobs retry".
+ */
+export async function enqueueTrace(queue: JobQueue, knowledgeBaseId: string, sequence: number): Promise<void> {
+  const jobId = `${knowledgeBaseId}-${sequence}`
+  const job = await queue.getJob(jobId)
+  if (job !== undefined && (await job.getState()) === 'completed') await job.remove()
+  await queue.add('trace', { id: knowledgeBaseId }, { jobId })
 }

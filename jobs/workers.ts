@@ -16,11 +16,12 @@ import { processBuild, removeFailed } from './build/process.ts'
 import { endLostRuns } from './build/runs.ts'
 import { processLedgerJob } from './ledger/append.ts'
 import { reconcile } from './maintenance/reconcile.ts'
-import { requeue } from './maintenance/requeue.ts'
+import { requeue, requeueTraces } from './maintenance/requeue.ts'
 import { sweep } from './maintenance/sweep.ts'
 import { collectGarbage } from './maintenance/collect-garbage.ts'
 import { openQueue } from './queues.ts'
 import type { JobQueue, QueueName } from './queues.ts'
+import { writeTrace } from './trace/pipeline.ts'
 
 export interface JobsDeps {
   readonly database: Database
@@ -31,6 +32,10 @@ export interface JobsDeps {
   readonly settlement: Pick<Settlement, 'refundOverdue'>
   /** Signs the version chain; Ed25519, PKCS #8. */
   readonly privateKeyDer: Buffer
+  /** Keys under which the published trace is verified before; Ed25519, SPKI. */
+  readonly publicKeysDer: readonly Buffer[]
+  /** Folder of the public trace. */
+  readonly traceDir: string
   readonly buildConcurrency: number
   /** Heap limit of a build's process. */
   readonly buildHeapMb: number
@@ -54,19 +59,28 @@ export async function startJobs(deps: JobsDeps): Promise<Jobs> {
   const queues = {
     build: openQueue('build', deps.redis, deps.log),
     activate: openQueue('activate', deps.redis, deps.log),
+    trace: openQueue('trace', deps.redis, deps.log),
     maintenance: openQueue('maintenance', deps.redis, deps.log),
   }
   const build: Processor<JobPayload, string> = (job, token) =>
     processBuild({ ...deps, stopping: stopping.signal }, job, token)
+  const activateThenTrace: Processor<JobPayload, string> = async (job) => {
+    const outcome = await activate(deps, job.data.id, stopping.signal)
+    // The next sweep does what fails here.
+    if (outcome === 'done')
+      await requeueTraces({ ...deps, traceQueue: queues.trace }).catch((error: unknown) =>
+        deps.log.warn('trace not enqueued', {}, error),
+      )
+    return outcome
+  }
   const workers = [
     startWorker<JobPayload, string>(deps, 'build', build, { concurrency: deps.buildConcurrency }),
-    startWorker<JobPayload, string>(deps, 'activate', (job) => activate(deps, job.data.id, stopping.signal), {
-      concurrency: 4,
-    }),
+    startWorker<JobPayload, string>(deps, 'activate', activateThenTrace, { concurrency: 4 }),
+    startWorker<JobPayload, void>(deps, 'trace', (job) => writeTrace(deps, job.data.id, stopping.signal), {}),
     startWorker<LedgerJobPayload, void>(deps, 'ledger', (job) => processLedgerJob(deps.database, job.data), {
       concurrency: QUEUE_BOUNDS.ledgerConcurrency,
     }),
-    startWorker<JobPayload, void>(deps, 'maintenance', maintenance(deps, queues.build, queues.activate), {
+    startWorker<JobPayload, void>(deps, 'maintenance', maintenance(deps, queues), {
       concurrency: Object.keys(SCHEDULE).length,
     }),
   ]
@@ -128,13 +142,21 @@ async function keepSchedule(queue: JobQueue): Promise<void> {
  * Processes scheduled jobs. A run that exceeds its interval does not overlap with another of the same kind in this
  * process.
  */
-function maintenance(deps: JobsDeps, buildQueue: JobQueue, activateQueue: JobQueue): Processor<JobPayload, void> {
+function maintenance(
+  deps: JobsDeps,
+  queues: Readonly<Record<'build' | 'activate' | 'trace', JobQueue>>,
+): Processor<JobPayload, void> {
   const running = new Set<string>()
   const work: Readonly<Record<string, () => Promise<unknown>>> = {
     sweep: async () => {
       await sweep(deps)
       for (const { buildId } of await endLostRuns(deps.database)) await removeFailed(deps.store, buildId)
-      await requeue({ ...deps, buildQueue, activateQueue })
+      await requeue({
+        ...deps,
+        buildQueue: queues.build,
+        activateQueue: queues.activate,
+        traceQueue: queues.trace,
+      })
     },
     reconcile: () => reconcile(deps),
     tidy: () => collectGarbage(deps),

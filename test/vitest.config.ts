@@ -22,7 +22,7 @@ const SERVICES = [
   'test/core/{db,limits,redis}/**/*.test.ts',
   'test/{faults,law,scenarios}/**/*.test.ts',
   'test/jobs/*.test.ts',
-  'test/jobs/{activate,build,demo,ledger,maintenance,operator}/**/*.test.ts',
+  'test/jobs/{activate,build,demo,ledger,maintenance,operator,trace}/**/*.test.ts',
   'test/jobs/import/left-out.test.ts',
 ]
 

@@ -5,6 +5,8 @@ const knowledgeBaseRow = z.object({
   id: z.uuid(),
   slug: z.string(),
   title: z.string(),
+  /** Whether activations extend the public trace. */
+  traced: z.boolean(),
   active_version_id: z.uuid().nullable(),
   /** Passages of the active version; null when none is active. */
   passages: z.int().nullable(),
@@ -14,13 +16,14 @@ const knowledgeBaseRow = z.object({
 export type KnowledgeBaseRow = z.infer<typeof knowledgeBaseRow>
 
 const KNOWLEDGE_BASES = `
-  select k.id, k.slug, k.title, a.version_id as active_version_id, v.passages, a.activated_at, k.created_at
+  select k.id, k.slug, k.title, k.traced, a.version_id as active_version_id, v.passages, a.activated_at, k.created_at
   from knowledge_bases k
   left join active_versions a on a.knowledge_base_id = k.id
   left join corpus_versions v on v.id = a.version_id`
 
 /** Inserts nothing if the slug is taken. */
 const INSERT = 'insert into knowledge_bases (id, slug, title) values ($1, $2, $3) on conflict (slug) do nothing'
+const SET_TRACED = 'update knowledge_bases set traced = $2 where id = $1 and traced <> $2'
 const LIST = `${KNOWLEDGE_BASES} order by k.slug limit $1`
 const FIND = `${KNOWLEDGE_BASES} where k.id::text = lower($1) or k.slug = $1`
 
@@ -32,6 +35,11 @@ export async function insertKnowledgeBase(
   title: string,
 ): Promise<boolean> {
   return (await database.query(INSERT, [id, slug, title])).rowCount === 1
+}
+
+/** @returns false when it is so already. */
+export async function setTraced(database: Queryable, id: string, traced: boolean): Promise<boolean> {
+  return (await database.query(SET_TRACED, [id, traced])).rowCount === 1
 }
 
 export async function listKnowledgeBases(database: Queryable, limit: number): Promise<readonly KnowledgeBaseRow[]> {

@@ -32,6 +32,22 @@ export async function readLastLink(database: Queryable, knowledgeBaseId: string)
   return z.array(linkSchema).parse((await database.query(LAST, [knowledgeBaseId])).rows)[0]
 }
 
+const tracedSchema = z.object({ id: z.uuid(), slug: z.string(), title: z.string(), sequence: z.int() })
+/** A knowledge base whose activations extend the public trace, with the newest sequence of its chain. */
+export type TracedBase = z.infer<typeof tracedSchema>
+
+const TRACED = `
+select k.id, k.slug, k.title, max(c.sequence)::float8 as sequence
+from knowledge_bases k
+join version_chain c on c.knowledge_base_id = k.id
+where k.traced
+group by k.id, k.slug, k.title
+order by k.slug limit $1`
+
+export async function listTraced(database: Queryable, limit: number): Promise<readonly TracedBase[]> {
+  return z.array(tracedSchema).parse((await database.query(TRACED, [limit])).rows)
+}
+
 /** The place of a done activation in the history. */
 const PLACE = 'select sequence::float8 as sequence, finished_at from activations where id = $1 and sequence is not null'
 const placeSchema = z.object({ sequence: z.int(), finished_at: z.date() })

@@ -134,6 +134,12 @@ export function listenAddress(fallback: string): z.ZodType<string, string | unde
     .default(fallback)
 }
 
+/** Host and port of a `host:port`, as a server takes them; an IPv6 host is without its brackets. */
+export function hostAndPort(listen: string): { readonly host: string; readonly port: number } {
+  const at = listen.lastIndexOf(':')
+  return { host: listen.slice(0, at).replace(/^\[|\]$/g, ''), port: Number(listen.slice(at + 1)) }
+}
+
 /** The variable that every service reads. */
 export const LOG_LEVEL = {
   schema: z.enum(['silent', 'error', 'warn', 'info', 'debug']).default('info'),

@@ -20,6 +20,17 @@ export function merkleLevels(leaves: Buffer): readonly Buffer[] {
   return levels
 }
 
+/** Returns the inclusion proof of a leaf (RFC 6962, section 2.1.1): the hashes beside its way to the root, in order. */
+export function merklePath(levels: readonly Buffer[], leaf: number): readonly Buffer[] {
+  const path: Buffer[] = []
+  for (let [level, node] = [0, leaf]; level < levels.length - 1; level += 1, node >>= 1) {
+    const beside = (node ^ 1) * HASH_BYTES
+    const hash = levels[level]?.subarray(beside, beside + HASH_BYTES)
+    if (hash?.length === HASH_BYTES) path.push(hash)
+  }
+  return path
+}
+
 /** Returns the root over at least one leaf hash. */
 export function merkleRoot(leaves: Buffer): Buffer {
   return merkleLevels(leaves).at(-1) ?? leaves

@@ -120,7 +120,16 @@ export const resultSchema = z.strictObject({
     published_at: timestamp,
     effective_at: timestamp,
   }),
-  citation: z.strictObject({ label: z.string(), source_anchor: z.url(), source_snapshot_id: z.uuid() }),
+  citation: z.strictObject({
+    label: z.string(),
+    source_anchor: z.url(),
+    source_snapshot_id: z.uuid().meta({
+      description:
+        'The captured source. Where the operator publishes a source trace, it resolves at ' +
+        '{trace}/{knowledge_base}/snapshots/{source_snapshot_id}, as a page and with .json as data; version resolves ' +
+        'at {trace}/{knowledge_base}/versions/{version}. {trace}/verify-reply.mjs proves or refutes a saved reply.',
+    }),
+  }),
   metadata: z.strictObject({
     language: z.string(),
     jurisdiction: z.string(),

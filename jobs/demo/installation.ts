@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { createSchema } from '#jobs/demo/local/schema.ts'
 import { startPostgres } from '#jobs/demo/local/postgres.ts'
 import { startRedis } from '#jobs/demo/local/redis.ts'
-import { startGateway, startJobs, startSearchNode, storeUrl } from '#jobs/demo/local/stack.ts'
-import type { LocalGateway, StackSettings } from '#jobs/demo/local/stack.ts'
+import { startGateway, startJobs, startSearchNode, startTrace, storeUrl } from '#jobs/demo/local/stack.ts'
+import type { LocalGateway, LocalTrace, StackSettings } from '#jobs/demo/local/stack.ts'
 import type { DemoFlags } from './flags.ts'
 import { writePrivately } from './state.ts'
 import type { DemoState } from './state.ts'
@@ -18,6 +18,7 @@ export interface Installation {
   readonly settings: StackSettings
   readonly operatorUrl: string
   readonly gateway: LocalGateway
+  readonly trace: LocalTrace
 }
 
 export interface InstallationOptions {
@@ -32,7 +33,7 @@ export interface InstallationOptions {
 }
 
 /**
- * Starts Postgres, Redis, schema, search node, job worker and gateway, in this order. `steps` stops them in reverse
+ * Starts Postgres, Redis, schema, search node, job worker, gateway and trace, in this order. `steps` stops them in reverse
  * order, including a service that is still starting.
  */
 export async function startInstallation(
@@ -64,7 +65,9 @@ export async function startInstallation(
   steps.watch(await steps.run('job worker', () => startJobs(settings, [searchNode.address])))
   const gateway = await steps.run('gateway', () => startGateway(settings, [searchNode.address], 'gateway', flags.port))
   steps.watch(gateway)
-  return { settings, operatorUrl: logins.operatorUrl, gateway }
+  const trace = await steps.run('trace', () => startTrace(settings))
+  steps.watch(trace)
+  return { settings, operatorUrl: logins.operatorUrl, gateway, trace }
 }
 
 /** Returns the environment of `npm run operator` for this installation, in shell syntax. */

@@ -27,6 +27,7 @@ import { firstTexts, showExchanges } from './show.ts'
 import { storeUrl } from '#jobs/demo/local/stack.ts'
 import { readOrCreateState, writePrivately, writeState } from './state.ts'
 import type { DemoState } from './state.ts'
+import { ensureTraced, untilTraced } from './trace.ts'
 import { createSteps } from './steps.ts'
 import type { Steps } from './steps.ts'
 import { LocalProcessError, assertPortFree } from '#jobs/demo/local/supervised-process.ts'
@@ -49,7 +50,7 @@ async function demo(flags: DemoFlags, steps: Steps): Promise<void> {
   const state = readOrCreateState(stateFile)
   const readyFiles = [join(folder, 'ready.json'), ...(flags.readyFile === undefined ? [] : [resolve(flags.readyFile)])]
   const installed = { folder, secrets: state.secrets, flags, actor: ACTOR, stale: readyFiles, environment }
-  const { settings, operatorUrl, gateway } = await startInstallation(installed, steps)
+  const { settings, operatorUrl, gateway, trace } = await startInstallation(installed, steps)
   const database = openDatabase(operatorUrl, createLog('demo', 'silent'), CONNECTIONS_MAX, 60_000)
   steps.onStop(() => database.end())
   const operator: Operator = { database, actor: ACTOR }
@@ -57,19 +58,14 @@ async function demo(flags: DemoFlags, steps: Steps): Promise<void> {
   const deps = { operator, store, redisUrl: settings.redisUrl, reviewerKeyFile: join(folder, 'reviewer.pem') }
   const served = await ensureVersion(deps, corpus, { state, embedding, named }, steps)
   writeState(stateFile, state)
+  await steps.run('source trace', () => untilTraced(trace.url, corpus.slug, served.id))
 
   const { languages, jurisdictions } = served.facets
   const entitled = { knowledgeBase: corpus.slug, languages, jurisdictions }
-  const { valid: apiKey, ...keys } = await ensureCaller(operator, state, {
-    ...entitled,
-    application: 'partner',
-    limits,
-  })
-  const { valid: ownKey } = await ensureCaller(operator, state, {
-    ...entitled,
-    application: 'demo',
-    limits: OWN_LIMITS,
-  })
+  const partner = { ...entitled, application: 'partner', limits }
+  const { valid: apiKey, ...keys } = await ensureCaller(operator, state, partner)
+  const own = { ...entitled, application: 'demo', limits: OWN_LIMITS }
+  const { valid: ownKey } = await ensureCaller(operator, state, own)
   writeState(stateFile, state)
 
   const sampleTexts = await firstTexts(join(store.artifactFolder(served.id), 'passages.jsonl'))
@@ -90,6 +86,8 @@ async function demo(flags: DemoFlags, steps: Steps): Promise<void> {
     knowledge_base: corpus.slug,
     answer_query: shown.answerQuery,
     abstain_query: shown.abstainQuery,
+    trace_url: trace.url,
+    manifest_public_key: settings.secrets.MANIFEST_PUBLIC_KEY,
     keys,
     inactive_knowledge_base: INACTIVE_KNOWLEDGE_BASE,
     forbidden_language: shown.forbiddenLanguage,
@@ -98,7 +96,7 @@ async function demo(flags: DemoFlags, steps: Steps): Promise<void> {
   for (const file of readyFiles) writePrivately(file, JSON.stringify(ready, null, 2))
   steps.print(
     `Ready: ${gateway.baseUrl}/v1/retrieve  (health, metrics and OpenAPI: ` +
-      `${gateway.internalUrl})\nLogs: ${join(flags.dataDir, 'logs')}`,
+      `${gateway.internalUrl})\nSource trace: ${trace.url}/${corpus.slug}/\nLogs: ${join(flags.dataDir, 'logs')}`,
   )
 }
 
@@ -154,6 +152,7 @@ async function ensureVersion(
 ): Promise<VersionRow> {
   const { operator } = deps
   const base = await ensureKnowledgeBase(operator, corpus.slug, corpus.title)
+  await ensureTraced(operator, corpus.slug)
   const digest = embedding === 'local' ? corpusDigest(corpus) : embeddedDigest(corpus, embedding, named)
   if (state.built_from[corpus.slug] === digest && (await activePointer(operator.database, base.id)) !== undefined)
     steps.note(`${corpus.title}: the active version is built from this source already.`)

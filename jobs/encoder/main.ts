@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { hostAndPort } from '#core/platform/config.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { createLog, describeCause } from '#core/platform/log.ts'
 import { stopOnSignal } from '#core/platform/shutdown.ts'
@@ -20,9 +21,7 @@ await startOrExplain('The encoder cannot start', async () => {
   })
   const metrics = createEncoderMetrics(encoder.waiting)
   const app = createEncoderApp({ model, encoder, metrics, log })
-  const at = config.ENCODER_LISTEN.lastIndexOf(':')
-  const host = config.ENCODER_LISTEN.slice(0, at).replace(/^\[|\]$/g, '')
-  await app.listen({ host, port: Number(config.ENCODER_LISTEN.slice(at + 1)) })
+  await app.listen(hostAndPort(config.ENCODER_LISTEN))
   const bound = app.server.address()
   const port = bound === null || typeof bound === 'string' ? undefined : bound.port
   log.info('listening', { address: config.ENCODER_LISTEN, port, model: model.name, digest: model.digest })

@@ -1,15 +1,21 @@
 import { finishActivation, queuedActivations } from '#core/db/activations.ts'
 import { unfinishedBuilds } from '#core/db/builds.ts'
 import type { Database } from '#core/db/pool.ts'
+import { listTraced } from '#core/db/version-chain.ts'
 import type { Log } from '#core/platform/log.ts'
 import { JOB_BOUNDS } from '#jobs/bounds.ts'
-import { enqueueActivation, enqueueBuild } from '#jobs/queues.ts'
+import { enqueueActivation, enqueueBuild, enqueueTrace } from '#jobs/queues.ts'
 import type { JobQueue } from '#jobs/queues.ts'
+import { TRACE_BOUNDS } from '#jobs/trace/bounds.ts'
+import { writtenSequence } from '#jobs/trace/files.ts'
 
 export interface RequeueDeps {
   readonly database: Database
   readonly buildQueue: JobQueue
   readonly activateQueue: JobQueue
+  readonly traceQueue: JobQueue
+  /** Folder of the public trace. */
+  readonly traceDir: string
   readonly log: Log
 }
 
@@ -32,6 +38,13 @@ export async function requeue(deps: RequeueDeps): Promise<void> {
           'cause, then activate again.',
       )
   }
+  await requeueTraces(deps)
+}
+
+/** Enqueues the trace of every knowledge base whose version chain is longer than what is written of it. */
+export async function requeueTraces(deps: Pick<RequeueDeps, 'database' | 'traceQueue' | 'traceDir'>): Promise<void> {
+  for (const { id, slug, sequence } of await listTraced(deps.database, TRACE_BOUNDS.tracedBasesMax))
+    if ((await writtenSequence(deps.traceDir, slug)) < sequence) await enqueueTrace(deps.traceQueue, id, sequence)
 }
 
 /**

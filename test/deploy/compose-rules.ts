@@ -8,6 +8,7 @@ import type { Variables } from '#core/platform/config.ts'
 import { GATEWAY_VARIABLES } from '#gateway/config.ts'
 import { ENCODER_VARIABLES } from '#jobs/encoder/config.ts'
 import { JOBS_VARIABLES, MIGRATE_VARIABLES, OPERATOR_VARIABLES } from '#jobs/config.ts'
+import { TRACE_VARIABLES } from '#jobs/trace/config.ts'
 import { SEARCH_NODE_VARIABLES } from '#search-node/config.ts'
 
 /** The parts of a compose file that the rules look at. */
@@ -54,6 +55,7 @@ const PROGRAMS: Readonly<Record<string, Variables>> = {
   'jobs/operator/main.ts migrate': MIGRATE_VARIABLES,
   'jobs/operator/main.ts': OPERATOR_VARIABLES,
   'jobs/encoder/main.ts': ENCODER_VARIABLES,
+  'jobs/trace/main.ts': TRACE_VARIABLES,
 }
 
 /** Health commands of the programs that are not this project's. */
@@ -215,6 +217,9 @@ const KEYS = '${KEYS_DIR:-./keys}:/keys'
 const MODELS = '${MODELS_DIR:-./models}:/models:ro'
 const FOLDERS: Readonly<Record<string, readonly string[]>> = { operator: [SOURCES, KEYS], encoder: [MODELS] }
 
+/** What callers reach, through a proxy. */
+const PUBLIC: readonly string[] = ['gateway', 'trace']
+
 function hostFaults(compose: Compose, name: string, service: Service): readonly string[] {
   const volumes = service.volumes
     .filter((volume) => FOLDERS[name]?.includes(volume) !== true)
@@ -226,7 +231,7 @@ function hostFaults(compose: Compose, name: string, service: Service): readonly 
       ? []
       : [`${name}: the image ${service.image} is not pinned to a version`]),
     ...service.ports
-      .filter((port) => name !== 'gateway' || !port.startsWith('127.0.0.1:'))
+      .filter((port) => !PUBLIC.includes(name) || !port.startsWith('127.0.0.1:'))
       .map((port) => `${name} publishes ${port}`),
     ...volumes
       .filter((volume) => !(volume in compose.volumes))

@@ -53,7 +53,7 @@ test('every variable, health check, dependency, port and image of docker-compose
   expect(faultsAfter(() => {})).toEqual([])
 })
 
-test('Postgres 18, Valkey, two search nodes, gateway, jobs, a migration, an encoder and a model server are there', () => {
+test('Postgres 18, Valkey, two search nodes, gateway, jobs, a migration, the trace, an encoder and a model server are there', () => {
   const { services } = parseCompose(text)
   expect(Object.keys(services).sort()).toEqual([
     'embeddings',
@@ -65,6 +65,7 @@ test('Postgres 18, Valkey, two search nodes, gateway, jobs, a migration, an enco
     'postgres',
     'search-node-1',
     'search-node-2',
+    'trace',
     'valkey',
   ])
   expect(services['postgres']?.image).toMatch(/^postgres:18\./)

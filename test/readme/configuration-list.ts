@@ -2,6 +2,7 @@ import type { Variables } from '#core/platform/config.ts'
 import { GATEWAY_VARIABLES } from '#gateway/config.ts'
 import { JOBS_VARIABLES, OPERATOR_VARIABLES } from '#jobs/config.ts'
 import { ENCODER_VARIABLES } from '#jobs/encoder/config.ts'
+import { TRACE_VARIABLES } from '#jobs/trace/config.ts'
 import { SEARCH_NODE_VARIABLES } from '#search-node/config.ts'
 
 const PROCESSES: Readonly<Record<string, Variables>> = {
@@ -10,6 +11,7 @@ const PROCESSES: Readonly<Record<string, Variables>> = {
   jobs: JOBS_VARIABLES,
   operator: OPERATOR_VARIABLES,
   encoder: ENCODER_VARIABLES,
+  trace: TRACE_VARIABLES,
 }
 const COLUMNS_MAX = 120
 

@@ -10,6 +10,7 @@ import { createLog } from '#core/platform/log.ts'
 import { RELEASE } from '#core/db/release.ts'
 import { GATEWAY_VARIABLES } from '#gateway/config.ts'
 import { JOBS_VARIABLES } from '#jobs/config.ts'
+import { TRACE_VARIABLES } from '#jobs/trace/config.ts'
 import { SEARCH_NODE_VARIABLES } from '#search-node/config.ts'
 import { openTestDatabase } from '#test/support/postgres.ts'
 import type { TestDatabase } from '#test/support/postgres.ts'
@@ -21,6 +22,7 @@ const SERVICES: readonly { readonly script: string; readonly variables: Variable
   { script: 'gateway/main.ts', variables: GATEWAY_VARIABLES },
   { script: 'search-node/main.ts', variables: SEARCH_NODE_VARIABLES },
   { script: 'jobs/main.ts', variables: JOBS_VARIABLES },
+  { script: 'jobs/trace/main.ts', variables: TRACE_VARIABLES },
 ]
 
 interface Ended {

@@ -57,6 +57,7 @@ export interface JobsHarness {
   readonly store: ArtifactStore
   /** Signs manifests and the version chain. */
   readonly privateKeyDer: Buffer
+  readonly publicKeysDer: readonly Buffer[]
   readonly searchNode: string
   /** Of a job worker or a build's process. */
   readonly environment: NodeJS.ProcessEnv
@@ -113,6 +114,7 @@ export async function startJobsHarness(): Promise<JobsHarness> {
     owner,
     service,
     privateKeyDer: Buffer.from(secrets.MANIFEST_PRIVATE_KEY, 'base64'),
+    publicKeysDer: [Buffer.from(secrets.MANIFEST_PUBLIC_KEY, 'base64')],
     operatorUrl: database.operatorUrl,
     store,
     searchNode,
@@ -219,6 +221,8 @@ export async function openWorkerHarness(): Promise<WorkerHarness> {
         counters: { nowMs: async () => Date.now() },
         settlement: { refundOverdue: async () => 'gone' },
         privateKeyDer: harness.privateKeyDer,
+        publicKeysDer: harness.publicKeysDer,
+        traceDir: harness.store.traceFolder,
         buildConcurrency: 1,
         buildHeapMb: 512,
         vectorCacheBytesMax: 0,

@@ -3,7 +3,8 @@ import { fileURLToPath } from 'node:url'
 
 /**
  * The artifact store as a directory: `artifacts/<version id>/`, `snapshots/<sha256>`, `incoming/`,
- * `work/<build id>/`, `reports/<version id>.html`, `.json` and `.changes.jsonl`, and a cache, `vectors/cache.sqlite`.
+ * `work/<build id>/`, `reports/<version id>.html`, `.json` and `.changes.jsonl`, `trace/`, and a cache,
+ * `vectors/cache.sqlite`.
  * Nothing but the cache is ever overwritten in place: files are written under a temporary name, synced and renamed.
  */
 export interface ArtifactStore {
@@ -20,6 +21,8 @@ export interface ArtifactStore {
   figuresFile(versionId: string): string
   /** Every difference between a candidate and the version that was active: one a line. */
   changesFile(versionId: string): string
+  /** The public trace, unless the configuration names another folder. */
+  readonly traceFolder: string
 }
 
 /** @param url a `file:` URL, already validated. */
@@ -34,5 +37,6 @@ export function createArtifactStore(url: string): ArtifactStore {
     reportFile: (versionId) => join(root, 'reports', `${versionId}.html`),
     figuresFile: (versionId) => join(root, 'reports', `${versionId}.json`),
     changesFile: (versionId) => join(root, 'reports', `${versionId}.changes.jsonl`),
+    traceFolder: join(root, 'trace'),
   }
 }

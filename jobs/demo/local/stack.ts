@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { getCompileCacheDir } from 'node:module'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { createArtifactStore } from '#core/index/format/store.ts'
 import { openSearchNodeClient } from '#core/rpc/search-client.ts'
 import { credentials } from '@grpc/grpc-js'
 import { SEARCH_NODE_OPTIONS } from '#jobs/command-line/node-options.ts'
@@ -41,6 +42,10 @@ export interface LocalSearchNode extends LocalService {
 export interface LocalGateway extends LocalService {
   readonly baseUrl: string
   readonly internalUrl: string
+}
+
+export interface LocalTrace extends LocalService {
+  readonly url: string
 }
 
 const STATUS_TIMEOUT_MS = 5_000
@@ -130,6 +135,26 @@ function readyLines(logFile: string): number {
   } catch {
     return 0
   }
+}
+
+/** Starts the process of the public trace, on a free port of loopback. */
+export async function startTrace(settings: StackSettings, name = 'trace'): Promise<LocalTrace> {
+  const listen = `127.0.0.1:${await freePort()}`
+  const url = `http://${listen}`
+  const service = await startService({
+    name,
+    script: 'jobs/trace/main.ts',
+    environment: {
+      ...compileCache(),
+      TRACE_DIR: createArtifactStore(storeUrl(settings)).traceFolder,
+      TRACE_LISTEN: listen,
+    },
+    logFile: logFileOf(settings, name),
+    restartOn: codeOf(settings, 'jobs'),
+    onSpawn: settings.onSpawn,
+    ready: async () => (await fetch(url, { signal: AbortSignal.timeout(STATUS_TIMEOUT_MS) })).status < 500,
+  })
+  return { ...service, url }
 }
 
 /** Starts a gateway on free ports of loopback, or with its public side on the given one. */

@@ -6,6 +6,7 @@ import { REVIEWERS_REQUIRED_MAX } from '#core/domain/review-policy.ts'
 import { createKnowledgeBase } from '#jobs/operator/actions/organizations.ts'
 import { changeReviewPolicy, showReviewPolicy } from '#jobs/operator/actions/review-policies.ts'
 import { readSigningKey } from '#jobs/operator/actions/reviewers.ts'
+import { setTrace } from '#jobs/operator/actions/traces.ts'
 import { addCommandGroup } from '#jobs/operator/command.ts'
 import { list, rows, text, whole } from '#jobs/operator/inputs.ts'
 import { addDatabaseCommand } from '#jobs/operator/session.ts'
@@ -15,7 +16,7 @@ export function addKnowledgeBases(program: OperatorCommand): void {
   const bases = addCommandGroup(
     program,
     'knowledge-bases',
-    'collections a client can be entitled to: create, list, policy',
+    'collections a client can be entitled to: create, list, policy, trace',
   )
   addDatabaseCommand(bases, {
     usage: 'create <slug>',
@@ -50,6 +51,7 @@ export function addKnowledgeBases(program: OperatorCommand): void {
         passages: 'passages',
         active_version_id: 'active version',
         activated_at: 'activated',
+        traced: 'traced',
         id: 'id',
       }
       show(found, () =>
@@ -62,6 +64,34 @@ export function addKnowledgeBases(program: OperatorCommand): void {
     },
   })
   addPolicy(bases)
+  addTrace(bases)
+}
+
+function addTrace(bases: OperatorCommand): void {
+  addDatabaseCommand(bases, {
+    usage: 'trace <slug> <state>',
+    summary: 'decide whether activations extend the public source trace: on or off',
+    flags: {},
+    notes:
+      'The trace shows sources, manifests, approvals with the names of reviewers, and the history. It holds no text ' +
+      'and lists no passages. A job writes it within seconds, and after each activation. "off" removes nothing: what ' +
+      'was served stays resolvable.',
+    examples: ['knowledge-bases trace hsfa-rules on', 'knowledge-bases trace hsfa-rules off'],
+    input: {
+      slug: text,
+      state: z.enum(['on', 'off'], 'must be on or off').transform((state) => state === 'on'),
+    },
+    variables: {},
+    writes: true,
+    run: async ({ slug, state }, { operator, show }) => {
+      const set = await setTrace(operator, slug, state)
+      show(set, () =>
+        state
+          ? `The trace of "${set.slug}" is on: a job worker writes it within seconds.`
+          : `The trace of "${set.slug}" is off: activations no longer extend it, and what is published stays.`,
+      )
+    },
+  })
 }
 
 const LIMIT = /^([a-z_]+)=(\d{1,9})$/

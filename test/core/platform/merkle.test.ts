@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { sha256 } from '#core/platform/digest.ts'
-import { HASH_BYTES, merkleLevels, merkleRoot } from '#core/platform/merkle.ts'
+import { HASH_BYTES, merkleLevels, merklePath, merkleRoot } from '#core/platform/merkle.ts'
 
 /** Inputs and roots of the test of Certificate Transparency's reference implementation. */
 const INPUTS = ['', '00', '10', '2021', '3031', '40414243', '5051525354555657', '606162636465666768696a6b6c6d6e6f']
@@ -26,5 +26,21 @@ describe('the Merkle tree is that of RFC 6962', () => {
 
   test('each level has half the nodes of the one below, rounded up', () => {
     expect(merkleLevels(leaves(7)).map((level) => level.length / HASH_BYTES)).toEqual([7, 4, 2, 1])
+  })
+
+  test('the inclusion proof of every leaf leads to the root', () => {
+    for (let count = 1; count <= INPUTS.length; count += 1) {
+      const levels = merkleLevels(leaves(count))
+      for (let leaf = 0; leaf < count; leaf += 1) {
+        const path = [...merklePath(levels, leaf)]
+        let hash = leaves(count).subarray(leaf * HASH_BYTES, (leaf + 1) * HASH_BYTES)
+        for (let [node, last] = [leaf, count - 1]; last > 0; node >>= 1, last >>= 1) {
+          const beside = (node ^ 1) <= last ? path.shift() : undefined
+          if (beside !== undefined)
+            hash = sha256(Buffer.concat([Buffer.of(1), ...(node % 2 === 0 ? [hash, beside] : [beside, hash])]))
+        }
+        expect([hash.toString('hex'), path]).toEqual([ROOTS[count - 1], []])
+      }
+    }
   })
 })

@@ -2,43 +2,23 @@ import { verify } from 'node:crypto'
 import { beforeAll, expect, test } from 'vitest'
 import { insertLink, readChain } from '#core/db/version-chain.ts'
 import type { ChainLink } from '#core/db/version-chain.ts'
-import { readVersion } from '#core/db/versions.ts'
 import { chainEntrySchema, chainText } from '#core/domain/version-chain.ts'
-import type { ChainRecord } from '#core/domain/version-chain.ts'
 import { sha256 } from '#core/platform/digest.ts'
-import { extendChain } from '#jobs/activate/chain.ts'
 import { openTestPools } from '#test/support/postgres.ts'
 import { signingKeys } from '#test/support/secrets.ts'
 import { createHistoryBase } from '#test/support/version-rows.ts'
 import type { HistoryBase } from '#test/support/version-rows.ts'
+import { activateSigned } from '#test/support/version-chain.ts'
 
 const { owner, jobs } = await openTestPools()
 const keys = signingKeys()
 let base: HistoryBase
 const links: ChainLink[] = []
 
-async function activate(versionId: string): Promise<void> {
-  await base.activate(versionId)
-  const { rows } = await owner.query<{ id: string }>(
-    'select id from activations where knowledge_base_id = $1 order by sequence desc limit 1',
-    [base.id],
-  )
-  const version = await readVersion(owner, versionId)
-  if (version === undefined) throw new Error('the version was just inserted')
-  const record: ChainRecord = {
-    version_id: version.id,
-    profile: { id: version.profile_id, sha256: version.profile_sha256 },
-    changes: null,
-    approvals: [],
-  }
-  const activation = { id: rows[0]?.id ?? '', kind: 'activate' as const, expected_version_id: null }
-  await extendChain(jobs, activation, version, record, keys.privateKeyDer)
-}
-
 beforeAll(async () => {
   base = await createHistoryBase(owner)
   const [first, second] = [await base.createVersion(), await base.createVersion()]
-  for (const version of [first, second, first]) await activate(version)
+  for (const version of [first, second, first]) await activateSigned({ owner, jobs, base, keys }, version)
   for await (const link of readChain(jobs, base.id)) links.push(link)
 })
 

@@ -45,7 +45,7 @@ describe('help', () => {
           `clients ${addDatabaseCommand}`,
         ]),
         ...['create', 'list', 'show'].map((addDatabaseCommand) => `plans ${addDatabaseCommand}`),
-        ...['create', 'list', 'policy'].map((addDatabaseCommand) => `knowledge-bases ${addDatabaseCommand}`),
+        ...['create', 'list', 'policy', 'trace'].map((addDatabaseCommand) => `knowledge-bases ${addDatabaseCommand}`),
         ...['grant', 'list', 'show', 'change', 'deactivate', 'activate', 'add-profile', 'remove-profile'].map(
           (addDatabaseCommand) => `entitlements ${addDatabaseCommand}`,
         ),

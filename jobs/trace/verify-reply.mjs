@@ -1,0 +1,320 @@
+/**
+ * Proves or refutes the passages of a saved reply of the Evidence Retrieval Service. One file, without dependencies,
+ * for Node 20 and later. Apache-2.0.
+ *
+ *   node verify-reply.mjs --reply FILE --trace URL|FOLDER --public-key BASE64 [--head FILE] [--snapshot FILE]
+ *
+ * --reply       the body of a reply with status 200, as it was received
+ * --trace       address of the public source trace, or a downloaded copy
+ * --public-key  the operator's Ed25519 public key (SPKI, DER), from the operator; several, separated by commas
+ * --head        a head.json that was saved earlier: the history has only been extended since
+ * --snapshot    the captured bytes of a source: passages that were read from it stand in it, at their place
+ *
+ * Proved are, of each passage, its text, document, citation and metadata; and that the version that holds it was
+ * signed by the operator and activated, with the approvals of reviewers. Score and decision are not proved.
+ * Exit code 0: proved; 2: refuted, with the field; 1: could not be checked.
+ */
+import { createDecipheriv, createHash, createPublicKey, verify } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { open } from 'node:fs/promises'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+
+const MIB = 1024 * 1024
+/** Bytes of each file that is read. */
+const BYTES_MAX = { reply: 4 * MIB, small: MIB, proofs: 4 * MIB, chain: 64 * MIB, sources: 256 * MIB, line: 8 * MIB }
+const REQUEST_TIMEOUT_MS = 30_000
+const TIMEOUT_MS = 600_000
+const RESULTS_MAX = 1_000
+const ACTIVATIONS_MAX = 50
+const KEYS_MAX = 8
+const PROOFS_IN_FILE_MAX = 64
+/** Stands between a repeated introduction and the passage's own text. */
+const GAP = '\n[…]\n'
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+const SLUG = /^[a-z0-9][a-z0-9-]{0,62}$/
+
+class Refuted extends Error {
+  constructor(field, message) {
+    super(`${field}: ${message}`)
+  }
+}
+class Unchecked extends Error {}
+
+const sha256 = (bytes) => createHash('sha256').update(bytes).digest()
+const hex = (bytes) => sha256(bytes).toString('hex')
+
+/** Keys sorted at every level, no white space. */
+function canonicalJson(value) {
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
+  if (value === null || typeof value !== 'object') return JSON.stringify(value)
+  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
+  return `{${entries.map(([key, inner]) => `${JSON.stringify(key)}:${canonicalJson(inner)}`).join(',')}}`
+}
+
+function parsed(bytes, what) {
+  try {
+    return JSON.parse(bytes.toString('utf8'))
+  } catch {
+    throw new Unchecked(`${what} is not JSON`)
+  }
+}
+
+async function readFileBounded(path, bytesMax) {
+  const file = await open(path).catch(() => undefined)
+  if (file === undefined) throw new Unchecked(`${path} cannot be read`)
+  try {
+    if ((await file.stat()).size > bytesMax) throw new Unchecked(`${path} has more than ${bytesMax} bytes`)
+    return await file.readFile()
+  } finally {
+    await file.close()
+  }
+}
+
+async function fetchBounded(url, bytesMax) {
+  const blocks = []
+  let bytes = 0
+  try {
+    const reply = await fetch(url, { redirect: 'error', signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS) })
+    if (reply.status !== 200) throw new Unchecked(`${url} answers ${reply.status}`)
+    for await (const block of reply.body ?? []) {
+      bytes += block.length
+      if (bytes > bytesMax) throw new Unchecked(`${url} has more than ${bytesMax} bytes`)
+      blocks.push(block)
+    }
+  } catch (error) {
+    throw error instanceof Unchecked
+      ? error
+      : new Unchecked(`${url} cannot be read: ${error.cause?.code ?? error.message}`)
+  }
+  return Buffer.concat(blocks)
+}
+
+/** Reads files of the trace of one knowledge base by their path. */
+function traceReader(trace, slug) {
+  if (!/^https?:\/\//.test(trace)) return (path, bytesMax) => readFileBounded(join(trace, slug, path), bytesMax)
+  const base = `${trace.replace(/\/+$/, '')}/${slug}/`
+  return (path, bytesMax) => fetchBounded(new URL(path, base), bytesMax)
+}
+
+function publicKeys(text) {
+  const parts = text.split(',')
+  if (parts.length > KEYS_MAX) throw new Unchecked(`--public-key takes at most ${KEYS_MAX} keys`)
+  return parts.map((part) => {
+    try {
+      return createPublicKey({ key: Buffer.from(part.trim(), 'base64'), format: 'der', type: 'spki' })
+    } catch {
+      throw new Unchecked('--public-key is the base64 of an Ed25519 public key (SPKI, DER)')
+    }
+  })
+}
+
+function signatureHolds(bytes, signature, keys) {
+  return signature.length === 64 && keys.some((key) => verify(null, bytes, key, signature))
+}
+
+/** A reply of status 200. Its passages are looked at one by one later. */
+function parseReply(bytes) {
+  const reply = parsed(bytes, 'the reply')
+  if (reply?.error !== undefined) throw new Unchecked('the reply is an error: only replies of status 200 have passages')
+  const { knowledge_base: slug = '', version = '', results } = reply ?? {}
+  if (!SLUG.test(slug) || !UUID.test(version) || !Array.isArray(results) || results.length > RESULTS_MAX)
+    throw new Unchecked('the file is no reply of status 200')
+  return { slug, version, results }
+}
+
+/** Every entry is signed, states the digest of the one before, and is of this knowledge base. */
+function checkChain(bytes, slug, keys) {
+  const lines = bytes.toString('utf8').split('\n').slice(0, -1)
+  if (lines.length === 0) throw new Unchecked('the trace has no version chain')
+  let [previous, sequence] = [null, 0]
+  return lines.map((line) => {
+    const { entry: text, signature } = parsed(line, 'an entry of the version chain')
+    const entry = parsed(String(text), 'an entry of the version chain')
+    const field = `chain/${entry.sequence}`
+    if (!signatureHolds(Buffer.from(text), Buffer.from(String(signature), 'base64'), keys))
+      throw new Refuted(`${field}/signature`, 'was not made with the public key')
+    if (entry.format !== 'evidence version chain 1' || entry.knowledge_base?.slug !== slug)
+      throw new Refuted(`${field}/knowledge_base`, `is not ${slug}`)
+    if (entry.previous_sha256 !== previous || !(entry.sequence > sequence))
+      throw new Refuted(`${field}/previous_sha256`, 'is not the digest of the entry before: the history was replaced')
+    previous = hex(text)
+    sequence = entry.sequence
+    return { text, entry }
+  })
+}
+
+/** The chain still has the entry that was its newest. */
+function checkHead(bytes, chain, keys) {
+  const { entry: text, signature } = parsed(bytes, 'the head')
+  if (!signatureHolds(Buffer.from(String(text)), Buffer.from(String(signature), 'base64'), keys))
+    throw new Refuted('head/signature', 'was not made with the public key')
+  if (!chain.some((link) => link.text === text))
+    throw new Refuted('head', `entry ${parsed(text, 'the head').sequence} of the history was replaced or removed`)
+}
+
+/** What an activation rested on is what was signed, and so are the approvals of reviewers. */
+function checkRecord(bytes, { sequence, record_sha256: digest, version_id: version, manifest_sha256: manifest }) {
+  const field = `chain/${sequence}/record`
+  if (hex(bytes) !== digest) throw new Refuted(field, 'is not the one that was signed')
+  for (const { reviewer, public_key: key, statement, signature } of parsed(bytes, field).approvals) {
+    if (!signatureHolds(Buffer.from(statement), Buffer.from(signature, 'base64'), publicKeys(key)))
+      throw new Refuted(`${field}/approvals`, `the signature of ${reviewer.name} does not hold`)
+    const { candidate, manifest_sha256: approved } = parsed(statement, field)
+    if (candidate !== version || approved !== manifest)
+      throw new Refuted(`${field}/approvals`, `${reviewer.name} approved another version`)
+  }
+}
+
+async function checkManifest(read, version, entries, keys) {
+  const bytes = await read(`versions/${version}/manifest.json`, BYTES_MAX.small)
+  if (!signatureHolds(bytes, await read(`versions/${version}/manifest.sig`, BYTES_MAX.small), keys))
+    throw new Refuted('manifest/signature', 'was not made with the public key')
+  const manifest = parsed(bytes, 'the manifest')
+  if (manifest.version_id !== version || entries.some(({ manifest_sha256: digest }) => digest !== hex(bytes)))
+    throw new Refuted('manifest', `is not the one with which version ${version} was activated`)
+  return manifest
+}
+
+/** Finds and opens the proof of a passage. Name and key are digests of version and chunk_id. */
+async function openProof(read, { version_id: version, passages }, chunkId, field) {
+  const digest = (use) => sha256(`evidence trace 1 ${use} ${version} ${chunkId}`)
+  const name = digest('name').toString('hex')
+  let digits = 1
+  while (passages > PROOFS_IN_FILE_MAX * 16 ** digits) digits += 1
+  const lines = await read(`versions/${version}/proofs/${name.slice(0, digits)}.jsonl`, BYTES_MAX.proofs)
+  const line = lines
+    .toString('utf8')
+    .split('\n')
+    .find((each) => each.includes(name))
+  if (line === undefined) throw new Refuted(`${field}/chunk_id`, `version ${version} holds no such passage`)
+  try {
+    const sealed = Buffer.from(JSON.parse(line).sealed, 'base64')
+    const cipher = createDecipheriv('aes-256-gcm', digest('key'), Buffer.alloc(12))
+    cipher.setAuthTag(sealed.subarray(-16))
+    return JSON.parse(Buffer.concat([cipher.update(sealed.subarray(0, -16)), cipher.final()]).toString('utf8'))
+  } catch {
+    throw new Refuted(`${field}/chunk_id`, 'its proof in the trace was altered')
+  }
+}
+
+/** Root of the Merkle tree (RFC 6962, section 2.1) that a leaf, its row and the hashes beside its way lead to. */
+function rootOf({ leaf, row, path }, passages) {
+  let [hash, beside] = [sha256(`\0${canonicalJson(leaf)}`), 0]
+  for (let [node, nodes] = [row, passages]; nodes > 1; node >>= 1, nodes = Math.ceil(nodes / 2)) {
+    if ((node ^ 1) >= nodes) continue
+    const other = Buffer.from(path[beside++] ?? '', 'base64')
+    hash = sha256(Buffer.concat([Buffer.of(1), ...(node % 2 === 0 ? [hash, other] : [other, hash])]))
+  }
+  return beside === path.length && row < passages ? hash.toString('hex') : undefined
+}
+
+/** @returns the leaf that was proved. */
+async function checkPassage(read, manifest, result, field) {
+  if (!/^chk_[0-9a-f]{40}$/.test(result?.chunk_id)) throw new Refuted(`${field}/chunk_id`, 'is none')
+  const proof = await openProof(read, manifest, result.chunk_id, field)
+  if (rootOf(proof, manifest.passages) !== manifest.merkle_root)
+    throw new Refuted(`${field}/chunk_id`, 'its proof does not lead to the Merkle root of the signed manifest')
+  const { leaf } = proof
+  const { text, document, citation, metadata } = result
+  const stated = [
+    ['chunk_id', leaf.chunk_id, result.chunk_id],
+    ['text', leaf.text_sha256, hex(String(text))],
+    ['document', leaf.document_sha256, hex(canonicalJson(document ?? null))],
+    ['citation/label', leaf.citation.label_sha256, hex(String(citation?.label))],
+    ['citation/source_anchor', leaf.citation.source_anchor_sha256, hex(String(citation?.source_anchor))],
+    ['citation/source_snapshot_id', leaf.citation.source_snapshot_id, citation?.source_snapshot_id],
+    ['metadata', leaf.metadata_sha256, hex(canonicalJson(metadata ?? null))],
+  ]
+  for (const [name, signed, served] of stated)
+    if (signed !== served) throw new Refuted(`${field}/${name}`, `is not what version ${manifest.version_id} holds`)
+  return leaf
+}
+
+/** Passages that were read from the file stand at their place in it. @returns what was proved. */
+async function checkSnapshot(path, read, manifest, results, leaves) {
+  const sources = await read(`versions/${manifest.version_id}/sources.jsonl`, BYTES_MAX.sources)
+  if (hex(sources) !== manifest.files['sources.jsonl'].sha256)
+    throw new Refuted('sources', 'are not those of the signed manifest')
+  const lines = sources.toString('utf8').split('\n').filter(Boolean)
+  const known = new Map(lines.map((line) => parsed(line, 'sources.jsonl')).map(({ id, sha256: of }) => [id, of]))
+  const hash = createHash('sha256')
+  try {
+    for await (const block of createReadStream(path)) hash.update(block)
+  } catch {
+    throw new Unchecked(`${path} cannot be read`)
+  }
+  const digest = hash.digest('hex')
+  const from = [...leaves.keys()].filter((at) => known.get(leaves[at].citation.source_snapshot_id) === digest)
+  if (from.length === 0)
+    throw new Refuted('snapshot', `no passage of the reply was read from bytes with the SHA-256 ${digest}`)
+  const file = await open(path)
+  try {
+    for (const at of from) {
+      const own = await textAt(file, leaves[at].selector)
+      const { text } = results[at]
+      if (own === '' || (text !== own && !text.endsWith(`${GAP}${own}`)))
+        throw new Refuted(`results/${at}/text`, 'does not stand at its place in the snapshot')
+    }
+  } finally {
+    await file.close()
+  }
+  return `, the place of ${from.length} passages in the snapshot`
+}
+
+/** Places are in the manner of W3C Web Annotation: bytes of a file, or code points of a string in a line of JSON. */
+async function textAt(file, selector) {
+  const bytes = async (start, length) => {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(Math.min(length, BYTES_MAX.line)), 0, null, start)
+    return buffer.subarray(0, bytesRead)
+  }
+  if (selector.type === 'DataPositionSelector') {
+    const pieces = []
+    let at = selector.start
+    for (const { start, end } of [...(selector.omits ?? []), { start: selector.end, end: selector.end }]) {
+      pieces.push(await bytes(at, Math.max(0, start - at)))
+      at = end
+    }
+    return Buffer.concat(pieces).toString('utf8').replaceAll('\r\n', '\n')
+  }
+  if (selector.type !== 'JsonPointerSelector') throw new Unchecked(`a place is a ${selector.type}, which is not known`)
+  const [line] = (await bytes(selector.offset, BYTES_MAX.line)).toString('utf8').split('\n', 1)
+  let value = parsed(line, 'a line of the snapshot')
+  for (const token of selector.pointer.split('/').slice(1))
+    value = value?.[token.replaceAll('~1', '/').replaceAll('~0', '~')]
+  return typeof value === 'string' ? [...value].slice(selector.start, selector.end).join('') : ''
+}
+
+async function main() {
+  const text = { type: 'string' }
+  const options = { reply: text, trace: text, 'public-key': text, head: text, snapshot: text }
+  const { values } = parseArgs({ options })
+  if (values.reply === undefined || values.trace === undefined || values['public-key'] === undefined)
+    throw new Unchecked('--reply, --trace and --public-key are needed')
+  const keys = publicKeys(values['public-key'])
+  const { slug, version, results } = parseReply(await readFileBounded(values.reply, BYTES_MAX.reply))
+  const read = traceReader(values.trace, slug)
+  const chain = checkChain(await read('chain.jsonl', BYTES_MAX.chain), slug, keys)
+  if (values.head !== undefined) checkHead(await readFileBounded(values.head, BYTES_MAX.small), chain, keys)
+  const entries = chain.map(({ entry }) => entry).filter(({ version_id: id }) => id === version)
+  if (entries.length === 0) throw new Refuted('version', `${version} was never activated in ${slug}`)
+  for (const entry of entries.slice(-ACTIVATIONS_MAX))
+    checkRecord(await read(`activations/${entry.sequence}.json`, BYTES_MAX.small), entry)
+  const manifest = await checkManifest(read, version, entries, keys)
+  const leaves = []
+  for (const [at, result] of results.entries()) leaves.push(await checkPassage(read, manifest, result, `results/${at}`))
+  const { head, snapshot } = values
+  const placed = snapshot === undefined ? '' : await checkSnapshot(snapshot, read, manifest, results, leaves)
+  return `${leaves.length} passages of version ${version} of ${slug}, ${chain.length} entries of its history${head === undefined ? '' : ', the head seen earlier'}${placed}`
+}
+
+function finish(code, message) {
+  process.stdout.write(`${message}\n`, () => process.exit(code))
+}
+
+setTimeout(() => finish(1, `COULD NOT CHECK: ${TIMEOUT_MS / 1_000} s have passed`), TIMEOUT_MS)
+try {
+  finish(0, `PROVED: ${await main()}`)
+} catch (error) {
+  finish(...(error instanceof Refuted ? [2, `REFUTED: ${error.message}`] : [1, `COULD NOT CHECK: ${error.message}`]))
+}

@@ -1,0 +1,150 @@
+import { randomUUID } from 'node:crypto'
+import { cpSync, existsSync, globSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { readLastLink } from '#core/db/version-chain.ts'
+import { createArtifactStore } from '#core/index/format/store.ts'
+import { readSignedManifest } from '#core/index/format/verify.ts'
+import { createLog } from '#core/platform/log.ts'
+import { writtenSequence } from '#jobs/trace/files.ts'
+import { writeTrace } from '#jobs/trace/pipeline.ts'
+import { writeProofs } from '#jobs/trace/proofs.ts'
+import { buildTestArtifact } from '#test/support/artifact.ts'
+import type { TestArtifact } from '#test/support/artifact.ts'
+import { testRows } from '#test/support/passages.ts'
+import { openTestPools, withoutGuards } from '#test/support/postgres.ts'
+import { signingKeys } from '#test/support/secrets.ts'
+import { activateSigned } from '#test/support/version-chain.ts'
+import { createHistoryBase, insertVersion } from '#test/support/version-rows.ts'
+import type { HistoryBase } from '#test/support/version-rows.ts'
+
+const PASSAGES = 40
+const { owner, jobs } = await openTestPools()
+const keys = signingKeys()
+const root = mkdtempSync(join(tmpdir(), 'evidence-trace-'))
+const store = join(root, 'store')
+let base: HistoryBase
+let versions: readonly TestArtifact[]
+
+beforeAll(async () => {
+  base = await createHistoryBase(owner)
+  await owner.query('update knowledge_bases set traced = true where id = $1', [base.id])
+  const rows = testRows({ rows: PASSAGES, dimensions: 8, seed: 2 })
+  const artifact = (kept: number): Promise<TestArtifact> =>
+    buildTestArtifact({ store, rows: rows.slice(0, kept), privateKeyDer: keys.privateKeyDer, name: randomUUID() })
+  versions = [await artifact(PASSAGES - 1), await artifact(PASSAGES)]
+  for (const {
+    versionId,
+    manifestDigest,
+    rows: { length },
+  } of versions)
+    await insertVersion(owner, {
+      slug: base.slug,
+      state: 'retired',
+      passages: length,
+      artifact: { versionId, manifestDigest },
+    })
+})
+afterAll(() => rmSync(root, { recursive: true, force: true }))
+
+function write(traceDir: string): Promise<void> {
+  const deps = {
+    database: jobs,
+    store: createArtifactStore(pathToFileURL(store).href),
+    publicKeysDer: [keys.publicKeyDer],
+    traceDir,
+    log: createLog('test', 'silent'),
+  }
+  return writeTrace(deps, base.id)
+}
+
+const filesOf = (folder: string): readonly string[] =>
+  globSync('**/*.{html,json,jsonl,sig,mjs}', { cwd: folder }).toSorted()
+
+const activate = (version: TestArtifact | undefined): Promise<void> =>
+  activateSigned({ owner, jobs, base, keys }, version?.versionId ?? '')
+
+test('what a version published stays after other activations, and after the trace is off', async () => {
+  const traceDir = join(root, 'first')
+  await activate(versions[0])
+  await write(traceDir)
+  const before = filesOf(traceDir)
+  const kept = new Map(before.map((file) => [file, readFileSync(join(traceDir, file), 'utf8')]))
+  await activate(versions[1])
+  await write(traceDir)
+  expect(await writtenSequence(traceDir, base.slug)).toBe(2)
+  expect(filesOf(traceDir)).toEqual(expect.arrayContaining([...before]))
+  const ofVersion = before.filter((file) => file.includes(`/versions/${versions[0]?.versionId}/`))
+  expect(ofVersion).toHaveLength(16 + 3)
+  for (const file of ofVersion) expect(readFileSync(join(traceDir, file), 'utf8')).toBe(kept.get(file))
+  const snapshot = before.find((file) => /\/snapshots\/.*\.json$/.test(file)) ?? ''
+  expect(JSON.parse(readFileSync(join(traceDir, snapshot), 'utf8'))).toMatchObject({
+    versions: versions.map(({ versionId }) => versionId),
+  })
+  await owner.query('update knowledge_bases set traced = false where id = $1', [base.id])
+  await activate(versions[0])
+  await write(traceDir)
+  await owner.query('update knowledge_bases set traced = true where id = $1', [base.id])
+  expect(await writtenSequence(traceDir, base.slug)).toBe(2)
+})
+
+test('no file of a trace holds a text, a label, an anchor or a chunk_id', async () => {
+  const traceDir = join(root, 'texts')
+  await write(traceDir)
+  const all = filesOf(traceDir).map((file) => readFileSync(join(traceDir, file), 'utf8'))
+  expect(all.length).toBeGreaterThan(40)
+  for (const { record } of versions[1]?.rows ?? [])
+    for (const secret of [record.text, record.citation.label, record.citation.source_anchor, record.chunk_id])
+      expect(all.filter((text) => text.includes(`"${secret}"`) || text.includes(`>${secret}<`))).toEqual([])
+})
+
+test('proofs that do not fit in memory together give the same files', async () => {
+  const folder = versions[1]?.folder ?? ''
+  const { manifest } = await readSignedManifest(folder, [keys.publicKeyDer])
+  const targets = [join(root, 'at-once'), join(root, 'in-parts')]
+  await writeProofs({ artifactFolder: folder, manifest, target: targets[0] ?? '' })
+  await writeProofs({ artifactFolder: folder, manifest, target: targets[1] ?? '', heldMax: 7 })
+  const [whole = [], parts] = targets.map((target) =>
+    filesOf(target).map((file) => [file, readFileSync(join(target, file), 'utf8')]),
+  )
+  expect(parts).toEqual(whole)
+  expect(whole.join('').split('"name"')).toHaveLength(PASSAGES + 1)
+})
+
+test('an artifact that was edited in place is not published', async () => {
+  const [first] = versions
+  if (first === undefined) throw new Error('two versions were built')
+  const { folder, versionId } = first
+  const traceDir = join(root, 'edited')
+  cpSync(folder, join(root, 'before'), { recursive: true })
+  const path = join(folder, 'passages.jsonl')
+  writeFileSync(path, readFileSync(path, 'utf8').replace('keeps a record', 'kept a record'))
+  await expect(write(traceDir)).rejects.toThrow('not under the Merkle root of the manifest')
+  writeFileSync(join(folder, 'manifest.json'), '{}')
+  await expect(write(traceDir)).rejects.toThrow(`The artifact of version ${versionId} is not the one`)
+  expect(existsSync(join(traceDir, base.slug, 'versions', versionId))).toBe(false)
+  expect(await writtenSequence(traceDir, base.slug)).toBe(0)
+  rmSync(folder, { recursive: true })
+  renameSync(join(root, 'before'), folder)
+})
+
+test.each([
+  ['record', "jsonb_set(record::jsonb, '{changes}', '1')::text", 'its record is not the one that was signed'],
+  ['entry', "replace(entry, 'activate', 'rollback')", 'its signature holds under no key'],
+  ['entry', '(select entry from version_chain where sequence = 2)', 'it does not follow the entry before'],
+])('a %s of the chain that was altered in Postgres is not published: %s', async (column, altered, fault) => {
+  const before = await readLastLink(owner, base.id)
+  const signature = altered.startsWith('(')
+    ? ', signature = (select signature from version_chain where sequence = 2)'
+    : ''
+  await withoutGuards(owner, `update version_chain set ${column} = ${altered}${signature} where sequence = 3`, [])
+  await expect(write(join(root, 'altered'))).rejects.toThrow(`Entry 3 of the version chain of ${base.slug}: ${fault}`)
+  await withoutGuards(owner, 'update version_chain set entry = $1, record = $2, signature = $3 where sequence = 3', [
+    before?.entry,
+    before?.record,
+    before?.signature,
+  ])
+  expect(await writtenSequence(join(root, 'altered'), base.slug)).toBe(0)
+})
