@@ -7,7 +7,7 @@ import { modelsFolder } from '#jobs/config.ts'
 import type { EmbeddingFlags } from './embedding-flags.ts'
 import { startListening } from './listening-process.ts'
 import type { ListeningProcess } from './listening-process.ts'
-import { ENCODER_OPTIONS } from './node-options.ts'
+import { ENCODER_MALLOC, ENCODER_OPTIONS } from './node-options.ts'
 
 /** Reading the vocabulary and opening the model takes seconds on an idle machine. */
 const START_TIMEOUT_MS = 180_000
@@ -55,7 +55,7 @@ export async function startOwnEncoder(flags: EmbeddingFlags & { readonly model: 
     name: 'The encoder',
     program: fileURLToPath(new URL('../encoder/main.ts', import.meta.url)),
     nodeOptions: ENCODER_OPTIONS,
-    environment: { MODEL_DIR: modelFolderOf(flags.model), ENCODER_LISTEN: '127.0.0.1:0' },
+    environment: { ...ENCODER_MALLOC, MODEL_DIR: modelFolderOf(flags.model), ENCODER_LISTEN: '127.0.0.1:0' },
     startTimeoutMs: START_TIMEOUT_MS,
     listening: listeningSchema,
   })

@@ -22,10 +22,10 @@ export const ENCODER_BOUNDS = {
   batchTimeoutMs: 230_000,
   retryAfterSeconds: 1,
   /** Tokens of one run of the graph, padding included: more bring no more tokens a second, and take memory. */
-  runTokensMax: 512,
+  runTokensMax: 256,
   /** Tokens that two windows of a long text share. */
   windowOverlapTokens: 32,
-  sessionYoungGenerationMb: 16,
+  sessionYoungGenerationMb: 4,
   encoderStopTimeoutMs: 10_000,
 } as const
 

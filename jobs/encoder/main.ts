@@ -17,6 +17,7 @@ await startOrExplain('The encoder cannot start', async () => {
   const log = createLog('encoder', config.LOG_LEVEL)
   const model = await readModelFolder(config.MODEL_DIR)
   const encoder = await openEncoder(model, config.ENCODER_THREADS).catch((cause: unknown) => {
+    if (cause instanceof OperatorError) throw cause
     throw new OperatorError(`The model in ${config.MODEL_DIR} cannot be used: ${describeCause(cause)}`, { cause })
   })
   const metrics = createEncoderMetrics(encoder.waiting)

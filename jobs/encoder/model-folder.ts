@@ -25,9 +25,11 @@ export interface ModelFolder {
   readonly pooling: Pooling
   readonly padToken: number
   readonly prompts: { readonly query: string; readonly passage: string }
-  readonly tokenize: Tokenize
+  /** Reads the vocabulary, once. @throws OperatorError */
+  openTokenizer(): Promise<Tokenize>
 }
 
+const TOKENIZER = 'tokenizer.json'
 const GRAPH = 'onnx/model.onnx'
 /** Weights of a graph that are too many for one file. */
 const GRAPH_WEIGHTS = 'onnx/model.onnx_data'
@@ -61,7 +63,7 @@ const POOLINGS: Readonly<Record<string, Pooling>> = {
 }
 
 /**
- * Reads a model folder, except for the graph, which is only hashed.
+ * Reads a model folder, except for vocabulary and graph, which are only hashed.
  * @throws OperatorError for a folder that lacks a file, or asks for what this process cannot do, by its name.
  */
 export async function readModelFolder(path: string): Promise<ModelFolder> {
@@ -76,7 +78,6 @@ export async function readModelFolder(path: string): Promise<ModelFolder> {
   const sentence = await files.json('sentence_bert_config.json', sentenceSchema, {})
   if (sentence.do_lower_case) throw files.refusal('do_lower_case of sentence_bert_config.json is not supported')
   const tokenizerConfig = await files.json('tokenizer_config.json', tokenizerConfigSchema, {})
-  const tokenizer = await files.json('tokenizer.json', tokenizerSchema)
   const limits = [sentence.max_seq_length ?? tokenizerConfig.model_max_length, config.max_position_embeddings]
   const tokensMax = Math.min(ENCODER_BOUNDS.modelTokensMax, ...limits.filter((limit) => limit !== undefined))
   const leads = { query: prompts['query'] ?? '', passage: prompts['document'] ?? prompts['passage'] ?? '' }
@@ -88,16 +89,19 @@ export async function readModelFolder(path: string): Promise<ModelFolder> {
     pooling: pooling.pooling,
     padToken: config.pad_token_id,
     prompts: leads,
-    tokenize: createTokenize({ tokenizer, tokenizerConfig, tokensMax, prompts: leads }),
-    digest: await files.digestWith([GRAPH, GRAPH_WEIGHTS]),
+    digest: await files.digestWith([TOKENIZER, GRAPH], [GRAPH_WEIGHTS]),
+    async openTokenizer() {
+      const tokenizer = await files.json(TOKENIZER, tokenizerSchema)
+      return createTokenize({ tokenizer, tokenizerConfig, tokensMax, prompts: leads })
+    },
   }
 }
 
 interface OpenFolder {
   /** @param absent what a missing file counts as; undefined: it is refused. */
   json<T>(name: string, schema: z.ZodType<T>, absent?: T | object): Promise<T>
-  /** The digest of the files that were read and of these, the first of which must be there. */
-  digestWith(large: readonly [string, ...string[]]): Promise<string>
+  /** The digest of the files that were read and of these. */
+  digestWith(required: readonly string[], optional: readonly string[]): Promise<string>
   refusal(what: string): OperatorError
 }
 
@@ -108,7 +112,7 @@ function openFolder(folder: string): OpenFolder {
   return {
     refusal,
     async json(name, schema, absent) {
-      const bytesMax = name === 'tokenizer.json' ? ENCODER_BOUNDS.tokenizerBytesMax : ENCODER_BOUNDS.modelConfigBytesMax
+      const bytesMax = name === TOKENIZER ? ENCODER_BOUNDS.tokenizerBytesMax : ENCODER_BOUNDS.modelConfigBytesMax
       const size = await sizeOf(join(folder, name))
       if (size === undefined && absent === undefined) throw refusal(`${name} is missing`)
       if (size === undefined) return schema.parse(absent)
@@ -120,11 +124,11 @@ function openFolder(folder: string): OpenFolder {
       const at = parsed.error.issues[0]?.path.join('.') ?? ''
       throw refusal(`${name} is not valid${at === '' ? '' : ` at ${at}`}`)
     },
-    async digestWith([first, ...others]) {
-      if ((await sizeOf(join(folder, first))) === undefined) throw refusal(`${first} is missing`)
-      for (const name of [first, ...others]) {
-        if ((await sizeOf(join(folder, name))) === undefined) continue
-        digests.push(`${name} ${(await digestFile(join(folder, name))).sha256}`)
+    async digestWith(required, optional) {
+      for (const name of [...required, ...optional]) {
+        const isThere = (await sizeOf(join(folder, name))) !== undefined
+        if (!isThere && required.includes(name)) throw refusal(`${name} is missing`)
+        if (isThere) digests.push(`${name} ${(await digestFile(join(folder, name))).sha256}`)
       }
       return sha256(digests.toSorted().join('\n')).toString('hex')
     },

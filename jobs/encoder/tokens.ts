@@ -1,14 +1,6 @@
-import * as library from '@huggingface/tokenizers'
 import { ENCODER_BOUNDS } from './bounds.ts'
-
-interface TextTokenizer {
-  encode(text: string, options?: { readonly add_special_tokens: boolean }): { readonly ids: number[] }
-}
-
-/** The declarations of the package import each other without extensions, so its class has no type here. */
-const { Tokenizer } = library as unknown as {
-  readonly Tokenizer: new (tokenizer: object, config: object) => TextTokenizer
-}
+import { createTokenizer } from './tokenizer.ts'
+import type { TextTokenizer, TokenizerFile } from './tokenizer.ts'
 
 export interface TokenWindows {
   /** Token ids of one run each, with those that the model adds. */
@@ -21,8 +13,8 @@ export interface TokenWindows {
 export type Tokenize = (text: string) => TokenWindows
 
 export interface TokenizerFiles {
-  /** Parsed `tokenizer.json`; its vocabulary is removed, because the tokenizer copies it and keeps the rest. */
-  readonly tokenizer: { readonly model: { vocab?: unknown } }
+  /** Its vocabulary is removed. */
+  readonly tokenizer: TokenizerFile
   readonly tokenizerConfig: object
   readonly tokensMax: number
   readonly prompts: { readonly query: string; readonly passage: string }
@@ -30,8 +22,7 @@ export interface TokenizerFiles {
 
 /** Each window of a long text begins with the prompt that the text begins with, as the model was trained. */
 export function createTokenize({ tokenizer, tokenizerConfig, tokensMax, prompts }: TokenizerFiles): Tokenize {
-  const model = new Tokenizer(tokenizer, tokenizerConfig)
-  delete tokenizer.model.vocab
+  const model = createTokenizer(tokenizer, tokenizerConfig)
   const plain = (text: string): number[] => model.encode(text, { add_special_tokens: false }).ids
   const [before, after] = addedTokens(model)
   const leads = [prompts.query, prompts.passage]

@@ -1,0 +1,91 @@
+import * as library from '@huggingface/tokenizers'
+
+/** What this process uses of a tokenizer of the package. */
+export interface TextTokenizer {
+  encode(text: string, options?: { readonly add_special_tokens: boolean }): { readonly ids: number[] }
+}
+
+/** Parsed `tokenizer.json`. */
+export interface TokenizerFile {
+  readonly model: { vocab?: unknown; readonly type?: unknown; readonly unk_id?: unknown }
+}
+
+/** Fields of the package's Unigram model. */
+interface UnigramModel {
+  readonly vocab: string[]
+  readonly scores: number[]
+  readonly tokens_to_ids: Map<string, number>
+  unk_score: number
+  trie: PrefixSearch
+}
+
+interface PrefixSearch {
+  /** Pieces of the vocabulary that the characters begin with, from a place on; the shortest first. */
+  common_prefix_search(chars: readonly string[], start?: number): Iterable<string>
+}
+
+/** The declarations of the package import each other without extensions, so its class has no type here. */
+export const { Tokenizer } = library as unknown as {
+  readonly Tokenizer: new (tokenizer: object, config: object) => TextTokenizer & { readonly model: UnigramModel }
+}
+
+/** Of the package's constructor: what an unknown piece scores below the least probable one. */
+const UNKNOWN_PENALTY = 10
+
+/** Text and log probability of a piece of a Unigram vocabulary. */
+type Piece = readonly [text: string, score: number]
+
+/**
+ * Creates the tokenizer of a file, whose vocabulary is removed: the tokenizer copies it and keeps the rest.
+ * The Unigram model of the package builds a tree of its pieces, which takes 100 MB and a second for 250,000 of them.
+ * Here the same pieces are found by looking prefixes up in the vocabulary.
+ */
+export function createTokenizer(file: TokenizerFile, config: object): TextTokenizer {
+  const { vocab, type, unk_id: unknown } = file.model
+  if (type !== 'Unigram' || typeof unknown !== 'number' || !isPieces(vocab)) {
+    const tokenizer = new Tokenizer(file, config)
+    delete file.model.vocab
+    return tokenizer
+  }
+  // Of the whole vocabulary the constructor would build the tree.
+  file.model.vocab = vocab.slice(0, unknown + 1)
+  const tokenizer = new Tokenizer(file, config)
+  delete file.model.vocab
+  fill(tokenizer.model, vocab, unknown)
+  return tokenizer
+}
+
+function isPieces(vocab: unknown): vocab is readonly Piece[] {
+  const isPiece = (piece: unknown): boolean =>
+    Array.isArray(piece) && typeof piece[0] === 'string' && typeof piece[1] === 'number'
+  return Array.isArray(vocab) && vocab.every(isPiece)
+}
+
+function fill(model: UnigramModel, pieces: readonly Piece[], unknown: number): void {
+  const { vocab, scores, tokens_to_ids: ids } = model
+  // Tokens that the file adds beside the vocabulary come last, as in the constructor.
+  const added = [...ids]
+  const longest = new Map<number, number>()
+  let least = Number.POSITIVE_INFINITY
+  for (const [id, [text, score]] of pieces.entries()) {
+    vocab[id] = text
+    scores[id] = score
+    ids.set(text, id)
+    least = Math.min(least, score)
+    const first = text.codePointAt(0) ?? 0
+    longest.set(first, Math.max(longest.get(first) ?? 0, text.length))
+  }
+  for (const [text, id] of added) ids.set(text, id)
+  model.unk_score = least - UNKNOWN_PENALTY
+  scores[unknown] = model.unk_score
+  model.trie = {
+    *common_prefix_search(chars, start = 0) {
+      const end = Math.min(chars.length, start + (longest.get(chars[start]?.codePointAt(0) ?? 0) ?? 0))
+      let prefix = ''
+      for (let at = start; at < end; at++) {
+        prefix += chars[at]
+        if ((ids.get(prefix) ?? pieces.length) < pieces.length) yield prefix
+      }
+    },
+  }
+}
