@@ -15,7 +15,7 @@ COPY search-node ./search-node
 COPY jobs ./jobs
 
 # A named volume inherits the owner of the folder that it is mounted on.
-RUN mkdir -p /var/lib/evidence /var/lib/trace && chown node:node /var/lib/evidence /var/lib/trace
+RUN mkdir -p /var/lib/evidence/snapshots /var/lib/trace && chown -R node:node /var/lib/evidence /var/lib/trace
 VOLUME /var/lib/evidence /var/lib/trace
 
 USER node

@@ -1,7 +1,7 @@
 import { utimesSync, writeFileSync } from 'node:fs'
 import { constants, setPriority } from 'node:os'
 import type { Redis } from 'ioredis'
-import { createArtifactStore } from '#core/index/format/store.ts'
+import { createSignedStore } from '#core/index/format/store.ts'
 import { DATABASE_BOUNDS } from '#core/db/bounds.ts'
 import { LIMIT_BOUNDS } from '#core/limits/bounds.ts'
 import { assertSchemaCompatible } from '#core/db/schema.ts'
@@ -33,7 +33,7 @@ await startOrExplain('The job worker cannot start', async () => {
   const reservations = createReservationWriter(database)
   const settlement = createSettlement({ database, reservations, counters, log })
   const nodes = openSearchNodeClients(config.SEARCH_NODES, config)
-  const store = createArtifactStore(config.ARTIFACT_STORE)
+  const store = createSignedStore(config)
   const jobs = await startJobs({
     database,
     redis: queueRedis.redis,

@@ -2,7 +2,7 @@ import { Worker } from 'bullmq'
 import type { Job, Processor, WorkerOptions } from 'bullmq'
 import type { Redis } from 'ioredis'
 import { QUEUE_BOUNDS } from '#core/queues/bounds.ts'
-import type { ArtifactStore } from '#core/index/format/store.ts'
+import type { SignedStore } from '#core/index/format/store.ts'
 import type { Database } from '#core/db/pool.ts'
 import { QUEUE_PREFIX } from '#core/queues/ledger-queue.ts'
 import type { JobPayload, LedgerJobPayload } from '#core/queues/ledger-queue.ts'
@@ -26,7 +26,7 @@ import { writeTrace } from './trace/pipeline.ts'
 export interface JobsDeps {
   readonly database: Database
   readonly redis: Redis
-  readonly store: ArtifactStore
+  readonly store: SignedStore
   readonly nodes: readonly SearchNodeClient[]
   readonly counters: Pick<Counters, 'nowMs'>
   readonly settlement: Pick<Settlement, 'refundOverdue'>

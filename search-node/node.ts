@@ -43,7 +43,7 @@ export async function startSearchNode(config: SearchNodeConfig, log: Log): Promi
     onDamaged: (versionId, reason) => log.error('damaged version unloaded', { version_id: versionId, reason }),
   })
   const server = createServer({ pool, versions, log })
-  const scrub = startScrub(versions, log)
+  const scrub = startScrub(versions, config.MANIFEST_PUBLIC_KEY, log)
   async function endThreads(): Promise<void> {
     await scrub.stop()
     await pool.end()

@@ -19,7 +19,11 @@ export interface Scrub {
  * Reads every file of the loaded versions again, round after round, one block at a time. Passages are checked whenever
  * they are read; this finds what changed in the other files, and in passages that nobody asks for.
  */
-export function startScrub(versions: Pick<Versions, 'loaded' | 'unloadDamaged'>, log: Log): Scrub {
+export function startScrub(
+  versions: Pick<Versions, 'loaded' | 'unloadDamaged'>,
+  publicKeysDer: readonly Uint8Array[],
+  log: Log,
+): Scrub {
   const stopped = new AbortController()
   let reading:
     | { readonly artifact: ArtifactRef; readonly left: AbortController; readonly done: Promise<void> }
@@ -27,7 +31,7 @@ export function startScrub(versions: Pick<Versions, 'loaded' | 'unloadDamaged'>,
 
   async function scrub(artifact: ArtifactRef, digest: Buffer, signal: AbortSignal): Promise<void> {
     try {
-      await verifyBytes(artifact.folder, digest, (files) => digestsOf(files, signal))
+      await verifyBytes(artifact.folder, { digest, publicKeysDer }, (files) => digestsOf(files, signal))
     } catch (error) {
       if (signal.aborted) return
       if (error instanceof ArtifactError) versions.unloadDamaged(artifact, error.message)

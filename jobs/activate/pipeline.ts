@@ -16,7 +16,7 @@ import type { VersionRow } from '#core/db/versions.ts'
 import { changesInWords } from '#core/domain/changes.ts'
 import type { Log } from '#core/platform/log.ts'
 import type { SearchNodeClient } from '#core/rpc/search-client.ts'
-import type { ArtifactStore } from '#core/index/format/store.ts'
+import type { SignedStore } from '#core/index/format/store.ts'
 import type { Approved } from '#jobs/review/approvals.ts'
 import { assertArtifactAsRecorded, assertFilesAsRecorded } from '#jobs/review/files.ts'
 import { firstChanges } from '#jobs/review/first-changes.ts'
@@ -30,7 +30,7 @@ export interface ActivateDeps {
   /** All of SEARCH_NODES. */
   readonly nodes: readonly SearchNodeClient[]
   /** Holds the artifact and the report that was approved. */
-  readonly store: ArtifactStore
+  readonly store: SignedStore
   /** Signs the version chain; Ed25519, PKCS #8. */
   readonly privateKeyDer: Buffer
   readonly log: Log

@@ -84,12 +84,13 @@ async function measure(
 function comparedCandidate(
   { measured: { questionSet, questions }, profile, context }: Evaluation,
   { facets }: Corpus,
-  { folder, manifest }: BuiltArtifact,
+  { manifestDigest }: BuiltArtifact,
   versionId: string,
 ): ComparedCandidate {
   return {
     versionId,
-    contents: { versionId, folder, manifest, facets },
+    manifestDigest,
+    facets,
     profile,
     questionSet: questionSet === null ? undefined : { sha256: questionSet, questions },
     limit: EVALUATION_DEPTH,

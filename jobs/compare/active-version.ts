@@ -1,4 +1,5 @@
 import type { Database } from '#core/db/pool.ts'
+import type { Side } from '#core/db/version-differences.ts'
 import { readServing } from '#core/db/versions.ts'
 import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
 import type { EmbeddingSpace } from '#core/index/format/manifest.ts'
@@ -65,10 +66,11 @@ function embedderOf(space: EmbeddingSpace, settings: EndpointSettings): Embedder
 }
 
 /**
- * Verifies the manifest of the active version against the database. It says what the passages must be.
+ * Verifies the manifest of one side against its recorded digest and its signature. It says what the passages must be.
  * @throws OperatorError where the manifest is missing or was changed.
  */
-export async function contentsOfActive(
+export async function signedContents(
+  side: Side,
   { versionId, manifestDigest, facets }: Pick<ActiveVersion, 'versionId' | 'manifestDigest' | 'facets'>,
   store: ArtifactStore,
   publicKeysDer: Parameters<typeof readSignedManifest>[1],
@@ -78,6 +80,6 @@ export async function contentsOfActive(
     const { manifest } = await readSignedManifest(folder, publicKeysDer, manifestDigest)
     return { versionId, folder, manifest, facets }
   } catch (error) {
-    throw error instanceof ArtifactError ? damagedArtifact('before', versionId, error) : error
+    throw error instanceof ArtifactError ? damagedArtifact(side, versionId, error) : error
   }
 }

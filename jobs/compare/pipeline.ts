@@ -2,18 +2,18 @@ import { rm } from 'node:fs/promises'
 import { CHANGE_KINDS, kindsBeyond, limitOf } from '#core/domain/changes.ts'
 import type { ChangeLimits, Changes } from '#core/domain/changes.ts'
 import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
+import type { Facets } from '#core/index/facets/layout.ts'
 import type { ArtifactStore } from '#core/index/format/store.ts'
 import type { AskContext } from '#jobs/evaluation/ask.ts'
 import type { EvaluationReport, Gate } from '#jobs/evaluation/page/evaluation-report.ts'
 import type { QueryWithQrels } from '#jobs/evaluation/query-with-qrels.ts'
 import { readQuestionSet } from '#jobs/evaluation/question-set.ts'
 import { COMPARISON_BOUNDS } from './bounds.ts'
-import { contentsOfActive } from './active-version.ts'
+import { signedContents } from './active-version.ts'
 import type { ActiveVersion } from './active-version.ts'
 import { aliasChanges, readActs } from './alias-changes.ts'
 import { compareAnswers } from './answers.ts'
 import type { NamedChange } from './changes-file.ts'
-import type { ComparedContents } from './compared-passages.ts'
 import { compareContents } from './contents.ts'
 import { profileChanges } from './profile-changes.ts'
 import { questionChanges } from './question-changes.ts'
@@ -25,7 +25,7 @@ import { tableChanges } from './tables.ts'
 export interface ComparisonSettings {
   /** Reads the version that is active now; undefined: none. */
   readonly readActive: () => Promise<ActiveVersion | undefined>
-  readonly publicKeysDer: Parameters<typeof contentsOfActive>[2]
+  readonly publicKeysDer: Parameters<typeof signedContents>[3]
   /** A file in which the passages of both versions are sorted. */
   readonly sortFile: string
   readonly changeLimits: ChangeLimits
@@ -34,7 +34,9 @@ export interface ComparisonSettings {
 /** The candidate as its evaluation measured it. */
 export interface ComparedCandidate {
   readonly versionId: string
-  readonly contents: ComparedContents
+  /** SHA-256 of its manifest. */
+  readonly manifestDigest: Buffer
+  readonly facets: Facets
   /** The profile with which it would be served. */
   readonly profile: ProfileParameters
   /** Undefined: it was evaluated with known items. */
@@ -80,8 +82,9 @@ async function compareWith(
   { publicKeysDer, sortFile, changeLimits }: ComparisonSettings,
   store: ArtifactStore,
 ): Promise<Compared> {
-  const { contents: after, limit, profile, context } = candidate
-  const before = await contentsOfActive(active, store, publicKeysDer)
+  const { limit, profile, context } = candidate
+  const before = await signedContents('before', active, store, publicKeysDer)
+  const after = await signedContents('after', candidate, store, publicKeysDer)
   const activeSet = active.questionSet === null ? undefined : await readQuestionSet(store, active.questionSet)
   const recorder = await openChangesRecorder(store.changesFile(candidate.versionId))
   try {

@@ -1,5 +1,4 @@
 import { join, resolve } from 'node:path'
-import { createArtifactStore } from '#core/index/format/store.ts'
 import { activePointer } from '#core/db/corpus-lists.ts'
 import { openDatabase } from '#core/db/pool.ts'
 import { readVersion } from '#core/db/versions.ts'
@@ -24,7 +23,7 @@ import type { InstallationOptions } from './installation.ts'
 import { publish } from './publish.ts'
 import type { PublishDeps } from './publish.ts'
 import { firstTexts, showExchanges } from './show.ts'
-import { storeUrl } from '#jobs/demo/local/stack.ts'
+import { storeOf } from '#jobs/demo/local/stack.ts'
 import { readOrCreateState, writePrivately, writeState } from './state.ts'
 import type { DemoState } from './state.ts'
 import { ensureTraced, untilTraced } from './trace.ts'
@@ -54,7 +53,7 @@ async function demo(flags: DemoFlags, steps: Steps): Promise<void> {
   const database = openDatabase(operatorUrl, createLog('demo', 'silent'), CONNECTIONS_MAX, 60_000)
   steps.onStop(() => database.end())
   const operator: Operator = { database, actor: ACTOR }
-  const store = createArtifactStore(storeUrl(settings))
+  const store = storeOf(settings)
   const deps = { operator, store, redisUrl: settings.redisUrl, reviewerKeyFile: join(folder, 'reviewer.pem') }
   const served = await ensureVersion(deps, corpus, { state, embedding, named }, steps)
   writeState(stateFile, state)

@@ -1,5 +1,5 @@
 import type { Embedding } from '#core/embedding/embedder.ts'
-import type { ArtifactStore } from '#core/index/format/store.ts'
+import type { SignedStore } from '#core/index/format/store.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { requestActivation } from '#jobs/operator/actions/activations.ts'
 import { startBuild } from '#jobs/operator/actions/builds.ts'
@@ -15,7 +15,7 @@ import { ensureReviewer } from './reviewer.ts'
 
 export interface PublishDeps {
   readonly operator: Operator
-  readonly store: ArtifactStore
+  readonly store: SignedStore
   readonly redisUrl: string
   /** Private key of a reviewer, made if there is none. */
   readonly reviewerKeyFile: string

@@ -1,6 +1,6 @@
 import { ArtifactError } from '#core/index/artifact-error.ts'
-import type { ArtifactStore } from '#core/index/format/store.ts'
-import { verifyRecordedArtifact } from '#core/index/format/verify.ts'
+import type { ArtifactStore, SignedStore } from '#core/index/format/store.ts'
+import { verifyArtifact } from '#core/index/format/verify.ts'
 import type { VersionRow } from '#core/db/versions.ts'
 import { digestFile } from '#core/platform/hashed-file.ts'
 import { ReviewRefused } from './review-refused.ts'
@@ -55,7 +55,7 @@ async function stateOf(path: string, sha256: string | null): Promise<CheckedFile
 }
 
 /** @throws ReviewRefused when a file of the report or the artifact is missing or has not the recorded digest. */
-export async function assertFilesAsRecorded(store: ArtifactStore, version: VersionRow): Promise<void> {
+export async function assertFilesAsRecorded(store: SignedStore, version: VersionRow): Promise<void> {
   await assertArtifactAsRecorded(store, version)
   for (const { file, path, state } of await checkFiles(store, version))
     if (state === 'altered' || state === 'missing')
@@ -64,14 +64,17 @@ export async function assertFilesAsRecorded(store: ArtifactStore, version: Versi
       )
 }
 
-/** Hashes every file of the artifact. @throws ReviewRefused when one is missing or is not what the build wrote. */
+/**
+ * Checks the manifest's digest and signature, and hashes every file of the artifact.
+ * @throws ReviewRefused when one is missing or is not what the build wrote.
+ */
 export async function assertArtifactAsRecorded(
-  store: ArtifactStore,
+  store: SignedStore,
   { id, manifest_digest: digest }: Pick<VersionRow, 'id' | 'manifest_digest'>,
 ): Promise<void> {
   const folder = store.artifactFolder(id)
   try {
-    await verifyRecordedArtifact(folder, digest)
+    await verifyArtifact(folder, store.publicKeysDer, digest)
   } catch (error) {
     if (!(error instanceof ArtifactError)) throw error
     throw new ReviewRefused(

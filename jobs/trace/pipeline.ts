@@ -78,6 +78,10 @@ async function writeVersion(
     await copyFile(join(artifactFolder, name), join(temporary, name))
     await syncPath(join(temporary, name))
   }
+  if ((await readManifest(temporary, digest, publicKeysDer)) === undefined)
+    throw new OperatorError(
+      `The artifact of version ${id} was altered while it was published: restore it from a backup.`,
+    )
   // One that was altered in place makes room.
   await rm(target, { recursive: true, force: true })
   await renameDurably(temporary, target)

@@ -56,6 +56,8 @@ const MAY_FOLD = new RegExp(
     /^jobs\/import\/(?:heading-anchors|dates)\.ts$/, // generated anchors, names of months
   ]),
 )
+/** What writes a manifest, reads it checked, or publishes a copy, which it reads checked. */
+const MAY_NAME_MANIFESTS = /^(?:core\/index\/format\/(?:verify|writer|manifest)|jobs\/trace\/pipeline)\.ts$/
 const EMPTY_NAME = /(?:^|[-/.])(?:utils?|helpers?|managers?|misc)(?:[-/.]|$)/
 
 function anyOf(patterns: readonly RegExp[]): string {
@@ -140,6 +142,22 @@ export const RULES: readonly Rule[] = [
       { path: 'search-node/threads/workers.ts', text: 'const YOUNG_GENERATION_MB: number = 16' },
       { path: 'core/queues/ledger-queue.ts', text: "import x from 'y'\n\nconst WAIT_SECONDS = 0.5" },
       { path: 'jobs/queues.ts', text: 'const EVENT_BYTES = 4 * 1024' },
+    ],
+  },
+  {
+    guarantee: 'a manifest is read in one function, which checks its digest and its signature',
+    breaches: (file) =>
+      MAY_NAME_MANIFESTS.test(file.path) || inTest(file)
+        ? []
+        : matches(
+            /\b(?:MANIFEST_FILE|manifestSchema)\b|\bjoin\(.*['"`]manifest\.json/,
+            file,
+            'reads a manifest: call readSignedManifest',
+          ),
+    bad: [
+      { path: 'jobs/review/files.ts', text: "import { MANIFEST_FILE } from '#core/index/format/manifest.ts'" },
+      { path: 'jobs/compare/pipeline.ts', text: "await readFile(join(folder, 'manifest.json'))" },
+      { path: 'search-node/versions.ts', text: 'manifestSchema.parse(JSON.parse(text))' },
     ],
   },
   {

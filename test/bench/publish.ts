@@ -9,11 +9,10 @@ import { inTransaction } from '#core/db/pool.ts'
 import type { Database } from '#core/db/pool.ts'
 import { NO_CHANGES } from '#core/domain/changes.ts'
 import type { Changes } from '#core/domain/changes.ts'
-import { createArtifactStore } from '#core/index/format/store.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import { writeDurably } from '#core/platform/durable-file.ts'
 import { ensureReviewer } from '#jobs/demo/reviewer.ts'
-import { storeUrl } from '#jobs/demo/local/stack.ts'
+import { storeOf } from '#jobs/demo/local/stack.ts'
 import { insertVersion } from '#core/db/versions.ts'
 import { defaultProfile } from '#jobs/build/parameters.ts'
 import { parsePeppers, parseServiceSecrets } from '#core/credentials/settings.ts'
@@ -82,7 +81,7 @@ export async function publishArtifact(
   base: Base,
   artifact: BenchArtifact,
 ): Promise<void> {
-  const store = createArtifactStore(storeUrl(settings))
+  const store = storeOf(settings)
   const comparison = await createComparison(owner, base, artifact.manifest)
   const { versionId } = artifact
   for (const file of [store.reportFile(versionId), store.figuresFile(versionId), store.changesFile(versionId)])

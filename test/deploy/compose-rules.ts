@@ -214,6 +214,7 @@ function reachable(compose: Compose, name: string, seen: Set<string> = new Set()
 /** Folders of the machine: what the operator imports, keys of its reviewers, and the models of the encoder. */
 const SOURCES = '${SOURCES_DIR:-./sources}:/sources:ro'
 const KEYS = '${KEYS_DIR:-./keys}:/keys'
+const ARTIFACTS_TO_READ = 'artifacts:/var/lib/evidence:ro'
 const MODELS = '${MODELS_DIR:-./models}:/models:ro'
 const FOLDERS: Readonly<Record<string, readonly string[]>> = { operator: [SOURCES, KEYS], encoder: [MODELS] }
 
@@ -226,6 +227,9 @@ function hostFaults(compose: Compose, name: string, service: Service): readonly 
     .map((volume) => volume.split(':')[0] ?? '')
   return [
     ...(name !== 'operator' || service.volumes.includes(SOURCES) ? [] : [`${name} has no sources to import`]),
+    ...(name !== 'operator' || service.volumes.includes(ARTIFACTS_TO_READ)
+      ? []
+      : [`${name} can write to the artifacts`]),
     ...(name !== 'operator' || service.volumes.includes(KEYS) ? [] : [`${name} has no place for keys of reviewers`]),
     ...(/:(?:cpu-)?\d+\.\d+/.test(service.image)
       ? []

@@ -214,6 +214,11 @@ describe('the test would notice', () => {
       /operator has no sources to import/,
     ],
     [
+      'an operator who can write to the artifacts',
+      (compose) => (service(compose, 'operator').volumes = ['artifacts:/var/lib/evidence']),
+      /operator can write to the artifacts/,
+    ],
+    [
       'an operator without a place for the keys of reviewers',
       (compose) => (service(compose, 'operator').volumes = ['artifacts:/var/lib/evidence']),
       /operator has no place for keys of reviewers/,

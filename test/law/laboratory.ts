@@ -9,8 +9,8 @@ import type { Database } from '#core/db/pool.ts'
 import type { LoginUrls } from '#core/db/provision.ts'
 import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
 import { ArtifactError } from '#core/index/artifact-error.ts'
-import { createArtifactStore } from '#core/index/format/store.ts'
-import type { ArtifactStore } from '#core/index/format/store.ts'
+import { createSignedStore } from '#core/index/format/store.ts'
+import type { SignedStore } from '#core/index/format/store.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { createLog } from '#core/platform/log.ts'
@@ -65,7 +65,7 @@ export interface ComparedLaw {
 export interface Laboratory {
   readonly operator: Operator
   readonly jobs: Database
-  readonly store: ArtifactStore
+  readonly store: SignedStore
   readonly node: InProcessNode
   readonly keys: ReturnType<typeof signingKeys>
   build(sources: Sources, acceptLoss?: readonly string[]): Promise<BuiltLaw | Refused>
@@ -86,8 +86,9 @@ const NO_PROGRESS: BuildContext['progress'] = {
 
 export async function openLaboratory(urls: LoginUrls): Promise<Laboratory> {
   const root = mkdtempSync(join(tmpdir(), 'evidence-law-'))
-  const store = createArtifactStore(pathToFileURL(join(root, 'store')).href)
   const keys = signingKeys()
+  const storeUrl = pathToFileURL(join(root, 'store')).href
+  const store = createSignedStore({ ARTIFACT_STORE: storeUrl, MANIFEST_PUBLIC_KEY: [keys.publicKeyDer] })
   const database = openDatabase(urls.operatorUrl, quiet, 2)
   const jobs = openDatabase(urls.jobsUrl, quiet, 2)
   const operator = { database, actor: 'editor' }
@@ -251,12 +252,13 @@ async function evaluateVersion(
 
 async function compare({ root, store, keys }: Bench, active: BuiltLaw, candidate: BuiltLaw): Promise<ComparedLaw> {
   const { artifact, corpus, evaluation, profile } = candidate
-  const { versionId, folder, manifest } = artifact
+  const { versionId, manifestDigest } = artifact
   const { questionSet, questions } = evaluation.measured
   const compared = await compareWithActive(
     {
       versionId,
-      contents: { versionId, folder, manifest, facets: corpus.facets },
+      manifestDigest,
+      facets: corpus.facets,
       profile,
       questionSet: questionSet === null ? undefined : { sha256: questionSet, questions },
       limit: EVALUATION_DEPTH,

@@ -31,6 +31,15 @@ function signing(version: string): readonly string[] {
   return ['review', 'sign', version, '--key', harness.file('first.pem'), '--verdict', 'approved', '--note', 'read']
 }
 
+function reporting(version: string): readonly string[] {
+  return ['review', 'report', version, '--out', harness.file('report.html')]
+}
+
+function stating(version: string): readonly string[] {
+  const verdict = ['--verdict', 'approved', '--note', 'read', '--out', harness.file('statement.json')]
+  return ['review', 'statement', version, '--reviewer', 'First', ...verdict]
+}
+
 const passages = (version: string): string => join(harness.store.artifactFolder(version), 'passages.jsonl')
 
 /** Runs with another word in a passage; the file keeps its length and stays JSON. */
@@ -49,6 +58,20 @@ async function withEdit(version: string, run: () => Promise<void>): Promise<void
   }
 }
 
+/** Runs while the manifest has a signature of nobody. */
+async function withSignature(version: string, run: () => Promise<void>): Promise<void> {
+  const path = join(harness.store.artifactFolder(version), 'manifest.sig')
+  const before = readFileSync(path)
+  writeFileSync(path, Buffer.alloc(before.length))
+  try {
+    await run()
+  } finally {
+    writeFileSync(path, before)
+  }
+}
+
+const UNSIGNED =
+  /^The artifact of the version is not the one that was built \(The signature of the manifest holds under no key /
 const ALTERED =
   /^The artifact of the version is not the one that was built \(passages\.jsonl does not have the SHA-256 that the manifest states; [^ ]+\): restore it from a backup, or build again\.\n?$/
 const GONE =
@@ -63,13 +86,22 @@ async function refusal(...args: readonly string[]): Promise<string> {
   return (await harness.refusal(...args)).trimEnd().split('\n').at(-1) ?? ''
 }
 
-test('a candidate whose passages were edited after the evaluation is neither signed nor activated', async () => {
-  await withEdit(candidate, async () => expect(await refusal(...signing(candidate))).toMatch(ALTERED))
+test('a candidate whose passages or signature were altered is refused at each step', async () => {
+  const edits = [
+    [withEdit, ALTERED],
+    [withSignature, UNSIGNED],
+  ] as const
+  const steps = [reporting(candidate), stating(candidate), signing(candidate)]
+  for (const [edit, refused] of edits)
+    await edit(candidate, async () => {
+      for (const step of steps) expect(await refusal(...step)).toMatch(refused)
+    })
   await harness.cli.json(...signing(candidate))
-  await withEdit(candidate, async () => {
-    expect(await harness.activated(candidate)).toMatch(ALTERED)
-    expect(await refusal('activate', candidate)).toMatch(ALTERED)
-  })
+  for (const [edit, refused] of edits)
+    await edit(candidate, async () => {
+      expect(await harness.activated(candidate)).toMatch(refused)
+      expect(await refusal('activate', candidate)).toMatch(refused)
+    })
   await expectActive(active)
 })
 
@@ -106,6 +138,7 @@ test('a rollback to a version whose files are gone is refused, and the active ve
   expect(await harness.runActivation(id)).toMatch(GONE)
   await expectActive(candidate)
   renameSync(harness.file('gone'), folder)
+  await withSignature(active, async () => expect(await refusal('rollback', harness.base.slug)).toMatch(UNSIGNED))
   const { id: again } = await harness.jsonWithId('rollback', harness.base.slug)
   expect(await harness.runActivation(again)).toBe('done')
   await expectActive(active)

@@ -50,6 +50,7 @@ export async function openCandidateHarness(): Promise<CandidateHarness> {
     DATABASE_URL: harness.operatorUrl,
     REDIS_URL: redis.url,
     ARTIFACT_STORE: harness.environment['ARTIFACT_STORE'] ?? '',
+    MANIFEST_PUBLIC_KEY: harness.environment['MANIFEST_PUBLIC_KEY'] ?? '',
   })
   const id = await harness.createKnowledgeBase()
   const { rows } = await harness.owner.query<{ slug: string }>('select slug from knowledge_bases where id = $1', [id])

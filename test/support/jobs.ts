@@ -9,8 +9,8 @@ import { insertBuild } from '#core/db/builds.ts'
 import type { BuildFence } from '#core/db/builds.ts'
 import { insertImport, insertSnapshots } from '#core/db/imports.ts'
 import type { Database } from '#core/db/pool.ts'
-import { createArtifactStore } from '#core/index/format/store.ts'
-import type { ArtifactStore } from '#core/index/format/store.ts'
+import { createSignedStore } from '#core/index/format/store.ts'
+import type { SignedStore } from '#core/index/format/store.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import { writeDurably } from '#core/platform/durable-file.ts'
 import { createLog } from '#core/platform/log.ts'
@@ -54,7 +54,7 @@ export interface JobsHarness {
   readonly service: Database
   /** Of the command line. */
   readonly operatorUrl: string
-  readonly store: ArtifactStore
+  readonly store: SignedStore
   /** Signs manifests and the version chain. */
   readonly privateKeyDer: Buffer
   readonly publicKeysDer: readonly Buffer[]
@@ -87,9 +87,10 @@ export async function startJobsHarness(): Promise<JobsHarness> {
   const { database, owner, jobs: service, close } = await connectTestPools()
   const root = mkdtempSync(join(tmpdir(), 'evidence-jobs-'))
   const storeUrl = pathToFileURL(root).href
-  const store = createArtifactStore(storeUrl)
   const secrets = testSecrets()
-  const node = await startNodeInProcess(root, Buffer.from(secrets.MANIFEST_PUBLIC_KEY, 'base64'))
+  const publicKeyDer = Buffer.from(secrets.MANIFEST_PUBLIC_KEY, 'base64')
+  const store = createSignedStore({ ARTIFACT_STORE: storeUrl, MANIFEST_PUBLIC_KEY: [publicKeyDer] })
+  const node = await startNodeInProcess(root, publicKeyDer)
   const searchNode = `127.0.0.1:${node.port}`
   const environment: NodeJS.ProcessEnv = {
     PATH: process.env['PATH'],

@@ -4,15 +4,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { z } from 'zod'
-import { createArtifactStore } from '#core/index/format/store.ts'
-import type { ArtifactStore } from '#core/index/format/store.ts'
+import { createSignedStore } from '#core/index/format/store.ts'
+import type { SignedStore } from '#core/index/format/store.ts'
 import { createLog } from '#core/platform/log.ts'
 import { startBuild } from '#jobs/operator/actions/builds.ts'
 import { importCorpus } from '#jobs/operator/actions/import-corpus.ts'
 import { createKnowledgeBase } from '#jobs/operator/actions/organizations.ts'
 import { openQueue, openQueueRedis } from '#jobs/queues.ts'
 import type { QueueName } from '#jobs/queues.ts'
-import { signingKeys } from './secrets.ts'
 import { openOperatorHarness } from './operator-cli.ts'
 import type { OperatorHarness } from './operator-cli.ts'
 import { openTestRedis } from './redis.ts'
@@ -21,17 +20,16 @@ import { buildTestArtifact, spaceOf } from './artifact.ts'
 import { testRows } from './passages.ts'
 import { markdownSource } from './markdown-source.ts'
 import { makeComparable } from './reviews.ts'
-import { STORED_PROFILE } from './version-rows.ts'
+import { ARTIFACT_KEYS, STORED_PROFILE } from './version-rows.ts'
 import { until } from './until.ts'
 
-const SIGNING_KEYS = signingKeys()
 const quiet = createLog('test', 'silent')
 export const withId = z.object({ id: z.uuid() })
 
 /** An operator with a queue, an artifact store and the knowledge base "rules"; no job worker runs. */
 export interface CorpusHarness extends OperatorHarness {
   readonly redis: TestRedis
-  readonly store: ArtifactStore
+  readonly store: SignedStore
   /** For the files of a test. */
   readonly folder: string
 }
@@ -40,12 +38,16 @@ export async function openCorpusHarness(): Promise<CorpusHarness> {
   const folder = mkdtempSync(join(tmpdir(), 'evidence-operator-'))
   const storeUrl = pathToFileURL(join(folder, 'store')).href
   const redis = await openTestRedis()
-  const harness = await openOperatorHarness({ REDIS_URL: redis.url, ARTIFACT_STORE: storeUrl })
+  const harness = await openOperatorHarness({
+    REDIS_URL: redis.url,
+    ARTIFACT_STORE: storeUrl,
+    MANIFEST_PUBLIC_KEY: ARTIFACT_KEYS.publicKeyDer.toString('base64'),
+  })
   await createKnowledgeBase(harness.operator, { slug: 'rules', title: 'Rules' })
   return {
     ...harness,
     redis,
-    store: createArtifactStore(storeUrl),
+    store: createSignedStore({ ARTIFACT_STORE: storeUrl, MANIFEST_PUBLIC_KEY: [ARTIFACT_KEYS.publicKeyDer] }),
     folder,
     async close() {
       await harness.close()
@@ -106,7 +108,7 @@ export async function finishBuild(harness: CorpusHarness, id: string, passed: bo
   const { versionId: version, manifestDigest } = await buildTestArtifact({
     store: join(harness.folder, 'store'),
     rows: testRows({ rows: 1, dimensions: 8, seed: 1 }),
-    privateKeyDer: SIGNING_KEYS.privateKeyDer,
+    privateKeyDer: ARTIFACT_KEYS.privateKeyDer,
     name: id,
   })
   await harness.owner.query(

@@ -2,10 +2,9 @@ import { inject } from 'vitest'
 import type { Database } from '#core/db/pool.ts'
 import { versionsToServe } from '#core/db/versions.ts'
 import type { Embedding } from '#core/embedding/embedder.ts'
-import { createArtifactStore } from '#core/index/format/store.ts'
 import { builtInCorpus } from '#jobs/demo/corpus.ts'
 import type { LocalService } from '#jobs/demo/local/processes.ts'
-import { startGateway, startJobs, startSearchNode, storeUrl } from '#jobs/demo/local/stack.ts'
+import { startGateway, startJobs, startSearchNode, storeOf } from '#jobs/demo/local/stack.ts'
 import type { LocalGateway, LocalSearchNode, StackSettings } from '#jobs/demo/local/stack.ts'
 import { freePort } from '#jobs/demo/local/supervised-process.ts'
 import { publish } from '#jobs/demo/publish.ts'
@@ -133,7 +132,7 @@ function publisher(operator: Operator, settings: StackSettings): TestService['pu
     await createKnowledgeBase(operator, { slug: publication.knowledgeBase, title })
     const deps = {
       operator,
-      store: createArtifactStore(storeUrl(settings)),
+      store: storeOf(settings),
       redisUrl: settings.redisUrl,
       reviewerKeyFile: reviewerKeyFile(settings),
     }

@@ -61,7 +61,8 @@ export async function insertVersion(
   return { knowledgeBaseId: base, version, profile }
 }
 
-const KEYS = signingKeys()
+/** Sign the artifacts of versions that no build made. */
+export const ARTIFACT_KEYS = signingKeys()
 
 /** A knowledge base whose pointer a test moves. */
 export interface HistoryBase {
@@ -103,7 +104,7 @@ export async function createHistoryBase(owner: Database, store?: string): Promis
 
 function onePassage(store: string): Promise<TestArtifact> {
   const rows = testRows({ rows: 1, dimensions: 8, seed: 1 })
-  return buildTestArtifact({ store, rows, privateKeyDer: KEYS.privateKeyDer, name: randomUUID() })
+  return buildTestArtifact({ store, rows, privateKeyDer: ARTIFACT_KEYS.privateKeyDer, name: randomUUID() })
 }
 
 async function move(client: Queryable, base: string, version: string, kind: string): Promise<void> {

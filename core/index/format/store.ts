@@ -2,10 +2,10 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 /**
- * The artifact store as a directory: `artifacts/<version id>/`, `snapshots/<sha256>`, `incoming/`,
+ * The artifact store as a directory: `artifacts/<version id>/`, `snapshots/<sha256>`, `snapshots/incoming/`,
  * `work/<build id>/`, `reports/<version id>.html`, `.json` and `.changes.jsonl`, `trace/`, and a cache,
- * `vectors/cache.sqlite`.
- * Nothing but the cache is ever overwritten in place: files are written under a temporary name, synced and renamed.
+ * `vectors/cache.sqlite`. An operator writes to `snapshots` alone. Nothing but the cache is ever overwritten in place:
+ * files are written under a temporary name, synced and renamed.
  */
 export interface ArtifactStore {
   artifactFolder(versionId: string): string
@@ -25,13 +25,26 @@ export interface ArtifactStore {
   readonly traceFolder: string
 }
 
+/** A store whose artifacts may be read, because the keys are at hand under which their manifests must hold. */
+export interface SignedStore extends ArtifactStore {
+  /** SPKI. */
+  readonly publicKeysDer: readonly Uint8Array[]
+}
+
+export function createSignedStore(config: {
+  readonly ARTIFACT_STORE: string
+  readonly MANIFEST_PUBLIC_KEY: readonly Uint8Array[]
+}): SignedStore {
+  return { ...createArtifactStore(config.ARTIFACT_STORE), publicKeysDer: config.MANIFEST_PUBLIC_KEY }
+}
+
 /** @param url a `file:` URL, already validated. */
 export function createArtifactStore(url: string): ArtifactStore {
   const root = fileURLToPath(url)
   return {
     artifactFolder: (versionId) => join(root, 'artifacts', versionId),
     snapshotFile: (sha256Hex) => join(root, 'snapshots', sha256Hex.slice(0, 2), sha256Hex),
-    incomingFile: (name) => join(root, 'incoming', name),
+    incomingFile: (name) => join(root, 'snapshots', 'incoming', name),
     workFolder: (buildId) => join(root, 'work', buildId),
     vectorCacheFile: join(root, 'vectors', 'cache.sqlite'),
     reportFile: (versionId) => join(root, 'reports', `${versionId}.html`),

@@ -37,6 +37,12 @@ export interface SignedManifest {
   readonly digest: Buffer
 }
 
+/** What a manifest must be: its SHA-256, and the keys of which one signed it (SPKI). */
+export interface Signed {
+  readonly digest: Uint8Array
+  readonly publicKeysDer: readonly Uint8Array[]
+}
+
 /**
  * Verifies an artifact before any of it is opened: signature, expected digest, file names, sizes and SHA-256 of every
  * file. The files must also agree with each other and with the manifest.
@@ -47,7 +53,7 @@ export interface SignedManifest {
 export async function verifyArtifact(
   folder: string,
   publicKeysDer: readonly Uint8Array[],
-  expectedDigest?: Uint8Array,
+  expectedDigest: Uint8Array,
 ): Promise<Manifest> {
   const { manifest } = await readSignedManifest(folder, publicKeysDer, expectedDigest)
   await verifyFiles(folder, manifest)
@@ -55,22 +61,14 @@ export async function verifyArtifact(
 }
 
 /**
- * Verifies the files of an artifact where no key is at hand, as on the machine of a reviewer: by the digest of its
- * manifest, which was recorded once the signature had been verified.
- * @throws ArtifactError with one sentence about the first fault.
- */
-export async function verifyRecordedArtifact(folder: string, recordedDigest: Uint8Array): Promise<void> {
-  const bytes = await readManifest(folder, recordedDigest)
-  await verifyFiles(folder, parseManifest(bytes))
-}
-
-/**
- * Verifies only the bytes of an artifact that was verified before: a digest of each file shows whether any changed.
+ * Verifies only the manifest and the bytes of an artifact that was verified before: a digest of each file shows whether
+ * any changed.
  * @param digestsOf hashes the files, in order.
  * @throws ArtifactError with one sentence about the first fault.
  */
-export async function verifyBytes(folder: string, expectedDigest: Uint8Array, digestsOf: DigestsOf): Promise<void> {
-  await verifyHashes(folder, parseManifest(await readManifest(folder, expectedDigest)), digestsOf)
+export async function verifyBytes(folder: string, signed: Signed, digestsOf: DigestsOf): Promise<void> {
+  const { manifest } = await readSignedManifest(folder, signed.publicKeysDer, signed.digest)
+  await verifyHashes(folder, manifest, digestsOf)
 }
 
 async function verifyFiles(folder: string, manifest: Manifest): Promise<void> {
@@ -80,26 +78,25 @@ async function verifyFiles(folder: string, manifest: Manifest): Promise<void> {
   await verifyWords(folder, manifest)
 }
 
-/** Verifies the manifest alone: digest, signature and schema. The other files are not checked. */
+/**
+ * Verifies the manifest alone: digest, signature and schema. The other files are not checked. Every reader of a manifest
+ * reads it here.
+ * @param expectedDigest `unrecorded`: a build finds an artifact that an earlier attempt wrote.
+ */
 export async function readSignedManifest(
   folder: string,
   publicKeysDer: readonly Uint8Array[],
-  expectedDigest?: Uint8Array,
+  expectedDigest: Uint8Array | 'unrecorded',
 ): Promise<SignedManifest> {
-  const bytes = await readManifest(folder, expectedDigest)
+  const bytes = await readSmall(folder, MANIFEST_FILE)
+  if (expectedDigest !== 'unrecorded' && !sha256(bytes).equals(expectedDigest))
+    throw new ArtifactError('The manifest has another digest than the one asked for.')
   if (!manifestSignatureHolds(bytes, await readSmall(folder, SIGNATURE_FILE), publicKeysDer))
     throw new ArtifactError(
       'The signature of the manifest holds under no key of MANIFEST_PUBLIC_KEY: add the key that signed it, or build ' +
         'the version again.',
     )
   return { manifest: parseManifest(bytes), digest: sha256(bytes) }
-}
-
-async function readManifest(folder: string, expectedDigest?: Uint8Array): Promise<Buffer> {
-  const bytes = await readSmall(folder, MANIFEST_FILE)
-  if (expectedDigest !== undefined && !sha256(bytes).equals(expectedDigest))
-    throw new ArtifactError('The manifest has another digest than the one asked for.')
-  return bytes
 }
 
 function parseManifest(bytes: Buffer): Manifest {

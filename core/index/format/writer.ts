@@ -135,7 +135,7 @@ async function finishedElsewhere(error: unknown, folder: string): Promise<boolea
 
 async function keepExisting(input: ArtifactInput): Promise<WrittenArtifact> {
   const publicKeysDer = input.publicKeysDer ?? [publicKeyOf(input.privateKeyDer)]
-  const { manifest, digest } = await readSignedManifest(input.artifactFolder, publicKeysDer)
+  const { manifest, digest } = await readSignedManifest(input.artifactFolder, publicKeysDer, 'unrecorded')
   await verifyArtifact(input.artifactFolder, publicKeysDer, digest)
   if (manifest.version_id !== input.versionId)
     throw new ArtifactError(

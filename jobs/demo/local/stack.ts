@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs'
 import { getCompileCacheDir } from 'node:module'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { createArtifactStore } from '#core/index/format/store.ts'
+import { createArtifactStore, createSignedStore } from '#core/index/format/store.ts'
+import type { SignedStore } from '#core/index/format/store.ts'
 import { openSearchNodeClient } from '#core/rpc/search-client.ts'
 import { credentials } from '@grpc/grpc-js'
 import { SEARCH_NODE_OPTIONS } from '#jobs/command-line/node-options.ts'
@@ -52,6 +53,12 @@ const STATUS_TIMEOUT_MS = 5_000
 
 export function storeUrl(settings: Pick<StackSettings, 'folder'>): string {
   return pathToFileURL(join(settings.folder, 'store')).href
+}
+
+/** The artifact store of an installation, with the keys under which its manifests hold. */
+export function storeOf(settings: Pick<StackSettings, 'folder' | 'secrets'>): SignedStore {
+  const publicKeysDer = [Buffer.from(settings.secrets.MANIFEST_PUBLIC_KEY, 'base64')]
+  return createSignedStore({ ARTIFACT_STORE: storeUrl(settings), MANIFEST_PUBLIC_KEY: publicKeysDer })
 }
 
 /** The services keep compiled modules where this process does. */

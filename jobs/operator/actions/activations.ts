@@ -4,7 +4,7 @@ import type { ActivationRow } from '#core/db/activations.ts'
 import { activePointer } from '#core/db/corpus-lists.ts'
 import { readVersion } from '#core/db/versions.ts'
 import { changesInWords } from '#core/domain/changes.ts'
-import type { ArtifactStore } from '#core/index/format/store.ts'
+import type { SignedStore } from '#core/index/format/store.ts'
 import { checkActivatable } from '#jobs/activate/check.ts'
 import type { Approved } from '#jobs/review/approvals.ts'
 import { assertArtifactAsRecorded } from '#jobs/review/files.ts'
@@ -56,7 +56,7 @@ export async function planActivation(operator: Operator, versionId: string): Pro
  * anything is asked. The worker and every search node do the same.
  * @throws ReviewRefused
  */
-export async function assertArtifactOf(operator: Operator, store: ArtifactStore, versionId: string): Promise<void> {
+export async function assertArtifactOf(operator: Operator, store: SignedStore, versionId: string): Promise<void> {
   await assertArtifactAsRecorded(store, await versionRowNamed(operator.database, versionId))
 }
 

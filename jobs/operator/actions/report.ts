@@ -1,10 +1,10 @@
 import { createReadStream } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { z } from 'zod'
-import type { ArtifactStore } from '#core/index/format/store.ts'
+import type { SignedStore } from '#core/index/format/store.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { openHashedFile } from '#core/platform/hashed-file.ts'
-import { checkFile } from '#jobs/review/files.ts'
+import { assertArtifactAsRecorded, checkFile } from '#jobs/review/files.ts'
 import type { ReviewedFile } from '#jobs/review/files.ts'
 import { versionRowNamed } from './names.ts'
 import type { Operator } from './operator.ts'
@@ -22,15 +22,16 @@ export interface ReportSource {
 }
 
 /**
- * Finds a file of the report of a version, and checks its bytes.
- * @throws OperatorError when the file is missing, or does not have the digest that was recorded with the version.
+ * Finds a file of the report of a version, and checks its bytes and those of the artifact that it describes.
+ * @throws OperatorError when a file is missing, or does not have the digest that was recorded with the version.
  */
 export async function reportSource(
   { database }: Operator,
-  store: ArtifactStore,
+  store: SignedStore,
   { version: id, part }: { readonly version: string; readonly part: ReviewedFile },
 ): Promise<ReportSource> {
   const version = await versionRowNamed(database, id)
+  await assertArtifactAsRecorded(store, version)
   const checked = await checkFile(store, version, part)
   switch (checked.state) {
     case 'as recorded':

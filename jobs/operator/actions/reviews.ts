@@ -11,7 +11,7 @@ import type { VersionRow } from '#core/db/versions.ts'
 import type { ReviewPolicy } from '#core/domain/review-policy.ts'
 import { parseStatement, reviewStatementSchema, statementText } from '#core/domain/review-statements.ts'
 import type { AcceptableKind, AcceptedKind, ReviewStatement, Verdict } from '#core/domain/review-statements.ts'
-import type { ArtifactStore } from '#core/index/format/store.ts'
+import type { SignedStore } from '#core/index/format/store.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { readRegistry, readReviewRules } from '#jobs/review/approvals.ts'
 import { assertArtifactAsRecorded, assertFilesAsRecorded } from '#jobs/review/files.ts'
@@ -45,7 +45,7 @@ export interface Reviewed {
 /** Signs a review with the private key of a reviewer, and records it. */
 export async function signReview(
   operator: Operator,
-  store: ArtifactStore,
+  store: SignedStore,
   key: SigningKey,
   input: ReviewInput,
 ): Promise<Reviewed> {
@@ -57,7 +57,7 @@ export async function signReview(
 /** @returns the exact bytes to sign, for a key that is kept elsewhere. */
 export async function createReviewStatement(
   operator: Operator,
-  store: ArtifactStore,
+  store: SignedStore,
   reviewerName: string,
   input: ReviewInput,
 ): Promise<string> {
@@ -67,7 +67,7 @@ export async function createReviewStatement(
 /** Records a review that was signed elsewhere. */
 export async function recordSignedReview(
   operator: Operator,
-  store: ArtifactStore,
+  store: SignedStore,
   signed: { readonly statement: string; readonly signature: Buffer; readonly reviewer: string },
 ): Promise<Reviewed> {
   const reviewer = await reviewerNamed(operator, signed.reviewer)
@@ -91,7 +91,7 @@ async function reviewerNamed(operator: Operator, name: string): Promise<Reviewer
 
 async function createStatement(
   operator: Operator,
-  store: ArtifactStore,
+  store: SignedStore,
   reviewer: ReviewerRow,
   input: ReviewInput,
 ): Promise<string> {
@@ -109,7 +109,7 @@ async function createStatement(
 }
 
 /** Who approves a candidate reads its files; who approves a return knows the version, which was active. */
-async function assertReadable(store: ArtifactStore, version: VersionRow): Promise<void> {
+async function assertReadable(store: SignedStore, version: VersionRow): Promise<void> {
   if (version.state === 'retired') await assertArtifactAsRecorded(store, version)
   else await assertFilesAsRecorded(store, version)
 }
@@ -180,7 +180,7 @@ function assertUndecided(version: VersionRow, verdict: Verdict, policy: ReviewPo
  */
 async function recordReview(
   operator: Operator,
-  store: ArtifactStore,
+  store: SignedStore,
   text: string,
   signature: Buffer,
   reviewer: ReviewerRow,

@@ -1,6 +1,6 @@
 import type { OperatorCommand } from '#jobs/operator/operator-command.ts'
 import { z } from 'zod'
-import { createArtifactStore } from '#core/index/format/store.ts'
+import { createSignedStore } from '#core/index/format/store.ts'
 import { OPERATOR_VARIABLES } from '#jobs/config.ts'
 import { enqueueActivation } from '#jobs/queues.ts'
 import { assertArtifactOf, planActivation, requestActivation } from '#jobs/operator/actions/activations.ts'
@@ -13,7 +13,7 @@ import { withQueues } from '#jobs/operator/queues.ts'
 import { addDatabaseCommand } from '#jobs/operator/session.ts'
 import { WAIT_SECONDS_DEFAULT, waitForActivation } from '#jobs/operator/wait.ts'
 
-const { ARTIFACT_STORE, REDIS_URL } = OPERATOR_VARIABLES
+const { ARTIFACT_STORE, MANIFEST_PUBLIC_KEY, REDIS_URL } = OPERATOR_VARIABLES
 const WAIT = {
   '--wait': 'follow it to its end',
   '--wait-seconds <n>': `follow it for at most so long; default ${WAIT_SECONDS_DEFAULT}`,
@@ -31,12 +31,12 @@ export function addActivate(program: OperatorCommand): void {
     notes: HOW,
     examples: ['activate 6f1c2a0e-7a38-4f4e-9c7e-0d6f6a2b9a11 --wait'],
     input: { version: text, wait: z.boolean().default(false), waitSeconds },
-    variables: { ARTIFACT_STORE, REDIS_URL },
+    variables: { ARTIFACT_STORE, MANIFEST_PUBLIC_KEY, REDIS_URL },
     writes: true,
     run: async (input, { operator, config, ...output }) => {
       const plan = await planActivation(operator, input.version)
       output.note(planInWords(plan))
-      await assertArtifactOf(operator, createArtifactStore(config.ARTIFACT_STORE), plan.version_id)
+      await assertArtifactOf(operator, createSignedStore(config), plan.version_id)
       const asked = await withQueues(config.REDIS_URL, (open) =>
         requestActivation(operator, { version: plan.version_id, replaces: plan.replaces }, (id) =>
           enqueueActivation(open('activate'), id),
@@ -55,7 +55,7 @@ export function addActivate(program: OperatorCommand): void {
     notes: HOW,
     examples: ['rollback hsfa-rules --wait', 'rollback hsfa-rules --to 6f1c2a0e-7a38-4f4e-9c7e-0d6f6a2b9a11 --wait'],
     input: { 'knowledge-base': text, to: text.optional(), wait: z.boolean().default(false), waitSeconds },
-    variables: { ARTIFACT_STORE, REDIS_URL },
+    variables: { ARTIFACT_STORE, MANIFEST_PUBLIC_KEY, REDIS_URL },
     writes: true,
     run: async (input, { operator, config, ...output }) => {
       const wanted = { knowledgeBase: input['knowledge-base'], to: input.to }
@@ -66,7 +66,7 @@ export function addActivate(program: OperatorCommand): void {
           (id) => enqueueActivation(open('activate'), id),
           async (plan) => {
             output.note(rollbackInWords(plan))
-            await assertArtifactOf(operator, createArtifactStore(config.ARTIFACT_STORE), plan.version_id)
+            await assertArtifactOf(operator, createSignedStore(config), plan.version_id)
           },
         ),
       )

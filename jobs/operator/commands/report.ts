@@ -1,13 +1,13 @@
 import type { OperatorCommand } from '#jobs/operator/operator-command.ts'
 import { z } from 'zod'
-import { createArtifactStore } from '#core/index/format/store.ts'
+import { createSignedStore } from '#core/index/format/store.ts'
 import { OPERATOR_VARIABLES } from '#jobs/config.ts'
 import { copyReport, reportSource, streamReport } from '#jobs/operator/actions/report.ts'
 import { text } from '#jobs/operator/inputs.ts'
 import { addDatabaseCommand } from '#jobs/operator/session.ts'
 import { REVIEWED_FILES } from '#jobs/review/files.ts'
 
-const { ARTIFACT_STORE } = OPERATOR_VARIABLES
+const { ARTIFACT_STORE, MANIFEST_PUBLIC_KEY } = OPERATOR_VARIABLES
 
 /** Adds `review report`, which brings what reviewers read out of an artifact store that they cannot open. */
 export function addReport(review: OperatorCommand): void {
@@ -20,8 +20,8 @@ export function addReport(review: OperatorCommand): void {
     },
     notes:
       'The report is one HTML page without scripts or links to other hosts: open the copy in a browser.\n"figures" ' +
-      'is the same as JSON, "changes" names every change against the active version, one per line. The bytes are ' +
-      'checked against the digest that was recorded with the version.',
+      'is the same as JSON, "changes" names every change against the active version, one per line. The bytes and ' +
+      'the artifact are checked against the digests that were recorded with the version.',
     examples: [
       'review report 6f1c2a0e-7a38-4f4e-9c7e-0d6f6a2b9a11 --out report.html',
       'review report 6f1c2a0e-7a38-4f4e-9c7e-0d6f6a2b9a11 --part changes --out -',
@@ -31,9 +31,9 @@ export function addReport(review: OperatorCommand): void {
       out: text,
       part: z.enum(REVIEWED_FILES, `must be one of ${REVIEWED_FILES.join(', ')}`).default('report'),
     },
-    variables: { ARTIFACT_STORE },
+    variables: { ARTIFACT_STORE, MANIFEST_PUBLIC_KEY },
     run: async (input, { operator, config, show, write }) => {
-      const source = await reportSource(operator, createArtifactStore(config.ARTIFACT_STORE), input)
+      const source = await reportSource(operator, createSignedStore(config), input)
       if (input.out === '-') return await streamReport(source.path, write)
       const copied = await copyReport(source, input.out)
       show(copied, () => `${copied.file} has the ${input.part} file of version ${copied.version_id}.`)

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import type { OperatorCommand } from '#jobs/operator/operator-command.ts'
 import { z } from 'zod'
-import { createArtifactStore } from '#core/index/format/store.ts'
+import { createSignedStore } from '#core/index/format/store.ts'
 import { readReportOfVersion } from '#core/db/imports.ts'
 import { listReviews } from '#core/db/reviews.ts'
 import { readVersion } from '#core/db/versions.ts'
@@ -25,7 +25,7 @@ import { lossesInWords, shownLocation } from '#jobs/import/report.ts'
 import { checkFiles } from '#jobs/review/files.ts'
 import { readRejections } from '#jobs/review/rejections.ts'
 
-const { ARTIFACT_STORE } = OPERATOR_VARIABLES
+const { ARTIFACT_STORE, MANIFEST_PUBLIC_KEY } = OPERATOR_VARIABLES
 const EXAMPLE = '6f1c2a0e-7a38-4f4e-9c7e-0d6f6a2b9a11'
 const NEEDED =
   'A candidate is activated only when it passed its evaluation and enough reviewers approve the step from the active ' +
@@ -66,7 +66,7 @@ function addShow(review: OperatorCommand): void {
       '"figures" is the same as JSON; "changes" names every change. Each is checked against its recorded digest.',
     examples: [`review show ${EXAMPLE}`],
     input: { version: text },
-    variables: { ARTIFACT_STORE },
+    variables: { ARTIFACT_STORE, MANIFEST_PUBLIC_KEY },
     run: async (input, { operator, config, show }) => {
       const version = await versionNamed(operator.database, input.version)
       const row = await readVersion(operator.database, version.id)
@@ -78,7 +78,7 @@ function addShow(review: OperatorCommand): void {
         }),
       )
       const { id, knowledge_base, state, passed, passages, documents, facets, evaluation } = version
-      const store = createArtifactStore(config.ARTIFACT_STORE)
+      const store = createSignedStore(config)
       const files = row === undefined ? [] : await checkFiles(store, row)
       const changes = changesOf(evaluation)
       const imported = importLossesSchema.parse(await readReportOfVersion(operator.database, version.id))
@@ -151,10 +151,10 @@ function addSign(review: OperatorCommand): void {
       signature: text.optional(),
       reviewer: text.optional(),
     },
-    variables: { ARTIFACT_STORE },
+    variables: { ARTIFACT_STORE, MANIFEST_PUBLIC_KEY },
     writes: true,
     run: async (input, { operator, config, show }) => {
-      const store = createArtifactStore(config.ARTIFACT_STORE)
+      const store = createSignedStore(config)
       const { statement, signature, reviewer } = input
       const reviewed =
         statement !== undefined && signature !== undefined && reviewer !== undefined
@@ -184,9 +184,9 @@ function addStatement(review: OperatorCommand): void {
         'review.json',
     ],
     input: { version: text, reviewer: text, verdict, note, accept, out: text },
-    variables: { ARTIFACT_STORE },
+    variables: { ARTIFACT_STORE, MANIFEST_PUBLIC_KEY },
     run: async (input, { operator, config, show }) => {
-      const store = createArtifactStore(config.ARTIFACT_STORE)
+      const store = createSignedStore(config)
       const statement = await createReviewStatement(operator, store, input.reviewer, input)
       await writeFile(input.out, statement, { flag: 'wx' }).catch((error: unknown) => {
         if (error instanceof Error && 'code' in error && error.code === 'EEXIST')

@@ -7,7 +7,6 @@ import { changeLimitsSchema } from '#core/domain/changes.ts'
 import { defaultProfile } from '#jobs/build/parameters.ts'
 import { createArtifactStore } from '#core/index/format/store.ts'
 import type { ActiveVersion } from '#jobs/compare/active-version.ts'
-import type { ComparedContents } from '#jobs/compare/compared-passages.ts'
 import { compareWithActive } from '#jobs/compare/pipeline.ts'
 import type { Compared, ComparedCandidate } from '#jobs/compare/pipeline.ts'
 import { buildTestArtifact } from '#test/support/artifact.ts'
@@ -16,7 +15,6 @@ import { signingKeys } from '#test/support/secrets.ts'
 import { testRows } from '#test/support/passages.ts'
 import { asking, replyWith } from '#test/support/evaluation.ts'
 
-const CANDIDATE_ID = '0198c0de-0000-7000-8000-000000000009'
 const FACETS = { languages: ['en'], jurisdictions: ['XA'], subjects: ['general'], statuses: ['verified' as const] }
 const folder = mkdtempSync(join(tmpdir(), 'evidence-compare-'))
 const store = createArtifactStore(pathToFileURL(folder).href)
@@ -38,8 +36,7 @@ beforeAll(async () => {
     questionSet: null,
   }))
   candidate = {
-    versionId: CANDIDATE_ID,
-    contents: contentsOf(await artifactOf(5, 'candidate')),
+    ...comparable(await artifactOf(5, 'candidate')),
     profile: context.profile,
     questionSet: undefined,
     limit: 200,
@@ -55,8 +52,11 @@ async function artifactOf(rows: number, name: string): Promise<TestArtifact> {
   return await buildTestArtifact({ store: folder, rows: corpus, privateKeyDer: keys.privateKeyDer, name })
 }
 
-function contentsOf({ versionId, folder: artifactFolder, manifest }: TestArtifact): ComparedContents {
-  return { versionId, folder: artifactFolder, manifest, facets: FACETS }
+function comparable({
+  versionId,
+  manifestDigest,
+}: TestArtifact): Pick<ComparedCandidate, 'versionId' | 'manifestDigest' | 'facets'> {
+  return { versionId, manifestDigest, facets: FACETS }
 }
 
 /** Compares while each reading of the active version gives the next one of the list. */
@@ -97,9 +97,9 @@ test('a candidate is compared with the first version if it became active during 
 })
 
 test('a candidate without a predecessor has no changes file, although an earlier run left one', async () => {
-  writeFileSync(store.changesFile(CANDIDATE_ID), '{}\n')
+  writeFileSync(store.changesFile(candidate.versionId), '{}\n')
   expect(await comparedWhile([undefined, undefined])).toBeNull()
-  expect(existsSync(store.changesFile(CANDIDATE_ID))).toBe(false)
+  expect(existsSync(store.changesFile(candidate.versionId))).toBe(false)
 })
 
 test('each kind of change is a gate with the limit of the knowledge base', async () => {
@@ -129,13 +129,25 @@ test('each kind of change is a gate with the limit of the knowledge base', async
 
 test('a candidate is not compared as its predecessor, whose file somebody put in the place of its own', async () => {
   const [first] = versions
-  const path = join(candidate.contents.folder, 'passages.jsonl')
+  const path = join(store.artifactFolder(candidate.versionId), 'passages.jsonl')
   const own = readFileSync(path)
   writeFileSync(path, readFileSync(join(store.artifactFolder(first?.versionId ?? ''), 'passages.jsonl')))
   try {
     await expect(comparedWhile([first, first])).rejects.toThrow(
       /^The artifact .* of the candidate was altered after it was built \(.*\): find out who wrote/,
     )
+  } finally {
+    writeFileSync(path, own)
+  }
+})
+
+test.each(['before', 'after'])('a comparison checks the signature of the version %s', async (side) => {
+  const [first] = versions
+  const path = join(store.artifactFolder((side === 'before' ? first : candidate)?.versionId ?? ''), 'manifest.sig')
+  const own = readFileSync(path)
+  writeFileSync(path, Buffer.alloc(own.length))
+  try {
+    await expect(comparedWhile([first, first])).rejects.toThrow(/The signature of the manifest holds under no key/)
   } finally {
     writeFileSync(path, own)
   }

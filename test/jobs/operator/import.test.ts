@@ -193,6 +193,6 @@ test.each([
     const { code, stdout, stderr } = await running.ended
     expect({ code, stdout, stderr }).toEqual({ code: exitCode, stdout: '', stderr: said })
     expect((await harness.owner.query('select 1 from imports')).rowCount).toBe(before)
-    expect(await readdir(join(folder, 'store', 'incoming'))).toEqual([])
+    expect(await readdir(join(folder, 'store', 'snapshots', 'incoming'))).toEqual([])
   },
 )

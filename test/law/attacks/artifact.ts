@@ -13,7 +13,7 @@ import {
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { signManifest } from '#core/index/format/manifest.ts'
-import { createArtifactStore } from '#core/index/format/store.ts'
+import { createSignedStore } from '#core/index/format/store.ts'
 import { rankingOf } from '#core/domain/retrieval-profile.ts'
 import type { FoundPassage, SearchQuery } from '#core/domain/search.ts'
 import type { SearchNodeClient } from '#core/rpc/search-client.ts'
@@ -145,7 +145,10 @@ export const BYTES: Attack = {
   async run(laboratory, law, draw) {
     const { root, client } = await laboratory.attackedNode()
     const { versionId, manifestDigest } = law.artifact
-    const store = createArtifactStore(pathToFileURL(root).href)
+    const store = createSignedStore({
+      ARTIFACT_STORE: pathToFileURL(root).href,
+      MANIFEST_PUBLIC_KEY: [laboratory.keys.publicKeyDer],
+    })
     const folder = store.artifactFolder(versionId)
     cpSync(law.artifact.folder, folder, { recursive: true })
     const prepare = (verify: boolean): Promise<unknown> =>
@@ -163,18 +166,12 @@ export const BYTES: Attack = {
         assertArtifactAsRecorded(store, { id: versionId, manifest_digest: manifestDigest }),
       )
       const load = await refusalOf(() => prepare(true))
-      // Review and activation know the digest of the manifest; only a search node reads the signature.
-      const signatureAlone = what.includes('manifest.sig')
       const open = (step: string, refusal: string | undefined): Violation[] =>
         refusal === undefined ? [{ rule: 'altered bytes are refused', what: `by ${step}: ${what}` }] : []
       return {
         what: `${running ? 'under a running node' : 'before it is loaded'}: ${what}`,
         refused: gate ?? load,
-        violations: [
-          ...violations,
-          ...(signatureAlone ? [] : open('review and activation', gate)),
-          ...open('the search node', load),
-        ],
+        violations: [...violations, ...open('review and activation', gate), ...open('the search node', load)],
       }
     } finally {
       await client.releaseVersion(versionId, TIMEOUT_MS).catch(() => undefined)

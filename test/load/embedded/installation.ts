@@ -4,7 +4,6 @@ import { openDatabase } from '#core/db/pool.ts'
 import type { Database } from '#core/db/pool.ts'
 import type { LoginUrls } from '#core/db/provision.ts'
 import { createSchema } from '#jobs/demo/local/schema.ts'
-import { createArtifactStore } from '#core/index/format/store.ts'
 import { createLog } from '#core/platform/log.ts'
 import { builtInCorpus } from '#jobs/demo/corpus.ts'
 import { publish } from '#jobs/demo/publish.ts'
@@ -12,7 +11,7 @@ import { readOrCreateState } from '#jobs/demo/state.ts'
 import type { Steps } from '#jobs/demo/steps.ts'
 import { startPostgres } from '#jobs/demo/local/postgres.ts'
 import { startRedis } from '#jobs/demo/local/redis.ts'
-import { startJobs, startSearchNode, storeUrl } from '#jobs/demo/local/stack.ts'
+import { startJobs, startSearchNode, storeOf } from '#jobs/demo/local/stack.ts'
 import type { StackSettings } from '#jobs/demo/local/stack.ts'
 import type { Operator } from '#jobs/operator/actions/operator.ts'
 import { createKnowledgeBase } from '#jobs/operator/actions/organizations.ts'
@@ -102,7 +101,7 @@ async function publishCorpus({ operator, settings, knowledgeBase }: Installation
   await createKnowledgeBase(operator, { slug: knowledgeBase, title: corpus.title })
   const deps = {
     operator,
-    store: createArtifactStore(storeUrl(settings)),
+    store: storeOf(settings),
     redisUrl: settings.redisUrl,
     reviewerKeyFile: join(settings.folder, 'reviewer.pem'),
   }
