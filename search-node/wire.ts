@@ -28,6 +28,12 @@ const filtersSchema = z.object({
   documents: values,
 })
 
+const withdrawnSchema = z.object({
+  document: z.uuid(),
+  provisions: z.array(z.uuid()).max(SEARCH_BOUNDS.withdrawnProvisionsMax),
+  chunkId: z.string().max(SEARCH_BOUNDS.filterValueCharactersMax),
+})
+
 const searchSchema = z.object({
   versionId,
   queryVector: bytes,
@@ -37,6 +43,7 @@ const searchSchema = z.object({
   entitled: filtersSchema.nullish(),
   withoutText: z.boolean(),
   onlyRows: bytes,
+  withdrawn: z.array(withdrawnSchema).max(SEARCH_BOUNDS.withdrawalsMax),
   ranking: z.object({
     expansion: z.int().min(0).max(SEARCH_BOUNDS.rowsScoredMinMax),
     denseWeight: z.number().min(0).max(1),

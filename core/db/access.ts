@@ -15,6 +15,10 @@ const profileSchema = z.object({
   /** Null for a version without vectors. */
   embedding: embeddingSpaceSchema.nullable(),
   parameters: profileParametersSchema,
+  /** What is withdrawn of the version, as `core/domain/search.ts` describes it. */
+  withdrawn: z.array(
+    z.object({ id: z.string(), document: z.string(), provisions: z.array(z.string()), chunk_id: z.string() }),
+  ),
 })
 /** A retrieval profile with the version that it belongs to. */
 export type ServingProfile = z.infer<typeof profileSchema>
@@ -53,7 +57,11 @@ const accessSchema = z.object({
 export type Access = z.infer<typeof accessSchema>
 
 const PROFILE = `json_build_object('id', v.profile_id, 'version_id', v.id, 'passages', v.passages,
-  'facets', v.facets, 'embedding', v.embedding, 'parameters', v.profile)`
+  'facets', v.facets, 'embedding', v.embedding, 'parameters', v.profile, 'withdrawn', coalesce((
+    select json_agg(json_build_object('id', w.id, 'document', w.document_id, 'provisions', w.provisions,
+      'chunk_id', w.chunk_id) order by w.id)
+    from withdrawals as w where w.knowledge_base_id = v.knowledge_base_id and w.restored_at is null
+      and not v.withdrawals_decided @> array[w.id]), '[]'::json))`
 
 /**
  * One statement reads one snapshot. Key, client, organization, entitlements with plan and profiles, and the fingerprint

@@ -99,6 +99,11 @@ async function write(
   return new Set(rows.map((row) => row.id))
 }
 
+/** Requests to versions of which nothing is withdrawn have no such field. */
+function withdrawnOf({ withdrawn = [] }: NewReservation): Pick<NewReservation, 'withdrawn'> {
+  return withdrawn.length === 0 ? {} : { withdrawn }
+}
+
 function insertedRow({ reservation: r, epoch }: Charged): unknown {
   return {
     id: r.id,
@@ -118,7 +123,7 @@ function insertedRow({ reservation: r, epoch }: Charged): unknown {
     admitted_ms: r.admittedAtMs,
     deadline_ms: r.deadlineAtMs,
     in_force_on: r.inForceOn,
-    filters: { request: r.filters, entitlement: r.entitled },
+    filters: { request: r.filters, entitlement: r.entitled, ...withdrawnOf(r) },
     epoch: epoch.id,
     redis_run_id: epoch.redisRunId,
   }

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { ServedPassage } from '#core/domain/exposure.ts'
-import type { Filters } from '#core/domain/search.ts'
+import type { Filters, Withdrawn } from '#core/domain/search.ts'
 import { endEpoch } from './limit-epochs.ts'
 import type { Queryable } from './pool.ts'
 
@@ -30,6 +30,8 @@ export interface NewReservation {
   /** Filters of the request, and those of its entitlement alone. */
   readonly filters: Filters
   readonly entitled: Filters
+  /** What was withdrawn of the version; undefined: nothing. */
+  readonly withdrawn?: readonly Withdrawn[]
 }
 
 /** Covered by the partial unique index; the key of the original's epoch is found by its primary key. */

@@ -96,12 +96,15 @@ export interface NewVersion {
   readonly manifestDigest: Buffer
   readonly profileId: string
   readonly profile: ProfileParameters
+  /** Ids of withdrawals that do not apply to it. */
+  readonly withdrawalsDecided: readonly string[]
 }
 
 const INSERT_VERSION = `
 insert into corpus_versions (id, knowledge_base_id, build_id, manifest_digest, embedding, passages, documents, facets,
-  profile_id, profile, evaluation, passed, report_sha256, figures_sha256, changes_sha256)
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, decode($13, 'hex'), decode($14, 'hex'), decode($15, 'hex'))`
+  profile_id, profile, evaluation, passed, report_sha256, figures_sha256, changes_sha256, withdrawals_decided)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, decode($13, 'hex'), decode($14, 'hex'), decode($15, 'hex'),
+  $16)`
 
 export async function insertVersion(database: Queryable, version: NewVersion): Promise<void> {
   await database.query(INSERT_VERSION, [
@@ -120,6 +123,7 @@ export async function insertVersion(database: Queryable, version: NewVersion): P
     version.files.report,
     version.files.figures,
     version.files.changes,
+    version.withdrawalsDecided,
   ])
 }
 
@@ -157,6 +161,9 @@ const versionColumns = z.object({
   manifest_digest: z.instanceof(Buffer),
   profile_id: z.uuid(),
   profile: z.record(z.string(), z.unknown()),
+  /** Ids of withdrawals that do not apply to it: their passages were left out, or it restores them. */
+  withdrawals_decided: z.array(z.uuid()),
+  withdrawals_restored: z.array(z.uuid()),
 })
 const versionSchema = versionColumns.transform(({ profile, ...row }) => ({
   ...row,
@@ -171,7 +178,8 @@ select v.id, v.knowledge_base_id, k.slug as knowledge_base, v.state, v.passed,
   nullif(v.evaluation -> 'comparison', 'null') as comparison, v.evaluation ->> 'question_set' as question_set,
   encode(v.report_sha256, 'hex') as report_sha256, encode(v.figures_sha256, 'hex') as figures_sha256,
   encode(v.changes_sha256, 'hex') as changes_sha256, v.facets, b.started_by, b.started_login, v.embedding,
-  v.manifest_digest, v.profile_id, v.profile
+  v.manifest_digest, v.profile_id, v.profile, v.withdrawals_decided,
+  coalesce(b.parameters -> 'withdrawals' -> 'restore', '[]') as withdrawals_restored
 from corpus_versions v
 join knowledge_bases k on k.id = v.knowledge_base_id
 join builds b on b.id = v.build_id

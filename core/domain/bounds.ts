@@ -7,6 +7,9 @@ export const SEARCH_BOUNDS = {
   filterValuesMax: 64,
   filterValueCharactersMax: 100,
   searchLimitMax: 200,
+  /** Withdrawals in force of a knowledge base, which every search carries. */
+  withdrawalsMax: 200,
+  withdrawnProvisionsMax: 32,
   rowsScoredMinDefault: 64,
   rowsScoredMinMax: 4_096,
 } as const

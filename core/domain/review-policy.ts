@@ -11,6 +11,8 @@ export const reviewPolicySchema = z.strictObject({
   exclude_build_starter: z.boolean().default(false),
   /** Number of different reviewers who must approve the return to an earlier version; 0: an operator returns alone. */
   rollback_reviewers: z.int().min(0).max(REVIEWERS_REQUIRED_MAX).default(0),
+  /** Number of different reviewers who sign a withdrawal, and its restoration; 0: an operator acts alone. */
+  withdrawal_reviewers: z.int().min(0).max(REVIEWERS_REQUIRED_MAX).default(1),
   /** The largest count of each kind of change that needs no acceptance by name; see `limitOf` where one is absent. */
   limits: changeLimitsSchema.default({}),
 })

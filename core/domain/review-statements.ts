@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { canonicalJson } from '#core/platform/digest.ts'
+import { SEARCH_BOUNDS } from './bounds.ts'
 import { CHANGE_KINDS } from './changes.ts'
 import { REVIEWERS_REQUIRED_MAX, reviewPolicySchema } from './review-policy.ts'
 
@@ -44,6 +45,9 @@ export const reviewStatementSchema = z.strictObject({
   changes_sha256: sha256Hex.nullable(),
   /** Null: known items. */
   question_set: sha256Hex.nullable(),
+  /** Ids of withdrawals that do not apply to the version, and those of them whose passages it serves again. */
+  withdrawals_decided: z.array(z.uuid()).max(SEARCH_BOUNDS.withdrawalsMax).readonly(),
+  withdrawals_restored: z.array(z.uuid()).max(SEARCH_BOUNDS.withdrawalsMax).readonly(),
   verdict: z.enum(VERDICTS),
   accepts: z.array(acceptedKindSchema).max(ACCEPTABLE_KINDS.length).readonly(),
   note: z.string().max(2_000),
@@ -78,16 +82,47 @@ export const policyStatementSchema = z.strictObject({
 })
 export type PolicyStatement = z.infer<typeof policyStatementSchema>
 
+/** Takes what it names out of service, until a version decides about it or a restoration ends it. */
+export const withdrawalStatementSchema = z.strictObject({
+  format: z.literal('evidence withdrawal 1'),
+  id: z.uuid(),
+  knowledge_base: knowledgeBase,
+  /** As `Withdrawn` of `core/domain/search.ts`. */
+  document: z.uuid(),
+  provisions: z.array(z.uuid()).max(SEARCH_BOUNDS.withdrawnProvisionsMax).readonly(),
+  chunk_id: z.string(),
+  /** For people. */
+  label: z.string().min(1).max(1_000),
+  reason: z.string().min(1).max(2_000),
+})
+export type WithdrawalStatement = z.infer<typeof withdrawalStatementSchema>
+
+/** Ends a withdrawal, at once and for every version. */
+export const restorationStatementSchema = z.strictObject({
+  format: z.literal('evidence restoration 1'),
+  knowledge_base: knowledgeBase,
+  withdrawal: z.uuid(),
+  /** Of its statement. */
+  withdrawal_sha256: sha256Hex,
+  reason: z.string().min(1).max(2_000),
+})
+export type RestorationStatement = z.infer<typeof restorationStatementSchema>
+
+/** Whatever reviewers sign. */
+export type Statement =
+  | ReviewStatement
+  | ReviewerStatement
+  | PolicyStatement
+  | WithdrawalStatement
+  | RestorationStatement
+
 /** The bytes that are signed, as text. */
-export function statementText(statement: ReviewStatement | ReviewerStatement | PolicyStatement): string {
+export function statementText(statement: Statement): string {
   return canonicalJson(statement)
 }
 
 /** @returns undefined unless the text is exactly what `statementText` writes for a statement of this schema. */
-export function parseStatement<T extends ReviewStatement | ReviewerStatement | PolicyStatement>(
-  schema: z.ZodType<T>,
-  text: string,
-): T | undefined {
+export function parseStatement<T extends Statement>(schema: z.ZodType<T>, text: string): T | undefined {
   let value: unknown
   try {
     value = JSON.parse(text)

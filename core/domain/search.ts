@@ -17,6 +17,16 @@ export interface Filters {
   readonly documents: readonly string[]
 }
 
+/** What is withdrawn of one document: one passage, else the provisions that are named, else all of it. */
+export interface Withdrawn {
+  /** Id of the document. */
+  readonly document: string
+  /** Ids of provisions: one that covers a part of a record covers the record. */
+  readonly provisions: readonly string[]
+  /** '': no single passage. */
+  readonly chunkId: string
+}
+
 /** The parameters of a retrieval profile that shape the ranking. */
 export interface Ranking {
   /** Minimum of rows scored by a vector search; 0: the node's default. */
@@ -41,6 +51,8 @@ export interface SearchQuery {
   /** Filters of the entitlement, without the request's own; the same object is sent once. */
   readonly entitled: Filters
   readonly ranking: Ranking
+  /** Left out before the ranking, under the entitlement too; undefined: nothing. */
+  readonly withdrawn?: readonly Withdrawn[] | undefined
   /** Passages have an empty text. */
   readonly withoutText?: boolean
   /** A bitset (bit row % 8 of byte row / 8) that narrows the filters further; undefined: every row. */
@@ -79,6 +91,8 @@ export interface FoundPassage {
   readonly named: boolean
   /** Row of the artifact. */
   readonly row: number
+  /** Id of the provision, and of the part if its text was split. */
+  readonly provision: string
   /** Identifier in the source, by which question sets name passages. */
   readonly sourceId: string
 }
@@ -89,7 +103,7 @@ export interface UnsupportedReference {
   readonly text: string
   /** Canonical form. */
   readonly normalized: string
-  readonly reason: 'not_in_corpus' | 'outside_filters'
+  readonly reason: 'not_in_corpus' | 'outside_filters' | 'withdrawn'
 }
 
 export interface SearchResult {

@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url'
 import { loadPackageDefinition } from '@grpc/grpc-js'
 import type { ServiceClientConstructor, ServiceDefinition } from '@grpc/grpc-js'
 import { loadSync } from '@grpc/proto-loader'
-import type { Filters, Ranking } from '#core/domain/search.ts'
+import type { Filters, Ranking, Withdrawn } from '#core/domain/search.ts'
 
 /**
  * The messages of `proto/search/v1/search.proto` as proto-loader returns them, with field names in camel case. Only
@@ -22,6 +22,7 @@ export interface SearchRequest {
   readonly ranking: RankingMessage
   readonly withoutText: boolean
   readonly onlyRows: Buffer
+  readonly withdrawn: readonly Withdrawn[]
 }
 export interface ReleaseVersionReply {
   readonly wasLoaded: boolean

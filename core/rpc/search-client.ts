@@ -78,6 +78,7 @@ export function searchRequestOf({
   ranking,
   withoutText = false,
   onlyRows,
+  withdrawn = [],
   entitled,
   ...query
 }: SearchQuery): SearchRequest {
@@ -90,6 +91,7 @@ export function searchRequestOf({
     ranking: { ...rest, expansion: rowsScoredMin },
     withoutText,
     onlyRows: bytesOf(onlyRows),
+    withdrawn,
   }
 }
 

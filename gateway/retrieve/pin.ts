@@ -1,6 +1,6 @@
 import type { Access, ServingProfile } from '#core/db/access.ts'
 import type { PlanLimits } from '#core/domain/quota-plan.ts'
-import type { Filters } from '#core/domain/search.ts'
+import type { Filters, Withdrawn } from '#core/domain/search.ts'
 import { utcDay } from '#core/platform/time.ts'
 import type { ActiveEntitlement } from './entitle.ts'
 import type { Narrowed, Values } from './narrow.ts'
@@ -31,6 +31,8 @@ export interface PinnedRequest {
   readonly filters: Filters
   /** The filters without the request's own; the same object if it has none. */
   readonly entitled: Filters
+  /** What is withdrawn of the version. */
+  readonly withdrawn: readonly Withdrawn[]
   /** UTC day, YYYY-MM-DD, on which revisions must be in force. */
   readonly inForceOn: string
   readonly fingerprintKey: { readonly epoch: number; readonly wrapped: Buffer } | undefined
@@ -68,6 +70,11 @@ export function pin(
     profile,
     filters,
     entitled: request.filters === undefined ? filters : { ...valuesOf(narrowed.entitled), ...mandatory },
+    withdrawn: profile.withdrawn.map(({ chunk_id: chunkId, document, provisions }) => ({
+      document,
+      provisions,
+      chunkId,
+    })),
     inForceOn,
     fingerprintKey:
       access.fingerprint_epoch === null || access.fingerprint_wrapped === null

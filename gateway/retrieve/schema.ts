@@ -151,7 +151,15 @@ export const abstentionSchema = z.strictObject({
   threshold: z.number(),
   observed_value: z.number().meta({ description: '0 when no passage remains.' }),
   unsupported_explicit_references: z.array(
-    z.strictObject({ text: z.string(), normalized: z.string(), reason: z.enum(['not_in_corpus', 'outside_filters']) }),
+    z.strictObject({
+      text: z.string(),
+      normalized: z.string(),
+      reason: z.enum(['not_in_corpus', 'outside_filters', 'withdrawn']).meta({
+        description:
+          'outside_filters: the filters of this request exclude what is held. withdrawn: what would support it is ' +
+          'withdrawn from service. not_in_corpus: anything else.',
+      }),
+    }),
   ),
 })
 export type Abstention = z.infer<typeof abstentionSchema>

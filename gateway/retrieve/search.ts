@@ -1,7 +1,7 @@
 import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
 import { ServiceError } from '#core/platform/errors.ts'
 import { rankingOf } from '#core/domain/retrieval-profile.ts'
-import type { FoundPassage, SearchResult } from '#core/domain/search.ts'
+import type { FoundPassage, SearchResult, Withdrawn } from '#core/domain/search.ts'
 import type { SearchTier } from '#gateway/search-tier.ts'
 import type { EmbeddedQuery } from './embed.ts'
 import type { RequestContext } from './request-context.ts'
@@ -42,6 +42,7 @@ export async function search(
       limit,
       filters: pinned.filters,
       entitled: pinned.entitled,
+      withdrawn: pinned.withdrawn,
       ranking: rankingOf(parameters, pinned.inForceOn),
     }
     const found = await context.timings.wait(
@@ -58,9 +59,12 @@ export async function search(
 /** Refuses the whole result if it violates the pinned request, because wrong evidence is worse than none. */
 function assertAsPinned(pinned: PinnedRequest, passages: readonly FoundPassage[], limit: number): void {
   const { filters } = pinned
+  const isWithdrawn = withdrawnFrom(pinned.withdrawn)
   if (passages.length > limit) throw new Error('the search node returned more passages than asked for')
   let previous = 1
-  for (const { metadata, score } of passages) {
+  for (const passage of passages) {
+    const { metadata, score } = passage
+    if (isWithdrawn(passage)) throw new Error('the search node returned a withdrawn passage')
     if (
       !filters.languages.includes(metadata.language) ||
       !filters.jurisdictions.includes(metadata.jurisdiction) ||
@@ -71,4 +75,11 @@ function assertAsPinned(pinned: PinnedRequest, passages: readonly FoundPassage[]
     if (!(score >= 0 && score <= previous)) throw new Error('the search node returned scores out of order')
     previous = score
   }
+}
+
+function withdrawnFrom(withdrawn: readonly Withdrawn[]): (passage: FoundPassage) => boolean {
+  const whole = withdrawn.filter(({ provisions, chunkId }) => provisions.length === 0 && chunkId === '')
+  const documents = new Set(whole.map(({ document }) => document))
+  const ids = new Set(withdrawn.flatMap(({ provisions, chunkId }) => [...provisions, chunkId]))
+  return ({ document, provision, chunkId }) => documents.has(document.id) || ids.has(provision) || ids.has(chunkId)
 }

@@ -16,6 +16,7 @@ import { StaleBuild } from './progress.ts'
 import { documentsFile, revisionsFile } from './read-import.ts'
 import { linesOf } from './row-files.ts'
 import type { Corpus } from './sort.ts'
+import { decidedWithdrawals } from './withdrawn.ts'
 
 /**
  * Makes the version visible. One transaction writes documents, revisions, version, the build's success and the audit
@@ -50,11 +51,13 @@ export async function publishCandidate(
       manifestDigest: artifact.manifestDigest,
       profileId: profileIdOf(fence.buildId),
       profile,
+      withdrawalsDecided: decidedWithdrawals(context.parameters.withdrawals),
     })
     const detail = {
       build_id: fence.buildId,
       knowledge_base_id: knowledgeBaseId,
       passages: artifact.manifest.passages,
+      withdrawn_passages_left_out: corpus.withdrawn,
       passed: report.passed,
       worse_than_active: report.comparison?.worse ?? null,
       ndcg_at_10: (report.systems.hybrid ?? report.systems.lexical)?.['ndcg@10'] ?? null,

@@ -8,6 +8,7 @@ import {
   DEFAULT_WORDS_CALIBRATION,
 } from '#core/domain/default-calibration.ts'
 import type { Calibration } from '#core/domain/calibration.ts'
+import { withdrawalInForceSchema } from '#core/db/withdrawals.ts'
 import { rerankerSchema } from '#core/domain/retrieval-profile.ts'
 import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
 
@@ -30,6 +31,13 @@ export const buildParametersSchema = z.strictObject({
   expansion: z.int().min(1).max(SEARCH_BOUNDS.rowsScoredMinMax).optional(),
   /** Maximum share of the answers without evidence; the decision's threshold is fitted to it. */
   target_risk: z.number().gt(0).lt(1).default(0.05),
+  /** Decisions about the withdrawals in force: passages that are left out, and ids of those that do not apply any more. */
+  withdrawals: z
+    .strictObject({
+      drop: z.array(withdrawalInForceSchema).max(SEARCH_BOUNDS.withdrawalsMax),
+      restore: z.array(z.uuid()).max(SEARCH_BOUNDS.withdrawalsMax),
+    })
+    .default({ drop: [], restore: [] }),
   /** A re-ranker to try. The profile gets it only if it ranks the question set better. */
   reranker: rerankerSchema.optional(),
 })

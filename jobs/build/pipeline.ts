@@ -11,6 +11,7 @@ import { embedPassages } from './embed.ts'
 import { evaluateBuilt } from './evaluate.ts'
 import { preparePassages } from './sort.ts'
 import type { Corpus } from './sort.ts'
+import { assertWithdrawalsDecided, decidedWithdrawals } from './withdrawn.ts'
 
 /**
  * Runs a build from its import to a candidate: import → sort → embed → artifact → verify → evaluate → candidate. Each
@@ -19,14 +20,21 @@ import type { Corpus } from './sort.ts'
  * @returns the id of the candidate.
  */
 export async function runBuild(context: CandidateContext): Promise<string> {
-  // A candidate that could not be compared at the end fails before the first stage.
+  // A candidate that could not be compared or signed at the end fails before the first stage.
   await readActiveVersion(context)
+  await assertDecided(context)
   const { corpus, artifact } = await buildVersion(context, await openVersionEmbedder(context))
+  await assertDecided(context)
   const evaluated = await evaluateBuilt(context, corpus, artifact)
   const versionId = await publishCandidate(context, corpus, artifact, evaluated)
 
   await rm(context.workFolder, { recursive: true, force: true })
   return versionId
+}
+
+/** A withdrawal may begin while the version is built. */
+async function assertDecided({ database, knowledgeBaseId, parameters }: CandidateContext): Promise<void> {
+  await assertWithdrawalsDecided(database, knowledgeBaseId, decidedWithdrawals(parameters.withdrawals))
 }
 
 /** @returns undefined for a version without vectors. */

@@ -19,6 +19,8 @@ import { openStaging } from '#jobs/import/staging/staging.ts'
 import type { Staging } from '#jobs/import/staging/staging.ts'
 import type { BuildContext } from './context.ts'
 import { replaceLines } from './row-files.ts'
+import { dropWithdrawn } from './withdrawn.ts'
+import type { Dropped } from './withdrawn.ts'
 
 /** The imported records in the staging file, their drafts in a file beside it. */
 export interface ImportedCorpus {
@@ -26,6 +28,8 @@ export interface ImportedCorpus {
   readonly drafts: DraftsReader
   readonly mapping: Mapping
   readonly report: ImportReport
+  /** What withdrawals leave out of it. */
+  readonly dropped: Dropped
   /** SHA-256 (hex) over the sorted SHA-256 values of the snapshots. */
   readonly snapshotsDigest: string
 }
@@ -64,7 +68,10 @@ export async function withImportedCorpus<T>(
       )
     const drafts = openDraftsReader(draftsPath)
     try {
-      return await use({ staging, drafts, mapping, report, snapshotsDigest: digestOf(context) })
+      const dropped = dropWithdrawn(context.parameters.withdrawals, staging, drafts, mapping)
+      if (dropped.passages === report.passages)
+        throw new OperatorError('Every passage of the import is withdrawn: restore some, or import other sources.')
+      return await use({ staging, drafts, mapping, report, dropped, snapshotsDigest: digestOf(context) })
     } finally {
       drafts.close()
     }
@@ -126,7 +133,7 @@ interface OpenRevision {
   endDerived: string | undefined
 }
 
-function* revisionRows({ staging, drafts, mapping }: ImportedCorpus): Generator<RevisionRow> {
+function* revisionRows({ staging, drafts, mapping, dropped }: ImportedCorpus): Generator<RevisionRow> {
   const noteId = createRevisionIds(staging)
   const closed = (revision: OpenRevision): RevisionRow => {
     const row = revisionRow(revision)
@@ -136,7 +143,7 @@ function* revisionRows({ staging, drafts, mapping }: ImportedCorpus): Generator<
   let revision: OpenRevision | undefined
   for (const kept of recordsByRevision(staging)) {
     const derived = derivedFieldsOf(kept, mapping)
-    const passages = finalDrafts(drafts.read(kept), derived)
+    const passages = finalDrafts(drafts.read(kept), derived).filter((one) => !dropped.chunkIds.has(one.chunk_id))
     const [first] = passages
     if (first === undefined) continue
     if (revision?.number !== kept.revision) {

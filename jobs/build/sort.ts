@@ -5,6 +5,7 @@ import { passageRecordSchema } from '#core/index/passages/record.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
 import { referencesSchema } from '#core/index/references/layout.ts'
 import { writeDurably } from '#core/platform/durable-file.ts'
+import { actsOf, facetsOf } from '#jobs/import/described.ts'
 import { finalDrafts, derivedFieldsOf } from '#jobs/import/draft.ts'
 import { recordsInRowOrder } from '#jobs/import/staging/rows.ts'
 import { z } from 'zod'
@@ -17,6 +18,8 @@ const corpusSchema = z.strictObject({
   passages: z.int().positive(),
   facets: facetsSchema,
   acts: referencesSchema.shape.acts,
+  /** Passages that were left out, because they are withdrawn. */
+  withdrawn: z.int().nonnegative(),
   snapshotsDigest: z.string(),
 })
 /**
@@ -41,7 +44,9 @@ export async function preparePassages(context: BuildContext): Promise<Corpus> {
   await mkdir(context.workFolder, { recursive: true })
   await removeRunFiles(context.workFolder)
   const corpus = await withImportedCorpus(context, async (imported) => {
-    const { passages, facets, acts } = imported.report
+    const { report, dropped, staging } = imported
+    const passages = report.passages - dropped.passages
+    const [facets, acts] = dropped.passages === 0 ? [report.facets, report.acts] : [facetsOf(staging), actsOf(staging)]
     await context.progress.begin('sort', passages)
     await writeRevisions(context, imported)
     await writeSorted(context, imported)
@@ -49,6 +54,7 @@ export async function preparePassages(context: BuildContext): Promise<Corpus> {
       passages,
       facets,
       acts: acts.map(({ id, aliases }) => ({ id, aliases: [...aliases] })),
+      withdrawn: dropped.passages,
       snapshotsDigest: imported.snapshotsDigest,
     }
   })
@@ -66,15 +72,16 @@ async function removeRunFiles(workFolder: string): Promise<void> {
 async function writeSorted(context: BuildContext, imported: ImportedCorpus): Promise<void> {
   let row = 0
   await replaceLines(context, passagesFile(context.workFolder), sortedPassages(imported), () =>
-    context.progress.at((row += 1), imported.report.passages),
+    context.progress.at((row += 1), imported.report.passages - imported.dropped.passages),
   )
 }
 
 const recordSchema = passageRecordSchema.omit({ position: true }).strip()
 
-function* sortedPassages({ staging, drafts, mapping }: ImportedCorpus): Generator<PassageRecord> {
+function* sortedPassages({ staging, drafts, mapping, dropped }: ImportedCorpus): Generator<PassageRecord> {
   for (const kept of recordsInRowOrder(staging)) {
     for (const draft of finalDrafts(drafts.read(kept), derivedFieldsOf(kept, mapping))) {
+      if (dropped.chunkIds.has(draft.chunk_id)) continue
       const position = { ordinal: draft.ordinal, document_passages: kept.document_passages }
       const document = { ...draft.document, revision_id: kept.revision_id }
       yield { ...recordSchema.parse(draft), document, position }

@@ -17,6 +17,7 @@ import { addReview } from './commands/review.ts'
 import { addReviewers } from './commands/reviewers.ts'
 import { addUsage } from './commands/usage.ts'
 import { addVersions } from './commands/versions.ts'
+import { addWithdrawals } from './commands/withdrawals.ts'
 import { failureOf } from './failure.ts'
 import { OperatorCommand } from './operator-command.ts'
 import type { Console } from './operator-command.ts'
@@ -76,6 +77,7 @@ export function createProgram(console: Console): OperatorCommand {
   addReview(program)
   addActivate(program)
   addVersions(program)
+  addWithdrawals(program)
   addJobs(program)
   addUsage(program)
   addExposure(program)

@@ -92,5 +92,7 @@ export function subjectOf(
     figures_sha256: version.figures_sha256,
     changes_sha256: version.changes_sha256,
     question_set: version.question_set,
+    withdrawals_decided: version.withdrawals_decided,
+    withdrawals_restored: version.withdrawals_restored,
   }
 }

@@ -161,7 +161,7 @@ function shownPassage(
   named: NamedRows,
   withoutText = false,
 ): FoundPassage {
-  const { chunk_id, source_id, text, document, citation, metadata, subjects, position } = passage(row)
+  const { chunk_id, source_id, provision, text, document, citation, metadata, subjects, position } = passage(row)
   return {
     chunkId: chunk_id,
     text: withoutText ? '' : text,
@@ -189,6 +189,7 @@ function shownPassage(
     position: { ordinal: position.ordinal, documentPassages: position.document_passages },
     named: named.ids.has(row),
     row,
+    provision,
     sourceId: source_id,
   }
 }

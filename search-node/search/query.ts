@@ -17,10 +17,10 @@ export interface Query {
 }
 
 export function queryOf(statistics: VersionStatistics, input: SearchInput): Query {
-  const { text, filters, onlyRows, ranking } = input
+  const { text, filters, onlyRows, withdrawn = [], ranking } = input
   return {
     input,
-    scope: { filters, onlyRows, collapseRevisionsOn: ranking.collapseRevisionsOn },
+    scope: { filters, onlyRows, withdrawn, collapseRevisionsOn: ranking.collapseRevisionsOn },
     question: text.trim() === '' ? undefined : statistics.question(text, filters.languages),
     vector: input.vector === undefined ? undefined : unit(input.vector),
   }

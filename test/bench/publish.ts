@@ -109,6 +109,7 @@ export async function publishArtifact(
       files: { report: digest, figures: digest, changes: comparison?.changes.sha256 ?? null },
       embedding: spaceOfVectors(artifact.manifest),
       manifestDigest: artifact.manifestDigest,
+      withdrawalsDecided: [],
       profileId: randomUUID(),
       profile: PARAMETERS,
     })

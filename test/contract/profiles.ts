@@ -7,7 +7,9 @@ import { readServing } from '#core/db/versions.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import { derivedUuid } from '#core/platform/ids.ts'
 import { knowledgeBaseNamed } from '#jobs/operator/actions/names.ts'
+import { createKnowledgeBase } from '#jobs/operator/actions/organizations.ts'
 import { prepareOn } from '#jobs/search-nodes.ts'
+import type { PreparedVersion } from '#jobs/search-nodes.ts'
 import { MANIFEST_FILE, manifestSchema, manifestText } from '#core/index/format/manifest.ts'
 import { addEntitledProfile } from '#jobs/operator/actions/entitlements.ts'
 import { exclusively, withoutGuards } from '#test/support/postgres.ts'
@@ -48,11 +50,44 @@ export async function addProfile(knowledgeBase: string, parameters: object, thre
       },
     ],
   )
-  const version = { versionId: id, manifestDigest }
+  await loadOnNodes({ versionId: id, manifestDigest })
+  return profileId
+}
+
+/** A knowledge base of a test, whose active version is a copy of that of another one. */
+export async function copyKnowledgeBase(from: string, slug: string): Promise<{ readonly versionId: string }> {
+  await createKnowledgeBase(service.operator, { slug, title: slug })
+  const [source, copy] = await Promise.all(
+    [from, slug].map((name) => knowledgeBaseNamed(service.operator.database, name)),
+  )
+  const serving = source && (await readServing(service.owner, source.id))
+  if (serving === undefined || copy === undefined) throw new Error(`nothing is active in ${from}`)
+  const versionId = derivedUuid('test version', slug)
+  const manifestDigest = copyArtifact(serving.versionId, versionId)
+  await withoutGuards(
+    service.owner,
+    'with version as (insert into corpus_versions select (jsonb_populate_record(v, $2)).* from corpus_versions v ' +
+      'where v.id = $1 returning id, knowledge_base_id) ' +
+      'insert into active_versions (knowledge_base_id, version_id) select knowledge_base_id, id from version',
+    [
+      serving.versionId,
+      {
+        id: versionId,
+        build_id: versionId,
+        knowledge_base_id: copy.id,
+        manifest_digest: `\\x${manifestDigest.toString('hex')}`,
+        profile_id: derivedUuid('test profile', slug),
+      },
+    ],
+  )
+  await loadOnNodes({ versionId, manifestDigest })
+  return { versionId }
+}
+
+async function loadOnNodes(version: PreparedVersion): Promise<void> {
   await Promise.all(
     service.searchNodes.map(({ address }) => withSearchNode(address, (client) => prepareOn(client, version))),
   )
-  return profileId
 }
 
 /** @returns the digest of the copy's manifest. */

@@ -101,6 +101,8 @@ async function statementAbout(version: string): Promise<ReviewStatement> {
     figures_sha256: row.figures_sha256,
     changes_sha256: row.changes_sha256,
     question_set: row.question_set,
+    withdrawals_decided: row.withdrawals_decided,
+    withdrawals_restored: row.withdrawals_restored,
     verdict: 'approved',
     accepts: [
       { kind: 'provisions_changed', count: 1 },

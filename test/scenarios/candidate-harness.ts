@@ -32,7 +32,11 @@ export interface CandidateHarness extends JobsHarness {
   /** Expects exit code 1. @returns standard error. */
   refusal(...args: readonly string[]): Promise<string>
   /** Builds the small rulebook with one change of its text. @returns the candidate. */
-  build(change?: readonly [from: string, to: string], questions?: string): Promise<string>
+  build(
+    change?: readonly [from: string, to: string],
+    questions?: string,
+    parameters?: Readonly<Record<string, unknown>>,
+  ): Promise<string>
   /** Runs an activation as the job worker does. @returns `done`, or why it was refused. */
   runActivation(id: string): Promise<string>
   /** Asks with the rights of the operator, past the command line's own check, and runs the activation. */
@@ -80,7 +84,8 @@ export async function openCandidateHarness(): Promise<CandidateHarness> {
       expect(code).toBe(1)
       return stderr
     },
-    build: (change, questions) => buildChanged(harness, id, file(`source-${randomUUID()}`), change, questions),
+    build: (change, questions, parameters) =>
+      buildChanged(harness, id, file(`source-${randomUUID()}`), change, questions, parameters),
     async activated(version) {
       const activationId = randomUUID()
       const expectedVersionId = (await activePointer(operator, id))?.version_id ?? null
@@ -104,6 +109,7 @@ async function buildChanged(
   source: string,
   [from, to]: readonly [string, string] = ['', ''],
   questions?: string,
+  further: Readonly<Record<string, unknown>> = {},
 ): Promise<string> {
   cpSync(smallSource, join(source, 'rulebook.md'))
   const before = readFileSync(smallSource, 'utf8')
@@ -111,7 +117,7 @@ async function buildChanged(
   writeFileSync(join(source, 'rulebook.md'), before.replace(from, to))
   const importId = await harness.importFolder(knowledgeBaseId, source)
   const parameters = questions === undefined ? {} : { questions_sha256: await harness.storeQuestions(questions) }
-  const buildId = await harness.requestBuild(knowledgeBaseId, importId, parameters)
+  const buildId = await harness.requestBuild(knowledgeBaseId, importId, { ...parameters, ...further })
   expect(await harness.runBuild(buildId)).toMatchObject({ outcome: 'succeeded' })
   return versionIdOf(buildId)
 }

@@ -25,6 +25,7 @@ export function queryWithQrels(id: string, change: Partial<QueryWithQrels> = {})
 export function found(record: string, score: number, change: Partial<FoundPassage> = {}): FoundPassage {
   return {
     chunkId: `chk_${record}`,
+    provision: `prv_${record}`,
     text: '',
     score,
     document: {

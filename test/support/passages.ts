@@ -27,6 +27,8 @@ export interface PassageTraits {
   readonly references?: readonly string[]
   /** A key of its own if absent; the revisions of one provision share it. */
   readonly provision?: string
+  /** Id of the record; one of its own if absent. */
+  readonly sourceId?: string
   /** Tells the revisions of one document apart. */
   readonly revision?: string
 }
@@ -66,7 +68,7 @@ export function testPassage(n: number, traits: PassageTraits = {}): PassageRecor
     in_force_from: traits.inForceFrom ?? '2024-02-01',
     in_force_to: traits.inForceTo ?? null,
     position: { ordinal: n % 10, document_passages: 10 },
-    source_id: `doc-${Math.floor(n / 10)}#r${n}`,
+    source_id: traits.sourceId ?? `doc-${Math.floor(n / 10)}#r${n}`,
     heading: traits.heading ?? `Rulebook ${Math.floor(n / 10)}`,
     references: [...(traits.references ?? [])],
     provision: traits.provision ?? `${documentId}#r${n}`,
@@ -80,6 +82,7 @@ export function shownPassage(record: PassageRecord): Omit<FoundPassage, 'score' 
   return {
     chunkId: record.chunk_id,
     sourceId: record.source_id,
+    provision: record.provision,
     text: record.text,
     document: {
       id: document.id,

@@ -216,6 +216,8 @@ create table corpus_versions (
   report_sha256 bytea not null check (octet_length(report_sha256) = 32),
   figures_sha256 bytea not null check (octet_length(figures_sha256) = 32),
   changes_sha256 bytea check (octet_length(changes_sha256) = 32),
+  -- Withdrawals that do not apply to it: the build left their passages out, or its reviewers restore them.
+  withdrawals_decided uuid[] not null default '{}',
   created_at timestamptz not null default now()
 );
 
@@ -372,6 +374,83 @@ begin
 end $$;
 create trigger guard_review_policy before insert or update or delete on review_policies
   for each row execute function guard_review_policy();
+
+-- Withdrawals ----------------------------------------------------------------------------------------------------
+-- What is left out of every version of a knowledge base that did not decide about it, from the moment of the row. As
+-- many reviewers sign a withdrawal, and its end, as the policy asks for.
+
+create function required_withdrawal_reviewers(base uuid) returns integer language sql stable security definer
+  set search_path = public, pg_temp as $$
+  select coalesce((
+    select (statement::jsonb -> 'policy' ->> 'withdrawal_reviewers')::integer
+    from review_policies where knowledge_base_id = base order by seq desc limit 1
+  ), 1)
+$$;
+
+create table withdrawals (
+  id uuid primary key,
+  knowledge_base_id uuid not null references knowledge_bases,
+  document_id uuid not null references documents,
+  provisions uuid[] not null check (cardinality(provisions) <= 32), -- empty, and no chunk_id: the whole document
+  chunk_id text not null check (length(chunk_id) <= 100), -- '': no single passage
+  label text not null check (length(label) between 1 and 1000),
+  reason text not null check (length(reason) between 1 and 2000),
+  statement text not null check (octet_length(statement) <= 16384),
+  signatures jsonb not null check (octet_length(signatures::text) <= 4096),
+  created_at timestamptz not null default now(),
+  -- Null: in force.
+  restored_at timestamptz,
+  restoration text check (octet_length(restoration) <= 16384),
+  restoration_signatures jsonb check (octet_length(restoration_signatures::text) <= 4096)
+);
+create index withdrawals_in_force on withdrawals (knowledge_base_id) where restored_at is null;
+
+create function guard_withdrawal() returns trigger language plpgsql security definer
+  set search_path = public, pg_temp as $$
+declare
+  stated jsonb;
+  signed jsonb;
+begin
+  if tg_op = 'DELETE' then
+    raise exception 'a withdrawal is never deleted' using errcode = 'check_violation';
+  end if;
+  perform assert_read_committed();
+  if tg_op = 'INSERT' then
+    stated := new.statement::jsonb;
+    signed := new.signatures;
+    new.created_at := clock_timestamp();
+    if num_nonnulls(new.restored_at, new.restoration, new.restoration_signatures) > 0
+      or (stated ->> 'id', stated -> 'knowledge_base' ->> 'id', stated ->> 'document', stated -> 'provisions',
+        stated ->> 'chunk_id', stated ->> 'reason') is distinct from (new.id::text, new.knowledge_base_id::text,
+        new.document_id::text, to_jsonb(new.provisions), new.chunk_id, new.reason) then
+      raise exception 'the statement is about another withdrawal' using errcode = 'check_violation';
+    end if;
+  else
+    stated := new.restoration::jsonb;
+    signed := new.restoration_signatures;
+    new.restored_at := clock_timestamp();
+    if old.restored_at is not null or (stated ->> 'withdrawal', stated ->> 'withdrawal_sha256') is distinct from
+      (old.id::text, encode(sha256(convert_to(old.statement, 'UTF8')), 'hex')) then
+      raise exception 'a withdrawal is restored once, by a statement about it' using errcode = 'check_violation';
+    end if;
+    old.restored_at := new.restored_at;
+    old.restoration := new.restoration;
+    old.restoration_signatures := new.restoration_signatures;
+    if new is distinct from old then
+      raise exception 'a withdrawal changes nothing but its end' using errcode = 'check_violation';
+    end if;
+  end if;
+  if (
+    select count(distinct r.id) from jsonb_to_recordset(signed) as s (reviewer uuid, signature text)
+    join reviewers r on r.id = s.reviewer and r.retired_at is null
+  ) < required_withdrawal_reviewers(new.knowledge_base_id) then
+    raise exception 'a withdrawal and its end are signed by as many active reviewers as the policy requires'
+      using errcode = 'check_violation';
+  end if;
+  return new;
+end $$;
+create trigger guard_withdrawal before insert or update or delete on withdrawals
+  for each row execute function guard_withdrawal();
 
 -- A review is of a transition between two versions.
 create table reviews (
@@ -926,7 +1005,7 @@ do $$ declare
   name text;
 begin
   foreach name in array array['organizations', 'clients', 'entitlements', 'api_keys', 'active_versions',
-    'fingerprint_keys'] loop
+    'fingerprint_keys', 'withdrawals'] loop
     execute format('create trigger access_changed after insert or update or delete on %I '
       'for each statement execute function notify_access_changed()', name);
   end loop;
@@ -947,8 +1026,10 @@ grant select (id, client_id, environment, knowledge_base_id, plan_id, active, la
 grant select (id, slug) on knowledge_bases to evidence_gateway;
 grant select (id, limits) on plans to evidence_gateway;
 grant select (knowledge_base_id, version_id) on active_versions to evidence_gateway;
-grant select (id, knowledge_base_id, state, passages, facets, embedding, profile_id, profile) on corpus_versions
-  to evidence_gateway;
+grant select (id, knowledge_base_id, state, passages, facets, embedding, profile_id, profile, withdrawals_decided)
+  on corpus_versions to evidence_gateway;
+grant select (id, knowledge_base_id, document_id, provisions, chunk_id, restored_at) on withdrawals
+  to evidence_gateway, evidence_jobs;
 grant select (organization_id, knowledge_base_id, released_at) on exposure_releases to evidence_gateway;
 grant select, insert, update on limit_epochs to evidence_gateway;
 grant select (id, organization_id, client_id, environment, entitlement_id, plan_id, knowledge_base_id,
@@ -976,7 +1057,8 @@ grant insert (id, document_id, snapshot_id, title, published_at, effective_at, e
 grant select (id) on revisions to evidence_jobs;
 grant select on corpus_versions, active_versions to evidence_jobs;
 grant insert (id, knowledge_base_id, build_id, manifest_digest, embedding, passages, documents, facets, profile_id,
-  profile, evaluation, passed, report_sha256, figures_sha256, changes_sha256) on corpus_versions to evidence_jobs;
+  profile, evaluation, passed, report_sha256, figures_sha256, changes_sha256, withdrawals_decided) on corpus_versions
+  to evidence_jobs;
 grant update (state) on corpus_versions to evidence_jobs;
 grant insert (knowledge_base_id, version_id) on active_versions to evidence_jobs;
 grant update (version_id, previous_version_id, activated_at) on active_versions to evidence_jobs;
@@ -992,7 +1074,7 @@ grant insert (actor, action, subject, detail) on audit to evidence_jobs;
 -- The command line manages access and reviews, asks for jobs, and reads what was done.
 grant select on organizations, clients, plans, knowledge_bases, entitlements, fingerprint_keys, source_snapshots,
   imports, builds, corpus_versions, reviewers, review_policies, reviews,
-  active_versions, activations, version_chain, ledger, exposure_releases, audit to evidence_operator;
+  active_versions, activations, version_chain, ledger, exposure_releases, withdrawals, audit to evidence_operator;
 grant select (id, client_id, environment, pepper, prefix, scopes, created_at, expires_at, revoked_at) on api_keys
   to evidence_operator;
 grant select (organization_id, knowledge_base_id, admitted_at, state, finished_at, served) on reservations
@@ -1016,6 +1098,9 @@ grant insert (id, version_id, predecessor_id, predecessor_activation, verdict, r
   signature) on reviews to evidence_operator;
 grant insert (id, knowledge_base_id, version_id, expected_version_id, kind, actor) on activations to evidence_operator;
 grant insert (id, organization_id, knowledge_base_id) on exposure_releases to evidence_operator;
+grant insert (id, knowledge_base_id, document_id, provisions, chunk_id, label, reason, statement, signatures)
+  on withdrawals to evidence_operator;
+grant update (restored_at, restoration, restoration_signatures) on withdrawals to evidence_operator;
 grant insert (actor, action, subject, detail) on audit to evidence_operator;
 grant update (active) on organizations, clients to evidence_operator;
 grant update (traced) on knowledge_bases to evidence_operator;

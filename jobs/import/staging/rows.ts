@@ -23,6 +23,20 @@ export function* keptRecords({ connection }: Staging): Generator<KeptRecord> {
   for (const row of connection.prepare(IN_SOURCE_ORDER).iterate()) yield keptSchema.parse(row)
 }
 
+const INDEX_OFFSETS = 'create index record_at on record (at)'
+const LEAVE_PARTS = 'update record set parts = ?, kept = ? where at = ?'
+const LEAVE_RECORD = 'delete from kept_record where seq = (select seq from record where at = ? and kept = 0)'
+
+/** Returns a function that notes how many parts are left of the kept record at an offset; a record without any goes. */
+export function createPartsLeft({ connection }: Staging): (offset: number, parts: number) => void {
+  connection.exec(INDEX_OFFSETS)
+  const [update, remove] = [connection.prepare(LEAVE_PARTS), connection.prepare(LEAVE_RECORD)]
+  return (offset, parts) => {
+    update.run(parts, parts === 0 ? 0 : 1, offset)
+    if (parts === 0) remove.run(offset)
+  }
+}
+
 const INDEX_REVISIONS = 'create index kept_record_revision on kept_record (revision, seq)'
 const COUNT_DOCUMENTS = `
 update document set passages = counted.passages

@@ -3,10 +3,12 @@ import { readFile, stat } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
 import type { ArtifactStore } from '#core/index/format/store.ts'
 import { cancelBuild, insertBuild, retryBuild } from '#core/db/builds.ts'
+import { withdrawalsInForce } from '#core/db/withdrawals.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { EVALUATION_BOUNDS } from '#jobs/evaluation/bounds.ts'
 import { BUILD_BOUNDS } from '#jobs/build/bounds.ts'
 import { buildParametersSchema } from '#jobs/build/parameters.ts'
+import { undecidedInWords } from '#jobs/build/withdrawn.ts'
 import { captureSearchQuestions } from '#jobs/build/search-questions/capture.ts'
 import type { BuildParameters } from '#jobs/build/parameters.ts'
 import { parseQuestions } from '#jobs/evaluation/questions.ts'
@@ -27,8 +29,14 @@ export interface StartBuild {
   /** Re-ranker model to try, and the number of passages that it re-ranks. */
   readonly reranker?: string | undefined
   readonly rerankCandidates?: number
+  /** Withdrawals in force whose passages the version leaves out, or that do not apply to it; undefined: none. */
+  readonly dropWithdrawn?: WithdrawalsNamed
+  readonly restoreWithdrawn?: WithdrawalsNamed
   readonly store: ArtifactStore
 }
+
+/** Ids; null: every one that the other flag does not name. */
+export type WithdrawalsNamed = readonly string[] | null | undefined
 
 export interface BuildStarted {
   readonly id: string
@@ -57,6 +65,7 @@ export async function startBuild(operator: Operator, input: StartBuild, enqueue:
     ...questions,
     ...searchQuestions,
     ...reranker,
+    withdrawals: await decideWithdrawals(operator, base.id, input),
   })
   const id = randomUUID()
   const result = await withAudit(operator, async (client) => {
@@ -79,6 +88,26 @@ export async function startBuild(operator: Operator, input: StartBuild, enqueue:
   })
   await enqueueCommitted(enqueue, id, `build show ${id}`)
   return result
+}
+
+/** @throws OperatorError unless each withdrawal in force is decided, once. */
+async function decideWithdrawals(
+  { database }: Operator,
+  knowledgeBaseId: string,
+  { dropWithdrawn, restoreWithdrawn }: Pick<StartBuild, 'dropWithdrawn' | 'restoreWithdrawn'>,
+): Promise<BuildParameters['withdrawals']> {
+  const inForce = await withdrawalsInForce(database, knowledgeBaseId)
+  const strange = [...(dropWithdrawn ?? []), ...(restoreWithdrawn ?? [])].find((id) =>
+    inForce.every((one) => one.id !== id),
+  )
+  if (strange !== undefined)
+    throw new OperatorError(`No withdrawal "${strange}" is in force here: see "operator withdrawals list".`)
+  const isNamed = (named: WithdrawalsNamed, id: string): boolean => named !== undefined && (named?.includes(id) ?? true)
+  const drop = inForce.filter(({ id }) => isNamed(dropWithdrawn, id) && restoreWithdrawn?.includes(id) !== true)
+  const restore = inForce.filter(({ id }) => isNamed(restoreWithdrawn, id) && dropWithdrawn?.includes(id) !== true)
+  const open = inForce.filter((one) => drop.includes(one) === restore.includes(one))
+  if (open.length > 0) throw new OperatorError(undecidedInWords(open))
+  return { drop: [...drop], restore: restore.map(({ id }) => id) }
 }
 
 async function searchQuestionsOf({

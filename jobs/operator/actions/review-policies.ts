@@ -18,6 +18,7 @@ import { reviewerOf } from './reviewers.ts'
 export interface PolicyChange {
   readonly reviewers?: number | undefined
   readonly rollbackReviewers?: number | undefined
+  readonly withdrawalReviewers?: number | undefined
   readonly excludeBuildStarter?: boolean | undefined
   readonly limits?: Partial<Record<ChangeKind, number>> | undefined
 }
@@ -52,6 +53,7 @@ export async function changeReviewPolicy(
     const policy = reviewPolicySchema.parse({
       reviewers: change.reviewers ?? inForce.policy.reviewers,
       rollback_reviewers: change.rollbackReviewers ?? inForce.policy.rollback_reviewers,
+      withdrawal_reviewers: change.withdrawalReviewers ?? inForce.policy.withdrawal_reviewers,
       exclude_build_starter: change.excludeBuildStarter ?? inForce.policy.exclude_build_starter,
       limits: { ...inForce.policy.limits, ...change.limits },
     })
@@ -95,7 +97,7 @@ function signersOf(
     throw new OperatorError(
       `The policy in force asks for ${reviewers} different reviewers, and ${signers.size} signed: add --key for each.`,
     )
-  const asked = Math.max(next.reviewers, next.rollback_reviewers)
+  const asked = Math.max(next.reviewers, next.rollback_reviewers, next.withdrawal_reviewers)
   if (registry.active.length < asked)
     throw new OperatorError(
       `There are ${registry.active.length} active reviewers, so ${asked} could never approve: add reviewers first.`,

@@ -15,7 +15,7 @@ import type { Operator } from '#jobs/operator/actions/operator.ts'
 import { buildStatus } from '#jobs/operator/build-status.ts'
 import { addCommandGroup } from '#jobs/operator/command.ts'
 import type { Output } from '#jobs/operator/command.ts'
-import { rows, text, waitSeconds } from '#jobs/operator/inputs.ts'
+import { list, rows, text, waitSeconds } from '#jobs/operator/inputs.ts'
 import { withQueues } from '#jobs/operator/queues.ts'
 import { addDatabaseCommand } from '#jobs/operator/session.ts'
 import { fields, table } from '#jobs/operator/table.ts'
@@ -100,6 +100,9 @@ export function addBuild(program: OperatorCommand): void {
   })
 }
 
+/** `all` becomes null. */
+const withdrawals = list.transform((ids) => (ids.length === 1 && ids[0] === 'all' ? null : ids)).optional()
+
 function addStart(build: OperatorCommand): void {
   addDatabaseCommand(build, {
     usage: 'start',
@@ -114,6 +117,8 @@ function addStart(build: OperatorCommand): void {
       '--embedding <none|local|openai>':
         'who embeds; default: local, or openai with EMBEDDING=onnx; none: words alone rank, see below',
       '--target-risk <share>': 'at most this share of the answers without evidence; default 0.05',
+      '--drop-withdrawn <withdrawals>': 'leave out the passages of these withdrawals in force: ids, or all',
+      '--restore-withdrawn <withdrawals>': 'serve them again in this version: ids, or all',
       '--reranker <model>': 'try this model of RERANK_BASE_URL; kept only if it ranks the questions better',
       '--rerank-candidates <n>': 'passages it orders anew; default 20',
       ...WAIT,
@@ -130,6 +135,8 @@ function addStart(build: OperatorCommand): void {
         .gt(0, 'must be greater than 0')
         .lt(1, 'must be less than 1')
         .default(0.05),
+      dropWithdrawn: withdrawals,
+      restoreWithdrawn: withdrawals,
       reranker: text.optional(),
       rerankCandidates: z.coerce.number('must be a number').int().min(2).max(50).default(20),
       wait: z.boolean().default(false),

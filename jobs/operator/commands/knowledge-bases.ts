@@ -110,6 +110,7 @@ function addPolicy(bases: OperatorCommand): void {
     flags: {
       '--reviewers <n>': `different reviewers who must approve, 1 to ${REVIEWERS_REQUIRED_MAX}`,
       '--rollback-reviewers <n>': `different reviewers who must approve a rollback, 0 to ${REVIEWERS_REQUIRED_MAX}`,
+      '--withdrawal-reviewers <n>': `different reviewers who must sign a withdrawal and its end, 0 to ${REVIEWERS_REQUIRED_MAX}`,
       '--exclude-build-starter <yes|no>': 'whether the approval of who started the build does not count',
       '--limit <limits>':
         'the largest count by kind of change that needs no acceptance by name; default 0, of additions a tenth',
@@ -127,6 +128,7 @@ function addPolicy(bases: OperatorCommand): void {
       slug: text,
       reviewers: whole(1, REVIEWERS_REQUIRED_MAX).optional(),
       rollbackReviewers: whole(0, REVIEWERS_REQUIRED_MAX).optional(),
+      withdrawalReviewers: whole(0, REVIEWERS_REQUIRED_MAX).optional(),
       excludeBuildStarter: z
         .enum(['yes', 'no'], 'must be yes or no')
         .transform((value) => value === 'yes')

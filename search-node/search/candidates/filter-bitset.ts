@@ -6,12 +6,15 @@ import type { IndexReader } from '#core/index/format/reader.ts'
 import type { Filters } from '#core/domain/search.ts'
 import { SEARCH_NODE_BOUNDS } from '#search-node/bounds.ts'
 import type { SearchScope } from './source.ts'
+import { createWithdrawnRows } from './withdrawn-rows.ts'
 
 /** The rows that a request's filters allow. */
 export interface FilterBitset {
   /** Bit row % 32 of word row / 32. */
   readonly bits: Uint32Array
   readonly count: number
+  /** Rows that the filters allow and that are withdrawn; undefined: nothing is withdrawn. */
+  readonly withdrawn?: Uint32Array
 }
 
 /** Turns filters into bitsets of one index. */
@@ -27,11 +30,9 @@ export interface ScopeFilter {
  * Creates a cache that is bounded in entries and bytes, one per thread and version; the least recently used bitset is
  * evicted first.
  */
-export function createScopeFilter({
-  passages,
-  facets,
-  rows,
-}: Pick<IndexReader, 'passages' | 'facets' | 'rows'>): ScopeFilter {
+export function createScopeFilter(index: Pick<IndexReader, 'passages' | 'facets' | 'rows' | 'passage'>): ScopeFilter {
+  const { passages, facets, rows } = index
+  const withdrawnRows = createWithdrawnRows(index)
   const cache = new LRUCache<string, FilterBitset>({ max: cachedBitsetsMax(passages) })
   function recall(key: string, make: () => FilterBitset): FilterBitset {
     const known = cache.get(key) ?? make()
@@ -40,7 +41,10 @@ export function createScopeFilter({
   }
   const ofFilters = (filters: Filters): FilterBitset =>
     recall(cacheKey(filters), () => filterBitset(filters, passages, facets))
-  function ofScope({ filters, onlyRows, collapseRevisionsOn: day }: SearchScope): FilterBitset {
+  function ofScope({ withdrawn, ...scope }: SearchScope): FilterBitset {
+    return withdrawn.length === 0 ? allowedIn(scope) : withoutRows(allowedIn(scope), withdrawnRows(withdrawn))
+  }
+  function allowedIn({ filters, onlyRows, collapseRevisionsOn: day }: Omit<SearchScope, 'withdrawn'>): FilterBitset {
     const collapse = (allowed: FilterBitset): FilterBitset =>
       withoutSuperseded(allowed, dayNumber(day), rows.provisions, facets)
     // If every allowed row is in force on a day, no allowed row is superseded.
@@ -81,6 +85,11 @@ function withoutSuperseded(
 ): FilterBitset {
   const bits = withoutOthers(allowed.bits, inForceBits(allowed.bits, day, facets), provisions)
   return { bits, count: countRows(bits) }
+}
+
+function withoutRows({ bits }: FilterBitset, rows: Uint32Array): FilterBitset {
+  const kept = bits.map((word, at) => word & ~(rows[at] ?? 0))
+  return { bits: kept, count: countRows(kept), withdrawn: bits.map((word, at) => word & (rows[at] ?? 0)) }
 }
 
 /** The allowed rows that a second bitset also names (bit row % 8 of byte row / 8). */

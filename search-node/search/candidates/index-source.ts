@@ -54,6 +54,7 @@ export function createIndexSource({
       let held: FilterBitset | undefined
       return resolveReferences(text, index.references, {
         allowed: (row) => hasRow(allowed.bits, row),
+        withdrawn: (row) => allowed.withdrawn !== undefined && hasRow(allowed.withdrawn, row),
         entitled: (row) => hasRow((held ??= filter.ofFilters(entitled)).bits, row),
         text: (row) => index.passage(row).text,
         document: (row) => index.rows.documents[row] ?? -1,

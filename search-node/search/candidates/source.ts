@@ -1,4 +1,4 @@
-import type { Filters, UnsupportedReference } from '#core/domain/search.ts'
+import type { Filters, UnsupportedReference, Withdrawn } from '#core/domain/search.ts'
 import type { CallDeadline } from '#search-node/call-deadline.ts'
 import type { Question } from '#search-node/search/question.ts'
 
@@ -10,6 +10,8 @@ export interface SearchScope {
    * it: they search under filters that no facet states.
    */
   readonly onlyRows: Uint8Array | undefined
+  /** Leaves the scope after revisions collapsed, so that no withdrawn text is replaced by an older one. */
+  readonly withdrawn: readonly Withdrawn[]
   /**
    * UTC day, YYYY-MM-DD. Revisions superseded on it leave the scope if their successor is in the scope; '': none leave.
    */

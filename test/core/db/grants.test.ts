@@ -46,9 +46,9 @@ clients
   operator select
   operator update active
 corpus_versions
-  gateway select embedding, facets, id, knowledge_base_id, passages, profile, profile_id, state
+  gateway select embedding, facets, id, knowledge_base_id, passages, profile, profile_id, state, withdrawals_decided
   jobs insert build_id, changes_sha256, documents, embedding, evaluation, facets, figures_sha256, id,
-    knowledge_base_id, manifest_digest, passages, passed, profile, profile_id, report_sha256
+    knowledge_base_id, manifest_digest, passages, passed, profile, profile_id, report_sha256, withdrawals_decided
   jobs select
   jobs update state
   operator select
@@ -161,6 +161,12 @@ version_chain
   jobs insert
   jobs select
   operator select
+withdrawals
+  gateway select chunk_id, document_id, id, knowledge_base_id, provisions, restored_at
+  jobs select chunk_id, document_id, id, knowledge_base_id, provisions, restored_at
+  operator insert chunk_id, document_id, id, knowledge_base_id, label, provisions, reason, signatures, statement
+  operator select
+  operator update restoration, restoration_signatures, restored_at
 `
 
 let database: TestDatabase

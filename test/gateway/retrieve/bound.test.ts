@@ -37,6 +37,7 @@ const passage = fc
   })
   .map(({ text, title }): FoundPassage => ({
     chunkId: 'chk_00ff',
+    provision: 'prv',
     text,
     score: 0.5,
     document: {

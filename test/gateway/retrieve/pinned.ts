@@ -12,7 +12,7 @@ import { pin } from '#gateway/retrieve/pin.ts'
 import type { PinnedRequest } from '#gateway/retrieve/pin.ts'
 import { createRequestContext } from '#gateway/retrieve/request-context.ts'
 import type { RequestContext } from '#gateway/retrieve/request-context.ts'
-import type { FoundPassage } from '#core/domain/search.ts'
+import type { FoundPassage, Withdrawn } from '#core/domain/search.ts'
 import { spaceOf } from '#test/support/artifact.ts'
 
 /** An entitlement to an invented knowledge base under the default plan; given fields override it. */
@@ -21,6 +21,7 @@ export function activeEntitlement(given: Partial<ActiveEntitlement> = {}): Activ
     id: randomUUID(),
     version_id: randomUUID(),
     passages: 1_000,
+    withdrawn: [],
     facets: {
       languages: ['en', 'fr'],
       jurisdictions: ['XA', 'XB'],
@@ -65,13 +66,28 @@ export interface PinnedTraits {
   readonly parameters?: Partial<ProfileParameters>
   readonly request?: Partial<RetrievalRequest>
   readonly now?: Date
+  readonly withdrawn?: readonly Withdrawn[]
 }
 
 /** A request of a caller entitled to English passages of XA, pinned by the real stages. */
-export function pinnedRequest({ parameters = {}, request = {}, now = new Date() }: PinnedTraits = {}): PinnedRequest {
+export function pinnedRequest({
+  parameters = {},
+  request = {},
+  now = new Date(),
+  withdrawn = [],
+}: PinnedTraits = {}): PinnedRequest {
   const { active_profile: profile } = activeEntitlement()
   const entitlement = activeEntitlement({
-    active_profile: { ...profile, parameters: { ...profile.parameters, ...parameters } },
+    active_profile: {
+      ...profile,
+      withdrawn: withdrawn.map(({ chunkId, ...one }) => ({
+        ...one,
+        id: randomUUID(),
+        provisions: [...one.provisions],
+        chunk_id: chunkId,
+      })),
+      parameters: { ...profile.parameters, ...parameters },
+    },
   })
   const asked: RetrievalRequest = { query: 'capital', knowledge_base: 'kb', ...request }
   return pin(accessTo(entitlement), entitlement, narrow(entitlement, asked), asked, now)
@@ -85,6 +101,7 @@ export function context(signal: AbortSignal = new AbortController().signal): Req
 export function foundPassage(row: number, change: Partial<FoundPassage> = {}): FoundPassage {
   return {
     chunkId: `chk_${row}`,
+    provision: `prv_${row}`,
     text: `Passage ${row}.`,
     score: 1 / (row + 2),
     document: {

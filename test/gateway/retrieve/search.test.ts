@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
-import type { FoundPassage, SearchQuery, SearchResult } from '#core/domain/search.ts'
+import type { FoundPassage, SearchQuery, SearchResult, Withdrawn } from '#core/domain/search.ts'
 import { search } from '#gateway/retrieve/search.ts'
 import type { Evidence, SearchDeps } from '#gateway/retrieve/search.ts'
 import { context, foundPassage, pinnedRequest } from './pinned.ts'
@@ -65,6 +65,7 @@ describe('what a node is asked', () => {
       limit: 3,
       filters: pinned.filters,
       entitled: pinned.entitled,
+      withdrawn: [],
       ranking: {
         rowsScoredMin: 99,
         denseWeight: 0.5,
@@ -122,6 +123,18 @@ describe('what a node answers', () => {
       code: 'RETRIEVAL_UNAVAILABLE',
       cause: expect.any(Error),
     })
+  })
+
+  test.each<[string, Partial<Withdrawn>]>([
+    ['passage', { chunkId: best.chunkId }],
+    ['provision', { provisions: ['prv_other', best.provision] }],
+    ['document', { document: best.document.id }],
+  ])('is refused whole when it holds a withdrawn %s', async (_, of) => {
+    const withdrawn = [{ document: 'other', provisions: ['prv_other'], chunkId: '', ...of }]
+    if (of.document !== undefined) withdrawn[0] = { document: of.document, provisions: [], chunkId: '' }
+    await expect(searched([best], { withdrawn })).rejects.toMatchObject({ code: 'RETRIEVAL_UNAVAILABLE' })
+    const others = withdrawn.map((one) => ({ ...one, document: 'other', provisions: ['prv_other'], chunkId: '' }))
+    expect((await searched([best], { withdrawn: others })).passages).toEqual([best])
   })
 
   const ofAlpha: PinnedTraits = { request: { filters: { subject: ['alpha'] } } }

@@ -8,7 +8,11 @@ import { buildParametersSchema, defaultProfile } from '#jobs/build/parameters.ts
 
 describe('what a build is asked to do', () => {
   test('aims, left out, at one answer in twenty without evidence, tries no re-ranker and has no question set', () => {
-    expect(buildParametersSchema.parse({ embedding: 'local' })).toEqual({ embedding: 'local', target_risk: 0.05 })
+    expect(buildParametersSchema.parse({ embedding: 'local' })).toEqual({
+      embedding: 'local',
+      target_risk: 0.05,
+      withdrawals: { drop: [], restore: [] },
+    })
   })
 
   test.each([

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { mkdir, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,7 +12,9 @@ import { documentRowSchema, revisionRowSchema } from '#core/db/versions.ts'
 import { derivedUuid } from '#core/platform/ids.ts'
 import type { BuildContext } from '#jobs/build/context.ts'
 import { buildParametersSchema } from '#jobs/build/parameters.ts'
+import type { BuildParameters } from '#jobs/build/parameters.ts'
 import { preparePassages } from '#jobs/build/sort.ts'
+import type { Corpus } from '#jobs/build/sort.ts'
 import { captureSources, snapshotId } from '#jobs/sources/capture.ts'
 import { listSource } from '#jobs/sources/list.ts'
 import { signingKeys } from '#test/support/secrets.ts'
@@ -21,6 +24,7 @@ import { QUIET_BUILD } from './quiet-build.ts'
 const knowledgeBaseId = derivedUuid('knowledge base', 'sort')
 
 interface Prepared {
+  readonly corpus: Corpus
   readonly passages: readonly PassageRecord[]
   /** Lines of a file of the work folder. */
   rows(name: string): Promise<readonly unknown[]>
@@ -28,7 +32,10 @@ interface Prepared {
 }
 
 /** Imports and sorts the parts of a corpus as a build does. */
-async function prepared(parts: Readonly<Record<string, readonly string[]>>): Promise<Prepared> {
+async function prepared(
+  parts: Readonly<Record<string, readonly string[]>>,
+  drop: BuildParameters['withdrawals']['drop'] = [],
+): Promise<Prepared> {
   const root = await mkdtemp(join(tmpdir(), 'sort-'))
   try {
     const store = createArtifactStore(pathToFileURL(join(root, 'store')).href)
@@ -39,7 +46,7 @@ async function prepared(parts: Readonly<Record<string, readonly string[]>>): Pro
     const context: BuildContext = {
       fence: { buildId: derivedUuid('build', 'sort'), attempt: 1 },
       knowledgeBaseId,
-      parameters: buildParametersSchema.parse({ embedding: 'local' }),
+      parameters: buildParametersSchema.parse({ embedding: 'local', withdrawals: { drop, restore: [] } }),
       source: {
         id: derivedUuid('import', 'sort'),
         knowledgeBaseId,
@@ -57,7 +64,7 @@ async function prepared(parts: Readonly<Record<string, readonly string[]>>): Pro
       ...QUIET_BUILD,
       signal: new AbortController().signal,
     }
-    await preparePassages(context)
+    const corpus = await preparePassages(context)
     const files = new Map<string, readonly unknown[]>()
     for (const name of ['passages.jsonl', 'documents.jsonl', 'revisions.jsonl']) {
       const text = await readFile(join(context.workFolder, name), 'utf8')
@@ -70,6 +77,7 @@ async function prepared(parts: Readonly<Record<string, readonly string[]>>): Pro
       )
     }
     return {
+      corpus,
       passages: (files.get('passages.jsonl') ?? []).map((row) => passageRecordSchema.parse(row)),
       rows: (name) => Promise.resolve(files.get(name) ?? []),
       names: await readdir(context.workFolder),
@@ -114,6 +122,45 @@ test('the rows of documents and revisions are those of the passages, and only co
     [...new Set(passages.map(({ document }) => document.revision_id))].sort(),
   )
   expect(new Set(names)).toEqual(new Set(['passages.jsonl', 'documents.jsonl', 'revisions.jsonl', 'corpus.json']))
+})
+
+test('passages that are withdrawn and dropped are in no file, and all that is counted leaves them out', async () => {
+  const sources = { 'corpus.jsonl': records() }
+  const whole = await prepared(sources)
+  const first = (found: (record: PassageRecord) => boolean): PassageRecord => {
+    const record = whole.passages.find(found)
+    if (record === undefined) throw new Error('the corpus has no such passage')
+    return record
+  }
+  const part = first(({ citation }) => citation.label.includes('part 2'))
+  const ofRecord = first(
+    ({ citation, document }) => citation.label.includes('part 2') && document.id !== part.document.id,
+  )
+  const ofDocument = first(({ document }) => ![part, ofRecord].some((one) => one.document.id === document.id))
+  const withdrawal = ({ document }: PassageRecord): BuildParameters['withdrawals']['drop'][number] => ({
+    id: randomUUID(),
+    document: document.id,
+    provisions: [],
+    chunk_id: '',
+  })
+  const { corpus, passages, rows } = await prepared(sources, [
+    { ...withdrawal(part), chunk_id: part.chunk_id },
+    { ...withdrawal(ofRecord), provisions: [ofRecord.provision] },
+    withdrawal(ofDocument),
+  ])
+  const left = whole.passages.filter(
+    ({ chunk_id, source_id, document }) =>
+      chunk_id !== part.chunk_id && source_id !== ofRecord.source_id && document.id !== ofDocument.document.id,
+  )
+  expect(passages.map(({ chunk_id }) => chunk_id).sort()).toEqual(left.map(({ chunk_id }) => chunk_id).sort())
+  expect(corpus).toMatchObject({ passages: left.length, withdrawn: whole.passages.length - left.length })
+  for (const { document, position } of passages)
+    expect(position.document_passages).toBe(passages.filter((other) => other.document.id === document.id).length)
+  expect((await rows('documents.jsonl')).map((row) => documentRowSchema.parse(row).id)).not.toContain(
+    ofDocument.document.id,
+  )
+  const documents = [...new Map(whole.passages.map((one) => [one.document.id, withdrawal(one)])).values()]
+  await expect(prepared(sources, documents)).rejects.toThrow('Every passage of the import is withdrawn')
 })
 
 test('a revision that ends with its successor says so in its lineage, and is in force until then', async () => {

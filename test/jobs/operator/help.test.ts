@@ -37,6 +37,9 @@ describe('help', () => {
       [
         'migrate',
         'inspect',
+        'withdraw',
+        'withdrawals list',
+        'withdrawals restore',
         'import',
         'activate',
         'rollback',

@@ -17,6 +17,8 @@ const AROUND_ROWS_MAX = 32
 export interface Visibility {
   /** Under the request's own filters; allowed implies entitled. */
   readonly allowed: (row: number) => boolean
+  /** Allowed but for a withdrawal. */
+  readonly withdrawn: (row: number) => boolean
   /** Under the entitlement alone. */
   readonly entitled: (row: number) => boolean
   readonly text: (row: number) => string
@@ -28,7 +30,8 @@ export interface Visibility {
  * a part of it. If the corpus holds neither, passages of the nearest enclosing provision that mark the part support it
  * (see `textsMarking`). An act named without a provision is supported by any of its passages. It boosts none, because
  * it names no particular passage. An article in small letters without an act (`art. 970`) counts if it is held in one
- * document, and is no reference otherwise.
+ * document, and is no reference otherwise. Where a passage of exactly the provision is withdrawn, the rest of its
+ * document does not support it: a part of a text may mislead.
  */
 export function resolveReferences(query: string, index: ReferencesReader, reach: Visibility): NamedRows {
   const rows = new Map<number, NamedBy>()
@@ -39,7 +42,7 @@ export function resolveReferences(query: string, index: ReferencesReader, reach:
   )
   for (const [at, { text, reference }] of distinct(explicit).entries()) {
     const { held, provision } = firstHeld(readings(reference, index), index, reach)
-    const allowed = held.map(({ rows: found, nearness }) => ({ rows: found.filter(reach.allowed), nearness }))
+    const allowed = supportingRows(held, provision, reach)
     if (allowed.some(({ rows: found }) => found.length > 0)) {
       const withoutAct = reference.act === undefined
       for (const { rows: found, nearness } of provision ? allowed : [])
@@ -49,10 +52,23 @@ export function resolveReferences(query: string, index: ReferencesReader, reach:
     unsupported.push({
       text,
       normalized: canonicalReference(reference),
-      reason: held.length > 0 ? 'outside_filters' : 'not_in_corpus',
+      reason: reasonOf(held, reach),
     })
   }
   return { ids: nearestRows(rows), unsupported, remainder: withoutReferences(query, explicit) }
+}
+
+/** Allowed rows, without those of documents in which a passage of exactly the provision is withdrawn. */
+function supportingRows(held: readonly Held[], provision: boolean, reach: Visibility): readonly Held[] {
+  const exact = provision ? held.filter(({ nearness }) => nearness === NEARNESS.exact) : []
+  const incomplete = new Set(exact.flatMap(({ rows }) => [...rows].filter(reach.withdrawn).map(reach.document)))
+  const supports = (row: number): boolean => reach.allowed(row) && !incomplete.has(reach.document(row))
+  return held.map(({ rows, nearness }) => ({ rows: rows.filter(supports), nearness }))
+}
+
+function reasonOf(held: readonly Held[], reach: Visibility): UnsupportedReference['reason'] {
+  if (held.some(({ rows }) => rows.some(reach.withdrawn))) return 'withdrawn'
+  return held.length > 0 ? 'outside_filters' : 'not_in_corpus'
 }
 
 /** Whether an entitled passage holds the provision; without an act, those of one document alone. */

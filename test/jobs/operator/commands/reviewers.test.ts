@@ -78,6 +78,7 @@ describe('reviewers', () => {
       seq: 0,
       reviewers: 1,
       rollback_reviewers: 0,
+      withdrawal_reviewers: 1,
       exclude_build_starter: false,
       limits: {},
     })

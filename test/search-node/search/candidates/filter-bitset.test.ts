@@ -18,10 +18,15 @@ interface Row {
 const TODAY = '2026-01-01'
 const today = dayNumber(TODAY)
 
+function noPassage(): never {
+  throw new Error('nothing is withdrawn')
+}
+
 function filterOf(rows: readonly Row[]): { readonly filter: ScopeFilter; readonly read: () => number } {
   const bits = bitsOf(rows.length, (row) => rows[row]?.allowed === true)
   let read = 0
   const filter = createScopeFilter({
+    passage: noPassage,
     passages: rows.length,
     rows: {
       documents: new Uint32Array(rows.length),
@@ -46,7 +51,12 @@ function filterOf(rows: readonly Row[]): { readonly filter: ScopeFilter; readonl
 
 function bitsetOf(rows: readonly Row[], collapseRevisionsOn: string, inForceOn = ''): FilterBitset {
   const { filter } = filterOf(rows)
-  return filter.ofScope({ filters: { ...EVERYTHING, inForceOn }, onlyRows: undefined, collapseRevisionsOn })
+  return filter.ofScope({
+    filters: { ...EVERYTHING, inForceOn },
+    onlyRows: undefined,
+    withdrawn: [],
+    collapseRevisionsOn,
+  })
 }
 
 function rowsOf({ bits, count }: FilterBitset): number[] {
@@ -101,6 +111,7 @@ test('a million rows collapse without an object for each of their provisions', (
   const columns = { from: new Int32Array(count).fill(today), to: new Int32Array(count).fill(OPEN_END_DAY) }
   const bits = new Uint32Array(bitsetWords(count)).fill(0xffff_ffff)
   const filter = createScopeFilter({
+    passage: noPassage,
     passages: count,
     rows: {
       documents: new Uint32Array(0),
@@ -119,7 +130,12 @@ test('a million rows collapse without an object for each of their provisions', (
   })
   filter.ofFilters(EVERYTHING)
   const before = process.memoryUsage().heapUsed
-  const { count: kept } = filter.ofScope({ filters: EVERYTHING, onlyRows: undefined, collapseRevisionsOn: TODAY })
+  const { count: kept } = filter.ofScope({
+    filters: EVERYTHING,
+    onlyRows: undefined,
+    withdrawn: [],
+    collapseRevisionsOn: TODAY,
+  })
   expect(kept).toBe(count)
   expect(process.memoryUsage().heapUsed - before).toBeLessThan(8 * 2 ** 20)
 })
@@ -136,7 +152,7 @@ test('the cache of filters is bounded in bytes at every size of a version', () =
 test('what collapsing leaves of a filter is computed once for a day, and counts as an entry of the cache', () => {
   const rows = Array.from({ length: 40 }, (_, n) => ({ provision: n, from: today, to: OPEN_END_DAY, allowed: true }))
   const { filter, read } = filterOf(rows)
-  const scope = { filters: EVERYTHING, onlyRows: undefined, collapseRevisionsOn: TODAY }
+  const scope = { filters: EVERYTHING, onlyRows: undefined, withdrawn: [], collapseRevisionsOn: TODAY }
   const first = filter.ofScope({ ...scope })
   const reads = read()
   expect(filter.ofScope({ ...scope }).bits).toBe(first.bits)

@@ -103,6 +103,33 @@ describe('a provision that the query names', () => {
     })
   })
 
+  test('is withdrawn where a passage of exactly it is, whatever else of its document is left', () => {
+    const query = 'Is Article 6 GDPR met?'
+    const withdrawn = { references: [ART_6], withdrawn: true }
+    for (const rest of [[], [own(ART_6)], [own(`${ART_6}/1`)], [{ references: [ART_6], allowed: false }]])
+      expect(resolve(query, [withdrawn, ...rest])).toMatchObject({
+        ids: new Map(),
+        unsupported: [{ reason: 'withdrawn' }],
+      })
+    expect(resolve(query, [withdrawn, { references: [ART_6], document: 1 }])).toMatchObject({
+      ids: new Map([[1, named(NEARNESS.exact)]]),
+      unsupported: [],
+    })
+  })
+
+  test('is supported by the parts that are left, and withdrawn with the last of them', () => {
+    const part = { references: [`${ART_6}/1`], withdrawn: true }
+    expect(resolve('Is Article 6 GDPR met?', [part, own(`${ART_6}/2`)]).unsupported).toEqual([])
+    for (const query of ['Is Article 6 GDPR met?', 'Is Article 6(1) GDPR met?', 'Does the GDPR apply?'])
+      expect(resolve(query, [part]).unsupported, query).toMatchObject([{ reason: 'withdrawn' }])
+    expect(resolve('Does the GDPR apply?', [part, own(`${ART_6}/2`)]).unsupported).toEqual([])
+  })
+
+  test('that the filters exclude is outside them, withdrawn or not', () => {
+    const passage = { references: [ART_6], allowed: false, withdrawn: true }
+    expect(resolve('Is Article 6 GDPR met?', [passage]).unsupported).toMatchObject([{ reason: 'outside_filters' }])
+  })
+
   test('never raises a passage that the filters exclude', () => {
     expect(resolve('Is Article 6 GDPR met?', [{ references: [ART_6], allowed: false }, own(`${ART_6}/2`)]).ids).toEqual(
       new Map([[1, named(NEARNESS.part)]]),

@@ -14,6 +14,7 @@ export interface Passage {
   /** Seen under the entitlement, and under the request's own filters. */
   readonly entitled?: boolean
   readonly allowed?: boolean
+  readonly withdrawn?: boolean
   readonly document?: number
 }
 
@@ -34,9 +35,11 @@ export function resolve(query: string, passages: readonly Passage[]): NamedRows 
     const index = openReferencesReader(folder)
     try {
       const entitled = (row: number): boolean => passages[row]?.entitled !== false
+      const seen = (row: number): boolean => entitled(row) && passages[row]?.allowed !== false
       return resolveReferences(query, index, {
         entitled,
-        allowed: (row) => entitled(row) && passages[row]?.allowed !== false,
+        allowed: (row) => seen(row) && passages[row]?.withdrawn !== true,
+        withdrawn: (row) => seen(row) && passages[row]?.withdrawn === true,
         text: (row) => passages[row]?.text ?? '',
         document: (row) => passages[row]?.document ?? 0,
       })

@@ -1,0 +1,113 @@
+import { z } from 'zod'
+import type { Queryable } from './pool.ts'
+import { signatureSchema } from './review-policies.ts'
+
+const withdrawalRow = z.object({
+  id: z.uuid(),
+  knowledge_base_id: z.uuid(),
+  /** Slug. */
+  knowledge_base: z.string(),
+  document_id: z.uuid(),
+  /** Empty, and no passage: the whole document. */
+  provisions: z.array(z.uuid()),
+  /** '': no single passage. */
+  chunk_id: z.string(),
+  label: z.string(),
+  reason: z.string(),
+  statement: z.string(),
+  signatures: z.array(signatureSchema).readonly(),
+  created_at: z.date(),
+  /** Null: in force. */
+  restored_at: z.date().nullable(),
+  restoration: z.string().nullable(),
+  restoration_signatures: z.array(signatureSchema).readonly().nullable(),
+})
+/** What is withdrawn from service, with what its reviewers signed. */
+export type WithdrawalRow = z.infer<typeof withdrawalRow>
+
+const COLUMNS = `w.id, w.knowledge_base_id, k.slug as knowledge_base, w.document_id, w.provisions, w.chunk_id, w.label,
+  w.reason, w.statement, w.signatures, w.created_at, w.restored_at, w.restoration, w.restoration_signatures
+from withdrawals w join knowledge_bases k on k.id = w.knowledge_base_id`
+
+const LIST = `select ${COLUMNS} where ($1::uuid is null or w.knowledge_base_id = $1)
+order by w.restored_at is not null, w.created_at desc, w.id limit $2`
+
+/** Those in force first, the newest first. @param knowledgeBaseId null: of every knowledge base. */
+export async function listWithdrawals(
+  database: Queryable,
+  knowledgeBaseId: string | null,
+  limit: number,
+): Promise<readonly WithdrawalRow[]> {
+  return z.array(withdrawalRow).parse((await database.query(LIST, [knowledgeBaseId, limit])).rows)
+}
+
+const READ = `select ${COLUMNS} where w.id = $1`
+
+export async function readWithdrawal(database: Queryable, id: string): Promise<WithdrawalRow | undefined> {
+  const { rows } = await database.query(READ, [id])
+  return rows[0] === undefined ? undefined : withdrawalRow.parse(rows[0])
+}
+
+export const withdrawalInForceSchema = z.object({
+  id: z.uuid(),
+  document: z.uuid(),
+  provisions: z.array(z.uuid()),
+  chunk_id: z.string(),
+})
+/** A withdrawal in force, without what people read. */
+export type WithdrawalInForce = z.infer<typeof withdrawalInForceSchema>
+
+const IN_FORCE = `select id, document_id as document, provisions, chunk_id from withdrawals
+where knowledge_base_id = $1 and restored_at is null order by id`
+
+export async function withdrawalsInForce(
+  database: Queryable,
+  knowledgeBaseId: string,
+): Promise<readonly WithdrawalInForce[]> {
+  return z.array(withdrawalInForceSchema).parse((await database.query(IN_FORCE, [knowledgeBaseId])).rows)
+}
+
+const INSERT = `insert into withdrawals
+  (id, knowledge_base_id, document_id, provisions, chunk_id, label, reason, statement, signatures)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`
+
+export type NewWithdrawal = Pick<
+  WithdrawalRow,
+  | 'id'
+  | 'knowledge_base_id'
+  | 'document_id'
+  | 'provisions'
+  | 'chunk_id'
+  | 'label'
+  | 'reason'
+  | 'statement'
+  | 'signatures'
+>
+
+/** In force on every gateway within the life of its cache. */
+export async function insertWithdrawal(client: Queryable, row: NewWithdrawal): Promise<void> {
+  await client.query(INSERT, [
+    row.id,
+    row.knowledge_base_id,
+    row.document_id,
+    row.provisions,
+    row.chunk_id,
+    row.label,
+    row.reason,
+    row.statement,
+    JSON.stringify(row.signatures),
+  ])
+}
+
+const RESTORE = `update withdrawals set restored_at = now(), restoration = $2, restoration_signatures = $3
+where id = $1 and restored_at is null`
+
+/** @returns false where it was restored before. */
+export async function restoreWithdrawal(
+  client: Queryable,
+  id: string,
+  restoration: string,
+  signatures: WithdrawalRow['signatures'],
+): Promise<boolean> {
+  return (await client.query(RESTORE, [id, restoration, JSON.stringify(signatures)])).rowCount === 1
+}

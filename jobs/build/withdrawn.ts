@@ -1,0 +1,82 @@
+import { withdrawalsInForce } from '#core/db/withdrawals.ts'
+import type { WithdrawalInForce } from '#core/db/withdrawals.ts'
+import type { Queryable } from '#core/db/pool.ts'
+import { OperatorError } from '#core/platform/errors.ts'
+import { derivedFieldsOf, finalDrafts } from '#jobs/import/draft.ts'
+import type { DraftPassage } from '#jobs/import/draft.ts'
+import type { DraftsReader } from '#jobs/import/drafts-file.ts'
+import type { Mapping } from '#jobs/import/mapping.ts'
+import { createPartsLeft, keptRecords } from '#jobs/import/staging/rows.ts'
+import type { Staging } from '#jobs/import/staging/staging.ts'
+import type { BuildParameters } from './parameters.ts'
+
+type Decided = BuildParameters['withdrawals']
+
+/** Ids of the withdrawals that do not apply to a version which was built so. */
+export function decidedWithdrawals({ drop, restore }: Decided): readonly string[] {
+  return [...drop.map(({ id }) => id), ...restore].sort()
+}
+
+/**
+ * Checks that a build or a version decides about every withdrawal in force.
+ * @param decided ids. @throws OperatorError
+ */
+export async function assertWithdrawalsDecided(
+  database: Queryable,
+  knowledgeBaseId: string,
+  decided: readonly string[],
+): Promise<void> {
+  const open = (await withdrawalsInForce(database, knowledgeBaseId)).filter(({ id }) => !decided.includes(id))
+  if (open.length > 0) throw new OperatorError(undecidedInWords(open))
+}
+
+export function undecidedInWords(open: readonly WithdrawalInForce[]): string {
+  const count = open.length === 1 ? '1 withdrawal is' : `${open.length} withdrawals are`
+  return (
+    `${count} in force and undecided (${open
+      .map(({ id }) => id)
+      .slice(0, 5)
+      .join(', ')}): build with ` +
+    '--drop-withdrawn to leave the passages out, or with --restore-withdrawn where the sources are correct now; see ' +
+    '"operator withdrawals list".'
+  )
+}
+
+/** What was left out of the staged records. */
+export interface Dropped {
+  readonly passages: number
+  /** Of records that keep other parts. */
+  readonly chunkIds: ReadonlySet<string>
+}
+
+/** Leaves the passages that are dropped out of the staged records, before revisions and rows are read from them. */
+export function dropWithdrawn({ drop }: Decided, staging: Staging, drafts: DraftsReader, mapping: Mapping): Dropped {
+  const chunkIds = new Set<string>()
+  if (drop.length === 0) return { passages: 0, chunkIds }
+  const isWithdrawn = createMatch(drop)
+  const leave = createPartsLeft(staging)
+  let passages = 0
+  // The rows change while they are read, so all are read first.
+  for (const kept of Array.from(keptRecords(staging))) {
+    const parts = finalDrafts(drafts.read(kept), derivedFieldsOf(kept, mapping))
+    const out = isWithdrawn(parts)
+    if (out.length === 0) continue
+    passages += out.length
+    leave(kept.offset, parts.length - out.length)
+    for (const { chunk_id } of out) chunkIds.add(chunk_id)
+  }
+  return { passages, chunkIds }
+}
+
+/** A provision covers every part of its record. */
+function createMatch(drop: Decided['drop']): (parts: readonly DraftPassage[]) => readonly DraftPassage[] {
+  const documents = new Set(
+    drop.filter((one) => one.chunk_id === '' && one.provisions.length === 0).map((one) => one.document),
+  )
+  const provisions = new Set(drop.flatMap((one) => one.provisions))
+  const chunks = new Set(drop.map((one) => one.chunk_id))
+  return (parts) => {
+    const whole = parts.some(({ document, provision }) => documents.has(document.id) || provisions.has(provision))
+    return whole ? parts : parts.filter(({ chunk_id }) => chunks.has(chunk_id))
+  }
+}
