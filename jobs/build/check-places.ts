@@ -5,8 +5,7 @@ import { leafHash, leafOf } from '#core/index/passages/leaf.ts'
 import { verifiedPassagesIn } from '#core/index/passages/records.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { HASH_BYTES, merkleRoot } from '#core/platform/merkle.ts'
-import { isTextWith } from '#jobs/import/parts.ts'
-import { createPlaceReader } from '#jobs/import/text-at.ts'
+import { createPlaceReader, isOwnText } from '#jobs/import/text-at.ts'
 import { BUILD_BOUNDS } from './bounds.ts'
 import type { BuildContext } from './context.ts'
 
@@ -26,8 +25,8 @@ export async function checkPlaces(
     let row = 0
     for await (const passage of verifiedPassagesIn(folder, manifest.files['passages.jsonl'])) {
       const path = files.get(passage.citation.source_snapshot_id)
-      const found = path === undefined ? undefined : reader.textAt(path, passage.selector)
-      if (found === undefined || !isTextWith(passage.text, found))
+      const found = path === undefined ? undefined : await reader.textAt(path, passage.selector)
+      if (found === undefined || !isOwnText(passage.text, passage.selector, found))
         throw new OperatorError(
           `${passage.source_id} is not found again at its place in the captured bytes: import its source again and ` +
             'build from that. If it fails again, report the release.',

@@ -16,6 +16,10 @@ export const IMPORT_BOUNDS = {
   /** Depth of blocks within blocks; a list takes two levels. A file that nests deeper is not read. */
   markdownNestingMax: 32,
   frontMatterCharactersMax: 16 * 1024,
+  sourceYamlBytesMax: 1024 * 1024,
+  /** Files that `import init` reads for a proposal, and records of JSONL. */
+  proposedFilesMax: 10_000,
+  proposedRecordsMax: 2_000,
   /** Size of a compiled pattern of a mapping. */
   patternInstructionsMax: 500,
   /** Instructions that one step of a match may have active: 100,000 characters then cost at most 100 ms. */

@@ -2,12 +2,13 @@ import { existsSync, statSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { OperatorError } from '#core/platform/errors.ts'
+import { SOURCE_YAML } from '#jobs/sources/list.ts'
 
 /** A user's corpus: its absolute path, the folder that holds it, and how its records are read. */
 export interface CorpusFolder {
   readonly source: string
   readonly folder: string
-  /** undefined: Markdown with the built-in mapping. */
+  /** undefined: its files, and a `source.yaml` beside them, say all. */
   readonly mappingFile: string | undefined
 }
 
@@ -27,10 +28,11 @@ export function corpusFolderAt(path: string): CorpusFolder {
   const builtIn = join(MAPPINGS, `${basename(folder)}.json`)
   const isJsonl = existsSync(join(folder, 'corpus.jsonl'))
   const mappingFile = existsSync(own) ? own : isJsonl && existsSync(builtIn) ? builtIn : undefined
-  if (mappingFile === undefined && (folder !== source || isJsonl))
+  const isStated = existsSync(join(folder, SOURCE_YAML))
+  if (mappingFile === undefined && !isStated && (folder !== source || isJsonl))
     throw new OperatorError(
-      `${path} holds corpus.jsonl but no mapping.json: add one that says where citation, dates, ` +
-        'language and jurisdiction are (jobs/import/mappings has examples).',
+      `${path} holds corpus.jsonl but no mapping.json: let "operator import init" write a source.yaml that says where ` +
+        'citation, dates, language and jurisdiction are.',
     )
   return { source, folder, mappingFile }
 }

@@ -1,6 +1,9 @@
 import type { Facets } from '#core/index/facets/layout.ts'
 import type { ActEntry } from '#core/index/references/layout.ts'
 import { IMPORT_BOUNDS } from '#jobs/import/bounds.ts'
+import { READER_BOUNDS } from '#jobs/sources/readers/bounds.ts'
+import { shareOf } from '#jobs/sources/readers/coverage.ts'
+import type { Coverage } from '#jobs/sources/readers/coverage.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import type { StagedTotals } from '#jobs/import/staging/kept-records.ts'
 import type { Mapping } from './mapping.ts'
@@ -11,6 +14,7 @@ import type {
   ImportReportEntry,
   ImportReportLoss,
   ImportReportOmission,
+  ImportReportRemainder,
   ImportReportSplit,
   ImportReportWarning,
   RecordLocation,
@@ -24,6 +28,7 @@ export type Finding =
   | { readonly kind: 'skipped'; readonly skip: SkipKind; readonly entry: ImportReportEntry }
   | { readonly kind: 'warning'; readonly warning: ImportReportWarning }
   | { readonly kind: 'omission'; readonly omission: ImportReportOmission }
+  | { readonly kind: 'coverage'; readonly source: string; readonly coverage: Coverage }
   | { readonly kind: 'end'; readonly end: ImportReportEnd }
   /** A loss that is no skipped record. */
   | { readonly kind: 'loss'; readonly place: RecordLocation; readonly reason: string }
@@ -70,6 +75,12 @@ export class Findings {
   readonly #acceptedLosses: ImportReportLoss[] = []
   readonly #ends: ImportReportEnd[] = []
   readonly #omissions: ImportReportOmission[] = []
+  readonly #covered: { characters: number; uncovered: number; by: Record<string, number> } = {
+    characters: 0,
+    uncovered: 0,
+    by: {},
+  }
+  readonly #remainder: ImportReportRemainder[] = []
   readonly #unread = new Map<string, number>()
   /** By field and rule; the mapping bounds how many there are. */
   readonly #derived = new Map<string, number>()
@@ -100,6 +111,9 @@ export class Findings {
         break
       case 'omission':
         this.#omit(finding.omission)
+        break
+      case 'coverage':
+        this.#cover(finding.source, finding.coverage)
         break
       case 'derived': {
         const name = `${finding.field}: ${finding.rule}`
@@ -140,7 +154,7 @@ export class Findings {
     const place = { source, line, ...(id === undefined ? {} : { id }) }
     const name = lossName(this.#mapping.format, place)
     // Who accepts the name of a line accepts what the whole file states.
-    const isFile = id === undefined && this.#mapping.format === 'markdown'
+    const isFile = id === undefined && this.#mapping.format !== 'jsonl'
     const reason = isFile ? `${why}; nothing of the file is imported` : why
     const accepted = this.#accepted.has(name)
     if (!accepted) this.#counts.unnamed += 1
@@ -156,6 +170,21 @@ export class Findings {
         `The sources hold more than ${IMPORT_BOUNDS.reportEntriesMax} comments and other parts that are no text: remove them.`,
       )
     this.#omissions.push(omission)
+  }
+
+  /** A file of which less than the bar is accounted for is a loss. */
+  #cover(source: string, { characters, uncovered, by, remainder }: Coverage): void {
+    const counts = this.#covered
+    counts.characters += characters
+    counts.uncovered += uncovered
+    for (const [rule, count] of Object.entries(by)) counts.by[rule] = (counts.by[rule] ?? 0) + count
+    for (const each of remainder)
+      if (this.#remainder.length < IMPORT_BOUNDS.reportEntriesMax) this.#remainder.push({ source, ...each })
+    const share = shareOf({ characters, uncovered })
+    if (share >= READER_BOUNDS.coverageMin) return
+    const place = { source, line: remainder[0]?.line ?? 1 }
+    const shown = (share * 100).toFixed(2)
+    this.#lose(place, `${shown} % of its characters lie in one passage or a named omission`, remainder[0]?.text)
   }
 
   #countUnread(name: string): void {
@@ -210,6 +239,7 @@ export class Findings {
       losses_unnamed: unnamed,
       derived_ends: this.#ends,
       omissions: this.#omissions,
+      coverage: { ...this.#covered, remainder: this.#remainder },
       unread_fields: Object.fromEntries(this.#unread),
       derived_values: Object.fromEntries(this.#derived),
       warnings: { count: warnings, entries: this.#warnings },

@@ -45,6 +45,8 @@ function readingsOf({ format, text }: Captured): readonly string[] {
       ]
     case 'markdown':
       return [text, text.replaceAll(/<!--(?:-?>|[\s\S]*?-->)/g, '')]
+    case 'law':
+      return [text]
     default:
       return format satisfies never
   }

@@ -9,11 +9,11 @@ import { codePointsOf } from './text.ts'
 
 type Format = Mapping['format']
 
-/** Fields that, together with its id, identify a record of Markdown. */
+/** Fields that, together with its id, identify a record of other formats than JSONL. */
 type IdScope = Pick<RecordFields, 'documentKey' | 'effectiveAt'> & { readonly written: string }
 
 /**
- * Ids are unique within a JSONL corpus; Markdown anchors are unique within one revision of a document in one language.
+ * Ids are unique within a JSONL corpus; anchors of other formats are unique within one revision of a document in one language.
  */
 export function identityOf(format: Format, id: string, { documentKey, effectiveAt, written }: IdScope): Buffer {
   return hashOf(format === 'jsonl' ? [id] : [documentKey, effectiveAt, written, id])
@@ -46,9 +46,9 @@ export function hashOf(texts: readonly (string | null)[]): Buffer {
   return sha256(JSON.stringify(texts)).subarray(0, 16)
 }
 
-/** Returns the id of a record's passages: a Markdown anchor stands behind the key of its document. */
+/** Returns the id of a record's passages: an anchor stands behind the key of its document. */
 export function sourceIdOf(format: Format, id: string, { documentKey }: Pick<RecordFields, 'documentKey'>): string {
-  return format === 'markdown' ? `${documentKey}#${id}` : id
+  return format === 'jsonl' ? id : `${documentKey}#${id}`
 }
 
 /** Returns the id that a record gets where an earlier one has its id and differs: `s478.25~2`. */

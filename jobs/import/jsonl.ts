@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { contextOf } from '#core/index/passages/selector.ts'
 import { IMPORT_BOUNDS } from './bounds.ts'
 import { linesOf } from './lines.ts'
 import type { Line } from './lines.ts'
@@ -86,6 +87,7 @@ function placeIn(line: number, offset: number, text: string): SourceRecord['capt
     pointer: '/text',
     start: charactersTo(start),
     end: charactersTo(end),
+    ...contextOf(text, start, end),
   })
 }
 

@@ -44,7 +44,7 @@ const alternativeSchema = z.union([
 export type Alternative = z.infer<typeof alternativeSchema>
 
 /** Alternatives in order of preference: the first that resolves fills the field. */
-const ruleSchema = z.union([alternativeSchema, z.array(alternativeSchema).min(1).max(20)])
+export const ruleSchema = z.union([alternativeSchema, z.array(alternativeSchema).min(1).max(40)])
 export type Rule = z.infer<typeof ruleSchema>
 
 const fieldsSchema = z.strictObject({
@@ -155,7 +155,7 @@ const mappingSchema = z
   .superRefine((mapping, context) => {
     for (const [message, path] of faultsOf(mapping)) context.addIssue({ code: 'custom', message, path: [...path] })
   })
-  .transform((mapping) => ({ ...mapping, fields: withMarkedPublication(mapping.fields) }))
+  .transform((mapping) => ({ ...mapping, fields: withConstantDates(withMarkedPublication(mapping.fields)) }))
 export type Mapping = z.infer<typeof mappingSchema>
 
 const PLACEHOLDER = /\{([a-z]+(?:\.[^{}]+)?)\}/g
@@ -184,9 +184,28 @@ function withMarkedPublication(fields: z.infer<typeof fieldsSchema>): z.infer<ty
   return { ...fields, published_at: marked }
 }
 
+const CONSTANT_DATE = 'one date for every record, which the mapping states'
+
+/** A date that does not depend on the record is marked as derived, unless the mapping says its rule. */
+function withConstantDates(fields: z.infer<typeof fieldsSchema>): z.infer<typeof fieldsSchema> {
+  const marked = (rule: Rule): Rule =>
+    alternativesOf(rule).map((alternative) => {
+      const from = typeof alternative === 'string' ? alternative : alternative.from
+      if (placeholdersOf(from).length > 0) return alternative
+      return { derived: CONSTANT_DATE, ...(typeof alternative === 'string' ? { from } : alternative) }
+    })
+  const { effective_to: end } = fields
+  return {
+    ...fields,
+    published_at: marked(fields.published_at),
+    effective_at: marked(fields.effective_at),
+    ...(end === undefined ? {} : { effective_to: marked(end) }),
+  }
+}
+
 type Shape = Pick<z.infer<typeof mappingSchema>, 'tables' | 'values' | 'fields' | 'skip_patterns'>
 
-/** Yields faults that the schema cannot express: unknown names, and dates that do not depend on the record. */
+/** Yields faults that the schema cannot express: unknown names. */
 function* faultsOf(mapping: Shape): Generator<readonly [message: string, path: readonly (string | number)[]]> {
   const known = new Set<string>()
   for (const [name, rule] of Object.entries(mapping.values)) {
@@ -197,16 +216,6 @@ function* faultsOf(mapping: Shape): Generator<readonly [message: string, path: r
     if (rule !== undefined) yield* ruleFaults(rule, mapping, known, ['fields', name])
   for (const [index, { on }] of mapping.skip_patterns.entries())
     yield* templateFaults(on, known, ['skip_patterns', index, 'on'])
-  for (const name of ['published_at', 'effective_at'] as const) {
-    for (const alternative of alternativesOf(mapping.fields[name])) {
-      const from = typeof alternative === 'string' ? alternative : alternative.from
-      if (placeholdersOf(from).length === 0)
-        yield [
-          'is the same date for every record: a date comes from the record, or from a table looked up by the record',
-          ['fields', name],
-        ]
-    }
-  }
 }
 
 function* ruleFaults(

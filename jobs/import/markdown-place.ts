@@ -1,3 +1,4 @@
+import { contextOf } from '#core/index/passages/selector.ts'
 import type { Selector } from '#core/index/passages/selector.ts'
 import type { TextRange } from './comments.ts'
 
@@ -26,7 +27,8 @@ export function createMarkdownPlaces(
         const isWithin = gap.start < gap.end && gap.start >= first && gap.end <= last
         return isWithin ? [{ start: byteOf(gap.start), end: byteOf(gap.end) }] : []
       })
-      return { ...range, end: byteOf(last), ...(omits.length === 0 ? {} : { omits }) }
+      const context = contextOf(file, first, last)
+      return { ...range, end: byteOf(last), ...(omits.length === 0 ? {} : { omits }), ...context }
     }
   }
 }

@@ -17,7 +17,7 @@ export interface TextPart {
 
 const LEAD_IN_CHARACTERS_MAX = 1_000
 /** Stands between a lead-in and its part: what is left out there. */
-const GAP = '\n[…]\n'
+export const GAP = '\n[…]\n'
 
 /** Whether a text is what a part of a source says: the part alone, or a lead-in, a line `[…]` and the part. */
 export function isTextWith(text: string, own: string): boolean {

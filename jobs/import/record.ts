@@ -2,9 +2,10 @@ import { z } from 'zod'
 import type { Selector } from '#core/index/passages/selector.ts'
 import type { StagedLocation } from '#jobs/import/staging/staging.ts'
 import type { SourceFormat } from '#jobs/sources/list.ts'
+import type { Coverage } from '#jobs/sources/readers/coverage.ts'
 import type { RecordLocation } from './report.ts'
 
-/** One unit of a source, before it is mapped: a JSONL line, or a section of a Markdown file. */
+/** One unit of a source, before it is mapped: a JSONL line, a section of a Markdown file, or a provision of law. */
 export interface SourceRecord {
   readonly kind: 'record'
   /** Line in the source, from 1. */
@@ -12,7 +13,10 @@ export interface SourceRecord {
   readonly id: string
   readonly title: string
   readonly text: string
-  /** The part of the captured source that holds the text: the line of JSONL, or the lines below the heading. */
+  /**
+   * The part of the captured source that holds the text: the line of JSONL, the lines below the heading, or the texts
+   * of the file that its reader took for a provision, with what it added.
+   */
   readonly captured: {
     readonly format: SourceFormat
     readonly text: string
@@ -61,7 +65,13 @@ export interface SourceOmission {
   readonly text: string
 }
 
-export type SourceItem = SourceRecord | SourceFault | SourceWarning | SourceOmission
+/** How much of a file its reader accounts for. */
+export interface SourceCoverage {
+  readonly kind: 'coverage'
+  readonly coverage: Coverage
+}
+
+export type SourceItem = SourceRecord | SourceFault | SourceWarning | SourceOmission | SourceCoverage
 
 /** A captured source as the import reads it. */
 export interface SourceSnapshot {

@@ -85,7 +85,7 @@ export function createRecorder(
       served: isServed(fields),
       label: fields.label,
       provision: hashOf([fields.provision]),
-      cited: hashOf([foldKey(citedAs(mapping.format, record, fields))]),
+      cited: hashOf([foldKey(citedAs(record, fields))]),
       anchor: anchorOf(fields),
       text: hashOf([record.text.trim().replaceAll(/\s+/g, ' ')]),
       effectiveAtMs: Date.parse(fields.effectiveAt),
@@ -110,11 +110,10 @@ export function createRecorder(
  * have headings with the same words, so that a heading counts with those above it.
  */
 function citedAs(
-  format: Mapping['format'],
-  { section }: SourceRecord,
+  { section, captured: { format } }: SourceRecord,
   { label, reference, heading, provision }: RecordFields,
 ): string {
-  if (format === 'jsonl') return label
+  if (format !== 'markdown') return label
   return section?.has('section.within') === true ? provision : (reference ?? heading ?? provision)
 }
 
@@ -141,7 +140,7 @@ function createMapper(mapping: Mapping): (record: SourceRecord) => Mapped | Reco
         ? { kind: 'refused', contradiction, reason }
         : { kind: 'skipped', skip: 'lost', reason, ...lineOfField(fields.field, record, mapping) }
     }
-    if (mapping.revises === 'provision' && hasNumberedAnchor(mapping.format, record, fields))
+    if (mapping.revises === 'provision' && hasNumberedAnchor(record, fields))
       return { kind: 'refused', contradiction: 'anchor', reason: NUMBERED_ANCHOR }
     const parts = partsOf(record.text, fields.language, INDEX_BOUNDS.passageCharactersMax)
     if (withoutSpace(parts.map(({ own }) => own).join('')) !== withoutSpace(record.text))
@@ -185,11 +184,7 @@ function lineOfField(
 }
 
 /** Whether a provision is named by a generated anchor with a number, which depends on the headings before it. */
-function hasNumberedAnchor(
-  format: Mapping['format'],
-  { id, title, section }: SourceRecord,
-  fields: RecordFields,
-): boolean {
+function hasNumberedAnchor({ id, title, section, captured: { format } }: SourceRecord, fields: RecordFields): boolean {
   if (format !== 'markdown' || section?.has('section.fragment') === true || !fields.provision.includes(foldKey(id)))
     return false
   const generated = slugOf(title)
@@ -202,7 +197,7 @@ function draftsOf(
   snapshotId: string,
 ): RecordDrafts | string {
   const { documentKey, effectiveAt, language, provision } = fields
-  const chunkKey = [knowledgeBaseId, documentKey, effectiveAt, ...(mapping.format === 'markdown' ? [language] : [])]
+  const chunkKey = [knowledgeBaseId, documentKey, effectiveAt, ...(mapping.format === 'jsonl' ? [] : [language])]
   const drafts = draftPassages({
     knowledgeBaseId,
     snapshotId,

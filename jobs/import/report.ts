@@ -29,6 +29,12 @@ export interface ImportReportOmission extends RecordLocation {
   readonly text: string
 }
 
+/** Text of a file that lies in no passage and no omission, or in several. */
+export interface ImportReportRemainder extends RecordLocation {
+  readonly xpath: string
+  readonly text: string
+}
+
 /** Law of the sources that no passage states, or no longer from a day on which the sources do not say so. */
 export interface ImportReportLoss extends RecordLocation {
   /** By which an operator accepts it. */
@@ -93,6 +99,16 @@ export interface ImportReport {
   readonly derived_ends: readonly ImportReportEnd[]
   /** Every part of a text that no passage holds, in the order of the sources. */
   readonly omissions: readonly ImportReportOmission[]
+  /**
+   * Characters of files of law without white space, those by rule of the omission (`passages`: in passages), and the
+   * first texts that are in none or several.
+   */
+  readonly coverage: {
+    readonly characters: number
+    readonly uncovered: number
+    readonly by: Readonly<Record<string, number>>
+    readonly remainder: readonly ImportReportRemainder[]
+  }
   /** Fields of JSONL records that the mapping neither reads nor ignores, with the number of records that state them. */
   readonly unread_fields: Readonly<Record<string, number>>
   /** Records whose field is no statement of the source, by field and the rule that fills it. */
@@ -169,12 +185,25 @@ export function renderImportReport(report: ImportReport): string {
     ...ends,
     ...derivedValues,
     ...splits,
+    ...coverageLines(report),
     ...omissions,
     ...unreadFields,
     ...warnings,
     ...skips,
     '',
   ].join('\n')
+}
+
+function coverageLines({ coverage }: ImportReport): readonly string[] {
+  const { characters, uncovered, by, remainder } = coverage
+  if (characters === 0) return []
+  const share = ((1 - uncovered / characters) * 100).toFixed(3)
+  return [
+    '',
+    `Characters of files of law: ${characters}, of which ${share} % lie in one passage or omission:`,
+    ...Object.entries(by).map(([rule, count]) => `${String(count).padStart(9)}  ${shown(rule)}`),
+    ...listed('In no passage:', remainder, remainder.length, ({ text }) => shown(text)),
+  ]
 }
 
 /** Lists the first records, each with its position and what was done with it. */

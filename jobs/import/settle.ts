@@ -83,7 +83,7 @@ function* lossesOf(staging: Staging, locate: (location: StagedLocation) => Recor
 const NOT_RESTATED = 'it ends without a stated end, because the next revision does not restate it, on'
 
 function revisesOf({ revises, format }: Mapping): Revises {
-  return revises ?? (format === 'markdown' ? 'document' : undefined)
+  return revises ?? (format === 'jsonl' ? undefined : 'document')
 }
 
 function* noticesOf(staging: Staging, revises: Revises): Generator<Notice> {

@@ -1,4 +1,5 @@
 import { jsonlRecords } from './jsonl.ts'
+import { lawRecords } from './law.ts'
 import type { Mapping } from './mapping.ts'
 import { markdownRecords } from './markdown.ts'
 import { readFieldsOf } from './read-fields.ts'
@@ -6,15 +7,17 @@ import type { SourceItem, SourceSnapshot } from './record.ts'
 
 /** Yields what a source holds, read in the format of the mapping. */
 export function sourceItems(
-  { path }: SourceSnapshot,
+  snapshot: SourceSnapshot,
   mapping: Mapping,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<SourceItem> {
   switch (mapping.format) {
     case 'jsonl':
-      return jsonlRecords(path, signal)
+      return jsonlRecords(snapshot.path, signal)
     case 'markdown':
-      return markdownRecords(path, readFieldsOf(mapping))
+      return markdownRecords(snapshot.path, readFieldsOf(mapping))
+    case 'law':
+      return lawRecords(snapshot, readFieldsOf(mapping))
     default:
       return mapping.format satisfies never
   }

@@ -42,6 +42,10 @@ export async function* stageSources(
     yield { kind: 'file' }
     for await (const item of sourceItems(snapshot, mapping, signal)) {
       signal?.throwIfAborted()
+      if (item.kind === 'coverage') {
+        yield { kind: 'coverage', source: snapshot.sourceName, coverage: item.coverage }
+        continue
+      }
       const { line, id } = item
       const place = { source: snapshot.sourceName, line, ...(id === undefined ? {} : { id }) }
       if (item.kind === 'warning') {

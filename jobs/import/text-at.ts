@@ -2,41 +2,60 @@ import { closeSync, openSync, readSync } from 'node:fs'
 import { z } from 'zod'
 import type { Selector } from '#core/index/passages/selector.ts'
 import { parsedJson } from '#core/platform/json.ts'
+import { parseDocument, readBytes } from '#jobs/sources/readers/read.ts'
+import { treeTexts } from '#jobs/sources/readers/tree-texts.ts'
+import type { TreeTexts } from '#jobs/sources/readers/tree-texts.ts'
 import { IMPORT_BOUNDS } from './bounds.ts'
+import { GAP, isTextWith } from './parts.ts'
+import { withoutSpace } from './text.ts'
 
 export interface PlaceReader {
-  /** The text at a place in the captured bytes of a file; undefined where nothing stands there. */
-  textAt(path: string, selector: Selector): string | undefined
+  /**
+   * The text at a place in the captured bytes of a file; undefined where nothing stands there.
+   * @throws UnreadableFile for a file whose format no reader knows.
+   */
+  textAt(path: string, selector: Selector): Promise<string | undefined>
   close(): void
 }
 
-/** Keeps the last file open and the last line parsed, because neighbouring passages share them. */
+interface Opened {
+  readonly path: string
+  readonly file: number
+  line?: { readonly offset: number; readonly pointed: (pointer: string) => string | undefined }
+  texts?: TreeTexts
+}
+
+/** Keeps the last file open and parsed, because neighbouring passages share it. */
 export function createPlaceReader(): PlaceReader {
-  let opened: { readonly path: string; readonly file: number } | undefined
-  let line: { readonly key: string; readonly pointed: (pointer: string) => string | undefined } | undefined
-  function open(path: string): number {
-    if (opened?.path === path) return opened.file
+  let opened: Opened | undefined
+  function open(path: string): Opened {
+    if (opened?.path === path) return opened
     close()
-    opened = { path, file: openSync(path, 'r') }
-    return opened.file
+    return (opened = { path, file: openSync(path, 'r') })
   }
   function close(): void {
     if (opened !== undefined) closeSync(opened.file)
     opened = undefined
-    line = undefined
   }
   return {
-    textAt(path, selector) {
-      const file = open(path)
+    async textAt(path, selector) {
+      const held = open(path)
       switch (selector.type) {
         case 'DataPositionSelector':
-          return textOf(file, selector)
+          return textOf(held.file, selector)
         case 'JsonPointerSelector': {
           const { offset, pointer, start, end } = selector
-          const key = `${path} ${offset}`
-          if (line?.key !== key) line = { key, pointed: pointersIn(lineAt(file, offset)) }
-          const text = line.pointed(pointer)
+          if (held.line?.offset !== offset) held.line = { offset, pointed: pointersIn(lineAt(held.file, offset)) }
+          const text = held.line.pointed(pointer)
           return text === undefined ? undefined : charactersOf(text, start, end)
+        }
+        case 'XPathSelector': {
+          held.texts ??= treeTexts(await parseDocument(path, await readBytes(path)))
+          return held.texts.ofElement(selector)
+        }
+        case 'PdfSelector': {
+          held.texts ??= treeTexts(await parseDocument(path, await readBytes(path)))
+          return held.texts.ofLines(selector)
         }
         default:
           return selector satisfies never
@@ -44,6 +63,18 @@ export function createPlaceReader(): PlaceReader {
     },
     close,
   }
+}
+
+/**
+ * Whether the text at a place is a passage's own, below its lead-in. What the reader has added is left out, and white
+ * space counts only where nothing is added.
+ */
+export function isOwnText(passage: string, { adds }: Selector, found: string): boolean {
+  if (adds === undefined) return isTextWith(passage, found)
+  const own = passage.slice(passage.lastIndexOf(GAP) === -1 ? 0 : passage.lastIndexOf(GAP) + GAP.length)
+  const points = [...own]
+  for (const { start, end } of adds) points.fill('', start, end)
+  return found.trim() !== '' && withoutSpace(points.join('')) === withoutSpace(found)
 }
 
 function textOf(file: number, { start, end, omits = [] }: Selector & { type: 'DataPositionSelector' }): string {

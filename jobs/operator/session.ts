@@ -39,7 +39,7 @@ const actorSchema = z.object({ actor: z.string().trim().min(1).max(200).optional
 export function addDatabaseCommand<S extends z.ZodRawShape, V extends Variables>(
   parent: OperatorCommand,
   definition: DatabaseCommand<S, V>,
-): void {
+): OperatorCommand {
   const command = addCommand(parent, definition, { ...BASE, ...definition.variables }, async (input, output) => {
     const { environment, stderr } = command.console
     const base = operatorConfig({ ...BASE }, environment)
@@ -58,6 +58,7 @@ export function addDatabaseCommand<S extends z.ZodRawShape, V extends Variables>
   })
   if (definition.writes === true)
     command.option('--actor <name>', 'who acts, for the audit trail; default: OPERATOR_ACTOR')
+  return command
 }
 
 /** @throws within seconds when no database answers. */

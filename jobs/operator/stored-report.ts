@@ -45,6 +45,12 @@ export const importReportSchema = z.object({
   losses_unnamed: z.int(),
   derived_ends: z.array(location.extend({ day: z.string() }).transform(withoutAbsentId)),
   omissions: z.array(location.extend({ rule: z.string(), text: z.string() }).transform(withoutAbsentId)),
+  coverage: z.object({
+    characters: z.int(),
+    uncovered: z.int(),
+    by: z.record(z.string(), z.int()),
+    remainder: z.array(location.extend({ xpath: z.string(), text: z.string() }).transform(withoutAbsentId)),
+  }),
   unread_fields: z.record(z.string(), z.int()),
   derived_values: z.record(z.string(), z.int()),
   warnings: z.object({ count: z.int(), entries: z.array(warning) }),

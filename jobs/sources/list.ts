@@ -5,13 +5,29 @@ import { foldKey } from '#core/identity/fold.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { IMPORT_BOUNDS } from '#jobs/import/bounds.ts'
 
-export const SOURCE_FORMATS = ['jsonl', 'markdown'] as const
+/** `law`: published law in any format that a reader recognises. */
+export const SOURCE_FORMATS = ['jsonl', 'markdown', 'law'] as const
 export type SourceFormat = (typeof SOURCE_FORMATS)[number]
 
-const MEDIA_TYPES = { jsonl: 'application/x-ndjson', markdown: 'text/markdown' } as const satisfies Record<
-  SourceFormat,
-  string
->
+const MEDIA_TYPES: Readonly<Record<string, string>> = {
+  jsonl: 'application/x-ndjson',
+  md: 'text/markdown',
+  markdown: 'text/markdown',
+  xml: 'application/xml',
+  akn: 'application/xml',
+  html: 'text/html',
+  htm: 'text/html',
+  pdf: 'application/pdf',
+  docx: 'application/vnd.openxmlformats-officedocument.wordprocessingml.document',
+}
+
+/** The media type that the name of a file says; a reader goes by the content. */
+function mediaTypeOf(name: string): string {
+  return MEDIA_TYPES[/\.([a-z]+)$/.exec(name.toLowerCase())?.[1] ?? ''] ?? 'application/octet-stream'
+}
+
+/** What an operator states of the files of a folder: it is no source itself. */
+export const SOURCE_YAML = 'source.yaml'
 
 /** A local file to capture: `path` must lie inside `root` once links are followed. */
 export interface SourceFile {
@@ -32,6 +48,7 @@ export interface SourceListing {
 export const LEFT_OUT_REASONS = {
   jsonl: 'not part of the corpus (corpus.jsonl, corpus-<digits>.jsonl in the folder itself)',
   markdown: 'not a Markdown file (*.md, *.markdown)',
+  law: 'no file of law, by its name',
 } as const satisfies Record<SourceFormat, string>
 
 /**
@@ -39,7 +56,16 @@ export const LEFT_OUT_REASONS = {
  * beside Markdown what may hold prose. `queries.jsonl` and `logo.png` belong beside a corpus.
  */
 export function mayBelongToCorpus(name: string, format: SourceFormat): boolean {
-  return format === 'markdown' ? !NO_PROSE.test(name) : isNamedLikeCorpus(name)
+  switch (format) {
+    case 'jsonl':
+      return isNamedLikeCorpus(name)
+    case 'markdown':
+      return !NO_PROSE.test(name)
+    case 'law':
+      return /\.jsonl$/i.test(name)
+    default:
+      return format satisfies never
+  }
 }
 
 const NO_PROSE = new RegExp(
@@ -60,21 +86,27 @@ function isNamedLikeCorpus(name: string): boolean {
 /**
  * Lists a source, which is one file or a folder. In a folder, JSONL is `corpus.jsonl` and its parts `corpus-1.jsonl`,
  * with any number; every other file of the tree that is named like a corpus, or `*.jsonl`, is left out. Markdown is
- * every `*.md` and `*.markdown` of the tree; every other file is left out. Case does not matter. A file or folder below
+ * every `*.md` and `*.markdown` of the tree; every other file is left out. Law is every file whose name says no picture,
+ * data or program. Case does not matter. A file or folder below
  * the source whose name begins with a dot is no part of the corpus: it is neither read nor listed. A link counts by its
  * own name. A file without front matter is captured too, so that the import reports it.
  * @throws OperatorError when there is nothing to read, or a link leads to a folder.
  */
 export async function listSource(path: string, format: SourceFormat): Promise<SourceListing> {
   const root = await existing(path)
-  const mediaType = MEDIA_TYPES[format]
-  if ((await stat(root)).isFile())
-    return { files: [{ root: dirname(root), path: root, sourceName: basename(root), mediaType }], leftOut: [] }
+  const fileOf = (folder: string, name: string): SourceFile => ({
+    root: folder,
+    path: join(folder, name),
+    sourceName: name,
+    mediaType: format === 'law' ? mediaTypeOf(name) : mediaTypeOf(`.${format}`),
+  })
+  if ((await stat(root)).isFile()) return { files: [fileOf(dirname(root), basename(root))], leftOut: [] }
   const names: string[] = []
   const leftOut: string[] = []
   for await (const { name, entry } of visibleFiles(root)) {
     await assertNoLinkedFolder(root, name, entry)
-    const kind = format === 'jsonl' ? jsonlKind(name) : markdownKind(name, entry)
+    if (name === SOURCE_YAML) continue
+    const kind = kindOf(format, name, entry)
     if (kind === 'corpus') names.push(name)
     else if (kind === 'left out') leftOut.push(name)
     if (names.length + leftOut.length > IMPORT_BOUNDS.sourceFilesMax)
@@ -82,16 +114,15 @@ export async function listSource(path: string, format: SourceFormat): Promise<So
   }
   if (names.length === 0) throw new OperatorError(`${root} ${NOTHING_TO_READ[format]}`)
   return {
-    files: names.sort().map((name) => ({ root, path: join(root, name), sourceName: name, mediaType })),
+    files: names.sort().map((name) => fileOf(root, name)),
     leftOut: leftOut.sort(),
   }
 }
 
 const NOTHING_TO_READ = {
-  jsonl:
-    'holds no corpus.jsonl and no corpus-<digits>.jsonl: name the JSONL file itself, another folder, or choose the ' +
-    'markdown format',
-  markdown: 'holds no Markdown file (*.md, *.markdown): name another folder, or choose the jsonl format',
+  jsonl: 'holds no corpus.jsonl and no corpus-<digits>.jsonl: name the JSONL file itself, or another folder',
+  markdown: 'holds no Markdown file (*.md, *.markdown): name another folder',
+  law: 'holds no file of law: name another folder; JSONL needs --mapping, or the source.yaml that "import init" writes',
 } as const satisfies Record<SourceFormat, string>
 
 async function existing(path: string): Promise<string> {
@@ -117,6 +148,19 @@ async function* visibleFiles(root: string): AsyncGenerator<{ readonly name: stri
 
 type FileKind = 'corpus' | 'left out' | 'no file'
 
+function kindOf(format: SourceFormat, name: string, entry: Dirent): FileKind {
+  switch (format) {
+    case 'jsonl':
+      return jsonlKind(name)
+    case 'markdown':
+      return regularKind(entry, isMarkdownName(name))
+    case 'law':
+      return regularKind(entry, !NO_PROSE.test(name))
+    default:
+      return format satisfies never
+  }
+}
+
 function jsonlKind(name: string): FileKind {
   if (/^corpus(?:-\d+)?\.jsonl$/i.test(name)) return 'corpus'
   return isNamedLikeCorpus(name) || /\.jsonl$/i.test(name) ? 'left out' : 'no file'
@@ -130,9 +174,9 @@ async function assertNoLinkedFolder(root: string, name: string, entry: Dirent): 
     )
 }
 
-function markdownKind(name: string, entry: Dirent): FileKind {
-  if (isMarkdownName(name)) return 'corpus'
-  return entry.isFile() || entry.isSymbolicLink() ? 'left out' : 'no file'
+function regularKind(entry: Dirent, isCorpus: boolean): FileKind {
+  if (!entry.isFile() && !entry.isSymbolicLink()) return 'no file'
+  return isCorpus ? 'corpus' : 'left out'
 }
 
 export function isMarkdownName(name: string): boolean {

@@ -4,7 +4,8 @@ import { dirname } from 'node:path'
 import { insertImport, insertSnapshots } from '#core/db/imports.ts'
 import type { ArtifactStore } from '#core/index/format/store.ts'
 import { OperatorError } from '#core/platform/errors.ts'
-import { MARKDOWN_MAPPING, readMapping } from '#jobs/import/mapping.ts'
+import { mappingOf } from '#jobs/import/corpus-mapping.ts'
+import { readMapping } from '#jobs/import/mapping.ts'
 import { readSources } from '#jobs/import/pipeline.ts'
 import type { ImportInput as SnapshotsInput } from '#jobs/import/pipeline.ts'
 import { renderImportReport } from '#jobs/import/report.ts'
@@ -22,9 +23,9 @@ export type OnProgress = (stage: string, done: number, total: number) => void
 
 export interface ImportInput {
   readonly knowledgeBase: string
-  /** A JSONL file, a folder holding `corpus.jsonl` or its parts `corpus-1.jsonl` …, or a folder of Markdown. */
+  /** A file or a folder of law; JSONL is `corpus.jsonl` or its parts `corpus-1.jsonl` …. */
   readonly source: string
-  /** Path of a mapping file; without one the source is Markdown with the documented front matter. */
+  /** Path of a mapping file; without one the files and a `source.yaml` beside them say all. */
   readonly mapping?: string | undefined
   /** Names of losses, beside those that the mapping accepts. */
   readonly acceptLoss?: readonly string[] | undefined
@@ -64,7 +65,7 @@ export async function importCorpus(operator: Operator, input: ImportInput): Prom
   const { store, onProgress = () => undefined } = input
   const signal = input.signal === undefined ? {} : { signal: input.signal }
   const base = await knowledgeBaseNamed(operator.database, input.knowledgeBase)
-  const described = input.mapping === undefined ? MARKDOWN_MAPPING : await readMapping(input.mapping)
+  const described = input.mapping === undefined ? await mappingOf(input.source) : await readMapping(input.mapping)
   // The build reads the sources with the stored mapping, and reports the same losses as accepted.
   const accepted_losses = [...new Set([...described.accepted_losses, ...(input.acceptLoss ?? [])])]
   const mapping = { ...described, accepted_losses }
@@ -75,14 +76,14 @@ export async function importCorpus(operator: Operator, input: ImportInput): Prom
   if (report.passages === 0)
     throw new OperatorError(
       (
-        'Nothing in the source became a passage; correct the source or the mapping and import ' +
-        `again.\n${renderImportReport(report)}`
+        'Nothing in the source became a passage; correct the source or the mapping, or let "operator import init" ' +
+        `write what its files do not state, and import again.\n${renderImportReport(report)}`
       ).trimEnd(),
     )
   if (report.losses_unnamed > 0)
     throw new OperatorError(
       `${renderImportReport(report)}\nNothing is imported, because ${report.losses_unnamed} losses are not accepted: ` +
-        'correct the sources or the mapping; or accept each by its name, with --accept-loss or in "accepted_losses" of ' +
+        'correct the sources, their source.yaml or the mapping; or accept each by its name, with --accept-loss or in "accepted_losses" of ' +
         'the mapping. Then import again.',
     )
   assertEachAccepts(input.acceptLoss ?? [], report)

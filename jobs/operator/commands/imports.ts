@@ -10,6 +10,7 @@ import type { Imported } from '#jobs/operator/actions/import-corpus.ts'
 import { importNamed, knowledgeBaseNamed } from '#jobs/operator/actions/names.ts'
 import { addCommandGroup } from '#jobs/operator/command.ts'
 import { list, rows, text } from '#jobs/operator/inputs.ts'
+import { addImportInit } from './import-init.ts'
 import { addDatabaseCommand } from '#jobs/operator/session.ts'
 import { importReportSchema } from '#jobs/operator/stored-report.ts'
 import { table } from '#jobs/operator/table.ts'
@@ -24,20 +25,21 @@ export function addImports(program: OperatorCommand): void {
 }
 
 function addImport(program: OperatorCommand): void {
-  addDatabaseCommand(program, {
+  const command = addDatabaseCommand(program, {
     usage: 'import',
     summary: 'capture sources and report what would become passages',
     flags: {
       '--knowledge-base <slug>': 'slug or UUID',
-      '--source <path>': 'a JSONL file, a folder with corpus.jsonl or corpus-1.jsonl …, or a folder of Markdown',
-      '--mapping <file>': 'how records become passages (JSON); Markdown with the documented front matter needs none',
+      '--source <path>': 'a file or a folder of law, in any format that "inspect" shows, or of JSONL',
+      '--mapping <file>': 'how records become passages (JSON), where no source.yaml of the folder says it',
       '--accept-loss <names>': 'losses that the report names, as it names them, separated by commas',
     },
     notes:
       'The exact bytes are kept in ARTIFACT_STORE. Nothing is dropped silently: the report says what ' +
       'was read, split and skipped, and why, with line numbers.\nA loss that neither --accept-loss nor ' +
       '"accepted_losses" of the mapping names refuses the import.\nThe id it prints is what "operator ' +
-      'build start" takes.',
+      'build start" takes.\nThe format of each file is recognised by its content. What the files do not state comes from the ' +
+      'source.yaml of\ntheir folder, which "import init" writes.',
     examples: [
       'import --knowledge-base hsfa-rules --source ./rulebook',
       'import --knowledge-base eu-acts --source ./eu/corpus.jsonl --mapping jobs/import/mappings/eu.json --json',
@@ -62,6 +64,9 @@ function addImport(program: OperatorCommand): void {
       }
     },
   })
+  // Options after the name of a command below belong to that command.
+  command.enablePositionalOptions()
+  addImportInit(command)
 }
 
 /** The first interruption ends the work in order, so that no temporary file is left; a second one ends the process. */

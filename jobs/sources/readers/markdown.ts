@@ -40,6 +40,7 @@ export const MARKDOWN: MarkupFormat = {
 }
 
 function parseMarkdown(bytes: Uint8Array): MarkupTree {
+  if ((bytes[0] ?? 0) >= 0xfe) throw new UnreadableFile('Markdown in UTF-16: save it as UTF-8', { line: 1 })
   const decoded = decode(bytes, undefined)
   if (decoded.length > IMPORT_BOUNDS.markdownFileBytesMax)
     throw new UnreadableFile(
@@ -70,7 +71,7 @@ function parseMarkdown(bytes: Uint8Array): MarkupTree {
     at = to
   }
   addParagraphs(decoded, starts, at, starts.length - 1, add)
-  return lineTree(stretches, decoded, metadata)
+  return { ...lineTree(stretches, decoded, metadata), bytesBefore: bytes.length - Buffer.byteLength(decoded) }
 }
 
 type Add = (from: number, to: number, stretch: Omit<Stretch, 'texts' | 'line'>) => void
@@ -117,6 +118,14 @@ function metadataOf(front: string): ReadonlyMap<string, string> {
   const fields = front.matchAll(/^([A-Za-z_][\w-]*):[ \t]+(.+?)[ \t]*\r?$/gm)
   return new Map(Array.from(fields, ([, name = '', value = '']) => [name, value.replace(/^(["'])(.*)\1$/, '$2')]))
 }
+
+/** Fields of front matter that the reader reads. */
+export const FRONT_MATTER_READ: ReadonlySet<string> = new Set(
+  (
+    'jurabk slug canonical_url redirect_to published_at date title Title document language lang jurisdiction authority ' +
+    'effective_at effective_to'
+  ).split(' '),
+)
 
 function fieldsOf({ tree: { metadata = new Map(), decoded } }: ReadTree): DocumentFields {
   const code = metadata.get('jurabk')

@@ -44,7 +44,7 @@ export interface ReadDocument {
   readonly fields: DocumentFields
   readonly provisions: readonly Provision[]
   readonly omitted: readonly Omitted[]
-  readonly tree: Pick<MarkupTree, 'texts' | 'decoded'>
+  readonly tree: Pick<MarkupTree, 'texts' | 'decoded' | 'bytesBefore' | 'metadata'>
   readonly coverage: Coverage
   readonly warnings: readonly ReaderWarning[]
   readonly cite: (provision: Provision) => Citation
@@ -55,18 +55,31 @@ export interface ReadDocument {
  * @throws UnreadableFile with a sentence, and the line where there is one.
  */
 export async function readDocument(path: string, bytes: Uint8Array): Promise<ReadDocument> {
+  return await readMarkup(formatOf(path, bytes), path, bytes)
+}
+
+/** Returns the format that the content of a file shows; undefined for one of no format of law. */
+export function recognised(path: string, bytes: Uint8Array): ReaderFormat | undefined {
+  const probe = probeOf(path, bytes)
+  return FORMATS.find((each) => each.recognises(probe))?.format
+}
+
+/** Parses a file again, as `readDocument` does, without reading it. @throws UnreadableFile as it does. */
+export async function parseDocument(path: string, bytes: Uint8Array): Promise<MarkupTree> {
+  return await formatOf(path, bytes).parse(bytes)
+}
+
+function formatOf(path: string, bytes: Uint8Array): MarkupFormat {
   if (bytes.length === 0) throw new UnreadableFile('the file is empty', { line: 1 })
   if (bytes.length > READER_BOUNDS.fileBytesMax)
     throw new UnreadableFile(`larger than ${READER_BOUNDS.fileBytesMax} bytes: split it into several files`)
   const probe = probeOf(path, bytes)
   const format = FORMATS.find((each) => each.recognises(probe))
-  if (format === undefined) {
-    if (probe.kind === 'xml') parseXml(bytes)
-    throw new UnreadableFile(`no format of law is recognised (first tag: ${probe.root.slice(0, 40) || 'none'})`, {
-      line: 1,
-    })
-  }
-  return await readMarkup(format, path, bytes)
+  if (format !== undefined) return format
+  if (probe.kind === 'xml') parseXml(bytes)
+  throw new UnreadableFile(`no format of law is recognised (first tag: ${probe.root.slice(0, 40) || 'none'})`, {
+    line: 1,
+  })
 }
 
 async function readMarkup(format: MarkupFormat, path: string, bytes: Uint8Array): Promise<ReadDocument> {

@@ -38,6 +38,8 @@ export interface MarkupTree {
   readonly texts: readonly MarkupText[]
   /** The decoded file: offsets of `MarkupText.source` count in it. */
   readonly decoded: string
+  /** Bytes of the file before the decoded text: its byte order mark. */
+  readonly bytesBefore?: number
   /** What the file says of itself beside its text. */
   readonly metadata?: ReadonlyMap<string, string>
 }

@@ -22,7 +22,7 @@ export interface Walked {
 }
 
 /** The rule by which numbers and headings stand beside a passage and not in its text. */
-const HEADING_RULE = 'number or heading, which the passage carries'
+export const HEADING_RULE = 'number or heading, which the passage carries'
 
 /** Reads the provisions below an element, which is the document itself. */
 export function walk(root: MarkupElement, roles: Roles): Walked {

@@ -15,14 +15,15 @@ const WORDS: ReadonlyMap<string, string> = new Map([
   ['schedule', 'Schedule'],
   ['heading', ''],
 ])
-const TITLE_CHARACTERS_MAX = 160
+/** A longer title is cut where a provision is cited by it. */
+export const CITED_TITLE_CHARACTERS_MAX = 160
 
 /**
  * Cites a provision by its document's title and its own number: `Ivory Act 2018, section 5`. A number that says what it
  * is (`§ 5`, `Artikel 3`) is taken as it is.
  */
 export function wordsCitation(provision: CitedProvision, fields: DocumentFields, act?: string): Citation {
-  const name = (fields.title ?? fields.identifier ?? '').slice(0, TITLE_CHARACTERS_MAX).trim()
+  const name = (fields.title ?? fields.identifier ?? '').slice(0, CITED_TITLE_CHARACTERS_MAX).trim()
   const place = placeOf(provision)
   const outer = provision.around
     .filter(({ kind }) => ['annex', 'schedule', 'section', 'article'].includes(kind))
@@ -54,7 +55,7 @@ function placeOf({ kind, label, heading }: CitedProvision): string {
   const number = numberIn(label)
   const saysKind = /[§\p{L}]{3,}|§|\bArt\b/u.test(label.replace(number, ''))
   if (label !== '' && saysKind) return label.replace(/[.:—–-]+$/u, '').trim()
-  if (kind === 'heading' && heading !== '') return `${label} ${heading}`.trim().slice(0, TITLE_CHARACTERS_MAX)
+  if (kind === 'heading' && heading !== '') return `${label} ${heading}`.trim().slice(0, CITED_TITLE_CHARACTERS_MAX)
   if (number !== '') return `${WORDS.get(kind) ?? kind} ${number}`.trim()
-  return (heading || label || (kind === 'document' ? '' : kind)).slice(0, TITLE_CHARACTERS_MAX)
+  return (heading || label || (kind === 'document' ? '' : kind)).slice(0, CITED_TITLE_CHARACTERS_MAX)
 }

@@ -90,8 +90,14 @@ describe('a mapping', () => {
     expect(report.reasons).toEqual({ 'title missing': 1 })
   })
 
+  test('may state one date for every record, which counts as derived', async () => {
+    const mapping = smallMapping({ effective_at: '2020-01-01' })
+    const { passages, report } = await importContents({ 'corpus.jsonl': line('a', TEXT) }, mapping)
+    expect(passages[0]?.in_force_from).toBe('2020-01-01')
+    expect(report.derived_values).toEqual({ 'effective_at: one date for every record, which the mapping states': 1 })
+  })
+
   test.each([
-    [{ effective_at: '2020-01-01' }, {}, /same date for every record/],
     [{ title: '{metadata}' }, {}, /uses \{metadata\}/],
     [{ title: '{values.later}' }, {}, /uses \{values\.later\}/],
     [{ title: { from: '{id}', lookup: 'nowhere' } }, {}, /not among the tables/],

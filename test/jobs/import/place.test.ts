@@ -27,7 +27,9 @@ async function placed(
   const { passages } = await importFiles([path], mapping)
   const reader = createPlaceReader()
   try {
-    return passages.map((passage) => ({ passage, own: reader.textAt(path, passage.selector) }))
+    const found = []
+    for (const passage of passages) found.push({ passage, own: await reader.textAt(path, passage.selector) })
+    return found
   } finally {
     reader.close()
   }
@@ -85,9 +87,9 @@ test('a place elsewhere holds another text', async () => {
   const path = join(folder, 'other.md')
   writeFileSync(path, 'Hives are kept.')
   const reader = createPlaceReader()
-  expect(reader.textAt(path, { type: 'DataPositionSelector', start: 0, end: 5 })).toBe('Hives')
-  expect(reader.textAt(path, { type: 'DataPositionSelector', start: 10, end: 99 })).toBe('kept.')
+  expect(await reader.textAt(path, { type: 'DataPositionSelector', start: 0, end: 5 })).toBe('Hives')
+  expect(await reader.textAt(path, { type: 'DataPositionSelector', start: 10, end: 99 })).toBe('kept.')
   const json = { type: 'JsonPointerSelector', line: 1, offset: 0, pointer: '/text', start: 0, end: 1 } as const
-  expect(reader.textAt(path, json)).toBeUndefined()
+  expect(await reader.textAt(path, json)).toBeUndefined()
   reader.close()
 })

@@ -14,7 +14,10 @@ function leaves(
 ): { readonly path: string; readonly command: Command }[] {
   return command.commands.flatMap((child) => {
     const below = [...path, child.name()]
-    return child.commands.length === 0 ? [{ path: below.join(' '), command: child }] : leaves(child, below)
+    // A group takes no options; a command may have others below it.
+    const own =
+      child.commands.length === 0 || child.options.length > 0 ? [{ path: below.join(' '), command: child }] : []
+    return [...own, ...leaves(child, below)]
   })
 }
 
@@ -28,7 +31,7 @@ function helpOf(command: Command): string {
 const CONSOLE = { environment: {}, stdout: process.stdout, stderr: process.stderr }
 
 /** Commands without the service: a reviewer or an editor runs them elsewhere. */
-const OFFLINE = new Set(['inspect', 'reviewers keygen'])
+const OFFLINE = new Set(['inspect', 'import init', 'reviewers keygen'])
 const VERBS = leaves(createProgram(CONSOLE))
 
 describe('help', () => {
@@ -41,6 +44,7 @@ describe('help', () => {
         'withdrawals list',
         'withdrawals restore',
         'import',
+        'import init',
         'activate',
         'rollback',
         ...['create', 'list', 'suspend', 'resume'].flatMap((addDatabaseCommand) => [

@@ -1,0 +1,49 @@
+import { open } from 'node:fs/promises'
+import { isMarkdownName, listSource } from '#jobs/sources/list.ts'
+import { READER_BOUNDS } from '#jobs/sources/readers/bounds.ts'
+import { recognised } from '#jobs/sources/readers/read.ts'
+import { OperatorError } from '#core/platform/errors.ts'
+import { hasOwnFields } from './law.ts'
+import { lawMapping } from './law-mapping.ts'
+import { MARKDOWN_MAPPING } from './mapping.ts'
+import type { Mapping } from './mapping.ts'
+import { recordsMapping } from './records-mapping.ts'
+import { NOTHING_STATED, readSourceYaml } from './source-yaml.ts'
+
+/**
+ * Returns how the files of a source are read where no mapping is given: as its `source.yaml` says, else by their
+ * content. Markdown with the documented front matter needs nothing else.
+ * @throws OperatorError for a `source.yaml` that is not understood, and where there is nothing to read.
+ */
+export async function mappingOf(source: string): Promise<Mapping> {
+  const stated = await readSourceYaml(source)
+  if (stated?.records !== undefined) return recordsMapping(stated, stated.records)
+  if (stated !== undefined || (await holdsLaw(source))) return lawMapping(stated ?? NOTHING_STATED)
+  return MARKDOWN_MAPPING
+}
+
+/** Whether a source holds published law, and not only Markdown with the documented front matter. */
+async function holdsLaw(source: string): Promise<boolean> {
+  const { files } = await listSource(source, 'law')
+  let ownFiles = 0
+  for (const { path, sourceName } of files) {
+    const head = await headOf(path)
+    const format = recognised(sourceName, head)
+    if (format !== undefined && format !== 'markdown') return true
+    if (format === 'markdown' && hasOwnFields(head)) ownFiles += 1
+  }
+  return ownFiles === 0 && !files.some(({ sourceName }) => isMarkdownName(sourceName))
+}
+
+async function headOf(path: string): Promise<Buffer> {
+  const file = await open(path, 'r').catch((cause: unknown) => {
+    throw new OperatorError(`cannot read ${path}: check its path and rights`, { cause })
+  })
+  try {
+    const head = Buffer.alloc(READER_BOUNDS.probeBytes)
+    const { bytesRead } = await file.read(head, 0, head.length, 0)
+    return head.subarray(0, bytesRead)
+  } finally {
+    await file.close()
+  }
+}

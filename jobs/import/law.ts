@@ -1,0 +1,258 @@
+import { READER_BOUNDS } from '#jobs/sources/readers/bounds.ts'
+import type {
+  Citation,
+  DocumentFields,
+  Omitted,
+  Provision,
+  ReadDate,
+  ReaderWarning,
+} from '#jobs/sources/readers/document.ts'
+import { FRONT_MATTER_READ } from '#jobs/sources/readers/markdown.ts'
+import { createPlaces } from '#jobs/sources/readers/places.ts'
+import { readBytes, readDocument, recognised } from '#jobs/sources/readers/read.ts'
+import type { ReadDocument } from '#jobs/sources/readers/read.ts'
+import { UnreadableFile } from '#jobs/sources/readers/tree.ts'
+import { CITED_TITLE_CHARACTERS_MAX } from '#jobs/sources/readers/words-citation.ts'
+import { HEADING_RULE } from '#jobs/sources/readers/walk.ts'
+import { IMPORT_BOUNDS } from './bounds.ts'
+import { slugOf } from './heading-anchors.ts'
+import { markdownRecords } from './markdown.ts'
+import { statedFields } from './record.ts'
+import type { SourceItem, SourceSnapshot } from './record.ts'
+
+/** Fields of front matter that say that a Markdown file is written for this import. */
+const OWN_FIELDS =
+  /^(?:document|authority|canonical_url|published_at|effective_at|effective_to|jurisdiction|verification_status|citation_prefix)[ \t]*:/m
+
+/**
+ * Yields the records of a file of published law: one for each provision that a reader makes a passage, and what it
+ * warns of, omits and does not account for. Markdown with documented front matter is read as `markdownRecords` does.
+ * @param known the fields of front matter that the mapping reads or ignores.
+ */
+export async function* lawRecords(
+  { path, sourceName }: SourceSnapshot,
+  known: ReadonlySet<string>,
+): AsyncGenerator<SourceItem> {
+  let read: ReadDocument
+  try {
+    const bytes = await readBytes(path)
+    if (recognised(sourceName, bytes) === 'markdown' && hasOwnFields(bytes)) {
+      const metadata = new Map([['metadata.file', sourceName]])
+      for await (const item of markdownRecords(path, known))
+        yield item.kind === 'record' ? { ...item, metadata: new Map([...metadata, ...item.metadata]) } : item
+      return
+    }
+    read = await readDocument(sourceName, bytes)
+  } catch (error) {
+    if (!(error instanceof UnreadableFile)) throw error
+    yield { kind: 'fault', line: error.line ?? 1, reason: placed(error) }
+    return
+  }
+  yield* itemsOf(read, sourceName)
+}
+
+type Warned = Pick<ReaderWarning, 'message' | 'xpath'> & { readonly page?: number | undefined }
+
+/** Whether a Markdown file is written for this import. */
+export function hasOwnFields(bytes: Uint8Array): boolean {
+  const head = Buffer.from(bytes.subarray(0, IMPORT_BOUNDS.frontMatterCharactersMax)).toString('utf8')
+  const front = /^\uFEFF?---[ \t]*\r?\n([\s\S]*?)^(?:---|\.\.\.)\s*$/m.exec(head)?.[1]
+  return front !== undefined && OWN_FIELDS.test(front)
+}
+
+function placed({ message, page, xpath }: Warned): string {
+  const where = page === undefined ? (xpath === undefined ? '' : ` (${xpath})`) : ` (page ${page})`
+  return `${message}${where}`
+}
+
+function* itemsOf(read: ReadDocument, sourceName: string): Generator<SourceItem> {
+  for (const warning of read.warnings) yield { kind: 'warning', line: warning.line ?? 1, message: placed(warning) }
+  yield { kind: 'coverage', coverage: read.coverage }
+  const joined = read.tree.texts.map(({ value }) => value).join('')
+  yield* omissionsOf(read.omitted, joined)
+  const metadata = metadataOf(read, sourceName)
+  const stated = frontMatterOf(read)
+  const placesOf = createPlaces(read)
+  for (const { provision, id, citation, citedAs } of namedProvisions(read)) {
+    const text = provision.text ?? ''
+    const path = [citation.title ?? read.fields.title ?? '', ...provision.path, nameOf(provision)]
+    const place = placesOf(provision)
+    yield {
+      kind: 'record',
+      line: provision.line,
+      id,
+      title: provision.heading === text.trim() ? '' : provision.heading,
+      text,
+      captured: { format: 'law', text: capturedText(joined, provision), place },
+      metadata: new Map([...metadata, ...citedMetadata(citation)]),
+      section: new Map(
+        Object.entries({
+          ...citedAs,
+          'section.reference': citation.reference,
+          'section.fragment': isShort(provision.anchor) ? provision.anchor : undefined,
+          'section.path': path.filter((part, index) => part !== '' && part !== path[index - 1]).join(' › '),
+        }).flatMap(([name, value]) => (value === undefined || value === '' ? [] : [[name, value] as const])),
+      ),
+      stated,
+    }
+  }
+}
+
+function nameOf({ label, heading }: Provision): string {
+  return heading.startsWith(label) ? heading : `${label} ${heading}`.trim()
+}
+
+interface NamedProvision {
+  readonly provision: Provision
+  readonly id: string
+  readonly citation: Citation
+  /** The citation, or what follows the title of the document in it: `source.yaml` may state another title. */
+  readonly citedAs: { readonly 'section.label': string } | { readonly 'section.untitled': string | undefined }
+}
+
+/**
+ * Returns the provisions that become records. The anchor that one alone has is its id; others have the names of those
+ * around them. A citation that is no reference, such as a heading, is told from the same one by those around it, then by
+ * a number; a reference that is used again stays, so that the import asks.
+ */
+function namedProvisions(read: ReadDocument): readonly NamedProvision[] {
+  const records = read.provisions.filter(({ text }) => text !== undefined && text.trim() !== '')
+  const cited = records.map((provision) => ({ provision, citation: read.cite(provision) }))
+  const anchors = countsOf(cited.map(({ provision: { anchor } }) => anchor))
+  const ids = createNumbers('~')
+  const labels = countsOf(cited.map(({ citation }) => keyOf(citation)))
+  const numbers = createNumbers(', ')
+  return cited.map(({ provision, citation }) => {
+    const { anchor } = provision
+    const isOwn = anchors.get(anchor ?? '') === 1 && read.format !== 'pdf' && isShort(anchor)
+    const id = ids(isOwn ? (anchor ?? '') : pathId(read, provision))
+    const isReference = citation.reference !== undefined && provision.label !== ''
+    const isShared = !isReference && (labels.get(keyOf(citation)) ?? 0) > 1
+    const { isTitled, rest } = withoutTitle(citation, read.fields)
+    const around = isShared ? provision.path.filter((heading) => heading !== read.fields.title).slice(-2) : []
+    const apart = [...around, ...(rest === '' ? [] : [rest])].join(', ').slice(-LABEL_CHARACTERS_MAX)
+    const told = isShared ? numbers(apart) : apart
+    const citedAs = isTitled ? { 'section.untitled': told || undefined } : { 'section.label': told }
+    return { provision, id, citation, citedAs }
+  })
+}
+
+/** Separates a citation from the title of the document that it begins with, or would begin with. */
+function withoutTitle(
+  { label, title: own }: Citation,
+  { title, identifier }: DocumentFields,
+): { readonly isTitled: boolean; readonly rest: string } {
+  if (own === undefined && title === undefined && identifier === undefined) return { isTitled: true, rest: label }
+  const name = (title ?? '').slice(0, CITED_TITLE_CHARACTERS_MAX).trim()
+  const isTitled = own === undefined && name !== '' && (label === name || label.startsWith(`${name}, `))
+  return { isTitled, rest: isTitled ? label.slice(name.length + 2) : label }
+}
+
+function isShort(anchor: string | undefined): boolean {
+  return anchor !== undefined && anchor.length <= IMPORT_BOUNDS.sourceIdCharactersMax / 2
+}
+
+const LABEL_CHARACTERS_MAX = IMPORT_BOUNDS.labelCharactersMax - 60
+
+function keyOf({ label, document }: Citation): string {
+  return `${document ?? ''} ${label}`
+}
+
+function countsOf(names: readonly (string | undefined)[]): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>()
+  for (const name of names) if (name !== undefined) counts.set(name, (counts.get(name) ?? 0) + 1)
+  return counts
+}
+
+/** Returns a function that numbers a name from its second use on. */
+function createNumbers(mark: string): (name: string) => string {
+  const used = new Map<string, number>()
+  return (name) => {
+    const count = (used.get(name) ?? 0) + 1
+    used.set(name, count)
+    return count === 1 ? name : `${name}${mark}${count}`
+  }
+}
+
+const STEP_CHARACTERS_MAX = 40
+
+/** An id of the numbers, else the headings, of a provision and those around it. */
+function pathId({ provisions }: ReadDocument, provision: Provision): string {
+  const steps: string[] = []
+  for (let next: Provision | undefined = provision; next !== undefined;) {
+    const { kind, label, heading, within }: Provision = next
+    if (kind !== 'document') steps.unshift(slugOf(label || heading).slice(0, STEP_CHARACTERS_MAX) || kind || 'text')
+    next = within === undefined ? undefined : provisions[within]
+  }
+  return steps.join('/').slice(0, IMPORT_BOUNDS.sourceIdCharactersMax / 2) || 'document'
+}
+
+/** What the reader took of the file for a provision, between what it added. */
+function capturedText(joined: string, { pieces, text = '' }: Provision): string {
+  let [written, at] = ['', 0]
+  for (const piece of pieces) {
+    written += `${text.slice(at, piece.at)}${joined.slice(piece.from, piece.to)}`
+    at = piece.at + piece.length
+  }
+  return written + text.slice(at)
+}
+
+/** Omissions that follow each other by one rule are one. */
+function* omissionsOf(omitted: readonly Omitted[], joined: string): Generator<SourceItem> {
+  let last: { rule: string; line: number; text: string; to: number } | undefined
+  for (const { rule, line, from, to } of omitted.toSorted((a, b) => a.from - b.from)) {
+    const text = joined.slice(from, to).replaceAll(/\s+/g, ' ').trim()
+    if (text === '' || rule === HEADING_RULE) continue
+    if (last?.rule === rule && joined.slice(last.to, from).trim() === '') {
+      last.text = `${last.text} ${text}`.slice(0, READER_BOUNDS.remainderCharactersMax)
+      last.to = to
+      continue
+    }
+    if (last !== undefined) yield { kind: 'omission', rule: last.rule, line: last.line, text: last.text }
+    last = { rule, line, text: text.slice(0, READER_BOUNDS.remainderCharactersMax), to }
+  }
+  if (last !== undefined) yield { kind: 'omission', rule: last.rule, line: last.line, text: last.text }
+}
+
+/** What the file states, by the names of front matter; a date that a rule gives has the rule in its name. */
+function metadataOf({ fields }: ReadDocument, sourceName: string): ReadonlyMap<string, string> {
+  const { title, identifier, language, jurisdiction, authority, subjects = [], url } = fields
+  const values = {
+    file: sourceName,
+    document: identifier,
+    title,
+    language,
+    jurisdiction,
+    authority,
+    subject: subjects.map((each) => each.replaceAll(',', ' ')).join(','),
+    canonical_url: url,
+    ...dated('published_at', fields.publishedAt),
+    ...dated('effective_at', fields.effectiveFrom),
+    ...dated('effective_to', fields.effectiveTo),
+  }
+  return mapped(values)
+}
+
+function mapped(values: Readonly<Record<string, string | undefined>>): ReadonlyMap<string, string> {
+  return new Map(
+    Object.entries(values).flatMap(([name, value]) =>
+      value === undefined || value.trim() === '' ? [] : [[`metadata.${name}`, value.trim()] as const],
+    ),
+  )
+}
+
+function dated(name: string, date: ReadDate | undefined): Readonly<Record<string, string>> {
+  if (date === undefined) return {}
+  return { [date.rule === undefined ? name : `${name}-${date.rule}`]: date.day }
+}
+
+/** What a citation says of a document within the file. */
+function citedMetadata({ document, title, url, act, aliases }: Citation): ReadonlyMap<string, string> {
+  return mapped({ document, title, canonical_url: url, act, aliases })
+}
+
+/** Front matter that the reader does not read, so that a field that looks like an end refuses the import. */
+function frontMatterOf({ format, tree: { metadata } }: ReadDocument): ReadonlyMap<string, string | undefined> {
+  const fields = [...(metadata ?? [])].filter(([name]) => !FRONT_MATTER_READ.has(name))
+  return format === 'markdown' ? statedFields(Object.fromEntries(fields)) : new Map()
+}

@@ -1,0 +1,144 @@
+import { stringify } from 'yaml'
+import { OperatorError } from '#core/platform/errors.ts'
+import { IMPORT_BOUNDS } from './bounds.ts'
+import { jsonlRecords } from './jsonl.ts'
+import { looksLikeEnd } from './read-fields.ts'
+
+interface Proposed {
+  readonly lines: readonly string[]
+  readonly sentences: readonly string[]
+}
+
+/** Names of metadata by the field of a mapping that they probably fill, the likeliest first. */
+const USUAL_NAMES = {
+  document_key: 'document_id document document_key act_id act celex law code part regulation contract source',
+  title: 'document_title act_title act_name law_title short_title regulation title document act law',
+  authority: 'authority publisher issuer regulator body',
+  canonical_url: 'canonical_url url source_url uri link href',
+  published_at: 'published_at published publication_date date_published publication date',
+  effective_at: 'effective_at effective_from effective_date effective in_force_from valid_from start_date from',
+  effective_to: 'effective_to effective_until in_force_to valid_to valid_until end_date repealed_at until',
+  citation_label: 'citation citation_label reference label cite provision article section paragraph',
+  language: 'language lang locale',
+  jurisdiction: 'jurisdiction country region',
+  subjects: 'subjects subject topics topic categories category',
+} as const
+type Field = keyof typeof USUAL_NAMES
+
+/** What an operator must state where no metadata fills it. */
+const NEEDED = {
+  document_key: ['document', 'a key of the document, if all records are of one'],
+  title: ['title', 'the title of the document'],
+  authority: ['authority', 'the body that made the law'],
+  canonical_url: ['canonical_url', 'the address at the publisher'],
+  published_at: ['published_at', 'the day of publication, YYYY-MM-DD'],
+  effective_at: ['effective_at', 'the day from which the texts are in force, YYYY-MM-DD'],
+  language: ['language', 'the language of the texts, as a BCP 47 tag: en, de, fr-CA'],
+  jurisdiction: ['jurisdiction', 'the country or body for which the law is in force: US, DE, EU'],
+} as const satisfies Partial<Record<Field, readonly [string, string]>>
+
+/** Share of the records that must state a field for a rule to read it. */
+const SHARE_MIN = 0.9
+
+interface Stated {
+  records: number
+  example: string
+}
+
+/**
+ * Proposes the rules for records of JSONL by the names of their metadata, with an example of each, and lines for what
+ * none fills.
+ * @throws OperatorError where no line is a record.
+ */
+export async function proposedRecords(paths: readonly string[]): Promise<Proposed> {
+  const { records, fields } = await metadataIn(paths)
+  if (records === 0) throw new OperatorError('No line of the JSONL is a record with "id" and "text": correct the file.')
+  const chosen = new Map<Field, string>()
+  const isUsed = (name: string): boolean => [...chosen].some(([field, used]) => used === name && field !== 'title')
+  for (const field of FIELDS) {
+    const names = USUAL_NAMES[field].split(' ')
+    const enough = field === 'effective_to' || field === 'subjects' ? 0 : SHARE_MIN * records
+    const found = names.find(
+      (name) => (fields.get(name)?.records ?? 0) > enough && (field === 'title' || !isUsed(name)),
+    )
+    if (found !== undefined && fits(field, fields.get(found)?.example ?? '')) chosen.set(field, found)
+  }
+  return written(records, fields, chosen)
+}
+
+const FIELDS: readonly Field[] = [
+  'document_key',
+  'effective_at',
+  'effective_to',
+  'published_at',
+  'title',
+  'authority',
+  'canonical_url',
+  'citation_label',
+  'language',
+  'jurisdiction',
+  'subjects',
+]
+
+function fits(field: Field, example: string): boolean {
+  if (field === 'canonical_url') return /^https?:\/\//.test(example)
+  if (field.endsWith('_at') || field === 'effective_to') return /^\d{4}-\d{2}-\d{2}/.test(example)
+  return true
+}
+
+async function metadataIn(
+  paths: readonly string[],
+): Promise<{ readonly records: number; readonly fields: ReadonlyMap<string, Stated> }> {
+  const fields = new Map<string, Stated>()
+  let records = 0
+  for (const path of paths)
+    for await (const item of jsonlRecords(path)) {
+      if (item.kind !== 'record') continue
+      if (records >= IMPORT_BOUNDS.proposedRecordsMax) return { records, fields }
+      records += 1
+      for (const [placeholder, value] of item.metadata) {
+        const name = placeholder.slice('metadata.'.length)
+        const stated = fields.get(name)
+        if (stated !== undefined) stated.records += 1
+        else if (fields.size < IMPORT_BOUNDS.unreadFieldsNamedMax) fields.set(name, { records: 1, example: value })
+      }
+    }
+  return { records, fields }
+}
+
+function written(records: number, fields: ReadonlyMap<string, Stated>, chosen: ReadonlyMap<Field, string>): Proposed {
+  const lines = ['#', `# ${records} records of JSONL were read for it.`, '']
+  const sentences: string[] = []
+  for (const [field, [name, what]] of Object.entries(NEEDED)) {
+    if ([...chosen.keys()].some((each) => each === field)) continue
+    sentences.push(`No field of the records states ${name}: ${what}.`)
+    lines.push(`# No field of the records states ${what}.`, `${name}:`, '')
+  }
+  lines.push(
+    '# What a later text of the same id or provision replaces: the document or the provision.',
+    'revises: provision',
+  )
+  lines.push('', '# How records become passages: {metadata.NAME} is a field of their metadata.', 'records:')
+  for (const field of FIELDS) {
+    const name = chosen.get(field)
+    const rule = name === undefined ? DEFAULT_RULES[field] : `{metadata.${name}}`
+    if (rule === undefined) continue
+    const example = name === undefined ? '' : `  # ${JSON.stringify(fields.get(name)?.example.slice(0, 60))}`
+    lines.push(`  ${field}: ${stringify(rule).trim()}${example}`)
+  }
+  const used = new Set(chosen.values())
+  const others = [...fields].filter(([name]) => !used.has(name))
+  for (const [name, { example }] of others.filter(([each, { example: text }]) => looksLikeEnd(each, text)))
+    sentences.push(
+      `The field ${JSON.stringify(name)} (${JSON.stringify(example.slice(0, 60))}) may state an end or a status: read it in a ` +
+        'rule, or list it in "ignored_fields".',
+    )
+  lines.push(
+    '',
+    ...others.map(([name, { example }]) => `# Not read: ${name}, as in ${JSON.stringify(example.slice(0, 60))}`),
+  )
+  return { lines, sentences }
+}
+
+/** What is read where no metadata fits. */
+const DEFAULT_RULES: Partial<Record<Field, string>> = { citation_label: '{id}' }

@@ -1,0 +1,152 @@
+import { stringify } from 'yaml'
+import { OperatorError } from '#core/platform/errors.ts'
+import { listSource } from '#jobs/sources/list.ts'
+import type { SourceFile } from '#jobs/sources/list.ts'
+import { DATE_RULES } from '#jobs/sources/readers/document.ts'
+import type { DocumentFields, ReadDate } from '#jobs/sources/readers/document.ts'
+import { readBytes, readDocument } from '#jobs/sources/readers/read.ts'
+import { UnreadableFile } from '#jobs/sources/readers/tree.ts'
+import { IMPORT_BOUNDS } from './bounds.ts'
+import { frontMatterOf } from './front-matter.ts'
+import { proposedRecords } from './propose-records.ts'
+
+/** A `source.yaml` to be corrected, and sentences about what is missing or not read. */
+export interface ProposedSource {
+  readonly yaml: string
+  readonly sentences: readonly string[]
+}
+
+/** What an operator must state where no file does, and what it is. */
+const NEEDED = {
+  title: 'the title of the document, as it is cited',
+  authority: 'the body that made the law',
+  language: 'the language of the texts, as a BCP 47 tag: en, de, fr-CA',
+  jurisdiction: 'the country or body for which the law is in force: US, DE, EU, GB-SCT',
+  canonical_url: 'the address at the publisher; the name of the file follows one that ends with /',
+  published_at: 'the day of publication, YYYY-MM-DD',
+  effective_at: 'the day from which the texts are in force, YYYY-MM-DD',
+} as const
+type Needed = keyof typeof NEEDED
+const NAMES: readonly Needed[] = [
+  'title',
+  'authority',
+  'language',
+  'jurisdiction',
+  'canonical_url',
+  'published_at',
+  'effective_at',
+]
+
+interface Seen {
+  readonly name: string
+  readonly about: string
+  readonly missing: readonly Needed[]
+  readonly readable: boolean
+}
+
+const HEAD = `# What the files of this folder do not state. "operator import init" wrote it: correct it, then run "operator import".
+# A value stands for every file that does not state it. Under "files" it comes before what the file states.`
+
+/**
+ * Reads the files of a folder and writes a `source.yaml`: what was recognised as comments, and a line for each field
+ * that is missing. For JSONL it proposes the rules of a mapping.
+ * @throws OperatorError where there is nothing to read.
+ */
+export async function proposeSource(
+  folder: string,
+  onFile: (done: number, total: number) => void = () => undefined,
+): Promise<ProposedSource> {
+  const jsonl = await listSource(folder, 'jsonl').catch(() => undefined)
+  if (jsonl !== undefined) {
+    const { lines, sentences } = await proposedRecords(jsonl.files.map(({ path }) => path))
+    return { yaml: `${[HEAD, ...lines].join('\n')}\n`, sentences }
+  }
+  const { files } = await listSource(folder, 'law')
+  if (files.length > IMPORT_BOUNDS.proposedFilesMax)
+    throw new OperatorError(`more than ${IMPORT_BOUNDS.proposedFilesMax} files: propose for a part of the folder`)
+  const seen: Seen[] = []
+  for (const [index, file] of files.entries()) {
+    onFile(index, files.length)
+    seen.push(await seenIn(file))
+  }
+  return written(seen)
+}
+
+async function seenIn(file: SourceFile): Promise<Seen> {
+  try {
+    const bytes = await readBytes(file.path)
+    const read = await readDocument(file.sourceName, bytes)
+    const cited = read.provisions.map((provision) => read.cite(provision))
+    const stated = { ...(read.format === 'markdown' ? ownFields(bytes) : {}), ...held(read.fields) }
+    const missing = NAMES.filter(
+      (name) => stated[name] === undefined && !(name === 'canonical_url' && cited.some(({ url }) => url !== undefined)),
+    )
+    const records = read.provisions.filter(({ text }) => text !== undefined).length
+    const title = read.fields.title === undefined ? '' : `, "${oneLine(read.fields.title)}"`
+    const about = `${read.format}${title}, ${records} passages${inForce(read.fields.effectiveFrom)}`
+    return { name: file.sourceName, about, missing, readable: true }
+  } catch (error) {
+    if (!(error instanceof UnreadableFile)) throw error
+    const place = error.line === undefined ? '' : ` (line ${error.line})`
+    return { name: file.sourceName, about: `not read: ${error.message}${place}`, missing: [], readable: false }
+  }
+}
+
+function oneLine(text: string): string {
+  return text.replaceAll(/[\p{Cc}\s]+/gu, ' ').slice(0, 100)
+}
+
+function inForce(from: ReadDate | undefined): string {
+  if (from === undefined) return ''
+  return `, in force from ${from.day}${from.rule === undefined ? '' : ` (${DATE_RULES[from.rule]})`}`
+}
+
+function held(fields: DocumentFields): Partial<Record<Needed, string>> {
+  const { title, authority, language, jurisdiction, url, publishedAt, effectiveFrom } = fields
+  const found = {
+    title,
+    authority,
+    language,
+    jurisdiction,
+    canonical_url: url,
+    published_at: publishedAt?.day ?? effectiveFrom?.day,
+    effective_at: effectiveFrom?.day,
+  }
+  return Object.fromEntries(Object.entries(found).filter(([, value]) => value !== undefined))
+}
+
+/** Fields of documented front matter. */
+function ownFields(bytes: Uint8Array): Partial<Record<Needed, string>> {
+  const text = Buffer.from(bytes.subarray(0, IMPORT_BOUNDS.frontMatterCharactersMax)).toString('utf8')
+  const yaml = /^\uFEFF?---[ \t]*\r?\n([\s\S]*?)^(?:---|\.\.\.)\s*$/m.exec(text)?.[1] ?? ''
+  const front = frontMatterOf(yaml, new Set(NAMES))
+  if (!('fields' in front)) return {}
+  return Object.fromEntries(
+    Object.entries(front.fields).flatMap(([name, value]) => (typeof value === 'string' ? [[name, value]] : [])),
+  )
+}
+
+function written(seen: readonly Seen[]): ProposedSource {
+  const readable = seen.filter((file) => file.readable)
+  const sentences = seen.filter((file) => !file.readable).map(({ name, about }) => `${name}: ${about}`)
+  const lines = ['#', ...seen.map(({ name, about }) => `# ${name}: ${about}`), '']
+  const single: Needed[] = []
+  for (const name of NAMES) {
+    const without = readable.filter(({ missing }) => missing.includes(name)).length
+    if (without === 0) continue
+    const isShared = name !== 'title' || readable.length === 1
+    if (!isShared) single.push(name)
+    const who = without === readable.length ? 'No file states' : `${without} of ${readable.length} files do not state`
+    sentences.push(`${who} ${name}: ${NEEDED[name]}.`)
+    if (isShared) lines.push(`# ${who} ${NEEDED[name]}.`, `${name}:`, '')
+  }
+  lines.push('# Subjects that all files have, separated by commas; they may be empty.', 'subjects:')
+  const apart = readable.filter(({ missing }) => missing.some((name) => single.includes(name)))
+  if (apart.length > 0) lines.push('', 'files:')
+  for (const { name, missing } of apart)
+    lines.push(
+      `  ${stringify(name).trim()}:`,
+      ...missing.filter((each) => single.includes(each)).map((each) => `    ${each}:  # ${NEEDED[each]}`),
+    )
+  return { yaml: `${[HEAD, ...lines].join('\n')}\n`, sentences }
+}

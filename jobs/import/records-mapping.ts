@@ -1,0 +1,46 @@
+import { parseMapping, ruleSchema } from './mapping.ts'
+import type { Alternative, Mapping } from './mapping.ts'
+import type { SourceYaml } from './source-yaml.ts'
+
+/** The lineage of a field that no record states. */
+const STATED = 'stated in source.yaml'
+
+/** The fields of a mapping by what `source.yaml` states of all records. */
+const FIELDS = {
+  document_key: 'document',
+  title: 'title',
+  authority: 'authority',
+  canonical_url: 'canonical_url',
+  published_at: 'published_at',
+  effective_at: 'effective_at',
+  effective_to: 'effective_to',
+  language: 'language',
+  jurisdiction: 'jurisdiction',
+  subjects: 'subjects',
+} as const satisfies Record<string, keyof SourceYaml>
+
+/**
+ * Returns the mapping of JSONL: the rules under `records`, and after them what `source.yaml` states of all records.
+ * @throws OperatorError naming every fault of the rules.
+ */
+export function recordsMapping(source: SourceYaml, records: Readonly<Record<string, unknown>>): Mapping {
+  const fields: Record<string, unknown> = { verification_status: 'source-declared', ...records }
+  for (const [field, name] of Object.entries(FIELDS)) {
+    const stated = source[name]
+    if (stated === undefined) continue
+    const rule = ruleSchema.safeParse(records[field]).data
+    const own: readonly Alternative[] = rule === undefined ? [] : Array.isArray(rule) ? rule : [rule]
+    fields[field] = [...own, { from: stated, derived: STATED }]
+  }
+  const { licence, revises, precedence, repeated_labels, accepted_losses, ignored_fields } = source
+  return parseMapping({
+    format: 'jsonl',
+    ...(licence === undefined ? {} : { licence }),
+    ...(revises === undefined ? {} : { revises }),
+    precedence,
+    repeated_labels,
+    accepted_losses,
+    ignored_fields,
+    fields,
+  })
+}

@@ -1,0 +1,34 @@
+import { stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { OperatorError } from '#core/platform/errors.ts'
+import { proposeSource } from '#jobs/import/propose-source.ts'
+import { addCommand } from '#jobs/operator/command.ts'
+import { text } from '#jobs/operator/inputs.ts'
+import type { OperatorCommand } from '#jobs/operator/operator-command.ts'
+import { SOURCE_YAML } from '#jobs/sources/list.ts'
+
+export function addImportInit(imports: OperatorCommand): void {
+  addCommand(
+    imports,
+    {
+      usage: 'init <folder>',
+      summary: 'write source.yaml for a folder: what was recognised, and what its files do not state',
+      notes:
+        'The file is for an editor to correct: an empty value states nothing. For JSONL it proposes how records become\n' +
+        'passages. Nothing else is stored, and no service is needed.',
+      examples: ['import init ./law'],
+      input: { folder: text },
+    },
+    {},
+    async ({ folder }, { show, progress }) => {
+      const path = join(folder, SOURCE_YAML)
+      if ((await stat(folder).catch(() => undefined))?.isDirectory() !== true)
+        throw new OperatorError(`${folder} is no folder: name the folder of the sources.`)
+      const { yaml, sentences } = await proposeSource(folder, (done, total) => progress.update('reading', done, total))
+      await writeFile(path, yaml, { flag: 'wx' }).catch((cause: unknown) => {
+        throw new OperatorError(`${path} cannot be written: remove an earlier one, or check the rights.`, { cause })
+      })
+      show({ path, missing: sentences }, () => [`Wrote ${path}.`, ...sentences].join('\n'))
+    },
+  )
+}

@@ -1,0 +1,195 @@
+import { contextOf } from '#core/index/passages/selector.ts'
+import type { SelectedRange, Selector } from '#core/index/passages/selector.ts'
+import { codePointsOf } from '#jobs/import/text.ts'
+import type { Provision } from './document.ts'
+import type { ReadDocument } from './read.ts'
+import type { Piece } from './text-writer.ts'
+import { xpathOf } from './tree.ts'
+import type { MarkupElement, MarkupText } from './tree.ts'
+
+/** Gives the place of a part of a provision's text, by its offsets in UTF-16 units. */
+export type PlaceOf = (start: number, end: number) => Selector
+
+/** A stretch of the file's texts, by offsets among all of them, joined. */
+interface Stretch {
+  readonly from: number
+  readonly to: number
+}
+
+/** Returns a function that gives the places of the provisions of a file in its bytes. */
+export function createPlaces(read: Pick<ReadDocument, 'format' | 'tree'>): (provision: Provision) => PlaceOf {
+  const { texts, decoded } = read.tree
+  const joined = texts.map(({ value }) => value).join('')
+  const points = createPointCounter(joined)
+  const bytes = createByteCounter(decoded, read.tree.bytesBefore ?? 0)
+  return ({ text = '', pieces }) =>
+    (start, end) => {
+      const clipped = pieces.flatMap((piece) => clippedTo(piece, joined, start, end))
+      const own = text.slice(start, end)
+      const adds = addedIn(own, clipped, start)
+      const stretches = joinedStretches(clipped, joined)
+      const [first, last] = [stretches[0] ?? NOWHERE, stretches.at(-1) ?? NOWHERE]
+      const common = { ...contextOf(joined, first.from, last.to), adds }
+      switch (read.format) {
+        case 'pdf':
+          return { type: 'PdfSelector', lines: linesOf(stretches, texts), ...common }
+        case 'markdown':
+          return { type: 'DataPositionSelector', ...bytesOf(stretches, texts, bytes), ...common }
+        default:
+          return { type: 'XPathSelector', ...elementOf(stretches, texts, points), ...common }
+      }
+    }
+}
+
+const NOWHERE: Stretch = { from: 0, to: 0 }
+
+/** The part of a piece within a range of the provision's text. */
+function clippedTo(piece: Piece, joined: string, start: number, end: number): readonly (Piece & Stretch)[] {
+  const [first, last] = [Math.max(piece.at, start), Math.min(piece.at + piece.length, end)]
+  if (first >= last) return []
+  if (first === piece.at && last === piece.at + piece.length) return [piece]
+  const source = joined.slice(piece.from, piece.to)
+  const from = piece.from + sourceOffset(source, first - piece.at)
+  const to = piece.from + sourceOffset(source, last - piece.at)
+  return [{ at: first, length: last - first, from, to }]
+}
+
+/** The offset in a source of an offset in what was written of it: a run of white space was written as one. */
+function sourceOffset(source: string, written: number): number {
+  let [at, count] = [0, 0]
+  while (count < written && at < source.length) {
+    at += /^\s+/.exec(source.slice(at, at + 1)) === null ? 1 : (/^\s+/.exec(source.slice(at))?.[0].length ?? 1)
+    count += 1
+  }
+  return at
+}
+
+/** What of a text is in no piece of the file. */
+function addedIn(own: string, pieces: readonly Piece[], start: number): SelectedRange[] {
+  const adds: SelectedRange[] = []
+  let [at, point] = [0, 0]
+  const pass = (to: number): number => {
+    point += codePointsOf(own.slice(at, to))
+    at = to
+    return point
+  }
+  const add = (to: number): void => {
+    const isMark = own.slice(at, to).trim() !== ''
+    const from = point
+    const end = pass(to)
+    if (isMark) adds.push({ start: from, end })
+  }
+  for (const piece of pieces) {
+    add(piece.at - start)
+    pass(piece.at - start + piece.length)
+  }
+  add(own.length)
+  return adds
+}
+
+/** Stretches in the order of the text; those with only white space between them are one. */
+function joinedStretches(pieces: readonly Stretch[], joined: string): readonly Stretch[] {
+  const stretches: { from: number; to: number }[] = []
+  for (const { from, to } of pieces) {
+    const last = stretches.at(-1)
+    if (last !== undefined && last.to <= from && joined.slice(last.to, from).trim() === '') last.to = to
+    else stretches.push({ from, to })
+  }
+  return stretches
+}
+
+/** Index of the text that holds an offset. */
+function textAt(texts: readonly MarkupText[], offset: number): number {
+  let [low, high] = [0, texts.length - 1]
+  while (low < high) {
+    const middle = (low + high + 1) >> 1
+    if ((texts[middle]?.start ?? 0) <= offset) low = middle
+    else high = middle - 1
+  }
+  return low
+}
+
+function elementOf(
+  stretches: readonly Stretch[],
+  texts: readonly MarkupText[],
+  points: (offset: number) => number,
+): { readonly value: string; readonly ranges: SelectedRange[] } {
+  const held = stretches.flatMap(({ from, to }) => [texts[textAt(texts, from)], texts[textAt(texts, to - 1)]])
+  const element = held.flatMap((text) => text?.parent ?? []).reduce(commonAncestor)
+  const base = points(firstOffset(element) ?? 0)
+  const ranges = stretches.map(({ from, to }) => ({ start: points(from) - base, end: points(to) - base }))
+  return { value: xpathOf(element), ranges }
+}
+
+function commonAncestor(one: MarkupElement, other: MarkupElement): MarkupElement {
+  const above = new Set<MarkupElement>()
+  for (let next: MarkupElement | undefined = one; next !== undefined; next = next.parent) above.add(next)
+  for (let next: MarkupElement | undefined = other; next !== undefined; next = next.parent)
+    if (above.has(next)) return next
+  return one
+}
+
+/** Offset of the first text below an element. */
+export function firstOffset(element: MarkupElement): number | undefined {
+  for (const child of element.children) {
+    const found = child.kind === 'text' ? child.start : firstOffset(child)
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+function linesOf(
+  stretches: readonly Stretch[],
+  texts: readonly MarkupText[],
+): Extract<Selector, { type: 'PdfSelector' }>['lines'] {
+  return stretches.flatMap(({ from, to }) =>
+    texts.slice(textAt(texts, from), textAt(texts, to - 1) + 1).map(({ value, start, page = 1, box }) => {
+      const [left, bottom, right, top] = box ?? [0, 0, 0, 0]
+      const line = { page, quad: [left, top, right, top, left, bottom, right, bottom] }
+      const [first, last] = [Math.max(0, from - start), Math.min(value.trimEnd().length, to - start)]
+      if (first === 0 && last === value.trimEnd().length) return line
+      return { ...line, start: codePointsOf(value.slice(0, first)), end: codePointsOf(value.slice(0, last)) }
+    }),
+  )
+}
+
+/** Markdown has its texts as they stand in the file. */
+function bytesOf(
+  stretches: readonly Stretch[],
+  texts: readonly MarkupText[],
+  bytes: (offset: number) => number,
+): { readonly start: number; readonly end: number; readonly omits?: SelectedRange[] } {
+  const sourceOf = (offset: number): number => {
+    const text = texts[textAt(texts, offset)]
+    return (text?.source.from ?? 0) + offset - (text?.start ?? 0)
+  }
+  const ranges = stretches.map(({ from, to }) => ({ start: bytes(sourceOf(from)), end: bytes(sourceOf(to - 1) + 1) }))
+  const omits = ranges.slice(1).map(({ start }, index) => ({ start: ranges[index]?.end ?? 0, end: start }))
+  const whole = { start: ranges[0]?.start ?? 0, end: ranges.at(-1)?.end ?? 0 }
+  return omits.length === 0 ? whole : { ...whole, omits }
+}
+
+/** Returns a function that gives the code points before an offset. */
+function createPointCounter(text: string): (offset: number) => number {
+  const lows = Array.from(text.matchAll(/[\uDC00-\uDFFF]/g), ({ index }) => index)
+  return (offset) => {
+    let [low, high] = [0, lows.length]
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if ((lows[middle] ?? 0) < offset) low = middle + 1
+      else high = middle
+    }
+    return offset - low
+  }
+}
+
+/** Returns a function that gives the byte of an offset; offsets that rise take linear time in all. */
+function createByteCounter(decoded: string, bytesBefore: number): (offset: number) => number {
+  let [at, bytes] = [0, bytesBefore]
+  return (offset) => {
+    if (offset < at) [at, bytes] = [0, bytesBefore]
+    bytes += Buffer.byteLength(decoded.slice(at, offset))
+    at = offset
+    return bytes
+  }
+}

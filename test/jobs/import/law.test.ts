@@ -1,0 +1,122 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { lawMapping } from '#jobs/import/law-mapping.ts'
+import { parseSourceYaml } from '#jobs/import/source-yaml.ts'
+import { createPlaceReader, isOwnText } from '#jobs/import/text-at.ts'
+import type { DraftPassage } from '#jobs/import/draft.ts'
+import type { ImportReport } from '#jobs/import/report.ts'
+import { SAMPLES } from '#test/jobs/sources/readers/samples.ts'
+import { importContents, importFiles } from '#test/support/import.ts'
+import { beeRules } from '#test/support/markdown-source.ts'
+
+const STATED = `
+authority: Sample Office
+jurisdiction: ZZ
+language: en
+canonical_url: https://law.example/
+published_at: 2020-01-01
+effective_at: 2020-02-01
+`
+
+let folder: string
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'law-'))
+})
+afterAll(async () => {
+  await rm(folder, { recursive: true })
+})
+
+async function imported(
+  contents: Readonly<Record<string, string | Uint8Array>>,
+  yaml: string = STATED,
+): Promise<{ readonly passages: readonly DraftPassage[]; readonly report: ImportReport }> {
+  return await importContents(contents, lawMapping(parseSourceYaml(yaml)))
+}
+
+describe.each(SAMPLES)('an import of $name', ({ format, bytes, passages: expected }) => {
+  test('makes each provision a verified passage that is found again at its place, and loses nothing', async () => {
+    const path = join(folder, format)
+    await writeFile(path, bytes)
+    const { passages, report } = await importFiles([path], lawMapping(parseSourceYaml(STATED)))
+    const reader = createPlaceReader()
+    for (const { text, selector, metadata } of passages) {
+      expect(metadata.verification_status).toBe('verified')
+      expect(isOwnText(text, selector, (await reader.textAt(path, selector)) ?? '')).toBe(true)
+      expect(isOwnText(`${text}!`, selector, (await reader.textAt(path, selector)) ?? '')).toBe(false)
+    }
+    reader.close()
+    expect(passages.map(({ text }) => text)).toEqual(expect.arrayContaining([...expected]))
+    expect(new Set(passages.map(({ citation }) => citation.label)).size).toBe(passages.length)
+    expect(report.losses).toEqual([])
+    expect(report.coverage).toMatchObject({ uncovered: 0, remainder: [] })
+    expect(report.coverage.characters).toBeGreaterThan(10)
+  })
+})
+
+const PAGE =
+  '<!doctype html><html lang="en"><head><title>Bees</title></head><body><h1>Bees</h1><p>Keep bees.</p></body>'
+
+test('what source.yaml states of a file comes before the file, and what it states of the folder after it', async () => {
+  const yaml = `${STATED}\nfiles:\n  b.html:\n    title: Hives\n    effective_at: 2021-05-06\n`
+  const { passages, report } = await imported({ 'a.html': PAGE, 'b.html': PAGE.replace('Keep', 'Count') }, yaml)
+  const shown = passages.map(({ document, in_force_from }) => [document.title, in_force_from, document.canonical_url])
+  expect(shown).toEqual([
+    ['Bees', '2020-02-01', 'https://law.example/a.html'],
+    ['Hives', '2021-05-06', 'https://law.example/b.html'],
+  ])
+  expect(report.derived_values).toMatchObject({ 'effective_at: stated in source.yaml': 2 })
+})
+
+test('a field that neither the file nor source.yaml states is named, and nothing is invented', async () => {
+  const { passages, report } = await imported({ 'a.html': PAGE }, 'language: en\n')
+  expect(passages).toEqual([])
+  expect(report.reasons).toEqual({
+    'authority, canonical_url, published_at, effective_at, jurisdiction missing': 1,
+  })
+})
+
+test('a file that is not read is one loss with its line, and accepting it imports the rest', async () => {
+  const files = { 'a.html': PAGE, 'b.xml': '<akomaNtoso>\n<act>\n</akomaNtoso>' }
+  const refused = await imported(files)
+  expect(refused.report.losses).toMatchObject([{ name: 'b.xml:3', accepted: false }])
+  const accepted = await imported(files, `${STATED}\naccepted_losses: ['b.xml:3']\n`)
+  expect(accepted.report.losses_unnamed).toBe(0)
+  expect(accepted.passages).toHaveLength(1)
+})
+
+test('Markdown beside other formats needs no field that source.yaml states', async () => {
+  const page = beeRules('## BEE-M 1.1 Title\n\nBees are kept.\n', { citation_prefix: 'BEE-M' })
+  const short = page.split('\n').filter((line) => !/^(?:authority|language|jurisdiction|verification)/.test(line))
+  const { passages, report } = await imported({ 'a.md': short.join('\n'), 'b.html': PAGE })
+  expect(report.losses).toEqual([])
+  expect(passages[0]).toMatchObject({
+    citation: { label: 'BEE-M 1.1' },
+    document: { authority: 'Sample Office' },
+    metadata: { jurisdiction: 'ZZ', verification_status: 'verified' },
+  })
+})
+
+test('a field of foreign front matter that may state an end refuses the import', async () => {
+  const page = '---\nlayout: page\nvalid_until: 2020-01-01\n---\n# Title\n\nBees are kept.\n'
+  await expect(imported({ 'a.md': page })).rejects.toThrow(/"valid_until" may state an end or a status/)
+  const { passages } = await imported({ 'a.md': page }, `${STATED}\nignored_fields: [valid_until]\n`)
+  expect(passages).toHaveLength(1)
+})
+
+test('headings with the same words are cited with those around them; a provision that repeats refuses', async () => {
+  const twice = '# Law\n\n## Part 1\n\n### Scope\n\nBees.\n\n## Part 2\n\n### Scope\n\nWasps.\n'
+  const { passages } = await imported({ 'a.md': twice })
+  expect(passages.map(({ citation }) => citation.label)).toEqual(['Law, Part 1, Scope', 'Law, Part 2, Scope'])
+  const sections = '# Law\n\n## § 1 Scope\n\nBees.\n\n## § 1 Scope\n\nWasps.\n'
+  await expect(imported({ 'a.md': sections })).rejects.toThrow(/have one citation at one time, but different texts/)
+})
+
+test.each([
+  ['authorty: X', 'source.yaml, line 1: authorty: Unrecognized key: "authorty"'],
+  ['language: en\nrevises: all', 'source.yaml, line 2: revises: Invalid option'],
+  ['a: [', 'source.yaml, line 1: not valid YAML'],
+])('a source.yaml that is not understood is refused with its line: %j', (yaml, sentence) => {
+  expect(() => parseSourceYaml(yaml)).toThrow(sentence)
+})
