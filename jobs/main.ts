@@ -42,7 +42,6 @@ await startOrExplain('The job worker cannot start', async () => {
     counters,
     settlement,
     privateKeyDer: config.MANIFEST_PRIVATE_KEY,
-    publicKeysDer: config.MANIFEST_PUBLIC_KEY,
     traceDir: config.TRACE_DIR ?? store.traceFolder,
     buildConcurrency: config.BUILD_CONCURRENCY,
     buildHeapMb: config.BUILD_HEAP_MB ?? defaultBuildHeapMb(config.BUILD_CONCURRENCY),

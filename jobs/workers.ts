@@ -32,8 +32,6 @@ export interface JobsDeps {
   readonly settlement: Pick<Settlement, 'refundOverdue'>
   /** Signs the version chain; Ed25519, PKCS #8. */
   readonly privateKeyDer: Buffer
-  /** Keys under which the published trace is verified before; Ed25519, SPKI. */
-  readonly publicKeysDer: readonly Buffer[]
   /** Folder of the public trace. */
   readonly traceDir: string
   readonly buildConcurrency: number

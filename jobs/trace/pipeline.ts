@@ -5,7 +5,7 @@ import type { TracedBase } from '#core/db/version-chain.ts'
 import type { Database } from '#core/db/pool.ts'
 import { MANIFEST_FILE, SIGNATURE_FILE } from '#core/index/format/manifest.ts'
 import type { Manifest } from '#core/index/format/manifest.ts'
-import type { ArtifactStore } from '#core/index/format/store.ts'
+import type { SignedStore } from '#core/index/format/store.ts'
 import type { Source } from '#core/index/passages/sources.ts'
 import { readSignedManifest } from '#core/index/format/verify.ts'
 import { renameDurably, syncPath } from '#core/platform/durable-file.ts'
@@ -23,9 +23,8 @@ import { sourcesIn } from './sources.ts'
 
 export interface TraceDeps {
   readonly database: Database
-  readonly store: ArtifactStore
-  /** Keys under which manifests and the version chain are signed; Ed25519, SPKI. */
-  readonly publicKeysDer: readonly Buffer[]
+  /** Its keys are those under which the version chain must hold too. */
+  readonly store: SignedStore
   /** Folder of the public trace. */
   readonly traceDir: string
   readonly log: Log
@@ -39,7 +38,7 @@ export interface TraceDeps {
 export async function writeTrace(deps: TraceDeps, knowledgeBaseId: string, signal?: AbortSignal): Promise<void> {
   const base = (await listTraced(deps.database, TRACE_BOUNDS.tracedBasesMax)).find(({ id }) => id === knowledgeBaseId)
   if (base === undefined) return
-  const history = await readHistory(deps.database, base, deps.publicKeysDer)
+  const history = await readHistory(deps.database, base, deps.store.publicKeysDer)
   const folder = join(deps.traceDir, base.slug)
   await mkdir(join(folder, 'versions'), { recursive: true })
   await publishVerifier(deps.traceDir)
@@ -47,7 +46,7 @@ export async function writeTrace(deps: TraceDeps, knowledgeBaseId: string, signa
   for (const [id, activations] of Map.groupBy(history, ({ entry }) => entry.version_id))
     versions.push({ id, activations, ...(await writeVersion(deps, folder, activations, signal)) })
   await writePages(folder, base, versions, signal)
-  await writePage(basePage(folder, base, { history, publicKeys: deps.publicKeysDer }))
+  await writePage(basePage(folder, base, { history, publicKeys: deps.store.publicKeysDer }))
   await writeHistory(folder, history)
   await writeRoot(deps.traceDir)
   deps.log.info('trace written', { knowledge_base: base.slug, sequence: history.at(-1)?.sequence })
@@ -55,7 +54,7 @@ export async function writeTrace(deps: TraceDeps, knowledgeBaseId: string, signa
 
 /** Publishes manifest, signature, sources and proofs of a version, all or none. Where they are there, they stay. */
 async function writeVersion(
-  { store, publicKeysDer }: TraceDeps,
+  { store }: TraceDeps,
   folder: string,
   [first]: readonly Activation[],
   signal: AbortSignal | undefined,
@@ -63,10 +62,10 @@ async function writeVersion(
   if (first === undefined) throw new Error('a version in the chain was activated')
   const { version_id: id, manifest_sha256: digest } = first.entry
   const target = join(folder, 'versions', id)
-  const written = await readManifest(target, digest, publicKeysDer)
+  const written = await readManifest(target, digest, store)
   if (written !== undefined) return { folder: target, manifest: written }
   const artifactFolder = store.artifactFolder(id)
-  const manifest = await readManifest(artifactFolder, digest, publicKeysDer)
+  const manifest = await readManifest(artifactFolder, digest, store)
   if (manifest === undefined)
     throw new OperatorError(
       `The artifact of version ${id} is not the one that was activated, or is gone: restore it from a backup.`,
@@ -78,7 +77,7 @@ async function writeVersion(
     await copyFile(join(artifactFolder, name), join(temporary, name))
     await syncPath(join(temporary, name))
   }
-  if ((await readManifest(temporary, digest, publicKeysDer)) === undefined)
+  if ((await readManifest(temporary, digest, store)) === undefined)
     throw new OperatorError(
       `The artifact of version ${id} was altered while it was published: restore it from a backup.`,
     )
@@ -91,7 +90,7 @@ async function writeVersion(
 async function readManifest(
   folder: string,
   digest: string,
-  publicKeysDer: readonly Buffer[],
+  { publicKeysDer }: SignedStore,
 ): Promise<Manifest | undefined> {
   return readSignedManifest(folder, publicKeysDer, Buffer.from(digest, 'hex')).then(
     ({ manifest }) => manifest,

@@ -10,8 +10,8 @@
  * --head        a head.json that was saved earlier: the history has only been extended since
  * --snapshot    the captured bytes of a source: passages that were read from it stand in it, at their place
  *
- * Proved are, of each passage, its text, document, citation and metadata; and that the version that holds it was
- * signed by the operator and activated, with the approvals of reviewers. Score and decision are not proved.
+ * Proved are text, document, citation and metadata of each passage, and that the operator signed and activated its
+ * version with the approvals of reviewers. Score and decision are not.
  * Exit code 0: proved; 2: refuted, with the field; 1: could not be checked.
  */
 import { createDecipheriv, createHash, createPublicKey, verify } from 'node:crypto'
@@ -43,6 +43,8 @@ class Unchecked extends Error {}
 
 const sha256 = (bytes) => createHash('sha256').update(bytes).digest()
 const hex = (bytes) => sha256(bytes).toString('hex')
+/** Only a string is a text: an array of one becomes the same string. */
+const textDigest = (value) => (typeof value === 'string' ? hex(value) : undefined)
 
 /** Keys sorted at every level, no white space. */
 function canonicalJson(value) {
@@ -60,41 +62,35 @@ function parsed(bytes, what) {
   }
 }
 
-async function readFileBounded(path, bytesMax) {
-  const file = await open(path).catch(() => undefined)
-  if (file === undefined) throw new Unchecked(`${path} cannot be read`)
-  try {
-    if ((await file.stat()).size > bytesMax) throw new Unchecked(`${path} has more than ${bytesMax} bytes`)
-    return await file.readFile()
-  } finally {
-    await file.close()
-  }
-}
-
-async function fetchBounded(url, bytesMax) {
+/** Reads a file or the body of a reply, up to a bound. `openIt` gives its blocks. */
+async function readBounded(name, bytesMax, openIt) {
   const blocks = []
   let bytes = 0
   try {
-    const reply = await fetch(url, { redirect: 'error', signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS) })
-    if (reply.status !== 200) throw new Unchecked(`${url} answers ${reply.status}`)
-    for await (const block of reply.body ?? []) {
+    for await (const block of await openIt()) {
       bytes += block.length
-      if (bytes > bytesMax) throw new Unchecked(`${url} has more than ${bytesMax} bytes`)
+      if (bytes > bytesMax) throw new Error(`it has more than ${bytesMax} bytes`)
       blocks.push(block)
     }
   } catch (error) {
-    throw error instanceof Unchecked
-      ? error
-      : new Unchecked(`${url} cannot be read: ${error.cause?.code ?? error.message}`)
+    throw new Unchecked(`${name} cannot be read: ${error.cause?.code ?? error.message}`)
   }
   return Buffer.concat(blocks)
 }
 
+const readFile = (path, bytesMax) => readBounded(path, bytesMax, () => createReadStream(path))
+const fetchFile = (url, bytesMax) =>
+  readBounded(url, bytesMax, async () => {
+    const reply = await fetch(url, { redirect: 'error', signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS) })
+    if (reply.status !== 200) throw new Error(`the answer is ${reply.status}`)
+    return reply.body ?? []
+  })
+
 /** Reads files of the trace of one knowledge base by their path. */
 function traceReader(trace, slug) {
-  if (!/^https?:\/\//.test(trace)) return (path, bytesMax) => readFileBounded(join(trace, slug, path), bytesMax)
+  if (!/^https?:\/\//.test(trace)) return (path, bytesMax) => readFile(join(trace, slug, path), bytesMax)
   const base = `${trace.replace(/\/+$/, '')}/${slug}/`
-  return (path, bytesMax) => fetchBounded(new URL(path, base), bytesMax)
+  return (path, bytesMax) => fetchFile(new URL(path, base), bytesMax)
 }
 
 function publicKeys(text) {
@@ -113,13 +109,22 @@ function signatureHolds(bytes, signature, keys) {
   return signature.length === 64 && keys.some((key) => verify(null, bytes, key, signature))
 }
 
-/** A reply of status 200. Its passages are looked at one by one later. */
+/** Keys of a value that was parsed, at every level. */
+function keysIn(value) {
+  if (value === null || typeof value !== 'object') return 0
+  const inner = Object.values(value).reduce((sum, each) => sum + keysIn(each), 0)
+  return Array.isArray(value) ? inner : inner + Object.keys(value).length
+}
+
+/** A reply of status 200. Of a key that is given twice, other programs may show the one that is not proved. */
 function parseReply(bytes) {
   const reply = parsed(bytes, 'the reply')
   if (reply?.error !== undefined) throw new Unchecked('the reply is an error: only replies of status 200 have passages')
   const { knowledge_base: slug = '', version = '', results } = reply ?? {}
   if (!SLUG.test(slug) || !UUID.test(version) || !Array.isArray(results) || results.length > RESULTS_MAX)
     throw new Unchecked('the file is no reply of status 200')
+  const strings = [...bytes.toString('utf8').matchAll(/"(?:[^"\\]|\\.)*"(\s*:)?/g)]
+  if (strings.filter(([, colon]) => colon).length !== keysIn(reply)) throw new Refuted('reply', 'has a key twice')
   return { slug, version, results }
 }
 
@@ -183,8 +188,7 @@ async function openProof(read, { version_id: version, passages }, chunkId, field
   let digits = 1
   while (passages > PROOFS_IN_FILE_MAX * 16 ** digits) digits += 1
   const lines = await read(`versions/${version}/proofs/${name.slice(0, digits)}.jsonl`, BYTES_MAX.proofs)
-  const line = lines
-    .toString('utf8')
+  const line = String(lines)
     .split('\n')
     .find((each) => each.includes(name))
   if (line === undefined) throw new Refuted(`${field}/chunk_id`, `version ${version} holds no such passage`)
@@ -219,10 +223,10 @@ async function checkPassage(read, manifest, result, field) {
   const { text, document, citation, metadata } = result
   const stated = [
     ['chunk_id', leaf.chunk_id, result.chunk_id],
-    ['text', leaf.text_sha256, hex(String(text))],
+    ['text', leaf.text_sha256, textDigest(text)],
     ['document', leaf.document_sha256, hex(canonicalJson(document ?? null))],
-    ['citation/label', leaf.citation.label_sha256, hex(String(citation?.label))],
-    ['citation/source_anchor', leaf.citation.source_anchor_sha256, hex(String(citation?.source_anchor))],
+    ['citation/label', leaf.citation.label_sha256, textDigest(citation?.label)],
+    ['citation/source_anchor', leaf.citation.source_anchor_sha256, textDigest(citation?.source_anchor)],
     ['citation/source_snapshot_id', leaf.citation.source_snapshot_id, citation?.source_snapshot_id],
     ['metadata', leaf.metadata_sha256, hex(canonicalJson(metadata ?? null))],
   ]
@@ -239,11 +243,7 @@ async function checkSnapshot(path, read, manifest, results, leaves) {
   const lines = sources.toString('utf8').split('\n').filter(Boolean)
   const known = new Map(lines.map((line) => parsed(line, 'sources.jsonl')).map(({ id, sha256: of }) => [id, of]))
   const hash = createHash('sha256')
-  try {
-    for await (const block of createReadStream(path)) hash.update(block)
-  } catch {
-    throw new Unchecked(`${path} cannot be read`)
-  }
+  for await (const block of createReadStream(path)) hash.update(block)
   const digest = hash.digest('hex')
   const from = [...leaves.keys()].filter((at) => known.get(leaves[at].citation.source_snapshot_id) === digest)
   if (from.length === 0)
@@ -292,10 +292,10 @@ async function main() {
   if (values.reply === undefined || values.trace === undefined || values['public-key'] === undefined)
     throw new Unchecked('--reply, --trace and --public-key are needed')
   const keys = publicKeys(values['public-key'])
-  const { slug, version, results } = parseReply(await readFileBounded(values.reply, BYTES_MAX.reply))
+  const { slug, version, results } = parseReply(await readFile(values.reply, BYTES_MAX.reply))
   const read = traceReader(values.trace, slug)
   const chain = checkChain(await read('chain.jsonl', BYTES_MAX.chain), slug, keys)
-  if (values.head !== undefined) checkHead(await readFileBounded(values.head, BYTES_MAX.small), chain, keys)
+  if (values.head !== undefined) checkHead(await readFile(values.head, BYTES_MAX.small), chain, keys)
   const entries = chain.map(({ entry }) => entry).filter(({ version_id: id }) => id === version)
   if (entries.length === 0) throw new Refuted('version', `${version} was never activated in ${slug}`)
   for (const entry of entries.slice(-ACTIVATIONS_MAX))

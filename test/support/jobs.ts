@@ -57,7 +57,6 @@ export interface JobsHarness {
   readonly store: SignedStore
   /** Signs manifests and the version chain. */
   readonly privateKeyDer: Buffer
-  readonly publicKeysDer: readonly Buffer[]
   readonly searchNode: string
   /** Of a job worker or a build's process. */
   readonly environment: NodeJS.ProcessEnv
@@ -115,7 +114,6 @@ export async function startJobsHarness(): Promise<JobsHarness> {
     owner,
     service,
     privateKeyDer: Buffer.from(secrets.MANIFEST_PRIVATE_KEY, 'base64'),
-    publicKeysDer: [Buffer.from(secrets.MANIFEST_PUBLIC_KEY, 'base64')],
     operatorUrl: database.operatorUrl,
     store,
     searchNode,
@@ -222,7 +220,6 @@ export async function openWorkerHarness(): Promise<WorkerHarness> {
         counters: { nowMs: async () => Date.now() },
         settlement: { refundOverdue: async () => 'gone' },
         privateKeyDer: harness.privateKeyDer,
-        publicKeysDer: harness.publicKeysDer,
         traceDir: harness.store.traceFolder,
         buildConcurrency: 1,
         buildHeapMb: 512,

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readLastLink } from '#core/db/version-chain.ts'
-import { createArtifactStore } from '#core/index/format/store.ts'
+import { createSignedStore } from '#core/index/format/store.ts'
 import { readSignedManifest } from '#core/index/format/verify.ts'
 import { createLog } from '#core/platform/log.ts'
 import { writtenSequence } from '#jobs/trace/files.ts'
@@ -52,8 +52,7 @@ afterAll(() => rmSync(root, { recursive: true, force: true }))
 function write(traceDir: string): Promise<void> {
   const deps = {
     database: jobs,
-    store: createArtifactStore(pathToFileURL(store).href),
-    publicKeysDer: [keys.publicKeyDer],
+    store: createSignedStore({ ARTIFACT_STORE: pathToFileURL(store).href, MANIFEST_PUBLIC_KEY: [keys.publicKeyDer] }),
     traceDir,
     log: createLog('test', 'silent'),
   }
