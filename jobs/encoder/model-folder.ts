@@ -1,12 +1,14 @@
 import { readFile, stat } from 'node:fs/promises'
 import { basename, join, resolve } from 'node:path'
 import { z } from 'zod'
+import { knownModel } from '#core/embedding/known-models.ts'
 import { INDEX_BOUNDS } from '#core/index/bounds.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { digestFile } from '#core/platform/hashed-file.ts'
 import { parsedJson } from '#core/platform/json.ts'
 import { ENCODER_BOUNDS } from './bounds.ts'
+import { CATALOGUE, FETCHED_FILE } from '#jobs/models/catalogue.ts'
 import { createTokenize } from './tokens.ts'
 import type { Tokenize } from './tokens.ts'
 
@@ -32,7 +34,7 @@ export interface ModelFolder {
 const TOKENIZER = 'tokenizer.json'
 const GRAPH = 'onnx/model.onnx'
 /** Weights of a graph that are too many for one file. */
-const GRAPH_WEIGHTS = 'onnx/model.onnx_data'
+const GRAPH_WEIGHTS = ['onnx/model.onnx_data', 'onnx/Constant_7_attr__value'] as const
 
 const modulesSchema = z.array(z.object({ type: z.string(), path: z.string().regex(/^[\w-]*$/) })).min(1)
 const configSchema = z.object({
@@ -53,6 +55,8 @@ const poolingSchema = z.looseObject({
   pooling_mode: z.string().optional(),
   include_prompt: z.boolean().default(true),
 })
+
+const fetchedSchema = z.object({ name: z.string(), revision: z.string() })
 
 const MODULES = ['Transformer', 'Pooling', 'Normalize'] as const
 const POOLINGS: Readonly<Record<string, Pooling>> = {
@@ -80,7 +84,11 @@ export async function readModelFolder(path: string): Promise<ModelFolder> {
   const tokenizerConfig = await files.json('tokenizer_config.json', tokenizerConfigSchema, {})
   const limits = [sentence.max_seq_length ?? tokenizerConfig.model_max_length, config.max_position_embeddings]
   const tokensMax = Math.min(ENCODER_BOUNDS.modelTokensMax, ...limits.filter((limit) => limit !== undefined))
-  const leads = { query: prompts['query'] ?? '', passage: prompts['document'] ?? prompts['passage'] ?? '' }
+  const known = knownModel(basename(folder))
+  const leads = {
+    query: prompts['query'] ?? known?.query_prefix ?? '',
+    passage: prompts['document'] ?? prompts['passage'] ?? known?.passage_prefix ?? '',
+  }
   return {
     name: basename(folder),
     graphFile: join(folder, GRAPH),
@@ -89,7 +97,7 @@ export async function readModelFolder(path: string): Promise<ModelFolder> {
     pooling: pooling.pooling,
     padToken: config.pad_token_id,
     prompts: leads,
-    digest: await files.digestWith([TOKENIZER, GRAPH], [GRAPH_WEIGHTS]),
+    digest: await files.digestWith([TOKENIZER, GRAPH], GRAPH_WEIGHTS),
     async openTokenizer() {
       const tokenizer = await files.json(TOKENIZER, tokenizerSchema)
       return createTokenize({ tokenizer, tokenizerConfig, tokensMax, prompts: leads })
@@ -125,14 +133,34 @@ function openFolder(folder: string): OpenFolder {
       throw refusal(`${name} is not valid${at === '' ? '' : ` at ${at}`}`)
     },
     async digestWith(required, optional) {
+      const pinned = await pinnedIn(folder, refusal)
       for (const name of [...required, ...optional]) {
         const isThere = (await sizeOf(join(folder, name))) !== undefined
         if (!isThere && required.includes(name)) throw refusal(`${name} is missing`)
-        if (isThere) digests.push(`${name} ${(await digestFile(join(folder, name))).sha256}`)
+        if (!isThere) continue
+        const { sha256: digest } = await digestFile(join(folder, name))
+        if ((pinned.get(name) ?? digest) !== digest)
+          throw refusal(`${name} is not the file of ${FETCHED_FILE}; remove the folder and fetch it again`)
+        digests.push(`${name} ${digest}`)
       }
       return sha256(digests.toSorted().join('\n')).toString('hex')
     },
   }
+}
+
+/** Digests by path of a folder that `operator models fetch` wrote; none for any other folder. */
+async function pinnedIn(
+  folder: string,
+  refusal: (what: string) => OperatorError,
+): Promise<ReadonlyMap<string, string>> {
+  const path = join(folder, FETCHED_FILE)
+  if ((await sizeOf(path)) === undefined) return new Map()
+  const fetched = fetchedSchema.safeParse(parsedJson(await readFile(path, 'utf8'))).data
+  // What the list says counts, not the file beside the weights.
+  const release = fetched && CATALOGUE[fetched.name]
+  if (release === undefined || release.revision !== fetched?.revision)
+    throw refusal(`${FETCHED_FILE} names no model of this release; remove the folder and fetch it again`)
+  return new Map(release.files.map((file) => [file.path, file.sha256]))
 }
 
 /** Only the modules that change no vector otherwise than this process does are taken. */

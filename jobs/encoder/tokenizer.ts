@@ -42,7 +42,8 @@ type Piece = readonly [text: string, score: number]
  */
 export function createTokenizer(file: TokenizerFile, config: object): TextTokenizer {
   const { vocab, type, unk_id: unknown } = file.model
-  if (type !== 'Unigram' || typeof unknown !== 'number' || !isPieces(vocab)) {
+  // Older files name no type.
+  if ((type ?? 'Unigram') !== 'Unigram' || typeof unknown !== 'number' || !isPieces(vocab)) {
     const tokenizer = new Tokenizer(file, config)
     delete file.model.vocab
     return tokenizer

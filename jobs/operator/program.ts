@@ -10,6 +10,7 @@ import { addImports } from './commands/imports.ts'
 import { addJobs } from './commands/jobs.ts'
 import { addKeys } from './commands/keys.ts'
 import { addKnowledgeBases } from './commands/knowledge-bases.ts'
+import { addModels } from './commands/models.ts'
 import { addMigrate } from './commands/migrate.ts'
 import { addOrganizations } from './commands/organizations.ts'
 import { addPlans } from './commands/plans.ts'
@@ -64,6 +65,7 @@ export function createProgram(console: Console): OperatorCommand {
     .showHelpAfterError('(add --help to see how)')
     .addHelpText('after', WALK)
   addMigrate(program)
+  addModels(program)
   addOrganizations(program)
   addClients(program)
   addPlans(program)

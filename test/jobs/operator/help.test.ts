@@ -31,7 +31,7 @@ function helpOf(command: Command): string {
 const CONSOLE = { environment: {}, stdout: process.stdout, stderr: process.stderr }
 
 /** Commands without the service: a reviewer or an editor runs them elsewhere. */
-const OFFLINE = new Set(['inspect', 'import init', 'reviewers keygen'])
+const OFFLINE = new Set(['inspect', 'import init', 'models fetch', 'models list', 'reviewers keygen'])
 const VERBS = leaves(createProgram(CONSOLE))
 
 describe('help', () => {
@@ -66,6 +66,7 @@ describe('help', () => {
         ...['start', 'cancel', 'retry', 'show', 'list'].map((addDatabaseCommand) => `build ${addDatabaseCommand}`),
         ...['keygen', 'add', 'retire', 'list'].map((addDatabaseCommand) => `reviewers ${addDatabaseCommand}`),
         ...['sign', 'statement', 'report', 'show'].map((addDatabaseCommand) => `review ${addDatabaseCommand}`),
+        ...['fetch', 'list'].map((addDatabaseCommand) => `models ${addDatabaseCommand}`),
         ...['list', 'show', 'retry'].map((addDatabaseCommand) => `jobs ${addDatabaseCommand}`),
         'usage report',
         ...['list', 'head', 'verify'].map((addDatabaseCommand) => `audit ${addDatabaseCommand}`),
