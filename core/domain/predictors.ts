@@ -1,10 +1,11 @@
 /**
  * Query performance predictors that a search node computes for a ranked list, in this order. All are in [0, 1] but
- * `mean_idf`, `first_length`, `fused_best`, `nearest_vector`, `named_missing` and `named_margin`.
- * `search-node/search/predictors.ts` computes them. Their number and order are part of the wire format. A gateway refuses a list in which a predictor is missing that the profile's calibration uses.
+ * those beyond chance, `mean_idf`, `first_length`, `fused_best`, `nearest_vector`, `named_missing` and `named_margin`.
+ * `search-node/search/predictors.ts` computes them. Their number and order are part of the wire format. A gateway
+ * refuses a list in which a predictor is missing that the profile's calibration uses.
  */
 export const PREDICTORS = [
-  /** Share of the lexical candidates that belong to the first one's document. */
+  /** Share of the lexical candidates in the first one's document beyond chance, in [-1, 1]; 0 if all are in one. */
   'document_share',
   /** Weight of the document on which words and vectors agree most. */
   'document_agreement',
@@ -21,6 +22,13 @@ export const PREDICTORS = [
   'first_length',
   /** Share of the question that the first passage contains. */
   'first_coverage',
+  /**
+   * What the first five passages hold of the question beyond chance in the version (`beyondChance`): of its words in the
+   * best of them, of its grams in the best, of its grams on average. Each in [-1, 1].
+   */
+  'words_best',
+  'grams_best',
+  'grams_mass',
   /** 1 if a provision that the question names is held, allowed and in the list; else 0. */
   'named',
   /** Score of the nearest passage by vector; see `search-node/search/vector-scores.ts`. */

@@ -2,11 +2,7 @@ import { z } from 'zod'
 import { EMBEDDINGS } from '#core/embedding/embedder.ts'
 import type { Embedding } from '#core/embedding/embedder.ts'
 import { SEARCH_BOUNDS } from '#core/domain/bounds.ts'
-import {
-  DEFAULT_CALIBRATION,
-  DEFAULT_MODEL_CALIBRATION,
-  DEFAULT_WORDS_CALIBRATION,
-} from '#core/domain/default-calibration.ts'
+import { DEFAULT_CALIBRATION, DEFAULT_MODEL_CALIBRATION } from '#core/domain/default-calibration.ts'
 import type { Calibration } from '#core/domain/calibration.ts'
 import { withdrawalInForceSchema } from '#core/db/withdrawals.ts'
 import { rerankerSchema } from '#core/domain/retrieval-profile.ts'
@@ -51,7 +47,7 @@ export type BuildParameters = z.infer<typeof buildParametersSchema>
 const DENSE_WEIGHT: Readonly<Record<Embedding, number>> = { none: 0, local: 0.007, openai: 0.46 }
 
 const CALIBRATION: Readonly<Record<Embedding, Calibration>> = {
-  none: DEFAULT_WORDS_CALIBRATION,
+  none: DEFAULT_CALIBRATION,
   local: DEFAULT_CALIBRATION,
   openai: DEFAULT_MODEL_CALIBRATION,
 }

@@ -68,6 +68,8 @@ const TABLES: Readonly<Record<Table, TableComparison>> = {
   'forward.tokens': ORDERED_WORDS,
   'forward.offsets': ORDERED_WORDS,
   'forward.pairs': ORDERED_WORDS,
+  'grams.json': ORDERED_WORDS,
+  'grams.frequencies': WORDS,
   'references.json': { by: 'fields' },
   'references.bin': { by: 'rows', inputs: ['references'] },
   'vectors.f32': VECTORS,

@@ -33,6 +33,9 @@ const FITTED_OF_WORDS: readonly Predictor[] = [
   'idf_deviation',
   'first_length',
   'first_coverage',
+  'words_best',
+  'grams_best',
+  'grams_mass',
 ]
 const FITTED: Readonly<Record<Embedding, readonly Predictor[]>> = {
   none: FITTED_OF_WORDS,

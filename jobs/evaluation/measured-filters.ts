@@ -1,4 +1,4 @@
-import { mulberry32 } from './seeded-random.ts'
+import { mulberry32 } from '#core/platform/seeded-random.ts'
 
 /** Shares of the passages that a filter allows, in percent. */
 export const SELECTIVITIES = ['100', '50', '10', '1', '0.1', '0.01'] as const

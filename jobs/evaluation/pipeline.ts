@@ -1,5 +1,6 @@
 import { ArtifactError } from '#core/index/artifact-error.ts'
 import type { Facets } from '#core/index/facets/layout.ts'
+import { readGramsDescription } from '#core/index/grams/reader.ts'
 import type { Manifest } from '#core/index/format/manifest.ts'
 import type { ArtifactStore } from '#core/index/format/store.ts'
 import { SEARCH_BOUNDS } from '#core/domain/bounds.ts'
@@ -97,6 +98,7 @@ export async function evaluate(input: EvaluationInput): Promise<Evaluation> {
     latency: await timeModes(questions, context),
     filtered: await filteredRecallOf(input.artifact, questions, context),
     missing,
+    chanceQuestions: readGramsDescription(input.artifact.folder).chance.questions,
     searchQuestions: await unlessDamaged(input, () => searchQuestionFigures(input.artifact, context)),
   }
   return { measured, profile: { ...profile, calibration: decision.calibration }, context }

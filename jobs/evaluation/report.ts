@@ -32,6 +32,8 @@ export interface Measured {
   readonly filtered: FilteredMeasurement | undefined
   /** Relevant ids that the version does not hold. */
   readonly missing: readonly string[]
+  /** On which chance in the version was measured; 0: it is too small. Absent: not told. */
+  readonly chanceQuestions?: number
   /** Undefined: the version has no search questions. */
   readonly searchQuestions?: SearchQuestionFigures | undefined
 }
@@ -68,6 +70,7 @@ export function reportOf(input: ReportInput): EvaluationReport {
     ranking: rankingOf(input.profile),
     abstention: abstention ?? null,
     calibrated_on: calibratedOn(decision),
+    ...(input.chanceQuestions === undefined ? {} : { chance_questions: input.chanceQuestions }),
     ...filteredFigures(filtered),
     latency_ms: servedOf(latency),
     latency_ms_by_system: latency,

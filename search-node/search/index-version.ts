@@ -2,6 +2,7 @@ import { analyzeQuestion, primaryLanguage } from '#core/index/analysis/analyzer.
 import type { AnalyzedQuestion } from '#core/index/analysis/analyzer.ts'
 import { dayNumber } from '#core/index/facets/layout.ts'
 import { countRows, forEachRow, hasRow, removeRow } from '#core/index/bitset.ts'
+import { gramQuestion } from '#core/index/grams/coverage.ts'
 import { isInForce } from '#core/index/facets/reader.ts'
 import type { IndexReader } from '#core/index/format/reader.ts'
 import { createScopeFilter } from './candidates/filter-bitset.ts'
@@ -76,6 +77,8 @@ export function createIndexVersion(
       cosines: (rows, vector) => index.vectors?.exact.cosines(rows, vector) ?? new Float64Array(rows.length),
       vectorScores,
       searchQuestionShares: (text, rows) => comparedQuestions?.(text).shares(rows),
+      grams: (words) => gramQuestion(words, index.grams),
+      chance: index.grams.chance,
       passage: memoized((row: number) => index.passage(row)),
     },
   }

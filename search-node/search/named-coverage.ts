@@ -4,7 +4,7 @@ import type { Measure } from '#core/index/analysis/request-words.ts'
 import { words as wordsOf } from '#core/index/analysis/words.ts'
 import { resemblancesIn } from './predictor-words.ts'
 import type { PassageText, RowWords } from './predictor-words.ts'
-import { wordIndexOf } from './question.ts'
+import { indexIn } from '#core/index/hash-table.ts'
 import type { Question, QuestionWord } from './question.ts'
 
 /** Rare words count alike: a name that few passages have must not outweigh the topic. */
@@ -62,7 +62,7 @@ export function namedCoverage(
 export function heldWeight(question: Question, weights: Float64Array, words: RowWords): number {
   const seen = new Set<number>()
   for (const hash of words) {
-    const index = wordIndexOf(question.wordTable, hash)
+    const index = indexIn(question.wordTable, hash)
     if (index !== -1) seen.add(index)
   }
   return sumOf([...seen], (index) => weights[index] ?? 0)

@@ -1,4 +1,8 @@
+import { gramHashes } from '#core/index/analysis/grams.ts'
+import { indexWords } from '#core/index/analysis/index-words.ts'
 import { words as wordsOf } from '#core/index/analysis/words.ts'
+import { beyondChance, coverageOf, heldGrams } from '#core/index/grams/coverage.ts'
+import type { Coverage } from '#core/index/grams/coverage.ts'
 import { createTopK, largest } from '#core/index/top-k.ts'
 import type { FoundPassage, SearchResult } from '#core/domain/search.ts'
 import type { CallDeadline } from '#search-node/call-deadline.ts'
@@ -99,6 +103,7 @@ function predict(
     questionWords: new Set(wordsOf(text)).size,
     passages,
     forward: tokens,
+    coverage: (...measured) => coverageBeyondChance(statistics, text, ...measured),
     lexical: { rows: order.map((at) => rows[at] ?? 0), scores: Float64Array.from(order, (at) => lexical[at] ?? 0) },
     dense:
       byVector === undefined || vector === undefined || vectorScores === undefined
@@ -108,6 +113,21 @@ function predict(
     named: namedFigures({ byWords: candidates, rows, scores: dense }),
     searchQuestionsOnly: asked === undefined ? 0 : searchQuestionsOnly(rows, lexical, asked, columns),
   })
+}
+
+function coverageBeyondChance(
+  { grams, chance, passage }: VersionStatistics,
+  text: string,
+  words: readonly number[],
+  rows: Uint32Array,
+  documentShare: number,
+): Coverage {
+  const question = grams(indexWords(text))
+  const held = Array.from(rows, (row) => {
+    const { heading, text: ofRow } = passage(row)
+    return heldGrams(question, gramHashes(indexWords(`${heading}\n${ofRow}`)))
+  })
+  return beyondChance(coverageOf(words, held, documentShare), question.information, chance)
 }
 
 /** See the predictor of this name. The first passage is the best by words and search questions; ties by chunk id. */

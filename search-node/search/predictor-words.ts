@@ -1,6 +1,6 @@
 import { tokenHash } from '#core/index/lexical/token-hash.ts'
 import { analyze, primaryLanguage } from '#core/index/analysis/analyzer.ts'
-import { wordIndexOf } from './question.ts'
+import { indexIn } from '#core/index/hash-table.ts'
 import type { Question } from './question.ts'
 
 /** Distance within which a pair is near, in words without function words. */
@@ -48,7 +48,7 @@ function pairsWithin({ words, wordTable }: Question, row: RowWords, distance: nu
   /** Last position of each word; -1: not seen. */
   const seen = new Int32Array(words.length).fill(-1)
   for (let at = 0; at < row.length; at++) {
-    const index = wordIndexOf(wordTable, row[at] ?? 0)
+    const index = indexIn(wordTable, row[at] ?? 0)
     if (index === -1) continue
     const first = index === 0 ? -1 : (seen[index - 1] ?? -1)
     if (first !== -1 && at - first <= distance) found.add(index - 1)
@@ -61,7 +61,7 @@ function pairsWithin({ words, wordTable }: Question, row: RowWords, distance: nu
 export function firstCoverage({ words, wordTable }: Question, row: RowWords): number {
   const held = new Set<number>()
   for (const hash of row) {
-    const index = wordIndexOf(wordTable, hash)
+    const index = indexIn(wordTable, hash)
     if (index !== -1) held.add(index)
   }
   let [said, total] = [0, 0]
@@ -82,7 +82,7 @@ export function resemblancesIn(question: Question, passage: PassageText, row: Ro
   const asked = new Map<number, { readonly term: string; readonly isThere: boolean }>()
   for (const term of question.asked.terms.get(language) ?? []) {
     const hash = tokenHash(language, term)
-    const index = wordIndexOf(question.wordTable, hash)
+    const index = indexIn(question.wordTable, hash)
     if (index !== -1 && !asked.has(index)) asked.set(index, { term, isThere: row.includes(hash) })
   }
   const missing = [...asked.values()].filter(({ isThere }) => !isThere)

@@ -1,5 +1,7 @@
 import { PREDICTORS } from '#core/domain/predictors.ts'
 import type { Predictor } from '#core/domain/predictors.ts'
+import { COVERING_PASSAGES } from '#core/index/grams/coverage.ts'
+import type { Coverage } from '#core/index/grams/coverage.ts'
 import type { NamedFigures } from './named-provision.ts'
 import { adjacentPairs, firstCoverage, nearPairs } from './predictor-words.ts'
 import type { Question } from './question.ts'
@@ -18,6 +20,11 @@ export interface PredictorInput {
   /** Rows of the version. */
   readonly passages: number
   readonly forward: TokenStatistics
+  /**
+   * What rows hold of the question beyond chance. @param words shares of its words that the rows hold. @param
+   * documentShare of the candidates.
+   */
+  readonly coverage: (words: readonly number[], rows: Uint32Array, documentShare: number) => Coverage
   /** Scores in [0, 1]. */
   readonly lexical: RankedRows
   /** See `vector-scores.ts`; empty without a dense ranking. */
@@ -40,6 +47,7 @@ const NEUTRAL = 0.5
 const LEXICAL_TEMPERATURE = 1 / 30
 const VECTOR_TEMPERATURE = 0.027
 const TOP = 5
+const NO_ROWS = new Uint32Array(0)
 
 /**
  * The query performance predictors of a list, in the order of `PREDICTORS`. Those of words are 0 if no passage shares a
@@ -47,12 +55,12 @@ const TOP = 5
  */
 export function predictorsOf(input: PredictorInput): number[] {
   const { named, dense, lexical, searchQuestionsOnly } = input
-  const { document_share, document_agreement } = documentFigures(input)
+  const { documentShare, document_agreement } = documentFigures(input)
   const ofVectors: PredictorFigures = { document_agreement, fused_best: fusedBest(input) }
   const sharesWords = lexical.rows.length > 0
   const figures: PredictorFigures = {
     ...(sharesWords || dense.rows.length > 0 ? ofVectors : {}),
-    ...(sharesWords ? { document_share, ...wordFigures(input) } : {}),
+    ...(sharesWords ? wordFigures(input, documentShare) : input.coverage([], NO_ROWS, 0)),
     named: named === undefined ? 0 : 1,
     named_missing: named?.missing ?? 0,
     named_elsewhere: named?.elsewhere ?? 0,
@@ -65,13 +73,18 @@ export function predictorsOf(input: PredictorInput): number[] {
 
 type PredictorFigures = Readonly<Partial<Record<Predictor, number>>>
 
-function wordFigures(input: PredictorInput): PredictorFigures {
-  const { question, passages, forward, lexical } = input
+function wordFigures(input: PredictorInput, documentShare: number | undefined): PredictorFigures {
+  const { question, passages, forward, lexical, coverage } = input
   const scale = Math.log(passages + 1)
   const idfs = question.words.map(({ idf }) => idf)
   const mean = meanOf(idfs)
   const best = Array.from(lexical.rows.subarray(0, 2 * TOP), (row) => forward.read(row, row).words(row).slice())
   const [words = new Uint32Array(0)] = best
+  const covered = coverage(
+    best.slice(0, COVERING_PASSAGES).map((each) => firstCoverage(question, each)),
+    lexical.rows.subarray(0, COVERING_PASSAGES),
+    documentShare ?? 0,
+  )
   return {
     adjacent_pairs: adjacentPairs(question, best) ?? NEUTRAL,
     near_pairs: nearPairs(question, best.slice(0, TOP)) ?? NEUTRAL,
@@ -80,6 +93,8 @@ function wordFigures(input: PredictorInput): PredictorFigures {
     idf_deviation: Math.sqrt(meanOf(idfs.map((idf) => (idf - mean) ** 2))) / scale,
     first_length: Math.log(1 + words.length),
     first_coverage: firstCoverage(question, words),
+    ...covered,
+    document_share: documentShare === undefined ? 0 : covered.document_share,
   }
 }
 
@@ -87,24 +102,23 @@ function meanOf(values: readonly number[]): number {
   return values.length === 0 ? 0 : values.reduce((sum, value) => sum + value, 0) / values.length
 }
 
-/** If all candidates lie in one document, both predictors are neutral. */
-function documentFigures({
-  lexical,
-  dense,
-  documents,
-}: PredictorInput): Pick<Record<Predictor, number>, 'document_share' | 'document_agreement'> {
+/** If all candidates lie in one document, there is no share, and the agreement is neutral. */
+function documentFigures({ lexical, dense, documents }: PredictorInput): {
+  readonly documentShare: number | undefined
+  readonly document_agreement: number
+} {
   const ofRow = (row: number): number => documents[row] ?? 0
   const first = ofRow(lexical.rows[0] ?? 0)
   const isFirst = (row: number): boolean => ofRow(row) === first
   if (lexical.rows.every(isFirst) && dense.rows.every(isFirst))
-    return { document_share: NEUTRAL, document_agreement: NEUTRAL }
+    return { documentShare: undefined, document_agreement: NEUTRAL }
   const byWords = documentWeights(lexical, ofRow, LEXICAL_TEMPERATURE)
   const byVectors = documentWeights(dense, ofRow, VECTOR_TEMPERATURE)
   let agreement = 0
   for (const [document, weight] of byWords) agreement = Math.max(agreement, weight + (byVectors.get(document) ?? 0))
   for (const [document, weight] of byVectors) agreement = Math.max(agreement, weight + (byWords.get(document) ?? 0))
   return {
-    document_share: lexical.rows.reduce((count, row) => count + Number(ofRow(row) === first), 0) / lexical.rows.length,
+    documentShare: lexical.rows.reduce((count, row) => count + Number(ofRow(row) === first), 0) / lexical.rows.length,
     document_agreement: agreement / 2,
   }
 }

@@ -1,6 +1,8 @@
 import { tokenHash } from '#core/index/lexical/token-hash.ts'
 import type { AnalyzedQuestion } from '#core/index/analysis/analyzer.ts'
-import { inverseFrequency } from './idf.ts'
+import { hashTableOf, indexIn } from '#core/index/hash-table.ts'
+import type { HashTable } from '#core/index/hash-table.ts'
+import { inverseFrequency } from '#core/index/lexical/idf.ts'
 import type { TokenStatistics } from './token-statistics.ts'
 
 /** A word of a question with the hashes of its terms in the forward index, one per language. */
@@ -29,8 +31,8 @@ export interface Question {
   readonly pairs: readonly QuestionPair[]
   /** Upper bound of the pair weights in one passage, which is in one language. */
   readonly pairsWeight: number
-  /** Index of each word hash in `words`; see `wordIndexOf`. */
-  readonly wordTable: WordTable
+  /** Index of each word hash in `words`. */
+  readonly wordTable: HashTable
 }
 
 /** Statistics of a word of a question in a version. */
@@ -54,7 +56,7 @@ export function questionOf(
   tokens: TokenStatistics,
 ): Question {
   const words = wordsIn(asked, statistics)
-  const wordTable = wordTableOf(words)
+  const wordTable = hashTableOf(words)
   const pairs: QuestionPair[] = []
   let pairsWeight = 0
   for (const language of languages) {
@@ -96,13 +98,13 @@ function weightOf(pairs: readonly QuestionPair[]): number {
 function pairsOf(
   hashes: readonly number[],
   words: readonly QuestionWord[],
-  wordTable: WordTable,
+  wordTable: HashTable,
   { description, pairFrequency }: TokenStatistics,
 ): readonly QuestionPair[] {
   const pairs: QuestionPair[] = []
   for (let at = 1; at < hashes.length; at++) {
     const [first = 0, second = 0] = [hashes[at - 1], hashes[at]]
-    const [one, other] = [words[wordIndexOf(wordTable, first)], words[wordIndexOf(wordTable, second)]]
+    const [one, other] = [words[indexIn(wordTable, first)], words[indexIn(wordTable, second)]]
     if (one === undefined || other === undefined || hasPair(pairs, first, second)) continue
     const weight = inverseFrequency(pairFrequency(first, second), description.rows) - (one.idf + other.idf) / 2
     if (weight > 0) pairs.push({ first, second, weight })
@@ -113,39 +115,4 @@ function pairsOf(
 function hasPair(pairs: readonly QuestionPair[], first: number, second: number): boolean {
   for (const pair of pairs) if (pair.first === first && pair.second === second) return true
   return false
-}
-
-/** A hash table with open addressing, because thousands of words of the candidates are looked up in it. */
-export interface WordTable {
-  /** Word hashes; 0: a free slot. Signed, because most lookups then need no conversion. */
-  readonly keys: Int32Array
-  readonly indexes: Int32Array
-}
-
-function wordTableOf(words: readonly QuestionWord[]): WordTable {
-  let count = 0
-  for (const { hashes } of words) count += hashes.length
-  const slots = 2 ** Math.ceil(Math.log2(count * 16 + 4))
-  const keys = new Int32Array(slots)
-  const indexes = new Int32Array(slots)
-  for (const [index, { hashes }] of words.entries()) {
-    for (const hash of hashes) {
-      const key = hash | 0
-      let at = key & (slots - 1)
-      while (keys[at] !== 0 && keys[at] !== key) at = (at + 1) & (slots - 1)
-      if (keys[at] === 0) [keys[at], indexes[at]] = [key, index]
-    }
-  }
-  return { keys, indexes }
-}
-
-/** Index of a word hash in the words of a question; -1: it has no such word. */
-export function wordIndexOf({ keys, indexes }: WordTable, hash: number): number {
-  const mask = keys.length - 1
-  const wanted = hash | 0
-  for (let at = wanted & mask; ; at = (at + 1) & mask) {
-    const key = keys[at] ?? 0
-    if (key === 0) return -1
-    if (key === wanted) return indexes[at] ?? -1
-  }
 }

@@ -1,5 +1,5 @@
 import { spanEnd } from '#core/index/storage/read-spans.ts'
-import { wordIndexOf } from './question.ts'
+import { indexIn } from '#core/index/hash-table.ts'
 import type { Question, QuestionPair } from './question.ts'
 import type { TokenRange, TokenStatistics } from './token-statistics.ts'
 
@@ -107,7 +107,7 @@ function count(
   counts: Float64Array,
 ): void {
   for (let at = from; at < to; at++) {
-    const index = wordIndexOf(wordTable, tokens[at] ?? 0)
+    const index = indexIn(wordTable, tokens[at] ?? 0)
     if (index !== -1) counts[index] = (counts[index] ?? 0) + weight
   }
 }
@@ -132,7 +132,7 @@ function countOwn(
   let any = false
   let previous = -1
   for (let at = from; at < to; at++) {
-    const index = wordIndexOf(wordTable, tokens[at] ?? 0)
+    const index = indexIn(wordTable, tokens[at] ?? 0)
     if (index !== -1) {
       counts[index] = (counts[index] ?? 0) + 1
       any = true

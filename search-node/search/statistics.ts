@@ -1,4 +1,6 @@
 import type { PassageRecord } from '#core/index/passages/record.ts'
+import type { GramQuestion } from '#core/index/grams/coverage.ts'
+import type { Chance } from '#core/index/grams/layout.ts'
 import type { SearchScope } from './candidates/source.ts'
 import type { Question } from './question.ts'
 import type { TokenStatistics } from './token-statistics.ts'
@@ -48,5 +50,9 @@ export interface VersionStatistics {
    * @param rows ascending.
    */
   searchQuestionShares(text: string, rows: Uint32Array): Float64Array | undefined
+  /** Compares a question with the grams of passages. @param words of the question, as `indexWords` gives them. */
+  grams(words: readonly string[]): GramQuestion
+  /** What the first passages hold of questions by chance. */
+  readonly chance: Chance
   passage(row: number): PassageRecord
 }

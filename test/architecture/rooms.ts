@@ -16,6 +16,14 @@ const CORE_ROOMS: Readonly<Record<string, readonly string[]>> = {
   'core/index/passages': INDEX_BASE,
   'core/index/facets': [...INDEX_BASE, 'core/index/bitset.ts', 'core/index/passages'],
   'core/index/lexical': [...INDEX_BASE, 'core/index/analysis'],
+  'core/index/grams': [
+    ...INDEX_BASE,
+    'core/index/top-k.ts',
+    'core/index/hash-table.ts',
+    'core/index/analysis',
+    'core/index/lexical',
+    'core/index/passages',
+  ],
   'core/index/search-questions': [...INDEX_BASE, 'core/index/analysis', 'core/index/lexical'],
   'core/index/references': [...INDEX_BASE, 'core/index/passages', 'core/index/analysis'],
   // The parser reads in this order: tokens, numbers of provisions, acts by jurisdiction, names, what belongs together.
@@ -58,6 +66,10 @@ const RANKING_MAY_IMPORT = [
   'core/index/storage/read-spans.ts',
   'core/index/analysis/',
   'core/index/passages/record.ts',
+  'core/index/hash-table.ts',
+  'core/index/grams/coverage.ts',
+  'core/index/grams/layout.ts',
+  'core/index/lexical/idf.ts',
   'core/index/lexical/token-hash.ts',
   'core/index/vectors/cosine-statistics.ts',
 ] as const

@@ -1,4 +1,4 @@
-import { mulberry32 } from '#jobs/evaluation/seeded-random.ts'
+import { mulberry32 } from '#core/platform/seeded-random.ts'
 
 /** The random choices of one case. The same seed makes the same choices. */
 export interface Draw {

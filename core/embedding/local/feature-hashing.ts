@@ -1,4 +1,4 @@
-import { fnv1a, fnvSeed } from '#core/index/lexical/fnv.ts'
+import { fnv1a, fnvSeed } from '#core/index/analysis/fnv.ts'
 
 const GOLDEN = 0x9e3779b9
 

@@ -30,6 +30,8 @@ const filesSchema = z.strictObject({
   'forward.tokens': fileSchema,
   'forward.offsets': fileSchema,
   'forward.pairs': fileSchema,
+  'grams.json': fileSchema,
+  'grams.frequencies': fileSchema,
   'references.json': fileSchema,
   'references.bin': fileSchema,
   'vectors.f32': fileSchema.optional(),

@@ -3,6 +3,8 @@ import { openFacetsReader } from '#core/index/facets/reader.ts'
 import type { FacetsReader } from '#core/index/facets/reader.ts'
 import { openForwardReader } from '#core/index/lexical/forward-reader.ts'
 import type { ForwardReader } from '#core/index/lexical/forward-reader.ts'
+import { readGrams } from '#core/index/grams/reader.ts'
+import type { GramsReader } from '#core/index/grams/reader.ts'
 import { openLexicalReader } from '#core/index/lexical/reader.ts'
 import type { LexicalReader } from '#core/index/lexical/reader.ts'
 import { openPassagesReader } from '#core/index/passages/reader.ts'
@@ -69,6 +71,7 @@ export interface IndexReader {
   readonly rows: RowTable
   readonly lexical: LexicalReader
   readonly forward: ForwardReader
+  readonly grams: GramsReader
   readonly references: ReferencesReader
   /** Undefined for a version without search questions. */
   readonly searchQuestions: SearchQuestionsReader | undefined
@@ -148,6 +151,7 @@ export function openIndex(
     rows: readRowTable(folder, passages, parts),
     lexical,
     forward,
+    grams: readGrams(folder, passages, parts),
     references,
     searchQuestions,
     passage: (row: number) => records.passage(row),

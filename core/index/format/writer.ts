@@ -26,6 +26,8 @@ import type { EmbeddingSpace, Manifest } from './manifest.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
 import { createForwardWriter } from '#core/index/lexical/forward-writer.ts'
 import type { ForwardWriter } from '#core/index/lexical/forward-writer.ts'
+import { createGramsWriter } from '#core/index/grams/writer.ts'
+import type { GramsWriter } from '#core/index/grams/writer.ts'
 import { createLexicalWriter } from '#core/index/lexical/writer.ts'
 import type { LexicalWriter } from '#core/index/lexical/writer.ts'
 import type { ActEntry } from '#core/index/references/layout.ts'
@@ -43,6 +45,7 @@ import { openVectorsWriter } from '#core/index/vectors/writer.ts'
 import type { VectorsWriter } from '#core/index/vectors/writer.ts'
 import { writeSearchQuestions } from '#core/index/search-questions/writer.ts'
 import type { PlacedQuestion } from '#core/index/search-questions/writer.ts'
+import { writeGrams } from './grams-files.ts'
 import { copyUnit, createRowChecks } from './row-checks.ts'
 import { readSignedManifest, verifyArtifact } from './verify.ts'
 
@@ -159,7 +162,7 @@ async function writeFolder(input: ArtifactInput, folder: string): Promise<Writte
   const tokens = await openHashedFile(join(folder, 'forward.tokens'))
   try {
     const rows = await writeRows(input, { vectors, lines, tokens }, pause)
-    const { passages, facets, documents, table, lexical, forward, references, sources } = rows
+    const { passages, facets, documents, table, lexical, forward, grams, references, sources } = rows
     const written = await vectors?.finish((await input.sampleQueries?.()) ?? [])
     const { facets: dictionaries, bytes } = facets.finish()
     const words = lexical.finish()
@@ -196,7 +199,7 @@ async function writeFolder(input: ArtifactInput, folder: string): Promise<Writte
       merkleRoot: merkleRoot(tables.leaves),
       clusters: written?.clusters,
       cosines: written?.cosines,
-      files,
+      files: { ...files, ...(await writeGrams(folder, input.passages, grams, files['passages.sha256'].sha256)) },
     })
   } finally {
     for (const file of [vectors, lines, tokens]) await file?.abandon()
@@ -249,6 +252,7 @@ interface WrittenRows {
   readonly table: RowTableWriter
   readonly lexical: LexicalWriter
   readonly forward: ForwardWriter
+  readonly grams: GramsWriter
   readonly references: ReferencesWriter
   readonly sources: SourcesWriter
 }
@@ -262,6 +266,7 @@ async function writeRows(input: ArtifactInput, files: RowFiles, pause: () => Pro
   const analyze = createAnalyzer()
   const lexical = createLexicalWriter(input.passages)
   const forward = createForwardWriter(input.passages)
+  const grams = createGramsWriter(input.passages)
   const references = createReferencesWriter(input.passages)
   const sources = createSourcesWriter(input.sources, input.derived ?? new Map())
   const dimensions = input.embedding?.dimensions ?? 0
@@ -288,6 +293,7 @@ async function writeRows(input: ArtifactInput, files: RowFiles, pause: () => Pro
     const terms = { language, heading: analyze(record.heading, language), text: analyze(record.text, language) }
     lexical.add(done, terms)
     await files.tokens.write(forward.add(terms, table.add(done, record)))
+    grams.add(record.heading, record.text)
     references.add(done, record)
     done += 1
     batched += 1
@@ -302,6 +308,7 @@ async function writeRows(input: ArtifactInput, files: RowFiles, pause: () => Pro
     table,
     lexical,
     forward,
+    grams,
     references,
     sources,
   }

@@ -1,4 +1,4 @@
-import { mulberry32 } from '#jobs/evaluation/seeded-random.ts'
+import { mulberry32 } from '#core/platform/seeded-random.ts'
 
 /** Number of resamples of a bootstrap. */
 const RESAMPLES = 1_000

@@ -161,6 +161,8 @@ export const evaluationReportSchema = z.strictObject({
   ranking: rankingSchema,
   abstention: abstentionSchema.nullable(),
   calibrated_on: calibratedOnSchema,
+  /** Questions of the version's own words on which chance was measured; 0: the version is too small. */
+  chance_questions: count.optional(),
   /** Lowest recall over the kinds of filter below; empty for a version without vectors. */
   filtered_recall: bySelectivity,
   /** Maps the kind of filter ("random", "near", "far") to recall by selectivity. */

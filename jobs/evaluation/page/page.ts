@@ -87,12 +87,15 @@ function rankingParameters({ ranking, systems }: EvaluationReport): Markup {
   </p>`
 }
 
+const TOO_SMALL =
+  ' The version is too small to measure what its passages hold of a question by chance: that of ten passages applies.'
+
 /** What the decision was calibrated on, and how far that carries. */
-function calibratedOn({ calibrated_on: on, kind }: EvaluationReport): Markup {
+function calibratedOn({ calibrated_on: on, kind, chance_questions: chance }: EvaluationReport): Markup {
   return on.source === 'question set'
     ? html`<p>
         Calibrated on the question set: threshold and figures come from ${whole(on.questions)} labelled questions, each
         scored by a model that was fitted without it.
       </p>`
-    : html`<p>The default decision applies. ${NOT_FITTED[kind]}</p>`
+    : html`<p>The default decision applies. ${NOT_FITTED[kind]}${chance === 0 ? TOO_SMALL : ''}</p>`
 }

@@ -1,11 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { calibrationSchema, probability } from '#core/domain/calibration.ts'
 import type { Calibration } from '#core/domain/calibration.ts'
-import {
-  DEFAULT_CALIBRATION,
-  DEFAULT_MODEL_CALIBRATION,
-  DEFAULT_WORDS_CALIBRATION,
-} from '#core/domain/default-calibration.ts'
+import { DEFAULT_CALIBRATION, DEFAULT_MODEL_CALIBRATION } from '#core/domain/default-calibration.ts'
 import { PREDICTORS } from '#core/domain/predictors.ts'
 import type { Predictor } from '#core/domain/predictors.ts'
 
@@ -17,13 +13,21 @@ const observedBy = (calibration: Calibration, features: Features): number =>
     PREDICTORS,
     PREDICTORS.map((name) => features[name] ?? 0),
   )
-const NOTHING: Features = {}
+/** The first passages hold no word of the question, which is less than by chance. */
+const NOTHING: Features = { words_best: -0.5, grams_best: -0.5, grams_mass: -0.4, document_share: -0.2 }
 /** The first passages hold every word of the question, and lie ten deviations above the mean. */
-const EVERYTHING: Features = { fused_best: 1, first_coverage: 1, nearest_vector: 0.4 }
+const EVERYTHING: Features = {
+  words_best: 0.5,
+  grams_best: 0.5,
+  grams_mass: 0.2,
+  document_share: 0.5,
+  fused_best: 1,
+  first_coverage: 1,
+  nearest_vector: 0.4,
+}
 
 describe.each([
-  ['words alone', DEFAULT_WORDS_CALIBRATION],
-  ['hashed vectors', DEFAULT_CALIBRATION],
+  ['words alone', DEFAULT_CALIBRATION],
   ['a model', DEFAULT_MODEL_CALIBRATION],
 ])('the decision of a version of %s without a question set', (_name, calibration) => {
   const observed = (features: Features): number => observedBy(calibration, features)
@@ -51,11 +55,12 @@ describe.each([
   })
 
   test('holds every one of its features for a point in favour', () => {
-    for (const name of calibration.features) expect(observed({ [name]: 0.5 })).toBeGreaterThan(observed(NOTHING))
+    for (const name of calibration.features)
+      expect(observed({ ...NOTHING, [name]: 0.5 })).toBeGreaterThan(observed(NOTHING))
   })
 
-  test('does not answer because the first passage holds every word of the question', () => {
-    expect(observed({ first_coverage: 1 })).toBeLessThan(calibration.threshold)
+  test('does not answer a list that holds of the question what any list holds by chance', () => {
+    expect(observed({})).toBeLessThan(calibration.threshold)
   })
 
   test('answers a question that asks for a provision alone, and not one that asks only what it lacks', () => {
@@ -104,6 +109,9 @@ describe('the features of a list', () => {
       'idf_deviation',
       'first_length',
       'first_coverage',
+      'words_best',
+      'grams_best',
+      'grams_mass',
       'named',
       'nearest_vector',
       'fused_best',

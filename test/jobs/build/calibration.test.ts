@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { DEFAULT_WORDS_CALIBRATION } from '#core/domain/default-calibration.ts'
+import { DEFAULT_CALIBRATION } from '#core/domain/default-calibration.ts'
 import { profileParametersSchema } from '#core/domain/retrieval-profile.ts'
 import { versionIdOf } from '#jobs/build/ids.ts'
 import { demoCorpus, startJobsHarness } from '#test/support/jobs.ts'
@@ -53,7 +53,7 @@ describe('a build without a question set', () => {
   test('has the default decision, and says so in its report', async () => {
     expect((await evaluationOf(harness, unasked)).calibrated_on).toEqual({ source: 'default' })
     const { calibration } = profileParametersSchema.parse(JSON.parse(await profileOf(unasked)))
-    expect(calibration).toEqual(DEFAULT_WORDS_CALIBRATION)
+    expect(calibration).toEqual(DEFAULT_CALIBRATION)
   })
 
   test('gives the same profile to the byte and reports the same calibration as another of its import', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { mulberry32 } from '#jobs/evaluation/seeded-random.ts'
+import { mulberry32 } from '#core/platform/seeded-random.ts'
 import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
 import { defaultProfile } from '#jobs/build/parameters.ts'
 import type { Reranker } from '#core/reranking/reranker.ts'

@@ -1,5 +1,6 @@
 import { expect } from 'vitest'
 import { words as wordsOf } from '#core/index/analysis/words.ts'
+import type { Coverage } from '#core/index/grams/coverage.ts'
 import { PREDICTORS } from '#core/domain/predictors.ts'
 import type { Predictor } from '#core/domain/predictors.ts'
 import { predictorsOf } from '#search-node/search/predictors.ts'
@@ -11,6 +12,14 @@ import type { ForwardPassage } from '#test/support/lexical-index.ts'
 export type Features = Readonly<Record<Predictor, number>>
 
 export const NOTHING: RankedRows = { rows: new Uint32Array(), scores: new Float64Array() }
+
+/** Of a question that the passages hold as by chance. */
+export const NO_COVERAGE = (_words: unknown, _rows: unknown, documentShare: number): Coverage => ({
+  words_best: 0,
+  grams_best: 0,
+  grams_mass: 0,
+  document_share: documentShare,
+})
 
 export function ranked(
   rows: readonly number[],
@@ -58,6 +67,7 @@ export function measured(
       ),
       dense,
       documents,
+      coverage: NO_COVERAGE,
       named: undefined,
     })
   })

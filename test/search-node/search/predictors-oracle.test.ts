@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { PREDICTORS } from '#core/domain/predictors.ts'
 import { predictorsOf } from '#search-node/search/predictors.ts'
-import { NOTHING, ranked } from './features.ts'
+import { NOTHING, NO_COVERAGE, ranked } from './features.ts'
 import { said, withForward } from '#test/support/lexical-index.ts'
 
 const WIDTH = 4
@@ -36,13 +36,14 @@ test('predictors of any lists are what their definitions give', () => {
           lexical: ranked(rows, scores),
           dense: dense.length === 0 ? NOTHING : ranked(dense),
           documents: Uint32Array.from(documents),
+          coverage: NO_COVERAGE,
           named: undefined,
         })
         const figure = (name: (typeof PREDICTORS)[number]): number => figures[PREDICTORS.indexOf(name)] ?? Number.NaN
         const first = documents[rows[0] ?? 0]
         const alone = [...rows, ...dense].every((row) => documents[row] === first)
         const share = rows.filter((row) => documents[row] === first).length / rows.length
-        expect(figure('document_share')).toBe(alone ? 0.5 : share)
+        expect(figure('document_share')).toBe(alone ? 0 : share)
         const byVector = dense.length === 0 ? NOTHING : ranked(dense)
         const bests = [...new Set([...rows, ...dense])].map((row) => {
           const [ofWords, ofVector] = [rows.indexOf(row), dense.indexOf(row)]

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { PREDICTORS } from '#core/domain/predictors.ts'
 import { PREDICTOR_DEPTH, predictorsOf } from '#search-node/search/predictors.ts'
 import type { PredictorInput } from '#search-node/search/predictors.ts'
-import { NOTHING, featuresOf, measured, ranked } from './features.ts'
+import { NOTHING, NO_COVERAGE, featuresOf, measured, ranked } from './features.ts'
 import type { Features } from './features.ts'
 import { anyCorpus, anyText, said, withForward } from '#test/support/lexical-index.ts'
 
@@ -22,6 +22,7 @@ function featuresWith(change: Partial<PredictorInput>, query = 'anchor ballast')
         lexical,
         dense: NOTHING,
         documents: Uint32Array.from(corpus.keys(), (row) => row >>> 1),
+        coverage: NO_COVERAGE,
         named: undefined,
         ...change,
       }),
@@ -35,7 +36,9 @@ describe('the features of a list', () => {
 
   function expectWithinRanges(features: Features, rows: number): void {
     const { first_length: length, mean_idf: idf, nearest_vector: nearest, ...others } = features
-    const { fused_best: best, ...shares } = others
+    const { fused_best: best, words_best, grams_best, grams_mass, document_share, ...shares } = others
+    for (const beyond of [words_best, grams_best, grams_mass, document_share])
+      expect(Math.abs(beyond)).toBeLessThanOrEqual(1 + 1e-9)
     expect(Math.abs(nearest)).toBeLessThanOrEqual(1)
     expect(best).toBeGreaterThanOrEqual(-1 - 1e-9)
     expect(best).toBeLessThanOrEqual(2 + 1e-9)
@@ -81,7 +84,7 @@ describe('the features of a list', () => {
     const list = measured(corpus, 'anchor ballast', dense, new Uint32Array(corpus.length))
     expect(list.every(Number.isFinite)).toBe(true)
     expectWithinRanges(featuresOf(list), corpus.length)
-    expect(featuresOf(list)).toMatchObject({ document_share: 0.5, document_agreement: 0.5, first_coverage: 1 })
+    expect(featuresOf(list)).toMatchObject({ document_share: 0, document_agreement: 0.5, first_coverage: 1 })
   })
 
   test('are all 0 when no passage shares a word with the question', () => {
@@ -120,7 +123,7 @@ describe('documents', () => {
 
   test('document_share and document_agreement say nothing where one document holds everything', () => {
     expect(featuresWith({ lexical: ranked([0, 1]), dense: ranked([1]) })).toMatchObject({
-      document_share: 0.5,
+      document_share: 0,
       document_agreement: 0.5,
     })
     expect(featuresWith({ lexical: ranked([0, 1]), dense: ranked([1, 2]) }).document_share).toBe(1)
@@ -169,6 +172,7 @@ describe('words and vectors', () => {
         lexical,
         dense,
         documents: new Uint32Array(corpus.length),
+        coverage: NO_COVERAGE,
         named: undefined,
       }),
     )

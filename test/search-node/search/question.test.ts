@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { tokenHash } from '#core/index/lexical/token-hash.ts'
-import { wordIndexOf } from '#search-node/search/question.ts'
+import { indexIn } from '#core/index/hash-table.ts'
 import { anyCorpus, anyText, said, withForward } from '#test/support/lexical-index.ts'
 
 const idf = (frequency: number, rows: number): number => Math.log(1 + (rows - frequency + 0.5) / (frequency + 0.5))
@@ -23,15 +23,13 @@ describe('the words of a question', () => {
       const { words, wordTable } = ask('anchors ballast')
       expect(words[0]).toMatchObject({ frequency: 2, hashes: [hash('anchor', 'en'), hash('anchors')] })
       expect([
-        wordIndexOf(wordTable, hash('anchor', 'en')),
-        wordIndexOf(wordTable, hash('anchors')),
-        wordIndexOf(wordTable, hash('ballast')),
+        indexIn(wordTable, hash('anchor', 'en')),
+        indexIn(wordTable, hash('anchors')),
+        indexIn(wordTable, hash('ballast')),
       ]).toEqual([0, 0, 1])
-      expect([
-        wordIndexOf(wordTable, hash('anchor')),
-        wordIndexOf(wordTable, hash('cargo')),
-        wordIndexOf(wordTable, 0),
-      ]).toEqual([-1, -1, -1])
+      expect([indexIn(wordTable, hash('anchor')), indexIn(wordTable, hash('cargo')), indexIn(wordTable, 0)]).toEqual([
+        -1, -1, -1,
+      ])
     })
   })
 
@@ -42,8 +40,8 @@ describe('the words of a question', () => {
         fc.property(any, (asked) => {
           const { words, wordTable } = ask(asked.join(' '))
           expect(words).toHaveLength(asked.length)
-          for (const [index, word] of asked.entries()) expect(wordIndexOf(wordTable, hash(word))).toBe(index)
-          expect(wordIndexOf(wordTable, hash('not-asked-for'))).toBe(-1)
+          for (const [index, word] of asked.entries()) expect(indexIn(wordTable, hash(word))).toBe(index)
+          expect(indexIn(wordTable, hash('not-asked-for'))).toBe(-1)
         }),
       )
     })
@@ -53,7 +51,7 @@ describe('the words of a question', () => {
     withForward([said('anchor')], ({ ask }) => {
       const { words, pairs, pairsWeight, wordTable } = ask('?')
       expect({ words, pairs, pairsWeight }).toEqual({ words: [], pairs: [], pairsWeight: 0 })
-      expect(wordIndexOf(wordTable, hash('anchor'))).toBe(-1)
+      expect(indexIn(wordTable, hash('anchor'))).toBe(-1)
     })
   })
 })
@@ -117,8 +115,8 @@ describe('the pairs of a question', () => {
           const { words, pairs, pairsWeight, wordTable } = ask(text)
           for (const { first, second, weight } of pairs) {
             expect(weight).toBeGreaterThan(0)
-            expect(words[wordIndexOf(wordTable, first)]).toBeDefined()
-            expect(words[wordIndexOf(wordTable, second)]).toBeDefined()
+            expect(words[indexIn(wordTable, first)]).toBeDefined()
+            expect(words[indexIn(wordTable, second)]).toBeDefined()
           }
           expect(pairsWeight).toBeLessThanOrEqual(pairs.reduce((sum, { weight }) => sum + weight, 0))
           for (const { idf: own, frequency } of words) expect(own).toBeCloseTo(idf(frequency, corpus.length), 12)

@@ -1,4 +1,4 @@
-import { inverseFrequency } from '#search-node/search/idf.ts'
+import { inverseFrequency } from '#core/index/lexical/idf.ts'
 import { IMPACT_MAX } from '#core/index/lexical/layout.ts'
 import type { QueryWord } from '#core/index/analysis/analyzer.ts'
 import type { LexicalReader } from '#core/index/lexical/reader.ts'

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { DEFAULT_CHAT_READER_CALIBRATION, DEFAULT_WORDS_CALIBRATION } from '#core/domain/default-calibration.ts'
+import { DEFAULT_CHAT_READER_CALIBRATION, DEFAULT_CALIBRATION } from '#core/domain/default-calibration.ts'
 import { judge } from '#jobs/evaluation/natural/judge.ts'
 import type { NaturalQuestion } from '#jobs/evaluation/natural/questions.ts'
 import { NoRecordedScoreError, openFlaggedReader } from '#jobs/evaluation/natural/reader.ts'
@@ -58,6 +58,6 @@ test('an endpoint needs a model, and a file has none', async () => {
 test('a reading decides by its own calibration, and the first words do not', () => {
   const replies = { lexical: replyWith(['a', 'b'], measured({ fused_best: 1 })) }
   const judged = (read: readonly number[] | undefined): string =>
-    judge('kb', question, replies, read ? DEFAULT_CHAT_READER_CALIBRATION : DEFAULT_WORDS_CALIBRATION, read).decision
+    judge('kb', question, replies, read ? DEFAULT_CHAT_READER_CALIBRATION : DEFAULT_CALIBRATION, read).decision
   expect([judged(undefined), judged([0.02, 0.03]), judged([0.02, 0.55])]).toEqual(['answer', 'abstain', 'answer'])
 })

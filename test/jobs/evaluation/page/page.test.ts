@@ -264,6 +264,8 @@ describe('the page of a report', () => {
     expect(decisionOf(FULL_REPORT)).not.toContain('Natural questions')
     const bare = decisionOf(BARE_REPORT)
     expect(bare).toContain('The default decision applies. Natural questions were not asked.')
+    expect(bare).not.toContain('too small')
+    expect(decisionOf({ ...BARE_REPORT, chance_questions: 0 })).toContain('that of ten passages applies.')
     const labelled = decisionOf({ ...BARE_REPORT, kind: 'question set' })
     expect(labelled).toContain('The question set has too few labels of both kinds')
   })

@@ -1,0 +1,83 @@
+import { gramHashes } from '#core/index/analysis/grams.ts'
+import { hashTableOf, indexIn } from '#core/index/hash-table.ts'
+import type { HashTable } from '#core/index/hash-table.ts'
+import { inverseFrequency } from '#core/index/lexical/idf.ts'
+import type { GramsReader } from './reader.ts'
+import type { Chance } from './layout.ts'
+
+/** The distinct grams of a question. */
+export interface GramQuestion {
+  readonly table: HashTable
+  /** Inverse document frequency of each. */
+  readonly weights: Float64Array
+  /** Sum of the weights. */
+  readonly information: number
+}
+
+/** @param words of the question, as `indexWords` gives them. */
+export function gramQuestion(words: readonly string[], grams: Pick<GramsReader, 'rows' | 'frequency'>): GramQuestion {
+  const distinct = new Set<number>(gramHashes(words))
+  const items: { readonly hashes: readonly number[] }[] = []
+  const weights = new Float64Array(distinct.size)
+  let information = 0
+  for (const hash of distinct) {
+    const weight = inverseFrequency(grams.frequency(hash), grams.rows)
+    weights[items.length] = weight
+    information += weight
+    items.push({ hashes: [hash] })
+  }
+  return { table: hashTableOf(items), weights, information }
+}
+
+/** Share of a question's grams, by weight, that a text holds; 0 for a question without any. @param hashes of the text. */
+export function heldGrams({ table, weights, information }: GramQuestion, hashes: Int32Array): number {
+  if (information === 0) return 0
+  const seen = new Uint8Array(weights.length)
+  let held = 0
+  for (let at = 0; at < hashes.length; at++) {
+    const index = indexIn(table, hashes[at] ?? 0)
+    if (index === -1 || seen[index] === 1) continue
+    seen[index] = 1
+    held += weights[index] ?? 0
+  }
+  return held / information
+}
+
+/** Passages of which the best and the mean count. */
+export const COVERING_PASSAGES = 5
+
+/** The first candidates, of which as many as are in the first one's document count. */
+export const DOCUMENT_CANDIDATES = 50
+
+/** How much of a question the first passages hold, and how many candidates are in one document. Each in [0, 1]. */
+export type Coverage = Readonly<Record<'words_best' | 'grams_best' | 'grams_mass' | 'document_share', number>>
+
+/**
+ * @param words shares of the question's words that the first passages hold, by inverse document frequency.
+ * @param grams of its grams. Both have the same length, at most COVERING_PASSAGES; 0 without passages.
+ * @param documentShare of the first DOCUMENT_CANDIDATES candidates, those in the first one's document.
+ */
+export function coverageOf(words: readonly number[], grams: readonly number[], documentShare: number): Coverage {
+  return {
+    document_share: documentShare,
+    words_best: Math.max(0, ...words),
+    grams_best: Math.max(0, ...grams),
+    grams_mass: grams.reduce((sum, share) => sum + share, 0) / Math.max(1, grams.length),
+  }
+}
+
+/** Returns how much more of a question the first passages hold than by chance in the version; each in [-1, 1]. */
+export function beyondChance(coverage: Coverage, information: number, chance: Chance): Coverage {
+  const [least, greatest] = chance.information
+  const at = Math.min(greatest, Math.max(least, Math.log(Math.max(1, information))))
+  const beyond = (name: keyof Coverage): number => {
+    const { intercept, slope } = chance[name]
+    return coverage[name] - Math.min(1, Math.max(0, intercept + slope * at))
+  }
+  return {
+    words_best: beyond('words_best'),
+    grams_best: beyond('grams_best'),
+    grams_mass: beyond('grams_mass'),
+    document_share: beyond('document_share'),
+  }
+}

@@ -1,0 +1,54 @@
+import { z } from 'zod'
+
+export const GRAM_BITS_MIN = 12
+export const GRAM_BITS_MAX = 22
+
+/** A figure by chance, as a line over ln(information) of the question. */
+const lineSchema = z.strictObject({ intercept: z.number(), slope: z.number() })
+
+/**
+ * What the first passages hold of questions that no passage answers; see `measureChance`. The information of a question
+ * is the sum of the inverse document frequencies of its grams.
+ */
+export const chanceSchema = z.strictObject({
+  /** Questions that it was measured on; 0: the version is too small, and the default applies. */
+  questions: z.int().nonnegative(),
+  /** Natural logarithms of the least and the greatest information of these questions. */
+  information: z.tuple([z.number(), z.number()]).readonly(),
+  words_best: lineSchema,
+  grams_best: lineSchema,
+  grams_mass: lineSchema,
+  document_share: lineSchema,
+})
+export type Chance = z.infer<typeof chanceSchema>
+
+/**
+ * Groups of letters of all passages; see `gramHashes`.
+ *
+ * - `grams.frequencies`: in 2^bits bytes by `gramSlot`, the number of rows with a gram as `encodedFrequency`. Grams that
+ *   share a slot share its number, so a gram may seem more common than it is.
+ * - `grams.json`: the description.
+ */
+export const gramsSchema = z.strictObject({
+  rows: z.int().positive(),
+  bits: z.int().min(GRAM_BITS_MIN).max(GRAM_BITS_MAX),
+  chance: chanceSchema,
+})
+export type GramsDescription = z.infer<typeof gramsSchema>
+
+/** @param hash never 0. */
+export function gramSlot(hash: number, bits: number): number {
+  return Math.imul(hash ^ (hash >>> 15), 0x9e37_79b1) >>> (32 - bits)
+}
+
+/** Steps of a byte for each doubling of a frequency. */
+const STEPS = 8
+
+/** @returns a byte: the frequency within 5 %. */
+export function encodedFrequency(rows: number): number {
+  return Math.min(255, Math.round(STEPS * Math.log2(1 + rows)))
+}
+
+export function decodedFrequency(byte: number): number {
+  return 2 ** (byte / STEPS) - 1
+}
