@@ -151,11 +151,15 @@ function versionLink(path: string, id: string | null): Cell {
   return id === null ? '–' : link(`${path}${id}.html`, code(id))
 }
 
+interface VersionParts extends TracedVersion, Pick<BaseParts, 'publicKeys'> {
+  readonly sources: readonly Source[]
+}
+
 /** A version: its signed manifest, its activations with their approvals, and its sources. */
 export function versionPage(
   folder: string,
   { slug, title }: TracedBase,
-  { id, manifest, activations, sources }: TracedVersion & { readonly sources: readonly Source[] },
+  { id, manifest, activations, sources, publicKeys }: VersionParts,
 ): Page {
   const [first] = activations
   return {
@@ -165,6 +169,7 @@ export function versionPage(
       knowledge_base: slug,
       version_id: id,
       manifest_sha256: first?.entry.manifest_sha256,
+      public_keys: publicKeys.map(base64),
       merkle_root: manifest.merkle_root,
       passages: manifest.passages,
       documents: manifest.documents,
@@ -183,6 +188,7 @@ export function versionPage(
           html`${link(`${id}/manifest.json`, 'manifest.json')}, signature ${link(`${id}/manifest.sig`, 'manifest.sig')}`,
         ],
         ['SHA-256 of the manifest', code(first?.entry.manifest_sha256 ?? '')],
+        ['Public keys of the operator', html`${publicKeys.map((key) => html`${code(base64(key))} `)}`],
       ])}
       ${activations.map(activationOf)}
       <h2>Sources</h2>

@@ -45,8 +45,9 @@ export async function writeTrace(deps: TraceDeps, knowledgeBaseId: string, signa
   const versions: TracedVersion[] = []
   for (const [id, activations] of Map.groupBy(history, ({ entry }) => entry.version_id))
     versions.push({ id, activations, ...(await writeVersion(deps, folder, activations, signal)) })
-  await writePages(folder, base, versions, signal)
-  await writePage(basePage(folder, base, { history, publicKeys: deps.store.publicKeysDer }))
+  const publicKeys = deps.store.publicKeysDer
+  await writePages({ folder, base, publicKeys }, versions, signal)
+  await writePage(basePage(folder, base, { history, publicKeys }))
   await writeHistory(folder, history)
   await writeRoot(deps.traceDir)
   deps.log.info('trace written', { knowledge_base: base.slug, sequence: history.at(-1)?.sequence })
@@ -98,10 +99,15 @@ async function readManifest(
   )
 }
 
+interface Published {
+  readonly folder: string
+  readonly base: TracedBase
+  readonly publicKeys: readonly Uint8Array[]
+}
+
 /** The revisions of a snapshot are those of the newest version that has it. */
 async function writePages(
-  folder: string,
-  base: TracedBase,
+  { folder, base, publicKeys }: Published,
   versions: readonly TracedVersion[],
   signal: AbortSignal | undefined,
 ): Promise<void> {
@@ -112,7 +118,7 @@ async function writePages(
       sources.push(source)
       snapshots.set(source.id, { source, versions: [...(snapshots.get(source.id)?.versions ?? []), version.id] })
     }
-    await writePage(versionPage(folder, base, { ...version, sources }))
+    await writePage(versionPage(folder, base, { ...version, sources, publicKeys }))
   }
   const write = (snapshot: TracedSnapshot): Promise<void> => writePage(snapshotPage(folder, base, snapshot))
   await forEachConcurrently([...snapshots.values()], TRACE_BOUNDS.pagesAtOnceMax, write, signal)
@@ -131,5 +137,6 @@ async function writeHistory(folder: string, history: readonly Activation[]): Pro
 /** Lists the knowledge bases whose trace is in the folder, also those whose trace no longer grows. */
 async function writeRoot(root: string): Promise<void> {
   const folders = (await readdir(root, { withFileTypes: true })).filter((each) => each.isDirectory())
-  await writePage(rootPage(root, folders.map(({ name }) => name).toSorted()))
+  const slugs = folders.map(({ name }) => name).filter((name) => /^[a-z0-9][a-z0-9-]*$/.test(name))
+  await writePage(rootPage(root, slugs.toSorted()))
 }

@@ -160,6 +160,7 @@ describe('a reply that was saved', () => {
     const shown: unknown = JSON.parse(await fetched(`versions/${replyOf(1).version}.json`))
     expect(shown).toMatchObject({
       predecessor: replyOf(0).version,
+      public_keys: [KEY],
       activations: [
         { entry: { sequence: 2 }, record: { changes: { counts: { passages_changed: 1 } }, approvals: [{}] } },
       ],
