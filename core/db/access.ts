@@ -34,6 +34,8 @@ const entitlementSchema = z.object({
   subjects: z.array(z.string()).nullable(),
   plan_id: z.string(),
   limits: planLimitsSchema,
+  /** Passages that an operator allows beyond the marks of the exposure. */
+  exposure_raised: z.number(),
   /** null while the knowledge base has no active version. */
   active_profile: profileSchema.nullable(),
   /** Profiles of this knowledge base that the entitlement names. */
@@ -75,6 +77,10 @@ const READ_ACCESS = `
       b.id, 'knowledge_base', b.slug,
         'languages', e.languages, 'jurisdictions', e.jurisdictions, 'subjects', e.subjects, 'plan_id', l.id, 'limits',
         l.limits,
+        'exposure_raised', coalesce((
+          select sum(x.passages) from exposure_raises as x
+          where x.organization_id = c.organization_id and x.knowledge_base_id = b.id
+            and x.environment = e.environment and x.expires_at > now()), 0),
         'active_profile', (
           select ${PROFILE} from active_versions as a
           join corpus_versions as v on v.id = a.version_id

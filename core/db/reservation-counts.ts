@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import { DATABASE_BOUNDS } from '#core/db/bounds.ts'
-import type { ServedPassage } from '#core/domain/exposure.ts'
 import { inTransaction } from './pool.ts'
 import type { Database, Queryable } from './pool.ts'
 
@@ -154,48 +153,49 @@ export async function longestExposureWindowDays(database: Queryable, organizatio
   return z.object({ days: z.int() }).parse(rows[0]).days
 }
 
-/** A distinct passage of a document, when it was last served, and what was served of its document. */
-export interface LastServed extends ServedPassage {
+/** A distinct passage that was served. */
+export interface CountedPassage {
+  readonly environment: string
   readonly knowledgeBaseId: string
+  readonly chunk: string
+  readonly document: string
+  /** Passages of the document in the version that served this one last. */
+  readonly total: number
   /** When the request that served it last was admitted. */
   readonly atMs: number
-  /** Distinct positions of the document, over all revisions. */
-  readonly documentServed: number
-  /** Longest run of adjacent ordinals of one revision of the document. */
-  readonly documentRun: number
+  /** UTC days of the window, since 1970-01-01, on which it was new: not served for a window before. */
+  readonly newOn: readonly number[]
 }
 
 /**
- * Distinct passages served to an organization since an instant, except those that an operator has released. Aggregated
- * in Postgres, so the rows are as many as the passages and not as the requests. The total of a document is the one
- * served last. The rows of a document follow each other. One sort serves every window: `rank` numbers the positions of
- * a document, and within a run of neighbours it grows like the ordinal.
+ * Passages served to an organization, except those that an operator has released. Aggregated in Postgres, so the rows
+ * are as many as the passages and not as the requests. Whether a passage was new on the first days of the window
+ * depends on a window before. $2: now in ms, $3: the window in days. The rows of a document follow each other.
  */
-const DECLARE_SERVED = `
-  declare served no scroll cursor for
+const SERVED = `
   with released as (
-    select knowledge_base_id, max(released_at) as at from exposure_releases where organization_id = $1 group by 1
-  ), last_served as (
-    select r.knowledge_base_id, p.chunk, p.document collate "C" as document, p.revision collate "C" as revision,
-      p.ordinal, max(array[(extract(epoch from r.admitted_at) * 1000)::bigint, p.total]) as last
-    from reservations as r left join released on released.knowledge_base_id = r.knowledge_base_id
-    cross join lateral jsonb_to_recordset(r.served)
-      as p (chunk text, document text, revision text, ordinal int, total bigint)
-    where r.organization_id = $1 and r.state = 'delivered' and r.admitted_at > to_timestamp($2::float8 / 1000)
+    select environment, knowledge_base_id, max(released_at) as at from exposure_releases where organization_id = $1
+    group by 1, 2
+  ), served as (
+    select r.environment, r.knowledge_base_id, p.chunk, p.document collate "C" as document, p.total,
+      (extract(epoch from r.admitted_at) * 1000)::bigint as at_ms,
+      lag((extract(epoch from r.admitted_at) * 1000)::bigint) over (
+        partition by r.environment, r.knowledge_base_id, p.chunk order by r.admitted_at) as before_ms
+    from reservations as r left join released
+      on released.knowledge_base_id = r.knowledge_base_id and released.environment = r.environment
+    cross join lateral jsonb_to_recordset(r.served) as p (chunk text, document text, total bigint)
+    where r.organization_id = $1 and r.state = 'delivered'
+      and r.admitted_at > to_timestamp($2::float8 / 1000 - ($3::int * 2 + 1) * 86400.0)
       and (released.at is null or r.finished_at > released.at)
-    group by 1, 2, 3, 4, 5
-  ), numbered as (
-    select *, dense_rank() over (partition by knowledge_base_id, document order by revision, ordinal)::int as rank
-    from last_served
-  ), in_runs as (
-    select *, max(ordinal) over (partition by knowledge_base_id, document, revision, ordinal - rank)
-      - min(ordinal) over (partition by knowledge_base_id, document, revision, ordinal - rank) + 1 as run
-    from numbered
   )
-  select knowledge_base_id, chunk, document, revision, ordinal, last[1]::float8 as at_ms,
-    (max(last) over of_document)[2]::float8 as total, max(rank) over of_document as document_served,
-    max(run) over of_document as document_run
-  from in_runs window of_document as (partition by knowledge_base_id, document)`
+  select environment, knowledge_base_id, chunk, max(document) as document, max(array[at_ms, total]) as last,
+    coalesce(array_agg((at_ms / 86400000)::int order by at_ms) filter (
+      where at_ms / 86400000 >= floor($2::float8 / 86400000) - $3::int
+        and (before_ms is null or before_ms <= at_ms - $3::int * 86400000::bigint)), '{}') as new_on
+  from served group by 1, 2, 3
+  having max(at_ms) / 86400000 >= floor($2::float8 / 86400000) - $3::int
+  order by 1, 2, 4`
+const DECLARE_SERVED = `declare served no scroll cursor for ${SERVED}`
 const WHOLE_RESULT = 'set local cursor_tuple_fraction = 1'
 /** The passages of a large organization are sorted in memory. */
 const SORT_MEMORY = `set local work_mem = '${DATABASE_BOUNDS.rebuildSortKilobytes}kB'`
@@ -203,40 +203,64 @@ const FETCH = `fetch ${DATABASE_BOUNDS.rebuildBatchPassages} from served`
 
 const servedRow = z
   .object({
+    environment: z.string(),
     knowledge_base_id: z.string(),
     chunk: z.string(),
     document: z.string(),
-    revision: z.string(),
-    ordinal: z.number(),
-    at_ms: z.number(),
-    total: z.number(),
-    document_served: z.number(),
-    document_run: z.number(),
+    /** Instant and total; Postgres sends a bigint as text. */
+    last: z.tuple([z.coerce.number(), z.coerce.number()]),
+    new_on: z.array(z.int()),
   })
-  .transform(({ knowledge_base_id, at_ms, document_served, document_run, ...passage }): LastServed => ({
+  .transform(({ knowledge_base_id, last: [atMs, total], new_on, ...passage }): CountedPassage => ({
     ...passage,
     knowledgeBaseId: knowledge_base_id,
-    atMs: at_ms,
-    documentServed: document_served,
-    documentRun: document_run,
+    total,
+    atMs,
+    newOn: new_on,
   }))
 const servedRows = z.array(servedRow)
 
 /** Calls `take` with one bounded batch at a time. The rows of a document follow each other. */
-export async function readServedSince(
+export async function readServed(
   database: Database,
   organizationId: string,
-  sinceMs: number,
-  take: (passages: readonly LastServed[]) => Promise<void>,
+  { nowMs, windowDays }: { readonly nowMs: number; readonly windowDays: number },
+  take: (passages: readonly CountedPassage[]) => Promise<void>,
 ): Promise<void> {
   await inTransaction(database, async (client) => {
     await client.query(WHOLE_RESULT)
     await client.query(SORT_MEMORY)
-    await client.query(DECLARE_SERVED, [organizationId, sinceMs])
+    await client.query(DECLARE_SERVED, [organizationId, nowMs, windowDays])
     for (;;) {
       const { rows } = await client.query(FETCH)
       if (rows.length === 0) return
       await take(servedRows.parse(rows))
     }
   })
+}
+
+/** New passages of one document on one UTC day. */
+const NEW_BY_DAY = `
+  select environment, knowledge_base_id, document, day, count(*)::float8 as passages,
+    max((last)[2])::float8 as document_passages
+  from (${SERVED}) as served cross join unnest(new_on) as day group by 1, 2, 3, 4 order by 1, 2, 3, 4`
+
+const newRow = z.object({
+  environment: z.string(),
+  knowledge_base_id: z.string(),
+  document: z.string(),
+  day: z.int(),
+  passages: z.number(),
+  document_passages: z.number(),
+})
+export type NewPassages = z.infer<typeof newRow>
+
+/** What the counters of the organization are rebuilt from, summed by document and day of the longest window. */
+export async function readNewByDay(
+  database: Queryable,
+  organizationId: string,
+  nowMs: number,
+): Promise<readonly NewPassages[]> {
+  const windowDays = await longestExposureWindowDays(database, organizationId)
+  return z.array(newRow).parse((await database.query(NEW_BY_DAY, [organizationId, nowMs, windowDays])).rows)
 }

@@ -22,24 +22,27 @@ export const planLimitsSchema = z.strictObject({
   concurrency: count(10_000).default(2),
   requests_per_day: count(1_000_000_000).default(250),
   requests_per_month: count(1_000_000_000).default(5_000),
-  /** Distinct passages served per organization and knowledge base over a rolling window. */
+  /** New passages served per organization, environment and knowledge base; decision 0046 has the arithmetic. */
   exposure: z
     .strictObject({
+      /** A passage is new again when it was not served for so long; no window of days is longer. */
       window_days: z.int().min(1).max(366).default(30),
-      /** Share of the corpus at which the rate tightens. */
-      soft_share: share.default(0.1),
-      /** Share of the corpus at which serving stops. */
-      hard_share: share.default(0.2),
-      /** Share of any one document at which serving stops. */
+      /** Share of the corpus from which the rate is lower; a document has the same part of its mark. */
+      soft_share: share.default(0.0625),
+      /** Share of the corpus at which serving stops, and what is forgotten of it with each UTC day. */
+      hard_share: share.default(0.125),
+      daily_share: share.default(0.0005),
+      /** Share of one document at which replies with its passages stop, and what is forgotten of it with each day. */
       document_share: share.default(0.5),
-      /** Adjacent passages of one revision at which serving stops. */
-      run: count(1_000_000).default(40),
+      document_daily_share: share.default(0.01),
+      /** Part of each share that the test environment has. */
+      test_share: share.default(0.05),
       /** Each mark is the larger of its share and its floor, in passages. */
       floors: z
         .strictObject({
-          corpus: count(1_000_000_000).default(2_000),
-          document: count(1_000_000).default(60),
-          run: count(1_000_000).default(40),
+          corpus: count(1_000_000_000).default(300),
+          document: count(1_000_000_000).default(300),
+          daily: count(1_000_000_000).default(5),
         })
         .prefault({}),
     })
@@ -49,5 +52,10 @@ export const planLimitsSchema = z.strictObject({
 
 export type PlanLimits = z.infer<typeof planLimitsSchema>
 
+const DEFAULTS = planLimitsSchema.parse({})
+
 /** Passages of a reply for a caller of the default plan who names no number. */
-export const { max_top_k: DEFAULT_TOP_K } = planLimitsSchema.parse({})
+export const { max_top_k: DEFAULT_TOP_K } = DEFAULTS
+
+/** Passages of a corpus that the default plan serves before it stops; a smaller corpus may be copied whole. */
+export const { corpus: DEFAULT_EXPOSURE_FLOOR } = DEFAULTS.exposure.floors

@@ -25,6 +25,8 @@ type Fingerprinted = 'fingerprint' | 'fingerprintEpoch' | 'requestDigest'
 export type Candidate = Omit<NewReservation, 'admittedAtMs' | 'deadlineAtMs' | Fingerprinted> & {
   readonly limits: PlanLimits
   readonly corpusPassages: number
+  /** Passages that an operator allows beyond the marks of the exposure. */
+  readonly raised: number
   /** Computed only for a charged request. */
   readonly fingerprint: () => Pick<NewReservation, Fingerprinted>
 }
@@ -105,11 +107,11 @@ async function charge(
   wait: Waiting,
 ): Promise<ChargeDecision> {
   const [idempotencyDigest] = candidate.idempotencyDigests
-  const { id: requestId, limits, corpusPassages } = candidate
+  const { id: requestId, limits, corpusPassages, raised } = candidate
   try {
     return await wait(
       'redis',
-      deps.counters.admit(candidate, epoch.id, { requestId, limits, corpusPassages, idempotencyDigest }),
+      deps.counters.admit(candidate, epoch.id, { requestId, limits, corpusPassages, raised, idempotencyDigest }),
     )
   } catch (error) {
     await undo(deps, candidate, epoch, wait)

@@ -1,15 +1,17 @@
 -- Decides all limits of one request together and charges all of them or none. Idempotent by request id.
 -- KEYS: epoch, deadlines, minute, leases, counts, lookups, exposure, [held key]
 -- ARGV: request id, epoch, rate per minute, tightened rate, concurrency, day allowance, month allowance, lease ms,
---       exposure window ms, soft mark, hard mark, document share, document floor, run mark, hold ms,
---       looks per minute
--- Reply: {status, now ms, day used, month used, minute used, retry after ms, rate in force, may look up}
+--       hold ms, looks per minute, exposure window in days, hard mark of the corpus, its soft mark, its daily part,
+--       then what `documents_at_mark` takes
+-- Reply: {status, now ms, day used, month used, minute used, retry after ms, rate in force, may look up,
+--        {document at its mark, when it opens in ms, …}}
 local epoch, deadlines, minute, leases, counts, lookups, exposure, held = unpack(KEYS)
 local request = ARGV[1]
 local rate, tightened, concurrency = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
 local day_allowance, month_allowance, lease_ms = tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8])
-local window_ms, soft, hard = tonumber(ARGV[9]), tonumber(ARGV[10]), tonumber(ARGV[11])
-local document_share, document_floor, run_mark = tonumber(ARGV[12]), tonumber(ARGV[13]), tonumber(ARGV[14])
+local window_days, mark, soft, daily = tonumber(ARGV[11]), tonumber(ARGV[12]), tonumber(ARGV[13]), tonumber(ARGV[14])
+local window_ms, document_marks, stopped = window_days * DAY_MS, {}, {}
+for i = 15, 20 do document_marks[#document_marks + 1] = tonumber(ARGV[i]) end
 
 local now = now_ms()
 local day_field, month_field = periods_of(now)
@@ -24,9 +26,9 @@ local function reply(status, retry_ms)
     -- Looks of refused requests are bounded, so refusals stay cheap.
     local asked = redis.call('INCR', lookups)
     if asked == 1 then redis.call('PEXPIRE', lookups, 60000) end
-    if asked <= tonumber(ARGV[16]) then may_look_up = 1 end
+    if asked <= tonumber(ARGV[10]) then may_look_up = 1 end
   end
-  return { status, now, day_used, month_used, minute_used, math.ceil(retry_ms or 0), rate, may_look_up }
+  return { status, now, day_used, month_used, minute_used, math.ceil(retry_ms or 0), rate, may_look_up, stopped }
 end
 
 local in_force = redis.call('HMGET', epoch, 'epoch', 'window')
@@ -39,19 +41,13 @@ if nearest[2] and tonumber(nearest[2]) <= now then return reply('overdue') end
 if held and redis.call('EXISTS', held) == 1 then return reply('held') end
 if month_used >= month_allowance or day_used >= day_allowance then return reply('quota') end
 
-local since, oldest = now - window_ms, now - tonumber(in_force[2])
-local served = redis.call('ZCOUNT', exposure, '(' .. since, '+inf')
-local function opens_in(entry)
-  return entry[2] and math.max(1000, tonumber(entry[2]) + window_ms - now) or 1000
-end
-if served >= hard then
-  local entry = redis.call('ZRANGEBYSCORE', exposure, '(' .. since, '+inf', 'WITHSCORES', 'LIMIT', served - hard, 1)
-  return reply('exposure', opens_in(entry))
-end
-if served >= soft then rate = tightened end
-local leaves = share_reached(exposure, since, oldest, document_share, document_floor)
-  or run_reached(exposure, since, oldest, run_mark)
-if leaves then return reply('exposure', math.max(1000, leaves + window_ms - now)) end
+local today, days = math.floor(now / DAY_MS), days_of(exposure .. ':days')
+local level = level_of(days, today, window_days, daily)
+if level >= mark then return reply('exposure', opens_at(days, today, window_days, daily, mark) - now) end
+local oldest = math.floor((now - tonumber(in_force[2])) / DAY_MS)
+local slowed
+stopped, slowed = documents_at_mark(exposure, today, window_days, oldest, document_marks)
+if slowed or level >= soft then rate = tightened end
 
 if minute_used >= rate then
   local entry = redis.call('ZRANGE', minute, minute_used - rate, minute_used - rate, 'WITHSCORES')
@@ -70,6 +66,6 @@ month_used = redis.call('HINCRBY', counts, month_field, 1)
 if day_used == 1 then redis.call('PEXPIRE', counts, 40 * 86400000) end
 if day_used == 1 or leased == 0 then redis.call('PEXPIRE', leases, 40 * 86400000) end
 if day_used == 1 or not nearest[1] then redis.call('PEXPIRE', deadlines, 40 * 86400000) end
-if held then redis.call('SET', held, request, 'PX', ARGV[15]) end
+if held then redis.call('SET', held, request, 'PX', ARGV[9]) end
 minute_used = minute_used + 1
 return reply('admitted')

@@ -47,11 +47,18 @@ export function entitlementKeys(organizationId: string, epoch: string, entitleme
 }
 
 /** Prefix of the exposure of an organization to a knowledge base; `exposure.lua` lists the keys under it. */
-export function exposureKey(organizationId: string, epoch: string, knowledgeBaseId: string): string {
-  return `${tag(organizationId)}:${epoch}:exposure:${knowledgeBaseId}`
+export function exposureKey(organizationId: string, epoch: string, exposed: ExposedBase): string {
+  return `${tag(organizationId)}:${epoch}:exposure:${exposedBase(exposed)}`
 }
 
-/** Set: knowledge bases with exposure. */
+/** Test and live traffic are counted apart. */
+export type ExposedBase = Pick<LimitScope, 'environment' | 'knowledgeBaseId'>
+
+export function exposedBase({ environment, knowledgeBaseId }: ExposedBase): string {
+  return `${environment}:${knowledgeBaseId}`
+}
+
+/** Set: what `exposedBase` names, with exposure. */
 export function basesKey(organizationId: string, epoch: string): string {
   return `${tag(organizationId)}:${epoch}:bases`
 }

@@ -4,10 +4,19 @@ import { z } from 'zod'
 import { LIMIT_BOUNDS } from '#core/limits/bounds.ts'
 import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
 import type { Log } from '#core/platform/log.ts'
-import { DAY_MS } from '#core/platform/time.ts'
+import { exposureMarks } from '#core/domain/exposure.ts'
 import type { ServedPassage } from '#core/domain/exposure.ts'
 import type { PlanLimits } from '#core/domain/quota-plan.ts'
-import { deadlinesKey, entitlementKeys, epochKey, epochsKey, exposureKey, heldKeySuffix, tag } from './counter-keys.ts'
+import {
+  deadlinesKey,
+  entitlementKeys,
+  epochKey,
+  epochsKey,
+  exposedBase,
+  exposureKey,
+  heldKeySuffix,
+  tag,
+} from './counter-keys.ts'
 import type { LimitScope } from './counter-keys.ts'
 import { openPrimary } from '#core/redis/primary.ts'
 import type { ConnectionHealth } from '#core/redis/connection-health.ts'
@@ -43,16 +52,26 @@ export interface ChargeDecision extends Usage {
   /** Clock of Redis, ms since 1970-01-01. All windows use this clock. */
   readonly nowMs: number
   readonly retryAfterMs: number
-  /** Requests per minute in force: the plan's, or the tightened rate past the soft exposure mark. */
+  /** Requests per minute in force: the plan's, or a fifth of it past a soft mark of the exposure. */
   readonly rateInForce: number
   /** Whether the Idempotency-Key of this refused request may be looked up in Postgres. */
   readonly mayLookUp: boolean
+  /** Documents whose passages are not served now. */
+  readonly stoppedDocuments: readonly StoppedDocument[]
+}
+
+export interface StoppedDocument {
+  readonly id: string
+  /** ms since 1970-01-01. */
+  readonly opensAtMs: number
 }
 
 export interface ChargeRequest {
   readonly requestId: string
   readonly limits: PlanLimits
   readonly corpusPassages: number
+  /** Passages that an operator allows beyond the marks of the plan. */
+  readonly raised: number
   readonly idempotencyDigest: Buffer | undefined
 }
 
@@ -156,14 +175,15 @@ const admitReply = z.tuple([
   z.number(),
   z.number(),
   z.number(),
+  z.array(z.union([z.string(), z.number()])),
 ])
 
 async function admit(redis: Redis, scope: LimitScope, epoch: string, request: ChargeRequest): Promise<ChargeDecision> {
-  const { organizationId, entitlementId, knowledgeBaseId } = scope
-  const { limits, corpusPassages, idempotencyDigest } = request
+  const { organizationId, entitlementId } = scope
+  const { limits, idempotencyDigest } = request
   const { exposure } = limits
   const keys = entitlementKeys(organizationId, epoch, entitlementId)
-  const mark = (share: number): number => Math.max(Math.floor(share * corpusPassages), exposure.floors.corpus)
+  const { windowDays, corpus, document } = exposureMarks(exposure, { ...request, environment: scope.environment })
   const reply = await run(
     redis,
     'admitRequest',
@@ -174,7 +194,7 @@ async function admit(redis: Redis, scope: LimitScope, epoch: string, request: Ch
       keys.leases,
       keys.counts,
       keys.lookups,
-      exposureKey(organizationId, epoch, knowledgeBaseId),
+      exposureKey(organizationId, epoch, scope),
       ...(idempotencyDigest === undefined
         ? []
         : [`${tag(organizationId)}:${epoch}:${heldKeySuffix(scope, idempotencyDigest)}`]),
@@ -188,18 +208,35 @@ async function admit(redis: Redis, scope: LimitScope, epoch: string, request: Ch
       limits.requests_per_day,
       limits.requests_per_month,
       PLATFORM_BOUNDS.hardDeadlineMs,
-      exposure.window_days * DAY_MS,
-      mark(exposure.soft_share),
-      mark(exposure.hard_share),
-      exposure.document_share,
-      exposure.floors.document,
-      Math.max(exposure.run, exposure.floors.run),
       LIMIT_BOUNDS.idempotencyHoldMs,
       limits.requests_per_minute * LIMIT_BOUNDS.idempotencyLooksPerRequest,
+      windowDays,
+      corpus.hard,
+      corpus.soft,
+      corpus.daily,
+      document.share,
+      document.floor,
+      document.dailyShare,
+      document.dailyFloor,
+      request.raised,
+      document.softPart,
     ],
   )
-  const [status, nowMs, dayUsed, monthUsed, minuteUsed, retryAfterMs, rateInForce, mayLookUp] = admitReply.parse(reply)
-  return { status, nowMs, dayUsed, monthUsed, minuteUsed, retryAfterMs, rateInForce, mayLookUp: mayLookUp === 1 }
+  const [status, nowMs, dayUsed, monthUsed, minuteUsed, retryAfterMs, rateInForce, mayLookUp, stopped] =
+    admitReply.parse(reply)
+  return {
+    status,
+    nowMs,
+    dayUsed,
+    monthUsed,
+    minuteUsed,
+    retryAfterMs,
+    rateInForce,
+    mayLookUp: mayLookUp === 1,
+    stoppedDocuments: stopped.flatMap((id, at) =>
+      at % 2 === 0 ? [{ id: String(id), opensAtMs: Number(stopped[at + 1]) }] : [],
+    ),
+  }
 }
 
 const settleReply = z.union([
@@ -218,17 +255,11 @@ async function settle(redis: Redis, scope: LimitScope, settled: Settled): Promis
       settled.requestId,
       settled.ending,
       scope.entitlementId,
-      scope.knowledgeBaseId,
+      exposedBase(scope),
       PLATFORM_BOUNDS.hardDeadlineMs,
       settled.idempotencyDigest === undefined ? '' : heldKeySuffix(scope, settled.idempotencyDigest),
       settled.ending === 'undo' ? settled.epoch : '',
-      ...settled.served.flatMap((passage) => [
-        passage.chunk,
-        passage.document,
-        passage.revision,
-        passage.ordinal,
-        passage.total,
-      ]),
+      ...settled.served.flatMap(({ chunk, document, total }) => [chunk, document, total]),
     ],
   )
   const parsed = settleReply.parse(reply)

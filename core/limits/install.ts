@@ -1,8 +1,16 @@
 import type { Redis } from 'ioredis'
-import type { AdmittedRequest, DayCount, LastServed } from '#core/db/reservation-counts.ts'
+import type { AdmittedRequest, CountedPassage, DayCount } from '#core/db/reservation-counts.ts'
 import { DAY_MS } from '#core/platform/time.ts'
 import { LIMIT_BOUNDS } from './bounds.ts'
-import { basesKey, deadlinesKey, entitlementKeys, epochKey, epochsKey, exposureKey } from './counter-keys.ts'
+import {
+  basesKey,
+  deadlinesKey,
+  entitlementKeys,
+  epochKey,
+  epochsKey,
+  exposedBase,
+  exposureKey,
+} from './counter-keys.ts'
 
 /** Writes the counters of an epoch before it is in force. */
 export interface Installer {
@@ -15,7 +23,7 @@ export interface Installer {
     admitted: readonly AdmittedRequest[],
   ): Promise<void>
   /** @param windowMs the longest exposure window; passages are kept for as long. */
-  passages(organizationId: string, epoch: string, windowMs: number, passages: readonly LastServed[]): Promise<void>
+  passages(organizationId: string, epoch: string, windowMs: number, passages: readonly CountedPassage[]): Promise<void>
   /** Puts the epoch in force. */
   enforce(organizationId: string, epoch: string, windowMs: number): Promise<void>
 }
@@ -31,12 +39,16 @@ export function createInstaller(redis: Redis): Installer {
       await runAll(redis, requestCommands(organizationId, epoch, counts, admitted))
     },
     passages: async (organizationId, epoch, windowMs, passages) => {
-      const byBase = [...Map.groupBy(passages, ({ knowledgeBaseId }) => knowledgeBaseId)]
+      const byBase = [...Map.groupBy(passages, exposedBase).entries()]
       const bases = basesKey(organizationId, epoch)
       await runAll(redis, [
-        ['sadd', bases, ...byBase.map(([id]) => id)],
-        ['pexpire', bases, windowMs],
-        ...byBase.flatMap(([id, served]) => exposureCommands(exposureKey(organizationId, epoch, id), windowMs, served)),
+        ['sadd', bases, ...byBase.map(([base]) => base)],
+        ['pexpire', bases, windowMs + DAY_MS],
+        ...byBase.flatMap(([, served]) =>
+          served[0] === undefined
+            ? []
+            : exposureCommands(exposureKey(organizationId, epoch, served[0]), windowMs, served),
+        ),
       ])
     },
     enforce: async (organizationId, epoch, windowMs) => {
@@ -82,26 +94,32 @@ function requestCommands(
 
 /**
  * Passages of one knowledge base, under the keys of `exposure.lua`. Each command is short, so that Redis serves others
- * between them. What is known of a whole document is written with each batch that has a part of it.
+ * between them. Counts add up over the batches of an epoch, each of which is written once.
  */
-function exposureCommands(root: string, windowMs: number, passages: readonly LastServed[]): readonly Command[] {
-  const byDocument = [...Map.groupBy(passages, ({ document }) => document)]
-  const ofDocuments = (value: (passage: LastServed) => number): (string | number)[] =>
-    byDocument.flatMap(([document, [passage]]) => (passage === undefined ? [] : [value(passage), document]))
+function exposureCommands(root: string, windowMs: number, passages: readonly CountedPassage[]): readonly Command[] {
+  const keptMs = windowMs + DAY_MS
+  const ofDays = (key: string, counted: readonly CountedPassage[]): readonly Command[] =>
+    [
+      ...Map.groupBy(
+        counted.flatMap(({ newOn }) => newOn),
+        (day) => day,
+      ),
+    ].map(([day, each]) => ['hincrby', key, day, each.length])
   return [
     ['zadd', root, 'gt', ...passages.flatMap(({ atMs, chunk }) => [atMs, chunk])],
-    ...byDocument.flatMap(([document, served]): readonly Command[] => {
+    ...ofDays(`${root}:days`, passages),
+    ...[...Map.groupBy(passages, ({ document }) => document)].flatMap(([document, served]): readonly Command[] => {
       const key = `${root}:document:${document}`
-      const members = served.flatMap(({ atMs, revision, ordinal }) => [atMs, `${revision}:${ordinal}`])
+      const count = served.reduce((sum, { newOn }) => sum + newOn.length, 0)
+      if (count === 0) return []
       return [
-        ['zadd', key, 'gt', ...members],
-        ['pexpire', key, windowMs],
+        ...ofDays(key, served),
+        ['hset', key, 'total', served.at(-1)?.total ?? 0],
+        ['pexpire', key, keptMs],
+        ['zincrby', `${root}:documents`, count, document],
       ]
     }),
-    ['hset', `${root}:totals`, ...byDocument.flatMap(([document, served]) => [document, served[0]?.total ?? 0])],
-    ['zadd', `${root}:documents`, ...ofDocuments(({ documentServed }) => documentServed)],
-    ['zadd', `${root}:runs`, ...ofDocuments(({ documentRun }) => documentRun)],
-    ...['', ':totals', ':documents', ':runs'].map((suffix): Command => ['pexpire', root + suffix, windowMs]),
+    ...['', ':days', ':documents'].map((suffix): Command => ['pexpire', root + suffix, keptMs]),
   ]
 }
 

@@ -4,8 +4,8 @@
 --   refund    day, month and the Idempotency-Key are free again, the minute slot never
 --   undo      everything is as before the charge, if that was in the epoch in force
 -- KEYS: epoch
--- ARGV: hash tag, request id, mode, entitlement id, knowledge base id, lease ms, suffix of the held key or '', epoch of
---       the charge to undo or '', then for each passage: chunk id, document id, revision id, ordinal, passages of the
+-- ARGV: hash tag, request id, mode, entitlement id, '<environment>:<knowledge base id>', lease ms, suffix of the held
+--       key or '', epoch of the charge to undo or '', then for each passage: chunk id, document id, passages of the
 --       document
 -- Reply: {whether an epoch is in force}, after an undo also {day used, month used, minute used}
 local in_force = redis.call('HMGET', KEYS[1], 'epoch', 'window')

@@ -74,6 +74,9 @@ export interface ErrorDetail {
   readonly message: string
   /** For programs. */
   readonly reason?: string
+  /** Of the exposure: what is not served, and when it is served again. */
+  readonly scope?: string
+  readonly access_grows_at?: string
 }
 
 export interface ServiceErrorOptions {

@@ -15,6 +15,7 @@ import type { ServiceSecrets } from '#core/credentials/settings.ts'
 import type { RequestContext } from './request-context.ts'
 import { fingerprintKeyOf } from './fingerprint-key.ts'
 import type { PinnedRequest } from './pin.ts'
+import { exposureError } from './exposure.ts'
 import type { Windows } from './reply.ts'
 
 export interface AdmitDeps extends AdmissionDeps {
@@ -87,7 +88,6 @@ function candidateOf(
 const REASONS = {
   rate: { path: '(plan)', message: 'the requests of the last 60 seconds are used up', reason: 'rate' },
   concurrency: { path: '(plan)', message: 'as many requests as the plan allows are under way', reason: 'concurrency' },
-  exposure: { path: '(plan)', message: 'too many passages of the corpus were served', reason: 'exposure' },
   day: { path: '(plan)', message: 'the requests of this UTC day are used up', reason: 'day' },
   month: { path: '(plan)', message: 'the requests of this UTC month are used up', reason: 'month' },
 } as const
@@ -96,7 +96,7 @@ function errorOf(
   deps: AdmitDeps,
   pinned: PinnedRequest,
   refusal: Refusal,
-  { monthUsed, retryAfterMs }: ChargeDecision,
+  { nowMs, monthUsed, retryAfterMs }: ChargeDecision,
 ): ServiceError {
   switch (refusal.reason) {
     case 'conflict':
@@ -110,11 +110,12 @@ function errorOf(
       })
     case 'rate':
     case 'concurrency':
-    case 'exposure':
       return new ServiceError('RATE_LIMITED', {
         retryAfterSeconds: retryAfterMs / 1_000,
         details: [REASONS[refusal.reason]],
       })
+    case 'exposure':
+      return exposureError('knowledge_base', nowMs, nowMs + retryAfterMs)
     default:
       return refusal satisfies never
   }

@@ -27,6 +27,8 @@ export interface PinnedRequest {
   readonly knowledgeBase: string
   readonly planId: string
   readonly limits: PlanLimits
+  /** Passages that an operator allows beyond the marks of the exposure. */
+  readonly raised: number
   readonly profile: ServingProfile
   readonly filters: Filters
   /** The filters without the request's own; the same object if it has none. */
@@ -67,6 +69,7 @@ export function pin(
     knowledgeBase: entitlement.knowledge_base,
     planId: entitlement.plan_id,
     limits,
+    raised: entitlement.exposure_raised,
     profile,
     filters,
     entitled: request.filters === undefined ? filters : { ...valuesOf(narrowed.entitled), ...mandatory },

@@ -3,6 +3,7 @@ import type { ServiceError } from '#core/platform/errors.ts'
 import type { LedgerQueue } from '#core/queues/ledger-queue.ts'
 import { failedOutcome } from '#core/limits/settlement.ts'
 import type { Charge, Settlement } from '#core/limits/settlement.ts'
+import { publicRequestId, publicTraceId } from '#core/platform/ids.ts'
 import type { Log } from '#core/platform/log.ts'
 import { admit } from './admit.ts'
 import type { AdmitDeps, Admitted } from './admit.ts'
@@ -15,6 +16,8 @@ import { embed } from './embed.ts'
 import type { EmbedderOf } from './embed.ts'
 import { assertNotOverloaded, enter } from './enter.ts'
 import { entitle } from './entitle.ts'
+import { assertDocumentsOpen } from './exposure.ts'
+import { stageMs } from './request-context.ts'
 import type { RequestContext } from './request-context.ts'
 import { narrow } from './narrow.ts'
 import { parse } from './parse.ts'
@@ -55,7 +58,7 @@ export interface Finished {
  */
 export async function retrieve(deps: PipelineDeps, context: RequestContext): Promise<Finished> {
   const { stage } = context.timings
-  const ids: PublicIds = { requestId: `req_${context.requestId}`, traceId: `ret_${context.traceId}` }
+  const ids: PublicIds = { requestId: publicRequestId(context.requestId), traceId: publicTraceId(context.traceId) }
   try {
     assertNotOverloaded(deps.concurrency)
     const digests = await stage('authenticate', () => authenticate(deps, context))
@@ -63,6 +66,8 @@ export async function retrieve(deps: PipelineDeps, context: RequestContext): Pro
     const { access, entitlement } = await stage('entitle', () => entitle(deps, context, digests, request))
     const narrowed = await stage('narrow', () => narrow(entitlement, request))
     const pinned = await stage('pin', () => pin(access, entitlement, narrowed, request, new Date()))
+    const { clientId: client_id, knowledgeBase: knowledge_base, profile } = pinned
+    Object.assign(context.about, { client_id, knowledge_base, version_id: profile.version_id })
     const slot = await stage('enter', () => enter(deps.concurrency, context))
     try {
       return await withSlot(deps, context, ids, { pinned, idempotencyKey, slot })
@@ -100,6 +105,7 @@ async function withSlot(
     const evidence = await stage('read', () => read(deps.readerOf, context, { pinned, slot }, ranked, paid.reader))
     const abstention = await stage('decide', () => decide(pinned, evidence))
     const bounded = await stage('bound', () => bound(ids, pinned, query, evidence.passages, abstention))
+    assertDocumentsOpen(admission.windows.decision, bounded.served)
     await stage('record', () =>
       record(deps, context, pinned, admission, { query, evidence, reader: paid.reader, abstention, reply: bounded }),
     )
@@ -141,13 +147,19 @@ async function settling(
       query_embedding_tokens: paid.tokens,
       reader: paid.reader.result,
       reader_tokens: paid.reader.tokens,
+      node: context.about.node ?? null,
+      stage_ms: stageMs(context.timings),
     }
     try {
       if (!charge.settled && context.callerGone())
         await settlement.abandon(charge, failedOutcome(null, windows.pinned.topK, used))
       else if (!charge.settled) await settlement.refund(charge, failedOutcome(error.code, windows.pinned.topK, used))
     } catch (failure) {
-      deps.log.warn('settlement is left to the sweeper', { request_id: context.requestId }, failure)
+      deps.log.warn(
+        'settlement is left to the sweeper',
+        { request_id: publicRequestId(context.requestId), ...context.about },
+        failure,
+      )
     }
     return { ...refusal(ids, error, windows), reader: paid.reader }
   } finally {

@@ -200,9 +200,11 @@ export const errorDetailSchema = z.strictObject({
       'For programs: unknown_field, not_entitled, same_body, another_body, rate, concurrency, day, month or exposure.',
   }),
   scope: z.string().optional().meta({
-    description: 'Of exposure: knowledge_base, or document with its id; other documents are served.',
+    description: 'Of exposure: knowledge_base, or document: and its id; other documents are served.',
   }),
-  access_grows_at: timestamp.optional().meta({ description: 'Of exposure: when passages begin to be forgotten.' }),
+  access_grows_at: timestamp
+    .optional()
+    .meta({ description: 'Of exposure: when more is served again, the start of a UTC day.' }),
 })
 
 /** Builds the body schema of an error reply for a set of codes. */

@@ -53,7 +53,7 @@ const LIMITS = {
   concurrency: 10_000,
   requests_per_day: 1_000_000_000,
   requests_per_month: 1_000_000_000,
-  exposure: { run: 1_000_000, floors: { corpus: 1_000_000_000, document: 1_000_000, run: 1_000_000 } },
+  exposure: { floors: { corpus: 1_000_000_000, document: 1_000_000 } },
 }
 
 /** @returns a knowledge base without a version yet. */

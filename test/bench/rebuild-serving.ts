@@ -140,6 +140,7 @@ async function request(limits: GatewayLimits, other: Tenant, number: number): Pr
       filters: NO_FILTERS,
       entitled: NO_FILTERS,
       corpusPassages: CORPUS_PASSAGES,
+      raised: 0,
       idempotencyDigests: [createHash('sha256').update(id).digest()],
       fingerprint: () => ({
         fingerprint: createHash('sha256').update(id).digest(),

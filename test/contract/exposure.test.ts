@@ -15,15 +15,14 @@ const MANY = 1_000_000
 const TINY_SHARE = 0.000_001
 
 /** Marks that are never reached, except the given ones; a share so small that the floor applies. */
-function exposure(marks: { readonly corpus?: number; readonly document?: number; readonly run?: number }): object {
-  const { corpus = MANY, document = MANY, run = MANY } = marks
+function exposure(marks: { readonly corpus?: number; readonly document?: number }): object {
+  const { corpus = MANY, document = MANY } = marks
   return {
     exposure: {
       soft_share: TINY_SHARE,
       hard_share: TINY_SHARE,
       document_share: TINY_SHARE,
-      run,
-      floors: { corpus, document, run: 1 },
+      floors: { corpus, document, daily: 1 },
     },
   }
 }
@@ -51,8 +50,13 @@ describe('Extraction exposure: distinct passages of a corpus', () => {
     expect(await askUntilRefused(caller)).toEqual(RATE_LIMITED)
     const refused = await caller.ask()
     expect(windowsOf(refused).day.remaining).toBeGreaterThan(0)
-    // The window must advance by days.
-    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(86_400)
+    // Five passages are forgotten in as many days at most, the first of them at midnight.
+    const [detail] = refused.error().error.details ?? []
+    expect(detail).toMatchObject({ reason: 'exposure', scope: 'knowledge_base' })
+    const growsAtMs = Date.parse(detail?.access_grows_at ?? '')
+    expect(growsAtMs % 86_400_000).toBe(0)
+    expect(Number(refused.headers.get('retry-after')) * 1_000).toBeGreaterThan(growsAtMs - Date.now() - 5_000)
+    expect(Number(refused.headers.get('retry-after'))).toBeLessThan(6 * 86_400)
   })
 
   test('the same passages again do not count again', async () => {
@@ -74,7 +78,7 @@ describe('Extraction exposure: distinct passages of a corpus', () => {
     const soft = 3 / (rows[0]?.passages ?? 1)
     const limits = {
       requests_per_minute: 10,
-      exposure: { soft_share: soft, hard_share: 1, floors: { corpus: 1, document: MANY, run: MANY } },
+      exposure: { soft_share: soft, hard_share: 1, floors: { corpus: 1, document: MANY } },
     }
     const caller = await createCaller({ limits })
     const [first, second] = [await caller.ask(), await caller.ask()]
@@ -84,7 +88,7 @@ describe('Extraction exposure: distinct passages of a corpus', () => {
 
   test('each mark is the larger of its share and its floor', async () => {
     const limits = {
-      exposure: { soft_share: TINY_SHARE, hard_share: TINY_SHARE, floors: { corpus: MANY, document: MANY, run: MANY } },
+      exposure: { soft_share: TINY_SHARE, hard_share: TINY_SHARE, floors: { corpus: MANY, document: MANY } },
     }
     const caller = await createCaller({ limits })
     for (const query of QUERIES) expect((await caller.ask({ query })).status).toBe(200)
@@ -118,6 +122,7 @@ describe('Extraction exposure: distinct passages of a corpus', () => {
     await releaseExposure(service.operator, {
       organization: caller.organization,
       knowledgeBase: KNOWLEDGE_BASE,
+      environment: 'live',
       note: 'a known partner',
     })
     await expectEventually(async () => (await caller.ask()).status, 200)
@@ -144,22 +149,31 @@ describe('Extraction exposure: one document', () => {
   const wide = { max_response_bytes: 2_000_000 }
   const ofMixed = { knowledgeBase: MIXED_KNOWLEDGE_BASE, jurisdictions: ['XA'] }
 
-  test.each([
-    ['a share of any one document', { document: 4 }],
-    ['a run of neighbouring passages', { run: 3 }],
-  ])('past %s serving stops', async (_, marks) => {
-    const caller = await createCaller({ ...ofMixed, limits: { ...wide, ...exposure(marks) } })
+  test('past its mark replies with its passages are refused and refunded; other questions are served', async () => {
+    const caller = await createCaller({ ...ofMixed, limits: { ...wide, ...exposure({ document: 4 }) } })
     const asked = { query: LONG_TOPIC, profile: await showingProfile(caller) }
-    expect((await caller.ask(asked)).retrieved().results.length).toBe(5)
-    expect(outcomeOf(await caller.ask(asked))).toEqual(RATE_LIMITED)
-    expect(outcomeOf(await caller.ask({ query: 'ravens in the customs tower' }))).toEqual(RATE_LIMITED)
+    const first = await caller.ask(asked)
+    const { results } = first.retrieved()
+    expect(results.length).toBe(5)
+    const refused = await caller.ask(asked)
+    expect(outcomeOf(refused)).toEqual(RATE_LIMITED)
+    const [detail] = refused.error().error.details ?? []
+    expect(detail).toMatchObject({ reason: 'exposure', scope: `document:${results[0]?.document.id}` })
+    expect(windowsOf(refused).minute.remaining).toBeGreaterThan(0)
+    expect((await caller.ask({ query: 'ravens in the customs tower' })).status).toBe(200)
+    const { rows } = await service.owner.query(
+      "select state, outcome ->> 'error_code' as code from reservations where entitlement_id = $1 order by admitted_at",
+      [caller.entitlementId],
+    )
+    expect(rows).toEqual([
+      { state: 'delivered', code: null },
+      { state: 'refunded', code: 'RATE_LIMITED' },
+      { state: 'delivered', code: null },
+    ])
   })
 
-  test.each([
-    ['share', { document: 6 }],
-    ['run', { run: 6 }],
-  ])('below the %s it goes on', async (_, marks) => {
-    const caller = await createCaller({ ...ofMixed, limits: { ...wide, ...exposure(marks) } })
+  test('below its mark it goes on', async () => {
+    const caller = await createCaller({ ...ofMixed, limits: { ...wide, ...exposure({ document: 6 }) } })
     const asked = { query: LONG_TOPIC, profile: await showingProfile(caller) }
     for (let n = 0; n < 3; n++) expect((await caller.ask(asked)).retrieved().results.length).toBe(5)
   })

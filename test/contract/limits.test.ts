@@ -53,15 +53,16 @@ describe('Limits: the default plan is the beta plan of the specification', () =>
     expect(Object.keys(planLimitsSchema.parse({})).sort()).toEqual(named.sort())
   })
 
-  test('exposure: 30 days, soft 0.1, hard 0.2 and 2,000 of a corpus, half and 60 of a document, runs of 40', () => {
-    const floors = { corpus: 2_000, document: 60, run: 40 }
+  test('exposure: an eighth of a corpus at once, half of a document, and a part of both with each day', () => {
     expect(planLimitsSchema.parse({}).exposure).toEqual({
       window_days: 30,
-      soft_share: 0.1,
-      hard_share: 0.2,
+      soft_share: 0.0625,
+      hard_share: 0.125,
+      daily_share: 0.0005,
       document_share: 0.5,
-      run: 40,
-      floors,
+      document_daily_share: 0.01,
+      test_share: 0.05,
+      floors: { corpus: 300, document: 300, daily: 5 },
     })
   })
 })

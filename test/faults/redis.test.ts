@@ -68,7 +68,7 @@ interface Used {
 }
 
 const ALL_SEEN = {
-  exposure: { soft_share: 0.0001, hard_share: 0.0001, floors: { corpus: 3, document: 1_000, run: 1_000 } },
+  exposure: { soft_share: 0.0001, hard_share: 0.0001, floors: { corpus: 3, document: 1_000 } },
 }
 
 async function useUp(afterFirst: () => void): Promise<Used> {
@@ -181,6 +181,7 @@ test(
       releaseExposure(service.operator, {
         organization: caller.organization,
         knowledgeBase: KNOWLEDGE_BASE,
+        environment: 'live',
         note: 'test',
       })
     await release()

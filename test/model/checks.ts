@@ -100,7 +100,7 @@ export async function checkCounters(servers: Servers, held: ModelEntitlement, no
     await client.hgetall(`${root}:entitlement:${scope.entitlementId}:counts`),
     await client.zrangebyscore(`${root}:entitlement:${scope.entitlementId}:minute`, `(${nowMs - 60_000}`, '+inf'),
     await client.zcard(`${root}:entitlement:${scope.entitlementId}:leases`),
-    await client.zrangebyscore(`${root}:exposure:${scope.knowledgeBaseId}`, `(${since}`, '+inf'),
+    await client.zrangebyscore(`${root}:exposure:${scope.environment}:${scope.knowledgeBaseId}`, `(${since}`, '+inf'),
   ])
   const charged = own.filter(({ state }) => state !== 'refunded')
   const day = Math.floor(nowMs / 86_400_000)

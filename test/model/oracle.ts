@@ -34,8 +34,8 @@ export type Predicted = 'quota' | 'exposure' | 'rate' | 'concurrency' | 'admitte
 
 export interface Corpus {
   readonly passages: number
-  /** Passages of each document. */
-  readonly documentPassages: number
+  /** Of the plans of the organization. */
+  readonly longestWindowDays: number
 }
 
 /**
@@ -63,11 +63,8 @@ export function predict(
     const dayUsed = charges.filter((at) => dayOf(at) === dayOf(nowMs)).length
     const monthUsed = charges.filter((at) => monthOf(at) === monthOf(nowMs)).length
     if (monthUsed >= limits.requests_per_month || dayUsed >= limits.requests_per_day) return 'quota'
-    const since = nowMs - limits.exposure.window_days * DAY_MS
-    const served = settled
-      .filter(({ id, state, admittedAtMs }) => state === 'delivered' && admittedAtMs > since && !hidden.has(id))
-      .flatMap((request) => request.served)
-    if (isExposed(new Set(served), limits, corpus)) return 'exposure'
+    const delivered = settled.filter(({ id, state }) => state === 'delivered' && !hidden.has(id))
+    if (isExposed(nowMs, delivered, limits, corpus)) return 'exposure'
     const slots = [...own, ...extra.filter(({ kind }) => kind === 'charge')]
     if (slots.filter(({ admittedAtMs }) => admittedAtMs > nowMs - MINUTE_MS).length >= limits.requests_per_minute)
       return 'rate'
@@ -111,18 +108,27 @@ function withoutOverdue(
   })
 }
 
-function isExposed(served: ReadonlySet<string>, { exposure }: PlanLimits, corpus: Corpus): boolean {
-  if (served.size >= Math.max(Math.floor(exposure.hard_share * corpus.passages), exposure.floors.corpus)) return true
-  const documentMark = Math.max(Math.floor(exposure.document_share * corpus.documentPassages), exposure.floors.document)
-  const byDocument = Map.groupBy(served, (chunk) => chunk.slice(0, chunk.lastIndexOf('-')))
-  return [...byDocument.values()].some((chunks) => {
-    const ordinals = new Set(chunks.map((chunk) => Number(chunk.slice(chunk.lastIndexOf('-') + 1))))
-    const run = Math.max(exposure.run, exposure.floors.run)
-    const hasRun = [...ordinals].some((first) => {
-      return Array.from({ length: run }, (_, step) => first + step).every((ordinal) => ordinals.has(ordinal))
-    })
-    return chunks.length >= documentMark || hasRun
-  })
+/** Whether some row of days until now has as many new passages as the mark, and the daily part more for each day. */
+function isExposed(
+  nowMs: number,
+  delivered: readonly KnownRequest[],
+  { exposure }: PlanLimits,
+  corpus: Corpus,
+): boolean {
+  const mark = Math.max(Math.floor(exposure.hard_share * corpus.passages), exposure.floors.corpus)
+  const daily = Math.max(Math.floor(exposure.daily_share * corpus.passages), exposure.floors.daily)
+  const today = Math.floor(nowMs / DAY_MS)
+  const lastServed = new Map<string, number>()
+  const newOn: number[] = []
+  for (const { admittedAtMs, served } of delivered.toSorted((one, other) => one.admittedAtMs - other.admittedAtMs))
+    for (const chunk of new Set(served)) {
+      if (admittedAtMs - (lastServed.get(chunk) ?? -Infinity) >= corpus.longestWindowDays * DAY_MS)
+        newOn.push(Math.floor(admittedAtMs / DAY_MS))
+      lastServed.set(chunk, admittedAtMs)
+    }
+  return Array.from({ length: exposure.window_days + 1 }, (_, days) => days).some(
+    (days) => newOn.filter((day) => day >= today - days).length >= mark + days * daily,
+  )
 }
 
 function dayOf(ms: number): string {

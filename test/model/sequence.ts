@@ -20,7 +20,7 @@ import { NO_REPLAY, createCandidate } from '#test/support/limits.ts'
 const LEASE_MS = 20_000
 const DOCUMENTS = 3
 const DOCUMENT_PASSAGES = 10
-const CORPUS = { passages: DOCUMENTS * DOCUMENT_PASSAGES, documentPassages: DOCUMENT_PASSAGES }
+const CORPUS = { passages: DOCUMENTS * DOCUMENT_PASSAGES, longestWindowDays: 30 }
 
 /** A request that a gateway holds and will settle. */
 export interface InFlight {
@@ -156,7 +156,7 @@ export async function startSequence(servers: Servers): Promise<Sequence> {
       const epoch = await epochs.current(organizationId, held.limits.exposure.window_days)
       const requestId = randomUUID()
       const idempotencyDigest = candidateOf(held, key).idempotencyDigests[0]
-      const request = { requestId, limits: held.limits, corpusPassages: CORPUS.passages, idempotencyDigest }
+      const request = { requestId, limits: held.limits, corpusPassages: CORPUS.passages, raised: 0, idempotencyDigest }
       const { status, nowMs } = await counters.admit(held.scope, epoch.id, request)
       const { entitlementId } = held.scope
       if (status === 'admitted')

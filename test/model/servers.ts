@@ -114,13 +114,13 @@ const PLANS = [
     concurrency: 2,
     requests_per_day: 8,
     requests_per_month: 12,
-    exposure: { window_days: 30, soft_share: 1, hard_share: 1, run: 3, floors: { corpus: 9, document: 5, run: 3 } },
+    exposure: { window_days: 30, soft_share: 0.3, hard_share: 0.3, floors: { corpus: 9, daily: 1 } },
   }),
   planLimitsSchema.parse({
     requests_per_minute: 8,
     concurrency: 3,
     requests_per_day: 10,
     requests_per_month: 30,
-    exposure: { window_days: 1, soft_share: 1, hard_share: 1, run: 4, floors: { corpus: 12, document: 6, run: 4 } },
+    exposure: { window_days: 1, soft_share: 0.4, hard_share: 0.4, floors: { corpus: 12, daily: 2 } },
   }),
 ]

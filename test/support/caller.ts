@@ -73,7 +73,7 @@ const GENEROUS = {
   concurrency: 1_000,
   requests_per_day: 1_000_000,
   requests_per_month: 10_000_000,
-  exposure: { floors: { corpus: 1_000_000, document: 1_000_000, run: 1_000_000 } },
+  exposure: { floors: { corpus: 1_000_000, document: 1_000_000 } },
 }
 
 const CONNECTIONS_MAX = 4

@@ -730,12 +730,24 @@ create table limit_epochs (
   redis_run_id text not null default ''
 );
 
+-- Decisions of operators on what was served: until a release nothing counts, and until a day more is allowed.
 create table exposure_releases (
   id uuid primary key,
   organization_id uuid not null references organizations,
   knowledge_base_id uuid not null references knowledge_bases,
+  environment text not null check (environment in ('test', 'live')),
   released_at timestamptz not null default now()
 );
+
+create table exposure_raises (
+  id uuid primary key,
+  organization_id uuid not null references organizations,
+  knowledge_base_id uuid not null references knowledge_bases,
+  environment text not null check (environment in ('test', 'live')),
+  passages integer not null check (passages > 0),
+  expires_at timestamptz not null
+);
+create index exposure_raises_by_organization on exposure_raises (organization_id, knowledge_base_id);
 
 create table reservations (
   id uuid primary key, -- the request id
@@ -773,15 +785,26 @@ create table reservations (
 alter table reservations set (toast_tuple_target = 8160);
 create unique index reservations_idempotency on reservations (client_id, environment, idempotency_digest)
   where idempotency_digest is not null and state <> 'refunded';
+-- Keys are forgotten in the order of their requests.
+create index reservations_idempotency_age on reservations (admitted_at) where idempotency_digest is not null;
+create index reservations_by_trace on reservations (trace_id);
 create index reservations_by_exposure on reservations (organization_id, admitted_at);
 create index reservations_open on reservations (deadline_at) where state = 'open';
 -- The cap of refunds counts the refunded requests of one day.
 create index reservations_refunded on reservations (entitlement_id, admitted_at) where state = 'refunded';
 
 -- A reservation begins open and is settled once. A delivered one may still be refunded while its caller was refused and
--- it has no ledger entry. Nothing else of a settled reservation changes.
+-- it has no ledger entry. An Idempotency-Key is forgotten 30 days after a request that the ledger has.
+-- Nothing else of a settled reservation changes.
 create function guard_reservation() returns trigger language plpgsql set search_path = public, pg_temp as $$
 begin
+  if tg_op = 'UPDATE' and old.state <> 'open' and old.idempotency_digest is not null
+    and (new.idempotency_digest, new.request_digest) is not distinct from (null::bytea, null::bytea)
+    and old.admitted_at < clock_timestamp() - interval '30 days'
+    and not exists (select from ledger_outbox where reservation_id = old.id) then
+    old.idempotency_digest := null;
+    old.request_digest := null;
+  end if;
   if tg_op = 'INSERT' or (old.state = 'open' and new.state = 'open') then
     if new.state <> 'open' or num_nonnulls(new.finished_at, new.outcome, new.served, new.replay) > 0 then
       raise exception 'a reservation is open without an outcome until it is settled';
@@ -1005,7 +1028,7 @@ do $$ declare
   name text;
 begin
   foreach name in array array['organizations', 'clients', 'entitlements', 'api_keys', 'active_versions',
-    'fingerprint_keys', 'withdrawals'] loop
+    'fingerprint_keys', 'withdrawals', 'exposure_raises'] loop
     execute format('create trigger access_changed after insert or update or delete on %I '
       'for each statement execute function notify_access_changed()', name);
   end loop;
@@ -1030,7 +1053,9 @@ grant select (id, knowledge_base_id, state, passages, facets, embedding, profile
   on corpus_versions to evidence_gateway;
 grant select (id, knowledge_base_id, document_id, provisions, chunk_id, restored_at) on withdrawals
   to evidence_gateway, evidence_jobs;
-grant select (organization_id, knowledge_base_id, released_at) on exposure_releases to evidence_gateway;
+grant select (organization_id, knowledge_base_id, environment, released_at) on exposure_releases to evidence_gateway;
+grant select (organization_id, knowledge_base_id, environment, passages, expires_at) on exposure_raises
+  to evidence_gateway;
 grant select, insert, update on limit_epochs to evidence_gateway;
 grant select (id, organization_id, client_id, environment, entitlement_id, plan_id, knowledge_base_id,
   idempotency_digest, fingerprint_epoch, request_digest, admitted_at, deadline_at, reserved_at, state, finished_at,
@@ -1065,19 +1090,18 @@ grant update (version_id, previous_version_id, activated_at) on active_versions 
 grant select on reviewers, review_policies to evidence_jobs;
 grant select (id, version_id, predecessor_id, predecessor_activation, verdict, reviewer_id, statement, signature,
   created_at) on reviews to evidence_jobs;
-grant select (id, organization_id, client_id, environment, entitlement_id, plan_id, knowledge_base_id,
-  idempotency_digest, admitted_at, deadline_at, state) on reservations to evidence_jobs;
-grant update (state, finished_at, outcome) on reservations to evidence_jobs;
+grant select (id, organization_id, client_id, environment, entitlement_id, plan_id, knowledge_base_id, version_id,
+  idempotency_digest, admitted_at, deadline_at, state, finished_at) on reservations to evidence_jobs;
+grant update (state, finished_at, outcome, idempotency_digest, request_digest) on reservations to evidence_jobs;
 grant execute on function append_ledger(uuid[]) to evidence_jobs;
 grant insert (actor, action, subject, detail) on audit to evidence_jobs;
 
 -- The command line manages access and reviews, asks for jobs, and reads what was done.
 grant select on organizations, clients, plans, knowledge_bases, entitlements, fingerprint_keys, source_snapshots,
   imports, builds, corpus_versions, reviewers, review_policies, reviews,
-  active_versions, activations, version_chain, ledger, exposure_releases, withdrawals, audit to evidence_operator;
+  active_versions, activations, version_chain, ledger, exposure_releases, exposure_raises, withdrawals,
+  reservations, audit to evidence_operator;
 grant select (id, client_id, environment, pepper, prefix, scopes, created_at, expires_at, revoked_at) on api_keys
-  to evidence_operator;
-grant select (organization_id, knowledge_base_id, admitted_at, state, finished_at, served) on reservations
   to evidence_operator;
 grant select (organization_id, epoch) on limit_epochs to evidence_operator;
 grant insert (id, name) on organizations to evidence_operator;
@@ -1097,7 +1121,9 @@ grant insert (knowledge_base_id, seq, statement, signatures) on review_policies 
 grant insert (id, version_id, predecessor_id, predecessor_activation, verdict, reviewer_id, reviewer, note, statement,
   signature) on reviews to evidence_operator;
 grant insert (id, knowledge_base_id, version_id, expected_version_id, kind, actor) on activations to evidence_operator;
-grant insert (id, organization_id, knowledge_base_id) on exposure_releases to evidence_operator;
+grant insert (id, organization_id, knowledge_base_id, environment) on exposure_releases to evidence_operator;
+grant insert (id, organization_id, knowledge_base_id, environment, passages, expires_at) on exposure_raises
+  to evidence_operator;
 grant insert (id, knowledge_base_id, document_id, provisions, chunk_id, label, reason, statement, signatures)
   on withdrawals to evidence_operator;
 grant update (restored_at, restoration, restoration_signatures) on withdrawals to evidence_operator;

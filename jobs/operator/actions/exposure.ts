@@ -1,81 +1,151 @@
 import { randomUUID } from 'node:crypto'
-import { insertExposureRelease, showExposure } from '#core/db/exposure-releases.ts'
+import { exposureGrants, insertExposureRaise, insertExposureRelease } from '#core/db/exposure.ts'
+import type { ExposureGrant, ExposureScope, ExposureSubject } from '#core/db/exposure.ts'
 import type { Queryable } from '#core/db/pool.ts'
+import { readNewByDay } from '#core/db/reservation-counts.ts'
+import type { NewPassages } from '#core/db/reservation-counts.ts'
+import { documentMark, exposureLevel, exposureMarks, exposureOpensOn } from '#core/domain/exposure.ts'
+import { OperatorError } from '#core/platform/errors.ts'
+import { DAY_MS } from '#core/platform/time.ts'
 import { knowledgeBaseNamed, organizationNamed } from './names.ts'
 import { withAudit } from './operator.ts'
 import type { Operator } from './operator.ts'
 
-/** Exposure of one knowledge base to one organization, with the marks of one plan. All counts are distinct passages. */
+/** Exposure of one knowledge base to one organization in one environment, with the marks of one plan, in passages. */
 export interface Exposure {
   readonly organization: string
   readonly knowledge_base: string
+  readonly environment: string
   readonly plan: string
   readonly window_days: number
   readonly corpus_passages: number | null
-  readonly distinct_passages: number
-  /** Above it the rate limit is lowered; null while no version is active. */
+  /** New passages served, less those that were forgotten with the days. */
+  readonly exposure: number
+  /** From it on the rate is lower; null while no version is active. */
   readonly soft_mark: number | null
-  /** Above it serving stops; null while no version is active. */
+  /** From it on serving stops; null while no version is active. */
   readonly hard_mark: number | null
+  /** Forgotten with each UTC day. */
+  readonly daily: number | null
+  readonly raised: number
   readonly state: 'open' | 'tightened' | 'stopped'
+  /** When more is served again; null while serving has not stopped. */
+  readonly access_grows_at: Date | null
+  /** Documents whose passages are not served now. */
+  readonly stopped_documents: readonly string[]
   readonly released_at: Date | null
 }
 
-/**
- * Returns exposure against the marks of the whole corpus. The marks of single documents and of runs of neighbours are
- * checked only at admission.
- */
+/** Counts from the reservations, which the counters in Redis are also rebuilt from. */
 export async function exposureOf(
   database: Queryable,
-  organizationId: string | null,
-  knowledgeBaseId: string | null,
+  scope: ExposureScope,
   limit: number,
+  nowMs = Date.now(),
 ): Promise<readonly Exposure[]> {
-  const rows = await showExposure(database, organizationId, knowledgeBaseId, limit)
-  return rows.map(({ limits: { exposure }, ...row }) => {
-    const mark = (share: number): number | null =>
-      row.corpus_passages === null ? null : Math.max(Math.floor(share * row.corpus_passages), exposure.floors.corpus)
-    const [soft, hard] = [mark(exposure.soft_share), mark(exposure.hard_share)]
-    const past = (limit_: number | null): boolean => limit_ !== null && row.distinct_passages >= limit_
-    return {
-      organization: row.organization,
-      knowledge_base: row.knowledge_base,
-      plan: row.plan,
-      window_days: exposure.window_days,
-      corpus_passages: row.corpus_passages,
-      distinct_passages: row.distinct_passages,
-      soft_mark: soft,
-      hard_mark: hard,
-      state: past(hard) ? 'stopped' : past(soft) ? 'tightened' : 'open',
-      released_at: row.released_at,
-    }
-  })
+  const grants = await exposureGrants(database, scope, limit)
+  const exposures: Exposure[] = []
+  for (const [organizationId, ofOrganization] of Map.groupBy(grants, (grant) => grant.organization_id)) {
+    const served = await readNewByDay(database, organizationId, nowMs)
+    exposures.push(...ofOrganization.map((grant) => exposureUnder(grant, served, Math.floor(nowMs / DAY_MS))))
+  }
+  return exposures
 }
 
-/**
- * Records the operator's decision that passages served so far no longer count. It takes effect
- * within 5 s.
- */
-export async function releaseExposure(
+function exposureUnder(grant: ExposureGrant, served: readonly NewPassages[], today: number): Exposure {
+  const own = served.filter(
+    (row) => row.knowledge_base_id === grant.knowledge_base_id && row.environment === grant.environment,
+  )
+  const { raised, environment, corpus_passages } = grant
+  const marks = exposureMarks(grant.limits.exposure, { environment, corpusPassages: corpus_passages ?? 0, raised })
+  const { windowDays, corpus } = marks
+  const level = exposureLevel(byDay(own), today, windowDays, corpus.daily)
+  const state = level >= corpus.hard ? 'stopped' : level >= corpus.soft ? 'tightened' : 'open'
+  const stopped = [...Map.groupBy(own, ({ document }) => document)].filter(([, rows]) => {
+    const mark = documentMark(marks, rows.at(-1)?.document_passages ?? 0, raised)
+    return exposureLevel(byDay(rows), today, windowDays, mark.daily) >= mark.hard
+  })
+  const known = corpus_passages !== null
+  return {
+    organization: grant.organization,
+    knowledge_base: grant.knowledge_base,
+    environment,
+    plan: grant.plan,
+    window_days: windowDays,
+    corpus_passages,
+    exposure: level,
+    soft_mark: known ? corpus.soft : null,
+    hard_mark: known ? corpus.hard : null,
+    daily: known ? corpus.daily : null,
+    raised,
+    state: known ? state : 'open',
+    access_grows_at:
+      known && state === 'stopped' ? new Date(exposureOpensOn(byDay(own), today, windowDays, corpus) * DAY_MS) : null,
+    stopped_documents: stopped.map(([document]) => document),
+    released_at: grant.released_at,
+  }
+}
+
+function byDay(rows: readonly NewPassages[]): ReadonlyMap<number, number> {
+  const days = new Map<number, number>()
+  for (const { day, passages } of rows) days.set(day, (days.get(day) ?? 0) + passages)
+  return days
+}
+
+export interface ExposureDecision {
+  readonly organization: string
+  readonly knowledgeBase: string
+  readonly environment: 'test' | 'live'
+  readonly note: string
+}
+
+export interface ExposureDecided {
+  readonly id: string
+  readonly organization: string
+  readonly knowledge_base: string
+  readonly environment: string
+}
+
+/** Records the operator's decision that passages served so far no longer count. It takes effect within 5 s. */
+export async function releaseExposure(operator: Operator, decision: ExposureDecision): Promise<ExposureDecided> {
+  return decide(operator, decision, 'exposure.release', {}, insertExposureRelease)
+}
+
+/** Allows so many more passages, of the corpus and of each document, until an instant. It takes effect within 5 s. */
+export async function raiseExposure(
   operator: Operator,
-  input: { readonly organization: string; readonly knowledgeBase: string; readonly note: string },
-): Promise<{ readonly id: string; readonly organization: string; readonly knowledge_base: string }> {
-  const organization = await organizationNamed(operator.database, input.organization)
-  const base = await knowledgeBaseNamed(operator.database, input.knowledgeBase)
+  decision: ExposureDecision & { readonly passages: number; readonly until: Date },
+): Promise<ExposureDecided> {
+  const { passages, until } = decision
+  if (until.getTime() <= Date.now()) throw new OperatorError('--until is past: give the day on which the raise ends.')
+  return decide(operator, decision, 'exposure.raise', { passages, until }, (client, id, subject) =>
+    insertExposureRaise(client, id, subject, { passages, until }),
+  )
+}
+
+async function decide(
+  operator: Operator,
+  decision: ExposureDecision,
+  action: string,
+  more: object,
+  write: (client: Queryable, id: string, subject: ExposureSubject) => Promise<void>,
+): Promise<ExposureDecided> {
+  const organization = await organizationNamed(operator.database, decision.organization)
+  const base = await knowledgeBaseNamed(operator.database, decision.knowledgeBase)
+  const { environment, note } = decision
+  const subject = { organizationId: organization.id, knowledgeBaseId: base.id, environment }
   const id = randomUUID()
   return withAudit(operator, async (client) => {
-    const before = await exposureOf(client, organization.id, base.id, 1)
-    await insertExposureRelease(client, id, organization.id, base.id)
-    const detail = {
-      organization: organization.name,
-      knowledge_base: base.slug,
-      note: input.note,
-      release_id: id,
-      distinct_passages: before[0]?.distinct_passages ?? 0,
-    }
+    const before = await exposureOf(client, subject, 1)
+    await write(client, id, subject)
+    const names = { organization: organization.name, knowledge_base: base.slug, environment }
     return {
-      result: { id, organization: organization.name, knowledge_base: base.slug },
-      audit: { action: 'exposure.release', subject: `organization:${organization.id}`, detail },
+      result: { id, ...names },
+      audit: {
+        action,
+        subject: `organization:${organization.id}`,
+        detail: { ...names, note, decision_id: id, exposure: before[0]?.exposure ?? 0, ...more },
+      },
     }
   })
 }

@@ -5,6 +5,7 @@ import { listImports } from '#core/db/corpus-lists.ts'
 import { OPERATOR_VARIABLES } from '#jobs/config.ts'
 import { SourcesContradict } from '#jobs/import/findings.ts'
 import { renderImportReport } from '#jobs/import/report.ts'
+import { DEFAULT_EXPOSURE_FLOOR } from '#core/domain/quota-plan.ts'
 import { importCorpus } from '#jobs/operator/actions/import-corpus.ts'
 import type { Imported } from '#jobs/operator/actions/import-corpus.ts'
 import { importNamed, knowledgeBaseNamed } from '#jobs/operator/actions/names.ts'
@@ -90,7 +91,12 @@ const INTERRUPTIONS = ['SIGINT', 'SIGTERM'] as const
 
 function renderImported({ id, knowledge_base, report }: Imported): string {
   const build = `operator build start --import ${id} --questions FILE --wait`
-  return `${renderImportReport(report)}\nImport ${id} of "${knowledge_base}".\nNext: ${build}`
+  const unprotected =
+    report.passages > DEFAULT_EXPOSURE_FLOOR
+      ? ''
+      : `Under the default plan a corpus of up to ${DEFAULT_EXPOSURE_FLOOR} passages may be copied whole: nothing but ` +
+        'its rate is limited. "exposure.floors.corpus" of a plan is where serving stops.\n'
+  return `${renderImportReport(report)}\n${unprotected}Import ${id} of "${knowledge_base}".\nNext: ${build}`
 }
 
 function addList(imports: OperatorCommand): void {

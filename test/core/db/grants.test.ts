@@ -62,9 +62,13 @@ entitlements
   operator insert client_id, environment, id, jurisdictions, knowledge_base_id, languages, plan_id, subjects
   operator select
   operator update active, jurisdictions, languages, plan_id, profile_ids, subjects, updated_at
+exposure_raises
+  gateway select environment, expires_at, knowledge_base_id, organization_id, passages
+  operator insert environment, expires_at, id, knowledge_base_id, organization_id, passages
+  operator select
 exposure_releases
-  gateway select knowledge_base_id, organization_id, released_at
-  operator insert id, knowledge_base_id, organization_id
+  gateway select environment, knowledge_base_id, organization_id, released_at
+  operator insert environment, id, knowledge_base_id, organization_id
   operator select
 fingerprint_keys
   gateway select epoch, organization_id, wrapped
@@ -116,10 +120,10 @@ reservations
   gateway select admitted_at, client_id, deadline_at, entitlement_id, environment, fingerprint_epoch, finished_at, id,
     idempotency_digest, knowledge_base_id, organization_id, outcome, plan_id, request_digest, reserved_at, served, state
   gateway update finished_at, outcome, replay, served, state
-  jobs select admitted_at, client_id, deadline_at, entitlement_id, environment, id, idempotency_digest,
-    knowledge_base_id, organization_id, plan_id, state
-  jobs update finished_at, outcome, state
-  operator select admitted_at, finished_at, knowledge_base_id, organization_id, served, state
+  jobs select admitted_at, client_id, deadline_at, entitlement_id, environment, finished_at, id, idempotency_digest,
+    knowledge_base_id, organization_id, plan_id, state, version_id
+  jobs update finished_at, idempotency_digest, outcome, request_digest, state
+  operator select
 retry_build()
   operator execute
 review_policies

@@ -194,13 +194,7 @@ describe('installed counters', () => {
       scope.organizationId,
       epoch,
       WINDOW_MS,
-      passages('a', 0, 6).map((passage) => ({
-        ...passage,
-        knowledgeBaseId: scope.knowledgeBaseId,
-        atMs: now,
-        documentServed: 6,
-        documentRun: 6,
-      })),
+      passages('a', 0, 6).map((passage) => ({ ...passage, ...scope, atMs: now, newOn: [day] })),
     )
     await installer.enforce(scope.organizationId, epoch, WINDOW_MS)
     const limits = plan({ concurrency: 1 })
@@ -227,6 +221,7 @@ test('nothing is decided while the store is away, and that is said at once', asy
         requestId: randomUUID(),
         limits: plan(),
         corpusPassages: 1,
+        raised: 0,
         idempotencyDigest: undefined,
       }),
     ).rejects.toThrow()

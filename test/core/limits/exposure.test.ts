@@ -1,19 +1,45 @@
 import { randomUUID } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { PlanLimits } from '#core/domain/quota-plan.ts'
+import { exposureLevel, exposureMarks, exposureOpensOn } from '#core/domain/exposure.ts'
 import { exposureKey, tag } from '#core/limits/counter-keys.ts'
 import type { LimitScope } from '#core/limits/counter-keys.ts'
 import { EPOCH, MANY, WINDOW_MS, openTestCounters, passages, plan } from './test-counters.ts'
 
-const { ask, createScope, redis, serve } = await openTestCounters()
+const { ask: charge, createScope, end, redis, serve, setNow } = await openTestCounters()
+
+/** A lease would be overdue once the clock moves. */
+const ask: typeof charge = async (scope, limits, more = {}) => {
+  const requestId = randomUUID()
+  const decision = await charge(scope, limits, { ...more, requestId })
+  if (decision.status === 'admitted') await end(scope, requestId, 'fail')
+  return decision
+}
+
+const HOUR_MS = 3_600_000
+const DAY_MS = 86_400_000
+/** A midnight. */
+const BEGIN_MS = 20_800 * DAY_MS
+const rootOf = (scope: LimitScope): string => exposureKey(scope.organizationId, EPOCH, scope)
+/** Marks that are never reached, except the given ones. */
+const marks = (floors: { corpus?: number; document?: number; daily?: number }, more: object = {}): object => ({
+  exposure: {
+    soft_share: 0.000_001,
+    hard_share: 0.000_001,
+    daily_share: 0.000_001,
+    document_share: 0.000_001,
+    document_daily_share: 0.000_001,
+    floors: { corpus: MANY, document: MANY, daily: 1, ...floors },
+    ...more,
+  },
+})
 
 describe('extraction exposure', () => {
-  test('past the soft mark the rate is reduced, past the hard mark it is 0; both count distinct passages', async () => {
+  test('past the soft mark the rate is a fifth, past the hard mark it is 0; both count distinct passages', async () => {
     const scope = await createScope()
     const limits = plan({
       requests_per_minute: 10,
-      exposure: { soft_share: 0.1, hard_share: 0.2, floors: { corpus: 1, document: 1_000, run: 1_000 }, run: 1_000 },
+      exposure: { soft_share: 0.1, hard_share: 0.2, floors: { corpus: 1, document: 1_000 } },
     })
     const corpus = { corpusPassages: 100 }
     await serve(scope, limits, passages('a', 0, 9))
@@ -26,56 +52,105 @@ describe('extraction exposure', () => {
     expect((await ask(scope, limits, corpus)).status).toBe('exposure')
   })
 
-  test('the floor wins over a smaller share', async () => {
+  test('under the default plan a corpus of 300 passages never stops, and slows down from 60', async () => {
     const scope = await createScope()
-    const limits = plan({ exposure: { soft_share: 0.01, hard_share: 0.01 } })
-    await serve(scope, limits, passages('a', 0, 30))
-    expect(await ask(scope, limits, { corpusPassages: 100 })).toMatchObject({ status: 'admitted', rateInForce: 1_000 })
+    const corpus = { corpusPassages: 300 }
+    await serve(scope, plan(), passages('a', 0, 59, 300))
+    expect(await ask(scope, plan(), corpus)).toMatchObject({ status: 'admitted', rateInForce: 1_000 })
+    await serve(scope, plan(), passages('a', 59, 240, 300))
+    expect(await ask(scope, plan(), corpus)).toMatchObject({
+      status: 'admitted',
+      rateInForce: 200,
+      stoppedDocuments: [],
+    })
   })
 
-  test('it is shared by all entitlements of an organization to the knowledge base', async () => {
+  test('all entitlements of an organization share it, but no knowledge bases, and no environments', async () => {
     const scope = await createScope()
-    const limits = plan({ exposure: { floors: { corpus: 5 }, soft_share: 0.0001, hard_share: 0.0001 } })
+    const limits = plan(marks({ corpus: 5 }))
     await serve(scope, limits, passages('a', 0, 5))
-    expect(
-      (await ask({ ...scope, entitlementId: randomUUID(), clientId: randomUUID() }, limits, { corpusPassages: 10 }))
-        .status,
-    ).toBe('exposure')
-    expect((await ask({ ...scope, knowledgeBaseId: randomUUID() }, limits, { corpusPassages: 10 })).status).toBe(
-      'admitted',
-    )
+    const other = { ...scope, entitlementId: randomUUID(), clientId: randomUUID() }
+    expect((await ask(other, limits)).status).toBe('exposure')
+    expect((await ask({ ...scope, knowledgeBaseId: randomUUID() }, limits)).status).toBe('admitted')
+    const testing = { ...scope, environment: 'test', entitlementId: randomUUID() }
+    expect((await ask(testing, limits)).status).toBe('admitted')
+    await serve(testing, limits, passages('b', 0, 1))
+    expect((await ask(testing, limits)).status).toBe('exposure')
   })
 
-  test('the share of one document stops it, until the window moves', async () => {
+  test('a document at its mark is named with the day on which it opens; other requests are admitted', async () => {
     const scope = await createScope()
-    const limits = plan({ exposure: { document_share: 0.5, floors: { document: 2 } } })
-    await serve(scope, limits, [
-      ...passages('a', 0, 1, 20),
-      ...passages('a', 2, 1, 20),
-      ...passages('a', 4, 1, 20),
-      ...passages('a', 6, 1, 20),
-    ])
-    expect((await ask(scope, limits)).status).toBe('admitted')
-    for (let ordinal = 8; ordinal < 20; ordinal += 2) await serve(scope, limits, passages('a', ordinal, 1, 20))
-    expect((await ask(scope, limits)).status).toBe('exposure')
-    const document = `${exposureKey(scope.organizationId, EPOCH, scope.knowledgeBaseId)}:document:a`
-    for (const member of await redis.zrange(document, '0', '0'))
-      await redis.zadd(document, String(Date.now() - 31 * 86_400_000), member)
-    expect((await ask(scope, limits)).status).toBe('admitted')
+    await setNow(BEGIN_MS + HOUR_MS)
+    const limits = plan(marks({ document: 4 }, { soft_share: 0.000_000_5 }))
+    await serve(scope, limits, [...passages('a', 0, 3), ...passages('b', 0, 1)])
+    expect(await ask(scope, limits)).toMatchObject({ status: 'admitted', rateInForce: 200, stoppedDocuments: [] })
+    await serve(scope, limits, passages('a', 10, 3))
+    expect(await ask(scope, limits)).toMatchObject({
+      status: 'admitted',
+      stoppedDocuments: [{ id: 'a', opensAtMs: BEGIN_MS + 3 * DAY_MS }],
+    })
+    await setNow(BEGIN_MS + 3 * DAY_MS)
+    expect(await ask(scope, limits)).toMatchObject({ status: 'admitted', stoppedDocuments: [] })
   })
 
-  test('a run of neighbours stops it, wherever the run is closed', async () => {
+  test('a raise adds to every mark', async () => {
     const scope = await createScope()
-    const limits = plan({ exposure: { run: 5, floors: { run: 5 } } })
-    await serve(scope, limits, [...passages('a', 10, 2), ...passages('a', 13, 2)])
-    expect((await ask(scope, limits)).status).toBe('admitted')
-    await serve(scope, limits, passages('a', 12, 1))
-    expect((await ask(scope, limits)).status).toBe('exposure')
+    const limits = plan(marks({ corpus: 5, document: 5 }))
+    await serve(scope, limits, passages('a', 0, 5))
+    expect(await ask(scope, limits, { raised: 1 })).toMatchObject({ status: 'admitted', stoppedDocuments: [] })
+    await serve(scope, limits, passages('a', 5, 1))
+    expect((await ask(scope, limits, { raised: 1 })).status).toBe('exposure')
   })
+})
+
+test('access comes back by the day: each midnight forgets the daily part, and the window the rest', async () => {
+  const scope = await createScope()
+  const limits = plan(marks({ corpus: 10, daily: 2 }))
+  await setNow(BEGIN_MS + HOUR_MS)
+  await serve(scope, limits, passages('a', 0, 13))
+  // 13 less 2 a day are below 10 after two midnights.
+  expect(await ask(scope, limits)).toMatchObject({ status: 'exposure', retryAfterMs: 2 * DAY_MS - HOUR_MS })
+  await setNow(BEGIN_MS + 2 * DAY_MS)
+  expect((await ask(scope, limits)).status).toBe('admitted')
+  await serve(scope, limits, passages('a', 20, 1))
+  expect((await ask(scope, limits)).status).toBe('exposure')
+  await setNow(BEGIN_MS + 31 * DAY_MS)
+  await serve(scope, limits, passages('a', 0, 9))
+  expect((await ask(scope, limits)).status).toBe('admitted')
+})
+
+test('admission decides by the level that the domain states, in every order of days', async () => {
+  const windows = { corpus: 8, daily: 2 }
+  const limits = plan(marks(windows, { window_days: 4 }))
+  const { corpus } = exposureMarks(limits.exposure, { environment: 'live', corpusPassages: 100_000, raised: 0 })
+  const days = fc.array(fc.record({ after: fc.nat({ max: 3 }), passages: fc.integer({ min: 1, max: 6 }) }), {
+    minLength: 1,
+    maxLength: 8,
+  })
+  await fc.assert(
+    fc.asyncProperty(days, async (steps) => {
+      const scope = await createScope()
+      const newOnDay = new Map<number, number>()
+      let [day, next] = [BEGIN_MS / DAY_MS, 0]
+      for (const { after, passages: count } of steps) {
+        day += after
+        await setNow(day * DAY_MS)
+        await serve(scope, limits, passages('a', next, count))
+        next += count
+        newOnDay.set(day, (newOnDay.get(day) ?? 0) + count)
+        const level = exposureLevel(newOnDay, day, 4, corpus.daily)
+        const decision = await ask(scope, limits)
+        expect(decision.status).toBe(level >= corpus.hard ? 'exposure' : 'admitted')
+        const opensOn = exposureOpensOn(newOnDay, day, 4, corpus)
+        expect(decision.retryAfterMs).toBe(level >= corpus.hard ? (opensOn - day) * DAY_MS : 0)
+      }
+    }),
+  )
 })
 
 test('passages of one reply count as if they were served one after the other, in any order', async () => {
   const limits = plan()
+  await setNow(BEGIN_MS)
   const served = fc.array(fc.record({ document: fc.constantFrom('a', 'b'), ordinal: fc.nat({ max: 12 }) }), {
     minLength: 1,
     maxLength: 8,
@@ -91,89 +166,57 @@ test('passages of one reply count as if they were served one after the other, in
   )
 })
 
-/** Members of the sorted sets with their bounds, and of the others alone: their scores are instants. */
 async function exposureOf(scope: LimitScope): Promise<unknown> {
-  const root = exposureKey(scope.organizationId, EPOCH, scope.knowledgeBaseId)
+  const root = rootOf(scope)
   return {
-    chunks: (await redis.zrange(root, '0', '-1')).sort(),
-    totals: await redis.hgetall(`${root}:totals`),
+    chunks: await redis.zrange(root, '0', '-1', 'WITHSCORES'),
+    days: await redis.hgetall(`${root}:days`),
     documents: await redis.zrange(`${root}:documents`, '0', '-1', 'WITHSCORES'),
-    runs: await redis.zrange(`${root}:runs`, '0', '-1', 'WITHSCORES'),
+    document: await redis.hgetall(`${root}:document:a`),
   }
 }
 
-test('what was served is kept for the whole window after it was last served, and at most an hour longer', async () => {
+test('what was served is kept for the window and a day, and at most an hour longer', async () => {
   const scope = await createScope()
-  const root = exposureKey(scope.organizationId, EPOCH, scope.knowledgeBaseId)
+  const root = rootOf(scope)
   const bases = `${tag(scope.organizationId)}:${EPOCH}:bases`
-  const keys = [root, ...[':totals', ':documents', ':runs', ':document:a'].map((end) => root + end), bases]
+  const keys = [root, ...[':days', ':documents', ':document:a'].map((suffix) => root + suffix), bases]
+  const keptMs = WINDOW_MS + DAY_MS
   const expectKept = async (): Promise<void> => {
     for (const key of keys) {
       const leftMs = await redis.pttl(key)
-      expect(leftMs, key).toBeGreaterThanOrEqual(WINDOW_MS - HOUR_MS / 60)
-      expect(leftMs, key).toBeLessThanOrEqual(WINDOW_MS + HOUR_MS)
+      expect(leftMs, key).toBeGreaterThanOrEqual(keptMs - HOUR_MS / 60)
+      expect(leftMs, key).toBeLessThanOrEqual(keptMs + HOUR_MS)
     }
   }
   await serve(scope, plan(), passages('a', 0, 2))
   await expectKept()
-  for (const key of keys) await redis.pexpire(key, WINDOW_MS - HOUR_MS)
-  await serve(scope, plan(), passages('a', 0, 1))
+  for (const key of keys) await redis.pexpire(key, WINDOW_MS)
+  await serve(scope, plan(), passages('a', 2, 1))
   await expectKept()
 })
-const HOUR_MS = 3_600_000
 
 test('what left the window is removed when the window is kept anew', async () => {
   const scope = await createScope()
-  const root = exposureKey(scope.organizationId, EPOCH, scope.knowledgeBaseId)
+  const root = rootOf(scope)
+  await setNow(BEGIN_MS)
   await serve(scope, plan(), passages('a', 0, 2))
-  await redis.zadd(root, String(Date.now() - WINDOW_MS - HOUR_MS), 'a-0')
-  await redis.pexpire(root, WINDOW_MS - HOUR_MS)
+  await setNow(BEGIN_MS + 32 * DAY_MS)
+  await redis.pexpire(root, WINDOW_MS)
   await serve(scope, plan(), passages('a', 1, 1))
   expect(await redis.zrange(root, '0', '-1')).toEqual(['a-1'])
+  expect(await redis.hgetall(`${root}:days`)).toEqual({ [BEGIN_MS / DAY_MS + 32]: '1' })
 })
 
 test('each plan counts its own window: a shorter one forgets nothing that a longer one counts', async () => {
   const scope = await createScope()
-  const marks = { floors: { corpus: 5, document: MANY, run: MANY }, soft_share: 0.000_1, hard_share: 0.000_1 }
-  const month = plan({ exposure: { ...marks, window_days: 30 } })
-  const day = plan({ exposure: { ...marks, window_days: 1 } })
-  const corpus = { corpusPassages: 10 }
-  await serve(scope, month, passages('a', 0, 5))
-  expect((await ask(scope, day, corpus)).status).toBe('exposure')
-  const root = exposureKey(scope.organizationId, EPOCH, scope.knowledgeBaseId)
-  for (const chunk of await redis.zrange(root, '0', '-1'))
-    await redis.zadd(root, String(Date.now() - 2 * 86_400_000), chunk)
-  expect((await ask({ ...scope, entitlementId: randomUUID() }, day, corpus)).status).toBe('admitted')
-  expect((await ask(scope, month, corpus)).status).toBe('exposure')
-  expect((await ask(scope, plan({ exposure: { ...marks, window_days: 31 } }), corpus)).status).toBe('stale')
-})
-
-test('a document that reaches the mark of one plan stops its clients, not those of a laxer plan', async () => {
-  const scope = await createScope()
-  const strict = plan({ exposure: { document_share: 0.000_1, floors: { document: 3 } } })
-  const lax = plan({ exposure: { document_share: 0.000_1, floors: { document: 4 } } })
-  await serve(scope, lax, [...passages('a', 0, 1), ...passages('a', 5, 1), ...passages('a', 9, 1)])
-  expect([(await ask(scope, lax)).status, (await ask(scope, strict)).status]).toEqual(['admitted', 'exposure'])
-})
-
-test('Retry-After of a mark ends when as many passages have left as are above it', async () => {
-  const scope = await createScope()
-  const hour = 3_600_000
-  const shared = plan({ exposure: { document_share: 0.000_1, floors: { document: 5 } } })
-  const runs = plan({ exposure: { run: 3, floors: { run: 3 } } })
-  await serve(scope, shared, [...passages('a', 0, 4), ...passages('a', 10, 3), ...passages('a', 20, 2)])
-  const document = `${exposureKey(scope.organizationId, EPOCH, scope.knowledgeBaseId)}:document:a`
-  const agoHours: Readonly<Record<string, number>> = { 0: 9, 1: 8, 2: 7, 3: 6, 10: 5, 11: 4, 12: 3, 20: 2, 21: 1 }
-  const now = Date.now()
-  for (const [ordinal, hours] of Object.entries(agoHours))
-    await redis.zadd(document, String(now - hours * hour), `r-a:${ordinal}`)
-  const hoursUntil = async (limits: PlanLimits): Promise<number> => {
-    const { status, retryAfterMs } = await ask(scope, limits)
-    expect(status).toBe('exposure')
-    return Math.round((WINDOW_MS - retryAfterMs) / hour)
-  }
-  // Nine are served and four may stay, so the fifth oldest must leave.
-  expect(await hoursUntil(shared)).toBe(5)
-  // The run of four breaks with its second, the run of three with its first; the later one counts.
-  expect(await hoursUntil(runs)).toBe(5)
+  const month = plan(marks({ corpus: 5 }, { window_days: 30 }))
+  const day = plan(marks({ corpus: 5 }, { window_days: 1 }))
+  await setNow(BEGIN_MS)
+  await serve(scope, month, passages('a', 0, 7))
+  expect((await ask(scope, day)).status).toBe('exposure')
+  await setNow(BEGIN_MS + 2 * DAY_MS)
+  expect((await ask({ ...scope, entitlementId: randomUUID() }, day)).status).toBe('admitted')
+  expect((await ask(scope, month)).status).toBe('exposure')
+  expect((await ask(scope, plan(marks({}, { window_days: 31 })))).status).toBe('stale')
 })

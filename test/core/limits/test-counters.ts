@@ -27,10 +27,9 @@ export function plan(limits: object = {}): PlanLimits {
 export const MANY = 1_000_000
 
 const UNLIMITED_EXPOSURE = {
-  run: MANY,
   soft_share: 1,
   hard_share: 1,
-  floors: { corpus: MANY, document: MANY, run: MANY },
+  floors: { corpus: MANY, document: MANY },
 }
 
 export function passages(document: string, from: number, count: number, total = 1_000): ServedPassage[] {
@@ -43,15 +42,25 @@ export function passages(document: string, from: number, count: number, total = 
   }))
 }
 
+/** The clock of Redis, or the instant that was set. */
+const SET_CLOCK = `
+local function now_ms()
+  local set, time = redis.call('GET', 'test:now'), redis.call('TIME')
+  return set and tonumber(set) or tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
+`
+
 /** Counters over a Redis of the calling test file. */
 export interface TestCounters {
+  /** Stops the clock of the counters at an instant. */
+  setNow(ms: number): Promise<void>
   readonly redis: Redis
   readonly counters: Counters
   createScope(): Promise<LimitScope>
   ask(
     scope: LimitScope,
     limits: PlanLimits,
-    more?: { requestId?: string; digest?: Buffer; corpusPassages?: number; epoch?: string },
+    more?: { requestId?: string; digest?: Buffer; corpusPassages?: number; raised?: number; epoch?: string },
   ): Promise<ChargeDecision>
   end(scope: LimitScope, requestId: string, ending: Ending, digest?: Buffer): Promise<unknown>
   /** Charges a request of another entitlement of the same organization and delivers these passages. */
@@ -62,7 +71,7 @@ export interface TestCounters {
 export async function openTestCounters(): Promise<TestCounters> {
   const server = await openTestRedis()
   const redis = new Redis(server.url)
-  const counters = openCounters(server.url, createLog('test', 'silent'))
+  const counters = openCounters(server.url, createLog('test', 'silent'), SET_CLOCK)
   await counters.usable()
 
   afterAll(async () => {
@@ -86,12 +95,13 @@ export async function openTestCounters(): Promise<TestCounters> {
   function ask(
     scope: LimitScope,
     limits: PlanLimits,
-    more: { requestId?: string; digest?: Buffer; corpusPassages?: number; epoch?: string } = {},
+    more: { requestId?: string; digest?: Buffer; corpusPassages?: number; raised?: number; epoch?: string } = {},
   ): Promise<ChargeDecision> {
     return counters.admit(scope, more.epoch ?? EPOCH, {
       requestId: more.requestId ?? randomUUID(),
       limits,
       corpusPassages: more.corpusPassages ?? 100_000,
+      raised: more.raised ?? 0,
       idempotencyDigest: more.digest,
     })
   }
@@ -109,5 +119,9 @@ export async function openTestCounters(): Promise<TestCounters> {
     await counters.settle(other, { requestId, ending: 'deliver', idempotencyDigest: undefined, served })
   }
 
-  return { redis, counters, createScope, ask, end, serve }
+  async function setNow(ms: number): Promise<void> {
+    await redis.set('test:now', ms)
+  }
+
+  return { redis, counters, setNow, createScope, ask, end, serve }
 }

@@ -41,6 +41,7 @@ export function activeEntitlement(given: Partial<ActiveEntitlement> = {}): Activ
     subjects: null,
     plan_id: randomUUID(),
     limits: planLimitsSchema.parse({}),
+    exposure_raised: 0,
     active_profile: profile,
     profiles: [],
     ...given,

@@ -18,6 +18,7 @@ function windowsAt(iso: string, given: Partial<ChargeDecision> = {}): Windows {
     retryAfterMs: 0,
     rateInForce: 10,
     mayLookUp: false,
+    stoppedDocuments: [],
     ...given,
   }
   return { pinned: { limits: planLimitsSchema.parse({}) } as unknown as PinnedRequest, decision }

@@ -38,7 +38,7 @@ describe('from an empty database to an entitlement, by the command line', () => 
     expect(plan.limits).toMatchObject({
       requests_per_minute: 60,
       requests_per_day: 250,
-      exposure: { window_days: 7, hard_share: 0.2 },
+      exposure: { window_days: 7, hard_share: 0.125 },
     })
     await cli.json('knowledge-bases', 'create', 'hsfa-rules', '--title', 'HSFA rulebook')
     const granted = await cli.json(

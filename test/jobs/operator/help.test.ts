@@ -58,7 +58,9 @@ describe('help', () => {
         ),
         ...['issue', 'list', 'rotate', 'revoke'].map((addDatabaseCommand) => `keys ${addDatabaseCommand}`),
         ...['rotate', 'rewrap', 'erase', 'list'].map((addDatabaseCommand) => `fingerprints ${addDatabaseCommand}`),
-        ...['show', 'release'].map((addDatabaseCommand) => `exposure ${addDatabaseCommand}`),
+        ...['show', 'raise', 'release'].map((addDatabaseCommand) => `exposure ${addDatabaseCommand}`),
+        ...['show', 'list'].map((addDatabaseCommand) => `requests ${addDatabaseCommand}`),
+        'replay',
         ...['list', 'show'].flatMap((addDatabaseCommand) => [
           `imports ${addDatabaseCommand}`,
           `versions ${addDatabaseCommand}`,
@@ -106,7 +108,7 @@ describe('help', () => {
   test('plans create --help lists every limit with its default', () => {
     const create = VERBS.find(({ path }) => path === 'plans create')
     const help = create === undefined ? '' : helpOf(create.command)
-    for (const line of [/max_top_k:\s+5/, /requests_per_month:\s+5000/, /window_days:\s+30/, /corpus:\s+2000/])
+    for (const line of [/max_top_k:\s+5/, /requests_per_month:\s+5000/, /window_days:\s+30/, /corpus:\s+300/])
       expect(help).toMatch(line)
   })
 })

@@ -8,7 +8,10 @@ import type { OperatorHarness } from '#test/support/operator-cli.ts'
 
 /** Clients Desk and Bot of Bank and Desk of Fund, each with a live entitlement to the knowledge base "rules". */
 export async function createEntitledClients({ operator, serviceSecrets }: OperatorHarness): Promise<void> {
-  await createPlan(operator, { name: 'beta', limits: { exposure: { window_days: 30, floors: { corpus: 3 } } } })
+  await createPlan(operator, {
+    name: 'beta',
+    limits: { exposure: { window_days: 30, floors: { corpus: 5, daily: 1 } } },
+  })
   await createKnowledgeBase(operator, { slug: 'rules', title: 'Rules' })
   for (const [organization, client] of [
     ['Bank', 'Desk'],

@@ -16,7 +16,7 @@ const MANY = 1_000
 const UNREACHED = {
   requests_per_minute: MANY,
   requests_per_day: MANY,
-  exposure: { floors: { corpus: MANY, document: MANY, run: MANY } },
+  exposure: { floors: { corpus: MANY, document: MANY } },
 }
 
 /** A tenant whose plan has these limits, and others that nothing reaches. */

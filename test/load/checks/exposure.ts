@@ -1,5 +1,7 @@
+import { documentMark, exposureLevel, exposureMarks as marksUnder } from '#core/domain/exposure.ts'
 import type { ServedPassage } from '#core/domain/exposure.ts'
 import type { PlanLimits } from '#core/domain/quota-plan.ts'
+import { DAY_MS } from '#core/platform/time.ts'
 import { LIMIT_BOUNDS } from '#core/limits/bounds.ts'
 import { REDIS_BOUNDS } from '#core/redis/bounds.ts'
 import { reservationIdOf } from '../record.ts'
@@ -10,52 +12,44 @@ import type { Check } from './check.ts'
 const TIGHTENED_RATE_DIVISOR = 5
 const MINUTE_MS = 60_000
 
-/** Distinct passages that were served so far. */
+/** New passages that were served so far. */
 interface Exposure {
-  add(passages: readonly ServedPassage[]): void
-  /** The mark that is reached; undefined: none. */
-  reached(limits: PlanLimits, corpusPassages: number): 'hard' | 'soft' | undefined
+  add(passages: readonly ServedPassage[], day: number): void
+  /** The mark of the corpus that is reached; undefined: none. */
+  reached(day: number): 'hard' | 'soft' | undefined
+  /** Whether a document of these passages is at its mark. */
+  stops(passages: readonly ServedPassage[], day: number): boolean
 }
 
-function createExposure(): Exposure {
+function createExposure(limits: PlanLimits, corpusPassages: number): Exposure {
+  const marks = marksUnder(limits.exposure, { environment: 'live', corpusPassages, raised: 0 })
   const chunks = new Set<string>()
-  const documents = new Map<string, { readonly positions: Map<string, Set<number>>; total: number; count: number }>()
+  const corpus = new Map<number, number>()
+  const documents = new Map<string, Map<number, number>>()
   return {
-    add(passages) {
-      for (const { chunk, document, revision, ordinal, total } of passages) {
+    add(passages, day) {
+      for (const { chunk, document } of passages) {
+        if (chunks.has(chunk)) continue
         chunks.add(chunk)
-        const held = documents.get(document) ?? { positions: new Map<string, Set<number>>(), total, count: 0 }
-        documents.set(document, held)
-        const ordinals = held.positions.get(revision) ?? new Set()
-        if (!ordinals.has(ordinal)) held.count++
-        held.positions.set(revision, ordinals.add(ordinal))
-        held.total = total
+        const days = documents.get(document) ?? new Map<number, number>()
+        documents.set(document, days)
+        for (const counted of [corpus, days]) counted.set(day, (counted.get(day) ?? 0) + 1)
       }
     },
-    reached({ exposure }, corpusPassages) {
-      const mark = (share: number): number => Math.max(Math.floor(share * corpusPassages), exposure.floors.corpus)
-      const run = Math.max(exposure.run, exposure.floors.run)
-      const document = [...documents.values()].some(
-        ({ positions, total, count }) =>
-          count >= Math.max(Math.floor(exposure.document_share * total), exposure.floors.document) ||
-          [...positions.values()].some((ordinals) => longestRun(ordinals) >= run),
-      )
-      if (document || chunks.size >= mark(exposure.hard_share)) return 'hard'
-      return chunks.size >= mark(exposure.soft_share) ? 'soft' : undefined
+    reached(day) {
+      const level = exposureLevel(corpus, day, marks.windowDays, marks.corpus.daily)
+      return level >= marks.corpus.hard ? 'hard' : level >= marks.corpus.soft ? 'soft' : undefined
     },
+    stops: (passages, day) =>
+      passages.some(({ document, total }) => {
+        const { hard, daily } = documentMark(marks, total, 0)
+        return exposureLevel(documents.get(document) ?? new Map(), day, marks.windowDays, daily) >= hard
+      }),
   }
 }
 
-function longestRun(ordinals: ReadonlySet<number>): number {
-  let longest = 0
-  for (const first of ordinals) {
-    if (ordinals.has(first - 1)) continue
-    let length = 1
-    while (ordinals.has(first + length)) length++
-    longest = Math.max(longest, length)
-  }
-  return longest
-}
+const dayOf = ({ endedMs, clockOffsetMs }: { readonly endedMs: number; readonly clockOffsetMs: number }): number =>
+  Math.floor((endedMs + clockOffsetMs) / DAY_MS)
 
 /** A settlement that Redis does not follow at once is repeated after its reply was sent. */
 const COUNTED_WITHIN_MS = 2 * (REDIS_BOUNDS.redisCommandTimeoutMs + LIMIT_BOUNDS.settlementRetryMs)
@@ -63,7 +57,9 @@ const COUNTED_WITHIN_MS = 2 * (REDIS_BOUNDS.redisCommandTimeoutMs + LIMIT_BOUNDS
 /** Only what was answered well before a request was sent surely counts against it. */
 export const exposureMarks: Check = {
   name: 'exposure-marks',
-  guarantee: 'Past the soft mark of the exposure the rate is a fifth; past the hard mark nothing is served.',
+  guarantee:
+    'Past the soft mark of the exposure the rate is a fifth; past the hard mark nothing is served, of the corpus or of ' +
+    'the document.',
   outside: 'no',
   find: (evidence) =>
     perTenant(evidence, ({ tenant: { limits }, records, reservations }, violated) => {
@@ -73,19 +69,25 @@ export const exposureMarks: Check = {
       const served = records
         .filter(({ status }) => status === 200)
         .toSorted((one, other) => one.endedMs - other.endedMs)
-        .map((record) => ({ endedMs: record.endedMs, passages: reservationOf(record)?.served ?? [] }))
+        .map((record) => ({
+          endedMs: record.endedMs,
+          day: dayOf(record),
+          passages: reservationOf(record)?.served ?? [],
+        }))
       const rate = Math.max(1, Math.floor(limits.requests_per_minute / TIGHTENED_RATE_DIVISOR))
       const admittedMs = [...reservations.values()].map(({ admittedAtMs }) => admittedAtMs)
-      const exposure = createExposure()
+      const exposure = createExposure(limits, evidence.truth?.corpusPassages ?? 0)
       let checked = 0
       let next = 0
       for (const record of records.toSorted((one, other) => one.startedMs - other.startedMs)) {
         for (; (served[next]?.endedMs ?? Infinity) + COUNTED_WITHIN_MS < record.startedMs; next++)
-          exposure.add(served[next]?.passages ?? [])
-        const mark = exposure.reached(limits, evidence.truth?.corpusPassages ?? 0)
+          exposure.add(served[next]?.passages ?? [], served[next]?.day ?? 0)
+        const mark = exposure.reached(dayOf(record))
+        const reservation = reservationOf(record)
+        if (exposure.stops(reservation?.served ?? [], dayOf(record)))
+          violated(`request ${record.n} was served a document past its mark`)
         if (mark === undefined) continue
         checked++
-        const reservation = reservationOf(record)
         if (reservation === undefined) continue
         if (mark === 'hard') violated(`request ${record.n} was admitted past the hard mark`)
         const { admittedAtMs } = reservation

@@ -68,15 +68,15 @@ function passages(from: number, count: number, document = 'act', apart = 2): rea
   }))
 }
 
-const FLOORS = { corpus: 1, document: 1, run: 1 }
-const UNMARKED = { soft_share: 1, hard_share: 1, document_share: 1, run: 1_000, floors: { ...FLOORS, document: 1_000 } }
+const FLOORS = { corpus: 1, document: 1 }
+const UNMARKED = { soft_share: 1, hard_share: 1, document_share: 1, floors: { ...FLOORS, document: 1_000 } }
 
-test('a request that is admitted past a hard mark of the exposure violates exposure-marks', () => {
+test('a request that is served past a hard mark of corpus or document violates exposure-marks', () => {
   const served = delivered({ reservation: { served: passages(0, 20) } })
-  const after = delivered({ startMs: 3_000 })
+  const after = delivered({ startMs: 3_000, reservation: { served: passages(0, 1) } })
   for (const mark of [
     { hard_share: 0.2, soft_share: 0.2 },
-    { document_share: 0.5, floors: { ...FLOORS, document: 20 } },
+    { document_share: 0.01, floors: { ...FLOORS, document: 20 } },
   ]) {
     const tenant = craftTenant({ exposure: { ...UNMARKED, ...mark } })
     expect(violatedChecks(craftEvidence([served, after], { tenant }))).toEqual(['exposure-marks'])
@@ -84,10 +84,9 @@ test('a request that is admitted past a hard mark of the exposure violates expos
     for (const startMs of [50, 1_000])
       expect(violatedChecks(craftEvidence([served, delivered({ startMs })], { tenant }))).toEqual([])
   }
-  const neighbours = delivered({ reservation: { served: passages(0, 5, 'act', 1) } })
-  const tenant = craftTenant({ exposure: { ...UNMARKED, run: 5 } })
-  expect(violatedChecks(craftEvidence([neighbours, after], { tenant }))).toEqual(['exposure-marks'])
-  expect(violatedChecks(craftEvidence([served, after], { tenant }))).toEqual([])
+  const elsewhere = delivered({ startMs: 3_000, reservation: { served: passages(0, 1, 'other') } })
+  const tenant = craftTenant({ exposure: { ...UNMARKED, document_share: 0.01, floors: { ...FLOORS, document: 20 } } })
+  expect(violatedChecks(craftEvidence([served, elsewhere], { tenant }))).toEqual([])
 })
 
 test('past the soft mark a fifth of the rate is admitted in 60 s, and one more violates exposure-marks', () => {

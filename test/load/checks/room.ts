@@ -109,7 +109,7 @@ export const refusedWithRoom: Check = {
     }),
 }
 
-/** Whether so many passages can bring about any mark; those of a document and of a run are at least its floor. */
-function reachesExposure({ exposure: { run, floors } }: PlanLimits, corpusPassages: number): boolean {
-  return Math.min(floors.corpus, floors.document, Math.max(run, floors.run)) <= corpusPassages
+/** Whether so many passages can bring about any mark; each is at least its floor. */
+function reachesExposure({ exposure: { floors } }: PlanLimits, corpusPassages: number): boolean {
+  return Math.min(floors.corpus, floors.document) <= corpusPassages
 }

@@ -17,7 +17,7 @@ const UNREACHED = {
 }
 /** The whole of the demo's rulebook. */
 const ENTITLED = { languages: ['en'], jurisdictions: ['HS-M', 'HS-F'], subjects: null }
-const EXPOSURE_UNREACHED = { floors: { corpus: MANY, document: MANY, run: MANY } }
+const EXPOSURE_UNREACHED = { floors: { corpus: MANY, document: MANY } }
 
 /** One organization, client, plan and entitlement with as many keys as wanted. @param scenario begins its name. */
 export async function createTenant(

@@ -2,7 +2,7 @@ import { evenly } from '../arrivals.ts'
 import type { Arrival } from '../arrivals.ts'
 import type { Scenario, Stage } from './scenario.ts'
 
-const FLOOR = { corpus: 10, document: 10_000, run: 10_000 }
+const FLOOR = { corpus: 10, document: 10_000, daily: 1 }
 const RATE = 300
 const PER_SECOND = 20
 

@@ -7,6 +7,7 @@ import { insertVersion } from '#test/support/version-rows.ts'
 import { openOperatorHarness } from '#test/support/operator-cli.ts'
 
 const EPOCH = '00000000-0000-4000-8000-000000000004'
+const ANY = { organizationId: null, knowledgeBaseId: null, environment: null }
 const harness = await openOperatorHarness()
 
 beforeAll(async () => {
@@ -56,20 +57,20 @@ describe('exposure', () => {
     })
   })
 
-  test('distinct passages of all clients of an organization count in a window, against floor and share', async () => {
+  test('new passages of all clients of an organization count in a window, against the marks of the plan', async () => {
     const shown = z.array(z.record(z.string(), z.unknown())).parse(await harness.cli.json('exposure', 'show'))
-    // 10 % of 25 lies under the floor of 3; 20 % of 25 is 5.
+    // The soft mark is a fifth of the floor of 5; one passage is forgotten each day.
     expect(shown).toMatchObject([
       {
         organization: 'Bank',
         knowledge_base: 'rules',
         window_days: 30,
-        distinct_passages: 4,
-        soft_mark: 3,
+        exposure: 4,
+        soft_mark: 1,
         hard_mark: 5,
         state: 'tightened',
       },
-      { organization: 'Fund', distinct_passages: 0, state: 'open' },
+      { organization: 'Fund', exposure: 0, state: 'open' },
     ])
     await use(harness.owner, {
       client: 'Bank/Bot',
@@ -78,9 +79,7 @@ describe('exposure', () => {
       decision: 'answer',
       passages: ['e'],
     })
-    expect(await exposureOf(harness.operator.database, null, null, 1)).toMatchObject([
-      { distinct_passages: 5, state: 'stopped' },
-    ])
+    expect(await exposureOf(harness.operator.database, ANY, 1)).toMatchObject([{ exposure: 5, state: 'stopped' }])
   })
 
   test('a release forgets what was served, moves the counters to a new epoch, and says why in the trail', async () => {
@@ -94,8 +93,8 @@ describe('exposure', () => {
       'agreed bulk review',
     )
     expect(released).toMatchObject({ code: 0, stderr: '' })
-    expect(await exposureOf(harness.operator.database, null, null, 1)).toMatchObject([
-      { organization: 'Bank', distinct_passages: 0, state: 'open' },
+    expect(await exposureOf(harness.operator.database, ANY, 1)).toMatchObject([
+      { organization: 'Bank', exposure: 0, state: 'open' },
     ])
     const { rows } = await harness.owner.query<{ epoch: string }>(
       "select l.epoch from limit_epochs l join organizations o on o.id = l.organization_id where o.name = 'Bank'",
@@ -104,7 +103,7 @@ describe('exposure', () => {
     expect(rows[0]?.epoch).not.toBe(EPOCH)
     const trail = await harness.owner.query(
       "select 1 from audit where action = 'exposure.release' and detail ->> 'note' = 'agreed bulk " +
-        "review' and (detail ->> 'distinct_passages')::int = 5",
+        "review' and (detail ->> 'exposure')::int = 5",
     )
     expect(trail.rowCount).toBe(1)
     await use(harness.owner, {
@@ -114,6 +113,6 @@ describe('exposure', () => {
       decision: 'answer',
       passages: ['f'],
     })
-    expect(await exposureOf(harness.operator.database, null, null, 1)).toMatchObject([{ distinct_passages: 1 }])
+    expect(await exposureOf(harness.operator.database, ANY, 1)).toMatchObject([{ exposure: 1 }])
   })
 })
