@@ -7,6 +7,7 @@ import Fastify from 'fastify'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
 import { ServiceError, toServiceError } from '#core/platform/errors.ts'
+import { publicRequestId, publicTraceId } from '#core/platform/ids.ts'
 import { GATEWAY_BOUNDS } from './bounds.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import { openApiDocument } from './openapi.ts'
@@ -16,7 +17,8 @@ import { createRequestContext } from './retrieve/request-context.ts'
 import type { RequestContext } from './retrieve/request-context.ts'
 import { retrieve } from './retrieve/pipeline.ts'
 import type { Finished, PipelineDeps } from './retrieve/pipeline.ts'
-import { errorReply } from './retrieve/reply.ts'
+import { errorReply, idHeaders } from './retrieve/reply.ts'
+import type { PublicIds } from './retrieve/reply.ts'
 
 export interface AppDeps extends PipelineDeps {
   readonly lifecycle: Lifecycle
@@ -56,7 +58,10 @@ export function createApp(deps: AppDeps): FastifyInstance {
   })
   const document = Buffer.from(JSON.stringify(openApiDocument()))
   app.get('/openapi.json', (_request, reply) =>
-    reply.header('cache-control', 'public, max-age=300').type('application/json; charset=utf-8').send(document),
+    reply
+      .headers({ ...idHeaders(newIds()), 'cache-control': 'public, max-age=300' })
+      .type('application/json; charset=utf-8')
+      .send(document),
   )
   app.addHook('onRequest', async (request, reply) => {
     if (request.is404) await answer(deps, request, reply, refuse(unknownRoute(request.url)))
@@ -84,8 +89,13 @@ function refuse(error: ServiceError): Work {
   return async (context) => ({ reply: errorReply(publicIds(context), error, undefined), error, decision: undefined })
 }
 
-function publicIds(context: RequestContext): { requestId: string; traceId: string } {
-  return { requestId: `req_${context.requestId}`, traceId: `ret_${context.traceId}` }
+/** Of a reply that no request context belongs to. */
+function newIds(): PublicIds {
+  return { requestId: publicRequestId(randomUUID()), traceId: publicTraceId(randomUUID()) }
+}
+
+function publicIds(context: RequestContext): PublicIds {
+  return { requestId: publicRequestId(context.requestId), traceId: publicTraceId(context.traceId) }
 }
 
 /** Runs one request under its deadline, sends its reply and logs the outcome. */
@@ -148,8 +158,9 @@ function headerFault(path: string, message: string): ServiceError {
 function logFinished(deps: AppDeps, context: RequestContext, { reply, error, decision }: Finished): void {
   const { timings } = context
   const fields = {
-    request_id: context.requestId,
-    trace_id: context.traceId,
+    request_id: publicRequestId(context.requestId),
+    trace_id: publicTraceId(context.traceId),
+    ...context.about,
     parent: traceParent(context),
     status: reply.status,
     code: error?.code,
@@ -175,7 +186,7 @@ function traceParent(context: RequestContext): string | undefined {
 /** Replies with an error of the catalogue to unreadable requests and to CONNECT, then closes the connection. */
 function refuseUnreadable(socket: Duplex, error: ServiceError): void {
   if (!socket.writable) return void socket.destroy()
-  const reply = errorReply({ requestId: `req_${randomUUID()}`, traceId: `ret_${randomUUID()}` }, error, undefined)
+  const reply = errorReply(newIds(), error, undefined)
   const headers = Object.entries({ ...reply.headers, connection: 'close' }).map(
     ([name, value]) => `${name}: ${value}\r\n`,
   )

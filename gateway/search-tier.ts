@@ -2,7 +2,7 @@ import { status } from '@grpc/grpc-js'
 import type { Log } from '#core/platform/log.ts'
 import { openSearchNodeClient, isGrpcError } from '#core/rpc/search-client.ts'
 import type { SearchQuery, SearchResult } from '#core/domain/search.ts'
-import type { SearchNodeClient } from '#core/rpc/search-client.ts'
+import type { CallFacts, SearchNodeClient } from '#core/rpc/search-client.ts'
 import { clientCredentials } from '#core/rpc/transport.ts'
 import type { TransportSettings } from '#core/rpc/transport.ts'
 import { GATEWAY_BOUNDS } from './bounds.ts'
@@ -10,10 +10,18 @@ import { GATEWAY_BOUNDS } from './bounds.ts'
 /** All search nodes behind one interface; they are replicas of the same immutable versions. */
 export interface SearchTier {
   /** Asks the least busy node; asks another one if that lacks the version, holds it damaged, is full, or cannot be reached in time. */
-  search(request: SearchQuery, timeoutMs: number, signal: AbortSignal): Promise<SearchResult>
+  search(request: SearchQuery, timeoutMs: number, signal: AbortSignal, about?: CallFacts): Promise<NodeResult>
   /** Whether at least one node answers within the time. */
   isReachable(timeoutMs: number): Promise<boolean>
   close(): void
+}
+
+/** A result with the address of the node that gave it. */
+export type NodeResult = SearchResult & { readonly node: string }
+
+interface Call {
+  readonly request: SearchQuery
+  readonly about: CallFacts
 }
 
 interface Node {
@@ -36,19 +44,16 @@ export function openSearchTier(
   }))
   let turn = 0
 
-  /** Orders nodes by recent failure (last), then by load (least first); ties rotate. */
   function inOrder(): readonly Node[] {
-    const atMs = now()
     turn = (turn + 1) % nodes.length
-    const rotated = [...nodes.slice(turn), ...nodes.slice(0, turn)]
-    const cooling = (node: Node): number => (atMs - node.failedAtMs < GATEWAY_BOUNDS.searchNodeCoolDownMs ? 1 : 0)
-    return rotated.sort((a, b) => cooling(a) - cooling(b) || a.inFlight - b.inFlight)
+    return ordered([...nodes.slice(turn), ...nodes.slice(0, turn)], now())
   }
 
-  async function ask(node: Node, request: SearchQuery, timeoutMs: number, signal: AbortSignal): Promise<SearchResult> {
+  async function ask(node: Node, timeoutMs: number, signal: AbortSignal, call: Call): Promise<NodeResult> {
     node.inFlight++
     try {
-      return await node.client.search(request, timeoutMs, signal)
+      const { address: name } = node.client
+      return { ...(await node.client.search(call.request, timeoutMs, signal, call.about)), node: name }
     } catch (error) {
       if (!signal.aborted && isFailureOfNode(error, timeoutMs)) node.failedAtMs = now()
       throw error
@@ -58,7 +63,7 @@ export function openSearchTier(
   }
 
   return {
-    search: async (request, timeoutMs, signal) => {
+    search: async (request, timeoutMs, signal, about = {}) => {
       const endsAtMs = now() + timeoutMs
       let last: unknown = new Error('no search node could be asked in time')
       for (const node of inOrder()) {
@@ -66,11 +71,11 @@ export function openSearchTier(
         if (leftMs <= 0) break
         signal.throwIfAborted()
         try {
-          return await ask(node, request, Math.min(leftMs, GATEWAY_BOUNDS.searchAttemptTimeoutMs), signal)
+          return await ask(node, Math.min(leftMs, GATEWAY_BOUNDS.searchAttemptTimeoutMs), signal, { request, about })
         } catch (error) {
           last = error
           if (!isWorthAnotherNode(error)) break
-          log.warn('search node passed over', { address: node.client.address }, error)
+          log.warn('search node passed over', { ...about, node: node.client.address }, error)
         }
       }
       throw last
@@ -84,6 +89,12 @@ export function openSearchTier(
       for (const node of nodes) node.client.close()
     },
   }
+}
+
+/** Orders nodes by recent failure (last), then by load (least first); ties stay. */
+function ordered(nodes: readonly Node[], atMs: number): readonly Node[] {
+  const cooling = (node: Node): number => (atMs - node.failedAtMs < GATEWAY_BOUNDS.searchNodeCoolDownMs ? 1 : 0)
+  return nodes.toSorted((a, b) => cooling(a) - cooling(b) || a.inFlight - b.inFlight)
 }
 
 /** A node fails if another one might answer. It had too little time if the request had less left than an attempt. */

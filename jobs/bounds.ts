@@ -29,6 +29,9 @@ export const JOB_BOUNDS = {
   /** Time since the last write after which a temporary file counts as abandoned. */
   garbageFilesOlderThanMs: 86_400_000,
   garbageNamesMax: 1_000,
+  /** Days for which an Idempotency-Key is held; the guard of the table has the same. */
+  idempotencyKeptDays: 30,
+  idempotencyBatchMax: 1_000,
 
   // Search nodes.
   versionIdleBeforeReleaseMs: 60_000,

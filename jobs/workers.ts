@@ -15,6 +15,7 @@ import { activate } from './activate/pipeline.ts'
 import { processBuild, removeFailed } from './build/process.ts'
 import { endLostRuns } from './build/runs.ts'
 import { processLedgerJob } from './ledger/append.ts'
+import { forgetKeys } from './maintenance/forget-keys.ts'
 import { reconcile } from './maintenance/reconcile.ts'
 import { requeue, requeueTraces } from './maintenance/requeue.ts'
 import { sweep } from './maintenance/sweep.ts'
@@ -157,7 +158,7 @@ function maintenance(
       })
     },
     reconcile: () => reconcile(deps),
-    tidy: () => collectGarbage(deps),
+    tidy: () => Promise.all([collectGarbage(deps), forgetKeys(deps)]),
   }
   return async ({ data: { id } }) => {
     if (running.has(id)) return

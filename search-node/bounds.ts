@@ -1,5 +1,7 @@
 /** Bounds of a search node: its calls, its threads and its versions. */
 export const SEARCH_NODE_BOUNDS = {
+  /** Characters of each fact that a caller states of a request, in the log. */
+  callFactCharactersMax: 64,
   searchThreadsMax: 256,
   searchQueueMax: 256,
   searchFilterValuesMax: 1_000,

@@ -1,10 +1,13 @@
 import { Server, status } from '@grpc/grpc-js'
-import type { ServerCredentials, ServerUnaryCall, ServiceDefinition, sendUnaryData } from '@grpc/grpc-js'
+import type { Metadata, ServerCredentials, ServerUnaryCall, ServiceDefinition, sendUnaryData } from '@grpc/grpc-js'
 import { HealthImplementation } from 'grpc-health-check'
 import { RPC_BOUNDS } from '#core/rpc/bounds.ts'
-import type { Log } from '#core/platform/log.ts'
+import type { Log, LogFields } from '#core/platform/log.ts'
 import { searchNodeService } from '#core/rpc/messages.ts'
+import { CALL_FACTS } from '#core/rpc/search-client.ts'
+import type { CallFacts } from '#core/rpc/search-client.ts'
 import type { NodeStatus, PreparedVersion } from '#core/domain/search.ts'
+import { SEARCH_NODE_BOUNDS } from './bounds.ts'
 import { NodeError } from './node-error.ts'
 import type { NodeErrorCode } from './node-error.ts'
 import type { CallDeadline } from './call-deadline.ts'
@@ -82,7 +85,7 @@ export function createServer({ pool, versions, log }: ServerDependencies): Searc
   }
 
   server.addService(withEncodedReplies(searchNodeService), {
-    Search: unary(log, (request, deadline) => search({ pool, versions }, request, deadline)),
+    Search: unary(log, (request, deadline, about) => search({ pool, versions, log }, request, deadline, about)),
     PrepareVersion: unary(log, prepare),
     ReleaseVersion: unary(log, release),
     GetStatus: unary(log, getStatus),
@@ -102,11 +105,13 @@ export function createServer({ pool, versions, log }: ServerDependencies): Searc
 
 /** A search that reads altered bytes fails, and the version is unloaded. */
 async function search(
-  { pool, versions }: Pick<ServerDependencies, 'pool' | 'versions'>,
+  { pool, versions, log }: ServerDependencies,
   request: unknown,
   deadline: CallDeadline,
+  about: CallFacts,
 ): Promise<Uint8Array> {
   const { versionId, ...input } = parseSearch(request)
+  const beganMs = performance.now()
   const lease = versions.borrow(versionId)
   try {
     if (input.vector !== undefined) assertDimensions(input.vector, lease.artifact.vectors?.dimensions)
@@ -116,7 +121,20 @@ async function search(
     throw error
   } finally {
     lease.release()
+    // Evaluations ask without a request.
+    if (about.request_id !== undefined)
+      log.info('search', { ...about, version_id: versionId, ms: Math.round((performance.now() - beganMs) * 100) / 100 })
   }
+}
+
+/** What the caller says of the request that a call is part of. */
+function factsOf(metadata: Metadata): CallFacts {
+  return Object.fromEntries(
+    CALL_FACTS.flatMap((name) => {
+      const [value] = metadata.get(name)
+      return typeof value === 'string' ? [[name, value.slice(0, SEARCH_NODE_BOUNDS.callFactCharactersMax)]] : []
+    }),
+  )
 }
 
 /** The reply of a search is already encoded by its scoring thread. */
@@ -134,7 +152,7 @@ function withEncodedReplies(service: ServiceDefinition): ServiceDefinition {
 
 function unary<Reply>(
   log: Log,
-  handle: (request: unknown, deadline: CallDeadline) => Promise<Reply>,
+  handle: (request: unknown, deadline: CallDeadline, about: CallFacts) => Promise<Reply>,
 ): (call: ServerUnaryCall<unknown, Reply>, reply: sendUnaryData<Reply>) => void {
   return (call, reply) => {
     const gone = new AbortController()
@@ -144,9 +162,11 @@ function unary<Reply>(
       if (!answered) gone.abort()
     })
     async function respond(): Promise<void> {
-      const outcome = await handle(call.request, { deadlineMs: Number(call.getDeadline()), signal: gone.signal }).then(
+      const about = factsOf(call.metadata)
+      const deadline = { deadlineMs: Number(call.getDeadline()), signal: gone.signal }
+      const outcome = await handle(call.request, deadline, about).then(
         (message) => ({ message }),
-        (error: unknown) => ({ failure: toStatus(error, log, call.getPath()) }),
+        (error: unknown) => ({ failure: toStatus(error, log, { method: call.getPath(), ...about }) }),
       )
       answered = true
       if ('message' in outcome) reply(null, outcome.message)
@@ -156,12 +176,12 @@ function unary<Reply>(
   }
 }
 
-function toStatus(error: unknown, log: Log, method: string): { code: status; details: string } {
+function toStatus(error: unknown, log: Log, fields: LogFields): { code: status; details: string } {
   if (error instanceof NodeError) {
-    if (error.code === 'DATA_LOSS') log.error('artifact refused', { method, reason: error.message }, error.cause)
+    if (error.code === 'DATA_LOSS') log.error('artifact refused', { ...fields, reason: error.message }, error.cause)
     return { code: STATUS[error.code], details: error.message }
   }
-  log.error('call failed', { method }, error)
+  log.error('call failed', fields, error)
   return { code: status.INTERNAL, details: 'The search node failed; ask another node.' }
 }
 

@@ -81,6 +81,10 @@ export interface Outcome {
   readonly chunk_ids: readonly string[]
   /** SHA-256 of the reply's bytes, hex. */
   readonly reply_sha256: string | null
+  /** Address of the search node that answered. */
+  readonly node: string | null
+  /** Time of each stage until the outcome was recorded, in ms. */
+  readonly stage_ms: Readonly<Record<string, number>>
 }
 
 /** Columns of a delivered request that a replay is compared with, apart from its outcome. */
@@ -234,10 +238,18 @@ async function readSettled(client: Queryable, requestId: string): Promise<Settle
 
 /** Deadlines are judged by the clock of Redis, which set them; null organization: every one. */
 const FIND_OVERDUE = `
-  select id from reservations
+  select id, client_id, knowledge_base_id, version_id from reservations
   where state = 'open' and deadline_at <= to_timestamp($1::float8 / 1000)
     and organization_id = coalesce($2, organization_id)
   order by deadline_at limit $3`
+
+const overdueRow = z.object({
+  id: z.string(),
+  client_id: z.string(),
+  knowledge_base_id: z.string(),
+  version_id: z.string(),
+})
+export type OverdueReservation = z.infer<typeof overdueRow>
 
 /** Open reservations whose deadline is past. */
 export async function findOverdue(
@@ -245,7 +257,7 @@ export async function findOverdue(
   redisNowMs: number,
   organizationId: string | null,
   limit: number,
-): Promise<readonly string[]> {
-  const { rows } = await database.query<{ id: string }>(FIND_OVERDUE, [redisNowMs, organizationId, limit])
-  return rows.map((row) => row.id)
+): Promise<readonly OverdueReservation[]> {
+  const { rows } = await database.query(FIND_OVERDUE, [redisNowMs, organizationId, limit])
+  return z.array(overdueRow).parse(rows)
 }

@@ -3,9 +3,10 @@ import type { LimitFunction } from 'p-limit'
 import { withRebuildLock, moveEpoch, readEpoch } from '#core/db/limit-epochs.ts'
 import type { LimitEpoch } from '#core/db/limit-epochs.ts'
 import type { Database } from '#core/db/pool.ts'
-import { countRequests, longestExposureWindowDays, readServedSince } from '#core/db/reservation-counts.ts'
+import { countRequests, longestExposureWindowDays, readServed } from '#core/db/reservation-counts.ts'
 import { findOverdue } from '#core/db/reservations.ts'
 import { LIMIT_BOUNDS } from '#core/limits/bounds.ts'
+import { publicRequestId } from '#core/platform/ids.ts'
 import type { Log } from '#core/platform/log.ts'
 import { DAY_MS } from '#core/platform/time.ts'
 import type { Counters } from './counters.ts'
@@ -79,10 +80,10 @@ async function countAnew(
   const beganMs = performance.now()
   await counters.retire(organizationId)
   const nowMs = await counters.nowMs()
-  for (const id of await findOverdue(database, nowMs, organizationId, LIMIT_BOUNDS.rebuildOverdueMax))
+  for (const { id, ...about } of await findOverdue(database, nowMs, organizationId, LIMIT_BOUNDS.rebuildOverdueMax))
     // One that cannot be settled now is counted as open. Its lease is overdue, so the next admission tries again.
     await settlement.refundOverdue(id, 'postgres only').catch((error: unknown) => {
-      log.warn('reservation could not be settled', { request_id: id }, error)
+      log.warn('reservation could not be settled', { request_id: publicRequestId(id), ...about }, error)
     })
   const epoch = await moveEpoch(database, organizationId, runId)
   const { installer } = counters
@@ -92,7 +93,7 @@ async function countAnew(
   const windowDays = Math.max(fault.windowDays, await longestExposureWindowDays(database, organizationId))
   const windowMs = windowDays * DAY_MS
   let passages = 0
-  await readServedSince(database, organizationId, nowMs - windowMs, async (batch) => {
+  await readServed(database, organizationId, { nowMs, windowDays }, async (batch) => {
     passages += batch.length
     await installer.passages(organizationId, epoch.id, windowMs, batch)
   })

@@ -7,6 +7,7 @@ import { recordAbandoned, refundRefused, refundReservation } from '#core/db/rese
 import type { Delivered, Outcome } from '#core/db/reservations.ts'
 import { LIMIT_BOUNDS } from '#core/limits/bounds.ts'
 import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
+import { publicRequestId } from '#core/platform/ids.ts'
 import type { Log } from '#core/platform/log.ts'
 import { withTimeout } from '#core/platform/with-timeout.ts'
 import type { LimitScope } from './counter-keys.ts'
@@ -137,7 +138,7 @@ function createRepeater(log: Log): Repeater {
   return {
     repeat(what, requestId, forMs, attempt) {
       if (repeating.size >= LIMIT_BOUNDS.settlementsRepeatedMax) {
-        log.warn(`${what} not repeated: too many repeat`, { request_id: requestId })
+        log.warn(`${what} not repeated: too many repeat`, { request_id: publicRequestId(requestId) })
         return Promise.resolve()
       }
       const endsAtMs = performance.now() + forMs
@@ -146,7 +147,7 @@ function createRepeater(log: Log): Repeater {
           await sleep(LIMIT_BOUNDS.settlementRetryMs, undefined, { ref: false })
           if (await attempt().catch(() => false)) return
         }
-        log.warn(`${what} given up`, { request_id: requestId })
+        log.warn(`${what} given up`, { request_id: publicRequestId(requestId) })
       })().finally(() => repeating.delete(task))
       repeating.add(task)
       return task
@@ -211,18 +212,18 @@ async function recordUntil(
     async () => {
       const state = await refund(charge.requestId, undeliveredOutcome, refundRefused)
       if (state === 'delivered')
-        log.error('request charged though its caller was refused', { request_id: charge.requestId })
+        log.error('request charged though its caller was refused', { request_id: publicRequestId(charge.requestId) })
       return true
     },
   )
   throw last
 }
 
-/** What a request has used of providers, whatever became of it. */
-export type ProviderUse = Pick<Outcome, 'query_embedding_tokens' | 'reader' | 'reader_tokens'>
+/** What a request has used, whatever became of it. */
+export type RequestUse = Pick<Outcome, 'query_embedding_tokens' | 'reader' | 'reader_tokens' | 'node' | 'stage_ms'>
 
 /** Returns the outcome of a request that ended without a chargeable reply. */
-export function failedOutcome(errorCode: string | null, topK: number, used: ProviderUse | null): Outcome {
+export function failedOutcome(errorCode: string | null, topK: number, used: RequestUse | null): Outcome {
   return {
     decision: null,
     error_code: errorCode,
@@ -237,5 +238,7 @@ export function failedOutcome(errorCode: string | null, topK: number, used: Prov
     top_k: topK,
     chunk_ids: [],
     reply_sha256: null,
+    node: used?.node ?? null,
+    stage_ms: used?.stage_ms ?? {},
   }
 }

@@ -9,6 +9,16 @@ export function createRequestId(): RequestId {
   return randomUUID() as RequestId
 }
 
+/** A request id as its caller and the logs have it. */
+export function publicRequestId(id: string): string {
+  return `req_${id}`
+}
+
+/** A trace id as its caller and the logs have it. */
+export function publicTraceId(id: string): string {
+  return `ret_${id}`
+}
+
 /**
  * Returns `chk_` and 20 bytes in hex, derived from location and content. An unchanged passage keeps its id across
  * versions.

@@ -5,10 +5,15 @@ import { RPC_BOUNDS } from './bounds.ts'
 import { SearchNodeConstructor, searchNodeService } from './messages.ts'
 import type { ReleaseVersionReply, SearchRequest } from './messages.ts'
 
+/** Fields that a node logs of a call, under these names in its metadata. */
+export const CALL_FACTS = ['request_id', 'client_id', 'knowledge_base'] as const
+export type CallFacts = Readonly<Partial<Record<(typeof CALL_FACTS)[number], string>>>
+
 /** One channel to one search node. Every call has a deadline, because a call without one could hang forever. */
 export interface SearchNodeClient {
   readonly address: string
-  search(query: SearchQuery, timeoutMs: number, signal?: AbortSignal): Promise<SearchResult>
+  /** @param about the request that this search is part of, for the log of the node. */
+  search(query: SearchQuery, timeoutMs: number, signal?: AbortSignal, about?: CallFacts): Promise<SearchResult>
   prepareVersion(version: VersionRef, timeoutMs: number, signal?: AbortSignal): Promise<PreparedVersion>
   /** @returns whether the version was loaded. */
   releaseVersion(versionId: string, timeoutMs: number): Promise<boolean>
@@ -30,8 +35,8 @@ export function openSearchNodeClient(address: string, channelCredentials: Channe
   })
   return {
     address,
-    search: async (query, timeoutMs, signal) =>
-      await call<SearchResult>(client, 'Search', searchRequestOf(query), timeoutMs, signal),
+    search: async (query, timeoutMs, signal, about) =>
+      await call<SearchResult>(client, 'Search', searchRequestOf(query), timeoutMs, signal, about),
     prepareVersion: (version, timeoutMs, signal) => call(client, 'PrepareVersion', version, timeoutMs, signal),
     releaseVersion: async (versionId, timeoutMs) =>
       (await call<ReleaseVersionReply>(client, 'ReleaseVersion', { versionId }, timeoutMs)).wasLoaded,
@@ -46,7 +51,10 @@ function call<Reply>(
   request: object,
   timeoutMs: number,
   signal?: AbortSignal,
+  about: CallFacts = {},
 ): Promise<Reply> {
+  const metadata = new Metadata()
+  for (const name of CALL_FACTS) if (about[name] !== undefined) metadata.set(name, about[name])
   const definition = searchNodeService[method]
   if (definition === undefined) throw new Error(`the proto names no method ${method}`)
   return new Promise((resolve, reject) => {
@@ -55,7 +63,7 @@ function call<Reply>(
       definition.requestSerialize,
       definition.responseDeserialize,
       request,
-      new Metadata(),
+      metadata,
       { deadline: Date.now() + timeoutMs },
       (error, reply?: Reply) => {
         signal?.removeEventListener('abort', cancel)

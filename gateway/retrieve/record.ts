@@ -7,6 +7,7 @@ import type { Settlement } from '#core/limits/settlement.ts'
 import type { Admitted } from './admit.ts'
 import type { BoundedReply } from './bound.ts'
 import type { EmbeddedQuery } from './embed.ts'
+import { stageMs } from './request-context.ts'
 import type { RequestContext } from './request-context.ts'
 import { fingerprintKeyOf } from './fingerprint-key.ts'
 import type { PinnedRequest } from './pin.ts'
@@ -62,6 +63,8 @@ export async function record(
     top_k: pinned.topK,
     chunk_ids: served.map((passage) => passage.chunk),
     reply_sha256: sha256(reply.body).toString('hex'),
+    node: context.about.node ?? null,
+    stage_ms: stageMs(context.timings),
   }
   const replay = {
     query_vector_digest:

@@ -26,11 +26,14 @@ function commonHeaders(ids: PublicIds, body: Buffer, windows: Windows | undefine
     'content-type': 'application/json; charset=utf-8',
     'content-length': String(body.length),
     'cache-control': 'no-store',
-    'request-id': ids.requestId,
-    'x-request-id': ids.requestId,
-    traceparent: traceparentOf(ids),
+    ...idHeaders(ids),
     ...(windows === undefined ? {} : rateLimitHeaders(windows)),
   }
+}
+
+/** On every reply of the public port. */
+export function idHeaders(ids: PublicIds): Readonly<Record<string, string>> {
+  return { 'request-id': ids.requestId, 'x-request-id': ids.requestId, traceparent: traceparentOf(ids) }
 }
 
 /** W3C trace context of the service's own trace: trace-id and parent-id are of the ids that the caller sees. */

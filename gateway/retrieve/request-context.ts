@@ -38,6 +38,16 @@ export interface RequestContext {
   /** True once the caller hung up. */
   callerGone(): boolean
   readonly timings: Timings
+  /** What the log and the record say of the request, as far as it is known. */
+  readonly about: RequestFacts
+}
+
+export interface RequestFacts {
+  client_id?: string
+  knowledge_base?: string
+  version_id?: string
+  /** Address of the search node that answered. */
+  node?: string
 }
 
 /** Time per stage and per party, in milliseconds. */
@@ -49,6 +59,11 @@ export interface Timings {
   /** Counts the time until `work` is done as waiting for `party`. */
   wait<T>(party: Party, work: Promise<T>): Promise<T>
   totalMs(): number
+}
+
+/** Time of each stage so far, in whole microseconds as ms. */
+export function stageMs({ stages }: Timings): Readonly<Record<string, number>> {
+  return Object.fromEntries(stages.map(({ name, ms }) => [name, Math.round(ms * 1_000) / 1_000]))
 }
 
 function createTimings(): Timings {
@@ -92,5 +107,6 @@ export function createRequestContext(
     signal,
     callerGone,
     timings: createTimings(),
+    about: {},
   }
 }

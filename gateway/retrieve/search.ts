@@ -1,4 +1,5 @@
 import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
+import { publicRequestId } from '#core/platform/ids.ts'
 import { ServiceError } from '#core/platform/errors.ts'
 import { rankingOf } from '#core/domain/retrieval-profile.ts'
 import type { FoundPassage, SearchResult, Withdrawn } from '#core/domain/search.ts'
@@ -45,10 +46,14 @@ export async function search(
       withdrawn: pinned.withdrawn,
       ranking: rankingOf(parameters, pinned.inForceOn),
     }
-    const found = await context.timings.wait(
+    const { node, ...found } = await context.timings.wait(
       'search',
-      deps.searchTier.search(request, PLATFORM_BOUNDS.searchTimeoutMs, context.signal),
+      deps.searchTier.search(request, PLATFORM_BOUNDS.searchTimeoutMs, context.signal, {
+        request_id: publicRequestId(context.requestId),
+        ...context.about,
+      }),
     )
+    context.about.node = node
     assertAsPinned(pinned, found.passages, limit)
     return found
   } catch (cause) {

@@ -73,9 +73,8 @@ export async function startInstallation(
 /** Returns the environment of `npm run operator` for this installation, in shell syntax. */
 function operatorEnvironment(settings: StackSettings, operatorUrl: string, actor: string): string {
   const { KEY_PEPPERS, SERVICE_SECRET, MANIFEST_PUBLIC_KEY } = settings.secrets
-  const { EMBEDDING } = settings.environment ?? {}
   const variables = {
-    ...(EMBEDDING === undefined ? {} : { EMBEDDING }),
+    ...settings.environment,
     DATABASE_URL: operatorUrl,
     REDIS_URL: settings.redisUrl,
     ARTIFACT_STORE: storeUrl(settings),

@@ -4,6 +4,7 @@ import type { Database } from '#core/db/pool.ts'
 import { findOverdue } from '#core/db/reservations.ts'
 import type { Counters } from '#core/limits/counters.ts'
 import type { Settlement } from '#core/limits/settlement.ts'
+import { publicRequestId } from '#core/platform/ids.ts'
 import type { Log } from '#core/platform/log.ts'
 import { JOB_BOUNDS } from '#jobs/bounds.ts'
 
@@ -41,11 +42,16 @@ export async function sweep(deps: SweepDeps): Promise<Swept> {
 /** A reservation that cannot be settled now stays open for the next sweep and does not block the others. */
 async function settleOverdue({ database, settlement, counters, log }: SweepDeps): Promise<readonly string[]> {
   const settled: string[] = []
-  for (const id of await findOverdue(database, await counters.nowMs(), null, JOB_BOUNDS.sweepBatchMax)) {
+  const overdue = await findOverdue(database, await counters.nowMs(), null, JOB_BOUNDS.sweepBatchMax)
+  for (const { id, ...about } of overdue) {
+    const fields = { request_id: publicRequestId(id), ...about }
     try {
-      if ((await settlement.refundOverdue(id)) !== 'gone') settled.push(id)
+      const state = await settlement.refundOverdue(id)
+      if (state === 'gone') continue
+      settled.push(id)
+      log.info('overdue request settled', { ...fields, state })
     } catch (error) {
-      log.warn('reservation could not be settled', { request_id: id }, error)
+      log.warn('reservation could not be settled', fields, error)
     }
   }
   return settled

@@ -8,6 +8,12 @@ export class UsageError extends Error {
   override readonly name = 'UsageError'
 }
 
+/** A replay whose outcome is another one than on record; the result says so: exit code 2. */
+export class ReplayDiffers extends Error {
+  override readonly name = 'ReplayDiffers'
+}
+
+const EXIT_DIFFERENT = 2
 const EXIT_OK = 0
 const EXIT_REFUSED = 1
 const EXIT_USAGE = 2
@@ -22,6 +28,7 @@ export interface Failure {
 export function failureOf(error: unknown): Failure {
   if (error instanceof CommanderError)
     return { exitCode: error.exitCode === 0 ? EXIT_OK : EXIT_USAGE, sentence: undefined }
+  if (error instanceof ReplayDiffers) return { exitCode: EXIT_DIFFERENT, sentence: undefined }
   if (error instanceof UsageError) return { exitCode: EXIT_USAGE, sentence: error.message }
   if (error instanceof OperatorError || error instanceof ConfigError)
     return { exitCode: EXIT_REFUSED, sentence: error.message }

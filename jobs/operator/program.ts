@@ -14,6 +14,8 @@ import { addModels } from './commands/models.ts'
 import { addMigrate } from './commands/migrate.ts'
 import { addOrganizations } from './commands/organizations.ts'
 import { addPlans } from './commands/plans.ts'
+import { addReplay } from './commands/replay.ts'
+import { addRequests } from './commands/requests.ts'
 import { addReview } from './commands/review.ts'
 import { addReviewers } from './commands/reviewers.ts'
 import { addUsage } from './commands/usage.ts'
@@ -82,6 +84,8 @@ export function createProgram(console: Console): OperatorCommand {
   addWithdrawals(program)
   addJobs(program)
   addUsage(program)
+  addRequests(program)
+  addReplay(program)
   addExposure(program)
   addFingerprints(program)
   addAudit(program)

@@ -126,7 +126,7 @@ describe('request_id and trace_id are made by the service', () => {
 
 /** The line that a gateway writes when a request is finished; it may come a moment after the reply. */
 async function logLineOf(reply: Answer): Promise<string> {
-  const id = reply.headers.get('x-request-id')?.slice(4) ?? ''
+  const id = reply.headers.get('x-request-id') ?? ''
   return until(`request ${id} is in the log`, () =>
     service.gateways
       .flatMap(({ logFile }) => readFileSync(logFile, 'utf8').split('\n'))
@@ -142,6 +142,25 @@ describe('Stages', () => {
     expect(await stagesOf(await caller.ask())).toBe(
       'authenticate parse entitle narrow pin enter admit embed search rerank read decide bound record reply',
     )
+  })
+
+  test('the log names the request as its caller sees it, with client, knowledge base, version and node', async () => {
+    const reply = await caller.ask()
+    const { request_id, trace_id, version, knowledge_base } = reply.retrieved()
+    const { rows } = await service.owner.query<{ id: string }>(
+      'select client_id as id from entitlements where id = $1',
+      [caller.entitlementId],
+    )
+    const of = { request_id, knowledge_base, client_id: rows[0]?.id, version_id: version }
+    const line: unknown = JSON.parse(await logLineOf(reply))
+    const node = service.searchNodes.map(({ address }) => address)
+    expect(line).toMatchObject({ ...of, trace_id, node: expect.stringMatching(new RegExp(node.join('|'))) })
+    const ofNode = await until('the search is in the log of a node', () =>
+      service.searchNodes
+        .flatMap(({ logFile }) => readFileSync(logFile, 'utf8').split('\n'))
+        .find((one) => one.includes(request_id)),
+    )
+    expect(JSON.parse(ofNode)).toMatchObject({ event: 'search', ...of })
   })
 
   test('a refused request went no further than the stage that refused it', async () => {

@@ -42,7 +42,10 @@ type OpenApi = z.infer<typeof documentSchema>
 let document: OpenApi
 const replies: Answer[] = []
 beforeAll(async () => {
-  const text: unknown = await fetch(`${baseUrl}/openapi.json`).then((response) => response.json())
+  const described = await fetch(`${baseUrl}/openapi.json`)
+  expect(described.headers.get('request-id')).toMatch(/^req_[0-9a-f-]{36}$/)
+  expect(described.headers.get('traceparent')).toMatch(/^00-[0-9a-f]{32}-[0-9a-f]{16}-00$/)
+  const text: unknown = await described.json()
   document = documentSchema.parse(dereferenced(text))
   const caller = await createCaller({
     knowledgeBase: MIXED_KNOWLEDGE_BASE,

@@ -10,7 +10,8 @@ import { until } from '#test/support/until.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const readme = readFileSync(join(ROOT, 'README.md'), 'utf8')
-const blocks = [...readme.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, block = '']) => block.trim())
+const callers = readFileSync(join(ROOT, 'CALLERS.md'), 'utf8')
+const blocks = [...`${readme}\n${callers}`.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, block = '']) => block.trim())
 /**
  * Each is run elsewhere: the demo below, the tests by this run, benchmark and load test (small) and the encoder, which
  * needs a model, by their own tests.
@@ -36,7 +37,7 @@ describe('the README', () => {
     for (const command of LONG) expect(blocks).toContain(command)
   })
 
-  test('holds no command that fails: all of them run in one shell, against the demo', async () => {
+  test('holds no command that fails, nor does the page for callers: all run in one shell, against the demo', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'evidence readme '))
     const checkout = join(folder, 'checkout')
     copyCheckout(checkout)

@@ -26,8 +26,8 @@ import type { VectorSettings } from '#jobs/build/text-vectors.ts'
 import type { ImportReport } from '#jobs/import/report.ts'
 import { prepareOn } from '#jobs/search-nodes.ts'
 import { captureSources, snapshotId } from '#jobs/sources/capture.ts'
-import { startNodeProcess } from './search-node-process.ts'
-import type { NodeProcess } from './search-node-process.ts'
+import { startNodeProcess } from '#jobs/command-line/search-node-process.ts'
+import type { NodeProcess } from '#jobs/command-line/search-node-process.ts'
 
 /** Ids are derived from names, so that the same corpus gives the same version on every machine. */
 const KNOWLEDGE_BASE_ID = derivedUuid('knowledge base', 'evaluation')
@@ -77,7 +77,7 @@ export async function withTemporaryVersion<T>(
     const keys = signingKeys()
     const store = createArtifactStore(storeUrl)
     const { corpus, ...built } = await build(input, store, keys)
-    const node = await startNodeProcess(storeUrl, keys.publicKeyDer)
+    const node = await startNodeProcess(storeUrl, [keys.publicKeyDer])
     try {
       await prepareOn(node.client, built.artifact, input.signal)
       return await use({ ...built, store, facets: corpus.facets, node })

@@ -19,7 +19,7 @@ function tierSaying(answer: () => SearchResult): { readonly deps: SearchDeps; re
   const searchTier: SearchDeps['searchTier'] = {
     search: async (request, timeoutMs, signal) => {
       asked.push({ request, timeoutMs, signal })
-      return await Promise.resolve().then(answer)
+      return await Promise.resolve().then(() => ({ ...answer(), node: 'node:7070' }))
     },
     isReachable: () => Promise.resolve(true),
     close: () => undefined,

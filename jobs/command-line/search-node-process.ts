@@ -26,17 +26,17 @@ export interface NodeProcess {
 /**
  * Starts a search node as in production, in its own process on a free port of loopback. It ends when this process ends.
  * @param storeUrl the artifact store, a `file:` URL.
- * @param publicKeyDer the key that verifies manifests.
+ * @param publicKeysDer the keys that verify manifests.
  * @throws OperatorError when the node does not start.
  */
-export async function startNodeProcess(storeUrl: string, publicKeyDer: Buffer): Promise<NodeProcess> {
+export async function startNodeProcess(storeUrl: string, publicKeysDer: readonly Buffer[]): Promise<NodeProcess> {
   const { said, ended, stop } = await startListening({
     name: 'The search node',
-    program: fileURLToPath(new URL('../../../search-node/main.ts', import.meta.url)),
+    program: fileURLToPath(new URL('../../search-node/main.ts', import.meta.url)),
     nodeOptions: SEARCH_NODE_OPTIONS,
     environment: {
       ARTIFACT_STORE: storeUrl,
-      MANIFEST_PUBLIC_KEY: publicKeyDer.toString('base64'),
+      MANIFEST_PUBLIC_KEY: publicKeysDer.map((key) => key.toString('base64')).join(','),
       SEARCH_LISTEN: '127.0.0.1:0',
       DRAIN_MS: '0',
     },

@@ -1,0 +1,142 @@
+import { randomUUID } from 'node:crypto'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { parseServiceSecrets } from '#core/credentials/settings.ts'
+import { storeUrl } from '#jobs/demo/local/stack.ts'
+import { eraseFingerprints } from '#jobs/operator/actions/fingerprints.ts'
+import { ABSTAINED_QUERY, ANSWERED_QUERY, KNOWLEDGE_BASE } from '#test/support/caller.ts'
+import { asking } from '#test/support/embedding-faults.ts'
+import { commandLine } from '#test/support/operator-cli.ts'
+import type { CliResult } from '#test/support/operator-cli.ts'
+import { withoutGuards } from '#test/support/postgres.ts'
+import { createCaller, service } from './service.ts'
+import { outcomeOf } from './replies.ts'
+
+const { settings } = service
+const cli = commandLine({
+  ...settings.environment,
+  DATABASE_URL: service.operatorUrl,
+  SERVICE_SECRET: settings.secrets.SERVICE_SECRET,
+  MANIFEST_PUBLIC_KEY: settings.secrets.MANIFEST_PUBLIC_KEY,
+  ARTIFACT_STORE: storeUrl(settings),
+})
+const folder = mkdtempSync(join(tmpdir(), 'evidence-replay-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+const shownSchema = z.record(z.string(), z.unknown())
+const show = async (...args: readonly string[]): Promise<z.infer<typeof shownSchema>> =>
+  shownSchema.parse(await cli.json('requests', 'show', ...args))
+
+async function replay(id: string, query: string): Promise<CliResult> {
+  const file = join(folder, `${randomUUID()}.txt`)
+  writeFileSync(file, `${query}\n`)
+  return cli.run('replay', id, '--query-file', file, '--json')
+}
+
+describe('A request can be looked up and run again', () => {
+  test('an answer: by request id, trace id, UUID and Idempotency-Key; the replay is equal', async () => {
+    const caller = await createCaller()
+    const key = randomUUID()
+    const reply = await caller.ask({}, { headers: { 'idempotency-key': key } })
+    const { request_id, trace_id, results, version, retrieval_profile, abstention, usage } = reply.retrieved()
+    const shown = await show(request_id)
+    expect(shown).toMatchObject({
+      request_id,
+      trace_id,
+      state: 'delivered',
+      charged: true,
+      client: caller.client,
+      environment: 'live',
+      knowledge_base: KNOWLEDGE_BASE,
+      version,
+      retrieval_profile,
+      decision: 'answer',
+      signal: abstention.signal,
+      threshold: abstention.threshold,
+      observed_value: abstention.observed_value,
+      response_bytes: usage.response_bytes,
+      passages: results.map(({ chunk_id }) => ({ chunk_id, text_sha256: expect.stringMatching(/^[0-9a-f]{64}$/) })),
+      node: expect.stringMatching(/^127\.0\.0\.1:\d+$/),
+      stage_ms: { admit: expect.any(Number), embed: expect.any(Number), search: expect.any(Number) },
+    })
+    const ofKey = ['--idempotency-key', key, '--client', `${caller.organization}/${caller.client}`]
+    for (const name of [[trace_id], [request_id.slice(4)], ofKey])
+      expect((await show(...name))['request_id']).toBe(request_id)
+    const replayed = await replay(request_id, ANSWERED_QUERY)
+    expect([replayed.code, JSON.parse(replayed.stdout)], replayed.stderr).toMatchObject([0, { difference: null }])
+    const listed = await cli.json('requests', 'list', '--client', `${caller.organization}/${caller.client}`)
+    expect(listed).toMatchObject([{ request_id, decision: 'answer', state: 'delivered' }])
+  })
+
+  test('an abstention: the replay is equal', async () => {
+    const caller = await createCaller()
+    const { request_id } = (await caller.ask({ query: ABSTAINED_QUERY })).retrieved()
+    expect(await show(request_id)).toMatchObject({ state: 'delivered', decision: 'abstain', passages: [] })
+    expect((await replay(request_id, ABSTAINED_QUERY)).code).toBe(0)
+  })
+
+  test('a 503 that was refunded and one that was not say so, and have nothing to replay', async () => {
+    const caller = await createCaller({ limits: { requests_per_day: 1 } })
+    const query = asking('status-500', ANSWERED_QUERY)
+    const ids: string[] = []
+    for (let n = 0; n < 2; n++) {
+      const reply = await caller.ask({ query })
+      expect(outcomeOf(reply)).toEqual([503, 'RETRIEVAL_UNAVAILABLE'])
+      ids.push(reply.error().request_id)
+    }
+    const [refunded = '', failed = ''] = ids
+    expect(await show(refunded)).toMatchObject({
+      state: 'refunded',
+      charged: false,
+      error_code: 'RETRIEVAL_UNAVAILABLE',
+    })
+    expect(await show(failed)).toMatchObject({ state: 'failed', charged: true, error_code: 'RETRIEVAL_UNAVAILABLE' })
+    for (const id of ids)
+      expect(await replay(id, query)).toMatchObject({ code: 1, stderr: expect.stringContaining('delivered nothing') })
+  })
+})
+
+describe('A replay names what differs', () => {
+  test('another query, another vector of the provider, and an altered record: exit code 2 with the field', async () => {
+    const caller = await createCaller()
+    const { request_id } = (await caller.ask()).retrieved()
+    const other = await replay(request_id, ABSTAINED_QUERY)
+    expect([other.code, JSON.parse(other.stdout)]).toMatchObject([2, { difference: { field: 'query' } }])
+    for (const [field, set] of [
+      ['chunk_ids', `outcome = jsonb_set(outcome, '{chunk_ids,0}', '"chk_00"')`],
+      ['passage_sha256', `replay = jsonb_set(replay, '{passage_sha256,0}', '"00"')`],
+      ['observed_value', `outcome = jsonb_set(outcome, '{observed_value}', '0.5')`],
+      ['query_vector', `replay = jsonb_set(replay, '{query_vector_digest}', '"00"')`],
+    ]) {
+      const restored = await caller.ask()
+      const id = restored.retrieved().request_id
+      await withoutGuards(service.owner, `update reservations set ${set} where id = $1`, [id.slice(4)])
+      const { code, stdout, stderr } = await replay(id, ANSWERED_QUERY)
+      expect([code, JSON.parse(stdout)], stderr).toMatchObject([2, { difference: { field } }])
+    }
+  })
+
+  test('an erased fingerprint key is named: no query can be tested any more', async () => {
+    const caller = await createCaller()
+    const { request_id } = (await caller.ask()).retrieved()
+    const serviceSecrets = parseServiceSecrets(settings.secrets.SERVICE_SECRET)
+    await eraseFingerprints(service.operator, { organization: caller.organization, serviceSecrets })
+    expect(await show(request_id)).toMatchObject({ fingerprint_key: 'erased' })
+    expect(await replay(request_id, ANSWERED_QUERY)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('was erased'),
+    })
+  })
+
+  test('what no request has is a sentence', async () => {
+    expect(await cli.run('requests', 'show', randomUUID())).toMatchObject({ code: 1 })
+    expect(await cli.run('requests', 'show', 'req_1')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('req_…'),
+    })
+    expect(await cli.run('requests', 'show')).toMatchObject({ code: 1 })
+  })
+})
