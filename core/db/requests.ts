@@ -3,6 +3,7 @@ import type { EmbeddingSpace } from '#core/index/format/manifest.ts'
 import { embeddingSpaceSchema } from '#core/index/format/manifest.ts'
 import { profileParametersSchema } from '#core/domain/retrieval-profile.ts'
 import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
+import type { Withdrawn } from '#core/domain/search.ts'
 import type { Queryable } from './pool.ts'
 
 const values = z.array(z.string())
@@ -117,6 +118,23 @@ const SERVED_VERSION = 'select manifest_digest, embedding, profile from corpus_v
 
 export async function readServedVersion(database: Queryable, id: string): Promise<ServedVersion> {
   return servedVersion.parse((await database.query(SERVED_VERSION, [id])).rows[0])
+}
+
+const withdrawnRow = z.object({ chunk_id: z.string(), document: z.string(), provisions: z.array(z.string()) })
+
+/** What was withdrawn of the version at an instant; gateways follow within 5 s. */
+const WITHDRAWN_AT = `
+  select w.chunk_id, w.document_id as document, w.provisions
+  from withdrawals as w join corpus_versions as v on v.knowledge_base_id = w.knowledge_base_id
+  where v.id = $1 and w.created_at <= $2 and (w.restored_at is null or w.restored_at > $2)
+    and not v.withdrawals_decided @> array[w.id]`
+
+export async function readWithdrawnAt(database: Queryable, versionId: string, at: Date): Promise<readonly Withdrawn[]> {
+  const { rows } = await database.query(WITHDRAWN_AT, [versionId, at])
+  return z
+    .array(withdrawnRow)
+    .parse(rows)
+    .map(({ chunk_id: chunkId, document, provisions }) => ({ chunkId, document, provisions }))
 }
 
 const listRow = z.object({

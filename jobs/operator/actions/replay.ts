@@ -2,7 +2,7 @@ import { createSecretKey } from 'node:crypto'
 import { queryFingerprint, queryVectorDigest, unwrapFingerprintKey } from '#core/credentials/fingerprint.ts'
 import type { ServiceSecrets } from '#core/credentials/settings.ts'
 import type { Queryable } from '#core/db/pool.ts'
-import { readServedVersion } from '#core/db/requests.ts'
+import { readServedVersion, readWithdrawnAt } from '#core/db/requests.ts'
 import type { RequestRow, ServedVersion } from '#core/db/requests.ts'
 import { createEmbedder } from '#core/embedding/providers.ts'
 import type { EndpointSettings } from '#core/embedding/providers.ts'
@@ -126,7 +126,7 @@ async function runAgain(
 }
 
 async function searched(
-  { startNode }: ReplayDeps,
+  { startNode, database }: ReplayDeps,
   row: RequestRow,
   { manifest_digest: manifestDigest, profile }: ServedVersion,
   { query, vector, topK }: { query: string; vector: Float32Array | undefined; topK: number },
@@ -143,6 +143,7 @@ async function searched(
         limit: Math.max(topK, profile.reranker?.candidates ?? 0),
         filters: row.filters.request,
         entitled: row.filters.entitlement,
+        withdrawn: await readWithdrawnAt(database, versionId, row.admitted_at),
         ranking: rankingOf(profile, row.in_force_on),
       },
       PLATFORM_BOUNDS.hardDeadlineMs,
