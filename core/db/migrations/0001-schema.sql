@@ -1057,7 +1057,7 @@ grant select (organization_id, knowledge_base_id, environment, released_at) on e
 grant select (organization_id, knowledge_base_id, environment, passages, expires_at) on exposure_raises
   to evidence_gateway;
 grant select, insert, update on limit_epochs to evidence_gateway;
-grant select (id, organization_id, client_id, environment, entitlement_id, plan_id, knowledge_base_id,
+grant select (id, organization_id, client_id, environment, entitlement_id, plan_id, knowledge_base_id, version_id,
   idempotency_digest, fingerprint_epoch, request_digest, admitted_at, deadline_at, reserved_at, state, finished_at,
   outcome, served) on reservations to evidence_gateway;
 grant update (state, finished_at, outcome, served, replay) on reservations to evidence_gateway;

@@ -118,7 +118,8 @@ reserve_requests()
   gateway execute
 reservations
   gateway select admitted_at, client_id, deadline_at, entitlement_id, environment, fingerprint_epoch, finished_at, id,
-    idempotency_digest, knowledge_base_id, organization_id, outcome, plan_id, request_digest, reserved_at, served, state
+    idempotency_digest, knowledge_base_id, organization_id, outcome, plan_id, request_digest, reserved_at, served,
+    state, version_id
   gateway update finished_at, outcome, replay, served, state
   jobs select admitted_at, client_id, deadline_at, entitlement_id, environment, finished_at, id, idempotency_digest,
     knowledge_base_id, organization_id, plan_id, state, version_id
