@@ -23,7 +23,7 @@ const MEDIA_TYPES: Readonly<Record<string, string>> = {
 
 /** The media type that the name of a file says; a reader goes by the content. */
 function mediaTypeOf(name: string): string {
-  return MEDIA_TYPES[/\.([a-z]+)$/.exec(name.toLowerCase())?.[1] ?? ''] ?? 'application/octet-stream'
+  return MEDIA_TYPES[foldKey(/\.([a-z]+)$/i.exec(name)?.[1] ?? '')] ?? 'application/octet-stream'
 }
 
 /** What an operator states of the files of a folder: it is no source itself. */

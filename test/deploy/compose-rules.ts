@@ -6,6 +6,7 @@ import { parse } from 'yaml'
 import { ConfigError, readConfig } from '#core/platform/config.ts'
 import type { Variables } from '#core/platform/config.ts'
 import { GATEWAY_VARIABLES } from '#gateway/config.ts'
+import { ENCODER_MALLOC } from '#jobs/command-line/node-options.ts'
 import { ENCODER_VARIABLES } from '#jobs/encoder/config.ts'
 import { JOBS_VARIABLES, MIGRATE_VARIABLES, OPERATOR_VARIABLES } from '#jobs/config.ts'
 import { TRACE_VARIABLES } from '#jobs/trace/config.ts'
@@ -65,6 +66,9 @@ const FOREIGN_HEALTH: Readonly<Record<string, string>> = {
   embeddings: 'curl',
 }
 
+/** Read by the C library of the image, before any program of the project begins. */
+const C_LIBRARY_VARIABLES = Object.keys(ENCODER_MALLOC)
+
 function programOf(service: Service): string | undefined {
   const [node, ...rest] = service.entrypoint ?? service.command ?? []
   return node === 'node' ? rest.slice(rest.findIndex((word) => !word.startsWith('-'))).join(' ') : undefined
@@ -96,7 +100,9 @@ function environmentFaults(
   if (program === undefined) return []
   const variables = PROGRAMS[program]
   if (variables === undefined) return [`${name} runs ${program}, whose variables are not known`]
-  const unknown = Object.keys(service.environment).filter((variable) => variables[variable] === undefined)
+  const unknown = Object.keys(service.environment).filter(
+    (variable) => variables[variable] === undefined && !C_LIBRARY_VARIABLES.includes(variable),
+  )
   const openly = Object.entries(service.environment).filter(
     ([variable, value]) => variables[variable]?.secret === true && isOpen(value),
   )
