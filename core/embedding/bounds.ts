@@ -20,6 +20,9 @@ export const EMBEDDING_BOUNDS = {
   /** One of the sleeps of a longer wait: a timer of more than 2^31 - 1 ms ends at once. */
   embedRateSleepMaxMs: 86_400_000,
 
+  /** Of two vectors of one text by one model, whose replies may differ by rounding and precision. */
+  probeCosineMin: 0.999,
+
   // What an endpoint tells of its models.
   servedModelsMax: 10_000,
   servedModelsBytesMax: 8 * 1_024 * 1_024,

@@ -4,6 +4,7 @@ import type { JsonEndpoint } from '#core/platform/json-endpoint.ts'
 import { EMBEDDING_BOUNDS } from './bounds.ts'
 import { EmbeddingError, unitVector } from './embedder.ts'
 import type { EmbeddedTexts, Embedder, EmbeddingRole, Embeddings } from './embedder.ts'
+import { PROBES, assertProbes } from './probes.ts'
 import { estimateTokens } from './rate-limit.ts'
 import type { RateLimit } from './rate-limit.ts'
 import { createSend, isRefusal } from './requests.ts'
@@ -70,12 +71,29 @@ export function createOpenAiEmbedder(space: EmbeddingSpace, options: OpenAiOptio
     return joined([before, await embedAll(texts.slice(half), first + half, call)])
   }
 
+  // Until the first reply, and again after a failure: the endpoint may have come back with another model.
+  let isProved = false
+  async function prove(call: Calling): Promise<void> {
+    if (space.probes === undefined || isProved) return
+    const texts = PROBES.map((text) => prefixes.query + text)
+    assertProbes(space, (await embedAll(texts, 0, call)).vectors)
+    isProved = true
+  }
+
   return {
     space,
     ...(options.windows === true ? { windows: true } : {}),
-    embed: (texts, role, signal) => {
+    async embed(texts, role, signal) {
       const prefixed = texts.map((text) => prefixes[role] + text)
-      return embedAll(prefixed, 0, { role, policy: policies[role], signal })
+      const call = { role, policy: policies[role], signal }
+      try {
+        // Side by side, so that the first query waits no longer than its bound.
+        const [embedded] = await Promise.all([embedAll(prefixed, 0, call), prove(call)])
+        return embedded
+      } catch (error) {
+        isProved = false
+        throw error
+      }
     },
   }
 }

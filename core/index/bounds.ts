@@ -10,6 +10,9 @@ export const INDEX_BOUNDS = {
   embeddingPrefixCharactersMax: 1_000,
   embeddingDimensionsMin: 8,
   embeddingDimensionsMax: 4_096,
+  probesMax: 8,
+  /** Base64 of one byte for each of `embeddingDimensionsMax` dimensions. */
+  probeCharactersMax: 5_464,
 
   // Signatures.
   /** Public keys under which the manifest of a version may be signed. */

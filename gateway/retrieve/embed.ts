@@ -23,7 +23,9 @@ export interface EmbeddedQuery {
 export type EmbedderOf = (space: EmbeddingSpace) => Embedder
 
 export function embeddersOf(settings: EndpointSettings): EmbedderOf {
-  return openedOnFirstUse(GATEWAY_BOUNDS.embeddersOpenMax, spaceKey, (space) => createEmbedder(space, settings))
+  // Two versions of one space may hold probes of different models.
+  const nameOf = (space: EmbeddingSpace): string => `${spaceKey(space)} ${space.probes?.join(' ') ?? ''}`
+  return openedOnFirstUse(GATEWAY_BOUNDS.embeddersOpenMax, nameOf, (space) => createEmbedder(space, settings))
 }
 
 /**

@@ -1,5 +1,6 @@
 import { readdir, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
+import { withProbes } from '#core/embedding/probes.ts'
 import type { Manifest } from '#core/index/format/manifest.ts'
 import type { DerivedFields, SourceFacts } from '#core/index/passages/sources.ts'
 import { verifyArtifact } from '#core/index/format/verify.ts'
@@ -46,7 +47,7 @@ export async function buildArtifact(
   const written = await writeArtifact({
     artifactFolder: folder,
     versionId,
-    embedding: vectors?.embedder.space,
+    embedding: vectors && (await withProbes(vectors.embedder, context.signal)),
     snapshotsDigest: corpus.snapshotsDigest,
     sources: sourcesOf(context.source),
     derived: await derivedFields(context.workFolder),

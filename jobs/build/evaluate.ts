@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { readChangeLimits } from '#core/db/review-policies.ts'
+import type { EmbeddingCounts } from '#core/domain/embedding-counts.ts'
 import type { ReportFiles } from '#core/db/versions.ts'
 import { createEmbedder } from '#core/embedding/providers.ts'
 import { sha256 } from '#core/platform/digest.ts'
@@ -31,6 +32,7 @@ export async function evaluateBuilt(
   context: CandidateContext,
   corpus: Corpus,
   artifact: BuiltArtifact,
+  embedded: EmbeddingCounts | undefined,
 ): Promise<Evaluated> {
   await context.progress.begin('evaluate', 0)
   const versionId = versionIdOf(context.fence.buildId)
@@ -41,6 +43,7 @@ export async function evaluateBuilt(
     ...evaluation.measured,
     comparison: compared?.comparison ?? null,
     changeGates: compared?.changeGates ?? [],
+    longPassages: embedded && { passages: embedded.overlong, windows: embedded.windows === true },
   })
   const page = renderPage(report, changesSection(report, compared?.shown ?? []))
   const files = {

@@ -23,9 +23,9 @@ export async function runBuild(context: CandidateContext): Promise<string> {
   // A candidate that could not be compared or signed at the end fails before the first stage.
   await readActiveVersion(context)
   await assertDecided(context)
-  const { corpus, artifact } = await buildVersion(context, await openVersionEmbedder(context))
+  const { corpus, artifact, embedded } = await buildVersion(context, await openVersionEmbedder(context))
   await assertDecided(context)
-  const evaluated = await evaluateBuilt(context, corpus, artifact)
+  const evaluated = await evaluateBuilt(context, corpus, artifact, embedded)
   const versionId = await publishCandidate(context, corpus, artifact, evaluated)
 
   await rm(context.workFolder, { recursive: true, force: true })

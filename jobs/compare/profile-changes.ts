@@ -31,8 +31,15 @@ export function* profileChanges(before: SearchSettings, after: SearchSettings): 
     if (own !== other)
       yield { kind: IS_FITTED[field] ? 'profile_fitted' : 'profile_changed', field, before: own, after: other }
   }
-  const [own, other] = [written(before.embedding), written(after.embedding)]
+  const [own, other] = [written(withoutProbes(before.embedding)), written(withoutProbes(after.embedding))]
   if (own !== other) yield { kind: 'profile_changed', field: 'embedding', before: own, after: other }
+}
+
+/** They differ by rounding; embedders compare them by cosine, and refuse another model. */
+function withoutProbes(space: EmbeddingSpace | undefined): Partial<EmbeddingSpace> | undefined {
+  if (space === undefined) return undefined
+  const { probes: _probes, ...rest } = space
+  return rest
 }
 
 function fieldsOf(fields: typeof IS_FITTED): readonly (keyof ProfileParameters)[] {

@@ -12,7 +12,7 @@ import { decisionFigures } from './metrics/decision.ts'
 import { missesOf } from './misses.ts'
 import type { Latency, Outcomes } from './outcomes.ts'
 import { REPORT_UNKNOWN_RELEVANT_MAX, evaluationReportSchema } from './page/evaluation-report.ts'
-import type { EvaluationReport, Gate, SearchQuestionFigures } from './page/evaluation-report.ts'
+import type { EvaluationReport, Gate, LongPassages, SearchQuestionFigures } from './page/evaluation-report.ts'
 
 /** What was measured on a version. */
 export interface Measured {
@@ -43,6 +43,8 @@ export interface ReportInput extends Measured {
   readonly comparison: EvaluationReport['comparison']
   /** What was lost or changed, against its limits; they do not decide whether the version passed. */
   readonly changeGates: readonly Gate[]
+  /** Undefined: none was embedded, or none counted. */
+  readonly longPassages?: LongPassages | undefined
 }
 
 /** Returns all measurements, as stored with a version and shown on its page. */
@@ -80,6 +82,7 @@ export function reportOf(input: ReportInput): EvaluationReport {
     ...missesOf(questions, servedOf(outcomes), decision),
     unknown_relevant: missing.slice(0, REPORT_UNKNOWN_RELEVANT_MAX),
     unknown_relevant_total: missing.length,
+    ...(input.longPassages === undefined ? {} : { long_passages: input.longPassages }),
     ...(input.searchQuestions === undefined ? {} : { search_questions: input.searchQuestions }),
   })
 }

@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
 import { createLocalEmbedder } from '#core/embedding/local/embedder.ts'
+import { PROBES } from '#core/embedding/probes.ts'
 import { bodyOf, send, startJsonServer } from './json-server.ts'
 
 /** What the endpoint does other than answering; changed while it runs. */
@@ -153,8 +154,9 @@ export async function startEmbeddingEndpoint(change: Partial<EndpointBehaviour> 
   }
 }
 
-/** What clients send to learn about an endpoint: at most three words. */
-const isProbe = (text: string): boolean => !text.includes('\n') && text.split(' ').length < 4
+/** What clients send to learn about an endpoint: at most three words, or a probe of a version behind its prefix. */
+const isProbe = (text: string): boolean =>
+  (!text.includes('\n') && text.split(' ').length < 4) || PROBES.some((probe) => text.endsWith(probe))
 
 function refusalOf(seen: SeenRequest, behaviour: EndpointBehaviour): EndpointBehaviour['failures'][number] | undefined {
   if (behaviour.key !== undefined && seen.authorization !== `Bearer ${behaviour.key}`)

@@ -63,6 +63,8 @@ export const embeddingSpaceSchema = z.strictObject({
   requests_dimensions: z.boolean(),
   /** SHA-256 of the model's files in hex, where the endpoint tells it with each reply. */
   model_digest: modelDigestSchema.optional(),
+  /** Vectors of the probes of `core/embedding/probes.ts`, base64 of one signed byte a dimension. */
+  probes: z.array(z.base64().max(INDEX_BOUNDS.probeCharactersMax)).max(INDEX_BOUNDS.probesMax).optional(),
 })
 /** The embedding space. Query and passages must share it exactly. */
 export type EmbeddingSpace = z.infer<typeof embeddingSpaceSchema>

@@ -90,6 +90,10 @@ const calibratedOnSchema = z.discriminatedUnion('source', [
   z.strictObject({ source: z.literal('default') }),
 ])
 
+/** Passages that the embedding model does not read at once; windows: they are embedded to their end. */
+const longPassagesSchema = z.strictObject({ passages: count, windows: z.boolean() })
+export type LongPassages = z.infer<typeof longPassagesSchema>
+
 /** Parameters of the ranking. */
 const rankingSchema = z.strictObject({
   /** Weight of the vectors; the words have the rest. */
@@ -159,6 +163,8 @@ export const evaluationReportSchema = z.strictObject({
   unanswerable: count,
   systems: z.partialRecord(system, systemSchema),
   ranking: rankingSchema,
+  /** Absent: nothing was embedded. */
+  long_passages: longPassagesSchema.optional(),
   abstention: abstentionSchema.nullable(),
   calibrated_on: calibratedOnSchema,
   /** Questions of the version's own words on which chance was measured; 0: the version is too small. */

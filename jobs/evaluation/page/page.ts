@@ -75,7 +75,7 @@ function decision(report: EvaluationReport): Markup {
 }
 
 /** The fitted parameters of the ranking. */
-function rankingParameters({ ranking, systems }: EvaluationReport): Markup {
+function rankingParameters({ ranking, systems, long_passages: long }: EvaluationReport): Markup {
   const { dense_weight: weight, reranker } = ranking
   return html`<p>
     ${
@@ -84,6 +84,12 @@ function rankingParameters({ ranking, systems }: EvaluationReport): Markup {
         : `Vectors weigh ${figure(weight)} in the hybrid ranking, words ${figure(1 - weight)}.`
     }
     ${reranker === null ? '' : html`The model <code>${reranker}</code> re-ranks.`}
+    ${
+      long === undefined || long.passages === 0
+        ? ''
+        : html`${whole(long.passages)} passages are longer than the embedding model reads at once:
+          ${long.windows ? 'each was embedded in windows, to its end.' : 'a search by vector does not see their end.'}`
+    }
   </p>`
 }
 

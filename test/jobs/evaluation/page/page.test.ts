@@ -257,6 +257,15 @@ describe('the page of a report', () => {
     expect(page).toContain('Vectors weigh 0.400 in the hybrid ranking, words 0.600.')
   })
 
+  test('counts under the ranking the passages that the model does not read at once, and says what became of them', () => {
+    const pageWith = (windows: boolean): string =>
+      renderPage({ ...FULL_REPORT, long_passages: { passages: 1_643, windows } }).replaceAll(/\s+/g, ' ')
+    expect(pageWith(true)).toMatch(/1\D?643 passages are longer .* each was embedded in windows, to its end\./)
+    expect(pageWith(false)).toMatch(/1\D?643 passages are longer .* a search by vector does not see their end\./)
+    const none = renderPage({ ...FULL_REPORT, long_passages: { passages: 0, windows: true } })
+    expect(none).toBe(renderPage(FULL_REPORT))
+  })
+
   test('says under the decision what it was calibrated on, and that natural questions were not asked', () => {
     const decisionOf = (report: EvaluationReport): string =>
       (renderPage(report).split('>The decision<')[1] ?? '').split('<h2>')[0]?.replaceAll(/\s+/g, ' ') ?? ''
