@@ -32,6 +32,8 @@ export const JOB_BOUNDS = {
   /** Days for which an Idempotency-Key is held; the guard of the table has the same. */
   idempotencyKeptDays: 30,
   idempotencyBatchMax: 1_000,
+  /** Versions, and captured files, that one run of the retention lets go. */
+  retentionItemsMax: 10_000,
 
   // Search nodes.
   versionIdleBeforeReleaseMs: 60_000,

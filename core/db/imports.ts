@@ -136,6 +136,25 @@ export async function readImport(database: Queryable, id: string): Promise<Impor
   return { id, knowledgeBaseId: found.knowledge_base_id, mapping: found.mapping, snapshots }
 }
 
+const IMPORTED = `
+select i.mapping, i.report, 1 as candidate from imports i where i.id = $1
+union all
+select i.mapping, i.report, 0 from corpus_versions v join builds b on b.id = v.build_id join imports i on i.id = b.import_id
+where v.id = $2
+order by candidate desc`
+const importedSchema = z.object({ mapping: z.unknown(), report: z.unknown() })
+/** An import as it is stored. */
+export type Imported = z.infer<typeof importedSchema>
+
+/** @returns the import, and then that of which a version is built; a version of null has none. */
+export async function readImported(
+  database: Queryable,
+  id: string,
+  versionId: string | null,
+): Promise<readonly Imported[]> {
+  return z.array(importedSchema).parse((await database.query(IMPORTED, [id, versionId])).rows)
+}
+
 const REPORT_OF_VERSION = `
 select i.report from corpus_versions v join builds b on b.id = v.build_id join imports i on i.id = b.import_id
 where v.id = $1`

@@ -29,6 +29,15 @@ export const BUILD_BOUNDS = {
   buildHeapDefaultMbMin: 512,
   buildHeapDefaultMbMax: 16_384,
 
+  // Page for reviewers of a first version.
+  /** Passages of each kind, and documents of which one is shown. */
+  sampledOfKindMax: 8,
+  sampledDocumentsMax: 60,
+  /** Characters, or bytes, of the source before and after a sampled passage. */
+  sampledContextCharacters: 300,
+  /** Omissions, losses and differences of a mapping that the page lists. */
+  importFindingsShownMax: 500,
+
   // Steps.
   buildProgressEveryMs: 500,
   buildProgressLogEveryMs: 30_000,

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { readImported } from '#core/db/imports.ts'
 import { readChangeLimits } from '#core/db/review-policies.ts'
 import type { EmbeddingCounts } from '#core/domain/embedding-counts.ts'
 import type { ReportFiles } from '#core/db/versions.ts'
@@ -8,17 +9,25 @@ import { writeDurably } from '#core/platform/durable-file.ts'
 import { utcDay } from '#core/platform/time.ts'
 import { createReranker } from '#core/reranking/reranker.ts'
 import { readActiveVersion } from '#jobs/compare/active-version.ts'
+import type { NamedChange } from '#jobs/compare/changes-file.ts'
 import { changesSection } from '#jobs/compare/page/changes.ts'
+import { readPlaces } from '#jobs/compare/page/neighbours.ts'
+import { passagesSection } from '#jobs/compare/page/passages.ts'
 import { compareWithActive } from '#jobs/compare/pipeline.ts'
 import type { ComparedCandidate, ComparisonSettings } from '#jobs/compare/pipeline.ts'
 import type { EvaluationReport } from '#jobs/evaluation/page/evaluation-report.ts'
 import { renderPage } from '#jobs/evaluation/page/page.ts'
+import type { ReviewSections } from '#jobs/evaluation/page/page.ts'
 import { EVALUATION_DEPTH, evaluate } from '#jobs/evaluation/pipeline.ts'
 import type { Evaluation } from '#jobs/evaluation/pipeline.ts'
 import { reportOf } from '#jobs/evaluation/report.ts'
+import { NOTHING, html } from '#jobs/page/markup.ts'
 import type { BuiltArtifact } from './artifact.ts'
 import type { CandidateContext } from './context.ts'
 import { versionIdOf } from './ids.ts'
+import { importSection } from './page/import-section.ts'
+import { sampleSection } from './page/sample-section.ts'
+import { samplePassages } from './page/sample.ts'
 import { defaultProfile } from './parameters.ts'
 import type { Corpus } from './sort.ts'
 
@@ -45,13 +54,30 @@ export async function evaluateBuilt(
     changeGates: compared?.changeGates ?? [],
     longPassages: embedded && { passages: embedded.overlong, windows: embedded.windows === true },
   })
-  const page = renderPage(report, changesSection(report, compared?.shown ?? []))
+  const page = renderPage(report, await reviewSections(context, artifact, report, compared?.shown ?? []))
   const files = {
     report: await written(context.store.reportFile(versionId), page),
     figures: await written(context.store.figuresFile(versionId), `${JSON.stringify(report, null, 2)}\n`),
     changes: report.comparison?.changes?.sha256 ?? null,
   }
   return { report, profile: evaluation.profile, files }
+}
+
+async function reviewSections(
+  context: CandidateContext,
+  { folder }: BuiltArtifact,
+  report: EvaluationReport,
+  shown: readonly NamedChange[],
+): Promise<ReviewSections> {
+  const { store, source, database, parameters } = context
+  const active = report.comparison?.version_id ?? null
+  const [imported, before] = await readImported(database, source.id, active)
+  const first =
+    active === null
+      ? sampleSection(await samplePassages(context, folder))
+      : changesSection(report, shown, await readPlaces(shown, { before: store.artifactFolder(active), after: folder }))
+  const findings = imported === undefined ? NOTHING : importSection(imported, before, parameters.withdrawals)
+  return { first: html`${first}${findings}`, last: await passagesSection(folder) }
 }
 
 async function measure(

@@ -115,16 +115,17 @@ function* answerChanges(
 /**
  * Only an answer from evidence can be lost: the active version answers, with a relevant passage among the first ten. It
  * becomes wrong where that passage is no longer there, or no longer first. A question without an answer in the corpus
- * is answered wrongly where the active version abstains.
+ * is answered wrongly where the active version abstains. Any other change of the first passage or the decision moves it.
  */
 function kindOf(
   { answerable }: QueryWithQrels,
   before: AnswerChange['before'],
   after: AnswerChange['before'],
 ): AnswerChange['kind'] | undefined {
+  const moved = before.first !== after.first || before.decision !== after.decision ? 'answers_moved' : undefined
   if (answerable === false)
-    return before.decision === 'abstain' && after.decision === 'answer' ? 'answers_wrong' : undefined
-  if (before.decision === 'abstain' || before.rank === null) return undefined
+    return before.decision === 'abstain' && after.decision === 'answer' ? 'answers_wrong' : moved
+  if (before.decision === 'abstain' || before.rank === null) return moved
   if (after.decision === 'abstain') return 'answers_lost'
-  return after.rank === null || (before.rank === 1 && after.rank > 1) ? 'answers_wrong' : undefined
+  return after.rank === null || (before.rank === 1 && after.rank > 1) ? 'answers_wrong' : moved
 }

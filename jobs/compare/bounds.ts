@@ -5,7 +5,11 @@ export const COMPARISON_BOUNDS = {
   /** The comparison is made again for a version that became active meanwhile. */
   comparisonRoundsMax: 2,
   /** Changes that the evaluation page shows; the changes file names all. */
-  changesShownMax: 100,
+  changesShownMax: 3_000,
+  /** Characters of all passages that the page carries, compressed. */
+  pagePassageCharactersMax: 40_000_000,
+  /** Characters of the passages before and after a changed one that the page shows. */
+  neighbourCharactersMax: 240,
   /** Names of one document for which the comparison remembers the passage that has them. */
   repeatedNamesCachedMax: 10_000,
   /** Shorter texts occur in many acts, such as those about their entry into force. */

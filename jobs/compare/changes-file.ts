@@ -116,7 +116,8 @@ const answer = z.strictObject({
   unsupported: z.array(z.string()).readonly(),
 })
 const answerChange = z.strictObject({
-  kind: z.enum(['answers_lost', 'answers_wrong']),
+  /** `answers_moved`: another first passage or decision, and neither lost nor wrong. */
+  kind: z.enum(['answers_lost', 'answers_wrong', 'answers_moved']),
   question: z.string(),
   from: z.enum(QUESTIONS_FROM),
   text: z.string(),

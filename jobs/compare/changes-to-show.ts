@@ -24,6 +24,7 @@ const ORDER = [
   'aliases_added',
   'questions_added',
   'profile_fitted',
+  'answers_moved',
 ] as const
 type ChangeClass = (typeof ORDER)[number]
 
@@ -33,13 +34,20 @@ export function changesToShow(max: number): {
   first(): readonly NamedChange[]
 } {
   const kept = new Map<ChangeClass, NamedChange[]>(ORDER.map((each) => [each, []]))
+  let count = 0
   return {
     offer(change) {
       const changeClass = ORDER.find((each) => each === changeClassOf(change))
       const list = changeClass === undefined ? undefined : kept.get(changeClass)
-      if (list !== undefined && list.length < max) list.push(change)
+      if (list === undefined || list.length === max) return
+      list.push(change)
+      count += 1
+      if (count > max) {
+        ;[...kept.values()].findLast((others) => others.length > 0)?.pop()
+        count -= 1
+      }
     },
-    first: () => [...kept.values()].flat().slice(0, max),
+    first: () => [...kept.values()].flat(),
   }
 }
 

@@ -5,6 +5,7 @@ import { addClients } from './commands/clients.ts'
 import { addEntitlements } from './commands/entitlements.ts'
 import { addExposure } from './commands/exposure.ts'
 import { addFingerprints } from './commands/fingerprints.ts'
+import { addGc } from './commands/gc.ts'
 import { addInspect } from './commands/inspect.ts'
 import { addImports } from './commands/imports.ts'
 import { addJobs } from './commands/jobs.ts'
@@ -82,6 +83,7 @@ export function createProgram(console: Console): OperatorCommand {
   addActivate(program)
   addVersions(program)
   addWithdrawals(program)
+  addGc(program)
   addJobs(program)
   addUsage(program)
   addRequests(program)

@@ -1,27 +1,36 @@
 import { readFileSync } from 'node:fs'
-import { html, styleSheet } from './markup.ts'
+import { NOTHING, html, scriptElement, styleSheet } from './markup.ts'
 import type { Markup } from './markup.ts'
 
-/** The policy stops browsers from loading or running anything, even if a text contains markup. */
+/** The policy stops browsers from loading anything, and from running anything else, even if a text contains markup. */
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+
+const REVIEW_SCRIPT = scriptElement(readFileSync(new URL('./review.mjs', import.meta.url), 'utf8'))
 
 const STYLE = styleSheet(readFileSync(new URL('./style.css', import.meta.url), 'utf8'))
 
-/** Renders a self-contained HTML page without scripts or external resources. Its heading is the title. */
-export function renderDocument(title: string, body: Markup): string {
+/**
+ * Renders a self-contained HTML page without external resources. Its heading is the title.
+ * @param reviewOf version whose review the page is for: it searches, and keeps ticks. Undefined: a page without scripts.
+ */
+export function renderDocument(title: string, body: Markup, reviewOf?: string): string {
+  const policy = reviewOf === undefined ? POLICY : `${POLICY}; script-src 'sha256-${REVIEW_SCRIPT.sha256}'`
   return html`<!doctype html>
-    <html lang="en">
+    <html lang="en" data-version="${reviewOf ?? ''}">
       <head>
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <meta http-equiv="Content-Security-Policy" content="${POLICY}" />
+        <meta http-equiv="Content-Security-Policy" content="${policy}" />
         <meta name="referrer" content="no-referrer" />
         <title>${title}</title>
         ${STYLE}
       </head>
       <body>
-        <h1>${title}</h1>
-        ${body}
+        <main>
+          <h1>${title}</h1>
+          ${body}
+        </main>
+        ${reviewOf === undefined ? NOTHING : REVIEW_SCRIPT.element}
       </body>
     </html> `.source
 }

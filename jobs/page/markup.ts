@@ -1,3 +1,5 @@
+import { sha256 } from '#core/platform/digest.ts'
+
 /** Text that is HTML already. Only this file constructs it, so no other text reaches a page unescaped. */
 class Markup {
   readonly source: string
@@ -24,6 +26,23 @@ export function html(template: TemplateStringsArray, ...parts: readonly Part[]):
 export function styleSheet(css: string): Markup {
   if (css.includes('<')) throw new Error('a style sheet must not contain "<"')
   return new Markup(`<style>\n${css}</style>`)
+}
+
+/**
+ * Embeds a script of the project unchanged.
+ * @returns the element, and the SHA-256 (base64) that a policy allows it by.
+ * @throws Error when the script could end its element.
+ */
+export function scriptElement(script: string): { readonly element: Markup; readonly sha256: string } {
+  if (/<\/script|<!--/i.test(script)) throw new Error('a script must not contain "</script" or "<!--"')
+  return { element: new Markup(`<script type="module">${script}</script>`), sha256: sha256(script).toString('base64') }
+}
+
+/** Embeds bytes for a script under an id; no browser runs them. */
+export function dataElement(id: string, bytes: Buffer): Markup {
+  return html`<script type="application/octet-stream" id="${id}">
+    ${bytes.toString('base64')}
+  </script>`
 }
 
 export const NOTHING = html``

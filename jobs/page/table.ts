@@ -13,7 +13,7 @@ export function tableOf(head: readonly string[], rows: readonly TableRow[]): Mar
     <table>
       <thead>
         <tr>
-          ${head.map((name, at) => (at === 0 ? html`<th>${name}</th>` : html`<th class="n">${name}</th>`))}
+          ${head.map((name, at) => (name === '' ? html`<td></td>` : html`<th class="${at === 0 ? '' : 'n'}">${name}</th>`))}
         </tr>
       </thead>
       <tbody>

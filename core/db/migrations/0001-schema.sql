@@ -1072,7 +1072,7 @@ grant update (state, attempt, stage, done, total, embedding, error, failed_runs,
 grant update (state, message, finished_at) on activations to evidence_jobs;
 grant select (id, slug, title, traced) on knowledge_bases to evidence_jobs;
 grant select, insert on version_chain to evidence_jobs;
-grant select (id, knowledge_base_id, mapping, snapshot_ids) on imports to evidence_jobs;
+grant select (id, knowledge_base_id, mapping, snapshot_ids, report) on imports to evidence_jobs;
 grant select (id, source_name, media_type, sha256, bytes, captured_at, captured_by) on source_snapshots to evidence_jobs;
 grant select (knowledge_base_id, profile_ids, active, updated_at) on entitlements to evidence_jobs;
 grant select (id, limits) on plans to evidence_jobs;

@@ -24,12 +24,20 @@ const NOT_FITTED: Readonly<Record<EvaluationReport['kind'], string>> = {
   'data set': 'The data set has too few labels of both kinds to calibrate it.',
 }
 
+/** What a reviewer reads of a candidate beside its figures. */
+export interface ReviewSections {
+  /** Changes against the active version, or a sample of a first version. */
+  readonly first: Markup
+  /** The passages, at the end of the page. */
+  readonly last: Markup
+}
+
 /**
- * Renders the report as one self-contained HTML page without scripts or external resources; all text is escaped. The
- * same report gives the same bytes.
- * @param changes the section about the changes against the active version.
+ * Renders the report as one self-contained HTML page without external resources; all text is escaped. The same report
+ * gives the same bytes.
+ * @param review undefined: a page of figures, without scripts.
  */
-export function renderPage(report: EvaluationReport, changes: Markup = NOTHING): string {
+export function renderPage(report: EvaluationReport, review?: ReviewSections): string {
   const verdict = verdictOf(report)
   const title = `Evaluation of ${report.dataset}`
   const id = report.version_id
@@ -38,9 +46,10 @@ export function renderPage(report: EvaluationReport, changes: Markup = NOTHING):
     title,
     html`${version}
       <p class="verdict ${verdict.tone}"><b>${verdict.word}.</b> ${verdict.sentence}</p>
-      ${facts(report)} ${changes} ${gatesTable(report.gates)} ${rankingTable(report)} ${rankingParameters(report)}
-      ${comparisonTable(report)} ${decision(report)} ${filteredRecall(report)} ${missesSection(report)}
-      ${searchQuestionsSection(report)}`,
+      ${facts(report)} ${review?.first ?? NOTHING} ${gatesTable(report.gates)} ${rankingTable(report)}
+      ${rankingParameters(report)} ${comparisonTable(report)} ${decision(report)} ${filteredRecall(report)}
+      ${missesSection(report)} ${searchQuestionsSection(report)} ${review?.last ?? NOTHING}`,
+    review === undefined ? undefined : (id ?? ''),
   )
 }
 

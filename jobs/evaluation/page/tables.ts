@@ -27,7 +27,7 @@ export function gatesTable(all: readonly Gate[]): Markup {
       <table>
         <thead>
           <tr>
-            <th></th>
+            <td></td>
             <th>Gate</th>
             <th class="n">Measured</th>
             <th class="n">Bound</th>
@@ -73,7 +73,7 @@ export function rankingTable({ systems, latency_ms_by_system: latencies, answera
       <table>
         <thead>
           <tr>
-            <th></th>
+            <td></td>
             ${shown.map((name) => html`<th class="n">${name}</th>`)}
           </tr>
         </thead>
@@ -119,7 +119,7 @@ export function comparisonTable({ comparison }: EvaluationReport): Markup {
       <table>
         <thead>
           <tr>
-            <th></th>
+            <td></td>
             <th class="n">active</th>
             <th class="n">this one</th>
             <th class="n">difference</th>

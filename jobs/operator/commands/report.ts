@@ -19,7 +19,7 @@ export function addReport(review: OperatorCommand): void {
       '--part <part>': `${REVIEWED_FILES.join(', ')}; default: report`,
     },
     notes:
-      'The report is one HTML page without scripts or links to other hosts: open the copy in a browser.\n"figures" ' +
+      'The report is one HTML page that loads nothing from other hosts: open the copy in a browser.\n"figures" ' +
       'is the same as JSON, "changes" names every change against the active version, one per line. The bytes and ' +
       'the artifact are checked against the digests that were recorded with the version.',
     examples: [

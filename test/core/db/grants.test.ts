@@ -76,7 +76,7 @@ fingerprint_keys
   operator select
   operator update erased_at, wrapped
 imports
-  jobs select id, knowledge_base_id, mapping, snapshot_ids
+  jobs select id, knowledge_base_id, mapping, report, snapshot_ids
   operator insert id, knowledge_base_id, mapping, report, snapshot_ids
   operator select
 knowledge_bases

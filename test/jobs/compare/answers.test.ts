@@ -132,9 +132,10 @@ describe('an answer of the active version', () => {
     expect(await only(answered('q', 4), answered('q', 2))).toEqual([])
   })
 
-  test('that had no relevant passage cannot be lost', async () => {
-    expect(await only(answered('q', 10), abstained([]))).toEqual([])
-    expect(await only(abstained(recordsOf('q', 0)), abstained([]))).toEqual([])
+  test('that had no relevant passage cannot be lost; another first passage is named all the same', async () => {
+    for (const before of [answered('q', 10), abstained(recordsOf('q', 0))])
+      expect(await only(before, abstained([]))).toMatchObject([{ kind: 'answers_moved' }])
+    expect(await only(abstained([]), abstained([]))).toEqual([])
   })
 
   test('to a question without evidence is wrong where the active version abstains', async () => {

@@ -40,6 +40,7 @@ describe('help', () => {
       [
         'migrate',
         'inspect',
+        'gc',
         'withdraw',
         'withdrawals list',
         'withdrawals restore',

@@ -1,0 +1,95 @@
+import { z } from 'zod'
+import { WAY_BACK } from './activation-history.ts'
+import type { Queryable } from './pool.ts'
+
+/** Days for which files stay that nothing needs. */
+export interface RetentionRules {
+  /** Since a version was retired or rejected, or was built and never approved. */
+  readonly versionDays: number
+  /** Since a request that it served, as the ledger has it. */
+  readonly ledgerDays: number
+  /** Since a source was captured. */
+  readonly snapshotDays: number
+}
+
+const disposableVersion = z.object({
+  id: z.uuid(),
+  /** Slug. */
+  knowledge_base: z.string(),
+  state: z.enum(['candidate', 'retired', 'rejected']),
+})
+export type DisposableVersion = z.infer<typeof disposableVersion>
+
+/**
+ * Versions whose files may go. Those stay that are active or on the way back, that an activation is queued for, that an
+ * entitlement names, that a public trace contains, that the ledger refers to, and candidates that somebody approved.
+ */
+const DISPOSABLE_VERSIONS = `
+with recursive ${WAY_BACK}
+select v.id, k.slug as knowledge_base, v.state
+from corpus_versions v join knowledge_bases k on k.id = v.knowledge_base_id
+where v.state <> 'active' and ($3::uuid is null or v.id = $3)
+  and v.created_at < now() - make_interval(days => $1)
+  and not exists (select from reviews r where r.version_id = v.id
+    and (r.created_at > now() - make_interval(days => $1) or (v.state = 'candidate' and r.verdict = 'approved')))
+  and not exists (select from activations a where (a.version_id = v.id or a.expected_version_id = v.id)
+    and (a.state = 'queued' or a.finished_at > now() - make_interval(days => $1)))
+  and not exists (select from active_versions a where v.id in (a.version_id, a.previous_version_id))
+  and v.id not in (select version_id from way_back)
+  and not exists (select from entitlements e where v.profile_id = any (e.profile_ids))
+  and not (k.traced and exists (select from activations a where a.version_id = v.id and a.sequence is not null))
+  and not exists (select from ledger l where l.version_id = v.id and l.admitted_at > now() - make_interval(days => $2))
+order by v.created_at, v.id limit $4`
+
+/** @param versionId only this one; null: any. Oldest first. */
+export async function disposableVersions(
+  database: Queryable,
+  { versionDays, ledgerDays }: RetentionRules,
+  versionId: string | null,
+  limit: number,
+): Promise<readonly DisposableVersion[]> {
+  const { rows } = await database.query(DISPOSABLE_VERSIONS, [versionDays, ledgerDays, versionId, limit])
+  return z.array(disposableVersion).parse(rows)
+}
+
+/**
+ * SHA-256 of captured sources and question sets that no import needs which is recent, is being built, may be built
+ * again, or made a version that stays. Files that the database does not know stay.
+ */
+const DISPOSABLE_SNAPSHOTS = `
+with kept_builds as (
+  select b.id, b.import_id, b.parameters from builds b left join corpus_versions v on v.build_id = b.id
+  where b.state in ('queued', 'running', 'retrying') or b.updated_at > now() - make_interval(days => $1)
+    or (v.id is not null and not v.id = any ($2::uuid[]))
+), kept_imports as (
+  select i.snapshot_ids from imports i
+  where i.created_at > now() - make_interval(days => $1) or i.id in (select import_id from kept_builds)
+), kept as (
+  select s.sha256 from kept_imports i cross join lateral unnest(i.snapshot_ids) as one (id)
+  join source_snapshots s on s.id = one.id
+  union
+  select decode(b.parameters ->> name, 'hex') from kept_builds b
+  cross join unnest(array['questions_sha256', 'search_questions_sha256']) as name where b.parameters ? name
+), known as (
+  select s.sha256, max(s.captured_at) as at from source_snapshots s group by s.sha256
+  union all
+  select decode(b.parameters ->> name, 'hex'), b.created_at from builds b
+  cross join unnest(array['questions_sha256', 'search_questions_sha256']) as name where b.parameters ? name
+)
+select encode(sha256, 'hex') as sha256 from known group by sha256
+having max(at) < now() - make_interval(days => $1) and not exists (select from kept where kept.sha256 = known.sha256)
+order by sha256 limit $3`
+
+/** @param goneVersions ids of versions whose files went or go. */
+export async function disposableSnapshots(
+  database: Queryable,
+  { snapshotDays }: RetentionRules,
+  goneVersions: readonly string[],
+  limit: number,
+): Promise<readonly string[]> {
+  const { rows } = await database.query(DISPOSABLE_SNAPSHOTS, [snapshotDays, goneVersions, limit])
+  return z
+    .array(z.object({ sha256: z.string() }))
+    .parse(rows)
+    .map((row) => row.sha256)
+}

@@ -1,0 +1,122 @@
+import { z } from 'zod'
+import type { Imported } from '#core/db/imports.ts'
+import type { BuildParameters } from '#jobs/build/parameters.ts'
+import { BUILD_BOUNDS } from '#jobs/build/bounds.ts'
+import { whole } from '#jobs/evaluation/page/numbers.ts'
+import { NOTHING, html } from '#jobs/page/markup.ts'
+import type { Markup } from '#jobs/page/markup.ts'
+
+const location = z.object({ source: z.string(), line: z.int(), id: z.string().optional() })
+const findingsSchema = z.object({
+  files: z.int().catch(0),
+  records_read: z.int().catch(0),
+  passages: z.int().catch(0),
+  skipped: z.int().catch(0),
+  losses: z.array(location.extend({ reason: z.string(), text: z.string().optional() })).catch([]),
+  omissions: z.array(location.extend({ rule: z.string(), text: z.string() })).catch([]),
+  derived_values: z.record(z.string(), z.int()).catch({}),
+  coverage: z
+    .object({
+      characters: z.int(),
+      uncovered: z.int(),
+      remainder: z.array(location.extend({ text: z.string() })),
+    })
+    .catch({ characters: 0, uncovered: 0, remainder: [] }),
+})
+
+/**
+ * Shows what the import left out or derived, and how its mapping differs from that of the active version.
+ * @param active undefined: no version was active.
+ */
+export function importSection(
+  imported: Imported,
+  active: Imported | undefined,
+  { drop, restore }: BuildParameters['withdrawals'],
+): Markup {
+  const findings = findingsSchema.parse(imported.report)
+  const { files, records_read, passages, skipped, losses, omissions, derived_values, coverage } = findings
+  const derived = Object.entries(derived_values).map(([name, count]) => `${name}: ${whole(count)}`)
+  return html`<h2>The import</h2>
+    <p>
+      ${whole(files)} files, ${whole(records_read)} records, ${whole(passages)} passages; ${whole(skipped)} records were
+      skipped.
+    </p>
+    ${listOf(
+      'Law that no passage states, accepted by name',
+      losses.map((one) => [placeOf(one), `${one.reason}${one.text === undefined ? '' : `: ${one.text}`}`]),
+    )}
+    ${coverageOf(coverage)}
+    ${listOf(
+      'Left out by a rule of the reader',
+      omissions.map((one) => [placeOf(one), `${one.rule}: ${one.text}`]),
+    )}
+    ${listOf(
+      'Derived, not stated by the source (records)',
+      derived.map((one) => ['', one]),
+    )}
+    ${listOf(
+      'Withdrawals whose passages were left out',
+      drop.map(({ id, document, chunk_id: chunk, provisions }) => [
+        id,
+        chunk || (provisions.length === 0 ? `document ${document}` : `provision of document ${document}`),
+      ]),
+    )}
+    ${listOf(
+      'Withdrawals that this version ends for itself: what they name is served again',
+      restore.map((id) => [id, 'restored']),
+    )}
+    ${
+      active === undefined
+        ? NOTHING
+        : listOf('Changes of the mapping', mappingChanges(flat(active.mapping), flat(imported.mapping)))
+    }`
+}
+
+/** Sources without characters of law, such as JSONL, have no share. */
+function coverageOf({ characters, uncovered, remainder }: z.infer<typeof findingsSchema>['coverage']): Markup {
+  if (characters === 0) return NOTHING
+  const share = ((1 - uncovered / characters) * 100).toFixed(3)
+  return html`<p class="small">
+      Of ${whole(characters)} characters of law, ${share} % lie in one passage or a named omission.
+    </p>
+    ${listOf(
+      'In no passage',
+      remainder.map((one) => [placeOf(one), one.text]),
+    )}`
+}
+
+function placeOf({ source, line, id }: z.infer<typeof location>): string {
+  return `${source}:${line}${id === undefined ? '' : ` ${id}`}`
+}
+
+function listOf(title: string, entries: readonly (readonly [place: string, text: string])[]): Markup {
+  const shown = entries.slice(0, BUILD_BOUNDS.importFindingsShownMax)
+  const more =
+    entries.length > shown.length ? html`<p class="soft">and ${whole(entries.length - shown.length)} more</p>` : NOTHING
+  if (entries.length === 0) return html`<p class="small">${title}: none.</p>`
+  return html`<details class="group">
+    <summary>${title}: <b>${whole(entries.length)}</b></summary>
+    <ul class="small">
+      ${shown.map(([place, text]) => html`<li><span class="soft">${place}</span> <bdi>${text}</bdi></li>`)}
+    </ul>
+    ${more}
+  </details>`
+}
+
+/** The values of a mapping by their path. */
+function flat(value: unknown, path = ''): ReadonlyMap<string, string> {
+  if (typeof value !== 'object' || value === null) return new Map([[path, JSON.stringify(value) ?? '']])
+  return new Map(
+    Object.entries(value).flatMap(([key, inner]) => [...flat(inner, path === '' ? key : `${path}.${key}`)]),
+  )
+}
+
+function mappingChanges(
+  before: ReadonlyMap<string, string>,
+  after: ReadonlyMap<string, string>,
+): readonly (readonly [string, string])[] {
+  return [...new Set([...before.keys(), ...after.keys()])]
+    .filter((path) => before.get(path) !== after.get(path))
+    .sort()
+    .map((path) => [path, `${before.get(path) ?? 'absent'} → ${after.get(path) ?? 'absent'}`])
+}

@@ -1,0 +1,163 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { PassageRecord } from '#core/index/passages/record.ts'
+import { passagesIn } from '#core/index/passages/records.ts'
+import type { Selector } from '#core/index/passages/selector.ts'
+import { sourceSchema } from '#core/index/passages/sources.ts'
+import { createPlaceReader } from '#jobs/import/text-at.ts'
+import type { PlaceReader } from '#jobs/import/text-at.ts'
+import { BUILD_BOUNDS } from '#jobs/build/bounds.ts'
+import type { BuildContext } from '#jobs/build/context.ts'
+
+/** Why a passage is in the sample. */
+export const SAMPLE_KINDS = [
+  'one of its document',
+  'part of a text that was cut',
+  'table',
+  'derived date',
+  'no known provision',
+  'longest',
+  'shortest',
+] as const
+export type SampleKind = (typeof SAMPLE_KINDS)[number]
+
+/** A passage beside what was captured. */
+export interface SampledPassage {
+  readonly passage: PassageRecord
+  readonly kinds: readonly SampleKind[]
+  /** Name of the captured file. */
+  readonly source: string
+  /** What stands at its place in the captured bytes, with what is before and after it; '' where that is not known. */
+  readonly captured: { readonly before: string; readonly own: string; readonly after: string }
+}
+
+/**
+ * Draws passages of each kind and of each document: those of the least chunk ids, which are hashes, so the same version
+ * gives the same sample.
+ * @param folder of a verified artifact.
+ */
+export async function samplePassages(
+  { source, store }: Pick<BuildContext, 'source' | 'store'>,
+  folder: string,
+): Promise<readonly SampledPassage[]> {
+  const derived = await revisionsWithDerivedDates(folder)
+  const drawn = createDraw()
+  for await (const passage of passagesIn(join(folder, 'passages.jsonl'))) drawn.offer(passage, derived)
+  const files = new Map(source.snapshots.map((one) => [one.id, one]))
+  const reader = createPlaceReader()
+  const sampled: SampledPassage[] = []
+  try {
+    for (const { passage, kinds } of inFileOrder(drawn.sample())) {
+      const file = files.get(passage.citation.source_snapshot_id)
+      const path = file === undefined ? undefined : store.snapshotFile(file.sha256)
+      const captured = path === undefined ? NOT_KNOWN : await capturedText(reader, path, passage.selector)
+      sampled.push({ passage, kinds, source: file?.sourceName ?? '', captured })
+    }
+  } finally {
+    reader.close()
+  }
+  return sampled.sort(
+    ({ passage: one }, { passage: other }) => compare(one.document.title, other.document.title) || byPlace(one, other),
+  )
+}
+
+/** Passages of one file follow each other, because the reader keeps one file parsed. */
+function inFileOrder(drawn: readonly Drawn[]): readonly Drawn[] {
+  return drawn.toSorted(
+    ({ passage: one }, { passage: other }) =>
+      compare(one.citation.source_snapshot_id, other.citation.source_snapshot_id) || byChunk(one, other),
+  )
+}
+
+async function revisionsWithDerivedDates(folder: string): Promise<ReadonlySet<string>> {
+  const lines = (await readFile(join(folder, 'sources.jsonl'), 'utf8')).split('\n').filter((line) => line !== '')
+  return new Set(
+    lines
+      .flatMap((line) => sourceSchema.parse(JSON.parse(line)).revisions)
+      .filter(({ derived }) => DATE_FIELDS.some((field) => derived[field] !== undefined))
+      .map((revision) => revision.revision_id),
+  )
+}
+
+const DATE_FIELDS = ['published_at', 'effective_at', 'effective_to'] as const
+
+interface Drawn {
+  readonly passage: PassageRecord
+  readonly kinds: readonly SampleKind[]
+}
+
+function createDraw(): {
+  offer(passage: PassageRecord, derived: ReadonlySet<string>): void
+  sample(): readonly Drawn[]
+} {
+  const { sampledOfKindMax: ofKind, sampledDocumentsMax: ofDocuments } = BUILD_BOUNDS
+  const byKind = new Map<SampleKind, PassageRecord[]>(SAMPLE_KINDS.map((kind) => [kind, []]))
+  const byDocument = new Map<string, PassageRecord>()
+  const keep = (kind: SampleKind, passage: PassageRecord, order: Order): void => {
+    const list = byKind.get(kind) ?? []
+    list.push(passage)
+    list.sort(order)
+    list.splice(ofKind)
+  }
+  return {
+    offer(passage, derived) {
+      for (const [kind, order, fits] of KINDS) if (fits(passage, derived)) keep(kind, passage, order)
+      const known = byDocument.get(passage.document.id)
+      if (known === undefined || byChunk(passage, known) < 0) byDocument.set(passage.document.id, passage)
+    },
+    sample() {
+      const documents = [...byDocument.values()].sort(byChunk).slice(0, ofDocuments)
+      const kinds = new Map<PassageRecord, SampleKind[]>()
+      for (const [kind, passages] of [...byKind, ['one of its document', documents] as const])
+        for (const passage of passages) kinds.set(passage, [...(kinds.get(passage) ?? []), kind])
+      return Array.from(kinds, ([passage, of]) => ({ passage, kinds: of }))
+    },
+  }
+}
+
+type Order = (a: PassageRecord, b: PassageRecord) => number
+
+const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
+const byChunk: Order = (a, b) => compare(a.chunk_id, b.chunk_id)
+const byPlace: Order = (a, b) => a.position.ordinal - b.position.ordinal || byChunk(a, b)
+const byLength: Order = (a, b) => a.text.length - b.text.length || byChunk(a, b)
+
+const KINDS: readonly (readonly [
+  SampleKind,
+  Order,
+  (passage: PassageRecord, derived: ReadonlySet<string>) => boolean,
+])[] = [
+  ['part of a text that was cut', byChunk, ({ citation }) => / \(part \d+ of \d+[^)]*\)$/.test(citation.label)],
+  ['table', byChunk, ({ text }) => (text.match(/^.*(?:\t|\S \| \S).*$/gm)?.length ?? 0) > 1],
+  ['derived date', byChunk, ({ document }, derived) => derived.has(document.revision_id)],
+  ['no known provision', byChunk, ({ references }) => references.length === 0],
+  ['longest', (a, b) => byLength(b, a), () => true],
+  ['shortest', byLength, () => true],
+]
+
+const NOT_KNOWN = { before: '', own: '', after: '' }
+
+/** Of a place in bytes or characters more is shown than the place states; of another one what it states. */
+async function capturedText(
+  reader: PlaceReader,
+  path: string,
+  selector: Selector,
+): Promise<SampledPassage['captured']> {
+  const own = (await reader.textAt(path, selector)) ?? ''
+  const { prefix = '', suffix = '' } = selector
+  if (!('start' in selector)) return { before: prefix, own, after: suffix }
+  const { start, end } = selector
+  const around = BUILD_BOUNDS.sampledContextCharacters
+  const at = async (from: number, to: number): Promise<string> => {
+    if (from === to) return ''
+    const range = { start: from, end: to }
+    const place =
+      selector.type === 'DataPositionSelector' ? { type: selector.type, ...range } : { ...selector, ...range }
+    return (await reader.textAt(path, place)) ?? ''
+  }
+  return {
+    before: await at(Math.max(0, start - around), start),
+    own,
+    after: (await at(end, end + around)) || suffix,
+  }
+}
