@@ -6,6 +6,7 @@ import { DATABASE_URL } from '#core/db/url.ts'
 import { EMBEDDING_SETTINGS, withEncoder } from '#core/embedding/settings.ts'
 import { DATABASE_BOUNDS } from '#core/db/bounds.ts'
 import { EMBEDDING_BOUNDS } from '#core/embedding/bounds.ts'
+import { ENGINE_SETTINGS, engineFaults } from '#core/engine/settings.ts'
 import { INDEX_BOUNDS } from '#core/index/bounds.ts'
 import { publicKeyOf } from '#core/index/format/manifest.ts'
 import { ARTIFACT_SETTINGS } from '#core/index/settings.ts'
@@ -60,6 +61,7 @@ export const JOBS_VARIABLES = {
   ...RERANKING_SETTINGS,
   ...READING_SETTINGS,
   ...TRANSPORT_SETTINGS,
+  ...ENGINE_SETTINGS,
   LOG_LEVEL,
   TRACE_DIR: {
     ...TRACE_DIR,
@@ -112,6 +114,7 @@ export function jobsConfig(environment: NodeJS.ProcessEnv = process.env): JobsCo
   const config = readConfig(JOBS_VARIABLES, environment, (values) => [
     ...transportFaults(values.SEARCH_NODES ?? [], values),
     ...signingFaults(values),
+    ...engineFaults(values),
   ])
   return withEncoder(config)
 }

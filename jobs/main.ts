@@ -46,6 +46,7 @@ await startOrExplain('The job worker cannot start', async () => {
     buildConcurrency: config.BUILD_CONCURRENCY,
     buildHeapMb: config.BUILD_HEAP_MB ?? defaultBuildHeapMb(config.BUILD_CONCURRENCY),
     vectorCacheBytesMax: config.VECTOR_CACHE_BYTES_MAX,
+    engine: config,
     log,
   })
   const heartbeat = beat(config.HEARTBEAT_FILE, queueRedis.redis, log)

@@ -6,6 +6,7 @@ import type { SignedStore } from '#core/index/format/store.ts'
 import type { Database } from '#core/db/pool.ts'
 import { QUEUE_PREFIX } from '#core/queues/ledger-queue.ts'
 import type { JobPayload, LedgerJobPayload } from '#core/queues/ledger-queue.ts'
+import type { EngineSettings } from '#core/engine/settings.ts'
 import type { Counters } from '#core/limits/counters.ts'
 import type { Settlement } from '#core/limits/settlement.ts'
 import type { Log } from '#core/platform/log.ts'
@@ -39,6 +40,8 @@ export interface JobsDeps {
   /** Heap limit of a build's process. */
   readonly buildHeapMb: number
   readonly vectorCacheBytesMax: number
+  /** The cluster of builds for the engine `opensearch`. */
+  readonly engine: EngineSettings
   readonly log: Log
   /** Environment of the build processes; the worker's own if absent. */
   readonly environment?: NodeJS.ProcessEnv
@@ -149,7 +152,7 @@ function maintenance(
   const work: Readonly<Record<string, () => Promise<unknown>>> = {
     sweep: async () => {
       await sweep(deps)
-      for (const { buildId } of await endLostRuns(deps.database)) await removeFailed(deps.store, buildId)
+      for (const { buildId } of await endLostRuns(deps.database)) await removeFailed(deps, buildId)
       await requeue({
         ...deps,
         buildQueue: queues.build,

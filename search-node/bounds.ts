@@ -24,4 +24,7 @@ export const SEARCH_NODE_BOUNDS = {
    */
   scrubBlockBytes: 1_024 * 1_024,
   scrubPauseMs: 200,
+  /** A short look at the index of each loaded version, and all of its documents again. */
+  engineLookEveryMs: 10_000,
+  engineContentEveryMs: 6 * 3_600_000,
 } as const

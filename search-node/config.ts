@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os'
+import { ENGINE_SETTINGS, engineFaults } from '#core/engine/settings.ts'
 import { ARTIFACT_SETTINGS } from '#core/index/settings.ts'
 import { INDEX_BOUNDS } from '#core/index/bounds.ts'
 import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
@@ -12,6 +13,7 @@ export const SEARCH_NODE_VARIABLES = {
   ARTIFACT_STORE: ARTIFACT_SETTINGS.ARTIFACT_STORE,
   MANIFEST_PUBLIC_KEY: ARTIFACT_SETTINGS.MANIFEST_PUBLIC_KEY,
   ...TRANSPORT_SETTINGS,
+  ...ENGINE_SETTINGS,
   LOG_LEVEL,
   SEARCH_LISTEN: {
     schema: listenAddress('127.0.0.1:7070'),
@@ -38,7 +40,8 @@ export const SEARCH_NODE_VARIABLES = {
 export type SearchNodeConfig = ConfigOf<typeof SEARCH_NODE_VARIABLES>
 
 export function searchNodeConfig(): SearchNodeConfig {
-  return readConfig(SEARCH_NODE_VARIABLES, process.env, (values) =>
-    transportFaults(values.SEARCH_LISTEN === undefined ? [] : [values.SEARCH_LISTEN], values),
-  )
+  return readConfig(SEARCH_NODE_VARIABLES, process.env, (values) => [
+    ...transportFaults(values.SEARCH_LISTEN === undefined ? [] : [values.SEARCH_LISTEN], values),
+    ...engineFaults(values),
+  ])
 }

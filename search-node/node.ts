@@ -1,4 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
+import { engineSettingsOf } from '#core/engine/settings.ts'
 import type { Manifest } from '#core/index/format/manifest.ts'
 import { createArtifactStore } from '#core/index/format/store.ts'
 import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
@@ -6,6 +7,8 @@ import type { Log } from '#core/platform/log.ts'
 import { serverCredentials } from '#core/rpc/transport.ts'
 import { SEARCH_NODE_BOUNDS } from './bounds.ts'
 import type { SearchNodeConfig } from './config.ts'
+import { startEngineChecks } from './engine-check.ts'
+import type { EngineCheckOptions } from './engine-check.ts'
 import { collectGarbage } from './threads/collect-garbage.ts'
 import { startScoringWorker, startVerifier } from './threads/workers.ts'
 import type { Verifier } from './threads/workers.ts'
@@ -22,17 +25,27 @@ export interface SearchNode {
 }
 
 /** Creates the parts of a search node in start order, then listens. */
-export async function startSearchNode(config: SearchNodeConfig, log: Log): Promise<SearchNode> {
+export async function startSearchNode(
+  config: SearchNodeConfig,
+  log: Log,
+  engineChecks?: EngineCheckOptions,
+): Promise<SearchNode> {
   const credentials = serverCredentials(config.SEARCH_LISTEN, config)
   const store = createArtifactStore(config.ARTIFACT_STORE)
   const verifier = startVerifier()
   const pool = new SearchPool(
-    Array.from({ length: config.SEARCH_THREADS }, () => startScoringWorker({ codesMb: config.SEARCH_CODES_MB })),
+    Array.from({ length: config.SEARCH_THREADS }, () =>
+      startScoringWorker({ codesMb: config.SEARCH_CODES_MB, engine: engineSettingsOf(config) }),
+    ),
     SEARCH_NODE_BOUNDS.searchQueueMax,
   )
   const versions = new Versions({
     artifactFolder: (versionId) => store.artifactFolder(versionId),
-    verify: (folder, digest) => verifyOrRefuse(verifier, folder, config.MANIFEST_PUBLIC_KEY, digest),
+    async verify(folder, digest) {
+      const manifest = await verifyOrRefuse(verifier, folder, config.MANIFEST_PUBLIC_KEY, digest)
+      if (manifest.engine !== undefined) await engines.verify(manifest.engine)
+      return manifest
+    },
     openEverywhere: (artifact) => pool.openEverywhere(artifact),
     async closeEverywhere(artifact) {
       await scrub.leave(artifact)
@@ -44,8 +57,10 @@ export async function startSearchNode(config: SearchNodeConfig, log: Log): Promi
   })
   const server = createServer({ pool, versions, log })
   const scrub = startScrub(versions, config.MANIFEST_PUBLIC_KEY, log)
+  const engines = startEngineChecks(config, versions, log, engineChecks)
   async function endThreads(): Promise<void> {
     await scrub.stop()
+    await engines.stop()
     await pool.end()
     await verifier.end()
   }

@@ -15,6 +15,7 @@ import { z } from 'zod'
  *   npm test -- --only types,lint     some steps
  *   npm test -- test/core             test files whose path contains this
  *   npm run test:tools                tests of command lines: bench, load test, evaluation, demo
+ *   npm run test:engine               versions in an OpenSearch cluster, which needs a JDK and Maven
  *   npm run test:soak -- --rounds 20  all tests but those of the tools, each round with another seed
  */
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
@@ -28,11 +29,12 @@ type StaticCheck = keyof typeof STATIC_CHECKS
 const CHECKS: readonly StaticCheck[] = ['types', 'lint', 'format', 'unused']
 const STEPS: readonly string[] = [...CHECKS, 'tests']
 /** Projects of `vitest.config.ts`. */
-const SUITES = { default: ['parts', 'services', 'contract'], tools: ['tools'] } as const
+const SUITES = { default: ['parts', 'services', 'contract'], tools: ['tools'], engine: ['engine'] } as const
 const ROUNDS_MAX = 10_000
 
 const USAGE = `Usage: npm test -- [--only ${STEPS.join(',')}] [path …]
        npm run test:tools -- [path …]
+       npm run test:engine -- [path …]
        npm run test:soak -- [--rounds N] [path …]`
 
 const vitestResultSchema = z.object({
@@ -174,6 +176,8 @@ function readArguments(): Invocation | undefined {
         return { steps, projects: filters.length > 0 ? [] : SUITES.default, filters, rounds: undefined }
       case 'tools':
         return { steps, projects: SUITES.tools, filters, rounds: undefined }
+      case 'engine':
+        return { steps, projects: SUITES.engine, filters, rounds: undefined }
       case 'soak':
         return { steps, projects: SUITES.default, filters, rounds: count }
       default:
@@ -202,11 +206,22 @@ function stopAll(signal: 'SIGINT' | 'SIGTERM'): void {
   for (const child of running) child.kill(signal)
 }
 
+/** @returns what this machine lacks for a cluster. */
+async function engineLacks(): Promise<string | undefined> {
+  const { clusterLacks } = await import('#jobs/demo/local/opensearch/start.ts')
+  return clusterLacks()
+}
+
 async function main(): Promise<number> {
   const given = readArguments()
   if (given === undefined) {
     process.stderr.write(`${USAGE}\n`)
     return 2
+  }
+  const lacks = given.projects === SUITES.engine ? await engineLacks() : undefined
+  if (lacks !== undefined) {
+    process.stdout.write(`The tests of OpenSearch are NOT run on this machine. ${lacks}\n`)
+    return 0
   }
   process.on('SIGINT', () => stopAll('SIGINT'))
   process.on('SIGTERM', () => stopAll('SIGTERM'))

@@ -5,6 +5,9 @@ import { LongFilesFirst } from './support/long-files-first.ts'
 /** Whole services on one published version, which the tests of the contract share. */
 const CONTRACT = ['test/contract/**/*.test.ts']
 
+/** Versions in an OpenSearch cluster, which needs a JDK. `npm run test:engine` runs them. */
+const ENGINE = ['test/engine/**/*.test.ts']
+
 /** Command lines that serve the development, and imports of whole corpora. `npm run test:tools` runs them. */
 const TOOLS = [
   'test/bench/**/*.test.ts',
@@ -59,7 +62,7 @@ export default defineConfig({
         test: {
           name: 'parts',
           include: ['test/**/*.test.ts'],
-          exclude: [...CONTRACT, ...TOOLS, ...SERVICES],
+          exclude: [...CONTRACT, ...TOOLS, ...SERVICES, ...ENGINE],
         },
       },
       {
@@ -85,6 +88,15 @@ export default defineConfig({
           name: 'tools',
           include: TOOLS,
           globalSetup: ['test/support/servers.ts'],
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'engine',
+          include: ENGINE,
+          // Each file has a cluster of its own.
+          maxWorkers: 1,
         },
       },
     ],

@@ -11,6 +11,7 @@ import { revisionRowSchema } from '#core/db/versions.ts'
 import { parseMapping } from '#jobs/import/mapping.ts'
 import { checkPlaces } from './check-places.ts'
 import type { BuildContext } from './context.ts'
+import { loadIndex, verifyIndex } from './engine.ts'
 import { embeddedRows } from './embed.ts'
 import type { VectorFiles } from './embed.ts'
 import { embedSampleQueries } from './sample-queries.ts'
@@ -55,6 +56,9 @@ export async function buildArtifact(
     acts: corpus.acts,
     searchQuestions: await searchQuestionsOf(context, corpus),
     ...rowsOf(context, corpus, vectors),
+    ...(context.parameters.engine === 'opensearch'
+      ? { loadEngine: (artifact) => loadIndex(context, versionId, artifact) }
+      : {}),
     privateKeyDer: context.privateKeyDer,
     publicKeysDer: context.publicKeysDer,
     onProgress: (done, total) => context.progress.at(done, total),
@@ -132,5 +136,6 @@ export async function removeUnfinished(folder: string): Promise<void> {
 export async function verifyBuilt(context: BuildContext, artifact: BuiltArtifact): Promise<void> {
   await context.progress.begin('verify', 0)
   await verifyArtifact(artifact.folder, context.publicKeysDer, artifact.manifestDigest)
+  await verifyIndex(context, artifact.manifest)
   await checkPlaces(context, artifact)
 }

@@ -55,6 +55,7 @@ async function run(
       workFolder: store.workFolder(buildId),
       embedding: config,
       chat: config,
+      engine: config,
       privateKeyDer: config.MANIFEST_PRIVATE_KEY,
       publicKeysDer: config.MANIFEST_PUBLIC_KEY,
       nodes,

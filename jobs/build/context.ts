@@ -2,6 +2,7 @@ import type { ArtifactStore } from '#core/index/format/store.ts'
 import type { BuildFence } from '#core/db/builds.ts'
 import type { ImportRow } from '#core/db/imports.ts'
 import type { Database } from '#core/db/pool.ts'
+import type { EngineSettings } from '#core/engine/settings.ts'
 import type { EmbeddingSettings } from '#core/embedding/providers.ts'
 import type { Log } from '#core/platform/log.ts'
 import type { RerankSettings } from '#core/reranking/reranker.ts'
@@ -24,6 +25,8 @@ export interface BuildContext {
   /** The keys that are trusted; the private key belongs to one of them. */
   readonly publicKeysDer: readonly Buffer[]
   readonly vectors: VectorSettings
+  /** The cluster of a build for the engine `opensearch`; other builds need none. */
+  readonly engine?: EngineSettings
   /** The model that writes search questions; a build that asks for none needs no settings. */
   readonly chat?: ChatSettings
   readonly progress: Progress

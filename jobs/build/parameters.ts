@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { EMBEDDINGS } from '#core/embedding/embedder.ts'
 import type { Embedding } from '#core/embedding/embedder.ts'
+import { ENGINES } from '#core/index/engine/description.ts'
 import { SEARCH_BOUNDS } from '#core/domain/bounds.ts'
 import { DEFAULT_CALIBRATION, DEFAULT_MODEL_CALIBRATION } from '#core/domain/default-calibration.ts'
 import type { Calibration } from '#core/domain/calibration.ts'
@@ -23,6 +24,8 @@ export const buildParametersSchema = z.strictObject({
   /** A model writes the search questions; together with a file of them, the file counts. */
   search_questions: z.literal('openai').optional(),
   embedding: z.enum(EMBEDDINGS),
+  /** Where the version is searched. Absent: in its own files. */
+  engine: z.enum(ENGINES).optional(),
   /** Minimum of rows that a vector search scores, in the profile of the new version. */
   expansion: z.int().min(1).max(SEARCH_BOUNDS.rowsScoredMinMax).optional(),
   /** Maximum share of the answers without evidence; the decision's threshold is fitted to it. */

@@ -4,10 +4,12 @@ import type { ArtifactStore } from '#core/index/format/store.ts'
 import { recordHeartbeat, releaseRun } from '#core/db/build-runs.ts'
 import type { BuildFence } from '#core/db/builds.ts'
 import type { Database } from '#core/db/pool.ts'
+import type { EngineSettings } from '#core/engine/settings.ts'
 import type { JobPayload } from '#core/queues/ledger-queue.ts'
 import type { Log } from '#core/platform/log.ts'
 import { BUILD_BOUNDS } from './bounds.ts'
 import { removeArtifact } from './artifact.ts'
+import { removeIndexesOf } from './engine.ts'
 import { versionIdOf } from './ids.ts'
 import { runBuildChild } from './run-child.ts'
 import type { BuildOutcome } from './run-child.ts'
@@ -23,6 +25,8 @@ export interface BuildJobDeps {
   /** Heap limit of a build's process. */
   readonly buildHeapMb: number
   readonly environment?: NodeJS.ProcessEnv
+  /** The cluster of builds for the engine `opensearch`. */
+  readonly engine: EngineSettings
 }
 
 type BuildJob = Pick<Job<JobPayload>, 'data' | 'updateProgress' | 'moveToWait' | 'moveToDelayed'>
@@ -102,7 +106,7 @@ async function endRun(
   const detail = { build_id: fence.buildId, attempt: fence.attempt, reason: ending.reason, state: after.state }
   deps.log.warn('build run ended without a candidate', detail)
   if (after.state === 'retrying') return await lookAgainIn(after.waitMs, job, token)
-  await removeFailed(deps.store, fence.buildId)
+  await removeFailed(deps, fence.buildId)
   throw new UnrecoverableError(after.error)
 }
 
@@ -112,6 +116,14 @@ async function lookAgainIn(waitMs: number, job: BuildJob, token: string | undefi
 }
 
 /** The outputs of the stages before the artifact stay for a while, because the build may be asked for again. */
-export async function removeFailed(store: ArtifactStore, buildId: string): Promise<void> {
-  await removeArtifact(store.artifactFolder(versionIdOf(buildId)))
+export async function removeFailed(
+  { store, engine, log }: Pick<BuildJobDeps, 'store' | 'engine' | 'log'>,
+  buildId: string,
+): Promise<void> {
+  const versionId = versionIdOf(buildId)
+  await removeArtifact(store.artifactFolder(versionId))
+  // Garbage collection removes what a cluster keeps that does not answer now.
+  await removeIndexesOf(engine, versionId).catch((error: unknown) =>
+    log.warn('index of a failed build', { build_id: buildId }, error),
+  )
 }

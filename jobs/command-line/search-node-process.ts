@@ -3,6 +3,8 @@ import { z } from 'zod'
 import { openSearchNodeClient } from '#core/rpc/search-client.ts'
 import type { SearchNodeClient } from '#core/rpc/search-client.ts'
 import { clientCredentials } from '#core/rpc/transport.ts'
+import { NO_ENGINE, engineEnvironment } from '#core/engine/settings.ts'
+import type { EngineSettings } from '#core/engine/settings.ts'
 import { startListening } from '#jobs/command-line/listening-process.ts'
 import { SEARCH_NODE_OPTIONS } from '#jobs/command-line/node-options.ts'
 
@@ -26,10 +28,14 @@ export interface NodeProcess {
 /**
  * Starts a search node as in production, in its own process on a free port of loopback. It ends when this process ends.
  * @param storeUrl the artifact store, a `file:` URL.
- * @param publicKeysDer the keys that verify manifests.
+ * @param publicKeysDer the keys that verify manifests. @param engine the cluster of versions that have one.
  * @throws OperatorError when the node does not start.
  */
-export async function startNodeProcess(storeUrl: string, publicKeysDer: readonly Buffer[]): Promise<NodeProcess> {
+export async function startNodeProcess(
+  storeUrl: string,
+  publicKeysDer: readonly Buffer[],
+  engine: EngineSettings = NO_ENGINE,
+): Promise<NodeProcess> {
   const { said, ended, stop } = await startListening({
     name: 'The search node',
     program: fileURLToPath(new URL('../../search-node/main.ts', import.meta.url)),
@@ -39,6 +45,7 @@ export async function startNodeProcess(storeUrl: string, publicKeysDer: readonly
       MANIFEST_PUBLIC_KEY: publicKeysDer.map((key) => key.toString('base64')).join(','),
       SEARCH_LISTEN: '127.0.0.1:0',
       DRAIN_MS: '0',
+      ...engineEnvironment(engine),
     },
     startTimeoutMs: START_TIMEOUT_MS,
     listening: listeningSchema,

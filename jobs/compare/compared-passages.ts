@@ -15,7 +15,10 @@ import { servedDigest } from './served-fields.ts'
 export interface ComparedContents {
   readonly versionId: string
   readonly folder: string
-  readonly manifest: Pick<Manifest, 'passages' | 'embedding' | 'files' | 'clusters' | 'cosines' | 'search_questions'>
+  readonly manifest: Pick<
+    Manifest,
+    'passages' | 'embedding' | 'files' | 'clusters' | 'cosines' | 'search_questions' | 'engine'
+  >
   readonly facets: Facets
 }
 

@@ -85,7 +85,19 @@ const TABLES: Readonly<Record<Table, TableComparison>> = {
   search_questions: SEARCH_QUESTIONS,
   clusters: VECTORS,
   cosines: VECTORS,
+  engine: { by: 'lines' },
 }
+
+/** Tables that a version has for its engine; a candidate may have another one. */
+const OF_ENGINE: ReadonlySet<Table> = new Set<Table>([
+  'engine',
+  'lexical.postings',
+  'vectors.sq4',
+  'clusters.u32',
+  'centroids.sq4',
+  'graph.usearch',
+  'clusters',
+])
 
 /** Digest (hex) of each input over all rows. */
 export type RowInputs = Readonly<Record<RowInput, string>>
@@ -128,7 +140,9 @@ export interface ComparedTables {
  * @throws OperatorError naming a table that differs although no listed change explains it.
  */
 export function* tableChanges(before: ComparedTables, after: ComparedTables): Generator<NamedChange> {
+  const isOtherEngine = before.manifest.engine?.name !== after.manifest.engine?.name
   for (const [table, comparison] of tables()) {
+    if (isOtherEngine && OF_ENGINE.has(table)) continue
     if (valueOf(table, before.manifest) === valueOf(table, after.manifest)) continue
     if (isExplained(comparison, before, after)) continue
     if (comparison.by !== 'vectors' || after.manifest.embedding?.provider !== 'openai') throw unexplained(table)
@@ -144,6 +158,8 @@ function tables(): readonly (readonly [Table, TableComparison])[] {
 function valueOf(table: Table, manifest: ComparedContents['manifest']): string | undefined {
   if (table === 'clusters' || table === 'cosines' || table === 'search_questions')
     return canonicalJson(manifest[table] ?? null)
+  // Name, UUID and operations of an index are new for every version.
+  if (table === 'engine') return manifest.engine?.digest
   return manifest.files[table]?.sha256
 }
 

@@ -1,4 +1,6 @@
-import { Command, InvalidArgumentError } from 'commander'
+import { Command, InvalidArgumentError, Option } from 'commander'
+import { ENGINES } from '#core/index/engine/description.ts'
+import type { Engine } from '#core/index/engine/description.ts'
 import { embeddingOptions } from '#jobs/command-line/embedding-flags.ts'
 import type { EmbeddingFlags } from '#jobs/command-line/embedding-flags.ts'
 
@@ -14,6 +16,8 @@ export interface DemoFlags {
   /** A JSON file with any of the plan's fields. */
   readonly plan: string | undefined
   readonly queries: readonly string[]
+  /** Where the version is searched. */
+  readonly engine: Engine
   readonly embedding: EmbeddingFlags
 }
 
@@ -49,6 +53,14 @@ export function demoFlags(args: readonly string[]): DemoFlags {
       '--plan <path>',
       'a JSON file with limits for the caller, e.g. {"requests_per_minute": 600}; the rest is the default plan',
     )
+    .addOption(
+      new Option(
+        '--engine <engine>',
+        'where the version is searched; opensearch starts a cluster, with a JDK and Maven',
+      )
+        .choices(ENGINES)
+        .default('local'),
+    )
     .option(
       '--query <text>',
       'ask this instead of the built-in questions (repeatable)',
@@ -59,7 +71,7 @@ export function demoFlags(args: readonly string[]): DemoFlags {
     .helpOption('--help', 'show this')
     .allowExcessArguments(false)
     .parse([...args], { from: 'user' })
-  const { once, watch, port, corpus, readyFile, dataDir, plan, query, ...embedding } = command.opts<
+  const { once, watch, port, corpus, readyFile, dataDir, plan, query, engine, ...embedding } = command.opts<
     EmbeddingFlags & {
       once: boolean
       watch: boolean
@@ -69,7 +81,8 @@ export function demoFlags(args: readonly string[]): DemoFlags {
       dataDir: string
       plan?: string
       query: readonly string[]
+      engine: Engine
     }
   >()
-  return { once, watch, port, corpus, readyFile, dataDir, plan, queries: query, embedding }
+  return { once, watch, port, corpus, readyFile, dataDir, plan, queries: query, engine, embedding }
 }

@@ -1,6 +1,7 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { createSchema } from '#jobs/demo/local/schema.ts'
+import { startCluster } from '#jobs/demo/local/opensearch/start.ts'
 import { startPostgres } from '#jobs/demo/local/postgres.ts'
 import { startRedis } from '#jobs/demo/local/redis.ts'
 import { startGateway, startJobs, startSearchNode, startTrace, storeUrl } from '#jobs/demo/local/stack.ts'
@@ -24,7 +25,7 @@ export interface Installation {
 export interface InstallationOptions {
   readonly folder: string
   readonly secrets: DemoState['secrets']
-  readonly flags: Pick<DemoFlags, 'port' | 'watch'>
+  readonly flags: Pick<DemoFlags, 'port' | 'watch' | 'engine'>
   readonly actor: string
   /** Files of an earlier run. They are removed once this run owns the folder, never while another run uses it. */
   readonly stale: readonly string[]
@@ -33,8 +34,8 @@ export interface InstallationOptions {
 }
 
 /**
- * Starts Postgres, Redis, schema, search node, job worker, gateway and trace, in this order. `steps` stops them in reverse
- * order, including a service that is still starting.
+ * Starts Postgres, Redis, schema, a cluster if one is asked for, search node, job worker, gateway and trace, in this
+ * order. `steps` stops them in reverse order, including a service that is still starting.
  */
 export async function startInstallation(
   { folder, secrets, flags, actor, stale, environment }: InstallationOptions,
@@ -48,6 +49,12 @@ export async function startInstallation(
   for (const file of stale) rmSync(file, { force: true })
   const redis = await steps.run('Redis', () => startRedis({ folder: join(folder, 'redis'), onLog, onSpawn }))
   const logins = await steps.run('schema', () => createSchema(postgres, DATABASE))
+  const cluster =
+    flags.engine === 'opensearch'
+      ? await steps.run('OpenSearch', () =>
+          startCluster({ folder: join(folder, 'opensearch'), nodes: 1, onLog, onSpawn }),
+        )
+      : undefined
   const settings: StackSettings = {
     folder,
     gatewayDatabaseUrl: logins.gatewayUrl,
@@ -55,7 +62,7 @@ export async function startInstallation(
     redisUrl: redis.url,
     keyEnvironment: 'live',
     secrets,
-    environment,
+    environment: { ...environment, ...(cluster && { OPENSEARCH_URL: cluster.urls.join(',') }) },
     restartOnChange: flags.watch,
     onSpawn,
   }

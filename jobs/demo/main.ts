@@ -3,6 +3,7 @@ import { activePointer } from '#core/db/corpus-lists.ts'
 import { openDatabase } from '#core/db/pool.ts'
 import { readVersion } from '#core/db/versions.ts'
 import type { VersionRow } from '#core/db/versions.ts'
+import type { Engine } from '#core/index/engine/description.ts'
 import type { Embedding } from '#core/embedding/embedder.ts'
 import { canonicalJson, sha256 } from '#core/platform/digest.ts'
 import { OperatorError } from '#core/platform/errors.ts'
@@ -29,6 +30,7 @@ import type { DemoState } from './state.ts'
 import { ensureTraced, untilTraced } from './trace.ts'
 import { createSteps } from './steps.ts'
 import type { Steps } from './steps.ts'
+import { clusterLacks } from '#jobs/demo/local/opensearch/start.ts'
 import { LocalProcessError, assertPortFree } from '#jobs/demo/local/supervised-process.ts'
 
 const ACTOR = 'demo'
@@ -55,7 +57,7 @@ async function demo(flags: DemoFlags, steps: Steps): Promise<void> {
   const operator: Operator = { database, actor: ACTOR }
   const store = storeOf(settings)
   const deps = { operator, store, redisUrl: settings.redisUrl, reviewerKeyFile: join(folder, 'reviewer.pem') }
-  const served = await ensureVersion(deps, corpus, { state, embedding, named }, steps)
+  const served = await ensureVersion(deps, corpus, { state, embedding, named, engine: flags.engine }, steps)
   writeState(stateFile, state)
   await steps.run('source trace', () => untilTraced(trace.url, corpus.slug, served.id))
 
@@ -140,24 +142,26 @@ function encoderInWords(
 
 interface Built extends Pick<OpenEmbedding, 'embedding' | 'named'> {
   readonly state: DemoState
+  readonly engine: Engine
 }
 
 /** Returns the served version: the one built from this source, else a new one. */
 async function ensureVersion(
   deps: PublishDeps,
   corpus: DemoCorpus,
-  { state, embedding, named }: Built,
+  { state, embedding, named, engine }: Built,
   steps: Steps,
 ): Promise<VersionRow> {
   const { operator } = deps
   const base = await ensureKnowledgeBase(operator, corpus.slug, corpus.title)
   await ensureTraced(operator, corpus.slug)
-  const digest = embedding === 'local' ? corpusDigest(corpus) : embeddedDigest(corpus, embedding, named)
+  const digest =
+    embedding === 'local' && engine === 'local' ? corpusDigest(corpus) : builtDigest(corpus, embedding, engine, named)
   if (state.built_from[corpus.slug] === digest && (await activePointer(operator.database, base.id)) !== undefined)
     steps.note(`${corpus.title}: the active version is built from this source already.`)
   else {
     const progress = createProgress(process.stderr)
-    const { report } = await publish(deps, { ...corpus, knowledgeBase: corpus.slug, embedding }, progress)
+    const { report } = await publish(deps, { ...corpus, knowledgeBase: corpus.slug, embedding, engine }, progress)
     progress.end()
     // Only the counts are shown; `operator imports show --json` lists the skipped records of the report.
     steps.note(renderImportReport(report).split('\n\n')[0] ?? '')
@@ -170,9 +174,15 @@ async function ensureVersion(
   return served
 }
 
-/** Another embedding, endpoint, model or prefix makes another version; the key may change. */
-function embeddedDigest(corpus: DemoCorpus, embedding: Embedding, named: object): string {
-  return sha256(`${corpusDigest(corpus)} ${embedding} ${canonicalJson(named)}`).toString('hex')
+/** Another engine, embedding, endpoint, model or prefix makes another version; the key may change. */
+function builtDigest(corpus: DemoCorpus, embedding: Embedding, engine: Engine, named: object): string {
+  return sha256(`${corpusDigest(corpus)} ${embedding} ${engine} ${canonicalJson(named)}`).toString('hex')
+}
+
+/** @throws LocalProcessError before anything is started, where this machine cannot run the engine. */
+function assertEngine(engine: Engine): void {
+  const lacks = engine === 'opensearch' ? clusterLacks() : undefined
+  if (lacks !== undefined) throw new LocalProcessError(lacks)
 }
 
 function sentenceOf(error: unknown): string {
@@ -187,6 +197,7 @@ let shown = false
 try {
   const flags = demoFlags(process.argv.slice(2))
   steps.stopOnSignals(() => (shown ? 0 : INTERRUPTED))
+  assertEngine(flags.engine)
   await demo(flags, steps)
   shown = true
   if (flags.once) await steps.stop(0)

@@ -1,3 +1,4 @@
+import type { Engine } from '#core/index/engine/description.ts'
 import type { Embedding } from '#core/embedding/embedder.ts'
 import type { SignedStore } from '#core/index/format/store.ts'
 import { OperatorError } from '#core/platform/errors.ts'
@@ -29,6 +30,7 @@ export interface Publication {
   /** If undefined, the candidate is evaluated on its own passages as known items. */
   readonly questionsFile: string | undefined
   readonly embedding: Embedding
+  readonly engine?: Engine | undefined
 }
 
 /** A large corpus takes hours at an embedding endpoint on two cores. */
@@ -42,7 +44,7 @@ export async function publish(
   publication: Publication,
   progress: Progress,
 ): Promise<{ readonly versionId: string; readonly report: ImportReport }> {
-  const { knowledgeBase, source, mappingFile, questionsFile, embedding } = publication
+  const { knowledgeBase, source, mappingFile, questionsFile, embedding, engine } = publication
   const imported = await importCorpus(operator, {
     knowledgeBase,
     source,
@@ -53,7 +55,7 @@ export async function publish(
   return withQueues(redisUrl, async (open) => {
     const started = await startBuild(
       operator,
-      { import: imported.id, questions: questionsFile, embedding, store },
+      { import: imported.id, questions: questionsFile, embedding, engine, store },
       (id) => enqueueBuild(open('build'), id),
     )
     const built = await waitForBuild(operator.database, started.id, WAIT_SECONDS, progress)

@@ -1,11 +1,16 @@
-import { readdir, rm, stat } from 'node:fs/promises'
+import { readFile, readdir, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { z } from 'zod'
+import { openEngineClient } from '#core/engine/client.ts'
+import { heldVersions, removeIndexes } from '#core/engine/index-writer.ts'
+import type { EngineSettings } from '#core/engine/settings.ts'
+import { MANIFEST_FILE, manifestSchema } from '#core/index/format/manifest.ts'
 import type { ArtifactStore } from '#core/index/format/store.ts'
 import { JOB_BOUNDS } from '#jobs/bounds.ts'
 import { endedBuilds, recentlyEndedBuilds } from '#core/db/builds.ts'
 import { shrinkVectorCache } from '#core/db/vector-cache/eviction.ts'
 import type { Database } from '#core/db/pool.ts'
+import { parsedJson } from '#core/platform/json.ts'
 import type { Log } from '#core/platform/log.ts'
 import { removeArtifact, removeUnfinished } from '#jobs/build/artifact.ts'
 import { versionIdOf } from '#jobs/build/ids.ts'
@@ -15,6 +20,8 @@ export interface GarbageCollectionDeps {
   readonly store: ArtifactStore
   /** 0: the cache is off. */
   readonly vectorCacheBytesMax: number
+  /** The cluster of builds for the engine `opensearch`. */
+  readonly engine: EngineSettings
   readonly log: Log
 }
 
@@ -33,7 +40,10 @@ const ENDED = {
  */
 export async function collectGarbage(deps: GarbageCollectionDeps): Promise<number> {
   const removed =
-    (await collectWorkFolders(deps)) + (await collectArtifacts(deps)) + (await collectTemporaryFiles(deps.store))
+    (await collectWorkFolders(deps)) +
+    (await collectArtifacts(deps)) +
+    (await collectIndexes(deps)) +
+    (await collectTemporaryFiles(deps.store))
   if (removed > 0) deps.log.info('garbage collected', { removed })
   const bytes = await shrinkVectorCache(deps.store.vectorCacheFile, deps.vectorCacheBytesMax)
   if (bytes > 0) deps.log.info('vector cache shrunk', { bytes })
@@ -64,6 +74,39 @@ async function collectArtifacts({ database, store }: GarbageCollectionDeps): Pro
     removed++
   }
   return removed
+}
+
+/**
+ * The indexes of a failed build, and those that killed runs of a succeeded one left. A cluster that does not answer is
+ * asked the next time.
+ */
+async function collectIndexes({ database, store, engine, log }: GarbageCollectionDeps): Promise<number> {
+  if (engine.OPENSEARCH_URL === undefined) return 0
+  let removed = 0
+  try {
+    const client = await openEngineClient(engine)
+    try {
+      const held = await heldVersions(client)
+      for (const { id, state } of await recentlyEndedBuilds(database, ENDED, JOB_BOUNDS.garbageNamesMax)) {
+        const versionId = versionIdOf(id)
+        if (!held.has(versionId)) continue
+        const kept = state === 'failed' ? undefined : await indexInUse(store.artifactFolder(versionId))
+        if (state === 'failed' || kept !== undefined) removed += await removeIndexes(client, versionId, kept)
+      }
+    } finally {
+      await client.close()
+    }
+  } catch (error) {
+    log.warn('indexes could not be collected', {}, error)
+  }
+  return removed
+}
+
+/** @returns undefined where the artifact is not there: its index stays. */
+async function indexInUse(artifactFolder: string): Promise<string | undefined> {
+  const text = await readFile(join(artifactFolder, MANIFEST_FILE), 'utf8').catch(() => '')
+  const manifest = manifestSchema.safeParse(parsedJson(text))
+  return manifest.success ? manifest.data.engine?.index : undefined
 }
 
 /** Snapshots are in folders named after the first two digits of their SHA-256. */

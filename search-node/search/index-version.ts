@@ -7,6 +7,8 @@ import { isInForce } from '#core/index/facets/reader.ts'
 import type { IndexReader } from '#core/index/format/reader.ts'
 import { createScopeFilter } from './candidates/filter-bitset.ts'
 import type { ScopeFilter } from './candidates/filter-bitset.ts'
+import { createEngineSource } from './candidates/engine/source.ts'
+import type { EngineSourceDependencies } from './candidates/engine/source.ts'
 import { createIndexSource } from './candidates/index-source.ts'
 import type { CandidateSource, SearchScope } from './candidates/source.ts'
 import { compareQuestions } from './candidates/search-questions/search.ts'
@@ -26,35 +28,38 @@ export interface SearchableVersion {
 export interface SearchShared {
   readonly filter: ScopeFilter
   readonly vectorScores: VectorScores | undefined
+  /** Where candidates come from; undefined: from the index itself. */
+  readonly engine: EngineOfVersion | undefined
 }
 
-export function createSearchShared(index: IndexReader): SearchShared {
+/** A version's index in a cluster, and a client of it. */
+export type EngineOfVersion = Pick<EngineSourceDependencies, 'client' | 'engine'>
+
+export function createSearchShared(index: IndexReader, engine?: EngineOfVersion): SearchShared {
   return {
+    engine,
     filter: createScopeFilter(index),
     vectorScores: index.vectors && createVectorScores(index.vectors.cosines),
   }
 }
 
 /**
- * Creates what one search sees of a version; candidates and statistics both come from the index that a scoring thread
- * has open. It remembers what the search looked up and is dropped with it. Maps with weak keys would do so for all
+ * Creates what one search sees of a version. Statistics come from the index that a scoring thread has open, and so do
+ * candidates unless the version has an engine. It remembers what the search looked up and is dropped with it. Maps with weak keys would do so for all
  * searches, but V8 frees their values only with the rarer collections of old objects.
  */
 export function createIndexVersion(
   index: IndexReader,
-  { filter, vectorScores }: SearchShared = createSearchShared(index),
+  { filter, vectorScores, engine }: SearchShared = createSearchShared(index),
 ): SearchableVersion {
   const lexicalQuery = memoized((asked: AnalyzedQuestion) => prepareLexical(index.lexical, asked.words))
   const { searchQuestions } = index
   const comparedQuestions = searchQuestions && memoized((text: string) => compareQuestions(searchQuestions, text))
   const ofScope = memoized((scope: SearchScope) => filter.ofScope(scope))
+  const dependencies = { index, filter: { ofFilters: filter.ofFilters, ofScope }, lexicalQuery }
+  const local = createIndexSource({ ...dependencies, comparedQuestions })
   return {
-    candidates: createIndexSource({
-      index,
-      filter: { ofFilters: filter.ofFilters, ofScope },
-      lexicalQuery,
-      comparedQuestions,
-    }),
+    candidates: engine === undefined ? local : createEngineSource({ ...dependencies, ...engine, local }),
     statistics: {
       passages: index.passages,
       columns: index.rows,

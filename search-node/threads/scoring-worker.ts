@@ -1,3 +1,5 @@
+import { openEngineClient } from '#core/engine/client.ts'
+import type { EngineSettings } from '#core/engine/settings.ts'
 import { SEARCH_BOUNDS } from '#core/domain/bounds.ts'
 import { ArtifactError } from '#core/index/artifact-error.ts'
 import { openIndex } from '#core/index/format/reader.ts'
@@ -28,6 +30,8 @@ export interface OpenTask {
   readonly shared: SharedParts | undefined
   /** Codes of vectors of so many MiB are kept in memory. */
   readonly codesMb: number
+  /** The cluster of versions that have an engine. */
+  readonly engine: EngineSettings
 }
 
 /**
@@ -52,8 +56,9 @@ const NEVER_ABORTED = new AbortController().signal
  * Maps an artifact on this thread and runs one warm-up search; idempotent.
  * @returns what other threads need not read again.
  */
-export async function open({ artifact, shared, codesMb }: OpenTask): Promise<SharedParts> {
-  const version = versions.get(artifact.versionId) ?? openVersion(artifact, shared, codesMb)
+export async function open(task: OpenTask): Promise<SharedParts> {
+  const { artifact } = task
+  const version = versions.get(artifact.versionId) ?? (await openVersion(task))
   versions.set(artifact.versionId, version)
   encodeSearchReply(
     await runSearch(createIndexVersion(version.index, version.searchShared), searchForFirstRow(version.index), {
@@ -91,6 +96,7 @@ function forget(versionId: string): void {
   const version = versions.get(versionId)
   versions.delete(versionId)
   version?.index.close()
+  void version?.searchShared.engine?.client.close()
 }
 
 function searchForFirstRow({ vectors, facets: { facets }, passage }: IndexReader): SearchInput {
@@ -121,7 +127,9 @@ function searchForFirstRow({ vectors, facets: { facets }, passage }: IndexReader
   }
 }
 
-function openVersion(artifact: ArtifactRef, shared: SharedParts | undefined, codesMb: number): OpenVersion {
+async function openVersion({ artifact, shared, codesMb, engine: settings }: OpenTask): Promise<OpenVersion> {
+  const { engine } = artifact
+  const opened = engine && { engine, client: await openEngineClient(settings) }
   const index = openIndex(artifact, shared, codesMb)
-  return { index, searchShared: createSearchShared(index) }
+  return { index, searchShared: createSearchShared(index, opened) }
 }

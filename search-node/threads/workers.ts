@@ -1,6 +1,8 @@
 import { fileURLToPath } from 'node:url'
 import { setFlagsFromString } from 'node:v8'
 import { Piscina } from 'piscina'
+import { NO_ENGINE } from '#core/engine/settings.ts'
+import type { EngineSettings } from '#core/engine/settings.ts'
 import { INDEX_BOUNDS } from '#core/index/bounds.ts'
 import type { ArtifactRef } from '#core/index/format/reader.ts'
 import type { SharedParts } from '#core/index/storage/resident-parts.ts'
@@ -26,6 +28,8 @@ export interface ScoringWorker {
 export interface ScoringWorkerOptions {
   /** Codes of vectors of a version of so many MiB are kept in memory. */
   readonly codesMb?: number | undefined
+  /** The cluster of versions that have an engine; none if absent. */
+  readonly engine?: EngineSettings
   readonly worker?: URL
 }
 
@@ -43,6 +47,7 @@ const NO_PRETENURING = '--no-allocation-site-pretenuring'
  */
 export function startScoringWorker({
   codesMb = INDEX_BOUNDS.residentCodesMbDefault,
+  engine = NO_ENGINE,
   worker = new URL('./scoring-worker.ts', import.meta.url),
 }: ScoringWorkerOptions = {}): ScoringWorker {
   setFlagsFromString(NO_PRETENURING)
@@ -60,7 +65,7 @@ export function startScoringWorker({
   const openOnThread = (task: OpenTask): Promise<SharedParts> => thread.run(task, { name: 'open' })
   const run = (task: SearchTask): Promise<SearchOutcome> => thread.run(task, { name: 'search' })
   async function openAndRun(task: SearchTask, artifact: ArtifactRef): Promise<Exclude<SearchOutcome, undefined>> {
-    await openOnThread(opened.get(artifact.versionId) ?? { artifact, shared: undefined, codesMb })
+    await openOnThread(opened.get(artifact.versionId) ?? { artifact, shared: undefined, codesMb, engine })
     return (await run(task)) ?? new Error('a thread lost a version that it had just opened')
   }
   return {
@@ -71,8 +76,8 @@ export function startScoringWorker({
       throw outcome instanceof Error ? outcome : new NodeError(outcome.code, outcome.message)
     },
     async open(artifact, shared) {
-      const known = await openOnThread({ artifact, shared, codesMb })
-      opened.set(artifact.versionId, { artifact, shared: shared ?? known, codesMb })
+      const known = await openOnThread({ artifact, shared, codesMb, engine })
+      opened.set(artifact.versionId, { artifact, shared: shared ?? known, codesMb, engine })
       return known
     },
     close({ versionId }) {

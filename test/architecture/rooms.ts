@@ -39,6 +39,7 @@ const CORE_ROOMS: Readonly<Record<string, readonly string[]>> = {
   ],
   'core/index/format': ['core/platform', 'core/index'],
   'core/domain': ['core/platform', 'core/index'],
+  'core/engine': ['core/platform', 'core/index', 'core/domain'],
   'core/credentials': ['core/platform'],
   'core/redis': ['core/platform'],
   'core/queues': ['core/platform', 'core/redis'],

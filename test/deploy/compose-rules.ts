@@ -64,6 +64,9 @@ const FOREIGN_HEALTH: Readonly<Record<string, string>> = {
   postgres: 'pg_isready',
   valkey: 'valkey-cli',
   embeddings: 'curl',
+  'opensearch-1': 'curl',
+  'opensearch-2': 'curl',
+  'opensearch-3': 'curl',
 }
 
 /** Read by the C library of the image, before any program of the project begins. */

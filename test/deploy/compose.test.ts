@@ -53,7 +53,7 @@ test('every variable, health check, dependency, port and image of docker-compose
   expect(faultsAfter(() => {})).toEqual([])
 })
 
-test('Postgres 18, Valkey, two search nodes, gateway, jobs, a migration, the trace, an encoder and a model server are there', () => {
+test('Postgres 18, Valkey, two search nodes, gateway, jobs, a migration, the trace, an encoder, a model server and a cluster are there', () => {
   const { services } = parseCompose(text)
   expect(Object.keys(services).sort()).toEqual([
     'embeddings',
@@ -61,6 +61,9 @@ test('Postgres 18, Valkey, two search nodes, gateway, jobs, a migration, the tra
     'gateway',
     'jobs',
     'migrate',
+    'opensearch-1',
+    'opensearch-2',
+    'opensearch-3',
     'operator',
     'postgres',
     'search-node-1',

@@ -9,6 +9,7 @@ import {
   manifestSchema,
   signManifest,
 } from '#core/index/format/manifest.ts'
+import type { EngineDescription, UnsignedArtifact } from '#core/index/engine/description.ts'
 import type { EmbeddingSpace, Manifest } from '#core/index/format/manifest.ts'
 import type { IndexReader, VectorsReader } from '#core/index/format/reader.ts'
 import { createArtifactStore } from '#core/index/format/store.ts'
@@ -39,6 +40,8 @@ export interface TestArtifactOptions {
   readonly embedding?: EmbeddingSpace | null
   /** None if absent. */
   readonly searchQuestions?: readonly PlacedQuestion[]
+  /** Loads the version into an index of an engine; see `ArtifactInput`. */
+  readonly loadEngine?: (artifact: UnsignedArtifact, versionId: string) => Promise<EngineDescription>
 }
 
 const SAMPLE_QUERIES = 20
@@ -53,6 +56,7 @@ export async function buildTestArtifact({
   queries = rows.slice(0, SAMPLE_QUERIES).map(({ vector }) => vector),
   embedding = spaceOf(rows[0]?.vector.length ?? 0),
   searchQuestions = [],
+  loadEngine,
 }: TestArtifactOptions): Promise<TestArtifact> {
   const versionId = derivedUuid('test', name)
   const folder = createArtifactStore(pathToFileURL(store).href).artifactFolder(versionId)
@@ -67,6 +71,7 @@ export async function buildTestArtifact({
     acts,
     searchQuestions,
     sampleQueries: () => Promise.resolve(queries),
+    ...(loadEngine === undefined ? {} : { loadEngine: (artifact) => loadEngine(artifact, versionId) }),
     privateKeyDer,
   })
   return { ...written, folder, versionId, rows }

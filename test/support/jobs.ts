@@ -1,3 +1,4 @@
+import { NO_ENGINE } from '#core/engine/settings.ts'
 import { randomUUID } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -223,6 +224,7 @@ export async function openWorkerHarness(): Promise<WorkerHarness> {
         traceDir: harness.store.traceFolder,
         buildConcurrency: 1,
         buildHeapMb: 512,
+        engine: NO_ENGINE,
         vectorCacheBytesMax: 0,
         log: silent,
         environment: harness.environment,

@@ -7,6 +7,9 @@ import { searchNodeService } from '#core/rpc/messages.ts'
 import { openSearchNodeClient } from '#core/rpc/search-client.ts'
 import type { SearchNodeClient } from '#core/rpc/search-client.ts'
 import type { TransportSettings } from '#core/rpc/transport.ts'
+import { NO_ENGINE } from '#core/engine/settings.ts'
+import type { EngineSettings } from '#core/engine/settings.ts'
+import type { EngineCheckOptions } from '#search-node/engine-check.ts'
 import { INDEX_BOUNDS } from '#core/index/bounds.ts'
 import { createLog } from '#core/platform/log.ts'
 import { startSearchNode } from '#search-node/node.ts'
@@ -25,13 +28,19 @@ export const PLAINTEXT: TransportSettings = {
   SEARCH_PLAINTEXT: 'refuse',
 }
 
-/** A search node of one thread in this process, on the store in a folder. */
-export function startNodeInProcess(root: string, publicKeyDer: Buffer): Promise<SearchNode> {
+/** A search node of one thread in this process, on the store in a folder, and on a cluster for versions that have one. */
+export function startNodeInProcess(
+  root: string,
+  publicKeyDer: Buffer,
+  engine: EngineSettings = NO_ENGINE,
+  engineChecks?: EngineCheckOptions,
+): Promise<SearchNode> {
   return startSearchNode(
     {
       ARTIFACT_STORE: pathToFileURL(root).href,
       MANIFEST_PUBLIC_KEY: [publicKeyDer],
       ...PLAINTEXT,
+      ...engine,
       LOG_LEVEL: 'silent',
       SEARCH_LISTEN: '127.0.0.1:0',
       SEARCH_THREADS: 1,
@@ -39,6 +48,7 @@ export function startNodeInProcess(root: string, publicKeyDer: Buffer): Promise<
       DRAIN_MS: 0,
     },
     createLog('test', 'silent'),
+    engineChecks,
   )
 }
 

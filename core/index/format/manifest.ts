@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { INDEX_BOUNDS } from '#core/index/bounds.ts'
 import { canonicalJson } from '#core/platform/digest.ts'
 import { cosineStatisticsSchema } from '#core/index/vectors/cosine-statistics.ts'
+import { engineSchema } from '#core/index/engine/description.ts'
 import { clustersSchema } from '#core/index/vectors/clusters.ts'
 import { SEARCH_QUESTION_FILES } from '#core/index/search-questions/layout.ts'
 
@@ -86,6 +87,8 @@ export const manifestSchema = z
     cosines: cosineStatisticsSchema.optional(),
     /** Number of search questions; absent in a version without any. */
     search_questions: z.int().positive().optional(),
+    /** Absent in a version that is searched in its own files. */
+    engine: engineSchema.optional(),
     files: filesSchema,
   })
   .refine(

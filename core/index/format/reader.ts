@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import type { EngineDescription } from '#core/index/engine/description.ts'
 import { openFacetsReader } from '#core/index/facets/reader.ts'
 import type { FacetsReader } from '#core/index/facets/reader.ts'
 import { openForwardReader } from '#core/index/lexical/forward-reader.ts'
@@ -41,6 +42,8 @@ export interface ArtifactRef {
   readonly vectors: VectorsRef | undefined
   /** Number of search questions; undefined: none. */
   readonly searchQuestions: number | undefined
+  /** Undefined: the version is searched in its own files. */
+  readonly engine: EngineDescription | undefined
 }
 
 export interface VectorsRef {
@@ -50,7 +53,7 @@ export interface VectorsRef {
 }
 
 export function artifactRef(folder: string, manifest: Manifest): ArtifactRef {
-  const { version_id, passages, documents, embedding, clusters, cosines, search_questions, files } = manifest
+  const { version_id, passages, documents, embedding, clusters, cosines, search_questions, engine, files } = manifest
   return {
     versionId: version_id,
     folder,
@@ -59,6 +62,7 @@ export function artifactRef(folder: string, manifest: Manifest): ArtifactRef {
     passageDigests: files['passages.sha256'].sha256,
     vectors: embedding && clusters && cosines && { dimensions: embedding.dimensions, clusters, cosines },
     searchQuestions: search_questions,
+    engine,
   }
 }
 
@@ -76,6 +80,7 @@ export interface IndexReader {
   /** Undefined for a version without search questions. */
   readonly searchQuestions: SearchQuestionsReader | undefined
   readonly passage: PassagesReader['passage']
+  readonly passageDigest: PassagesReader['digest']
   /** Memory of the artifact that threads share. */
   readonly shared: SharedParts
   /** Idempotent. */
@@ -155,6 +160,7 @@ export function openIndex(
     references,
     searchQuestions,
     passage: (row: number) => records.passage(row),
+    passageDigest: (row: number) => records.digest(row),
     shared: parts.shared,
   }
   const files = opening.move()

@@ -3,6 +3,7 @@ import { access, mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createAnalyzer } from '#core/index/analysis/analyzer.ts'
 import { ArtifactError } from '#core/index/artifact-error.ts'
+import type { EngineDescription, UnsignedArtifact } from '#core/index/engine/description.ts'
 import { createDocumentsWriter } from '#core/index/facets/documents-writer.ts'
 import type { DocumentsWriter } from '#core/index/facets/documents-writer.ts'
 import { createFacetsWriter } from '#core/index/facets/writer.ts'
@@ -81,6 +82,11 @@ export interface ArtifactInput {
   readonly acts: readonly ActEntry[]
   /** Rows ascending; absent or empty: a version without search questions. */
   readonly searchQuestions?: readonly PlacedQuestion[]
+  /**
+   * Loads the rows into an index of an engine; called once all files are written. Absent: a version that is searched in
+   * its own files.
+   */
+  readonly loadEngine?: (artifact: UnsignedArtifact) => Promise<EngineDescription>
   /** Ed25519, PKCS #8. */
   readonly privateKeyDer: Buffer
   /** Keys under which an artifact that is already in place is kept; the one of the private key if absent. SPKI. */
@@ -194,7 +200,9 @@ async function writeFolder(input: ArtifactInput, folder: string): Promise<Writte
       'references.bin': await writeHashed(join(folder, 'references.bin'), [named.bytes]),
       ...(searchQuestions.length === 0 ? {} : await writeSearchQuestions(folder, searchQuestions)),
     }
+    const engine = await input.loadEngine?.({ folder, passages: input.passages, dimensions: embedding?.dimensions })
     return await writeManifest(input, folder, {
+      engine,
       documents: documents.count,
       merkleRoot: merkleRoot(tables.leaves),
       clusters: written?.clusters,
@@ -207,6 +215,7 @@ async function writeFolder(input: ArtifactInput, folder: string): Promise<Writte
 }
 
 interface Measured {
+  readonly engine: EngineDescription | undefined
   readonly documents: number
   readonly merkleRoot: Buffer
   readonly clusters: ClustersDescription | undefined
@@ -217,7 +226,7 @@ interface Measured {
 async function writeManifest(
   input: ArtifactInput,
   folder: string,
-  { documents, merkleRoot: root, clusters, cosines, files }: Measured,
+  { engine, documents, merkleRoot: root, clusters, cosines, files }: Measured,
 ): Promise<WrittenArtifact> {
   const searchQuestions = input.searchQuestions?.length ?? 0
   const manifest = manifestSchema.parse({
@@ -231,6 +240,7 @@ async function writeManifest(
     snapshots_digest: input.snapshotsDigest,
     merkle_root: root.toString('hex'),
     ...(searchQuestions === 0 ? {} : { search_questions: searchQuestions }),
+    ...(engine === undefined ? {} : { engine }),
     files,
   })
   const bytes = Buffer.from(manifestText(manifest))
@@ -301,15 +311,5 @@ async function writeRows(input: ArtifactInput, files: RowFiles, pause: () => Pro
   }
   if (batched > 0) await flush()
   if (done !== input.passages) throw new ArtifactError(`${input.passages} passages were announced and ${done} came.`)
-  return {
-    passages,
-    facets,
-    documents,
-    table,
-    lexical,
-    forward,
-    grams,
-    references,
-    sources,
-  }
+  return { passages, facets, documents, table, lexical, forward, grams, references, sources }
 }

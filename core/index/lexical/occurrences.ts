@@ -1,3 +1,4 @@
+import { FREQUENCY_MAX } from './impact.ts'
 import { LEXICAL_FIELDS } from './layout.ts'
 
 /** Term frequencies per field and row in flat arrays. At a million passages, objects would take gigabytes. */
@@ -16,8 +17,6 @@ export interface Occurrences {
   totalLength(field: number): number
 }
 
-/** Higher frequencies hardly change the impact, because it saturates. */
-const FREQUENCY_MAX = 255
 const BLOCK = 1_048_576
 const FIELDS = LEXICAL_FIELDS.length
 

@@ -2,7 +2,9 @@ import { primaryLanguage } from '#core/index/analysis/analyzer.ts'
 import { createLargeMap } from '#core/index/storage/large-map.ts'
 import type { LargeMap } from '#core/index/storage/large-map.ts'
 import { ArtifactError } from '#core/index/artifact-error.ts'
-import { IMPACT_MAX, LEXICAL_FIELDS, lexicalSchema, storedTerm } from './layout.ts'
+import { fieldFrequency, impactOf } from './impact.ts'
+import type { FieldParameters } from './impact.ts'
+import { LEXICAL_FIELDS, lexicalSchema, storedTerm } from './layout.ts'
 import type { LexicalDescription, LexicalField } from './layout.ts'
 import { createOccurrences } from './occurrences.ts'
 import type { Occurrences } from './occurrences.ts'
@@ -99,10 +101,7 @@ function packed(vocabulary: Vocabulary, occurrences: Occurrences, rows: number):
     average_length: occurrences.totalLength(field) / rows,
   }))
   const frequency = weightedFrequency(occurrences, described)
-  const inverted = invert(occurrences, stored.length, (row, posting) => {
-    const tf = frequency(row, posting)
-    return Math.max(1, Math.round((IMPACT_MAX * tf) / (k1 + tf)))
-  })
+  const inverted = invert(occurrences, stored.length, (row, posting) => impactOf(frequency(row, posting), k1))
   const order = Uint32Array.from(stored.keys()).sort((a, b) => ((stored[a] ?? '') < (stored[b] ?? '') ? -1 : 1))
   const { bytes, ...sizes } = encodeTerms(stored, order, inverted)
   return {
@@ -126,7 +125,7 @@ function packed(vocabulary: Vocabulary, occurrences: Occurrences, rows: number):
  */
 function weightedFrequency(
   occurrences: Occurrences,
-  fields: readonly { readonly weight: number; readonly b: number; readonly average_length: number }[],
+  fields: readonly FieldParameters[],
 ): (row: number, posting: number) => number {
   return (row, posting) => {
     let sum = 0
@@ -134,8 +133,7 @@ function weightedFrequency(
       const times = occurrences.frequency(posting, field)
       const parameters = fields[field]
       if (times === 0 || parameters === undefined) continue
-      const { weight, b, average_length: average } = parameters
-      sum += (weight * times) / (1 - b + (b * occurrences.length(row, field)) / average)
+      sum += fieldFrequency(times, parameters, occurrences.length(row, field))
     }
     return sum
   }

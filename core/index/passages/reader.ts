@@ -14,6 +14,8 @@ export interface PassagesReader {
    * @throws ArtifactError if they are other bytes than those that were signed.
    */
   passage(row: number): PassageRecord
+  /** The signed digest of a passage's line, `PASSAGE_DIGEST_BYTES` in hex. */
+  digest(row: number): string
   close(): void
 }
 
@@ -46,6 +48,7 @@ export function openPassagesReader(
       // The build parsed and signed every record, so it is not validated again.
       return JSON.parse(line.toString('utf8')) as PassageRecord
     },
+    digest: (row) => digests.toString('hex', row * PASSAGE_DIGEST_BYTES, (row + 1) * PASSAGE_DIGEST_BYTES),
     close: () => closeSync(file),
   }
 }

@@ -9,6 +9,7 @@ import type { ArtifactStore } from '#core/index/format/store.ts'
 import type { ImportRow } from '#core/db/imports.ts'
 import { embeddingOf } from '#core/embedding/embedder.ts'
 import type { Embedder } from '#core/embedding/embedder.ts'
+import type { EngineSettings } from '#core/engine/settings.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { derivedUuid } from '#core/platform/ids.ts'
 import { embeddingInWords, overlongWarning } from '#core/domain/embedding-counts.ts'
@@ -43,6 +44,8 @@ export interface VersionInput {
   readonly searchQuestions?: string | undefined
   /** Undefined: vectors are not kept. */
   readonly vectors?: VectorSettings
+  /** The cluster of a version that is built for the engine `opensearch`; undefined: it is searched in its own files. */
+  readonly engine?: EngineSettings | undefined
   /** Record ids that qrels name. */
   readonly relevant: ReadonlySet<string>
   /** Parent folder of the temporary files. */
@@ -77,7 +80,7 @@ export async function withTemporaryVersion<T>(
     const keys = signingKeys()
     const store = createArtifactStore(storeUrl)
     const { corpus, ...built } = await build(input, store, keys)
-    const node = await startNodeProcess(storeUrl, [keys.publicKeyDer])
+    const node = await startNodeProcess(storeUrl, [keys.publicKeyDer], input.engine)
     try {
       await prepareOn(node.client, built.artifact, input.signal)
       return await use({ ...built, store, facets: corpus.facets, node })
@@ -133,6 +136,7 @@ async function build(input: VersionInput, store: ArtifactStore, keys: SigningKey
     parameters: buildParametersSchema.parse({
       embedding: embeddingOf(input.embedder),
       ...(await capturedQuestions(input, store)),
+      ...(input.engine === undefined ? {} : { engine: 'opensearch' }),
     }),
     source,
     store,
@@ -155,6 +159,7 @@ async function build(input: VersionInput, store: ArtifactStore, keys: SigningKey
       },
     },
     vectors: input.vectors ?? VECTORS_OF_ONE_BUILD,
+    ...(input.engine === undefined ? {} : { engine: input.engine }),
     warn: (sentence) => input.note?.(sentence),
     signal: input.signal,
   }

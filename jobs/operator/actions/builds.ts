@@ -25,6 +25,7 @@ export interface StartBuild {
   /** Path of a file of search questions, or `openai`: a model writes them; a version without any if undefined. */
   readonly searchQuestions?: string | undefined
   readonly embedding: BuildParameters['embedding']
+  readonly engine?: BuildParameters['engine']
   readonly targetRisk?: number
   /** Re-ranker model to try, and the number of passages that it re-ranks. */
   readonly reranker?: string | undefined
@@ -66,6 +67,7 @@ export async function startBuild(operator: Operator, input: StartBuild, enqueue:
     ...searchQuestions,
     ...reranker,
     withdrawals: await decideWithdrawals(operator, base.id, input),
+    ...(input.engine === undefined ? {} : { engine: input.engine }),
   })
   const id = randomUUID()
   const result = await withAudit(operator, async (client) => {

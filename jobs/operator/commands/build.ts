@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { changesInWords } from '#core/domain/changes.ts'
 import { embeddingInWords, overlongWarning } from '#core/domain/embedding-counts.ts'
 import { EMBEDDINGS } from '#core/embedding/embedder.ts'
+import { ENGINES } from '#core/index/engine/description.ts'
 import { createArtifactStore } from '#core/index/format/store.ts'
 import { listBuilds } from '#core/db/corpus-lists.ts'
 import type { BuildListRow } from '#core/db/corpus-lists.ts'
@@ -38,6 +39,11 @@ Who embeds:
   openai  A model, which also finds passages that share no word with the question: every passage is sent to
           OPENAI_BASE_URL. A server without keys needs no OPENAI_API_KEY. With EMBEDDING=onnx for gateway, jobs and this
           command it is the encoder of this repository, and the default.
+
+Engine:
+  local       Search nodes hold the version's index; every node needs memory and disk for all of it.
+  opensearch  An index of its own in the cluster at OPENSEARCH_URL gives the candidates, for a corpus larger than a node.
+              Search nodes and the job worker need that variable. The decision is calibrated with this engine.
 
 Search questions:
   What people may ask of a passage in everyday words. They are searched beside the texts, so a question finds a passage
@@ -116,6 +122,7 @@ function addStart(build: OperatorCommand): void {
         'JSONL of {"id","lang","q"}: what people may ask of a passage in their own words; or who writes them, see below',
       '--embedding <none|local|openai>':
         'who embeds; default: local, or openai with EMBEDDING=onnx; none: words alone rank, see below',
+      '--engine <local|opensearch>': 'where the version is searched; default: local, see below',
       '--target-risk <share>': 'at most this share of the answers without evidence; default 0.05',
       '--drop-withdrawn <withdrawals>': 'leave out the passages of these withdrawals in force: ids, or all',
       '--restore-withdrawn <withdrawals>': 'serve them again in this version: ids, or all',
@@ -130,6 +137,7 @@ function addStart(build: OperatorCommand): void {
       questions: text.optional(),
       searchQuestions: text.optional(),
       embedding: z.enum(EMBEDDINGS, 'must be none, local or openai').optional(),
+      engine: z.enum(ENGINES, 'must be local or opensearch').optional(),
       targetRisk: z.coerce
         .number('must be a number')
         .gt(0, 'must be greater than 0')

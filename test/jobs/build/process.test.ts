@@ -1,10 +1,11 @@
 import { existsSync, mkdirSync, readFileSync, readdirSync } from 'node:fs'
 import { expect, test } from 'vitest'
+import { NO_ENGINE } from '#core/engine/settings.ts'
 import { readBuild } from '#core/db/builds.ts'
 import { versionIdOf } from '#jobs/build/ids.ts'
 import { removeFailed } from '#jobs/build/process.ts'
 import { enqueueBuild } from '#jobs/queues.ts'
-import { openWorkerHarness } from '#test/support/jobs.ts'
+import { openWorkerHarness, silent } from '#test/support/jobs.ts'
 import { until } from '#test/support/until.ts'
 
 const { harness, builds, knowledgeBaseId, importId, startWorker } = await openWorkerHarness()
@@ -137,7 +138,7 @@ test('the artifact that killed runs left unfinished goes when the build fails; w
   const unfinished = `${harness.store.artifactFolder(versionIdOf(id))}.0123456789ab.tmp`
   mkdirSync(unfinished, { recursive: true })
   mkdirSync(harness.store.workFolder(id), { recursive: true })
-  await removeFailed(harness.store, id)
+  await removeFailed({ store: harness.store, engine: NO_ENGINE, log: silent }, id)
   expect(existsSync(unfinished)).toBe(false)
   expect(existsSync(harness.store.workFolder(id))).toBe(true)
 })

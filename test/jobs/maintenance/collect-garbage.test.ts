@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { existsSync, mkdirSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { NO_ENGINE } from '#core/engine/settings.ts'
 import { openVectorCache } from '#core/db/vector-cache/cache.ts'
 import { JOB_BOUNDS } from '#jobs/bounds.ts'
 import { BUILD_BOUNDS } from '#jobs/build/bounds.ts'
@@ -28,7 +29,13 @@ beforeEach(async () => {
 })
 
 const collect = (vectorCacheBytesMax = 2 ** 30): Promise<number> =>
-  collectGarbage({ database: harness.service, store: harness.store, vectorCacheBytesMax, log: silent })
+  collectGarbage({
+    database: harness.service,
+    store: harness.store,
+    vectorCacheBytesMax,
+    engine: NO_ENGINE,
+    log: silent,
+  })
 
 /** What a build that was killed while it wrote its artifact leaves on disk. */
 interface Leftovers {

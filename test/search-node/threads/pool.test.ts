@@ -13,6 +13,7 @@ const artifact: ArtifactRef = {
   passageDigests: '',
   vectors: undefined,
   searchQuestions: undefined,
+  engine: undefined,
 }
 
 function task(limit: number): ArtifactSearch {

@@ -87,7 +87,7 @@ function scoredRows({ exact }: VectorsReader, query: Float32Array, rows: Uint32A
 }
 
 /** The best of the candidates; of equal ones those of the first chunk ids. */
-function bestOf(
+export function bestOf(
   { rows: { chunkRanks } }: Pick<SearchedRows, 'rows'>,
   { ids, scores }: ScoredCandidates,
   kept: number,

@@ -1,0 +1,115 @@
+import { readFileSync } from 'node:fs'
+import type { Client } from '@opensearch-project/opensearch'
+import type { z } from 'zod'
+import { ENGINE_BOUNDS } from './bounds.ts'
+import type { EngineSettings } from './settings.ts'
+
+/** `unavailable`: the same request may succeed later. `refused`: it cannot. `missing`: there is no such index. */
+export type EngineFault = 'unavailable' | 'refused' | 'missing'
+
+/** The message holds no part of a request's body. */
+export class EngineError extends Error {
+  override readonly name = 'EngineError'
+  readonly fault: EngineFault
+
+  constructor(fault: EngineFault, message: string, options?: { readonly cause?: unknown }) {
+    super(message, options)
+    this.fault = fault
+  }
+}
+
+export interface EngineRequest {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
+  /** Begins with `/`. */
+  readonly path: string
+  readonly query?: Readonly<Record<string, string | number | boolean>>
+  readonly body?: object
+  /** Lines of a bulk request, in place of a body. */
+  readonly lines?: string
+  readonly timeoutMs?: number
+  readonly signal?: AbortSignal | undefined
+}
+
+export interface EngineClient {
+  /** @throws EngineError, also if the reply has another form than the schema. */
+  request<Reply>(request: EngineRequest, schema: z.ZodType<Reply>): Promise<Reply>
+  close(): Promise<void>
+}
+
+/**
+ * Opens a client of the cluster. A request that one node does not take goes to the next, within the request's time; a
+ * node that failed is left out for a while.
+ * @throws EngineError if the settings name no cluster.
+ */
+export async function openEngineClient(settings: EngineSettings): Promise<EngineClient> {
+  const { OPENSEARCH_URL: urls } = settings
+  if (urls === undefined)
+    throw new EngineError('refused', 'No OpenSearch cluster is configured: set OPENSEARCH_URL for this process.')
+  // The library is loaded only where a cluster is configured.
+  const { Client: Library } = await import('@opensearch-project/opensearch')
+  const library = new Library(optionsOf(settings, urls))
+  return {
+    async request(request, schema) {
+      const body = await bodyOf(library, request, urls.length - 1)
+      const parsed = schema.safeParse(body)
+      if (parsed.success) return parsed.data
+      throw new EngineError('unavailable', `OpenSearch gave an unknown reply to ${nameOf(request)}.`)
+    },
+    close: () => library.close(),
+  }
+}
+
+function optionsOf(settings: EngineSettings, urls: readonly string[]): ConstructorParameters<typeof Client>[0] {
+  const { OPENSEARCH_USER: username, OPENSEARCH_PASSWORD: password, OPENSEARCH_CA: ca } = settings
+  return {
+    nodes: [...urls],
+    ...(username === undefined || password === undefined ? {} : { auth: { username, password } }),
+    ...(ca === undefined ? {} : { ssl: { ca: readFileSync(ca, 'utf8') } }),
+    agent: { keepAlive: true, maxSockets: ENGINE_BOUNDS.socketsMax },
+    requestTimeout: ENGINE_BOUNDS.requestTimeoutMs,
+    maxRetries: 0,
+  }
+}
+
+async function bodyOf(library: Client, request: EngineRequest, retriesMax: number): Promise<unknown> {
+  const { method, path, query = {}, body, lines, timeoutMs = ENGINE_BOUNDS.requestTimeoutMs, signal } = request
+  const sent = library.transport.request(
+    { method, path, querystring: { ...query }, ...(lines === undefined ? { body: body ?? '' } : { bulkBody: lines }) },
+    { requestTimeout: timeoutMs, maxRetries: retriesMax },
+  )
+  // Retries begin the library's own time anew.
+  const ending = AbortSignal.any([AbortSignal.timeout(timeoutMs), ...(signal === undefined ? [] : [signal])])
+  const abort = (): void => sent.abort()
+  if (ending.aborted) abort()
+  ending.addEventListener('abort', abort, { once: true })
+  try {
+    return (await sent).body
+  } catch (error) {
+    throw faultOf(error, request)
+  } finally {
+    ending.removeEventListener('abort', abort)
+  }
+}
+
+/** The cause of a refusal may repeat the request, so only its type is kept. */
+function faultOf(error: unknown, request: EngineRequest): EngineError {
+  const { statusCode: status, body } =
+    error instanceof Object && 'meta' in error ? (error.meta as { statusCode?: number | null; body?: unknown }) : {}
+  if (typeof status !== 'number' || status === 0) {
+    const name = error instanceof Error ? error.name : 'an error'
+    return new EngineError('unavailable', `OpenSearch did not answer ${nameOf(request)} (${name}).`)
+  }
+  const sentence = `OpenSearch answered ${nameOf(request)} with status ${status}${typeOf(body)}.`
+  if (status === 404) return new EngineError('missing', sentence)
+  return new EngineError(status === 429 || status >= 500 ? 'unavailable' : 'refused', sentence)
+}
+
+function typeOf(body: unknown): string {
+  const error: unknown = body instanceof Object && 'error' in body ? body.error : undefined
+  const type: unknown = error instanceof Object && 'type' in error ? error.type : undefined
+  return typeof type === 'string' && /^[a-z_]{1,80}$/.test(type) ? ` (${type})` : ''
+}
+
+function nameOf({ method, path }: EngineRequest): string {
+  return `${method} ${path}`
+}

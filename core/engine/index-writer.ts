@@ -1,0 +1,202 @@
+import { randomBytes } from 'node:crypto'
+import { setTimeout as wait } from 'node:timers/promises'
+import { z } from 'zod'
+import { ArtifactError } from '#core/index/artifact-error.ts'
+import type { EngineDescription } from '#core/index/engine/description.ts'
+import { ENGINE_BOUNDS } from './bounds.ts'
+import { EngineError } from './client.ts'
+import type { EngineClient } from './client.ts'
+import { indexBody, sourceOf, vectorValues } from './documents.ts'
+import type { EngineRow } from './documents.ts'
+import { createDocumentsDigest, digestOf, lookAt } from './index-check.ts'
+import { anyReply } from './replies.ts'
+
+export interface IndexInput {
+  readonly versionId: string
+  readonly passages: number
+  /** Undefined: a version without vectors. */
+  readonly dimensions: number | undefined
+  readonly rows: AsyncIterable<EngineRow>
+  /** One for each `rowsPerShard` passages if absent. */
+  readonly shards?: number | undefined
+  readonly onProgress?: ((done: number, total: number) => void) | undefined
+  readonly signal?: AbortSignal | undefined
+}
+
+/** Every attempt of a build has an index of its own, so a killed one cannot write into that of the next. */
+function indexNameOf(versionId: string): string {
+  return `${indexPrefixOf(versionId)}${randomBytes(6).toString('hex')}`
+}
+
+const PREFIX = 'evidence-'
+const NAME = /^evidence-([0-9a-f-]{36})-[0-9a-f]{12}$/
+
+function indexPrefixOf(versionId: string): string {
+  return `${PREFIX}${versionId}-`
+}
+
+/**
+ * Loads the passages of a version into a new index and freezes it: strict mapping without replicas, load, refresh, one
+ * segment, count and digest compared, then replicas, green, and a write block. One segment before the replicas makes
+ * all copies order alike. An index that fails is removed.
+ * @throws EngineError, or ArtifactError if the index does not hold what was sent.
+ */
+export async function writeIndex(client: EngineClient, input: IndexInput): Promise<EngineDescription> {
+  const index = indexNameOf(input.versionId)
+  const shards = input.shards ?? Math.ceil(input.passages / ENGINE_BOUNDS.rowsPerShard)
+  await client.request({ method: 'PUT', path: `/${index}`, body: indexBody(shards, input.dimensions) }, anyReply)
+  try {
+    const digest = await load(client, index, input)
+    await client.request(
+      { method: 'POST', path: `/${index}/_refresh`, timeoutMs: ENGINE_BOUNDS.bulkTimeoutMs },
+      anyReply,
+    )
+    await mergeSegments(client, index, shards, input.signal)
+    const count = input.passages
+    await assertHolds(client, { index, shards, count }, digest, input.signal)
+    await raiseReplicas(client, index, input.signal)
+    await client.request({ method: 'PUT', path: `/${index}/_settings`, body: { 'index.blocks.write': true } }, anyReply)
+    const { uuid, operations } = await lookAt(client, index, shards)
+    return { name: 'opensearch', index, uuid, shards, count, operations, digest }
+  } catch (error) {
+    await removeIndex(client, index).catch(() => undefined)
+    throw error
+  }
+}
+
+/** Sends the rows. @returns the digest of what was sent. */
+async function load(
+  client: EngineClient,
+  index: string,
+  { rows, passages, onProgress, signal }: IndexInput,
+): Promise<string> {
+  const digest = createDocumentsDigest()
+  let lines: string[] = []
+  let done = 0
+  async function flush(): Promise<void> {
+    await sendBulk(client, index, `${lines.join('\n')}\n`, signal)
+    lines = []
+    onProgress?.(done, passages)
+  }
+  for await (const row of rows) {
+    signal?.throwIfAborted()
+    const source = sourceOf(row)
+    digest.add(source)
+    const vector = row.vector === undefined ? {} : { vector: vectorValues(row.vector) }
+    lines.push(`{"index":{"_id":"${row.row}"}}`, JSON.stringify({ ...source, ...vector }))
+    done += 1
+    if (done % ENGINE_BOUNDS.bulkRowsMax === 0) await flush()
+  }
+  if (lines.length > 0) await flush()
+  return digest.hex()
+}
+
+const bulkSchema = z.object({
+  errors: z.boolean(),
+  items: z.array(z.object({ index: z.object({ status: z.int(), error: z.object({ type: z.string() }).optional() }) })),
+})
+
+/** Repeats a batch that the cluster had no room for. A document keeps its id, so none is loaded twice. */
+async function sendBulk(
+  client: EngineClient,
+  index: string,
+  lines: string,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const request = { method: 'POST', path: `/${index}/_bulk`, lines, timeoutMs: ENGINE_BOUNDS.bulkTimeoutMs } as const
+  for (let attempt = 1; ; attempt++) {
+    signal?.throwIfAborted()
+    try {
+      const { errors, items } = await client.request({ ...request, signal }, bulkSchema)
+      if (!errors) return
+      const refused = items.find(({ index: { status } }) => status >= 400 && status !== 429 && status !== 503)
+      if (refused !== undefined)
+        throw new ArtifactError(`OpenSearch refused a passage (${refused.index.error?.type ?? refused.index.status}).`)
+      throw new EngineError('unavailable', 'OpenSearch has no room for more passages now.')
+    } catch (error) {
+      const again = error instanceof EngineError && error.fault === 'unavailable'
+      if (!again || attempt === ENGINE_BOUNDS.bulkAttemptsMax) throw error
+      await wait(ENGINE_BOUNDS.bulkRetryMs)
+    }
+  }
+}
+
+/** A merge takes longer than any request may, so the cluster does it as a task of its own. */
+async function mergeSegments(
+  client: EngineClient,
+  index: string,
+  shards: number,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const query = { max_num_segments: 1, wait_for_completion: false }
+  await client.request({ method: 'POST', path: `/${index}/_forcemerge`, query }, anyReply)
+  await untilTrue(`the merge of ${index}`, signal, async () => (await lookAt(client, index, shards)).segmentsMax <= 1)
+}
+
+async function assertHolds(
+  client: EngineClient,
+  described: Pick<EngineDescription, 'index' | 'shards' | 'count'>,
+  digest: string,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const { count } = await lookAt(client, described.index, described.shards)
+  if (count !== described.count || (await digestOf(client, described, { signal })) !== digest)
+    throw new ArtifactError('OpenSearch does not hold the passages that were sent; build the version again.')
+}
+
+const healthSchema = z.object({ status: z.enum(['green', 'yellow', 'red']), number_of_data_nodes: z.int() })
+
+/** A cluster of several data nodes gets one replica, so that any one node may be lost. */
+async function raiseReplicas(client: EngineClient, index: string, signal: AbortSignal | undefined): Promise<void> {
+  const path = `/_cluster/health/${index}`
+  const { number_of_data_nodes: nodes } = await client.request({ method: 'GET', path }, healthSchema)
+  const body = { index: { number_of_replicas: nodes > 1 ? 1 : 0 } }
+  await client.request({ method: 'PUT', path: `/${index}/_settings`, body }, anyReply)
+  await untilTrue(`the replicas of ${index}`, signal, async () => {
+    const { status } = await client.request({ method: 'GET', path }, healthSchema)
+    return status === 'green'
+  })
+}
+
+/** A cluster that does not answer for a while is asked again. */
+async function untilTrue(what: string, signal: AbortSignal | undefined, look: () => Promise<boolean>): Promise<void> {
+  const endMs = Date.now() + ENGINE_BOUNDS.stageTimeoutMs
+  while (Date.now() < endMs) {
+    signal?.throwIfAborted()
+    const isTrue = await look().catch((error: unknown) => {
+      if (error instanceof EngineError && error.fault === 'unavailable') return false
+      throw error
+    })
+    if (isTrue) return
+    await wait(ENGINE_BOUNDS.pollEveryMs)
+  }
+  throw new EngineError('unavailable', `OpenSearch did not end ${what} in time.`)
+}
+
+async function removeIndex(client: EngineClient, index: string): Promise<void> {
+  await client.request({ method: 'DELETE', path: `/${index}` }, anyReply).catch((error: unknown) => {
+    if (!(error instanceof EngineError) || error.fault !== 'missing') throw error
+  })
+}
+
+const indexListSchema = z.array(z.object({ index: z.string() }))
+
+/** The indexes whose names `indexNameOf` gives. @param prefix of the names. */
+async function indexesNamed(client: EngineClient, prefix: string): Promise<readonly string[]> {
+  const request = { method: 'GET', path: `/_cat/indices/${prefix}*`, query: { format: 'json', h: 'index' } } as const
+  return (await client.request(request, indexListSchema))
+    .map(({ index }) => index)
+    .filter((index) => NAME.test(index) && index.startsWith(prefix))
+}
+
+/** The versions that have an index in the cluster, complete or not. */
+export async function heldVersions(client: EngineClient): Promise<ReadonlySet<string>> {
+  return new Set((await indexesNamed(client, PREFIX)).map((index) => NAME.exec(index)?.[1] ?? ''))
+}
+
+/** Removes the indexes of a version except one. @returns their number. */
+export async function removeIndexes(client: EngineClient, versionId: string, kept?: string): Promise<number> {
+  const removed = (await indexesNamed(client, indexPrefixOf(versionId))).filter((index) => index !== kept)
+  for (const index of removed) await removeIndex(client, index)
+  return removed.length
+}

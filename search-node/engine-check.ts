@@ -1,0 +1,90 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { ENGINE_BOUNDS } from '#core/engine/bounds.ts'
+import { EngineError, openEngineClient } from '#core/engine/client.ts'
+import type { EngineClient } from '#core/engine/client.ts'
+import { contentFault, lookFault } from '#core/engine/index-check.ts'
+import type { EngineSettings } from '#core/engine/settings.ts'
+import type { EngineDescription } from '#core/index/engine/description.ts'
+import type { ArtifactRef } from '#core/index/format/reader.ts'
+import type { Log } from '#core/platform/log.ts'
+import { SEARCH_NODE_BOUNDS } from './bounds.ts'
+import { NodeError } from './node-error.ts'
+import type { Versions } from './versions.ts'
+
+export interface EngineChecks {
+  /** @throws NodeError DATA_LOSS if the index is not the one that was built, UNAVAILABLE if the cluster does not tell. */
+  verify(engine: EngineDescription): Promise<void>
+  stop(): Promise<void>
+}
+
+export interface EngineCheckOptions {
+  readonly lookEveryMs?: number
+  readonly contentEveryMs?: number
+}
+
+/**
+ * Compares the index of every loaded version with its manifest: UUID, count and operations often, and the digest of
+ * all documents at longer intervals. A version whose index differs is unloaded. While the cluster does not answer,
+ * nothing is concluded: each search then fails by itself.
+ */
+export function startEngineChecks(
+  settings: EngineSettings,
+  versions: Pick<Versions, 'loaded' | 'unloadDamaged'>,
+  log: Log,
+  {
+    lookEveryMs = SEARCH_NODE_BOUNDS.engineLookEveryMs,
+    contentEveryMs = SEARCH_NODE_BOUNDS.engineContentEveryMs,
+  }: EngineCheckOptions = {},
+): EngineChecks {
+  const stopped = new AbortController()
+  const { signal } = stopped
+  const readAtMs = new WeakMap<ArtifactRef, number>()
+  let opened: Promise<EngineClient> | undefined
+  const client = (): Promise<EngineClient> => (opened ??= openEngineClient(settings))
+
+  async function check(artifact: ArtifactRef, engine: EngineDescription): Promise<void> {
+    const readAt = readAtMs.get(artifact) ?? Date.now()
+    readAtMs.set(artifact, readAt)
+    const isDue = Date.now() - readAt >= contentEveryMs
+    try {
+      const options = { pauseMs: ENGINE_BOUNDS.pagePauseMs, signal }
+      const fault = await (isDue ? contentFault(await client(), engine, options) : lookFault(await client(), engine))
+      if (isDue) readAtMs.set(artifact, Date.now())
+      if (fault !== undefined) versions.unloadDamaged(artifact, fault)
+    } catch (error) {
+      if (!signal.aborted) log.warn('index could not be checked', { version_id: artifact.versionId }, error)
+    }
+  }
+  async function run(): Promise<void> {
+    while (!signal.aborted) {
+      for (const { artifact } of versions.loaded())
+        if (artifact.engine !== undefined) await check(artifact, artifact.engine)
+      await wait(lookEveryMs, undefined, { signal }).catch(() => undefined)
+    }
+  }
+  const running = run()
+  return {
+    async verify(engine) {
+      const fault = await faultOf(engine, client, signal)
+      if (fault !== undefined) throw new NodeError('DATA_LOSS', fault)
+    },
+    async stop() {
+      stopped.abort()
+      await running
+      await (await opened)?.close()
+    },
+  }
+}
+
+async function faultOf(
+  engine: EngineDescription,
+  client: () => Promise<EngineClient>,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  try {
+    return await contentFault(await client(), engine, { signal })
+  } catch (error) {
+    if (error instanceof EngineError) throw new NodeError('UNAVAILABLE', error.message, { cause: error })
+    throw error
+  }
+}

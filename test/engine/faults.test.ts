@@ -1,0 +1,176 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { credentials, status } from '@grpc/grpc-js'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { z } from 'zod'
+import type { EngineRequest } from '#core/engine/client.ts'
+import { contentFault } from '#core/engine/index-check.ts'
+import { anyReply } from '#core/engine/replies.ts'
+import { isGrpcError, openSearchNodeClient } from '#core/rpc/search-client.ts'
+import type { SearchNodeClient } from '#core/rpc/search-client.ts'
+import type { SearchNode } from '#search-node/node.ts'
+import { questionOn, queryNear, seededRandom, wordedRows } from '#test/support/passages.ts'
+import { startNodeInProcess } from '#test/support/search-node.ts'
+import { requestOf } from '#test/support/search.ts'
+import { CALL_TIMEOUT_MS, expectEventually, until } from '#test/support/until.ts'
+import { engineArtifact, publicKeyDer, startTestCluster } from './version.ts'
+import type { EngineArtifact, TestCluster } from './version.ts'
+
+/** More than an engine may take for one search, on a busy machine. */
+const IN_TIME_MS = 15_000
+const rows = wordedRows({ rows: 600, dimensions: 16, seed: 2, clusters: 12 })
+const random = seededRandom(5)
+const asked = { text: questionOn(3, random), vector: queryNear(rows, 30, random), limit: 10 }
+
+let cluster: TestCluster
+let store: string
+let node: SearchNode
+let client: SearchNodeClient
+let made = 0
+beforeAll(async () => {
+  cluster = await startTestCluster()
+  store = mkdtempSync(join(tmpdir(), 'faults-'))
+  node = await startNodeInProcess(store, publicKeyDer, cluster.settings, { lookEveryMs: 200 })
+  client = openSearchNodeClient(`127.0.0.1:${node.port}`, credentials.createInsecure())
+})
+afterAll(async () => {
+  client.close()
+  await node.stop()
+  rmSync(store, { recursive: true, force: true })
+})
+
+/** A version that the node has loaded, and the reply to the question. */
+async function loaded(shards: number): Promise<EngineArtifact & { readonly right: Reply }> {
+  const written = await engineArtifact(cluster.client, rows, shards, store, `version ${made++}`)
+  await prepare(written)
+  const right = await ask(written)
+  expect(right).toHaveLength(10)
+  return { ...written, right }
+}
+
+const prepare = ({ versionId, manifestDigest }: EngineArtifact): Promise<unknown> =>
+  client.prepareVersion({ versionId, manifestDigest }, CALL_TIMEOUT_MS)
+
+/** Ids of the passages, or the status of the refusal. */
+type Reply = readonly string[] | string
+
+async function ask({ versionId }: Pick<EngineArtifact, 'versionId'>): Promise<Reply> {
+  return await client
+    .search(requestOf({ versionId, ...asked }), IN_TIME_MS)
+    .then(({ passages }) => passages.map(({ chunkId }) => chunkId), codeOf)
+}
+
+const codeOf = (error: unknown): string => (isGrpcError(error) ? (status[error.code] ?? '') : String(error))
+
+const send = (request: EngineRequest): Promise<unknown> => cluster.client.request(request, anyReply)
+
+async function setIndex({ engine }: EngineArtifact, settings: object): Promise<void> {
+  await send({ method: 'PUT', path: `/${engine.index}/_settings`, body: settings })
+}
+
+const green = (): Promise<boolean> =>
+  until('the cluster is green', async () => {
+    const health = z.object({ status: z.string(), number_of_nodes: z.int() })
+    const reply = await cluster.client
+      .request({ method: 'GET', path: '/_cluster/health' }, health)
+      .catch(() => undefined)
+    return reply?.status === 'green' && reply.number_of_nodes === 3
+  })
+
+const partialSchema = z.object({ _shards: z.object({ total: z.int(), successful: z.int(), failed: z.int() }) })
+
+test('a dead shard is a refusal, although the engine replies with what the others hold', async () => {
+  const version = await loaded(3)
+  await setIndex(version, { index: { number_of_replicas: 0 } })
+  await green()
+  await cluster.cluster.stopNode(2)
+  await expectEventually(async () => {
+    const query = { allow_partial_search_results: true }
+    const path = `/${version.engine.index}/_search`
+    const { _shards } = await cluster.client.request({ method: 'GET', path, query }, partialSchema)
+    return _shards.successful < _shards.total
+  }, true)
+  expect(await ask(version)).toBe('UNAVAILABLE')
+  await cluster.cluster.startNode(2)
+  await expectEventually(() => ask(version), version.right)
+})
+
+test('while a node is lost and comes back, each reply is the right one or a refusal', async () => {
+  const version = await loaded(1)
+  const replies: Reply[] = []
+  const ended = new AbortController()
+  const asking = (async () => {
+    while (!ended.signal.aborted) replies.push(await ask(version))
+  })()
+  for (const lost of [1, 2]) {
+    await cluster.cluster.stopNode(lost)
+    await expectEventually(() => ask(version), version.right)
+    // Built while a node is away, which then comes back with files of before.
+    const other = await loaded(1)
+    await cluster.cluster.startNode(lost)
+    await green()
+    expect(await ask(other)).toEqual(other.right)
+  }
+  ended.abort()
+  await asking
+  const wrong = replies.filter(
+    (reply) => reply !== 'UNAVAILABLE' && JSON.stringify(reply) !== JSON.stringify(version.right),
+  )
+  expect(wrong).toEqual([])
+  expect(replies.filter((reply) => reply !== 'UNAVAILABLE').length).toBeGreaterThan(0)
+})
+
+test('an engine that stands still is a refusal in time, and the right reply once it goes on', async () => {
+  const version = await loaded(1)
+  cluster.cluster.signal('SIGSTOP')
+  const began = performance.now()
+  const refused = await ask(version)
+  const tookMs = performance.now() - began
+  cluster.cluster.signal('SIGCONT')
+  expect(refused).toBe('UNAVAILABLE')
+  expect(tookMs).toBeLessThan(IN_TIME_MS)
+  await expectEventually(() => ask(version), version.right)
+})
+
+test('an engine that is down is a refusal, and the version is served again after its restart', async () => {
+  const version = await loaded(1)
+  await cluster.cluster.kill()
+  expect(await ask(version)).toBe('UNAVAILABLE')
+  await cluster.cluster.start()
+  await expectEventually(() => ask(version), version.right)
+  await green()
+})
+
+const UNLOADED = 'FAILED_PRECONDITION'
+
+test('rows that change after the block was lifted unload the version, and it is not loaded again', async () => {
+  const version = await loaded(1)
+  await setIndex(version, { 'index.blocks.write': false })
+  await send({ method: 'DELETE', path: `/${version.engine.index}/_doc/7` })
+  await expectEventually(() => ask(version), UNLOADED)
+  await expect(prepare(version)).rejects.toThrow('was written to after the build')
+})
+
+test('an index that was replaced under its name unloads the version', async () => {
+  const version = await loaded(1)
+  const { index } = version.engine
+  await send({ method: 'DELETE', path: `/${index}` })
+  await send({ method: 'PUT', path: `/${index}` })
+  await expectEventually(() => ask(version), UNLOADED)
+  await expect(prepare(version)).rejects.toThrow('was replaced by another one')
+})
+
+test('an index that was removed unloads the version', async () => {
+  const version = await loaded(1)
+  await send({ method: 'DELETE', path: `/${version.engine.index}` })
+  await expectEventually(() => ask(version), UNLOADED)
+  await expect(prepare(version)).rejects.toThrow('is missing')
+})
+
+test('documents that are not those of the manifest are found by their digest', async () => {
+  const { engine } = await loaded(1)
+  expect(await contentFault(cluster.client, engine)).toBeUndefined()
+  const other = { ...engine, digest: '0'.repeat(64) }
+  expect(await contentFault(cluster.client, other)).toContain('are not those of the build')
+})
