@@ -1,23 +1,22 @@
-import { readFile, readdir, rm, stat } from 'node:fs/promises'
+import { readdir, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { z } from 'zod'
 import { openEngineClient } from '#core/engine/client.ts'
 import { heldVersions, removeIndexes } from '#core/engine/index-writer.ts'
 import type { EngineSettings } from '#core/engine/settings.ts'
-import { MANIFEST_FILE, manifestSchema } from '#core/index/format/manifest.ts'
-import type { ArtifactStore } from '#core/index/format/store.ts'
+import { readSignedManifest } from '#core/index/format/verify.ts'
+import type { ArtifactStore, SignedStore } from '#core/index/format/store.ts'
 import { JOB_BOUNDS } from '#jobs/bounds.ts'
 import { endedBuilds, recentlyEndedBuilds } from '#core/db/builds.ts'
 import { shrinkVectorCache } from '#core/db/vector-cache/eviction.ts'
 import type { Database } from '#core/db/pool.ts'
-import { parsedJson } from '#core/platform/json.ts'
 import type { Log } from '#core/platform/log.ts'
 import { removeArtifact, removeUnfinished } from '#jobs/build/artifact.ts'
 import { versionIdOf } from '#jobs/build/ids.ts'
 
 export interface GarbageCollectionDeps {
   readonly database: Database
-  readonly store: ArtifactStore
+  readonly store: SignedStore
   /** 0: the cache is off. */
   readonly vectorCacheBytesMax: number
   /** The cluster of builds for the engine `opensearch`. */
@@ -90,7 +89,7 @@ async function collectIndexes({ database, store, engine, log }: GarbageCollectio
       for (const { id, state } of await recentlyEndedBuilds(database, ENDED, JOB_BOUNDS.garbageNamesMax)) {
         const versionId = versionIdOf(id)
         if (!held.has(versionId)) continue
-        const kept = state === 'failed' ? undefined : await indexInUse(store.artifactFolder(versionId))
+        const kept = state === 'failed' ? undefined : await indexInUse(store, versionId)
         if (state === 'failed' || kept !== undefined) removed += await removeIndexes(client, versionId, kept)
       }
     } finally {
@@ -102,11 +101,13 @@ async function collectIndexes({ database, store, engine, log }: GarbageCollectio
   return removed
 }
 
-/** @returns undefined where the artifact is not there: its index stays. */
-async function indexInUse(artifactFolder: string): Promise<string | undefined> {
-  const text = await readFile(join(artifactFolder, MANIFEST_FILE), 'utf8').catch(() => '')
-  const manifest = manifestSchema.safeParse(parsedJson(text))
-  return manifest.success ? manifest.data.engine?.index : undefined
+/** @returns undefined where the artifact cannot be read: its index stays. */
+async function indexInUse(
+  { artifactFolder, publicKeysDer }: SignedStore,
+  versionId: string,
+): Promise<string | undefined> {
+  const signed = await readSignedManifest(artifactFolder(versionId), publicKeysDer, 'unrecorded').catch(() => undefined)
+  return signed?.manifest.engine?.index
 }
 
 /** Snapshots are in folders named after the first two digits of their SHA-256. */
