@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { Client } from '@opensearch-project/opensearch'
 import type { z } from 'zod'
+import { withTimeout } from '#core/platform/with-timeout.ts'
 import { ENGINE_BOUNDS } from './bounds.ts'
 import type { EngineSettings } from './settings.ts'
 
@@ -27,7 +28,6 @@ export interface EngineRequest {
   /** Lines of a bulk request, in place of a body. */
   readonly lines?: string
   readonly timeoutMs?: number
-  readonly signal?: AbortSignal | undefined
 }
 
 export interface EngineClient {
@@ -72,22 +72,17 @@ function optionsOf(settings: EngineSettings, urls: readonly string[]): Construct
 }
 
 async function bodyOf(library: Client, request: EngineRequest, retriesMax: number): Promise<unknown> {
-  const { method, path, query = {}, body, lines, timeoutMs = ENGINE_BOUNDS.requestTimeoutMs, signal } = request
+  const { method, path, query = {}, body, lines, timeoutMs = ENGINE_BOUNDS.requestTimeoutMs } = request
   const sent = library.transport.request(
     { method, path, querystring: { ...query }, ...(lines === undefined ? { body: body ?? '' } : { bulkBody: lines }) },
     { requestTimeout: timeoutMs, maxRetries: retriesMax },
   )
-  // Retries begin the library's own time anew.
-  const ending = AbortSignal.any([AbortSignal.timeout(timeoutMs), ...(signal === undefined ? [] : [signal])])
-  const abort = (): void => sent.abort()
-  if (ending.aborted) abort()
-  ending.addEventListener('abort', abort, { once: true })
+  // A retry begins the library's own time anew, and its abort throws outside of the request: what is late ends alone.
+  const late = new EngineError('unavailable', `OpenSearch did not answer ${nameOf(request)} in time.`)
   try {
-    return (await sent).body
+    return (await withTimeout(timeoutMs, late, Promise.resolve(sent))).body
   } catch (error) {
-    throw faultOf(error, request)
-  } finally {
-    ending.removeEventListener('abort', abort)
+    throw error instanceof EngineError ? error : faultOf(error, request)
   }
 }
 

@@ -105,7 +105,8 @@ export async function digestOf(
       query: { range: { row: { gte: from, lt: from + ENGINE_BOUNDS.pageRows } } },
     }
     const query = { allow_partial_search_results: false }
-    const page = await client.request({ method: 'POST', path: `/${index}/_search`, query, body, signal }, pageSchema)
+    signal?.throwIfAborted()
+    const page = await client.request({ method: 'POST', path: `/${index}/_search`, query, body }, pageSchema)
     assertWhole(page, shards)
     for (const { _source: source } of page.hits.hits) digest.add(source)
     onProgress?.(Math.min(count, from + ENGINE_BOUNDS.pageRows))

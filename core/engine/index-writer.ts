@@ -107,7 +107,7 @@ async function sendBulk(
   for (let attempt = 1; ; attempt++) {
     signal?.throwIfAborted()
     try {
-      const { errors, items } = await client.request({ ...request, signal }, bulkSchema)
+      const { errors, items } = await client.request(request, bulkSchema)
       if (!errors) return
       const refused = items.find(({ index: { status } }) => status >= 400 && status !== 429 && status !== 503)
       if (refused !== undefined)
