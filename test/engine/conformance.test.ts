@@ -6,6 +6,7 @@ import { searchIndex, wordsBody } from '#core/engine/query.ts'
 import { DEFAULT_CALIBRATION } from '#core/domain/default-calibration.ts'
 import { decideOn } from '#core/domain/decision.ts'
 import type { Filters, SearchResult } from '#core/domain/search.ts'
+import { verifyArtifact } from '#core/index/format/verify.ts'
 import type { ArtifactRow } from '#core/index/format/writer.ts'
 import { largest } from '#core/index/top-k.ts'
 import { search } from '#search-node/search/pipeline.ts'
@@ -14,7 +15,7 @@ import type { SearchScope } from '#search-node/search/candidates/source.ts'
 import type { SearchableVersion } from '#search-node/search/index-version.ts'
 import { queryNear, questionOn, seededRandom, unit, wordedRows } from '#test/support/passages.ts'
 import { EVERYTHING, RANKING, UNLIMITED, allows, bruteForce, inputOf } from '#test/support/search.ts'
-import { bothEngines, engineArtifact, startTestCluster } from './version.ts'
+import { bothEngines, engineArtifact, publicKeyDer, startTestCluster } from './version.ts'
 import type { BothEngines, TestCluster } from './version.ts'
 
 const ROWS = 3_000
@@ -235,6 +236,34 @@ const preferring = (node: string): TestCluster['client'] => ({
   ...cluster.client,
   request: (request, schema) =>
     cluster.client.request({ ...request, query: { ...request.query, preference: `_only_nodes:${node}` } }, schema),
+})
+
+test('a withdrawn passage is no candidate, and others take its place', async () => {
+  const { remote, rows } = three
+  const vector = queryNear(rows, 77, seededRandom(2))
+  const before = await firstTen(remote, vector, EVERYTHING)
+  const withdrawn = rows.flatMap(({ record: { chunk_id: chunkId, document } }) =>
+    before.indexOf(chunkId) in [0, 1, 2] ? [{ document: document.id, provisions: [], chunkId }] : [],
+  )
+  expect(withdrawn).toHaveLength(3)
+  const query = { vector, scope: scopeOf(EVERYTHING, { withdrawn }), depth: 60, rowsScoredMin: 64 }
+  const { ids } = await remote.candidates.byVector(query, UNLIMITED)
+  const found = [...ids].map((row) => remote.statistics.passage(row).chunk_id)
+  expect(found).toHaveLength(60)
+  expect(found.filter((id) => before.slice(0, 3).includes(id))).toEqual([])
+})
+
+test('a version with an engine has no file to be searched in, and is verified without them', async () => {
+  const { folder, manifest, manifestDigest } = await engineArtifact(
+    cluster.client,
+    three.rows.slice(0, 50),
+    1,
+    undefined,
+    'small',
+  )
+  const files = Object.keys(manifest.files)
+  expect(files.filter((name) => /postings|sq4|clusters|graph/.test(name))).toEqual([])
+  expect(await verifyArtifact(folder, [publicKeyDer], manifestDigest)).toEqual(manifest)
 })
 
 test('two versions are searched side by side, and a removed one leaves nothing', async () => {

@@ -26,7 +26,7 @@ const filesSchema = z.strictObject({
   'rows.bin': fileSchema,
   'lexical.json': fileSchema,
   'lexical.terms': fileSchema,
-  'lexical.postings': fileSchema,
+  'lexical.postings': fileSchema.optional(),
   'forward.json': fileSchema,
   'forward.tokens': fileSchema,
   'forward.offsets': fileSchema,
@@ -46,8 +46,8 @@ const filesSchema = z.strictObject({
   'search-questions.terms': fileSchema.optional(),
   'search-questions.postings': fileSchema.optional(),
 })
-/** Only of a version with vectors. */
-const VECTOR_FILES = ['vectors.f32', 'vectors.sq4', 'clusters.u32', 'centroids.sq4', 'graph.usearch'] as const
+/** Only of a version with vectors that is searched in its own files. */
+const SEARCHED_VECTOR_FILES = ['vectors.sq4', 'clusters.u32', 'centroids.sq4', 'graph.usearch'] as const
 
 export const prefixSchema = z.string().max(INDEX_BOUNDS.embeddingPrefixCharactersMax)
 
@@ -97,11 +97,17 @@ export const manifestSchema = z
     'the mean vector has another number of dimensions than the space',
   )
   .refine(
-    ({ files, embedding, clusters, cosines }) =>
-      [clusters, cosines, ...VECTOR_FILES.map((name) => files[name])].every(
-        (part) => (part === undefined) === (embedding === undefined),
+    ({ files, embedding, cosines }) =>
+      [cosines, files['vectors.f32']].every((part) => (part === undefined) === (embedding === undefined)),
+    'the embedding space, the cosines and the vectors do not come together',
+  )
+  .refine(
+    ({ files, embedding, clusters, engine }) =>
+      (files['lexical.postings'] === undefined) === (engine !== undefined) &&
+      [clusters, ...SEARCHED_VECTOR_FILES.map((name) => files[name])].every(
+        (part) => (part === undefined) === (embedding === undefined || engine !== undefined),
       ),
-    'the embedding space, the clusters, the cosines and the files of the vectors do not come together',
+    'a version with an engine has no files to be searched in, and any other has all of them',
   )
   .refine(
     ({ files, search_questions: questions }) =>

@@ -48,7 +48,8 @@ export interface ArtifactRef {
 
 export interface VectorsRef {
   readonly dimensions: number
-  readonly clusters: ClustersDescription
+  /** Undefined: the version has an engine, and no vectors to be searched in. */
+  readonly clusters: ClustersDescription | undefined
   readonly cosines: CosineStatistics
 }
 
@@ -60,7 +61,7 @@ export function artifactRef(folder: string, manifest: Manifest): ArtifactRef {
     passages,
     documents,
     passageDigests: files['passages.sha256'].sha256,
-    vectors: embedding && clusters && cosines && { dimensions: embedding.dimensions, clusters, cosines },
+    vectors: embedding && cosines && { dimensions: embedding.dimensions, clusters, cosines },
     searchQuestions: search_questions,
     engine,
   }
@@ -92,6 +93,7 @@ export interface VectorsReader {
   readonly cosines: CosineStatistics
   /** float32. */
   readonly exact: RowFile
+  /** Not of a version with an engine. */
   readonly codes: CodesReader
   readonly clusters: ClustersReader
 }
@@ -106,12 +108,27 @@ function openVectors(
   codesMb: number,
   held: Hold,
 ): VectorsReader {
+  const exact = held(openRowFile(join(folder, 'vectors.f32'), dimensions))
+  if (clusters === undefined) return withoutSearch({ dimensions, cosines, exact })
   return {
     dimensions,
     cosines,
-    exact: held(openRowFile(join(folder, 'vectors.f32'), dimensions)),
+    exact,
     codes: held(openCodes(codesSource(folder, passages, dimensions, parts, codesMb), passages, dimensions)),
     clusters: held(openClusters(folder, passages, dimensions, clusters, parts)),
+  }
+}
+
+/** Of a version with an engine, the artifact holds nothing that is searched by vector. */
+function withoutSearch(vectors: Pick<VectorsReader, 'dimensions' | 'cosines' | 'exact'>): VectorsReader {
+  return {
+    ...vectors,
+    get codes(): never {
+      throw new Error('a version with an engine is not searched in its own files')
+    },
+    get clusters(): never {
+      throw new Error('a version with an engine is not searched in its own files')
+    },
   }
 }
 
@@ -144,7 +161,7 @@ export function openIndex(
   const vectors = ref.vectors && openVectors(ref, ref.vectors, parts, codesMb, held)
   const records = held(openPassagesReader(folder, passages, ref.passageDigests, parts))
   const facets = held(openFacetsReader(folder, passages, ref.documents, parts))
-  const lexical = held(openLexicalReader(folder, passages, parts))
+  const lexical = held(openLexicalReader(folder, passages, parts, 'lexical', ref.engine === undefined))
   const forward = held(openForwardReader(folder, passages, parts))
   const references = held(openReferencesReader(folder))
   const searchQuestions =

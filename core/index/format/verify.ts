@@ -154,7 +154,7 @@ async function verifyHashes(folder: string, manifest: Manifest, digestsOf: Diges
 
 async function verifyShapes(folder: string, manifest: Manifest): Promise<void> {
   const { passages, embedding, files, clusters } = manifest
-  if (embedding !== undefined) verifyVectors(passages, embedding.dimensions, clusters?.count ?? 0, files)
+  if (embedding !== undefined) verifyVectors(passages, embedding.dimensions, clusters?.count, files)
   const facets = facetsSchema.safeParse(parsedJson(await readFile(join(folder, 'facets.json'), 'utf8')))
   if (!facets.success)
     throw new ArtifactError('facets.json does not have the form that this version of the service reads.')
@@ -169,11 +169,12 @@ async function verifyShapes(folder: string, manifest: Manifest): Promise<void> {
 function verifyVectors(
   passages: number,
   dimensions: number,
-  clusters: number,
+  clusters: number | undefined,
   { 'vectors.f32': vectors, 'vectors.sq4': codes, 'centroids.sq4': centroids }: Manifest['files'],
 ): void {
   if (vectors?.bytes !== passages * dimensions * 4)
     throw new ArtifactError('vectors.f32 does not hold one vector a passage.')
+  if (clusters === undefined) return
   if (codes?.bytes !== codesLayout(passages, dimensions).bytes)
     throw new ArtifactError('vectors.sq4 does not hold one code a passage.')
   if (centroids?.bytes !== centroidsBytes(clusters, dimensions))

@@ -46,6 +46,7 @@ import { openVectorsWriter } from '#core/index/vectors/writer.ts'
 import type { VectorsWriter } from '#core/index/vectors/writer.ts'
 import { writeSearchQuestions } from '#core/index/search-questions/writer.ts'
 import type { PlacedQuestion } from '#core/index/search-questions/writer.ts'
+import { withoutPostings } from './engine-files.ts'
 import { writeGrams } from './grams-files.ts'
 import { copyUnit, createRowChecks } from './row-checks.ts'
 import { readSignedManifest, verifyArtifact } from './verify.ts'
@@ -157,19 +158,15 @@ async function writeFolder(input: ArtifactInput, folder: string): Promise<Writte
   const pause = createPause(input.signal)
   const { embedding } = input
   const vectors =
-    embedding &&
-    (await openVectorsWriter({
-      folder,
-      rows: input.passages,
-      dimensions: embedding.dimensions,
-      pause,
-    }))
+    embedding && (await openVectorsWriter({ folder, rows: input.passages, dimensions: embedding.dimensions, pause }))
   const lines = await openHashedFile(join(folder, 'passages.jsonl'))
   const tokens = await openHashedFile(join(folder, 'forward.tokens'))
   try {
     const rows = await writeRows(input, { vectors, lines, tokens }, pause)
     const { passages, facets, documents, table, lexical, forward, grams, references, sources } = rows
-    const written = await vectors?.finish((await input.sampleQueries?.()) ?? [])
+    const queries = (await input.sampleQueries?.()) ?? []
+    const isSearched = input.loadEngine === undefined
+    const written = await (isSearched ? vectors?.finish(queries) : vectors?.finishUnsearched(queries))
     const { facets: dictionaries, bytes } = facets.finish()
     const words = lexical.finish()
     const tables = passages.finish()
@@ -200,6 +197,7 @@ async function writeFolder(input: ArtifactInput, folder: string): Promise<Writte
       'references.bin': await writeHashed(join(folder, 'references.bin'), [named.bytes]),
       ...(searchQuestions.length === 0 ? {} : await writeSearchQuestions(folder, searchQuestions)),
     }
+    const ofGrams = await writeGrams(folder, input.passages, grams, files['passages.sha256'].sha256)
     const engine = await input.loadEngine?.({ folder, passages: input.passages, dimensions: embedding?.dimensions })
     return await writeManifest(input, folder, {
       engine,
@@ -207,7 +205,7 @@ async function writeFolder(input: ArtifactInput, folder: string): Promise<Writte
       merkleRoot: merkleRoot(tables.leaves),
       clusters: written?.clusters,
       cosines: written?.cosines,
-      files: { ...files, ...(await writeGrams(folder, input.passages, grams, files['passages.sha256'].sha256)) },
+      files: { ...(isSearched ? files : await withoutPostings(files, folder)), ...ofGrams },
     })
   } finally {
     for (const file of [vectors, lines, tokens]) await file?.abandon()

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { ENTRY_BYTES, lexicalSchema, lexicalTermsLayout, storedTerm } from './layout.ts'
 import type { LexicalDescription } from './layout.ts'
 import { openFileBytes } from '#core/index/storage/file-bytes.ts'
+import type { FileBytes } from '#core/index/storage/file-bytes.ts'
 import type { ResidentParts } from '#core/index/storage/resident-parts.ts'
 import { PostingList } from './posting-list.ts'
 import type { TermEntry } from './posting-list.ts'
@@ -14,25 +15,33 @@ import type { TermEntry } from './posting-list.ts'
 export interface LexicalReader {
   readonly description: LexicalDescription
   find(language: string, term: string): TermEntry | undefined
+  /** Whether `list` has the postings; the dictionary alone may be opened. */
+  readonly hasPostings: boolean
   list(entry: TermEntry): PostingList
   close(): void
 }
 
 /**
- * @param folder of a verified artifact. @param name of the files, without their endings.
+ * @param folder of a verified artifact. @param name of the files, without their endings. @param hasPostings whether
+ * the postings are opened too.
  * @throws Error if a file's size contradicts its description, or the description has another number of rows.
  */
-export function openLexicalReader(folder: string, rows: number, parts: ResidentParts, name = 'lexical'): LexicalReader {
+export function openLexicalReader(
+  folder: string,
+  rows: number,
+  parts: ResidentParts,
+  name = 'lexical',
+  hasPostings = true,
+): LexicalReader {
   const description = lexicalSchema.parse(JSON.parse(readFileSync(join(folder, `${name}.json`), 'utf8')))
   if (description.rows !== rows) throw new Error('the lexical index contradicts the manifest')
   const layout = lexicalTermsLayout(description)
   using opening = new DisposableStack()
   const path = join(folder, `${name}.terms`)
   const terms = opening.adopt(openFileBytes(path, layout.bytes, parts), (file) => file.close())
-  const postings = opening.adopt(
-    openFileBytes(join(folder, `${name}.postings`), description.postings_bytes, parts),
-    (file) => file.close(),
-  )
+  const openPostings = (): FileBytes =>
+    openFileBytes(join(folder, `${name}.postings`), description.postings_bytes, parts)
+  const postings = hasPostings ? opening.adopt(openPostings(), (file) => file.close()) : undefined
   const partOf = (position: number, bytes: number): SharedArrayBuffer =>
     parts.read({ path, size: layout.bytes, position, bytes })
   const firstTerms = new Uint8Array(partOf(layout.firstTermsOffset, description.first_terms_bytes))
@@ -59,7 +68,11 @@ export function openLexicalReader(folder: string, rows: number, parts: ResidentP
       const [from, to] = [table[number * 2] ?? 0, table[number * 2 + 2] ?? 0]
       return findInBlock(terms.passing(from, to - from), wanted)
     },
-    list: (entry) => new PostingList(postings, entry, description.postings_bytes),
+    hasPostings,
+    list(entry) {
+      if (postings === undefined) throw new Error('the dictionary was opened without its postings')
+      return new PostingList(postings, entry, description.postings_bytes)
+    },
     close: () => files.dispose(),
   }
 }

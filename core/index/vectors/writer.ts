@@ -33,12 +33,20 @@ export interface WrittenVectors {
   readonly cosines: CosineStatistics
 }
 
+export interface UnsearchedVectors {
+  readonly files: Pick<WrittenVectors['files'], 'vectors.f32'>
+  readonly clusters?: undefined
+  readonly cosines: CosineStatistics
+}
+
 /** Writes the vectors of a version, which arrive in row order. */
 export interface VectorsWriter {
   /** @param vectors of whole rows, concatenated, unit length. */
   add(vectors: Float32Array<ArrayBuffer>): Promise<void>
   /** @param queries at least one, of unit length; they measure the cosines and the clusters. */
   finish(queries: readonly Float32Array[]): Promise<WrittenVectors>
+  /** Writes nothing that a search by vector needs: an engine searches. */
+  finishUnsearched(queries: readonly Float32Array[]): Promise<UnsearchedVectors>
   /** Closes without finishing; harmless after `finish`. */
   abandon(): Promise<void>
 }
@@ -89,6 +97,9 @@ export async function openVectorsWriter({ folder, rows, dimensions, pause }: Vec
         },
         cosines: statistics.finish(queries),
       }
+    },
+    async finishUnsearched(queries) {
+      return { files: { 'vectors.f32': await exact.finish() }, cosines: statistics.finish(queries) }
     },
     abandon: () => exact.abandon(),
   }

@@ -15,6 +15,8 @@ import { derivedUuid } from '#core/platform/ids.ts'
 import { embeddingInWords, overlongWarning } from '#core/domain/embedding-counts.ts'
 import type { BuildContext } from '#jobs/build/context.ts'
 import type { BuildStage } from '#jobs/build/stages.ts'
+import { removeIndexesOf } from '#jobs/build/engine.ts'
+import { versionIdOf } from '#jobs/build/ids.ts'
 import { buildParametersSchema } from '#jobs/build/parameters.ts'
 import type { BuildParameters } from '#jobs/build/parameters.ts'
 import { buildVersion } from '#jobs/build/pipeline.ts'
@@ -88,6 +90,7 @@ export async function withTemporaryVersion<T>(
       await node.stop()
     }
   } finally {
+    if (input.engine !== undefined) await removeIndexesOf(input.engine, versionIdOf(BUILD_ID))
     await rm(folder, { recursive: true, force: true, maxRetries: 3 })
   }
 }

@@ -4,6 +4,8 @@ import { DEFAULT_CHAT_READER_CALIBRATION } from '#core/domain/default-calibratio
 import { READ_PASSAGES_MAX } from '#core/domain/retrieval-profile.ts'
 import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
 import type { SearchResult } from '#core/domain/search.ts'
+import { NO_ENGINE } from '#core/engine/settings.ts'
+import type { EngineSettings } from '#core/engine/settings.ts'
 import type { Embedder } from '#core/embedding/embedder.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { ReaderError } from '#core/reading/reader.ts'
@@ -56,6 +58,7 @@ interface Tools {
   readonly reader: Reader | undefined
   readonly vectors: VectorSettings
   readonly dataDir: string | undefined
+  readonly engine: EngineSettings | undefined
   readonly output: EvaluationOutput
   readonly signal: AbortSignal
 }
@@ -82,7 +85,8 @@ export async function evaluateNatural(
     read.flatMap(({ questions }) => questions),
     signal,
   )
-  const tools = { embedder, reader, vectors: vectorSettingsOf(flags), dataDir: flags.dataDir, output, signal }
+  const engine = flags.opensearch === undefined ? undefined : { ...NO_ENGINE, OPENSEARCH_URL: [flags.opensearch] }
+  const tools = { embedder, reader, vectors: vectorSettingsOf(flags), dataDir: flags.dataDir, engine, output, signal }
   const corpora: AskedCorpus[] = []
   const outcomes: NaturalOutcome[] = []
   for (const { set, mapping, questions } of read) {
@@ -105,7 +109,7 @@ async function askCorpus(
   set: NaturalSet,
   mapping: object,
   questions: readonly NaturalQuestion[],
-  { embedder, reader, vectors, dataDir, output, signal }: Tools,
+  { embedder, reader, vectors, dataDir, engine, output, signal }: Tools,
 ): Promise<{ readonly corpus: AskedCorpus; readonly outcomes: readonly NaturalOutcome[] }> {
   const corpus = basename(resolve(set.corpus))
   const relevant = new Set(questions.flatMap((question) => [...question.relevant]))
@@ -117,6 +121,7 @@ async function askCorpus(
     searchQuestions: set.searchQuestions,
     relevant,
     dataDir,
+    engine,
     signal,
     onProgress: (stage: string, done: number, total: number, more?: string) =>
       output.progress(`${corpus}: ${stage}`, done, total, more),

@@ -27,6 +27,8 @@ export interface NaturalFlags extends EmbeddingFlags {
   readonly readerKeyEnv?: string | undefined
   /** File of scores that the endpoint gave. */
   readonly readerCache?: string | undefined
+  /** Base URL of an OpenSearch cluster that the versions are built for; undefined: they are searched in their files. */
+  readonly opensearch?: string | undefined
   readonly json?: string | undefined
   readonly html?: string | undefined
   readonly details?: string | undefined
@@ -92,6 +94,7 @@ export function naturalFlags(args: readonly string[]): NaturalFlags {
     .option('--reader-model <name>', 'model of the reader; required with a URL')
     .option('--reader-key-env <name>', 'environment variable that holds the key of the reader')
     .option('--reader-cache <file>', 'keep scores here, so that a run repeats without calls (default: in ~/.cache)')
+    .option('--opensearch <url>', 'build the versions for the engine opensearch, in the cluster at this URL')
     .option('--json <path>', 'write the counts as JSON to this file')
     .option('--html <path>', 'write the counts as a page to this file')
     .option('--details <path>', 'write one JSON line a question to this file: decision, predictors, first passages')

@@ -64,7 +64,7 @@ function groupOf(index: LexicalReader, found: FoundWord): LexicalGroup {
   const lists: PostingList[] = []
   let impactMax = 0
   for (const entry of entries) {
-    lists.push(index.list(entry))
+    if (index.hasPostings) lists.push(index.list(entry))
     impactMax = Math.max(impactMax, entry.impactMax)
   }
   return { word, frequency, idf, weight, maximum: weight * impactMax, lists }

@@ -1,0 +1,36 @@
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, expect, test } from 'vitest'
+import { evaluateNatural } from '#jobs/evaluation/natural/evaluation.ts'
+import type { NaturalOutcome } from '#jobs/evaluation/natural/judge.ts'
+import { startTestCluster } from './version.ts'
+
+const DATA = fileURLToPath(new URL('../../../shared/data', import.meta.url))
+const CORPORA = existsSync(DATA) ? ['fr'] : []
+if (CORPORA.length === 0) console.warn(`${DATA} is absent: natural questions are NOT compared in this run`)
+
+const dataDir = mkdtempSync(join(tmpdir(), 'natural-engine-'))
+afterAll(() => rmSync(dataDir, { recursive: true, force: true }))
+const output = { progress: () => undefined, note: () => undefined }
+
+async function outcomesOf(corpus: string, opensearch?: string): Promise<readonly NaturalOutcome[]> {
+  const questions = ['', 'second'].map((folder) => join(DATA, 'questions', folder, `${corpus}.jsonl`))
+  const set = { corpus: join(DATA, corpus), questions, mapping: undefined, searchQuestions: undefined }
+  const asked = await evaluateNatural({ sets: [set], dataDir, opensearch }, output, new AbortController().signal)
+  return asked.outcomes
+}
+
+test('natural questions of a real corpus are decided alike, and none is answered that names a missing provision', async () => {
+  const { cluster } = await startTestCluster()
+  for (const corpus of CORPORA) {
+    const own = await outcomesOf(corpus)
+    const other = await outcomesOf(corpus, cluster.urls[0])
+    const alike = other.filter(({ decision }, at) => decision === own[at]?.decision)
+    expect(other).toHaveLength(own.length)
+    expect(alike.length / own.length).toBeGreaterThanOrEqual(0.99)
+    const wrong = other.filter(({ decision }, at) => decision === 'answer' && (own[at]?.unsupported.length ?? 0) > 0)
+    expect(wrong).toEqual([])
+  }
+})
