@@ -159,7 +159,7 @@ export interface CountedPassage {
   readonly knowledgeBaseId: string
   readonly chunk: string
   readonly document: string
-  /** Passages of the document in the version that served this one last. */
+  /** Passages of the document in the version that served this one last as new; 0: it was not new in the window. */
   readonly total: number
   /** When the request that served it last was admitted. */
   readonly atMs: number
@@ -170,7 +170,8 @@ export interface CountedPassage {
 /**
  * Passages served to an organization, except those that an operator has released. Aggregated in Postgres, so the rows
  * are as many as the passages and not as the requests. Whether a passage was new on the first days of the window
- * depends on a window before. $2: now in ms, $3: the window in days. The rows of a document follow each other.
+ * depends on a window before. $2: now in ms, $3: the window in days. The rows of a document follow each other, the one
+ * that was new last at the end.
  */
 const SERVED = `
   with released as (
@@ -187,14 +188,17 @@ const SERVED = `
     where r.organization_id = $1 and r.state = 'delivered'
       and r.admitted_at > to_timestamp($2::float8 / 1000 - ($3::int * 2 + 1) * 86400.0)
       and (released.at is null or r.finished_at > released.at)
+  ), judged as (
+    select *, at_ms / 86400000 >= floor($2::float8 / 86400000) - $3::int
+      and (before_ms is null or before_ms <= at_ms - $3::int * 86400000::bigint) as is_new
+    from served
   )
-  select environment, knowledge_base_id, chunk, max(document) as document, max(array[at_ms, total]) as last,
-    coalesce(array_agg((at_ms / 86400000)::int order by at_ms) filter (
-      where at_ms / 86400000 >= floor($2::float8 / 86400000) - $3::int
-        and (before_ms is null or before_ms <= at_ms - $3::int * 86400000::bigint)), '{}') as new_on
-  from served group by 1, 2, 3
+  select environment, knowledge_base_id, chunk, max(document) as document, max(at_ms)::float8 as at_ms,
+    max(array[at_ms, total]) filter (where is_new) as last_new,
+    coalesce(array_agg((at_ms / 86400000)::int order by at_ms) filter (where is_new), '{}') as new_on
+  from judged group by 1, 2, 3
   having max(at_ms) / 86400000 >= floor($2::float8 / 86400000) - $3::int
-  order by 1, 2, 4`
+  order by 1, 2, 4, last_new nulls first`
 const DECLARE_SERVED = `declare served no scroll cursor for ${SERVED}`
 const WHOLE_RESULT = 'set local cursor_tuple_fraction = 1'
 /** The passages of a large organization are sorted in memory. */
@@ -207,15 +211,16 @@ const servedRow = z
     knowledge_base_id: z.string(),
     chunk: z.string(),
     document: z.string(),
+    at_ms: z.number(),
     /** Instant and total; Postgres sends a bigint as text. */
-    last: z.tuple([z.coerce.number(), z.coerce.number()]),
+    last_new: z.tuple([z.coerce.number(), z.coerce.number()]).nullable(),
     new_on: z.array(z.int()),
   })
-  .transform(({ knowledge_base_id, last: [atMs, total], new_on, ...passage }): CountedPassage => ({
+  .transform(({ knowledge_base_id, at_ms, last_new, new_on, ...passage }): CountedPassage => ({
     ...passage,
     knowledgeBaseId: knowledge_base_id,
-    total,
-    atMs,
+    total: last_new?.[1] ?? 0,
+    atMs: at_ms,
     newOn: new_on,
   }))
 const servedRows = z.array(servedRow)
@@ -242,7 +247,7 @@ export async function readServed(
 /** New passages of one document on one UTC day. */
 const NEW_BY_DAY = `
   select environment, knowledge_base_id, document, day, count(*)::float8 as passages,
-    max((last)[2])::float8 as document_passages
+    coalesce(max((last_new)[2]), 0)::float8 as document_passages
   from (${SERVED}) as served cross join unnest(new_on) as day group by 1, 2, 3, 4 order by 1, 2, 3, 4`
 
 const newRow = z.object({

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { releaseExposure } from '#jobs/operator/actions/exposure.ts'
+import { raiseExposure, releaseExposure } from '#jobs/operator/actions/exposure.ts'
 import { ANSWERED_QUERY, KNOWLEDGE_BASE } from '#test/support/caller.ts'
 import type { Caller } from '#test/support/caller.ts'
 import { LONG_TOPIC, MIXED_KNOWLEDGE_BASE } from './mixed-corpus.ts'
@@ -7,6 +7,7 @@ import { age, loseCounters } from './counters.ts'
 import { showingProfile } from './profiles.ts'
 import { createCaller, service } from './service.ts'
 import { outcomeOf, windowsOf } from './replies.ts'
+import { withoutGuards } from '#test/support/postgres.ts'
 import { adjustedNowMs } from '#test/support/clock.ts'
 import { expectEventually } from '#test/support/until.ts'
 
@@ -127,6 +128,22 @@ describe('Extraction exposure: distinct passages of a corpus', () => {
     })
     await expectEventually(async () => (await caller.ask()).status, 200)
     expect(adjustedNowMs() - beganMs).toBeLessThan(5_000)
+  })
+
+  test('a raise opens it within 5 s, by as many passages and until its end', async () => {
+    const caller = await createCaller({ limits: exposure({ corpus: 6 }) })
+    await askUntilRefused(caller)
+    await raiseExposure(service.operator, {
+      organization: caller.organization,
+      knowledgeBase: KNOWLEDGE_BASE,
+      environment: 'live',
+      note: 'a review of the whole rulebook',
+      passages: 100,
+      until: new Date(Date.now() + 86_400_000),
+    })
+    await expectEventually(async () => (await caller.ask()).status, 200)
+    await withoutGuards(service.owner, 'update exposure_raises set expires_at = now() where passages = $1', [100])
+    await expectEventually(async () => (await caller.ask()).status, 429)
   })
 
   test('it survives the loss of the counters: what was served is counted from the reservations', async () => {

@@ -12,6 +12,7 @@ import { asking } from '#test/support/embedding-faults.ts'
 import { commandLine } from '#test/support/operator-cli.ts'
 import type { CliResult } from '#test/support/operator-cli.ts'
 import { withoutGuards } from '#test/support/postgres.ts'
+import { MIXED_KNOWLEDGE_BASE } from './mixed-corpus.ts'
 import { createCaller, service } from './service.ts'
 import { outcomeOf } from './replies.ts'
 
@@ -79,8 +80,9 @@ describe('A request can be looked up and run again', () => {
   })
 
   test('a 503 that was refunded and one that was not say so, and have nothing to replay', async () => {
-    const caller = await createCaller({ limits: { requests_per_day: 1 } })
-    const query = asking('status-500', ANSWERED_QUERY)
+    const ofMixed = { knowledgeBase: MIXED_KNOWLEDGE_BASE, jurisdictions: ['XA'] }
+    const caller = await createCaller({ ...ofMixed, limits: { requests_per_day: 1 } })
+    const query = asking('status-400', 'silt')
     const ids: string[] = []
     for (let n = 0; n < 2; n++) {
       const reply = await caller.ask({ query })

@@ -115,4 +115,16 @@ describe('exposure', () => {
     })
     expect(await exposureOf(harness.operator.database, ANY, 1)).toMatchObject([{ exposure: 1 }])
   })
+
+  test('a raise adds to the marks until its end, and says why in the trail; one that is over is refused', async () => {
+    const raise = (until: string): Promise<{ readonly code: number | null; readonly stderr: string }> => {
+      const args = 'raise|Bank|--knowledge-base|rules|--passages|7|--note|ticket 118|--until'.split('|')
+      return harness.cli.run('exposure', ...args, until)
+    }
+    expect(await raise('2099-01-01')).toMatchObject({ code: 0, stderr: '' })
+    expect(await exposureOf(harness.operator.database, ANY, 1)).toMatchObject([{ raised: 7, hard_mark: 12 }])
+    expect(await raise('2020-01-01')).toMatchObject({ code: 1 })
+    const trail = await harness.owner.query("select detail from audit where action = 'exposure.raise'")
+    expect(trail.rows).toMatchObject([{ detail: { note: 'ticket 118', passages: 7, environment: 'live' } }])
+  })
 })
