@@ -101,14 +101,22 @@ export function rootPage(root: string, slugs: readonly string[]): Page {
 }
 
 interface BaseParts {
+  /** Those that have a page. */
+  readonly versions: readonly TracedVersion[]
   readonly history: readonly Activation[]
   readonly publicKeys: readonly Uint8Array[]
 }
 
 /** A knowledge base: its active version and its version chain. */
-export function basePage(folder: string, { slug, title }: TracedBase, { history, publicKeys }: BaseParts): Page {
+export function basePage(
+  folder: string,
+  { slug, title }: TracedBase,
+  { history, versions, publicKeys }: BaseParts,
+): Page {
   const active = history.at(-1)?.entry.version_id ?? ''
   const newestFirst = history.toReversed()
+  const versionCell = (id: string | null): Cell =>
+    id === null || versions.some((version) => version.id === id) ? versionLink('versions/', id) : code(id)
   return {
     at: join(folder, 'index'),
     title,
@@ -120,7 +128,7 @@ export function basePage(folder: string, { slug, title }: TracedBase, { history,
       activations: history.map(({ entry }) => entry),
     },
     body: html`<p class="soft">${link('../index.html', 'Source trace')} · ${code(slug)}</p>
-      <p>Active version: ${link(`versions/${active}.html`, code(active))}</p>
+      <p>Active version: ${versionCell(active)}</p>
       <h2>History</h2>
       <p>
         Every activation is an entry that is signed and holds the SHA-256 of the entry before
@@ -133,8 +141,8 @@ export function basePage(folder: string, { slug, title }: TracedBase, { history,
           sequence,
           entry.activated_at,
           IN_WORDS[entry.kind],
-          versionLink('versions/', entry.version_id),
-          versionLink('versions/', entry.predecessor),
+          versionCell(entry.version_id),
+          versionCell(entry.predecessor),
           record.approvals.map(({ reviewer }) => reviewer.name).join(', ') || '–',
         ]),
       )}

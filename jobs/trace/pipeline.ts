@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { copyFile, mkdir, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { listTraced } from '#core/db/version-chain.ts'
@@ -43,33 +44,40 @@ export async function writeTrace(deps: TraceDeps, knowledgeBaseId: string, signa
   await mkdir(join(folder, 'versions'), { recursive: true })
   await publishVerifier(deps.traceDir)
   const versions: TracedVersion[] = []
-  for (const [id, activations] of Map.groupBy(history, ({ entry }) => entry.version_id))
-    versions.push({ id, activations, ...(await writeVersion(deps, folder, activations, signal)) })
+  for (const [id, activations] of Map.groupBy(history, ({ entry }) => entry.version_id)) {
+    const files = await writeVersion(deps, folder, activations, signal)
+    if (files === undefined) deps.log.warn('version left out of the trace: its files were removed', { version_id: id })
+    else versions.push({ id, activations, ...files })
+  }
   const publicKeys = deps.store.publicKeysDer
   await writePages({ folder, base, publicKeys }, versions, signal)
-  await writePage(basePage(folder, base, { history, publicKeys }))
+  await writePage(basePage(folder, base, { history, versions, publicKeys }))
   await writeHistory(folder, history)
   await writeRoot(deps.traceDir)
   deps.log.info('trace written', { knowledge_base: base.slug, sequence: history.at(-1)?.sequence })
 }
 
-/** Publishes manifest, signature, sources and proofs of a version, all or none. Where they are there, they stay. */
+/**
+ * Publishes manifest, signature, sources and proofs of a version, all or none. Where they are there, they stay.
+ * @returns undefined where an operator removed the files of the version before they were published.
+ */
 async function writeVersion(
   { store }: TraceDeps,
   folder: string,
   [first]: readonly Activation[],
   signal: AbortSignal | undefined,
-): Promise<Pick<TracedVersion, 'folder' | 'manifest'>> {
+): Promise<Pick<TracedVersion, 'folder' | 'manifest'> | undefined> {
   if (first === undefined) throw new Error('a version in the chain was activated')
   const { version_id: id, manifest_sha256: digest } = first.entry
   const target = join(folder, 'versions', id)
   const written = await readManifest(target, digest, store)
   if (written !== undefined) return { folder: target, manifest: written }
   const artifactFolder = store.artifactFolder(id)
+  if (!existsSync(artifactFolder)) return undefined
   const manifest = await readManifest(artifactFolder, digest, store)
   if (manifest === undefined)
     throw new OperatorError(
-      `The artifact of version ${id} is not the one that was activated, or is gone: restore it from a backup.`,
+      `The artifact of version ${id} is not the one that was activated: restore it from a backup.`,
     )
   const temporary = `${target}.tmp`
   await rm(temporary, { recursive: true, force: true })

@@ -129,6 +129,19 @@ test('an artifact that was edited in place is not published', async () => {
   renameSync(join(root, 'before'), folder)
 })
 
+test('a version whose files were removed before is left out, and the others are published', async () => {
+  const [first, second] = versions
+  if (first === undefined || second === undefined) throw new Error('two versions were built')
+  const traceDir = join(root, 'removed')
+  renameSync(first.folder, join(root, 'gone'))
+  await write(traceDir)
+  renameSync(join(root, 'gone'), first.folder)
+  const pages = filesOf(join(traceDir, base.slug, 'versions')).filter((file) => file.endsWith('.html'))
+  expect(pages).toEqual([`${second.versionId}.html`])
+  const page = readFileSync(join(traceDir, base.slug, 'index.html'), 'utf8')
+  expect([page.includes(first.versionId), page.includes(`${first.versionId}.html`)]).toEqual([true, false])
+})
+
 test.each([
   ['record', "jsonb_set(record::jsonb, '{changes}', '1')::text", 'its record is not the one that was signed'],
   ['entry', "replace(entry, 'activate', 'rollback')", 'its signature holds under no key'],
