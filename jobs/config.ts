@@ -68,6 +68,10 @@ export const JOBS_VARIABLES = {
     schema: optional(TRACE_DIR.schema),
     fallback: 'trace in ARTIFACT_STORE',
   },
+  CAPTURE_WEBHOOK_URL: {
+    schema: optional(z.url({ protocol: /^https?$/ })),
+    help: 'address that is told by POST when a scheduled capture changed or failed, and when its candidate is built',
+  },
   HEARTBEAT_FILE: {
     schema: optional(z.string().min(1)),
     help: 'path of a file whose time is set every five seconds while the worker is well',

@@ -43,6 +43,7 @@ await startOrExplain('The job worker cannot start', async () => {
     settlement,
     privateKeyDer: config.MANIFEST_PRIVATE_KEY,
     traceDir: config.TRACE_DIR ?? store.traceFolder,
+    webhook: config.CAPTURE_WEBHOOK_URL,
     buildConcurrency: config.BUILD_CONCURRENCY,
     buildHeapMb: config.BUILD_HEAP_MB ?? defaultBuildHeapMb(config.BUILD_CONCURRENCY),
     vectorCacheBytesMax: config.VECTOR_CACHE_BYTES_MAX,

@@ -8,7 +8,7 @@ import { openPrimary } from '#core/redis/primary.ts'
 import type { PrimaryConnection } from '#core/redis/primary.ts'
 import { JOB_BOUNDS } from './bounds.ts'
 
-export const QUEUES = ['build', 'activate', 'trace', LEDGER_QUEUE, 'maintenance'] as const
+export const QUEUES = ['build', 'activate', 'trace', 'capture', LEDGER_QUEUE, 'maintenance'] as const
 export type QueueName = (typeof QUEUES)[number]
 
 const kept = {
@@ -30,6 +30,8 @@ const JOB_OPTIONS = {
   activate: repeated,
   trace: repeated,
   ledger: LEDGER_JOB_OPTIONS,
+  // A capture that fails waits for the next one of its schedule.
+  capture: { attempts: 1, ...kept },
   maintenance: {
     attempts: 1,
     removeOnComplete: true,

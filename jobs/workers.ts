@@ -15,6 +15,7 @@ import { JOB_BOUNDS } from './bounds.ts'
 import { activate } from './activate/pipeline.ts'
 import { processBuild, removeFailed } from './build/process.ts'
 import { endLostRuns } from './build/runs.ts'
+import { captureScheduled, keepCaptureSchedules, tellOfCandidate } from './capture/schedule.ts'
 import { processLedgerJob } from './ledger/append.ts'
 import { forgetKeys } from './maintenance/forget-keys.ts'
 import { reconcile } from './maintenance/reconcile.ts'
@@ -36,6 +37,8 @@ export interface JobsDeps {
   readonly privateKeyDer: Buffer
   /** Folder of the public trace. */
   readonly traceDir: string
+  /** Address that is told of captures that changed or failed, and of their candidates. */
+  readonly webhook?: string | undefined
   readonly buildConcurrency: number
   /** Heap limit of a build's process. */
   readonly buildHeapMb: number
@@ -62,10 +65,17 @@ export async function startJobs(deps: JobsDeps): Promise<Jobs> {
     build: openQueue('build', deps.redis, deps.log),
     activate: openQueue('activate', deps.redis, deps.log),
     trace: openQueue('trace', deps.redis, deps.log),
+    capture: openQueue('capture', deps.redis, deps.log),
     maintenance: openQueue('maintenance', deps.redis, deps.log),
   }
-  const build: Processor<JobPayload, string> = (job, token) =>
-    processBuild({ ...deps, stopping: stopping.signal }, job, token)
+  const build: Processor<JobPayload, string> = async (job, token) => {
+    const outcome = await processBuild({ ...deps, stopping: stopping.signal }, job, token)
+    if (outcome === 'succeeded')
+      await tellOfCandidate(deps, job.data.id).catch((error: unknown) => deps.log.warn('candidate', {}, error))
+    return outcome
+  }
+  const capture: Processor<JobPayload, string> = (job) =>
+    captureScheduled({ ...deps, buildQueue: queues.build }, job.data.id, stopping.signal)
   const activateThenTrace: Processor<JobPayload, string> = async (job) => {
     const outcome = await activate(deps, job.data.id, stopping.signal)
     // The next sweep does what fails here.
@@ -79,6 +89,7 @@ export async function startJobs(deps: JobsDeps): Promise<Jobs> {
     startWorker<JobPayload, string>(deps, 'build', build, { concurrency: deps.buildConcurrency }),
     startWorker<JobPayload, string>(deps, 'activate', activateThenTrace, { concurrency: 4 }),
     startWorker<JobPayload, void>(deps, 'trace', (job) => writeTrace(deps, job.data.id, stopping.signal), {}),
+    startWorker<JobPayload, string>(deps, 'capture', capture, {}),
     startWorker<LedgerJobPayload, void>(deps, 'ledger', (job) => processLedgerJob(deps.database, job.data), {
       concurrency: QUEUE_BOUNDS.ledgerConcurrency,
     }),
@@ -146,7 +157,7 @@ async function keepSchedule(queue: JobQueue): Promise<void> {
  */
 function maintenance(
   deps: JobsDeps,
-  queues: Readonly<Record<'build' | 'activate' | 'trace', JobQueue>>,
+  queues: Readonly<Record<'build' | 'activate' | 'trace' | 'capture', JobQueue>>,
 ): Processor<JobPayload, void> {
   const running = new Set<string>()
   const work: Readonly<Record<string, () => Promise<unknown>>> = {
@@ -159,6 +170,7 @@ function maintenance(
         activateQueue: queues.activate,
         traceQueue: queues.trace,
       })
+      await keepCaptureSchedules(queues.capture, deps.database)
     },
     reconcile: () => reconcile(deps),
     tidy: () => Promise.all([collectGarbage(deps), forgetKeys(deps)]),

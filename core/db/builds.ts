@@ -56,6 +56,19 @@ export async function readBuild(database: Queryable, id: string): Promise<BuildR
   return rows[0] === undefined ? undefined : buildRowSchema.parse(rows[0])
 }
 
+const READ_STARTER = `
+select b.started_by, k.slug as knowledge_base from builds b join knowledge_bases k on k.id = b.knowledge_base_id
+where b.id = $1`
+const starterSchema = z.object({ started_by: z.string(), knowledge_base: z.string() })
+
+/** Returns who asked for a build, by the name that was stated. */
+export async function readBuildStarter(
+  database: Queryable,
+  id: string,
+): Promise<z.infer<typeof starterSchema> | undefined> {
+  return starterSchema.optional().parse((await database.query(READ_STARTER, [id])).rows[0])
+}
+
 /** The build and the attempt that a run may write to. */
 export interface BuildFence {
   readonly buildId: string

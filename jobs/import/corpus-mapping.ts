@@ -9,6 +9,7 @@ import { MARKDOWN_MAPPING } from './mapping.ts'
 import type { Mapping } from './mapping.ts'
 import { recordsMapping } from './records-mapping.ts'
 import { NOTHING_STATED, readSourceYaml } from './source-yaml.ts'
+import type { SourceYaml } from './source-yaml.ts'
 
 /**
  * Returns how the files of a source are read where no mapping is given: as its `source.yaml` says, else by their
@@ -17,9 +18,13 @@ import { NOTHING_STATED, readSourceYaml } from './source-yaml.ts'
  */
 export async function mappingOf(source: string): Promise<Mapping> {
   const stated = await readSourceYaml(source)
-  if (stated?.records !== undefined) return recordsMapping(stated, stated.records)
-  if (stated !== undefined || (await holdsLaw(source))) return lawMapping(stated ?? NOTHING_STATED)
-  return MARKDOWN_MAPPING
+  if (stated !== undefined) return statedMapping(stated)
+  return (await holdsLaw(source)) ? statedMapping(NOTHING_STATED) : MARKDOWN_MAPPING
+}
+
+/** Returns how files are read of which a `source.yaml` states this. @throws OperatorError for rules that are not usable. */
+export function statedMapping(stated: SourceYaml): Mapping {
+  return stated.records === undefined ? lawMapping(stated) : recordsMapping(stated, stated.records)
 }
 
 /** Whether a source holds published law, and not only Markdown with the documented front matter. */

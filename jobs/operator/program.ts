@@ -19,6 +19,7 @@ import { addReplay } from './commands/replay.ts'
 import { addRequests } from './commands/requests.ts'
 import { addReview } from './commands/review.ts'
 import { addReviewers } from './commands/reviewers.ts'
+import { addCapture, addSources } from './commands/sources.ts'
 import { addUsage } from './commands/usage.ts'
 import { addVersions } from './commands/versions.ts'
 import { addWithdrawals } from './commands/withdrawals.ts'
@@ -77,6 +78,8 @@ export function createProgram(console: Console): OperatorCommand {
   addKeys(program)
   addInspect(program)
   addImports(program)
+  addSources(program)
+  addCapture(program)
   addBuild(program)
   addReviewers(program)
   addReview(program)

@@ -22,7 +22,7 @@ const MEDIA_TYPES: Readonly<Record<string, string>> = {
 }
 
 /** The media type that the name of a file says; a reader goes by the content. */
-function mediaTypeOf(name: string): string {
+export function mediaTypeOf(name: string): string {
   return MEDIA_TYPES[foldKey(/\.([a-z]+)$/i.exec(name)?.[1] ?? '')] ?? 'application/octet-stream'
 }
 

@@ -116,6 +116,32 @@ create table source_snapshots (
   unique (knowledge_base_id, source_name, sha256)
 );
 
+-- Where files of law are captured from, again and again. A removed one keeps its captures.
+create table sources (
+  id uuid primary key,
+  knowledge_base_id uuid not null references knowledge_bases,
+  name text not null,
+  location text not null, -- a path, or an address
+  mapping json not null,
+  hosts text[] not null check (cardinality(hosts) <= 100),
+  private boolean not null,
+  every_minutes integer check (every_minutes between 5 and 525600),
+  created_at timestamptz not null default now(),
+  removed_at timestamptz
+);
+create unique index sources_name on sources (knowledge_base_id, name) where removed_at is null;
+
+create table captures (
+  id bigint generated always as identity primary key,
+  source_id uuid not null references sources,
+  outcome text not null check (outcome in ('changed', 'unchanged', 'failed')),
+  message text check (octet_length(message) <= 8000),
+  files jsonb,
+  captured_at timestamptz not null default now(),
+  check ((outcome = 'failed') = (files is null))
+);
+create index captures_source on captures (source_id, id desc);
+
 create table imports (
   id uuid primary key,
   knowledge_base_id uuid not null references knowledge_bases,
@@ -1072,8 +1098,14 @@ grant update (state, attempt, stage, done, total, embedding, error, failed_runs,
 grant update (state, message, finished_at) on activations to evidence_jobs;
 grant select (id, slug, title, traced) on knowledge_bases to evidence_jobs;
 grant select, insert on version_chain to evidence_jobs;
-grant select (id, knowledge_base_id, mapping, snapshot_ids, report) on imports to evidence_jobs;
-grant select (id, source_name, media_type, sha256, bytes, captured_at, captured_by) on source_snapshots to evidence_jobs;
+grant select (id, knowledge_base_id, mapping, snapshot_ids, report, created_at) on imports to evidence_jobs;
+grant insert (id, knowledge_base_id, mapping, snapshot_ids, report) on imports to evidence_jobs;
+grant insert (id, knowledge_base_id, source_name, media_type, sha256, bytes) on source_snapshots to evidence_jobs;
+grant insert (id, knowledge_base_id, import_id, parameters, started_by) on builds to evidence_jobs;
+grant select on sources, captures to evidence_jobs, evidence_operator;
+grant insert (source_id, outcome, message, files) on captures to evidence_jobs, evidence_operator;
+grant select (id, knowledge_base_id, source_name, media_type, sha256, bytes, captured_at, captured_by)
+  on source_snapshots to evidence_jobs;
 grant select (knowledge_base_id, profile_ids, active, updated_at) on entitlements to evidence_jobs;
 grant select (id, limits) on plans to evidence_jobs;
 grant insert (id, knowledge_base_id, key) on documents to evidence_jobs;
@@ -1116,6 +1148,9 @@ grant insert (organization_id, epoch, wrapped) on fingerprint_keys to evidence_o
 grant insert (id, knowledge_base_id, source_name, media_type, sha256, bytes) on source_snapshots to evidence_operator;
 grant insert (id, knowledge_base_id, mapping, snapshot_ids, report) on imports to evidence_operator;
 grant insert (id, knowledge_base_id, import_id, parameters, started_by) on builds to evidence_operator;
+grant insert (id, knowledge_base_id, name, location, mapping, hosts, private, every_minutes) on sources
+  to evidence_operator;
+grant update (removed_at) on sources to evidence_operator;
 grant insert (id, name, name_key, login, public_key, statement, endorsements) on reviewers to evidence_operator;
 grant insert (knowledge_base_id, seq, statement, signatures) on review_policies to evidence_operator;
 grant insert (id, version_id, predecessor_id, predecessor_activation, verdict, reviewer_id, reviewer, note, statement,

@@ -33,6 +33,7 @@ audit
 audit_head
   nobody
 builds
+  jobs insert id, import_id, knowledge_base_id, parameters, started_by
   jobs select
   jobs update attempt, done, embedding, error, failed_runs, lost_runs, next_attempt_at, out_of_memory_runs, stage,
     state, total, updated_at
@@ -40,6 +41,11 @@ builds
   operator select
 cancel_build()
   operator execute
+captures
+  jobs insert files, message, outcome, source_id
+  jobs select
+  operator insert files, message, outcome, source_id
+  operator select
 clients
   gateway select active, id, organization_id
   operator insert id, name, organization_id
@@ -76,7 +82,8 @@ fingerprint_keys
   operator select
   operator update erased_at, wrapped
 imports
-  jobs select id, knowledge_base_id, mapping, report, snapshot_ids
+  jobs insert id, knowledge_base_id, mapping, report, snapshot_ids
+  jobs select created_at, id, knowledge_base_id, mapping, report, snapshot_ids
   operator insert id, knowledge_base_id, mapping, report, snapshot_ids
   operator select
 knowledge_bases
@@ -159,9 +166,15 @@ schema_migrations
   jobs select
   operator select
 source_snapshots
-  jobs select bytes, captured_at, captured_by, id, media_type, sha256, source_name
+  jobs insert bytes, id, knowledge_base_id, media_type, sha256, source_name
+  jobs select bytes, captured_at, captured_by, id, knowledge_base_id, media_type, sha256, source_name
   operator insert bytes, id, knowledge_base_id, media_type, sha256, source_name
   operator select
+sources
+  jobs select
+  operator insert every_minutes, hosts, id, knowledge_base_id, location, mapping, name, private
+  operator select
+  operator update removed_at
 version_chain
   jobs insert
   jobs select

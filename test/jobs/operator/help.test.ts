@@ -71,6 +71,8 @@ describe('help', () => {
         ...['sign', 'statement', 'report', 'show'].map((addDatabaseCommand) => `review ${addDatabaseCommand}`),
         ...['fetch', 'list'].map((addDatabaseCommand) => `models ${addDatabaseCommand}`),
         ...['list', 'show', 'retry'].map((addDatabaseCommand) => `jobs ${addDatabaseCommand}`),
+        ...['add', 'list', 'show', 'remove'].map((addDatabaseCommand) => `sources ${addDatabaseCommand}`),
+        'capture',
         'usage report',
         ...['list', 'head', 'verify'].map((addDatabaseCommand) => `audit ${addDatabaseCommand}`),
         'versions history',

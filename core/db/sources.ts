@@ -1,0 +1,152 @@
+import { z } from 'zod'
+import type { Queryable } from './pool.ts'
+
+const sourceSchema = z.object({
+  id: z.uuid(),
+  knowledge_base_id: z.uuid(),
+  /** Slug. */
+  knowledge_base: z.string(),
+  name: z.string(),
+  /** Path of a file or folder, or an address. */
+  location: z.string(),
+  mapping: z.unknown(),
+  /** Hosts that may answer beside the one of the address. */
+  hosts: z.array(z.string()),
+  /** Whether an address of a private network may answer. */
+  private: z.boolean(),
+  every_minutes: z.int().nullable(),
+  created_at: z.date(),
+})
+/** Where files of law are captured from, again and again. */
+export type SourceRow = z.infer<typeof sourceSchema>
+
+/** A file as a capture found it; its bytes are in the artifact store. */
+const capturedFileSchema = z.object({
+  sourceName: z.string(),
+  mediaType: z.string(),
+  sha256: z.string(),
+  bytes: z.int().nonnegative(),
+  /** Of an address: where the last redirect led, and the headers by which a change is asked for. */
+  finalUrl: z.string().optional(),
+  headers: z.record(z.string(), z.string()).optional(),
+})
+export type CapturedFile = z.infer<typeof capturedFileSchema>
+
+export const CAPTURE_OUTCOMES = ['changed', 'unchanged', 'failed'] as const
+export type CaptureOutcome = (typeof CAPTURE_OUTCOMES)[number]
+
+const captureSchema = z.object({
+  source_id: z.uuid(),
+  outcome: z.enum(CAPTURE_OUTCOMES),
+  /** Why it failed. */
+  message: z.string().nullable(),
+  files: z.array(capturedFileSchema).nullable(),
+  captured_at: z.date(),
+})
+export type CaptureRow = z.infer<typeof captureSchema>
+
+export interface NewSource extends Pick<
+  SourceRow,
+  'id' | 'knowledge_base_id' | 'name' | 'location' | 'hosts' | 'private' | 'every_minutes'
+> {
+  readonly mapping: unknown
+}
+
+const INSERT_SOURCE = `
+insert into sources (id, knowledge_base_id, name, location, mapping, hosts, private, every_minutes)
+values ($1, $2, $3, $4, $5, $6, $7, $8) on conflict do nothing`
+
+/** @returns false where the knowledge base has a source of the name. */
+export async function insertSource(database: Queryable, source: NewSource): Promise<boolean> {
+  const { id, knowledge_base_id, name, location, mapping, hosts } = source
+  const { rowCount } = await database.query(INSERT_SOURCE, [
+    id,
+    knowledge_base_id,
+    name,
+    location,
+    JSON.stringify(mapping),
+    hosts,
+    source.private,
+    source.every_minutes,
+  ])
+  return rowCount === 1
+}
+
+const LIST_SOURCES = `
+select s.id, s.knowledge_base_id, k.slug as knowledge_base, s.name, s.location, s.mapping, s.hosts, s.private,
+  s.every_minutes, s.created_at
+from sources s join knowledge_bases k on k.id = s.knowledge_base_id
+where s.removed_at is null and ($1::uuid is null or s.knowledge_base_id = $1)
+order by k.slug, s.name limit $2`
+
+/** @param knowledgeBaseId null: those of all. */
+export async function listSources(
+  database: Queryable,
+  knowledgeBaseId: string | null,
+  limit: number,
+): Promise<readonly SourceRow[]> {
+  const { rows } = await database.query(LIST_SOURCES, [knowledgeBaseId, limit])
+  return z.array(sourceSchema).parse(rows)
+}
+
+const REMOVE_SOURCE = 'update sources set removed_at = now() where id = $1 and removed_at is null'
+
+export async function removeSource(database: Queryable, id: string): Promise<boolean> {
+  return (await database.query(REMOVE_SOURCE, [id])).rowCount === 1
+}
+
+const INSERT_CAPTURE = 'insert into captures (source_id, outcome, message, files) values ($1, $2, $3, $4)'
+
+export async function insertCapture(
+  database: Queryable,
+  { source_id, outcome, message, files }: Omit<CaptureRow, 'captured_at'>,
+): Promise<void> {
+  await database.query(INSERT_CAPTURE, [source_id, outcome, message, files === null ? null : JSON.stringify(files)])
+}
+
+const COLUMNS = 'source_id, outcome, message, files, captured_at'
+const LAST_CAPTURES = `select ${COLUMNS} from captures where source_id = $1 order by id desc limit $2`
+
+/** Newest first. */
+export async function lastCaptures(
+  database: Queryable,
+  sourceId: string,
+  limit: number,
+): Promise<readonly CaptureRow[]> {
+  return z.array(captureSchema).parse((await database.query(LAST_CAPTURES, [sourceId, limit])).rows)
+}
+
+const LAST_GOOD = `
+select ${COLUMNS} from captures where source_id = $1 and outcome <> 'failed' order by id desc limit 1`
+
+/** The capture that is in force: a failed one changes nothing. */
+export async function lastGoodCapture(database: Queryable, sourceId: string): Promise<CaptureRow | undefined> {
+  return captureSchema.optional().parse((await database.query(LAST_GOOD, [sourceId])).rows[0])
+}
+
+/** The newest import of a knowledge base, by the files that it read. */
+const NEWEST_IMPORT = `
+select i.id, i.mapping,
+  (select jsonb_agg(jsonb_build_array(s.source_name, encode(s.sha256, 'hex')))
+   from source_snapshots s where s.id = any(i.snapshot_ids)) as files
+from imports i where i.knowledge_base_id = $1 order by i.created_at desc, i.id limit 1`
+const newestImportSchema = z.object({
+  id: z.uuid(),
+  mapping: z.unknown(),
+  files: z.array(z.tuple([z.string(), z.string()])),
+})
+
+export async function newestImport(
+  database: Queryable,
+  knowledgeBaseId: string,
+): Promise<z.infer<typeof newestImportSchema> | undefined> {
+  return newestImportSchema.optional().parse((await database.query(NEWEST_IMPORT, [knowledgeBaseId])).rows[0])
+}
+
+const NEWEST_PARAMETERS = 'select parameters from builds where knowledge_base_id = $1 order by created_at desc limit 1'
+
+/** With what the newest build of a knowledge base was asked for; undefined where there is none. */
+export async function newestBuildParameters(database: Queryable, knowledgeBaseId: string): Promise<unknown> {
+  const { rows } = await database.query(NEWEST_PARAMETERS, [knowledgeBaseId])
+  return z.array(z.object({ parameters: z.unknown() })).parse(rows)[0]?.parameters
+}

@@ -1,0 +1,215 @@
+import { createHash, randomUUID } from 'node:crypto'
+import { lookup as lookupHost } from 'node:dns'
+import { mkdir, open, rm } from 'node:fs/promises'
+import { request as requestHttp } from 'node:http'
+import type { IncomingMessage } from 'node:http'
+import { request as requestHttps } from 'node:https'
+import { isIP } from 'node:net'
+import type { LookupFunction } from 'node:net'
+import { dirname } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import type { ArtifactStore } from '#core/index/format/store.ts'
+import { renameDurably } from '#core/platform/durable-file.ts'
+import { OperatorError } from '#core/platform/errors.ts'
+import { isPublic } from './addresses.ts'
+import { CAPTURE_BOUNDS } from './bounds.ts'
+
+export interface FetchInput {
+  readonly url: string
+  /** Hosts that may answer, as `URL` writes them. */
+  readonly hosts: ReadonlySet<string>
+  /** Whether an address of a private network may answer, and plain HTTP. */
+  readonly isPrivate: boolean
+  /** Headers of the last good answer; with them an unchanged file is not sent again. */
+  readonly known?: Readonly<Record<string, string>> | undefined
+  readonly signal?: AbortSignal | undefined
+  /** Between two requests to one host. */
+  readonly hostPauseMs?: number
+}
+
+/** Exact bytes in the store under their SHA-256, or that they are unchanged. */
+export type Fetched =
+  | { readonly kind: 'unchanged' }
+  | {
+      readonly kind: 'body'
+      readonly sha256Hex: string
+      readonly bytes: number
+      readonly finalUrl: string
+      /** Those by which a change is asked for, and the type. */
+      readonly headers: Readonly<Record<string, string>>
+    }
+
+const KEPT_HEADERS = ['etag', 'last-modified', 'content-type', 'date']
+const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
+
+/**
+ * Fetches an address into the store. Each host, also of a redirect, is an allowed one, and the address to which its name
+ * resolves is checked by the connection itself, so that no later resolution can lead elsewhere.
+ * @throws OperatorError saying what and where.
+ */
+export async function fetchInto(store: ArtifactStore, input: FetchInput): Promise<Fetched> {
+  const timeout = AbortSignal.timeout(CAPTURE_BOUNDS.answerTimeoutMs)
+  const signal = input.signal === undefined ? timeout : AbortSignal.any([timeout, input.signal])
+  let url = checkedUrl(input.url, input)
+  for (let redirects = 0; ; redirects += 1) {
+    await pausedFor(url.host, input.hostPauseMs ?? CAPTURE_BOUNDS.hostPauseMs, signal)
+    const answer = await answerOf(url, input, signal)
+    const status = answer.statusCode ?? 0
+    const to = answer.headers.location
+    if (REDIRECTS.has(status) && to !== undefined) {
+      answer.destroy()
+      if (redirects >= CAPTURE_BOUNDS.redirectsMax)
+        throw new OperatorError(`${input.url} redirects more than ${CAPTURE_BOUNDS.redirectsMax} times`)
+      url = checkedUrl(URL.canParse(to, url.href) ? new URL(to, url.href).href : to, input)
+      continue
+    }
+    if (status === 304 && input.known !== undefined) {
+      answer.destroy()
+      return { kind: 'unchanged' }
+    }
+    if (status !== 200) {
+      answer.destroy()
+      throw new OperatorError(`${url.href} answered with status ${status}, not 200`)
+    }
+    if (answer.headers['content-encoding'] !== undefined && answer.headers['content-encoding'] !== 'identity') {
+      answer.destroy()
+      throw new OperatorError(`${url.href} answered with an encoding that was not asked for`)
+    }
+    return {
+      kind: 'body',
+      ...(await kept(store, answer, url.href, signal)),
+      finalUrl: url.href,
+      headers: keptHeaders(answer),
+    }
+  }
+}
+
+function checkedUrl(written: string, { hosts, isPrivate }: FetchInput): URL {
+  if (!URL.canParse(written)) throw new OperatorError(`${written.slice(0, 200)} is no address`)
+  const url = new URL(written)
+  if (url.protocol !== 'https:' && !(isPrivate && url.protocol === 'http:'))
+    throw new OperatorError(`${url.href} is not HTTPS: name an address that begins with https://`)
+  if (url.username !== '' || url.password !== '') throw new OperatorError('an address must not hold a password')
+  if (!hosts.has(url.hostname))
+    throw new OperatorError(`${url.hostname} is no allowed host: allow it by its name, with --allow-host`)
+  const literal = url.hostname.replace(/^\[|\]$/g, '')
+  if (!isPrivate && isIP(literal) !== 0 && !isPublic(literal)) throw privateAddress(url.hostname)
+  url.hash = ''
+  return url
+}
+
+function privateAddress(host: string): OperatorError {
+  return new OperatorError(`${host} is an address of a private network: allow it with --allow-private, if it is meant`)
+}
+
+/** Resolves a name to public addresses alone. A name with any other is refused. */
+function publicLookup(isPrivate: boolean): LookupFunction {
+  return (host, options, done) => {
+    lookupHost(host, { ...options, all: true }, (error, found) => {
+      if (error !== null) return done(error, '', 0)
+      const [first] = found
+      if (first === undefined || (!isPrivate && !found.every(({ address }) => isPublic(address))))
+        return done(privateAddress(host), '', 0)
+      return options.all === true ? done(null, found) : done(null, first.address, first.family)
+    })
+  }
+}
+
+async function answerOf(
+  url: URL,
+  { known = {}, isPrivate }: FetchInput,
+  signal: AbortSignal,
+): Promise<IncomingMessage> {
+  const headers: Record<string, string> = {
+    'user-agent': 'evidence-retrieval-service',
+    'accept-encoding': 'identity',
+    ...(known['etag'] === undefined ? {} : { 'if-none-match': known['etag'] }),
+    ...(known['last-modified'] === undefined ? {} : { 'if-modified-since': known['last-modified'] }),
+  }
+  const request = url.protocol === 'https:' ? requestHttps : requestHttp
+  return await new Promise<IncomingMessage>((resolve, reject) => {
+    const sent = request(
+      url,
+      { headers, lookup: publicLookup(isPrivate), signal, timeout: CAPTURE_BOUNDS.silenceTimeoutMs, agent: false },
+      resolve,
+    )
+    sent.on('timeout', () => sent.destroy(new Error('no answer in time')))
+    sent.on('error', (cause) => {
+      reject(
+        cause instanceof OperatorError
+          ? cause
+          : new OperatorError(`${url.href} does not answer: ${reasonOf(cause)}`, { cause }),
+      )
+    })
+    sent.end()
+  })
+}
+
+function reasonOf(error: Error): string {
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : error.message
+  return code.slice(0, 100)
+}
+
+async function kept(
+  store: ArtifactStore,
+  answer: IncomingMessage,
+  url: string,
+  signal: AbortSignal,
+): Promise<{ readonly sha256Hex: string; readonly bytes: number }> {
+  const temporary = store.incomingFile(randomUUID())
+  await mkdir(dirname(temporary), { recursive: true })
+  const hash = createHash('sha256')
+  let bytes = 0
+  try {
+    const copy = await open(temporary, 'wx')
+    try {
+      for await (const chunk of answer) {
+        signal.throwIfAborted()
+        const block = Buffer.from(chunk)
+        bytes += block.length
+        if (bytes > CAPTURE_BOUNDS.answerBytesMax)
+          throw new OperatorError(`${url} sends more than ${CAPTURE_BOUNDS.answerBytesMax} bytes`)
+        hash.update(block)
+        await copy.writeFile(block)
+      }
+      await copy.sync()
+    } finally {
+      await copy.close()
+    }
+    const stated = answer.headers['content-length']
+    if (!answer.complete || (stated !== undefined && Number(stated) !== bytes))
+      throw new OperatorError(`${url} broke off after ${bytes} bytes`)
+    if (bytes === 0) throw new OperatorError(`${url} answered with an empty file`)
+    const sha256Hex = hash.digest('hex')
+    const target = store.snapshotFile(sha256Hex)
+    await mkdir(dirname(target), { recursive: true })
+    await renameDurably(temporary, target)
+    return { sha256Hex, bytes }
+  } catch (cause) {
+    if (cause instanceof OperatorError) throw cause
+    throw new OperatorError(`${url} broke off after ${bytes} bytes`, { cause })
+  } finally {
+    answer.destroy()
+    await rm(temporary, { force: true })
+  }
+}
+
+function keptHeaders({ headers }: IncomingMessage): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    KEPT_HEADERS.flatMap((name) => {
+      const value = headers[name]
+      return typeof value === 'string' ? [[name, value.slice(0, CAPTURE_BOUNDS.headerCharactersMax)] as const] : []
+    }),
+  )
+}
+
+const lastRequests = new Map<string, number>()
+
+/** Waits until a host has had its pause since the last request of this process. */
+async function pausedFor(host: string, pauseMs: number, signal: AbortSignal): Promise<void> {
+  const now = performance.now()
+  for (const [each, at] of lastRequests) if (now - at > CAPTURE_BOUNDS.hostPauseMs) lastRequests.delete(each)
+  const due = (lastRequests.get(host) ?? -Infinity) + pauseMs
+  lastRequests.set(host, Math.max(now, due))
+  if (due > now) await setTimeout(due - now, undefined, { signal })
+}

@@ -1,0 +1,115 @@
+import { randomUUID } from 'node:crypto'
+import { mkdir } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { appendAudit } from '#core/db/audit.ts'
+import { insertImport, insertSnapshots } from '#core/db/imports.ts'
+import { inTransaction } from '#core/db/pool.ts'
+import type { Database } from '#core/db/pool.ts'
+import type { ArtifactStore } from '#core/index/format/store.ts'
+import { OperatorError } from '#core/platform/errors.ts'
+import type { Mapping } from '#jobs/import/mapping.ts'
+import { readSources } from '#jobs/import/pipeline.ts'
+import { renderImportReport } from '#jobs/import/report.ts'
+import type { ImportReport } from '#jobs/import/report.ts'
+import { openStaging } from '#jobs/import/staging/staging.ts'
+import { snapshotId } from '#jobs/sources/capture.ts'
+import type { CapturedSource } from '#jobs/sources/capture.ts'
+
+export type OnProgress = (stage: string, done: number, total: number) => void
+
+export interface CapturedImport {
+  readonly knowledgeBase: { readonly id: string; readonly slug: string }
+  readonly mapping: Mapping
+  readonly sources: readonly CapturedSource[]
+  /** Names of files that are not read. */
+  readonly leftOut: readonly string[]
+  /** Who imports, for the audit trail. */
+  readonly actor: string
+  /** Called with the report before anything is recorded; throws to refuse. */
+  readonly accept?: (report: ImportReport) => void
+  readonly onProgress?: OnProgress
+  readonly signal?: AbortSignal
+}
+
+export interface Imported {
+  readonly id: string
+  readonly knowledge_base: string
+  readonly report: ImportReport
+}
+
+const PROGRESS_EVERY_RECORDS = 200
+/** Names of accepted losses in the audit; the report has all. */
+const AUDITED_LOSSES_MAX = 20
+
+/**
+ * Imports captured sources: parse → record. Every record has been read before anything is written to the database. An
+ * existing import can therefore be built.
+ * @throws OperatorError also when no record became a passage, or a loss is not accepted; the error carries the report.
+ */
+export async function importCaptured(
+  { database, store }: { readonly database: Database; readonly store: ArtifactStore },
+  input: CapturedImport,
+): Promise<Imported> {
+  const { knowledgeBase: base, mapping, sources, actor, onProgress = () => undefined } = input
+  const report = await parse(store, input)
+  assertLossesAccepted(report)
+  input.accept?.(report)
+  const id = randomUUID()
+  return await inTransaction(database, async (client) => {
+    const snapshots = sources.map(({ sha256Hex, ...source }) => ({
+      ...source,
+      id: snapshotId(base.id, source.sourceName, sha256Hex),
+      sha256: sha256Hex,
+    }))
+    const snapshotIds = await insertSnapshots(client, base.id, snapshots, (done) =>
+      onProgress('recording', done, snapshots.length),
+    )
+    await insertImport(client, { id, knowledgeBaseId: base.id, mapping, snapshotIds, report })
+    const { files, records_read, passages, skipped, losses } = report
+    const lost = losses.map(({ name }) => name).slice(0, AUDITED_LOSSES_MAX)
+    const detail = { knowledge_base: base.slug, files, records_read, passages, skipped, losses: losses.length, lost }
+    await appendAudit(client, { actor, action: 'import.create', subject: `import:${id}`, detail })
+    return { id, knowledge_base: base.slug, report }
+  })
+}
+
+function assertLossesAccepted(report: ImportReport): void {
+  if (report.passages === 0)
+    throw new OperatorError(
+      (
+        'Nothing in the source became a passage; correct the source or the mapping, or let "operator import init" ' +
+        `write what its files do not state, and import again.\n${renderImportReport(report)}`
+      ).trimEnd(),
+    )
+  if (report.losses_unnamed > 0)
+    throw new OperatorError(
+      `${renderImportReport(report)}\nNothing is imported, because ${report.losses_unnamed} losses are not accepted: ` +
+        'correct the sources, their source.yaml or the mapping; or accept each by its name, with --accept-loss or in ' +
+        '"accepted_losses" of the mapping. Then import again.',
+    )
+}
+
+/** Reads the captured sources for the report. The staging file has no name, so an interruption leaves nothing. */
+async function parse(store: ArtifactStore, input: CapturedImport): Promise<ImportReport> {
+  const { knowledgeBase, mapping, sources, leftOut, signal, onProgress = () => undefined } = input
+  const snapshots = sources.map(({ sourceName, mediaType, sha256Hex }) => ({
+    id: snapshotId(knowledgeBase.id, sourceName, sha256Hex),
+    sourceName,
+    mediaType,
+    path: store.snapshotFile(sha256Hex),
+  }))
+  let records = 0
+  const path = store.incomingFile(`${randomUUID()}.sqlite`)
+  await mkdir(dirname(path), { recursive: true })
+  const staging = openStaging(path, { unnamed: true })
+  try {
+    const onRecord = (): void => {
+      records += 1
+      if (records % PROGRESS_EVERY_RECORDS === 0) onProgress('reading records', records, 0)
+    }
+    const described = { knowledgeBaseId: knowledgeBase.id, mapping, leftOut, snapshots, onRecord }
+    return await readSources(signal === undefined ? described : { ...described, signal }, staging)
+  } finally {
+    staging.close()
+  }
+}

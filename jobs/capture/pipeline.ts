@@ -1,0 +1,218 @@
+import { randomUUID } from 'node:crypto'
+import { basename } from 'node:path'
+import { appendAudit } from '#core/db/audit.ts'
+import { insertBuild } from '#core/db/builds.ts'
+import { inTransaction } from '#core/db/pool.ts'
+import type { Database } from '#core/db/pool.ts'
+import { insertCapture, lastGoodCapture, listSources, newestBuildParameters, newestImport } from '#core/db/sources.ts'
+import type { CapturedFile, CaptureOutcome, SourceRow } from '#core/db/sources.ts'
+import { withdrawalsInForce } from '#core/db/withdrawals.ts'
+import type { ArtifactStore } from '#core/index/format/store.ts'
+import { canonicalJson } from '#core/platform/digest.ts'
+import { OperatorError } from '#core/platform/errors.ts'
+import { buildParametersSchema } from '#jobs/build/parameters.ts'
+import { parseMapping } from '#jobs/import/mapping.ts'
+import type { Mapping } from '#jobs/import/mapping.ts'
+import { captureSources } from '#jobs/sources/capture.ts'
+import { listSource, mediaTypeOf } from '#jobs/sources/list.ts'
+import { readBytes, readDocument, recognised } from '#jobs/sources/readers/read.ts'
+import { UnreadableFile } from '#jobs/sources/readers/tree.ts'
+import { CAPTURE_BOUNDS } from './bounds.ts'
+import { fetchInto } from './fetch.ts'
+import { importCaptured } from './import-captured.ts'
+
+export interface CaptureDeps {
+  readonly database: Database
+  readonly store: ArtifactStore
+  /** Who captures, for the audit trail. */
+  readonly actor: string
+  /** Adds the job of a build whose row is committed. */
+  readonly enqueueBuild: (id: string) => Promise<void>
+  readonly signal?: AbortSignal
+}
+
+/** What a capture of a source did. */
+export interface Captured {
+  readonly source: string
+  readonly knowledge_base: string
+  readonly outcome: CaptureOutcome
+  /** Why it failed, or why no candidate follows. */
+  readonly message: string | null
+  readonly files: number
+  readonly import_id: string | null
+  readonly build_id: string | null
+}
+
+export function isAddress(location: string): boolean {
+  return /^https?:\/\//i.test(location)
+}
+
+/**
+ * Captures a source. Where bytes changed, imports what all sources of its knowledge base hold, and asks for a build with
+ * the parameters of the newest one. A capture that fails is recorded with what and where; the last good one stays in
+ * force.
+ */
+export async function captureSource(deps: CaptureDeps, source: SourceRow): Promise<Captured> {
+  const { database, signal } = deps
+  const none = { files: 0, import_id: null, build_id: null }
+  const named = { source: source.name, knowledge_base: source.knowledge_base }
+  let outcome: CaptureOutcome
+  let files: readonly CapturedFile[]
+  try {
+    const last = (await lastGoodCapture(database, source.id))?.files ?? []
+    files = await filesOf(deps, source, last)
+    await assertReadable(deps.store, source, files, last)
+    outcome = sameFiles(pairsOf(files), pairsOf(last)) ? 'unchanged' : 'changed'
+    await insertCapture(database, { source_id: source.id, outcome, message: null, files: [...files] })
+  } catch (error) {
+    signal?.throwIfAborted()
+    if (!(error instanceof OperatorError)) throw error
+    const message = error.message.slice(0, CAPTURE_BOUNDS.messageCharactersMax)
+    await insertCapture(database, { source_id: source.id, outcome: 'failed', message, files: null })
+    return { ...named, outcome: 'failed', message, ...none }
+  }
+  const captured = { ...named, outcome, message: null, ...none, files: files.length }
+  try {
+    return { ...captured, ...(await candidateOf(deps, source)) }
+  } catch (error) {
+    if (!(error instanceof OperatorError)) throw error
+    return { ...captured, message: error.message }
+  }
+}
+
+async function filesOf(
+  { store, signal }: CaptureDeps,
+  source: SourceRow,
+  last: readonly CapturedFile[],
+): Promise<readonly CapturedFile[]> {
+  const options = signal === undefined ? {} : { signal }
+  if (!isAddress(source.location)) {
+    const { files } = await listSource(source.location, mappingOf(source).format)
+    const captured = await captureSources(store, files, options)
+    return captured.map(({ sha256Hex, ...file }) => ({ ...file, sha256: sha256Hex }))
+  }
+  const url = new URL(source.location)
+  const hosts = new Set([url.hostname, ...source.hosts])
+  const input = { url: url.href, hosts, isPrivate: source.private, known: last[0]?.headers, ...options }
+  const fetched = await fetchInto(store, input)
+  if (fetched.kind === 'unchanged') return last
+  const { sha256Hex, bytes, finalUrl, headers } = fetched
+  const sourceName = nameIn(url) ?? source.name
+  return [{ sourceName, mediaType: mediaTypeOf(sourceName), sha256: sha256Hex, bytes, finalUrl, headers }]
+}
+
+/** The name of the file in an address, as far as it is one. */
+function nameIn({ pathname }: URL): string | undefined {
+  try {
+    const name = basename(decodeURIComponent(pathname))
+    return /^[^.\p{Cc}/\\][^\p{Cc}/\\]{0,200}$/u.test(name) ? name : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function mappingOf(source: SourceRow): Mapping {
+  return parseMapping(source.mapping)
+}
+
+/** An error page, or half a file, is no new text of a law: what was read before must be read again, in its format. */
+async function assertReadable(
+  store: ArtifactStore,
+  source: SourceRow,
+  files: readonly CapturedFile[],
+  last: readonly CapturedFile[],
+): Promise<void> {
+  if (mappingOf(source).format === 'jsonl') return
+  const before = new Map(last.map(({ sourceName, sha256 }) => [sourceName, sha256]))
+  for (const { sourceName, sha256 } of files) {
+    const earlier = before.get(sourceName)
+    if (earlier === sha256 || (earlier === undefined && !isAddress(source.location))) continue
+    try {
+      const bytes = await readBytes(store.snapshotFile(sha256))
+      const { format, provisions } = await readDocument(sourceName, bytes)
+      if (!provisions.some(({ text }) => text !== undefined)) throw new UnreadableFile('it holds no provision of law')
+      const was = earlier === undefined ? format : recognised(sourceName, await readBytes(store.snapshotFile(earlier)))
+      if (was !== format) throw new UnreadableFile(`it is ${format} now, and was ${was}`)
+    } catch (error) {
+      if (!(error instanceof UnreadableFile)) throw error
+      const line = error.line === undefined ? '' : `:${error.line}`
+      throw new OperatorError(`${sourceName}${line}: ${error.message}`)
+    }
+  }
+}
+
+function pairsOf(files: readonly CapturedFile[]): readonly (readonly [string, string])[] {
+  return files.map(({ sourceName, sha256 }) => [sourceName, sha256] as const)
+}
+
+function sameFiles(
+  one: readonly (readonly [string, string])[],
+  other: readonly (readonly [string, string])[],
+): boolean {
+  const keys = (pairs: typeof one): string => JSON.stringify(pairs.map(([name, sha256]) => `${name} ${sha256}`).sort())
+  return keys(one) === keys(other)
+}
+
+/** Imports what all sources hold and asks for a build, unless the newest import has read the same. */
+async function candidateOf(
+  { database, store, actor, enqueueBuild, signal }: CaptureDeps,
+  source: SourceRow,
+): Promise<Partial<Captured>> {
+  const sources = await listSources(database, source.knowledge_base_id, CAPTURE_BOUNDS.sourcesMax)
+  const files: CapturedFile[] = []
+  for (const each of sources) {
+    const good = await lastGoodCapture(database, each.id)
+    if (good?.files === undefined || good.files === null)
+      return { message: `no candidate is built, because the source ${each.name} has no good capture yet` }
+    files.push(...good.files)
+  }
+  assertDistinct(files)
+  const mapping = mappingOf(source)
+  const newest = await newestImport(database, source.knowledge_base_id)
+  if (newest !== undefined && sameFiles(newest.files, pairsOf(files)) && sameMapping(newest.mapping, mapping)) return {}
+  const imported = await importCaptured(
+    { database, store },
+    {
+      knowledgeBase: { id: source.knowledge_base_id, slug: source.knowledge_base },
+      mapping,
+      sources: files.map(({ sourceName, mediaType, sha256, bytes }) => ({
+        sourceName,
+        mediaType,
+        sha256Hex: sha256,
+        bytes,
+      })),
+      leftOut: [],
+      actor,
+      ...(signal === undefined ? {} : { signal }),
+    },
+  )
+  const asked = await newestBuildParameters(database, source.knowledge_base_id)
+  if (asked === undefined)
+    return {
+      import_id: imported.id,
+      message: `the first build needs its parameters: "operator build start --import ${imported.id}"`,
+    }
+  const drop = await withdrawalsInForce(database, source.knowledge_base_id)
+  const parameters = { ...buildParametersSchema.parse(asked), withdrawals: { drop: [...drop], restore: [] } }
+  const id = randomUUID()
+  await inTransaction(database, async (client) => {
+    const knowledgeBaseId = source.knowledge_base_id
+    await insertBuild(client, { id, knowledgeBaseId, importId: imported.id, parameters, startedBy: actor })
+    const detail = { knowledge_base: source.knowledge_base, import_id: imported.id, source: source.name }
+    await appendAudit(client, { actor, action: 'build.start', subject: `build:${id}`, detail })
+  })
+  // A worker finds a build whose job is missing.
+  await enqueueBuild(id).catch(() => undefined)
+  return { import_id: imported.id, build_id: id }
+}
+
+function assertDistinct(files: readonly CapturedFile[]): void {
+  const names = files.map(({ sourceName }) => sourceName)
+  const repeated = names.find((name, index) => names.indexOf(name) !== index)
+  if (repeated !== undefined)
+    throw new OperatorError(`two sources hold a file of the name ${repeated}: rename one, or remove a source`)
+}
+
+function sameMapping(one: unknown, other: unknown): boolean {
+  return canonicalJson(one) === canonicalJson(other)
+}

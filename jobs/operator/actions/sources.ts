@@ -1,0 +1,125 @@
+import { randomUUID } from 'node:crypto'
+import { readFile, realpath } from 'node:fs/promises'
+import { insertSource, listSources, removeSource } from '#core/db/sources.ts'
+import type { SourceRow } from '#core/db/sources.ts'
+import type { Queryable } from '#core/db/pool.ts'
+import { canonicalJson } from '#core/platform/digest.ts'
+import { OperatorError } from '#core/platform/errors.ts'
+import { CAPTURE_BOUNDS } from '#jobs/capture/bounds.ts'
+import { isAddress } from '#jobs/capture/pipeline.ts'
+import { statedMapping } from '#jobs/import/corpus-mapping.ts'
+import { readMapping } from '#jobs/import/mapping.ts'
+import type { Mapping } from '#jobs/import/mapping.ts'
+import { NOTHING_STATED, parseSourceYaml, readSourceYaml } from '#jobs/import/source-yaml.ts'
+import { checkedName, knowledgeBaseNamed } from './names.ts'
+import { withAudit } from './operator.ts'
+import type { Operator } from './operator.ts'
+
+export interface AddSource {
+  readonly name: string
+  readonly knowledgeBase: string
+  /** Path of a file or folder, or an HTTPS address. */
+  readonly from: string
+  readonly mapping?: string | undefined
+  readonly sourceYaml?: string | undefined
+  readonly allowHost?: readonly string[] | undefined
+  readonly allowPrivate?: boolean | undefined
+  readonly everyMinutes?: number | undefined
+}
+
+export interface AddedSource {
+  readonly id: string
+  readonly name: string
+  readonly knowledge_base: string
+  readonly location: string
+}
+
+/** Records where files are captured from. All sources of a knowledge base are imported together, with one mapping. */
+export async function addSource(operator: Operator, input: AddSource): Promise<AddedSource> {
+  const base = await knowledgeBaseNamed(operator.database, input.knowledgeBase)
+  const name = checkedName('a source', input.name)
+  const location = await checkedLocation(input)
+  const mapping = await mappingFor(input, location)
+  const others = await listSources(operator.database, base.id, CAPTURE_BOUNDS.sourcesMax)
+  if (others.length >= CAPTURE_BOUNDS.sourcesMax)
+    throw new OperatorError(`"${base.slug}" has ${CAPTURE_BOUNDS.sourcesMax} sources: remove one first.`)
+  const other = others.find((each) => canonicalJson(each.mapping) !== canonicalJson(mapping))
+  if (other !== undefined)
+    throw new OperatorError(
+      `The source "${other.name}" of "${base.slug}" is read with another mapping, and all are imported together: ` +
+        'state everything in one source.yaml, and name it with --source-yaml for each of them.',
+    )
+  const source = {
+    id: randomUUID(),
+    knowledge_base_id: base.id,
+    name,
+    location,
+    mapping,
+    hosts: (input.allowHost ?? []).map((host) => new URL(`https://${host}`).hostname),
+    private: input.allowPrivate ?? false,
+    every_minutes: input.everyMinutes ?? null,
+  }
+  return await withAudit(operator, async (client) => {
+    if (!(await insertSource(client, source)))
+      throw new OperatorError(`"${base.slug}" has a source "${name}": choose another name, or remove it first.`)
+    const { hosts, every_minutes } = source
+    const detail = { knowledge_base: base.slug, name, location, hosts, private: source.private, every_minutes }
+    const audit = { action: 'source.add', subject: `source:${source.id}`, detail }
+    return { result: { id: source.id, name, knowledge_base: base.slug, location }, audit }
+  })
+}
+
+async function checkedLocation({ from, allowHost = [], allowPrivate = false }: AddSource): Promise<string> {
+  if (
+    allowHost.length > CAPTURE_BOUNDS.hostsMax ||
+    allowHost.some((host) => !/^[\w.-]+$|^\[[\da-f:.]+\]$/i.test(host) || !URL.canParse(`https://${host}`))
+  )
+    throw new OperatorError(
+      `--allow-host takes at most ${CAPTURE_BOUNDS.hostsMax} names of hosts, each whole: www.example.org, without a port.`,
+    )
+  if (!isAddress(from))
+    return await realpath(from).catch((cause: unknown) => {
+      throw new OperatorError(`cannot read ${from}: name an existing file or folder, or an https:// address`, { cause })
+    })
+  if (!URL.canParse(from)) throw new OperatorError(`${from} is no address.`)
+  const url = new URL(from)
+  if (url.username !== '' || url.password !== '') throw new OperatorError('An address must not hold a password.')
+  if (url.protocol !== 'https:' && !allowPrivate)
+    throw new OperatorError(`${from} is not HTTPS: plain HTTP is for a private network alone, with --allow-private.`)
+  return url.href
+}
+
+async function mappingFor({ mapping, sourceYaml }: AddSource, location: string): Promise<Mapping> {
+  if (mapping !== undefined && sourceYaml !== undefined)
+    throw new OperatorError('Name --mapping or --source-yaml, not both.')
+  if (mapping !== undefined) return await readMapping(mapping)
+  if (sourceYaml !== undefined) {
+    const yaml = await readFile(sourceYaml, 'utf8').catch((cause: unknown) => {
+      throw new OperatorError(`${sourceYaml} cannot be read: check its path and rights.`, { cause })
+    })
+    return statedMapping(parseSourceYaml(yaml, sourceYaml))
+  }
+  return statedMapping((isAddress(location) ? undefined : await readSourceYaml(location)) ?? NOTHING_STATED)
+}
+
+/** @throws OperatorError for a name that none or several knowledge bases have. */
+export async function sourceNamed(
+  database: Queryable,
+  name: string,
+  knowledgeBaseId: string | null,
+): Promise<SourceRow> {
+  const sources = await listSources(database, knowledgeBaseId, CAPTURE_BOUNDS.sourcesMax)
+  const [found, other] = sources.filter((source) => source.name === name || source.id === name)
+  if (other !== undefined)
+    throw new OperatorError(`Several knowledge bases have a source "${name}": name one with --knowledge-base.`)
+  if (found === undefined) throw new OperatorError(`There is no source "${name}": see "operator sources list".`)
+  return found
+}
+
+export async function removeSourceNamed(operator: Operator, source: SourceRow): Promise<void> {
+  await withAudit(operator, async (client) => {
+    if (!(await removeSource(client, source.id))) throw new OperatorError(`The source "${source.name}" was removed.`)
+    const detail = { knowledge_base: source.knowledge_base, name: source.name, location: source.location }
+    return { result: undefined, audit: { action: 'source.remove', subject: `source:${source.id}`, detail } }
+  })
+}

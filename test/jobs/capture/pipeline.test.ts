@@ -1,0 +1,135 @@
+import { randomUUID } from 'node:crypto'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { insertBuild, readBuild } from '#core/db/builds.ts'
+import { readImport } from '#core/db/imports.ts'
+import { lastCaptures, lastGoodCapture } from '#core/db/sources.ts'
+import { createArtifactStore } from '#core/index/format/store.ts'
+import { captureSource } from '#jobs/capture/pipeline.ts'
+import type { Captured } from '#jobs/capture/pipeline.ts'
+import { createKnowledgeBase } from '#jobs/operator/actions/organizations.ts'
+import { addSource, removeSourceNamed, sourceNamed } from '#jobs/operator/actions/sources.ts'
+import { startJsonServer } from '#test/support/json-server.ts'
+import type { JsonServer } from '#test/support/json-server.ts'
+import { openTestPools } from '#test/support/postgres.ts'
+
+const STATED = `authority: Bee Office
+jurisdiction: ZZ
+canonical_url: https://bees.example/
+published_at: 2020-01-01
+effective_at: 2020-01-01
+`
+const { jobs, operator: pool } = await openTestPools()
+const operator = { database: pool, actor: 'tester' }
+let folder: string
+let server: JsonServer
+let page: string
+let base: string
+const enqueued: string[] = []
+
+function law(rule: string): string {
+  return `<!doctype html><html lang="en"><body><h1>Bees</h1><h2>Hives</h2><p>${rule}</p><h2>Honey</h2><p>Store it.</p></body></html>`
+}
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'capture-'))
+  await writeFile(join(folder, 'stated.yaml'), STATED)
+  server = await startJsonServer((_, response) => response.writeHead(200, { etag: '"1"' }).end(page))
+})
+afterAll(async () => {
+  await server.stop()
+  await rm(folder, { recursive: true })
+})
+beforeEach(async () => {
+  page = law('Keep bees.')
+  base = `bees-${randomUUID().slice(0, 8)}`
+  enqueued.length = 0
+  await createKnowledgeBase(operator, { slug: base, title: 'Bees' })
+})
+
+async function added(name: string, from = `${server.baseUrl}/bees.html`): Promise<void> {
+  const sourceYaml = join(folder, 'stated.yaml')
+  await addSource(operator, { name, knowledgeBase: base, from, sourceYaml, allowPrivate: true })
+}
+
+/** Captures as the job worker does, with its rights. */
+async function captured(name: string): Promise<Captured> {
+  const store = createArtifactStore(pathToFileURL(join(folder, 'store')).href)
+  const enqueueBuild = (id: string): Promise<void> => {
+    enqueued.push(id)
+    return Promise.resolve()
+  }
+  const all = await sourceIn(name)
+  return await captureSource({ database: jobs, store, actor: 'scheduled capture', enqueueBuild }, all)
+}
+
+async function sourceIn(name: string): ReturnType<typeof sourceNamed> {
+  const { rows } = await pool.query<{ id: string }>('select id from knowledge_bases where slug = $1', [base])
+  return await sourceNamed(pool, name, rows[0]?.id ?? null)
+}
+
+describe('a capture of an address', () => {
+  test('imports what it holds, and once a build has set the parameters each change is a build', async () => {
+    await added('bees')
+    const first = await captured('bees')
+    expect(first).toMatchObject({ outcome: 'changed', files: 1, build_id: null })
+    expect(first.message).toContain(`operator build start --import ${first.import_id}`)
+    const parameters = { embedding: 'none', target_risk: 0.1 }
+    const source = await sourceIn('bees')
+    const importId = first.import_id ?? ''
+    const knowledgeBaseId = source.knowledge_base_id
+    await insertBuild(pool, { id: randomUUID(), knowledgeBaseId, importId, parameters, startedBy: 'tester' })
+
+    expect(await captured('bees')).toMatchObject({ outcome: 'unchanged', import_id: null, build_id: null })
+    page = law('Count bees.')
+    const second = await captured('bees')
+    expect(second).toMatchObject({ outcome: 'changed', message: null })
+    expect(enqueued).toEqual([second.build_id])
+    const build = await readBuild(pool, second.build_id ?? '')
+    expect(build).toMatchObject({ import_id: second.import_id, state: 'queued', parameters })
+  })
+
+  test.each([
+    ['an error page without law', 'Service unavailable', /bees\.html(?::1)?: /],
+    ['a page of another format', '---\ntitle: Bees\n---\n# Bees\n\nKeep bees.\n', /it is markdown now, and was html/],
+  ])('that gives %s says so and leaves the last good one in force', async (_name, bad, sentence) => {
+    await added('bees')
+    await captured('bees')
+    const good = await lastGoodCapture(jobs, (await sourceIn('bees')).id)
+    page = bad
+    const failed = await captured('bees')
+    expect(failed).toMatchObject({ outcome: 'failed', import_id: null, build_id: null })
+    expect(failed.message).toMatch(sentence)
+    const { id } = await sourceIn('bees')
+    expect(await lastGoodCapture(jobs, id)).toEqual(good)
+    expect((await lastCaptures(jobs, id, 5)).map(({ outcome }) => outcome)).toEqual(['failed', 'changed'])
+  })
+})
+
+test('all sources of a knowledge base are imported together, and only once each has a good capture', async () => {
+  await writeFile(join(folder, 'wasps.html'), law('Keep wasps.').replaceAll('Bees', 'Wasps'))
+  await added('bees')
+  await added('wasps', join(folder, 'wasps.html'))
+  expect(await captured('bees')).toMatchObject({ import_id: null, message: expect.stringContaining('source wasps') })
+  const { import_id: id } = await captured('wasps')
+  const { snapshots } = await readImport(pool, id ?? '')
+  expect(snapshots.map(({ sourceName }) => sourceName)).toEqual(['bees.html', 'wasps.html'])
+  await removeSourceNamed(operator, await sourceIn('wasps'))
+  const without = await captured('bees')
+  expect(await readImport(pool, without.import_id ?? '')).toMatchObject({ snapshots: [{ sourceName: 'bees.html' }] })
+})
+
+test('a source is refused with a sentence where it cannot be captured or read as the others are', async () => {
+  const refused = (further: object): Promise<unknown> =>
+    addSource(operator, { name: 'bees', knowledgeBase: base, from: 'https://bees.example/a', ...further })
+  await expect(refused({ from: 'http://bees.example/a' })).rejects.toThrow(/is not HTTPS/)
+  await expect(refused({ from: join(folder, 'none') })).rejects.toThrow(/cannot read/)
+  await expect(refused({ from: 'https://user:secret@bees.example/a' })).rejects.toThrow(/must not hold a password/)
+  await expect(refused({ allowHost: ['*.example'] })).rejects.toThrow(/names of hosts, each whole/)
+  await added('bees')
+  await expect(refused({})).rejects.toThrow(/is read with another mapping/)
+  await expect(added('bees')).rejects.toThrow(/has a source "bees"/)
+})

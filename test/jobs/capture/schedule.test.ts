@@ -1,0 +1,101 @@
+import { randomUUID } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { insertBuild } from '#core/db/builds.ts'
+import { createArtifactStore } from '#core/index/format/store.ts'
+import { captureScheduled, keepCaptureSchedules, tellOfCandidate } from '#jobs/capture/schedule.ts'
+import { versionIdOf } from '#jobs/build/ids.ts'
+import { createKnowledgeBase } from '#jobs/operator/actions/organizations.ts'
+import { addSource, removeSourceNamed, sourceNamed } from '#jobs/operator/actions/sources.ts'
+import { openQueue, openQueueRedis } from '#jobs/queues.ts'
+import { silent } from '#test/support/jobs.ts'
+import { bodyOf, send, startJsonServer } from '#test/support/json-server.ts'
+import { openTestPools } from '#test/support/postgres.ts'
+import { openTestRedis } from '#test/support/redis.ts'
+
+const PAGE =
+  '<!doctype html><html lang="en"><head><title>Bees</title></head><body><h1>Bees</h1><p>Keep bees.</p></body></html>'
+const { jobs, operator: pool } = await openTestPools()
+const operator = { database: pool, actor: 'tester' }
+const redis = await openTestRedis()
+const connection = openQueueRedis(redis.url, silent)
+const queues = {
+  capture: openQueue('capture', connection.redis, silent),
+  build: openQueue('build', connection.redis, silent),
+}
+const told: unknown[] = []
+const server = await startJsonServer((request, response) => {
+  if (request.method === 'GET') return void response.writeHead(200).end(PAGE)
+  void bodyOf(request).then((body) => {
+    told.push(body)
+    send(response, 200, {})
+  })
+})
+const webhook = `${server.baseUrl}/hook`
+const deps = { database: jobs, buildQueue: queues.build, webhook, log: silent }
+let folder: string
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'schedule-'))
+  await createKnowledgeBase(operator, { slug: 'bees', title: 'Bees' })
+  const from = `${server.baseUrl}/bees.html`
+  await addSource(operator, { name: 'bees', knowledgeBase: 'bees', from, allowPrivate: true, everyMinutes: 60 })
+})
+afterAll(async () => {
+  for (const queue of Object.values(queues)) await queue.close()
+  connection.close()
+  await redis.release()
+  await server.stop()
+  await rm(folder, { recursive: true })
+})
+
+async function schedules(): Promise<readonly unknown[]> {
+  await keepCaptureSchedules(queues.capture, jobs)
+  return (await queues.capture.getJobSchedulers()).map(({ key, every }) => [key, Number(every)])
+}
+
+test('a source is captured on its schedule, the webhook is told, and a removed one is captured no more', async () => {
+  const source = await sourceNamed(pool, 'bees', null)
+  expect(await schedules()).toEqual([[source.id, 3_600_000]])
+  expect(await schedules()).toEqual([[source.id, 3_600_000]])
+  const store = createArtifactStore(pathToFileURL(folder).href)
+  const run = (): Promise<string> => captureScheduled({ ...deps, store }, source.id, new AbortController().signal)
+  expect(await run()).toBe('changed')
+  // Nothing states the authority, so that no candidate follows.
+  expect(told).toMatchObject([
+    { event: 'capture', source: 'bees', outcome: 'changed', message: expect.stringContaining('missing') },
+  ])
+  await removeSourceNamed(operator, source)
+  expect(await schedules()).toEqual([])
+  expect(await run()).toBe('removed')
+})
+
+test('the candidate of a scheduled capture is told of, and that of an operator is not', async () => {
+  const { rows } = await pool.query<{ id: string }>("select id from knowledge_bases where slug = 'bees'")
+  const knowledgeBaseId = rows[0]?.id ?? ''
+  const importId = randomUUID()
+  const snapshot = randomUUID()
+  await pool.query(
+    "insert into imports (id, knowledge_base_id, mapping, snapshot_ids, report) values ($1, $2, '{}', $3, '{}')",
+    [importId, knowledgeBaseId, [snapshot]],
+  )
+  const build = async (startedBy: string): Promise<string> => {
+    const id = randomUUID()
+    await insertBuild(pool, { id, knowledgeBaseId, importId, parameters: {}, startedBy })
+    return id
+  }
+  const [scheduled, other] = [await build('scheduled capture'), await build('tester')]
+  told.length = 0
+  await tellOfCandidate(deps, other)
+  await tellOfCandidate(deps, scheduled)
+  const candidate = {
+    event: 'candidate',
+    knowledge_base: 'bees',
+    build_id: scheduled,
+    version_id: versionIdOf(scheduled),
+  }
+  expect(told).toEqual([candidate])
+})
