@@ -15,20 +15,22 @@ export interface MappingChoices {
   readonly limit: { readonly field: string; readonly subjectOf: ReadonlyMap<string, string> } | undefined
   /** Whether the records' own effective dates are used, which questions as of a day need. */
   readonly dated: boolean
+  /** Metadata fields that are known to state neither an end nor a status (`offsetFields`). */
+  readonly known?: readonly string[]
 }
 
 /**
  * Returns the mapping of a BEIR-style corpus to a temporary version. A record's id is its citation label, by which
  * found passages are judged. Its title is the heading. Rows of one document keep their order.
  */
-export function evaluationMapping({ limit, dated }: MappingChoices): object {
+export function evaluationMapping({ limit, dated, known = [] }: MappingChoices): object {
   const effective = dated ? ['{metadata.effective_from}'] : []
   return {
     format: 'jsonl',
     about: 'A research corpus while it is evaluated.',
     revises: 'provision',
     reversed_dates: 'skip',
-    ignored_fields: dated ? [] : ['effective_to'],
+    ignored_fields: [...known, ...(dated ? [] : ['effective_to'])],
     tables: limit === undefined ? {} : { limit_to: Object.fromEntries(limit.subjectOf) },
     fields: {
       document_key: [
@@ -58,6 +60,26 @@ export function evaluationMapping({ limit, dated }: MappingChoices): object {
       ...(limit === undefined ? {} : { subjects: { from: `{metadata.${limit.field}}`, lookup: 'limit_to' } }),
     },
   }
+}
+
+/** Spaces that a text may have lost at its ends since its offsets were taken. */
+const TRIMMED_MAX = 20
+
+/**
+ * Returns `end` where it is an offset in a text and no day: with `start` it spans the characters of every record's
+ * text. An import takes a field of that name for the end of a law.
+ */
+export async function offsetFields(corpus: string, signal?: AbortSignal): Promise<readonly string[]> {
+  let records = 0
+  for await (const item of jsonlRecords(corpus, signal)) {
+    if (item.kind !== 'record') continue
+    const [start, end] = ['start', 'end'].map((name) => item.metadata.get(`metadata.${name}`))
+    if (start === undefined || end === undefined || !/^\d+$/.test(`${start}${end}`)) return []
+    const trimmed = Number(end) - Number(start) - item.text.length
+    if (trimmed < 0 || trimmed > TRIMMED_MAX) return []
+    records += 1
+  }
+  return records === 0 ? [] : ['end']
 }
 
 /**

@@ -14,7 +14,7 @@ import type { EvaluationReport } from '#jobs/evaluation/page/evaluation-report.t
 import { reportOf } from '#jobs/evaluation/report.ts'
 import { openFlaggedEmbedder, vectorSettingsOf } from '#jobs/command-line/embedding-flags.ts'
 import type { EvaluateFlags } from './flags.ts'
-import { evaluationMapping, limitSubjects } from './data-set-mapping.ts'
+import { evaluationMapping, limitSubjects, offsetFields } from './data-set-mapping.ts'
 import type { EvaluationOutput } from './program.ts'
 import { renderTable } from './table.ts'
 import { fittedProfile, readFitTask } from './fit.ts'
@@ -53,7 +53,11 @@ export async function evaluateDataSet(
   const limit = flags.limitTo === undefined ? undefined : { field: flags.limitTo, subjectOf }
   const version = {
     corpus: files.corpus,
-    mapping: evaluationMapping({ limit, dated: task.questions.some(({ asOf }) => asOf !== undefined) }),
+    mapping: evaluationMapping({
+      limit,
+      dated: task.questions.some(({ asOf }) => asOf !== undefined),
+      known: await offsetFields(files.corpus, signal),
+    }),
     embedder: await openFlaggedEmbedder(flags, signal, output.note.bind(output)),
     vectors: vectorSettingsOf(flags),
     searchQuestions: flags.searchQuestions,

@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
-import { evaluationMapping, limitSubjects } from '#jobs/evaluation/command/data-set-mapping.ts'
+import { evaluationMapping, limitSubjects, offsetFields } from '#jobs/evaluation/command/data-set-mapping.ts'
 import type { MappingChoices } from '#jobs/evaluation/command/data-set-mapping.ts'
 import type { DraftPassage } from '#jobs/import/draft.ts'
 import { parseMapping } from '#jobs/import/mapping.ts'
@@ -118,4 +118,14 @@ test('a field that no record has is told', async () => {
   await expect(limitSubjects(corpusOf([{ id: 'a', text: 'Text.' }]), 'part')).rejects.toThrow(
     /^No record of the corpus has the metadata field part/,
   )
+})
+
+test('offsets of a text are no end of a law, and years are', async () => {
+  const records = (end: number): readonly object[] => [
+    { id: 'a', text: 'Text.', metadata: { start: 0, end: 5 } },
+    { id: 'b', text: 'Other text.', metadata: { start: 2005, end } },
+  ]
+  expect(await offsetFields(corpusOf(records(2017)))).toEqual(['end'])
+  expect(await offsetFields(corpusOf(records(2010)))).toEqual([])
+  expect(await offsetFields(corpusOf([{ id: 'a', text: 'Text.', metadata: { end: 5 } }]))).toEqual([])
 })
