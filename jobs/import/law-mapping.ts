@@ -69,7 +69,7 @@ export function lawMapping(source: SourceYaml): Mapping {
     precedence,
     repeated_labels,
     accepted_losses,
-    ignored_fields,
+    ignored_fields: [...ignored_fields, ...MARKDOWN_MAPPING.ignored_fields],
     fields,
   })
 }

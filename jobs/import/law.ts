@@ -17,6 +17,7 @@ import { HEADING_RULE } from '#jobs/sources/readers/walk.ts'
 import { IMPORT_BOUNDS } from './bounds.ts'
 import { slugOf } from './heading-anchors.ts'
 import { markdownRecords } from './markdown.ts'
+import { originalName, originalOf } from './originals.ts'
 import { statedFields } from './record.ts'
 import type { SourceItem, SourceSnapshot } from './record.ts'
 
@@ -27,19 +28,20 @@ const OWN_FIELDS =
 /**
  * Yields the records of a file of published law: one for each provision that a reader makes a passage, and what it
  * warns of, omits and does not account for. Markdown with documented front matter is read as `markdownRecords` does.
- * @param known the fields of front matter that the mapping reads or ignores.
+ * The original of a corrected draft yields nothing: the draft holds its text.
+ * @param known the fields of front matter that the mapping reads or ignores. @param snapshots all files of the import.
  */
 export async function* lawRecords(
   { path, sourceName }: SourceSnapshot,
   known: ReadonlySet<string>,
+  snapshots: readonly SourceSnapshot[],
 ): AsyncGenerator<SourceItem> {
   let read: ReadDocument
   try {
+    if (snapshots.some((other) => originalName(other.sourceName) === sourceName)) return
     const bytes = await readBytes(path)
     if (recognised(sourceName, bytes) === 'markdown' && hasOwnFields(bytes)) {
-      const metadata = new Map([['metadata.file', sourceName]])
-      for await (const item of markdownRecords(path, known))
-        yield item.kind === 'record' ? { ...item, metadata: new Map([...metadata, ...item.metadata]) } : item
+      yield* ownMarkdown({ path, sourceName }, known, bytes, snapshots)
       return
     }
     read = await readDocument(sourceName, bytes)
@@ -52,6 +54,26 @@ export async function* lawRecords(
 }
 
 type Warned = Pick<ReaderWarning, 'message' | 'xpath'> & { readonly page?: number | undefined }
+
+/** Yields the records of Markdown with documented front matter; those of a draft name their place in the original. */
+async function* ownMarkdown(
+  { path, sourceName }: Pick<SourceSnapshot, 'path' | 'sourceName'>,
+  known: ReadonlySet<string>,
+  bytes: Uint8Array,
+  snapshots: readonly SourceSnapshot[],
+): AsyncGenerator<SourceItem> {
+  const original = await originalOf(sourceName, bytes, snapshots)
+  const metadata = new Map([['metadata.file', sourceName]])
+  for await (const item of markdownRecords(path, known)) {
+    if (item.kind !== 'record') {
+      yield item
+      continue
+    }
+    const { captured } = item
+    const place = original === undefined ? captured.place : original(captured.place)
+    yield { ...item, captured: { ...captured, place }, metadata: new Map([...metadata, ...item.metadata]) }
+  }
+}
 
 /** Whether a Markdown file is written for this import. */
 export function hasOwnFields(bytes: Uint8Array): boolean {

@@ -261,6 +261,7 @@ export function parseMapping(json: unknown): Mapping {
 /** Mapping of Markdown with the documented front matter, used when no mapping file is given. */
 export const MARKDOWN_MAPPING: Mapping = parseMapping({
   format: 'markdown',
+  ignored_fields: ['original', 'original_sha256'],
   fields: {
     document_key: '{metadata.document}',
     title: '{metadata.title}',

@@ -9,6 +9,7 @@ import type { SourceItem, SourceSnapshot } from './record.ts'
 export function sourceItems(
   snapshot: SourceSnapshot,
   mapping: Mapping,
+  snapshots: readonly SourceSnapshot[],
   signal: AbortSignal | undefined,
 ): AsyncGenerator<SourceItem> {
   switch (mapping.format) {
@@ -17,7 +18,7 @@ export function sourceItems(
     case 'markdown':
       return markdownRecords(snapshot.path, readFieldsOf(mapping))
     case 'law':
-      return lawRecords(snapshot, readFieldsOf(mapping))
+      return lawRecords(snapshot, readFieldsOf(mapping), snapshots)
     default:
       return mapping.format satisfies never
   }

@@ -40,7 +40,7 @@ export async function* stageSources(
   for (const source of input.leftOut ?? []) yield leftOutFile(source, mapping.format)
   for (const [source, snapshot] of snapshots.entries()) {
     yield { kind: 'file' }
-    for await (const item of sourceItems(snapshot, mapping, signal)) {
+    for await (const item of sourceItems(snapshot, mapping, snapshots, signal)) {
       signal?.throwIfAborted()
       if (item.kind === 'coverage') {
         yield { kind: 'coverage', source: snapshot.sourceName, coverage: item.coverage }

@@ -12,6 +12,10 @@ const context = z.string().max(2 * CONTEXT_CHARACTERS_MAX)
 const common = {
   prefix: context.optional(),
   suffix: context.optional(),
+  /** Of a corrected draft: the file that it was drafted from, and the page on which the text begins there. */
+  original: z
+    .strictObject({ sha256: z.string().regex(/^[0-9a-f]{64}$/), page: z.int().positive().optional() })
+    .optional(),
   /**
    * Code points of the passage's own text that its reader has added: bullets, marks between cells, numbers of notes.
    * Where it is there, white space of the file is not significant.

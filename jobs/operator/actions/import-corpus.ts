@@ -54,7 +54,13 @@ export async function importCorpus({ database, actor }: Operator, input: ImportI
   return await importCaptured(
     { database, store },
     {
-      ...{ knowledgeBase, mapping, sources, leftOut, actor, accept, onProgress },
+      knowledgeBase,
+      mapping,
+      sources,
+      leftOut,
+      actor,
+      accept,
+      onProgress,
       ...(input.signal === undefined ? {} : { signal: input.signal }),
     },
   )

@@ -11,6 +11,7 @@ import type { Imported } from '#jobs/capture/import-captured.ts'
 import { importNamed, knowledgeBaseNamed } from '#jobs/operator/actions/names.ts'
 import { addCommandGroup } from '#jobs/operator/command.ts'
 import { list, rows, text } from '#jobs/operator/inputs.ts'
+import { addImportDraft } from './import-draft.ts'
 import { addImportInit } from './import-init.ts'
 import { addDatabaseCommand } from '#jobs/operator/session.ts'
 import { importReportSchema } from '#jobs/operator/stored-report.ts'
@@ -68,6 +69,7 @@ function addImport(program: OperatorCommand): void {
   // Options after the name of a command below belong to that command.
   command.enablePositionalOptions()
   addImportInit(command)
+  addImportDraft(command)
 }
 
 /** The first interruption ends the work in order, so that no temporary file is left; a second one ends the process. */

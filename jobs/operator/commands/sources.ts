@@ -69,6 +69,10 @@ export function addSources(program: OperatorCommand): void {
       )
     },
   })
+  addRemove(sources)
+}
+
+function addRemove(sources: OperatorCommand): void {
   addDatabaseCommand(sources, {
     usage: 'remove <source>',
     summary: 'capture a source no more; what was imported stays',
@@ -165,13 +169,12 @@ export function addCapture(program: OperatorCommand): void {
   })
 }
 
-function shownSource({
-  mapping: _,
-  knowledge_base_id: __,
-  created_at,
-  ...source
-}: SourceRow): Omit<SourceRow, 'mapping' | 'knowledge_base_id' | 'created_at'> & { readonly created_at: string } {
-  return { ...source, created_at: created_at.toISOString() }
+type ShownSource = Omit<SourceRow, 'mapping' | 'knowledge_base_id' | 'created_at'> & { readonly created_at: string }
+
+function shownSource(source: SourceRow): ShownSource {
+  const { id, knowledge_base, name, location, hosts, every_minutes, created_at } = source
+  const since = created_at.toISOString()
+  return { id, knowledge_base, name, location, hosts, private: source.private, every_minutes, created_at: since }
 }
 
 async function baseId({ database }: Operator, slug: string | undefined): Promise<string | null> {

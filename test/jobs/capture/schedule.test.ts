@@ -28,11 +28,12 @@ const queues = {
 }
 const told: unknown[] = []
 const server = await startJsonServer((request, response) => {
-  if (request.method === 'GET') return void response.writeHead(200).end(PAGE)
-  void bodyOf(request).then((body) => {
-    told.push(body)
-    send(response, 200, {})
-  })
+  if (request.method === 'GET') response.writeHead(200).end(PAGE)
+  else
+    void bodyOf(request).then((body) => {
+      told.push(body)
+      send(response, 200, {})
+    })
 })
 const webhook = `${server.baseUrl}/hook`
 const deps = { database: jobs, buildQueue: queues.build, webhook, log: silent }

@@ -31,7 +31,7 @@ function helpOf(command: Command): string {
 const CONSOLE = { environment: {}, stdout: process.stdout, stderr: process.stderr }
 
 /** Commands without the service: a reviewer or an editor runs them elsewhere. */
-const OFFLINE = new Set(['inspect', 'import init', 'models fetch', 'models list', 'reviewers keygen'])
+const OFFLINE = new Set(['inspect', 'import draft', 'import init', 'models fetch', 'models list', 'reviewers keygen'])
 const VERBS = leaves(createProgram(CONSOLE))
 
 describe('help', () => {
@@ -46,6 +46,7 @@ describe('help', () => {
         'withdrawals restore',
         'import',
         'import init',
+        'import draft',
         'activate',
         'rollback',
         ...['create', 'list', 'suspend', 'resume'].flatMap((addDatabaseCommand) => [

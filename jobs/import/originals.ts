@@ -1,0 +1,42 @@
+import type { Selector } from '#core/index/passages/selector.ts'
+import { digestFile } from '#core/platform/hashed-file.ts'
+import { UnreadableFile } from '#jobs/sources/readers/tree.ts'
+import type { SourceSnapshot } from './record.ts'
+
+/** The end of the name of a corrected draft: it stands beside `guidance.pdf` as `guidance.pdf.draft.md`. */
+export const DRAFT_ENDING = '.draft.md'
+
+type PlaceOf = (start: number, end: number) => Selector
+
+/** Returns the name of the file that a draft was made from; undefined for the name of no draft. */
+export function originalName(sourceName: string): string | undefined {
+  return sourceName.endsWith(DRAFT_ENDING) ? sourceName.slice(0, -DRAFT_ENDING.length) : undefined
+}
+
+/**
+ * Returns a function that adds the place in the original to the places of a draft; undefined where a file is no draft.
+ * @throws UnreadableFile where the original is not among the sources, or is another file than the one that was drafted.
+ */
+export async function originalOf(
+  sourceName: string,
+  bytes: Uint8Array,
+  snapshots: readonly SourceSnapshot[],
+): Promise<((place: PlaceOf) => PlaceOf) | undefined> {
+  const name = originalName(sourceName)
+  if (name === undefined) return undefined
+  const text = Buffer.from(bytes).toString('latin1')
+  const stated = /^original_sha256: "?([0-9a-f]{64})"?\s*$/m.exec(text)?.[1]
+  const original = snapshots.find((snapshot) => snapshot.sourceName === name)
+  if (original === undefined)
+    throw new UnreadableFile(`the original ${name} of the draft is not beside it: put it there, or rename the draft`)
+  const { sha256 } = await digestFile(original.path)
+  if (stated !== sha256)
+    throw new UnreadableFile(`${name} is not the file that was drafted: draft it again, and correct that draft`)
+  const marks = Array.from(text.matchAll(/<!-- page (\d{1,5}) -->/g), (mark) => [mark.index, Number(mark[1])] as const)
+  return (place) => (start, end) => {
+    const selector = place(start, end)
+    const at = selector.type === 'DataPositionSelector' ? selector.start : 0
+    const page = marks.findLast(([index]) => index <= at)?.[1]
+    return { ...selector, original: { sha256, ...(page === undefined ? {} : { page }) } }
+  }
+}
