@@ -64,6 +64,13 @@ describe('a file that is not read is refused with a sentence and its line', () =
     expect((await faultOf(docxOf('').subarray(0, 200))).message).toContain('a broken ZIP file')
   })
 
+  test('a PDF that asks for a password', async () => {
+    const trailer = `/Encrypt << /Filter /Standard /V 1 /R 2 /P -4 /O <${'41'.repeat(32)}> /U <${'42'.repeat(32)}> >> /ID [<41><41>]`
+    const plain = pdfOf([[{ text: 'Secret.', y: 700 }]]).toString('latin1')
+    const encrypted = Buffer.from(plain.replace('trailer\n<< ', `trailer\n<< ${trailer} `), 'latin1')
+    expect((await faultOf(encrypted)).message).toBe('an encrypted PDF: save it without a password')
+  })
+
   test('a broken PDF, and one without text', async () => {
     expect((await faultOf('%PDF-1.4\nnothing')).message).toContain('a broken PDF')
     expect((await faultOf(pdfOf([[]]))).message).toContain('a scan without a text layer')
