@@ -53,7 +53,7 @@ test('the same sources, build and embedder give the same bytes as ever', async (
       createLocalEmbedder(),
     )
     expect(artifact.manifestDigest.toString('hex')).toBe(
-      'ffb85f5a65d45b8c0bc88308972cd3e5582afe8b3468522962a66ed19dc229cc',
+      'c913bf9957110031e74e42fa2b49cf23febe105eb7745e1e395781f9bfe79d00',
     )
   } finally {
     rmSync(root, { recursive: true, force: true })

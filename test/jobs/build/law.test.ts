@@ -1,0 +1,52 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { importCaptured } from '#jobs/capture/import-captured.ts'
+import { lawMapping } from '#jobs/import/law-mapping.ts'
+import { parseSourceYaml } from '#jobs/import/source-yaml.ts'
+import { captureSources } from '#jobs/sources/capture.ts'
+import { listSource } from '#jobs/sources/list.ts'
+import { startJobsHarness } from '#test/support/jobs.ts'
+import type { JobsHarness } from '#test/support/jobs.ts'
+import { SAMPLES } from '#test/jobs/sources/readers/samples.ts'
+
+const STATED = `
+authority: Sample Office
+jurisdiction: ZZ
+language: en
+canonical_url: https://law.example/
+published_at: 2020-01-01
+effective_at: 2020-02-01
+`
+let harness: JobsHarness
+let folder: string
+beforeAll(async () => {
+  harness = await startJobsHarness()
+  folder = await mkdtemp(join(tmpdir(), 'law-build-'))
+  for (const { format, bytes } of SAMPLES) await writeFile(join(folder, format), bytes)
+})
+afterAll(async () => {
+  await harness.stop()
+  await rm(folder, { recursive: true })
+})
+
+/** Samples of one title or document contradict others, so that they are imported apart. */
+const APART = new Set(['clml', 'formex', 'pdf'])
+
+test.each([
+  ['most formats', false],
+  ['CLML, Formex and PDF', true],
+])('law of %s is built into a candidate, each passage found again in the captured bytes', async (_name, isApart) => {
+  const id = await harness.createKnowledgeBase()
+  const { files } = await listSource(folder, 'law')
+  const wanted = files.filter(({ sourceName }) => APART.has(sourceName) === isApart)
+  const sources = await captureSources(harness.store, wanted)
+  const mapping = lawMapping(parseSourceYaml(STATED))
+  const knowledgeBase = { id, slug: 'law' }
+  const deps = { database: harness.owner, store: harness.store }
+  const imported = await importCaptured(deps, { knowledgeBase, mapping, sources, leftOut: [], actor: 'tester' })
+  expect(imported.report.files).toBe(wanted.length)
+  const build = await harness.requestBuild(id, imported.id)
+  expect(await harness.runBuild(build)).toMatchObject({ outcome: 'succeeded' })
+})
