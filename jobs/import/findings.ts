@@ -41,6 +41,8 @@ export type Finding =
       readonly kind: 'contradiction'
       readonly sentence: string
       readonly remedy: string
+      /** Where many records have it for one reason, the first alone is named. */
+      readonly group?: string
       /** What "repeated_labels" of the mapping would say where the publisher has these texts under one label. */
       readonly repeated?: { readonly label: string; readonly texts: number }
     }
@@ -66,7 +68,8 @@ export class Findings {
   readonly #reasons = new Map<string, number>()
   readonly #entries: ImportReportEntry[] = []
   readonly #warnings: ImportReportWarning[] = []
-  readonly #contradictions: string[] = []
+  /** The first sentence of each group, and how many there are. */
+  readonly #contradictions = new Map<string, { readonly sentence: string; count: number }>()
   readonly #remedies = new Set<string>()
   readonly #repeated = new Map<string, number>()
   readonly #mapping: LossRules
@@ -125,14 +128,20 @@ export class Findings {
         break
       case 'contradiction':
         this.#counts.contradictions += 1
-        if (this.#contradictions.length < IMPORT_BOUNDS.importConflictsNamedMax)
-          this.#contradictions.push(finding.sentence)
+        this.#contradict(finding.group ?? finding.sentence, finding.sentence)
         this.#remedies.add(finding.remedy)
         if (finding.repeated !== undefined) this.#repeats(finding.repeated)
         break
       default:
         finding satisfies never
     }
+  }
+
+  #contradict(group: string, sentence: string): void {
+    const found = this.#contradictions.get(group)
+    if (found !== undefined) found.count += 1
+    else if (this.#contradictions.size < IMPORT_BOUNDS.importConflictsNamedMax)
+      this.#contradictions.set(group, { sentence, count: 1 })
   }
 
   #repeats({ label, texts }: { readonly label: string; readonly texts: number }): void {
@@ -197,11 +206,14 @@ export class Findings {
   assertNoContradiction(): void {
     const { contradictions: count } = this.#counts
     if (count === 0) return
-    const omitted = count - this.#contradictions.length
+    const named = [...this.#contradictions.values()]
+    const omitted = count - named.reduce((sum, each) => sum + each.count, 0)
     throw new SourcesContradict(
       [
         `Nothing is imported, because the sources contradict each other (${count}):`,
-        ...this.#contradictions.map((sentence) => `  ${sentence}`),
+        ...named.map(
+          ({ sentence, count: times }) => `  ${sentence}${times > 1 ? `, and ${times - 1} more like it` : ''}`,
+        ),
         ...(omitted > 0 ? [`  … and ${omitted} more`] : []),
         `What to do: ${[...this.#remedies].join('; ')}. Then import again.`,
         ...(this.#repeated.size > 0 ? [`To confirm: "repeated_labels": ${this.#toConfirm()}`] : []),

@@ -77,7 +77,8 @@ export function contradictionFinding(
   location: RecordLocation,
   reason: string,
 ): Finding {
-  return { kind: 'contradiction', sentence: `${shownLocation(location)}: ${reason}`, remedy: REMEDY[kind] }
+  const sentence = `${shownLocation(location)}: ${reason}`
+  return { kind: 'contradiction', sentence, remedy: REMEDY[kind], group: `${location.source} ${reason}` }
 }
 
 /** Returns the warning for a notice; the report names both locations beside it. */
