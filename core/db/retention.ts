@@ -54,7 +54,7 @@ export async function disposableVersions(
 
 /**
  * SHA-256 of captured sources and question sets that no import needs which is recent, is being built, may be built
- * again, or made a version that stays. Files that the database does not know stay.
+ * again, or made a version that stays, and that are no last good capture of a source. Files that the database does not know stay.
  */
 const DISPOSABLE_SNAPSHOTS = `
 with kept_builds as (
@@ -70,6 +70,11 @@ with kept_builds as (
   union
   select decode(b.parameters ->> name, 'hex') from kept_builds b
   cross join unnest(array['questions_sha256', 'search_questions_sha256']) as name where b.parameters ? name
+  union
+  select decode(file ->> 'sha256', 'hex') from sources s
+  cross join lateral (
+    select c.files from captures c where c.source_id = s.id and c.outcome <> 'failed' order by c.id desc limit 1) good
+  cross join jsonb_array_elements(good.files) as file where s.removed_at is null
 ), known as (
   select s.sha256, max(s.captured_at) as at from source_snapshots s group by s.sha256
   union all

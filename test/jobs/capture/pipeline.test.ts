@@ -6,6 +6,7 @@ import { pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { insertBuild, readBuild } from '#core/db/builds.ts'
 import { readImport } from '#core/db/imports.ts'
+import { disposableSnapshots } from '#core/db/retention.ts'
 import { lastCaptures, lastGoodCapture } from '#core/db/sources.ts'
 import { createArtifactStore } from '#core/index/format/store.ts'
 import { captureSource } from '#jobs/capture/pipeline.ts'
@@ -44,8 +45,8 @@ afterAll(async () => {
   await rm(folder, { recursive: true })
 })
 beforeEach(async () => {
-  page = law('Keep bees.')
   base = `bees-${randomUUID().slice(0, 8)}`
+  page = law(`Keep ${base}.`)
   enqueued.length = 0
   await createKnowledgeBase(operator, { slug: base, title: 'Bees' })
 })
@@ -104,8 +105,12 @@ describe('a capture of an address', () => {
     expect(failed).toMatchObject({ outcome: 'failed', import_id: null, build_id: null })
     expect(failed.message).toMatch(sentence)
     const { id } = await sourceIn('bees')
-    expect(await lastGoodCapture(jobs, id)).toEqual(good)
     expect((await lastCaptures(jobs, id, 5)).map(({ outcome }) => outcome)).toEqual(['failed', 'changed'])
+    expect(await lastGoodCapture(jobs, id)).toEqual(good)
+    const rules = { versionDays: 0, snapshotDays: 0, ledgerDays: 0 }
+    expect(await disposableSnapshots(pool, rules, [], 100)).not.toContain(good?.files?.[0]?.sha256)
+    await removeSourceNamed(operator, await sourceIn('bees'))
+    expect(await disposableSnapshots(pool, rules, [], 100)).toContain(good?.files?.[0]?.sha256)
   })
 })
 
