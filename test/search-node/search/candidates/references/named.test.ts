@@ -15,6 +15,7 @@ const TRAITS: Readonly<Record<number, PassageTraits>> = {
   71: { references: ['rulebook:bee#6/5/3/a'] },
   120: { references: ['rulebook:bee#9/1'], language: 'de' },
   201: { references: ['rulebook:bee#7/4'], status: 'withdrawn' },
+  230: { references: ['rulebook:bee#8/2'], inForceFrom: '2020-01-01', inForceTo: '2024-01-01' },
 }
 
 let corpus: Searchable
@@ -92,6 +93,17 @@ describe('a provision that cannot be served', () => {
     ])
     expect((await ask({ text: 'BEE 7.4' })).unsupported).toEqual([
       { text: 'BEE 7.4', normalized: 'rulebook:bee#7/4', reason: 'not_in_corpus' },
+    ])
+  })
+
+  test('is not in the corpus from the day on which it has ended', async () => {
+    const on = (day: string): Partial<SearchInput> => {
+      const filters = { ...EVERYTHING, inForceOn: day }
+      return { text: 'BEE 8.2', filters, entitled: filters }
+    }
+    expect(named(await ask(on('2023-12-31')))).toEqual([sourceOf(230)])
+    expect((await ask(on('2024-01-01'))).unsupported).toEqual([
+      { text: 'BEE 8.2', normalized: 'rulebook:bee#8/2', reason: 'not_in_corpus' },
     ])
   })
 
