@@ -10,7 +10,7 @@ import type { LocalRedis } from '#jobs/demo/local/redis.ts'
 import { startGateway } from '#jobs/demo/local/stack.ts'
 import { releaseExposure } from '#jobs/operator/actions/exposure.ts'
 import { ledgerJobsQueued, ledgerRowsOf, remaining, settledLedgerRows } from '#test/support/ledger.ts'
-import { startTestProvider } from '#test/support/embedding-endpoint.ts'
+import { arrivalOf, startTestProvider } from '#test/support/embedding-endpoint.ts'
 import type { HeldCall, TestProvider } from '#test/support/embedding-endpoint.ts'
 import { until } from '#test/support/until.ts'
 import type { Answer } from '#test/support/http.ts'
@@ -90,7 +90,7 @@ async function useUp(afterFirst: () => void): Promise<Used> {
   const lateQuery = `${ANSWERED_QUERY}  `
   const lateHeld = provider.hold(lateQuery)
   const lateInFlight = late.ask({ query: lateQuery })
-  await Promise.all([held.arrived, lateHeld.arrived])
+  await Promise.all([arrivalOf(held, inFlight), arrivalOf(lateHeld, lateInFlight)])
   const refused = await caller.ask()
   expect(refused.error().error.code).toBe('RATE_LIMITED')
   const left = remaining(refused.headers)

@@ -10,7 +10,7 @@ import type { Caller, TestService } from '#test/support/service.ts'
 import { WITH_FEW_QUERIES } from '#test/support/processes.ts'
 import { startLoad } from '#test/support/load.ts'
 import type { Load, Sent } from '#test/support/load.ts'
-import { startTestProvider } from '#test/support/embedding-endpoint.ts'
+import { arrivalOf, startTestProvider } from '#test/support/embedding-endpoint.ts'
 import type { TestProvider } from '#test/support/embedding-endpoint.ts'
 import { until } from '#test/support/until.ts'
 import { approvedCandidates, passagesOf } from './approved-candidates.ts'
@@ -123,12 +123,20 @@ test(
       ),
     )
     const locks = await lockActivations(asked.map(({ id }) => id))
-    await until('an activation is about to move the pointer', aboutToMove)
     const query = `${ANSWERED_QUERY} `
     const held = provider.hold(query)
-    const pinned = caller.ask({ query })
-    await held.arrived
-    await locks.unlock()
+    const askBeforeMove = async (): Promise<{ readonly reply: Promise<Answer> }> => {
+      try {
+        await until('an activation is about to move the pointer', aboutToMove)
+        const reply = caller.ask({ query })
+        await arrivalOf(held, reply)
+        return { reply }
+      } finally {
+        // A lock that stays would hold the end of the service, too.
+        await locks.unlock()
+      }
+    }
+    const { reply: pinned } = await askBeforeMove()
     await until('the pointer moved', async () => (await activeVersion()) !== first)
     held.release()
     const old = (await pinned).retrieved()

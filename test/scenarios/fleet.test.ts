@@ -8,7 +8,7 @@ import { ANSWERED_QUERY, startTestService } from '#test/support/service.ts'
 import type { Caller, TestService } from '#test/support/service.ts'
 import { remaining, settledLedgerRows } from '#test/support/ledger.ts'
 import type { LedgerRow } from '#test/support/ledger.ts'
-import { startTestProvider } from '#test/support/embedding-endpoint.ts'
+import { arrivalOf, startTestProvider } from '#test/support/embedding-endpoint.ts'
 import type { TestProvider } from '#test/support/embedding-endpoint.ts'
 import { until } from '#test/support/until.ts'
 
@@ -155,7 +155,7 @@ test(
     const held = provider.hold(query)
     const hangUp = new AbortController()
     const abandoned = caller.ask({ query }, { signal: hangUp.signal })
-    await held.arrived
+    await arrivalOf(held, abandoned)
     expect((await caller.ask()).error().error.code).toBe('RATE_LIMITED')
     hangUp.abort()
     await expect(abandoned).rejects.toThrow()

@@ -11,7 +11,7 @@ import type { TestService } from '#test/support/service.ts'
 import { ledgerJobsQueued, ledgerRowsOf, remaining, settledLedgerRows } from '#test/support/ledger.ts'
 import { startLoad } from '#test/support/load.ts'
 import { loadedOn } from '#test/support/search-node.ts'
-import { startTestProvider } from '#test/support/embedding-endpoint.ts'
+import { arrivalOf, startTestProvider } from '#test/support/embedding-endpoint.ts'
 import type { TestProvider } from '#test/support/embedding-endpoint.ts'
 import { CALL_TIMEOUT_MS, until } from '#test/support/until.ts'
 import { adjustedNowMs } from '#test/support/clock.ts'
@@ -51,7 +51,7 @@ describe('SIGTERM', () => {
       const query = `${ANSWERED_QUERY} `
       const held = provider.hold(query)
       const inFlight = caller.ask({ query }, { baseUrl: gateway.baseUrl })
-      await held.arrived
+      await arrivalOf(held, inFlight)
       const load = startLoad(caller, [gateway.baseUrl], { callers: 6, pauseMs: 50, untilRefused: true })
       await load.until('every caller was served', (sent) => sent.length >= 20)
 
@@ -154,7 +154,7 @@ describe.concurrent('SIGKILL', () => {
       const held = provider.hold(query)
       const admittedMs = adjustedNowMs()
       const lost = caller.ask({ query }, { baseUrl: gateway.baseUrl }).catch(() => undefined)
-      await held.arrived
+      await arrivalOf(held, lost)
       gateway.signal('SIGKILL')
       await gone(gateway)
       expectHere(await lost).toBeUndefined()

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { inspect } from 'node:util'
 import { z } from 'zod'
 import { createLocalEmbedder } from '#core/embedding/local/embedder.ts'
 import { PROBES } from '#core/embedding/probes.ts'
@@ -202,6 +203,15 @@ export interface HeldCall {
   /** The other side closed the connection before it was answered. */
   readonly hungUp: Promise<void>
   release(): void
+}
+
+/** Waits for a held call. @throws Error once the request that makes it is over without it, as where it is refused. */
+export async function arrivalOf({ arrived }: HeldCall, request: Promise<unknown>): Promise<void> {
+  const over = request.then((reply): never => {
+    throw new Error(`the request was over before its call came in: ${inspect(reply)}`)
+  })
+  over.catch(() => undefined)
+  await Promise.race([arrived, over])
 }
 
 /** An endpoint with the local embedder's vectors, which can be slow, hold single calls, and counts overlapping ones. */
