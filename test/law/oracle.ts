@@ -152,9 +152,12 @@ function* missingAcceptances({ before, after }: Pair, { compared, named }: Compa
 /** The passage of a citation may change only where a listed change names it, before or after. */
 async function probeChanges(laboratory: Laboratory, pair: Pair, named: readonly NamedChange[]): Promise<Violation[]> {
   const violations: Violation[] = []
-  if (named.some(({ kind }) => kind === 'references_changed' || kind.startsWith('aliases_'))) return violations
+  if (named.some(({ kind }) => kind === 'references_changed')) return violations
+  const renamed = named.flatMap((change) => ('name' in change ? [` ${loose(change.name)} `] : []))
   const touched = keysListed(named, ['passages_removed', 'passages_changed', 'passages_added', 'passages_repeated'])
   for (const probe of labelProbes(pair)) {
+    // A name that a listed change gives to another act explains its own citations alone.
+    if (renamed.some((name) => ` ${loose(probe.text)} `.includes(name))) continue
     const [own, other] = [
       await askedOnce(laboratory, pair.active, probe),
       await askedOnce(laboratory, pair.candidate, probe),
