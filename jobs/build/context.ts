@@ -5,7 +5,7 @@ import type { Database } from '#core/db/pool.ts'
 import type { EngineSettings } from '#core/engine/settings.ts'
 import type { EmbeddingSettings } from '#core/embedding/providers.ts'
 import type { Log } from '#core/platform/log.ts'
-import type { RerankSettings } from '#core/reranking/reranker.ts'
+import type { ReaderSettings } from '#core/reading/reader.ts'
 import type { SearchNodeClient } from '#core/rpc/search-client.ts'
 import type { BuildParameters } from './parameters.ts'
 import type { Progress } from './progress.ts'
@@ -41,7 +41,7 @@ export interface CandidateContext extends BuildContext {
   /** Slug. */
   readonly knowledgeBase: string
   readonly database: Database
-  readonly embedding: EmbeddingSettings & RerankSettings
+  readonly embedding: EmbeddingSettings & ReaderSettings
   /** All of SEARCH_NODES. */
   readonly nodes: readonly SearchNodeClient[]
   readonly log: Log

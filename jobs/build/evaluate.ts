@@ -7,6 +7,8 @@ import { createEmbedder } from '#core/embedding/providers.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import { writeDurably } from '#core/platform/durable-file.ts'
 import { utcDay } from '#core/platform/time.ts'
+import { createReader } from '#core/reading/reader.ts'
+import type { Reader } from '#core/reading/reader.ts'
 import { createReranker } from '#core/reranking/reranker.ts'
 import { readActiveVersion } from '#jobs/compare/active-version.ts'
 import type { NamedChange } from '#jobs/compare/changes-file.ts'
@@ -20,6 +22,7 @@ import { renderPage } from '#jobs/evaluation/page/page.ts'
 import type { ReviewSections } from '#jobs/evaluation/page/page.ts'
 import { EVALUATION_DEPTH, evaluate } from '#jobs/evaluation/pipeline.ts'
 import type { Evaluation } from '#jobs/evaluation/pipeline.ts'
+import { cachedReader } from '#jobs/evaluation/reader-cache.ts'
 import { reportOf } from '#jobs/evaluation/report.ts'
 import { NOTHING, html } from '#jobs/page/markup.ts'
 import type { BuiltArtifact } from './artifact.ts'
@@ -103,11 +106,24 @@ async function measure(
         ? undefined
         : createReranker(context.embedding),
     rerankerToTry: context.parameters.reranker ?? null,
+    reader: await openReader(context),
+    note: (sentence) => context.warn(sentence),
     nodes: context.nodes,
     day: utcDay(new Date()),
     signal: context.signal,
     onProgress: (done, total) => context.progress.at(done, total),
   })
+}
+
+/** Keeps its scores in the work folder, so that a build that resumes pays for no reading twice. */
+async function openReader({ parameters, embedding, workFolder }: CandidateContext): Promise<Reader | undefined> {
+  const { reader } = defaultProfile(parameters)
+  if (reader === null) return undefined
+  return await cachedReader(
+    createReader(reader, embedding),
+    `${reader.kind} ${reader.model}`,
+    join(workFolder, 'readings.jsonl'),
+  )
 }
 
 function comparedCandidate(

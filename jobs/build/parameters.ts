@@ -3,10 +3,15 @@ import { EMBEDDINGS } from '#core/embedding/embedder.ts'
 import type { Embedding } from '#core/embedding/embedder.ts'
 import { ENGINES } from '#core/index/engine/description.ts'
 import { SEARCH_BOUNDS } from '#core/domain/bounds.ts'
-import { DEFAULT_CALIBRATION, DEFAULT_MODEL_CALIBRATION } from '#core/domain/default-calibration.ts'
+import {
+  DEFAULT_CALIBRATION,
+  DEFAULT_CHAT_READER_CALIBRATION,
+  DEFAULT_MODEL_CALIBRATION,
+} from '#core/domain/default-calibration.ts'
+import { PROMPT_SHA256 } from '#core/reading/chat.ts'
 import type { Calibration } from '#core/domain/calibration.ts'
 import { withdrawalInForceSchema } from '#core/db/withdrawals.ts'
-import { rerankerSchema } from '#core/domain/retrieval-profile.ts'
+import { readerSchema, rerankerSchema } from '#core/domain/retrieval-profile.ts'
 import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
 
 /** Parameters of a build, stored with its row. */
@@ -39,6 +44,8 @@ export const buildParametersSchema = z.strictObject({
     .default({ drop: [], restore: [] }),
   /** A re-ranker to try. The profile gets it only if it ranks the question set better. */
   reranker: rerankerSchema.optional(),
+  /** A chat model that reads the first passages of each request; the profile pins it. */
+  reader: readerSchema.pick({ model: true, on_failure: true }).optional(),
 })
 export type BuildParameters = z.infer<typeof buildParametersSchema>
 
@@ -59,7 +66,8 @@ const CALIBRATION: Readonly<Record<Embedding, Calibration>> = {
 export function defaultProfile({
   embedding,
   expansion,
-}: Pick<BuildParameters, 'embedding' | 'expansion'>): ProfileParameters {
+  reader,
+}: Pick<BuildParameters, 'embedding' | 'expansion' | 'reader'>): ProfileParameters {
   return {
     expansion: expansion ?? SEARCH_BOUNDS.rowsScoredMinDefault,
     verification_statuses: ['verified'],
@@ -68,7 +76,10 @@ export function defaultProfile({
     collapse_revisions: true,
     per_document_max: 0,
     reranker: null,
-    reader: null,
+    reader:
+      reader === undefined
+        ? null
+        : { kind: 'chat', ...reader, prompt_sha256: PROMPT_SHA256, calibration: DEFAULT_CHAT_READER_CALIBRATION },
     calibration: CALIBRATION[embedding],
   }
 }

@@ -13,6 +13,8 @@ export const EVALUATION_BOUNDS = {
   extractCharactersMax: 300,
   evaluationConcurrency: 4,
   evaluationAttemptsMax: 3,
+  /** Labelled questions that a build has its reader read, one call each. */
+  readQuestionsMax: 400,
   /** File of scores that a reader gave. */
   readerCacheBytesMax: 64 * 1024 * 1024,
 

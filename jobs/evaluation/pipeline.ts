@@ -12,6 +12,7 @@ import type { Reranker } from '#core/reranking/reranker.ts'
 import type { SearchNodeClient } from '#core/rpc/search-client.ts'
 import { NoSearchNodeError, prepareOnLiveNodes } from '#jobs/search-nodes.ts'
 import type { PreparedVersion } from '#jobs/search-nodes.ts'
+import type { Reader } from '#core/reading/reader.ts'
 import { alteredCandidate } from './altered-candidate.ts'
 import { servedOf } from './ask.ts'
 import type { AskContext } from './ask.ts'
@@ -26,6 +27,7 @@ import { verifiedPassagesIn } from '#core/index/passages/records.ts'
 import { searchQuestionFigures } from './search-questions.ts'
 import { readQuestionSet } from './question-set.ts'
 import { idsInWords } from './questions.ts'
+import { measureReader } from './reading.ts'
 import type { Measured } from './report.ts'
 
 export interface EvaluationInput extends PreparedVersion {
@@ -43,6 +45,10 @@ export interface EvaluationInput extends PreparedVersion {
   /** Undefined: the version has no vectors. */
   readonly embedder: Embedder | undefined
   readonly reranker: Reranker | undefined
+  /** The reader of the profile; absent: it has none, or none is asked. */
+  readonly reader?: Reader | undefined
+  /** Is told what the evaluation is going to cost. */
+  readonly note?: (sentence: string) => void
   /** Null: none. */
   readonly rerankerToTry: ProfileParameters['reranker']
   readonly nodes: readonly SearchNodeClient[]
@@ -85,6 +91,14 @@ export async function evaluate(input: EvaluationInput): Promise<Evaluation> {
     searchQuestions: input.artifact.files['search-questions.jsonl'] !== undefined,
   }
   const decision = decisionOf(questions, servedOf(outcomes), fitting, profile.calibration)
+  const read =
+    input.reader && profile.reader
+      ? await measureReader(questions, input.reader, profile.reader, {
+          ...context,
+          targetRisk: input.targetRisk,
+          note: input.note ?? (() => undefined),
+        })
+      : undefined
   const measured: Measured = {
     kind: input.questionsSha256 === undefined ? 'known items' : 'question set',
     dataset: input.knowledgeBase,
@@ -98,10 +112,12 @@ export async function evaluate(input: EvaluationInput): Promise<Evaluation> {
     latency: await timeModes(questions, context),
     filtered: await filteredRecallOf(input.artifact, questions, context),
     missing,
+    reader: read?.figures,
     chanceQuestions: readGramsDescription(input.artifact.folder).chance.questions,
     searchQuestions: await unlessDamaged(input, () => searchQuestionFigures(input.artifact, context)),
   }
-  return { measured, profile: { ...profile, calibration: decision.calibration }, context }
+  const reader = read?.parameters ?? profile.reader
+  return { measured, profile: { ...profile, reader, calibration: decision.calibration }, context }
 }
 
 interface AskedQuestions {

@@ -12,7 +12,13 @@ import { decisionFigures } from './metrics/decision.ts'
 import { missesOf } from './misses.ts'
 import type { Latency, Outcomes } from './outcomes.ts'
 import { REPORT_UNKNOWN_RELEVANT_MAX, evaluationReportSchema } from './page/evaluation-report.ts'
-import type { EvaluationReport, Gate, LongPassages, SearchQuestionFigures } from './page/evaluation-report.ts'
+import type {
+  EvaluationReport,
+  Gate,
+  LongPassages,
+  ReaderFigures,
+  SearchQuestionFigures,
+} from './page/evaluation-report.ts'
 
 /** What was measured on a version. */
 export interface Measured {
@@ -32,6 +38,8 @@ export interface Measured {
   readonly filtered: FilteredMeasurement | undefined
   /** Relevant ids that the version does not hold. */
   readonly missing: readonly string[]
+  /** Absent: no reader was asked. */
+  readonly reader?: ReaderFigures | undefined
   /** On which chance in the version was measured; 0: it is too small. Absent: not told. */
   readonly chanceQuestions?: number
   /** Undefined: the version has no search questions. */
@@ -72,6 +80,7 @@ export function reportOf(input: ReportInput): EvaluationReport {
     ranking: rankingOf(input.profile),
     abstention: abstention ?? null,
     calibrated_on: calibratedOn(decision),
+    ...(input.reader === undefined ? {} : { reader: input.reader }),
     ...(input.chanceQuestions === undefined ? {} : { chance_questions: input.chanceQuestions }),
     ...filteredFigures(filtered),
     latency_ms: servedOf(latency),

@@ -84,6 +84,20 @@ const abstentionSchema = z.strictObject({
   distribution: z.strictObject({ sufficient: z.array(count).readonly(), insufficient: z.array(count).readonly() }),
 })
 
+/** The decision with a reader, on the labelled questions whose first passages it read. */
+const readerSchema = z.strictObject({
+  model: z.string(),
+  questions: count,
+  answerable: count,
+  answered_answerable: count,
+  answered_unanswerable: count,
+  /** Null without questions of both kinds. */
+  auroc: share.nullable(),
+  /** Whether it was fitted on them; each is then scored by a model that was fitted without it. */
+  is_fitted: z.boolean(),
+})
+export type ReaderFigures = z.infer<typeof readerSchema>
+
 /** The questions on which the decision was calibrated. */
 const calibratedOnSchema = z.discriminatedUnion('source', [
   z.strictObject({ source: z.literal('question set'), questions: count }),
@@ -167,6 +181,8 @@ export const evaluationReportSchema = z.strictObject({
   long_passages: longPassagesSchema.optional(),
   abstention: abstentionSchema.nullable(),
   calibrated_on: calibratedOnSchema,
+  /** Absent: the profile has no reader, or none was asked. */
+  reader: readerSchema.optional(),
   /** Questions of the version's own words on which chance was measured; 0: the version is too small. */
   chance_questions: count.optional(),
   /** Lowest recall over the kinds of filter below; empty for a version without vectors. */

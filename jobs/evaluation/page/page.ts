@@ -75,12 +75,27 @@ function decision(report: EvaluationReport): Markup {
   if (abstention === null)
     return html`<h2>The decision</h2>
       <p>Not measured: the questions do not say which of them cannot be answered.</p>
-      ${calibratedOn(report)}`
+      ${calibratedOn(report)} ${readerDecision(report)}`
   return html`<h2>The decision</h2>
-    ${calibratedOn(report)} ${decisionTable(report)}
+    ${calibratedOn(report)} ${decisionTable(report)} ${readerDecision(report)}
     <div class="plots">
       ${riskCoveragePlot(abstention)}${reliabilityPlot(abstention)}${distributionPlot(abstention)}
     </div>`
+}
+
+/** How the decision changes where the reader of the profile reads. */
+function readerDecision({ reader }: EvaluationReport): Markup {
+  if (reader === undefined) return NOTHING
+  const { model, questions, answerable, answered_answerable: right, answered_unanswerable: wrong, is_fitted } = reader
+  if (questions === 0)
+    return html`<p>
+      The reader <code>${model}</code> decides by the default of chat models; no labelled question was read.
+    </p>`
+  return html`<p>
+    With the reader <code>${model}</code>, ${whole(right)} of ${whole(answerable)} answerable questions are answered and
+    ${whole(wrong)} of ${whole(questions - answerable)} others, AUROC ${figure(reader.auroc)};
+    ${is_fitted ? 'each was scored by a model that was fitted without it' : 'the default of chat models decided'}.
+  </p>`
 }
 
 /** The fitted parameters of the ranking. */

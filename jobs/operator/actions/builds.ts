@@ -4,6 +4,7 @@ import { basename, dirname } from 'node:path'
 import type { ArtifactStore } from '#core/index/format/store.ts'
 import { cancelBuild, insertBuild, retryBuild } from '#core/db/builds.ts'
 import { withdrawalsInForce } from '#core/db/withdrawals.ts'
+import type { ReaderParameters } from '#core/domain/retrieval-profile.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { EVALUATION_BOUNDS } from '#jobs/evaluation/bounds.ts'
 import { BUILD_BOUNDS } from '#jobs/build/bounds.ts'
@@ -30,6 +31,9 @@ export interface StartBuild {
   /** Re-ranker model to try, and the number of passages that it re-ranks. */
   readonly reranker?: string | undefined
   readonly rerankCandidates?: number
+  /** Chat model that reads the first passages of each request, and what its failure does. */
+  readonly reader?: string | undefined
+  readonly readerFailure?: ReaderParameters['on_failure']
   /** Withdrawals in force whose passages the version leaves out, or that do not apply to it; undefined: none. */
   readonly dropWithdrawn?: WithdrawalsNamed
   readonly restoreWithdrawn?: WithdrawalsNamed
@@ -66,6 +70,9 @@ export async function startBuild(operator: Operator, input: StartBuild, enqueue:
     ...questions,
     ...searchQuestions,
     ...reranker,
+    ...(input.reader === undefined
+      ? {}
+      : { reader: { model: input.reader, on_failure: input.readerFailure ?? 'refuse' } }),
     withdrawals: await decideWithdrawals(operator, base.id, input),
     ...(input.engine === undefined ? {} : { engine: input.engine }),
   })

@@ -28,6 +28,14 @@ const WAIT = {
   '--wait-seconds <n>': `follow it for at most so long; default ${WAIT_SECONDS_DEFAULT}`,
 } as const
 
+const MODELS = {
+  '--reranker <model>': 'try this model of RERANK_BASE_URL; kept only if it ranks the questions better',
+  '--rerank-candidates <n>': 'passages it orders anew; default 20',
+  '--reader <model>': 'this chat model of READER_BASE_URL reads the first passages of each request, see below',
+  '--reader-failure <refuse|decide_without>':
+    'what its failure does to a request: 503, or a decision without it; default refuse',
+} as const
+
 const NOTES = `\
 The job worker builds; this command only asks. A killed build resumes, and no partial version is ever visible.
 A run that fails is tried again after 1 s to 1 min, for eight minutes; one that runs out of memory, once.
@@ -50,6 +58,12 @@ Search questions:
   that shares no word with it. They are never served and are no evidence; the report and the comparison list them.
   openai  The chat model OPENAI_CHAT_MODEL writes two for each passage: every passage is sent to OPENAI_BASE_URL, once.
           The job worker logs the price in tokens before it begins; see the report before you approve what was written.
+
+Who reads:
+  Without --reader nobody: words and vectors decide. A chat model tells an answer from a passage of the same topic that
+  lacks it. The profile pins its name and instructions. With labelled questions of --questions its decision is fitted:
+  it reads at most 400 of them, one call each of a question and five passages; the job worker logs their number first,
+  and a run that resumes repeats no call. The report shows the decision with it and without.
 
 How the candidate is evaluated:
   question set  What people ask, answerable and not, with the passages that answer it: measures the ranking, fits the
@@ -126,8 +140,7 @@ function addStart(build: OperatorCommand): void {
       '--target-risk <share>': 'at most this share of the answers without evidence; default 0.05',
       '--drop-withdrawn <withdrawals>': 'leave out the passages of these withdrawals in force: ids, or all',
       '--restore-withdrawn <withdrawals>': 'serve them again in this version: ids, or all',
-      '--reranker <model>': 'try this model of RERANK_BASE_URL; kept only if it ranks the questions better',
-      '--rerank-candidates <n>': 'passages it orders anew; default 20',
+      ...MODELS,
       ...WAIT,
     },
     notes: NOTES,
@@ -146,6 +159,8 @@ function addStart(build: OperatorCommand): void {
       dropWithdrawn: withdrawals,
       restoreWithdrawn: withdrawals,
       reranker: text.optional(),
+      reader: text.optional(),
+      readerFailure: z.enum(['refuse', 'decide_without'], 'must be refuse or decide_without').default('refuse'),
       rerankCandidates: z.coerce.number('must be a number').int().min(2).max(50).default(20),
       wait: z.boolean().default(false),
       waitSeconds,

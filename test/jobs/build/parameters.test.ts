@@ -37,9 +37,9 @@ describe('the profile before anything is fitted', () => {
     expect(FUSION_WEIGHTS).toContain(weightOf('openai'))
   })
 
-  test('has a calibration for words alone, one for hashed words, and one for a model, which uses its vectors', () => {
+  test('has one calibration without the vectors of a model, and another with them', () => {
     const featuresOf = (embedding: Embedding): readonly string[] => defaultProfile({ embedding }).calibration.features
-    expect(featuresOf('none')).toEqual(['fused_best'])
+    expect(featuresOf('none')).toEqual(featuresOf('local'))
     expect(featuresOf('local')).not.toContain('nearest_vector')
     expect(featuresOf('openai')).toContain('nearest_vector')
   })

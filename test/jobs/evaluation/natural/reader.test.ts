@@ -56,7 +56,7 @@ test('an endpoint needs a model, and a file has none', async () => {
 })
 
 test('a reading decides by its own calibration, and the first words do not', () => {
-  const replies = { lexical: replyWith(['a', 'b'], measured({ fused_best: 1 })) }
+  const replies = { lexical: replyWith(['a', 'b'], measured({ words_best: 0.5, grams_best: 0.5 })) }
   const judged = (read: readonly number[] | undefined): string =>
     judge('kb', question, replies, read ? DEFAULT_CHAT_READER_CALIBRATION : DEFAULT_CALIBRATION, read).decision
   expect([judged(undefined), judged([0.02, 0.03]), judged([0.02, 0.55])]).toEqual(['answer', 'abstain', 'answer'])

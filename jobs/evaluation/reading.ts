@@ -1,0 +1,101 @@
+import { DEFAULT_CHAT_READER_CALIBRATION } from '#core/domain/default-calibration.ts'
+import { probability } from '#core/domain/calibration.ts'
+import { READER_PREDICTORS, readerPredictors } from '#core/domain/predictors.ts'
+import { READ_PASSAGES_MAX } from '#core/domain/retrieval-profile.ts'
+import type { ReaderParameters } from '#core/domain/retrieval-profile.ts'
+import type { SearchResult } from '#core/domain/search.ts'
+import { sha256 } from '#core/platform/digest.ts'
+import type { Reader } from '#core/reading/reader.ts'
+import { forEachConcurrently } from '#jobs/for-each-concurrently.ts'
+import { askModes, servedMode } from './ask.ts'
+import type { AskContext } from './ask.ts'
+import { EVALUATION_BOUNDS } from './bounds.ts'
+import { fitCalibration } from './calibration/fit.ts'
+import { auroc } from './metrics/abstention.ts'
+import type { ReaderFigures } from './page/evaluation-report.ts'
+import type { QueryWithQrels } from './query-with-qrels.ts'
+
+export interface MeasuredReader {
+  /** With the fitted calibration, or the default of chat models. */
+  readonly parameters: ReaderParameters
+  readonly figures: ReaderFigures
+}
+
+interface Reading {
+  readonly id: string
+  readonly sufficient: boolean
+  readonly group: string | undefined
+  /** In the order of READER_PREDICTORS. */
+  readonly features: readonly number[]
+}
+
+/**
+ * Has the reader of a profile read the first passages of labelled questions, and fits its decision on them. Questions
+ * that find nothing are left out. Where there are too few labels, the default of chat models stays.
+ * @param note is told the greatest number of calls before the first one.
+ * @throws ReaderError if the endpoint fails; a repetition reads what is missing, where the reader keeps its scores.
+ */
+export async function measureReader(
+  questions: readonly QueryWithQrels[],
+  reader: Reader,
+  parameters: ReaderParameters,
+  context: AskContext & { readonly targetRisk: number; readonly note: (sentence: string) => void },
+): Promise<MeasuredReader> {
+  const readings = await readingsOf(sampleOf(questions), reader, context)
+  const fitted = fitCalibration(readings, { features: READER_PREDICTORS, targetRisk: context.targetRisk })
+  const calibration = fitted ? { ...fitted.calibration, named: null } : DEFAULT_CHAT_READER_CALIBRATION
+  const scored =
+    fitted?.outOfFold ??
+    readings.map(({ sufficient, features }) => ({
+      sufficient,
+      score: probability(calibration, READER_PREDICTORS, features),
+    }))
+  const answered = (sufficient: boolean): number =>
+    scored.filter((each) => each.sufficient === sufficient && each.score >= calibration.threshold).length
+  return {
+    parameters: { ...parameters, calibration },
+    figures: {
+      model: parameters.model,
+      questions: scored.length,
+      answerable: scored.filter(({ sufficient }) => sufficient).length,
+      answered_answerable: answered(true),
+      answered_unanswerable: answered(false),
+      auroc: auroc(scored) ?? null,
+      is_fitted: fitted !== undefined,
+    },
+  }
+}
+
+/** The labelled questions, or a sample of them that depends on their ids alone. */
+function sampleOf(questions: readonly QueryWithQrels[]): readonly QueryWithQrels[] {
+  const labelled = questions.filter(({ answerable }) => answerable !== undefined)
+  if (labelled.length <= EVALUATION_BOUNDS.readQuestionsMax) return labelled
+  const keyOf = ({ id }: QueryWithQrels): string => sha256(id).toString('hex')
+  return labelled.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1)).slice(0, EVALUATION_BOUNDS.readQuestionsMax)
+}
+
+async function readingsOf(
+  questions: readonly QueryWithQrels[],
+  reader: Reader,
+  context: Parameters<typeof measureReader>[3],
+): Promise<readonly Reading[]> {
+  if (questions.length === 0) return []
+  context.note(
+    `The reader is asked at most ${questions.length} times, each time about a question and up to ${READ_PASSAGES_MAX} passages.`,
+  )
+  const lists: { readonly question: QueryWithQrels; readonly passages: SearchResult['passages'] }[] = []
+  const asking = { ...context, modes: [servedMode(context)], withoutText: false, limit: READ_PASSAGES_MAX }
+  await askModes(questions, asking, (at, _mode, { passages }, question) => {
+    lists[at] = { question, passages }
+  })
+  const readings: (Reading | undefined)[] = []
+  await forEachConcurrently(lists, EVALUATION_BOUNDS.evaluationConcurrency, async ({ question, passages }, at) => {
+    const { id, text, answerable, group } = question
+    if (passages.length > 0 && answerable !== undefined) {
+      const figures = readerPredictors((await reader.read(text, passages, context.signal)).scores)
+      readings[at] = { id, sufficient: answerable, group, features: READER_PREDICTORS.map((name) => figures[name]) }
+    }
+    context.onProgress(at + 1, lists.length)
+  })
+  return readings.filter((each) => each !== undefined)
+}
