@@ -41,16 +41,18 @@ test(
     const start = ['build', 'start', '--import', imported.id] as const
     const parametersOf = async (...flags: readonly string[]): Promise<unknown> =>
       z.object({ parameters: z.unknown() }).parse(await harness.cli.json(...start, ...flags)).parameters
-    expect(await parametersOf()).toEqual({ embedding: 'local', target_risk: 0.05 })
+    const withdrawals = { drop: [], restore: [] }
+    expect(await parametersOf()).toEqual({ embedding: 'local', target_risk: 0.05, withdrawals })
     expect(await parametersOf('--target-risk', '0.1', '--reranker', 'judge-1')).toEqual({
       embedding: 'local',
       target_risk: 0.1,
       reranker: { model: 'judge-1', candidates: 20 },
+      withdrawals,
     })
     expect(await parametersOf('--reranker', 'judge-1', '--rerank-candidates', '7')).toMatchObject({
       reranker: { model: 'judge-1', candidates: 7 },
     })
-    expect(await parametersOf('--embedding', 'none')).toEqual({ embedding: 'none', target_risk: 0.05 })
+    expect(await parametersOf('--embedding', 'none')).toEqual({ embedding: 'none', target_risk: 0.05, withdrawals })
     const asked = async (): Promise<number | null> => (await harness.owner.query('select 1 from builds')).rowCount
     expect(await asked()).toBe(4)
     for (const [flag, value] of [
