@@ -36,6 +36,11 @@ const MODELS = {
     'what its failure does to a request: 503, or a decision without it; default refuse',
 } as const
 
+const WITHDRAWN = {
+  '--drop-withdrawn <withdrawals>': 'leave out the passages of these withdrawals in force: ids, or all',
+  '--restore-withdrawn <withdrawals>': 'serve them again in this version: ids, or all',
+} as const
+
 const NOTES = `\
 The job worker builds; this command only asks. A killed build resumes, and no partial version is ever visible.
 A run that fails is tried again after 1 s to 1 min, for eight minutes; one that runs out of memory, once.
@@ -138,8 +143,7 @@ function addStart(build: OperatorCommand): void {
         'who embeds; default: local, or openai with EMBEDDING=onnx; none: words alone rank, see below',
       '--engine <local|opensearch>': 'where the version is searched; default: local, see below',
       '--target-risk <share>': 'at most this share of the answers without evidence; default 0.05',
-      '--drop-withdrawn <withdrawals>': 'leave out the passages of these withdrawals in force: ids, or all',
-      '--restore-withdrawn <withdrawals>': 'serve them again in this version: ids, or all',
+      ...WITHDRAWN,
       ...MODELS,
       ...WAIT,
     },
