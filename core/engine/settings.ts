@@ -7,7 +7,7 @@ const urlList: z.ZodType<readonly string[], string | undefined> = z
   .transform((text): readonly (string | undefined)[] => text.split(',').map((part) => part.trim()))
   .pipe(z.array(baseUrl.pipe(z.string())).min(1).max(32))
 
-/** Variables of the processes that use an OpenSearch cluster: search nodes and the job worker. */
+/** Variables of the processes that use an OpenSearch cluster: search nodes, the job worker, and `operator replay`. */
 export const ENGINE_SETTINGS = {
   OPENSEARCH_URL: {
     schema: optional(urlList),

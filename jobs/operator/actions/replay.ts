@@ -13,6 +13,12 @@ import type { FoundPassage, SearchResult } from '#core/domain/search.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
+import { engineFaults, engineSettingsOf } from '#core/engine/settings.ts'
+import type { EngineSettings } from '#core/engine/settings.ts'
+import { createSignedStore } from '#core/index/format/store.ts'
+import { readSignedManifest } from '#core/index/format/verify.ts'
+import { startNodeProcess } from '#jobs/command-line/search-node-process.ts'
+import type { NodeProcess } from '#jobs/command-line/search-node-process.ts'
 import { createReader } from '#core/reading/reader.ts'
 import type { ReaderSettings } from '#core/reading/reader.ts'
 import { reordered, rerankedText } from '#core/reranking/order.ts'
@@ -25,8 +31,11 @@ export interface ReplayDeps {
   readonly serviceSecrets: ServiceSecrets
   /** Endpoints of embedding, re-ranking and reading, as the gateways have them. */
   readonly endpoints: EndpointSettings & ReaderSettings
-  /** A node of its own, with the artifact store of the installation. */
-  readonly startNode: () => Promise<{ readonly client: SearchNodeClient; stop(): Promise<void> }>
+  /** A node of its own for a version, with the artifact store of the installation; see `startReplayNode`. */
+  readonly startNode: (
+    versionId: string,
+    manifestDigest: Uint8Array,
+  ) => Promise<{ readonly client: SearchNodeClient; stop(): Promise<void> }>
 }
 
 /** A field whose value is another one than on record. */
@@ -131,9 +140,9 @@ async function searched(
   { manifest_digest: manifestDigest, profile }: ServedVersion,
   { query, vector, topK }: { query: string; vector: Float32Array | undefined; topK: number },
 ): Promise<SearchResult> {
-  const node = await startNode()
+  const versionId = row.version_id
+  const node = await startNode(versionId, manifestDigest)
   try {
-    const versionId = row.version_id
     await node.client.prepareVersion({ versionId, manifestDigest, verify: false }, RPC_BOUNDS.prepareTimeoutMs)
     return await node.client.search(
       {
@@ -150,13 +159,42 @@ async function searched(
     )
   } catch (cause) {
     throw new OperatorError(
-      `The version ${row.version_id} could not be searched on a node of its own: see that ARTIFACT_STORE still has it ` +
-        'and MANIFEST_PUBLIC_KEY verifies it.',
+      `The version ${versionId} could not be searched on a node of its own: see that ARTIFACT_STORE still has it, that ` +
+        'MANIFEST_PUBLIC_KEY verifies it and, where it has an engine, that its cluster answers and has its index.',
       { cause },
     )
   } finally {
     await node.stop()
   }
+}
+
+interface ReplayNodeSettings extends EngineSettings {
+  readonly ARTIFACT_STORE: string
+  readonly MANIFEST_PUBLIC_KEY: readonly Buffer[]
+}
+
+/**
+ * Starts a search node for one version, with the cluster of a version that has an engine.
+ * @throws OperatorError where the cluster is needed and not configured, or configured with a conflict.
+ */
+export async function startReplayNode(
+  settings: ReplayNodeSettings,
+  versionId: string,
+  manifestDigest: Uint8Array,
+): Promise<NodeProcess> {
+  const { artifactFolder, publicKeysDer } = createSignedStore(settings)
+  const engine = await readSignedManifest(artifactFolder(versionId), publicKeysDer, manifestDigest).then(
+    ({ manifest }) => manifest.engine,
+    // The node says why it cannot load the version.
+    () => undefined,
+  )
+  if (engine !== undefined && settings.OPENSEARCH_URL === undefined)
+    throw new OperatorError(
+      `The version ${versionId} is searched in an OpenSearch cluster: set OPENSEARCH_URL, as search nodes have it.`,
+    )
+  const [fault] = engineFaults(settings)
+  if (fault !== undefined) throw new OperatorError(fault)
+  return await startNodeProcess(settings.ARTIFACT_STORE, settings.MANIFEST_PUBLIC_KEY, engineSettingsOf(settings))
 }
 
 interface Reranked {

@@ -3,8 +3,7 @@ import type { OperatorCommand } from '#jobs/operator/operator-command.ts'
 import { withEncoder } from '#core/embedding/settings.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { OPERATOR_VARIABLES } from '#jobs/config.ts'
-import { startNodeProcess } from '#jobs/command-line/search-node-process.ts'
-import { replayRequest } from '#jobs/operator/actions/replay.ts'
+import { replayRequest, startReplayNode } from '#jobs/operator/actions/replay.ts'
 import type { Difference } from '#jobs/operator/actions/replay.ts'
 import { requestNamed } from '#jobs/operator/actions/requests.ts'
 import { ReplayDiffers } from '#jobs/operator/failure.ts'
@@ -26,7 +25,8 @@ export function addReplay(program: OperatorCommand): void {
     flags: { '--query-file <path>': 'a file with the query exactly as it was sent; the service keeps none' },
     notes:
       'The query is tested against the fingerprint on record. Version, profile, filters, top_k and day are those of the\n' +
-      'record. A search node of its own loads the version, also a retired one. Exit codes: 0 equal, 2 different, with\n' +
+      'record. A search node of its own loads the version, also a retired one; built with --engine opensearch, it is searched\n' +
+      'in the cluster at OPENSEARCH_URL. Exit codes: 0 equal, 2 different, with\n' +
       'the field; 1 nothing could be compared.',
     examples: ['replay req_8a4d5e0b-2f6c-4c0e-9d55-6a1f3f0c7e21 --query-file query.txt'],
     input: { id: text, queryFile: text },
@@ -39,7 +39,7 @@ export function addReplay(program: OperatorCommand): void {
         database: operator.database,
         serviceSecrets: config.SERVICE_SECRET,
         endpoints: withEncoder(config),
-        startNode: () => startNodeProcess(config.ARTIFACT_STORE, config.MANIFEST_PUBLIC_KEY),
+        startNode: (version: string, digest: Uint8Array) => startReplayNode(config, version, digest),
       }
       const replayed = await replayRequest(deps, row, query)
       const { difference } = replayed
