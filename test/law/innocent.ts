@@ -138,7 +138,15 @@ const INNOCENT: readonly InnocentEditor[] = [
   },
   {
     name: 'an amendment with its own day',
-    lists: [...FITTED, 'passages_added', 'passages_changed', 'provisions_changed', 'answers_wrong', 'answers_lost'],
+    lists: [
+      ...FITTED,
+      'passages_added',
+      'passages_changed',
+      'provisions_changed',
+      'answers_wrong',
+      'answers_lost',
+      'answers_moved',
+    ],
     edit: ofFormat('markdown', amended),
   },
   {

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { PROBES } from '#core/embedding/probes.ts'
 import { createArtifactStore } from '#core/index/format/store.ts'
 import { builtInCorpus } from '#jobs/demo/corpus.ts'
 import { storeUrl } from '#jobs/demo/local/stack.ts'
@@ -70,5 +71,6 @@ test('beside it, a knowledge base of the same service has vectors of the provide
   expect(built).toBeGreaterThan(0)
   const caller = await service.createCaller({ knowledgeBase })
   expect((await caller.ask({ query: ANSWERED_QUERY })).status).toBe(200)
-  expect(endpoint.requests.slice(built).map(({ input }) => input)).toEqual([[ANSWERED_QUERY]])
+  // The probe texts tell the gateway at its first use whether the endpoint serves the model of the version.
+  expect(endpoint.requests.slice(built).map(({ input }) => input)).toEqual([[ANSWERED_QUERY], [...PROBES]])
 })

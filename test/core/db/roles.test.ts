@@ -84,7 +84,7 @@ const DENIED: Readonly<Record<'gateway' | 'jobs' | 'operator', readonly (readonl
     ['change a plan', "update plans set limits = '{}'"],
     ['read the digest of a key', 'select digest from api_keys'],
     ['change the digest of a key', "update api_keys set digest = ''"],
-    ['read a fingerprint of a reservation', 'select fingerprint from reservations'],
+    ['change a reservation', "update reservations set state = 'refunded'"],
     ['create a table', 'create table mine (id int)'],
   ],
 }
