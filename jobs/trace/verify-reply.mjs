@@ -8,7 +8,8 @@
  * --trace       address of the public source trace, or a downloaded copy
  * --public-key  the operator's Ed25519 public key (SPKI, DER), from the operator; several, separated by commas
  * --head        a head.json that was saved earlier: the history has only been extended since
- * --snapshot    the captured bytes of a source: passages that were read from it stand in it, at their place
+ * --snapshot    the captured bytes of a source in Markdown, JSONL or XML: passages that were read from it stand in it,
+ *               at their place
  *
  * Proved are text, document, citation and metadata of each passage, and that the operator signed and activated its
  * version with the approvals of reviewers. Score and decision are not.
@@ -22,7 +23,15 @@ import { parseArgs } from 'node:util'
 
 const MIB = 1024 * 1024
 /** Bytes of each file that is read. */
-const BYTES_MAX = { reply: 4 * MIB, small: MIB, proofs: 4 * MIB, chain: 64 * MIB, sources: 256 * MIB, line: 8 * MIB }
+const BYTES_MAX = {
+  reply: 4 * MIB,
+  small: MIB,
+  proofs: 4 * MIB,
+  chain: 64 * MIB,
+  sources: 256 * MIB,
+  line: 8 * MIB,
+  xml: 32 * MIB,
+}
 const REQUEST_TIMEOUT_MS = 30_000
 const TIMEOUT_MS = 600_000
 const RESULTS_MAX = 1_000
@@ -246,14 +255,20 @@ async function checkSnapshot(path, read, manifest, results, leaves) {
   for await (const block of createReadStream(path)) hash.update(block)
   const digest = hash.digest('hex')
   const from = [...leaves.keys()].filter((at) => known.get(leaves[at].citation.source_snapshot_id) === digest)
+  if (from.length === 0 && leaves.some(({ selector }) => selector.original?.sha256 === digest))
+    throw new Unchecked(
+      'the snapshot is the original of a corrected draft: give the draft, from which passages were read',
+    )
   if (from.length === 0)
     throw new Refuted('snapshot', `no passage of the reply was read from bytes with the SHA-256 ${digest}`)
+  const paths = from.flatMap((at) => (leaves[at].selector.type === 'XPathSelector' ? leaves[at].selector.value : []))
+  const elements = paths.length === 0 ? undefined : xmlElements(await readFile(path, BYTES_MAX.xml), new Set(paths))
   const file = await open(path)
   try {
     for (const at of from) {
-      const own = await textAt(file, leaves[at].selector)
-      const { text } = results[at]
-      if (own === '' || (text !== own && !text.endsWith(`${GAP}${own}`)))
+      const { selector } = leaves[at]
+      const found = selector.type === 'XPathSelector' ? textIn(elements, selector) : await textAt(file, selector)
+      if (!isOwn(results[at].text, selector, found))
         throw new Refuted(`results/${at}/text`, 'does not stand at its place in the snapshot')
     }
   } finally {
@@ -261,6 +276,19 @@ async function checkSnapshot(path, read, manifest, results, leaves) {
   }
   return `, the place of ${from.length} passages in the snapshot`
 }
+
+/** Whether a passage's own text, below an introduction that is repeated and without what its reader added, is found. */
+function isOwn(text, { adds }, found) {
+  if (adds === undefined) return found !== '' && (text === found || text.endsWith(`${GAP}${found}`))
+  const gap = text.lastIndexOf(GAP)
+  const points = Array.from(text.slice(gap === -1 ? 0 : gap + GAP.length))
+  for (const { start, end } of adds) points.fill('', start, end)
+  const [own, bare] = [points.join(''), found].map((each) => each.replaceAll(/\s+/g, ''))
+  return bare !== '' && own === bare
+}
+
+const unread = (kind) =>
+  new Unchecked(`places in ${kind} are not read by this program; all else of the reply is proved`)
 
 /** Places are in the manner of W3C Web Annotation: bytes of a file, or code points of a string in a line of JSON. */
 async function textAt(file, selector) {
@@ -277,12 +305,110 @@ async function textAt(file, selector) {
     }
     return Buffer.concat(pieces).toString('utf8').replaceAll('\r\n', '\n')
   }
-  if (selector.type !== 'JsonPointerSelector') throw new Unchecked(`a place is a ${selector.type}, which is not known`)
+  if (selector.type === 'PdfSelector') throw unread('a PDF (PdfSelector)')
+  if (selector.type !== 'JsonPointerSelector') throw unread(`a ${selector.type}`)
   const [line] = (await bytes(selector.offset, BYTES_MAX.line)).toString('utf8').split('\n', 1)
   let value = parsed(line, 'a line of the snapshot')
   for (const token of selector.pointer.split('/').slice(1))
     value = value?.[token.replaceAll('~1', '/').replaceAll('~0', '~')]
-  return typeof value === 'string' ? [...value].slice(selector.start, selector.end).join('') : ''
+  return typeof value === 'string' ? pointsOf(value, selector) : ''
+}
+
+/** Code points of a string. */
+function pointsOf(text, { start, end }) {
+  let [unit, from, point] = [0, 0, 0]
+  for (; point < end && unit < text.length; point += 1) {
+    if (point === start) from = unit
+    unit += text.codePointAt(unit) > 0xffff ? 2 : 1
+  }
+  return point === end ? text.slice(from, unit) : ''
+}
+
+/** Ranges of the text of an element; empty where there is none. */
+function textIn(elements, { value, ranges }) {
+  const parts = ranges.map((range) => pointsOf(elements.get(value) ?? '', range))
+  return parts.includes('') ? '' : parts.join(' ')
+}
+
+const CHARACTERS = { lt: '<', gt: '>', amp: '&', quot: '"', apos: "'" }
+const MARKS = [
+  ['efbbbf', 'utf-8'],
+  ['fffe', 'utf-16le'],
+  ['feff', 'utf-16be'],
+]
+const QUOTED = `"[^"]*"|'[^']*'`
+const XML_TOKEN = new RegExp(
+  [
+    '<!--[^]*?-->',
+    String.raw`<\?[^]*?\?>`,
+    String.raw`(?<doctype><!DOCTYPE(?:[^[\]<>"']|${QUOTED})*(?:\[[^\]]*\]\s*)?>)`,
+    String.raw`<!\[CDATA\[(?<cdata>[^]*?)\]\]>`,
+    String.raw`</(?<end>[^\s<>/]+)\s*>`,
+    String.raw`<(?<name>[^\s<>/!?="']+)(?:\s+[^\s<>/="']+\s*=\s*(?:${QUOTED}))*\s*(?<empty>/?)>`,
+    '(?<data>[^<]+)',
+  ].join('|'),
+  'giy',
+)
+/** Elements at which a reader of the service takes a file for a page. */
+const PAGE = /^(?:html|head|body|meta|div|p|h1|main)$/i
+
+/**
+ * The text of elements of XML 1.0 by their XPath of positions. What is not plainly XML is left unchecked, as is what
+ * needs a document type.
+ */
+function xmlElements(bytes, wanted) {
+  if (bytes.subarray(0, 2).toString() === 'PK') throw unread('a Word document (XPathSelector)')
+  const xml = decodedXml(bytes).replaceAll(/\r\n?/g, '\n')
+  const fault = (why) => new Unchecked(`the XML of the snapshot is not read by this program: ${why}`)
+  if (/^<\?xml[^>]*?\sversion\s*=\s*["'](?!1\.0["'])/.test(xml)) throw fault('it is not XML 1.0')
+  const [found, within] = [new Map(), [{ path: '', elements: 0 }]]
+  let [read, text] = [0, '']
+  const add = (piece) => {
+    if (within.length === 1 && piece.trim() !== '') throw fault('text stands outside of its elements')
+    text += piece
+  }
+  for (const { 0: token, groups } of xml.matchAll(XML_TOKEN)) {
+    read += token.length
+    const { doctype, cdata, end, name, empty, data } = groups
+    if (doctype !== undefined) {
+      if (/^<!DOCTYPE\s+html/i.test(doctype) && !xml.startsWith('<?xml')) throw unread('a web page (XPathSelector)')
+      if (/<!ENTITY/i.test(doctype)) throw fault('it declares entities')
+    }
+    if (data !== undefined) add(data.replaceAll(/&(?:#x([\da-f]+)|#(\d+)|(\w+))?;?/gi, resolved))
+    if (cdata !== undefined) add(cdata)
+    if (name !== undefined) {
+      if (within.length === 1 && PAGE.test(name.replace(/^.*:/, ''))) throw unread('a web page (XPathSelector)')
+      const parent = within.at(-1)
+      parent.elements += 1
+      within.push({ name, path: `${parent.path}/*[${parent.elements}]`, from: text.length, elements: 0 })
+    }
+    if (end !== undefined || empty === '/') {
+      const { name: opened, path, from } = within.pop()
+      if (within.length === 0 || (end ?? opened) !== opened) throw fault('its tags do not match')
+      if (wanted.has(path)) found.set(path, [from, text.length])
+    }
+  }
+  if (read !== xml.length || within.length !== 1 || within[0].elements !== 1) throw fault('it is not well-formed')
+  return new Map([...found].map(([path, range]) => [path, text.slice(...range)]))
+
+  function resolved(reference, sixteen, ten, name) {
+    const known = reference.endsWith(';') && (name === undefined || Object.hasOwn(CHARACTERS, name))
+    if (!known || reference === '&;') throw fault('it has a reference that is not known')
+    return name === undefined ? String.fromCodePoint(Number(ten ?? `0x${sixteen}`)) : CHARACTERS[name]
+  }
+}
+
+/** Decodes XML by its byte order mark, else by the encoding that it declares, else as UTF-8. */
+function decodedXml(bytes) {
+  const mark = MARKS.find(([start]) => bytes.toString('hex', 0, 3).startsWith(start))
+  const declared = /^<\?xml[^>]*?\sencoding\s*=\s*["']([A-Za-z][\w.-]*)["']/.exec(bytes.toString('latin1', 0, 200))
+  const encoding = mark?.[1] ?? declared?.[1] ?? 'utf-8'
+  try {
+    const decoder = new TextDecoder(encoding, { fatal: true, ignoreBOM: true })
+    return decoder.decode(bytes.subarray((mark?.[0].length ?? 0) / 2))
+  } catch {
+    throw new Unchecked(`the bytes of the snapshot are not in its encoding ${encoding}`)
+  }
 }
 
 async function main() {

@@ -38,6 +38,8 @@ export interface TestArtifactOptions {
   readonly queries?: readonly Float32Array[]
   /** A space without a model's name if absent; null: the version has no vectors. */
   readonly embedding?: EmbeddingSpace | null
+  /** What it says of its snapshots; `sourcesOf` if absent. */
+  readonly sources?: readonly SourceFacts[]
   /** None if absent. */
   readonly searchQuestions?: readonly PlacedQuestion[]
   /** Loads the version into an index of an engine; see `ArtifactInput`. */
@@ -56,6 +58,7 @@ export async function buildTestArtifact({
   queries = rows.slice(0, SAMPLE_QUERIES).map(({ vector }) => vector),
   embedding = spaceOf(rows[0]?.vector.length ?? 0),
   searchQuestions = [],
+  sources = sourcesOf(rows.map(({ record }) => record.citation.source_snapshot_id)),
   loadEngine,
 }: TestArtifactOptions): Promise<TestArtifact> {
   const versionId = derivedUuid('test', name)
@@ -65,7 +68,7 @@ export async function buildTestArtifact({
     versionId,
     embedding: embedding ?? undefined,
     snapshotsDigest: '0'.repeat(64),
-    sources: sourcesOf(rows.map(({ record }) => record.citation.source_snapshot_id)),
+    sources,
     passages: rows.length,
     rows,
     acts,

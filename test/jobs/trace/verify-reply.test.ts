@@ -1,0 +1,202 @@
+import { execFile } from 'node:child_process'
+import { sign } from 'node:crypto'
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { ChainEntry } from '#core/domain/version-chain.ts'
+import { chainText } from '#core/domain/version-chain.ts'
+import { rowOrder } from '#core/index/format/row-order.ts'
+import type { PassageRecord } from '#core/index/passages/record.ts'
+import { sha256 } from '#core/platform/digest.ts'
+import { derivedUuid } from '#core/platform/ids.ts'
+import type { DraftPassage } from '#jobs/import/draft.ts'
+import { lawMapping } from '#jobs/import/law-mapping.ts'
+import { parseSourceYaml } from '#jobs/import/source-yaml.ts'
+import type { Mapping } from '#jobs/import/mapping.ts'
+import { writeProofs } from '#jobs/trace/proofs.ts'
+import { SAMPLES } from '#test/jobs/sources/readers/samples.ts'
+import { buildTestArtifact, sourcesOf } from '#test/support/artifact.ts'
+import { importContents, line, smallMapping } from '#test/support/import.ts'
+import { beeRules } from '#test/support/markdown-source.ts'
+import { testPassage } from '#test/support/passages.ts'
+import { signingKeys } from '#test/support/secrets.ts'
+
+/** The trace of one version with passages of every format that is imported. */
+const SLUG = 'every-format'
+const VERIFIER = fileURLToPath(new URL('../../../jobs/trace/verify-reply.mjs', import.meta.url))
+const LAW = lawMapping(
+  parseSourceYaml(`
+authority: Sample Office
+jurisdiction: ZZ
+language: en
+canonical_url: https://law.example/
+published_at: 2020-01-01
+effective_at: 2020-02-01
+`),
+)
+const ORIGINAL = Buffer.from('a file that was drafted from')
+
+interface Kind {
+  readonly name: string
+  readonly file: string
+  readonly bytes: Buffer
+  readonly mapping?: Mapping
+}
+
+const markdown = beeRules('## BEE-M 1.1 Title\n\nHives 𝔘 <!-- or bees --> are kept.\n\nThey are counted.\n')
+const akomaNtoso = SAMPLES.find(({ format }) => format === 'akoma-ntoso')?.bytes.toString() ?? ''
+/** What XML may have between two tags, in an encoding with a byte order mark. */
+const written = akomaNtoso
+  .replace(/^<\?xml.*?\?>/, '<?xml version="1.0"?><!DOCTYPE act [<!-- none -->]>')
+  .replace(/applies to/, 'applies &#x1D518; &lt;<![CDATA[<to & fro>]]><!-- > --> to')
+  .replaceAll('\n', '\r\n')
+const KINDS: readonly Kind[] = [
+  { name: 'Markdown with CRLF and a comment', file: 'a.md', bytes: Buffer.from(markdown.replaceAll('\n', '\r\n')) },
+  {
+    name: 'a line of JSONL',
+    file: 'a.jsonl',
+    bytes: Buffer.from(`${line('a', '𝔘 "Bees"\tare kept.')}\n${line('b', ' 𝔘 Wasps.', { section: '2' })}\n`),
+    mapping: smallMapping(),
+  },
+  {
+    name: 'XML in UTF-16 with CRLF, CDATA and references',
+    file: 'utf-16.xml',
+    bytes: Buffer.from(`\uFEFF${written}`, 'utf16le'),
+    mapping: LAW,
+  },
+  ...SAMPLES.map(({ name, format, bytes }) => ({
+    name,
+    file: `sample.${format === 'markdown' ? 'md' : format}`,
+    bytes: Buffer.from(bytes),
+    mapping: LAW,
+  })),
+]
+const UNREAD: Readonly<Record<string, string>> = {
+  'EUR-Lex': 'a web page (XPathSelector)',
+  'a web page': 'a web page (XPathSelector)',
+  Word: 'a Word document (XPathSelector)',
+  PDF: 'a PDF (PdfSelector)',
+}
+
+const keys = signingKeys()
+const folder = mkdtempSync(join(tmpdir(), 'verify-reply-'))
+const at = (...names: readonly string[]): string => join(folder, ...names)
+const signed = (text: string): Buffer =>
+  sign(null, Buffer.from(text), { key: keys.privateKeyDer, format: 'der', type: 'pkcs8' })
+const snapshotOf = ({ file }: Kind): string => derivedUuid('test snapshot', file)
+
+beforeAll(async () => {
+  const rows: PassageRecord[] = []
+  const added = (kind: Kind, { selector }: DraftPassage, text: string): PassageRecord => {
+    const passage = testPassage(rows.length, { text })
+    const citation = { ...passage.citation, source_snapshot_id: snapshotOf(kind) }
+    const original = kind.file === 'a.md' ? { original: { sha256: sha256(ORIGINAL).toString('hex') } } : {}
+    const record = { ...passage, citation, selector: { ...selector, ...original } }
+    rows.push(record)
+    return record
+  }
+  const replies = new Map<string, readonly PassageRecord[]>()
+  for (const kind of KINDS) {
+    writeFileSync(at(kind.file), kind.bytes)
+    const { passages } = await importContents({ [kind.file]: kind.bytes }, kind.mapping)
+    const [first] = passages
+    if (first === undefined) throw new Error(`no passage of ${kind.name}`)
+    replies.set(
+      `${kind.file}.json`,
+      passages.map((passage) => added(kind, passage, passage.text)),
+    )
+    replies.set(`${kind.file}.forged.json`, [added(kind, first, `${first.text}!`)])
+  }
+  const version = await writeTrace(rows)
+  for (const [name, records] of replies) {
+    const results = records.map(({ chunk_id, text, document, citation, metadata }) => ({
+      chunk_id,
+      text,
+      document,
+      citation,
+      metadata,
+    }))
+    writeFileSync(at(name), JSON.stringify({ knowledge_base: SLUG, version, results }))
+  }
+})
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+/** Writes an artifact and its trace, with one activation. @returns the version. */
+async function writeTrace(records: readonly PassageRecord[]): Promise<string> {
+  const digests = new Map(KINDS.map((kind) => [snapshotOf(kind), sha256(kind.bytes).toString('hex')]))
+  const { versionId, manifest, manifestDigest, ...artifact } = await buildTestArtifact({
+    store: at('store'),
+    rows: records.toSorted(rowOrder).map((record) => ({ record, vector: Float32Array.of(1) })),
+    embedding: null,
+    sources: sourcesOf([...digests.keys()]).map((facts) => ({ ...facts, sha256: digests.get(facts.id) ?? '' })),
+    privateKeyDer: keys.privateKeyDer,
+  })
+  const target = at('trace', SLUG, 'versions', versionId)
+  await writeProofs({ artifactFolder: artifact.folder, manifest, target: join(target, 'proofs') })
+  for (const file of ['manifest.json', 'manifest.sig', 'sources.jsonl'])
+    cpSync(join(artifact.folder, file), join(target, file))
+  const profile = { id: derivedUuid('test', 'profile'), sha256: 'a'.repeat(64) }
+  const record = chainText({ version_id: versionId, profile, changes: null, approvals: [] })
+  const entry: ChainEntry = {
+    format: 'evidence version chain 1',
+    knowledge_base: { id: derivedUuid('test', SLUG), slug: SLUG },
+    sequence: 1,
+    kind: 'activate',
+    version_id: versionId,
+    predecessor: null,
+    manifest_sha256: manifestDigest.toString('hex'),
+    record_sha256: sha256(record).toString('hex'),
+    activated_at: '2026-01-01T00:00:00.000Z',
+    previous_sha256: null,
+  }
+  const text = chainText(entry)
+  mkdirSync(at('trace', SLUG, 'activations'))
+  writeFileSync(at('trace', SLUG, 'activations', '1.json'), record)
+  const link = JSON.stringify({ sequence: 1, entry: text, signature: signed(text).toString('base64') })
+  writeFileSync(at('trace', SLUG, 'chain.jsonl'), `${link}\n`)
+  return versionId
+}
+
+/** @returns exit code and output of the program. */
+function verified(reply: string, snapshot: string): Promise<readonly [number, string]> {
+  const key = keys.publicKeyDer.toString('base64')
+  const args = ['--reply', reply, '--trace', 'trace', '--public-key', key, '--snapshot', snapshot]
+  return new Promise((resolve) => {
+    execFile(process.execPath, [VERIFIER, ...args], { cwd: folder, env: {} }, (error, stdout, stderr) =>
+      resolve([error === null ? 0 : Number(error.code), stdout + stderr]),
+    )
+  })
+}
+
+test.each(KINDS.filter(({ name }) => UNREAD[name] === undefined))(
+  'places in $name are proved, and refuted for another text',
+  async ({ file }) => {
+    expect(await verified(`${file}.json`, file)).toEqual([
+      0,
+      expect.stringMatching(/^PROVED: .* the place of \d+ pass/),
+    ])
+    expect(await verified(`${file}.forged.json`, file)).toEqual([
+      2,
+      'REFUTED: results/0/text: does not stand at its place in the snapshot\n',
+    ])
+  },
+)
+
+test.each(KINDS.filter(({ name }) => UNREAD[name] !== undefined))(
+  'places in $name are neither proved nor refuted, and the kind is named',
+  async ({ name, file }) => {
+    for (const reply of [`${file}.json`, `${file}.forged.json`])
+      expect(await verified(reply, file)).toEqual([
+        1,
+        `COULD NOT CHECK: places in ${UNREAD[name]} are not read by this program; all else of the reply is proved\n`,
+      ])
+  },
+)
+
+test('the original of a corrected draft is not the file from which passages were read', async () => {
+  writeFileSync(at('original'), ORIGINAL)
+  const said = expect.stringContaining('is the original of a corrected draft: give the draft')
+  expect(await verified('a.md.json', 'original')).toEqual([1, said])
+})
