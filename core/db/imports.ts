@@ -25,14 +25,15 @@ export interface ImportRow {
 }
 
 /**
- * The same bytes of the same source are one snapshot. The rows are inserted in one order, so that two imports of the
- * same sources wait for each other instead of deadlocking.
+ * The same bytes of the same source are one snapshot, with one id. Two imports at once may meet at either unique index,
+ * so no index is named. The rows are inserted in one order, so that such imports wait for each other instead of
+ * deadlocking.
  */
 const INSERT_SNAPSHOTS = `
 insert into source_snapshots (id, knowledge_base_id, source_name, media_type, sha256, bytes)
 select s.id, $1, s."sourceName", s."mediaType", decode(s.sha256, 'hex'), s.bytes
 from jsonb_to_recordset($2::jsonb) as s (id uuid, "sourceName" text, "mediaType" text, sha256 text, bytes bigint)
-on conflict (knowledge_base_id, source_name, sha256) do nothing`
+on conflict do nothing`
 
 /** A statement of its own: it sees the rows that another import committed while the insert waited for it. */
 const FIND_SNAPSHOTS = `
