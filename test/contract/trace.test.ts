@@ -9,7 +9,7 @@ import { openDatabase } from '#core/db/pool.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import { createLog } from '#core/platform/log.ts'
 import type { RetrievalResponse } from '#gateway/retrieve/schema.ts'
-import { startTrace, storeOf } from '#jobs/demo/local/stack.ts'
+import { startTrace, storeOf, storeUrl } from '#jobs/demo/local/stack.ts'
 import type { LocalTrace } from '#jobs/demo/local/stack.ts'
 import { publish } from '#jobs/demo/publish.ts'
 import { untilTraced } from '#jobs/demo/trace.ts'
@@ -18,6 +18,7 @@ import { setTrace } from '#jobs/operator/actions/traces.ts'
 import { writeTrace } from '#jobs/trace/pipeline.ts'
 import { reviewerKeyFile } from '#test/support/installation.ts'
 import { smallSource } from '#test/support/jobs.ts'
+import { commandLine } from '#test/support/operator-cli.ts'
 import { withoutGuards } from '#test/support/postgres.ts'
 import { signingKeys } from '#test/support/secrets.ts'
 import { createCaller, service } from './service.ts'
@@ -166,6 +167,27 @@ describe('a reply that was saved', () => {
       ],
     })
   })
+})
+
+test('a request that a version answered before it was retired is replayed with an equal result', async () => {
+  const cli = commandLine({
+    ...settings.environment,
+    DATABASE_URL: service.operatorUrl,
+    SERVICE_SECRET: settings.secrets.SERVICE_SECRET,
+    MANIFEST_PUBLIC_KEY: KEY,
+    ARTIFACT_STORE: storeUrl(settings),
+  })
+  const { rows } = await service.owner.query('select state from corpus_versions where id = $1', [replyOf(0).version])
+  expect(rows).toEqual([{ state: 'retired' }])
+  writeFileSync(at('query.txt'), `${QUERY}\n`)
+  const { code, stdout, stderr } = await cli.run(
+    'replay',
+    replyOf(0).request_id,
+    '--query-file',
+    at('query.txt'),
+    '--json',
+  )
+  expect([code, JSON.parse(stdout)], stderr).toMatchObject([0, { difference: null }])
 })
 
 describe('a forgery is refuted by name:', () => {
