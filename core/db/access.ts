@@ -6,6 +6,7 @@ import { embeddingSpaceSchema } from '#core/index/format/manifest.ts'
 import { planLimitsSchema } from '#core/domain/quota-plan.ts'
 import { profileParametersSchema } from '#core/domain/retrieval-profile.ts'
 import type { Queryable } from './pool.ts'
+import { withdrawalInForceSchema } from './withdrawals.ts'
 
 const profileSchema = z.object({
   id: z.string(),
@@ -16,9 +17,7 @@ const profileSchema = z.object({
   embedding: embeddingSpaceSchema.nullable(),
   parameters: profileParametersSchema,
   /** What is withdrawn of the version, as `core/domain/search.ts` describes it. */
-  withdrawn: z.array(
-    z.object({ id: z.string(), document: z.string(), provisions: z.array(z.string()), chunk_id: z.string() }),
-  ),
+  withdrawn: z.array(withdrawalInForceSchema),
 })
 /** A retrieval profile with the version that it belongs to. */
 export type ServingProfile = z.infer<typeof profileSchema>

@@ -1,9 +1,6 @@
 import { z } from 'zod'
-import type { EmbeddingSpace } from '#core/index/format/manifest.ts'
 import { embeddingSpaceSchema } from '#core/index/format/manifest.ts'
 import { profileParametersSchema } from '#core/domain/retrieval-profile.ts'
-import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
-import type { Withdrawn } from '#core/domain/search.ts'
 import type { Queryable } from './pool.ts'
 
 const values = z.array(z.string())
@@ -108,33 +105,12 @@ const servedVersion = z.object({
   profile: profileParametersSchema,
 })
 /** What a version is searched with; it is immutable. */
-export interface ServedVersion {
-  readonly manifest_digest: Buffer
-  readonly embedding: EmbeddingSpace | null
-  readonly profile: ProfileParameters
-}
+export type ServedVersion = z.infer<typeof servedVersion>
 
 const SERVED_VERSION = 'select manifest_digest, embedding, profile from corpus_versions where id = $1'
 
 export async function readServedVersion(database: Queryable, id: string): Promise<ServedVersion> {
   return servedVersion.parse((await database.query(SERVED_VERSION, [id])).rows[0])
-}
-
-const withdrawnRow = z.object({ chunk_id: z.string(), document: z.string(), provisions: z.array(z.string()) })
-
-/** What was withdrawn of the version at an instant; gateways follow within 5 s. */
-const WITHDRAWN_AT = `
-  select w.chunk_id, w.document_id as document, w.provisions
-  from withdrawals as w join corpus_versions as v on v.knowledge_base_id = w.knowledge_base_id
-  where v.id = $1 and w.created_at <= $2 and (w.restored_at is null or w.restored_at > $2)
-    and not v.withdrawals_decided @> array[w.id]`
-
-export async function readWithdrawnAt(database: Queryable, versionId: string, at: Date): Promise<readonly Withdrawn[]> {
-  const { rows } = await database.query(WITHDRAWN_AT, [versionId, at])
-  return z
-    .array(withdrawnRow)
-    .parse(rows)
-    .map(({ chunk_id: chunkId, document, provisions }) => ({ chunkId, document, provisions }))
 }
 
 const listRow = z.object({
@@ -172,8 +148,9 @@ export async function listRequests(
 }
 
 /**
- * Forgets Idempotency-Keys and digests of bodies of requests that were admitted at least `$1` days ago. An open request keeps
- * its key, and one without a ledger entry too: its row is in the outbox. The guard of the table allows nothing else.
+ * Forgets Idempotency-Keys and digests of bodies of requests that were admitted at least `$1` days ago. An open request
+ * keeps its key, and one without a ledger entry too: its row is in the outbox. The guard of the table allows nothing
+ * else.
  */
 const FORGET_KEYS = `
   update reservations set idempotency_digest = null, request_digest = null

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { Withdrawn } from '#core/domain/search.ts'
 import type { Queryable } from './pool.ts'
 import { signatureSchema } from './review-policies.ts'
 
@@ -65,6 +66,23 @@ export async function withdrawalsInForce(
   knowledgeBaseId: string,
 ): Promise<readonly WithdrawalInForce[]> {
   return z.array(withdrawalInForceSchema).parse((await database.query(IN_FORCE, [knowledgeBaseId])).rows)
+}
+
+/** What a search leaves out for a withdrawal. */
+export function withdrawnOf({ document, provisions, chunk_id: chunkId }: Omit<WithdrawalInForce, 'id'>): Withdrawn {
+  return { document, provisions, chunkId }
+}
+
+/** What was withdrawn of the version at an instant; gateways follow within 5 s. */
+const WITHDRAWN_AT = `
+select w.id, w.document_id as document, w.provisions, w.chunk_id
+from withdrawals as w join corpus_versions as v on v.knowledge_base_id = w.knowledge_base_id
+where v.id = $1 and w.created_at <= $2 and (w.restored_at is null or w.restored_at > $2)
+  and not v.withdrawals_decided @> array[w.id]`
+
+export async function readWithdrawnAt(database: Queryable, versionId: string, at: Date): Promise<readonly Withdrawn[]> {
+  const { rows } = await database.query(WITHDRAWN_AT, [versionId, at])
+  return z.array(withdrawalInForceSchema).parse(rows).map(withdrawnOf)
 }
 
 const INSERT = `insert into withdrawals

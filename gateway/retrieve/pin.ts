@@ -1,4 +1,5 @@
 import type { Access, ServingProfile } from '#core/db/access.ts'
+import { withdrawnOf } from '#core/db/withdrawals.ts'
 import type { PlanLimits } from '#core/domain/quota-plan.ts'
 import type { Filters, Withdrawn } from '#core/domain/search.ts'
 import { utcDay } from '#core/platform/time.ts'
@@ -73,11 +74,7 @@ export function pin(
     profile,
     filters,
     entitled: request.filters === undefined ? filters : { ...valuesOf(narrowed.entitled), ...mandatory },
-    withdrawn: profile.withdrawn.map(({ chunk_id: chunkId, document, provisions }) => ({
-      document,
-      provisions,
-      chunkId,
-    })),
+    withdrawn: profile.withdrawn.map(withdrawnOf),
     inForceOn,
     fingerprintKey:
       access.fingerprint_epoch === null || access.fingerprint_wrapped === null
