@@ -20,11 +20,7 @@ export function readGramsDescription(folder: string): GramsDescription {
 
 /** @throws Error if a file's size contradicts the description, or the description has another number of rows. */
 export function readGrams(folder: string, rows: number, parts: ResidentParts): GramsReader {
-  const {
-    bits,
-    chance,
-    rows: described,
-  } = gramsSchema.parse(JSON.parse(readFileSync(join(folder, 'grams.json'), 'utf8')))
+  const { bits, chance, rows: described } = readGramsDescription(folder)
   if (described !== rows) throw new Error('the grams contradict the manifest')
   return {
     rows,
