@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { baseUrl, optional, readableFile } from '#core/platform/config.ts'
+import { baseUrl, isLoopbackHost, optional, readableFile } from '#core/platform/config.ts'
 import type { ConfigOf, Variable } from '#core/platform/config.ts'
 
 const urlList: z.ZodType<readonly string[], string | undefined> = z
@@ -57,7 +57,7 @@ export function engineFaults(settings: Partial<EngineSettings>): readonly string
   if ((user === undefined) !== (password === undefined))
     return ['OPENSEARCH_USER and OPENSEARCH_PASSWORD come together; set both or none.']
   if (urls === undefined || settings.OPENSEARCH_PLAINTEXT === 'allow') return []
-  const remote = urls.filter((url) => !isLoopback(new URL(url)))
+  const remote = urls.filter((url) => !isLoopbackHost(new URL(url).hostname.replace(/^\[|\]$/g, '')))
   return [
     ...remote
       .filter((url) => new URL(url).protocol !== 'https:')
@@ -68,8 +68,4 @@ export function engineFaults(settings: Partial<EngineSettings>): readonly string
       ? ['OPENSEARCH_URL is not a loopback address: set OPENSEARCH_USER and OPENSEARCH_PASSWORD too.']
       : []),
   ]
-}
-
-function isLoopback({ hostname }: URL): boolean {
-  return hostname === 'localhost' || hostname === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(hostname)
 }

@@ -140,6 +140,11 @@ export function hostAndPort(listen: string): { readonly host: string; readonly p
   return { host: listen.slice(0, at).replace(/^\[|\]$/g, ''), port: Number(listen.slice(at + 1)) }
 }
 
+/** @param host without brackets. */
+export function isLoopbackHost(host: string): boolean {
+  return host === 'localhost' || host === '::1' || /^127(?:\.\d{1,3}){3}$/.test(host)
+}
+
 /** The variable that every service reads. */
 export const LOG_LEVEL = {
   schema: z.enum(['silent', 'error', 'warn', 'info', 'debug']).default('info'),

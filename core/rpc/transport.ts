@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { ServerCredentials, credentials } from '@grpc/grpc-js'
 import type { ChannelCredentials } from '@grpc/grpc-js'
+import { isLoopbackHost } from '#core/platform/config.ts'
 
 /** Transport to the search tier: mutual TLS with three files, or plaintext. */
 export interface TransportSettings {
@@ -34,8 +35,7 @@ export function transportFaults(addresses: readonly string[], settings: Partial<
 }
 
 function isLoopback(address: string): boolean {
-  const host = address.replace(/:\d+$/, '').replace(/^\[|\]$/g, '')
-  return host === 'localhost' || host === '::1' || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(host)
+  return isLoopbackHost(address.replace(/:\d+$/, '').replace(/^\[|\]$/g, ''))
 }
 
 /** @throws Error if the settings conflict (`transportFaults`). */
