@@ -1,3 +1,4 @@
+import { innerProductAt } from '#core/index/vectors/inner-product.ts'
 import type { EmbeddingSpace } from '#core/index/format/manifest.ts'
 import { EMBEDDING_BOUNDS } from './bounds.ts'
 import { EmbeddingError } from './embedder.ts'
@@ -35,7 +36,7 @@ function inBytes(vector: Float32Array): string {
 export function assertProbes({ model, probes = [] }: EmbeddingSpace, vectors: readonly Float32Array[]): void {
   const isSame = probes.every((probe, at) => {
     const bytes = new Int8Array(Uint8Array.from(Buffer.from(probe, 'base64')).buffer)
-    return cosine(bytes, vectors[at] ?? []) >= EMBEDDING_BOUNDS.probeCosineMin
+    return cosine(bytes, vectors[at] ?? new Float32Array()) >= EMBEDDING_BOUNDS.probeCosineMin
   })
   if (isSame) return
   throw new EmbeddingError(
@@ -45,9 +46,7 @@ export function assertProbes({ model, probes = [] }: EmbeddingSpace, vectors: re
 }
 
 /** Of vectors of any length; NaN, which is no cosine of the same model, where their numbers of dimensions differ. */
-function cosine(a: ArrayLike<number>, b: ArrayLike<number>): number {
+function cosine(a: Int8Array, b: Float32Array): number {
   if (a.length !== b.length) return Number.NaN
-  const product = (one: ArrayLike<number>, other: ArrayLike<number>): number =>
-    Array.from(one).reduce((sum, value, at) => sum + value * (other[at] ?? 0), 0)
-  return product(a, b) / Math.sqrt(product(a, a) * product(b, b))
+  return innerProductAt(a, 0, b) / Math.sqrt(innerProductAt(a, 0, a) * innerProductAt(b, 0, b))
 }
