@@ -223,6 +223,6 @@ function written(value: ServedValue | undefined): string {
   return value.length === 0 ? NO_VALUE : value.join(', ')
 }
 
-function inWords(name: string): string {
+export function inWords(name: string): string {
   return name.replaceAll('_', ' ')
 }

@@ -7,7 +7,7 @@ import type { NamedChange } from '#jobs/compare/changes-file.ts'
 import { NOTHING, html } from '#jobs/page/markup.ts'
 import type { Markup } from '#jobs/page/markup.ts'
 import { reviewTools } from '#jobs/page/review-tools.ts'
-import { SINGULAR, card, isOfPassages, kindsOf } from './cards.ts'
+import { SINGULAR, card, inWords, isOfPassages, kindsOf } from './cards.ts'
 import { isOfPassage } from './neighbours.ts'
 import type { PlaceOf, Placed } from './neighbours.ts'
 
@@ -154,8 +154,4 @@ function sizesTable({ before, after, added }: Changes): Markup {
       </tbody>
     </table>
   </div>`
-}
-
-function inWords(name: string): string {
-  return name.replaceAll('_', ' ')
 }

@@ -1,6 +1,7 @@
 import type { OperatorCommand } from '#jobs/operator/operator-command.ts'
 import { optional } from '#core/platform/config.ts'
 import { OperatorError } from '#core/platform/errors.ts'
+import { DAY_MS } from '#core/platform/time.ts'
 import { OPERATOR_VARIABLES } from '#jobs/config.ts'
 import { requestNamed, requestsOf, shownRequest } from '#jobs/operator/actions/requests.ts'
 import type { RequestName } from '#jobs/operator/actions/requests.ts'
@@ -13,7 +14,6 @@ const SERVICE_SECRET = {
   ...OPERATOR_VARIABLES.SERVICE_SECRET,
   schema: optional(OPERATOR_VARIABLES.SERVICE_SECRET.schema),
 }
-const DAY_MS = 86_400_000
 
 export function addRequests(program: OperatorCommand): void {
   const requests = addCommandGroup(program, 'requests', 'what became of a request: show, list')
