@@ -81,12 +81,8 @@ export interface FoundPassage {
     readonly subjects: readonly string[]
     readonly verificationStatus: string
   }
-  readonly position: {
-    /** Position within the revision, from 0. */
-    readonly ordinal: number
-    /** Passages of the document in this version, over all its revisions. */
-    readonly documentPassages: number
-  }
+  /** Passages of the document in this version, over all its revisions. */
+  readonly documentPassages: number
   /** Whether an explicit reference of the question names the passage's provision or a part of it. */
   readonly named: boolean
   /** Row of the artifact. */

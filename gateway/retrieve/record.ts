@@ -45,9 +45,7 @@ export async function record(
   const served = reply.served.map((passage) => ({
     chunk: passage.chunkId,
     document: passage.document.id,
-    revision: passage.document.revisionId,
-    ordinal: passage.position.ordinal,
-    total: passage.position.documentPassages,
+    total: passage.documentPassages,
   }))
   const outcome = {
     decision: abstention.decision,

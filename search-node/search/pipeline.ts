@@ -206,7 +206,7 @@ function shownPassage(
       subjects,
       verificationStatus: metadata.verification_status,
     },
-    position: { ordinal: position.ordinal, documentPassages: position.document_passages },
+    documentPassages: position.document_passages,
     named: named.ids.has(row),
     row,
     provision,

@@ -98,7 +98,7 @@ const INSERT_DELIVERIES = `
   cross join lateral (
     select jsonb_agg(p.chunk) as chunks, jsonb_agg(repeat(md5(p.chunk), 2)) as digests,
       jsonb_agg(jsonb_build_object('chunk', p.chunk, 'document', p.document,
-      'revision', p.document, 'ordinal', p.row % ${PASSAGES_PER_DOCUMENT}, 'total', ${PASSAGES_PER_DOCUMENT}))
+      'total', ${PASSAGES_PER_DOCUMENT}))
       as passages
     from (
       select row, 'chk_' || left(md5(h.knowledge_base_id::text || row) || md5(row::text), 40) as chunk,

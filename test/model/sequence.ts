@@ -273,8 +273,7 @@ function candidateOf(held: ModelEntitlement, key: number | undefined): Candidate
 function servedOf(passages: readonly number[]): readonly ServedPassage[] {
   return [...new Set(passages)].map((passage) => {
     const document = `d${Math.floor(passage / DOCUMENT_PASSAGES) % DOCUMENTS}`
-    const ordinal = passage % DOCUMENT_PASSAGES
-    return { chunk: `${document}-${ordinal}`, document, revision: `r-${document}`, ordinal, total: DOCUMENT_PASSAGES }
+    return { chunk: `${document}-${passage % DOCUMENT_PASSAGES}`, document, total: DOCUMENT_PASSAGES }
   })
 }
 

@@ -39,7 +39,7 @@ export function found(record: string, score: number, change: Partial<FoundPassag
     },
     citation: { label: `Rule ${record}`, sourceAnchor: 'https://rules.example/#a', sourceSnapshotId: 's' },
     metadata: { language: 'en', jurisdiction: 'ZZ', subjects: [], verificationStatus: 'verified' },
-    position: { ordinal: 0, documentPassages: 1 },
+    documentPassages: 1,
     named: false,
     row: 0,
     sourceId: record,

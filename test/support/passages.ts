@@ -104,7 +104,7 @@ export function shownPassage(record: PassageRecord): Omit<FoundPassage, 'score' 
       subjects: record.subjects,
       verificationStatus: metadata.verification_status,
     },
-    position: { ordinal: position.ordinal, documentPassages: position.document_passages },
+    documentPassages: position.document_passages,
   }
 }
 

@@ -127,14 +127,12 @@ test('an outcome that arrives after its time is not recorded, alone or together 
   expect(recorded).toEqual([false, true, true])
 })
 
-test('what ten passages leave is stored in the row of the reservation, as it is', async () => {
+test('what twenty passages leave is stored in the row of the reservation, as it is', async () => {
   const reservation = reservationWith()
   await writer.insert(reservation, EPOCH)
-  const served = Array.from({ length: 10 }, (_, ordinal) => ({
+  const served = Array.from({ length: 20 }, () => ({
     chunk: `chk_${randomBytes(20).toString('hex')}`,
     document: randomUUID(),
-    revision: randomUUID(),
-    ordinal,
     total: 20,
   }))
   const replay = { ...NO_REPLAY, passage_sha256: served.map(() => randomBytes(32).toString('hex')) }

@@ -18,8 +18,6 @@ const CORPUS: readonly ServedPassage[] = DOCUMENTS.flatMap((total, document) =>
   Array.from({ length: total }, (_, ordinal) => ({
     chunk: `${document}-${ordinal}`,
     document: `d${document}`,
-    revision: 'r',
-    ordinal,
     total,
   })),
 )

@@ -46,8 +46,6 @@ async function serve(held: ModelEntitlement, limits: PlanLimits, from: number, c
   const served = Array.from({ length: count }, (_, n) => ({
     chunk: `c${from + n}`,
     document: `d${from + n}`,
-    revision: 'r',
-    ordinal: 0,
     total: 1,
   }))
   await gateway().settlement.deliver(
@@ -108,19 +106,17 @@ describe('a rebuild', () => {
   test('writes the exposure that the deliveries had counted', async () => {
     const held = await entitlement()
     const { organizationId } = held.scope
-    const passage = (document: string, revision: string, ordinal: number, total = 40): ServedPassage => ({
-      chunk: `${document}-${ordinal}`,
+    const passage = (document: string, n: number, total = 40): ServedPassage => ({
+      chunk: `${document}-${n}`,
       document,
-      revision,
-      ordinal,
       total,
     })
     const deliveries = [
-      [8, 9, 10, 11, 3].map((ordinal) => passage('a:1', 'r1', ordinal)),
-      [passage('b', 'r', 7), passage('a:1', 'r2', 11, 39), passage('a:1', 'r2', 12, 39), passage('a:1', 'r1', 1)],
-      [passage('c', 'r', 0), passage('a:1', 'r1', 7, 41), passage('b', 'r', 7), passage('b', 'r', 9)],
-      Array.from({ length: DATABASE_BOUNDS.rebuildBatchPassages }, (_, n) => passage('long', 'r', n * 2, 1_000)),
-      Array.from({ length: DATABASE_BOUNDS.rebuildBatchPassages }, (_, n) => passage('long', 'r', 500 + n, 999)),
+      [8, 9, 10, 11, 3].map((n) => passage('a:1', n)),
+      [passage('b', 7), passage('a:1', 11, 39), passage('a:1', 12, 39), passage('a:1', 1)],
+      [passage('c', 0), passage('a:1', 7, 41), passage('b', 7), passage('b', 9)],
+      Array.from({ length: DATABASE_BOUNDS.rebuildBatchPassages }, (_, n) => passage('long', n * 2, 1_000)),
+      Array.from({ length: DATABASE_BOUNDS.rebuildBatchPassages }, (_, n) => passage('long', 500 + n, 999)),
     ]
     for (const [minute, served] of deliveries.entries()) {
       await servers.setClock(minute * 60_000)

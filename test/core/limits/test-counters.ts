@@ -36,8 +36,6 @@ export function passages(document: string, from: number, count: number, total = 
   return Array.from({ length: count }, (_, index) => ({
     chunk: `${document}-${from + index}`,
     document,
-    revision: `r-${document}`,
-    ordinal: from + index,
     total,
   }))
 }

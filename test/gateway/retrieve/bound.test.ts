@@ -51,7 +51,7 @@ const passage = fc
     },
     citation: { label: 'A 1', sourceAnchor: 'https://rules.example/a#1', sourceSnapshotId: randomUUID() },
     metadata: { language: 'en', jurisdiction: 'HS-M', subjects: ['general'], verificationStatus: 'verified' },
-    position: { ordinal: 0, documentPassages: 1 },
+    documentPassages: 1,
     named: false,
     row: 0,
     sourceId: 'a#1',

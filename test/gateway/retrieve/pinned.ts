@@ -120,7 +120,7 @@ export function foundPassage(row: number, change: Partial<FoundPassage> = {}): F
       sourceSnapshotId: randomUUID(),
     },
     metadata: { language: 'en', jurisdiction: 'XA', subjects: ['alpha'], verificationStatus: 'verified' },
-    position: { ordinal: row, documentPassages: 100 },
+    documentPassages: 100,
     named: false,
     row,
     sourceId: `a#${row}`,

@@ -52,13 +52,7 @@ export async function use(owner: pg.Pool, request: Request): Promise<void> {
     response_bytes: request.bytes ?? 0,
     query_embedding_tokens: request.tokens ?? null,
   }
-  const served = passages.map((chunk, ordinal) => ({
-    chunk,
-    document: randomUUID(),
-    revision: randomUUID(),
-    ordinal,
-    total: 10,
-  }))
+  const served = passages.map((chunk) => ({ chunk, document: randomUUID(), total: 10 }))
   const id = randomUUID()
   await inTransaction(owner, async (client) => {
     // Only the owner can set the guards aside: a reservation begins open otherwise.

@@ -58,12 +58,10 @@ test('a conflict that names a request with another key violates idempotency', ()
   expect(violatedChecks(craftEvidence([first, other, conflict]))).toEqual(['idempotency'])
 })
 
-function passages(from: number, count: number, document = 'act', apart = 2): readonly ServedPassage[] {
+function passages(from: number, count: number, document = 'act'): readonly ServedPassage[] {
   return Array.from({ length: count }, (_, n) => ({
     chunk: `${document}-${from + n}`,
     document,
-    revision: 'first',
-    ordinal: (from + n) * apart,
     total: 40,
   }))
 }

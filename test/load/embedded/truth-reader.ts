@@ -26,8 +26,6 @@ const reservationRow = z
         z.object({
           chunk: z.string(),
           document: z.string(),
-          revision: z.string(),
-          ordinal: z.number(),
           total: z.number(),
         }),
       )
