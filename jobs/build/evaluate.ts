@@ -68,16 +68,17 @@ export async function evaluateBuilt(
 
 async function reviewSections(
   context: CandidateContext,
-  { folder }: BuiltArtifact,
+  artifact: BuiltArtifact,
   report: EvaluationReport,
   shown: readonly NamedChange[],
 ): Promise<ReviewSections> {
   const { store, source, database, parameters } = context
+  const { folder } = artifact
   const active = report.comparison?.version_id ?? null
   const [imported, before] = await readImported(database, source.id, active)
   const first =
     active === null
-      ? sampleSection(await samplePassages(context, folder))
+      ? sampleSection(await samplePassages(context, artifact))
       : changesSection(report, shown, await readPlaces(shown, { before: store.artifactFolder(active), after: folder }))
   const findings = imported === undefined ? NOTHING : importSection(imported, before, parameters.withdrawals)
   return { first: html`${first}${findings}`, last: await passagesSection(folder) }

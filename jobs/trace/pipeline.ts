@@ -7,6 +7,7 @@ import type { Database } from '#core/db/pool.ts'
 import { MANIFEST_FILE, SIGNATURE_FILE } from '#core/index/format/manifest.ts'
 import type { Manifest } from '#core/index/format/manifest.ts'
 import type { SignedStore } from '#core/index/format/store.ts'
+import { sourcesIn } from '#core/index/passages/source-lines.ts'
 import type { Source } from '#core/index/passages/sources.ts'
 import { readSignedManifest } from '#core/index/format/verify.ts'
 import { renameDurably, syncPath } from '#core/platform/durable-file.ts'
@@ -20,7 +21,6 @@ import type { Activation } from './history.ts'
 import { basePage, rootPage, snapshotPage, versionPage } from './pages.ts'
 import type { TracedSnapshot, TracedVersion } from './pages.ts'
 import { writeProofs } from './proofs.ts'
-import { sourcesIn } from './sources.ts'
 
 export interface TraceDeps {
   readonly database: Database
@@ -122,7 +122,7 @@ async function writePages(
   const snapshots = new Map<string, TracedSnapshot>()
   for (const version of versions) {
     const sources: Source[] = []
-    for await (const source of sourcesIn(version.folder, version.manifest)) {
+    for await (const source of sourcesIn(version.folder, version.manifest.files['sources.jsonl'])) {
       sources.push(source)
       snapshots.set(source.id, { source, versions: [...(snapshots.get(source.id)?.versions ?? []), version.id] })
     }

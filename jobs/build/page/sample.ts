@@ -1,11 +1,12 @@
-import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { Manifest } from '#core/index/format/manifest.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
 import { passagesIn } from '#core/index/passages/records.ts'
 import type { Selector } from '#core/index/passages/selector.ts'
-import { sourceSchema } from '#core/index/passages/sources.ts'
+import { sourcesIn } from '#core/index/passages/source-lines.ts'
 import { createPlaceReader } from '#jobs/import/text-at.ts'
 import type { PlaceReader } from '#jobs/import/text-at.ts'
+import type { BuiltArtifact } from '#jobs/build/artifact.ts'
 import { BUILD_BOUNDS } from '#jobs/build/bounds.ts'
 import type { BuildContext } from '#jobs/build/context.ts'
 
@@ -34,13 +35,12 @@ export interface SampledPassage {
 /**
  * Draws passages of each kind and of each document: those of the least chunk ids, which are hashes, so the same version
  * gives the same sample.
- * @param folder of a verified artifact.
  */
 export async function samplePassages(
   { source, store }: Pick<BuildContext, 'source' | 'store'>,
-  folder: string,
+  { folder, manifest }: Pick<BuiltArtifact, 'folder' | 'manifest'>,
 ): Promise<readonly SampledPassage[]> {
-  const derived = await revisionsWithDerivedDates(folder)
+  const derived = await revisionsWithDerivedDates(folder, manifest)
   const drawn = createDraw()
   for await (const passage of passagesIn(join(folder, 'passages.jsonl'))) drawn.offer(passage, derived)
   const files = new Map(source.snapshots.map((one) => [one.id, one]))
@@ -69,14 +69,12 @@ function inFileOrder(drawn: readonly Drawn[]): readonly Drawn[] {
   )
 }
 
-async function revisionsWithDerivedDates(folder: string): Promise<ReadonlySet<string>> {
-  const lines = (await readFile(join(folder, 'sources.jsonl'), 'utf8')).split('\n').filter((line) => line !== '')
-  return new Set(
-    lines
-      .flatMap((line) => sourceSchema.parse(JSON.parse(line)).revisions)
-      .filter(({ derived }) => DATE_FIELDS.some((field) => derived[field] !== undefined))
-      .map((revision) => revision.revision_id),
-  )
+async function revisionsWithDerivedDates(folder: string, manifest: Manifest): Promise<ReadonlySet<string>> {
+  const ids = new Set<string>()
+  for await (const { revisions } of sourcesIn(folder, manifest.files['sources.jsonl']))
+    for (const { revision_id: id, derived } of revisions)
+      if (DATE_FIELDS.some((field) => derived[field] !== undefined)) ids.add(id)
+  return ids
 }
 
 const DATE_FIELDS = ['published_at', 'effective_at', 'effective_to'] as const
