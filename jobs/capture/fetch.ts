@@ -1,16 +1,15 @@
-import { createHash, randomUUID } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import { lookup as lookupHost } from 'node:dns'
-import { mkdir, open, rm } from 'node:fs/promises'
 import { request as requestHttp } from 'node:http'
 import type { IncomingMessage } from 'node:http'
 import { request as requestHttps } from 'node:https'
 import { isIP } from 'node:net'
 import type { LookupFunction } from 'node:net'
-import { dirname } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import type { ArtifactStore } from '#core/index/format/store.ts'
-import { renameDurably } from '#core/platform/durable-file.ts'
 import { OperatorError } from '#core/platform/errors.ts'
+import { keepBlocks } from '#jobs/sources/capture.ts'
+import type { Kept } from '#jobs/sources/capture.ts'
 import { isPublic } from './addresses.ts'
 import { CAPTURE_BOUNDS } from './bounds.ts'
 
@@ -150,47 +149,35 @@ function reasonOf(error: Error): string {
   return code.slice(0, 100)
 }
 
-async function kept(
-  store: ArtifactStore,
-  answer: IncomingMessage,
-  url: string,
-  signal: AbortSignal,
-): Promise<{ readonly sha256Hex: string; readonly bytes: number }> {
-  const temporary = store.incomingFile(randomUUID())
-  await mkdir(dirname(temporary), { recursive: true })
-  const hash = createHash('sha256')
+async function kept(store: ArtifactStore, answer: IncomingMessage, url: string, signal: AbortSignal): Promise<Kept> {
   let bytes = 0
   try {
-    const copy = await open(temporary, 'wx')
-    try {
-      for await (const chunk of answer) {
-        signal.throwIfAborted()
-        const block = Buffer.from(chunk)
-        bytes += block.length
-        if (bytes > CAPTURE_BOUNDS.answerBytesMax)
-          throw new OperatorError(`${url} sends more than ${CAPTURE_BOUNDS.answerBytesMax} bytes`)
-        hash.update(block)
-        await copy.writeFile(block)
-      }
-      await copy.sync()
-    } finally {
-      await copy.close()
-    }
-    const stated = answer.headers['content-length']
-    if (!answer.complete || (stated !== undefined && Number(stated) !== bytes))
-      throw new OperatorError(`${url} broke off after ${bytes} bytes`)
-    if (bytes === 0) throw new OperatorError(`${url} answered with an empty file`)
-    const sha256Hex = hash.digest('hex')
-    const target = store.snapshotFile(sha256Hex)
-    await mkdir(dirname(target), { recursive: true })
-    await renameDurably(temporary, target)
-    return { sha256Hex, bytes }
+    return await keepBlocks(
+      store,
+      async (keep) => {
+        const hash = createHash('sha256')
+        for await (const chunk of answer) {
+          signal.throwIfAborted()
+          const block = Buffer.from(chunk)
+          bytes += block.length
+          if (bytes > CAPTURE_BOUNDS.answerBytesMax)
+            throw new OperatorError(`${url} sends more than ${CAPTURE_BOUNDS.answerBytesMax} bytes`)
+          hash.update(block)
+          await keep(block)
+        }
+        const stated = answer.headers['content-length']
+        if (!answer.complete || (stated !== undefined && Number(stated) !== bytes))
+          throw new OperatorError(`${url} broke off after ${bytes} bytes`)
+        if (bytes === 0) throw new OperatorError(`${url} answered with an empty file`)
+        return { sha256Hex: hash.digest('hex'), bytes }
+      },
+      { signal },
+    )
   } catch (cause) {
     if (cause instanceof OperatorError) throw cause
     throw new OperatorError(`${url} broke off after ${bytes} bytes`, { cause })
   } finally {
     answer.destroy()
-    await rm(temporary, { force: true })
   }
 }
 

@@ -69,7 +69,7 @@ async function captureSource(store: ArtifactStore, file: SourceFile, options: Ca
     const { sha256Hex, bytes } =
       before.size <= IMPORT_BOUNDS.readBlockBytes
         ? await keepSmall(store, source, file.sourceName, options)
-        : await keepLarge(store, source, file.sourceName, options)
+        : await keepBlocks(store, (keep) => readThrough(source, file.sourceName, options, keep), options)
     const after = await source.stat({ bigint: true })
     if (after.mtimeNs !== before.mtimeNs || after.size !== before.size || after.size !== BigInt(bytes))
       throw new OperatorError(`${file.sourceName} changed while it was read: import it again when nothing writes to it`)
@@ -79,7 +79,7 @@ async function captureSource(store: ArtifactStore, file: SourceFile, options: Ca
   }
 }
 
-interface Kept {
+export interface Kept {
   readonly sha256Hex: string
   readonly bytes: number
 }
@@ -101,41 +101,48 @@ async function keepSmall(
   return read
 }
 
-/** Hashes a file while it is copied to a temporary name. The copy gets its final name, or is removed if that exists. */
-async function keepLarge(
+/**
+ * Keeps bytes under their SHA-256 while they are read: in a file under a temporary name, which gets its final name, or
+ * is removed if that exists.
+ * @param read passes each block on, and returns what all of them are.
+ */
+export async function keepBlocks(
   store: ArtifactStore,
-  source: FileHandle,
-  sourceName: string,
-  options: CaptureOptions,
+  read: (keep: (block: Uint8Array) => Promise<void>) => Promise<Kept>,
+  options: Pick<CaptureOptions, 'signal'>,
 ): Promise<Kept> {
   const temporary = store.incomingFile(randomUUID())
   await mkdir(dirname(temporary), { recursive: true })
   try {
-    const copy = await open(temporary, 'wx')
-    const read = await (async () => {
-      try {
-        const copied = await readThrough(source, sourceName, options, async (block) => {
-          await copy.writeFile(block)
-        })
-        await copy.sync()
-        return copied
-      } finally {
-        await copy.close()
-      }
-    })()
-    const target = store.snapshotFile(read.sha256Hex)
-    if (!(await holds(target, read, options))) {
+    const kept = await copied(temporary, read)
+    const target = store.snapshotFile(kept.sha256Hex)
+    if (!(await holds(target, kept, options))) {
       await mkdir(dirname(target), { recursive: true })
       await renameDurably(temporary, target)
     }
-    return read
+    return kept
   } finally {
     await rm(temporary, { force: true })
   }
 }
 
+async function copied(path: string, read: Parameters<typeof keepBlocks>[1]): Promise<Kept> {
+  const copy = await open(path, 'wx')
+  try {
+    const kept = await read((block) => copy.writeFile(block))
+    await copy.sync()
+    return kept
+  } finally {
+    await copy.close()
+  }
+}
+
 /** True if a file has the bytes. One that cannot be read counts as damaged. */
-async function holds(path: string, { sha256Hex, bytes }: Kept, { signal }: CaptureOptions): Promise<boolean> {
+async function holds(
+  path: string,
+  { sha256Hex, bytes }: Kept,
+  { signal }: Pick<CaptureOptions, 'signal'>,
+): Promise<boolean> {
   if ((await stat(path).catch(() => undefined))?.size !== bytes) return false
   const held = await digestFile(path, signal).catch(() => undefined)
   signal?.throwIfAborted()
