@@ -34,6 +34,12 @@ export function frontMatterOf(yaml: string, known: ReadonlySet<string>): FrontMa
   return fieldsOf(parsed.contents, known, (offset) => counter.linePos(offset).line + 1)
 }
 
+/** Returns the YAML of front matter at the head of a file; undefined where there is none within its bound. */
+export function frontMatterAtHead(bytes: Uint8Array): string | undefined {
+  const head = Buffer.from(bytes.subarray(0, IMPORT_BOUNDS.frontMatterCharactersMax)).toString('utf8')
+  return /^\uFEFF?---[ \t]*\r?\n([\s\S]*?)^(?:---|\.\.\.)\s*$/m.exec(head)?.[1]
+}
+
 /** Returns undefined for invalid YAML; the parser throws where values are nested too deep. */
 function contentsOf(yaml: string, lineCounter: LineCounter): { readonly contents: unknown } | undefined {
   try {

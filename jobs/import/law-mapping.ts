@@ -1,15 +1,13 @@
 import { DATE_RULES } from '#jobs/sources/readers/document.ts'
 import { CITED_TITLE_CHARACTERS_MAX } from '#jobs/sources/readers/words-citation.ts'
 import { IMPORT_BOUNDS } from './bounds.ts'
-import { MARKDOWN_MAPPING, parseMapping } from './mapping.ts'
+import { MARKDOWN_MAPPING, alternativesOf, parseMapping } from './mapping.ts'
 import type { Alternative, Mapping } from './mapping.ts'
+import { STATED, rulesStated } from './source-yaml.ts'
 import type { StatedFields, SourceYaml } from './source-yaml.ts'
 
 /** A longer citation is cut, so that the number of a part still fits. */
-const LABEL_CHARACTERS_MAX = IMPORT_BOUNDS.labelCharactersMax - 60
-
-/** The lineage of a field that a file does not state. */
-const STATED = 'stated in source.yaml'
+export const LABEL_CHARACTERS_MAX = IMPORT_BOUNDS.labelCharactersMax - 60
 
 /**
  * Returns the mapping of published law. What `source.yaml` states of one file comes first, then what the file states,
@@ -44,7 +42,7 @@ export function lawMapping(source: SourceYaml): Mapping {
     citation_label: [
       { from: '{section.label}', characters_max: LABEL_CHARACTERS_MAX },
       '{values.name}, {section.untitled}',
-      ...listed(MARKDOWN_MAPPING.fields.citation_label),
+      ...alternativesOf(MARKDOWN_MAPPING.fields.citation_label),
       '{values.name}',
     ],
     citation_fragment: '{section.fragment}',
@@ -58,28 +56,19 @@ export function lawMapping(source: SourceYaml): Mapping {
     verification_status: ['{metadata.verification_status}', 'source-declared'],
     heading: { from: '{section.path}', characters_max: IMPORT_BOUNDS.headingCharactersMax },
   }
-  const { licence, revises, precedence, repeated_labels, accepted_losses, ignored_fields } = source
   return parseMapping({
     format: 'law',
     about: 'Published law, with what source.yaml states of it.',
-    ...(licence === undefined ? {} : { licence }),
-    ...(revises === undefined ? {} : { revises }),
+    ...rulesStated(source),
     tables,
     values,
-    precedence,
-    repeated_labels,
-    accepted_losses,
-    ignored_fields: [...ignored_fields, ...MARKDOWN_MAPPING.ignored_fields],
+    ignored_fields: [...source.ignored_fields, ...MARKDOWN_MAPPING.ignored_fields],
     fields,
   })
 }
 
 function ofFolder(url: string): Alternative {
   return { from: `${url}{metadata.file}`, derived: STATED }
-}
-
-function listed(rule: Mapping['fields']['citation_label']): readonly Alternative[] {
-  return Array.isArray(rule) ? rule : [rule]
 }
 
 function dates(name: string): readonly Alternative[] {

@@ -15,7 +15,9 @@ import { UnreadableFile } from '#jobs/sources/readers/tree.ts'
 import { CITED_TITLE_CHARACTERS_MAX } from '#jobs/sources/readers/words-citation.ts'
 import { HEADING_RULE } from '#jobs/sources/readers/walk.ts'
 import { IMPORT_BOUNDS } from './bounds.ts'
+import { frontMatterAtHead } from './front-matter.ts'
 import { slugOf } from './heading-anchors.ts'
+import { LABEL_CHARACTERS_MAX } from './law-mapping.ts'
 import { markdownRecords } from './markdown.ts'
 import { originalName, originalOf } from './originals.ts'
 import { statedFields } from './record.ts'
@@ -77,8 +79,7 @@ async function* ownMarkdown(
 
 /** Whether a Markdown file is written for this import. */
 export function hasOwnFields(bytes: Uint8Array): boolean {
-  const head = Buffer.from(bytes.subarray(0, IMPORT_BOUNDS.frontMatterCharactersMax)).toString('utf8')
-  const front = /^\uFEFF?---[ \t]*\r?\n([\s\S]*?)^(?:---|\.\.\.)\s*$/m.exec(head)?.[1]
+  const front = frontMatterAtHead(bytes)
   return front !== undefined && OWN_FIELDS.test(front)
 }
 
@@ -173,8 +174,6 @@ function withoutTitle(
 function isShort(anchor: string | undefined): boolean {
   return anchor !== undefined && anchor.length <= IMPORT_BOUNDS.sourceIdCharactersMax / 2
 }
-
-const LABEL_CHARACTERS_MAX = IMPORT_BOUNDS.labelCharactersMax - 60
 
 function keyOf({ label, document }: Citation): string {
   return `${document ?? ''} ${label}`

@@ -7,7 +7,7 @@ import type { DocumentFields, ReadDate } from '#jobs/sources/readers/document.ts
 import { readBytes, readDocument } from '#jobs/sources/readers/read.ts'
 import { UnreadableFile } from '#jobs/sources/readers/tree.ts'
 import { IMPORT_BOUNDS } from './bounds.ts'
-import { frontMatterOf } from './front-matter.ts'
+import { frontMatterAtHead, frontMatterOf } from './front-matter.ts'
 import { proposedRecords } from './propose-records.ts'
 
 /** A `source.yaml` to be corrected, and sentences about what is missing or not read. */
@@ -117,9 +117,7 @@ function held(fields: DocumentFields): Partial<Record<Needed, string>> {
 
 /** Fields of documented front matter. */
 function ownFields(bytes: Uint8Array): Partial<Record<Needed, string>> {
-  const text = Buffer.from(bytes.subarray(0, IMPORT_BOUNDS.frontMatterCharactersMax)).toString('utf8')
-  const yaml = /^\uFEFF?---[ \t]*\r?\n([\s\S]*?)^(?:---|\.\.\.)\s*$/m.exec(text)?.[1] ?? ''
-  const front = frontMatterOf(yaml, new Set(NAMES))
+  const front = frontMatterOf(frontMatterAtHead(bytes) ?? '', new Set(NAMES))
   if (!('fields' in front)) return {}
   return Object.fromEntries(
     Object.entries(front.fields).flatMap(([name, value]) => (typeof value === 'string' ? [[name, value]] : [])),

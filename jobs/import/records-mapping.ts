@@ -1,9 +1,7 @@
-import { parseMapping, ruleSchema } from './mapping.ts'
-import type { Alternative, Mapping } from './mapping.ts'
+import { alternativesOf, parseMapping, ruleSchema } from './mapping.ts'
+import type { Mapping } from './mapping.ts'
+import { STATED, rulesStated } from './source-yaml.ts'
 import type { SourceYaml } from './source-yaml.ts'
-
-/** The lineage of a field that no record states. */
-const STATED = 'stated in source.yaml'
 
 /** The fields of a mapping by what `source.yaml` states of all records. */
 const FIELDS = {
@@ -29,18 +27,7 @@ export function recordsMapping(source: SourceYaml, records: Readonly<Record<stri
     const stated = source[name]
     if (stated === undefined) continue
     const rule = ruleSchema.safeParse(records[field]).data
-    const own: readonly Alternative[] = rule === undefined ? [] : Array.isArray(rule) ? rule : [rule]
-    fields[field] = [...own, { from: stated, derived: STATED }]
+    fields[field] = [...(rule === undefined ? [] : alternativesOf(rule)), { from: stated, derived: STATED }]
   }
-  const { licence, revises, precedence, repeated_labels, accepted_losses, ignored_fields } = source
-  return parseMapping({
-    format: 'jsonl',
-    ...(licence === undefined ? {} : { licence }),
-    ...(revises === undefined ? {} : { revises }),
-    precedence,
-    repeated_labels,
-    accepted_losses,
-    ignored_fields,
-    fields,
-  })
+  return parseMapping({ format: 'jsonl', ...rulesStated(source), ignored_fields: source.ignored_fields, fields })
 }

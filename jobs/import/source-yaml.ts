@@ -49,6 +49,20 @@ const sourceYamlSchema = z
 export type SourceYaml = z.infer<typeof sourceYamlSchema>
 export type StatedFields = Pick<SourceYaml, keyof typeof statedFields>
 
+/** The lineage of a field that no file states. */
+export const STATED = 'stated in source.yaml'
+
+/** The rules of a mapping that are no field, as `source.yaml` states them. */
+export function rulesStated({ licence, revises, precedence, repeated_labels, accepted_losses }: SourceYaml): object {
+  return {
+    ...(licence === undefined ? {} : { licence }),
+    ...(revises === undefined ? {} : { revises }),
+    precedence,
+    repeated_labels,
+    accepted_losses,
+  }
+}
+
 /** What stands where a folder has no `source.yaml`. */
 export const NOTHING_STATED: SourceYaml = sourceYamlSchema.parse({})
 

@@ -9,16 +9,8 @@ import { captureSources } from '#jobs/sources/capture.ts'
 import { listSource } from '#jobs/sources/list.ts'
 import { startJobsHarness } from '#test/support/jobs.ts'
 import type { JobsHarness } from '#test/support/jobs.ts'
-import { SAMPLES } from '#test/jobs/sources/readers/samples.ts'
+import { SAMPLES, SAMPLE_SOURCE_YAML } from '#test/jobs/sources/readers/samples.ts'
 
-const STATED = `
-authority: Sample Office
-jurisdiction: ZZ
-language: en
-canonical_url: https://law.example/
-published_at: 2020-01-01
-effective_at: 2020-02-01
-`
 let harness: JobsHarness
 let folder: string
 beforeAll(async () => {
@@ -42,7 +34,7 @@ test.each([
   const { files } = await listSource(folder, 'law')
   const wanted = files.filter(({ sourceName }) => APART.has(sourceName) === isApart)
   const sources = await captureSources(harness.store, wanted)
-  const mapping = lawMapping(parseSourceYaml(STATED))
+  const mapping = lawMapping(parseSourceYaml(SAMPLE_SOURCE_YAML))
   const knowledgeBase = { id, slug: 'law' }
   const deps = { database: harness.owner, store: harness.store }
   const imported = await importCaptured(deps, { knowledgeBase, mapping, sources, leftOut: [], actor: 'tester' })

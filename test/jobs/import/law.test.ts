@@ -7,18 +7,9 @@ import { parseSourceYaml } from '#jobs/import/source-yaml.ts'
 import { createPlaceReader, isOwnText } from '#jobs/import/text-at.ts'
 import type { DraftPassage } from '#jobs/import/draft.ts'
 import type { ImportReport } from '#jobs/import/report.ts'
-import { SAMPLES } from '#test/jobs/sources/readers/samples.ts'
+import { SAMPLES, SAMPLE_SOURCE_YAML } from '#test/jobs/sources/readers/samples.ts'
 import { importContents, importFiles } from '#test/support/import.ts'
 import { beeRules } from '#test/support/markdown-source.ts'
-
-const STATED = `
-authority: Sample Office
-jurisdiction: ZZ
-language: en
-canonical_url: https://law.example/
-published_at: 2020-01-01
-effective_at: 2020-02-01
-`
 
 let folder: string
 beforeAll(async () => {
@@ -30,7 +21,7 @@ afterAll(async () => {
 
 async function imported(
   contents: Readonly<Record<string, string | Uint8Array>>,
-  yaml: string = STATED,
+  yaml: string = SAMPLE_SOURCE_YAML,
 ): Promise<{ readonly passages: readonly DraftPassage[]; readonly report: ImportReport }> {
   return await importContents(contents, lawMapping(parseSourceYaml(yaml)))
 }
@@ -39,7 +30,7 @@ describe.each(SAMPLES)('an import of $name', ({ format, bytes, passages: expecte
   test('makes each provision a verified passage that is found again at its place, and loses nothing', async () => {
     const path = join(folder, format)
     await writeFile(path, bytes)
-    const { passages, report } = await importFiles([path], lawMapping(parseSourceYaml(STATED)))
+    const { passages, report } = await importFiles([path], lawMapping(parseSourceYaml(SAMPLE_SOURCE_YAML)))
     const reader = createPlaceReader()
     for (const { text, selector, metadata } of passages) {
       expect(metadata.verification_status).toBe('verified')
@@ -59,7 +50,7 @@ const PAGE =
   '<!doctype html><html lang="en"><head><title>Bees</title></head><body><h1>Bees</h1><p>Keep bees.</p></body>'
 
 test('what source.yaml states of a file comes before the file, and what it states of the folder after it', async () => {
-  const yaml = `${STATED}\nfiles:\n  b.html:\n    title: Hives\n    effective_at: 2021-05-06\n`
+  const yaml = `${SAMPLE_SOURCE_YAML}\nfiles:\n  b.html:\n    title: Hives\n    effective_at: 2021-05-06\n`
   const { passages, report } = await imported({ 'a.html': PAGE, 'b.html': PAGE.replace('Keep', 'Count') }, yaml)
   const shown = passages.map(({ document, in_force_from }) => [document.title, in_force_from, document.canonical_url])
   expect(shown).toEqual([
@@ -81,7 +72,7 @@ test('a file that is not read is one loss with its line, and accepting it import
   const files = { 'a.html': PAGE, 'b.xml': '<akomaNtoso>\n<act>\n</akomaNtoso>' }
   const refused = await imported(files)
   expect(refused.report.losses).toMatchObject([{ name: 'b.xml:3', accepted: false }])
-  const accepted = await imported(files, `${STATED}\naccepted_losses: ['b.xml:3']\n`)
+  const accepted = await imported(files, `${SAMPLE_SOURCE_YAML}\naccepted_losses: ['b.xml:3']\n`)
   expect(accepted.report.losses_unnamed).toBe(0)
   expect(accepted.passages).toHaveLength(1)
 })
@@ -102,7 +93,7 @@ test('a field of foreign front matter that may state an end refuses the import',
   const page = '---\nlayout: page\nvalid_until: 2020-01-01\n---\n# Title\n\nBees are kept.\n\n## Wasps\n\nNo wasps.\n'
   const named = /a\.md:5 title: "valid_until" may state an end or a status[^\n]*, and 1 more like it\n/
   await expect(imported({ 'a.md': page })).rejects.toThrow(named)
-  const { passages } = await imported({ 'a.md': page }, `${STATED}\nignored_fields: [valid_until]\n`)
+  const { passages } = await imported({ 'a.md': page }, `${SAMPLE_SOURCE_YAML}\nignored_fields: [valid_until]\n`)
   expect(passages).toHaveLength(2)
 })
 

@@ -16,7 +16,7 @@ import { lawMapping } from '#jobs/import/law-mapping.ts'
 import { parseSourceYaml } from '#jobs/import/source-yaml.ts'
 import type { Mapping } from '#jobs/import/mapping.ts'
 import { writeProofs } from '#jobs/trace/proofs.ts'
-import { SAMPLES } from '#test/jobs/sources/readers/samples.ts'
+import { SAMPLES, SAMPLE_SOURCE_YAML } from '#test/jobs/sources/readers/samples.ts'
 import { buildTestArtifact, sourcesOf } from '#test/support/artifact.ts'
 import { importContents, line, smallMapping } from '#test/support/import.ts'
 import { beeRules } from '#test/support/markdown-source.ts'
@@ -26,16 +26,7 @@ import { signingKeys } from '#test/support/secrets.ts'
 /** The trace of one version with passages of every format that is imported. */
 const SLUG = 'every-format'
 const VERIFIER = fileURLToPath(new URL('../../../jobs/trace/verify-reply.mjs', import.meta.url))
-const LAW = lawMapping(
-  parseSourceYaml(`
-authority: Sample Office
-jurisdiction: ZZ
-language: en
-canonical_url: https://law.example/
-published_at: 2020-01-01
-effective_at: 2020-02-01
-`),
-)
+const LAW = lawMapping(parseSourceYaml(SAMPLE_SOURCE_YAML))
 const ORIGINAL = Buffer.from('a file that was drafted from')
 
 interface Kind {

@@ -256,3 +256,13 @@ export const SAMPLES: readonly Sample[] = [
     cited: ['Order on samples, Section 1'],
   },
 ]
+
+/** A `source.yaml` that states what samples do not. */
+export const SAMPLE_SOURCE_YAML = `
+authority: Sample Office
+jurisdiction: ZZ
+language: en
+canonical_url: https://law.example/
+published_at: 2020-01-01
+effective_at: 2020-02-01
+`
