@@ -3,17 +3,9 @@ import { rowOrder } from '#core/index/format/row-order.ts'
 import type { ArtifactRow } from '#core/index/format/writer.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
 import { chunkId, derivedUuid } from '#core/platform/ids.ts'
+import { mulberry32 as seededRandom } from '#core/platform/seeded-random.ts'
 
-/** Numbers in [0, 1) that follow from a seed (mulberry32). */
-export function seededRandom(seed: number): () => number {
-  let state = seed >>> 0
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
-  }
-}
+export { seededRandom }
 
 export interface PassageTraits {
   readonly language?: string
