@@ -12,7 +12,9 @@ import { NodeError } from './node-error.ts'
 import type { Versions } from './versions.ts'
 
 export interface EngineChecks {
-  /** @throws NodeError DATA_LOSS if the index is not the one that was built, UNAVAILABLE if the cluster does not tell. */
+  /**
+   * @throws NodeError DATA_LOSS if the index is not the one that was built, UNAVAILABLE if the cluster does not tell.
+   */
   verify(engine: EngineDescription): Promise<void>
   stop(): Promise<void>
 }

@@ -54,7 +54,8 @@ export async function disposableVersions(
 
 /**
  * SHA-256 of captured sources and question sets that no import needs which is recent, is being built, may be built
- * again, or made a version that stays, and that are no last good capture of a source. Files that the database does not know stay.
+ * again, or made a version that stays, and that are no last good capture of a source. Files that the database does not
+ * know stay.
  */
 const DISPOSABLE_SNAPSHOTS = `
 with kept_builds as (

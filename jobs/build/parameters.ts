@@ -35,7 +35,9 @@ export const buildParametersSchema = z.strictObject({
   expansion: z.int().min(1).max(SEARCH_BOUNDS.rowsScoredMinMax).optional(),
   /** Maximum share of the answers without evidence; the decision's threshold is fitted to it. */
   target_risk: z.number().gt(0).lt(1).default(0.05),
-  /** Decisions about the withdrawals in force: passages that are left out, and ids of those that do not apply any more. */
+  /**
+   * Decisions about the withdrawals in force: passages that are left out, and ids of those that do not apply any more.
+   */
   withdrawals: z
     .strictObject({
       drop: z.array(withdrawalInForceSchema).max(SEARCH_BOUNDS.withdrawalsMax),

@@ -22,7 +22,9 @@ export async function mappingOf(source: string): Promise<Mapping> {
   return (await holdsLaw(source)) ? statedMapping(NOTHING_STATED) : MARKDOWN_MAPPING
 }
 
-/** Returns how files are read of which a `source.yaml` states this. @throws OperatorError for rules that are not usable. */
+/**
+ * Returns how files are read of which a `source.yaml` states this. @throws OperatorError for rules that are not usable.
+ */
 export function statedMapping(stated: SourceYaml): Mapping {
   return stated.records === undefined ? lawMapping(stated) : recordsMapping(stated, stated.records)
 }

@@ -13,7 +13,8 @@ type Format = Mapping['format']
 type IdScope = Pick<RecordFields, 'documentKey' | 'effectiveAt'> & { readonly written: string }
 
 /**
- * Ids are unique within a JSONL corpus; anchors of other formats are unique within one revision of a document in one language.
+ * Ids are unique within a JSONL corpus; anchors of other formats are unique within one revision of a document in one
+ * language.
  */
 export function identityOf(format: Format, id: string, { documentKey, effectiveAt, written }: IdScope): Buffer {
   return hashOf(format === 'jsonl' ? [id] : [documentKey, effectiveAt, written, id])

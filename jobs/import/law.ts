@@ -135,8 +135,8 @@ interface NamedProvision {
 
 /**
  * Returns the provisions that become records. The anchor that one alone has is its id; others have the names of those
- * around them. A citation that is no reference, such as a heading, is told from the same one by those around it, then by
- * a number; a reference that is used again stays, so that the import asks.
+ * around them. A citation that is no reference, such as a heading, is told from the same one by those around it, then
+ * by a number; a reference that is used again stays, so that the import asks.
  */
 function namedProvisions(read: ReadDocument): readonly NamedProvision[] {
   const records = read.provisions.filter(({ text }) => text !== undefined && text.trim() !== '')

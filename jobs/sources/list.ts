@@ -86,10 +86,10 @@ function isNamedLikeCorpus(name: string): boolean {
 /**
  * Lists a source, which is one file or a folder. In a folder, JSONL is `corpus.jsonl` and its parts `corpus-1.jsonl`,
  * with any number; every other file of the tree that is named like a corpus, or `*.jsonl`, is left out. Markdown is
- * every `*.md` and `*.markdown` of the tree; every other file is left out. Law is every file whose name says no picture,
- * data or program. Case does not matter. A file or folder below
- * the source whose name begins with a dot is no part of the corpus: it is neither read nor listed. A link counts by its
- * own name. A file without front matter is captured too, so that the import reports it.
+ * every `*.md` and `*.markdown` of the tree; every other file is left out. Law is every file whose name says no
+ * picture, data or program. Case does not matter. A file or folder below the source whose name begins with a dot is no
+ * part of the corpus: it is neither read nor listed. A link counts by its own name. A file without front matter is
+ * captured too, so that the import reports it.
  * @throws OperatorError when there is nothing to read, or a link leads to a folder.
  */
 export async function listSource(path: string, format: SourceFormat): Promise<SourceListing> {

@@ -45,8 +45,8 @@ export function createSearchShared(index: IndexReader, engine?: EngineOfVersion)
 
 /**
  * Creates what one search sees of a version. Statistics come from the index that a scoring thread has open, and so do
- * candidates unless the version has an engine. It remembers what the search looked up and is dropped with it. Maps with weak keys would do so for all
- * searches, but V8 frees their values only with the rarer collections of old objects.
+ * candidates unless the version has an engine. It remembers what the search looked up and is dropped with it. Maps with
+ * weak keys would do so for all searches, but V8 frees their values only with the rarer collections of old objects.
  */
 export function createIndexVersion(
   index: IndexReader,

@@ -29,7 +29,9 @@ export function gramQuestion(words: readonly string[], grams: Pick<GramsReader, 
   return { table: hashTableOf(items), weights, information }
 }
 
-/** Share of a question's grams, by weight, that a text holds; 0 for a question without any. @param hashes of the text. */
+/**
+ * Share of a question's grams, by weight, that a text holds; 0 for a question without any. @param hashes of the text.
+ */
 export function heldGrams({ table, weights, information }: GramQuestion, hashes: Int32Array): number {
   if (information === 0) return 0
   const seen = new Uint8Array(weights.length)
