@@ -1,28 +1,11 @@
-import { z } from 'zod'
 import type { Imported } from '#core/db/imports.ts'
 import type { BuildParameters } from '#jobs/build/parameters.ts'
 import { BUILD_BOUNDS } from '#jobs/build/bounds.ts'
+import type { ImportReport, RecordLocation } from '#jobs/import/report.ts'
+import { importReportSchema } from '#jobs/import/stored-report.ts'
 import { whole } from '#jobs/evaluation/page/numbers.ts'
 import { NOTHING, html } from '#jobs/page/markup.ts'
 import type { Markup } from '#jobs/page/markup.ts'
-
-const location = z.object({ source: z.string(), line: z.int(), id: z.string().optional() })
-const findingsSchema = z.object({
-  files: z.int().catch(0),
-  records_read: z.int().catch(0),
-  passages: z.int().catch(0),
-  skipped: z.int().catch(0),
-  losses: z.array(location.extend({ reason: z.string(), text: z.string().optional() })).catch([]),
-  omissions: z.array(location.extend({ rule: z.string(), text: z.string() })).catch([]),
-  derived_values: z.record(z.string(), z.int()).catch({}),
-  coverage: z
-    .object({
-      characters: z.int(),
-      uncovered: z.int(),
-      remainder: z.array(location.extend({ text: z.string() })),
-    })
-    .catch({ characters: 0, uncovered: 0, remainder: [] }),
-})
 
 /**
  * Shows what the import left out or derived, and how its mapping differs from that of the active version.
@@ -33,7 +16,7 @@ export function importSection(
   active: Imported | undefined,
   { drop, restore }: BuildParameters['withdrawals'],
 ): Markup {
-  const findings = findingsSchema.parse(imported.report)
+  const findings = importReportSchema.parse(imported.report)
   const { files, records_read, passages, skipped, losses, omissions, derived_values, coverage } = findings
   const derived = Object.entries(derived_values).map(([name, count]) => `${name}: ${whole(count)}`)
   return html`<h2>The import</h2>
@@ -73,7 +56,7 @@ export function importSection(
 }
 
 /** Sources without characters of law, such as JSONL, have no share. */
-function coverageOf({ characters, uncovered, remainder }: z.infer<typeof findingsSchema>['coverage']): Markup {
+function coverageOf({ characters, uncovered, remainder }: ImportReport['coverage']): Markup {
   if (characters === 0) return NOTHING
   const share = ((1 - uncovered / characters) * 100).toFixed(3)
   return html`<p class="small">
@@ -85,7 +68,7 @@ function coverageOf({ characters, uncovered, remainder }: z.infer<typeof finding
     )}`
 }
 
-function placeOf({ source, line, id }: z.infer<typeof location>): string {
+function placeOf({ source, line, id }: RecordLocation): string {
   return `${source}:${line}${id === undefined ? '' : ` ${id}`}`
 }
 

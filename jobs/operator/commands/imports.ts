@@ -14,7 +14,7 @@ import { list, rows, text } from '#jobs/operator/inputs.ts'
 import { addImportDraft } from './import-draft.ts'
 import { addImportInit } from './import-init.ts'
 import { addDatabaseCommand } from '#jobs/operator/session.ts'
-import { importReportSchema } from '#jobs/operator/stored-report.ts'
+import { importReportSchema } from '#jobs/import/stored-report.ts'
 import { table } from '#jobs/operator/table.ts'
 
 const { ARTIFACT_STORE } = OPERATOR_VARIABLES
