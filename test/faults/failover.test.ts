@@ -7,6 +7,7 @@ import { commandLine } from '#test/support/operator-cli.ts'
 import {
   PRIMARY_SETTINGS,
   replicaKnown,
+  startClusterNode,
   startOwnRedis,
   startReplica,
   startSentinel,
@@ -110,7 +111,7 @@ test('a gateway on a demoted Redis answers 503, names the fault, and admits once
 })
 
 test('gateway, job worker and command line end with one sentence on a Redis Cluster', async () => {
-  const cluster = await startOwnRedis({ 'cluster-enabled': 'yes' })
+  const cluster = await startClusterNode()
   try {
     const settings = { ...service.settings, redisUrl: cluster.url }
     const sentence = /ended unexpectedly \(code 1\)[^]*Redis Cluster is not supported: set REDIS_URL to/

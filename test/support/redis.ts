@@ -72,6 +72,11 @@ export async function startOwnRedis(settings: Readonly<Record<string, string>> =
   }
 }
 
+/** A node of a Redis Cluster; its default bus port, 10,000 above the other, can be taken by any outgoing connection. */
+export async function startClusterNode(): Promise<LocalRedis> {
+  return startOwnRedis({ 'cluster-enabled': 'yes', 'cluster-port': String(await freePort()) })
+}
+
 /** Settings of a server that replicas attach to: they need not wait for each other. */
 export const PRIMARY_SETTINGS = { 'repl-diskless-sync-delay': '0' } as const
 

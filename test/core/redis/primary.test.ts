@@ -4,7 +4,7 @@ import { createLog } from '#core/platform/log.ts'
 import { openPrimary } from '#core/redis/primary.ts'
 import type { PrimaryConnection, PrimaryOptions } from '#core/redis/primary.ts'
 import { startFaultProxy } from '#test/support/proxy.ts'
-import { PRIMARY_SETTINGS, startOwnRedis, startReplica, withRedis } from '#test/support/redis.ts'
+import { PRIMARY_SETTINGS, startClusterNode, startOwnRedis, startReplica, withRedis } from '#test/support/redis.ts'
 import { until } from '#test/support/until.ts'
 
 const toStop: (() => unknown)[] = []
@@ -137,7 +137,7 @@ test('a blocking duplicate, as BullMQ uses it, leaves a demoted server too', asy
 })
 
 test('a Redis Cluster is refused in one sentence, whichever database is asked for', async () => {
-  const server = stopping(await startOwnRedis({ 'cluster-enabled': 'yes' }))
+  const server = stopping(await startClusterNode())
   for (const url of [server.url, server.urlOf(3)]) {
     const [kept, command] = [open(url), open(url, 'end')]
     const sentence = /^Redis Cluster is not supported: set REDIS_URL to .+\.$/
