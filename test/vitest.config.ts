@@ -18,6 +18,7 @@ const TOOLS = [
   'test/jobs/demo/*.test.ts',
   'test/jobs/import/real-corpora.test.ts',
   'test/jobs/evaluation/{command,natural}/main.test.ts',
+  'test/jobs/evaluation/reader-over-http.test.ts',
 ]
 
 /** Tests of parts that need Postgres or Redis. */

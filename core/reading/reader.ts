@@ -16,7 +16,10 @@ export interface ReaderSettings extends RerankSettings {
 }
 
 export interface Reading {
-  /** How surely each passage contains by itself what is asked for, in the order of the passages. All are finite. */
+  /**
+   * How surely each passage contains by itself what is asked for, in the order of the passages. All are finite. Recorded
+   * scores of an evaluation may lack passages, or all of them.
+   */
   readonly scores: readonly number[]
   /** Tokens that the endpoint reported; null if it reported none. */
   readonly tokens: number | null

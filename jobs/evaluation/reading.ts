@@ -4,13 +4,14 @@ import { READER_PREDICTORS, readerPredictors } from '#core/domain/predictors.ts'
 import { READ_PASSAGES_MAX } from '#core/domain/retrieval-profile.ts'
 import type { ReaderParameters } from '#core/domain/retrieval-profile.ts'
 import type { SearchResult } from '#core/domain/search.ts'
+import { OperatorError } from '#core/platform/errors.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import type { Reader } from '#core/reading/reader.ts'
 import { forEachConcurrently } from '#jobs/for-each-concurrently.ts'
 import { askModes, servedMode } from './ask.ts'
 import type { AskContext } from './ask.ts'
 import { EVALUATION_BOUNDS } from './bounds.ts'
-import { fitCalibration } from './calibration/fit.ts'
+import { CALIBRATION_QUESTIONS_MIN, fitCalibration } from './calibration/fit.ts'
 import { auroc } from './metrics/abstention.ts'
 import type { ReaderFigures } from './page/evaluation-report.ts'
 import type { QueryWithQrels } from './query-with-qrels.ts'
@@ -31,8 +32,10 @@ interface Reading {
 
 /**
  * Has the reader of a profile read the first passages of labelled questions, and fits its decision on them. Questions
- * that find nothing are left out. Where there are too few labels, the default of chat models stays.
+ * that find nothing are left out, and those without a recorded score. Where there are too few labels, the default of
+ * chat models stays.
  * @param note is told the greatest number of calls before the first one.
+ * @throws OperatorError where a cross-encoder, which has no default, has too few labels.
  * @throws ReaderError if the endpoint fails; a repetition reads what is missing, where the reader keeps its scores.
  */
 export async function measureReader(
@@ -43,6 +46,7 @@ export async function measureReader(
 ): Promise<MeasuredReader> {
   const readings = await readingsOf(sampleOf(questions), reader, context)
   const fitted = fitCalibration(readings, { features: READER_PREDICTORS, targetRisk: context.targetRisk })
+  if (fitted === undefined && parameters.kind === 'cross-encoder') throw tooFewLabels()
   const calibration = fitted ? { ...fitted.calibration, named: null } : DEFAULT_CHAT_READER_CALIBRATION
   const scored =
     fitted?.outOfFold ??
@@ -64,6 +68,19 @@ export async function measureReader(
       is_fitted: fitted !== undefined,
     },
   }
+}
+
+export function tooFewLabels(): OperatorError {
+  return new OperatorError(
+    `A cross-encoder has no default decision: label at least ${CALIBRATION_QUESTIONS_MIN} answerable and as many ` +
+      'unanswerable questions, and evaluate again.',
+  )
+}
+
+/** @returns values of READER_PREDICTORS. @param scores at least one. */
+export function readerFeatures(scores: readonly number[]): readonly number[] {
+  const figures = readerPredictors(scores)
+  return READER_PREDICTORS.map((name) => figures[name])
 }
 
 /** The labelled questions, or a sample of them that depends on their ids alone. */
@@ -92,8 +109,8 @@ async function readingsOf(
   await forEachConcurrently(lists, EVALUATION_BOUNDS.evaluationConcurrency, async ({ question, passages }, at) => {
     const { id, text, answerable, group } = question
     if (passages.length > 0 && answerable !== undefined) {
-      const figures = readerPredictors((await reader.read(text, passages, context.signal)).scores)
-      readings[at] = { id, sufficient: answerable, group, features: READER_PREDICTORS.map((name) => figures[name]) }
+      const { scores } = await reader.read(text, passages, context.signal)
+      if (scores.length > 0) readings[at] = { id, sufficient: answerable, group, features: readerFeatures(scores) }
     }
     context.onProgress(at + 1, lists.length)
   })

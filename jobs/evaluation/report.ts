@@ -130,6 +130,7 @@ export function figuresOf({
   abstention,
   filtered_recall,
   latency_ms,
+  reader,
 }: EvaluationReport): object {
   return {
     dataset,
@@ -139,6 +140,7 @@ export function figuresOf({
     abstention: abstention === null ? null : abstentionFigures(abstention),
     filtered_recall,
     latency_ms,
+    ...(reader === undefined ? {} : { reader }),
   }
 }
 

@@ -10,12 +10,16 @@ import { decisionOf } from '#jobs/evaluation/figures.ts'
 import { filteredRecallOf } from '#jobs/evaluation/filtered-questions.ts'
 import type { QueryWithQrels } from '#jobs/evaluation/query-with-qrels.ts'
 import { askQuestions, timeModes } from '#jobs/evaluation/outcomes.ts'
-import type { EvaluationReport } from '#jobs/evaluation/page/evaluation-report.ts'
+import type { EvaluationReport, ReaderFigures } from '#jobs/evaluation/page/evaluation-report.ts'
 import { reportOf } from '#jobs/evaluation/report.ts'
+import { ReaderError } from '#core/reading/reader.ts'
+import { measureReader } from '#jobs/evaluation/reading.ts'
 import { openFlaggedEmbedder, vectorSettingsOf } from '#jobs/command-line/embedding-flags.ts'
 import type { EvaluateFlags } from './flags.ts'
 import { evaluationMapping, limitSubjects, offsetFields } from './data-set-mapping.ts'
 import type { EvaluationOutput } from './program.ts'
+import { openFlaggedReader, readerFailed } from './reader.ts'
+import type { FlaggedReader } from './reader.ts'
 import { renderTable } from './table.ts'
 import { fittedProfile, readFitTask } from './fit.ts'
 import { readTask } from './task.ts'
@@ -67,6 +71,7 @@ export async function evaluateDataSet(
     signal,
     onProgress: output.progress.bind(output),
   }
+  const reader = await openFlaggedReader(flags, task.questions, signal)
   return await withTemporaryVersion(version, async (built) => {
     reportCorpus(built, version.relevant.size, version.note)
     const { embedder } = version
@@ -75,7 +80,7 @@ export async function evaluateDataSet(
       fitQuestions: confined(fitTask?.questions ?? [], subjectOf),
       questionSet: (await digestFile(files.queries)).sha256,
     }
-    return await askBuilt(flags, asked, built, { embedder, output, signal })
+    return await askBuilt(flags, asked, built, { embedder, reader, output, signal })
   })
 }
 
@@ -130,6 +135,7 @@ interface Asked {
 
 interface AskingTools {
   readonly embedder: AskContext['embedder']
+  readonly reader: FlaggedReader | undefined
   readonly output: EvaluationOutput
   readonly signal: AbortSignal
 }
@@ -138,7 +144,7 @@ async function askBuilt(
   flags: EvaluateFlags,
   asked: Asked,
   version: TemporaryVersion,
-  { embedder, output, signal }: AskingTools,
+  { embedder, reader, output, signal }: AskingTools,
 ): Promise<Evaluated> {
   const { artifact, facets, node, report: imported, missing } = version
   const telling = (stage: string) => (done: number, total: number) => output.progress(stage, done, total)
@@ -187,7 +193,24 @@ async function askBuilt(
     comparison: null,
     changeGates: [],
     missing,
+    reader:
+      reader && (await readWith(reader, asked.questions, { ...context, onProgress: telling('read') }, flags, output)),
   })
   const ranked = servedOf(outcomes).filter(({ figures }) => figures !== undefined).length
   return { report, table: renderTable(report, artifact.manifest.documents, ranked) }
+}
+
+async function readWith(
+  reader: FlaggedReader,
+  questions: readonly QueryWithQrels[],
+  context: AskContext,
+  { targetRisk }: EvaluateFlags,
+  output: EvaluationOutput,
+): Promise<ReaderFigures> {
+  const measuring = { ...context, targetRisk, note: output.note.bind(output) }
+  try {
+    return (await measureReader(questions, reader, reader.parameters, measuring)).figures
+  } catch (error) {
+    throw error instanceof ReaderError ? readerFailed(error) : error
+  }
 }

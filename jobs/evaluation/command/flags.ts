@@ -1,8 +1,10 @@
 import { Command, CommanderError, InvalidArgumentError } from 'commander'
 import { embeddingOptions, vectorCacheOptions } from '#jobs/command-line/embedding-flags.ts'
 import type { EmbeddingFlags } from '#jobs/command-line/embedding-flags.ts'
+import { readerOptions } from './reader.ts'
+import type { ReaderFlags } from './reader.ts'
 
-export interface EvaluateFlags extends EmbeddingFlags {
+export interface EvaluateFlags extends EmbeddingFlags, ReaderFlags {
   /** A folder with `corpus.jsonl`. */
   readonly folder: string
   readonly queries: string | undefined
@@ -23,7 +25,7 @@ export interface EvaluateFlags extends EmbeddingFlags {
   readonly dataDir: string | undefined
 }
 
-const TARGET_RISK_DEFAULT = 0.05
+export const TARGET_RISK_DEFAULT = 0.05
 
 const EXAMPLES = `
 The folder holds a BEIR-style data set: corpus.jsonl with _id or id, title, text and metadata; queries.jsonl; qrels.tsv
@@ -80,7 +82,7 @@ export function evaluateFlags(args: readonly string[]): EvaluateFlags {
     .option('--json <path>', 'write the figures as JSON to this file')
     .option('--html <path>', 'write the report page to this file')
     .option('--target-risk <share>', 'share of the answers that may lack evidence', share, TARGET_RISK_DEFAULT)
-  parseEvaluation(command, EXAMPLES, args)
+  parseEvaluation(readerOptions(command), EXAMPLES, args)
   const [folder = ''] = command.args
   return { folder, ...command.opts<Omit<EvaluateFlags, 'folder'>>() }
 }

@@ -36,6 +36,7 @@ export function renderTable(report: EvaluationReport, documents: number, ranked:
     '',
     ...abstentionLines(report),
     `  calibrated on ${calibratedOnWords(report.calibrated_on)}`,
+    ...readerLines(report),
     ...filteredLines(report),
     '',
   ].join('\n')
@@ -60,6 +61,17 @@ function abstentionLines({ abstention }: EvaluationReport): readonly string[] {
     `abstention (${signal}, ${folds} folds)`,
     `  AUROC ${figure(auroc)}${ci === null ? '' : ` ${interval(ci)}`}, AURC ${figure(aurc)}, ECE ${figure(ece)}`,
     `  at ${percent(target)} risk: coverage ${figure(coverage)}; ${answered}`,
+  ]
+}
+
+function readerLines({ reader }: EvaluationReport): readonly string[] {
+  if (reader === undefined) return []
+  const { model, questions, answerable, answered_answerable: right, answered_unanswerable: wrong, is_fitted } = reader
+  return [
+    `with the reader ${model}, on ${questions} labelled questions, ` +
+      (is_fitted ? 'fitted out of fold' : 'by the default of chat models'),
+    `  AUROC ${figure(reader.auroc)}; answered: ${right} of ${answerable} answerable, ` +
+      `${wrong} of ${questions - answerable} unanswerable`,
   ]
 }
 

@@ -1,38 +1,42 @@
 import { basename, join, resolve } from 'node:path'
 import { DEFAULT_TOP_K } from '#core/domain/quota-plan.ts'
-import { DEFAULT_CHAT_READER_CALIBRATION } from '#core/domain/default-calibration.ts'
+import type { Calibration } from '#core/domain/calibration.ts'
+import { READER_PREDICTORS } from '#core/domain/predictors.ts'
 import { READ_PASSAGES_MAX } from '#core/domain/retrieval-profile.ts'
-import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
+import type { ProfileParameters, ReaderParameters } from '#core/domain/retrieval-profile.ts'
 import type { SearchResult } from '#core/domain/search.ts'
 import { NO_ENGINE } from '#core/engine/settings.ts'
 import type { EngineSettings } from '#core/engine/settings.ts'
 import type { Embedder } from '#core/embedding/embedder.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { ReaderError } from '#core/reading/reader.ts'
-import type { Reader } from '#core/reading/reader.ts'
 import { utcDay } from '#core/platform/time.ts'
 import type { VectorSettings } from '#jobs/build/text-vectors.ts'
 import { defaultProfile } from '#jobs/build/parameters.ts'
 import { openFlaggedEmbedder, vectorSettingsOf } from '#jobs/command-line/embedding-flags.ts'
+import { fitCalibration } from '#jobs/evaluation/calibration/fit.ts'
 import { reportCorpus } from '#jobs/evaluation/command/evaluation.ts'
+import { TARGET_RISK_DEFAULT } from '#jobs/evaluation/command/flags.ts'
 import type { EvaluationOutput } from '#jobs/evaluation/command/program.ts'
+import { openFlaggedReader, readerFailed } from '#jobs/evaluation/command/reader.ts'
+import type { FlaggedReader } from '#jobs/evaluation/command/reader.ts'
 import { withTemporaryVersion } from '#jobs/evaluation/command/temporary-version.ts'
 import type { TemporaryVersion } from '#jobs/evaluation/command/temporary-version.ts'
 import { firstReadable } from '#jobs/evaluation/command/text-lines.ts'
-import { askModes, modesOf, servedOf } from '#jobs/evaluation/ask.ts'
+import { askModes, mapModes, modesOf, servedOf } from '#jobs/evaluation/ask.ts'
 import type { ByMode, RankingMode } from '#jobs/evaluation/ask.ts'
 import { EVALUATION_BOUNDS } from '#jobs/evaluation/bounds.ts'
 import { forEachConcurrently } from '#jobs/for-each-concurrently.ts'
 import type { EvaluationReport } from '#jobs/evaluation/page/evaluation-report.ts'
 import { evaluate } from '#jobs/evaluation/pipeline.ts'
 import type { Evaluation } from '#jobs/evaluation/pipeline.ts'
+import { readerFeatures, tooFewLabels } from '#jobs/evaluation/reading.ts'
 import { calibratedOn } from '#jobs/evaluation/report.ts'
 import { corpusFolderAt } from '#jobs/import/corpus-folder.ts'
 import { readMapping } from '#jobs/import/mapping.ts'
 import type { NaturalFlags, NaturalSet } from './flags.ts'
-import { judge } from './judge.ts'
+import { firstRight, judge } from './judge.ts'
 import type { NaturalOutcome } from './judge.ts'
-import { NoRecordedScoreError, openFlaggedReader } from './reader.ts'
 import { readNaturalQuestions } from './questions.ts'
 import type { NaturalQuestion } from './questions.ts'
 
@@ -55,7 +59,7 @@ export interface AskedCorpus {
 
 interface Tools {
   readonly embedder: Embedder | undefined
-  readonly reader: Reader | undefined
+  readonly reader: FlaggedReader | undefined
   readonly vectors: VectorSettings
   readonly dataDir: string | undefined
   readonly engine: EngineSettings | undefined
@@ -82,19 +86,19 @@ export async function evaluateNatural(
   const embedder = await openFlaggedEmbedder(flags, signal, output.note.bind(output))
   const reader = await openFlaggedReader(
     flags,
-    read.flatMap(({ questions }) => questions),
+    read.flatMap(({ questions }) => questions.map(({ id, question: text }) => ({ id, text }))),
     signal,
   )
   const engine = flags.opensearch === undefined ? undefined : { ...NO_ENGINE, OPENSEARCH_URL: [flags.opensearch] }
   const tools = { embedder, reader, vectors: vectorSettingsOf(flags), dataDir: flags.dataDir, engine, output, signal }
   const corpora: AskedCorpus[] = []
-  const outcomes: NaturalOutcome[] = []
+  const asks: Ask[] = []
   for (const { set, mapping, questions } of read) {
     const asked = await askCorpus(set, mapping, questions, tools)
     corpora.push(asked.corpus)
-    outcomes.push(...asked.outcomes)
+    asks.push(...asked.asks)
   }
-  return { corpora, outcomes }
+  return { corpora, outcomes: judged(asks, reader) }
 }
 
 /** Returns the mapping that an operator or the demo uses for the folder. */
@@ -110,7 +114,7 @@ async function askCorpus(
   mapping: object,
   questions: readonly NaturalQuestion[],
   { embedder, reader, vectors, dataDir, engine, output, signal }: Tools,
-): Promise<{ readonly corpus: AskedCorpus; readonly outcomes: readonly NaturalOutcome[] }> {
+): Promise<{ readonly corpus: AskedCorpus; readonly asks: readonly Ask[] }> {
   const corpus = basename(resolve(set.corpus))
   const relevant = new Set(questions.flatMap((question) => [...question.relevant]))
   const input = {
@@ -140,14 +144,14 @@ async function askCorpus(
         missing: version.missing.length,
         calibration: { threshold: profile.calibration.threshold, calibrated_on: calibratedOn(measured.decision) },
       },
-      outcomes: await askQuestions(version, corpus, questions, profile, tools),
+      asks: await askQuestions(version, corpus, questions, profile, tools),
     }
   })
 }
 
 interface Asking {
   readonly embedder: Embedder | undefined
-  readonly reader: Reader | undefined
+  readonly reader: FlaggedReader | undefined
   readonly note: (sentence: string) => void
   readonly signal: AbortSignal
   readonly onProgress: (stage: string, done: number, total: number) => void
@@ -183,7 +187,7 @@ async function askQuestions(
   questions: readonly NaturalQuestion[],
   profile: ProfileParameters,
   { embedder, reader, signal, onProgress, note }: Asking,
-): Promise<readonly NaturalOutcome[]> {
+): Promise<readonly Ask[]> {
   const context = {
     versionId: artifact.versionId,
     facets,
@@ -212,16 +216,56 @@ async function askQuestions(
     const found = dense === undefined || hybrid === undefined ? { lexical } : { lexical, dense, hybrid }
     lists[at] = { question, found }
   })
-  const outcomes: NaturalOutcome[] = []
+  const asks: Ask[] = []
   let unread = 0
   await forEachConcurrently(lists, EVALUATION_BOUNDS.evaluationConcurrency, async ({ question, found }, at) => {
     const read = await readingOf(question, servedOf(found), { reader, signal })
     if (reader !== undefined && read === undefined) unread++
-    outcomes[at] = judge(corpus, question, found, read ? DEFAULT_CHAT_READER_CALIBRATION : profile.calibration, read)
+    asks[at] = { corpus, question, found: mapModes(found, withoutTexts), calibration: profile.calibration, read }
     onProgress('read', at + 1, lists.length)
   })
   if (unread > 0) note(`questions decided without the reader, because none of their passages was scored: ${unread}`)
-  return outcomes
+  return asks
+}
+
+/** A question whose decision follows once all are read. */
+interface Ask {
+  readonly corpus: string
+  readonly question: NaturalQuestion
+  readonly found: ByMode<SearchResult>
+  /** Of the version, where nothing was read. */
+  readonly calibration: Calibration
+  readonly read: readonly number[] | undefined
+}
+
+function withoutTexts(reply: SearchResult): SearchResult {
+  return { ...reply, passages: reply.passages.map((passage) => ({ ...passage, text: '' })) }
+}
+
+/** Decides each question; where its passages were read, as the reader's scores do. */
+function judged(asks: readonly Ask[], reader: FlaggedReader | undefined): readonly NaturalOutcome[] {
+  const byScores = reader && readCalibration(asks, reader.parameters)
+  return asks.map(({ corpus, question, found, calibration, read }) =>
+    judge(corpus, question, found, (read && byScores) ?? calibration, read),
+  )
+}
+
+/**
+ * The default of chat models. A cross-encoder has none: its decision is fitted to the questions of the tuning half that
+ * find a right passage or have none.
+ * @throws OperatorError for a cross-encoder with too few of either.
+ */
+function readCalibration(asks: readonly Ask[], { kind, calibration }: ReaderParameters): Calibration {
+  if (kind === 'chat') return calibration
+  const samples = asks.flatMap(({ question, found, read }, at) => {
+    const sufficient = question.label === 'answerable'
+    if (question.half !== 'tuning' || read === undefined) return []
+    if (sufficient && firstRight(question, servedOf(found).passages) === null) return []
+    return [{ id: String(at), sufficient, features: readerFeatures(read) }]
+  })
+  const fitted = fitCalibration(samples, { features: READER_PREDICTORS, targetRisk: TARGET_RISK_DEFAULT })
+  if (fitted === undefined) throw tooFewLabels()
+  return { ...fitted.calibration, named: null }
 }
 
 /**
@@ -236,12 +280,9 @@ async function readingOf(
 ): Promise<readonly number[] | undefined> {
   if (reader === undefined || passages.length === 0) return undefined
   try {
-    return (await reader.read(question, passages.slice(0, READ_PASSAGES_MAX), signal)).scores
+    const { scores } = await reader.read(question, passages.slice(0, READ_PASSAGES_MAX), signal)
+    return scores.length === 0 ? undefined : scores
   } catch (error) {
-    if (error instanceof NoRecordedScoreError) return undefined
-    if (!(error instanceof ReaderError)) throw error
-    throw new OperatorError(`The reader failed (${error.message}): repeat the run, which keeps what was read.`, {
-      cause: error,
-    })
+    throw error instanceof ReaderError ? readerFailed(error) : error
   }
 }

@@ -1,6 +1,8 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
 import type { EmbeddingFlags } from '#jobs/command-line/embedding-flags.ts'
 import { parseEvaluation } from '#jobs/evaluation/command/flags.ts'
+import { readerOptions } from '#jobs/evaluation/command/reader.ts'
+import type { ReaderFlags } from '#jobs/evaluation/command/reader.ts'
 import { HALVES } from './questions.ts'
 import type { Half } from './questions.ts'
 
@@ -15,18 +17,11 @@ export interface NaturalSet {
   readonly searchQuestions: string | undefined
 }
 
-export interface NaturalFlags extends EmbeddingFlags {
+export interface NaturalFlags extends EmbeddingFlags, ReaderFlags {
   /** At least one, each with at least one file of questions. */
   readonly sets: readonly NaturalSet[]
   /** Undefined: all questions. */
   readonly half?: Half | undefined
-  /** Base URL of a chat endpoint, or a file of recorded scores; undefined: nothing is read. */
-  readonly reader?: string | undefined
-  readonly readerModel?: string | undefined
-  /** Name of the environment variable that holds the key. */
-  readonly readerKeyEnv?: string | undefined
-  /** File of scores that the endpoint gave. */
-  readonly readerCache?: string | undefined
   /** Base URL of an OpenSearch cluster that the versions are built for; undefined: they are searched in their files. */
   readonly opensearch?: string | undefined
   readonly json?: string | undefined
@@ -90,15 +85,11 @@ export function naturalFlags(args: readonly string[]): NaturalFlags {
         HALVES,
       ),
     )
-    .option('--reader <url or file>', 'decide with a chat reader at this base URL, or by a file of recorded scores')
-    .option('--reader-model <name>', 'model of the reader; required with a URL')
-    .option('--reader-key-env <name>', 'environment variable that holds the key of the reader')
-    .option('--reader-cache <file>', 'keep scores here, so that a run repeats without calls (default: in ~/.cache)')
     .option('--opensearch <url>', 'build the versions for the engine opensearch, in the cluster at this URL')
     .option('--json <path>', 'write the counts as JSON to this file')
     .option('--html <path>', 'write the counts as a page to this file')
     .option('--details <path>', 'write one JSON line a question to this file: decision, predictors, first passages')
-  parseEvaluation(command, EXAMPLES, args)
+  parseEvaluation(readerOptions(command), EXAMPLES, args)
   const sets = setsOf(parts)
   if (typeof sets === 'string') return command.error(`error: ${sets}`)
   return { ...command.opts<Omit<NaturalFlags, 'sets'>>(), sets }

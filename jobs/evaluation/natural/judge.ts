@@ -52,7 +52,7 @@ export function judge(
 }
 
 /** @returns the rank from 1; null where none of the first five passages is right. */
-function firstRight({ relevant }: NaturalQuestion, passages: SearchResult['passages']): number | null {
+export function firstRight({ relevant }: NaturalQuestion, passages: SearchResult['passages']): number | null {
   const at = passages
     .slice(0, FIRST_PASSAGES)
     .findIndex(({ sourceId }) => relevant.has(sourceId) || relevant.has(corpusIdOf(sourceId)))

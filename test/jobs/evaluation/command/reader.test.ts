@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { DEFAULT_CHAT_READER_CALIBRATION, DEFAULT_CALIBRATION } from '#core/domain/default-calibration.ts'
 import { judge } from '#jobs/evaluation/natural/judge.ts'
 import type { NaturalQuestion } from '#jobs/evaluation/natural/questions.ts'
-import { NoRecordedScoreError, openFlaggedReader } from '#jobs/evaluation/natural/reader.ts'
+import { openFlaggedReader } from '#jobs/evaluation/command/reader.ts'
 import { found, measured, replyWith } from '#test/support/evaluation.ts'
 import { OVERLAP, readerCalls, startReaderEndpoint } from '#test/support/reader-endpoint.ts'
 
@@ -25,14 +25,17 @@ const question: NaturalQuestion = {
   half: 'tuning',
 }
 
+const asked = [{ id: question.id, text: question.question }]
+
 test('recorded scores are read by the ids of question and passages; a passage without one is passed over', async () => {
   const file = join(folder, 'scores.jsonl')
   writeFileSync(file, '{"questions":"x","id":"q1","passages":[{"id":"a","score":55},{"id":"b","score":4}]}\n')
-  const reader = await openFlaggedReader({ reader: file }, [question], NO_SIGNAL)
+  const reader = await openFlaggedReader({ reader: file }, asked, NO_SIGNAL)
   const list = [found('b', 1), found('c', 0.5), found('a~2', 0.4)]
   expect(await reader?.read(question.question, list, NO_SIGNAL)).toEqual({ scores: [0.04, 0.55], tokens: null })
-  await expect(reader?.read(question.question, [found('c', 1)], NO_SIGNAL)).rejects.toThrow(NoRecordedScoreError)
-  await expect(reader?.read('another question', list, NO_SIGNAL)).rejects.toThrow(NoRecordedScoreError)
+  const none = { scores: [], tokens: null }
+  expect(await reader?.read(question.question, [found('c', 1)], NO_SIGNAL)).toEqual(none)
+  expect(await reader?.read('another question', list, NO_SIGNAL)).toEqual(none)
 })
 
 test('scores of an endpoint are kept in a file without any text, so that a run repeats without calls', async () => {
@@ -40,10 +43,10 @@ test('scores of an endpoint are kept in a file without any text, so that a run r
   const server = await startReaderEndpoint()
   const flags = { reader: server.baseUrl, readerModel: OVERLAP, readerCache: file }
   const list = [found('a', 1, { text: 'Each owner pays fees.' }), found('b', 0.5, { text: 'Nothing.' })]
-  const first = await (await openFlaggedReader(flags, [question], NO_SIGNAL))?.read(question.question, list, NO_SIGNAL)
+  const first = await (await openFlaggedReader(flags, asked, NO_SIGNAL))?.read(question.question, list, NO_SIGNAL)
   expect(await readerCalls(server.baseUrl, question.question)).toHaveLength(1)
   await server.stop()
-  const again = await openFlaggedReader(flags, [question], NO_SIGNAL)
+  const again = await openFlaggedReader(flags, asked, NO_SIGNAL)
   expect(await again?.read(question.question, list, NO_SIGNAL)).toEqual(first)
   expect(first?.scores).toEqual([0.67, 0])
   await expect(again?.read('another question', list, NO_SIGNAL)).rejects.toThrow('the reader')
