@@ -60,13 +60,16 @@ export async function admit(deps: AdmissionDeps, candidate: Candidate, wait: Wai
       case 'admitted': {
         const admission = await reserve(deps, candidate, epoch, decision, wait)
         if (admission !== 'epoch') return admission
-        await wait('postgres', deps.epochs.repair(organizationId, { epoch, windowDays }))
+        await wait('postgres', deps.epochs.repair(organizationId, { epoch, windowDays, overdue: false }))
         await sleep(LIMIT_BOUNDS.admissionPauseMs * attempt++)
         break
       }
       case 'stale':
       case 'overdue':
-        await wait('postgres', deps.epochs.repair(organizationId, { epoch, windowDays }))
+        await wait(
+          'postgres',
+          deps.epochs.repair(organizationId, { epoch, windowDays, overdue: decision.status === 'overdue' }),
+        )
         attempt++
         break
       case 'held': {

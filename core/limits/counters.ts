@@ -100,8 +100,8 @@ export interface Counters extends ConnectionHealth {
    * @returns undefined, without any effect, while no epoch is in force.
    */
   settle(scope: LimitScope, settled: Settled): Promise<SettledCounters | undefined>
-  /** The epoch in force; undefined while there is none. */
-  inForce(organizationId: string): Promise<string | undefined>
+  /** The epoch in force and the exposure window that it counts; undefined while there is none. */
+  inForce(organizationId: string): Promise<{ readonly epoch: string; readonly windowMs: number } | undefined>
   /** Takes the organization's epoch out of force; then nothing is admitted and nothing is settled. */
   retire(organizationId: string): Promise<void>
   /** Frees the exposure of every other epoch; their other counters are few and expire. */
@@ -134,7 +134,10 @@ export function openCounters(url: string, log: Log, clock: string = CLOCK): Coun
     nowMs: async () => z.number().parse(await run(redis, 'readClock', [], [])),
     admit: (scope, epoch, request) => admit(redis, scope, epoch, request),
     settle: (scope, settled) => settle(redis, scope, settled),
-    inForce: async (organizationId) => (await redis.hget(epochKey(organizationId), 'epoch')) ?? undefined,
+    inForce: async (organizationId) => {
+      const [epoch, windowMs] = await redis.hmget(epochKey(organizationId), 'epoch', 'window')
+      return typeof epoch === 'string' ? { epoch, windowMs: Number(windowMs) } : undefined
+    },
     retire: async (organizationId) => {
       await redis.del(epochKey(organizationId))
     },

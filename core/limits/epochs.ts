@@ -65,7 +65,7 @@ export function createLimitEpochs(
       }
       return epoch !== undefined && epoch.redisRunId === deps.counters.runId()
         ? epoch
-        : repair(organizationId, { epoch, windowDays })
+        : repair(organizationId, { epoch, windowDays, overdue: false })
     },
   }
 }

@@ -26,6 +26,8 @@ export interface RebuildDeps {
 export interface Fault {
   /** The epoch under which the fault was seen; undefined where there was none. */
   readonly epoch: LimitEpoch | undefined
+  /** A lease was overdue: the counters of the epoch are wrong although it is in force. */
+  readonly overdue: boolean
   /** Exposure window that must be counted at least. */
   readonly windowDays: number
 }
@@ -59,7 +61,10 @@ export async function rebuildCounters(deps: RebuildDeps, organizationId: string,
   throw new Error('another gateway rebuilds the limit counters')
 }
 
-/** @returns the epoch of another rebuild since the fault was seen. */
+/**
+ * An epoch that Postgres names may not have been in force yet when the fault was seen, and may be so now.
+ * @returns the epoch in force in which the fault is repaired.
+ */
 async function repaired(
   { database, counters }: RebuildDeps,
   organizationId: string,
@@ -67,8 +72,10 @@ async function repaired(
   runId: string,
 ): Promise<LimitEpoch | undefined> {
   const current = await readEpoch(database, organizationId)
-  if (current === undefined || current.id === fault.epoch?.id || current.redisRunId !== runId) return undefined
-  return (await counters.inForce(organizationId)) === current.id ? current : undefined
+  if (current === undefined || current.redisRunId !== runId) return undefined
+  if (fault.overdue && current.id === fault.epoch?.id) return undefined
+  const inForce = await counters.inForce(organizationId)
+  return inForce?.epoch === current.id && inForce.windowMs >= fault.windowDays * DAY_MS ? current : undefined
 }
 
 async function countAnew(

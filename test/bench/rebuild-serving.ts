@@ -60,12 +60,12 @@ async function serve(order: ServingOrder): Promise<Served> {
 
 /** Until the organization can be served again: its requests ask for the rebuild, and wait for it only for a while. */
 async function rebuild({ counters, epochs }: GatewayLimits, { organizationId, limits }: Tenant): Promise<void> {
-  const id = await counters.inForce(organizationId)
+  const id = (await counters.inForce(organizationId))?.epoch
   const epoch = id === undefined ? undefined : { id, redisRunId: counters.runId() ?? '' }
   const endsAtMs = performance.now() + LIMIT_BOUNDS.rebuildTimeoutMs
   for (;;)
     try {
-      await epochs.repair(organizationId, { epoch, windowDays: limits.exposure.window_days })
+      await epochs.repair(organizationId, { epoch, windowDays: limits.exposure.window_days, overdue: true })
       return
     } catch (error) {
       if (performance.now() > endsAtMs) throw error

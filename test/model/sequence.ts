@@ -105,7 +105,7 @@ export async function startSequence(servers: Servers): Promise<Sequence> {
   async function repair(gateway: number): Promise<void> {
     const { epochs } = gatewayOf(gateway)
     const epoch = await epochs.current(organizationId, 1)
-    await epochs.repair(organizationId, { epoch, windowDays: 1 })
+    await epochs.repair(organizationId, { epoch, windowDays: 1, overdue: true })
   }
 
   return {
@@ -229,7 +229,7 @@ export async function startSequence(servers: Servers): Promise<Sequence> {
           ? { ...counters, retire: (id: string) => counters.retire(id).then(crash) }
           : { ...counters, installer: { ...counters.installer, [step]: crash } }
       const log = createLog('model', 'silent')
-      const fault = { epoch: await epochs.current(organizationId, 1), windowDays: 1 }
+      const fault = { epoch: await epochs.current(organizationId, 1), windowDays: 1, overdue: true }
       const deps = { database: rebuilds, limited: pLimit(1), counters: ending, settlement, log }
       await rebuildCounters(deps, organizationId, fault).catch(() => undefined)
     },

@@ -37,7 +37,7 @@ test('a request that is charged again under another epoch keeps that charge when
   expect(inserts).toBe(2)
   await gateway.settlement.idle(SETTLED_WITHIN_MS)
 
-  const epoch = (await gateway.counters.inForce(organizationId)) ?? ''
+  const epoch = (await gateway.counters.inForce(organizationId))?.epoch ?? ''
   const keys = entitlementKeys(organizationId, epoch, entitlementId)
   const counted = await withRedis(servers.primary().url, async (client) => ({
     leases: await client.zcard(keys.leases),

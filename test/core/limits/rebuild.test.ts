@@ -3,6 +3,7 @@ import type { Redis } from 'ioredis'
 import { Client } from 'pg'
 import pLimit from 'p-limit'
 import { afterAll, describe, expect, test } from 'vitest'
+import type { LimitEpoch } from '#core/db/limit-epochs.ts'
 import { listenForAccessChanges } from '#core/db/access.ts'
 import { openDatabase } from '#core/db/pool.ts'
 import type { ServedPassage } from '#core/domain/exposure.ts'
@@ -61,7 +62,7 @@ function reasonOf(admission: Admission): string {
 
 async function rebuild({ scope: { organizationId } }: ModelEntitlement): Promise<void> {
   const { epochs } = gateway()
-  await epochs.repair(organizationId, { epoch: await epochs.current(organizationId, 1), windowDays: 1 })
+  await epochs.repair(organizationId, { epoch: await epochs.current(organizationId, 1), windowDays: 1, overdue: true })
 }
 
 async function entitlement(): Promise<ModelEntitlement> {
@@ -158,7 +159,11 @@ describe('a rebuild', () => {
     }
     const rebuilds = openDatabase(database.gatewayUrl, createLog('test', 'silent'), 4)
     try {
-      const fault = { epoch: await gateway().epochs.current(held.scope.organizationId, 1), windowDays: 1 }
+      const fault = {
+        epoch: await gateway().epochs.current(held.scope.organizationId, 1),
+        windowDays: 1,
+        overdue: true,
+      }
       const deps = {
         database: rebuilds,
         limited: pLimit(1),
@@ -209,10 +214,21 @@ describe('a rebuild', () => {
     const { organizationId } = held.scope
     const epoch = await gateway().epochs.current(organizationId, 1)
     const epochs = await Promise.all(
-      [0, 1].map((index) => gateway(index).epochs.repair(organizationId, { epoch, windowDays: 1 })),
+      [0, 1].map((index) => gateway(index).epochs.repair(organizationId, { epoch, windowDays: 1, overdue: true })),
     )
     expect(epochs[1]).toEqual(epochs[0])
     expect(epochs[0]?.id).not.toBe(epoch.id)
+  })
+
+  test('is not done for an epoch that has come into force since, and counts the window', async () => {
+    const held = await entitlement()
+    await ask(held, { limits: UNLIMITED })
+    const { organizationId } = held.scope
+    const epoch = await gateway().epochs.current(organizationId, 1)
+    const stale = (windowDays: number): Promise<LimitEpoch> =>
+      gateway(1).epochs.repair(organizationId, { epoch, windowDays, overdue: false })
+    expect(await stale(1)).toEqual(epoch)
+    expect((await stale(365)).id).not.toBe(epoch.id)
   })
 })
 
