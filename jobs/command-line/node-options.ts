@@ -4,11 +4,14 @@
  */
 export const SEARCH_NODE_OPTIONS: readonly string[] = ['--max-semi-space-size=8']
 
-/** Those of the encoder, whose event loop makes tokens: a larger young generation only takes memory. */
-export const ENCODER_OPTIONS: readonly string[] = ['--max-semi-space-size=4']
+/**
+ * Those of the encoder, whose event loop makes tokens. A larger young generation only takes memory, and the smaller the
+ * old generation may become, the less garbage V8 leaves in it (decision 0057).
+ */
+export const ENCODER_OPTIONS: readonly string[] = ['--max-semi-space-size=4', '--max-old-space-size=512']
 
 /**
  * Environment of the encoder. What ONNX Runtime allocates and frees while it opens a model goes back to the system only
- * where glibc maps it by itself (decision 0041).
+ * where glibc maps it by itself; one arena for all threads leaves fewer gaps (decision 0057).
  */
-export const ENCODER_MALLOC = { MALLOC_MMAP_THRESHOLD_: '65536' } as const
+export const ENCODER_MALLOC = { MALLOC_MMAP_THRESHOLD_: '65536', MALLOC_ARENA_MAX: '1' } as const

@@ -1,5 +1,7 @@
-import { setPriority } from 'node:os'
+import { getPriority, setPriority } from 'node:os'
+import { basename, dirname } from 'node:path'
 import { InferenceSession, Tensor } from 'onnxruntime-node'
+import { graphWithoutWeights } from './graph-file.ts'
 import type { Pooling } from './model-folder.ts'
 
 /** The graph of a session, which each thread opens once. */
@@ -55,13 +57,14 @@ export async function encode({ graph, rows }: EncodeTask): Promise<Float32Array>
 
 async function open({ file, threads, yields }: Graph): Promise<InferenceSession> {
   // On Linux the priority is that of this thread, and of the threads that the session starts from it.
-  if (yields && process.platform === 'linux') setPriority(LOW_PRIORITY)
-  const session = await InferenceSession.create(file, {
+  if (yields && process.platform === 'linux') setPriority(Math.min(getPriority() + LOW_PRIORITY, 19))
+  const session = await InferenceSession.create(graphWithoutWeights(file, basename(file)), {
     intraOpNumThreads: threads,
     // A plan of each shape of a run would have the arena grow for every other one.
     enableMemPattern: false,
     extra: {
       session: {
+        model_external_initializers_file_folder_path: dirname(file),
         // Weights of less precision are expanded once, when the session opens, and not with each run.
         disable_quant_qdq: '1',
         // A thread that spins after a run takes time from the other session.

@@ -8,6 +8,8 @@ export const TINY_TOKENS_MAX = 16
 
 const WORDS = ['query:', 'passage:', 'duty', 'report', 'bank', 'breach', 'notify', 'within', 'days'] as const
 const SPECIAL = ['<s>', '</s>', '<unk>'] as const
+/** A page of memory: more than the vocabulary has, so that the encoder maps the table. */
+const TABLE_ROWS = 128
 const VOCABULARY = [...SPECIAL, ...WORDS.map((word) => `▁${word}`)]
 
 /** Field of a protobuf message. Bytes are length-delimited, a number is a varint; all values are below 2^28. */
@@ -47,11 +49,9 @@ export interface TinyModelChange {
 
 /** An ONNX graph (onnx.proto, IR 8, opset 17) that looks the vector of each token up. */
 function graph({ weights = 1, inputs = ['input_ids', 'attention_mask'] }: TinyModelChange): Uint8Array {
-  const table = Float32Array.from({ length: VOCABULARY.length * TINY_DIMENSIONS }, (_, at) =>
-    Math.sin(weights * (at + 1)),
-  )
+  const table = Float32Array.from({ length: TABLE_ROWS * TINY_DIMENSIONS }, (_, at) => Math.sin(weights * (at + 1)))
   const tensor = message(
-    [1, VOCABULARY.length],
+    [1, TABLE_ROWS],
     [1, TINY_DIMENSIONS],
     [2, FLOAT],
     [8, 'table'],

@@ -1,4 +1,6 @@
+import { statSync, truncateSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
+import { graphWithoutWeights } from '#jobs/encoder/graph-file.ts'
 import { openEncoder } from '#jobs/encoder/encoder.ts'
 import { readModelFolder } from '#jobs/encoder/model-folder.ts'
 import { TINY_DIMENSIONS, writeTinyModel } from '#test/support/tiny-model.ts'
@@ -44,5 +46,18 @@ describe('a model folder', () => {
   test('whose graph asks for another input is refused by its name', async () => {
     const model = await readModelFolder(writeTinyModel({ inputs: ['input_ids', 'pixel_values'] }))
     await expect(openEncoder(model, 1)).rejects.toThrow(/pixel_values/)
+  })
+
+  test('whose graph is cut off is refused', async () => {
+    const model = await readModelFolder(writeTinyModel())
+    truncateSync(model.graphFile, 3_000)
+    await expect(openEncoder(model, 1)).rejects.toThrow('the graph is cut off')
+  })
+
+  test('has its weights mapped from the file, not copied', async () => {
+    const { graphFile } = await readModelFolder(writeTinyModel())
+    const graph = graphWithoutWeights(graphFile, 'model.onnx')
+    expect(graph.includes('model.onnx')).toBe(true)
+    expect(graph.length).toBeLessThan(statSync(graphFile).size / 8)
   })
 })
