@@ -56,7 +56,7 @@ export type BuildParameters = z.infer<typeof buildParametersSchema>
  * words, so they only order passages that share no word with the question (decision 0008). The share of a model was
  * measured on natural and judged questions (decision 0026).
  */
-const DENSE_WEIGHT: Readonly<Record<Embedding, number>> = { none: 0, local: 0.007, openai: 0.46 }
+const DENSE_WEIGHT: Readonly<Record<Embedding, number>> = { none: 0, local: 0.007, openai: 0.7 }
 
 const CALIBRATION: Readonly<Record<Embedding, Calibration>> = {
   none: DEFAULT_CALIBRATION,

@@ -8,7 +8,7 @@ import type { RankingFigures } from './metrics/ranking.ts'
 import { rankingUnder, ranksBetter, sampleWithQrels } from './ranking-under.ts'
 
 /** Under the first, words alone rank: vectors only order passages that words score alike, within about a hundredth. */
-export const FUSION_WEIGHTS = [0.007, 0.1, 0.2, 0.3, 0.4, 0.46, 0.5, 0.6, 0.7, 0.8] as const
+export const FUSION_WEIGHTS = [0.007, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8] as const
 const [WORDS_ALONE] = FUSION_WEIGHTS
 /** Passages of each list, the depth of nDCG@10. */
 const LIMIT = 10

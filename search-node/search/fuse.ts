@@ -9,32 +9,41 @@ export interface Candidates {
   readonly dense: Float64Array | undefined
 }
 
-/**
- * A score to the power of 1.5, with its sign: few shared words, and passages that lie near no better than many others,
- * count little; see decision 0008. A square root is rounded alike on every machine.
- */
+/** To the power of 1.5, so that few shared words count little. A square root is rounded alike on every machine. */
 function powered(score: number): number {
-  return score * Math.sqrt(Math.abs(score))
+  return score * Math.sqrt(score)
 }
 
-/**
- * One score for words and search questions, which count alike; see decision 0039. It has no bound at 1, so a passage
- * without search questions weighs as much against vectors as it does in a version that has none.
- */
+/** One score for words and search questions where no vector ranks. Both count alike; see decision 0039. */
 export function withSearchQuestions(lexical: number, asked: number): number {
   return powered(lexical) + powered(asked)
 }
 
 /**
- * Returns one score of at most 1 per candidate: the weighted sum of both scores (Bruch, Gai & Ingber 2023), mapped into
- * (0, 1). If words alone ranked, returns their scores; if vectors alone ranked, theirs, mapped into (0, 1). Search
- * questions add to the words.
+ * A score times itself, with its sign. So each ranking counts by what it knows of the question: a passage that holds a
+ * tenth of the words has a hundredth of what all of them would give, and so has one that lies near no better than many
+ * others; see decision 0008.
+ */
+function squared(score: number): number {
+  return score * Math.abs(score)
+}
+
+/**
+ * Returns one score of at most 1 per candidate: the weighted sum of both squares (Bruch, Gai & Ingber 2023), mapped
+ * into (0, 1). If words alone ranked, returns their scores; if vectors alone ranked, theirs, mapped into (0, 1). Search
+ * questions add to the words. Their sum has no bound at 1, so a passage without search questions weighs as much against
+ * vectors as it does in a version that has none.
  */
 export function fuse({ rows, lexical, asked, dense }: Candidates, denseWeight: number): Float64Array {
   if (lexical === undefined) return dense?.map(intoUnit) ?? new Float64Array(rows.length)
-  const words = lexical.map((score, at) => withSearchQuestions(score, asked?.[at] ?? 0))
-  if (dense === undefined) return asked === undefined ? lexical.slice() : words.map(intoUnit)
-  return words.map((score, at) => intoUnit((1 - denseWeight) * score + denseWeight * powered(dense[at] ?? 0)))
+  if (dense === undefined)
+    return asked === undefined
+      ? lexical.slice()
+      : lexical.map((score, at) => intoUnit(withSearchQuestions(score, asked[at] ?? 0)))
+  return lexical.map((score, at) => {
+    const words = squared(score) + squared(asked?.[at] ?? 0)
+    return intoUnit((1 - denseWeight) * words + denseWeight * squared(dense[at] ?? 0))
+  })
 }
 
 /** Scores from here to 1 less this stay as they are. */

@@ -5,7 +5,7 @@ import type { CosineStatistics } from '#core/index/vectors/cosine-statistics.ts'
  * What one standard deviation of a cosine counts beside the words' score. The best passage of a natural question lies
  * about five deviations above the mean, and its words reach about 0.2.
  */
-const DEVIATION_SCORE = 0.04
+export const DEVIATION_SCORE = 0.04
 
 /**
  * Scores of a question's cosines in a version, in the range of the words' scores.

@@ -1,7 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { defaultProfile } from '#jobs/build/parameters.ts'
 import { fuse } from '#search-node/search/fuse.ts'
 import type { Candidates } from '#search-node/search/fuse.ts'
+import { DEVIATION_SCORE } from '#search-node/search/vector-scores.ts'
 
 function candidates(lexical: readonly number[] | undefined, dense: readonly number[] | undefined): Candidates {
   const rows = Uint32Array.from({ length: lexical?.length ?? dense?.length ?? 0 }, (_, row) => row)
@@ -23,7 +25,7 @@ const columns = (rows: readonly { readonly lexical: number; readonly dense: numb
 
 describe('weighted scores', () => {
   const sumOf = (lexical: number, dense: number, weight: number): number =>
-    (1 - weight) * lexical ** 1.5 + weight * Math.sign(dense) * Math.abs(dense) ** 1.5
+    (1 - weight) * lexical ** 2 + weight * dense * Math.abs(dense)
   const anyScores = fc.record({
     lexical: fc.oneof(fc.constant(0), share),
     // An exact match lies 1/0.001 deviations above the mean of a model whose cosines hardly differ.
@@ -59,6 +61,56 @@ describe('weighted scores', () => {
   })
 })
 
+describe('at the weight of a model', () => {
+  const { dense_weight: weight } = defaultProfile({ embedding: 'openai' })
+  /** Score of vectors that lies so many deviations above the mean. */
+  const near = (deviations: number): number => deviations * DEVIATION_SCORE
+  const scoreOf = (lexical: number, deviations: number): number =>
+    fuse(candidates([lexical], [near(deviations)]), weight)[0] ?? Number.NaN
+
+  test('vectors order a question of which no passage holds more than a tenth', () => {
+    fc.assert(
+      fc.property(
+        fc.double({ min: 2.5, max: 8, noNaN: true }),
+        fc.double({ min: 0, max: 0.1, noNaN: true }),
+        (far, held) => {
+          expect(scoreOf(0, far + 0.5)).toBeGreaterThan(scoreOf(held, far))
+        },
+      ),
+    )
+  })
+
+  test('half of the words come before whatever lies near and holds none', () => {
+    fc.assert(
+      fc.property(
+        fc.double({ min: 0.5, max: 1, noNaN: true }),
+        fc.double({ min: -8, max: 8, noNaN: true }),
+        (held, far) => {
+          expect(scoreOf(held, 0)).toBeGreaterThan(scoreOf(0, far))
+        },
+      ),
+    )
+  })
+
+  test('a question that has no word in the version is ranked as its vector alone is', () => {
+    fc.assert(
+      fc.property(fc.uniqueArray(fc.integer({ min: -200, max: 800 }), { minLength: 2 }), (hundredths) => {
+        const dense = hundredths.map((hundredth) => near(hundredth / 100))
+        const order = (scores: Float64Array): number[] =>
+          [...scores.keys()].toSorted((a, b) => (scores[b] ?? 0) - (scores[a] ?? 0))
+        const fused = fuse(
+          candidates(
+            dense.map(() => 0),
+            dense,
+          ),
+          weight,
+        )
+        expect(order(fused)).toEqual(order(fuse(candidates(undefined, dense), weight)))
+      }),
+    )
+  })
+})
+
 describe('fusing', () => {
   test('where words alone rank leaves their scores as they are, in a copy', () => {
     fc.assert(
@@ -69,6 +121,13 @@ describe('fusing', () => {
         expect(fused).not.toBe(given.lexical)
       }),
     )
+  })
+
+  test('where words and search questions rank adds their powers of 1.5', () => {
+    const given = { ...candidates([0.3, 0.2], undefined), asked: Float64Array.of(0, 0.4) }
+    const [first, second] = fuse(given, 0.5)
+    expect(first).toBeCloseTo(0.3 ** 1.5, 12)
+    expect(second).toBeCloseTo(0.2 ** 1.5 + 0.4 ** 1.5, 12)
   })
 
   test('of nothing is nothing, and rows that nothing ranked have a score of 0', () => {

@@ -127,6 +127,19 @@ describe('words and a vector together', () => {
     }
   })
 
+  test('rank as the vector alone does where the version holds no word of the question', async () => {
+    for (const { vector } of questions(5))
+      expect(sources(await ask({ text: 'zyzzyva qwertz', vector, limit: 20 }))).toEqual(
+        sources(await ask({ vector, limit: 20 })),
+      )
+  })
+
+  test('put a passage first whose own words the question repeats, wherever its vector points', async () => {
+    for (const row of [3, 60, 149])
+      for (const { vector } of questions(3))
+        expect((await ask({ text: rows[row]?.record.text ?? '', vector })).passages[0]?.row).toBe(row)
+  })
+
   test('always give as many passages as were asked for, whatever the words', async () => {
     const [first] = questions(1)
     for (const text of ['', 'zyzzyva', 'the of and', first?.text ?? '', '§ 1 Article 2 Rule 3.4.5'])
