@@ -54,7 +54,7 @@ export type BuildParameters = z.infer<typeof buildParametersSchema>
 /**
  * The vectors' share of the ranking, unless a question set fits another. Hashed words carry no information beyond the
  * words, so they only order passages that share no word with the question (decision 0008). The share of a model was
- * measured on natural and judged questions (decision 0026).
+ * measured on natural questions (decision 0052).
  */
 const DENSE_WEIGHT: Readonly<Record<Embedding, number>> = { none: 0, local: 0.007, openai: 0.7 }
 

@@ -2,6 +2,7 @@ import { largest } from '#core/index/top-k.ts'
 import type { CallDeadline } from '#search-node/call-deadline.ts'
 import { VECTOR_CANDIDATES_MIN } from './candidates/source.ts'
 import type { CandidateSource, ScoredCandidates, SearchScope, VectorCandidates } from './candidates/source.ts'
+import { withCompounds } from './compounds.ts'
 import type { SearchableVersion } from './index-version.ts'
 import { PREDICTOR_DEPTH } from './predictors.ts'
 import type { Query } from './query.ts'
@@ -26,6 +27,8 @@ export interface Round {
   readonly nearest: readonly number[]
   /** Scores of rescoring. Undefined: no lexical ranking. */
   readonly lexical: Float64Array | undefined
+  /** The same, with letters of words where the version has compounds. Undefined: no lexical ranking. */
+  readonly words: Float64Array | undefined
   /** Shares of the best search questions. Undefined: the version has none, or no lexical ranking. */
   readonly asked: Float64Array | undefined
   /** Undefined: no dense ranking. */
@@ -52,10 +55,16 @@ export async function runRound(
   options: RoundOptions,
   deadline: CallDeadline,
 ): Promise<Round> {
-  const found = await findCandidates(candidates, query, options, deadline)
+  const extraRows = new Set(options.extraRows)
+  const found = await findCandidates(candidates, query, { ...options, extraRows }, deadline)
   const lexical = query.question && rescore(statistics, query.question, visible, found.rows)
   const asked = query.question && statistics.searchQuestionShares(query.input.text, found.rows)
-  return { ...found, lexical, asked, dense: vectorScoresOf(statistics, query, found) }
+  // Named rows come first whatever their score, and may be many.
+  const words =
+    lexical && statistics.hasCompounds
+      ? withCompounds(statistics, query.input.text, found.rows, lexical, (row) => !extraRows.has(row))
+      : lexical
+  return { ...found, lexical, words, asked, dense: vectorScoresOf(statistics, query, found) }
 }
 
 /** Whether no ranking has candidates beyond those of the round. */

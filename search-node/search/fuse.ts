@@ -22,7 +22,7 @@ export function withSearchQuestions(lexical: number, asked: number): number {
 /**
  * A score times itself, with its sign. So each ranking counts by what it knows of the question: a passage that holds a
  * tenth of the words has a hundredth of what all of them would give, and so has one that lies near no better than many
- * others; see decision 0008.
+ * others; see decision 0052.
  */
 function squared(score: number): number {
   return score * Math.abs(score)

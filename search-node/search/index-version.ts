@@ -1,5 +1,7 @@
 import { analyzeQuestion, primaryLanguage } from '#core/index/analysis/analyzer.ts'
 import type { AnalyzedQuestion } from '#core/index/analysis/analyzer.ts'
+import { gramHashes } from '#core/index/analysis/grams.ts'
+import { indexWords } from '#core/index/analysis/index-words.ts'
 import { dayNumber } from '#core/index/facets/layout.ts'
 import { countRows, forEachRow, hasRow, removeRow } from '#core/index/bitset.ts'
 import { gramQuestion } from '#core/index/grams/coverage.ts'
@@ -12,6 +14,7 @@ import type { EngineSourceDependencies } from './candidates/engine/source.ts'
 import { createIndexSource } from './candidates/index-source.ts'
 import type { CandidateSource, SearchScope } from './candidates/source.ts'
 import { compareQuestions } from './candidates/search-questions/search.ts'
+import { writesCompounds } from './compounds.ts'
 import { prepareLexical } from './candidates/words/query.ts'
 import { questionOf } from './question.ts'
 import type { RowSet, VersionStatistics } from './statistics.ts'
@@ -57,6 +60,7 @@ export function createIndexVersion(
   const comparedQuestions = searchQuestions && memoized((text: string) => compareQuestions(searchQuestions, text))
   const ofScope = memoized((scope: SearchScope) => filter.ofScope(scope))
   const dependencies = { index, filter: { ofFilters: filter.ofFilters, ofScope }, lexicalQuery }
+  const passage = memoized((row: number) => index.passage(row))
   const local = createIndexSource({ ...dependencies, comparedQuestions })
   return {
     candidates: engine === undefined ? local : createEngineSource({ ...dependencies, ...engine, local }),
@@ -83,8 +87,13 @@ export function createIndexVersion(
       vectorScores,
       searchQuestionShares: (text, rows) => comparedQuestions?.(text).shares(rows),
       grams: (words) => gramQuestion(words, index.grams),
+      rowGrams: memoized((row: number) => {
+        const { heading, text } = passage(row)
+        return gramHashes(indexWords(`${heading}\n${text}`))
+      }),
+      hasCompounds: index.facets.facets.languages.some(writesCompounds),
       chance: index.grams.chance,
-      passage: memoized((row: number) => index.passage(row)),
+      passage,
     },
   }
 }

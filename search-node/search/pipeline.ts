@@ -1,4 +1,3 @@
-import { gramHashes } from '#core/index/analysis/grams.ts'
 import { indexWords } from '#core/index/analysis/index-words.ts'
 import { words as wordsOf } from '#core/index/analysis/words.ts'
 import { beyondChance, coverageOf, heldGrams } from '#core/index/grams/coverage.ts'
@@ -43,7 +42,7 @@ export async function search(
   const provisions = createNamedProvisions(statistics, named, input.filters.languages)
   const select = (scored: ScoredRows): readonly Scored[] => {
     const { rows } = scored
-    const fused = fuse(scored, input.ranking.denseWeight)
+    const fused = fuse({ ...scored, lexical: scored.words }, input.ranking.denseWeight)
     return selectRows(bestFirst(rows, boostNamed(rows, fused, provisions.order(input.limit)), columns), columns, rules)
   }
   const { first, selected } = await searchInRounds(version, query, visible, named.ids.keys(), select, deadline)
@@ -116,17 +115,14 @@ function predict(
 }
 
 function coverageBeyondChance(
-  { grams, chance, passage }: VersionStatistics,
+  { grams, chance, rowGrams }: VersionStatistics,
   text: string,
   words: readonly number[],
   rows: Uint32Array,
   documentShare: number,
 ): Coverage {
   const question = grams(indexWords(text))
-  const held = Array.from(rows, (row) => {
-    const { heading, text: ofRow } = passage(row)
-    return heldGrams(question, gramHashes(indexWords(`${heading}\n${ofRow}`)))
-  })
+  const held = Array.from(rows, (row) => heldGrams(question, rowGrams(row)))
   return beyondChance(coverageOf(words, held, documentShare), question.information, chance)
 }
 

@@ -14,7 +14,7 @@ const DEPTH_FACTOR = 4
 const CANDIDATES_MAX = 10_000
 
 /** Candidates with their scores in parallel columns. */
-export type ScoredRows = Pick<Round, 'rows' | 'lexical' | 'asked' | 'dense'>
+export type ScoredRows = Pick<Round, 'rows' | 'words' | 'asked' | 'dense'>
 
 export interface RoundsResult {
   /** The candidates of the query alone, whatever was left to fill. */
@@ -67,7 +67,7 @@ function joined(one: ScoredRows, other: ScoredRows): ScoredRows {
     a === undefined || b === undefined ? undefined : Float64Array.of(...a, ...b)
   return {
     rows: Uint32Array.of(...one.rows, ...other.rows),
-    lexical: scores(one.lexical, other.lexical),
+    words: scores(one.words, other.words),
     asked: scores(one.asked, other.asked),
     dense: scores(one.dense, other.dense),
   }

@@ -52,6 +52,10 @@ export interface VersionStatistics {
   searchQuestionShares(text: string, rows: Uint32Array): Float64Array | undefined
   /** Compares a question with the grams of passages. @param words of the question, as `indexWords` gives them. */
   grams(words: readonly string[]): GramQuestion
+  /** Hashes of the grams of a passage with its heading. */
+  rowGrams(row: number): Int32Array
+  /** Whether a language of the version writes compounds as one word. */
+  readonly hasCompounds: boolean
   /** What the first passages hold of questions by chance. */
   readonly chance: Chance
   passage(row: number): PassageRecord

@@ -45,6 +45,29 @@ export function heldGrams({ table, weights, information }: GramQuestion, hashes:
   return held / information
 }
 
+/** Parameters of BM25 over grams: those of the words (decision 0006). */
+const BM25 = { k1: 0.9, b: 0.7 } as const
+
+/**
+ * Score of a text by BM25 over a question's grams, as the share of the greatest possible one; 0 for a question without
+ * any. @param hashes of the text. @param length words of the text, in means of a passage.
+ */
+export function gramScore({ table, weights, information }: GramQuestion, hashes: Int32Array, length: number): number {
+  if (information === 0) return 0
+  const counts = new Uint16Array(weights.length)
+  for (let at = 0; at < hashes.length; at++) {
+    const index = indexIn(table, hashes[at] ?? 0)
+    if (index !== -1) counts[index] = (counts[index] ?? 0) + 1
+  }
+  const saturation = BM25.k1 * (1 - BM25.b + BM25.b * length)
+  let score = 0
+  for (let index = 0; index < counts.length; index++) {
+    const count = counts[index] ?? 0
+    if (count > 0) score += ((weights[index] ?? 0) * count) / (count + saturation)
+  }
+  return score / information
+}
+
 /** Passages of which the best and the mean count. */
 export const COVERING_PASSAGES = 5
 
