@@ -10,7 +10,7 @@ import { ENGINE_SETTINGS, engineFaults } from '#core/engine/settings.ts'
 import { INDEX_BOUNDS } from '#core/index/bounds.ts'
 import { publicKeyOf } from '#core/index/format/manifest.ts'
 import { ARTIFACT_SETTINGS } from '#core/index/settings.ts'
-import { LOG_LEVEL, optional, readConfig, wholeNumber, wholeNumberOf } from '#core/platform/config.ts'
+import { LOG_LEVEL, oneAddress, optional, readConfig, wholeNumber, wholeNumberOf } from '#core/platform/config.ts'
 import type { ConfigOf, Variable, Variables } from '#core/platform/config.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { READING_SETTINGS } from '#core/reading/settings.ts'
@@ -26,6 +26,19 @@ const chatModel = z
   .string()
   .regex(/^\P{Cc}+$/u)
   .max(INDEX_BOUNDS.embeddingModelCharactersMax)
+
+/** A program and its arguments, as the JSON list that a shell would make of a line. */
+const command = z
+  .string()
+  .transform((value, context): unknown => {
+    try {
+      return JSON.parse(value)
+    } catch {
+      context.addIssue({ code: 'custom', message: 'must be a JSON list' })
+      return z.NEVER
+    }
+  })
+  .pipe(z.tuple([z.string().refine(isAbsolute, 'must begin with an absolute path')], z.string()))
 
 /** Variables of the job worker. */
 export const JOBS_VARIABLES = {
@@ -71,6 +84,16 @@ export const JOBS_VARIABLES = {
   CAPTURE_WEBHOOK_URL: {
     schema: optional(z.url({ protocol: /^https?$/ })),
     help: 'address that is told by POST when a scheduled capture changed or failed, and when its candidate is built',
+  },
+  CAPTURE_COMMAND: {
+    schema: optional(command),
+    help:
+      'program that is told the same as JSON on standard input: its absolute path and arguments as a JSON list; no shell, ' +
+      'none of these variables, ten seconds',
+  },
+  JOBS_LISTEN: {
+    schema: optional(oneAddress),
+    help: 'host:port of metrics: candidates that wait for a review, and sources by their last capture',
   },
   HEARTBEAT_FILE: {
     schema: optional(z.string().min(1)),

@@ -9,6 +9,7 @@ import { openDatabase } from '#core/db/pool.ts'
 import { createReservationWriter } from '#core/db/reservation-writer.ts'
 import { openCounters } from '#core/limits/counters.ts'
 import { createSettlement } from '#core/limits/settlement.ts'
+import { hostAndPort } from '#core/platform/config.ts'
 import { createLog } from '#core/platform/log.ts'
 import type { Log } from '#core/platform/log.ts'
 import { stopOnSignal } from '#core/platform/shutdown.ts'
@@ -17,6 +18,7 @@ import { JOB_BOUNDS } from './bounds.ts'
 import { defaultBuildHeapMb } from './build/heap.ts'
 import { jobsConfig } from './config.ts'
 import { openQueueRedis } from './queues.ts'
+import { createMetricsApp } from './metrics.ts'
 import { openSearchNodeClients } from './search-nodes.ts'
 import { startJobs } from './workers.ts'
 
@@ -43,16 +45,19 @@ await startOrExplain('The job worker cannot start', async () => {
     settlement,
     privateKeyDer: config.MANIFEST_PRIVATE_KEY,
     traceDir: config.TRACE_DIR ?? store.traceFolder,
-    webhook: config.CAPTURE_WEBHOOK_URL,
+    notified: { webhook: config.CAPTURE_WEBHOOK_URL, command: config.CAPTURE_COMMAND },
     buildConcurrency: config.BUILD_CONCURRENCY,
     buildHeapMb: config.BUILD_HEAP_MB ?? defaultBuildHeapMb(config.BUILD_CONCURRENCY),
     vectorCacheBytesMax: config.VECTOR_CACHE_BYTES_MAX,
     engine: config,
     log,
   })
+  const metrics = config.JOBS_LISTEN === undefined ? undefined : createMetricsApp(database)
+  if (config.JOBS_LISTEN !== undefined) await metrics?.listen(hostAndPort(config.JOBS_LISTEN))
   const heartbeat = beat(config.HEARTBEAT_FILE, queueRedis.redis, log)
   stopOnSignal(log, JOB_BOUNDS.jobsStopTimeoutMs, async () => {
     clearInterval(heartbeat)
+    await metrics?.close()
     await jobs.close()
     for (const node of nodes) node.close()
     await settlement.idle(LIMIT_BOUNDS.settlementsEndMs)
@@ -60,7 +65,7 @@ await startOrExplain('The job worker cannot start', async () => {
     queueRedis.close()
     await database.end()
   })
-  log.info('ready', { search_nodes: nodes.length })
+  log.info('ready', { search_nodes: nodes.length, metrics: config.JOBS_LISTEN })
 })
 
 /** Touches a file while Redis and the event loop respond; a container's health check reads its age. */

@@ -15,6 +15,7 @@ import { JOB_BOUNDS } from './bounds.ts'
 import { activate } from './activate/pipeline.ts'
 import { processBuild, removeFailed } from './build/process.ts'
 import { endLostRuns } from './build/runs.ts'
+import type { Notified } from './capture/notify.ts'
 import { captureScheduled, keepCaptureSchedules, tellOfCandidate } from './capture/schedule.ts'
 import { processLedgerJob } from './ledger/append.ts'
 import { forgetKeys } from './maintenance/forget-keys.ts'
@@ -37,8 +38,8 @@ export interface JobsDeps {
   readonly privateKeyDer: Buffer
   /** Folder of the public trace. */
   readonly traceDir: string
-  /** Address that is told of captures that changed or failed, and of their candidates. */
-  readonly webhook?: string | undefined
+  /** Who is told of captures that changed or failed, and of their candidates. */
+  readonly notified: Notified
   readonly buildConcurrency: number
   /** Heap limit of a build's process. */
   readonly buildHeapMb: number

@@ -126,12 +126,14 @@ export const addressList: z.ZodType<readonly string[], string | undefined> = z
     ),
   )
 
+/** One `host:port`. */
+export const oneAddress: z.ZodType<string, string | undefined> = addressList
+  .refine((list) => list.length === 1)
+  .transform((list) => list[0] ?? '')
+
 /** The one `host:port` that a server listens on. */
 export function listenAddress(fallback: string): z.ZodType<string, string | undefined> {
-  return addressList
-    .refine((list) => list.length === 1)
-    .transform((list) => list[0] ?? '')
-    .default(fallback)
+  return oneAddress.default(fallback)
 }
 
 /** Host and port of a `host:port`, as a server takes them; an IPv6 host is without its brackets. */

@@ -7,14 +7,15 @@ import { versionIdOf } from '#jobs/build/ids.ts'
 import { enqueueBuild } from '#jobs/queues.ts'
 import type { JobQueue } from '#jobs/queues.ts'
 import { CAPTURE_BOUNDS } from './bounds.ts'
+import { notify } from './notify.ts'
+import type { Notified } from './notify.ts'
 import { captureSource } from './pipeline.ts'
 
 export interface ScheduledCaptureDeps {
   readonly database: Database
   readonly store: ArtifactStore
   readonly buildQueue: JobQueue
-  /** Address that is told of changes and failures; undefined: nobody is. */
-  readonly webhook?: string | undefined
+  readonly notified: Notified
   readonly log: Log
 }
 
@@ -39,7 +40,7 @@ export async function keepCaptureSchedules(queue: JobQueue, database: Database):
 
 /** Captures a source again, and says what changed or failed. A source that was removed is passed over. */
 export async function captureScheduled(
-  { database, store, buildQueue, webhook, log }: ScheduledCaptureDeps,
+  { database, store, buildQueue, notified, log }: ScheduledCaptureDeps,
   sourceId: string,
   signal: AbortSignal,
 ): Promise<string> {
@@ -50,35 +51,18 @@ export async function captureScheduled(
   const captured = await captureSource({ database, store, actor: SCHEDULED, enqueueBuild: enqueue, signal }, source)
   const isQuiet = captured.outcome === 'unchanged' && captured.message === null && captured.import_id === null
   log[captured.outcome === 'failed' ? 'warn' : 'info']('capture', { ...captured })
-  if (!isQuiet) await tell(webhook, { event: 'capture', ...captured }, log)
+  if (!isQuiet) await notify(notified, { event: 'capture', ...captured }, log)
   return captured.outcome
 }
 
 /** Says that a build which a schedule asked for has made its candidate. */
 export async function tellOfCandidate(
-  { database, webhook, log }: Pick<ScheduledCaptureDeps, 'database' | 'webhook' | 'log'>,
+  { database, notified, log }: Pick<ScheduledCaptureDeps, 'database' | 'notified' | 'log'>,
   buildId: string,
 ): Promise<void> {
   const build = await readBuildStarter(database, buildId)
   if (build?.started_by !== SCHEDULED) return
   const candidate = { knowledge_base: build.knowledge_base, build_id: buildId, version_id: versionIdOf(buildId) }
   log.info('candidate of a capture', candidate)
-  await tell(webhook, { event: 'candidate', ...candidate }, log)
-}
-
-async function tell(webhook: string | undefined, what: object, log: Log): Promise<void> {
-  if (webhook === undefined) return
-  try {
-    const answer = await fetch(webhook, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(what),
-      redirect: 'error',
-      signal: AbortSignal.timeout(CAPTURE_BOUNDS.notifyTimeoutMs),
-    })
-    await answer.body?.cancel()
-    if (!answer.ok) log.warn('webhook refused', { status: answer.status })
-  } catch (error) {
-    log.warn('webhook', {}, error)
-  }
+  await notify(notified, { event: 'candidate', ...candidate }, log)
 }

@@ -66,6 +66,8 @@ export function createProgram(console: Console): OperatorCommand {
   const program = new OperatorCommand('operator', console)
     .description('Operate the evidence retrieval service.')
     .exitOverride()
+    // Options after the name of a command belong to it: "import draft FILE --json" is an option of "draft".
+    .enablePositionalOptions()
     .showHelpAfterError('(add --help to see how)')
     .addHelpText('after', WALK)
   addMigrate(program)

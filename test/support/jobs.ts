@@ -222,6 +222,7 @@ export async function openWorkerHarness(): Promise<WorkerHarness> {
         settlement: { refundOverdue: async () => 'gone' },
         privateKeyDer: harness.privateKeyDer,
         traceDir: harness.store.traceFolder,
+        notified: {},
         buildConcurrency: 1,
         buildHeapMb: 512,
         engine: NO_ENGINE,

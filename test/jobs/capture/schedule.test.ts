@@ -5,20 +5,23 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { insertBuild } from '#core/db/builds.ts'
+import { insertCapture } from '#core/db/sources.ts'
 import { createArtifactStore } from '#core/index/format/store.ts'
 import { captureScheduled, keepCaptureSchedules, tellOfCandidate } from '#jobs/capture/schedule.ts'
 import { versionIdOf } from '#jobs/build/ids.ts'
 import { createKnowledgeBase } from '#jobs/operator/actions/organizations.ts'
 import { addSource, removeSourceNamed, sourceNamed } from '#jobs/operator/actions/sources.ts'
+import { createMetricsApp } from '#jobs/metrics.ts'
 import { openQueue, openQueueRedis } from '#jobs/queues.ts'
 import { silent } from '#test/support/jobs.ts'
 import { bodyOf, send, startJsonServer } from '#test/support/json-server.ts'
 import { openTestPools } from '#test/support/postgres.ts'
 import { openTestRedis } from '#test/support/redis.ts'
+import { createHistoryBase, insertVersion } from '#test/support/version-rows.ts'
 
 const PAGE =
   '<!doctype html><html lang="en"><head><title>Bees</title></head><body><h1>Bees</h1><p>Keep bees.</p></body></html>'
-const { jobs, operator: pool } = await openTestPools()
+const { jobs, operator: pool, owner } = await openTestPools()
 const operator = { database: pool, actor: 'tester' }
 const redis = await openTestRedis()
 const connection = openQueueRedis(redis.url, silent)
@@ -35,8 +38,8 @@ const server = await startJsonServer((request, response) => {
       send(response, 200, {})
     })
 })
-const webhook = `${server.baseUrl}/hook`
-const deps = { database: jobs, buildQueue: queues.build, webhook, log: silent }
+const notified = { webhook: `${server.baseUrl}/hook` }
+const deps = { database: jobs, buildQueue: queues.build, notified, log: silent }
 let folder: string
 
 beforeAll(async () => {
@@ -99,4 +102,26 @@ test('the candidate of a scheduled capture is told of, and that of an operator i
     version_id: versionIdOf(scheduled),
   }
   expect(told).toEqual([candidate])
+})
+
+test('the metrics of a worker count candidates that wait for a review, and sources by their last capture', async () => {
+  const from = `${server.baseUrl}/wasps.html`
+  await addSource(operator, { name: 'wasps', knowledgeBase: 'bees', from, allowPrivate: true })
+  const wasps = await sourceNamed(pool, 'wasps', null)
+  const app = createMetricsApp(jobs)
+  const counted = async (): Promise<readonly string[]> =>
+    (await app.inject('/metrics')).body
+      .split('\n')
+      .filter((line) => /^evidence_(?:sources|candidates_waiting)\{.* [1-9]/.test(line))
+  expect(await counted()).toEqual(['evidence_sources{knowledge_base="bees",outcome="none"} 1'])
+  await insertCapture(jobs, { source_id: wasps.id, outcome: 'failed', message: 'gone', files: null })
+  const base = await createHistoryBase(owner)
+  const { version } = await insertVersion(owner, { slug: base.slug, state: 'candidate', passages: 1 })
+  expect(await counted()).toEqual([
+    `evidence_candidates_waiting{knowledge_base="${base.slug}"} 1`,
+    'evidence_sources{knowledge_base="bees",outcome="failed"} 1',
+  ])
+  await base.review(version, 'approved')
+  expect(await counted()).toHaveLength(1)
+  await app.close()
 })

@@ -1,0 +1,44 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createLog } from '#core/platform/log.ts'
+import { notify } from '#jobs/capture/notify.ts'
+import { jobsConfig } from '#jobs/config.ts'
+
+const EVENT = { event: 'candidate', knowledge_base: 'bees; touch /tmp/never' }
+let folder: string
+const logged: string[] = []
+const log = createLog('test', 'warn', (line) => logged.push(line))
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'notify-'))
+})
+afterAll(async () => {
+  await rm(folder, { recursive: true })
+})
+
+test('a command is told on standard input, with its fixed arguments and no variable of the worker', async () => {
+  const out = join(folder, 'told')
+  const program = `const { readFileSync, writeFileSync } = require('node:fs')
+writeFileSync(process.argv[1], JSON.stringify([JSON.parse(readFileSync(0)), process.argv.slice(2), Object.keys(process.env)]))`
+  await notify({ command: [process.execPath, '-e', program, out, '$HOME;x'] }, EVENT, log)
+  expect(logged).toEqual([])
+  expect(JSON.parse(await readFile(out, 'utf8'))).toEqual([EVENT, ['$HOME;x'], ['PATH']])
+})
+
+test.each([
+  ['ends with a fault', [process.execPath, '-e', 'process.exit(3)'], '"code":3'],
+  ['does not end', [process.execPath, '-e', 'setInterval(() => {}, 1000)'], '"signal":"SIGKILL"'],
+  ['does not exist', ['/does/not/exist'], 'ENOENT'],
+])('a command that %s is logged, and the capture goes on', async (_name, command, why) => {
+  logged.length = 0
+  await notify({ command, timeoutMs: 1_000 }, EVENT, log)
+  expect(logged).toEqual([expect.stringContaining(why)])
+})
+
+test('a command that is no JSON list with an absolute path is refused at the start', () => {
+  for (const command of ['notify.sh', '["notify.sh"]', '[]', '{"a":1}', '["/bin/x", 1]'])
+    expect(() => jobsConfig({ CAPTURE_COMMAND: command })).toThrow(/CAPTURE_COMMAND/)
+  expect(() => jobsConfig({ CAPTURE_COMMAND: '["/bin/true","x"]' })).not.toThrow(/CAPTURE_COMMAND/)
+})
