@@ -58,7 +58,7 @@ function warningOf({ message, line, page }: UnreadableFile): ReaderWarning {
   return { message, ...(line === undefined ? {} : { line }), ...(page === undefined ? {} : { page }) }
 }
 
-function inspectionOf(path: string, read: ReadDocument): Inspection {
+export function inspectionOf(path: string, read: ReadDocument): Inspection {
   const { fields, format, warnings } = read
   const provisions = read.provisions.filter(({ kind }) => !FRAMES.has(kind))
   const byKind: Record<string, number> = {}

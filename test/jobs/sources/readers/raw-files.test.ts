@@ -1,14 +1,17 @@
 import { existsSync, readFileSync } from 'node:fs'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { READER_BOUNDS } from '#jobs/sources/readers/bounds.ts'
-import { inspectFile } from '#jobs/sources/readers/inspect.ts'
+import { inspectionOf } from '#jobs/sources/readers/inspect.ts'
 import type { Inspection } from '#jobs/sources/readers/inspect.ts'
+import { readDocument } from '#jobs/sources/readers/read.ts'
+import { UnreadableFile } from '#jobs/sources/readers/tree.ts'
 import { SAMPLES } from './samples.ts'
+import { differences, parseSummaries, summaryOf } from './summary.ts'
+import type { Summary } from './summary.ts'
 
 const RAW = fileURLToPath(new URL('../../../../../shared/data/raw', import.meta.url))
 const present = existsSync(RAW)
@@ -25,20 +28,29 @@ const EXPLAINED: Readonly<Record<string, string>> = {
 /** A scan without text. */
 const REFUSED: ReadonlySet<string> = new Set(['pdf/commerce_open-data-memo_SCANNED.pdf'])
 
-let folder: string
+/** What each file gave when a person last looked at it; a file of the samples has no folder. */
+const KEPT = fileURLToPath(new URL('raw-files.jsonl', import.meta.url))
+const UPDATE = 'RAW_FILES=update npm test -- raw-files'
+
 let listed: readonly Listed[]
 const found = new Map<string, Inspection>()
+const summaries: Summary[] = []
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'raw-'))
-  for (const { format, bytes } of SAMPLES) await writeFile(join(folder, format), bytes)
   const samples = SAMPLES.map(({ format, kinds }) => ({ file: format, section_count: Object.values(kinds)[0] ?? 0 }))
   listed = present ? manifestSchema.parse(JSON.parse(readFileSync(join(RAW, 'manifest.json'), 'utf8'))) : samples
-  for (const { file } of listed) found.set(file, await inspectFile(join(present ? RAW : folder, file)))
+  for (const { format, bytes } of SAMPLES) await summarise(format, bytes, !present)
+  if (present) for (const { file } of listed) await summarise(file, await readFile(join(RAW, file)), true)
 })
-afterAll(async () => {
-  await rm(folder, { recursive: true })
-})
+
+async function summarise(file: string, bytes: Uint8Array, isListed: boolean): Promise<void> {
+  const read = await readDocument(file, bytes).catch((error: unknown) => {
+    if (error instanceof UnreadableFile) return undefined
+    throw error
+  })
+  summaries.push(summaryOf(file, bytes, read))
+  if (isListed && read !== undefined) found.set(file, inspectionOf(file, read))
+}
 
 describe(`published files of law${STAND_IN}`, () => {
   test('have as many sections as their publishers wrote, but for those explained one by one', () => {
@@ -55,5 +67,20 @@ describe(`published files of law${STAND_IN}`, () => {
       .map(({ file }) => ({ file, coverage: found.get(file)?.coverage ?? 0 }))
       .filter(({ file, coverage }) => coverage < READER_BOUNDS.coverageMin && !REFUSED.has(file))
     expect(short).toEqual([])
+  })
+
+  test('give the labels, anchors, dates and counts that were looked at; what differs is named', async () => {
+    if (process.env['RAW_FILES'] === 'update')
+      await writeFile(
+        KEPT,
+        summaries.map((each) => `${JSON.stringify(each)}\n`),
+      )
+    const kept = parseSummaries(await readFile(KEPT, 'utf8'))
+    expect(differences(kept, summaries), `Read each difference. Where it is right, keep it: ${UPDATE}`).toEqual([])
+    const fields = kept.map((each) => ({ ...each, effective_from: '1999-01-01' }))
+    expect(differences(fields, summaries)).toContain('akoma-ntoso: effective_from was "1999-01-01", is "2003-02-01"')
+    const known = new Set(kept.map(({ file, bytes_sha256: bytes }) => `${file} ${bytes}`))
+    const others = summaries.filter(({ file, bytes_sha256: bytes }) => !known.has(`${file} ${bytes}`))
+    if (others.length > 0) console.warn(`not compared, because ${KEPT} lacks them: ${others.map(({ file }) => file)}`)
   })
 })
