@@ -1,7 +1,7 @@
 import { DATE_RULES } from '#jobs/sources/readers/document.ts'
 import { CITED_TITLE_CHARACTERS_MAX } from '#jobs/sources/readers/words-citation.ts'
 import { IMPORT_BOUNDS } from './bounds.ts'
-import { MARKDOWN_MAPPING, alternativesOf, parseMapping } from './mapping.ts'
+import { MARKDOWN_MAPPING, parseMapping } from './mapping.ts'
 import type { Alternative, Mapping } from './mapping.ts'
 import { STATED, rulesStated } from './source-yaml.ts'
 import type { StatedFields, SourceYaml } from './source-yaml.ts'
@@ -42,7 +42,9 @@ export function lawMapping(source: SourceYaml): Mapping {
     citation_label: [
       { from: '{section.label}', characters_max: LABEL_CHARACTERS_MAX },
       '{values.name}, {section.untitled}',
-      ...alternativesOf(MARKDOWN_MAPPING.fields.citation_label),
+      '{section.reference}',
+      '{section.within}, {section.below}',
+      '{values.name}, {title}',
       '{values.name}',
     ],
     citation_fragment: '{section.fragment}',

@@ -104,7 +104,7 @@ function* itemsOf(read: ReadDocument, sourceName: string): Generator<SourceItem>
       kind: 'record',
       line: provision.line,
       id,
-      title: provision.heading === text.trim() ? '' : provision.heading,
+      title: provision.kind === 'document' || provision.heading === text.trim() ? '' : provision.heading,
       text,
       captured: { format: 'law', text: capturedText(joined, provision), place },
       metadata: new Map([...metadata, ...citedMetadata(citation)]),

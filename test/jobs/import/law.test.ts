@@ -60,6 +60,15 @@ test('what source.yaml states of a file comes before the file, and what it state
   expect(report.derived_values).toMatchObject({ 'effective_at: stated in source.yaml': 2 })
 })
 
+test('text of the document itself is cited by its title alone, which source.yaml may shorten', async () => {
+  const title = `Resolution on ${'samples and '.repeat(50)}tests`
+  const page = `<!doctype html><html lang="en"><head><title>${title}</title></head><body><p>Text.</p></body></html>`
+  const labels = async (yaml: string): Promise<readonly string[]> =>
+    (await imported({ 'a.html': page }, yaml)).passages.map(({ citation }) => citation.label)
+  expect(await labels(SAMPLE_SOURCE_YAML)).toEqual([title.slice(0, 160).trim()])
+  expect(await labels(`${SAMPLE_SOURCE_YAML}\nfiles:\n  a.html:\n    title: Resolution 5\n`)).toEqual(['Resolution 5'])
+})
+
 test('a field that neither the file nor source.yaml states is named, and nothing is invented', async () => {
   const { passages, report } = await imported({ 'a.html': PAGE }, 'language: en\n')
   expect(passages).toEqual([])
