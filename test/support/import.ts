@@ -98,3 +98,31 @@ const METADATA = {
 export function line(id: string, text: string, metadata: Readonly<Record<string, unknown>> = {}): string {
   return JSON.stringify({ id, title: `Section ${id}`, text, metadata: { ...METADATA, ...metadata } })
 }
+
+/** The report of an import that found nothing to report, with no counts. */
+export const EMPTY_REPORT: ImportReport = {
+  files: 0,
+  records_read: 0,
+  passages: 0,
+  documents: 0,
+  revisions: 0,
+  ends_derived: 0,
+  split: 0,
+  skipped: 0,
+  lost: 0,
+  reasons: {},
+  entries: [],
+  entries_omitted: 0,
+  splits: [],
+  losses: [],
+  losses_unnamed: 0,
+  derived_ends: [],
+  omissions: [],
+  coverage: { characters: 0, uncovered: 0, by: {}, remainder: [] },
+  unread_fields: {},
+  derived_values: {},
+  warnings: { count: 0, entries: [] },
+  facets: { languages: [], jurisdictions: [], subjects: [], statuses: [] },
+  referenced: 0,
+  acts: [],
+}

@@ -29,6 +29,7 @@ import { startJobs } from '#jobs/workers.ts'
 import type { Jobs, JobsDeps } from '#jobs/workers.ts'
 import { COMPILE_CACHE, WITH_FEW_QUERIES } from './processes.ts'
 import { connectTestPools } from './postgres.ts'
+import { EMPTY_REPORT } from './import.ts'
 import { startNodeInProcess } from './search-node.ts'
 import { testSecrets } from './secrets.ts'
 import { openTestRedis } from './redis.ts'
@@ -137,7 +138,7 @@ export async function startJobsHarness(): Promise<JobsHarness> {
       }))
       const snapshotIds = await insertSnapshots(owner, knowledgeBaseId, snapshots)
       const id = randomUUID()
-      await insertImport(owner, { id, knowledgeBaseId, mapping: MARKDOWN_MAPPING, snapshotIds, report: {} })
+      await insertImport(owner, { id, knowledgeBaseId, mapping: MARKDOWN_MAPPING, snapshotIds, report: EMPTY_REPORT })
       return id
     },
     async requestBuild(knowledgeBaseId, importId, parameters = {}) {
