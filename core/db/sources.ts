@@ -143,6 +143,26 @@ export async function newestImport(
   return newestImportSchema.optional().parse((await database.query(NEWEST_IMPORT, [knowledgeBaseId])).rows[0])
 }
 
+/**
+ * The build of another import of the same files with the same mapping, which was imported since `$2` was the newest. An
+ * operator may import and build while a schedule imports the same.
+ */
+const BUILT_MEANWHILE = `
+select b.id from builds b join imports i on i.id = b.import_id join imports own on own.id = $1
+where i.id <> own.id and i.knowledge_base_id = own.knowledge_base_id and i.mapping::jsonb = own.mapping::jsonb
+  and i.snapshot_ids @> own.snapshot_ids and i.snapshot_ids <@ own.snapshot_ids
+  and i.created_at > coalesce((select created_at from imports where id = $2), '-infinity')
+limit 1`
+
+/** @param before the import that was the newest one before. */
+export async function builtMeanwhile(
+  database: Queryable,
+  importId: string,
+  before: string | undefined,
+): Promise<boolean> {
+  return (await database.query(BUILT_MEANWHILE, [importId, before ?? null])).rowCount === 1
+}
+
 const NEWEST_PARAMETERS = 'select parameters from builds where knowledge_base_id = $1 order by created_at desc limit 1'
 
 /** With what the newest build of a knowledge base was asked for; undefined where there is none. */

@@ -4,7 +4,14 @@ import { appendAudit } from '#core/db/audit.ts'
 import { insertBuild } from '#core/db/builds.ts'
 import { inTransaction } from '#core/db/pool.ts'
 import type { Database } from '#core/db/pool.ts'
-import { insertCapture, lastGoodCapture, listSources, newestBuildParameters, newestImport } from '#core/db/sources.ts'
+import {
+  builtMeanwhile,
+  insertCapture,
+  lastGoodCapture,
+  listSources,
+  newestBuildParameters,
+  newestImport,
+} from '#core/db/sources.ts'
 import type { CapturedFile, CaptureOutcome, SourceRow } from '#core/db/sources.ts'
 import { withdrawalsInForce } from '#core/db/withdrawals.ts'
 import type { ArtifactStore } from '#core/index/format/store.ts'
@@ -186,6 +193,7 @@ async function candidateOf(
       ...(signal === undefined ? {} : { signal }),
     },
   )
+  if (await builtMeanwhile(database, imported.id, newest?.id)) return { import_id: imported.id }
   const asked = await newestBuildParameters(database, source.knowledge_base_id)
   if (asked === undefined)
     return {

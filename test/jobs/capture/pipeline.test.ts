@@ -7,7 +7,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { insertBuild, readBuild } from '#core/db/builds.ts'
 import { readImport } from '#core/db/imports.ts'
 import { disposableSnapshots } from '#core/db/retention.ts'
-import { lastCaptures, lastGoodCapture } from '#core/db/sources.ts'
+import { builtMeanwhile, lastCaptures, lastGoodCapture, newestImport } from '#core/db/sources.ts'
 import { createArtifactStore } from '#core/index/format/store.ts'
 import { captureSource } from '#jobs/capture/pipeline.ts'
 import type { Captured } from '#jobs/capture/pipeline.ts'
@@ -91,6 +91,26 @@ describe('a capture of an address', () => {
     expect(enqueued).toEqual([second.build_id])
     const build = await readBuild(pool, second.build_id ?? '')
     expect(build).toMatchObject({ import_id: second.import_id, state: 'queued', parameters })
+  })
+
+  test('that is imported and built by an operator meanwhile is built once', async () => {
+    await added('bees')
+    const { import_id: before } = await captured('bees')
+    const { knowledge_base_id: knowledgeBaseId } = await sourceIn('bees')
+    const started = { knowledgeBaseId, parameters: { embedding: 'none' }, startedBy: 'tester' }
+    await insertBuild(pool, { ...started, id: randomUUID(), importId: before ?? '' })
+    page = law('Count bees.')
+    const { import_id: own } = await captured('bees')
+    await pool.query(
+      'insert into imports (id, knowledge_base_id, mapping, snapshot_ids, report) select gen_random_uuid(), ' +
+        'knowledge_base_id, mapping, snapshot_ids, report from imports where id = $1',
+      [own],
+    )
+    const other = await newestImport(pool, knowledgeBaseId)
+    expect(await builtMeanwhile(jobs, own ?? '', before ?? undefined)).toBe(false)
+    await insertBuild(pool, { ...started, id: randomUUID(), importId: other?.id ?? '' })
+    expect(await builtMeanwhile(jobs, own ?? '', before ?? undefined)).toBe(true)
+    expect(await builtMeanwhile(jobs, own ?? '', other?.id)).toBe(false)
   })
 
   test.each([
