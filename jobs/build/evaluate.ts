@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { readImported } from '#core/db/imports.ts'
+import type { Imported } from '#core/db/imports.ts'
 import { readChangeLimits } from '#core/db/review-policies.ts'
 import type { EmbeddingCounts } from '#core/domain/embedding-counts.ts'
 import type { ReportFiles } from '#core/db/versions.ts'
@@ -24,6 +25,8 @@ import { EVALUATION_DEPTH, evaluate } from '#jobs/evaluation/pipeline.ts'
 import type { Evaluation } from '#jobs/evaluation/pipeline.ts'
 import { cachedReader } from '#jobs/evaluation/reader-cache.ts'
 import { reportOf } from '#jobs/evaluation/report.ts'
+import type { ImportReport } from '#jobs/import/report.ts'
+import { importReportSchema } from '#jobs/import/stored-report.ts'
 import { NOTHING, html } from '#jobs/page/markup.ts'
 import type { BuiltArtifact } from './artifact.ts'
 import type { CandidateContext } from './context.ts'
@@ -78,10 +81,15 @@ async function reviewSections(
   const [imported, before] = await readImported(database, source.id, active)
   const first =
     active === null
-      ? sampleSection(await samplePassages(context, artifact))
+      ? sampleSection(await samplePassages(context, artifact, remainderOf(imported)))
       : changesSection(report, shown, await readPlaces(shown, { before: store.artifactFolder(active), after: folder }))
   const findings = imported === undefined ? NOTHING : importSection(imported, before, parameters.withdrawals)
   return { first: html`${first}${findings}`, last: await passagesSection(folder) }
+}
+
+/** The text of captured files that lies in no passage, as the report of the import lists it. */
+function remainderOf(imported: Imported | undefined): ImportReport['coverage']['remainder'] {
+  return imported === undefined ? [] : importReportSchema.parse(imported.report).coverage.remainder
 }
 
 async function measure(

@@ -17,6 +17,7 @@ export const SAMPLE_KINDS = [
   'table',
   'derived date',
   'no known provision',
+  'lowest coverage',
   'longest',
   'shortest',
 ] as const
@@ -35,14 +36,16 @@ export interface SampledPassage {
 /**
  * Draws passages of each kind and of each document: those of the least chunk ids, which are hashes, so the same version
  * gives the same sample.
+ * @param remainder text of captured files, by name, that lies in no passage and no named omission.
  */
 export async function samplePassages(
   { source, store }: Pick<BuildContext, 'source' | 'store'>,
   { folder, manifest }: Pick<BuiltArtifact, 'folder' | 'manifest'>,
+  remainder: readonly { readonly source: string; readonly text: string }[],
 ): Promise<readonly SampledPassage[]> {
   const derived = await revisionsWithDerivedDates(folder, manifest)
-  const drawn = createDraw()
-  for await (const passage of passagesIn(join(folder, 'passages.jsonl'))) drawn.offer(passage, derived)
+  const drawn = createDraw({ derived, uncovered: uncoveredCharacters(source.snapshots, remainder) })
+  for await (const passage of passagesIn(join(folder, 'passages.jsonl'))) drawn.offer(passage)
   const files = new Map(source.snapshots.map((one) => [one.id, one]))
   const reader = createPlaceReader()
   const sampled: SampledPassage[] = []
@@ -79,16 +82,38 @@ async function revisionsWithDerivedDates(folder: string, manifest: Manifest): Pr
 
 const DATE_FIELDS = ['published_at', 'effective_at', 'effective_to'] as const
 
+/** What is known of a version beside its passages. */
+interface SampledFacts {
+  /** Ids of revisions with a derived date. */
+  readonly derived: ReadonlySet<string>
+  /** Characters in no passage by snapshot, of those that have some. */
+  readonly uncovered: ReadonlyMap<string, number>
+}
+
+function uncoveredCharacters(
+  snapshots: BuildContext['source']['snapshots'],
+  remainder: readonly { readonly source: string; readonly text: string }[],
+): ReadonlyMap<string, number> {
+  const ids = new Map(snapshots.map(({ id, sourceName }) => [sourceName, id]))
+  const characters = new Map<string, number>()
+  for (const { source, text } of remainder) {
+    const id = ids.get(source)
+    if (id !== undefined) characters.set(id, (characters.get(id) ?? 0) + text.length)
+  }
+  return characters
+}
+
 interface Drawn {
   readonly passage: PassageRecord
   readonly kinds: readonly SampleKind[]
 }
 
-function createDraw(): {
-  offer(passage: PassageRecord, derived: ReadonlySet<string>): void
+function createDraw(facts: SampledFacts): {
+  offer(passage: PassageRecord): void
   sample(): readonly Drawn[]
 } {
   const { sampledOfKindMax: ofKind, sampledDocumentsMax: ofDocuments } = BUILD_BOUNDS
+  const kinds = kindsBy(facts)
   const byKind = new Map<SampleKind, PassageRecord[]>(SAMPLE_KINDS.map((kind) => [kind, []]))
   const byDocument = new Map<string, PassageRecord>()
   const keep = (kind: SampleKind, passage: PassageRecord, order: Order): void => {
@@ -98,17 +123,17 @@ function createDraw(): {
     list.splice(ofKind)
   }
   return {
-    offer(passage, derived) {
-      for (const [kind, order, fits] of KINDS) if (fits(passage, derived)) keep(kind, passage, order)
+    offer(passage) {
+      for (const [kind, order, fits] of kinds) if (fits(passage)) keep(kind, passage, order)
       const known = byDocument.get(passage.document.id)
       if (known === undefined || byChunk(passage, known) < 0) byDocument.set(passage.document.id, passage)
     },
     sample() {
       const documents = [...byDocument.values()].sort(byChunk).slice(0, ofDocuments)
-      const kinds = new Map<PassageRecord, SampleKind[]>()
+      const drawn = new Map<PassageRecord, SampleKind[]>()
       for (const [kind, passages] of [...byKind, ['one of its document', documents] as const])
-        for (const passage of passages) kinds.set(passage, [...(kinds.get(passage) ?? []), kind])
-      return Array.from(kinds, ([passage, of]) => ({ passage, kinds: of }))
+        for (const passage of passages) drawn.set(passage, [...(drawn.get(passage) ?? []), kind])
+      return Array.from(drawn, ([passage, of]) => ({ passage, kinds: of }))
     },
   }
 }
@@ -120,18 +145,22 @@ const byChunk: Order = (a, b) => compare(a.chunk_id, b.chunk_id)
 const byPlace: Order = (a, b) => a.position.ordinal - b.position.ordinal || byChunk(a, b)
 const byLength: Order = (a, b) => a.text.length - b.text.length || byChunk(a, b)
 
-const KINDS: readonly (readonly [
-  SampleKind,
-  Order,
-  (passage: PassageRecord, derived: ReadonlySet<string>) => boolean,
-])[] = [
-  ['part of a text that was cut', byChunk, ({ citation }) => / \(part \d+ of \d+[^)]*\)$/.test(citation.label)],
-  ['table', byChunk, ({ text }) => (text.match(/^.*(?:\t|\S \| \S).*$/gm)?.length ?? 0) > 1],
-  ['derived date', byChunk, ({ document }, derived) => derived.has(document.revision_id)],
-  ['no known provision', byChunk, ({ references }) => references.length === 0],
-  ['longest', (a, b) => byLength(b, a), () => true],
-  ['shortest', byLength, () => true],
-]
+/** The kinds that a passage may be of by itself, and which passages of the kind come first. */
+function kindsBy({
+  derived,
+  uncovered,
+}: SampledFacts): readonly (readonly [SampleKind, Order, (passage: PassageRecord) => boolean])[] {
+  const uncoveredAt = ({ citation }: PassageRecord): number => uncovered.get(citation.source_snapshot_id) ?? 0
+  return [
+    ['part of a text that was cut', byChunk, ({ citation }) => / \(part \d+ of \d+[^)]*\)$/.test(citation.label)],
+    ['table', byChunk, ({ text }) => (text.match(/^.*(?:\t|\S \| \S).*$/gm)?.length ?? 0) > 1],
+    ['derived date', byChunk, ({ document }) => derived.has(document.revision_id)],
+    ['no known provision', byChunk, ({ references }) => references.length === 0],
+    ['lowest coverage', (a, b) => uncoveredAt(b) - uncoveredAt(a) || byChunk(a, b), (one) => uncoveredAt(one) > 0],
+    ['longest', (a, b) => byLength(b, a), () => true],
+    ['shortest', byLength, () => true],
+  ]
+}
 
 const NOT_KNOWN = { before: '', own: '', after: '' }
 

@@ -1,9 +1,12 @@
 import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
+import { readImport } from '#core/db/imports.ts'
+import { MANIFEST_FILE, manifestSchema } from '#core/index/format/manifest.ts'
 import { versionIdOf } from '#jobs/build/ids.ts'
-import { SAMPLE_KINDS } from '#jobs/build/page/sample.ts'
+import { SAMPLE_KINDS, samplePassages } from '#jobs/build/page/sample.ts'
 import { startJobsHarness } from '#test/support/jobs.ts'
 import type { JobsHarness } from '#test/support/jobs.ts'
 import { importRulebook, rulebook, serve, withChapter } from '../rulebook.ts'
@@ -20,11 +23,14 @@ const LATER = withChapter(BOOK, 1, (text) =>
 let harness: JobsHarness
 let first: string
 let later: string
+let built: { readonly importId: string; readonly folder: string }
 beforeAll(async () => {
   harness = await startJobsHarness()
   const base = await harness.createKnowledgeBase()
   const build = async (book: Rulebook): Promise<string> => {
-    const buildId = await harness.requestBuild(base, await importRulebook(harness, base, book))
+    const importId = await importRulebook(harness, base, book)
+    const buildId = await harness.requestBuild(base, importId)
+    built ??= { importId, folder: harness.store.artifactFolder(versionIdOf(buildId)) }
     expect(await harness.runBuild(buildId)).toMatchObject({ outcome: 'succeeded' })
     return buildId
   }
@@ -68,6 +74,23 @@ describe('The page of a first version', () => {
       /longest[\s\S]*shortest|shortest/,
     )
   })
+})
+
+test('passages of the file with the most text in no passage come first as those of the lowest coverage', async () => {
+  const { importId, folder } = built
+  const source = await readImport(harness.owner, importId)
+  const [least = '', most = ''] = source.snapshots.map(({ sourceName }) => sourceName)
+  const manifest = manifestSchema.parse(JSON.parse(readFileSync(join(folder, MANIFEST_FILE), 'utf8')))
+  const remainder = [
+    { source: least, text: 'a' },
+    { source: most, text: 'a longer one' },
+  ]
+  const drawn = await samplePassages({ source, store: harness.store }, { folder, manifest }, remainder)
+  const lowest = drawn.filter(({ kinds }) => kinds.includes('lowest coverage'))
+  expect(new Set(lowest.map((each) => each.source))).toEqual(new Set([least, most]))
+  expect(lowest.filter((each) => each.source === most)).toHaveLength(3)
+  const none = await samplePassages({ source, store: harness.store }, { folder, manifest }, [])
+  expect(none.flatMap(({ kinds }) => kinds)).not.toContain('lowest coverage')
 })
 
 describe('The page of a later version', () => {
