@@ -81,7 +81,9 @@ function readProcess(pid: number): Process | undefined {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
     // The command's name, in brackets, may hold spaces.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-    return { pid, parent: Number(fields[1]), ms: (Number(fields[11]) + Number(fields[12])) * TICK_MS }
+    // Of the process and of its children that have ended, in user and system mode.
+    const ticks = fields.slice(11, 15).reduce((sum, each) => sum + Number(each), 0)
+    return { pid, parent: Number(fields[1]), ms: ticks * TICK_MS }
   } catch {
     return undefined
   }

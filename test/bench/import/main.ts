@@ -14,13 +14,18 @@ import { startPostgres } from '#jobs/demo/local/postgres.ts'
 import { createSteps } from '#jobs/demo/steps.ts'
 import type { Steps } from '#jobs/demo/steps.ts'
 import { createKnowledgeBase } from '#jobs/operator/actions/organizations.ts'
+import { benchChanged } from './changed.ts'
 import { makeCorpus } from './corpus.ts'
 
 const USAGE = `npm run bench:import -- [--mb N] [--data-dir PATH]
+npm run bench:import -- --changed FILE --mapping FILE [--embedding local|openai] [--data-dir PATH]
 
 Makes a JSONL corpus of N megabytes (default 5000), the same in each run, and imports it as an operator does. Then runs
 the stages of a build that read and sort it, and writes the rows of documents and revisions to Postgres. Shows time,
 largest memory and disk of each. Exit code 1 when a process held more than 1 GB.
+
+With --changed it publishes that JSONL, changes one record, captures it again as the schedule does, and shows how long it
+takes until the candidate is evaluated and compared, by stage.
 `
 const MEGABYTES_MAX = 1_000
 const RSS_EVERY_MS = 200
@@ -111,12 +116,26 @@ async function bench(megabytes: number, dataDir: string, steps: Steps): Promise<
 const steps = createSteps(process.stdout)
 try {
   const { values } = parseArgs({
-    options: { mb: { type: 'string', default: '5000' }, 'data-dir': { type: 'string', default: '.data/bench' } },
+    options: {
+      mb: { type: 'string', default: '5000' },
+      'data-dir': { type: 'string', default: '.data/bench' },
+      changed: { type: 'string' },
+      mapping: { type: 'string' },
+      embedding: { type: 'string', default: 'local' },
+    },
   })
+  const { changed, mapping, 'data-dir': dataDir } = values
+  const embedding = z.enum(['local', 'openai']).safeParse(values.embedding)
+  if (!embedding.success || (changed === undefined) !== (mapping === undefined)) throw new Error(USAGE)
+  if (changed !== undefined && mapping !== undefined) {
+    steps.stopOnSignals()
+    await benchChanged({ file: changed, mapping, embedding: embedding.data, dataDir }, steps)
+    await steps.stop(0)
+  }
   const megabytes = z.coerce.number().int().min(1).max(20_000).safeParse(values.mb)
   if (!megabytes.success) throw new Error(USAGE)
   steps.stopOnSignals()
-  await steps.stop(await bench(megabytes.data, resolve(values['data-dir']), steps))
+  await steps.stop(await bench(megabytes.data, resolve(dataDir), steps))
 } catch (error) {
   steps.print(describeCause(error))
   await steps.stop(1)

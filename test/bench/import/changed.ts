@@ -1,0 +1,145 @@
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { copyFile, readFile, writeFile } from 'node:fs/promises'
+import { basename, join, resolve } from 'node:path'
+import { openDatabase } from '#core/db/pool.ts'
+import { createLog } from '#core/platform/log.ts'
+import { captureSource } from '#jobs/capture/pipeline.ts'
+import { createProgress } from '#jobs/command-line/progress.ts'
+import { startPostgres } from '#jobs/demo/local/postgres.ts'
+import { startRedis } from '#jobs/demo/local/redis.ts'
+import { createSchema } from '#jobs/demo/local/schema.ts'
+import { startJobs, startSearchNode, storeOf } from '#jobs/demo/local/stack.ts'
+import type { StackSettings } from '#jobs/demo/local/stack.ts'
+import { publish } from '#jobs/demo/publish.ts'
+import type { PublishDeps } from '#jobs/demo/publish.ts'
+import type { Steps } from '#jobs/demo/steps.ts'
+import { createKnowledgeBase } from '#jobs/operator/actions/organizations.ts'
+import { addSource, sourceNamed } from '#jobs/operator/actions/sources.ts'
+import { withQueues } from '#jobs/operator/queues.ts'
+import { waitForBuild } from '#jobs/operator/wait.ts'
+import { enqueueBuild } from '#jobs/queues.ts'
+import { startEmbeddingEndpoint, vectorsByWords } from '#test/support/embedding-endpoint.ts'
+import type { EmbeddingEndpoint } from '#test/support/embedding-endpoint.ts'
+import { testSecrets } from '#test/support/secrets.ts'
+import { cpuTimes } from '../cpu.ts'
+
+/** A corpus of JSONL whose publisher changes one record. */
+export interface ChangedCorpus {
+  readonly file: string
+  readonly mapping: string
+  readonly embedding: 'local' | 'openai'
+  readonly dataDir: string
+}
+
+const WAIT_SECONDS = 3_600
+/** The record in the middle of the file gets a word more. */
+const ADDED = ' Amended.'
+
+/**
+ * Publishes a corpus, changes one record of it, captures it again as the schedule does, and shows how long it takes
+ * until the candidate is evaluated and compared. The endpoint of `openai` is one of this process.
+ */
+export async function benchChanged(corpus: ChangedCorpus, steps: Steps): Promise<void> {
+  const dataDir = resolve(corpus.dataDir)
+  mkdirSync(dataDir, { recursive: true })
+  const work = mkdtempSync(join(dataDir, 'changed-'))
+  steps.onStop(async () => rmSync(work, { recursive: true, force: true }))
+  const endpoint = await startEmbeddingEndpoint(vectorsByWords())
+  steps.onStop(() => endpoint.stop())
+  const deps = await startStack(work, endpoint, steps)
+  const { operator, store, redisUrl } = deps
+  const file = join(work, basename(corpus.file))
+  await copyFile(corpus.file, file)
+  const base = await createKnowledgeBase(operator, { slug: 'changed', title: 'Changed' })
+  const source = { name: 'source', knowledgeBase: 'changed', from: file, mapping: corpus.mapping }
+  await addSource(operator, source)
+  const published = { knowledgeBase: 'changed', source: file, mappingFile: corpus.mapping, questionsFile: undefined }
+  const progress = createProgress(process.stderr)
+  const { report } = await publish(deps, { ...published, embedding: corpus.embedding }, progress)
+  progress.end()
+
+  await amend(file)
+  const before = endpoint.passages().length
+  const [began, cpuBefore] = [performance.now(), cpuTimes()]
+  const captured = await withQueues(redisUrl, async (open) =>
+    captureSource(
+      { ...operator, store, enqueueBuild: (id) => enqueueBuild(open('build'), id) },
+      await sourceNamed(operator.database, source.name, base.id),
+    ),
+  )
+  const imported = performance.now()
+  const stages = createStageClock()
+  const built = await waitForBuild(operator.database, captured.build_id ?? '', WAIT_SECONDS, stages)
+  const [ended, cpuAfter] = [performance.now(), cpuTimes()]
+  const seconds = (ms: number): string => `${(ms / 1_000).toFixed(1)} s`
+  const cpu = (part: 'jobs' | 'search node'): string => seconds((cpuAfter?.[part] ?? 0) - (cpuBefore?.[part] ?? 0))
+  steps.print(
+    [
+      `One changed record of ${report.passages} passages, embedding ${corpus.embedding}: an evaluated candidate after ` +
+        `${seconds(ended - began)} (passed: ${built.passed}).`,
+      `Capture and import ${seconds(imported - began)}; ${stages.sentence()}.`,
+      `CPU: jobs ${cpu('jobs')}, search node ${cpu('search node')}.`,
+      ...(corpus.embedding === 'local' ? [] : [`Texts sent to the endpoint: ${textsSince(endpoint, before)}.`]),
+    ].join('\n'),
+  )
+}
+
+async function startStack(work: string, endpoint: EmbeddingEndpoint, steps: Steps): Promise<PublishDeps> {
+  const postgres = await steps.run('Postgres', () => startPostgres({ folder: join(work, 'postgres'), onLog: () => {} }))
+  steps.onStop(() => postgres.stop())
+  const redis = await steps.run('Redis', () => startRedis({ folder: join(work, 'redis') }))
+  steps.onStop(() => redis.stop())
+  const logins = await createSchema(postgres, 'evidence')
+  const settings: StackSettings = {
+    folder: work,
+    gatewayDatabaseUrl: logins.gatewayUrl,
+    jobsDatabaseUrl: logins.jobsUrl,
+    redisUrl: redis.url,
+    keyEnvironment: 'live',
+    secrets: testSecrets(),
+    environment: { OPENAI_BASE_URL: endpoint.baseUrl, OPENAI_API_KEY: 'bench', OPENAI_MODEL: 'bench-words' },
+  }
+  const searchNode = await steps.run('search node', () => startSearchNode(settings))
+  steps.watch(searchNode)
+  steps.watch(await steps.run('job worker', () => startJobs(settings, [searchNode.address])))
+  const database = openDatabase(logins.operatorUrl, createLog('bench', 'silent'), 2, 60_000)
+  steps.onStop(() => database.end())
+  return {
+    operator: { database, actor: 'bench' },
+    store: storeOf(settings),
+    redisUrl: redis.url,
+    reviewerKeyFile: join(work, 'reviewer.pem'),
+  }
+}
+
+async function amend(file: string): Promise<void> {
+  const lines = (await readFile(file, 'utf8')).trimEnd().split('\n')
+  const at = Math.floor(lines.length / 2)
+  const record = JSON.parse(lines[at] ?? '') as { text: string }
+  lines[at] = JSON.stringify({ ...record, text: `${record.text}${ADDED}` })
+  await writeFile(file, `${lines.join('\n')}\n`)
+}
+
+/** How many texts were sent, and how many of them are the changed passage. Questions of the evaluation are texts too. */
+function textsSince(endpoint: EmbeddingEndpoint, before: number): string {
+  const sent = endpoint.passages().slice(before)
+  const changed = sent.filter((text) => text.endsWith(ADDED.trim()))
+  return `${sent.length}, of which passages with the change: ${changed.length}`
+}
+
+/** Takes the time of each stage from the progress that is shown while the build is waited for. */
+function createStageClock(): Parameters<typeof waitForBuild>[3] & { sentence(): string } {
+  const began: [stage: string, atMs: number][] = []
+  return {
+    update: (stage) => {
+      if (began.at(-1)?.[0] !== stage) began.push([stage, performance.now()])
+    },
+    end: () => undefined,
+    sentence: () => {
+      const ended = performance.now()
+      return began
+        .map(([stage, at], index) => `${stage} ${(((began[index + 1]?.[1] ?? ended) - at) / 1_000).toFixed(1)} s`)
+        .join(', ')
+    },
+  }
+}
