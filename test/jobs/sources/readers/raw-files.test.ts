@@ -81,6 +81,7 @@ describe(`published files of law${STAND_IN}`, () => {
     expect(differences(fields, summaries)).toContain('akoma-ntoso: effective_from was "1999-01-01", is "2003-02-01"')
     const known = new Set(kept.map(({ file, bytes_sha256: bytes }) => `${file} ${bytes}`))
     const others = summaries.filter(({ file, bytes_sha256: bytes }) => !known.has(`${file} ${bytes}`))
-    if (others.length > 0) console.warn(`not compared, because ${KEPT} lacks them: ${others.map(({ file }) => file)}`)
+    if (others.length > 0)
+      console.warn(`not compared, because ${KEPT} lacks them: ${others.map(({ file }) => file).join(', ')}`)
   })
 })
