@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import type { ArtifactRow } from '#core/index/format/writer.ts'
 import { PREDICTORS, predictorOf } from '#core/domain/predictors.ts'
 import type { FoundPassage, SearchResult } from '#core/domain/search.ts'
+import { defaultProfile } from '#jobs/build/parameters.ts'
 import { fuse } from '#search-node/search/fuse.ts'
 import type { SearchInput } from '#search-node/search/query.ts'
 import { createVectorScores } from '#search-node/search/vector-scores.ts'
@@ -13,6 +14,8 @@ import { vectorsOf } from '#test/support/artifact.ts'
 const { seed } = inject('random')
 const ROWS = 150
 const CLUSTERS = 15
+/** Words that no passage holds. */
+const UNKNOWN = 'zyzzyva qwertz plugh xyzzy frobnicate quuxly wibbled grault'
 
 /** What a list has beyond chance in the version; nothing is less than chance gives. */
 const BEYOND_CHANCE = ['document_share', 'words_best', 'grams_best', 'grams_mass']
@@ -138,6 +141,38 @@ describe('words and a vector together', () => {
     for (const row of [3, 60, 149])
       for (const { vector } of questions(3))
         expect((await ask({ text: rows[row]?.record.text ?? '', vector })).passages[0]?.row).toBe(row)
+  })
+
+  test.each<[string, (row: number, random: () => number) => Pick<SearchInput, 'text' | 'vector'>]>([
+    [
+      'whose words the target lacks, and others hold by chance',
+      (row, random) => ({ text: `${ownWord((row + 75) % ROWS)} ${UNKNOWN}`, vector: queryNear(rows, row, random) }),
+    ],
+    [
+      'whose vector points elsewhere',
+      (row, random) => ({
+        text: `${rows[row]?.record.text ?? ''} ${UNKNOWN}`,
+        vector: queryNear(rows, (row + 75) % ROWS, random),
+      }),
+    ],
+    [
+      'that words and vector find',
+      (row, random) => ({ text: rows[row]?.record.text ?? '', vector: queryNear(rows, row, random) }),
+    ],
+  ])('find as much as the better of both does, of questions %s', async (_, questionOf) => {
+    const random = seededRandom(seed + 4)
+    const found = { words: 0, vector: 0, both: 0 }
+    const ranking = { ...RANKING, denseWeight: defaultProfile({ embedding: 'openai' }).dense_weight }
+    const isFound = async (row: number, change: Partial<SearchInput>): Promise<number> =>
+      Number((await ask({ ...change, ranking })).passages.some((passage) => passage.row === row))
+    for (let row = 0; row < ROWS; row += 3) {
+      const { text, vector } = questionOf(row, random)
+      found.words += await isFound(row, { text })
+      found.vector += await isFound(row, { vector })
+      found.both += await isFound(row, { text, vector })
+    }
+    expect(Math.max(found.words, found.vector)).toBeGreaterThan(40)
+    expect(found.both).toBeGreaterThanOrEqual(Math.max(found.words, found.vector) - 1)
   })
 
   test('always give as many passages as were asked for, whatever the words', async () => {
