@@ -17,7 +17,7 @@ const output = { progress: () => undefined, note: () => undefined }
 
 async function outcomesOf(corpus: string, opensearch?: string): Promise<readonly NaturalOutcome[]> {
   const questions = ['', 'second'].map((folder) => join(DATA, 'questions', folder, `${corpus}.jsonl`))
-  const set = { corpus: join(DATA, corpus), questions, mapping: undefined, searchQuestions: undefined }
+  const set = { corpus: join(DATA, corpus), questions, tuning: [], mapping: undefined, searchQuestions: undefined }
   const asked = await evaluateNatural({ sets: [set], dataDir, opensearch }, output, new AbortController().signal)
   return asked.outcomes
 }

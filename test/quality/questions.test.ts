@@ -8,7 +8,7 @@ const FILES = CORPORA.flatMap((corpus) => [corpus, `${corpus}-keywords`, `${corp
   fileURLToPath(new URL(`./questions/${name}.jsonl`, import.meta.url)),
 )
 const read = (half?: Half, files = FILES): ReturnType<typeof readNaturalQuestions> =>
-  readNaturalQuestions(files, half, new AbortController().signal)
+  readNaturalQuestions({ questions: files, tuning: [] }, half, new AbortController().signal)
 
 test('199 questions ask beyond the named provision and have no right passage, 140 others have one', async () => {
   const questions = await read()
@@ -28,4 +28,16 @@ test('the halves for tuning and for reporting share no question and differ by at
     expect([...tuning, ...reporting].toSorted()).toEqual(all.toSorted())
     expect(Math.abs(tuning.length - reporting.length)).toBeLessThanOrEqual(1)
   }
+})
+
+test('where the questions that tuned are named, all others are of the reporting half', async () => {
+  const [tuned = '', ...others] = FILES
+  const asked = await readNaturalQuestions(
+    { questions: others, tuning: [tuned] },
+    undefined,
+    new AbortController().signal,
+  )
+  const [first = asked[0]] = await read(undefined, [tuned])
+  expect(asked.find(({ id }) => id === first?.id)?.half).toBe('tuning')
+  expect(asked.filter(({ half }) => half === 'reporting')).toHaveLength((await read(undefined, others)).length)
 })

@@ -80,7 +80,7 @@ export async function evaluateNatural(
   const read: { readonly set: NaturalSet; readonly mapping: object; readonly questions: readonly NaturalQuestion[] }[] =
     []
   for (const set of flags.sets) {
-    const questions = await readNaturalQuestions(set.questions, flags.half, signal)
+    const questions = await readNaturalQuestions(set, flags.half, signal)
     read.push({ set, mapping: await mappingOf(set), questions })
   }
   const embedder = await openFlaggedEmbedder(flags, signal, output.note.bind(output))

@@ -1,8 +1,11 @@
 import { RANKING_MODES, servedOf } from '#jobs/evaluation/ask.ts'
 import type { RankingMode } from '#jobs/evaluation/ask.ts'
+import { wilsonInterval } from '#jobs/evaluation/metrics/wilson.ts'
 import { auroc } from '#jobs/evaluation/metrics/abstention.ts'
 import type { AskedCorpora } from './evaluation.ts'
 import type { NaturalOutcome } from './judge.ts'
+import { HALVES } from './questions.ts'
+import type { Half } from './questions.ts'
 
 /** Kinds whose answerable questions the AUROC sets against all unanswerable ones. */
 const AUROC_KINDS: readonly string[] = ['named', 'plain']
@@ -18,10 +21,25 @@ export interface KindCounts {
   /** Counts only the questions that the service answers. */
   readonly answered_first: number
   readonly answered_at5: number
+  /** 95 % intervals of shares; null of nothing. */
+  readonly intervals: {
+    /** Of all questions. */
+    readonly answered: Interval
+    readonly listed_at5: Interval
+    /** Of those with a right passage among the first five. */
+    readonly answered_at5: Interval
+  }
 }
 
-/** Output of `--json`. Names and meanings are stable. */
-export interface NaturalFigures {
+type Interval = readonly [low: number, high: number] | null
+
+/** Output of `--json`: counts of all questions, and of each half that was asked. Names and meanings are stable. */
+export interface NaturalFigures extends Counts {
+  readonly halves: Readonly<Partial<Record<Half, Counts>>>
+  readonly corpora: AskedCorpora['corpora']
+}
+
+export interface Counts {
   /**
    * AUROC of the observed value, as it is served, of answerable questions of the kinds `named` and `plain` against all
    * unanswerable ones. An unsupported reference forces an abstention and does not change the value. Null without both.
@@ -30,10 +48,17 @@ export interface NaturalFigures {
   readonly kinds: Readonly<Record<string, KindCounts>>
   /** `listed_at5` by kind of the words alone and, with vectors, of the vectors alone and the served list. */
   readonly systems: Readonly<Partial<Record<RankingMode, Readonly<Record<string, number>>>>>
-  readonly corpora: AskedCorpora['corpora']
 }
 
 export function figuresOf({ corpora, outcomes }: AskedCorpora): NaturalFigures {
+  const halves = HALVES.flatMap((half) => {
+    const asked = outcomes.filter(({ question }) => question.half === half)
+    return asked.length === 0 ? [] : [[half, countsIn(asked)] as const]
+  })
+  return { ...countsIn(outcomes), halves: Object.fromEntries(halves), corpora }
+}
+
+function countsIn(outcomes: readonly NaturalOutcome[]): Counts {
   const kinds = Map.groupBy(outcomes, ({ question }) => question.kind)
   const byKind = <T>(measure: (asked: readonly NaturalOutcome[]) => T): Record<string, T> =>
     Object.fromEntries([...kinds].map(([kind, asked]) => [kind, measure(asked)]))
@@ -44,7 +69,6 @@ export function figuresOf({ corpora, outcomes }: AskedCorpora): NaturalFigures {
     auroc: aurocOf(outcomes),
     kinds: byKind(countsOf),
     systems: Object.fromEntries(modes.map((mode) => [mode, listedAt5(mode)])),
-    corpora,
   }
 }
 
@@ -52,13 +76,19 @@ function countsOf(asked: readonly NaturalOutcome[]): KindCounts {
   const answered = asked.filter(({ decision }) => decision === 'answer')
   const first = ({ rank }: NaturalOutcome): boolean => servedOf(rank) === 1
   const at5 = ({ rank }: NaturalOutcome): boolean => servedOf(rank) !== null
+  const [listedAt5, answeredAt5] = [asked.filter(at5).length, answered.filter(at5).length]
   return {
     n: asked.length,
     answered: answered.length,
     listed_first: asked.filter(first).length,
-    listed_at5: asked.filter(at5).length,
+    listed_at5: listedAt5,
     answered_first: answered.filter(first).length,
-    answered_at5: answered.filter(at5).length,
+    answered_at5: answeredAt5,
+    intervals: {
+      answered: wilsonInterval(answered.length, asked.length) ?? null,
+      listed_at5: wilsonInterval(listedAt5, asked.length) ?? null,
+      answered_at5: wilsonInterval(answeredAt5, listedAt5) ?? null,
+    },
   }
 }
 

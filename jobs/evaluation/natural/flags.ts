@@ -11,6 +11,8 @@ export interface NaturalSet {
   /** A folder with `corpus.jsonl`. */
   readonly corpus: string
   readonly questions: readonly string[]
+  /** Files of questions that the service was tuned on. */
+  readonly tuning: readonly string[]
   /** Undefined: the mapping that the folder holds or is named like. */
   readonly mapping: string | undefined
   /** A file of search questions of the version; undefined: a version without any. */
@@ -35,7 +37,8 @@ const EXAMPLES = `
 FOLDER holds corpus.jsonl, and mapping.json unless it is named like one of the built-in mappings (cfpb, de, eu, fr,
 obliqa). FILE holds one JSON object a line: id, question, kind, relevant (ids of the corpus) and label (answerable or
 unanswerable). A version is built without a question set, as by "operator build start", and is removed afterwards.
-Several corpora are separate knowledge bases, whose counts are added. Everything runs on this machine in temporary
+Several corpora are separate knowledge bases, whose counts are added. Counts are by halves: parameters are tuned on one
+and figures reported on the other. The questions of a file are dealt to both, unless --tuning names the tuning half. Everything runs on this machine in temporary
 files, with neither Postgres nor Redis. With --embeddings, passages and questions are sent to that endpoint.
 
 Examples:
@@ -44,7 +47,7 @@ Examples:
 
 Exit codes: 0 done, 1 refused, 2 not understood, 130 interrupted.`
 
-type Part = readonly [option: 'corpus' | 'questions' | 'mapping' | 'search-questions', value: string]
+type Part = readonly [option: 'corpus' | 'questions' | 'tuning' | 'mapping' | 'search-questions', value: string]
 
 /**
  * @param args the arguments after the script's name.
@@ -68,6 +71,12 @@ export function naturalFlags(args: readonly string[]): NaturalFlags {
       '--questions <file>',
       'questions for the corpus before it (repeatable; several files for one corpus are asked together)',
       part('questions'),
+    )
+    .option(
+      '--tuning <file>',
+      'questions for the corpus before it that the service was tuned on (repeatable); those of --questions are then all ' +
+        'of the reporting half',
+      part('tuning'),
     )
     .option(
       '--mapping <file>',
@@ -102,7 +111,7 @@ function setsOf(parts: readonly Part[]): readonly NaturalSet[] | string {
   // With a single corpus, the order of the options has no meaning.
   const groups = corpora === 1 ? [parts] : starts.map((start, at) => parts.slice(start, starts[at + 1]))
   if (groups.flat().length < parts.length)
-    return 'write each --questions, --search-questions and --mapping after the --corpus it is for.'
+    return 'write each --questions, --tuning, --search-questions and --mapping after the --corpus it is for.'
   const sets: NaturalSet[] = []
   for (const group of groups) {
     const valuesOf = (option: Part[0]): readonly string[] =>
@@ -114,7 +123,7 @@ function setsOf(parts: readonly Part[]): readonly NaturalSet[] | string {
     if (otherMappings.length > 0) return `name one --mapping for ${corpus}.`
     const [searchQuestions, ...otherSearchQuestions] = valuesOf('search-questions')
     if (otherSearchQuestions.length > 0) return `name one --search-questions for ${corpus}.`
-    sets.push({ corpus, questions, mapping, searchQuestions })
+    sets.push({ corpus, questions, tuning: valuesOf('tuning'), mapping, searchQuestions })
   }
   return sets
 }

@@ -4,6 +4,7 @@ import { SEARCH_BOUNDS } from '#core/domain/bounds.ts'
 import { EVALUATION_BOUNDS } from '#jobs/evaluation/bounds.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { assignFolds } from '#jobs/evaluation/calibration/folds.ts'
+import type { NaturalSet } from './flags.ts'
 import { parseRecordJson } from '#jobs/import/record-json.ts'
 import { firstReadable, lineFault, textLines } from '#jobs/evaluation/command/text-lines.ts'
 
@@ -32,25 +33,26 @@ export interface NaturalQuestion extends Question {
 
 /**
  * Reads the questions of all files. The halves of a file differ by at most one question; they are dealt by the hashes
- * of the ids.
+ * of the ids. Where files of the tuning half are named, the others are the reporting half.
  * @param half the one to keep; undefined: both.
  * @throws OperatorError for a file that cannot be read, the first invalid line, a repeated id, or too many questions.
  */
 export async function readNaturalQuestions(
-  files: readonly string[],
+  { questions: files, tuning }: Pick<NaturalSet, 'questions' | 'tuning'>,
   half: Half | undefined,
   signal: AbortSignal,
 ): Promise<readonly NaturalQuestion[]> {
   const questions: NaturalQuestion[] = []
   const ids = new Set<string>()
-  for (const file of files) {
+  for (const file of [...tuning, ...files]) {
     const read = await readFileOfQuestions(file, ids, signal)
     const folds = assignFolds(
       read.map(({ id }) => id),
       HALVES.length,
     )
     for (const [at, question] of read.entries()) {
-      const own = HALVES[folds[at] ?? 0] ?? HALVES[0]
+      const dealt = HALVES[folds[at] ?? 0] ?? HALVES[0]
+      const own = tuning.length === 0 ? dealt : tuning.includes(file) ? 'tuning' : 'reporting'
       if (half === undefined || half === own) questions.push({ ...question, half: own })
     }
   }

@@ -33,13 +33,13 @@ test('questions and mapping belong to the corpus before them', () => {
     'out.json',
   ])
   expect(sets).toEqual([
-    { corpus: 'eu', questions: ['a.jsonl', 'b.jsonl'], mapping: undefined },
-    { corpus: 'own', questions: ['c.jsonl'], mapping: 'own.json' },
+    { corpus: 'eu', questions: ['a.jsonl', 'b.jsonl'], tuning: [], mapping: undefined },
+    { corpus: 'own', questions: ['c.jsonl'], tuning: [], mapping: 'own.json' },
   ])
 })
 
 test('with one corpus, the order of the options has no meaning', () => {
-  const expected = [{ corpus: 'eu', questions: ['a.jsonl'], mapping: 'm.json' }]
+  const expected = [{ corpus: 'eu', questions: ['a.jsonl'], tuning: [], mapping: 'm.json' }]
   expect(naturalFlags(['--questions', 'a.jsonl', '--mapping', 'm.json', '--corpus', 'eu']).sets).toEqual(expected)
   expect(naturalFlags(['--corpus', 'eu', '--mapping', 'm.json', '--questions', 'a.jsonl']).sets).toEqual(expected)
 })

@@ -110,6 +110,7 @@ const pair = (folder: string, name: string): readonly string[] => [
   join(folder, `${name}.jsonl`),
 ]
 
+const share = z.number().min(0).max(1)
 const counts = z.strictObject({
   n: z.int(),
   answered: z.int(),
@@ -117,12 +118,16 @@ const counts = z.strictObject({
   listed_at5: z.int(),
   answered_first: z.int(),
   answered_at5: z.int(),
+  intervals: z.record(z.enum(['answered', 'listed_at5', 'answered_at5']), z.tuple([share, share]).nullable()),
 })
 const byKind = z.record(z.string(), z.int())
-const figuresSchema = z.object({
+const countedSchema = z.object({
   auroc: z.number().nullable(),
   kinds: z.record(z.string(), counts),
   systems: z.strictObject({ lexical: byKind, dense: byKind, hybrid: byKind }),
+})
+const figuresSchema = countedSchema.extend({
+  halves: z.strictObject({ tuning: countedSchema, reporting: countedSchema }),
 })
 const detailSchema = z.object({
   corpus: z.string(),
@@ -154,7 +159,7 @@ test('questions of several corpora are counted together by kind, list and decisi
     join(folder, 'out', 'page.html'),
   )
   expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.not.stringContaining('note:') })
-  const { auroc, kinds, systems } = figuresSchema.parse(JSON.parse(readFileSync(json, 'utf8')))
+  const { auroc, kinds, systems, halves } = figuresSchema.parse(JSON.parse(readFileSync(json, 'utf8')))
   expect(auroc).toBeGreaterThan(0.9)
   expect(Object.entries(kinds).map(([kind, { n }]) => [kind, n])).toEqual([
     ['plain', 16],
@@ -164,9 +169,14 @@ test('questions of several corpora are counted together by kind, list and decisi
   expect(kinds['plain']).toMatchObject({ listed_first: 16, listed_at5: 16 })
   expect([kinds['named-missing']?.answered, kinds['off-topic']?.answered]).toEqual([0, 0])
   expect(systems.lexical['plain']).toBe(16)
-  expect(stdout).toMatch(/harbour: 40 passages, 10 questions[^]*river: 40 passages, 10 questions[^]*plain +16 /)
+  const { tuning, reporting } = halves
+  expect([tuning, reporting].map((half) => Object.values(half.kinds).reduce((sum, { n }) => sum + n, 0))).toEqual([
+    10, 10,
+  ])
+  expect(stdout).toMatch(/harbour: 40 passages, 10 questions[^]*river: 40 passages, 10 questions[^]*tuning half/)
+  expect(stdout).toMatch(/reporting half[^]*plain +\d+ +\d+ \[\d+, \d+\]/)
   const page = readFileSync(join(folder, 'out', 'page.html'), 'utf8')
-  expect(page).toMatch(/^<!doctype html>[^]*<th>plain<\/th>\s*<td class="n">16<\/td>/)
+  expect(page).toMatch(/^<!doctype html>[^]*The tuning half[^]*<th>plain<\/th>/)
   const lines = readFileSync(details, 'utf8')
     .trim()
     .split('\n')
