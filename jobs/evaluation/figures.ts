@@ -1,5 +1,4 @@
-import { DEFAULT_MODEL_CALIBRATION } from '#core/domain/default-calibration.ts'
-import { probability } from '#core/domain/calibration.ts'
+import { NAMED_BY_WORDS, NAMED_MODEL } from '#core/domain/default-calibration.ts'
 import { PREDICTORS, predictorOf } from '#core/domain/predictors.ts'
 import type { Predictor } from '#core/domain/predictors.ts'
 import type { Embedding } from '#core/embedding/embedder.ts'
@@ -9,6 +8,7 @@ import { mapModes } from './ask.ts'
 import type { ByMode } from './ask.ts'
 import { fitCalibration } from './calibration/fit.ts'
 import type { Fitted } from './calibration/fit.ts'
+import { correctNamed } from './calibration/named.ts'
 import { systemFigures } from './metrics/ranking.ts'
 import type { SystemFigures } from './metrics/ranking.ts'
 import type { Outcome, Outcomes } from './outcomes.ts'
@@ -37,6 +37,7 @@ const FITTED_OF_WORDS: readonly Predictor[] = [
   'grams_best',
   'grams_mass',
 ]
+const NAMES: readonly string[] = PREDICTORS
 const FITTED: Readonly<Record<Embedding, readonly Predictor[]>> = {
   none: FITTED_OF_WORDS,
   local: FITTED_OF_WORDS,
@@ -52,17 +53,8 @@ export interface DecisionOptions {
 }
 
 /**
- * The probability of a list with passages of a named provision; undefined for any other. Every fitted calibration has
- * the same model for such lists.
- */
-function namedProbability(predictors: readonly number[]): number | undefined {
-  return predictorOf(predictors, 'named') === 1
-    ? probability(DEFAULT_MODEL_CALIBRATION, PREDICTORS, predictors)
-    : undefined
-}
-
-/**
- * Fits the decision on the labelled questions, with cross-validation. Lists of a named provision keep its model.
+ * Fits the decision on the labelled questions, with cross-validation. Lists of a named provision have a model of their
+ * own, which the questions correct.
  * @returns undefined where there are too few labels, or labels of one kind only.
  * @throws RangeError when a node sent too few predictors.
  */
@@ -74,13 +66,19 @@ export function fitDecision(
   const names: readonly Predictor[] = searchQuestions
     ? [...FITTED[embedding], 'search_questions_only']
     : FITTED[embedding]
-  const samples = questions.flatMap(({ id, answerable, group }, at) => {
+  const base = embedding === 'openai' ? NAMED_MODEL : NAMED_BY_WORDS
+  const labelled = questions.flatMap(({ id, answerable, group }, at) => {
     const predictors = outcomes[at]?.predictors
     if (answerable === undefined || predictors === undefined) return []
-    const features = names.map((name) => predictorOf(predictors, name) ?? Number.NaN)
-    return [{ id, sufficient: answerable, group, features, given: namedProbability(predictors) }]
+    const isNamed = predictorOf(predictors, 'named') === 1
+    const features = (isNamed ? base.features : names).map((name) => predictors[NAMES.indexOf(name)] ?? Number.NaN)
+    return [{ id, sufficient: answerable, group, features, isNamed }]
   })
-  return fitCalibration(samples, { features: names, targetRisk })
+  const ofProvisions = labelled.filter(({ isNamed }) => isNamed).toSorted((a, b) => (a.id < b.id ? -1 : 1))
+  const { model, probabilities } = correctNamed(base, ofProvisions)
+  const given = new Map(ofProvisions.map(({ id }, at) => [id, probabilities[at]]))
+  const samples = labelled.map((question) => ({ ...question, given: given.get(question.id) }))
+  return fitCalibration(samples, { features: names, targetRisk, named: model })
 }
 
 /**

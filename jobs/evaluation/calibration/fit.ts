@@ -1,4 +1,3 @@
-import { NAMED_MODEL } from '#core/domain/default-calibration.ts'
 import { CALIBRATION_CURVE_POINTS_MAX } from '#core/domain/calibration.ts'
 import type { Calibration } from '#core/domain/calibration.ts'
 import { aurc, auroc, expectedCalibrationError, riskCoverageCurve } from '#jobs/evaluation/metrics/abstention.ts'
@@ -8,8 +7,8 @@ import { fitLogisticRegression } from './logistic-regression.ts'
 import type { LabelledSample } from './logistic-regression.ts'
 import { thresholdForTarget } from './target-threshold.ts'
 
-const CALIBRATION_FOLDS = 5
-const CALIBRATION_PENALTY = 1
+export const CALIBRATION_FOLDS = 5
+export const CALIBRATION_PENALTY = 1
 /** Minimum of fitted questions of each kind; fewer cannot measure a risk of one in twenty. */
 export const CALIBRATION_QUESTIONS_MIN = 20
 
@@ -31,6 +30,8 @@ export interface CalibrationOptions {
   readonly targetRisk: number
   readonly folds?: number
   readonly penalty?: number
+  /** The model that gave the probabilities; absent: none did. */
+  readonly named?: Calibration['named']
 }
 
 export interface Fitted {
@@ -74,7 +75,7 @@ export function fitCalibration(
   const calibration: Calibration = {
     features,
     ...fitLogisticRegression(fitted, penalty),
-    named: NAMED_MODEL,
+    named: options.named ?? null,
     threshold: target.threshold,
     target_risk: targetRisk,
     folds: foldCount,
