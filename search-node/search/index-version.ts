@@ -1,7 +1,5 @@
 import { analyzeQuestion, primaryLanguage } from '#core/index/analysis/analyzer.ts'
 import type { AnalyzedQuestion } from '#core/index/analysis/analyzer.ts'
-import { gramHashes } from '#core/index/analysis/grams.ts'
-import { indexWords } from '#core/index/analysis/index-words.ts'
 import { dayNumber } from '#core/index/facets/layout.ts'
 import { countRows, forEachRow, hasRow, removeRow } from '#core/index/bitset.ts'
 import { gramQuestion } from '#core/index/grams/coverage.ts'
@@ -16,6 +14,8 @@ import type { CandidateSource, SearchScope } from './candidates/source.ts'
 import { compareQuestions } from './candidates/search-questions/search.ts'
 import { writesCompounds } from './compounds.ts'
 import { prepareLexical } from './candidates/words/query.ts'
+import { createPassageGrams } from './passage-grams.ts'
+import type { PassageGrams } from './passage-grams.ts'
 import { questionOf } from './question.ts'
 import type { RowSet, VersionStatistics } from './statistics.ts'
 import { createVectorScores } from './vector-scores.ts'
@@ -30,6 +30,7 @@ export interface SearchableVersion {
 /** State that all searches of an index share. */
 export interface SearchShared {
   readonly filter: ScopeFilter
+  readonly passageGrams: PassageGrams
   readonly vectorScores: VectorScores | undefined
   /** Where candidates come from; undefined: from the index itself. */
   readonly engine: EngineOfVersion | undefined
@@ -42,6 +43,7 @@ export function createSearchShared(index: IndexReader, engine?: EngineOfVersion)
   return {
     engine,
     filter: createScopeFilter(index),
+    passageGrams: createPassageGrams((row) => index.passage(row)),
     vectorScores: index.vectors && createVectorScores(index.vectors.cosines),
   }
 }
@@ -53,7 +55,7 @@ export function createSearchShared(index: IndexReader, engine?: EngineOfVersion)
  */
 export function createIndexVersion(
   index: IndexReader,
-  { filter, vectorScores, engine }: SearchShared = createSearchShared(index),
+  { filter, passageGrams, vectorScores, engine }: SearchShared = createSearchShared(index),
 ): SearchableVersion {
   const lexicalQuery = memoized((asked: AnalyzedQuestion) => prepareLexical(index.lexical, asked.words))
   const { searchQuestions } = index
@@ -87,10 +89,7 @@ export function createIndexVersion(
       vectorScores,
       searchQuestionShares: (text, rows) => comparedQuestions?.(text).shares(rows),
       grams: (words) => gramQuestion(words, index.grams),
-      rowGrams: memoized((row: number) => {
-        const { heading, text } = passage(row)
-        return gramHashes(indexWords(`${heading}\n${text}`))
-      }),
+      rowGrams: passageGrams,
       hasCompounds: index.facets.facets.languages.some(writesCompounds),
       chance: index.grams.chance,
       passage,

@@ -1,6 +1,7 @@
 import type { PassageRecord } from '#core/index/passages/record.ts'
 import type { GramQuestion } from '#core/index/grams/coverage.ts'
 import type { Chance } from '#core/index/grams/layout.ts'
+import type { PassageGrams } from './passage-grams.ts'
 import type { SearchScope } from './candidates/source.ts'
 import type { Question } from './question.ts'
 import type { TokenStatistics } from './token-statistics.ts'
@@ -52,8 +53,7 @@ export interface VersionStatistics {
   searchQuestionShares(text: string, rows: Uint32Array): Float64Array | undefined
   /** Compares a question with the grams of passages. @param words of the question, as `indexWords` gives them. */
   grams(words: readonly string[]): GramQuestion
-  /** Hashes of the grams of a passage with its heading. */
-  rowGrams(row: number): Int32Array
+  readonly rowGrams: PassageGrams
   /** Whether a language of the version writes compounds as one word. */
   readonly hasCompounds: boolean
   /** What the first passages hold of questions by chance. */

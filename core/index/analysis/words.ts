@@ -68,6 +68,7 @@ function pushNumber(token: string, found: string[]): void {
 }
 
 function withoutApostrophe(token: string): string {
+  if (!token.includes("'") && !token.includes('’')) return token
   const parts = token.split(/['’]/)
   const [first = '', second = ''] = parts
   if (parts.length === 2 && ELIDED.has(first)) return second
