@@ -4,15 +4,12 @@ import { parseEvaluation } from '#jobs/evaluation/command/flags.ts'
 import { readerOptions } from '#jobs/evaluation/command/reader.ts'
 import type { ReaderFlags } from '#jobs/evaluation/command/reader.ts'
 import { HALVES } from './questions.ts'
-import type { Half } from './questions.ts'
+import type { Half, QuestionFiles } from './questions.ts'
 
 /** A corpus, asked the questions of one or several files. */
-export interface NaturalSet {
+export interface NaturalSet extends QuestionFiles {
   /** A folder with `corpus.jsonl`. */
   readonly corpus: string
-  readonly questions: readonly string[]
-  /** Files of questions that the service was tuned on. */
-  readonly tuning: readonly string[]
   /** Undefined: the mapping that the folder holds or is named like. */
   readonly mapping: string | undefined
   /** A file of search questions of the version; undefined: a version without any. */

@@ -4,7 +4,6 @@ import { SEARCH_BOUNDS } from '#core/domain/bounds.ts'
 import { EVALUATION_BOUNDS } from '#jobs/evaluation/bounds.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { assignFolds } from '#jobs/evaluation/calibration/folds.ts'
-import type { NaturalSet } from './flags.ts'
 import { parseRecordJson } from '#jobs/import/record-json.ts'
 import { firstReadable, lineFault, textLines } from '#jobs/evaluation/command/text-lines.ts'
 
@@ -31,6 +30,12 @@ export interface NaturalQuestion extends Question {
   readonly half: Half
 }
 
+export interface QuestionFiles {
+  readonly questions: readonly string[]
+  /** Files of questions that the service was tuned on. */
+  readonly tuning: readonly string[]
+}
+
 /**
  * Reads the questions of all files. The halves of a file differ by at most one question; they are dealt by the hashes
  * of the ids. Where files of the tuning half are named, the others are the reporting half.
@@ -38,7 +43,7 @@ export interface NaturalQuestion extends Question {
  * @throws OperatorError for a file that cannot be read, the first invalid line, a repeated id, or too many questions.
  */
 export async function readNaturalQuestions(
-  { questions: files, tuning }: Pick<NaturalSet, 'questions' | 'tuning'>,
+  { questions: files, tuning }: QuestionFiles,
   half: Half | undefined,
   signal: AbortSignal,
 ): Promise<readonly NaturalQuestion[]> {
