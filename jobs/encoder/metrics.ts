@@ -49,6 +49,14 @@ export function createEncoderMetrics(waiting: (lane: Lane) => number): EncoderMe
       for (const lane of LANES) this.set({ lane }, waiting(lane))
     },
   })
+  new Gauge({
+    name: 'evidence_encoder_peak_memory_bytes',
+    help: 'The most memory that was resident since the process started.',
+    registers,
+    collect() {
+      this.set(process.resourceUsage().maxRSS * 1024)
+    },
+  })
   return {
     finished: (status) => requests.inc({ status: String(status) }),
     encoded: ({ lane, tokens: count, windowed: long }, seconds) => {

@@ -24,6 +24,10 @@ export interface BenchFlags {
   readonly lancedb: boolean
   /** Passages and questions of a real encoder instead of generated ones. */
   readonly realVectors: boolean
+  /** Measure only the encoder of this model, a folder or name. */
+  readonly model: string | undefined
+  /** Base URL of an endpoint that is measured beside that encoder. */
+  readonly compare: string | undefined
 }
 
 const USAGE = `npm run bench -- [options]
@@ -44,6 +48,9 @@ counters. Exit code 1 when a threshold is missed.
   --deliveries N     deliveries of the organization whose counters are rebuilt (default 100000)
   --real-vectors     passages of ../shared/data and natural questions, encoded by the model in ../shared/models, up to
                      --passages (then default 5000: encoding takes half an hour for 50000, once)
+  --model FOLDER     measure only the encoder of this model: questions alone and beside a build, passages a second,
+                     memory, on real texts where ../shared/data is there
+  --compare URL      with --model: another endpoint of the same model, measured by turns with the encoder
   --lancedb          install LanceDB into the data folder and compare its hybrid query with the gateway (one size only)
 `
 
@@ -68,6 +75,8 @@ const OPTIONS = {
   deliveries: { type: 'string', default: '100000' },
   lancedb: { type: 'boolean', default: false },
   'real-vectors': { type: 'boolean', default: false },
+  model: { type: 'string' },
+  compare: { type: 'string' },
 } as const
 
 /** @throws UsageError */
@@ -81,6 +90,8 @@ export function benchFlags(args: readonly string[]): BenchFlags {
     throw new UsageError(`--lancedb and --html are for one size.\n\n${USAGE}`)
   if (real && (passages.length > 1 || values.dimensions !== undefined))
     throw new UsageError(`Real vectors are for one size and have their own dimensions.\n\n${USAGE}`)
+  if (values.compare !== undefined && values.model === undefined)
+    throw new UsageError(`--compare is measured beside the encoder of --model.\n\n${USAGE}`)
   const missing = real ? whatIsMissing() : undefined
   if (missing !== undefined) throw new UsageError(missing)
   return {
@@ -95,6 +106,8 @@ export function benchFlags(args: readonly string[]): BenchFlags {
     deliveries: number('--deliveries', values.deliveries, 1, 1_000_000),
     lancedb: values.lancedb,
     realVectors: real,
+    model: values.model,
+    compare: values.compare,
   }
 }
 

@@ -6,6 +6,7 @@ import { writeDurably } from '#core/platform/durable-file.ts'
 import { describeCause } from '#core/platform/log.ts'
 import { createSteps } from '#jobs/demo/steps.ts'
 import type { Steps } from '#jobs/demo/steps.ts'
+import { measureEncoder, renderEncoder } from './encoder.ts'
 import { UsageError, benchFlags } from './flags.ts'
 import type { BenchFlags } from './flags.ts'
 import { renderLance } from './lance.ts'
@@ -79,7 +80,15 @@ async function severalSizes(flags: BenchFlags, steps: Steps): Promise<number> {
   return results.every(({ thresholds }) => thresholds.every(({ met }) => met)) ? 0 : 1
 }
 
+async function encoderAlone(model: string, flags: BenchFlags, steps: Steps): Promise<number> {
+  const result = await measureEncoder({ ...flags, model }, steps)
+  steps.print(renderEncoder(result))
+  if (flags.json !== undefined) await writeDurably(resolve(flags.json), `${JSON.stringify(result, null, 2)}\n`)
+  return 0
+}
+
 async function measured(flags: BenchFlags, steps: Steps): Promise<number> {
+  if (flags.model !== undefined) return encoderAlone(flags.model, flags, steps)
   const [passages = 0] = flags.passages
   return flags.passages.length > 1
     ? severalSizes(flags, steps)

@@ -1,0 +1,267 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { z } from 'zod'
+import { startOwnEncoder } from '#jobs/command-line/own-encoder.ts'
+import type { Steps } from '#jobs/demo/steps.ts'
+import { percentile } from './load.ts'
+import { readRealQuestions, readRealTexts, whatIsMissing } from './real/texts.ts'
+import { streamAt } from './stream.ts'
+import { aligned } from './table.ts'
+import { inventedQuestion, inventedText } from './text.ts'
+
+/** Measures are taken by turns, so that what else the machine does meets all of them. */
+const ROUNDS = 5
+const PAUSE_MS = 20
+const BUILD = { texts: 32, requests: 4 } as const
+const PASSAGES = 2_000
+const COMPARED_TEXTS = 128
+const REQUEST_TIMEOUT_MS = 300_000
+const MEGABYTE = 1024 * 1024
+
+export interface EncoderBench {
+  /** Folder or name of the model. */
+  readonly model: string
+  /** Base URL of another endpoint of the same model; undefined: none. */
+  readonly compare: string | undefined
+  /** Measured time of each line. */
+  readonly seconds: number
+  readonly seed: number
+}
+
+interface Questions {
+  readonly asked: number
+  readonly p50_ms: number
+  readonly p95_ms: number
+}
+
+interface Measured {
+  readonly alone: Questions
+  readonly beside_a_build: Questions
+  /** Of a build without questions: medians of the rounds. */
+  readonly tokens_per_second: number
+  readonly passages_per_second: number
+}
+
+/** What `npm run bench -- --model` measures of an encoder. */
+export interface EncoderResult {
+  readonly model: string
+  readonly texts: 'real' | 'invented'
+  readonly start_seconds: number
+  readonly encoder: Measured & {
+    readonly tokens_per_cpu_second: number
+    readonly megabytes_after_start: number
+    readonly megabytes_peak: number
+  }
+  /** The other endpoint, and the least cosine of its vectors with those of the encoder. */
+  readonly compared: (Measured & { readonly least_cosine: number }) | null
+}
+
+export async function measureEncoder(options: EncoderBench, steps: Steps): Promise<EncoderResult> {
+  const began = performance.now()
+  const own = await startOwnEncoder({ model: options.model })
+  steps.onStop(own.stop)
+  const startSeconds = (performance.now() - began) / 1_000
+  const { passages, questions, texts } = benchTexts(options.seed)
+  const encoder = createSubject(own.baseUrl, own.model, { passages, questions })
+  const other =
+    options.compare === undefined ? undefined : createSubject(options.compare, own.model, { passages, questions })
+  const before = await gaugesOf(own.baseUrl)
+  const ms = (options.seconds * 1_000) / ROUNDS
+  let [builtTokens, cpuSeconds] = [0, 0]
+  for (let round = 0; round < ROUNDS; round++) {
+    steps.note(`round ${round + 1} of ${ROUNDS}`)
+    for (const subject of [encoder, other]) {
+      if (subject === undefined) continue
+      await subject.askAlone(ms)
+      const from = await gaugesOf(own.baseUrl)
+      const tokens = await subject.build(ms)
+      if (subject === encoder) {
+        builtTokens += tokens
+        cpuSeconds += (await gaugesOf(own.baseUrl)).cpu_seconds - from.cpu_seconds
+      }
+      await subject.askBesideBuild(ms)
+    }
+  }
+  const after = await gaugesOf(own.baseUrl)
+  const cosines = other === undefined ? [] : await cosinesOf(encoder, other, passages)
+  await own.stop()
+  return {
+    model: own.model,
+    texts,
+    start_seconds: startSeconds,
+    encoder: {
+      ...encoder.measured(),
+      tokens_per_cpu_second: builtTokens / cpuSeconds,
+      megabytes_after_start: before.resident / MEGABYTE,
+      megabytes_peak: after.peak / MEGABYTE,
+    },
+    compared: other === undefined ? null : { ...other.measured(), least_cosine: Math.min(...cosines) },
+  }
+}
+
+interface Texts {
+  /** With the prefix of their role, and no white space at their ends: not every tokenizer drops it. */
+  readonly passages: readonly string[]
+  readonly questions: readonly string[]
+}
+
+/** Real ones where they are there; else texts that are invented. */
+function benchTexts(seed: number): Texts & { readonly texts: EncoderResult['texts'] } {
+  const prefixed = (prefix: string, texts: readonly string[]): string[] => texts.map((text) => prefix + text.trim())
+  if (whatIsMissing() === undefined) {
+    const passages = readRealTexts(PASSAGES).map(({ title, text }) => `${title}\n${text}`)
+    const questions = prefixed('query: ', readRealQuestions())
+    return { passages: prefixed('passage: ', passages), questions, texts: 'real' }
+  }
+  const invented = Array.from({ length: PASSAGES }, (_, at) => inventedText('en', at % 50, streamAt(seed, 'texts', at)))
+  const questions = invented.map((text, at) => inventedQuestion('en', text, streamAt(seed, 'queries', at)))
+  return { passages: prefixed('passage: ', invented), questions: prefixed('query: ', questions), texts: 'invented' }
+}
+
+interface Subject {
+  askAlone(ms: number): Promise<void>
+  /** @returns tokens embedded. */
+  build(ms: number): Promise<number>
+  askBesideBuild(ms: number): Promise<void>
+  embed(texts: readonly string[]): Promise<Embedded>
+  measured(): Measured
+}
+
+/** An endpoint, and what was measured of it so far. */
+function createSubject(baseUrl: string, model: string, { passages, questions }: Texts): Subject {
+  const [alone, beside]: [number[], number[]] = [[], []]
+  const rates: (readonly [tokens: number, texts: number])[] = []
+  let [nextQuestion, nextPassage] = [0, 0]
+  const embed = (texts: readonly string[]): Promise<Embedded> => embedded(baseUrl, model, texts)
+  const ask = async (until: number, latencies: number[]): Promise<void> => {
+    while (performance.now() < until) {
+      const began = performance.now()
+      await embed([questions[nextQuestion++ % questions.length] ?? ''])
+      latencies.push(performance.now() - began)
+      await delay(PAUSE_MS)
+    }
+  }
+  const buildUntil = async (isOver: () => boolean): Promise<readonly [tokens: number, texts: number]> => {
+    let [tokens, texts] = [0, 0]
+    const requests = Array.from({ length: BUILD.requests }, async () => {
+      do {
+        const from = nextPassage % passages.length
+        nextPassage += BUILD.texts
+        const batch = passages.slice(from, from + BUILD.texts)
+        const reply = await embed(batch)
+        tokens += reply.tokens
+        texts += batch.length
+      } while (!isOver())
+    })
+    await Promise.all(requests)
+    return [tokens, texts]
+  }
+  return {
+    embed,
+    askAlone: (ms) => ask(performance.now() + ms, alone),
+    async build(ms) {
+      const began = performance.now()
+      const [tokens, texts] = await buildUntil(() => performance.now() >= began + ms)
+      const seconds = (performance.now() - began) / 1_000
+      rates.push([tokens / seconds, texts / seconds])
+      return tokens
+    },
+    async askBesideBuild(ms) {
+      let isOver = false
+      const building = buildUntil(() => isOver)
+      await ask(performance.now() + ms, beside)
+      isOver = true
+      await building
+    },
+    measured: () => ({
+      alone: questionsOf(alone),
+      beside_a_build: questionsOf(beside),
+      tokens_per_second: percentile(
+        rates.map(([tokens]) => tokens),
+        0.5,
+      ),
+      passages_per_second: percentile(
+        rates.map(([, texts]) => texts),
+        0.5,
+      ),
+    }),
+  }
+}
+
+function questionsOf(latencies: readonly number[]): Questions {
+  return { asked: latencies.length, p50_ms: percentile(latencies, 0.5), p95_ms: percentile(latencies, 0.95) }
+}
+
+interface Embedded {
+  readonly vectors: readonly Float32Array[]
+  readonly tokens: number
+}
+
+const replySchema = z.object({
+  data: z.array(z.object({ index: z.int(), embedding: z.array(z.number()) })),
+  usage: z.object({ total_tokens: z.number() }),
+})
+
+async function embedded(baseUrl: string, model: string, input: readonly string[]): Promise<Embedded> {
+  const send = (): Promise<Response> =>
+    fetch(`${baseUrl}/embeddings`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ model, input, encoding_format: 'float' }),
+      signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
+    })
+  // A connection that the endpoint closed while it was idle fails once.
+  const reply = await send().catch(send)
+  if (!reply.ok) throw new Error(`${baseUrl} answered ${reply.status}: check that it serves the model ${model}.`)
+  const { data, usage } = replySchema.parse(await reply.json())
+  const vectors = data.toSorted((a, b) => a.index - b.index).map(({ embedding }) => Float32Array.from(embedding))
+  return { vectors, tokens: usage.total_tokens }
+}
+
+async function cosinesOf(one: Subject, other: Subject, passages: readonly string[]): Promise<readonly number[]> {
+  const step = Math.max(1, Math.floor(passages.length / COMPARED_TEXTS))
+  const texts = passages.filter((_, at) => at % step === 0)
+  const cosines: number[] = []
+  for (let from = 0; from < texts.length; from += BUILD.texts) {
+    const some = texts.slice(from, from + BUILD.texts)
+    const [ours, theirs] = [await one.embed(some), await other.embed(some)]
+    for (const [at, vector] of ours.vectors.entries())
+      cosines.push(vector.reduce((sum, value, i) => sum + value * (theirs.vectors[at]?.[i] ?? 0), 0))
+  }
+  return cosines
+}
+
+/** Memory in bytes, CPU time in seconds, as the encoder itself tells them. */
+async function gaugesOf(baseUrl: string): Promise<Readonly<Record<'resident' | 'peak' | 'cpu_seconds', number>>> {
+  const text = await (await fetch(new URL('/metrics', baseUrl))).text()
+  const valueOf = (name: string): number => Number(new RegExp(`^${name} (\\S+)`, 'm').exec(text)?.[1])
+  return {
+    resident: valueOf('process_resident_memory_bytes'),
+    peak: valueOf('evidence_encoder_peak_memory_bytes'),
+    cpu_seconds: valueOf('process_cpu_seconds_total'),
+  }
+}
+
+export function renderEncoder({ model, texts, start_seconds: start, encoder, compared }: EncoderResult): string {
+  const row = (name: string, { alone, beside_a_build: beside, ...build }: Measured): readonly string[] => [
+    name,
+    `${alone.p50_ms.toFixed(1)} / ${alone.p95_ms.toFixed(1)} ms`,
+    `${beside.p50_ms.toFixed(1)} / ${beside.p95_ms.toFixed(1)} ms`,
+    (1_000 / alone.p50_ms).toFixed(0),
+    build.passages_per_second.toFixed(1),
+    build.tokens_per_second.toFixed(0),
+  ]
+  const table = aligned([
+    ['', 'question p50 / p95', 'beside a build', 'questions/s', 'passages/s', 'tokens/s'],
+    row(model, encoder),
+    ...(compared === null ? [] : [row('compared', compared)]),
+  ])
+  const lines = [
+    table,
+    `Measured on ${texts} texts. The encoder starts in ${start.toFixed(1)} s, embeds ` +
+      `${encoder.tokens_per_cpu_second.toFixed(0)} tokens of a build in a second of CPU, and takes ` +
+      `${encoder.megabytes_after_start.toFixed(0)} MB after its start, ${encoder.megabytes_peak.toFixed(0)} MB at most.`,
+  ]
+  if (compared !== null)
+    lines.push(`The least cosine of its vectors with the compared ones is ${compared.least_cosine.toFixed(6)}.`)
+  return lines.join('\n')
+}
