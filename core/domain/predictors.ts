@@ -9,9 +9,7 @@ export const PREDICTORS = [
   'document_share',
   /** Weight of the document on which words and vectors agree most. */
   'document_agreement',
-  /** Share of the question's adjacent words that are adjacent in a candidate. */
-  'adjacent_pairs',
-  /** Share of the ordered pairs that stand within three words, in one of the first five passages. */
+  /** Share of the question's pairs of adjacent words that stand within three words, in one of the first five passages. */
   'near_pairs',
   /** Share of the question's words that are not function words. */
   'content_share',

@@ -26,7 +26,6 @@ export function rankingsOf(outcomes: Outcomes): ByMode<SystemFigures> {
 const FITTED_OF_WORDS: readonly Predictor[] = [
   'document_share',
   'document_agreement',
-  'adjacent_pairs',
   'near_pairs',
   'content_share',
   'mean_idf',
@@ -35,7 +34,6 @@ const FITTED_OF_WORDS: readonly Predictor[] = [
   'first_coverage',
   'words_best',
   'grams_best',
-  'grams_mass',
 ]
 const NAMES: readonly string[] = PREDICTORS
 const FITTED: Readonly<Record<Embedding, readonly Predictor[]>> = {

@@ -11,20 +11,13 @@ const SOFT_LETTERS_MIN = 4
 export type RowWords = Uint32Array
 
 /**
- * Share of the question's pairs that are adjacent in any of the rows, weighted by the lower idf of the pair; undefined
- * without pairs.
+ * Share of the question's pairs of adjacent words that stand within three words, in the best row, weighted by the lower
+ * idf of the pair; undefined without pairs or rows.
  */
-export function adjacentPairs(question: Question, rows: readonly RowWords[]): number | undefined {
-  const found = new Set<number>()
-  for (const words of rows) for (const pair of pairsWithin(question, words, 1)) found.add(pair)
-  return pairShare(question, found)
-}
-
-/** Share of the ordered pairs that stand within three words, in the best row; undefined without pairs or rows. */
 export function nearPairs(question: Question, rows: readonly RowWords[]): number | undefined {
   let best: number | undefined
   for (const words of rows) {
-    const share = pairShare(question, pairsWithin(question, words, NEAR_WORDS))
+    const share = pairShare(question, pairsNear(question, words))
     if (share === undefined) return undefined
     best = Math.max(best ?? 0, share)
   }
@@ -42,8 +35,8 @@ function pairShare({ words }: Question, found: ReadonlySet<number>): number | un
   return total === 0 ? undefined : Math.min(1, said / total)
 }
 
-/** The pairs whose second word follows the first within `distance` words. */
-function pairsWithin({ words, wordTable }: Question, row: RowWords, distance: number): ReadonlySet<number> {
+/** The pairs whose second word follows the first within NEAR_WORDS words. */
+function pairsNear({ words, wordTable }: Question, row: RowWords): ReadonlySet<number> {
   const found = new Set<number>()
   /** Last position of each word; -1: not seen. */
   const seen = new Int32Array(words.length).fill(-1)
@@ -51,7 +44,7 @@ function pairsWithin({ words, wordTable }: Question, row: RowWords, distance: nu
     const index = indexIn(wordTable, row[at] ?? 0)
     if (index === -1) continue
     const first = index === 0 ? -1 : (seen[index - 1] ?? -1)
-    if (first !== -1 && at - first <= distance) found.add(index - 1)
+    if (first !== -1 && at - first <= NEAR_WORDS) found.add(index - 1)
     seen[index] = at
   }
   return found

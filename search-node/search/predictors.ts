@@ -3,7 +3,7 @@ import type { Predictor } from '#core/domain/predictors.ts'
 import { COVERING_PASSAGES } from '#core/index/grams/coverage.ts'
 import type { Coverage } from '#core/index/grams/coverage.ts'
 import type { NamedFigures } from './named-provision.ts'
-import { adjacentPairs, firstCoverage, nearPairs } from './predictor-words.ts'
+import { firstCoverage, nearPairs } from './predictor-words.ts'
 import type { Question } from './question.ts'
 import type { TokenStatistics } from './token-statistics.ts'
 
@@ -46,7 +46,6 @@ const NEUTRAL = 0.5
  */
 const LEXICAL_TEMPERATURE = 1 / 30
 const VECTOR_TEMPERATURE = 0.027
-const TOP = 5
 const NO_ROWS = new Uint32Array(0)
 
 /**
@@ -78,16 +77,17 @@ function wordFigures(input: PredictorInput, documentShare: number | undefined): 
   const scale = Math.log(passages + 1)
   const idfs = question.words.map(({ idf }) => idf)
   const mean = meanOf(idfs)
-  const best = Array.from(lexical.rows.subarray(0, 2 * TOP), (row) => forward.read(row, row).words(row).slice())
+  const best = Array.from(lexical.rows.subarray(0, COVERING_PASSAGES), (row) =>
+    forward.read(row, row).words(row).slice(),
+  )
   const [words = new Uint32Array(0)] = best
   const covered = coverage(
-    best.slice(0, COVERING_PASSAGES).map((each) => firstCoverage(question, each)),
+    best.map((each) => firstCoverage(question, each)),
     lexical.rows.subarray(0, COVERING_PASSAGES),
     documentShare ?? 0,
   )
   return {
-    adjacent_pairs: adjacentPairs(question, best) ?? NEUTRAL,
-    near_pairs: nearPairs(question, best.slice(0, TOP)) ?? NEUTRAL,
+    near_pairs: nearPairs(question, best) ?? NEUTRAL,
     content_share: Math.min(1, idfs.length / Math.max(1, input.questionWords)),
     mean_idf: mean / scale,
     idf_deviation: Math.sqrt(meanOf(idfs.map((idf) => (idf - mean) ** 2))) / scale,

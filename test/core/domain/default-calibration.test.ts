@@ -102,7 +102,6 @@ describe('the features of a list', () => {
     expect(PREDICTORS).toEqual([
       'document_share',
       'document_agreement',
-      'adjacent_pairs',
       'near_pairs',
       'content_share',
       'mean_idf',

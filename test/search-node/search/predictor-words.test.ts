@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { tokenHash } from '#core/index/lexical/token-hash.ts'
-import { adjacentPairs, nearPairs, firstCoverage } from '#search-node/search/predictor-words.ts'
+import { nearPairs, firstCoverage } from '#search-node/search/predictor-words.ts'
 import type { RowWords } from '#search-node/search/predictor-words.ts'
 import type { ForwardReader } from '#core/index/lexical/forward-reader.ts'
 import type { Question } from '#search-node/search/question.ts'
@@ -27,33 +27,6 @@ function measured(measure: Measure, query: string, texts: readonly string[]): nu
 
 const idf = (frequency: number, rows: number): number => Math.log(1 + (rows - frequency + 0.5) / (frequency + 0.5))
 
-describe('adjacent pairs', () => {
-  test('are the share of the question’s neighbouring words that any of the rows has side by side, in order', () => {
-    expect(measured(adjacentPairs, 'anchor ballast cargo', ['anchor ballast cargo'])).toBe(1)
-    expect(measured(adjacentPairs, 'anchor ballast cargo', ['anchor ballast', 'ballast cargo anchor'])).toBeCloseTo(
-      1,
-      12,
-    )
-    expect(measured(adjacentPairs, 'anchor ballast cargo', ['cargo ballast anchor'])).toBe(0)
-    expect(measured(adjacentPairs, 'anchor ballast', ['anchor cargo ballast'])).toBe(0)
-  })
-
-  test('weigh as the commoner of their two words', () => {
-    // Anchor stands in three rows of four, ballast in two, cargo in one: the pairs weigh as anchor and as ballast.
-    const share = measured(adjacentPairs, 'anchor ballast cargo', [
-      'anchor ballast',
-      'anchor',
-      'ballast anchor',
-      'cargo',
-    ])
-    expect(share).toBeCloseTo(idf(3, 4) / (idf(3, 4) + idf(2, 4)), 12)
-  })
-
-  test('of a single word are not measured', () => {
-    expect(measured(adjacentPairs, 'anchor', ['anchor'])).toBeUndefined()
-  })
-})
-
 describe('near pairs', () => {
   test('count in order within three words', () => {
     const share = (text: string): number | undefined => measured(nearPairs, 'anchor ballast', [text])
@@ -64,6 +37,12 @@ describe('near pairs', () => {
   test('are those of the one row that has most, not of all together', () => {
     expect(measured(nearPairs, 'anchor ballast cargo', ['anchor ballast', 'ballast cargo'])).toBeCloseTo(0.5, 12)
     expect(measured(nearPairs, 'anchor ballast cargo', ['anchor ballast', 'anchor ballast cargo'])).toBe(1)
+  })
+
+  test('weigh as the commoner of their two words', () => {
+    // Anchor stands in three rows of four, ballast in two, cargo in one: the pairs weigh as anchor and as ballast.
+    const share = measured(nearPairs, 'anchor ballast cargo', ['anchor ballast', 'anchor', 'ballast anchor', 'cargo'])
+    expect(share).toBeCloseTo(idf(3, 4) / (idf(3, 4) + idf(2, 4)), 12)
   })
 
   test('of a single word, or in no row, are not measured', () => {
@@ -101,11 +80,7 @@ test('whatever question and corpus, every measure is a share', () => {
       withForward(corpus, ({ forward, ask }) => {
         const question = ask(text)
         const rows = wordsOf(forward, corpus.length)
-        const shares = [
-          adjacentPairs(question, rows) ?? 0,
-          nearPairs(question, rows) ?? 0,
-          firstCoverage(question, rows[0] ?? new Uint32Array()),
-        ]
+        const shares = [nearPairs(question, rows) ?? 0, firstCoverage(question, rows[0] ?? new Uint32Array())]
         for (const share of shares) {
           expect(share).toBeGreaterThanOrEqual(-1e-9)
           expect(share).toBeLessThanOrEqual(1 + 1e-9)

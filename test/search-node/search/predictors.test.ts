@@ -109,7 +109,6 @@ describe('the features of a list', () => {
       document_share: 0.25,
       content_share: 0.5,
       first_length: Math.log(3),
-      adjacent_pairs: 1,
       near_pairs: 1,
     })
   })
@@ -196,9 +195,8 @@ describe('words of the question', () => {
     expect(deviation).toBeCloseTo((unknown - common) / 2 / Math.log(13), 12)
   })
 
-  test('adjacent_pairs and near_pairs say nothing for a question of one word', () => {
+  test('near_pairs says nothing for a question of one word', () => {
     expect(featuresWith({}, 'anchor')).toMatchObject({
-      adjacent_pairs: 0.5,
       near_pairs: 0.5,
     })
   })

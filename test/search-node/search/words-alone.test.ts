@@ -25,7 +25,6 @@ test.each<[string, string, Partial<Record<Predictor, number>>]>([
     {
       document_share: 0.006911565855921287,
       document_agreement: 0.1908635994170029,
-      adjacent_pairs: 0.24699393034309883,
       content_share: 1,
       mean_idf: 0.6905630374431472,
       idf_deviation: 0.04462811994601741,
