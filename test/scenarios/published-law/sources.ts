@@ -1,0 +1,109 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { z } from 'zod'
+import { SAMPLES } from '#test/jobs/sources/readers/samples.ts'
+
+const DATA = fileURLToPath(new URL('../../../../shared/data', import.meta.url))
+const present = existsSync(join(DATA, 'raw'))
+
+export const STAND_IN = present ? '' : ' (../shared/data is absent: the samples of the conformance suite stand in)'
+
+/** One published file a format, by the format that `operator inspect` says. Nobody publishes the Word document. */
+const PUBLISHED: Readonly<Record<string, string>> = {
+  'akoma-ntoso': 'akn_ldml_de/vereinsg_1964-s593_expr-2017-03-16.xml',
+  clml: 'clml/ukpga-2000-38-section-19.xml',
+  ecfr: 'ecfr/title-1-part-51-2024-05-17.xml',
+  cfr: 'ecfr/CFR-2015-title14-vol5.xml',
+  uslm: 'uslm/usc10_slice_uslm1.xml',
+  regml: 'regml/1003_2013-31223.xml',
+  formex: 'eurlex/L_202400903EN.002601.fmx.xml',
+  'eur-lex': 'web/TA-9-2024-0130_EN.html',
+  html: 'web/BILLS-119hr9025ih.html',
+  markdown: 'de_md/uwg_2004.md',
+  pdf: 'pdf/cisa_ed-20-04.pdf',
+}
+const RECORDS = {
+  file: 'eu/corpus.jsonl',
+  lines: 14,
+  label: '{metadata.act_title}, Article {metadata.article}({metadata.paragraph})',
+}
+/** The title of a resolution is longer than a citation may be. */
+const TITLES = present ? '\nfiles:\n  TA-9-2024-0130_EN.html:\n    title: Cyber Resilience Act\n' : ''
+
+/** The file that the publisher changes, in the format `ecfr`. */
+export const AMENDED = present
+  ? {
+      label: '1 CFR 51.3',
+      before: 'within 20 working days after',
+      after: 'within 30 working days after',
+      query: 'Within how many working days will the Director notify the agency of the approval under 1 CFR 51.3?',
+    }
+  : {
+      label: '1 CFR 51.1',
+      before: 'It does not apply to tests',
+      after: 'It does not apply to trials',
+      query: 'To what does this part not apply under 1 CFR 51.1?',
+    }
+
+export interface SourceFile {
+  readonly format: string
+  readonly name: string
+  readonly bytes: Buffer
+}
+
+/** A file of each format. */
+export const FILES: readonly SourceFile[] = SAMPLES.map(({ format, bytes }) => {
+  const published = PUBLISHED[format]
+  return present && published !== undefined
+    ? { format, name: basename(published), bytes: readFileSync(join(DATA, 'raw', published)) }
+    : { format, name: `${format}.file`, bytes }
+})
+
+export function fileOf(format: string): SourceFile {
+  const found = FILES.find((file) => file.format === format)
+  if (found === undefined) throw new Error(`there is no file of ${format}`)
+  return found
+}
+
+/** Writes records of JSONL into a folder of their own. */
+export async function writeRecords(folder: string): Promise<void> {
+  await mkdir(folder)
+  const metadata = { act: 'A', act_title: 'Act A', article: '1', paragraph: '1', effective_from: '2024-08-01' }
+  const sample = { id: 'r1', title: 'Article 1', text: 'It applies to samples.', metadata }
+  const lines = present
+    ? (await readFile(join(DATA, RECORDS.file), 'utf8')).split('\n').slice(0, RECORDS.lines)
+    : [JSON.stringify(sample)]
+  await writeFile(join(folder, 'corpus.jsonl'), `${lines.join('\n')}\n`)
+}
+
+/** Fills in the `source.yaml` of files of law as its editor does: each empty value, and a title for a long one. */
+export async function correctLaw(path: string): Promise<void> {
+  await correct(path, (proposed) => `${proposed}${TITLES}`)
+}
+
+/** Fills in the `source.yaml` of records: each empty value, and how a record is cited. */
+export async function correctRecords(path: string): Promise<void> {
+  await correct(path, (proposed) => proposed.replace(/citation_label:.*/, `citation_label: "${RECORDS.label}"`))
+}
+
+async function correct(path: string, further: (proposed: string) => string): Promise<void> {
+  const proposed = await readFile(path, 'utf8')
+  const stated: Readonly<Record<string, string>> = {
+    authority: 'Sample Office',
+    language: 'en',
+    jurisdiction: 'US',
+    canonical_url: 'https://law.example/',
+    published_at: '2020-01-01',
+    effective_at: '2020-02-01',
+  }
+  const corrected = proposed.replaceAll(/^( *)(\w+):(?= *(?:#.*)?$)/gm, (line, indent: string, field: string) =>
+    stated[field] === undefined ? line : `${indent}${field}: ${stated[field]}`,
+  )
+  await writeFile(path, further(corrected))
+}
+
+export const inspectedSchema = z.array(
+  z.looseObject({ path: z.string(), format: z.string().nullable(), provisions: z.int(), coverage: z.number() }),
+)
