@@ -9,7 +9,7 @@ export interface TableRow {
 
 /** Renders a table of numbers: the first column names its rows, the others are flush right. */
 export function tableOf(head: readonly string[], rows: readonly TableRow[]): Markup {
-  return html`<div class="scroll">
+  return html`<div class="scroll" tabindex="0">
     <table>
       <thead>
         <tr>

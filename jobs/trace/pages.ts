@@ -30,7 +30,7 @@ const IN_WORDS = { activate: 'activated', rollback: 'rolled back to' } as const
 type Cell = Markup | string | number
 
 function tableOf(head: readonly string[], rows: readonly (readonly Cell[])[]): Markup {
-  return html`<div class="scroll">
+  return html`<div class="scroll" tabindex="0">
     <table>
       <thead>
         <tr>
@@ -51,7 +51,7 @@ function tableOf(head: readonly string[], rows: readonly (readonly Cell[])[]): M
 }
 
 function factsOf(facts: readonly (readonly [name: string, value: Cell])[]): Markup {
-  return html`<div class="scroll">
+  return html`<div class="scroll" tabindex="0">
     <table>
       <tbody>
         ${facts.map(

@@ -111,9 +111,9 @@ function kindsTable(gates: readonly Gate[]): Markup {
       <th>${inWords(label)}</th>
       <td class="n">${whole(value ?? 0)}</td>
       <td class="n">≤ ${whole(bound)}</td>
-      <td class="soft small">${passed ? '' : html`every approval accepts <code>${label}</code> by name`}</td>
+      <td class="soft small wide">${passed ? '' : html`every approval accepts <code>${label}</code> by name`}</td>
     </tr>`
-  return html`<div class="scroll">
+  return html`<div class="scroll" tabindex="0">
     <table>
       <thead>
         <tr>
@@ -121,7 +121,7 @@ function kindsTable(gates: readonly Gate[]): Markup {
           <th>Kind of change</th>
           <th class="n">Count</th>
           <th class="n">Limit</th>
-          <td></td>
+          <td class="wide"></td>
         </tr>
       </thead>
       <tbody>
@@ -139,7 +139,7 @@ function sizesTable({ before, after, added }: Changes): Markup {
       <td class="n">${whole(after[unit])}</td>
       <td class="n">${whole(added[unit])}</td>
     </tr>`
-  return html`<div class="scroll">
+  return html`<div class="scroll" tabindex="0">
     <table>
       <thead>
         <tr>

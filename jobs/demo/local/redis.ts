@@ -1,7 +1,8 @@
 import { spawnSync } from 'node:child_process'
-import { chmodSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { Redis } from 'ioredis'
+import { installDebianPackage } from './debian-package.ts'
 import { freePort, LocalProcessError, outputOf, startSupervised, untilReady } from './supervised-process.ts'
 import type { OnSpawn, SupervisedProcess } from './supervised-process.ts'
 
@@ -11,8 +12,6 @@ const STOP_TIMEOUT_MS = 10_000
 const INSTALL_TIMEOUT_MS = 600_000
 const ENVIRONMENT = { PATH: '/usr/local/bin:/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' }
 const FALLBACK_PACKAGE = 'redis-memory-server@0.17.1'
-/** Debian's policy script: exit code 101 stops a package from starting its service on installation. */
-const SERVICE_POLICY = '/usr/sbin/policy-rc.d'
 
 export interface RedisOptions {
   readonly folder: string
@@ -46,7 +45,7 @@ export interface LocalRedis {
 export async function startRedis(options: RedisOptions): Promise<LocalRedis> {
   const folder = resolve(options.folder)
   mkdirSync(folder, { recursive: true, mode: 0o700 })
-  const program = findRedis() ?? installDebianPackage(options.onLog) ?? installFallback(folder, options.onLog)
+  const program = findRedis() ?? installRedis(options.onLog) ?? installFallback(folder, options.onLog)
   const port = await freePort()
   const logFile = join(folder, 'redis.log')
   const launch = (): Promise<SupervisedProcess> => launchRedis(program, folder, port, logFile, options)
@@ -132,28 +131,8 @@ function findRedis(): string | undefined {
     .find((path) => path !== undefined && path !== '')
 }
 
-/** Installs the distribution's package, as root on Debian or Ubuntu, without starting its service. */
-function installDebianPackage(say?: (line: string) => void): string | undefined {
-  if (process.getuid?.() !== 0 || outputOf('/bin/sh', ['-c', 'command -v apt-get']) === undefined) return undefined
-  say?.("Redis is missing: installing Debian's package redis-server.")
-  const ownPolicy = !existsSync(SERVICE_POLICY)
-  if (ownPolicy) writeFileSync(SERVICE_POLICY, '#!/bin/sh\nexit 101\n')
-  if (ownPolicy) chmodSync(SERVICE_POLICY, 0o755)
-  try {
-    const quiet = ['-qq', '-o', 'DPkg::Lock::Timeout=120']
-    const run = (...args: readonly string[]): void => {
-      spawnSync('apt-get', [...quiet, ...args], {
-        stdio: 'ignore',
-        timeout: INSTALL_TIMEOUT_MS,
-        env: { ...ENVIRONMENT, PATH: `${ENVIRONMENT.PATH}:/usr/sbin:/sbin`, DEBIAN_FRONTEND: 'noninteractive' },
-      })
-    }
-    run('update')
-    run('install', '--yes', '--no-install-recommends', 'redis-server')
-  } finally {
-    if (ownPolicy) rmSync(SERVICE_POLICY, { force: true })
-  }
-  return findRedis()
+function installRedis(say?: (line: string) => void): string | undefined {
+  return installDebianPackage('redis-server', say) ? findRedis() : undefined
 }
 
 /** Compiles Redis from source below the data folder, which needs the internet, a C compiler and make. */

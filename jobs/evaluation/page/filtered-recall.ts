@@ -14,7 +14,7 @@ export function filteredRecall(report: EvaluationReport): Markup {
   const selectivities = Object.keys(report.filtered_recall).toSorted((a, b) => Number(b) - Number(a))
   if (selectivities.length === 0) return NOTHING
   const columns = [...kinds, ['lowest', report.filtered_recall] as const]
-  const table = html`<div class="scroll">
+  const table = html`<div class="scroll" tabindex="0">
     <table>
       <thead>
         <tr>

@@ -23,7 +23,7 @@ export function gatesTable(all: readonly Gate[]): Markup {
   // Failed gates come first, since a reviewer needs them most.
   const ordered = [...gates.filter((gate) => !gate.passed), ...gates.filter((gate) => gate.passed)]
   return html`<h2>Gates</h2>
-    <div class="scroll">
+    <div class="scroll" tabindex="0">
       <table>
         <thead>
           <tr>
@@ -69,7 +69,7 @@ export function rankingTable({ systems, latency_ms_by_system: latencies, answera
       Means over ${whole(answerable)} answerable questions, with 95 % bootstrap intervals
       below${shown.length > 1 ? '; the best of a row is bold' : ''}.
     </p>
-    <div class="scroll">
+    <div class="scroll" tabindex="0">
       <table>
         <thead>
           <tr>
@@ -115,7 +115,7 @@ export function comparisonTable({ comparison }: EvaluationReport): Markup {
       both were asked${questionsFrom(comparison)}. Worse means that the whole interval of the difference lies below
       zero.
     </p>
-    <div class="scroll">
+    <div class="scroll" tabindex="0">
       <table>
         <thead>
           <tr>
@@ -150,7 +150,7 @@ function intervalBar(difference: number, [low, high]: readonly [number, number],
 
 export function decisionTable({ abstention }: EvaluationReport): Markup {
   if (abstention === null) return NOTHING
-  return html`<div class="scroll">
+  return html`<div class="scroll" tabindex="0">
     <table class="decision">
       <tbody>
         ${decisionRows(abstention).map(
