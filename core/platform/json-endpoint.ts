@@ -1,4 +1,4 @@
-import OpenAI, { APIError } from 'openai'
+import type { APIError, OpenAI } from 'openai'
 import { PLATFORM_BOUNDS } from './bounds.ts'
 import { OperatorError } from './errors.ts'
 
@@ -50,16 +50,19 @@ export class EndpointFailure extends Error {
  */
 export function createJsonEndpoint(address: EndpointAddress): JsonEndpoint {
   const { name } = address
-  const client = createClient(address)
+  const library = openLibrary(address)
+  // Each request reports what failed here.
+  library.catch(() => undefined)
   const ask = async (
     { timeoutMs, replyBytesMax, signal }: Omit<JsonRequest, 'body'>,
-    sent: (signal: AbortSignal) => Pick<ReturnType<OpenAI['get']>, 'asResponse'>,
+    sent: (client: OpenAI, signal: AbortSignal) => Pick<ReturnType<OpenAI['get']>, 'asResponse'>,
   ): Promise<unknown> => {
+    const { client, isApiError } = await library
     const timeout = AbortSignal.timeout(Math.ceil(timeoutMs))
     let text: string | undefined
     try {
       // `asResponse` leaves the body unread, so that it can be bounded.
-      text = await boundedText(await sent(AbortSignal.any([signal, timeout])).asResponse(), replyBytesMax)
+      text = await boundedText(await sent(client, AbortSignal.any([signal, timeout])).asResponse(), replyBytesMax)
     } catch (error) {
       if (signal.aborted) throw new EndpointFailure(`the request to ${name} was aborted`)
       if (isApiError(error) && error.status !== undefined) throw refusalOf(name, error, error.status)
@@ -75,20 +78,30 @@ export function createJsonEndpoint(address: EndpointAddress): JsonEndpoint {
     }
   }
   return {
-    post: (request) => ask(request, (signal) => client.post(request.path, { body: request.body, signal })),
-    get: (request) => ask(request, (signal) => client.get(request.path, { signal })),
+    post: (request) => ask(request, (client, signal) => client.post(request.path, { body: request.body, signal })),
+    get: (request) => ask(request, (client, signal) => client.get(request.path, { signal })),
   }
 }
 
-/** Every option that the client would else read from the environment is given. */
-function createClient({ baseUrl, apiKey }: EndpointAddress): OpenAI {
+interface Library {
+  readonly client: OpenAI
+  /** The class by itself has fields of any type. */
+  isApiError(error: unknown): error is APIError
+}
+
+/**
+ * The library's 236 modules are loaded only where an endpoint is configured. Every option that the client would else
+ * read from the environment is given.
+ */
+async function openLibrary({ baseUrl, apiKey }: EndpointAddress): Promise<Library> {
+  const { APIError: LibraryError, OpenAI: LibraryClient } = await import('openai')
   const headers = {
     accept: 'application/json',
     'content-type': 'application/json',
     ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
   }
   try {
-    return new OpenAI({
+    const client = new LibraryClient({
       // The client demands a key; an endpoint without keys is sent none.
       apiKey: apiKey ?? 'none',
       adminAPIKey: null,
@@ -107,6 +120,7 @@ function createClient({ baseUrl, apiKey }: EndpointAddress): OpenAI {
         return new Response(text === '' ? null : text, { status: reply.status, headers: reply.headers })
       },
     })
+    return { client, isApiError: (error) => error instanceof LibraryError }
   } catch {
     // The client parses this one variable whatever its options are.
     throw new OperatorError('OPENAI_CUSTOM_HEADERS holds a header that is not valid: unset it; it is not used.')
@@ -125,11 +139,6 @@ async function boundedText({ body }: Response, bytesMax: number): Promise<string
     pieces.push(piece)
   }
   return Buffer.concat(pieces).toString('utf8')
-}
-
-/** The class by itself has fields of any type. */
-function isApiError(error: unknown): error is APIError {
-  return error instanceof APIError
 }
 
 function refusalOf(name: string, { code, type, headers }: APIError, status: number): EndpointFailure {

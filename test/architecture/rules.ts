@@ -43,6 +43,7 @@ const BOUNDED_BY_BOUNDS = new RegExp(
     /^jobs\/[^/]+\.ts$/,
   ]),
 )
+const LOADED_AT_START = /^import (?!type ).*'(?:openai|mammoth|@opensearch-project\/opensearch)'/
 const FOLDS = /\.(?:to(?:Locale)?(?:Lower|Upper)Case|normalize|localeCompare)\(/
 /** What reads texts and questions, and what folds other things than keys of law. */
 const MAY_FOLD = new RegExp(
@@ -202,6 +203,16 @@ export const RULES: readonly Rule[] = [
       { path: 'jobs/compare/contents.ts', text: "return label\n    .normalize('NFKC')" },
       { path: 'gateway/retrieve/narrow.ts', text: 'values.map((code) => code.toUpperCase())' },
       { path: 'jobs/review/approvals.ts', text: 'a.toLocaleLowerCase() === b' },
+    ],
+  },
+  {
+    guarantee: 'large libraries that few processes need are loaded where they are used, not at every start',
+    breaches: (file) =>
+      inTest(file) ? [] : matches(LOADED_AT_START, file, 'loads a large library at start: await import(…) it'),
+    bad: [
+      { path: 'core/platform/json-endpoint.ts', text: "import OpenAI, { APIError } from 'openai'" },
+      { path: 'jobs/sources/readers/docx.ts', text: "import mammoth from 'mammoth'" },
+      { path: 'core/engine/client.ts', text: "import { Client } from '@opensearch-project/opensearch'" },
     ],
   },
   {

@@ -1,4 +1,3 @@
-import mammoth from 'mammoth'
 import { dayIn, languageTag } from './format.ts'
 import type { MarkupFormat, ReadTree } from './format.ts'
 import type { DocumentFields } from './document.ts'
@@ -51,7 +50,10 @@ async function parseDocx(bytes: Uint8Array): Promise<MarkupTree> {
   if (document === undefined) throw new UnreadableFile('a ZIP file that is no Word document')
   const written = inkOf([...descendants(parseXml(document).root)].filter(({ name }) => name === 't').map(textOf))
   const buffer = Buffer.from(bytes)
-  const { value } = await mammoth.convertToHtml({ buffer }, { styleMap: STYLES, convertImage: NO_IMAGES }).catch(() => {
+  // The library and what it needs are 170 modules, which few processes use.
+  const { default: mammoth } = await import('mammoth')
+  const convertImage = mammoth.images.imgElement(() => Promise.resolve({ src: '' }))
+  const { value } = await mammoth.convertToHtml({ buffer }, { styleMap: STYLES, convertImage }).catch(() => {
     throw new UnreadableFile('a broken Word document: its parts cannot be read')
   })
   const tree = parseHtml(Buffer.from(`<!doctype html><html><head></head><body>${value}</body></html>`))
@@ -65,8 +67,6 @@ async function parseDocx(bytes: Uint8Array): Promise<MarkupTree> {
 function inkOf(texts: readonly (string | undefined)[]): number {
   return texts.reduce((sum, text) => sum + (text ?? '').replaceAll(/\s+/g, '').length, 0)
 }
-
-const NO_IMAGES = mammoth.images.imgElement(() => Promise.resolve({ src: '' }))
 
 function propertiesOf(core: Buffer | undefined): readonly (readonly [string, string])[] {
   if (core === undefined) return []
