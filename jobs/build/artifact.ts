@@ -1,5 +1,3 @@
-import { readdir, rm } from 'node:fs/promises'
-import { basename, dirname, join } from 'node:path'
 import { withProbes } from '#core/embedding/probes.ts'
 import type { Manifest } from '#core/index/format/manifest.ts'
 import type { DerivedFields, SourceFacts } from '#core/index/passages/sources.ts'
@@ -20,6 +18,7 @@ import { createQuestionWriter } from './search-questions/writer.ts'
 import { writtenQuestions } from './search-questions/written.ts'
 import { versionIdOf } from './ids.ts'
 import { revisionsFile } from './read-import.ts'
+import { removeUnfinished } from './remove.ts'
 import { linesOf } from './row-files.ts'
 import { passagesFile } from './sort.ts'
 import type { Corpus } from './sort.ts'
@@ -116,20 +115,6 @@ function rowsOf(
 
 async function* passageRows(workFolder: string): AsyncGenerator<PassageRow> {
   for await (const record of passagesIn(passagesFile(workFolder))) yield { record }
-}
-
-/** Removes the artifact of a failed build, complete or not. */
-export async function removeArtifact(folder: string): Promise<void> {
-  await removeUnfinished(folder)
-  await rm(folder, { recursive: true, force: true })
-}
-
-/** Removes temporary folders that killed runs of this build left beside the artifact's folder. */
-export async function removeUnfinished(folder: string): Promise<void> {
-  const names = await readdir(dirname(folder)).catch(() => [])
-  for (const name of names)
-    if (name.startsWith(`${basename(folder)}.`) && name.endsWith('.tmp'))
-      await rm(join(dirname(folder), name), { recursive: true, force: true })
 }
 
 /** Reads the artifact back: signature, sizes, hashes, consistency of its files, and every passage at its place. */

@@ -6,7 +6,7 @@ import { disposableSnapshots, disposableVersions } from '#core/db/retention.ts'
 import type { DisposableVersion, RetentionRules } from '#core/db/retention.ts'
 import type { ArtifactStore } from '#core/index/format/store.ts'
 import { JOB_BOUNDS } from '#jobs/bounds.ts'
-import { removeArtifact } from '#jobs/build/artifact.ts'
+import { removeArtifact } from '#jobs/build/remove.ts'
 
 /** Files that the rules let go. */
 export interface RetentionPlan {
