@@ -2,7 +2,8 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { ENGINE_BOUNDS } from '#core/engine/bounds.ts'
 import { EngineError, openEngineClient } from '#core/engine/client.ts'
 import type { EngineClient } from '#core/engine/client.ts'
-import { contentFault, lookFault } from '#core/engine/index-check.ts'
+import { contentFault, lookFault, withSignedVectors } from '#core/engine/index-check.ts'
+import type { ReadOptions } from '#core/engine/index-check.ts'
 import type { EngineSettings } from '#core/engine/settings.ts'
 import type { EngineDescription } from '#core/index/engine/description.ts'
 import type { ArtifactRef } from '#core/index/format/reader.ts'
@@ -15,19 +16,20 @@ export interface EngineChecks {
   /**
    * @throws NodeError DATA_LOSS if the index is not the one that was built, UNAVAILABLE if the cluster does not tell.
    */
-  verify(engine: EngineDescription): Promise<void>
+  verify(artifact: ArtifactRef): Promise<void>
   stop(): Promise<void>
 }
 
 export interface EngineCheckOptions {
   readonly lookEveryMs?: number
   readonly contentEveryMs?: number
+  readonly readOnLoadRowsMax?: number
 }
 
 /**
- * Compares the index of every loaded version with its manifest: UUID, count and operations often, and the digest of
- * all documents at longer intervals. A version whose index differs is unloaded. While the cluster does not answer,
- * nothing is concluded: each search then fails by itself.
+ * Compares the index of every loaded version with its manifest: UUID, count and operations often; all documents and
+ * vectors when the version is loaded, or right after where there are many, and at longer intervals. A version whose
+ * index differs is unloaded. While the cluster does not answer, nothing is concluded: each search then fails by itself.
  */
 export function startEngineChecks(
   settings: EngineSettings,
@@ -36,6 +38,7 @@ export function startEngineChecks(
   {
     lookEveryMs = SEARCH_NODE_BOUNDS.engineLookEveryMs,
     contentEveryMs = SEARCH_NODE_BOUNDS.engineContentEveryMs,
+    readOnLoadRowsMax = ENGINE_BOUNDS.readOnLoadRowsMax,
   }: EngineCheckOptions = {},
 ): EngineChecks {
   const stopped = new AbortController()
@@ -43,14 +46,17 @@ export function startEngineChecks(
   const readAtMs = new WeakMap<ArtifactRef, number>()
   let opened: Promise<EngineClient> | undefined
   const client = (): Promise<EngineClient> => (opened ??= openEngineClient(settings))
+  const isReadOnLoad = ({ count }: EngineDescription): boolean => count <= readOnLoadRowsMax
 
   async function check(artifact: ArtifactRef, engine: EngineDescription): Promise<void> {
-    const readAt = readAtMs.get(artifact) ?? Date.now()
+    const readAt = readAtMs.get(artifact) ?? (isReadOnLoad(engine) ? Date.now() : 0)
     readAtMs.set(artifact, readAt)
     const isDue = Date.now() - readAt >= contentEveryMs
     try {
       const options = { pauseMs: ENGINE_BOUNDS.pagePauseMs, signal }
-      const fault = await (isDue ? contentFault(await client(), engine, options) : lookFault(await client(), engine))
+      const fault = await (isDue
+        ? readFault(artifact, engine, await client(), options)
+        : lookFault(await client(), engine))
       if (isDue) readAtMs.set(artifact, Date.now())
       if (fault !== undefined) versions.unloadDamaged(artifact, fault)
     } catch (error) {
@@ -66,8 +72,14 @@ export function startEngineChecks(
   }
   const running = run()
   return {
-    async verify(engine) {
-      const fault = await faultOf(engine, client, signal)
+    async verify(artifact) {
+      const { engine } = artifact
+      if (engine === undefined) return
+      const fault = await orUnavailable(async () =>
+        isReadOnLoad(engine)
+          ? readFault(artifact, engine, await client(), { signal })
+          : lookFault(await client(), engine),
+      )
       if (fault !== undefined) throw new NodeError('DATA_LOSS', fault)
     },
     async stop() {
@@ -78,15 +90,22 @@ export function startEngineChecks(
   }
 }
 
-async function faultOf(
-  engine: EngineDescription,
-  client: () => Promise<EngineClient>,
-  signal: AbortSignal,
-): Promise<string | undefined> {
+async function orUnavailable<T>(ask: () => Promise<T>): Promise<T> {
   try {
-    return await contentFault(await client(), engine, { signal })
+    return await ask()
   } catch (error) {
     if (error instanceof EngineError) throw new NodeError('UNAVAILABLE', error.message, { cause: error })
     throw error
   }
+}
+
+function readFault(
+  { folder, vectors }: ArtifactRef,
+  engine: EngineDescription,
+  client: EngineClient,
+  options: ReadOptions,
+): Promise<string | undefined> {
+  return withSignedVectors({ folder, dimensions: vectors?.dimensions }, (signed) =>
+    contentFault(client, engine, signed, options),
+  )
 }

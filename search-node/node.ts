@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { engineSettingsOf } from '#core/engine/settings.ts'
 import type { Manifest } from '#core/index/format/manifest.ts'
+import { artifactRef } from '#core/index/format/reader.ts'
 import { createArtifactStore } from '#core/index/format/store.ts'
 import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
 import type { Log } from '#core/platform/log.ts'
@@ -43,7 +44,7 @@ export async function startSearchNode(
     artifactFolder: (versionId) => store.artifactFolder(versionId),
     async verify(folder, digest) {
       const manifest = await verifyOrRefuse(verifier, folder, config.MANIFEST_PUBLIC_KEY, digest)
-      if (manifest.engine !== undefined) await engines.verify(manifest.engine)
+      await engines.verify(artifactRef(folder, manifest))
       return manifest
     },
     openEverywhere: (artifact) => pool.openEverywhere(artifact),

@@ -30,16 +30,23 @@ export type FilterField = keyof typeof FILTER_FIELDS
 
 /**
  * Settings and mapping of an index. It is strict, and has no replicas while it is loaded: replicas that index live
- * order ties differently. The source of a document lacks its vector, which the index holds twice already.
+ * order ties differently. A document keeps its vector in the graph's own file alone: neither in its source, nor among
+ * the doc values, nor in a second source for recoveries, which copy the files of a frozen index.
  */
 export function indexBody(shards: number, dimensions: number | undefined): object {
   return {
     settings: {
-      index: { number_of_shards: shards, number_of_replicas: 0, refresh_interval: '-1', knn: dimensions !== undefined },
+      index: {
+        number_of_shards: shards,
+        number_of_replicas: 0,
+        refresh_interval: '-1',
+        knn: dimensions !== undefined,
+        ...LOAD_SETTINGS,
+      },
     },
     mappings: {
       dynamic: 'strict',
-      _source: { excludes: ['vector'] },
+      _source: { excludes: ['vector'], recovery_source_enabled: false },
       properties: {
         ...FILTER_FIELDS,
         rank: { type: 'integer', index: false },
@@ -51,10 +58,17 @@ export function indexBody(shards: number, dimensions: number | undefined): objec
   }
 }
 
+/** Every merge builds the graph of its segments anew, so none happens before the last one. */
+const LOAD_SETTINGS = {
+  'merge.policy.segments_per_tier': 1_000,
+  'merge.policy.max_merge_at_once': 1_000,
+  'translog.flush_threshold_size': '2gb',
+} as const
+
 function vectorField(dimension: number): object {
   const parameters = { m: 16, ef_construction: 128 }
   const method = { name: 'hnsw', engine: 'lucene', space_type: 'innerproduct', parameters }
-  return { type: 'knn_vector', dimension, method }
+  return { type: 'knn_vector', dimension, doc_values: false, method }
 }
 
 /** A document without its vector, as the index gives it back. */

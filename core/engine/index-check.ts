@@ -1,11 +1,15 @@
-import { createHash } from 'node:crypto'
+import { createHash, randomInt } from 'node:crypto'
+import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { z } from 'zod'
-import type { EngineDescription } from '#core/index/engine/description.ts'
+import type { EngineDescription, UnsignedArtifact } from '#core/index/engine/description.ts'
+import { openRowFile } from '#core/index/vectors/row-file.ts'
+import type { RowFile } from '#core/index/vectors/row-file.ts'
 import { canonicalJson } from '#core/platform/digest.ts'
 import { ENGINE_BOUNDS } from './bounds.ts'
 import { EngineError } from './client.ts'
 import type { EngineClient } from './client.ts'
+import { exactQuery } from './query.ts'
 import { shardsSchema, assertWhole } from './replies.ts'
 
 const statsSchema = z.object({
@@ -78,41 +82,105 @@ export async function lookFault(client: EngineClient, described: EngineDescripti
   }
 }
 
+const sourceSchema = z.looseObject({ row: z.int().nonnegative() })
+
 const pageSchema = z.object({
   timed_out: z.boolean(),
   _shards: shardsSchema,
-  hits: z.object({ hits: z.array(z.object({ _source: z.record(z.string(), z.unknown()) })) }),
+  hits: z.object({ hits: z.array(z.object({ _score: z.number().nullable(), _source: sourceSchema })) }),
 })
 
-export interface DigestOptions {
+/** The vectors of an artifact; those of its index must equal them. */
+export interface SignedVectors {
+  readonly dimensions: number
+  readonly rows: Pick<RowFile, 'cosines'>
+}
+
+export interface ReadOptions {
   /** Waits after each page; a check of an index in use gives way to searches. */
   readonly pauseMs?: number
   readonly signal?: AbortSignal | undefined
-  readonly onProgress?: ((rows: number) => void) | undefined
 }
 
-/** Returns the digest of an index, from its documents in the order of rows. @throws EngineError */
-export async function digestOf(
+export interface IndexContent {
+  /** See `createDocumentsDigest`. */
+  readonly digest: string
+  /** A row whose vector is not that of the artifact. */
+  readonly alteredRow: number | undefined
+}
+
+/**
+ * Reads every document of an index in the order of rows. The index does not give vectors back, so it is asked for
+ * their inner products with a random vector: equal products are equal vectors, but for rounding.
+ * @param vectors undefined: a version without vectors. @throws EngineError
+ */
+export async function readIndex(
   client: EngineClient,
   { index, shards, count }: Pick<EngineDescription, 'index' | 'shards' | 'count'>,
-  { pauseMs = 0, signal, onProgress }: DigestOptions = {},
-): Promise<string> {
+  vectors: SignedVectors | undefined,
+  { pauseMs = 0, signal }: ReadOptions = {},
+): Promise<IndexContent> {
   const digest = createDocumentsDigest()
-  for (let from = 0; from < count; from += ENGINE_BOUNDS.pageRows) {
-    const body = {
-      size: ENGINE_BOUNDS.pageRows,
-      sort: [{ row: 'asc' }],
-      query: { range: { row: { gte: from, lt: from + ENGINE_BOUNDS.pageRows } } },
-    }
+  const probe = vectors && randomUnit(vectors.dimensions)
+  let alteredRow: number | undefined
+  const pageAt = async (from: number): Promise<readonly Hit[]> => {
     const query = { allow_partial_search_results: false }
-    signal?.throwIfAborted()
+    const body = pageBody(from, Math.min(count, from + ENGINE_BOUNDS.pageRows), probe)
     const page = await client.request({ method: 'POST', path: `/${index}/_search`, query, body }, pageSchema)
     assertWhole(page, shards)
-    for (const { _source: source } of page.hits.hits) digest.add(source)
-    onProgress?.(Math.min(count, from + ENGINE_BOUNDS.pageRows))
-    if (pauseMs > 0) await wait(pauseMs, undefined, signal === undefined ? {} : { signal })
+    return page.hits.hits
   }
-  return digest.hex()
+  let next = pageAt(0)
+  for (let from = 0; from < count; from += ENGINE_BOUNDS.pageRows) {
+    signal?.throwIfAborted()
+    const hits = await next
+    const following = from + ENGINE_BOUNDS.pageRows
+    // The cluster reads a page while the one before it is compared.
+    if (following < count) {
+      if (pauseMs > 0) await wait(pauseMs, undefined, signal === undefined ? {} : { signal })
+      next = pageAt(following)
+      next.catch(() => undefined)
+    }
+    for (const { _source: source } of hits) digest.add(source)
+    if (vectors !== undefined && probe !== undefined) alteredRow ??= alteredIn(hits, vectors.rows, probe)
+  }
+  return { digest: digest.hex(), alteredRow }
+}
+
+type Hit = z.infer<typeof pageSchema>['hits']['hits'][number]
+
+function pageBody(from: number, to: number, probe: Float32Array | undefined): object {
+  const page = { range: { row: { gte: from, lt: to } } }
+  return {
+    size: ENGINE_BOUNDS.pageRows,
+    sort: [{ row: 'asc' }],
+    track_scores: true,
+    query: probe === undefined ? page : exactQuery(page, probe),
+  }
+}
+
+/** Sums of single precision differ by less. */
+const ROUNDING = 1e-5
+
+function alteredIn(hits: readonly Hit[], signed: SignedVectors['rows'], probe: Float32Array): number | undefined {
+  const rows = Uint32Array.from(hits, ({ _source: { row } }) => row)
+  const cosines = signed.cosines(rows, probe)
+  const at = hits.findIndex(({ _score: score }, number) => {
+    const product = innerProductOf(score ?? Infinity)
+    return !(Math.abs(product - (cosines[number] ?? 0)) <= ROUNDING)
+  })
+  return at === -1 ? undefined : rows[at]
+}
+
+/** The k-NN plugin makes a positive score of an inner product. */
+function innerProductOf(score: number): number {
+  return score >= 1 ? score - 1 : 1 - 1 / score
+}
+
+function randomUnit(dimensions: number): Float32Array {
+  const values = Float32Array.from({ length: dimensions }, () => randomInt(-1_000_000, 1_000_001))
+  const length = Math.hypot(...values)
+  return values.map((value) => value / length)
 }
 
 export interface DocumentsDigest {
@@ -136,11 +204,30 @@ export function createDocumentsDigest(): DocumentsDigest {
 export async function contentFault(
   client: EngineClient,
   described: EngineDescription,
-  options: DigestOptions = {},
+  vectors: SignedVectors | undefined,
+  options: ReadOptions = {},
 ): Promise<string | undefined> {
   const fault = await lookFault(client, described)
   if (fault !== undefined) return fault
-  return (await digestOf(client, described, options)) === described.digest
+  const { digest, alteredRow } = await readIndex(client, described, vectors, options)
+  const build = 'build the version again.'
+  if (digest !== described.digest)
+    return `The documents of the index ${described.index} are not those of the build: ${build}`
+  return alteredRow === undefined
     ? undefined
-    : `The documents of the index ${described.index} are not those of the build: build the version again.`
+    : `The vector of row ${alteredRow} in the index ${described.index} is not that of the build: ${build}`
+}
+
+/** Opens the vectors of a signed artifact for a check. @param dimensions undefined: a version without vectors. */
+export async function withSignedVectors<T>(
+  { folder, dimensions }: Pick<UnsignedArtifact, 'folder' | 'dimensions'>,
+  use: (vectors: SignedVectors | undefined) => Promise<T>,
+): Promise<T> {
+  if (dimensions === undefined) return await use(undefined)
+  const rows = openRowFile(join(folder, 'vectors.f32'), dimensions)
+  try {
+    return await use({ dimensions, rows })
+  } finally {
+    rows.close()
+  }
 }

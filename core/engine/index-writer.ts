@@ -2,20 +2,17 @@ import { randomBytes } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
 import { z } from 'zod'
 import { ArtifactError } from '#core/index/artifact-error.ts'
-import type { EngineDescription } from '#core/index/engine/description.ts'
+import type { EngineDescription, UnsignedArtifact } from '#core/index/engine/description.ts'
 import { ENGINE_BOUNDS } from './bounds.ts'
 import { EngineError } from './client.ts'
 import type { EngineClient } from './client.ts'
 import { indexBody, sourceOf, vectorValues } from './documents.ts'
 import type { EngineRow } from './documents.ts'
-import { createDocumentsDigest, digestOf, lookAt } from './index-check.ts'
+import { createDocumentsDigest, lookAt, readIndex, withSignedVectors } from './index-check.ts'
 import { anyReply } from './replies.ts'
 
-export interface IndexInput {
+export interface IndexInput extends UnsignedArtifact {
   readonly versionId: string
-  readonly passages: number
-  /** Undefined: a version without vectors. */
-  readonly dimensions: number | undefined
   readonly rows: AsyncIterable<EngineRow>
   /** One for each `rowsPerShard` passages if absent. */
   readonly shards?: number | undefined
@@ -47,16 +44,12 @@ export async function writeIndex(client: EngineClient, input: IndexInput): Promi
   await client.request({ method: 'PUT', path: `/${index}`, body: indexBody(shards, input.dimensions) }, anyReply)
   try {
     const digest = await load(client, index, input)
-    await client.request(
-      { method: 'POST', path: `/${index}/_refresh`, timeoutMs: ENGINE_BOUNDS.bulkTimeoutMs },
-      anyReply,
-    )
+    await refresh(client, index)
     await mergeSegments(client, index, shards, input.signal)
-    const count = input.passages
-    await assertHolds(client, { index, shards, count }, digest, input.signal)
+    await assertHolds(client, { index, shards, digest }, input)
     await raiseReplicas(client, index, input.signal)
     await client.request({ method: 'PUT', path: `/${index}/_settings`, body: { 'index.blocks.write': true } }, anyReply)
-    const { uuid, operations } = await lookAt(client, index, shards)
+    const { uuid, count, operations } = await lookAt(client, index, shards)
     return { name: 'opensearch', index, uuid, shards, count, operations, digest }
   } catch (error) {
     await removeIndex(client, index).catch(() => undefined)
@@ -64,30 +57,45 @@ export async function writeIndex(client: EngineClient, input: IndexInput): Promi
   }
 }
 
-/** Sends the rows. @returns the digest of what was sent. */
+/** Sends the rows, a few batches at a time. @returns the digest of what was sent. */
 async function load(
   client: EngineClient,
   index: string,
   { rows, passages, onProgress, signal }: IndexInput,
 ): Promise<string> {
   const digest = createDocumentsDigest()
+  const failed = new AbortController()
+  const either = AbortSignal.any([failed.signal, ...(signal === undefined ? [] : [signal])])
+  const sending = new Set<Promise<void>>()
   let lines: string[] = []
   let done = 0
-  async function flush(): Promise<void> {
-    await sendBulk(client, index, `${lines.join('\n')}\n`, signal)
+  async function send(): Promise<void> {
+    const count = lines.length / 2
+    const sent = sendBulk(client, index, `${lines.join('\n')}\n`, either).then(() => {
+      sending.delete(sent)
+      onProgress?.((done += count), passages)
+    })
+    sending.add(sent)
+    sent.catch(() => undefined)
     lines = []
-    onProgress?.(done, passages)
+    if (sending.size >= ENGINE_BOUNDS.bulksAtOnce) await Promise.race(sending)
   }
-  for await (const row of rows) {
-    signal?.throwIfAborted()
-    const source = sourceOf(row)
-    digest.add(source)
-    const vector = row.vector === undefined ? {} : { vector: vectorValues(row.vector) }
-    lines.push(`{"index":{"_id":"${row.row}"}}`, JSON.stringify({ ...source, ...vector }))
-    done += 1
-    if (done % ENGINE_BOUNDS.bulkRowsMax === 0) await flush()
+  try {
+    for await (const row of rows) {
+      signal?.throwIfAborted()
+      const source = sourceOf(row)
+      digest.add(source)
+      const vector = row.vector === undefined ? {} : { vector: vectorValues(row.vector) }
+      lines.push(`{"index":{"_id":"${row.row}"}}`, JSON.stringify({ ...source, ...vector }))
+      if (lines.length === 2 * ENGINE_BOUNDS.bulkRowsMax) await send()
+    }
+    if (lines.length > 0) await send()
+    await Promise.all(sending)
+  } finally {
+    // A batch that arrives after the index was removed would create it anew.
+    failed.abort()
+    await Promise.allSettled(sending)
   }
-  if (lines.length > 0) await flush()
   return digest.hex()
 }
 
@@ -97,15 +105,10 @@ const bulkSchema = z.object({
 })
 
 /** Repeats a batch that the cluster had no room for. A document keeps its id, so none is loaded twice. */
-async function sendBulk(
-  client: EngineClient,
-  index: string,
-  lines: string,
-  signal: AbortSignal | undefined,
-): Promise<void> {
+async function sendBulk(client: EngineClient, index: string, lines: string, signal: AbortSignal): Promise<void> {
   const request = { method: 'POST', path: `/${index}/_bulk`, lines, timeoutMs: ENGINE_BOUNDS.bulkTimeoutMs } as const
   for (let attempt = 1; ; attempt++) {
-    signal?.throwIfAborted()
+    signal.throwIfAborted()
     try {
       const { errors, items } = await client.request(request, bulkSchema)
       if (!errors) return
@@ -130,17 +133,28 @@ async function mergeSegments(
 ): Promise<void> {
   const query = { max_num_segments: 1, wait_for_completion: false }
   await client.request({ method: 'POST', path: `/${index}/_forcemerge`, query }, anyReply)
-  await untilTrue(`the merge of ${index}`, signal, async () => (await lookAt(client, index, shards)).segmentsMax <= 1)
+  await untilTrue(`the merge of ${index}`, signal, async () => {
+    // The segments that were merged stay in use until a refresh.
+    await refresh(client, index)
+    return (await lookAt(client, index, shards)).segmentsMax <= 1
+  })
+}
+
+async function refresh(client: EngineClient, index: string): Promise<void> {
+  const timeoutMs = ENGINE_BOUNDS.bulkTimeoutMs
+  await client.request({ method: 'POST', path: `/${index}/_refresh`, timeoutMs }, anyReply)
 }
 
 async function assertHolds(
   client: EngineClient,
-  described: Pick<EngineDescription, 'index' | 'shards' | 'count'>,
-  digest: string,
-  signal: AbortSignal | undefined,
+  { index, shards, digest }: Pick<EngineDescription, 'index' | 'shards' | 'digest'>,
+  { passages: count, signal, ...artifact }: IndexInput,
 ): Promise<void> {
-  const { count } = await lookAt(client, described.index, described.shards)
-  if (count !== described.count || (await digestOf(client, described, { signal })) !== digest)
+  const look = await lookAt(client, index, shards)
+  const held = await withSignedVectors(artifact, (vectors) =>
+    readIndex(client, { index, shards, count }, vectors, { signal }),
+  )
+  if (look.count !== count || held.digest !== digest || held.alteredRow !== undefined)
     throw new ArtifactError('OpenSearch does not hold the passages that were sent; build the version again.')
 }
 

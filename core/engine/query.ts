@@ -37,18 +37,22 @@ export function wordsBody(terms: readonly WeightedTerm[], scope: EngineScope, si
   }
 }
 
-/** The nearest rows, approximately. @param vector unit length. @param size also the `k` of each shard. */
+/** The nearest rows, approximately: the best of those that each shard explores. @param vector unit length. */
 export function nearestBody(vector: Float32Array, scope: EngineScope, size: number): object {
-  const k = sizeOf(size)
+  const k = Math.max(size, ENGINE_BOUNDS.exploredRows)
   const knn = { vector: { vector: [...vector], k, filter: { bool: scopeOf(scope) } } }
-  return { ...RESULT, size: k, query: { knn } }
+  return { ...RESULT, size: sizeOf(size), query: { knn } }
 }
 
 /** The nearest rows: every row of the scope is scored. */
 export function exactBody(vector: Float32Array, scope: EngineScope, size: number): object {
+  return { ...RESULT, size: sizeOf(size), query: exactQuery({ bool: scopeOf(scope) }, vector) }
+}
+
+/** Scores every row of a query by its inner product with a vector. */
+export function exactQuery(query: object, vector: Float32Array): object {
   const params = { field: 'vector', query_value: [...vector], space_type: 'innerproduct' }
-  const script = { source: 'knn_score', lang: 'knn', params }
-  return { ...RESULT, size: sizeOf(size), query: { script_score: { query: { bool: scopeOf(scope) }, script } } }
+  return { script_score: { query, script: { source: 'knn_score', lang: 'knn', params } } }
 }
 
 /** Two columns of a hit, without its source. */

@@ -121,6 +121,6 @@ async function* passageRows(workFolder: string): AsyncGenerator<PassageRow> {
 export async function verifyBuilt(context: BuildContext, artifact: BuiltArtifact): Promise<void> {
   await context.progress.begin('verify', 0)
   await verifyArtifact(artifact.folder, context.publicKeysDer, artifact.manifestDigest)
-  await verifyIndex(context, artifact.manifest)
+  await verifyIndex(context, artifact.folder, artifact.manifest)
   await checkPlaces(context, artifact)
 }

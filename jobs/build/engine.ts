@@ -1,6 +1,6 @@
 import { EngineError, openEngineClient } from '#core/engine/client.ts'
 import type { EngineClient } from '#core/engine/client.ts'
-import { contentFault } from '#core/engine/index-check.ts'
+import { contentFault, withSignedVectors } from '#core/engine/index-check.ts'
 import { removeIndexes, writeIndex } from '#core/engine/index-writer.ts'
 import { engineRows } from '#core/engine/rows.ts'
 import { NO_ENGINE } from '#core/engine/settings.ts'
@@ -31,10 +31,15 @@ export async function loadIndex(
 /** @throws ArtifactError if the index is not the one that the manifest describes. */
 export async function verifyIndex(
   { engine: settings, signal }: Pick<BuildContext, 'engine' | 'signal'>,
-  { engine }: Manifest,
+  folder: string,
+  { engine, embedding }: Manifest,
 ): Promise<void> {
   if (engine === undefined) return
-  const fault = await withCluster(settings ?? NO_ENGINE, (client) => contentFault(client, engine, { signal }))
+  const fault = await withCluster(settings ?? NO_ENGINE, (client) =>
+    withSignedVectors({ folder, dimensions: embedding?.dimensions }, (vectors) =>
+      contentFault(client, engine, vectors, { signal }),
+    ),
+  )
   if (fault !== undefined) throw new ArtifactError(fault)
 }
 

@@ -60,14 +60,19 @@ export async function open(task: OpenTask): Promise<SharedParts> {
   const { artifact } = task
   const version = versions.get(artifact.versionId) ?? (await openVersion(task))
   versions.set(artifact.versionId, version)
-  encodeSearchReply(
-    await runSearch(createIndexVersion(version.index, version.searchShared), searchForFirstRow(version.index), {
-      deadlineMs: Infinity,
-      signal: NEVER_ABORTED,
-    }),
-  )
+  await warmUp(version)
   await collectGarbage()
   return version.index.shared
+}
+
+/** A cluster that does not answer in time fails searches, and no load: it has not read its files yet. */
+async function warmUp({ index, searchShared }: OpenVersion): Promise<void> {
+  const deadline = { deadlineMs: Infinity, signal: NEVER_ABORTED }
+  try {
+    encodeSearchReply(await runSearch(createIndexVersion(index, searchShared), searchForFirstRow(index), deadline))
+  } catch (error) {
+    if (!(error instanceof NodeError && error.code === 'UNAVAILABLE')) throw error
+  }
 }
 
 /** @returns the encoded reply, so that the event loop only forwards bytes; or why it failed. */

@@ -5,7 +5,8 @@ import { credentials, status } from '@grpc/grpc-js'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import type { EngineRequest } from '#core/engine/client.ts'
-import { contentFault } from '#core/engine/index-check.ts'
+import { contentFault, lookAt } from '#core/engine/index-check.ts'
+import type { EngineDescription } from '#core/index/engine/description.ts'
 import { anyReply } from '#core/engine/replies.ts'
 import { isGrpcError, openSearchNodeClient } from '#core/rpc/search-client.ts'
 import type { SearchNodeClient } from '#core/rpc/search-client.ts'
@@ -19,7 +20,8 @@ import type { EngineArtifact, TestCluster } from './version.ts'
 
 /** More than an engine may take for one search, on a busy machine. */
 const IN_TIME_MS = 15_000
-const rows = wordedRows({ rows: 600, dimensions: 16, seed: 2, clusters: 12 })
+const DIMENSIONS = 16
+const rows = wordedRows({ rows: 600, dimensions: DIMENSIONS, seed: 2, clusters: 12 })
 const random = seededRandom(5)
 const asked = { text: questionOn(3, random), vector: queryNear(rows, 30, random), limit: 10 }
 
@@ -55,8 +57,8 @@ const prepare = ({ versionId, manifestDigest }: EngineArtifact): Promise<unknown
 /** Ids of the passages, or the status of the refusal. */
 type Reply = readonly string[] | string
 
-async function ask({ versionId }: Pick<EngineArtifact, 'versionId'>): Promise<Reply> {
-  return await client
+async function ask({ versionId }: Pick<EngineArtifact, 'versionId'>, of = client): Promise<Reply> {
+  return await of
     .search(requestOf({ versionId, ...asked }), IN_TIME_MS)
     .then(({ passages }) => passages.map(({ chunkId }) => chunkId), codeOf)
 }
@@ -65,7 +67,7 @@ const codeOf = (error: unknown): string => (isGrpcError(error) ? (status[error.c
 
 const send = (request: EngineRequest): Promise<unknown> => cluster.client.request(request, anyReply)
 
-async function setIndex({ engine }: EngineArtifact, settings: object): Promise<void> {
+async function setIndex({ engine }: Pick<EngineArtifact, 'engine'>, settings: object): Promise<void> {
   await send({ method: 'PUT', path: `/${engine.index}/_settings`, body: settings })
 }
 
@@ -142,6 +144,20 @@ test('an engine that is down is a refusal, and the version is served again after
   await green()
 })
 
+test('an engine without memory is a refusal in time, and the right reply once it has memory again', async () => {
+  const version = await loaded(1)
+  const began = performance.now()
+  await setCluster({ 'indices.breaker.total.limit': '1%' })
+  await expectEventually(() => ask(version), 'UNAVAILABLE')
+  expect(performance.now() - began).toBeLessThan(IN_TIME_MS)
+  await setCluster({ 'indices.breaker.total.limit': null })
+  await expectEventually(() => ask(version), version.right)
+  await green()
+})
+
+const setCluster = (settings: object): Promise<unknown> =>
+  send({ method: 'PUT', path: '/_cluster/settings', body: { persistent: settings } })
+
 const UNLOADED = 'FAILED_PRECONDITION'
 
 test('rows that change after the block was lifted unload the version, and it is not loaded again', async () => {
@@ -170,7 +186,35 @@ test('an index that was removed unloads the version', async () => {
 
 test('documents that are not those of the manifest are found by their digest', async () => {
   const { engine } = await loaded(1)
-  expect(await contentFault(cluster.client, engine)).toBeUndefined()
+  expect(await contentFault(cluster.client, engine, undefined)).toBeUndefined()
   const other = { ...engine, digest: '0'.repeat(64) }
-  expect(await contentFault(cluster.client, other)).toContain('are not those of the build')
+  expect(await contentFault(cluster.client, other, undefined)).toContain('are not those of the build')
+})
+
+/** Gives row 431 the vector of another row, and leaves no trace in what the manifest says. */
+async function alterVector(engine: EngineDescription): Promise<EngineDescription> {
+  const path = `/${engine.index}/_doc/431`
+  const { _source: source } = await cluster.client.request({ method: 'GET', path }, documentSchema)
+  await setIndex({ engine }, { 'index.blocks.write': false })
+  const body = { ...source, vector: [...(rows[430]?.vector ?? [])] }
+  await send({ method: 'PUT', path, query: { refresh: true }, body })
+  const { operations } = await lookAt(cluster.client, engine.index, 1)
+  return { ...engine, operations }
+}
+const documentSchema = z.object({ _source: z.looseObject({}) })
+
+test('a vector that was altered in the index is found on load, or right after it in a large index', async () => {
+  const version = await engineArtifact(cluster.client, rows, 1, store, 'altered vector', alterVector)
+  const { versionId, manifestDigest } = version
+  await expect(prepare(version)).rejects.toThrow('The vector of row 431')
+  const large = { lookEveryMs: 200, readOnLoadRowsMax: 0 }
+  const other = await startNodeInProcess(store, publicKeyDer, cluster.settings, large)
+  const ofOther = openSearchNodeClient(`127.0.0.1:${other.port}`, credentials.createInsecure())
+  try {
+    await ofOther.prepareVersion({ versionId, manifestDigest }, CALL_TIMEOUT_MS)
+    await expectEventually(() => ask(version, ofOther), UNLOADED)
+  } finally {
+    ofOther.close()
+    await other.stop()
+  }
 })

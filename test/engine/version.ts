@@ -50,21 +50,25 @@ export interface EngineArtifact extends TestArtifact {
   readonly engine: EngineDescription
 }
 
-/** Writes an artifact with its index. @param shards of the index. */
+/**
+ * Writes an artifact with its index.
+ * @param shards of the index. @param after changes the index before the manifest describes it.
+ */
 export async function engineArtifact(
   client: EngineClient,
   rows: readonly ArtifactRow[],
   shards: number,
   store = mkdtempSync(join(tmpdir(), 'engine-')),
   name = `engine of ${shards} shards`,
+  after: (engine: EngineDescription) => Promise<EngineDescription> = (engine) => Promise.resolve(engine),
 ): Promise<EngineArtifact> {
   const artifact = await buildTestArtifact({
     store,
     rows,
     name,
     privateKeyDer: keys.privateKeyDer,
-    loadEngine: (unsigned, versionId) =>
-      writeIndex(client, { versionId, ...unsigned, shards, rows: engineRows(unsigned) }),
+    loadEngine: async (unsigned, versionId) =>
+      after(await writeIndex(client, { versionId, ...unsigned, shards, rows: engineRows(unsigned) })),
   })
   const { engine } = artifact.manifest
   if (engine === undefined) throw new Error('the manifest describes no index')

@@ -68,17 +68,20 @@ function compileCache(): { readonly NODE_COMPILE_CACHE?: string } {
 }
 
 /** Returns the folders that hold the code of a service. */
-function codeOf(settings: StackSettings, service: 'gateway' | 'search-node' | 'jobs'): readonly string[] | undefined {
+function codeOf(
+  settings: Pick<StackSettings, 'restartOnChange'>,
+  service: 'gateway' | 'search-node' | 'jobs',
+): readonly string[] | undefined {
   return settings.restartOnChange === true ? ['core', 'proto', service] : undefined
 }
 
-function logFileOf(settings: StackSettings, name: string): string {
+function logFileOf(settings: Pick<StackSettings, 'folder'>, name: string): string {
   return join(settings.folder, 'logs', `${name}.log`)
 }
 
 /** Starts a search node on a free port of loopback, or on the given one. */
 export async function startSearchNode(
-  settings: StackSettings,
+  settings: Pick<StackSettings, 'folder' | 'secrets' | 'environment' | 'restartOnChange' | 'onSpawn'>,
   name = 'search-node',
   port?: number,
 ): Promise<LocalSearchNode> {

@@ -16,6 +16,7 @@ public final class Cluster {
     runner.setMaxHttpPort(65_535);
     runner.onBuild((number, settings) -> {
       settings.put("cluster.routing.allocation.disk.threshold_enabled", false);
+      settings.put("knn.algo_param.index_thread_qty", Runtime.getRuntime().availableProcessors());
     });
     runner.build(OpenSearchRunner.newConfigs()
         .basePath(arguments[0])
