@@ -76,6 +76,11 @@ export function ownCpuMs(times: CpuTimes): number {
   return CPU_PARTS.reduce((sum, part) => (part === 'others' ? sum : sum + times[part]), 0)
 }
 
+/** CPU time of one process since it began, in milliseconds; 0 where there is no /proc. */
+export function processCpuMs(pid: number): number {
+  return readProcess(pid)?.ms ?? 0
+}
+
 function readProcess(pid: number): Process | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')

@@ -41,18 +41,20 @@ const exactSchema = z.record(z.string(), z.object({ allowed: z.number(), nearest
 
 /**
  * The definition of a right answer: every allowed row scored from its float32 vector, without any index. Computed once
- * an artifact; kept beside it.
+ * an artifact and task; kept beside it.
  * @returns answers by the tasks' names.
  */
 export async function exactAnswers(
   corpus: BenchCorpus,
   artifact: BenchArtifact,
-  tasks: readonly Task[],
+  asked: readonly Task[],
 ): Promise<Readonly<Record<string, Exact>>> {
   const file = `${artifact.folder}.exact.json`
-  if (existsSync(file)) return exactSchema.parse(JSON.parse(readFileSync(file, 'utf8')))
+  const known = existsSync(file) ? exactSchema.parse(JSON.parse(readFileSync(file, 'utf8'))) : {}
+  const missing = asked.filter(({ name }) => known[name] === undefined)
+  if (missing.length === 0) return known
   const { dimensions } = corpus
-  const scans = tasks.map((task) => openScan(task, dimensions))
+  const scans = missing.map((task) => openScan(task, dimensions))
   const passages = corpus.rows()[Symbol.iterator]()
   for (const { firstRow, vectors } of vectorBlocks(artifact)) {
     const allowed = scans.map((): number[] => [])
@@ -66,7 +68,7 @@ export async function exactAnswers(
     await nextTurn()
   }
   const rows = openRows(artifact)
-  const exact = Object.fromEntries(scans.map((scan) => [scan.task.name, answersOf(scan, rows)]))
+  const exact = { ...known, ...Object.fromEntries(scans.map((scan) => [scan.task.name, answersOf(scan, rows)])) }
   rows.close()
   await writeDurably(file, JSON.stringify(exact))
   return exact

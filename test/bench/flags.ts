@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import { INDEX_BOUNDS } from '#core/index/bounds.ts'
+import { ENGINES } from '#core/index/engine/description.ts'
 import { REAL_DIMENSIONS } from './real/encoder.ts'
 import { whatIsMissing } from './real/texts.ts'
 
@@ -22,6 +23,8 @@ export interface BenchFlags {
   readonly deliveries: number
   /** Measure LanceDB beside the gateway. */
   readonly lancedb: boolean
+  /** Compare versions that are searched in their own files with versions in a cluster; nothing else is measured. */
+  readonly engine: boolean
   /** Passages and questions of a real encoder instead of generated ones. */
   readonly realVectors: boolean
   /** Measure only the encoder of this model, a folder or name. */
@@ -51,6 +54,9 @@ counters. Exit code 1 when a threshold is missed.
   --model FOLDER     measure only the encoder of this model: questions alone and beside a build, passages a second,
                      memory, on real texts where ../shared/data is there
   --compare URL      with --model: another endpoint of the same model, measured by turns with the encoder
+  --engine opensearch
+                     compare the local engine with OpenSearch instead, which is started where a JDK and Maven are found:
+                     build, bytes, latency and recall by selectivity, and what a search node needs
   --lancedb          install LanceDB into the data folder and compare its hybrid query with the gateway (one size only)
 `
 
@@ -77,6 +83,7 @@ const OPTIONS = {
   'real-vectors': { type: 'boolean', default: false },
   model: { type: 'string' },
   compare: { type: 'string' },
+  engine: { type: 'string', default: 'local' },
 } as const
 
 /** @throws UsageError */
@@ -92,6 +99,10 @@ export function benchFlags(args: readonly string[]): BenchFlags {
     throw new UsageError(`Real vectors are for one size and have their own dimensions.\n\n${USAGE}`)
   if (values.compare !== undefined && values.model === undefined)
     throw new UsageError(`--compare is measured beside the encoder of --model.\n\n${USAGE}`)
+  const { engine } = values
+  if (!isEngine(engine)) throw new UsageError(`--engine is one of ${ENGINES.join(', ')}.\n\n${USAGE}`)
+  if (engine !== 'local' && (values.lancedb || values.html !== undefined))
+    throw new UsageError(`--lancedb and --html are for the local engine.\n\n${USAGE}`)
   const missing = real ? whatIsMissing() : undefined
   if (missing !== undefined) throw new UsageError(missing)
   return {
@@ -108,8 +119,11 @@ export function benchFlags(args: readonly string[]): BenchFlags {
     realVectors: real,
     model: values.model,
     compare: values.compare,
+    engine: engine === 'opensearch',
   }
 }
+
+const isEngine = (name: string): boolean => ENGINES.some((engine) => engine === name)
 
 function parse(args: readonly string[]): ReturnType<typeof parseArgs<{ options: typeof OPTIONS }>> {
   try {

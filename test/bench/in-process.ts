@@ -10,10 +10,11 @@ import type { NarrowTask, Relation } from './tasks.ts'
 export interface Latency {
   readonly searches: number
   readonly p50_ms: number
+  readonly p95_ms: number
   readonly p99_ms: number
   /**
-   * CPU time of a search including its transfer to the thread and back; less affected by other programs than wall-clock
-   * time.
+   * CPU time of a search including its transfer to the thread and back, and that of the cluster that it asks; less
+   * affected by other programs than wall-clock time.
    */
   readonly cpu_ms: number
 }
@@ -59,7 +60,11 @@ export interface InsideOptions {
 export async function measureInside({ raw, tasks, compared, exact, seconds }: InsideOptions): Promise<InsideResult> {
   const [all] = tasks
   if (all === undefined) throw new Error('no questions')
-  const lines = (...asked: readonly Line[]): Promise<readonly Latency[]> => byTurns(raw, asked, (seconds * 1_000) / 2)
+  const lines = (...asked: readonly Omit<Line, 'raw'>[]): Promise<readonly Latency[]> =>
+    byTurns(
+      asked.map((line) => ({ raw, ...line })),
+      (seconds * 1_000) / 2,
+    )
   const { lexical, dense, hybrid } = await measureModes(raw, all, seconds)
   const narrow: NarrowResult[] = []
   const unasked: string[] = []
@@ -85,20 +90,21 @@ export async function measureInside({ raw, tasks, compared, exact, seconds }: In
 /** Words, vectors and both by turns, after a warm-up. */
 async function measureModes(raw: RawSearch, task: Task, seconds: number): Promise<Readonly<Record<Mode, Latency>>> {
   const ms = (seconds * 1_000) / 2
-  await byTurns(raw, [{ mode: 'hybrid', task }], ms)
-  const modes = (['lexical', 'dense', 'hybrid'] as const).map((mode) => ({ mode, task }))
-  const [lexical = NOTHING, dense = NOTHING, hybrid = NOTHING] = await byTurns(raw, modes, ms)
+  await byTurns([{ raw, mode: 'hybrid', task }], ms)
+  const modes = (['lexical', 'dense', 'hybrid'] as const).map((mode) => ({ raw, mode, task }))
+  const [lexical = NOTHING, dense = NOTHING, hybrid = NOTHING] = await byTurns(modes, ms)
   return { lexical, dense, hybrid }
 }
 
-interface Line {
+export interface Line {
+  readonly raw: RawSearch
   readonly mode: Mode
   readonly task: Task
 }
 
 /** Alternates between filter and no filter, so that other load on the machine affects both. */
 async function narrowed(
-  lines: (...asked: readonly Line[]) => Promise<readonly Latency[]>,
+  lines: (...asked: readonly Omit<Line, 'raw'>[]) => Promise<readonly Latency[]>,
   all: Task,
   task: Task,
 ): Promise<Pick<NarrowResult, 'hybrid' | 'dense' | 'hybrid_ratio' | 'dense_ratio'>> {
@@ -113,12 +119,13 @@ async function narrowed(
 }
 
 const TURNS = 4
-const NOTHING: Latency = { searches: 0, p50_ms: 0, p99_ms: 0, cpu_ms: 0 }
+export const NOTHING: Latency = { searches: 0, p50_ms: 0, p95_ms: 0, p99_ms: 0, cpu_ms: 0 }
 
-async function byTurns(raw: RawSearch, lines: readonly Line[], ms: number): Promise<readonly Latency[]> {
+/** Each line a few times, one after the other. @param ms measured time of a line. */
+export async function byTurns(lines: readonly Line[], ms: number): Promise<readonly Latency[]> {
   const turns = lines.map((): Turn[] => [])
   for (let turn = 0; turn < TURNS; turn++)
-    for (const [at, line] of lines.entries()) turns[at]?.push(await timed(raw, line, ms / TURNS, turn))
+    for (const [at, line] of lines.entries()) turns[at]?.push(await timed(line, ms / TURNS, turn))
   return turns.map(latencyOf)
 }
 
@@ -134,17 +141,13 @@ function latencyOf(turns: readonly Turn[]): Latency {
   return {
     searches,
     p50_ms: percentile(latencies, 0.5),
+    p95_ms: percentile(latencies, 0.95),
     p99_ms: percentile(latencies, 0.99),
     cpu_ms: cpuMs / Math.max(1, searches),
   }
 }
 
-async function timed(
-  raw: RawSearch,
-  { mode, task: { queries, filters } }: Line,
-  ms: number,
-  turn: number,
-): Promise<Turn> {
+async function timed({ raw, mode, task: { queries, filters } }: Line, ms: number, turn: number): Promise<Turn> {
   const latenciesMs: number[] = []
   let next = Math.floor((turn * queries.length) / TURNS)
   async function client(until: number, keep: boolean): Promise<void> {
@@ -160,10 +163,9 @@ async function timed(
   const clients = (until: number, keep: boolean): Promise<unknown> =>
     Promise.all(Array.from({ length: CONCURRENT }, () => client(until, keep)))
   await clients(performance.now() + ms * WARM_UP_SHARE, false)
-  const cpuBefore = process.cpuUsage()
+  const cpuBeforeMs = raw.cpuMs()
   await clients(performance.now() + ms, true)
-  const { user, system } = process.cpuUsage(cpuBefore)
-  return { latenciesMs, cpuMs: (user + system) / 1_000 }
+  return { latenciesMs, cpuMs: raw.cpuMs() - cpuBeforeMs }
 }
 
 /** What the vectors alone find. @returns rows for each question, best first. */

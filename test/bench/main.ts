@@ -7,6 +7,8 @@ import { describeCause } from '#core/platform/log.ts'
 import { createSteps } from '#jobs/demo/steps.ts'
 import type { Steps } from '#jobs/demo/steps.ts'
 import { measureEncoder, renderEncoder } from './encoder.ts'
+import { benchEngines } from './engines/run.ts'
+import { judgeEngines } from './engines/table.ts'
 import { UsageError, benchFlags } from './flags.ts'
 import type { BenchFlags } from './flags.ts'
 import { renderLance } from './lance.ts'
@@ -17,6 +19,7 @@ import { renderRefusals } from './refusals.ts'
 import type { BenchResult } from './result.ts'
 import { benchOf } from './run.ts'
 import { growth, renderGrowth, renderInside } from './scale.ts'
+import type { Threshold } from './thresholds.ts'
 import { renderThresholds, renderShares, renderTable } from './table.ts'
 
 async function report(flags: BenchFlags, result: BenchResult, steps: Steps): Promise<number> {
@@ -38,7 +41,11 @@ async function report(flags: BenchFlags, result: BenchResult, steps: Steps): Pro
   steps.print(renderThresholds(result.thresholds))
   if (flags.json !== undefined) await writeDurably(resolve(flags.json), `${JSON.stringify(result, null, 2)}\n`)
   if (flags.html !== undefined) await writeDurably(resolve(flags.html), renderPage(result))
-  const missed = result.thresholds.filter((threshold) => !threshold.met)
+  return verdict(result.thresholds, steps)
+}
+
+function verdict(thresholds: readonly Threshold[], steps: Steps): number {
+  const missed = thresholds.filter((threshold) => !threshold.met)
   steps.print(
     missed.length === 0
       ? 'Every threshold is met.'
@@ -87,8 +94,18 @@ async function encoderAlone(model: string, flags: BenchFlags, steps: Steps): Pro
   return 0
 }
 
+/** Versions in their own files beside versions in a cluster. @returns 1 if a threshold was missed. */
+async function engines(flags: BenchFlags, steps: Steps): Promise<number> {
+  const sizes = await benchEngines(flags, steps)
+  const thresholds = judgeEngines(sizes)
+  if (flags.json !== undefined)
+    await writeDurably(resolve(flags.json), `${JSON.stringify({ sizes, thresholds }, null, 2)}\n`)
+  return verdict(thresholds, steps)
+}
+
 async function measured(flags: BenchFlags, steps: Steps): Promise<number> {
   if (flags.model !== undefined) return encoderAlone(flags.model, flags, steps)
+  if (flags.engine) return engines(flags, steps)
   const [passages = 0] = flags.passages
   return flags.passages.length > 1
     ? severalSizes(flags, steps)

@@ -54,7 +54,8 @@ export async function measureMemory(
   return measured
 }
 
-async function loadAndAsk(
+/** Has a search node load a version and answer questions under each filter. */
+export async function loadAndAsk(
   address: string,
   version: BenchArtifact,
   queries: readonly Query[],

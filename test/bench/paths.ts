@@ -14,6 +14,9 @@ import { openConnection } from './connection.ts'
 import type { Connection } from './connection.ts'
 import { EVERYTHING } from './corpus.ts'
 import type { Selectivity } from './corpus.ts'
+import { processCpuMs } from './cpu.ts'
+import { engineOf } from './engines/cluster.ts'
+import type { BenchCluster } from './engines/cluster.ts'
 import { KNOWLEDGE_BASE, PARAMETERS } from './publish.ts'
 import type { Query } from './source.ts'
 
@@ -50,14 +53,21 @@ export interface RawSearch {
     query: Query,
     options: { readonly mode: Mode; readonly filters: Filters; readonly limit: number },
   ): Promise<() => SearchResult>
+  /** CPU time of this process, and of the cluster if there is one. */
+  cpuMs(): number
   close(): Promise<void>
 }
 
 const RANKING = rankingOf(PARAMETERS, EVERYTHING.inForceOn)
 
-export async function openRawSearch({ folder, manifest }: BenchArtifact, codesMb?: number): Promise<RawSearch> {
+export async function openRawSearch(
+  { folder, manifest }: BenchArtifact,
+  codesMb?: number,
+  cluster?: BenchCluster,
+): Promise<RawSearch> {
+  const engine = engineOf(cluster)
   const pool = new SearchPool(
-    Array.from({ length: availableParallelism() }, () => startScoringWorker({ codesMb })),
+    Array.from({ length: availableParallelism() }, () => startScoringWorker({ codesMb, engine })),
     SEARCH_NODE_BOUNDS.searchQueueMax,
   )
   const artifact = artifactRef(folder, manifest)
@@ -77,6 +87,10 @@ export async function openRawSearch({ folder, manifest }: BenchArtifact, codesMb
       }
       const reply = await pool.search({ artifact, input, deadlineMs: limits.deadlineMs }, limits)
       return () => decoded(reply)
+    },
+    cpuMs() {
+      const { user, system } = process.cpuUsage()
+      return (user + system) / 1_000 + (cluster === undefined ? 0 : processCpuMs(cluster.pid))
     },
     close: () => pool.end(),
   }

@@ -39,7 +39,7 @@ import { cloneOf } from './clone.ts'
 
 const MEGABYTE = 1_048_576
 
-interface BuiltArtifact {
+export interface BuiltArtifact {
   readonly dataDir: string
   readonly state: DemoState
   readonly settings: ArtifactSettings
@@ -69,7 +69,7 @@ async function prepare(passages: number, flags: BenchFlags, steps: Steps): Promi
 }
 
 /** The artifact of a corpus, built unless an earlier run did so. */
-async function builtArtifact(spec: CorpusSpec, flags: BenchFlags, steps: Steps): Promise<BuiltArtifact> {
+export async function builtArtifact(spec: CorpusSpec, flags: BenchFlags, steps: Steps): Promise<BuiltArtifact> {
   const dataDir = resolve(flags.dataDir)
   mkdirSync(dataDir, { recursive: true })
   rmSync(join(dataDir, 'logs'), { recursive: true, force: true })

@@ -1,0 +1,123 @@
+import { existsSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { openEngineClient } from '#core/engine/client.ts'
+import type { EngineClient } from '#core/engine/client.ts'
+import { lookFault } from '#core/engine/index-check.ts'
+import { removeIndexes, writeIndex } from '#core/engine/index-writer.ts'
+import { anyReply } from '#core/engine/replies.ts'
+import { engineRows } from '#core/engine/rows.ts'
+import {
+  MANIFEST_FILE,
+  SIGNATURE_FILE,
+  filesOf,
+  manifestSchema,
+  manifestText,
+  signManifest,
+} from '#core/index/format/manifest.ts'
+import { renameDurably } from '#core/platform/durable-file.ts'
+import { sha256 } from '#core/platform/digest.ts'
+import { derivedUuid } from '#core/platform/ids.ts'
+import { createProgress } from '#jobs/command-line/progress.ts'
+import type { BenchArtifact } from '#test/bench/artifact.ts'
+import { processCpuMs } from '#test/bench/cpu.ts'
+import type { BuiltArtifact } from '#test/bench/run.ts'
+import { engineOf } from './cluster.ts'
+import type { BenchCluster } from './cluster.ts'
+import type { IndexLoad } from './result.ts'
+
+const RECOVERY_TIMEOUT_MS = 120_000
+
+export interface IndexedVersion {
+  readonly artifact: BenchArtifact
+  readonly load: IndexLoad
+}
+
+/**
+ * The passages of a local artifact as a version with an index in the cluster, or that of an earlier run. Its files are
+ * hard links to those of the local one, less those that are searched; its index is loaded as by every build.
+ */
+export async function indexedVersion(
+  { artifact: local, settings }: BuiltArtifact,
+  cluster: BenchCluster,
+): Promise<IndexedVersion> {
+  const versionId = derivedUuid('bench engine version', local.versionId)
+  const folder = join(dirname(local.folder), versionId)
+  const loadFile = `${folder}.load.json`
+  const client = await openEngineClient(engineOf(cluster))
+  try {
+    const isThere = existsSync(loadFile) && (await isHeld(client, folder))
+    if (!isThere) {
+      rmSync(folder, { recursive: true, force: true })
+      const load = await written(client, cluster, { local, folder, versionId, privateKeyDer: settings.privateKeyDer })
+      writeFileSync(loadFile, JSON.stringify(load))
+    }
+  } finally {
+    await client.close()
+  }
+  const bytes = readFileSync(join(folder, MANIFEST_FILE))
+  return {
+    artifact: {
+      manifest: manifestSchema.parse(JSON.parse(bytes.toString('utf8'))),
+      manifestDigest: sha256(bytes),
+      folder,
+      versionId,
+      buildId: derivedUuid('bench engine build', local.versionId),
+    },
+    // Written above or by an earlier run, from the same type.
+    load: JSON.parse(readFileSync(loadFile, 'utf8')) as IndexLoad,
+  }
+}
+
+/** A cluster that has just started recovers its indexes first. */
+async function isHeld(client: EngineClient, folder: string): Promise<boolean> {
+  const query = { wait_for_status: 'yellow', timeout: `${RECOVERY_TIMEOUT_MS}ms` }
+  const health = { method: 'GET', path: '/_cluster/health', query, timeoutMs: 2 * RECOVERY_TIMEOUT_MS } as const
+  await client.request(health, anyReply)
+  const { engine } = manifestSchema.parse(JSON.parse(readFileSync(join(folder, MANIFEST_FILE), 'utf8')))
+  return engine !== undefined && (await lookFault(client, engine)) === undefined
+}
+
+interface Wanted {
+  readonly local: BenchArtifact
+  readonly folder: string
+  readonly versionId: string
+  readonly privateKeyDer: Buffer
+}
+
+async function written(
+  client: EngineClient,
+  { pid }: BenchCluster,
+  { local, folder, versionId, privateKeyDer }: Wanted,
+): Promise<IndexLoad> {
+  const { passages, embedding } = local.manifest
+  const unsigned = { folder: local.folder, passages, dimensions: embedding?.dimensions }
+  const progress = createProgress(process.stderr)
+  const began = performance.now()
+  const cpuBeforeMs = processCpuMs(pid)
+  await removeIndexes(client, versionId)
+  const engine = await writeIndex(client, {
+    versionId,
+    ...unsigned,
+    rows: engineRows(unsigned),
+    onProgress: (done, total) => progress.update('index', done, total),
+  })
+  const load = {
+    seconds: (performance.now() - began) / 1_000,
+    cpu_seconds: (processCpuMs(pid) - cpuBeforeMs) / 1_000,
+  }
+  progress.end()
+  const { clusters: _clusters, files, ...others } = local.manifest
+  const kept = Object.entries(files).filter(([name]) => !SEARCHED_FILES.includes(name))
+  const manifest = manifestSchema.parse({ ...others, version_id: versionId, engine, files: Object.fromEntries(kept) })
+  const unfinished = `${folder}.tmp`
+  rmSync(unfinished, { recursive: true, force: true })
+  mkdirSync(unfinished)
+  for (const { name } of filesOf(manifest)) linkSync(join(local.folder, name), join(unfinished, name))
+  const bytes = Buffer.from(manifestText(manifest))
+  writeFileSync(join(unfinished, MANIFEST_FILE), bytes)
+  writeFileSync(join(unfinished, SIGNATURE_FILE), signManifest(bytes, privateKeyDer))
+  await renameDurably(unfinished, folder)
+  return load
+}
+
+const SEARCHED_FILES = ['lexical.postings', 'vectors.sq4', 'clusters.u32', 'centroids.sq4', 'graph.usearch']
