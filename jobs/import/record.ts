@@ -117,6 +117,7 @@ function scalarOf(value: unknown): string | undefined {
 
 /** Objects within objects that are looked into. */
 const NESTING_MAX = 4
+const innerSchema = z.record(z.string(), z.unknown())
 
 /** Returns every field that an object states, as `SourceRecord.stated` has it. */
 export function statedFields(
@@ -129,8 +130,9 @@ export function statedFields(
     if (value === null || value === undefined || (typeof value === 'string' && value.trim() === '')) continue
     if (Array.isArray(value) && value.length === 0) continue
     found.set(`${prefix}${name}`, plainOf(value))
-    const inner = z.record(z.string(), z.unknown()).safeParse(value)
-    if (inner.success && depth < NESTING_MAX)
+    if (typeof value !== 'object' || depth >= NESTING_MAX) continue
+    const inner = innerSchema.safeParse(value)
+    if (inner.success)
       for (const [key, text] of statedFields(inner.data, `${prefix}${name}.`, depth + 1)) found.set(key, text)
   }
   return found
