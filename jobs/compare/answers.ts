@@ -1,5 +1,6 @@
 import { decideOn } from '#core/domain/decision.ts'
 import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
+import { spaceKey } from '#core/embedding/embedder.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { askModes, servedMode } from '#jobs/evaluation/ask.ts'
 import type { AskContext } from '#jobs/evaluation/ask.ts'
@@ -40,8 +41,8 @@ export async function compareAnswers(input: AnswersInput): Promise<ComparedAnswe
   const { active, asked, limit, context } = input
   const { loaded, failed } = await prepareOnLiveNodes(context.nodes, active, context.signal)
   if (loaded.length === 0) throw new NoSearchNodeError('the active version', failed)
-  const { facets, profile, embedder, versionId } = active
-  const served = { ...context, facets, embedder, nodes: loaded, versionId, profile }
+  const { facets, profile, versionId } = active
+  const served = { ...context, facets, embedder: embedderOf(active, context), nodes: loaded, versionId, profile }
   const rankings: ComparedAnswers[] = []
   for (const { from, questions } of asked) {
     const before = await answersOf(questions, limit, served)
@@ -57,6 +58,12 @@ export async function compareAnswers(input: AnswersInput): Promise<ComparedAnswe
         'that names relevant passages.',
     )
   return compared
+}
+
+/** Where both versions are embedded alike, the candidate's embedder remembers the questions that it was asked. */
+function embedderOf({ embedder }: ActiveVersion, candidate: AskContext): AskContext['embedder'] {
+  if (embedder === undefined || candidate.embedder === undefined) return embedder
+  return spaceKey(embedder.space) === spaceKey(candidate.embedder.space) ? candidate.embedder : embedder
 }
 
 interface Answered {

@@ -3,7 +3,7 @@ import type { Embedder } from '#core/embedding/embedder.ts'
 
 /**
  * Returns an embedder that embeds each text of a role once and remembers its vector, for questions that are asked in
- * several stages. The vectors live as long as it: one fit of the ranking, with at most `evaluationQuestionsMax` texts.
+ * several stages. The vectors live as long as it: one evaluation with its comparison, whose questions are bounded.
  */
 export function embedOnce(embedder: Embedder): Embedder {
   const known = new Map<string, Float32Array<ArrayBuffer>>()

@@ -16,6 +16,7 @@ import type { Reader } from '#core/reading/reader.ts'
 import { alteredCandidate } from './altered-candidate.ts'
 import { servedOf } from './ask.ts'
 import type { AskContext } from './ask.ts'
+import { embedOnce } from './embed-once.ts'
 import { decisionOf } from './figures.ts'
 import type { Decision } from './figures.ts'
 import { filteredRecallOf } from './filtered-questions.ts'
@@ -80,7 +81,7 @@ export async function evaluate(input: EvaluationInput): Promise<Evaluation> {
   const prepared = await prepareOnLiveNodes(input.nodes, input, input.signal)
   if (prepared.loaded.length === 0) throw new NoSearchNodeError('the candidate', prepared.failed)
   const { questions, missing } = await unlessDamaged(input, () => chooseQuestions(input))
-  const asking: AskContext = { ...input, nodes: prepared.loaded }
+  const asking: AskContext = { ...input, embedder: input.embedder && embedOnce(input.embedder), nodes: prepared.loaded }
   const profile =
     input.questionsSha256 === undefined ? input.profile : await fitRanking(input.rerankerToTry, questions, asking)
   const context = { ...asking, profile }
@@ -109,7 +110,8 @@ export async function evaluate(input: EvaluationInput): Promise<Evaluation> {
     outcomes,
     profile,
     decision,
-    latency: await timeModes(questions, context),
+    // A caller's question is not embedded yet.
+    latency: await timeModes(questions, { ...context, embedder: input.embedder }),
     filtered: await filteredRecallOf(input.artifact, questions, context),
     missing,
     reader: read?.figures,
