@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { copyFile, readFile, writeFile } from 'node:fs/promises'
 import { basename, join, resolve } from 'node:path'
 import { openDatabase } from '#core/db/pool.ts'
+import { passagesIn } from '#core/index/passages/records.ts'
 import { createLog } from '#core/platform/log.ts'
 import { captureSource } from '#jobs/capture/pipeline.ts'
 import { createProgress } from '#jobs/command-line/progress.ts'
@@ -21,7 +22,8 @@ import { enqueueBuild } from '#jobs/queues.ts'
 import { startEmbeddingEndpoint, vectorsByWords } from '#test/support/embedding-endpoint.ts'
 import type { EmbeddingEndpoint } from '#test/support/embedding-endpoint.ts'
 import { testSecrets } from '#test/support/secrets.ts'
-import { cpuTimes } from '../cpu.ts'
+import { cpuBetween, cpuTimes } from '../cpu.ts'
+import type { CpuPart } from '../cpu.ts'
 
 /** A corpus of JSONL whose publisher changes one record. */
 export interface ChangedCorpus {
@@ -71,15 +73,18 @@ export async function benchChanged(corpus: ChangedCorpus, steps: Steps): Promise
   const stages = createStageClock()
   const built = await waitForBuild(operator.database, captured.build_id ?? '', WAIT_SECONDS, stages)
   const [ended, cpuAfter] = [performance.now(), cpuTimes()]
+  const sent = await textsSince(endpoint, before, store.artifactFolder(built.version_id ?? ''))
   const seconds = (ms: number): string => `${(ms / 1_000).toFixed(1)} s`
-  const cpu = (part: 'jobs' | 'search node'): string => seconds((cpuAfter?.[part] ?? 0) - (cpuBefore?.[part] ?? 0))
+  const used = cpuBetween(cpuBefore, cpuAfter)
+  const cpu = (part: CpuPart): string => seconds(used?.[part] ?? 0)
   steps.print(
     [
       `One changed record of ${report.passages} passages, embedding ${corpus.embedding}: an evaluated candidate after ` +
         `${seconds(ended - began)} (passed: ${built.passed}).`,
       `Capture and import ${seconds(imported - began)}; ${stages.sentence()}.`,
-      `CPU: jobs ${cpu('jobs')}, search node ${cpu('search node')}.`,
-      ...(corpus.embedding === 'local' ? [] : [`Texts sent to the endpoint: ${textsSince(endpoint, before)}.`]),
+      `CPU: capture and import ${cpu('load generator')}, build ${cpu('jobs')}, search node ${cpu('search node')}, ` +
+        `others on the machine ${cpu('others')}.`,
+      ...(corpus.embedding === 'local' ? [] : [`Texts sent to the endpoint: ${sent}.`]),
     ].join('\n'),
   )
 }
@@ -120,11 +125,14 @@ async function amend(file: string): Promise<void> {
   await writeFile(file, `${lines.join('\n')}\n`)
 }
 
-/** How many texts were sent, and how many of them are the changed passage. Questions of the evaluation are texts too. */
-function textsSince(endpoint: EmbeddingEndpoint, before: number): string {
+/** How many texts were sent since, and how many of them are passages of the version. The others are questions. */
+async function textsSince(endpoint: EmbeddingEndpoint, before: number, folder: string): Promise<string> {
+  const passages = new Set<string>()
+  for await (const { heading, text } of passagesIn(join(folder, 'passages.jsonl'))) passages.add(`${heading}\n${text}`)
   const sent = endpoint.passages().slice(before)
-  const changed = sent.filter((text) => text.endsWith(ADDED.trim()))
-  return `${sent.length}, of which passages with the change: ${changed.length}`
+  const embedded = sent.filter((text) => passages.has(text))
+  const changed = embedded.filter((text) => text.endsWith(ADDED.trim()))
+  return `${sent.length}, of which passages: ${embedded.length}, of which with the change: ${changed.length}`
 }
 
 /** Takes the time of each stage from the progress that is shown while the build is waited for. */
