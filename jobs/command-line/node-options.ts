@@ -8,7 +8,7 @@ export const SEARCH_NODE_OPTIONS: readonly string[] = ['--max-semi-space-size=8'
  * Those of the encoder, whose event loop makes tokens. A larger young generation only takes memory, and the smaller the
  * old generation may become, the less garbage V8 leaves in it (decision 0057).
  */
-export const ENCODER_OPTIONS: readonly string[] = ['--max-semi-space-size=4', '--max-old-space-size=512']
+export const ENCODER_OPTIONS: readonly string[] = ['--max-semi-space-size=1', '--max-old-space-size=512']
 
 /**
  * Environment of the encoder. What ONNX Runtime allocates and frees while it opens a model goes back to the system only

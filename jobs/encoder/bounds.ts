@@ -25,6 +25,8 @@ export const ENCODER_BOUNDS = {
   runTokensMax: 256,
   /** Tokens that two windows of a long text share. */
   windowOverlapTokens: 32,
+  /** Of the first window of a long text, as a multiple of all others. */
+  firstWindowWeight: 3,
   sessionYoungGenerationMb: 4,
   encoderStopTimeoutMs: 10_000,
 } as const

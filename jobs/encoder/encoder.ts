@@ -138,10 +138,15 @@ function runsOf(windows: readonly (readonly number[])[]): readonly (readonly num
   return runs
 }
 
+/**
+ * The first window, which has the heading, weighs more than all others together. A plain mean is nearer to every
+ * question than one window is, so long passages would displace short ones (decision 0058).
+ */
 function meanOf(vectors: readonly Float32Array[]): Float32Array {
-  const [first = new Float32Array()] = vectors
-  if (vectors.length === 1) return first
-  const mean = first.map((_, at) => vectors.reduce((sum, vector) => sum + (vector[at] ?? 0), 0))
+  const [first = new Float32Array(), ...others] = vectors
+  if (others.length === 0) return first
+  const weight = ENCODER_BOUNDS.firstWindowWeight * others.length
+  const mean = first.map((value, at) => others.reduce((sum, vector) => sum + (vector[at] ?? 0), weight * value))
   scaleToUnitLength(mean)
   return mean
 }
