@@ -38,8 +38,14 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
     removeFiles()
   }
   try {
-    // Four files at once may each run several gateways.
-    const settings = { max_connections: '400' }
+    const settings = {
+      // Four files at once may each run several gateways.
+      max_connections: '400',
+      // No test crashes this server, and its files end with the run.
+      fsync: 'off',
+      // Its workers would visit a hundred short-lived databases, and delay the copies of the template.
+      autovacuum: 'off',
+    }
     const postgres = await startPostgres({ folder: join(folder, 'postgres'), settings, onLog: say })
     running.push(postgres)
     const redis = await startRedis({ folder: join(folder, 'redis'), onLog: say })
