@@ -41,8 +41,6 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
     const settings = {
       // Four files at once may each run several gateways.
       max_connections: '400',
-      // No test crashes this server, and its files end with the run.
-      fsync: 'off',
       // Its workers would visit a hundred short-lived databases, and delay the copies of the template.
       autovacuum: 'off',
     }
