@@ -44,9 +44,7 @@ afterAll(async () => {
 async function keepPicture(page: Page, path: string): Promise<void> {
   const width = page.viewportSize()?.width ?? 0
   await page.setViewportSize({ width, height: PICTURE_HEIGHT })
-  await page.waitForFunction(
-    'new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))',
-  )
+  await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))')
   await page.screenshot({ path })
 }
 
@@ -71,7 +69,7 @@ describe.each(['first', 'later'] as const)('The page of a %s version in a browse
     await page.reload()
     expect(await page.textContent('#found')).toMatch(/, 1 ticked$/)
     await page.fill('#find', 'no text of the page has these words')
-    await page.waitForFunction("document.querySelector('#found').textContent.startsWith('0 of')")
+    await page.locator('#found', { hasText: /^0 of/ }).waitFor()
     await close()
   })
 
