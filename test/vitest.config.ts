@@ -99,6 +99,7 @@ export default defineConfig({
         test: {
           name: 'engine',
           include: ENGINE,
+          globalSetup: ['test/support/servers.ts'],
           // Each file has a cluster of its own.
           maxWorkers: 1,
         },

@@ -5,15 +5,20 @@ import { credentials, status } from '@grpc/grpc-js'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import type { EngineRequest } from '#core/engine/client.ts'
+import { engineEnvironment } from '#core/engine/settings.ts'
 import { contentFault, lookAt } from '#core/engine/index-check.ts'
 import type { EngineDescription } from '#core/index/engine/description.ts'
 import { anyReply } from '#core/engine/replies.ts'
+import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
 import { isGrpcError, openSearchNodeClient } from '#core/rpc/search-client.ts'
 import type { SearchNodeClient } from '#core/rpc/search-client.ts'
 import type { SearchNode } from '#search-node/node.ts'
+import { adjustedNowMs } from '#test/support/clock.ts'
+import { settledLedgerRows } from '#test/support/ledger.ts'
 import { questionOn, queryNear, seededRandom, wordedRows } from '#test/support/passages.ts'
 import { startNodeInProcess } from '#test/support/search-node.ts'
 import { requestOf } from '#test/support/search.ts'
+import { startTestService } from '#test/support/service.ts'
 import { CALL_TIMEOUT_MS, expectEventually, until } from '#test/support/until.ts'
 import { engineArtifact, publicKeyDer, startTestCluster } from './version.ts'
 import type { EngineArtifact, TestCluster } from './version.ts'
@@ -157,6 +162,31 @@ test('an engine without memory is a refusal in time, and the right reply once it
 
 const setCluster = (settings: object): Promise<unknown> =>
   send({ method: 'PUT', path: '/_cluster/settings', body: { persistent: settings } })
+
+test('a caller of the gateway sees an engine that stands still as 503 in time, is refunded, and is served after', async () => {
+  await green()
+  const environment = engineEnvironment(cluster.settings)
+  const service = await startTestService({ engine: 'opensearch', environment })
+  try {
+    const caller = await service.createCaller({ limits: { requests_per_day: 10, requests_per_month: 10 } })
+    const right = (await caller.ask()).retrieved().results
+    expect(right.length).toBeGreaterThan(0)
+    cluster.cluster.signal('SIGSTOP')
+    const beganMs = adjustedNowMs()
+    const refused = await caller.ask()
+    expect(adjustedNowMs() - beganMs).toBeLessThan(PLATFORM_BOUNDS.requestDeadlineMs)
+    cluster.cluster.signal('SIGCONT')
+    expect(refused.status).toBe(503)
+    expect(refused.error().error).toMatchObject({ code: 'RETRIEVAL_UNAVAILABLE', retryable: true })
+    await until('requests are served again', async () => (await caller.ask()).status === 200)
+    expect((await caller.ask()).retrieved().results).toEqual(right)
+    const entries = await settledLedgerRows(service.owner, caller.entitlementId)
+    expect(entries.slice(0, 2)).toMatchObject([{ charged: true }, { entry: 'refunded', charged: false }])
+  } finally {
+    cluster.cluster.signal('SIGCONT')
+    await service.stop()
+  }
+})
 
 const UNLOADED = 'FAILED_PRECONDITION'
 

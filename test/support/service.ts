@@ -2,6 +2,7 @@ import { inject } from 'vitest'
 import type { Database } from '#core/db/pool.ts'
 import { versionsToServe } from '#core/db/versions.ts'
 import type { Embedding } from '#core/embedding/embedder.ts'
+import type { Engine } from '#core/index/engine/description.ts'
 import { builtInCorpus } from '#jobs/demo/corpus.ts'
 import type { LocalService } from '#jobs/demo/local/processes.ts'
 import { startGateway, startJobs, startSearchNode, storeOf } from '#jobs/demo/local/stack.ts'
@@ -30,6 +31,8 @@ export interface ServiceOptions {
   /** Another Redis than a database of the run's own: for tests that lose it. */
   readonly redisUrl?: string
   readonly embedding?: Embedding
+  /** Where the version is searched; the environment names the cluster. */
+  readonly engine?: Engine
   /** Further variables for every process. */
   readonly environment?: Readonly<Record<string, string>>
   /** Only a global setup passes them: tests have them injected. */
@@ -59,7 +62,7 @@ export async function startTestService(options: ServiceOptions = {}): Promise<Te
   const environment = { ...options.environment, NODE_OPTIONS: WITH_FEW_QUERIES }
   const { redisUrl: _, ...publishing } = { ...options, environment, gateways: 0, searchNodes: 1 }
   const { OPENAI_MODEL = '', OPENAI_DIMENSIONS = '' } = options.environment ?? {}
-  const key = [options.embedding ?? 'local', OPENAI_MODEL, OPENAI_DIMENSIONS]
+  const key = [options.embedding ?? 'local', options.engine ?? 'local', OPENAI_MODEL, OPENAI_DIMENSIONS]
   const begun = await publishedInstallation(inject('servers'), key, async (empty) => {
     const service = await startOn(empty, publishing)
     await service.stop()
@@ -107,7 +110,7 @@ async function startOn(begun: Installation, options: ServiceOptions): Promise<Te
     connection = connectToService(access)
     const publishNew = publisher(connection.operator, settings)
     if (begun.versionId !== undefined) await loadActive(connection.owner, searchNodes)
-    const versionId = begun.versionId ?? (await publishNew(rulebook(options.embedding ?? 'local')))
+    const versionId = begun.versionId ?? (await publishNew(rulebook(options)))
     return {
       ...connection,
       ...started,
@@ -124,8 +127,8 @@ async function startOn(begun: Installation, options: ServiceOptions): Promise<Te
   }
 }
 
-function rulebook(embedding: Embedding): Publication & { readonly title: string } {
-  return { ...builtInCorpus(), knowledgeBase: KNOWLEDGE_BASE, embedding }
+function rulebook({ embedding = 'local', engine }: ServiceOptions): Publication & { readonly title: string } {
+  return { ...builtInCorpus(), knowledgeBase: KNOWLEDGE_BASE, embedding, engine }
 }
 
 function publisher(operator: Operator, settings: StackSettings): TestService['publish'] {
