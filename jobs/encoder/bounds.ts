@@ -27,7 +27,7 @@ export const ENCODER_BOUNDS = {
   windowOverlapTokens: 32,
   /** Of the first window of a long text, as a multiple of all others. */
   firstWindowWeight: 3,
-  sessionYoungGenerationMb: 4,
+  sessionYoungGenerationMb: 1,
   encoderStopTimeoutMs: 10_000,
 } as const
 
