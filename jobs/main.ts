@@ -23,8 +23,6 @@ import { openSearchNodeClients } from './search-nodes.ts'
 import { startJobs } from './workers.ts'
 
 await startOrExplain('The job worker cannot start', async () => {
-  // Requests have priority on a shared machine; build processes inherit the priority of this one.
-  setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
   const config = jobsConfig()
   const log = createLog('jobs', config.LOG_LEVEL)
   const database = openDatabase(config.DATABASE_URL, log, DATABASE_BOUNDS.jobsDatabaseConnectionsMax)
@@ -36,6 +34,9 @@ await startOrExplain('The job worker cannot start', async () => {
   const settlement = createSettlement({ database, reservations, counters, log })
   const nodes = openSearchNodeClients(config.SEARCH_NODES, config)
   const store = createSignedStore(config)
+  // Requests have priority on a shared machine; build processes inherit the priority of this one. Not earlier, because
+  // on a busy machine the connections above would then not be made in their time.
+  setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
   const jobs = await startJobs({
     database,
     redis: queueRedis.redis,
