@@ -59,11 +59,11 @@ export async function runRound(
   const found = await findCandidates(candidates, query, { ...options, extraRows }, deadline)
   const lexical = query.question && rescore(statistics, query.question, visible, found.rows)
   const asked = query.question && statistics.searchQuestionShares(query.input.text, found.rows)
+  const { hasCompounds } = statistics
   // Named rows come first whatever their score, and may be many.
+  const isWanted = (row: number): boolean => !extraRows.has(row) && hasCompounds?.(row) === true
   const words =
-    lexical && statistics.hasCompounds
-      ? withCompounds(statistics, query.input.text, found.rows, lexical, (row) => !extraRows.has(row))
-      : lexical
+    lexical && hasCompounds ? withCompounds(statistics, query.input.text, found.rows, lexical, isWanted) : lexical
   return { ...found, lexical, words, asked, dense: vectorScoresOf(statistics, query, found) }
 }
 

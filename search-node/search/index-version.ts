@@ -5,6 +5,7 @@ import { countRows, forEachRow, hasRow, removeRow } from '#core/index/bitset.ts'
 import { gramQuestion } from '#core/index/grams/coverage.ts'
 import { isInForce } from '#core/index/facets/reader.ts'
 import type { IndexReader } from '#core/index/format/reader.ts'
+import { compoundRows } from './candidates/compound-rows.ts'
 import { createScopeFilter } from './candidates/filter-bitset.ts'
 import type { ScopeFilter } from './candidates/filter-bitset.ts'
 import { createEngineSource } from './candidates/engine/source.ts'
@@ -12,7 +13,6 @@ import type { EngineSourceDependencies } from './candidates/engine/source.ts'
 import { createIndexSource } from './candidates/index-source.ts'
 import type { CandidateSource, SearchScope } from './candidates/source.ts'
 import { compareQuestions } from './candidates/search-questions/search.ts'
-import { writesCompounds } from './compounds.ts'
 import { prepareLexical } from './candidates/words/query.ts'
 import { createPassageGrams } from './passage-grams.ts'
 import type { PassageGrams } from './passage-grams.ts'
@@ -30,6 +30,7 @@ export interface SearchableVersion {
 /** State that all searches of an index share. */
 export interface SearchShared {
   readonly filter: ScopeFilter
+  readonly hasCompounds: VersionStatistics['hasCompounds']
   readonly passageGrams: PassageGrams
   readonly vectorScores: VectorScores | undefined
   /** Where candidates come from; undefined: from the index itself. */
@@ -43,6 +44,7 @@ export function createSearchShared(index: IndexReader, engine?: EngineOfVersion)
   return {
     engine,
     filter: createScopeFilter(index),
+    hasCompounds: compoundRows(index.facets, index.passages),
     passageGrams: createPassageGrams((row) => index.passage(row)),
     vectorScores: index.vectors && createVectorScores(index.vectors.cosines),
   }
@@ -55,7 +57,7 @@ export function createSearchShared(index: IndexReader, engine?: EngineOfVersion)
  */
 export function createIndexVersion(
   index: IndexReader,
-  { filter, passageGrams, vectorScores, engine }: SearchShared = createSearchShared(index),
+  { filter, hasCompounds, passageGrams, vectorScores, engine }: SearchShared = createSearchShared(index),
 ): SearchableVersion {
   const lexicalQuery = memoized((asked: AnalyzedQuestion) => prepareLexical(index.lexical, asked.words))
   const { searchQuestions } = index
@@ -90,7 +92,7 @@ export function createIndexVersion(
       searchQuestionShares: (text, rows) => comparedQuestions?.(text).shares(rows),
       grams: (words) => gramQuestion(words, index.grams),
       rowGrams: passageGrams,
-      hasCompounds: index.facets.facets.languages.some(writesCompounds),
+      hasCompounds,
       chance: index.grams.chance,
       passage,
     },

@@ -54,8 +54,8 @@ export interface VersionStatistics {
   /** Compares a question with the grams of passages. @param words of the question, as `indexWords` gives them. */
   grams(words: readonly string[]): GramQuestion
   readonly rowGrams: PassageGrams
-  /** Whether a language of the version writes compounds as one word. */
-  readonly hasCompounds: boolean
+  /** Whether the language of a row writes compounds as one word. Undefined: no language of the version does. */
+  readonly hasCompounds: ((row: number) => boolean) | undefined
   /** What the first passages hold of questions by chance. */
   readonly chance: Chance
   passage(row: number): PassageRecord

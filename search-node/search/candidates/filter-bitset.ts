@@ -130,8 +130,8 @@ export function filterBitset(filters: Filters, passages: number, reader: FacetsR
   return { bits: held, count: countRows(held) }
 }
 
-/** Values that the version does not hold allow nothing. */
-function union(
+/** Rows that hold one of the values. Those that the version does not hold allow nothing. */
+export function union(
   wanted: readonly string[],
   dictionary: readonly string[],
   dictionaryAt: number,

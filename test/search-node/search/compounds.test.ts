@@ -59,7 +59,7 @@ describe('letters of words', () => {
 
   test('change no predictor', async () => {
     const { candidates, statistics } = createIndexVersion(corpusIn('de').mapping)
-    const without = { candidates, statistics: { ...statistics, hasCompounds: false } }
+    const without = { candidates, statistics: { ...statistics, hasCompounds: undefined } }
     const plain = await search(without, inputOf({ text: QUESTION }), UNLIMITED)
     const reply = await ask('de', QUESTION)
     expect(reply.predictors).toEqual(plain.predictors)
