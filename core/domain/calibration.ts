@@ -100,6 +100,11 @@ export function probability(calibration: Calibration, names: readonly string[], 
  * @throws RangeError when the number of features differs from the model's, or one is not finite.
  */
 export function modelProbability(model: LogisticModel, features: readonly number[]): number {
+  return logistic(modelLogOdds(model, features))
+}
+
+/** The log-odds of `modelProbability`. @throws RangeError like it. */
+export function modelLogOdds(model: LogisticModel, features: readonly number[]): number {
   if (features.length !== model.coefficients.length)
     throw new RangeError(`${features.length} features for ${model.coefficients.length} coefficients`)
   if (!features.every(Number.isFinite)) throw new RangeError('a feature is missing or not a finite number')
@@ -107,5 +112,5 @@ export function modelProbability(model: LogisticModel, features: readonly number
   for (const [at, coefficient] of model.coefficients.entries()) {
     logit += coefficient * (((features[at] ?? 0) - (model.means[at] ?? 0)) / (model.scales[at] ?? 1))
   }
-  return logistic(logit)
+  return logit
 }

@@ -1,5 +1,5 @@
-import { modelProbability } from '#core/domain/calibration.ts'
-import type { Calibration, LogisticModel } from '#core/domain/calibration.ts'
+import { modelLogOdds, modelProbability } from '#core/domain/calibration.ts'
+import type { Calibration } from '#core/domain/calibration.ts'
 import { assignFolds, outOfFoldProbabilities } from './folds.ts'
 import { CALIBRATION_FOLDS, CALIBRATION_PENALTY, CALIBRATION_QUESTIONS_MIN } from './fit.ts'
 import type { CalibrationQuestion } from './fit.ts'
@@ -29,7 +29,7 @@ export function correctNamed(model: NamedModel, questions: readonly CalibrationQ
   )
   if (Math.min(sufficient, questions.length - sufficient) < CALIBRATION_QUESTIONS_MIN || new Set(folds).size < 2)
     return asItIs
-  const samples = questions.map((question) => ({ ...question, features: [logOdds(model, question.features)] }))
+  const samples = questions.map((question) => ({ ...question, features: [modelLogOdds(model, question.features)] }))
   const {
     coefficients: [slope = 0],
     means: [mean = 0],
@@ -43,11 +43,4 @@ export function correctNamed(model: NamedModel, questions: readonly CalibrationQ
     intercept: intercept + ((model.intercept - mean) * slope) / scale,
   }
   return { model: corrected, probabilities: outOfFoldProbabilities(samples, folds, CALIBRATION_PENALTY) }
-}
-
-function logOdds({ coefficients, means, scales, intercept }: LogisticModel, features: readonly number[]): number {
-  return coefficients.reduce(
-    (sum, coefficient, at) => sum + (coefficient * ((features[at] ?? 0) - (means[at] ?? 0))) / (scales[at] ?? 1),
-    intercept,
-  )
 }
