@@ -1,4 +1,4 @@
-import { existsSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { openEngineClient } from '#core/engine/client.ts'
 import type { EngineClient } from '#core/engine/client.ts'
@@ -6,19 +6,12 @@ import { lookFault } from '#core/engine/index-check.ts'
 import { removeIndexes, writeIndex } from '#core/engine/index-writer.ts'
 import { anyReply } from '#core/engine/replies.ts'
 import { engineRows } from '#core/engine/rows.ts'
-import {
-  MANIFEST_FILE,
-  SIGNATURE_FILE,
-  filesOf,
-  manifestSchema,
-  manifestText,
-  signManifest,
-} from '#core/index/format/manifest.ts'
-import { renameDurably } from '#core/platform/durable-file.ts'
+import { MANIFEST_FILE, manifestSchema } from '#core/index/format/manifest.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import { derivedUuid } from '#core/platform/ids.ts'
 import { createProgress } from '#jobs/command-line/progress.ts'
 import type { BenchArtifact } from '#test/bench/artifact.ts'
+import { linkVersion } from '#test/bench/clone.ts'
 import { processCpuMs } from '#test/bench/cpu.ts'
 import type { BuiltArtifact } from '#test/bench/run.ts'
 import { engineOf } from './cluster.ts'
@@ -109,14 +102,7 @@ async function written(
   const { clusters: _clusters, files, ...others } = local.manifest
   const kept = Object.entries(files).filter(([name]) => !SEARCHED_FILES.includes(name))
   const manifest = manifestSchema.parse({ ...others, version_id: versionId, engine, files: Object.fromEntries(kept) })
-  const unfinished = `${folder}.tmp`
-  rmSync(unfinished, { recursive: true, force: true })
-  mkdirSync(unfinished)
-  for (const { name } of filesOf(manifest)) linkSync(join(local.folder, name), join(unfinished, name))
-  const bytes = Buffer.from(manifestText(manifest))
-  writeFileSync(join(unfinished, MANIFEST_FILE), bytes)
-  writeFileSync(join(unfinished, SIGNATURE_FILE), signManifest(bytes, privateKeyDer))
-  await renameDurably(unfinished, folder)
+  await linkVersion(local.folder, folder, manifest, privateKeyDer)
   return load
 }
 
