@@ -3,7 +3,7 @@ import { readInto } from '#core/index/storage/file-reader.ts'
 import { GAP_BYTES, spanEnd } from '#core/index/storage/read-spans.ts'
 import { innerProductAt } from './inner-product.ts'
 
-/** A file of float32 rows. Reading copies from the page cache, which all threads share. */
+/** A file of float32 rows. */
 export interface RowFile {
   /** @returns a copy of one row. */
   read(row: number): Float32Array
@@ -15,9 +15,23 @@ export interface RowFile {
   close(): void
 }
 
+/** Rows in memory that threads share: a system call takes longer than the inner product of a row. */
+export function rowsInMemory(vectors: Float32Array, dimensions: number): RowFile {
+  return {
+    read: (row) => Float32Array.from(vectors.subarray(row * dimensions, (row + 1) * dimensions)),
+    cosines(rows, query) {
+      const scores = new Float64Array(rows.length)
+      for (let at = 0; at < rows.length; at++) scores[at] = innerProductAt(vectors, (rows[at] ?? 0) * dimensions, query)
+      return scores
+    },
+    close: () => undefined,
+  }
+}
+
 /** Most bytes that one call reads. They stay in a core's own cache until they are scored. */
 const SPAN_BYTES_MAX = 65_536
 
+/** Reading copies from the page cache, which all threads share. */
 export function openRowFile(path: string, dimensions: number): RowFile {
   const rowBytes = dimensions * 4
   const spanRows = Math.max(1, Math.floor(SPAN_BYTES_MAX / rowBytes))

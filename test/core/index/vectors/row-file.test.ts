@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
 import { innerProductAt } from '#core/index/vectors/inner-product.ts'
-import { openRowFile } from '#core/index/vectors/row-file.ts'
+import { openRowFile, rowsInMemory } from '#core/index/vectors/row-file.ts'
 import { seededRandom } from '#test/support/passages.ts'
 
 const { seed } = inject('random')
@@ -30,6 +30,7 @@ test.each([1, 2, 3, 5, 64, 384, 767, 768, 3_072])(
   (dimensions) => {
     const { path, vectors } = rowsOf(dimensions)
     const file = openRowFile(path, dimensions)
+    const inMemory = rowsInMemory(vectors, dimensions)
     const row = fc.integer({ min: 0, max: ROWS - 1 })
     // Neighbours are read together, so some sets are dense.
     const near = fc.tuple(row, fc.array(fc.integer({ min: 0, max: 40 }), { maxLength: 40 })).map(([first, steps]) => {
@@ -41,8 +42,10 @@ test.each([1, 2, 3, 5, 64, 384, 767, 768, 3_072])(
         const rows = Uint32Array.from(new Set(some)).sort()
         const query = vectors.slice(asked * dimensions, (asked + 1) * dimensions)
         const expected = Array.from(rows, (each) => innerProductAt(vectors, each * dimensions, query))
-        expect([...file.cosines(rows, query)]).toEqual(expected)
-        expect(file.read(asked)).toEqual(query)
+        for (const read of [file, inMemory]) {
+          expect([...read.cosines(rows, query)]).toEqual(expected)
+          expect(read.read(asked)).toEqual(query)
+        }
       }),
       { seed, numRuns: 60 },
     )
