@@ -88,18 +88,21 @@ function textOf(file: number, { start, end, omits = [] }: Selector & { type: 'Da
 }
 
 function bytesOf(file: number, start: number, length: number): Buffer {
-  const bytes = Buffer.alloc(Math.min(length, IMPORT_BOUNDS.lineBytesMax))
+  const bytes = Buffer.allocUnsafe(Math.min(length, IMPORT_BOUNDS.lineBytesMax))
   return bytes.subarray(0, readSync(file, bytes, 0, bytes.length, start))
 }
+
+/** Most lines end in the first block. */
+const LINE_BLOCK_BYTES = 8_192
 
 /** The bytes from an offset to the end of its line. */
 function lineAt(file: number, offset: number): string {
   const blocks: Buffer[] = []
-  for (let at = offset; at - offset <= IMPORT_BOUNDS.lineBytesMax; at += IMPORT_BOUNDS.readBlockBytes) {
-    const block = bytesOf(file, at, IMPORT_BOUNDS.readBlockBytes)
+  for (let at = offset; at - offset <= IMPORT_BOUNDS.lineBytesMax; at += LINE_BLOCK_BYTES) {
+    const block = bytesOf(file, at, LINE_BLOCK_BYTES)
     const end = block.indexOf('\n')
     blocks.push(end === -1 ? block : block.subarray(0, end))
-    if (end !== -1 || block.length < IMPORT_BOUNDS.readBlockBytes) break
+    if (end !== -1 || block.length < LINE_BLOCK_BYTES) break
   }
   return Buffer.concat(blocks).toString('utf8')
 }
