@@ -41,7 +41,7 @@ const searchSchema = z.object({
   limit: z.int().min(1).max(SEARCH_BOUNDS.searchLimitMax),
   filters: filtersSchema,
   entitled: filtersSchema.nullish(),
-  withoutText: z.boolean(),
+  rowsOnly: z.boolean(),
   onlyRows: bytes,
   withdrawn: z.array(withdrawnSchema).max(SEARCH_BOUNDS.withdrawalsMax),
   ranking: z.object({

@@ -10,7 +10,8 @@ export interface EvidenceDecision {
 }
 
 /** A ranked list, and a reader's scores of its first passages where they were read. */
-export type JudgedList = Pick<SearchResult, 'passages' | 'predictors' | 'unsupported'> & {
+export type JudgedList = Pick<SearchResult, 'predictors' | 'unsupported'> & {
+  readonly passages: readonly unknown[]
   readonly read?: readonly number[] | undefined
 }
 

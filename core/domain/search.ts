@@ -53,17 +53,24 @@ export interface SearchQuery {
   readonly ranking: Ranking
   /** Left out before the ranking, under the entitlement too; undefined: nothing. */
   readonly withdrawn?: readonly Withdrawn[] | undefined
-  /** Passages have an empty text. */
-  readonly withoutText?: boolean
+  /** The result has rows instead of passages. */
+  readonly rowsOnly?: boolean
   /** A bitset (bit row % 8 of byte row / 8) that narrows the filters further; undefined: every row. */
   readonly onlyRows?: Uint8Array | undefined
 }
 
-export interface FoundPassage {
-  readonly chunkId: string
-  readonly text: string
+export interface FoundRow {
+  /** Row of the artifact. */
+  readonly row: number
   /** In [0, 1]; only comparable within one result. */
   readonly score: number
+  /** Whether an explicit reference of the question names the passage's provision or a part of it. */
+  readonly named: boolean
+}
+
+export interface FoundPassage extends FoundRow {
+  readonly chunkId: string
+  readonly text: string
   readonly document: {
     readonly id: string
     readonly revisionId: string
@@ -83,10 +90,6 @@ export interface FoundPassage {
   }
   /** Passages of the document in this version, over all its revisions. */
   readonly documentPassages: number
-  /** Whether an explicit reference of the question names the passage's provision or a part of it. */
-  readonly named: boolean
-  /** Row of the artifact. */
-  readonly row: number
   /** Id of the provision, and of the part if its text was split. */
   readonly provision: string
   /** Identifier in the source, by which question sets name passages. */
@@ -105,6 +108,8 @@ export interface UnsupportedReference {
 export interface SearchResult {
   /** Scores do not increase; ties are ordered by chunk id. */
   readonly passages: readonly FoundPassage[]
+  /** Instead of passages, if only rows were asked for. */
+  readonly rows: readonly FoundRow[]
   /** How the vectors were searched: `exact`, `scan` or `clusters`; `none` without a vector. */
   readonly plan: string
   /** Passages that the filters allow. */

@@ -20,7 +20,7 @@ export interface SearchRequest {
   /** Absent: the same as `filters`. */
   readonly entitled?: Filters
   readonly ranking: RankingMessage
-  readonly withoutText: boolean
+  readonly rowsOnly: boolean
   readonly onlyRows: Buffer
   readonly withdrawn: readonly Withdrawn[]
 }

@@ -84,7 +84,7 @@ export function searchRequestOf({
   vector,
   text,
   ranking,
-  withoutText = false,
+  rowsOnly = false,
   onlyRows,
   withdrawn = [],
   entitled,
@@ -97,7 +97,7 @@ export function searchRequestOf({
     queryVector: bytesOf(vector),
     queryText: text,
     ranking: { ...rest, expansion: rowsScoredMin },
-    withoutText,
+    rowsOnly,
     onlyRows: bytesOf(onlyRows),
     withdrawn,
   }

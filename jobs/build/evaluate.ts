@@ -5,6 +5,7 @@ import { readChangeLimits } from '#core/db/review-policies.ts'
 import type { EmbeddingCounts } from '#core/domain/embedding-counts.ts'
 import type { ReportFiles } from '#core/db/versions.ts'
 import { createEmbedder } from '#core/embedding/providers.ts'
+import type { ArtifactError } from '#core/index/artifact-error.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import { writeDurably } from '#core/platform/durable-file.ts'
 import { utcDay } from '#core/platform/time.ts'
@@ -18,6 +19,7 @@ import { readPlaces } from '#jobs/compare/page/neighbours.ts'
 import { passagesSection } from '#jobs/compare/page/passages.ts'
 import { compareWithActive } from '#jobs/compare/pipeline.ts'
 import type { ComparedCandidate, ComparisonSettings } from '#jobs/compare/pipeline.ts'
+import { alteredCandidate } from '#jobs/evaluation/altered-candidate.ts'
 import type { EvaluationReport } from '#jobs/evaluation/page/evaluation-report.ts'
 import { renderPage } from '#jobs/evaluation/page/page.ts'
 import type { ReviewSections } from '#jobs/evaluation/page/page.ts'
@@ -25,6 +27,8 @@ import { EVALUATION_DEPTH, evaluate } from '#jobs/evaluation/pipeline.ts'
 import type { Evaluation } from '#jobs/evaluation/pipeline.ts'
 import { cachedReader } from '#jobs/evaluation/reader-cache.ts'
 import { reportOf } from '#jobs/evaluation/report.ts'
+import { withSourceIds } from '#jobs/evaluation/source-ids.ts'
+import type { SourceIdOf } from '#jobs/evaluation/source-ids.ts'
 import type { ImportReport } from '#jobs/import/report.ts'
 import { importReportSchema } from '#jobs/import/stored-report.ts'
 import { NOTHING, html } from '#jobs/page/markup.ts'
@@ -51,9 +55,16 @@ export async function evaluateBuilt(
 ): Promise<Evaluated> {
   await context.progress.begin('evaluate', 0)
   const versionId = versionIdOf(context.fence.buildId)
-  const evaluation = await measure(context, corpus, artifact, versionId)
-  const candidate = comparedCandidate(evaluation, corpus, artifact, versionId)
-  const compared = await compareWithActive(candidate, await comparisonSettings(context), context.store)
+  const { folder, manifest } = artifact
+  const damaged = (error: ArtifactError): Error => alteredCandidate(versionId, error)
+  const { evaluation, compared } = await withSourceIds({ ...manifest, folder, damaged }, async (sourceIdOf) => {
+    const measured = await measure(context, corpus, artifact, versionId, sourceIdOf)
+    const candidate = comparedCandidate(measured, corpus, artifact, versionId)
+    return {
+      evaluation: measured,
+      compared: await compareWithActive(candidate, await comparisonSettings(context), context.store),
+    }
+  })
   const report = reportOf({
     ...evaluation.measured,
     comparison: compared?.comparison ?? null,
@@ -97,12 +108,14 @@ async function measure(
   corpus: Corpus,
   artifact: BuiltArtifact,
   versionId: string,
+  sourceIdOf: SourceIdOf,
 ): Promise<Evaluation> {
   return await evaluate({
     versionId,
     manifestDigest: artifact.manifestDigest,
     knowledgeBase: context.knowledgeBase,
     artifact: { ...artifact.manifest, folder: artifact.folder },
+    sourceIdOf,
     facets: corpus.facets,
     profile: defaultProfile(context.parameters),
     targetRisk: context.parameters.target_risk,

@@ -2,14 +2,15 @@ import { decideOn } from '#core/domain/decision.ts'
 import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
 import { spaceKey } from '#core/embedding/embedder.ts'
 import { OperatorError } from '#core/platform/errors.ts'
-import { askModes, servedMode } from '#jobs/evaluation/ask.ts'
-import type { AskContext } from '#jobs/evaluation/ask.ts'
+import { askRecords, servedMode } from '#jobs/evaluation/ask.ts'
+import type { AskContext, AskRecordsContext } from '#jobs/evaluation/ask.ts'
 import { compareRankings } from '#jobs/evaluation/metrics/comparison.ts'
 import type { RankingComparison } from '#jobs/evaluation/metrics/comparison.ts'
 import type { RankingFigures } from '#jobs/evaluation/metrics/ranking.ts'
 import { outcomeOf } from '#jobs/evaluation/outcomes.ts'
 import type { QuestionsFrom } from '#jobs/evaluation/page/evaluation-report.ts'
 import type { QueryWithQrels } from '#jobs/evaluation/query-with-qrels.ts'
+import type { SourceIdOf } from '#jobs/evaluation/source-ids.ts'
 import { NoSearchNodeError, prepareOnLiveNodes } from '#jobs/search-nodes.ts'
 import type { ActiveVersion } from './active-version.ts'
 import type { AnswerChange } from './changes-file.ts'
@@ -23,7 +24,9 @@ export interface AnswersInput {
   /** Number of passages requested; recall@100 and the set of candidates depend on it. */
   readonly limit: number
   /** Context in which the candidate is asked. */
-  readonly context: AskContext
+  readonly context: AskRecordsContext
+  /** Of the active version. */
+  readonly activeSourceIdOf: SourceIdOf
   readonly record: (change: AnswerChange) => Promise<void>
 }
 
@@ -38,11 +41,12 @@ export interface ComparedAnswers extends RankingComparison {
  * share no question with a relevant record.
  */
 export async function compareAnswers(input: AnswersInput): Promise<ComparedAnswers> {
-  const { active, asked, limit, context } = input
+  const { active, asked, limit, context, activeSourceIdOf: sourceIdOf } = input
   const { loaded, failed } = await prepareOnLiveNodes(context.nodes, active, context.signal)
   if (loaded.length === 0) throw new NoSearchNodeError('the active version', failed)
   const { facets, profile, versionId } = active
-  const served = { ...context, facets, embedder: embedderOf(active, context), nodes: loaded, versionId, profile }
+  const embedder = embedderOf(active, context)
+  const served = { ...context, facets, embedder, nodes: loaded, versionId, profile, sourceIdOf }
   const rankings: ComparedAnswers[] = []
   for (const { from, questions } of asked) {
     const before = await answersOf(questions, limit, served)
@@ -73,10 +77,14 @@ interface Answered {
 }
 type Answers = ReadonlyMap<string, Answered>
 
-async function answersOf(questions: readonly QueryWithQrels[], limit: number, context: AskContext): Promise<Answers> {
+async function answersOf(
+  questions: readonly QueryWithQrels[],
+  limit: number,
+  context: AskRecordsContext,
+): Promise<Answers> {
   const answers = new Map<string, Answered>()
   const modes = [servedMode(context)]
-  await askModes(questions, { ...context, modes, limit, withoutText: true }, (_, _mode, reply, question) => {
+  await askRecords(questions, { ...context, modes, limit }, (_, _mode, reply, question) => {
     const { figures, top } = outcomeOf(question, reply)
     const reciprocalRank = figures?.['mrr@10'] ?? 0
     // A quoted text asks for its passage, not for the provisions that it names.

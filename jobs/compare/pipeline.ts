@@ -2,12 +2,14 @@ import { rm } from 'node:fs/promises'
 import { CHANGE_KINDS, kindsBeyond, limitOf } from '#core/domain/changes.ts'
 import type { ChangeLimits, Changes } from '#core/domain/changes.ts'
 import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
+import type { ArtifactError } from '#core/index/artifact-error.ts'
 import type { Facets } from '#core/index/facets/layout.ts'
 import type { ArtifactStore } from '#core/index/format/store.ts'
-import type { AskContext } from '#jobs/evaluation/ask.ts'
+import type { AskRecordsContext } from '#jobs/evaluation/ask.ts'
 import type { EvaluationReport, Gate } from '#jobs/evaluation/page/evaluation-report.ts'
 import type { QueryWithQrels } from '#jobs/evaluation/query-with-qrels.ts'
 import { readQuestionSet } from '#jobs/evaluation/question-set.ts'
+import { withSourceIds } from '#jobs/evaluation/source-ids.ts'
 import { COMPARISON_BOUNDS } from './bounds.ts'
 import { signedContents } from './active-version.ts'
 import type { ActiveVersion } from './active-version.ts'
@@ -15,6 +17,7 @@ import { aliasChanges, readActs } from './alias-changes.ts'
 import { compareAnswers } from './answers.ts'
 import type { NamedChange } from './changes-file.ts'
 import { compareContents } from './contents.ts'
+import { damagedArtifact } from './damaged-artifact.ts'
 import { profileChanges } from './profile-changes.ts'
 import { questionChanges } from './question-changes.ts'
 import { comparisonQuestions } from './questions.ts'
@@ -43,7 +46,7 @@ export interface ComparedCandidate {
   readonly questionSet: { readonly sha256: string; readonly questions: readonly QueryWithQrels[] } | undefined
   /** Number of passages that each question asks for. */
   readonly limit: number
-  readonly context: AskContext
+  readonly context: AskRecordsContext
 }
 
 export interface Compared {
@@ -106,7 +109,10 @@ async function compareWith(
     const sources = { own: sameSet ? undefined : own, activeSet, active: before, day: context.day }
     const asked = await comparisonQuestions(sources)
     const record = recorder.record.bind(recorder)
-    const { from, ...ranking } = await compareAnswers({ active, asked, profile, limit, context, record })
+    const damaged = (error: ArtifactError): Error => damagedArtifact('before', before.versionId, error)
+    const { from, ...ranking } = await withSourceIds({ ...before, ...before.manifest, damaged }, (activeSourceIdOf) =>
+      compareAnswers({ active, asked, profile, limit, context, activeSourceIdOf, record }),
+    )
     const { changes, shown } = await recorder.finish()
     return {
       comparison: {

@@ -8,9 +8,10 @@ import { rankingOf } from '#core/domain/retrieval-profile.ts'
 import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
 import { reordered, rerankedText } from '#core/reranking/order.ts'
 import type { Reranker } from '#core/reranking/reranker.ts'
-import type { Filters, SearchQuery, SearchResult } from '#core/domain/search.ts'
+import type { Filters, FoundRow, SearchQuery, SearchResult } from '#core/domain/search.ts'
 import type { SearchNodeClient } from '#core/rpc/search-client.ts'
 import type { Question } from './questions.ts'
+import type { SourceIdOf } from './source-ids.ts'
 
 /** Inputs of a ranking: the words of a question, its vector, or both as the profile fuses them. */
 export const RANKING_MODES = ['lexical', 'dense', 'hybrid'] as const
@@ -73,10 +74,22 @@ export interface AskContext {
 
 export interface AskModesContext extends AskContext {
   readonly modes: readonly RankingMode[]
-  /** Passages have an empty text, which saves time where only ids and scores are needed. */
-  readonly withoutText?: boolean
   /** Number of passages requested, at most `searchLimitMax`. */
   readonly limit: number
+}
+
+export interface AskRecordsContext extends AskContext {
+  /** Of the version. */
+  readonly sourceIdOf: SourceIdOf
+}
+
+export interface FoundRecord extends FoundRow {
+  readonly sourceId: string
+}
+
+/** A result with the ids of its passages alone, which a search node finds without reading them. */
+export interface RecordResult extends Pick<SearchResult, 'predictors' | 'unsupported'> {
+  readonly passages: readonly FoundRecord[]
 }
 
 /** Returns one vector a question; none for a version without vectors. */
@@ -91,54 +104,94 @@ export async function embedQuestions(
   return vectors
 }
 
+/** Gets the question's index, the mode and the reply. */
+type Take<Q, Reply> = (at: number, mode: RankingMode, reply: Reply, question: Q) => void
+
 /**
  * Asks every question of every mode. Each reply is passed to `take` on arrival and not kept, so that memory does not
  * grow with the number of replies.
- * @param take gets the question's index, the mode and the node's reply.
  */
 export async function askModes<Q extends QuestionInput>(
   questions: readonly Q[],
   context: AskModesContext,
-  take: (at: number, mode: RankingMode, reply: SearchResult, question: Q) => void,
+  take: Take<Q, SearchResult>,
+): Promise<void> {
+  await askEach(questions, context, (query, mode, turn) => ranked(query, mode, turn, context), take)
+}
+
+/** As `askModes`, for what needs no more than the ids of the passages. */
+export async function askRecords<Q extends QuestionInput>(
+  questions: readonly Q[],
+  context: AskModesContext & AskRecordsContext,
+  take: Take<Q, RecordResult>,
+): Promise<void> {
+  const { sourceIdOf } = context
+  const ask = async (query: SearchQuery, mode: RankingMode, turn: number): Promise<RecordResult> => {
+    const { passages, rows, ...reply } = await ranked({ ...query, rowsOnly: true }, mode, turn, context)
+    return {
+      ...reply,
+      passages: [...passages, ...rows.map((found) => ({ ...found, sourceId: sourceIdOf(found.row) }))],
+    }
+  }
+  await askEach(questions, context, ask, take)
+}
+
+async function askEach<Q extends QuestionInput, Reply>(
+  questions: readonly Q[],
+  context: AskModesContext,
+  ask: (query: SearchQuery, mode: RankingMode, turn: number) => Promise<Reply>,
+  take: Take<Q, Reply>,
 ): Promise<void> {
   for (let from = 0; from < questions.length; from += EMBEDDING_BOUNDS.embedBatchTexts) {
     const batch = questions.slice(from, from + EMBEDDING_BOUNDS.embedBatchTexts)
     const vectors = await embedQuestions(batch, context)
     await forEachConcurrently(batch, EVALUATION_BOUNDS.evaluationConcurrency, async (question, at) => {
       for (const mode of context.modes)
-        take(from + at, mode, await askOne(question, mode, vectors[at], from + at, context), question)
+        take(from + at, mode, await ask(queryOf(question, mode, vectors[at], context), mode, from + at), question)
     })
     context.onProgress(from + batch.length, questions.length)
   }
 }
 
+/** Asks one question of one mode. */
 export async function askOne(
   question: QuestionInput,
   mode: RankingMode,
   vector: Float32Array | undefined,
-  turn: number,
   context: Omit<AskModesContext, 'modes'>,
 ): Promise<SearchResult> {
-  const request = {
+  return await ranked(queryOf(question, mode, vector, context), mode, 0, context)
+}
+
+function queryOf(
+  question: QuestionInput,
+  mode: RankingMode,
+  vector: Float32Array | undefined,
+  context: Omit<AskModesContext, 'modes'>,
+): SearchQuery {
+  return {
     versionId: context.versionId,
     ...inputsFor(mode, question.text, vector),
     limit: context.limit,
     filters: filtersOf(question, context),
     entitled: filtersOf(UNFILTERED, context),
     ranking: rankingOf(context.profile, question.filters?.in_force_on ?? context.day),
-    withoutText: context.withoutText ?? false,
     onlyRows: question.onlyRows,
   }
-  return mode === servedMode(context) ? await reranked(request, turn, context) : await search(request, turn, context)
 }
 
-/** Re-ranks the first passages with the profile's re-ranker, as the gateway does. */
-async function reranked(request: SearchQuery, turn: number, context: AskContext): Promise<SearchResult> {
+/** Re-ranks the first passages of the served mode with the profile's re-ranker, as the gateway does. */
+async function ranked(
+  request: SearchQuery,
+  mode: RankingMode,
+  turn: number,
+  context: AskContext,
+): Promise<SearchResult> {
   const { reranker: parameters } = context.profile
-  if (parameters === null) return await search(request, turn, context)
+  if (parameters === null || mode !== servedMode(context)) return await search(request, turn, context)
   if (context.reranker === undefined) throw new Error('the profile re-ranks and no re-ranker was opened')
   const reply = await search(
-    { ...request, limit: Math.max(request.limit, parameters.candidates), withoutText: false },
+    { ...request, limit: Math.max(request.limit, parameters.candidates), rowsOnly: false },
     turn,
     context,
   )
@@ -160,7 +213,7 @@ export async function findRows(
   context: AskContext,
 ): Promise<readonly number[]> {
   const filters = filtersOf(UNFILTERED, context)
-  const { passages } = await search(
+  const { rows } = await search(
     {
       versionId: context.versionId,
       ...inputsFor('dense', '', vector),
@@ -168,13 +221,13 @@ export async function findRows(
       filters: { ...filters, verificationStatuses: context.facets.statuses, inForceOn: '' },
       entitled: filters,
       ranking: { ...rankingOf(context.profile, context.day), perDocumentMax: 0, collapseRevisionsOn: '' },
-      withoutText: true,
+      rowsOnly: true,
       onlyRows,
     },
     0,
     context,
   )
-  return passages.map(({ row }) => row)
+  return rows.map(({ row }) => row)
 }
 
 /** Distributes requests over the nodes and tries the next node where one fails. */

@@ -1,6 +1,6 @@
 import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
 import { EVALUATION_BOUNDS } from './bounds.ts'
-import type { AskContext } from './ask.ts'
+import type { AskRecordsContext } from './ask.ts'
 import { embedOnce } from './embed-once.ts'
 import { foldsOf } from './calibration/folds.ts'
 import type { QueryWithQrels } from './query-with-qrels.ts'
@@ -21,7 +21,7 @@ const LIMIT = 10
 export async function fitRanking(
   reranker: ProfileParameters['reranker'],
   questions: readonly QueryWithQrels[],
-  context: AskContext,
+  context: AskRecordsContext,
 ): Promise<ProfileParameters> {
   const asking = { ...context, embedder: context.embedder && embedOnce(context.embedder) }
   return await tryReranker(reranker, questions, { ...asking, profile: await fitFusion(questions, asking) })
@@ -36,7 +36,10 @@ type FiguresById = ReadonlyMap<string, RankingFigures>
  * else words rank alone. Fewer than `comparedQuestionsMin` questions with qrels leave the profile as it is, and so does a
  * version without vectors.
  */
-export async function fitFusion(questions: readonly QueryWithQrels[], context: AskContext): Promise<ProfileParameters> {
+export async function fitFusion(
+  questions: readonly QueryWithQrels[],
+  context: AskRecordsContext,
+): Promise<ProfileParameters> {
   const { profile } = context
   const sample = sampleWithQrels(questions, EVALUATION_BOUNDS.comparedQuestionsMax)
   if (context.embedder === undefined || sample.length < EVALUATION_BOUNDS.comparedQuestionsMin) return profile
@@ -84,7 +87,7 @@ function bestWeight(questions: readonly QueryWithQrels[], byWeight: ReadonlyMap<
 export async function tryReranker(
   reranker: ProfileParameters['reranker'],
   questions: readonly QueryWithQrels[],
-  context: AskContext,
+  context: AskRecordsContext,
 ): Promise<ProfileParameters> {
   const { profile } = context
   const sample = sampleWithQrels(questions, EVALUATION_BOUNDS.rerankedQuestionsMax)

@@ -1,7 +1,6 @@
-import type { SearchResult } from '#core/domain/search.ts'
 import { EVALUATION_BOUNDS } from './bounds.ts'
-import { askOne, askModes, embedQuestions, forModes, modesOf } from './ask.ts'
-import type { AskContext, ByMode, RankingMode } from './ask.ts'
+import { askOne, askRecords, embedQuestions, forModes, modesOf } from './ask.ts'
+import type { AskContext, AskRecordsContext, ByMode, RankingMode, RecordResult } from './ask.ts'
 import { rankingFigures } from './metrics/ranking.ts'
 import type { RankingFigures } from './metrics/ranking.ts'
 import type { QueryWithQrels } from './query-with-qrels.ts'
@@ -29,16 +28,12 @@ export type Outcomes = ByMode<readonly Outcome[]>
 export async function askQuestions(
   questions: readonly QueryWithQrels[],
   limit: number,
-  context: AskContext,
+  context: AskRecordsContext,
 ): Promise<Outcomes> {
   const outcomes: Record<RankingMode, Outcome[]> = { lexical: [], dense: [], hybrid: [] }
-  await askModes(
-    questions,
-    { ...context, modes: modesOf(context), limit, withoutText: true },
-    (at, mode, reply, question) => {
-      outcomes[mode][at] = outcomeOf(question, reply)
-    },
-  )
+  await askRecords(questions, { ...context, modes: modesOf(context), limit }, (at, mode, reply, question) => {
+    outcomes[mode][at] = outcomeOf(question, reply)
+  })
   return forModes(context, (mode) => outcomes[mode])
 }
 
@@ -49,7 +44,7 @@ export async function askQuestions(
  */
 export function outcomeOf(
   { id, qrels, quoted }: Pick<QueryWithQrels, 'id' | 'qrels' | 'quoted'>,
-  { passages, predictors }: Pick<SearchResult, 'passages' | 'predictors'>,
+  { passages, predictors }: Pick<RecordResult, 'passages' | 'predictors'>,
 ): Outcome {
   const scores = new Map<string, number>()
   for (const { sourceId: record, score, named } of passages) {
@@ -83,7 +78,7 @@ export async function timeModes(questions: readonly QueryWithQrels[], context: A
     for (const mode of modesOf(context)) {
       const beganMs = performance.now()
       const [vector] = await embedQuestions([question], context)
-      await askOne(question, mode, vector, 0, { ...context, limit: TIMED_LIMIT })
+      await askOne(question, mode, vector, { ...context, limit: TIMED_LIMIT })
       if (done >= Math.min(EVALUATION_BOUNDS.warmUpQuestionsMax, sample.length))
         timed[mode].push(performance.now() - beganMs)
     }

@@ -15,7 +15,7 @@ import type { PreparedVersion } from '#jobs/search-nodes.ts'
 import type { Reader } from '#core/reading/reader.ts'
 import { alteredCandidate } from './altered-candidate.ts'
 import { servedOf } from './ask.ts'
-import type { AskContext } from './ask.ts'
+import type { AskRecordsContext } from './ask.ts'
 import { embedOnce } from './embed-once.ts'
 import { decisionOf } from './figures.ts'
 import type { Decision } from './figures.ts'
@@ -30,6 +30,7 @@ import { readQuestionSet } from './question-set.ts'
 import { idsInWords } from './questions.ts'
 import { measureReader } from './reading.ts'
 import type { Measured } from './report.ts'
+import type { SourceIdOf } from './source-ids.ts'
 
 export interface EvaluationInput extends PreparedVersion {
   readonly knowledgeBase: string
@@ -37,6 +38,8 @@ export interface EvaluationInput extends PreparedVersion {
   readonly artifact: Pick<Manifest, 'passages' | 'embedding' | 'files'> & {
     readonly folder: string
   }
+  /** Of the artifact. */
+  readonly sourceIdOf: SourceIdOf
   readonly facets: Facets
   readonly profile: ProfileParameters
   readonly targetRisk: number
@@ -65,7 +68,7 @@ export interface Evaluation {
   /** The profile with the fitted fusion and decision. */
   readonly profile: ProfileParameters & { readonly calibration: Decision['calibration'] }
   /** How the candidate was asked. */
-  readonly context: AskContext
+  readonly context: AskRecordsContext
 }
 
 /** Number of passages per question; enough for recall@100. */
@@ -81,7 +84,11 @@ export async function evaluate(input: EvaluationInput): Promise<Evaluation> {
   const prepared = await prepareOnLiveNodes(input.nodes, input, input.signal)
   if (prepared.loaded.length === 0) throw new NoSearchNodeError('the candidate', prepared.failed)
   const { questions, missing } = await unlessDamaged(input, () => chooseQuestions(input))
-  const asking: AskContext = { ...input, embedder: input.embedder && embedOnce(input.embedder), nodes: prepared.loaded }
+  const asking: AskRecordsContext = {
+    ...input,
+    embedder: input.embedder && embedOnce(input.embedder),
+    nodes: prepared.loaded,
+  }
   const profile =
     input.questionsSha256 === undefined ? input.profile : await fitRanking(input.rerankerToTry, questions, asking)
   const context = { ...asking, profile }

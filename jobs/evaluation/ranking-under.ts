@@ -1,6 +1,6 @@
 import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
-import { askModes, servedMode } from './ask.ts'
-import type { AskContext } from './ask.ts'
+import { askRecords, servedMode } from './ask.ts'
+import type { AskRecordsContext } from './ask.ts'
 import type { QueryWithQrels } from './query-with-qrels.ts'
 import { compareRankings } from './metrics/comparison.ts'
 import type { RankingFigures } from './metrics/ranking.ts'
@@ -26,12 +26,12 @@ export async function rankingUnder(
   profile: ProfileParameters,
   questions: readonly QueryWithQrels[],
   limit: number,
-  context: AskContext,
+  context: AskRecordsContext,
 ): Promise<ReadonlyMap<string, RankingFigures>> {
   const found = new Map<string, RankingFigures>()
-  await askModes(
+  await askRecords(
     questions,
-    { ...context, profile, modes: [servedMode(context)], limit, withoutText: true },
+    { ...context, profile, modes: [servedMode(context)], limit },
     (_, _mode, reply, question) => {
       const { figures } = outcomeOf(question, reply)
       if (figures !== undefined) found.set(question.id, figures)

@@ -101,7 +101,7 @@ async function readingsOf(
     `The reader is asked at most ${questions.length} times, each time about a question and up to ${READ_PASSAGES_MAX} passages.`,
   )
   const lists: { readonly question: QueryWithQrels; readonly passages: SearchResult['passages'] }[] = []
-  const asking = { ...context, modes: [servedMode(context)], withoutText: false, limit: READ_PASSAGES_MAX }
+  const asking = { ...context, modes: [servedMode(context)], limit: READ_PASSAGES_MAX }
   await askModes(questions, asking, (at, _mode, { passages }, question) => {
     lists[at] = { question, passages }
   })

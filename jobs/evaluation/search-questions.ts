@@ -4,8 +4,8 @@ import type { SearchQuestion } from '#core/index/search-questions/layout.ts'
 import { verifiedSearchQuestionsIn } from '#core/index/search-questions/records.ts'
 import { verifiedPassagesIn } from '#core/index/passages/records.ts'
 import { EVALUATION_BOUNDS } from '#jobs/evaluation/bounds.ts'
-import { askModes, servedMode } from './ask.ts'
-import type { AskContext } from './ask.ts'
+import { askRecords, servedMode } from './ask.ts'
+import type { AskRecordsContext } from './ask.ts'
 import { createBottomKSample } from './bottom-k-sample.ts'
 import { isServed } from './known-items.ts'
 import type { SearchQuestionFigures } from './page/evaluation-report.ts'
@@ -29,7 +29,7 @@ interface Sampled extends SearchQuestion {
  */
 export async function searchQuestionFigures(
   artifact: Artifact,
-  context: AskContext,
+  context: AskRecordsContext,
 ): Promise<SearchQuestionFigures | undefined> {
   if (artifact.files['search-questions.jsonl'] === undefined) return undefined
   const { total, passages, repeated, sample } = await read(artifact)
@@ -92,12 +92,12 @@ async function servedIds(
 
 async function foundElsewhere(
   questions: readonly SearchQuestion[],
-  context: AskContext,
+  context: AskRecordsContext,
 ): Promise<SearchQuestionFigures['elsewhere']> {
   const found: (SearchQuestionFigures['elsewhere'][number] | undefined)[] = []
-  await askModes(
+  await askRecords(
     questions.map((question) => ({ text: question.q, filters: undefined, question })),
-    { ...context, modes: [servedMode(context)], withoutText: true, limit: 1 },
+    { ...context, modes: [servedMode(context)], limit: 1 },
     (at, _mode, { passages: [first] }, { question: { id, q } }) => {
       if (first?.sourceId !== id) found[at] = { id, q, first: first?.sourceId ?? null }
     },

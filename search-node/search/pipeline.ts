@@ -48,7 +48,8 @@ export async function search(
   const { first, selected } = await searchInRounds(version, query, visible, named.ids.keys(), select, deadline)
   const shown = asShown(selected, columns)
   return {
-    passages: shown.map((scored) => shownPassage(statistics, scored, named, input.withoutText)),
+    passages: input.rowsOnly === true ? [] : shown.map((scored) => shownPassage(statistics, scored, named)),
+    rows: input.rowsOnly === true ? shown.map((scored) => ({ ...scored, named: named.ids.has(scored.row) })) : [],
     plan: first.byVector?.plan ?? 'none',
     allowed: visible.count,
     predictors: predict(statistics, query, first, (round) =>
@@ -171,16 +172,11 @@ function nearest({ ids: rows, scores }: ScoredCandidates, count: number): Ranked
 }
 
 /** The fields of a passage in a reply. */
-function shownPassage(
-  { passage }: VersionStatistics,
-  { row, score }: Scored,
-  named: NamedRows,
-  withoutText = false,
-): FoundPassage {
+function shownPassage({ passage }: VersionStatistics, { row, score }: Scored, named: NamedRows): FoundPassage {
   const { chunk_id, source_id, provision, text, document, citation, metadata, subjects, position } = passage(row)
   return {
     chunkId: chunk_id,
-    text: withoutText ? '' : text,
+    text,
     score,
     document: {
       id: document.id,

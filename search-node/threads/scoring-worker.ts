@@ -127,7 +127,7 @@ function searchForFirstRow({ vectors, facets: { facets }, passage }: IndexReader
       perDocumentMax: 0,
       collapseRevisionsOn: '',
     },
-    withoutText: false,
+    rowsOnly: false,
     onlyRows: undefined,
   }
 }

@@ -82,7 +82,7 @@ export async function openRawSearch(
         filters,
         entitled: EVERYTHING,
         ranking: RANKING,
-        withoutText: false,
+        rowsOnly: false,
         onlyRows: undefined,
       }
       const reply = await pool.search({ artifact, input, deadlineMs: limits.deadlineMs }, limits)

@@ -21,7 +21,7 @@ export function openInProcessNode(store: ArtifactStore, publicKeyDer: Buffer): I
     async search({ versionId, ...query }) {
       const held = loaded.get(versionId)
       if (held === undefined) throw new Error(`version ${versionId} is not loaded`)
-      return await search(held.version, { withoutText: false, onlyRows: undefined, ...query }, UNLIMITED)
+      return await search(held.version, { rowsOnly: false, onlyRows: undefined, ...query }, UNLIMITED)
     },
     async prepareVersion({ versionId, manifestDigest }) {
       const held = loaded.get(versionId)

@@ -26,6 +26,7 @@ import { compareWithActive } from '#jobs/compare/pipeline.ts'
 import type { Compared } from '#jobs/compare/pipeline.ts'
 import { EVALUATION_DEPTH, evaluate } from '#jobs/evaluation/pipeline.ts'
 import type { Evaluation } from '#jobs/evaluation/pipeline.ts'
+import { withSourceIds } from '#jobs/evaluation/source-ids.ts'
 import type { ImportReport } from '#jobs/import/report.ts'
 import { importCorpus } from '#jobs/operator/actions/import-corpus.ts'
 import type { Imported } from '#jobs/capture/import-captured.ts'
@@ -226,11 +227,13 @@ function storeQuestions({ store }: Bench, questions: readonly object[]): string 
   return hash
 }
 
+const damaged = (error: ArtifactError): Error => error
+
 async function evaluateVersion(
   { store, node }: Bench,
   { corpus, artifact, profile, questionSet }: Pick<BuiltLaw, 'corpus' | 'artifact' | 'profile' | 'questionSet'>,
 ): Promise<Evaluation> {
-  return await evaluate({
+  const evaluation = {
     versionId: artifact.versionId,
     manifestDigest: artifact.manifestDigest,
     knowledgeBase: SLUG,
@@ -247,38 +250,43 @@ async function evaluateVersion(
     day: utcDay(new Date()),
     signal: new AbortController().signal,
     onProgress: () => undefined,
-  })
+  }
+  return await withSourceIds({ ...evaluation.artifact, damaged }, (sourceIdOf) =>
+    evaluate({ ...evaluation, sourceIdOf }),
+  )
 }
 
 async function compare({ root, store, keys }: Bench, active: BuiltLaw, candidate: BuiltLaw): Promise<ComparedLaw> {
   const { artifact, corpus, evaluation, profile } = candidate
   const { versionId, manifestDigest } = artifact
   const { questionSet, questions } = evaluation.measured
-  const compared = await compareWithActive(
-    {
-      versionId,
-      manifestDigest,
-      facets: corpus.facets,
-      profile,
-      questionSet: questionSet === null ? undefined : { sha256: questionSet, questions },
-      limit: EVALUATION_DEPTH,
-      context: evaluation.context,
-    },
-    {
-      readActive: () =>
-        Promise.resolve({
-          versionId: active.artifact.versionId,
-          manifestDigest: active.artifact.manifestDigest,
-          facets: active.corpus.facets,
-          profile: active.profile,
-          embedder: undefined,
-          questionSet: active.questionSet ?? null,
-        }),
-      publicKeysDer: [keys.publicKeyDer],
-      sortFile: join(root, `${randomUUID()}.sqlite`),
-      changeLimits: {},
-    },
-    store,
+  const compared = await withSourceIds({ ...artifact.manifest, folder: artifact.folder, damaged }, (sourceIdOf) =>
+    compareWithActive(
+      {
+        versionId,
+        manifestDigest,
+        facets: corpus.facets,
+        profile,
+        questionSet: questionSet === null ? undefined : { sha256: questionSet, questions },
+        limit: EVALUATION_DEPTH,
+        context: { ...evaluation.context, sourceIdOf },
+      },
+      {
+        readActive: () =>
+          Promise.resolve({
+            versionId: active.artifact.versionId,
+            manifestDigest: active.artifact.manifestDigest,
+            facets: active.corpus.facets,
+            profile: active.profile,
+            embedder: undefined,
+            questionSet: active.questionSet ?? null,
+          }),
+        publicKeysDer: [keys.publicKeyDer],
+        sortFile: join(root, `${randomUUID()}.sqlite`),
+        changeLimits: {},
+      },
+      store,
+    ),
   )
   if (compared === null) throw new Error('the candidate was not compared')
   const lines = readFileSync(store.changesFile(versionId), 'utf8').split('\n').slice(0, -1)

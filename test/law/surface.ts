@@ -101,12 +101,12 @@ export async function ask({ node }: Laboratory, law: BuiltLaw, { text, day, filt
     anySubject: subject === undefined,
   }
   const ranking = rankingOf(profile, day)
-  const query = { versionId: artifact.versionId, vector: undefined, text, limit: DEPTH, ranking, withoutText: true }
+  const query = { versionId: artifact.versionId, vector: undefined, text, limit: DEPTH, ranking, rowsOnly: true }
   const found = await node.search({ ...query, filters: narrowed, entitled }, 0)
   return {
-    rows: found.passages.map(({ row }) => row),
-    named: found.passages[0]?.named ?? false,
-    decision: decideOn(law.evaluation.profile.calibration, found).decision,
+    rows: found.rows.map(({ row }) => row),
+    named: found.rows[0]?.named ?? false,
+    decision: decideOn(law.evaluation.profile.calibration, { ...found, passages: found.rows }).decision,
     unsupported: found.unsupported,
   }
 }

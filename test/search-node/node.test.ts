@@ -249,7 +249,7 @@ test('a signed but inconsistent artifact is refused, and the loaded versions con
   expect((await search()).passages).toHaveLength(5)
 })
 
-test('words, a vector or both are searched over the wire, with or without the texts', async () => {
+test('words, a vector or both are searched over the wire, for passages or for rows only', async () => {
   const text = 'Who gives the record of rule 1234 to the authority?'
   const words = await search({ text, vector: undefined })
   const vector = await search()
@@ -260,8 +260,8 @@ test('words, a vector or both are searched over the wire, with or without the te
     0,
     PREDICTORS.length,
   ])
-  const bare = await search({ text, withoutText: true })
-  expect(bare).toEqual({ ...both, passages: both.passages.map((passage) => ({ ...passage, text: '' })) })
+  const rows = both.passages.map(({ row, score, named }) => ({ row, score, named }))
+  expect(await search({ text, rowsOnly: true })).toEqual({ ...both, passages: [], rows })
   expect(await search({ onlyRows: Buffer.of(0b1010) })).toMatchObject({ allowed: 2, passages: [{}, {}] })
 })
 

@@ -94,7 +94,14 @@ describe('the predictors of a reply', () => {
   const reply = (sent: readonly number[]): SearchResult => {
     const method = searchNodeService['Search']
     if (method === undefined) throw new Error('the proto names no method Search')
-    const bytes = encodeSearchReply({ passages: [], plan: 'none', allowed: 0, predictors: sent, unsupported: [] })
+    const bytes = encodeSearchReply({
+      passages: [],
+      rows: [],
+      plan: 'none',
+      allowed: 0,
+      predictors: sent,
+      unsupported: [],
+    })
     const decoded: SearchResult = method.responseDeserialize(Buffer.from(bytes))
     return decoded
   }

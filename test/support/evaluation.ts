@@ -3,7 +3,7 @@ import type { Predictor } from '#core/domain/predictors.ts'
 import type { FoundPassage, SearchQuery, SearchResult } from '#core/domain/search.ts'
 import type { SearchNodeClient } from '#core/rpc/search-client.ts'
 import { defaultProfile } from '#jobs/build/parameters.ts'
-import type { AskContext } from '#jobs/evaluation/ask.ts'
+import type { AskRecordsContext } from '#jobs/evaluation/ask.ts'
 import type { QueryWithQrels } from '#jobs/evaluation/query-with-qrels.ts'
 import { spaceOf } from './artifact.ts'
 
@@ -55,6 +55,7 @@ export function measured(features: Partial<Record<Predictor, number>> = {}): num
 export function replyWith(records: readonly string[], predictors = measured()): SearchResult {
   return {
     passages: records.map((record, at) => found(record, 1 / (at + 1))),
+    rows: [],
     plan: 'exact',
     allowed: 100,
     predictors,
@@ -63,7 +64,7 @@ export function replyWith(records: readonly string[], predictors = measured()): 
 }
 
 export interface Asking {
-  readonly context: AskContext
+  readonly context: AskRecordsContext
   /** What the node was asked, in order. */
   readonly asked: SearchQuery[]
 }
@@ -71,21 +72,29 @@ export interface Asking {
 /** One search node that answers as the test says; texts become vectors of their first two code units. */
 export function asking(
   answer: (request: SearchQuery) => SearchResult | Promise<SearchResult>,
-  change: Partial<AskContext> = {},
+  change: Partial<AskRecordsContext> = {},
 ): Asking {
   const asked: SearchQuery[] = []
+  const records: string[] = []
+  const rowOf = (record: string): number => {
+    if (!records.includes(record)) records.push(record)
+    return records.indexOf(record)
+  }
   const node: SearchNodeClient = {
     address: 'node',
     search: async (query) => {
       asked.push(query)
-      return await Promise.resolve(answer(query))
+      const reply = await answer(query)
+      if (query.rowsOnly !== true || reply.rows.length > 0) return reply
+      const rows = reply.passages.map(({ score, named, sourceId }) => ({ row: rowOf(sourceId), score, named }))
+      return { ...reply, passages: [], rows }
     },
     prepareVersion: async () => await Promise.resolve({ alreadyLoaded: true, passages: 0 }),
     releaseVersion: async () => await Promise.resolve(false),
     status: async () => await Promise.resolve({ loaded: [], threads: 1, queued: 0, queueMax: 1, damaged: 0 }),
     close: () => undefined,
   }
-  const context: AskContext = {
+  const context: AskRecordsContext = {
     versionId: 'version',
     facets: { languages: ['en'], jurisdictions: ['ZZ'], subjects: [], statuses: ['verified'] },
     profile: defaultProfile({ embedding: 'local' }),
@@ -98,6 +107,7 @@ export function asking(
           overlong: 0,
         }),
     },
+    sourceIdOf: (row) => records[row] ?? '',
     nodes: [node],
     day: '2026-03-01',
     signal: new AbortController().signal,

@@ -48,7 +48,7 @@ const askedOf = ({ filters = EVERYTHING }: { readonly filters?: Filters }): Omit
 
 /** A search as a scoring thread gets it; entitled to what the filters allow unless the change says otherwise. */
 export function inputOf(change: Partial<SearchInput>): SearchInput {
-  return { ...askedOf(change), withoutText: false, onlyRows: undefined, ...change }
+  return { ...askedOf(change), rowsOnly: false, onlyRows: undefined, ...change }
 }
 
 /** A query as a gateway asks it; entitled likewise. */

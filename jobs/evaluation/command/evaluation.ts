@@ -5,7 +5,7 @@ import { SEARCH_BOUNDS } from '#core/domain/bounds.ts'
 import { utcDay } from '#core/platform/time.ts'
 import { defaultProfile } from '#jobs/build/parameters.ts'
 import { servedOf } from '#jobs/evaluation/ask.ts'
-import type { AskContext } from '#jobs/evaluation/ask.ts'
+import type { AskContext, AskRecordsContext } from '#jobs/evaluation/ask.ts'
 import { decisionOf } from '#jobs/evaluation/figures.ts'
 import { filteredRecallOf } from '#jobs/evaluation/filtered-questions.ts'
 import type { QueryWithQrels } from '#jobs/evaluation/query-with-qrels.ts'
@@ -146,11 +146,12 @@ async function askBuilt(
   version: TemporaryVersion,
   { embedder, reader, output, signal }: AskingTools,
 ): Promise<Evaluated> {
-  const { artifact, facets, node, report: imported, missing } = version
+  const { artifact, facets, sourceIdOf, node, report: imported, missing } = version
   const telling = (stage: string) => (done: number, total: number) => output.progress(stage, done, total)
-  const unfitted: AskContext = {
+  const unfitted: AskRecordsContext = {
     versionId: artifact.versionId,
     facets,
+    sourceIdOf,
     profile: defaultProfile({ embedding: embeddingOf(embedder) }),
     embedder,
     nodes: [node.client],

@@ -3,7 +3,7 @@ import { words } from '#core/index/analysis/words.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
 import { EVALUATION_BOUNDS } from '#jobs/evaluation/bounds.ts'
-import type { AskContext } from '#jobs/evaluation/ask.ts'
+import type { AskRecordsContext } from '#jobs/evaluation/ask.ts'
 import { fitRanking } from '#jobs/evaluation/fusion.ts'
 import type { QueryWithQrels } from '#jobs/evaluation/query-with-qrels.ts'
 import type { EvaluateFlags } from './flags.ts'
@@ -61,7 +61,7 @@ function identitiesOf({ id, text, limitedTo }: TaskQuestion): readonly string[] 
  */
 export async function fittedProfile(
   questions: readonly QueryWithQrels[],
-  context: AskContext,
+  context: AskRecordsContext,
   output: EvaluationOutput,
 ): Promise<ProfileParameters> {
   if (questions.length === 0) return context.profile

@@ -29,6 +29,10 @@ import type { VectorSettings } from '#jobs/build/text-vectors.ts'
 import type { ImportReport } from '#jobs/import/report.ts'
 import { prepareOn } from '#jobs/search-nodes.ts'
 import { captureSources, snapshotId } from '#jobs/sources/capture.ts'
+import { alteredCandidate } from '#jobs/evaluation/altered-candidate.ts'
+import { withSourceIds } from '#jobs/evaluation/source-ids.ts'
+import type { ArtifactError } from '#core/index/artifact-error.ts'
+import type { SourceIdOf } from '#jobs/evaluation/source-ids.ts'
 import { startNodeProcess } from '#jobs/command-line/search-node-process.ts'
 import type { NodeProcess } from '#jobs/command-line/search-node-process.ts'
 
@@ -65,6 +69,8 @@ export interface TemporaryVersion {
   /** Parameters of a build without further choices. */
   readonly parameters: BuildParameters
   readonly facets: Facets
+  /** Of the artifact. */
+  readonly sourceIdOf: SourceIdOf
   readonly report: ImportReport
   /** Judged records of which the version holds no passage, sorted. */
   readonly missing: readonly string[]
@@ -85,7 +91,11 @@ export async function withTemporaryVersion<T>(
     const node = await startNodeProcess(storeUrl, [keys.publicKeyDer], input.engine)
     try {
       await prepareOn(node.client, built.artifact, input.signal)
-      return await use({ ...built, store, facets: corpus.facets, node })
+      const { manifest, folder: artifactFolder } = built.artifact
+      const damaged = (error: ArtifactError): Error => alteredCandidate(built.artifact.versionId, error)
+      return await withSourceIds({ ...manifest, folder: artifactFolder, damaged }, (sourceIdOf) =>
+        use({ ...built, store, facets: corpus.facets, sourceIdOf, node }),
+      )
     } finally {
       await node.stop()
     }

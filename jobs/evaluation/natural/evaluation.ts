@@ -165,6 +165,7 @@ async function evaluated(version: TemporaryVersion, corpus: string, tools: Askin
     manifestDigest: artifact.manifestDigest,
     knowledgeBase: corpus,
     artifact: { ...artifact.manifest, folder: artifact.folder },
+    sourceIdOf: version.sourceIdOf,
     facets,
     profile: defaultProfile(parameters),
     targetRisk: parameters.target_risk,
@@ -198,7 +199,6 @@ async function askQuestions(
     signal,
     onProgress: (done: number, total: number) => onProgress('ask', done, total),
     modes: modesOf({ embedder }),
-    withoutText: reader === undefined,
     limit: DEFAULT_TOP_K,
   }
   const lists: { readonly question: NaturalQuestion; readonly found: ByMode<SearchResult> }[] = []

@@ -30,6 +30,7 @@ function tierSaying(answer: () => SearchResult): { readonly deps: SearchDeps; re
 function reply(passages: readonly FoundPassage[]): SearchResult {
   return {
     passages,
+    rows: [],
     plan: 'exact',
     allowed: 7,
     predictors: [0.5],

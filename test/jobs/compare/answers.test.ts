@@ -55,7 +55,16 @@ async function compared(
   }
   const changes: AnswerChange[] = []
   const record = async (one: AnswerChange): Promise<void> => await Promise.resolve(void changes.push(one))
-  const input = { active, asked: [SET], profile: lenient, limit: LIMIT, context, record, ...change }
+  const input = {
+    active,
+    asked: [SET],
+    profile: lenient,
+    limit: LIMIT,
+    context,
+    activeSourceIdOf: context.sourceIdOf,
+    record,
+    ...change,
+  }
   return { ...(await compareAnswers(input)), changes, asked }
 }
 

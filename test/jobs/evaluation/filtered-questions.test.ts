@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { AskContext } from '#jobs/evaluation/ask.ts'
 import { filteredRecallOf } from '#jobs/evaluation/filtered-questions.ts'
 import type { FilteredMeasurement } from '#jobs/evaluation/filtered-questions.ts'
-import { asking, found } from '#test/support/evaluation.ts'
+import { asking } from '#test/support/evaluation.ts'
 import { spaceOf } from '#test/support/artifact.ts'
 import { VECTOR_DIMENSIONS, bestRows, everywhere, isSet, randomVectors, storeVectors } from './filtered-search.ts'
 import type { Vectors } from './filtered-search.ts'
@@ -41,7 +41,8 @@ describe('the queries of filtered recall', () => {
       ({ vector: query = new Float32Array(0), onlyRows: bits = Buffer.alloc(0), limit }) => {
         const rows = bestRows(vectors, query, (row) => isSet(bits, row), limit)
         return {
-          passages: rows.map((row) => found(`r${row}`, 0.5, { row })),
+          passages: [],
+          rows: rows.map((row) => ({ row, score: 0.5, named: false })),
           plan: 'exact',
           allowed: rows.length,
           predictors: [],

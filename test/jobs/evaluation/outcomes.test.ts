@@ -78,7 +78,7 @@ describe('a question set', () => {
       questions.map(({ text }) => measured({ first_length: text.length })),
     )
     expect(asked).toHaveLength(3 * 70)
-    for (const request of asked) expect(request).toMatchObject({ limit: 101, withoutText: true, versionId: 'version' })
+    for (const request of asked) expect(request).toMatchObject({ limit: 101, rowsOnly: true, versionId: 'version' })
   })
 
   test('is asked by words alone of a version without vectors, and nothing is embedded', async () => {
