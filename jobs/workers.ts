@@ -90,7 +90,7 @@ export async function startJobs(deps: JobsDeps): Promise<Jobs> {
     startWorker<JobPayload, string>(deps, 'build', build, { concurrency: deps.buildConcurrency }),
     startWorker<JobPayload, string>(deps, 'activate', activateThenTrace, { concurrency: 4 }),
     startWorker<JobPayload, void>(deps, 'trace', (job) => writeTrace(deps, job.data.id, stopping.signal), {}),
-    startWorker<JobPayload, string>(deps, 'capture', capture, {}),
+    startWorker<JobPayload, string>(deps, 'capture', capture, { lockDuration: JOB_BOUNDS.captureLockMs }),
     startWorker<LedgerJobPayload, void>(deps, 'ledger', (job) => processLedgerJob(deps.database, job.data), {
       concurrency: QUEUE_BOUNDS.ledgerConcurrency,
     }),
