@@ -1,28 +1,3 @@
-import { addActivate } from './commands/activate.ts'
-import { addAudit } from './commands/audit.ts'
-import { addBuild } from './commands/build.ts'
-import { addClients } from './commands/clients.ts'
-import { addEntitlements } from './commands/entitlements.ts'
-import { addExposure } from './commands/exposure.ts'
-import { addFingerprints } from './commands/fingerprints.ts'
-import { addGc } from './commands/gc.ts'
-import { addInspect } from './commands/inspect.ts'
-import { addImports } from './commands/imports.ts'
-import { addJobs } from './commands/jobs.ts'
-import { addKeys } from './commands/keys.ts'
-import { addKnowledgeBases } from './commands/knowledge-bases.ts'
-import { addModels } from './commands/models.ts'
-import { addMigrate } from './commands/migrate.ts'
-import { addOrganizations } from './commands/organizations.ts'
-import { addPlans } from './commands/plans.ts'
-import { addReplay } from './commands/replay.ts'
-import { addRequests } from './commands/requests.ts'
-import { addReview } from './commands/review.ts'
-import { addReviewers } from './commands/reviewers.ts'
-import { addCapture, addSources } from './commands/sources.ts'
-import { addUsage } from './commands/usage.ts'
-import { addVersions } from './commands/versions.ts'
-import { addWithdrawals } from './commands/withdrawals.ts'
 import { failureOf } from './failure.ts'
 import { OperatorCommand } from './operator-command.ts'
 import type { Console } from './operator-command.ts'
@@ -49,10 +24,46 @@ Whatever is named may be named by name or UUID. Results go to standard output, p
 for machines add --json and keep npm's own banner away: npm run --silent operator -- keys list --json
 Exit codes: 0 done, 1 refused, 2 not understood. Each command's --help has examples.`
 
+interface Commands {
+  readonly names: readonly string[]
+  readonly load: () => Promise<(program: OperatorCommand) => void>
+}
+
+/** In the order of the help. A command loads what it needs, and nothing of the others. */
+const COMMANDS: readonly Commands[] = [
+  { names: ['migrate'], load: async () => (await import('./commands/migrate.ts')).addMigrate },
+  { names: ['models'], load: async () => (await import('./commands/models.ts')).addModels },
+  { names: ['organizations'], load: async () => (await import('./commands/organizations.ts')).addOrganizations },
+  { names: ['clients'], load: async () => (await import('./commands/clients.ts')).addClients },
+  { names: ['plans'], load: async () => (await import('./commands/plans.ts')).addPlans },
+  { names: ['knowledge-bases'], load: async () => (await import('./commands/knowledge-bases.ts')).addKnowledgeBases },
+  { names: ['entitlements'], load: async () => (await import('./commands/entitlements.ts')).addEntitlements },
+  { names: ['keys'], load: async () => (await import('./commands/keys.ts')).addKeys },
+  { names: ['inspect'], load: async () => (await import('./commands/inspect.ts')).addInspect },
+  { names: ['import', 'imports'], load: async () => (await import('./commands/imports.ts')).addImports },
+  { names: ['sources'], load: async () => (await import('./commands/sources.ts')).addSources },
+  { names: ['capture'], load: async () => (await import('./commands/sources.ts')).addCapture },
+  { names: ['build'], load: async () => (await import('./commands/build.ts')).addBuild },
+  { names: ['reviewers'], load: async () => (await import('./commands/reviewers.ts')).addReviewers },
+  { names: ['review'], load: async () => (await import('./commands/review.ts')).addReview },
+  { names: ['activate', 'rollback'], load: async () => (await import('./commands/activate.ts')).addActivate },
+  { names: ['versions'], load: async () => (await import('./commands/versions.ts')).addVersions },
+  { names: ['withdraw', 'withdrawals'], load: async () => (await import('./commands/withdrawals.ts')).addWithdrawals },
+  { names: ['gc'], load: async () => (await import('./commands/gc.ts')).addGc },
+  { names: ['jobs'], load: async () => (await import('./commands/jobs.ts')).addJobs },
+  { names: ['usage'], load: async () => (await import('./commands/usage.ts')).addUsage },
+  { names: ['requests'], load: async () => (await import('./commands/requests.ts')).addRequests },
+  { names: ['replay'], load: async () => (await import('./commands/replay.ts')).addReplay },
+  { names: ['exposure'], load: async () => (await import('./commands/exposure.ts')).addExposure },
+  { names: ['fingerprints'], load: async () => (await import('./commands/fingerprints.ts')).addFingerprints },
+  { names: ['audit'], load: async () => (await import('./commands/audit.ts')).addAudit },
+]
+
 /** Runs a command line. @returns its exit code; what went wrong is one sentence on standard error. */
 export async function runProgram(args: readonly string[], console: Console): Promise<number> {
   try {
-    await createProgram(console).parseAsync(args, { from: 'user' })
+    const program = await createProgram(console, args[0])
+    await program.parseAsync(args, { from: 'user' })
     return 0
   } catch (error) {
     const { exitCode, sentence } = failureOf(error)
@@ -61,8 +72,11 @@ export async function runProgram(args: readonly string[], console: Console): Pro
   }
 }
 
-/** Creates the whole command line, which throws instead of exiting. */
-export function createProgram(console: Console): OperatorCommand {
+/**
+ * Creates a command line, which throws instead of exiting.
+ * @param name of the only command that is wanted; absent or unknown: it has all of them.
+ */
+export async function createProgram(console: Console, name?: string): Promise<OperatorCommand> {
   const program = new OperatorCommand('operator', console)
     .description('Operate the evidence retrieval service.')
     .exitOverride()
@@ -70,31 +84,7 @@ export function createProgram(console: Console): OperatorCommand {
     .enablePositionalOptions()
     .showHelpAfterError('(add --help to see how)')
     .addHelpText('after', WALK)
-  addMigrate(program)
-  addModels(program)
-  addOrganizations(program)
-  addClients(program)
-  addPlans(program)
-  addKnowledgeBases(program)
-  addEntitlements(program)
-  addKeys(program)
-  addInspect(program)
-  addImports(program)
-  addSources(program)
-  addCapture(program)
-  addBuild(program)
-  addReviewers(program)
-  addReview(program)
-  addActivate(program)
-  addVersions(program)
-  addWithdrawals(program)
-  addGc(program)
-  addJobs(program)
-  addUsage(program)
-  addRequests(program)
-  addReplay(program)
-  addExposure(program)
-  addFingerprints(program)
-  addAudit(program)
+  const only = COMMANDS.filter(({ names }) => names.includes(name ?? ''))
+  for (const { load } of only.length === 0 ? COMMANDS : only) (await load())(program)
   return program
 }

@@ -32,9 +32,16 @@ const CONSOLE = { environment: {}, stdout: process.stdout, stderr: process.stder
 
 /** Commands without the service: a reviewer or an editor runs them elsewhere. */
 const OFFLINE = new Set(['inspect', 'import draft', 'import init', 'models fetch', 'models list', 'reviewers keygen'])
-const VERBS = leaves(createProgram(CONSOLE))
+const WHOLE = await createProgram(CONSOLE)
+const VERBS = leaves(WHOLE)
 
 describe('help', () => {
+  test.each(WHOLE.commands.map((command) => command.name()))('%s is read without the other commands', async (name) => {
+    const { commands } = await createProgram(CONSOLE, name)
+    expect(commands.map((command) => command.name())).toContain(name)
+    expect(commands.length).toBeLessThan(4)
+  })
+
   test('every addDatabaseCommand that the operator needs is there', () => {
     expect(VERBS.map(({ path }) => path).sort()).toEqual(
       [
@@ -99,7 +106,9 @@ describe('help', () => {
       expect(examples.length).toBeGreaterThan(0)
       for (const example of examples) {
         const words = [...example.matchAll(/"([^"]*)"|(\S+)/g)].map((match) => match[1] ?? match[2] ?? '')
-        await expect(createProgram(CONSOLE).parseAsync(words, { from: 'user' }), example).rejects.toThrow(ConfigError)
+        await expect((await createProgram(CONSOLE)).parseAsync(words, { from: 'user' }), example).rejects.toThrow(
+          ConfigError,
+        )
       }
     },
   )
