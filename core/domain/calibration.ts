@@ -13,6 +13,8 @@ export interface LogisticModel {
   readonly scales: readonly number[]
   readonly coefficients: readonly number[]
   readonly intercept: number
+  /** A lower value counts as this; null, or absent: as it is. */
+  readonly floors?: readonly (number | null)[] | undefined
 }
 
 const modelFields = {
@@ -22,17 +24,18 @@ const modelFields = {
   scales: z.array(z.number().positive()).min(1).max(CALIBRATION_FEATURES_MAX).readonly(),
   coefficients: perFeature,
   intercept: z.number(),
+  floors: z.array(z.number().nullable()).min(1).max(CALIBRATION_FEATURES_MAX).readonly().optional(),
 }
 
 interface NamedFeatures extends LogisticModel {
   readonly features: readonly string[]
 }
 
-function listsAgree({ features, means, scales, coefficients }: NamedFeatures): boolean {
-  return [means, scales, coefficients].every((list) => list.length === features.length)
+function listsAgree({ features, means, scales, coefficients, floors = means }: NamedFeatures): boolean {
+  return [means, scales, coefficients, floors].every((list) => list.length === features.length)
 }
 
-const LISTS_DIFFER = 'features, means, scales and coefficients must have the same length'
+const LISTS_DIFFER = 'features, means, scales, coefficients and floors must have the same length'
 
 function featuresDiffer({ features }: NamedFeatures): boolean {
   return new Set(features).size === features.length
@@ -110,7 +113,8 @@ export function modelLogOdds(model: LogisticModel, features: readonly number[]):
   if (!features.every(Number.isFinite)) throw new RangeError('a feature is missing or not a finite number')
   let logit = model.intercept
   for (const [at, coefficient] of model.coefficients.entries()) {
-    logit += coefficient * (((features[at] ?? 0) - (model.means[at] ?? 0)) / (model.scales[at] ?? 1))
+    const value = Math.max(features[at] ?? 0, model.floors?.[at] ?? Number.NEGATIVE_INFINITY)
+    logit += coefficient * ((value - (model.means[at] ?? 0)) / (model.scales[at] ?? 1))
   }
   return logit
 }

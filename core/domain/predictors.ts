@@ -1,6 +1,6 @@
 /**
  * Query performance predictors that a search node computes for a ranked list, in this order. All are in [0, 1] but
- * those beyond chance, `mean_idf`, `first_length`, `fused_best`, `nearest_vector`, `named_missing` and `named_margin`.
+ * those beyond chance, `mean_idf`, `first_length`, `nearest_vector`, `named_missing` and `named_margin`.
  * `search-node/search/predictors.ts` computes them. Their number and order are part of the wire format. A gateway
  * refuses a list in which a predictor is missing that the profile's calibration uses.
  */
@@ -31,8 +31,6 @@ export const PREDICTORS = [
   'named',
   /** Score of the nearest passage by vector; see `search-node/search/vector-scores.ts`. */
   'nearest_vector',
-  /** Best sum of lexical share and score of the vector; filters hardly move it. */
-  'fused_best',
   /** Weight of what the question asks about the named provision that its passages lack; 0 without one. */
   'named_missing',
   /** Share of what it asks that another candidate of the document holds beyond the provision's passages. */

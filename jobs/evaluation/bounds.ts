@@ -9,6 +9,8 @@ export const EVALUATION_BOUNDS = {
   questionsNamedMax: 10,
   /** Known-item questions of a version without a question set. */
   evaluationSampleMax: 200,
+  /** Questions of any words, which no passage answers. */
+  negatives: 200,
   extractCharactersMin: 40,
   extractCharactersMax: 300,
   evaluationConcurrency: 4,

@@ -26,6 +26,7 @@ import { sampleKnownItems } from './known-items.ts'
 import { askQuestions, timeModes } from './outcomes.ts'
 import { verifiedPassagesIn } from '#core/index/passages/records.ts'
 import { searchQuestionFigures } from './search-questions.ts'
+import { standardisedByNegatives } from './negatives.ts'
 import { readQuestionSet } from './question-set.ts'
 import { idsInWords } from './questions.ts'
 import { measureReader } from './reading.ts'
@@ -90,7 +91,12 @@ export async function evaluate(input: EvaluationInput): Promise<Evaluation> {
     nodes: prepared.loaded,
   }
   const profile =
-    input.questionsSha256 === undefined ? input.profile : await fitRanking(input.rerankerToTry, questions, asking)
+    input.questionsSha256 === undefined
+      ? {
+          ...input.profile,
+          calibration: await standardisedByNegatives(input.profile.calibration, questions, asking),
+        }
+      : await fitRanking(input.rerankerToTry, questions, asking)
   const context = { ...asking, profile }
   const outcomes = await askQuestions(questions, EVALUATION_DEPTH, context)
   const fitting = {

@@ -55,10 +55,9 @@ const NO_ROWS = new Uint32Array(0)
 export function predictorsOf(input: PredictorInput): number[] {
   const { named, dense, lexical, searchQuestionsOnly } = input
   const { documentShare, document_agreement } = documentFigures(input)
-  const ofVectors: PredictorFigures = { document_agreement, fused_best: fusedBest(input) }
   const sharesWords = lexical.rows.length > 0
   const figures: PredictorFigures = {
-    ...(sharesWords || dense.rows.length > 0 ? ofVectors : {}),
+    ...(sharesWords || dense.rows.length > 0 ? { document_agreement } : {}),
     ...(sharesWords ? wordFigures(input, documentShare) : input.coverage([], NO_ROWS, 0)),
     named: named === undefined ? 0 : 1,
     named_missing: named?.missing ?? 0,
@@ -143,21 +142,4 @@ function documentWeights(
     byDocument.set(document, (byDocument.get(document) ?? 0) + (weights[at] ?? 0) / total)
   }
   return byDocument
-}
-
-/** A row that one ranking lacks gets the last score of that ranking; 0 if the lexical ranking is not full. */
-function fusedBest({ lexical, dense }: PredictorInput): number {
-  if (lexical.rows.length === 0 && dense.rows.length === 0) return 0
-  const lastLexical = lexical.rows.length < PREDICTOR_DEPTH ? 0 : (lexical.scores.at(-1) ?? 0)
-  const lastDense = dense.scores.at(-1) ?? 0
-  const ofDense = new Map<number, number>()
-  for (let at = 0; at < dense.rows.length; at++) ofDense.set(dense.rows[at] ?? 0, dense.scores[at] ?? 0)
-  let best = -Infinity
-  for (let at = 0; at < lexical.rows.length; at++) {
-    const row = lexical.rows[at] ?? 0
-    best = Math.max(best, (lexical.scores[at] ?? 0) + (ofDense.get(row) ?? lastDense))
-    ofDense.delete(row)
-  }
-  for (const score of ofDense.values()) best = Math.max(best, lastLexical + score)
-  return best
 }

@@ -34,6 +34,18 @@ describe('the probability of sufficient evidence', () => {
     expect(modelProbability(calibration, [12, 1])).toBe(probability(calibration, ['top', 'covered'], [12, 1]))
   })
 
+  test('counts a feature below its floor as the floor', () => {
+    const floored = { ...calibration, floors: [10, null] }
+    for (const [top, covered] of [
+      [9, 0],
+      [10, 1],
+      [12, -1],
+    ] as const)
+      expect(modelProbability(floored, [top, covered])).toBe(
+        modelProbability(calibration, [Math.max(10, top), covered]),
+      )
+  })
+
   test('finds features by name, whatever else was measured', () => {
     expect(probability(calibration, ['covered', 'length', 'top'], [1, 7, 12])).toBe(
       probability(calibration, ['top', 'covered'], [12, 1]),
@@ -85,6 +97,7 @@ describe('a stored calibration', () => {
 
   test.each([
     ['lists of different length', { means: [10] }],
+    ['floors of another length', { floors: [null] }],
     ['a feature named twice', { features: ['top', 'top'] }],
     ['a scale of zero', { scales: [4, 0] }],
     ['a threshold that no probability can have', { threshold: 1.01 }],

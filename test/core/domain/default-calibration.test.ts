@@ -21,7 +21,6 @@ const EVERYTHING: Features = {
   grams_best: 0.5,
   grams_mass: 0.2,
   document_share: 0.5,
-  fused_best: 1,
   first_coverage: 1,
   nearest_vector: 0.4,
 }
@@ -113,7 +112,6 @@ describe('the features of a list', () => {
       'grams_mass',
       'named',
       'nearest_vector',
-      'fused_best',
       'named_missing',
       'named_elsewhere',
       'named_margin',

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { PREDICTORS } from '#core/domain/predictors.ts'
-import { PREDICTOR_DEPTH, predictorsOf } from '#search-node/search/predictors.ts'
+import { predictorsOf } from '#search-node/search/predictors.ts'
 import type { PredictorInput } from '#search-node/search/predictors.ts'
 import { NOTHING, NO_COVERAGE, featuresOf, measured, ranked } from './features.ts'
 import type { Features } from './features.ts'
@@ -36,12 +36,10 @@ describe('the features of a list', () => {
 
   function expectWithinRanges(features: Features, rows: number): void {
     const { first_length: length, mean_idf: idf, nearest_vector: nearest, ...others } = features
-    const { fused_best: best, words_best, grams_best, grams_mass, document_share, ...shares } = others
+    const { words_best, grams_best, grams_mass, document_share, ...shares } = others
     for (const beyond of [words_best, grams_best, grams_mass, document_share])
       expect(Math.abs(beyond)).toBeLessThanOrEqual(1 + 1e-9)
     expect(Math.abs(nearest)).toBeLessThanOrEqual(1)
-    expect(best).toBeGreaterThanOrEqual(-1 - 1e-9)
-    expect(best).toBeLessThanOrEqual(2 + 1e-9)
     for (const [name, share] of Object.entries(shares)) {
       expect(share, name).toBeGreaterThanOrEqual(-1e-9)
       expect(share, name).toBeLessThanOrEqual(1 + 1e-9)
@@ -141,41 +139,6 @@ describe('documents', () => {
         .document_agreement,
     ).toBeCloseTo(1, 9)
     expect(featuresWith({ lexical: ranked([0, 2], [0.9, 0.1]) }).document_agreement).toBeLessThanOrEqual(0.5)
-  })
-})
-
-describe('words and vectors', () => {
-  test('fused_best is the best sum of a row; a row that the vectors lack counts with their last score', () => {
-    const lexical = ranked([0, 1, 2, 3, 4, 5], [0.9, 0.8, 0.7, 0.6, 0.5, 0.4])
-    const dense = ranked([1, 0], [0.9, 0.2])
-    expect(featuresWith({ lexical, dense }).fused_best).toBeCloseTo(1.7, 12)
-    expect(featuresWith({ lexical: ranked([1], [0.8]), dense }).fused_best).toBeCloseTo(1.7, 12)
-    expect(featuresWith({ lexical: ranked([0], [0.1]), dense: ranked([7, 0], [0.9, 0.2]) }).fused_best).toBe(0.9)
-    expect(featuresWith({ lexical }).fused_best).toBe(0.9)
-  })
-
-  test('fused_best counts a row that a list of words cut at its depth lacks with the last score of it', () => {
-    const rows = Array.from({ length: PREDICTOR_DEPTH }, (_, row) => row)
-    const lexical = ranked(
-      rows,
-      rows.map(() => 0.25),
-    )
-    const dense = ranked([PREDICTOR_DEPTH, PREDICTOR_DEPTH + 1], [0.75, -1])
-    const corpus = Array.from({ length: PREDICTOR_DEPTH + 2 }, () => said('anchor'))
-    const list = withForward(corpus, ({ forward, ask }) =>
-      predictorsOf({
-        question: ask('anchor'),
-        questionWords: 1,
-        passages: corpus.length,
-        forward,
-        lexical,
-        dense,
-        documents: new Uint32Array(corpus.length),
-        coverage: NO_COVERAGE,
-        named: undefined,
-      }),
-    )
-    expect(featuresOf(list).fused_best).toBe(0.25 + 0.75)
   })
 })
 

@@ -16,7 +16,6 @@ beforeAll(async () => {
 afterAll(() => corpus.close())
 
 const TOPIC = questionOn(3, seededRandom(5))
-const [WORD = ''] = TOPIC.split(' ')
 
 test.each<[string, string, Partial<Record<Predictor, number>>]>([
   [
@@ -33,7 +32,6 @@ test.each<[string, string, Partial<Record<Predictor, number>>]>([
       words_best: 0.1681685180769159,
       grams_best: 0.16182552608877998,
       grams_mass: 0.2566487563101324,
-      fused_best: 0.32621461144174274,
     },
   ],
   [
@@ -49,9 +47,4 @@ test.each<[string, string, Partial<Record<Predictor, number>>]>([
 ])('predictors of words alone keep their values for a question %s', async (_, text, expected) => {
   const { predictors } = await corpus.ask({ text })
   for (const name of PREDICTORS) expect(predictorOf(predictors, name), name).toBeCloseTo(expected[name] ?? 0, 12)
-})
-
-test('a score of words alone is the score of rescoring', async () => {
-  const { passages, predictors } = await corpus.ask({ text: WORD })
-  expect(passages[0]?.score).toBe(predictorOf(predictors, 'fused_best'))
 })

@@ -1,0 +1,73 @@
+import type { Calibration } from '#core/domain/calibration.ts'
+import { predictorOf } from '#core/domain/predictors.ts'
+import type { Predictor } from '#core/domain/predictors.ts'
+import { mulberry32 } from '#core/platform/seeded-random.ts'
+import { segmenter } from '#jobs/import/segmenter.ts'
+import { askModes, servedMode } from './ask.ts'
+import type { AskContext, QuestionInput } from './ask.ts'
+import { EVALUATION_BOUNDS } from './bounds.ts'
+
+/** Questions of words of fewer passages are like these passages. */
+const PASSAGES_MIN = 8
+/** Words of the shortest and the longest question. */
+const WORDS = [5, 15] as const
+/** Level and spread of this predictor are those of a model in a version. */
+const STANDARDISED: Predictor = 'nearest_vector'
+/** From so many deviations above the mean of the negatives, nearness speaks for an answer; below, it says nothing. */
+const DEVIATIONS = 3.5
+
+/**
+ * Standardises what a decision takes from vectors by the version's own negatives: questions of words of any passages,
+ * which no passage answers. The nearest passage then counts by how much nearer it is than theirs, in their standard
+ * deviations, whatever model made the vectors. So a model that tells little apart leaves the decision to the words.
+ * @param items texts of passages of the version.
+ * @returns the calibration as it is where it does not use the predictor, or the version has too few passages.
+ */
+export async function standardisedByNegatives(
+  calibration: Calibration,
+  items: readonly { readonly text: string }[],
+  context: AskContext,
+): Promise<Calibration> {
+  const { features, means, scales, floors = features.map(() => null) } = calibration
+  const at = features.indexOf(STANDARDISED)
+  const values: number[] = []
+  const asking = { ...context, modes: [servedMode(context)], withoutText: true, limit: 1 }
+  await askModes(at === -1 ? [] : negativesOf(items), asking, (question, _mode, { predictors }) => {
+    values[question] = predictorOf(predictors, STANDARDISED) ?? 0
+  })
+  const mean = meanOf(values)
+  const deviation = Math.sqrt(meanOf(values.map((value) => (value - mean) ** 2)))
+  if (deviation === 0) return calibration
+  const level = mean + DEVIATIONS * deviation
+  return {
+    ...calibration,
+    means: means.with(at, level),
+    scales: scales.with(at, deviation),
+    floors: floors.with(at, level),
+  }
+}
+
+/** The same texts give the same questions. */
+function negativesOf(items: readonly { readonly text: string }[]): readonly QuestionInput[] {
+  const pool = items.map(({ text }) => wordsOf(text)).filter(({ length }) => length > 0)
+  if (pool.length < PASSAGES_MIN) return []
+  const random = mulberry32(pool.length)
+  const pick = <T>(from: readonly T[]): T | undefined => from[Math.floor(random() * from.length)]
+  return Array.from({ length: EVALUATION_BOUNDS.negatives }, () => {
+    const count = Math.round(WORDS[0] * (WORDS[1] / WORDS[0]) ** random())
+    const drawn = Array.from({ length: count }, () => pick(pick(pool) ?? []) ?? '')
+    return { text: drawn.join(' '), filters: undefined }
+  })
+}
+
+/** As they are written, because a model reads them; of scripts without spaces, too. */
+function wordsOf(text: string): readonly string[] {
+  return Array.from(segmenter('und', 'word').segment(text), ({ segment }) => segment).filter((word) =>
+    /\p{L}{2}/u.test(word),
+  )
+}
+
+/** 0 of no values. */
+function meanOf(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length)
+}
