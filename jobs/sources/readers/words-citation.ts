@@ -25,6 +25,8 @@ export const CITED_TITLE_CHARACTERS_MAX = 160
 export function wordsCitation(provision: CitedProvision, fields: DocumentFields, act?: string): Citation {
   const name = (fields.title ?? fields.identifier ?? '').slice(0, CITED_TITLE_CHARACTERS_MAX).trim()
   const place = placeOf(provision)
+  // A page repeats its title as its first heading.
+  const own = foldKey(place) === foldKey(name) ? '' : place
   const outer = provision.around
     .filter(({ kind }) => ['annex', 'schedule', 'section', 'article'].includes(kind))
     .map((each) => placeOf({ ...each, around: [] }))
@@ -32,7 +34,7 @@ export function wordsCitation(provision: CitedProvision, fields: DocumentFields,
   const isNumbered = (WORDS.get(provision.kind) ?? '') !== '' && numberIn(provision.label) !== ''
   const reference = outer.length > 0 || !isNumbered ? undefined : place
   return {
-    label: [name, ...outer.toReversed(), place].filter((part) => part !== '').join(', '),
+    label: [name, ...outer.toReversed(), own].filter((part) => part !== '').join(', '),
     ...(known === undefined ? {} : { act: known, aliases: aliasOf(name) }),
     ...(reference === undefined ? {} : { reference }),
   }
