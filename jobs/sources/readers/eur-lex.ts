@@ -5,6 +5,7 @@ import { dayIn, dayInWords, languageTag } from './format.ts'
 import type { MarkupFormat, ReadTree } from './format.ts'
 import type { DocumentFields } from './document.ts'
 import { applicationIn, euCitation } from './eu-citation.ts'
+import { isPlainPage, plainFields, plainRole } from './eur-lex-plain.ts'
 import { parseHtml } from './html.ts'
 import { pageFields, pageRole } from './html-page.ts'
 import type { Role } from './roles.ts'
@@ -22,17 +23,17 @@ const SUBDIVISIONS: readonly (readonly [RegExp, string, 'division' | 'passage'])
 const DIVISION = /^(?:cpt|prt|tis|sct|sbs)_[^.]*(?:\.(?:cpt|prt|tis|sct|sbs)_[^.]*)*$/
 const RUNNING = /^(?:oj-)?hd-(?:date|lg|ti|oj)$/
 
-/** Acts as EUR-Lex shows them: the Official Journal with and without ELI subdivisions, and consolidated acts. */
+/** Acts as EUR-Lex shows them: the Official Journal, with and without ELI subdivisions, and consolidated acts. */
 export const EUR_LEX: MarkupFormat = {
   format: 'eur-lex',
   parse: parseHtml,
   recognises: ({ kind, head }) =>
     kind === 'html' &&
-    /class=["'](?:oj-|eli-|ti-art|sti-art|doc-ti|title-article-norm|hd-oj|title-doc-first)|eur-lex\.europa\.eu\/eli/.test(
+    /class=["'](?:oj-|eli-|ti-art|sti-art|doc-ti|title-article-norm|hd-oj|title-doc-first)|eur-lex\.europa\.eu\/eli|LexUriServ\.do\?uri=CELEX/.test(
       head,
     ),
-  roles: ({ tree }) => createRoles(hasSubdivisions(tree.root)),
-  fields: fieldsOf,
+  roles: ({ tree: { root } }) => (isPlainPage(root) ? plainRole : createRoles(hasSubdivisions(root))),
+  fields: (read) => (isPlainPage(read.tree.root) ? plainFields(read) : fieldsOf(read)),
   cite: euCitation,
 }
 
@@ -122,7 +123,8 @@ function fieldsOf(read: ReadTree): DocumentFields {
     all
       .map((each) => attribute(each, 'resource', 'about', 'href'))
       .find((url) => /data\.europa\.eu\/eli\//.test(url ?? ''))
-  const celex = celexInTitle(title ?? '') ?? celexOfEli(eli)
+  const consolidated = consolidationIn(textOf(classed('reference')[0]))
+  const celex = consolidated?.celex ?? celexInTitle(title ?? '') ?? celexOfEli(eli)
   const shown = textOf(classed('hd-date')[0])
   const [, day = '', month = '', year = ''] = /(\d{1,2})\.(\d{1,2})\.(\d{4})/.exec(shown ?? '') ?? []
   const published = dayIn(`${year}-${month.padStart(2, '0')}-${day.padStart(2, '0')}`)
@@ -131,7 +133,7 @@ function fieldsOf(read: ReadTree): DocumentFields {
   return {
     title,
     identifier: celex ?? eli,
-    language: languageTag(textOf(classed('hd-lg')[0])) ?? page.language,
+    language: languageTag(textOf(classed('hd-lg')[0])) ?? consolidated?.language ?? page.language,
     jurisdiction: 'EU',
     url:
       page.url ??
@@ -142,8 +144,22 @@ function fieldsOf(read: ReadTree): DocumentFields {
           ? undefined
           : { day: signed, rule: 'enactment' }
         : { day: published },
-    effectiveFrom: applies,
+    effectiveFrom: consolidated?.from === undefined ? applies : { day: consolidated.from },
   }
+}
+
+interface Consolidation {
+  readonly celex: string
+  readonly language: string | undefined
+  readonly from: string | undefined
+}
+
+/** What the first line of a consolidated act says: `2009L0065 — EN — 20.06.2013 — 003.001`. */
+function consolidationIn(line: string | undefined): Consolidation | undefined {
+  const [, number, language, day, month, year] =
+    /^0?(\d{4}[A-Z]{1,2}\d{4})\s*[—–-]\s*([A-Z]{2})\s*[—–-]\s*(\d{2})\.(\d{2})\.(\d{4})/.exec(line?.trim() ?? '') ?? []
+  if (number === undefined) return undefined
+  return { celex: `3${number}`, language: languageTag(language), from: dayIn(`${year}-${month}-${day}`) }
 }
 
 function celexOfEli(eli: string | undefined): string | undefined {

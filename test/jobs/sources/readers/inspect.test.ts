@@ -9,7 +9,7 @@ import { SAMPLES } from './samples.ts'
 let folder: string
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'inspect-'))
-  for (const { format, bytes } of SAMPLES) await writeFile(join(folder, `${format}.file`), bytes)
+  for (const { name, bytes } of SAMPLES) await writeFile(join(folder, `${name}.file`), bytes)
   await writeFile(join(folder, 'torn.xml'), '<act>\n<p>text</act>')
 })
 afterAll(async () => {

@@ -36,13 +36,13 @@ const published = existsSync(RAW)
 const isSmall = (file: string): boolean => statSync(join(RAW, file)).size <= SMALL_BYTES_MAX
 
 function bytesOf(file: string): Uint8Array {
-  return SAMPLES.find(({ format }) => format === file)?.bytes ?? readFileSync(join(RAW, file))
+  return SAMPLES.find(({ name }) => name === file)?.bytes ?? readFileSync(join(RAW, file))
 }
 
 function* damages(seed: number): Generator<Damage> {
   const large = published.filter((file) => !isSmall(file))
   for (const mutation of MUTATIONS)
-    for (const file of [...SAMPLES.map(({ format }) => format), ...published.filter(isSmall)])
+    for (const file of [...SAMPLES.map(({ name }) => name), ...published.filter(isSmall)])
       yield { file, mutation, seed }
   const mutation = MUTATIONS[seed % MUTATIONS.length]
   const file = large[seed % large.length]

@@ -76,6 +76,14 @@ const EUR_LEX =
 <div id="cpt_I"><p class="oj-ti-section-1">CHAPTER I</p><div class="eli-subdivision" id="art_1"><p class="oj-ti-art">Article 1</p><div class="eli-title"><p class="oj-sti-art">Scope</p></div><div class="eli-subdivision" id="001.001"><p class="oj-normal">1.   It applies to samples.</p></div>
 <table><tbody><tr><td><p>(a)</p></td><td><p>tests;</p></td></tr></tbody></table></div></div></body></html>`)
 
+const EUR_LEX_PLAIN = Buffer.from(
+  `<!DOCTYPE HTML><html lang="EN"><head><meta name="DC.description" content="Council Regulation (EC) No 6/2002 on samples"><meta name="DC.source" content="Official Journal L 003 , 05/01/2002 P. 0001; "><meta name="DC.identifier" content="http://x.example/LexUriServ.do?uri=CELEX:32002R0006:EN:HTML"><title>EUR-Lex</title></head><body><div id="banner"><p>Notice</p></div><h1>32002R0006</h1><div id="TexteOnly"><p><txt_te><p>HAS ADOPTED THIS REGULATION:</p><p>TITLE I</p><p>GENERAL PROVISIONS</p><p>Article 1</p><p>Scope</p><p>1. It applies to samples.</p><p>(a) tests;</p><p>Article 2</p><p>Article 1 does not apply to drafts.</p></txt_te></p></div></body></html>`,
+)
+
+const EUR_LEX_CONSOLIDATED = Buffer.from(
+  `<!DOCTYPE html><html><head><title>Consolidated</title></head><body><p class="reference">2009L0065 — FR — 20.06.2013 — 003.001</p><p class="title-doc-first">DIRECTIVE 2009/65/CE</p><p class="title-article-norm">Article premier</p><p class="norm">Elle concerne les échantillons.</p></body></html>`,
+)
+
 const HTML = Buffer.from(
   `<!doctype html><html lang="en"><head><title>Guide</title><style>p{}</style></head><body><nav><a href="/">Home</a></nav><h1 id="top">Guide to samples</h1><p>Read this first.</p><h2 id="fees">Fees</h2><div><p>Fees are:</p><ol><li>ten;</li><li>twenty.</li></ol><table><tr><th>Kind</th><th>Fee</th></tr><tr><td>First</td><td>10</td></tr></table></div><script>let x = 1</script></body></html>`,
 )
@@ -210,6 +218,25 @@ export const SAMPLES: readonly Sample[] = [
     title: 'REGULATION (EU) 2016/679',
     passages: ['Samples matter.', '1. It applies to samples.\n\n(a) tests;'],
     cited: ['REGULATION (EU) 2016/679, Article 1'],
+  },
+  {
+    name: 'EUR-Lex before 2004',
+    format: 'eur-lex',
+    bytes: EUR_LEX_PLAIN,
+    kinds: { article: 2, division: 1 },
+    title: 'Council Regulation (EC) No 6/2002 on samples',
+    passages: ['1. It applies to samples.\n\n(a) tests;', 'Article 1 does not apply to drafts.'],
+    cited: ['Council Regulation (EC) No 6/2002, Article 1', 'Council Regulation (EC) No 6/2002, Article 2'],
+  },
+  {
+    name: 'EUR-Lex, consolidated',
+    format: 'eur-lex',
+    bytes: EUR_LEX_CONSOLIDATED,
+    kinds: { article: 1 },
+    title: 'DIRECTIVE 2009/65/CE',
+    from: '2013-06-20',
+    passages: ['Elle concerne les échantillons.'],
+    cited: ['DIRECTIVE 2009/65/CE, Article premier'],
   },
   {
     name: 'a web page',
