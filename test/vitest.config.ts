@@ -15,7 +15,7 @@ const TOOLS = [
   'test/quality/**/*.test.ts',
   'test/readme/readme.test.ts',
   'test/scenarios/published-law/*.test.ts',
-  'test/jobs/build/page/browser.test.ts',
+  'test/jobs/{build/page,trace}/browser.test.ts',
   'test/jobs/bootstrap.test.ts',
   'test/jobs/demo/*.test.ts',
   'test/jobs/import/real-corpora.test.ts',

@@ -9,14 +9,14 @@ import { captureSources } from '#jobs/sources/capture.ts'
 import { listSource } from '#jobs/sources/list.ts'
 import { startJobsHarness } from '#test/support/jobs.ts'
 import type { JobsHarness } from '#test/support/jobs.ts'
-import { SAMPLES, SAMPLE_SOURCE_YAML } from '#test/jobs/sources/readers/samples.ts'
+import { ONE_OF_EACH, SAMPLE_SOURCE_YAML } from '#test/jobs/sources/readers/samples.ts'
 
 let harness: JobsHarness
 let folder: string
 beforeAll(async () => {
   harness = await startJobsHarness()
   folder = await mkdtemp(join(tmpdir(), 'law-build-'))
-  for (const { format, bytes } of SAMPLES) await writeFile(join(folder, format), bytes)
+  for (const { format, bytes } of ONE_OF_EACH) await writeFile(join(folder, format), bytes)
 })
 afterAll(async () => {
   await harness.stop()

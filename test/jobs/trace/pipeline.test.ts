@@ -1,69 +1,19 @@
-import { randomUUID } from 'node:crypto'
-import { cpSync, existsSync, globSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { cpSync, existsSync, globSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { readLastLink } from '#core/db/version-chain.ts'
-import { createSignedStore } from '#core/index/format/store.ts'
 import { readSignedManifest } from '#core/index/format/verify.ts'
-import { createLog } from '#core/platform/log.ts'
 import { writtenSequence } from '#jobs/trace/files.ts'
-import { writeTrace } from '#jobs/trace/pipeline.ts'
 import { writeProofs } from '#jobs/trace/proofs.ts'
-import { buildTestArtifact } from '#test/support/artifact.ts'
-import type { TestArtifact } from '#test/support/artifact.ts'
-import { testRows } from '#test/support/passages.ts'
-import { openTestPools, withoutGuards } from '#test/support/postgres.ts'
-import { signingKeys } from '#test/support/secrets.ts'
-import { activateSigned } from '#test/support/version-chain.ts'
-import { createHistoryBase, insertVersion } from '#test/support/version-rows.ts'
-import type { HistoryBase } from '#test/support/version-rows.ts'
+import { withoutGuards } from '#test/support/postgres.ts'
+import { createTracedVersions } from './traced-versions.ts'
 
 const PASSAGES = 40
-const { owner, jobs } = await openTestPools()
-const keys = signingKeys()
-const root = mkdtempSync(join(tmpdir(), 'evidence-trace-'))
-const store = join(root, 'store')
-let base: HistoryBase
-let versions: readonly TestArtifact[]
-
-beforeAll(async () => {
-  base = await createHistoryBase(owner)
-  await owner.query('update knowledge_bases set traced = true where id = $1', [base.id])
-  const rows = testRows({ rows: PASSAGES, dimensions: 8, seed: 2 })
-  const artifact = (kept: number): Promise<TestArtifact> =>
-    buildTestArtifact({ store, rows: rows.slice(0, kept), privateKeyDer: keys.privateKeyDer, name: randomUUID() })
-  versions = [await artifact(PASSAGES - 1), await artifact(PASSAGES)]
-  for (const {
-    versionId,
-    manifestDigest,
-    rows: { length },
-  } of versions)
-    await insertVersion(owner, {
-      slug: base.slug,
-      state: 'retired',
-      passages: length,
-      artifact: { versionId, manifestDigest },
-    })
-})
-afterAll(() => rmSync(root, { recursive: true, force: true }))
-
-function write(traceDir: string): Promise<void> {
-  const deps = {
-    database: jobs,
-    store: createSignedStore({ ARTIFACT_STORE: pathToFileURL(store).href, MANIFEST_PUBLIC_KEY: [keys.publicKeyDer] }),
-    traceDir,
-    log: createLog('test', 'silent'),
-  }
-  return writeTrace(deps, base.id)
-}
+const { root, owner, publicKeyDer, base, versions, activate, write, remove } = await createTracedVersions(PASSAGES)
+afterAll(remove)
 
 const filesOf = (folder: string): readonly string[] =>
   globSync('**/*.{html,json,jsonl,sig,mjs}', { cwd: folder }).toSorted()
-
-const activate = (version: TestArtifact | undefined): Promise<void> =>
-  activateSigned({ owner, jobs, base, keys }, version?.versionId ?? '')
 
 test('what a version published stays after other activations, and after the trace is off', async () => {
   const traceDir = join(root, 'first')
@@ -75,7 +25,7 @@ test('what a version published stays after other activations, and after the trac
   await write(traceDir)
   expect(await writtenSequence(traceDir, base.slug)).toBe(2)
   expect(filesOf(traceDir)).toEqual(expect.arrayContaining([...before]))
-  const ofVersion = before.filter((file) => file.includes(`/versions/${versions[0]?.versionId}/`))
+  const ofVersion = before.filter((file) => file.includes(`/versions/${versions[0].versionId}/`))
   expect(ofVersion).toHaveLength(16 + 3)
   for (const file of ofVersion) expect(readFileSync(join(traceDir, file), 'utf8')).toBe(kept.get(file))
   const snapshot = before.find((file) => /\/snapshots\/.*\.json$/.test(file)) ?? ''
@@ -94,14 +44,14 @@ test('no file of a trace holds a text, a label, an anchor or a chunk_id', async 
   await write(traceDir)
   const all = filesOf(traceDir).map((file) => readFileSync(join(traceDir, file), 'utf8'))
   expect(all.length).toBeGreaterThan(40)
-  for (const { record } of versions[1]?.rows ?? [])
+  for (const { record } of versions[1].rows)
     for (const secret of [record.text, record.citation.label, record.citation.source_anchor, record.chunk_id])
       expect(all.filter((text) => text.includes(`"${secret}"`) || text.includes(`>${secret}<`))).toEqual([])
 })
 
 test('proofs that do not fit in memory together give the same files', async () => {
-  const folder = versions[1]?.folder ?? ''
-  const { manifest } = await readSignedManifest(folder, [keys.publicKeyDer], 'unrecorded')
+  const folder = versions[1].folder
+  const { manifest } = await readSignedManifest(folder, [publicKeyDer], 'unrecorded')
   const targets = [join(root, 'at-once'), join(root, 'in-parts')]
   await writeProofs({ artifactFolder: folder, manifest, target: targets[0] ?? '' })
   await writeProofs({ artifactFolder: folder, manifest, target: targets[1] ?? '', heldMax: 7 })
@@ -114,7 +64,6 @@ test('proofs that do not fit in memory together give the same files', async () =
 
 test('an artifact that was edited in place is not published', async () => {
   const [first] = versions
-  if (first === undefined) throw new Error('two versions were built')
   const { folder, versionId } = first
   const traceDir = join(root, 'edited')
   cpSync(folder, join(root, 'before'), { recursive: true })
@@ -131,7 +80,6 @@ test('an artifact that was edited in place is not published', async () => {
 
 test('a version whose files were removed before is left out, and the others are published', async () => {
   const [first, second] = versions
-  if (first === undefined || second === undefined) throw new Error('two versions were built')
   const traceDir = join(root, 'removed')
   renameSync(first.folder, join(root, 'gone'))
   await write(traceDir)

@@ -59,13 +59,15 @@ const KINDS: readonly Kind[] = [
   },
   ...SAMPLES.map(({ name, format, bytes }) => ({
     name,
-    file: `sample.${format === 'markdown' ? 'md' : format}`,
+    file: `${name.replaceAll(' ', '-').replace(',', '')}.${format === 'markdown' ? 'md' : format}`,
     bytes: Buffer.from(bytes),
     mapping: LAW,
   })),
 ]
 const UNREAD: Readonly<Record<string, string>> = {
   'EUR-Lex': 'a web page (XPathSelector)',
+  'EUR-Lex before 2004': 'a web page (XPathSelector)',
+  'EUR-Lex, consolidated': 'a web page (XPathSelector)',
   'a web page': 'a web page (XPathSelector)',
   Word: 'a Word document (XPathSelector)',
   PDF: 'a PDF (PdfSelector)',

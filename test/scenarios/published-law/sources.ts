@@ -3,7 +3,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
-import { SAMPLES } from '#test/jobs/sources/readers/samples.ts'
+import { ONE_OF_EACH } from '#test/jobs/sources/readers/samples.ts'
 
 const DATA = fileURLToPath(new URL('../../../../shared/data', import.meta.url))
 const present = existsSync(join(DATA, 'raw'))
@@ -54,7 +54,7 @@ export interface SourceFile {
 }
 
 /** A file of each format. */
-export const FILES: readonly SourceFile[] = SAMPLES.map(({ format, bytes }) => {
+export const FILES: readonly SourceFile[] = ONE_OF_EACH.map(({ format, bytes }) => {
   const published = PUBLISHED[format]
   return present && published !== undefined
     ? { format, name: basename(published), bytes: readFileSync(join(DATA, 'raw', published)) }

@@ -293,3 +293,8 @@ canonical_url: https://law.example/
 published_at: 2020-01-01
 effective_at: 2020-02-01
 `
+
+/** The first sample of each format. */
+export const ONE_OF_EACH: readonly Sample[] = SAMPLES.filter(
+  ({ format }, at) => SAMPLES.findIndex((each) => each.format === format) === at,
+)
