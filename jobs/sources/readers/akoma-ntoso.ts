@@ -41,6 +41,11 @@ export const AKOMA_NTOSO: MarkupFormat = {
 
 function roleOf(element: MarkupElement, { quoted }: { readonly quoted: boolean }): Role {
   const { name } = element
+  if (!quoted && ['attachment', 'doc'].includes(name)) {
+    const schedule = scheduleOf(element)
+    if (schedule !== undefined) return schedule
+  }
+  if (name === 'heading' && element.parent?.name === 'attachment') return { is: 'label' }
   if (!quoted && isUnit(element)) return unitOf(element)
   switch (name) {
     case 'meta':
@@ -81,11 +86,38 @@ function roleOf(element: MarkupElement, { quoted }: { readonly quoted: boolean }
     case 'eol':
       return { is: 'break' }
     default:
-      return { is: BLOCKS.has(name) || (quoted && (PARTS.has(name) || PASSAGES.has(name))) ? 'block' : 'inline' }
+      return {
+        is:
+          BLOCKS.has(name) || name === 'doc' || (quoted && (PARTS.has(name) || PASSAGES.has(name)))
+            ? 'block'
+            : 'inline',
+      }
   }
 }
 
-function isUnit({ name }: MarkupElement): boolean {
+/**
+ * A schedule or an annex: provisions in it are cited with its name, because their numbers are those of others. The name
+ * is the heading of its attachment, or an alias of its own document in a component.
+ */
+function scheduleOf(element: MarkupElement): Role | undefined {
+  const base = { is: 'unit', kind: 'schedule', level: 'division' } as const
+  if (element.name === 'attachment')
+    return isNamed(element) ? { ...base, anchor: attribute(element, 'eId', 'id') } : undefined
+  const { parent } = element
+  if (parent === undefined || !['attachment', 'component'].includes(parent.name) || isNamed(parent)) return undefined
+  const label = attribute(at(at(at(at(element, 'meta'), 'identification'), 'FRBRWork'), 'FRBRalias'), 'value')
+  return /^schedule|^annex|^appendix/i.test(attribute(element, 'name') ?? '') && label !== undefined
+    ? { ...base, anchor: attribute(parent, 'eId', 'id'), label }
+    : undefined
+}
+
+function isNamed(attachment: MarkupElement): boolean {
+  return elementsOf(attachment).some(({ name }) => name === 'heading')
+}
+
+/** The document in an attachment with a name is the attachment. */
+function isUnit({ name, parent }: MarkupElement): boolean {
+  if (name === 'doc' && parent?.name === 'attachment' && isNamed(parent)) return false
   return !WRAPPERS.has(name) && (DIVISIONS.has(name) || PASSAGES.has(name) || PARTS.has(name))
 }
 

@@ -26,7 +26,13 @@ const AKN =
 <subsection eId="sec_1__2"><num>(2)</num><intro><p>It does not apply to—</p></intro><paragraph eId="a"><num>(a)</num><content><p>tests;</p></content></paragraph><paragraph eId="b"><num>(b)</num><content><p>drafts.</p></content></paragraph></subsection></section>
 <section eId="sec_2"><num>2.</num><heading>Fees</heading><content><table><tr><th>Kind</th><th>Fee</th></tr><tr><td>First</td><td>10</td></tr></table></content></section>
 <section eId="sec_3"><num>3.</num><heading>Amendment</heading><content><p>Section 9 is replaced by <mod><quotedStructure><section eId="q"><num>9.</num><heading>Old</heading><content><p>New words.</p></content></section></quotedStructure></mod></p></content></section>
-<section eId="sec_4"><num>4.</num><heading>[Repealed]</heading></section></chapter></body></act></akomaNtoso>`)
+<section eId="sec_4"><num>4.</num><heading>[Repealed]</heading></section></chapter></body>
+<attachments><attachment eId="att_1"><heading>First Schedule</heading><subheading>Tests</subheading><doc name="schedule"><mainBody><section eId="att_1__sec_1"><num>1.</num><content><p>A test is made once.</p></content></section></mainBody></doc></attachment></attachments></act></akomaNtoso>`)
+
+/** As version 2 has schedules. */
+const AKN_COMPONENTS =
+  xml(`<akomaNtoso xmlns="http://www.akomantoso.org/2.0"><act><meta><identification><FRBRWork><FRBRuri value="/za/act/2001/6"/><FRBRalias value="Tests Act, 2001"/><FRBRdate date="2001-05-01" name="Generation"/></FRBRWork><FRBRExpression><FRBRdate date="2003-02-01" name="Generation"/><FRBRlanguage language="eng"/></FRBRExpression></identification></meta><body><section id="section-1"><num>1.</num><heading>Scope</heading><content><p>This Act applies to tests.</p></content></section></body></act>
+<components><component id="component-schedule1"><doc name="schedule1"><meta><identification><FRBRWork><FRBRalias value="Schedule 1"/></FRBRWork></identification></meta><mainBody><section id="schedule1-1"><num>1.</num><content><p>A test is made twice.</p></content></section></mainBody></doc></component></components></akomaNtoso>`)
 
 const CLML =
   xml(`<Legislation xmlns="http://www.legislation.gov.uk/namespaces/legislation" DocumentURI="http://www.legislation.gov.uk/ukpga/2001/5" RestrictStartDate="2003-02-01">
@@ -132,7 +138,7 @@ export const SAMPLES: readonly Sample[] = [
     name: 'Akoma Ntoso',
     format: 'akoma-ntoso',
     bytes: AKN,
-    kinds: { section: 4, subsection: 2, paragraph: 2, chapter: 1 },
+    kinds: { section: 5, subsection: 2, paragraph: 2, chapter: 1, schedule: 1 },
     title: 'Samples Act, 2001',
     from: '2003-02-01',
     passages: [
@@ -141,7 +147,21 @@ export const SAMPLES: readonly Sample[] = [
       'Section 9 is replaced by\n\n9. Old\nNew words.',
       '4. [Repealed]',
     ],
-    cited: ['Samples Act, 2001, section 1', 'Samples Act, 2001, section 4'],
+    cited: [
+      'Samples Act, 2001, section 1',
+      'Samples Act, 2001, section 4',
+      'Samples Act, 2001, First Schedule, section 1',
+    ],
+  },
+  {
+    name: 'Akoma Ntoso with components',
+    format: 'akoma-ntoso',
+    bytes: AKN_COMPONENTS,
+    kinds: { section: 2, schedule: 1 },
+    title: 'Tests Act, 2001',
+    from: '2003-02-01',
+    passages: ['This Act applies to tests.', 'A test is made twice.'],
+    cited: ['Tests Act, 2001, section 1', 'Tests Act, 2001, Schedule 1, section 1'],
   },
   {
     name: 'CLML',
