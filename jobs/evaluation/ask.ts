@@ -1,6 +1,5 @@
 import type { Facets } from '#core/index/facets/layout.ts'
 import { EMBEDDING_BOUNDS } from '#core/embedding/bounds.ts'
-import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
 import { EVALUATION_BOUNDS } from '#jobs/evaluation/bounds.ts'
 import { forEachConcurrently } from '#jobs/for-each-concurrently.ts'
 import type { Embedder } from '#core/embedding/embedder.ts'
@@ -237,7 +236,7 @@ async function search(request: SearchQuery, turn: number, context: AskContext): 
     if (node === undefined) throw new Error('no search node has the candidate loaded')
     context.signal.throwIfAborted()
     try {
-      return await node.search(request, PLATFORM_BOUNDS.searchTimeoutMs, context.signal)
+      return await node.search(request, EVALUATION_BOUNDS.evaluationSearchTimeoutMs, context.signal)
     } catch (error) {
       if (attempt + 1 >= EVALUATION_BOUNDS.evaluationAttemptsMax) throw error
     }

@@ -15,6 +15,8 @@ export const EVALUATION_BOUNDS = {
   extractCharactersMax: 300,
   evaluationConcurrency: 4,
   evaluationAttemptsMax: 3,
+  /** Nobody waits for these replies, so a busy machine must not fail a build. */
+  evaluationSearchTimeoutMs: 30_000,
   /** Labelled questions that a build has its reader read, one call each. */
   readQuestionsMax: 400,
   /** File of scores that a reader gave. */
