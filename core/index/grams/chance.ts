@@ -34,6 +34,12 @@ const QUESTIONS = 200
 const WORDS = [4, 30] as const
 /** With fewer documents, the passage of a question is withheld, not its document. */
 const WITHHELD_DOCUMENTS_MIN = 4
+/** A passage that holds so much of the withheld one's grams is a copy of it, and is withheld with it. */
+const COPY_GRAMS_MIN = 0.8
+/** A copy holds at least so much of the question. */
+const COPY_WORDS_MIN = 0.5
+/** Candidates among which copies are looked for. */
+const COPIES_MAX = 8 * DOCUMENT_CANDIDATES
 /** Means over eight collections of ten passages each, in three languages. */
 export const DEFAULT_CHANCE: Chance = {
   questions: 0,
@@ -47,7 +53,7 @@ export const DEFAULT_CHANCE: Chance = {
 /**
  * Measures what the first passages hold of questions that no passage answers, so that a decision means the same in every
  * version. The questions are of words of the version, drawn with a fixed seed: half of them of one passage each, whose
- * document is withheld, as of a topic that the corpus lacks; half of any passages, as of no topic. Their coverage falls
+ * document and copies are withheld, as of a topic that the corpus lacks; half of any passages, as of no topic. Their coverage falls
  * with the information of a question, and a line is fitted to it.
  */
 export function measureChance(index: ChanceIndex): Chance {
@@ -103,11 +109,24 @@ function createSearcher(index: ChanceIndex): (words: readonly Drawn[], withheld:
     return hashes
   }
   const byDocument = new Set(documents).size >= WITHHELD_DOCUMENTS_MIN
+  const isCopy = (own: ReadonlySet<number>, row: number, terms: readonly Term[]): boolean => {
+    if (heldTerms(terms, index.forward.read(row, row).words(row)) < COPY_WORDS_MIN) return false
+    return gramsOf(row).reduce((held, hash) => held + Number(own.has(hash)), 0) >= COPY_GRAMS_MIN * own.size
+  }
+  const withoutCopies = (best: Uint32Array, own: ReadonlySet<number>, terms: readonly Term[]): Uint32Array => {
+    const others: number[] = []
+    for (const row of best) {
+      if (others.length === DOCUMENT_CANDIDATES) break
+      if (!isCopy(own, row, terms)) others.push(row)
+    }
+    return Uint32Array.from(others)
+  }
   return (words, withheld) => {
     const terms = termsOf(index, words)
     const isWithheld = (row: number): boolean =>
       withheld !== undefined && (byDocument ? documents[row] === documents[withheld] : row === withheld)
-    const candidates = candidatesOf(index, terms, isWithheld)
+    const best = candidatesOf(index, terms, isWithheld, withheld === undefined ? DOCUMENT_CANDIDATES : COPIES_MAX)
+    const candidates = withheld === undefined ? best : withoutCopies(best, new Set(gramsOf(withheld)), terms)
     const rows = firstRows(candidates, provisions)
     const inFirst = candidates.filter((row) => documents[row] === documents[candidates[0] ?? 0]).length
     const question = gramQuestion(
@@ -150,6 +169,7 @@ function candidatesOf(
   { lexical, passages }: ChanceIndex,
   terms: readonly Term[],
   isWithheld: (row: number) => boolean,
+  count: number,
 ): Uint32Array {
   const scores = new Float64Array(passages)
   const bytes = new Uint8Array(chunkBytes(CHUNK_ROWS))
@@ -167,7 +187,7 @@ function candidatesOf(
       }
     }
   }
-  const best = createTopK(DOCUMENT_CANDIDATES)
+  const best = createTopK(count)
   for (let row = 0; row < passages; row++) {
     const score = scores[row] ?? 0
     if (score > 0 && !isWithheld(row)) best.offer(row, score)

@@ -42,10 +42,12 @@ const levelOf = ({ chance }: { readonly chance: Chance }, information: number): 
   -beyondChance({ words_best: 0, grams_best: 0, grams_mass: 0, document_share: 0 }, information, chance).grams_best
 
 describe('the chance of a version', () => {
-  test('is high where the documents say the same, low where each passage has words of its own', async () => {
-    const [alike, apart] = [await version(texts(60, 10)), await version(texts(60, 0))]
+  test('is high where documents say much the same, low where passages have words of their own or copies', async () => {
+    const [alike, apart] = [await version(texts(60, 7)), await version(texts(60, 0))]
     expect(levelOf(alike, 60)).toBeGreaterThan(0.6)
     expect(levelOf(apart, 60)).toBeLessThan(0.45)
+    // A copy answers what its passage answers, so it is no chance.
+    expect(levelOf(await version(texts(60, 10)), 60)).toBeLessThan(0.45)
     expect(alike.chance.questions).toBeGreaterThan(100)
   })
 
