@@ -62,7 +62,7 @@ export const DEFAULT_MODEL_CALIBRATION: Calibration = {
   means: [...DEFAULT_CALIBRATION.means, NEAREST_LEVEL],
   scales: [...DEFAULT_CALIBRATION.scales, 0.022],
   coefficients: [...DEFAULT_CALIBRATION.coefficients, 1.2],
-  intercept: -0.3,
+  intercept: -0.35,
   floors: [...DEFAULT_CALIBRATION.features.map(() => null), NEAREST_LEVEL],
   named: NAMED_MODEL,
 }
