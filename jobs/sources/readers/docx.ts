@@ -11,7 +11,9 @@ import { parseXml } from './xml.ts'
 import { unpacked } from './zip.ts'
 
 const CORE = 'docProps/core.xml'
-const DOCUMENT = 'word/document.xml'
+const RELATIONSHIPS = '_rels/.rels'
+/** The relationships name the one that is the document: Office on the web writes `document2.xml`. */
+const DOCUMENT = /^word\/document\d*\.xml$/
 const STYLES = ["p[style-name='Title'] => h1:fresh", "p[style-name='Subtitle'] => p:fresh"]
 
 /** Word documents (Office Open XML). Headings are those of Word's heading styles, or lines that name a provision. */
@@ -45,8 +47,8 @@ function isNoteReference(node: MarkupNode): boolean {
 }
 
 async function parseDocx(bytes: Uint8Array): Promise<MarkupTree> {
-  const parts = unpacked(bytes, (name) => name === CORE || name === DOCUMENT)
-  const document = parts.get(DOCUMENT)
+  const parts = unpacked(bytes, (name) => name === CORE || name === RELATIONSHIPS || DOCUMENT.test(name))
+  const document = parts.get(documentNamed(parts.get(RELATIONSHIPS)))
   if (document === undefined) throw new UnreadableFile('a ZIP file that is no Word document')
   const written = inkOf([...descendants(parseXml(document).root)].filter(({ name }) => name === 't').map(textOf))
   const buffer = Buffer.from(bytes)
@@ -62,6 +64,12 @@ async function parseDocx(bytes: Uint8Array): Promise<MarkupTree> {
     ['lost', String(Math.max(0, written - inkOf(tree.texts.map(({ value: text }) => text))))],
   ])
   return { ...tree, metadata }
+}
+
+function documentNamed(relationships: Buffer | undefined): string {
+  const all = relationships === undefined ? [] : [...descendants(parseXml(relationships).root)]
+  const main = all.find((each) => (attribute(each, 'Type') ?? '').endsWith('/officeDocument'))
+  return attribute(main, 'Target')?.replace(/^\//, '') ?? 'word/document.xml'
 }
 
 function inkOf(texts: readonly (string | undefined)[]): number {

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { shareOf } from '#jobs/sources/readers/coverage.ts'
 import { readDocument } from '#jobs/sources/readers/read.ts'
 import type { ReadDocument } from '#jobs/sources/readers/read.ts'
+import { docxOf, paragraph } from './files.ts'
 import { SAMPLES } from './samples.ts'
 
 /** What a text has beside the texts of its file: marks that a format leaves out. */
@@ -56,4 +57,9 @@ describe.each(SAMPLES)('a reader of $name', ({ format, bytes, kinds, title, from
       expect(found).toBe(withoutMarks(provision))
     }
   })
+})
+
+test('a Word document is read whatever its main part is called', async () => {
+  const { fields } = await readDocument('a-file', docxOf(paragraph('Order', 'H1'), {}, 'document2'))
+  expect(fields.title).toBe('Order')
 })

@@ -36,7 +36,7 @@ const RELATIONS = 'http://schemas.openxmlformats.org/officeDocument/2006/relatio
 const PACKAGE = 'http://schemas.openxmlformats.org/package/2006'
 
 /** A Word document: what stands in its body, and its footnotes by number. */
-export function docxOf(body: string, footnotes: Readonly<Record<number, string>> = {}): Buffer {
+export function docxOf(body: string, footnotes: Readonly<Record<number, string>> = {}, name = 'document'): Buffer {
   const notes = Object.entries(footnotes).map(
     ([id, text]) => `<w:footnote w:id="${id}"><w:p><w:r><w:t>${text}</w:t></w:r></w:p></w:footnote>`,
   )
@@ -45,13 +45,13 @@ export function docxOf(body: string, footnotes: Readonly<Record<number, string>>
     '[Content_Types].xml':
       `<Types xmlns="${PACKAGE}/content-types"><Default Extension="xml" ContentType="application/xml"/>` +
       `<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>` +
-      `<Override PartName="/word/document.xml" ContentType="${type}.document.main+xml"/></Types>`,
-    '_rels/.rels': `<Relationships xmlns="${PACKAGE}/relationships"><Relationship Id="r1" Type="${RELATIONS}/officeDocument" Target="word/document.xml"/></Relationships>`,
-    'word/_rels/document.xml.rels': `<Relationships xmlns="${PACKAGE}/relationships"><Relationship Id="r2" Type="${RELATIONS}/styles" Target="styles.xml"/><Relationship Id="r3" Type="${RELATIONS}/footnotes" Target="footnotes.xml"/></Relationships>`,
+      `<Override PartName="/word/${name}.xml" ContentType="${type}.document.main+xml"/></Types>`,
+    '_rels/.rels': `<Relationships xmlns="${PACKAGE}/relationships"><Relationship Id="r1" Type="${RELATIONS}/officeDocument" Target="word/${name}.xml"/></Relationships>`,
+    [`word/_rels/${name}.xml.rels`]: `<Relationships xmlns="${PACKAGE}/relationships"><Relationship Id="r2" Type="${RELATIONS}/styles" Target="styles.xml"/><Relationship Id="r3" Type="${RELATIONS}/footnotes" Target="footnotes.xml"/></Relationships>`,
     'word/styles.xml': `<w:styles xmlns:w="${WORD}"><w:style w:type="paragraph" w:styleId="H1"><w:name w:val="heading 1"/></w:style><w:style w:type="paragraph" w:styleId="H2"><w:name w:val="heading 2"/></w:style></w:styles>`,
     'word/footnotes.xml': `<w:footnotes xmlns:w="${WORD}">${notes.join('')}</w:footnotes>`,
     'docProps/core.xml': `<cp:coreProperties xmlns:cp="${PACKAGE}/metadata/core-properties" xmlns:dc="http://purl.org/dc/elements/1.1/" xmlns:dcterms="http://purl.org/dc/terms/"><dc:title>Order on samples</dc:title><dc:language>en-GB</dc:language><dcterms:modified>2024-03-01T10:00:00Z</dcterms:modified></cp:coreProperties>`,
-    'word/document.xml': `<w:document xmlns:w="${WORD}"><w:body>${body}</w:body></w:document>`,
+    [`word/${name}.xml`]: `<w:document xmlns:w="${WORD}"><w:body>${body}</w:body></w:document>`,
   })
 }
 
