@@ -12,7 +12,7 @@ import { numberedId } from './identity.ts'
 import type { Mapping } from './mapping.ts'
 import type { TextPart } from './parts.ts'
 import type { SourceRecord } from './record.ts'
-import { codePointsOf } from './text.ts'
+import { isLongerThan } from './text.ts'
 
 /** A passage before the number of passages of its document is known. */
 export const draftPassageSchema = passageRecordSchema.omit({ position: true }).extend({
@@ -166,15 +166,15 @@ export function finalDrafts(
 const recordSchema = passageRecordSchema.omit({ position: true }).loose()
 
 function boundFault(draft: DraftPassage): string | undefined {
-  if (codePointsOf(draft.text) > INDEX_BOUNDS.passageCharactersMax)
+  if (isLongerThan(draft.text, INDEX_BOUNDS.passageCharactersMax))
     return `part longer than ${INDEX_BOUNDS.passageCharactersMax} characters`
-  if (codePointsOf(draft.citation.label) > IMPORT_BOUNDS.labelCharactersMax)
+  if (isLongerThan(draft.citation.label, IMPORT_BOUNDS.labelCharactersMax))
     return `citation_label longer than ${IMPORT_BOUNDS.labelCharactersMax} characters`
   if (draft.citation.source_anchor.length > IMPORT_BOUNDS.urlCharactersMax)
     return `source anchor longer than ${IMPORT_BOUNDS.urlCharactersMax} characters`
-  if (codePointsOf(draft.source_id) > IMPORT_BOUNDS.sourceIdCharactersMax)
+  if (isLongerThan(draft.source_id, IMPORT_BOUNDS.sourceIdCharactersMax))
     return `source id longer than ${IMPORT_BOUNDS.sourceIdCharactersMax} characters`
-  if (codePointsOf(draft.heading) > IMPORT_BOUNDS.headingCharactersMax)
+  if (isLongerThan(draft.heading, IMPORT_BOUNDS.headingCharactersMax))
     return `heading longer than ${IMPORT_BOUNDS.headingCharactersMax} characters`
   if (Buffer.byteLength(JSON.stringify(draft)) > INDEX_BOUNDS.passageJsonBytesMax)
     return `passage larger than ${INDEX_BOUNDS.passageJsonBytesMax} bytes as JSON`

@@ -11,7 +11,7 @@ import { REQUIRED_FIELDS } from './mapping.ts'
 import type { FieldName } from './mapping.ts'
 import { actIdOf, aliasesOf } from './references.ts'
 import type { ResolvedRecord } from './resolve.ts'
-import { codePointsOf, unstorable } from './text.ts'
+import { isLongerThan, unstorable } from './text.ts'
 
 /** The fields of a record, parsed and in canonical form. */
 export interface RecordFields {
@@ -148,16 +148,16 @@ const FIELD_CHARACTERS_MAX: readonly (readonly [FieldName, number])[] = [
 
 function lengthFault(value: (name: FieldName) => string): string | undefined {
   for (const [name, charactersMax] of FIELD_CHARACTERS_MAX) {
-    if (codePointsOf(value(name)) > charactersMax) return `${name} longer than ${charactersMax} characters`
+    if (isLongerThan(value(name), charactersMax)) return `${name} longer than ${charactersMax} characters`
     if (unstorable(value(name)) !== undefined) return `${name} ${unstorable(value(name))}`
   }
   const aliases = aliasesOf(value('aliases'))
   if (aliases.length > IMPORT_BOUNDS.aliasesPerActMax) return `more than ${IMPORT_BOUNDS.aliasesPerActMax} aliases`
-  if (aliases.some((alias) => codePointsOf(alias) > IMPORT_BOUNDS.aliasCharactersMax))
+  if (aliases.some((alias) => isLongerThan(alias, IMPORT_BOUNDS.aliasCharactersMax)))
     return `aliases longer than ${IMPORT_BOUNDS.aliasCharactersMax} characters`
   if (unstorable(value('aliases')) !== undefined) return `aliases ${unstorable(value('aliases'))}`
-  const subject = subjectsOf(value('subjects')).find(
-    (each) => codePointsOf(each) > SEARCH_BOUNDS.filterValueCharactersMax,
+  const subject = subjectsOf(value('subjects')).find((each) =>
+    isLongerThan(each, SEARCH_BOUNDS.filterValueCharactersMax),
   )
   return subject === undefined ? undefined : `subjects longer than ${SEARCH_BOUNDS.filterValueCharactersMax} characters`
 }

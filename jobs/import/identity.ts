@@ -5,7 +5,7 @@ import { OperatorError } from '#core/platform/errors.ts'
 import type { NumberedRecord } from '#jobs/import/staging/numbers.ts'
 import type { RecordFields } from './fields.ts'
 import type { Mapping } from './mapping.ts'
-import { codePointsOf } from './text.ts'
+import { isLongerThan } from './text.ts'
 
 type Format = Mapping['format']
 
@@ -68,7 +68,7 @@ export function numberedIdentity(format: Format, record: NumberedRecord, number:
     effectiveAt: new Date(record.effective_at).toISOString(),
     written: record.written,
   }
-  if (codePointsOf(sourceIdOf(format, id, version)) > IMPORT_BOUNDS.sourceIdCharactersMax)
+  if (isLongerThan(sourceIdOf(format, id, version), IMPORT_BOUNDS.sourceIdCharactersMax))
     throw new OperatorError('An id that is used again is too long for a number: shorten it, or map it to another one.')
   return identityOf(format, id, version)
 }

@@ -6,7 +6,7 @@ import type { Line } from './lines.ts'
 import { parseRecordJson, repeatsKey } from './record-json.ts'
 import { scalarsOf, statedFields } from './record.ts'
 import type { SourceItem, SourceRecord } from './record.ts'
-import { codePointsOf, unstorable } from './text.ts'
+import { codePointsOf, isLongerThan, unstorable } from './text.ts'
 
 const identifier = z.union([z.string(), z.number()]).transform(String)
 const lineSchema = z.looseObject({
@@ -50,7 +50,7 @@ function itemOf({ number: line, offset, bytes }: Line): SourceItem | undefined {
   const id = shaped.data?.id ?? shaped.data?._id
   if (!shaped.success || id === undefined || id === '')
     return fault('not an object with "id" or "_id" and "text" as strings')
-  if (codePointsOf(id) > IMPORT_BOUNDS.sourceIdCharactersMax)
+  if (isLongerThan(id, IMPORT_BOUNDS.sourceIdCharactersMax))
     return fault(`id longer than ${IMPORT_BOUNDS.sourceIdCharactersMax} characters`)
   if (unstorable(id) !== undefined) return fault(`id ${unstorable(id)}`)
   const metadata = shaped.data.metadata ?? {}

@@ -1,7 +1,7 @@
 import { leadInsOf } from './enumerated-lists.ts'
 import { segmenter } from './segmenter.ts'
 import { splitText } from './split.ts'
-import { codePointsOf } from './text.ts'
+import { codePointsOf, isLongerThan } from './text.ts'
 
 /** A part of a text that is too long for one passage, or the whole text. */
 export interface TextPart {
@@ -37,7 +37,7 @@ export function partsOf(text: string, language: string, charactersMax: number): 
   for (const share of shares) {
     const owns = splitText(text, language, charactersMax - share - (share > 0 ? GAP.length : 0))
     const parts = withLeadIns(text, language, leadIns, owns)
-    if (parts.every((part) => codePointsOf(part.text) <= charactersMax)) return parts
+    if (parts.every((part) => !isLongerThan(part.text, charactersMax))) return parts
   }
   throw new Error('a lead-in is longer than its bound')
 }

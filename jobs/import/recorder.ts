@@ -61,11 +61,14 @@ export function createRecorder(
 ): (record: SourceRecord, source: number, snapshotId: string) => Promise<Recorded> {
   const { mapping, staging } = deps
   const map = createMapper(mapping)
+  /** By language. */
+  const known = new Map<string, string>()
   return async (record, source, snapshotId) => {
     const mapped = map(record)
     if ('kind' in mapped) return mapped
     const { fields, act } = mapped
-    const written = writtenIn(fields.language)
+    const written = known.get(fields.language) ?? writtenIn(fields.language)
+    known.set(fields.language, written)
     const identity = identityOf(mapping.format, record.id, { ...fields, written })
     const digest = hashOf([JSON.stringify([fields, record.title, record.text, mapped.references])])
     const same = staging.same(identity, digest)

@@ -8,6 +8,11 @@ export function codePointsOf(text: string): number {
   return text.length - low
 }
 
+/** True if a well-formed string has more code points; a text within the number of code units is not counted. */
+export function isLongerThan(text: string, charactersMax: number): boolean {
+  return text.length > charactersMax && codePointsOf(text) > charactersMax
+}
+
 /** True if a text holds only white space, separators and format characters. */
 export function isBlank(text: string): boolean {
   return /^[\s\p{Z}\p{Cf}]*$/u.test(text)
