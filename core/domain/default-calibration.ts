@@ -44,7 +44,7 @@ export const DEFAULT_CALIBRATION: Calibration = {
   means: [0, 0, 0, 0],
   scales: [1, 1, 1, 1],
   coefficients: [3.4, 8.6, 6.1, 2.9],
-  intercept: -0.35,
+  intercept: -0.3,
   named: NAMED_BY_WORDS,
   threshold: 0.715,
   ...NOT_MEASURED,
@@ -62,6 +62,7 @@ export const DEFAULT_MODEL_CALIBRATION: Calibration = {
   means: [...DEFAULT_CALIBRATION.means, NEAREST_LEVEL],
   scales: [...DEFAULT_CALIBRATION.scales, 0.022],
   coefficients: [...DEFAULT_CALIBRATION.coefficients, 1.2],
+  intercept: -0.35,
   floors: [...DEFAULT_CALIBRATION.features.map(() => null), NEAREST_LEVEL],
   named: NAMED_MODEL,
 }
