@@ -177,7 +177,7 @@ describe('Extraction exposure: one document', () => {
     const [detail] = refused.error().error.details ?? []
     expect(detail).toMatchObject({ reason: 'exposure', scope: `document:${results[0]?.document.id}` })
     expect(windowsOf(refused).minute.remaining).toBeGreaterThan(0)
-    expect((await caller.ask({ query: 'ravens in the customs tower' })).status).toBe(200)
+    expect((await caller.ask({ query: 'ravens in the customs tower', top_k: 1 })).status).toBe(200)
     const { rows } = await service.owner.query(
       "select state, outcome ->> 'error_code' as code from reservations where entitlement_id = $1 order by admitted_at",
       [caller.entitlementId],

@@ -181,11 +181,14 @@ describe('a build that is to try a re-ranker', () => {
       expect(plain.report).toMatchObject({ passed: true, comparison: { version_id: helped.versionId, worse: true } })
       expect(plain.report.comparison?.worse_on).toContain('ndcg@10')
       const { length } = plain.report.comparison?.worse_on ?? []
+      const wrong = plain.report.comparison?.changes?.counts.answers_wrong ?? 0
+      expect(wrong).toBeGreaterThan(0)
       const accepted = [
         { kind: 'profile_changed', count: 1 },
+        { kind: 'answers_wrong', count: wrong },
         { kind: 'ranking', count: length },
       ] as const
-      expect(await activated(plain.versionId, { accepts: accepted.slice(0, 1) })).toMatchObject({
+      expect(await activated(plain.versionId, { accepts: accepted.slice(0, 2) })).toMatchObject({
         state: 'refused',
         message: expect.stringContaining('does not accept a ranking that is worse'),
       })
