@@ -28,6 +28,7 @@ export const recordSchema = z.strictObject({
   outcome: z.enum(OUTCOMES),
   /** 0 without a reply. */
   status: z.int(),
+  /** Of the error in the reply; of a lost request, what its client said. */
   code: z.string().nullable(),
   requestId: z.string().nullable(),
   originalRequestId: z.string().nullable(),

@@ -25,14 +25,14 @@ export const answered: Check = {
   find: (evidence) =>
     perTenant(evidence, ({ records }, violated) => {
       const sent = records.filter(({ outcome }) => outcome !== 'not sent')
-      for (const { n, phase, outcome, gateway, startedMs, endedMs } of sent) {
+      for (const { n, phase, outcome, code, gateway, startedMs, endedMs } of sent) {
         const killed = evidence.kills.some(
           (kill) =>
             kill.gateway === gateway &&
             startedMs <= kill.atMs + PLATFORM_BOUNDS.hardDeadlineMs &&
             endedMs >= kill.atMs - KILL_MARGIN_MS,
         )
-        if (outcome === 'lost' && !killed) violated(`request ${n} of "${phase}" got no reply`)
+        if (outcome === 'lost' && !killed) violated(`request ${n} of "${phase}" got no reply (${code})`)
       }
       return sent.length
     }),

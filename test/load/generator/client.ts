@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Pool } from 'undici'
+import { Pool, errors } from 'undici'
 import type { Dispatcher } from 'undici'
 import { z } from 'zod'
 import { errorBodySchema, replyFaults } from '#test/support/reply-rules.ts'
@@ -96,8 +96,9 @@ async function send(pool: Pool, knowledgeBase: string, request: Outgoing): Promi
     })
     const body = await bodyOf(response, behaviour?.kind === 'read slowly' ? behaviour.pauseMs : 0)
     return replyOf(response, body, request.n)
-  } catch {
-    return { ...NO_REPLY, outcome: hangUp.signal.aborted ? 'hung up' : 'lost' }
+  } catch (error) {
+    if (hangUp.signal.aborted) return { ...NO_REPLY, outcome: 'hung up' }
+    return { ...NO_REPLY, code: error instanceof errors.UndiciError ? error.code : null }
   } finally {
     clearTimeout(timer)
   }
