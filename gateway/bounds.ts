@@ -17,6 +17,8 @@ export const GATEWAY_BOUNDS = {
   errorValuesMax: 64,
   /** Time for which an idle connection of a caller stays open. */
   keepAliveTimeoutMs: 60_000,
+  /** Connections that wait to be accepted, as far as the system allows (net.core.somaxconn); Node's default is 511. */
+  waitingConnectionsMax: 4_096,
   internalRequestTimeoutMs: 10_000,
   /** Time between two samples of the lag of the gateway's event loop. Each sample wakes the process. */
   eventLoopLagEveryMs: 50,

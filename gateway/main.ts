@@ -64,7 +64,7 @@ await startOrExplain('The service could not start', async () => {
   })
   const internal = createInternalApp({ readiness, metrics })
   // The public port opens first, so that readiness implies reachability.
-  await app.listen(hostAndPort(config.GATEWAY_LISTEN))
+  await app.listen({ ...hostAndPort(config.GATEWAY_LISTEN), backlog: GATEWAY_BOUNDS.waitingConnectionsMax })
   await internal.listen(hostAndPort(config.GATEWAY_INTERNAL_LISTEN))
   log.info('listening', { public: config.GATEWAY_LISTEN, internal: config.GATEWAY_INTERNAL_LISTEN })
 
