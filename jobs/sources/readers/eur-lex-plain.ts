@@ -1,5 +1,5 @@
 import { foldKey } from '#core/identity/fold.ts'
-import { attribute, descendants, firstNamed, textOf } from './tree.ts'
+import { attribute, descendants, elementsOf, firstNamed, textOf } from './tree.ts'
 import type { MarkupElement } from './tree.ts'
 import { dayIn, dayInWords } from './format.ts'
 import type { ReadTree } from './format.ts'
@@ -25,7 +25,12 @@ export function isPlainPage(root: MarkupElement): boolean {
   return firstNamed(root, ACT) !== undefined
 }
 
-export function plainRole(element: MarkupElement): Role {
+export function createPlainRoles(root: MarkupElement): (element: MarkupElement) => Role {
+  const afterNumbers = paragraphsAfterNumbers(root)
+  return (element) => plainRole(element, afterNumbers)
+}
+
+function plainRole(element: MarkupElement, afterNumbers: ReadonlySet<MarkupElement>): Role {
   const { name } = element
   if (name === 'h1' && CELEX.test(textOf(element) ?? '')) return { is: 'omit', rule: 'running head' }
   if (name === 'div' && attribute(element, 'id') === 'banner') return { is: 'omit', rule: 'navigation' }
@@ -34,23 +39,32 @@ export function plainRole(element: MarkupElement): Role {
   const line = lineOf(element)
   if (ARTICLE.test(line)) return { is: 'start', kind: 'article', level: 'passage', rank: 9, names: 'label' }
   if (DIVISION.test(line)) return { is: 'start', kind: 'division', level: 'division', rank: 5, names: 'heading' }
-  return isHeading(element) ? { is: 'heading' } : pageRole(element)
+  return afterNumbers.has(element) && isHeading(element) ? { is: 'heading' } : pageRole(element)
 }
 
 /** '' for a paragraph that is longer than a number of a provision. */
-function lineOf(paragraph: MarkupElement | undefined): string {
-  const text = paragraph?.name === 'p' && paragraph.children.length < 4 ? (textOf(paragraph) ?? '') : ''
+function lineOf(paragraph: MarkupElement): string {
+  const text = paragraph.name === 'p' && paragraph.children.length < 4 ? (textOf(paragraph) ?? '') : ''
   return text.length > LINE_CHARACTERS_MAX ? '' : text.trim()
 }
 
-/** A line after the number of an article or division, which is no paragraph of its text. */
+/** The paragraphs that stand directly after the number of an article or division. */
+function paragraphsAfterNumbers(root: MarkupElement): ReadonlySet<MarkupElement> {
+  const found = new Set<MarkupElement>()
+  for (const each of descendants(root)) {
+    let before = ''
+    for (const element of elementsOf(each)) {
+      if (ARTICLE.test(before) || DIVISION.test(before)) found.add(element)
+      before = lineOf(element)
+    }
+  }
+  return found
+}
+
+/** Whether a line is no paragraph of a text. */
 function isHeading(paragraph: MarkupElement): boolean {
   const text = textOf(paragraph)?.trim() ?? ''
-  if (text === '' || text.length > HEADING_CHARACTERS_MAX || /[.;:,]$|^(?:\(?\d+|\(?[a-z])[.)]/u.test(text))
-    return false
-  const lines = paragraph.parent?.children.filter((child) => child.kind === 'element') ?? []
-  const before = lineOf(lines[lines.indexOf(paragraph) - 1])
-  return ARTICLE.test(before) || DIVISION.test(before)
+  return text !== '' && text.length <= HEADING_CHARACTERS_MAX && !/[.;:,]$|^(?:\(?\d+|\(?[a-z])[.)]/u.test(text)
 }
 
 export function plainFields(read: ReadTree): DocumentFields {

@@ -5,7 +5,7 @@ import { dayIn, dayInWords, languageTag } from './format.ts'
 import type { MarkupFormat, ReadTree } from './format.ts'
 import type { DocumentFields } from './document.ts'
 import { applicationIn, euCitation } from './eu-citation.ts'
-import { isPlainPage, plainFields, plainRole } from './eur-lex-plain.ts'
+import { createPlainRoles, isPlainPage, plainFields } from './eur-lex-plain.ts'
 import { parseHtml } from './html.ts'
 import { pageFields, pageRole } from './html-page.ts'
 import type { Role } from './roles.ts'
@@ -32,7 +32,7 @@ export const EUR_LEX: MarkupFormat = {
     /class=["'](?:oj-|eli-|ti-art|sti-art|doc-ti|title-article-norm|hd-oj|title-doc-first)|eur-lex\.europa\.eu\/eli|LexUriServ\.do\?uri=CELEX/.test(
       head,
     ),
-  roles: ({ tree: { root } }) => (isPlainPage(root) ? plainRole : createRoles(hasSubdivisions(root))),
+  roles: ({ tree: { root } }) => (isPlainPage(root) ? createPlainRoles(root) : createRoles(hasSubdivisions(root))),
   fields: (read) => (isPlainPage(read.tree.root) ? plainFields(read) : fieldsOf(read)),
   cite: euCitation,
 }
