@@ -105,7 +105,7 @@ function scheduleOf(element: MarkupElement): Role | undefined {
     return isNamed(element) ? { ...base, anchor: attribute(element, 'eId', 'id') } : undefined
   const { parent } = element
   if (parent === undefined || !['attachment', 'component'].includes(parent.name) || isNamed(parent)) return undefined
-  const label = attribute(at(at(at(at(element, 'meta'), 'identification'), 'FRBRWork'), 'FRBRalias'), 'value')
+  const label = attribute(at(element, 'meta', 'identification', 'FRBRWork', 'FRBRalias'), 'value')
   return /^schedule|^annex|^appendix/i.test(attribute(element, 'name') ?? '') && label !== undefined
     ? { ...base, anchor: attribute(parent, 'eId', 'id'), label }
     : undefined
