@@ -31,7 +31,7 @@ export async function standardisedByNegatives(
   const { features, means, scales, floors = features.map(() => null) } = calibration
   const at = features.indexOf(STANDARDISED)
   const values: number[] = []
-  const asking = { ...context, modes: [servedMode(context)], withoutText: true, limit: 1 }
+  const asking = { ...context, modes: [servedMode(context)], limit: 1 }
   await askModes(at === -1 ? [] : negativesOf(items), asking, (question, _mode, { predictors }) => {
     values[question] = predictorOf(predictors, STANDARDISED) ?? 0
   })
