@@ -61,14 +61,15 @@ export function createRecorder(
 ): (record: SourceRecord, source: number, snapshotId: string) => Promise<Recorded> {
   const { mapping, staging } = deps
   const map = createMapper(mapping)
-  /** By language. */
-  const known = new Map<string, string>()
+  /** Of the last record: neighbours mostly share a language. */
+  let last = { language: '', written: '' }
   return async (record, source, snapshotId) => {
     const mapped = map(record)
     if ('kind' in mapped) return mapped
     const { fields, act } = mapped
-    const written = known.get(fields.language) ?? writtenIn(fields.language)
-    known.set(fields.language, written)
+    const { language } = fields
+    if (last.language !== language) last = { language, written: writtenIn(language) }
+    const { written } = last
     const identity = identityOf(mapping.format, record.id, { ...fields, written })
     const digest = hashOf([JSON.stringify([fields, record.title, record.text, mapped.references])])
     const same = staging.same(identity, digest)
