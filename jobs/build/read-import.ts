@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto'
 import type { Hash } from 'node:crypto'
 import { join } from 'node:path'
+import type { BuildFence } from '#core/db/builds.ts'
+import type { ImportRow, SourceSnapshot } from '#core/db/imports.ts'
 import type { RevisionRow } from '#core/db/versions.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import { OperatorError } from '#core/platform/errors.ts'
@@ -18,9 +20,26 @@ import { createRevisionIds, recordsByRevision, stagedDocuments } from '#jobs/imp
 import { openStaging } from '#jobs/import/staging/staging.ts'
 import type { Staging } from '#jobs/import/staging/staging.ts'
 import type { BuildContext } from './context.ts'
+import type { BuildParameters } from './parameters.ts'
+import type { Progress } from './progress.ts'
 import { replaceLines } from './row-files.ts'
 import { dropWithdrawn } from './withdrawn.ts'
 import type { Dropped } from './withdrawn.ts'
+
+/** What the stages that read and sort an import need of a build. */
+export interface ImportContext extends Pick<BuildContext, 'knowledgeBaseId' | 'store' | 'workFolder' | 'signal'> {
+  /** Its attempt is in the names of unfinished files. */
+  readonly fence: Pick<BuildFence, 'attempt'>
+  readonly source: Pick<ImportRow, 'mapping'> & {
+    readonly snapshots: readonly Pick<SourceSnapshot, 'id' | 'sourceName' | 'mediaType' | 'sha256'>[]
+  }
+  readonly parameters: Pick<BuildParameters, 'withdrawals'>
+  readonly progress: Pick<Progress, 'begin' | 'at'>
+  /** Names of files that are not read, for the report. */
+  readonly leftOut?: readonly string[]
+  /** Called with the report before anything is sorted; throws to refuse. */
+  readonly accept?: (report: ImportReport) => void
+}
 
 /** The imported records in the staging file, their drafts in a file beside it. */
 export interface ImportedCorpus {
@@ -43,7 +62,7 @@ export const RUN_FILES =
  * identifies and orders a record goes to the staging file, its passages to the spill file.
  */
 export async function withImportedCorpus<T>(
-  context: BuildContext,
+  context: ImportContext,
   use: (imported: ImportedCorpus) => Promise<T>,
 ): Promise<T> {
   const { workFolder, fence, source } = context
@@ -57,10 +76,12 @@ export async function withImportedCorpus<T>(
       knowledgeBaseId: context.knowledgeBaseId,
       mapping,
       snapshots,
+      leftOut: context.leftOut ?? [],
       signal: context.signal,
       onRecord: () => context.progress.at((records += 1), 0),
     }
     const report = await withDraftsFile(draftsPath, (file) => readSources(input, staging, file))
+    context.accept?.(report)
     if (report.passages === 0)
       throw new OperatorError(
         'The import holds no passage: read its report, correct the sources or the mapping, import ' +
@@ -83,7 +104,7 @@ export async function withImportedCorpus<T>(
 async function verifiedSnapshots({
   source,
   store,
-}: BuildContext): Promise<readonly { id: string; sourceName: string; mediaType: string; path: string }[]> {
+}: ImportContext): Promise<readonly { id: string; sourceName: string; mediaType: string; path: string }[]> {
   const verified = []
   for (const { id, sourceName, mediaType, sha256: expected } of source.snapshots) {
     const path = store.snapshotFile(expected)
@@ -102,7 +123,7 @@ async function verifiedSnapshots({
   return verified
 }
 
-function digestOf({ source }: BuildContext): string {
+function digestOf({ source }: ImportContext): string {
   const sorted = source.snapshots.map((snapshot) => snapshot.sha256).sort()
   return sha256(sorted.join('')).toString('hex')
 }
@@ -111,7 +132,7 @@ function digestOf({ source }: BuildContext): string {
  * Writes the rows of documents and revisions to files, and notes the id of each revision. A revision's id
  * depends on its content too: a corrected text under the same dates is another revision, an unchanged one the same.
  */
-export async function writeRevisions(context: BuildContext, imported: ImportedCorpus): Promise<void> {
+export async function writeRevisions(context: ImportContext, imported: ImportedCorpus): Promise<void> {
   await replaceLines(context, revisionsFile(context.workFolder), revisionRows(imported))
   await replaceLines(context, documentsFile(context.workFolder), stagedDocuments(imported.staging))
 }

@@ -3,16 +3,16 @@ import { open } from 'node:fs/promises'
 import { createInterface } from 'node:readline'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { z } from 'zod'
+import type { BuildFence } from '#core/db/builds.ts'
 import { renameDurably } from '#core/platform/durable-file.ts'
 import { BUILD_BOUNDS } from './bounds.ts'
-import type { BuildContext } from './context.ts'
 
 /**
  * Writes each row as a line of JSON to a file of the work folder. The file gets its name once it is complete and on
  * disk; before, its name is that of the run.
  */
 export async function replaceLines(
-  { fence, signal }: Pick<BuildContext, 'fence' | 'signal'>,
+  { fence, signal }: { readonly fence: Pick<BuildFence, 'attempt'>; readonly signal: AbortSignal },
   path: string,
   rows: Iterable<unknown>,
   onRow: () => void = () => undefined,

@@ -7,11 +7,12 @@ import { referencesSchema } from '#core/index/references/layout.ts'
 import { writeDurably } from '#core/platform/durable-file.ts'
 import { actsOf, facetsOf } from '#jobs/import/described.ts'
 import { finalDrafts, derivedFieldsOf } from '#jobs/import/draft.ts'
+import type { ImportReport } from '#jobs/import/report.ts'
 import { recordsInRowOrder } from '#jobs/import/staging/rows.ts'
 import { z } from 'zod'
 import type { BuildContext } from './context.ts'
 import { RUN_FILES, withImportedCorpus, writeRevisions } from './read-import.ts'
-import type { ImportedCorpus } from './read-import.ts'
+import type { ImportContext, ImportedCorpus } from './read-import.ts'
 import { replaceLines } from './row-files.ts'
 
 const corpusSchema = z.strictObject({
@@ -32,35 +33,49 @@ export function passagesFile(workFolder: string): string {
   return join(workFolder, 'passages.jsonl')
 }
 
-/**
- * Imports and sorts, unless an earlier run of this build has done both. Leaves every passage on disk in the artifact's
- * row order, and the rows of documents and revisions beside them.
- */
+function markerFile(workFolder: string): string {
+  return join(workFolder, 'corpus.json')
+}
+
+/** Imports and sorts, unless an earlier run of this build, or the capture that asked for it, has done both. */
 export async function preparePassages(context: BuildContext): Promise<Corpus> {
-  const marker = join(context.workFolder, 'corpus.json')
   await context.progress.begin('import', 0)
-  const known = await readFile(marker, 'utf8').catch(() => undefined)
-  if (known !== undefined) return corpusSchema.parse(JSON.parse(known))
+  const known = await readFile(markerFile(context.workFolder), 'utf8').catch(() => undefined)
+  return known === undefined ? (await sortPassages(context)).corpus : corpusSchema.parse(JSON.parse(known))
+}
+
+/** A corpus on disk, and what the import found. */
+export interface SortedCorpus {
+  readonly corpus: Corpus
+  readonly report: ImportReport
+}
+
+/**
+ * Imports and sorts. Leaves every passage on disk in the artifact's row order, and the rows of documents and revisions
+ * beside them.
+ */
+export async function sortPassages(context: ImportContext): Promise<SortedCorpus> {
   await mkdir(context.workFolder, { recursive: true })
   await removeRunFiles(context.workFolder)
-  const corpus = await withImportedCorpus(context, async (imported) => {
+  const sorted = await withImportedCorpus(context, async (imported) => {
     const { report, dropped, staging } = imported
     const passages = report.passages - dropped.passages
     const [facets, acts] = dropped.passages === 0 ? [report.facets, report.acts] : [facetsOf(staging), actsOf(staging)]
     await context.progress.begin('sort', passages)
     await writeRevisions(context, imported)
     await writeSorted(context, imported)
-    return {
+    const corpus = {
       passages,
       facets,
       acts: acts.map(({ id, aliases }) => ({ id, aliases: [...aliases] })),
       withdrawn: dropped.passages,
       snapshotsDigest: imported.snapshotsDigest,
     }
+    return { corpus, report }
   })
-  await writeDurably(marker, JSON.stringify(corpus))
+  await writeDurably(markerFile(context.workFolder), JSON.stringify(sorted.corpus))
   await removeRunFiles(context.workFolder)
-  return corpus
+  return sorted
 }
 
 /** Removes the files of runs that ended or were killed. */
@@ -69,7 +84,7 @@ async function removeRunFiles(workFolder: string): Promise<void> {
     if (RUN_FILES.test(name)) await rm(join(workFolder, name), { force: true })
 }
 
-async function writeSorted(context: BuildContext, imported: ImportedCorpus): Promise<void> {
+async function writeSorted(context: ImportContext, imported: ImportedCorpus): Promise<void> {
   let row = 0
   await replaceLines(context, passagesFile(context.workFolder), sortedPassages(imported), () =>
     context.progress.at((row += 1), imported.report.passages - imported.dropped.passages),

@@ -3,10 +3,13 @@ import { mkdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { appendAudit } from '#core/db/audit.ts'
 import { insertImport, insertSnapshots } from '#core/db/imports.ts'
+import type { SourceSnapshot } from '#core/db/imports.ts'
 import { inTransaction } from '#core/db/pool.ts'
 import type { Database } from '#core/db/pool.ts'
 import type { ArtifactStore } from '#core/index/format/store.ts'
 import { OperatorError } from '#core/platform/errors.ts'
+import type { BuildParameters } from '#jobs/build/parameters.ts'
+import { sortPassages } from '#jobs/build/sort.ts'
 import type { Mapping } from '#jobs/import/mapping.ts'
 import { readSources } from '#jobs/import/pipeline.ts'
 import { renderImportReport } from '#jobs/import/report.ts'
@@ -29,6 +32,8 @@ export interface CapturedImport {
   readonly accept?: (report: ImportReport) => void
   readonly onProgress?: OnProgress
   readonly signal?: AbortSignal
+  /** A build that follows. Its passages are sorted in this folder, so that it need not read the sources again. */
+  readonly build?: { readonly folder: string; readonly withdrawals: BuildParameters['withdrawals'] } | undefined
 }
 
 export interface Imported {
@@ -51,9 +56,13 @@ export async function importCaptured(
   input: CapturedImport,
 ): Promise<Imported> {
   const { knowledgeBase: base, mapping, sources, actor, onProgress = () => undefined } = input
-  const report = await parse(store, input)
-  assertLossesAccepted(report)
-  input.accept?.(report)
+  const accept = (report: ImportReport): void => {
+    assertLossesAccepted(report)
+    input.accept?.(report)
+  }
+  const report = await (input.build === undefined
+    ? parse(store, input, accept)
+    : sortForBuild(store, input, input.build, accept))
   const id = randomUUID()
   return await inTransaction(database, async (client) => {
     const snapshots = sources.map(({ sha256Hex, ...source }) => ({
@@ -89,27 +98,64 @@ function assertLossesAccepted(report: ImportReport): void {
     )
 }
 
-/** Reads the captured sources for the report. The staging file has no name, so an interruption leaves nothing. */
-async function parse(store: ArtifactStore, input: CapturedImport): Promise<ImportReport> {
-  const { knowledgeBase, mapping, sources, leftOut, signal, onProgress = () => undefined } = input
-  const snapshots = sources.map(({ sourceName, mediaType, sha256Hex }) => ({
-    id: snapshotId(knowledgeBase.id, sourceName, sha256Hex),
-    sourceName,
-    mediaType,
-    path: store.snapshotFile(sha256Hex),
-  }))
+type Accept = (report: ImportReport) => void
+
+interface NamedSnapshot extends Pick<SourceSnapshot, 'id' | 'sourceName' | 'mediaType' | 'sha256'> {
+  readonly path: string
+}
+
+function snapshotsOf(store: ArtifactStore, { knowledgeBase, sources }: CapturedImport): readonly NamedSnapshot[] {
+  return sources.map(({ sourceName, mediaType, sha256Hex: sha256 }) => {
+    const id = snapshotId(knowledgeBase.id, sourceName, sha256)
+    return { id, sourceName, mediaType, sha256, path: store.snapshotFile(sha256) }
+  })
+}
+
+/** Calls with the number of records that were read, now and then. */
+function recordCounter({ onProgress = () => undefined }: CapturedImport): () => void {
   let records = 0
+  return () => {
+    records += 1
+    if (records % PROGRESS_EVERY_RECORDS === 0) onProgress('reading records', records, 0)
+  }
+}
+
+/** Reads the captured sources for the report. The staging file has no name, so an interruption leaves nothing. */
+async function parse(store: ArtifactStore, input: CapturedImport, accept: Accept): Promise<ImportReport> {
+  const { knowledgeBase, mapping, leftOut, signal } = input
   const path = store.incomingFile(`${randomUUID()}.sqlite`)
   await mkdir(dirname(path), { recursive: true })
   const staging = openStaging(path, { unnamed: true })
   try {
-    const onRecord = (): void => {
-      records += 1
-      if (records % PROGRESS_EVERY_RECORDS === 0) onProgress('reading records', records, 0)
-    }
-    const described = { knowledgeBaseId: knowledgeBase.id, mapping, leftOut, snapshots, onRecord }
-    return await readSources(signal === undefined ? described : { ...described, signal }, staging)
+    const snapshots = snapshotsOf(store, input)
+    const described = { knowledgeBaseId: knowledgeBase.id, mapping, leftOut, snapshots, onRecord: recordCounter(input) }
+    const report = await readSources(signal === undefined ? described : { ...described, signal }, staging)
+    accept(report)
+    return report
   } finally {
     staging.close()
   }
+}
+
+/** Reads the captured sources for the report and for the build that follows. */
+async function sortForBuild(
+  store: ArtifactStore,
+  input: CapturedImport,
+  { folder, withdrawals }: NonNullable<CapturedImport['build']>,
+  accept: Accept,
+): Promise<ImportReport> {
+  const { knowledgeBase, mapping, leftOut, signal = new AbortController().signal } = input
+  const { report } = await sortPassages({
+    fence: { attempt: 0 },
+    knowledgeBaseId: knowledgeBase.id,
+    source: { mapping, snapshots: snapshotsOf(store, input) },
+    parameters: { withdrawals },
+    store,
+    workFolder: folder,
+    leftOut,
+    accept,
+    progress: { begin: () => Promise.resolve(), at: () => undefined },
+    signal,
+  })
+  return report
 }

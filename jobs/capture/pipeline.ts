@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { rename, rm } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { appendAudit } from '#core/db/audit.ts'
 import { insertBuild } from '#core/db/builds.ts'
@@ -18,6 +19,7 @@ import type { ArtifactStore } from '#core/index/format/store.ts'
 import { canonicalJson } from '#core/platform/digest.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { buildParametersSchema } from '#jobs/build/parameters.ts'
+import type { BuildParameters } from '#jobs/build/parameters.ts'
 import { parseMapping } from '#jobs/import/mapping.ts'
 import type { Mapping } from '#jobs/import/mapping.ts'
 import { captureSources } from '#jobs/sources/capture.ts'
@@ -35,6 +37,8 @@ export interface CaptureDeps {
   readonly actor: string
   /** Adds the job of a build whose row is committed. */
   readonly enqueueBuild: (id: string) => Promise<void>
+  /** Whether builds go on from what the capture sorted. An operator's account cannot write what a worker signs. */
+  readonly preparesBuilds?: boolean
   readonly signal?: AbortSignal
 }
 
@@ -161,10 +165,8 @@ function sameFiles(
 }
 
 /** Imports what all sources hold and asks for a build, unless the newest import has read the same. */
-async function candidateOf(
-  { database, store, actor, enqueueBuild, signal }: CaptureDeps,
-  source: SourceRow,
-): Promise<Partial<Captured>> {
+async function candidateOf(deps: CaptureDeps, source: SourceRow): Promise<Partial<Captured>> {
+  const { database, store, actor, signal } = deps
   const sources = await listSources(database, source.knowledge_base_id, CAPTURE_BOUNDS.sourcesMax)
   const files: CapturedFile[] = []
   for (const each of sources) {
@@ -177,41 +179,64 @@ async function candidateOf(
   const mapping = mappingOf(source)
   const newest = await newestImport(database, source.knowledge_base_id)
   if (newest !== undefined && sameFiles(newest.files, pairsOf(files)) && sameMapping(newest.mapping, mapping)) return {}
-  const imported = await importCaptured(
-    { database, store },
-    {
-      knowledgeBase: { id: source.knowledge_base_id, slug: source.knowledge_base },
-      mapping,
-      sources: files.map(({ sourceName, mediaType, sha256, bytes }) => ({
-        sourceName,
-        mediaType,
-        sha256Hex: sha256,
-        bytes,
-      })),
-      leftOut: [],
-      actor,
-      ...(signal === undefined ? {} : { signal }),
-    },
-  )
-  if (await builtMeanwhile(database, imported.id, newest?.id)) return { import_id: imported.id }
-  const asked = await newestBuildParameters(database, source.knowledge_base_id)
-  if (asked === undefined)
-    return {
-      import_id: imported.id,
-      message: `the first build needs its parameters: "operator build start --import ${imported.id}"`,
-    }
-  const drop = await withdrawalsInForce(database, source.knowledge_base_id)
-  const parameters = { ...buildParametersSchema.parse(asked), withdrawals: { drop: [...drop], restore: [] } }
   const id = randomUUID()
+  const next = deps.preparesBuilds === true ? await parametersOfNext(database, source) : undefined
+  const build = next && { folder: `${store.workFolder(id)}.tmp`, withdrawals: next.withdrawals }
+  try {
+    const imported = await importCaptured(
+      { database, store },
+      {
+        knowledgeBase: { id: source.knowledge_base_id, slug: source.knowledge_base },
+        mapping,
+        sources: files.map(({ sourceName, mediaType, sha256: sha256Hex, bytes }) => ({
+          sourceName,
+          mediaType,
+          sha256Hex,
+          bytes,
+        })),
+        leftOut: [],
+        actor,
+        build,
+        ...(signal === undefined ? {} : { signal }),
+      },
+    )
+    if (await builtMeanwhile(database, imported.id, newest?.id)) return { import_id: imported.id }
+    const parameters = await parametersOfNext(database, source)
+    if (parameters === undefined)
+      return {
+        import_id: imported.id,
+        message: `the first build needs its parameters: "operator build start --import ${imported.id}"`,
+      }
+    await startBuild(deps, source, { id, importId: imported.id, parameters })
+    if (build !== undefined && canonicalJson(build.withdrawals) === canonicalJson(parameters.withdrawals))
+      // A build that another worker has begun reads the sources itself.
+      await rename(build.folder, store.workFolder(id)).catch(() => undefined)
+    // A worker finds a build whose job is missing.
+    await deps.enqueueBuild(id).catch(() => undefined)
+    return { import_id: imported.id, build_id: id }
+  } finally {
+    if (build !== undefined) await rm(build.folder, { recursive: true, force: true })
+  }
+}
+
+/** Those of the newest build, with what is withdrawn now left out; undefined where there was no build. */
+async function parametersOfNext(database: Database, source: SourceRow): Promise<BuildParameters | undefined> {
+  const asked = await newestBuildParameters(database, source.knowledge_base_id)
+  if (asked === undefined) return undefined
+  const drop = await withdrawalsInForce(database, source.knowledge_base_id)
+  return { ...buildParametersSchema.parse(asked), withdrawals: { drop: [...drop], restore: [] } }
+}
+
+async function startBuild(
+  { database, actor }: CaptureDeps,
+  { knowledge_base_id: knowledgeBaseId, knowledge_base, name }: SourceRow,
+  build: { readonly id: string; readonly importId: string; readonly parameters: BuildParameters },
+): Promise<void> {
   await inTransaction(database, async (client) => {
-    const knowledgeBaseId = source.knowledge_base_id
-    await insertBuild(client, { id, knowledgeBaseId, importId: imported.id, parameters, startedBy: actor })
-    const detail = { knowledge_base: source.knowledge_base, import_id: imported.id, source: source.name }
-    await appendAudit(client, { actor, action: 'build.start', subject: `build:${id}`, detail })
+    await insertBuild(client, { ...build, knowledgeBaseId, startedBy: actor })
+    const detail = { knowledge_base, import_id: build.importId, source: name }
+    await appendAudit(client, { actor, action: 'build.start', subject: `build:${build.id}`, detail })
   })
-  // A worker finds a build whose job is missing.
-  await enqueueBuild(id).catch(() => undefined)
-  return { import_id: imported.id, build_id: id }
 }
 
 function assertDistinct(files: readonly CapturedFile[]): void {

@@ -48,7 +48,8 @@ export async function captureScheduled(
   const source = sources.find(({ id }) => id === sourceId)
   if (source === undefined) return 'removed'
   const enqueue = (id: string): Promise<void> => enqueueBuild(buildQueue, id)
-  const captured = await captureSource({ database, store, actor: SCHEDULED, enqueueBuild: enqueue, signal }, source)
+  const deps = { database, store, actor: SCHEDULED, enqueueBuild: enqueue, preparesBuilds: true, signal }
+  const captured = await captureSource(deps, source)
   const isQuiet = captured.outcome === 'unchanged' && captured.message === null && captured.import_id === null
   log[captured.outcome === 'failed' ? 'warn' : 'info']('capture', { ...captured })
   if (!isQuiet) await notify(notified, { event: 'capture', ...captured }, log)

@@ -110,10 +110,14 @@ async function indexInUse(
   return signed?.manifest.engine?.index
 }
 
-/** Snapshots are in folders named after the first two digits of their SHA-256. */
+/** Snapshots are in folders named after the first two digits of their SHA-256. Work of a capture is a folder. */
 async function collectTemporaryFiles(store: ArtifactStore): Promise<number> {
   const snapshots = dirname(dirname(store.snapshotFile('any')))
-  const folders = [dirname(store.reportFile('any')), ...(await namesIn(snapshots)).map((name) => join(snapshots, name))]
+  const folders = [
+    dirname(store.reportFile('any')),
+    dirname(store.workFolder('any')),
+    ...(await namesIn(snapshots)).map((name) => join(snapshots, name)),
+  ]
   let removed = 0
   for (const folder of folders) {
     for (const name of (await namesIn(folder)).filter((each) => each.endsWith('.tmp'))) {
@@ -123,7 +127,7 @@ async function collectTemporaryFiles(store: ArtifactStore): Promise<number> {
         () => Date.now(),
       )
       if (Date.now() - writtenAtMs < JOB_BOUNDS.garbageFilesOlderThanMs) continue
-      await rm(path, { force: true })
+      await rm(path, { recursive: true, force: true })
       removed++
     }
   }

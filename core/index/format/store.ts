@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
  * The artifact store as a directory: `artifacts/<version id>/`, `snapshots/<sha256>`, `snapshots/incoming/`,
  * `work/<build id>/`, `reports/<version id>.html`, `.json` and `.changes.jsonl`, `trace/`, and a cache,
  * `vectors/cache.sqlite`. An operator writes to `snapshots` alone. Nothing but the cache is ever overwritten in place:
- * files are written under a temporary name, synced and renamed.
+ * files, and the folder that a capture sorts for a build, are written under a temporary name, synced and renamed.
  */
 export interface ArtifactStore {
   artifactFolder(versionId: string): string

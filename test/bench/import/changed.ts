@@ -65,7 +65,7 @@ export async function benchChanged(corpus: ChangedCorpus, steps: Steps): Promise
   const [began, cpuBefore] = [performance.now(), cpuTimes()]
   const captured = await withQueues(redisUrl, async (open) =>
     captureSource(
-      { ...operator, store, enqueueBuild: (id) => enqueueBuild(open('build'), id) },
+      { ...operator, store, enqueueBuild: (id) => enqueueBuild(open('build'), id), preparesBuilds: true },
       await sourceNamed(operator.database, source.name, base.id),
     ),
   )

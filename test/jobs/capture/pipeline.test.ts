@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { insertBuild, readBuild } from '#core/db/builds.ts'
@@ -9,10 +9,12 @@ import { readImport } from '#core/db/imports.ts'
 import { disposableSnapshots } from '#core/db/retention.ts'
 import { builtMeanwhile, lastCaptures, lastGoodCapture, newestImport } from '#core/db/sources.ts'
 import { createArtifactStore } from '#core/index/format/store.ts'
+import { sortPassages } from '#jobs/build/sort.ts'
 import { captureSource } from '#jobs/capture/pipeline.ts'
 import type { Captured } from '#jobs/capture/pipeline.ts'
 import { createKnowledgeBase } from '#jobs/operator/actions/organizations.ts'
 import { addSource, removeSourceNamed, sourceNamed } from '#jobs/operator/actions/sources.ts'
+import { QUIET_BUILD } from '#test/jobs/build/quiet-build.ts'
 import { startJsonServer } from '#test/support/json-server.ts'
 import type { JsonServer } from '#test/support/json-server.ts'
 import { openTestPools } from '#test/support/postgres.ts'
@@ -64,7 +66,16 @@ async function captured(name: string): Promise<Captured> {
     return Promise.resolve()
   }
   const all = await sourceIn(name)
-  return await captureSource({ database: jobs, store, actor: 'scheduled capture', enqueueBuild }, all)
+  const deps = { database: jobs, store, actor: 'scheduled capture', enqueueBuild, preparesBuilds: true }
+  return await captureSource(deps, all)
+}
+
+/** The files of a folder by their names; none where there is no folder. */
+async function filesIn(path: string): Promise<Readonly<Record<string, string>>> {
+  const names = await readdir(path).catch(() => [])
+  return Object.fromEntries(
+    await Promise.all(names.map(async (name) => [name, await readFile(join(path, name), 'utf8')] as const)),
+  )
 }
 
 async function sourceIn(name: string): ReturnType<typeof sourceNamed> {
@@ -91,6 +102,37 @@ describe('a capture of an address', () => {
     expect(enqueued).toEqual([second.build_id])
     const build = await readBuild(pool, second.build_id ?? '')
     expect(build).toMatchObject({ import_id: second.import_id, state: 'queued', parameters })
+  })
+
+  test('sorts for its build what that build would sort, and leaves nothing of a refused one', async () => {
+    const store = createArtifactStore(pathToFileURL(join(folder, 'store')).href)
+    await added('bees')
+    const { import_id: first } = await captured('bees')
+    const { knowledge_base_id: knowledgeBaseId } = await sourceIn('bees')
+    const build = { knowledgeBaseId, parameters: { embedding: 'none' }, startedBy: 'tester' }
+    await insertBuild(pool, { ...build, id: randomUUID(), importId: first ?? '' })
+    page = law('Count bees.')
+    const { import_id: importId, build_id: buildId } = await captured('bees')
+    const workFolder = store.workFolder(randomUUID())
+    await sortPassages({
+      fence: { attempt: 1 },
+      knowledgeBaseId,
+      source: await readImport(pool, importId ?? ''),
+      parameters: { withdrawals: { drop: [], restore: [] } },
+      store,
+      workFolder,
+      progress: QUIET_BUILD.progress,
+      signal: new AbortController().signal,
+    })
+    const sorted = await filesIn(workFolder)
+    expect(Object.keys(sorted).sort()).toEqual(['corpus.json', 'documents.jsonl', 'passages.jsonl', 'revisions.jsonl'])
+    expect(await filesIn(store.workFolder(buildId ?? ''))).toEqual(sorted)
+
+    const folders = await readdir(dirname(workFolder))
+    page = law('Count bees.').replace('lang="en"', '')
+    const { message, import_id: refused } = await captured('bees')
+    expect([message, refused]).toEqual([expect.stringContaining('Nothing in the source'), null])
+    expect(await readdir(dirname(workFolder))).toEqual(folders)
   })
 
   test('that is imported and built by an operator meanwhile is built once', async () => {

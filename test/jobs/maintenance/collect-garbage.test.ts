@@ -118,6 +118,18 @@ test('a temporary file of a capture goes once nobody wrote to it for a day; snap
   expect([snapshot, abandoned, written].map((path) => existsSync(path))).toEqual([true, false, true])
 })
 
+test('what a killed capture sorted for a build goes once nobody wrote to it for a day', async () => {
+  const [abandoned, written] = [randomUUID(), randomUUID()].map((id) => `${harness.store.workFolder(id)}.tmp`)
+  for (const path of [abandoned, written]) {
+    mkdirSync(path ?? '', { recursive: true })
+    writeFileSync(join(path ?? '', 'passages.jsonl'), 'bytes')
+  }
+  const old = new Date(Date.now() - JOB_BOUNDS.garbageFilesOlderThanMs - 60_000)
+  utimesSync(abandoned ?? '', old, old)
+  expect(await collect()).toBe(1)
+  expect([abandoned, written].map((path) => existsSync(path ?? ''))).toEqual([false, true])
+})
+
 test('the vector cache is brought down to its bound, and leaves where it is off', async () => {
   const path = harness.store.vectorCacheFile
   const cache = openVectorCache(path, {
