@@ -11,7 +11,7 @@ export interface EvidenceDecision {
 
 /** A ranked list, and a reader's scores of its first passages where they were read. */
 export type JudgedList = Pick<SearchResult, 'predictors' | 'unsupported'> & {
-  readonly passages: readonly unknown[]
+  readonly passages: { readonly length: number }
   readonly read?: readonly number[] | undefined
 }
 

@@ -20,6 +20,7 @@ import { passagesSection } from '#jobs/compare/page/passages.ts'
 import { compareWithActive } from '#jobs/compare/pipeline.ts'
 import type { ComparedCandidate, ComparisonSettings } from '#jobs/compare/pipeline.ts'
 import { alteredCandidate } from '#jobs/evaluation/altered-candidate.ts'
+import { servedOf } from '#jobs/evaluation/ask.ts'
 import type { EvaluationReport } from '#jobs/evaluation/page/evaluation-report.ts'
 import { renderPage } from '#jobs/evaluation/page/page.ts'
 import type { ReviewSections } from '#jobs/evaluation/page/page.ts'
@@ -149,7 +150,7 @@ async function openReader({ parameters, embedding, workFolder }: CandidateContex
 }
 
 function comparedCandidate(
-  { measured: { questionSet, questions }, profile, context }: Evaluation,
+  { measured: { questionSet, questions, outcomes }, profile, context }: Evaluation,
   { facets }: Corpus,
   { manifestDigest }: BuiltArtifact,
   versionId: string,
@@ -159,7 +160,8 @@ function comparedCandidate(
     manifestDigest,
     facets,
     profile,
-    questionSet: questionSet === null ? undefined : { sha256: questionSet, questions },
+    questionSet: questionSet ?? undefined,
+    evaluated: { questions, outcomes: servedOf(outcomes) },
     limit: EVALUATION_DEPTH,
     context,
   }

@@ -1,3 +1,4 @@
+import type { Calibration } from '#core/domain/calibration.ts'
 import { decideOn } from '#core/domain/decision.ts'
 import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
 import { spaceKey } from '#core/embedding/embedder.ts'
@@ -8,6 +9,7 @@ import { compareRankings } from '#jobs/evaluation/metrics/comparison.ts'
 import type { RankingComparison } from '#jobs/evaluation/metrics/comparison.ts'
 import type { RankingFigures } from '#jobs/evaluation/metrics/ranking.ts'
 import { outcomeOf } from '#jobs/evaluation/outcomes.ts'
+import type { Outcome } from '#jobs/evaluation/outcomes.ts'
 import type { QuestionsFrom } from '#jobs/evaluation/page/evaluation-report.ts'
 import type { QueryWithQrels } from '#jobs/evaluation/query-with-qrels.ts'
 import type { SourceIdOf } from '#jobs/evaluation/source-ids.ts'
@@ -23,11 +25,19 @@ export interface AnswersInput {
   readonly profile: ProfileParameters
   /** Number of passages requested; recall@100 and the set of candidates depend on it. */
   readonly limit: number
+  /** What the candidate's evaluation asked it in the served mode, to the same depth. It is not asked again. */
+  readonly evaluated: EvaluatedQuestions
   /** Context in which the candidate is asked. */
   readonly context: AskRecordsContext
   /** Of the active version. */
   readonly activeSourceIdOf: SourceIdOf
   readonly record: (change: AnswerChange) => Promise<void>
+}
+
+export interface EvaluatedQuestions {
+  readonly questions: readonly QueryWithQrels[]
+  /** In the order of the questions. */
+  readonly outcomes: readonly Outcome[]
 }
 
 export interface ComparedAnswers extends RankingComparison {
@@ -47,10 +57,13 @@ export async function compareAnswers(input: AnswersInput): Promise<ComparedAnswe
   const { facets, profile, versionId } = active
   const embedder = embedderOf(active, context)
   const served = { ...context, facets, embedder, nodes: loaded, versionId, profile, sourceIdOf }
+  const known = new Map(
+    input.evaluated.questions.map((question, at) => [keyOf(question), input.evaluated.outcomes[at]] as const),
+  )
   const rankings: ComparedAnswers[] = []
   for (const { from, questions } of asked) {
     const before = await answersOf(questions, limit, served)
-    const after = await answersOf(questions, limit, { ...context, profile: input.profile })
+    const after = await answersOf(questions, limit, { ...context, profile: input.profile }, known)
     for (const change of answerChanges(from, questions, before, after)) await input.record(change)
     const ranking = compareRankings(figuresOf(after), figuresOf(before))
     if (ranking !== undefined) rankings.push({ from, ...ranking })
@@ -77,27 +90,48 @@ interface Answered {
 }
 type Answers = ReadonlyMap<string, Answered>
 
+/** @param known outcomes by the keys of their questions. */
 async function answersOf(
   questions: readonly QueryWithQrels[],
   limit: number,
   context: AskRecordsContext,
+  known: ReadonlyMap<string, Outcome | undefined> = new Map(),
 ): Promise<Answers> {
   const answers = new Map<string, Answered>()
-  const modes = [servedMode(context)]
-  await askRecords(questions, { ...context, modes, limit }, (_, _mode, reply, question) => {
-    const { figures, top } = outcomeOf(question, reply)
-    const reciprocalRank = figures?.['mrr@10'] ?? 0
-    // A quoted text asks for its passage, not for the provisions that it names.
-    const unsupported = question.quoted ? [] : reply.unsupported
-    const answer = {
-      decision: decideOn(context.profile.calibration, { ...reply, unsupported }).decision,
-      first: top[0]?.record ?? null,
-      rank: reciprocalRank === 0 ? null : Math.round(1 / reciprocalRank),
-      unsupported: unsupported.map(({ normalized }) => normalized),
-    }
-    answers.set(question.id, { answer, figures })
+  const note = (question: QueryWithQrels, outcome: Outcome): void =>
+    void answers.set(question.id, answeredOf(question, outcome, context.profile.calibration))
+  const open = questions.filter((question) => {
+    const outcome = known.get(keyOf(question))
+    if (outcome !== undefined) note(question, outcome)
+    return outcome === undefined
   })
+  const modes = [servedMode(context)]
+  await askRecords(open, { ...context, modes, limit }, (_, _mode, reply, question) =>
+    note(question, outcomeOf(question, reply)),
+  )
   return answers
+}
+
+/** Questions with the same key have the same outcome in a version. */
+function keyOf({ id, text, quoted, filters, qrels }: QueryWithQrels): string {
+  return JSON.stringify([id, text, quoted, filters ?? null, [...qrels]])
+}
+
+function answeredOf(
+  { quoted }: QueryWithQrels,
+  { figures, top, found, predictors, unsupported: named }: Outcome,
+  calibration: Calibration,
+): Answered {
+  const reciprocalRank = figures?.['mrr@10'] ?? 0
+  // A quoted text asks for its passage, not for the provisions that it names.
+  const unsupported = quoted ? [] : named
+  const answer = {
+    decision: decideOn(calibration, { passages: { length: found }, predictors, unsupported }).decision,
+    first: top[0]?.record ?? null,
+    rank: reciprocalRank === 0 ? null : Math.round(1 / reciprocalRank),
+    unsupported: unsupported.map(({ normalized }) => normalized),
+  }
+  return { answer, figures }
 }
 
 function figuresOf(answers: Answers): ReadonlyMap<string, RankingFigures> {

@@ -7,7 +7,6 @@ import type { Facets } from '#core/index/facets/layout.ts'
 import type { ArtifactStore } from '#core/index/format/store.ts'
 import type { AskRecordsContext } from '#jobs/evaluation/ask.ts'
 import type { EvaluationReport, Gate } from '#jobs/evaluation/page/evaluation-report.ts'
-import type { QueryWithQrels } from '#jobs/evaluation/query-with-qrels.ts'
 import { readQuestionSet } from '#jobs/evaluation/question-set.ts'
 import { withSourceIds } from '#jobs/evaluation/source-ids.ts'
 import { COMPARISON_BOUNDS } from './bounds.ts'
@@ -15,6 +14,7 @@ import { signedContents } from './active-version.ts'
 import type { ActiveVersion } from './active-version.ts'
 import { aliasChanges, readActs } from './alias-changes.ts'
 import { compareAnswers } from './answers.ts'
+import type { EvaluatedQuestions } from './answers.ts'
 import type { NamedChange } from './changes-file.ts'
 import { compareContents } from './contents.ts'
 import { damagedArtifact } from './damaged-artifact.ts'
@@ -42,8 +42,10 @@ export interface ComparedCandidate {
   readonly facets: Facets
   /** The profile with which it would be served. */
   readonly profile: ProfileParameters
-  /** Undefined: it was evaluated with known items. */
-  readonly questionSet: { readonly sha256: string; readonly questions: readonly QueryWithQrels[] } | undefined
+  /** SHA-256 of its question set; undefined: it was evaluated with known items. */
+  readonly questionSet: string | undefined
+  /** With what the evaluation asked it. */
+  readonly evaluated: EvaluatedQuestions
   /** Number of passages that each question asks for. */
   readonly limit: number
   readonly context: AskRecordsContext
@@ -85,7 +87,7 @@ async function compareWith(
   { publicKeysDer, sortFile, changeLimits }: ComparisonSettings,
   store: ArtifactStore,
 ): Promise<Compared> {
-  const { limit, profile, context } = candidate
+  const { limit, profile, context, evaluated } = candidate
   const before = await signedContents('before', active, store, publicKeysDer)
   const after = await signedContents('after', candidate, store, publicKeysDer)
   const activeSet = active.questionSet === null ? undefined : await readQuestionSet(store, active.questionSet)
@@ -94,7 +96,7 @@ async function compareWith(
     const { signal, onProgress } = context
     const inputs = await compareContents({ before, after, sortFile, recorder, signal, onProgress })
     const tables = { before: { ...before, inputs: inputs.before }, after: { ...after, inputs: inputs.after } }
-    const own = candidate.questionSet?.questions
+    const own = candidate.questionSet === undefined ? undefined : candidate.evaluated.questions
     for (const changes of [
       tableChanges(tables.before, tables.after),
       aliasChanges(await readActs('before', before), await readActs('after', after)),
@@ -105,13 +107,13 @@ async function compareWith(
       questionChanges(activeSet, own),
     ])
       for (const change of changes) await recorder.record(change)
-    const sameSet = candidate.questionSet?.sha256 === active.questionSet
+    const sameSet = candidate.questionSet === active.questionSet
     const sources = { own: sameSet ? undefined : own, activeSet, active: before, day: context.day }
     const asked = await comparisonQuestions(sources)
     const record = recorder.record.bind(recorder)
     const damaged = (error: ArtifactError): Error => damagedArtifact('before', before.versionId, error)
     const { from, ...ranking } = await withSourceIds({ ...before, ...before.manifest, damaged }, (activeSourceIdOf) =>
-      compareAnswers({ active, asked, profile, limit, context, activeSourceIdOf, record }),
+      compareAnswers({ active, asked, profile, limit, evaluated, context, activeSourceIdOf, record }),
     )
     const { changes, shown } = await recorder.finish()
     return {

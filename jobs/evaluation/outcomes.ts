@@ -14,8 +14,12 @@ export interface Outcome {
   readonly figures: RankingFigures | undefined
   /** The first records and their scores, best first. */
   readonly top: readonly { readonly record: string; readonly score: number }[]
+  /** Passages of the list, whatever is judged. */
+  readonly found: number
   /** Query performance predictors of the list; empty where the node sends none. */
   readonly predictors: readonly number[]
+  /** Provisions that the question names and that cannot be served. */
+  readonly unsupported: RecordResult['unsupported']
 }
 
 /** By mode, in the order of the questions. */
@@ -44,7 +48,7 @@ export async function askQuestions(
  */
 export function outcomeOf(
   { id, qrels, quoted }: Pick<QueryWithQrels, 'id' | 'qrels' | 'quoted'>,
-  { passages, predictors }: Pick<RecordResult, 'passages' | 'predictors'>,
+  { passages, predictors, unsupported }: RecordResult,
 ): Outcome {
   const scores = new Map<string, number>()
   for (const { sourceId: record, score, named } of passages) {
@@ -55,7 +59,7 @@ export function outcomeOf(
   const top = ranked
     .slice(0, EVALUATION_BOUNDS.topRecordsKept)
     .map((record) => ({ record, score: scores.get(record) ?? 0 }))
-  return { figures: rankingFigures(ranked, qrels), top, predictors }
+  return { figures: rankingFigures(ranked, qrels), top, found: passages.length, predictors, unsupported }
 }
 
 export interface Latency {

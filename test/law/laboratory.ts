@@ -24,6 +24,7 @@ import { namedChangeSchema } from '#jobs/compare/changes-file.ts'
 import type { NamedChange } from '#jobs/compare/changes-file.ts'
 import { compareWithActive } from '#jobs/compare/pipeline.ts'
 import type { Compared } from '#jobs/compare/pipeline.ts'
+import { servedOf } from '#jobs/evaluation/ask.ts'
 import { EVALUATION_DEPTH, evaluate } from '#jobs/evaluation/pipeline.ts'
 import type { Evaluation } from '#jobs/evaluation/pipeline.ts'
 import { withSourceIds } from '#jobs/evaluation/source-ids.ts'
@@ -259,7 +260,7 @@ async function evaluateVersion(
 async function compare({ root, store, keys }: Bench, active: BuiltLaw, candidate: BuiltLaw): Promise<ComparedLaw> {
   const { artifact, corpus, evaluation, profile } = candidate
   const { versionId, manifestDigest } = artifact
-  const { questionSet, questions } = evaluation.measured
+  const { questionSet, questions, outcomes } = evaluation.measured
   const compared = await withSourceIds({ ...artifact.manifest, folder: artifact.folder, damaged }, (sourceIdOf) =>
     compareWithActive(
       {
@@ -267,7 +268,8 @@ async function compare({ root, store, keys }: Bench, active: BuiltLaw, candidate
         manifestDigest,
         facets: corpus.facets,
         profile,
-        questionSet: questionSet === null ? undefined : { sha256: questionSet, questions },
+        questionSet: questionSet ?? undefined,
+        evaluated: { questions, outcomes: servedOf(outcomes) },
         limit: EVALUATION_DEPTH,
         context: { ...evaluation.context, sourceIdOf },
       },

@@ -7,6 +7,9 @@ import { compareAnswers } from '#jobs/compare/answers.ts'
 import type { AnswersInput, ComparedAnswers } from '#jobs/compare/answers.ts'
 import type { AnswerChange } from '#jobs/compare/changes-file.ts'
 import type { AskedQuestions } from '#jobs/compare/questions.ts'
+import { outcomeOf } from '#jobs/evaluation/outcomes.ts'
+import type { Outcome } from '#jobs/evaluation/outcomes.ts'
+import type { QueryWithQrels } from '#jobs/evaluation/query-with-qrels.ts'
 import { NoSearchNodeError } from '#jobs/search-nodes.ts'
 import { asking, measured, queryWithQrels, replyWith } from '#test/support/evaluation.ts'
 
@@ -60,6 +63,7 @@ async function compared(
     asked: [SET],
     profile: lenient,
     limit: LIMIT,
+    evaluated: { questions: [], outcomes: [] },
     context,
     activeSourceIdOf: context.sourceIdOf,
     record,
@@ -80,6 +84,21 @@ describe('both versions', () => {
     expect(asked).toHaveLength(120)
     for (const { filters, ranking, limit } of ofActive)
       expect([filters.languages, ranking.rowsScoredMin, limit]).toEqual([['fr'], 88, LIMIT])
+  })
+
+  test('are asked nothing again that the evaluation asked the candidate', async () => {
+    const outcome = (question: QueryWithQrels): Outcome => outcomeOf(question, replyWith(['other'], ANSWERED))
+    const evaluated = [...QUESTIONS.slice(0, 2), queryWithQrels('q2', { text: 'in other words' })]
+    const { changes, asked } = await compared(
+      (id) => answered(id, 1),
+      (id) => answered(id, 1),
+      { evaluated: { questions: evaluated, outcomes: evaluated.map(outcome) } },
+    )
+    expect(changes.map(({ kind, question, after }) => [kind, question, after.first])).toEqual([
+      ['answers_wrong', 'q0', 'other'],
+      ['answers_wrong', 'q1', 'other'],
+    ])
+    expect(asked.filter(({ versionId }) => versionId !== ACTIVE)).toHaveLength(58)
   })
 
   test('are compared on every set of questions, and the first on which the candidate is worse is shown', async () => {

@@ -39,6 +39,7 @@ beforeAll(async () => {
     ...comparable(await artifactOf(5, 'candidate')),
     profile: context.profile,
     questionSet: undefined,
+    evaluated: { questions: [], outcomes: [] },
     limit: 200,
     context,
   }

@@ -21,10 +21,16 @@ const OPTIONS: DecisionOptions = { targetRisk: 0.05, embedding: 'openai' }
 
 const outcome = (id: string, right: boolean, coverage = 0): Outcome =>
   outcomeOf(queryWithQrels(id), replyWith([right ? `${id}-answer` : 'another'], measured({ first_coverage: coverage })))
-const NOTHING_FOUND: Outcome = { figures: undefined, top: [], predictors: measured({ first_coverage: 1 }) }
+const NOTHING_FOUND: Outcome = {
+  figures: undefined,
+  top: [],
+  found: 0,
+  predictors: measured({ first_coverage: 1 }),
+  unsupported: [],
+}
 
 test('the ranking of each system is the mean over the questions that have a relevant record', () => {
-  const unjudged: Outcome = { figures: undefined, top: [{ record: 'a', score: 1 }], predictors: [] }
+  const unjudged: Outcome = { ...NOTHING_FOUND, top: [{ record: 'a', score: 1 }], found: 1, predictors: [] }
   const [right, wrong] = [outcome('a', true), outcome('b', false)]
   const lexical = [right, wrong, unjudged]
   expect(rankingsOf({ lexical, dense: [wrong, wrong, unjudged], hybrid: [right, right, unjudged] })).toMatchObject({

@@ -11,7 +11,7 @@ const QUESTION = { id: 'q', qrels: JUDGMENTS, quoted: false }
 describe('the outcome of a question', () => {
   test('counts a record that was cut into several passages once, at its best place', () => {
     const passages = [found('a', 0.9), found('a', 0.8), found('b', 0.7), found('a', 0.6), found('c', 0.5)]
-    const { figures, top } = outcomeOf(QUESTION, { passages, predictors: [] })
+    const { figures, top } = outcomeOf(QUESTION, { passages, predictors: [], unsupported: [] })
     expect(top).toEqual([
       { record: 'a', score: 0.9 },
       { record: 'b', score: 0.7 },
@@ -24,7 +24,7 @@ describe('the outcome of a question', () => {
   test('passes over a record with the question’s own id', () => {
     const { figures, top } = outcomeOf(
       { ...QUESTION, id: 'a' },
-      { passages: [found('a', 1), found('b', 0.7)], predictors: [] },
+      { passages: [found('a', 1), found('b', 0.7)], predictors: [], unsupported: [] },
     )
     expect(top.map(({ record }) => record)).toEqual(['b'])
     expect(figures?.['mrr@10']).toBe(1)
@@ -32,7 +32,10 @@ describe('the outcome of a question', () => {
 
   test('has no figures where no record is relevant, and keeps what the node measured', () => {
     expect(
-      outcomeOf({ ...QUESTION, qrels: new Map([['b', 0]]) }, { passages: [found('b', 0.7)], predictors: [0.5] }),
+      outcomeOf(
+        { ...QUESTION, qrels: new Map([['b', 0]]) },
+        { passages: [found('b', 0.7)], predictors: [0.5], unsupported: [] },
+      ),
     ).toMatchObject({
       figures: undefined,
       predictors: [0.5],
@@ -42,7 +45,7 @@ describe('the outcome of a question', () => {
   test('of a quoted text passes over what the text names, unless that is what is asked for', () => {
     const passages = [found('named', 1, { named: true }), found('c', 0.9, { named: true }), found('b', 0.7)]
     const top = (quoted: boolean): readonly string[] =>
-      outcomeOf({ ...QUESTION, quoted }, { passages, predictors: [] }).top.map(({ record }) => record)
+      outcomeOf({ ...QUESTION, quoted }, { passages, predictors: [], unsupported: [] }).top.map(({ record }) => record)
     expect([top(true), top(false)]).toEqual([
       ['c', 'b'],
       ['named', 'c', 'b'],
@@ -51,7 +54,7 @@ describe('the outcome of a question', () => {
 
   test('keeps five records and judges by all', () => {
     const passages = Array.from({ length: 9 }, (_, at) => found(at === 8 ? 'b' : `r${at}`, 1 - at / 10))
-    const { top, figures } = outcomeOf(QUESTION, { passages, predictors: [] })
+    const { top, figures } = outcomeOf(QUESTION, { passages, predictors: [], unsupported: [] })
     expect(top).toHaveLength(5)
     expect(figures?.['mrr@10']).toBe(1 / 9)
   })
