@@ -82,9 +82,11 @@ export const EVALUATION_DEPTH = SEARCH_BOUNDS.searchLimitMax
  * @throws OperatorError when the question set is wrong; NoSearchNodeError when no search node can be asked.
  */
 export async function evaluate(input: EvaluationInput): Promise<Evaluation> {
-  const prepared = await prepareOnLiveNodes(input.nodes, input, input.signal)
+  const [prepared, { questions, missing }] = await Promise.all([
+    prepareOnLiveNodes(input.nodes, input, input.signal),
+    unlessDamaged(input, () => chooseQuestions(input)),
+  ])
   if (prepared.loaded.length === 0) throw new NoSearchNodeError('the candidate', prepared.failed)
-  const { questions, missing } = await unlessDamaged(input, () => chooseQuestions(input))
   const asking: AskRecordsContext = {
     ...input,
     embedder: input.embedder && embedOnce(input.embedder),
