@@ -34,7 +34,7 @@ export interface ImportContext extends Pick<BuildContext, 'knowledgeBaseId' | 's
     readonly snapshots: readonly Pick<SourceSnapshot, 'id' | 'sourceName' | 'mediaType' | 'sha256'>[]
   }
   readonly parameters: Pick<BuildParameters, 'withdrawals'>
-  readonly progress: Pick<Progress, 'begin' | 'at'>
+  readonly progress: Omit<Progress, 'embedded'>
   /** Names of files that are not read, for the report. */
   readonly leftOut?: readonly string[]
   /** Called with the report before anything is sorted; throws to refuse. */
