@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { ENGINE_BOUNDS } from '#core/engine/bounds.ts'
 import { EngineError, openEngineClient } from '#core/engine/client.ts'
 import type { EngineClient } from '#core/engine/client.ts'
-import { contentFault, lookFault, withSignedVectors } from '#core/engine/index-check.ts'
+import { contentFault, lookFault } from '#core/engine/index-check.ts'
 import type { ReadOptions } from '#core/engine/index-check.ts'
 import type { EngineSettings } from '#core/engine/settings.ts'
 import type { EngineDescription } from '#core/index/engine/description.ts'
@@ -105,7 +105,5 @@ function readFault(
   client: EngineClient,
   options: ReadOptions,
 ): Promise<string | undefined> {
-  return withSignedVectors({ folder, dimensions: vectors?.dimensions }, (signed) =>
-    contentFault(client, engine, signed, options),
-  )
+  return contentFault(client, engine, { folder, dimensions: vectors?.dimensions }, options)
 }

@@ -198,18 +198,20 @@ export function createDocumentsDigest(): DocumentsDigest {
 }
 
 /**
- * Reads the whole index. @returns as `lookFault` does.
+ * Reads the whole index, and compares its vectors with those of the signed artifact. @returns as `lookFault` does.
  * @throws EngineError `unavailable` if the cluster does not give every document.
  */
 export async function contentFault(
   client: EngineClient,
   described: EngineDescription,
-  vectors: SignedVectors | undefined,
+  signed: SignedFolder,
   options: ReadOptions = {},
 ): Promise<string | undefined> {
   const fault = await lookFault(client, described)
   if (fault !== undefined) return fault
-  const { digest, alteredRow } = await readIndex(client, described, vectors, options)
+  const { digest, alteredRow } = await withSignedVectors(signed, (vectors) =>
+    readIndex(client, described, vectors, options),
+  )
   const build = 'build the version again.'
   if (digest !== described.digest)
     return `The documents of the index ${described.index} are not those of the build: ${build}`
@@ -218,9 +220,12 @@ export async function contentFault(
     : `The vector of row ${alteredRow} in the index ${described.index} is not that of the build: ${build}`
 }
 
-/** Opens the vectors of a signed artifact for a check. @param dimensions undefined: a version without vectors. */
+/** Dimensions of undefined: a version without vectors. */
+type SignedFolder = Pick<UnsignedArtifact, 'folder' | 'dimensions'>
+
+/** Opens the vectors of a signed artifact for a check. */
 export async function withSignedVectors<T>(
-  { folder, dimensions }: Pick<UnsignedArtifact, 'folder' | 'dimensions'>,
+  { folder, dimensions }: SignedFolder,
   use: (vectors: SignedVectors | undefined) => Promise<T>,
 ): Promise<T> {
   if (dimensions === undefined) return await use(undefined)

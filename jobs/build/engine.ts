@@ -1,6 +1,6 @@
 import { EngineError, openEngineClient } from '#core/engine/client.ts'
 import type { EngineClient } from '#core/engine/client.ts'
-import { contentFault, withSignedVectors } from '#core/engine/index-check.ts'
+import { contentFault } from '#core/engine/index-check.ts'
 import { removeIndexes, writeIndex } from '#core/engine/index-writer.ts'
 import { engineRows } from '#core/engine/rows.ts'
 import { NO_ENGINE } from '#core/engine/settings.ts'
@@ -36,9 +36,7 @@ export async function verifyIndex(
 ): Promise<void> {
   if (engine === undefined) return
   const fault = await withCluster(settings ?? NO_ENGINE, (client) =>
-    withSignedVectors({ folder, dimensions: embedding?.dimensions }, (vectors) =>
-      contentFault(client, engine, vectors, { signal }),
-    ),
+    contentFault(client, engine, { folder, dimensions: embedding?.dimensions }, { signal }),
   )
   if (fault !== undefined) throw new ArtifactError(fault)
 }

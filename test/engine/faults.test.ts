@@ -216,9 +216,10 @@ test('an index that was removed unloads the version', async () => {
 
 test('documents that are not those of the manifest are found by their digest', async () => {
   const { engine } = await loaded(1)
-  expect(await contentFault(cluster.client, engine, undefined)).toBeUndefined()
+  const signed = { folder: '', dimensions: undefined }
+  expect(await contentFault(cluster.client, engine, signed)).toBeUndefined()
   const other = { ...engine, digest: '0'.repeat(64) }
-  expect(await contentFault(cluster.client, other, undefined)).toContain('are not those of the build')
+  expect(await contentFault(cluster.client, other, signed)).toContain('are not those of the build')
 })
 
 /** Gives row 431 the vector of another row, and leaves no trace in what the manifest says. */
