@@ -1,24 +1,31 @@
 import type { Citation, DocumentFields } from './document.ts'
 import { nearest } from './format.ts'
 import type { CitedProvision } from './format.ts'
+import { wordsCitation } from './words-citation.ts'
 
 /** Cites a provision of the Code of Federal Regulations: each of its parts is a document. */
-export function cfrCitation(provision: CitedProvision, { identifier = '', title = 'CFR' }: DocumentFields): Citation {
-  const number = /^(\d+) CFR/.exec(identifier)?.[1] ?? ''
+export function cfrCitation(provision: CitedProvision, fields: DocumentFields): Citation {
+  const { identifier = '', title = 'CFR' } = fields
+  const number = titleOf(identifier)
+  // A fragment that does not say of which title it is.
+  if (number === undefined) return wordsCitation(provision, fields)
   const section = nearest(provision, 'section')
-  const named = partOf(provision) ?? /CFR Part (\w+)/.exec(identifier)?.[1]
-  const partHeading = nearest(provision, 'part')?.heading
+  const own = sectionNumber(section?.label ?? '')
+  const named =
+    partOf(provision) ?? /\bPart (\d+[a-z]?(?:-\d+[a-z]?)?)/.exec(identifier)?.[1] ?? PART_OF_SECTION.exec(own)?.[1]
+  const part = nearest(provision, 'part')
+  const words = `${number} CFR ${/^parts\b/i.test(part?.label || part?.heading || '') ? 'Parts' : 'Part'} ${named}`
   if (named === undefined) {
     const place = placeOf(provision)
     return { label: `${number} CFR${place}`, document: `${number}-cfr`, title }
   }
   const document = {
     document: `${number}-cfr-${named}`,
-    title: `${partHeading || title} (${number} CFR Part ${named})`,
+    // A file of a subpart or a section has no name of its part, and is no other document.
+    title: part === undefined ? words : `${part.heading || title} (${words})`,
     url: `https://www.ecfr.gov/current/title-${number}/part-${named}`,
     act: `cfr:${number}/${named}`,
   }
-  const own = sectionNumber(section?.label ?? '')
   if (section !== undefined && own !== '') {
     const reference = `${number} CFR ${own}`
     const notes = provision === section || provision.kind === 'section' ? '' : `, ${provision.kind}`
@@ -26,9 +33,17 @@ export function cfrCitation(provision: CitedProvision, { identifier = '', title 
   }
   return {
     ...document,
-    label: `${number} CFR Part ${named}${placeOf(provision)}`,
-    ...appendixOf(provision, number, named),
+    label: `${words}${placeOf(provision)}`,
+    ...appendixOf(provision, words),
   }
+}
+
+/** The part of a section's number: `2.101` is of part 2, `102-75.45` of part 102-75. */
+const PART_OF_SECTION = /^(\d+[a-z]?(?:-\d+[a-z]?)?)\./
+
+/** Number of the title in `40 CFR Part 261` and in the publisher's `Appendix I to Part 261, Title 40`. */
+export function titleOf(identifier: string): string | undefined {
+  return /^(\d+) CFR/.exec(identifier)?.[1] ?? /, Title (\d+)$/.exec(identifier)?.[1]
 }
 
 /** `§ 1.1` and `§§ 1.2–1.5` without the sign. */
@@ -40,15 +55,19 @@ function partOf(provision: CitedProvision): string | undefined {
   const part = nearest(provision, 'part')
   if (part === undefined) return undefined
   return (
-    /(?:parts?|pt\.?)\s+(\d+[a-z]?)/i.exec(`${part.label} ${part.heading}`)?.[1] ??
-    part.anchor?.match(/^(?:\/us\/cfr\/t\d+\/p)?(\w+)$/)?.[1]
+    /(?:parts?|pt\.?)\s+(\d+[a-z]?(?:[-–]\d+[a-z]?)?)/i.exec(`${part.label} ${part.heading}`)?.[1]?.replace('–', '-') ??
+    part.anchor?.match(/^(?:\/us\/cfr\/t\d+\/p)?([\w-]+)$/)?.[1]
   )
 }
 
-function appendixOf(provision: CitedProvision, number: string, part: string): Partial<Citation> {
+/** `40 CFR Part 63, Appendix A`. A subpart has appendices with the same letters: those are no such reference. */
+function appendixOf(provision: CitedProvision, words: string): Partial<Citation> {
   const appendix = nearest(provision, 'appendix')
-  const letter = /appendix\s+([A-Z]{1,2}|\d+)\b/i.exec(`${appendix?.label} ${appendix?.heading}`)?.[1]
-  return letter === undefined ? {} : { reference: `${number} CFR Part ${part}, Appendix ${letter}` }
+  const name = `${appendix?.label} ${appendix?.heading}`.trim()
+  const [, letter, subpart] =
+    /^(?:Appendix|APPENDIX)\s+((?!TO\b)[A-Z]{1,2}|[IVXL]+|\d+)\b(\s+(?:to|TO)\s+(?:Subpart|SUBPART)\b)?/.exec(name) ??
+    []
+  return letter === undefined || subpart !== undefined ? {} : { reference: `${words}, Appendix ${letter}` }
 }
 
 function placeOf({ kind, label, heading, around }: CitedProvision): string {

@@ -1,6 +1,6 @@
-import { attribute, at, firstNamed, textOf } from './tree.ts'
+import { attribute, at, childNamed, firstNamed, textOf } from './tree.ts'
 import type { MarkupElement } from './tree.ts'
-import { cfrCitation } from './cfr-citation.ts'
+import { cfrCitation, titleOf } from './cfr-citation.ts'
 import { dayIn, dayInWords } from './format.ts'
 import type { MarkupFormat, ReadTree } from './format.ts'
 import type { Role } from './roles.ts'
@@ -79,22 +79,28 @@ function divisionOf(element: MarkupElement): Role {
   const number = Number(element.name.slice(3))
   const kind = KINDS.get(attribute(element, 'TYPE') ?? '') ?? BY_NUMBER[number - 1] ?? 'division'
   const level = kind === 'section' || kind === 'appendix' ? 'passage' : 'division'
-  return { is: 'unit', kind, level, anchor: attribute(element, 'N'), label: labelOf(kind, attribute(element, 'N')) }
+  return { is: 'unit', kind, level, anchor: attribute(element, 'N'), label: labelOf(kind, element) }
 }
 
-/** Only the number of a section is no part of the heading's words. */
-function labelOf(kind: string, number: string | undefined): string | undefined {
+/** Only the number of a section is no part of the heading's words. Title 48 writes it without the sign. */
+function labelOf(kind: string, element: MarkupElement): string | undefined {
+  const number = attribute(element, 'N')
   if (kind !== 'section' || number === undefined) return undefined
-  return number.startsWith('§') ? number : `§ ${number}`
+  const isBare = textOf(childNamed(element, 'HEAD'))?.startsWith(number) === true
+  return number.startsWith('§') || isBare ? number : `§ ${number}`
 }
 
 function fieldsOf({ tree, path }: ReadTree): ReturnType<MarkupFormat['fields']> {
   const { root } = tree
   const header = at(root, 'HEADER', 'FILEDESC', 'TITLESTMT', 'TITLE')
   const title = firstNamed(root, 'DIV1')
-  const part = /^DIV[5-9]$/.test(root.name) ? attribute(root, 'N') : undefined
+  const part = root.name === 'DIV5' ? attribute(root, 'N') : undefined
   const cited = citationIn(root)
-  const number = attribute(title, 'N') ?? /title-(\d+)/.exec(path)?.[1]
+  const number =
+    titleOf(cited ?? '') ??
+    attribute(title, 'N') ??
+    /^(\d+):/.exec(attribute(root, 'NODE') ?? '')?.[1] ??
+    /title-(\d+)/.exec(path)?.[1]
   const amended = dayInWords(textOf(firstNamed(root, 'AMDDATE')))
   const named = amended ?? dayIn(/(\d{4}-\d{2}-\d{2})/.exec(path)?.[1])
   const date =
