@@ -5,7 +5,7 @@ import { appendAudit } from '#core/db/audit.ts'
 import { insertImport, insertSnapshots } from '#core/db/imports.ts'
 import type { SourceSnapshot } from '#core/db/imports.ts'
 import { inTransaction } from '#core/db/pool.ts'
-import type { Database } from '#core/db/pool.ts'
+import type { Database, Queryable } from '#core/db/pool.ts'
 import type { ArtifactStore } from '#core/index/format/store.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import type { BuildParameters } from '#jobs/build/parameters.ts'
@@ -49,37 +49,51 @@ const AUDITED_LOSSES_MAX = 20
 /**
  * Imports captured sources: parse → record. Every record has been read before anything is written to the database. An
  * existing import can therefore be built.
- * @throws OperatorError also when no record became a passage, or a loss is not accepted; the error carries the report.
+ * @throws OperatorError as `readCaptured` does.
  */
 export async function importCaptured(
   { database, store }: { readonly database: Database; readonly store: ArtifactStore },
   input: CapturedImport,
 ): Promise<Imported> {
-  const { knowledgeBase: base, mapping, sources, actor, onProgress = () => undefined } = input
+  const report = await readCaptured(store, input)
+  return await inTransaction(database, (client) => recordImport(client, input, report))
+}
+
+/**
+ * Reads captured sources, and records nothing.
+ * @throws OperatorError also when no record became a passage, or a loss is not accepted; the error carries the report.
+ */
+export async function readCaptured(store: ArtifactStore, input: CapturedImport): Promise<ImportReport> {
   const accept = (report: ImportReport): void => {
     assertLossesAccepted(report)
     input.accept?.(report)
   }
-  const report = await (input.build === undefined
+  return await (input.build === undefined
     ? parse(store, input, accept)
     : sortForBuild(store, input, input.build, accept))
+}
+
+/** Records what was read, in the transaction of the client. */
+export async function recordImport(
+  client: Queryable,
+  { knowledgeBase: base, mapping, sources, actor, onProgress = () => undefined }: CapturedImport,
+  report: ImportReport,
+): Promise<Imported> {
   const id = randomUUID()
-  return await inTransaction(database, async (client) => {
-    const snapshots = sources.map(({ sha256Hex, ...source }) => ({
-      ...source,
-      id: snapshotId(base.id, source.sourceName, sha256Hex),
-      sha256: sha256Hex,
-    }))
-    const snapshotIds = await insertSnapshots(client, base.id, snapshots, (done) =>
-      onProgress('recording', done, snapshots.length),
-    )
-    await insertImport(client, { id, knowledgeBaseId: base.id, mapping, snapshotIds, report })
-    const { files, records_read, passages, skipped, losses } = report
-    const lost = losses.map(({ name }) => name).slice(0, AUDITED_LOSSES_MAX)
-    const detail = { knowledge_base: base.slug, files, records_read, passages, skipped, losses: losses.length, lost }
-    await appendAudit(client, { actor, action: 'import.create', subject: `import:${id}`, detail })
-    return { id, knowledge_base: base.slug, report }
-  })
+  const snapshots = sources.map(({ sha256Hex, ...source }) => ({
+    ...source,
+    id: snapshotId(base.id, source.sourceName, sha256Hex),
+    sha256: sha256Hex,
+  }))
+  const snapshotIds = await insertSnapshots(client, base.id, snapshots, (done) =>
+    onProgress('recording', done, snapshots.length),
+  )
+  await insertImport(client, { id, knowledgeBaseId: base.id, mapping, snapshotIds, report })
+  const { files, records_read, passages, skipped, losses } = report
+  const lost = losses.map(({ name }) => name).slice(0, AUDITED_LOSSES_MAX)
+  const detail = { knowledge_base: base.slug, files, records_read, passages, skipped, losses: losses.length, lost }
+  await appendAudit(client, { actor, action: 'import.create', subject: `import:${id}`, detail })
+  return { id, knowledge_base: base.slug, report }
 }
 
 function assertLossesAccepted(report: ImportReport): void {

@@ -4,7 +4,7 @@ import { basename } from 'node:path'
 import { appendAudit } from '#core/db/audit.ts'
 import { insertBuild } from '#core/db/builds.ts'
 import { inTransaction } from '#core/db/pool.ts'
-import type { Database } from '#core/db/pool.ts'
+import type { Database, Queryable } from '#core/db/pool.ts'
 import {
   builtMeanwhile,
   insertCapture,
@@ -28,7 +28,7 @@ import { readBytes, readDocument, recognised } from '#jobs/sources/readers/read.
 import { UnreadableFile } from '#jobs/sources/readers/tree.ts'
 import { CAPTURE_BOUNDS } from './bounds.ts'
 import { fetchInto } from './fetch.ts'
-import { importCaptured } from './import-captured.ts'
+import { readCaptured, recordImport } from './import-captured.ts'
 
 export interface CaptureDeps {
   readonly database: Database
@@ -182,61 +182,65 @@ async function candidateOf(deps: CaptureDeps, source: SourceRow): Promise<Partia
   const id = randomUUID()
   const next = deps.preparesBuilds === true ? await parametersOfNext(database, source) : undefined
   const build = next && { folder: `${store.workFolder(id)}.tmp`, withdrawals: next.withdrawals }
+  const input = {
+    knowledgeBase: { id: source.knowledge_base_id, slug: source.knowledge_base },
+    mapping,
+    sources: files.map(({ sourceName, mediaType, sha256: sha256Hex, bytes }) => ({
+      sourceName,
+      mediaType,
+      sha256Hex,
+      bytes,
+    })),
+    leftOut: [],
+    actor,
+    build,
+    ...(signal === undefined ? {} : { signal }),
+  }
   try {
-    const imported = await importCaptured(
-      { database, store },
-      {
-        knowledgeBase: { id: source.knowledge_base_id, slug: source.knowledge_base },
-        mapping,
-        sources: files.map(({ sourceName, mediaType, sha256: sha256Hex, bytes }) => ({
-          sourceName,
-          mediaType,
-          sha256Hex,
-          bytes,
-        })),
-        leftOut: [],
-        actor,
-        build,
-        ...(signal === undefined ? {} : { signal }),
-      },
-    )
-    if (await builtMeanwhile(database, imported.id, newest?.id)) return { import_id: imported.id }
-    const parameters = await parametersOfNext(database, source)
-    if (parameters === undefined)
+    const report = await readCaptured(store, input)
+    // An import that is recorded without its build would be taken for one that the next capture need not build.
+    const { parameters, ...asked } = await inTransaction(database, async (client) => {
+      const { id: importId } = await recordImport(client, input, report)
       return {
-        import_id: imported.id,
-        message: `the first build needs its parameters: "operator build start --import ${imported.id}"`,
+        import_id: importId,
+        ...(await askedOf(client, { source, actor }, { id, importId, newest: newest?.id })),
       }
-    await startBuild(deps, source, { id, importId: imported.id, parameters })
+    })
+    if (parameters === undefined) return asked
     if (build !== undefined && canonicalJson(build.withdrawals) === canonicalJson(parameters.withdrawals))
       // A build that another worker has begun reads the sources itself.
       await rename(build.folder, store.workFolder(id)).catch(() => undefined)
     // A worker finds a build whose job is missing.
     await deps.enqueueBuild(id).catch(() => undefined)
-    return { import_id: imported.id, build_id: id }
+    return { ...asked, build_id: id }
   } finally {
     if (build !== undefined) await rm(build.folder, { recursive: true, force: true })
   }
 }
 
+/** Asks for the build of an import, with the parameters of the newest one, unless an operator has built the same. */
+async function askedOf(
+  client: Queryable,
+  { source, actor }: { readonly source: SourceRow; readonly actor: string },
+  { id, importId, newest }: { readonly id: string; readonly importId: string; readonly newest: string | undefined },
+): Promise<{ readonly parameters?: BuildParameters; readonly message?: string }> {
+  if (await builtMeanwhile(client, importId, newest)) return {}
+  const parameters = await parametersOfNext(client, source)
+  if (parameters === undefined)
+    return { message: `the first build needs its parameters: "operator build start --import ${importId}"` }
+  const { knowledge_base_id: knowledgeBaseId, knowledge_base, name } = source
+  await insertBuild(client, { id, importId, parameters, knowledgeBaseId, startedBy: actor })
+  const detail = { knowledge_base, import_id: importId, source: name }
+  await appendAudit(client, { actor, action: 'build.start', subject: `build:${id}`, detail })
+  return { parameters }
+}
+
 /** Those of the newest build, with what is withdrawn now left out; undefined where there was no build. */
-async function parametersOfNext(database: Database, source: SourceRow): Promise<BuildParameters | undefined> {
+async function parametersOfNext(database: Queryable, source: SourceRow): Promise<BuildParameters | undefined> {
   const asked = await newestBuildParameters(database, source.knowledge_base_id)
   if (asked === undefined) return undefined
   const drop = await withdrawalsInForce(database, source.knowledge_base_id)
   return { ...buildParametersSchema.parse(asked), withdrawals: { drop: [...drop], restore: [] } }
-}
-
-async function startBuild(
-  { database, actor }: CaptureDeps,
-  { knowledge_base_id: knowledgeBaseId, knowledge_base, name }: SourceRow,
-  build: { readonly id: string; readonly importId: string; readonly parameters: BuildParameters },
-): Promise<void> {
-  await inTransaction(database, async (client) => {
-    await insertBuild(client, { ...build, knowledgeBaseId, startedBy: actor })
-    const detail = { knowledge_base, import_id: build.importId, source: name }
-    await appendAudit(client, { actor, action: 'build.start', subject: `build:${build.id}`, detail })
-  })
 }
 
 function assertDistinct(files: readonly CapturedFile[]): void {

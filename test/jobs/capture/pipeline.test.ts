@@ -25,7 +25,7 @@ canonical_url: https://bees.example/
 published_at: 2020-01-01
 effective_at: 2020-01-01
 `
-const { jobs, operator: pool } = await openTestPools()
+const { jobs, operator: pool, owner } = await openTestPools()
 const operator = { database: pool, actor: 'tester' }
 let folder: string
 let server: JsonServer
@@ -133,6 +133,22 @@ describe('a capture of an address', () => {
     const { message, import_id: refused } = await captured('bees')
     expect([message, refused]).toEqual([expect.stringContaining('Nothing in the source'), null])
     expect(await readdir(dirname(workFolder))).toEqual(folders)
+  })
+
+  test('records no import without its build, so that a capture that was cut off between them is made up for', async () => {
+    await added('bees')
+    const { import_id: first } = await captured('bees')
+    const { knowledge_base_id: knowledgeBaseId } = await sourceIn('bees')
+    const build = { knowledgeBaseId, parameters: { embedding: 'none' }, startedBy: 'tester' }
+    await insertBuild(pool, { ...build, id: randomUUID(), importId: first ?? '' })
+    page = law('Count bees.')
+    await owner.query('revoke insert (parameters) on builds from evidence_jobs')
+    try {
+      await expect(captured('bees')).rejects.toThrow(/permission denied/)
+    } finally {
+      await owner.query('grant insert (parameters) on builds to evidence_jobs')
+    }
+    expect(await captured('bees')).toMatchObject({ outcome: 'unchanged', build_id: expect.any(String) })
   })
 
   test('that is imported and built by an operator meanwhile is built once', async () => {
