@@ -111,7 +111,7 @@ export async function keepBlocks(
   read: (keep: (block: Uint8Array) => Promise<void>) => Promise<Kept>,
   options: Pick<CaptureOptions, 'signal'>,
 ): Promise<Kept> {
-  const temporary = store.incomingFile(randomUUID())
+  const temporary = store.incomingFile(`${randomUUID()}.tmp`)
   await mkdir(dirname(temporary), { recursive: true })
   try {
     const kept = await copied(temporary, read)

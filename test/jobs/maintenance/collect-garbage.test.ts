@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { existsSync, mkdirSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { NO_ENGINE } from '#core/engine/settings.ts'
@@ -8,6 +8,7 @@ import { JOB_BOUNDS } from '#jobs/bounds.ts'
 import { BUILD_BOUNDS } from '#jobs/build/bounds.ts'
 import { versionIdOf } from '#jobs/build/ids.ts'
 import { collectGarbage } from '#jobs/maintenance/collect-garbage.ts'
+import { keepBlocks } from '#jobs/sources/capture.ts'
 import { demoCorpus, silent, startJobsHarness } from '#test/support/jobs.ts'
 import type { JobsHarness } from '#test/support/jobs.ts'
 import { ENTRY_DIMENSIONS, ENTRY_SPACE, vectorEntries } from '#test/core/db/vector-cache/entries.ts'
@@ -116,6 +117,21 @@ test('a temporary file of a capture goes once nobody wrote to it for a day; snap
   for (const path of [snapshot, abandoned]) utimesSync(path, old, old)
   expect(await collect()).toBe(1)
   expect([snapshot, abandoned, written].map((path) => existsSync(path))).toEqual([true, false, true])
+})
+
+test('what a killed capture had received goes once nobody wrote to it for a day', async () => {
+  const incoming = dirname(harness.store.incomingFile('any'))
+  const old = new Date(Date.now() - JOB_BOUNDS.garbageFilesOlderThanMs - 60_000)
+  const killed = keepBlocks(
+    harness.store,
+    async (keep) => {
+      await keep(Buffer.from('half'))
+      for (const name of readdirSync(incoming)) utimesSync(join(incoming, name), old, old)
+      throw new Error(`collected ${await collect()}`)
+    },
+    {},
+  )
+  await expect(killed).rejects.toThrow('collected 1')
 })
 
 test('what a killed capture sorted for a build goes once nobody wrote to it for a day', async () => {
