@@ -96,6 +96,21 @@ export async function recordImport(
   return { id, knowledge_base: base.slug, report }
 }
 
+/** Law of the sources would be lost, and nobody accepted it by name. */
+export class LossesNotAccepted extends OperatorError {
+  readonly losses: ImportReport['losses']
+
+  constructor(report: ImportReport) {
+    super(
+      `${renderImportReport(report)}\nNothing is imported, because ${report.losses_unnamed} losses are not accepted: ` +
+        'correct the sources, or state in source.yaml what is missing ("operator import init FOLDER" writes it); or ' +
+        'accept each by its name, with --accept-loss or in "accepted_losses" of source.yaml or the mapping. Then ' +
+        'import again.',
+    )
+    this.losses = report.losses
+  }
+}
+
 function assertLossesAccepted(report: ImportReport): void {
   if (report.passages === 0)
     throw new OperatorError(
@@ -104,12 +119,7 @@ function assertLossesAccepted(report: ImportReport): void {
         `write what its files do not state, and import again.\n${renderImportReport(report)}`
       ).trimEnd(),
     )
-  if (report.losses_unnamed > 0)
-    throw new OperatorError(
-      `${renderImportReport(report)}\nNothing is imported, because ${report.losses_unnamed} losses are not accepted: ` +
-        'correct the sources, their source.yaml or the mapping; or accept each by its name, with --accept-loss or in ' +
-        '"accepted_losses" of the mapping. Then import again.',
-    )
+  if (report.losses_unnamed > 0) throw new LossesNotAccepted(report)
 }
 
 type Accept = (report: ImportReport) => void

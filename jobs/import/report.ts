@@ -126,8 +126,10 @@ export interface ImportReport {
 export type SkipKind = 'lost' | 'intended'
 
 const ENTRIES_SHOWN = 20
-/** An operator accepts losses by the names that are shown. */
-const LOSSES_SHOWN = 500
+/** Losses of one file and reason are all shown up to this number, because an operator accepts them by name. */
+const ALIKE_SHOWN_MAX = 20
+/** Of more losses of one file and reason, which have one cause to correct, the first are shown. */
+const ALIKE_SHOWN = 3
 
 /**
  * Renders the report for a terminal: the counts, each reason with its count, and the first warnings, split and skipped
@@ -158,13 +160,6 @@ export function renderImportReport(report: ImportReport): string {
     report.warnings.count,
     ({ message, other }) => `${shown(message)}${shownOther(other)}`,
   )
-  const losses = listed(
-    'Losses:',
-    report.losses,
-    report.losses.length,
-    ({ name, reason, accepted }) => `${shown(reason)}; ${accepted ? 'accepted' : 'not accepted'} as ${shown(name)}`,
-    LOSSES_SHOWN,
-  )
   const ends = listed('Ends with a later text:', report.derived_ends, report.ends_derived, ({ day }) => `on ${day}`)
   const omissions = listed('Left out:', report.omissions, report.omissions.length, ({ rule, text }) =>
     shown(`${rule}: ${text}`),
@@ -173,15 +168,16 @@ export function renderImportReport(report: ImportReport): string {
   const derivedValues = derived.length === 0 ? [] : ['', 'Derived, not stated by the source:', ...derived]
   const unread = Object.entries(report.unread_fields).map(([name, count]) => `  ${shown(name)}: ${count} records`)
   const unreadFields = unread.length === 0 ? [] : ['', 'Fields that the mapping does not read:', ...unread]
+  const lost = new Set(report.losses.map(shownLocation))
   const skips = listed(
-    'Skipped:',
-    report.entries,
-    report.skipped,
+    'Skipped on purpose:',
+    report.entries.filter((entry) => !lost.has(shownLocation(entry))),
+    report.skipped - report.lost,
     ({ reason, text, other }) => `${shown(text === undefined ? reason : `${reason}: ${text}`)}${shownOther(other)}`,
   )
   return [
     ...lines,
-    ...losses,
+    ...lossLines(report.losses),
     ...ends,
     ...derivedValues,
     ...splits,
@@ -192,6 +188,26 @@ export function renderImportReport(report: ImportReport): string {
     ...skips,
     '',
   ].join('\n')
+}
+
+/** Lists the losses by file and reason. */
+function lossLines(losses: readonly ImportReportLoss[]): readonly string[] {
+  if (losses.length === 0) return []
+  const alike = Map.groupBy(losses, ({ source, reason, accepted }) => `${source}\n${reason}\n${accepted}`)
+  return [
+    '',
+    'Losses:',
+    ...[...alike.values()].flatMap((group) => {
+      const first = group.length > ALIKE_SHOWN_MAX ? group.slice(0, ALIKE_SHOWN) : group
+      const lines = first.map(
+        (loss) =>
+          `  ${shownLocation(loss)}: ${shown(loss.reason)}; ` +
+          `${loss.accepted ? 'accepted' : 'not accepted'} as ${loss.name.replaceAll(/\p{Cc}/gu, ' ')}`,
+      )
+      const more = group.length - first.length
+      return more === 0 ? lines : [...lines, `  … and ${more} more of this file for this reason; --json lists them`]
+    }),
+  ]
 }
 
 function coverageLines({ coverage }: ImportReport): readonly string[] {

@@ -26,8 +26,8 @@ export interface Definition<S extends z.ZodRawShape> {
 
 /** Outputs of every command. */
 export interface Output {
-  /** Writes to standard output: the value as JSON, or its text for people. */
-  readonly show: (value: unknown, text: () => string) => void
+  /** Writes to standard output: the value as JSON, or its text for people; undefined where they are told otherwise. */
+  readonly show: (value: unknown, text: () => string | undefined) => void
   /** Writes a sentence for people to standard error, before the result. */
   readonly note: (text: string) => void
   /** Writes bytes to standard output as they are, also with `--json`. */
@@ -80,7 +80,8 @@ function createOutput(json: boolean, { stdout, stderr }: Console): Output {
     },
     show(value, text) {
       progress.end()
-      stdout.write(`${json ? JSON.stringify(value, null, 2) : text()}\n`)
+      const written = json ? JSON.stringify(value, null, 2) : text()
+      if (written !== undefined) stdout.write(`${written}\n`)
     },
     async write(bytes) {
       progress.end()

@@ -7,6 +7,7 @@ import { SourcesContradict } from '#jobs/import/findings.ts'
 import { renderImportReport } from '#jobs/import/report.ts'
 import { DEFAULT_EXPOSURE_FLOOR } from '#core/domain/quota-plan.ts'
 import { importCorpus } from '#jobs/operator/actions/import-corpus.ts'
+import { LossesNotAccepted } from '#jobs/capture/import-captured.ts'
 import type { Imported } from '#jobs/capture/import-captured.ts'
 import { importNamed, knowledgeBaseNamed } from '#jobs/operator/actions/names.ts'
 import { addCommandGroup } from '#jobs/operator/command.ts'
@@ -39,7 +40,7 @@ function addImport(program: OperatorCommand): void {
     notes:
       'The exact bytes are kept in ARTIFACT_STORE. Nothing is dropped silently: the report says what ' +
       'was read, split and skipped, and why, with line numbers.\nA loss that neither --accept-loss nor ' +
-      '"accepted_losses" of the mapping names refuses the import.\nThe id it prints is what "operator ' +
+      '"accepted_losses" of source.yaml or the mapping names refuses the import.\nThe id it prints is what "operator ' +
       'build start" takes.\nThe format of each file is recognised by its content. What the files do not state comes from the ' +
       'source.yaml of\ntheir folder, which "import init" writes.',
     examples: [
@@ -62,6 +63,7 @@ function addImport(program: OperatorCommand): void {
           const confirmed = { repeated_labels: error.repeatedLabels }
           show(confirmed, () => JSON.stringify(confirmed, null, 2))
         }
+        if (error instanceof LossesNotAccepted) show({ losses: error.losses }, () => undefined)
         throw error
       }
     },

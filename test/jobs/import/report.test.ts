@@ -64,8 +64,17 @@ describe('an import report', () => {
     expect(shown).toMatch(/ 1 {2}passages\n/)
     expect(shown).toMatch(/25 {4}text is blank\n/)
     expect(shown).toContain('corpus.jsonl:2  [31m0: text is blank')
-    expect(shown).toContain('… and 5 more')
-    expect(shown.split('\n').filter((each) => each.includes('corpus.jsonl:'))).toHaveLength(45)
+    expect(shown).toContain('… and 22 more of this file for this reason; --json lists them')
+    expect(shown.split('\n').filter((each) => each.includes('corpus.jsonl:'))).toHaveLength(3)
     expect(shown).not.toContain('\u001b')
+  })
+
+  test('shows the name of a loss whole, because it is accepted by it', async () => {
+    const id = 'a'.repeat(200)
+    const { report } = await importContents(
+      { 'corpus.jsonl': [line('a', TEXT), line(id, ' ')].join('\n') },
+      smallMapping(),
+    )
+    expect(renderImportReport(report)).toContain(`not accepted as ${id}\n`)
   })
 })

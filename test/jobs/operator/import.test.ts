@@ -148,6 +148,8 @@ test('a loss refuses the import with its name, and nothing is recorded, until th
     expect(stderr).toContain('corpus.jsonl:3 late: effective_at is not a date; not accepted as late')
     expect(stderr).toContain('Nothing is imported, because 1 losses are not accepted')
   }
+  const listed = await harness.cli.run(...importOf(source), '--json')
+  expect(JSON.parse(listed.stdout)).toMatchObject({ losses: [{ name: 'late', line: 3, accepted: false }] })
   const unused = await harness.cli.run(...importOf(source), '--accept-loss', 'late,another')
   expect(unused).toMatchObject({ code: 1, stdout: '' })
   expect(unused.stderr).toContain('1 names of --accept-loss match no loss, first "another"')
