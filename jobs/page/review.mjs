@@ -4,7 +4,7 @@ const kind = document.querySelector('#kind')
 const open = document.querySelector('#open')
 const said = document.querySelector('#found')
 const cards = [...document.querySelectorAll('article.change')]
-const groups = [...document.querySelectorAll('details.group')]
+const groups = [...document.querySelectorAll('details.group')].filter((group) => group.querySelector('article.change'))
 const texts = new Map()
 const textOf = (card) => {
   if (!texts.has(card)) {

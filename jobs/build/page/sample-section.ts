@@ -16,18 +16,20 @@ export function sampleSection(sample: readonly SampledPassage[]): Markup {
       No version was active, so nothing is compared: ${whole(sample.length)} passages were drawn,
       ${counts.map(([kind, count]) => `${whole(count)} as “${kind}”`).join(', ')}.
     </p>
-    ${reviewTools(SAMPLE_KINDS.map((kind) => [nameOf(kind), kind]))}
-    ${[...byDocument].map(
-      ([id, of]) =>
-        html`<details class="group" open>
-          <summary>
-            <b><bdi>${of[0]?.passage.document.title ?? ''}</bdi></b>
-            <span class="soft small">${whole(of.length)} of its passages</span>
-          </summary>
-          <p class="small"><a href="#document-${id}">All passages of the document</a></p>
-          ${of.map(card)}
-        </details>`,
-    )}`
+    <section>
+      ${reviewTools(SAMPLE_KINDS.map((kind) => [nameOf(kind), kind]))}
+      ${[...byDocument].map(
+        ([id, of]) =>
+          html`<details class="group" open>
+            <summary>
+              <b><bdi>${of[0]?.passage.document.title ?? ''}</bdi></b>
+              <span class="soft small">${whole(of.length)} of its passages</span>
+            </summary>
+            <p class="small"><a href="#document-${id}">All passages of the document</a></p>
+            ${of.map(card)}
+          </details>`,
+      )}
+    </section>`
 }
 
 /** A name without spaces. */

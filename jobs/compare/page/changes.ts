@@ -33,7 +33,7 @@ export function changesSection(
       ${all === 0 ? 'Nothing was lost or changed.' : ''} ${shown.length === 0 ? '' : listedInWords(shown.length)}
       <code>${id ?? ''}.changes.jsonl</code> beside this page names all, SHA-256 <code>${changes.sha256}</code>.
     </p>
-    ${tools(shown)} ${groups(shown, placeOf)}`
+    <section>${tools(shown)} ${groups(shown, placeOf)}</section>`
 }
 
 function listedInWords(shown: number): string {
@@ -88,8 +88,9 @@ function groupsOf(shown: readonly NamedChange[]): readonly Group[] {
       byDocument.set(id, group)
     } else others.set(change.kind, [...(others.get(change.kind) ?? []), change])
   }
+  const documents = [...byDocument].map(([document, group]) => ({ ...group, document }))
   return [
-    ...[...byDocument].map(([document, group]) => ({ ...group, document })),
+    ...documents.sort((one, other) => (one.title < other.title ? -1 : 1)),
     ...[...others].map(([kind, changes]) => ({
       title: `Of no document: ${SINGULAR[kind]}`,
       document: undefined,

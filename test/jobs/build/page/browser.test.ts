@@ -70,6 +70,9 @@ describe.each(['first', 'later'] as const)('The page of a %s version in a browse
     expect(await page.textContent('#found')).toMatch(/, 1 ticked$/)
     await page.fill('#find', 'no text of the page has these words')
     await page.locator('#found', { hasText: /^0 of/ }).waitFor()
+    const others = page.locator('details.group:not(:has(article.change)) > summary')
+    expect(await others.count()).toBeGreaterThan(0)
+    for (const other of await others.all()) expect(await other.isVisible()).toBe(true)
     await close()
   })
 
