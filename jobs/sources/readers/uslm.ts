@@ -1,10 +1,11 @@
-import { attribute, childNamed, firstNamed, textOf } from './tree.ts'
+import { attribute, childNamed, elementsOf, firstNamed, textOf } from './tree.ts'
 import type { MarkupElement } from './tree.ts'
 import { cfrCitation } from './cfr-citation.ts'
 import type { Citation, DocumentFields } from './document.ts'
-import { dayIn, languageTag, nearest } from './format.ts'
+import { dayIn, dayInWords, languageTag, nearest } from './format.ts'
 import type { CitedProvision, MarkupFormat, ReadTree } from './format.ts'
 import type { Role } from './roles.ts'
+import { CITED_TITLE_CHARACTERS_MAX, wordsCitation } from './words-citation.ts'
 import { parseXml } from './xml.ts'
 
 const DIVISIONS = new Set(
@@ -16,11 +17,15 @@ const PARTS = new Set(
   'subsection paragraph subparagraph clause subclause item subitem subsubitem level listItem'.split(' '),
 )
 const BLOCKS = new Set(
-  'p chapeau content continuation sourceCredit authority source editorialNote organizationNote explanationNote block signature signatures name role affiliation crossHeading figure caption list listContent proviso quotedText longTitle officialTitle enactingFormula recital approvedDate property ear header listHeading formula div docTitle'.split(
+  'p chapeau content continuation sourceCredit authority source editorialNote organizationNote explanationNote block signature signatures name role affiliation crossHeading figure caption list listContent proviso quotedText longTitle officialTitle enactingFormula recital approvedDate property ear header listHeading formula div docTitle congress session type docNumber currentChamber action actionDescription relatedDocument citationNote editionNote coverTitle resolvingClause preamble attestation endorsement legislativeHistory organization affected subject statement signatureDate frDocId billingCode docPublicationName volume issue startingPage'.split(
     ' ',
   ),
 )
-const RUNNING = new Set('leftRunningHead rightRunningHead endMarker page ear layout'.split(' '))
+/** Documents of an issue of the Federal Register: what they say of the CFR is no provision of it. */
+const NOTICES = new Set('rule proposedRule notice presidentialDoc correction'.split(' '))
+const RUNNING = new Set(
+  'leftRunningHead rightRunningHead endMarker page ear layout slugLine distributionCode'.split(' '),
+)
 
 /** United States Legislative Markup, schemas 1 (uscode.house.gov) and 2 (govinfo). */
 export const USLM: MarkupFormat = {
@@ -52,7 +57,12 @@ function roleOf(element: MarkupElement, { quoted }: { readonly quoted: boolean }
     case 'subheading':
       return headingOf(element)
     case 'footnote':
+    case 'sidenote':
       return { is: 'note' }
+    case 'ref':
+      return /\bfootnoteRef\b/.test(attribute(element, 'class') ?? '')
+        ? { is: 'omit', rule: 'mark of a footnote, which stands where the note is' }
+        : { is: 'inline' }
     case 'quotedContent':
       return { is: 'quote' }
     case 'tr':
@@ -81,8 +91,11 @@ function headingOf({ parent }: MarkupElement): Role {
     : { is: 'break' }
 }
 
-function isUnit({ name }: MarkupElement): boolean {
-  return name === 'section' || name === 'notes' || name === 'note' || DIVISIONS.has(name) || PARTS.has(name)
+/** `title` is a level of the law, but `dc:title` a title. */
+function isUnit({ name, namespace, attributes }: MarkupElement): boolean {
+  if (namespace.includes('purl.org/dc')) return false
+  if (NOTICES.has(name)) return attributes.has('identifier')
+  return ['section', 'appropriations', 'notes', 'note'].includes(name) || DIVISIONS.has(name) || PARTS.has(name)
 }
 
 function isBlock({ name }: MarkupElement, quoted: boolean): boolean {
@@ -94,7 +107,11 @@ function unitOf(element: MarkupElement): Role {
   const anchor = attribute(element, 'identifier', 'id')
   if (attribute(element, 'type') === 'footnote') return { is: 'note' }
   if (name === 'notes' || name === 'note') return { is: 'unit', kind: 'note', level: 'passage', anchor, quoted: true }
-  if (name === 'section') return { is: 'unit', kind: 'section', level: 'passage', anchor }
+  if (name === 'section' || name === 'appropriations') return { is: 'unit', kind: name, level: 'passage', anchor }
+  if (NOTICES.has(name)) {
+    const heading = textOf(childNamed(childNamed(element, 'preface'), 'subject'))
+    return { is: 'unit', kind: name, level: 'passage', anchor, heading, quoted: true }
+  }
   if (PARTS.has(name)) return { is: 'unit', kind: name, level: 'part', anchor }
   return { is: 'unit', kind: name, level: 'division', anchor }
 }
@@ -102,34 +119,100 @@ function unitOf(element: MarkupElement): Role {
 function fieldsOf({ tree: { root } }: ReadTree): DocumentFields {
   const meta = childNamed(root, 'meta')
   const main = childNamed(root, 'main')
-  const isCfr = root.name === 'cfrDoc'
   const stated = textOf(firstNamed(meta, 'title'))
-  const heading = textOf(childNamed(firstNamed(main, 'title', 'appendix'), 'heading'))
+  const code = root.name === 'uscDoc' ? firstNamed(main, 'title', 'appendix') : undefined
+  const heading = textOf(childNamed(code, 'heading'))
   const number = textOf(childNamed(meta, 'docNumber'))
-  const released = dayIn(textOf(childNamed(meta, 'docReleasePoint')))
-  const made = dayIn(textOf(childNamed(meta, 'created')) ?? textOf(childNamed(meta, 'processedDate')))
-  const approved = dayIn(
-    attribute(
-      firstNamed(root, 'approvedDate')?.children.find((child) => child.kind === 'element'),
-      'date',
-    ),
-  )
-  const published = approved ?? released ?? made
-  const rule = approved !== undefined ? 'enactment' : released !== undefined ? 'amendment-date' : 'processed'
-  const date = published === undefined ? undefined : ({ day: published, rule } as const)
+  const isCfr = root.name === 'cfrDoc' && number !== undefined
+  const identifier = attribute(root, 'identifier') ?? attribute(code, 'identifier')
   return {
-    title: isCfr || heading === undefined ? stated : `${stated ?? ''}—${heading}`,
-    identifier:
-      attribute(root, 'identifier') ??
-      attribute(firstNamed(main, 'title'), 'identifier') ??
-      (isCfr && number !== undefined ? `${number} CFR` : stated),
+    title: heading === undefined ? stated : `${stated ?? ''}—${heading}`,
+    identifier: identifier ?? (isCfr ? `${number} CFR` : (textOf(childNamed(meta, 'citableAs')) ?? stated)),
     language: languageTag(attribute(root, 'lang') ?? textOf(firstNamed(meta, 'language'))) ?? 'en',
     jurisdiction: 'US',
-    authority: textOf(childNamed(meta, 'creator'))?.match(/^(?:Office|House|Senate|U\.S\.)[\w .]*$/)?.[0],
-    url: urlOf(attribute(root, 'identifier') ?? (isCfr ? `/us/cfr/t${number}` : '')),
-    publishedAt: date,
-    effectiveFrom: date,
+    authority: authorityOf(meta),
+    url: urlOf(identifier ?? (isCfr ? `/us/cfr/t${number}` : lawOf(root, meta))),
+    ...datesOf(root, meta),
   }
+}
+
+/** What produced a file is stated as a creator too. */
+function authorityOf(meta: MarkupElement | undefined): string | undefined {
+  const creators = meta === undefined ? [] : elementsOf(meta).filter(({ name }) => name === 'creator')
+  return creators
+    .flatMap((each) => textOf(each) ?? [])
+    .find((name) => /^(?:Office|House|Senate|U\.S\.|United States|National)[\w .]*$/.test(name))
+}
+
+/** The identifier of a public law, which its parts state and its root does not. */
+function lawOf(root: MarkupElement, meta: MarkupElement | undefined): string {
+  const [congress, number] = ['congress', 'docNumber'].map((name) => textOf(childNamed(meta, name)))
+  return root.name === 'pLaw' && textOf(childNamed(meta, 'publicPrivate')) !== 'private'
+    ? `/us/pl/${congress}/${number}`
+    : ''
+}
+
+type Dates = Pick<DocumentFields, 'publishedAt' | 'effectiveFrom'>
+
+/**
+ * A law: the day of its approval. A compilation of statutes: from the day of the last act in it. A bill: its last stage,
+ * from which this text of it exists. An issue of the Federal Register: its day; what is in it takes effect on others.
+ * A code: the day up to which it is current, or was produced.
+ */
+function datesOf(root: MarkupElement, meta: MarkupElement | undefined): Dates {
+  const approved = approvalOf(root, meta)
+  const enacted = approved === undefined ? undefined : ({ day: approved, rule: 'enactment' } as const)
+  switch (root.name) {
+    case 'statuteCompilation': {
+      const amended = dayOf(firstNamed(firstNamed(root, 'editionNote'), 'date'))
+      const from = amended === undefined ? enacted : ({ day: amended, rule: 'amendment-date' } as const)
+      return { publishedAt: enacted, effectiveFrom: from }
+    }
+    case 'bill':
+    case 'resolution':
+    case 'amendment':
+    case 'engrossedAmendment': {
+      const staged = lastAction(childNamed(root, 'preface')) ?? dayIn(textOf(childNamed(meta, 'date')))
+      if (staged === undefined) return { publishedAt: undefined, effectiveFrom: undefined }
+      return { publishedAt: { day: staged }, effectiveFrom: { day: staged, rule: 'expression' } }
+    }
+    case 'frDoc': {
+      const issued = dayIn(textOf(childNamed(meta, 'date')))
+      return { publishedAt: issued === undefined ? undefined : { day: issued }, effectiveFrom: undefined }
+    }
+    default: {
+      const released = dayIn(textOf(childNamed(meta, 'docReleasePoint')))
+      const made = dayIn(textOf(childNamed(meta, 'created')) ?? textOf(childNamed(meta, 'processedDate')))
+      const day = released ?? (root.name === 'pLaw' ? undefined : made)
+      const current =
+        day === undefined
+          ? undefined
+          : ({ day, rule: released === undefined ? 'processed' : 'amendment-date' } as const)
+      return { publishedAt: enacted ?? current, effectiveFrom: enacted ?? current }
+    }
+  }
+}
+
+/** The day of approval is stated with the metadata, or in words after the law. */
+function approvalOf(root: MarkupElement, meta: MarkupElement | undefined): string | undefined {
+  const stated = firstNamed(meta, 'approvedDate') ?? firstNamed(root, 'approvedDate')
+  const action = childNamed(childNamed(root, 'main') ?? root, 'action')
+  const words = textOf(action)
+  return (
+    dayOf(firstNamed(stated, 'date')) ??
+    dayIn(textOf(stated)) ??
+    (words?.startsWith('Approved') === true ? (dayOf(firstNamed(action, 'date')) ?? dayInWords(words)) : undefined)
+  )
+}
+
+function lastAction(preface: MarkupElement | undefined): string | undefined {
+  const actions = preface === undefined ? [] : elementsOf(preface).filter(({ name }) => name === 'action')
+  const days = actions.flatMap((each) => dayOf(childNamed(each, 'date')) ?? [])
+  return days.toSorted().at(-1)
+}
+
+function dayOf(date: MarkupElement | undefined): string | undefined {
+  return dayIn(attribute(date, 'date')) ?? dayInWords(textOf(date))
 }
 
 function urlOf(identifier: string): string | undefined {
@@ -145,12 +228,30 @@ function citationOf(provision: CitedProvision, fields: DocumentFields): Citation
   const section = nearest(provision, 'section')
   const [, title, number] = /^\/us\/usc\/t(\w+)\/s([^/]+)/.exec(section?.anchor ?? '') ?? []
   const known = title ?? /^\/us\/usc\/t(\w+)/.exec(fields.identifier ?? '')?.[1]
+  if (known === undefined) return citationOfAct(provision, fields)
   const words =
     provision.label === '' && provision.heading === '' ? provision.kind : `${provision.label} ${provision.heading}`
-  if (known === undefined) return { label: `${fields.title ?? ''}, ${words.trim()}`.slice(0, 300) }
   const act = `usc:${known.replace(/^0+/, '')}`
-  if (section === undefined || number === undefined)
-    return { label: `${known} U.S.C., ${words.trim()}`.slice(0, 300), act }
+  if (section === undefined || number === undefined) {
+    // An appendix to a title holds acts and rules that count their sections anew.
+    const compiled = provision.around.find(({ kind }) => /^(?:compiledAct|courtRules|reorganizationPlan)$/.test(kind))
+    const code = known.endsWith('a') ? `${known.slice(0, -1)} U.S.C. App.` : `${known} U.S.C.`
+    const parts = [code, compiled?.heading ?? '', words.trim()].filter((part) => part !== '')
+    return { label: parts.join(', ').slice(0, 300), act }
+  }
   const reference = `${known} U.S.C. ${number}`
   return { label: provision.kind === 'note' ? `${reference} note` : reference, act, reference }
+}
+
+/** A public law and a bill are cited by their numbers. A division of an act counts its sections anew. */
+function citationOfAct(provision: CitedProvision, fields: DocumentFields): Citation {
+  const name = /^(?:Public Law|Private Law|\d+ [HS])/.test(fields.identifier ?? '') ? fields.identifier : undefined
+  const compiled = name?.includes('as amended') === true
+  const named = name === undefined || compiled ? fields : { ...fields, title: name }
+  const cited = wordsCitation(provision, named)
+  const division = provision.around.find(({ kind, label }) => kind === 'division' && label !== '')
+  if (division === undefined) return cited
+  const place = cited.label.slice((named.title ?? '').slice(0, CITED_TITLE_CHARACTERS_MAX).trim().length)
+  const { reference: _, ...rest } = cited
+  return { ...rest, label: `${named.title ?? ''}, ${division.label.replace(/[.—–\s]+$/u, '')}${place}`.slice(0, 300) }
 }
