@@ -6,8 +6,6 @@ import { createBoundOrder } from '#core/platform/bound-order.ts'
 export const JOB_BOUNDS = {
   // Jobs.
   jobLockMs: 15_000,
-  /** A capture settles all records of an import in one turn of the event loop, which renews no lock. */
-  captureLockMs: 5 * 60_000,
   jobStalledEveryMs: 5_000,
   jobStallsMax: 10,
   heartbeatEveryMs: 5_000,

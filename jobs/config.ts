@@ -106,7 +106,7 @@ export const JOBS_VARIABLES = {
   },
   BUILD_HEAP_MB: {
     schema: optional(wholeNumberOf(BUILD_BOUNDS.buildHeapMbMin, BUILD_BOUNDS.buildHeapMbMax)),
-    help: 'heap limit of the process of each build, in MiB; threads and files come on top',
+    help: 'heap limit of the process of each build, and of a scheduled capture, in MiB; threads and files come on top',
     fallback: 'half the memory of machine or container, divided by BUILD_CONCURRENCY',
   },
 } as const satisfies Record<string, Variable<unknown>>

@@ -1,4 +1,4 @@
-import { Worker } from 'bullmq'
+import { WaitingError, Worker } from 'bullmq'
 import type { Job, Processor, WorkerOptions } from 'bullmq'
 import type { Redis } from 'ioredis'
 import { QUEUE_BOUNDS } from '#core/queues/bounds.ts'
@@ -41,20 +41,20 @@ export interface JobsDeps {
   /** Who is told of captures that changed or failed, and of their candidates. */
   readonly notified: Notified
   readonly buildConcurrency: number
-  /** Heap limit of a build's process. */
+  /** Heap limit of the process of a build or a capture. */
   readonly buildHeapMb: number
   readonly vectorCacheBytesMax: number
   /** The cluster of builds for the engine `opensearch`. */
   readonly engine: EngineSettings
   readonly log: Log
-  /** Environment of the build processes; the worker's own if absent. */
+  /** Environment of these processes; the worker's own if absent. */
   readonly environment?: NodeJS.ProcessEnv
 }
 
 export interface Jobs {
   /**
-   * Kills running builds and aborts the loading of versions; both return to the queue. Finishes all other jobs, then
-   * closes workers and queues.
+   * Kills running builds and captures, and aborts the loading of versions; all return to the queue. Finishes all other
+   * jobs, then closes workers and queues.
    */
   close(): Promise<void>
 }
@@ -75,8 +75,12 @@ export async function startJobs(deps: JobsDeps): Promise<Jobs> {
       await tellOfCandidate(deps, job.data.id).catch((error: unknown) => deps.log.warn('candidate', {}, error))
     return outcome
   }
-  const capture: Processor<JobPayload, string> = (job) =>
-    captureScheduled({ ...deps, buildQueue: queues.build }, job.data.id, stopping.signal)
+  const capture: Processor<JobPayload, string> = async (job, token) => {
+    const outcome = await captureScheduled({ ...deps, buildQueue: queues.build }, job.data.id, stopping.signal)
+    if (outcome !== 'stopped') return outcome
+    await job.moveToWait(token)
+    throw new WaitingError()
+  }
   const activateThenTrace: Processor<JobPayload, string> = async (job) => {
     const outcome = await activate(deps, job.data.id, stopping.signal)
     // The next sweep does what fails here.
@@ -90,7 +94,7 @@ export async function startJobs(deps: JobsDeps): Promise<Jobs> {
     startWorker<JobPayload, string>(deps, 'build', build, { concurrency: deps.buildConcurrency }),
     startWorker<JobPayload, string>(deps, 'activate', activateThenTrace, { concurrency: 4 }),
     startWorker<JobPayload, void>(deps, 'trace', (job) => writeTrace(deps, job.data.id, stopping.signal), {}),
-    startWorker<JobPayload, string>(deps, 'capture', capture, { lockDuration: JOB_BOUNDS.captureLockMs }),
+    startWorker<JobPayload, string>(deps, 'capture', capture, {}),
     startWorker<LedgerJobPayload, void>(deps, 'ledger', (job) => processLedgerJob(deps.database, job.data), {
       concurrency: QUEUE_BOUNDS.ledgerConcurrency,
     }),

@@ -21,7 +21,6 @@ export interface FetchInput {
   readonly isPrivate: boolean
   /** Headers of the last good answer; with them an unchanged file is not sent again. */
   readonly known?: Readonly<Record<string, string>> | undefined
-  readonly signal?: AbortSignal | undefined
   /** Between two requests to one host. */
   readonly hostPauseMs?: number
 }
@@ -47,8 +46,7 @@ const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
  * @throws OperatorError saying what and where.
  */
 export async function fetchInto(store: ArtifactStore, input: FetchInput): Promise<Fetched> {
-  const timeout = AbortSignal.timeout(CAPTURE_BOUNDS.answerTimeoutMs)
-  const signal = input.signal === undefined ? timeout : AbortSignal.any([timeout, input.signal])
+  const signal = AbortSignal.timeout(CAPTURE_BOUNDS.answerTimeoutMs)
   let url = checkedUrl(input.url, input)
   for (let redirects = 0; ; redirects += 1) {
     await pausedFor(url.host, input.hostPauseMs ?? CAPTURE_BOUNDS.hostPauseMs, signal)

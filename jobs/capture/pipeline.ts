@@ -35,11 +35,8 @@ export interface CaptureDeps {
   readonly store: ArtifactStore
   /** Who captures, for the audit trail. */
   readonly actor: string
-  /** Adds the job of a build whose row is committed. */
-  readonly enqueueBuild: (id: string) => Promise<void>
   /** Whether builds go on from what the capture sorted. An operator's account cannot write what a worker signs. */
   readonly preparesBuilds?: boolean
-  readonly signal?: AbortSignal
 }
 
 /** What a capture of a source did. */
@@ -59,12 +56,12 @@ export function isAddress(location: string): boolean {
 }
 
 /**
- * Captures a source. Where bytes changed, imports what all sources of its knowledge base hold, and asks for a build with
- * the parameters of the newest one. A capture that fails is recorded with what and where; the last good one stays in
- * force.
+ * Captures a source. Where bytes changed, imports what all sources of its knowledge base hold, and records a build with
+ * the parameters of the newest one, whose job the caller adds. A capture that fails is recorded with what and where; the
+ * last good one stays in force.
  */
 export async function captureSource(deps: CaptureDeps, source: SourceRow): Promise<Captured> {
-  const { database, signal } = deps
+  const { database } = deps
   const none = { files: 0, import_id: null, build_id: null }
   const named = { source: source.name, knowledge_base: source.knowledge_base }
   let outcome: CaptureOutcome
@@ -76,7 +73,6 @@ export async function captureSource(deps: CaptureDeps, source: SourceRow): Promi
     outcome = sameFiles(pairsOf(files), pairsOf(last)) ? 'unchanged' : 'changed'
     await insertCapture(database, { source_id: source.id, outcome, message: null, files: [...files] })
   } catch (error) {
-    signal?.throwIfAborted()
     if (!(error instanceof OperatorError)) throw error
     const message = error.message.slice(0, CAPTURE_BOUNDS.messageCharactersMax)
     await insertCapture(database, { source_id: source.id, outcome: 'failed', message, files: null })
@@ -92,19 +88,18 @@ export async function captureSource(deps: CaptureDeps, source: SourceRow): Promi
 }
 
 async function filesOf(
-  { store, signal }: CaptureDeps,
+  { store }: CaptureDeps,
   source: SourceRow,
   last: readonly CapturedFile[],
 ): Promise<readonly CapturedFile[]> {
-  const options = signal === undefined ? {} : { signal }
   if (!isAddress(source.location)) {
     const { files } = await listSource(source.location, mappingOf(source).format)
-    const captured = await captureSources(store, files, options)
+    const captured = await captureSources(store, files)
     return captured.map(({ sha256Hex, ...file }) => ({ ...file, sha256: sha256Hex }))
   }
   const url = new URL(source.location)
   const hosts = new Set([url.hostname, ...source.hosts])
-  const input = { url: url.href, hosts, isPrivate: source.private, known: last[0]?.headers, ...options }
+  const input = { url: url.href, hosts, isPrivate: source.private, known: last[0]?.headers }
   const fetched = await fetchInto(store, input)
   if (fetched.kind === 'unchanged') return last
   const { sha256Hex, bytes, finalUrl, headers } = fetched
@@ -166,7 +161,7 @@ function sameFiles(
 
 /** Imports what all sources hold and asks for a build, unless the newest import has read the same. */
 async function candidateOf(deps: CaptureDeps, source: SourceRow): Promise<Partial<Captured>> {
-  const { database, store, actor, signal } = deps
+  const { database, store, actor } = deps
   const sources = await listSources(database, source.knowledge_base_id, CAPTURE_BOUNDS.sourcesMax)
   const files: CapturedFile[] = []
   for (const each of sources) {
@@ -194,7 +189,6 @@ async function candidateOf(deps: CaptureDeps, source: SourceRow): Promise<Partia
     leftOut: [],
     actor,
     build,
-    ...(signal === undefined ? {} : { signal }),
   }
   try {
     const report = await readCaptured(store, input)
@@ -210,8 +204,6 @@ async function candidateOf(deps: CaptureDeps, source: SourceRow): Promise<Partia
     if (build !== undefined && canonicalJson(build.withdrawals) === canonicalJson(parameters.withdrawals))
       // A build that another worker has begun reads the sources itself.
       await rename(build.folder, store.workFolder(id)).catch(() => undefined)
-    // A worker finds a build whose job is missing.
-    await deps.enqueueBuild(id).catch(() => undefined)
     return { ...asked, build_id: id }
   } finally {
     if (build !== undefined) await rm(build.folder, { recursive: true, force: true })

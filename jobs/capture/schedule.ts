@@ -1,7 +1,8 @@
+import { setTimeout } from 'node:timers/promises'
 import { readBuildStarter } from '#core/db/builds.ts'
-import { listSources } from '#core/db/sources.ts'
+import { insertCapture, listSources } from '#core/db/sources.ts'
+import type { SourceRow } from '#core/db/sources.ts'
 import type { Database } from '#core/db/pool.ts'
-import type { ArtifactStore } from '#core/index/format/store.ts'
 import type { Log } from '#core/platform/log.ts'
 import { versionIdOf } from '#jobs/build/ids.ts'
 import { enqueueBuild } from '#jobs/queues.ts'
@@ -9,18 +10,19 @@ import type { JobQueue } from '#jobs/queues.ts'
 import { CAPTURE_BOUNDS } from './bounds.ts'
 import { notify } from './notify.ts'
 import type { Notified } from './notify.ts'
-import { captureSource } from './pipeline.ts'
+import type { Captured } from './pipeline.ts'
+import { runCaptureChild, SCHEDULED } from './run-child.ts'
 
 export interface ScheduledCaptureDeps {
   readonly database: Database
-  readonly store: ArtifactStore
   readonly buildQueue: JobQueue
+  /** Heap limit of a capture's process. */
+  readonly buildHeapMb: number
+  readonly environment?: NodeJS.ProcessEnv
   readonly notified: Notified
   readonly log: Log
 }
 
-/** Who captures and builds on a schedule, in the audit trail and on the builds. */
-const SCHEDULED = 'scheduled capture'
 const MS_PER_MINUTE = 60_000
 
 /** Makes the schedules of the queue those of the sources. Redis holds them, so they are lost with it. */
@@ -38,22 +40,48 @@ export async function keepCaptureSchedules(queue: JobQueue, database: Database):
   }
 }
 
-/** Captures a source again, and says what changed or failed. A source that was removed is passed over. */
+/**
+ * Captures a source again in a process of its own, and says what changed or failed. A source that was removed is passed
+ * over.
+ * @returns the outcome; `stopped` where the signal ended it.
+ */
 export async function captureScheduled(
-  { database, store, buildQueue, notified, log }: ScheduledCaptureDeps,
+  { database, buildQueue, notified, log, buildHeapMb: heapMb, environment }: ScheduledCaptureDeps,
   sourceId: string,
   signal: AbortSignal,
 ): Promise<string> {
   const sources = await listSources(database, null, CAPTURE_BOUNDS.sourcesMax)
   const source = sources.find(({ id }) => id === sourceId)
   if (source === undefined) return 'removed'
-  const enqueue = (id: string): Promise<void> => enqueueBuild(buildQueue, id)
-  const deps = { database, store, actor: SCHEDULED, enqueueBuild: enqueue, preparesBuilds: true, signal }
-  const captured = await captureSource(deps, source)
+  await pauseBetweenProcesses()
+  const run = await runCaptureChild(sourceId, { signal, heapMb, ...(environment === undefined ? {} : { environment }) })
+  lastEndedMs = performance.now()
+  if (run.outcome === 'removed' || run.outcome === 'stopped') return run.outcome
+  const captured = run.outcome === 'ended' ? run.captured : await recordFailed(database, source, run.reason)
+  // A worker finds a build whose job is missing.
+  if (captured.build_id !== null) await enqueueBuild(buildQueue, captured.build_id).catch(() => undefined)
   const isQuiet = captured.outcome === 'unchanged' && captured.message === null && captured.import_id === null
   log[captured.outcome === 'failed' ? 'warn' : 'info']('capture', { ...captured })
   if (!isQuiet) await notify(notified, { event: 'capture', ...captured }, log)
   return captured.outcome
+}
+
+let lastEndedMs = Number.NEGATIVE_INFINITY
+
+/** A process knows nothing of the requests of the one before, whose host may be the same. */
+async function pauseBetweenProcesses(): Promise<void> {
+  await setTimeout(Math.max(0, lastEndedMs + CAPTURE_BOUNDS.hostPauseMs - performance.now()))
+}
+
+/** Records why the process of a capture ended without an outcome: its memory, a full disk, a fault of the service. */
+async function recordFailed(
+  database: Database,
+  { id, name, knowledge_base }: SourceRow,
+  reason: string,
+): Promise<Captured> {
+  const message = `the capture was not completed, because ${reason}`.slice(0, CAPTURE_BOUNDS.messageCharactersMax)
+  await insertCapture(database, { source_id: id, outcome: 'failed', message, files: null })
+  return { source: name, knowledge_base, outcome: 'failed', message, files: 0, import_id: null, build_id: null }
 }
 
 /** Says that a build which a schedule asked for has made its candidate. */

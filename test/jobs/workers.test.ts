@@ -2,10 +2,13 @@ import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { insertActivation, readActivation } from '#core/db/activations.ts'
 import { readBuild } from '#core/db/builds.ts'
+import { lastCaptures } from '#core/db/sources.ts'
 import { openLedgerQueue } from '#core/queues/ledger-queue.ts'
+import { addSource } from '#jobs/operator/actions/sources.ts'
 import { enqueueBuild, openQueue } from '#jobs/queues.ts'
 import { openSearchNodeClients } from '#jobs/search-nodes.ts'
 import type { Jobs } from '#jobs/workers.ts'
+import { startJsonServer } from '#test/support/json-server.ts'
 import { PLAINTEXT, startFakeNode } from '#test/support/search-node.ts'
 import { insertReservations, ledgerIds } from '#test/support/limits.ts'
 import { openWorkerHarness, silent } from '#test/support/jobs.ts'
@@ -42,6 +45,26 @@ describe('the job worker', () => {
     await start()
     await expectState(buildId, 'succeeded')
     expect((await readBuild(harness.owner, buildId))?.attempt).toBe(2)
+  })
+
+  test('stopped in the middle of a capture puts the job back, and records no failure', async () => {
+    const operator = { database: harness.owner, actor: 'tester' }
+    const asked = Promise.withResolvers<void>()
+    const silentServer = await startJsonServer(() => asked.resolve())
+    const { rows } = await harness.owner.query<{ slug: string }>('select slug from knowledge_bases')
+    const from = `${silentServer.baseUrl}/law.html`
+    const source = { name: 'law', knowledgeBase: rows[0]?.slug ?? '', from, allowPrivate: true }
+    const { id } = await addSource(operator, source)
+    const captures = openQueue('capture', queueRedis, silent)
+    await captures.add('capture', { id }, { jobId: id })
+    const jobs = await start()
+    await asked.promise
+    await jobs.close()
+    expect(await (await captures.getJob(id))?.getState()).toBe('waiting')
+    expect(await lastCaptures(harness.owner, id, 1)).toEqual([])
+    await captures.obliterate({ force: true })
+    await captures.close()
+    await silentServer.stop()
   })
 
   test('stopped while a search node loads a version ends at once, and another worker activates it', async () => {

@@ -154,8 +154,10 @@ export function addCapture(program: OperatorCommand): void {
       await withQueues(config.REDIS_URL, async (open) => {
         for (const [index, source] of wanted.entries()) {
           progress.update(`capturing ${source.name}`, index, wanted.length)
-          const deps = { ...operator, store, enqueueBuild: (build: string) => enqueueBuild(open('build'), build) }
-          captured.push(await captureSource(deps, source))
+          const one = await captureSource({ ...operator, store }, source)
+          captured.push(one)
+          // A worker finds a build whose job is missing.
+          if (one.build_id !== null) await enqueueBuild(open('build'), one.build_id).catch(() => undefined)
         }
       })
       const columns = { source: 'source', outcome: 'outcome', files: 'files', build_id: 'build', message: 'why' }

@@ -63,12 +63,12 @@ export async function benchChanged(corpus: ChangedCorpus, steps: Steps): Promise
   await amend(file)
   const before = endpoint.passages().length
   const [began, cpuBefore] = [performance.now(), cpuTimes()]
-  const captured = await withQueues(redisUrl, async (open) =>
-    captureSource(
-      { ...operator, store, enqueueBuild: (id) => enqueueBuild(open('build'), id), preparesBuilds: true },
-      await sourceNamed(operator.database, source.name, base.id),
-    ),
-  )
+  const captured = await withQueues(redisUrl, async (open) => {
+    const named = await sourceNamed(operator.database, source.name, base.id)
+    const one = await captureSource({ ...operator, store, preparesBuilds: true }, named)
+    await enqueueBuild(open('build'), one.build_id ?? '')
+    return one
+  })
   const imported = performance.now()
   const stages = createStageClock()
   const built = await waitForBuild(operator.database, captured.build_id ?? '', WAIT_SECONDS, stages)

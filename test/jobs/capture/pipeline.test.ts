@@ -31,7 +31,6 @@ let folder: string
 let server: JsonServer
 let page: string
 let base: string
-const enqueued: string[] = []
 
 function law(rule: string): string {
   return `<!doctype html><html lang="en"><body><h1>Bees</h1><h2>Hives</h2><p>${rule}</p><h2>Honey</h2><p>Store it.</p></body></html>`
@@ -49,7 +48,6 @@ afterAll(async () => {
 beforeEach(async () => {
   base = `bees-${randomUUID().slice(0, 8)}`
   page = law(`Keep ${base}.`)
-  enqueued.length = 0
   await createKnowledgeBase(operator, { slug: base, title: 'Bees' })
 })
 
@@ -61,12 +59,8 @@ async function added(name: string, from = `${server.baseUrl}/bees.html`): Promis
 /** Captures as the job worker does, with its rights. */
 async function captured(name: string): Promise<Captured> {
   const store = createArtifactStore(pathToFileURL(join(folder, 'store')).href)
-  const enqueueBuild = (id: string): Promise<void> => {
-    enqueued.push(id)
-    return Promise.resolve()
-  }
   const all = await sourceIn(name)
-  const deps = { database: jobs, store, actor: 'scheduled capture', enqueueBuild, preparesBuilds: true }
+  const deps = { database: jobs, store, actor: 'scheduled capture', preparesBuilds: true }
   return await captureSource(deps, all)
 }
 
@@ -99,7 +93,6 @@ describe('a capture of an address', () => {
     page = law('Count bees.')
     const second = await captured('bees')
     expect(second).toMatchObject({ outcome: 'changed', message: null })
-    expect(enqueued).toEqual([second.build_id])
     const build = await readBuild(pool, second.build_id ?? '')
     expect(build).toMatchObject({ import_id: second.import_id, state: 'queued', parameters })
   })

@@ -5,8 +5,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { insertBuild } from '#core/db/builds.ts'
-import { insertCapture } from '#core/db/sources.ts'
-import { createArtifactStore } from '#core/index/format/store.ts'
+import { insertCapture, lastCaptures } from '#core/db/sources.ts'
 import { captureScheduled, keepCaptureSchedules, tellOfCandidate } from '#jobs/capture/schedule.ts'
 import { versionIdOf } from '#jobs/build/ids.ts'
 import { createKnowledgeBase } from '#jobs/operator/actions/organizations.ts'
@@ -16,12 +15,14 @@ import { openQueue, openQueueRedis } from '#jobs/queues.ts'
 import { silent } from '#test/support/jobs.ts'
 import { bodyOf, send, startJsonServer } from '#test/support/json-server.ts'
 import { openTestPools } from '#test/support/postgres.ts'
+import { COMPILE_CACHE } from '#test/support/processes.ts'
 import { openTestRedis } from '#test/support/redis.ts'
+import { testSecrets } from '#test/support/secrets.ts'
 import { createHistoryBase, insertVersion } from '#test/support/version-rows.ts'
 
 const PAGE =
   '<!doctype html><html lang="en"><head><title>Bees</title></head><body><h1>Bees</h1><p>Keep bees.</p></body></html>'
-const { jobs, operator: pool, owner } = await openTestPools()
+const { database, jobs, operator: pool, owner } = await openTestPools()
 const operator = { database: pool, actor: 'tester' }
 const redis = await openTestRedis()
 const connection = openQueueRedis(redis.url, silent)
@@ -39,7 +40,7 @@ const server = await startJsonServer((request, response) => {
     })
 })
 const notified = { webhook: `${server.baseUrl}/hook` }
-const deps = { database: jobs, buildQueue: queues.build, notified, log: silent }
+const deps = { database: jobs, buildQueue: queues.build, notified, log: silent, buildHeapMb: 256 }
 let folder: string
 
 beforeAll(async () => {
@@ -61,12 +62,28 @@ async function schedules(): Promise<readonly unknown[]> {
   return (await queues.capture.getJobSchedulers()).map(({ key, every }) => [key, Number(every)])
 }
 
-test('a source is captured on its schedule, the webhook is told, and a removed one is captured no more', async () => {
+test('a source is captured on its schedule in a bounded process, the webhook is told, a removed one is captured no more', async () => {
   const source = await sourceNamed(pool, 'bees', null)
   expect(await schedules()).toEqual([[source.id, 3_600_000]])
   expect(await schedules()).toEqual([[source.id, 3_600_000]])
-  const store = createArtifactStore(pathToFileURL(folder).href)
-  const run = (): Promise<string> => captureScheduled({ ...deps, store }, source.id, new AbortController().signal)
+  const { MANIFEST_PUBLIC_KEY, MANIFEST_PRIVATE_KEY } = testSecrets()
+  const environment = {
+    PATH: process.env['PATH'],
+    NODE_COMPILE_CACHE: COMPILE_CACHE,
+    DATABASE_URL: database.jobsUrl,
+    REDIS_URL: redis.url,
+    ARTIFACT_STORE: pathToFileURL(folder).href,
+    SEARCH_NODES: '127.0.0.1:1',
+    MANIFEST_PUBLIC_KEY,
+    MANIFEST_PRIVATE_KEY,
+    LOG_LEVEL: 'silent',
+  }
+  const run = (buildHeapMb = deps.buildHeapMb): Promise<string> =>
+    captureScheduled({ ...deps, environment, buildHeapMb }, source.id, new AbortController().signal)
+  expect(await run(20)).toBe('failed')
+  const message = 'the capture was not completed, because its process reached its heap limit of 20 MB'
+  expect(told.splice(0)).toMatchObject([{ event: 'capture', source: 'bees', outcome: 'failed', message }])
+  expect(await lastCaptures(pool, source.id, 2)).toMatchObject([{ outcome: 'failed', message }])
   expect(await run()).toBe('changed')
   // Nothing states the authority, so that no candidate follows.
   expect(told).toMatchObject([

@@ -1,0 +1,26 @@
+import { z } from 'zod'
+import { listSources } from '#core/db/sources.ts'
+import { createArtifactStore } from '#core/index/format/store.ts'
+import { describeCause } from '#core/platform/log.ts'
+import { asProgram } from '#jobs/build/program.ts'
+import { CAPTURE_BOUNDS } from './bounds.ts'
+import { captureSource } from './pipeline.ts'
+import { SCHEDULED } from './run-child.ts'
+import type { CaptureRun } from './run-child.ts'
+
+/** Captures a source in its own process, as its schedule asks: `child.ts <source id>`. */
+const [sourceId] = z.tuple([z.uuid()]).parse(process.argv.slice(2))
+
+await asProgram<CaptureRun>(async ({ config, database, log }) => {
+  try {
+    const sources = await listSources(database, null, CAPTURE_BOUNDS.sourcesMax)
+    const source = sources.find(({ id }) => id === sourceId)
+    if (source === undefined) return { outcome: 'removed' }
+    const store = createArtifactStore(config.ARTIFACT_STORE)
+    const captured = await captureSource({ database, store, actor: SCHEDULED, preparesBuilds: true }, source)
+    return { outcome: 'ended', captured }
+  } catch (error) {
+    log.warn('capture failed', { source_id: sourceId }, error)
+    return { outcome: 'failed', reason: describeCause(error) }
+  }
+})

@@ -1,0 +1,33 @@
+import { z } from 'zod'
+import { CAPTURE_OUTCOMES } from '#core/db/sources.ts'
+import { runProgram } from '#jobs/build/run-program.ts'
+import type { ProgramOptions, Unended } from '#jobs/build/run-program.ts'
+
+/** Who captures and builds on a schedule, in the audit trail and on the builds. */
+export const SCHEDULED = 'scheduled capture'
+
+const runSchema = z.discriminatedUnion('outcome', [
+  z.strictObject({
+    outcome: z.literal('ended'),
+    captured: z.strictObject({
+      source: z.string(),
+      knowledge_base: z.string(),
+      outcome: z.enum(CAPTURE_OUTCOMES),
+      message: z.string().nullable(),
+      files: z.int(),
+      import_id: z.uuid().nullable(),
+      build_id: z.uuid().nullable(),
+    }),
+  }),
+  z.strictObject({ outcome: z.literal('removed') }),
+  z.strictObject({ outcome: z.literal('failed'), reason: z.string() }),
+])
+/** How a process of a capture ended that told so. */
+export type CaptureRun = z.infer<typeof runSchema>
+
+const program = new URL('./child.ts', import.meta.url)
+
+/** Captures a source in its own process: a large file takes the memory and the time of that one alone. */
+export async function runCaptureChild(sourceId: string, options: ProgramOptions): Promise<CaptureRun | Unended> {
+  return await runProgram(program, [sourceId], (raw) => runSchema.safeParse(raw).data, options)
+}
