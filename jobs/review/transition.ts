@@ -9,7 +9,7 @@ import { ReviewRefused } from './review-refused.ts'
 export function assertPassed(version: Pick<VersionRow, 'passed'>): void {
   if (!version.passed)
     throw new ReviewRefused(
-      'The version did not pass its evaluation: read the report with "operator versions show", ' +
+      'The version did not pass its evaluation: read it with "operator review report", ' +
         'correct sources or questions, and build another candidate.',
     )
 }

@@ -14,6 +14,8 @@ import { versionNamed } from '#jobs/operator/actions/names.ts'
 import { readSigningKey, readSmallFile } from '#jobs/operator/actions/reviewers.ts'
 import { createReviewStatement, recordSignedReview, signReview } from '#jobs/operator/actions/reviews.ts'
 import type { ReviewInput, Reviewed } from '#jobs/operator/actions/reviews.ts'
+import { evaluationReportSchema } from '#jobs/evaluation/page/evaluation-report.ts'
+import { verdictOf } from '#jobs/evaluation/page/verdict.ts'
 import { addCommandGroup } from '#jobs/operator/command.ts'
 import { addReport } from '#jobs/operator/commands/report.ts'
 import { UsageError } from '#jobs/operator/failure.ts'
@@ -26,6 +28,7 @@ import { checkFiles } from '#jobs/review/files.ts'
 import { readRejections } from '#jobs/review/rejections.ts'
 
 const { ARTIFACT_STORE, MANIFEST_PUBLIC_KEY } = OPERATOR_VARIABLES
+const ENTRIES_SHOWN = 5
 const EXAMPLE = '6f1c2a0e-7a38-4f4e-9c7e-0d6f6a2b9a11'
 const NEEDED =
   'A candidate is activated only when it passed its evaluation and enough reviewers approve the step from the active ' +
@@ -92,7 +95,8 @@ function addShow(review: OperatorCommand): void {
           predecessor_id: 'replaces',
           note: 'note',
         },
-        `Nobody has reviewed it. Next: operator review sign ${id} --key FILE --verdict approved --note TEXT`,
+        `Nobody has reviewed it. Next: operator review report ${id} --out FILE.html; read it in a browser, then\n` +
+          `operator review sign ${id} --key FILE --verdict approved --note TEXT`,
       )
       const shown = {
         id,
@@ -108,7 +112,8 @@ function addShow(review: OperatorCommand): void {
         report: store.reportFile(id),
         files: Object.fromEntries(files.map(({ file, ...checked }) => [file, `${checked.path} (${checked.state})`])),
       }
-      show({ ...shown, files, reviews }, () => `${fields(shown)}\n\n${past}`)
+      const inWords = { ...shown, import: shortened(shown.import), evaluation: evaluationInWords(evaluation) }
+      show({ ...shown, files, reviews }, () => `${fields(inWords)}\n\n${past}`)
     },
   })
 }
@@ -121,6 +126,33 @@ function importInWords(imported: z.infer<typeof importLossesSchema>): Record<str
     derived_values: Object.entries(imported.derived_values ?? {}).map(([name, count]) => `${name} (${count} records)`),
     left_out: (imported.omissions ?? []).map((omission) => `${shownLocation(omission)}: ${omission.text}`),
   }
+}
+
+/** Lists of a terminal name the first entries; the report and --json have all. */
+function shortened(lists: Readonly<Record<string, readonly string[]>>): object {
+  return Object.fromEntries(
+    Object.entries(lists).map(([name, entries]) => {
+      const more = entries.length - ENTRIES_SHOWN
+      return [
+        name,
+        more > 0 ? [...entries.slice(0, ENTRIES_SHOWN), `and ${more} more, which the report lists`] : entries,
+      ]
+    }),
+  )
+}
+
+/** The verdict and each bar; the report and --json have all figures. */
+export function evaluationInWords(evaluation: unknown): unknown {
+  const parsed = evaluationReportSchema.safeParse(evaluation)
+  if (!parsed.success) return evaluation
+  const { word, sentence } = verdictOf(parsed.data)
+  const bars = parsed.data.gates
+    .filter(({ group }) => group !== 'changes')
+    .map(({ label, value, direction, bound, passed }) => [
+      label,
+      `${value ?? 'not measured'}, ${passed ? 'met' : 'missed'} (${direction === 'at_least' ? '≥' : '≤'} ${bound})`,
+    ])
+  return { verdict: `${word}. ${sentence}`, ...Object.fromEntries(bars) }
 }
 
 function addSign(review: OperatorCommand): void {
