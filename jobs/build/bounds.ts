@@ -33,8 +33,9 @@ export const BUILD_BOUNDS = {
   /** Passages of each kind, and documents of which one is shown. */
   sampledOfKindMax: 8,
   sampledDocumentsMax: 60,
-  /** Characters, or bytes, of the source before and after a sampled passage. */
+  /** Characters of the source that are shown before and after a sampled passage, and those, or bytes, that are read. */
   sampledContextCharacters: 300,
+  sampledAroundCharacters: 1_200,
   /** Omissions, losses and differences of a mapping that the page lists. */
   importFindingsShownMax: 500,
 

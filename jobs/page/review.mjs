@@ -103,7 +103,9 @@ async function showDocument() {
     const card = element('section', undefined, 'miss passage')
     const head = element('p', undefined, 'small')
     head.append(element('b', label), element('span', ` · in force from ${day}`, 'soft'))
-    card.append(head, element('p', text, 'words'))
+    const words = element('p', text, 'words')
+    words.dir = 'auto'
+    card.append(head, words)
     view.append(card)
   }
   view.hidden = false

@@ -17,21 +17,26 @@ export function importSection(
   { drop, restore }: BuildParameters['withdrawals'],
 ): Markup {
   const findings = importReportSchema.parse(imported.report)
-  const { files, records_read, passages, skipped, losses, omissions, derived_values, coverage } = findings
+  const { files, records_read, passages, reasons, losses, omissions, derived_values, derived_ends, coverage } = findings
   const derived = Object.entries(derived_values).map(([name, count]) => `${name}: ${whole(count)}`)
   return html`<h2>The import</h2>
-    <p>
-      ${whole(files)} files, ${whole(records_read)} records, ${whole(passages)} passages; ${whole(skipped)} records were
-      skipped.
-    </p>
+    <p>Files: ${whole(files)}. Records: ${whole(records_read)}. Passages: ${whole(passages)}.</p>
     ${listOf(
       'Law that no passage states, accepted by name',
       losses.map((one) => [placeOf(one), `${one.reason}${one.text === undefined ? '' : `: ${one.text}`}`]),
+    )}
+    ${listOf(
+      'Reasons for which records were skipped',
+      Object.entries(reasons).map(([reason, count]) => [`${whole(count)} ×`, reason]),
     )}
     ${coverageOf(coverage)}
     ${listOf(
       'Left out by a rule of the reader',
       omissions.map((one) => [placeOf(one), `${one.rule}: ${one.text}`]),
+    )}
+    ${listOf(
+      'Texts that end when a later one takes effect, not on a stated day',
+      derived_ends.map((one) => [placeOf(one), `ends on ${one.day}`]),
     )}
     ${listOf(
       'Derived, not stated by the source (records)',

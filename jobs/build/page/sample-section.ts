@@ -13,8 +13,9 @@ export function sampleSection(sample: readonly SampledPassage[]): Markup {
   const counts = SAMPLE_KINDS.map((kind) => [kind, sample.filter(({ kinds }) => kinds.includes(kind)).length] as const)
   return html`<h2>Passages beside their source</h2>
     <p class="small">
-      No version was active, so nothing is compared: ${whole(sample.length)} passages were drawn,
-      ${counts.map(([kind, count]) => `${whole(count)} as “${kind}”`).join(', ')}.
+      No version was active, so there is nothing to compare with. ${whole(sample.length)} passages were drawn to be read
+      beside the captured files; one may be of several kinds:
+      ${counts.map(([kind, count]) => `${kind} (${whole(count)})`).join(', ')}.
     </p>
     <section>
       ${reviewTools(SAMPLE_KINDS.map((kind) => [nameOf(kind), kind]))}

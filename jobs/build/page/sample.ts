@@ -12,7 +12,7 @@ import type { BuildContext } from '#jobs/build/context.ts'
 
 /** Why a passage is in the sample. */
 export const SAMPLE_KINDS = [
-  'one of its document',
+  'any of its document',
   'part of a text that was cut',
   'table',
   'derived date',
@@ -131,7 +131,7 @@ function createDraw(facts: SampledFacts): {
     sample() {
       const documents = [...byDocument.values()].sort(byChunk).slice(0, ofDocuments)
       const drawn = new Map<PassageRecord, SampleKind[]>()
-      for (const [kind, passages] of [...byKind, ['one of its document', documents] as const])
+      for (const [kind, passages] of [...byKind, ['any of its document', documents] as const])
         for (const passage of passages) drawn.set(passage, [...(drawn.get(passage) ?? []), kind])
       return Array.from(drawn, ([passage, of]) => ({ passage, kinds: of }))
     },
@@ -164,27 +164,33 @@ function kindsBy({
 
 const NOT_KNOWN = { before: '', own: '', after: '' }
 
+/** White space that indents the elements of a file, which no browser shows, is no part of its text. */
+export function withoutIndents(text: string): string {
+  return text.replaceAll(/[^\S\n]+/g, ' ').replaceAll(/ ?\n\s*/g, '\n')
+}
+
 /** Of a place in bytes or characters more is shown than the place states; of another one what it states. */
 async function capturedText(
   reader: PlaceReader,
   path: string,
   selector: Selector,
 ): Promise<SampledPassage['captured']> {
-  const own = (await reader.textAt(path, selector)) ?? ''
+  const shown = selector.type === 'XPathSelector' ? withoutIndents : (text: string): string => text
+  const own = shown((await reader.textAt(path, selector)) ?? '')
   const { prefix = '', suffix = '' } = selector
   if (!('start' in selector)) return { before: prefix, own, after: suffix }
   const { start, end } = selector
-  const around = BUILD_BOUNDS.sampledContextCharacters
+  const { sampledContextCharacters: length, sampledAroundCharacters: around } = BUILD_BOUNDS
   const at = async (from: number, to: number): Promise<string> => {
     if (from === to) return ''
     const range = { start: from, end: to }
     const place =
       selector.type === 'DataPositionSelector' ? { type: selector.type, ...range } : { ...selector, ...range }
-    return (await reader.textAt(path, place)) ?? ''
+    return shown((await reader.textAt(path, place)) ?? '')
   }
   return {
-    before: await at(Math.max(0, start - around), start),
+    before: (await at(Math.max(0, start - around), start)).slice(-length).toWellFormed(),
     own,
-    after: (await at(end, end + around)) || suffix,
+    after: ((await at(end, end + around)) || suffix).slice(0, length).toWellFormed(),
   }
 }

@@ -3,6 +3,7 @@ import type { PassageRecord } from '#core/index/passages/record.ts'
 import { passagesIn } from '#core/index/passages/records.ts'
 import type { NamedChange, PassageChange } from '#jobs/compare/changes-file.ts'
 import { COMPARISON_BOUNDS } from '#jobs/compare/bounds.ts'
+import { firstWords, lastWords } from './word-difference.ts'
 
 /** A passage as its place in the document shows it. */
 export interface Placed {
@@ -81,9 +82,9 @@ function isAfter({ document, position }: PassageRecord, last: PassageRecord): bo
 const { neighbourCharactersMax: MAX } = COMPARISON_BOUNDS
 
 function beginning(text: string): string {
-  return text.length <= MAX ? text : `${text.slice(0, MAX).toWellFormed()} …`
+  return text.length <= MAX ? text : `${firstWords(text, MAX)} …`
 }
 
 function end(text: string): string {
-  return text.length <= MAX ? text : `… ${text.slice(-MAX).toWellFormed()}`
+  return text.length <= MAX ? text : `… ${lastWords(text, MAX)}`
 }

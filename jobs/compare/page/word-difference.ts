@@ -54,5 +54,19 @@ function shortened(text: string, first: boolean, last: boolean): string {
   const context = EVALUATION_BOUNDS.wordDifferenceContextCharactersMax
   const [head, tail] = [first ? 0 : context, last ? 0 : context]
   if (text.length <= head + tail + ELLIPSIS.length) return text
-  return `${text.slice(0, head)}${ELLIPSIS}${tail === 0 ? '' : text.slice(-tail)}`.toWellFormed()
+  return `${head === 0 ? '' : firstWords(text, head)}${ELLIPSIS}${tail === 0 ? '' : lastWords(text, tail)}`
+}
+
+/** A word that a cut would part is left out, unless the writing has no spaces. */
+const CUT_END = /\s+\S{0,40}$/
+const CUT_START = /^\S{0,40}\s+/
+
+/** Returns at most so many characters of the beginning. */
+export function firstWords(text: string, charactersMax: number): string {
+  return text.slice(0, charactersMax).replace(CUT_END, '').toWellFormed()
+}
+
+/** Returns at most so many characters of the end. */
+export function lastWords(text: string, charactersMax: number): string {
+  return text.slice(-charactersMax).replace(CUT_START, '').toWellFormed()
 }

@@ -67,7 +67,8 @@ export function rankingTable({ systems, latency_ms_by_system: latencies, answera
   return html`<h2>Ranking</h2>
     <p>
       Means over ${whole(answerable)} answerable questions, with 95 % bootstrap intervals
-      below${shown.length > 1 ? '; the best of a row is bold' : ''}.
+      below${shown.length > 1 ? '; the best of a row is bold' : ''}. 1 is best: recall@k is the share of the relevant
+      passages among the first k; nDCG, MAP and MRR fall as they stand further down.
     </p>
     <div class="scroll" tabindex="0">
       <table>

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { readImport } from '#core/db/imports.ts'
 import { MANIFEST_FILE, manifestSchema } from '#core/index/format/manifest.ts'
-import { SAMPLE_KINDS, samplePassages } from '#jobs/build/page/sample.ts'
+import { SAMPLE_KINDS, samplePassages, withoutIndents } from '#jobs/build/page/sample.ts'
 import { startJobsHarness } from '#test/support/jobs.ts'
 import type { JobsHarness } from '#test/support/jobs.ts'
 import { BOOK, buildPages } from './two-versions.ts'
@@ -32,6 +32,10 @@ function carried(page: string): readonly { readonly id: string; readonly passage
   const json: unknown = JSON.parse(gunzipSync(Buffer.from(data, 'base64')).toString('utf8'))
   return z.array(z.object({ id: z.string(), passages: z.array(z.array(z.string())) })).parse(json)
 }
+
+test('the page shows no white space that indents the elements of a captured file', () => {
+  expect(withoutIndents('(a)\n\t\t\n      any  person; \n\n   or')).toBe('(a)\nany person;\nor')
+})
 
 describe('The page of a first version', () => {
   test('shows a passage of each document beside the bytes that were captured, with a box to tick', () => {
