@@ -1,8 +1,8 @@
-import { attribute, at, childNamed, descendants, elementsOf, firstNamed, textOf } from './tree.ts'
+import { attribute, at, childNamed, descendants, elementsOf, firstNamed, textOf, xpathOf } from './tree.ts'
 import type { MarkupElement } from './tree.ts'
-import { dayIn, languageTag } from './format.ts'
+import { dayIn, isWithin, languageTag } from './format.ts'
 import type { CitedProvision, MarkupFormat, ReadTree } from './format.ts'
-import type { Citation, DocumentFields } from './document.ts'
+import type { Citation, DocumentFields, ReaderWarning } from './document.ts'
 import type { Role } from './roles.ts'
 import { wordsCitation } from './words-citation.ts'
 import { parseXml } from './xml.ts'
@@ -51,10 +51,24 @@ export const CLML: MarkupFormat = {
   parse: parseXml,
   recognises: ({ kind, root, tag }) =>
     kind === 'xml' && root === 'Legislation' && tag.includes('legislation.gov.uk/namespaces/legislation'),
-  roles: ({ tree }) => createRoles(firstNamed(tree.root, 'EURetained') === undefined ? 'section' : 'article'),
+  roles: ({ tree }) => createRoles(firstLevelOf(tree.root)),
   fields: fieldsOf,
   cite: citationOf,
+  warnings: warningsOf,
 }
+
+/** Ids say what a provision of an instrument is; a file without them says what kind of instrument it is. */
+function firstLevelOf(root: MarkupElement): string {
+  if (firstNamed(root, 'EURetained') !== undefined) return 'article'
+  const minor = attribute(firstNamed(childNamed(root, 'Metadata'), 'DocumentMinorType'), 'Value') ?? ''
+  return firstNamed(root, 'P1')?.attributes.has('id') === true ? 'section' : (LEVELS.get(minor) ?? 'section')
+}
+
+const LEVELS: ReadonlyMap<string, string> = new Map([
+  ['regulation', 'regulation'],
+  ['order', 'article'],
+  ['rule', 'rule'],
+])
 
 /** @param first what a provision of the first level is called: CLML has one element for sections, regulations and articles. */
 function createRoles(first: string): (element: MarkupElement, context: { readonly quoted: boolean }) => Role {
@@ -95,6 +109,9 @@ function createRoles(first: string): (element: MarkupElement, context: { readonl
       case 'td':
       case 'th':
         return { is: 'cell' }
+      case 'Text':
+        // A repealed provision has a row of dots for its text.
+        return isRepealedRow(element) ? { is: 'marked', before: '[Repealed] ', after: '' } : { is: 'block' }
       case 'Superior':
         return { is: 'marked', before: '^', after: '' }
       case 'Inferior':
@@ -112,10 +129,20 @@ function createRoles(first: string): (element: MarkupElement, context: { readonl
   }
 }
 
+function isRepealedRow(element: MarkupElement): boolean {
+  const [only, more] = element.children
+  return (
+    more === undefined && only?.kind === 'text' && /^[\s.]{5,}$/.test(only.value) && statusOf(element) === 'Repealed'
+  )
+}
+
 function unitOf(element: MarkupElement, first: string): Role | undefined {
   const { name } = element
   const anchor = attribute(element, 'id')
-  if (name === 'P1') return { is: 'unit', kind: first, level: 'passage', anchor }
+  if (name === 'P1') {
+    const kind = anchor === undefined && isWithin(element, 'Schedule') ? 'paragraph' : first
+    return { is: 'unit', kind, level: 'passage', anchor }
+  }
   const part = PARTS.get(name)
   if (part !== undefined) return { is: 'unit', kind: part, level: 'part', anchor }
   const division = DIVISIONS.get(name)
@@ -200,10 +227,14 @@ function fieldsOf({ tree: { root } }: ReadTree): DocumentFields {
     attribute(named('EnactmentDate'), 'Date') ?? textOf(named('EnactmentDate')) ?? attribute(named('Made'), 'Date'),
   )
   const commenced = dayIn(attribute(at(named('ComingIntoForce'), 'DateTime'), 'Date'))
-  const restricted = dayIn(attribute(root, 'RestrictStartDate')) ?? dayIn(textOf(named('valid')))
+  // The publisher's day of a fragment is `valid`; its root may have the days of the whole act.
+  const restricted = dayIn(textOf(named('valid'))) ?? dayIn(attribute(root, 'RestrictStartDate'))
   const published = enacted === undefined ? undefined : ({ day: enacted, rule: 'enactment' } as const)
   const from = restricted ?? commenced
-  const ended = dayIn(attribute(root, 'RestrictEndDate'))
+  const end = dayIn(attribute(root, 'RestrictEndDate'))
+  const ended = end !== undefined && (from === undefined || end > from) ? end : undefined
+  const provisions = provisionsOf(root)
+  const isProspective = provisions.length > 0 && provisions.every((each) => statusOf(each) === 'Prospective')
   return {
     title: textOf(named('title')),
     identifier: uri,
@@ -214,8 +245,9 @@ function fieldsOf({ tree: { root } }: ReadTree): DocumentFields {
       .flatMap((each) => textOf(each) ?? []),
     url: uri,
     publishedAt: published,
-    effectiveFrom:
-      from === undefined
+    effectiveFrom: isProspective
+      ? undefined
+      : from === undefined
         ? published
         : { day: from, ...(restricted === undefined ? {} : { rule: 'in-force' as const }) },
     effectiveTo: ended === undefined ? undefined : { day: ended },
@@ -228,11 +260,38 @@ function referenceMark(id: string | undefined): string {
   return number === undefined ? '' : `[${number}]`
 }
 
-/** What a provision is called is in its id: `regulation-2`, `schedule-1-paragraph-1`. */
+/** Provisions of the first level, without those that amend other acts. */
+function provisionsOf(root: MarkupElement): readonly MarkupElement[] {
+  return [...descendants(root)].filter(
+    (each) => each.name === 'P1' && !isWithin(each, 'BlockAmendment', 'BlockExtract'),
+  )
+}
+
+/** `Prospective` or `Repealed`, as an element or one around it states it. */
+function statusOf(element: MarkupElement): string | undefined {
+  for (let next: MarkupElement | undefined = element; next !== undefined; next = next.parent) {
+    const status = attribute(next, 'Status')
+    if (status !== undefined) return status
+  }
+  return undefined
+}
+
+function warningsOf({ tree: { root } }: ReadTree): readonly ReaderWarning[] {
+  const prospective = provisionsOf(root).filter((each) => statusOf(each) === 'Prospective')
+  const [first] = prospective
+  if (first === undefined) return []
+  const message = `prospective provisions, not in force as the publisher says: ${prospective.length}, the first here`
+  return [{ message, line: first.line, xpath: xpathOf(first) }]
+}
+
+/**
+ * What a provision is called is in its id: `regulation-2`, `schedule-1-part-II-paragraph-5`, `schedule-paragraph-1`.
+ */
 function citationOf(provision: CitedProvision, fields: DocumentFields): Citation {
-  const [, schedule, word] = /^(?:schedule-([\w]+)-)?([a-z]+)-\d/.exec(provision.anchor ?? '') ?? []
+  const inSchedule = provision.around.some(({ kind }) => kind === 'schedule')
+  const word = /(?:^|-)([a-z]+)-[\w.]+$/.exec(provision.anchor ?? '')?.[1]
   const kind = provision.kind === 'section' && word !== undefined ? word : provision.kind
-  const around = schedule === undefined ? provision.around.filter((each) => each.kind !== 'section') : provision.around
+  const around = inSchedule ? provision.around : provision.around.filter((each) => each.kind !== 'section')
   return wordsCitation({ ...provision, kind, around }, fields, actOf(fields.identifier))
 }
 

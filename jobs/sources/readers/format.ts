@@ -43,12 +43,12 @@ export function nearest(provision: CitedProvision, ...kinds: readonly string[]):
 
 /** A number without the words and stops that stand around it: `PART 51—` is `51`, `§ 1.1.` is `1.1`. */
 export function numberIn(label: string): string {
-  // The word before digits may be short and in capitals: `SEC. 4.`
+  // The word before digits may be short and in capitals: `SEC. 4.` What is inserted before section 1 is `A1`.
   const found = DIGITS.exec(label) ?? LETTERS.exec(label)
   return found?.[1]?.replace(/[.\-–—]+$/u, '') ?? ''
 }
 
-const DIGITS = /(?:^|[\s§([])(\d[\w.\-–—/]*(?:\s?bis|\s?ter)?)/u
+const DIGITS = /(?:^|[\s§([])([A-Z]{0,2}\d[\w.\-–—/]*(?:\s?bis|\s?ter)?)/u
 const LETTERS = /(?:^|[\s§([])((?:[IVXLCDM]+\b|[A-Z]{1,3}\b)(?:\s?bis|\s?ter)?)/u
 
 /** The day of a date as formats of law write it, or undefined for one that stands for no end. */
