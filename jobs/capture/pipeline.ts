@@ -168,7 +168,7 @@ async function candidateOf(deps: CaptureDeps, source: SourceRow): Promise<Partia
     const good = await lastGoodCapture(database, each.id)
     if (good?.files === undefined || good.files === null)
       return { message: `no candidate is built, because the source ${each.name} has no good capture yet` }
-    files.push(...good.files)
+    for (const file of good.files) files.push(file)
   }
   assertDistinct(files)
   const mapping = mappingOf(source)
@@ -236,10 +236,12 @@ async function parametersOfNext(database: Queryable, source: SourceRow): Promise
 }
 
 function assertDistinct(files: readonly CapturedFile[]): void {
-  const names = files.map(({ sourceName }) => sourceName)
-  const repeated = names.find((name, index) => names.indexOf(name) !== index)
-  if (repeated !== undefined)
-    throw new OperatorError(`two sources hold a file of the name ${repeated}: rename one, or remove a source`)
+  const names = new Set<string>()
+  for (const { sourceName } of files) {
+    if (names.has(sourceName))
+      throw new OperatorError(`two sources hold a file of the name ${sourceName}: rename one, or remove a source`)
+    names.add(sourceName)
+  }
 }
 
 function sameMapping(one: unknown, other: unknown): boolean {

@@ -1,5 +1,5 @@
 import { foldCode } from '#core/identity/fold.ts'
-import { attribute, at, descendants, elementsOf, firstNamed, textOf } from './tree.ts'
+import { attribute, at, descendants, elementsOf, firstNamed, stack, textOf } from './tree.ts'
 import type { MarkupElement } from './tree.ts'
 import { dayIn, languageTag } from './format.ts'
 import type { CitedProvision, MarkupFormat, ReadTree } from './format.ts'
@@ -137,7 +137,7 @@ function holdsPassages(element: MarkupElement): boolean {
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     if (['quotedStructure', 'embeddedStructure', 'authorialNote'].includes(next.name)) continue
     if (PASSAGES.has(next.name)) return true
-    waiting.push(...elementsOf(next))
+    stack(waiting, elementsOf(next))
   }
   return false
 }

@@ -22,7 +22,7 @@ export async function filesBelow(paths: readonly string[]): Promise<readonly str
       continue
     }
     const names = (await readdir(current)).filter((name) => !name.startsWith('.')).toSorted()
-    waiting.push(...names.map((name) => join(current, name)).toReversed())
+    for (const name of names.toReversed()) waiting.push(join(current, name))
   }
   return files
 }

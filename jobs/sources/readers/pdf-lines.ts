@@ -60,14 +60,15 @@ function lineOf(row: readonly PdfText[], page: number, height: (y: number) => nu
     right = Math.max(right, each.x + each.width)
   }
   const [first] = row
-  const size = Math.max(...row.map((each) => each.size))
+  const size = row.reduce((most, each) => Math.max(most, each.size), 0)
   const y = first?.y ?? 0
   return { text: text.replaceAll(/\s+/g, ' ').trim(), page, x: first?.x ?? 0, right, y, size, height: height(y) }
 }
 
 /** Two columns are read one after the other, where most lines keep to one side; else pieces of a row stay together. */
 function inColumns(lines: readonly PdfLine[]): readonly PdfLine[] {
-  const [left, right] = [Math.min(...lines.map(({ x }) => x)), Math.max(...lines.map((line) => line.right))]
+  const left = lines.reduce((least, { x }) => Math.min(least, x), Number.POSITIVE_INFINITY)
+  const right = lines.reduce((most, line) => Math.max(most, line.right), Number.NEGATIVE_INFINITY)
   const middle = (left + right) / 2
   const isLeft = (line: PdfLine): boolean => line.right <= middle + 6
   const isRight = (line: PdfLine): boolean => line.x >= middle - 6
@@ -77,7 +78,7 @@ function inColumns(lines: readonly PdfLine[]): readonly PdfLine[] {
   const ordered: PdfLine[] = []
   let columns: { left: PdfLine[]; right: PdfLine[] } = { left: [], right: [] }
   const flush = (): void => {
-    ordered.push(...columns.left, ...columns.right)
+    for (const line of columns.left.concat(columns.right)) ordered.push(line)
     columns = { left: [], right: [] }
   }
   for (const line of lines) {

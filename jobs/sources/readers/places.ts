@@ -22,9 +22,10 @@ export function createPlaces(read: Pick<ReadDocument, 'format' | 'tree'>): (prov
   const joined = texts.map(({ value }) => value).join('')
   const points = createPointCounter(joined)
   const bytes = createByteCounter(decoded, read.tree.bytesBefore ?? 0)
+  const sourceOf = createSourceOffsets(joined)
   return ({ text = '', pieces }) =>
     (start, end) => {
-      const clipped = pieces.flatMap((piece) => clippedTo(piece, joined, start, end))
+      const clipped = piecesWithin(pieces, start, end).map((piece) => clippedTo(piece, sourceOf, start, end))
       const own = text.slice(start, end)
       const adds = addedIn(own, clipped, start)
       const stretches = joinedStretches(clipped, joined)
@@ -43,25 +44,44 @@ export function createPlaces(read: Pick<ReadDocument, 'format' | 'tree'>): (prov
 
 const NOWHERE: Stretch = { from: 0, to: 0 }
 
-/** The part of a piece within a range of the provision's text. */
-function clippedTo(piece: Piece, joined: string, start: number, end: number): readonly (Piece & Stretch)[] {
-  const [first, last] = [Math.max(piece.at, start), Math.min(piece.at + piece.length, end)]
-  if (first >= last) return []
-  if (first === piece.at && last === piece.at + piece.length) return [piece]
-  const source = joined.slice(piece.from, piece.to)
-  const from = piece.from + sourceOffset(source, first - piece.at)
-  const to = piece.from + sourceOffset(source, last - piece.at)
-  return [{ at: first, length: last - first, from, to }]
+/** The pieces that reach into a range of the provision's text, in which they follow each other. */
+function piecesWithin(pieces: readonly Piece[], start: number, end: number): readonly Piece[] {
+  let [low, high] = [0, pieces.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    const piece = pieces[middle]
+    if (piece !== undefined && piece.at + piece.length <= start) low = middle + 1
+    else high = middle
+  }
+  const within: Piece[] = []
+  for (let index = low, piece = pieces[low]; piece !== undefined && piece.at < end; piece = pieces[(index += 1)])
+    if (piece.length > 0) within.push(piece)
+  return within
 }
 
-/** The offset in a source of an offset in what was written of it: a run of white space was written as one. */
-function sourceOffset(source: string, written: number): number {
-  let [at, count] = [0, 0]
-  while (count < written && at < source.length) {
-    at += /^\s+/.exec(source.slice(at, at + 1)) === null ? 1 : (/^\s+/.exec(source.slice(at))?.[0].length ?? 1)
-    count += 1
+/** The part of a piece within a range of the provision's text. */
+function clippedTo(piece: Piece, sourceOf: SourceOffsets, start: number, end: number): Piece & Stretch {
+  const [first, last] = [Math.max(piece.at, start), Math.min(piece.at + piece.length, end)]
+  if (first === piece.at && last === piece.at + piece.length) return piece
+  const from = sourceOf(piece, first - piece.at)
+  return { at: first, length: last - first, from, to: sourceOf(piece, last - piece.at) }
+}
+
+/** Gives the offset among the texts of an offset in what was written of a piece. */
+type SourceOffsets = (piece: Piece, written: number) => number
+
+/** A run of white space was written as one. Offsets that rise take linear time in all. */
+function createSourceOffsets(joined: string): SourceOffsets {
+  const space = /\s+/y
+  let [of, at, count]: [Piece | undefined, number, number] = [undefined, 0, 0]
+  return (piece, written) => {
+    if (piece !== of || written < count) [of, at, count] = [piece, piece.from, 0]
+    for (; count < written && at < piece.to; count += 1) {
+      space.lastIndex = at
+      at = space.test(joined) ? Math.min(space.lastIndex, piece.to) : at + 1
+    }
+    return at
   }
-  return at
 }
 
 /** What of a text is in no piece of the file. */

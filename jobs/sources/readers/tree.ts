@@ -57,12 +57,20 @@ export function at(element: MarkupElement | undefined, ...path: readonly string[
   return path.reduce((found: MarkupElement | undefined, name) => childNamed(found, name), element)
 }
 
+/** Pushes nodes so that the first one is popped first. A call takes fewer arguments than an element has children. */
+export function stack<T>(waiting: T[], nodes: readonly T[]): void {
+  for (let index = nodes.length - 1; index >= 0; index -= 1) {
+    const node = nodes[index]
+    if (node !== undefined) waiting.push(node)
+  }
+}
+
 /** Yields an element and all below it, in the order of the file. */
 export function* descendants(element: MarkupElement): Generator<MarkupElement> {
   const waiting: MarkupElement[] = [element]
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     yield next
-    waiting.push(...elementsOf(next).toReversed())
+    stack(waiting, elementsOf(next))
   }
 }
 
@@ -79,7 +87,7 @@ export function textOf(element: MarkupElement | undefined): string | undefined {
   const waiting: MarkupNode[] = [element]
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     if (next.kind === 'text') parts.push(next.value)
-    else waiting.push(...next.children.toReversed())
+    else stack(waiting, next.children)
   }
   return oneLine(parts.join('')) || undefined
 }

@@ -1,7 +1,7 @@
 import type { Provision } from './document.ts'
 import type { Role } from './roles.ts'
 import type { TextWriter } from './text-writer.ts'
-import { oneLine } from './tree.ts'
+import { oneLine, stack } from './tree.ts'
 import type { MarkupElement, MarkupNode } from './tree.ts'
 
 export interface OpenUnit {
@@ -107,7 +107,7 @@ export function rangesOf(element: MarkupElement): readonly { readonly from: numb
   const waiting: MarkupNode[] = [element]
   for (let node = waiting.pop(); node !== undefined; node = waiting.pop()) {
     if (node.kind === 'element') {
-      waiting.push(...node.children.toReversed())
+      stack(waiting, node.children)
       continue
     }
     const [from, to] = [node.start, node.start + node.value.length]

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { READER_BOUNDS } from '#jobs/sources/readers/bounds.ts'
+import { createPlaces } from '#jobs/sources/readers/places.ts'
 import { readDocument } from '#jobs/sources/readers/read.ts'
 import { UnreadableFile } from '#jobs/sources/readers/tree.ts'
 import { docxOf, pdfOf, zipOf } from './files.ts'
@@ -75,6 +76,20 @@ describe('a file that is not read is refused with a sentence and its line', () =
     expect((await faultOf('%PDF-1.4\nnothing')).message).toContain('a broken PDF')
     expect((await faultOf(pdfOf([[]]))).message).toContain('a scan without a text layer')
   })
+})
+
+test('an element of more parts than a call takes arguments, and the longest text in one node, are read in linear time', async () => {
+  const section = (text: string): string =>
+    `${HEAD}<act><body><section><num>1</num><content><p>${text}</p></content></section></body></act></akomaNtoso>`
+  const words = 'word '.repeat(READER_BOUNDS.nodeCharactersMax / 8)
+  const began = process.cpuUsage()
+  await readDocument('file', Buffer.from(section(`Samples.${'<br/>'.repeat(200_000)}`)))
+  const read = await readDocument('file', Buffer.from(section(words)))
+  const [provision] = read.provisions.filter(({ text }) => text !== undefined)
+  if (provision === undefined) throw new Error('no provision')
+  const place = createPlaces(read)(provision)
+  for (let at = 4_000; at < words.length; at += 4_000) expect(place(at, at + 4_000).prefix).toMatch(/word $/)
+  expect(process.cpuUsage(began).user / 1_000).toBeLessThan(5_000)
 })
 
 test('a byte order mark, UTF-16 and line ends of Windows change nothing', async () => {
