@@ -104,7 +104,7 @@ function* itemsOf(read: ReadDocument, sourceName: string): Generator<SourceItem>
       kind: 'record',
       line: provision.line,
       id,
-      title: provision.kind === 'document' || provision.heading === text.trim() ? '' : provision.heading,
+      title: isNamed(provision, text, citedAs) ? provision.heading : '',
       text,
       captured: { format: 'law', text: capturedText(joined, provision), place },
       metadata: new Map([...metadata, ...citedMetadata(citation)]),
@@ -119,6 +119,12 @@ function* itemsOf(read: ReadDocument, sourceName: string): Generator<SourceItem>
       stated,
     }
   }
+}
+
+/** Whether a provision has a heading of its own: not the title of its document, and not all of its text. */
+function isNamed({ kind, heading }: Provision, text: string, citedAs: NamedProvision['citedAs']): boolean {
+  const isTitle = 'section.untitled' in citedAs && citedAs['section.untitled'] === undefined
+  return kind !== 'document' && !isTitle && heading !== text.trim()
 }
 
 function nameOf({ label, heading }: Provision): string {

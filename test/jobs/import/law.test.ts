@@ -69,6 +69,13 @@ test('text of the document itself is cited by its title alone, which source.yaml
   expect(await labels(`${SAMPLE_SOURCE_YAML}\nfiles:\n  a.html:\n    title: Resolution 5\n`)).toEqual(['Resolution 5'])
 })
 
+test('text below a heading that is the title is cited by it once', async () => {
+  const { passages } = await imported({
+    'a.html': PAGE.replace('<p>', '<h2>Wasps</h2><p>No wasps.</p><h1>Bees</h1><p>'),
+  })
+  expect(passages.map(({ citation }) => citation.label)).toEqual(['Bees, Wasps', 'Bees'])
+})
+
 test('a field that neither the file nor source.yaml states is named, and nothing is invented', async () => {
   const { passages, report } = await imported({ 'a.html': PAGE }, 'language: en\n')
   expect(passages).toEqual([])
