@@ -1,11 +1,11 @@
 import { foldKey } from '#core/identity/fold.ts'
-import { attribute, descendants, firstNamed, textOf } from './tree.ts'
+import { attribute, descendants, elementsOf, firstNamed, textOf } from './tree.ts'
 import type { MarkupElement } from './tree.ts'
 import { languageTag } from './format.ts'
 import type { MarkupFormat, ReadTree } from './format.ts'
 import type { DocumentFields } from './document.ts'
 import { parseHtml } from './html.ts'
-import type { Role } from './roles.ts'
+import type { Role, Roles } from './roles.ts'
 import { wordsCitation } from './words-citation.ts'
 
 const HIDDEN = new Set(
@@ -17,14 +17,40 @@ const BLOCKS = new Set(
   ),
 )
 
+const DT_NUMBER_CHARACTERS_MAX = 8
+
 /** A web page: its headings are its structure. */
 export const HTML: MarkupFormat = {
   format: 'html',
   parse: parseHtml,
   recognises: ({ kind }) => kind === 'html',
-  roles: () => pageRole,
+  roles: ({ tree }) => createPageRoles(tree.root),
   fields: pageFields,
   cite: (provision, fields) => wordsCitation(provision, fields),
+}
+
+/** On a page of law, headings with the number of a provision begin provisions; one such heading may be a title. */
+function createPageRoles(root: MarkupElement): Roles {
+  const numbered = [...descendants(root)].filter(isProvisionHeading)
+  if (numbered.length < 2) return pageRole
+  return (element) => {
+    if (isBeforeHeading(element)) return { is: 'omit', rule: 'navigation' }
+    const role = pageRole(element)
+    return role.is === 'start' && isProvisionHeading(element) ? { ...role, kind: 'section', level: 'passage' } : role
+  }
+}
+
+function isProvisionHeading(element: MarkupElement): boolean {
+  return /^h[2-6]$/.test(element.name) && SECTION.test(textOf(element) ?? '')
+}
+
+/** A link that stands in the same box before the heading of a provision: to the table of contents. */
+function isBeforeHeading(element: MarkupElement): boolean {
+  const { name, parent, attributes } = element
+  if (name !== 'a' || parent === undefined || !attributes.has('href')) return false
+  const following = elementsOf(parent).filter(({ place }) => place > element.place)
+  const next = following.find((each) => each.name !== 'a')
+  return next !== undefined && isProvisionHeading(next)
 }
 
 /** What an element of any page is. */
@@ -50,6 +76,11 @@ export function pageRole(element: MarkupElement): Role {
       return holdsHeadings(element) ? { is: 'block' } : { is: 'omit', rule: 'navigation' }
     case 'li':
       return { is: 'item', mark: bulletOf(element) }
+    case 'dt':
+      // A number is in the line of its text.
+      return (textOf(element)?.length ?? 0) <= DT_NUMBER_CHARACTERS_MAX
+        ? { is: 'marked', before: '', after: '', label: true }
+        : { is: 'block' }
     case 'tr':
       return { is: 'row' }
     case 'td':
@@ -68,7 +99,7 @@ export function pageRole(element: MarkupElement): Role {
   }
 }
 
-const SECTION = /^(?:SECTION|SEC\.|Section|Sec\.|ARTICLE|Article|Artikel|Art\.|§)\s*\d/
+const SECTION = /^(?:SECTION|SEC\.|Section|Sec\.|ARTICLE|Article|Artikel|Art\.?|§§?)\s*\d/
 
 /** A line that only names a provision, all of it in bold or in a class for sections: pages without headings have those. */
 function isSectionLine(element: MarkupElement): boolean {
@@ -87,13 +118,16 @@ function isStrong(element: MarkupElement): boolean {
   )
 }
 
-/** Its own, or that of the nearest element around that holds nothing before it. */
+/** Its own, that of an empty link before it, or that of the nearest element around that holds nothing before it. */
 function anchorOf(heading: MarkupElement): string | undefined {
   const own = attribute(heading, 'id') ?? attribute(firstNamed(heading, 'a'), 'id', 'name')
   if (own !== undefined) return own
   const { parent } = heading
-  const isFirst = parent?.children.find((child) => child.kind === 'element') === heading
-  return isFirst && parent.name !== 'body' ? attribute(parent, 'id') : undefined
+  if (parent === undefined) return undefined
+  const before = elementsOf(parent).filter(({ place }) => place < heading.place)
+  const named = before.find((each) => each.name === 'a' && textOf(each) === undefined)
+  if (before.length > 0 && before.every(({ name }) => name === 'a')) return attribute(named, 'id', 'name')
+  return before.length === 0 && parent.name !== 'body' ? attribute(parent, 'id') : undefined
 }
 
 function holdsHeadings(element: MarkupElement): boolean {

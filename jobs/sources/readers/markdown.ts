@@ -10,7 +10,7 @@ import { lineRole } from './line-roles.ts'
 import { lineTree } from './line-tree.ts'
 import type { Stretch } from './line-tree.ts'
 import type { MarkupTree } from './tree.ts'
-import { UnreadableFile } from './tree.ts'
+import { oneLine, UnreadableFile } from './tree.ts'
 import { wordsCitation } from './words-citation.ts'
 
 const parser = new MarkdownIt('commonmark', { maxNesting: IMPORT_BOUNDS.markdownNestingMax })
@@ -113,26 +113,33 @@ function frontMatterEnd(decoded: string, starts: readonly number[]): number {
   return 0
 }
 
-/** The plain fields of front matter. */
+/** The plain fields of front matter. A long value goes on in indented lines (YAML 1.2, plain and folded scalars). */
 function metadataOf(front: string): ReadonlyMap<string, string> {
-  const fields = front.matchAll(/^([A-Za-z_][\w-]*):[ \t]+(.+?)[ \t]*\r?$/gm)
-  return new Map(Array.from(fields, ([, name = '', value = '']) => [name, value.replace(/^(["'])(.*)\1$/, '$2')]))
+  const fields = front.matchAll(/^([A-Za-z_][\w-]*):[ \t]+(\S.*(?:\r?\n[ \t]+\S.*)*)$/gm)
+  return new Map(
+    Array.from(fields, ([, name = '', value = '']) => [
+      name,
+      oneLine(value.replace(/^[>|][+-]?\s+/, '')).replace(/^(["'])(.*)\1$/, '$2'),
+    ]),
+  )
 }
 
 /** Fields of front matter that the reader reads. */
 export const FRONT_MATTER_READ: ReadonlySet<string> = new Set(
   (
-    'jurabk slug canonical_url redirect_to published_at date title Title document language lang jurisdiction authority ' +
+    'jurabk slug origslug canonical_url redirect_to published_at date title Title document language lang jurisdiction authority ' +
     'effective_at effective_to'
   ).split(' '),
 )
 
 function fieldsOf({ tree: { metadata = new Map(), decoded } }: ReadTree): DocumentFields {
-  const code = metadata.get('jurabk')
-  const isGerman = code !== undefined
   const first = /^#\s+(.+)$/m.exec(decoded)?.[1]?.trim()
   const url = metadata.get('canonical_url') ?? metadata.get('redirect_to')
   const signed = dayIn(/^Ausfertigungsdatum\s*\r?\n:\s+(\d{4}-\d{2}-\d{2})/m.exec(decoded)?.[1])
+  // Older files have the abbreviation in their heading alone.
+  const code = metadata.get('jurabk') ?? (signed === undefined ? undefined : /\(([^()]+)\)$/.exec(first ?? '')?.[1])
+  const isGerman = code !== undefined
+  const slug = metadata.get('origslug') ?? metadata.get('slug') ?? ''
   const published = dayIn(metadata.get('published_at') ?? metadata.get('date'))
   return {
     title: metadata.get('title') ?? metadata.get('Title') ?? first,
@@ -140,7 +147,7 @@ function fieldsOf({ tree: { metadata = new Map(), decoded } }: ReadTree): Docume
     language: languageTag(metadata.get('language') ?? metadata.get('lang')) ?? (isGerman ? 'de' : undefined),
     jurisdiction: metadata.get('jurisdiction') ?? (isGerman ? 'DE' : undefined),
     authority: metadata.get('authority'),
-    url: url ?? (isGerman ? `https://www.gesetze-im-internet.de/${metadata.get('slug') ?? ''}/` : undefined),
+    url: url ?? (isGerman ? `https://www.gesetze-im-internet.de/${slug}/` : undefined),
     publishedAt: signed === undefined ? dated(published) : { day: signed, rule: 'enactment' },
     effectiveFrom: dated(dayIn(metadata.get('effective_at'))) ?? lastAmendment(decoded, signed),
     effectiveTo: dated(dayIn(metadata.get('effective_to'))),
@@ -162,13 +169,21 @@ function lastAmendment(decoded: string, signed: string | undefined): ReadDate | 
   return signed === undefined ? undefined : { day: signed, rule: 'enactment' }
 }
 
+/** A year after an abbreviation tells it from an older act, unless the act is of that year by its title. */
+function codeOf({ identifier, title = '' }: DocumentFields): string | undefined {
+  const year = /\s(\d{4})$/.exec(identifier ?? '')?.[1]
+  return year === undefined || title.includes(year) ? identifier : identifier?.slice(0, -year.length).trim()
+}
+
 function citationOf(provision: CitedProvision, fields: DocumentFields): Citation {
-  const code = fields.jurisdiction === 'DE' ? fields.identifier?.replace(/\s+\d{4}$/, '') : undefined
+  const code = fields.jurisdiction === 'DE' ? codeOf(fields) : undefined
   if (code === undefined) return wordsCitation(provision, fields)
   const act = `de:${slugOf(code).replaceAll('-', '')}`
   const cited = wordsCitation(provision, { ...fields, title: code }, act)
-  const number = /^(?:§|Art)[^\d]*(\d+\s?[a-z]?)/.exec(provision.label)?.[1]
+  const number = /^(?:§|Art)[^\d]*(\d+(?:\s?[a-z](?!\p{L}))?)/u.exec(provision.label)?.[1]
   if (number === undefined) return cited
   const own = `${provision.label.startsWith('§') ? '§' : 'Art.'} ${number.replace(/\s/, '')}`
-  return { ...cited, label: `${own} ${code}`, reference: `${own} ${code}` }
+  // Repealed provisions under one heading: `§§ 3 bis 6`.
+  const all = /\s(?:bis|und)\s/.test(provision.label) ? provision.label : own
+  return { ...cited, label: `${all} ${code}`, reference: `${own} ${code}` }
 }

@@ -124,7 +124,7 @@ export async function readBytes(path: string): Promise<Uint8Array> {
 }
 
 const NUMBER =
-  /^(?:\([Xx-]+\)\s*)?((?:§§?|Art(?:ikel|icle)?\.?|Section|SECTION|SEC\.|Sec\.|Anlage|Annex|ANNEX|Anhang|Appendix|Schedule|SCHEDULE|Chapter|CHAPTER|Part|PART|Rule)\s*[\dIVXLC]+[\d.–-]*\s?[a-z]?(?![\p{L}])|\d+(?:\.\d+)*\.?(?=\s))[.:—–-]?\s*/u
+  /^(?:\([Xx-]+\)\s*)?((?:§§?|Art(?:ikel|icle)?\.?|Section|SECTION|SEC\.|Sec\.|Anlage|Annex|ANNEX|Anhang|Appendix|Schedule|SCHEDULE|Chapter|CHAPTER|Part|PART|Rule)\s*[\dIVXLC]+[\d.–-]*\s?[a-z]?(?![\p{L}])(?:\s(?:bis|und|to|and)\s\d+\s?[a-z]?(?![\p{L}]))?|\d+(?:\.\d+)*\.?(?=\s))[.:—–-]?\s*/u
 
 /** A heading that begins with a number gives the label too. */
 function withLabel(provision: Provision): Provision {

@@ -1,0 +1,77 @@
+import { expect, test } from 'vitest'
+import { readDocument } from '#jobs/sources/readers/read.ts'
+import type { ReadDocument } from '#jobs/sources/readers/read.ts'
+
+async function lawOf(front: string, heading: string, rest: string): Promise<ReadDocument> {
+  const page = `---\n${front}\n---\n\n# ${heading}\n\nAusfertigungsdatum\n:   2016-10-26\n\n${rest}`
+  return await readDocument('a-file', Buffer.from(page))
+}
+
+function citedIn(read: ReadDocument): readonly (readonly [string, string | undefined])[] {
+  const sections = read.provisions.filter(({ kind }) => kind.startsWith('section'))
+  return sections.map((each) => [read.cite(each).label, read.cite(each).reference])
+}
+
+test('a title of several lines is read whole, and the address is that of the publisher', async () => {
+  const front =
+    'Title: Verordnung zur Ermittlung der Muster\n  für das Jahr 2017\njurabk: MusterV 2017\norigslug: m_v_2017\nslug: musterv_2017\n'
+  const read = await lawOf(front, 'Verordnung (MusterV 2017)', '## § 1 Ermittlung\n\nMuster.\n')
+  expect(read.fields).toMatchObject({
+    title: 'Verordnung zur Ermittlung der Muster für das Jahr 2017',
+    url: 'https://www.gesetze-im-internet.de/m_v_2017/',
+  })
+  // The year is in the title: ordinances of other years are other law.
+  expect(citedIn(read)).toEqual([['§ 1 MusterV 2017', '§ 1 MusterV 2017']])
+})
+
+test('the year that only tells an act from an older one is no part of its citation', async () => {
+  const read = await lawOf(
+    'Title: Mustergesetz\njurabk: MusterG 2016',
+    'Mustergesetz (MusterG 2016)',
+    '## § 1\n\nText.\n',
+  )
+  expect(citedIn(read)).toEqual([['§ 1 MusterG', '§ 1 MusterG']])
+})
+
+test('a file without the abbreviation in its front matter has it in its heading', async () => {
+  const read = await lawOf('Title: Mustergesetz\nslug: musterg', 'Mustergesetz (MusterG)', '## § 1\n\nText.\n')
+  expect(read.fields).toMatchObject({ identifier: 'MusterG', language: 'de', jurisdiction: 'DE' })
+  expect(citedIn(read)).toEqual([['§ 1 MusterG', '§ 1 MusterG']])
+})
+
+test('repealed sections under one heading are cited together, and by the first of them', async () => {
+  const rest = '## § 2b Rest\n\nText.\n\n## (XXXX) §§ 3 bis 6 (weggefallen)\n\n## (XXXX) §§ 7c und 8 (weggefallen)\n'
+  const read = await lawOf('Title: Mustergesetz\njurabk: MusterG', 'Mustergesetz (MusterG)', rest)
+  expect(citedIn(read)).toEqual([
+    ['§ 2b MusterG', '§ 2b MusterG'],
+    ['§§ 3 bis 6 MusterG', '§ 3 MusterG'],
+    ['§§ 7c und 8 MusterG', '§ 7c MusterG'],
+  ])
+})
+
+const NORM = (id: string, heading: string, text: string): string =>
+  `<div class="jnnorm" id="${id}"><div class="jnheader"> <a name="${id}"></a><a href="index.html#${id}">Nichtamtliches Inhaltsverzeichnis</a><h3>${heading}</h3> </div><div>${text}</div></div>`
+
+test('a page of law has a provision for each heading with a number, without links to the contents', async () => {
+  const list =
+    '<div>Muster sind<dl><dt>1.</dt><dd><div>Entwürfe,</div></dd><dt>2.</dt><dd><div>Versuche.</div></dd></dl></div>'
+  const norms = `${NORM('E1', '<span>§ 13</span>&nbsp;<span>Muster</span>', list)}${NORM('E2', '<span>§§ 14 bis 20</span>&nbsp;<span>(weggefallen)</span>', '')}`
+  const page = `<!doctype html><html lang="de"><head><title>MusterG</title></head><body><h1>Mustergesetz</h1><h2>Buch 1</h2>${norms}</body></html>`
+  const read = await readDocument('a-file', Buffer.from(page))
+  const passages = read.provisions.filter(({ kind }) => kind === 'section')
+  expect(passages.map(({ anchor, text }) => [anchor, text])).toEqual([
+    ['E1', 'Muster sind\n\n1. Entwürfe,\n\n2. Versuche.'],
+    ['E2', '§§ 14 bis 20 (weggefallen)'],
+  ])
+  expect(citedIn(read)).toEqual([
+    ['Mustergesetz, § 13', '§ 13'],
+    ['Mustergesetz, §§ 14 bis 20', '§§ 14 bis 20'],
+  ])
+  expect(read.coverage.remainder).toEqual([])
+})
+
+test('a page with one heading that names an article is no page of law', async () => {
+  const page = '<!doctype html><html><body><h1>Group</h1><h2>Article 29 Working Party</h2><p>Text.</p></body></html>'
+  const read = await readDocument('a-file', Buffer.from(page))
+  expect(read.provisions.map(({ kind }) => kind)).toEqual(['document', 'heading', 'heading'])
+})
