@@ -178,7 +178,7 @@ async function capturedText(
   const shown = selector.type === 'XPathSelector' ? withoutIndents : (text: string): string => text
   const own = shown((await reader.textAt(path, selector)) ?? '')
   const { prefix = '', suffix = '' } = selector
-  if (!('start' in selector)) return { before: prefix, own, after: suffix }
+  if (!('start' in selector)) return { before: shown(prefix).trimStart(), own, after: shown(suffix).trimEnd() }
   const { start, end } = selector
   const { sampledContextCharacters: length, sampledAroundCharacters: around } = BUILD_BOUNDS
   const at = async (from: number, to: number): Promise<string> => {
@@ -189,8 +189,8 @@ async function capturedText(
     return shown((await reader.textAt(path, place)) ?? '')
   }
   return {
-    before: (await at(Math.max(0, start - around), start)).slice(-length).toWellFormed(),
+    before: (await at(Math.max(0, start - around), start)).slice(-length).trimStart().toWellFormed(),
     own,
-    after: ((await at(end, end + around)) || suffix).slice(0, length).toWellFormed(),
+    after: ((await at(end, end + around)) || suffix).slice(0, length).trimEnd().toWellFormed(),
   }
 }

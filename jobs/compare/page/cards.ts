@@ -210,8 +210,8 @@ function fieldsList(before: Fields, after: Fields): Markup {
     ${names.map(
       (name) =>
         html`<li>
-          ${inWords(name)}: <del><bdi>${written(before[name])}</bdi></del> →
-          <ins><bdi>${written(after[name])}</bdi></ins>
+          ${inWords(name)}: <del><bdi>${readable(written(before[name]))}</bdi></del> →
+          <ins><bdi>${readable(written(after[name]))}</bdi></ins>
         </li>`,
     )}
   </ul>`
@@ -221,6 +221,16 @@ function written(value: ServedValue | undefined): string {
   if (value === undefined || value === null) return NO_VALUE
   if (typeof value === 'string') return value
   return value.length === 0 ? NO_VALUE : value.join(', ')
+}
+
+/** Addresses state the words of a text fragment as percent signs and digits. */
+function readable(value: string): string {
+  if (!/^https?:.*:~:text=/.test(value)) return value
+  try {
+    return decodeURI(value)
+  } catch {
+    return value
+  }
 }
 
 export function inWords(name: string): string {
