@@ -9,6 +9,7 @@ const sourceSchema = z.object({
   name: z.string(),
   /** Path of a file or folder, or an address. */
   location: z.string(),
+  /** Null: as the `source.yaml` of the folder says at each capture. */
   mapping: z.unknown(),
   /** Hosts that may answer beside the one of the address. */
   hosts: z.array(z.string()),
@@ -64,7 +65,7 @@ export async function insertSource(database: Queryable, source: NewSource): Prom
     knowledge_base_id,
     name,
     location,
-    JSON.stringify(mapping),
+    mapping === null ? null : JSON.stringify(mapping),
     hosts,
     source.private,
     source.every_minutes,

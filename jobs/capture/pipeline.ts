@@ -20,8 +20,6 @@ import { canonicalJson } from '#core/platform/digest.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { buildParametersSchema } from '#jobs/build/parameters.ts'
 import type { BuildParameters } from '#jobs/build/parameters.ts'
-import { parseMapping } from '#jobs/import/mapping.ts'
-import type { Mapping } from '#jobs/import/mapping.ts'
 import { captureSources } from '#jobs/sources/capture.ts'
 import { listSource, mediaTypeOf } from '#jobs/sources/list.ts'
 import { readBytes, readDocument, recognised } from '#jobs/sources/readers/read.ts'
@@ -29,6 +27,7 @@ import { UnreadableFile } from '#jobs/sources/readers/tree.ts'
 import { CAPTURE_BOUNDS } from './bounds.ts'
 import { fetchInto } from './fetch.ts'
 import { readCaptured, recordImport } from './import-captured.ts'
+import { mappingOfSource, oneMappingOf } from './one-mapping.ts'
 
 export interface CaptureDeps {
   readonly database: Database
@@ -93,7 +92,7 @@ async function filesOf(
   last: readonly CapturedFile[],
 ): Promise<readonly CapturedFile[]> {
   if (!isAddress(source.location)) {
-    const { files } = await listSource(source.location, mappingOf(source).format)
+    const { files } = await listSource(source.location, (await mappingOfSource(source)).format)
     const captured = await captureSources(store, files)
     return captured.map(({ sha256Hex, ...file }) => ({ ...file, sha256: sha256Hex }))
   }
@@ -117,10 +116,6 @@ function nameIn({ pathname }: URL): string | undefined {
   }
 }
 
-function mappingOf(source: SourceRow): Mapping {
-  return parseMapping(source.mapping)
-}
-
 /** An error page, or half a file, is no new text of a law: what was read before must be read again, in its format. */
 async function assertReadable(
   store: ArtifactStore,
@@ -128,7 +123,7 @@ async function assertReadable(
   files: readonly CapturedFile[],
   last: readonly CapturedFile[],
 ): Promise<void> {
-  if (mappingOf(source).format === 'jsonl') return
+  if ((await mappingOfSource(source)).format === 'jsonl') return
   const before = new Map(last.map(({ sourceName, sha256 }) => [sourceName, sha256]))
   for (const { sourceName, sha256 } of files) {
     const earlier = before.get(sourceName)
@@ -171,7 +166,7 @@ async function candidateOf(deps: CaptureDeps, source: SourceRow): Promise<Partia
     for (const file of good.files) files.push(file)
   }
   assertDistinct(files)
-  const mapping = mappingOf(source)
+  const mapping = await oneMappingOf([source, ...sources])
   const newest = await newestImport(database, source.knowledge_base_id)
   if (newest !== undefined && sameFiles(newest.files, pairsOf(files)) && sameMapping(newest.mapping, mapping)) return {}
   const id = randomUUID()

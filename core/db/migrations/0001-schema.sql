@@ -122,7 +122,7 @@ create table sources (
   knowledge_base_id uuid not null references knowledge_bases,
   name text not null,
   location text not null, -- a path, or an address
-  mapping json not null,
+  mapping json, -- null: as the source.yaml of the folder says at each capture
   hosts text[] not null check (cardinality(hosts) <= 100),
   private boolean not null,
   every_minutes integer check (every_minutes between 5 and 525600),

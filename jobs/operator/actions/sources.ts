@@ -3,14 +3,14 @@ import { readFile, realpath } from 'node:fs/promises'
 import { insertSource, listSources, removeSource } from '#core/db/sources.ts'
 import type { SourceRow } from '#core/db/sources.ts'
 import type { Queryable } from '#core/db/pool.ts'
-import { canonicalJson } from '#core/platform/digest.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { CAPTURE_BOUNDS } from '#jobs/capture/bounds.ts'
 import { isAddress } from '#jobs/capture/pipeline.ts'
+import { oneMappingOf } from '#jobs/capture/one-mapping.ts'
 import { statedMapping } from '#jobs/import/corpus-mapping.ts'
 import { readMapping } from '#jobs/import/mapping.ts'
 import type { Mapping } from '#jobs/import/mapping.ts'
-import { NOTHING_STATED, parseSourceYaml, readSourceYaml } from '#jobs/import/source-yaml.ts'
+import { NOTHING_STATED, parseSourceYaml } from '#jobs/import/source-yaml.ts'
 import { checkedName, knowledgeBaseNamed } from './names.ts'
 import { withAudit } from './operator.ts'
 import type { Operator } from './operator.ts'
@@ -43,12 +43,7 @@ export async function addSource(operator: Operator, input: AddSource): Promise<A
   const others = await listSources(operator.database, base.id, CAPTURE_BOUNDS.sourcesMax)
   if (others.length >= CAPTURE_BOUNDS.sourcesMax)
     throw new OperatorError(`"${base.slug}" has ${CAPTURE_BOUNDS.sourcesMax} sources: remove one first.`)
-  const other = others.find((each) => canonicalJson(each.mapping) !== canonicalJson(mapping))
-  if (other !== undefined)
-    throw new OperatorError(
-      `The source "${other.name}" of "${base.slug}" is read with another mapping, and all are imported together: ` +
-        'state everything in one source.yaml, and name it with --source-yaml for each of them.',
-    )
+  await oneMappingOf([{ name, location, mapping }, ...others])
   const source = {
     id: randomUUID(),
     knowledge_base_id: base.id,
@@ -89,7 +84,8 @@ async function checkedLocation({ from, allowHost = [], allowPrivate = false }: A
   return url.href
 }
 
-async function mappingFor({ mapping, sourceYaml }: AddSource, location: string): Promise<Mapping> {
+/** @returns null: the `source.yaml` of the folder is read at each capture. */
+async function mappingFor({ mapping, sourceYaml }: AddSource, location: string): Promise<Mapping | null> {
   if (mapping !== undefined && sourceYaml !== undefined)
     throw new OperatorError('Name --mapping or --source-yaml, not both.')
   if (mapping !== undefined) return await readMapping(mapping)
@@ -99,7 +95,7 @@ async function mappingFor({ mapping, sourceYaml }: AddSource, location: string):
     })
     return statedMapping(parseSourceYaml(yaml, sourceYaml))
   }
-  return statedMapping((isAddress(location) ? undefined : await readSourceYaml(location)) ?? NOTHING_STATED)
+  return isAddress(location) ? statedMapping(NOTHING_STATED) : null
 }
 
 /** @throws OperatorError for a name that none or several knowledge bases have. */

@@ -96,7 +96,8 @@ function addAdd(sources: OperatorCommand): void {
     flags: {
       ...KNOWLEDGE_BASE,
       '--from <place>': 'path of a file or folder, or an https:// address',
-      '--source-yaml <file>': 'what the files do not state; default: the source.yaml of the folder',
+      '--source-yaml <file>':
+        'what the files do not state, read now; default: the source.yaml of the folder, read at each capture',
       '--mapping <file>': 'how records of JSONL become passages (JSON)',
       '--allow-host <hosts>': 'hosts to which the address may redirect, separated by commas',
       '--allow-private': 'an address of a private network may answer, also by plain HTTP',
@@ -160,8 +161,7 @@ export function addCapture(program: OperatorCommand): void {
           if (one.build_id !== null) await enqueueBuild(open('build'), one.build_id).catch(() => undefined)
         }
       })
-      const columns = { source: 'source', outcome: 'outcome', files: 'files', build_id: 'build', message: 'why' }
-      show(captured, () => table(captured, columns, 'There is no source: add one with "operator sources add".'))
+      show(captured, () => capturedInWords(captured))
       const failed = captured.filter(({ outcome }) => outcome === 'failed')
       if (failed.length > 0)
         throw new OperatorError(
@@ -169,6 +169,16 @@ export function addCapture(program: OperatorCommand): void {
         )
     },
   })
+}
+
+/** A table, then what a sentence says of a source: a report of losses has many lines. */
+function capturedInWords(captured: readonly Captured[]): string {
+  const columns = { source: 'source', outcome: 'outcome', files: 'files', build_id: 'build' }
+  const sentences = captured.flatMap(({ source, message, build_id: build }) => [
+    ...(message === null ? [] : [`\n${source}: ${message.replaceAll(/[^\P{Cc}\n]/gu, ' ')}`]),
+    ...(build === null ? [] : [`Next: operator build show ${build}`]),
+  ])
+  return [table(captured, columns, 'There is no source: add one with "operator sources add".'), ...sentences].join('\n')
 }
 
 type ShownSource = Omit<SourceRow, 'mapping' | 'knowledge_base_id' | 'created_at'> & { readonly created_at: string }

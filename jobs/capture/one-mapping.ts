@@ -1,0 +1,27 @@
+import type { SourceRow } from '#core/db/sources.ts'
+import { canonicalJson } from '#core/platform/digest.ts'
+import { OperatorError } from '#core/platform/errors.ts'
+import { statedMapping } from '#jobs/import/corpus-mapping.ts'
+import { parseMapping } from '#jobs/import/mapping.ts'
+import type { Mapping } from '#jobs/import/mapping.ts'
+import { NOTHING_STATED, readSourceYaml } from '#jobs/import/source-yaml.ts'
+
+type Mapped = Pick<SourceRow, 'name' | 'location' | 'mapping'>
+
+/** Returns how the files of a source are read now. @throws OperatorError for a `source.yaml` that is not understood. */
+export async function mappingOfSource({ location, mapping }: Mapped): Promise<Mapping> {
+  if (mapping !== null) return parseMapping(mapping)
+  return statedMapping((await readSourceYaml(location)) ?? NOTHING_STATED)
+}
+
+/** Returns the mapping with which all sources of a knowledge base are imported. @throws OperatorError for several. */
+export async function oneMappingOf([first, ...others]: readonly [Mapped, ...Mapped[]]): Promise<Mapping> {
+  const mapping = await mappingOfSource(first)
+  for (const other of others)
+    if (canonicalJson(await mappingOfSource(other)) !== canonicalJson(mapping))
+      throw new OperatorError(
+        `The source "${other.name}" is read with another mapping than "${first.name}", and all are imported together: ` +
+          'state everything in one source.yaml, and name it with --source-yaml for each of them.',
+      )
+  return mapping
+}
