@@ -1,6 +1,9 @@
 import type { Citation, DocumentFields } from './document.ts'
 import { nearest } from './format.ts'
 import type { CitedProvision } from './format.ts'
+import type { Role } from './roles.ts'
+import { attribute } from './tree.ts'
+import type { MarkupElement } from './tree.ts'
 import { wordsCitation } from './words-citation.ts'
 
 /** Cites a provision of the Code of Federal Regulations: each of its parts is a document. */
@@ -26,7 +29,8 @@ export function cfrCitation(provision: CitedProvision, fields: DocumentFields): 
     url: `https://www.ecfr.gov/current/title-${number}/part-${named}`,
     act: `cfr:${number}/${named}`,
   }
-  if (section !== undefined && own !== '') {
+  // Some parts count their sections otherwise: `Section 1` is no section of part 1.
+  if (section !== undefined && PART_OF_SECTION.test(own)) {
     const reference = `${number} CFR ${own}`
     const notes = provision === section || provision.kind === 'section' ? '' : `, ${provision.kind}`
     return { ...document, label: `${reference}${notes}`, reference }
@@ -65,9 +69,19 @@ function appendixOf(provision: CitedProvision, words: string): Partial<Citation>
   const appendix = nearest(provision, 'appendix')
   const name = `${appendix?.label} ${appendix?.heading}`.trim()
   const [, letter, subpart] =
-    /^(?:Appendix|APPENDIX)\s+((?!TO\b)[A-Z]{1,2}|[IVXL]+|\d+)\b(\s+(?:to|TO)\s+(?:Subpart|SUBPART)\b)?/.exec(name) ??
-    []
+    /^(?:Appendix|APPENDIX)\s+((?!TO\b)[A-Z]{1,2}(?:-\d+)?|[IVXL]+|\d+)(?![\w-])(\s+(?:to|TO)\s+(?:Subpart|SUBPART)\b)?/.exec(
+      name,
+    ) ?? []
   return letter === undefined || subpart !== undefined ? {} : { reference: `${words}, Appendix ${letter}` }
+}
+
+/** `E` of the publisher's markup: type 51 is raised, 52 lowered, others are bold or italic. */
+export function emphasis(element: MarkupElement): Role {
+  const before = new Map([
+    ['51', '^'],
+    ['52', '_'],
+  ]).get(attribute(element, 'T') ?? '')
+  return before === undefined ? { is: 'inline' } : { is: 'marked', before, after: '' }
 }
 
 function placeOf({ kind, label, heading, around }: CitedProvision): string {

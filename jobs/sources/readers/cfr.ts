@@ -1,7 +1,7 @@
-import { attribute, firstNamed, textOf } from './tree.ts'
+import { attribute, childNamed, firstNamed, textOf } from './tree.ts'
 import type { MarkupElement } from './tree.ts'
-import { cfrCitation } from './cfr-citation.ts'
-import { dayInWords, isWithin } from './format.ts'
+import { cfrCitation, emphasis } from './cfr-citation.ts'
+import { dayIn, dayInWords, isWithin } from './format.ts'
 import type { MarkupFormat, ReadTree } from './format.ts'
 import type { Role } from './roles.ts'
 import { parseXml } from './xml.ts'
@@ -15,7 +15,7 @@ const DIVISIONS: ReadonlyMap<string, string> = new Map([
   ['SUBPART', 'subpart'],
   ['SUBJGRP', 'subject group'],
 ])
-const INLINE = new Set('E I B FR FTREF AC PSPACE MID URL ENT'.split(' '))
+const INLINE = new Set('I B FR FTREF AC PSPACE MID URL ENT'.split(' '))
 const CONTENTS = new Set('TOC CFRTOC CONTENTS SECHD PGHD LOF TOCHD'.split(' '))
 const RUNNING = new Set('PRTPAGE LRH RRH EAR PG'.split(' '))
 const FRONT = new Set('FMTR TITLEPG BTITLE EXPL EXPLA OENOTICE THISTITL ALPHLIST'.split(' '))
@@ -65,6 +65,8 @@ function roleOf(element: MarkupElement): Role {
       return { is: 'marked', before: '', after: ' ', label: true }
     case 'SU':
       return { is: 'marked', before: '^', after: '' }
+    case 'E':
+      return emphasis(element)
     case 'ROW':
     case 'BOXHD':
       return { is: 'row' }
@@ -90,7 +92,9 @@ function fieldsOf({ tree: { root } }: ReadTree): ReturnType<MarkupFormat['fields
     textOf(firstNamed(page, 'TITLENUM')) ?? textOf(firstNamed(root, 'CFRTITLE', 'TITLENUM')) ?? '',
   )?.[0]
   const parts = ['TITLENUM', 'SUBJECT', 'PARTS'].map((name) => textOf(firstNamed(page, name)))
-  const revised = dayInWords(textOf(firstNamed(root, 'REVISED')) ?? textOf(firstNamed(page, 'DATE')))
+  const revised =
+    dayInWords(textOf(firstNamed(root, 'REVISED')) ?? textOf(firstNamed(page, 'DATE'))) ??
+    dayIn(textOf(childNamed(childNamed(root, 'FDSYS'), 'DATE')))
   const date = revised === undefined ? undefined : ({ day: revised, rule: 'amendment-date' } as const)
   return {
     title: parts.filter((part) => part !== undefined).join(' ') || textOf(firstNamed(root, 'HD')),

@@ -1,6 +1,6 @@
 import { attribute, at, childNamed, firstNamed, textOf } from './tree.ts'
 import type { MarkupElement } from './tree.ts'
-import { cfrCitation, titleOf } from './cfr-citation.ts'
+import { cfrCitation, emphasis, titleOf } from './cfr-citation.ts'
 import { dayIn, dayInWords } from './format.ts'
 import type { MarkupFormat, ReadTree } from './format.ts'
 import type { Role } from './roles.ts'
@@ -21,7 +21,7 @@ const KINDS: ReadonlyMap<string, string> = new Map([
 const BY_NUMBER = [...KINDS.values()]
 
 const INLINE = new Set(
-  'E I B SU SUP SUB FR FTREF AC PSPACE TEXT BODY ECFRBRWS XREF A a SPAN em strong VARIABLE FTNT_REF'.split(' '),
+  'I B i b u SUB FR FTREF AC PSPACE TEXT BODY ECFRBRWS XREF A a SPAN span em strong VARIABLE FTNT_REF img'.split(' '),
 )
 
 /** The eCFR as govinfo publishes it whole, and as ecfr.gov's versioner gives parts of it. */
@@ -56,7 +56,12 @@ function roleOf(element: MarkupElement): Role {
       return { is: 'marked', before: '', after: ' ', label: true }
     case 'SUP':
     case 'SU':
+    case 'sup':
       return { is: 'marked', before: '^', after: '' }
+    case 'sub':
+      return { is: 'marked', before: '_', after: '' }
+    case 'E':
+      return emphasis(element)
     case 'TR':
     case 'ROW':
     case 'BOXHD':
@@ -69,6 +74,7 @@ function roleOf(element: MarkupElement): Role {
     case 'LI':
       return { is: 'item', mark: '' }
     case 'BR':
+    case 'br':
       return { is: 'break' }
     default:
       return { is: INLINE.has(name) ? 'inline' : 'block' }

@@ -37,10 +37,15 @@ test('a file of one appendix of the eCFR is cited with its part, and one of a su
 test('appendices of a subpart are not taken for those of its part, nor one without a letter for Appendix TO', async () => {
   const appendix = (name: string): string =>
     `<DIV9 N="${name}" TYPE="APPENDIX"><HEAD>${name}—Tests</HEAD><P>Text.</P></DIV9>`
-  const names = ['Appendix A to Subpart GG of Part 63', 'Appendix A to Part 63', 'APPENDIX TO PART 63']
+  const names = [
+    'Appendix A to Subpart GG of Part 63',
+    'Appendix A to Part 63',
+    'APPENDIX TO PART 63',
+    'Appendix A-1 to Part 63',
+  ]
   const part = `<DIV5 N="63" NODE="40:11.0.1.1.1" TYPE="PART"><HEAD>PART 63—SAMPLES</HEAD>${names.map(appendix).join('')}</DIV5>`
   const references = (await citedIn(part)).map(({ reference }) => reference)
-  expect(references).toEqual([undefined, '40 CFR Part 63, Appendix A', undefined])
+  expect(references).toEqual([undefined, '40 CFR Part 63, Appendix A', undefined, '40 CFR Part 63, Appendix A-1'])
 })
 
 test('reserved parts are cited as a range, and a part of title 41 with both of its numbers', async () => {
@@ -56,4 +61,35 @@ test('a section of the eCFR that says no title is cited by its own words, with n
   const cited = await citedIn('<DIV8 N="2.101" TYPE="SECTION"><HEAD>2.101 Definitions.</HEAD><P>Text.</P></DIV8>')
   expect(cited[0]).toMatchObject({ label: '2.101 Definitions., section 2.101' })
   expect(cited[0]?.document).toBeUndefined()
+})
+
+test('a section that is not numbered by its part is cited by its own words and is no section of another part', async () => {
+  const section = '<DIV8 N="Section 1" TYPE="SECTION"><HEAD>Section 1 Introduction</HEAD><P>Text.</P></DIV8>'
+  const part = `<DIV5 N="241" NODE="14:4.0.1.1.28" TYPE="PART"><HEAD>PART 241—ACCOUNTS</HEAD>${section}</DIV5>`
+  const [cited] = await citedIn(part)
+  expect(cited).toMatchObject({ label: '14 CFR Part 241, Section 1' })
+  expect(cited?.reference).toBeUndefined()
+})
+
+test.each([
+  ['eCFR', '<DIV8 N="86.1" NODE="40:1" TYPE="SECTION"><HEAD>§ 86.1 A.</HEAD><P>TEXT</P></DIV8>'],
+  ['CFR', '<CFRGRANULE><SECTION><SECTNO>§ 86.1</SECTNO><SUBJECT>A.</SUBJECT><P>TEXT</P></SECTION></CFRGRANULE>'],
+])('raised and lowered letters of the %s are marked, and stay in their line', async (_, markup) => {
+  const text = 'For 10<E T="51">5</E> tons<SU>1</SU> of CO<E T="52">2</E> a <E T="03">fee</E> is due.'
+  const read = await readDocument('a-file', Buffer.from(markup.replace('TEXT', text)))
+  expect(read.provisions.at(-1)?.text).toBe('For 10^5 tons^1 of CO_2 a fee is due.')
+})
+
+test('letters in the markup of pages, which the versioner uses too, stay in their line', async () => {
+  const markup =
+    '<DIV8 N="86.1" TYPE="SECTION"><HEAD>§ 86.1 A.</HEAD><P>The CO<sub>2</sub> of 10<sup>5</sup> <b>tons</b>.</P></DIV8>'
+  const read = await readDocument('a-file', Buffer.from(markup))
+  expect(read.provisions.at(-1)?.text).toBe('The CO_2 of 10^5 tons.')
+})
+
+test('a granule of the annual CFR is of the day that its metadata state', async () => {
+  const markup =
+    '<CFRGRANULE><FDSYS><CFRTITLE>12</CFRTITLE><DATE>2013-01-01</DATE></FDSYS><PART><HD SOURCE="HED">PART 1005—TRANSFERS</HD><SECTION><SECTNO>§ 1005.1</SECTNO><SUBJECT>A.</SUBJECT><P>Text.</P></SECTION></PART></CFRGRANULE>'
+  const { fields } = await readDocument('a-file', Buffer.from(markup))
+  expect(fields).toMatchObject({ identifier: '12 CFR', effectiveFrom: { day: '2013-01-01', rule: 'amendment-date' } })
 })
