@@ -44,6 +44,7 @@ function roleOf(element: MarkupElement, { quoted }: { readonly quoted: boolean }
   if (!quoted && isUnit(element)) return unitOf(element)
   switch (name) {
     case 'meta':
+    case 'amendMeta':
       return { is: 'omit', rule: 'metadata' }
     case 'preface':
     case 'backMatter':
@@ -92,9 +93,10 @@ function headingOf({ parent }: MarkupElement): Role {
 }
 
 /** `title` is a level of the law, but `dc:title` a title. */
-function isUnit({ name, namespace, attributes }: MarkupElement): boolean {
+function isUnit({ name, namespace, attributes, parent }: MarkupElement): boolean {
   if (namespace.includes('purl.org/dc')) return false
   if (NOTICES.has(name)) return attributes.has('identifier')
+  if (name === 'pLaw') return parent !== undefined
   return ['section', 'appropriations', 'notes', 'note'].includes(name) || DIVISIONS.has(name) || PARTS.has(name)
 }
 
@@ -108,6 +110,11 @@ function unitOf(element: MarkupElement): Role {
   if (attribute(element, 'type') === 'footnote') return { is: 'note' }
   if (name === 'notes' || name === 'note') return { is: 'unit', kind: 'note', level: 'passage', anchor, quoted: true }
   if (name === 'section' || name === 'appropriations') return { is: 'unit', kind: name, level: 'passage', anchor }
+  if (name === 'pLaw') {
+    // A volume of the Statutes at Large.
+    const heading = textOf(childNamed(childNamed(element, 'meta'), 'citableAs'))
+    return { is: 'unit', kind: 'law', level: 'division', anchor, heading }
+  }
   if (NOTICES.has(name)) {
     const heading = textOf(childNamed(childNamed(element, 'preface'), 'subject'))
     return { is: 'unit', kind: name, level: 'passage', anchor, heading, quoted: true }
@@ -117,7 +124,7 @@ function unitOf(element: MarkupElement): Role {
 }
 
 function fieldsOf({ tree: { root } }: ReadTree): DocumentFields {
-  const meta = childNamed(root, 'meta')
+  const meta = childNamed(root, 'meta', 'amendMeta')
   const main = childNamed(root, 'main')
   const stated = textOf(firstNamed(meta, 'title'))
   const code = root.name === 'uscDoc' ? firstNamed(main, 'title', 'appendix') : undefined
@@ -172,7 +179,7 @@ function datesOf(root: MarkupElement, meta: MarkupElement | undefined): Dates {
     case 'resolution':
     case 'amendment':
     case 'engrossedAmendment': {
-      const staged = lastAction(childNamed(root, 'preface')) ?? dayIn(textOf(childNamed(meta, 'date')))
+      const staged = lastAction(root) ?? dayIn(textOf(childNamed(meta, 'date')))
       if (staged === undefined) return { publishedAt: undefined, effectiveFrom: undefined }
       return { publishedAt: { day: staged }, effectiveFrom: { day: staged, rule: 'expression' } }
     }
@@ -183,7 +190,7 @@ function datesOf(root: MarkupElement, meta: MarkupElement | undefined): Dates {
     default: {
       const released = dayIn(textOf(childNamed(meta, 'docReleasePoint')))
       const made = dayIn(textOf(childNamed(meta, 'created')) ?? textOf(childNamed(meta, 'processedDate')))
-      const day = released ?? (root.name === 'pLaw' ? undefined : made)
+      const day = released ?? (['uscDoc', 'cfrDoc'].includes(root.name) ? made : undefined)
       const current =
         day === undefined
           ? undefined
@@ -205,8 +212,10 @@ function approvalOf(root: MarkupElement, meta: MarkupElement | undefined): strin
   )
 }
 
-function lastAction(preface: MarkupElement | undefined): string | undefined {
-  const actions = preface === undefined ? [] : elementsOf(preface).filter(({ name }) => name === 'action')
+/** What was done with a bill stands before its text, and where it was passed after it. */
+function lastAction(root: MarkupElement): string | undefined {
+  const places = elementsOf(root).filter(({ name }) => ['preface', 'amendPreface', 'attestation'].includes(name))
+  const actions = places.flatMap(elementsOf).filter(({ name }) => name === 'action')
   const days = actions.flatMap((each) => dayOf(childNamed(each, 'date')) ?? [])
   return days.toSorted().at(-1)
 }
@@ -245,9 +254,10 @@ function citationOf(provision: CitedProvision, fields: DocumentFields): Citation
 
 /** A public law and a bill are cited by their numbers. A division of an act counts its sections anew. */
 function citationOfAct(provision: CitedProvision, fields: DocumentFields): Citation {
-  const name = /^(?:Public Law|Private Law|\d+ [HS])/.test(fields.identifier ?? '') ? fields.identifier : undefined
+  const stated = nearest(provision, 'law')?.heading ?? fields.identifier
+  const name = /^(?:Public Law|Private Law|\d+ [HS])/.test(stated ?? '') ? stated : undefined
   const compiled = name?.includes('as amended') === true
-  const named = name === undefined || compiled ? fields : { ...fields, title: name }
+  const named = name === undefined || compiled ? fields : { ...fields, title: name, identifier: name }
   const cited = wordsCitation(provision, named)
   const division = provision.around.find(({ kind, label }) => kind === 'division' && label !== '')
   if (division === undefined) return cited

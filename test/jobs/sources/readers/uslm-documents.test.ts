@@ -95,3 +95,33 @@ test('a section of an act in an appendix of the United States Code is cited with
   )
   expect(passagesOf(read)).toEqual({ '5 U.S.C. App., SAMPLES ACT, § 1. Title': 'Text.' })
 })
+
+test('an engrossed amendment has its own metadata, and is of the day of its chamber', async () => {
+  const meta =
+    '<dc:title>AMENDMENTS to 116 HR 2</dc:title><citableAs>116 HR 2 EAS</citableAs><processedDate>2024-09-09</processedDate>'
+  const rest =
+    '<amendPreface><action><date>November 12, 2019.</date></action></amendPreface><amendMain><amendmentInstruction><content>At the end, add:<amendmentContent><section><num>SEC. 9. </num><content>Text.</content></section></amendmentContent></content></amendmentInstruction></amendMain>'
+  const all = `<engrossedAmendment ${NAMES}><amendMeta>${meta}</amendMeta>${rest}</engrossedAmendment>`
+  const read = await readDocument('a-file', Buffer.from(all))
+  expect(read.fields).toMatchObject({ title: 'AMENDMENTS to 116 HR 2', publishedAt: { day: '2019-11-12' } })
+  expect(passagesOf(read)).toEqual({
+    '116 HR 2 EAS': 'November 12, 2019.\n\nAt the end, add:',
+    '116 HR 2 EAS, SEC. 9': 'Text.',
+  })
+})
+
+test('a volume of the Statutes at Large cites each section by its law, and has no day for all of them', async () => {
+  const law = (number: string): string =>
+    `<component><pLaw><meta><citableAs>Public Law 113–${number}</citableAs></meta><main><section><num>SECTION 1. </num><content>Text ${number}.</content></section></main></pLaw></component>`
+  const rest = `<collection>${law('1')}${law('2')}</collection>`
+  const read = await readOf(
+    'statutesAtLarge',
+    '<dc:title>Volume 128</dc:title><processedDate>2020-01-01</processedDate>',
+    rest,
+  )
+  expect(read.fields.effectiveFrom).toBeUndefined()
+  expect(passagesOf(read)).toEqual({
+    'Public Law 113–1, SECTION 1': 'Text 1.',
+    'Public Law 113–2, SECTION 1': 'Text 2.',
+  })
+})
