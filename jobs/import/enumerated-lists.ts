@@ -52,8 +52,13 @@ export function leadInsOf(text: string): (offset: number) => readonly string[] {
     chains.push(open.map(({ leadIn }) => leadIn).filter((leadIn) => leadIn !== ''))
   }
   return (offset) => {
-    const line = starts.findLastIndex((start) => start <= offset)
-    return chains[line] ?? []
+    let [low, high] = [0, starts.length]
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if ((starts[middle] ?? 0) <= offset) low = middle + 1
+      else high = middle
+    }
+    return chains[low - 1] ?? []
   }
 }
 
