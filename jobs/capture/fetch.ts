@@ -149,14 +149,14 @@ function reasonOf(error: Error): string {
 
 async function kept(store: ArtifactStore, answer: IncomingMessage, url: string, signal: AbortSignal): Promise<Kept> {
   let bytes = 0
+  const brokenOff = (cause: unknown): OperatorError =>
+    new OperatorError(`${url} broke off after ${bytes} bytes`, { cause })
   try {
     return await keepBlocks(
       store,
       async (keep) => {
         const hash = createHash('sha256')
-        for await (const chunk of answer) {
-          signal.throwIfAborted()
-          const block = Buffer.from(chunk)
+        for await (const block of blocksOf(answer, brokenOff)) {
           bytes += block.length
           if (bytes > CAPTURE_BOUNDS.answerBytesMax)
             throw new OperatorError(`${url} sends more than ${CAPTURE_BOUNDS.answerBytesMax} bytes`)
@@ -164,18 +164,28 @@ async function kept(store: ArtifactStore, answer: IncomingMessage, url: string, 
           await keep(block)
         }
         const stated = answer.headers['content-length']
-        if (!answer.complete || (stated !== undefined && Number(stated) !== bytes))
-          throw new OperatorError(`${url} broke off after ${bytes} bytes`)
+        if (!answer.complete || (stated !== undefined && Number(stated) !== bytes)) throw brokenOff(undefined)
         if (bytes === 0) throw new OperatorError(`${url} answered with an empty file`)
         return { sha256Hex: hash.digest('hex'), bytes }
       },
       { signal },
     )
   } catch (cause) {
-    if (cause instanceof OperatorError) throw cause
-    throw new OperatorError(`${url} broke off after ${bytes} bytes`, { cause })
+    throw signal.aborted ? brokenOff(cause) : cause
   } finally {
     answer.destroy()
+  }
+}
+
+/** Yields what is received. Only a fault of the connection says that it broke off, and not one of the disk. */
+async function* blocksOf(
+  answer: IncomingMessage,
+  brokenOff: (cause: unknown) => OperatorError,
+): AsyncGenerator<Buffer> {
+  try {
+    for await (const chunk of answer) yield Buffer.from(chunk)
+  } catch (cause) {
+    throw brokenOff(cause)
   }
 }
 

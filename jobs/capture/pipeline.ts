@@ -72,8 +72,8 @@ export async function captureSource(deps: CaptureDeps, source: SourceRow): Promi
     outcome = sameFiles(pairsOf(files), pairsOf(last)) ? 'unchanged' : 'changed'
     await insertCapture(database, { source_id: source.id, outcome, message: null, files: [...files] })
   } catch (error) {
-    if (!(error instanceof OperatorError)) throw error
-    const message = error.message.slice(0, CAPTURE_BOUNDS.messageCharactersMax)
+    const message = faultOf(error)?.slice(0, CAPTURE_BOUNDS.messageCharactersMax)
+    if (message === undefined) throw error
     await insertCapture(database, { source_id: source.id, outcome: 'failed', message, files: null })
     return { ...named, outcome: 'failed', message, ...none }
   }
@@ -84,6 +84,12 @@ export async function captureSource(deps: CaptureDeps, source: SourceRow): Promi
     if (!(error instanceof OperatorError)) throw error
     return { ...captured, message: error.message }
   }
+}
+
+/** What is wrong with a source or the store; undefined for a fault of the service. */
+function faultOf(error: unknown): string | undefined {
+  if (error instanceof OperatorError) return error.message
+  return error instanceof Error && 'syscall' in error ? `a file is not read or kept: ${error.message}` : undefined
 }
 
 async function filesOf(

@@ -100,7 +100,9 @@ export async function listSource(path: string, format: SourceFormat): Promise<So
     sourceName: name,
     mediaType: format === 'law' ? mediaTypeOf(name) : mediaTypeOf(`.${format}`),
   })
-  if ((await stat(root)).isFile()) return { files: [fileOf(dirname(root), basename(root))], leftOut: [] }
+  const found = await stat(root)
+  if (found.isFile()) return { files: [fileOf(dirname(root), basename(root))], leftOut: [] }
+  if (!found.isDirectory()) throw new OperatorError(`${root} is no regular file and no folder: name another one`)
   const names: string[] = []
   const leftOut: string[] = []
   for await (const { name, entry } of visibleFiles(root)) {

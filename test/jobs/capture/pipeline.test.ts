@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
 import { mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -57,8 +59,8 @@ async function added(name: string, from = `${server.baseUrl}/bees.html`): Promis
 }
 
 /** Captures as the job worker does, with its rights. */
-async function captured(name: string): Promise<Captured> {
-  const store = createArtifactStore(pathToFileURL(join(folder, 'store')).href)
+async function captured(name: string, storeFolder = 'store'): Promise<Captured> {
+  const store = createArtifactStore(pathToFileURL(join(folder, storeFolder)).href)
   const all = await sourceIn(name)
   const deps = { database: jobs, store, actor: 'scheduled capture', preparesBuilds: true }
   return await captureSource(deps, all)
@@ -183,6 +185,19 @@ describe('a capture of an address', () => {
     await removeSourceNamed(operator, await sourceIn('bees'))
     expect(await disposableSnapshots(pool, rules, [], 100)).toContain(good?.files?.[0]?.sha256)
   })
+})
+
+test('a source that is no file, and a store that takes no file, are failed captures that say so', async () => {
+  const socket = createServer().listen(join(folder, 'socket'))
+  await once(socket, 'listening')
+  await added('socket', join(folder, 'socket'))
+  const message = expect.stringContaining('is no regular file and no folder')
+  expect(await captured('socket')).toMatchObject({ outcome: 'failed', message })
+  socket.close()
+  await writeFile(join(folder, 'snapshots'), '')
+  await added('bees')
+  const full = await captured('bees', '.')
+  expect(full).toMatchObject({ outcome: 'failed', message: expect.stringMatching(/^a file is not read or kept: E/) })
 })
 
 test('all sources of a knowledge base are imported together, and only once each has a good capture', async () => {
