@@ -11,6 +11,7 @@ export const READER_BOUNDS = {
   pagesMax: 5_000,
   /** What the parts of a DOCX may hold together once unpacked. */
   unpackedBytesMax: 128 * 1024 * 1024,
+  unpackedPartsMax: 4_096,
   /** Entries of the list of what is in no passage, and characters of each. */
   remainderMax: 1_000,
   remainderCharactersMax: 200,

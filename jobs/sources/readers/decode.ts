@@ -1,3 +1,4 @@
+import { isAscii, isUtf8 } from 'node:buffer'
 import { UnreadableFile } from './tree.ts'
 
 const BYTE_ORDER_MARKS: readonly (readonly [readonly number[], string])[] = [
@@ -14,6 +15,11 @@ export function decode(bytes: Uint8Array, declared: string | undefined): string 
   const mark = BYTE_ORDER_MARKS.find(([start]) => start.every((byte, index) => bytes[index] === byte))
   const encoding = mark?.[1] ?? declared ?? 'utf-8'
   const decoder = decoderOf(encoding)
+  if (ONE_BYTE.test(decoder.encoding) && isUtf8(bytes) && !isAscii(bytes))
+    throw new UnreadableFile(
+      `it states the encoding ${encoding}, and its bytes are UTF-8: its letters would be read wrong; correct what it states`,
+      { line: 1 },
+    )
   try {
     return decoder.decode(bytes.subarray(mark?.[0].length ?? 0))
   } catch {
@@ -21,7 +27,10 @@ export function decode(bytes: Uint8Array, declared: string | undefined): string 
   }
 }
 
-function decoderOf(encoding: string): { decode(bytes: Uint8Array): string } {
+/** Encodings in which every byte is a letter. A text in one of them that is UTF-8 by chance is next to impossible. */
+const ONE_BYTE = /^(?:windows-125|iso-8859-|koi8|macintosh|x-mac|ibm866|x-user-defined)/
+
+function decoderOf(encoding: string): { readonly encoding: string; decode(bytes: Uint8Array): string } {
   try {
     return new TextDecoder(encoding, { fatal: true, ignoreBOM: true })
   } catch {

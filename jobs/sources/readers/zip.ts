@@ -42,6 +42,8 @@ function entriesOf(file: Buffer): readonly Entry[] {
   if (end < 0 || file.readUInt32LE(end) !== END_OF_DIRECTORY)
     throw new UnreadableFile('a broken ZIP file: no directory')
   const count = file.readUInt16LE(end + 10)
+  if (count > READER_BOUNDS.unpackedPartsMax)
+    throw new UnreadableFile(`a ZIP file of more than ${READER_BOUNDS.unpackedPartsMax} parts`)
   let at = file.readUInt32LE(end + 16)
   return Array.from({ length: count }, () => {
     if (file.readUInt32LE(at) !== DIRECTORY_ENTRY) throw new UnreadableFile('a broken ZIP file: no entry')

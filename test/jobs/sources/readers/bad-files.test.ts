@@ -47,6 +47,14 @@ describe('a file that is not read is refused with a sentence and its line', () =
     expect(await faultOf(bytes)).toEqual({ message: 'the bytes are not in its encoding utf-8', line: 3 })
   })
 
+  test('bytes in UTF-8 that are stated to be in an older encoding, which would be read without a fault', async () => {
+    const stated = `<?xml version="1.0" encoding="ISO-8859-1"?>${HEAD}<act><p>Règle</p></act></akomaNtoso>`
+    expect(await faultOf(stated)).toMatchObject({ message: expect.stringContaining('its bytes are UTF-8'), line: 1 })
+    const page = '<!doctype html><html><head><meta charset="windows-1252"></head><body><h1>Règle</h1></body></html>'
+    expect((await faultOf(page)).message).toContain('it states the encoding windows-1252')
+    expect((await readDocument('file', Buffer.from(page.replace('è', '\u00E8'), 'latin1'))).provisions).toHaveLength(2)
+  })
+
   test('a text of more characters than a node may have', async () => {
     const fault = await faultOf(`${HEAD}<p>${'a'.repeat(READER_BOUNDS.nodeCharactersMax + 1)}</p></akomaNtoso>`)
     expect(fault.message).toContain(`a text of more than ${READER_BOUNDS.nodeCharactersMax} characters`)
@@ -61,6 +69,10 @@ describe('a file that is not read is refused with a sentence and its line', () =
   test('a ZIP file that unpacks without end, one that is no Word document, and a torn one', async () => {
     const bomb = zipOf({ 'word/document.xml': Buffer.alloc(READER_BOUNDS.unpackedBytesMax + 1) })
     expect((await faultOf(bomb)).message).toContain('its parts unpack to more than')
+    const parts = Object.fromEntries(
+      Array.from({ length: READER_BOUNDS.unpackedPartsMax + 1 }, (_, part) => [part, '']),
+    )
+    expect((await faultOf(zipOf(parts))).message).toContain('a ZIP file of more than 4096 parts')
     expect((await faultOf(zipOf({ 'a.txt': 'text' }))).message).toBe('a ZIP file that is no Word document')
     expect((await faultOf(docxOf('').subarray(0, 200))).message).toContain('a broken ZIP file')
   })
