@@ -18,6 +18,9 @@ export function lineRole(element: MarkupElement, lines: boolean): Role {
         names: 'heading',
       }
     }
+    case 'row':
+    case 'cell':
+      return { is: element.name }
     default:
       return { is: lines ? 'lines' : 'block' }
   }

@@ -2,9 +2,11 @@ import { READER_BOUNDS } from './bounds.ts'
 import { UnreadableFile } from './tree.ts'
 import type { MarkupElement, MarkupText, MarkupTree } from './tree.ts'
 
-/** A stretch of a file without markup: a heading, a paragraph, or what is no text. */
+export type LineText = Pick<MarkupText, 'value' | 'line' | 'source' | 'page' | 'box'>
+
+/** A stretch of a file without markup: a heading, a paragraph, a row of a table, or what is no text. */
 export interface Stretch {
-  readonly is: 'heading' | 'paragraph' | 'omitted'
+  readonly is: 'heading' | 'paragraph' | 'row' | 'omitted'
   /** Of a heading, from 1. */
   readonly rank?: number
   /** Of a heading: what it begins. */
@@ -13,7 +15,9 @@ export interface Stretch {
   /** Why it is omitted. */
   readonly rule?: string
   readonly line: number
-  readonly texts: readonly Pick<MarkupText, 'value' | 'line' | 'source' | 'page' | 'box'>[]
+  readonly texts: readonly LineText[]
+  /** Of a row, which has no other texts. */
+  readonly cells?: readonly LineText[]
 }
 
 /** Makes a tree of stretches, each an element below the root, so that all formats are read in one way. */
@@ -36,26 +40,43 @@ export function lineTree(
   if (stretches.length > READER_BOUNDS.nodesMax)
     throw new UnreadableFile(`more than ${READER_BOUNDS.nodesMax} paragraphs`)
   let start = 0
-  for (const [index, stretch] of stretches.entries()) {
-    const element: MarkupElement = {
-      kind: 'element',
-      name: stretch.is,
-      namespace: '',
-      parent: root,
-      place: index + 1,
-      line: stretch.line,
-      children: [],
-      attributes: new Map(attributesOf(stretch)),
-    }
-    for (const [position, text] of stretch.texts.entries()) {
-      const node: MarkupText = { kind: 'text', parent: element, place: position + 1, start, ...text }
+  const addTexts = (parent: MarkupElement, own: readonly LineText[]): void => {
+    for (const [position, text] of own.entries()) {
+      const node: MarkupText = { kind: 'text', parent, place: position + 1, start, ...text }
       start += text.value.length
-      element.children.push(node)
+      parent.children.push(node)
       texts.push(node)
     }
-    root.children.push(element)
+  }
+  for (const [index, stretch] of stretches.entries()) {
+    const element = elementOf(stretch.is, root, index, stretch.line, new Map(attributesOf(stretch)))
+    addTexts(element, stretch.texts)
+    for (const [place, cell] of (stretch.cells ?? []).entries())
+      addTexts(elementOf('cell', element, place, cell.line), cell.value.trim() === '' ? [] : [cell])
   }
   return { root, texts, decoded, ...(metadata === undefined ? {} : { metadata }) }
+}
+
+/** Makes an element below another one, whose children it joins. */
+function elementOf(
+  name: string,
+  parent: MarkupElement,
+  index: number,
+  line: number,
+  attributes: ReadonlyMap<string, string> = new Map(),
+): MarkupElement {
+  const element: MarkupElement = {
+    kind: 'element',
+    name,
+    namespace: '',
+    parent,
+    place: index + 1,
+    line,
+    children: [],
+    attributes,
+  }
+  parent.children.push(element)
+  return element
 }
 
 function attributesOf({ rank, kind, anchor, rule }: Stretch): readonly (readonly [string, string])[] {

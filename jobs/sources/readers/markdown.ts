@@ -8,7 +8,8 @@ import { dayIn, languageTag } from './format.ts'
 import type { CitedProvision, MarkupFormat, ReadTree } from './format.ts'
 import { lineRole } from './line-roles.ts'
 import { lineTree } from './line-tree.ts'
-import type { Stretch } from './line-tree.ts'
+import type { LineText, Stretch } from './line-tree.ts'
+import { markdownRow } from './markdown-rows.ts'
 import type { MarkupTree } from './tree.ts'
 import { oneLine, UnreadableFile } from './tree.ts'
 import { wordsCitation } from './words-citation.ts'
@@ -52,9 +53,9 @@ function parseMarkdown(bytes: Uint8Array): MarkupTree {
   const stretches: Stretch[] = []
   const add = (from: number, to: number, stretch: Omit<Stretch, 'texts' | 'line'>): void => {
     const range = { from: starts[from] ?? decoded.length, to: starts[to] ?? decoded.length }
-    const value = decoded.slice(range.from, range.to)
-    if (value.trim() !== '')
-      stretches.push({ ...stretch, line: from + 1, texts: [{ value, line: from + 1, source: range }] })
+    const text = textIn(decoded, { line: from, ...range })
+    if (text.value.trim() !== '')
+      stretches.push({ ...stretch, line: from + 1, texts: stretch.is === 'row' ? [] : [text] })
   }
   add(0, front, { is: 'omitted', rule: 'front matter' })
   let at = front
@@ -74,11 +75,25 @@ function parseMarkdown(bytes: Uint8Array): MarkupTree {
   return { ...lineTree(stretches, decoded, metadata), bytesBefore: bytes.length - Buffer.byteLength(decoded) }
 }
 
+function textIn(
+  decoded: string,
+  { line, from, to }: { readonly line: number; readonly from: number; readonly to: number },
+): LineText {
+  return { value: decoded.slice(from, to), line: line + 1, source: { from, to } }
+}
+
 type Add = (from: number, to: number, stretch: Omit<Stretch, 'texts' | 'line'>) => void
 
 function addParagraphs(decoded: string, starts: readonly number[], from: number, to: number, add: Add): void {
   let first = from
   for (let line = from; line <= to; line += 1) {
+    const row = line === first && line < to ? markdownRow(decoded, starts, line, to) : undefined
+    if (row !== undefined) {
+      add(line, row.end, { is: 'row', cells: row.cells.map((cell) => textIn(decoded, cell)) })
+      first = row.end
+      line = row.end - 1
+      continue
+    }
     const text = line < to ? decoded.slice(starts[line], starts[line + 1]) : ''
     if (text.trim() !== '') continue
     const block = decoded.slice(starts[first], starts[line]).trim()

@@ -35,7 +35,7 @@ export function createPlaces(read: Pick<ReadDocument, 'format' | 'tree'>): (prov
         case 'pdf':
           return { type: 'PdfSelector', lines: linesOf(stretches, texts), ...common }
         case 'markdown':
-          return { type: 'DataPositionSelector', ...bytesOf(stretches, texts, bytes), ...common }
+          return { type: 'DataPositionSelector', ...bytesOf(clipped, texts, decoded, bytes), ...common }
         default:
           return { type: 'XPathSelector', ...elementOf(stretches, texts, points), ...common }
       }
@@ -173,17 +173,19 @@ function linesOf(
   )
 }
 
-/** Markdown has its texts as they stand in the file. */
+/** Markdown has its texts as they stand in the file; marks between them are omitted. */
 function bytesOf(
-  stretches: readonly Stretch[],
+  pieces: readonly Stretch[],
   texts: readonly MarkupText[],
+  decoded: string,
   bytes: (offset: number) => number,
 ): { readonly start: number; readonly end: number; readonly omits?: SelectedRange[] } {
   const sourceOf = (offset: number): number => {
     const text = texts[textAt(texts, offset)]
     return (text?.source.from ?? 0) + offset - (text?.start ?? 0)
   }
-  const ranges = stretches.map(({ from, to }) => ({ start: bytes(sourceOf(from)), end: bytes(sourceOf(to - 1) + 1) }))
+  const inFile = pieces.map(({ from, to }) => ({ from: sourceOf(from), to: sourceOf(to - 1) + 1 }))
+  const ranges = joinedStretches(inFile, decoded).map(({ from, to }) => ({ start: bytes(from), end: bytes(to) }))
   const omits = ranges.slice(1).map(({ start }, index) => ({ start: ranges[index]?.end ?? 0, end: start }))
   const whole = { start: ranges[0]?.start ?? 0, end: ranges.at(-1)?.end ?? 0 }
   return omits.length === 0 ? whole : { ...whole, omits }

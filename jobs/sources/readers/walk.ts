@@ -170,7 +170,7 @@ class Walker {
         this.#children(node, place)
         return
       case 'cell':
-        this.#children(node, { ...place, flat: true })
+        this.#children(node, { ...place, flat: true, lines: false })
         return
       case 'marked': {
         writerOf(place).mark(role.before)

@@ -75,3 +75,16 @@ test('a page with one heading that names an article is no page of law', async ()
   const read = await readDocument('a-file', Buffer.from(page))
   expect(read.provisions.map(({ kind }) => kind)).toEqual(['document', 'heading', 'heading'])
 })
+
+test('a row of a table ends where its cells end, and what is no row stays a list', async () => {
+  const rows =
+    '*    *   Art\n        der Gebühr\n    *   Höhe\n\n        in Euro\n\n\n*    *   Muster\n\n    *\n\nDer Satz danach.\n\n*   Liste\n\n    *   darunter\n'
+  const read = await lawOf(
+    'Title: Mustergesetz\njurabk: MusterG',
+    'Mustergesetz (MusterG)',
+    `## § 1 Gebühren\n\n${rows}`,
+  )
+  const text = read.provisions.find(({ kind }) => kind === 'section')?.text
+  expect(text).toBe('Art der Gebühr | Höhe in Euro\nMuster\n\nDer Satz danach.\n\n* Liste\n\n* darunter')
+  expect(read.coverage.remainder).toEqual([])
+})

@@ -95,7 +95,7 @@ const HTML = Buffer.from(
 )
 
 const GERMAN = Buffer.from(
-  `---\nTitle: Mustergesetz\njurabk: MusterG 2020\nslug: musterg\n---\n\n# Mustergesetz (MusterG)\n\nAusfertigungsdatum\n:   2020-01-02\n\n## § 1 Anwendungsbereich\n\n(1) Dieses Gesetz gilt für\nMuster.\n\n(2) Es gilt nicht für\n\n1.  Versuche,\n\n2.  Entwürfe.\n\n## (XXXX) §§ 2 bis 4 (weggefallen)\n\n## § 5 (weggefallen)\n`,
+  `---\nTitle: Mustergesetz\njurabk: MusterG 2020\nslug: musterg\n---\n\n# Mustergesetz (MusterG)\n\nAusfertigungsdatum\n:   2020-01-02\n\n## § 1 Anwendungsbereich\n\n(1) Dieses Gesetz gilt für\nMuster.\n\n(2) Es gilt nicht für\n\n1.  Versuche,\n\n2.  Entwürfe.\n\n*    *   Art\n        der Gebühr\n\n    *   Höhe\n\n\n*    *\n    *   10\n\n## (XXXX) §§ 2 bis 4 (weggefallen)\n\n## § 5 (weggefallen)\n`,
 )
 
 const DOCX = docxOf(
@@ -275,7 +275,7 @@ export const SAMPLES: readonly Sample[] = [
     title: 'Mustergesetz',
     from: '2020-01-02',
     passages: [
-      '(1) Dieses Gesetz gilt für\nMuster.\n\n(2) Es gilt nicht für\n\n1. Versuche,\n\n2. Entwürfe.',
+      '(1) Dieses Gesetz gilt für\nMuster.\n\n(2) Es gilt nicht für\n\n1. Versuche,\n\n2. Entwürfe.\n\nArt der Gebühr | Höhe\n| 10',
       '§ 5 (weggefallen)',
     ],
     cited: ['§ 1 MusterG', '§ 5 MusterG'],
