@@ -37,15 +37,20 @@ const NAMES: readonly Needed[] = [
   'effective_at',
 ]
 
+/** Fields that differ from one document to the next: where some files state them, the others are asked one by one. */
+const OF_ONE_DOCUMENT: ReadonlySet<Needed> = new Set(['title', 'language', 'published_at', 'effective_at'])
+
 interface Seen {
   readonly name: string
   readonly about: string
   readonly missing: readonly Needed[]
-  readonly readable: boolean
+  /** Whether the file is read and holds law, so that nothing of it may be missing. */
+  readonly holdsLaw: boolean
 }
 
 const HEAD = `# What the files of this folder do not state. "operator import init" wrote it: correct it, then run "operator import".
-# A value stands for every file that does not state it. Under "files" it comes before what the file states.`
+# A value stands for every file that does not state it. Under "files" it is of one file, and comes before what that
+# file states; each field may stand there.`
 
 /**
  * Reads the files of a folder and writes a `source.yaml`: what was recognised as comments, and a line for each field
@@ -83,12 +88,20 @@ async function seenIn(file: SourceFile): Promise<Seen> {
     )
     const records = read.provisions.filter(({ text }) => text !== undefined).length
     const title = read.fields.title === undefined ? '' : `, "${oneLine(read.fields.title)}"`
-    const about = `${read.format}${title}, ${records} passages${inForce(read.fields.effectiveFrom)}`
-    return { name: file.sourceName, about, missing, readable: true }
+    const about = `${read.format}${title}, ${records} ${records === 1 ? 'passage' : 'passages'}${inForce(read.fields.effectiveFrom)}`
+    const [warning] = read.warnings
+    if (records === 0)
+      return {
+        name: file.sourceName,
+        about: `${read.format}${title}, no passage${warning === undefined ? '' : `: ${warning.message}`}`,
+        missing: [],
+        holdsLaw: false,
+      }
+    return { name: file.sourceName, about, missing, holdsLaw: true }
   } catch (error) {
     if (!(error instanceof UnreadableFile)) throw error
     const place = error.line === undefined ? '' : ` (line ${error.line})`
-    return { name: file.sourceName, about: `not read: ${error.message}${place}`, missing: [], readable: false }
+    return { name: file.sourceName, about: `not read: ${error.message}${place}`, missing: [], holdsLaw: false }
   }
 }
 
@@ -125,26 +138,36 @@ function ownFields(bytes: Uint8Array): Partial<Record<Needed, string>> {
 }
 
 function written(seen: readonly Seen[]): ProposedSource {
-  const readable = seen.filter((file) => file.readable)
-  const sentences = seen.filter((file) => !file.readable).map(({ name, about }) => `${name}: ${about}`)
+  const law = seen.filter(({ holdsLaw }) => holdsLaw)
+  const sentences = seen.filter(({ holdsLaw }) => !holdsLaw).map(({ name, about }) => `${name}: ${about}`)
   const lines = ['#', ...seen.map(({ name, about }) => `# ${name}: ${about}`), '']
-  const single: Needed[] = []
+  const single = new Set<Needed>()
   for (const name of NAMES) {
-    const without = readable.filter(({ missing }) => missing.includes(name)).length
-    if (without === 0) continue
-    const isShared = name !== 'title' || readable.length === 1
-    if (!isShared) single.push(name)
-    const who = without === readable.length ? 'No file states' : `${without} of ${readable.length} files do not state`
-    sentences.push(`${who} ${name}: ${NEEDED[name]}.`)
-    if (isShared) lines.push(`# ${who} ${NEEDED[name]}.`, `${name}:`, '')
+    const without = law.filter(({ missing }) => missing.includes(name))
+    if (without.length === 0) continue
+    const isShared = law.length === 1 || (without.length === law.length ? name !== 'title' : !OF_ONE_DOCUMENT.has(name))
+    if (!isShared) single.add(name)
+    sentences.push(`${whoLack(without, law)} ${name}: ${NEEDED[name]}.`)
+    if (isShared) lines.push(`# ${whoLack(without, law)} ${NEEDED[name]}.`, `${name}:`, '')
   }
   lines.push('# Subjects that all files have, separated by commas; they may be empty.', 'subjects:')
-  const apart = readable.filter(({ missing }) => missing.some((name) => single.includes(name)))
+  const apart = law.filter(({ missing }) => missing.some((name) => single.has(name)))
   if (apart.length > 0) lines.push('', 'files:')
   for (const { name, missing } of apart)
     lines.push(
       `  ${stringify(name).trim()}:`,
-      ...missing.filter((each) => single.includes(each)).map((each) => `    ${each}:  # ${NEEDED[each]}`),
+      ...missing.filter((each) => single.has(each)).map((each) => `    ${each}:  # ${NEEDED[each]}`),
     )
   return { yaml: `${[HEAD, ...lines].join('\n')}\n`, sentences }
+}
+
+const NAMED_MAX = 5
+
+/** The subject and verb of a sentence that says what files do not state. */
+function whoLack(without: readonly Seen[], law: readonly Seen[]): string {
+  if (without.length === law.length) return 'No file states'
+  const named = without.slice(0, NAMED_MAX).map(({ name }) => name)
+  const more = without.length > named.length ? [`and ${without.length - named.length} more`] : []
+  const verb = without.length === 1 ? 'does' : 'do'
+  return `${without.length} of ${law.length} files (${[...named, ...more].join(', ')}) ${verb} not state`
 }

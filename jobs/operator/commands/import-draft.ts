@@ -27,7 +27,12 @@ export function addImportDraft(imports: OperatorCommand): void {
       await writeFile(path, markdown, { flag: 'wx' }).catch((cause: unknown) => {
         throw new OperatorError(`${path} cannot be written: remove an earlier draft, or check the rights.`, { cause })
       })
-      show({ path, provisions, doubts }, () => `Wrote ${path}: ${provisions} provisions, ${doubts} doubts to look at.`)
+      show({ path, provisions, doubts }, () =>
+        [
+          `Wrote ${path}. Provisions: ${provisions}. Doubts to look at: ${doubts}.`,
+          'Next: correct it; what its head leaves empty comes from the source.yaml of the folder. Then operator import',
+        ].join('\n'),
+      )
     },
   )
 }

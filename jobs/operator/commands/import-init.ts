@@ -23,12 +23,18 @@ export function addImportInit(imports: OperatorCommand): void {
     async ({ folder }, { show, progress }) => {
       const path = join(folder, SOURCE_YAML)
       if ((await stat(folder).catch(() => undefined))?.isDirectory() !== true)
-        throw new OperatorError(`${folder} is no folder: name the folder of the sources.`)
+        throw new OperatorError(`${folder} is not a folder: name the folder of the sources.`)
       const { yaml, sentences } = await proposeSource(folder, (done, total) => progress.update('reading', done, total))
       await writeFile(path, yaml, { flag: 'wx' }).catch((cause: unknown) => {
         throw new OperatorError(`${path} cannot be written: remove an earlier one, or check the rights.`, { cause })
       })
-      show({ path, missing: sentences }, () => [`Wrote ${path}.`, ...sentences].join('\n'))
+      show({ path, missing: sentences }, () =>
+        [
+          `Wrote ${path}.`,
+          ...sentences,
+          `Next: correct ${path}, then operator import --knowledge-base SLUG --source ${folder}`,
+        ].join('\n'),
+      )
     },
   )
 }

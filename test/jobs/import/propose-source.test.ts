@@ -53,7 +53,7 @@ function filled(yaml: string): string {
 test('a proposal says what was recognised and what no file states; filled in, the folder is imported', async () => {
   await inFolder({ 'a.html': PAGE, 'scan.xml': '<akomaNtoso>\n' }, async (folder) => {
     const { yaml, sentences } = await proposeSource(folder)
-    expect(yaml).toContain('# a.html: html, "Bees", 1 passages')
+    expect(yaml).toContain('# a.html: html, "Bees", 1 passage')
     expect(sentences).toEqual([
       'scan.xml: not read: not well-formed XML: unclosed tag: akomaNtoso (line 2)',
       'No file states authority: the body that made the law.',
@@ -72,6 +72,17 @@ test('a title that some files lack is asked for by file', async () => {
   await inFolder({ 'a.html': PAGE, 'b.html': untitled }, async (folder) => {
     const { yaml } = await proposeSource(folder)
     expect(yaml).toContain('files:\n  b.html:\n    title:  # the title of the document')
+  })
+})
+
+test('what some files state is asked of the others by file, and nothing of a file that holds no law', async () => {
+  const unmarked = PAGE.replace(' lang="en"', '')
+  const notice = '<NOTICE><WORK><TITLE>A notice</TITLE></WORK></NOTICE>'
+  await inFolder({ 'a.html': PAGE, 'b.html': unmarked, 'notice.xml': notice }, async (folder) => {
+    const { yaml, sentences } = await proposeSource(folder)
+    expect(yaml).toContain('files:\n  b.html:\n    language:  # the language of the texts')
+    expect(sentences).toContainEqual(expect.stringMatching(/^1 of 2 files \(b\.html\) does not state language/))
+    expect(sentences[0]).toMatch(/^notice\.xml: formex, "A notice", no passage: a notice of EUR-Lex/)
   })
 })
 
