@@ -15,13 +15,13 @@ const WHAT = {
 } as const satisfies Record<Conflict['kind'], string>
 
 const REMEDY = {
-  id: 'remove one of the two, or list their sources in "precedence" of the mapping',
-  document: 'remove one of the two, or list their sources in "precedence" of the mapping',
-  provision: 'correct the provision or the dates, or list the sources in "precedence" of the mapping',
-  overlap: 'state in "revises" of the mapping whether a revision replaces the document or the provision',
+  id: 'remove one of the two, or list their sources in "precedence" of source.yaml or the mapping',
+  document: 'remove one of the two, or list their sources in "precedence" of source.yaml or the mapping',
+  provision: 'correct the provision or the dates, or list the sources in "precedence" of source.yaml or the mapping',
+  overlap: 'state in "revises" of source.yaml or the mapping whether a revision replaces the document or the provision',
   name:
     'remove or correct one of the two, or, where the publisher has both, confirm the label by its name in ' +
-    '"repeated_labels" of the mapping',
+    '"repeated_labels" of source.yaml or the mapping',
   alias: 'remove the name from the aliases of one act, or write both acts with one id',
   anchor: 'give headings with the same words anchors of their own, as in "## Definitions {#definitions-of-part-1}"',
   unread: 'read these fields in a rule of the mapping, or list them in its "ignored_fields"',

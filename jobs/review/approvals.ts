@@ -140,7 +140,7 @@ function isBuildStarter(reviewer: ReviewerRow, version: VersionRow): boolean {
 }
 
 function missingInWords(version: VersionRow, required: number, counted: number, startedByReviewer: boolean): string {
-  const next = `operator review sign ${version.id} --verdict approved`
+  const next = `operator review sign ${version.id} --key FILE --verdict approved --note TEXT`
   if (startedByReviewer)
     return (
       `The approval of who started the build does not count in "${version.knowledge_base}": ` +

@@ -31,7 +31,8 @@ export function changesSection(
     ${shown.length === 0 ? NOTHING : html`<h3>Changes to read</h3>`}
     <p class="small">
       ${all === 0 ? 'Nothing was lost or changed.' : ''} ${shown.length === 0 ? '' : listedInWords(shown.length)}
-      <code>${id ?? ''}.changes.jsonl</code> beside this page names all, SHA-256 <code>${changes.sha256}</code>.
+      <code>operator review report ${id ?? ''} --part changes --out FILE</code> writes all as a list, SHA-256
+      <code>${changes.sha256}</code>.
     </p>
     <section>${tools(shown)} ${groups(shown, placeOf)}</section>`
 }

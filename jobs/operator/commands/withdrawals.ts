@@ -96,7 +96,8 @@ function addWithdraw(program: OperatorCommand): void {
         made,
         () =>
           `Withdrew the ${made.kind} "${made.label}", ${passages} of the version; in force within 5 s.\n` +
-          `Next: build without it, or "operator withdrawals restore ${made.id}".`,
+          `Next: operator build start --import IMPORT --drop-withdrawn ${made.id}\n` +
+          `Or, to serve it again: operator withdrawals restore ${made.id} --reason TEXT --key FILE`,
       )
     },
   })

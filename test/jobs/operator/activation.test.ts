@@ -50,7 +50,7 @@ describe('review, activation and rollback', () => {
     const first = await candidate(harness, 'first.md')
     await expect(requestActivation(harness.operator, { version: first }, enqueue)).rejects.toThrow(
       'No active reviewer approves the step from the active version to this one: sign it with "operator review sign ' +
-        `${first} --verdict approved".`,
+        `${first} --key FILE --verdict approved --note TEXT".`,
     )
     await decide(first)
     expect(await harness.cli.json('review', 'show', first)).toMatchObject({

@@ -29,8 +29,6 @@ const RECORDS = {
   lines: 14,
   label: '{metadata.act_title}, Article {metadata.article}({metadata.paragraph})',
 }
-/** The title of a resolution is longer than a citation may be. */
-const TITLES = present ? '\nfiles:\n  TA-9-2024-0130_EN.html:\n    title: Cyber Resilience Act\n' : ''
 
 /** The file that the publisher changes, in the format `ecfr`. */
 export const AMENDED = present
@@ -78,9 +76,9 @@ export async function writeRecords(folder: string): Promise<void> {
   await writeFile(join(folder, 'corpus.jsonl'), `${lines.join('\n')}\n`)
 }
 
-/** Fills in the `source.yaml` of files of law as its editor does: each empty value, and a title for a long one. */
+/** Fills in the `source.yaml` of files of law as its editor does: each empty value. */
 export async function correctLaw(path: string): Promise<void> {
-  await correct(path, (proposed) => `${proposed}${TITLES}`)
+  await correct(path, (proposed) => proposed)
 }
 
 /** Fills in the `source.yaml` of records: each empty value, and how a record is cited. */

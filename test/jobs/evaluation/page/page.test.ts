@@ -209,7 +209,7 @@ describe('the page of a report', () => {
     expect(offsets).toEqual(offsets.toSorted((a, b) => a - b))
     expect(page).toContain('The member <del>must</del><ins>need not</ins> give notice')
     expect(page).toMatch(/<del><bdi>conduct<\/bdi><\/del> →\s+<ins><bdi>none<\/bdi><\/ins>/)
-    expect(page).toContain(`${CHANGED_REPORT.version_id}.changes.jsonl`)
+    expect(page).toContain(`operator review report ${CHANGED_REPORT.version_id} --part changes`)
     expect(page.match(/! to accept/g)).toHaveLength(2)
   })
 
