@@ -83,7 +83,9 @@ export const JOBS_VARIABLES = {
   },
   CAPTURE_WEBHOOK_URL: {
     schema: optional(z.url({ protocol: /^https?$/ })),
-    help: 'address that is told by POST when a scheduled capture changed or failed, and when its candidate is built',
+    help:
+      'address that is told by POST when a scheduled capture changed or failed, and when its candidate is built or its ' +
+      'build failed',
   },
   CAPTURE_COMMAND: {
     schema: optional(command),

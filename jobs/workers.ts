@@ -1,4 +1,4 @@
-import { WaitingError, Worker } from 'bullmq'
+import { UnrecoverableError, WaitingError, Worker } from 'bullmq'
 import type { Job, Processor, WorkerOptions } from 'bullmq'
 import type { Redis } from 'ioredis'
 import { QUEUE_BOUNDS } from '#core/queues/bounds.ts'
@@ -16,7 +16,7 @@ import { activate } from './activate/pipeline.ts'
 import { processBuild, removeFailed } from './build/process.ts'
 import { endLostRuns } from './build/runs.ts'
 import type { Notified } from './capture/notify.ts'
-import { captureScheduled, keepCaptureSchedules, tellOfCandidate } from './capture/schedule.ts'
+import { captureScheduled, keepCaptureSchedules, tellOfBuild } from './capture/schedule.ts'
 import { processLedgerJob } from './ledger/append.ts'
 import { forgetKeys } from './maintenance/forget-keys.ts'
 import { reconcile } from './maintenance/reconcile.ts'
@@ -69,12 +69,6 @@ export async function startJobs(deps: JobsDeps): Promise<Jobs> {
     capture: openQueue('capture', deps.redis, deps.log),
     maintenance: openQueue('maintenance', deps.redis, deps.log),
   }
-  const build: Processor<JobPayload, string> = async (job, token) => {
-    const outcome = await processBuild({ ...deps, stopping: stopping.signal }, job, token)
-    if (outcome === 'succeeded')
-      await tellOfCandidate(deps, job.data.id).catch((error: unknown) => deps.log.warn('candidate', {}, error))
-    return outcome
-  }
   const capture: Processor<JobPayload, string> = async (job, token) => {
     const outcome = await captureScheduled({ ...deps, buildQueue: queues.build }, job.data.id, stopping.signal)
     if (outcome !== 'stopped') return outcome
@@ -91,7 +85,9 @@ export async function startJobs(deps: JobsDeps): Promise<Jobs> {
     return outcome
   }
   const workers = [
-    startWorker<JobPayload, string>(deps, 'build', build, { concurrency: deps.buildConcurrency }),
+    startWorker<JobPayload, string>(deps, 'build', buildThenTell(deps, stopping.signal), {
+      concurrency: deps.buildConcurrency,
+    }),
     startWorker<JobPayload, string>(deps, 'activate', activateThenTrace, { concurrency: 4 }),
     startWorker<JobPayload, void>(deps, 'trace', (job) => writeTrace(deps, job.data.id, stopping.signal), {}),
     startWorker<JobPayload, string>(deps, 'capture', capture, {}),
@@ -117,6 +113,23 @@ export async function startJobs(deps: JobsDeps): Promise<Jobs> {
       await Promise.all(Object.values(queues).map((queue) => queue.close()))
     },
   }
+}
+
+function buildThenTell(deps: JobsDeps, stopping: AbortSignal): Processor<JobPayload, string> {
+  return async (job, token) => {
+    try {
+      const outcome = await processBuild({ ...deps, stopping }, job, token)
+      if (outcome === 'succeeded') await tellOfEnd(deps, job.data.id)
+      return outcome
+    } catch (error) {
+      if (error instanceof UnrecoverableError) await tellOfEnd(deps, job.data.id)
+      throw error
+    }
+  }
+}
+
+async function tellOfEnd(deps: JobsDeps, buildId: string): Promise<void> {
+  await tellOfBuild(deps, buildId).catch((error: unknown) => deps.log.warn('end of a build', {}, error))
 }
 
 function startWorker<P, R>(
@@ -168,7 +181,10 @@ function maintenance(
   const work: Readonly<Record<string, () => Promise<unknown>>> = {
     sweep: async () => {
       await sweep(deps)
-      for (const { buildId } of await endLostRuns(deps.database)) await removeFailed(deps, buildId)
+      for (const { buildId } of await endLostRuns(deps.database)) {
+        await removeFailed(deps, buildId)
+        await tellOfEnd(deps, buildId)
+      }
       await requeue({
         ...deps,
         buildQueue: queues.build,

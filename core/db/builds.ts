@@ -57,11 +57,13 @@ export async function readBuild(database: Queryable, id: string): Promise<BuildR
 }
 
 const READ_STARTER = `
-select b.started_by, k.slug as knowledge_base from builds b join knowledge_bases k on k.id = b.knowledge_base_id
+select b.started_by, k.slug as knowledge_base, b.state, b.error from builds b join knowledge_bases k on k.id = b.knowledge_base_id
 where b.id = $1`
-const starterSchema = z.object({ started_by: z.string(), knowledge_base: z.string() })
+const starterSchema = buildRowSchema.pick({ knowledge_base: true, state: true, error: true }).extend({
+  started_by: z.string(),
+})
 
-/** Returns who asked for a build, by the name that was stated. */
+/** Returns who asked for a build, by the name that was stated, and what became of it. */
 export async function readBuildStarter(
   database: Queryable,
   id: string,

@@ -84,14 +84,21 @@ async function recordFailed(
   return { source: name, knowledge_base, outcome: 'failed', message, files: 0, import_id: null, build_id: null }
 }
 
-/** Says that a build which a schedule asked for has made its candidate. */
-export async function tellOfCandidate(
+/** Says that a build which a schedule asked for has made its candidate, or failed. */
+export async function tellOfBuild(
   { database, notified, log }: Pick<ScheduledCaptureDeps, 'database' | 'notified' | 'log'>,
   buildId: string,
 ): Promise<void> {
   const build = await readBuildStarter(database, buildId)
   if (build?.started_by !== SCHEDULED) return
-  const candidate = { knowledge_base: build.knowledge_base, build_id: buildId, version_id: versionIdOf(buildId) }
+  const { knowledge_base, state, error } = build
+  const ended = { knowledge_base, build_id: buildId }
+  if (state === 'failed') {
+    log.warn('build of a capture failed', { ...ended, message: error })
+    await notify(notified, { event: 'build failed', ...ended, message: error }, log)
+  }
+  if (state !== 'succeeded') return
+  const candidate = { ...ended, version_id: versionIdOf(buildId) }
   log.info('candidate of a capture', candidate)
   await notify(notified, { event: 'candidate', ...candidate }, log)
 }

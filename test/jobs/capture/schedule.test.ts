@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { insertBuild } from '#core/db/builds.ts'
 import { insertCapture, lastCaptures } from '#core/db/sources.ts'
-import { captureScheduled, keepCaptureSchedules, tellOfCandidate } from '#jobs/capture/schedule.ts'
+import { captureScheduled, keepCaptureSchedules, tellOfBuild } from '#jobs/capture/schedule.ts'
 import { versionIdOf } from '#jobs/build/ids.ts'
 import { createKnowledgeBase } from '#jobs/operator/actions/organizations.ts'
 import { addSource, removeSourceNamed, sourceNamed } from '#jobs/operator/actions/sources.ts'
@@ -94,7 +94,7 @@ test('a source is captured on its schedule in a bounded process, the webhook is 
   expect(await run()).toBe('removed')
 })
 
-test('the candidate of a scheduled capture is told of, and that of an operator is not', async () => {
+test('the candidate of a scheduled capture is told of, and so is its failed build; those of an operator are not', async () => {
   const { rows } = await pool.query<{ id: string }>("select id from knowledge_bases where slug = 'bees'")
   const knowledgeBaseId = rows[0]?.id ?? ''
   const importId = randomUUID()
@@ -110,15 +110,22 @@ test('the candidate of a scheduled capture is told of, and that of an operator i
   }
   const [scheduled, other] = [await build('scheduled capture'), await build('tester')]
   told.length = 0
-  await tellOfCandidate(deps, other)
-  await tellOfCandidate(deps, scheduled)
+  const ended = async (id: string, state: string, error: string | null): Promise<void> => {
+    await owner.query('update builds set state = $2, error = $3 where id = $1', [id, state, error])
+    await tellOfBuild(deps, id)
+  }
+  await ended(other, 'succeeded', null)
+  await ended(scheduled, 'succeeded', null)
   const candidate = {
     event: 'candidate',
     knowledge_base: 'bees',
     build_id: scheduled,
     version_id: versionIdOf(scheduled),
   }
-  expect(told).toEqual([candidate])
+  expect(told.splice(0)).toEqual([candidate])
+  await ended(scheduled, 'failed', 'a withdrawal is undecided')
+  const { version_id: _, ...named } = candidate
+  expect(told).toEqual([{ ...named, event: 'build failed', message: 'a withdrawal is undecided' }])
 })
 
 test('the metrics of a worker count candidates that wait for a review, and sources by their last capture', async () => {
