@@ -32,6 +32,9 @@ export const JOB_BOUNDS = {
   /** Days for which an Idempotency-Key is held; the guard of the table has the same. */
   idempotencyKeptDays: 30,
   idempotencyBatchMax: 1_000,
+  /** Days for which a capture that found nothing new is known, and how many one run forgets. */
+  capturesKeptDays: 30,
+  capturesForgottenMax: 10_000,
   /** Versions, and captured files, that one run of the retention lets go. */
   retentionItemsMax: 10_000,
 

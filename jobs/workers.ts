@@ -18,6 +18,7 @@ import { endLostRuns } from './build/runs.ts'
 import type { Notified } from './capture/notify.ts'
 import { captureScheduled, keepCaptureSchedules, tellOfBuild } from './capture/schedule.ts'
 import { processLedgerJob } from './ledger/append.ts'
+import { forgetOldCaptures } from './maintenance/forget-captures.ts'
 import { forgetKeys } from './maintenance/forget-keys.ts'
 import { reconcile } from './maintenance/reconcile.ts'
 import { requeue, requeueTraces } from './maintenance/requeue.ts'
@@ -194,7 +195,7 @@ function maintenance(
       await keepCaptureSchedules(queues.capture, deps.database)
     },
     reconcile: () => reconcile(deps),
-    tidy: () => Promise.all([collectGarbage(deps), forgetKeys(deps)]),
+    tidy: () => Promise.all([collectGarbage(deps), forgetKeys(deps), forgetOldCaptures(deps)]),
   }
   return async ({ data: { id } }) => {
     if (running.has(id)) return

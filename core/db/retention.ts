@@ -79,6 +79,9 @@ with kept_builds as (
 ), known as (
   select s.sha256, max(s.captured_at) as at from source_snapshots s group by s.sha256
   union all
+  select decode(file ->> 'sha256', 'hex'), c.captured_at
+  from captures c cross join jsonb_array_elements(c.files) as file where c.outcome <> 'unchanged' and c.files is not null
+  union all
   select decode(b.parameters ->> name, 'hex'), b.created_at from builds b
   cross join unnest(array['questions_sha256', 'search_questions_sha256']) as name where b.parameters ? name
 )

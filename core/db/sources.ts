@@ -125,6 +125,25 @@ export async function lastGoodCapture(database: Queryable, sourceId: string): Pr
   return captureSchema.optional().parse((await database.query(LAST_GOOD, [sourceId])).rows[0])
 }
 
+/** Neither a change, nor the last capture of its source, nor the one that is in force. */
+const FORGET_CAPTURES = `
+delete from captures where id in (
+  select c.id from captures c
+  where c.outcome <> 'changed' and c.captured_at < now() - make_interval(days => $1)
+    and c.id < (select l.id from captures l where l.source_id = c.source_id order by l.id desc limit 1)
+    and c.id is distinct from (
+      select g.id from captures g where g.source_id = c.source_id and g.outcome <> 'failed' order by g.id desc limit 1)
+    and (c.outcome = 'unchanged' or c.files is null)
+  order by c.id limit $2)`
+
+/**
+ * Forgets captures that found nothing new. Those with bytes of their own stay, so that these are known and can go.
+ * @returns how many were forgotten.
+ */
+export async function forgetCaptures(database: Queryable, days: number, limit: number): Promise<number> {
+  return (await database.query(FORGET_CAPTURES, [days, limit])).rowCount ?? 0
+}
+
 /** The newest import of a knowledge base, by the files that it read. */
 const NEWEST_IMPORT = `
 select i.id, i.mapping,

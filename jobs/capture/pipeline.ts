@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { rename, rm } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { appendAudit } from '#core/db/audit.ts'
@@ -64,7 +65,7 @@ export async function captureSource(deps: CaptureDeps, source: SourceRow): Promi
   const none = { files: 0, import_id: null, build_id: null }
   const named = { source: source.name, knowledge_base: source.knowledge_base }
   let outcome: CaptureOutcome
-  let files: readonly CapturedFile[]
+  let files: readonly CapturedFile[] = []
   try {
     const last = (await lastGoodCapture(database, source.id))?.files ?? []
     files = await filesOf(deps, source, last)
@@ -74,7 +75,12 @@ export async function captureSource(deps: CaptureDeps, source: SourceRow): Promi
   } catch (error) {
     const message = faultOf(error)?.slice(0, CAPTURE_BOUNDS.messageCharactersMax)
     if (message === undefined) throw error
-    await insertCapture(database, { source_id: source.id, outcome: 'failed', message, files: null })
+    await insertCapture(database, {
+      source_id: source.id,
+      outcome: 'failed',
+      message,
+      files: files.length === 0 ? null : [...files],
+    })
     return { ...named, outcome: 'failed', message, ...none }
   }
   const captured = { ...named, outcome, message: null, ...none, files: files.length }
@@ -104,7 +110,10 @@ async function filesOf(
   }
   const url = new URL(source.location)
   const hosts = new Set([url.hostname, ...source.hosts])
-  const input = { url: url.href, hosts, isPrivate: source.private, known: last[0]?.headers }
+  const [before] = last
+  // A store that lost the bytes gets them again.
+  const isKept = before !== undefined && existsSync(store.snapshotFile(before.sha256))
+  const input = { url: url.href, hosts, isPrivate: source.private, known: isKept ? before.headers : undefined }
   const fetched = await fetchInto(store, input)
   if (fetched.kind === 'unchanged') return last
   const { sha256Hex, bytes, finalUrl, headers } = fetched

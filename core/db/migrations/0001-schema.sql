@@ -138,7 +138,8 @@ create table captures (
   message text check (octet_length(message) <= 8000),
   files jsonb,
   captured_at timestamptz not null default now(),
-  check ((outcome = 'failed') = (files is null))
+  -- A bad capture has the files that were kept of it.
+  check (outcome = 'failed' or files is not null)
 );
 create index captures_source on captures (source_id, id desc);
 
@@ -1104,6 +1105,7 @@ grant insert (id, knowledge_base_id, source_name, media_type, sha256, bytes) on 
 grant insert (id, knowledge_base_id, import_id, parameters, started_by) on builds to evidence_jobs;
 grant select on sources, captures to evidence_jobs, evidence_operator;
 grant insert (source_id, outcome, message, files) on captures to evidence_jobs, evidence_operator;
+grant delete on captures to evidence_jobs;
 grant select (id, knowledge_base_id, source_name, media_type, sha256, bytes, captured_at, captured_by)
   on source_snapshots to evidence_jobs;
 grant select (knowledge_base_id, profile_ids, active, updated_at) on entitlements to evidence_jobs;

@@ -42,6 +42,7 @@ builds
 cancel_build()
   operator execute
 captures
+  jobs delete
   jobs insert files, message, outcome, source_id
   jobs select
   operator insert files, message, outcome, source_id

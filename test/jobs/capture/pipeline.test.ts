@@ -9,11 +9,13 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { insertBuild, readBuild } from '#core/db/builds.ts'
 import { readImport } from '#core/db/imports.ts'
 import { disposableSnapshots } from '#core/db/retention.ts'
-import { builtMeanwhile, lastCaptures, lastGoodCapture, newestImport } from '#core/db/sources.ts'
+import { builtMeanwhile, insertCapture, lastCaptures, lastGoodCapture, newestImport } from '#core/db/sources.ts'
 import { createArtifactStore } from '#core/index/format/store.ts'
 import { sortPassages } from '#jobs/build/sort.ts'
+import { createLog } from '#core/platform/log.ts'
 import { captureSource } from '#jobs/capture/pipeline.ts'
 import type { Captured } from '#jobs/capture/pipeline.ts'
+import { forgetOldCaptures } from '#jobs/maintenance/forget-captures.ts'
 import { createKnowledgeBase } from '#jobs/operator/actions/organizations.ts'
 import { addSource, removeSourceNamed, sourceNamed } from '#jobs/operator/actions/sources.ts'
 import { QUIET_BUILD } from '#test/jobs/build/quiet-build.ts'
@@ -32,6 +34,8 @@ const operator = { database: pool, actor: 'tester' }
 let folder: string
 let server: JsonServer
 let page: string
+/** The server is asked for a change by it. */
+let tag: string
 let base: string
 
 function law(rule: string): string {
@@ -41,15 +45,23 @@ function law(rule: string): string {
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'capture-'))
   await writeFile(join(folder, 'stated.yaml'), STATED)
-  server = await startJsonServer((_, response) => response.writeHead(200, { etag: '"1"' }).end(page))
+  server = await startJsonServer(({ headers }, response) => {
+    if (headers['if-none-match'] === tag) response.writeHead(304).end()
+    else response.writeHead(200, { etag: tag }).end(page)
+  })
 })
 afterAll(async () => {
   await server.stop()
   await rm(folder, { recursive: true })
 })
+function change(to: string): void {
+  page = to
+  tag = `"${randomUUID()}"`
+}
+
 beforeEach(async () => {
   base = `bees-${randomUUID().slice(0, 8)}`
-  page = law(`Keep ${base}.`)
+  change(law(`Keep ${base}.`))
   await createKnowledgeBase(operator, { slug: base, title: 'Bees' })
 })
 
@@ -92,11 +104,26 @@ describe('a capture of an address', () => {
     await insertBuild(pool, { id: randomUUID(), knowledgeBaseId, importId, parameters, startedBy: 'tester' })
 
     expect(await captured('bees')).toMatchObject({ outcome: 'unchanged', import_id: null, build_id: null })
-    page = law('Count bees.')
+    change(law('Count bees.'))
     const second = await captured('bees')
     expect(second).toMatchObject({ outcome: 'changed', message: null })
     const build = await readBuild(pool, second.build_id ?? '')
     expect(build).toMatchObject({ import_id: second.import_id, state: 'queued', parameters })
+  })
+
+  test('asks for a change by the tag of the last one, unless the store has lost its bytes', async () => {
+    await added('bees')
+    const first = await captured('bees')
+    const { files } = (await lastGoodCapture(jobs, (await sourceIn('bees')).id)) ?? {}
+    page = 'not sent'
+    expect(await captured('bees')).toMatchObject({ outcome: 'unchanged', message: null })
+    page = law(`Keep ${base}.`)
+    const snapshot = createArtifactStore(pathToFileURL(join(folder, 'store')).href).snapshotFile(
+      files?.[0]?.sha256 ?? '',
+    )
+    await rm(snapshot)
+    expect(await captured('bees')).toMatchObject({ outcome: 'unchanged', files: first.files })
+    expect(await readFile(snapshot, 'utf8')).toBe(page)
   })
 
   test('sorts for its build what that build would sort, and leaves nothing of a refused one', async () => {
@@ -106,7 +133,7 @@ describe('a capture of an address', () => {
     const { knowledge_base_id: knowledgeBaseId } = await sourceIn('bees')
     const build = { knowledgeBaseId, parameters: { embedding: 'none' }, startedBy: 'tester' }
     await insertBuild(pool, { ...build, id: randomUUID(), importId: first ?? '' })
-    page = law('Count bees.')
+    change(law('Count bees.'))
     const { import_id: importId, build_id: buildId } = await captured('bees')
     const workFolder = store.workFolder(randomUUID())
     await sortPassages({
@@ -124,7 +151,7 @@ describe('a capture of an address', () => {
     expect(await filesIn(store.workFolder(buildId ?? ''))).toEqual(sorted)
 
     const folders = await readdir(dirname(workFolder))
-    page = law('Count bees.').replace('lang="en"', '')
+    change(law('Count bees.').replace('lang="en"', ''))
     const { message, import_id: refused } = await captured('bees')
     expect([message, refused]).toEqual([expect.stringContaining('Nothing in the source'), null])
     expect(await readdir(dirname(workFolder))).toEqual(folders)
@@ -136,7 +163,7 @@ describe('a capture of an address', () => {
     const { knowledge_base_id: knowledgeBaseId } = await sourceIn('bees')
     const build = { knowledgeBaseId, parameters: { embedding: 'none' }, startedBy: 'tester' }
     await insertBuild(pool, { ...build, id: randomUUID(), importId: first ?? '' })
-    page = law('Count bees.')
+    change(law('Count bees.'))
     await owner.query('revoke insert (parameters) on builds from evidence_jobs')
     try {
       await expect(captured('bees')).rejects.toThrow(/permission denied/)
@@ -152,7 +179,7 @@ describe('a capture of an address', () => {
     const { knowledge_base_id: knowledgeBaseId } = await sourceIn('bees')
     const started = { knowledgeBaseId, parameters: { embedding: 'none' }, startedBy: 'tester' }
     await insertBuild(pool, { ...started, id: randomUUID(), importId: before ?? '' })
-    page = law('Count bees.')
+    change(law('Count bees.'))
     const { import_id: own } = await captured('bees')
     await pool.query(
       'insert into imports (id, knowledge_base_id, mapping, snapshot_ids, report) select gen_random_uuid(), ' +
@@ -173,7 +200,7 @@ describe('a capture of an address', () => {
     await added('bees')
     await captured('bees')
     const good = await lastGoodCapture(jobs, (await sourceIn('bees')).id)
-    page = bad
+    change(bad)
     const failed = await captured('bees')
     expect(failed).toMatchObject({ outcome: 'failed', import_id: null, build_id: null })
     expect(failed.message).toMatch(sentence)
@@ -181,10 +208,23 @@ describe('a capture of an address', () => {
     expect((await lastCaptures(jobs, id, 5)).map(({ outcome }) => outcome)).toEqual(['failed', 'changed'])
     expect(await lastGoodCapture(jobs, id)).toEqual(good)
     const rules = { versionDays: 0, snapshotDays: 0, ledgerDays: 0 }
+    const [kept] = await lastCaptures(jobs, id, 1)
+    expect(await disposableSnapshots(pool, rules, [], 100)).toContain(kept?.files?.[0]?.sha256)
     expect(await disposableSnapshots(pool, rules, [], 100)).not.toContain(good?.files?.[0]?.sha256)
     await removeSourceNamed(operator, await sourceIn('bees'))
     expect(await disposableSnapshots(pool, rules, [], 100)).toContain(good?.files?.[0]?.sha256)
   })
+})
+
+test('captures that found nothing new are forgotten, but no change, the one in force or the last one', async () => {
+  await added('bees')
+  const { id } = await sourceIn('bees')
+  const outcomes = ['changed', 'unchanged', 'failed', 'unchanged', 'failed', 'failed'] as const
+  for (const outcome of outcomes)
+    await insertCapture(jobs, { source_id: id, outcome, message: null, files: outcome === 'failed' ? null : [] })
+  await owner.query("update captures set captured_at = now() - interval '31 days' where source_id = $1", [id])
+  expect(await forgetOldCaptures({ database: jobs, log: createLog('test', 'silent') })).toBe(3)
+  expect((await lastCaptures(jobs, id, 9)).map(({ outcome }) => outcome)).toEqual(['failed', 'unchanged', 'changed'])
 })
 
 test('a source that is no file, and a store that takes no file, are failed captures that say so', async () => {
