@@ -34,7 +34,7 @@ export async function planRetention(
 
 /**
  * Removes the files of a plan in the transaction of the client. Each version is locked and looked at again, so what was
- * approved or activated since stays, and so do all snapshots then.
+ * approved or activated since stays, and so do its snapshots and those that were captured again since.
  * @returns what went.
  */
 export async function removePlanned(
@@ -51,7 +51,9 @@ export async function removePlanned(
     for (const file of reportFiles(store, version.id)) await rm(file, { force: true })
     versions.push(version)
   }
-  const snapshots = versions.length === plan.versions.length ? plan.snapshots : []
+  const gone = (await disposableVersions(client, rules, null, JOB_BOUNDS.retentionItemsMax)).map(({ id }) => id)
+  const still = new Set(await disposableSnapshots(client, rules, gone, JOB_BOUNDS.retentionItemsMax))
+  const snapshots = plan.snapshots.filter(({ sha256 }) => still.has(sha256))
   for (const { sha256 } of snapshots) await rm(store.snapshotFile(sha256), { force: true })
   return { versions, snapshots, bytes: [...versions, ...snapshots].reduce((sum, { bytes }) => sum + bytes, 0) }
 }
