@@ -8,6 +8,7 @@ export const READER_FORMATS = [
   'ecfr',
   'eur-lex',
   'formex',
+  'gii-norm',
   'html',
   'regml',
   'uslm',

@@ -1,18 +1,20 @@
 import MarkdownIt from 'markdown-it'
-import { slugOf } from '#jobs/import/heading-anchors.ts'
 import { htmlBlock } from '#jobs/import/html-block.ts'
 import { IMPORT_BOUNDS } from '#jobs/import/bounds.ts'
 import { decode } from './decode.ts'
-import type { Citation, DocumentFields, ReadDate } from './document.ts'
+import { germanCitation, lastAmendment } from './german-citation.ts'
+import type { DocumentFields, ReadDate } from './document.ts'
 import { dayIn, languageTag } from './format.ts'
-import type { CitedProvision, MarkupFormat, ReadTree } from './format.ts'
+import type { MarkupFormat, ReadTree } from './format.ts'
 import { lineRole } from './line-roles.ts'
 import { lineTree } from './line-tree.ts'
 import type { LineText, Stretch } from './line-tree.ts'
 import { markdownRow } from './markdown-rows.ts'
 import type { MarkupTree } from './tree.ts'
 import { oneLine, UnreadableFile } from './tree.ts'
-import { wordsCitation } from './words-citation.ts'
+
+/** German federal law has what amended it before its provisions. */
+const HEAD_CHARACTERS = 4_000
 
 const parser = new MarkdownIt('commonmark', { maxNesting: IMPORT_BOUNDS.markdownNestingMax })
 parser.core.ruler.enableOnly(['normalize', 'block'])
@@ -37,7 +39,7 @@ export const MARKDOWN: MarkupFormat = {
     !head.trimStart().startsWith('{'),
   roles: () => (element) => lineRole(element, true),
   fields: fieldsOf,
-  cite: citationOf,
+  cite: germanCitation,
 }
 
 function parseMarkdown(bytes: Uint8Array): MarkupTree {
@@ -164,41 +166,12 @@ function fieldsOf({ tree: { metadata = new Map(), decoded } }: ReadTree): Docume
     authority: metadata.get('authority'),
     url: url ?? (isGerman ? `https://www.gesetze-im-internet.de/${slug}/` : undefined),
     publishedAt: signed === undefined ? dated(published) : { day: signed, rule: 'enactment' },
-    effectiveFrom: dated(dayIn(metadata.get('effective_at'))) ?? lastAmendment(decoded, signed),
+    effectiveFrom:
+      dated(dayIn(metadata.get('effective_at'))) ?? lastAmendment(decoded.slice(0, HEAD_CHARACTERS), signed),
     effectiveTo: dated(dayIn(metadata.get('effective_to'))),
   }
 }
 
 function dated(day: string | undefined): ReadDate | undefined {
   return day === undefined ? undefined : { day }
-}
-
-/** German federal law says which act has amended it last; without one it is the text as enacted. */
-function lastAmendment(decoded: string, signed: string | undefined): ReadDate | undefined {
-  const head = decoded.slice(0, 4_000)
-  const days = [...head.matchAll(/\bv\. (\d{1,2})\.\s?(\d{1,2})\.\s?(\d{4})/g)].flatMap(
-    ([, day = '', month = '', year = '']) => dayIn(`${year}-${month.padStart(2, '0')}-${day.padStart(2, '0')}`) ?? [],
-  )
-  const last = days.toSorted().at(-1)
-  if (last !== undefined && signed !== undefined) return { day: last, rule: 'last-amendment' }
-  return signed === undefined ? undefined : { day: signed, rule: 'enactment' }
-}
-
-/** A year after an abbreviation tells it from an older act, unless the act is of that year by its title. */
-function codeOf({ identifier, title = '' }: DocumentFields): string | undefined {
-  const year = /\s(\d{4})$/.exec(identifier ?? '')?.[1]
-  return year === undefined || title.includes(year) ? identifier : identifier?.slice(0, -year.length).trim()
-}
-
-function citationOf(provision: CitedProvision, fields: DocumentFields): Citation {
-  const code = fields.jurisdiction === 'DE' ? codeOf(fields) : undefined
-  if (code === undefined) return wordsCitation(provision, fields)
-  const act = `de:${slugOf(code).replaceAll('-', '')}`
-  const cited = wordsCitation(provision, { ...fields, title: code }, act)
-  const number = /^(?:§|Art)[^\d]*(\d+(?:\s?[a-z](?!\p{L}))?)/u.exec(provision.label)?.[1]
-  if (number === undefined) return cited
-  const own = `${provision.label.startsWith('§') ? '§' : 'Art.'} ${number.replace(/\s/, '')}`
-  // Repealed provisions under one heading: `§§ 3 bis 6`.
-  const all = /\s(?:bis|und)\s/.test(provision.label) ? provision.label : own
-  return { ...cited, label: `${all} ${code}`, reference: `${own} ${code}` }
 }

@@ -11,6 +11,7 @@ import { ECFR } from './ecfr.ts'
 import { EUR_LEX } from './eur-lex.ts'
 import { FORMEX } from './formex.ts'
 import type { CitedProvision, MarkupFormat } from './format.ts'
+import { GII_NORM } from './gii-norm.ts'
 import { HTML } from './html-page.ts'
 import { MARKDOWN } from './markdown.ts'
 import { PDF } from './pdf.ts'
@@ -31,6 +32,7 @@ const FORMATS: readonly MarkupFormat[] = [
   ECFR,
   CFR,
   FORMEX,
+  GII_NORM,
   EUR_LEX,
   HTML,
   PDF,

@@ -1,19 +1,6 @@
 import { docxOf, paragraph, pdfOf, tableOf } from './files.ts'
-
-/** A small document of a format, and what a reader must make of it. */
-export interface Sample {
-  readonly name: string
-  readonly format: string
-  readonly bytes: Buffer
-  /** Provisions by kind, at least these. */
-  readonly kinds: Readonly<Record<string, number>>
-  readonly title: string
-  readonly from?: string
-  /** Text of passages, each whole. */
-  readonly passages: readonly string[]
-  /** What a passage is cited as. */
-  readonly cited: readonly string[]
-}
+import { GII_NORM } from './gii-norm-sample.ts'
+import type { Sample } from './sample.ts'
 
 const xml = (text: string): Buffer => Buffer.from(`<?xml version="1.0" encoding="UTF-8"?>\n${text}`)
 
@@ -280,6 +267,7 @@ export const SAMPLES: readonly Sample[] = [
     ],
     cited: ['§ 1 MusterG', '§ 5 MusterG'],
   },
+  GII_NORM,
   {
     name: 'Word',
     format: 'docx',

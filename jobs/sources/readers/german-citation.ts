@@ -1,0 +1,49 @@
+import { slugOf } from '#jobs/import/heading-anchors.ts'
+import type { Citation, DocumentFields, ReadDate } from './document.ts'
+import { dayIn } from './format.ts'
+import type { CitedProvision } from './format.ts'
+import { wordsCitation } from './words-citation.ts'
+
+/**
+ * Says from when a text of German federal law is, by the words about its amendments: the latest act that they name;
+ * without one it is the text as enacted.
+ */
+export function lastAmendment(words: string, signed: string | undefined): ReadDate | undefined {
+  const days = [...words.matchAll(/\bv\. (\d{1,2})\.\s?(\d{1,2})\.\s?(\d{4})/g)].flatMap(
+    ([, day = '', month = '', year = '']) => dayIn(`${year}-${month.padStart(2, '0')}-${day.padStart(2, '0')}`) ?? [],
+  )
+  const last = days.toSorted().at(-1)
+  if (last !== undefined && signed !== undefined) return { day: last, rule: 'last-amendment' }
+  return signed === undefined ? undefined : { day: signed, rule: 'enactment' }
+}
+
+/** Cites a provision of German federal law by the abbreviation of its act: `§ 433 BGB`, `Art 229 § 5 EGBGB`. */
+export function germanCitation(provision: CitedProvision, fields: DocumentFields): Citation {
+  const code = fields.jurisdiction === 'DE' ? codeOf(fields) : undefined
+  if (code === undefined) return wordsCitation(provision, fields)
+  const act = `de:${slugOf(code).replaceAll('-', '')}`
+  const label = withoutMark(provision.label)
+  const cited = wordsCitation({ ...provision, label }, { ...fields, title: code }, act)
+  const number = /^(?:§|Art)[^\d]*(\d+(?:\s?[a-z](?!\p{L}))?)/u.exec(label)?.[1]
+  if (number === undefined) return cited
+  const own = `${label.startsWith('§') ? '§' : 'Art.'} ${number.replace(/\s/, '')}`
+  // Repealed provisions under one heading: `§§ 3 bis 6`.
+  const all = /\s(?:bis|und)\s/.test(label) ? label : own
+  const article = provision.around.find((each) => each.label.startsWith('Art'))
+  if (article === undefined || !label.startsWith('§'))
+    return { ...cited, label: `${all} ${code}`, reference: `${own} ${code}` }
+  // Each article counts its sections anew.
+  const { reference: _, ...rest } = cited
+  return { ...rest, label: `${article.label} ${all} ${code}` }
+}
+
+/** The publisher marks what is repealed: `(XXXX) §§ 3 bis 6`. */
+function withoutMark(label: string): string {
+  return label.replace(/^\([Xx-]+\)\s*/, '')
+}
+
+/** A year after an abbreviation tells it from an older act, unless the act is of that year by its title. */
+function codeOf({ identifier, title = '' }: DocumentFields): string | undefined {
+  const year = /\s(\d{4})$/.exec(identifier ?? '')?.[1]
+  return year === undefined || title.includes(year) ? identifier : identifier?.slice(0, -year.length).trim()
+}

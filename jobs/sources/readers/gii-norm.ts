@@ -1,0 +1,133 @@
+import type { DocumentFields } from './document.ts'
+import { dayIn } from './format.ts'
+import type { MarkupFormat, ReadTree } from './format.ts'
+import { germanCitation, lastAmendment } from './german-citation.ts'
+import type { Role } from './roles.ts'
+import { attribute, at, childNamed, descendants, textOf } from './tree.ts'
+import type { MarkupElement } from './tree.ts'
+import { parseXml } from './xml.ts'
+
+const BLOCKS = new Set(
+  'norm textdaten text Content P DL DD LA table tgroup thead tbody tfoot Title Subtitle Footnotes kommentar'.split(' '),
+)
+/** Below all divisions, which have the rank of their depth. */
+const PROVISION_RANK = 50
+/** Digits by which the number of a division grows with each level. */
+const DIVISION_DIGITS = 3
+
+/** German federal law as gesetze-im-internet.de publishes it (gii-norm.dtd): a list of norms, each below the last division. */
+export const GII_NORM: MarkupFormat = {
+  format: 'gii-norm',
+  parse: parseXml,
+  recognises: ({ kind, root, head }) => kind === 'xml' && root === 'dokumente' && /<norm[\s>]/.test(head),
+  roles: () => roleOf,
+  fields: fieldsOf,
+  cite: germanCitation,
+}
+
+function roleOf(element: MarkupElement): Role {
+  const { name } = element
+  switch (name) {
+    case 'norm':
+      return numberOf(element)?.startsWith('Inhalts') === true
+        ? { is: 'omit', rule: 'table of contents' }
+        : { is: 'block' }
+    case 'metadaten':
+      return { is: 'inline' }
+    case 'enbez':
+      return provisionOf(element)
+    case 'titel':
+      return { is: 'heading' }
+    case 'gliederungseinheit':
+      return divisionOf(element)
+    case 'gliederungstitel':
+      return isArticle(element.parent) ? { is: 'heading' } : { is: 'block' }
+    case 'gliederungsbez':
+      return textOf(element) === '-' ? { is: 'omit', rule: 'division without a name' } : { is: 'block' }
+    case 'TOC':
+      return { is: 'omit', rule: 'table of contents' }
+    case 'fussnoten':
+      return { is: 'omit', rule: 'documentary note of the publisher' }
+    case 'FnR':
+      return { is: 'marked', before: noteMark(element), after: '' }
+    case 'Footnote':
+      return { is: 'item', mark: noteMark(element) }
+    case 'DT':
+      return { is: 'marked', before: '', after: '', label: true }
+    case 'row':
+      return { is: 'row' }
+    case 'entry':
+      return { is: 'cell' }
+    case 'pre':
+      return { is: 'lines' }
+    case 'BR':
+      return { is: 'break' }
+    case 'SUP':
+      return { is: 'marked', before: '^', after: '' }
+    case 'SUB':
+      return { is: 'marked', before: '_', after: '' }
+    default:
+      return element.parent?.name === 'metadaten' || element.parent?.name === 'gliederungseinheit'
+        ? { is: 'omit', rule: 'metadata' }
+        : { is: BLOCKS.has(name) ? 'block' : 'inline' }
+  }
+}
+
+/** `§ 433`, `Art 1`, `Anlage 2`, `Eingangsformel`: what a norm is called. */
+function numberOf(norm: MarkupElement | undefined): string | undefined {
+  return textOf(childNamed(childNamed(norm, 'metadaten'), 'enbez'))
+}
+
+function provisionOf(number: MarkupElement): Role {
+  const kind = kindOf(textOf(number) ?? '')
+  const rank = kind === 'annex' ? 1 : PROVISION_RANK
+  return { is: 'start', kind, level: 'passage', rank, anchor: anchorOf(number.parent?.parent), names: 'label' }
+}
+
+function kindOf(number: string): string {
+  if (/^An(?:lage|hang)/.test(number)) return 'annex'
+  if (number.startsWith('Art')) return 'article'
+  return /^(?:\([Xx-]+\)\s*)?§/.test(number) ? 'section' : 'heading'
+}
+
+/** A norm repeats the division that it is in. An article of an introductory act may be a division with text. */
+function divisionOf(division: MarkupElement): Role {
+  const norm = division.parent?.parent
+  if (numberOf(norm) !== undefined) return { is: 'omit', rule: 'metadata' }
+  const rank = Math.ceil((textOf(childNamed(division, 'gliederungskennzahl'))?.length ?? 0) / DIVISION_DIGITS)
+  const place = { rank: Math.min(Math.max(rank, 1), PROVISION_RANK - 1), anchor: anchorOf(norm) }
+  return isArticle(division)
+    ? { is: 'start', kind: 'article', level: 'passage', names: 'label', ...place }
+    : { is: 'start', kind: 'division', level: 'division', names: 'heading', ...place }
+}
+
+function isArticle(division: MarkupElement | undefined): boolean {
+  return /^Art(?:ikel)?\s*\d/.test(textOf(childNamed(division, 'gliederungsbez')) ?? '')
+}
+
+function anchorOf(norm: MarkupElement | undefined): string | undefined {
+  return attribute(norm, 'doknr')
+}
+
+/** A note and the marks of it have one id; it is numbered within its norm. */
+function noteMark(element: MarkupElement): string {
+  let norm = element
+  while (norm.name !== 'norm' && norm.parent !== undefined) norm = norm.parent
+  const ids = [...descendants(norm)].filter(({ name }) => name === 'Footnote').map((note) => attribute(note, 'ID'))
+  const place = ids.indexOf(attribute(element, 'ID'))
+  return place === -1 ? '' : `[${place + 1}]`
+}
+
+function fieldsOf({ tree: { root } }: ReadTree): DocumentFields {
+  const metadata = at(root, 'norm', 'metadaten')
+  const stated = (name: string): string | undefined => textOf(childNamed(metadata, name))
+  const signed = dayIn(stated('ausfertigung-datum'))
+  return {
+    title: stated('langue') ?? stated('kurzue'),
+    identifier: stated('jurabk'),
+    language: 'de',
+    jurisdiction: 'DE',
+    publishedAt: signed === undefined ? undefined : { day: signed, rule: 'enactment' },
+    effectiveFrom: lastAmendment(textOf(metadata) ?? '', signed),
+  }
+}
