@@ -1,4 +1,4 @@
-import { attribute, at, childNamed, firstNamed, textOf } from './tree.ts'
+import { attribute, at, childNamed, descendants, firstNamed, textOf } from './tree.ts'
 import type { MarkupElement } from './tree.ts'
 import { cfrCitation, emphasis, titleOf } from './cfr-citation.ts'
 import { dayIn, dayInWords } from './format.ts'
@@ -106,6 +106,7 @@ function fieldsOf({ tree, path }: ReadTree): ReturnType<MarkupFormat['fields']> 
     titleOf(cited ?? '') ??
     attribute(title, 'N') ??
     /^(\d+):/.exec(attribute(root, 'NODE') ?? '')?.[1] ??
+    titleIn(root) ??
     /title-(\d+)/.exec(path)?.[1]
   const amended = dayInWords(textOf(firstNamed(root, 'AMDDATE')))
   const named = amended ?? dayIn(/(\d{4}-\d{2}-\d{2})/.exec(path)?.[1])
@@ -125,8 +126,30 @@ function fieldsOf({ tree, path }: ReadTree): ReturnType<MarkupFormat['fields']> 
   }
 }
 
-/** The citation in the versioner's metadata, which is JSON escaped once or twice. */
+/**
+ * The citation in the versioner's metadata, which is JSON escaped once or twice. Where it has none, its path names the
+ * title and the part: `/on/2024-01-01/title-40/part-50/appendix-Appendix A-1 to Part 50`.
+ */
 function citationIn(root: MarkupElement): string | undefined {
-  const metadata = attribute(root, 'hierarchy_metadata')?.replaceAll('&quot;', '"')
-  return /"citation":"([^"]+)"/.exec(metadata ?? '')?.[1]
+  const stated = metadataOf(root)
+  const cited = /"citation":"([^"]+)"/.exec(stated)?.[1]
+  const [title, part] = [/\/title-(\d+)/, /\/part-([\w-]+)/].map((step) => step.exec(pathIn(stated))?.[1])
+  return cited ?? (title === undefined || part === undefined ? undefined : `${title} CFR Part ${part}`)
+}
+
+/** Number of the title in the path of the first element that has one. */
+function titleIn(root: MarkupElement): string | undefined {
+  for (const element of descendants(root)) {
+    const title = /\/title-(\d+)/.exec(pathIn(metadataOf(element)))?.[1]
+    if (title !== undefined) return title
+  }
+  return undefined
+}
+
+function pathIn(metadata: string): string {
+  return /"path":"([^"]+)"/.exec(metadata)?.[1] ?? ''
+}
+
+function metadataOf(element: MarkupElement): string {
+  return attribute(element, 'hierarchy_metadata')?.replaceAll('&quot;', '"') ?? ''
 }

@@ -134,13 +134,19 @@ function fieldsOf({ tree: { root } }: ReadTree): DocumentFields {
   const identifier = attribute(root, 'identifier') ?? attribute(code, 'identifier')
   return {
     title: heading === undefined ? stated : `${stated ?? ''}—${heading}`,
-    identifier: identifier ?? (isCfr ? `${number} CFR` : (textOf(childNamed(meta, 'citableAs')) ?? stated)),
+    identifier:
+      identifier ?? (isCfr ? `${number} CFR` : (textOf(childNamed(meta, 'citableAs')) ?? numberOf(stated) ?? stated)),
     language: languageTag(attribute(root, 'lang') ?? textOf(firstNamed(meta, 'language'))) ?? 'en',
     jurisdiction: 'US',
     authority: authorityOf(meta),
     url: urlOf(identifier ?? (isCfr ? `/us/cfr/t${number}` : lawOf(root, meta))),
     ...datesOf(root, meta),
   }
+}
+
+/** `115 SJRES 1 ENR` before the title of a bill. */
+function numberOf(title: string | undefined): string | undefined {
+  return /^\d+ [A-Z]+ \d+ [A-Z\d]+(?=: )/.exec(title ?? '')?.[0]
 }
 
 /** What produced a file is stated as a creator too. */

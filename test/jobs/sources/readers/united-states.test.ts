@@ -93,3 +93,13 @@ test('a granule of the annual CFR is of the day that its metadata state', async 
   const { fields } = await readDocument('a-file', Buffer.from(markup))
   expect(fields).toMatchObject({ identifier: '12 CFR', effectiveFrom: { day: '2013-01-01', rule: 'amendment-date' } })
 })
+
+test('what the versioner names in its path alone is cited with its title and part', async () => {
+  const path = (rest: string): string =>
+    `hierarchy_metadata="{&quot;path&quot;:&quot;/on/_SUBSTITUTE_DATE_/title-40/${rest}&quot;}"`
+  const name = 'Appendix A-1 to Part 50'
+  const appendix = `<DIV9 N="${name}" TYPE="APPENDIX" ${path(`part-50/appendix-${name}`)}><HEAD>${name}—Method</HEAD><P>Text.</P></DIV9>`
+  const part = `<DIV5 N="9" TYPE="PART"><HEAD>PART 9—EXAMPLE</HEAD><DIV8 N="9.1" TYPE="SECTION" ${path('section-9.1')}><HEAD>§ 9.1 Scope.</HEAD><P>Text.</P></DIV8></DIV5>`
+  expect((await citedIn(appendix))[0]?.reference).toBe('40 CFR Part 50, Appendix A-1')
+  expect((await citedIn(part)).at(-1)?.reference).toBe('40 CFR 9.1')
+})

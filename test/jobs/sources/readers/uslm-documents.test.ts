@@ -125,3 +125,13 @@ test('a volume of the Statutes at Large cites each section by its law, and has n
     'Public Law 113–2, SECTION 1': 'Text 2.',
   })
 })
+
+test('an enrolled bill without a citation has its number before its title', async () => {
+  const read = await readOf(
+    'resolution',
+    '<dc:title>115 SJRES 1 ENR: Approving samples.</dc:title>',
+    '<main><section><content>That samples are approved.</content></section></main>',
+  )
+  expect(read.fields).toMatchObject({ identifier: '115 SJRES 1 ENR', publishedAt: undefined, effectiveFrom: undefined })
+  expect(passagesOf(read)).toEqual({ '115 SJRES 1 ENR, section': 'That samples are approved.' })
+})
