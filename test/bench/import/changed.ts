@@ -1,10 +1,12 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { copyFile, readFile, writeFile } from 'node:fs/promises'
 import { basename, join, resolve } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
 import { openDatabase } from '#core/db/pool.ts'
+import type { Database } from '#core/db/pool.ts'
 import { passagesIn } from '#core/index/passages/records.ts'
 import { createLog } from '#core/platform/log.ts'
-import { captureSource } from '#jobs/capture/pipeline.ts'
+import { SCHEDULED } from '#jobs/capture/run-child.ts'
 import { createProgress } from '#jobs/command-line/progress.ts'
 import { startPostgres } from '#jobs/demo/local/postgres.ts'
 import { startRedis } from '#jobs/demo/local/redis.ts'
@@ -18,7 +20,6 @@ import { createKnowledgeBase } from '#jobs/operator/actions/organizations.ts'
 import { addSource, sourceNamed } from '#jobs/operator/actions/sources.ts'
 import { withQueues } from '#jobs/operator/queues.ts'
 import { waitForBuild } from '#jobs/operator/wait.ts'
-import { enqueueBuild } from '#jobs/queues.ts'
 import { startEmbeddingEndpoint, vectorsByWords } from '#test/support/embedding-endpoint.ts'
 import type { EmbeddingEndpoint } from '#test/support/embedding-endpoint.ts'
 import { testSecrets } from '#test/support/secrets.ts'
@@ -34,12 +35,13 @@ export interface ChangedCorpus {
 }
 
 const WAIT_SECONDS = 3_600
+const LOOK_EVERY_MS = 50
 /** The record in the middle of the file gets a word more. */
 const ADDED = ' Amended.'
 
 /**
- * Publishes a corpus, changes one record of it, captures it again as the schedule does, and shows how long it takes
- * until the candidate is evaluated and compared. The endpoint of `openai` is one of this process.
+ * Publishes a corpus, changes one record of it, gives the job worker the capture of its schedule, and shows how long it
+ * takes until the candidate is evaluated and compared. The endpoint of `openai` is one of this process.
  */
 export async function benchChanged(corpus: ChangedCorpus, steps: Steps): Promise<void> {
   const dataDir = resolve(corpus.dataDir)
@@ -63,15 +65,12 @@ export async function benchChanged(corpus: ChangedCorpus, steps: Steps): Promise
   await amend(file)
   const before = endpoint.passages().length
   const [began, cpuBefore] = [performance.now(), cpuTimes()]
-  const captured = await withQueues(redisUrl, async (open) => {
-    const named = await sourceNamed(operator.database, source.name, base.id)
-    const one = await captureSource({ ...operator, store, preparesBuilds: true }, named)
-    await enqueueBuild(open('build'), one.build_id ?? '')
-    return one
-  })
+  const { id } = await sourceNamed(operator.database, source.name, base.id)
+  await withQueues(redisUrl, async (open) => void (await open('capture').add('capture', { id })))
+  const buildId = await scheduledBuild(operator.database)
   const imported = performance.now()
   const stages = createStageClock()
-  const built = await waitForBuild(operator.database, captured.build_id ?? '', WAIT_SECONDS, stages)
+  const built = await waitForBuild(operator.database, buildId, WAIT_SECONDS, stages)
   const [ended, cpuAfter] = [performance.now(), cpuTimes()]
   const sent = await textsSince(endpoint, before, store.artifactFolder(built.version_id ?? ''))
   const seconds = (ms: number): string => `${(ms / 1_000).toFixed(1)} s`
@@ -82,8 +81,8 @@ export async function benchChanged(corpus: ChangedCorpus, steps: Steps): Promise
       `One changed record of ${report.passages} passages, embedding ${corpus.embedding}: an evaluated candidate after ` +
         `${seconds(ended - began)} (passed: ${built.passed}).`,
       `Capture and import ${seconds(imported - began)}; ${stages.sentence()}.`,
-      `CPU: capture and import ${cpu('load generator')}, build ${cpu('jobs')}, search node ${cpu('search node')}, ` +
-        `others on the machine ${cpu('others')}.`,
+      `CPU: job worker with its capture and build ${cpu('jobs')}, search node ${cpu('search node')}, others on the ` +
+        `machine ${cpu('others')}.`,
       ...(corpus.embedding === 'local' ? [] : [`Texts sent to the endpoint: ${sent}.`]),
     ].join('\n'),
   )
@@ -114,6 +113,15 @@ async function startStack(work: string, endpoint: EmbeddingEndpoint, steps: Step
     store: storeOf(settings),
     redisUrl: redis.url,
     reviewerKeyFile: join(work, 'reviewer.pem'),
+  }
+}
+
+/** Waits for the build that a scheduled capture asks for. @returns its id. */
+async function scheduledBuild(database: Database): Promise<string> {
+  for (;;) {
+    const { rows } = await database.query<{ id: string }>('select id from builds where started_by = $1', [SCHEDULED])
+    if (rows[0] !== undefined) return rows[0].id
+    await wait(LOOK_EVERY_MS)
   }
 }
 
