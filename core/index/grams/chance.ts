@@ -53,8 +53,8 @@ export const DEFAULT_CHANCE: Chance = {
 /**
  * Measures what the first passages hold of questions that no passage answers, so that a decision means the same in every
  * version. The questions are of words of the version, drawn with a fixed seed: half of them of one passage each, whose
- * document and copies are withheld, as of a topic that the corpus lacks; half of any passages, as of no topic. Their coverage falls
- * with the information of a question, and a line is fitted to it.
+ * document and copies are withheld, as of a topic that the corpus lacks; half of any passages, as of no topic. Their
+ * coverage falls with the information of a question, and a line is fitted to it.
  */
 export function measureChance(index: ChanceIndex): Chance {
   if (index.passages < PASSAGES_MIN) return DEFAULT_CHANCE

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { innerProductAt } from './inner-product.ts'
+import { QUERIES_TOGETHER, innerProductAt, innerProductsAt, queriesTogether } from './inner-product.ts'
 
 /**
  * Statistics of a version's cosines, in the manifest. A cosine counts by its distance from the question's mean cosine
@@ -45,8 +45,11 @@ export function createCosineStatistics(rows: number, dimensions: number): Cosine
     finish(queries) {
       if (queries.length === 0) throw new RangeError('cosines are measured by at least one query')
       const mean = Float32Array.from(sum, (total) => total / row)
-      const deviations = queries.map((query) => deviationOf(sample.map((vector) => innerProductAt(vector, 0, query))))
-      const deviation = deviations.reduce((total, each) => total + each, 0) / queries.length
+      let deviations = 0
+      for (let from = 0; from < queries.length; from += QUERIES_TOGETHER)
+        for (const cosines of cosinesOf(queries.slice(from, from + QUERIES_TOGETHER), sample))
+          deviations += deviationOf(cosines)
+      const deviation = deviations / queries.length
       return {
         mean: Buffer.from(mean.buffer).toString('base64'),
         deviation: Math.max(DEVIATION_MIN, Number(deviation.toPrecision(9))),
@@ -55,7 +58,19 @@ export function createCosineStatistics(rows: number, dimensions: number): Cosine
   }
 }
 
-function deviationOf(values: readonly number[]): number {
+/** Returns the cosines of each query with the vectors. @param queries at most `QUERIES_TOGETHER`. */
+function cosinesOf(queries: readonly Float32Array[], vectors: readonly Float32Array[]): readonly Float64Array[] {
+  const together = queriesTogether(queries, vectors[0]?.length ?? 0)
+  const products = new Float64Array(QUERIES_TOGETHER)
+  const cosines = queries.map(() => new Float64Array(vectors.length))
+  for (const [at, vector] of vectors.entries()) {
+    innerProductsAt(vector, 0, together, products)
+    for (const [query, own] of cosines.entries()) own[at] = products[query] ?? 0
+  }
+  return cosines
+}
+
+function deviationOf(values: Float64Array): number {
   const mean = values.reduce((sum, value) => sum + value, 0) / values.length
   return Math.sqrt(values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / values.length)
 }
