@@ -138,6 +138,8 @@ async function answerOf(
           : new OperatorError(`${url.href} does not answer: ${reasonOf(cause)}`, { cause }),
       )
     })
+    // Where it is closed without an answer and without an error, as after a switch of protocols.
+    sent.on('close', () => reject(new OperatorError(`${url.href} does not answer: closed`)))
     sent.end()
   })
 }
@@ -193,7 +195,9 @@ function keptHeaders({ headers }: IncomingMessage): Readonly<Record<string, stri
   return Object.fromEntries(
     KEPT_HEADERS.flatMap((name) => {
       const value = headers[name]
-      return typeof value === 'string' ? [[name, value.slice(0, CAPTURE_BOUNDS.headerCharactersMax)] as const] : []
+      // A part of a tag is another tag.
+      const isKept = typeof value === 'string' && value.length <= CAPTURE_BOUNDS.headerCharactersMax
+      return isKept ? [[name, value] as const] : []
     }),
   )
 }

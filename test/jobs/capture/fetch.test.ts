@@ -88,6 +88,11 @@ test.each([
     /encoding that was not asked for/,
   ],
   [
+    'a switch of protocols',
+    (_: unknown, response: Response) => response.writeHead(101, { upgrade: 'x', connection: 'upgrade' }).end(),
+    /does not answer: closed/,
+  ],
+  [
     'redirects without end',
     (_: unknown, response: Response) => response.writeHead(302, { location: '/v1/act.xml' }).end(),
     /redirects more than 5 times/,
