@@ -219,7 +219,8 @@ function datesOf(
 ): Dates {
   const announced =
     dayIn(attribute(at(meta, 'publication'), 'date')) ?? dateNamed(work, /verk(?:ue|ü)ndungsdatum|publi/i)
-  const ofExpression = dateNamed(expression, /./)
+  // A publisher may state the day of issue and the day of publication.
+  const ofExpression = datesNamed(expression, /./).toSorted().at(-1)
   const events = meta === undefined ? [] : [...descendants(meta)].filter(({ name }) => name === 'eventRef')
   const inForce = events.find((each) =>
     /inkraft|entry-?into-?force|in-?force/i.test(attribute(each, 'refersTo', 'type') ?? ''),
@@ -250,11 +251,14 @@ function dayOrNone(day: string | undefined): ReadDate | undefined {
 }
 
 function dateNamed(level: MarkupElement | undefined, name: RegExp): string | undefined {
-  const dates =
-    level === undefined
-      ? []
-      : elementsOf(level).filter((each) => each.name === 'FRBRdate' && name.test(attribute(each, 'name') ?? 'date'))
-  return dates.map((each) => dayIn(attribute(each, 'date'))).find((day) => day !== undefined)
+  return datesNamed(level, name)[0]
+}
+
+function datesNamed(level: MarkupElement | undefined, name: RegExp): readonly string[] {
+  const dates = level === undefined ? [] : elementsOf(level).filter((each) => each.name === 'FRBRdate')
+  return dates
+    .filter((each) => name.test(attribute(each, 'name') ?? 'date'))
+    .flatMap((each) => dayIn(attribute(each, 'date')) ?? [])
 }
 
 function citationOf(provision: CitedProvision, fields: DocumentFields): Citation {
