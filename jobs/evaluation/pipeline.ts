@@ -185,7 +185,7 @@ function refuseUnanswerable(questions: readonly QueryWithQrels[], missing: Reado
   )
   if (without.length === 0) return
   throw new OperatorError(
-    `The version holds no relevant passage of ${idsInWords(without)}. Name passages that it holds in "relevant", or ` +
-      'none where the corpus has no answer, and build again.',
+    `The version holds no relevant passage of ${idsInWords(without)}. Name passages that it holds in "relevant", by ` +
+      'the ids that the page of a version shows, or none where the corpus has no answer, and build again.',
   )
 }

@@ -9,8 +9,8 @@ import type { Markup } from '#jobs/page/markup.ts'
 interface DocumentPassages {
   readonly id: string
   readonly title: string
-  /** Label, first day in force, text. */
-  readonly passages: (readonly [string, string, string])[]
+  /** Label, first day in force, text, and the id by which a question set names it. */
+  readonly passages: (readonly [string, string, string, string])[]
 }
 
 /**
@@ -28,7 +28,10 @@ export async function passagesSection(folder: string): Promise<Markup> {
       </p>`
   const listed = documents.toSorted((a, b) => (a.title < b.title ? -1 : 1))
   return html`<h2>The passages</h2>
-    <p class="small">Choose a document; its passages appear below the list. This needs scripts.</p>
+    <p class="small">
+      Choose a document; its passages appear below the list, each with the id by which a question set names it. This
+      needs scripts.
+    </p>
     <ul class="documents small">
       ${listed.map(
         ({ id, title, passages }) =>
@@ -45,11 +48,12 @@ export async function passagesSection(folder: string): Promise<Markup> {
 async function documentsIn(folder: string): Promise<readonly DocumentPassages[] | undefined> {
   const documents = new Map<string, DocumentPassages>()
   let characters = 0
-  for await (const { document, citation, in_force_from: day, text } of passagesIn(join(folder, 'passages.jsonl'))) {
+  for await (const passage of passagesIn(join(folder, 'passages.jsonl'))) {
+    const { document, citation, in_force_from: day, text, source_id: id } = passage
     characters += text.length
     if (characters > COMPARISON_BOUNDS.pagePassageCharactersMax) return undefined
     const held = documents.get(document.id) ?? { id: document.id, title: document.title, passages: [] }
-    held.passages.push([citation.label, day, text])
+    held.passages.push([citation.label, day, text, id])
     documents.set(document.id, held)
   }
   return [...documents.values()]

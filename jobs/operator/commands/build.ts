@@ -135,7 +135,7 @@ function addStart(build: OperatorCommand): void {
     flags: {
       '--import <import>': 'id that "operator import" printed',
       '--questions <file>':
-        'JSONL of {"id","text","relevant":[passage ids]}; an empty list: the corpus has no answer. ' +
+        'JSONL of {"id","text","relevant":[passage ids]}, ids as the page of a version shows them; an empty list: the corpus has no answer. ' +
         'Without it: known items, see below',
       '--search-questions <file|openai>':
         'JSONL of {"id","lang","q"}: what people may ask of a passage in their own words; or who writes them, see below',

@@ -93,6 +93,7 @@ describe('The page of a later version', () => {
     const passages = carried(pages.later).flatMap((document) => document.passages)
     expect(new Set(passages.map(([label]) => label)).size).toBe(passages.length)
     expect(passages).toHaveLength(9)
+    expect(passages.map(([, , , id]) => id)).toContain('chapter-1#rule-1-9')
     expect(passages.map(([, , text]) => text)).toContain('Every pier has a lantern that burns at night.')
     expect(pages.later.match(/<script type="module">/g)).toHaveLength(1)
     expect(pages.later).toMatch(
