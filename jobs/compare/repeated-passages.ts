@@ -32,7 +32,11 @@ export function namesOf({ citation, references, document, metadata, text }: Name
   const words = wordsOf(text)
   const long = words.split(' ').length >= COMPARISON_BOUNDS.repeatedTextWordsMin
   return {
-    within: [`label ${label}`, ...references.map((reference) => `reference ${foldKey(reference)}`)],
+    // An act alone names no provision: each passage whose label names none has it.
+    within: [
+      `label ${label}`,
+      ...references.filter((one) => one.includes('#')).map((reference) => `reference ${foldKey(reference)}`),
+    ],
     anywhere: [
       `${scope} anchor ${foldKey(citation.source_anchor)}`,
       `${scope} url ${foldKey(document.canonical_url)} ${label}`,

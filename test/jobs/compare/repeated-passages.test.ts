@@ -54,10 +54,15 @@ describe('a passage that is added beside one of the active version, with its cit
 
   test.each([
     ['the label in other letters, punctuation or white space', added(' RULE\u00a0 4.')],
-    ['a reference', added('Part B', { references: ['hsfa:cob-f/1.2'] })],
+    ['a reference', added('Part B', { references: ['hsfa:cob-f#1.2'] })],
   ])('is found by %s', async (_, copy) => {
-    const before = BEFORE.map((passage, n) => (n === 4 ? { ...passage, references: ['hsfa:cob-f/1.2'] } : passage))
+    const before = BEFORE.map((passage, n) => (n === 4 ? { ...passage, references: ['hsfa:cob-f#1.2'] } : passage))
     expect(await repeated(before, [...before, copy])).toEqual([1, 1])
+  })
+
+  test('is not found by an act alone, which each passage has whose label names no provision', async () => {
+    const before = BEFORE.map((passage) => ({ ...passage, references: ['rulebook:x'] }))
+    expect(await repeated(before, [...before, added('Part B', { references: ['rulebook:x'] })])).toEqual([0, 1])
   })
 
   const OTHER_URL = { canonical_url: 'https://elsewhere.example/' }
