@@ -99,10 +99,10 @@ async function showDocument() {
   const heading = element('h3', found.title)
   heading.tabIndex = -1
   view.replaceChildren(heading, element('p', `${found.passages.length} passages`, 'soft small'))
-  for (const [label, day, text, id] of found.passages) {
+  for (const [label, day, text, named] of found.passages) {
     const card = element('section', undefined, 'miss passage')
     const head = element('p', undefined, 'small')
-    head.append(element('b', label), element('span', ` · in force from ${day} · `, 'soft'), element('code', id))
+    head.append(element('b', label), element('span', ` · in force from ${day} · `, 'soft'), element('code', named))
     const words = element('p', text, 'words')
     words.dir = 'auto'
     card.append(head, words)

@@ -59,16 +59,29 @@ function hasOtherDates(change: NamedChange): boolean {
  */
 export function card(change: NamedChange, id: string, place: Placed | undefined): Markup {
   const details = place !== undefined && isOfPassage(change) ? passageInPlace(change, place) : detailsOf(change)
-  return html`<article class="miss change" id="${id}" data-kinds="${kindsOf(change).join(' ')}">
+  return cardOf(id, kindsOf(change), SINGULAR[change.kind], headlineOf(change), details)
+}
+
+/** An entry of a document. */
+export interface Card {
+  /** Position in the text; -1: none. */
+  readonly ordinal: number
+  /** By which the page lists it. */
+  readonly kinds: readonly string[]
+  readonly markup: Markup
+}
+
+export function cardOf(id: string, kinds: readonly string[], name: string, headline: Markup, details: Markup): Markup {
+  return html`<article class="miss change" id="${id}" data-kinds="${kinds.join(' ')}">
     <p class="small">
-      <label><input type="checkbox" class="tick" /> <b>${SINGULAR[change.kind]}</b> ${headlineOf(change)}</label>
+      <label><input type="checkbox" class="tick" /> <b>${name}</b> ${headline}</label>
     </p>
     ${details}
   </article>`
 }
 
 /** The whole text of a passage that one version holds, between its neighbours. */
-function passageInPlace(change: PassageChange, { text, previous, next }: Placed): Markup {
+export function passageInPlace(change: PassageChange, { passage: { text }, previous, next }: Placed): Markup {
   const inFull =
     change.kind === 'passages_removed'
       ? { ...change, before: { ...change.before, text } }
@@ -201,7 +214,7 @@ function passageDetails({ text: own, ...before }: Fields, { text: other, ...afte
 }
 
 /** Lists the fields whose value differs. */
-function fieldsList(before: Fields, after: Fields): Markup {
+export function fieldsList(before: Fields, after: Fields): Markup {
   const names = [...new Set([...Object.keys(before), ...Object.keys(after)])].filter(
     (name) => written(before[name]) !== written(after[name]),
   )

@@ -7,9 +7,11 @@ import type { NamedChange } from '#jobs/compare/changes-file.ts'
 import { NOTHING, html } from '#jobs/page/markup.ts'
 import type { Markup } from '#jobs/page/markup.ts'
 import { reviewTools } from '#jobs/page/review-tools.ts'
+import type { Card } from './cards.ts'
 import { SINGULAR, card, inWords, isOfPassages, kindsOf } from './cards.ts'
 import { isOfPassage } from './neighbours.ts'
 import type { PlaceOf, Placed } from './neighbours.ts'
+import { redatedCards, redatedIn } from './redated.ts'
 
 /**
  * Shows what the candidate lost or changed against the active version, before any measurement: every change by document,
@@ -34,19 +36,29 @@ export function changesSection(
       <code>operator review report ${id ?? ''} --part changes --out FILE</code> writes all as a list, SHA-256
       <code>${changes.sha256}</code>.
     </p>
-    <section>${tools(shown)} ${groups(shown, placeOf)}</section>`
+    ${review(shown, placeOf)}`
 }
 
 function listedInWords(shown: number): string {
   return shown < COMPARISON_BOUNDS.changesShownMax
-    ? 'All are below, by document.'
+    ? 'All are below, by document; a passage that is removed and added again from another day on is one entry.'
     : `The first ${whole(shown)} are below by document; additions are left out first.`
 }
 
-function tools(shown: readonly NamedChange[]): Markup {
+/** The changes with their search. */
+function review(shown: readonly NamedChange[], placeOf: PlaceOf): Markup {
   if (shown.length === 0) return NOTHING
-  const kinds = [...new Set(shown.flatMap(kindsOf))].sort()
-  return reviewTools(kinds.map((kind) => [kind, NAMES[kind] ?? SINGULAR[kind as NamedChange['kind']]]))
+  const placed = (change: NamedChange): Placed | undefined => (isOfPassage(change) ? placeOf(change) : undefined)
+  const numbers = new Map(shown.map((change, at) => [change, `c${at}`]))
+  const all = groupsOf(shown).map((group) => ({
+    ...group,
+    cards: cardsOf(group.changes, placed, (change) => numbers.get(change) ?? ''),
+  }))
+  const kinds = [...new Set(all.flatMap(({ cards }) => cards.flatMap((each) => each.kinds)))].sort()
+  return html`<section>
+    ${reviewTools(kinds.map((kind) => [kind, NAMES[kind] ?? SINGULAR[kind as NamedChange['kind']]]))}
+    ${all.map(groupOf)}
+  </section>`
 }
 
 const NAMES: Readonly<Record<string, string>> = { text: 'text changed', dates: 'date changed' }
@@ -59,23 +71,29 @@ interface Group {
   readonly changes: readonly NamedChange[]
 }
 
-function groups(shown: readonly NamedChange[], placeOf: PlaceOf): Markup {
-  const numbers = new Map(shown.map((change, at) => [change, `c${at}`]))
-  const placed = (change: NamedChange): Placed | undefined => (isOfPassage(change) ? placeOf(change) : undefined)
-  const ordinal = (change: NamedChange): number => placed(change)?.ordinal ?? -1
-  return html`${groupsOf(shown).map(({ title, document, changes }) => {
-    const cards = changes
-      .toSorted((a, b) => ordinal(a) - ordinal(b))
-      .map((change) => card(change, numbers.get(change) ?? '', placed(change)))
-    const all =
-      document === undefined
-        ? NOTHING
-        : html`<p class="small"><a href="#document-${document}">All passages of the document</a></p>`
-    return html`<details class="group" open>
-      <summary><b>${title}</b> <span class="soft small">${countsInWords(changes)}</span></summary>
-      ${all} ${cards}
-    </details>`
-  })}`
+function groupOf({ title, document, changes, cards }: Group & { readonly cards: readonly Card[] }): Markup {
+  const all =
+    document === undefined
+      ? NOTHING
+      : html`<p class="small"><a href="#document-${document}">All passages of the document</a></p>`
+  return html`<details class="group" open>
+    <summary><b>${title}</b> <span class="soft small">${countsInWords(changes)}</span></summary>
+    ${all} ${cards.map(({ markup }) => markup)}
+  </details>`
+}
+
+/** In the order of the text; what stands at no place comes first. */
+function cardsOf(
+  changes: readonly NamedChange[],
+  placed: (change: NamedChange) => Placed | undefined,
+  idOf: (change: NamedChange) => string,
+): readonly Card[] {
+  const { redated, rest } = redatedIn(changes, placed)
+  const cards = rest.map((change) => {
+    const place = placed(change)
+    return { ordinal: place?.ordinal ?? -1, kinds: kindsOf(change), markup: card(change, idOf(change), place) }
+  })
+  return [...cards, ...redatedCards(redated, idOf)].sort((a, b) => a.ordinal - b.ordinal)
 }
 
 function groupsOf(shown: readonly NamedChange[]): readonly Group[] {

@@ -9,7 +9,7 @@ import { firstWords, lastWords } from './word-difference.ts'
 export interface Placed {
   /** Position within its revision, from 0. */
   readonly ordinal: number
-  readonly text: string
+  readonly passage: PassageRecord
   /** The passages before and after it in the revision; undefined at its ends. */
   readonly previous: Near | undefined
   readonly next: Near | undefined
@@ -59,13 +59,13 @@ async function placesIn(folder: string, wanted: ReadonlySet<string>): Promise<Re
     const found = waiting === undefined ? undefined : places.get(waiting)
     if (waiting !== undefined && found !== undefined && previous !== undefined)
       places.set(waiting, { ...found, next: { label: passage.citation.label, text: beginning(passage.text) } })
-    const { document, metadata, provision, in_force_from: day, position, text } = passage
+    const { document, metadata, provision, in_force_from: day, position } = passage
     const key = JSON.stringify([document.id, metadata.language, provision, day])
     waiting = wanted.has(key) ? key : undefined
     if (waiting !== undefined)
       places.set(key, {
         ordinal: position.ordinal,
-        text,
+        passage,
         previous: previous && { label: previous.citation.label, text: end(previous.text) },
         next: undefined,
       })

@@ -49,11 +49,11 @@ async function documentsIn(folder: string): Promise<readonly DocumentPassages[] 
   const documents = new Map<string, DocumentPassages>()
   let characters = 0
   for await (const passage of passagesIn(join(folder, 'passages.jsonl'))) {
-    const { document, citation, in_force_from: day, text, source_id: id } = passage
+    const { document, citation, in_force_from: day, text, source_id: named } = passage
     characters += text.length
     if (characters > COMPARISON_BOUNDS.pagePassageCharactersMax) return undefined
     const held = documents.get(document.id) ?? { id: document.id, title: document.title, passages: [] }
-    held.passages.push([citation.label, day, text, id])
+    held.passages.push([citation.label, day, text, named])
     documents.set(document.id, held)
   }
   return [...documents.values()]
