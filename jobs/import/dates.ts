@@ -8,7 +8,8 @@ const DAY = /^\d{4}-\d{2}-\d{2}$/
  * an instant may be another one.
  */
 export function instantOf(written: string): string | undefined {
-  if (!DAY.test(written)) return undefined
+  // There is no year 0, and Postgres stores none.
+  if (!DAY.test(written) || written.startsWith('0000')) return undefined
   const ms = Date.parse(`${written}T00:00:00Z`)
   // `Date` turns 30 February into a day in March instead of rejecting it.
   return Number.isNaN(ms) || utcDay(new Date(ms)) !== written ? undefined : new Date(ms).toISOString()

@@ -1,7 +1,7 @@
 import { foldCode } from '#core/identity/fold.ts'
 import { attribute, at, descendants, elementsOf, firstNamed, stack, textOf } from './tree.ts'
 import type { MarkupElement } from './tree.ts'
-import { dayIn, languageTag } from './format.ts'
+import { dayIn, endIn, languageTag } from './format.ts'
 import type { CitedProvision, MarkupFormat, ReadTree } from './format.ts'
 import type { Citation, DocumentFields, ReadDate } from './document.ts'
 import { wordsCitation } from './words-citation.ts'
@@ -242,7 +242,7 @@ function datesOf(
           ? { day: published, rule: 'enactment' }
           : { day: published },
     effectiveFrom: from,
-    effectiveTo: dayOrNone(dayIn(attribute(ended, 'date'))),
+    effectiveTo: dayOrNone(endIn(attribute(ended, 'date'), ended?.line)),
   }
 }
 

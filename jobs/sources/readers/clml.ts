@@ -1,6 +1,6 @@
 import { attribute, at, childNamed, descendants, elementsOf, firstNamed, textOf, xpathOf } from './tree.ts'
 import type { MarkupElement } from './tree.ts'
-import { dayIn, isWithin, languageTag } from './format.ts'
+import { dayIn, endIn, isWithin, languageTag } from './format.ts'
 import type { CitedProvision, MarkupFormat, ReadTree } from './format.ts'
 import type { Citation, DocumentFields, ReaderWarning } from './document.ts'
 import type { Role } from './roles.ts'
@@ -231,7 +231,7 @@ function fieldsOf({ tree: { root } }: ReadTree): DocumentFields {
   const restricted = dayIn(textOf(named('valid'))) ?? dayIn(attribute(root, 'RestrictStartDate'))
   const published = enacted === undefined ? undefined : ({ day: enacted, rule: 'enactment' } as const)
   const from = restricted ?? commenced
-  const end = dayIn(attribute(root, 'RestrictEndDate'))
+  const end = endIn(attribute(root, 'RestrictEndDate'), root.line)
   const ended = end !== undefined && (from === undefined || end > from) ? end : undefined
   const provisions = provisionsOf(root)
   const isProspective = provisions.length > 0 && provisions.every((each) => statusOf(each) === 'Prospective')

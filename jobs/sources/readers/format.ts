@@ -1,4 +1,5 @@
 import type { Citation, DocumentFields, Provision, ReaderFormat, ReaderWarning } from './document.ts'
+import { UnreadableFile } from './tree.ts'
 import type { MarkupElement, MarkupTree } from './tree.ts'
 import type { Roles } from './roles.ts'
 
@@ -51,13 +52,29 @@ export function numberIn(label: string): string {
 const DIGITS = /(?:^|[\s§([])([A-Z]{0,2}\d[\w.\-–—/]*(?:\s?bis|\s?ter)?)/u
 const LETTERS = /(?:^|[\s§([])((?:[IVXLCDM]+\b|[A-Z]{1,3}\b)(?:\s?bis|\s?ter)?)/u
 
+/** 9999 stands for an open end. There is no year 0. */
+const OPEN_OR_NO_YEAR: ReadonlySet<string> = new Set(['0000', '9999'])
+
 /** The day of a date as formats of law write it, or undefined for one that stands for no end. */
 export function dayIn(written: string | undefined): string | undefined {
   const [, year, month, day] = /^\s*(\d{4})-?(\d{2})-?(\d{2})/.exec(written ?? '') ?? []
-  if (year === undefined || month === undefined || day === undefined || year === '9999') return undefined
+  if (year === undefined || month === undefined || day === undefined || OPEN_OR_NO_YEAR.has(year)) return undefined
   const iso = `${year}-${month}-${day}`
   const ms = Date.parse(`${iso}T00:00:00Z`)
   return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(iso) ? iso : undefined
+}
+
+/**
+ * Returns the last day of a provision that a file states; undefined where it states none, or an open one.
+ * @throws UnreadableFile for what is no day: without its end, a text would be served as law in force.
+ */
+export function endIn(written: string | undefined, line: number | undefined): string | undefined {
+  const day = dayIn(written)
+  if (day !== undefined || written === undefined || /^\s*(?:9999|$)/.test(written)) return day
+  throw new UnreadableFile(
+    `it states the end "${written.trim().slice(0, 40)}", which is no day: state it as YYYY-MM-DD`,
+    line === undefined ? {} : { line },
+  )
 }
 
 const ENGLISH_MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']

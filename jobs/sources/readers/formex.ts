@@ -1,7 +1,7 @@
 import { attribute, childNamed, descendants, elementsOf, firstNamed, textOf } from './tree.ts'
 import type { MarkupElement } from './tree.ts'
 import { celexOf, instrumentIn } from './celex.ts'
-import { dayIn, languageTag } from './format.ts'
+import { dayIn, endIn, languageTag } from './format.ts'
 import type { MarkupFormat, ReadTree } from './format.ts'
 import type { DocumentFields, ReaderWarning } from './document.ts'
 import { applicationIn, euCitation } from './eu-citation.ts'
@@ -151,7 +151,7 @@ function fieldsOf({ tree: { root } }: ReadTree): DocumentFields {
   const signed = dayIn(attribute(childNamed(bib, 'DATE'), 'ISO') ?? attribute(firstNamed(root, 'DATE'), 'ISO'))
   const from = dayIn(attribute(info, 'START.DATE'))
   const applies = applicationIn(textOf(firstNamed(root, 'ENACTING.TERMS')) ?? '')
-  const to = dayIn(attribute(info, 'END.DATE'))
+  const to = endIn(attribute(info, 'END.DATE'), info?.line)
   const celex = celexIn(root, info, title)
   return {
     title,

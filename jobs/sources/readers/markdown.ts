@@ -4,7 +4,7 @@ import { IMPORT_BOUNDS } from '#jobs/import/bounds.ts'
 import { decode } from './decode.ts'
 import { germanCitation, lastAmendment } from './german-citation.ts'
 import type { DocumentFields, ReadDate } from './document.ts'
-import { dayIn, languageTag } from './format.ts'
+import { dayIn, endIn, languageTag } from './format.ts'
 import type { MarkupFormat, ReadTree } from './format.ts'
 import { lineRole } from './line-roles.ts'
 import { lineTree } from './line-tree.ts'
@@ -168,7 +168,7 @@ function fieldsOf({ tree: { metadata = new Map(), decoded } }: ReadTree): Docume
     publishedAt: signed === undefined ? dated(published) : { day: signed, rule: 'enactment' },
     effectiveFrom:
       dated(dayIn(metadata.get('effective_at'))) ?? lastAmendment(decoded.slice(0, HEAD_CHARACTERS), signed),
-    effectiveTo: dated(dayIn(metadata.get('effective_to'))),
+    effectiveTo: dated(endIn(metadata.get('effective_to'), 1)),
   }
 }
 

@@ -20,6 +20,7 @@ import { REGML } from './regml.ts'
 import type { MarkupTree } from './tree.ts'
 import { UnreadableFile } from './tree.ts'
 import { USLM } from './uslm.ts'
+import { unreadDates } from './unread-dates.ts'
 import { walk } from './walk.ts'
 import { parseXml } from './xml.ts'
 
@@ -98,7 +99,7 @@ async function readMarkup(format: MarkupFormat, path: string, bytes: Uint8Array)
     omitted,
     tree,
     coverage: coverageOf(tree, provisions, omitted),
-    warnings: format.warnings?.(read) ?? [],
+    warnings: [...(format.warnings?.(read) ?? []), ...unreadDates(tree.root)],
     cite: (provision) => format.cite(withThoseAround(provision, provisions), fields),
   }
 }

@@ -117,6 +117,7 @@ describe('a JSONL import', () => {
     ['effective_at is not a date', line('a', TEXT, { effective: '2023-02-30' })],
     ['effective_to is not a date', line('a', TEXT, { until: 'later' })],
     ['effective_to is not a date', line('a', TEXT, { until: '10000-01-01' })],
+    ['effective_to is not a date', line('a', TEXT, { until: '0000-01-01' })],
     [
       'effective_at has a time of day: state the day in the zone of its jurisdiction',
       line('a', TEXT, { effective: '2020-01-01T00:00+10:00' }),

@@ -90,6 +90,25 @@ describe('a file that is not read is refused with a sentence and its line', () =
   })
 })
 
+test('a date that is no day, or may be two, is warned of with its line; an end that is no day refuses the file', async () => {
+  const dated = (work: string, end = ''): string =>
+    `${HEAD}\n<act><meta><identification><FRBRWork>\n<FRBRdate date="${work}" name="x"/></FRBRWork></identification>` +
+    `<lifecycle><eventRef type="generation" date="9999-12-31"/>${end}</lifecycle></meta>` +
+    '<body><section><num>1</num><content><p>Samples.</p></content></section></body></act></akomaNtoso>'
+  for (const date of ['2024-04-31', '02/03/2024', '0000-01-01', '2023-02-29']) {
+    const { warnings, fields } = await readDocument('file', Buffer.from(dated(date)))
+    expect(warnings).toEqual([{ message: `the date "${date}" is not read: state the day as YYYY-MM-DD`, line: 3 }])
+    expect(fields.publishedAt).toBe(undefined)
+  }
+  expect((await readDocument('file', Buffer.from(dated('2024-02-29')))).warnings).toEqual([])
+  const ended = dated('2024-02-29', '\n<eventRef type="repeal" date="2024-04-31"/>')
+  const message = 'it states the end "2024-04-31", which is no day: state it as YYYY-MM-DD'
+  expect(await faultOf(ended)).toEqual({ message, line: 4 })
+  expect((await faultOf('---\ntitle: T\neffective_to: 31 April 2024\n---\n# Rule\n\nSamples.\n')).message).toContain(
+    'it states the end "31 April 2024"',
+  )
+})
+
 test('an element of more parts than a call takes arguments, and the longest text in one node, are read in linear time', async () => {
   const section = (text: string): string =>
     `${HEAD}<act><body><section><num>1</num><content><p>${text}</p></content></section></body></act></akomaNtoso>`
