@@ -96,7 +96,9 @@ function* itemsOf(read: ReadDocument, sourceName: string): Generator<SourceItem>
   const metadata = metadataOf(read, sourceName)
   const stated = frontMatterOf(read)
   const placesOf = createPlaces(read)
-  for (const { provision, id, citation, citedAs } of namedProvisions(read)) {
+  const named = namedProvisions(read)
+  if (named.length === 0) yield { kind: 'warning', line: 1, message: 'the file holds no text of a provision' }
+  for (const { provision, id, citation, citedAs } of named) {
     const text = provision.text ?? ''
     const path = [citation.title ?? read.fields.title ?? '', ...provision.path, nameOf(provision)]
     const place = placesOf(provision)

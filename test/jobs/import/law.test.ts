@@ -49,6 +49,14 @@ describe.each(SAMPLES)('an import of $name', ({ format, bytes, passages: expecte
 const PAGE =
   '<!doctype html><html lang="en"><head><title>Bees</title></head><body><h1>Bees</h1><p>Keep bees.</p></body>'
 
+test('a file without a provision is warned of', async () => {
+  const { passages, report } = await imported({ 'a.html': PAGE, 'b.html': '<!doctype html><html><body></body></html>' })
+  expect(passages).toHaveLength(1)
+  expect(report.warnings.entries).toMatchObject([
+    { source: 'b.html', message: 'the file holds no text of a provision' },
+  ])
+})
+
 test('what source.yaml states of a file comes before the file, and what it states of the folder after it', async () => {
   const yaml = `${SAMPLE_SOURCE_YAML}\nfiles:\n  b.html:\n    title: Hives\n    effective_at: 2021-05-06\n`
   const { passages, report } = await imported({ 'a.html': PAGE, 'b.html': PAGE.replace('Keep', 'Count') }, yaml)
