@@ -173,13 +173,9 @@ function sameFiles(
 async function candidateOf(deps: CaptureDeps, source: SourceRow): Promise<Partial<Captured>> {
   const { database, store, actor } = deps
   const sources = await listSources(database, source.knowledge_base_id, CAPTURE_BOUNDS.sourcesMax)
-  const files: CapturedFile[] = []
-  for (const each of sources) {
-    const good = await lastGoodCapture(database, each.id)
-    if (good?.files === undefined || good.files === null)
-      return { message: `no candidate is built, because the source ${each.name} has no good capture yet` }
-    for (const file of good.files) files.push(file)
-  }
+  const { files, missing } = await filesInForce(database, sources)
+  if (missing !== undefined)
+    return { message: `no candidate is built, because the source ${missing} has no good capture yet` }
   assertDistinct(files)
   const mapping = await oneMappingOf([source, ...sources])
   const newest = await newestImport(database, source.knowledge_base_id)
@@ -203,13 +199,18 @@ async function candidateOf(deps: CaptureDeps, source: SourceRow): Promise<Partia
   try {
     const report = await readCaptured(store, input)
     // An import that is recorded without its build would be taken for one that the next capture need not build.
-    const { parameters, ...asked } = await inTransaction(database, async (client) => {
+    const recorded = await inTransaction(database, async (client) => {
+      const now = await filesInForce(client, sources)
+      if (!sameFiles(pairsOf(now.files), pairsOf(files))) return undefined
       const { id: importId } = await recordImport(client, input, report)
       return {
         import_id: importId,
         ...(await askedOf(client, { source, actor }, { id, importId, newest: newest?.id })),
       }
     })
+    // Another source was captured meanwhile. Its capture may have read the older file of this one.
+    if (recorded === undefined) return await candidateOf(deps, source)
+    const { parameters, ...asked } = recorded
     if (parameters === undefined) return asked
     if (build !== undefined && canonicalJson(build.withdrawals) === canonicalJson(parameters.withdrawals))
       // A build that another worker has begun reads the sources itself.
@@ -218,6 +219,20 @@ async function candidateOf(deps: CaptureDeps, source: SourceRow): Promise<Partia
   } finally {
     if (build !== undefined) await rm(build.folder, { recursive: true, force: true })
   }
+}
+
+/** What the last good captures of the sources hold, and the name of the first source without one. */
+async function filesInForce(
+  database: Queryable,
+  sources: readonly SourceRow[],
+): Promise<{ readonly files: readonly CapturedFile[]; readonly missing: string | undefined }> {
+  const files: CapturedFile[] = []
+  for (const { id, name } of sources) {
+    const good = await lastGoodCapture(database, id)
+    if (good?.files === undefined || good.files === null) return { files, missing: name }
+    for (const file of good.files) files.push(file)
+  }
+  return { files, missing: undefined }
 }
 
 /** Asks for the build of an import, with the parameters of the newest one, unless an operator has built the same. */

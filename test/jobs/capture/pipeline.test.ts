@@ -71,10 +71,10 @@ async function added(name: string, from = `${server.baseUrl}/bees.html`): Promis
 }
 
 /** Captures as the job worker does, with its rights. */
-async function captured(name: string, storeFolder = 'store'): Promise<Captured> {
+async function captured(name: string, storeFolder = 'store', database = jobs): Promise<Captured> {
   const store = createArtifactStore(pathToFileURL(join(folder, storeFolder)).href)
   const all = await sourceIn(name)
-  const deps = { database: jobs, store, actor: 'scheduled capture', preparesBuilds: true }
+  const deps = { database, store, actor: 'scheduled capture', preparesBuilds: true }
   return await captureSource(deps, all)
 }
 
@@ -214,6 +214,41 @@ describe('a capture of an address', () => {
     await removeSourceNamed(operator, await sourceIn('bees'))
     expect(await disposableSnapshots(pool, rules, [], 100)).toContain(good?.files?.[0]?.sha256)
   })
+})
+
+test('a source that is captured while another one is imported is in the import that follows', async () => {
+  await writeFile(join(folder, 'wasps.html'), law('Keep wasps.').replaceAll('Bees', 'Wasps'))
+  await added('bees')
+  await added('wasps', join(folder, 'wasps.html'))
+  await captured('bees')
+  await captured('wasps')
+  change(law('Count bees.'))
+  await writeFile(join(folder, 'wasps.html'), law('Count wasps.').replaceAll('Bees', 'Wasps'))
+  let other: Promise<Captured> | undefined
+  const database = new Proxy(jobs, {
+    get(target, name): unknown {
+      const value: unknown = Reflect.get(target, name)
+      if (typeof value !== 'function') return value
+      // The transaction of the import is the first thing that takes a connection.
+      if (name !== 'connect' || other !== undefined)
+        return (...args: unknown[]): unknown => Reflect.apply(value, target, args)
+      return async () => {
+        other = captured('wasps')
+        await other
+        return await target.connect()
+      }
+    },
+  })
+  await captured('bees', 'store', database)
+  const { rows } = await pool.query<{ id: string }>('select id from knowledge_bases where slug = $1', [base])
+  const newest = await newestImport(jobs, rows[0]?.id ?? '')
+  const inForce = [
+    await lastGoodCapture(jobs, (await sourceIn('bees')).id),
+    await lastGoodCapture(jobs, (await sourceIn('wasps')).id),
+  ]
+  expect(newest?.files.map(([, sha256]) => sha256).sort()).toEqual(
+    inForce.flatMap((each) => each?.files?.map(({ sha256 }) => sha256) ?? []).sort(),
+  )
 })
 
 test('captures that found nothing new are forgotten, but no change, the one in force or the last one', async () => {

@@ -75,7 +75,7 @@ test.each([
   [
     'a source that is neither file nor folder',
     ['--source', '/dev/null'],
-    /^\/dev\/null is not a folder, or is inside a file: correct the path given, or ARTIFACT_STORE\.\n$/m,
+    /^\/dev\/null is no regular file and no folder: name another one\n$/m,
   ],
   ['a source that is not there', ['--source', '/nowhere/at/all'], /cannot read \/nowhere\/at\/all/],
   [
