@@ -24,11 +24,11 @@ afterAll(async () => {
 })
 
 /** Samples of one title or document contradict others, so that they are imported apart. */
-const APART = new Set(['clml', 'formex', 'pdf'])
+const APART = new Set(['clml', 'formex', 'gii-norm', 'pdf'])
 
 test.each([
   ['most formats', false],
-  ['CLML, Formex and PDF', true],
+  ['CLML, Formex, German XML and PDF', true],
 ])('law of %s is built into a candidate, each passage found again in the captured bytes', async (_name, isApart) => {
   const id = await harness.createKnowledgeBase()
   const { files } = await listSource(folder, 'law')
