@@ -1,9 +1,9 @@
-import { foldCode } from '#core/identity/fold.ts'
-import { attribute, at, descendants, elementsOf, firstNamed, stack, textOf } from './tree.ts'
+import { attribute, at, descendants, elementsOf, stack, textOf } from './tree.ts'
 import type { MarkupElement } from './tree.ts'
-import { dayIn, endIn, languageTag } from './format.ts'
-import type { CitedProvision, MarkupFormat, ReadTree } from './format.ts'
-import type { Citation, DocumentFields, ReadDate } from './document.ts'
+import { isWithin } from './format.ts'
+import type { CitedProvision, MarkupFormat } from './format.ts'
+import type { Citation, DocumentFields } from './document.ts'
+import { fieldsOf } from './akoma-ntoso-fields.ts'
 import { wordsCitation } from './words-citation.ts'
 import type { Role } from './roles.ts'
 import { parseXml } from './xml.ts'
@@ -80,7 +80,10 @@ function roleOf(element: MarkupElement, { quoted }: { readonly quoted: boolean }
     case 'td':
     case 'th':
       return { is: 'cell' }
+    case 'placeholder':
+      return textOf(element) === '[tab]' ? { is: 'omit', rule: 'mark of a tab' } : { is: 'inline' }
     case 'sup':
+      if (isPlain(element)) return { is: 'inline' }
       return { is: 'marked', before: '^', after: '' }
     case 'br':
     case 'eol':
@@ -95,6 +98,12 @@ function roleOf(element: MarkupElement, { quoted }: { readonly quoted: boolean }
   }
 }
 
+/** Letters of a number (`6bis`, `1er`) are raised only in print; what is raised may be the mark of a note. */
+function isPlain(raised: MarkupElement): boolean {
+  const text = textOf(raised, 'authorialNote')
+  return text === undefined || /^\p{L}{2,}$/u.test(text) || (isWithin(raised, 'num') && /^\p{L}$/u.test(text))
+}
+
 /**
  * A schedule or an annex: provisions in it are cited with its name, because their numbers are those of others. The name
  * is the heading of its attachment, or an alias of its own document in a component.
@@ -105,10 +114,18 @@ function scheduleOf(element: MarkupElement): Role | undefined {
     return isNamed(element) ? { ...base, anchor: attribute(element, 'eId', 'id') } : undefined
   const { parent } = element
   if (parent === undefined || !['attachment', 'component'].includes(parent.name) || isNamed(parent)) return undefined
-  const label = attribute(at(element, 'meta', 'identification', 'FRBRWork', 'FRBRalias'), 'value')
+  const label =
+    attribute(at(element, 'meta', 'identification', 'FRBRWork', 'FRBRalias'), 'value') ?? nameOfAnnex(element)
   return /^schedule|^annex|^appendix/i.test(attribute(element, 'name') ?? '') && label !== undefined
     ? { ...base, anchor: attribute(parent, 'eId', 'id'), label }
     : undefined
+}
+
+/** Switzerland writes the name of an annex into its preface. */
+function nameOfAnnex(annex: MarkupElement): string | undefined {
+  const preface = at(annex, 'preface')
+  const block = preface && [...descendants(preface)].find((each) => attribute(each, 'name') === 'heading')
+  return textOf(block, 'authorialNote')
 }
 
 function isNamed(attachment: MarkupElement): boolean {
@@ -142,128 +159,21 @@ function holdsPassages(element: MarkupElement): boolean {
   return false
 }
 
-function fieldsOf({ tree: { root } }: ReadTree): DocumentFields {
-  const meta = firstNamed(root, 'meta')
-  const identification = at(meta, 'identification')
-  const work = at(identification, 'FRBRWork')
-  const expression = at(identification, 'FRBRExpression')
-  const uri = attribute(at(work, 'FRBRuri'), 'value') ?? attribute(at(work, 'FRBRthis'), 'value')
-  const keywords = at(meta, 'classification')
-  return {
-    title: titleOf(root, work),
-    identifier: uri,
-    language: languageTag(attribute(at(expression, 'FRBRlanguage'), 'language') ?? attribute(root, 'lang')),
-    jurisdiction: countryOf(
-      attribute(at(work, 'FRBRcountry'), 'value') ?? /\/akn\/([a-z]{2}(?:-[a-z]+)?)\//.exec(uri ?? '')?.[1],
-    ),
-    authority: authorOf(work, root),
-    subjects: keywords === undefined ? [] : elementsOf(keywords).flatMap((each) => attribute(each, 'showAs') ?? []),
-    url: urlOf(uri),
-    ...datesOf(meta, work, expression),
-  }
-}
-
-function titleOf(root: MarkupElement, work: MarkupElement | undefined): string | undefined {
-  const named =
-    work === undefined
-      ? undefined
-      : elementsOf(work).find(
-          (each) =>
-            each.name === 'FRBRalias' &&
-            !['CELEXnumber', 'COMnumber', 'übergreifende-id'].includes(attribute(each, 'name') ?? ''),
-        )
-  const shown = textOf(firstNamed(root, 'docTitle'))
-  return (
-    shown ??
-    attribute(named, 'value') ??
-    textOf(firstNamed(root, 'longTitle')) ??
-    textOf(firstNamed(root, 'shortTitle'))
-  )
-}
-
-function countryOf(code: string | undefined): string | undefined {
-  const written = code === undefined ? undefined : foldCode(code)
-  return written === 'UK' ? 'GB' : written
-}
-
-/** The author by the name that the document's references give. */
-function authorOf(work: MarkupElement | undefined, root: MarkupElement): string | undefined {
-  const href = attribute(at(work, 'FRBRauthor'), 'href')
-  if (href === undefined) return undefined
-  const references = firstNamed(root, 'references')
-  const found =
-    references &&
-    elementsOf(references).find((each) =>
-      [attribute(each, 'eId', 'id'), attribute(each, 'href')].includes(href.replace(/^#/, '')),
-    )
-  return attribute(found, 'showAs')
-}
-
-function urlOf(uri: string | undefined): string | undefined {
-  if (uri === undefined) return undefined
-  if (/^https?:\/\//.test(uri)) return uri
-  if (uri.startsWith('eli/bund/')) return `https://www.recht.bund.de/${uri}`
-  return undefined
-}
-
-type Dates = Pick<DocumentFields, 'publishedAt' | 'effectiveFrom' | 'effectiveTo'>
-
-/**
- * Published: the date of publication, else of the work. In force: what an event of entry into force says, but not
- * before the expression itself; else the date of the expression.
- */
-function datesOf(
-  meta: MarkupElement | undefined,
-  work: MarkupElement | undefined,
-  expression: MarkupElement | undefined,
-): Dates {
-  const announced =
-    dayIn(attribute(at(meta, 'publication'), 'date')) ?? dateNamed(work, /verk(?:ue|ü)ndungsdatum|publi/i)
-  // A publisher may state the day of issue and the day of publication.
-  const ofExpression = datesNamed(expression, /./).toSorted().at(-1)
-  const events = meta === undefined ? [] : [...descendants(meta)].filter(({ name }) => name === 'eventRef')
-  const inForce = events.find((each) =>
-    /inkraft|entry-?into-?force|in-?force/i.test(attribute(each, 'refersTo', 'type') ?? ''),
-  )
-  const ended = events.find((each) => /au(?:ss|ß)erkraft|repeal/i.test(attribute(each, 'refersTo', 'type') ?? ''))
-  const published = announced ?? dateNamed(work, /./)
-  const entered = dayIn(attribute(inForce, 'date'))
-  const isLater = entered !== undefined && (ofExpression === undefined || entered >= ofExpression)
-  const from: ReadDate | undefined = isLater
-    ? { day: entered }
-    : ofExpression === undefined
-      ? undefined
-      : { day: ofExpression, rule: 'expression' }
-  return {
-    publishedAt:
-      published === undefined
-        ? undefined
-        : announced === undefined
-          ? { day: published, rule: 'enactment' }
-          : { day: published },
-    effectiveFrom: from,
-    effectiveTo: dayOrNone(endIn(attribute(ended, 'date'), ended?.line)),
-  }
-}
-
-function dayOrNone(day: string | undefined): ReadDate | undefined {
-  return day === undefined ? undefined : { day }
-}
-
-function dateNamed(level: MarkupElement | undefined, name: RegExp): string | undefined {
-  return datesNamed(level, name)[0]
-}
-
-function datesNamed(level: MarkupElement | undefined, name: RegExp): readonly string[] {
-  const dates = level === undefined ? [] : elementsOf(level).filter((each) => each.name === 'FRBRdate')
-  return dates
-    .filter((each) => name.test(attribute(each, 'name') ?? 'date'))
-    .flatMap((each) => dayIn(attribute(each, 'date')) ?? [])
-}
-
 function citationOf(provision: CitedProvision, fields: DocumentFields): Citation {
   const [, type, year, number] =
     /legislation\.gov\.uk\/(?:id\/)?(ukpga|uksi)\/(\d{4})\/(\d+)/.exec(fields.identifier ?? '') ?? []
   const act = type === undefined ? undefined : `${type}:${year}/${number}`
-  return wordsCitation(provision, fields, act)
+  return wordsCitation({ ...provision, around: namesAround(provision) }, fields, act)
+}
+
+/**
+ * Articles are numbered through the sections of an act. What a later act has added to it, as transitional provisions,
+ * has numbers of its own.
+ */
+function namesAround({ kind, around }: CitedProvision): CitedProvision['around'] {
+  return around
+    .filter((each) => kind !== 'article' || each.kind !== 'section')
+    .map((each) =>
+      ['transitional', 'proviso'].includes(each.kind) && each.heading !== '' ? { ...each, kind: 'schedule' } : each,
+    )
 }

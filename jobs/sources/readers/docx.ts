@@ -50,7 +50,9 @@ async function parseDocx(bytes: Uint8Array): Promise<MarkupTree> {
   const parts = unpacked(bytes, (name) => name === CORE || name === RELATIONSHIPS || DOCUMENT.test(name))
   const document = parts.get(documentNamed(parts.get(RELATIONSHIPS)))
   if (document === undefined) throw new UnreadableFile('a ZIP file that is no Word document')
-  const written = inkOf([...descendants(parseXml(document).root)].filter(({ name }) => name === 't').map(textOf))
+  const written = inkOf(
+    [...descendants(parseXml(document).root)].filter(({ name }) => name === 't').map((each) => textOf(each)),
+  )
   const buffer = Buffer.from(bytes)
   // The library and what it needs are 170 modules, which few processes use.
   const { default: mammoth } = await import('mammoth')

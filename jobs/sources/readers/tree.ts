@@ -80,14 +80,15 @@ export function firstNamed(element: MarkupElement | undefined, ...names: readonl
   return undefined
 }
 
-/** Returns the text of an element in one line; undefined where it has none. */
-export function textOf(element: MarkupElement | undefined): string | undefined {
+/** Returns the text of an element in one line; undefined where it has none. @param without elements left out. */
+export function textOf(element: MarkupElement | undefined, ...without: readonly string[]): string | undefined {
   if (element === undefined) return undefined
   const parts: string[] = []
   const waiting: MarkupNode[] = [element]
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     if (next.kind === 'text') parts.push(next.value)
-    else stack(waiting, next.children)
+    else if (['br', 'eol'].includes(next.name)) parts.push(' ')
+    else if (!without.includes(next.name)) stack(waiting, next.children)
   }
   return oneLine(parts.join('')) || undefined
 }

@@ -1,5 +1,5 @@
 import type { Provision } from './document.ts'
-import type { Role } from './roles.ts'
+import type { Role, RoleContext } from './roles.ts'
 import type { TextWriter } from './text-writer.ts'
 import { oneLine, stack } from './tree.ts'
 import type { MarkupElement, MarkupNode } from './tree.ts'
@@ -17,6 +17,8 @@ export interface OpenUnit {
   readonly element: MarkupElement
   readonly above: OpenUnit | undefined
   readonly notes: MarkupElement[]
+  /** Notes of its number or heading. */
+  readonly notesOfName: MarkupElement[]
   hasUnits: boolean
 }
 
@@ -68,10 +70,10 @@ export function holderOf(unit: OpenUnit): OpenUnit {
   return passageAround(unit) ?? (unit.level === 'part' && unit.above !== undefined ? holderOf(unit.above) : unit)
 }
 
-export function copyText(node: MarkupElement, into: TextWriter): void {
+export function copyText(node: MarkupElement, into: TextWriter, isLeftOut: (each: MarkupElement) => boolean): void {
   for (const child of node.children) {
     if (child.kind === 'text') into.add(child)
-    else copyText(child, into)
+    else if (!isLeftOut(child)) copyText(child, into, isLeftOut)
   }
 }
 
@@ -116,4 +118,8 @@ export function rangesOf(element: MarkupElement): readonly { readonly from: numb
     else ranges.push({ from, to })
   }
   return ranges
+}
+
+export function contextOf(place: Place): RoleContext {
+  return { quoted: place.quoted, within: place.flow.unit.kind }
 }

@@ -3,6 +3,7 @@ import type { Role, Roles, TextRole } from './roles.ts'
 import { TextWriter } from './text-writer.ts'
 import type { MarkupElement, MarkupNode } from './tree.ts'
 import {
+  contextOf,
   copyText,
   gapOf,
   holderOf,
@@ -88,6 +89,7 @@ class Walker {
       label: new TextWriter(),
       heading: new TextWriter(),
       notes: [],
+      notesOfName: [],
       hasUnits: false,
     }
   }
@@ -122,13 +124,21 @@ class Walker {
   }
 
   #notes(unit: OpenUnit): void {
-    for (const [index, note] of unit.notes.entries()) {
-      unit.writer.separate('paragraph')
-      unit.writer.mark(`[${index + 1}]`)
-      unit.writer.holdLine()
-      const flow = { unit, owner: unit }
-      this.#children(note, { flow, into: unit.writer, quoted: true, lines: false, flat: true })
+    for (const note of unit.notesOfName) this.#below(unit, note, '')
+    for (const [index, note] of unit.notes.entries()) this.#below(unit, note, `[${index + 1}]`)
+  }
+
+  #below(unit: OpenUnit, note: MarkupElement, mark: string): void {
+    const place: Place = {
+      flow: { unit, owner: unit },
+      into: unit.writer,
+      quoted: true,
+      lines: false,
+      flat: true,
     }
+    unit.writer.separate('paragraph')
+    this.#bullet(mark, place)
+    this.#children(note, place)
   }
 
   #children(element: MarkupElement, place: Place): void {
@@ -140,7 +150,7 @@ class Walker {
       writerOf(place).add(node, place.lines)
       return
     }
-    const role = this.#roles(node, { quoted: place.quoted, within: place.flow.unit.kind })
+    const role = this.#roles(node, contextOf(place))
     switch (role.is) {
       case 'omit':
         for (const { from, to } of rangesOf(node)) this.omitted.push({ rule: role.rule, line: node.line, from, to })
@@ -236,7 +246,7 @@ class Walker {
   /** Whether a node puts text into its line. */
   #writes(node: MarkupNode, place: Place): boolean {
     if (node.kind === 'text') return node.value.trim() !== ''
-    const { is } = this.#roles(node, { quoted: place.quoted, within: place.flow.unit.kind })
+    const { is } = this.#roles(node, contextOf(place))
     return is !== 'omit' && node.children.some((child) => this.#writes(child, place))
   }
 
@@ -279,9 +289,8 @@ class Walker {
   #note(node: MarkupElement, place: Place): void {
     const holder = holderOf(place.flow.unit)
     if (holder.writer !== writerOf(place)) {
-      // A note of a heading stands with it.
-      writerOf(place).separate('space')
-      this.#children(node, { ...place, flat: true, quoted: true })
+      // A note of a number or a heading is no part of the name.
+      place.flow.unit.notesOfName.push(node)
       return
     }
     holder.notes.push(node)
@@ -301,6 +310,7 @@ class Walker {
     if (is === 'label') writerOf(place).holdLine()
     else writerOf(place).separate(gap)
     // The tree names it too; the text is claimed once.
-    if (!place.quoted) copyText(node, unit[is])
+    if (!place.quoted)
+      copyText(node, unit[is], (each) => ['note', 'omit'].includes(this.#roles(each, contextOf(place)).is))
   }
 }

@@ -1,0 +1,156 @@
+import { foldCode } from '#core/identity/fold.ts'
+import type { DocumentFields, ReadDate } from './document.ts'
+import { dayIn, endIn, languageTag } from './format.ts'
+import type { ReadTree } from './format.ts'
+import { attribute, at, descendants, elementsOf, firstNamed, textOf } from './tree.ts'
+import type { MarkupElement } from './tree.ts'
+
+/** Codes of ISO 3166-1, alpha-3, of the member states, as the authority tables of the EU write them. */
+const COUNTRIES: ReadonlyMap<string, string> = new Map([
+  ['UK', 'GB'],
+  ...'AUT:AT BEL:BE BGR:BG HRV:HR CYP:CY CZE:CZ DNK:DK EST:EE FIN:FI FRA:FR DEU:DE GRC:GR HUN:HU IRL:IE ITA:IT LVA:LV LTU:LT LUX:LU MLT:MT NLD:NL POL:PL PRT:PT ROU:RO SVK:SK SVN:SI ESP:ES SWE:SE'
+    .split(' ')
+    .map((each): [string, string] => [each.slice(0, 3), each.slice(4)]),
+])
+
+/** What the metadata of a document of Akoma Ntoso say of it. */
+export function fieldsOf({ tree: { root } }: ReadTree): DocumentFields {
+  const meta = firstNamed(root, 'meta')
+  const identification = at(meta, 'identification')
+  const work = at(identification, 'FRBRWork')
+  const expression = at(identification, 'FRBRExpression')
+  const uri = attribute(at(work, 'FRBRuri'), 'value') ?? attribute(at(work, 'FRBRthis'), 'value')
+  const keywords = at(meta, 'classification')
+  return {
+    title: titleOf(root, work),
+    identifier: uri,
+    language: languageTag(codeIn(attribute(at(expression, 'FRBRlanguage'), 'language')) ?? attribute(root, 'lang')),
+    jurisdiction: countryOf(
+      attribute(at(work, 'FRBRcountry'), 'value') ?? /\/akn\/([a-z]{2}(?:-[a-z]+)?)\//.exec(uri ?? '')?.[1],
+    ),
+    authority: authorOf(work, root),
+    subjects: keywords === undefined ? [] : elementsOf(keywords).flatMap((each) => attribute(each, 'showAs') ?? []),
+    url: urlOf(uri),
+    ...datesOf(meta, work, expression),
+  }
+}
+
+function titleOf(root: MarkupElement, work: MarkupElement | undefined): string | undefined {
+  const named =
+    work === undefined
+      ? undefined
+      : elementsOf(work).find(
+          (each) =>
+            each.name === 'FRBRalias' &&
+            !['CELEXnumber', 'COMnumber', 'übergreifende-id'].includes(attribute(each, 'name') ?? ''),
+        )
+  const shown = textOf(firstNamed(root, 'docTitle'), 'authorialNote')
+  return (
+    shown ??
+    attribute(named, 'value') ??
+    textOf(firstNamed(root, 'longTitle'), 'authorialNote')?.replace(/(?<=\p{L}{4})\.$/u, '') ??
+    textOf(firstNamed(root, 'shortTitle'))
+  )
+}
+
+function countryOf(code: string | undefined): string | undefined {
+  const written = codeIn(code)
+  if (written === undefined) return undefined
+  const folded = foldCode(written)
+  return COUNTRIES.get(folded) ?? folded
+}
+
+/** The code of a country or a language, which may be the last step of the address of an authority table. */
+function codeIn(written: string | undefined): string | undefined {
+  return written === undefined || !/^https?:/.test(written) ? written : /\/([A-Za-z]{2,3})$/.exec(written)?.[1]
+}
+
+/** The author by the name that the document's references give. */
+function authorOf(work: MarkupElement | undefined, root: MarkupElement): string | undefined {
+  const href = attribute(at(work, 'FRBRauthor'), 'href')
+  if (href === undefined) return undefined
+  const references = firstNamed(root, 'references')
+  const found =
+    references &&
+    elementsOf(references).find((each) =>
+      [attribute(each, 'eId', 'id'), attribute(each, 'href')].includes(href.replace(/^#/, '')),
+    )
+  return attribute(found, 'showAs')
+}
+
+function urlOf(uri: string | undefined): string | undefined {
+  if (uri === undefined) return undefined
+  if (/^https?:\/\//.test(uri)) return uri
+  if (uri.startsWith('eli/bund/')) return `https://www.recht.bund.de/${uri}`
+  return undefined
+}
+
+type Dates = Pick<DocumentFields, 'publishedAt' | 'effectiveFrom' | 'effectiveTo'>
+
+/** A date of a work or an expression from which it applies, and not one of its making. */
+const APPLIES = /applicab|entry-?in(?:to)?-?force/i
+
+/**
+ * Published: the date of publication, else of the work. In force: what an event of entry into force says, but not
+ * before the expression itself; else the day from which the expression applies; else the date of the expression.
+ */
+function datesOf(
+  meta: MarkupElement | undefined,
+  work: MarkupElement | undefined,
+  expression: MarkupElement | undefined,
+): Dates {
+  const announced =
+    dayIn(attribute(at(meta, 'publication'), 'date')) ??
+    dateNamed(work, /verk(?:ue|ü)ndungsdatum|publi/i) ??
+    dayOfOntology(meta, 'publicationDate')
+  const applies = datesNamed(expression, APPLIES).toSorted().at(-1) ?? dayOfOntology(meta, 'dateEntryInForce')
+  // A publisher may state the day of issue and the day of publication.
+  const ofExpression = datesNamed(expression, /./).toSorted().at(-1)
+  const events = meta === undefined ? [] : [...descendants(meta)].filter(({ name }) => name === 'eventRef')
+  const inForce = events.find((each) =>
+    /inkraft|entry-?into-?force|in-?force/i.test(attribute(each, 'refersTo', 'type') ?? ''),
+  )
+  const ended = events.find((each) => /au(?:ss|ß)erkraft|repeal/i.test(attribute(each, 'refersTo', 'type') ?? ''))
+  const published = announced ?? dateNamed(work, /^(?!.*(?:applicab|force))/i)
+  const entered = dayIn(attribute(inForce, 'date'))
+  const isLater = entered !== undefined && (ofExpression === undefined || entered >= ofExpression)
+  const from: ReadDate | undefined = isLater
+    ? { day: entered }
+    : applies !== undefined
+      ? { day: applies }
+      : ofExpression === undefined
+        ? undefined
+        : { day: ofExpression, rule: 'expression' }
+  return {
+    publishedAt:
+      published === undefined
+        ? undefined
+        : announced === undefined
+          ? { day: published, rule: 'enactment' }
+          : { day: published },
+    effectiveFrom: from,
+    effectiveTo: dayOrNone(endIn(attribute(ended, 'date'), ended?.line)),
+  }
+}
+
+/** What the ontology JOLux states beside the identification (Luxembourg). */
+function dayOfOntology(meta: MarkupElement | undefined, name: string): string | undefined {
+  const stated =
+    meta && [...descendants(meta)].find((each) => each.name === 'jolux' && attribute(each, 'name', 'scl:name') === name)
+  return dayIn(textOf(stated))
+}
+
+function dayOrNone(day: string | undefined): ReadDate | undefined {
+  return day === undefined ? undefined : { day }
+}
+
+function dateNamed(level: MarkupElement | undefined, name: RegExp): string | undefined {
+  return datesNamed(level, name)[0]
+}
+
+function datesNamed(level: MarkupElement | undefined, name: RegExp): readonly string[] {
+  const dates = level === undefined ? [] : elementsOf(level).filter((each) => each.name === 'FRBRdate')
+  return dates
+    .filter((each) => name.test(attribute(each, 'name') ?? 'date'))
+    .flatMap((each) => dayIn(attribute(each, 'date')) ?? [])
+}

@@ -1,0 +1,80 @@
+import { expect, test } from 'vitest'
+import { readDocument } from '#jobs/sources/readers/read.ts'
+
+test('a Swiss act is cited by its articles and not by the notes of their numbers', async () => {
+  const document = await read(swiss())
+  const { fields, provisions } = document
+  expect(fields).toMatchObject({
+    title: 'Verordnung des EJPD über die Beiträge',
+    identifier: 'https://fedlex.data.admin.ch/eli/cc/2014/522/20170301',
+    jurisdiction: 'CH',
+    language: 'de',
+  })
+  expect(fields.publishedAt).toEqual({ day: '2014-09-22', rule: 'enactment' })
+  expect(fields.effectiveFrom).toEqual({ day: '2017-03-01' })
+  const passages = provisions.flatMap((each) => {
+    const { label, reference } = document.cite(each)
+    return each.text === undefined ? [] : [[label, reference, each.text]]
+  })
+  expect(passages).toEqual([
+    [
+      'Verordnung des EJPD über die Beiträge, preface',
+      undefined,
+      'Verordnung des EJPD\nüber die Beiträge[1]\n\n[1] SR 1',
+    ],
+    [
+      'Verordnung des EJPD über die Beiträge, Art. 6bis',
+      'Art. 6bis',
+      'Preise in m^2:\nFläche[1] | 1,7\n\nFassung gemäss Ziff. I.\n\n[1] Index.',
+    ],
+    ['Verordnung des EJPD über die Beiträge, Art. 7 und 8', 'Art. 7 und 8', 'Aufgehoben durch Ziff. II.'],
+    [
+      'Verordnung des EJPD über die Beiträge, Schlussbestimmungen zum XXVI. Titel',
+      undefined,
+      'Eingefügt durch Ziff. III.',
+    ],
+    [
+      'Verordnung des EJPD über die Beiträge, Schlussbestimmungen zum XXVI. Titel, Art. 7',
+      undefined,
+      'Der Schlusstitel gilt.',
+    ],
+    ['Verordnung des EJPD über die Beiträge, Anhang 1, preface', undefined, 'Anhang 1[1]\n\n[1] Eingefügt.'],
+    ['Verordnung des EJPD über die Beiträge, Anhang 1, Abkommen', undefined, 'Die Abkommen gelten.'],
+  ])
+})
+
+test('an act of Luxembourg has its country, its language and its days from authority tables', async () => {
+  const { fields } = await read(luxembourgish())
+  expect(fields).toMatchObject({ title: 'Loi relative aux essais', jurisdiction: 'LU', language: 'fr' })
+  expect(fields.publishedAt).toEqual({ day: '2022-06-01' })
+  expect(fields.effectiveFrom).toEqual({ day: '2022-06-05' })
+})
+
+async function read(xml: string) {
+  return readDocument('a-file', Buffer.from(xml))
+}
+
+function swiss(): string {
+  const days =
+    '<FRBRdate date="2017-03-01" name="jolux:dateApplicability"/><FRBRdate date="2014-10-15" name="jolux:dateEntryInForce"/><FRBRdate date="2014-09-22" name="jolux:dateDocument"/>'
+  const work = `<FRBRWork><FRBRuri value="https://fedlex.data.admin.ch/eli/cc/2014/522/20170301"/>${days}<FRBRcountry value="CH"/></FRBRWork>`
+  const expression = `<FRBRExpression>${days}<FRBRlanguage language="de"/></FRBRExpression>`
+  const preface =
+    '<preface><p><docTitle>Verordnung des EJPD<br/>über die Beiträge<authorialNote><p>SR 1</p></authorialNote></docTitle></p></preface>'
+  const table =
+    '<table><tr><td><p>Fläche<sup><authorialNote><p>Index.</p></authorialNote></sup></p></td><td><blockList><item><num><placeholder>[tab]</placeholder></num><p>1,7</p></item></blockList></td></tr></table>'
+  const articles = `<section eId="sec_1"><num>1. Abschnitt: </num><heading>Bereiche</heading><article eId="art_6_bis"><num><b>Art. 6</b><sup>bis</sup><authorialNote><p>Fassung gemäss Ziff. I.</p></authorialNote></num><paragraph><content><p>Preise in m<sup>2</sup>:</p>${table}</content></paragraph></article><article eId="art_7_8"><num><b>Art. 7</b> und <b>8</b><authorialNote><p>Aufgehoben durch Ziff. II.</p></authorialNote></num></article></section>`
+  const added =
+    '<proviso eId="disp_u17"><heading>Schlussbestimmungen <br/>zum XXVI. Titel<authorialNote><p>Eingefügt durch Ziff. III.</p></authorialNote></heading><article eId="disp_u17/art_7"><num>Art. 7</num><paragraph><content><p>Der Schlusstitel gilt.</p></content></paragraph></article></proviso>'
+  const annex = `<components><component><doc name="annex"><meta><identification>${work}</identification></meta><preface><container name="headerOfAnnex"><block name="heading">Anhang 1<authorialNote><p>Eingefügt.</p></authorialNote></block></container></preface><mainBody><level eId="annex_1/lvl_1"><heading>Abkommen</heading><content><p>Die Abkommen gelten.</p></content></level></mainBody></doc></component></components>`
+  return `<akomaNtoso><act name="publicLaw"><meta><identification>${work}${expression}</identification></meta>${preface}<body>${articles}${added}</body>${annex}</act></akomaNtoso>`
+}
+
+function luxembourgish(): string {
+  const authority = 'http://publications.europa.eu/resource/authority'
+  const work = `<FRBRWork><FRBRthis value="http://data.legilux.public.lu/eli/etat/leg/loi/2022/05/27/a250/jo"/><FRBRuri value=""/><FRBRdate date="2022-05-27" name=""/><FRBRcountry value="${authority}/country/LUX"/></FRBRWork>`
+  const expression = `<FRBRExpression><FRBRdate date="2022-05-27" name=""/><FRBRlanguage language="${authority}/language/FRA"/></FRBRExpression>`
+  const stated =
+    '<scl:jolux scl:name="dateEntryInForce">2022-06-05</scl:jolux><scl:jolux scl:name="publicationDate">2022-06-01</scl:jolux>'
+  return `<akomaNtoso xmlns:scl="http://www.scl.lu"><act name=""><meta><identification>${work}${expression}</identification><scl:JOLUXWork>${stated}</scl:JOLUXWork></meta><preface><longTitle><p>Loi relative aux essais.</p></longTitle></preface><body><article id="art_1er"><num>Art. 1<sup>er</sup></num><alinea><content><p>Texte.</p></content></alinea></article></body></act></akomaNtoso>`
+}
