@@ -199,7 +199,8 @@ function answerFields({ decision, first, rank, unsupported }: AnswerChange['befo
 function repeatOf({ repeats }: PassageChange): Markup {
   if (repeats === undefined) return NOTHING
   return html`<p class="soft small">
-    added beside <bdi>${repeats.label}</bdi> of the active version, in force from ${repeats.day}; both would be served
+    it has a name of <bdi>${repeats.label}</bdi> of the active version, in force from ${repeats.day}: where that one
+    stays, both are served
   </p>`
 }
 
@@ -236,8 +237,9 @@ function written(value: ServedValue | undefined): string {
   return value.length === 0 ? NO_VALUE : value.join(', ')
 }
 
-/** Addresses state the words of a text fragment as percent signs and digits. */
+/** Addresses state the words of a text fragment as percent signs and digits, and a day has no time. */
 function readable(value: string): string {
+  if (/^\d{4}-\d\d-\d\dT00:00:00\.000Z$/.test(value)) return value.slice(0, 10)
   if (!/^https?:.*:~:text=/.test(value)) return value
   try {
     return decodeURI(value)

@@ -27,7 +27,7 @@ export function redatedIn(
   const byProvision = Map.groupBy(ofPassages, ({ language, provision }) => `${language} ${provision}`)
   const redated = [...byProvision.values()].flatMap((of): readonly Redated[] => {
     const [removed, ...moreRemoved] = of.filter(({ kind }) => kind === 'passages_removed')
-    const [added, ...moreAdded] = of.filter(({ kind }) => kind === 'passages_added')
+    const [added, ...moreAdded] = of.filter(({ kind }) => kind === 'passages_added' || kind === 'passages_repeated')
     if (removed === undefined || added === undefined || moreRemoved.length + moreAdded.length > 0) return []
     const [from, to] = [placed(removed), placed(added)]
     if (from === undefined || to === undefined) return []
@@ -45,8 +45,9 @@ const OWN_FIELDS: ReadonlySet<ServedField> = new Set(['text', 'heading', 'label'
  * @param idOf of a card, unique on the page.
  */
 export function redatedCards(redated: readonly Redated[], idOf: (change: NamedChange) => string): readonly Card[] {
-  const alike = Map.groupBy(redated, ({ removed, added, from, to, fields }) =>
-    fields.some((field) => OWN_FIELDS.has(field))
+  const ordered = redated.toSorted((a, b) => a.to.ordinal - b.to.ordinal)
+  const alike = Map.groupBy(ordered, ({ removed, added, from, to, fields }) =>
+    added.kind === 'passages_repeated' || fields.some((field) => OWN_FIELDS.has(field))
       ? `${added.language} ${added.provision}`
       : JSON.stringify([removed.day, added.day, added.language, ...[from, to].map((one) => valuesOf(one, fields))]),
   )
@@ -57,7 +58,7 @@ export function redatedCards(redated: readonly Redated[], idOf: (change: NamedCh
 
 function cardOfAll(first: Redated, others: readonly Redated[], idOf: (change: NamedChange) => string): Card {
   const { removed, added, from, to, fields } = first
-  const kinds = ['passages_removed', 'passages_added', 'dates', ...(fields.includes('text') ? ['text'] : [])]
+  const kinds = ['passages_removed', added.kind, 'dates', ...(fields.includes('text') ? ['text'] : [])]
   const days = html`<span class="soft">· ${added.language} · in force from ${removed.day} → ${added.day}</span>`
   const [before, after] = [valuesOf(from, fields), valuesOf(to, fields)]
   const all = [first, ...others]

@@ -51,6 +51,18 @@ test('passages from another day on are one entry where their texts are equal, an
   expect(other).toContain('data-kinds="passages_removed passages_added dates text"')
 })
 
+test('a repeated passage that was there from another day on is one entry, which names what it repeats', () => {
+  const [before, after] = [BEFORE[0], AFTER[0]]
+  if (before === undefined || after === undefined) throw new Error('there is no passage')
+  const repeats = { provision: 'other', day: '2024-02-01', label: 'Rule 9' }
+  const added = { ...changeOf('passages_added', after), kind: 'passages_repeated' as const, repeats }
+  const { source } = changesSection(CHANGED_REPORT, [changeOf('passages_removed', before), added], placeOf)
+  expect(source.match(/<article/g)).toHaveLength(1)
+  expect(source).toContain('data-kinds="passages_removed passages_repeated dates"')
+  expect(source).toMatch(/it has a name of <bdi>Rule 9<\/bdi>/)
+  expect(source).toContain('<del><bdi>2024-02-01</bdi></del>')
+})
+
 test('a passage that is removed without its like is an entry of its own', () => {
   const [first, second] = BEFORE.map((passage) => changeOf('passages_removed', passage))
   const added = AFTER.slice(1, 2).map((passage) => changeOf('passages_added', passage))
