@@ -121,11 +121,12 @@ function scheduleOf(element: MarkupElement): Role | undefined {
     : undefined
 }
 
-/** Switzerland writes the name of an annex into its preface. */
+/** Switzerland writes the number or the name of an annex into its preface. */
 function nameOfAnnex(annex: MarkupElement): string | undefined {
   const preface = at(annex, 'preface')
-  const block = preface && [...descendants(preface)].find((each) => attribute(each, 'name') === 'heading')
-  return textOf(block, 'authorialNote')
+  const blocks = preface === undefined ? [] : [...descendants(preface)]
+  const named = (name: string) => blocks.find((each) => each.name === 'block' && attribute(each, 'name') === name)
+  return textOf(named('num'), 'authorialNote') ?? textOf(named('heading'), 'authorialNote')
 }
 
 function isNamed(attachment: MarkupElement): boolean {
@@ -163,7 +164,9 @@ function citationOf(provision: CitedProvision, fields: DocumentFields): Citation
   const [, type, year, number] =
     /legislation\.gov\.uk\/(?:id\/)?(ukpga|uksi)\/(\d{4})\/(\d+)/.exec(fields.identifier ?? '') ?? []
   const act = type === undefined ? undefined : `${type}:${year}/${number}`
-  return wordsCitation({ ...provision, around: namesAround(provision) }, fields, act)
+  // The number of a level says nothing without its heading.
+  const kind = provision.kind === 'level' && provision.heading !== '' ? 'heading' : provision.kind
+  return wordsCitation({ ...provision, kind, around: namesAround(provision) }, fields, act)
 }
 
 /**

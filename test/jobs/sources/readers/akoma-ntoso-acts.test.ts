@@ -39,7 +39,7 @@ test('a Swiss act is cited by its articles and not by the notes of their numbers
       'Der Schlusstitel gilt.',
     ],
     ['Verordnung des EJPD über die Beiträge, Anhang 1, preface', undefined, 'Anhang 1[1]\n\n[1] Eingefügt.'],
-    ['Verordnung des EJPD über die Beiträge, Anhang 1, Abkommen', undefined, 'Die Abkommen gelten.'],
+    ['Verordnung des EJPD über die Beiträge, Anhang 1, 1. Abkommen', undefined, 'Die Abkommen gelten.'],
   ])
 })
 
@@ -66,7 +66,7 @@ function swiss(): string {
   const articles = `<section eId="sec_1"><num>1. Abschnitt: </num><heading>Bereiche</heading><article eId="art_6_bis"><num><b>Art. 6</b><sup>bis</sup><authorialNote><p>Fassung gemäss Ziff. I.</p></authorialNote></num><paragraph><content><p>Preise in m<sup>2</sup>:</p>${table}</content></paragraph></article><article eId="art_7_8"><num><b>Art. 7</b> und <b>8</b><authorialNote><p>Aufgehoben durch Ziff. II.</p></authorialNote></num></article></section>`
   const added =
     '<proviso eId="disp_u17"><heading>Schlussbestimmungen <br/>zum XXVI. Titel<authorialNote><p>Eingefügt durch Ziff. III.</p></authorialNote></heading><article eId="disp_u17/art_7"><num>Art. 7</num><paragraph><content><p>Der Schlusstitel gilt.</p></content></paragraph></article></proviso>'
-  const annex = `<components><component><doc name="annex"><meta><identification>${work}</identification></meta><preface><container name="headerOfAnnex"><block name="heading">Anhang 1<authorialNote><p>Eingefügt.</p></authorialNote></block></container></preface><mainBody><level eId="annex_1/lvl_1"><heading>Abkommen</heading><content><p>Die Abkommen gelten.</p></content></level></mainBody></doc></component></components>`
+  const annex = `<components><component><doc name="annex"><meta><identification>${work}</identification></meta><preface><container name="headerOfAnnex"><block name="num">Anhang 1<authorialNote><p>Eingefügt.</p></authorialNote></block></container></preface><mainBody><level eId="annex_1/lvl_1"><num>1. </num><heading>Abkommen</heading><content><p>Die Abkommen gelten.</p></content></level></mainBody></doc></component></components>`
   return `<akomaNtoso><act name="publicLaw"><meta><identification>${work}${expression}</identification></meta>${preface}<body>${articles}${added}</body>${annex}</act></akomaNtoso>`
 }
 
