@@ -1,7 +1,9 @@
+import { basename, dirname } from 'node:path'
 import { z } from 'zod'
 import { addCommand } from '#jobs/operator/command.ts'
 import type { OperatorCommand } from '#jobs/operator/operator-command.ts'
 import { table } from '#jobs/operator/table.ts'
+import { SOURCE_YAML } from '#jobs/sources/list.ts'
 import { inspectFile } from '#jobs/sources/readers/inspect.ts'
 import type { Inspection } from '#jobs/sources/readers/inspect.ts'
 import { filesBelow } from '#jobs/sources/readers/list-files.ts'
@@ -20,7 +22,7 @@ export function addInspect(program: OperatorCommand): void {
     },
     {},
     async ({ paths }, { show, progress }) => {
-      const files = await filesBelow(paths)
+      const files = (await filesBelow(paths)).filter((file) => basename(file) !== SOURCE_YAML)
       const inspections: Inspection[] = []
       for (const [index, file] of files.entries()) {
         progress.update('reading', index, files.length)
@@ -44,9 +46,14 @@ const COLUMNS = {
 const TITLE_SHOWN_MAX = 60
 
 function rendered(inspections: readonly Inspection[]): string {
+  const folder = folderOf(inspections.map(({ path }) => path))
   const rows = inspections.map((each) => ({
     ...each,
-    title: each.title?.slice(0, TITLE_SHOWN_MAX) ?? null,
+    path: each.path.slice(folder.length),
+    title:
+      each.title !== null && each.title.length > TITLE_SHOWN_MAX
+        ? `${each.title.slice(0, TITLE_SHOWN_MAX)}…`
+        : each.title,
     share: each.coverage === null ? null : `${(each.coverage * 100).toFixed(2)} %`,
   }))
   const warnings = inspections.flatMap(({ path, warnings: found }) =>
@@ -55,5 +62,15 @@ function rendered(inspections: readonly Inspection[]): string {
       return `${path}${place}: ${message}${xpath === undefined ? '' : ` (${xpath})`}`
     }),
   )
-  return [table(rows, COLUMNS, 'There is no file here.'), ...warnings].join('\n')
+  const shown = table(rows, COLUMNS, 'There is no file here.')
+  return [...(folder === '' ? [] : [`In ${folder}`]), shown, ...warnings].join('\n')
+}
+
+/** The folder of several files, with its slash; '' where they have none in common. */
+function folderOf(paths: readonly string[]): string {
+  const [first, ...others] = paths
+  if (first === undefined || others.length === 0) return ''
+  for (let folder = dirname(first); folder !== '.' && folder !== '/'; folder = dirname(folder))
+    if (others.every((path) => path.startsWith(`${folder}/`))) return `${folder}/`
+  return ''
 }

@@ -80,9 +80,10 @@ function formatOf(path: string, bytes: Uint8Array): MarkupFormat {
   const format = FORMATS.find((each) => each.recognises(probe))
   if (format !== undefined) return format
   if (probe.kind === 'xml') parseXml(bytes)
-  throw new UnreadableFile(`no format of law is recognised (first tag: ${probe.root.slice(0, 40) || 'none'})`, {
-    line: 1,
-  })
+  const why = path.endsWith('.jsonl')
+    ? 'records of JSONL, of which "operator import init FOLDER" proposes how they become passages'
+    : `no format of law is recognised (first tag: ${probe.root.slice(0, 40) || 'none'})`
+  throw new UnreadableFile(why, { line: 1 })
 }
 
 async function readMarkup(format: MarkupFormat, path: string, bytes: Uint8Array): Promise<ReadDocument> {

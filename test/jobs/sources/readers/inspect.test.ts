@@ -47,6 +47,7 @@ test('inspect says of a file that is not read why, with its line, and reads the 
   const { code, stdout } = await commandLine({}).run('inspect', folder)
   expect(code).toBe(0)
   expect(stdout).toContain('torn.xml:2: not well-formed XML: unexpected close tag')
+  expect(stdout).toMatch(new RegExp(`^In ${folder}/\\nfile +format`))
 })
 
 test('inspect refuses a path that does not exist', async () => {
