@@ -1,6 +1,6 @@
 import { foldCode } from '#core/identity/fold.ts'
 import type { DocumentFields, ReadDate } from './document.ts'
-import { dayIn, endIn, languageTag } from './format.ts'
+import { dayIn, endIn, isWithin, languageTag } from './format.ts'
 import type { ReadTree } from './format.ts'
 import { attribute, at, descendants, elementsOf, firstNamed, textOf } from './tree.ts'
 import type { MarkupElement } from './tree.ts'
@@ -44,13 +44,32 @@ function titleOf(root: MarkupElement, work: MarkupElement | undefined): string |
             each.name === 'FRBRalias' &&
             !['CELEXnumber', 'COMnumber', 'übergreifende-id'].includes(attribute(each, 'name') ?? ''),
         )
-  const shown = textOf(firstNamed(root, 'docTitle'), 'authorialNote')
+  const own = (name: string, ...within: readonly string[]) => textOf(ownNamed(root, name, ...within), 'authorialNote')
   return (
-    shown ??
+    own('docTitle') ??
     attribute(named, 'value') ??
-    textOf(firstNamed(root, 'longTitle'), 'authorialNote')?.replace(/(?<=\p{L}{4})\.$/u, '') ??
-    textOf(firstNamed(root, 'shortTitle'))
+    own('shortTitle', 'coverPage', 'preface') ??
+    own('longTitle')?.replace(/(?<=\p{L}{4})\.$/u, '') ??
+    own('shortTitle') ??
+    nameOfWork(work)
   )
+}
+
+/** The first element of a name in the document itself: not in law that it quotes, and not in what is attached to it. */
+function ownNamed(root: MarkupElement, name: string, ...within: readonly string[]): MarkupElement | undefined {
+  for (const each of descendants(root)) {
+    if (each.name !== name || isWithin(each, 'quotedStructure', 'embeddedStructure', 'attachments', 'components'))
+      continue
+    if (within.length === 0 || isWithin(each, ...within)) return each
+  }
+  return undefined
+}
+
+/** The name by which a work is known (`Smith v Jones`), where it is more than a step of an address (`title`). */
+function nameOfWork(work: MarkupElement | undefined): string | undefined {
+  const names = work === undefined ? [] : elementsOf(work).filter(({ name }) => name === 'FRBRname')
+  const [known, ...others] = names.flatMap((each) => attribute(each, 'value') ?? [])
+  return known !== undefined && others.length === 0 && /\s|[^ -~]/u.test(known) ? known : undefined
 }
 
 function countryOf(code: string | undefined): string | undefined {

@@ -50,6 +50,28 @@ test('an act of Luxembourg has its country, its language and its days from autho
   expect(fields.effectiveFrom).toEqual({ day: '2022-06-05' })
 })
 
+test.each([
+  [
+    'the short title of the cover',
+    '<coverPage><p><shortTitle>Groceries Bill</shortTitle></p></coverPage><preface><longTitle><p>Set up an Adjudicator.</p></longTitle></preface>',
+    'Groceries Bill',
+  ],
+  [
+    'the long title, where another title stands in quoted law or in an annex',
+    '<preface><longTitle><p>An Act to amend the Seas Act.</p></longTitle></preface><body><section><num>1</num><content><p><mod><quotedStructure><p><docTitle>Seas Act</docTitle></p></quotedStructure></mod></p></content></section></body><components><component><doc name="annex"><preface><p><docTitle>Annex</docTitle></p></preface></doc></component></components>',
+    'An Act to amend the Seas Act',
+  ],
+  [
+    'the name of the work',
+    '<body><section><num>1</num><content><p>Text.</p></content></section></body>',
+    'Smith v Jones',
+  ],
+])('an act is named by %s', async (_, parts, title) => {
+  const work = '<FRBRWork><FRBRuri value="/akn/uk/bill/2012/113"/><FRBRname value="Smith v Jones"/></FRBRWork>'
+  const xml = `<akomaNtoso><bill><meta><identification>${work}</identification></meta>${parts}</bill></akomaNtoso>`
+  expect((await read(xml)).fields.title).toBe(title)
+})
+
 async function read(xml: string) {
   return readDocument('a-file', Buffer.from(xml))
 }
