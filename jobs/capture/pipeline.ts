@@ -23,12 +23,11 @@ import { buildParametersSchema } from '#jobs/build/parameters.ts'
 import type { BuildParameters } from '#jobs/build/parameters.ts'
 import { captureSources } from '#jobs/sources/capture.ts'
 import { listSource, mediaTypeOf } from '#jobs/sources/list.ts'
-import { readBytes, readDocument, recognised } from '#jobs/sources/readers/read.ts'
-import { UnreadableFile } from '#jobs/sources/readers/tree.ts'
 import { CAPTURE_BOUNDS } from './bounds.ts'
 import { fetchInto } from './fetch.ts'
 import { readCaptured, recordImport } from './import-captured.ts'
 import { mappingOfSource, oneMappingOf } from './one-mapping.ts'
+import { assertReadable } from './readable.ts'
 
 export interface CaptureDeps {
   readonly database: Database
@@ -69,7 +68,8 @@ export async function captureSource(deps: CaptureDeps, source: SourceRow): Promi
   try {
     const last = (await lastGoodCapture(database, source.id))?.files ?? []
     files = await filesOf(deps, source, last)
-    await assertReadable(deps.store, source, files, last)
+    const isRecords = (await mappingOfSource(source)).format === 'jsonl'
+    await assertReadable(deps.store, { isAddress: isAddress(source.location), isRecords }, files, last)
     outcome = sameFiles(pairsOf(files), pairsOf(last)) ? 'unchanged' : 'changed'
     await insertCapture(database, { source_id: source.id, outcome, message: null, files: [...files] })
   } catch (error) {
@@ -87,8 +87,9 @@ export async function captureSource(deps: CaptureDeps, source: SourceRow): Promi
   try {
     return { ...captured, ...(await candidateOf(deps, source)) }
   } catch (error) {
-    if (!(error instanceof OperatorError)) throw error
-    return { ...captured, message: error.message }
+    const message = faultOf(error)
+    if (message === undefined) throw error
+    return { ...captured, message }
   }
 }
 
@@ -128,32 +129,6 @@ function nameIn({ pathname }: URL): string | undefined {
     return /^[^.\p{Cc}/\\][^\p{Cc}/\\]{0,200}$/u.test(name) ? name : undefined
   } catch {
     return undefined
-  }
-}
-
-/** An error page, or half a file, is no new text of a law: what was read before must be read again, in its format. */
-async function assertReadable(
-  store: ArtifactStore,
-  source: SourceRow,
-  files: readonly CapturedFile[],
-  last: readonly CapturedFile[],
-): Promise<void> {
-  if ((await mappingOfSource(source)).format === 'jsonl') return
-  const before = new Map(last.map(({ sourceName, sha256 }) => [sourceName, sha256]))
-  for (const { sourceName, sha256 } of files) {
-    const earlier = before.get(sourceName)
-    if (earlier === sha256 || (earlier === undefined && !isAddress(source.location))) continue
-    try {
-      const bytes = await readBytes(store.snapshotFile(sha256))
-      const { format, provisions } = await readDocument(sourceName, bytes)
-      if (!provisions.some(({ text }) => text !== undefined)) throw new UnreadableFile('it holds no provision of law')
-      const was = earlier === undefined ? format : recognised(sourceName, await readBytes(store.snapshotFile(earlier)))
-      if (was !== format) throw new UnreadableFile(`it is ${format} now, and was ${was}`)
-    } catch (error) {
-      if (!(error instanceof UnreadableFile)) throw error
-      const line = error.line === undefined ? '' : `:${error.line}`
-      throw new OperatorError(`${sourceName}${line}: ${error.message}`)
-    }
   }
 }
 
