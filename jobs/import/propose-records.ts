@@ -37,8 +37,18 @@ const NEEDED = {
   jurisdiction: ['jurisdiction', 'the country or body for which the law is in force: US, DE, EU'],
 } as const satisfies Partial<Record<Field, readonly [string, string]>>
 
-/** Share of the records that must state a field for a rule to read it. */
+/** Share of the records that must state a field for a rule to read it; some fields are read where any record has them. */
 const SHARE_MIN = 0.9
+const READ_WHERE_STATED: ReadonlySet<Field> = new Set([
+  'authority',
+  'canonical_url',
+  'published_at',
+  'effective_at',
+  'effective_to',
+  'language',
+  'jurisdiction',
+  'subjects',
+])
 
 interface Stated {
   records: number
@@ -57,11 +67,15 @@ export async function proposedRecords(paths: readonly string[]): Promise<Propose
   const isUsed = (name: string): boolean => [...chosen].some(([field, used]) => used === name && field !== 'title')
   for (const field of FIELDS) {
     const names = USUAL_NAMES[field].split(' ')
-    const enough = field === 'effective_to' || field === 'subjects' ? 0 : SHARE_MIN * records
-    const found = names.find(
-      (name) => (fields.get(name)?.records ?? 0) > enough && (field === 'title' || !isUsed(name)),
-    )
-    if (found !== undefined && fits(field, fields.get(found)?.example ?? '')) chosen.set(field, found)
+    const statedBy = (enough: number): string | undefined =>
+      names.find(
+        (name) =>
+          (fields.get(name)?.records ?? 0) > enough &&
+          (field === 'title' || !isUsed(name)) &&
+          fits(field, fields.get(name)?.example ?? ''),
+      )
+    const found = statedBy(SHARE_MIN * records) ?? (READ_WHERE_STATED.has(field) ? statedBy(0) : undefined)
+    if (found !== undefined) chosen.set(field, found)
   }
   return written(records, fields, chosen)
 }
@@ -109,10 +123,14 @@ async function metadataIn(
 function written(records: number, fields: ReadonlyMap<string, Stated>, chosen: ReadonlyMap<Field, string>): Proposed {
   const lines = ['#', `# ${records} records of JSONL were read for it.`, '']
   const sentences: string[] = []
+  const statedOf = new Map<string, number>([...chosen].map(([field, used]) => [field, fields.get(used)?.records ?? 0]))
   for (const [field, [name, what]] of Object.entries(NEEDED)) {
-    if ([...chosen.keys()].some((each) => each === field)) continue
-    sentences.push(`No field of the records states ${name}: ${what}.`)
-    lines.push(`# No field of the records states ${what}.`, `${name}:`, '')
+    const stated = statedOf.get(field) ?? 0
+    if (stated >= records) continue
+    const who =
+      stated === 0 ? 'No field of the records states' : `${records - stated} of ${records} records do not state`
+    sentences.push(`${who} ${name}: ${what}.`)
+    lines.push(`# ${who} ${what}.`, `${name}:`, '')
   }
   lines.push(
     '# What a later text of the same id or provision replaces: the document or the provision.',

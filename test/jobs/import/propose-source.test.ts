@@ -102,3 +102,12 @@ test('a proposal for JSONL reads the usual names of metadata, names what looks l
     expect(await importedWith(folder, corrected)).toBe(2)
   })
 })
+
+test('a date that some records of JSONL state is read of them, and asked for the others', async () => {
+  const records = [line('1', 'Text.'), line('2', 'Text.', { effective: '' }), line('3', 'Text.', { effective: '' })]
+  await inFolder({ 'corpus.jsonl': records.join('\n') }, async (folder) => {
+    const { yaml, sentences } = await proposeSource(folder)
+    expect(parseSourceYaml(yaml).records).toMatchObject({ effective_at: '{metadata.effective}' })
+    expect(sentences).toContainEqual(expect.stringMatching(/^2 of 3 records do not state effective_at/))
+  })
+})
