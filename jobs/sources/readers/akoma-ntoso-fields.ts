@@ -49,7 +49,7 @@ function titleOf(root: MarkupElement, work: MarkupElement | undefined): string |
     own('docTitle') ??
     attribute(named, 'value') ??
     own('shortTitle', 'coverPage', 'preface') ??
-    own('longTitle')?.replace(/(?<=\p{L}{4})\.$/u, '') ??
+    own('longTitle')?.replace(/(?<=\p{L}{3})\.$/u, '') ??
     own('shortTitle') ??
     nameOfWork(work)
   )
