@@ -26,6 +26,7 @@ import { listSource, mediaTypeOf } from '#jobs/sources/list.ts'
 import { CAPTURE_BOUNDS } from './bounds.ts'
 import { fetchInto } from './fetch.ts'
 import { readCaptured, recordImport } from './import-captured.ts'
+import type { OnProgress } from './import-captured.ts'
 import { mappingOfSource, oneMappingOf } from './one-mapping.ts'
 import { assertReadable } from './readable.ts'
 
@@ -36,6 +37,7 @@ export interface CaptureDeps {
   readonly actor: string
   /** Whether builds go on from what the capture sorted. An operator's account cannot write what a worker signs. */
   readonly preparesBuilds?: boolean
+  readonly onProgress?: OnProgress
 }
 
 /** What a capture of a source did. */
@@ -170,6 +172,7 @@ async function candidateOf(deps: CaptureDeps, source: SourceRow): Promise<Partia
     leftOut: [],
     actor,
     build,
+    ...(deps.onProgress === undefined ? {} : { onProgress: deps.onProgress }),
   }
   try {
     const report = await readCaptured(store, input)

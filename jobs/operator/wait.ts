@@ -3,6 +3,7 @@ import { readActivation } from '#core/db/activations.ts'
 import type { ActivationRow } from '#core/db/activations.ts'
 import { embeddingInWords } from '#core/domain/embedding-counts.ts'
 import { OPERATOR_BOUNDS } from '#jobs/operator/bounds.ts'
+import { interruptible } from '#jobs/operator/interruptible.ts'
 import type { BuildListRow } from '#core/db/corpus-lists.ts'
 import type { Queryable } from '#core/db/pool.ts'
 import { OperatorError } from '#core/platform/errors.ts'
@@ -20,17 +21,18 @@ async function until<T>(
   see: string,
   look: (waitedMs: number) => Promise<T | undefined>,
 ): Promise<T> {
+  const goesOn = `goes on without this command: see "operator ${see}".`
   const began = performance.now()
-  for (;;) {
-    const waitedMs = performance.now() - began
-    const found = await look(waitedMs)
-    if (found !== undefined) return found
-    if (waitedMs > waitSeconds * 1_000)
-      throw new OperatorError(
-        `It is not finished after ${waitSeconds} s and goes on without this command: see "operator ${see}".`,
-      )
-    await sleep(OPERATOR_BOUNDS.operatorPollMs)
-  }
+  return await interruptible(`It ${goesOn}`, async (signal) => {
+    for (;;) {
+      const waitedMs = performance.now() - began
+      const found = await look(waitedMs)
+      if (found !== undefined) return found
+      if (waitedMs > waitSeconds * 1_000)
+        throw new OperatorError(`It is not finished after ${waitSeconds} s and ${goesOn}`)
+      await sleep(OPERATOR_BOUNDS.operatorPollMs, undefined, { signal })
+    }
+  })
 }
 
 function queued(waitedMs: number): string {

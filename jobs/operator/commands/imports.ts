@@ -1,5 +1,4 @@
 import type { OperatorCommand } from '#jobs/operator/operator-command.ts'
-import { OperatorError } from '#core/platform/errors.ts'
 import { createArtifactStore } from '#core/index/format/store.ts'
 import { listImports } from '#core/db/corpus-lists.ts'
 import { OPERATOR_VARIABLES } from '#jobs/config.ts'
@@ -12,6 +11,7 @@ import type { Imported } from '#jobs/capture/import-captured.ts'
 import { importNamed, knowledgeBaseNamed } from '#jobs/operator/actions/names.ts'
 import { addCommandGroup } from '#jobs/operator/command.ts'
 import { list, rows, text } from '#jobs/operator/inputs.ts'
+import { interruptible } from '#jobs/operator/interruptible.ts'
 import { addImportDraft } from './import-draft.ts'
 import { addImportInit } from './import-init.ts'
 import { addDatabaseCommand } from '#jobs/operator/session.ts'
@@ -19,6 +19,7 @@ import { importReportSchema } from '#jobs/import/stored-report.ts'
 import { table } from '#jobs/operator/table.ts'
 
 const { ARTIFACT_STORE } = OPERATOR_VARIABLES
+const INTERRUPTED = 'The import was interrupted: nothing is imported; run it again.'
 
 export function addImports(program: OperatorCommand): void {
   addImport(program)
@@ -54,7 +55,7 @@ function addImport(program: OperatorCommand): void {
       const onProgress = (stage: string, done: number, total: number): void => progress.update(stage, done, total)
       const store = createArtifactStore(config.ARTIFACT_STORE)
       try {
-        const imported = await interruptible((signal) =>
+        const imported = await interruptible(INTERRUPTED, (signal) =>
           importCorpus(operator, { ...input, store, onProgress, signal }),
         )
         show(imported, () => renderImported(imported))
@@ -73,25 +74,6 @@ function addImport(program: OperatorCommand): void {
   addImportInit(command)
   addImportDraft(command)
 }
-
-/** The first interruption ends the work in order, so that no temporary file is left; a second one ends the process. */
-async function interruptible<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-  const interrupted = new AbortController()
-  const interrupt = (): void =>
-    interrupted.abort(new OperatorError('The import was interrupted: nothing is imported; run it again.'))
-  for (const signal of INTERRUPTIONS) process.once(signal, interrupt)
-  try {
-    return await work(interrupted.signal)
-  } catch (error) {
-    // A stream that is aborted fails with an error of its own.
-    interrupted.signal.throwIfAborted()
-    throw error
-  } finally {
-    for (const signal of INTERRUPTIONS) process.off(signal, interrupt)
-  }
-}
-
-const INTERRUPTIONS = ['SIGINT', 'SIGTERM'] as const
 
 function renderImported({ id, knowledge_base, report }: Imported): string {
   const build = `operator build start --import ${id} --questions FILE --wait`

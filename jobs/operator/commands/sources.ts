@@ -155,7 +155,8 @@ export function addCapture(program: OperatorCommand): void {
       await withQueues(config.REDIS_URL, async (open) => {
         for (const [index, source] of wanted.entries()) {
           progress.update(`capturing ${source.name}`, index, wanted.length)
-          const one = await captureSource({ ...operator, store }, source)
+          const onProgress = progress.update.bind(progress)
+          const one = await captureSource({ ...operator, store, onProgress }, source)
           captured.push(one)
           // A worker finds a build whose job is missing.
           if (one.build_id !== null) await enqueueBuild(open('build'), one.build_id).catch(() => undefined)

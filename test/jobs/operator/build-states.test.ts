@@ -105,6 +105,18 @@ describe('build start --wait', () => {
     expect((await following.ended).code).toBe(0)
   })
 
+  test('says when it is interrupted that the build goes on, and where it is seen', async () => {
+    const source = await importOne(harness, 'left.md')
+    const known = await idsOf(harness, 'builds')
+    const following = harness.cli.start('build', 'start', '--import', source, '--wait')
+    const id = await rowEventually(harness, 'builds', known)
+    await until('the state is shown', () => following.stderr().includes('queued'))
+    following.signal('SIGINT')
+    const { code, stderr } = await following.ended
+    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining(`see "operator build show ${id}"`) })
+    expect(await harness.cli.json('build', 'show', id)).toMatchObject({ state: 'queued' })
+  })
+
   test('ends with 1 and one sentence, after the result, for a candidate that did not pass', async () => {
     const source = await importOne(harness, 'poor.md')
     const known = await idsOf(harness, 'builds')
