@@ -72,7 +72,7 @@ export async function evaluateBuilt(
     changeGates: compared?.changeGates ?? [],
     longPassages: embedded && { passages: embedded.overlong, windows: embedded.windows === true },
   })
-  const page = renderPage(report, await reviewSections(context, artifact, report, compared?.shown ?? []))
+  const page = renderPage(report, await reviewSections(context, corpus, artifact, report, compared?.shown ?? []))
   const files = {
     report: await written(context.store.reportFile(versionId), page),
     figures: await written(context.store.figuresFile(versionId), `${JSON.stringify(report, null, 2)}\n`),
@@ -83,6 +83,7 @@ export async function evaluateBuilt(
 
 async function reviewSections(
   context: CandidateContext,
+  { withdrawals_without_passages }: Corpus,
   artifact: BuiltArtifact,
   report: EvaluationReport,
   shown: readonly NamedChange[],
@@ -95,7 +96,10 @@ async function reviewSections(
     active === null
       ? sampleSection(await samplePassages(context, artifact, remainderOf(imported)))
       : changesSection(report, shown, await readPlaces(shown, { before: store.artifactFolder(active), after: folder }))
-  const findings = imported === undefined ? NOTHING : importSection(imported, before, parameters.withdrawals)
+  const findings =
+    imported === undefined
+      ? NOTHING
+      : importSection(imported, before, { ...parameters.withdrawals, withdrawals_without_passages })
   return { first: html`${first}${findings}`, last: await passagesSection(folder) }
 }
 

@@ -21,6 +21,8 @@ const corpusSchema = z.strictObject({
   acts: referencesSchema.shape.acts,
   /** Passages that were left out, because they are withdrawn. */
   withdrawn: z.int().nonnegative(),
+  /** Ids of withdrawals that left nothing out. */
+  withdrawals_without_passages: z.array(z.uuid()),
   snapshotsDigest: z.string(),
 })
 /**
@@ -69,6 +71,7 @@ export async function sortPassages(context: ImportContext): Promise<SortedCorpus
       facets,
       acts: acts.map(({ id, aliases }) => ({ id, aliases: [...aliases] })),
       withdrawn: dropped.passages,
+      withdrawals_without_passages: [...dropped.withoutPassages],
       snapshotsDigest: imported.snapshotsDigest,
     }
     return { corpus, report }

@@ -47,12 +47,15 @@ export interface Dropped {
   readonly passages: number
   /** Of records that keep other parts. */
   readonly chunkIds: ReadonlySet<string>
+  /** Ids of withdrawals that left nothing out: what they name is not in the import, or is there under another id. */
+  readonly withoutPassages: readonly string[]
 }
 
 /** Leaves the passages that are dropped out of the staged records, before revisions and rows are read from them. */
 export function dropWithdrawn({ drop }: Decided, staging: Staging, drafts: DraftsReader, mapping: Mapping): Dropped {
   const chunkIds = new Set<string>()
-  if (drop.length === 0) return { passages: 0, chunkIds }
+  if (drop.length === 0) return { passages: 0, chunkIds, withoutPassages: [] }
+  const leftOut = new Set<string>()
   const isWithdrawn = createMatch(drop)
   const leave = createPartsLeft(staging)
   let passages = 0
@@ -63,9 +66,15 @@ export function dropWithdrawn({ drop }: Decided, staging: Staging, drafts: Draft
     if (out.length === 0) continue
     passages += out.length
     leave(kept.offset, parts.length - out.length)
-    for (const { chunk_id } of out) chunkIds.add(chunk_id)
+    for (const { chunk_id, provision, document } of out) {
+      chunkIds.add(chunk_id)
+      for (const id of [chunk_id, provision, document.id]) leftOut.add(id)
+    }
   }
-  return { passages, chunkIds }
+  const isFound = (one: Decided['drop'][number]): boolean =>
+    [one.chunk_id, ...one.provisions].some((id) => leftOut.has(id)) ||
+    (one.chunk_id === '' && one.provisions.length === 0 && leftOut.has(one.document))
+  return { passages, chunkIds, withoutPassages: drop.filter((one) => !isFound(one)).map(({ id }) => id) }
 }
 
 /** A provision covers every part of its record. */

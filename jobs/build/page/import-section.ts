@@ -1,11 +1,15 @@
 import type { Imported } from '#core/db/imports.ts'
 import type { BuildParameters } from '#jobs/build/parameters.ts'
 import { BUILD_BOUNDS } from '#jobs/build/bounds.ts'
+import type { Corpus } from '#jobs/build/sort.ts'
 import type { ImportReport, RecordLocation } from '#jobs/import/report.ts'
 import { importReportSchema } from '#jobs/import/stored-report.ts'
 import { whole } from '#jobs/evaluation/page/numbers.ts'
 import { NOTHING, html } from '#jobs/page/markup.ts'
 import type { Markup } from '#jobs/page/markup.ts'
+
+/** What the build decides about withdrawals, and those of which nothing was there. */
+type Withdrawals = BuildParameters['withdrawals'] & Pick<Corpus, 'withdrawals_without_passages'>
 
 /**
  * Shows what the import left out or derived, and how its mapping differs from that of the active version.
@@ -14,8 +18,9 @@ import type { Markup } from '#jobs/page/markup.ts'
 export function importSection(
   imported: Imported,
   active: Imported | undefined,
-  { drop, restore }: BuildParameters['withdrawals'],
+  { drop, restore, withdrawals_without_passages: none }: Withdrawals,
 ): Markup {
+  const without = new Set(none)
   const findings = importReportSchema.parse(imported.report)
   const { files, records_read, passages, reasons, losses, omissions, derived_values, derived_ends, coverage } = findings
   const derived = Object.entries(derived_values).map(([name, count]) => `${name}: ${whole(count)}`)
@@ -42,12 +47,10 @@ export function importSection(
       'Derived, not stated by the source (records)',
       derived.map((one) => ['', one]),
     )}
+    ${listOf('Withdrawals whose passages were left out', drop.filter(({ id }) => !without.has(id)).map(withdrawalShown))}
     ${listOf(
-      'Withdrawals whose passages were left out',
-      drop.map(({ id, document, chunk_id: chunk, provisions }) => [
-        id,
-        chunk || (provisions.length === 0 ? `document ${document}` : `provision of document ${document}`),
-      ]),
+      'Withdrawals that left nothing out: the text is gone or changed, or stands there under another id',
+      drop.filter(({ id }) => without.has(id)).map(withdrawalShown),
     )}
     ${listOf(
       'Withdrawals that this version ends for itself: what they name is served again',
@@ -58,6 +61,16 @@ export function importSection(
         ? NOTHING
         : listOf('Changes of the mapping', mappingChanges(flat(active.mapping), flat(imported.mapping)))
     }`
+}
+
+function withdrawalShown({
+  id,
+  document,
+  chunk_id: chunk,
+  provisions,
+}: Withdrawals['drop'][number]): readonly [place: string, text: string] {
+  if (chunk !== '') return [id, `passage ${chunk} of document ${document}`]
+  return [id, provisions.length === 0 ? `document ${document}` : `provision of document ${document}`]
 }
 
 /** Sources without characters of law, such as JSONL, have no share. */

@@ -137,6 +137,7 @@ test('passages that are withdrawn and dropped are in no file, and all that is co
     ({ citation, document }) => citation.label.includes('part 2') && document.id !== part.document.id,
   )
   const ofDocument = first(({ document }) => ![part, ofRecord].some((one) => one.document.id === document.id))
+  const absent = randomUUID()
   const withdrawal = ({ document }: PassageRecord): BuildParameters['withdrawals']['drop'][number] => ({
     id: randomUUID(),
     document: document.id,
@@ -147,6 +148,7 @@ test('passages that are withdrawn and dropped are in no file, and all that is co
     { ...withdrawal(part), chunk_id: part.chunk_id },
     { ...withdrawal(ofRecord), provisions: [ofRecord.provision] },
     withdrawal(ofDocument),
+    { ...withdrawal(part), chunk_id: 'chk_elsewhere', id: absent },
   ])
   const left = whole.passages.filter(
     ({ chunk_id, source_id, document }) =>
@@ -154,6 +156,7 @@ test('passages that are withdrawn and dropped are in no file, and all that is co
   )
   expect(passages.map(({ chunk_id }) => chunk_id).sort()).toEqual(left.map(({ chunk_id }) => chunk_id).sort())
   expect(corpus).toMatchObject({ passages: left.length, withdrawn: whole.passages.length - left.length })
+  expect(corpus.withdrawals_without_passages).toEqual([absent])
   for (const { document, position } of passages)
     expect(position.document_passages).toBe(passages.filter((other) => other.document.id === document.id).length)
   expect((await rows('documents.jsonl')).map((row) => documentRowSchema.parse(row).id)).not.toContain(
