@@ -1,3 +1,4 @@
+import { foldKey } from '#core/identity/fold.ts'
 import { attribute, at, descendants, elementsOf, stack, textOf } from './tree.ts'
 import type { MarkupElement } from './tree.ts'
 import { isWithin } from './format.ts'
@@ -21,6 +22,18 @@ const PARTS = new Set(
     ' ',
   ),
 )
+/** Names of an `hcontainer` that structures others, and its kind: the paragraphs of a schedule are its own. */
+const CONTAINERS: ReadonlyMap<string, string> = new Map([
+  ['schedules', 'hcontainer'],
+  ['schedule', 'schedule'],
+  ['annex', 'schedule'],
+  ['appendix', 'schedule'],
+  ['crossheading', 'hcontainer'],
+  ['subheading', 'hcontainer'],
+  ['groupofparts', 'hcontainer'],
+])
+/** Names of an `hcontainer` that a citation names. */
+const NAMED_PASSAGES = new Set(['regulation', 'rule', 'article', 'section', 'clause'])
 /** They hold the whole document and are no part of its structure. */
 const WRAPPERS = new Set(['body', 'mainBody', 'components', 'attachments', 'component', 'attachment', 'collectionBody'])
 const BLOCKS = new Set(
@@ -142,11 +155,21 @@ function isUnit({ name, parent }: MarkupElement): boolean {
 function unitOf(element: MarkupElement): Role {
   const { name } = element
   const anchor = attribute(element, 'eId', 'id')
-  const base = { is: 'unit', kind: name, anchor } as const
-  if (DIVISIONS.has(name)) return { ...base, level: 'division' }
+  const container = nameOfContainer(element)
+  const kind = CONTAINERS.get(container) ?? (NAMED_PASSAGES.has(container) ? container : name)
+  const base = { is: 'unit', kind, anchor } as const
+  if (DIVISIONS.has(name) || CONTAINERS.has(container)) return { ...base, level: 'division' }
   const holds = holdsPassages(element)
-  if (PASSAGES.has(name)) return { ...base, level: holds ? 'division' : 'passage' }
+  if (isPassage(element)) return { ...base, level: holds ? 'division' : 'passage' }
   return { ...base, level: holds ? 'division' : 'part' }
+}
+
+function nameOfContainer(element: MarkupElement): string {
+  return element.name === 'hcontainer' ? foldKey(attribute(element, 'name') ?? '') : ''
+}
+
+function isPassage(element: MarkupElement): boolean {
+  return PASSAGES.has(element.name) || NAMED_PASSAGES.has(nameOfContainer(element))
 }
 
 /** Whether a provision holds another one that a citation names by itself. */
@@ -154,7 +177,7 @@ function holdsPassages(element: MarkupElement): boolean {
   const waiting = [...elementsOf(element)]
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     if (['quotedStructure', 'embeddedStructure', 'authorialNote'].includes(next.name)) continue
-    if (PASSAGES.has(next.name)) return true
+    if (isPassage(next)) return true
     stack(waiting, elementsOf(next))
   }
   return false

@@ -72,6 +72,37 @@ test.each([
   expect((await read(xml)).fields.title).toBe(title)
 })
 
+test('the paragraphs of a schedule are cited by it, whatever headings stand between', async () => {
+  const paragraph = (number: number) =>
+    `<paragraph eId="schedule-1-paragraph-${number}"><num>${number}</num><content><p>Rule ${number}.</p></content></paragraph>`
+  const section = '<section eId="section-1"><num>1</num><content><p>Text.</p></content></section>'
+  const cross = `<part><num>PART 1</num><hcontainer name="crossheading"><heading>Rules</heading>${paragraph(1)}</hcontainer></part>`
+  const schedules = `<hcontainer name="schedules"><hcontainer name="schedule" eId="schedule-1"><num>SCHEDULE 1</num><heading>Members</heading>${cross}${paragraph(2)}${section}</hcontainer></hcontainer>`
+  const document = await read(
+    `<akomaNtoso><act><preface><p><shortTitle>Seas Act</shortTitle></p></preface><body>${section}${schedules}</body></act></akomaNtoso>`,
+  )
+  const passages = document.provisions.filter(({ text }) => text !== undefined)
+  expect(passages.slice(1).map((each) => document.cite(each).label)).toEqual([
+    'Seas Act, section 1',
+    'Seas Act, SCHEDULE 1, paragraph 1',
+    'Seas Act, SCHEDULE 1, paragraph 2',
+    'Seas Act, SCHEDULE 1, section 1',
+  ])
+})
+
+test('an `hcontainer` that is a regulation is cited as one', async () => {
+  const paragraph = '<paragraph eId="regulation-6-1"><num>(1)</num><content><p>Text.</p></content></paragraph>'
+  const regulation = `<hcontainer name="regulation" eId="regulation-6"><num>6.</num><heading>Calls</heading>${paragraph}</hcontainer>`
+  const work = '<FRBRWork><FRBRalias value="The Calls Regulations 2003"/></FRBRWork>'
+  const document = await read(
+    `<akomaNtoso><act><meta><identification>${work}</identification></meta><body>${regulation}</body></act></akomaNtoso>`,
+  )
+  const passages = document.provisions.filter(({ text }) => text !== undefined)
+  expect(passages.map((each) => [document.cite(each).label, each.anchor, each.text])).toEqual([
+    ['The Calls Regulations 2003, regulation 6', 'regulation-6', '(1) Text.'],
+  ])
+})
+
 async function read(xml: string) {
   return readDocument('a-file', Buffer.from(xml))
 }
