@@ -5,6 +5,7 @@ import type { SourceRow } from '#core/db/sources.ts'
 import type { Database } from '#core/db/pool.ts'
 import type { Log } from '#core/platform/log.ts'
 import { versionIdOf } from '#jobs/build/ids.ts'
+import type { Unended } from '#jobs/build/run-program.ts'
 import { enqueueBuild } from '#jobs/queues.ts'
 import type { JobQueue } from '#jobs/queues.ts'
 import { CAPTURE_BOUNDS } from './bounds.ts'
@@ -12,6 +13,7 @@ import { notify } from './notify.ts'
 import type { Notified } from './notify.ts'
 import type { Captured } from './pipeline.ts'
 import { runCaptureChild, SCHEDULED } from './run-child.ts'
+import type { CaptureRun } from './run-child.ts'
 
 export interface ScheduledCaptureDeps {
   readonly database: Database
@@ -57,7 +59,7 @@ export async function captureScheduled(
   const run = await runCaptureChild(sourceId, { signal, heapMb, ...(environment === undefined ? {} : { environment }) })
   lastEndedMs = performance.now()
   if (run.outcome === 'removed' || run.outcome === 'stopped') return run.outcome
-  const captured = run.outcome === 'ended' ? run.captured : await recordFailed(database, source, run.reason)
+  const captured = run.outcome === 'ended' ? run.captured : await recordFailed(database, source, reasonOf(run))
   // A worker finds a build whose job is missing.
   if (captured.build_id !== null) await enqueueBuild(buildQueue, captured.build_id).catch(() => undefined)
   const isQuiet = captured.outcome === 'unchanged' && captured.message === null && captured.import_id === null
@@ -71,6 +73,11 @@ let lastEndedMs = Number.NEGATIVE_INFINITY
 /** A process knows nothing of the requests of the one before, whose host may be the same. */
 async function pauseBetweenProcesses(): Promise<void> {
   await setTimeout(Math.max(0, lastEndedMs + CAPTURE_BOUNDS.hostPauseMs - performance.now()))
+}
+
+function reasonOf(run: Extract<CaptureRun | Unended, { readonly reason: string }>): string {
+  if (run.outcome === 'failed' || !run.outOfMemory) return run.reason
+  return `${run.reason}: give the job worker more memory and a larger BUILD_HEAP_MB, or split the file`
 }
 
 /** Records why the process of a capture ended without an outcome: its memory, a full disk, a fault of the service. */
