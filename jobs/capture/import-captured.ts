@@ -102,7 +102,8 @@ export class LossesNotAccepted extends OperatorError {
 
   constructor(report: ImportReport) {
     super(
-      `${renderImportReport(report)}\nNothing is imported, because ${report.losses_unnamed} losses are not accepted: ` +
+      `${renderImportReport(report)}\nNothing is imported, because ${report.losses_unnamed} ` +
+        `${report.losses_unnamed === 1 ? 'loss is' : 'losses are'} not accepted: ` +
         'correct the sources, or state in source.yaml what is missing ("operator import init FOLDER" writes it); or ' +
         'accept each by its name, with --accept-loss or in "accepted_losses" of source.yaml or the mapping. Then ' +
         'import again.',

@@ -9,7 +9,7 @@ export interface DemoFlags {
   readonly watch: boolean
   /** Undefined chooses a free port. */
   readonly port: number | undefined
-  /** The user's folder: `corpus.jsonl` or Markdown files. */
+  /** The user's folder: `corpus.jsonl` or files of law. */
   readonly corpus: string | undefined
   readonly readyFile: string | undefined
   readonly dataDir: string
@@ -41,7 +41,7 @@ export function demoFlags(args: readonly string[]): DemoFlags {
     .option(
       '--corpus <path>',
       'a folder with corpus.jsonl (and mapping.json, or named like one of the built-in mappings) or ' +
-        'with Markdown files (default: the built-in rulebook)',
+        'with law in any format that "operator inspect" shows, and its source.yaml (default: the built-in rulebook)',
     )
     .option('--ready-file <path>', 'when ready, write what a caller needs as JSON to this file')
     .option(

@@ -67,9 +67,10 @@ function cardOfAll(first: Redated, others: readonly Redated[], idOf: (change: Na
       ? [
           html`${whole(all.length)} passages with equal texts ${days}`,
           html`${fieldsList(before, after)}
-            <p class="small">
+            <details class="small">
+              <summary>Their labels</summary>
               ${all.map(({ added: { label } }, at) => html`${at === 0 ? '' : ' · '}<bdi>${label}</bdi>`)}
-            </p>`,
+            </details>`,
         ]
       : [
           html`<bdi>${added.label}</bdi> ${days}`,

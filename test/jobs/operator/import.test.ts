@@ -146,7 +146,7 @@ test('a loss refuses the import with its name, and nothing is recorded, until th
     const { code, stdout, stderr } = await harness.cli.run(...importOf(source), ...accepted)
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
     expect(stderr).toContain('corpus.jsonl:3 late: effective_at is not a date; not accepted as late')
-    expect(stderr).toContain('Nothing is imported, because 1 losses are not accepted')
+    expect(stderr).toContain('Nothing is imported, because 1 loss is not accepted')
   }
   const listed = await harness.cli.run(...importOf(source), '--json')
   expect(JSON.parse(listed.stdout)).toMatchObject({ losses: [{ name: 'late', line: 3, accepted: false }] })
