@@ -107,7 +107,7 @@ function urlOf(uri: string | undefined): string | undefined {
 type Dates = Pick<DocumentFields, 'publishedAt' | 'effectiveFrom' | 'effectiveTo'>
 
 /** A date of a work or an expression from which it applies, and not one of its making. */
-const APPLIES = /applicab|entry-?in(?:to)?-?force/i
+const APPLIES = /applicab|entry-?in(?:to)?-?force|valid-?from/i
 
 /**
  * Published: the date of publication, else of the work. In force: what an event of entry into force says, but not
@@ -130,7 +130,7 @@ function datesOf(
     /inkraft|entry-?into-?force|in-?force/i.test(attribute(each, 'refersTo', 'type') ?? ''),
   )
   const ended = events.find((each) => /au(?:ss|ß)erkraft|repeal/i.test(attribute(each, 'refersTo', 'type') ?? ''))
-  const published = announced ?? dateNamed(work, /^(?!.*(?:applicab|force))/i)
+  const published = announced ?? dateNamed(work, /^(?!.*(?:applicab|force|valid))/i)
   const entered = dayIn(attribute(inForce, 'date'))
   const isLater = entered !== undefined && (ofExpression === undefined || entered >= ofExpression)
   const from: ReadDate | undefined = isLater
