@@ -68,7 +68,7 @@ export async function fetchInto(store: ArtifactStore, input: FetchInput): Promis
       answer.destroy()
       throw new OperatorError(`${url.href} answered with status ${status}, not 200`)
     }
-    if (answer.headers['content-encoding'] !== undefined && answer.headers['content-encoding'] !== 'identity') {
+    if (!/^(?:identity)?$/i.test(answer.headers['content-encoding'] ?? '')) {
       answer.destroy()
       throw new OperatorError(`${url.href} answered with an encoding that was not asked for`)
     }

@@ -50,7 +50,12 @@ test('keeps the exact bytes under their SHA-256, with the address that answered 
     if (request.url === '/v1/act.xml') response.writeHead(302, { location: '/v1/new.xml' }).end()
     else
       response
-        .writeHead(200, { etag: '"a"', 'last-modified': 'Mon, 02 Mar 2026 10:00:00 GMT', 'x-other': '1' })
+        .writeHead(200, {
+          etag: '"a"',
+          'last-modified': 'Mon, 02 Mar 2026 10:00:00 GMT',
+          'content-encoding': 'Identity',
+          'x-other': '1',
+        })
         .end(BYTES)
   })
   const sha256Hex = sha256(BYTES).toString('hex')
