@@ -158,10 +158,19 @@ function unitOf(element: MarkupElement): Role {
   const container = nameOfContainer(element)
   const kind = CONTAINERS.get(container) ?? (NAMED_PASSAGES.has(container) ? container : name)
   const base = { is: 'unit', kind, anchor } as const
-  if (DIVISIONS.has(name) || CONTAINERS.has(container)) return { ...base, level: 'division' }
+  if (DIVISIONS.has(name) || CONTAINERS.has(container) || isHeadingOfJudgment(element))
+    return { ...base, level: 'division' }
   const holds = holdsPassages(element)
   if (isPassage(element)) return { ...base, level: holds ? 'division' : 'passage' }
   return { ...base, level: holds ? 'division' : 'part' }
+}
+
+/** The numbered paragraphs of a judgment are cited, whatever heading they stand under. */
+function isHeadingOfJudgment(element: MarkupElement): boolean {
+  if (element.name !== 'level' || !isWithin(element, 'judgmentBody') || isWithin(element, 'paragraph')) return false
+  return elementsOf(element).some(
+    (each) => (each.name === 'paragraph' && at(each, 'num') !== undefined) || isHeadingOfJudgment(each),
+  )
 }
 
 function nameOfContainer(element: MarkupElement): string {

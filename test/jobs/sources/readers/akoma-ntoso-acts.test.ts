@@ -103,6 +103,23 @@ test('an `hcontainer` that is a regulation is cited as one', async () => {
   ])
 })
 
+test('a paragraph of a judgment is cited by its number, under whatever heading it stands', async () => {
+  const paragraph = (number: number, more = '') =>
+    `<paragraph eId="para_${number}"><num>${number}.</num><content><p>Text.</p>${more}</content></paragraph>`
+  const quoted = '<paragraph><num>“1.</num><content><p>The controller shall act.</p></content></paragraph>'
+  const body = `<level><heading>The law</heading>${paragraph(62, quoted)}${paragraph(63)}</level>${paragraph(64)}`
+  const work = '<FRBRWork><FRBRname value="Smith v Jones"/></FRBRWork>'
+  const document = await read(
+    `<akomaNtoso><judgment><meta><identification>${work}</identification></meta><judgmentBody><decision>${body}</decision></judgmentBody></judgment></akomaNtoso>`,
+  )
+  const passages = document.provisions.filter(({ text }) => text !== undefined)
+  expect(passages.map((each) => document.cite(each).label)).toEqual([
+    'Smith v Jones, paragraph 62',
+    'Smith v Jones, paragraph 63',
+    'Smith v Jones, paragraph 64',
+  ])
+})
+
 async function read(xml: string) {
   return readDocument('a-file', Buffer.from(xml))
 }
