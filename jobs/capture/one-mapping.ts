@@ -1,3 +1,4 @@
+import { stat } from 'node:fs/promises'
 import type { SourceRow } from '#core/db/sources.ts'
 import { canonicalJson } from '#core/platform/digest.ts'
 import { OperatorError } from '#core/platform/errors.ts'
@@ -14,14 +15,20 @@ export async function mappingOfSource({ location, mapping }: Mapped): Promise<Ma
   return statedMapping((await readSourceYaml(location)) ?? NOTHING_STATED)
 }
 
-/** Returns the mapping with which all sources of a knowledge base are imported. @throws OperatorError for several. */
+/**
+ * Returns the mapping with which all sources of a knowledge base are imported. A folder that this machine cannot see
+ * was read with it when its source was added or captured.
+ * @throws OperatorError for several.
+ */
 export async function oneMappingOf([first, ...others]: readonly [Mapped, ...Mapped[]]): Promise<Mapping> {
   const mapping = await mappingOfSource(first)
-  for (const other of others)
-    if (canonicalJson(await mappingOfSource(other)) !== canonicalJson(mapping))
+  for (const other of others) {
+    const isElsewhere = other.mapping === null && (await stat(other.location).catch(() => undefined)) === undefined
+    if (!isElsewhere && canonicalJson(await mappingOfSource(other)) !== canonicalJson(mapping))
       throw new OperatorError(
         `The source "${other.name}" is read with another mapping than "${first.name}", and all are imported together: ` +
           'state everything in one source.yaml, and name it with --source-yaml for each of them.',
       )
+  }
   return mapping
 }

@@ -300,11 +300,14 @@ test('a source is refused with a sentence where it cannot be captured or read as
   await expect(added('bees')).rejects.toThrow(/has a source "bees"/)
 })
 
-test('a correction of the source.yaml of a folder is read by the next capture', async () => {
+test('a correction of the source.yaml of a folder is read by its next capture, and missed by no other source', async () => {
   const own = await mkdtemp(join(folder, 'own-'))
-  await writeFile(join(own, 'rules.html'), law('Keep bees.'))
+  await writeFile(join(own, 'rules.html'), law('Keep wasps.').replaceAll('Bees', 'Wasps'))
   await addSource(operator, { name: 'own', knowledgeBase: base, from: own })
   expect((await captured('own')).message).toMatch(/Nothing in the source became a passage/)
   await writeFile(join(own, 'source.yaml'), STATED)
   expect(await captured('own')).toMatchObject({ outcome: 'unchanged', import_id: expect.any(String) })
+  await added('bees')
+  await rm(own, { recursive: true })
+  expect(await captured('bees')).toMatchObject({ outcome: 'changed', import_id: expect.any(String) })
 })
