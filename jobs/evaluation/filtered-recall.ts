@@ -1,7 +1,11 @@
 import { join } from 'node:path'
 import { vectorBlocks } from '#core/index/vectors/blocks.ts'
-import type { VectorBlock } from '#core/index/vectors/blocks.ts'
-import { QUERIES_TOGETHER, innerProductsAt, queriesTogether } from '#core/index/vectors/inner-product.ts'
+import {
+  QUERIES_TOGETHER,
+  innerProductsInto,
+  productsTogether,
+  queriesTogether,
+} from '#core/index/vectors/inner-product.ts'
 import { EVALUATION_BOUNDS } from '#jobs/evaluation/bounds.ts'
 import { forEachConcurrently } from '#jobs/for-each-concurrently.ts'
 import { createPause } from '#core/platform/pause.ts'
@@ -67,29 +71,14 @@ async function similaritiesOf(
   { artifactFolder, rows, dimensions, signal }: FilteredRecallInput,
   queries: readonly Float32Array[],
 ): Promise<readonly Float32Array[]> {
-  const similarities = queries.map(() => new Float32Array(rows))
   const groups = Array.from({ length: Math.ceil(queries.length / QUERIES_TOGETHER) }, (_, group) => {
-    const [from, to] = [group * QUERIES_TOGETHER, (group + 1) * QUERIES_TOGETHER]
-    return { together: queriesTogether(queries.slice(from, to), dimensions), into: similarities.slice(from, to) }
+    const own = queries.slice(group * QUERIES_TOGETHER, (group + 1) * QUERIES_TOGETHER)
+    return { together: queriesTogether(own, dimensions), products: productsTogether(() => new Float32Array(rows)) }
   })
   const file = { path: join(artifactFolder, 'vectors.f32'), rows, dimensions }
-  for await (const block of vectorBlocks(file, createPause(signal)))
-    for (const { together, into } of groups) similaritiesInto(into, block, together)
-  return similarities
-}
-
-/** @param into of each query, by row. */
-function similaritiesInto(
-  into: readonly Float32Array[],
-  { firstRow, vectors }: VectorBlock,
-  together: Float64Array,
-): void {
-  const dimensions = together.length / QUERIES_TOGETHER
-  const products = new Float64Array(QUERIES_TOGETHER)
-  for (let row = firstRow, at = 0; at < vectors.length; row++, at += dimensions) {
-    innerProductsAt(vectors, at, together, products)
-    for (const [query, similarities] of into.entries()) similarities[row] = products[query] ?? 0
-  }
+  for await (const { firstRow, vectors } of vectorBlocks(file, createPause(signal)))
+    for (const { together, products } of groups) innerProductsInto(products, vectors, together, firstRow)
+  return groups.flatMap(({ products }) => products).slice(0, queries.length)
 }
 
 async function addRecall(

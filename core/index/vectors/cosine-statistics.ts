@@ -1,5 +1,11 @@
 import { z } from 'zod'
-import { QUERIES_TOGETHER, innerProductAt, innerProductsAt, queriesTogether } from './inner-product.ts'
+import {
+  QUERIES_TOGETHER,
+  innerProductAt,
+  innerProductsInto,
+  productsTogether,
+  queriesTogether,
+} from './inner-product.ts'
 
 /**
  * Statistics of a version's cosines, in the manifest. A cosine counts by its distance from the question's mean cosine
@@ -61,13 +67,9 @@ export function createCosineStatistics(rows: number, dimensions: number): Cosine
 /** Returns the cosines of each query with the vectors. @param queries at most `QUERIES_TOGETHER`. */
 function cosinesOf(queries: readonly Float32Array[], vectors: readonly Float32Array[]): readonly Float64Array[] {
   const together = queriesTogether(queries, vectors[0]?.length ?? 0)
-  const products = new Float64Array(QUERIES_TOGETHER)
-  const cosines = queries.map(() => new Float64Array(vectors.length))
-  for (const [at, vector] of vectors.entries()) {
-    innerProductsAt(vector, 0, together, products)
-    for (const [query, own] of cosines.entries()) own[at] = products[query] ?? 0
-  }
-  return cosines
+  const cosines = productsTogether(() => new Float64Array(vectors.length))
+  for (const [row, vector] of vectors.entries()) innerProductsInto(cosines, vector, together, row)
+  return cosines.slice(0, queries.length)
 }
 
 function deviationOf(values: Float64Array): number {

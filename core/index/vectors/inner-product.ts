@@ -24,22 +24,36 @@ export function queriesTogether(queries: readonly Float32Array[], dimensions: nu
   return together
 }
 
+/** Inner products of each of four queries, by row. */
+export type ProductsTogether<A extends Float32Array | Float64Array> = readonly [A, A, A, A]
+
+export function productsTogether<A extends Float32Array | Float64Array>(make: () => A): ProductsTogether<A> {
+  return [make(), make(), make(), make()]
+}
+
 /**
- * Writes the inner products of four queries and the vector at `at` to `products`, in a fifth of the time that each alone
- * would take, because each value of the vector is read and converted once. Their last bits may differ from those of
- * `innerProductAt`.
+ * Writes the inner products of four queries with vectors, in a fifth of the time that each alone would take, because
+ * each value of a vector is read and converted once. Their last bits may differ from those of `innerProductAt`.
+ * @param vectors concatenated. @param first row of the first one in `products`.
  */
-export function innerProductsAt(block: Float32Array, at: number, together: Float64Array, products: Float64Array): void {
-  let [a, b, c, e] = [0, 0, 0, 0]
-  for (let d = at, q = 0; q < together.length; d++, q += QUERIES_TOGETHER) {
-    const value = block[d] ?? 0
-    a += value * (together[q] ?? 0)
-    b += value * (together[q + 1] ?? 0)
-    c += value * (together[q + 2] ?? 0)
-    e += value * (together[q + 3] ?? 0)
+export function innerProductsInto<A extends Float32Array | Float64Array>(
+  [ofFirst, ofSecond, ofThird, ofFourth]: ProductsTogether<A>,
+  vectors: Float32Array,
+  together: Float64Array,
+  first: number,
+): void {
+  for (let row = first, d = 0; d < vectors.length; row++) {
+    let [a, b, c, e] = [0, 0, 0, 0]
+    for (let q = 0; q < together.length; d++, q += QUERIES_TOGETHER) {
+      const value = vectors[d] ?? 0
+      a += value * (together[q] ?? 0)
+      b += value * (together[q + 1] ?? 0)
+      c += value * (together[q + 2] ?? 0)
+      e += value * (together[q + 3] ?? 0)
+    }
+    ofFirst[row] = a
+    ofSecond[row] = b
+    ofThird[row] = c
+    ofFourth[row] = e
   }
-  products[0] = a
-  products[1] = b
-  products[2] = c
-  products[3] = e
 }

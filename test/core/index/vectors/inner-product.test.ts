@@ -3,7 +3,8 @@ import { mulberry32 } from '#core/platform/seeded-random.ts'
 import {
   QUERIES_TOGETHER,
   innerProductAt,
-  innerProductsAt,
+  innerProductsInto,
+  productsTogether,
   queriesTogether,
 } from '#core/index/vectors/inner-product.ts'
 
@@ -13,13 +14,11 @@ test.each([1, 3, QUERIES_TOGETHER])('inner products of %i queries together are t
   const vectorOf = (length: number): Float32Array => Float32Array.from({ length }, () => random() - 0.5)
   const block = vectorOf(5 * dimensions)
   const queries = Array.from({ length: count }, () => vectorOf(dimensions))
-  const together = queriesTogether(queries, dimensions)
-  const products = new Float64Array(QUERIES_TOGETHER)
-  for (let at = 0; at < block.length; at += dimensions) {
-    innerProductsAt(block, at, together, products)
-    for (const [query, product] of products.entries()) {
-      const alone = queries[query] === undefined ? 0 : innerProductAt(block, at, queries[query])
-      expect(product).toBeCloseTo(alone, 12)
-    }
+  const products = productsTogether(() => new Float64Array(7))
+  innerProductsInto(products, block, queriesTogether(queries, dimensions), 2)
+  for (const [query, ofQuery] of products.entries()) {
+    const own = queries[query] ?? new Float32Array(dimensions)
+    const alone = [0, 1, 2, 3, 4].map((row) => innerProductAt(block, row * dimensions, own))
+    for (const [at, product] of ofQuery.entries()) expect(product).toBeCloseTo(at < 2 ? 0 : (alone[at - 2] ?? 0), 12)
   }
 })
