@@ -25,11 +25,10 @@ import type { EvaluationReport } from '#jobs/evaluation/page/evaluation-report.t
 import { renderPage } from '#jobs/evaluation/page/page.ts'
 import type { ReviewSections } from '#jobs/evaluation/page/page.ts'
 import { EVALUATION_DEPTH, evaluate } from '#jobs/evaluation/pipeline.ts'
-import type { Evaluation } from '#jobs/evaluation/pipeline.ts'
+import type { Evaluation, EvaluationInput } from '#jobs/evaluation/pipeline.ts'
 import { cachedReader } from '#jobs/evaluation/reader-cache.ts'
 import { reportOf } from '#jobs/evaluation/report.ts'
 import { withSourceIds } from '#jobs/evaluation/source-ids.ts'
-import type { SourceIdOf } from '#jobs/evaluation/source-ids.ts'
 import type { ImportReport } from '#jobs/import/report.ts'
 import { importReportSchema } from '#jobs/import/stored-report.ts'
 import { NOTHING, html } from '#jobs/page/markup.ts'
@@ -58,14 +57,17 @@ export async function evaluateBuilt(
   const versionId = versionIdOf(context.fence.buildId)
   const { folder, manifest } = artifact
   const damaged = (error: ArtifactError): Error => alteredCandidate(versionId, error)
-  const { evaluation, compared } = await withSourceIds({ ...manifest, folder, damaged }, async (sourceIdOf) => {
-    const measured = await measure(context, corpus, artifact, versionId, sourceIdOf)
-    const candidate = comparedCandidate(measured, corpus, artifact, versionId)
-    return {
-      evaluation: measured,
-      compared: await compareWithActive(candidate, await comparisonSettings(context), context.store),
-    }
-  })
+  const { evaluation, compared } = await withSourceIds(
+    { ...manifest, folder, damaged },
+    async (sourceIdOf, noteSourceIds) => {
+      const measured = await measure(context, corpus, artifact, { versionId, sourceIdOf, noteSourceIds })
+      const candidate = comparedCandidate(measured, corpus, artifact, versionId)
+      return {
+        evaluation: measured,
+        compared: await compareWithActive(candidate, await comparisonSettings(context), context.store),
+      }
+    },
+  )
   const report = reportOf({
     ...evaluation.measured,
     comparison: compared?.comparison ?? null,
@@ -112,15 +114,13 @@ async function measure(
   context: CandidateContext,
   corpus: Corpus,
   artifact: BuiltArtifact,
-  versionId: string,
-  sourceIdOf: SourceIdOf,
+  own: Pick<EvaluationInput, 'versionId' | 'sourceIdOf' | 'noteSourceIds'>,
 ): Promise<Evaluation> {
   return await evaluate({
-    versionId,
+    ...own,
     manifestDigest: artifact.manifestDigest,
     knowledgeBase: context.knowledgeBase,
     artifact: { ...artifact.manifest, folder: artifact.folder },
-    sourceIdOf,
     facets: corpus.facets,
     profile: defaultProfile(context.parameters),
     targetRisk: context.parameters.target_risk,

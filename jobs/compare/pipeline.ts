@@ -109,11 +109,14 @@ async function compareWith(
       for (const change of changes) await recorder.record(change)
     const sameSet = candidate.questionSet === active.questionSet
     const sources = { own: sameSet ? undefined : own, activeSet, active: before, day: context.day }
-    const asked = await comparisonQuestions(sources)
     const record = recorder.record.bind(recorder)
     const damaged = (error: ArtifactError): Error => damagedArtifact('before', before.versionId, error)
-    const { from, ...ranking } = await withSourceIds({ ...before, ...before.manifest, damaged }, (activeSourceIdOf) =>
-      compareAnswers({ active, asked, profile, limit, evaluated, context, activeSourceIdOf, record }),
+    const { from, ...ranking } = await withSourceIds(
+      { ...before, ...before.manifest, damaged },
+      async (activeSourceIdOf, noteSourceIds) => {
+        const asked = await comparisonQuestions({ ...sources, noteSourceIds })
+        return await compareAnswers({ active, asked, profile, limit, evaluated, context, activeSourceIdOf, record })
+      },
     )
     const { changes, shown } = await recorder.finish()
     return {

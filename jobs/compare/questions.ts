@@ -5,6 +5,7 @@ import { sampleKnownItems } from '#jobs/evaluation/known-items.ts'
 import type { KnownItemQuestion } from '#jobs/evaluation/known-items.ts'
 import type { QuestionsFrom } from '#jobs/evaluation/page/evaluation-report.ts'
 import type { QueryWithQrels } from '#jobs/evaluation/query-with-qrels.ts'
+import type { NoteSourceIds } from '#jobs/evaluation/source-ids.ts'
 import type { ComparedContents } from './compared-passages.ts'
 import { damagedArtifact } from './damaged-artifact.ts'
 
@@ -21,6 +22,7 @@ export interface QuestionSources {
   readonly activeSet: readonly QueryWithQrels[] | undefined
   /** Artifact of the active version. */
   readonly active: ComparedContents
+  readonly noteSourceIds: NoteSourceIds
   /** UTC day on which "in force" is evaluated. */
   readonly day: string
 }
@@ -32,8 +34,8 @@ export interface QuestionSources {
  * @throws OperatorError where there are none.
  */
 export async function comparisonQuestions(sources: QuestionSources): Promise<readonly AskedQuestions[]> {
-  const { own, activeSet, active, day } = sources
-  const items = await knownItemsOf(active, day)
+  const { own, activeSet } = sources
+  const items = await knownItemsOf(sources)
   const known = items.flatMap((item) => [
     item,
     { ...item, id: `${item.id} by citation`, text: item.label, quoted: false },
@@ -51,12 +53,14 @@ export async function comparisonQuestions(sources: QuestionSources): Promise<rea
   )
 }
 
-async function knownItemsOf(
-  { versionId, folder, manifest }: ComparedContents,
-  day: string,
-): Promise<readonly KnownItemQuestion[]> {
+async function knownItemsOf({
+  active: { versionId, folder, manifest },
+  noteSourceIds,
+  day,
+}: QuestionSources): Promise<readonly KnownItemQuestion[]> {
+  const file = manifest.files['passages.jsonl']
   try {
-    return await sampleKnownItems(() => verifiedPassagesIn(folder, manifest.files['passages.jsonl']), day)
+    return await sampleKnownItems(() => noteSourceIds(verifiedPassagesIn(folder, file)), day)
   } catch (error) {
     throw error instanceof ArtifactError ? damagedArtifact('before', versionId, error) : error
   }

@@ -31,7 +31,7 @@ import { readQuestionSet } from './question-set.ts'
 import { idsInWords } from './questions.ts'
 import { measureReader } from './reading.ts'
 import type { Measured } from './report.ts'
-import type { SourceIdOf } from './source-ids.ts'
+import type { NoteSourceIds, SourceIdOf } from './source-ids.ts'
 
 export interface EvaluationInput extends PreparedVersion {
   readonly knowledgeBase: string
@@ -41,6 +41,7 @@ export interface EvaluationInput extends PreparedVersion {
   }
   /** Of the artifact. */
   readonly sourceIdOf: SourceIdOf
+  readonly noteSourceIds: NoteSourceIds
   readonly facets: Facets
   readonly profile: ProfileParameters
   readonly targetRisk: number
@@ -152,12 +153,15 @@ async function unlessDamaged<T>({ versionId }: EvaluationInput, read: () => Prom
   }
 }
 
-function passagesOf({ folder, files }: EvaluationInput['artifact']): ReturnType<typeof verifiedPassagesIn> {
-  return verifiedPassagesIn(folder, files['passages.jsonl'])
-}
-
-async function chooseQuestions({ questionsSha256, artifact, store, day }: EvaluationInput): Promise<AskedQuestions> {
-  const passages = (): ReturnType<typeof verifiedPassagesIn> => passagesOf(artifact)
+async function chooseQuestions({
+  questionsSha256,
+  artifact,
+  noteSourceIds,
+  store,
+  day,
+}: EvaluationInput): Promise<AskedQuestions> {
+  const passages = (): ReturnType<NoteSourceIds> =>
+    noteSourceIds(verifiedPassagesIn(artifact.folder, artifact.files['passages.jsonl']))
   if (questionsSha256 === undefined) {
     const questions = await sampleKnownItems(passages, day)
     if (questions.length === 0)

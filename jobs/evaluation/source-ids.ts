@@ -1,6 +1,7 @@
 import { ArtifactError } from '#core/index/artifact-error.ts'
 import type { Manifest } from '#core/index/format/manifest.ts'
 import { openPassagesReader } from '#core/index/passages/reader.ts'
+import type { PassageRecord } from '#core/index/passages/record.ts'
 import { createResidentParts } from '#core/index/storage/resident-parts.ts'
 
 /** The `source_id` of the passage of a row. */
@@ -12,10 +13,17 @@ interface Artifact extends Pick<Manifest, 'passages' | 'files'> {
   readonly damaged: (error: ArtifactError) => Error
 }
 
+type Passages = AsyncIterable<PassageRecord>
+/** Notes the ids of passages that are streamed in row order for another purpose. */
+export type NoteSourceIds = (passages: Passages) => Passages
+
+/** Ids that are noted while passages are streamed; rows beyond are read one by one. */
+const NOTED_MAX = 100_000
+
 /** Opens the passages of a verified artifact while `use` runs. It reads each asked row once, and remembers its id. */
 export async function withSourceIds<T>(
   { folder, passages, files, damaged }: Artifact,
-  use: (sourceIdOf: SourceIdOf) => Promise<T>,
+  use: (sourceIdOf: SourceIdOf, note: NoteSourceIds) => Promise<T>,
 ): Promise<T> {
   const unlessDamaged = <Value>(read: () => Value): Value => {
     try {
@@ -28,12 +36,20 @@ export async function withSourceIds<T>(
     openPassagesReader(folder, passages, files['passages.sha256'].sha256, createResidentParts()),
   )
   const known = new Map<number, string>()
+  async function* note(streamed: Passages): AsyncGenerator<PassageRecord> {
+    let row = 0
+    for await (const passage of streamed) {
+      if (row < NOTED_MAX) known.set(row, passage.source_id)
+      row += 1
+      yield passage
+    }
+  }
   try {
     return await use((row) => {
       const id = known.get(row) ?? unlessDamaged(() => reader.passage(row).source_id)
       known.set(row, id)
       return id
-    })
+    }, note)
   } finally {
     reader.close()
   }

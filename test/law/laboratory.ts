@@ -252,8 +252,8 @@ async function evaluateVersion(
     signal: new AbortController().signal,
     onProgress: () => undefined,
   }
-  return await withSourceIds({ ...evaluation.artifact, damaged }, (sourceIdOf) =>
-    evaluate({ ...evaluation, sourceIdOf }),
+  return await withSourceIds({ ...evaluation.artifact, damaged }, (sourceIdOf, noteSourceIds) =>
+    evaluate({ ...evaluation, sourceIdOf, noteSourceIds }),
   )
 }
 

@@ -166,6 +166,7 @@ async function evaluated(version: TemporaryVersion, corpus: string, tools: Askin
     knowledgeBase: corpus,
     artifact: { ...artifact.manifest, folder: artifact.folder },
     sourceIdOf: version.sourceIdOf,
+    noteSourceIds: (passages) => passages,
     facets,
     profile: defaultProfile(parameters),
     targetRisk: parameters.target_risk,
