@@ -40,7 +40,7 @@ export const EVALUATION_BOUNDS = {
   filteredSimilaritiesBytesMax: 128 * 1024 * 1024,
   /** Questions before the measurement, so that files are cached and code is compiled. */
   warmUpQuestionsMax: 10,
-  timedQuestionsMax: 100,
+  timedQuestionsMax: 50,
 
   // Report.
   /** Records of one ranking that the evaluation keeps for its report. */
