@@ -15,10 +15,10 @@ interface Read extends Pick<SourceRecord, 'text'> {
  */
 export function isFoundAgain({ captured, text }: Read, parts: readonly TextPart[]): boolean {
   const leadIns = [...new Set(parts.flatMap(leadInOf))].map(withoutSpace)
-  const wanted = withoutSpace(text)
   return readingsOf(captured).some((reading) => {
+    if (leadIns.length === 0 && reading.includes(text)) return true
     const source = withoutSpace(reading)
-    return source.includes(wanted) && leadIns.every((line) => source.includes(line))
+    return source.includes(withoutSpace(text)) && leadIns.every((line) => source.includes(line))
   })
 }
 

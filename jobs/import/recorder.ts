@@ -20,7 +20,7 @@ import type { TextPart } from './parts.ts'
 import { createReferenceReader } from './references.ts'
 import type { SkipKind } from './report.ts'
 import { compileMapping } from './resolve.ts'
-import { isBlank, withoutSpace } from './text.ts'
+import { isBlank, sameApartFromSpace } from './text.ts'
 
 export interface RecorderDeps {
   readonly knowledgeBaseId: string
@@ -147,7 +147,7 @@ function createMapper(mapping: Mapping): (record: SourceRecord) => Mapped | Reco
     if (mapping.revises === 'provision' && hasNumberedAnchor(record, fields))
       return { kind: 'refused', contradiction: 'anchor', reason: NUMBERED_ANCHOR }
     const parts = partsOf(record.text, fields.language, INDEX_BOUNDS.passageCharactersMax)
-    if (withoutSpace(parts.map(({ own }) => own).join('')) !== withoutSpace(record.text))
+    if (!sameApartFromSpace(parts.map(({ own }) => own).join(''), record.text))
       return { kind: 'skipped', skip: 'lost', reason: 'the text is not whole in its parts' }
     return { record, fields: withProof(fields, record, parts), ...readReferences(fields), parts }
   }

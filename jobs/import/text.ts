@@ -23,6 +23,11 @@ export function withoutSpace(text: string): string {
   return text.replaceAll(/\s+/g, '')
 }
 
+/** True if two texts differ in white space alone. */
+export function sameApartFromSpace(one: string, other: string): boolean {
+  return one === other || withoutSpace(one) === withoutSpace(other)
+}
+
 /** Returns the reason why a string cannot be stored unchanged, or undefined. */
 export function unstorable(text: string): string | undefined {
   if (text.includes('\0')) return 'contains a NUL character'
