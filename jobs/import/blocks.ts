@@ -1,4 +1,5 @@
 import type { Token } from 'markdown-it'
+import { firstIndex } from '#core/platform/first-index.ts'
 import { IMPORT_BOUNDS } from './bounds.ts'
 import { commentsIn, createCutter } from './comments.ts'
 import type { Comment } from './comments.ts'
@@ -130,11 +131,5 @@ function lineStarts(text: string): readonly number[] {
 
 /** Returns the line that holds an offset, from 0. */
 export function lineOf(starts: readonly number[], offset: number): number {
-  let [low, high] = [0, starts.length]
-  while (high - low > 1) {
-    const middle = (low + high) >> 1
-    if ((starts[middle] ?? 0) <= offset) low = middle
-    else high = middle
-  }
-  return low
+  return Math.max(0, firstIndex(starts.length, (line) => (starts[line] ?? 0) > offset) - 1)
 }

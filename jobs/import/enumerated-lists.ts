@@ -1,3 +1,5 @@
+import { firstIndex } from '#core/platform/first-index.ts'
+
 /** An enumerated list in which a line of a text stands, outermost first among several. */
 interface OpenList {
   readonly style: string
@@ -51,15 +53,7 @@ export function leadInsOf(text: string): (offset: number) => readonly string[] {
     starts.push(index)
     chains.push(open.map(({ leadIn }) => leadIn).filter((leadIn) => leadIn !== ''))
   }
-  return (offset) => {
-    let [low, high] = [0, starts.length]
-    while (low < high) {
-      const middle = (low + high) >> 1
-      if ((starts[middle] ?? 0) <= offset) low = middle + 1
-      else high = middle
-    }
-    return chains[low - 1] ?? []
-  }
+  return (offset) => chains[firstIndex(starts.length, (line) => (starts[line] ?? 0) > offset) - 1] ?? []
 }
 
 /** Numbers in brackets count paragraphs, whose lines are rarely indented. */

@@ -1,5 +1,6 @@
 import { contextOf } from '#core/index/passages/selector.ts'
 import type { SelectedRange, Selector } from '#core/index/passages/selector.ts'
+import { firstIndex } from '#core/platform/first-index.ts'
 import { codePointsOf } from '#jobs/import/text.ts'
 import type { Provision } from './document.ts'
 import type { ReadDocument } from './read.ts'
@@ -46,17 +47,10 @@ const NOWHERE: Stretch = { from: 0, to: 0 }
 
 /** The pieces that reach into a range of the provision's text, in which they follow each other. */
 function piecesWithin(pieces: readonly Piece[], start: number, end: number): readonly Piece[] {
-  let [low, high] = [0, pieces.length]
-  while (low < high) {
-    const middle = (low + high) >> 1
-    const piece = pieces[middle]
-    if (piece !== undefined && piece.at + piece.length <= start) low = middle + 1
-    else high = middle
-  }
-  const within: Piece[] = []
-  for (let index = low, piece = pieces[low]; piece !== undefined && piece.at < end; piece = pieces[(index += 1)])
-    if (piece.length > 0) within.push(piece)
-  return within
+  const endOf = (piece: Piece | undefined): number => (piece?.at ?? 0) + (piece?.length ?? 0)
+  const first = firstIndex(pieces.length, (index) => endOf(pieces[index]) > start)
+  const after = firstIndex(pieces.length, (index) => (pieces[index]?.at ?? 0) >= end)
+  return pieces.slice(first, after).filter(({ length }) => length > 0)
 }
 
 /** The part of a piece within a range of the provision's text. */
@@ -120,13 +114,7 @@ function joinedStretches(pieces: readonly Stretch[], joined: string): readonly S
 
 /** Index of the text that holds an offset. */
 function textAt(texts: readonly MarkupText[], offset: number): number {
-  let [low, high] = [0, texts.length - 1]
-  while (low < high) {
-    const middle = (low + high + 1) >> 1
-    if ((texts[middle]?.start ?? 0) <= offset) low = middle
-    else high = middle - 1
-  }
-  return low
+  return Math.max(0, firstIndex(texts.length, (index) => (texts[index]?.start ?? 0) > offset) - 1)
 }
 
 function elementOf(
@@ -194,15 +182,7 @@ function bytesOf(
 /** Returns a function that gives the code points before an offset. */
 function createPointCounter(text: string): (offset: number) => number {
   const lows = Array.from(text.matchAll(/[\uDC00-\uDFFF]/g), ({ index }) => index)
-  return (offset) => {
-    let [low, high] = [0, lows.length]
-    while (low < high) {
-      const middle = (low + high) >> 1
-      if ((lows[middle] ?? 0) < offset) low = middle + 1
-      else high = middle
-    }
-    return offset - low
-  }
+  return (offset) => offset - firstIndex(lows.length, (index) => (lows[index] ?? 0) >= offset)
 }
 
 /** Returns a function that gives the byte of an offset; offsets that rise take linear time in all. */
