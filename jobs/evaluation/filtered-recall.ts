@@ -1,11 +1,6 @@
 import { join } from 'node:path'
 import { vectorBlocks } from '#core/index/vectors/blocks.ts'
-import {
-  QUERIES_TOGETHER,
-  innerProductsInto,
-  productsTogether,
-  queriesTogether,
-} from '#core/index/vectors/inner-product.ts'
+import { createInnerProducts } from '#core/index/vectors/inner-product.ts'
 import { EVALUATION_BOUNDS } from '#jobs/evaluation/bounds.ts'
 import { forEachConcurrently } from '#jobs/for-each-concurrently.ts'
 import { createPause } from '#core/platform/pause.ts'
@@ -71,14 +66,10 @@ async function similaritiesOf(
   { artifactFolder, rows, dimensions, signal }: FilteredRecallInput,
   queries: readonly Float32Array[],
 ): Promise<readonly Float32Array[]> {
-  const groups = Array.from({ length: Math.ceil(queries.length / QUERIES_TOGETHER) }, (_, group) => {
-    const own = queries.slice(group * QUERIES_TOGETHER, (group + 1) * QUERIES_TOGETHER)
-    return { together: queriesTogether(own, dimensions), products: productsTogether(() => new Float32Array(rows)) }
-  })
+  const similarities = createInnerProducts(queries, () => new Float32Array(rows))
   const file = { path: join(artifactFolder, 'vectors.f32'), rows, dimensions }
-  for await (const { firstRow, vectors } of vectorBlocks(file, createPause(signal)))
-    for (const { together, products } of groups) innerProductsInto(products, vectors, together, firstRow)
-  return groups.flatMap(({ products }) => products).slice(0, queries.length)
+  for await (const { firstRow, vectors } of vectorBlocks(file, createPause(signal))) similarities.add(vectors, firstRow)
+  return similarities.products
 }
 
 async function addRecall(

@@ -1,11 +1,5 @@
 import { z } from 'zod'
-import {
-  QUERIES_TOGETHER,
-  innerProductAt,
-  innerProductsInto,
-  productsTogether,
-  queriesTogether,
-} from './inner-product.ts'
+import { createInnerProducts, innerProductAt } from './inner-product.ts'
 
 /**
  * Statistics of a version's cosines, in the manifest. A cosine counts by its distance from the question's mean cosine
@@ -51,25 +45,16 @@ export function createCosineStatistics(rows: number, dimensions: number): Cosine
     finish(queries) {
       if (queries.length === 0) throw new RangeError('cosines are measured by at least one query')
       const mean = Float32Array.from(sum, (total) => total / row)
-      let deviations = 0
-      for (let from = 0; from < queries.length; from += QUERIES_TOGETHER)
-        for (const cosines of cosinesOf(queries.slice(from, from + QUERIES_TOGETHER), sample))
-          deviations += deviationOf(cosines)
-      const deviation = deviations / queries.length
+      const cosines = createInnerProducts(queries, () => new Float64Array(sample.length))
+      for (const [at, vector] of sample.entries()) cosines.add(vector, at)
+      const deviations = cosines.products.map(deviationOf)
+      const deviation = deviations.reduce((total, each) => total + each, 0) / queries.length
       return {
         mean: Buffer.from(mean.buffer).toString('base64'),
         deviation: Math.max(DEVIATION_MIN, Number(deviation.toPrecision(9))),
       }
     },
   }
-}
-
-/** Returns the cosines of each query with the vectors. @param queries at most `QUERIES_TOGETHER`. */
-function cosinesOf(queries: readonly Float32Array[], vectors: readonly Float32Array[]): readonly Float64Array[] {
-  const together = queriesTogether(queries, vectors[0]?.length ?? 0)
-  const cosines = productsTogether(() => new Float64Array(vectors.length))
-  for (const [row, vector] of vectors.entries()) innerProductsInto(cosines, vector, together, row)
-  return cosines.slice(0, queries.length)
 }
 
 function deviationOf(values: Float64Array): number {
