@@ -21,7 +21,7 @@ import type { ClustersDescription } from '#core/index/vectors/clusters.ts'
 import { openClusters } from '#core/index/vectors/clusters-reader.ts'
 import type { ClustersReader } from '#core/index/vectors/clusters-reader.ts'
 import { codesFitIn, codesLayout } from '#core/index/vectors/layout.ts'
-import { openRowFile, rowsInMemory } from '#core/index/vectors/row-file.ts'
+import { openRows } from '#core/index/vectors/row-file.ts'
 import type { RowFile } from '#core/index/vectors/row-file.ts'
 import { openSearchQuestions } from '#core/index/search-questions/reader.ts'
 import type { SearchQuestionsReader } from '#core/index/search-questions/reader.ts'
@@ -108,7 +108,7 @@ function openVectors(
   codesMb: number,
   held: Hold,
 ): VectorsReader {
-  const exact = held(exactRows(join(folder, 'vectors.f32'), passages, dimensions, parts))
+  const exact = held(openRows({ path: join(folder, 'vectors.f32'), rows: passages, dimensions }, parts))
   if (clusters === undefined) return withoutSearch({ dimensions, cosines, exact })
   return {
     dimensions,
@@ -117,14 +117,6 @@ function openVectors(
     codes: held(openCodes(codesSource(folder, passages, dimensions, parts, codesMb), passages, dimensions)),
     clusters: held(openClusters(folder, passages, dimensions, clusters, parts)),
   }
-}
-
-/** Small files are kept in memory; of others, each search reads rows from the page cache. */
-function exactRows(path: string, passages: number, dimensions: number, parts: ResidentParts): RowFile {
-  const bytes = passages * dimensions * 4
-  return bytes <= INDEX_BOUNDS.residentVectorBytesMax
-    ? rowsInMemory(new Float32Array(parts.read(wholeFile(path, bytes))), dimensions)
-    : openRowFile(path, dimensions)
 }
 
 /** Of a version with an engine, the artifact holds nothing that is searched by vector. */

@@ -26,6 +26,8 @@ export interface ResidentParts {
   readonly shared: SharedParts
   /** Files of at most this size are kept in memory as a whole where searches read short pieces of them. */
   readonly fileBytesMax: number
+  /** Float32 vectors of at most this size are kept in memory. */
+  readonly vectorBytesMax: number
 }
 
 /** @param known parts that another thread read from the same files. */
@@ -53,6 +55,7 @@ export function createResidentParts(
     },
     shared,
     fileBytesMax,
+    vectorBytesMax: INDEX_BOUNDS.residentVectorBytesMax,
   }
 }
 

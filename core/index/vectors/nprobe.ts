@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { bitsetWords } from '#core/index/bitset.ts'
-import { createResidentParts, wholeFile } from '#core/index/storage/resident-parts.ts'
+import { createResidentParts } from '#core/index/storage/resident-parts.ts'
 import { largest } from '#core/index/top-k.ts'
 import type { VectorFile } from './blocks.ts'
 import { openCentroids } from './centroids.ts'
@@ -11,7 +11,7 @@ import { openCodes } from './codes-reader.ts'
 import type { CodesReader } from './codes-reader.ts'
 import type { CodesScan } from './codes-scan.ts'
 import type { Clusters } from './k-means.ts'
-import { openRowFile, rowsInMemory } from './row-file.ts'
+import { openRows } from './row-file.ts'
 import type { RowFile } from './row-file.ts'
 
 /** Depths for which a build measures how far a search has to go. */
@@ -22,8 +22,6 @@ const [NEAREST, , DEEPEST] = DEPTHS
  * distributed rows, one in 13,822 lies farther above its mean.
  */
 const DEVIATIONS_MIN = 3.8
-/** Vectors that are read once as a whole, instead of row by row. */
-const IN_MEMORY_BYTES_MAX = 64 * 1024 * 1024
 /** The deviation of rows that are all equal to the centroids of their clusters. */
 const DEVIATION_MIN = 1e-6
 
@@ -34,26 +32,22 @@ const DEVIATION_MIN = 1e-6
  */
 export async function measureClusters(
   folder: string,
-  { path, rows, dimensions }: VectorFile,
+  file: VectorFile,
   clusters: Clusters,
   queries: readonly Float32Array[],
   pause: () => Promise<void>,
 ): Promise<Pick<ClustersDescription, 'nprobe' | 'deviations'>> {
+  const { rows, dimensions } = file
   const count = clusters.starts.length - 1
   const clusterOf = clusterOfRows(clusters)
   /** How many of the true ten nearest rows lie in the cluster of each rank. */
   const ranks = new Float64Array(count)
   const deviations = DEPTHS.map((): number[] => [])
-  const [bytes, parts] = [rows * dimensions * 4, createResidentParts()]
+  const parts = createResidentParts()
   const centroids = openCentroids(folder, count, dimensions, parts)
   using opened = new DisposableStack()
   const codes = opened.adopt(openCodes({ path: join(folder, 'vectors.sq4') }, rows, dimensions), (open) => open.close())
-  const exact = opened.adopt(
-    bytes <= IN_MEMORY_BYTES_MAX
-      ? rowsInMemory(new Float32Array(parts.read(wholeFile(path, bytes))), dimensions)
-      : openRowFile(path, dimensions),
-    (open) => open.close(),
-  )
+  const exact = opened.adopt(openRows(file, parts), (open) => open.close())
   for (const query of queries) {
     await pause()
     const nearest = nearestOf(query, clusters, codes, exact)

@@ -1,6 +1,9 @@
 import { closeSync, openSync } from 'node:fs'
 import { readInto } from '#core/index/storage/file-reader.ts'
 import { GAP_BYTES, spanEnd } from '#core/index/storage/read-spans.ts'
+import { wholeFile } from '#core/index/storage/resident-parts.ts'
+import type { ResidentParts } from '#core/index/storage/resident-parts.ts'
+import type { VectorFile } from './blocks.ts'
 import { innerProductAt } from './inner-product.ts'
 
 /** A file of float32 rows. */
@@ -13,6 +16,14 @@ export interface RowFile {
    */
   cosines(rows: Uint32Array, query: Float32Array): Float64Array
   close(): void
+}
+
+/** Opens the rows of a file of vectors: a small one is kept in memory, of another one each search reads the page cache. */
+export function openRows({ path, rows, dimensions }: VectorFile, parts: ResidentParts): RowFile {
+  const bytes = rows * dimensions * 4
+  return bytes <= parts.vectorBytesMax
+    ? rowsInMemory(new Float32Array(parts.read(wholeFile(path, bytes))), dimensions)
+    : openRowFile(path, dimensions)
 }
 
 /** Rows in memory that threads share: a system call takes longer than the inner product of a row. */
