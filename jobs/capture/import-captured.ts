@@ -74,17 +74,10 @@ export async function readCaptured(store: ArtifactStore, input: CapturedImport):
 }
 
 /** Records what was read, in the transaction of the client. */
-export async function recordImport(
-  client: Queryable,
-  { knowledgeBase: base, mapping, sources, actor, onProgress = () => undefined }: CapturedImport,
-  report: ImportReport,
-): Promise<Imported> {
+export async function recordImport(client: Queryable, input: CapturedImport, report: ImportReport): Promise<Imported> {
+  const { knowledgeBase: base, mapping, actor, onProgress = () => undefined } = input
   const id = randomUUID()
-  const snapshots = sources.map(({ sha256Hex, ...source }) => ({
-    ...source,
-    id: snapshotId(base.id, source.sourceName, sha256Hex),
-    sha256: sha256Hex,
-  }))
+  const snapshots = snapshotsOf(input)
   const snapshotIds = await insertSnapshots(client, base.id, snapshots, (done) =>
     onProgress('recording', done, snapshots.length),
   )
@@ -125,14 +118,10 @@ function assertLossesAccepted(report: ImportReport): void {
 
 type Accept = (report: ImportReport) => void
 
-interface NamedSnapshot extends Pick<SourceSnapshot, 'id' | 'sourceName' | 'mediaType' | 'sha256'> {
-  readonly path: string
-}
-
-function snapshotsOf(store: ArtifactStore, { knowledgeBase, sources }: CapturedImport): readonly NamedSnapshot[] {
-  return sources.map(({ sourceName, mediaType, sha256Hex: sha256 }) => {
-    const id = snapshotId(knowledgeBase.id, sourceName, sha256)
-    return { id, sourceName, mediaType, sha256, path: store.snapshotFile(sha256) }
+function snapshotsOf({ knowledgeBase, sources }: CapturedImport): readonly SourceSnapshot[] {
+  return sources.map(({ sha256Hex: sha256, ...source }) => {
+    const id = snapshotId(knowledgeBase.id, source.sourceName, sha256)
+    return { ...source, id, sha256 }
   })
 }
 
@@ -152,7 +141,7 @@ async function parse(store: ArtifactStore, input: CapturedImport, accept: Accept
   await mkdir(dirname(path), { recursive: true })
   const staging = openStaging(path, { unnamed: true })
   try {
-    const snapshots = snapshotsOf(store, input)
+    const snapshots = snapshotsOf(input).map((each) => ({ ...each, path: store.snapshotFile(each.sha256) }))
     const described = { knowledgeBaseId: knowledgeBase.id, mapping, leftOut, snapshots, onRecord: recordCounter(input) }
     const report = await readSources(signal === undefined ? described : { ...described, signal }, staging)
     accept(report)
@@ -173,7 +162,7 @@ async function sortForBuild(
   const { report } = await sortPassages({
     fence: { attempt: 0 },
     knowledgeBaseId: knowledgeBase.id,
-    source: { mapping, snapshots: snapshotsOf(store, input) },
+    source: { mapping, snapshots: snapshotsOf(input) },
     parameters: { withdrawals },
     store,
     workFolder: folder,
