@@ -80,6 +80,8 @@ export function firstNamed(element: MarkupElement | undefined, ...names: readonl
   return undefined
 }
 
+const LINE_BREAKS: ReadonlySet<string> = new Set(['br', 'eol'])
+
 /** Returns the text of an element in one line; undefined where it has none. @param without elements left out. */
 export function textOf(element: MarkupElement | undefined, ...without: readonly string[]): string | undefined {
   if (element === undefined) return undefined
@@ -87,7 +89,7 @@ export function textOf(element: MarkupElement | undefined, ...without: readonly 
   const waiting: MarkupNode[] = [element]
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     if (next.kind === 'text') parts.push(next.value)
-    else if (['br', 'eol'].includes(next.name)) parts.push(' ')
+    else if (LINE_BREAKS.has(next.name)) parts.push(' ')
     else if (!without.includes(next.name)) stack(waiting, next.children)
   }
   return oneLine(parts.join('')) || undefined
