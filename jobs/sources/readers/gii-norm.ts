@@ -2,7 +2,7 @@ import type { DocumentFields } from './document.ts'
 import { dayIn } from './format.ts'
 import type { MarkupFormat, ReadTree } from './format.ts'
 import { germanCitation, lastAmendment } from './german-citation.ts'
-import type { Role } from './roles.ts'
+import type { Role, Roles } from './roles.ts'
 import { attribute, at, childNamed, descendants, textOf } from './tree.ts'
 import type { MarkupElement } from './tree.ts'
 import { parseXml } from './xml.ts'
@@ -20,12 +20,18 @@ export const GII_NORM: MarkupFormat = {
   format: 'gii-norm',
   parse: parseXml,
   recognises: ({ kind, root, head }) => kind === 'xml' && root === 'dokumente' && /<norm[\s>]/.test(head),
-  roles: () => roleOf,
+  roles: createRoles,
   fields: fieldsOf,
   cite: germanCitation,
 }
 
-function roleOf(element: MarkupElement): Role {
+function createRoles(): Roles {
+  const noteMark = createNoteMarks()
+  return (element) => roleOf(element, noteMark)
+}
+
+/** @param noteMark of a note, or of a mark of it. */
+function roleOf(element: MarkupElement, noteMark: (element: MarkupElement) => string): Role {
   const { name } = element
   switch (name) {
     case 'norm':
@@ -110,12 +116,22 @@ function anchorOf(norm: MarkupElement | undefined): string | undefined {
 }
 
 /** A note and the marks of it have one id; it is numbered within its norm. */
-function noteMark(element: MarkupElement): string {
-  let norm = element
-  while (norm.name !== 'norm' && norm.parent !== undefined) norm = norm.parent
-  const ids = [...descendants(norm)].filter(({ name }) => name === 'Footnote').map((note) => attribute(note, 'ID'))
-  const place = ids.indexOf(attribute(element, 'ID'))
-  return place === -1 ? '' : `[${place + 1}]`
+function createNoteMarks(): (element: MarkupElement) => string {
+  const byNorm = new Map<MarkupElement, ReadonlyMap<string | undefined, number>>()
+  return (element) => {
+    let norm = element
+    while (norm.name !== 'norm' && norm.parent !== undefined) norm = norm.parent
+    const numbers = byNorm.get(norm) ?? notesOf(norm)
+    byNorm.set(norm, numbers)
+    const number = numbers.get(attribute(element, 'ID'))
+    return number === undefined ? '' : `[${number}]`
+  }
+}
+
+/** The numbers of the notes of a norm, from 1, by their ids; of equal ids the first counts. */
+function notesOf(norm: MarkupElement): ReadonlyMap<string | undefined, number> {
+  const notes = [...descendants(norm)].filter(({ name }) => name === 'Footnote')
+  return new Map(notes.map((note, index) => [attribute(note, 'ID'), index + 1] as const).toReversed())
 }
 
 function fieldsOf({ tree: { root } }: ReadTree): DocumentFields {

@@ -33,8 +33,9 @@ export const HTML: MarkupFormat = {
 function createPageRoles(root: MarkupElement): Roles {
   const numbered = [...descendants(root)].filter(isProvisionHeading)
   if (numbered.length < 2) return pageRole
+  const links = linksBefore(new Set(numbered))
   return (element) => {
-    if (isBeforeHeading(element)) return { is: 'omit', rule: 'navigation' }
+    if (links.has(element)) return { is: 'omit', rule: 'navigation' }
     const role = pageRole(element)
     return role.is === 'start' && isProvisionHeading(element) ? { ...role, kind: 'section', level: 'passage' } : role
   }
@@ -44,13 +45,16 @@ function isProvisionHeading(element: MarkupElement): boolean {
   return /^h[2-6]$/.test(element.name) && SECTION.test(textOf(element) ?? '')
 }
 
-/** A link that stands in the same box before the heading of a provision: to the table of contents. */
-function isBeforeHeading(element: MarkupElement): boolean {
-  const { name, parent, attributes } = element
-  if (name !== 'a' || parent === undefined || !attributes.has('href')) return false
-  const following = elementsOf(parent).filter(({ place }) => place > element.place)
-  const next = following.find((each) => each.name !== 'a')
-  return next !== undefined && isProvisionHeading(next)
+/** The links that stand in the same box directly before the heading of a provision: to the table of contents. */
+function linksBefore(headings: ReadonlySet<MarkupElement>): ReadonlySet<MarkupElement> {
+  const found = new Set<MarkupElement>()
+  for (const box of new Set([...headings].flatMap(({ parent }) => parent ?? []))) {
+    let isBefore = false
+    for (const element of elementsOf(box).toReversed())
+      if (element.name !== 'a') isBefore = headings.has(element)
+      else if (isBefore && element.attributes.has('href')) found.add(element)
+  }
+  return found
 }
 
 /** What an element of any page is. */
@@ -124,10 +128,16 @@ function anchorOf(heading: MarkupElement): string | undefined {
   if (own !== undefined) return own
   const { parent } = heading
   if (parent === undefined) return undefined
-  const before = elementsOf(parent).filter(({ place }) => place < heading.place)
-  const named = before.find((each) => each.name === 'a' && textOf(each) === undefined)
-  if (before.length > 0 && before.every(({ name }) => name === 'a')) return attribute(named, 'id', 'name')
-  return before.length === 0 && parent.name !== 'body' ? attribute(parent, 'id') : undefined
+  // What stands before decides at its first element that is no link, however many follow.
+  let named: MarkupElement | undefined
+  for (const child of parent.children) {
+    if (child === heading) break
+    if (child.kind === 'text') continue
+    if (child.name !== 'a') return undefined
+    if (textOf(child) === undefined) named ??= child
+  }
+  if (heading.place > 1) return attribute(named, 'id', 'name')
+  return parent.name === 'body' ? undefined : attribute(parent, 'id')
 }
 
 function holdsHeadings(element: MarkupElement): boolean {

@@ -123,6 +123,30 @@ test('an element of more parts than a call takes arguments, and the longest text
   expect(process.cpuUsage(began).user / 1_000).toBeLessThan(5_000)
 })
 
+/** Of each kind so many, that comparing each with all others would take tens of seconds. */
+const MANY = Array.from({ length: 10_000 }, (_, at) => at + 1)
+
+test.each([
+  [
+    'links before the headings of a page',
+    `<!doctype html><html lang="en"><title>Bees</title><body><h1>Bees</h1>${'<a href="#x">to</a>'.repeat(MANY.length)}` +
+      `${MANY.map((at) => `<h2>§ ${at}</h2><p>Keep bees.</p>`).join('')}</body></html>`,
+    MANY.length,
+  ],
+  [
+    'notes of a norm',
+    '<dokumente><norm><metadaten><jurabk>BG</jurabk></metadaten></norm><norm><metadaten><enbez>§ 1</enbez></metadaten>' +
+      `<textdaten><text><Content><P>${MANY.map((at) => `Bees<FnR ID="F${at}"/> `).join('')}</P></Content><Footnotes>` +
+      `${MANY.map((at) => `<Footnote ID="F${at}">All.</Footnote>`).join('')}</Footnotes></text></textdaten></norm></dokumente>`,
+    1,
+  ],
+])('many %s are read in linear time', async (_name, file, provisions) => {
+  const began = process.cpuUsage()
+  const read = await readDocument('file', Buffer.from(file))
+  expect(read.provisions.filter(({ kind, text }) => kind === 'section' && text !== undefined)).toHaveLength(provisions)
+  expect(process.cpuUsage(began).user / 1_000).toBeLessThan(5_000)
+})
+
 test('a byte order mark, UTF-16 and line ends of Windows change nothing', async () => {
   const text = `${HEAD}\r\n<act><body><section eId="s"><num>1</num>\r\n<content><p>Samples.</p></content></section></body></act></akomaNtoso>`
   const utf16 = Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.from(text, 'utf16le')])
