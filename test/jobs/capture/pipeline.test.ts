@@ -86,6 +86,17 @@ async function filesIn(path: string): Promise<Readonly<Record<string, string>>> 
   )
 }
 
+/** Captures the source `bees`, of which a build then has the parameters, and changes what its address answers. */
+async function builtThenChanged(): Promise<Omit<Parameters<typeof insertBuild>[1], 'id'>> {
+  await added('bees')
+  const { import_id: importId } = await captured('bees')
+  const { knowledge_base_id: knowledgeBaseId } = await sourceIn('bees')
+  const build = { knowledgeBaseId, importId: importId ?? '', parameters: { embedding: 'none' }, startedBy: 'tester' }
+  await insertBuild(pool, { ...build, id: randomUUID() })
+  change(law('Count bees.'))
+  return build
+}
+
 async function sourceIn(name: string): ReturnType<typeof sourceNamed> {
   const { rows } = await pool.query<{ id: string }>('select id from knowledge_bases where slug = $1', [base])
   return await sourceNamed(pool, name, rows[0]?.id ?? null)
@@ -128,12 +139,7 @@ describe('a capture of an address', () => {
 
   test('sorts for its build what that build would sort, and leaves nothing of a refused one', async () => {
     const store = createArtifactStore(pathToFileURL(join(folder, 'store')).href)
-    await added('bees')
-    const { import_id: first } = await captured('bees')
-    const { knowledge_base_id: knowledgeBaseId } = await sourceIn('bees')
-    const build = { knowledgeBaseId, parameters: { embedding: 'none' }, startedBy: 'tester' }
-    await insertBuild(pool, { ...build, id: randomUUID(), importId: first ?? '' })
-    change(law('Count bees.'))
+    const { knowledgeBaseId } = await builtThenChanged()
     const { import_id: importId, build_id: buildId } = await captured('bees')
     const workFolder = store.workFolder(randomUUID())
     await sortPassages({
@@ -158,12 +164,7 @@ describe('a capture of an address', () => {
   })
 
   test('records no import without its build, so that a capture that was cut off between them is made up for', async () => {
-    await added('bees')
-    const { import_id: first } = await captured('bees')
-    const { knowledge_base_id: knowledgeBaseId } = await sourceIn('bees')
-    const build = { knowledgeBaseId, parameters: { embedding: 'none' }, startedBy: 'tester' }
-    await insertBuild(pool, { ...build, id: randomUUID(), importId: first ?? '' })
-    change(law('Count bees.'))
+    await builtThenChanged()
     await owner.query('revoke insert (parameters) on builds from evidence_jobs')
     try {
       await expect(captured('bees')).rejects.toThrow(/permission denied/)
@@ -174,12 +175,8 @@ describe('a capture of an address', () => {
   })
 
   test('that is imported and built by an operator meanwhile is built once', async () => {
-    await added('bees')
-    const { import_id: before } = await captured('bees')
-    const { knowledge_base_id: knowledgeBaseId } = await sourceIn('bees')
-    const started = { knowledgeBaseId, parameters: { embedding: 'none' }, startedBy: 'tester' }
-    await insertBuild(pool, { ...started, id: randomUUID(), importId: before ?? '' })
-    change(law('Count bees.'))
+    const { importId: before, ...started } = await builtThenChanged()
+    const { knowledgeBaseId } = started
     const { import_id: own } = await captured('bees')
     await pool.query(
       'insert into imports (id, knowledge_base_id, mapping, snapshot_ids, report) select gen_random_uuid(), ' +
@@ -187,9 +184,9 @@ describe('a capture of an address', () => {
       [own],
     )
     const other = await newestImport(pool, knowledgeBaseId)
-    expect(await builtMeanwhile(jobs, own ?? '', before ?? undefined)).toBe(false)
+    expect(await builtMeanwhile(jobs, own ?? '', before)).toBe(false)
     await insertBuild(pool, { ...started, id: randomUUID(), importId: other?.id ?? '' })
-    expect(await builtMeanwhile(jobs, own ?? '', before ?? undefined)).toBe(true)
+    expect(await builtMeanwhile(jobs, own ?? '', before)).toBe(true)
     expect(await builtMeanwhile(jobs, own ?? '', other?.id)).toBe(false)
   })
 
