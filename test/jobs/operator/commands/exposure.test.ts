@@ -16,8 +16,9 @@ beforeAll(async () => {
 afterAll(() => harness.close())
 
 describe('exposure', () => {
-  const now = (minutesAgo: number): string => new Date(Date.now() - minutesAgo * 60_000).toISOString()
-  const days = 24 * 60
+  /** Of today, unless days are meant: each midnight forgets passages. */
+  const now = (secondsAgo: number): string => new Date(Date.now() - secondsAgo * 1_000).toISOString()
+  const days = 24 * 60 * 60
 
   beforeAll(async () => {
     const { knowledgeBaseId: base, version } = await insertVersion(harness.owner, {
@@ -43,14 +44,14 @@ describe('exposure', () => {
     })
     await use(harness.owner, {
       client: 'Bank/Desk',
-      at: now(60),
+      at: now(3),
       state: 'delivered',
       decision: 'answer',
       passages: ['a', 'b', 'c'],
     })
     await use(harness.owner, {
       client: 'Bank/Bot',
-      at: now(30),
+      at: now(2),
       state: 'delivered',
       decision: 'answer',
       passages: ['b', 'c', 'd'],
@@ -74,7 +75,7 @@ describe('exposure', () => {
     ])
     await use(harness.owner, {
       client: 'Bank/Bot',
-      at: now(20),
+      at: now(1),
       state: 'delivered',
       decision: 'answer',
       passages: ['e'],
