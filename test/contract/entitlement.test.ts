@@ -239,8 +239,8 @@ describe('Narrow: profile', () => {
   })
 
   test('a refused profile names those that may be asked for', async () => {
-    const caller = await createCaller()
-    const { retrieval_profile: active } = (await caller.ask()).retrieved()
+    const [caller, other] = [await createCaller(), await createCaller()]
+    const { retrieval_profile: active } = (await other.ask()).retrieved()
     const id = await addProfile('hsfa-rulebook', {}, 1)
     await addEntitledProfile(service.operator, caller.entitlement, id)
     const { error } = (await caller.ask({ profile: randomUUID() })).error()
