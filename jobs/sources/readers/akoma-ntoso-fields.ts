@@ -23,7 +23,7 @@ export function fieldsOf({ tree: { root } }: ReadTree): DocumentFields {
   const keywords = at(meta, 'classification')
   return {
     title: titleOf(root, work),
-    identifier: uri,
+    identifier: uri && ofWork(uri, [...datesNamed(work, /./), ...datesNamed(expression, /./)]),
     language: languageTag(codeIn(attribute(at(expression, 'FRBRlanguage'), 'language')) ?? attribute(root, 'lang')),
     jurisdiction: countryOf(
       attribute(at(work, 'FRBRcountry'), 'value') ?? /\/akn\/([a-z]{2}(?:-[a-z]+)?)\//.exec(uri ?? '')?.[1],
@@ -33,6 +33,15 @@ export function fieldsOf({ tree: { root } }: ReadTree): DocumentFields {
     url: urlOf(uri),
     ...datesOf(meta, work, expression),
   }
+}
+
+/**
+ * A publisher may name the consolidated text of a day as a work of its own (`eli/cc/2014/522/20170301` in Switzerland).
+ * Without that day the identifier is that of the act, of which such texts are revisions.
+ */
+function ofWork(uri: string, days: readonly string[]): string {
+  const [, act, ...day] = /^(.*)\/(\d{4})(\d{2})(\d{2})$/.exec(uri) ?? []
+  return act !== undefined && days.includes(day.join('-')) ? act : uri
 }
 
 function titleOf(root: MarkupElement, work: MarkupElement | undefined): string | undefined {

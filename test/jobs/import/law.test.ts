@@ -84,6 +84,27 @@ test('text below a heading that is the title is cited by it once', async () => {
   expect(passages.map(({ citation }) => citation.label)).toEqual(['Bees, Wasps', 'Bees'])
 })
 
+test('texts of one act that its publisher names by their days are revisions of one document', async () => {
+  const act = (day: string, text: string) => {
+    const days = `<FRBRdate date="${day}" name="jolux:dateApplicability"/><FRBRdate date="2014-09-22" name="jolux:dateDocument"/>`
+    const uri = `https://fedlex.data.admin.ch/eli/cc/2014/522/${day.replaceAll('-', '')}`
+    const identification = `<FRBRWork><FRBRuri value="${uri}"/>${days}</FRBRWork><FRBRExpression>${days}</FRBRExpression>`
+    const article = `<article eId="art_1"><num>Art. 1</num><paragraph><content><p>${text}</p></content></paragraph></article>`
+    return `<akomaNtoso><act><meta><identification>${identification}</identification></meta><preface><docTitle>Bees</docTitle></preface><body>${article}</body></act></akomaNtoso>`
+  }
+  const { passages } = await imported({
+    '1.xml': act('2017-03-01', 'Keep bees.'),
+    '2.xml': act('2020-01-01', 'Count bees.'),
+  })
+  const served = passages.filter(({ text }) => text.endsWith('bees.'))
+  expect(served.map(({ in_force_from, in_force_to }) => [in_force_from, in_force_to])).toEqual([
+    ['2017-03-01', '2020-01-01'],
+    ['2020-01-01', null],
+  ])
+  expect(new Set(served.map(({ document }) => document.id)).size).toBe(1)
+  expect(served.map(({ document }) => document.canonical_url.slice(-8))).toEqual(['20170301', '20200101'])
+})
+
 test('a field that neither the file nor source.yaml states is named, and nothing is invented', async () => {
   const { passages, report } = await imported({ 'a.html': PAGE }, 'language: en\n')
   expect(passages).toEqual([])

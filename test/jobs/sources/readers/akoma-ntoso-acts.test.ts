@@ -6,7 +6,8 @@ test('a Swiss act is cited by its articles and not by the notes of their numbers
   const { fields, provisions } = document
   expect(fields).toMatchObject({
     title: 'Verordnung des EJPD über die Beiträge',
-    identifier: 'https://fedlex.data.admin.ch/eli/cc/2014/522/20170301',
+    identifier: 'https://fedlex.data.admin.ch/eli/cc/2014/522',
+    url: 'https://fedlex.data.admin.ch/eli/cc/2014/522/20170301',
     jurisdiction: 'CH',
     language: 'de',
   })
