@@ -1,6 +1,9 @@
 import { z } from 'zod'
 import type { Queryable } from './pool.ts'
 
+export const CAPTURE_OUTCOMES = ['changed', 'unchanged', 'failed'] as const
+export type CaptureOutcome = (typeof CAPTURE_OUTCOMES)[number]
+
 const sourceSchema = z.object({
   id: z.uuid(),
   knowledge_base_id: z.uuid(),
@@ -17,6 +20,9 @@ const sourceSchema = z.object({
   private: z.boolean(),
   every_minutes: z.int().nullable(),
   created_at: z.date(),
+  /** Null: nothing is captured yet. */
+  last_outcome: z.enum(CAPTURE_OUTCOMES).nullable(),
+  last_captured_at: z.date().nullable(),
 })
 /** Where files of law are captured from, again and again. */
 export type SourceRow = z.infer<typeof sourceSchema>
@@ -32,9 +38,6 @@ const capturedFileSchema = z.object({
   headers: z.record(z.string(), z.string()).optional(),
 })
 export type CapturedFile = z.infer<typeof capturedFileSchema>
-
-export const CAPTURE_OUTCOMES = ['changed', 'unchanged', 'failed'] as const
-export type CaptureOutcome = (typeof CAPTURE_OUTCOMES)[number]
 
 const captureSchema = z.object({
   source_id: z.uuid(),
@@ -75,8 +78,9 @@ export async function insertSource(database: Queryable, source: NewSource): Prom
 
 const LIST_SOURCES = `
 select s.id, s.knowledge_base_id, k.slug as knowledge_base, s.name, s.location, s.mapping, s.hosts, s.private,
-  s.every_minutes, s.created_at
+  s.every_minutes, s.created_at, c.outcome as last_outcome, c.captured_at as last_captured_at
 from sources s join knowledge_bases k on k.id = s.knowledge_base_id
+left join lateral (select outcome, captured_at from captures where source_id = s.id order by id desc limit 1) c on true
 where s.removed_at is null and ($1::uuid is null or s.knowledge_base_id = $1)
 order by k.slug, s.name limit $2`
 

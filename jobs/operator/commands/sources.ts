@@ -38,6 +38,8 @@ export function addSources(program: OperatorCommand): void {
         knowledge_base: 'knowledge base',
         location: 'from',
         every_minutes: 'every minutes',
+        last_captured_at: 'last capture',
+        last_outcome: 'outcome',
       }
       const shown = found.map(shownSource)
       show(shown, () => table(shown, columns, 'There is no source here: add one with "operator sources add".'))
@@ -182,12 +184,18 @@ function capturedInWords(captured: readonly Captured[]): string {
   return [table(captured, columns, 'There is no source: add one with "operator sources add".'), ...sentences].join('\n')
 }
 
-type ShownSource = Omit<SourceRow, 'mapping' | 'knowledge_base_id' | 'created_at'> & { readonly created_at: string }
+type ShownSource = Omit<SourceRow, 'mapping' | 'knowledge_base_id' | 'created_at' | 'last_captured_at'> & {
+  readonly created_at: string
+  readonly last_captured_at: string | null
+}
 
-function shownSource(source: SourceRow): ShownSource {
-  const { id, knowledge_base, name, location, hosts, every_minutes, created_at } = source
-  const since = created_at.toISOString()
-  return { id, knowledge_base, name, location, hosts, private: source.private, every_minutes, created_at: since }
+function shownSource({ mapping: _mapping, knowledge_base_id: _id, ...source }: SourceRow): ShownSource {
+  const { created_at, last_captured_at } = source
+  return {
+    ...source,
+    created_at: created_at.toISOString(),
+    last_captured_at: last_captured_at?.toISOString() ?? null,
+  }
 }
 
 async function baseId({ database }: Operator, slug: string | undefined): Promise<string | null> {

@@ -144,6 +144,8 @@ test(`law of each format goes from its files to callers, is captured again when 
   const importId = z
     .string()
     .parse(captured.at(-1)?.import_id, { error: () => `nothing is imported: ${captured.at(-1)?.message}` })
+  const listed = await cli.json('sources', 'list', '--knowledge-base', BASE)
+  expect(listed).toMatchObject(['folder', 'publisher'].map((name) => ({ name, last_outcome: 'changed' })))
 
   const first = await built(importId)
   const page = await reviewedAndActivated(first)
