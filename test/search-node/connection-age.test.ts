@@ -5,8 +5,7 @@ import { createLog } from '#core/platform/log.ts'
 import { openSearchNodeClient } from '#core/rpc/search-client.ts'
 import type { SearchNodeClient } from '#core/rpc/search-client.ts'
 import { SearchPool } from '#search-node/threads/pool.ts'
-import { createServer } from '#search-node/server.ts'
-import type { SearchServer } from '#search-node/server.ts'
+import type * as serverModule from '#search-node/server.ts'
 import { Versions } from '#search-node/versions.ts'
 import { createHeldWorker } from './held-worker.ts'
 import { CALL_TIMEOUT_MS } from '#test/support/until.ts'
@@ -21,8 +20,10 @@ vi.mock('#core/platform/bounds.ts', async (original) => {
   return { PLATFORM_BOUNDS: { ...PLATFORM_BOUNDS, hardDeadlineMs: 200 } }
 })
 
+/** A copy of the module with these bounds: files of this process that come later use the one that they share. */
+const SERVER: string = '#search-node/server.ts?short-lived-connections'
 const LOADING_MS = 1_000
-let server: SearchServer
+let server: serverModule.SearchServer
 let client: SearchNodeClient
 
 beforeAll(async () => {
@@ -36,6 +37,7 @@ beforeAll(async () => {
     closeEverywhere: () => Promise.resolve(),
     onDamaged: () => undefined,
   })
+  const { createServer } = (await import(SERVER)) as typeof serverModule
   server = createServer({
     pool: new SearchPool([createHeldWorker().worker], 1),
     versions,
