@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
 import {
   embeddingEnvironment,
   embeddingOptions,
@@ -16,6 +16,7 @@ const { signal } = new AbortController()
 beforeAll(async () => {
   endpoint = await startEmbeddingEndpoint(vectorsByWords())
 })
+afterEach(() => vi.unstubAllEnvs())
 afterAll(async () => {
   await endpoint.stop()
 })
