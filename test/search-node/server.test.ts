@@ -125,7 +125,10 @@ test('what nobody foresaw is INTERNAL; its cause goes to the log alone', async (
     code: status.INTERNAL,
     details: 'The search node failed; ask another node.',
   })
-  const refused = client.prepareVersion({ versionId: ID.replace(/1$/, '3'), manifestDigest: Buffer.alloc(32) }, 2_000)
+  const refused = client.prepareVersion(
+    { versionId: ID.replace(/1$/, '3'), manifestDigest: Buffer.alloc(32) },
+    CALL_TIMEOUT_MS,
+  )
   await expect(refused).rejects.toMatchObject({
     code: status.INTERNAL,
     details: expect.not.stringContaining('private'),

@@ -14,6 +14,7 @@ import {
   startReaderEndpoint,
 } from '#test/support/reader-endpoint.ts'
 import { startRerankEndpoint } from '#test/support/reranker-endpoint.ts'
+import { CALL_TIMEOUT_MS } from '#test/support/until.ts'
 
 let server: JsonServer
 beforeAll(async () => {
@@ -23,20 +24,24 @@ afterAll(() => server.stop())
 
 const NO_SIGNAL = new AbortController().signal
 
-function settings(baseUrl: string | undefined, rerankUrl?: string): Parameters<typeof createReader>[1] {
+function settings(
+  baseUrl: string | undefined,
+  rerankUrl?: string,
+  timeoutMs = CALL_TIMEOUT_MS,
+): Parameters<typeof createReader>[1] {
   return {
     READER_BASE_URL: baseUrl,
     READER_API_KEY: 'k3y',
-    READER_TIMEOUT_MS: 400,
+    READER_TIMEOUT_MS: timeoutMs,
     RERANK_BASE_URL: rerankUrl,
     RERANK_FORMAT: 'cohere',
     RERANK_API_KEY: undefined,
-    RERANK_TIMEOUT_MS: 400,
+    RERANK_TIMEOUT_MS: timeoutMs,
   }
 }
 
-const chat = (model: string): Reader =>
-  createReader({ kind: 'chat', model, prompt_sha256: PROMPT_SHA256 }, settings(server.baseUrl))
+const chat = (model: string, timeoutMs?: number): Reader =>
+  createReader({ kind: 'chat', model, prompt_sha256: PROMPT_SHA256 }, settings(server.baseUrl, undefined, timeoutMs))
 const passages = (...texts: readonly string[]): FoundPassage[] => texts.map((text, at) => foundPassage(at, { text }))
 
 describe('a chat reader', () => {
@@ -78,7 +83,7 @@ describe('a chat reader', () => {
   })
 
   test.each(BROKEN_READERS)('fails with neither question nor passages in the error: %s', async (model) => {
-    const failure = await chat(model)
+    const failure = await chat(model, model === 'hang' ? 400 : undefined)
       .read('a private question', passages('some text', 'other text'), NO_SIGNAL)
       .catch((error: unknown) => error)
     expect(failure).toBeInstanceOf(ReaderError)

@@ -3,6 +3,7 @@ import type { RequestListener, Server } from 'node:http'
 import { afterEach, describe, expect, test } from 'vitest'
 import { RerankError, createReranker } from '#core/reranking/reranker.ts'
 import type { RerankSettings } from '#core/reranking/reranker.ts'
+import { CALL_TIMEOUT_MS } from '#test/support/until.ts'
 
 const servers: Server[] = []
 
@@ -18,15 +19,15 @@ async function endpoint(answer: RequestListener): Promise<string> {
 function scored(
   baseUrl: string,
   texts: readonly string[],
-  signal = new AbortController().signal,
-  format: RerankSettings['RERANK_FORMAT'] = 'cohere',
+  change: Partial<RerankSettings> = {},
 ): Promise<readonly number[]> {
   return createReranker({
     RERANK_BASE_URL: baseUrl,
-    RERANK_FORMAT: format,
+    RERANK_FORMAT: 'cohere',
     RERANK_API_KEY: 'k3y',
-    RERANK_TIMEOUT_MS: 300,
-  }).score('model-1', 'capital', texts, signal)
+    RERANK_TIMEOUT_MS: CALL_TIMEOUT_MS,
+    ...change,
+  }).score('model-1', 'capital', texts, new AbortController().signal)
 }
 
 const saying =
@@ -82,9 +83,13 @@ describe('an endpoint that cannot be trusted is a failure, never another order',
 
   test('one that hangs before or within its answer ends on time', async () => {
     const silent = await endpoint(() => undefined)
-    await expect(scored(silent, ['a', 'b'])).rejects.toThrow('the re-ranker did not answer within 1 s')
+    await expect(scored(silent, ['a', 'b'], { RERANK_TIMEOUT_MS: 300 })).rejects.toThrow(
+      'the re-ranker did not answer within 1 s',
+    )
     const dripping = await endpoint((_, response) => void response.writeHead(200).write('{"results":['))
-    await expect(scored(dripping, ['a', 'b'])).rejects.toThrow('the re-ranker did not answer within 1 s')
+    await expect(scored(dripping, ['a', 'b'], { RERANK_TIMEOUT_MS: 300 })).rejects.toThrow(
+      'the re-ranker did not answer within 1 s',
+    )
   })
 
   test('nothing listens there', async () => {
@@ -113,7 +118,7 @@ test('in the format tei it names no model, lets the server cut texts, and reads 
       response.end('[{"index":1,"score":0.9},{"index":0,"score":0.2}]')
     })
   })
-  expect(await scored(url, ['a', 'b'], undefined, 'tei')).toEqual([0.2, 0.9])
+  expect(await scored(url, ['a', 'b'], { RERANK_FORMAT: 'tei' })).toEqual([0.2, 0.9])
   expect(asked).toEqual({ path: '/v1/rerank', body: { query: 'capital', texts: ['a', 'b'], truncate: true } })
 })
 
@@ -122,6 +127,6 @@ test('a reply in the other format has no scores', async () => {
     await endpoint(saying('{"results":[{"index":0,"relevance_score":0.9}]}')),
     await endpoint(saying('[{"index":0,"score":0.9}]')),
   ]
-  await expect(scored(cohere, ['a'], undefined, 'tei')).rejects.toThrow(RerankError)
-  await expect(scored(tei, ['a'], undefined, 'cohere')).rejects.toThrow(RerankError)
+  await expect(scored(cohere, ['a'], { RERANK_FORMAT: 'tei' })).rejects.toThrow(RerankError)
+  await expect(scored(tei, ['a'])).rejects.toThrow(RerankError)
 })

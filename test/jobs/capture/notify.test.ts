@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createLog } from '#core/platform/log.ts'
 import { notify } from '#jobs/capture/notify.ts'
 import { jobsConfig } from '#jobs/config.ts'
+import { CALL_TIMEOUT_MS } from '#test/support/until.ts'
 
 const EVENT = { event: 'candidate', knowledge_base: 'bees; touch /tmp/never' }
 let folder: string
@@ -28,12 +29,12 @@ writeFileSync(process.argv[1], JSON.stringify([JSON.parse(readFileSync(0)), proc
 })
 
 test.each([
-  ['ends with a fault', [process.execPath, '-e', 'process.exit(3)'], '"code":3'],
-  ['does not end', [process.execPath, '-e', 'setInterval(() => {}, 1000)'], '"signal":"SIGKILL"'],
-  ['does not exist', ['/does/not/exist'], 'ENOENT'],
-])('a command that %s is logged, and the capture goes on', async (_name, command, why) => {
+  ['ends with a fault', [process.execPath, '-e', 'process.exit(3)'], '"code":3', CALL_TIMEOUT_MS],
+  ['does not end', [process.execPath, '-e', 'setInterval(() => {}, 1000)'], '"signal":"SIGKILL"', 1_000],
+  ['does not exist', ['/does/not/exist'], 'ENOENT', CALL_TIMEOUT_MS],
+])('a command that %s is logged, and the capture goes on', async (_name, command, why, timeoutMs) => {
   logged.length = 0
-  await notify({ command, timeoutMs: 1_000 }, EVENT, log)
+  await notify({ command, timeoutMs }, EVENT, log)
   expect(logged).toEqual([expect.stringContaining(why)])
 })
 
