@@ -86,7 +86,7 @@ const damaged = async (): Promise<number> => (await client.status(CALL_TIMEOUT_M
 async function expectUnloaded(before: number): Promise<void> {
   await expectEventually(async () => (await client.status(CALL_TIMEOUT_MS)).loaded, [])
   expect(await damaged()).toBe(before + 1)
-  expect(node.output().split('damaged version unloaded')).toHaveLength(before + 2)
+  await expectEventually(() => node.output().split('damaged version unloaded').length, before + 2)
   await expect(search()).rejects.toMatchObject({ code: status.FAILED_PRECONDITION })
   await expect(prepare()).rejects.toMatchObject({ code: status.DATA_LOSS })
   restore()
