@@ -30,6 +30,7 @@ describe('reconciliation', () => {
   const settle = (): Promise<void> => reconcile({ database: harness.service, nodes, log: silent })
 
   test('keeps what was wanted a moment ago, and lets it go once nothing can be pinned to it', async () => {
+    await harness.owner.query('update builds set updated_at = now()')
     await settle()
     expect(await loaded()).toEqual(expect.arrayContaining([first, second, third].map(versionIdOf)))
     await harness.owner.query(
@@ -42,7 +43,10 @@ describe('reconciliation', () => {
   })
 
   test('lets nothing go that a waiting activation is about to make active', async () => {
-    await nodes[0]?.prepareVersion({ versionId: versionIdOf(third), manifestDigest: await digestOf(third) }, 10_000)
+    await nodes[0]?.prepareVersion(
+      { versionId: versionIdOf(third), manifestDigest: await digestOf(third) },
+      CALL_TIMEOUT_MS,
+    )
     const id = await request(activation, third, first)
     await settle()
     expect(await loaded()).toContain(versionIdOf(third))
