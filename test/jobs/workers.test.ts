@@ -37,9 +37,12 @@ describe('the job worker', () => {
   test('stopped in the middle of a build puts the job back, and another worker goes on with it', async () => {
     const buildId = await harness.requestBuild(knowledgeBaseId, importId)
     await enqueueBuild(builds, buildId)
-    const jobs = await start()
+    // It waits in its evaluation for a search node, so that it does not end before the worker.
+    const stuck = await startFakeNode(() => undefined)
+    const jobs = await startWorker({ environment: { ...harness.environment, SEARCH_NODES: stuck.address } })
     await until('the build runs', async () => (await stageOf(buildId)) !== null)
     await jobs.close()
+    stuck.stop()
     expect(await stateOf(buildId)).toBe('queued')
     expect(await (await builds.getJob(buildId))?.getState()).toBe('waiting')
     await start()

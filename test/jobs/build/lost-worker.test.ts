@@ -8,6 +8,7 @@ import { smallSource, startJobsHarness } from '#test/support/jobs.ts'
 import type { JobsHarness } from '#test/support/jobs.ts'
 import { openTestRedis } from '#test/support/redis.ts'
 import type { TestRedis } from '#test/support/redis.ts'
+import { startFakeNode } from '#test/support/search-node.ts'
 import { until } from '#test/support/until.ts'
 
 const program = fileURLToPath(new URL('../../../jobs/main.ts', import.meta.url))
@@ -29,9 +30,9 @@ afterAll(async () => {
   await harness.stop()
 })
 
-function startWorker(): ChildProcess {
+function startWorker(searchNode = harness.searchNode): ChildProcess {
   const worker = spawn(process.execPath, [program], {
-    env: { ...harness.environment, REDIS_URL: redis.url },
+    env: { ...harness.environment, REDIS_URL: redis.url, SEARCH_NODES: searchNode },
     stdio: 'ignore',
   })
   workers.push(worker)
@@ -42,7 +43,9 @@ test('a build whose whole job worker is killed is ended as lost by another worke
   const knowledgeBaseId = await harness.createKnowledgeBase()
   const importId = await harness.importFolder(knowledgeBaseId, smallSource)
   const id = await harness.requestBuild(knowledgeBaseId, importId)
-  const first = startWorker()
+  // Its build waits in the evaluation for this search node, so that it does not end before it is killed.
+  const stuck = await startFakeNode(() => undefined)
+  const first = startWorker(stuck.address)
   await until('a run has begun', async (seen) => {
     const build = await readBuild(harness.owner, id)
     seen(build)
@@ -50,6 +53,7 @@ test('a build whose whole job worker is killed is ended as lost by another worke
   })
   first.kill('SIGKILL')
   await once(first, 'exit')
+  stuck.stop()
   startWorker()
   // The age of the last heartbeat is the progress until the run counts as lost.
   await until('another run has succeeded', async (seen) => {

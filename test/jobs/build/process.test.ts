@@ -1,14 +1,20 @@
 import { existsSync, mkdirSync, readFileSync, readdirSync } from 'node:fs'
-import { expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { NO_ENGINE } from '#core/engine/settings.ts'
 import { readBuild } from '#core/db/builds.ts'
 import { versionIdOf } from '#jobs/build/ids.ts'
 import { removeFailed } from '#jobs/build/process.ts'
 import { enqueueBuild } from '#jobs/queues.ts'
 import { openWorkerHarness, silent } from '#test/support/jobs.ts'
+import { startFakeNode } from '#test/support/search-node.ts'
 import { until } from '#test/support/until.ts'
 
 const { harness, builds, knowledgeBaseId, importId, startWorker } = await openWorkerHarness()
+const stuck = await startFakeNode(() => undefined)
+afterAll(() => stuck.stop())
+
+/** Of builds that wait in their evaluation for a search node, so that none ends before it is killed. */
+const waiting = (): NodeJS.ProcessEnv => ({ ...harness.environment, SEARCH_NODES: stuck.address })
 
 async function enqueued(parameters: Readonly<Record<string, unknown>> = {}): Promise<string> {
   const id = await harness.requestBuild(knowledgeBaseId, importId, parameters)
@@ -59,7 +65,7 @@ async function expectRow(id: string, expected: Readonly<Record<string, unknown>>
 test('the worker records the death of a process at once, with reason and time of the next attempt', async () => {
   const id = await enqueued()
   await harness.owner.query('update builds set failed_runs = 6 where id = $1', [id])
-  await startWorker()
+  await startWorker({ environment: waiting() })
   await kill(id, 1, 'SIGTERM')
   await expectRow(id, {
     state: 'retrying',
@@ -73,14 +79,16 @@ test('the worker records the death of a process at once, with reason and time of
 
 test('a build whose process died goes on by itself and succeeds', async () => {
   const id = await enqueued()
-  await startWorker()
+  const environment = waiting()
+  await startWorker({ environment })
   await kill(id, 1, 'SIGTERM')
+  Object.assign(environment, harness.environment)
   await expectRow(id, { state: 'succeeded', attempt: 2, error: null, next_attempt_at: null })
 })
 
 test('a build whose process is killed for memory twice fails with a sentence that says so', async () => {
   const id = await enqueued()
-  await startWorker()
+  await startWorker({ environment: waiting() })
   await kill(id, 1, 'SIGKILL')
   await kill(id, 2, 'SIGKILL')
   await expectRow(id, { state: 'failed', attempt: 2, out_of_memory_runs: 2 })
@@ -104,7 +112,7 @@ test('a process that reaches its heap limit is recognised, and fails its build a
 
 test('a process that dies after another run took its build over changes neither the build nor its files', async () => {
   const id = await enqueued()
-  await startWorker()
+  await startWorker({ environment: waiting() })
   const work = harness.store.workFolder(id)
   mkdirSync(work, { recursive: true })
   await until('the build runs', async () => processOf(id, 1) !== undefined)

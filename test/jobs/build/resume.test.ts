@@ -6,10 +6,12 @@ import { digestFile } from '#core/platform/hashed-file.ts'
 import { MANIFEST_FILE, filesOf, manifestSchema } from '#core/index/format/manifest.ts'
 import { readBuild } from '#core/db/builds.ts'
 import { BUILD_STAGES } from '#jobs/build/stages.ts'
+import type { BuildStage } from '#jobs/build/stages.ts'
 import { versionIdOf } from '#jobs/build/ids.ts'
 import { evaluationReportSchema } from '#jobs/evaluation/page/evaluation-report.ts'
 import { demoCorpus, startJobsHarness } from '#test/support/jobs.ts'
 import type { JobsHarness } from '#test/support/jobs.ts'
+import { startFakeNode } from '#test/support/search-node.ts'
 
 let harness: JobsHarness
 let knowledgeBaseId: string
@@ -42,12 +44,20 @@ function fewQuestions(): string {
   return path
 }
 
-function runProcess(buildId: string, killAt?: string): ReturnType<JobsHarness['runBuildProcess']> {
-  return harness.runBuildProcess(buildId, {
+/** A run that is killed before the last stage waits in its evaluation, so that it does not end before. */
+async function runProcess(buildId: string, killAt?: BuildStage): ReturnType<JobsHarness['runBuildProcess']> {
+  const stuck = await startFakeNode(() => undefined)
+  const isHeld = killAt !== undefined && killAt !== 'candidate'
+  let isKilled = false
+  const ended = harness.runBuildProcess(buildId, {
+    environment: { ...harness.environment, ...(isHeld ? { SEARCH_NODES: stuck.address } : {}) },
     onProgress: ({ stage }, pid) => {
-      if (stage === killAt) process.kill(pid, 'SIGKILL')
+      if (stage !== killAt || isKilled) return
+      isKilled = true
+      process.kill(pid, 'SIGKILL')
     },
   })
+  return await ended.finally(() => stuck.stop())
 }
 
 /** Everything the database shows of a build's version. */
