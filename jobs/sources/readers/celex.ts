@@ -41,16 +41,46 @@ export function celexOf(
   return full === undefined ? undefined : `3${full}${letter}${number.padStart(4, '0')}`
 }
 
+const CORRIGENDUM =
+  /^\s*(?:corrigend|berichtigung|rectificatif|correcci[oó]n de errores|rettifica|retifica[cç]|rectifica(?:re|tie)|sprostowanie|berigtigelse|r[aä]ttelse|oikaisu|oprava|korigend|helyesb[ií]t|διορθωτικ|поправка|popravek|ispravak|parandus|k[lļ]ūdu labojums|klaidų ištaisymas|rettifika)/iu
+/** A day before a number: the number is that of another act, which this one amends or implements. */
+const DAY = /\d{1,2}\.?\s+(?:de\s+)?\p{L}{3,}\.?\s+(?:de\s+)?\d{4}/u
+/** `(EU) 2016/679`, `(EEC) No 2658/87`, `95/46/EC`: before letters, the year comes first. */
+const NUMBER =
+  /(?:\((?:EU|EC|EEC|Euratom|UE|CE|EG|EWG)[^)]*\)|\b)\s*(?:No|Nr\.?|n[°o]\.?)?\s*(\d{1,4})\/(\d{1,4})(?!\d)(\/\p{Lu}{2,})?/u
+const NUMBER_IN_BRACKETS = /\((\d{2,4})\/(\d{1,4})(\/\p{Lu}{2,7})\)/u
+
+/** Whether a title is that of a correction of an act, which has a number of its own. */
+export function isCorrigendum(title: string): boolean {
+  return CORRIGENDUM.test(title)
+}
+
+/**
+ * Returns the number of an act in its title. Where a day comes first, its own number is the one in brackets: `Decision of
+ * 3 May 2007 … (2007/363/EC)`; any other is that of an act which it amends or implements.
+ */
+function ownNumber(title: string): RegExpExecArray | null {
+  const found = NUMBER.exec(title)
+  return found !== null && DAY.test(title.slice(0, found.index)) ? NUMBER_IN_BRACKETS.exec(title) : found
+}
+
+/** Returns the kind and number of an act, or its kind, day and number, without what it is about. */
+export function shortTitle(title: string): string {
+  const [short] = /^.{0,120}?\d{1,4}\/\d{1,4}(?:\/\p{Lu}{2,4})?/u.exec(title) ?? []
+  const day = DAY.exec(short ?? '')
+  if (short === undefined || day === null) return short ?? title
+  return `${title.slice(0, day.index + day[0].length)} ${NUMBER_IN_BRACKETS.exec(title)?.[0] ?? ''}`.trim()
+}
+
 /** Returns the CELEX number of an act by the number in its title: `Regulation (EU) 2016/679`, `(EU) No 604/2013`. */
 export function celexInTitle(title: string): string | undefined {
   const start = title.slice(0, 120)
   const named = INSTRUMENTS.some(([words]) => (words.exec(start)?.index ?? 99) < 30)
-  if (!named || /proposal|resolution/i.test(start)) return undefined
-  const kind = instrumentIn(start)
-  const [, first, second] =
-    /(?:\((?:EU|EC|EEC|Euratom|UE|CE|EG|EWG)[^)]*\)|\b)\s*(?:No|Nr\.?|n[°o]\.?)?\s*(\d{1,4})\/(\d{2,4})/.exec(title) ??
-    []
+  if (!named || isCorrigendum(title) || /proposal|resolution/i.test(start)) return undefined
+  const [, first, second, letters] = ownNumber(title) ?? []
   if (first === undefined || second === undefined) return undefined
-  const isYearFirst = /^(?:19|20)\d\d$/.test(first) && !(/^(?:19|20)\d\d$/.test(second) && /No|Nr|n°/.test(start))
+  const isYear = (written: string): boolean => /^(?:19|20)\d\d$/.test(written)
+  const isYearFirst = letters !== undefined || (isYear(first) && !(isYear(second) && /No|Nr|n°/.test(start)))
+  const kind = instrumentIn(start)
   return isYearFirst ? celexOf(first, second, kind) : celexOf(second, first, kind)
 }
