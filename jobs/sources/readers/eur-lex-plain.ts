@@ -4,6 +4,9 @@ import type { MarkupElement } from './tree.ts'
 import { dayIn, dayInWords } from './format.ts'
 import type { ReadTree } from './format.ts'
 import type { DocumentFields } from './document.ts'
+import { ANNEX_RANK, ARTICLE_RANK, divisionRank, namesDivision } from './eur-lex-divisions.ts'
+import { addressOf, consolidationIn, isAmendmentMark } from './eur-lex-fields.ts'
+import type { Consolidation } from './eur-lex-fields.ts'
 import { pageFields, pageRole } from './html-page.ts'
 import type { Role } from './roles.ts'
 
@@ -16,13 +19,24 @@ const CELEX = /^\d\d{4}[A-Z]{1,2}\d{4}(?:\(\d+\))?$/
 /** The word for article stands before its number, or after it, in the languages of that time and of later accessions. */
 const ARTICLE =
   /^(?:(?:article|artikel|articolo|artículo|artigo|άρθρο|artykuł|článek|článok|člen|artikolu)\s+(?:\d+\s?\p{L}{0,2}|premier|único|unico|unique)|\d+\.?\s+(?:artikla|cikk|straipsnis|pants|artikkel|člen))(?:\.º|\.o|º|o)?\.?$/iu
-const DIVISION =
-  /^(?:title|titel|titre|titolo|título|afsnit|osasto|avdelning|chapter|kapitel|chapitre|capo|capítulo|hoofdstuk|luku|section|abschnitt|sezione|sección|secção|afdeling|jakso|annex|anhang|annexe|allegato|anexo|bijlage|bilag|liite|bilaga|τιτλοσ|τίτλος|κεφάλαιο|παράρτημα)(?:\s+(?:[IVXLC]+|\d+|[A-Z])\p{L}?)?\.?$/iu
+/** A number after the word of a division, or none. */
+const DIVISION_NUMBER = /^\p{L}+(?:[\s-]+(?:[IVXLC]+|\d+|[A-Z])\p{L}?)?\.?$/u
+/** The first line of acts that were consolidated before 2009: no element of their pages has a class. */
+export const CONSOLIDATED_LINE = />\s*0?\d{4}[A-Z]{1,2}\d{4}\s*[—–-]\s*[A-Z]{2}\s*[—–-]\s*\d{2}\.\d{2}\.\d{4}\s*[—–-]/
 const LINE_CHARACTERS_MAX = 40
 const HEADING_CHARACTERS_MAX = 200
 
 export function isPlainPage(root: MarkupElement): boolean {
-  return firstNamed(root, ACT) !== undefined
+  return firstNamed(root, ACT) !== undefined || (consolidationOf(root) !== undefined && !holdsClasses(root))
+}
+
+/** Of a consolidated act, what its first line says. */
+function consolidationOf(root: MarkupElement): Consolidation | undefined {
+  return consolidationIn(textOf(firstNamed(root, 'p')))
+}
+
+function holdsClasses(root: MarkupElement): boolean {
+  return [...descendants(root)].some(({ name, attributes }) => name === 'p' && attributes.has('class'))
 }
 
 export function createPlainRoles(root: MarkupElement): (element: MarkupElement) => Role {
@@ -34,12 +48,20 @@ function plainRole(element: MarkupElement, afterNumbers: ReadonlySet<MarkupEleme
   const { name } = element
   if (name === 'h1' && CELEX.test(textOf(element) ?? '')) return { is: 'omit', rule: 'running head' }
   if (name === 'div' && attribute(element, 'id') === 'banner') return { is: 'omit', rule: 'navigation' }
+  if (isAmendmentMark(element)) return { is: 'omit', rule: 'mark of an amendment' }
   if (name === ACT) return { is: 'block' }
   if (name !== 'p') return pageRole(element)
   const line = lineOf(element)
-  if (ARTICLE.test(line)) return { is: 'start', kind: 'article', level: 'passage', rank: 9, names: 'label' }
-  if (DIVISION.test(line)) return { is: 'start', kind: 'division', level: 'division', rank: 5, names: 'heading' }
+  if (ARTICLE.test(line)) return { is: 'start', kind: 'article', level: 'passage', rank: ARTICLE_RANK, names: 'label' }
+  if (isDivision(line)) {
+    const rank = divisionRank(line)
+    return { is: 'start', kind: rank === ANNEX_RANK ? 'annex' : 'division', level: 'division', rank, names: 'heading' }
+  }
   return afterNumbers.has(element) && isHeading(element) ? { is: 'heading' } : pageRole(element)
+}
+
+function isDivision(line: string): boolean {
+  return DIVISION_NUMBER.test(line) && namesDivision(line)
 }
 
 /** '' for a paragraph that is longer than a number of a provision. */
@@ -54,7 +76,7 @@ function paragraphsAfterNumbers(root: MarkupElement): ReadonlySet<MarkupElement>
   for (const each of descendants(root)) {
     let before = ''
     for (const element of elementsOf(each)) {
-      if (ARTICLE.test(before) || DIVISION.test(before)) found.add(element)
+      if (ARTICLE.test(before) || isDivision(before)) found.add(element)
       before = lineOf(element)
     }
   }
@@ -76,18 +98,33 @@ export function plainFields(read: ReadTree): DocumentFields {
       metas.find((each) => foldKey(attribute(each, 'name') ?? '') === wanted),
       'content',
     )?.trim()
-  const title = meta('dc.description') || page.title
-  const celex = CELEX.exec(textOf(firstNamed(root, 'h1')) ?? '')?.[0]
+  const consolidated = consolidationOf(root)
+  const title = meta('dc.description') || (consolidated && consolidatedTitle(root)) || page.title
+  const celex = consolidated?.celex ?? CELEX.exec(textOf(firstNamed(root, 'h1')) ?? '')?.[0]
+  const language = consolidated?.language ?? page.language
   const [, day, month, year] = /(\d{2})\/(\d{2})\/(\d{4})/.exec(meta('dc.source') ?? '') ?? []
   const published = dayIn(`${year}-${month}-${day}`)
   const signed = dayInWords(title)
   return {
     title,
     identifier: celex,
-    language: page.language,
+    language,
     jurisdiction: 'EU',
-    url: celex === undefined ? undefined : `https://eur-lex.europa.eu/legal-content/EN/TXT/?uri=CELEX:${celex}`,
+    url: addressOf(celex, language),
+    ...(consolidated?.from === undefined ? {} : { effectiveFrom: { day: consolidated.from } }),
     ...(published === undefined ? {} : { publishedAt: { day: published } }),
     ...(published === undefined && signed !== undefined ? { publishedAt: { day: signed, rule: 'enactment' } } : {}),
   }
+}
+
+const TITLE_LINES_MAX = 4
+
+/** The lines beside the mark `►B` of the basic act. */
+function consolidatedTitle(root: MarkupElement): string | undefined {
+  for (const row of descendants(root)) {
+    if (row.name !== 'tr' || textOf(elementsOf(row)[0]) !== '►B') continue
+    const lines = [...descendants(row)].filter(({ name }) => name === 'p').slice(1, TITLE_LINES_MAX + 1)
+    return lines.map((each) => textOf(each) ?? '').join(' ') || undefined
+  }
+  return undefined
 }

@@ -1,14 +1,14 @@
-import { attribute, descendants, textOf } from './tree.ts'
+import { attribute, descendants, elementsOf, textOf } from './tree.ts'
 import type { MarkupElement } from './tree.ts'
-import { celexInTitle } from './celex.ts'
-import { dayIn, dayInWords, languageTag } from './format.ts'
-import type { MarkupFormat, ReadTree } from './format.ts'
-import type { DocumentFields } from './document.ts'
-import { applicationIn, euCitation } from './eu-citation.ts'
-import { createPlainRoles, isPlainPage, plainFields } from './eur-lex-plain.ts'
+import type { MarkupFormat } from './format.ts'
+import { euCitation } from './eu-citation.ts'
+import { ANNEX_RANK, ARTICLE_RANK, divisionRank, FINAL_RANK, namesDivision } from './eur-lex-divisions.ts'
+import { classesOf, hasClass, isAmendmentMark, pageOfActFields } from './eur-lex-fields.ts'
+import { CONSOLIDATED_LINE, createPlainRoles, isPlainPage, plainFields } from './eur-lex-plain.ts'
+import { isProposal, proposalFields, proposalRole } from './eur-lex-proposal.ts'
 import { parseHtml } from './html.ts'
-import { pageFields, pageRole } from './html-page.ts'
-import type { Role } from './roles.ts'
+import { pageRole } from './html-page.ts'
+import type { Role, Roles } from './roles.ts'
 
 /** Kinds of `eli-subdivision` by the start of their id (EUR-Lex HTML with ELI subdivisions). */
 const SUBDIVISIONS: readonly (readonly [RegExp, string, 'division' | 'passage'])[] = [
@@ -19,21 +19,35 @@ const SUBDIVISIONS: readonly (readonly [RegExp, string, 'division' | 'passage'])
   [/^pbl_/, 'preamble', 'division'],
   [/^fnp_/, 'final', 'division'],
 ]
-/** Divisions are elements without a class of their own. */
-const DIVISION = /^(?:cpt|prt|tis|sct|sbs)_[^.]*(?:\.(?:cpt|prt|tis|sct|sbs)_[^.]*)*$/
-const RUNNING = /^(?:oj-)?hd-(?:date|lg|ti|oj)$/
+/** Divisions, and annexes of consolidated acts, are elements without a class of their own. */
+const DIVISION = /^(?:anx_[^.]+|(?:cpt|prt|tis|sct|sbs)_[^.]*(?:\.(?:cpt|prt|tis|sct|sbs)_[^.]*)*)$/
+const RUNNING = /^hd-(?:date|lg|ti|oj)$/
+const ANNEX_TITLES = ['doc-ti', 'title-annex-1', 'title-annex-2'] as const
+/** Headings within an annex. The first one may be its title. */
+const SEQUENCE_TITLES = ['ti-grseq-1', 'title-gr-seq-level-1'] as const
+const DIVISION_TITLES = ['ti-section-1', 'title-division-1'] as const
+const TITLES = ['doc-ti', ...SEQUENCE_TITLES, ...DIVISION_TITLES] as const
 
-/** Acts as EUR-Lex shows them: the Official Journal, with and without ELI subdivisions, and consolidated acts. */
+/** Acts as EUR-Lex shows them: the Official Journal with and without ELI subdivisions, consolidated acts, proposals. */
 export const EUR_LEX: MarkupFormat = {
   format: 'eur-lex',
   parse: parseHtml,
   recognises: ({ kind, head }) =>
     kind === 'html' &&
-    /class=["'](?:oj-|eli-|ti-art|sti-art|doc-ti|title-article-norm|hd-oj|title-doc-first)|eur-lex\.europa\.eu\/eli|LexUriServ\.do\?uri=CELEX/.test(
+    (/class=["'](?:oj-|eli-|ti-art|sti-art|doc-ti|title-article-norm|hd-oj|title-doc-first|Rfrenceinstitutionnelle)|eur-lex\.europa\.eu\/eli|LexUriServ\.do\?uri=CELEX/.test(
       head,
-    ),
-  roles: ({ tree: { root } }) => (isPlainPage(root) ? createPlainRoles(root) : createRoles(hasSubdivisions(root))),
-  fields: (read) => (isPlainPage(read.tree.root) ? plainFields(read) : fieldsOf(read)),
+    ) ||
+      CONSOLIDATED_LINE.test(head)),
+  roles: ({ tree: { root } }) => {
+    if (isProposal(root)) return proposalRole
+    if (isPlainPage(root)) return createPlainRoles(root)
+    return hasSubdivisions(root) ? createMarkedRoles(root) : createFlatRoles(root)
+  },
+  fields: (read) => {
+    const { root } = read.tree
+    if (isProposal(root)) return proposalFields(read)
+    return isPlainPage(root) ? plainFields(read) : pageOfActFields(read)
+  },
   cite: euCitation,
 }
 
@@ -43,38 +57,115 @@ function hasSubdivisions(root: MarkupElement): boolean {
   return false
 }
 
-/** @param nested whether elements hold the articles; without them headings begin them. */
-function createRoles(nested: boolean): (element: MarkupElement) => Role {
+/** Roles of a page whose elements hold the articles. */
+function createMarkedRoles(root: MarkupElement): Roles {
+  const before = linesBeforeTitles(root)
   return (element) => {
-    const classes = (attribute(element, 'class') ?? '').split(/\s+/).map((name) => name.replace(/^oj-/, ''))
-    const has = (...names: readonly string[]): boolean => names.some((name) => classes.includes(name))
-    if (element.name === 'p' && classes.some((name) => RUNNING.test(name) || RUNNING.test(`oj-${name}`)))
-      return { is: 'omit', rule: 'running head' }
-    if (nested && element.name === 'div' && (has('eli-subdivision') || DIVISION.test(attribute(element, 'id') ?? '')))
+    const has = classesOf(element)
+    if (element.name === 'div' && (has('eli-subdivision') || DIVISION.test(attribute(element, 'id') ?? '')))
       return subdivisionOf(element)
-    if (isEnumerated(element)) return { is: 'item', mark: '' }
-    if (element.name === 'td' && element.parent !== undefined && isEnumerated(element.parent))
-      return numberedCell(element)
-    if (has('ti-art', 'title-article-norm'))
-      return nested
-        ? { is: 'label' }
-        : { is: 'start', kind: 'article', level: 'passage', rank: 9, anchor: attribute(element, 'id'), names: 'label' }
-    if (has('sti-art', 'stitle-article-norm', 'eli-title')) return { is: 'heading' }
-    if (has('ti-section-1', 'title-division-1', 'ti-grseq-1', 'title-annex-1', 'title-gr-seq-level-1'))
-      return nested
-        ? { is: 'heading' }
-        : {
-            is: 'start',
-            kind: 'division',
-            level: 'division',
-            rank: 5,
-            anchor: attribute(element, 'id'),
-            names: 'heading',
-          }
-    if (has('ti-section-2', 'title-division-2', 'title-annex-2')) return { is: 'heading' }
-    if (has('doc-ti', 'title-doc-first', 'title-doc-last')) return { is: 'heading' }
-    return pageRole(element)
+    if (has('ti-art', 'title-article-norm')) return { is: 'label' }
+    if (has(...DIVISION_TITLES)) return { is: 'heading' }
+    if (has(...SEQUENCE_TITLES)) return { is: isTitleOfAnnex(element, before.get(element)) ? 'heading' : 'block' }
+    return lineRole(element)
   }
+}
+
+/** What an element is that means the same on all pages of acts. */
+function lineRole(element: MarkupElement): Role {
+  const has = classesOf(element)
+  if (element.name === 'p' && has.some((name) => RUNNING.test(name))) return { is: 'omit', rule: 'running head' }
+  if (isAmendmentMark(element)) return { is: 'omit', rule: 'mark of an amendment' }
+  if (has('grid-list') || isEnumerated(element)) return { is: 'item', mark: '' }
+  if (has('grid-list-column-1', 'no-parag')) return { is: 'marked', before: '', after: '', label: true }
+  if (has('grid-list-column-2', 'inline-element')) return { is: 'inline' }
+  if (element.name === 'td' && element.parent !== undefined && isEnumerated(element.parent))
+    return numberedCell(element)
+  if (has('sti-art', 'stitle-article-norm', 'eli-title')) return { is: 'heading' }
+  if (has('ti-section-2', 'title-division-2', 'title-annex-2')) return { is: 'heading' }
+  if (has('doc-ti', 'title-annex-1', 'title-doc-first', 'title-doc-last')) return { is: 'heading' }
+  return pageRole(element)
+}
+
+/** Roles of a page on which headings begin the articles. */
+function createFlatRoles(root: MarkupElement): Roles {
+  const before = linesBeforeTitles(root)
+  const { recitals, annexes } = marksOf(root, before)
+  return (element) => {
+    const has = classesOf(element)
+    const anchor = attribute(element, 'id')
+    if (recitals.has(element)) return { is: 'unit', kind: 'recital', level: 'passage' }
+    if (element.name === 'td' && element.parent !== undefined && recitals.has(element.parent))
+      return { is: element.place === 1 ? 'label' : 'inline' }
+    if (element.name === 'div' && has('final'))
+      return { is: 'unit', kind: 'final', level: 'division', ends: FINAL_RANK }
+    if (element.name === 'hr' && has('note', 'separator-short'))
+      return { is: 'start', kind: 'notes', level: 'division', rank: ANNEX_RANK, names: 'heading' }
+    if (has('ti-art', 'title-article-norm'))
+      return { is: 'start', kind: 'article', level: 'passage', rank: ARTICLE_RANK, anchor, names: 'label' }
+    if (annexes.has(element))
+      return { is: 'start', kind: 'annex', level: 'division', rank: ANNEX_RANK, anchor, names: 'heading' }
+    if (has(...DIVISION_TITLES, ...SEQUENCE_TITLES)) {
+      if (continuesHeading(element, before.get(element))) return { is: 'heading' }
+      const rank = divisionRank(textOf(element) ?? '')
+      return { is: 'start', kind: 'division', level: 'division', rank, anchor, names: 'heading' }
+    }
+    return lineRole(element)
+  }
+}
+
+interface Marks {
+  /** Rows of tables before the first article, numbered from 1. */
+  readonly recitals: ReadonlySet<MarkupElement>
+  /** Titles with which an annex begins. */
+  readonly annexes: ReadonlySet<MarkupElement>
+}
+
+function marksOf(root: MarkupElement, before: ReadonlyMap<MarkupElement, MarkupElement>): Marks {
+  const [rows, annexes] = [new Set<MarkupElement>(), new Set<MarkupElement>()]
+  let hasArticle = false
+  for (const element of descendants(root)) {
+    const has = classesOf(element)
+    if (has('ti-art', 'title-article-norm')) hasArticle = true
+    if (!hasArticle && isEnumerated(element) && textOf(elementsOf(element)[0]) === `(${rows.size + 1})`)
+      rows.add(element)
+    if (has('title-annex-1')) annexes.add(element)
+    else if (has('doc-ti')) {
+      const isFirst = !classesOf(before.get(element))('doc-ti')
+      const isAnnex = divisionRank(textOf(element) ?? '') === ANNEX_RANK
+      if (isAnnex || (hasArticle && isFirst)) annexes.add(element)
+    }
+  }
+  return { recitals: hasArticle ? rows : new Set(), annexes }
+}
+
+/** Whether a line goes on with the heading in the line before it. */
+function continuesHeading(element: MarkupElement, before: MarkupElement | undefined): boolean {
+  if (isTitleOfAnnex(element, before)) return true
+  const titles = [...DIVISION_TITLES, ...SEQUENCE_TITLES, 'ti-section-2', 'title-division-2']
+  return classesOf(before)(...titles) && !namesDivision(textOf(element) ?? '')
+}
+
+/** Whether a heading stands directly below the number of its annex. */
+function isTitleOfAnnex(element: MarkupElement, before: MarkupElement | undefined): boolean {
+  return classesOf(before)(...ANNEX_TITLES) && !namesDivision(textOf(element) ?? '')
+}
+
+/** For each title, the nearest element with text before it that has the same parent. */
+function linesBeforeTitles(root: MarkupElement): ReadonlyMap<MarkupElement, MarkupElement> {
+  const found = new Map<MarkupElement, MarkupElement>()
+  for (const parent of descendants(root)) {
+    let before: MarkupElement | undefined
+    for (const element of elementsOf(parent)) {
+      if (before !== undefined && classesOf(element)(...TITLES)) found.set(element, before)
+      if (holdsText(element)) before = element
+    }
+  }
+  return found
+}
+
+function holdsText(element: MarkupElement): boolean {
+  return element.children.some((child) => (child.kind === 'text' ? child.value.trim() !== '' : holdsText(child)))
 }
 
 function subdivisionOf(element: MarkupElement): Role {
@@ -87,83 +178,22 @@ function subdivisionOf(element: MarkupElement): Role {
     : { is: 'block' }
 }
 
-/** Points and recitals stand in tables of two columns: the number or dash, and the text. */
+/** Points and recitals stand in tables of two columns: the number or dash, and the text; a column before may be empty. */
 function isEnumerated({ name, children }: MarkupElement): boolean {
   if (name !== 'tr') return false
   const cells = children.filter((child) => child.kind === 'element')
-  return cells.length === 2 && /^(?:\(?[\p{L}\d]{1,6}[).]|[—–•-])$/u.test(textOf(cells[0]) ?? '')
+  if (cells.length < 2 || cells.length > 3) return false
+  const isIndented = cells.length === 3 && textOf(cells[0]) === undefined
+  if (cells.length === 3 && !isIndented) return false
+  return /^(?:\(?[\p{L}\d]{1,6}[).]|[—–•-])$/u.test(textOf(cells.at(-2)) ?? '')
 }
 
 function numberedCell(cell: MarkupElement): Role {
-  if (cell.place !== 1) return { is: 'inline' }
+  if (cell.parent === undefined || elementsOf(cell.parent).at(-1) === cell || textOf(cell) === undefined)
+    return { is: 'inline' }
   // The number of a recital is its label.
-  const holder = cell.parent?.parent?.parent?.parent
+  const holder = cell.parent.parent?.parent?.parent
   return (attribute(holder, 'id') ?? '').startsWith('rct_')
     ? { is: 'label' }
     : { is: 'marked', before: '', after: '', label: true }
-}
-
-function hasClass(element: MarkupElement, name: string): boolean {
-  return (attribute(element, 'class') ?? '').split(/\s+/).includes(name)
-}
-
-function fieldsOf(read: ReadTree): DocumentFields {
-  const page = pageFields(read)
-  const all = [...descendants(read.tree.root)]
-  const classed = (...names: readonly string[]): readonly MarkupElement[] =>
-    all.filter((each) => names.some((name) => hasClass(each, name) || hasClass(each, `oj-${name}`)))
-  const title =
-    classed('doc-ti', 'title-doc-first', 'title-doc-last')
-      .slice(0, 4)
-      .map((each) => textOf(each) ?? '')
-      .join(' ')
-      .trim() || page.title
-  const eli =
-    page.identifier ??
-    all
-      .map((each) => attribute(each, 'resource', 'about', 'href'))
-      .find((url) => /data\.europa\.eu\/eli\//.test(url ?? ''))
-  const consolidated = consolidationIn(textOf(classed('reference')[0]))
-  const celex = consolidated?.celex ?? celexInTitle(title ?? '') ?? celexOfEli(eli)
-  const shown = textOf(classed('hd-date')[0])
-  const [, day = '', month = '', year = ''] = /(\d{1,2})\.(\d{1,2})\.(\d{4})/.exec(shown ?? '') ?? []
-  const published = dayIn(`${year}-${month.padStart(2, '0')}-${day.padStart(2, '0')}`)
-  const signed = dayInWords(title)
-  const applies = applicationIn(textOf(read.tree.root) ?? '')
-  return {
-    title,
-    identifier: celex ?? eli,
-    language: languageTag(textOf(classed('hd-lg')[0])) ?? consolidated?.language ?? page.language,
-    jurisdiction: 'EU',
-    url:
-      page.url ??
-      (celex === undefined ? undefined : `https://eur-lex.europa.eu/legal-content/EN/TXT/?uri=CELEX:${celex}`),
-    publishedAt:
-      published === undefined
-        ? signed === undefined
-          ? undefined
-          : { day: signed, rule: 'enactment' }
-        : { day: published },
-    effectiveFrom: consolidated?.from === undefined ? applies : { day: consolidated.from },
-  }
-}
-
-interface Consolidation {
-  readonly celex: string
-  readonly language: string | undefined
-  readonly from: string | undefined
-}
-
-/** What the first line of a consolidated act says: `2009L0065 — EN — 20.06.2013 — 003.001`. */
-function consolidationIn(line: string | undefined): Consolidation | undefined {
-  const [, number, language, day, month, year] =
-    /^0?(\d{4}[A-Z]{1,2}\d{4})\s*[—–-]\s*([A-Z]{2})\s*[—–-]\s*(\d{2})\.(\d{2})\.(\d{4})/.exec(line?.trim() ?? '') ?? []
-  if (number === undefined) return undefined
-  return { celex: `3${number}`, language: languageTag(language), from: dayIn(`${year}-${month}-${day}`) }
-}
-
-function celexOfEli(eli: string | undefined): string | undefined {
-  const [, kind, year, number] = /\/eli\/(reg|dir|dec)(?:_\w+)?\/(\d{4})\/(\d+)/.exec(eli ?? '') ?? []
-  const letter = kind === 'reg' ? 'R' : kind === 'dir' ? 'L' : 'D'
-  return year === undefined || number === undefined ? undefined : `3${year}${letter}${number.padStart(4, '0')}`
 }

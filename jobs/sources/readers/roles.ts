@@ -16,6 +16,8 @@ export type Role =
       readonly heading?: string | undefined
       /** What is in it names no provisions. */
       readonly quoted?: boolean
+      /** It ends what headings of this rank and below have begun. */
+      readonly ends?: number
     }
   /**
    * A heading from which a provision reaches to the next one of its rank or a lower one, whatever elements lie between.

@@ -251,6 +251,7 @@ class Walker {
   }
 
   #unit(role: Extract<Role, { is: 'unit' }>, node: MarkupElement, place: Place): void {
+    if (role.ends !== undefined) this.#closeStarted(place.flow, role.ends)
     const { unit: around } = place.flow
     const quoted = place.quoted || role.quoted === true
     if (role.level !== 'part' || passageAround(around) === undefined) {
