@@ -1,10 +1,11 @@
 import { attribute, childNamed, descendants, elementsOf, firstNamed, textOf } from './tree.ts'
 import type { MarkupElement } from './tree.ts'
-import { celexOf, instrumentIn } from './celex.ts'
-import { dayIn, endIn, languageTag } from './format.ts'
+import { celexOf, instrumentIn, isCorrigendum } from './celex.ts'
+import { dayIn, endIn, isWithin, languageTag } from './format.ts'
 import type { MarkupFormat, ReadTree } from './format.ts'
 import type { DocumentFields, ReaderWarning } from './document.ts'
 import { applicationIn, euCitation } from './eu-citation.ts'
+import { formulaRole } from './formex-formula.ts'
 import type { Role } from './roles.ts'
 import { parseXml } from './xml.ts'
 
@@ -16,7 +17,7 @@ const ROOTS = new Set(
 const METADATA =
   /^(?:BIB\..+|INFO\.(?:CONSLEG|PROD)|FAM\.COMP|FAM\.COMP\.CL|DOCUMENT\.REF.*|PUBLICATION\.REF|FMX|PAPER|PDF|OJ|VOLUME|GR\.MOD\.ACT|GR\.CORRIG|PROD\.ID|FIN\.ID|INCL\.ELEMENT|INCLUSIONS)$/
 const INLINE = new Set(
-  'HT DATE FT TXT REF.DOC REF.DOC.OJ REF.DOC.SE REF.CONSOLID IE ARTICLES ACRONYM ADDR.S ANNOTATION.REF NP GR.CONSID GR.VISA ENACTING.TERMS CONTENTS CORPUS CONS.DOC CONS.DOC.SUBDOC ACT CONS.ACT TERM DEFINITION PREFIX BR QUOT.S.IN'.split(
+  'HT DATE FT TXT REF.DOC REF.DOC.OJ REF.DOC.SE REF.CONSOLID IE ARTICLES ACRONYM ADDR.S ANNOTATION.REF GR.CONSID GR.VISA ENACTING.TERMS CONTENTS CORPUS CONS.DOC CONS.DOC.SUBDOC ACT CONS.ACT TERM DEFINITION PREFIX BR QUOT.S.IN'.split(
     ' ',
   ),
 )
@@ -49,19 +50,32 @@ function roleOf(element: MarkupElement, { quoted }: { readonly quoted: boolean }
     return { is: 'omit', rule: 'metadata' }
   const unit = quoted ? undefined : unitOf(element)
   if (unit !== undefined) return unit
+  const formula = formulaRole(element)
+  if (formula !== undefined) return formula
   switch (name) {
     case 'TOC':
     case 'TOC.BLK':
       return { is: 'omit', rule: 'table of contents' }
     case 'TI.ART':
     case 'NO.PARAG':
-    case 'NO.P':
       return { is: 'label' }
+    case 'NO.P':
+      return numberRole(element)
+    case 'NP':
+      return { is: NUMBERED.has(parent?.name ?? '') ? 'inline' : 'block' }
+    case 'TERM':
+      return { is: 'marked', before: '', after: '', label: true }
     case 'STI.ART':
-    case 'TI':
-    case 'STI':
     case 'TI.CJT':
       return { is: 'heading' }
+    case 'TI':
+    case 'STI':
+      return { is: isWithin(element, 'TBL') ? 'block' : 'heading' }
+    case 'DESCRIPTION':
+      return { is: parent?.name === 'CORRECTION' ? 'heading' : 'block' }
+    case 'OLD.CORR':
+    case 'NEW.CORR':
+      return { is: 'quote' }
     case 'TITLE':
     case 'TI.BLK':
     case 'STI.BLK':
@@ -106,6 +120,8 @@ function unitOf(element: MarkupElement): Role | undefined {
       return { is: 'unit', kind: 'annex', level: 'passage', anchor }
     case 'PARAG':
       return { is: 'unit', kind: 'paragraph', level: 'part', anchor }
+    case 'CORRECTION':
+      return { is: 'unit', kind: 'correction', level: 'passage' }
     case 'GR.SEQ':
       return { is: 'unit', kind: 'sequence', level: 'part' }
     case 'ITEM':
@@ -113,6 +129,14 @@ function unitOf(element: MarkupElement): Role | undefined {
     default:
       return undefined
   }
+}
+
+const NUMBERED: ReadonlySet<string> = new Set(['ITEM', 'CONSID', 'TI', 'STI'])
+
+/** The number of a point or a recital is its label; any other stands in the line of its text. */
+function numberRole({ parent }: MarkupElement): Role {
+  const holder = parent?.name === 'NP' ? parent.parent?.name : parent?.name
+  return NUMBERED.has(holder ?? '') ? { is: 'label' } : { is: 'marked', before: '', after: '', label: true }
 }
 
 function isTitled({ name, parent }: MarkupElement): boolean {
@@ -174,6 +198,8 @@ function fieldsOf({ tree: { root } }: ReadTree): DocumentFields {
 
 /** The number that the file states, or the one that its document number and the kind of act make. */
 function celexIn(root: MarkupElement, info: MarkupElement | undefined, title: string | undefined): string | undefined {
+  // A corrigendum names the number of the act that it corrects.
+  if (root.name === 'CORR' || isCorrigendum(title ?? '')) return undefined
   const stated =
     textOf(firstNamed(root, 'NO.CELEX')) ?? textOf(firstNamed(root, 'ID_CELEX'))?.match(/\d\d{4}[A-Z]{1,2}\d{4}/)?.[0]
   if (stated !== undefined) return stated

@@ -1,0 +1,51 @@
+import { expect, test } from 'vitest'
+import { readDocument } from '#jobs/sources/readers/read.ts'
+import type { ReadDocument } from '#jobs/sources/readers/read.ts'
+
+const BIB =
+  '<BIB.INSTANCE><DOCUMENT.REF><COLL>L</COLL></DOCUMENT.REF><LG.DOC>EN</LG.DOC><NO.DOC FORMAT="YN"><NO.CURRENT>679</NO.CURRENT><YEAR>2016</YEAR></NO.DOC></BIB.INSTANCE>'
+
+async function formexOf(root: string, title: string, rest: string): Promise<ReadDocument> {
+  const file = `<${root}>${BIB}<TITLE><TI><P>${title}</P></TI></TITLE>${rest}</${root}>`
+  return await readDocument('a-file', Buffer.from(file))
+}
+
+function passagesOf(read: ReadDocument): readonly (readonly [string, string | undefined])[] {
+  return read.provisions.filter(({ text }) => text !== undefined).map((each) => [read.cite(each).label, each.text])
+}
+
+test('numbered paragraphs of an annex stand in their lines, and the title of a table above it', async () => {
+  const numbered = (number: string, text: string): string => `<NP><NO.P>${number}</NO.P><TXT>${text}</TXT></NP>`
+  const table =
+    '<TBL><TITLE><TI><P>Fees</P></TI></TITLE><CORPUS><ROW><CELL>Bees</CELL><CELL>10</CELL></ROW></CORPUS></TBL>'
+  const terms = '<DLIST><DLIST.ITEM><TERM>‘bee’</TERM><DEFINITION>means an insect;</DEFINITION></DLIST.ITEM></DLIST>'
+  const contents = `<CONTENTS>${numbered('1.', 'Hives.')}${numbered('2.', 'Bees:')}${terms}${table}</CONTENTS>`
+  expect(passagesOf(await formexOf('ANNEX', 'ANNEX I', contents))).toEqual([
+    ['ANNEX I', '1. Hives.\n\n2. Bees:\n\n‘bee’ means an insect;\n\nFees\n\nBees | 10'],
+  ])
+})
+
+test('a corrigendum has no number of the act that it corrects, and what it quotes is no provision', async () => {
+  const wrong = '<ARTICLE IDENTIFIER="030"><TI.ART>Article 30</TI.ART><ALINEA>Old text.</ALINEA></ARTICLE>'
+  const read = await formexOf(
+    'CORR',
+    'Corrigendum to Regulation (EU) 2016/679',
+    `<CONTENTS.CORR><CORRECTION><DESCRIPTION><P>On page 50:</P></DESCRIPTION><OLD.CORR><P>for:</P>${wrong}</OLD.CORR><NEW.CORR><P>read: nothing.</P></NEW.CORR></CORRECTION></CONTENTS.CORR>`,
+  )
+  expect(read.fields.identifier).toBeUndefined()
+  expect(passagesOf(read)).toEqual([
+    ['Corrigendum to Regulation (EU) 2016/679, On page 50:', 'for:\nArticle 30 Old text.\n\nread: nothing.'],
+  ])
+})
+
+test('a formula is one line with the brackets, fractions and exponents that its layout stands for', async () => {
+  const power = '<HT TYPE="ITALIC">e</HT><IND LOC="SUP">– 50 · <HT TYPE="ITALIC">PD</HT></IND>'
+  const fraction = `<EXPR><EXPR>1 – ${power}</EXPR><OVER/><EXPR>45</EXPR></EXPR>`
+  const formula = `<FORMULA.S>R = 0.12 · ${fraction} + max<EXPR TYPE="BRACE">5,S<IND LOC="SUB">BE</IND></EXPR> · <ROOT/><EXPR>1 – R</EXPR></FORMULA.S>`
+  const old = '<FORMULA><FRACTION><DIVIDEND>a</DIVIDEND><DIVISOR>b</DIVISOR></FRACTION></FORMULA>'
+  const article = `<ARTICLE IDENTIFIER="001"><TI.ART>Article 1</TI.ART><ALINEA>It is:${formula}${old}</ALINEA></ARTICLE>`
+  const read = await formexOf('ACT', 'Regulation (EU) 2016/679', `<ENACTING.TERMS>${article}</ENACTING.TERMS>`)
+  expect(passagesOf(read).at(-1)?.[1]).toBe(
+    'It is:\n\nR = 0.12 · (1 – e^(– 50 · PD)) / 45 + max{5,S_BE} · √(1 – R)\n\n(a) / (b)',
+  )
+})
