@@ -1,6 +1,5 @@
 import { spawn, spawnSync } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
-import { randomInt } from 'node:crypto'
 import { closeSync, openSync, readFileSync, statSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -145,18 +144,24 @@ export function lastLines(file: string, from = 0): string {
  */
 const FREE_PORTS = { from: 10_240, to: 32_768 } as const
 const FREE_PORT_ATTEMPTS_MAX = 100
+/**
+ * Each process takes its ports one after the other, from a beginning of its own, and processes that were started one
+ * after the other begin far apart: what is to listen on a port may need seconds until it does.
+ */
+const PORTS_BETWEEN_PROCESSES = 997
+let portsTaken = process.pid * PORTS_BETWEEN_PROCESSES
 
-/** Returns a port of 127.0.0.1 that was free during the check. */
+/** Returns a port of 127.0.0.1 that was free during the check, and that this process was not given before. */
 export async function freePort(): Promise<number> {
   for (let attempt = 0; attempt < FREE_PORT_ATTEMPTS_MAX; attempt++) {
-    const port = randomInt(FREE_PORTS.from, FREE_PORTS.to)
+    const port = FREE_PORTS.from + (portsTaken++ % (FREE_PORTS.to - FREE_PORTS.from))
     if (await isPortFree(port)) return port
   }
   throw new LocalProcessError('No free port was found on 127.0.0.1.')
 }
 
 /** Whether nothing listens on a port of 127.0.0.1. */
-export function isPortFree(port: number): Promise<boolean> {
+function isPortFree(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const server = createServer()
     server.once('error', () => resolve(false))

@@ -7,7 +7,7 @@ import type { Interface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { withTimeout } from '#core/platform/with-timeout.ts'
 import { ownEnvironment, userCacheFolder } from '#jobs/config.ts'
-import { freePort, isPortFree, LocalProcessError, lastLines } from '#jobs/demo/local/supervised-process.ts'
+import { freePort, LocalProcessError, lastLines } from '#jobs/demo/local/supervised-process.ts'
 import type { OnSpawn } from '#jobs/demo/local/supervised-process.ts'
 
 const VERSION = '2.19.1.0'
@@ -195,8 +195,9 @@ function ran(program: string, args: readonly string[], cwd?: string): void {
 /** @returns the first of so many adjacent ports that are free. */
 async function freePorts(count: number): Promise<number> {
   for (;;) {
-    const first = await freePort()
-    const free = await Promise.all(Array.from({ length: count }, (_, at) => isPortFree(first + at)))
-    if (free.every(Boolean)) return first
+    const ports = [await freePort()]
+    while (ports.length < count) ports.push(await freePort())
+    const [first = 0] = ports
+    if (ports.every((port, at) => port === first + at)) return first
   }
 }
