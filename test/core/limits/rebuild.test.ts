@@ -21,7 +21,8 @@ import { createOrganization, openServers, withRedis } from '#test/model/servers.
 import type { ModelEntitlement, Servers } from '#test/model/servers.ts'
 import { NO_REPLAY, createCandidate } from '#test/support/limits.ts'
 
-const DAY_MS = 86_400_000
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
 
 const { database } = await openTestPools()
 const servers = await openServers(database)
@@ -140,8 +141,8 @@ describe('a rebuild', () => {
   })
 
   test.each([
-    ['midnight', Date.UTC(2031, 5, 14, 23, 59, 58), { requests_per_day: 3 }],
-    ['the end of a month', Date.UTC(2031, 5, 30, 23, 59, 58), { requests_per_day: 3, requests_per_month: 3 }],
+    ['midnight', Date.UTC(2031, 5, 14, 23), { requests_per_day: 3 }],
+    ['the end of a month', Date.UTC(2031, 5, 30, 23), { requests_per_day: 3, requests_per_month: 3 }],
   ])('that crosses %s books nothing into the new period', async (_, instantMs, allowances) => {
     const held = await entitlement()
     const limits = planLimitsSchema.parse({ requests_per_minute: 100, concurrency: 100, ...allowances })
@@ -153,7 +154,7 @@ describe('a rebuild', () => {
     const installer = {
       ...counters.installer,
       requests: async (...given: Parameters<typeof counters.installer.requests>): Promise<void> => {
-        await servers.setClock(offsetMs + 5_000)
+        await servers.setClock(offsetMs + HOUR_MS)
         await counters.installer.requests(...given)
       },
     }
