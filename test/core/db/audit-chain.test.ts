@@ -109,7 +109,9 @@ describe('the audit trail', () => {
       await appendAudit(client, { actor: 'first', action: 'test.wait', subject: 'test:1' })
       const second = appendAudit(operator, { actor: 'second', action: 'test.wait', subject: 'test:1' })
       await until('the second writer to wait for the chain', async () => {
-        const { rowCount } = await owner.query('select 1 from pg_locks where not granted')
+        const { rowCount } = await owner.query(
+          "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+        )
         return rowCount === 1
       })
       await client.query('commit')

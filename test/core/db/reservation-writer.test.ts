@@ -264,7 +264,8 @@ describe('beside the outcome of a request that is reserved', () => {
       ])
       await until('the outcome waits', async () => {
         const { rowCount } = await owner.query(
-          "select from pg_stat_activity where wait_event_type = 'Lock' and query ~ 'record_deliveries'",
+          'select from pg_stat_activity where datname = current_database() and ' +
+            "wait_event_type = 'Lock' and query ~ 'record_deliveries'",
         )
         return rowCount === 1
       })
