@@ -27,7 +27,7 @@ test('runs a lone call at once, by itself', async () => {
   const { runs, release, run } = createDoubling()
   const double = groupCommit(run, { itemsMax: 10, runsMax: 2 })
   const doubled = double(1)
-  await sleep(5)
+  await until('a run', () => runs.length > 0)
   expect(runs).toEqual([[1]])
   release()
   expect(await doubled).toBe(2)
@@ -37,16 +37,16 @@ test('batches items that arrive during a run, in order, within the bounds of run
   const { runs, release, run } = createDoubling()
   const double = groupCommit(run, { itemsMax: 3, runsMax: 1 })
   const first = double(1)
-  await sleep(5)
+  await until('a run', () => runs.length > 0)
   const others = [2, 3, 4, 5].map(double)
   await sleep(5)
   expect(runs).toEqual([[1]])
   for (let released = 0; released < 3; released++) {
+    await until('a run', () => runs.length > released)
     release()
-    await sleep(5)
   }
-  expect(runs).toEqual([[1], [2, 3, 4], [5]])
   expect(await Promise.all([first, ...others])).toEqual([2, 4, 6, 8, 10])
+  expect(runs).toEqual([[1], [2, 3, 4], [5]])
 })
 
 test('a run waits for as many calls as are wanted, and no longer than the bound for fewer', async () => {
