@@ -8,6 +8,7 @@ import { reviewPolicySchema } from '#core/domain/review-policy.ts'
 import { statementText } from '#core/domain/review-statements.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import { versionIdOf } from '#jobs/build/ids.ts'
+import type { BuildMark } from '#jobs/build/run-child.ts'
 import type { EvaluationReport } from '#jobs/evaluation/page/evaluation-report.ts'
 import { withoutGuards } from '#test/support/postgres.ts'
 import { changesNamed } from '#test/support/compared-contents.ts'
@@ -194,11 +195,10 @@ describe('a candidate', () => {
 
   test('is compared with the version that became active while it was built', async () => {
     const other = await built(ALTERED)
-    const { buildId, outcome } = await run(
-      BOOK,
-      {},
-      { onProgress: ({ stage }) => void (stage === 'sort' && serve(harness, other)) },
-    )
+    let served: Promise<string> | undefined
+    const onProgress = ({ stage }: BuildMark): void => void (stage === 'sort' && (served ??= serve(harness, other)))
+    const { buildId, outcome } = await run(BOOK, {}, { onProgress })
+    await served
     await serve(harness, active)
     expect(outcome).toMatchObject({ outcome: 'succeeded' })
     expect((await reportOf(buildId)).comparison).toMatchObject({
