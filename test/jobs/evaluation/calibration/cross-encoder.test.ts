@@ -19,14 +19,16 @@ interface Passage {
 }
 
 function passagesOfDemo(): readonly Passage[] {
-  return globSync(`${CORPUS}rulebook/*.md`).flatMap((file) => {
-    const text = readFileSync(file, 'utf8')
-    const document = /^document: (.+)$/m.exec(text)?.[1] ?? ''
-    return [...text.matchAll(/^### .*\{#(.+)\}\n([^#]+)/gm)].map(([whole, anchor]) => ({
-      id: `${document}#${anchor}`,
-      text: whole,
-    }))
-  })
+  return globSync(`${CORPUS}rulebook/*.md`)
+    .toSorted()
+    .flatMap((file) => {
+      const text = readFileSync(file, 'utf8')
+      const document = /^document: (.+)$/m.exec(text)?.[1] ?? ''
+      return [...text.matchAll(/^### .*\{#(.+)\}\n([^#]+)/gm)].map(([whole, anchor]) => ({
+        id: `${document}#${anchor}`,
+        text: whole,
+      }))
+    })
 }
 
 const lineSchema = z.object({ id: z.string(), text: z.string(), relevant: z.array(z.string()) })
