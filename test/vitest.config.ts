@@ -57,7 +57,7 @@ export default defineConfig({
     retry: 0,
     allowOnly: false,
     passWithNoTests: false,
-    setupFiles: ['test/support/fast-check.ts'],
+    setupFiles: ['test/support/fast-check.ts', 'test/support/utc-day.ts'],
     provide: { random: { seed: wholeNumberOf('FC_SEED') ?? SEED, runs: wholeNumberOf('FC_RUNS') ?? null } },
     // Each project has its own servers, and starts them only if it has files to run.
     projects: [
