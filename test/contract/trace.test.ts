@@ -21,6 +21,7 @@ import { smallSource } from '#test/support/jobs.ts'
 import { commandLine } from '#test/support/operator-cli.ts'
 import { withoutGuards } from '#test/support/postgres.ts'
 import { signingKeys } from '#test/support/secrets.ts'
+import { until } from '#test/support/until.ts'
 import { createCaller, service } from './service.ts'
 
 /**
@@ -49,8 +50,12 @@ beforeAll(async () => {
     const source = at(`source-${n}`)
     mkdirSync(source)
     writeFileSync(join(source, 'rules.md'), readFileSync(smallSource, 'utf8').replace(BEFORE, text))
-    await untilTraced(trace.url, SLUG, await published(source))
-    const reply = await caller.ask({ query: QUERY })
+    const version = await published(source)
+    await untilTraced(trace.url, SLUG, version)
+    const reply = await until('the gateway serves the version', async () => {
+      const answer = await caller.ask({ query: QUERY })
+      return answer.retrieved().version === version && answer
+    })
     writeFileSync(at(`reply-${n}.json`), reply.bytes)
     writeFileSync(at(`head-${n}.json`), await fetched('head.json'))
     replies.push(reply.retrieved())

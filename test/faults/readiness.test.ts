@@ -57,7 +57,10 @@ async function readinessOf(gateway: LocalGateway): Promise<Readiness> {
   return { code: reply.status, ms: adjustedNowMs() - beganMs, ...body }
 }
 
-/** Waits until the reply names this state. Every reply until then is 200, and faster than any check of a dependency. */
+/**
+ * Waits until the reply and the metrics name this state. Every reply until then is 200, and faster than any check of a
+ * dependency.
+ */
 async function expectReadyUntil(gateway: LocalGateway, dependency: Dependency, state: 'up' | 'down'): Promise<void> {
   const said = async (): Promise<'up' | 'down'> => {
     const readiness = await readinessOf(gateway)
@@ -68,8 +71,11 @@ async function expectReadyUntil(gateway: LocalGateway, dependency: Dependency, s
     return now
   }
   await expectEventually(said, state)
-  const metrics = await fetch(`${gateway.internalUrl}/metrics`).then((reply) => reply.text())
-  expect(metrics).toContain(`evidence_dependency_up{dependency="${dependency}"} ${state === 'up' ? 1 : 0}`)
+  const line = `evidence_dependency_up{dependency="${dependency}"} ${state === 'up' ? 1 : 0}`
+  await expectEventually(
+    async () => (await (await fetch(`${gateway.internalUrl}/metrics`)).text()).includes(line),
+    true,
+  )
 }
 
 const FAULTS: readonly (readonly [string, Dependency, () => void | Promise<void>, () => void | Promise<void>])[] = [
