@@ -102,11 +102,16 @@ async function plainValue(redis: Redis, key: string): Promise<unknown> {
   }
 }
 
-function filesOf(folder: string): readonly (readonly [string, string])[] {
-  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
-    .map((name) => join(folder, name))
-    .filter((path) => statSync(path).isFile())
-    .map((path) => [path, readFileSync(path, 'latin1')] as const)
+/** Other tests write into the folder meanwhile: what is gone again is kept nowhere. */
+function filesOf(path: string): readonly (readonly [string, string])[] {
+  try {
+    return statSync(path).isDirectory()
+      ? readdirSync(path).flatMap((name) => filesOf(join(path, name)))
+      : [[path, readFileSync(path, 'latin1')]]
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return []
+    throw error
+  }
 }
 
 let replies: readonly string[] = []
