@@ -89,7 +89,7 @@ function swapLines(folder: string, draw: Draw): string {
 }
 
 function flipByte(folder: string, draw: Draw): string {
-  const name = draw.pick(readdirSync(folder))
+  const name = draw.pick(readdirSync(folder).toSorted())
   const path = join(folder, name)
   const bytes = readFileSync(path)
   if (bytes.length === 0) return editText(folder, draw)
@@ -100,7 +100,7 @@ function flipByte(folder: string, draw: Draw): string {
 
 /** Replaces files, as somebody with the rights of the store can. @returns what was done. */
 function replaceFiles(folder: string, draw: Draw): string {
-  const name = draw.pick(readdirSync(folder))
+  const name = draw.pick(readdirSync(folder).toSorted())
   const path = join(folder, name)
   switch (draw.below(4)) {
     case 0:
