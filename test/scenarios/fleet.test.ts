@@ -81,13 +81,20 @@ test(
     const caller = await service.createCaller({ limits: { concurrency: CONCURRENCY, requests_per_minute: 1_000 } })
     const send = await fourPaths(caller)
     provider.resetOverlap()
-    provider.delayMs = 250
-    const answers = await Promise.all(Array.from({ length: REQUESTS }, (_, n) => send(n)))
+    const held = provider.hold(ANSWERED_QUERY)
+    let answered = 0
+    const sending = Array.from({ length: REQUESTS }, (_, n) => send(n).finally(() => answered++))
+    await until('as many as the plan allows are in flight, and all others are refused', (seen) => {
+      seen([provider.overlap.most, answered])
+      return provider.overlap.most >= CONCURRENCY && answered + provider.overlap.most >= REQUESTS
+    })
+    held.release()
+    const answers = await Promise.all(sending)
     const delivered = answers.filter(({ status }) => status === 200)
     const refused = answers.filter(({ status }) => status !== 200)
     expect(provider.overlap.most).toBe(CONCURRENCY)
     expect(provider.overlap.calls).toBe(delivered.length)
-    expect(delivered.length).toBeGreaterThanOrEqual(CONCURRENCY)
+    expect(delivered.length).toBe(CONCURRENCY)
     for (const answer of refused) assertRefused(answer)
     expect(refused.map((answer) => answer.error().error.code)).toContain('RATE_LIMITED')
     const ledger = await settledLedgerRows(service.owner, caller.entitlementId)
@@ -105,6 +112,7 @@ test(
     const send = await fourPaths(caller)
     provider.resetOverlap()
     provider.delayMs = 15
+    const held = provider.hold(ANSWERED_QUERY)
     async function askUntilAnswered(n: number): Promise<Answer | undefined> {
       for (;;) {
         const answer = await send(n)
@@ -114,7 +122,10 @@ test(
         await sleep(150 + 2 * n)
       }
     }
-    const answers = await Promise.all(Array.from({ length: REQUESTS }, (_, n) => askUntilAnswered(n)))
+    const asking = Promise.all(Array.from({ length: REQUESTS }, (_, n) => askUntilAnswered(n)))
+    await until('as many as the plan allows are in flight', () => provider.overlap.most >= CONCURRENCY)
+    held.release()
+    const answers = await asking
     const delivered = answers.filter((answer) => answer !== undefined)
     const admittedMs = await admissionsOf(caller)
     // Each caller without an answer was told that the minute was full.
