@@ -109,6 +109,8 @@ async function send(spoilt: readonly Gate[]): Promise<Answer> {
   }
   // The later gate first, so that the earlier gate wins where both change the same part.
   for (const gate of spoilt.toReversed()) gate.spoil(draft)
+  // A minute after the last request its rate would be free again.
+  if (draft.key === keyOf(fast)) await fast?.ask()
   const options: AskOptions = { key: draft.key, headers: draft.headers }
   return ask(baseUrl, draft.write(JSON.stringify(draft.body)), options)
 }
