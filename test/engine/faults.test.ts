@@ -117,7 +117,11 @@ test('while a node is lost and comes back, each reply is the right one or a refu
     const other = await loaded(1)
     await cluster.cluster.startNode(lost)
     await green()
-    expect(await ask(other)).toEqual(other.right)
+    const said = await until('the other version is served', async () => {
+      const reply = await ask(other)
+      return reply !== 'UNAVAILABLE' && reply
+    })
+    expect(said).toEqual(other.right)
   }
   ended.abort()
   await asking
@@ -131,9 +135,9 @@ test('while a node is lost and comes back, each reply is the right one or a refu
 test('an engine that stands still is a refusal in time, and the right reply once it goes on', async () => {
   const version = await loaded(1)
   cluster.cluster.signal('SIGSTOP')
-  const began = performance.now()
+  const beganMs = adjustedNowMs()
   const refused = await ask(version)
-  const tookMs = performance.now() - began
+  const tookMs = adjustedNowMs() - beganMs
   cluster.cluster.signal('SIGCONT')
   expect(refused).toBe('UNAVAILABLE')
   expect(tookMs).toBeLessThan(IN_TIME_MS)
@@ -151,10 +155,10 @@ test('an engine that is down is a refusal, and the version is served again after
 
 test('an engine without memory is a refusal in time, and the right reply once it has memory again', async () => {
   const version = await loaded(1)
-  const began = performance.now()
+  const beganMs = adjustedNowMs()
   await setCluster({ 'indices.breaker.total.limit': '1%' })
   await expectEventually(() => ask(version), 'UNAVAILABLE')
-  expect(performance.now() - began).toBeLessThan(IN_TIME_MS)
+  expect(adjustedNowMs() - beganMs).toBeLessThan(IN_TIME_MS)
   await setCluster({ 'indices.breaker.total.limit': null })
   await expectEventually(() => ask(version), version.right)
   await green()
@@ -178,8 +182,11 @@ test('a caller of the gateway sees an engine that stands still as 503 in time, i
     cluster.cluster.signal('SIGCONT')
     expect(refused.status).toBe(503)
     expect(refused.error().error).toMatchObject({ code: 'RETRIEVAL_UNAVAILABLE', retryable: true })
-    await until('requests are served again', async () => (await caller.ask()).status === 200)
-    expect((await caller.ask()).retrieved().results).toEqual(right)
+    const again = await until('requests are served again', async () => {
+      const answer = await caller.ask()
+      return answer.status === 200 && answer
+    })
+    expect(again.retrieved().results).toEqual(right)
     const entries = await settledLedgerRows(service.owner, caller.entitlementId)
     expect(entries.slice(0, 2)).toMatchObject([{ charged: true }, { entry: 'refunded', charged: false }])
   } finally {
