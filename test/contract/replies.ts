@@ -30,6 +30,11 @@ export function outcomeOf(answer: Answer): readonly [number, string] {
   return [answer.status, answer.status === 200 ? answer.retrieved().abstention.decision : answer.error().error.code]
 }
 
+/** Whether a busy gateway refused the request before anything was charged or recorded, as it may one of many at once. */
+export function isShed({ status, headers }: Answer): boolean {
+  return status === 503 && !headers.has('ratelimit')
+}
+
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g
 
 const TRACEPARENT = /00-[0-9a-f]{32}-[0-9a-f]{16}-00/g

@@ -22,9 +22,12 @@ declare module 'vitest' {
   }
 }
 
-/** Short, so that a test of a provider that hangs is short; long enough for a loaded machine to answer in. */
-const PROVIDER_TIMEOUT_MS = 2_000
-const RERANKER_TIMEOUT_MS = 1_000
+/**
+ * Short, so that a test of a provider that hangs is short; long enough for a loaded machine to answer in, and for what
+ * a test does while a request is held.
+ */
+const PROVIDER_TIMEOUT_MS = 5_000
+const RERANKER_TIMEOUT_MS = 2_000
 
 /** One service for all contract tests; each test creates its own callers, so tests are independent. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {

@@ -32,6 +32,7 @@ export const PROVIDER_BEHAVIOURS = [
   'flaky-reset',
   'reset',
   'hang',
+  'held',
   'drip',
   'not-json',
   'echo',
@@ -46,16 +47,33 @@ export function asking(behaviour: ProviderBehaviour, text: string): string {
 const TOKENS_PER_TEXT = 7
 const FLAKY_FAILURES = 2
 const MARK = /\s*\[provider ([a-z0-9-]+)\]/
+const REFUSE_HELD = 'refuse what is held for '
 
 export interface Provider extends Pick<EmbeddingEndpoint, 'baseUrl' | 'stop'> {
   readonly dimensions: number
   readonly tokensPerText: number
 }
 
+/** Refuses the requests that are held for a text with this part, at an endpoint of any process. */
+export async function refuseHeld(baseUrl: string, part: string): Promise<void> {
+  const body = JSON.stringify({ model: 'any', input: [`${REFUSE_HELD}${part}`] })
+  const reply = await fetch(`${baseUrl}/embeddings`, { method: 'POST', body })
+  if (!reply.ok) throw new Error(`the provider answered ${reply.status}`)
+}
+
 /** An endpoint with the local embedder's vectors, whose replies are chosen by such texts. */
 export async function startProvider(): Promise<Provider> {
   const byWords = vectorsByWords()
+  const held = new Map<string, () => void>()
   const endpoint = await startEmbeddingEndpoint({
+    gate: async ({ input: [text = ''] }, hungUp) => {
+      if (text.startsWith(REFUSE_HELD))
+        for (const [query, refuse] of held) if (query.includes(text.slice(REFUSE_HELD.length))) refuse()
+      if (MARK.exec(text)?.[1] !== 'held') return undefined
+      await Promise.race([hungUp, new Promise<void>((resolve) => held.set(text, resolve))])
+      held.delete(text)
+      return 400
+    },
     vectorsOf: (texts, dimensions) =>
       byWords.vectorsOf(
         texts.map((text) => text.replace(MARK, '')),
