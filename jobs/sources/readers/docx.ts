@@ -1,6 +1,8 @@
-import { dayIn, languageTag } from './format.ts'
+import { dayIn, isWithin, languageTag } from './format.ts'
 import type { MarkupFormat, ReadTree } from './format.ts'
 import type { DocumentFields } from './document.ts'
+import { withNumbers } from './docx-document.ts'
+import { ListNumbers } from './docx-lists.ts'
 import { parseHtml } from './html.ts'
 import { pageRole } from './html-page.ts'
 import type { Role } from './roles.ts'
@@ -8,13 +10,15 @@ import { attribute, childNamed, descendants, firstNamed, textOf, UnreadableFile 
 import type { MarkupElement, MarkupNode, MarkupTree } from './tree.ts'
 import { wordsCitation } from './words-citation.ts'
 import { parseXml } from './xml.ts'
-import { unpacked } from './zip.ts'
+import { packed, unpacked } from './zip.ts'
 
 const CORE = 'docProps/core.xml'
 const RELATIONSHIPS = '_rels/.rels'
 /** The relationships name the one that is the document: Office on the web writes `document2.xml`. */
 const DOCUMENT = /^word\/document\d*\.xml$/
-const STYLES = ["p[style-name='Title'] => h1:fresh", "p[style-name='Subtitle'] => p:fresh"]
+const NUMBERING = 'word/numbering.xml'
+const STYLED = 'word/styles.xml'
+const STYLES = ["p[style-name='Title'] => h1.title:fresh", "p[style-name='Subtitle'] => p:fresh"]
 
 /** Word documents (Office Open XML). Headings are those of Word's heading styles, or lines that name a provision. */
 export const DOCX: MarkupFormat = {
@@ -47,19 +51,30 @@ function isNoteReference(node: MarkupNode): boolean {
 }
 
 async function parseDocx(bytes: Uint8Array): Promise<MarkupTree> {
-  const parts = unpacked(bytes, (name) => name === CORE || name === RELATIONSHIPS || DOCUMENT.test(name))
-  const document = parts.get(documentNamed(parts.get(RELATIONSHIPS)))
-  if (document === undefined) throw new UnreadableFile('a ZIP file that is no Word document')
+  // Pictures are not read.
+  const parts = new Map(unpacked(bytes, (name) => /\.(?:xml|rels)$/.test(name)))
+  const name = documentNamed(parts.get(RELATIONSHIPS))
+  const document = parts.get(name)
+  if (document === undefined || !DOCUMENT.test(name)) throw new UnreadableFile('a ZIP file that is no Word document')
+  const { decoded } = parseXml(document)
+  const numbers = new ListNumbers(parts.get(NUMBERING), parts.get(STYLED))
+  const numbered = Buffer.from(withNumbers(decoded.replace(/^<\?xml[^>]*\?>/, ''), numbers))
+  parts.set(name, numbered)
+  // The library knows lists without their numbers.
+  parts.delete(NUMBERING)
   const written = inkOf(
-    [...descendants(parseXml(document).root)].filter(({ name }) => name === 't').map((each) => textOf(each)),
+    [...descendants(parseXml(numbered).root)]
+      .filter((each) => each.name === 't' && !isWithin(each, 'moveFrom'))
+      .map((each) => textOf(each)),
   )
-  const buffer = Buffer.from(bytes)
   // The library and what it needs are 170 modules, which few processes use.
   const { default: mammoth } = await import('mammoth')
   const convertImage = mammoth.images.imgElement(() => Promise.resolve({ src: '' }))
-  const { value } = await mammoth.convertToHtml({ buffer }, { styleMap: STYLES, convertImage }).catch(() => {
-    throw new UnreadableFile('a broken Word document: its parts cannot be read')
-  })
+  const { value } = await mammoth
+    .convertToHtml({ buffer: packed(parts) }, { styleMap: STYLES, convertImage })
+    .catch(() => {
+      throw new UnreadableFile('a broken Word document: its parts cannot be read')
+    })
   const tree = parseHtml(Buffer.from(`<!doctype html><html><head></head><body>${value}</body></html>`))
   const metadata = new Map([
     ...propertiesOf(parts.get(CORE)),
@@ -90,8 +105,19 @@ function propertiesOf(core: Buffer | undefined): readonly (readonly [string, str
 function fieldsOf({ tree: { root, metadata = new Map() } }: ReadTree): DocumentFields {
   const made = dayIn(metadata.get('modified') ?? metadata.get('created'))
   return {
-    title: textOf(firstNamed(root, 'h1')) ?? metadata.get('title') ?? textOf(firstNamed(root, 'p'))?.slice(0, 200),
+    title: titleIn(root) ?? metadata.get('title') ?? textOf(firstNamed(root, 'p'))?.slice(0, 200),
     language: languageTag(metadata.get('language')),
     publishedAt: made === undefined ? undefined : { day: made, rule: 'processed' },
   }
+}
+
+const NUMBERED =
+  /^(?:[§(\d]|(?:art|section|sec|part|chapter|title|schedule|annex|teil|kapitel|abschnitt)[\p{L}.]*\s*[\dIVX])/iu
+
+/** The text in the style for titles, or the first heading of the first rank, where it is not that of a provision. */
+function titleIn(root: MarkupElement): string | undefined {
+  const headings = [...descendants(root)].filter(({ name }) => name === 'h1')
+  const titled = headings.find((each) => attribute(each, 'class') === 'title')
+  const first = textOf(headings[0])
+  return textOf(titled) ?? (first === undefined || NUMBERED.test(first) ? undefined : first)
 }

@@ -72,6 +72,9 @@ export async function parseDocument(path: string, bytes: Uint8Array): Promise<Ma
   return await formatOf(path, bytes).parse(bytes)
 }
 
+/** First bytes of Compound File Binary: Office files before DOCX, and encrypted ones. */
+const OLD_OFFICE = [0xd0, 0xcf, 0x11, 0xe0]
+
 function formatOf(path: string, bytes: Uint8Array): MarkupFormat {
   if (bytes.length === 0) throw new UnreadableFile('the file is empty', { line: 1 })
   if (bytes.length > READER_BOUNDS.fileBytesMax)
@@ -80,6 +83,8 @@ function formatOf(path: string, bytes: Uint8Array): MarkupFormat {
   const format = FORMATS.find((each) => each.recognises(probe))
   if (format !== undefined) return format
   if (probe.kind === 'xml') parseXml(bytes)
+  if (OLD_OFFICE.every((byte, at) => bytes[at] === byte))
+    throw new UnreadableFile('an old or an encrypted Office file: save it as DOCX, without a password')
   const why = path.endsWith('.jsonl')
     ? 'records of JSONL, of which "operator import init FOLDER" proposes how they become passages'
     : `no format of law is recognised (first tag: ${probe.root.slice(0, 40) || 'none'})`

@@ -55,6 +55,11 @@ describe('a file that is not read is refused with a sentence and its line', () =
     expect((await readDocument('file', Buffer.from(page.replace('è', '\u00E8'), 'latin1'))).provisions).toHaveLength(2)
   })
 
+  test('an Office file from before DOCX, or an encrypted one', async () => {
+    const fault = await faultOf(Buffer.from('d0cf11e0a1b11ae1', 'hex'))
+    expect(fault.message).toBe('an old or an encrypted Office file: save it as DOCX, without a password')
+  })
+
   test('a text of more characters than a node may have', async () => {
     const fault = await faultOf(`${HEAD}<p>${'a'.repeat(READER_BOUNDS.nodeCharactersMax + 1)}</p></akomaNtoso>`)
     expect(fault.message).toContain(`a text of more than ${READER_BOUNDS.nodeCharactersMax} characters`)

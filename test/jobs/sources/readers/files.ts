@@ -1,34 +1,8 @@
-import { crc32, deflateRawSync } from 'node:zlib'
+import { packed } from '#jobs/sources/readers/zip.ts'
 
-/** A ZIP file of small parts (APPNOTE 6.3): local headers, then the directory. */
+/** A ZIP file of small parts. */
 export function zipOf(parts: Readonly<Record<string, string | Buffer>>): Buffer {
-  const local: Buffer[] = []
-  const directory: Buffer[] = []
-  let offset = 0
-  for (const [name, content] of Object.entries(parts)) {
-    const data = Buffer.from(content)
-    const packed = deflateRawSync(data)
-    const common = Buffer.alloc(26)
-    common.writeUInt16LE(20, 0)
-    common.writeUInt16LE(8, 4)
-    common.writeUInt32LE(crc32(data), 10)
-    common.writeUInt32LE(packed.length, 14)
-    common.writeUInt32LE(data.length, 18)
-    common.writeUInt16LE(Buffer.byteLength(name), 22)
-    const header = Buffer.concat([Buffer.from('PK\u0003\u0004'), common, Buffer.from(name)])
-    const entry = Buffer.alloc(14)
-    entry.writeUInt32LE(offset, 10)
-    directory.push(Buffer.concat([Buffer.from('PK\u0001\u0002\u0014\0'), common, entry, Buffer.from(name)]))
-    local.push(header, packed)
-    offset += header.length + packed.length
-  }
-  const list = Buffer.concat(directory)
-  const end = Buffer.alloc(18)
-  end.writeUInt16LE(directory.length, 4)
-  end.writeUInt16LE(directory.length, 6)
-  end.writeUInt32LE(list.length, 8)
-  end.writeUInt32LE(offset, 12)
-  return Buffer.concat([...local, list, Buffer.from('PK\u0005\u0006'), end])
+  return packed(new Map(Object.entries(parts).map(([name, content]) => [name, Buffer.from(content)])))
 }
 
 const WORD = 'http://schemas.openxmlformats.org/wordprocessingml/2006/main'

@@ -1,0 +1,213 @@
+import { attribute, childNamed, elementsOf } from './tree.ts'
+import type { MarkupElement } from './tree.ts'
+import { parseXml } from './xml.ts'
+
+/** One level of a list of Word (ECMA-376, part 1, section 17.9). */
+interface Level {
+  readonly start: number
+  readonly format: string
+  /** The number as it is written: `%1` is that of the first level. */
+  readonly text: string
+  readonly style: string | undefined
+  readonly isLegal: boolean
+  readonly isApart: boolean
+  /** It begins anew after a paragraph of this level or of one further out, from 1; 0: never. */
+  readonly restart: number
+}
+
+interface List {
+  readonly abstract: string
+  /** Levels that this list begins anew, with their first number. */
+  readonly starts: ReadonlyMap<number, number>
+  /** Levels that it writes in its own way. */
+  readonly own: ReadonlyMap<number, Level>
+}
+
+/** What a paragraph says of its number, itself or by its style. */
+export interface ListPlace {
+  readonly list: string | undefined
+  readonly level: number | undefined
+  readonly style: string | undefined
+}
+
+const LEVELS_MAX = 9
+const STYLES_MAX = 20
+
+/** Counts the paragraphs of the lists of a Word document, in their order, and returns the number of each. */
+export class ListNumbers {
+  readonly #levels: ReadonlyMap<string, readonly Level[]>
+  readonly #lists: ReadonlyMap<string, List>
+  readonly #styles: ReadonlyMap<string, ListPlace & { readonly basedOn: string | undefined }>
+  readonly #links: ReadonlyMap<string, string>
+  readonly #counts = new Map<string, (number | undefined)[]>()
+  readonly #begun = new Set<string>()
+
+  constructor(numbering: Uint8Array | undefined, styles: Uint8Array | undefined) {
+    const [lists, styled] = [numbering, styles].map((part) => (part === undefined ? undefined : parseXml(part).root))
+    this.#levels = new Map(
+      childrenOf(lists, 'abstractNum').map((each) => [idOf(each, 'abstractNumId'), levelsOf(each)]),
+    )
+    this.#links = new Map(
+      childrenOf(lists, 'abstractNum').flatMap((each) => {
+        const style = valueOf(each, 'numStyleLink')
+        return style === undefined ? [] : [[idOf(each, 'abstractNumId'), style] as const]
+      }),
+    )
+    this.#lists = new Map(childrenOf(lists, 'num').map((each) => [idOf(each, 'numId'), listOf(each)]))
+    this.#styles = new Map(childrenOf(styled, 'style').map((each) => [idOf(each, 'styleId'), styleOf(each)]))
+  }
+
+  /** The number of the next paragraph, with a space where Word leaves one; '' for a paragraph in no list. */
+  next(paragraph: ListPlace): string {
+    const { list: id, level: stated } = this.#placeOf(paragraph)
+    const list = this.#linked(this.#lists.get(id ?? ''))
+    const levels = [...(this.#levels.get(list?.abstract ?? '') ?? [])]
+    for (const [place, own] of list?.own ?? []) levels[place] = own
+    const styled = levels.findIndex(({ style }) => style !== undefined && style === paragraph.style)
+    const at = stated ?? Math.max(0, styled)
+    const level = levels[at]
+    if (id === undefined || list === undefined || level === undefined) return ''
+    const counts = this.#counts.get(list.abstract) ?? []
+    this.#counts.set(list.abstract, counts)
+    const first = this.#begun.has(`${id} ${at}`) ? undefined : list.starts.get(at)
+    this.#begun.add(`${id} ${at}`)
+    counts[at] = first ?? (counts[at] === undefined ? level.start : counts[at] + 1)
+    for (let deeper = at + 1; deeper < counts.length; deeper += 1)
+      if (at < (levels[deeper]?.restart ?? deeper)) counts[deeper] = undefined
+    const number = level.format === 'bullet' ? '•' : numbered(level, levels, counts)
+    return number === '' ? '' : `${number}${level.isApart ? ' ' : ''}`
+  }
+
+  /** A list may be that of a style, which another list defines. */
+  #linked(list: List | undefined): List | undefined {
+    const style = this.#links.get(list?.abstract ?? '')
+    return list === undefined || style === undefined
+      ? list
+      : { ...list, abstract: this.#lists.get(this.#styles.get(style)?.list ?? '')?.abstract ?? list.abstract }
+  }
+
+  /** The list and level of a paragraph: its own, else those of its style or of one that this is based on. */
+  #placeOf(paragraph: ListPlace): Pick<ListPlace, 'list' | 'level'> {
+    let { list, level, style } = paragraph
+    for (let depth = 0; style !== undefined && depth < STYLES_MAX && list === undefined; depth += 1) {
+      const found = this.#styles.get(style)
+      list = found?.list
+      level ??= found?.level
+      style = found?.basedOn
+    }
+    return { list, level }
+  }
+}
+
+function childrenOf(root: MarkupElement | undefined, name: string): readonly MarkupElement[] {
+  return root === undefined ? [] : elementsOf(root).filter((each) => each.name === name)
+}
+
+function idOf(element: MarkupElement, name: string): string {
+  return attribute(element, name) ?? ''
+}
+
+function valueOf(parent: MarkupElement | undefined, name: string): string | undefined {
+  return attribute(childNamed(parent, name), 'val')
+}
+
+function numberOf(parent: MarkupElement | undefined, name: string): number | undefined {
+  const value = Number(valueOf(parent, name) ?? Number.NaN)
+  return Number.isSafeInteger(value) && value >= 0 ? value : undefined
+}
+
+function levelsOf(list: MarkupElement): readonly Level[] {
+  const levels: Level[] = []
+  for (const each of childrenOf(list, 'lvl').slice(0, LEVELS_MAX)) levels[placeOf(each)] = levelOf(each)
+  return levels
+}
+
+/** Position of a level, from 0. */
+function placeOf(level: MarkupElement): number {
+  const place = Number(attribute(level, 'ilvl') ?? 0)
+  return Number.isSafeInteger(place) && place >= 0 && place < LEVELS_MAX ? place : 0
+}
+
+function levelOf(level: MarkupElement): Level {
+  return {
+    start: numberOf(level, 'start') ?? 0,
+    format: valueOf(level, 'numFmt') ?? 'decimal',
+    text: valueOf(level, 'lvlText') ?? '',
+    style: valueOf(level, 'pStyle'),
+    isLegal: childNamed(level, 'isLgl') !== undefined,
+    isApart: valueOf(level, 'suff') !== 'nothing',
+    restart: numberOf(level, 'lvlRestart') ?? placeOf(level),
+  }
+}
+
+function listOf(list: MarkupElement): List {
+  const overrides = childrenOf(list, 'lvlOverride').slice(0, LEVELS_MAX)
+  const starts = overrides.flatMap((each) => {
+    const start = numberOf(each, 'startOverride')
+    return start === undefined ? [] : [[placeOf(each), start] as const]
+  })
+  const own = overrides.flatMap((each) =>
+    childrenOf(each, 'lvl').map((level) => [placeOf(each), levelOf(level)] as const),
+  )
+  return { abstract: valueOf(list, 'abstractNumId') ?? '', starts: new Map(starts), own: new Map(own) }
+}
+
+function styleOf(style: MarkupElement): ListPlace & { readonly basedOn: string | undefined } {
+  const place = placeIn(childNamed(childNamed(style, 'pPr'), 'numPr'))
+  return { ...place, style: undefined, basedOn: valueOf(style, 'basedOn') }
+}
+
+function placeIn(numbering: MarkupElement | undefined): Pick<ListPlace, 'list' | 'level'> {
+  return { list: valueOf(numbering, 'numId'), level: numberOf(numbering, 'ilvl') }
+}
+
+function numbered({ text, isLegal }: Level, levels: readonly Level[], counts: readonly (number | undefined)[]): string {
+  return text
+    .replaceAll(/%([1-9])/g, (_, digit: string) => {
+      const at = Number(digit) - 1
+      const level = levels[at]
+      const count = counts[at] ?? level?.start ?? 1
+      return isLegal ? String(count) : written(count, level?.format ?? 'decimal')
+    })
+    .trim()
+}
+
+function written(count: number, format: string): string {
+  switch (format) {
+    case 'lowerLetter':
+      return letters(count, 'a')
+    case 'upperLetter':
+      return letters(count, 'A')
+    case 'lowerRoman':
+      return roman(count, LOWER_ROMAN)
+    case 'upperRoman':
+      return roman(count, UPPER_ROMAN)
+    case 'decimalZero':
+      return String(count).padStart(2, '0')
+    case 'none':
+      return ''
+    default:
+      return String(count)
+  }
+}
+
+const ALPHABET = 26
+const REPEATED_MAX = 30
+
+/** `a` to `z`, then `aa`, `bb`. */
+function letters(count: number, first: string): string {
+  if (count < 1) return ''
+  const letter = String.fromCodePoint((first.codePointAt(0) ?? 0) + ((count - 1) % ALPHABET))
+  return letter.repeat(Math.min(REPEATED_MAX, Math.ceil(count / ALPHABET)))
+}
+
+const VALUES = [1000, 900, 500, 400, 100, 90, 50, 40, 10, 9, 5, 4, 1] as const
+const LOWER_ROMAN = ['m', 'cm', 'd', 'cd', 'c', 'xc', 'l', 'xl', 'x', 'ix', 'v', 'iv', 'i'] as const
+const UPPER_ROMAN = ['M', 'CM', 'D', 'CD', 'C', 'XC', 'L', 'XL', 'X', 'IX', 'V', 'IV', 'I'] as const
+const ROMAN_MAX = 32_767
+
+function roman(count: number, signs: readonly string[]): string {
+  let [rest, found] = [Math.min(count, ROMAN_MAX), '']
+  for (const [index, value] of VALUES.entries()) for (; rest >= value; rest -= value) found += signs[index] ?? ''
+  return found
+}
