@@ -1,114 +1,8 @@
-import type { Stretch } from './line-tree.ts'
+import type { LineText, Stretch } from './line-tree.ts'
+import { ENUMERATOR } from './pdf-columns.ts'
+import type { PdfLine } from './pdf-columns.ts'
+import { createHyphens } from './pdf-hyphens.ts'
 
-/** A piece of text as a page places it; `x` and `y` are the start of its baseline, in points. */
-export interface PdfText {
-  readonly text: string
-  readonly x: number
-  readonly y: number
-  readonly width: number
-  readonly size: number
-}
-
-export interface PdfLine {
-  readonly text: string
-  readonly page: number
-  readonly x: number
-  readonly right: number
-  readonly y: number
-  readonly size: number
-  /** Height above the bottom of the page, from 0 to 1. */
-  readonly height: number
-}
-
-/** Returns the lines of a page in reading order: from top to bottom, of two columns the left one first. */
-export function linesOfPage(
-  texts: readonly PdfText[],
-  page: number,
-  { bottom, top }: { readonly bottom: number; readonly top: number },
-): readonly PdfLine[] {
-  const sorted = texts.toSorted((a, b) => b.y - a.y || a.x - b.x)
-  const rows: PdfText[][] = []
-  for (const text of sorted) {
-    const row = rows.at(-1)
-    const first = row?.[0]
-    if (row !== undefined && first !== undefined && Math.abs(first.y - text.y) <= Math.max(first.size, text.size) * 0.4)
-      row.push(text)
-    else rows.push([text])
-  }
-  const height = (y: number): number => (top > bottom ? (y - bottom) / (top - bottom) : 0.5)
-  const lines = rows.flatMap((row) => piecesOf(row).map((piece) => lineOf(piece, page, height)))
-  return inColumns(lines)
-}
-
-/** Cuts a row where a gap is wider than words leave: between columns. */
-function piecesOf(row: readonly PdfText[]): readonly (readonly PdfText[])[] {
-  const pieces: PdfText[][] = []
-  let right = -Infinity
-  for (const text of row.toSorted((a, b) => a.x - b.x)) {
-    if (text.x - right > text.size * 2.5) pieces.push([text])
-    else pieces.at(-1)?.push(text)
-    right = Math.max(right, text.x + text.width)
-  }
-  return pieces
-}
-
-function lineOf(row: readonly PdfText[], page: number, height: (y: number) => number): PdfLine {
-  let [text, right] = ['', 0]
-  for (const each of row) {
-    const isApart = text !== '' && each.x - right > each.size * 0.15
-    text += isApart && !/\s$/.test(text) && !/^\s/.test(each.text) ? ` ${each.text}` : each.text
-    right = Math.max(right, each.x + each.width)
-  }
-  const [first] = row
-  const size = row.reduce((most, each) => Math.max(most, each.size), 0)
-  const y = first?.y ?? 0
-  return { text: text.replaceAll(/\s+/g, ' ').trim(), page, x: first?.x ?? 0, right, y, size, height: height(y) }
-}
-
-/** Two columns are read one after the other, where most lines keep to one side; else pieces of a row stay together. */
-function inColumns(lines: readonly PdfLine[]): readonly PdfLine[] {
-  const left = lines.reduce((least, { x }) => Math.min(least, x), Number.POSITIVE_INFINITY)
-  const right = lines.reduce((most, line) => Math.max(most, line.right), Number.NEGATIVE_INFINITY)
-  const middle = (left + right) / 2
-  const isLeft = (line: PdfLine): boolean => line.right <= middle + 6
-  const isRight = (line: PdfLine): boolean => line.x >= middle - 6
-  const counts = { left: lines.filter(isLeft).length, right: lines.filter(isRight).length }
-  const isTwo = lines.length > 20 && counts.left > lines.length * 0.35 && counts.right > lines.length * 0.35
-  if (!isTwo) return withRows(lines)
-  const ordered: PdfLine[] = []
-  let columns: { left: PdfLine[]; right: PdfLine[] } = { left: [], right: [] }
-  const flush = (): void => {
-    for (const line of columns.left.concat(columns.right)) ordered.push(line)
-    columns = { left: [], right: [] }
-  }
-  for (const line of lines) {
-    if (isRight(line)) columns.right.push(line)
-    else if (isLeft(line)) columns.left.push(line)
-    else {
-      flush()
-      ordered.push(line)
-    }
-  }
-  flush()
-  return ordered
-}
-
-/** Pieces of one row are the cells of a table, or a number and its text. */
-function withRows(lines: readonly PdfLine[]): readonly PdfLine[] {
-  const rows: PdfLine[] = []
-  for (const line of lines) {
-    const last = rows.at(-1)
-    if (last === undefined || Math.abs(last.y - line.y) > last.size * 0.4 || line.x < last.right) {
-      rows.push(line)
-      continue
-    }
-    const joint = ENUMERATOR.test(`${last.text} `) && last.text.length <= 6 ? ' ' : ' | '
-    rows[rows.length - 1] = { ...last, text: `${last.text}${joint}${line.text}`, right: line.right }
-  }
-  return rows
-}
-
-const ENUMERATOR = /^(?:\(?(?:\d{1,3}|[a-z]{1,2}|[ivxIVX]{1,5}|[A-Z])[.)]|[•●▪–—-]|§+\s*\d+\w?|\d+(?:\.\d+)+\.?)\s/u
 const NAMED =
   /^(?:Section|SECTION|Sec\.|Article|ARTICLE|Artikel|§+|Chapter|CHAPTER|Part|PART|Annex|ANNEX|Appendix|APPENDIX|Anlage|Schedule|SCHEDULE)\s*[\dIVXLA-Z]+\b/u
 const NUMBERED = /^(?:\d{1,2}(?:\.\d{1,2}){0,3}\.?|[IVX]{1,5}\.|[A-Z]\.)\s+\p{Lu}[^.;:]{2,90}$/u
@@ -116,77 +10,137 @@ const NUMBERED = /^(?:\d{1,2}(?:\.\d{1,2}){0,3}\.?|[IVX]{1,5}\.|[A-Z]\.)\s+\p{Lu
 /** A line of a table of contents leads to a page by dots. */
 const CONTENTS_LINE = /\.{5,}\s*\d{1,4}$|(?:\.\s){5,}\d{1,4}$/
 
+/** What the lines of a whole file say of each of them. */
+interface Layout {
+  readonly running: ReadonlySet<PdfLine>
+  readonly notes: ReadonlySet<PdfLine>
+  /** Size of most text, and those that are larger, from the largest. */
+  readonly body: number
+  readonly sizes: readonly number[]
+  readonly leading: number
+}
+
+function layoutOf(pages: readonly (readonly PdfLine[])[]): Layout {
+  const upright = pages.map((page) => page.filter(({ isAcross }) => isAcross !== true))
+  const lines = upright.flat()
+  const running = runningLines(upright)
+  const body = mostFrequent(lines.map(({ size, text }) => [roundedSize(size), text.length] as const)) ?? 10
+  const sizes = [...new Set(lines.map(({ size }) => roundedSize(size)))]
+    .filter((size) => size > body * 1.1)
+    .toSorted((a, b) => b - a)
+  const notes = new Set(upright.flatMap((page) => notesOf(page, running, body)))
+  return { running, notes, body, sizes, leading: leadingOf(lines) }
+}
+
 /** Makes headings, paragraphs and omissions of the lines of all pages. */
 export function stretchesOf(pages: readonly (readonly PdfLine[])[]): readonly Stretch[] {
   const lines = pages.flat()
-  const running = runningLines(pages)
-  const body = mostFrequent(lines.map(({ size, text }) => [Math.round(size * 2) / 2, text.length] as const))
-  const sizes = [...new Set(lines.map(({ size }) => Math.round(size * 2) / 2))]
-    .filter((size) => size > body * 1.1)
-    .toSorted((a, b) => b - a)
+  const layout = layoutOf(pages)
+  const joined = createHyphens(lines.map(({ text }) => text))
   const stretches: Stretch[] = []
-  let before: PdfLine | undefined
+  // What stands between the parts of a paragraph that goes on on the next page follows it.
+  let held: Stretch[] = []
+  let [before, note]: [PdfLine | undefined, PdfLine | undefined] = [undefined, undefined]
   for (const line of lines) {
-    const text = {
-      value: `${line.text}\n`,
-      line: 1,
-      source: { from: 0, to: 0 },
-      page: line.page,
-      box: boxOf(line),
-    } as const
-    const base = { line: line.page, texts: [text] }
-    if (running.has(line)) {
-      stretches.push({ ...base, is: 'omitted', rule: 'running head or page number' })
-      continue
-    }
-    if (CONTENTS_LINE.test(line.text)) {
-      stretches.push({ ...base, is: 'omitted', rule: 'table of contents' })
+    const base = { line: line.page, texts: [textOf(line)] }
+    const rule = omissionOf(line, layout)
+    const isNote = layout.notes.has(line)
+    if (rule !== undefined) held.push({ ...base, is: 'omitted', rule })
+    else if (isNote) addNote(held, line, goesOn(held.at(-1), note, line, undefined, layout), joined)
+    else {
+      const isContents = CONTENTS_LINE.test(line.text)
+      const rank = isContents ? undefined : rankOf(line, before, layout)
+      const last = stretches.at(-1)
+      if (last !== undefined && !isContents && goesOn(last, before, line, rank, layout))
+        stretches[stretches.length - 1] = { ...last, texts: joined(last.texts, textOf(line)) }
+      else {
+        for (const each of held) stretches.push(each)
+        held = []
+        stretches.push(isContents ? { ...base, is: 'omitted', rule: 'table of contents' } : begun(line, rank))
+      }
       before = line
-      continue
     }
-    const rank = rankOf(line, before, sizes, body)
-    const last = stretches.at(-1)
-    if (rank !== undefined) {
-      const isSame =
-        last?.is === 'heading' &&
-        last.rank === rank &&
-        before !== undefined &&
-        isClose(before, line) &&
-        !NAMED.test(line.text) &&
-        !NUMBERED.test(line.text)
-      if (isSame) stretches[stretches.length - 1] = { ...last, texts: [...last.texts, text] }
-      else
-        stretches.push({
-          ...base,
-          is: 'heading',
-          rank,
-          kind: /^(?:§|Art|Sec|SEC)/.test(line.text) && NAMED.test(line.text) ? 'section' : 'heading',
-          anchor: `page=${line.page}`,
-        })
-    } else if (last?.is === 'paragraph' && before !== undefined && continues(before, line))
-      stretches[stretches.length - 1] = { ...last, texts: [...last.texts, text] }
-    else stretches.push({ ...base, is: 'paragraph' })
-    before = line
+    if (isNote) note = line
   }
-  return stretches
+  return [...stretches, ...held]
 }
 
-function boxOf({ x, y, right, size }: PdfLine): readonly [number, number, number, number] {
-  const rounded = (value: number): number => Math.round(value * 10) / 10
-  return [rounded(x), rounded(y - size * 0.25), rounded(right), rounded(y + size * 0.8)]
+/** Why a line is no text of the document; undefined for one that is. */
+function omissionOf(line: PdfLine, { running }: Layout): string | undefined {
+  if (line.isAcross === true) return 'text across the page'
+  return running.has(line) ? 'running head or page number' : undefined
+}
+
+type Joined = ReturnType<typeof createHyphens>
+
+function addNote(held: Stretch[], line: PdfLine, isSame: boolean, joined: Joined): void {
+  const last = held.at(-1)
+  if (isSame && last !== undefined) held[held.length - 1] = { ...last, texts: joined(last.texts, textOf(line)) }
+  else held.push(begun(line, undefined))
+}
+
+/** Whether a line belongs to the heading or paragraph of the line before it. */
+function goesOn(
+  last: Stretch | undefined,
+  before: PdfLine | undefined,
+  line: PdfLine,
+  rank: number | undefined,
+  { leading }: Layout,
+): boolean {
+  if (last === undefined || before === undefined) return false
+  if (rank === undefined) return last.is === 'paragraph' && continues(before, line, leading)
+  const isNamed = NAMED.test(line.text) || NUMBERED.test(line.text)
+  return last.is === 'heading' && last.rank === rank && isClose(before, line, leading) && !isNamed
+}
+
+/** The heading or paragraph that a line begins. */
+function begun(line: PdfLine, rank: number | undefined): Stretch {
+  const base = { line: line.page, texts: [textOf(line)] }
+  if (rank === undefined) return { ...base, is: 'paragraph' }
+  const kind = /^(?:§|Art|Sec|SEC)/.test(line.text) && NAMED.test(line.text) ? 'section' : 'heading'
+  return { ...base, is: 'heading', rank, kind, anchor: `page=${line.page}` }
+}
+
+function textOf(line: PdfLine): LineText {
+  return { value: `${line.text}\n`, line: 1, source: { from: 0, to: 0 }, page: line.page, box: line.box }
+}
+
+function roundedSize(size: number): number {
+  return Math.round(size * 2) / 2
+}
+
+/** The lines of smaller text at the foot of a page, below text of the size of the body. */
+function notesOf(page: readonly PdfLine[], running: ReadonlySet<PdfLine>, body: number): readonly PdfLine[] {
+  const own = page.filter((line) => !running.has(line))
+  const last = own.findLastIndex(({ size }) => roundedSize(size) >= body * 0.95)
+  const notes = own.slice(last + 1)
+  const [first] = notes
+  const isFoot = first !== undefined && last !== -1 && first.height < 0.5 && first.y < (own[last]?.y ?? 0)
+  return isFoot && notes.every(({ size }) => size < body * 0.93) ? notes : []
+}
+
+const SINGLE_SPACED = 1.2
+const GAPS_MIN = 8
+
+/** Distance of lines within paragraphs, in sizes of their text: 2 and more where they are double-spaced. */
+function leadingOf(lines: readonly PdfLine[]): number {
+  const gaps = lines.flatMap((line, index) => {
+    const before = lines[index - 1]
+    if (before === undefined || before.page !== line.page || before.size !== line.size) return []
+    const gap = (before.y - line.y) / line.size
+    const isFull = before.edge - before.right < before.size * 5 && !SENTENCE_END.test(before.text)
+    return isFull && gap > 0.8 && gap < 3 ? [[Math.round(gap * 20) / 20, 1] as const] : []
+  })
+  return (gaps.length < GAPS_MIN ? undefined : mostFrequent(gaps)) ?? SINGLE_SPACED
 }
 
 /** A heading by its size, or by a number with a gap before it. */
-function rankOf(
-  line: PdfLine,
-  before: PdfLine | undefined,
-  sizes: readonly number[],
-  body: number,
-): number | undefined {
+function rankOf(line: PdfLine, before: PdfLine | undefined, { sizes, body, leading }: Layout): number | undefined {
   if (line.text.length > 160 || !/\p{L}/u.test(line.text)) return undefined
-  const size = Math.round(line.size * 2) / 2
+  const size = roundedSize(line.size)
   if (size > body * 1.1) return sizes.indexOf(size) + 1
-  const isApart = before === undefined || before.page !== line.page || before.y - line.y > line.size * 1.6
+  const isApart =
+    before === undefined || before.page !== line.page || before.y - line.y > line.size * Math.max(1.6, leading * 1.25)
   if (!isApart || /[.,;:]$/.test(line.text)) return undefined
   if (NAMED.test(line.text) && line.text.length <= 100) return 50
   if (!NUMBERED.test(line.text)) return undefined
@@ -199,16 +153,27 @@ function rankOf(
   )
 }
 
-function isClose(before: PdfLine, line: PdfLine): boolean {
-  return before.page === line.page && before.y - line.y < line.size * 1.7
+function isClose(before: PdfLine, line: PdfLine, leading: number): boolean {
+  return before.page === line.page && before.y - line.y < line.size * Math.max(1.7, leading * 1.25)
 }
 
+const SENTENCE_END = /[.:;!?]["'”’)\]]*$/u
+
 /** Whether a line goes on with the paragraph of the line before it. */
-function continues(before: PdfLine, line: PdfLine): boolean {
+function continues(before: PdfLine, line: PdfLine, leading: number): boolean {
   if (ENUMERATOR.test(line.text) || line.text.includes(' | ') || before.text.includes(' | ')) return false
-  if (before.page !== line.page) return !/[.:;!?]$/.test(before.text)
+  const isEnd = SENTENCE_END.test(before.text)
   const gap = before.y - line.y
-  return gap < line.size * 1.55 && gap > -line.size * 0.5 ? true : gap < 0 && !/[.:;!?]$/.test(before.text)
+  if (before.page !== line.page || gap < -line.size * 0.5) return !isEnd
+  return gap < line.size * Math.max(1.55, leading * 1.2) && !(isEnd && isIndented(before, line))
+}
+
+/** Whether the first line of a paragraph is set in, against the line before it or as that is. */
+function isIndented(before: PdfLine, line: PdfLine): boolean {
+  const indent = line.x - before.x
+  const isShort = before.edge - before.right > before.size * 4
+  const isItem = ENUMERATOR.test(before.text)
+  return !isItem && indent > line.size * 0.9 && (indent < line.size * 6 || isShort)
 }
 
 /** Lines at the edge of a page that come back on half of the pages, and numbers of pages. */
@@ -229,8 +194,8 @@ function keyOf({ text, height }: PdfLine): string {
   return `${height > 0.5 ? 'top' : 'bottom'} ${text.replaceAll(/\d+/g, '#')}`
 }
 
-function mostFrequent(weighted: readonly (readonly [number, number])[]): number {
+function mostFrequent(weighted: readonly (readonly [number, number])[]): number | undefined {
   const counts = new Map<number, number>()
   for (const [size, weight] of weighted) counts.set(size, (counts.get(size) ?? 0) + weight)
-  return [...counts].toSorted(([, a], [, b]) => b - a)[0]?.[0] ?? 10
+  return [...counts].toSorted(([, a], [, b]) => b - a)[0]?.[0]
 }

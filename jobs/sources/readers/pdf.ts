@@ -5,8 +5,9 @@ import type { MarkupFormat, ReadTree } from './format.ts'
 import type { DocumentFields } from './document.ts'
 import { lineRole } from './line-roles.ts'
 import { lineTree } from './line-tree.ts'
-import { linesOfPage, stretchesOf } from './pdf-lines.ts'
-import type { PdfLine, PdfText } from './pdf-lines.ts'
+import { linesAcross, linesOfPage, turned } from './pdf-columns.ts'
+import type { PdfLine, PdfText } from './pdf-columns.ts'
+import { stretchesOf } from './pdf-lines.ts'
 import type { MarkupTree } from './tree.ts'
 import { oneLine, UnreadableFile } from './tree.ts'
 import { wordsCitation } from './words-citation.ts'
@@ -59,17 +60,46 @@ async function pageLines(pdf: Pdf, number: number): Promise<readonly PdfLine[]> 
   try {
     const page = await pdf.getPage(number)
     const content = await page.getTextContent()
-    const [, bottom = 0, , top = 792] = page.view
-    const texts = content.items.flatMap((item): PdfText[] => {
+    const texts = content.items.flatMap((item) => {
       if (!('str' in item) || item.str.trim() === '') return []
       const [a = 0, b = 0, , , x = 0, y = 0] = item.transform.map(Number)
-      return [{ text: item.str, x, y, width: item.width, size: Math.hypot(a, b) || item.height }]
+      return [
+        { text: item.str, x, y, width: item.width, size: Math.hypot(a, b) || item.height, quarters: quartersOf(a, b) },
+      ]
     })
+    const [left = 0, bottom = 0, right = 612, top = 792] = page.view
     page.cleanup()
-    return linesOfPage(texts, number, { bottom, top })
+    const quarters = mostQuarters(texts)
+    const upright = ({ x, y, ...text }: TurnedText): PdfText => ({ ...text, ...turned(x, y, quarters) })
+    const [low, high] = [turned(left, bottom, quarters).y, turned(right, top, quarters).y]
+    const turn = { quarters, bottom: Math.min(low, high), top: Math.max(low, high) }
+    const along = texts.filter((text) => text.quarters === quarters).map(upright)
+    const across = texts.filter((text) => text.quarters !== quarters).map(upright)
+    return [...linesOfPage(along, number, turn), ...linesAcross(across, number, turn)]
   } catch {
     throw new UnreadableFile('a broken PDF: the page cannot be read', { page: number })
   }
+}
+
+interface TurnedText extends PdfText {
+  /** How it is turned, in quarters against the clock; undefined where it stands aslant. */
+  readonly quarters: number | undefined
+}
+
+const ASLANT_MAX = 0.1
+
+/** @param a, b the first column of the matrix of a text. */
+function quartersOf(a: number, b: number): number | undefined {
+  const quarters = (Math.atan2(b, a) * 2) / Math.PI
+  return Math.abs(quarters - Math.round(quarters)) > ASLANT_MAX ? undefined : (Math.round(quarters) + 4) % 4
+}
+
+/** How most text of a page is turned. */
+function mostQuarters(texts: readonly TurnedText[]): number {
+  const counts = [0, 0, 0, 0]
+  for (const { quarters, text } of texts)
+    if (quarters !== undefined) counts[quarters] = (counts[quarters] ?? 0) + text.length
+  return counts.indexOf(Math.max(...counts))
 }
 
 async function metadataOf(pdf: Pdf): Promise<Map<string, string>> {

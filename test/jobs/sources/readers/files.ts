@@ -47,6 +47,8 @@ export interface DrawnLine {
   readonly y: number
   readonly size?: number
   readonly x?: number
+  /** Whether it runs up the page. */
+  readonly up?: boolean
 }
 
 /** A PDF of pages with lines of Helvetica (ISO 32000-1, section 7). */
@@ -59,8 +61,8 @@ export function pdfOf(pages: readonly (readonly DrawnLine[])[]): Buffer {
   for (const [index, lines] of pages.entries()) {
     const drawn = lines
       .map(
-        ({ text, y, size = 11, x = 72 }) =>
-          `BT /F1 ${size} Tf ${x} ${y} Td (${text.replaceAll(/[()\\]/g, String.raw`\$&`)}) Tj ET`,
+        ({ text, y, size = 11, x = 72, up = false }) =>
+          `BT /F1 ${size} Tf ${up ? '0 1 -1 0' : '1 0 0 1'} ${x} ${y} Tm (${text.replaceAll(/[()\\]/g, String.raw`\$&`)}) Tj ET`,
       )
       .join('\n')
     const resources = '<< /Font << /F1 3 0 R >> >>'

@@ -1,0 +1,80 @@
+import { expect, test } from 'vitest'
+import { createPlaces } from '#jobs/sources/readers/places.ts'
+import { readDocument } from '#jobs/sources/readers/read.ts'
+import type { ReadDocument } from '#jobs/sources/readers/read.ts'
+import { pdfOf } from './files.ts'
+import type { DrawnLine } from './files.ts'
+
+const LEADING = 13
+
+/** Lines below each other. */
+function linesAt(top: number, texts: readonly string[], rest: Partial<DrawnLine> = {}): readonly DrawnLine[] {
+  return texts.map((text, index) => ({ text, y: top - index * LEADING, ...rest }))
+}
+
+async function textOf(...pages: readonly (readonly DrawnLine[])[]): Promise<readonly [string, ReadDocument]> {
+  const read = await readDocument('a-file', pdfOf(pages))
+  expect(read.coverage.remainder).toEqual([])
+  return [read.provisions.flatMap(({ text }) => text ?? []).join('\n\n'), read]
+}
+
+test('columns with a narrow gap are read one after the other, below what stands over both', async () => {
+  const column = (name: string): readonly string[] =>
+    Array.from({ length: 14 }, (_, index) => `${name} line ${index + 10} is as wide as its column`)
+  const [text] = await textOf([
+    { text: 'A line over both columns of this page which is longer than either of the two of them is.', y: 720 },
+    ...linesAt(690, column('Left')),
+    ...linesAt(690, column('Right'), { x: 262 }),
+  ])
+  expect(text).toMatch(
+    /^A line over both .* them is\.\s+Left line 10 .* Left line 23 .* Right line 10 .* Right line 23 /,
+  )
+})
+
+test('a word that lines part is one word; a hyphen of its own stays, and one that stands for a word stays apart', async () => {
+  const [text] = await textOf(
+    linesAt(700, ['The judg-', 'ment on cross-border fees is a cross-', 'border judg-', 'ment.']),
+    linesAt(700, ['Ein-', 'und Ausfuhr der EU-', 'Staaten and CO-', 'BRA are self-', 'evident.']),
+  )
+  expect(text).toContain('The judgment on cross-border fees is a cross-border judgment.')
+  expect(text).toContain('Ein- und Ausfuhr der EU-Staaten and COBRA are self-evident.')
+})
+
+test('notes at the foot of a page follow the paragraph that goes on on the next page', async () => {
+  const [text] = await textOf(
+    [
+      ...linesAt(160, ['Fees under section 5', 'are paid by']),
+      { text: '1', y: 164, x: 175, size: 6 },
+      ...linesAt(90, ['1 As amended.', '2 See there.'], { size: 8 }),
+      { text: 'Page 1', y: 30 },
+    ],
+    [...linesAt(700, ['bees each year.']), { text: 'Page 2', y: 30 }],
+  )
+  expect(text).toBe('Fees under section 5^1 are paid by bees each year.\n\n1 As amended.\n\n2 See there.')
+})
+
+test('lines of double-spaced text are one paragraph, and an indented line begins another', async () => {
+  const wide = Array.from({ length: 10 }, (_, index) => `line ${index} of the opinion of the court goes on to the edge`)
+  const lines = [...wide, 'and ends here.', 'A second one goes on to the edge of the page as well']
+  const [text] = await textOf(
+    lines.map((line, index) => ({ text: line, y: 700 - index * 26, x: line.startsWith('A second') ? 108 : 72 })),
+  )
+  expect(text.split('\n\n')).toEqual([`${wide.join(' ')} and ends here.`, lines.at(-1)])
+})
+
+test('a page that lies on its side is read, with places as the file has them; a mark across a page is left out', async () => {
+  const up = Array.from({ length: 3 }, (_, index) => ({
+    text: `Row ${index} runs up.`,
+    x: 100 + index * 13,
+    y: 72,
+    up: true,
+  }))
+  const [text, read] = await textOf([...up, { text: 'DRAFT', y: 700 }])
+  expect(text).toBe('Row 0 runs up. Row 1 runs up. Row 2 runs up.')
+  expect(read.omitted.map(({ rule }) => rule)).toEqual(['text across the page'])
+  const [provision] = read.provisions.filter((each) => each.text !== undefined)
+  const place = provision && createPlaces(read)(provision)(0, 5)
+  const [quad = []] = place?.type === 'PdfSelector' ? place.lines.map((line) => line.quad) : []
+  const [xs, ys] = [quad.filter((_, index) => index % 2 === 0), quad.filter((_, index) => index % 2 === 1)]
+  expect([Math.min(...xs), Math.max(...xs), Math.min(...ys)]).toEqual([91.2, 102.8, 72])
+})
