@@ -83,7 +83,8 @@ export function blocksOf(body: string, firstLine: number): Blocks | BlockFault {
       const found = commentsIn(source, token.type === 'inline' ? 'markdown' : 'html')
       if (found.openAt !== undefined)
         return { line: firstLine + lineOf(starts, start + found.openAt), reason: 'HTML comment without an end' }
-      for (const comment of found.comments) comments.push({ start: start + comment.start, end: start + comment.end })
+      for (const comment of found.comments)
+        comments.push(withLine(body, { start: start + comment.start, end: start + comment.end }))
     }
     if (token.type !== 'heading_open') continue
     if (token.level > 0) return { line: firstLine + from, reason: HEADING_IN_BLOCK }
@@ -100,6 +101,16 @@ export function blocksOf(body: string, firstLine: number): Blocks | BlockFault {
 const HEADING_IN_BLOCK =
   'a heading within a list or a quote cuts nothing: begin the line with # alone if it is a heading, else with \\#'
 const NUMBERED_IN_FENCE = 'a numbered heading within a code fence: remove the fence, or the # if it is text'
+
+/** A comment that stands between blank lines goes with those that follow it: what is around it is two paragraphs. */
+function withLine(body: string, { start, end }: Comment): Comment {
+  const isAlone = start === 0 || /\n[ \t]*\r?\n$/.test(body.slice(Math.max(0, start - LINE_ENDS_MAX), start))
+  BLANK_LINES.lastIndex = end
+  return { start, end: isAlone && BLANK_LINES.test(body) ? BLANK_LINES.lastIndex : end }
+}
+
+const LINE_ENDS_MAX = 80
+const BLANK_LINES = /[ \t]*(?:\r?\n[ \t]*)*\r?\n(?=[ \t]*\S)/y
 
 function withoutComments(content: string): string {
   return createCutter(content, commentsIn(content, 'markdown').comments)(0, content.length).trim()

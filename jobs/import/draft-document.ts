@@ -1,6 +1,7 @@
 import { stringify } from 'yaml'
 import { sha256 } from '#core/platform/digest.ts'
 import { OperatorError } from '#core/platform/errors.ts'
+import { firstIndex } from '#core/platform/first-index.ts'
 import type { Provision } from '#jobs/sources/readers/document.ts'
 import { readBytes, readDocument } from '#jobs/sources/readers/read.ts'
 import type { ReadDocument } from '#jobs/sources/readers/read.ts'
@@ -60,10 +61,12 @@ function drafted(read: ReadDocument, name: string, digest: string): DraftDocumen
   const seen = new Map<string, number>()
   for (const provision of provisions) {
     const own = pageOf(read, provision)
-    if (own !== undefined && own > page) {
-      say(`page ${own}`)
-      page = own
+    const turn = (to: number | undefined): void => {
+      if (to === undefined || to <= page) return
+      say(`page ${to}`)
+      page = to
     }
+    turn(own)
     const title = titleOf(provision)
     if (title !== '') {
       const depth = Math.min(HEADING_DEPTH_MAX, depthOf(provision, provisions) + 1)
@@ -75,7 +78,11 @@ function drafted(read: ReadDocument, name: string, digest: string): DraftDocumen
       }
       seen.set(title, own ?? page)
     }
-    if (provision.text !== undefined && provision.text.trim() !== title) lines.push(escaped(provision.text), '')
+    if (provision.text === undefined || provision.text.trim() === title) continue
+    for (const { text, page: begins } of paragraphsOf(read, provision)) {
+      turn(begins)
+      lines.push(escaped(text), '')
+    }
   }
   for (const { message, page: at } of read.warnings) {
     doubts += 1
@@ -89,6 +96,21 @@ function pageOf({ tree: { texts } }: ReadDocument, { pieces, page, element }: Pr
   const text = from === undefined ? undefined : texts.findLast(({ start }) => start <= from)
   const heading = element?.children.find((child) => child.kind === 'text')
   return page ?? (heading?.kind === 'text' ? heading.page : undefined) ?? text?.page
+}
+
+/** The paragraphs of a provision, each with the page on which it begins. */
+function paragraphsOf(
+  { tree: { texts } }: ReadDocument,
+  { text = '', pieces }: Provision,
+): readonly { readonly text: string; readonly page: number | undefined }[] {
+  let at = 0
+  return text.split('\n\n').map((paragraph) => {
+    const start = at
+    at += paragraph.length + 2
+    const piece = pieces[firstIndex(pieces.length, (index) => (pieces[index]?.at ?? 0) >= start)]
+    const after = firstIndex(texts.length, (index) => (texts[index]?.start ?? 0) > (piece?.from ?? 0))
+    return { text: paragraph, page: piece === undefined ? undefined : texts[after - 1]?.page }
+  })
 }
 
 function titleOf({ kind, label, heading }: Provision): string {

@@ -5,6 +5,8 @@ import { createHyphens } from './pdf-hyphens.ts'
 
 const NAMED =
   /^(?:Section|SECTION|Sec\.|Article|ARTICLE|Artikel|§+|Chapter|CHAPTER|Part|PART|Annex|ANNEX|Appendix|APPENDIX|Anlage|Schedule|SCHEDULE)\s*[\dIVXLA-Z]+\b/u
+/** A sentence that begins with the name of a provision: `Part 1 provides …`. */
+const IN_SENTENCE = /^\S+\s*[\dIVXLA-Z]+(?:\(\w+\))*\s+\p{Ll}/u
 const NUMBERED = /^(?:\d{1,2}(?:\.\d{1,2}){0,3}\.?|[IVX]{1,5}\.|[A-Z]\.)\s+\p{Lu}[^.;:]{2,90}$/u
 
 /** A line of a table of contents leads to a page by dots. */
@@ -142,7 +144,7 @@ function rankOf(line: PdfLine, before: PdfLine | undefined, { sizes, body, leadi
   const isApart =
     before === undefined || before.page !== line.page || before.y - line.y > line.size * Math.max(1.6, leading * 1.25)
   if (!isApart || /[.,;:]$/.test(line.text)) return undefined
-  if (NAMED.test(line.text) && line.text.length <= 100) return 50
+  if (NAMED.test(line.text) && line.text.length <= 100) return IN_SENTENCE.test(line.text) ? undefined : 50
   if (!NUMBERED.test(line.text)) return undefined
   return (
     60 +

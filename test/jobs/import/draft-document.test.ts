@@ -26,6 +26,7 @@ const PDF = pdfOf([
     { text: 'Every hive is counted.', y: 660 },
   ],
   [
+    { text: 'Hives are marked.', y: 745 },
     { text: 'Section 2 Honey', y: 720, size: 14 },
     { text: 'Honey is stored.', y: 700 },
   ],
@@ -41,7 +42,7 @@ afterAll(async () => {
 
 test('a draft has provisions, pages and what the original is; corrected, its passages have a place in both', async () => {
   const { markdown } = await draftDocument(join(folder, 'order.pdf'), 'order.pdf')
-  expect(markdown).toContain('<!-- page 2 -->')
+  expect(markdown).toContain('Every hive is counted.\n\n<!-- page 2 -->\n\nHives are marked.\n')
   expect(markdown).toMatch(/^#+ Section 2 Honey$/m)
   const corrected = markdown.replace('Every hive is counted.', 'Every hive is counted twice.')
   await writeFile(join(folder, 'order.pdf.draft.md'), corrected)
@@ -50,7 +51,7 @@ test('a draft has provisions, pages and what the original is; corrected, its pas
   expect(report.losses).toEqual([])
   const digest = sha256(PDF).toString('hex')
   expect(passages.map(({ text, selector: { original } }) => [text, original])).toEqual([
-    ['Every hive is counted twice.', { sha256: digest, page: 1 }],
+    ['Every hive is counted twice.\n\nHives are marked.', { sha256: digest, page: 1 }],
     ['Honey is stored.', { sha256: digest, page: 2 }],
   ])
   const reader = createPlaceReader()

@@ -78,3 +78,14 @@ test('a page that lies on its side is read, with places as the file has them; a 
   const [xs, ys] = [quad.filter((_, index) => index % 2 === 0), quad.filter((_, index) => index % 2 === 1)]
   expect([Math.min(...xs), Math.max(...xs), Math.min(...ys)]).toEqual([91.2, 102.8, 72])
 })
+
+test('a sentence that begins with the name of a provision is no heading', async () => {
+  const line = (text: string, y: number): DrawnLine => ({ text, y })
+  const [, read] = await textOf([
+    line('Part 1 provides the diagnosis', 700),
+    line('Section 5(2) applies to bees', 650),
+    line('Section 6 Fees', 600),
+    line('Ten.', 570),
+  ])
+  expect(read.provisions.flatMap(({ kind, label }) => (kind === 'document' ? [] : label))).toEqual(['Section 6'])
+})
