@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { watch } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -17,13 +18,29 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
-/** The server's pid; negative while the cluster is initialised. */
-async function postmasterOf(dataDir: string): Promise<number> {
-  const pidFile = join(dataDir, 'postgres/cluster/postmaster.pid')
-  return until('Postgres starts', () => {
-    const pid = existsSync(pidFile) ? Number.parseInt(readFileSync(pidFile, 'utf8'), 10) : 0
-    return pid > 0 && pid
-  })
+/** The pid that the cluster's file states; negative while the cluster is initialised, 0 while there is none. */
+function statedPid(cluster: string): number {
+  try {
+    return Number.parseInt(readFileSync(join(cluster, 'postmaster.pid'), 'utf8'), 10)
+  } catch {
+    return 0
+  }
+}
+
+/**
+ * Holds the server as soon as it has a pid, so that it is still starting when a signal comes. A poll would come too
+ * late: it is ready within a tenth of a second.
+ */
+async function heldPostmaster(dataDir: string): Promise<number> {
+  const cluster = join(dataDir, 'postgres/cluster')
+  await until('the cluster is created', () => existsSync(cluster))
+  for await (const _ of watch(cluster)) {
+    const pid = statedPid(cluster)
+    if (!(pid > 0)) continue
+    process.kill(pid, 'SIGSTOP')
+    return pid
+  }
+  throw new Error('the folder of the cluster is no longer watched')
 }
 
 test('a Ctrl-C while Postgres starts for the first time ends the demo only after Postgres', async () => {
@@ -34,9 +51,7 @@ test('a Ctrl-C while Postgres starts for the first time ends the demo only after
   const said: Buffer[] = []
   child.stdout.on('data', (chunk: Buffer) => said.push(chunk))
   const closed = once(child, 'close').then(([code]: unknown[]) => code)
-  const postmaster = await postmasterOf(dataDir)
-  // Held, so that it is still starting when the signal comes.
-  process.kill(postmaster, 'SIGSTOP')
+  const postmaster = await heldPostmaster(dataDir)
   try {
     child.kill('SIGINT')
     expect(await Promise.race([closed, sleep(1_500, 'still stopping')])).toBe('still stopping')
