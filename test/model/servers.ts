@@ -12,6 +12,7 @@ import { createLog } from '#core/platform/log.ts'
 import { startRedis } from '#jobs/demo/local/redis.ts'
 import type { LocalRedis } from '#jobs/demo/local/redis.ts'
 import { CLOCK_KEY } from '#test/support/limits.ts'
+import { CALL_TIMEOUT_MS } from '#test/support/until.ts'
 import { openModelGateway } from './gateway.ts'
 import type { ModelGateway } from './gateway.ts'
 
@@ -34,10 +35,10 @@ export async function openServers(urls: { readonly ownerUrl: string; readonly ga
   let first = await startRedis({ folder: join(folder, 'a') })
   let second = await startRedis({ folder: join(folder, 'b') })
   const redis = [first, second]
-  const owner = openDatabase(urls.ownerUrl, log, 4)
+  const owner = openDatabase(urls.ownerUrl, log, 4, CALL_TIMEOUT_MS)
   const pools = [0, 1].map(() => ({
-    database: openDatabase(urls.gatewayUrl, log, 8),
-    rebuilds: openDatabase(urls.gatewayUrl, log, 4),
+    database: openDatabase(urls.gatewayUrl, log, 8, CALL_TIMEOUT_MS),
+    rebuilds: openDatabase(urls.gatewayUrl, log, 4, CALL_TIMEOUT_MS),
   }))
   const redisUrl = first.url
   const gateways = await Promise.all(pools.map((pool) => openModelGateway({ ...pool, redisUrl, log })))

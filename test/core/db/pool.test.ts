@@ -6,14 +6,14 @@ import type { Database, Queryable } from '#core/db/pool.ts'
 import { createLog } from '#core/platform/log.ts'
 import { openTestDatabase } from '#test/support/postgres.ts'
 import type { TestDatabase } from '#test/support/postgres.ts'
-import { until } from '#test/support/until.ts'
+import { CALL_TIMEOUT_MS, until } from '#test/support/until.ts'
 
 let urls: TestDatabase
 let database: Database
 
 beforeAll(async () => {
   urls = await openTestDatabase()
-  database = openDatabase(urls.gatewayUrl, createLog('test', 'silent'), 2)
+  database = openDatabase(urls.gatewayUrl, createLog('test', 'silent'), 2, CALL_TIMEOUT_MS)
 })
 afterAll(async () => {
   await database.end()

@@ -11,6 +11,7 @@ import { assertSchemaCompatible } from '#core/db/schema.ts'
 import { createLog } from '#core/platform/log.ts'
 import { startPostgres } from '#jobs/demo/local/postgres.ts'
 import type { LocalPostgres } from '#jobs/demo/local/postgres.ts'
+import { CALL_TIMEOUT_MS } from '#test/support/until.ts'
 
 /** A cluster of its own: logins belong to the whole cluster. */
 let postgres: LocalPostgres
@@ -53,7 +54,7 @@ test('a database is provisioned and migrated, and its logins find the schema com
   expect((await migrate(logins.migrationUrl)).applied).toHaveLength(shippedMigrations().length)
   expect(await rolesNow()).toEqual(ROLES)
   for (const url of [logins.gatewayUrl, logins.jobsUrl, logins.operatorUrl]) {
-    const database = openDatabase(url, createLog('test', 'silent'), 1)
+    const database = openDatabase(url, createLog('test', 'silent'), 1, CALL_TIMEOUT_MS)
     await expect(assertSchemaCompatible(database)).resolves.toBeUndefined()
     await database.end()
   }

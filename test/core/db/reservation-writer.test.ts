@@ -11,7 +11,7 @@ import { NO_REPLAY, insertReservations } from '#test/support/limits.ts'
 import { EPOCH, createDelivered, createOrganization, createReservation } from './reservation-rows.ts'
 import { createLog } from '#core/platform/log.ts'
 import { openTestDatabase, openTestPools } from '#test/support/postgres.ts'
-import { until } from '#test/support/until.ts'
+import { CALL_TIMEOUT_MS, until } from '#test/support/until.ts'
 
 /** More than go into one statement, so that several run side by side. */
 const MANY = DATABASE_BOUNDS.reservationBatchMax * 3
@@ -149,8 +149,8 @@ test('what twenty passages leave is stored in the row of the reservation, as it 
 
 test('outcomes are found by their key, also under a plan from the time of an almost empty table', async () => {
   const own = await openTestDatabase()
-  const admin = openDatabase(own.ownerUrl, silent, 1)
-  const gateway = openDatabase(own.gatewayUrl, silent, 1)
+  const admin = openDatabase(own.ownerUrl, silent, 1, CALL_TIMEOUT_MS)
+  const gateway = openDatabase(own.gatewayUrl, silent, 1, CALL_TIMEOUT_MS)
   const record = (ids: readonly string[]): Promise<unknown> =>
     recordDelivered(
       gateway,

@@ -15,6 +15,7 @@ import { createLog } from '#core/platform/log.ts'
 import { verifyReviewers } from '#jobs/review/reviewers.ts'
 import type { Registry } from '#jobs/review/reviewers.ts'
 import { openTestDatabase, openTestPools, withoutGuards } from '#test/support/postgres.ts'
+import { CALL_TIMEOUT_MS } from '#test/support/until.ts'
 import { insertVersion } from '#test/support/version-rows.ts'
 import {
   createTestKey,
@@ -29,6 +30,10 @@ import type { TestReviewer } from '#test/support/reviews.ts'
 const { database, owner, operator } = await openTestPools()
 let first: TestReviewer
 const base = { id: randomUUID(), slug: 'rules' }
+
+function opened(url: string, connectionsMax: number): Database {
+  return openDatabase(url, createLog('test', 'silent'), connectionsMax, CALL_TIMEOUT_MS)
+}
 
 beforeAll(async () => {
   first = await firstReviewer(owner)
@@ -96,7 +101,7 @@ describe('a reviewer', () => {
   })
 
   test('whom the owner of the schema adds after all keys were lost needs no endorsement, and is verified', async () => {
-    const migration = openDatabase(database.migrationUrl, createLog('test', 'silent'), 1)
+    const migration = opened(database.migrationUrl, 1)
     try {
       const next = await insertTestReviewer(migration, 'after the loss')
       const rows = await listReviewers(owner, 100)
@@ -112,8 +117,7 @@ describe('a reviewer', () => {
 
   test('is not added without an endorsement by the operator where two retirements left nobody active', async () => {
     const other = await openTestDatabase()
-    const log = createLog('test', 'silent')
-    const [login, superuser] = [openDatabase(other.operatorUrl, log, 2), openDatabase(other.ownerUrl, log, 1)]
+    const [login, superuser] = [opened(other.operatorUrl, 2), opened(other.ownerUrl, 1)]
     try {
       const real = await insertTestReviewer(login, 'real')
       const puppet = await insertTestReviewer(login, 'puppet', undefined, { ...real, key: createTestKey() })
@@ -168,8 +172,7 @@ describe('an endorsement under a policy of several reviewers', () => {
     readonly close: () => Promise<void>
   }> {
     const other = await openTestDatabase()
-    const log = createLog('test', 'silent')
-    const [login, superuser] = [openDatabase(other.operatorUrl, log, 1), openDatabase(other.ownerUrl, log, 1)]
+    const [login, superuser] = [opened(other.operatorUrl, 1), opened(other.ownerUrl, 1)]
     const one = await insertTestReviewer(login, 'One')
     const three = [
       one,

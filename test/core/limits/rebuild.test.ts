@@ -15,7 +15,7 @@ import { rebuildCounters } from '#core/limits/rebuild.ts'
 import { failedOutcome } from '#core/limits/settlement.ts'
 import { DATABASE_BOUNDS } from '#core/db/bounds.ts'
 import { createLog } from '#core/platform/log.ts'
-import { expectEventually } from '#test/support/until.ts'
+import { CALL_TIMEOUT_MS, expectEventually } from '#test/support/until.ts'
 import { openTestPools } from '#test/support/postgres.ts'
 import { createOrganization, openServers, withRedis } from '#test/model/servers.ts'
 import type { ModelEntitlement, Servers } from '#test/model/servers.ts'
@@ -158,7 +158,7 @@ describe('a rebuild', () => {
         await counters.installer.requests(...given)
       },
     }
-    const rebuilds = openDatabase(database.gatewayUrl, createLog('test', 'silent'), 4)
+    const rebuilds = openDatabase(database.gatewayUrl, createLog('test', 'silent'), 4, CALL_TIMEOUT_MS)
     try {
       const fault = {
         epoch: await gateway().epochs.current(held.scope.organizationId, 1),
