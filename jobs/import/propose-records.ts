@@ -2,6 +2,7 @@ import { stringify } from 'yaml'
 import { OperatorError } from '#core/platform/errors.ts'
 import { IMPORT_BOUNDS } from './bounds.ts'
 import { jsonlRecords } from './jsonl.ts'
+import { instantOf } from './dates.ts'
 import { looksLikeEnd } from './read-fields.ts'
 
 interface Proposed {
@@ -53,6 +54,9 @@ const READ_WHERE_STATED: ReadonlySet<Field> = new Set([
 interface Stated {
   records: number
   example: string
+  /** Values that are no day, YYYY-MM-DD, and one of them. */
+  others: number
+  other: string
 }
 
 /**
@@ -61,14 +65,18 @@ interface Stated {
  * @throws OperatorError where no line is a record.
  */
 export async function proposedRecords(paths: readonly string[]): Promise<Proposed> {
-  const { records, fields } = await metadataIn(paths)
-  if (records === 0) throw new OperatorError('No line of the JSONL is a record with "id" and "text": correct the file.')
+  const { records, fields, fault } = await metadataIn(paths)
+  if (records === 0)
+    throw new OperatorError(
+      `No line of the JSONL is a record with "id" and "text" (${fault ?? 'it is empty'}): correct the file.`,
+    )
   const chosen = new Map<Field, string>()
   const isUsed = (name: string): boolean => [...chosen].some(([field, used]) => used === name && field !== 'title')
   for (const field of FIELDS) {
     const names = USUAL_NAMES[field].split(' ')
+    const named = names.flatMap((usual) => fieldsNamed(usual, fields))
     const statedBy = (enough: number): string | undefined =>
-      names.find(
+      named.find(
         (name) =>
           (fields.get(name)?.records ?? 0) > enough &&
           (field === 'title' || !isUsed(name)) &&
@@ -78,6 +86,14 @@ export async function proposedRecords(paths: readonly string[]): Promise<Propose
     if (found !== undefined) chosen.set(field, found)
   }
   return written(records, fields, chosen)
+}
+
+/** The fields of a usual name, the one of this very name first: `title` is also `act.title`, `act_title` only that. */
+function fieldsNamed(usual: string, fields: ReadonlyMap<string, Stated>): readonly string[] {
+  const inner = [...fields.keys()].filter(
+    (name) => name.includes('.') && (name.replaceAll('.', '_') === usual || name.endsWith(`.${usual}`)),
+  )
+  return fields.has(usual) ? [usual, ...inner] : inner
 }
 
 const FIELDS: readonly Field[] = [
@@ -100,24 +116,32 @@ function fits(field: Field, example: string): boolean {
   return true
 }
 
-async function metadataIn(
-  paths: readonly string[],
-): Promise<{ readonly records: number; readonly fields: ReadonlyMap<string, Stated> }> {
+async function metadataIn(paths: readonly string[]): Promise<{
+  readonly records: number
+  readonly fields: ReadonlyMap<string, Stated>
+  readonly fault: string | undefined
+}> {
   const fields = new Map<string, Stated>()
-  let records = 0
+  let [records, fault]: [number, string | undefined] = [0, undefined]
   for (const path of paths)
     for await (const item of jsonlRecords(path)) {
+      if (item.kind === 'fault') fault ??= `line ${item.line}: ${item.reason}`
       if (item.kind !== 'record') continue
-      if (records >= IMPORT_BOUNDS.proposedRecordsMax) return { records, fields }
+      if (records >= IMPORT_BOUNDS.proposedRecordsMax) return { records, fields, fault }
       records += 1
-      for (const [placeholder, value] of item.metadata) {
-        const name = placeholder.slice('metadata.'.length)
-        const stated = fields.get(name)
-        if (stated !== undefined) stated.records += 1
-        else if (fields.size < IMPORT_BOUNDS.unreadFieldsNamedMax) fields.set(name, { records: 1, example: value })
-      }
+      for (const [placeholder, value] of item.metadata) note(fields, placeholder.slice('metadata.'.length), value)
     }
-  return { records, fields }
+  return { records, fields, fault }
+}
+
+function note(fields: Map<string, Stated>, name: string, value: string): void {
+  const stated = fields.get(name) ?? { records: 0, example: value, others: 0, other: '' }
+  if (stated.records === 0 && fields.size >= IMPORT_BOUNDS.unreadFieldsNamedMax) return
+  fields.set(name, stated)
+  stated.records += 1
+  if (instantOf(value) !== undefined) return
+  stated.others += 1
+  stated.other ||= value
 }
 
 function written(records: number, fields: ReadonlyMap<string, Stated>, chosen: ReadonlyMap<Field, string>): Proposed {
@@ -139,12 +163,13 @@ function written(records: number, fields: ReadonlyMap<string, Stated>, chosen: R
   lines.push('', '# How records become passages: {metadata.NAME} is a field of their metadata.', 'records:')
   for (const field of FIELDS) {
     const name = chosen.get(field)
-    const rule = name === undefined ? DEFAULT_RULES[field] : `{metadata.${name}}`
+    const rule = name === undefined ? DEFAULT_RULES[field] : ruleOf(field, name, fields, chosen)
     if (rule === undefined) continue
     const example = name === undefined ? '' : `  # ${JSON.stringify(fields.get(name)?.example.slice(0, 60))}`
     lines.push(`  ${field}: ${stringify(rule).trim()}${example}`)
   }
   const used = new Set(chosen.values())
+  sentences.push(...oddDates(fields, chosen))
   const others = [...fields].filter(([name]) => !used.has(name))
   for (const [name, { example }] of others.filter(([each, { example: text }]) => looksLikeEnd(each, text)))
     sentences.push(
@@ -156,6 +181,38 @@ function written(records: number, fields: ReadonlyMap<string, Stated>, chosen: R
     ...others.map(([name, { example }]) => `# Not read: ${name}, as in ${JSON.stringify(example.slice(0, 60))}`),
   )
   return { lines, sentences }
+}
+
+/** Kinds of provisions by which a record is cited. */
+const PROVISIONS: ReadonlySet<string> = new Set(['provision', 'article', 'section', 'paragraph'])
+
+/** The rule that reads a field. The number of a provision alone cites nothing: the title stands before it. */
+function ruleOf(
+  field: Field,
+  name: string,
+  fields: ReadonlyMap<string, Stated>,
+  chosen: ReadonlyMap<Field, string>,
+): string {
+  const [title, kind] = [chosen.get('title'), name.slice(name.lastIndexOf('.') + 1)]
+  const isNumber =
+    field === 'citation_label' && PROVISIONS.has(kind) && !/\p{L}{3}/u.test(fields.get(name)?.example ?? '')
+  return isNumber && title !== undefined ? `{metadata.${title}}, ${kind} {metadata.${name}}` : `{metadata.${name}}`
+}
+
+/** Sentences on dates in a form that the rules do not read: of the fields that were chosen, and of those that were not. */
+function oddDates(fields: ReadonlyMap<string, Stated>, chosen: ReadonlyMap<Field, string>): readonly string[] {
+  const dated = FIELDS.filter((field) => field.endsWith('_at') || field === 'effective_to')
+  return dated.flatMap((field) => {
+    const used = chosen.get(field)
+    const named = USUAL_NAMES[field].split(' ').flatMap((usual) => fieldsNamed(usual, fields))
+    const name = used ?? named.find((each) => /\d/.test(fields.get(each)?.other ?? ''))
+    const { records = 0, others = 0, other = '' } = fields.get(name ?? '') ?? {}
+    if (name === undefined || others === 0 || (used === undefined && [...chosen.values()].includes(name))) return []
+    const shown = JSON.stringify(other.slice(0, 60))
+    return [
+      `${others} of ${records} values of ${JSON.stringify(name)} are no day YYYY-MM-DD, such as ${shown}: correct them.`,
+    ]
+  })
 }
 
 /** What is read where no metadata fits. */

@@ -60,7 +60,15 @@ function keyOf(written: string): string {
 }
 
 function holdsNumber({ id, _id, metadata }: z.infer<typeof recordSchema>): boolean {
-  return [id, _id, ...Object.values(metadata ?? {}).flat()].some((value) => typeof value === 'number')
+  return [id, _id, metadata].some((value) => isOrHoldsNumber(value, 0))
+}
+
+/** Objects within objects that are looked into, and those around them. */
+const DEPTH_MAX = 6
+
+function isOrHoldsNumber(value: unknown, depth: number): boolean {
+  if (typeof value !== 'object' || value === null || depth > DEPTH_MAX) return typeof value === 'number'
+  return Object.values(value).some((each) => isOrHoldsNumber(each, depth + 1))
 }
 
 /** A reviver of `JSON.parse`, which passes the source text of primitive values. */

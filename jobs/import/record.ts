@@ -92,12 +92,19 @@ export function locationOf(
 }
 
 /**
- * Returns the scalars of a metadata object by placeholder. A list of scalars is joined by commas; other values are
- * ignored.
+ * Returns the scalars of a metadata object by placeholder. A list of scalars is joined by commas; a field of an object
+ * within it has both names: `metadata.act.title`. Other values are ignored.
  */
-export function scalarsOf(prefix: string, metadata: Readonly<Record<string, unknown>>): ReadonlyMap<string, string> {
+export function scalarsOf(
+  prefix: string,
+  metadata: Readonly<Record<string, unknown>>,
+  depth = 0,
+): ReadonlyMap<string, string> {
   const values = new Map<string, string>()
   for (const [name, value] of Object.entries(metadata)) {
+    const inner = typeof value === 'object' && !Array.isArray(value) ? innerSchema.safeParse(value).data : undefined
+    if (inner !== undefined && depth < NESTING_MAX)
+      for (const [key, text] of scalarsOf(`${prefix}.${name}`, inner, depth + 1)) values.set(key, text)
     const scalar = Array.isArray(value)
       ? value
           .map(scalarOf)

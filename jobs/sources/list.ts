@@ -124,7 +124,7 @@ export async function listSource(path: string, format: SourceFormat): Promise<So
 const NOTHING_TO_READ = {
   jsonl: 'holds no corpus.jsonl and no corpus-<digits>.jsonl: name the JSONL file itself, or another folder',
   markdown: 'holds no Markdown file (*.md, *.markdown): name another folder',
-  law: 'holds no file of law: name another folder; JSONL needs --mapping, or the source.yaml that "import init" writes',
+  law: 'holds no file of law: name another folder; JSONL is corpus.jsonl, with --mapping or a source.yaml of "import init"',
 } as const satisfies Record<SourceFormat, string>
 
 async function existing(path: string): Promise<string> {

@@ -94,7 +94,7 @@ test('a proposal for JSONL reads the usual names of metadata, names what looks l
       document_key: '{metadata.act}',
       effective_at: '{metadata.effective}',
       published_at: '{metadata.published}',
-      citation_label: '{metadata.section}',
+      citation_label: '{metadata.act}, section {metadata.section}',
       language: '{metadata.lang}',
     })
     expect(sentences.at(-1)).toContain('"status" ("x") may state an end or a status')
@@ -109,5 +109,29 @@ test('a date that some records of JSONL state is read of them, and asked for the
     const { yaml, sentences } = await proposeSource(folder)
     expect(parseSourceYaml(yaml).records).toMatchObject({ effective_at: '{metadata.effective}' })
     expect(sentences).toContainEqual(expect.stringMatching(/^2 of 3 records do not state effective_at/))
+  })
+})
+
+test('records of other shapes are read by their inner fields; dates in another form and the first fault are named', async () => {
+  const metadata = {
+    act: { title: 'Bee Act' },
+    section: 1.1,
+    dates: { effective: '2 January 2020', end: '2021-01-01' },
+  }
+  const records = ['1', '2'].map((id) => JSON.stringify({ id, text: `Text ${id}.`, metadata }).replace('1.1', '1.10'))
+  await inFolder({ 'corpus.jsonl': records.join('\n') }, async (folder) => {
+    const { yaml, sentences } = await proposeSource(folder)
+    expect(parseSourceYaml(yaml).records).toMatchObject({
+      title: '{metadata.act.title}',
+      citation_label: '{metadata.act.title}, section {metadata.section}',
+    })
+    expect(yaml).toContain('# "1.10"')
+    expect(sentences).toContain(
+      '2 of 2 values of "dates.effective" are no day YYYY-MM-DD, such as "2 January 2020": correct them.',
+    )
+    expect(sentences.join('\n')).toContain('The field "dates.end" ("2021-01-01") may state an end or a status')
+  })
+  await inFolder({ 'corpus.jsonl': '\n{"id": 1, "content": "x"}' }, async (folder) => {
+    await expect(proposeSource(folder)).rejects.toThrow(/is a record .* \(line 2: not an object with "id"/)
   })
 })
