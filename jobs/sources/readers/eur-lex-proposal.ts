@@ -31,6 +31,8 @@ export function proposalRole(element: MarkupElement): Role {
     return { is: 'unit', kind: 'notes', level: 'division', ends: ANNEX_RANK }
   if (element.name === 'span' && has('num'))
     return isRecital(element.parent) ? { is: 'label' } : { is: 'marked', before: '', after: '', label: true }
+  // The number of a note would be read as digits of the number before it.
+  if (has('footnoteRef')) return { is: 'marked', before: '[', after: ']' }
   if (element.name !== 'p') return pageRole(element)
   if (isRecital(element)) return { is: 'unit', kind: 'recital', level: 'passage' }
   if (has('Titreobjet')) return { is: 'heading' }

@@ -81,7 +81,7 @@ function roleOf(element: MarkupElement, { quoted }: { readonly quoted: boolean }
     case 'STI.BLK':
       return { is: parent !== undefined && isTitled(parent) ? 'inline' : 'block' }
     case 'NOTE':
-      return { is: 'note' }
+      return noteRole(element)
     case 'QUOT.S':
       return { is: 'quote' }
     case 'QUOT.START':
@@ -129,6 +129,14 @@ function unitOf(element: MarkupElement): Role | undefined {
     default:
       return undefined
   }
+}
+
+/** The notes of a table stand with it, and its cells refer to them. */
+function noteRole(note: MarkupElement): Role {
+  const number = Number(/\d+$/.exec(attribute(note, 'NOTE.ID', 'NOTE.REF') ?? '')?.[0] ?? 1)
+  if (isWithin(note, 'GR.NOTES')) return { is: 'item', mark: `(${number})` }
+  if (attribute(note, 'NOTE.REF') === undefined) return { is: 'note' }
+  return attribute(note, 'TYPE') === 'TABLE' ? { is: 'marked', before: `(${number})`, after: '' } : { is: 'inline' }
 }
 
 const NUMBERED: ReadonlySet<string> = new Set(['ITEM', 'CONSID', 'TI', 'STI'])

@@ -1,5 +1,6 @@
 import type { Omitted, Provision } from './document.ts'
 import type { Role, Roles, TextRole } from './roles.ts'
+import { columnsOf, RowCells } from './row-cells.ts'
 import { TextWriter } from './text-writer.ts'
 import type { MarkupElement, MarkupNode } from './tree.ts'
 import {
@@ -35,6 +36,7 @@ export function walk(root: MarkupElement, roles: Roles): Walked {
 class Walker {
   readonly #roles: Roles
   readonly #units: (Provision | undefined)[] = []
+  readonly #cells = new RowCells()
   readonly omitted: Omitted[] = []
 
   constructor(roles: Roles) {
@@ -233,12 +235,13 @@ class Walker {
     let cells = 0
     for (const child of row.children) {
       if (child.kind === 'text' && child.value.trim() === '') continue
+      if (child.kind === 'element') cells += this.#cells.skippedBefore(child)
       if (this.#writes(child, place)) {
         if (cells > 0) writerOf(place).mark(` ${'| '.repeat(cells).trim()} `)
         cells = 0
       }
       this.#visit(child, { ...place, flat: true })
-      cells += 1
+      cells += child.kind === 'element' ? columnsOf(child) : 1
     }
     writerOf(place).separate(gap)
   }

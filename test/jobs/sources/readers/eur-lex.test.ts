@@ -83,13 +83,13 @@ test('a proposal is cited by its number, and what it quotes is no article of its
   const read = await pageOf(
     `${lines('Emission', 'Brüssel, den 21.4.2021')}${lines('Rfrenceinstitutionnelle', 'COM(2021) 206 final')}${lines('Typedudocument_cp', 'VERORDNUNG')}${lines('Titreobjet_cp', 'über Muster')}` +
       `${lines('Typedudocument', 'VERORDNUNG')}${lines('Titreobjet', 'über Muster')}${numbered('ManualConsidrant', '(1)', 'Muster zählen.')}` +
-      `<p class="Titrearticle"><span>Artikel 1</span><span><br>Gegenstand</span></p>${numbered('Point0', 'a)', 'Muster;')}${lines('Titrearticle', '„Artikel 5a')}` +
+      `<p class="Titrearticle"><span>Artikel 1</span><span><br>Gegenstand</span></p>${numbered('Point0', 'a)', 'Muster von 2020<span class="FootnoteReference"><a class="footnoteRef">1</a></span>;')}${lines('Titrearticle', '„Artikel 5a')}` +
       `${lines('Annexetitre', 'ANHANG I<br>Listen')}${lines('Normal', 'Bienen.')}`,
   )
   expect(read.fields).toMatchObject({ title: 'VERORDNUNG über Muster', publishedAt: { day: '2021-04-21' } })
   expect(passagesOf(read).slice(1)).toEqual([
     ['COM(2021) 206 final, recital 1', 'Muster zählen.'],
-    ['COM(2021) 206 final, Artikel 1', 'a) Muster;\n\n„Artikel 5a'],
+    ['COM(2021) 206 final, Artikel 1', 'a) Muster von 2020[1];\n\n„Artikel 5a'],
     ['COM(2021) 206 final, ANHANG I Listen', 'Bienen.'],
   ])
 })

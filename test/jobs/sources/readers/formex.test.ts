@@ -49,3 +49,15 @@ test('a formula is one line with the brackets, fractions and exponents that its 
     'It is:\n\nR = 0.12 · (1 – e^(– 50 · PD)) / 45 + max{5,S_BE} · √(1 – R)\n\n(a) / (b)',
   )
 })
+
+test('a row goes on in its columns below a cell of several rows, and the notes of a table have their numbers', async () => {
+  const rows =
+    '<ROW><CELL COL="1">Code</CELL><CELL COL="2">Goods</CELL><CELL COL="3">Price<NOTE NOTE.REF="E0002" TYPE="TABLE"/></CELL></ROW>' +
+    '<ROW><CELL COL="1" ROWSPAN="2">0207</CELL><CELL COL="2" ROWSPAN="2">Fowls</CELL><CELL COL="3">109</CELL></ROW>' +
+    '<ROW><CELL COL="3">128</CELL></ROW><ROW><CELL COL="1" COLSPAN="2">All</CELL><CELL COL="3">237</CELL></ROW>'
+  const notes = '<GR.NOTES><NOTE NOTE.ID="E0002" TYPE="TABLE"><P>In euro.</P></NOTE></GR.NOTES>'
+  const read = await formexOf('ANNEX', 'ANNEX I', `<CONTENTS><TBL>${notes}<CORPUS>${rows}</CORPUS></TBL></CONTENTS>`)
+  expect(passagesOf(read)[0]?.[1]).toBe(
+    '(2) In euro.\n\nCode | Goods | Price(2)\n0207 | Fowls | 109\n| | 128\nAll | | 237',
+  )
+})
