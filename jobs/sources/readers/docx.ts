@@ -43,7 +43,21 @@ function wordRole(element: MarkupElement): Role {
   if (name === 'sup' && element.children.some(isNoteReference)) return { is: 'inline' }
   if (name === 'ol' && /^(?:foot|end)note-/.test(attribute(childNamed(element, 'li'), 'id') ?? ''))
     return { is: 'unit', kind: 'note', level: 'passage', heading: 'Notes' }
+  if (name === 'p' && isProvisionLine(element))
+    return { is: 'start', kind: 'section', level: 'passage', rank: PROVISION_RANK, names: 'heading' }
   return pageRole(element)
+}
+
+/** Below the headings of Word's styles. */
+const PROVISION_RANK = 8
+const PROVISION_CHARACTERS_MAX = 40
+const PROVISION =
+  /^(?:section|sec\.|article|art\.|artikel|artículo|articolo|artigo|rule|regulation|clause|§)\s*\d+\s?[a-z]{0,2}\.?$/iu
+
+/** Whether a paragraph only names a provision, in whatever style. */
+function isProvisionLine(paragraph: MarkupElement): boolean {
+  const text = paragraph.children.length > PROVISION_CHARACTERS_MAX ? undefined : textOf(paragraph)
+  return text !== undefined && text.length <= PROVISION_CHARACTERS_MAX && PROVISION.test(text)
 }
 
 function isNoteReference(node: MarkupNode): boolean {

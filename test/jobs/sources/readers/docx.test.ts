@@ -69,3 +69,12 @@ test('text of a field is read, and what a change moves or deletes is read where 
   const body = `<w:p><w:del w:id="1">${run('Old', 'delText')}</w:del><w:ins w:id="2">${run('New')}</w:ins>${run(' rule ')}<w:fldSimple w:instr="REF a">${run('5')}</w:fldSimple><w:moveFrom w:id="3">${run('moved')}</w:moveFrom></w:p><w:p><w:moveTo w:id="4">${run('moved')}</w:moveTo></w:p>`
   expect(await documentOf(body)).toEqual([': New rule 5\n\nmoved'])
 })
+
+test('a paragraph that only names a provision begins it, also without a style', async () => {
+  const body = ['Article 1', 'Bees are counted.', 'Article 2a', 'As Article 1 says.'].map((text) => paragraph(text))
+  expect(await documentOf(body.join(''))).toEqual([
+    ':',
+    'Article 1 : Bees are counted.',
+    'Article 2a : As Article 1 says.',
+  ])
+})
