@@ -1,5 +1,6 @@
 import { attribute, descendants, elementsOf, textOf } from './tree.ts'
 import type { MarkupElement } from './tree.ts'
+import { isWithin } from './format.ts'
 import type { MarkupFormat } from './format.ts'
 import { euCitation } from './eu-citation.ts'
 import { ANNEX_RANK, ARTICLE_RANK, divisionRank, FINAL_RANK, namesDivision } from './eur-lex-divisions.ts'
@@ -21,12 +22,16 @@ const SUBDIVISIONS: readonly (readonly [RegExp, string, 'division' | 'passage'])
 ]
 /** Divisions, and annexes of consolidated acts, are elements without a class of their own. */
 const DIVISION = /^(?:anx_[^.]+|(?:cpt|prt|tis|sct|sbs)_[^.]*(?:\.(?:cpt|prt|tis|sct|sbs)_[^.]*)*)$/
-const RUNNING = /^hd-(?:date|lg|ti|oj)$/
+const RUNNING = /^(?:hd-(?:date|lg|ti|oj|uniq|coll)|doc-end)$/
 const ANNEX_TITLES = ['doc-ti', 'title-annex-1', 'title-annex-2'] as const
 /** Headings within an annex. The first one may be its title. */
 const SEQUENCE_TITLES = ['ti-grseq-1', 'title-gr-seq-level-1'] as const
 const DIVISION_TITLES = ['ti-section-1', 'title-division-1'] as const
 const TITLES = ['doc-ti', ...SEQUENCE_TITLES, ...DIVISION_TITLES] as const
+const ARTICLE_TITLES = ['ti-art', 'title-article-norm'] as const
+const ARTICLE_HEADINGS = ['sti-art', 'stitle-article-norm'] as const
+/** They follow the number of an article or of a division. */
+const FOLLOWING = [...ARTICLE_HEADINGS, 'ti-section-2', 'title-division-2'] as const
 
 /** Acts as EUR-Lex shows them: the Official Journal with and without ELI subdivisions, consolidated acts, proposals. */
 export const EUR_LEX: MarkupFormat = {
@@ -60,11 +65,13 @@ function hasSubdivisions(root: MarkupElement): boolean {
 /** Roles of a page whose elements hold the articles. */
 function createMarkedRoles(root: MarkupElement): Roles {
   const before = linesBeforeTitles(root)
+  const quoted = quotedTitles(root)
   return (element) => {
     const has = classesOf(element)
+    if (quoted.has(element)) return { is: 'block' }
     if (element.name === 'div' && (has('eli-subdivision') || DIVISION.test(attribute(element, 'id') ?? '')))
       return subdivisionOf(element)
-    if (has('ti-art', 'title-article-norm')) return { is: 'label' }
+    if (has(...ARTICLE_TITLES)) return { is: 'label' }
     if (has(...DIVISION_TITLES)) return { is: 'heading' }
     if (has(...SEQUENCE_TITLES)) return { is: isTitleOfAnnex(element, before.get(element)) ? 'heading' : 'block' }
     return lineRole(element)
@@ -81,7 +88,7 @@ function lineRole(element: MarkupElement): Role {
   if (has('grid-list-column-2', 'inline-element')) return { is: 'inline' }
   if (element.name === 'td' && element.parent !== undefined && isEnumerated(element.parent))
     return numberedCell(element)
-  if (has('sti-art', 'stitle-article-norm', 'eli-title')) return { is: 'heading' }
+  if (has(...ARTICLE_HEADINGS, 'eli-title')) return { is: 'heading' }
   if (has('ti-section-2', 'title-division-2', 'title-annex-2')) return { is: 'heading' }
   if (has('doc-ti', 'title-annex-1', 'title-doc-first', 'title-doc-last')) return { is: 'heading' }
   return pageRole(element)
@@ -90,9 +97,11 @@ function lineRole(element: MarkupElement): Role {
 /** Roles of a page on which headings begin the articles. */
 function createFlatRoles(root: MarkupElement): Roles {
   const before = linesBeforeTitles(root)
-  const { recitals, annexes } = marksOf(root, before)
+  const quoted = quotedTitles(root)
+  const { recitals, annexes } = marksOf(root, before, quoted)
   return (element) => {
     const has = classesOf(element)
+    if (quoted.has(element)) return { is: 'block' }
     const anchor = attribute(element, 'id')
     if (recitals.has(element)) return { is: 'unit', kind: 'recital', level: 'passage' }
     if (element.name === 'td' && element.parent !== undefined && recitals.has(element.parent))
@@ -101,7 +110,7 @@ function createFlatRoles(root: MarkupElement): Roles {
       return { is: 'unit', kind: 'final', level: 'division', ends: FINAL_RANK }
     if (element.name === 'hr' && has('note', 'separator-short'))
       return { is: 'start', kind: 'notes', level: 'division', rank: ANNEX_RANK, names: 'heading' }
-    if (has('ti-art', 'title-article-norm'))
+    if (has(...ARTICLE_TITLES))
       return { is: 'start', kind: 'article', level: 'passage', rank: ARTICLE_RANK, anchor, names: 'label' }
     if (annexes.has(element))
       return { is: 'start', kind: 'annex', level: 'division', rank: ANNEX_RANK, anchor, names: 'heading' }
@@ -121,12 +130,17 @@ interface Marks {
   readonly annexes: ReadonlySet<MarkupElement>
 }
 
-function marksOf(root: MarkupElement, before: ReadonlyMap<MarkupElement, MarkupElement>): Marks {
+function marksOf(
+  root: MarkupElement,
+  before: ReadonlyMap<MarkupElement, MarkupElement>,
+  quoted: ReadonlySet<MarkupElement>,
+): Marks {
   const [rows, annexes] = [new Set<MarkupElement>(), new Set<MarkupElement>()]
   let hasArticle = false
   for (const element of descendants(root)) {
+    if (quoted.has(element)) continue
     const has = classesOf(element)
-    if (has('ti-art', 'title-article-norm')) hasArticle = true
+    if (has(...ARTICLE_TITLES)) hasArticle = true
     if (!hasArticle && isEnumerated(element) && textOf(elementsOf(element)[0]) === `(${rows.size + 1})`)
       rows.add(element)
     if (has('title-annex-1')) annexes.add(element)
@@ -139,11 +153,39 @@ function marksOf(root: MarkupElement, before: ReadonlyMap<MarkupElement, MarkupE
   return { recitals: hasArticle ? rows : new Set(), annexes }
 }
 
+/**
+ * Titles of provisions that an act inserts into another one: those in a cell of a table, those that a quotation mark
+ * begins, a second one in the element of an article, and the heading of each.
+ */
+function quotedTitles(root: MarkupElement): ReadonlySet<MarkupElement> {
+  const titles = [...descendants(root)].filter((each) => classesOf(each)(...TITLES, ...ARTICLE_TITLES, ...FOLLOWING))
+  const own = titles.some((each) => classesOf(each)(...ARTICLE_TITLES) && !isWithin(each, 'td'))
+  const quoted = new Set<MarkupElement>()
+  const named = new Set<MarkupElement>()
+  let isQuoted = false
+  for (const title of titles) {
+    const { parent } = title
+    if (!classesOf(title)(...FOLLOWING)) {
+      const isSecond =
+        classesOf(title)(...ARTICLE_TITLES) && parent !== undefined && isArticle(parent) && named.has(parent)
+      isQuoted = isSecond || (own && isWithin(title, 'td')) || /^["'‘“„«]/.test(textOf(title) ?? '')
+      if (parent !== undefined) named.add(parent)
+    }
+    if (isQuoted) quoted.add(title)
+  }
+  return quoted
+}
+
+function isArticle(element: MarkupElement): boolean {
+  return (attribute(element, 'id') ?? '').startsWith('art_')
+}
+
 /** Whether a line goes on with the heading in the line before it. */
 function continuesHeading(element: MarkupElement, before: MarkupElement | undefined): boolean {
   if (isTitleOfAnnex(element, before)) return true
-  const titles = [...DIVISION_TITLES, ...SEQUENCE_TITLES, 'ti-section-2', 'title-division-2']
-  return classesOf(before)(...titles) && !namesDivision(textOf(element) ?? '')
+  return (
+    classesOf(before)(...DIVISION_TITLES, ...SEQUENCE_TITLES, ...FOLLOWING) && !namesDivision(textOf(element) ?? '')
+  )
 }
 
 /** Whether a heading stands directly below the number of its annex. */

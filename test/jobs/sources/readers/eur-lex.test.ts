@@ -108,3 +108,18 @@ test.each([
     identifier,
   )
 })
+
+test.each([
+  ['in elements of their own', (text: string) => `<div class="eli-subdivision" id="art_1">${text}</div>`],
+  ['below headings', (text: string) => text],
+])('articles that an act inserts into another one are text of its own article, %s', async (_, wrapped) => {
+  const inserted =
+    lines('oj-ti-art', '‘Article 7a') + lines('oj-sti-art', 'Hives') + lines('oj-normal', 'They are counted.’')
+  const article = `${lines('oj-ti-art', 'Article 1')}${lines('oj-sti-art', 'Amendments')}${row('(1)', `inserted:${inserted}`)}${inserted}`
+  const read = await pageOf(lines('oj-doc-ti', 'REGULATION (EU) 2024/1') + wrapped(article))
+  expect(
+    read.provisions.filter(({ kind }) => kind === 'article').map(({ label, heading }) => [label, heading]),
+  ).toEqual([['Article 1', 'Amendments']])
+  const text = '‘Article 7a\n\nHives\n\nThey are counted.’'
+  expect(passagesOf(read).at(-1)?.[1]).toBe(`(1) inserted:\n\n${text}\n\n${text}`)
+})
