@@ -53,7 +53,12 @@ export function stretchesOf(pages: readonly (readonly PdfLine[])[]): readonly St
       const isContents = CONTENTS_LINE.test(line.text)
       const rank = isContents ? undefined : rankOf(line, before, layout)
       const last = stretches.at(-1)
-      if (last !== undefined && !isContents && goesOn(last, before, line, rank, layout))
+      const parts = isContents ? undefined : runIn(line, before, rank, layout)
+      if (parts !== undefined) {
+        for (const each of held) stretches.push(each)
+        held = []
+        stretches.push(begun(parts.name, NAMED_RANK), begun(parts.text, undefined))
+      } else if (last !== undefined && !isContents && goesOn(last, before, line, rank, layout))
         stretches[stretches.length - 1] = { ...last, texts: joined(last.texts, textOf(line)) }
       else {
         for (const each of held) stretches.push(each)
@@ -136,15 +141,46 @@ function leadingOf(lines: readonly PdfLine[]): number {
   return (gaps.length < GAPS_MIN ? undefined : mostFrequent(gaps)) ?? SINGLE_SPACED
 }
 
+/** The name of a provision before the text that begins in its line: `Sec. 2. Every hive is counted …`. */
+const RUN_IN =
+  /^((?:Section|SECTION|Sec\.|SEC\.|Article|ARTICLE|Artikel|§+)\s*\d+[\w-]*(?:\.\d+[\w-]*)*[.:—–]*)\s+(?=["“‘(]?(?:\p{Lu}|\(?\d))/u
+/** A heading of its own is shorter, or does not fill its column. */
+const HEADING_CHARACTERS_MAX = 60
+const NAMED_RANK = 50
+
+/** Cuts a line in which a provision and its text begin; undefined for any other. */
+function runIn(
+  line: PdfLine,
+  before: PdfLine | undefined,
+  rank: number | undefined,
+  { leading }: Layout,
+): { readonly name: PdfLine; readonly text: PdfLine } | undefined {
+  const [all, name] = RUN_IN.exec(line.text) ?? []
+  const isFull = line.text.length > HEADING_CHARACTERS_MAX && line.edge - line.right < line.size * 3
+  const isHeading = rank === NAMED_RANK ? !isFull : rank !== undefined
+  if (all === undefined || name === undefined || isHeading) return undefined
+  const isNew = before !== undefined && SENTENCE_END.test(before.text) && isIndented(before, line)
+  if (!isNew && !isApart(line, before, leading)) return undefined
+  const [left, bottom, right, top] = line.box
+  const middle = Math.round((left + ((right - left) * all.length) / line.text.length) * 10) / 10
+  return {
+    name: { ...line, text: name, box: [left, bottom, middle, top] },
+    text: { ...line, text: line.text.slice(all.length), box: [middle, bottom, right, top] },
+  }
+}
+
+function isApart(line: PdfLine, before: PdfLine | undefined, leading: number): boolean {
+  const gap = line.size * Math.max(1.6, leading * 1.25)
+  return before === undefined || before.page !== line.page || before.y - line.y > gap
+}
+
 /** A heading by its size, or by a number with a gap before it. */
 function rankOf(line: PdfLine, before: PdfLine | undefined, { sizes, body, leading }: Layout): number | undefined {
   if (line.text.length > 160 || !/\p{L}/u.test(line.text)) return undefined
   const size = roundedSize(line.size)
   if (size > body * 1.1) return sizes.indexOf(size) + 1
-  const isApart =
-    before === undefined || before.page !== line.page || before.y - line.y > line.size * Math.max(1.6, leading * 1.25)
-  if (!isApart || /[.,;:]$/.test(line.text)) return undefined
-  if (NAMED.test(line.text) && line.text.length <= 100) return IN_SENTENCE.test(line.text) ? undefined : 50
+  if (!isApart(line, before, leading) || /[.,;:]$/.test(line.text)) return undefined
+  if (NAMED.test(line.text) && line.text.length <= 100) return IN_SENTENCE.test(line.text) ? undefined : NAMED_RANK
   if (!NUMBERED.test(line.text)) return undefined
   return (
     60 +

@@ -89,3 +89,17 @@ test('a sentence that begins with the name of a provision is no heading', async 
   ])
   expect(read.provisions.flatMap(({ kind, label }) => (kind === 'document' ? [] : label))).toEqual(['Section 6'])
 })
+
+test('a provision that begins in the line of its name has its text apart from its number', async () => {
+  const [, read] = await textOf([
+    ...linesAt(720, ['Sec. 2. Every hive is counted by the office once in each year that', 'follows.']),
+    ...linesAt(680, ['§ 3. Short title.']),
+    ...linesAt(640, ['Section 4. Fees']),
+    ...linesAt(620, ['Ten.']),
+  ])
+  expect(read.provisions.flatMap(({ kind, label, text }) => (kind === 'section' ? [[label, text]] : []))).toEqual([
+    ['Sec. 2', 'Every hive is counted by the office once in each year that follows.'],
+    ['§ 3', 'Short title.'],
+    ['Section 4', 'Ten.'],
+  ])
+})
