@@ -10,8 +10,9 @@ export function readFieldsOf(mapping: Mapping): ReadonlySet<string> {
   return new Set([...read, ...ignored_fields])
 }
 
-/** True where neither a rule nor the list of ignored fields names a field or one that holds it. */
+/** True where neither a rule nor the list of ignored fields names a field, one that holds it, or one that it holds. */
 export function isUnread(name: string, read: ReadonlySet<string>): boolean {
+  for (const each of read) if (each.startsWith(`${name}.`)) return false
   for (let at = name.length; at !== -1; at = name.lastIndexOf('.', at - 1)) {
     if (at === 0) break
     if (read.has(name.slice(0, at))) return false

@@ -222,10 +222,12 @@ function runningLines(pages: readonly (readonly PdfLine[])[]): ReadonlySet<PdfLi
     const key = keyOf(line)
     counts.set(key, (counts.get(key) ?? new Set()).add(line.page))
   }
-  const enough = Math.max(2, pages.length / 2)
+  const enough = Math.max(2, pages.length * RUNNING_SHARE)
   return new Set(edges.filter((line) => (counts.get(keyOf(line))?.size ?? 0) >= enough || PAGE_NUMBER.test(line.text)))
 }
 
+/** Left and right pages may have heads of their own. */
+const RUNNING_SHARE = 0.4
 const PAGE_NUMBER = /^(?:page\s+)?(?:\d{1,4}|[ivxl]{1,6})(?:\s*(?:of|\/|von)\s*\d{1,4})?$/i
 
 function keyOf({ text, height }: PdfLine): string {

@@ -122,3 +122,12 @@ describe('a record of JSONL', () => {
     expect(passages.map(({ in_force_to }) => in_force_to)).toEqual(['2021-12-31', null])
   })
 })
+
+test('an end within an object is read by its name, and the object with it; one that no rule reads refuses', async () => {
+  const record = line('a', TEXT, { validity: { to: '2021-01-01' }, until: undefined })
+  const mapping = smallMapping({ effective_to: '{metadata.validity.to}' })
+  const { passages, report } = await importContents({ 'corpus.jsonl': record }, mapping)
+  expect(passages.map(({ in_force_to }) => in_force_to)).toEqual(['2021-01-01'])
+  expect(report.unread_fields).toEqual({})
+  await expect(importContents({ 'corpus.jsonl': record }, smallMapping())).rejects.toThrow(/validity/)
+})
