@@ -9,8 +9,10 @@ interface OpenParagraph {
   isDeleted: boolean
 }
 
-/** Elements around text that the library does not look into, such as a field whose text Word keeps. */
-const WRAPPERS: ReadonlySet<string> = new Set(['fldSimple', 'dir', 'bdo'])
+/** Elements around text that the library does not look into, such as a field, or text with its reading above it. */
+const WRAPPERS: ReadonlySet<string> = new Set(['fldSimple', 'dir', 'bdo', 'ruby', 'rubyBase'])
+/** What stands here for newer programs stands again for the library. */
+const NEWER = 'Choice'
 /** An element of the same place that the library looks into. */
 const READ_WRAPPER = 'smartTag'
 
@@ -49,7 +51,7 @@ export function withNumbers(document: string, numbers: ListNumbers): string {
     else if (WRAPPERS.has(local) && !isSelfClosing) {
       const from = document.lastIndexOf('<', parser.position - 1)
       put(from, parser.position, `</${prefix}:${READ_WRAPPER}>`)
-    } else if (local === 'pPr' && paragraph !== undefined && open.at(-1) === 'p') {
+    } else if (local === 'pPr' && paragraph !== undefined && open.at(-1) === 'p' && !open.includes(NEWER)) {
       const at: number = joined ?? parser.position
       joined = paragraph.isDeleted ? at : undefined
       const number = paragraph.isDeleted ? '' : numbers.next(paragraph)

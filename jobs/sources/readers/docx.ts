@@ -78,7 +78,7 @@ async function parseDocx(bytes: Uint8Array): Promise<MarkupTree> {
   parts.delete(NUMBERING)
   const written = inkOf(
     [...descendants(parseXml(numbered).root)]
-      .filter((each) => each.name === 't' && !isWithin(each, 'moveFrom'))
+      .filter((each) => each.name === 't' && !isWithin(each, 'moveFrom', 'Choice', 'rt'))
       .map((each) => textOf(each)),
   )
   // The library and what it needs are 170 modules, which few processes use.

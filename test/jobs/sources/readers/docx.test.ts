@@ -64,10 +64,24 @@ test('numbers that Word counts stand in headings and before their paragraphs, as
   )
 })
 
+test('a text box is read and counted once, though the file has it twice', async () => {
+  const mc = 'xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006"'
+  const box = `<w:txbxContent>${listed('one', 1)}</w:txbxContent>`
+  const both = `<w:p><w:r><mc:AlternateContent ${mc}><mc:Choice Requires="wps">${box}</mc:Choice><mc:Fallback><w:pict>${box}</w:pict></mc:Fallback></mc:AlternateContent></w:r></w:p>`
+  const levels = [
+    ['decimal', '%1.'],
+    ['decimal', '%2)'],
+  ]
+  expect((await documentOf(`${both}${listed('two', 1)}`, levels)).join('')).toContain('1) one\n\n2) two')
+})
+
 test('text of a field is read, and what a change moves or deletes is read where it stands after the change', async () => {
   const run = (text: string, name = 't'): string => `<w:r><w:${name}>${text}</w:${name}></w:r>`
   const body = `<w:p><w:del w:id="1">${run('Old', 'delText')}</w:del><w:ins w:id="2">${run('New')}</w:ins>${run(' rule ')}<w:fldSimple w:instr="REF a">${run('5')}</w:fldSimple><w:moveFrom w:id="3">${run('moved')}</w:moveFrom></w:p><w:p><w:moveTo w:id="4">${run('moved')}</w:moveTo></w:p>`
   expect(await documentOf(body)).toEqual([': New rule 5\n\nmoved'])
+  const ruby =
+    '<w:p><w:r><w:ruby><w:rt><w:r><w:t>ho</w:t></w:r></w:rt><w:rubyBase><w:r><w:t>法</w:t></w:r></w:rubyBase></w:ruby></w:r></w:p>'
+  expect(await documentOf(ruby)).toEqual([': 法'])
 })
 
 test('a paragraph that only names a provision begins it, also without a style', async () => {
