@@ -34,14 +34,19 @@ function layoutOf(pages: readonly (readonly PdfLine[])[]): Layout {
   return { running, notes, body, sizes, leading: leadingOf(lines) }
 }
 
+/** A stretch whose lines are not all known. */
+interface OpenStretch extends Stretch {
+  readonly texts: LineText[]
+}
+
 /** Makes headings, paragraphs and omissions of the lines of all pages. */
 export function stretchesOf(pages: readonly (readonly PdfLine[])[]): readonly Stretch[] {
   const lines = pages.flat()
   const layout = layoutOf(pages)
   const joined = createHyphens(lines.map(({ text }) => text))
-  const stretches: Stretch[] = []
+  const stretches: OpenStretch[] = []
   // What stands between the parts of a paragraph that goes on on the next page follows it.
-  let held: Stretch[] = []
+  let held: OpenStretch[] = []
   let [before, note]: [PdfLine | undefined, PdfLine | undefined] = [undefined, undefined]
   for (const line of lines) {
     const base = { line: line.page, texts: [textOf(line)] }
@@ -59,7 +64,7 @@ export function stretchesOf(pages: readonly (readonly PdfLine[])[]): readonly St
         held = []
         stretches.push(begun(parts.name, NAMED_RANK), begun(parts.text, undefined))
       } else if (last !== undefined && !isContents && goesOn(last, before, line, rank, layout))
-        stretches[stretches.length - 1] = { ...last, texts: joined(last.texts, textOf(line)) }
+        joined(last.texts, textOf(line))
       else {
         for (const each of held) stretches.push(each)
         held = []
@@ -80,9 +85,9 @@ function omissionOf(line: PdfLine, { running }: Layout): string | undefined {
 
 type Joined = ReturnType<typeof createHyphens>
 
-function addNote(held: Stretch[], line: PdfLine, isSame: boolean, joined: Joined): void {
+function addNote(held: OpenStretch[], line: PdfLine, isSame: boolean, joined: Joined): void {
   const last = held.at(-1)
-  if (isSame && last !== undefined) held[held.length - 1] = { ...last, texts: joined(last.texts, textOf(line)) }
+  if (isSame && last !== undefined) joined(last.texts, textOf(line))
   else held.push(begun(line, undefined))
 }
 
@@ -101,7 +106,7 @@ function goesOn(
 }
 
 /** The heading or paragraph that a line begins. */
-function begun(line: PdfLine, rank: number | undefined): Stretch {
+function begun(line: PdfLine, rank: number | undefined): OpenStretch {
   const base = { line: line.page, texts: [textOf(line)] }
   if (rank === undefined) return { ...base, is: 'paragraph' }
   const kind = /^(?:§|Art|Sec|SEC)/.test(line.text) && NAMED.test(line.text) ? 'section' : 'heading'
