@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
+import { DAY_MS } from '#core/platform/time.ts'
 import { exposureOf } from '#jobs/operator/actions/exposure.ts'
 import { withoutGuards } from '#test/support/postgres.ts'
 import { createEntitledClients, use } from '#test/jobs/operator/recorded-use.ts'
@@ -16,9 +17,8 @@ beforeAll(async () => {
 afterAll(() => harness.close())
 
 describe('exposure', () => {
-  /** Of today, unless days are meant: each midnight forgets passages. */
-  const now = (secondsAgo: number): string => new Date(Date.now() - secondsAgo * 1_000).toISOString()
-  const days = 24 * 60 * 60
+  /** Each midnight forgets passages, so what is not to be forgotten is served at the time of the test. */
+  const daysAgo = (days: number): string => new Date(Date.now() - days * DAY_MS).toISOString()
 
   beforeAll(async () => {
     const { knowledgeBaseId: base, version } = await insertVersion(harness.owner, {
@@ -37,21 +37,21 @@ describe('exposure', () => {
     )
     await use(harness.owner, {
       client: 'Bank/Desk',
-      at: now(31 * days),
+      at: daysAgo(31),
       state: 'delivered',
       decision: 'answer',
       passages: ['old'],
     })
     await use(harness.owner, {
       client: 'Bank/Desk',
-      at: now(3),
+      at: daysAgo(0),
       state: 'delivered',
       decision: 'answer',
       passages: ['a', 'b', 'c'],
     })
     await use(harness.owner, {
       client: 'Bank/Bot',
-      at: now(2),
+      at: daysAgo(0),
       state: 'delivered',
       decision: 'answer',
       passages: ['b', 'c', 'd'],
@@ -75,7 +75,7 @@ describe('exposure', () => {
     ])
     await use(harness.owner, {
       client: 'Bank/Bot',
-      at: now(1),
+      at: daysAgo(0),
       state: 'delivered',
       decision: 'answer',
       passages: ['e'],
