@@ -167,7 +167,7 @@ describe('exit codes and streams', () => {
     let stderr = ''
     child.stderr?.on('data', (chunk: Buffer) => (stderr += chunk.toString('utf8')))
     child.stdout?.destroy()
-    expect(await new Promise((resolve) => child.once('exit', resolve))).toBe(0)
+    expect(await new Promise((resolve) => child.once('close', resolve))).toBe(0)
     expect(stderr).toBe('')
   })
 
