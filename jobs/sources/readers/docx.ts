@@ -18,7 +18,11 @@ const RELATIONSHIPS = '_rels/.rels'
 const DOCUMENT = /^word\/document\d*\.xml$/
 const NUMBERING = 'word/numbering.xml'
 const STYLED = 'word/styles.xml'
-const STYLES = ["p[style-name='Title'] => h1.title:fresh", "p[style-name='Subtitle'] => p:fresh"]
+const STYLES = [
+  "p[style-name='Title'] => h1.title:fresh",
+  "p[style-name='Subtitle'] => p:fresh",
+  "p[style-name^='toc '] => p.toc:fresh",
+]
 
 /** Word documents (Office Open XML). Headings are those of Word's heading styles, or lines that name a provision. */
 export const DOCX: MarkupFormat = {
@@ -43,6 +47,7 @@ function wordRole(element: MarkupElement): Role {
   if (name === 'sup' && element.children.some(isNoteReference)) return { is: 'inline' }
   if (name === 'ol' && /^(?:foot|end)note-/.test(attribute(childNamed(element, 'li'), 'id') ?? ''))
     return { is: 'unit', kind: 'note', level: 'passage', heading: 'Notes' }
+  if (name === 'p' && attribute(element, 'class') === 'toc') return { is: 'omit', rule: 'table of contents' }
   if (name === 'p' && isProvisionLine(element))
     return { is: 'start', kind: 'section', level: 'passage', rank: PROVISION_RANK, names: 'heading' }
   return pageRole(element)

@@ -83,6 +83,7 @@ function lineRole(element: MarkupElement): Role {
   const has = classesOf(element)
   if (element.name === 'p' && has.some((name) => RUNNING.test(name))) return { is: 'omit', rule: 'running head' }
   if (isAmendmentMark(element)) return { is: 'omit', rule: 'mark of an amendment' }
+  if (has('title-toc', 'toc-item')) return { is: 'omit', rule: 'table of contents' }
   if (has('grid-list') || isEnumerated(element)) return { is: 'item', mark: '' }
   if (has('grid-list-column-1', 'no-parag')) return { is: 'marked', before: '', after: '', label: true }
   if (has('grid-list-column-2', 'inline-element')) return { is: 'inline' }

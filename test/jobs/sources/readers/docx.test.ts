@@ -92,3 +92,11 @@ test('a paragraph that only names a provision begins it, also without a style', 
     'Article 2a : As Article 1 says.',
   ])
 })
+
+test('lines in the styles of a table of contents are omitted by that rule', async () => {
+  const parts = Object.fromEntries(unpacked(docxOf(paragraph('Fees 3', 'H2') + paragraph('Ten.')), () => true))
+  const styles = String(parts['word/styles.xml']).replace('heading 2', 'toc 2')
+  const read = await readDocument('a-file', zipOf({ ...parts, 'word/styles.xml': styles }))
+  expect(read.provisions.map(({ text }) => text)).toEqual(['Ten.'])
+  expect(read.omitted.map(({ rule }) => rule)).toEqual(['table of contents'])
+})

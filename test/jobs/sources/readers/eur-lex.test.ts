@@ -51,7 +51,7 @@ test('a consolidated act has its points in one line each, its annexes apart, and
     `<div id="anx_I"><p class="title-annex-1">ANNEX I</p><p class="title-gr-seq-level-1">Lists</p><p class="norm">Of:</p>` +
     '<p class="title-gr-seq-level-1">A. Bees</p><p class="norm">Hives.</p></div>'
   const read = await pageOf(
-    `<p class="reference">02016R0679 — DE — 04.05.2016 — 000.002</p><div class="eli-main-title">${lines('title-doc-first', 'REGULATION (EU) 2016/679')}</div>${article}${annex}`,
+    `<p class="reference">02016R0679 — DE — 04.05.2016 — 000.002</p><p class="toc-item">SECTION 1</p><div class="eli-main-title">${lines('title-doc-first', 'REGULATION (EU) 2016/679')}</div>${article}${annex}`,
   )
   expect(read.fields).toMatchObject({ identifier: '32016R0679', language: 'de', effectiveFrom: { day: '2016-05-04' } })
   expect(read.fields.url).toBe('https://eur-lex.europa.eu/legal-content/DE/TXT/?uri=CELEX:32016R0679')
