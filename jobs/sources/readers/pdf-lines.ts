@@ -140,8 +140,8 @@ function leadingOf(lines: readonly PdfLine[]): number {
     const before = lines[index - 1]
     if (before === undefined || before.page !== line.page || before.size !== line.size) return []
     const gap = (before.y - line.y) / line.size
-    const isFull = before.edge - before.right < before.size * 5 && !SENTENCE_END.test(before.text)
-    return isFull && gap > 0.8 && gap < 3 ? [[Math.round(gap * 20) / 20, 1] as const] : []
+    const reaches = before.edge - before.right < before.size * 5 && !SENTENCE_END.test(before.text)
+    return reaches && gap > 0.8 && gap < 3 ? [[Math.round(gap * 20) / 20, 1] as const] : []
   })
   return (gaps.length < GAPS_MIN ? undefined : mostFrequent(gaps)) ?? SINGLE_SPACED
 }
@@ -153,6 +153,19 @@ const RUN_IN =
 const HEADING_CHARACTERS_MAX = 60
 const NAMED_RANK = 50
 
+/** Sizes of its text that a line of running text leaves free at most, beside a number or the name of a provision. */
+const FULL_NUMBERED = 6
+const FULL_NAMED = 3
+
+/** Whether a line is as long as one of running text, which goes on in the next one. */
+function isFull(line: PdfLine, free: number): boolean {
+  const isLong = line.text.length > HEADING_CHARACTERS_MAX && !SENTENCE_END.test(line.text)
+  return isLong && line.edge - line.right < line.size * free
+}
+
+/** Initial and name: `M. SMITH`. */
+const SIGNATURE = /^\p{Lu}\.\s+\p{Lu}{2,}$/u
+
 /** Cuts a line in which a provision and its text begin; undefined for any other. */
 function runIn(
   line: PdfLine,
@@ -161,8 +174,7 @@ function runIn(
   { leading }: Layout,
 ): { readonly name: PdfLine; readonly text: PdfLine } | undefined {
   const [all, name] = RUN_IN.exec(line.text) ?? []
-  const isFull = line.text.length > HEADING_CHARACTERS_MAX && line.edge - line.right < line.size * 3
-  const isHeading = rank === NAMED_RANK ? !isFull : rank !== undefined
+  const isHeading = rank === NAMED_RANK ? !isFull(line, FULL_NAMED) : rank !== undefined
   if (all === undefined || name === undefined || isHeading) return undefined
   const isNew = before !== undefined && SENTENCE_END.test(before.text) && isIndented(before, line)
   if (!isNew && !isApart(line, before, leading)) return undefined
@@ -186,7 +198,7 @@ function rankOf(line: PdfLine, before: PdfLine | undefined, { sizes, body, leadi
   if (size > body * 1.1) return sizes.indexOf(size) + 1
   if (!isApart(line, before, leading) || /[.,;:]$/.test(line.text)) return undefined
   if (NAMED.test(line.text) && line.text.length <= 100) return IN_SENTENCE.test(line.text) ? undefined : NAMED_RANK
-  if (!NUMBERED.test(line.text)) return undefined
+  if (!NUMBERED.test(line.text) || SIGNATURE.test(line.text) || isFull(line, FULL_NUMBERED)) return undefined
   return (
     60 +
     (line.text

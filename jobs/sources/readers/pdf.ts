@@ -8,8 +8,8 @@ import { lineTree } from './line-tree.ts'
 import { linesAcross, linesOfPage, turned } from './pdf-columns.ts'
 import type { PdfLine, PdfText } from './pdf-columns.ts'
 import { stretchesOf } from './pdf-lines.ts'
-import type { MarkupTree } from './tree.ts'
-import { oneLine, UnreadableFile } from './tree.ts'
+import type { MarkupElement, MarkupTree } from './tree.ts'
+import { elementsOf, oneLine, textOf, UnreadableFile } from './tree.ts'
 import { wordsCitation } from './words-citation.ts'
 
 /** PDF with a text layer. Its structure is guessed from sizes and numbers; a draft corrects it. */
@@ -110,21 +110,26 @@ async function metadataOf(pdf: Pdf): Promise<Map<string, string>> {
   return new Map(entries)
 }
 
+const FILE_NAME = /^Microsoft Word|\.(?:docx?|fm|html?|indd|odt|pdf|qxd|rtf|tmp|txt|xml)$/i
+const TITLE_CHARACTERS_MAX = 200
+/** Ranks from here on are those of numbers and of names of provisions; the others are sizes. */
+const SIZES_MAX = 50
+
 function fieldsOf({ tree: { metadata = new Map(), root } }: ReadTree): DocumentFields {
   const stated = metadata.get('Title')
-  const isFileName = stated === undefined || /^Microsoft Word|\.(?:docx?|pdf|indd)$/i.test(stated)
-  const heading = root.children.find((child) => child.kind === 'element' && child.name === 'heading')
-  const first =
-    heading?.kind === 'element'
-      ? heading.children
-          .map((child) => (child.kind === 'text' ? child.value : ''))
-          .join('')
-          .trim()
-      : undefined
+  const isFileName = stated === undefined || FILE_NAME.test(stated)
   const made = dayIn(/^D:(\d{8})/.exec(metadata.get('CreationDate') ?? metadata.get('ModDate') ?? '')?.[1])
   return {
-    title: oneLine(isFileName ? (first ?? stated ?? '') : stated) || undefined,
+    title: oneLine(isFileName ? (titleIn(root) ?? stated ?? '') : stated) || undefined,
     language: languageTag(metadata.get('Language')),
     publishedAt: made === undefined ? undefined : { day: made, rule: 'processed' },
   }
+}
+
+/** The first heading that is larger than the text; without one, the first line of words. */
+function titleIn(root: MarkupElement): string | undefined {
+  const all = elementsOf(root)
+  const heading = all.find(({ name, attributes }) => name === 'heading' && Number(attributes.get('rank')) < SIZES_MAX)
+  const words = all.find((each) => each.name === 'paragraph' && /^[^|]*\p{L}{3,}[^|]*$/u.test(textOf(each) ?? ''))
+  return textOf(heading) ?? textOf(words)?.slice(0, TITLE_CHARACTERS_MAX)
 }

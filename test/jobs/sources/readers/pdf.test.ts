@@ -103,3 +103,17 @@ test('a provision that begins in the line of its name has its text apart from it
     ['Section 4', 'Ten.'],
   ])
 })
+
+test('a numbered paragraph whose first line is full, and a signature, are no headings', async () => {
+  const first = '2. Where reference in this order is made to hives or to other homes of'
+  const [, read] = await textOf([
+    { text: 'Order on bees', y: 740 },
+    { text: 'A. Fees', y: 700 },
+    ...linesAt(670, [first, 'bees, it includes shares in them.']),
+    { text: 'M. SMITH', y: 600 },
+  ])
+  expect(read.fields.title).toBe('Order on bees')
+  expect(read.provisions.map(({ label, heading, text }) => [label, heading, text]).slice(1)).toEqual([
+    ['', 'A. Fees', `${first} bees, it includes shares in them.\n\nM. SMITH`],
+  ])
+})
