@@ -10,9 +10,26 @@ export function readFieldsOf(mapping: Mapping): ReadonlySet<string> {
   return new Set([...read, ...ignored_fields])
 }
 
-/** True where neither a rule nor the list of ignored fields names a field, one that holds it, or one that it holds. */
-export function isUnread(name: string, read: ReadonlySet<string>): boolean {
-  for (const each of read) if (each.startsWith(`${name}.`)) return false
+/**
+ * Yields what a record states that neither a rule nor the list of ignored fields names, itself or what holds it.
+ * @param stated of an object its own entry, without a text, then those of its fields, which stand for it.
+ */
+export function* unreadFields(
+  stated: ReadonlyMap<string, string | undefined>,
+  read: ReadonlySet<string>,
+): Generator<readonly [name: string, text: string | undefined]> {
+  let held: string | undefined
+  for (const [name, text] of stated) {
+    if (held !== undefined && !name.startsWith(`${held}.`)) yield [held, undefined]
+    held = undefined
+    if (!isUnread(name, read)) continue
+    if (text === undefined) held = name
+    else yield [name, text]
+  }
+  if (held !== undefined) yield [held, undefined]
+}
+
+function isUnread(name: string, read: ReadonlySet<string>): boolean {
   for (let at = name.length; at !== -1; at = name.lastIndexOf('.', at - 1)) {
     if (at === 0) break
     if (read.has(name.slice(0, at))) return false

@@ -13,7 +13,7 @@ import { slugOf } from './heading-anchors.ts'
 import { hashOf, identityOf, isServed, lawOf, sourceIdOf, writtenIn } from './identity.ts'
 import { isFoundAgain } from './found-again.ts'
 import type { FieldName, Mapping } from './mapping.ts'
-import { isUnread, looksLikeEnd, metadataFieldOf, readFieldsOf, shownName, sourcesOf } from './read-fields.ts'
+import { looksLikeEnd, metadataFieldOf, readFieldsOf, shownName, sourcesOf, unreadFields } from './read-fields.ts'
 import type { SourceRecord } from './record.ts'
 import { partsOf } from './parts.ts'
 import type { TextPart } from './parts.ts'
@@ -164,13 +164,13 @@ function fieldFault(
   { ignored_fields: ignored }: Mapping,
   read: ReadonlySet<string>,
 ): Recorded | undefined {
-  for (const [name, text] of stated) {
+  for (const [name, text] of stated)
     if (read.has(name) && text === undefined && !ignored.includes(name))
       return { kind: 'skipped', skip: 'lost', reason: `${name} is neither a plain value nor a list of them` }
-    if (isUnread(name, read) && looksLikeEnd(name, text)) {
-      const reason = `${shownName(name)} may state an end or a status, and the mapping does not read it`
-      return { kind: 'refused', contradiction: 'unread', reason }
-    }
+  for (const [name, text] of unreadFields(stated, read)) {
+    if (!looksLikeEnd(name, text)) continue
+    const reason = `${shownName(name)} may state an end or a status, and the mapping does not read it`
+    return { kind: 'refused', contradiction: 'unread', reason }
   }
   return undefined
 }

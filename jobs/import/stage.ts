@@ -5,7 +5,7 @@ import type { DraftsFile } from './drafts-file.ts'
 import type { Finding } from './findings.ts'
 import type { Mapping } from './mapping.ts'
 import { contradictionFinding } from './messages.ts'
-import { isUnread, readFieldsOf } from './read-fields.ts'
+import { readFieldsOf, unreadFields } from './read-fields.ts'
 import { locationOf } from './record.ts'
 import type { SourceRecord, SourceSnapshot } from './record.ts'
 import { createRecorder } from './recorder.ts'
@@ -61,7 +61,7 @@ export async function* stageSources(
         const text = item.text === undefined ? {} : { text: shownInReport(item.text) }
         yield { kind: 'skipped', skip: 'lost', entry: { ...place, reason: item.reason, ...text } }
       } else {
-        yield* unreadFields(item, read)
+        yield* unreadIn(item, read)
         yield* findingsOf(await record(item, source, snapshot.id), item, place, snapshots)
       }
     }
@@ -71,8 +71,8 @@ export async function* stageSources(
 
 const UNPROVED = 'its text is not found again in the captured bytes, so it is source-declared and not served by default'
 
-function* unreadFields({ stated }: SourceRecord, read: ReadonlySet<string>): Generator<Finding> {
-  for (const name of stated?.keys() ?? []) if (isUnread(name, read)) yield { kind: 'unread', name }
+function* unreadIn({ stated = new Map() }: SourceRecord, read: ReadonlySet<string>): Generator<Finding> {
+  for (const [name] of unreadFields(stated, read)) yield { kind: 'unread', name }
 }
 
 function leftOutFile(source: string, format: Mapping['format']): Finding {

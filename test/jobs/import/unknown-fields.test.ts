@@ -130,4 +130,6 @@ test('an end within an object is read by its name, and the object with it; one t
   expect(passages.map(({ in_force_to }) => in_force_to)).toEqual(['2021-01-01'])
   expect(report.unread_fields).toEqual({})
   await expect(importContents({ 'corpus.jsonl': record }, smallMapping())).rejects.toThrow(/validity/)
+  const listed = line('a', TEXT, { validity: [{ to: '2021-01-01' }], until: undefined })
+  await expect(importContents({ 'corpus.jsonl': listed }, mapping)).rejects.toThrow(/validity/)
 })
