@@ -21,8 +21,8 @@ const DRAFTED: ReadonlySet<string> = new Set(['pdf', 'docx'])
 const HEADING_DEPTH_MAX = 6
 
 /**
- * Writes what was recognised of a PDF or a Word document as Markdown: provisions with their headings, the page on which
- * each begins, and doubts as comments. Front matter names the original by its SHA-256, so that passages keep their place
+ * Writes what was recognised of a PDF or a Word document as Markdown: provisions with their headings, marks before what
+ * begins on another page, and doubts as comments. Front matter names the original by its SHA-256, so that passages keep their place
  * in it. Fields that the original does not state stay empty.
  * @throws OperatorError for a file that is not read, or that needs no draft.
  */

@@ -181,6 +181,9 @@ function fieldsOf({ tree: { root } }: ReadTree): DocumentFields {
     .map((each) => textWithSpaces(each && (childNamed(each, 'TITLE') ?? firstNamed(each, 'TITLE'))))
     .find((found) => found !== undefined)
   const signed = dayIn(attribute(childNamed(bib, 'DATE'), 'ISO') ?? attribute(firstNamed(root, 'DATE'), 'ISO'))
+  // Of a consolidated act, the other dates are those of the consolidation.
+  const basic = info === undefined ? undefined : firstNamed(firstNamed(root, 'FAM.COMP'), 'BIB.INSTANCE.CONS')
+  const published = dayIn(attribute(childNamed(basic, 'DATE'), 'ISO'))
   const from = dayIn(attribute(info, 'START.DATE'))
   const applies = applicationIn(textOf(firstNamed(root, 'ENACTING.TERMS')) ?? '')
   const to = endIn(attribute(info, 'END.DATE'), info?.line)
@@ -198,7 +201,11 @@ function fieldsOf({ tree: { root } }: ReadTree): DocumentFields {
         ? undefined
         : `https://eur-lex.europa.eu/legal-content/${textOf(firstNamed(bib, 'LG.DOC')) ?? 'EN'}/TXT/?uri=CELEX:${celex}`,
     publishedAt:
-      signed === undefined ? undefined : { day: signed, rule: info === undefined ? 'enactment' : 'publication' },
+      published !== undefined
+        ? { day: published }
+        : signed === undefined
+          ? undefined
+          : { day: signed, rule: info === undefined ? 'enactment' : 'publication' },
     effectiveFrom: from === undefined ? applies : { day: from },
     effectiveTo: to === undefined ? undefined : { day: to },
   }

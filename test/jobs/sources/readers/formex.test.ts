@@ -61,3 +61,16 @@ test('a row goes on in its columns below a cell of several rows, and the notes o
     '(2) In euro.\n\nCode | Goods | Price(2)\n0207 | Fowls | 109\n| | 128\nAll | | 237',
   )
 })
+
+test('a consolidated act was published on the day of the issue that holds the basic act', async () => {
+  const family =
+    '<FAM.COMP><BIB.DATA><BIB.INSTANCE.CONS><DATE ISO="20140612"/></BIB.INSTANCE.CONS><DATE ISO="20140515"/></BIB.DATA></FAM.COMP>'
+  const info = '<INFO.CONSLEG CONSLEG.REF="2014L0065" START.DATE="20200326" END.DATE="99999999"/>'
+  const file = `<CONS.ACT>${info}<CONS.DOC><BIB.INSTANCE><DATE ISO="20200326"/><LG.DOC>EN</LG.DOC></BIB.INSTANCE>${family}<TITLE><TI><P>Directive 2014/65/EU</P></TI></TITLE></CONS.DOC></CONS.ACT>`
+  expect((await readDocument('a-file', Buffer.from(file))).fields).toMatchObject({
+    identifier: '32014L0065',
+    publishedAt: { day: '2014-06-12' },
+    effectiveFrom: { day: '2020-03-26' },
+    effectiveTo: undefined,
+  })
+})
