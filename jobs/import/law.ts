@@ -161,7 +161,11 @@ function namedProvisions(read: ReadDocument): readonly NamedProvision[] {
     const isShared = !isReference && (labels.get(keyOf(citation)) ?? 0) > 1
     const { isTitled, rest } = withoutTitle(citation, read.fields)
     const around = isShared ? provision.path.filter((heading) => heading !== read.fields.title).slice(-2) : []
-    const apart = [...around, ...(rest === '' ? [] : [rest])].join(', ').slice(-LABEL_CHARACTERS_MAX)
+    const [name, own] = isTitled ? ['', rest] : nameAndPlace(citation)
+    const apart = [name, ...around, own]
+      .filter((part) => part !== '')
+      .join(', ')
+      .slice(-LABEL_CHARACTERS_MAX)
     const told = isShared ? numbers(apart) : apart
     const citedAs = isTitled ? { 'section.untitled': told || undefined } : { 'section.label': told }
     return { provision, id, citation, citedAs }
@@ -177,6 +181,11 @@ function withoutTitle(
   const name = (title ?? '').slice(0, CITED_TITLE_CHARACTERS_MAX).trim()
   const isTitled = own === undefined && name !== '' && (label === name || label.startsWith(`${name}, `))
   return { isTitled, rest: isTitled ? label.slice(name.length + 2) : label }
+}
+
+/** The name of the act with which a citation begins, and what follows it. */
+function nameAndPlace({ label, name }: Citation): readonly [string, string] {
+  return name !== undefined && label.startsWith(`${name}, `) ? [name, label.slice(name.length + 2)] : ['', label]
 }
 
 function isShort(anchor: string | undefined): boolean {

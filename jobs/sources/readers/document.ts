@@ -94,6 +94,8 @@ export interface DocumentFields {
 /** How a provision is cited. */
 export interface Citation {
   readonly label: string
+  /** The name of the act, where the label begins with it. */
+  readonly name?: string
   /** Key of the document that the provision belongs to, where a file holds several. */
   readonly document?: string
   readonly title?: string

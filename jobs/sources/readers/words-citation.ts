@@ -35,6 +35,7 @@ export function wordsCitation(provision: CitedProvision, fields: DocumentFields,
   const reference = outer.length > 0 || !isNumbered ? undefined : place
   return {
     label: [name, ...outer.toReversed(), own].filter((part) => part !== '').join(', '),
+    ...(name === '' ? {} : { name }),
     ...(known === undefined ? {} : { act: known, aliases: aliasOf(name) }),
     ...(reference === undefined ? {} : { reference }),
   }

@@ -157,3 +157,15 @@ test.each([
 ])('a source.yaml that is not understood is refused with its line: %j', (yaml, sentence) => {
   expect(() => parseSourceYaml(yaml)).toThrow(sentence)
 })
+
+test('headings that are used again are told apart by those around them, after the name of the act', async () => {
+  const titles = ['CHAPTER 1', 'SECTION 1', 'CHAPTER 2', 'SECTION 1']
+  const lines = titles.map(
+    (text) => `<p class="oj-ti-section-1">${text}</p>${text.startsWith('S') ? '<p>Text.</p>' : ''}`,
+  )
+  const page = `<!doctype html><html><head></head><body><p class="oj-doc-ti">Regulation (EU) 2024/1</p><p class="oj-doc-ti">on bees</p>${lines.join('')}</body></html>`
+  expect((await imported({ 'a.html': page })).passages.map(({ citation }) => citation.label)).toEqual([
+    'Regulation (EU) 2024/1, CHAPTER 1, SECTION 1',
+    'Regulation (EU) 2024/1, CHAPTER 2, SECTION 1',
+  ])
+})
