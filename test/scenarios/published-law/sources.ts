@@ -51,12 +51,23 @@ export interface SourceFile {
   readonly bytes: Buffer
 }
 
+/** Samples of several formats have one name, or are one act, which an import refuses; here each has its own name. */
+const RENAMED: Readonly<Record<string, readonly [RegExp, string]>> = {
+  clml: [/Samples(?= Act)/g, 'Testing'],
+  'eur-lex': [/2016\/679/g, '2016/678'],
+  markdown: [/Muster(?=G|gesetz)/g, 'Proben'],
+  pdf: [/(?<=Order on )samples/g, 'tissues'],
+}
+
 /** A file of each format. */
 export const FILES: readonly SourceFile[] = ONE_OF_EACH.map(({ format, bytes }) => {
   const published = PUBLISHED[format]
-  return present && published !== undefined
-    ? { format, name: basename(published), bytes: readFileSync(join(DATA, 'raw', published)) }
-    : { format, name: `${format}.file`, bytes }
+  if (present && published !== undefined)
+    return { format, name: basename(published), bytes: readFileSync(join(DATA, 'raw', published)) }
+  const [name, other] = RENAMED[format] ?? [/$^/, '']
+  const renamed = Buffer.from(bytes.toString('latin1').replace(name, other), 'latin1')
+  // The day of a part of the eCFR stands only in its name.
+  return { format, name: `${format}${format === 'ecfr' ? '-2024-05-17' : ''}.file`, bytes: renamed }
 })
 
 export function fileOf(format: string): SourceFile {
@@ -69,7 +80,9 @@ export function fileOf(format: string): SourceFile {
 export async function writeRecords(folder: string): Promise<void> {
   await mkdir(folder)
   const metadata = { act: 'A', act_title: 'Act A', article: '1', paragraph: '1', effective_from: '2024-08-01' }
-  const sample = { id: 'r1', title: 'Article 1', text: 'It applies to samples.', metadata }
+  // Long enough for a question of the evaluation.
+  const text = 'This act applies to samples of law that are kept for tests, and to whoever writes or reads them.'
+  const sample = { id: 'r1', title: 'Article 1', text, metadata }
   const lines = present
     ? (await readFile(join(DATA, RECORDS.file), 'utf8')).split('\n').slice(0, RECORDS.lines)
     : [JSON.stringify(sample)]
