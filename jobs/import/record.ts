@@ -95,23 +95,16 @@ export function locationOf(
  * Returns the scalars of a metadata object by placeholder. A list of scalars is joined by commas; a field of an object
  * within it has both names: `metadata.act.title`. Other values are ignored.
  */
-export function scalarsOf(
-  prefix: string,
-  metadata: Readonly<Record<string, unknown>>,
-  depth = 0,
-): ReadonlyMap<string, string> {
+export function scalarsOf(prefix: string, metadata: Readonly<Record<string, unknown>>): ReadonlyMap<string, string> {
   const values = new Map<string, string>()
-  for (const [name, value] of Object.entries(metadata)) {
-    const inner = typeof value === 'object' && !Array.isArray(value) ? innerSchema.safeParse(value).data : undefined
-    if (inner !== undefined && depth < NESTING_MAX)
-      for (const [key, text] of scalarsOf(`${prefix}.${name}`, inner, depth + 1)) values.set(key, text)
+  for (const [name, value] of fieldsIn(metadata, `${prefix}.`)) {
     const scalar = Array.isArray(value)
       ? value
           .map(scalarOf)
           .filter((each) => each !== undefined)
           .join(',')
       : scalarOf(value)
-    if (scalar !== undefined && scalar.trim() !== '') values.set(`${prefix}.${name}`, scalar.trim())
+    if (scalar !== undefined && scalar.trim() !== '') values.set(name, scalar.trim())
   }
   return values
 }
@@ -122,27 +115,36 @@ function scalarOf(value: unknown): string | undefined {
     : undefined
 }
 
-/** Objects within objects that are looked into. */
-const NESTING_MAX = 4
-const innerSchema = z.record(z.string(), z.unknown())
-
 /** Returns every field that an object states, as `SourceRecord.stated` has it. */
 export function statedFields(
   fields: Readonly<Record<string, unknown>>,
   prefix = '',
-  depth = 0,
 ): ReadonlyMap<string, string | undefined> {
   const found = new Map<string, string | undefined>()
-  for (const [name, value] of Object.entries(fields)) {
+  for (const [name, value] of fieldsIn(fields, prefix)) {
     if (value === null || value === undefined || (typeof value === 'string' && value.trim() === '')) continue
     if (Array.isArray(value) && value.length === 0) continue
-    found.set(`${prefix}${name}`, plainOf(value))
-    if (typeof value !== 'object' || depth >= NESTING_MAX) continue
-    const inner = innerSchema.safeParse(value)
-    if (inner.success)
-      for (const [key, text] of statedFields(inner.data, `${prefix}${name}.`, depth + 1)) found.set(key, text)
+    found.set(name, plainOf(value))
   }
   return found
+}
+
+/** Objects within objects that are looked into. */
+const NESTING_MAX = 4
+const innerSchema = z.record(z.string(), z.unknown())
+
+/** Yields the fields of an object, and after each object within it the fields of that. */
+function* fieldsIn(
+  fields: Readonly<Record<string, unknown>>,
+  prefix: string,
+  depth = 0,
+): Generator<readonly [name: string, value: unknown]> {
+  for (const [key, value] of Object.entries(fields)) {
+    const name = `${prefix}${key}`
+    yield [name, value]
+    const inner = typeof value === 'object' && depth < NESTING_MAX ? innerSchema.safeParse(value).data : undefined
+    if (inner !== undefined) yield* fieldsIn(inner, `${name}.`, depth + 1)
+  }
 }
 
 function plainOf(value: unknown): string | undefined {
