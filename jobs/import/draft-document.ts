@@ -3,6 +3,7 @@ import { sha256 } from '#core/platform/digest.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { firstIndex } from '#core/platform/first-index.ts'
 import type { Provision } from '#jobs/sources/readers/document.ts'
+import { textAt } from '#jobs/sources/readers/places.ts'
 import { readBytes, readDocument } from '#jobs/sources/readers/read.ts'
 import type { ReadDocument } from '#jobs/sources/readers/read.ts'
 import { UnreadableFile } from '#jobs/sources/readers/tree.ts'
@@ -93,7 +94,7 @@ function drafted(read: ReadDocument, name: string, digest: string): DraftDocumen
 
 function pageOf({ tree: { texts } }: ReadDocument, { pieces, page, element }: Provision): number | undefined {
   const from = pieces[0]?.from
-  const text = from === undefined ? undefined : texts.findLast(({ start }) => start <= from)
+  const text = from === undefined ? undefined : texts[textAt(texts, from)]
   const heading = element?.children.find((child) => child.kind === 'text')
   return page ?? (heading?.kind === 'text' ? heading.page : undefined) ?? text?.page
 }
@@ -108,8 +109,7 @@ function paragraphsOf(
     const start = at
     at += paragraph.length + 2
     const piece = pieces[firstIndex(pieces.length, (index) => (pieces[index]?.at ?? 0) >= start)]
-    const after = firstIndex(texts.length, (index) => (texts[index]?.start ?? 0) > (piece?.from ?? 0))
-    return { text: paragraph, page: piece === undefined ? undefined : texts[after - 1]?.page }
+    return { text: paragraph, page: piece === undefined ? undefined : texts[textAt(texts, piece.from)]?.page }
   })
 }
 

@@ -113,7 +113,7 @@ function joinedStretches(pieces: readonly Stretch[], joined: string): readonly S
 }
 
 /** Index of the text that holds an offset. */
-function textAt(texts: readonly MarkupText[], offset: number): number {
+export function textAt(texts: readonly MarkupText[], offset: number): number {
   return Math.max(0, firstIndex(texts.length, (index) => (texts[index]?.start ?? 0) > offset) - 1)
 }
 
