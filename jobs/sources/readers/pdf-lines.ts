@@ -151,7 +151,8 @@ const RUN_IN =
   /^((?:Section|SECTION|Sec\.|SEC\.|Article|ARTICLE|Artikel|§+)\s*\d+[\w-]*(?:\.\d+[\w-]*)*[.:—–]*)\s+(?=["“‘(]?(?:\p{Lu}|\(?\d))/u
 /** A heading of its own is shorter, or does not fill its column. */
 const HEADING_CHARACTERS_MAX = 60
-const NAMED_RANK = 50
+/** Of a heading that names a provision. Smaller ranks are those of sizes, from the largest; greater ones of numbers. */
+export const NAMED_RANK = 50
 
 /** Sizes of its text that a line of running text leaves free at most, beside a number or the name of a provision. */
 const FULL_NUMBERED = 6

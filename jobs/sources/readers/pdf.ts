@@ -7,7 +7,7 @@ import { lineRole } from './line-roles.ts'
 import { lineTree } from './line-tree.ts'
 import { linesAcross, linesOfPage, turned } from './pdf-columns.ts'
 import type { PdfLine, PdfText } from './pdf-columns.ts'
-import { stretchesOf } from './pdf-lines.ts'
+import { NAMED_RANK, stretchesOf } from './pdf-lines.ts'
 import type { MarkupElement, MarkupTree } from './tree.ts'
 import { elementsOf, oneLine, textOf, UnreadableFile } from './tree.ts'
 import { wordsCitation } from './words-citation.ts'
@@ -112,8 +112,6 @@ async function metadataOf(pdf: Pdf): Promise<Map<string, string>> {
 
 const FILE_NAME = /^Microsoft Word|\.(?:docx?|fm|html?|indd|odt|pdf|qxd|rtf|tmp|txt|xml)$/i
 const TITLE_CHARACTERS_MAX = 200
-/** Ranks from here on are those of numbers and of names of provisions; the others are sizes. */
-const SIZES_MAX = 50
 
 function fieldsOf({ tree: { metadata = new Map(), root } }: ReadTree): DocumentFields {
   const stated = metadata.get('Title')
@@ -129,7 +127,7 @@ function fieldsOf({ tree: { metadata = new Map(), root } }: ReadTree): DocumentF
 /** The first heading that is larger than the text; without one, the first line of words. */
 function titleIn(root: MarkupElement): string | undefined {
   const all = elementsOf(root)
-  const heading = all.find(({ name, attributes }) => name === 'heading' && Number(attributes.get('rank')) < SIZES_MAX)
+  const heading = all.find(({ name, attributes }) => name === 'heading' && Number(attributes.get('rank')) < NAMED_RANK)
   const words = all.find((each) => each.name === 'paragraph' && /^[^|]*\p{L}{3,}[^|]*$/u.test(textOf(each) ?? ''))
   return textOf(heading) ?? textOf(words)?.slice(0, TITLE_CHARACTERS_MAX)
 }
