@@ -4,7 +4,7 @@ import { isWithin } from './format.ts'
 import type { MarkupFormat } from './format.ts'
 import { euCitation } from './eu-citation.ts'
 import { ANNEX_RANK, ARTICLE_RANK, divisionRank, FINAL_RANK, namesDivision } from './eur-lex-divisions.ts'
-import { classesOf, hasClass, isAmendmentMark, pageOfActFields } from './eur-lex-fields.ts'
+import { classesOf, isAmendmentMark, pageOfActFields } from './eur-lex-fields.ts'
 import { CONSOLIDATED_LINE, createPlainRoles, isPlainPage, plainFields } from './eur-lex-plain.ts'
 import { isProposal, proposalFields, proposalRole } from './eur-lex-proposal.ts'
 import { parseHtml } from './html.ts'
@@ -46,7 +46,7 @@ export const EUR_LEX: MarkupFormat = {
   roles: ({ tree: { root } }) => {
     if (isProposal(root)) return proposalRole
     if (isPlainPage(root)) return createPlainRoles(root)
-    return hasSubdivisions(root) ? createMarkedRoles(root) : createFlatRoles(root)
+    return createRoles(root)
   },
   fields: (read) => {
     const { root } = read.tree
@@ -58,17 +58,25 @@ export const EUR_LEX: MarkupFormat = {
 
 function hasSubdivisions(root: MarkupElement): boolean {
   for (const each of descendants(root))
-    if ((attribute(each, 'id') ?? '').startsWith('art_') && hasClass(each, 'eli-subdivision')) return true
+    if ((attribute(each, 'id') ?? '').startsWith('art_') && classesOf(each)('eli-subdivision')) return true
   return false
 }
 
-/** Roles of a page whose elements hold the articles. */
-function createMarkedRoles(root: MarkupElement): Roles {
+type LinesBefore = ReadonlyMap<MarkupElement, MarkupElement>
+
+function createRoles(root: MarkupElement): Roles {
   const before = linesBeforeTitles(root)
   const quoted = quotedTitles(root)
+  const roles = hasSubdivisions(root)
+    ? createMarkedRoles(before)
+    : createFlatRoles(before, marksOf(root, before, quoted))
+  return (element, context) => (quoted.has(element) ? { is: 'block' } : roles(element, context))
+}
+
+/** Roles of a page whose elements hold the articles. */
+function createMarkedRoles(before: LinesBefore): Roles {
   return (element) => {
     const has = classesOf(element)
-    if (quoted.has(element)) return { is: 'block' }
     if (element.name === 'div' && (has('eli-subdivision') || DIVISION.test(attribute(element, 'id') ?? '')))
       return subdivisionOf(element)
     if (has(...ARTICLE_TITLES)) return { is: 'label' }
@@ -96,13 +104,9 @@ function lineRole(element: MarkupElement): Role {
 }
 
 /** Roles of a page on which headings begin the articles. */
-function createFlatRoles(root: MarkupElement): Roles {
-  const before = linesBeforeTitles(root)
-  const quoted = quotedTitles(root)
-  const { recitals, annexes } = marksOf(root, before, quoted)
+function createFlatRoles(before: LinesBefore, { recitals, annexes }: Marks): Roles {
   return (element) => {
     const has = classesOf(element)
-    if (quoted.has(element)) return { is: 'block' }
     const anchor = attribute(element, 'id')
     if (recitals.has(element)) return { is: 'unit', kind: 'recital', level: 'passage' }
     if (element.name === 'td' && element.parent !== undefined && recitals.has(element.parent))
@@ -131,11 +135,7 @@ interface Marks {
   readonly annexes: ReadonlySet<MarkupElement>
 }
 
-function marksOf(
-  root: MarkupElement,
-  before: ReadonlyMap<MarkupElement, MarkupElement>,
-  quoted: ReadonlySet<MarkupElement>,
-): Marks {
+function marksOf(root: MarkupElement, before: LinesBefore, quoted: ReadonlySet<MarkupElement>): Marks {
   const [rows, annexes] = [new Set<MarkupElement>(), new Set<MarkupElement>()]
   let hasArticle = false
   for (const element of descendants(root)) {
@@ -195,7 +195,7 @@ function isTitleOfAnnex(element: MarkupElement, before: MarkupElement | undefine
 }
 
 /** For each title, the nearest element with text before it that has the same parent. */
-function linesBeforeTitles(root: MarkupElement): ReadonlyMap<MarkupElement, MarkupElement> {
+function linesBeforeTitles(root: MarkupElement): LinesBefore {
   const found = new Map<MarkupElement, MarkupElement>()
   for (const parent of descendants(root)) {
     let before: MarkupElement | undefined
