@@ -1,3 +1,5 @@
+import { languageTag } from './format.ts'
+
 /** Words for the kinds of acts of the European Union, by the letter that a CELEX number has for it (sector 3). */
 const INSTRUMENTS: readonly (readonly [RegExp, string])[] = [
   [
@@ -39,6 +41,15 @@ export function celexOf(
   if (letter === undefined || year === undefined || number === undefined || !/^\d{1,4}$/.test(number)) return undefined
   const full = /^\d{4}$/.test(year) ? year : /^\d{2}$/.test(year) ? `19${year}` : undefined
   return full === undefined ? undefined : `3${full}${letter}${number.padStart(4, '0')}`
+}
+
+const LANGUAGES = 'BG CS DA DE EL EN ES ET FI FR GA HR HU IT LT LV MT NL PL PT RO SK SL SV'.split(' ')
+
+/** Returns the page of an act on EUR-Lex, in its language. */
+export function addressOf(celex: string | undefined, language: string | undefined): string | undefined {
+  if (celex === undefined) return undefined
+  const shown = LANGUAGES.find((each) => languageTag(each) === language?.slice(0, 2)) ?? 'EN'
+  return `https://eur-lex.europa.eu/legal-content/${shown}/TXT/?uri=CELEX:${celex}`
 }
 
 const CORRIGENDUM =

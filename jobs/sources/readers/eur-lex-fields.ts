@@ -1,7 +1,7 @@
 import { attribute, descendants, textOf } from './tree.ts'
 import type { MarkupElement } from './tree.ts'
-import { celexInTitle, isCorrigendum } from './celex.ts'
-import { dayIn, dayInWords, languageTag } from './format.ts'
+import { addressOf, celexInTitle, celexOf, isCorrigendum } from './celex.ts'
+import { dayIn, dayInNumbers, dayInWords, languageTag } from './format.ts'
 import type { ReadTree } from './format.ts'
 import type { DocumentFields } from './document.ts'
 import { applicationIn } from './eu-citation.ts'
@@ -22,23 +22,10 @@ export function classesOf(element: MarkupElement | undefined): Classes {
   return Object.assign(has, { some: (test: (name: string) => boolean) => names.some((name) => test(name)) })
 }
 
-export function hasClass(element: MarkupElement, name: string): boolean {
-  return (attribute(element, 'class') ?? '').split(/\s+/).includes(name)
-}
-
 /** In consolidated acts, `▼M1` says which act the text below it is from. */
 export function isAmendmentMark(element: MarkupElement): boolean {
   const isSmall = element.children.length < 4 && (element.name === 'a' || classesOf(element)('modref', 'arrow'))
   return isSmall && /^▼[A-Z]\d*$/.test(textOf(element) ?? '')
-}
-
-const LANGUAGES = 'BG CS DA DE EL EN ES ET FI FR GA HR HU IT LT LV MT NL PL PT RO SK SL SV'.split(' ')
-
-/** The page of an act on EUR-Lex, in its language. */
-export function addressOf(celex: string | undefined, language: string | undefined): string | undefined {
-  if (celex === undefined) return undefined
-  const shown = LANGUAGES.find((each) => languageTag(each) === language?.slice(0, 2)) ?? 'EN'
-  return `https://eur-lex.europa.eu/legal-content/${shown}/TXT/?uri=CELEX:${celex}`
 }
 
 /** Fields of a page of an act, in the Official Journal or consolidated. */
@@ -51,9 +38,7 @@ export function pageOfActFields(read: ReadTree): DocumentFields {
   const consolidated = consolidationIn(textOf(classed('reference')))
   const celex =
     consolidated?.celex ?? celexInTitle(title ?? '') ?? (isCorrigendum(title ?? '') ? undefined : celexOfEli(eli))
-  const [, day = '', month = '', year = ''] =
-    /(\d{1,2})\.(\d{1,2})\.(\d{4})/.exec(textOf(classed('hd-date')) ?? '') ?? []
-  const published = dayIn(`${year}-${month.padStart(2, '0')}-${day.padStart(2, '0')}`)
+  const published = dayInNumbers(textOf(classed('hd-date')))
   const signed = dayInWords(title)
   const applies = applicationIn(textOf(read.tree.root) ?? '')
   const language = languageTag(textOf(classed('hd-lg'))) ?? consolidated?.language ?? page.language
@@ -115,6 +100,5 @@ export function consolidationIn(line: string | undefined): Consolidation | undef
 function celexOfEli(eli: string | undefined): string | undefined {
   const [, kind, year, number, rest] = /\/eli\/(reg|dir|dec)(?:_\w+)?\/(\d{4})\/(\d+)(\S*)/.exec(eli ?? '') ?? []
   const letter = kind === 'reg' ? 'R' : kind === 'dir' ? 'L' : 'D'
-  if (year === undefined || number === undefined || /corrigendum/.test(rest ?? '')) return undefined
-  return `3${year}${letter}${number.padStart(4, '0')}`
+  return /corrigendum/.test(rest ?? '') ? undefined : celexOf(year, number, letter)
 }

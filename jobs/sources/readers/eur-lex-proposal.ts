@@ -1,6 +1,6 @@
 import { attribute, descendants, textOf } from './tree.ts'
 import type { MarkupElement } from './tree.ts'
-import { dayIn } from './format.ts'
+import { dayInNumbers } from './format.ts'
 import type { ReadTree } from './format.ts'
 import type { DocumentFields } from './document.ts'
 import { ANNEX_RANK, ARTICLE_RANK, divisionRank, FINAL_RANK, namesDivision } from './eur-lex-divisions.ts'
@@ -72,8 +72,7 @@ export function proposalFields(read: ReadTree): DocumentFields {
   const { root } = read.tree
   const page = pageFields(read)
   const lines = TITLE_LINES.map((style) => lineOf(root, style) ?? lineOf(root, style.replace('_cp', '')))
-  const [, day = '', month = '', year = ''] = /(\d{1,2})\.(\d{1,2})\.(\d{4})/.exec(lineOf(root, 'Emission') ?? '') ?? []
-  const issued = dayIn(`${year}-${month.padStart(2, '0')}-${day.padStart(2, '0')}`)
+  const issued = dayInNumbers(lineOf(root, 'Emission'))
   return {
     title: lines.filter((line) => line !== undefined).join(' ') || page.title,
     identifier: lineOf(root, REFERENCE),

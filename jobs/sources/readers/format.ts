@@ -89,6 +89,12 @@ export function dayInWords(written: string | undefined): string | undefined {
   return dayIn(`${year ?? year2}-${String(index + 1).padStart(2, '0')}-${(day ?? day2 ?? '').padStart(2, '0')}`)
 }
 
+/** The first day that is written in numbers: `31.12.2020`, `2.3.2021`. */
+export function dayInNumbers(written: string | undefined): string | undefined {
+  const [, day = '', month = '', year = ''] = /(\d{1,2})\.(\d{1,2})\.(\d{4})/.exec(written ?? '') ?? []
+  return dayIn(`${year}-${month.padStart(2, '0')}-${day.padStart(2, '0')}`)
+}
+
 /** BCP 47 of a language as formats write it: `EN`, `eng`, `deu`. */
 export function languageTag(written: string | undefined): string | undefined {
   if (written === undefined || !/^[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8})*$/.test(written)) return undefined

@@ -1,6 +1,6 @@
 import { attribute, childNamed, descendants, elementsOf, firstNamed, textOf } from './tree.ts'
 import type { MarkupElement } from './tree.ts'
-import { celexOf, instrumentIn, isCorrigendum } from './celex.ts'
+import { addressOf, celexOf, instrumentIn, isCorrigendum } from './celex.ts'
 import { dayIn, endIn, isWithin, languageTag } from './format.ts'
 import type { MarkupFormat, ReadTree } from './format.ts'
 import type { DocumentFields, ReaderWarning } from './document.ts'
@@ -196,10 +196,7 @@ function fieldsOf({ tree: { root } }: ReadTree): DocumentFields {
     ),
     jurisdiction: 'EU',
     authority: textOf(firstNamed(root, 'PREAMBLE.INIT'))?.replace(/,$/, '').slice(0, 200),
-    url:
-      celex === undefined
-        ? undefined
-        : `https://eur-lex.europa.eu/legal-content/${textOf(firstNamed(bib, 'LG.DOC')) ?? 'EN'}/TXT/?uri=CELEX:${celex}`,
+    url: addressOf(celex, languageTag(textOf(firstNamed(bib, 'LG.DOC')))),
     publishedAt:
       published !== undefined
         ? { day: published }

@@ -1,6 +1,6 @@
 import { slugOf } from '#jobs/import/heading-anchors.ts'
 import type { Citation, DocumentFields, ReadDate } from './document.ts'
-import { dayIn } from './format.ts'
+import { dayInNumbers } from './format.ts'
 import type { CitedProvision } from './format.ts'
 import { wordsCitation } from './words-citation.ts'
 
@@ -9,8 +9,8 @@ import { wordsCitation } from './words-citation.ts'
  * without one it is the text as enacted.
  */
 export function lastAmendment(words: string, signed: string | undefined): ReadDate | undefined {
-  const days = [...words.matchAll(/\bv\. (\d{1,2})\.\s?(\d{1,2})\.\s?(\d{4})/g)].flatMap(
-    ([, day = '', month = '', year = '']) => dayIn(`${year}-${month.padStart(2, '0')}-${day.padStart(2, '0')}`) ?? [],
+  const days = [...words.matchAll(/\bv\. (\d{1,2}\.\s?\d{1,2}\.\s?\d{4})/g)].flatMap(
+    ([, day = '']) => dayInNumbers(day.replaceAll(/\s/g, '')) ?? [],
   )
   const last = days.toSorted().at(-1)
   if (last !== undefined && signed !== undefined) return { day: last, rule: 'last-amendment' }
