@@ -26,7 +26,7 @@ const TOOLS = [
 /** Tests of parts that need Postgres or Redis. */
 const SERVICES = [
   'test/core/{db,limits,redis}/**/*.test.ts',
-  'test/{faults,law,scenarios}/**/*.test.ts',
+  'test/{editors,faults,scenarios}/**/*.test.ts',
   'test/jobs/*.test.ts',
   'test/jobs/{activate,build,demo,ledger,maintenance,operator,trace}/**/*.test.ts',
   'test/jobs/import/left-out.test.ts',
