@@ -1,6 +1,6 @@
 import type { Facets } from '#core/index/facets/layout.ts'
 import type { ActEntry } from '#core/index/references/layout.ts'
-import { namesOfAct } from '#core/index/references/parser/parser.ts'
+import { namesOfAct } from '#law/citations/parser.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { readActClaims, readDescribed } from '#jobs/import/staging/kept-records.ts'
 import type { StagedLocation, Staging } from '#jobs/import/staging/staging.ts'

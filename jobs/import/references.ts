@@ -1,6 +1,6 @@
 import type { ActEntry } from '#core/index/references/layout.ts'
-import { canonicalReference, createActAliases, parseReference } from '#core/index/references/parser/parser.ts'
-import type { ActAliases } from '#core/index/references/parser/parser.ts'
+import { canonicalReference, createActAliases, parseReference } from '#law/citations/parser.ts'
+import type { ActAliases } from '#law/citations/parser.ts'
 import { foldKey } from '#core/identity/fold.ts'
 import { IMPORT_BOUNDS } from '#jobs/import/bounds.ts'
 import { codePointsOf } from './text.ts'

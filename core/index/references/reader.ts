@@ -1,7 +1,7 @@
 import { closeSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createActAliases } from './parser/parser.ts'
-import type { ActAliases } from './parser/parser.ts'
+import { createActAliases } from '#law/citations/parser.ts'
+import type { ActAliases } from '#law/citations/parser.ts'
 import { openSized, readFully } from '#core/index/storage/file-reader.ts'
 import { referencesLayout, referencesSchema } from './layout.ts'
 

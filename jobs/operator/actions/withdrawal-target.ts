@@ -6,7 +6,7 @@ import { foldKey } from '#core/identity/fold.ts'
 import type { ArtifactStore } from '#core/index/format/store.ts'
 import { passagesIn } from '#core/index/passages/records.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
-import { canonicalReference, referencesIn } from '#core/index/references/parser/parser.ts'
+import { canonicalReference, referencesIn } from '#law/citations/parser.ts'
 import { openReferencesReader } from '#core/index/references/reader.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 

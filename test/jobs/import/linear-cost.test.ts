@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { createActAliases, referencesIn, parseReference } from '#core/index/references/parser/parser.ts'
+import { createActAliases, referencesIn, parseReference } from '#law/citations/parser.ts'
 import { INDEX_BOUNDS } from '#core/index/bounds.ts'
 import { IMPORT_BOUNDS } from '#jobs/import/bounds.ts'
 import { sourceAnchor } from '#jobs/import/anchor.ts'

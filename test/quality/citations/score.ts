@@ -1,5 +1,5 @@
-import { createActAliases, referencesIn } from '#core/index/references/parser/parser.ts'
-import type { ActAliases, ExplicitReference } from '#core/index/references/parser/parser.ts'
+import { createActAliases, referencesIn } from '#law/citations/parser.ts'
+import type { ActAliases, ExplicitReference } from '#law/citations/parser.ts'
 import type { LabelledReference, Sentence } from './judgements.ts'
 
 /** Names of the acts of a corpus, and their ids. */

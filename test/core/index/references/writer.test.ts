@@ -9,7 +9,7 @@ import type { ReferencesReader } from '#core/index/references/reader.ts'
 import { referencesLayout } from '#core/index/references/layout.ts'
 import type { ActEntry } from '#core/index/references/layout.ts'
 import { createReferencesWriter } from '#core/index/references/writer.ts'
-import { referencesIn } from '#core/index/references/parser/parser.ts'
+import { referencesIn } from '#law/citations/parser.ts'
 
 let folder: string
 beforeEach(() => {

@@ -1,0 +1,156 @@
+import type { TokenStream } from '#law/citations/lexer/token-stream.ts'
+import { isContainer, readDesignator } from '#law/citations/provisions/designators.ts'
+import type { Designator, DesignatorKind } from '#law/citations/provisions/designators.ts'
+import { readList } from '#law/citations/provisions/lists.ts'
+import type { Element } from '#law/citations/provisions/lists.ts'
+import { readDesignation } from '#law/citations/provisions/numbers.ts'
+import type { Part } from '#law/citations/provisions/numbers.ts'
+import { isRoman, romanValue } from '#law/citations/provisions/roman.ts'
+import type { ActMention } from '#law/citations/act.ts'
+import type { ActAliases } from '#law/citations/names/aliases.ts'
+import { readActAfter } from './act-after.ts'
+
+/**
+ * When a candidate counts as a reference:
+ * - `certain`: also without an act.
+ * - `needs act`: only with an act. Such an act alone does not count; it is only the act of provisions elsewhere.
+ * - `if held once`: with an act, or without one if the corpus holds the provision in one document alone.
+ * - `if held`: only if the corpus holds the provision.
+ */
+export type Confidence = 'certain' | 'needs act' | 'if held once' | 'if held'
+
+/** What may be a reference: the positions of its first token and after its last, and the parsed content. */
+export interface Candidate {
+  readonly from: number
+  readonly to: number
+  readonly kind: DesignatorKind | 'act' | 'comment'
+  readonly path: readonly string[]
+  readonly act: string | undefined
+  readonly confidence: Confidence
+  /** The first two parts are joined by a point (`1026.43`). */
+  readonly pointed: boolean
+  /**
+   * `own text`: of the text that the words come from (`of this title`), so it takes no act from elsewhere.
+   * `an act`: of `the Act` that the words are about, which is no part of the Code of Federal Regulations.
+   */
+  readonly scope?: 'own text' | 'an act' | undefined
+}
+
+/** What was read, and the position after it. */
+export interface Reading {
+  readonly candidates: readonly Candidate[]
+  readonly end: number
+}
+
+/** Gives provisions the act after them, or the one before them; a provision of another kind of work is none. */
+export function finish(
+  tokens: TokenStream,
+  designator: Designator,
+  elements: readonly Element[],
+  before: ActMention | undefined,
+  aliases: ActAliases,
+  confidence: Confidence,
+  kind: Candidate['kind'] = designator.kind,
+): Reading | undefined {
+  const last = elements.at(-1)
+  if (last === undefined) return undefined
+  const after = readActAfter(tokens, last.to, designator, aliases)
+  const mention =
+    after?.kind === 'act' && (after.linked || !ownsProvision(tokens, after.mention, aliases))
+      ? after.mention
+      : undefined
+  if (before !== undefined && mention !== undefined) return undefined
+  const act = before?.act ?? mention?.act
+  if (act !== undefined)
+    return withAct(tokens, extended(elements, mention?.end ?? last.to), designator, act, elements[0]?.from ?? 0, kind)
+  const kept = designator.plural ? elements : elements.slice(0, elements.findIndex((element) => element.bare) >>> 0)
+  const end = kept.at(-1)?.to ?? last.to
+  if (after?.kind === 'other work' || isBody(tokens, end)) return { candidates: [], end }
+  return {
+    candidates: kept.flatMap((element) => candidatesOf(tokens, element, designator, undefined, confidence, kind)),
+    end,
+  }
+}
+
+/** Provisions of one act, of which the first begins at `from`. */
+export function withAct(
+  tokens: TokenStream,
+  elements: readonly Element[],
+  designator: Designator,
+  act: string,
+  from: number,
+  kind: Candidate['kind'] = designator.kind,
+): Reading | undefined {
+  const [first, ...rest] = elements
+  if (first === undefined) return undefined
+  const candidates = [{ ...first, from }, ...rest].flatMap((element) =>
+    candidatesOf(tokens, element, designator, act, 'certain', kind),
+  )
+  return { candidates, end: elements.at(-1)?.to ?? from }
+}
+
+function extended(elements: readonly Element[], to: number): Element[] {
+  return elements.map((element, index) => (index === elements.length - 1 ? { ...element, to } : element))
+}
+
+/** Returns one candidate, or two for a range with a hyphen where numbers contain none. */
+function candidatesOf(
+  tokens: TokenStream,
+  element: Element,
+  designator: Designator,
+  act: string | undefined,
+  confidence: Confidence,
+  kind: Candidate['kind'],
+): Candidate[] {
+  const one = (from: number, to: number, parts: readonly Part[]): Candidate => ({
+    from,
+    to,
+    kind,
+    path: pathOf(designator.kind, parts),
+    act,
+    confidence,
+    pointed: parts[1]?.kind === 'main',
+  })
+  const main = element.parts[0]
+  const [low, high] = main?.text.split('-') ?? []
+  const isRange = element.hyphen && element.parts.length === 1 && hyphenIsRange(designator, act)
+  if (main === undefined || low === undefined || high === undefined || !isRange)
+    return [one(element.from, element.to, element.parts)]
+  let joint = element.from + 1
+  while (joint < element.to && !(tokens.reads(joint, '-') && tokens.reads(joint - 1, low))) joint += 1
+  if (joint >= element.to) return [one(element.from, element.to, element.parts)]
+  return [one(element.from, joint, [{ ...main, text: low }]), one(joint + 1, element.to, [{ ...main, text: high }])]
+}
+
+/** Returns the path of a provision: its folded parts, with the kind before the number of a container. */
+function pathOf(kind: DesignatorKind, parts: readonly Part[]): string[] {
+  const [first, ...rest] = parts.map((part) => part.text)
+  if (first === undefined) return []
+  if (!isContainer(kind)) return [first, ...rest]
+  const isNumeral = kind !== 'appendix' && kind !== 'supplement' && isRoman(first)
+  return [`${kind}-${isNumeral ? romanValue(first) : first}`, ...rest]
+}
+
+/** Whether a hyphen between two numbers is a range. In France and the United States it is part of one number. */
+function hyphenIsRange({ plural, hyphenated }: Designator, act: string | undefined): boolean {
+  // Sections of the Code of Federal Regulations have a point, so numbers without one are parts: `parts 1400-1499`.
+  if (act !== undefined && /^cfr:\d+$/.test(act)) return act !== 'cfr:41'
+  if (act !== undefined && !act.startsWith('name:')) return !/^(?:fr|usc|cfr):/.test(act)
+  return plural && hyphenated !== true
+}
+
+/** Whether this act starts the next reference (`Rule 2.5, GEN 3.3`; `Article 5, DORA Article 28`). */
+function ownsProvision(tokens: TokenStream, mention: ActMention, aliases: ActAliases): boolean {
+  if (mention.code === true && (readDesignation(tokens, mention.end)?.parts.length ?? 0) >= 2) return true
+  const designator = readDesignator(tokens, mention.end)
+  return (
+    designator !== undefined &&
+    readList(tokens, { ...designator, plural: false }).length > 0 &&
+    aliases.find(tokens, mention.end) === undefined
+  )
+}
+
+/** `Article 29 Working Party`: a body named after a provision. */
+function isBody(tokens: TokenStream, at: number): boolean {
+  return tokens.reads(at, 'working') && tokens.reads(at + 1, 'party', 'group')
+}

@@ -1,0 +1,55 @@
+import { readComments } from '#law/citations/grammars/us-comments.ts'
+import type { TokenStream } from '#law/citations/lexer/token-stream.ts'
+import { readDesignator, impliedDesignator } from '#law/citations/provisions/designators.ts'
+import type { Designator } from '#law/citations/provisions/designators.ts'
+import { readList } from '#law/citations/provisions/lists.ts'
+import type { Element } from '#law/citations/provisions/lists.ts'
+import type { ActMention } from '#law/citations/act.ts'
+import type { ActAliases } from '#law/citations/names/aliases.ts'
+import { belongsToOwnText, isOfOwnText } from '#law/citations/names/own-text.ts'
+import { finish } from './candidates.ts'
+import type { Candidate, Reading } from './candidates.ts'
+import { confidenceOf, isOfAnAct } from './confidence.ts'
+
+/** Reads a designator with its numbers, and the act before or after them. */
+export function readProvision(
+  tokens: TokenStream,
+  at: number,
+  from: number,
+  before: ActMention | undefined,
+  aliases: ActAliases,
+): Reading | undefined {
+  const [comment, ...comments] = readComments(tokens, at)
+  if (comment !== undefined) {
+    const elements = comments.map(({ parts, from: start, end }): Element => {
+      return { parts, from: start, to: end, hyphen: false, bare: false }
+    })
+    const first: Element = { parts: comment.parts, from, to: comment.end, hyphen: false, bare: false }
+    return finish(
+      tokens,
+      impliedDesignator('section', at + 1),
+      [first, ...elements],
+      before,
+      aliases,
+      'certain',
+      'comment',
+    )
+  }
+  const designator = readDesignator(tokens, at)
+  if (designator === undefined || (before?.code === true && before.cased !== true && designator.kind !== 'rule'))
+    return undefined
+  const [first, ...rest] = readList(tokens, designator)
+  if (first === undefined) return undefined
+  if (before === undefined && isOfOwnText(tokens, at)) return { candidates: [], end: (rest.at(-1) ?? first).to }
+  const end = (rest.at(-1) ?? first).to
+  const confidence = confidenceOf(tokens, at, designator, [first, ...rest])
+  const reading = finish(tokens, designator, [{ ...first, from }, ...rest], before, aliases, confidence)
+  if (before !== undefined || reading === undefined) return reading
+  const scope = scopeOf(tokens, end, designator)
+  return { ...reading, candidates: reading.candidates.map((candidate) => ({ ...candidate, scope })) }
+}
+
+function scopeOf(tokens: TokenStream, end: number, designator: Designator): Candidate['scope'] {
+  if (belongsToOwnText(tokens, end)) return 'own text'
+  return isOfAnAct(tokens, end, designator) ? 'an act' : undefined
+}

@@ -1,0 +1,75 @@
+import type { TokenStream } from '#law/citations/lexer/token-stream.ts'
+import type { DesignatorKind } from '#law/citations/provisions/designators.ts'
+import { readPrefixed } from '#law/citations/provisions/prefixed.ts'
+import type { ActAliases } from '#law/citations/names/aliases.ts'
+import { isOfContract } from '#law/citations/names/other-works.ts'
+import { readBareNumber, readBareRule, readBareSeries } from './bare.ts'
+import { finish } from './candidates.ts'
+import type { Candidate, Reading } from './candidates.ts'
+import { isNumberedAnnex } from './confidence.ts'
+import { readFromAct } from './from-act.ts'
+import { readProvision } from './provision.ts'
+
+/** Signs that a reference may begin with. */
+const STARTING_SIGNS = new Set(['§', '§§', '('])
+/** Kinds that are surely a provision where one of its parts stands before: `subsection (4) of section 45`. */
+const CERTAIN_WITH_A_PART: ReadonlySet<DesignatorKind> = new Set([
+  'schedule',
+  'article',
+  'section',
+  'sign',
+  'regulation',
+])
+
+/** Every candidate of a text, in order and without overlap. */
+export function readCandidates(tokens: TokenStream, aliases: ActAliases, max: number): Candidate[] {
+  const candidates: Candidate[] = []
+  let at = 0
+  while (at < tokens.length && candidates.length < max) {
+    if (tokens.get(at)?.kind === 'sign' && !STARTING_SIGNS.has(tokens.text(at))) {
+      at += 1
+      continue
+    }
+    const reading =
+      readPrefixedProvision(tokens, at, aliases) ??
+      readFromAct(tokens, at, aliases) ??
+      readProvision(tokens, at, at, undefined, aliases) ??
+      readBareRule(tokens, at, aliases) ??
+      readBareNumber(tokens, at, aliases) ??
+      readBareSeries(tokens, at, aliases)
+    candidates.push(...(reading?.candidates ?? []))
+    at = Math.max(at + 1, reading?.end ?? 0)
+  }
+  const read = candidates.slice(0, max).map((candidate) => underOwnPart(candidate, aliases))
+  const kept = read.filter((candidate) => !isSectionOfContract(candidate))
+  return kept.length === read.length || !isOfContract(tokens) ? read : kept
+}
+
+/** Contracts have fewer than a hundred sections. */
+function isSectionOfContract({ kind, act, path }: Candidate): boolean {
+  return act === undefined && (kind === 'section' || kind === 'article') && /^\d{1,2}$/.test(path[0] ?? '')
+}
+
+/**
+ * `§ 1003.4(a)` contains its part and so determines its act. That act replaces a missing one, another CFR act, and one
+ * that no table lists (`HMDA 1003.4(a)`).
+ */
+function underOwnPart(candidate: Candidate, aliases: ActAliases): Candidate {
+  const [part = ''] = candidate.path
+  const isNumbered =
+    candidate.kind === 'section' ||
+    candidate.kind === 'rule' ||
+    candidate.kind === 'sign' ||
+    candidate.kind === 'comment'
+  const own = isNumbered && candidate.pointed && /^\d{3,}$/.test(part) ? aliases.actOfPart(part) : undefined
+  const isOther = candidate.act === undefined || (/^(?:cfr:\d+\/|name:)/.test(candidate.act) && candidate.act !== own)
+  return own !== undefined && isOther ? { ...candidate, act: own } : candidate
+}
+
+/** `point (f) of Article 6(1) GDPR`. */
+function readPrefixedProvision(tokens: TokenStream, at: number, aliases: ActAliases): Reading | undefined {
+  const prefixed = readPrefixed(tokens, at)
+  if (prefixed === undefined) return undefined
+  const isCertain = CERTAIN_WITH_A_PART.has(prefixed.designator.kind) || isNumberedAnnex(tokens, prefixed.designator)
+  return finish(tokens, prefixed.designator, prefixed.elements, undefined, aliases, isCertain ? 'certain' : 'needs act')
+}

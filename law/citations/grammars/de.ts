@@ -1,0 +1,94 @@
+import type { TokenStream } from '#law/citations/lexer/token-stream.ts'
+import { isCapitalised } from '#law/citations/lexer/tokens.ts'
+import { mentionOf } from '#law/citations/act.ts'
+import type { ActMention } from '#law/citations/act.ts'
+
+const TITLE_TOKENS_MAX = 14
+const GERMAN_TREATY = /(?:^einigungs|staats)vertrag(?:e?s)?$/
+const GERMAN_ACT = /\p{L}{3}(?:gesetz(?:buch)?|ordnung|verfassung|ubereinkommen|konvention)(?:e?s|en)?$/u
+const GERMAN_DIRECTIVE = /^\p{L}{3,}(?:richtlinie|verordnung)$/u
+const GERMAN_PREPOSITIONS = new Set(['uber', 'zur', 'zum', 'gegen', 'betreffend', 'fur', 'zu'])
+/** Ordinals of the books of the Sozialgesetzbuch without their endings, and the numerals of `SGB`. */
+const SOCIAL_VOLUMES = 'erst zweit dritt viert funft sechst siebt acht neunt zehnt elft zwolft'.split(' ')
+const SOCIAL_NUMERALS = 'i ii iii iv v vi vii viii ix x xi xii'.split(' ')
+
+/** Orders of a house, a meeting or a size, which are no acts. */
+const GENERIC_ORDERS = new Set(
+  (
+    'hausordnung tagesordnung grossenordnung geschaftsordnung prufungsordnung studienordnung ' +
+    'betriebsordnung anordnung zuordnung einordnung unterordnung neuordnung abordnung rangordnung ' +
+    'verordnung rechtsverordnung ordnung unordnung rechtsordnung durchfuhrungsverordnung gesetz ' +
+    'landesgesetz bundesgesetz naturgesetz richtlinie reiserichtlinie reisekostenrichtlinie sitzordnung ' +
+    'badeordnung parkordnung benutzungsordnung schulordnung spielordnung wahlordnung beitragsordnung ' +
+    'grundordnung'
+  ).split(' '),
+)
+
+/** `Produkthaftungsgesetzes`, `Straßenverkehrs-Ordnung`, `Gesetz gegen den unlauteren Wettbewerb`. */
+export function readGermanName(tokens: TokenStream, at: number, linked: boolean): ActMention | undefined {
+  const first = tokens.get(at)
+  if (first === undefined || !/\p{Lu}/u.test(first.raw) || first.glued) return undefined
+  if (tokens.reads(at, 'gesetz', 'gesetzes')) return readGermanTitle(tokens, at)
+  const social = readSocialCode(tokens, at)
+  if (social !== undefined) return social
+  if (tokens.reads(at + 1, '-') && tokens.reads(at + 2, 'und', 'oder')) return readGermanPair(tokens, at)
+  let [name, end] = [first.text, at + 1]
+  while (tokens.reads(end, '-') && tokens.isGlued(end) && tokens.isGlued(end + 1) && end < at + 6) {
+    name += tokens.text(end + 1)
+    end += 2
+  }
+  const isAct = GERMAN_ACT.test(name) || GERMAN_TREATY.test(name) || (linked && GERMAN_DIRECTIVE.test(name))
+  if (!isAct || isGenericOrder(name) || isGenericOrder(name.replace(/e?s$|en$/, ''))) return undefined
+  return mentionOf(`name:${name.replace(/(gesetz|buch|vertrag|ubereinkommen)e?s$/, '$1')}`, end)
+}
+
+/** `Rennwett- und Lotteriegesetz`: two compounds that share their last part. */
+function readGermanPair(tokens: TokenStream, at: number): ActMention | undefined {
+  const [first, second] = [tokens.text(at), tokens.text(at + 3)]
+  if (!GERMAN_ACT.test(second) || isGenericOrder(second)) return undefined
+  return mentionOf(`name:${first}-und-${second.replace(/(gesetz|buch)e?s$/, '$1')}`, at + 4)
+}
+
+function readGermanTitle(tokens: TokenStream, at: number): ActMention | undefined {
+  if (tokens.reads(at + 1, 'vom')) return readGermanDate(tokens, at)
+  if (!GERMAN_PREPOSITIONS.has(tokens.text(at + 1)) || tokens.reads(at - 1, 'dieses')) return undefined
+  const words = ['gesetz']
+  for (let index = at + 1; index < at + TITLE_TOKENS_MAX; index += 1) {
+    const token = tokens.get(index)
+    if (token?.kind !== 'word') return undefined
+    words.push(token.text)
+    if (isCapitalised(token)) return mentionOf(`name:${words.join('-')}`, afterGenitives(tokens, index + 1))
+  }
+  return undefined
+}
+
+/** `Gesetz zur Reform des Betriebsverfassungsgesetzes`: the name goes on in the genitive. */
+function afterGenitives(tokens: TokenStream, at: number): number {
+  const isGenitive = tokens.reads(at, 'des', 'der') && tokens.isWord(at + 1) && isCapitalised(tokens.get(at + 1))
+  return isGenitive ? at + 2 : at
+}
+
+/** `Gesetz vom 20. Dezember 2008`: the date names the law. */
+function readGermanDate(tokens: TokenStream, at: number): ActMention | undefined {
+  const day = tokens.digits(at + 2, 1, 2)
+  if (day === undefined) return undefined
+  const month = tokens.skip(at + 3, '.')
+  const year = tokens.digits(month + 1, 4, 4)
+  if (year === undefined) return mentionOf(`name:gesetz-vom-${day}`, at + 3)
+  return mentionOf(`name:gesetz-vom-${day}-${tokens.text(month)}-${year}`, month + 2)
+}
+
+/** `Neuntes Buch Sozialgesetzbuch`, `des Neunten Buches Sozialgesetzbuch`: the act that is cited as `SGB IX`. */
+function readSocialCode(tokens: TokenStream, at: number): ActMention | undefined {
+  const book = SOCIAL_VOLUMES.indexOf(tokens.text(at).replace(/(?:es|en|er|e)$/, ''))
+  if (book < 0 || !tokens.reads(at + 1, 'buch', 'buches', 'buchs')) return undefined
+  const numeral = SOCIAL_NUMERALS[book] ?? ''
+  return tokens.reads(at + 2, 'sozialgesetzbuch', 'sozialgesetzbuchs')
+    ? mentionOf(`de:sgb-${numeral}`, at + 3)
+    : undefined
+}
+
+/** Whether an `…ordnung` or `…gesetz` is no name of an act: it names a private order, or any act at all. */
+function isGenericOrder(folded: string): boolean {
+  return GENERIC_ORDERS.has(folded)
+}

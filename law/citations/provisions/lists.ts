@@ -1,0 +1,221 @@
+import { isContainer } from './designators.ts'
+import type { Designator } from './designators.ts'
+import { readNumber } from './designated-number.ts'
+import { readBrackets } from './numbers.ts'
+import { isRoman } from './roman.ts'
+import type { Designation, Part } from './numbers.ts'
+import { readQualifier, readQualifiers, readSibling } from './qualifiers.ts'
+import type { TokenStream } from '#law/citations/lexer/token-stream.ts'
+import { FUNCTION_WORD_FORMS } from '#law/citations/lexer/tokens.ts'
+
+/** Further elements of a list are ignored. */
+const LIST_ELEMENTS_MAX = 64
+/** Parts of a section are numbered below: `§§ 437 Nr. 2, 323` names two sections. */
+const PART_NUMBER_END = 100
+const REMARK_TOKENS_MAX = 12
+
+export interface Element {
+  readonly parts: readonly Part[]
+  /** Positions of the first token and after the last. */
+  readonly from: number
+  readonly to: number
+  readonly hyphen: boolean
+  /** A number of its own, without parts. Without an act it may be something else (`Article 5(1) and 10 days`). */
+  readonly bare: boolean
+}
+
+/** Divisions that are no provisions of their own: `Schedule 2, Part 1`, `Annex I Section C`. */
+const DIVISIONS: ReadonlyMap<string, readonly string[]> = new Map([
+  ['schedule', ['part', 'pt']],
+  ['annex', ['part', 'section', 'abschnitt', 'teil', 'partie']],
+])
+
+const CONNECTORS = new Set([
+  ',',
+  ';',
+  'and',
+  'or',
+  'und',
+  'oder',
+  'sowie',
+  'et',
+  'ou',
+  '&',
+  'to',
+  'bis',
+  'through',
+  'until',
+  '–',
+  '-',
+])
+
+/**
+ * Reads the numbers after a designator: `5`, `12(1) and (2)`, `5, 6 and 7`, `433 Abs. 1 und 2`, `12–14`. Each item of a
+ * list and each end of a range is one element.
+ */
+export function readList(tokens: TokenStream, designator: Designator): Element[] {
+  const first = readFirst(tokens, designator)
+  if (first === undefined) return []
+  const elements: Element[] = [first]
+  let last = first
+  while (elements.length < LIST_ELEMENTS_MAX) {
+    const next = readNext(tokens, designator, last)
+    if (next === undefined) break
+    elements.push(next)
+    last = next
+  }
+  return elements
+}
+
+/** The first element of a list. */
+export function readFirst(tokens: TokenStream, designator: Designator): Element | undefined {
+  const designation = readNumber(tokens, designator.end, designator)
+  return designation === undefined || startsCitation(tokens, designation.end)
+    ? undefined
+    : qualified(tokens, designator, designator.end, designation, false)
+}
+
+function qualified(
+  tokens: TokenStream,
+  designator: Designator,
+  from: number,
+  designation: Designation,
+  bare: boolean,
+): Element {
+  const more = readQualifiers(tokens, designation.end, DIVISIONS.get(designator.kind))
+  return {
+    parts: [...designation.parts, ...more.parts],
+    from,
+    to: more.end,
+    hyphen: designation.hyphen && more.parts.length === 0,
+    bare,
+  }
+}
+
+function readNext(tokens: TokenStream, designator: Designator, last: Element): Element | undefined {
+  const at = afterConnector(tokens, last.to) ?? afterConnector(tokens, afterRemark(tokens, last.to))
+  if (at === undefined) return undefined
+  const brackets = readBrackets(tokens, at)
+  // `Rule 3.2.4(b); or (b) the Fund Manager`: behind a semicolon stands the next item of the text.
+  if (brackets.parts.length > 0 && !designator.plural && tokens.reads(last.to, ';')) return undefined
+  if (brackets.parts.length > 0) return withBrackets(tokens, at, last, brackets.parts, brackets.end)
+  const lastKeyword = last.parts.findLast((part) => part.keyword !== '')?.keyword
+  const keyword = lastKeyword === undefined ? undefined : readQualifier(tokens, at)
+  if (keyword !== undefined) return inherited(tokens, at, last, keyword.parts, keyword.end)
+  // `point (b), a complaint`: an article of the language.
+  const isArticle = tokens.reads(at, 'a') && tokens.isWord(at + 1) && !CONNECTORS.has(tokens.text(at + 1))
+  if (lastKeyword !== undefined && !isArticle && (!designator.plural || isPart(tokens, at, last))) {
+    const sibling = readSibling(tokens, at, lastKeyword)
+    if (sibling !== undefined && !startsCitation(tokens, sibling.end))
+      return inherited(tokens, at, last, sibling.parts, sibling.end)
+  }
+  const designation = readNumber(tokens, at, designator)
+  const isWord = tokens.isWord(at)
+  if (designation === undefined || startsCitation(tokens, designation.end)) return undefined
+  // A capital letter after a comma is a numeral only where numerals are usual: chapters, annexes.
+  if (isWord && /^[a-z]+$/.test(designation.parts[0]?.text ?? '')) return undefined
+  if (isWord && !isContainer(designator.kind) && !continuesSeries(tokens, at, designation, last)) return undefined
+  const bare = designation.parts.length === 1 && !isWord && !endsList(tokens, designation.end)
+  return qualified(tokens, designator, at, designation, bare)
+}
+
+/** `Article 28 or 29 on the market`, `Article 130, 131 or 132,`: what follows is no noun that the number counts. */
+function endsList(tokens: TokenStream, at: number): boolean {
+  const [number, next] = [tokens.get(at - 1), tokens.get(at)]
+  if (/^(?:19|20)\d\d$/.test(number?.text ?? '')) return false
+  if (next === undefined || FUNCTION_WORD_FORMS.has(next.text)) return true
+  return [',', '.', ';', ':', '?', '(', ')', '[', ']'].includes(next.text)
+}
+
+/** `L. 121-1`, `B2`, and a numeral after a numeral: what begins with a letter and is no word. */
+function continuesSeries(tokens: TokenStream, at: number, { parts }: Designation, last: Element): boolean {
+  if (/^[a-z]\d/.test(parts[0]?.text ?? '')) return true
+  return /^[IVXL]{2,}$/.test(tokens.raw(at)) && /^[IVXL]{2,}$/.test(tokens.raw(last.from))
+}
+
+/**
+ * Lists ascend: in `§§ 280 Abs. 1, 3, 281` the 3 is another Absatz, and 281 another section. A number with an Absatz of
+ * its own is also another section.
+ */
+function isPart(tokens: TokenStream, at: number, { parts }: Element): boolean {
+  const value = Number.parseInt(tokens.text(at), 10)
+  const isLess = value < PART_NUMBER_END && value < Number.parseInt(parts[0]?.text ?? '', 10)
+  return isLess && readQualifier(tokens, at + 1) === undefined
+}
+
+/** Returns the previous element with the keyword's part, and all parts below it, replaced: `Abs. 1 und 2`. */
+function inherited(tokens: TokenStream, from: number, last: Element, parts: readonly Part[], end: number): Element {
+  const replaced = last.parts.findLastIndex((part) => part.keyword !== '' && part.keyword === parts[0]?.keyword)
+  return continued(tokens, from, replaced > 0 ? last.parts.slice(0, replaced) : last.parts, parts, end)
+}
+
+/**
+ * `6(1)(a)` and `(f)` is `6(1)(f)`; `20(e)(3)(ii)` and `(f)(2)` is `20(f)(2)`. Undefined if the brackets do not
+ * continue the previous element.
+ */
+function withBrackets(
+  tokens: TokenStream,
+  from: number,
+  last: Element,
+  parts: readonly Part[],
+  end: number,
+): Element | undefined {
+  let replaced = -1
+  let best = 0
+  for (let index = 1; index < last.parts.length; index += 1) {
+    let length = 0
+    while (length < parts.length && isSameKind(last.parts[index + length], parts[length])) length += 1
+    if (length > 0 && length >= best) [replaced, best] = [index, length]
+  }
+  if (replaced < 0 || !ascends(last.parts[replaced], parts[0])) return undefined
+  return continued(tokens, from, last.parts.slice(0, replaced), parts, end)
+}
+
+/** Items of a list ascend: after `7.11.6(e)`, a `(c)` is the next item of the text, and no provision. */
+function ascends(old: Part | undefined, part: Part | undefined): boolean {
+  if (old === undefined || part === undefined || !/^[a-h]$/.test(old.text) || !/^[a-h]$/.test(part.text)) return true
+  return part.text >= old.text
+}
+
+/** Compares digits, letters and Roman numerals. `i`, `v` and `x` are both letters and numerals. */
+function isSameKind(old: Part | undefined, part: Part | undefined): boolean {
+  if (old === undefined || part === undefined || old.kind !== part.kind) return false
+  if (part.kind === 'digit' || /^[ivx]$/.test(old.text) || /^[ivx]$/.test(part.text)) return true
+  return isRoman(old.text) === isRoman(part.text)
+}
+
+function continued(
+  tokens: TokenStream,
+  from: number,
+  kept: readonly Part[],
+  parts: readonly Part[],
+  end: number,
+): Element {
+  const more = readQualifiers(tokens, end)
+  return { parts: [...kept, ...parts, ...more.parts], from, to: more.end, hyphen: false, bare: false }
+}
+
+/** `articles 815 (deuxième alinéa) et 815-1`: the position after a remark in brackets. */
+function afterRemark(tokens: TokenStream, at: number): number {
+  if (!tokens.reads(at, '(')) return at
+  for (let index = at + 1; index <= at + REMARK_TOKENS_MAX; index += 1)
+    if (tokens.reads(index, ')'))
+      return tokens.reads(index + 1, 'and', 'or', 'und', 'oder', 'et', 'ou') ? index + 1 : at
+  return at
+}
+
+/** Returns the position after `,`, `and`, `–` or two of them (`, and`). Undefined if the list ends. */
+function afterConnector(tokens: TokenStream, at: number): number | undefined {
+  let index = at
+  while (index < at + 2) {
+    const token = tokens.get(index)
+    if (token === undefined || !(CONNECTORS.has(token.text) || (token.text === 'a' && token.raw === 'à'))) break
+    index += 1
+  }
+  return index === at ? undefined : index
+}
+
+/** A number before `CFR` or `U.S.C.` starts another reference. */
+function startsCitation(tokens: TokenStream, at: number): boolean {
+  return tokens.afterAbbreviation(at, 'cfr') !== undefined || tokens.afterAbbreviation(at, 'usc') !== undefined
+}

@@ -1,0 +1,222 @@
+import { isNationalForm } from '#law/citations/lexer/tokens.ts'
+import type { TokenStream } from '#law/citations/lexer/token-stream.ts'
+import { ROMAN_PARAGRAPH } from './roman.ts'
+
+/** Longer designations are cut; no provision has more levels. */
+export const PARTS_MAX = 16
+
+/**
+ * One part of a provision's number, and how it was written. Lists replace parts of the same kind (`12(1) and (2)`,
+ * `Abs. 1 und 2`).
+ */
+export interface Part {
+  readonly text: string
+  readonly kind: 'main' | 'digit' | 'letter'
+  /** Level of the keyword before it (`paragraph`, `point`); '' for a part in brackets or after a point. */
+  readonly keyword: string
+}
+
+export interface Designation {
+  readonly parts: readonly Part[]
+  readonly end: number
+  /** Two numbers joined by a hyphen: one number in France and the United States Code, a range elsewhere. */
+  readonly hyphen: boolean
+}
+
+/** A letter, or digits with their suffix. */
+interface Piece {
+  readonly text: string
+  readonly end: number
+  readonly hyphen: boolean
+}
+
+const SUFFIX = /^[a-z]{1,2}$/
+const COUNTING = new Set('st nd rd th km kg mg ml cm mm gb mb k m h x am pm er re eme'.split(' '))
+const INSERTED = new Set(['bis', 'ter', 'quater', 'quinquies', 'sexies', 'septies'])
+const FRENCH_SERIES = new Set(['l', 'r', 'd', 'a'])
+const LETTER_ENDS: readonly string[] = [',', ';', ':', '?', ')', '–', 'und', 'oder', 'bis', 'ff']
+const BRACKETED = /^(?:\d{1,3}[a-z]{0,2}|[a-z]|([a-z])\1{1,3}|z[a-z]|[ivxl]{2,7})$/
+
+/**
+ * Reads the number of a provision with the brackets after it: `6`, `25a`, `1681a`, `6.5.2`, `L. 121-1`, `A4.12.8`,
+ * `2000e-2`.
+ */
+export function readDesignation(tokens: TokenStream, at: number): Designation | undefined {
+  const series = readSeries(tokens, at)
+  const first = readPiece(tokens, series.end)
+  if (first === undefined || isQuantity(tokens, first.end)) return undefined
+  const parts: Part[] = [{ text: series.prefix + first.text, kind: 'main', keyword: '' }]
+  let { end } = first
+  let hyphen = first.hyphen && series.prefix === ''
+  while (parts.length < PARTS_MAX && tokens.reads(end, '.') && tokens.isGlued(end) && tokens.isGlued(end + 1)) {
+    const next = beforeRange(tokens, readPiece(tokens, end + 1)) ?? readLetter(tokens, end + 1)
+    if (next === undefined) break
+    if (isQuantity(tokens, next.end)) return undefined
+    hyphen = next.hyphen && /^\d+-\d+$/.test(next.text)
+    parts.push({ text: next.text, kind: 'main', keyword: '' })
+    end = next.end
+  }
+  const brackets = readBrackets(tokens, end)
+  return {
+    parts: [...parts, ...brackets.parts].slice(0, PARTS_MAX),
+    end: brackets.end,
+    hyphen: hyphen && brackets.parts.length === 0,
+  }
+}
+
+/**
+ * Reads `(1)(f)(iii)`. A space may precede a bracket (`6 (1)`) whose content can only be a part. A letter may follow
+ * without brackets (`6(1)f`).
+ */
+export function readBrackets(tokens: TokenStream, at: number): { parts: Part[]; end: number } {
+  const parts: Part[] = []
+  let end = at
+  while (parts.length < PARTS_MAX && tokens.reads(end, '(')) {
+    const close = closingBracket(tokens, end)
+    if (close === undefined) break
+    const text = textOf(tokens, end + 1, close)
+    if (!BRACKETED.test(text)) break
+    parts.push({ text, kind: kindOf(text), keyword: '' })
+    end = close + 1
+  }
+  const letter = parts.length > 0 && tokens.isGlued(end) ? readLetter(tokens, end) : undefined
+  return letter === undefined
+    ? { parts, end }
+    : { parts: [...parts, { text: letter.text, kind: 'letter', keyword: '' }], end: letter.end }
+}
+
+/** Reads one letter without brackets: `lit. f`, `point f`. */
+export function readLetter(tokens: TokenStream, at: number): Piece | undefined {
+  const token = tokens.get(at)
+  if (token?.kind !== 'word' || !/^([a-z])\1?$/.test(token.text)) return undefined
+  const next = tokens.get(at + 1)
+  if (next?.glued === true && (next.kind !== 'sign' || next.text === '-' || next.text === "'")) return undefined
+  return { text: token.text, end: at + 1, hyphen: false }
+}
+
+export function kindOf(text: string): 'digit' | 'letter' {
+  return /^\d/.test(text) ? 'digit' : 'letter'
+}
+
+/**
+ * Reads `L.`, `R.*`, `D` before a French number, `A` before one of an appendix. The letter becomes part of the number.
+ */
+function readSeries(tokens: TokenStream, at: number): { prefix: string; end: number } {
+  const token = tokens.get(at)
+  if (token?.kind !== 'word' || !FRENCH_SERIES.has(token.text)) return { prefix: '', end: at }
+  const afterPoint = tokens.skip(tokens.skip(tokens.skip(at + 1, '.'), '*'), '.')
+  if (!tokens.isNumber(afterPoint)) return { prefix: '', end: at }
+  const isApart = afterPoint === at + 1 && !tokens.isGlued(afterPoint)
+  return isApart && token.text === 'a' ? { prefix: '', end: at } : { prefix: token.text, end: afterPoint }
+}
+
+/**
+ * Reads digits with a letter or a Latin suffix and, joined by hyphens, more digits: `25a`, `6 bis`, `121-1-2`,
+ * `2000e-2`.
+ */
+function readPiece(tokens: TokenStream, at: number): Piece | undefined {
+  const digits = tokens.digits(at, 1, 6)
+  if (digits === undefined) return undefined
+  const suffixed = readSuffix(tokens, at + 1)
+  if (suffixed === undefined) return undefined
+  let text = digits + suffixed.text
+  let { end } = suffixed
+  let hyphen = false
+  while (
+    (tokens.reads(end, '-') || descends(tokens, end)) &&
+    tokens.isGlued(end) &&
+    tokens.isGlued(end + 1) &&
+    text.length < 32
+  ) {
+    const more = tokens.digits(end + 1, 1, 5)
+    const moreSuffixed = more === undefined ? undefined : readSuffix(tokens, end + 2)
+    if (more === undefined || moreSuffixed === undefined)
+      return tokens.isWord(end + 1) ? undefined : { text, end, hyphen }
+    text += `-${more}${moreSuffixed.text}`
+    hyphen = true
+    end = moreSuffixed.end
+  }
+  const letter = tokens.get(end)
+  const isLettered = hyphen && letter !== undefined && /^[A-Z]$/.test(letter.raw) && !tokens.isGlued(end + 1)
+  return isLettered ? { text: `${text}-${letter.text}`, end: end + 1, hyphen } : { text, end, hyphen }
+}
+
+/** Removes the part after the hyphen if the hyphen separates two numbers: `8.3.1-8.3.4`. */
+function beforeRange(tokens: TokenStream, piece: Piece | undefined): Piece | undefined {
+  if (
+    piece?.hyphen !== true ||
+    !tokens.reads(piece.end, '.') ||
+    !tokens.isNumber(piece.end + 1) ||
+    !tokens.isGlued(piece.end + 1)
+  )
+    return piece
+  let { end } = piece
+  while (!tokens.reads(end - 1, '-', '–')) end -= 1
+  return { text: piece.text.slice(0, piece.text.lastIndexOf('-')), end: end - 1, hyphen: false }
+}
+
+/** Whether the number before this position is part of an amount, a time, a fraction or a longer number. */
+function isQuantity(tokens: TokenStream, at: number): boolean {
+  const token = tokens.get(at)
+  if (token === undefined) return false
+  if (token.text === '%') return true
+  if (!token.glued) return tokens.reads(at, '€', '$', '£', 'eur', 'usd')
+  const next = tokens.get(at + 1)
+  const isJoinedByNumber = next?.glued === true && next.kind === 'number'
+  if (token.text === '/' || token.text === ':') return isJoinedByNumber
+  if (token.text === ',') return isJoinedByNumber && next.text.length === 3
+  return token.text === '@' || token.text === '_' || token.text === '°' || token.text === '€'
+}
+
+/** `515–8`: ranges ascend, so this dash is a hyphen. */
+function descends(tokens: TokenStream, at: number): boolean {
+  if (!tokens.reads(at, '–') || tokens.reads(at + 2, '.') || tokens.reads(at - 2, '.')) return false
+  return Number(tokens.get(at - 1)?.text) > Number(tokens.get(at + 1)?.text)
+}
+
+/** Reads the suffix of digits. Undefined if it makes them something else (`5th`, `10km`). */
+function readSuffix(tokens: TokenStream, at: number): { text: string; end: number } | undefined {
+  const token = tokens.get(at)
+  if (token?.kind !== 'word') return { text: '', end: at }
+  const isGermanUntil =
+    token.text === 'bis' && !token.glued && (tokens.isNumber(at + 1) || tokens.isSectionSign(at + 1))
+  if (INSERTED.has(token.text) && !isGermanUntil) return { text: token.text, end: at + 1 }
+  if (!token.glued) return isLetterApart(tokens, at) ? { text: token.text, end: at + 1 } : { text: '', end: at }
+  if (isBeforeNationalAct(tokens, at) && ROMAN_PARAGRAPH.test(token.raw)) return { text: '', end: at }
+  if (/^\p{Lu}\p{L}{2,}$/u.test(token.raw)) return { text: '', end: at }
+  if (token.text === 'er' || token.text === 'ff' || token.text === 'f')
+    return { text: token.text === 'f' ? 'f' : '', end: at + 1 }
+  return SUFFIX.test(token.text) && !COUNTING.has(token.text.length === 1 ? '' : token.text)
+    ? { text: token.text, end: at + 1 }
+    : undefined
+}
+
+/** `§ 312 g BGB`, `§ 613 a Abs. 5 BGB`, `§ 312 g II BGB`: a letter apart from the number of a German provision. */
+function isLetterApart(tokens: TokenStream, at: number): boolean {
+  if (!/^[a-z]$/.test(tokens.raw(at))) return false
+  if (tokens.reads(at + 1, 'abs', 'absatz', 'des')) return true
+  const next = tokens.get(at + 1)
+  if (tokens.isSectionSign(at - 2) && (next === undefined || LETTER_ENDS.includes(next.text))) return true
+  return (
+    isBeforeNationalAct(tokens, at) || (ROMAN_PARAGRAPH.test(tokens.raw(at + 1)) && isBeforeNationalAct(tokens, at + 1))
+  )
+}
+
+function isBeforeNationalAct(tokens: TokenStream, at: number): boolean {
+  const next = tokens.get(at + 1)
+  return next?.kind === 'word' && !next.glued && isNationalForm(next)
+}
+
+function closingBracket(tokens: TokenStream, open: number): number | undefined {
+  for (let index = open + 2; index <= open + 3; index += 1) if (tokens.reads(index, ')')) return index
+  return undefined
+}
+
+function textOf(tokens: TokenStream, from: number, to: number): string {
+  let text = ''
+  for (let index = from; index < to; index += 1) {
+    if (index > from && !tokens.isGlued(index)) return ''
+    text += tokens.text(index)
+  }
+  return text
+}

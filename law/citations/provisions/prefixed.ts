@@ -1,0 +1,111 @@
+import type { TokenStream } from '#law/citations/lexer/token-stream.ts'
+import { readDesignator } from './designators.ts'
+import type { Designator } from './designators.ts'
+import { readList } from './lists.ts'
+import type { Element } from './lists.ts'
+import type { Part } from './numbers.ts'
+import { readQualifier, readSibling } from './qualifiers.ts'
+import type { Qualified } from './qualifiers.ts'
+
+const OF = new Set([
+  'of',
+  'the',
+  'in',
+  'to',
+  'des',
+  'der',
+  'de',
+  'du',
+  'l',
+  "'",
+  'first',
+  'second',
+  'third',
+  'subparagraph',
+])
+const OF_MAX = 6
+const LEVELS_MAX = 3
+const INNERMOST_MAX = 16
+
+export interface Prefixed {
+  readonly designator: Designator
+  readonly elements: readonly Element[]
+}
+
+interface Innermost {
+  readonly from: number
+  readonly to: number
+  readonly parts: readonly Part[]
+}
+
+/**
+ * Reads a provision whose innermost part comes first: `points (a) and (f) of Article 6(1)`, `Absatz 1 des § 433`,
+ * `point (f) of paragraph 1 of Article 6`.
+ */
+export function readPrefixed(tokens: TokenStream, at: number): Prefixed | undefined {
+  const innermost = readInnermost(tokens, at)
+  const [first] = innermost
+  let index = innermost.at(-1)?.to
+  if (first === undefined || index === undefined) return undefined
+  const outer: Part[] = []
+  for (let level = 0; level < LEVELS_MAX; level += 1) {
+    const next: number | undefined = afterOf(tokens, index) ?? (isSchedule(tokens, index) ? index : undefined)
+    if (next === undefined) return undefined
+    const qualifier: Qualified | undefined = readQualifier(tokens, next)
+    if (qualifier === undefined) return withDesignator(tokens, next, innermost, outer)
+    outer.unshift(...qualifier.parts)
+    index = qualifier.end
+  }
+  return undefined
+}
+
+/** `para. 22 Schedule 36 FA 2004`: before a schedule, `of` may be missing. */
+function isSchedule(tokens: TokenStream, at: number): boolean {
+  return readDesignator(tokens, at)?.kind === 'schedule'
+}
+
+function readInnermost(tokens: TokenStream, at: number): Innermost[] {
+  const first = readQualifier(tokens, at)
+  if (first === undefined) return []
+  const found: Innermost[] = [{ from: at, to: first.end, parts: first.parts }]
+  const keyword = first.parts[0]?.keyword ?? ''
+  let index = first.end
+  while (found.length < INNERMOST_MAX && tokens.reads(index, ',', 'and', 'or', 'und', 'oder', 'et', 'ou', 'to', '–')) {
+    const connected =
+      tokens.reads(index, ',') && tokens.reads(index + 1, 'and', 'or', 'und', 'oder') ? index + 2 : index + 1
+    const sibling = readSibling(tokens, connected, keyword)
+    if (sibling === undefined) break
+    found.push({ from: connected, to: sibling.end, parts: sibling.parts })
+    index = sibling.end
+  }
+  return found
+}
+
+function withDesignator(
+  tokens: TokenStream,
+  at: number,
+  innermost: readonly Innermost[],
+  outer: readonly Part[],
+): Prefixed | undefined {
+  const designator = readDesignator(tokens, at)
+  const provision = designator === undefined ? undefined : readList(tokens, designator)[0]
+  if (designator === undefined || provision === undefined || designator.kind === 'paragraph') return undefined
+  const elements = innermost.map((part, index): Element => {
+    const isLast = index === innermost.length - 1
+    return {
+      parts: [...provision.parts, ...outer, ...part.parts],
+      from: part.from,
+      to: isLast ? provision.to : part.to,
+      hyphen: false,
+      bare: false,
+    }
+  })
+  return { designator: { ...designator, plural: true, capitalised: true }, elements }
+}
+
+/** Returns the position after `of the`, `des`, `de l'`. Undefined if there is no such word. */
+function afterOf(tokens: TokenStream, at: number): number | undefined {
+  let index = at
+  while (index < at + OF_MAX && OF.has(tokens.text(index))) index += 1
+  return index === at ? undefined : index
+}
