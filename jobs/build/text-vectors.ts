@@ -5,7 +5,7 @@ import type { Embedder, Embeddings } from '#core/embedding/embedder.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
 import { EMBEDDING_BOUNDS } from '#core/embedding/bounds.ts'
 import { BUILD_BOUNDS } from '#jobs/build/bounds.ts'
-import { forEachConcurrently } from '#jobs/for-each-concurrently.ts'
+import { forEachConcurrently } from '#core/platform/for-each-concurrently.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import { passageFault } from './passage-fault.ts'
 

@@ -15,8 +15,8 @@ import { readSources } from '#jobs/import/pipeline.ts'
 import { renderImportReport } from '#jobs/import/report.ts'
 import type { ImportReport } from '#jobs/import/report.ts'
 import { openStaging } from '#jobs/import/staging/staging.ts'
-import { snapshotId } from '#jobs/sources/capture.ts'
-import type { CapturedSource } from '#jobs/sources/capture.ts'
+import { snapshotId } from '#law/sources/capture.ts'
+import type { CapturedSource } from '#law/sources/capture.ts'
 
 export type OnProgress = (stage: string, done: number, total: number) => void
 

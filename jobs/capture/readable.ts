@@ -4,8 +4,8 @@ import type { ArtifactStore } from '#core/index/format/store.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { jsonlRecords } from '#jobs/import/jsonl.ts'
 import type { SourceItem } from '#jobs/import/record.ts'
-import { readBytes, readDocument, recognised } from '#jobs/sources/readers/read.ts'
-import { UnreadableFile } from '#jobs/sources/readers/tree.ts'
+import { readBytes, readDocument, recognised } from '#law/readers/read.ts'
+import { UnreadableFile } from '#law/readers/tree.ts'
 
 /** Of what kind a source is: of an address, its first answer is checked too. */
 interface ReadAs {

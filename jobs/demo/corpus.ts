@@ -7,7 +7,7 @@ import { foldKey } from '#core/identity/fold.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { corpusFolderAt } from '#jobs/import/corpus-folder.ts'
-import { isMarkdownName } from '#jobs/sources/list.ts'
+import { isMarkdownName } from '#law/sources/list.ts'
 
 /** A corpus of the demo and its questions. */
 export interface DemoCorpus {

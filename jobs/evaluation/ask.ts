@@ -1,7 +1,7 @@
 import type { Facets } from '#core/index/facets/layout.ts'
 import { EMBEDDING_BOUNDS } from '#core/embedding/bounds.ts'
 import { EVALUATION_BOUNDS } from '#jobs/evaluation/bounds.ts'
-import { forEachConcurrently } from '#jobs/for-each-concurrently.ts'
+import { forEachConcurrently } from '#core/platform/for-each-concurrently.ts'
 import type { Embedder } from '#core/embedding/embedder.ts'
 import { rankingOf } from '#core/domain/retrieval-profile.ts'
 import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'

@@ -2,7 +2,7 @@ import { existsSync, statSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { OperatorError } from '#core/platform/errors.ts'
-import { SOURCE_YAML } from '#jobs/sources/list.ts'
+import { SOURCE_YAML } from '#law/sources/list.ts'
 
 /** A user's corpus: its absolute path, the folder that holds it, and how its records are read. */
 export interface CorpusFolder {

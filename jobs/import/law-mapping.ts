@@ -1,5 +1,5 @@
-import { DATE_RULES } from '#jobs/sources/readers/document.ts'
-import { CITED_TITLE_CHARACTERS_MAX } from '#jobs/sources/readers/words-citation.ts'
+import { DATE_RULES } from '#law/readers/document.ts'
+import { CITED_TITLE_CHARACTERS_MAX } from '#law/readers/words-citation.ts'
 import { IMPORT_BOUNDS } from './bounds.ts'
 import { MARKDOWN_MAPPING, parseMapping } from './mapping.ts'
 import type { Alternative, Mapping } from './mapping.ts'

@@ -1,4 +1,4 @@
-import { READER_BOUNDS } from '#jobs/sources/readers/bounds.ts'
+import { READER_BOUNDS } from '#law/readers/bounds.ts'
 import type {
   Citation,
   DocumentFields,
@@ -6,14 +6,14 @@ import type {
   Provision,
   ReadDate,
   ReaderWarning,
-} from '#jobs/sources/readers/document.ts'
-import { FRONT_MATTER_READ } from '#jobs/sources/readers/markdown.ts'
-import { createPlaces } from '#jobs/sources/readers/places.ts'
-import { readBytes, readDocument, recognised } from '#jobs/sources/readers/read.ts'
-import type { ReadDocument } from '#jobs/sources/readers/read.ts'
-import { UnreadableFile } from '#jobs/sources/readers/tree.ts'
-import { CITED_TITLE_CHARACTERS_MAX } from '#jobs/sources/readers/words-citation.ts'
-import { HEADING_RULE } from '#jobs/sources/readers/walk.ts'
+} from '#law/readers/document.ts'
+import { FRONT_MATTER_READ } from '#law/readers/markdown.ts'
+import { createPlaces } from '#law/readers/places.ts'
+import { readBytes, readDocument, recognised } from '#law/readers/read.ts'
+import type { ReadDocument } from '#law/readers/read.ts'
+import { UnreadableFile } from '#law/readers/tree.ts'
+import { CITED_TITLE_CHARACTERS_MAX } from '#law/readers/words-citation.ts'
+import { HEADING_RULE } from '#law/readers/walk.ts'
 import { IMPORT_BOUNDS } from './bounds.ts'
 import { frontMatterAtHead } from './front-matter.ts'
 import { slugOf } from './heading-anchors.ts'

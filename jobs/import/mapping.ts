@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { OperatorError } from '#core/platform/errors.ts'
-import { SOURCE_FORMATS } from '#jobs/sources/list.ts'
+import { SOURCE_FORMATS } from '#law/sources/list.ts'
 import { z } from 'zod'
 import { DATE_STYLES } from './dates.ts'
 import { patternFault } from './pattern.ts'

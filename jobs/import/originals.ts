@@ -1,6 +1,6 @@
 import type { Selector } from '#core/index/passages/selector.ts'
 import { digestFile } from '#core/platform/hashed-file.ts'
-import { UnreadableFile } from '#jobs/sources/readers/tree.ts'
+import { UnreadableFile } from '#law/readers/tree.ts'
 import type { SourceSnapshot } from './record.ts'
 
 /** The end of the name of a corrected draft: it stands beside `guidance.pdf` as `guidance.pdf.draft.md`. */

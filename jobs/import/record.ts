@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import type { Selector } from '#core/index/passages/selector.ts'
 import type { StagedLocation } from '#jobs/import/staging/staging.ts'
-import type { SourceFormat } from '#jobs/sources/list.ts'
-import type { Coverage } from '#jobs/sources/readers/coverage.ts'
+import type { SourceFormat } from '#law/sources/list.ts'
+import type { Coverage } from '#law/readers/coverage.ts'
 import type { RecordLocation } from './report.ts'
 
 /** One unit of a source, before it is mapped: a JSONL line, a section of a Markdown file, or a provision of law. */

@@ -1,6 +1,6 @@
 import type { Facets } from '#core/index/facets/layout.ts'
 import type { ActEntry } from '#core/index/references/layout.ts'
-import type { SourceFormat } from '#jobs/sources/list.ts'
+import type { SourceFormat } from '#law/sources/list.ts'
 
 /** Position of a record in its source. */
 export interface RecordLocation {

@@ -3,7 +3,7 @@ import { basename, dirname, join } from 'node:path'
 import { LineCounter, isNode, parseDocument } from 'yaml'
 import { z } from 'zod'
 import { OperatorError } from '#core/platform/errors.ts'
-import { SOURCE_YAML } from '#jobs/sources/list.ts'
+import { SOURCE_YAML } from '#law/sources/list.ts'
 import { IMPORT_BOUNDS } from './bounds.ts'
 
 const text = z.string().trim().max(2_000)

@@ -1,6 +1,6 @@
 import { IMPORT_BOUNDS } from './bounds.ts'
 import type { Staging } from '#jobs/import/staging/staging.ts'
-import { LEFT_OUT_REASONS, mayBelongToCorpus } from '#jobs/sources/list.ts'
+import { LEFT_OUT_REASONS, mayBelongToCorpus } from '#law/sources/list.ts'
 import type { DraftsFile } from './drafts-file.ts'
 import type { Finding } from './findings.ts'
 import type { Mapping } from './mapping.ts'

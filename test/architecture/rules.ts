@@ -211,7 +211,7 @@ export const RULES: readonly Rule[] = [
       inTest(file) ? [] : matches(LOADED_AT_START, file, 'loads a large library at start: await import(…) it'),
     bad: [
       { path: 'core/platform/json-endpoint.ts', text: "import OpenAI, { APIError } from 'openai'" },
-      { path: 'jobs/sources/readers/docx.ts', text: "import mammoth from 'mammoth'" },
+      { path: 'law/readers/docx.ts', text: "import mammoth from 'mammoth'" },
       { path: 'core/engine/client.ts', text: "import { Client } from '@opensearch-project/opensearch'" },
     ],
   },

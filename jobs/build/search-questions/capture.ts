@@ -3,7 +3,7 @@ import { basename, dirname } from 'node:path'
 import type { ArtifactStore } from '#core/index/format/store.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { BUILD_BOUNDS } from '#jobs/build/bounds.ts'
-import { captureSources } from '#jobs/sources/capture.ts'
+import { captureSources } from '#law/sources/capture.ts'
 import { readSearchQuestions } from './file.ts'
 
 /**

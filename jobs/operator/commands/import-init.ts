@@ -5,7 +5,7 @@ import { proposeSource } from '#jobs/import/propose-source.ts'
 import { addCommand } from '#jobs/operator/command.ts'
 import { text } from '#jobs/operator/inputs.ts'
 import type { OperatorCommand } from '#jobs/operator/operator-command.ts'
-import { SOURCE_YAML } from '#jobs/sources/list.ts'
+import { SOURCE_YAML } from '#law/sources/list.ts'
 
 export function addImportInit(imports: OperatorCommand): void {
   addCommand(

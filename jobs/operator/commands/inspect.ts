@@ -3,10 +3,10 @@ import { z } from 'zod'
 import { addCommand } from '#jobs/operator/command.ts'
 import type { OperatorCommand } from '#jobs/operator/operator-command.ts'
 import { table } from '#jobs/operator/table.ts'
-import { SOURCE_YAML } from '#jobs/sources/list.ts'
-import { inspectFile } from '#jobs/sources/readers/inspect.ts'
-import type { Inspection } from '#jobs/sources/readers/inspect.ts'
-import { filesBelow } from '#jobs/sources/readers/list-files.ts'
+import { SOURCE_YAML } from '#law/sources/list.ts'
+import { inspectFile } from '#law/readers/inspect.ts'
+import type { Inspection } from '#law/readers/inspect.ts'
+import { filesBelow } from '#law/readers/list-files.ts'
 
 export function addInspect(program: OperatorCommand): void {
   addCommand(

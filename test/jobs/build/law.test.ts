@@ -5,11 +5,11 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { importCaptured } from '#jobs/capture/import-captured.ts'
 import { lawMapping } from '#jobs/import/law-mapping.ts'
 import { parseSourceYaml } from '#jobs/import/source-yaml.ts'
-import { captureSources } from '#jobs/sources/capture.ts'
-import { listSource } from '#jobs/sources/list.ts'
+import { captureSources } from '#law/sources/capture.ts'
+import { listSource } from '#law/sources/list.ts'
 import { startJobsHarness } from '#test/support/jobs.ts'
 import type { JobsHarness } from '#test/support/jobs.ts'
-import { ONE_OF_EACH, SAMPLE_SOURCE_YAML } from '#test/jobs/sources/readers/samples.ts'
+import { ONE_OF_EACH, SAMPLE_SOURCE_YAML } from '#test/law/readers/samples.ts'
 
 let harness: JobsHarness
 let folder: string

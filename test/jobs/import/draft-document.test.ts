@@ -7,7 +7,7 @@ import { draftDocument } from '#jobs/import/draft-document.ts'
 import { lawMapping } from '#jobs/import/law-mapping.ts'
 import { parseSourceYaml } from '#jobs/import/source-yaml.ts'
 import { createPlaceReader, isOwnText } from '#jobs/import/text-at.ts'
-import { docxOf, paragraph, pdfOf } from '#test/jobs/sources/readers/files.ts'
+import { docxOf, paragraph, pdfOf } from '#test/law/readers/files.ts'
 import { importFiles } from '#test/support/import.ts'
 
 const STATED = `

@@ -7,7 +7,7 @@ import { parseSourceYaml } from '#jobs/import/source-yaml.ts'
 import { createPlaceReader, isOwnText } from '#jobs/import/text-at.ts'
 import type { DraftPassage } from '#jobs/import/draft.ts'
 import type { ImportReport } from '#jobs/import/report.ts'
-import { SAMPLES, SAMPLE_SOURCE_YAML } from '#test/jobs/sources/readers/samples.ts'
+import { SAMPLES, SAMPLE_SOURCE_YAML } from '#test/law/readers/samples.ts'
 import { importContents, importFiles } from '#test/support/import.ts'
 import { beeRules } from '#test/support/markdown-source.ts'
 

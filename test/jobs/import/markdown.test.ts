@@ -7,7 +7,7 @@ import { IMPORT_BOUNDS } from '#jobs/import/bounds.ts'
 import type { DraftPassage } from '#jobs/import/draft.ts'
 import { markdownRecords } from '#jobs/import/markdown.ts'
 import type { SourceItem } from '#jobs/import/record.ts'
-import { listSource } from '#jobs/sources/list.ts'
+import { listSource } from '#law/sources/list.ts'
 import { importContents, importFiles } from '#test/support/import.ts'
 import { beeRules } from '#test/support/markdown-source.ts'
 

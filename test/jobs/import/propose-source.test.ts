@@ -6,7 +6,7 @@ import { importSnapshots } from '#jobs/import/pipeline.ts'
 import { mappingOf } from '#jobs/import/corpus-mapping.ts'
 import { proposeSource } from '#jobs/import/propose-source.ts'
 import { parseSourceYaml } from '#jobs/import/source-yaml.ts'
-import { listSource } from '#jobs/sources/list.ts'
+import { listSource } from '#law/sources/list.ts'
 import { line } from '#test/support/import.ts'
 
 async function inFolder<T>(

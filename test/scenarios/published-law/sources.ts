@@ -3,7 +3,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
-import { ONE_OF_EACH } from '#test/jobs/sources/readers/samples.ts'
+import { ONE_OF_EACH } from '#test/law/readers/samples.ts'
 
 const DATA = fileURLToPath(new URL('../../../../shared/data', import.meta.url))
 const present = existsSync(join(DATA, 'raw'))

@@ -1,4 +1,4 @@
-import { packed } from '#jobs/sources/readers/zip.ts'
+import { packed } from '#law/readers/zip.ts'
 
 /** A ZIP file of small parts. */
 export function zipOf(parts: Readonly<Record<string, string | Buffer>>): Buffer {

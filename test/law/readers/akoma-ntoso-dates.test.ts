@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { readDocument } from '#jobs/sources/readers/read.ts'
+import { readDocument } from '#law/readers/read.ts'
 
 test('an expression with a day of issue and one of publication is not from before its publication', async () => {
   const dates = '<FRBRdate date="2018-12-05" name="dateIssued"/><FRBRdate date="2018-12-10" name="datePublished"/>'

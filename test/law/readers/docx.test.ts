@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { readDocument } from '#jobs/sources/readers/read.ts'
+import { readDocument } from '#law/readers/read.ts'
 import { docxOf, paragraph, zipOf } from './files.ts'
-import { unpacked } from '#jobs/sources/readers/zip.ts'
+import { unpacked } from '#law/readers/zip.ts'
 
 const WORD = 'http://schemas.openxmlformats.org/wordprocessingml/2006/main'
 

@@ -1,8 +1,8 @@
 import { existsSync, readFileSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { readDocument } from '#jobs/sources/readers/read.ts'
-import { UnreadableFile } from '#jobs/sources/readers/tree.ts'
+import { readDocument } from '#law/readers/read.ts'
+import { UnreadableFile } from '#law/readers/tree.ts'
 import { MUTATIONS, mutated } from './mutations.ts'
 import type { Mutation } from './mutations.ts'
 import { SAMPLES } from './samples.ts'
@@ -11,7 +11,7 @@ import { SAMPLES } from './samples.ts'
  * Reads damaged files and says what becomes of each, one line of JSON before and one after a read: a parent sees where
  * it hangs. Usage: `node mutated-reads.ts <first seed> <seeds>`.
  */
-const RAW = fileURLToPath(new URL('../../../../../shared/data/raw', import.meta.url))
+const RAW = fileURLToPath(new URL('../../../../shared/data/raw', import.meta.url))
 /** Of larger files one is read for each seed, with one mutation. */
 const SMALL_BYTES_MAX = 60_000
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { READER_BOUNDS } from '#jobs/sources/readers/bounds.ts'
-import { createPlaces } from '#jobs/sources/readers/places.ts'
-import { readDocument } from '#jobs/sources/readers/read.ts'
-import { UnreadableFile } from '#jobs/sources/readers/tree.ts'
+import { READER_BOUNDS } from '#law/readers/bounds.ts'
+import { createPlaces } from '#law/readers/places.ts'
+import { readDocument } from '#law/readers/read.ts'
+import { UnreadableFile } from '#law/readers/tree.ts'
 import { docxOf, pdfOf, zipOf } from './files.ts'
 
 async function faultOf(bytes: Uint8Array | string): Promise<Pick<UnreadableFile, 'message' | 'line'>> {

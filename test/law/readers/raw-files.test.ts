@@ -4,16 +4,16 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { READER_BOUNDS } from '#jobs/sources/readers/bounds.ts'
-import { inspectionOf } from '#jobs/sources/readers/inspect.ts'
-import type { Inspection } from '#jobs/sources/readers/inspect.ts'
-import { readDocument } from '#jobs/sources/readers/read.ts'
-import { UnreadableFile } from '#jobs/sources/readers/tree.ts'
+import { READER_BOUNDS } from '#law/readers/bounds.ts'
+import { inspectionOf } from '#law/readers/inspect.ts'
+import type { Inspection } from '#law/readers/inspect.ts'
+import { readDocument } from '#law/readers/read.ts'
+import { UnreadableFile } from '#law/readers/tree.ts'
 import { SAMPLES } from './samples.ts'
 import { differences, parseSummaries, summaryOf } from './summary.ts'
 import type { Summary } from './summary.ts'
 
-const RAW = fileURLToPath(new URL('../../../../../shared/data/raw', import.meta.url))
+const RAW = fileURLToPath(new URL('../../../../shared/data/raw', import.meta.url))
 const present = existsSync(RAW)
 const STAND_IN = present ? '' : ' (../shared/data/raw is absent: the samples of the conformance suite stand in)'
 

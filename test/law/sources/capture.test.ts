@@ -6,9 +6,9 @@ import { pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createArtifactStore } from '#core/index/format/store.ts'
 import { IMPORT_BOUNDS } from '#jobs/import/bounds.ts'
-import { captureSources, snapshotId } from '#jobs/sources/capture.ts'
-import { listSource } from '#jobs/sources/list.ts'
-import type { SourceFile } from '#jobs/sources/list.ts'
+import { captureSources, snapshotId } from '#law/sources/capture.ts'
+import { listSource } from '#law/sources/list.ts'
+import type { SourceFile } from '#law/sources/list.ts'
 
 let root: string
 beforeAll(async () => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { readDocument } from '#jobs/sources/readers/read.ts'
-import type { Citation } from '#jobs/sources/readers/document.ts'
+import { readDocument } from '#law/readers/read.ts'
+import type { Citation } from '#law/readers/document.ts'
 
 async function citedIn(markup: string, path = 'a-file'): Promise<readonly Citation[]> {
   const read = await readDocument(path, Buffer.from(markup))

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { readDocument } from '#jobs/sources/readers/read.ts'
+import { readDocument } from '#law/readers/read.ts'
 
 test('a Swiss act is cited by its articles and not by the notes of their numbers', async () => {
   const document = await read(swiss())

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { createPlaces } from '#jobs/sources/readers/places.ts'
-import { readDocument } from '#jobs/sources/readers/read.ts'
-import type { ReadDocument } from '#jobs/sources/readers/read.ts'
+import { createPlaces } from '#law/readers/places.ts'
+import { readDocument } from '#law/readers/read.ts'
+import type { ReadDocument } from '#law/readers/read.ts'
 import { pdfOf } from './files.ts'
 import type { DrawnLine } from './files.ts'
 

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { sha256 } from '#core/platform/digest.ts'
-import { inspectionOf } from '#jobs/sources/readers/inspect.ts'
-import type { ReadDocument } from '#jobs/sources/readers/read.ts'
+import { inspectionOf } from '#law/readers/inspect.ts'
+import type { ReadDocument } from '#law/readers/read.ts'
 import { z } from 'zod'
 
 /** What a reader made of a file, without its text. */

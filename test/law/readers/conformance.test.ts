@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { shareOf } from '#jobs/sources/readers/coverage.ts'
-import { readDocument } from '#jobs/sources/readers/read.ts'
-import type { ReadDocument } from '#jobs/sources/readers/read.ts'
+import { shareOf } from '#law/readers/coverage.ts'
+import { readDocument } from '#law/readers/read.ts'
+import type { ReadDocument } from '#law/readers/read.ts'
 import { docxOf, paragraph } from './files.ts'
 import { SAMPLES } from './samples.ts'
 
