@@ -18,7 +18,7 @@ const TOOLS = [
   'test/jobs/{build/page,trace}/browser.test.ts',
   'test/jobs/bootstrap.test.ts',
   'test/jobs/demo/*.test.ts',
-  'test/jobs/import/real-corpora.test.ts',
+  'test/law/import/real-corpora.test.ts',
   'test/jobs/evaluation/{command,natural}/main.test.ts',
   'test/jobs/evaluation/reader-over-http.test.ts',
 ]
@@ -29,7 +29,7 @@ const SERVICES = [
   'test/{editors,faults,scenarios}/**/*.test.ts',
   'test/jobs/*.test.ts',
   'test/jobs/{activate,build,demo,ledger,maintenance,operator,trace}/**/*.test.ts',
-  'test/jobs/import/left-out.test.ts',
+  'test/law/import/left-out.test.ts',
   'test/jobs/capture/{pipeline,schedule}.test.ts',
 ]
 

@@ -10,7 +10,7 @@ import { readKindsToAccept, signReview } from '#jobs/operator/actions/reviews.ts
 import type { Progress } from '#jobs/command-line/progress.ts'
 import { withQueues } from '#jobs/operator/queues.ts'
 import { waitForActivation, waitForBuild } from '#jobs/operator/wait.ts'
-import type { ImportReport } from '#jobs/import/report.ts'
+import type { ImportReport } from '#law/import/report.ts'
 import { enqueueActivation, enqueueBuild } from '#jobs/queues.ts'
 import { ensureReviewer } from './reviewer.ts'
 

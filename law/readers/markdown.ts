@@ -1,6 +1,6 @@
 import MarkdownIt from 'markdown-it'
-import { htmlBlock } from '#jobs/import/html-block.ts'
-import { IMPORT_BOUNDS } from '#jobs/import/bounds.ts'
+import { htmlBlock } from '#law/import/html-block.ts'
+import { IMPORT_BOUNDS } from '#law/import/bounds.ts'
 import { decode } from './decode.ts'
 import { germanCitation, lastAmendment } from './german-citation.ts'
 import type { DocumentFields, ReadDate } from './document.ts'

@@ -3,7 +3,7 @@ import { readdir, realpath, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { foldKey } from '#core/identity/fold.ts'
 import { OperatorError } from '#core/platform/errors.ts'
-import { IMPORT_BOUNDS } from '#jobs/import/bounds.ts'
+import { IMPORT_BOUNDS } from '#law/import/bounds.ts'
 
 /** `law`: published law in any format that a reader recognises. */
 export const SOURCE_FORMATS = ['jsonl', 'markdown', 'law'] as const

@@ -199,7 +199,7 @@ export const RULES: readonly Rule[] = [
         ? []
         : matches(FOLDS, file, 'folds a text of its own: compare keys by foldKey (core/identity/fold.ts)'),
     bad: [
-      { path: 'jobs/import/fields.ts', text: 'const key = name.toLowerCase()' },
+      { path: 'law/import/fields.ts', text: 'const key = name.toLowerCase()' },
       { path: 'jobs/compare/contents.ts', text: "return label\n    .normalize('NFKC')" },
       { path: 'gateway/retrieve/narrow.ts', text: 'values.map((code) => code.toUpperCase())' },
       { path: 'jobs/review/approvals.ts', text: 'a.toLocaleLowerCase() === b' },

@@ -1,6 +1,6 @@
 import { OperatorError } from '#core/platform/errors.ts'
-import { IMPORT_BOUNDS } from '#jobs/import/bounds.ts'
-import { jsonlRecords } from '#jobs/import/jsonl.ts'
+import { IMPORT_BOUNDS } from '#law/import/bounds.ts'
+import { jsonlRecords } from '#law/import/jsonl.ts'
 
 /** Marks values that an evaluation fills in; a version with such values is never served. */
 const FILLED_IN = 'evaluation only: a research corpus does not state it'

@@ -1,8 +1,8 @@
 import { access } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { OperatorError } from '#core/platform/errors.ts'
-import { IMPORT_BOUNDS } from '#jobs/import/bounds.ts'
-import { linesOf } from '#jobs/import/lines.ts'
+import { IMPORT_BOUNDS } from '#law/import/bounds.ts'
+import { linesOf } from '#law/import/lines.ts'
 
 export interface TextLine {
   readonly text: string

@@ -1,7 +1,7 @@
 import { stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { OperatorError } from '#core/platform/errors.ts'
-import { proposeSource } from '#jobs/import/propose-source.ts'
+import { proposeSource } from '#law/import/propose-source.ts'
 import { addCommand } from '#jobs/operator/command.ts'
 import { text } from '#jobs/operator/inputs.ts'
 import type { OperatorCommand } from '#jobs/operator/operator-command.ts'

@@ -2,8 +2,8 @@ import type { OperatorCommand } from '#jobs/operator/operator-command.ts'
 import { createArtifactStore } from '#core/index/format/store.ts'
 import { listImports } from '#core/db/corpus-lists.ts'
 import { OPERATOR_VARIABLES } from '#jobs/config.ts'
-import { SourcesContradict } from '#jobs/import/findings.ts'
-import { renderImportReport } from '#jobs/import/report.ts'
+import { SourcesContradict } from '#law/import/findings.ts'
+import { renderImportReport } from '#law/import/report.ts'
 import { DEFAULT_EXPOSURE_FLOOR } from '#core/domain/quota-plan.ts'
 import { importCorpus } from '#jobs/operator/actions/import-corpus.ts'
 import { LossesNotAccepted } from '#jobs/capture/import-captured.ts'
@@ -15,7 +15,7 @@ import { interruptible } from '#jobs/operator/interruptible.ts'
 import { addImportDraft } from './import-draft.ts'
 import { addImportInit } from './import-init.ts'
 import { addDatabaseCommand } from '#jobs/operator/session.ts'
-import { importReportSchema } from '#jobs/import/stored-report.ts'
+import { importReportSchema } from '#law/import/stored-report.ts'
 import { table } from '#jobs/operator/table.ts'
 
 const { ARTIFACT_STORE } = OPERATOR_VARIABLES
@@ -46,7 +46,7 @@ function addImport(program: OperatorCommand): void {
       'source.yaml of\ntheir folder, which "import init" writes.',
     examples: [
       'import --knowledge-base hsfa-rules --source ./rulebook',
-      'import --knowledge-base eu-acts --source ./eu/corpus.jsonl --mapping jobs/import/mappings/eu.json --json',
+      'import --knowledge-base eu-acts --source ./eu/corpus.jsonl --mapping law/import/mappings/eu.json --json',
     ],
     input: { knowledgeBase: text, source: text, mapping: text.optional(), acceptLoss: list.optional() },
     variables: { ARTIFACT_STORE },

@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import { evaluationMapping, limitSubjects, offsetFields } from '#jobs/evaluation/command/data-set-mapping.ts'
 import type { MappingChoices } from '#jobs/evaluation/command/data-set-mapping.ts'
-import type { DraftPassage } from '#jobs/import/draft.ts'
-import { parseMapping } from '#jobs/import/mapping.ts'
-import { importSnapshots } from '#jobs/import/pipeline.ts'
+import type { DraftPassage } from '#law/import/draft.ts'
+import { parseMapping } from '#law/import/mapping.ts'
+import { importSnapshots } from '#law/import/pipeline.ts'
 import { writeDataSet } from '#test/jobs/evaluation/data-set.ts'
 
 const folders: string[] = []

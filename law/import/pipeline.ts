@@ -1,0 +1,80 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { IMPORT_BOUNDS } from '#law/import/bounds.ts'
+import { readSplits, readTotals } from '#law/import/staging/kept-records.ts'
+import { keptRecords } from '#law/import/staging/rows.ts'
+import { openStaging } from '#law/import/staging/staging.ts'
+import type { Staging } from '#law/import/staging/staging.ts'
+import { actsOf, facetsOf } from './described.ts'
+import { finalDrafts, derivedFieldsOf } from './draft.ts'
+import type { DraftPassage } from './draft.ts'
+import { openDraftsReader, withDraftsFile } from './drafts-file.ts'
+import type { DraftsFile, DraftsReader } from './drafts-file.ts'
+import { Findings } from './findings.ts'
+import { MARKDOWN_MAPPING } from './mapping.ts'
+import type { Mapping } from './mapping.ts'
+import { locationOf } from './record.ts'
+import type { ImportReport } from './report.ts'
+import { orderRecords, settleContradictions } from './settle.ts'
+import { stageSources } from './stage.ts'
+import type { StageInput } from './stage.ts'
+
+export interface ImportInput extends Omit<StageInput, 'mapping'> {
+  /** Absent: Markdown with the documented front matter. */
+  readonly mapping?: Mapping
+}
+
+/**
+ * Reads the sources into the staging file, then settles what all records together decide: contradictions, ends and
+ * ordinals. Every stage yields its findings, which the report collects. The same snapshots and mapping give the same
+ * passages.
+ * @throws OperatorError when the sources contradict each other, or the mapping yields too many facet values, acts or
+ * aliases.
+ */
+export async function readSources(
+  { mapping = MARKDOWN_MAPPING, ...input }: ImportInput,
+  staging: Staging,
+  drafts?: DraftsFile,
+): Promise<ImportReport> {
+  const findings = new Findings(mapping)
+  const read = { ...input, mapping }
+  for await (const finding of stageSources(read, staging, drafts)) findings.add(finding)
+  for (const finding of settleContradictions(staging, read)) findings.add(finding)
+  findings.assertNoContradiction()
+  for (const finding of orderRecords(staging, read)) findings.add(finding)
+  findings.assertNoContradiction()
+  return findings.report({
+    totals: readTotals(staging),
+    splits: readSplits(staging, IMPORT_BOUNDS.reportEntriesMax).map(({ parts, ...location }) => ({
+      ...locationOf(input.snapshots, location),
+      parts,
+    })),
+    acts: actsOf(staging),
+    facets: facetsOf(staging),
+  })
+}
+
+/**
+ * Runs the import and yields its passages in the order of the sources; returns the report. Its files are in a temporary
+ * folder of the system.
+ * @throws OperatorError as `readSources` does.
+ */
+export async function* importSnapshots(input: ImportInput): AsyncGenerator<DraftPassage, ImportReport> {
+  const folder = await mkdtemp(join(tmpdir(), 'evidence-import-'))
+  const path = join(folder, 'drafts.jsonl')
+  const staging = openStaging(join(folder, 'staging.sqlite'))
+  let reader: DraftsReader | undefined
+  try {
+    const report = await withDraftsFile(path, (file) => readSources(input, staging, file))
+    reader = openDraftsReader(path)
+    for (const kept of keptRecords(staging)) {
+      yield* finalDrafts(reader.read(kept), derivedFieldsOf(kept, input.mapping ?? MARKDOWN_MAPPING))
+    }
+    return report
+  } finally {
+    reader?.close()
+    staging.close()
+    await rm(folder, { recursive: true, force: true })
+  }
+}

@@ -1,0 +1,93 @@
+import { IMPORT_BOUNDS } from '#law/import/bounds.ts'
+import { foldKey } from '#core/identity/fold.ts'
+import { settleConflicts } from '#law/import/staging/conflicts.ts'
+import { readLeftOut } from '#law/import/staging/left-out.ts'
+import { readSeveralPublications, readSeveralSources, readShorterRevisions } from '#law/import/staging/notices.ts'
+import type { Notice } from '#law/import/staging/notices.ts'
+import { readDerivedEnds, readOnlyOutranked } from '#law/import/staging/losses.ts'
+import { numberIds } from '#law/import/staging/numbers.ts'
+import { readRepeatedNames } from '#law/import/staging/repeated-names.ts'
+import { orderKept } from '#law/import/staging/kept-records.ts'
+import type { Revises } from '#law/import/staging/kept-records.ts'
+import type { StagedLocation, Staging } from '#law/import/staging/staging.ts'
+import { contestedNames } from './described.ts'
+import type { Finding } from './findings.ts'
+import { assertRecordsPerId, numberedId, numberedIdentity } from './identity.ts'
+import type { Mapping } from './mapping.ts'
+import { conflictFinding, contestedNameFinding, noticeText, repeatedNameFinding } from './messages.ts'
+import { locationOf } from './record.ts'
+import type { SourceSnapshot } from './record.ts'
+import { DUPLICATE } from './recorder.ts'
+import type { RecordLocation } from './report.ts'
+
+const OUTRANKED = 'another source has precedence'
+
+export interface SettleInput {
+  readonly mapping: Mapping
+  readonly snapshots: readonly SourceSnapshot[]
+}
+
+/** Compares all staged records. Yields the contradictions that no order of precedence settles. */
+export function* settleContradictions(staging: Staging, { mapping, snapshots }: SettleInput): Generator<Finding> {
+  const ranks = new Map(mapping.precedence.map((name, rank) => [name, rank] as const))
+  const conflicts = settleConflicts(staging, {
+    wholeDocuments: revisesOf(mapping) !== 'provision',
+    rank: (source) => ranks.get(snapshots[source]?.sourceName ?? ''),
+  })
+  for (const conflict of conflicts) yield conflictFinding(conflict, (location) => locationOf(snapshots, location))
+}
+
+/**
+ * Numbers and orders the records that are kept, once none contradicts another. Yields what is left out, what an
+ * operator should look at, and revisions that overlap where the mapping does not say what a revision replaces.
+ */
+export function* orderRecords(staging: Staging, { mapping, snapshots }: SettleInput): Generator<Finding> {
+  const revises = revisesOf(mapping)
+  const locate = (location: StagedLocation): RecordLocation => locationOf(snapshots, location)
+  for (const { record, why, other } of readLeftOut(staging)) {
+    const reason = why === 'repetition' ? DUPLICATE : OUTRANKED
+    yield { kind: 'skipped', skip: 'intended', entry: { ...locate(record), reason, other: locate(other) } }
+  }
+  const numbered = numberIds(staging, (record, number) => numberedIdentity(mapping.format, record, number))
+  for (const { record, first, number, records } of numbered) {
+    assertRecordsPerId(records)
+    const message = `an id is used again; this record is ${numberedId(record.id, number)}`
+    yield { kind: 'warning', warning: { ...locate(record), message, other: locate(first) } }
+  }
+  for (const conflict of orderKept(staging, revises, IMPORT_BOUNDS.reportEntriesMax))
+    yield conflictFinding(conflict, locate)
+  for (const name of contestedNames(staging)) yield contestedNameFinding(name, locate)
+  const confirmed = new Map(Object.entries(mapping.repeated_labels).map(([label, texts]) => [foldKey(label), texts]))
+  for (const name of readRepeatedNames(staging)) {
+    const [texts = 0, others = 0] = [name.first, name.second].map(({ label }) => confirmed.get(foldKey(label)))
+    yield repeatedNameFinding(name, Math.max(texts, others), locate)
+  }
+  for (const notice of noticesOf(staging, revises)) {
+    const message = noticeText(notice, locate)
+    yield { kind: 'warning', warning: { ...locate(notice.location), message, other: locate(notice.other) } }
+  }
+  yield* lossesOf(staging, locate)
+}
+
+/** Yields what is lost, and what ends, although no source says so. */
+function* lossesOf(staging: Staging, locate: (location: StagedLocation) => RecordLocation): Generator<Finding> {
+  for (const record of readOnlyOutranked(staging))
+    yield { kind: 'loss', place: locate(record), reason: 'the source with precedence holds nothing of its provision' }
+  for (const { effectiveTo, restated, ...record } of readDerivedEnds(staging)) {
+    const day = new Date(effectiveTo).toISOString().slice(0, 10)
+    yield { kind: 'end', end: { ...locate(record), day } }
+    if (!restated) yield { kind: 'loss', place: locate(record), reason: `${NOT_RESTATED} ${day}` }
+  }
+}
+
+const NOT_RESTATED = 'it ends without a stated end, because the next revision does not restate it, on'
+
+function revisesOf({ revises, format }: Mapping): Revises {
+  return revises ?? (format === 'jsonl' ? undefined : 'document')
+}
+
+function* noticesOf(staging: Staging, revises: Revises): Generator<Notice> {
+  yield* readSeveralSources(staging)
+  if (revises !== 'provision') yield* readSeveralPublications(staging)
+  if (revises === 'document') yield* readShorterRevisions(staging)
+}

@@ -1,0 +1,228 @@
+import { unlinkSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import type { StatementSync } from 'node:sqlite'
+import { z } from 'zod'
+import { IMPORT_BOUNDS } from '#law/import/bounds.ts'
+
+/**
+ * The records of one import in a SQLite file: what identifies, dates and orders each record, not its text. Memory is
+ * bounded by the page cache, whatever the size of the corpus.
+ */
+export interface Staging {
+  readonly connection: DatabaseSync
+  /** Adds a record at the end of the sources' order and returns its sequence number, from 1. */
+  add(record: StagedRecord): number
+  /** Returns the first and the last of the earlier records with one identity and digest. */
+  same(identity: Uint8Array, digest: Uint8Array): SameRecords | undefined
+  /** Commits what was added; called once all sources are read. */
+  flush(): void
+  close(): void
+}
+
+/** Position of a record in its source. */
+export interface StagedLocation {
+  /** Index of the source in the import, from 0. */
+  readonly source: number
+  /** From 1. */
+  readonly line: number
+  /** The publisher's id. */
+  readonly id: string
+}
+
+export interface StagedRecord extends StagedLocation {
+  /** Hash of what is unique in the format. */
+  readonly identity: Uint8Array
+  readonly document: { readonly id: string; readonly key: string }
+  /** Language and script. */
+  readonly written: string
+  /** Within one law, a day has one text of each key: what is written in one language for one jurisdiction. */
+  readonly law: string
+  /** Whether replies show it; what they do not show ends and contradicts nothing that they do. */
+  readonly served: boolean
+  readonly label: string
+  /** Hash of the provision's key. */
+  readonly provision: Uint8Array
+  /** Hash of the key of what the record is cited as. */
+  readonly cited: Uint8Array
+  /** Hash of the key of its URL with the publisher's fragment; null where the publisher has none. */
+  readonly anchor: Uint8Array | null
+  /** Hash of the text, whatever its white space. */
+  readonly text: Uint8Array
+  /** Instants in milliseconds since 1970. */
+  readonly effectiveAtMs: number
+  readonly effectiveToMs: number | null
+  readonly publishedAtMs: number
+  /** Hash of the text and of every other field that is served. */
+  readonly digest: Uint8Array
+  /** JSON of the record's facets and of its act. */
+  readonly facets: string
+  readonly act: string | null
+  readonly parts: number
+  /** Parts whose own provision is known. */
+  readonly referenced: number
+  /** Sorts as the row order of an artifact does, up to the document. */
+  readonly orderKey: Uint8Array
+  /** Sequence number of the first record that has the same identity and digest; it is of another source. */
+  readonly repeats: number | null
+  /** Position of the drafts in their file; 0 bytes where no drafts are kept. */
+  readonly offset: number
+  readonly bytes: number
+}
+
+const earlierSchema = z.object({ seq: z.int(), source: z.int(), line: z.int(), id: z.string() })
+export type EarlierRecord = z.infer<typeof earlierSchema>
+
+export interface SameRecords {
+  readonly first: EarlierRecord
+  readonly last: EarlierRecord
+}
+
+/** No journal: a file that was left by a killed process is discarded. One process has it open. */
+const SETTINGS = `
+pragma journal_mode = off;
+pragma synchronous = off;
+pragma locking_mode = exclusive;
+pragma temp_store = file;
+pragma cache_size = -${IMPORT_BOUNDS.stagingCacheKib};`
+
+const SCHEMA = `
+create table document (id integer primary key, uuid text not null unique, key text not null, passages integer) strict;
+create table described (id integer primary key, json text not null unique) strict;
+create table record (
+  seq integer primary key, source integer not null, line integer not null, id text not null, identity blob not null,
+  document integer not null, written text not null, law text not null, served integer not null, label text not null,
+  provision blob not null, cited blob not null, anchor blob, text blob not null,
+  day integer not null, effective_at integer not null, effective_to integer, published_at integer not null,
+  digest blob not null, facets integer not null, act integer, parts integer not null, referenced integer not null,
+  order_key blob not null, at integer not null, bytes integer not null, repeats integer,
+  kept integer not null default 1
+) strict;
+create index record_identity on record (identity, digest, kept);
+create table numbered (seq integer primary key, number integer not null) strict;`
+
+const INSERT_RECORD = `
+insert into record (source, line, id, identity, document, written, law, served, label, provision, cited, anchor, text,
+  day, effective_at, effective_to, published_at, digest, facets, act, parts, referenced, order_key, at, bytes, repeats)
+values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+
+/** While sources are read every record is kept, so both are read from the end of a range of the index. */
+const FIRST_SAME = `
+select seq, source, line, id from record where identity = ? and digest = ? and kept = 1 order by seq limit 1`
+const LAST_SAME = `
+select seq, source, line, id from record where identity = ? and digest = ? and kept = 1 order by seq desc limit 1`
+const INSERT_DOCUMENT = 'insert into document (uuid, key) values (?, ?) on conflict do nothing'
+const FIND_DOCUMENT = 'select id from document where uuid = ?'
+const INSERT_DESCRIBED = 'insert into described (json) values (?) on conflict do nothing'
+const FIND_DESCRIBED = 'select id from described where json = ?'
+
+const MS_PER_DAY = 86_400_000
+
+/** UTC day of an instant in milliseconds, as the number of days since 1970. */
+function dayNumberOf(instantMs: number): number {
+  return Math.floor(instantMs / MS_PER_DAY)
+}
+
+interface StagingOptions {
+  readonly unnamed?: boolean
+}
+
+/**
+ * Opens an empty staging file at a path where no file exists. Large sorts use its folder. With `unnamed`, it loses
+ * its name at once, so nothing is left of it however the process ends.
+ */
+export function openStaging(path: string, { unnamed = false }: StagingOptions = {}): Staging {
+  // The defensive mode, which is the default, would keep a journal.
+  const connection = new DatabaseSync(path, { defensive: false })
+  connection.exec(SETTINGS)
+  setTemporaryFolder(connection, dirname(path))
+  connection.exec(SCHEMA)
+  if (unnamed) unlinkSync(path)
+  const insertRecord = createInsert(connection)
+  const [firstSame, lastSame] = [connection.prepare(FIRST_SAME), connection.prepare(LAST_SAME)]
+  let uncommitted = 0
+  function write<T>(change: () => T): T {
+    if (uncommitted === 0) connection.exec('begin')
+    uncommitted += 1
+    const result = change()
+    if (uncommitted >= IMPORT_BOUNDS.stagingTransactionRows) flush()
+    return result
+  }
+  function flush(): void {
+    if (uncommitted > 0) connection.exec('commit')
+    uncommitted = 0
+  }
+  return {
+    connection,
+    add: (record) => write(() => insertRecord(record)),
+    same(identity, digest) {
+      const last = lastSame.get(identity, digest)
+      if (last === undefined) return undefined
+      return {
+        first: earlierSchema.parse(firstSame.get(identity, digest)),
+        last: earlierSchema.parse(last),
+      }
+    },
+    flush,
+    close: () => connection.close(),
+  }
+}
+
+/** Returns a function that inserts a record with its document, facets and act, and returns its sequence number. */
+function createInsert(connection: DatabaseSync): (record: StagedRecord) => number {
+  const insert = connection.prepare(INSERT_RECORD)
+  const documents = createIds(connection.prepare(INSERT_DOCUMENT), connection.prepare(FIND_DOCUMENT))
+  const described = createIds(connection.prepare(INSERT_DESCRIBED), connection.prepare(FIND_DESCRIBED))
+  return (record) =>
+    Number(
+      insert.run(
+        record.source,
+        record.line,
+        record.id,
+        record.identity,
+        documents(record.document.id, record.document.key),
+        record.written,
+        record.law,
+        record.served ? 1 : 0,
+        record.label,
+        record.provision,
+        record.cited,
+        record.anchor,
+        record.text,
+        dayNumberOf(record.effectiveAtMs),
+        record.effectiveAtMs,
+        record.effectiveToMs,
+        record.publishedAtMs,
+        record.digest,
+        described(record.facets),
+        record.act === null ? null : described(record.act),
+        record.parts,
+        record.referenced,
+        record.orderKey,
+        record.offset,
+        record.bytes,
+        record.repeats,
+      ).lastInsertRowid,
+    )
+}
+
+/** The temporary folder of the system may be a small file system in memory. */
+function setTemporaryFolder(connection: DatabaseSync, folder: string): void {
+  connection.exec(`pragma temp_store_directory = '${folder.replaceAll("'", "''")}'`)
+}
+
+const idSchema = z.object({ id: z.int() })
+
+/** Returns the row of a text, which it inserts where there is none. The most recent texts are cached. */
+function createIds(insert: StatementSync, find: StatementSync): (text: string, ...rest: readonly string[]) => number {
+  let known = new Map<string, number>()
+  return (text, ...rest) => {
+    const cached = known.get(text)
+    if (cached !== undefined) return cached
+    insert.run(text, ...rest)
+    const { id } = idSchema.parse(find.get(text))
+    if (known.size >= IMPORT_BOUNDS.stagingCachedIdsMax) known = new Map()
+    known.set(text, id)
+    return id
+  }
+}
