@@ -208,7 +208,7 @@ function stopAll(signal: 'SIGINT' | 'SIGTERM'): void {
 
 /** @returns what this machine lacks for a cluster. */
 async function engineLacks(): Promise<string | undefined> {
-  const { clusterLacks } = await import('#jobs/demo/local/opensearch/start.ts')
+  const { clusterLacks } = await import('#operator/demo/local/opensearch/start.ts')
   return clusterLacks()
 }
 

@@ -138,10 +138,10 @@ export const ROOM_RULES: readonly Rule[] = [
     guarantee: 'the worker imports no command line, and a command line only those that its table names',
     breaches: entersCommandLines,
     bad: [
-      { path: 'jobs/build/pipeline.ts', text: "import { createProgress } from '#jobs/command-line/progress.ts'" },
+      { path: 'jobs/build/pipeline.ts', text: "import { createProgress } from '#operator/command-line/progress.ts'" },
       { path: 'jobs/evaluation/report.ts', text: "import { renderTable } from './command/table.ts'" },
-      { path: 'jobs/evaluation/natural/evaluation.ts', text: "import { corpusAt } from '#jobs/demo/corpus.ts'" },
-      { path: 'jobs/operator/wait.ts', text: "import type { DemoFlags } from '#jobs/demo/flags.ts'" },
+      { path: 'operator/evaluate/natural/evaluation.ts', text: "import { corpusAt } from '#operator/demo/corpus.ts'" },
+      { path: 'operator/command-line/wait.ts', text: "import type { DemoFlags } from '#operator/demo/flags.ts'" },
     ],
   },
   {

@@ -110,7 +110,7 @@ export const RULES: readonly Rule[] = [
       { path: 'search-node/threads/pool.ts', text: "export { plan } from '#jobs/queues.ts'" },
       { path: 'jobs/main.ts', text: "const { start } = await import('#gateway/app.ts')" },
       { path: 'jobs/build/pipeline.ts', text: "import { startRedis } from '../demo/local/redis.ts'" },
-      { path: 'jobs/demo/main.ts', text: "import { startSearchNode } from '#search-node/node.ts'" },
+      { path: 'operator/demo/main.ts', text: "import { startSearchNode } from '#search-node/node.ts'" },
       { path: 'gateway/main.ts', text: "import '#test/support/servers.ts'" },
     ],
   },
@@ -175,7 +175,7 @@ export const RULES: readonly Rule[] = [
         text: 'async function flip() {\n  await appendAudit(client, { detail: {} })\n  await finish(client)\n}',
       },
       {
-        path: 'jobs/operator/actions/plans.ts',
+        path: 'operator/actions/plans.ts',
         text: 'work(async () => {\n  if (changed) await appendAudit(client, entry)\n  return await read(client)\n})',
       },
     ],

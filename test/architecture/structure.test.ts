@@ -25,7 +25,7 @@ test('the scan sees the whole project', () => {
       'core/platform/bounds.ts',
       'gateway/config.ts',
       'search-node/config.ts',
-      'jobs/bootstrap.mjs',
+      'operator/bootstrap.mjs',
       'test/architecture/rules.ts',
     ]),
   )

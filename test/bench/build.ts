@@ -1,4 +1,4 @@
-import { createProgress } from '#jobs/command-line/progress.ts'
+import { createProgress } from '#operator/command-line/progress.ts'
 import { buildArtifact } from './artifact.ts'
 import { corpusSpecSchema, openCorpus } from './spec.ts'
 

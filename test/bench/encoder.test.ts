@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { startOwnEncoder } from '#jobs/command-line/own-encoder.ts'
+import { startOwnEncoder } from '#operator/command-line/own-encoder.ts'
 import { writeTinyModel } from '#test/support/tiny-model.ts'
 
 const positive = z.number().positive()

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { raiseExposure, releaseExposure } from '#jobs/operator/actions/exposure.ts'
+import { raiseExposure, releaseExposure } from '#operator/actions/exposure.ts'
 import { ANSWERED_QUERY, KNOWLEDGE_BASE } from '#test/support/caller.ts'
 import type { Caller } from '#test/support/caller.ts'
 import { LONG_TOPIC, MIXED_KNOWLEDGE_BASE } from './mixed-corpus.ts'

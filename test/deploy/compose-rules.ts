@@ -6,7 +6,7 @@ import { parse } from 'yaml'
 import { ConfigError, readConfig } from '#core/platform/config.ts'
 import type { Variables } from '#core/platform/config.ts'
 import { GATEWAY_VARIABLES } from '#gateway/config.ts'
-import { ENCODER_MALLOC } from '#jobs/command-line/node-options.ts'
+import { ENCODER_MALLOC } from '#operator/command-line/node-options.ts'
 import { ENCODER_VARIABLES } from '#jobs/encoder/config.ts'
 import { JOBS_VARIABLES, MIGRATE_VARIABLES, OPERATOR_VARIABLES } from '#jobs/config.ts'
 import { TRACE_VARIABLES } from '#jobs/trace/config.ts'
@@ -53,8 +53,8 @@ const PROGRAMS: Readonly<Record<string, Variables>> = {
   'gateway/main.ts': GATEWAY_VARIABLES,
   'search-node/main.ts': SEARCH_NODE_VARIABLES,
   'jobs/main.ts': JOBS_VARIABLES,
-  'jobs/operator/main.ts migrate': MIGRATE_VARIABLES,
-  'jobs/operator/main.ts': OPERATOR_VARIABLES,
+  'operator/main.ts migrate': MIGRATE_VARIABLES,
+  'operator/main.ts': OPERATOR_VARIABLES,
   'jobs/encoder/main.ts': ENCODER_VARIABLES,
   'jobs/trace/main.ts': TRACE_VARIABLES,
 }

@@ -19,7 +19,7 @@ export interface Sources {
 /** A mapping file that is not yet parsed. */
 export type MappingText = Readonly<Record<string, unknown>>
 
-const DEMO = fileURLToPath(new URL('../../jobs/demo/corpus/', import.meta.url))
+const DEMO = fileURLToPath(new URL('../../operator/demo/corpus/', import.meta.url))
 const MAPPINGS = fileURLToPath(new URL('../../law/import/mappings/', import.meta.url))
 const DATA = fileURLToPath(new URL('../../../shared/data/', import.meta.url))
 

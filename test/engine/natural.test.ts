@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, expect, test } from 'vitest'
-import { evaluateNatural } from '#jobs/evaluation/natural/evaluation.ts'
-import type { NaturalOutcome } from '#jobs/evaluation/natural/judge.ts'
+import { evaluateNatural } from '#operator/evaluate/natural/evaluation.ts'
+import type { NaturalOutcome } from '#operator/evaluate/natural/judge.ts'
 import { startTestCluster } from './version.ts'
 
 const DATA = fileURLToPath(new URL('../../../shared/data', import.meta.url))

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { LEDGER_QUEUE, QUEUE_PREFIX } from '#core/queues/ledger-queue.ts'
-import type { LocalRedis } from '#jobs/demo/local/redis.ts'
-import { startGateway, startJobs } from '#jobs/demo/local/stack.ts'
+import type { LocalRedis } from '#operator/demo/local/redis.ts'
+import { startGateway, startJobs } from '#operator/demo/local/stack.ts'
 import type { Answer } from '#test/support/http.ts'
 import { commandLine } from '#test/support/operator-cli.ts'
 import {

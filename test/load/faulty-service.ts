@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Steps } from '#jobs/demo/steps.ts'
+import type { Steps } from '#operator/demo/steps.ts'
 import type { LoadReport } from '#test/load/report/load-report.ts'
 import { KNOWLEDGE_BASE, startTestService } from '#test/support/service.ts'
 import type { TestService } from '#test/support/service.ts'

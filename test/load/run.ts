@@ -1,4 +1,4 @@
-import type { Progress } from '#jobs/command-line/progress.ts'
+import type { Progress } from '#operator/command-line/progress.ts'
 import type { Evidence } from './checks/check.ts'
 import { CHECKS } from './checks/list.ts'
 import type { Generator } from './generator/generator.ts'

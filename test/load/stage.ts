@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { cpuBetween, cpuTimes } from '#test/bench/cpu.ts'
-import type { Progress } from '#jobs/command-line/progress.ts'
+import type { Progress } from '#operator/command-line/progress.ts'
 import type { Arrival } from './arrivals.ts'
 import type { Generator } from './generator/generator.ts'
 import type { Outgoing } from './generator/messages.ts'

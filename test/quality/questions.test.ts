@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { readNaturalQuestions } from '#jobs/evaluation/natural/questions.ts'
-import type { Half } from '#jobs/evaluation/natural/questions.ts'
+import { readNaturalQuestions } from '#operator/evaluate/natural/questions.ts'
+import type { Half } from '#operator/evaluate/natural/questions.ts'
 
 const CORPORA = ['eu', 'cfpb', 'de', 'fr']
 const FILES = CORPORA.flatMap((corpus) => [corpus, `${corpus}-keywords`, `${corpus}-provisions`]).map((name) =>

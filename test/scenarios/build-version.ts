@@ -1,6 +1,6 @@
 import { createLocalEmbedder } from '#core/embedding/local/embedder.ts'
-import { evaluationMapping } from '#jobs/evaluation/command/data-set-mapping.ts'
-import { withTemporaryVersion } from '#jobs/evaluation/command/temporary-version.ts'
+import { evaluationMapping } from '#operator/evaluate/data-set-mapping.ts'
+import { withTemporaryVersion } from '#operator/evaluate/temporary-version.ts'
 
 /**
  * Imports and builds a corpus in this process and writes the manifest of what it built: `build-version.ts

@@ -1,8 +1,8 @@
 import axe from 'axe-core'
 import { chromium } from 'playwright-core'
 import type { Browser, Page } from 'playwright-core'
-import { installDebianPackage } from '#jobs/demo/local/debian-package.ts'
-import { outputOf } from '#jobs/demo/local/supervised-process.ts'
+import { installDebianPackage } from '#operator/demo/local/debian-package.ts'
+import { outputOf } from '#operator/demo/local/supervised-process.ts'
 
 /** How a page is looked at. */
 export interface Look {

@@ -36,7 +36,7 @@ import { openTestRedis } from './redis.ts'
 import type { TestRedis } from './redis.ts'
 
 export const silent = createLog('test', 'silent')
-export const demoCorpus = fileURLToPath(new URL('../../jobs/demo/corpus/', import.meta.url))
+export const demoCorpus = fileURLToPath(new URL('../../operator/demo/corpus/', import.meta.url))
 
 /** One of its documents, for tests that do not inspect the built version. */
 export const smallSource = join(demoCorpus, 'rulebook/hsfa-conduct-harbour.2023-09-01.md')

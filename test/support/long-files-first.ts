@@ -20,13 +20,13 @@ const LONG = [
   'test/faults/gateway-killed',
   'test/bench/bench',
   'test/scenarios/activation',
-  'test/jobs/evaluation/command/',
+  'test/operator/evaluate/',
   'test/load/outside',
   'test/jobs/build/',
   'test/faults/',
   'test/scenarios/',
-  'test/jobs/operator/',
-  'test/jobs/demo/',
+  'test/operator/',
+  'test/operator/demo/',
   'test/search-node/',
 ] as const
 

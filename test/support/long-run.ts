@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { migrate } from '#core/db/migrate.ts'
 import { provisionLogins } from '#core/db/provision.ts'
 import type { LoginUrls } from '#core/db/provision.ts'
-import { startPostgres } from '#jobs/demo/local/postgres.ts'
+import { startPostgres } from '#operator/demo/local/postgres.ts'
 
 /** The options of a command line are not valid; the message is one sentence. */
 export class UsageError extends Error {

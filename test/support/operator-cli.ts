@@ -4,14 +4,14 @@ import { fileURLToPath } from 'node:url'
 import { CREDENTIAL_SETTINGS } from '#core/credentials/settings.ts'
 import type { Pepper, ServiceSecrets } from '#core/credentials/settings.ts'
 import type { Database, Queryable } from '#core/db/pool.ts'
-import type { Operator } from '#jobs/operator/actions/operator.ts'
-import { runProgram } from '#jobs/operator/program.ts'
+import type { Operator } from '#operator/actions/operator.ts'
+import { runProgram } from '#operator/commands/program.ts'
 import { COMPILE_CACHE } from './processes.ts'
 import { connectTestPools } from './postgres.ts'
 import type { TestDatabase } from './postgres.ts'
 import { testSecrets } from './secrets.ts'
 
-export const MAIN = fileURLToPath(new URL('../../jobs/operator/main.ts', import.meta.url))
+export const MAIN = fileURLToPath(new URL('../../operator/main.ts', import.meta.url))
 
 export interface CliResult {
   readonly code: number | null

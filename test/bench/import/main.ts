@@ -8,12 +8,12 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
 import { z } from 'zod'
 import { openDatabase } from '#core/db/pool.ts'
-import { createSchema } from '#jobs/demo/local/schema.ts'
+import { createSchema } from '#operator/demo/local/schema.ts'
 import { createLog, describeCause } from '#core/platform/log.ts'
-import { startPostgres } from '#jobs/demo/local/postgres.ts'
-import { createSteps } from '#jobs/demo/steps.ts'
-import type { Steps } from '#jobs/demo/steps.ts'
-import { createKnowledgeBase } from '#jobs/operator/actions/organizations.ts'
+import { startPostgres } from '#operator/demo/local/postgres.ts'
+import { createSteps } from '#operator/demo/steps.ts'
+import type { Steps } from '#operator/demo/steps.ts'
+import { createKnowledgeBase } from '#operator/actions/organizations.ts'
 import { benchChanged } from './changed.ts'
 import { makeCorpus } from './corpus.ts'
 
@@ -29,7 +29,7 @@ takes until the candidate is evaluated and compared, by stage.
 `
 const MEGABYTES_MAX = 1_000
 const RSS_EVERY_MS = 200
-const OPERATOR = fileURLToPath(new URL('../../../jobs/operator/main.ts', import.meta.url))
+const OPERATOR = fileURLToPath(new URL('../../../operator/main.ts', import.meta.url))
 const STAGES = fileURLToPath(new URL('./stages.ts', import.meta.url))
 
 interface Measured {

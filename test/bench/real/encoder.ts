@@ -6,9 +6,9 @@ import { sha256 } from '#core/platform/digest.ts'
 import { DATABASE_BOUNDS } from '#core/db/bounds.ts'
 import { openVectorCache } from '#core/db/vector-cache/cache.ts'
 import type { VectorCache } from '#core/db/vector-cache/cache.ts'
-import type { Steps } from '#jobs/demo/steps.ts'
-import { startService } from '#jobs/demo/local/processes.ts'
-import { freePort } from '#jobs/demo/local/supervised-process.ts'
+import type { Steps } from '#operator/demo/steps.ts'
+import { startService } from '#operator/demo/local/processes.ts'
+import { freePort } from '#operator/demo/local/supervised-process.ts'
 import { MODEL_FOLDER } from './texts.ts'
 
 /** What runs the encoder. It is not a dependency of the project; only this measurement installs it. */

@@ -9,8 +9,8 @@ import { openDatabase } from '#core/db/pool.ts'
 import { provisionLogins } from '#core/db/provision.ts'
 import { assertSchemaCompatible } from '#core/db/schema.ts'
 import { createLog } from '#core/platform/log.ts'
-import { startPostgres } from '#jobs/demo/local/postgres.ts'
-import type { LocalPostgres } from '#jobs/demo/local/postgres.ts'
+import { startPostgres } from '#operator/demo/local/postgres.ts'
+import type { LocalPostgres } from '#operator/demo/local/postgres.ts'
 import { CALL_TIMEOUT_MS } from '#test/support/until.ts'
 
 /** A cluster of its own: logins belong to the whole cluster. */

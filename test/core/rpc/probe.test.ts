@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { Server, ServerCredentials } from '@grpc/grpc-js'
 import { HealthImplementation } from 'grpc-health-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { freePort } from '#jobs/demo/local/supervised-process.ts'
+import { freePort } from '#operator/demo/local/supervised-process.ts'
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 const health = new HealthImplementation({ '': 'NOT_SERVING' })

@@ -14,7 +14,7 @@ import { listSource } from '#law/sources/list.ts'
 import { signingKeys } from '#test/support/secrets.ts'
 import { QUIET_BUILD } from './quiet-build.ts'
 
-const rulebook = fileURLToPath(new URL('../../../jobs/demo/corpus/rulebook', import.meta.url))
+const rulebook = fileURLToPath(new URL('../../../operator/demo/corpus/rulebook', import.meta.url))
 const knowledgeBaseId = derivedUuid('knowledge base', 'fixed digest')
 const buildId = derivedUuid('build', 'fixed digest')
 

@@ -8,7 +8,7 @@ import { openQueue, openQueueRedis } from '#jobs/queues.ts'
 import type { JobQueue } from '#jobs/queues.ts'
 import { startOwnRedis } from '#test/support/redis.ts'
 import { Redis } from 'ioredis'
-import type { LocalRedis } from '#jobs/demo/local/redis.ts'
+import type { LocalRedis } from '#operator/demo/local/redis.ts'
 import { until } from '#test/support/until.ts'
 
 let redis: LocalRedis

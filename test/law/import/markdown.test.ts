@@ -206,7 +206,7 @@ describe('a Markdown import', () => {
 
 describe('the demo rulebook', () => {
   test('imports without a skip', async () => {
-    const folder = fileURLToPath(new URL('../../../jobs/demo/corpus/rulebook', import.meta.url))
+    const folder = fileURLToPath(new URL('../../../operator/demo/corpus/rulebook', import.meta.url))
     const { files } = await listSource(folder, 'markdown')
     expect(files).toHaveLength((await readdir(folder)).filter((name) => name.endsWith('.md')).length)
     const { passages, report } = await importFiles(files.map((file) => file.path))

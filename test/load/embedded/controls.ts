@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis'
-import type { Steps } from '#jobs/demo/steps.ts'
+import type { Steps } from '#operator/demo/steps.ts'
 import { CLOCK_KEY } from '#test/support/limits.ts'
 import type { EmbeddedControls } from '../scenarios/scenario.ts'
 import { startGateways } from './gateways.ts'

@@ -1,6 +1,6 @@
-import { startGateway } from '#jobs/demo/local/stack.ts'
-import type { LocalGateway } from '#jobs/demo/local/stack.ts'
-import type { Steps } from '#jobs/demo/steps.ts'
+import { startGateway } from '#operator/demo/local/stack.ts'
+import type { LocalGateway } from '#operator/demo/local/stack.ts'
+import type { Steps } from '#operator/demo/steps.ts'
 import type { Installation } from './installation.ts'
 
 /** Gateway processes behind ports of their own; the generator takes turns between them. */

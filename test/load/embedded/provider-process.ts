@@ -1,9 +1,9 @@
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { createLocalEmbedder } from '#core/embedding/local/embedder.ts'
-import { startService } from '#jobs/demo/local/processes.ts'
-import type { LocalService } from '#jobs/demo/local/processes.ts'
-import { freePort } from '#jobs/demo/local/supervised-process.ts'
+import { startService } from '#operator/demo/local/processes.ts'
+import type { LocalService } from '#operator/demo/local/processes.ts'
+import { freePort } from '#operator/demo/local/supervised-process.ts'
 
 const MODEL = 'load'
 

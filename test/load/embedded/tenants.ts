@@ -1,9 +1,9 @@
 import { planLimitsSchema } from '#core/domain/quota-plan.ts'
 import { parsePeppers, parseServiceSecrets } from '#core/credentials/settings.ts'
-import { issueKeyFor } from '#jobs/operator/actions/api-keys.ts'
-import { grantEntitlement } from '#jobs/operator/actions/entitlements.ts'
-import { createClient, createOrganization } from '#jobs/operator/actions/organizations.ts'
-import { createPlan } from '#jobs/operator/actions/plans.ts'
+import { issueKeyFor } from '#operator/actions/api-keys.ts'
+import { grantEntitlement } from '#operator/actions/entitlements.ts'
+import { createClient, createOrganization } from '#operator/actions/organizations.ts'
+import { createPlan } from '#operator/actions/plans.ts'
 import type { Tenant, TenantWanted } from '../tenant.ts'
 import type { Installation } from './installation.ts'
 

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { createLocalEmbedder } from '#core/embedding/local/embedder.ts'
 
-const corpus = fileURLToPath(new URL('../../../../jobs/demo/corpus/', import.meta.url))
+const corpus = fileURLToPath(new URL('../../../../operator/demo/corpus/', import.meta.url))
 const IN_FORCE_ON = '2026-11-21'
 const TOP = 5
 const questionSchema = z.object({ text: z.string(), relevant: z.array(z.string()) })

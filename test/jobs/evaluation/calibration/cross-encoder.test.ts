@@ -11,7 +11,7 @@ import { found } from '#test/support/evaluation.ts'
 import { bodyOf, send, startJsonServer } from '#test/support/json-server.ts'
 import type { JsonServer } from '#test/support/json-server.ts'
 
-const CORPUS = new URL('../../../../jobs/demo/corpus/', import.meta.url).pathname
+const CORPUS = new URL('../../../../operator/demo/corpus/', import.meta.url).pathname
 
 interface Passage {
   readonly id: string

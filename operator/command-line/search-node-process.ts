@@ -1,0 +1,63 @@
+import { fileURLToPath } from 'node:url'
+import { z } from 'zod'
+import { openSearchNodeClient } from '#core/rpc/search-client.ts'
+import type { SearchNodeClient } from '#core/rpc/search-client.ts'
+import { clientCredentials } from '#core/rpc/transport.ts'
+import { NO_ENGINE, engineEnvironment } from '#core/engine/settings.ts'
+import type { EngineSettings } from '#core/engine/settings.ts'
+import { startListening } from '#operator/command-line/listening-process.ts'
+import { SEARCH_NODE_OPTIONS } from '#operator/command-line/node-options.ts'
+
+const START_TIMEOUT_MS = 30_000
+const PLAINTEXT = {
+  SEARCH_TLS_CA: undefined,
+  SEARCH_TLS_CERT: undefined,
+  SEARCH_TLS_KEY: undefined,
+  SEARCH_PLAINTEXT: 'refuse',
+} as const
+
+const listeningSchema = z.object({ event: z.literal('listening'), port: z.int() })
+
+export interface NodeProcess {
+  readonly client: SearchNodeClient
+  /** Aborted when the process ends without `stop`. */
+  readonly ended: AbortSignal
+  stop(): Promise<void>
+}
+
+/**
+ * Starts a search node as in production, in its own process on a free port of loopback. It ends when this process ends.
+ * @param storeUrl the artifact store, a `file:` URL.
+ * @param publicKeysDer the keys that verify manifests. @param engine the cluster of versions that have one.
+ * @throws OperatorError when the node does not start.
+ */
+export async function startNodeProcess(
+  storeUrl: string,
+  publicKeysDer: readonly Buffer[],
+  engine: EngineSettings = NO_ENGINE,
+): Promise<NodeProcess> {
+  const { said, ended, stop } = await startListening({
+    name: 'The search node',
+    program: fileURLToPath(new URL('../../search-node/main.ts', import.meta.url)),
+    nodeOptions: SEARCH_NODE_OPTIONS,
+    environment: {
+      ARTIFACT_STORE: storeUrl,
+      MANIFEST_PUBLIC_KEY: publicKeysDer.map((key) => key.toString('base64')).join(','),
+      SEARCH_LISTEN: '127.0.0.1:0',
+      DRAIN_MS: '0',
+      ...engineEnvironment(engine),
+    },
+    startTimeoutMs: START_TIMEOUT_MS,
+    listening: listeningSchema,
+  })
+  const address = `127.0.0.1:${said.port}`
+  const client = openSearchNodeClient(address, clientCredentials(address, PLAINTEXT))
+  return {
+    client,
+    ended,
+    async stop() {
+      client.close()
+      await stop()
+    },
+  }
+}

@@ -1,0 +1,76 @@
+import { basename, dirname } from 'node:path'
+import { z } from 'zod'
+import { addCommand } from '#operator/command-line/command.ts'
+import type { OperatorCommand } from '#operator/command-line/operator-command.ts'
+import { table } from '#operator/command-line/table.ts'
+import { SOURCE_YAML } from '#law/sources/list.ts'
+import { inspectFile } from '#law/readers/inspect.ts'
+import type { Inspection } from '#law/readers/inspect.ts'
+import { filesBelow } from '#law/readers/list-files.ts'
+
+export function addInspect(program: OperatorCommand): void {
+  addCommand(
+    program,
+    {
+      usage: 'inspect <paths...>',
+      summary: 'show what files of law hold: format, title, dates, provisions, and what is not read',
+      notes:
+        'The format is recognised by the content of each file. Nothing is stored, and no service is needed.\n' +
+        'Coverage is the share of the characters that lie in exactly one passage or in an omission by a named rule.',
+      examples: ['inspect ./law', 'inspect act.xml guidance.pdf --json'],
+      input: { paths: z.array(z.string().min(1)).min(1) },
+    },
+    {},
+    async ({ paths }, { show, progress }) => {
+      const files = (await filesBelow(paths)).filter((file) => basename(file) !== SOURCE_YAML)
+      const inspections: Inspection[] = []
+      for (const [index, file] of files.entries()) {
+        progress.update('reading', index, files.length)
+        inspections.push(await inspectFile(file))
+      }
+      show(inspections, () => rendered(inspections))
+    },
+  )
+}
+
+const COLUMNS = {
+  path: 'file',
+  format: 'format',
+  language: 'language',
+  jurisdiction: 'jurisdiction',
+  effective_from: 'in force from',
+  provisions: 'provisions',
+  share: 'coverage',
+  title: 'title',
+}
+const TITLE_SHOWN_MAX = 60
+
+function rendered(inspections: readonly Inspection[]): string {
+  const folder = folderOf(inspections.map(({ path }) => path))
+  const rows = inspections.map((each) => ({
+    ...each,
+    path: each.path.slice(folder.length),
+    title:
+      each.title !== null && each.title.length > TITLE_SHOWN_MAX
+        ? `${each.title.slice(0, TITLE_SHOWN_MAX)}…`
+        : each.title,
+    share: each.coverage === null ? null : `${(each.coverage * 100).toFixed(2)} %`,
+  }))
+  const warnings = inspections.flatMap(({ path, warnings: found }) =>
+    found.map(({ message, line, page, xpath }) => {
+      const place = line !== undefined ? `:${line}` : page !== undefined ? `, page ${page}` : ''
+      return `${path}${place}: ${message}${xpath === undefined ? '' : ` (${xpath})`}`
+    }),
+  )
+  const shown = table(rows, COLUMNS, 'There is no file here.')
+  return [...(folder === '' ? [] : [`In ${folder}`]), shown, ...warnings].join('\n')
+}
+
+/** The folder of several files, with its slash; '' where they have none in common. */
+function folderOf(paths: readonly string[]): string {
+  const [first, ...others] = paths
+  if (first === undefined || others.length === 0) return ''
+  for (let folder = dirname(first); folder !== '.' && folder !== '/'; folder = dirname(folder))
+    if (others.every((path) => path.startsWith(`${folder}/`))) return `${folder}/`
+  return ''
+}

@@ -1,0 +1,88 @@
+import { Command, InvalidArgumentError, Option } from 'commander'
+import { ENGINES } from '#core/index/engine/description.ts'
+import type { Engine } from '#core/index/engine/description.ts'
+import { embeddingOptions } from '#operator/command-line/embedding-flags.ts'
+import type { EmbeddingFlags } from '#operator/command-line/embedding-flags.ts'
+
+export interface DemoFlags {
+  readonly once: boolean
+  readonly watch: boolean
+  /** Undefined chooses a free port. */
+  readonly port: number | undefined
+  /** The user's folder: `corpus.jsonl` or files of law. */
+  readonly corpus: string | undefined
+  readonly readyFile: string | undefined
+  readonly dataDir: string
+  /** A JSON file with any of the plan's fields. */
+  readonly plan: string | undefined
+  readonly queries: readonly string[]
+  /** Where the version is searched. */
+  readonly engine: Engine
+  readonly embedding: EmbeddingFlags
+}
+
+function portNumber(text: string): number {
+  const port = Number(text)
+  if (!/^\d{1,5}$/.test(text) || port < 1 || port > 65_535)
+    throw new InvalidArgumentError('must be a port from 1 to 65535.')
+  return port
+}
+
+/** @param args the arguments after the script's name. `--help` prints help and ends the process. */
+export function demoFlags(args: readonly string[]): DemoFlags {
+  const command = new Command('demo')
+    .description(
+      'Runs the whole service on this machine: Postgres, Redis, gateway, search node and job worker, ' +
+        'with a corpus built, reviewed and activated.',
+    )
+    .option('--once', 'end after the exchanges were shown', false)
+    .option('--watch', 'restart gateway, search node and job worker whenever their code changes', false)
+    .option('--port <port>', 'port of the public operation (default: a free one)', portNumber)
+    .option(
+      '--corpus <path>',
+      'a folder with corpus.jsonl (and mapping.json, or named like one of the built-in mappings) or ' +
+        'with law in any format that "operator inspect" shows, and its source.yaml (default: the built-in rulebook)',
+    )
+    .option('--ready-file <path>', 'when ready, write what a caller needs as JSON to this file')
+    .option(
+      '--data-dir <path>',
+      'where everything is kept; a second start with the same folder does not build again',
+      '.data/demo',
+    )
+    .option(
+      '--plan <path>',
+      'a JSON file with limits for the caller, e.g. {"requests_per_minute": 600}; the rest is the default plan',
+    )
+    .addOption(
+      new Option(
+        '--engine <engine>',
+        'where the version is searched; opensearch starts a cluster, with a JDK and Maven',
+      )
+        .choices(ENGINES)
+        .default('local'),
+    )
+    .option(
+      '--query <text>',
+      'ask this instead of the built-in questions (repeatable)',
+      (text: string, all: readonly string[]) => [...all, text],
+      [] as readonly string[],
+    )
+  embeddingOptions(command)
+    .helpOption('--help', 'show this')
+    .allowExcessArguments(false)
+    .parse([...args], { from: 'user' })
+  const { once, watch, port, corpus, readyFile, dataDir, plan, query, engine, ...embedding } = command.opts<
+    EmbeddingFlags & {
+      once: boolean
+      watch: boolean
+      port?: number
+      corpus?: string
+      readyFile?: string
+      dataDir: string
+      plan?: string
+      query: readonly string[]
+      engine: Engine
+    }
+  >()
+  return { once, watch, port, corpus, readyFile, dataDir, plan, queries: query, engine, embedding }
+}

@@ -1,0 +1,96 @@
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { createSchema } from '#operator/demo/local/schema.ts'
+import { startCluster } from '#operator/demo/local/opensearch/start.ts'
+import { startPostgres } from '#operator/demo/local/postgres.ts'
+import { startRedis } from '#operator/demo/local/redis.ts'
+import { startGateway, startJobs, startSearchNode, startTrace, storeUrl } from '#operator/demo/local/stack.ts'
+import type { LocalGateway, LocalTrace, StackSettings } from '#operator/demo/local/stack.ts'
+import type { DemoFlags } from './flags.ts'
+import { writePrivately } from './state.ts'
+import type { DemoState } from './state.ts'
+import type { Steps } from './steps.ts'
+import type { OnSpawn } from '#operator/demo/local/supervised-process.ts'
+
+const DATABASE = 'evidence'
+
+/** The running services of the demo. */
+export interface Installation {
+  readonly settings: StackSettings
+  readonly operatorUrl: string
+  readonly gateway: LocalGateway
+  readonly trace: LocalTrace
+}
+
+export interface InstallationOptions {
+  readonly folder: string
+  readonly secrets: DemoState['secrets']
+  readonly flags: Pick<DemoFlags, 'port' | 'watch' | 'engine'>
+  readonly actor: string
+  /** Files of an earlier run. They are removed once this run owns the folder, never while another run uses it. */
+  readonly stale: readonly string[]
+  /** Additional variables of the services: those of an embedding endpoint. */
+  readonly environment: Readonly<Record<string, string>>
+}
+
+/**
+ * Starts Postgres, Redis, schema, a cluster if one is asked for, search node, job worker, gateway and trace, in this
+ * order. `steps` stops them in reverse order, including a service that is still starting.
+ */
+export async function startInstallation(
+  { folder, secrets, flags, actor, stale, environment }: InstallationOptions,
+  steps: Steps,
+): Promise<Installation> {
+  const onLog = (line: string): void => steps.note(line)
+  const onSpawn: OnSpawn = (stop) => steps.onStop(stop)
+  const postgres = await steps.run('Postgres', () =>
+    startPostgres({ folder: join(folder, 'postgres'), onLog, onSpawn }),
+  )
+  for (const file of stale) rmSync(file, { force: true })
+  const redis = await steps.run('Redis', () => startRedis({ folder: join(folder, 'redis'), onLog, onSpawn }))
+  const logins = await steps.run('schema', () => createSchema(postgres, DATABASE))
+  const cluster =
+    flags.engine === 'opensearch'
+      ? await steps.run('OpenSearch', () =>
+          startCluster({ folder: join(folder, 'opensearch'), nodes: 1, onLog, onSpawn }),
+        )
+      : undefined
+  const settings: StackSettings = {
+    folder,
+    gatewayDatabaseUrl: logins.gatewayUrl,
+    jobsDatabaseUrl: logins.jobsUrl,
+    redisUrl: redis.url,
+    keyEnvironment: 'live',
+    secrets,
+    environment: { ...environment, ...(cluster && { OPENSEARCH_URL: cluster.urls.join(',') }) },
+    restartOnChange: flags.watch,
+    onSpawn,
+  }
+  writePrivately(join(folder, 'operator.env'), operatorEnvironment(settings, logins.operatorUrl, actor))
+  const searchNode = await steps.run('search node', () => startSearchNode(settings))
+  steps.watch(searchNode)
+  steps.watch(await steps.run('job worker', () => startJobs(settings, [searchNode.address])))
+  const gateway = await steps.run('gateway', () => startGateway(settings, [searchNode.address], 'gateway', flags.port))
+  steps.watch(gateway)
+  const trace = await steps.run('trace', () => startTrace(settings))
+  steps.watch(trace)
+  return { settings, operatorUrl: logins.operatorUrl, gateway, trace }
+}
+
+/** Returns the environment of `npm run operator` for this installation, in shell syntax. */
+function operatorEnvironment(settings: StackSettings, operatorUrl: string, actor: string): string {
+  const { KEY_PEPPERS, SERVICE_SECRET, MANIFEST_PUBLIC_KEY } = settings.secrets
+  const variables = {
+    ...settings.environment,
+    DATABASE_URL: operatorUrl,
+    REDIS_URL: settings.redisUrl,
+    ARTIFACT_STORE: storeUrl(settings),
+    MANIFEST_PUBLIC_KEY,
+    KEY_PEPPERS,
+    SERVICE_SECRET,
+    OPERATOR_ACTOR: actor,
+  }
+  return Object.entries(variables)
+    .map(([name, value]) => `${name}='${value.replaceAll("'", "'\\''")}'`)
+    .join('\n')
+}

@@ -1,0 +1,204 @@
+import { readFileSync } from 'node:fs'
+import { getCompileCacheDir } from 'node:module'
+import { dirname, join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { createArtifactStore, createSignedStore } from '#core/index/format/store.ts'
+import type { SignedStore } from '#core/index/format/store.ts'
+import { openSearchNodeClient } from '#core/rpc/search-client.ts'
+import { credentials } from '@grpc/grpc-js'
+import { SEARCH_NODE_OPTIONS } from '#operator/command-line/node-options.ts'
+import { startService } from './processes.ts'
+import type { LocalService } from './processes.ts'
+import { freePort } from './supervised-process.ts'
+import type { OnSpawn } from './supervised-process.ts'
+
+/** Settings shared by every service of one local installation. */
+export interface StackSettings {
+  /** Logs go to `<folder>/logs`, artifacts and snapshots to `<folder>/store`. */
+  readonly folder: string
+  readonly gatewayDatabaseUrl: string
+  readonly jobsDatabaseUrl: string
+  readonly redisUrl: string
+  readonly keyEnvironment: 'test' | 'live'
+  readonly secrets: {
+    readonly KEY_PEPPERS: string
+    readonly SERVICE_SECRET: string
+    readonly MANIFEST_PUBLIC_KEY: string
+    readonly MANIFEST_PRIVATE_KEY: string
+  }
+  /** Folder of the gateway's code; this repository if absent. */
+  readonly root?: string
+  /** Additional variables for every service. */
+  readonly environment?: Readonly<Record<string, string>>
+  /** Restarts each service whenever its code changes. */
+  readonly restartOnChange?: boolean
+  /** Called for each service as soon as its process runs, before it is ready. */
+  readonly onSpawn?: OnSpawn
+}
+
+export interface LocalSearchNode extends LocalService {
+  readonly address: string
+}
+
+export interface LocalGateway extends LocalService {
+  readonly baseUrl: string
+  readonly internalUrl: string
+}
+
+export interface LocalTrace extends LocalService {
+  readonly url: string
+}
+
+const STATUS_TIMEOUT_MS = 5_000
+
+export function storeUrl(settings: Pick<StackSettings, 'folder'>): string {
+  return pathToFileURL(join(settings.folder, 'store')).href
+}
+
+/** The artifact store of an installation, with the keys under which its manifests hold. */
+export function storeOf(settings: Pick<StackSettings, 'folder' | 'secrets'>): SignedStore {
+  const publicKeysDer = [Buffer.from(settings.secrets.MANIFEST_PUBLIC_KEY, 'base64')]
+  return createSignedStore({ ARTIFACT_STORE: storeUrl(settings), MANIFEST_PUBLIC_KEY: publicKeysDer })
+}
+
+/** The services keep compiled modules where this process does. */
+function compileCache(): { readonly NODE_COMPILE_CACHE?: string } {
+  const folder = getCompileCacheDir()
+  return folder === undefined ? {} : { NODE_COMPILE_CACHE: dirname(folder) }
+}
+
+/** Returns the folders that hold the code of a service. */
+function codeOf(
+  settings: Pick<StackSettings, 'restartOnChange'>,
+  service: 'gateway' | 'search-node' | 'jobs',
+): readonly string[] | undefined {
+  return settings.restartOnChange === true ? ['core', 'proto', service] : undefined
+}
+
+function logFileOf(settings: Pick<StackSettings, 'folder'>, name: string): string {
+  return join(settings.folder, 'logs', `${name}.log`)
+}
+
+/** Starts a search node on a free port of loopback, or on the given one. */
+export async function startSearchNode(
+  settings: Pick<StackSettings, 'folder' | 'secrets' | 'environment' | 'restartOnChange' | 'onSpawn'>,
+  name = 'search-node',
+  port?: number,
+): Promise<LocalSearchNode> {
+  const address = `127.0.0.1:${port ?? (await freePort())}`
+  const client = openSearchNodeClient(address, credentials.createInsecure())
+  try {
+    const service = await startService({
+      name,
+      nodeOptions: SEARCH_NODE_OPTIONS,
+      script: 'search-node/main.ts',
+      environment: {
+        ...compileCache(),
+        ...settings.environment,
+        ARTIFACT_STORE: storeUrl(settings),
+        MANIFEST_PUBLIC_KEY: settings.secrets.MANIFEST_PUBLIC_KEY,
+        SEARCH_LISTEN: address,
+        DRAIN_MS: '200',
+      },
+      logFile: logFileOf(settings, name),
+      restartOn: codeOf(settings, 'search-node'),
+      onSpawn: settings.onSpawn,
+      ready: async () => (await client.status(STATUS_TIMEOUT_MS)).threads > 0,
+    })
+    return { ...service, address }
+  } finally {
+    client.close()
+  }
+}
+
+/** Starts a job worker; it is ready once its log says so. */
+export async function startJobs(
+  settings: StackSettings,
+  searchNodes: readonly string[],
+  name = 'jobs',
+): Promise<LocalService> {
+  const logFile = logFileOf(settings, name)
+  const linesBefore = readyLines(logFile)
+  return startService({
+    name,
+    script: 'jobs/main.ts',
+    environment: {
+      ...compileCache(),
+      ...settings.environment,
+      DATABASE_URL: settings.jobsDatabaseUrl,
+      REDIS_URL: settings.redisUrl,
+      ARTIFACT_STORE: storeUrl(settings),
+      SEARCH_NODES: searchNodes.join(','),
+      MANIFEST_PRIVATE_KEY: settings.secrets.MANIFEST_PRIVATE_KEY,
+      MANIFEST_PUBLIC_KEY: settings.secrets.MANIFEST_PUBLIC_KEY,
+    },
+    logFile,
+    restartOn: codeOf(settings, 'jobs'),
+    onSpawn: settings.onSpawn,
+    ready: async () => readyLines(logFile) > linesBefore,
+  })
+}
+
+function readyLines(logFile: string): number {
+  try {
+    return readFileSync(logFile, 'utf8').split('"event":"ready"').length - 1
+  } catch {
+    return 0
+  }
+}
+
+/** Starts the process of the public trace, on a free port of loopback. */
+export async function startTrace(settings: StackSettings, name = 'trace'): Promise<LocalTrace> {
+  const listen = `127.0.0.1:${await freePort()}`
+  const url = `http://${listen}`
+  const service = await startService({
+    name,
+    script: 'jobs/trace/main.ts',
+    environment: {
+      ...compileCache(),
+      TRACE_DIR: createArtifactStore(storeUrl(settings)).traceFolder,
+      TRACE_LISTEN: listen,
+    },
+    logFile: logFileOf(settings, name),
+    restartOn: codeOf(settings, 'jobs'),
+    onSpawn: settings.onSpawn,
+    ready: async () => (await fetch(url, { signal: AbortSignal.timeout(STATUS_TIMEOUT_MS) })).status < 500,
+  })
+  return { ...service, url }
+}
+
+/** Starts a gateway on free ports of loopback, or with its public side on the given one. */
+export async function startGateway(
+  settings: StackSettings,
+  searchNodes: readonly string[],
+  name = 'gateway',
+  port?: number,
+): Promise<LocalGateway> {
+  const listen = `127.0.0.1:${port ?? (await freePort())}`
+  const internalListen = `127.0.0.1:${await freePort()}`
+  const service = await startService({
+    name,
+    script: 'gateway/main.ts',
+    root: settings.root,
+    environment: {
+      DRAIN_MS: '500',
+      ...(settings.root === undefined ? compileCache() : {}),
+      ...settings.environment,
+      DATABASE_URL: settings.gatewayDatabaseUrl,
+      REDIS_URL: settings.redisUrl,
+      SEARCH_NODES: searchNodes.join(','),
+      KEY_ENVIRONMENT: settings.keyEnvironment,
+      KEY_PEPPERS: settings.secrets.KEY_PEPPERS,
+      SERVICE_SECRET: settings.secrets.SERVICE_SECRET,
+      GATEWAY_LISTEN: listen,
+      GATEWAY_INTERNAL_LISTEN: internalListen,
+    },
+    logFile: logFileOf(settings, name),
+    restartOn: codeOf(settings, 'gateway'),
+    onSpawn: settings.onSpawn,
+    ready: async () =>
+      (await fetch(`http://${internalListen}/readyz`, { signal: AbortSignal.timeout(STATUS_TIMEOUT_MS) })).status ===
+      200,
+  })
+  return { ...service, baseUrl: `http://${listen}`, internalUrl: `http://${internalListen}` }
+}

@@ -1,0 +1,209 @@
+import { join, resolve } from 'node:path'
+import { activePointer } from '#core/db/corpus-lists.ts'
+import { openDatabase } from '#core/db/pool.ts'
+import { readVersion } from '#core/db/versions.ts'
+import type { VersionRow } from '#core/db/versions.ts'
+import type { Engine } from '#core/index/engine/description.ts'
+import type { Embedding } from '#core/embedding/embedder.ts'
+import { canonicalJson, sha256 } from '#core/platform/digest.ts'
+import { OperatorError } from '#core/platform/errors.ts'
+import { createLog, describeCause } from '#core/platform/log.ts'
+import { renderImportReport } from '#law/import/report.ts'
+import type { Operator } from '#operator/actions/operator.ts'
+import { embeddingEnvironment, flaggedEmbedding } from '#operator/command-line/embedding-flags.ts'
+import type { EmbeddingFlags } from '#operator/command-line/embedding-flags.ts'
+import { RECOMMENDED_MODEL, flagsWith, startOwnEncoder } from '#operator/command-line/own-encoder.ts'
+import { createProgress } from '#operator/command-line/progress.ts'
+import { INACTIVE_KNOWLEDGE_BASE, ensureCaller, ensureKnowledgeBase, readPlan } from './caller.ts'
+import { builtInCorpus, corpusAt, corpusDigest } from './corpus.ts'
+import type { DemoCorpus } from './corpus.ts'
+import { demoFlags } from './flags.ts'
+import type { DemoFlags } from './flags.ts'
+import { startInstallation } from './installation.ts'
+import type { InstallationOptions } from './installation.ts'
+import { publish } from './publish.ts'
+import type { PublishDeps } from './publish.ts'
+import { firstTexts, showExchanges } from './show.ts'
+import { storeOf } from '#operator/demo/local/stack.ts'
+import { readOrCreateState, writePrivately, writeState } from './state.ts'
+import type { DemoState } from './state.ts'
+import { ensureTraced, untilTraced } from './trace.ts'
+import { createSteps } from './steps.ts'
+import type { Steps } from './steps.ts'
+import { clusterLacks } from '#operator/demo/local/opensearch/start.ts'
+import { LocalProcessError, assertPortFree } from '#operator/demo/local/supervised-process.ts'
+
+const ACTOR = 'demo'
+const CONNECTIONS_MAX = 4
+/** Exit code of a shell for SIGINT. A script learns from it that no exchange was shown. */
+const INTERRUPTED = 130
+/** The demo uses its own limits, so that its requests do not use up the caller's allowance. */
+const OWN_LIMITS = { requests_per_minute: 600, requests_per_day: 10_000, requests_per_month: 100_000 }
+
+/** Starts all services, ensures a version and a caller, and shows exchanges with the gateway. */
+async function demo(flags: DemoFlags, steps: Steps): Promise<void> {
+  const corpus = flags.corpus === undefined ? builtInCorpus() : corpusAt(flags.corpus)
+  const limits = flags.plan === undefined ? {} : readPlan(flags.plan)
+  if (flags.port !== undefined) await assertPortFree(flags.port)
+  const { embedding, environment, named } = await openEmbedding(flags.embedding, steps)
+  const folder = resolve(flags.dataDir)
+  const stateFile = join(folder, 'state.json')
+  const state = readOrCreateState(stateFile)
+  const readyFiles = [join(folder, 'ready.json'), ...(flags.readyFile === undefined ? [] : [resolve(flags.readyFile)])]
+  const installed = { folder, secrets: state.secrets, flags, actor: ACTOR, stale: readyFiles, environment }
+  const { settings, operatorUrl, gateway, trace } = await startInstallation(installed, steps)
+  const database = openDatabase(operatorUrl, createLog('demo', 'silent'), CONNECTIONS_MAX, 60_000)
+  steps.onStop(() => database.end())
+  const operator: Operator = { database, actor: ACTOR }
+  const store = storeOf(settings)
+  const deps = { operator, store, redisUrl: settings.redisUrl, reviewerKeyFile: join(folder, 'reviewer.pem') }
+  const served = await ensureVersion(deps, corpus, { state, embedding, named, engine: flags.engine }, steps)
+  writeState(stateFile, state)
+  await steps.run('source trace', () => untilTraced(trace.url, corpus.slug, served.id))
+
+  const { languages, jurisdictions } = served.facets
+  const entitled = { knowledgeBase: corpus.slug, languages, jurisdictions }
+  const partner = { ...entitled, application: 'partner', limits }
+  const { valid: apiKey, ...keys } = await ensureCaller(operator, state, partner)
+  const own = { ...entitled, application: 'demo', limits: OWN_LIMITS }
+  const { valid: ownKey } = await ensureCaller(operator, state, own)
+  writeState(stateFile, state)
+
+  const sampleTexts = await firstTexts(join(store.artifactFolder(served.id), 'passages.jsonl'))
+  const asked = {
+    baseUrl: gateway.baseUrl,
+    apiKey,
+    ownKey,
+    corpus,
+    sampleTexts,
+    queries: flags.queries,
+    facets: served.facets,
+  }
+  const shown = await showExchanges(asked, (text) => steps.print(text))
+  const ready = {
+    base_url: gateway.baseUrl,
+    internal_url: gateway.internalUrl,
+    api_key: apiKey,
+    knowledge_base: corpus.slug,
+    answer_query: shown.answerQuery,
+    abstain_query: shown.abstainQuery,
+    trace_url: trace.url,
+    manifest_public_key: settings.secrets.MANIFEST_PUBLIC_KEY,
+    keys,
+    inactive_knowledge_base: INACTIVE_KNOWLEDGE_BASE,
+    forbidden_language: shown.forbiddenLanguage,
+    forbidden_jurisdiction: shown.forbiddenJurisdiction,
+  }
+  for (const file of readyFiles) writePrivately(file, JSON.stringify(ready, null, 2))
+  steps.print(
+    `Ready: ${gateway.baseUrl}/v1/retrieve  (health, metrics and OpenAPI: ` +
+      `${gateway.internalUrl})\nSource trace: ${trace.url}/${corpus.slug}/\nLogs: ${join(flags.dataDir, 'logs')}`,
+  )
+}
+
+interface OpenEmbedding {
+  readonly embedding: Embedding
+  readonly environment: InstallationOptions['environment']
+  /** What makes another version where it changes: an encoder of its own is known by its digest, not its port. */
+  readonly named: object
+}
+
+/** Starts the encoder of `--model`, and says with which encoder the demo runs. */
+async function openEmbedding(flags: EmbeddingFlags, steps: Steps): Promise<OpenEmbedding> {
+  const { model } = flags
+  const embedding = flaggedEmbedding(flags)
+  if (model === undefined) {
+    const environment = embeddingEnvironment(flags)
+    const { OPENAI_API_KEY: _key, ...named } = environment
+    steps.note(encoderInWords(embedding, environment))
+    return { embedding, environment, named }
+  }
+  const encoder = await steps.run('encoder', () => startOwnEncoder({ ...flags, model }))
+  steps.onStop(() => encoder.stop())
+  steps.note(`Encoder: ${encoder.model}, a process of its own.`)
+  encoder.ended.addEventListener('abort', () => steps.print(sentenceOf(encoder.ended.reason)))
+  const environment = { ...embeddingEnvironment(flagsWith(flags, encoder)), EMBEDDING: 'onnx' }
+  return { embedding, environment, named: { model: encoder.model, digest: encoder.digest } }
+}
+
+const BETTER =
+  `A real model finds more: "npm run operator -- models fetch ${RECOMMENDED_MODEL}", then ` +
+  `"npm run demo -- --model ${RECOMMENDED_MODEL}".`
+
+function encoderInWords(
+  embedding: Embedding,
+  { OPENAI_MODEL: model = '' }: InstallationOptions['environment'],
+): string {
+  if (embedding === 'openai') return `Encoder: ${model} at the endpoint of --embeddings.`
+  return embedding === 'none'
+    ? `Encoder: none, words alone rank. ${BETTER}`
+    : `Encoder: the built-in one, which hashes words. ${BETTER}`
+}
+
+interface Built extends Pick<OpenEmbedding, 'embedding' | 'named'> {
+  readonly state: DemoState
+  readonly engine: Engine
+}
+
+/** Returns the served version: the one built from this source, else a new one. */
+async function ensureVersion(
+  deps: PublishDeps,
+  corpus: DemoCorpus,
+  { state, embedding, named, engine }: Built,
+  steps: Steps,
+): Promise<VersionRow> {
+  const { operator } = deps
+  const base = await ensureKnowledgeBase(operator, corpus.slug, corpus.title)
+  await ensureTraced(operator, corpus.slug)
+  const digest =
+    embedding === 'local' && engine === 'local' ? corpusDigest(corpus) : builtDigest(corpus, embedding, engine, named)
+  if (state.built_from[corpus.slug] === digest && (await activePointer(operator.database, base.id)) !== undefined)
+    steps.note(`${corpus.title}: the active version is built from this source already.`)
+  else {
+    const progress = createProgress(process.stderr)
+    const { report } = await publish(deps, { ...corpus, knowledgeBase: corpus.slug, embedding, engine }, progress)
+    progress.end()
+    // Only the counts are shown; `operator imports show --json` lists the skipped records of the report.
+    steps.note(renderImportReport(report).split('\n\n')[0] ?? '')
+    state.built_from[corpus.slug] = digest
+  }
+  const pointer = await activePointer(operator.database, base.id)
+  const served = pointer === undefined ? undefined : await readVersion(operator.database, pointer.version_id)
+  if (served === undefined)
+    throw new OperatorError(`${corpus.slug} has no active version: start again with an empty --data-dir.`)
+  return served
+}
+
+/** Another engine, embedding, endpoint, model or prefix makes another version; the key may change. */
+function builtDigest(corpus: DemoCorpus, embedding: Embedding, engine: Engine, named: object): string {
+  return sha256(`${corpusDigest(corpus)} ${embedding} ${engine} ${canonicalJson(named)}`).toString('hex')
+}
+
+/** @throws LocalProcessError before anything is started, where this machine cannot run the engine. */
+function assertEngine(engine: Engine): void {
+  const lacks = engine === 'opensearch' ? clusterLacks() : undefined
+  if (lacks !== undefined) throw new LocalProcessError(lacks)
+}
+
+function sentenceOf(error: unknown): string {
+  if (error instanceof OperatorError || error instanceof LocalProcessError) return error.message
+  if (error instanceof Error && 'path' in error && 'code' in error)
+    return `${String(error.path)} cannot be used (${String(error.code)}): name a folder that this account may write to.`
+  return describeCause(error)
+}
+
+const steps = createSteps(process.stdout)
+let shown = false
+try {
+  const flags = demoFlags(process.argv.slice(2))
+  steps.stopOnSignals(() => (shown ? 0 : INTERRUPTED))
+  assertEngine(flags.engine)
+  await demo(flags, steps)
+  shown = true
+  if (flags.once) await steps.stop(0)
+  else steps.print('Ctrl-C stops everything.')
+} catch (error) {
+  // Errors caused by stopping the services are not reported.
+  if (!steps.isStopping()) steps.print(sentenceOf(error))
+  await steps.stop(1)
+}

@@ -1,0 +1,89 @@
+import { basename } from 'node:path'
+import { z } from 'zod'
+import { SEARCH_BOUNDS } from '#core/domain/bounds.ts'
+import { EVALUATION_BOUNDS } from '#jobs/evaluation/bounds.ts'
+import { OperatorError } from '#core/platform/errors.ts'
+import { assignFolds } from '#jobs/evaluation/calibration/folds.ts'
+import { parseRecordJson } from '#law/import/record-json.ts'
+import { firstReadable, lineFault, textLines } from '#operator/evaluate/text-lines.ts'
+
+/** Other fields of a line, such as a note, are ignored. */
+const questionSchema = z.object({
+  id: z.string().min(1).max(200),
+  question: z
+    .string()
+    .refine(
+      (text) => text.trim() !== '' && text.isWellFormed() && [...text].length <= SEARCH_BOUNDS.queryCharactersMax,
+    ),
+  kind: z.string().min(1).max(100),
+  /** Ids of the corpus, each of which answers the question by itself. */
+  relevant: z.array(z.string().min(1)).transform((ids): ReadonlySet<string> => new Set(ids)),
+  label: z.enum(['answerable', 'unanswerable']),
+})
+type Question = z.infer<typeof questionSchema>
+
+/** Parameters are tuned on one half of the questions of a file, and figures are reported on the other. */
+export const HALVES = ['tuning', 'reporting'] as const
+export type Half = (typeof HALVES)[number]
+
+export interface NaturalQuestion extends Question {
+  readonly half: Half
+}
+
+export interface QuestionFiles {
+  readonly questions: readonly string[]
+  /** Files of questions that the service was tuned on. */
+  readonly tuning: readonly string[]
+}
+
+/**
+ * Reads the questions of all files. The halves of a file differ by at most one question; they are dealt by the hashes
+ * of the ids. Where files of the tuning half are named, the others are the reporting half.
+ * @param half the one to keep; undefined: both.
+ * @throws OperatorError for a file that cannot be read, the first invalid line, a repeated id, or too many questions.
+ */
+export async function readNaturalQuestions(
+  { questions: files, tuning }: QuestionFiles,
+  half: Half | undefined,
+  signal: AbortSignal,
+): Promise<readonly NaturalQuestion[]> {
+  const questions: NaturalQuestion[] = []
+  const ids = new Set<string>()
+  for (const file of [...tuning, ...files]) {
+    const read = await readFileOfQuestions(file, ids, signal)
+    const folds = assignFolds(
+      read.map(({ id }) => id),
+      HALVES.length,
+    )
+    for (const [at, question] of read.entries()) {
+      const dealt = HALVES[folds[at] ?? 0] ?? HALVES[0]
+      const own = tuning.length === 0 ? dealt : tuning.includes(file) ? 'tuning' : 'reporting'
+      if (half === undefined || half === own) questions.push({ ...question, half: own })
+    }
+  }
+  if (questions.length > 0) return questions
+  throw new OperatorError(`${files.map((file) => basename(file)).join(' and ')} holds no question: add some.`)
+}
+
+/** @param ids of earlier files; those of this file are added. */
+async function readFileOfQuestions(file: string, ids: Set<string>, signal: AbortSignal): Promise<readonly Question[]> {
+  const questions: Question[] = []
+  const path = await firstReadable([file], 'name the file of questions with --questions')
+  for await (const { text, number } of textLines(path, signal)) {
+    const parsed = questionSchema.safeParse(parseRecordJson(text))
+    if (!parsed.success) throw lineFault(path, number, faultOf(parsed.error))
+    if (ids.has(parsed.data.id)) throw lineFault(path, number, 'repeats the id of an earlier line')
+    if (ids.size === EVALUATION_BOUNDS.evaluationQuestionsMax)
+      throw new OperatorError(
+        `${basename(path)} has more than ${EVALUATION_BOUNDS.evaluationQuestionsMax} questions: take a sample and evaluate again.`,
+      )
+    ids.add(parsed.data.id)
+    questions.push(parsed.data)
+  }
+  return questions
+}
+
+function faultOf(error: z.ZodError): string {
+  const fields = new Set(error.issues.map(({ path }) => path.join('.') || 'the line itself'))
+  return `is not a question (wrong: ${[...fields].join(', ')})`
+}

@@ -1,0 +1,243 @@
+import { generateKeyPairSync } from 'node:crypto'
+import { mkdir, mkdtemp, realpath, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import type { Facets } from '#core/index/facets/layout.ts'
+import { createArtifactStore } from '#core/index/format/store.ts'
+import type { ArtifactStore } from '#core/index/format/store.ts'
+import type { ImportRow } from '#core/db/imports.ts'
+import { embeddingOf } from '#core/embedding/embedder.ts'
+import type { Embedder } from '#core/embedding/embedder.ts'
+import type { EngineSettings } from '#core/engine/settings.ts'
+import { OperatorError } from '#core/platform/errors.ts'
+import { derivedUuid } from '#core/platform/ids.ts'
+import { embeddingInWords, overlongWarning } from '#core/domain/embedding-counts.ts'
+import type { BuildContext } from '#jobs/build/context.ts'
+import type { BuildStage } from '#jobs/build/stages.ts'
+import { removeIndexesOf } from '#jobs/build/engine.ts'
+import { versionIdOf } from '#jobs/build/ids.ts'
+import { buildParametersSchema } from '#jobs/build/parameters.ts'
+import type { BuildParameters } from '#jobs/build/parameters.ts'
+import { buildVersion } from '#jobs/build/pipeline.ts'
+import type { BuiltArtifact } from '#jobs/build/artifact.ts'
+import { parseMapping } from '#law/import/mapping.ts'
+import { importSnapshots } from '#law/import/pipeline.ts'
+import { captureSearchQuestions } from '#jobs/build/search-questions/capture.ts'
+import { VECTORS_OF_ONE_BUILD } from '#jobs/build/text-vectors.ts'
+import type { VectorSettings } from '#jobs/build/text-vectors.ts'
+import type { ImportReport } from '#law/import/report.ts'
+import { prepareOn } from '#jobs/search-nodes.ts'
+import { captureSources, snapshotId } from '#law/sources/capture.ts'
+import { alteredCandidate } from '#jobs/evaluation/altered-candidate.ts'
+import { withSourceIds } from '#jobs/evaluation/source-ids.ts'
+import type { ArtifactError } from '#core/index/artifact-error.ts'
+import type { SourceIdOf } from '#jobs/evaluation/source-ids.ts'
+import { startNodeProcess } from '#operator/command-line/search-node-process.ts'
+import type { NodeProcess } from '#operator/command-line/search-node-process.ts'
+
+/** Ids are derived from names, so that the same corpus gives the same version on every machine. */
+const KNOWLEDGE_BASE_ID = derivedUuid('knowledge base', 'evaluation')
+const BUILD_ID = derivedUuid('build', 'evaluation')
+
+export interface VersionInput {
+  /** `corpus.jsonl`. */
+  readonly corpus: string
+  readonly mapping: object
+  /** Undefined: a version without vectors. */
+  readonly embedder: Embedder | undefined
+  /** Path of a file of search questions; absent: a version without any. */
+  readonly searchQuestions?: string | undefined
+  /** Undefined: vectors are not kept. */
+  readonly vectors?: VectorSettings
+  /** The cluster of a version that is built for the engine `opensearch`; undefined: it is searched in its own files. */
+  readonly engine?: EngineSettings | undefined
+  /** Record ids that qrels name. */
+  readonly relevant: ReadonlySet<string>
+  /** Parent folder of the temporary files. */
+  readonly dataDir: string | undefined
+  readonly signal: AbortSignal
+  readonly onProgress: (stage: BuildStage | 'read', done: number, total: number, more?: string) => void
+  /** Undefined if no progress is reported. */
+  readonly note?: (sentence: string) => void
+}
+
+/** A version that is built, loaded and asked like any other, and removed completely afterwards. */
+export interface TemporaryVersion {
+  readonly artifact: BuiltArtifact
+  readonly store: ArtifactStore
+  /** Parameters of a build without further choices. */
+  readonly parameters: BuildParameters
+  readonly facets: Facets
+  /** Of the artifact. */
+  readonly sourceIdOf: SourceIdOf
+  readonly report: ImportReport
+  /** Judged records of which the version holds no passage, sorted. */
+  readonly missing: readonly string[]
+  readonly node: NodeProcess
+}
+
+/** Builds the version, loads it on its own search node, passes it to `use`, and always removes everything. */
+export async function withTemporaryVersion<T>(
+  input: VersionInput,
+  use: (version: TemporaryVersion) => Promise<T>,
+): Promise<T> {
+  const folder = await temporaryFolder(input.dataDir)
+  try {
+    const storeUrl = pathToFileURL(folder).href
+    const keys = signingKeys()
+    const store = createArtifactStore(storeUrl)
+    const { corpus, ...built } = await build(input, store, keys)
+    const node = await startNodeProcess(storeUrl, [keys.publicKeyDer], input.engine)
+    try {
+      await prepareOn(node.client, built.artifact, input.signal)
+      const { manifest, folder: artifactFolder } = built.artifact
+      const damaged = (error: ArtifactError): Error => alteredCandidate(built.artifact.versionId, error)
+      return await withSourceIds({ ...manifest, folder: artifactFolder, damaged }, (sourceIdOf) =>
+        use({ ...built, store, facets: corpus.facets, sourceIdOf, node }),
+      )
+    } finally {
+      await node.stop()
+    }
+  } finally {
+    if (input.engine !== undefined) await removeIndexesOf(input.engine, versionIdOf(BUILD_ID))
+    await rm(folder, { recursive: true, force: true, maxRetries: 3 })
+  }
+}
+
+async function temporaryFolder(dataDir: string | undefined): Promise<string> {
+  const parent = dataDir ?? tmpdir()
+  try {
+    await mkdir(parent, { recursive: true })
+    return await mkdtemp(join(await realpath(parent), 'evaluate-'))
+  } catch (cause) {
+    throw new OperatorError(
+      `${parent} cannot hold the temporary files: name a folder that this account may write to with --data-dir.`,
+      { cause },
+    )
+  }
+}
+
+interface SigningKeys {
+  readonly privateKeyDer: Buffer
+  readonly publicKeyDer: Buffer
+}
+
+function signingKeys(): SigningKeys {
+  const { publicKey, privateKey } = generateKeyPairSync('ed25519')
+  return {
+    privateKeyDer: privateKey.export({ format: 'der', type: 'pkcs8' }),
+    publicKeyDer: publicKey.export({ format: 'der', type: 'spki' }),
+  }
+}
+
+interface Built {
+  readonly corpus: { readonly facets: Facets }
+  readonly artifact: BuiltArtifact
+  readonly parameters: BuildParameters
+  readonly report: ImportReport
+  readonly missing: readonly string[]
+}
+
+async function build(input: VersionInput, store: ArtifactStore, keys: SigningKeys): Promise<Built> {
+  const source = await snapshot(input, store)
+  const { report, missing } = await inspect(input, source, store)
+  let stage: BuildStage = 'import'
+  const context: BuildContext = {
+    fence: { buildId: BUILD_ID, attempt: 1 },
+    knowledgeBaseId: KNOWLEDGE_BASE_ID,
+    parameters: buildParametersSchema.parse({
+      embedding: embeddingOf(input.embedder),
+      ...(await capturedQuestions(input, store)),
+      ...(input.engine === undefined ? {} : { engine: 'opensearch' }),
+    }),
+    source,
+    store,
+    workFolder: store.workFolder(BUILD_ID),
+    privateKeyDer: keys.privateKeyDer,
+    publicKeysDer: [keys.publicKeyDer],
+    progress: {
+      begin(next, total) {
+        input.signal.throwIfAborted()
+        stage = next
+        input.onProgress(stage, 0, total)
+        return Promise.resolve()
+      },
+      at: (done, total, embedding) =>
+        input.onProgress(stage, done, total, embedding === undefined ? '' : embeddingInWords(embedding)),
+      embedded(counts) {
+        const warning = overlongWarning(counts)
+        if (warning !== undefined) input.note?.(warning)
+        return Promise.resolve()
+      },
+    },
+    vectors: input.vectors ?? VECTORS_OF_ONE_BUILD,
+    ...(input.engine === undefined ? {} : { engine: input.engine }),
+    warn: (sentence) => input.note?.(sentence),
+    signal: input.signal,
+  }
+  const { corpus, artifact } = await buildVersion(context, input.embedder)
+  await rm(context.workFolder, { recursive: true, force: true })
+  return { corpus, artifact, parameters: context.parameters, report, missing }
+}
+
+async function capturedQuestions(
+  { searchQuestions }: VersionInput,
+  store: ArtifactStore,
+): Promise<Pick<BuildParameters, 'search_questions_sha256'>> {
+  return searchQuestions === undefined
+    ? {}
+    : { search_questions_sha256: await captureSearchQuestions(searchQuestions, store) }
+}
+
+/** Captures the corpus's exact bytes in the store and returns the import as its row would hold it. */
+async function snapshot({ corpus, mapping }: VersionInput, store: ArtifactStore): Promise<ImportRow> {
+  const path = await realpath(corpus)
+  const captured = await captureSources(store, [
+    { root: dirname(path), path, sourceName: 'corpus.jsonl', mediaType: 'application/x-ndjson' },
+  ])
+  const snapshots = captured.map(({ sha256Hex, ...source }) => ({
+    ...source,
+    id: snapshotId(KNOWLEDGE_BASE_ID, source.sourceName, sha256Hex),
+    sha256: sha256Hex,
+  }))
+  return { id: derivedUuid('import', 'evaluation'), knowledgeBaseId: KNOWLEDGE_BASE_ID, mapping, snapshots }
+}
+
+/**
+ * Reads the corpus once before the build. Returns the import's report and the judged records that the corpus does not
+ * hold.
+ * @throws OperatorError when the corpus holds no passage.
+ */
+async function inspect(
+  input: VersionInput,
+  { mapping, snapshots }: ImportRow,
+  store: ArtifactStore,
+): Promise<{ report: ImportReport; missing: readonly string[] }> {
+  const sources = snapshots.map(({ id, sourceName, mediaType, sha256 }) => ({
+    id,
+    sourceName,
+    mediaType,
+    path: store.snapshotFile(sha256),
+  }))
+  const drafts = importSnapshots({
+    knowledgeBaseId: KNOWLEDGE_BASE_ID,
+    mapping: parseMapping(mapping),
+    snapshots: sources,
+    signal: input.signal,
+  })
+  const missing = new Set(input.relevant)
+  let passages = 0
+  let step = await drafts.next()
+  for (; step.done !== true; step = await drafts.next()) {
+    missing.delete(step.value.source_id)
+    passages++
+    if (passages % 1_000 === 0) input.onProgress('read', passages, 0)
+  }
+  if (passages > 0) return { report: step.value, missing: [...missing].sort() }
+  const [reason] = Object.keys(step.value.reasons)
+  throw new OperatorError(
+    'corpus.jsonl holds no record that can be asked ' +
+      `for${reason === undefined ? '' : ` (${reason})`}: correct it and evaluate again.`,
+  )
+}

@@ -1,0 +1,199 @@
+import { afterAll, describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { inTransaction } from '#core/db/pool.ts'
+import { requestActivation } from '#operator/actions/activations.ts'
+import { signReview } from '#operator/actions/reviews.ts'
+import type { AcceptableKind } from '#core/domain/review-statements.ts'
+import { requestRollback } from '#operator/actions/rollback.ts'
+import { candidate, idsOf, jobIn, openCorpusHarness, rowEventually, withId } from '#test/support/operator-corpus.ts'
+import { firstReviewer } from '#test/support/reviews.ts'
+
+const harness = await openCorpusHarness()
+afterAll(() => harness.close())
+
+/** Replaces the job worker. */
+async function finishActivation(id: string): Promise<void> {
+  await inTransaction(harness.owner, async (client) => {
+    await client.query(
+      `insert into active_versions (knowledge_base_id, version_id)
+     select knowledge_base_id, version_id from activations where id = $1
+     on conflict (knowledge_base_id) do update set previous_version_id = active_versions.version_id,
+       version_id = excluded.version_id`,
+      [id],
+    )
+    await client.query(
+      "update corpus_versions v set state = case when v.id = a.version_id then 'active' else 'retired' " +
+        'end from activations a where a.id = $1 and v.id in (a.version_id, a.expected_version_id)',
+      [id],
+    )
+    await client.query(
+      "update activations set state = 'done', message = 'Active, loaded on 2 search node(s).', " +
+        'finished_at = now() where id = $1',
+      [id],
+    )
+  })
+}
+
+async function decide(
+  version: string,
+  verdict: 'approved' | 'rejected' = 'approved',
+  accept: readonly AcceptableKind[] = [],
+): Promise<void> {
+  const { key } = await firstReviewer(harness.owner)
+  await signReview(harness.operator, harness.store, key, { version, verdict, note: 'read all misses', accept })
+}
+
+describe('review, activation and rollback', () => {
+  const enqueue = (): Promise<void> => Promise.resolve()
+
+  test('a candidate is activated only after its review, and --wait ends when the worker is done', async () => {
+    const first = await candidate(harness, 'first.md')
+    await expect(requestActivation(harness.operator, { version: first }, enqueue)).rejects.toThrow(
+      'No active reviewer approves the step from the active version to this one: sign it with "operator review sign ' +
+        `${first} --key FILE --verdict approved --note TEXT".`,
+    )
+    await decide(first)
+    expect(await harness.cli.json('review', 'show', first)).toMatchObject({
+      state: 'candidate',
+      report: harness.store.reportFile(first),
+      evaluation: { systems: { hybrid: { 'recall@5': 0.97 } } },
+      reviews: [{ verdict: 'approved', reviewer: 'first reviewer' }],
+    })
+
+    const known = await idsOf(harness, 'activations')
+    const following = harness.cli.run('activate', first, '--wait', '--json')
+    const asked = await rowEventually(harness, 'activations', known)
+    await finishActivation(asked)
+    const { code, stdout } = await following
+    expect(code).toBe(0)
+    expect(JSON.parse(stdout)).toMatchObject({
+      id: asked,
+      state: 'done',
+      kind: 'activate',
+      version_id: first,
+      replaces: null,
+    })
+    expect(await jobIn(harness, 'activate', asked)).toEqual({ id: asked })
+  })
+
+  test('an activation names the version it replaces, a rollback returns to it, and the trail tells both', async () => {
+    const { rows } = await harness.owner.query<{ version_id: string }>('select version_id from active_versions')
+    const first = rows[0]?.version_id ?? ''
+    const second = await candidate(harness, 'second.md')
+    await decide(second)
+    const activation = await requestActivation(harness.operator, { version: second }, enqueue)
+    expect(activation.replaces).toBe(first)
+    await finishActivation(activation.id)
+    await expect(decide(second, 'rejected')).rejects.toThrow(
+      'The version is active: return to the one before with "operator rollback rules", then reject it.',
+    )
+    await expect(requestActivation(harness.operator, { version: first }, enqueue)).rejects.toThrow(
+      'The version was active before and is retired: use "operator rollback" to return to it.',
+    )
+    await expect(
+      requestRollback(harness.operator, { knowledgeBase: 'rules', to: await candidate(harness, 'third.md') }, enqueue),
+    ).rejects.toThrow(/was never active, so there is nothing to roll back to/)
+
+    expect(await harness.cli.json('rollback', 'rules')).toMatchObject({
+      kind: 'rollback',
+      version_id: first,
+      replaces: second,
+      state: 'queued',
+    })
+    const trail = await harness.owner.query<{ action: string }>(
+      "select action from audit where action like 'version.request-%' order by seq",
+    )
+    expect(trail.rows.map(({ action }) => action)).toEqual([
+      'version.request-activate',
+      'version.request-activate',
+      'version.request-rollback',
+    ])
+  })
+
+  test('when Redis does not take the job, the row stands and the sentence says not to ask again', async () => {
+    const version = await candidate(harness, 'unheard.md')
+    await decide(version)
+    await expect(
+      requestActivation(harness.operator, { version }, () => Promise.reject(new Error('connection lost'))),
+    ).rejects.toThrow(/^It is recorded as [0-9a-f-]{36}, but Redis did not take its job: do not ask again/)
+    expect(
+      (await harness.owner.query("select 1 from activations where version_id = $1 and state = 'queued'", [version]))
+        .rowCount,
+    ).toBe(1)
+  })
+
+  test('a candidate that failed its evaluation cannot be approved, and a rejected one never activated', async () => {
+    const failed = await candidate(harness, 'poor.md', false)
+    await expect(decide(failed)).rejects.toThrow(/did not pass its evaluation/)
+    await decide(failed, 'rejected')
+    const activated = await harness.cli.run('activate', failed)
+    expect(activated).toMatchObject({
+      code: 1,
+      stderr: 'The version was rejected in review: build another candidate from corrected sources.\n',
+    })
+    const row = z
+      .array(z.object({ id: z.string(), state: z.string(), verdict: z.string().nullable() }))
+      .parse(await harness.cli.json('versions', 'list', '--knowledge-base', 'rules'))
+      .find(({ id }) => id === failed)
+    expect(row).toMatchObject({ state: 'rejected', verdict: 'rejected' })
+  })
+
+  test('a candidate that is worse than the active version is approved only by accepting that', async () => {
+    const worse = await candidate(harness, 'worse.md', true, true)
+    await expect(decide(worse)).rejects.toThrow(
+      'The version goes beyond the limits of the knowledge base: reject it, or add --accept ranking: a ranking that ' +
+        'is worse on 1 metric.',
+    )
+    await expect(decide(worse, 'approved', ['ranking', 'passages_removed'])).rejects.toThrow(
+      'Nothing of the kind passages_removed is to be accepted: leave it out of --accept.',
+    )
+    expect(await harness.cli.run('activate', worse)).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringMatching(/^No active reviewer approves/),
+    })
+    await decide(worse, 'approved', ['ranking'])
+    const activated = await harness.cli.run('activate', worse, '--json')
+    expect(activated.stderr).toBe(
+      '1 → 1 passages, 0 removed, 0 changed\nApproved by "first reviewer", who accepted ranking (1).\n',
+    )
+    const asked = withId.parse(JSON.parse(activated.stdout))
+    expect(await jobIn(harness, 'activate', asked.id)).toEqual({ id: asked.id })
+  })
+
+  test("--wait ends with 1 and the worker's reason when an activation is refused", async () => {
+    const version = await candidate(harness, 'refused.md')
+    await decide(version)
+    const known = await idsOf(harness, 'activations')
+    const following = harness.cli.run('activate', version, '--wait')
+    await harness.owner.query(
+      "update activations set state = 'refused', message = 'No search node answers: start one of " +
+        "SEARCH_NODES, then activate again.' where id = $1",
+      [await rowEventually(harness, 'activations', known)],
+    )
+    const { code, stdout, stderr } = await following
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+    expect(stderr).toContain('Refused: No search node answers: start one of SEARCH_NODES, then activate again.')
+  })
+
+  test.each([
+    [
+      'an unknown version',
+      ['activate', '6f1c2a0e-7a38-4f4e-9c7e-0d6f6a2b9a11'],
+      'There is no version "6f1c2a0e-7a38-4f4e-9c7e-0d6f6a2b9a11": see "operator versions list".\n',
+    ],
+    [
+      'a version that is no UUID',
+      ['versions', 'show', 'newest'],
+      'There is no version "newest": see "operator versions list".\n',
+    ],
+    [
+      'an unknown import',
+      ['build', 'start', '--import', 'newest'],
+      'There is no import "newest": see "operator imports list".\n',
+    ],
+    ['an unknown build', ['build', 'show', 'newest'], 'There is no build "newest": see "operator build list".\n'],
+  ])('%s is refused in a sentence', async (_what, args, sentence) => {
+    expect(await harness.cli.run(...args)).toEqual({ code: 1, stdout: '', stderr: sentence })
+  })
+})

@@ -1,0 +1,65 @@
+import { describe, expect, test } from 'vitest'
+import { createProgress } from '#operator/command-line/progress.ts'
+import { cell, fields, table } from '#operator/command-line/table.ts'
+
+describe('progress', () => {
+  function recorded(isTTY: boolean): {
+    readonly progress: ReturnType<typeof createProgress>
+    readonly written: () => string
+    readonly pass: (ms: number) => void
+  } {
+    let [text, clock] = ['', 0]
+    const progress = createProgress({ isTTY, write: (part) => (text += part) }, () => clock)
+    return { progress, written: () => text, pass: (ms) => (clock += ms) }
+  }
+
+  test('away from a terminal it is plain lines: each stage, and every two seconds within one', () => {
+    const { progress, written, pass } = recorded(false)
+    for (let done = 0; done <= 10; done++) {
+      progress.update('embed', done * 10, 100)
+      pass(500)
+    }
+    progress.update('verify')
+    progress.end()
+    expect(written()).toBe('embed: 0 of 100 (0 %)\nembed: 40 of 100 (40 %)\nembed: 80 of 100 (80 %)\nverify …\n')
+  })
+
+  test('on a terminal it is one line, rewritten, and left standing at the end', () => {
+    const { progress, written, pass } = recorded(true)
+    progress.update('capturing', 1, 2)
+    pass(50)
+    progress.update('capturing', 2, 2)
+    progress.end()
+    expect(written()).toBe('\r\u001b[2Kcapturing: 1 of 2 (50 %)\r\u001b[2Kcapturing: 2 of 2 (100 %)\n')
+  })
+
+  test('work that reports nothing writes nothing', () => {
+    const { progress, written } = recorded(true)
+    progress.end()
+    progress.end()
+    expect(written()).toBe('')
+  })
+})
+
+describe('tables', () => {
+  test('columns line up by what is seen, numbers to the right, absent values as a dash', () => {
+    const rows = [
+      { name: 'Straße', count: 7, at: new Date('2026-01-02T03:04:05.678Z'), hidden: 'x' },
+      { name: 'a', count: null, at: null, hidden: 'y' },
+    ]
+    expect(table(rows, { name: 'name', count: 'requests', at: 'at' }, 'none')).toBe(
+      'name    requests  at\nStraße         7  2026-01-02T03:04:05Z\na              –  –',
+    )
+    expect(table([], { name: 'name' }, 'Nothing here.')).toBe('Nothing here.')
+  })
+
+  test('stored text cannot steer the terminal', () => {
+    expect(cell('a\u001b[2Jb\nc')).toBe('a [2Jb c')
+  })
+
+  test('nested objects are indented under their name', () => {
+    expect(fields({ id: 1, limits: { exposure: { days: 30 }, rate: 5 }, none: {} })).toBe(
+      'id:     1\nlimits:\n  exposure:\n    days: 30\n  rate:     5\nnone:   {}',
+    )
+  })
+})

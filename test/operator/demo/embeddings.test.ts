@@ -1,0 +1,66 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { COMPILE_CACHE } from '#test/support/processes.ts'
+import { startEmbeddingEndpoint, vectorsByWords } from '#test/support/embedding-endpoint.ts'
+import type { EmbeddingEndpoint } from '#test/support/embedding-endpoint.ts'
+
+let folder: string
+let endpoint: EmbeddingEndpoint
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'evidence-embeddings-'))
+  mkdirSync(join(folder, 'corpus'))
+  copyFileSync('operator/demo/corpus/rulebook/hsfa-conduct-harbour.2023-09-01.md', join(folder, 'corpus/rulebook.md'))
+  endpoint = await startEmbeddingEndpoint(vectorsByWords())
+})
+afterEach(async () => {
+  await endpoint.stop()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+async function demo(...args: readonly string[]): Promise<{ readonly code: unknown; readonly text: string }> {
+  const own = ['--data-dir', join(folder, 'data'), '--corpus', join(folder, 'corpus')]
+  const flags = ['--once', ...own, ...args]
+  const child = spawn(process.execPath, ['operator/demo/main.ts', ...flags], {
+    env: { PATH: process.env['PATH'], NODE_COMPILE_CACHE: COMPILE_CACHE, THE_KEY: 'sk-of-the-demo' },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const said: Buffer[] = []
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => said.push(chunk))
+  const [code]: unknown[] = await once(child, 'close')
+  return { code, text: Buffer.concat(said).toString() }
+}
+
+test('with --embedding none, the corpus is served without vectors, and --embedding local builds it again', async () => {
+  const first = await demo('--embedding', 'none')
+  expect(first).toMatchObject({ code: 0 })
+  expect(first.text).toContain('200 ')
+  const again = await demo('--embedding', 'none')
+  expect(again.text).toContain('the active version is built from this source already')
+  const other = await demo('--embedding', 'local')
+  expect(other).toMatchObject({ code: 0 })
+  expect(other.text).not.toContain('the active version is built from this source already')
+})
+
+test('with --embeddings, jobs and gateway use the endpoint, and a new model sends its passages once', async () => {
+  const key = ['--embeddings', endpoint.baseUrl, '--embedding-key-env', 'THE_KEY']
+  const first = await demo('--embedding-model', 'first', '--embedding-passage-prefix', 'tell: ', ...key)
+  expect(first).toMatchObject({ code: 0 })
+  expect(new Set(endpoint.requests.map(({ authorization }) => authorization))).toEqual(
+    new Set(['Bearer sk-of-the-demo']),
+  )
+  const passages = endpoint.passages().filter((text) => text.startsWith('tell: '))
+  expect(passages.length).toBeGreaterThan(10)
+  expect(new Set(passages).size).toBe(passages.length)
+  expect(first.text + readFileSync(join(folder, 'data/logs/jobs.log'), 'utf8')).not.toContain('sk-of-the-demo')
+
+  const before = endpoint.requests.length
+  const again = await demo('--embedding-model', 'first', '--embedding-passage-prefix', 'tell: ', ...key)
+  expect(again.text).toContain('the active version is built from this source already')
+  expect(
+    endpoint.requests.slice(before).flatMap(({ input }) => input.filter((text) => text.startsWith('tell: '))),
+  ).toEqual([])
+})

@@ -1,0 +1,228 @@
+import { fork } from 'node:child_process'
+import { createServer } from 'node:net'
+import type { Socket } from 'node:net'
+import type { Command } from 'commander'
+import { describe, expect, test } from 'vitest'
+import { ConfigError } from '#core/platform/config.ts'
+import { createProgram } from '#operator/commands/program.ts'
+import { MAIN, commandLine } from '#test/support/operator-cli.ts'
+import { adjustedNowMs } from '#test/support/clock.ts'
+
+function leaves(
+  command: Command,
+  path: readonly string[] = [],
+): { readonly path: string; readonly command: Command }[] {
+  return command.commands.flatMap((child) => {
+    const below = [...path, child.name()]
+    // A group takes no options; a command may have others below it.
+    const own =
+      child.commands.length === 0 || child.options.length > 0 ? [{ path: below.join(' '), command: child }] : []
+    return [...own, ...leaves(child, below)]
+  })
+}
+
+function helpOf(command: Command): string {
+  let shown = ''
+  command.configureOutput({ writeOut: (text) => (shown += text) })
+  command.outputHelp()
+  return shown
+}
+
+const CONSOLE = { environment: {}, stdout: process.stdout, stderr: process.stderr }
+
+/** Commands without the service: a reviewer or an editor runs them elsewhere. */
+const OFFLINE = new Set(['inspect', 'import draft', 'import init', 'models fetch', 'models list', 'reviewers keygen'])
+const WHOLE = await createProgram(CONSOLE)
+const VERBS = leaves(WHOLE)
+
+describe('help', () => {
+  test.each(WHOLE.commands.map((command) => command.name()))('%s is read without the other commands', async (name) => {
+    const { commands } = await createProgram(CONSOLE, name)
+    expect(commands.map((command) => command.name())).toContain(name)
+    expect(commands.length).toBeLessThan(4)
+  })
+
+  test('every addDatabaseCommand that the operator needs is there', () => {
+    expect(VERBS.map(({ path }) => path).sort()).toEqual(
+      [
+        'migrate',
+        'inspect',
+        'gc',
+        'withdraw',
+        'withdrawals list',
+        'withdrawals restore',
+        'import',
+        'import init',
+        'import draft',
+        'activate',
+        'rollback',
+        ...['create', 'list', 'suspend', 'resume'].flatMap((addDatabaseCommand) => [
+          `organizations ${addDatabaseCommand}`,
+          `clients ${addDatabaseCommand}`,
+        ]),
+        ...['create', 'list', 'show'].map((addDatabaseCommand) => `plans ${addDatabaseCommand}`),
+        ...['create', 'list', 'policy', 'trace'].map((addDatabaseCommand) => `knowledge-bases ${addDatabaseCommand}`),
+        ...['grant', 'list', 'show', 'change', 'deactivate', 'activate', 'add-profile', 'remove-profile'].map(
+          (addDatabaseCommand) => `entitlements ${addDatabaseCommand}`,
+        ),
+        ...['issue', 'list', 'rotate', 'revoke'].map((addDatabaseCommand) => `keys ${addDatabaseCommand}`),
+        ...['rotate', 'rewrap', 'erase', 'list'].map((addDatabaseCommand) => `fingerprints ${addDatabaseCommand}`),
+        ...['show', 'raise', 'release'].map((addDatabaseCommand) => `exposure ${addDatabaseCommand}`),
+        ...['show', 'list'].map((addDatabaseCommand) => `requests ${addDatabaseCommand}`),
+        'replay',
+        ...['list', 'show'].flatMap((addDatabaseCommand) => [
+          `imports ${addDatabaseCommand}`,
+          `versions ${addDatabaseCommand}`,
+        ]),
+        ...['start', 'cancel', 'retry', 'show', 'list'].map((addDatabaseCommand) => `build ${addDatabaseCommand}`),
+        ...['keygen', 'add', 'retire', 'list'].map((addDatabaseCommand) => `reviewers ${addDatabaseCommand}`),
+        ...['sign', 'statement', 'report', 'show'].map((addDatabaseCommand) => `review ${addDatabaseCommand}`),
+        ...['fetch', 'list'].map((addDatabaseCommand) => `models ${addDatabaseCommand}`),
+        ...['list', 'show', 'retry'].map((addDatabaseCommand) => `jobs ${addDatabaseCommand}`),
+        ...['add', 'list', 'show', 'remove'].map((addDatabaseCommand) => `sources ${addDatabaseCommand}`),
+        'capture',
+        'usage report',
+        ...['list', 'head', 'verify'].map((addDatabaseCommand) => `audit ${addDatabaseCommand}`),
+        'versions history',
+      ].sort(),
+    )
+  })
+
+  test.each(VERBS)(
+    '"$path --help" shows an example that can be typed, --json and the environment',
+    ({ path, command }) => {
+      const help = helpOf(command)
+      expect(help).toContain(`npm run operator -- ${path}`)
+      expect(help).toContain('--json')
+      expect(help).toMatch(OFFLINE.has(path) ? /Environment: none/ : /Environment: DATABASE_URL/)
+      expect(command.description()).toMatch(/\w+ \w+/)
+    },
+  )
+
+  test.each(VERBS.filter(({ path }) => !OFFLINE.has(path)))(
+    'each example of "$path" gets past its input to the missing configuration',
+    async ({ command }) => {
+      const examples = [...helpOf(command).matchAll(/^ {2}npm run operator -- (.+)$/gm)].map((match) => match[1] ?? '')
+      expect(examples.length).toBeGreaterThan(0)
+      for (const example of examples) {
+        const words = [...example.matchAll(/"([^"]*)"|(\S+)/g)].map((match) => match[1] ?? match[2] ?? '')
+        await expect((await createProgram(CONSOLE)).parseAsync(words, { from: 'user' }), example).rejects.toThrow(
+          ConfigError,
+        )
+      }
+    },
+  )
+
+  test('required options are marked so', () => {
+    const issue = VERBS.find(({ path }) => path === 'keys issue')
+    expect(issue === undefined ? '' : helpOf(issue.command)).toMatch(/--client <client>\s+[^-]*\(required\)/)
+  })
+
+  test('plans create --help lists every limit with its default', () => {
+    const create = VERBS.find(({ path }) => path === 'plans create')
+    const help = create === undefined ? '' : helpOf(create.command)
+    for (const line of [/max_top_k:\s+5/, /requests_per_month:\s+5000/, /window_days:\s+30/, /corpus:\s+300/])
+      expect(help).toMatch(line)
+  })
+})
+
+describe('exit codes and streams', () => {
+  const cli = commandLine({})
+
+  test('help ends with 0 on standard output and walks from an empty database to a key', async () => {
+    const { code, stdout, stderr } = await cli.run('--help')
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(stdout).toMatch(/migrate[\s\S]*import[\s\S]*build start[\s\S]*review sign[\s\S]*activate[\s\S]*keys issue/)
+  })
+
+  test.each([
+    ['an unknown command', ['keys', 'isue'], /unknown command 'isue'[\s\S]*issue/],
+    ['a addCommandGroup without a addDatabaseCommand', ['keys'], /Usage: operator keys/],
+    ['an unknown option', ['keys', 'list', '--all'], /unknown option '--all'/],
+    ['a missing argument', ['keys', 'revoke'], /missing required argument 'key'/],
+    [
+      'values that do not fit, all at once',
+      ['keys', 'issue', '--environment', 'prod', '--expires-in-days', '731'],
+      new RegExp(
+        '^--client is missing; --environment must be test or live; --expires-in-days must be a whole number ' +
+          'from 1 to 730: see "npm run operator -- keys issue --help"\\.$',
+        'm',
+      ),
+    ],
+    ['a day that does not exist', ['audit', 'list', '--from', '2026-02-30'], /--from must be a day like/],
+  ])('%s ends with 2 and leaves standard output empty', async (_what, args, sentence) => {
+    const { code, stdout, stderr } = await cli.run(...args)
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toMatch(sentence)
+  })
+
+  test('started with a channel to its parent, as npm run starts it, it still ends by itself', async () => {
+    const child = fork(MAIN, ['--help'], { silent: true })
+    child.stdout?.resume()
+    expect(await new Promise((resolve) => child.once('exit', resolve))).toBe(0)
+  })
+
+  test('a reader that closes the pipe early, like head, is no failure and prints no stack', async () => {
+    const child = fork(MAIN, ['--help'], { silent: true })
+    let stderr = ''
+    child.stderr?.on('data', (chunk: Buffer) => (stderr += chunk.toString('utf8')))
+    child.stdout?.destroy()
+    expect(await new Promise((resolve) => child.once('close', resolve))).toBe(0)
+    expect(stderr).toBe('')
+  })
+
+  test('a missing variable ends with 1 and names it without any value', async () => {
+    const { code, stdout, stderr } = await commandLine({ DATABASE_URL: 'mysql://root:hunter2@example.invalid/x' }).run(
+      'keys',
+      'list',
+      '--json',
+    )
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+    expect(stderr).toMatch(/DATABASE_URL is not valid/)
+    expect(stderr).not.toContain('hunter2')
+  })
+
+  test('a database that is away ends with 1 and says what to check', async () => {
+    const { code, stderr } = await commandLine({ DATABASE_URL: 'postgres://nobody:secret@127.0.0.1:1/none' }).run(
+      'keys',
+      'list',
+    )
+    expect(code).toBe(1)
+    expect(stderr).toBe(
+      'Postgres does not answer: check that it runs and that DATABASE_URL names its host, port and database.\n',
+    )
+  })
+
+  test.each<[string, (socket: Socket) => void]>([
+    ['ends every connection', (socket) => void socket.once('data', () => socket.end())],
+    ['speaks as something else', (socket) => void socket.write(Buffer.from('4a0000000a382e302e333200', 'hex'))],
+    ['never says anything', () => undefined],
+  ])('a port that %s counts as a database that is away, within seconds', async (_what, answer) => {
+    const sockets = new Set<Socket>()
+    const server = createServer((socket) => {
+      sockets.add(socket.on('error', () => undefined))
+      answer(socket)
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    try {
+      const address = server.address()
+      const port = typeof address === 'object' && address !== null ? address.port : 0
+      const wrong = commandLine({ DATABASE_URL: `postgres://nobody:secret@127.0.0.1:${port}/none` })
+      const beganMs = adjustedNowMs()
+      for (const { code, stderr } of await Promise.all([
+        wrong.start('keys', 'list').ended,
+        wrong.start('migrate').ended,
+      ])) {
+        expect(code).toBe(1)
+        expect(stderr).toMatch(
+          /^Postgres does not answer: check that it runs and that DATABASE_URL names its host, port and database\.\n$/m,
+        )
+        expect(stderr).not.toMatch(/secret|foreseen/)
+      }
+      expect(adjustedNowMs() - beganMs).toBeLessThan(30_000)
+    } finally {
+      for (const socket of sockets) socket.destroy()
+      server.close()
+    }
+  })
+})

@@ -1,0 +1,75 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { afterAll, expect, test } from 'vitest'
+import { NO_ENGINE } from '#core/engine/settings.ts'
+import type { EngineSettings } from '#core/engine/settings.ts'
+import { RPC_BOUNDS } from '#core/rpc/bounds.ts'
+import { startReplayNode } from '#operator/actions/replay.ts'
+import { buildTestArtifact } from '#test/support/artifact.ts'
+import { send, startJsonServer } from '#test/support/json-server.ts'
+import { testRows } from '#test/support/passages.ts'
+import { signingKeys } from '#test/support/secrets.ts'
+
+const USER = { OPENSEARCH_USER: 'evidence', OPENSEARCH_PASSWORD: 'secret' } as const
+const keys = signingKeys()
+const store = mkdtempSync(join(tmpdir(), 'replay-node-'))
+afterAll(() => rmSync(store, { recursive: true, force: true }))
+
+/** A version whose signed manifest describes an index; no cluster has it. */
+const { versionId, manifestDigest } = await buildTestArtifact({
+  store,
+  rows: testRows({ rows: 4, dimensions: 8, seed: 1 }),
+  privateKeyDer: keys.privateKeyDer,
+  loadEngine: (_, version) =>
+    Promise.resolve({
+      name: 'opensearch',
+      index: `evidence-${version}-0123456789ab`,
+      uuid: 'uuid',
+      shards: 1,
+      count: 4,
+      operations: 4,
+      digest: 'a'.repeat(64),
+    }),
+})
+
+const started = (engine: Partial<EngineSettings>): ReturnType<typeof startReplayNode> =>
+  startReplayNode(
+    {
+      ...NO_ENGINE,
+      ...engine,
+      ARTIFACT_STORE: pathToFileURL(store).href,
+      MANIFEST_PUBLIC_KEY: [keys.publicKeyDer],
+    },
+    versionId,
+    manifestDigest,
+  )
+
+test('the node of a replay asks the cluster of a version with an engine, as the user that is configured', async () => {
+  const asked = new Set<string | undefined>()
+  const cluster = await startJsonServer(({ headers }, response) => {
+    asked.add(headers.authorization)
+    send(response, 404, { error: { type: 'index_not_found_exception' } })
+  })
+  const node = await started({ OPENSEARCH_URL: [new URL(cluster.baseUrl).origin], ...USER })
+  try {
+    const prepared = node.client.prepareVersion(
+      { versionId, manifestDigest, verify: false },
+      RPC_BOUNDS.prepareTimeoutMs,
+    )
+    await expect(prepared).rejects.toThrow()
+    const { OPENSEARCH_USER: user, OPENSEARCH_PASSWORD: password } = USER
+    expect([...asked]).toEqual([`Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`])
+  } finally {
+    await node.stop()
+    await cluster.stop()
+  }
+})
+
+test('without OPENSEARCH_URL, or with settings in conflict, one sentence refuses before a node starts', async () => {
+  await expect(started({})).rejects.toThrow(/^The version \S+ is searched in an OpenSearch cluster: set OPENSEARCH_URL/)
+  await expect(started({ OPENSEARCH_URL: ['http://127.0.0.1:9'], OPENSEARCH_USER: 'evidence' })).rejects.toThrow(
+    'OPENSEARCH_USER and OPENSEARCH_PASSWORD come together; set both or none.',
+  )
+})
