@@ -1,4 +1,4 @@
-import { ownEnvironment } from '#jobs/config.ts'
+import { ownEnvironment } from '#jobs/platform/config.ts'
 import { runProgram } from './commands/program.ts'
 
 const { stdout, stderr } = process

@@ -21,7 +21,7 @@ import type { Approved } from '#jobs/review/approvals.ts'
 import { assertArtifactAsRecorded, assertFilesAsRecorded } from '#jobs/review/files.ts'
 import { firstChanges } from '#jobs/review/first-changes.ts'
 import { ReviewRefused } from '#jobs/review/review-refused.ts'
-import { prepareOnLiveNodes } from '#jobs/search-nodes.ts'
+import { prepareOnLiveNodes } from '#jobs/platform/search-nodes.ts'
 import { extendChain, readChainRecord } from './chain.ts'
 import { POINTER_MOVED, checkActivatable } from './check.ts'
 

@@ -8,7 +8,7 @@ import { OperatorError } from '#core/platform/errors.ts'
 import { digestFile } from '#core/platform/hashed-file.ts'
 import { parsedJson } from '#core/platform/json.ts'
 import { ENCODER_BOUNDS } from './bounds.ts'
-import { CATALOGUE, FETCHED_FILE } from '#jobs/models/catalogue.ts'
+import { CATALOGUE, FETCHED_FILE } from '#jobs/encoder/models/catalogue.ts'
 import { createTokenize } from './tokens.ts'
 import type { Tokenize } from './tokens.ts'
 

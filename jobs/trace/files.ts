@@ -4,8 +4,8 @@ import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
 import { writeDurably } from '#core/platform/durable-file.ts'
 import { parsedJson } from '#core/platform/json.ts'
-import { renderDocument } from '#jobs/page/document.ts'
-import type { Markup } from '#jobs/page/markup.ts'
+import { renderDocument } from '#jobs/platform/page/document.ts'
+import type { Markup } from '#jobs/platform/page/markup.ts'
 
 /** The one-file program of callers, which is published with each trace. */
 const VERIFIER = fileURLToPath(new URL('./verify-reply.mjs', import.meta.url))

@@ -1,6 +1,6 @@
 import { OperatorError } from '#core/platform/errors.ts'
-import { QUEUES } from '#jobs/queues.ts'
-import type { JobQueue, QueueName } from '#jobs/queues.ts'
+import { QUEUES } from '#jobs/platform/queues.ts'
+import type { JobQueue, QueueName } from '#jobs/platform/queues.ts'
 import { withAudit } from './operator.ts'
 import type { Operator } from './operator.ts'
 

@@ -13,7 +13,7 @@ import { parseStatement, reviewStatementSchema, statementText } from '#core/doma
 import type { AcceptableKind, AcceptedKind, ReviewStatement, Verdict } from '#core/domain/review-statements.ts'
 import type { SignedStore } from '#core/index/format/store.ts'
 import { OperatorError } from '#core/platform/errors.ts'
-import { assertWithdrawalsDecided } from '#jobs/build/withdrawn.ts'
+import { assertWithdrawalsDecided } from '#jobs/version-build/withdrawn.ts'
 import { readRegistry, readReviewRules } from '#jobs/review/approvals.ts'
 import { assertArtifactAsRecorded, assertFilesAsRecorded } from '#jobs/review/files.ts'
 import { isRejected, readRejections } from '#jobs/review/rejections.ts'

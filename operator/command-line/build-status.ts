@@ -1,4 +1,4 @@
-import { BUILD_BOUNDS } from '#jobs/build/bounds.ts'
+import { BUILD_BOUNDS } from '#jobs/version-build/bounds.ts'
 import type { BuildListRow } from '#core/db/corpus-lists.ts'
 import { cell } from './table.ts'
 

@@ -11,8 +11,8 @@ import { EMBEDDING_BOUNDS } from '#core/embedding/bounds.ts'
 import { INDEX_BOUNDS } from '#core/index/bounds.ts'
 import { EMBEDDING_SETTINGS } from '#core/embedding/settings.ts'
 import { OperatorError } from '#core/platform/errors.ts'
-import type { VectorSettings } from '#jobs/build/text-vectors.ts'
-import { secretVariable, userCacheFolder } from '#jobs/config.ts'
+import type { VectorSettings } from '#jobs/version-build/text-vectors.ts'
+import { secretVariable, userCacheFolder } from '#jobs/platform/config.ts'
 
 /** The embedding of a command line; with neither `embedding` nor `embeddings` it is the local one. */
 export interface EmbeddingFlags {

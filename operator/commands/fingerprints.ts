@@ -2,7 +2,7 @@ import type { OperatorCommand } from '#operator/command-line/operator-command.ts
 import { z } from 'zod'
 import { OperatorError } from '#core/platform/errors.ts'
 import { listFingerprintEpochs } from '#core/db/fingerprint-keys.ts'
-import { OPERATOR_VARIABLES } from '#jobs/config.ts'
+import { OPERATOR_VARIABLES } from '#jobs/platform/config.ts'
 import { eraseFingerprints, rotateFingerprints } from '#operator/actions/fingerprints.ts'
 import { rewrapFingerprints } from '#operator/actions/rewrap-fingerprints.ts'
 import { organizationNamed } from '#operator/actions/names.ts'

@@ -1,7 +1,7 @@
 import type { OperatorCommand } from '#operator/command-line/operator-command.ts'
 import { createArtifactStore } from '#core/index/format/store.ts'
 import { listImports } from '#core/db/corpus-lists.ts'
-import { OPERATOR_VARIABLES } from '#jobs/config.ts'
+import { OPERATOR_VARIABLES } from '#jobs/platform/config.ts'
 import { SourcesContradict } from '#law/import/findings.ts'
 import { renderImportReport } from '#law/import/report.ts'
 import { DEFAULT_EXPOSURE_FLOOR } from '#core/domain/quota-plan.ts'

@@ -1,7 +1,7 @@
 import type { OperatorCommand } from '#operator/command-line/operator-command.ts'
 import { listKeys } from '#core/db/api-keys.ts'
 import { RETRIEVAL_SCOPE } from '#core/credentials/api-key.ts'
-import { OPERATOR_VARIABLES } from '#jobs/config.ts'
+import { OPERATOR_VARIABLES } from '#jobs/platform/config.ts'
 import {
   KEY_DAYS_DEFAULT,
   KEY_DAYS_MAX,

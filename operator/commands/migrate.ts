@@ -2,7 +2,7 @@ import type { OperatorCommand } from '#operator/command-line/operator-command.ts
 import { migrate } from '#core/db/migrate.ts'
 import { newestMigration } from '#core/db/migration-files.ts'
 import { createLog } from '#core/platform/log.ts'
-import { MIGRATE_VARIABLES, migrateConfig } from '#jobs/config.ts'
+import { MIGRATE_VARIABLES, migrateConfig } from '#jobs/platform/config.ts'
 import { addCommand } from '#operator/command-line/command.ts'
 import { assertDatabaseAnswers } from '#operator/command-line/session.ts'
 

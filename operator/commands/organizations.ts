@@ -1,6 +1,6 @@
 import type { OperatorCommand } from '#operator/command-line/operator-command.ts'
 import { listOrganizations } from '#core/db/organizations.ts'
-import { OPERATOR_VARIABLES } from '#jobs/config.ts'
+import { OPERATOR_VARIABLES } from '#jobs/platform/config.ts'
 import { createOrganization, setOrganizationSuspended } from '#operator/actions/organizations.ts'
 import { addCommandGroup } from '#operator/command-line/command.ts'
 import { rows, text } from '#operator/command-line/inputs.ts'

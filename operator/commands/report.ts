@@ -1,7 +1,7 @@
 import type { OperatorCommand } from '#operator/command-line/operator-command.ts'
 import { z } from 'zod'
 import { createSignedStore } from '#core/index/format/store.ts'
-import { OPERATOR_VARIABLES } from '#jobs/config.ts'
+import { OPERATOR_VARIABLES } from '#jobs/platform/config.ts'
 import { copyReport, reportSource, streamReport } from '#operator/actions/report.ts'
 import { text } from '#operator/command-line/inputs.ts'
 import { addDatabaseCommand } from '#operator/command-line/session.ts'

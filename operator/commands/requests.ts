@@ -2,7 +2,7 @@ import type { OperatorCommand } from '#operator/command-line/operator-command.ts
 import { optional } from '#core/platform/config.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { DAY_MS } from '#core/platform/time.ts'
-import { OPERATOR_VARIABLES } from '#jobs/config.ts'
+import { OPERATOR_VARIABLES } from '#jobs/platform/config.ts'
 import { requestNamed, requestsOf, shownRequest } from '#operator/actions/requests.ts'
 import type { RequestName } from '#operator/actions/requests.ts'
 import { addCommandGroup } from '#operator/command-line/command.ts'

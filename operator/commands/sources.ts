@@ -5,7 +5,7 @@ import { OperatorError } from '#core/platform/errors.ts'
 import { CAPTURE_BOUNDS } from '#jobs/capture/bounds.ts'
 import { captureSource } from '#jobs/capture/pipeline.ts'
 import type { Captured } from '#jobs/capture/pipeline.ts'
-import { OPERATOR_VARIABLES } from '#jobs/config.ts'
+import { OPERATOR_VARIABLES } from '#jobs/platform/config.ts'
 import { knowledgeBaseNamed } from '#operator/actions/names.ts'
 import type { Operator } from '#operator/actions/operator.ts'
 import { addSource, removeSourceNamed, sourceNamed } from '#operator/actions/sources.ts'
@@ -15,7 +15,7 @@ import type { OperatorCommand } from '#operator/command-line/operator-command.ts
 import { withQueues } from '#operator/command-line/queues.ts'
 import { addDatabaseCommand } from '#operator/command-line/session.ts'
 import { fields, table } from '#operator/command-line/table.ts'
-import { enqueueBuild } from '#jobs/queues.ts'
+import { enqueueBuild } from '#jobs/platform/queues.ts'
 import { z } from 'zod'
 
 const { ARTIFACT_STORE, REDIS_URL } = OPERATOR_VARIABLES

@@ -2,7 +2,7 @@ import type { OperatorCommand } from '#operator/command-line/operator-command.ts
 import { z } from 'zod'
 import { REVIEWERS_REQUIRED_MAX } from '#core/domain/review-policy.ts'
 import { createArtifactStore } from '#core/index/format/store.ts'
-import { OPERATOR_VARIABLES } from '#jobs/config.ts'
+import { OPERATOR_VARIABLES } from '#jobs/platform/config.ts'
 import { readSigningKey } from '#operator/actions/reviewers.ts'
 import { restore, showWithdrawals, withdraw } from '#operator/actions/withdrawals.ts'
 import { addCommandGroup } from '#operator/command-line/command.ts'

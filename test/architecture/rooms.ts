@@ -138,7 +138,7 @@ export const ROOM_RULES: readonly Rule[] = [
     guarantee: 'the worker imports no command line, and a command line only those that its table names',
     breaches: entersCommandLines,
     bad: [
-      { path: 'jobs/build/pipeline.ts', text: "import { createProgress } from '#operator/command-line/progress.ts'" },
+      { path: 'jobs/version-build/pipeline.ts', text: "import { createProgress } from '#operator/command-line/progress.ts'" },
       { path: 'jobs/evaluation/report.ts', text: "import { renderTable } from './command/table.ts'" },
       { path: 'operator/evaluate/natural/evaluation.ts', text: "import { corpusAt } from '#operator/demo/corpus.ts'" },
       { path: 'operator/command-line/wait.ts', text: "import type { DemoFlags } from '#operator/demo/flags.ts'" },
@@ -149,14 +149,14 @@ export const ROOM_RULES: readonly Rule[] = [
     breaches: (file) =>
       file.path.startsWith('jobs/evaluation/')
         ? importsOf(file)
-            .filter((target) => target.startsWith('jobs/compare/'))
-            .map((target) => `${file.path} imports ${target}: jobs/build/evaluate.ts joins both`)
+            .filter((target) => target.startsWith('jobs/evaluation/compare/'))
+            .map((target) => `${file.path} imports ${target}: jobs/version-build/evaluate.ts joins both`)
         : [],
     bad: [
-      { path: 'jobs/evaluation/pipeline.ts', text: "import { compareWithActive } from '#jobs/compare/pipeline.ts'" },
+      { path: 'jobs/evaluation/pipeline.ts', text: "import { compareWithActive } from '#jobs/evaluation/compare/pipeline.ts'" },
       {
         path: 'jobs/evaluation/page/page.ts',
-        text: "import type { NamedChange } from '#jobs/compare/changes-file.ts'",
+        text: "import type { NamedChange } from '#jobs/evaluation/compare/changes-file.ts'",
       },
     ],
   },
@@ -180,7 +180,7 @@ export const ROOM_RULES: readonly Rule[] = [
         ? []
         : [`${file.path} imports ${WIRE_MESSAGES}: take the project's own types from core/domain/search.ts`],
     bad: [
-      { path: 'jobs/search-nodes.ts', text: "import type { GetStatusReply } from '#core/rpc/messages.ts'" },
+      { path: 'jobs/platform/search-nodes.ts', text: "import type { GetStatusReply } from '#core/rpc/messages.ts'" },
       { path: 'gateway/retrieve/ask.ts', text: "import type { SearchReply } from '../../core/rpc/messages.ts'" },
     ],
   },

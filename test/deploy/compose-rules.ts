@@ -8,7 +8,7 @@ import type { Variables } from '#core/platform/config.ts'
 import { GATEWAY_VARIABLES } from '#gateway/config.ts'
 import { ENCODER_MALLOC } from '#operator/command-line/node-options.ts'
 import { ENCODER_VARIABLES } from '#jobs/encoder/config.ts'
-import { JOBS_VARIABLES, MIGRATE_VARIABLES, OPERATOR_VARIABLES } from '#jobs/config.ts'
+import { JOBS_VARIABLES, MIGRATE_VARIABLES, OPERATOR_VARIABLES } from '#jobs/platform/config.ts'
 import { TRACE_VARIABLES } from '#jobs/trace/config.ts'
 import { SEARCH_NODE_VARIABLES } from '#search-node/config.ts'
 
@@ -52,7 +52,7 @@ export function parseCompose(text: string): Compose {
 const PROGRAMS: Readonly<Record<string, Variables>> = {
   'gateway/main.ts': GATEWAY_VARIABLES,
   'search-node/main.ts': SEARCH_NODE_VARIABLES,
-  'jobs/main.ts': JOBS_VARIABLES,
+  'jobs/worker/main.ts': JOBS_VARIABLES,
   'operator/main.ts migrate': MIGRATE_VARIABLES,
   'operator/main.ts': OPERATOR_VARIABLES,
   'jobs/encoder/main.ts': ENCODER_VARIABLES,

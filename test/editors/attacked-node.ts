@@ -1,5 +1,5 @@
 import type { SearchNodeClient } from '#core/rpc/search-client.ts'
-import { openSearchNodeClients } from '#jobs/search-nodes.ts'
+import { openSearchNodeClients } from '#jobs/platform/search-nodes.ts'
 import { PLAINTEXT, startNodeInProcess } from '#test/support/search-node.ts'
 
 /** A search node as production starts it, on a store of its own. */

@@ -1,4 +1,4 @@
-import type { NamedChange } from '#jobs/compare/changes-file.ts'
+import type { NamedChange } from '#jobs/evaluation/compare/changes-file.ts'
 import type { ActiveLaw } from './cases.ts'
 import { drawFrom } from './draw.ts'
 import type { Draw } from './draw.ts'

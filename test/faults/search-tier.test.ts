@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
-import { JOB_BOUNDS } from '#jobs/bounds.ts'
+import { JOB_BOUNDS } from '#jobs/platform/bounds.ts'
 import { startSearchNode } from '#operator/demo/local/stack.ts'
 import type { LocalSearchNode } from '#operator/demo/local/stack.ts'
 import { remaining, settledLedgerRows } from '#test/support/ledger.ts'

@@ -1,6 +1,6 @@
 import type { Variables } from '#core/platform/config.ts'
 import { GATEWAY_VARIABLES } from '#gateway/config.ts'
-import { JOBS_VARIABLES, OPERATOR_VARIABLES } from '#jobs/config.ts'
+import { JOBS_VARIABLES, OPERATOR_VARIABLES } from '#jobs/platform/config.ts'
 import { ENCODER_VARIABLES } from '#jobs/encoder/config.ts'
 import { TRACE_VARIABLES } from '#jobs/trace/config.ts'
 import { SEARCH_NODE_VARIABLES } from '#search-node/config.ts'

@@ -9,7 +9,7 @@ import type { Database } from '#core/db/pool.ts'
 import { createLog } from '#core/platform/log.ts'
 import { RELEASE } from '#core/db/release.ts'
 import { GATEWAY_VARIABLES } from '#gateway/config.ts'
-import { JOBS_VARIABLES } from '#jobs/config.ts'
+import { JOBS_VARIABLES } from '#jobs/platform/config.ts'
 import { TRACE_VARIABLES } from '#jobs/trace/config.ts'
 import { SEARCH_NODE_VARIABLES } from '#search-node/config.ts'
 import { openTestDatabase } from '#test/support/postgres.ts'
@@ -21,7 +21,7 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const SERVICES: readonly { readonly script: string; readonly variables: Variables }[] = [
   { script: 'gateway/main.ts', variables: GATEWAY_VARIABLES },
   { script: 'search-node/main.ts', variables: SEARCH_NODE_VARIABLES },
-  { script: 'jobs/main.ts', variables: JOBS_VARIABLES },
+  { script: 'jobs/worker/main.ts', variables: JOBS_VARIABLES },
   { script: 'jobs/trace/main.ts', variables: TRACE_VARIABLES },
 ]
 
@@ -93,7 +93,7 @@ describe('a database of another schema', () => {
   const bootBoth = (): Promise<readonly Ended[]> =>
     Promise.all([
       boot('gateway/main.ts', { ...environment, DATABASE_URL: database.gatewayUrl }),
-      boot('jobs/main.ts', { ...environment, DATABASE_URL: database.jobsUrl }),
+      boot('jobs/worker/main.ts', { ...environment, DATABASE_URL: database.jobsUrl }),
     ])
 
   test('that is newer and states that this release does not run on it is refused in one sentence', async () => {
@@ -131,7 +131,7 @@ test('a job worker refuses a Redis that may evict its jobs', async () => {
   try {
     await client.config('SET', 'maxmemory-policy', 'allkeys-lru')
     const { MANIFEST_PUBLIC_KEY, MANIFEST_PRIVATE_KEY } = testSecrets()
-    const ended = await boot('jobs/main.ts', {
+    const ended = await boot('jobs/worker/main.ts', {
       DATABASE_URL: database.jobsUrl,
       REDIS_URL: redis.url,
       SEARCH_NODES: '127.0.0.1:1',

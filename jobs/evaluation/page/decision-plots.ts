@@ -1,8 +1,8 @@
 import type { EvaluationReport } from './evaluation-report.ts'
-import { NOTHING, html } from '#jobs/page/markup.ts'
-import type { Markup } from '#jobs/page/markup.ts'
+import { NOTHING, html } from '#jobs/platform/page/markup.ts'
+import type { Markup } from '#jobs/platform/page/markup.ts'
 import { figure, percent } from './numbers.ts'
-import { evenTicks, figureOf, legendOf, plotArea, polyline } from '#jobs/page/plot-area.ts'
+import { evenTicks, figureOf, legendOf, plotArea, polyline } from '#jobs/platform/page/plot-area.ts'
 
 export type Abstention = NonNullable<EvaluationReport['abstention']>
 

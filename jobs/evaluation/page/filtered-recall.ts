@@ -1,8 +1,8 @@
 import type { EvaluationReport } from './evaluation-report.ts'
-import { NOTHING, html } from '#jobs/page/markup.ts'
-import type { Markup } from '#jobs/page/markup.ts'
+import { NOTHING, html } from '#jobs/platform/page/markup.ts'
+import type { Markup } from '#jobs/platform/page/markup.ts'
 import { figure, whole } from './numbers.ts'
-import { evenTicks, figureOf, legendOf, plotArea, polyline } from '#jobs/page/plot-area.ts'
+import { evenTicks, figureOf, legendOf, plotArea, polyline } from '#jobs/platform/page/plot-area.ts'
 
 const LINE_STYLES = ['l1', 'l2', 'l3'] as const
 /** Start of the axis unless a recall is lower, so that hundredths are distinguishable. */

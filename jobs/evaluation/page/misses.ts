@@ -1,7 +1,7 @@
 import { PROBLEMS } from './evaluation-report.ts'
 import type { EvaluationReport, Miss } from './evaluation-report.ts'
-import { NOTHING, html } from '#jobs/page/markup.ts'
-import type { Markup } from '#jobs/page/markup.ts'
+import { NOTHING, html } from '#jobs/platform/page/markup.ts'
+import type { Markup } from '#jobs/platform/page/markup.ts'
 import { figure, whole } from './numbers.ts'
 
 const RELEVANT_SHOWN_MAX = 5

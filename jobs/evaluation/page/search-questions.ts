@@ -1,5 +1,5 @@
-import { NOTHING, html } from '#jobs/page/markup.ts'
-import type { Markup } from '#jobs/page/markup.ts'
+import { NOTHING, html } from '#jobs/platform/page/markup.ts'
+import type { Markup } from '#jobs/platform/page/markup.ts'
 import type { EvaluationReport } from './evaluation-report.ts'
 import { whole } from './numbers.ts'
 

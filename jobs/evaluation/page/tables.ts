@@ -1,8 +1,8 @@
 import { RANKING_METRICS } from '#jobs/evaluation/metrics/ranking.ts'
 import { RANKING_MODES } from './evaluation-report.ts'
 import type { EvaluationReport, Gate } from './evaluation-report.ts'
-import { NOTHING, html } from '#jobs/page/markup.ts'
-import type { Markup } from '#jobs/page/markup.ts'
+import { NOTHING, html } from '#jobs/platform/page/markup.ts'
+import type { Markup } from '#jobs/platform/page/markup.ts'
 import { figure, milliseconds, percent, range, signed, whole } from './numbers.ts'
 import { metricName } from './verdict.ts'
 

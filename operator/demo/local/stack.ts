@@ -121,7 +121,7 @@ export async function startJobs(
   const linesBefore = readyLines(logFile)
   return startService({
     name,
-    script: 'jobs/main.ts',
+    script: 'jobs/worker/main.ts',
     environment: {
       ...compileCache(),
       ...settings.environment,

@@ -1,6 +1,6 @@
-import { renderDocument } from '#jobs/page/document.ts'
-import { html } from '#jobs/page/markup.ts'
-import { tableOf } from '#jobs/page/table.ts'
+import { renderDocument } from '#jobs/platform/page/document.ts'
+import { html } from '#jobs/platform/page/markup.ts'
+import { tableOf } from '#jobs/platform/page/table.ts'
 import { corpusLines, tablesOf } from './table.ts'
 import type { NaturalFigures } from './figures.ts'
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createLog } from '#core/platform/log.ts'
 import { notify } from '#jobs/capture/notify.ts'
-import { jobsConfig } from '#jobs/config.ts'
+import { jobsConfig } from '#jobs/platform/config.ts'
 import { CALL_TIMEOUT_MS } from '#test/support/until.ts'
 
 const EVENT = { event: 'candidate', knowledge_base: 'bees; touch /tmp/never' }

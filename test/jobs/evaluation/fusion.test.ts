@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { mulberry32 } from '#core/platform/seeded-random.ts'
 import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
-import { defaultProfile } from '#jobs/build/parameters.ts'
+import { defaultProfile } from '#jobs/version-build/parameters.ts'
 import type { Reranker } from '#core/reranking/reranker.ts'
 import type { SearchQuery, SearchResult } from '#core/domain/search.ts'
 import { EVALUATION_BOUNDS } from '#jobs/evaluation/bounds.ts'

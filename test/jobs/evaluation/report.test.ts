@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { DEFAULT_CALIBRATION } from '#core/domain/default-calibration.ts'
 import type { Calibration } from '#core/domain/calibration.ts'
-import { defaultProfile } from '#jobs/build/parameters.ts'
+import { defaultProfile } from '#jobs/version-build/parameters.ts'
 import { renderTable } from '#operator/evaluate/table.ts'
 import { fitDecision, scoredBy } from '#jobs/evaluation/figures.ts'
 import type { Decision } from '#jobs/evaluation/figures.ts'

@@ -1,7 +1,7 @@
-import { html } from '#jobs/page/markup.ts'
-import type { Markup } from '#jobs/page/markup.ts'
-import { figureOf, legendOf, plotArea, polyline } from '#jobs/page/plot-area.ts'
-import type { Axis } from '#jobs/page/plot-area.ts'
+import { html } from '#jobs/platform/page/markup.ts'
+import type { Markup } from '#jobs/platform/page/markup.ts'
+import { figureOf, legendOf, plotArea, polyline } from '#jobs/platform/page/plot-area.ts'
+import type { Axis } from '#jobs/platform/page/plot-area.ts'
 
 /** One line of a chart. */
 export interface Line {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { defaultProfile } from '#jobs/build/parameters.ts'
+import { defaultProfile } from '#jobs/version-build/parameters.ts'
 import { fuse } from '#search-node/search/fuse.ts'
 import type { Candidates } from '#search-node/search/fuse.ts'
 import { DEVIATION_SCORE } from '#search-node/search/vector-scores.ts'

@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline'
 import type { Interface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { withTimeout } from '#core/platform/with-timeout.ts'
-import { ownEnvironment, userCacheFolder } from '#jobs/config.ts'
+import { ownEnvironment, userCacheFolder } from '#jobs/platform/config.ts'
 import { freePort, LocalProcessError, lastLines } from '#operator/demo/local/supervised-process.ts'
 import type { OnSpawn } from '#operator/demo/local/supervised-process.ts'
 

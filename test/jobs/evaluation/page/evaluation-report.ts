@@ -5,7 +5,7 @@ import type { EvaluationReport, Gate, Miss } from '#jobs/evaluation/page/evaluat
 import { compareRankings } from '#jobs/evaluation/metrics/comparison.ts'
 import { decisionFigures } from '#jobs/evaluation/metrics/decision.ts'
 import { CHANGE_KINDS, NO_CHANGES } from '#core/domain/changes.ts'
-import type { NamedChange } from '#jobs/compare/changes-file.ts'
+import type { NamedChange } from '#jobs/evaluation/compare/changes-file.ts'
 
 /** In [0, 1), the same numbers every time. */
 function numbersFrom(seed: number): () => number {

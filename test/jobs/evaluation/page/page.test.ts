@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import type { NamedChange } from '#jobs/compare/changes-file.ts'
-import { changesSection } from '#jobs/compare/page/changes.ts'
+import type { NamedChange } from '#jobs/evaluation/compare/changes-file.ts'
+import { changesSection } from '#jobs/evaluation/compare/page/changes.ts'
 import { evaluationReportSchema } from '#jobs/evaluation/page/evaluation-report.ts'
 import type { EvaluationReport } from '#jobs/evaluation/page/evaluation-report.ts'
 import { sha256 } from '#core/platform/digest.ts'
-import { NOTHING } from '#jobs/page/markup.ts'
+import { NOTHING } from '#jobs/platform/page/markup.ts'
 import { renderPage } from '#jobs/evaluation/page/page.ts'
 import { BARE_REPORT, CHANGED_REPORT, FULL_REPORT, NAMED_CHANGES } from './evaluation-report.ts'
 

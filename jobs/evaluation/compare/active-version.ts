@@ -1,0 +1,85 @@
+import type { Database } from '#core/db/pool.ts'
+import type { Side } from '#core/db/version-differences.ts'
+import { readServing } from '#core/db/versions.ts'
+import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
+import type { EmbeddingSpace } from '#core/index/format/manifest.ts'
+import type { Embedder } from '#core/embedding/embedder.ts'
+import { createEmbedder } from '#core/embedding/providers.ts'
+import type { EndpointSettings } from '#core/embedding/providers.ts'
+import { ArtifactError } from '#core/index/artifact-error.ts'
+import type { Facets } from '#core/index/facets/layout.ts'
+import type { ArtifactStore } from '#core/index/format/store.ts'
+import { readSignedManifest } from '#core/index/format/verify.ts'
+import { OperatorError } from '#core/platform/errors.ts'
+import type { RerankSettings } from '#core/reranking/reranker.ts'
+import type { PreparedVersion } from '#jobs/platform/search-nodes.ts'
+import type { ComparedContents } from './compared-passages.ts'
+import { damagedArtifact } from './damaged-artifact.ts'
+
+/** The served version that a candidate would replace. */
+export interface ActiveVersion extends PreparedVersion {
+  readonly facets: Facets
+  readonly profile: ProfileParameters
+  /** Undefined: it has no vectors. */
+  readonly embedder: Embedder | undefined
+  /** SHA-256 (hex) of the question set that it was evaluated with; null: known items. */
+  readonly questionSet: string | null
+}
+
+export interface ActiveVersionContext {
+  readonly database: Database
+  readonly knowledgeBaseId: string
+  readonly embedding: EndpointSettings & RerankSettings
+}
+
+/**
+ * Returns the active version of a knowledge base; undefined: none is active.
+ * @throws OperatorError where this worker cannot ask it as the gateway does.
+ */
+export async function readActiveVersion({
+  database,
+  knowledgeBaseId,
+  embedding,
+}: ActiveVersionContext): Promise<ActiveVersion | undefined> {
+  const active = await readServing(database, knowledgeBaseId)
+  if (active === undefined) return undefined
+  if (active.profile.reranker !== null && embedding.RERANK_BASE_URL === undefined)
+    throw new OperatorError(
+      'The candidate cannot be compared with the active version, which re-ranks its passages: set RERANK_BASE_URL of ' +
+        'the job worker, then build again.',
+    )
+  return { ...active, embedder: active.embedding === null ? undefined : embedderOf(active.embedding, embedding) }
+}
+
+function embedderOf(space: EmbeddingSpace, settings: EndpointSettings): Embedder {
+  try {
+    return createEmbedder(space, settings)
+  } catch (error) {
+    if (!(error instanceof OperatorError)) throw error
+    const named = `${space.provider}/${space.model}`
+    throw new OperatorError(
+      `The candidate cannot be compared with the active version, because this worker cannot embed questions into ` +
+        `${named}: configure that embedding provider for the job worker, then build again.`,
+      { cause: error },
+    )
+  }
+}
+
+/**
+ * Verifies the manifest of one side against its recorded digest and its signature. It says what the passages must be.
+ * @throws OperatorError where the manifest is missing or was changed.
+ */
+export async function signedContents(
+  side: Side,
+  { versionId, manifestDigest, facets }: Pick<ActiveVersion, 'versionId' | 'manifestDigest' | 'facets'>,
+  store: ArtifactStore,
+  publicKeysDer: Parameters<typeof readSignedManifest>[1],
+): Promise<ComparedContents> {
+  const folder = store.artifactFolder(versionId)
+  try {
+    const { manifest } = await readSignedManifest(folder, publicKeysDer, manifestDigest)
+    return { versionId, folder, manifest, facets }
+  } catch (error) {
+    throw error instanceof ArtifactError ? damagedArtifact(side, versionId, error) : error
+  }
+}

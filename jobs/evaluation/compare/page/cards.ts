@@ -1,0 +1,253 @@
+import type { AnswerChange, NamedChange, PassageChange } from '#jobs/evaluation/compare/changes-file.ts'
+import type { ServedValue } from '#jobs/evaluation/compare/served-fields.ts'
+import { whole } from '#jobs/evaluation/page/numbers.ts'
+import { NOTHING, html } from '#jobs/platform/page/markup.ts'
+import type { Markup } from '#jobs/platform/page/markup.ts'
+import { isOfPassage } from './neighbours.ts'
+import type { Near, Placed } from './neighbours.ts'
+import { wordDifference } from './word-difference.ts'
+
+const NO_VALUE = 'none'
+
+export const SINGULAR: Readonly<Record<NamedChange['kind'], string>> = {
+  facet_values_removed: 'facet value removed',
+  documents_removed: 'document removed',
+  documents_changed: 'document changed',
+  documents_added: 'document added',
+  provisions_removed: 'provision removed',
+  provisions_changed: 'provision changed',
+  provisions_added: 'provision added',
+  passages_removed: 'passage removed',
+  passages_changed: 'passage changed',
+  passages_repeated: 'passage repeated',
+  passages_added: 'passage added',
+  references_changed: 'reference leads elsewhere',
+  aliases_changed: 'name means another act',
+  aliases_added: 'name of a new act',
+  vectors_changed: 'other vectors for the same texts',
+  profile_changed: 'setting changed',
+  profile_fitted: 'setting fitted anew',
+  questions_changed: 'question of the active set changed',
+  questions_added: 'question added',
+  search_questions_changed: 'search question changed',
+  answers_lost: 'answer lost',
+  answers_wrong: 'answer made wrong',
+  answers_moved: 'another first passage',
+  snapshots_changed: 'snapshot changed, text equal',
+}
+
+/** Kinds that the page lists by name; a change may be of several. */
+export function kindsOf(change: NamedChange): readonly string[] {
+  const text = change.kind === 'passages_changed' && change.before?.text !== undefined
+  return [change.kind, ...(text ? ['text'] : []), ...(hasOtherDates(change) ? ['dates'] : [])]
+}
+
+const DATES = ['published_at', 'effective_at', 'in_force_to'] as const
+
+function hasOtherDates(change: NamedChange): boolean {
+  if (change.kind === 'passages_changed') return DATES.some((date) => change.before?.[date] !== undefined)
+  if (change.kind !== 'documents_changed') return false
+  return (change.revisions ?? []).some(
+    ({ before, after }) =>
+      after !== null && (before.published_at !== after.published_at || before.effective_at !== after.effective_at),
+  )
+}
+
+/**
+ * One change with a box to tick; its group names the document.
+ * @param id unique on the page. @param place of a passage; undefined: not known.
+ */
+export function card(change: NamedChange, id: string, place: Placed | undefined): Markup {
+  const details = place !== undefined && isOfPassage(change) ? passageInPlace(change, place) : detailsOf(change)
+  return cardOf(id, kindsOf(change), SINGULAR[change.kind], headlineOf(change), details)
+}
+
+/** An entry of a document. */
+export interface Card {
+  /** Position in the text; -1: none. */
+  readonly ordinal: number
+  /** By which the page lists it. */
+  readonly kinds: readonly string[]
+  readonly markup: Markup
+}
+
+export function cardOf(id: string, kinds: readonly string[], name: string, headline: Markup, details: Markup): Markup {
+  return html`<article class="miss change" id="${id}" data-kinds="${kinds.join(' ')}">
+    <p class="small">
+      <label><input type="checkbox" class="tick" /> <b>${name}</b> ${headline}</label>
+    </p>
+    ${details}
+  </article>`
+}
+
+/** The whole text of a passage that one version holds, between its neighbours. */
+export function passageInPlace(change: PassageChange, { passage: { text }, previous, next }: Placed): Markup {
+  const inFull =
+    change.kind === 'passages_removed'
+      ? { ...change, before: { ...change.before, text } }
+      : change.kind === 'passages_added'
+        ? { ...change, after: { ...change.after, text } }
+        : change
+  return html`${neighbour('before it', previous)}${detailsOf(inFull)}${neighbour('after it', next)}`
+}
+
+function neighbour(where: string, near: Near | undefined): Markup {
+  if (near === undefined) return NOTHING
+  return html`<p class="near small">
+    <span class="soft">${where}:</span> <b>${near.label}</b> <bdi>${near.text}</bdi>
+  </p>`
+}
+
+function headlineOf(change: NamedChange): Markup {
+  if (!isOfPassages(change)) return html`<bdi>${subjectOf(change)}</bdi>`
+  if (!('label' in change)) return html`<bdi>${change.document.title}</bdi>`
+  const label = html`<bdi>${change.label}</bdi>`
+  if (!('day' in change)) return label
+  return html`${label} <span class="soft">· ${change.language} · in force from ${change.day}</span>`
+}
+
+/** A change of a document, a provision or a passage. */
+export type ChangeOfPassages = Extract<NamedChange, { readonly document: object }>
+type OtherChange = Exclude<NamedChange, ChangeOfPassages>
+
+export function isOfPassages(change: NamedChange): change is ChangeOfPassages {
+  return 'document' in change
+}
+
+function subjectOf(change: OtherChange): string {
+  switch (change.kind) {
+    case 'facet_values_removed':
+      return change.facet
+    case 'references_changed':
+      return change.reference
+    case 'aliases_changed':
+    case 'aliases_added':
+      return change.name
+    case 'vectors_changed':
+      return change.file
+    case 'profile_changed':
+    case 'profile_fitted':
+      return change.field
+    case 'questions_changed':
+    case 'questions_added':
+      return change.question ?? 'the candidate has no question set'
+    case 'search_questions_changed':
+      return `${change.passage} · ${change.language}`
+    case 'answers_lost':
+    case 'answers_wrong':
+    case 'answers_moved':
+      return `${change.question} · ${change.from}`
+    default:
+      return change satisfies never
+  }
+}
+
+function detailsOf(change: NamedChange): Markup {
+  if (!isOfPassages(change)) return otherDetails(change)
+  if ('day' in change) return html`${repeatOf(change)}${passageDetails(change.before ?? {}, change.after ?? {})}`
+  if (change.kind === 'snapshots_changed')
+    return html`<p class="soft small">${whole(change.passages)} of its passages have an equal text</p>
+      ${fieldsList({ snapshot: change.before }, { snapshot: change.after })}`
+  if (!('revisions' in change)) return NOTHING
+  const { revisions = [], revisions_total: total = 0 } = change
+  const more =
+    total > revisions.length ? html`<p class="soft small">and ${whole(total - revisions.length)} more</p>` : NOTHING
+  return html`${revisions.map(
+    ({ language, day, before, after }) =>
+      html`<p class="soft small">${language}, in force from ${day}</p>
+        ${after === null ? html`<p>not in the candidate</p>` : fieldsList({ ...before }, { ...after })}`,
+  )}${more}`
+}
+
+function otherDetails(change: OtherChange): Markup {
+  switch (change.kind) {
+    case 'facet_values_removed':
+      return html`<p><bdi>${change.value}</bdi></p>`
+    case 'references_changed': {
+      const labels = (held: typeof change.lost): readonly string[] =>
+        held.map(({ label, document, language }) => `${label} (${document}, ${language})`)
+      return fieldsList({ 'leads to': labels(change.lost) }, { 'leads to': labels(change.gained) })
+    }
+    case 'aliases_changed':
+    case 'aliases_added':
+      return fieldsList({ means: change.before }, { means: change.after })
+    case 'vectors_changed':
+      return NOTHING
+    case 'search_questions_changed':
+      return fieldsList({ question: change.before }, { question: change.after })
+    case 'profile_changed':
+    case 'profile_fitted':
+      return fieldsList({ value: change.before }, { value: change.after })
+    case 'questions_changed':
+    case 'questions_added':
+      return fieldsList({ ...change.before }, { ...change.after })
+    case 'answers_lost':
+    case 'answers_wrong':
+    case 'answers_moved':
+      return html`<p><bdi>${change.text}</bdi></p>
+        <p class="soft small">relevant: <bdi>${change.relevant.join(', ')}</bdi></p>
+        ${fieldsList(answerFields(change.before), answerFields(change.after))}`
+    default:
+      return change satisfies never
+  }
+}
+
+function answerFields({ decision, first, rank, unsupported }: AnswerChange['before']): Fields {
+  return { decision, first_passage: first, rank: rank === null ? null : String(rank), not_held: unsupported }
+}
+
+function repeatOf({ repeats }: PassageChange): Markup {
+  if (repeats === undefined) return NOTHING
+  return html`<p class="soft small">
+    it has a name of <bdi>${repeats.label}</bdi> of the active version, in force from ${repeats.day}: where that one
+    stays, both are served
+  </p>`
+}
+
+type Fields = Readonly<Record<string, ServedValue | undefined>>
+
+function passageDetails({ text: own, ...before }: Fields, { text: other, ...after }: Fields): Markup {
+  const texts =
+    typeof own === 'string' && typeof other === 'string'
+      ? html`<p class="words"><bdi>${wordDifference(own, other)}</bdi></p>`
+      : html`<p class="words"><bdi>${written(own ?? other)}</bdi></p>`
+  return html`${own === undefined && other === undefined ? NOTHING : texts}${fieldsList(before, after)}`
+}
+
+/** Lists the fields whose value differs. */
+export function fieldsList(before: Fields, after: Fields): Markup {
+  const names = [...new Set([...Object.keys(before), ...Object.keys(after)])].filter(
+    (name) => written(before[name]) !== written(after[name]),
+  )
+  if (names.length === 0) return NOTHING
+  return html`<ul class="small">
+    ${names.map(
+      (name) =>
+        html`<li>
+          ${inWords(name)}: <del><bdi>${readable(written(before[name]))}</bdi></del> →
+          <ins><bdi>${readable(written(after[name]))}</bdi></ins>
+        </li>`,
+    )}
+  </ul>`
+}
+
+function written(value: ServedValue | undefined): string {
+  if (value === undefined || value === null) return NO_VALUE
+  if (typeof value === 'string') return value
+  return value.length === 0 ? NO_VALUE : value.join(', ')
+}
+
+/** Addresses state the words of a text fragment as percent signs and digits, and a day has no time. */
+function readable(value: string): string {
+  if (/^\d{4}-\d\d-\d\dT00:00:00\.000Z$/.test(value)) return value.slice(0, 10)
+  if (!/^https?:.*:~:text=/.test(value)) return value
+  try {
+    return decodeURI(value)
+  } catch {
+    return value
+  }
+}
+
+export function inWords(name: string): string {
+  return name.replaceAll('_', ' ')
+}

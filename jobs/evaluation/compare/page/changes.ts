@@ -1,0 +1,177 @@
+import { CHANGE_KINDS, changesInWords } from '#core/domain/changes.ts'
+import type { Changes } from '#core/domain/changes.ts'
+import type { EvaluationReport, Gate } from '#jobs/evaluation/page/evaluation-report.ts'
+import { whole } from '#jobs/evaluation/page/numbers.ts'
+import { COMPARISON_BOUNDS } from '#jobs/evaluation/compare/bounds.ts'
+import type { NamedChange } from '#jobs/evaluation/compare/changes-file.ts'
+import { NOTHING, html } from '#jobs/platform/page/markup.ts'
+import type { Markup } from '#jobs/platform/page/markup.ts'
+import { reviewTools } from '#jobs/platform/page/review-tools.ts'
+import type { Card } from './cards.ts'
+import { SINGULAR, card, inWords, isOfPassages, kindsOf } from './cards.ts'
+import { isOfPassage } from './neighbours.ts'
+import type { PlaceOf, Placed } from './neighbours.ts'
+import { redatedCards, redatedIn } from './redated.ts'
+
+/**
+ * Shows what the candidate lost or changed against the active version, before any measurement: every change by document,
+ * with a box to tick, then those of no document.
+ * @param placeOf where a changed passage stands.
+ */
+export function changesSection(
+  { comparison, gates, version_id: id }: EvaluationReport,
+  shown: readonly NamedChange[],
+  placeOf: PlaceOf = () => undefined,
+): Markup {
+  if (comparison?.changes === undefined) return NOTHING
+  const { changes, version_id: active } = comparison
+  const all = CHANGE_KINDS.reduce((sum, kind) => sum + changes.counts[kind], 0)
+  return html`<h2>What changes</h2>
+    <p><b>${changesInWords(changes)}</b></p>
+    <p class="soft small">Against the active version <code>${active}</code>.</p>
+    ${kindsTable(gates.filter(({ group }) => group === 'changes'))} ${sizesTable(changes)}
+    ${shown.length === 0 ? NOTHING : html`<h3>Changes to read</h3>`}
+    <p class="small">
+      ${all === 0 ? 'Nothing was lost or changed.' : ''} ${shown.length === 0 ? '' : listedInWords(shown.length)}
+      <code>operator review report ${id ?? ''} --part changes --out FILE</code> writes all as a list, SHA-256
+      <code>${changes.sha256}</code>.
+    </p>
+    ${review(shown, placeOf)}`
+}
+
+function listedInWords(shown: number): string {
+  return shown < COMPARISON_BOUNDS.changesShownMax
+    ? 'All are below, by document; a passage that is removed and added again from another day on is one entry.'
+    : `The first ${whole(shown)} are below by document; additions are left out first.`
+}
+
+/** The changes with their search. */
+function review(shown: readonly NamedChange[], placeOf: PlaceOf): Markup {
+  if (shown.length === 0) return NOTHING
+  const placed = (change: NamedChange): Placed | undefined => (isOfPassage(change) ? placeOf(change) : undefined)
+  const numbers = new Map(shown.map((change, at) => [change, `c${at}`]))
+  const all = groupsOf(shown).map((group) => ({
+    ...group,
+    cards: cardsOf(group.changes, placed, (change) => numbers.get(change) ?? ''),
+  }))
+  const kinds = [...new Set(all.flatMap(({ cards }) => cards.flatMap((each) => each.kinds)))].sort()
+  return html`<section>
+    ${reviewTools(kinds.map((kind) => [kind, NAMES[kind] ?? SINGULAR[kind as NamedChange['kind']]]))}
+    ${all.map(groupOf)}
+  </section>`
+}
+
+const NAMES: Readonly<Record<string, string>> = { text: 'text changed', dates: 'date changed' }
+
+/** Changes of one document, in the order of its text; or those of no document, by kind. */
+interface Group {
+  readonly title: string
+  /** Undefined: of no document. */
+  readonly document: string | undefined
+  readonly changes: readonly NamedChange[]
+}
+
+function groupOf({ title, document, changes, cards }: Group & { readonly cards: readonly Card[] }): Markup {
+  const all =
+    document === undefined
+      ? NOTHING
+      : html`<p class="small"><a href="#document-${document}">All passages of the document</a></p>`
+  return html`<details class="group" open>
+    <summary><b>${title}</b> <span class="soft small">${countsInWords(changes)}</span></summary>
+    ${all} ${cards.map(({ markup }) => markup)}
+  </details>`
+}
+
+/** In the order of the text; what stands at no place comes first. */
+function cardsOf(
+  changes: readonly NamedChange[],
+  placed: (change: NamedChange) => Placed | undefined,
+  idOf: (change: NamedChange) => string,
+): readonly Card[] {
+  const { redated, rest } = redatedIn(changes, placed)
+  const cards = rest.map((change) => {
+    const place = placed(change)
+    return { ordinal: place?.ordinal ?? -1, kinds: kindsOf(change), markup: card(change, idOf(change), place) }
+  })
+  return [...cards, ...redatedCards(redated, idOf)].sort((a, b) => a.ordinal - b.ordinal)
+}
+
+function groupsOf(shown: readonly NamedChange[]): readonly Group[] {
+  const byDocument = new Map<string, { title: string; changes: NamedChange[] }>()
+  const others = new Map<NamedChange['kind'], NamedChange[]>()
+  for (const change of shown) {
+    if (isOfPassages(change)) {
+      const { id, title } = change.document
+      const group = byDocument.get(id) ?? { title, changes: [] }
+      group.changes.push(change)
+      byDocument.set(id, group)
+    } else others.set(change.kind, [...(others.get(change.kind) ?? []), change])
+  }
+  const documents = [...byDocument].map(([document, group]) => ({ ...group, document }))
+  return [
+    ...documents.sort((one, other) => (one.title < other.title ? -1 : 1)),
+    ...[...others].map(([kind, changes]) => ({
+      title: `Of no document: ${SINGULAR[kind]}`,
+      document: undefined,
+      changes,
+    })),
+  ]
+}
+
+function countsInWords(changes: readonly NamedChange[]): string {
+  const counts = new Map<string, number>()
+  for (const { kind } of changes) counts.set(SINGULAR[kind], (counts.get(SINGULAR[kind]) ?? 0) + 1)
+  return [...counts].map(([kind, count]) => `${whole(count)} × ${kind}`).join(', ')
+}
+
+function kindsTable(gates: readonly Gate[]): Markup {
+  const row = ({ label, value, bound, passed }: Gate): Markup =>
+    html`<tr>
+      <td class="state">${passed ? html`<b class="good">✓ within</b>` : html`<b class="doubtful">! to accept</b>`}</td>
+      <th>${inWords(label)}</th>
+      <td class="n">${whole(value ?? 0)}</td>
+      <td class="n">≤ ${whole(bound)}</td>
+      <td class="soft small wide">${passed ? '' : html`every approval accepts <code>${label}</code> by name`}</td>
+    </tr>`
+  return html`<div class="scroll" tabindex="0">
+    <table>
+      <thead>
+        <tr>
+          <td></td>
+          <th>Kind of change</th>
+          <th class="n">Count</th>
+          <th class="n">Limit</th>
+          <td class="wide"></td>
+        </tr>
+      </thead>
+      <tbody>
+        ${gates.map(row)}
+      </tbody>
+    </table>
+  </div>`
+}
+
+function sizesTable({ before, after, added }: Changes): Markup {
+  const row = (unit: keyof Changes['before']): Markup =>
+    html`<tr>
+      <th>${unit}</th>
+      <td class="n">${whole(before[unit])}</td>
+      <td class="n">${whole(after[unit])}</td>
+      <td class="n">${whole(added[unit])}</td>
+    </tr>`
+  return html`<div class="scroll" tabindex="0">
+    <table>
+      <thead>
+        <tr>
+          <td></td>
+          <th class="n">active</th>
+          <th class="n">this one</th>
+          <th class="n">added</th>
+        </tr>
+      </thead>
+      <tbody>
+        ${(['documents', 'provisions', 'passages'] as const).map(row)}
+      </tbody>
+    </table>
+  </div>`
+}

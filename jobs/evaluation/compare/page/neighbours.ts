@@ -1,0 +1,90 @@
+import { join } from 'node:path'
+import type { PassageRecord } from '#core/index/passages/record.ts'
+import { passagesIn } from '#core/index/passages/records.ts'
+import type { NamedChange, PassageChange } from '#jobs/evaluation/compare/changes-file.ts'
+import { COMPARISON_BOUNDS } from '#jobs/evaluation/compare/bounds.ts'
+import { firstWords, lastWords } from './word-difference.ts'
+
+/** A passage as its place in the document shows it. */
+export interface Placed {
+  /** Position within its revision, from 0. */
+  readonly ordinal: number
+  readonly passage: PassageRecord
+  /** The passages before and after it in the revision; undefined at its ends. */
+  readonly previous: Near | undefined
+  readonly next: Near | undefined
+}
+
+export interface Near {
+  readonly label: string
+  /** The end of the text before, the beginning of the text after. */
+  readonly text: string
+}
+
+/** The place of a changed passage in the candidate, or in the active version if the candidate lacks it. */
+export type PlaceOf = (change: PassageChange) => Placed | undefined
+
+/**
+ * Reads both versions once for what stands beside the changed passages.
+ * @param folders of the artifacts; undefined: no version was active.
+ */
+export async function readPlaces(
+  changes: readonly NamedChange[],
+  folders: { readonly before: string; readonly after: string } | undefined,
+): Promise<PlaceOf> {
+  const passages = changes.filter(isOfPassage)
+  if (folders === undefined || passages.length === 0) return () => undefined
+  const removed = passages.filter(({ kind }) => kind === 'passages_removed').map(keyOf)
+  const others = passages.filter(({ kind }) => kind !== 'passages_removed').map(keyOf)
+  const before = await placesIn(folders.before, new Set(removed))
+  const after = await placesIn(folders.after, new Set(others))
+  return (change) => (change.kind === 'passages_removed' ? before : after).get(keyOf(change))
+}
+
+export function isOfPassage(change: NamedChange): change is PassageChange {
+  return 'day' in change
+}
+
+function keyOf({ document, language, provision, day }: PassageChange): string {
+  return JSON.stringify([document.id, language, provision, day])
+}
+
+async function placesIn(folder: string, wanted: ReadonlySet<string>): Promise<ReadonlyMap<string, Placed>> {
+  const places = new Map<string, Placed>()
+  if (wanted.size === 0) return places
+  let last: PassageRecord | undefined
+  let waiting: string | undefined
+  for await (const passage of passagesIn(join(folder, 'passages.jsonl'))) {
+    const previous = last !== undefined && isAfter(passage, last) ? last : undefined
+    const found = waiting === undefined ? undefined : places.get(waiting)
+    if (waiting !== undefined && found !== undefined && previous !== undefined)
+      places.set(waiting, { ...found, next: { label: passage.citation.label, text: beginning(passage.text) } })
+    const { document, metadata, provision, in_force_from: day, position } = passage
+    const key = JSON.stringify([document.id, metadata.language, provision, day])
+    waiting = wanted.has(key) ? key : undefined
+    if (waiting !== undefined)
+      places.set(key, {
+        ordinal: position.ordinal,
+        passage,
+        previous: previous && { label: previous.citation.label, text: end(previous.text) },
+        next: undefined,
+      })
+    last = passage
+  }
+  return places
+}
+
+/** Rows of one revision follow each other, unless language, jurisdiction or subject part them. */
+function isAfter({ document, position }: PassageRecord, last: PassageRecord): boolean {
+  return document.revision_id === last.document.revision_id && position.ordinal === last.position.ordinal + 1
+}
+
+const { neighbourCharactersMax: MAX } = COMPARISON_BOUNDS
+
+function beginning(text: string): string {
+  return text.length <= MAX ? text : `${firstWords(text, MAX)} …`
+}
+
+function end(text: string): string {
+  return text.length <= MAX ? text : `… ${lastWords(text, MAX)}`
+}

@@ -1,0 +1,101 @@
+import { EmbeddingError } from '#core/embedding/embedder.ts'
+import { ArtifactError } from '#core/index/artifact-error.ts'
+import { createArtifactStore } from '#core/index/format/store.ts'
+import { readBuild } from '#core/db/builds.ts'
+import type { BuildFence, BuildRow } from '#core/db/builds.ts'
+import { readImport } from '#core/db/imports.ts'
+import type { Database } from '#core/db/pool.ts'
+import { OperatorError } from '#core/platform/errors.ts'
+import { describeCause } from '#core/platform/log.ts'
+import type { Log } from '#core/platform/log.ts'
+import type { JobsConfig } from '#jobs/platform/config.ts'
+import { openSearchNodeClients } from '#jobs/platform/search-nodes.ts'
+import type { AttemptOutcome, BuildMark, FailedRun } from './run-child.ts'
+import { buildParametersSchema } from './parameters.ts'
+import { runBuild } from './pipeline.ts'
+import { StaleBuild, createProgress } from './progress.ts'
+
+export interface AttemptContext {
+  readonly config: JobsConfig
+  readonly database: Database
+  readonly log: Log
+  readonly onProgress: (mark: BuildMark) => void
+}
+
+/** Runs a build once. The worker has begun the attempt that the fence names. */
+export async function attemptBuild(fence: BuildFence, context: AttemptContext): Promise<AttemptOutcome> {
+  try {
+    const build = await readBuild(context.database, fence.buildId)
+    if (build?.state !== 'running' || build.attempt !== fence.attempt) return { outcome: 'overtaken' }
+    return { outcome: 'succeeded', versionId: await run(fence, build, context) }
+  } catch (error) {
+    return failed(error, context.log, fence.buildId)
+  }
+}
+
+/** @returns the id of the candidate. */
+async function run(
+  fence: BuildFence,
+  build: BuildRow,
+  { config, database, log, onProgress }: AttemptContext,
+): Promise<string> {
+  const { buildId } = fence
+  const overtaken = new AbortController()
+  const store = createArtifactStore(config.ARTIFACT_STORE)
+  const nodes = openSearchNodeClients(config.SEARCH_NODES, config)
+  try {
+    return await runBuild({
+      fence,
+      knowledgeBaseId: build.knowledge_base_id,
+      knowledgeBase: build.knowledge_base,
+      parameters: buildParametersSchema.parse(build.parameters),
+      source: await readImport(database, build.import_id),
+      database,
+      store,
+      workFolder: store.workFolder(buildId),
+      embedding: config,
+      chat: config,
+      engine: config,
+      privateKeyDer: config.MANIFEST_PRIVATE_KEY,
+      publicKeysDer: config.MANIFEST_PUBLIC_KEY,
+      nodes,
+      vectors: {
+        concurrency: config.OPENAI_CONCURRENCY,
+        batchTexts: config.OPENAI_BATCH_TEXTS,
+        cache:
+          config.VECTOR_CACHE_BYTES_MAX === 0
+            ? undefined
+            : { path: store.vectorCacheFile, bytesMax: config.VECTOR_CACHE_BYTES_MAX },
+      },
+      progress: createProgress(database, fence, overtaken, { tell: onProgress, log }),
+      warn: (sentence, cause) => log.warn(sentence, { build_id: buildId }, cause),
+      signal: overtaken.signal,
+      log,
+    })
+  } finally {
+    for (const node of nodes) node.close()
+  }
+}
+
+/** An error that a retry cannot correct fails the build at once; any other error is retried. */
+function failed(error: unknown, log: Log, buildId: string): FailedRun {
+  if (error instanceof StaleBuild) return { outcome: 'overtaken' }
+  log.warn('build run failed', { build_id: buildId }, error)
+  if (error instanceof OperatorError || error instanceof ArtifactError || isPermanent(error))
+    return { outcome: 'failed', kind: 'permanent', message: error.message }
+  const kind = isOutOfMemory(error) ? 'out of memory' : 'transient'
+  return { outcome: 'failed', kind, message: describeCause(error) }
+}
+
+function isPermanent(error: unknown): error is EmbeddingError {
+  return error instanceof EmbeddingError && error.permanent
+}
+
+/** A thread at its heap limit, or an array that the process found no memory for. */
+function isOutOfMemory(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  return (
+    ('code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY') ||
+    (error instanceof RangeError && error.message === 'Array buffer allocation failed')
+  )
+}

@@ -1,0 +1,187 @@
+import { join } from 'node:path'
+import { readImported } from '#core/db/imports.ts'
+import type { Imported } from '#core/db/imports.ts'
+import { readChangeLimits } from '#core/db/review-policies.ts'
+import type { EmbeddingCounts } from '#core/domain/embedding-counts.ts'
+import type { ReportFiles } from '#core/db/versions.ts'
+import { createEmbedder } from '#core/embedding/providers.ts'
+import type { ArtifactError } from '#core/index/artifact-error.ts'
+import { sha256 } from '#core/platform/digest.ts'
+import { writeDurably } from '#core/platform/durable-file.ts'
+import { utcDay } from '#core/platform/time.ts'
+import { createReader } from '#core/reading/reader.ts'
+import type { Reader } from '#core/reading/reader.ts'
+import { createReranker } from '#core/reranking/reranker.ts'
+import { readActiveVersion } from '#jobs/evaluation/compare/active-version.ts'
+import type { NamedChange } from '#jobs/evaluation/compare/changes-file.ts'
+import { changesSection } from '#jobs/evaluation/compare/page/changes.ts'
+import { readPlaces } from '#jobs/evaluation/compare/page/neighbours.ts'
+import { passagesSection } from '#jobs/evaluation/compare/page/passages.ts'
+import { compareWithActive } from '#jobs/evaluation/compare/pipeline.ts'
+import type { ComparedCandidate, ComparisonSettings } from '#jobs/evaluation/compare/pipeline.ts'
+import { alteredCandidate } from '#jobs/evaluation/altered-candidate.ts'
+import { servedOf } from '#jobs/evaluation/ask.ts'
+import type { EvaluationReport } from '#jobs/evaluation/page/evaluation-report.ts'
+import { renderPage } from '#jobs/evaluation/page/page.ts'
+import type { ReviewSections } from '#jobs/evaluation/page/page.ts'
+import { EVALUATION_DEPTH, evaluate } from '#jobs/evaluation/pipeline.ts'
+import type { Evaluation, EvaluationInput } from '#jobs/evaluation/pipeline.ts'
+import { cachedReader } from '#jobs/evaluation/reader-cache.ts'
+import { reportOf } from '#jobs/evaluation/report.ts'
+import { withSourceIds } from '#jobs/evaluation/source-ids.ts'
+import type { ImportReport } from '#law/import/report.ts'
+import { importReportSchema } from '#law/import/stored-report.ts'
+import { NOTHING, html } from '#jobs/platform/page/markup.ts'
+import type { BuiltArtifact } from './artifact.ts'
+import type { CandidateContext } from './context.ts'
+import { versionIdOf } from './ids.ts'
+import { importSection } from './page/import-section.ts'
+import { sampleSection } from './page/sample-section.ts'
+import { samplePassages } from './page/sample.ts'
+import { defaultProfile } from './parameters.ts'
+import type { Corpus } from './sort.ts'
+
+export interface Evaluated extends Pick<Evaluation, 'profile'> {
+  readonly report: EvaluationReport
+  readonly files: ReportFiles
+}
+
+/** Evaluates a built artifact, compares it with the active version and writes the files that a reviewer reads. */
+export async function evaluateBuilt(
+  context: CandidateContext,
+  corpus: Corpus,
+  artifact: BuiltArtifact,
+  embedded: EmbeddingCounts | undefined,
+): Promise<Evaluated> {
+  await context.progress.begin('evaluate', 0)
+  const versionId = versionIdOf(context.fence.buildId)
+  const { folder, manifest } = artifact
+  const damaged = (error: ArtifactError): Error => alteredCandidate(versionId, error)
+  const { evaluation, compared } = await withSourceIds(
+    { ...manifest, folder, damaged },
+    async (sourceIdOf, noteSourceIds) => {
+      const measured = await measure(context, corpus, artifact, { versionId, sourceIdOf, noteSourceIds })
+      const candidate = comparedCandidate(measured, corpus, artifact, versionId)
+      return {
+        evaluation: measured,
+        compared: await compareWithActive(candidate, await comparisonSettings(context), context.store),
+      }
+    },
+  )
+  const report = reportOf({
+    ...evaluation.measured,
+    comparison: compared?.comparison ?? null,
+    changeGates: compared?.changeGates ?? [],
+    longPassages: embedded && { passages: embedded.overlong, windows: embedded.windows === true },
+  })
+  const page = renderPage(report, await reviewSections(context, corpus, artifact, report, compared?.shown ?? []))
+  const files = {
+    report: await written(context.store.reportFile(versionId), page),
+    figures: await written(context.store.figuresFile(versionId), `${JSON.stringify(report, null, 2)}\n`),
+    changes: report.comparison?.changes?.sha256 ?? null,
+  }
+  return { report, profile: evaluation.profile, files }
+}
+
+async function reviewSections(
+  context: CandidateContext,
+  { withdrawals_without_passages }: Corpus,
+  artifact: BuiltArtifact,
+  report: EvaluationReport,
+  shown: readonly NamedChange[],
+): Promise<ReviewSections> {
+  const { store, source, database, parameters } = context
+  const { folder } = artifact
+  const active = report.comparison?.version_id ?? null
+  const [imported, before] = await readImported(database, source.id, active)
+  const first =
+    active === null
+      ? sampleSection(await samplePassages(context, artifact, remainderOf(imported)))
+      : changesSection(report, shown, await readPlaces(shown, { before: store.artifactFolder(active), after: folder }))
+  const findings =
+    imported === undefined
+      ? NOTHING
+      : importSection(imported, before, { ...parameters.withdrawals, withdrawals_without_passages })
+  return { first: html`${first}${findings}`, last: await passagesSection(folder) }
+}
+
+/** The text of captured files that lies in no passage, as the report of the import lists it. */
+function remainderOf(imported: Imported | undefined): ImportReport['coverage']['remainder'] {
+  return imported === undefined ? [] : importReportSchema.parse(imported.report).coverage.remainder
+}
+
+async function measure(
+  context: CandidateContext,
+  corpus: Corpus,
+  artifact: BuiltArtifact,
+  own: Pick<EvaluationInput, 'versionId' | 'sourceIdOf' | 'noteSourceIds'>,
+): Promise<Evaluation> {
+  return await evaluate({
+    ...own,
+    manifestDigest: artifact.manifestDigest,
+    knowledgeBase: context.knowledgeBase,
+    artifact: { ...artifact.manifest, folder: artifact.folder },
+    facets: corpus.facets,
+    profile: defaultProfile(context.parameters),
+    targetRisk: context.parameters.target_risk,
+    questionsSha256: context.parameters.questions_sha256,
+    store: context.store,
+    // An artifact kept from an earlier run may use another embedding space than this run's configuration.
+    embedder: artifact.manifest.embedding && createEmbedder(artifact.manifest.embedding, context.embedding),
+    reranker:
+      context.parameters.reranker === undefined && context.embedding.RERANK_BASE_URL === undefined
+        ? undefined
+        : createReranker(context.embedding),
+    rerankerToTry: context.parameters.reranker ?? null,
+    reader: await openReader(context),
+    note: (sentence) => context.warn(sentence),
+    nodes: context.nodes,
+    day: utcDay(new Date()),
+    signal: context.signal,
+    onProgress: (done, total) => context.progress.at(done, total),
+  })
+}
+
+/** Keeps its scores in the work folder, so that a build that resumes pays for no reading twice. */
+async function openReader({ parameters, embedding, workFolder }: CandidateContext): Promise<Reader | undefined> {
+  const { reader } = defaultProfile(parameters)
+  if (reader === null) return undefined
+  return await cachedReader(
+    createReader(reader, embedding),
+    `${reader.kind} ${reader.model}`,
+    join(workFolder, 'readings.jsonl'),
+  )
+}
+
+function comparedCandidate(
+  { measured: { questionSet, questions, outcomes }, profile, context }: Evaluation,
+  { facets }: Corpus,
+  { manifestDigest }: BuiltArtifact,
+  versionId: string,
+): ComparedCandidate {
+  return {
+    versionId,
+    manifestDigest,
+    facets,
+    profile,
+    questionSet: questionSet ?? undefined,
+    evaluated: { questions, outcomes: servedOf(outcomes) },
+    limit: EVALUATION_DEPTH,
+    context,
+  }
+}
+
+async function comparisonSettings(context: CandidateContext): Promise<ComparisonSettings> {
+  return {
+    readActive: () => readActiveVersion(context),
+    publicKeysDer: context.publicKeysDer,
+    sortFile: join(context.workFolder, `comparison.${context.fence.attempt}.sqlite`),
+    changeLimits: await readChangeLimits(context.database, context.knowledgeBaseId),
+  }
+}
+
+/** @returns the SHA-256 (hex) of the file. */
+async function written(path: string, text: string): Promise<string> {
+  await writeDurably(path, text)
+  return sha256(text).toString('hex')
+}

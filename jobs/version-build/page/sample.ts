@@ -1,0 +1,196 @@
+import { join } from 'node:path'
+import type { Manifest } from '#core/index/format/manifest.ts'
+import type { PassageRecord } from '#core/index/passages/record.ts'
+import { passagesIn } from '#core/index/passages/records.ts'
+import type { Selector } from '#core/index/passages/selector.ts'
+import { sourcesIn } from '#core/index/passages/source-lines.ts'
+import { createPlaceReader } from '#law/import/text-at.ts'
+import type { PlaceReader } from '#law/import/text-at.ts'
+import type { BuiltArtifact } from '#jobs/version-build/artifact.ts'
+import { BUILD_BOUNDS } from '#jobs/version-build/bounds.ts'
+import type { BuildContext } from '#jobs/version-build/context.ts'
+
+/** Why a passage is in the sample. */
+export const SAMPLE_KINDS = [
+  'any of its document',
+  'part of a text that was cut',
+  'table',
+  'derived date',
+  'no known provision',
+  'lowest coverage',
+  'longest',
+  'shortest',
+] as const
+export type SampleKind = (typeof SAMPLE_KINDS)[number]
+
+/** A passage beside what was captured. */
+export interface SampledPassage {
+  readonly passage: PassageRecord
+  readonly kinds: readonly SampleKind[]
+  /** Name of the captured file. */
+  readonly source: string
+  /** What stands at its place in the captured bytes, with what is before and after it; '' where that is not known. */
+  readonly captured: { readonly before: string; readonly own: string; readonly after: string }
+}
+
+/**
+ * Draws passages of each kind and of each document: those of the least chunk ids, which are hashes, so the same version
+ * gives the same sample.
+ * @param remainder text of captured files, by name, that lies in no passage and no named omission.
+ */
+export async function samplePassages(
+  { source, store }: Pick<BuildContext, 'source' | 'store'>,
+  { folder, manifest }: Pick<BuiltArtifact, 'folder' | 'manifest'>,
+  remainder: readonly { readonly source: string; readonly text: string }[],
+): Promise<readonly SampledPassage[]> {
+  const derived = await revisionsWithDerivedDates(folder, manifest)
+  const drawn = createDraw({ derived, uncovered: uncoveredCharacters(source.snapshots, remainder) })
+  for await (const passage of passagesIn(join(folder, 'passages.jsonl'))) drawn.offer(passage)
+  const files = new Map(source.snapshots.map((one) => [one.id, one]))
+  const reader = createPlaceReader()
+  const sampled: SampledPassage[] = []
+  try {
+    for (const { passage, kinds } of inFileOrder(drawn.sample())) {
+      const file = files.get(passage.citation.source_snapshot_id)
+      const path = file === undefined ? undefined : store.snapshotFile(file.sha256)
+      const captured = path === undefined ? NOT_KNOWN : await capturedText(reader, path, passage.selector)
+      sampled.push({ passage, kinds, source: file?.sourceName ?? '', captured })
+    }
+  } finally {
+    reader.close()
+  }
+  return sampled.sort(
+    ({ passage: one }, { passage: other }) => compare(one.document.title, other.document.title) || byPlace(one, other),
+  )
+}
+
+/** Passages of one file follow each other, because the reader keeps one file parsed. */
+function inFileOrder(drawn: readonly Drawn[]): readonly Drawn[] {
+  return drawn.toSorted(
+    ({ passage: one }, { passage: other }) =>
+      compare(one.citation.source_snapshot_id, other.citation.source_snapshot_id) || byChunk(one, other),
+  )
+}
+
+async function revisionsWithDerivedDates(folder: string, manifest: Manifest): Promise<ReadonlySet<string>> {
+  const ids = new Set<string>()
+  for await (const { revisions } of sourcesIn(folder, manifest.files['sources.jsonl']))
+    for (const { revision_id: id, derived } of revisions)
+      if (DATE_FIELDS.some((field) => derived[field] !== undefined)) ids.add(id)
+  return ids
+}
+
+const DATE_FIELDS = ['published_at', 'effective_at', 'effective_to'] as const
+
+/** What is known of a version beside its passages. */
+interface SampledFacts {
+  /** Ids of revisions with a derived date. */
+  readonly derived: ReadonlySet<string>
+  /** Characters in no passage by snapshot, of those that have some. */
+  readonly uncovered: ReadonlyMap<string, number>
+}
+
+function uncoveredCharacters(
+  snapshots: BuildContext['source']['snapshots'],
+  remainder: readonly { readonly source: string; readonly text: string }[],
+): ReadonlyMap<string, number> {
+  const ids = new Map(snapshots.map(({ id, sourceName }) => [sourceName, id]))
+  const characters = new Map<string, number>()
+  for (const { source, text } of remainder) {
+    const id = ids.get(source)
+    if (id !== undefined) characters.set(id, (characters.get(id) ?? 0) + text.length)
+  }
+  return characters
+}
+
+interface Drawn {
+  readonly passage: PassageRecord
+  readonly kinds: readonly SampleKind[]
+}
+
+function createDraw(facts: SampledFacts): {
+  offer(passage: PassageRecord): void
+  sample(): readonly Drawn[]
+} {
+  const { sampledOfKindMax: ofKind, sampledDocumentsMax: ofDocuments } = BUILD_BOUNDS
+  const kinds = kindsBy(facts)
+  const byKind = new Map<SampleKind, PassageRecord[]>(SAMPLE_KINDS.map((kind) => [kind, []]))
+  const byDocument = new Map<string, PassageRecord>()
+  const keep = (kind: SampleKind, passage: PassageRecord, order: Order): void => {
+    const list = byKind.get(kind) ?? []
+    list.push(passage)
+    list.sort(order)
+    list.splice(ofKind)
+  }
+  return {
+    offer(passage) {
+      for (const [kind, order, fits] of kinds) if (fits(passage)) keep(kind, passage, order)
+      const known = byDocument.get(passage.document.id)
+      if (known === undefined || byChunk(passage, known) < 0) byDocument.set(passage.document.id, passage)
+    },
+    sample() {
+      const documents = [...byDocument.values()].sort(byChunk).slice(0, ofDocuments)
+      const drawn = new Map<PassageRecord, SampleKind[]>()
+      for (const [kind, passages] of [...byKind, ['any of its document', documents] as const])
+        for (const passage of passages) drawn.set(passage, [...(drawn.get(passage) ?? []), kind])
+      return Array.from(drawn, ([passage, of]) => ({ passage, kinds: of }))
+    },
+  }
+}
+
+type Order = (a: PassageRecord, b: PassageRecord) => number
+
+const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
+const byChunk: Order = (a, b) => compare(a.chunk_id, b.chunk_id)
+const byPlace: Order = (a, b) => a.position.ordinal - b.position.ordinal || byChunk(a, b)
+const byLength: Order = (a, b) => a.text.length - b.text.length || byChunk(a, b)
+
+/** The kinds that a passage may be of by itself, and which passages of the kind come first. */
+function kindsBy({
+  derived,
+  uncovered,
+}: SampledFacts): readonly (readonly [SampleKind, Order, (passage: PassageRecord) => boolean])[] {
+  const uncoveredAt = ({ citation }: PassageRecord): number => uncovered.get(citation.source_snapshot_id) ?? 0
+  return [
+    ['part of a text that was cut', byChunk, ({ citation }) => / \(part \d+ of \d+[^)]*\)$/.test(citation.label)],
+    ['table', byChunk, ({ text }) => (text.match(/^.*(?:\t|\S \| \S).*$/gm)?.length ?? 0) > 1],
+    ['derived date', byChunk, ({ document }) => derived.has(document.revision_id)],
+    ['no known provision', byChunk, ({ references }) => references.length === 0],
+    ['lowest coverage', (a, b) => uncoveredAt(b) - uncoveredAt(a) || byChunk(a, b), (one) => uncoveredAt(one) > 0],
+    ['longest', (a, b) => byLength(b, a), () => true],
+    ['shortest', byLength, () => true],
+  ]
+}
+
+const NOT_KNOWN = { before: '', own: '', after: '' }
+
+/** White space that indents the elements of a file, which no browser shows, is no part of its text. */
+export function withoutIndents(text: string): string {
+  return text.replaceAll(/[^\S\n]+/g, ' ').replaceAll(/ ?\n\s*/g, '\n')
+}
+
+/** Of a place in bytes or characters more is shown than the place states; of another one what it states. */
+async function capturedText(
+  reader: PlaceReader,
+  path: string,
+  selector: Selector,
+): Promise<SampledPassage['captured']> {
+  const shown = selector.type === 'XPathSelector' ? withoutIndents : (text: string): string => text
+  const own = shown((await reader.textAt(path, selector)) ?? '')
+  const { prefix = '', suffix = '' } = selector
+  if (!('start' in selector)) return { before: shown(prefix).trimStart(), own, after: shown(suffix).trimEnd() }
+  const { start, end } = selector
+  const { sampledContextCharacters: length, sampledAroundCharacters: around } = BUILD_BOUNDS
+  const at = async (from: number, to: number): Promise<string> => {
+    if (from === to) return ''
+    const range = { start: from, end: to }
+    const place =
+      selector.type === 'DataPositionSelector' ? { type: selector.type, ...range } : { ...selector, ...range }
+    return shown((await reader.textAt(path, place)) ?? '')
+  }
+  return {
+    before: (await at(Math.max(0, start - around), start)).slice(-length).trimStart().toWellFormed(),
+    own,
+    after: ((await at(end, end + around)) || suffix).slice(0, length).trimEnd().toWellFormed(),
+  }
+}

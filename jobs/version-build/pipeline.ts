@@ -1,0 +1,70 @@
+import { rm } from 'node:fs/promises'
+import type { EmbeddingCounts } from '#core/domain/embedding-counts.ts'
+import type { Embedder } from '#core/embedding/embedder.ts'
+import { openEmbedder } from '#core/embedding/providers.ts'
+import { readActiveVersion } from '#jobs/evaluation/compare/active-version.ts'
+import { buildArtifact, verifyBuilt } from './artifact.ts'
+import type { BuiltArtifact } from './artifact.ts'
+import { publishCandidate } from './candidate.ts'
+import type { BuildContext, CandidateContext } from './context.ts'
+import { embedPassages } from './embed.ts'
+import { evaluateBuilt } from './evaluate.ts'
+import { preparePassages } from './sort.ts'
+import type { Corpus } from './sort.ts'
+import { assertWithdrawalsDecided, decidedWithdrawals } from './withdrawn.ts'
+
+/**
+ * Runs a build from its import to a candidate: import → sort → embed → artifact → verify → evaluate → candidate. Each
+ * stage leaves a complete output or none. A later run uses the complete outputs of an earlier one. Nothing is visible
+ * before the last stage commits.
+ * @returns the id of the candidate.
+ */
+export async function runBuild(context: CandidateContext): Promise<string> {
+  // A candidate that could not be compared or signed at the end fails before the first stage.
+  await readActiveVersion(context)
+  await assertDecided(context)
+  const { corpus, artifact, embedded } = await buildVersion(context, await openVersionEmbedder(context))
+  await assertDecided(context)
+  const evaluated = await evaluateBuilt(context, corpus, artifact, embedded)
+  const versionId = await publishCandidate(context, corpus, artifact, evaluated)
+
+  await rm(context.workFolder, { recursive: true, force: true })
+  return versionId
+}
+
+/** A withdrawal may begin while the version is built. */
+async function assertDecided({ database, knowledgeBaseId, parameters }: CandidateContext): Promise<void> {
+  await assertWithdrawalsDecided(database, knowledgeBaseId, decidedWithdrawals(parameters.withdrawals))
+}
+
+/** @returns undefined for a version without vectors. */
+async function openVersionEmbedder({
+  parameters: { embedding: provider },
+  embedding,
+  log,
+  signal,
+}: CandidateContext): Promise<Embedder | undefined> {
+  if (provider === 'none') return undefined
+  return await openEmbedder(provider, embedding, signal, (warning) =>
+    log.warn('embedding without known prefixes', { warning }),
+  )
+}
+
+export interface BuiltVersion {
+  readonly corpus: Corpus
+  readonly artifact: BuiltArtifact
+  /** Undefined: nothing is embedded. */
+  readonly embedded: EmbeddingCounts | undefined
+}
+
+/**
+ * Runs the stages that need only the artifact store; a search node can load their result.
+ * @param embedder undefined: the stage embed is skipped, and the version has no vectors.
+ */
+export async function buildVersion(context: BuildContext, embedder: Embedder | undefined): Promise<BuiltVersion> {
+  const corpus = await preparePassages(context)
+  const vectors = embedder && (await embedPassages(context, corpus.passages, embedder))
+  const artifact = await buildArtifact(context, corpus, vectors)
+  await verifyBuilt(context, artifact)
+  return { corpus, artifact, embedded: vectors?.counts }
+}

@@ -1,0 +1,82 @@
+import { utimesSync, writeFileSync } from 'node:fs'
+import { constants, setPriority } from 'node:os'
+import type { Redis } from 'ioredis'
+import { createSignedStore } from '#core/index/format/store.ts'
+import { DATABASE_BOUNDS } from '#core/db/bounds.ts'
+import { LIMIT_BOUNDS } from '#core/limits/bounds.ts'
+import { assertSchemaCompatible } from '#core/db/schema.ts'
+import { openDatabase } from '#core/db/pool.ts'
+import { createReservationWriter } from '#core/db/reservation-writer.ts'
+import { openCounters } from '#core/limits/counters.ts'
+import { createSettlement } from '#core/limits/settlement.ts'
+import { hostAndPort } from '#core/platform/config.ts'
+import { createLog } from '#core/platform/log.ts'
+import type { Log } from '#core/platform/log.ts'
+import { stopOnSignal } from '#core/platform/shutdown.ts'
+import { startOrExplain } from '#core/platform/start.ts'
+import { JOB_BOUNDS } from '../platform/bounds.ts'
+import { defaultBuildHeapMb } from '../version-build/heap.ts'
+import { jobsConfig } from '../platform/config.ts'
+import { openQueueRedis } from '../platform/queues.ts'
+import { createMetricsApp } from './metrics.ts'
+import { openSearchNodeClients } from '../platform/search-nodes.ts'
+import { startJobs } from './workers.ts'
+
+await startOrExplain('The job worker cannot start', async () => {
+  const config = jobsConfig()
+  const log = createLog('jobs', config.LOG_LEVEL)
+  const database = openDatabase(config.DATABASE_URL, log, DATABASE_BOUNDS.jobsDatabaseConnectionsMax)
+  await assertSchemaCompatible(database)
+  const queueRedis = openQueueRedis(config.REDIS_URL, log)
+  await queueRedis.usable()
+  const counters = openCounters(config.REDIS_URL, log)
+  const reservations = createReservationWriter(database)
+  const settlement = createSettlement({ database, reservations, counters, log })
+  const nodes = openSearchNodeClients(config.SEARCH_NODES, config)
+  const store = createSignedStore(config)
+  // Requests have priority on a shared machine; build processes inherit the priority of this one. Not earlier, because
+  // on a busy machine the connections above would then not be made in their time.
+  setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
+  const jobs = await startJobs({
+    database,
+    redis: queueRedis.redis,
+    store,
+    nodes,
+    counters,
+    settlement,
+    privateKeyDer: config.MANIFEST_PRIVATE_KEY,
+    traceDir: config.TRACE_DIR ?? store.traceFolder,
+    notified: { webhook: config.CAPTURE_WEBHOOK_URL, command: config.CAPTURE_COMMAND },
+    buildConcurrency: config.BUILD_CONCURRENCY,
+    buildHeapMb: config.BUILD_HEAP_MB ?? defaultBuildHeapMb(config.BUILD_CONCURRENCY),
+    vectorCacheBytesMax: config.VECTOR_CACHE_BYTES_MAX,
+    engine: config,
+    log,
+  })
+  const metrics = config.JOBS_LISTEN === undefined ? undefined : createMetricsApp(database)
+  if (config.JOBS_LISTEN !== undefined) await metrics?.listen(hostAndPort(config.JOBS_LISTEN))
+  const heartbeat = beat(config.HEARTBEAT_FILE, queueRedis.redis, log)
+  stopOnSignal(log, JOB_BOUNDS.jobsStopTimeoutMs, async () => {
+    clearInterval(heartbeat)
+    await metrics?.close()
+    await jobs.close()
+    for (const node of nodes) node.close()
+    await settlement.idle(LIMIT_BOUNDS.settlementsEndMs)
+    counters.close()
+    queueRedis.close()
+    await database.end()
+  })
+  log.info('ready', { search_nodes: nodes.length, metrics: config.JOBS_LISTEN })
+})
+
+/** Touches a file while Redis and the event loop respond; a container's health check reads its age. */
+function beat(path: string | undefined, redis: Redis, log: Log): NodeJS.Timeout | undefined {
+  if (path === undefined) return undefined
+  writeFileSync(path, '')
+  return setInterval(() => {
+    redis
+      .ping()
+      .then(() => utimesSync(path, new Date(), new Date()))
+      .catch((error: unknown) => log.warn('heartbeat', {}, error))
+  }, JOB_BOUNDS.heartbeatEveryMs)
+}

@@ -1,0 +1,82 @@
+import { readdir, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { lockVersion } from '#core/db/activations.ts'
+import type { Queryable } from '#core/db/pool.ts'
+import { disposableSnapshots, disposableVersions } from '#core/db/retention.ts'
+import type { DisposableVersion, RetentionRules } from '#core/db/retention.ts'
+import type { ArtifactStore } from '#core/index/format/store.ts'
+import { JOB_BOUNDS } from '#jobs/platform/bounds.ts'
+import { removeArtifact } from '#jobs/version-build/remove.ts'
+
+/** Files that the rules let go. */
+export interface RetentionPlan {
+  readonly versions: readonly (DisposableVersion & { readonly bytes: number })[]
+  readonly snapshots: readonly { readonly sha256: string; readonly bytes: number }[]
+  readonly bytes: number
+}
+
+/** Finds what the rules let go, and changes nothing. What is gone already is not listed. */
+export async function planRetention(
+  database: Queryable,
+  store: ArtifactStore,
+  rules: RetentionRules,
+): Promise<RetentionPlan> {
+  const disposable = await disposableVersions(database, rules, null, JOB_BOUNDS.retentionItemsMax)
+  const sized = []
+  for (const version of disposable) sized.push({ ...version, bytes: await bytesOfVersion(store, version.id) })
+  const gone = disposable.map(({ id }) => id)
+  const snapshots = []
+  for (const sha256 of await disposableSnapshots(database, rules, gone, JOB_BOUNDS.retentionItemsMax))
+    snapshots.push({ sha256, bytes: await bytesOf(store.snapshotFile(sha256)) })
+  const plan = { versions: sized.filter(isThere), snapshots: snapshots.filter(isThere) }
+  return { ...plan, bytes: [...plan.versions, ...plan.snapshots].reduce((sum, { bytes }) => sum + bytes, 0) }
+}
+
+/**
+ * Removes the files of a plan in the transaction of the client. Each version is locked and looked at again, so what was
+ * approved or activated since stays, and so do its snapshots and those that were captured again since.
+ * @returns what went.
+ */
+export async function removePlanned(
+  client: Queryable,
+  store: ArtifactStore,
+  rules: RetentionRules,
+  plan: RetentionPlan,
+): Promise<RetentionPlan> {
+  const versions = []
+  for (const version of plan.versions) {
+    await lockVersion(client, version.id)
+    if ((await disposableVersions(client, rules, version.id, 1)).length === 0) continue
+    await removeArtifact(store.artifactFolder(version.id))
+    for (const file of reportFiles(store, version.id)) await rm(file, { force: true })
+    versions.push(version)
+  }
+  const gone = (await disposableVersions(client, rules, null, JOB_BOUNDS.retentionItemsMax)).map(({ id }) => id)
+  const still = new Set(await disposableSnapshots(client, rules, gone, JOB_BOUNDS.retentionItemsMax))
+  const snapshots = plan.snapshots.filter(({ sha256 }) => still.has(sha256))
+  for (const { sha256 } of snapshots) await rm(store.snapshotFile(sha256), { force: true })
+  return { versions, snapshots, bytes: [...versions, ...snapshots].reduce((sum, { bytes }) => sum + bytes, 0) }
+}
+
+function isThere({ bytes }: { readonly bytes: number }): boolean {
+  return bytes > 0
+}
+
+function reportFiles(store: ArtifactStore, id: string): readonly string[] {
+  return [store.reportFile(id), store.figuresFile(id), store.changesFile(id)]
+}
+
+async function bytesOfVersion(store: ArtifactStore, id: string): Promise<number> {
+  const folder = store.artifactFolder(id)
+  const names = await readdir(folder).catch(() => [])
+  const sizes = await Promise.all([...names.map((name) => join(folder, name)), ...reportFiles(store, id)].map(bytesOf))
+  return sizes.reduce((sum, bytes) => sum + bytes, 0)
+}
+
+/** 0 where there is no such file. */
+async function bytesOf(path: string): Promise<number> {
+  return stat(path).then(
+    ({ size }) => size,
+    () => 0,
+  )
+}

@@ -1,0 +1,45 @@
+import Fastify from 'fastify'
+import type { FastifyInstance } from 'fastify'
+import { Gauge, Registry, collectDefaultMetrics } from 'prom-client'
+import { candidatesWaiting, sourcesByLastCapture } from '#core/db/capture-counts.ts'
+import type { Database } from '#core/db/pool.ts'
+import { CAPTURE_OUTCOMES } from '#core/db/sources.ts'
+import { JOB_BOUNDS } from '../platform/bounds.ts'
+
+/** Prometheus metrics of the job worker, on a port that is never public. Each scrape counts in Postgres. */
+export function createMetricsApp(database: Database): FastifyInstance {
+  const registry = new Registry()
+  const registers = [registry]
+  collectDefaultMetrics({ register: registry })
+  new Gauge({
+    name: 'evidence_candidates_waiting',
+    help: 'Candidate versions without a review, built since the active version became active.',
+    labelNames: ['knowledge_base'],
+    registers,
+    async collect() {
+      this.reset()
+      for (const { knowledge_base, count } of await candidatesWaiting(database, JOB_BOUNDS.metricSeriesMax))
+        this.set({ knowledge_base }, count)
+    },
+  })
+  new Gauge({
+    name: 'evidence_sources',
+    help: 'Sources by the outcome of their last capture; none: not captured yet.',
+    labelNames: ['knowledge_base', 'outcome'],
+    registers,
+    async collect() {
+      this.reset()
+      for (const { knowledge_base, outcome, count } of await sourcesByLastCapture(
+        database,
+        JOB_BOUNDS.metricSeriesMax,
+      )) {
+        // An alert on failures needs a zero, too.
+        for (const each of CAPTURE_OUTCOMES) this.inc({ knowledge_base, outcome: each }, 0)
+        this.inc({ knowledge_base, outcome }, count)
+      }
+    },
+  })
+  const app = Fastify({ logger: false, requestTimeout: JOB_BOUNDS.metricsRequestTimeoutMs })
+  app.get('/metrics', async (_request, reply) => reply.type(registry.contentType).send(await registry.metrics()))
+  return app
+}

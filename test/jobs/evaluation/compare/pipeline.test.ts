@@ -1,0 +1,155 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { changeLimitsSchema } from '#core/domain/changes.ts'
+import { defaultProfile } from '#jobs/version-build/parameters.ts'
+import { createArtifactStore } from '#core/index/format/store.ts'
+import type { ActiveVersion } from '#jobs/evaluation/compare/active-version.ts'
+import { compareWithActive } from '#jobs/evaluation/compare/pipeline.ts'
+import type { Compared, ComparedCandidate } from '#jobs/evaluation/compare/pipeline.ts'
+import { buildTestArtifact } from '#test/support/artifact.ts'
+import type { TestArtifact } from '#test/support/artifact.ts'
+import { signingKeys } from '#test/support/secrets.ts'
+import { testRows } from '#test/support/passages.ts'
+import { asking, replyWith } from '#test/support/evaluation.ts'
+
+const FACETS = { languages: ['en'], jurisdictions: ['XA'], subjects: ['general'], statuses: ['verified' as const] }
+const folder = mkdtempSync(join(tmpdir(), 'evidence-compare-'))
+const store = createArtifactStore(pathToFileURL(folder).href)
+const keys = signingKeys()
+const { context } = asking(({ text }) => replyWith([text.slice(0, 5)]), { facets: FACETS })
+
+let candidate: ComparedCandidate
+/** Of 30, 20 and 10 passages. */
+let versions: readonly ActiveVersion[]
+
+beforeAll(async () => {
+  const built = await Promise.all([30, 20, 10].map((rows, at) => artifactOf(rows, `version ${at}`)))
+  versions = built.map(({ versionId, manifestDigest }) => ({
+    versionId,
+    manifestDigest,
+    facets: FACETS,
+    profile: defaultProfile({ embedding: 'local' }),
+    embedder: context.embedder,
+    questionSet: null,
+  }))
+  candidate = {
+    ...comparable(await artifactOf(5, 'candidate')),
+    profile: context.profile,
+    questionSet: undefined,
+    evaluated: { questions: [], outcomes: [] },
+    limit: 200,
+    context,
+  }
+})
+afterAll(() => {
+  rmSync(folder, { recursive: true, force: true })
+})
+
+async function artifactOf(rows: number, name: string): Promise<TestArtifact> {
+  const corpus = testRows({ rows, dimensions: 8, seed: 1 })
+  return await buildTestArtifact({ store: folder, rows: corpus, privateKeyDer: keys.privateKeyDer, name })
+}
+
+function comparable({
+  versionId,
+  manifestDigest,
+}: TestArtifact): Pick<ComparedCandidate, 'versionId' | 'manifestDigest' | 'facets'> {
+  return { versionId, manifestDigest, facets: FACETS }
+}
+
+/** Compares while each reading of the active version gives the next one of the list. */
+async function comparedWhile(
+  active: readonly (ActiveVersion | undefined)[],
+  change: Partial<ComparedCandidate> = {},
+): Promise<Compared | null> {
+  const readings = active.values()
+  return await compareWithActive(
+    { ...candidate, ...change },
+    {
+      readActive: async () => await Promise.resolve(readings.next().value),
+      publicKeysDer: [keys.publicKeyDer],
+      sortFile: join(folder, 'comparison.sqlite'),
+      changeLimits: changeLimitsSchema.parse({ passages_removed: 25 }),
+    },
+    store,
+  )
+}
+
+test('a candidate is compared with the version that became active during the comparison', async () => {
+  const [first, second] = versions
+  const compared = await comparedWhile([first, second, second])
+  expect(compared?.comparison).toMatchObject({
+    version_id: second?.versionId,
+    changes: { before: { passages: 20 }, counts: { passages_removed: 15 } },
+  })
+})
+
+test('the comparison is repeated once, so that activations without end do not hold the build', async () => {
+  const [first, second, third] = versions
+  expect((await comparedWhile([first, second, third]))?.comparison.version_id).toBe(second?.versionId)
+})
+
+test('a candidate is compared with the first version if it became active during the comparison with none', async () => {
+  const [first] = versions
+  expect((await comparedWhile([undefined, first, first]))?.comparison.version_id).toBe(first?.versionId)
+})
+
+test('a candidate without a predecessor has no changes file, although an earlier run left one', async () => {
+  writeFileSync(store.changesFile(candidate.versionId), '{}\n')
+  expect(await comparedWhile([undefined, undefined])).toBeNull()
+  expect(existsSync(store.changesFile(candidate.versionId))).toBe(false)
+})
+
+test('each kind of change is a gate with the limit of the knowledge base', async () => {
+  const [first] = versions
+  const gates = (await comparedWhile([first, first]))?.changeGates ?? []
+  expect(gates.map(({ label, value, bound, passed }) => [label, value, bound, passed])).toEqual([
+    ['documents_removed', 2, 0, false],
+    ['documents_changed', 0, 0, true],
+    ['documents_added', 0, 1, true],
+    ['provisions_removed', 25, 0, false],
+    ['provisions_changed', 0, 0, true],
+    ['passages_removed', 25, 25, true],
+    ['passages_changed', 0, 0, true],
+    ['passages_repeated', 0, 0, true],
+    ['passages_added', 0, 3, true],
+    ['facet_values_removed', 0, 0, true],
+    ['references_changed', 0, 0, true],
+    ['aliases_changed', 0, 0, true],
+    ['vectors_changed', 0, 0, true],
+    ['profile_changed', 0, 0, true],
+    ['questions_changed', 0, 0, true],
+    ['search_questions_changed', 0, 0, true],
+    ['answers_lost', 0, 0, true],
+    ['answers_wrong', 0, 0, true],
+  ])
+})
+
+test('a candidate is not compared as its predecessor, whose file somebody put in the place of its own', async () => {
+  const [first] = versions
+  const path = join(store.artifactFolder(candidate.versionId), 'passages.jsonl')
+  const own = readFileSync(path)
+  writeFileSync(path, readFileSync(join(store.artifactFolder(first?.versionId ?? ''), 'passages.jsonl')))
+  try {
+    await expect(comparedWhile([first, first])).rejects.toThrow(
+      /^The artifact .* of the candidate was altered after it was built \(.*\): find out who wrote/,
+    )
+  } finally {
+    writeFileSync(path, own)
+  }
+})
+
+test.each(['before', 'after'])('a comparison checks the signature of the version %s', async (side) => {
+  const [first] = versions
+  const path = join(store.artifactFolder((side === 'before' ? first : candidate)?.versionId ?? ''), 'manifest.sig')
+  const own = readFileSync(path)
+  writeFileSync(path, Buffer.alloc(own.length))
+  try {
+    await expect(comparedWhile([first, first])).rejects.toThrow(/The signature of the manifest holds under no key/)
+  } finally {
+    writeFileSync(path, own)
+  }
+})

@@ -1,0 +1,87 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { DEFAULT_CALIBRATION } from '#core/domain/default-calibration.ts'
+import { profileParametersSchema } from '#core/domain/retrieval-profile.ts'
+import { versionIdOf } from '#jobs/version-build/ids.ts'
+import { demoCorpus, startJobsHarness } from '#test/support/jobs.ts'
+import type { JobsHarness } from '#test/support/jobs.ts'
+import { evaluationOf } from './rulebook.ts'
+
+/** A passage of the demo corpus. */
+const RELEVANT = 'hsfa-conduct-harbour#cob-f-1-1'
+
+let harness: JobsHarness
+let knowledgeBaseId: string
+let importId: string
+/** A build without a question set. */
+let unasked: string
+beforeAll(async () => {
+  harness = await startJobsHarness()
+  knowledgeBaseId = await harness.createKnowledgeBase()
+  importId = await harness.importFolder(knowledgeBaseId, join(demoCorpus, 'rulebook'))
+  unasked = await built()
+})
+afterAll(async () => {
+  await harness.stop()
+})
+
+async function built(parameters: object = {}): Promise<string> {
+  const buildId = await harness.requestBuild(knowledgeBaseId, importId, { ...parameters })
+  expect(await harness.runBuild(buildId)).toMatchObject({ outcome: 'succeeded' })
+  return buildId
+}
+
+/** The profile's parameters as text, so that every bit of every number counts. */
+async function profileOf(buildId: string): Promise<string> {
+  const { rows } = await harness.owner.query<{ profile: string }>(
+    'select profile::text as profile from corpus_versions where id = $1',
+    [versionIdOf(buildId)],
+  )
+  return rows[0]?.profile ?? ''
+}
+
+async function questionSet(name: string, lines: readonly object[]): Promise<{ readonly questions_sha256: string }> {
+  const folder = harness.store.workFolder('question-sets')
+  mkdirSync(folder, { recursive: true })
+  const path = join(folder, name)
+  writeFileSync(path, lines.map((line) => JSON.stringify(line)).join('\n'))
+  return { questions_sha256: await harness.storeQuestions(path) }
+}
+
+describe('a build without a question set', () => {
+  test('has the default decision, and says so in its report', async () => {
+    expect((await evaluationOf(harness, unasked)).calibrated_on).toEqual({ source: 'default' })
+    const { calibration } = profileParametersSchema.parse(JSON.parse(await profileOf(unasked)))
+    expect(calibration).toEqual(DEFAULT_CALIBRATION)
+  })
+
+  test('gives the same profile to the byte and reports the same calibration as another of its import', async () => {
+    const other = await built()
+    expect(await profileOf(unasked)).toContain('"calibration"')
+    expect(await profileOf(other)).toBe(await profileOf(unasked))
+    const [first, second] = [await evaluationOf(harness, unasked), await evaluationOf(harness, other)]
+    expect(second.calibrated_on).toEqual(first.calibrated_on)
+  })
+})
+
+describe('a build with a question set', () => {
+  /** As many answerable questions as unanswerable ones, which have no relevant passage. */
+  const labelled = (count: number): readonly object[] =>
+    Array.from({ length: count }, (_, at) => [
+      { id: `a${at}`, text: `How long is charge card ${at} valid?`, relevant: [RELEVANT] },
+      { id: `u${at}`, text: `Which orchestra plays sonata ${at} tonight?`, relevant: [] },
+    ]).flat()
+
+  test('with enough labels calibrates the decision on it', async () => {
+    const buildId = await built(await questionSet('labelled.jsonl', labelled(20)))
+    const report = await evaluationOf(harness, buildId)
+    expect(report).toMatchObject({ kind: 'question set', calibrated_on: { source: 'question set', questions: 40 } })
+  })
+
+  test('without enough labels has the default decision', async () => {
+    const buildId = await built(await questionSet('few.jsonl', labelled(19)))
+    const { kind, calibrated_on: on, abstention } = await evaluationOf(harness, buildId)
+    expect([kind, on?.source, abstention?.folds]).toEqual(['question set', 'default', 0])
+  })
+})

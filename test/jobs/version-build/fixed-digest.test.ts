@@ -1,0 +1,61 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { expect, test } from 'vitest'
+import { createArtifactStore } from '#core/index/format/store.ts'
+import { createLocalEmbedder } from '#core/embedding/local/embedder.ts'
+import { derivedUuid } from '#core/platform/ids.ts'
+import { buildParametersSchema } from '#jobs/version-build/parameters.ts'
+import { buildVersion } from '#jobs/version-build/pipeline.ts'
+import { MARKDOWN_MAPPING } from '#law/import/mapping.ts'
+import { captureSources, snapshotId } from '#law/sources/capture.ts'
+import { listSource } from '#law/sources/list.ts'
+import { signingKeys } from '#test/support/secrets.ts'
+import { QUIET_BUILD } from './quiet-build.ts'
+
+const rulebook = fileURLToPath(new URL('../../../operator/demo/corpus/rulebook', import.meta.url))
+const knowledgeBaseId = derivedUuid('knowledge base', 'fixed digest')
+const buildId = derivedUuid('build', 'fixed digest')
+
+/**
+ * See test/core: a digest that changes without a change of format is a fault. This test starts from the captured
+ * sources: import, ids, order, vectors, index.
+ */
+test('the same sources, build and embedder give the same bytes as ever', async () => {
+  const root = mkdtempSync(join(tmpdir(), 'fixed-digest-'))
+  const keys = signingKeys()
+  try {
+    const store = createArtifactStore(pathToFileURL(root).href)
+    const captured = await captureSources(store, (await listSource(rulebook, 'markdown')).files)
+    const { artifact } = await buildVersion(
+      {
+        fence: { buildId, attempt: 1 },
+        knowledgeBaseId,
+        parameters: buildParametersSchema.parse({ embedding: 'local' }),
+        source: {
+          id: derivedUuid('import', 'fixed digest'),
+          knowledgeBaseId,
+          mapping: MARKDOWN_MAPPING,
+          snapshots: captured.map(({ sha256Hex, ...source }) => ({
+            ...source,
+            id: snapshotId(knowledgeBaseId, source.sourceName, sha256Hex),
+            sha256: sha256Hex,
+          })),
+        },
+        store,
+        workFolder: store.workFolder(buildId),
+        privateKeyDer: keys.privateKeyDer,
+        publicKeysDer: [keys.publicKeyDer],
+        ...QUIET_BUILD,
+        signal: new AbortController().signal,
+      },
+      createLocalEmbedder(),
+    )
+    expect(artifact.manifestDigest.toString('hex')).toBe(
+      'c913bf9957110031e74e42fa2b49cf23febe105eb7745e1e395781f9bfe79d00',
+    )
+  } finally {
+    rmSync(root, { recursive: true, force: true })
+  }
+})

@@ -1,0 +1,163 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Changes } from '#core/domain/changes.ts'
+import { versionIdOf } from '#jobs/version-build/ids.ts'
+import type { NamedChange } from '#jobs/evaluation/compare/changes-file.ts'
+import { changesNamed } from '#test/support/compared-contents.ts'
+import { startJobsHarness } from '#test/support/jobs.ts'
+import type { JobsHarness } from '#test/support/jobs.ts'
+import { evaluationOf, importRulebook, rulebook, serve, withChapter } from './rulebook.ts'
+import type { Rulebook } from './rulebook.ts'
+
+/** Ways in which an editor has other law served, and what the comparison names. */
+
+/** Four rulebooks, each of which is an act with a name. The second has another name. */
+const BOOK = acts([1])
+/** The answers to questions that cite its rules, of the second one by its other name. */
+const QUESTIONS = Array.from({ length: 16 }, (_, at) => [Math.floor(at / 4), at % 4] as const).map(
+  ([chapter, rule]) => ({
+    id: `q${chapter}.${rule}`,
+    text: `What does ${chapter === 1 ? 'GUILD' : `CH-${chapter}`} ${chapter}.${rule} say?`,
+    relevant: [`chapter-${chapter}#rule-${chapter}-${rule}`],
+  }),
+)
+
+let harness: JobsHarness
+let knowledgeBaseId: string
+
+beforeAll(async () => {
+  harness = await startJobsHarness()
+  knowledgeBaseId = await harness.createKnowledgeBase()
+  const { buildId, outcome } = await run(BOOK, QUESTIONS)
+  expect(outcome).toMatchObject({ outcome: 'succeeded' })
+  await serve(harness, buildId)
+})
+afterAll(async () => {
+  await harness.stop()
+})
+
+/** @param guilds the rulebooks that are also named `GUILD`. */
+function acts(guilds: readonly number[]): Rulebook {
+  const front = (at: number): string =>
+    `act: rulebook:ch-${at}\naliases: ${guilds.includes(at) ? `[CH-${at}, GUILD]` : `CH-${at}`}\ncitation_prefix: CH-${at}\n`
+  const cited = (text: string, at: number): string => text.replaceAll('### ', `### CH-${at} `)
+  return new Map(
+    [...rulebook(4)].map(([name, text], at) => [name, cited(text, at).replace('---\n', `---\n${front(at)}`)]),
+  )
+}
+
+async function run(
+  book: Rulebook,
+  questions: readonly object[] = QUESTIONS,
+): Promise<{ readonly buildId: string; readonly outcome: Awaited<ReturnType<JobsHarness['runBuild']>> }> {
+  const folder = harness.store.workFolder('questions')
+  mkdirSync(folder, { recursive: true })
+  const path = join(folder, 'questions.jsonl')
+  writeFileSync(path, questions.map((question) => JSON.stringify(question)).join('\n'))
+  const importId = await importRulebook(harness, knowledgeBaseId, book)
+  const questionsSha256 = await harness.storeQuestions(path)
+  const buildId = await harness.requestBuild(knowledgeBaseId, importId, { questions_sha256: questionsSha256 })
+  return { buildId, outcome: await harness.runBuild(buildId) }
+}
+
+interface Found {
+  readonly counts: Changes['counts']
+  readonly named: readonly NamedChange[]
+}
+
+async function found(...input: Parameters<typeof run>): Promise<Found> {
+  const { buildId, outcome } = await run(...input)
+  expect(outcome).toMatchObject({ outcome: 'succeeded' })
+  const counts = (await evaluationOf(harness, buildId)).comparison?.changes?.counts
+  if (counts === undefined) throw new Error('the candidate was not compared')
+  return { counts, named: changesNamed(harness.store.changesFile(versionIdOf(buildId))) }
+}
+
+/** Questions of the active set whose answers were lost or became wrong. */
+const ofActiveSet = ({ named }: Found): readonly string[] =>
+  named.flatMap((change) =>
+    'from' in change && change.from === 'question set of the active version' ? [change.question] : [],
+  )
+
+describe('a question set of the candidate', () => {
+  test('of the questions that it still answers does not hide those that it lost', async () => {
+    const without = withChapter(BOOK, 2, (text) => text.replace(/### CH-2 2\.3[^]*$/, ''))
+    const compared = await found(without, QUESTIONS.slice(0, 8))
+    expect(ofActiveSet(compared)).toEqual(['q2.3'])
+    expect(compared.counts).toMatchObject({ questions_changed: 8, passages_removed: 1 })
+  })
+
+  test('is refused where a question counts as answerable and the version holds nothing of it', async () => {
+    const padding = { id: 'padding 1', text: 'How many wheels has a dulfenwright?', relevant: ['nowhere#1'] }
+    expect((await run(BOOK, [...QUESTIONS, padding])).outcome).toMatchObject({
+      kind: 'permanent',
+      message: expect.stringContaining('The version holds no relevant passage of 1 question: "padding 1"'),
+    })
+  })
+
+  test.each([
+    [true, []],
+    [false, ['chapter-0#rule-0-0']],
+  ])('is refused where a question states answerable %s and names %j', async (answerable, relevant) => {
+    const padding = { id: 'padding 1', text: 'How many wheels has a dulfenwright?', relevant, answerable }
+    expect((await run(BOOK, [...QUESTIONS, padding])).outcome).toMatchObject({
+      kind: 'permanent',
+      message: expect.stringContaining('The question set contradicts itself: 1 question: "padding 1"'),
+    })
+  })
+})
+
+test('a name that leads to another act is a change, and so is each answer that follows from it', async () => {
+  const compared = await found(acts([0]))
+  expect(compared.counts).toMatchObject({ aliases_changed: 1, passages_changed: 0 })
+  expect(ofActiveSet(compared)).toEqual(['q1.0', 'q1.1', 'q1.2', 'q1.3'])
+  expect(compared.named).toContainEqual({
+    kind: 'aliases_changed',
+    name: 'GUILD',
+    before: 'rulebook:ch-1',
+    after: 'rulebook:ch-0',
+  })
+})
+
+test('a name that two acts claim refuses the build', async () => {
+  expect((await run(acts([0, 1]))).outcome).toMatchObject({
+    kind: 'permanent',
+    message: expect.stringContaining('give the name "GUILD" to two acts'),
+  })
+})
+
+describe('a file that is added', () => {
+  const copied = (change: (text: string) => string): Rulebook => {
+    const copy = ([...BOOK.values()][2] ?? '').replace('document: chapter-2', 'document: guild')
+    return new Map([...BOOK, ['copy.md', change(copy)]])
+  }
+
+  test('with the rules of another document repeats them, also where their texts are equal', async () => {
+    const { counts, named } = await found(copied((text) => text))
+    expect(counts).toMatchObject({ passages_repeated: 4, passages_added: 0, documents_added: 1 })
+    expect(named.filter(({ kind }) => kind === 'passages_repeated')).toHaveLength(4)
+  })
+
+  test.each([
+    ['under another key', (text: string) => text],
+    ['with its key in capitals', (text: string) => text.replace('document: guild', 'document: CHAPTER-2')],
+    [
+      'under the language of a region',
+      (text: string) =>
+        text.replace('document: guild', 'document: chapter-2').replace('language: en', 'language: en-GB'),
+    ],
+  ])('with other texts under the names of these rules, %s, refuses the build', async (_, change) => {
+    const { outcome } = await run(copied((text) => change(text).replaceAll('must keep', 'need not keep')))
+    expect(outcome).toMatchObject({ kind: 'permanent', message: expect.stringContaining('but different texts') })
+  })
+
+  test('needs an acceptance beyond a tenth of the active version', async () => {
+    const more = new Map([...BOOK, ['more.md', [...rulebook(5).values()][4] ?? '']])
+    const { buildId } = await run(more)
+    const beyond = (await evaluationOf(harness, buildId)).gates.filter(
+      ({ group, passed }) => group === 'changes' && !passed,
+    )
+    expect(beyond.map(({ label, value, bound }) => [label, value, bound])).toEqual([['passages_added', 5, 2]])
+  })
+})

@@ -1,0 +1,104 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { gunzipSync } from 'node:zlib'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { readImport } from '#core/db/imports.ts'
+import { MANIFEST_FILE, manifestSchema } from '#core/index/format/manifest.ts'
+import { SAMPLE_KINDS, samplePassages, withoutIndents } from '#jobs/version-build/page/sample.ts'
+import { startJobsHarness } from '#test/support/jobs.ts'
+import type { JobsHarness } from '#test/support/jobs.ts'
+import { BOOK, buildPages } from './two-versions.ts'
+import type { Pages } from './two-versions.ts'
+
+let harness: JobsHarness
+let pages: Pages
+beforeAll(async () => {
+  harness = await startJobsHarness()
+  pages = await buildPages(harness)
+})
+afterAll(() => harness?.stop())
+
+const textOf = (markup: string): string =>
+  markup
+    .replaceAll(/<[^>]*>/g, '')
+    .replaceAll(/\s+/g, ' ')
+    .trim()
+const cardsOf = (page: string): readonly string[] => page.match(/<article[\s\S]*?<\/article>/g) ?? []
+
+/** Every passage that the page carries, by document. */
+function carried(page: string): readonly { readonly id: string; readonly passages: readonly (readonly string[])[] }[] {
+  const data = /id="passages">([^<]*)</.exec(page)?.[1] ?? ''
+  const json: unknown = JSON.parse(gunzipSync(Buffer.from(data, 'base64')).toString('utf8'))
+  return z.array(z.object({ id: z.string(), passages: z.array(z.array(z.string())) })).parse(json)
+}
+
+test('the page shows no white space that indents the elements of a captured file', () => {
+  expect(withoutIndents('(a)\n\t\t\n      any  person; \n\n   or')).toBe('(a)\nany person;\nor')
+})
+
+describe('The page of a first version', () => {
+  test('shows a passage of each document beside the bytes that were captured, with a box to tick', () => {
+    const cards = cardsOf(pages.first)
+    expect(pages.first.match(/<details class="group"/g)?.length).toBeGreaterThanOrEqual(BOOK.size)
+    expect(cards.length).toBeGreaterThanOrEqual(BOOK.size)
+    for (const card of cards) {
+      expect(card).toContain('<input type="checkbox" class="tick" />')
+      const [, served = ''] = /as it is served<\/p>\s*<p class="words"><bdi>([\s\S]*?)<\/bdi>/.exec(card) ?? []
+      const [, own = ''] = /<bdi class="own">([\s\S]*?)<\/bdi>/.exec(card) ?? []
+      expect(textOf(own)).toBe(textOf(served))
+      expect(served).not.toBe('')
+      const kinds = /data-kinds="([^"]*)"/.exec(card)?.[1]?.split(' ') ?? []
+      for (const kind of kinds) expect(SAMPLE_KINDS.map((name) => name.replaceAll(' ', '_'))).toContain(kind)
+    }
+    expect(cards.map((card) => /data-kinds="([^"]*)"/.exec(card)?.[1]).join(' ')).toMatch(
+      /longest[\s\S]*shortest|shortest/,
+    )
+  })
+})
+
+test('passages of the file with the most text in no passage come first as those of the lowest coverage', async () => {
+  const { importId, folder } = pages
+  const source = await readImport(harness.owner, importId)
+  const [least = '', most = ''] = source.snapshots.map(({ sourceName }) => sourceName)
+  const manifest = manifestSchema.parse(JSON.parse(readFileSync(join(folder, MANIFEST_FILE), 'utf8')))
+  const remainder = [
+    { source: least, text: 'a' },
+    { source: most, text: 'a longer one' },
+  ]
+  const drawn = await samplePassages({ source, store: harness.store }, { folder, manifest }, remainder)
+  const lowest = drawn.filter(({ kinds }) => kinds.includes('lowest coverage'))
+  expect(new Set(lowest.map((each) => each.source))).toEqual(new Set([least, most]))
+  expect(lowest.filter((each) => each.source === most)).toHaveLength(3)
+  const none = await samplePassages({ source, store: harness.store }, { folder, manifest }, [])
+  expect(none.flatMap(({ kinds }) => kinds)).not.toContain('lowest coverage')
+})
+
+describe('The page of a later version', () => {
+  test('names every change of a document between what stands before and after it', () => {
+    const cards = cardsOf(pages.later)
+    const named = (kind: string): readonly string[] =>
+      cards.filter((card) => (/data-kinds="([^"]*)"/.exec(card)?.[1] ?? '').split(' ').includes(kind))
+    expect(['text', 'passages_removed', 'passages_added'].map((kind) => named(kind).length)).toEqual([1, 1, 1])
+    const [changed = '', removed = '', added = ''] = ['text', 'passages_removed', 'passages_added'].flatMap(named)
+    expect(changed).toMatch(/<del>must<\/del>\s*<ins>need not<\/ins> keep/)
+    expect(textOf(changed)).toContain('after it:')
+    expect(textOf(removed)).toContain('before it:')
+    expect(textOf(added)).toMatch(/before it: [\s\S]*Every pier has a lantern that burns at night\./)
+    expect(pages.later).not.toContain('Passages beside their source')
+    expect(textOf(pages.later)).toContain('Changes of the mapping: none.')
+  })
+
+  test('carries every passage of the version, and one script that its policy names', () => {
+    const passages = carried(pages.later).flatMap((document) => document.passages)
+    expect(new Set(passages.map(([label]) => label)).size).toBe(passages.length)
+    expect(passages).toHaveLength(9)
+    expect(passages.map(([, , , id]) => id)).toContain('chapter-1#rule-1-9')
+    expect(passages.map(([, , text]) => text)).toContain('Every pier has a lantern that burns at night.')
+    expect(pages.later.match(/<script type="module">/g)).toHaveLength(1)
+    expect(pages.later).toMatch(
+      /default-src &#39;none&#39;; style-src &#39;unsafe-inline&#39;; script-src &#39;sha256-/,
+    )
+    for (const { id } of carried(pages.later)) expect(pages.later).toContain(`href="#document-${id}"`)
+  })
+})

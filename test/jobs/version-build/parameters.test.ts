@@ -1,0 +1,67 @@
+import { describe, expect, test } from 'vitest'
+import { EMBEDDINGS } from '#core/embedding/embedder.ts'
+import type { Embedding } from '#core/embedding/embedder.ts'
+import { SEARCH_BOUNDS } from '#core/domain/bounds.ts'
+import { profileParametersSchema } from '#core/domain/retrieval-profile.ts'
+import { FUSION_WEIGHTS } from '#jobs/evaluation/fusion.ts'
+import { buildParametersSchema, defaultProfile } from '#jobs/version-build/parameters.ts'
+
+describe('what a build is asked to do', () => {
+  test('aims, left out, at one answer in twenty without evidence, tries no re-ranker and has no question set', () => {
+    expect(buildParametersSchema.parse({ embedding: 'local' })).toEqual({
+      embedding: 'local',
+      target_risk: 0.05,
+      withdrawals: { drop: [], restore: [] },
+    })
+  })
+
+  test.each([
+    ['an unknown embedding', { embedding: 'other' }],
+    ['a target of 0', { embedding: 'local', target_risk: 0 }],
+    ['a target of 1', { embedding: 'local', target_risk: 1 }],
+    ['a question set that is no SHA-256', { embedding: 'local', questions_sha256: 'A'.repeat(64) }],
+    ['search questions by another writer', { embedding: 'local', search_questions: 'other' }],
+    ['an expansion above the bound', { embedding: 'local', expansion: SEARCH_BOUNDS.rowsScoredMinMax + 1 }],
+    ['an unknown field', { embedding: 'local', note: '' }],
+  ])('is refused with %s', (_, parameters) => {
+    expect(buildParametersSchema.safeParse(parameters).success).toBe(false)
+  })
+})
+
+describe('the profile before anything is fitted', () => {
+  test('gives the vectors of a model more to say than hashed words, which order only what words leave alike', () => {
+    const weightOf = (embedding: Embedding): number => defaultProfile({ embedding }).dense_weight
+    expect(weightOf('none')).toBe(0)
+    expect(weightOf('local')).toBe(FUSION_WEIGHTS[0])
+    expect(weightOf('local')).toBeLessThan(weightOf('openai'))
+    expect(FUSION_WEIGHTS).toContain(weightOf('openai'))
+  })
+
+  test('has one calibration without the vectors of a model, and another with them', () => {
+    const featuresOf = (embedding: Embedding): readonly string[] => defaultProfile({ embedding }).calibration.features
+    expect(featuresOf('none')).toEqual(featuresOf('local'))
+    expect(featuresOf('local')).not.toContain('nearest_vector')
+    expect(featuresOf('openai')).toContain('nearest_vector')
+  })
+
+  test('has the expansion that was asked for, or the default', () => {
+    expect(defaultProfile({ embedding: 'local', expansion: 7 }).expansion).toBe(7)
+    expect(defaultProfile({ embedding: 'local' }).expansion).toBe(SEARCH_BOUNDS.rowsScoredMinDefault)
+  })
+
+  test.each(EMBEDDINGS)(
+    'serves verified passages in force, each provision once, and re-ranks nothing: %s',
+    (embedding) => {
+      const profile = defaultProfile({ embedding })
+      expect(profileParametersSchema.parse(profile)).toEqual(profile)
+      expect(profile).toMatchObject({
+        verification_statuses: ['verified'],
+        in_force_only: true,
+        collapse_revisions: true,
+        per_document_max: 0,
+        reranker: null,
+        reader: null,
+      })
+    },
+  )
+})

@@ -1,0 +1,183 @@
+import { randomUUID } from 'node:crypto'
+import { mkdir, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { expect, test } from 'vitest'
+import { passageRecordSchema } from '#core/index/passages/record.ts'
+import type { PassageRecord } from '#core/index/passages/record.ts'
+import { rowOrder } from '#core/index/format/row-order.ts'
+import { createArtifactStore } from '#core/index/format/store.ts'
+import { documentRowSchema, revisionRowSchema } from '#core/db/versions.ts'
+import { derivedUuid } from '#core/platform/ids.ts'
+import type { BuildContext } from '#jobs/version-build/context.ts'
+import { buildParametersSchema } from '#jobs/version-build/parameters.ts'
+import type { BuildParameters } from '#jobs/version-build/parameters.ts'
+import { preparePassages } from '#jobs/version-build/sort.ts'
+import type { Corpus } from '#jobs/version-build/sort.ts'
+import { captureSources, snapshotId } from '#law/sources/capture.ts'
+import { listSource } from '#law/sources/list.ts'
+import { signingKeys } from '#test/support/secrets.ts'
+import { line, smallMapping } from '#test/support/import.ts'
+import { QUIET_BUILD } from './quiet-build.ts'
+
+const knowledgeBaseId = derivedUuid('knowledge base', 'sort')
+
+interface Prepared {
+  readonly corpus: Corpus
+  readonly passages: readonly PassageRecord[]
+  /** Lines of a file of the work folder. */
+  rows(name: string): Promise<readonly unknown[]>
+  readonly names: readonly string[]
+}
+
+/** Imports and sorts the parts of a corpus as a build does. */
+async function prepared(
+  parts: Readonly<Record<string, readonly string[]>>,
+  drop: BuildParameters['withdrawals']['drop'] = [],
+): Promise<Prepared> {
+  const root = await mkdtemp(join(tmpdir(), 'sort-'))
+  try {
+    const store = createArtifactStore(pathToFileURL(join(root, 'store')).href)
+    await mkdir(join(root, 'source'))
+    for (const [name, lines] of Object.entries(parts)) await writeFile(join(root, 'source', name), lines.join('\n'))
+    const captured = await captureSources(store, (await listSource(join(root, 'source'), 'jsonl')).files)
+    const { privateKeyDer, publicKeyDer } = signingKeys()
+    const context: BuildContext = {
+      fence: { buildId: derivedUuid('build', 'sort'), attempt: 1 },
+      knowledgeBaseId,
+      parameters: buildParametersSchema.parse({ embedding: 'local', withdrawals: { drop, restore: [] } }),
+      source: {
+        id: derivedUuid('import', 'sort'),
+        knowledgeBaseId,
+        mapping: smallMapping(),
+        snapshots: captured.map(({ sha256Hex, ...source }) => ({
+          ...source,
+          id: snapshotId(knowledgeBaseId, source.sourceName, sha256Hex),
+          sha256: sha256Hex,
+        })),
+      },
+      store,
+      workFolder: store.workFolder('sort'),
+      privateKeyDer,
+      publicKeysDer: [publicKeyDer],
+      ...QUIET_BUILD,
+      signal: new AbortController().signal,
+    }
+    const corpus = await preparePassages(context)
+    const files = new Map<string, readonly unknown[]>()
+    for (const name of ['passages.jsonl', 'documents.jsonl', 'revisions.jsonl']) {
+      const text = await readFile(join(context.workFolder, name), 'utf8')
+      files.set(
+        name,
+        text
+          .trimEnd()
+          .split('\n')
+          .map((each): unknown => JSON.parse(each)),
+      )
+    }
+    return {
+      corpus,
+      passages: (files.get('passages.jsonl') ?? []).map((row) => passageRecordSchema.parse(row)),
+      rows: (name) => Promise.resolve(files.get(name) ?? []),
+      names: await readdir(context.workFolder),
+    }
+  } finally {
+    await rm(root, { recursive: true })
+  }
+}
+
+/** Values whose order by code points differs from their order by code units, and prefixes of each other. */
+const SUBJECTS = ['a', 'ab', 'a b', 'Z', 'é', '\u{1D49C}', '\uFB00', '\uE000', '\u{10FFFF}', 'a\u0001']
+
+function records(): readonly string[] {
+  return Array.from({ length: 400 }, (_, n) => {
+    const text = n % 50 === 0 ? `Rule ${n}. ${'The keeper counts each hive. '.repeat(200)}` : `Rule ${n} of the bees.`
+    return line(`r${n}`, text, {
+      act: `Act-${(n * 31) % 7}`,
+      section: n,
+      subjects: [SUBJECTS[(n * 17) % SUBJECTS.length], ...(n % 3 === 0 ? ['zz'] : [])].join(','),
+      lang: ['en', 'de', 'en-GB', 'fr'][n % 4],
+      place: ['GB', 'G', 'GBA', '\u{1D49C}'][(n * 13) % 4],
+      effective: `202${(n * 5) % 3}-01-01`,
+    })
+  })
+}
+
+test('the passages of a build are in the row order of the artifact, by code units', async () => {
+  const lines = records()
+  const { passages } = await prepared({ 'corpus-1.jsonl': lines.slice(0, 150), 'corpus-2.jsonl': lines.slice(150) })
+  expect(passages.length).toBeGreaterThan(400)
+  expect(passages).toEqual(passages.toSorted(rowOrder))
+  for (const { document, position } of passages)
+    expect(position.document_passages).toBe(passages.filter((other) => other.document.id === document.id).length)
+})
+
+test('the rows of documents and revisions are those of the passages, and only complete files are left', async () => {
+  const { passages, rows, names } = await prepared({ 'corpus.jsonl': records() })
+  const documents = (await rows('documents.jsonl')).map((row) => documentRowSchema.parse(row))
+  const revisions = (await rows('revisions.jsonl')).map((row) => revisionRowSchema.parse(row))
+  expect(new Set(documents.map(({ id }) => id))).toEqual(new Set(passages.map(({ document }) => document.id)))
+  expect(revisions.map(({ id }) => id).sort()).toEqual(
+    [...new Set(passages.map(({ document }) => document.revision_id))].sort(),
+  )
+  expect(new Set(names)).toEqual(new Set(['passages.jsonl', 'documents.jsonl', 'revisions.jsonl', 'corpus.json']))
+})
+
+test('passages that are withdrawn and dropped are in no file, and all that is counted leaves them out', async () => {
+  const sources = { 'corpus.jsonl': records() }
+  const whole = await prepared(sources)
+  const first = (found: (record: PassageRecord) => boolean): PassageRecord => {
+    const record = whole.passages.find(found)
+    if (record === undefined) throw new Error('the corpus has no such passage')
+    return record
+  }
+  const part = first(({ citation }) => citation.label.includes('part 2'))
+  const ofRecord = first(
+    ({ citation, document }) => citation.label.includes('part 2') && document.id !== part.document.id,
+  )
+  const ofDocument = first(({ document }) => ![part, ofRecord].some((one) => one.document.id === document.id))
+  const absent = randomUUID()
+  const withdrawal = ({ document }: PassageRecord): BuildParameters['withdrawals']['drop'][number] => ({
+    id: randomUUID(),
+    document: document.id,
+    provisions: [],
+    chunk_id: '',
+  })
+  const { corpus, passages, rows } = await prepared(sources, [
+    { ...withdrawal(part), chunk_id: part.chunk_id },
+    { ...withdrawal(ofRecord), provisions: [ofRecord.provision] },
+    withdrawal(ofDocument),
+    { ...withdrawal(part), chunk_id: 'chk_elsewhere', id: absent },
+  ])
+  const left = whole.passages.filter(
+    ({ chunk_id, source_id, document }) =>
+      chunk_id !== part.chunk_id && source_id !== ofRecord.source_id && document.id !== ofDocument.document.id,
+  )
+  expect(passages.map(({ chunk_id }) => chunk_id).sort()).toEqual(left.map(({ chunk_id }) => chunk_id).sort())
+  expect(corpus).toMatchObject({ passages: left.length, withdrawn: whole.passages.length - left.length })
+  expect(corpus.withdrawals_without_passages).toEqual([absent])
+  for (const { document, position } of passages)
+    expect(position.document_passages).toBe(passages.filter((other) => other.document.id === document.id).length)
+  expect((await rows('documents.jsonl')).map((row) => documentRowSchema.parse(row).id)).not.toContain(
+    ofDocument.document.id,
+  )
+  const documents = [...new Map(whole.passages.map((one) => [one.document.id, withdrawal(one)])).values()]
+  await expect(prepared(sources, documents)).rejects.toThrow('Every passage of the import is withdrawn')
+})
+
+test('a revision that ends with its successor says so in its lineage, and is in force until then', async () => {
+  const lines = [
+    line('a', 'Old rule.', { effective: '2020-01-01' }),
+    line('b', 'New rule.', { effective: '2021-01-01' }),
+  ]
+  const { passages, rows } = await prepared({ 'corpus.jsonl': lines })
+  const revisions = (await rows('revisions.jsonl')).map((row) => revisionRowSchema.parse(row))
+  expect(revisions.map(({ effectiveTo, lineage }) => [effectiveTo, lineage])).toEqual([
+    ['2021-01-01T00:00:00.000Z', { effective_to: 'day on which the next revision of the provision takes effect' }],
+    [null, {}],
+  ])
+  expect(new Set(passages.map(({ in_force_from, in_force_to }) => `${in_force_from} ${in_force_to}`))).toEqual(
+    new Set(['2020-01-01 2021-01-01', '2021-01-01 null']),
+  )
+})

@@ -1,0 +1,90 @@
+import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startJobsHarness } from '#test/support/jobs.ts'
+import type { JobsHarness } from '#test/support/jobs.ts'
+import { testSecrets } from '#test/support/secrets.ts'
+import { openTestRedis } from '#test/support/redis.ts'
+import type { TestRedis } from '#test/support/redis.ts'
+
+const program = fileURLToPath(new URL('../../../jobs/worker/main.ts', import.meta.url))
+let harness: JobsHarness
+let redis: TestRedis
+
+beforeAll(async () => {
+  harness = await startJobsHarness()
+  redis = await openTestRedis()
+})
+afterAll(async () => {
+  await redis.release()
+  await harness.stop()
+})
+
+interface Ended {
+  readonly code: number | null
+  readonly output: string
+}
+
+/** Runs the worker under plain node; sends SIGTERM once it is ready. */
+function boot(environment: NodeJS.ProcessEnv): Promise<Ended> {
+  return new Promise((resolve) => {
+    const child = spawn(process.execPath, [program], { env: environment, stdio: ['ignore', 'pipe', 'pipe'] })
+    let output = ''
+    const collect = (chunk: Buffer): void => {
+      const wasReady = output.includes('"event":"ready"')
+      output += chunk.toString('utf8')
+      if (!wasReady && output.includes('"event":"ready"')) child.kill('SIGTERM')
+    }
+    child.stdout.on('data', collect)
+    child.stderr.on('data', collect)
+    child.on('close', (code) => resolve({ code, output }))
+  })
+}
+
+describe('the job worker as a process', () => {
+  test('starts under plain node, becomes ready, touches its heartbeat and stops cleanly on SIGTERM', async () => {
+    const heartbeat = join(harness.store.workFolder('..'), 'heartbeat')
+    const ended = await boot({
+      ...harness.environment,
+      REDIS_URL: redis.url,
+      HEARTBEAT_FILE: heartbeat,
+      LOG_LEVEL: 'info',
+    })
+    expect(ended).toMatchObject({ code: 0, output: expect.stringContaining('"event":"ready"') })
+    expect(ended.output).toContain('"event":"stopping"')
+    expect(existsSync(heartbeat)).toBe(true)
+  })
+
+  test('does not start with a private key whose versions the search nodes would not load', async () => {
+    const other = testSecrets().MANIFEST_PUBLIC_KEY
+    const [environment, rotating] = [other, `${other},${harness.environment['MANIFEST_PUBLIC_KEY'] ?? ''}`].map(
+      (keys) => ({ ...harness.environment, REDIS_URL: redis.url, LOG_LEVEL: 'info', MANIFEST_PUBLIC_KEY: keys }),
+    )
+    const refused = await boot(environment ?? {})
+    expect(refused.code).toBe(1)
+    expect(refused.output).toContain('MANIFEST_PRIVATE_KEY belongs to no key of MANIFEST_PUBLIC_KEY')
+    expect(await boot(rotating ?? {})).toMatchObject({ code: 0, output: expect.stringContaining('"event":"ready"') })
+  })
+
+  test('names every faulty variable at once and prints no value', async () => {
+    const ended = await boot({
+      PATH: process.env['PATH'],
+      DATABASE_URL: 'mysql://user:hunter2@db/x',
+      MANIFEST_PRIVATE_KEY: 'c2VjcmV0',
+    })
+    expect(ended.code).toBe(1)
+    for (const name of [
+      'DATABASE_URL',
+      'REDIS_URL',
+      'ARTIFACT_STORE',
+      'SEARCH_NODES',
+      'MANIFEST_PRIVATE_KEY',
+      'MANIFEST_PUBLIC_KEY',
+    ])
+      expect(ended.output).toContain(name)
+    expect(ended.output).not.toContain('hunter2')
+    expect(ended.output).not.toContain('c2VjcmV0')
+  })
+})

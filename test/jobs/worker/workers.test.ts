@@ -1,0 +1,145 @@
+import { randomUUID } from 'node:crypto'
+import { describe, expect, test } from 'vitest'
+import { insertActivation, readActivation } from '#core/db/activations.ts'
+import { readBuild } from '#core/db/builds.ts'
+import { lastCaptures } from '#core/db/sources.ts'
+import { openLedgerQueue } from '#core/queues/ledger-queue.ts'
+import { addSource } from '#operator/actions/sources.ts'
+import { enqueueBuild, openQueue } from '#jobs/platform/queues.ts'
+import { openSearchNodeClients } from '#jobs/platform/search-nodes.ts'
+import type { Jobs } from '#jobs/worker/workers.ts'
+import { startJsonServer } from '#test/support/json-server.ts'
+import { PLAINTEXT, startFakeNode } from '#test/support/search-node.ts'
+import { insertReservations, ledgerIds } from '#test/support/limits.ts'
+import { openWorkerHarness, silent } from '#test/support/jobs.ts'
+import { approve } from '#test/support/reviews.ts'
+import { until } from '#test/support/until.ts'
+
+const { harness, redis, queueRedis, builds, knowledgeBaseId, importId, startWorker } = await openWorkerHarness()
+
+function start(searchNode = harness.searchNode): Promise<Jobs> {
+  return startWorker({ nodes: openSearchNodeClients([searchNode], PLAINTEXT) })
+}
+
+const stateOf = async (id: string): Promise<string | undefined> => (await readBuild(harness.owner, id))?.state
+const stageOf = async (id: string): Promise<string | null | undefined> => (await readBuild(harness.owner, id))?.stage
+
+/** Waits for the state of a build, whose stages and steps are its progress. */
+async function expectState(buildId: string, state: 'succeeded' | 'failed'): Promise<void> {
+  await until(`the build has ${state}`, async (seen) => {
+    const build = await readBuild(harness.owner, buildId)
+    seen(build)
+    return build?.state === state
+  })
+}
+
+describe('the job worker', () => {
+  test('stopped in the middle of a build puts the job back, and another worker goes on with it', async () => {
+    const buildId = await harness.requestBuild(knowledgeBaseId, importId)
+    await enqueueBuild(builds, buildId)
+    // It waits in its evaluation for a search node, so that it does not end before the worker.
+    const stuck = await startFakeNode(() => undefined)
+    const jobs = await startWorker({ environment: { ...harness.environment, SEARCH_NODES: stuck.address } })
+    await until('the build runs', async () => (await stageOf(buildId)) !== null)
+    await jobs.close()
+    stuck.stop()
+    expect(await stateOf(buildId)).toBe('queued')
+    expect(await (await builds.getJob(buildId))?.getState()).toBe('waiting')
+    await start()
+    await expectState(buildId, 'succeeded')
+    expect((await readBuild(harness.owner, buildId))?.attempt).toBe(2)
+  })
+
+  test('stopped in the middle of a capture puts the job back, and records no failure', async () => {
+    const operator = { database: harness.owner, actor: 'tester' }
+    const asked = Promise.withResolvers<void>()
+    const silentServer = await startJsonServer(() => asked.resolve())
+    const { rows } = await harness.owner.query<{ slug: string }>('select slug from knowledge_bases')
+    const from = `${silentServer.baseUrl}/law.html`
+    const source = { name: 'law', knowledgeBase: rows[0]?.slug ?? '', from, allowPrivate: true }
+    const { id } = await addSource(operator, source)
+    const captures = openQueue('capture', queueRedis, silent)
+    await captures.add('capture', { id }, { jobId: id })
+    const jobs = await start()
+    await asked.promise
+    await jobs.close()
+    expect(await (await captures.getJob(id))?.getState()).toBe('waiting')
+    expect(await lastCaptures(harness.owner, id, 1)).toEqual([])
+    await captures.obliterate({ force: true })
+    await captures.close()
+    await silentServer.stop()
+  })
+
+  test('stopped while a search node loads a version ends at once, and another worker activates it', async () => {
+    const { rows } = await harness.owner.query<{ id: string }>('select id from corpus_versions where passed')
+    const [versionId = '', id] = [rows[0]?.id, randomUUID()]
+    await approve(harness.owner, versionId, { store: harness.store })
+    await insertActivation(harness.owner, {
+      id,
+      knowledgeBaseId,
+      versionId,
+      expectedVersionId: null,
+      kind: 'activate',
+      actor: 'first-operator',
+    })
+    const asked = Promise.withResolvers<void>()
+    const stuck = await startFakeNode(() => asked.resolve())
+    const jobs = await start(stuck.address)
+    await asked.promise
+    await jobs.close()
+    stuck.stop()
+    expect(await readActivation(harness.owner, id)).toMatchObject({ state: 'queued' })
+    await start()
+    await until('the version is active', async () => (await readActivation(harness.owner, id))?.state === 'done')
+  })
+
+  test('builds once what was asked for twice', async () => {
+    const buildId = await harness.requestBuild(knowledgeBaseId, importId)
+    await Promise.all([enqueueBuild(builds, buildId), enqueueBuild(builds, buildId)])
+    await start()
+    await expectState(buildId, 'succeeded')
+    await enqueueBuild(builds, buildId)
+    await until('nothing waits', async () => (await builds.getWaitingCount()) + (await builds.getActiveCount()) === 0)
+    expect((await readBuild(harness.owner, buildId))?.attempt).toBe(1)
+    const { rows } = await harness.owner.query(
+      'select count(*)::int as versions from corpus_versions where build_id = $1',
+      [buildId],
+    )
+    expect(rows).toEqual([{ versions: 1 }])
+  })
+
+  test('finds a build whose job was lost with all of Redis', async () => {
+    const buildId = await harness.requestBuild(knowledgeBaseId, importId)
+    await redis.flush()
+    await start()
+    await expectState(buildId, 'succeeded')
+  })
+
+  test('ends a build that cannot succeed and says what to do next', async () => {
+    const buildId = await harness.requestBuild(knowledgeBaseId, importId, { questions_sha256: 'ab'.repeat(32) })
+    await enqueueBuild(builds, buildId)
+    await start()
+    await expectState(buildId, 'failed')
+    expect((await readBuild(harness.owner, buildId))?.error).toContain('build with --questions')
+  })
+
+  test('appends an entry for every reservation that a gateway says is settled', async () => {
+    const ids = await insertReservations(harness.owner, 500)
+    const queue = openLedgerQueue(redis.url, silent)
+    const jobs = openQueue('ledger', queueRedis, silent)
+    await until('the ledger queue is connected', async () => {
+      queue.settled(ids[0] ?? '')
+      return (await jobs.getWaitingCount()) > 0
+    })
+    for (const id of ids) queue.settled(id)
+    await start()
+    await until('all entries are there', async (seen) => {
+      const { length } = await ledgerIds(harness.owner)
+      seen(length)
+      return length === ids.length
+    })
+    await queue.close()
+    await jobs.close()
+    expect(await ledgerIds(harness.owner)).toEqual(ids.toSorted())
+  })
+})
