@@ -12,7 +12,9 @@ COPY proto ./proto
 COPY core ./core
 COPY gateway ./gateway
 COPY search-node ./search-node
+COPY law ./law
 COPY jobs ./jobs
+COPY operator ./operator
 
 # A named volume inherits the owner of the folder that it is mounted on.
 RUN mkdir -p /var/lib/evidence/snapshots /var/lib/trace && chown -R node:node /var/lib/evidence /var/lib/trace

@@ -15,11 +15,11 @@ const TOOLS = [
   'test/quality/**/*.test.ts',
   'test/readme/readme.test.ts',
   'test/scenarios/published-law/*.test.ts',
-  'test/jobs/{build/page,trace}/browser.test.ts',
+  'test/jobs/{version-build/page,trace}/browser.test.ts',
   'test/operator/bootstrap.test.ts',
   'test/operator/demo/*.test.ts',
   'test/law/import/real-corpora.test.ts',
-  'test/jobs/evaluation/{command,natural}/main.test.ts',
+  'test/operator/evaluate/{,natural/}main.test.ts',
   'test/jobs/evaluation/reader-over-http.test.ts',
 ]
 
@@ -27,8 +27,8 @@ const TOOLS = [
 const SERVICES = [
   'test/core/{db,limits,redis}/**/*.test.ts',
   'test/{editors,faults,scenarios}/**/*.test.ts',
-  'test/jobs/*.test.ts',
-  'test/jobs/{activate,build,demo,ledger,maintenance,operator,trace}/**/*.test.ts',
+  'test/jobs/{activate,platform,trace,version-build,worker}/**/*.test.ts',
+  'test/operator/**/*.test.ts',
   'test/law/import/left-out.test.ts',
   'test/jobs/capture/{pipeline,schedule}.test.ts',
 ]

@@ -11,6 +11,12 @@ const publicKeyList: z.ZodType<readonly Buffer[], string | undefined> = z
   .pipe(z.array(publicKey).min(1).max(INDEX_BOUNDS.manifestKeysMax))
   .refine((keys) => new Set(keys.map((key) => key.toString('base64'))).size === keys.length)
 
+/** The folder that jobs write and that the process of the trace serves. */
+export const TRACE_DIR = {
+  schema: z.string().min(1),
+  help: 'folder of the public source trace, which jobs write and the trace serves; the trace has no default',
+} as const satisfies Variable<string>
+
 /** Variables of the artifact store, and of the signatures of its manifests. */
 export const ARTIFACT_SETTINGS = {
   ARTIFACT_STORE: {

@@ -17,6 +17,11 @@ export const JOB_BOUNDS = {
   failedMaintenanceJobsMax: 100,
   queueEventsMax: 1_000,
 
+  // Builds of one worker.
+  buildConcurrencyMax: 16,
+  buildHeapMbMin: 128,
+  buildHeapMbMax: 1_048_576,
+
   // Maintenance.
   requeueMax: 100,
   sweepBatchMax: 500,

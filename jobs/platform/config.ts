@@ -9,7 +9,7 @@ import { EMBEDDING_BOUNDS } from '#core/embedding/bounds.ts'
 import { ENGINE_SETTINGS, engineFaults } from '#core/engine/settings.ts'
 import { INDEX_BOUNDS } from '#core/index/bounds.ts'
 import { publicKeyOf } from '#core/index/format/manifest.ts'
-import { ARTIFACT_SETTINGS } from '#core/index/settings.ts'
+import { ARTIFACT_SETTINGS, TRACE_DIR } from '#core/index/settings.ts'
 import { LOG_LEVEL, oneAddress, optional, readConfig, wholeNumber, wholeNumberOf } from '#core/platform/config.ts'
 import type { ConfigOf, Variable, Variables } from '#core/platform/config.ts'
 import { OperatorError } from '#core/platform/errors.ts'
@@ -18,8 +18,7 @@ import { RERANKING_SETTINGS } from '#core/reranking/settings.ts'
 import { SEARCH_NODES, TRANSPORT_SETTINGS } from '#core/rpc/settings.ts'
 import { transportFaults } from '#core/rpc/transport.ts'
 import { REDIS_URL } from '#core/redis/url.ts'
-import { TRACE_DIR } from '#jobs/trace/config.ts'
-import { BUILD_BOUNDS } from '#jobs/version-build/bounds.ts'
+import { JOB_BOUNDS } from './bounds.ts'
 
 /** Control characters would reach logs and terminals. */
 const chatModel = z
@@ -102,12 +101,12 @@ export const JOBS_VARIABLES = {
     help: 'path of a file whose time is set every five seconds while the worker is well',
   },
   BUILD_CONCURRENCY: {
-    schema: wholeNumber(1, BUILD_BOUNDS.buildConcurrencyMax, 2),
+    schema: wholeNumber(1, JOB_BOUNDS.buildConcurrencyMax, 2),
     help: 'builds that one worker runs side by side',
     fallback: '2',
   },
   BUILD_HEAP_MB: {
-    schema: optional(wholeNumberOf(BUILD_BOUNDS.buildHeapMbMin, BUILD_BOUNDS.buildHeapMbMax)),
+    schema: optional(wholeNumberOf(JOB_BOUNDS.buildHeapMbMin, JOB_BOUNDS.buildHeapMbMax)),
     help: 'heap limit of the process of each build, and of a scheduled capture, in MiB; threads and files come on top',
     fallback: 'half the memory of machine or container, divided by BUILD_CONCURRENCY',
   },

@@ -1,14 +1,8 @@
-import { z } from 'zod'
+import { TRACE_DIR } from '#core/index/settings.ts'
 import { LOG_LEVEL, listenAddress, readConfig } from '#core/platform/config.ts'
 import type { ConfigOf, Variable } from '#core/platform/config.ts'
 
 const ADDRESS = '127.0.0.1:8090'
-
-/** The folder that jobs write and that the process of the trace serves. */
-export const TRACE_DIR = {
-  schema: z.string().min(1),
-  help: 'folder of the public source trace, which jobs write and the trace serves; the trace has no default',
-} as const satisfies Variable<string>
 
 export const TRACE_VARIABLES = {
   TRACE_DIR,

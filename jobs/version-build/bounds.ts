@@ -4,7 +4,6 @@ import { JOB_BOUNDS } from '#jobs/platform/bounds.ts'
 /** Bounds of a build: its runs, its process and its steps. */
 export const BUILD_BOUNDS = {
   // Runs.
-  buildConcurrencyMax: 16,
   /**
    * Waits between the runs of a build double from one second to one minute. An embedding provider or search tier may be
    * unavailable for eight minutes before a build fails.
@@ -24,8 +23,6 @@ export const BUILD_BOUNDS = {
   // Process of a build.
   buildStatementTimeoutMs: 60_000,
   buildStandardErrorCharactersKept: 8_192,
-  buildHeapMbMin: 128,
-  buildHeapMbMax: 1_048_576,
   buildHeapDefaultMbMin: 512,
   buildHeapDefaultMbMax: 16_384,
 

@@ -1,10 +1,10 @@
 import type { Token } from 'markdown-it'
 import { firstIndex } from '#core/platform/first-index.ts'
-import { IMPORT_BOUNDS } from './bounds.ts'
-import { commentsIn, createCutter } from './comments.ts'
-import type { Comment } from './comments.ts'
+import { READER_BOUNDS } from '#law/readers/bounds.ts'
+import { commentsIn, createCutter } from '../readers/comments.ts'
+import type { Comment } from '../readers/comments.ts'
 import { UNDERLINED, headingLike } from './heading-like.ts'
-import { htmlBlock, looksLikeHeading } from './html-block.ts'
+import { htmlBlock, looksLikeHeading } from '../readers/html-block.ts'
 
 import MarkdownIt from 'markdown-it'
 
@@ -46,7 +46,7 @@ export interface Blocks {
  * Only the structure of blocks is parsed: inline content never decides where a heading is. The parser is linear where
  * the nesting of blocks is bounded.
  */
-const parser = new MarkdownIt('commonmark', { maxNesting: IMPORT_BOUNDS.markdownNestingMax })
+const parser = new MarkdownIt('commonmark', { maxNesting: READER_BOUNDS.markdownNestingMax })
 parser.core.ruler.enableOnly(['normalize', 'block'])
 parser.block.ruler.at('html_block', htmlBlock, { alt: ['paragraph', 'reference', 'blockquote'] })
 
@@ -66,8 +66,8 @@ export function blocksOf(body: string, firstLine: number): Blocks | BlockFault {
     if (token.map === null) continue
     const [from, to] = token.map
     // At its bound the parser stops inside a block, and headings after the block could be lost.
-    if (token.nesting === 1 && token.level + 1 >= IMPORT_BOUNDS.markdownNestingMax)
-      return { line: firstLine + from, reason: `blocks nested deeper than ${IMPORT_BOUNDS.markdownNestingMax} levels` }
+    if (token.nesting === 1 && token.level + 1 >= READER_BOUNDS.markdownNestingMax)
+      return { line: firstLine + from, reason: `blocks nested deeper than ${READER_BOUNDS.markdownNestingMax} levels` }
     const start = starts[from] ?? 0
     const source = body.slice(start, starts[to] ?? body.length)
     if (token.type === 'fence') {

@@ -1,20 +1,13 @@
 /** Bounds of the import: what it reads, stages and reports. */
 export const IMPORT_BOUNDS = {
   // Sources.
-  sourceFileBytesMax: 8 * 1024 * 1024 * 1024,
-  sourceFilesMax: 500_000,
-  /** Sources that are captured at once; each waits for the disk most of the time. */
-  sourceCapturesMax: 8,
   sourceIdCharactersMax: 500,
-  /** One read of a source or snapshot. */
+  /** One read of a snapshot. */
   readBlockBytes: 256 * 1024,
   /** One line of a JSONL source: one record. */
   lineBytesMax: 1024 * 1024,
 
   // Markdown and mappings.
-  markdownFileBytesMax: 4 * 1024 * 1024,
-  /** Depth of blocks within blocks; a list takes two levels. A file that nests deeper is not read. */
-  markdownNestingMax: 32,
   frontMatterCharactersMax: 16 * 1024,
   sourceYamlBytesMax: 1024 * 1024,
   /** Files that `import init` reads for a proposal, and records of JSONL. */

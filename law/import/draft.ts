@@ -12,7 +12,7 @@ import { numberedId } from './identity.ts'
 import type { Mapping } from './mapping.ts'
 import type { TextPart } from './parts.ts'
 import type { SourceRecord } from './record.ts'
-import { isLongerThan } from './text.ts'
+import { isLongerThan } from '../readers/text.ts'
 
 /** A passage before the number of passages of its document is known. */
 export const draftPassageSchema = passageRecordSchema.omit({ position: true }).extend({

@@ -11,7 +11,7 @@ import { REQUIRED_FIELDS } from './mapping.ts'
 import type { FieldName } from './mapping.ts'
 import { actIdOf, aliasesOf } from './references.ts'
 import type { ResolvedRecord } from './resolve.ts'
-import { isLongerThan, unstorable } from './text.ts'
+import { isLongerThan, unstorable } from '../readers/text.ts'
 
 /** The fields of a record, parsed and in canonical form. */
 export interface RecordFields {

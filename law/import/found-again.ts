@@ -1,6 +1,6 @@
 import type { TextPart } from './parts.ts'
 import type { SourceRecord } from './record.ts'
-import { withoutSpace } from './text.ts'
+import { withoutSpace } from '../readers/text.ts'
 
 type Captured = Pick<SourceRecord['captured'], 'format' | 'text'>
 

@@ -1,7 +1,7 @@
 import { LineCounter, isMap, isScalar, isSeq, parseDocument } from 'yaml'
 import { IMPORT_BOUNDS } from './bounds.ts'
 import { nearestName, shownName } from './read-fields.ts'
-import { unstorable } from './text.ts'
+import { unstorable } from '../readers/text.ts'
 
 export interface FrontMatter {
   /** Texts as they are written, or lists of them. A field without a value is absent. */

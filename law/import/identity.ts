@@ -5,7 +5,7 @@ import { OperatorError } from '#core/platform/errors.ts'
 import type { NumberedRecord } from '#law/import/staging/numbers.ts'
 import type { RecordFields } from './fields.ts'
 import type { Mapping } from './mapping.ts'
-import { isLongerThan } from './text.ts'
+import { isLongerThan } from '../readers/text.ts'
 
 type Format = Mapping['format']
 

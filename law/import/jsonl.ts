@@ -6,7 +6,7 @@ import type { Line } from './lines.ts'
 import { parseRecordJson, repeatsKey } from './record-json.ts'
 import { scalarsOf, statedFields } from './record.ts'
 import type { SourceItem, SourceRecord } from './record.ts'
-import { codePointsOf, isLongerThan, unstorable } from './text.ts'
+import { codePointsOf, isLongerThan, unstorable } from '../readers/text.ts'
 
 const identifier = z.union([z.string(), z.number()]).transform(String)
 const lineSchema = z.looseObject({

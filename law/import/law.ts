@@ -1,12 +1,5 @@
 import { READER_BOUNDS } from '#law/readers/bounds.ts'
-import type {
-  Citation,
-  DocumentFields,
-  Omitted,
-  Provision,
-  ReadDate,
-  ReaderWarning,
-} from '#law/readers/document.ts'
+import type { Citation, DocumentFields, Omitted, Provision, ReadDate, ReaderWarning } from '#law/readers/document.ts'
 import { FRONT_MATTER_READ } from '#law/readers/markdown.ts'
 import { createPlaces } from '#law/readers/places.ts'
 import { readBytes, readDocument, recognised } from '#law/readers/read.ts'
@@ -16,7 +9,7 @@ import { CITED_TITLE_CHARACTERS_MAX } from '#law/readers/words-citation.ts'
 import { HEADING_RULE } from '#law/readers/walk.ts'
 import { IMPORT_BOUNDS } from './bounds.ts'
 import { frontMatterAtHead } from './front-matter.ts'
-import { slugOf } from './heading-anchors.ts'
+import { slugOf } from '../readers/heading-anchors.ts'
 import { LABEL_CHARACTERS_MAX } from './law-mapping.ts'
 import { markdownRecords } from './markdown.ts'
 import { originalName, originalOf } from './originals.ts'

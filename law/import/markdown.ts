@@ -1,4 +1,5 @@
 import { readFile, stat } from 'node:fs/promises'
+import { READER_BOUNDS } from '#law/readers/bounds.ts'
 import { IMPORT_BOUNDS } from './bounds.ts'
 import { frontMatterOf } from './front-matter.ts'
 import { headingReference, isBoldHeading } from './heading-reference.ts'
@@ -8,15 +9,15 @@ import { createMarkdownPlaces } from './markdown-place.ts'
 import type { PlaceOf } from './markdown-place.ts'
 import { scalarsOf } from './record.ts'
 import type { SourceFault, SourceItem } from './record.ts'
-import { isBlank, unstorable } from './text.ts'
+import { isBlank, unstorable } from '../readers/text.ts'
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
 /** Yields the records of one Markdown file; see `markdownItems`. */
 export async function* markdownRecords(path: string, known: ReadonlySet<string>): AsyncGenerator<SourceItem> {
   const { size } = await stat(path)
-  if (size > IMPORT_BOUNDS.markdownFileBytesMax) {
-    yield fault(1, `file larger than ${IMPORT_BOUNDS.markdownFileBytesMax} bytes`)
+  if (size > READER_BOUNDS.markdownFileBytesMax) {
+    yield fault(1, `file larger than ${READER_BOUNDS.markdownFileBytesMax} bytes`)
     return
   }
   const bytes = await readFile(path)

@@ -9,7 +9,7 @@ import type { RecordDrafts } from './draft.ts'
 import type { DraftsFile } from './drafts-file.ts'
 import { fieldsOf } from './fields.ts'
 import type { RecordFields } from './fields.ts'
-import { slugOf } from './heading-anchors.ts'
+import { slugOf } from '../readers/heading-anchors.ts'
 import { hashOf, identityOf, isServed, lawOf, sourceIdOf, writtenIn } from './identity.ts'
 import { isFoundAgain } from './found-again.ts'
 import type { FieldName, Mapping } from './mapping.ts'
@@ -20,7 +20,7 @@ import type { TextPart } from './parts.ts'
 import { createReferenceReader } from './references.ts'
 import type { SkipKind } from './report.ts'
 import { compileMapping } from './resolve.ts'
-import { isBlank, sameApartFromSpace } from './text.ts'
+import { isBlank, sameApartFromSpace } from '../readers/text.ts'
 
 export interface RecorderDeps {
   readonly knowledgeBaseId: string

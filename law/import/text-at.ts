@@ -7,7 +7,7 @@ import { treeTexts } from '#law/readers/tree-texts.ts'
 import type { TreeTexts } from '#law/readers/tree-texts.ts'
 import { IMPORT_BOUNDS } from './bounds.ts'
 import { GAP, isTextWith } from './parts.ts'
-import { withoutSpace } from './text.ts'
+import { withoutSpace } from '../readers/text.ts'
 
 export interface PlaceReader {
   /**

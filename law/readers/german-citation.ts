@@ -1,4 +1,4 @@
-import { slugOf } from '#law/import/heading-anchors.ts'
+import { slugOf } from '#law/readers/heading-anchors.ts'
 import type { Citation, DocumentFields, ReadDate } from './document.ts'
 import { dayInNumbers } from './format.ts'
 import type { CitedProvision } from './format.ts'

@@ -1,6 +1,6 @@
 import MarkdownIt from 'markdown-it'
-import { htmlBlock } from '#law/import/html-block.ts'
-import { IMPORT_BOUNDS } from '#law/import/bounds.ts'
+import { htmlBlock } from '#law/readers/html-block.ts'
+import { READER_BOUNDS } from './bounds.ts'
 import { decode } from './decode.ts'
 import { germanCitation, lastAmendment } from './german-citation.ts'
 import type { DocumentFields, ReadDate } from './document.ts'
@@ -16,7 +16,7 @@ import { oneLine, UnreadableFile } from './tree.ts'
 /** German federal law has what amended it before its provisions. */
 const HEAD_CHARACTERS = 4_000
 
-const parser = new MarkdownIt('commonmark', { maxNesting: IMPORT_BOUNDS.markdownNestingMax })
+const parser = new MarkdownIt('commonmark', { maxNesting: READER_BOUNDS.markdownNestingMax })
 parser.core.ruler.enableOnly(['normalize', 'block'])
 parser.block.ruler.at('html_block', htmlBlock, { alt: ['paragraph', 'reference', 'blockquote'] })
 
@@ -45,9 +45,9 @@ export const MARKDOWN: MarkupFormat = {
 function parseMarkdown(bytes: Uint8Array): MarkupTree {
   if ((bytes[0] ?? 0) >= 0xfe) throw new UnreadableFile('Markdown in UTF-16: save it as UTF-8', { line: 1 })
   const decoded = decode(bytes, undefined)
-  if (decoded.length > IMPORT_BOUNDS.markdownFileBytesMax)
+  if (decoded.length > READER_BOUNDS.markdownFileBytesMax)
     throw new UnreadableFile(
-      `larger than ${IMPORT_BOUNDS.markdownFileBytesMax} characters: split it into several files`,
+      `larger than ${READER_BOUNDS.markdownFileBytesMax} characters: split it into several files`,
     )
   const starts = [0, ...Array.from(decoded.matchAll(/\r\n?|\n/g), (end) => end.index + end[0].length), decoded.length]
   const front = frontMatterEnd(decoded, starts)

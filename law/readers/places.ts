@@ -1,7 +1,7 @@
 import { contextOf } from '#core/index/passages/selector.ts'
 import type { SelectedRange, Selector } from '#core/index/passages/selector.ts'
 import { firstIndex } from '#core/platform/first-index.ts'
-import { codePointsOf } from '#law/import/text.ts'
+import { codePointsOf } from '#law/readers/text.ts'
 import type { Provision } from './document.ts'
 import type { ReadDocument } from './read.ts'
 import type { Piece } from './text-writer.ts'

@@ -2,7 +2,7 @@ import { createHash, randomUUID } from 'node:crypto'
 import { mkdir, open, realpath, rm, stat } from 'node:fs/promises'
 import type { FileHandle } from 'node:fs/promises'
 import { dirname, sep } from 'node:path'
-import { IMPORT_BOUNDS } from '#law/import/bounds.ts'
+import { SOURCE_BOUNDS } from './bounds.ts'
 import { forEachConcurrently } from '#core/platform/for-each-concurrently.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { derivedUuid } from '#core/platform/ids.ts'
@@ -45,15 +45,15 @@ export async function captureSources(
   files: readonly SourceFile[],
   options: CaptureOptions = {},
 ): Promise<readonly CapturedSource[]> {
-  if (files.length > IMPORT_BOUNDS.sourceFilesMax)
+  if (files.length > SOURCE_BOUNDS.sourceFilesMax)
     throw new OperatorError(
-      `${files.length} files are more than the ${IMPORT_BOUNDS.sourceFilesMax} of one import: import them in parts`,
+      `${files.length} files are more than the ${SOURCE_BOUNDS.sourceFilesMax} of one import: import them in parts`,
     )
   const captured: CapturedSource[] = []
   // Every capture has ended, and removed its temporary file, before the first failure is reported.
   await forEachConcurrently(
     files,
-    IMPORT_BOUNDS.sourceCapturesMax,
+    SOURCE_BOUNDS.sourceCapturesMax,
     async (file, index, signal) => {
       captured[index] = await captureSource(store, file, { ...options, signal })
     },
@@ -67,7 +67,7 @@ async function captureSource(store: ArtifactStore, file: SourceFile, options: Ca
   try {
     const before = await source.stat({ bigint: true })
     const { sha256Hex, bytes } =
-      before.size <= IMPORT_BOUNDS.readBlockBytes
+      before.size <= SOURCE_BOUNDS.readBlockBytes
         ? await keepSmall(store, source, file.sourceName, options)
         : await keepBlocks(store, (keep) => readThrough(source, file.sourceName, options, keep), options)
     const after = await source.stat({ bigint: true })
@@ -159,13 +159,13 @@ async function openSource(file: SourceFile): Promise<FileHandle> {
   // Opening a pipe or device would block, so the kind of file is checked first.
   const found = await stat(path)
   if (!found.isFile()) throw new OperatorError(`${file.sourceName} is not a regular file: remove it from the folder`)
-  if (found.size > IMPORT_BOUNDS.sourceFileBytesMax) throw tooLarge(file.sourceName)
+  if (found.size > SOURCE_BOUNDS.sourceFileBytesMax) throw tooLarge(file.sourceName)
   return await open(path, 'r')
 }
 
 function tooLarge(sourceName: string): OperatorError {
   return new OperatorError(
-    `${sourceName} is larger than ${IMPORT_BOUNDS.sourceFileBytesMax} bytes: split it into several files`,
+    `${sourceName} is larger than ${SOURCE_BOUNDS.sourceFileBytesMax} bytes: split it into several files`,
   )
 }
 
@@ -180,11 +180,11 @@ async function readThrough(
   let bytes = 0
   for (;;) {
     signal?.throwIfAborted()
-    const buffer = Buffer.allocUnsafe(IMPORT_BOUNDS.readBlockBytes)
+    const buffer = Buffer.allocUnsafe(SOURCE_BOUNDS.readBlockBytes)
     const { bytesRead } = await source.read(buffer, 0, buffer.length, bytes)
     if (bytesRead === 0) return { sha256Hex: hash.digest('hex'), bytes }
     bytes += bytesRead
-    if (bytes > IMPORT_BOUNDS.sourceFileBytesMax) throw tooLarge(sourceName)
+    if (bytes > SOURCE_BOUNDS.sourceFileBytesMax) throw tooLarge(sourceName)
     const block = buffer.subarray(0, bytesRead)
     hash.update(block)
     await keep(block)

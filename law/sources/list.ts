@@ -3,7 +3,7 @@ import { readdir, realpath, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { foldKey } from '#core/identity/fold.ts'
 import { OperatorError } from '#core/platform/errors.ts'
-import { IMPORT_BOUNDS } from '#law/import/bounds.ts'
+import { SOURCE_BOUNDS } from './bounds.ts'
 
 /** `law`: published law in any format that a reader recognises. */
 export const SOURCE_FORMATS = ['jsonl', 'markdown', 'law'] as const
@@ -111,8 +111,8 @@ export async function listSource(path: string, format: SourceFormat): Promise<So
     const kind = kindOf(format, name, entry)
     if (kind === 'corpus') names.push(name)
     else if (kind === 'left out') leftOut.push(name)
-    if (names.length + leftOut.length > IMPORT_BOUNDS.sourceFilesMax)
-      throw new OperatorError(`${root} holds more than ${IMPORT_BOUNDS.sourceFilesMax} files: import it in parts`)
+    if (names.length + leftOut.length > SOURCE_BOUNDS.sourceFilesMax)
+      throw new OperatorError(`${root} holds more than ${SOURCE_BOUNDS.sourceFilesMax} files: import it in parts`)
   }
   if (names.length === 0) throw new OperatorError(`${root} ${NOTHING_TO_READ[format]}`)
   return {

@@ -1,4 +1,4 @@
-import { OPERATOR_BOUNDS } from '#operator/command-line/bounds.ts'
+import { OPERATOR_BOUNDS } from '#operator/actions/bounds.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import type { ServiceSecrets } from '#core/credentials/settings.ts'
 import { rewrapFingerprintKey } from '#core/credentials/fingerprint.ts'

@@ -6,7 +6,7 @@ import { foldKey } from '#core/identity/fold.ts'
 import type { ArtifactStore } from '#core/index/format/store.ts'
 import { passagesIn } from '#core/index/passages/records.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
-import { canonicalReference, referencesIn } from '#law/citations/parser.ts'
+import { canonicalReference, createActAliases, referencesIn } from '#law/citations/parser.ts'
 import { openReferencesReader } from '#core/index/references/reader.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 
@@ -88,7 +88,7 @@ function provisionMatch(name: string, folder: string): (passage: PassageRecord) 
 function namedIn(name: string, folder: string): readonly string[] {
   const index = openReferencesReader(folder)
   try {
-    const { certain } = referencesIn(name, index.aliases)
+    const { certain } = referencesIn(name, createActAliases(index.actNames))
     return certain
       .filter(({ reference }) => reference.path.length > 0)
       .map(({ reference }) => canonicalReference(reference))

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { OPERATOR_BOUNDS } from './bounds.ts'
+import { OPERATOR_BOUNDS } from '../actions/bounds.ts'
 import { WAIT_SECONDS_DEFAULT, WAIT_SECONDS_MAX } from './wait.ts'
 
 /** Schemas of options and arguments. Every message continues the name of the invalid input. */

@@ -33,8 +33,8 @@ import { alteredCandidate } from '#jobs/evaluation/altered-candidate.ts'
 import { withSourceIds } from '#jobs/evaluation/source-ids.ts'
 import type { ArtifactError } from '#core/index/artifact-error.ts'
 import type { SourceIdOf } from '#jobs/evaluation/source-ids.ts'
-import { startNodeProcess } from '#operator/command-line/search-node-process.ts'
-import type { NodeProcess } from '#operator/command-line/search-node-process.ts'
+import { startNodeProcess } from '#operator/processes/search-node-process.ts'
+import type { NodeProcess } from '#operator/processes/search-node-process.ts'
 
 /** Ids are derived from names, so that the same corpus gives the same version on every machine. */
 const KNOWLEDGE_BASE_ID = derivedUuid('knowledge base', 'evaluation')

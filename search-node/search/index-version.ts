@@ -5,6 +5,8 @@ import { countRows, forEachRow, hasRow, removeRow } from '#core/index/bitset.ts'
 import { gramQuestion } from '#core/index/grams/coverage.ts'
 import { isInForce } from '#core/index/facets/reader.ts'
 import type { IndexReader } from '#core/index/format/reader.ts'
+import { createActAliases } from '#law/citations/parser.ts'
+import type { ActAliases } from '#law/citations/parser.ts'
 import { compoundRows } from './candidates/compound-rows.ts'
 import { createScopeFilter } from './candidates/filter-bitset.ts'
 import type { ScopeFilter } from './candidates/filter-bitset.ts'
@@ -29,6 +31,7 @@ export interface SearchableVersion {
 
 /** State that all searches of an index share. */
 export interface SearchShared {
+  readonly aliases: ActAliases
   readonly filter: ScopeFilter
   readonly hasCompounds: VersionStatistics['hasCompounds']
   readonly passageGrams: PassageGrams
@@ -43,6 +46,7 @@ export type EngineOfVersion = Pick<EngineSourceDependencies, 'client' | 'engine'
 export function createSearchShared(index: IndexReader, engine?: EngineOfVersion): SearchShared {
   return {
     engine,
+    aliases: createActAliases(index.references.actNames),
     filter: createScopeFilter(index),
     hasCompounds: compoundRows(index.facets, index.passages),
     passageGrams: createPassageGrams((row) => index.passage(row)),
@@ -57,13 +61,13 @@ export function createSearchShared(index: IndexReader, engine?: EngineOfVersion)
  */
 export function createIndexVersion(
   index: IndexReader,
-  { filter, hasCompounds, passageGrams, vectorScores, engine }: SearchShared = createSearchShared(index),
+  { aliases, filter, hasCompounds, passageGrams, vectorScores, engine }: SearchShared = createSearchShared(index),
 ): SearchableVersion {
   const lexicalQuery = memoized((asked: AnalyzedQuestion) => prepareLexical(index.lexical, asked.words))
   const { searchQuestions } = index
   const comparedQuestions = searchQuestions && memoized((text: string) => compareQuestions(searchQuestions, text))
   const ofScope = memoized((scope: SearchScope) => filter.ofScope(scope))
-  const dependencies = { index, filter: { ofFilters: filter.ofFilters, ofScope }, lexicalQuery }
+  const dependencies = { index, aliases, filter: { ofFilters: filter.ofFilters, ofScope }, lexicalQuery }
   const passage = memoized((row: number) => index.passage(row))
   const local = createIndexSource({ ...dependencies, comparedQuestions })
   return {

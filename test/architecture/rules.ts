@@ -2,17 +2,16 @@ import { ROOM_RULES } from './rooms.ts'
 import { importsOf } from './source-file.ts'
 import type { Rule, SourceFile } from './source-file.ts'
 
-/** The rooms of `jobs` that hold command lines; the worker imports none of them. */
-const COMMAND_LINES = /^jobs\/(?:operator|demo|evaluation\/(?:command|natural))\//
-
 /** Areas that an area may import from, besides itself. Tests may import everything. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   core: [],
+  'law/citations': ['core'],
+  law: ['core', 'law/citations'],
   gateway: ['core'],
-  'search-node': ['core'],
-  jobs: ['core'],
-  'command lines': ['core', 'jobs'],
-  test: ['core', 'jobs', 'command lines', 'gateway', 'search-node'],
+  'search-node': ['core', 'law/citations'],
+  jobs: ['core', 'law', 'law/citations'],
+  operator: ['core', 'law', 'law/citations', 'jobs'],
+  test: ['core', 'law', 'law/citations', 'jobs', 'operator', 'gateway', 'search-node'],
 }
 
 const SQL_STATEMENT = anyOf([
@@ -40,7 +39,7 @@ const BOUNDED_BY_BOUNDS = new RegExp(
     /^search-node\/(?:threads\/|[^/]+\.ts$)/,
     /^core\/(?:rpc|redis|limits|queues|db|reranking|reading)\//,
     /^core\/embedding\/[^/]+\.ts$/,
-    /^jobs\/[^/]+\.ts$/,
+    /^jobs\/(?:platform|worker)\/[^/]+\.ts$/,
   ]),
 )
 const LOADED_AT_START = /^import (?!type ).*'(?:openai|mammoth|@opensearch-project\/opensearch)'/
@@ -48,14 +47,14 @@ const FOLDS = /\.(?:to(?:Locale)?(?:Lower|Upper)Case|normalize|localeCompare)\(/
 /** What reads texts and questions, and what folds other things than keys of law. */
 const MAY_FOLD = new RegExp(
   anyOf([
-    /^core\/(?:identity|index\/analysis|index\/references\/parser)\//,
+    /^(?:core\/(?:identity|index\/analysis)|law\/citations)\//,
     /^core\/platform\/stream-safe\.ts$/, // the stored form of texts
-    /^jobs\/import\/(?:read-fields|enumerated-lists)\.ts$/, // words in names of fields, numbers of items
+    /^law\/import\/(?:[a-z]+\/)?(?:read-fields|enumerated-lists)\.ts$/, // words in names of fields, numbers of items
     /^core\/credentials\/fingerprint\.ts$/, // UUIDs
     /^core\/embedding\/known-models\.ts$/, // names of models
     /^(?:gateway\/app|search-node\/wire)\.ts$/, // names of HTTP headers and of fields
-    /^jobs\/import\/(?:heading-anchors|dates)\.ts$/, // generated anchors, names of months
-    /^jobs\/page\/review\.mjs$/, // words that a reviewer looks for on the page
+    /^law\/(?:readers\/heading-anchors|import\/(?:[a-z]+\/)?dates)\.ts$/, // generated anchors, names of months
+    /^jobs\/platform\/page\/review\.mjs$/, // words that a reviewer looks for on the page
   ]),
 )
 /** What writes a manifest, reads it checked, or publishes a copy, which it reads checked. */
@@ -67,7 +66,7 @@ function anyOf(patterns: readonly RegExp[]): string {
 }
 
 function areaOf(path: string): string {
-  if (COMMAND_LINES.test(path)) return 'command lines'
+  if (path.startsWith('law/citations/')) return 'law/citations'
   return path.split('/')[0] ?? path
 }
 
@@ -101,7 +100,9 @@ function afterAudit(text: string): readonly string[] {
 
 export const RULES: readonly Rule[] = [
   {
-    guarantee: 'core imports no service, services import only core and themselves, and nothing but tests imports tests',
+    guarantee:
+      'core imports no service, law imports core alone, a search node of law its citations alone, the worker no ' +
+      'command line, and nothing but tests imports tests',
     breaches: boundaryBreaches,
     bad: [
       { path: 'core/limits.ts', text: "import { gatewayConfig } from '#gateway/config.ts'" },
@@ -109,7 +110,12 @@ export const RULES: readonly Rule[] = [
       { path: 'gateway/app.ts', text: "import {\n  a,\n  b,\n} from '#search-node/versions.ts'" },
       { path: 'search-node/threads/pool.ts', text: "export { plan } from '#jobs/platform/queues.ts'" },
       { path: 'jobs/worker/main.ts', text: "const { start } = await import('#gateway/app.ts')" },
-      { path: 'jobs/version-build/pipeline.ts', text: "import { startRedis } from '../demo/local/redis.ts'" },
+      { path: 'jobs/version-build/pipeline.ts', text: "import { startRedis } from '#operator/demo/local/redis.ts'" },
+      { path: 'core/index/references/reader.ts', text: "import { parseReference } from '#law/citations/parser.ts'" },
+      { path: 'law/import/stage.ts', text: "import { buildQueue } from '#jobs/platform/queues.ts'" },
+      { path: 'law/citations/parser.ts', text: "import { readDocument } from '../readers/read.ts'" },
+      { path: 'search-node/search/question.ts', text: "import { readDocument } from '#law/readers/read.ts'" },
+      { path: 'gateway/retrieve/narrow.ts', text: "import { referencesIn } from '#law/citations/parser.ts'" },
       { path: 'operator/demo/main.ts', text: "import { startSearchNode } from '#search-node/node.ts'" },
       { path: 'gateway/main.ts', text: "import '#test/support/servers.ts'" },
     ],
@@ -117,7 +123,7 @@ export const RULES: readonly Rule[] = [
   {
     guarantee: 'only core/db holds SQL, and the staging file of an import its own',
     breaches: (file) =>
-      /^(?:core\/db|jobs\/import\/staging)\//.test(file.path) || inTest(file)
+      /^(?:core\/db|law\/import\/staging)\//.test(file.path) || inTest(file)
         ? []
         : SQL.test(file.text)
           ? [`${file.path} holds SQL: move the statement to core/db`]
@@ -165,7 +171,7 @@ export const RULES: readonly Rule[] = [
   {
     guarantee: 'an audit entry is the last statement of its transaction, which then holds the lock of the chain',
     breaches: (file) =>
-      /^(?:core|gateway|jobs|search-node)\//.test(file.path) &&
+      /^(?:core|gateway|jobs|operator|search-node)\//.test(file.path) &&
       afterAudit(file.text).some((rest) => /\bawait\b/.test(rest))
         ? [`${file.path} awaits something after appendAudit`]
         : [],

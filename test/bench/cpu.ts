@@ -25,7 +25,7 @@ const TICK_MS = 10
 const PART_OF_COMMAND: readonly (readonly [RegExp, CpuPart])[] = [
   [/gateway\/main\.ts/, 'gateway'],
   [/search-node\/main\.ts/, 'search node'],
-  [/jobs\/(?:main|build\/child)\.ts/, 'jobs'],
+  [/jobs\/(?:worker\/main|version-build\/child)\.ts/, 'jobs'],
   [/(?:bench|load\/embedded)\/provider\.ts/, 'provider'],
   [/load\/generator\/main\.ts/, 'load generator'],
   [/bench\/lance-server\.ts/, 'LanceDB'],

@@ -14,7 +14,7 @@ import { INDEX_BOUNDS } from '#core/index/bounds.ts'
 import { createLog } from '#core/platform/log.ts'
 import { startSearchNode } from '#search-node/node.ts'
 import type { SearchNode } from '#search-node/node.ts'
-import { SEARCH_NODE_OPTIONS } from '#operator/command-line/node-options.ts'
+import { SEARCH_NODE_OPTIONS } from '#operator/processes/node-options.ts'
 import { freePort } from '#operator/demo/local/supervised-process.ts'
 import { COMPILE_CACHE } from './processes.ts'
 

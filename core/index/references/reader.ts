@@ -1,7 +1,5 @@
 import { closeSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createActAliases } from '#law/citations/parser.ts'
-import type { ActAliases } from '#law/citations/parser.ts'
 import { openSized, readFully } from '#core/index/storage/file-reader.ts'
 import { referencesLayout, referencesSchema } from './layout.ts'
 
@@ -10,7 +8,8 @@ import { referencesLayout, referencesSchema } from './layout.ts'
  * terms, a lookup reads about forty short pieces from the page cache.
  */
 export interface ReferencesReader {
-  readonly aliases: ActAliases
+  /** Every name of an act, its id included, with that id. */
+  readonly actNames: readonly (readonly [name: string, act: string])[]
   /** Rows of passages that hold the text of exactly this provision, whole or split for length; ascending. */
   rowsOf(canonical: string): Uint32Array
   /** Rows of passages that hold the text of a part of the provision; ordered by part, so a row may occur twice. */
@@ -27,9 +26,7 @@ export interface ReferencesReader {
 export function openReferencesReader(folder: string): ReferencesReader {
   const { acts, ...counts } = referencesSchema.parse(JSON.parse(readFileSync(join(folder, 'references.json'), 'utf8')))
   const layout = referencesLayout(counts)
-  const aliases = createActAliases(
-    acts.flatMap(({ id, aliases: names }) => [id, ...names].map((alias) => [alias, id] as const)),
-  )
+  const actNames = acts.flatMap(({ id, aliases }) => [id, ...aliases].map((name) => [name, id] as const))
   const file = openSized(join(folder, 'references.bin'), layout.bytes)
 
   /** Text and row offsets of a term and of the next one. */
@@ -56,7 +53,7 @@ export function openReferencesReader(folder: string): ReferencesReader {
     return new Uint32Array(readBytes(file, layout.rowsOffset + from * 4, (to - from) * 4))
   }
   return {
-    aliases,
+    actNames,
     rowsOf(canonical) {
       const position = lowerBound(canonical)
       return position < counts.terms && termAt(position) === canonical

@@ -6,7 +6,7 @@ import { createArtifactStore, createSignedStore } from '#core/index/format/store
 import type { SignedStore } from '#core/index/format/store.ts'
 import { openSearchNodeClient } from '#core/rpc/search-client.ts'
 import { credentials } from '@grpc/grpc-js'
-import { SEARCH_NODE_OPTIONS } from '#operator/command-line/node-options.ts'
+import { SEARCH_NODE_OPTIONS } from '#operator/processes/node-options.ts'
 import { startService } from './processes.ts'
 import type { LocalService } from './processes.ts'
 import { freePort } from './supervised-process.ts'
@@ -72,7 +72,7 @@ function codeOf(
   settings: Pick<StackSettings, 'restartOnChange'>,
   service: 'gateway' | 'search-node' | 'jobs',
 ): readonly string[] | undefined {
-  return settings.restartOnChange === true ? ['core', 'proto', service] : undefined
+  return settings.restartOnChange === true ? ['core', 'law', 'proto', service] : undefined
 }
 
 function logFileOf(settings: Pick<StackSettings, 'folder'>, name: string): string {

@@ -1,6 +1,7 @@
 import type { AnalyzedQuestion } from '#core/index/analysis/analyzer.ts'
 import type { IndexReader } from '#core/index/format/reader.ts'
 import { assertNotExpired } from '#search-node/call-deadline.ts'
+import type { ActAliases } from '#law/citations/parser.ts'
 import { hasRow } from '#core/index/bitset.ts'
 import type { FilterBitset, ScopeFilter } from './filter-bitset.ts'
 import { resolveReferences } from './references/resolve.ts'
@@ -14,6 +15,8 @@ import { searchLexical } from './words/search.ts'
 
 export interface IndexSourceDependencies {
   readonly index: IndexReader
+  /** What acts of the version are called in questions. */
+  readonly aliases: ActAliases
   readonly filter: Pick<ScopeFilter, 'ofFilters' | 'ofScope'>
   readonly lexicalQuery: (asked: AnalyzedQuestion) => LexicalQuery
   /** Undefined: the version has no search questions. */
@@ -26,6 +29,7 @@ export interface IndexSourceDependencies {
  */
 export function createIndexSource({
   index,
+  aliases,
   filter,
   lexicalQuery,
   comparedQuestions,
@@ -52,7 +56,7 @@ export function createIndexSource({
       const allowed = filter.ofScope(scope)
       // Computed only if the question names a provision, and at most once.
       let held: FilterBitset | undefined
-      return resolveReferences(text, index.references, {
+      return resolveReferences(text, index.references, aliases, {
         allowed: (row) => hasRow(allowed.bits, row),
         withdrawn: (row) => allowed.withdrawn !== undefined && hasRow(allowed.withdrawn, row),
         entitled: (row) => hasRow((held ??= filter.ofFilters(entitled)).bits, row),

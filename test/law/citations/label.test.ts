@@ -1,11 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import {
-  ancestorsOf,
-  canonicalReference,
-  createActAliases,
-  parseReference,
-} from '#law/citations/parser.ts'
+import { ancestorsOf, canonicalReference, createActAliases, parseReference } from '#law/citations/parser.ts'
 import { CORPUS_ALIASES, readCases } from './cases.ts'
 
 function written(label: string): string | undefined {

@@ -7,7 +7,7 @@ import type { Mapping } from '#law/import/mapping.ts'
 export async function mappingOf(name: string): Promise<Mapping> {
   return parseMapping(
     JSON.parse(
-      await readFile(fileURLToPath(new URL(`../../../jobs/import/mappings/${name}.json`, import.meta.url)), 'utf8'),
+      await readFile(fileURLToPath(new URL(`../../../law/import/mappings/${name}.json`, import.meta.url)), 'utf8'),
     ),
   )
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { partsOf } from '#law/import/parts.ts'
-import { codePointsOf, withoutSpace } from '#law/import/text.ts'
+import { codePointsOf, withoutSpace } from '#law/readers/text.ts'
 import { importContents, line, smallMapping } from '#test/support/import.ts'
 
 /** A text of a whole number of words of one letter, about so long. */

@@ -14,7 +14,7 @@ import type { SourceRecord } from '#law/import/record.ts'
 import { compileMapping } from '#law/import/resolve.ts'
 import { splitText } from '#law/import/split.ts'
 import { foldKey } from '#core/identity/fold.ts'
-import { codePointsOf, isBlank, unstorable } from '#law/import/text.ts'
+import { codePointsOf, isBlank, unstorable } from '#law/readers/text.ts'
 import { MARKDOWN, PROSE, YAML } from './hostile-inputs.ts'
 
 const GROWTH = 4
@@ -57,7 +57,7 @@ function costMs(stage: Stage, text: string): number {
 let mappings: readonly ReturnType<typeof compileMapping>[]
 beforeAll(async () => {
   const shipped = ['cfpb', 'de', 'eu', 'fr', 'obliqa'].map(async (name) => {
-    const file = new URL(`../../../jobs/import/mappings/${name}.json`, import.meta.url)
+    const file = new URL(`../../../law/import/mappings/${name}.json`, import.meta.url)
     return parseMapping(JSON.parse(await readFile(file, 'utf8')))
   })
   mappings = [MARKDOWN_MAPPING, ...(await Promise.all(shipped))].map(compileMapping)

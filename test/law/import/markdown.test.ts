@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
+import { READER_BOUNDS } from '#law/readers/bounds.ts'
 import { IMPORT_BOUNDS } from '#law/import/bounds.ts'
 import type { DraftPassage } from '#law/import/draft.ts'
 import { markdownRecords } from '#law/import/markdown.ts'
@@ -112,7 +113,7 @@ describe('a Markdown import', () => {
 
   test('refuses front matter over its bound, and a file that nests too deep', async () => {
     const long = `---\na: ${'x'.repeat(IMPORT_BOUNDS.frontMatterCharactersMax)}\n---\nText.\n`
-    const deep = `---\na: b\n---\n# One\nText.\n\n${'- '.repeat(IMPORT_BOUNDS.markdownNestingMax)}x\n\n# Two\nText.\n`
+    const deep = `---\na: b\n---\n# One\nText.\n\n${'- '.repeat(READER_BOUNDS.markdownNestingMax)}x\n\n# Two\nText.\n`
     expect(await itemsOf(long)).toEqual([
       {
         kind: 'fault',
@@ -121,7 +122,7 @@ describe('a Markdown import', () => {
       },
     ])
     expect(await itemsOf(deep)).toEqual([
-      { kind: 'fault', line: 7, reason: `blocks nested deeper than ${IMPORT_BOUNDS.markdownNestingMax} levels` },
+      { kind: 'fault', line: 7, reason: `blocks nested deeper than ${READER_BOUNDS.markdownNestingMax} levels` },
     ])
   })
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { splitText } from '#law/import/split.ts'
-import { codePointsOf } from '#law/import/text.ts'
+import { codePointsOf } from '#law/readers/text.ts'
 
 const withoutSpace = (text: string): string => text.replaceAll(/\s+/g, '')
 const piece = fc.oneof(

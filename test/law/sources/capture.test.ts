@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createArtifactStore } from '#core/index/format/store.ts'
-import { IMPORT_BOUNDS } from '#law/import/bounds.ts'
+import { SOURCE_BOUNDS } from '#law/sources/bounds.ts'
 import { captureSources, snapshotId } from '#law/sources/capture.ts'
 import { listSource } from '#law/sources/list.ts'
 import type { SourceFile } from '#law/sources/list.ts'
@@ -55,7 +55,7 @@ describe('capturing sources', () => {
 
   test.each([
     ['small', 'The firm must act.'],
-    ['large', 'The firm must act. '.repeat(IMPORT_BOUNDS.readBlockBytes / 10)],
+    ['large', 'The firm must act. '.repeat(SOURCE_BOUNDS.readBlockBytes / 10)],
   ])('keeps a whole snapshot that is already there, and replaces a damaged one: %s', async (_size, content) => {
     const store = await emptyStore()
     const files = await markdownOf(await folder({ 'a.md': content }))
@@ -84,7 +84,7 @@ describe('capturing sources', () => {
   test('refuses what is no regular file, too large, or gone', async () => {
     const store = await emptyStore()
     const path = await folder({ 'big.md': '' })
-    await truncate(join(path, 'big.md'), IMPORT_BOUNDS.sourceFileBytesMax + 1)
+    await truncate(join(path, 'big.md'), SOURCE_BOUNDS.sourceFileBytesMax + 1)
     await expect(captureSources(store, await markdownOf(path))).rejects.toThrow(/larger than/)
     const source = { root: path, mediaType: 'text/markdown' }
     await expect(

@@ -1,7 +1,7 @@
 import type { ReferencesReader } from '#core/index/references/reader.ts'
 import type { UnsupportedReference } from '#core/domain/search.ts'
 import { ancestorsOf, canonicalReference, referencesIn } from '#law/citations/parser.ts'
-import type { ExplicitReference, Reference } from '#law/citations/parser.ts'
+import type { ActAliases, ExplicitReference, Reference } from '#law/citations/parser.ts'
 import { NEARNESS } from '#search-node/search/candidates/source.ts'
 import type { NamedBy, NamedRows, Nearness } from '#search-node/search/candidates/source.ts'
 import { textsMarking } from './part-marks.ts'
@@ -33,10 +33,15 @@ export interface Visibility {
  * document, and is no reference otherwise. Where a passage of exactly the provision is withdrawn, the rest of its
  * document does not support it: a part of a text may mislead.
  */
-export function resolveReferences(query: string, index: ReferencesReader, reach: Visibility): NamedRows {
+export function resolveReferences(
+  query: string,
+  index: ReferencesReader,
+  aliases: ActAliases,
+  reach: Visibility,
+): NamedRows {
   const rows = new Map<number, NamedBy>()
   const unsupported: UnsupportedReference[] = []
-  const { certain, ifHeld } = referencesIn(query, index.aliases)
+  const { certain, ifHeld } = referencesIn(query, aliases)
   const explicit = [...certain, ...ifHeld.filter(({ reference }) => isHeldClearly(reference, index, reach))].toSorted(
     (a, b) => a.start - b.start,
   )

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { ActEntry } from '#core/index/references/layout.ts'
 import { openReferencesReader } from '#core/index/references/reader.ts'
 import { createReferencesWriter } from '#core/index/references/writer.ts'
+import { createActAliases } from '#law/citations/parser.ts'
 import { resolveReferences } from '#search-node/search/candidates/references/resolve.ts'
 import type { NamedRows } from '#search-node/search/candidates/source.ts'
 
@@ -36,7 +37,7 @@ export function resolve(query: string, passages: readonly Passage[]): NamedRows 
     try {
       const entitled = (row: number): boolean => passages[row]?.entitled !== false
       const seen = (row: number): boolean => entitled(row) && passages[row]?.allowed !== false
-      return resolveReferences(query, index, {
+      return resolveReferences(query, index, createActAliases(index.actNames), {
         entitled,
         allowed: (row) => seen(row) && passages[row]?.withdrawn !== true,
         withdrawn: (row) => seen(row) && passages[row]?.withdrawn === true,

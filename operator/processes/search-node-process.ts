@@ -5,8 +5,8 @@ import type { SearchNodeClient } from '#core/rpc/search-client.ts'
 import { clientCredentials } from '#core/rpc/transport.ts'
 import { NO_ENGINE, engineEnvironment } from '#core/engine/settings.ts'
 import type { EngineSettings } from '#core/engine/settings.ts'
-import { startListening } from '#operator/command-line/listening-process.ts'
-import { SEARCH_NODE_OPTIONS } from '#operator/command-line/node-options.ts'
+import { startListening } from '#operator/processes/listening-process.ts'
+import { SEARCH_NODE_OPTIONS } from '#operator/processes/node-options.ts'
 
 const START_TIMEOUT_MS = 30_000
 const PLAINTEXT = {
