@@ -32,7 +32,7 @@ const LOCK = {
 beforeEach(() => {
   // The space in the name is deliberate.
   checkout = mkdtempSync(join(tmpdir(), 'evidence checkout-'))
-  mkdirSync(join(checkout, 'jobs'), { recursive: true })
+  mkdirSync(join(checkout, 'operator'), { recursive: true })
   mkdirSync(join(checkout, 'tools'))
   copyFileSync(
     fileURLToPath(new URL('../../operator/bootstrap.mjs', import.meta.url)),
@@ -100,7 +100,7 @@ test(
 
 test('what a script compiled is kept for its next start', () => {
   installPackages(process.execPath)
-  writeFileSync(join(checkout, 'script.mjs'), 'import "../jobs/imported.mjs"')
+  writeFileSync(join(checkout, 'script.mjs'), 'import "./imported.mjs"')
   writeFileSync(join(checkout, 'imported.mjs'), `export const long = ${JSON.stringify('long'.repeat(1_000))}`)
   expect(bootstrap('script.mjs').status).toBe(0)
   const [version = ''] = readdirSync(join(checkout, 'node_modules/.cache/compile'))
