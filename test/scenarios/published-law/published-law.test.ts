@@ -138,7 +138,7 @@ test(`law of each format goes from its files to callers, is captured again when 
   await cli.json('knowledge-bases', 'create', BASE, '--title', 'Published law')
   await cli.json('sources', 'add', 'folder', '--knowledge-base', BASE, '--from', law, ...yaml)
   const address = `${publisher.baseUrl}/${fileOf('ecfr').name}`
-  const often = ['--allow-private', '--every-minutes', '5']
+  const often = ['--allow-private', '--every-minutes', '1440']
   await cli.json('sources', 'add', 'publisher', '--knowledge-base', BASE, '--from', address, ...yaml, ...often)
   const captured = capturedSchema.parse(await cli.json('capture', '--knowledge-base', BASE))
   const importId = z
