@@ -110,9 +110,9 @@ async function search(
   deadline: CallDeadline,
   about: CallFacts,
 ): Promise<Uint8Array> {
-  const { versionId, ...input } = parseSearch(request)
+  const { versionId, projection, ...input } = parseSearch(request)
   const beganMs = performance.now()
-  const lease = versions.borrow(versionId)
+  const lease = versions.borrow(versionId, projection)
   try {
     if (input.vector !== undefined) assertDimensions(input.vector, lease.artifact.vectors?.dimensions)
     return await pool.search({ artifact: lease.artifact, input, deadlineMs: deadline.deadlineMs }, deadline)

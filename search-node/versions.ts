@@ -79,13 +79,21 @@ export class Versions {
     return { alreadyLoaded, passages: known.artifact?.passages ?? 0 }
   }
 
-  /** @throws NodeError FAILED_PRECONDITION if the version is not loaded. */
-  borrow(versionId: string): VersionLease {
+  /**
+   * @param projection SHA-256 of the manifest that the caller wants; undefined: any.
+   * @throws NodeError FAILED_PRECONDITION if the version, or that projection of it, is not loaded.
+   */
+  borrow(versionId: string, projection?: string): VersionLease {
     const version = this.#versions.get(versionId)
     if (version?.state !== 'loaded' || version.artifact === undefined)
       throw new NodeError(
         'FAILED_PRECONDITION',
         'This node has not loaded the version; ask another node, or prepare the version here first.',
+      )
+    if (projection !== undefined && version.digest.toString('hex') !== projection)
+      throw new NodeError(
+        'FAILED_PRECONDITION',
+        'This node has loaded another projection of the version; ask another node.',
       )
     version.leases += 1
     let held = true

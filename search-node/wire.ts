@@ -36,6 +36,7 @@ const withdrawnSchema = z.object({
 
 const searchSchema = z.object({
   versionId,
+  projection: bytes.refine(({ length }) => length === 0 || length === 32),
   queryVector: bytes,
   queryText: z.string().refine((text) => text.length <= 2 * SEARCH_BOUNDS.queryCharactersMax && text.isWellFormed()),
   limit: z.int().min(1).max(SEARCH_BOUNDS.searchLimitMax),
@@ -61,12 +62,21 @@ const releaseSchema = z.object({ versionId })
 
 /** @throws NodeError INVALID_ARGUMENT. */
 export function parseSearch(request: unknown): SearchQuery {
-  const { queryVector, queryText: text, entitled, ranking, onlyRows, ...query } = parse(searchSchema, request)
+  const {
+    queryVector,
+    queryText: text,
+    entitled,
+    ranking,
+    onlyRows,
+    projection,
+    ...query
+  } = parse(searchSchema, request)
   const vector = queryVector.length === 0 ? undefined : parseVector(queryVector)
   if (vector === undefined && text.trim() === '') throw invalid('queryText')
   const { expansion, ...rest } = ranking
   return {
     ...query,
+    projection: projection.length === 0 ? undefined : projection.toString('hex'),
     vector,
     text,
     entitled: entitled ?? query.filters,

@@ -11,6 +11,8 @@ import { withdrawalInForceSchema } from './withdrawals.ts'
 const profileSchema = z.object({
   id: z.string(),
   version_id: z.string(),
+  /** The artifact that the version is served from: the SHA-256 of its manifest, in hexadecimal digits. */
+  projection: z.string(),
   passages: z.number(),
   facets: facetsSchema,
   /** Null for a version without vectors. */
@@ -58,7 +60,7 @@ const accessSchema = z.object({
 export type Access = z.infer<typeof accessSchema>
 
 const PROFILE = `json_build_object('id', v.profile_id, 'version_id', v.id, 'passages', v.passages,
-  'facets', v.facets, 'embedding', v.embedding, 'parameters', v.profile, 'withdrawn', coalesce((
+  'projection', encode(v.manifest_digest, 'hex'), 'facets', v.facets, 'embedding', v.embedding, 'parameters', v.profile, 'withdrawn', coalesce((
     select json_agg(json_build_object('id', w.id, 'document', w.document_id, 'provisions', w.provisions,
       'chunk_id', w.chunk_id) order by w.id)
     from withdrawals as w where w.knowledge_base_id = v.knowledge_base_id and w.restored_at is null

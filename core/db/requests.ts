@@ -30,6 +30,8 @@ const requestRow = z.object({
   plan: z.string(),
   knowledge_base: z.string(),
   version_id: z.uuid(),
+  /** Null where a gateway of an earlier release admitted the request. */
+  projection: z.string().nullable(),
   profile_id: z.uuid().nullable(),
   /** UTC day. */
   in_force_on: z.string(),
@@ -60,7 +62,7 @@ export type RequestRow = z.infer<typeof requestRow>
 const SHOW = `
   select r.id, r.trace_id, r.state, r.organization_id, o.name as organization, c.name as client, r.environment,
     k.prefix as api_key, r.api_key_id, r.entitlement_id, p.name as plan, b.slug as knowledge_base, r.version_id,
-    v.profile_id, r.in_force_on::text, r.filters, r.idempotency_digest is not null as idempotency_key, r.admitted_at,
+    encode(r.projection, 'hex') as projection, v.profile_id, r.in_force_on::text, r.filters, r.idempotency_digest is not null as idempotency_key, r.admitted_at,
     r.finished_at, r.outcome, r.replay, r.fingerprint, r.fingerprint_epoch, f.wrapped as fingerprint_key, l.charged,
     l.appended_at
   from reservations r

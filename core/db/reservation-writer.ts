@@ -116,6 +116,7 @@ function insertedRow({ reservation: r, epoch }: Charged): unknown {
     plan_id: r.planId,
     knowledge_base_id: r.knowledgeBaseId,
     version_id: r.versionId,
+    projection: r.projection,
     digests: r.idempotencyDigests.map((digest) => digest.toString('hex')),
     fingerprint: r.fingerprint.toString('hex'),
     fingerprint_epoch: r.fingerprintEpoch,

@@ -16,6 +16,8 @@ export interface NewReservation {
   readonly planId: string
   readonly knowledgeBaseId: string
   readonly versionId: string
+  /** SHA-256 of the manifest that the version is served from, in hexadecimal digits. */
+  readonly projection: string
   /** Digests of the Idempotency-Key under each service secret. The first one is stored. Empty without a key. */
   readonly idempotencyDigests: readonly Buffer[]
   readonly fingerprint: Buffer

@@ -41,6 +41,8 @@ export interface Ranking {
 
 export interface SearchQuery {
   readonly versionId: string
+  /** SHA-256 of the manifest of the artifact to search, in hexadecimal digits; undefined: the one that is loaded. */
+  readonly projection?: string | undefined
   /** Any positive length; undefined: only the words rank. */
   readonly vector: Float32Array | undefined
   /** Blank: only the vector ranks. */

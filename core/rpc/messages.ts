@@ -23,6 +23,7 @@ export interface SearchRequest {
   readonly rowsOnly: boolean
   readonly onlyRows: Buffer
   readonly withdrawn: readonly Withdrawn[]
+  readonly projection: Buffer
 }
 export interface ReleaseVersionReply {
   readonly wasLoaded: boolean

@@ -88,6 +88,7 @@ export function searchRequestOf({
   onlyRows,
   withdrawn = [],
   entitled,
+  projection,
   ...query
 }: SearchQuery): SearchRequest {
   const { rowsScoredMin, ...rest } = ranking
@@ -100,6 +101,7 @@ export function searchRequestOf({
     rowsOnly,
     onlyRows: bytesOf(onlyRows),
     withdrawn,
+    projection: projection === undefined ? NO_BYTES : Buffer.from(projection, 'hex'),
   }
 }
 

@@ -69,6 +69,7 @@ function candidateOf(
     id: context.requestId,
     traceId: context.traceId,
     versionId: pinned.profile.version_id,
+    projection: pinned.projection,
     corpusPassages: pinned.profile.passages,
     idempotencyDigests:
       idempotencyKey === undefined

@@ -31,6 +31,8 @@ export interface PinnedRequest {
   /** Passages that an operator allows beyond the marks of the exposure. */
   readonly raised: number
   readonly profile: ServingProfile
+  /** The artifact that the version is served from: the SHA-256 of its manifest, in hexadecimal digits. */
+  readonly projection: string
   readonly filters: Filters
   /** The filters without the request's own; the same object if it has none. */
   readonly entitled: Filters
@@ -72,6 +74,7 @@ export function pin(
     limits,
     raised: entitlement.exposure_raised,
     profile,
+    projection: profile.projection,
     filters,
     entitled: request.filters === undefined ? filters : { ...valuesOf(narrowed.entitled), ...mandatory },
     withdrawn: profile.withdrawn.map(withdrawnOf),

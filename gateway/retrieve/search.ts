@@ -38,6 +38,7 @@ export async function search(
   try {
     const request = {
       versionId: pinned.profile.version_id,
+      projection: pinned.projection,
       vector: query.vector,
       text: pinned.query,
       limit,

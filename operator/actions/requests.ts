@@ -68,6 +68,7 @@ export function shownRequest(row: RequestRow): object {
     plan: row.plan,
     knowledge_base: row.knowledge_base,
     version: row.version_id,
+    projection: row.projection,
     retrieval_profile: row.profile_id,
     in_force_on: row.in_force_on,
     filters: row.filters,

@@ -19,6 +19,7 @@ const entrySchema = z.object({
   fingerprint: z.instanceof(Buffer),
   fingerprint_epoch: z.number(),
   version_id: z.string(),
+  as_pinned: z.boolean(),
   outcome: z.object({
     decision: z.string().nullable(),
     error_code: z.string().nullable(),
@@ -35,7 +36,7 @@ type Entry = z.infer<typeof entrySchema>
 async function entriesOf(caller: Caller): Promise<readonly Entry[]> {
   const { rows } = await service.owner.query(
     'select reservation_id, trace_id, state, charged, fingerprint, fingerprint_epoch, version_id, ' +
-      'outcome from ledger where entitlement_id = $1 order by admitted_at',
+      '(select projection = manifest_digest from corpus_versions where id = version_id) as as_pinned, outcome from ledger where entitlement_id = $1 order by admitted_at',
     [caller.entitlementId],
   )
   return z.array(entrySchema).parse(rows)
@@ -58,6 +59,7 @@ describe('Ledger: one row per admitted request', () => {
       state: 'delivered',
       charged: true,
       version_id: version,
+      as_pinned: true,
       outcome: {
         decision: 'answer',
         error_code: null,

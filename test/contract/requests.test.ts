@@ -31,6 +31,15 @@ const shownSchema = z.record(z.string(), z.unknown())
 const show = async (...args: readonly string[]): Promise<z.infer<typeof shownSchema>> =>
   shownSchema.parse(await cli.json('requests', 'show', ...args))
 
+/** What the database says that the version is served from. */
+async function projectionOf(version: string): Promise<unknown> {
+  const { rows } = await service.owner.query<{ projection: string }>(
+    "select encode(manifest_digest, 'hex') as projection from corpus_versions where id = $1",
+    [version],
+  )
+  return rows[0]?.projection
+}
+
 async function replay(id: string, query: string): Promise<CliResult> {
   const file = join(folder, `${randomUUID()}.txt`)
   writeFileSync(file, `${query}\n`)
@@ -53,6 +62,7 @@ describe('A request can be looked up and run again', () => {
       environment: 'live',
       knowledge_base: KNOWLEDGE_BASE,
       version,
+      projection: await projectionOf(version),
       retrieval_profile,
       decision: 'answer',
       signal: abstention.signal,

@@ -67,6 +67,8 @@ test('a version is lent only once it is verified and open on every thread', asyn
   expect(events).toEqual(['verify', 'open'])
   const lease = versions.borrow(ID)
   expect(versions.status()).toMatchObject([{ versionId: ID, manifestDigest: DIGEST, state: 'loaded', leases: 1 }])
+  versions.borrow(ID, DIGEST.toString('hex')).release()
+  expect(() => versions.borrow(ID, '00'.repeat(32))).toThrow(/another projection/)
   lease.release()
   lease.release()
   expect(versions.status()).toMatchObject([{ leases: 0 }])

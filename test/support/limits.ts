@@ -36,6 +36,7 @@ export function createCandidate(
     apiKeyId: id,
     planId,
     versionId: id,
+    projection: '00'.repeat(32),
     inForceOn: '2026-01-01',
     filters: NO_FILTERS,
     entitled: NO_FILTERS,

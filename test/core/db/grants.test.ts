@@ -53,7 +53,8 @@ clients
   operator select
   operator update active
 corpus_versions
-  gateway select embedding, facets, id, knowledge_base_id, passages, profile, profile_id, state, withdrawals_decided
+  gateway select embedding, facets, id, knowledge_base_id, manifest_digest, passages, profile, profile_id, state,
+    withdrawals_decided
   jobs insert build_id, changes_sha256, documents, embedding, evaluation, facets, figures_sha256, id,
     knowledge_base_id, manifest_digest, passages, passed, profile, profile_id, report_sha256, withdrawals_decided
   jobs select

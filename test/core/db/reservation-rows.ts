@@ -31,6 +31,7 @@ export function createReservation(organizationId: string, fields: Partial<NewRes
     planId: id,
     knowledgeBaseId: id,
     versionId: id,
+    projection: '00'.repeat(32),
   }
   const times = { admittedAtMs: Date.now(), deadlineAtMs: Date.now() + 20_000, inForceOn: '2026-11-21' }
   return {

@@ -20,6 +20,7 @@ export function activeEntitlement(given: Partial<ActiveEntitlement> = {}): Activ
   const profile: ActiveEntitlement['active_profile'] = {
     id: randomUUID(),
     version_id: randomUUID(),
+    projection: 'ab'.repeat(32),
     passages: 1_000,
     withdrawn: [],
     facets: {

@@ -61,6 +61,7 @@ describe('what a node is asked', () => {
     expect(asked[0]).toMatchObject({ timeoutMs: PLATFORM_BOUNDS.searchTimeoutMs, signal })
     expect(asked[0]?.request).toEqual({
       versionId: pinned.profile.version_id,
+      projection: pinned.projection,
       vector: Float32Array.of(0.6, 0.8),
       text: 'capital',
       limit: 3,
