@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { createProgram } from '#jobs/operator/program.ts'
+import { createProgram } from '#operator/commands/program.ts'
 import { linksOf, pageAt } from './pages.ts'
 import type { Page } from './pages.ts'
 
