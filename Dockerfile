@@ -14,8 +14,8 @@ COPY gateway ./gateway
 COPY search-node ./search-node
 COPY jobs ./jobs
 
-# A named volume inherits the owner of the folder that it is mounted on.
-RUN mkdir -p /var/lib/evidence/snapshots /var/lib/trace && chown -R node:node /var/lib/evidence /var/lib/trace
+# A named volume inherits the owner of the folder that it is mounted on. SOURCE_ROOTS of jobs names /sources.
+RUN mkdir -p /sources /var/lib/evidence/snapshots /var/lib/trace && chown -R node:node /var/lib/evidence /var/lib/trace
 VOLUME /var/lib/evidence /var/lib/trace
 
 USER node

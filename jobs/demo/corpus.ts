@@ -14,6 +14,8 @@ export interface DemoCorpus {
   readonly slug: string
   readonly title: string
   readonly source: string
+  /** The source, or the folder of its file. */
+  readonly folder: string
   /** Undefined for Markdown with the built-in mapping. */
   readonly mappingFile: string | undefined
   readonly questionsFile: string | undefined
@@ -29,6 +31,7 @@ export function builtInCorpus(): DemoCorpus {
     slug: 'hsfa-rulebook',
     title: 'Rulebook of the Halden Straits Financial Authority',
     source: join(RULEBOOK, 'rulebook'),
+    folder: RULEBOOK,
     mappingFile: undefined,
     questionsFile: join(RULEBOOK, 'questions.jsonl'),
   }
@@ -51,6 +54,7 @@ export function corpusAt(path: string): DemoCorpus {
         .replaceAll(/^-|-$/g, '')}`.slice(0, 63),
     title: named?.title ?? name,
     source,
+    folder,
     mappingFile,
     questionsFile: existsSync(questions) ? questions : undefined,
   }

@@ -50,7 +50,7 @@ async function demo(flags: DemoFlags, steps: Steps): Promise<void> {
   const stateFile = join(folder, 'state.json')
   const state = readOrCreateState(stateFile)
   const readyFiles = [join(folder, 'ready.json'), ...(flags.readyFile === undefined ? [] : [resolve(flags.readyFile)])]
-  const installed = { folder, secrets: state.secrets, flags, actor: ACTOR, stale: readyFiles, environment }
+  const installed = { folder, corpus, secrets: state.secrets, flags, actor: ACTOR, stale: readyFiles, environment }
   const { settings, operatorUrl, gateway, trace } = await startInstallation(installed, steps)
   const database = openDatabase(operatorUrl, createLog('demo', 'silent'), CONNECTIONS_MAX, 60_000)
   steps.onStop(() => database.end())
