@@ -147,9 +147,9 @@ async function existing(path: string): Promise<string> {
 }
 
 /** Yields what is no folder, named by its path below the root with forward slashes. Hidden folders are not entered. */
-async function* visibleFiles(
+export async function* visibleFiles(
   root: string,
-  roots: SourceRoots,
+  roots: SourceRoots = 'own rights',
 ): AsyncGenerator<{ readonly name: string; readonly entry: Dirent }> {
   const folders = ['']
   for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
