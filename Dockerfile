@@ -16,8 +16,8 @@ COPY law ./law
 COPY jobs ./jobs
 COPY operator ./operator
 
-# A named volume inherits the owner of the folder that it is mounted on.
-RUN mkdir -p /var/lib/evidence/snapshots /var/lib/trace && chown -R node:node /var/lib/evidence /var/lib/trace
+# A named volume inherits the owner of the folder that it is mounted on. SOURCE_ROOTS of jobs names /sources.
+RUN mkdir -p /sources /var/lib/evidence/snapshots /var/lib/trace && chown -R node:node /var/lib/evidence /var/lib/trace
 VOLUME /var/lib/evidence /var/lib/trace
 
 USER node

@@ -30,7 +30,7 @@ const SERVICES = [
   'test/jobs/{activate,platform,trace,version-build,worker}/**/*.test.ts',
   'test/operator/**/*.test.ts',
   'test/law/import/left-out.test.ts',
-  'test/jobs/capture/{pipeline,schedule}.test.ts',
+  'test/jobs/capture/{pipeline,places,schedule}.test.ts',
 ]
 
 /** The seed of every random draw of `npm test`. `npm run test:soak` draws another one for each round. */

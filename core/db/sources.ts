@@ -31,7 +31,8 @@ export type SourceRow = z.infer<typeof sourceSchema>
 const capturedFileSchema = z.object({
   sourceName: z.string(),
   mediaType: z.string(),
-  sha256: z.string(),
+  /** Names a file of the store. */
+  sha256: z.string().regex(/^[0-9a-f]{64}$/),
   bytes: z.int().nonnegative(),
   /** Of an address: where the last redirect led, and the headers by which a change is asked for. */
   finalUrl: z.string().optional(),

@@ -17,7 +17,8 @@ await asProgram<CaptureRun>(async ({ config, database, log }) => {
     const source = sources.find(({ id }) => id === sourceId)
     if (source === undefined) return { outcome: 'removed' }
     const store = createArtifactStore(config.ARTIFACT_STORE)
-    const captured = await captureSource({ database, store, actor: SCHEDULED, preparesBuilds: true }, source)
+    const deps = { database, store, actor: SCHEDULED, roots: config.SOURCE_ROOTS, preparesBuilds: true }
+    const captured = await captureSource(deps, source)
     return { outcome: 'ended', captured }
   } catch (error) {
     log.warn('capture failed', { source_id: sourceId }, error)

@@ -9,6 +9,7 @@ import type { Database, Queryable } from '#core/db/pool.ts'
 import type { ArtifactStore } from '#core/index/format/store.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import type { BuildParameters } from '#jobs/version-build/parameters.ts'
+import { verifiedSnapshots } from '#jobs/version-build/read-import.ts'
 import { sortPassages } from '#jobs/version-build/sort.ts'
 import type { Mapping } from '#law/import/mapping.ts'
 import { readSources } from '#law/import/pipeline.ts'
@@ -141,7 +142,7 @@ async function parse(store: ArtifactStore, input: CapturedImport, accept: Accept
   await mkdir(dirname(path), { recursive: true })
   const staging = openStaging(path, { unnamed: true })
   try {
-    const snapshots = snapshotsOf(input).map((each) => ({ ...each, path: store.snapshotFile(each.sha256) }))
+    const snapshots = await verifiedSnapshots({ source: { mapping, snapshots: snapshotsOf(input) }, store })
     const described = { knowledgeBaseId: knowledgeBase.id, mapping, leftOut, snapshots, onRecord: recordCounter(input) }
     const report = await readSources(signal === undefined ? described : { ...described, signal }, staging)
     accept(report)

@@ -6,25 +6,38 @@ import { statedMapping } from '#law/import/corpus-mapping.ts'
 import { parseMapping } from '#law/import/mapping.ts'
 import type { Mapping } from '#law/import/mapping.ts'
 import { NOTHING_STATED, readSourceYaml } from '#law/import/source-yaml.ts'
+import { assertWithin } from '#law/sources/roots.ts'
+import type { SourceRoots } from '#law/sources/roots.ts'
 
 type Mapped = Pick<SourceRow, 'name' | 'location' | 'mapping'>
 
-/** Returns how the files of a source are read now. @throws OperatorError for a `source.yaml` that is not understood. */
-export async function mappingOfSource({ location, mapping }: Mapped): Promise<Mapping> {
+/**
+ * Returns how the files of a source are read now.
+ * @throws OperatorError for a `source.yaml` that is not understood, and for a place outside the roots.
+ */
+export async function mappingOfSource({ location, mapping }: Mapped, roots: SourceRoots): Promise<Mapping> {
   if (mapping !== null) return parseMapping(mapping)
-  return statedMapping((await readSourceYaml(location)) ?? NOTHING_STATED)
+  return statedMapping((await readSourceYaml(location, roots)) ?? NOTHING_STATED)
 }
 
 /**
- * Returns the mapping with which all sources of a knowledge base are imported. A folder that this machine cannot see
- * was read with it when its source was added or captured.
+ * Returns the mapping with which all sources of a knowledge base are imported. A folder that this machine cannot see, or
+ * that is outside the roots, was read with it when its source was added or captured.
  * @throws OperatorError for several.
  */
-export async function oneMappingOf([first, ...others]: readonly [Mapped, ...Mapped[]]): Promise<Mapping> {
-  const mapping = await mappingOfSource(first)
+export async function oneMappingOf(
+  [first, ...others]: readonly [Mapped, ...Mapped[]],
+  roots: SourceRoots,
+): Promise<Mapping> {
+  const mapping = await mappingOfSource(first, roots)
   for (const other of others) {
-    const isElsewhere = other.mapping === null && (await stat(other.location).catch(() => undefined)) === undefined
-    if (!isElsewhere && canonicalJson(await mappingOfSource(other)) !== canonicalJson(mapping))
+    const seen = await assertWithin(other.location, roots)
+      .then(() => stat(other.location))
+      .catch(() => undefined)
+    if (
+      (other.mapping !== null || seen !== undefined) &&
+      canonicalJson(await mappingOfSource(other, roots)) !== canonicalJson(mapping)
+    )
       throw new OperatorError(
         `The source "${other.name}" is read with another mapping than "${first.name}", and all are imported together: ` +
           'state everything in one source.yaml, and name it with --source-yaml for each of them.',

@@ -23,6 +23,7 @@ import { buildParametersSchema } from '#jobs/version-build/parameters.ts'
 import type { BuildParameters } from '#jobs/version-build/parameters.ts'
 import { captureSources } from '#law/sources/capture.ts'
 import { listSource, mediaTypeOf } from '#law/sources/list.ts'
+import type { SourceRoots } from '#law/sources/roots.ts'
 import { CAPTURE_BOUNDS } from './bounds.ts'
 import { fetchInto } from './fetch.ts'
 import { readCaptured, recordImport } from './import-captured.ts'
@@ -35,6 +36,8 @@ export interface CaptureDeps {
   readonly store: ArtifactStore
   /** Who captures, for the audit trail. */
   readonly actor: string
+  /** Where files and folders may be opened. */
+  readonly roots: SourceRoots
   /** Whether builds go on from what the capture sorted. An operator's account cannot write what a worker signs. */
   readonly preparesBuilds?: boolean
   readonly onProgress?: OnProgress
@@ -62,7 +65,7 @@ export function isAddress(location: string): boolean {
  * last good one stays in force.
  */
 export async function captureSource(deps: CaptureDeps, source: SourceRow): Promise<Captured> {
-  const { database } = deps
+  const { database, roots } = deps
   const none = { files: 0, import_id: null, build_id: null }
   const named = { source: source.name, knowledge_base: source.knowledge_base }
   let outcome: CaptureOutcome
@@ -70,7 +73,7 @@ export async function captureSource(deps: CaptureDeps, source: SourceRow): Promi
   try {
     const last = (await lastGoodCapture(database, source.id))?.files ?? []
     files = await filesOf(deps, source, last)
-    const isRecords = (await mappingOfSource(source)).format === 'jsonl'
+    const isRecords = (await mappingOfSource(source, roots)).format === 'jsonl'
     await assertReadable(deps.store, { isAddress: isAddress(source.location), isRecords }, files, last)
     outcome = sameFiles(pairsOf(files), pairsOf(last)) ? 'unchanged' : 'changed'
     await insertCapture(database, { source_id: source.id, outcome, message: null, files: [...files] })
@@ -102,12 +105,12 @@ function faultOf(error: unknown): string | undefined {
 }
 
 async function filesOf(
-  { store }: CaptureDeps,
+  { store, roots }: CaptureDeps,
   source: SourceRow,
   last: readonly CapturedFile[],
 ): Promise<readonly CapturedFile[]> {
   if (!isAddress(source.location)) {
-    const { files } = await listSource(source.location, (await mappingOfSource(source)).format)
+    const { files } = await listSource(source.location, (await mappingOfSource(source, roots)).format, roots)
     const captured = await captureSources(store, files)
     return captured.map(({ sha256Hex, ...file }) => ({ ...file, sha256: sha256Hex }))
   }
@@ -148,13 +151,13 @@ function sameFiles(
 
 /** Imports what all sources hold and asks for a build, unless the newest import has read the same. */
 async function candidateOf(deps: CaptureDeps, source: SourceRow): Promise<Partial<Captured>> {
-  const { database, store, actor } = deps
+  const { database, store, actor, roots } = deps
   const sources = await listSources(database, source.knowledge_base_id, CAPTURE_BOUNDS.sourcesMax)
   const { files, missing } = await filesInForce(database, sources)
   if (missing !== undefined)
     return { message: `no candidate is built, because the source ${missing} has no good capture yet` }
   assertDistinct(files)
-  const mapping = await oneMappingOf([source, ...sources])
+  const mapping = await oneMappingOf([source, ...sources], roots)
   const newest = await newestImport(database, source.knowledge_base_id)
   if (newest !== undefined && sameFiles(newest.files, pairsOf(files)) && sameMapping(newest.mapping, mapping)) return {}
   const id = randomUUID()

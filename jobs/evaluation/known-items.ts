@@ -9,21 +9,34 @@ import { createBottomKSample } from './bottom-k-sample.ts'
  * Makes known-item questions for a version without a question set: at most 200 passages in force, each asked for by its
  * heading and opening words. They measure whether the version finds its own passages, not how well it understands
  * questions. The sample depends on the passages alone: those with the smallest ids, which are hashes of their content.
- * Passages whose text occurs twice are excluded.
+ * Passages whose text occurs twice are excluded. Short texts make poor questions, so they are asked for only where there
+ * is nothing else.
  * @param passages reads the passages again on each call.
  */
 export async function sampleKnownItems(
   passages: () => AsyncIterable<PassageRecord>,
   day: string,
 ): Promise<readonly KnownItemQuestion[]> {
-  const sample = createBottomKSample<KnownItem>(EVALUATION_BOUNDS.evaluationSampleMax)
+  const { evaluationSampleMax, extractCharactersMin: min, extractCharactersMax: max } = EVALUATION_BOUNDS
+  const long = createBottomKSample<KnownItem>(evaluationSampleMax)
+  const short = createBottomKSample<KnownItem>(evaluationSampleMax)
   for await (const passage of passages()) {
     const { chunk_id: id, heading, text, citation } = passage
-    if (!sample.takes(id) || !isServed(passage, day)) continue
-    const extract = extractOf(text)
-    if (extract !== undefined) sample.add({ id, question: questionOf(heading, extract), text, label: citation.label })
+    if (!long.takes(id) || !isServed(passage, day)) continue
+    const extract = excerptOf(text, { min, max })
+    const item = { id, question: questionOf(heading, extract), text, label: citation.label }
+    if (extract.length < min) short.add(item)
+    else long.add(item)
   }
-  const chosen = sample.items
+  const questions = await unrepeated(long.items, passages)
+  return questions.length > 0 ? questions : await unrepeated(short.items, passages)
+}
+
+async function unrepeated(
+  chosen: readonly KnownItem[],
+  passages: () => AsyncIterable<PassageRecord>,
+): Promise<readonly KnownItemQuestion[]> {
+  if (chosen.length === 0) return []
   const sources = await sourcesByText(new Set(chosen.map(({ text }) => text)), passages())
   return chosen.flatMap(({ id, question, text, label }) => {
     const [source, ...others] = sources.get(text) ?? []
@@ -83,9 +96,15 @@ function questionOf(heading: string, extract: string): string {
   return [...`${heading} ${extract}`.trim()].slice(-SEARCH_BOUNDS.queryCharactersMax).join('')
 }
 
-/** Returns undefined where the text is too short for a question. */
-function extractOf(text: string): string | undefined {
-  const { extractCharactersMin: min, extractCharactersMax: max } = EVALUATION_BOUNDS
-  const extract = excerptOf(text, { min, max })
-  return extract.length < min ? undefined : extract
+/** Says why a version has no known items. */
+export async function withoutKnownItems(passages: AsyncIterable<PassageRecord>, day: string): Promise<string> {
+  let [all, verified, served] = [0, 0, 0]
+  for await (const passage of passages) {
+    all += 1
+    verified += Number(passage.metadata.verification_status === 'verified')
+    served += Number(isServed(passage, day))
+  }
+  return served > 0
+    ? `each text of the ${served} passages that may be served on ${day} is in several records`
+    : `none of ${all} passages may be served on ${day}: ${all - verified} are not verified, and ${verified} not in force`
 }

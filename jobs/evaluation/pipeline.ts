@@ -22,7 +22,7 @@ import type { Decision } from './figures.ts'
 import { filteredRecallOf } from './filtered-questions.ts'
 import { fitRanking } from './fusion.ts'
 import type { QueryWithQrels } from './query-with-qrels.ts'
-import { sampleKnownItems } from './known-items.ts'
+import { sampleKnownItems, withoutKnownItems } from './known-items.ts'
 import { askQuestions, timeModes } from './outcomes.ts'
 import { verifiedPassagesIn } from '#core/index/passages/records.ts'
 import { searchQuestionFigures } from './search-questions.ts'
@@ -166,8 +166,8 @@ async function chooseQuestions({
     const questions = await sampleKnownItems(passages, day)
     if (questions.length === 0)
       throw new OperatorError(
-        'No passage is verified and in force today, so there is nothing to evaluate: check the dates ' +
-          'and statuses of the import, or build with a question set.',
+        `The candidate cannot be evaluated on its own passages, because ${await withoutKnownItems(passages(), day)}. ` +
+          'Correct that in the sources, or build with a question set.',
       )
     return { questions, missing: [] }
   }

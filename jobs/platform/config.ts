@@ -1,5 +1,5 @@
 import { homedir } from 'node:os'
-import { isAbsolute, join } from 'node:path'
+import { delimiter, isAbsolute, join, resolve } from 'node:path'
 import { z } from 'zod'
 import { CREDENTIAL_SETTINGS } from '#core/credentials/settings.ts'
 import { DATABASE_URL } from '#core/db/url.ts'
@@ -19,6 +19,7 @@ import { SEARCH_NODES, TRANSPORT_SETTINGS } from '#core/rpc/settings.ts'
 import { transportFaults } from '#core/rpc/transport.ts'
 import { REDIS_URL } from '#core/redis/url.ts'
 import { JOB_BOUNDS } from './bounds.ts'
+import { PSEUDO_FILE } from '#law/sources/roots.ts'
 
 /** Control characters would reach logs and terminals. */
 const chatModel = z
@@ -38,6 +39,23 @@ const command = z
     }
   })
   .pipe(z.tuple([z.string().refine(isAbsolute, 'must begin with an absolute path')], z.string()))
+
+/** Absolute folders. Below the root folder itself everything could be opened. */
+const folders = z
+  .string()
+  .transform((text) => text.split(delimiter))
+  .refine((paths) =>
+    paths.every((path) => isAbsolute(path) && resolve(path) !== '/' && !PSEUDO_FILE.test(resolve(path))),
+  )
+  .transform((paths) => paths.map((path) => resolve(path)))
+
+const SOURCE_ROOTS = {
+  schema: folders.default([]),
+  help:
+    'absolute folders, separated by colons, below which a job worker opens the files of scheduled sources, without ' +
+    'following links; where the operator has the same value, it refuses other places early',
+  fallback: 'none, so that only addresses are captured on a schedule',
+} as const satisfies Variable<readonly string[]>
 
 /** Variables of the job worker. */
 export const JOBS_VARIABLES = {
@@ -80,6 +98,7 @@ export const JOBS_VARIABLES = {
     schema: optional(TRACE_DIR.schema),
     fallback: 'trace in ARTIFACT_STORE',
   },
+  SOURCE_ROOTS,
   CAPTURE_WEBHOOK_URL: {
     schema: optional(z.url({ protocol: /^https?$/ })),
     help:
@@ -127,6 +146,7 @@ export const OPERATOR_VARIABLES = {
   ...ENGINE_SETTINGS,
   KEY_PEPPERS: CREDENTIAL_SETTINGS.KEY_PEPPERS,
   SERVICE_SECRET: CREDENTIAL_SETTINGS.SERVICE_SECRET,
+  SOURCE_ROOTS,
   OPERATOR_ACTOR: {
     schema: z.string().trim().min(1).max(200).default('operator'),
     help: 'who acts, as the audit trail keeps it',

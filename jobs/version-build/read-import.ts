@@ -101,10 +101,13 @@ export async function withImportedCorpus<T>(
   }
 }
 
-async function verifiedSnapshots({
+/** @throws OperatorError for a snapshot whose bytes are not those that were captured, whatever the store has there. */
+export async function verifiedSnapshots({
   source,
   store,
-}: ImportContext): Promise<readonly { id: string; sourceName: string; mediaType: string; path: string }[]> {
+}: Pick<ImportContext, 'source' | 'store'>): Promise<
+  readonly { id: string; sourceName: string; mediaType: string; path: string }[]
+> {
   const verified = []
   for (const { id, sourceName, mediaType, sha256: expected } of source.snapshots) {
     const path = store.snapshotFile(expected)

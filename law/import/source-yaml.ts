@@ -1,9 +1,11 @@
-import { readFile, stat } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { LineCounter, isNode, parseDocument } from 'yaml'
 import { z } from 'zod'
 import { OperatorError } from '#core/platform/errors.ts'
 import { SOURCE_YAML } from '#law/sources/list.ts'
+import { assertWithin, openWithin } from '#law/sources/roots.ts'
+import type { SourceRoots } from '#law/sources/roots.ts'
 import { IMPORT_BOUNDS } from './bounds.ts'
 
 const text = z.string().trim().max(2_000)
@@ -68,16 +70,27 @@ export const NOTHING_STATED: SourceYaml = sourceYamlSchema.parse({})
 
 /**
  * Reads the `source.yaml` of a folder, or of the folder of a file; undefined where there is none.
- * @throws OperatorError naming the line of what is not understood.
+ * @throws OperatorError naming the line of what is not understood, and for a source outside the roots.
  */
-export async function readSourceYaml(source: string): Promise<SourceYaml | undefined> {
+export async function readSourceYaml(
+  source: string,
+  roots: SourceRoots = 'own rights',
+): Promise<SourceYaml | undefined> {
+  await assertWithin(source, roots)
   const isFile = (await stat(source).catch(() => undefined))?.isFile() === true
   const path = join(isFile ? dirname(source) : source, SOURCE_YAML)
-  const size = (await stat(path).catch(() => undefined))?.size
-  if (size === undefined) return undefined
-  if (size > IMPORT_BOUNDS.sourceYamlBytesMax)
-    throw new OperatorError(`${path} is larger than ${IMPORT_BOUNDS.sourceYamlBytesMax} bytes: make it shorter.`)
-  return parseSourceYaml(await readFile(path, 'utf8'), path)
+  const file = await openWithin(path, roots, 'file').catch((error: unknown) => {
+    if (error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR')) return
+    throw error
+  })
+  if (file === undefined) return undefined
+  try {
+    if ((await file.stat()).size > IMPORT_BOUNDS.sourceYamlBytesMax)
+      throw new OperatorError(`${path} is larger than ${IMPORT_BOUNDS.sourceYamlBytesMax} bytes: make it shorter.`)
+    return parseSourceYaml(await file.readFile('utf8'), path)
+  } finally {
+    await file.close()
+  }
 }
 
 export function parseSourceYaml(yaml: string, path: string = SOURCE_YAML): SourceYaml {

@@ -10,6 +10,7 @@ import { renameDurably, writeDurably } from '#core/platform/durable-file.ts'
 import { digestFile } from '#core/platform/hashed-file.ts'
 import type { ArtifactStore } from '#core/index/format/store.ts'
 import type { SourceFile } from './list.ts'
+import { openWithin } from './roots.ts'
 
 /** A source whose exact bytes are in the artifact store under their SHA-256. */
 export interface CapturedSource {
@@ -66,13 +67,18 @@ async function captureSource(store: ArtifactStore, file: SourceFile, options: Ca
   const source = await openSource(file)
   try {
     const before = await source.stat({ bigint: true })
+    if (before.size > SOURCE_BOUNDS.sourceFileBytesMax) throw tooLarge(file.sourceName)
+    const read: Read = async (keep) => {
+      const kept = await readThrough(source, file.sourceName, options, keep)
+      const after = await source.stat({ bigint: true })
+      if (after.mtimeNs === before.mtimeNs && after.size === before.size && after.size === BigInt(kept.bytes))
+        return kept
+      throw new OperatorError(`${file.sourceName} changed while it was read: import it again when nothing writes to it`)
+    }
     const { sha256Hex, bytes } =
       before.size <= SOURCE_BOUNDS.readBlockBytes
-        ? await keepSmall(store, source, file.sourceName, options)
-        : await keepBlocks(store, (keep) => readThrough(source, file.sourceName, options, keep), options)
-    const after = await source.stat({ bigint: true })
-    if (after.mtimeNs !== before.mtimeNs || after.size !== before.size || after.size !== BigInt(bytes))
-      throw new OperatorError(`${file.sourceName} changed while it was read: import it again when nothing writes to it`)
+        ? await keepSmall(store, read, options)
+        : await keepBlocks(store, read, options)
     return { sourceName: file.sourceName, mediaType: file.mediaType, sha256Hex, bytes }
   } finally {
     await source.close()
@@ -84,31 +90,28 @@ export interface Kept {
   readonly bytes: number
 }
 
+/** Passes each block on, and returns what all of them are. Only what it returns gets the name of its SHA-256. */
+type Read = (keep: (block: Uint8Array) => Promise<void>) => Promise<Kept>
+
 /** Reads a file of few bytes into memory and writes it only where the store lacks it, or holds it damaged. */
-async function keepSmall(
-  store: ArtifactStore,
-  source: FileHandle,
-  sourceName: string,
-  options: CaptureOptions,
-): Promise<Kept> {
+async function keepSmall(store: ArtifactStore, read: Read, options: CaptureOptions): Promise<Kept> {
   const blocks: Uint8Array[] = []
-  const read = await readThrough(source, sourceName, options, (block) => {
+  const kept = await read((block) => {
     blocks.push(block)
     return Promise.resolve()
   })
-  const target = store.snapshotFile(read.sha256Hex)
-  if (!(await holds(target, read, options))) await writeDurably(target, Buffer.concat(blocks))
-  return read
+  const target = store.snapshotFile(kept.sha256Hex)
+  if (!(await holds(target, kept, options))) await writeDurably(target, Buffer.concat(blocks))
+  return kept
 }
 
 /**
  * Keeps bytes under their SHA-256 while they are read: in a file under a temporary name, which gets its final name, or
  * is removed if that exists.
- * @param read passes each block on, and returns what all of them are.
  */
 export async function keepBlocks(
   store: ArtifactStore,
-  read: (keep: (block: Uint8Array) => Promise<void>) => Promise<Kept>,
+  read: Read,
   options: Pick<CaptureOptions, 'signal'>,
 ): Promise<Kept> {
   const temporary = store.incomingFile(`${randomUUID()}.tmp`)
@@ -126,7 +129,7 @@ export async function keepBlocks(
   }
 }
 
-async function copied(path: string, read: Parameters<typeof keepBlocks>[1]): Promise<Kept> {
+async function copied(path: string, read: Read): Promise<Kept> {
   const copy = await open(path, 'wx')
   try {
     const kept = await read((block) => copy.writeFile(block))
@@ -150,17 +153,19 @@ async function holds(
 }
 
 async function openSource(file: SourceFile): Promise<FileHandle> {
+  const { roots = 'own rights' } = file
+  return await openWithin(roots === 'own rights' ? await pathInFolder(file) : file.path, roots, 'file')
+}
+
+/** The path with its links followed. */
+async function pathInFolder(file: SourceFile): Promise<string> {
   const [root, path] = await Promise.all([realpath(file.root), realpath(file.path)]).catch((cause: unknown) => {
     throw new OperatorError(`cannot read ${file.sourceName}: it does not exist or is a broken link`, { cause })
   })
   const folder = root.endsWith(sep) ? root : `${root}${sep}`
   if (!path.startsWith(folder))
     throw new OperatorError(`${file.sourceName} is a link that leads out of ${file.root}: put the file itself there`)
-  // Opening a pipe or device would block, so the kind of file is checked first.
-  const found = await stat(path)
-  if (!found.isFile()) throw new OperatorError(`${file.sourceName} is not a regular file: remove it from the folder`)
-  if (found.size > SOURCE_BOUNDS.sourceFileBytesMax) throw tooLarge(file.sourceName)
-  return await open(path, 'r')
+  return path
 }
 
 function tooLarge(sourceName: string): OperatorError {

@@ -1,9 +1,11 @@
 import type { Dirent } from 'node:fs'
-import { readdir, realpath, stat } from 'node:fs/promises'
-import { basename, dirname, join } from 'node:path'
+import { realpath, stat } from 'node:fs/promises'
+import { basename, dirname, join, resolve } from 'node:path'
 import { foldKey } from '#core/identity/fold.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { SOURCE_BOUNDS } from './bounds.ts'
+import { assertWithin, entriesWithin } from './roots.ts'
+import type { SourceRoots } from './roots.ts'
 
 /** `law`: published law in any format that a reader recognises. */
 export const SOURCE_FORMATS = ['jsonl', 'markdown', 'law'] as const
@@ -36,6 +38,8 @@ export interface SourceFile {
   /** `path` relative to `root`, with forward slashes. */
   readonly sourceName: string
   readonly mediaType: string
+  /** Where it may be opened; with own rights if absent. */
+  readonly roots?: SourceRoots
 }
 
 /** The files of a corpus, and the names of those that its format leaves out; both sorted by name. */
@@ -90,23 +94,30 @@ function isNamedLikeCorpus(name: string): boolean {
  * picture, data or program. Case does not matter. A file or folder below the source whose name begins with a dot is no
  * part of the corpus: it is neither read nor listed. A link counts by its own name. A file without front matter is
  * captured too, so that the import reports it.
- * @throws OperatorError when there is nothing to read, or a link leads to a folder.
+ * @throws OperatorError when there is nothing to read, a link leads to a folder, or the source is outside the roots.
  */
-export async function listSource(path: string, format: SourceFormat): Promise<SourceListing> {
+export async function listSource(
+  path: string,
+  format: SourceFormat,
+  roots: SourceRoots = 'own rights',
+): Promise<SourceListing> {
+  await assertWithin(path, roots)
   const root = await existing(path)
   const fileOf = (folder: string, name: string): SourceFile => ({
     root: folder,
     path: join(folder, name),
     sourceName: name,
     mediaType: format === 'law' ? mediaTypeOf(name) : mediaTypeOf(`.${format}`),
+    roots,
   })
   const found = await stat(root)
   if (found.isFile()) return { files: [fileOf(dirname(root), basename(root))], leftOut: [] }
   if (!found.isDirectory()) throw new OperatorError(`${root} is no regular file and no folder: name another one`)
   const names: string[] = []
   const leftOut: string[] = []
-  for await (const { name, entry } of visibleFiles(root)) {
-    await assertNoLinkedFolder(root, name, entry)
+  for await (const { name, entry } of visibleFiles(root, roots)) {
+    // Below roots a link is refused when it is opened, whatever it leads to.
+    if (roots === 'own rights') await assertNoLinkedFolder(root, name, entry)
     if (name === SOURCE_YAML) continue
     const kind = kindOf(format, name, entry)
     if (kind === 'corpus') names.push(name)
@@ -136,10 +147,13 @@ async function existing(path: string): Promise<string> {
 }
 
 /** Yields what is no folder, named by its path below the root with forward slashes. Hidden folders are not entered. */
-async function* visibleFiles(root: string): AsyncGenerator<{ readonly name: string; readonly entry: Dirent }> {
+export async function* visibleFiles(
+  root: string,
+  roots: SourceRoots = 'own rights',
+): AsyncGenerator<{ readonly name: string; readonly entry: Dirent }> {
   const folders = ['']
   for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
-    for (const entry of await readdir(join(root, folder), { withFileTypes: true })) {
+    for (const entry of await entriesWithin(resolve(root, folder), roots)) {
       if (entry.name.startsWith('.')) continue
       const name = `${folder}${entry.name}`
       if (entry.isDirectory()) folders.push(`${name}/`)

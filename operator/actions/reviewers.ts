@@ -55,7 +55,8 @@ export async function readPublicKey(path: string): Promise<Buffer> {
 /** @throws OperatorError when there is no such file, or it is larger than a key, a statement or a signature. */
 export async function readSmallFile(path: string): Promise<Buffer> {
   const found = await stat(path).catch(() => undefined)
-  if (found === undefined || !found.isFile() || found.size > REVIEW_BOUNDS.reviewFileBytesMax)
+  if (found === undefined) throw new OperatorError(`There is no file ${path} that can be read: correct the path.`)
+  if (!found.isFile() || found.size > REVIEW_BOUNDS.reviewFileBytesMax)
     throw new OperatorError(
       `${path} is not a file of at most ${REVIEW_BOUNDS.reviewFileBytesMax} bytes: correct the path.`,
     )

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { readFile, realpath } from 'node:fs/promises'
+import { readFile, realpath, stat } from 'node:fs/promises'
 import { insertSource, listSources, removeSource } from '#core/db/sources.ts'
 import type { SourceRow } from '#core/db/sources.ts'
 import type { Queryable } from '#core/db/pool.ts'
@@ -11,6 +11,7 @@ import { statedMapping } from '#law/import/corpus-mapping.ts'
 import { readMapping } from '#law/import/mapping.ts'
 import type { Mapping } from '#law/import/mapping.ts'
 import { NOTHING_STATED, parseSourceYaml } from '#law/import/source-yaml.ts'
+import { PSEUDO_FILE, assertWithin } from '#law/sources/roots.ts'
 import { checkedName, knowledgeBaseNamed } from './names.ts'
 import { withAudit } from './operator.ts'
 import type { Operator } from './operator.ts'
@@ -25,6 +26,8 @@ export interface AddSource {
   readonly allowHost?: readonly string[] | undefined
   readonly allowPrivate?: boolean | undefined
   readonly everyMinutes?: number | undefined
+  /** Those of the job worker, as far as they are known here. */
+  readonly roots?: readonly string[]
 }
 
 export interface AddedSource {
@@ -43,7 +46,7 @@ export async function addSource(operator: Operator, input: AddSource): Promise<A
   const others = await listSources(operator.database, base.id, CAPTURE_BOUNDS.sourcesMax)
   if (others.length >= CAPTURE_BOUNDS.sourcesMax)
     throw new OperatorError(`"${base.slug}" has ${CAPTURE_BOUNDS.sourcesMax} sources: remove one first.`)
-  await oneMappingOf([{ name, location, mapping }, ...others])
+  await oneMappingOf([{ name, location, mapping }, ...others], 'own rights')
   const source = {
     id: randomUUID(),
     knowledge_base_id: base.id,
@@ -64,7 +67,7 @@ export async function addSource(operator: Operator, input: AddSource): Promise<A
   })
 }
 
-async function checkedLocation({ from, allowHost = [], allowPrivate = false }: AddSource): Promise<string> {
+async function checkedLocation({ from, allowHost = [], allowPrivate = false, ...asked }: AddSource): Promise<string> {
   if (
     allowHost.length > CAPTURE_BOUNDS.hostsMax ||
     allowHost.some((host) => !/^[\w.-]+$|^\[[\da-f:.]+\]$/i.test(host) || !URL.canParse(`https://${host}`))
@@ -72,16 +75,25 @@ async function checkedLocation({ from, allowHost = [], allowPrivate = false }: A
     throw new OperatorError(
       `--allow-host takes at most ${CAPTURE_BOUNDS.hostsMax} names of hosts, each whole: www.example.org, without a port.`,
     )
-  if (!isAddress(from))
-    return await realpath(from).catch((cause: unknown) => {
-      throw new OperatorError(`cannot read ${from}: name an existing file or folder, or an https:// address`, { cause })
-    })
+  if (!isAddress(from)) return await checkedPath(from, asked)
   if (!URL.canParse(from)) throw new OperatorError(`${from} is no address.`)
   const url = new URL(from)
   if (url.username !== '' || url.password !== '') throw new OperatorError('An address must not hold a password.')
   if (url.protocol !== 'https:' && !allowPrivate)
     throw new OperatorError(`${from} is not HTTPS: plain HTTP is for a private network alone, with --allow-private.`)
   return url.href
+}
+
+/** @returns the path with its links followed, because a job worker follows none. */
+async function checkedPath(from: string, { everyMinutes, roots = [] }: Partial<AddSource>): Promise<string> {
+  const path = await realpath(from).catch((cause: unknown) => {
+    throw new OperatorError(`cannot read ${from}: name an existing file or folder, or an https:// address`, { cause })
+  })
+  const found = await stat(path)
+  if (PSEUDO_FILE.test(path) || !(found.isFile() || found.isDirectory()))
+    throw new OperatorError(`${path} is no regular file and no folder: name another one`)
+  if (everyMinutes !== undefined && roots.length > 0) await assertWithin(path, roots)
+  return path
 }
 
 /** @returns null: the `source.yaml` of the folder is read at each capture. */

@@ -9,7 +9,7 @@ From an empty database to a client that may ask:
   npm run operator -- import --knowledge-base hsfa-rules --source ./rulebook
   npm run operator -- build start --import IMPORT --questions questions.jsonl --wait
   npm run operator -- review show VERSION
-  npm run operator -- reviewers keygen --out reviewer.pem
+  npm run --silent operator -- reviewers keygen --out reviewer.pem > reviewer.pub
   npm run operator -- reviewers add "First reviewer" --public-key reviewer.pub
   npm run operator -- review sign VERSION --key reviewer.pem --verdict approved --note "read the report"
   npm run operator -- activate VERSION --wait

@@ -76,7 +76,9 @@ function addKeygen(reviewers: OperatorCommand): void {
       usage: 'keygen',
       summary: 'write a new private key and print its public key; needs no database',
       flags: { '--out <file>': 'the private key, which only its owner may read; never overwritten' },
-      notes: 'The reviewer runs this and keeps the private key. Only the public key, on standard output, is handed on.',
+      notes:
+        'The reviewer runs this and keeps the private key. Only the public key, on standard output, is handed on. A file\n' +
+        'takes it where npm adds nothing: npm run --silent operator -- reviewers keygen --out first.pem > first.pub',
       examples: ['reviewers keygen --out first.pem'],
       input: { out: text },
     },

@@ -18,7 +18,7 @@ import { fields, table } from '#operator/command-line/table.ts'
 import { enqueueBuild } from '#jobs/platform/queues.ts'
 import { z } from 'zod'
 
-const { ARTIFACT_STORE, REDIS_URL } = OPERATOR_VARIABLES
+const { ARTIFACT_STORE, REDIS_URL, SOURCE_ROOTS } = OPERATOR_VARIABLES
 const KNOWLEDGE_BASE = { '--knowledge-base <slug>': 'slug or UUID' }
 
 export function addSources(program: OperatorCommand): void {
@@ -107,7 +107,8 @@ function addAdd(sources: OperatorCommand): void {
     },
     notes:
       'Only the host of the address and those of --allow-host are asked. Each address is checked after its name is\n' +
-      'resolved, and at each redirect. All sources of a knowledge base are imported together, with one mapping.',
+      'resolved, and at each redirect. On a schedule, a path is captured only below SOURCE_ROOTS of the job worker, and\n' +
+      'no link is followed. All sources of a knowledge base are imported together, with one mapping.',
     examples: [
       'sources add rulebook --knowledge-base hsfa-rules --from ./rulebook',
       'sources add title-12 --knowledge-base us-rules --from https://law.example/title-12.xml --every-minutes 1440',
@@ -122,10 +123,10 @@ function addAdd(sources: OperatorCommand): void {
       allowPrivate: z.boolean().optional(),
       everyMinutes: whole(CAPTURE_BOUNDS.everyMinutesMin, CAPTURE_BOUNDS.everyMinutesMax).optional(),
     },
-    variables: {},
+    variables: { SOURCE_ROOTS },
     writes: true,
-    run: async (input, { operator, show }) => {
-      const added = await addSource(operator, input)
+    run: async (input, { operator, config, show }) => {
+      const added = await addSource(operator, { ...input, roots: config.SOURCE_ROOTS })
       show(
         added,
         () => `Added source "${added.name}" of "${added.knowledge_base}".\nNext: operator capture ${added.name}`,
@@ -158,7 +159,7 @@ export function addCapture(program: OperatorCommand): void {
         for (const [index, source] of wanted.entries()) {
           progress.update(`capturing ${source.name}`, index, wanted.length)
           const onProgress = progress.update.bind(progress)
-          const one = await captureSource({ ...operator, store, onProgress }, source)
+          const one = await captureSource({ ...operator, store, roots: 'own rights', onProgress }, source)
           captured.push(one)
           // A worker finds a build whose job is missing.
           if (one.build_id !== null) await enqueueBuild(open('build'), one.build_id).catch(() => undefined)

@@ -1,19 +1,21 @@
-import { createHash } from 'node:crypto'
-import { existsSync, readFileSync, readdirSync, statSync } from 'node:fs'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
 import { foldKey } from '#core/identity/fold.ts'
-import { sha256 } from '#core/platform/digest.ts'
+import { canonicalJson, sha256 } from '#core/platform/digest.ts'
 import { OperatorError } from '#core/platform/errors.ts'
+import { digestFile } from '#core/platform/hashed-file.ts'
 import { corpusFolderAt } from '#law/import/corpus-folder.ts'
-import { isMarkdownName } from '#law/sources/list.ts'
+import { SOURCE_YAML, visibleFiles } from '#law/sources/list.ts'
 
 /** A corpus of the demo and its questions. */
 export interface DemoCorpus {
   readonly slug: string
   readonly title: string
   readonly source: string
+  /** The source, or the folder of its file. */
+  readonly folder: string
   /** Undefined for Markdown with the built-in mapping. */
   readonly mappingFile: string | undefined
   readonly questionsFile: string | undefined
@@ -29,6 +31,7 @@ export function builtInCorpus(): DemoCorpus {
     slug: 'hsfa-rulebook',
     title: 'Rulebook of the Halden Straits Financial Authority',
     source: join(RULEBOOK, 'rulebook'),
+    folder: RULEBOOK,
     mappingFile: undefined,
     questionsFile: join(RULEBOOK, 'questions.jsonl'),
   }
@@ -51,6 +54,7 @@ export function corpusAt(path: string): DemoCorpus {
         .replaceAll(/^-|-$/g, '')}`.slice(0, 63),
     title: named?.title ?? name,
     source,
+    folder,
     mappingFile,
     questionsFile: existsSync(questions) ? questions : undefined,
   }
@@ -67,17 +71,19 @@ function namedIn(mappingFile: string): z.infer<typeof namedKnowledgeBase>['knowl
   }
 }
 
-/** Returns the SHA-256 over everything that a build of the corpus reads. */
-export function corpusDigest(corpus: DemoCorpus): string {
-  const folder = statSync(corpus.source).isDirectory()
-  const sources = folder
-    ? readdirSync(corpus.source, { recursive: true, encoding: 'utf8' })
-        .filter((name) => isMarkdownName(name) || name.endsWith('.jsonl'))
-        .sort()
-        .map((name) => join(corpus.source, name))
-    : [corpus.source]
-  const hash = createHash('sha256')
-  for (const file of [...sources, corpus.mappingFile, corpus.questionsFile])
-    if (file !== undefined && statSync(file).isFile()) hash.update(sha256(readFileSync(file)))
-  return hash.digest('hex')
+/**
+ * Returns the SHA-256 over names and bytes of everything that an import and its build can read: each file of the folder
+ * that is not hidden, since a report names those that are left out too, the mapping and the questions.
+ */
+export async function corpusDigest({ source, folder, mappingFile, questionsFile }: DemoCorpus): Promise<string> {
+  const isFolder = statSync(source).isDirectory()
+  const names = isFolder ? [] : [basename(source), SOURCE_YAML]
+  if (isFolder) for await (const { name } of visibleFiles(source)) names.push(name)
+  const read = names.sort().map((name) => [name, join(isFolder ? source : folder, name)] as const)
+  const digests: [string, string | null][] = []
+  for (const [name, path] of [...read, ['mapping', mappingFile] as const, ['questions', questionsFile] as const]) {
+    const isFile = path !== undefined && statSync(path, { throwIfNoEntry: false })?.isFile() === true
+    digests.push([name, isFile ? (await digestFile(path)).sha256 : null])
+  }
+  return sha256(canonicalJson(digests)).toString('hex')
 }

@@ -1,11 +1,12 @@
 import { rmSync } from 'node:fs'
-import { join } from 'node:path'
+import { delimiter, join } from 'node:path'
 import { createSchema } from '#operator/demo/local/schema.ts'
 import { startCluster } from '#operator/demo/local/opensearch/start.ts'
 import { startPostgres } from '#operator/demo/local/postgres.ts'
 import { startRedis } from '#operator/demo/local/redis.ts'
 import { startGateway, startJobs, startSearchNode, startTrace, storeUrl } from '#operator/demo/local/stack.ts'
 import type { LocalGateway, LocalTrace, StackSettings } from '#operator/demo/local/stack.ts'
+import type { DemoCorpus } from './corpus.ts'
 import type { DemoFlags } from './flags.ts'
 import { writePrivately } from './state.ts'
 import type { DemoState } from './state.ts'
@@ -27,6 +28,7 @@ export interface InstallationOptions {
   readonly secrets: DemoState['secrets']
   readonly flags: Pick<DemoFlags, 'port' | 'watch' | 'engine'>
   readonly actor: string
+  readonly corpus: Pick<DemoCorpus, 'folder'>
   /** Files of an earlier run. They are removed once this run owns the folder, never while another run uses it. */
   readonly stale: readonly string[]
   /** Additional variables of the services: those of an embedding endpoint. */
@@ -38,7 +40,7 @@ export interface InstallationOptions {
  * order. `steps` stops them in reverse order, including a service that is still starting.
  */
 export async function startInstallation(
-  { folder, secrets, flags, actor, stale, environment }: InstallationOptions,
+  { folder, secrets, flags, actor, corpus, stale, environment }: InstallationOptions,
   steps: Steps,
 ): Promise<Installation> {
   const onLog = (line: string): void => steps.note(line)
@@ -55,6 +57,8 @@ export async function startInstallation(
           startCluster({ folder: join(folder, 'opensearch'), nodes: 1, onLog, onSpawn }),
         )
       : undefined
+  // What is captured on a schedule is the corpus, or what is put beside the logs.
+  const roots = [corpus.folder, join(folder, 'sources')].filter((root) => !root.includes(delimiter))
   const settings: StackSettings = {
     folder,
     gatewayDatabaseUrl: logins.gatewayUrl,
@@ -62,7 +66,11 @@ export async function startInstallation(
     redisUrl: redis.url,
     keyEnvironment: 'live',
     secrets,
-    environment: { ...environment, ...(cluster && { OPENSEARCH_URL: cluster.urls.join(',') }) },
+    environment: {
+      ...environment,
+      SOURCE_ROOTS: roots.join(delimiter),
+      ...(cluster && { OPENSEARCH_URL: cluster.urls.join(',') }),
+    },
     restartOnChange: flags.watch,
     onSpawn,
   }

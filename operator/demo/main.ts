@@ -50,7 +50,7 @@ async function demo(flags: DemoFlags, steps: Steps): Promise<void> {
   const stateFile = join(folder, 'state.json')
   const state = readOrCreateState(stateFile)
   const readyFiles = [join(folder, 'ready.json'), ...(flags.readyFile === undefined ? [] : [resolve(flags.readyFile)])]
-  const installed = { folder, secrets: state.secrets, flags, actor: ACTOR, stale: readyFiles, environment }
+  const installed = { folder, corpus, secrets: state.secrets, flags, actor: ACTOR, stale: readyFiles, environment }
   const { settings, operatorUrl, gateway, trace } = await startInstallation(installed, steps)
   const database = openDatabase(operatorUrl, createLog('demo', 'silent'), CONNECTIONS_MAX, 60_000)
   steps.onStop(() => database.end())
@@ -155,8 +155,9 @@ async function ensureVersion(
   const { operator } = deps
   const base = await ensureKnowledgeBase(operator, corpus.slug, corpus.title)
   await ensureTraced(operator, corpus.slug)
-  const digest =
-    embedding === 'local' && engine === 'local' ? corpusDigest(corpus) : builtDigest(corpus, embedding, engine, named)
+  // Another engine, embedding, endpoint, model or prefix makes another version; the key may change.
+  const built = { corpus: await corpusDigest(corpus), embedding, engine, named }
+  const digest = sha256(canonicalJson(built)).toString('hex')
   if (state.built_from[corpus.slug] === digest && (await activePointer(operator.database, base.id)) !== undefined)
     steps.note(`${corpus.title}: the active version is built from this source already.`)
   else {
@@ -172,11 +173,6 @@ async function ensureVersion(
   if (served === undefined)
     throw new OperatorError(`${corpus.slug} has no active version: start again with an empty --data-dir.`)
   return served
-}
-
-/** Another engine, embedding, endpoint, model or prefix makes another version; the key may change. */
-function builtDigest(corpus: DemoCorpus, embedding: Embedding, engine: Engine, named: object): string {
-  return sha256(`${corpusDigest(corpus)} ${embedding} ${engine} ${canonicalJson(named)}`).toString('hex')
 }
 
 /** @throws LocalProcessError before anything is started, where this machine cannot run the engine. */

@@ -108,19 +108,16 @@ function candidates(corpus: DemoCorpus): {
 const SAMPLE_CHARACTERS = 300
 const SAMPLE_LINES = 200
 
-/** Returns the beginnings of some long passages of an artifact; a short passage makes a poor question. */
+/** Returns the beginnings of some passages of an artifact, of long ones first: a short one makes a poor question. */
 export async function firstTexts(passagesFile: string): Promise<readonly string[]> {
-  const texts: string[] = []
+  const [long, short]: [string[], string[]] = [[], []]
   let line = 0
   for await (const text of createInterface({ input: createReadStream(passagesFile) })) {
-    if (line++ >= SAMPLE_LINES || texts.length >= CANDIDATES_MAX) break
+    if (line++ >= SAMPLE_LINES || long.length >= CANDIDATES_MAX) break
     const passage = passageRecordSchema.parse(JSON.parse(text))
-    if (
-      passage.text.length >= SAMPLE_CHARACTERS &&
-      passage.in_force_to === null &&
-      passage.metadata.verification_status === 'verified'
-    )
-      texts.push([...passage.text].slice(0, SAMPLE_CHARACTERS).join('').replaceAll(/\s+/gu, ' '))
+    if (passage.in_force_to !== null || passage.metadata.verification_status !== 'verified') continue
+    const texts = passage.text.length >= SAMPLE_CHARACTERS ? long : short
+    texts.push([...passage.text].slice(0, SAMPLE_CHARACTERS).join('').replaceAll(/\s+/gu, ' '))
   }
-  return texts
+  return [...long, ...short].slice(0, CANDIDATES_MAX)
 }

@@ -220,12 +220,16 @@ function reachable(compose: Compose, name: string, seen: Set<string> = new Set()
   return seen
 }
 
-/** Folders of the machine: what the operator imports, keys of its reviewers, and the models of the encoder. */
+/** Folders of the machine: sources for operator and jobs, keys of reviewers, and the models of the encoder. */
 const SOURCES = '${SOURCES_DIR:-./sources}:/sources:ro'
 const KEYS = '${KEYS_DIR:-./keys}:/keys'
 const ARTIFACTS_TO_READ = 'artifacts:/var/lib/evidence:ro'
 const MODELS = '${MODELS_DIR:-./models}:/models:ro'
-const FOLDERS: Readonly<Record<string, readonly string[]>> = { operator: [SOURCES, KEYS], encoder: [MODELS] }
+const FOLDERS: Readonly<Record<string, readonly string[]>> = {
+  operator: [SOURCES, KEYS],
+  jobs: [SOURCES],
+  encoder: [MODELS],
+}
 
 /** What callers reach, through a proxy. */
 const PUBLIC: readonly string[] = ['gateway', 'trace']
@@ -236,6 +240,9 @@ function hostFaults(compose: Compose, name: string, service: Service): readonly 
     .map((volume) => volume.split(':')[0] ?? '')
   return [
     ...(name !== 'operator' || service.volumes.includes(SOURCES) ? [] : [`${name} has no sources to import`]),
+    ...(service.volumes.includes(SOURCES) === (service.environment['SOURCE_ROOTS'] === '/sources')
+      ? []
+      : [`${name} does not open what its SOURCE_ROOTS names`]),
     ...(name !== 'operator' || service.volumes.includes(ARTIFACTS_TO_READ)
       ? []
       : [`${name} can write to the artifacts`]),

@@ -217,6 +217,11 @@ describe('the test would notice', () => {
       /operator has no sources to import/,
     ],
     [
+      'a job worker that opens other folders than sources',
+      (compose) => (service(compose, 'jobs').environment['SOURCE_ROOTS'] = '/var/lib/evidence'),
+      /jobs does not open what its SOURCE_ROOTS names/,
+    ],
+    [
       'an operator who can write to the artifacts',
       (compose) => (service(compose, 'operator').volumes = ['artifacts:/var/lib/evidence']),
       /operator can write to the artifacts/,

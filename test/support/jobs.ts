@@ -54,8 +54,9 @@ export interface RunOptions {
 export interface JobsHarness {
   readonly owner: Database
   readonly service: Database
-  /** Of the command line. */
+  /** Of the command line, and of a migration. */
   readonly operatorUrl: string
+  readonly ownerUrl: string
   readonly store: SignedStore
   /** Signs manifests and the version chain. */
   readonly privateKeyDer: Buffer
@@ -117,6 +118,7 @@ export async function startJobsHarness(): Promise<JobsHarness> {
     service,
     privateKeyDer: Buffer.from(secrets.MANIFEST_PRIVATE_KEY, 'base64'),
     operatorUrl: database.operatorUrl,
+    ownerUrl: database.ownerUrl,
     store,
     searchNode,
     environment,

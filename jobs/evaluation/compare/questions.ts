@@ -48,8 +48,8 @@ export async function comparisonQuestions(sources: QuestionSources): Promise<rea
   const all = asked.flatMap(([from, questions = []]) => (questions.length === 0 ? [] : [{ from, questions }]))
   if (all.length > 0) return all
   throw new OperatorError(
-    'The candidate cannot be compared with the active version, of which no passage is verified and in force today: ' +
-      'build with a question set that names relevant passages.',
+    'The candidate cannot be compared with the active version, of which no passage makes a question (none is verified ' +
+      'and in force today, or each text is in several records): build with a question set that names relevant passages.',
   )
 }
 

@@ -101,7 +101,12 @@ async function startStack(work: string, endpoint: EmbeddingEndpoint, steps: Step
     redisUrl: redis.url,
     keyEnvironment: 'live',
     secrets: testSecrets(),
-    environment: { OPENAI_BASE_URL: endpoint.baseUrl, OPENAI_API_KEY: 'bench', OPENAI_MODEL: 'bench-words' },
+    environment: {
+      OPENAI_BASE_URL: endpoint.baseUrl,
+      OPENAI_API_KEY: 'bench',
+      OPENAI_MODEL: 'bench-words',
+      SOURCE_ROOTS: work,
+    },
   }
   const searchNode = await steps.run('search node', () => startSearchNode(settings))
   steps.watch(searchNode)

@@ -71,10 +71,10 @@ async function added(name: string, from = `${server.baseUrl}/bees.html`): Promis
 }
 
 /** Captures as the job worker does, with its rights. */
-async function captured(name: string, storeFolder = 'store', database = jobs): Promise<Captured> {
+async function captured(name: string, storeFolder = 'store', database = jobs, roots = [folder]): Promise<Captured> {
   const store = createArtifactStore(pathToFileURL(join(folder, storeFolder)).href)
   const all = await sourceIn(name)
-  const deps = { database, store, actor: 'scheduled capture', preparesBuilds: true }
+  const deps = { database, store, actor: 'scheduled capture', roots, preparesBuilds: true }
   return await captureSource(deps, all)
 }
 
@@ -260,9 +260,13 @@ test('captures that found nothing new are forgotten, but no change, the one in f
 })
 
 test('a source that is no file, and a store that takes no file, are failed captures that say so', async () => {
-  const socket = createServer().listen(join(folder, 'socket'))
+  const path = join(folder, 'socket')
+  await writeFile(path, '')
+  await added('socket', path)
+  await rm(path)
+  const socket = createServer().listen(path)
   await once(socket, 'listening')
-  await added('socket', join(folder, 'socket'))
+  await expect(added('other', path)).rejects.toThrow(/is no regular file and no folder/)
   const message = expect.stringContaining('is no regular file and no folder')
   expect(await captured('socket')).toMatchObject({ outcome: 'failed', message })
   socket.close()
@@ -290,6 +294,9 @@ test('a source is refused with a sentence where it cannot be captured or read as
     addSource(operator, { name: 'bees', knowledgeBase: base, from: 'https://bees.example/a', ...further })
   await expect(refused({ from: 'http://bees.example/a' })).rejects.toThrow(/is not HTTPS/)
   await expect(refused({ from: join(folder, 'none') })).rejects.toThrow(/cannot read/)
+  await expect(refused({ from: '/proc/self/environ' })).rejects.toThrow(/is no regular file and no folder/)
+  const roots = [join(folder, 'store')]
+  await expect(refused({ from: folder, everyMinutes: 60, roots })).rejects.toThrow(/is outside .* SOURCE_ROOTS names/)
   await expect(refused({ from: 'https://user:secret@bees.example/a' })).rejects.toThrow(/must not hold a password/)
   await expect(refused({ allowHost: ['*.example'] })).rejects.toThrow(/names of hosts, each whole/)
   await added('bees')
@@ -305,6 +312,9 @@ test('a correction of the source.yaml of a folder is read by its next capture, a
   await writeFile(join(own, 'source.yaml'), STATED)
   expect(await captured('own')).toMatchObject({ outcome: 'unchanged', import_id: expect.any(String) })
   await added('bees')
+  // Where the worker must not open it, it was read when an operator captured it.
+  expect((await captured('bees', 'store', jobs, [join(folder, 'store')])).import_id).not.toBeNull()
   await rm(own, { recursive: true })
+  change(law('Count bees.'))
   expect(await captured('bees')).toMatchObject({ outcome: 'changed', import_id: expect.any(String) })
 })

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -89,7 +89,27 @@ test('a source is captured on its schedule in a bounded process, the webhook is 
   expect(told).toMatchObject([
     { event: 'capture', source: 'bees', outcome: 'changed', message: expect.stringContaining('missing') },
   ])
-  await removeSourceNamed(operator, source)
+  // The process of a capture opens nothing by the name that an operator gives, where no variable of its own says so.
+  const [own, other] = [join(folder, 'own'), join(folder, 'other')]
+  for (const [name, path] of [
+    ['own', own],
+    ['other', other],
+  ] as const) {
+    await mkdir(path)
+    await writeFile(join(path, `${name}.html`), PAGE.replaceAll('bees', name))
+    await addSource(operator, { name, knowledgeBase: 'bees', from: path, everyMinutes: 60 })
+  }
+  const outcomeOf = async (name: string, SOURCE_ROOTS: string): Promise<unknown> => {
+    const { id } = await sourceNamed(pool, name, null)
+    await captureScheduled({ ...deps, environment: { ...environment, SOURCE_ROOTS } }, id, new AbortController().signal)
+    const [last] = await lastCaptures(pool, id, 1)
+    return last?.message ?? last?.outcome
+  }
+  expect(await outcomeOf('own', '')).toMatch(/is outside the folders .* SOURCE_ROOTS names \(none\)/)
+  expect(await outcomeOf('own', own)).toBe('changed')
+  expect(await outcomeOf('other', own)).toMatch(/is outside the folders .*\/own\)/)
+  expect(await outcomeOf('other', `${own}:${other}/`)).toBe('changed')
+  for (const name of ['bees', 'own', 'other']) await removeSourceNamed(operator, await sourceNamed(pool, name, null))
   expect(await schedules()).toEqual([])
   expect(await run()).toBe('removed')
 })

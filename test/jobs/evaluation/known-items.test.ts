@@ -4,17 +4,19 @@ import { SEARCH_BOUNDS } from '#core/domain/bounds.ts'
 import { chunkId } from '#core/platform/ids.ts'
 import { EVALUATION_BOUNDS } from '#jobs/evaluation/bounds.ts'
 import type { QueryWithQrels } from '#jobs/evaluation/query-with-qrels.ts'
-import { sampleKnownItems } from '#jobs/evaluation/known-items.ts'
+import { sampleKnownItems, withoutKnownItems } from '#jobs/evaluation/known-items.ts'
 import { testPassage } from '#test/support/passages.ts'
 import type { PassageTraits } from '#test/support/passages.ts'
 
 const DAY = '2026-03-01'
 const sentence = (n: number): string => `The firm keeps record number ${n} and gives it to the authority on request.`
 
+async function* read(passages: readonly PassageRecord[]): AsyncGenerator<PassageRecord> {
+  for (const passage of passages) yield await Promise.resolve(passage)
+}
+
 async function sampled(passages: readonly PassageRecord[]): Promise<readonly QueryWithQrels[]> {
-  return await sampleKnownItems(async function* () {
-    for (const passage of passages) yield await Promise.resolve(passage)
-  }, DAY)
+  return await sampleKnownItems(() => read(passages), DAY)
 }
 
 const passage = (n: number, traits: PassageTraits = {}): PassageRecord =>
@@ -81,7 +83,31 @@ describe('known items', () => {
     expect(backwards).toEqual(forwards)
   })
 
-  test('of a version that serves nothing are none', async () => {
-    expect(await sampled([])).toEqual([])
+  test('ask for short texts where the version holds no long one that is in one record alone', async () => {
+    const short = [1, 2].map((n) => passage(n, { heading: 'Bees Order', text: `Every hive has ${n}.` }))
+    expect((await sampled(short)).map(({ text }) => text).sort()).toEqual([
+      'Bees Order Every hive has 1.',
+      'Bees Order Every hive has 2.',
+    ])
+    expect(await sampled([...short, passage(3)])).toHaveLength(1)
+    const repeated = [3, 4].map((n) => passage(n, { text: sentence(0) }))
+    expect(await sampled([...short, ...repeated])).toHaveLength(2)
+  })
+
+  test.each([
+    [
+      'nothing in force',
+      [passage(1, { inForceFrom: '2026-03-02' }), passage(2, { inForceTo: DAY })],
+      /0 are not verified, and 2 not in force/,
+    ],
+    ['nothing verified', [passage(1, { status: 'provisional' })], /1 are not verified, and 0 not/],
+    [
+      'only repetitions',
+      [1, 2].map((n) => passage(n, { text: 'Omitted.' })),
+      /each text of the 2 passages .* several records/,
+    ],
+  ])('of a version with %s are none, and a sentence says why', async (_what, passages, why) => {
+    expect(await sampled(passages)).toEqual([])
+    expect(await withoutKnownItems(read(passages), DAY)).toMatch(why)
   })
 })

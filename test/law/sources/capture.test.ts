@@ -1,4 +1,6 @@
+import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
+import { appendFileSync } from 'node:fs'
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,6 +12,8 @@ import { captureSources, snapshotId } from '#law/sources/capture.ts'
 import { listSource } from '#law/sources/list.ts'
 import type { SourceFile } from '#law/sources/list.ts'
 
+/** A program of the system. */
+const MAKE_PIPE = 'mkfifo'
 let root: string
 beforeAll(async () => {
   root = await mkdtemp(join(tmpdir(), 'sources-'))
@@ -79,6 +83,52 @@ describe('capturing sources', () => {
     await symlink(join(await folder({ 'secret.md': 'outside' }), 'secret.md'), join(path, 'out.md'))
     await expect(captureSources(store, await markdownOf(path))).rejects.toThrow(/leads out of/)
     await expect(stat(store.snapshotFile(hex('outside')))).rejects.toThrow(/ENOENT/)
+  })
+
+  test.each([
+    ['small', 'The firm must act.'],
+    ['large', 'The firm must act. '.repeat(SOURCE_BOUNDS.readBlockBytes / 10)],
+  ])('keeps no byte of what changes while it is read: %s', async (_size, content) => {
+    const store = await emptyStore()
+    const path = await folder({ 'a.md': content })
+    let isWritten = false
+    const onBytes = (): void => {
+      if (!isWritten) appendFileSync(join(path, 'a.md'), 'More.')
+      isWritten = true
+    }
+    await expect(captureSources(store, await markdownOf(path), { onBytes })).rejects.toThrow(
+      /changed while it was read/,
+    )
+    const left = await readdir(join(store.snapshotFile('00'), '../../..'), { recursive: true, withFileTypes: true })
+    expect(left.filter((entry) => entry.isFile())).toEqual([])
+  })
+
+  test.each([
+    ['a file by a link', 'a.md', 'file'],
+    ['its folder by a link', 'sub', 'dir'],
+    ['a file by a pipe', 'a.md', 'pipe'],
+  ])('below roots, opens nothing else than what was listed: someone exchanges %s', async (_what, name, kind) => {
+    const store = await emptyStore()
+    const [path, outside] = [await folder({ 'sub/a.md': 'inside' }), await folder({ 'a.md': 'outside' })]
+    const { files } = await listSource(path, 'markdown', [path])
+    const exchanged = name === 'sub' ? join(path, 'sub') : join(path, 'sub', name)
+    await rm(exchanged, { recursive: true })
+    if (kind === 'pipe') execFileSync(MAKE_PIPE, [exchanged])
+    else await symlink(kind === 'dir' ? outside : join(outside, 'a.md'), exchanged)
+    await expect(captureSources(store, files)).rejects.toThrow(kind === 'pipe' ? /is not a regular file/ : /is a link/)
+    await expect(stat(store.snapshotFile(hex('outside')))).rejects.toThrow(/ENOENT/)
+  })
+
+  test('below a root that is a link itself, reads a tree of folders', async () => {
+    const path = await folder({ 'a.md': 'one', 'sub/deeper/b.md': 'two' })
+    const link = `${path}-link`
+    await symlink(path, link)
+    const { files } = await listSource(path, 'markdown', ['/nowhere', link])
+    expect((await captureSources(await emptyStore(), files)).map(({ sourceName }) => sourceName)).toEqual([
+      'a.md',
+      'sub/deeper/b.md',
+    ])
+    await expect(listSource(path, 'markdown', [])).rejects.toThrow(/SOURCE_ROOTS names \(none\)/)
   })
 
   test('refuses what is no regular file, too large, or gone', async () => {

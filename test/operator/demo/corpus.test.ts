@@ -1,8 +1,10 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { corpusAt, corpusDigest } from '#operator/demo/corpus.ts'
+import { firstTexts } from '#operator/demo/show.ts'
+import { testPassage } from '#test/support/passages.ts'
 
 let folder: string
 beforeEach(() => {
@@ -27,9 +29,55 @@ test.each(['cfpb', 'de', 'eu', 'fr', 'obliqa'])(
   },
 )
 
-test.each(['rules.md', 'RULES.MD', 'rules.markdown'])('a change of %s makes the corpus another one', (file) => {
-  const path = corpusFolder('rules', file)
-  const before = corpusDigest(corpusAt(path))
-  writeFileSync(join(path, file), 'changed')
-  expect(corpusDigest(corpusAt(path))).not.toBe(before)
+const EVERY_KIND = [
+  'rules.md',
+  'RULES.MD',
+  'corpus.jsonl',
+  'act.html',
+  'act.xml',
+  'act.pdf',
+  'act.pdf.draft.md',
+  'source.yaml',
+  'mapping.json',
+  'questions.jsonl',
+  'left-out.csv',
+  'sub/deeper/act.akn',
+]
+
+test('a change, a removal and another name of each file of a corpus make it another one; what is hidden does not', async () => {
+  const path = corpusFolder('rules', 'rules.md')
+  mkdirSync(join(path, 'sub/deeper'), { recursive: true })
+  for (const file of EVERY_KIND) writeFileSync(join(path, file), '{}')
+  const digestNow = async (): Promise<string> => await corpusDigest(corpusAt(path))
+  const seen = new Set([await digestNow()])
+  for (const file of EVERY_KIND) {
+    writeFileSync(join(path, file), '{ }')
+    seen.add(await digestNow())
+    renameSync(join(path, file), join(path, `renamed-${basename(file)}`))
+    seen.add(await digestNow())
+  }
+  expect(seen.size).toBe(1 + 2 * EVERY_KIND.length)
+  const last = await digestNow()
+  mkdirSync(join(path, '.git'))
+  for (const hidden of ['.git/HEAD', '.DS_Store']) writeFileSync(join(path, hidden), 'changed')
+  expect(await digestNow()).toBe(last)
+})
+
+test.each(['act.html', 'source.yaml'])(
+  'a corpus of one file is another one where %s beside it changes',
+  async (changed) => {
+    const path = corpusFolder('rules', 'act.html')
+    writeFileSync(join(path, 'source.yaml'), '')
+    const source = join(path, 'act.html')
+    const before = await corpusDigest(corpusAt(source))
+    writeFileSync(join(path, changed), 'changed')
+    expect(await corpusDigest(corpusAt(source))).not.toBe(before)
+  },
+)
+
+test('the questions of a corpus without a question set are of long passages first, and of short ones where there are no others', async () => {
+  const [short, long] = ['Every hive has a number.', 'word '.repeat(100).trim()]
+  const file = join(folder, 'passages.jsonl')
+  writeFileSync(file, [short, long].map((text, n) => JSON.stringify(testPassage(n, { text }))).join('\n'))
+  expect(await firstTexts(file)).toEqual([long.slice(0, 300), short])
 })
