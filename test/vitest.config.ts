@@ -13,7 +13,7 @@ const TOOLS = [
   'test/bench/**/*.test.ts',
   'test/load/**/*.test.ts',
   'test/quality/**/*.test.ts',
-  'test/readme/readme.test.ts',
+  'test/docs/commands.test.ts',
   'test/scenarios/published-law/*.test.ts',
   'test/jobs/{build/page,trace}/browser.test.ts',
   'test/jobs/bootstrap.test.ts',

@@ -16,7 +16,7 @@ const LONG = [
   'test/faults/redis',
   'test/search-node/threads/unload',
   'test/jobs/build/lost-worker',
-  'test/readme/',
+  'test/docs/commands',
   'test/faults/gateway-killed',
   'test/bench/bench',
   'test/scenarios/activation',
