@@ -20,8 +20,8 @@ const recordedSchema = z.strictObject({
 })
 
 const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
-const { measured_on: day, commit, systems } = recordedSchema.parse(JSON.parse(read('core/decisions/natural.json')))
-const readme = read('README.md')
+const { measured_on: day, commit, systems } = recordedSchema.parse(JSON.parse(read('docs/measure/questions.json')))
+const page = read('docs/measure/evaluate.md')
 
 type Share = readonly [count: number, of: number]
 const ROWS: readonly (readonly [row: string, kinds: readonly string[], share: (kind: Kind) => Share])[] = [
@@ -54,10 +54,10 @@ function cell(kinds: Readonly<Record<string, Kind>>, names: readonly string[], s
   return `${sum(0)} of ${sum(1)} (${Math.round(low * 100)}–${Math.round(high * 100)} %)`
 }
 
-test('the table of natural questions in README has the recorded figures of the half that tuned nothing', () => {
+test('the table of field questions in docs/measure has the recorded figures of the half that tuned nothing', () => {
   const columns = Object.values(systems)
   const rows = ROWS.map(([row, names, share]) => [row, ...columns.map((kinds) => cell(kinds, names, share))])
   const table = [['Questions', ...Object.keys(systems)], ['---', ...columns.map(() => '---')], ...rows]
-  expect(readme).toContain(table.map((cells) => `| ${cells.join(' | ')} |\n`).join(''))
-  expect(readme.replaceAll('\n', ' ')).toContain(`on ${day} at commit \`${commit}\``)
+  expect(page).toContain(table.map((cells) => `| ${cells.join(' | ')} |\n`).join(''))
+  expect(page.replaceAll('\n', ' ')).toContain(`on ${day} at commit \`${commit}\``)
 })

@@ -36,7 +36,7 @@ const TEXT_SEED = 3
 /**
  * Embeds by feature hashing of words: deterministic, without a model file, a corpus or state. Queries and passages
  * (`heading + "\n" + text`) are embedded in the same way. Every text gives a valid vector. A text without content words
- * is near only to itself. Tokens are always null. Reasons and results: core/decisions/0022-embedding-endpoints.md.
+ * is near only to itself. Tokens are always null. Reasons and results: docs/decisions/0022-embedding-endpoints.md.
  */
 export function createLocalEmbedder(): Embedder {
   return {

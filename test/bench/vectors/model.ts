@@ -18,8 +18,8 @@ interface Level {
 const CONTENT: Spectrum = { shift: 12, power: 0.2, scale: 350 }
 
 /**
- * Numbers fitted to 46,999 passages and 504 questions that multilingual-e5-small encoded; see core/decisions/measurements.md. Lengths
- * are of vectors whose whole length is 1.
+ * Numbers fitted to 46,999 passages and 504 questions that multilingual-e5-small encoded. Lengths are of vectors whose
+ * whole length is 1.
  */
 export const MODEL = {
   /** What all passages have in common, what all questions have, and the cosine of the two. */

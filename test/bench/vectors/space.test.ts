@@ -62,7 +62,7 @@ test('passages come in the order of rows, and documents and topics differ much i
   expect(Math.max(...topics.map(({ length }) => length))).toBeGreaterThan(3_000 / topics.length)
 })
 
-/** The figures of core/decisions/measurements.md, for a tenth of its passages. */
+/** The cosines of the real vectors that the model was fitted to, for a tenth of their passages. */
 test('a question has a cosine of about 0.77 with all passages, and its nearest is well apart', () => {
   const [passages, dimensions, questions] = [5_000, 384, 200]
   const { rows, asked } = drawn(passages, dimensions, questions)
