@@ -116,7 +116,7 @@ interface OpenFolder {
 function openFolder(folder: string): OpenFolder {
   const digests: string[] = []
   const refusal = (what: string): OperatorError =>
-    new OperatorError(`The model folder ${folder} cannot be used: ${what}. See README.md for its layout.`)
+    new OperatorError(`The model folder ${folder} cannot be used: ${what}. See docs/deploy/models.md for its layout.`)
   return {
     refusal,
     async json(name, schema, absent) {

@@ -11,7 +11,7 @@ import { until } from '#test/support/until.ts'
 const { scripts } = z
   .object({ scripts: z.record(z.string(), z.string()) })
   .parse(JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')))
-/** The operator's options are checked against its commands; these take variables, or files and what vitest takes. */
+/** `parsed-commands.test.ts` checks the operator's options; the others have no help. */
 const WITHOUT_HELP = new Set([
   'operator',
   'test',
@@ -20,6 +20,7 @@ const WITHOUT_HELP = new Set([
   'test:soak',
   'test:watch',
   'bench:import',
+  'start:encoder',
 ])
 
 /** The pages' commands in their order, each page after a line on standard error that names it. */

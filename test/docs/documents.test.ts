@@ -146,7 +146,7 @@ test('every decision record is in the index, and holds', () => {
   for (const { path, text } of records) {
     const name = basename(path)
     expect(text).toMatch(/^# \d{4} .+\n\n- Date: \d{4}-\d{2}-\d{2}\n- Status: Accepted/)
-    expect(index).toContain(`| [${name.slice(0, 4)}] | ${/^# \d{4} (.+)$/m.exec(text)?.[1] ?? 'untitled'} |`)
-    expect(index).toContain(`[${name.slice(0, 4)}]: ${name}`)
+    const title = /^# \d{4} (.+)$/m.exec(text)?.[1] ?? 'untitled'
+    expect(index).toContain(`- [${name.slice(0, 4)}](${name}): ${title}\n`)
   }
 })
