@@ -1,11 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { z } from 'zod'
 import { startOwnEncoder } from '#operator/command-line/own-encoder.ts'
 import type { Steps } from '#operator/demo/steps.ts'
+import type { Section } from '#test/support/report.ts'
+import { embedded } from './embeddings.ts'
+import type { Embedded } from './embeddings.ts'
 import { percentile } from './load.ts'
 import { readRealQuestions, readRealTexts, whatIsMissing } from './real/texts.ts'
 import { streamAt } from './stream.ts'
-import { aligned } from './table.ts'
 import { inventedQuestion, inventedText } from './text.ts'
 
 /** Measures are taken by turns, so that what else the machine does meets all of them. */
@@ -16,7 +17,6 @@ const PASSAGES = 2_000
 const COMPARED_TEXTS = 128
 /** What any model takes at once. */
 const COMPARED_CHARACTERS_MAX = 1_000
-const REQUEST_TIMEOUT_MS = 300_000
 const MEGABYTE = 1024 * 1024
 
 export interface EncoderBench {
@@ -62,17 +62,15 @@ export async function measureEncoder(options: EncoderBench, steps: Steps): Promi
   const own = await startOwnEncoder({ model: options.model })
   steps.onStop(own.stop)
   const startSeconds = (performance.now() - began) / 1_000
-  const { passages, questions, texts } = benchTexts(options.seed)
-  const encoder = createSubject(own.baseUrl, own.model, { passages, questions })
-  const other =
-    options.compare === undefined ? undefined : createSubject(options.compare, own.model, { passages, questions })
+  const { texts, ...asked } = benchTexts(options.seed)
+  const encoder = createSubject(own.baseUrl, own.model, asked)
+  const other = options.compare === undefined ? undefined : createSubject(options.compare, own.model, asked)
   const before = await gaugesOf(own.baseUrl)
   const ms = (options.seconds * 1_000) / ROUNDS
   let [builtTokens, cpuSeconds] = [0, 0]
   for (let round = 0; round < ROUNDS; round++) {
     steps.note(`round ${round + 1} of ${ROUNDS}`)
-    for (const subject of [encoder, other]) {
-      if (subject === undefined) continue
+    for (const subject of other === undefined ? [encoder] : [encoder, other]) {
       await subject.askAlone(ms)
       const from = await gaugesOf(own.baseUrl)
       const tokens = await subject.build(ms)
@@ -84,7 +82,7 @@ export async function measureEncoder(options: EncoderBench, steps: Steps): Promi
     }
   }
   const after = await gaugesOf(own.baseUrl)
-  const cosines = other === undefined ? [] : await cosinesOf(encoder, other, passages)
+  const cosines = other === undefined ? [] : await cosinesOf(encoder, other, asked.passages)
   await own.stop()
   return {
     model: own.model,
@@ -109,14 +107,16 @@ interface Texts {
 /** Real ones where they are there; else texts that are invented. */
 function benchTexts(seed: number): Texts & { readonly texts: EncoderResult['texts'] } {
   const prefixed = (prefix: string, texts: readonly string[]): string[] => texts.map((text) => prefix + text.trim())
-  if (whatIsMissing() === undefined) {
-    const passages = readRealTexts(PASSAGES).map(({ title, text }) => `${title}\n${text}`)
-    const questions = prefixed('query: ', readRealQuestions())
-    return { passages: prefixed('passage: ', passages), questions, texts: 'real' }
-  }
-  const invented = Array.from({ length: PASSAGES }, (_, at) => inventedText('en', at % 50, streamAt(seed, 'texts', at)))
-  const questions = invented.map((text, at) => inventedQuestion('en', text, streamAt(seed, 'queries', at)))
-  return { passages: prefixed('passage: ', invented), questions: prefixed('query: ', questions), texts: 'invented' }
+  const texts = whatIsMissing() === undefined ? 'real' : 'invented'
+  const passages =
+    texts === 'real'
+      ? readRealTexts(PASSAGES).map(({ title, text }) => `${title}\n${text}`)
+      : Array.from({ length: PASSAGES }, (_, at) => inventedText('en', at % 50, streamAt(seed, 'texts', at)))
+  const questions =
+    texts === 'real'
+      ? readRealQuestions()
+      : passages.map((text, at) => inventedQuestion('en', text, streamAt(seed, 'queries', at)))
+  return { passages: prefixed('passage: ', passages), questions: prefixed('query: ', questions), texts }
 }
 
 interface Subject {
@@ -131,92 +131,60 @@ interface Subject {
 /** An endpoint, and what was measured of it so far. */
 function createSubject(baseUrl: string, model: string, { passages, questions }: Texts): Subject {
   const [alone, beside]: [number[], number[]] = [[], []]
-  const rates: (readonly [tokens: number, texts: number])[] = []
+  const rates: { readonly tokens: number; readonly texts: number }[] = []
   let [nextQuestion, nextPassage] = [0, 0]
   const embed = (texts: readonly string[]): Promise<Embedded> => embedded(baseUrl, model, texts)
-  const ask = async (until: number, latencies: number[]): Promise<void> => {
-    while (performance.now() < until) {
+  const ask = async (ms: number, latencies: number[]): Promise<void> => {
+    for (const until = performance.now() + ms; performance.now() < until;) {
       const began = performance.now()
       await embed([questions[nextQuestion++ % questions.length] ?? ''])
       latencies.push(performance.now() - began)
       await delay(PAUSE_MS)
     }
   }
-  const buildUntil = async (isOver: () => boolean): Promise<readonly [tokens: number, texts: number]> => {
+  const buildUntil = async (isOver: () => boolean): Promise<(typeof rates)[number]> => {
     let [tokens, texts] = [0, 0]
     const requests = Array.from({ length: BUILD.requests }, async () => {
       do {
         const from = nextPassage % passages.length
         nextPassage += BUILD.texts
         const batch = passages.slice(from, from + BUILD.texts)
-        const reply = await embed(batch)
-        tokens += reply.tokens
+        tokens += (await embed(batch)).tokens
         texts += batch.length
       } while (!isOver())
     })
     await Promise.all(requests)
-    return [tokens, texts]
+    return { tokens, texts }
   }
+  const median = (of: (rate: (typeof rates)[number]) => number): number => percentile(rates.map(of), 0.5)
   return {
     embed,
-    askAlone: (ms) => ask(performance.now() + ms, alone),
+    askAlone: (ms) => ask(ms, alone),
     async build(ms) {
       const began = performance.now()
-      const [tokens, texts] = await buildUntil(() => performance.now() >= began + ms)
+      const { tokens, texts } = await buildUntil(() => performance.now() >= began + ms)
       const seconds = (performance.now() - began) / 1_000
-      rates.push([tokens / seconds, texts / seconds])
+      rates.push({ tokens: tokens / seconds, texts: texts / seconds })
       return tokens
     },
     async askBesideBuild(ms) {
       let isOver = false
       const building = buildUntil(() => isOver)
-      await ask(performance.now() + ms, beside)
+      await ask(ms, beside)
       isOver = true
       await building
     },
     measured: () => ({
       alone: questionsOf(alone),
       beside_a_build: questionsOf(beside),
-      tokens_per_second: percentile(
-        rates.map(([tokens]) => tokens),
-        0.5,
-      ),
-      passages_per_second: percentile(
-        rates.map(([, texts]) => texts),
-        0.5,
-      ),
+      tokens_per_second: median(({ tokens }) => tokens),
+      passages_per_second: median(({ texts }) => texts),
     }),
   }
 }
 
 function questionsOf(latencies: readonly number[]): Questions {
   return { asked: latencies.length, p50_ms: percentile(latencies, 0.5), p95_ms: percentile(latencies, 0.95) }
-}
-
-interface Embedded {
-  readonly vectors: readonly Float32Array[]
-  readonly tokens: number
-}
-
-const replySchema = z.object({
-  data: z.array(z.object({ index: z.int(), embedding: z.array(z.number()) })),
-  usage: z.object({ total_tokens: z.number() }),
-})
-
-async function embedded(baseUrl: string, model: string, input: readonly string[]): Promise<Embedded> {
-  const send = (): Promise<Response> =>
-    fetch(`${baseUrl}/embeddings`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ model, input, encoding_format: 'float' }),
-      signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
-    })
-  // A connection that the endpoint closed while it was idle fails once.
-  const reply = await send().catch(send)
-  if (!reply.ok) throw new Error(`${baseUrl} answered ${reply.status}: check that it serves the model ${model}.`)
-  const { data, usage } = replySchema.parse(await reply.json())
-  const vectors = data.toSorted((a, b) => a.index - b.index).map(({ embedding }) => Float32Array.from(embedding))
-  return { vectors, tokens: usage.total_tokens }
 }
 
 async function cosinesOf(one: Subject, other: Subject, passages: readonly string[]): Promise<readonly number[]> {
@@ -244,27 +212,24 @@ async function gaugesOf(baseUrl: string): Promise<Readonly<Record<'resident' | '
   }
 }
 
-export function renderEncoder({ model, texts, start_seconds: start, encoder, compared }: EncoderResult): string {
+export function encoderSection({ model, texts, start_seconds: start, encoder, compared }: EncoderResult): Section {
   const row = (name: string, { alone, beside_a_build: beside, ...build }: Measured): readonly string[] => [
     name,
-    `${alone.p50_ms.toFixed(1)} / ${alone.p95_ms.toFixed(1)} ms`,
-    `${beside.p50_ms.toFixed(1)} / ${beside.p95_ms.toFixed(1)} ms`,
+    ...[alone, beside].map(({ p50_ms, p95_ms }) => `${p50_ms.toFixed(1)} / ${p95_ms.toFixed(1)} ms`),
     (1_000 / alone.p50_ms).toFixed(0),
     build.passages_per_second.toFixed(1),
     build.tokens_per_second.toFixed(0),
   ]
-  const table = aligned([
-    ['', 'question p50 / p95', 'beside a build', 'questions/s', 'passages/s', 'tokens/s'],
-    row(model, encoder),
-    ...(compared === null ? [] : [row('compared', compared)]),
-  ])
-  const lines = [
-    table,
-    `Measured on ${texts} texts. The encoder starts in ${start.toFixed(1)} s, embeds ` +
-      `${encoder.tokens_per_cpu_second.toFixed(0)} tokens of a build in a second of CPU, and takes ` +
-      `${encoder.megabytes_after_start.toFixed(0)} MB after its start, ${encoder.megabytes_peak.toFixed(0)} MB at most.`,
-  ]
-  if (compared !== null)
-    lines.push(`The least cosine of its vectors with the compared ones is ${compared.least_cosine.toFixed(6)}.`)
-  return lines.join('\n')
+  const cosine = compared?.least_cosine.toFixed(6)
+  return {
+    title: `Encoder, on ${texts} texts`,
+    head: ['endpoint', 'question p50 / p95', 'beside a build', 'questions/s', 'passages/s', 'tokens/s'],
+    rows: [row(model, encoder), ...(compared === null ? [] : [row('compared', compared)])],
+    lines: [
+      `The encoder starts in ${start.toFixed(1)} s, embeds ${encoder.tokens_per_cpu_second.toFixed(0)} tokens of a ` +
+        `build in a second of CPU, and takes ${encoder.megabytes_after_start.toFixed(0)} MB after its start, ` +
+        `${encoder.megabytes_peak.toFixed(0)} MB at most.`,
+      ...(cosine === undefined ? [] : [`The least cosine of its vectors with the compared ones is ${cosine}.`]),
+    ],
+  }
 }

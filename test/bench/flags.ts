@@ -1,16 +1,15 @@
 import { parseArgs } from 'node:util'
+import { UsageError } from '#test/support/long-run.ts'
 import { INDEX_BOUNDS } from '#core/index/bounds.ts'
 import { ENGINES } from '#core/index/engine/description.ts'
 import { REAL_DIMENSIONS } from './real/encoder.ts'
 import { whatIsMissing } from './real/texts.ts'
 
 export interface BenchFlags {
-  /** Where to write the result as JSON. */
+  /** Where to write the result as JSON, and as a page of its own. */
   readonly json: string | undefined
-  /** Where to write the result as a page of its own. */
   readonly html: string | undefined
-  /** One size, or several to measure growth. */
-  readonly passages: readonly number[]
+  readonly passages: number
   readonly dimensions: number
   /** Measured time of each cell and path. */
   readonly seconds: number
@@ -19,8 +18,6 @@ export interface BenchFlags {
   readonly codesMb: number
   /** Artifacts stay here and are used again. */
   readonly dataDir: string
-  /** Of the organization whose counters are rebuilt. */
-  readonly deliveries: number
   /** Measure LanceDB beside the gateway. */
   readonly lancedb: boolean
   /** Compare versions that are searched in their own files with versions in a cluster; nothing else is measured. */
@@ -31,24 +28,28 @@ export interface BenchFlags {
   readonly model: string | undefined
   /** Base URL of an endpoint that is measured beside that encoder. */
   readonly compare: string | undefined
+  /** A commit whose tree is measured by turns with this one; nothing else is measured. */
+  readonly against: string | undefined
+  /** Of that comparison. */
+  readonly rounds: number
 }
 
-const USAGE = `npm run bench -- [options]
+export const USAGE = `npm run bench -- [options]
 
 Builds a synthetic corpus with the code of every build; its vectors are as hard to search as those of a sentence
-encoder. Then measures the search alone, within the node and under
-filters, the search node over gRPC, the whole gateway path, a change of versions under load, and a rebuild of limit
-counters. Exit code 1 when a threshold is missed.
+encoder. Then measures the search within the node and under filters, the search node over gRPC, the whole gateway path,
+and requests that are refused. Exit code 1 when a threshold is missed.
 
+  --against COMMIT   measure the tree of a commit and this one by turns, and show their ratios; about five minutes
+  --rounds N         rounds of that comparison (default 16); more rounds give narrower intervals
   --json PATH        write every number as JSON
-  --html PATH        write a page with the same numbers drawn (one size only)
-  --passages N[,N…]  passages of the corpus (default 100000); several sizes end with a table of their growth
-  --dimensions N     dimensions of the vectors (default 768)
-  --seconds S        measured time of each cell and path (default 4)
+  --html PATH        write a page with the same tables
+  --passages N       passages of the corpus (default 100000; with --against 20000)
+  --dimensions N     dimensions of the vectors (default 768; with --against 384)
+  --seconds S        measured time of each cell and path (default 4; with --against 2 in each round)
   --seed N           seed of corpus and queries (default 1)
   --codes-mb N       SEARCH_CODES_MB of the search node (default 64)
   --data-dir PATH    where artifacts are kept and reused (default .data/bench)
-  --deliveries N     deliveries of the organization whose counters are rebuilt (default 100000)
   --real-vectors     passages of ../shared/data and natural questions, encoded by the model in ../shared/models, up to
                      --passages (then default 5000: encoding takes half an hour for 50000, once)
   --model FOLDER     measure only the encoder of this model: questions alone and beside a build, passages a second,
@@ -57,81 +58,70 @@ counters. Exit code 1 when a threshold is missed.
   --engine opensearch
                      compare the local engine with OpenSearch instead, which is started where a JDK and Maven are found:
                      build, bytes, latency and recall by selectivity, and what a search node needs
-  --lancedb          install LanceDB into the data folder and compare its hybrid query with the gateway (one size only)
+  --lancedb          install LanceDB into the data folder and compare its hybrid query with the gateway
 `
-
-export class UsageError extends Error {
-  override readonly name = 'UsageError'
-}
-
-const PASSAGES = '100000'
-/** Vectors of a real encoder take time. */
-const REAL_PASSAGES = '5000'
-const DIMENSIONS = '768'
 
 const OPTIONS = {
   json: { type: 'string' },
   html: { type: 'string' },
+  against: { type: 'string' },
+  rounds: { type: 'string', default: '16' },
   passages: { type: 'string' },
   dimensions: { type: 'string' },
-  seconds: { type: 'string', default: '4' },
+  seconds: { type: 'string' },
   seed: { type: 'string', default: '1' },
   'codes-mb': { type: 'string', default: String(INDEX_BOUNDS.residentCodesMbDefault) },
   'data-dir': { type: 'string', default: '.data/bench' },
-  deliveries: { type: 'string', default: '100000' },
   lancedb: { type: 'boolean', default: false },
   'real-vectors': { type: 'boolean', default: false },
   model: { type: 'string' },
   compare: { type: 'string' },
   engine: { type: 'string', default: 'local' },
+  help: { type: 'boolean', default: false },
 } as const
 
-/** @throws UsageError */
-export function benchFlags(args: readonly string[]): BenchFlags {
-  const { values } = parse(args)
-  const real = values['real-vectors']
-  const passages = (values.passages ?? (real ? REAL_PASSAGES : PASSAGES))
-    .split(',')
-    .map((text) => number('--passages', text, 1_000, 6_000_000))
-  if (passages.length > 1 && (values.lancedb || values.html !== undefined))
-    throw new UsageError(`--lancedb and --html are for one size.\n\n${USAGE}`)
-  if (real && (passages.length > 1 || values.dimensions !== undefined))
-    throw new UsageError(`Real vectors are for one size and have their own dimensions.\n\n${USAGE}`)
-  if (values.compare !== undefined && values.model === undefined)
-    throw new UsageError(`--compare is measured beside the encoder of --model.\n\n${USAGE}`)
-  const { engine } = values
-  if (!isEngine(engine)) throw new UsageError(`--engine is one of ${ENGINES.join(', ')}.\n\n${USAGE}`)
-  if (engine !== 'local' && (values.lancedb || values.html !== undefined))
-    throw new UsageError(`--lancedb and --html are for the local engine.\n\n${USAGE}`)
-  const missing = real ? whatIsMissing() : undefined
+/** @throws UsageError with one sentence. */
+export function benchFlags(args: readonly string[]): BenchFlags | 'help' {
+  const { values } = parsed(args)
+  if (values.help) return 'help'
+  const { engine, against, model, compare, json, html, lancedb, 'real-vectors': realVectors } = values
+  const alone = { '--against': against !== undefined, '--model': model !== undefined, '--engine': engine !== 'local' }
+  const chosen = Object.entries(alone).flatMap(([name, is]) => (is ? [name] : []))
+  if (chosen.length > 1 || (chosen.length === 1 && lancedb))
+    throw new UsageError(`${chosen.join(' and ')}${lancedb ? ' and --lancedb' : ''} are measured apart.`)
+  if (realVectors && (values.dimensions !== undefined || against !== undefined))
+    throw new UsageError('Real vectors have their own dimensions, and --against has generated ones.')
+  if (compare !== undefined && model === undefined)
+    throw new UsageError('--compare is measured beside the encoder of --model.')
+  if (!ENGINES.some((name) => name === engine)) throw new UsageError(`--engine is one of ${ENGINES.join(', ')}.`)
+  const missing = realVectors ? whatIsMissing() : undefined
   if (missing !== undefined) throw new UsageError(missing)
+  const [passages, dimensions, seconds] =
+    against === undefined ? [realVectors ? '5000' : '100000', '768', '4'] : ['20000', '384', '2']
   return {
-    json: values.json,
-    html: values.html,
-    passages,
-    dimensions: real ? REAL_DIMENSIONS : number('--dimensions', values.dimensions ?? DIMENSIONS, 8, 4_096),
-    seconds: number('--seconds', values.seconds, 0.01, 600),
+    json,
+    html,
+    passages: number('--passages', values.passages ?? passages, 1_000, 6_000_000),
+    dimensions: realVectors ? REAL_DIMENSIONS : number('--dimensions', values.dimensions ?? dimensions, 8, 4_096),
+    seconds: number('--seconds', values.seconds ?? seconds, 0.01, 600),
     seed: number('--seed', values.seed, 0, 4_294_967_295),
     codesMb: number('--codes-mb', values['codes-mb'], 0, INDEX_BOUNDS.residentCodesMbMax),
     dataDir: values['data-dir'],
-    deliveries: number('--deliveries', values.deliveries, 1, 1_000_000),
-    lancedb: values.lancedb,
-    realVectors: real,
-    model: values.model,
-    compare: values.compare,
+    lancedb,
+    realVectors,
+    model,
+    compare,
     engine: engine === 'opensearch',
+    against,
+    rounds: number('--rounds', values.rounds, 2, 1_000),
   }
 }
 
-const isEngine = (name: string): boolean => ENGINES.some((engine) => engine === name)
-
-function parse(args: readonly string[]): ReturnType<typeof parseArgs<{ options: typeof OPTIONS }>> {
+function parsed(args: readonly string[]): ReturnType<typeof parseArgs<{ options: typeof OPTIONS }>> {
   try {
     return parseArgs({ args: [...args], options: OPTIONS, allowPositionals: false })
   } catch (error) {
-    throw new UsageError(`${error instanceof Error ? error.message : 'The options are not valid.'}\n\n${USAGE}`, {
-      cause: error,
-    })
+    throw new UsageError(error instanceof Error ? error.message : 'The options are not valid.', { cause: error })
   }
 }
 
@@ -139,6 +129,6 @@ function number(name: string, text: string, min: number, max: number): number {
   const value = Number(text)
   const whole = name === '--seconds' || Number.isInteger(value)
   if (text.trim() === '' || !whole || !(value >= min && value <= max))
-    throw new UsageError(`${name} must be a number from ${min} to ${max}.\n\n${USAGE}`)
+    throw new UsageError(`${name} must be a number from ${min} to ${max}.`)
   return value
 }

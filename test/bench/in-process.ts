@@ -1,7 +1,7 @@
 import type { Filters } from '#core/domain/search.ts'
 import { recallAt } from './exact.ts'
 import type { Exact, Task } from './exact.ts'
-import { percentile } from './load.ts'
+import { percentile, sumOf } from './load.ts'
 import type { Query } from './source.ts'
 import type { Mode, RawSearch } from './paths.ts'
 import type { NarrowTask, Relation } from './tasks.ts'
@@ -12,32 +12,23 @@ export interface Latency {
   readonly p50_ms: number
   readonly p95_ms: number
   readonly p99_ms: number
-  /**
-   * CPU time of a search including its transfer to the thread and back, and that of the cluster that it asks; less
-   * affected by other programs than wall-clock time.
-   */
+  /** Of a search, with its transfer to the thread and back, and of the cluster that it asks. */
   readonly cpu_ms: number
 }
 
 export interface NarrowResult {
   readonly name: string
   readonly relation: Relation
-  readonly percent: number
   readonly allowed: number
   readonly hybrid: Latency
-  readonly dense: Latency
   /** Of the median without a filter, measured by turns with this one. */
-  readonly hybrid_ratio: number
-  readonly dense_ratio: number
+  readonly ratio: number
   /** Of the vectors against the exact answer, over so many questions. */
   readonly recall_at_10: number
   readonly compared: number
 }
 
-export interface InsideResult {
-  readonly lexical: Latency
-  readonly dense: Latency
-  readonly hybrid: Latency
+export interface InsideResult extends Readonly<Record<Mode, Latency>> {
   readonly narrow: readonly NarrowResult[]
   /** Filters that allow nothing that could be asked about. */
   readonly unasked: readonly string[]
@@ -47,6 +38,8 @@ export interface InsideResult {
 const CONCURRENT = 2
 const LIMIT = 10
 const WARM_UP_SHARE = 0.25
+const TURNS = 4
+export const NOTHING: Latency = { searches: 0, p50_ms: 0, p95_ms: 0, p99_ms: 0, cpu_ms: 0 }
 
 export interface InsideOptions {
   readonly raw: RawSearch
@@ -57,15 +50,16 @@ export interface InsideOptions {
   readonly seconds: number
 }
 
-export async function measureInside({ raw, tasks, compared, exact, seconds }: InsideOptions): Promise<InsideResult> {
+/** By words, by vectors and by both without a filter, then under each filter. */
+export async function measureInside(options: InsideOptions): Promise<InsideResult> {
+  const { raw, tasks, compared, exact, seconds } = options
   const [all] = tasks
   if (all === undefined) throw new Error('no questions')
-  const lines = (...asked: readonly Omit<Line, 'raw'>[]): Promise<readonly Latency[]> =>
-    byTurns(
-      asked.map((line) => ({ raw, ...line })),
-      (seconds * 1_000) / 2,
-    )
-  const { lexical, dense, hybrid } = await measureModes(raw, all, seconds)
+  const ms = (seconds * 1_000) / 2
+  const line = (task: Task, mode: Mode = 'hybrid'): Line => ({ raw, mode, task })
+  await byTurns([line(all)], ms)
+  const modes = await byTurns([line(all, 'lexical'), line(all, 'dense'), line(all)], ms)
+  const [lexical = NOTHING, dense = NOTHING, hybrid = NOTHING] = modes
   const narrow: NarrowResult[] = []
   const unasked: string[] = []
   for (const task of tasks) {
@@ -75,25 +69,20 @@ export async function measureInside({ raw, tasks, compared, exact, seconds }: In
       continue
     }
     const asked = task.queries.slice(0, compared)
-    const recall = recallAt(LIMIT, await nearestRows(raw, asked, task.filters, LIMIT), right)
-    const { name, relation, percent } = task
-    const line = { name, relation, percent, allowed: right.allowed, recall_at_10: recall, compared: asked.length }
-    narrow.push(
-      task === all
-        ? { ...line, hybrid, dense, hybrid_ratio: 1, dense_ratio: 1 }
-        : { ...line, ...(await narrowed(lines, all, task)) },
-    )
+    const found = await nearestRows(raw, asked, task.filters, LIMIT)
+    // By turns, so that other load on the machine affects both.
+    const [free = NOTHING, filtered = NOTHING] = await byTurns([line(all), line(task)], ms)
+    narrow.push({
+      name: task.name,
+      relation: task.relation,
+      allowed: right.allowed,
+      hybrid: filtered,
+      ratio: filtered.p50_ms / free.p50_ms,
+      recall_at_10: recallAt(LIMIT, found, right),
+      compared: asked.length,
+    })
   }
   return { lexical, dense, hybrid, narrow, unasked }
-}
-
-/** Words, vectors and both by turns, after a warm-up. */
-async function measureModes(raw: RawSearch, task: Task, seconds: number): Promise<Readonly<Record<Mode, Latency>>> {
-  const ms = (seconds * 1_000) / 2
-  await byTurns([{ raw, mode: 'hybrid', task }], ms)
-  const modes = (['lexical', 'dense', 'hybrid'] as const).map((mode) => ({ raw, mode, task }))
-  const [lexical = NOTHING, dense = NOTHING, hybrid = NOTHING] = await byTurns(modes, ms)
-  return { lexical, dense, hybrid }
 }
 
 export interface Line {
@@ -102,69 +91,48 @@ export interface Line {
   readonly task: Task
 }
 
-/** Alternates between filter and no filter, so that other load on the machine affects both. */
-async function narrowed(
-  lines: (...asked: readonly Omit<Line, 'raw'>[]) => Promise<readonly Latency[]>,
-  all: Task,
-  task: Task,
-): Promise<Pick<NarrowResult, 'hybrid' | 'dense' | 'hybrid_ratio' | 'dense_ratio'>> {
-  const [freeHybrid = NOTHING, hybrid = NOTHING] = await lines({ mode: 'hybrid', task: all }, { mode: 'hybrid', task })
-  const [freeDense = NOTHING, dense = NOTHING] = await lines({ mode: 'dense', task: all }, { mode: 'dense', task })
-  return {
-    hybrid,
-    dense,
-    hybrid_ratio: hybrid.p50_ms / freeHybrid.p50_ms,
-    dense_ratio: dense.p50_ms / freeDense.p50_ms,
-  }
+interface Turn {
+  readonly latenciesMs: readonly number[]
+  readonly cpuMs: number
 }
-
-const TURNS = 4
-export const NOTHING: Latency = { searches: 0, p50_ms: 0, p95_ms: 0, p99_ms: 0, cpu_ms: 0 }
 
 /** Each line a few times, one after the other. @param ms measured time of a line. */
 export async function byTurns(lines: readonly Line[], ms: number): Promise<readonly Latency[]> {
   const turns = lines.map((): Turn[] => [])
   for (let turn = 0; turn < TURNS; turn++)
     for (const [at, line] of lines.entries()) turns[at]?.push(await timed(line, ms / TURNS, turn))
-  return turns.map(latencyOf)
-}
-
-interface Turn {
-  readonly latenciesMs: readonly number[]
-  readonly cpuMs: number
-}
-
-function latencyOf(turns: readonly Turn[]): Latency {
-  const latencies = turns.flatMap(({ latenciesMs }) => latenciesMs)
-  const searches = latencies.length
-  const cpuMs = turns.reduce((sum, turn) => sum + turn.cpuMs, 0)
-  return {
-    searches,
-    p50_ms: percentile(latencies, 0.5),
-    p95_ms: percentile(latencies, 0.95),
-    p99_ms: percentile(latencies, 0.99),
-    cpu_ms: cpuMs / Math.max(1, searches),
-  }
+  return turns.map((of) => {
+    const latencies = of.flatMap(({ latenciesMs }) => latenciesMs)
+    return {
+      searches: latencies.length,
+      p50_ms: percentile(latencies, 0.5),
+      p95_ms: percentile(latencies, 0.95),
+      p99_ms: percentile(latencies, 0.99),
+      cpu_ms: sumOf(of, ({ cpuMs }) => cpuMs) / Math.max(1, latencies.length),
+    }
+  })
 }
 
 async function timed({ raw, mode, task: { queries, filters } }: Line, ms: number, turn: number): Promise<Turn> {
-  const latenciesMs: number[] = []
   let next = Math.floor((turn * queries.length) / TURNS)
-  async function client(until: number, keep: boolean): Promise<void> {
+  async function client(until: number, latenciesMs: number[]): Promise<void> {
     for (let at = performance.now(); at < until;) {
       const query = queries[next++ % queries.length]
       if (query === undefined) return
       await raw.search(query, { mode, filters, limit: LIMIT })
       const now = performance.now()
-      if (keep) latenciesMs.push(now - at)
+      latenciesMs.push(now - at)
       at = now
     }
   }
-  const clients = (until: number, keep: boolean): Promise<unknown> =>
-    Promise.all(Array.from({ length: CONCURRENT }, () => client(until, keep)))
-  await clients(performance.now() + ms * WARM_UP_SHARE, false)
+  const clients = async (lastMs: number): Promise<readonly number[]> => {
+    const [until, latenciesMs] = [performance.now() + lastMs, new Array<number>()]
+    await Promise.all(Array.from({ length: CONCURRENT }, () => client(until, latenciesMs)))
+    return latenciesMs
+  }
+  await clients(ms * WARM_UP_SHARE)
   const cpuBeforeMs = raw.cpuMs()
-  await clients(performance.now() + ms, true)
+  const latenciesMs = await clients(ms)
   return { latenciesMs, cpuMs: raw.cpuMs() - cpuBeforeMs }
 }
 

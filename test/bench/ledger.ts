@@ -21,10 +21,6 @@ const COUNT = `
 const POLL_MS = 10
 const SETTLE_TIMEOUT_MS = 60_000
 
-async function ledgerState(owner: Database): Promise<LedgerState> {
-  return stateSchema.parse((await owner.query(COUNT)).rows[0])
-}
-
 export function isSettled({ reservations, open, entries }: LedgerState): boolean {
   return open === 0 && entries === reservations
 }
@@ -36,7 +32,7 @@ export function isSettled({ reservations, open, entries }: LedgerState): boolean
 export async function untilSettled(owner: Database): Promise<{ readonly ms: number; readonly state: LedgerState }> {
   const began = performance.now()
   for (;;) {
-    const state = await ledgerState(owner)
+    const state = stateSchema.parse((await owner.query(COUNT)).rows[0])
     const ms = performance.now() - began
     if (isSettled(state) || ms > SETTLE_TIMEOUT_MS) return { ms, state }
     await sleep(POLL_MS)

@@ -9,8 +9,6 @@ export interface Load {
   /** The first failure's message. */
   readonly failure: string | undefined
   readonly elapsedMs: number
-  /** CPU time of this process: of the whole search where it runs in here, else of the load generator alone. */
-  readonly cpuMs: number
   /** Of every answer, unordered. */
   readonly latenciesMs: readonly number[]
 }
@@ -26,17 +24,16 @@ export interface LoadOptions {
 }
 
 export async function drive(
-  path: MeasuredPath,
+  path: Pick<MeasuredPath, 'ask'>,
   { queries, selectivity, clients, goesOn, from }: LoadOptions,
 ): Promise<Load> {
   const latenciesMs: number[] = []
   let next = from
   let failed = 0
   let failure: string | undefined
-  const cpuBefore = process.cpuUsage()
   const began = performance.now()
   async function client(): Promise<void> {
-    for (let at = performance.now(); goesOn(at - began);) {
+    for (let at = performance.now(); goesOn(at - began); at = performance.now()) {
       const query = queries[next++ % queries.length]
       if (query === undefined) throw new Error('there are no questions')
       try {
@@ -46,13 +43,10 @@ export async function drive(
         failed++
         failure ??= error instanceof Error ? error.message : 'an unknown failure'
       }
-      at = performance.now()
     }
   }
   await Promise.all(Array.from({ length: clients }, client))
-  const elapsedMs = performance.now() - began
-  const { user, system } = process.cpuUsage(cpuBefore)
-  return { answered: latenciesMs.length, failed, failure, elapsedMs, cpuMs: (user + system) / 1_000, latenciesMs }
+  return { answered: latenciesMs.length, failed, failure, elapsedMs: performance.now() - began, latenciesMs }
 }
 
 /** Asks each of the questions once, a few at a time. @returns what was found, in their order. */
@@ -73,6 +67,10 @@ export async function askOnce(
 /** For so long. */
 export function during(ms: number): LoadOptions['goesOn'] {
   return (elapsedMs) => elapsedMs < ms
+}
+
+export function sumOf<T>(values: readonly T[], of: (value: T) => number): number {
+  return values.reduce((sum, value) => sum + of(value), 0)
 }
 
 /** @param share 0.5 is the median. Nearest rank; 0 when there is nothing. */

@@ -1,12 +1,12 @@
-import { cpuBetween, cpuTimes, CPU_PARTS } from './cpu.ts'
+import { cpuBetween, cpuOfEach, cpuTimes } from './cpu.ts'
 import type { CpuTimes } from './cpu.ts'
 import { SELECTIVITIES } from './corpus.ts'
 import type { Selectivity } from './corpus.ts'
 import { logEnd, meanWaits, readRequests, readWaits } from './gateway-log.ts'
 import type { Installation } from './installation.ts'
 import { untilSettled } from './ledger.ts'
-import { drive, during, percentile } from './load.ts'
-import type { Load } from './load.ts'
+import { drive, during, percentile, sumOf } from './load.ts'
+import type { Load, LoadOptions } from './load.ts'
 import type { Query } from './source.ts'
 import type { MeasuredPath, PathName } from './paths.ts'
 
@@ -20,8 +20,8 @@ export interface PathResult {
   readonly per_second: number
   readonly p50_ms: number
   readonly p99_ms: number
-  /** CPU milliseconds of an answer in the process that asks: of the whole search on the paths `raw` and `dense`. */
-  readonly cpu_ms: number
+  /** Of an answer, by part. The search threads of the paths `raw` and `dense` belong to the load generator. */
+  readonly cpu_ms: CpuTimes
 }
 
 /** What only the full path has. */
@@ -32,15 +32,19 @@ export interface GatewayResult {
   readonly mean_ms: Readonly<Record<string, number>>
   /** From the last reply to the last ledger entry. */
   readonly settled_after_ms: number
-  /** CPU milliseconds per request by part; null where the system does not report it. */
-  readonly cpu_ms: Readonly<Record<string, number>> | null
 }
 
 export interface Cell {
   readonly selectivity: Selectivity['name']
   readonly clients: number
-  readonly paths: Readonly<Record<PathName, PathResult>>
+  readonly paths: Readonly<Record<Exclude<PathName, 'lance'>, PathResult> & Partial<Record<'lance', PathResult>>>
   readonly gateway: GatewayResult
+}
+
+/** One cell on one line, while the rest is being measured. */
+export function renderCell({ selectivity, clients, paths }: Cell): string {
+  const rates = Object.entries(paths).map(([name, { per_second }]) => `${name} ${per_second.toFixed(0)}`)
+  return `${selectivity}, ${clients} client(s): ${rates.join(', ')} q/s`
 }
 
 export interface MeasureOptions {
@@ -82,91 +86,75 @@ export async function measureAll(options: MeasureOptions): Promise<readonly Cell
   return cells
 }
 
-interface GatewaySlice {
+/** What the load generator, the gateway's log, its metrics, the ledger and the system say about a slice of one path. */
+interface Slice extends Load {
   readonly ownMs: readonly number[]
   readonly meanMs: Readonly<Record<string, number>>
   readonly settledMs: number
-  readonly cpu: CpuTimes | undefined
+  readonly cpu: CpuTimes
 }
 
 async function measureCell(options: MeasureOptions, selectivity: Selectivity, clients: number): Promise<Cell> {
   const { queries, seconds, paths, installation } = options
-  const loads: Record<PathName, Load[]> = { raw: [], dense: [], grpc: [], full: [] }
-  const slices: GatewaySlice[] = []
+  const slices: Record<PathName, Slice[]> = { raw: [], dense: [], grpc: [], full: [], lance: [] }
   const sliceCount = seconds < SLICED_FROM_SECONDS ? 1 : SLICES
   const sliceMs = (seconds * 1_000) / sliceCount
   for (let slice = 0; slice < sliceCount; slice++) {
     for (const path of paths) {
       const load = { queries, selectivity, clients, from: Math.floor((slice * queries.length) / sliceCount) }
       await drive(path, { ...load, goesOn: during(sliceMs * WARM_UP_SHARE) })
-      const measured = (): Promise<Load> => drive(path, { ...load, goesOn: during(sliceMs) })
-      if (path.name === 'full')
-        slices.push(await observed(installation, async () => void loads.full.push(await measured())))
-      else loads[path.name].push(await measured())
+      slices[path.name].push(await observed(installation, path, { ...load, goesOn: during(sliceMs) }))
     }
   }
-  const resultOf = (name: PathName): PathResult => pathResult(loads[name])
-  const measured = { raw: resultOf('raw'), dense: resultOf('dense'), grpc: resultOf('grpc'), full: resultOf('full') }
-  return {
-    selectivity: selectivity.name,
-    clients,
-    paths: measured,
-    gateway: gatewayResult(slices, measured.full.answered),
-  }
+  const [raw, dense, grpc, full] = [slices.raw, slices.dense, slices.grpc, slices.full].map(pathResult)
+  if (raw === undefined || dense === undefined || grpc === undefined || full === undefined)
+    throw new Error('a path is missing')
+  const lance = slices.lance.length === 0 ? {} : { lance: pathResult(slices.lance) }
+  const gateway = gatewayResult(slices.full)
+  return { selectivity: selectivity.name, clients, paths: { raw, dense, grpc, full, ...lance }, gateway }
 }
 
-/** One slice of the full path with what the gateway's log, its metrics, the ledger and the system say about it. */
-async function observed({ gateway, owner }: Installation, slice: () => Promise<void>): Promise<GatewaySlice> {
+async function observed({ gateway, owner }: Installation, path: MeasuredPath, load: LoadOptions): Promise<Slice> {
   await untilSettled(owner)
   const [waitsBefore, logFrom, cpuBefore] = [await readWaits(gateway.internalUrl), logEnd(gateway.logFile), cpuTimes()]
-  await slice()
-  const logTo = logEnd(gateway.logFile)
+  const driven = await drive(path, load)
   const { ms: settledMs } = await untilSettled(owner)
   const cpu = cpuBetween(cpuBefore, cpuTimes())
-  const waitsAfter = await readWaits(gateway.internalUrl)
   return {
-    ownMs: readRequests(gateway.logFile, logFrom, logTo).map(({ own_ms }) => own_ms),
-    meanMs: meanWaits(waitsBefore, waitsAfter),
+    ...driven,
+    ownMs: readRequests(gateway.logFile, logFrom, logEnd(gateway.logFile)).map(({ own_ms }) => own_ms),
+    meanMs: meanWaits(waitsBefore, await readWaits(gateway.internalUrl)),
     settledMs,
     cpu,
   }
 }
 
-function pathResult(loads: readonly Load[]): PathResult {
-  const sum = (value: (load: Load) => number): number => loads.reduce((total, load) => total + value(load), 0)
-  const latencies = loads.flatMap((load) => load.latenciesMs)
+function pathResult(slices: readonly Slice[]): PathResult {
+  const latencies = slices.flatMap(({ latenciesMs }) => latenciesMs)
+  const answered = latencies.length
   return {
-    answered: sum((load) => load.answered),
-    failed: sum((load) => load.failed),
-    failure: loads.find((load) => load.failure !== undefined)?.failure ?? null,
-    per_second: sum((load) => load.answered) / (sum((load) => load.elapsedMs) / 1_000),
+    answered,
+    failed: sumOf(slices, ({ failed }) => failed),
+    failure: slices.find(({ failure }) => failure !== undefined)?.failure ?? null,
+    per_second: answered / (sumOf(slices, ({ elapsedMs }) => elapsedMs) / 1_000),
     p50_ms: percentile(latencies, 0.5),
     p99_ms: percentile(latencies, 0.99),
-    cpu_ms:
-      sum((load) => load.cpuMs) /
-      Math.max(
-        1,
-        sum((load) => load.answered),
-      ),
+    cpu_ms: cpuOfEach(
+      slices.map(({ cpu }) => cpu),
+      answered,
+    ),
   }
 }
 
-function gatewayResult(slices: readonly GatewaySlice[], answered: number): GatewayResult {
+function gatewayResult(slices: readonly Slice[]): GatewayResult {
   const ownMs = slices.flatMap((slice) => slice.ownMs)
-  const mean = (values: readonly number[]): number =>
-    values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length)
   const parties = Object.keys(slices[0]?.meanMs ?? {})
-  const cpu = slices.flatMap((slice) => slice.cpu ?? [])
   return {
     own_p50_ms: percentile(ownMs, 0.5),
     own_p99_ms: percentile(ownMs, 0.99),
-    mean_ms: Object.fromEntries(parties.map((party) => [party, mean(slices.map((slice) => slice.meanMs[party] ?? 0))])),
-    settled_after_ms: Math.max(...slices.map((slice) => slice.settledMs)),
-    cpu_ms:
-      cpu.length === 0
-        ? null
-        : Object.fromEntries(
-            CPU_PARTS.map((part) => [part, cpu.reduce((sum, times) => sum + times[part], 0) / Math.max(1, answered)]),
-          ),
+    mean_ms: Object.fromEntries(
+      parties.map((party) => [party, sumOf(slices, ({ meanMs }) => meanMs[party] ?? 0) / slices.length]),
+    ),
+    settled_after_ms: Math.max(...slices.map(({ settledMs }) => settledMs)),
   }
 }

@@ -1,7 +1,11 @@
 import { availableParallelism } from 'node:os'
 import { credentials } from '@grpc/grpc-js'
+import { Pool } from 'undici'
+import { z } from 'zod'
 import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
 import { rankingOf } from '#core/domain/retrieval-profile.ts'
+import { NO_ENGINE } from '#core/engine/settings.ts'
+import type { EngineSettings } from '#core/engine/settings.ts'
 import { searchNodeService } from '#core/rpc/messages.ts'
 import { openSearchNodeClient } from '#core/rpc/search-client.ts'
 import type { Filters, SearchResult } from '#core/domain/search.ts'
@@ -10,24 +14,19 @@ import { SearchPool } from '#search-node/threads/pool.ts'
 import { artifactRef } from '#core/index/format/reader.ts'
 import { SEARCH_NODE_BOUNDS } from '#search-node/bounds.ts'
 import type { BenchArtifact } from './artifact.ts'
-import { openConnection } from './connection.ts'
-import type { Connection } from './connection.ts'
 import { EVERYTHING } from './corpus.ts'
 import type { Selectivity } from './corpus.ts'
 import { processCpuMs } from './cpu.ts'
-import { engineOf } from './engines/cluster.ts'
-import type { BenchCluster } from './engines/cluster.ts'
 import { KNOWLEDGE_BASE, PARAMETERS } from './publish.ts'
 import type { Query } from './source.ts'
 
 /**
- * `raw`: words and vectors on the search threads; `dense`: vectors alone on them; then the search node over gRPC, and a
- * request to the gateway.
+ * `raw`: words and vectors on the search threads; `dense`: vectors alone on them; then the search node over gRPC, a
+ * request to the gateway, and LanceDB's hybrid query.
  */
-export const PATHS = ['raw', 'dense', 'grpc', 'full'] as const
-export type PathName = (typeof PATHS)[number]
+export type PathName = 'raw' | 'dense' | 'grpc' | 'full' | 'lance'
 
-/** One way to have a question answered. All of them end at the same search of the same artifact. */
+/** One way to have a question answered. */
 export interface MeasuredPath {
   readonly name: PathName
   /** @throws Error when the answer is none. */
@@ -43,6 +42,16 @@ export interface Answer {
 /** Passages in an answer. */
 export const TOP_K = 5
 export type Mode = 'lexical' | 'dense' | 'hybrid'
+
+/** The cluster of versions with an engine. */
+export interface BenchCluster {
+  readonly urls: readonly string[]
+  readonly pid: number
+}
+
+export function engineOf(cluster: BenchCluster | undefined): EngineSettings {
+  return cluster === undefined ? NO_ENGINE : { ...NO_ENGINE, OPENSEARCH_URL: cluster.urls }
+}
 
 /**
  * The search threads without the services around them: as many, on the same files with the same ranking, as the search
@@ -65,9 +74,8 @@ export async function openRawSearch(
   codesMb?: number,
   cluster?: BenchCluster,
 ): Promise<RawSearch> {
-  const engine = engineOf(cluster)
   const pool = new SearchPool(
-    Array.from({ length: availableParallelism() }, () => startScoringWorker({ codesMb, engine })),
+    Array.from({ length: availableParallelism() }, () => startScoringWorker({ codesMb, engine: engineOf(cluster) })),
     SEARCH_NODE_BOUNDS.searchQueueMax,
   )
   const artifact = artifactRef(folder, manifest)
@@ -121,18 +129,11 @@ function idsOf({ passages, unsupported }: SearchResult): readonly string[] {
 
 export function openGrpc(address: string, { versionId }: BenchArtifact): MeasuredPath {
   const client = openSearchNodeClient(address, credentials.createInsecure())
+  const limit = TOP_K
   return {
     name: 'grpc',
-    async ask({ text, vector }, { pinned }) {
-      const request = {
-        versionId,
-        vector,
-        text,
-        limit: TOP_K,
-        filters: pinned,
-        entitled: EVERYTHING,
-        ranking: RANKING,
-      }
+    async ask({ text, vector }, { pinned: filters }) {
+      const request = { versionId, vector, text, limit, filters, entitled: EVERYTHING, ranking: RANKING }
       const reply = await client.search(request, PLATFORM_BOUNDS.searchTimeoutMs)
       return { chunkIds: () => idsOf(reply) }
     },
@@ -145,42 +146,51 @@ export interface FullPath extends MeasuredPath {
   delivered(): number
 }
 
-/** A partner's backend: connections that stay open, one request at a time on each. */
+/** A partner's backend. */
 export function openFull(baseUrl: string, key: string): FullPath {
-  const { hostname, port } = new URL(baseUrl)
-  const idle: Connection[] = []
+  const posts = openPosts(`${baseUrl}/v1/retrieve`, { authorization: `Bearer ${key}` })
   let delivered = 0
-  function requestOf({ text }: Query, { asked }: Selectivity): Buffer {
-    const body = JSON.stringify({
-      query: text,
-      knowledge_base: KNOWLEDGE_BASE,
-      top_k: TOP_K,
-      ...(asked === undefined ? {} : { filters: asked }),
-    })
-    const head = [
-      'POST /v1/retrieve HTTP/1.1',
-      `host: ${hostname}`,
-      `authorization: Bearer ${key}`,
-      'content-type: application/json',
-    ]
-    return Buffer.from(`${head.join('\r\n')}\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`)
-  }
   return {
     name: 'full',
     delivered: () => delivered,
     async ask(query, selectivity) {
-      const connection = idle.pop() ?? (await openConnection(hostname, Number(port), PLATFORM_BOUNDS.hardDeadlineMs))
-      const { status, body } = await connection.post(requestOf(query, selectivity))
-      idle.push(connection)
-      if (status !== 200) throw new Error(`the gateway answered ${status}: ${body.toString().slice(0, 300)}`)
+      const reply = await posts.post({ ...questionOf(query, selectivity), knowledge_base: KNOWLEDGE_BASE })
       delivered++
-      return { chunkIds: () => idsInBody(body) }
+      return { chunkIds: () => resultsIn(reply).map(({ chunk_id: id }) => id) }
     },
-    close: async () => idle.forEach((connection) => connection.close()),
+    close: posts.close,
   }
 }
 
-function idsInBody(reply: Buffer): readonly string[] {
-  const { results } = JSON.parse(reply.toString('utf8')) as { results: readonly { chunk_id: string }[] }
-  return results.map((result) => result.chunk_id)
+export function questionOf({ text }: Query, { asked: filters }: Selectivity): object {
+  return { query: text, top_k: TOP_K, ...(filters === undefined ? {} : { filters }) }
+}
+
+const repliesSchema = z.object({ results: z.array(z.object({ chunk_id: z.string(), row: z.int().optional() })) })
+
+export function resultsIn(reply: Buffer): z.infer<typeof repliesSchema>['results'] {
+  return repliesSchema.parse(JSON.parse(reply.toString('utf8'))).results
+}
+
+/** Connections that stay open, one request at a time on each. */
+export interface Posts {
+  /** @throws Error unless the status is 200. */
+  post(body: object): Promise<Buffer>
+  close(): Promise<void>
+}
+
+export function openPosts(url: string, headers: Readonly<Record<string, string>> = {}): Posts {
+  const { origin, pathname: path } = new URL(url)
+  const pool = new Pool(origin, { headersTimeout: PLATFORM_BOUNDS.hardDeadlineMs })
+  const fixed = { path, method: 'POST', headers: { 'content-type': 'application/json', ...headers } } as const
+  return {
+    async post(body) {
+      const reply = await pool.request({ ...fixed, body: JSON.stringify(body) })
+      const bytes = Buffer.from(await reply.body.arrayBuffer())
+      if (reply.statusCode !== 200)
+        throw new Error(`${url} answered ${reply.statusCode}: ${bytes.toString('utf8', 0, 300)}`)
+      return bytes
+    },
+    close: () => pool.destroy(),
+  }
 }

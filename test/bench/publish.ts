@@ -3,28 +3,21 @@ import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { beginAttempt } from '#core/db/build-runs.ts'
 import { insertBuild, succeedBuild } from '#core/db/builds.ts'
-import { activePointer } from '#core/db/corpus-lists.ts'
 import { insertImport, insertSnapshots } from '#core/db/imports.ts'
 import { inTransaction } from '#core/db/pool.ts'
-import type { Database } from '#core/db/pool.ts'
-import { NO_CHANGES } from '#core/domain/changes.ts'
-import type { Changes } from '#core/domain/changes.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import { writeDurably } from '#core/platform/durable-file.ts'
 import { ensureReviewer } from '#operator/demo/reviewer.ts'
 import { storeOf } from '#operator/demo/local/stack.ts'
 import { insertVersion } from '#core/db/versions.ts'
 import { defaultProfile } from '#jobs/version-build/parameters.ts'
-import { parsePeppers, parseServiceSecrets } from '#core/credentials/settings.ts'
 import { requestActivation } from '#operator/actions/activations.ts'
-import { grantEntitlement } from '#operator/actions/entitlements.ts'
-import { issueKeyFor } from '#operator/actions/api-keys.ts'
-import { createClient, createKnowledgeBase, createOrganization } from '#operator/actions/organizations.ts'
-import { createPlan } from '#operator/actions/plans.ts'
+import { createKnowledgeBase } from '#operator/actions/organizations.ts'
 import { signReview } from '#operator/actions/reviews.ts'
 import { withQueues } from '#operator/command-line/queues.ts'
 import { waitForActivation } from '#operator/command-line/wait.ts'
 import { enqueueActivation } from '#jobs/platform/queues.ts'
+import { grantAccess } from '#test/support/caller.ts'
 import type { BenchArtifact } from './artifact.ts'
 import { FACETS, SNAPSHOT_ID } from './corpus.ts'
 import type { Installation } from './installation.ts'
@@ -82,10 +75,8 @@ export async function publishArtifact(
   artifact: BenchArtifact,
 ): Promise<void> {
   const store = storeOf(settings)
-  const comparison = await createComparison(owner, base, artifact.manifest)
   const { versionId } = artifact
-  for (const file of [store.reportFile(versionId), store.figuresFile(versionId), store.changesFile(versionId)])
-    await writeDurably(file, NO_FINDINGS)
+  for (const file of [store.reportFile(versionId), store.figuresFile(versionId)]) await writeDurably(file, NO_FINDINGS)
   const digest = sha256(NO_FINDINGS).toString('hex')
   await insertBuild(owner, {
     id: artifact.buildId,
@@ -104,9 +95,9 @@ export async function publishArtifact(
       passages: artifact.manifest.passages,
       documents: artifact.manifest.documents,
       facets: FACETS,
-      evaluation: { comparison },
+      evaluation: { comparison: null },
       passed: true,
-      files: { report: digest, figures: digest, changes: comparison?.changes.sha256 ?? null },
+      files: { report: digest, figures: digest, changes: null },
       embedding: spaceOfVectors(artifact.manifest),
       manifestDigest: artifact.manifestDigest,
       withdrawalsDecided: [],
@@ -131,26 +122,6 @@ export async function publishArtifact(
   })
 }
 
-/** As between two versions with the same passages; null if no version is active. */
-async function createComparison(
-  owner: Database,
-  base: Base,
-  { passages, documents }: BenchArtifact['manifest'],
-): Promise<{
-  readonly version_id: string
-  readonly worse: boolean
-  readonly worse_on: readonly string[]
-  readonly changes: Changes
-} | null> {
-  const active = await activePointer(owner, base.id)
-  if (active === undefined) return null
-  const sizes = { passages, documents, provisions: passages }
-  const added = { passages: 0, documents: 0, provisions: 0 }
-  const sha256Hex = sha256(NO_FINDINGS).toString('hex')
-  const changes = { before: sizes, after: sizes, added, counts: NO_CHANGES, sha256: sha256Hex }
-  return { version_id: active.version_id, worse: false, worse_on: [], changes }
-}
-
 /** What a caller is given beyond a key: unlimited, and entitled to everything, unless said otherwise. */
 export interface CallerTraits {
   readonly name: string
@@ -163,26 +134,8 @@ export async function admitCaller(
   { operator, settings }: Installation,
   { name, limits = {}, languages = FACETS.languages }: CallerTraits = { name: NAME },
 ): Promise<string> {
-  await createOrganization(operator, {
-    name,
-    serviceSecrets: parseServiceSecrets(settings.secrets.SERVICE_SECRET),
-  })
-  await createClient(operator, { organization: name, name })
-  await createPlan(operator, { name, limits: { ...LIMITS, ...limits } })
-  await grantEntitlement(operator, {
-    client: name,
-    environment: settings.keyEnvironment,
-    knowledgeBase: KNOWLEDGE_BASE,
-    plan: name,
-    languages,
-    jurisdictions: FACETS.jurisdictions,
-    subjects: null,
-  })
-  return (
-    await issueKeyFor(operator, {
-      client: name,
-      environment: settings.keyEnvironment,
-      peppers: parsePeppers(settings.secrets.KEY_PEPPERS),
-    })
-  ).key
+  const { jurisdictions } = FACETS
+  const access = { name, limits: { ...LIMITS, ...limits }, knowledgeBase: KNOWLEDGE_BASE, languages, jurisdictions }
+  const { keys } = await grantAccess(operator, settings, access)
+  return keys[0]?.key ?? ''
 }

@@ -1,7 +1,7 @@
-import { mkdirSync, rmSync, statSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { mkdirSync, rmSync } from 'node:fs'
 import { availableParallelism, loadavg } from 'node:os'
 import { join, resolve } from 'node:path'
-import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { storeUrl } from '#operator/demo/local/stack.ts'
 import { readOrCreateState } from '#operator/demo/state.ts'
@@ -9,35 +9,28 @@ import type { DemoState } from '#operator/demo/state.ts'
 import type { Steps } from '#operator/demo/steps.ts'
 import { artifactLocation, fileBytes, openBuilt, readBuildFigures } from './artifact.ts'
 import type { ArtifactSettings, BenchArtifact, BuildFigures } from './artifact.ts'
-import { judgeCells } from './thresholds.ts'
-import type { Found, FoundBy } from './thresholds.ts'
+import type { Selectivity } from './corpus.ts'
 import { exactAnswers, recallAt } from './exact.ts'
 import type { Exact } from './exact.ts'
 import type { BenchFlags } from './flags.ts'
 import { measureInside, nearestRows } from './in-process.ts'
 import { assertDurable, install } from './installation.ts'
-import { judgeLance, measureLance } from './lance.ts'
+import { startLance } from './lance.ts'
+import type { Lance } from './lance.ts'
 import { untilSettled } from './ledger.ts'
-import { askOnce } from './load.ts'
-import { measureAll, warmUp } from './measure.ts'
-import { judgeMemory, measureMemory } from './memory.ts'
-import { openVersion, ownMegabytes, swapUnderLoad } from './node.ts'
+import { askOnce, sumOf } from './load.ts'
+import { measureAll, renderCell, warmUp } from './measure.ts'
+import type { Cell } from './measure.ts'
+import { openVersion, ownMegabytes } from './node.ts'
 import { admitCaller, createBase, publishArtifact } from './publish.ts'
-import type { BenchResult } from './result.ts'
-import { openFull, openGrpc, openRaw, openRawSearch } from './paths.ts'
+import { TOP_K, openFull, openGrpc, openRaw, openRawSearch } from './paths.ts'
 import type { RawSearch, MeasuredPath } from './paths.ts'
-import { judgeRebuild, measureRebuild } from './rebuild.ts'
-import { judgeRefusals, measureRefusals, refusalRounds } from './refusals.ts'
-import { judgeScale } from './scale.ts'
+import { measureRefusals } from './refusals.ts'
 import { prepareRealVectors } from './real/corpus.ts'
 import { openCorpus } from './spec.ts'
 import type { CorpusSpec } from './spec.ts'
-import { renderCell } from './table.ts'
 import { compared, inventTasks } from './tasks.ts'
 import type { Tasks } from './tasks.ts'
-import { cloneOf } from './clone.ts'
-
-const MEGABYTE = 1_048_576
 
 export interface BuiltArtifact {
   readonly dataDir: string
@@ -47,138 +40,28 @@ export interface BuiltArtifact {
   readonly artifact: BenchArtifact
 }
 
-interface Prepared extends BuiltArtifact {
-  readonly tasks: Tasks
-  readonly exact: Readonly<Record<string, Exact>>
-}
-
-/** The artifact, the questions and their right answers; what an earlier run made of them is used again. */
-async function prepare(passages: number, flags: BenchFlags, steps: Steps): Promise<Prepared> {
-  const { dimensions, seed } = flags
-  const dataDir = resolve(flags.dataDir)
-  const spec: CorpusSpec = flags.realVectors
-    ? { kind: 'real', passages, dataDir, seed }
+export function specOf({ realVectors, passages, dimensions, dataDir, seed }: BenchFlags): CorpusSpec {
+  return realVectors
+    ? { kind: 'real', passages, dataDir: resolve(dataDir), seed }
     : { kind: 'invented', passages, dimensions, seed }
-  if (spec.kind === 'real') await steps.run('real vectors', () => prepareRealVectors(spec, steps))
-  const prepared = await builtArtifact(spec, flags, steps)
-  const { settings, artifact } = prepared
-  const tasks = await steps.run('questions', async () => inventTasks(settings.corpus, seed))
-  const asked = [...tasks.narrow, ...tasks.cells].map((task) => compared(task, tasks))
-  const exact = await steps.run('exact answers', () => exactAnswers(settings.corpus, artifact, asked))
-  return { ...prepared, tasks, exact }
 }
 
 /** The artifact of a corpus, built unless an earlier run did so. */
-export async function builtArtifact(spec: CorpusSpec, flags: BenchFlags, steps: Steps): Promise<BuiltArtifact> {
+export async function builtArtifact(
+  spec: CorpusSpec,
+  flags: Pick<BenchFlags, 'dataDir'>,
+  steps: Steps,
+): Promise<BuiltArtifact> {
   const dataDir = resolve(flags.dataDir)
   mkdirSync(dataDir, { recursive: true })
   rmSync(join(dataDir, 'logs'), { recursive: true, force: true })
+  if (spec.kind === 'real') await steps.run('real vectors', () => prepareRealVectors(spec, steps))
   const state = readOrCreateState(join(dataDir, 'state.json'))
   const privateKeyDer = Buffer.from(state.secrets.MANIFEST_PRIVATE_KEY, 'base64')
   const settings = { corpus: openCorpus(spec), storeUrl: storeUrl({ folder: dataDir }), privateKeyDer }
   const build = await steps.run(`build of ${settings.corpus.passages} passages`, () => built(spec, settings, state))
   const artifact = await openBuilt(settings, Buffer.from(state.secrets.MANIFEST_PUBLIC_KEY, 'base64'))
   return { dataDir, state, settings, build, artifact }
-}
-
-/**
- * Everything at one size: first what is searched and the services that search it, then the measurements one after the
- * other.
- */
-export async function benchOf(passages: number, flags: BenchFlags, steps: Steps): Promise<BenchResult> {
-  const { dimensions, seed, seconds } = flags
-  const { dataDir, state, settings, build, artifact, tasks, exact } = await prepare(passages, flags, steps)
-  const loadBefore = loadavg()
-  const environment = { SEARCH_CODES_MB: String(flags.codesMb) }
-  const installation = await install({ dataDir, dimensions, state, queries: tasks.queries, environment }, steps)
-  const durability = await assertDurable(installation.owner)
-  const openMs = await steps.run('a fresh search node opens the version', () =>
-    openVersion(installation.searchNode, artifact),
-  )
-  const base = await createBase(installation)
-  await steps.run('activation', () => publishArtifact(installation, base, artifact))
-  const key = await admitCaller(installation)
-  const full = openFull(installation.gateway.baseUrl, key)
-  const raw = await openRawSearch(artifact, flags.codesMb)
-  steps.onStop(() => raw.close())
-  const paths = [openRaw(raw, 'raw'), openRaw(raw, 'dense'), openGrpc(installation.searchNode.address, artifact), full]
-  for (const path of paths) steps.onStop(() => path.close())
-
-  const inside = await steps.run('inside the node', () =>
-    measureInside({ raw, tasks: tasks.narrow, compared: tasks.compared, exact, seconds }),
-  )
-  const found = await steps.run('recall', () => foundBy(raw, paths, tasks, exact))
-  const measured = {
-    installation,
-    paths,
-    queries: tasks.queries,
-    seconds,
-    onCell: (cell: BenchResult['cells'][number]): void => steps.note(renderCell(cell)),
-  }
-  await steps.run('warm-up', () => warmUp(measured))
-  const cells = await steps.run('measurement', () => measureAll(measured))
-  const nodeMegabytes = ownMegabytes(installation.searchNode.pid)
-  const lance = flags.lancedb
-    ? await measureLance({ dataDir, artifact, full, tasks, exact, found, seconds }, steps)
-    : null
-  const swap = await steps.run('another version under load', async () =>
-    swapUnderLoad(installation, base, {
-      full,
-      queries: tasks.queries,
-      to: await cloneOf(artifact, settings.privateKeyDer),
-    }),
-  )
-  const nodeMegabytesTwo = ownMegabytes(installation.searchNode.pid)
-  const memory = await steps.run('memory of a search node', async () =>
-    measureMemory(installation.settings, [artifact, await cloneOf(artifact, settings.privateKeyDer)], tasks.queries),
-  )
-  const settled = await untilSettled(installation.owner)
-  const refusals = await steps.run('refusals', () =>
-    measureRefusals({ installation, key, question: tasks.queries[0]?.text ?? '', rounds: refusalRounds(seconds) }),
-  )
-  const rebuild = await steps.run(`rebuild of ${flags.deliveries} deliveries`, () =>
-    measureRebuild(installation, flags),
-  )
-  const files = fileBytes(artifact)
-  const result = {
-    at: new Date().toISOString(),
-    passages: settings.corpus.passages,
-    dimensions,
-    vectors: flags.realVectors ? ('real' as const) : ('generated' as const),
-    seconds,
-    seed,
-    threads: availableParallelism(),
-    load_average: { before: loadBefore[0] ?? 0, after: loadavg()[0] ?? 0 },
-    durability,
-    build,
-    disk: {
-      megabytes: Object.values(files).reduce((sum, bytes) => sum + bytes, 0) / MEGABYTE,
-      vectors_megabytes: statSync(join(artifact.folder, 'vectors.f32')).size / MEGABYTE,
-      files,
-    },
-    open_ms: openMs,
-    node_megabytes: nodeMegabytes,
-    node_megabytes_two_versions: nodeMegabytesTwo,
-    memory,
-    inside,
-    swap,
-    cells,
-    found,
-    ledger: settled.state,
-    settled_after_ms: settled.ms,
-    lance,
-    refusals,
-    rebuild,
-  }
-  const thresholds = [
-    ...judgeCells(cells, found, settled.state, full.delivered()),
-    ...judgeScale(result),
-    ...judgeMemory(memory, settings.corpus.passages),
-    ...judgeRefusals(refusals),
-    ...judgeRebuild(rebuild),
-    ...(lance === null ? [] : judgeLance(lance)),
-  ]
-  return { ...result, thresholds }
 }
 
 /** Builds what is not there yet. @returns what that took, now or then. */
@@ -197,13 +80,101 @@ async function built(spec: CorpusSpec, settings: ArtifactSettings, state: DemoSt
   return figures
 }
 
+/** Everything that `--json` writes. */
+export type BenchResult = Awaited<ReturnType<typeof benchOf>>
+
+/**
+ * Makes what is searched and starts the services that search it; then takes the measurements one after the other.
+ */
+export async function benchOf(flags: BenchFlags, steps: Steps) {
+  const { seed, seconds, codesMb } = flags
+  const { dataDir, state, settings, build, artifact } = await builtArtifact(specOf(flags), flags, steps)
+  const { corpus } = settings
+  const tasks = await steps.run('questions', async () => inventTasks(corpus, seed))
+  const { queries } = tasks
+  const asked = [...tasks.narrow, ...tasks.cells].map((task) => compared(task, tasks))
+  const exact = await steps.run('exact answers', () => exactAnswers(corpus, artifact, asked))
+  const [loadBefore = 0] = loadavg()
+  const environment = { SEARCH_CODES_MB: String(codesMb) }
+  const installation = await install({ dataDir, dimensions: corpus.dimensions, state, queries, environment }, steps)
+  const durability = await assertDurable(installation.owner)
+  const openMs = await steps.run('a fresh search node opens the version', () =>
+    openVersion(installation.searchNode, artifact),
+  )
+  const base = await createBase(installation)
+  await steps.run('activation', () => publishArtifact(installation, base, artifact))
+  const key = await admitCaller(installation)
+  const full = openFull(installation.gateway.baseUrl, key)
+  const raw = await openRawSearch(artifact, codesMb)
+  steps.onStop(() => raw.close())
+  const lance = flags.lancedb ? await startLance({ dataDir, artifact, queries }, steps) : undefined
+  const own = [openRaw(raw, 'raw'), openRaw(raw, 'dense'), openGrpc(installation.searchNode.address, artifact), full]
+  const paths = [...own, ...(lance === undefined ? [] : [lance.path])]
+  for (const path of paths) steps.onStop(() => path.close())
+
+  const inside = await steps.run('inside the node', () =>
+    measureInside({ raw, tasks: tasks.narrow, compared: tasks.compared, exact, seconds }),
+  )
+  const found = await steps.run('recall', () => foundBy(raw, own, tasks, exact, lance))
+  const onCell = (cell: Cell): void => steps.note(renderCell(cell))
+  const measured = { installation, paths, queries, seconds, onCell }
+  await steps.run('warm-up', () => warmUp(measured))
+  const cells = await steps.run('measurement', () => measureAll(measured))
+  const settled = await untilSettled(installation.owner)
+  const delivered = full.delivered()
+  const nodeMegabytes = ownMegabytes(installation.searchNode.pid)
+  const refusals = await steps.run('refusals', () =>
+    measureRefusals({ installation, key, question: queries[0]?.text ?? '', seconds }),
+  )
+  const files = fileBytes(artifact)
+  return {
+    /** ISO 8601 UTC. */
+    at: new Date().toISOString(),
+    passages: corpus.passages,
+    dimensions: corpus.dimensions,
+    vectors: flags.realVectors ? 'real' : 'generated',
+    seconds,
+    seed,
+    threads: availableParallelism(),
+    /** Of the machine, over a minute: what else ran meanwhile. The measurement itself adds 2 to 4. */
+    load_average: { before: loadBefore, after: loadavg()[0] ?? 0 },
+    /** Settings of Postgres as the server itself says them. */
+    durability,
+    build,
+    disk: { megabytes: sumOf(Object.values(files), (bytes) => bytes) / 1_048_576, files },
+    /** A fresh search node verifies and opens the version. */
+    open_ms: openMs,
+    /** Of the search node, beyond the page cache, after all measurements. */
+    node_megabytes: nodeMegabytes,
+    inside,
+    cells,
+    found,
+    /** Replies of the full path, and what is on record after the last of them. */
+    delivered,
+    ledger: settled.state,
+    refusals,
+  }
+}
+
+/** What the paths found under one filter. */
+export interface Found {
+  /** Of the vectors, against the exact answer. */
+  readonly recall_at_5: number
+  readonly recall_at_10: number
+  readonly lance_recall_at_5: number | null
+  /** Share of the questions to which the search node gives the very list of the raw search, and to which the gateway does. */
+  readonly grpc_same: number
+  readonly full_same: number
+}
+
 /** Each path answers the compared questions once; this warms it up, too. */
 async function foundBy(
   raw: RawSearch,
   [hybrid, , grpc, full]: readonly MeasuredPath[],
   tasks: Tasks,
   exact: Readonly<Record<string, Exact>>,
-): Promise<FoundBy> {
+  lance: Lance | undefined,
+): Promise<Readonly<Record<Selectivity['name'], Found>>> {
   const of = async (at: number): Promise<Found> => {
     const task = tasks.cells[at]
     const right = exact[task?.name ?? '']
@@ -214,9 +185,11 @@ async function foundBy(
     const expected = await askOnce(hybrid, queries, selectivity)
     const same = (lists: readonly (readonly string[])[]): number =>
       lists.filter((list, number) => list.join(' ') === expected[number]?.join(' ')).length / expected.length
+    const theirs = await lance?.nearest(queries, selectivity)
     return {
-      recall_at_5: recallAt(5, rows, right),
+      recall_at_5: recallAt(TOP_K, rows, right),
       recall_at_10: recallAt(10, rows, right),
+      lance_recall_at_5: theirs === undefined ? null : recallAt(TOP_K, theirs, right),
       grpc_same: same(await askOnce(grpc, queries, selectivity)),
       full_same: same(await askOnce(full, queries, selectivity)),
     }

@@ -21,8 +21,6 @@ export type Relation = 'none' | 'random' | 'near' | 'far' | 'farthest'
 
 export interface NarrowTask extends Task {
   readonly relation: Relation
-  /** Percentage of all passages that the filter allows, nearly. */
-  readonly percent: number
 }
 
 const QUESTIONS = 1_000
@@ -79,18 +77,13 @@ export function inventTasks(corpus: BenchCorpus, seed: number): Tasks {
 
 /** The questions that lie farthest in the direction away from an area. */
 function farthest(queries: readonly Query[], area: Float32Array, all: Float32Array): readonly Query[] {
-  const scored = queries.map((query) => ({
-    query,
-    score: query.vector.reduce((sum, value, d) => sum + value * ((area[d] ?? 0) - (all[d] ?? 0)), 0),
-  }))
-  return scored
-    .sort((a, b) => a.score - b.score)
-    .slice(0, COMPARED)
-    .map(({ query }) => query)
+  const scoreOf = ({ vector }: Query): number =>
+    vector.reduce((sum, value, d) => sum + value * ((area[d] ?? 0) - (all[d] ?? 0)), 0)
+  return queries.toSorted((a, b) => scoreOf(a) - scoreOf(b)).slice(0, COMPARED)
 }
 
 function task(relation: Relation, percent: number, filters: Task['filters'], queries: readonly Query[]): NarrowTask {
-  return { name: `${relation} ${percent} %`, relation, percent, filters, queries }
+  return { name: `${relation} ${percent} %`, relation, filters, queries }
 }
 
 /** The questions of a task that are compared. */

@@ -27,6 +27,16 @@ export interface Arrival {
   readonly probe?: boolean
 }
 
+/** A request as the generator sends it: an arrival with key, gateway, question and number chosen. */
+export interface Outgoing extends Omit<Arrival, 'key' | 'probe'> {
+  readonly n: number
+  /** Number of the request that follows a refusal with Retry-After; undefined: none does. */
+  readonly probeN: number | undefined
+  readonly secret: string
+  readonly gateway: number
+  readonly query: string
+}
+
 /** All at once. */
 export function burst(count: number, arrival: Omit<Arrival, 'atMs'>, atMs = 0): readonly Arrival[] {
   return Array.from({ length: count }, () => ({ ...arrival, atMs }))

@@ -1,77 +1,66 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Steps } from '#operator/demo/steps.ts'
-import type { LoadReport } from '#test/load/report/load-report.ts'
 import { KNOWLEDGE_BASE, startTestService } from '#test/support/service.ts'
 import type { TestService } from '#test/support/service.ts'
-import { openEmbedded } from '#test/load/embedded/controls.ts'
-import type { Installation } from '#test/load/embedded/installation.ts'
-import { startProvider } from '#test/load/embedded/provider-process.ts'
-import { embeddedTarget } from '#test/load/embedded/target.ts'
-import { startGenerator } from '#test/load/generator/generator.ts'
-import { planOf } from './plan.ts'
+import type { Fault } from './faults/fault.ts'
+import { scenariosNamed } from './flags.ts'
+import type { LoadReport } from './report.ts'
 import { runLoad } from './run.ts'
+import type { LoadRun } from './run.ts'
+import { startProvider } from './services/provider-process.ts'
+import { openServices } from './services/services.ts'
 
-/** The services around gateways, for runs against gateways with one fault each. */
+/** A service whose gateways can be given one fault after the other. */
 export interface FaultyService {
   readonly service: TestService
-  /** Runs one scenario against two new gateways. @param fault undefined: none. */
+  /** Plays one scenario. */
   run(scenario: string, options?: RunOptions): Promise<LoadReport>
   stop(): Promise<void>
 }
 
-export interface RunOptions {
-  readonly fault?: string
+export interface RunOptions extends Pick<LoadRun, 'beforeJudgement'>, Partial<Pick<LoadRun, 'signal' | 'progress'>> {
+  readonly fault?: Fault
   readonly seconds?: number
-  readonly beforeJudgement?: () => Promise<void>
 }
 
-const SEED = 7
 const GATEWAYS = 2
+const UNHEARD = { update: () => undefined, end: () => undefined }
 
 export async function startFaultyService(): Promise<FaultyService> {
   const folder = mkdtempSync(join(tmpdir(), 'evidence-load-'))
+  const faultFile = join(folder, 'fault')
+  writeFileSync(faultFile, 'none')
   const provider = await startProvider(folder)
-  const { environment, baseUrl } = provider
-  const service = await startTestService({ gateways: 1, environment, embedding: 'openai' })
+  const { environment, baseUrl: providerUrl } = provider
+  const service = await startTestService({ gateways: 0, environment, embedding: 'openai' })
   service.add(provider)
+  const undos: (() => Promise<unknown>)[] = []
+  const { settings, owner, operator } = service
+  const searchNodes = service.searchNodes.map(({ address }) => address)
+  const installation = { settings, owner, operator, searchNodes, providerUrl, knowledgeBase: KNOWLEDGE_BASE }
+  const preload = new URL(`./faults/preload.ts?file=${faultFile}`, import.meta.url)
+  const services = await openServices(installation, { count: GATEWAYS, preload }, stepsOf(undos))
   let runs = 0
   return {
     service,
-    async run(scenario, { fault, seconds = 2, beforeJudgement } = {}) {
-      const undos: (() => Promise<unknown>)[] = []
-      const steps = stepsOf(undos)
-      const { settings, owner, operator, searchNodes } = service
-      const installation: Installation = {
-        // Names of logs and of tenants are unique in a run.
-        settings: { ...settings, folder: join(settings.folder, `run-${runs++}`) },
-        owner,
-        operator,
-        searchNodes: searchNodes.map(({ address }) => address),
-        provider: { baseUrl },
-        knowledgeBase: KNOWLEDGE_BASE,
-      }
-      const preload = fault === undefined ? [] : [new URL(`./faults/preload.ts?fault=${fault}`, import.meta.url)]
-      try {
-        const embedded = await openEmbedded(installation, { count: GATEWAYS, preload }, steps)
-        const generator = await startGenerator()
-        undos.push(() => generator.close())
-        const target = embeddedTarget(embedded)
-        return await runLoad({
-          target: { ...target, tenantsOf: (name, wanted) => target.tenantsOf(`${name}-${runs}`, wanted) },
-          generator,
-          settings: { seconds, seed: SEED, gateways: GATEWAYS },
-          scenarios: planOf('embedded', [scenario]).scenarios,
-          signal: new AbortController().signal,
-          progress: { update: () => undefined, end: () => undefined },
-          ...(beforeJudgement === undefined ? {} : { beforeJudgement }),
-        })
-      } finally {
-        for (const undo of undos.reverse()) await undo()
-      }
+    async run(scenario, { fault = 'none', seconds = 2, ...options } = {}) {
+      writeFileSync(faultFile, fault)
+      // Names of organizations are unique in a run.
+      const named = (name: string): string => `${name}-${runs}`
+      runs++
+      return await runLoad({
+        services,
+        settings: { seconds, seed: 7, gateways: GATEWAYS },
+        scenarios: scenariosNamed([scenario]).map((one) => ({ ...one, name: named(one.name) })),
+        signal: new AbortController().signal,
+        progress: UNHEARD,
+        ...options,
+      })
     },
     stop: async () => {
+      for (const undo of undos.reverse()) await undo()
       await service.stop()
       rmSync(folder, { recursive: true, force: true })
     },

@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { withoutGuards } from '#test/support/postgres.ts'
+import type { Fault } from './faults/fault.ts'
 import { startFaultyService, violatedIn } from './faulty-service.ts'
 import type { FaultyService } from './faulty-service.ts'
+import { exitCodeOf } from './report.ts'
 
 let faulty: FaultyService
 
@@ -10,14 +12,17 @@ beforeAll(async () => {
 })
 afterAll(() => faulty.stop())
 
-test('a gateway with the concurrency check off is found by concurrency-cap', async () => {
-  const report = await faulty.run('concurrency', { fault: 'concurrency-off' })
-  expect(violatedIn(report)).toEqual(['concurrency-cap'])
-})
+const FOUND: readonly (readonly [Fault, what: string, scenario: string, checks: readonly string[]])[] = [
+  ['concurrency-off', 'a gateway with the concurrency check off', 'concurrency', ['concurrency-cap']],
+  ['counts-twice', 'a limiter that counts twice', 'minute', ['refused-with-room', 'counters-agree']],
+  ['lost-refund', 'a refund that is lost', 'idempotency', ['unavailable-refunded']],
+  ['exposure-off', 'passages that do not count as exposure', 'crawl', ['exposure-marks']],
+]
 
-test('a limiter that counts twice is found by refused-with-room and counters-agree', async () => {
-  const report = await faulty.run('minute', { fault: 'counts-twice' })
-  expect(violatedIn(report)).toEqual(['refused-with-room', 'counters-agree'])
+test.each(FOUND)('%s: %s is found in the scenario %s by %j', async (fault, _, scenario, checks) => {
+  const report = await faulty.run(scenario, { fault })
+  expect(violatedIn(report)).toEqual(checks)
+  expect(exitCodeOf(report)).toBe(1)
 })
 
 test('a lease that ends late is found by retry-after', async () => {
@@ -25,24 +30,26 @@ test('a lease that ends late is found by retry-after', async () => {
   expect(violatedIn(report)).toEqual(expect.arrayContaining(['refused-with-room', 'retry-after']))
 })
 
-test('a refund that is lost is found by unavailable-refunded', async () => {
-  const report = await faulty.run('idempotency', { fault: 'lost-refund' })
-  expect(violatedIn(report)).toEqual(['unavailable-refunded'])
+test.each([
+  ['missing', 'delete from ledger where reservation_id = '],
+  ['altered', 'update ledger set charged = not charged where reservation_id = '],
+])('a ledger row that is %s is found by ledger-row', async (_, statement) => {
+  const newest = '(select reservation_id from ledger order by admitted_at desc limit 1)'
+  const beforeJudgement = (): Promise<void> => withoutGuards(faulty.service.owner, `${statement}${newest}`, [])
+  expect(violatedIn(await faulty.run('keys', { beforeJudgement }))).toEqual(['ledger-row'])
 })
 
-test('passages that do not count as exposure are found by exposure-marks', async () => {
-  const report = await faulty.run('crawl', { fault: 'exposure-off' })
-  expect(violatedIn(report)).toEqual(['exposure-marks'])
-})
-
-test('a ledger row that is missing, and one that is altered, are found by ledger-row', async () => {
-  const { owner } = faulty.service
-  const newest = 'select reservation_id from ledger order by admitted_at desc limit 1'
-  for (const statement of [
-    `delete from ledger where reservation_id = (${newest})`,
-    `update ledger set charged = not charged where reservation_id = (${newest})`,
-  ]) {
-    const report = await faulty.run('keys', { beforeJudgement: () => withoutGuards(owner, statement, []) })
-    expect(violatedIn(report), statement).toEqual(['ledger-row'])
+test('an interrupted run ends what is under way, reports it and has the exit code of an interruption', async () => {
+  const interrupted = new AbortController()
+  const progress = {
+    update: (_: string, done = 0) => {
+      if (done >= 20) interrupted.abort()
+    },
+    end: () => undefined,
   }
+  const report = await faulty.run('disconnects', { seconds: 600, signal: interrupted.signal, progress })
+  expect(report.interrupted).toBe(true)
+  expect(report.scenarios[0]?.phases[0]?.outcomes.map(({ outcome }) => outcome)).toContain('200')
+  expect(violatedIn(report)).toEqual([])
+  expect(exitCodeOf(report)).toBe(130)
 })

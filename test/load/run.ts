@@ -1,121 +1,109 @@
-import type { Progress } from '#operator/command-line/progress.ts'
-import type { Evidence } from './checks/check.ts'
-import { CHECKS } from './checks/list.ts'
-import type { Generator } from './generator/generator.ts'
-import type { CheckResult, LoadReport, ScenarioResult } from './report/load-report.ts'
-import { seriesOf } from './report/series.ts'
-import type { LoadSettings, Scenario } from './scenarios/scenario.ts'
+import { concurrencyCap, dayAllowance, minuteRate, monthAllowance } from './checks/caps.ts'
+import * as charges from './checks/charges.ts'
+import type { Check } from './checks/check.ts'
+import { exposureMarks } from './checks/exposure.ts'
+import { answered, catalogue, idempotency, unknownKeys } from './checks/replies.ts'
+import { refusedWithRoom, retryAfter } from './checks/room.ts'
+import type { Evidence } from './evidence.ts'
+import type { CheckResult, LoadReport, ScenarioResult } from './report.ts'
+import type { Scenario } from './scenarios/scenario.ts'
+import { createTenant } from './services/services.ts'
+import type { RunDeps } from './services/services.ts'
+import { readTruth } from './services/truth-reader.ts'
 import { createStage } from './stage.ts'
-import type { Target } from './target.ts'
+
+/** Every check judges every scenario. */
+export const CHECKS: readonly Check[] = [
+  concurrencyCap,
+  minuteRate,
+  dayAllowance,
+  monthAllowance,
+  refusedWithRoom,
+  retryAfter,
+  charges.leasesEnd,
+  charges.chargedOnce,
+  charges.refusedFree,
+  charges.unavailableRefunded,
+  charges.ledgerRow,
+  charges.askedFor,
+  charges.countersAgree,
+  catalogue,
+  answered,
+  idempotency,
+  exposureMarks,
+  unknownKeys,
+]
 
 /** Of each check; the report counts the others. */
 const EXAMPLES_MAX = 5
 /** Requests of one run. */
 const RUN_REQUESTS_MAX = 500_000
+const USUAL_LATENCY_MS = 20
 
-export interface RunDeps {
-  readonly target: Target
-  readonly generator: Generator
-  readonly settings: LoadSettings
+export interface LoadRun extends RunDeps {
   readonly scenarios: readonly Scenario[]
-  readonly signal: AbortSignal
-  readonly progress: Progress
   readonly onScenario?: (result: ScenarioResult) => void
   /** Called once everything of a scenario is settled, before it is read again and checked. */
-  readonly beforeJudgement?: (scenario: string) => Promise<void>
+  readonly beforeJudgement?: () => Promise<void>
 }
 
-const USUAL_BEHAVIOUR = { latencyMs: 20, failing: false } as const
-
 /** Plays the scenarios one after the other. An interrupted one is checked by what it had until then. */
-export async function runLoad(deps: RunDeps): Promise<LoadReport> {
+export async function runLoad(run: LoadRun): Promise<LoadReport> {
   const began = performance.now()
   const at = new Date().toISOString()
   const scenarios: ScenarioResult[] = []
-  const state: RunState = { numbers: 0, saturation: 0 }
-  const stop = (): void => deps.generator.stop()
-  deps.signal.addEventListener('abort', stop)
-  try {
-    for (const scenario of deps.scenarios) {
-      if (deps.signal.aborted) break
-      const result = await play(deps, scenario, state)
-      state.saturation = result.figures['saturation_per_second'] ?? state.saturation
-      scenarios.push(result)
-      deps.onScenario?.(result)
-    }
-  } finally {
-    deps.signal.removeEventListener('abort', stop)
-  }
-  return {
-    at,
-    mode: deps.target.mode,
-    ...deps.settings,
-    took_seconds: (performance.now() - began) / 1_000,
-    interrupted: deps.signal.aborted,
-    scenarios,
-    left_out: [],
-  }
-}
-
-interface RunState {
-  numbers: number
-  saturation: number
-}
-
-async function play(deps: RunDeps, scenario: Scenario, state: RunState): Promise<ScenarioResult> {
-  const { target, settings, signal, generator, progress } = deps
-  const began = performance.now()
-  const tenants = await target.tenantsOf(scenario.name, scenario.tenants(settings))
+  let [numbers, saturation] = [0, 0]
   const takeNumber = (): number => {
-    if (state.numbers >= RUN_REQUESTS_MAX) throw new Error(`a run has at most ${RUN_REQUESTS_MAX} requests`)
-    return state.numbers++
+    if (numbers >= RUN_REQUESTS_MAX) throw new Error(`a run has at most ${RUN_REQUESTS_MAX} requests`)
+    return numbers++
   }
-  const { saturation } = state
-  const recorded = createStage({
-    target,
-    generator,
-    scenario,
-    settings,
-    tenants,
-    saturation,
-    signal,
-    progress,
-    takeNumber,
-  })
-  await recorded.stage.embedded?.provider(USUAL_BEHAVIOUR)
-  await scenario.play(recorded.stage)
-  const { records, kills } = recorded
+  for (const scenario of run.scenarios) {
+    if (run.signal.aborted) break
+    const result = await play(run, scenario, { takeNumber, saturation })
+    saturation = result.figures['saturation_per_second'] ?? saturation
+    scenarios.push(result)
+    run.onScenario?.(result)
+  }
+  const tookSeconds = (performance.now() - began) / 1_000
+  return { at, ...run.settings, took_seconds: tookSeconds, interrupted: run.signal.aborted, scenarios }
+}
+
+async function play(
+  run: LoadRun,
+  scenario: Scenario,
+  state: { readonly takeNumber: () => number; readonly saturation: number },
+): Promise<ScenarioResult> {
+  const { services, progress, beforeJudgement } = run
+  const { installation } = services
+  const began = performance.now()
+  const tenants = []
+  for (const wanted of scenario.tenants) tenants.push(await createTenant(installation, scenario.name, wanted))
+  const servers = await services.gateways(scenario.clock ?? 'real')
+  const { stage, records, phases, kills, figures } = createStage({ ...run, ...state, scenario, tenants, servers })
+  await stage.provider(USUAL_LATENCY_MS)
+  await scenario.play(stage)
   const lastEndMs = records.reduce((last, { endedMs }) => Math.max(last, endedMs), 0)
   progress.update(`${scenario.name}: waiting until everything is settled`)
-  let truth = await target.readTruth(tenants, lastEndMs)
+  let truth = await readTruth(installation, tenants, lastEndMs)
   progress.end()
-  if (deps.beforeJudgement !== undefined) {
-    await deps.beforeJudgement(scenario.name)
-    truth = await target.readTruth(tenants, lastEndMs)
+  if (beforeJudgement !== undefined) {
+    await beforeJudgement()
+    truth = await readTruth(installation, tenants, lastEndMs)
   }
-  const evidence = { records, tenants, truth, kills }
   return {
     name: scenario.name,
     title: scenario.title,
     seconds: (performance.now() - began) / 1_000,
-    settled_after_ms: truth?.settledAfterMs ?? null,
-    phases: recorded.phases,
-    checks: judge(evidence),
-    figures: recorded.figures,
-    series: seriesOf(evidence),
+    settled_after_ms: truth.settledAfterMs,
+    phases,
+    checks: judge({ records, tenants, kills, ...truth }),
+    figures,
   }
 }
 
 function judge(evidence: Evidence): readonly CheckResult[] {
-  return CHECKS.map(({ name, guarantee, outside, find }) => {
+  return CHECKS.map(({ name, guarantee, find }) => {
     const { checked, violations } = find(evidence)
-    return {
-      name,
-      guarantee,
-      outside,
-      checked,
-      violations: violations.length,
-      examples: violations.slice(0, EXAMPLES_MAX).map((violation) => ({ check: name, ...violation })),
-    }
+    return { name, guarantee, checked, violations: violations.length, examples: violations.slice(0, EXAMPLES_MAX) }
   })
 }

@@ -1,29 +1,25 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { cpuBetween, cpuTimes } from '#test/bench/cpu.ts'
-import type { Progress } from '#operator/command-line/progress.ts'
-import type { Arrival } from './arrivals.ts'
-import type { Generator } from './generator/generator.ts'
-import type { Outgoing } from './generator/messages.ts'
+import type { Arrival, Outgoing } from './arrivals.ts'
+import type { Kill, Tenant } from './evidence.ts'
 import type { RequestRecord } from './record.ts'
-import { outcomeOf, summarize } from './report/summary.ts'
-import type { PhaseSummary } from './report/summary.ts'
-import type { LoadSettings, OfferOptions, Scenario, Stage } from './scenarios/scenario.ts'
-import { chosen } from './target.ts'
-import type { Kill, Target } from './target.ts'
-import type { Tenant } from './tenant.ts'
+import { outcomeOf, summarize } from './report.ts'
+import type { PhaseSummary } from './report.ts'
+import type { OfferOptions, Scenario, Stage } from './scenarios/scenario.ts'
+import { sendOffer } from './schedule.ts'
+import type { Gateways } from './services/gateways.ts'
+import type { RunDeps } from './services/services.ts'
 
 /** Of one phase; a larger one would not fit into the memory of the run. */
 const PHASE_REQUESTS_MAX = 100_000
+const PROGRESS_EVERY_MS = 500
 
-export interface StageDeps {
-  readonly target: Target
-  readonly generator: Generator
+export interface StageDeps extends RunDeps {
   readonly scenario: Scenario
-  readonly settings: LoadSettings
+  /** Of the clock that the scenario needs. */
+  readonly servers: Gateways
   readonly tenants: readonly Tenant[]
   readonly saturation: number
-  readonly signal: AbortSignal
-  readonly progress: Progress
   /** Numbers of requests are given out once in a run. */
   readonly takeNumber: () => number
 }
@@ -38,8 +34,7 @@ export interface RecordedStage {
 }
 
 export function createStage(deps: StageDeps): RecordedStage {
-  const { target, scenario, settings, signal } = deps
-  const clock = scenario.clock ?? 'real'
+  const { services, scenario, settings, signal, servers, progress } = deps
   const records: RequestRecord[] = []
   const phases: PhaseSummary[] = []
   const kills: Kill[] = []
@@ -53,22 +48,22 @@ export function createStage(deps: StageDeps): RecordedStage {
     if (signal.aborted || arrivals.length === 0) return []
     if (arrivals.length > PHASE_REQUESTS_MAX)
       throw new Error(`phase "${phase}" has more than ${PHASE_REQUESTS_MAX} requests`)
-    const targets = await target.baseUrls(clock)
     const seen: RequestRecord[] = []
+    const show = (): void => progress.update(`${scenario.name}: ${phase}`, seen.length, arrivals.length, countsOf(seen))
+    const timer = setInterval(show, PROGRESS_EVERY_MS)
     const cpuBefore = cpuTimes()
-    const message = {
+    const offered = {
       phase,
-      targets: [...targets],
-      knowledgeBase: target.knowledgeBase,
-      clockOffsetMs: target.clockOffsetMs(clock),
+      targets: servers.baseUrls,
+      knowledgeBase: services.installation.knowledgeBase,
+      clockOffsetMs: servers.clockOffsetMs(),
       probeWaitMaxMs,
-      requests: arrivals.map((arrival, n) => outgoing(deps, arrival, n, targets.length)),
+      requests: arrivals.map((arrival, n) => outgoing(deps, arrival, n)),
+      signal,
     }
-    await deps.generator.offer(message, (some) => {
-      seen.push(...some)
-      deps.progress.update(`${scenario.name}: ${phase}`, seen.length, arrivals.length, countsOf(seen))
-    })
-    deps.progress.end()
+    await sendOffer(offered, services.client, (record) => seen.push(record)).finally(() => clearInterval(timer))
+    show()
+    progress.end()
     records.push(...seen)
     const offeredMs = lastsMs ?? Math.max(...arrivals.map(({ atMs }) => atMs))
     phases.push(summarize(phase, seen, { lastsMs: offeredMs, cpu: cpuBetween(cpuBefore, cpuTimes()) }))
@@ -77,34 +72,41 @@ export function createStage(deps: StageDeps): RecordedStage {
 
   const stage: Stage = {
     ...settings,
-    questions: target.questions,
-    embedded: target.controls(clock, (gateway) => kills.push({ gateway, atMs: Date.now() })),
+    questions: services.questions,
     offer,
     wait: async (ms) => {
       if (ms > 0) await sleep(ms, undefined, { signal }).catch(() => undefined)
     },
+    provider: async (latencyMs, failing = false) => {
+      const body = JSON.stringify({ latencyMs, failing })
+      const reply = await fetch(`${services.installation.providerUrl}/behaviour`, { method: 'PUT', body })
+      if (!reply.ok) throw new Error(`the provider answered ${reply.status}`)
+    },
+    kill: async (gateway) => {
+      kills.push({ gateway, atMs: Date.now() })
+      await servers.kill(gateway)
+    },
+    restart: servers.restart,
+    moveClock: servers.moveClock,
     figure: (name, value) => void (figures[name] = value),
     saturation: () => deps.saturation,
   }
   return { stage, records, phases, kills, figures }
 }
 
-function outgoing({ target, tenants, takeNumber }: StageDeps, arrival: Arrival, n: number, gateways: number): Outgoing {
+/** Keys and gateways take turns where the arrival names none. */
+function outgoing({ services, servers, tenants, takeNumber }: StageDeps, arrival: Arrival, n: number): Outgoing {
+  const { key, probe, ...sent } = arrival
   const tenant = tenants.find(({ name }) => name === arrival.tenant)
   if (tenant === undefined) throw new Error(`the scenario has no tenant "${arrival.tenant}"`)
-  const unknownKey = arrival.unknownKey === true
+  const secret = tenant.secrets[(key ?? n) % tenant.secrets.length] ?? ''
   return {
+    ...sent,
     n: takeNumber(),
-    probeN: arrival.probe === true ? takeNumber() : null,
-    atMs: arrival.atMs,
-    tenant: tenant.name,
-    secret: unknownKey ? target.unknownKey() : chosen(arrival, n, tenant.secrets),
-    unknownKey,
-    gateway: (arrival.gateway ?? n) % gateways,
-    query: arrival.query ?? target.questions[n % target.questions.length] ?? '',
-    idempotencyKey: arrival.idempotencyKey ?? null,
-    behaviour: arrival.behaviour ?? null,
-    from: arrival.from ?? null,
+    probeN: probe === true ? takeNumber() : undefined,
+    secret: arrival.unknownKey === true ? services.unknownKey() : secret,
+    gateway: (arrival.gateway ?? n) % servers.baseUrls.length,
+    query: arrival.query ?? services.questions[n % services.questions.length] ?? '',
   }
 }
 

@@ -97,6 +97,49 @@ export function connectToService(access: ServiceAccess): ServiceConnection {
   }
 }
 
+/** What a client is given: an organization and a plan of its own name unless said otherwise, an entitlement and keys. */
+export interface Access {
+  readonly name: string
+  readonly limits: object
+  readonly knowledgeBase: string
+  readonly languages: readonly string[]
+  readonly jurisdictions: readonly string[]
+  readonly subjects?: readonly string[] | null
+  readonly scopes?: readonly string[] | undefined
+  readonly environment?: KeyEnvironment
+  /** One that exists. */
+  readonly organization?: string | undefined
+  readonly keys?: number
+}
+
+export interface Granted {
+  /** Of the new organization; empty where it existed. */
+  readonly organizationId: string
+  readonly entitlementId: string
+  readonly keys: readonly { readonly id: string; readonly key: string }[]
+}
+
+/** Makes a client with access as an operator does. */
+export async function grantAccess(
+  operator: Operator,
+  { keyEnvironment, secrets }: Pick<StackSettings, 'keyEnvironment' | 'secrets'>,
+  access: Access,
+): Promise<Granted> {
+  const { name, limits, organization, environment = keyEnvironment, scopes, keys = 1, ...entitled } = access
+  const serviceSecrets = parseServiceSecrets(secrets.SERVICE_SECRET)
+  const created = organization === undefined ? await createOrganization(operator, { name, serviceSecrets }) : undefined
+  await createClient(operator, { organization: organization ?? name, name })
+  await createPlan(operator, { name, limits })
+  const { knowledgeBase, languages, jurisdictions, subjects = null } = entitled
+  const entitlement = { client: name, environment, knowledgeBase, plan: name, languages, jurisdictions, subjects }
+  const granted = await grantEntitlement(operator, entitlement)
+  const issued: Granted['keys'][number][] = []
+  const key = { client: name, environment, peppers: parsePeppers(secrets.KEY_PEPPERS) }
+  for (let n = 0; n < keys; n++)
+    issued.push(await issueKeyFor(operator, { ...key, ...(scopes === undefined ? {} : { scopes }) }))
+  return { organizationId: created?.id ?? '', entitlementId: granted.id, keys: issued }
+}
+
 async function createCaller(
   operator: Operator,
   settings: StackSettings,
@@ -105,34 +148,28 @@ async function createCaller(
 ): Promise<Caller> {
   const name = `t-${randomUUID()}`
   const { environment = 'live', organization = name, knowledgeBase = KNOWLEDGE_BASE } = options
-  if (options.organization === undefined)
-    await createOrganization(operator, { name, serviceSecrets: parseServiceSecrets(settings.secrets.SERVICE_SECRET) })
-  await createClient(operator, { organization, name })
-  await createPlan(operator, { name, limits: { ...GENEROUS, ...options.limits } })
-  const granted = await grantEntitlement(operator, {
-    client: name,
-    environment,
+  const { entitlementId, keys } = await grantAccess(operator, settings, {
+    name,
+    limits: { ...GENEROUS, ...options.limits },
     knowledgeBase,
-    plan: name,
     languages: options.languages ?? ['en'],
     jurisdictions: options.jurisdictions ?? ['HS-M', 'HS-F'],
     subjects: options.subjects ?? null,
+    scopes: options.scopes,
+    environment,
+    organization: options.organization,
   })
+  const [issued] = keys
+  if (issued === undefined) throw new Error('no key was issued')
   const entitlement = `${name}/${environment}/${knowledgeBase}`
   if (options.active === false) await setEntitlementActive(operator, entitlement, false)
-  const issued = await issueKeyFor(operator, {
-    client: name,
-    environment,
-    peppers: parsePeppers(settings.secrets.KEY_PEPPERS),
-    ...(options.scopes === undefined ? {} : { scopes: options.scopes }),
-  })
   return {
     key: issued.key,
     keyId: issued.id,
     organization,
     client: name,
     entitlement,
-    entitlementId: granted.id,
+    entitlementId,
     ask: (body = {}, askOptions = {}) =>
       ask(
         baseUrl,

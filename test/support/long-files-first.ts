@@ -21,7 +21,6 @@ const LONG = [
   'test/bench/bench',
   'test/scenarios/activation',
   'test/operator/evaluate/',
-  'test/load/outside',
   'test/jobs/version-build/',
   'test/faults/',
   'test/scenarios/',

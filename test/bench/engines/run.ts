@@ -1,114 +1,132 @@
-import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { z } from 'zod'
 import { openEngineClient } from '#core/engine/client.ts'
 import { NodeError } from '#search-node/node-error.ts'
 import { startCluster } from '#operator/demo/local/opensearch/start.ts'
-import type { LocalCluster } from '#operator/demo/local/opensearch/start.ts'
 import { startSearchNode } from '#operator/demo/local/stack.ts'
 import type { Steps } from '#operator/demo/steps.ts'
 import { fileBytes } from '#test/bench/artifact.ts'
 import type { BenchArtifact } from '#test/bench/artifact.ts'
+import { SELECTIVITIES } from '#test/bench/corpus.ts'
 import { exactAnswers, recallAt } from '#test/bench/exact.ts'
 import type { Task } from '#test/bench/exact.ts'
 import type { BenchFlags } from '#test/bench/flags.ts'
 import { NOTHING, byTurns, nearestRows } from '#test/bench/in-process.ts'
-import { loadAndAsk } from '#test/bench/memory.ts'
-import { openVersion, ownMegabytes } from '#test/bench/node.ts'
-import { openRawSearch } from '#test/bench/paths.ts'
-import type { RawSearch } from '#test/bench/paths.ts'
-import { builtArtifact } from '#test/bench/run.ts'
+import type { Latency } from '#test/bench/in-process.ts'
+import { askOnce, sumOf } from '#test/bench/load.ts'
+import { openVersion, ownMegabytes, writtenMegabytes } from '#test/bench/node.ts'
+import { engineOf, openGrpc, openRawSearch } from '#test/bench/paths.ts'
+import type { BenchCluster, RawSearch } from '#test/bench/paths.ts'
+import { builtArtifact, specOf } from '#test/bench/run.ts'
 import type { BuiltArtifact } from '#test/bench/run.ts'
+import { ms } from '#test/bench/tables.ts'
 import { compared, inventTasks } from '#test/bench/tasks.ts'
-import type { Tasks } from '#test/bench/tasks.ts'
+import { atLeast } from '#test/bench/thresholds.ts'
+import type { Threshold } from '#test/bench/thresholds.ts'
 import type { Query } from '#test/bench/source.ts'
-import { engineOf } from './cluster.ts'
-import type { BenchCluster } from './cluster.ts'
+import type { Section } from '#test/support/report.ts'
 import { indexedVersion } from './version.ts'
-import type { EngineLine, EnginesResult, NodeFigures } from './result.ts'
-import { renderEngines } from './table.ts'
+import type { IndexLoad } from './version.ts'
 
 const MEGABYTE = 1_048_576
 const HEAP_MB = 3_072
 const LIMIT = 10
+const RECALL_MIN = 0.99
 const ATTEMPTS_MAX = 30
+/** Questions under each filter, so that every thread has answered. */
+const QUESTIONS = 100
 /** A filter that keeps so many percent of the passages at random, beside the filters of the throughput table. */
 const NARROWEST = 'random 0.1 %'
+const ENGINES = ['local', 'opensearch'] as const
+type Engine = (typeof ENGINES)[number]
 
-/** The same passages as versions of either engine, at each size. */
-export async function benchEngines(flags: BenchFlags, steps: Steps): Promise<readonly EnginesResult[]> {
-  const folder = join(resolve(flags.dataDir), 'opensearch')
-  const cluster = await steps.run('OpenSearch', () =>
-    startCluster({ folder, nodes: 1, heapMb: HEAP_MB, onLog: steps.note, onSpawn: steps.onStop }),
-  )
-  const sizes: EnginesResult[] = []
-  for (const passages of flags.passages) {
-    const result = await atSize(passages, flags, cluster, steps)
-    steps.print(renderEngines(result))
-    sizes.push(result)
-  }
-  return sizes
+/** Hybrid searches under one filter, two at a time, on the threads of a search node. */
+interface EngineLine {
+  readonly name: string
+  /** Rows that the filter allows. */
+  readonly allowed: number
+  /** Of the vectors against the exact answer. */
+  readonly recall_at_10: number
+  readonly latency: Latency
 }
 
-async function atSize(
-  passages: number,
-  flags: BenchFlags,
-  { urls, pid }: LocalCluster,
-  steps: Steps,
-): Promise<EnginesResult> {
-  const dataDir = resolve(flags.dataDir)
-  const { dimensions, seed } = flags
-  const spec = flags.realVectors
-    ? ({ kind: 'real', passages, dataDir, seed } as const)
-    : ({ kind: 'invented', passages, dimensions, seed } as const)
-  const cluster = { urls, pid: pid() }
-  const local = await builtArtifact(spec, flags, steps)
-  const remote = await steps.run(`index of ${passages} passages`, () => indexedVersion(local, cluster))
-  const { corpus } = local.settings
-  const invented = await steps.run('questions', async () => inventTasks(corpus, seed))
-  const tasks = tasksOf(invented)
-  const exact = await steps.run('exact answers', () =>
-    exactAnswers(corpus, local.artifact, tasks.map(shortened(invented))),
+/** What a search node needs for one version. */
+interface NodeFigures {
+  /** In the artifact store. */
+  readonly artifact_megabytes: number
+  /** In the cluster, one copy; null: the version has no index there. */
+  readonly index_megabytes: number | null
+  /** Of the cluster's process, beyond the page cache. */
+  readonly cluster_megabytes: number | null
+  /** A fresh search node verifies and opens the version. */
+  readonly open_ms: number
+  /** Of the search node, beyond the page cache, after questions under each filter. */
+  readonly node_megabytes: number | null
+  /** What the search node wrote to its disk. */
+  readonly node_written_megabytes: number | null
+}
+
+/** The same passages as versions of either engine. */
+export interface EnginesResult extends Readonly<
+  Record<Engine, NodeFigures & { readonly lines: readonly EngineLine[] }>
+> {
+  readonly passages: number
+  readonly dimensions: number
+  /** The files of the local artifact; that of OpenSearch has the same ones, less those that are searched. */
+  readonly files_seconds: number
+  readonly index: IndexLoad
+  /** Searches that the cluster did not answer in their time, and that were repeated. */
+  readonly repeated: number
+}
+
+export async function benchEngines(flags: BenchFlags, steps: Steps): Promise<EnginesResult> {
+  const folder = join(resolve(flags.dataDir), 'opensearch')
+  const { urls, pid } = await steps.run('OpenSearch', () =>
+    startCluster({ folder, nodes: 1, heapMb: HEAP_MB, onLog: steps.note, onSpawn: steps.onStop }),
   )
+  const cluster = { urls, pid: pid() }
+  const built = await builtArtifact(specOf(flags), flags, steps)
+  const { corpus } = built.settings
+  const remote = await steps.run(`index of ${corpus.passages} passages`, () => indexedVersion(built, cluster))
+  const invented = await steps.run('questions', async () => inventTasks(corpus, flags.seed))
+  // Without a filter, two filters by facets, and a random one.
+  const tasks = [...invented.cells, ...invented.narrow.filter(({ name }) => name === NARROWEST)]
+  const shortened = tasks.map((task) => compared<Task>(task, invented))
+  const exact = await steps.run('exact answers', () => exactAnswers(corpus, built.artifact, shortened))
   let repeated = 0
   const searches = [
-    await openRawSearch(local.artifact, flags.codesMb),
+    await openRawSearch(built.artifact, flags.codesMb),
     patient(await openRawSearch(remote.artifact, 0, cluster), () => (repeated += 1)),
   ]
-  for (const search of searches) steps.onStop(() => search.close())
-  const lines = new Map(searches.map((search) => [search, [] as EngineLine[]]))
-  for (const task of tasks) {
+  const lines: Record<Engine, EngineLine[]> = { local: [], opensearch: [] }
+  for (const [at, task] of tasks.entries()) {
+    const { queries, filters } = shortened[at] ?? task
     const right = exact[task.name]
     if (right === undefined) throw new Error(`nothing exact of ${task.name}`)
-    const found = await steps.run(`recall, ${task.name}`, () => recalls(searches, shortened(invented)(task)))
-    const latencies = await steps.run(`latency, ${task.name}`, () =>
-      byTurns(
-        searches.map((raw) => ({ raw, mode: 'hybrid' as const, task })),
-        flags.seconds * 1_000,
-      ),
-    )
-    for (const [at, search] of searches.entries())
-      lines.get(search)?.push({
+    const found = await Promise.all(searches.map((raw) => nearestRows(raw, queries, filters, LIMIT)))
+    const turns = searches.map((raw) => ({ raw, mode: 'hybrid' as const, task }))
+    const latencies = await steps.run(task.name, () => byTurns(turns, flags.seconds * 1_000))
+    for (const [engine, name] of ENGINES.entries())
+      lines[name].push({
         name: task.name,
         allowed: right.allowed,
-        recall_at_10: recallAt(LIMIT, found[at] ?? [], right),
-        latency: latencies[at] ?? NOTHING,
+        recall_at_10: recallAt(LIMIT, found[engine] ?? [], right),
+        latency: latencies[engine] ?? NOTHING,
       })
   }
-  const [ofLocal = [], ofRemote = []] = lines.values()
   for (const search of searches) await search.close()
   const { queries } = invented
+  const local = await steps.run('a search node', () => figuresOf(built, built.artifact, queries))
+  const opensearch = await steps.run('a search node with OpenSearch', () =>
+    figuresOf(built, remote.artifact, queries, cluster),
+  )
   return {
-    at: new Date().toISOString(),
     passages: corpus.passages,
     dimensions: corpus.dimensions,
-    files_seconds: local.build.draw_seconds + local.build.write_seconds,
+    files_seconds: built.build.draw_seconds + built.build.write_seconds,
     index: remote.load,
-    local: { ...(await steps.run('a search node', () => figuresOf(local, local.artifact, queries))), lines: ofLocal },
-    opensearch: {
-      ...(await steps.run('a search node with OpenSearch', () => figuresOf(local, remote.artifact, queries, cluster))),
-      lines: ofRemote,
-    },
+    local: { ...local, lines: lines.local },
+    opensearch: { ...opensearch, lines: lines.opensearch },
     repeated,
   }
 }
@@ -130,25 +148,6 @@ function patient(raw: RawSearch, onRepeated: () => void): RawSearch {
   }
 }
 
-/** Without a filter, two filters by facets, and a random one. */
-function tasksOf({ cells, narrow }: Tasks): readonly Task[] {
-  return [...cells, ...narrow.filter(({ name }) => name === NARROWEST)]
-}
-
-const shortened =
-  (tasks: Tasks) =>
-  (task: Task): Task =>
-    compared(task, tasks)
-
-/** Rows that the vectors alone find, of each search. */
-async function recalls(
-  searches: readonly RawSearch[],
-  { queries, filters }: Task,
-): Promise<readonly (readonly (readonly number[])[])[]> {
-  return await Promise.all(searches.map((raw) => nearestRows(raw, queries, filters, LIMIT)))
-}
-
-/** What a search node needs for one version. */
 async function figuresOf(
   { dataDir, state }: BuiltArtifact,
   artifact: BenchArtifact,
@@ -157,12 +156,12 @@ async function figuresOf(
 ): Promise<NodeFigures> {
   const environment = cluster === undefined ? {} : { OPENSEARCH_URL: cluster.urls.join(',') }
   const node = await startSearchNode({ folder: dataDir, secrets: state.secrets, environment })
+  const path = openGrpc(node.address, artifact)
   try {
     const openMs = await openVersion(node, artifact)
-    await loadAndAsk(node.address, artifact, queries, 4)
-    const bytes = Object.values(fileBytes(artifact)).reduce((sum, each) => sum + each, 0)
+    for (const selectivity of SELECTIVITIES) await askOnce(path, queries.slice(0, QUESTIONS), selectivity)
     return {
-      artifact_megabytes: bytes / MEGABYTE,
+      artifact_megabytes: sumOf(Object.values(fileBytes(artifact)), (bytes) => bytes) / MEGABYTE,
       index_megabytes: cluster === undefined ? null : await indexMegabytes(cluster, artifact.manifest.engine?.index),
       cluster_megabytes: cluster === undefined ? null : ownMegabytes(cluster.pid),
       open_ms: openMs,
@@ -170,17 +169,8 @@ async function figuresOf(
       node_written_megabytes: writtenMegabytes(node.pid),
     }
   } finally {
+    await path.close()
     await node.stop()
-  }
-}
-
-/** What a process wrote to disks since it began; null where the system does not report it. */
-function writtenMegabytes(pid: number): number | null {
-  try {
-    const bytes = /^write_bytes: (\d+)$/m.exec(readFileSync(`/proc/${pid}/io`, 'utf8'))?.[1]
-    return bytes === undefined ? null : Number(bytes) / MEGABYTE
-  } catch {
-    return null
   }
 }
 
@@ -196,4 +186,48 @@ async function indexMegabytes(cluster: BenchCluster, index = ''): Promise<number
   } finally {
     await client.close()
   }
+}
+
+export function judgeEngines({ opensearch }: EnginesResult): readonly Threshold[] {
+  return opensearch.lines.map(({ name, recall_at_10 }) =>
+    atLeast(`recall@10 of OpenSearch, ${name}`, RECALL_MIN, recall_at_10, 3),
+  )
+}
+
+export function engineSections(result: EnginesResult): readonly Section[] {
+  const { passages, dimensions, files_seconds, index, repeated } = result
+  const megabytes = (value: number | null): string => (value === null ? '–' : `${value.toFixed(0)} MB`)
+  return [
+    {
+      title: `Engines, ${passages} passages × ${dimensions}`,
+      head: ['engine', 'artifact', 'index', 'cluster memory', 'node memory', 'node disk', 'node opens in'],
+      rows: ENGINES.map((name) => {
+        const { open_ms, ...of } = result[name]
+        const sizes = [of.artifact_megabytes, of.index_megabytes, of.cluster_megabytes]
+        return [
+          name,
+          ...[...sizes, of.node_megabytes, of.node_written_megabytes].map(megabytes),
+          `${(open_ms / 1_000).toFixed(1)} s`,
+        ]
+      }),
+      lines: [
+        `The files are built in ${files_seconds.toFixed(0)} s, and the index in ${index.seconds.toFixed(0)} s, with ` +
+          `${index.cpu_seconds.toFixed(0)} s of the cluster's CPU.`,
+        `${repeated} searches were repeated, because the cluster did not answer in their time.`,
+      ],
+    },
+    {
+      title: 'Searches by words and vectors, two at a time',
+      head: ['filter', 'engine', 'passages', 'p50', 'p95', 'CPU', 'recall@10', 'searches'],
+      rows: result.local.lines.flatMap((_, at) =>
+        ENGINES.flatMap((engine) => {
+          const line = result[engine].lines[at]
+          if (line === undefined) return []
+          const { p50_ms, p95_ms, cpu_ms, searches } = line.latency
+          const times = [p50_ms, p95_ms, cpu_ms].map(ms)
+          return [[line.name, engine, line.allowed, ...times, line.recall_at_10.toFixed(3), searches]]
+        }),
+      ),
+    },
+  ]
 }

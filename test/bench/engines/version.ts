@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { openEngineClient } from '#core/engine/client.ts'
 import type { EngineClient } from '#core/engine/client.ts'
@@ -6,19 +6,25 @@ import { lookFault } from '#core/engine/index-check.ts'
 import { removeIndexes, writeIndex } from '#core/engine/index-writer.ts'
 import { anyReply } from '#core/engine/replies.ts'
 import { engineRows } from '#core/engine/rows.ts'
-import { MANIFEST_FILE, manifestSchema } from '#core/index/format/manifest.ts'
+import { MANIFEST_FILE, filesOf, manifestSchema, manifestText } from '#core/index/format/manifest.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import { derivedUuid } from '#core/platform/ids.ts'
 import { createProgress } from '#operator/command-line/progress.ts'
 import type { BenchArtifact } from '#test/bench/artifact.ts'
-import { linkVersion } from '#test/bench/clone.ts'
 import { processCpuMs } from '#test/bench/cpu.ts'
+import { engineOf } from '#test/bench/paths.ts'
+import type { BenchCluster } from '#test/bench/paths.ts'
 import type { BuiltArtifact } from '#test/bench/run.ts'
-import { engineOf } from './cluster.ts'
-import type { BenchCluster } from './cluster.ts'
-import type { IndexLoad } from './result.ts'
+import { writeSignedManifest } from '#test/support/artifact.ts'
 
 const RECOVERY_TIMEOUT_MS = 120_000
+
+/** Of an index, from its first row to its write block. */
+export interface IndexLoad {
+  readonly seconds: number
+  /** Of the cluster. */
+  readonly cpu_seconds: number
+}
 
 export interface IndexedVersion {
   readonly artifact: BenchArtifact
@@ -38,8 +44,7 @@ export async function indexedVersion(
   const loadFile = `${folder}.load.json`
   const client = await openEngineClient(engineOf(cluster))
   try {
-    const isThere = existsSync(loadFile) && (await isHeld(client, folder))
-    if (!isThere) {
+    if (!existsSync(loadFile) || !(await isHeld(client, folder))) {
       rmSync(folder, { recursive: true, force: true })
       const load = await written(client, cluster, { local, folder, versionId, privateKeyDer: settings.privateKeyDer })
       writeFileSync(loadFile, JSON.stringify(load))
@@ -102,7 +107,9 @@ async function written(
   const { clusters: _clusters, files, ...others } = local.manifest
   const kept = Object.entries(files).filter(([name]) => !SEARCHED_FILES.includes(name))
   const manifest = manifestSchema.parse({ ...others, version_id: versionId, engine, files: Object.fromEntries(kept) })
-  await linkVersion(local.folder, folder, manifest, privateKeyDer)
+  mkdirSync(folder)
+  for (const { name } of filesOf(manifest)) linkSync(join(local.folder, name), join(folder, name))
+  writeSignedManifest(folder, manifestText(manifest), privateKeyDer)
   return load
 }
 

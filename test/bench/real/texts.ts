@@ -42,13 +42,13 @@ const recordSchema = z.object({
 const questionSchema = z.object({ question: z.string() })
 
 function modelFolder(shared: string): string {
-  return join(shared, 'models', 'e5-small')
+  return join(shared, 'models', 'multilingual-e5-small')
 }
 
 /** @returns what is missing for real vectors, in a sentence that says what to do; undefined if nothing is. */
 export function whatIsMissing(shared: string = SHARED): string | undefined {
   const wanted = [
-    join(modelFolder(shared), 'serve.mjs'),
+    join(modelFolder(shared), 'modules.json'),
     ...CORPORA.map(({ name }) => join(shared, 'data', name, 'corpus.jsonl')),
   ]
   const missing = wanted.filter((file) => !existsSync(file))

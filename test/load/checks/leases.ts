@@ -1,11 +1,11 @@
 import { reservationIdOf } from '../record.ts'
 import type { RequestRecord } from '../record.ts'
-import type { Reservation } from '../truth.ts'
+import type { Reservation } from '../evidence.ts'
 import type { TenantEvidence } from './check.ts'
 import type { Interval } from './intervals.ts'
 
 /** Instants of Redis and of the generator are whole milliseconds, cut off. */
-const CUT_OFF_MS = 1
+export const CUT_OFF_MS = 1
 
 /**
  * When each request surely held its lease. Redis ends it after Postgres has the outcome; a lease without an outcome
@@ -23,20 +23,22 @@ export function surelyLeased(reservations: Iterable<Reservation>): readonly Inte
  * is sent; without a reply it may last until its deadline. A charge that was undone may have lasted as long as its
  * request.
  */
-export function perhapsLeased({ records, ...evidence }: TenantEvidence): readonly Interval[] {
-  const reservations: ReadonlyMap<string, Reservation> = evidence.reservations ?? new Map()
-  const byId = new Map(records.map((record) => [reservationIdOf(record), record]))
-  const reserved = [...reservations.values()].map((reservation) => ({
-    fromMs: firstChargedMs(reservation, byId.get(reservation.id)),
-    toMs: wallEndOf(byId.get(reservation.id)) ?? reservation.deadlineAtMs + CUT_OFF_MS,
+export function perhapsLeased(evidence: TenantEvidence): readonly Interval[] {
+  const byId = recordsById(evidence)
+  const reserved = [...evidence.reservations.values()].map((reservation) => {
+    const record = byId.get(reservation.id)
+    const endMs = record?.outcome === 'replied' ? record.endedMs + record.clockOffsetMs : reservation.deadlineAtMs
+    return { fromMs: firstChargedMs(reservation, record), toMs: endMs + CUT_OFF_MS }
+  })
+  const undone = perhapsUndone(evidence).map(({ startedMs, endedMs, clockOffsetMs }) => ({
+    fromMs: startedMs + clockOffsetMs,
+    toMs: endedMs + clockOffsetMs + CUT_OFF_MS,
   }))
-  const undone = records
-    .filter((record) => mayHaveBeenUndone(record) && !reservations.has(reservationIdOf(record) ?? ''))
-    .map((record) => ({
-      fromMs: record.startedMs + record.clockOffsetMs,
-      toMs: record.endedMs + record.clockOffsetMs + CUT_OFF_MS,
-    }))
   return [...reserved, ...undone]
+}
+
+export function recordsById({ records }: TenantEvidence): ReadonlyMap<string, RequestRecord> {
+  return new Map(records.map((record) => [reservationIdOf(record), record]))
 }
 
 /**
@@ -47,31 +49,11 @@ export function firstChargedMs({ admittedAtMs }: Reservation, record: RequestRec
   return record === undefined ? admittedAtMs : Math.min(admittedAtMs, record.startedMs + record.clockOffsetMs)
 }
 
-function wallEndOf(record: RequestRecord | undefined): number | undefined {
-  return record?.outcome === 'replied' ? record.endedMs + record.clockOffsetMs + CUT_OFF_MS : undefined
-}
-
 /** Charged in Redis, perhaps, and taken back: a used Idempotency-Key, or a store that did not answer. */
-export function mayHaveBeenUndone({ status, outcome }: RequestRecord): boolean {
-  return status === 409 || status === 503 || outcome === 'lost' || outcome === 'hung up'
-}
-
-/**
- * When requests surely held a lease, as far as replies show. What is not the lease (the way there, the checks before
- * it, the way back) takes no longer than the slowest refusal of the same phase. The rest lies somewhere between start
- * and end; where it is longer than half of that, its middle is certain.
- */
-export function leasedAsSeen(records: readonly RequestRecord[]): readonly Interval[] {
-  return [...Map.groupBy(records, ({ phase }) => phase).values()].flatMap((phase) => {
-    const refusals = phase.filter(({ status }) => status === 429)
-    if (refusals.length === 0) return []
-    const beside = Math.max(...refusals.map(({ endedMs, startedMs }) => endedMs - startedMs)) + CUT_OFF_MS
-    return phase
-      .filter(({ status }) => status === 200)
-      .map(({ startedMs, endedMs }) => {
-        const heldMs = endedMs - startedMs - beside
-        return { fromMs: endedMs - heldMs, toMs: startedMs + heldMs }
-      })
-      .filter(({ fromMs, toMs }) => toMs > fromMs)
-  })
+export function perhapsUndone({ records, reservations }: TenantEvidence): readonly RequestRecord[] {
+  return records.filter(
+    (record) =>
+      (record.status === 409 || record.status === 503 || record.outcome === 'lost' || record.outcome === 'hung up') &&
+      !reservations.has(reservationIdOf(record)),
+  )
 }

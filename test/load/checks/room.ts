@@ -1,38 +1,32 @@
 import type { PlanLimits } from '#core/domain/quota-plan.ts'
-import { isRateRefusal, isThrottleRefusal, reservationIdOf } from '../record.ts'
+import { isRateRefusal, isThrottleRefusal } from '../record.ts'
 import type { RequestRecord } from '../record.ts'
-import { periodOf } from '../truth.ts'
-import type { Reservation } from '../truth.ts'
-import { perTenant } from './check.ts'
-import type { Check, TenantEvidence } from './check.ts'
+import { periodOf } from '../evidence.ts'
+import type { Period } from '../evidence.ts'
+import { check } from './check.ts'
+import type { TenantEvidence } from './check.ts'
 import { mostAtOnce, occupancyOf } from './intervals.ts'
-import type { Occupancy } from './intervals.ts'
-import { firstChargedMs, mayHaveBeenUndone, perhapsLeased } from './leases.ts'
+import { CUT_OFF_MS, firstChargedMs, perhapsLeased, perhapsUndone, recordsById } from './leases.ts'
 
 const MINUTE_MS = 60_000
-const CUT_OFF_MS = 1
 
 /** What may have stood in the way of a refused request; every number is at least the true one. */
-export interface Room {
+interface Room {
   /** Admissions of the 60 s before any instant of the request. */
   admitted(record: RequestRecord): number
   leases(record: RequestRecord): number
   /** Charged requests of the UTC day or month. */
-  charged(record: RequestRecord, period: 'day' | 'month'): number
+  charged(record: RequestRecord, period: Period): number
 }
 
-export function roomOf(evidence: TenantEvidence): Room {
-  const { records } = evidence
-  const reservations: ReadonlyMap<string, Reservation> = evidence.reservations ?? new Map()
-  const byId = new Map(records.map((record) => [reservationIdOf(record), record]))
-  const all = [...reservations.values()].map((reservation) => ({
+function roomOf(evidence: TenantEvidence): Room {
+  const byId = recordsById(evidence)
+  const all = [...evidence.reservations.values()].map((reservation) => ({
     ...reservation,
     firstMs: firstChargedMs(reservation, byId.get(reservation.id)),
   }))
-  const undone = records.filter(
-    (record) => mayHaveBeenUndone(record) && !reservations.has(reservationIdOf(record) ?? ''),
-  )
-  const occupancy: Occupancy = occupancyOf(perhapsLeased(evidence))
+  const undone = perhapsUndone(evidence)
+  const occupancy = occupancyOf(perhapsLeased(evidence))
   const span = ({ startedMs, endedMs, clockOffsetMs }: RequestRecord): { fromMs: number; toMs: number } => ({
     fromMs: startedMs + clockOffsetMs - CUT_OFF_MS,
     toMs: endedMs + clockOffsetMs + CUT_OFF_MS,
@@ -42,10 +36,8 @@ export function roomOf(evidence: TenantEvidence): Room {
   return {
     admitted: (record) => {
       const { fromMs, toMs } = span(record)
-      return (
-        beside(record) +
-        all.filter(({ admittedAtMs, firstMs }) => admittedAtMs > fromMs - MINUTE_MS && firstMs <= toMs).length
-      )
+      const own = all.filter(({ admittedAtMs, firstMs }) => admittedAtMs > fromMs - MINUTE_MS && firstMs <= toMs)
+      return beside(record) + own.length
     },
     leases: (record) => {
       const { fromMs, toMs } = span(record)
@@ -85,31 +77,44 @@ function withoutCause(record: RequestRecord, limits: PlanLimits, room: Room): st
     : undefined
 }
 
-export const refusedWithRoom: Check = {
-  name: 'refused-with-room',
-  guarantee: 'A request is refused for a limit only where the limit is reached: allowances and rates are exact.',
-  outside: 'no',
-  find: (evidence) =>
-    perTenant(evidence, (of, violated) => {
-      const { limits } = of.tenant
-      if (of.reservations === undefined || limits === undefined) return 0
-      // The exposure refuses with the same reply; its own check judges tenants that can reach it.
-      const refused = of.records.filter(
-        (record) => isRateRefusal(record) || record.code === 'QUOTA_EXHAUSTED' || isThrottleRefusal(record),
-      )
-      const checked = refused.filter(
-        (record) => !isThrottleRefusal(record) || !reachesExposure(limits, evidence.truth?.corpusPassages ?? 0),
-      )
-      const room = roomOf(of)
-      for (const record of checked) {
-        const cause = withoutCause(record, limits, room)
-        if (cause !== undefined) violated(`request ${record.n} of "${record.phase}" was refused ${cause}`)
-      }
-      return checked.length
-    }),
-}
+export const refusedWithRoom = check(
+  'refused-with-room',
+  'A request is refused for a limit only where the limit is reached: allowances and rates are exact.',
+  (of, violated) => {
+    const { limits } = of.tenant
+    // The exposure refuses with the same reply; its own check judges tenants that can reach a mark, which is at least
+    // its floor.
+    const { floors } = limits.exposure
+    const reachesExposure = Math.min(floors.corpus, floors.document) <= of.all.corpusPassages
+    const refused = of.records.filter(
+      (record) =>
+        isRateRefusal(record) || record.code === 'QUOTA_EXHAUSTED' || (isThrottleRefusal(record) && !reachesExposure),
+    )
+    const room = roomOf(of)
+    for (const record of refused) {
+      const cause = withoutCause(record, limits, room)
+      if (cause !== undefined) violated(`request ${record.n} of "${record.phase}" was refused ${cause}`)
+    }
+    return refused.length
+  },
+)
 
-/** Whether so many passages can bring about any mark; each is at least its floor. */
-function reachesExposure({ exposure: { floors } }: PlanLimits, corpusPassages: number): boolean {
-  return Math.min(floors.corpus, floors.document) <= corpusPassages
-}
+export const retryAfter = check(
+  'retry-after',
+  'After the time of Retry-After one more request is admitted, unless others took the place.',
+  (of, violated) => {
+    const { limits } = of.tenant
+    const room = roomOf(of)
+    let checked = 0
+    for (const probe of of.records) {
+      if (probe.probeOf === null || probe.outcome !== 'replied') continue
+      const byRate = isRateRefusal(probe)
+      const refused = byRate || isThrottleRefusal(probe)
+      const rate = probe.minuteQuota ?? limits.requests_per_minute
+      if (refused && (byRate ? room.admitted(probe) >= rate : room.leases(probe) >= limits.concurrency)) continue
+      checked++
+      if (refused) violated(`request ${probe.n} waited for the Retry-After of ${probe.probeOf} and was refused too`)
+    }
+    return checked
+  },
+)

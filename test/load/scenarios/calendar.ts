@@ -10,9 +10,8 @@ const OVER_MS = 1_200
 export const calendar: Scenario = {
   name: 'calendar',
   title: 'Day and month: small allowances, across midnight and the end of a month with a moved clock',
-  needs: 'embedded',
   clock: 'moved',
-  tenants: () => [{ name: 'allowed', limits: { requests_per_day: PER_DAY, requests_per_month: PER_MONTH }, keys: 2 }],
+  tenants: [{ name: 'allowed', limits: { requests_per_day: PER_DAY, requests_per_month: PER_MONTH }, keys: 2 }],
   async play(stage) {
     const now = new Date()
     const firstOfMonth = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1)
@@ -28,7 +27,7 @@ export const calendar: Scenario = {
 }
 
 /** Offers one and a half times the day's allowance from an instant of the moved clock on. */
-async function offerAt({ embedded, offer }: Stage, phase: string, fromMs: number): Promise<void> {
-  await embedded?.moveClock(fromMs - Date.now())
+async function offerAt({ moveClock, offer }: Stage, phase: string, fromMs: number): Promise<void> {
+  await moveClock(fromMs - Date.now())
   await offer(phase, evenly(1.5 * PER_DAY, OVER_MS, { tenant: 'allowed' }))
 }

@@ -15,10 +15,9 @@ const KILL_FROM_SECONDS = 30
 export const concurrency: Scenario = {
   name: 'concurrency',
   title: 'Concurrency cap: bursts at 1, cap, cap + 1 and 10 × cap, several keys and gateways, a killed gateway',
-  needs: 'anywhere',
-  tenants: () => [{ name: TENANT, limits: { concurrency: CAP }, keys: KEYS }],
+  tenants: [{ name: TENANT, limits: { concurrency: CAP }, keys: KEYS }],
   async play(stage) {
-    await stage.embedded?.provider({ latencyMs: SLOW_MS, failing: false })
+    await stage.provider(SLOW_MS)
     const rounds = Math.min(ROUNDS_MAX, Math.max(1, Math.floor(stage.seconds / 10)))
     for (let round = 1; round <= rounds; round++)
       for (const count of [1, CAP, CAP + 1, 10 * CAP])
@@ -32,7 +31,7 @@ export const concurrency: Scenario = {
       'overlapping leases',
       poisson(perSecond, overMs, stage.seed, () => ({ tenant: TENANT })),
     )
-    if (stage.seconds >= KILL_FROM_SECONDS && stage.embedded !== undefined) await killedGateway(stage)
+    if (stage.seconds >= KILL_FROM_SECONDS) await killedGateway(stage)
   },
 }
 
@@ -42,18 +41,18 @@ function probing(arrivals: readonly Arrival[]): readonly Arrival[] {
 }
 
 /** The leases of a killed gateway hold their place until the hard deadline, and no longer. */
-async function killedGateway({ embedded, gateways, offer, wait }: Stage): Promise<void> {
-  await embedded?.provider({ latencyMs: 3_000, failing: false })
+async function killedGateway({ gateways, offer, wait, provider, kill, restart }: Stage): Promise<void> {
+  await provider(3_000)
   const began = performance.now()
   const held = offer('gateway killed', burst(CAP, { tenant: TENANT, gateway: 0 }))
   await wait(1_000)
-  await embedded?.kill(0)
+  await kill(0)
   await held
-  await embedded?.provider({ latencyMs: SLOW_MS, failing: false })
+  await provider(SLOW_MS)
   const other = gateways > 1 ? 1 : 0
-  if (gateways === 1) await embedded?.restart(0)
+  if (gateways === 1) await restart(0)
   await offer('leases of the killed gateway', burst(CAP, { tenant: TENANT, gateway: other }))
   await wait(PLATFORM_BOUNDS.hardDeadlineMs + 1_000 - (performance.now() - began))
   await offer('leases expired', burst(2 * CAP, { tenant: TENANT, gateway: other }))
-  if (gateways > 1) await embedded?.restart(0)
+  if (gateways > 1) await restart(0)
 }

@@ -1,6 +1,6 @@
 import { evenly } from '../arrivals.ts'
 import type { Arrival } from '../arrivals.ts'
-import type { Scenario, Stage } from './scenario.ts'
+import type { Scenario, Stage, TenantWanted } from './scenario.ts'
 
 const FLOOR = { corpus: 10, document: 10_000, daily: 1 }
 const RATE = 300
@@ -9,8 +9,7 @@ const PER_SECOND = 20
 export const crawl: Scenario = {
   name: 'crawl',
   title: 'Extraction: a crawl of every question against the soft and hard marks of the exposure',
-  needs: 'embedded',
-  tenants: () => [
+  tenants: [
     // The rate is high enough for the hard mark to be reached past the soft one.
     tenant('crawler', 100_000, { soft_share: 0.1, hard_share: 0.25, document_share: 1, floors: FLOOR }),
     tenant('slowed', RATE, { soft_share: 0.05, hard_share: 1, document_share: 1, floors: FLOOR }),
@@ -37,7 +36,7 @@ function tenant(
     readonly document_share: number
     readonly floors: typeof FLOOR
   },
-): ReturnType<Scenario['tenants']>[number] {
+): TenantWanted {
   return { name, keys: 2, limits: { requests_per_minute, exposure } }
 }
 

@@ -9,10 +9,9 @@ const HANG_UP_WITHIN_MS = 400
 export const disconnects: Scenario = {
   name: 'disconnects',
   title: 'Callers that hang up at any moment, and callers that read slowly',
-  needs: 'anywhere',
-  tenants: () => [{ name: 'impatient', limits: { concurrency: 40 }, keys: 2 }],
+  tenants: [{ name: 'impatient', limits: { concurrency: 40 }, keys: 2 }],
   async play(stage) {
-    await stage.embedded?.provider({ latencyMs: SLOW_MS, failing: false })
+    await stage.provider(SLOW_MS)
     const behaviourOf = (share: number, random: () => number): Behaviour | undefined =>
       share < 1 / 3
         ? { kind: 'hang up', afterMs: random() * HANG_UP_WITHIN_MS }

@@ -8,18 +8,16 @@ const SPREAD_MS = 40
 export const idempotencyKeys: Scenario = {
   name: 'idempotency',
   title: 'Idempotency: duplicates in flight over all gateways, duplicates afterwards, keys of refunded requests',
-  needs: 'anywhere',
-  tenants: () => [{ name: TENANT, limits: { concurrency: 100 }, keys: 2 }],
+  tenants: [{ name: TENANT, limits: { concurrency: 100 }, keys: 2 }],
   async play(stage) {
     const keys = Math.min(60, Math.max(10, stage.seconds))
     const run = `load-${stage.seed}-${Date.now().toString(36)}`
-    await stage.embedded?.provider({ latencyMs: 200, failing: false })
+    await stage.provider(200)
     await stage.offer('duplicates in flight', duplicates(run, keys, COPIES))
     await stage.offer('duplicates afterwards', duplicates(run, keys, 1))
-    if (stage.embedded === undefined) return
-    await stage.embedded.provider({ latencyMs: 50, failing: true })
+    await stage.provider(50, true)
     await stage.offer('refunded', duplicates(`${run}-refunded`, keys, 1))
-    await stage.embedded.provider({ latencyMs: 50, failing: false })
+    await stage.provider(50)
     await stage.offer('keys of refunded requests', duplicates(`${run}-refunded`, keys, COPIES))
   },
 }

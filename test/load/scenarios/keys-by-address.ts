@@ -9,13 +9,11 @@ const KNOWN_PER_SECOND = 10
 export const keysByAddress: Scenario = {
   name: 'keys',
   title: 'Unknown keys by address, past the budget of failures, beside known keys from the same addresses',
-  needs: 'anywhere',
-  tenants: () => [{ name: 'known', limits: {}, keys: 1 }],
+  tenants: [{ name: 'known', limits: {}, keys: 1 }],
   async play(stage) {
     const overMs = (stage.seconds * 1_000) / 6
-    const addresses = stage.embedded === undefined ? [] : ADDRESSES
     const from = (n: number): { readonly from?: string } => {
-      const address = addresses[n % Math.max(1, addresses.length)]
+      const address = ADDRESSES[n % Math.max(1, ADDRESSES.length)]
       return address === undefined ? {} : { from: address }
     }
     await stage.offer('unknown and known keys', [

@@ -1,5 +1,5 @@
 import { poisson } from '../arrivals.ts'
-import { goodput } from '../report/goodput.ts'
+import { goodput } from './scenario.ts'
 import type { Scenario } from './scenario.ts'
 
 const STEPS = [0.5, 1, 1.5] as const
@@ -7,9 +7,8 @@ const STEPS = [0.5, 1, 1.5] as const
 export const overload: Scenario = {
   name: 'overload',
   title: 'Overload: goodput against offered load, up to twice the saturation',
-  needs: 'embedded',
   after: 'saturation',
-  tenants: () => [{ name: 'unlimited', limits: {}, keys: 4 }],
+  tenants: [{ name: 'unlimited', limits: {}, keys: 4 }],
   async play(stage) {
     const { seconds, seed } = stage
     const goodputs: number[] = []

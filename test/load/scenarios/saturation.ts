@@ -1,6 +1,6 @@
 import { poisson } from '../arrivals.ts'
 import type { RequestRecord } from '../record.ts'
-import { goodput } from '../report/goodput.ts'
+import { goodput } from './scenario.ts'
 import type { Scenario } from './scenario.ts'
 
 const FIRST_PER_SECOND = 25
@@ -12,8 +12,7 @@ const ANSWERED_SHARE = 0.9
 export const saturation: Scenario = {
   name: 'saturation',
   title: 'Saturation: offered load grows until less is answered than offered',
-  needs: 'embedded',
-  tenants: () => [{ name: 'unlimited', limits: {}, keys: 4 }],
+  tenants: [{ name: 'unlimited', limits: {}, keys: 4 }],
   async play(stage) {
     const overMs = Math.max(1_000, (stage.seconds * 1_000) / 12)
     let past = 0

@@ -13,9 +13,8 @@ const SHARES = { usual: 0.7, overload: 2 } as const
 export const mixedTenants: Scenario = {
   name: 'tenants',
   title: 'Fifty tenants, one of them flooding, at 70 % of saturation and at twice the saturation',
-  needs: 'embedded',
   after: 'saturation',
-  tenants: () => [
+  tenants: [
     ...CALM.map((name) => ({ name, keys: 1, limits: { concurrency: 10, requests_per_minute: 3_000 } })),
     { name: FLOODING, keys: 2, limits: { concurrency: 4, requests_per_minute: 300 } },
   ],

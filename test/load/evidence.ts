@@ -1,4 +1,15 @@
 import type { ServedPassage } from '#core/domain/exposure.ts'
+import type { PlanLimits } from '#core/domain/quota-plan.ts'
+import type { RequestRecord } from './record.ts'
+
+/** A caller: an organization with one client, a plan, an entitlement and keys. */
+export interface Tenant {
+  readonly name: string
+  readonly secrets: readonly string[]
+  readonly limits: PlanLimits
+  readonly organizationId: string
+  readonly entitlementId: string
+}
 
 /** A reservation, as Postgres holds it; times are ms since 1970-01-01. */
 export interface Reservation {
@@ -32,6 +43,19 @@ export interface Truth {
   readonly settledAfterMs: number | null
   /** Passages of the corpus, for the marks of the exposure. */
   readonly corpusPassages: number
+}
+
+/** Everything that is known about one scenario after it ended. */
+export interface Evidence extends Truth {
+  readonly records: readonly RequestRecord[]
+  readonly tenants: readonly Tenant[]
+  /** Gateways that the scenario ended on purpose; wall clock. */
+  readonly kills: readonly Kill[]
+}
+
+export interface Kill {
+  readonly gateway: number
+  readonly atMs: number
 }
 
 export type Period = 'day' | 'month'

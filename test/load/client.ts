@@ -3,8 +3,8 @@ import { Pool, errors } from 'undici'
 import type { Dispatcher } from 'undici'
 import { z } from 'zod'
 import { errorBodySchema, replyFaults } from '#test/support/reply-rules.ts'
-import type { RequestRecord } from '../record.ts'
-import type { Outgoing } from './messages.ts'
+import type { Outgoing } from './arrivals.ts'
+import type { Reply } from './record.ts'
 
 /** Connections to one gateway; further requests wait for one, and their wait counts as latency. */
 const CONNECTIONS_MAX = 4_000
@@ -13,23 +13,6 @@ const REPLY_TIMEOUT_MS = 30_000
 const CONNECT_TIMEOUT_MS = 10_000
 /** One of so many replies with status 200 is checked against all rules; of the others, every one. */
 const CHECKED_EVERY = 8
-
-/** What a request brought back; the fields of its record that depend on the reply. */
-export type Reply = Pick<
-  RequestRecord,
-  | 'outcome'
-  | 'status'
-  | 'code'
-  | 'requestId'
-  | 'originalRequestId'
-  | 'retryAfterSeconds'
-  | 'minuteQuota'
-  | 'minuteLeft'
-  | 'dayQuota'
-  | 'monthQuota'
-  | 'bytes'
-  | 'faults'
->
 
 export const NO_REPLY: Reply = {
   outcome: 'lost',
@@ -40,9 +23,6 @@ export const NO_REPLY: Reply = {
   retryAfterSeconds: null,
   minuteQuota: null,
   minuteLeft: null,
-  dayQuota: null,
-  monthQuota: null,
-  bytes: 0,
   faults: [],
 }
 
@@ -55,7 +35,7 @@ export interface Client {
 
 export function createClient(): Client {
   const pools = new Map<string, Pool>()
-  function poolOf(target: string, from: string | null): Pool {
+  function poolOf(target: string, from: string | undefined): Pool {
     const name = `${target} ${from ?? ''}`
     const pool =
       pools.get(name) ??
@@ -65,7 +45,7 @@ export function createClient(): Client {
         headersTimeout: REPLY_TIMEOUT_MS,
         bodyTimeout: REPLY_TIMEOUT_MS,
         connectTimeout: CONNECT_TIMEOUT_MS,
-        ...(from === null ? {} : { localAddress: from }),
+        ...(from === undefined ? {} : { localAddress: from }),
       })
     pools.set(name, pool)
     return pool
@@ -89,7 +69,7 @@ async function send(pool: Pool, knowledgeBase: string, request: Outgoing): Promi
       headers: {
         authorization: `Bearer ${request.secret}`,
         'content-type': 'application/json',
-        ...(request.idempotencyKey === null ? {} : { 'idempotency-key': request.idempotencyKey }),
+        ...(request.idempotencyKey === undefined ? {} : { 'idempotency-key': request.idempotencyKey }),
       },
       body: JSON.stringify({ query: request.query, knowledge_base: knowledgeBase }),
       signal: hangUp.signal,
@@ -120,7 +100,6 @@ function replyOf({ statusCode: status, headers: raw }: Dispatcher.ResponseData, 
   for (const [name, value] of Object.entries(raw)) for (const one of [value ?? []].flat()) headers.append(name, one)
   const error = status === 200 ? undefined : errorOf(body)
   const retryAfter = headers.get('retry-after')
-  const policy = headers.get('ratelimit-policy') ?? ''
   return {
     outcome: 'replied',
     status,
@@ -128,11 +107,8 @@ function replyOf({ statusCode: status, headers: raw }: Dispatcher.ResponseData, 
     requestId: headers.get('x-request-id'),
     originalRequestId: error?.original_request_id ?? null,
     retryAfterSeconds: retryAfter === null ? null : Number(retryAfter),
-    minuteQuota: field(policy, 'minute', 'q'),
+    minuteQuota: field(headers.get('ratelimit-policy') ?? '', 'minute', 'q'),
     minuteLeft: field(headers.get('ratelimit') ?? '', 'minute', 'r'),
-    dayQuota: field(policy, 'day', 'q'),
-    monthQuota: field(policy, 'month', 'q'),
-    bytes: body.length,
     faults: status !== 200 || n % CHECKED_EVERY === 0 ? [...replyFaults(status, headers, body)] : [],
   }
 }

@@ -1,34 +1,20 @@
 import { randomUUID } from 'node:crypto'
 import { planLimitsSchema } from '#core/domain/quota-plan.ts'
-import type { Tenant } from '#test/load/tenant.ts'
+import { periodOf } from '#test/load/evidence.ts'
+import type { Evidence, Reservation } from '#test/load/evidence.ts'
+import { NO_REPLY } from '#test/load/client.ts'
 import type { RequestRecord } from '#test/load/record.ts'
-import { periodOf } from '#test/load/truth.ts'
-import type { Reservation } from '#test/load/truth.ts'
-import type { Evidence } from './check.ts'
-import { CHECKS } from './list.ts'
+import { CHECKS } from '#test/load/run.ts'
 
 /** Instants of crafted evidence are milliseconds after this one, at noon of a UTC day. */
 export const NOON_MS = Date.UTC(2026, 4, 15, 12)
 const ENTITLEMENT = randomUUID()
 
 const MANY = 1_000
-
 const UNREACHED = {
   requests_per_minute: MANY,
   requests_per_day: MANY,
   exposure: { floors: { corpus: MANY, document: MANY } },
-}
-
-/** A tenant whose plan has these limits, and others that nothing reaches. */
-export function craftTenant(limits: object = {}): Tenant {
-  const parsed = planLimitsSchema.parse({ ...UNREACHED, ...limits })
-  return {
-    name: 'tenant',
-    secrets: ['key'],
-    concurrency: parsed.concurrency,
-    limits: parsed,
-    ids: { organizationId: randomUUID(), entitlementId: ENTITLEMENT },
-  }
 }
 
 /** A request with its reservation and ledger entry, as a right service leaves them. */
@@ -84,6 +70,7 @@ export function refunded(crafted: Crafted = {}): Exchange {
 
 function recordOf(startMs: number, endMs: number): RequestRecord {
   return {
+    ...NO_REPLY,
     n: numbers++,
     phase: 'phase',
     tenant: 'tenant',
@@ -96,64 +83,39 @@ function recordOf(startMs: number, endMs: number): RequestRecord {
     lateMs: 0,
     clockOffsetMs: 0,
     outcome: 'replied',
-    status: 0,
-    code: null,
     requestId: `req_${randomUUID()}`,
-    originalRequestId: null,
-    retryAfterSeconds: null,
-    minuteQuota: null,
     minuteLeft: 1,
-    dayQuota: null,
-    monthQuota: null,
     idempotencyKey: null,
     probeOf: null,
-    bytes: 0,
-    faults: [],
   }
 }
 
-/** The evidence of a scenario with one tenant, with counters that agree. */
-export function craftEvidence(
-  exchanges: readonly Exchange[],
-  { tenant = craftTenant(), ...more }: Partial<Evidence> & { readonly tenant?: Tenant } = {},
-): Evidence {
+/** The evidence of a scenario with one tenant, with counters that agree. @param limits others are reached by nothing. */
+export function craftEvidence(exchanges: readonly Exchange[], limits: object = {}): Evidence {
   const reservations = exchanges.flatMap(({ reservation }) => reservation ?? [])
   const counts: Record<string, number> = {}
   for (const { admittedAtMs, state } of reservations)
-    if (state !== 'refunded')
-      for (const period of ['day', 'month'] as const) {
-        const name = periodOf(period, admittedAtMs)
-        counts[name] = (counts[name] ?? 0) + 1
-      }
+    for (const name of [periodOf('day', admittedAtMs), periodOf('month', admittedAtMs)])
+      if (state !== 'refunded') counts[name] = (counts[name] ?? 0) + 1
+  const tenant = {
+    name: 'tenant',
+    secrets: ['key'],
+    limits: planLimitsSchema.parse({ ...UNREACHED, ...limits }),
+    organizationId: randomUUID(),
+    entitlementId: ENTITLEMENT,
+  }
   return {
     records: exchanges.map(({ record }) => record),
     tenants: [tenant],
-    truth: {
-      reservations,
-      counters: [{ entitlementId: ENTITLEMENT, leases: 0, counts }],
-      settledAfterMs: 0,
-      corpusPassages: 100,
-    },
+    reservations,
+    counters: [{ entitlementId: ENTITLEMENT, leases: 0, counts }],
+    settledAfterMs: 0,
+    corpusPassages: 100,
     kills: [],
-    ...more,
-  }
-}
-
-/** The same evidence as replies alone show it. */
-export function fromOutside(evidence: Evidence): Evidence {
-  return {
-    ...evidence,
-    truth: undefined,
-    tenants: evidence.tenants.map((tenant) => ({ ...tenant, limits: undefined, ids: undefined })),
   }
 }
 
 /** Names of the violated checks. */
 export function violatedChecks(evidence: Evidence): readonly string[] {
   return CHECKS.filter(({ find }) => find(evidence).violations.length > 0).map(({ name }) => name)
-}
-
-/** How many facts a check checked. */
-export function checkedBy(name: string, evidence: Evidence): number {
-  return CHECKS.find((check) => check.name === name)?.find(evidence).checked ?? 0
 }

@@ -5,8 +5,7 @@ import { entitlementKeys } from '#core/limits/counter-keys.ts'
 import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
 import type { Database } from '#core/db/pool.ts'
 import { JOB_BOUNDS } from '#jobs/platform/bounds.ts'
-import type { Tenant } from '../tenant.ts'
-import type { Counters, Reservation, Truth } from '../truth.ts'
+import type { Counters, Reservation, Tenant, Truth } from '../evidence.ts'
 import type { Installation } from './installation.ts'
 
 const POLL_MS = 50
@@ -67,8 +66,7 @@ export async function readTruth(
   tenants: readonly Tenant[],
   lastEndMs: number,
 ): Promise<Truth> {
-  const ids = tenants.flatMap((tenant) => tenant.ids ?? [])
-  const entitlements = ids.map(({ entitlementId }) => entitlementId)
+  const entitlements = tenants.map(({ entitlementId }) => entitlementId)
   const redis = new Redis(settings.redisUrl)
   try {
     let counters: readonly Counters[] = []
@@ -76,7 +74,7 @@ export async function readTruth(
     for (;;) {
       const sinceMs = Date.now() - lastEndMs
       const { unsettled } = one(z.object({ unsettled: z.number() }), await owner.query(UNSETTLED, [entitlements]))
-      counters = await Promise.all(ids.map((id) => readCounters(owner, redis, id)))
+      counters = await Promise.all(tenants.map((tenant) => readCounters(owner, redis, tenant)))
       if (unsettled === 0 && counters.every(({ leases }) => leases === 0)) {
         settledAfterMs = Math.max(0, sinceMs)
         break
@@ -104,7 +102,7 @@ function one<T>(schema: z.ZodType<T>, { rows }: { readonly rows: readonly unknow
 async function readCounters(
   owner: Database,
   redis: Redis,
-  { organizationId, entitlementId }: NonNullable<Tenant['ids']>,
+  { organizationId, entitlementId }: Tenant,
 ): Promise<Counters> {
   const { rows } = await owner.query(EPOCH, [organizationId])
   const [row] = z.array(z.object({ epoch: z.string() })).parse(rows)

@@ -3,12 +3,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
 import { createLocalEmbedder } from '#core/embedding/local/embedder.ts'
-import { behaviourSchema } from './provider-behaviour.ts'
-import type { ProviderBehaviour } from './provider-behaviour.ts'
 
 /**
  * An OpenAI-compatible embeddings endpoint in a process of its own, with the local embedder's vectors. `PUT /behaviour`
- * sets how queries are answered; batches of a build are never slowed down. node test/load/embedded/provider.ts <port>
+ * sets how queries are answered; batches of a build are never slowed down. node test/load/services/provider.ts <port>
  */
 const requestSchema = z.object({
   input: z.union([z.string().transform((text) => [text]), z.array(z.string()).min(1)]),
@@ -19,7 +17,13 @@ const VECTORS_KEPT_MAX = 2_000
 
 const embedder = createLocalEmbedder()
 const vectors = new Map<string, Buffer>()
-let behaviour: ProviderBehaviour = { latencyMs: 0, failing: false }
+/** How queries are answered. */
+const behaviourSchema = z.strictObject({
+  latencyMs: z.number().min(0),
+  /** Every query fails, so an admitted request is refunded. */
+  failing: z.boolean(),
+})
+let behaviour: z.infer<typeof behaviourSchema> = { latencyMs: 0, failing: false }
 
 async function vectorsOf(texts: readonly string[]): Promise<readonly Buffer[]> {
   const missing = texts.filter((text) => !vectors.has(text))
