@@ -21,7 +21,7 @@ const PART_OF_COMMAND: readonly (readonly [RegExp, CpuPart])[] = [
   [/search-node\/main\.ts/, 'search node'],
   // A build runs in a child of the worker, whose folder has had several names.
   [/jobs\/(?:main|worker\/main|[\w-]+\/child)\.ts/, 'jobs'],
-  [/(?:bench|load\/services)\/provider\.ts/, 'provider'],
+  [/bench\/provider\.ts/, 'provider'],
   [/bench\/lance-server\.ts/, 'LanceDB'],
   [/redis-server|valkey-server/, 'Redis'],
   [/postgres/, 'Postgres'],

@@ -9,7 +9,7 @@ import { scenariosNamed } from './flags.ts'
 import type { LoadReport } from './report.ts'
 import { runLoad } from './run.ts'
 import type { LoadRun } from './run.ts'
-import { startProvider } from './services/provider-process.ts'
+import { startProvider } from './services/provider.ts'
 import { openServices } from './services/services.ts'
 
 /** A service whose gateways can be given one fault after the other. */
@@ -32,14 +32,14 @@ export async function startFaultyService(): Promise<FaultyService> {
   const folder = mkdtempSync(join(tmpdir(), 'evidence-load-'))
   const faultFile = join(folder, 'fault')
   writeFileSync(faultFile, 'none')
-  const provider = await startProvider(folder)
-  const { environment, baseUrl: providerUrl } = provider
+  const provider = await startProvider()
+  const { environment } = provider
   const service = await startTestService({ gateways: 0, environment, embedding: 'openai' })
   service.add(provider)
   const undos: (() => Promise<unknown>)[] = []
   const { settings, owner, operator } = service
   const searchNodes = service.searchNodes.map(({ address }) => address)
-  const installation = { settings, owner, operator, searchNodes, providerUrl, knowledgeBase: KNOWLEDGE_BASE }
+  const installation = { settings, owner, operator, searchNodes, provider, knowledgeBase: KNOWLEDGE_BASE }
   const preload = new URL(`./faults/preload.ts?file=${faultFile}`, import.meta.url)
   const services = await openServices(installation, { count: GATEWAYS, preload }, stepsOf(undos))
   let runs = 0

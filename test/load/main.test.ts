@@ -74,7 +74,7 @@ test('every scenario is reported with its latencies by outcome and the CPU time 
       for (const { latency_ms: latency } of outcomes) expect(latency.toSorted((a, b) => a - b)).toEqual(latency)
     }
   const crawl = report.scenarios.find(({ name }) => name === 'crawl')?.phases[0]
-  for (const part of ['gateway', 'search node', 'jobs', 'Postgres', 'Redis', 'provider', 'load generator'])
+  for (const part of ['gateway', 'search node', 'jobs', 'Postgres', 'Redis', 'load generator'])
     expect(crawl?.cpu_ms_a_request[part], part).toBeGreaterThan(0)
   expect(page).not.toMatch(/NaN|undefined|Infinity/)
 })

@@ -80,7 +80,7 @@ async function play(
   for (const wanted of scenario.tenants) tenants.push(await createTenant(installation, scenario.name, wanted))
   const servers = await services.gateways(scenario.clock ?? 'real')
   const { stage, records, phases, kills, figures } = createStage({ ...run, ...state, scenario, tenants, servers })
-  await stage.provider(USUAL_LATENCY_MS)
+  stage.provider(USUAL_LATENCY_MS)
   await scenario.play(stage)
   const lastEndMs = records.reduce((last, { endedMs }) => Math.max(last, endedMs), 0)
   progress.update(`${scenario.name}: waiting until everything is settled`)

@@ -77,11 +77,8 @@ export function createStage(deps: StageDeps): RecordedStage {
     wait: async (ms) => {
       if (ms > 0) await sleep(ms, undefined, { signal }).catch(() => undefined)
     },
-    provider: async (latencyMs, failing = false) => {
-      const body = JSON.stringify({ latencyMs, failing })
-      const reply = await fetch(`${services.installation.providerUrl}/behaviour`, { method: 'PUT', body })
-      if (!reply.ok) throw new Error(`the provider answered ${reply.status}`)
-    },
+    provider: (latencyMs, failing = false) =>
+      void Object.assign(services.installation.provider, { latencyMs, failing }),
     kill: async (gateway) => {
       kills.push({ gateway, atMs: Date.now() })
       await servers.kill(gateway)

@@ -17,7 +17,7 @@ export const concurrency: Scenario = {
   title: 'Concurrency cap: bursts at 1, cap, cap + 1 and 10 × cap, several keys and gateways, a killed gateway',
   tenants: [{ name: TENANT, limits: { concurrency: CAP }, keys: KEYS }],
   async play(stage) {
-    await stage.provider(SLOW_MS)
+    stage.provider(SLOW_MS)
     const rounds = Math.min(ROUNDS_MAX, Math.max(1, Math.floor(stage.seconds / 10)))
     for (let round = 1; round <= rounds; round++)
       for (const count of [1, CAP, CAP + 1, 10 * CAP])
@@ -42,13 +42,13 @@ function probing(arrivals: readonly Arrival[]): readonly Arrival[] {
 
 /** The leases of a killed gateway hold their place until the hard deadline, and no longer. */
 async function killedGateway({ gateways, offer, wait, provider, kill, restart }: Stage): Promise<void> {
-  await provider(3_000)
+  provider(3_000)
   const began = performance.now()
   const held = offer('gateway killed', burst(CAP, { tenant: TENANT, gateway: 0 }))
   await wait(1_000)
   await kill(0)
   await held
-  await provider(SLOW_MS)
+  provider(SLOW_MS)
   const other = gateways > 1 ? 1 : 0
   if (gateways === 1) await restart(0)
   await offer('leases of the killed gateway', burst(CAP, { tenant: TENANT, gateway: other }))

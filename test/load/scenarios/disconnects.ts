@@ -11,7 +11,7 @@ export const disconnects: Scenario = {
   title: 'Callers that hang up at any moment, and callers that read slowly',
   tenants: [{ name: 'impatient', limits: { concurrency: 40 }, keys: 2 }],
   async play(stage) {
-    await stage.provider(SLOW_MS)
+    stage.provider(SLOW_MS)
     const behaviourOf = (share: number, random: () => number): Behaviour | undefined =>
       share < 1 / 3
         ? { kind: 'hang up', afterMs: random() * HANG_UP_WITHIN_MS }

@@ -12,12 +12,12 @@ export const idempotencyKeys: Scenario = {
   async play(stage) {
     const keys = Math.min(60, Math.max(10, stage.seconds))
     const run = `load-${stage.seed}-${Date.now().toString(36)}`
-    await stage.provider(200)
+    stage.provider(200)
     await stage.offer('duplicates in flight', duplicates(run, keys, COPIES))
     await stage.offer('duplicates afterwards', duplicates(run, keys, 1))
-    await stage.provider(50, true)
+    stage.provider(50, true)
     await stage.offer('refunded', duplicates(`${run}-refunded`, keys, 1))
-    await stage.provider(50)
+    stage.provider(50)
     await stage.offer('keys of refunded requests', duplicates(`${run}-refunded`, keys, COPIES))
   },
 }

@@ -34,7 +34,7 @@ export interface Stage extends LoadSettings {
   offer(phase: string, arrivals: readonly Arrival[], options?: OfferOptions): Promise<readonly RequestRecord[]>
   wait(ms: number): Promise<void>
   /** How long the embedding provider takes for a query, 20 ms at first; where it fails, a request is refunded. */
-  provider(latencyMs: number, failing?: boolean): Promise<void>
+  provider(latencyMs: number, failing?: boolean): void
   /** Ends a gateway at once, as in a crash: its leases stay. */
   kill(gateway: number): Promise<void>
   restart(gateway: number): Promise<void>

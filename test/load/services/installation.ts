@@ -8,7 +8,8 @@ import { createKnowledgeBase } from '#operator/actions/organizations.ts'
 import { startOwnServers } from '#test/support/own-servers.ts'
 import type { OwnServers } from '#test/support/own-servers.ts'
 import { testSecrets } from '#test/support/secrets.ts'
-import { startProvider } from './provider-process.ts'
+import { startProvider } from './provider.ts'
+import type { Provider } from './provider.ts'
 
 const UNHEARD = { update: () => undefined, end: () => undefined }
 
@@ -16,7 +17,7 @@ const UNHEARD = { update: () => undefined, end: () => undefined }
 export interface Installation extends Omit<OwnServers, 'operatorUrl'> {
   /** Addresses. */
   readonly searchNodes: readonly string[]
-  readonly providerUrl: string
+  readonly provider: Provider
   readonly knowledgeBase: string
 }
 
@@ -24,9 +25,9 @@ export async function install(parent: string, searchNodes: number, steps: Steps)
   mkdirSync(resolve(parent), { recursive: true })
   const folder = mkdtempSync(join(resolve(parent), 'run-'))
   steps.onStop(async () => rmSync(folder, { recursive: true, force: true }))
-  const provider = await steps.run('embedding provider', () => startProvider(folder))
-  steps.watch(provider)
-  const { environment, baseUrl: providerUrl } = provider
+  const provider = await steps.run('embedding provider', () => startProvider())
+  steps.onStop(() => provider.stop())
+  const { environment } = provider
   const servers = await startOwnServers({ name: 'load', folder, secrets: testSecrets(), environment }, steps)
   const { settings } = servers
   const addresses: string[] = []
@@ -37,7 +38,7 @@ export async function install(parent: string, searchNodes: number, steps: Steps)
   }
   steps.watch(await steps.run('job worker', () => startJobs(settings, addresses)))
   const knowledgeBase = builtInCorpus().slug
-  const installation = { ...servers, searchNodes: addresses, providerUrl, knowledgeBase }
+  const installation = { ...servers, searchNodes: addresses, provider, knowledgeBase }
   await steps.run('corpus', () => publishCorpus(installation))
   return installation
 }

@@ -12,43 +12,25 @@ const POLL_MS = 50
 /** After the hard deadline: two rounds of the sweeper, which settles what a killed gateway left, and the ledger. */
 const SETTLE_MARGIN_MS = 2 * JOB_BOUNDS.sweepEveryMs + 5_000
 
-const reservationRow = z
-  .object({
-    id: z.string(),
-    entitlement_id: z.string(),
-    admitted_ms: z.number(),
-    deadline_ms: z.number(),
-    finished_ms: z.number().nullable(),
-    state: z.enum(['open', 'delivered', 'refunded', 'failed']),
-    served: z
-      .array(
-        z.object({
-          chunk: z.string(),
-          document: z.string(),
-          total: z.number(),
-        }),
-      )
-      .nullable(),
-    ledger: z.array(z.object({ state: z.string(), charged: z.boolean() })).nullable(),
-  })
-  .transform((row): Reservation => ({
-    id: row.id,
-    entitlementId: row.entitlement_id,
-    admittedAtMs: Math.round(row.admitted_ms),
-    deadlineAtMs: Math.round(row.deadline_ms),
-    finishedAtMs: row.finished_ms,
-    state: row.state,
-    served: row.served ?? [],
-    ledger: row.ledger ?? [],
-  }))
+const reservationRow: z.ZodType<Reservation> = z.object({
+  id: z.string(),
+  entitlementId: z.string(),
+  admittedAtMs: z.number(),
+  deadlineAtMs: z.number(),
+  finishedAtMs: z.number().nullable(),
+  state: z.enum(['open', 'delivered', 'refunded', 'failed']),
+  served: z.array(z.object({ chunk: z.string(), document: z.string(), total: z.number() })),
+  ledger: z.array(z.object({ state: z.string(), charged: z.boolean() })),
+})
+
+const msOf = (column: string): string => `extract(epoch from r.${column})::float8 * 1000`
 
 /** One row a reservation, with all its ledger entries, so that a second or a missing one shows. */
 const RESERVATIONS = `
-  select r.id, r.entitlement_id, r.state, r.served,
-    extract(epoch from r.admitted_at)::float8 * 1000 as admitted_ms,
-    extract(epoch from r.deadline_at)::float8 * 1000 as deadline_ms,
-    extract(epoch from r.finished_at)::float8 * 1000 as finished_ms,
-    (select json_agg(json_build_object('state', l.state, 'charged', l.charged)) from ledger l
+  select r.id, r.entitlement_id as "entitlementId", r.state, coalesce(r.served, '[]') as served,
+    round(${msOf('admitted_at')}) as "admittedAtMs", round(${msOf('deadline_at')}) as "deadlineAtMs",
+    ${msOf('finished_at')} as "finishedAtMs",
+    (select coalesce(json_agg(json_build_object('state', l.state, 'charged', l.charged)), '[]') from ledger l
       where l.reservation_id = r.id) as ledger
   from reservations r where r.entitlement_id = any($1::uuid[]) order by r.admitted_at`
 
@@ -69,49 +51,34 @@ export async function readTruth(
   const entitlements = tenants.map(({ entitlementId }) => entitlementId)
   const redis = new Redis(settings.redisUrl)
   try {
-    let counters: readonly Counters[] = []
-    let settledAfterMs: number | null = null
     for (;;) {
       const sinceMs = Date.now() - lastEndMs
-      const { unsettled } = one(z.object({ unsettled: z.number() }), await owner.query(UNSETTLED, [entitlements]))
-      counters = await Promise.all(tenants.map((tenant) => readCounters(owner, redis, tenant)))
-      if (unsettled === 0 && counters.every(({ leases }) => leases === 0)) {
-        settledAfterMs = Math.max(0, sinceMs)
-        break
+      const { rows: waiting } = await owner.query<{ unsettled: number }>(UNSETTLED, [entitlements])
+      const counters = await Promise.all(tenants.map((tenant) => readCounters(owner, redis, tenant)))
+      const settled = waiting[0]?.unsettled === 0 && counters.every(({ leases }) => leases === 0)
+      if (settled || sinceMs > PLATFORM_BOUNDS.hardDeadlineMs + SETTLE_MARGIN_MS) {
+        const { rows } = await owner.query(RESERVATIONS, [entitlements])
+        const { rows: versions } = await owner.query<{ passages: number }>(PASSAGES)
+        return {
+          reservations: z.array(reservationRow).parse(rows),
+          counters,
+          settledAfterMs: settled ? Math.max(0, sinceMs) : null,
+          corpusPassages: versions[0]?.passages ?? 0,
+        }
       }
-      if (sinceMs > PLATFORM_BOUNDS.hardDeadlineMs + SETTLE_MARGIN_MS) break
       await sleep(POLL_MS)
-    }
-    const { rows } = await owner.query(RESERVATIONS, [entitlements])
-    const { passages } = one(z.object({ passages: z.number() }), await owner.query(PASSAGES))
-    return {
-      reservations: z.array(reservationRow).parse(rows),
-      counters,
-      settledAfterMs,
-      corpusPassages: passages,
     }
   } finally {
     redis.disconnect()
   }
 }
 
-function one<T>(schema: z.ZodType<T>, { rows }: { readonly rows: readonly unknown[] }): T {
-  return schema.parse(rows[0])
-}
-
-async function readCounters(
-  owner: Database,
-  redis: Redis,
-  { organizationId, entitlementId }: Tenant,
-): Promise<Counters> {
-  const { rows } = await owner.query(EPOCH, [organizationId])
-  const [row] = z.array(z.object({ epoch: z.string() })).parse(rows)
+async function readCounters(owner: Database, redis: Redis, tenant: Tenant): Promise<Counters> {
+  const { organizationId, entitlementId } = tenant
+  const { rows } = await owner.query<{ epoch: string }>(EPOCH, [organizationId])
+  const [row] = rows
   if (row === undefined) return { entitlementId, leases: 0, counts: {} }
   const keys = entitlementKeys(organizationId, row.epoch, entitlementId)
-  const counts = await redis.hgetall(keys.counts)
-  return {
-    entitlementId,
-    leases: await redis.zcard(keys.leases),
-    counts: Object.fromEntries(Object.entries(counts).map(([name, value]) => [name, Number(value)])),
-  }
+  const counts = Object.entries(await redis.hgetall(keys.counts)).map(([name, count]) => [name, Number(count)] as const)
+  return { entitlementId, leases: await redis.zcard(keys.leases), counts: Object.fromEntries(counts) }
 }
