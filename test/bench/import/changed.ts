@@ -1,20 +1,12 @@
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { copyFile, readFile, writeFile } from 'node:fs/promises'
-import { basename, join, resolve } from 'node:path'
+import { basename, join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { openDatabase } from '#core/db/pool.ts'
 import type { Database } from '#core/db/pool.ts'
 import { passagesIn } from '#core/index/passages/records.ts'
-import { createLog } from '#core/platform/log.ts'
 import { SCHEDULED } from '#jobs/capture/run-child.ts'
 import { createProgress } from '#operator/command-line/progress.ts'
-import { startPostgres } from '#operator/demo/local/postgres.ts'
-import { startRedis } from '#operator/demo/local/redis.ts'
-import { createSchema } from '#operator/demo/local/schema.ts'
 import { startJobs, startSearchNode, storeOf } from '#operator/demo/local/stack.ts'
-import type { StackSettings } from '#operator/demo/local/stack.ts'
 import { publish } from '#operator/demo/publish.ts'
-import type { PublishDeps } from '#operator/demo/publish.ts'
 import type { Steps } from '#operator/demo/steps.ts'
 import { createKnowledgeBase } from '#operator/actions/organizations.ts'
 import { addSource, sourceNamed } from '#operator/actions/sources.ts'
@@ -22,16 +14,15 @@ import { withQueues } from '#operator/command-line/queues.ts'
 import { waitForBuild } from '#operator/command-line/wait.ts'
 import { startEmbeddingEndpoint, vectorsByWords } from '#test/support/embedding-endpoint.ts'
 import type { EmbeddingEndpoint } from '#test/support/embedding-endpoint.ts'
+import { startOwnServers } from '#test/support/own-servers.ts'
 import { testSecrets } from '#test/support/secrets.ts'
 import { cpuBetween, cpuTimes } from '../cpu.ts'
-import type { CpuPart } from '../cpu.ts'
 
 /** A corpus of JSONL whose publisher changes one record. */
 export interface ChangedCorpus {
   readonly file: string
   readonly mapping: string
   readonly embedding: 'local' | 'openai'
-  readonly dataDir: string
 }
 
 const WAIT_SECONDS = 3_600
@@ -42,83 +33,60 @@ const ADDED = ' Amended.'
 /**
  * Publishes a corpus, changes one record of it, gives the job worker the capture of its schedule, and shows how long it
  * takes until the candidate is evaluated and compared. The endpoint of `openai` is one of this process.
+ * @param work folder that is removed afterwards.
  */
-export async function benchChanged(corpus: ChangedCorpus, steps: Steps): Promise<void> {
-  const dataDir = resolve(corpus.dataDir)
-  mkdirSync(dataDir, { recursive: true })
-  const work = mkdtempSync(join(dataDir, 'changed-'))
-  steps.onStop(async () => rmSync(work, { recursive: true, force: true }))
+export async function benchChanged(corpus: ChangedCorpus, work: string, steps: Steps): Promise<void> {
+  const { embedding, mapping } = corpus
   const endpoint = await startEmbeddingEndpoint(vectorsByWords())
   steps.onStop(() => endpoint.stop())
-  const deps = await startStack(work, endpoint, steps)
-  const { operator, store, redisUrl } = deps
+  const environment = { OPENAI_BASE_URL: endpoint.baseUrl, OPENAI_API_KEY: 'bench', OPENAI_MODEL: 'bench-words' }
+  const servers = await startOwnServers({ name: 'bench', folder: work, secrets: testSecrets(), environment }, steps)
+  const { settings, operator } = servers
+  const searchNode = await steps.run('search node', () => startSearchNode(settings))
+  steps.watch(searchNode)
+  steps.watch(await steps.run('job worker', () => startJobs(settings, [searchNode.address])))
+  const { redisUrl } = settings
+  const store = storeOf(settings)
   const file = join(work, basename(corpus.file))
   await copyFile(corpus.file, file)
   const base = await createKnowledgeBase(operator, { slug: 'changed', title: 'Changed' })
-  const source = { name: 'source', knowledgeBase: 'changed', from: file, mapping: corpus.mapping }
-  await addSource(operator, source)
-  const published = { knowledgeBase: 'changed', source: file, mappingFile: corpus.mapping, questionsFile: undefined }
+  await addSource(operator, { name: 'source', knowledgeBase: 'changed', from: file, mapping })
+  const published = {
+    knowledgeBase: 'changed',
+    source: file,
+    mappingFile: mapping,
+    questionsFile: undefined,
+    embedding,
+  }
   const progress = createProgress(process.stderr)
-  const { report } = await publish(deps, { ...published, embedding: corpus.embedding }, progress)
+  const deps = { operator, store, redisUrl, reviewerKeyFile: join(work, 'reviewer.pem') }
+  const { report } = await publish(deps, published, progress)
   progress.end()
 
   await amend(file)
   const before = endpoint.passages().length
   const [began, cpuBefore] = [performance.now(), cpuTimes()]
-  const { id } = await sourceNamed(operator.database, source.name, base.id)
+  const { id } = await sourceNamed(operator.database, 'source', base.id)
   await withQueues(redisUrl, async (open) => void (await open('capture').add('capture', { id })))
   const buildId = await scheduledBuild(operator.database)
   const imported = performance.now()
   const stages = createStageClock()
   const built = await waitForBuild(operator.database, buildId, WAIT_SECONDS, stages)
-  const [ended, cpuAfter] = [performance.now(), cpuTimes()]
-  const sent = await textsSince(endpoint, before, store.artifactFolder(built.version_id ?? ''))
+  const ended = performance.now()
+  const { jobs, 'search node': node, others } = cpuBetween(cpuBefore, cpuTimes())
   const seconds = (ms: number): string => `${(ms / 1_000).toFixed(1)} s`
-  const used = cpuBetween(cpuBefore, cpuAfter)
-  const cpu = (part: CpuPart): string => seconds(used?.[part] ?? 0)
   steps.print(
     [
-      `One changed record of ${report.passages} passages, embedding ${corpus.embedding}: an evaluated candidate after ` +
+      `One changed record of ${report.passages} passages, embedding ${embedding}: an evaluated candidate after ` +
         `${seconds(ended - began)} (passed: ${built.passed}).`,
       `Capture and import ${seconds(imported - began)}; ${stages.sentence()}.`,
-      `CPU: job worker with its capture and build ${cpu('jobs')}, search node ${cpu('search node')}, others on the ` +
-        `machine ${cpu('others')}.`,
-      ...(corpus.embedding === 'local' ? [] : [`Texts sent to the endpoint: ${sent}.`]),
+      `CPU: job worker with its capture and build ${seconds(jobs)}, search node ${seconds(node)}, others on the ` +
+        `machine ${seconds(others)}.`,
+      ...(embedding === 'local'
+        ? []
+        : [await textsSince(endpoint, before, store.artifactFolder(built.version_id ?? ''))]),
     ].join('\n'),
   )
-}
-
-async function startStack(work: string, endpoint: EmbeddingEndpoint, steps: Steps): Promise<PublishDeps> {
-  const postgres = await steps.run('Postgres', () => startPostgres({ folder: join(work, 'postgres'), onLog: () => {} }))
-  steps.onStop(() => postgres.stop())
-  const redis = await steps.run('Redis', () => startRedis({ folder: join(work, 'redis') }))
-  steps.onStop(() => redis.stop())
-  const logins = await createSchema(postgres, 'evidence')
-  const settings: StackSettings = {
-    folder: work,
-    gatewayDatabaseUrl: logins.gatewayUrl,
-    jobsDatabaseUrl: logins.jobsUrl,
-    redisUrl: redis.url,
-    keyEnvironment: 'live',
-    secrets: testSecrets(),
-    environment: {
-      OPENAI_BASE_URL: endpoint.baseUrl,
-      OPENAI_API_KEY: 'bench',
-      OPENAI_MODEL: 'bench-words',
-      SOURCE_ROOTS: work,
-    },
-  }
-  const searchNode = await steps.run('search node', () => startSearchNode(settings))
-  steps.watch(searchNode)
-  steps.watch(await steps.run('job worker', () => startJobs(settings, [searchNode.address])))
-  const database = openDatabase(logins.operatorUrl, createLog('bench', 'silent'), 2, 60_000)
-  steps.onStop(() => database.end())
-  return {
-    operator: { database, actor: 'bench' },
-    store: storeOf(settings),
-    redisUrl: redis.url,
-    reviewerKeyFile: join(work, 'reviewer.pem'),
-  }
 }
 
 /** Waits for the build that a scheduled capture asks for. @returns its id. */
@@ -145,7 +113,8 @@ async function textsSince(endpoint: EmbeddingEndpoint, before: number, folder: s
   const sent = endpoint.passages().slice(before)
   const embedded = sent.filter((text) => passages.has(text))
   const changed = embedded.filter((text) => text.endsWith(ADDED.trim()))
-  return `${sent.length}, of which passages: ${embedded.length}, of which with the change: ${changed.length}`
+  const counts = `${sent.length}, of which passages: ${embedded.length}, of which with the change: ${changed.length}`
+  return `Texts sent to the endpoint: ${counts}.`
 }
 
 /** Takes the time of each stage from the progress that is shown while the build is waited for. */
@@ -158,9 +127,8 @@ function createStageClock(): Parameters<typeof waitForBuild>[3] & { sentence(): 
     end: () => undefined,
     sentence: () => {
       const ended = performance.now()
-      return began
-        .map(([stage, at], index) => `${stage} ${(((began[index + 1]?.[1] ?? ended) - at) / 1_000).toFixed(1)} s`)
-        .join(', ')
+      const lasted = began.map(([stage, at], index) => [stage, (began[index + 1]?.[1] ?? ended) - at] as const)
+      return lasted.map(([stage, ms]) => `${stage} ${(ms / 1_000).toFixed(1)} s`).join(', ')
     },
   }
 }

@@ -1,14 +1,13 @@
 import { once } from 'node:events'
-import { createWriteStream } from 'node:fs'
-import { mkdir, readdir, stat, writeFile } from 'node:fs/promises'
+import { createWriteStream, existsSync } from 'node:fs'
+import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { seededRandom } from '#test/support/passages.ts'
 
 const FILES = 8
 const RECORDS_PER_DOCUMENT = 100
 const PROVISIONS_PER_DOCUMENT = 10
-const TEXT_CHARACTERS_MIN = 1_000
-const TEXT_CHARACTERS_MAX = 7_000
+const TEXT_CHARACTERS = { min: 1_000, max: 7_000 } as const
 const POOL_CHARACTERS = 1_000_000
 const WORDS =
   'the keeper of a hive must register it with authority before first may and shall notify any transfer within days'
@@ -18,7 +17,6 @@ const MS_PER_DAY = 86_400_000
 export interface MadeCorpus {
   readonly folder: string
   readonly mapping: string
-  readonly bytes: number
 }
 
 const MAPPING = {
@@ -45,18 +43,15 @@ export async function makeCorpus(dataDir: string, megabytes: number): Promise<Ma
   const mapping = join(dataDir, 'import-mapping.json')
   await mkdir(folder, { recursive: true })
   await writeFile(mapping, JSON.stringify(MAPPING))
-  const bytesMax = (megabytes * 1_000_000) / FILES
   const whole = join(folder, 'complete')
-  if ((await stat(whole).catch(() => undefined)) === undefined) {
+  if (!existsSync(whole)) {
     const pool = textPool()
     let record = 0
     for (let file = 0; file < FILES; file += 1)
-      record += await writePart(join(folder, `corpus-${file}.jsonl`), bytesMax, record, pool)
+      record += await writePart(join(folder, `corpus-${file}.jsonl`), (megabytes * 1_000_000) / FILES, record, pool)
     await writeFile(whole, '')
   }
-  let bytes = 0
-  for (const name of await readdir(folder)) bytes += (await stat(join(folder, name))).size
-  return { folder, mapping, bytes }
+  return { folder, mapping }
 }
 
 async function writePart(path: string, bytesMax: number, firstRecord: number, pool: string): Promise<number> {
@@ -77,7 +72,7 @@ function recordAt(number: number, pool: string): object {
   const random = seededRandom(number)
   const document = Math.floor(number / RECORDS_PER_DOCUMENT)
   const position = number % RECORDS_PER_DOCUMENT
-  const length = TEXT_CHARACTERS_MIN + Math.floor(random() * (TEXT_CHARACTERS_MAX - TEXT_CHARACTERS_MIN))
+  const length = TEXT_CHARACTERS.min + Math.floor(random() * (TEXT_CHARACTERS.max - TEXT_CHARACTERS.min))
   const from = Math.floor(random() * (pool.length - length))
   return {
     _id: `r${number}`,
@@ -97,8 +92,7 @@ function textPool(): string {
   const random = seededRandom(1)
   const words = WORDS.split(' ')
   let pool = ''
-  while (pool.length < POOL_CHARACTERS) {
+  while (pool.length < POOL_CHARACTERS)
     pool += `${words[Math.floor(random() * words.length)] ?? ''}${random() < 0.07 ? '.\n\n' : ' '}`
-  }
   return pool
 }

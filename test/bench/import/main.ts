@@ -4,16 +4,16 @@ import { randomUUID } from 'node:crypto'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { readdir, stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { fileURLToPath, pathToFileURL } from 'node:url'
+import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { z } from 'zod'
-import { openDatabase } from '#core/db/pool.ts'
-import { createSchema } from '#operator/demo/local/schema.ts'
-import { createLog, describeCause } from '#core/platform/log.ts'
-import { startPostgres } from '#operator/demo/local/postgres.ts'
+import { describeCause } from '#core/platform/log.ts'
+import { storeUrl } from '#operator/demo/local/stack.ts'
 import { createSteps } from '#operator/demo/steps.ts'
 import type { Steps } from '#operator/demo/steps.ts'
 import { createKnowledgeBase } from '#operator/actions/organizations.ts'
+import { startOwnServers } from '#test/support/own-servers.ts'
+import { testSecrets } from '#test/support/secrets.ts'
 import { benchChanged } from './changed.ts'
 import { makeCorpus } from './corpus.ts'
 
@@ -33,8 +33,7 @@ const OPERATOR = fileURLToPath(new URL('../../../operator/main.ts', import.meta.
 const STAGES = fileURLToPath(new URL('./stages.ts', import.meta.url))
 
 interface Measured {
-  readonly what: string
-  readonly seconds: number
+  readonly sentence: string
   readonly rssMegabytes: number
 }
 
@@ -53,14 +52,16 @@ async function measured(what: string, child: ChildProcess): Promise<Measured> {
   const code = await new Promise<number | null>((done) => child.once('close', done))
   clearInterval(timer)
   if (code !== 0) throw new Error(`${what} ended with ${code}`)
-  return { what, seconds: (performance.now() - started) / 1_000, rssMegabytes: (rssKib * 1_024) / 1_000_000 }
+  const rssMegabytes = (rssKib * 1_024) / 1_000_000
+  const seconds = (performance.now() - started) / 1_000
+  return { sentence: `${what}: ${seconds.toFixed(0)} s, at most ${rssMegabytes.toFixed(0)} MB`, rssMegabytes }
 }
 
-async function bytesBelow(folder: string): Promise<number> {
+async function gigabytesBelow(folder: string): Promise<string> {
   let bytes = 0
   for (const entry of await readdir(folder, { recursive: true, withFileTypes: true }))
     if (entry.isFile()) bytes += (await stat(join(entry.parentPath, entry.name))).size
-  return bytes
+  return (bytes / 1e9).toFixed(2)
 }
 
 const importedSchema = z.object({
@@ -68,49 +69,34 @@ const importedSchema = z.object({
   report: z.object({ records_read: z.int(), passages: z.int(), documents: z.int(), revisions: z.int(), lost: z.int() }),
 })
 
-async function bench(megabytes: number, dataDir: string, steps: Steps): Promise<number> {
-  mkdirSync(dataDir, { recursive: true })
-  const corpus = await steps.run('corpus', () => makeCorpus(dataDir, megabytes))
-  const work = mkdtempSync(join(dataDir, 'import-run-'))
-  steps.onStop(async () => rmSync(work, { recursive: true, force: true }))
-  const postgres = await steps.run('Postgres', () => startPostgres({ folder: join(work, 'postgres'), onLog: () => {} }))
-  steps.onStop(() => postgres.stop())
-  const logins = await createSchema(postgres, 'evidence')
-  const database = openDatabase(logins.operatorUrl, createLog('bench', 'silent'), 2, 60_000)
-  steps.onStop(() => database.end())
-  await createKnowledgeBase({ database, actor: 'bench' }, { slug: 'made', title: 'Made up' })
-
-  const environment = {
-    ...process.env,
-    DATABASE_URL: logins.operatorUrl,
-    ARTIFACT_STORE: pathToFileURL(join(work, 'store')).href,
-  }
-  const args = ['import', '--knowledge-base', 'made', '--source', corpus.folder, '--mapping', corpus.mapping, '--json']
+async function bench(megabytes: number, dataDir: string, work: string, steps: Steps): Promise<number> {
+  const { folder, mapping } = await steps.run('corpus', () => makeCorpus(dataDir, megabytes))
+  const servers = await startOwnServers({ name: 'bench', folder: work, secrets: testSecrets() }, steps)
+  const { settings, operatorUrl } = servers
+  await createKnowledgeBase(servers.operator, { slug: 'made', title: 'Made up' })
+  const args = ['import', '--knowledge-base', 'made', '--source', folder, '--mapping', mapping, '--json']
   const operator = spawn(process.execPath, [OPERATOR, ...args], {
-    env: environment,
+    env: { ...process.env, DATABASE_URL: operatorUrl, ARTIFACT_STORE: storeUrl(settings) },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   let printed = ''
   operator.stdout.setEncoding('utf8').on('data', (text: string) => (printed += text))
   const importing = await measured('operator import', operator)
   const { id, report } = importedSchema.parse(JSON.parse(printed))
-  const snapshotBytes = await bytesBelow(join(work, 'store'))
-
-  const buildId = randomUUID()
-  const stages = fork(STAGES, [logins.jobsUrl, id, buildId, join(work, 'store')], { execArgv: [] })
+  const store = join(work, 'store')
+  const snapshots = await gigabytesBelow(store)
+  const stages = fork(STAGES, [settings.jobsDatabaseUrl, id, randomUUID(), store], { execArgv: [] })
   const building = await measured('build: import, sort, rows', stages)
   steps.print(
     [
-      `${(corpus.bytes / 1e9).toFixed(2)} GB of JSONL in parts: ${report.records_read} records, ${report.passages} ` +
+      `${await gigabytesBelow(folder)} GB of JSONL in parts: ${report.records_read} records, ${report.passages} ` +
         `passages, ${report.documents} documents, ${report.revisions} revisions, ${report.lost} lost.`,
-      ...[importing, building].map(
-        ({ what, seconds, rssMegabytes }) => `${what}: ${seconds.toFixed(0)} s, at most ${rssMegabytes.toFixed(0)} MB`,
-      ),
-      `Snapshots: ${(snapshotBytes / 1e9).toFixed(2)} GB; with the build's work folder: ` +
-        `${((await bytesBelow(join(work, 'store'))) / 1e9).toFixed(2)} GB.`,
+      importing.sentence,
+      building.sentence,
+      `Snapshots: ${snapshots} GB; with the build's work folder: ${await gigabytesBelow(store)} GB.`,
     ].join('\n'),
   )
-  return [importing, building].every(({ rssMegabytes }) => rssMegabytes <= MEGABYTES_MAX) ? 0 : 1
+  return Math.max(importing.rssMegabytes, building.rssMegabytes) <= MEGABYTES_MAX ? 0 : 1
 }
 
 const steps = createSteps(process.stdout)
@@ -124,18 +110,20 @@ try {
       embedding: { type: 'string', default: 'local' },
     },
   })
-  const { changed, mapping, 'data-dir': dataDir } = values
+  const { changed, mapping } = values
   const embedding = z.enum(['local', 'openai']).safeParse(values.embedding)
-  if (!embedding.success || (changed === undefined) !== (mapping === undefined)) throw new Error(USAGE)
-  if (changed !== undefined && mapping !== undefined) {
-    steps.stopOnSignals()
-    await benchChanged({ file: changed, mapping, embedding: embedding.data, dataDir }, steps)
-    await steps.stop(0)
-  }
   const megabytes = z.coerce.number().int().min(1).max(20_000).safeParse(values.mb)
-  if (!megabytes.success) throw new Error(USAGE)
+  if (!embedding.success || !megabytes.success || (changed === undefined) !== (mapping === undefined))
+    throw new Error(USAGE)
   steps.stopOnSignals()
-  await steps.stop(await bench(megabytes.data, resolve(dataDir), steps))
+  const dataDir = resolve(values['data-dir'])
+  mkdirSync(dataDir, { recursive: true })
+  const work = mkdtempSync(join(dataDir, 'import-run-'))
+  steps.onStop(async () => rmSync(work, { recursive: true, force: true }))
+  if (changed === undefined || mapping === undefined)
+    await steps.stop(await bench(megabytes.data, dataDir, work, steps))
+  else await benchChanged({ file: changed, mapping, embedding: embedding.data }, work, steps)
+  await steps.stop(0)
 } catch (error) {
   steps.print(describeCause(error))
   await steps.stop(1)
