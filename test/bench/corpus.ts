@@ -86,7 +86,7 @@ export function onSubject(subject: string): Filters {
   return { ...EVERYTHING, subjects: [subject], anySubject: false }
 }
 
-export const SELECTIVITIES: readonly Selectivity[] = [
+export const SELECTIVITIES: readonly [Selectivity, ...Selectivity[]] = [
   { name: 'unfiltered', asked: undefined, pinned: EVERYTHING },
   {
     name: '22 %',

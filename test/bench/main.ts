@@ -6,6 +6,7 @@ import type { Steps } from '#operator/demo/steps.ts'
 import { UsageError } from '#test/support/long-run.ts'
 import { renderPage, renderText } from '#test/support/report.ts'
 import type { Section } from '#test/support/report.ts'
+import { againstSection, benchAgainst } from './against/run.ts'
 import { encoderSection, measureEncoder } from './encoder.ts'
 import { benchEngines, engineSections, judgeEngines } from './engines/run.ts'
 import { USAGE, benchFlags } from './flags.ts'
@@ -22,7 +23,11 @@ interface Measured {
 }
 
 async function measure(flags: BenchFlags, steps: Steps): Promise<Measured> {
-  const { model } = flags
+  const { model, against } = flags
+  if (against !== undefined) {
+    const result = await benchAgainst({ ...flags, against }, steps)
+    return { result, sections: [againstSection(result)], thresholds: [] }
+  }
   if (model !== undefined) {
     const result = await measureEncoder({ ...flags, model }, steps)
     return { result, sections: [encoderSection(result)], thresholds: [] }

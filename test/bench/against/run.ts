@@ -1,0 +1,244 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { z } from 'zod'
+import type { Steps } from '#operator/demo/steps.ts'
+import type { Section } from '#test/support/report.ts'
+import { cpuBetween, cpuTimes } from '../cpu.ts'
+import type { CpuPart, CpuTimes } from '../cpu.ts'
+import { SELECTIVITIES } from '../corpus.ts'
+import type { BenchFlags } from '../flags.ts'
+import { askOnce, drive, during, percentile, sumOf } from '../load.ts'
+import type { Load } from '../load.ts'
+import { openFull } from '../paths.ts'
+import type { FullPath } from '../paths.ts'
+import type { Query } from '../source.ts'
+import { readySchema, searchedSchema } from './messages.ts'
+import type { StandOptions, StandOrder } from './messages.ts'
+import { commitOf, commitOfWorkingTree, openTree } from './trees.ts'
+
+const STAND = fileURLToPath(new URL('./stand.ts', import.meta.url))
+const MANY_CLIENTS = 32
+/** Of a slice, before it; and once before everything, in slices: V8 compiles for about 45 s of load. */
+const WARM_UP_SHARE = 0.1
+const FIRST_WARM_UP_SLICES = 5
+const COMPARED_QUESTIONS = 200
+const [UNFILTERED] = SELECTIVITIES
+const PARTS = ['gateway', 'search node', 'Postgres', 'Redis', 'jobs'] as const satisfies readonly CpuPart[]
+
+/** What one round shows of one tree. */
+interface Round {
+  readonly figures: Readonly<Record<string, number>>
+  readonly failed: number
+}
+
+/** Of the tree of the commit, and of this one. */
+interface Both<T> {
+  readonly commit: T
+  readonly present: T
+}
+
+interface Stand {
+  readonly pid: number
+  readonly full: FullPath
+  readonly queries: readonly Query[]
+  readonly buildSeconds: number
+  order<T>(order: StandOrder, reply: z.ZodType<T>): Promise<T>
+}
+
+export interface Ratio extends Both<number> {
+  readonly name: string
+  /** This tree's of the commit's: geometric mean over the rounds, with its 95 % interval; null: not measured. */
+  readonly ratio: number | null
+  readonly low: number | null
+  readonly high: number | null
+}
+
+export interface AgainstResult extends Pick<BenchFlags, 'passages' | 'dimensions' | 'seconds' | 'seed' | 'rounds'> {
+  readonly at: string
+  readonly trees: Both<string>
+  readonly took_seconds: number
+  /** Whether both were asked the same questions, and the share of them that both answer with the same passages. */
+  readonly same_questions: boolean
+  readonly same_answers: number
+  /** Requests that were not answered, as where other programs leave the gateway too little time. */
+  readonly failed: Both<number>
+  readonly build_seconds: Both<number>
+  readonly ratios: readonly Ratio[]
+}
+
+/** Measures the tree of a commit and this one by turns, each with its own services and artifact. */
+export async function benchAgainst(
+  flags: BenchFlags & { readonly against: string },
+  steps: Steps,
+): Promise<AgainstResult> {
+  const began = performance.now()
+  const { passages, dimensions, seconds, seed, rounds } = flags
+  const folder = mkdtempSync(join(tmpdir(), 'evidence-against-'))
+  steps.onStop(async () => rmSync(folder, { recursive: true, force: true }))
+  const trees = { commit: commitOf(flags.against), present: commitOfWorkingTree(folder) }
+  const open = async (name: keyof typeof trees): Promise<Stand> => {
+    const tree = join(folder, name)
+    await steps.run(`tree of ${trees[name]}`, async () => openTree(trees[name], tree, steps))
+    return await startStand(tree, { ...flags, dataDir: join(folder, `data-${name}`) }, steps)
+  }
+  const [commit, present] = [await open('commit'), await open('present')]
+  const sameAnswers = await steps.run('answers', () => shareOfSameAnswers(commit, present))
+  const slice = seconds * 1_000
+  await steps.run('warm-up', async () => {
+    for (const stand of [commit, present]) await measureRound(stand, slice * FIRST_WARM_UP_SLICES, 0)
+  })
+  const seen: Both<Round[]> = { commit: [], present: [] }
+  for (let round = 0; round < rounds; round++) {
+    const turns = [['commit', commit] as const, ['present', present] as const]
+    // A drift of the machine is as often to the gain of one as of the other.
+    for (const [name, stand] of round % 2 === 0 ? turns : turns.toReversed())
+      seen[name].push(await measureRound(stand, slice, round))
+    steps.note(`round ${round + 1} of ${rounds}`)
+  }
+  const failed = (of: readonly Round[]): number => sumOf(of, (round) => round.failed)
+  return {
+    at: new Date().toISOString(),
+    trees,
+    passages,
+    dimensions,
+    seconds,
+    seed,
+    rounds,
+    took_seconds: (performance.now() - began) / 1_000,
+    same_questions: commit.queries.every(({ text }, at) => text === present.queries[at]?.text),
+    same_answers: sameAnswers,
+    failed: { commit: failed(seen.commit), present: failed(seen.present) },
+    build_seconds: { commit: commit.buildSeconds, present: present.buildSeconds },
+    ratios: Object.keys(seen.commit[0]?.figures ?? {}).map((name) => ratioOf(name, seen)),
+  }
+}
+
+async function startStand(tree: string, flags: BenchFlags, steps: Steps): Promise<Stand> {
+  const { dataDir, passages, dimensions, seed, codesMb } = flags
+  const options: StandOptions = { tree, dataDir, passages, dimensions, seed, codesMb }
+  const node = join(tree, 'node_modules', '.bin', 'node')
+  // Of its own: compiled modules are kept by path, and this one is gone afterwards.
+  const env = { ...process.env, NODE_COMPILE_CACHE: join(dataDir, 'compiled') }
+  const child = fork(STAND, [JSON.stringify(options)], { execPath: node, execArgv: [], env })
+  const exited = once(child, 'exit')
+  steps.onStop(async () => {
+    if (child.connected) child.disconnect()
+    await exited
+  })
+  const ended = exited.then(() => Promise.reject(new Error(`The bench in ${tree} ended; its reason is above.`)))
+  ended.catch(() => undefined)
+  const next = async <T>(reply: z.ZodType<T>): Promise<T> => {
+    const [message] = z.array(z.unknown()).parse(await Promise.race([once(child, 'message'), ended]))
+    return reply.parse(message)
+  }
+  const { gatewayUrl, key, questions, buildSeconds } = await next(readySchema)
+  const full = openFull(gatewayUrl, key)
+  steps.onStop(() => full.close())
+  return {
+    pid: child.pid ?? 0,
+    full,
+    queries: questions.map((text) => ({ text, vector: new Float32Array() })),
+    buildSeconds,
+    order: (order, reply) => {
+      child.send(order)
+      return next(reply)
+    },
+  }
+}
+
+/** Search in the node, then the full path with one client and with many, for `ms` each, the second for half of it. */
+async function measureRound(stand: Stand, ms: number, round: number): Promise<Round> {
+  const from = round * 97
+  await stand.order({ kind: 'search', ms: ms * WARM_UP_SHARE, from }, searchedSchema)
+  const search = await stand.order({ kind: 'search', ms, from }, searchedSchema)
+  const alone = await measureFull(stand, { ms: ms / 2, clients: 1, from })
+  const crowded = await measureFull(stand, { ms, clients: MANY_CLIENTS, from })
+  if (search.failure !== undefined) throw new Error(search.failure)
+  const perSecond = ({ answered, elapsedMs }: Pick<Load, 'answered' | 'elapsedMs'>): number =>
+    (answered * 1_000) / elapsedMs
+  const cpu = PARTS.map((part) => [`CPU ms a request: ${part}`, crowded.cpu[part] / crowded.answered] as const)
+  const figures = {
+    'search in the node, a second': perSecond(search),
+    'search in the node, CPU ms': search.cpuMs / search.answered,
+    'full path, 1 client, p50 ms': percentile(alone.latenciesMs, 0.5),
+    [`full path, ${MANY_CLIENTS} clients, a second`]: perSecond(crowded),
+    [`full path, ${MANY_CLIENTS} clients, p50 ms`]: percentile(crowded.latenciesMs, 0.5),
+    'CPU ms a request: all of these': sumOf(cpu, ([, each]) => each),
+    ...Object.fromEntries(cpu),
+  }
+  return { figures, failed: alone.failed + crowded.failed }
+}
+
+async function measureFull(
+  { full, queries, pid, order }: Stand,
+  { ms, ...asked }: { readonly ms: number; readonly clients: number; readonly from: number },
+): Promise<Load & { readonly cpu: CpuTimes }> {
+  const load = { queries, selectivity: UNFILTERED, ...asked }
+  await drive(full, { ...load, goesOn: during(ms * WARM_UP_SHARE) })
+  await order({ kind: 'settle' }, z.null())
+  const before = cpuTimes(pid)
+  const driven = await drive(full, { ...load, goesOn: during(ms) })
+  // Before the ledger is complete: the queries that wait for it cost Postgres more than it does.
+  const cpu = cpuBetween(before, cpuTimes(pid))
+  await order({ kind: 'settle' }, z.null())
+  return { ...driven, cpu }
+}
+
+async function shareOfSameAnswers(commit: Stand, present: Stand): Promise<number> {
+  const asked = commit.queries.slice(0, COMPARED_QUESTIONS)
+  const ours = await askOnce(present.full, asked, UNFILTERED)
+  const theirs = await askOnce(commit.full, asked, UNFILTERED)
+  return ours.filter((ids, at) => ids.join(' ') === theirs[at]?.join(' ')).length / asked.length
+}
+
+function ratioOf(name: string, seen: Both<readonly Round[]>): Ratio {
+  const of = (rounds: readonly Round[]): readonly number[] => rounds.map(({ figures }) => figures[name] ?? 0)
+  const [theirs, ours] = [of(seen.commit), of(seen.present)]
+  // A part of the service may use less CPU time than the system counts.
+  const logs = ours.map((value, at) => Math.log(value / (theirs[at] ?? 0))).filter(Number.isFinite)
+  const mean = sumOf(logs, (log) => log) / logs.length
+  const freedom = logs.length - 1
+  const deviation = Math.sqrt(sumOf(logs, (log) => (log - mean) ** 2) / freedom)
+  // Student's t at 0.975, by its expansion of Cornish and Fisher.
+  const t = 1.96 + 2.372 / freedom + 2.823 / freedom ** 2 + 2.556 / freedom ** 3
+  const half = (t * deviation) / Math.sqrt(logs.length)
+  const known = freedom > 0
+  return {
+    name,
+    commit: percentile(theirs, 0.5),
+    present: percentile(ours, 0.5),
+    ratio: known ? Math.exp(mean) : null,
+    low: known ? Math.exp(mean - half) : null,
+    high: known ? Math.exp(mean + half) : null,
+  }
+}
+
+export function againstSection(result: AgainstResult): Section {
+  const { passages, dimensions, rounds, took_seconds: took, same_answers: same, build_seconds: build, failed } = result
+  const number = (value: number | null): string => value?.toFixed(value >= 100 ? 0 : 2) ?? '–'
+  return {
+    title: `This tree against ${result.trees.commit}`,
+    head: ['figure', 'commit', 'this tree', 'ratio', '95 % interval'],
+    rows: result.ratios.map(({ name, commit, present, ratio, low, high }) => [
+      name,
+      number(commit),
+      number(present),
+      ratio?.toFixed(3) ?? '–',
+      low === null || high === null ? '–' : `${low.toFixed(3)} to ${high.toFixed(3)}`,
+    ]),
+    lines: [
+      `${passages} generated passages × ${dimensions}, ${rounds} rounds by turns, ${took.toFixed(0)} s in all; a ratio is ` +
+        "this tree's of the commit's. Requests a second are better where it is above 1, times where it is below.",
+      `${(same * 100).toFixed(0)} % of ${COMPARED_QUESTIONS} questions have the same passages in both. The artifact was ` +
+        `written in ${build.commit.toFixed(1)} and in ${build.present.toFixed(1)} s. Requests that failed: ` +
+        `${failed.commit} and ${failed.present}.`,
+      ...(result.same_questions
+        ? []
+        : ['The trees were asked DIFFERENT questions: their benches make them otherwise.']),
+    ],
+  }
+}
