@@ -1,10 +1,9 @@
-import { spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
+import { runScript } from '#test/support/processes.ts'
 
 const positive = z.number().positive()
 const path = z.object({ answered: positive, failed: z.literal(0), per_second: positive })
@@ -64,11 +63,7 @@ beforeAll(async () => {
   const [json, html] = [join(folder, 'result.json'), join(folder, 'page.html')]
   const size = ['--passages', '2000', '--dimensions', '64', '--seconds', '0.02']
   const args = [...size, '--json', json, '--html', html, '--data-dir', join(folder, 'bench')]
-  const child = spawn(process.execPath, ['test/bench/main.ts', ...args], {
-    cwd: fileURLToPath(new URL('../../', import.meta.url)),
-  })
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()))
-  code = await new Promise((resolve) => child.once('close', resolve))
+  ;({ code, output } = await runScript(['test/bench/main.ts', ...args]))
   result = resultSchema.parse(JSON.parse(readFileSync(json, 'utf8')))
 })
 afterAll(() => rmSync(folder, { recursive: true, force: true }))

@@ -153,27 +153,50 @@ function inventedPassage(
   row: number,
   seed: number,
 ): InventedPassage {
-  const { topic } = position
-  const subjects = [SUBJECT_NAMES[document.subject] ?? '', ...drawnSubjects(position, streamAt(seed, 'texts', row)())]
-  const language = LANGUAGE_NAMES[document.language] ?? ''
-  return {
-    row,
-    language,
-    jurisdiction: JURISDICTION_NAMES[document.jurisdiction] ?? '',
-    subjects,
-    position,
-    record: () =>
-      passage(document, position.ordinal, inventedText(language, topic, streamAt(seed, 'texts', row, 1)), subjects),
-  }
-}
-
-function passage(document: DocumentTraits, ordinal: number, text: string, subjects: readonly string[]): PassageRecord {
-  const { id, number, passages: documentPassages } = document
+  const { id, number, passages } = document
+  const { topic, ordinal } = position
   const language = LANGUAGE_NAMES[document.language] ?? ''
   const jurisdiction = JURISDICTION_NAMES[document.jurisdiction] ?? ''
   const subject = SUBJECT_NAMES[document.subject] ?? ''
-  const title = `Regulation ${number} on ${subject.replaceAll('-', ' ')}`
-  const url = `https://rules.example/${jurisdiction.toLowerCase()}/${language}/regulation-${number}`
+  const subjects = [subject, ...drawnSubjects(position, streamAt(seed, 'texts', row)())]
+  const about = subject.replaceAll('-', ' ')
+  const title = `Regulation ${number} on ${about}`
+  const record = (): PassageRecord =>
+    benchRecord(inventedText(language, topic, streamAt(seed, 'texts', row, 1)), {
+      document: { id, title, authority: `Authority for ${about} (${jurisdiction})`, passages },
+      ordinal,
+      language,
+      jurisdiction,
+      subjects,
+      url: `https://rules.example/${jurisdiction.toLowerCase()}/${language}/regulation-${number}`,
+      label: `Article ${ordinal + 1} (${number}/2023)`,
+      heading: title,
+      sourceId: `regulation-${number}`,
+      references: [`${ACTS[number % ACTS.length]?.id ?? ''}#${number}/${ordinal + 1}`],
+    })
+  return { row, language, jurisdiction, subjects, position, record }
+}
+
+/** What differs between passages; all are verified and in force. */
+export interface RecordTraits extends PassageTraits {
+  readonly document: {
+    readonly id: string
+    readonly title: string
+    readonly authority: string
+    readonly passages: number
+  }
+  readonly ordinal: number
+  readonly url: string
+  readonly label: string
+  readonly heading: string
+  readonly sourceId: string
+  readonly references: readonly string[]
+}
+
+export function benchRecord(text: string, traits: RecordTraits): PassageRecord {
+  const { document, ordinal, language, jurisdiction, subjects, url, label, heading, sourceId, references } = traits
+  const { id, title, authority, passages } = document
+  const anchor = `article-${ordinal + 1}`
   return {
     chunk_id: chunkId([id, String(ordinal)], text),
     text,
@@ -181,24 +204,20 @@ function passage(document: DocumentTraits, ordinal: number, text: string, subjec
       id,
       revision_id: derivedUuid('bench revision', id),
       title,
-      authority: `Authority for ${subject.replaceAll('-', ' ')} (${jurisdiction})`,
+      authority,
       canonical_url: url,
       published_at: '2023-11-08T00:00:00.000Z',
       effective_at: '2024-02-01T00:00:00.000Z',
     },
-    citation: {
-      label: `Article ${ordinal + 1} (${number}/2023)`,
-      source_anchor: `${url}#article-${ordinal + 1}`,
-      source_snapshot_id: SNAPSHOT_ID,
-    },
+    citation: { label, source_anchor: `${url}#${anchor}`, source_snapshot_id: SNAPSHOT_ID },
     metadata: { language, jurisdiction, verification_status: 'verified' },
     subjects: [...subjects],
     in_force_from: '2024-02-01',
     in_force_to: null,
-    position: { ordinal, document_passages: documentPassages },
-    source_id: `regulation-${number}#article-${ordinal + 1}`,
-    heading: title,
-    references: [`${ACTS[number % ACTS.length]?.id ?? ''}#${number}/${ordinal + 1}`],
+    position: { ordinal, document_passages: passages },
+    source_id: `${sourceId}#${anchor}`,
+    heading,
+    references: [...references],
     provision: `${id} ${ordinal}`,
     selector: { type: 'DataPositionSelector', start: 0, end: Buffer.byteLength(text) },
   }

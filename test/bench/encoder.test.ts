@@ -1,11 +1,10 @@
-import { spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { startOwnEncoder } from '#operator/command-line/own-encoder.ts'
+import { runScript } from '#test/support/processes.ts'
 import { writeTinyModel } from '#test/support/tiny-model.ts'
 
 const positive = z.number().positive()
@@ -29,11 +28,7 @@ test('measures an encoder by turns with another endpoint of its model, whose vec
   try {
     const json = join(folder, 'result.json')
     const args = ['--model', model, '--compare', other.baseUrl, '--seconds', '0.5', '--json', json]
-    const child = spawn(process.execPath, ['test/bench/main.ts', ...args], {
-      cwd: fileURLToPath(new URL('../../', import.meta.url)),
-      stdio: 'ignore',
-    })
-    expect(await new Promise((resolve) => child.once('close', resolve))).toBe(0)
+    expect(await runScript(['test/bench/main.ts', ...args])).toMatchObject({ code: 0 })
     const { encoder, compared } = resultSchema.parse(JSON.parse(readFileSync(json, 'utf8')))
     expect(encoder.megabytes_peak).toBeGreaterThanOrEqual(encoder.megabytes_after_start)
     expect(compared.least_cosine).toBeCloseTo(1, 5)

@@ -1,5 +1,4 @@
-import { parseArgs } from 'node:util'
-import { UsageError } from '#test/support/long-run.ts'
+import { UsageError, numberOf, optionsOf } from '#test/support/long-run.ts'
 import { INDEX_BOUNDS } from '#core/index/bounds.ts'
 import { ENGINES } from '#core/index/engine/description.ts'
 import { REAL_DIMENSIONS } from './real/encoder.ts'
@@ -82,7 +81,7 @@ const OPTIONS = {
 
 /** @throws UsageError with one sentence. */
 export function benchFlags(args: readonly string[]): BenchFlags | 'help' {
-  const { values } = parsed(args)
+  const values = optionsOf(args, OPTIONS)
   if (values.help) return 'help'
   const { engine, against, model, compare, json, html, lancedb, 'real-vectors': realVectors } = values
   const alone = { '--against': against !== undefined, '--model': model !== undefined, '--engine': engine !== 'local' }
@@ -101,11 +100,11 @@ export function benchFlags(args: readonly string[]): BenchFlags | 'help' {
   return {
     json,
     html,
-    passages: number('--passages', values.passages ?? passages, 1_000, 6_000_000),
-    dimensions: realVectors ? REAL_DIMENSIONS : number('--dimensions', values.dimensions ?? dimensions, 8, 4_096),
-    seconds: number('--seconds', values.seconds ?? seconds, 0.01, 600),
-    seed: number('--seed', values.seed, 0, 4_294_967_295),
-    codesMb: number('--codes-mb', values['codes-mb'], 0, INDEX_BOUNDS.residentCodesMbMax),
+    passages: numberOf('passages', values.passages ?? passages, 1_000, 6_000_000),
+    dimensions: realVectors ? REAL_DIMENSIONS : numberOf('dimensions', values.dimensions ?? dimensions, 8, 4_096),
+    seconds: numberOf('seconds', values.seconds ?? seconds, 0.01, 600, 2),
+    seed: numberOf('seed', values.seed, 0, 4_294_967_295),
+    codesMb: numberOf('codes-mb', values['codes-mb'], 0, INDEX_BOUNDS.residentCodesMbMax),
     dataDir: values['data-dir'],
     lancedb,
     realVectors,
@@ -113,22 +112,6 @@ export function benchFlags(args: readonly string[]): BenchFlags | 'help' {
     compare,
     engine: engine === 'opensearch',
     against,
-    rounds: number('--rounds', values.rounds, 2, 1_000),
+    rounds: numberOf('rounds', values.rounds, 2, 1_000),
   }
-}
-
-function parsed(args: readonly string[]): ReturnType<typeof parseArgs<{ options: typeof OPTIONS }>> {
-  try {
-    return parseArgs({ args: [...args], options: OPTIONS, allowPositionals: false })
-  } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : 'The options are not valid.', { cause: error })
-  }
-}
-
-function number(name: string, text: string, min: number, max: number): number {
-  const value = Number(text)
-  const whole = name === '--seconds' || Number.isInteger(value)
-  if (text.trim() === '' || !whole || !(value >= min && value <= max))
-    throw new UsageError(`${name} must be a number from ${min} to ${max}.`)
-  return value
 }

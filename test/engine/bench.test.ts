@@ -1,12 +1,10 @@
-import { spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { afterAll, expect, test } from 'vitest'
 import { z } from 'zod'
+import { runScript } from '#test/support/processes.ts'
 
-const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const folder = mkdtempSync(join(tmpdir(), 'bench-engines-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
@@ -35,10 +33,7 @@ const ARGUMENTS = ['--engine', 'opensearch', '--passages', '1500', '--dimensions
 test('the bench compares both engines by selectivity, and what a search node needs', async () => {
   const json = join(folder, 'result.json')
   const args = ['test/bench/main.ts', ...ARGUMENTS, '--data-dir', join(folder, 'data'), '--json', json]
-  const child = spawn(process.execPath, args, { cwd: ROOT })
-  let output = ''
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()))
-  const code = await new Promise((resolve) => child.once('close', resolve))
+  const { code, output } = await runScript(args)
   expect(code, output).toBe(0)
   const { local, opensearch, thresholds } = resultSchema.parse(JSON.parse(readFileSync(json, 'utf8')))
   const filters = ['unfiltered', '22 %', '1.8 %', 'random 0.1 %']

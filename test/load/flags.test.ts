@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import { UsageError } from '#test/support/long-run.ts'
-import { loadFlags, scenariosNamed } from './flags.ts'
-import { SCENARIOS } from './scenarios/list.ts'
+import { SCENARIOS, loadFlags, scenariosNamed } from './flags.ts'
 
 test('without arguments the run plays every scenario; one that needs another brings it along, in their order', () => {
   expect(loadFlags([])).toMatchObject({ scenarios: SCENARIOS, gateways: 2, seconds: 60 })

@@ -1,8 +1,23 @@
 import { randomInt } from 'node:crypto'
-import { parseArgs } from 'node:util'
-import { SCENARIOS } from './scenarios/list.ts'
+import { disconnects, idempotencyKeys, keysByAddress } from './scenarios/callers.ts'
+import { mixedTenants, overload, saturation } from './scenarios/capacity.ts'
+import { calendar, concurrency, crawl, minute } from './scenarios/limits.ts'
 import type { Scenario } from './scenarios/scenario.ts'
-import { UsageError } from '#test/support/long-run.ts'
+import { UsageError, numberOf, optionsOf } from '#test/support/long-run.ts'
+
+/** In the order in which they run. */
+export const SCENARIOS: readonly Scenario[] = [
+  concurrency,
+  minute,
+  calendar,
+  idempotencyKeys,
+  crawl,
+  disconnects,
+  keysByAddress,
+  saturation,
+  mixedTenants,
+  overload,
+]
 
 export interface LoadFlags {
   readonly scenarios: readonly Scenario[]
@@ -43,15 +58,15 @@ const OPTIONS = {
 
 /** @throws UsageError with one sentence. */
 export function loadFlags(args: readonly string[]): LoadFlags | 'help' {
-  const { values } = parsed(args)
+  const values = optionsOf(args, OPTIONS)
   if (values.help) return 'help'
-  const gateways = whole('--gateways', values.gateways, 1, 4)
+  const gateways = numberOf('gateways', values.gateways, 1, 4)
   if (gateways === 3) throw new UsageError('--gateways must be 1, 2 or 4.')
   return {
     scenarios: scenariosNamed(values.scenario ?? []),
     gateways,
-    seconds: whole('--seconds', values.seconds, 1, 600),
-    seed: values.seed === undefined ? randomInt(2 ** 31) : whole('--seed', values.seed, 0, 2 ** 31 - 1),
+    seconds: numberOf('seconds', values.seconds, 1, 600),
+    seed: values.seed === undefined ? randomInt(2 ** 31) : numberOf('seed', values.seed, 0, 2 ** 31 - 1),
     json: values.json,
     html: values.html,
     dataDir: values['data-dir'],
@@ -65,19 +80,4 @@ export function scenariosNamed(names: readonly string[]): readonly Scenario[] {
   const wanted = names.length === 0 ? SCENARIOS : SCENARIOS.filter(({ name }) => names.includes(name))
   const needed = new Set(wanted.flatMap(({ name, after }) => [name, after]))
   return SCENARIOS.filter(({ name }) => needed.has(name))
-}
-
-function parsed(args: readonly string[]): ReturnType<typeof parseArgs<{ options: typeof OPTIONS }>> {
-  try {
-    return parseArgs({ args: [...args], options: OPTIONS })
-  } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : 'The options are not valid.', { cause: error })
-  }
-}
-
-function whole(name: string, text: string, min: number, max: number): number {
-  const value = Number(text)
-  if (text.trim() === '' || !Number.isInteger(value) || value < min || value > max)
-    throw new UsageError(`${name} must be a whole number from ${min} to ${max}.`)
-  return value
 }

@@ -1,10 +1,9 @@
-import { spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
+import { runScript } from '#test/support/processes.ts'
 import { CHECKS } from './run.ts'
 
 const SCENARIOS = ['concurrency', 'minute', 'calendar', 'idempotency', 'crawl', 'disconnects', 'keys']
@@ -32,13 +31,8 @@ beforeAll(async () => {
   const [json, html] = [join(folder, 'report.json'), join(folder, 'page.html')]
   const options = { gateways: 2, seconds: 3, seed: 11, 'data-dir': join(folder, 'data'), json, html }
   const args = Object.entries(options).flatMap(([name, value]) => [`--${name}`, String(value)])
-  const child = spawn(
-    process.execPath,
-    ['test/load/main.ts', ...SCENARIOS.flatMap((name) => ['--scenario', name]), ...args],
-    { cwd: fileURLToPath(new URL('../../', import.meta.url)) },
-  )
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()))
-  code = await new Promise((resolve) => child.once('close', resolve))
+  const scenarios = SCENARIOS.flatMap((name) => ['--scenario', name])
+  ;({ code, output } = await runScript(['test/load/main.ts', ...scenarios, ...args]))
   report = reportSchema.parse(JSON.parse(readFileSync(json, 'utf8')))
   page = readFileSync(html, 'utf8')
 })

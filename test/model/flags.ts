@@ -1,6 +1,5 @@
 import { randomInt } from 'node:crypto'
-import { parseArgs } from 'node:util'
-import { UsageError } from '#test/support/long-run.ts'
+import { numberOf, optionsOf } from '#test/support/long-run.ts'
 
 export interface ModelFlags {
   readonly seed: number
@@ -17,24 +16,18 @@ are compared. Exit code 1 when a guarantee is broken; the report names the seed 
   --minutes M   how long to run (default 1)
 `
 
+const OPTIONS = {
+  seed: { type: 'string' },
+  minutes: { type: 'string', default: '1' },
+  help: { type: 'boolean', default: false },
+} as const
+
 /** @throws UsageError with one sentence. */
 export function modelFlags(args: readonly string[]): ModelFlags | 'help' {
-  const { values } = parsed(args)
-  if (values.help === true) return 'help'
-  const seed = Number(values.seed ?? randomInt(2 ** 31))
-  const minutes = Number(values.minutes ?? 1)
-  if (!Number.isInteger(seed) || Math.abs(seed) >= 2 ** 31) throw new UsageError('--seed must be a 32-bit whole number')
-  if (!(minutes > 0 && minutes <= 10_080)) throw new UsageError('--minutes must be more than 0 and at most 10080')
-  return { seed, minutes }
-}
-
-function parsed(args: readonly string[]): { readonly values: { seed?: string; minutes?: string; help?: boolean } } {
-  try {
-    return parseArgs({
-      args: [...args],
-      options: { seed: { type: 'string' }, minutes: { type: 'string' }, help: { type: 'boolean' } },
-    })
-  } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : 'the options are not valid')
+  const { help, seed, minutes } = optionsOf(args, OPTIONS)
+  if (help) return 'help'
+  return {
+    seed: seed === undefined ? randomInt(2 ** 31) : numberOf('seed', seed, -(2 ** 31) + 1, 2 ** 31 - 1),
+    minutes: numberOf('minutes', minutes, 0.001, 10_080, 3),
   }
 }

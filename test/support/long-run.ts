@@ -1,6 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import type { ParseArgsConfig } from 'node:util'
 import { migrate } from '#core/db/migrate.ts'
 import { provisionLogins } from '#core/db/provision.ts'
 import type { LoginUrls } from '#core/db/provision.ts'
@@ -9,6 +11,26 @@ import { startPostgres } from '#operator/demo/local/postgres.ts'
 /** The options of a command line are not valid; the message is one sentence. */
 export class UsageError extends Error {
   override readonly name = 'UsageError'
+}
+
+/** @throws UsageError where the arguments have an option that is not listed, or one without a dash. */
+export function optionsOf<T extends NonNullable<ParseArgsConfig['options']>>(
+  args: readonly string[],
+  options: T,
+): ReturnType<typeof parseArgs<{ options: T }>>['values'] {
+  try {
+    return parseArgs({ args: [...args], options }).values
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : 'The options are not valid.', { cause: error })
+  }
+}
+
+/** @throws UsageError unless it is a number in the range, and whole where `digits` is 0. */
+export function numberOf(name: string, text: string, min: number, max: number, digits = 0): number {
+  const value = Number(text)
+  if (text.trim() === '' || !(value >= min && value <= max) || (digits === 0 && !Number.isInteger(value)))
+    throw new UsageError(`--${name} must be a ${digits === 0 ? 'whole ' : ''}number from ${min} to ${max}.`)
+  return value
 }
 
 /**

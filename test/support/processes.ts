@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process'
 import { registerHooks } from 'node:module'
 import { fileURLToPath } from 'node:url'
 
@@ -23,6 +24,21 @@ export function replaceModule(original: URL, replacement: URL): void {
         : resolved
     },
   })
+}
+
+/** Runs a program of the repository to its end. @param variables beyond those of this process. */
+export async function runScript(
+  args: readonly string[],
+  variables: Readonly<Record<string, string>> = {},
+): Promise<{ readonly code: number | null; readonly output: string }> {
+  const child = spawn(process.execPath, args, {
+    cwd: fileURLToPath(new URL('../../', import.meta.url)),
+    env: { ...process.env, ...variables },
+  })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()))
+  const code = await new Promise<number | null>((resolve) => child.once('close', resolve))
+  return { code, output }
 }
 
 /** Whether a process exists, including processes that are not children. */

@@ -1,10 +1,11 @@
-import { execFileSync, spawn } from 'node:child_process'
+import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
+import { runScript } from '#test/support/processes.ts'
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
 /** The gateway computes for 8 ms before each request. */
@@ -59,14 +60,9 @@ test('a tree with a busy gateway is slower than this one, and nothing is left of
     mkdirSync(temporary)
     const commit = commitWithBusyGateway(folder)
     const size = ['--passages', '1000', '--dimensions', '16', '--seconds', '0.2', '--rounds', '3']
-    const child = spawn(process.execPath, ['test/bench/main.ts', '--against', commit, ...size, '--json', json], {
-      cwd: ROOT,
-      env: { ...process.env, TMPDIR: temporary },
-    })
-    let output = ''
-    for (const stream of [child.stdout, child.stderr])
-      stream.on('data', (chunk: Buffer) => (output += chunk.toString()))
-    expect(await new Promise((resolve) => child.once('close', resolve)), output).toBe(0)
+    const args = ['test/bench/main.ts', '--against', commit, ...size, '--json', json]
+    const { code, output } = await runScript(args, { TMPDIR: temporary })
+    expect(code, output).toBe(0)
     const { trees, ratios } = resultSchema.parse(JSON.parse(readFileSync(json, 'utf8')))
     expect(trees.commit).toBe(commit)
     const of = (name: string): number => ratios.find((one) => one.name === name)?.ratio ?? NaN

@@ -6,7 +6,7 @@ import { INDEX_BOUNDS } from '#core/index/bounds.ts'
 
 const SHARED = fileURLToPath(new URL('../../../../shared', import.meta.url))
 const DATA_FOLDER = join(SHARED, 'data')
-export const MODEL_FOLDER = modelFolder(SHARED)
+export const MODEL_FOLDER = join(SHARED, 'models', 'multilingual-e5-small')
 
 /** Jurisdictions stand in for those of the corpora, because the filters of the benchmark name these. */
 const CORPORA = [
@@ -41,16 +41,9 @@ const recordSchema = z.object({
 })
 const questionSchema = z.object({ question: z.string() })
 
-function modelFolder(shared: string): string {
-  return join(shared, 'models', 'multilingual-e5-small')
-}
-
 /** @returns what is missing for real vectors, in a sentence that says what to do; undefined if nothing is. */
-export function whatIsMissing(shared: string = SHARED): string | undefined {
-  const wanted = [
-    join(modelFolder(shared), 'modules.json'),
-    ...CORPORA.map(({ name }) => join(shared, 'data', name, 'corpus.jsonl')),
-  ]
+export function whatIsMissing(): string | undefined {
+  const wanted = [join(MODEL_FOLDER, 'modules.json'), ...CORPORA.map(({ name }) => corpusFile(name))]
   const missing = wanted.filter((file) => !existsSync(file))
   if (missing.length === 0) return undefined
   return (
@@ -59,13 +52,17 @@ export function whatIsMissing(shared: string = SHARED): string | undefined {
   )
 }
 
+function corpusFile(name: string): string {
+  return join(DATA_FOLDER, name, 'corpus.jsonl')
+}
+
 /** Consecutive passages that are taken together, so that provisions stay whole. */
 const RUN = 32
 
 /** At most so many passages, in runs from all parts of all corpora. */
 export function readRealTexts(most: number): readonly RealText[] {
   const texts = CORPORA.flatMap(({ name, language, jurisdiction }) =>
-    lines(join(DATA_FOLDER, name, 'corpus.jsonl')).flatMap((line): RealText[] => {
+    lines(corpusFile(name)).flatMap((line): RealText[] => {
       const { id, title, text, metadata } = recordSchema.parse(line)
       const kept = [...text].slice(0, INDEX_BOUNDS.passageCharactersMax).join('').trim()
       const document = metadata.act ?? metadata.part ?? metadata.path ?? metadata.document ?? name
