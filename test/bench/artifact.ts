@@ -65,24 +65,55 @@ export function readBuildFigures(location: ArtifactLocation): BuildFigures | und
 
 /** Writes the artifact, drawing vectors as they are wanted, and records the time. */
 export async function buildArtifact(
-  settings: ArtifactSettings,
-  onProgress: (stage: string, done: number, total: number) => void,
+  { corpus, storeUrl, privateKeyDer }: ArtifactSettings,
+  onProgress: (done: number, total: number) => void,
 ): Promise<void> {
-  const location = artifactLocation(settings)
-  if (readBuildFigures(location) !== undefined) return
+  const location = artifactLocation({ corpus, storeUrl, privateKeyDer })
+  const { passages, dimensions, acts } = corpus
   await removeUnfinished(location.folder)
   const began = performance.now()
-  const drawn = { ms: 0 }
-  await writeOf(settings, location, drawnRows(settings.corpus, drawn), (done) =>
-    onProgress('artifact', done, settings.corpus.passages),
-  )
+  let drawnMs = 0
+  function* rows(): Generator<ArtifactRow> {
+    for (const passage of corpus.rows()) {
+      const from = performance.now()
+      const vector = passage.vector()
+      drawnMs += performance.now() - from
+      yield { record: passage.record(), vector }
+    }
+  }
+  await writeArtifact({
+    artifactFolder: location.folder,
+    versionId: location.versionId,
+    embedding: spaceOf(dimensions, { provider: 'openai', model: MODEL, requests_dimensions: true }),
+    snapshotsDigest: '0'.repeat(64),
+    sources: sourcesOf([SNAPSHOT_ID]),
+    passages,
+    rows: rows(),
+    acts,
+    privateKeyDer,
+    sampleQueries: async () => sampleQueries(corpus),
+    onProgress: (done) => onProgress(done, passages),
+  })
   const figures: BuildFigures = {
-    draw_seconds: drawn.ms / 1_000,
-    write_seconds: (performance.now() - began - drawn.ms) / 1_000,
+    draw_seconds: drawnMs / 1_000,
+    write_seconds: (performance.now() - began - drawnMs) / 1_000,
     // The most memory that the process ever had, in kilobytes on every system.
     peak_megabytes: process.resourceUsage().maxRSS / 1_024,
   }
   await writeDurably(figuresFile(location), JSON.stringify(figures))
+}
+
+/** Queries that are not asked later, as a build has them of its own passages. */
+function sampleQueries(corpus: BenchCorpus): readonly Float32Array[] {
+  if (corpus.openings !== undefined) return corpus.openings
+  const [sample = []] = askSets(corpus, 0, [{ count: 280, set: 99 }])
+  return sample.map(({ vector }) => vector)
+}
+
+async function removeUnfinished(folder: string): Promise<void> {
+  const names = await readdir(dirname(folder)).catch(() => [])
+  const unfinished = names.filter((name) => name.startsWith(`${basename(folder)}.`) && name.endsWith('.tmp'))
+  for (const name of unfinished) await rm(join(dirname(folder), name), { recursive: true, force: true })
 }
 
 /** @returns the artifact that `buildArtifact` wrote. */
@@ -92,86 +123,46 @@ export async function openBuilt(settings: ArtifactSettings, publicKeyDer: Buffer
   return { ...location, manifest, manifestDigest: digest }
 }
 
-function writeOf(
-  settings: ArtifactSettings,
-  location: ArtifactLocation,
-  rows: Iterable<ArtifactRow>,
-  onProgress: (done: number) => void,
-): Promise<WrittenArtifact> {
-  const { passages, dimensions, acts } = settings.corpus
-  const embedding = spaceOf(dimensions, { provider: 'openai', model: MODEL, requests_dimensions: true })
-  return writeArtifact({
-    artifactFolder: location.folder,
-    versionId: location.versionId,
-    embedding,
-    snapshotsDigest: '0'.repeat(64),
-    sources: sourcesOf([SNAPSHOT_ID]),
-    passages,
-    rows,
-    acts,
-    privateKeyDer: settings.privateKeyDer,
-    sampleQueries: () => Promise.resolve(sampleQueries(settings.corpus)),
-    onProgress,
-  })
-}
-
-/** Queries that are not asked later, as a build has them of its own passages. */
-function sampleQueries(corpus: BenchCorpus): readonly Float32Array[] {
-  if (corpus.openings !== undefined) return corpus.openings
-  const [sample] = askSets(corpus, 0, [{ count: SAMPLE_QUERIES, set: SAMPLE_SET }])
-  return sample?.queries.map(({ vector }) => vector) ?? []
-}
-const SAMPLE_QUERIES = 280
-const SAMPLE_SET = 99
-
-async function removeUnfinished(folder: string): Promise<void> {
-  const names = await readdir(dirname(folder)).catch(() => [])
-  const unfinished = names.filter((name) => name.startsWith(`${basename(folder)}.`) && name.endsWith('.tmp'))
-  for (const name of unfinished) await rm(join(dirname(folder), name), { recursive: true, force: true })
-}
-
-/** @param drawn is told the time that the vectors take. */
-function* drawnRows(corpus: BenchCorpus, drawn: { ms: number }): Generator<ArtifactRow> {
-  for (const passage of corpus.rows()) {
-    const began = performance.now()
-    const vector = passage.vector()
-    drawn.ms += performance.now() - began
-    yield { record: passage.record(), vector }
-  }
-}
-
 /** Bytes of each file of an artifact. */
 export function fileBytes({ folder, manifest }: BenchArtifact): Readonly<Record<string, number>> {
   return Object.fromEntries(Object.keys(manifest.files).map((name) => [name, statSync(join(folder, name)).size]))
 }
 
-export interface VectorBlock {
-  readonly firstRow: number
-  /** In a buffer of its own. */
-  readonly vectors: Float32Array<ArrayBuffer>
-}
-
 const BLOCK_ROWS = 8_192
 
-/** The float32 vectors of an artifact in row order, a block at a time. */
-export function* vectorBlocks({
-  folder,
-  manifest,
-}: {
+interface FilesOfVersion {
   readonly folder: string
   readonly manifest: Manifest
-}): Generator<VectorBlock> {
-  const { passages } = manifest
+}
+
+/** Reads the float32 vectors of an artifact from any row on. */
+export function openVectors({ folder, manifest }: FilesOfVersion): {
+  at(row: number, rows?: number): Float32Array<ArrayBuffer>
+  close(): void
+} {
   const { dimensions } = spaceOfVectors(manifest)
   const file = openSync(join(folder, 'vectors.f32'), 'r')
-  try {
-    for (let firstRow = 0; firstRow < passages; firstRow += BLOCK_ROWS) {
-      const vectors = new Float32Array(Math.min(BLOCK_ROWS, passages - firstRow) * dimensions)
-      if (readSync(file, vectors, 0, vectors.byteLength, firstRow * dimensions * 4) !== vectors.byteLength)
+  return {
+    at(row, rows = 1) {
+      const vectors = new Float32Array(rows * dimensions)
+      if (readSync(file, vectors, 0, vectors.byteLength, row * dimensions * 4) !== vectors.byteLength)
         throw new Error('vectors.f32 ends early')
-      yield { firstRow, vectors }
-    }
+      return vectors
+    },
+    close: () => closeSync(file),
+  }
+}
+
+/** In row order, a block at a time. */
+export function* vectorBlocks(
+  version: FilesOfVersion,
+): Generator<{ readonly firstRow: number; readonly vectors: Float32Array<ArrayBuffer> }> {
+  const { passages } = version.manifest
+  const vectors = openVectors(version)
+  try {
+    for (let firstRow = 0; firstRow < passages; firstRow += BLOCK_ROWS)
+      yield { firstRow, vectors: vectors.at(firstRow, Math.min(BLOCK_ROWS, passages - firstRow)) }
   } finally {
-    closeSync(file)
+    vectors.close()
   }
 }

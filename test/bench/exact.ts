@@ -4,11 +4,9 @@ import { z } from 'zod'
 import { MetricKind, exactSearch } from 'usearch'
 import { writeDurably } from '#core/platform/durable-file.ts'
 import type { Filters } from '#core/domain/search.ts'
-import { vectorBlocks } from './artifact.ts'
+import { openVectors, vectorBlocks } from './artifact.ts'
 import type { BenchArtifact } from './artifact.ts'
 import { allows } from './corpus.ts'
-import { openRows, unit } from './queries.ts'
-import type { Rows } from './queries.ts'
 import type { BenchCorpus, Query } from './source.ts'
 
 /** Questions under one filter, of which the right answers are wanted. */
@@ -18,26 +16,20 @@ export interface Task {
   readonly queries: readonly Query[]
 }
 
-export interface Scored {
-  readonly row: number
-  readonly score: number
-}
-
-/** The right answers to the questions of one task. */
-export interface Exact {
+const exactSchema = z.object({
   /** Rows that the filter allows. */
-  readonly allowed: number
-  /** For each question its nearest allowed passages with their cosines, nearest first: ten, and more of equal ones. */
-  readonly nearest: readonly (readonly Scored[])[]
-}
+  allowed: z.number(),
+  /** For each question its nearest allowed passages with their cosines, nearest first. */
+  nearest: z.array(z.array(z.object({ row: z.number(), score: z.number() }))),
+})
+/** The right answers to the questions of one task. */
+export type Exact = z.infer<typeof exactSchema>
+const fileSchema = z.record(z.string(), exactSchema)
 
 /** Passages with the same text have the same cosine, but for rounding: either of them is right. */
 const EQUAL = 1e-6
 /** Nearest by single precision of which the right ones are chosen in double precision. */
 const CANDIDATES = 30
-
-const scoredSchema = z.object({ row: z.number(), score: z.number() })
-const exactSchema = z.record(z.string(), z.object({ allowed: z.number(), nearest: z.array(z.array(scoredSchema)) }))
 
 /**
  * The definition of a right answer: every allowed row scored from its float32 vector, without any index. Computed once
@@ -50,33 +42,32 @@ export async function exactAnswers(
   asked: readonly Task[],
 ): Promise<Readonly<Record<string, Exact>>> {
   const file = `${artifact.folder}.exact.json`
-  const known = existsSync(file) ? exactSchema.parse(JSON.parse(readFileSync(file, 'utf8'))) : {}
-  const missing = asked.filter(({ name }) => known[name] === undefined)
-  if (missing.length === 0) return known
-  const { dimensions } = corpus
-  const scans = missing.map((task) => openScan(task, dimensions))
+  const known = existsSync(file) ? fileSchema.parse(JSON.parse(readFileSync(file, 'utf8'))) : {}
+  const scans = asked.filter(({ name }) => known[name] === undefined).map((task) => openScan(task, corpus.dimensions))
+  if (scans.length === 0) return known
   const passages = corpus.rows()[Symbol.iterator]()
   for (const { firstRow, vectors } of vectorBlocks(artifact)) {
     const allowed = scans.map((): number[] => [])
-    for (let row = firstRow; row < firstRow + vectors.length / dimensions; row++) {
+    for (let row = firstRow; row < firstRow + vectors.length / corpus.dimensions; row++) {
       const next = passages.next()
       if (next.done === true) throw new Error('the artifact holds more rows than the corpus')
-      const passage = next.value
-      for (const [at, { task }] of scans.entries()) if (allows(task.filters, passage)) allowed[at]?.push(row)
+      for (const [at, { task }] of scans.entries()) if (allows(task.filters, next.value)) allowed[at]?.push(row)
     }
     for (const [at, scan] of scans.entries()) scanBlock(scan, allowed[at] ?? [], firstRow, vectors)
     await nextTurn()
   }
-  const rows = openRows(artifact)
-  const exact = { ...known, ...Object.fromEntries(scans.map((scan) => [scan.task.name, answersOf(scan, rows)])) }
+  const rows = openVectors(artifact)
+  const found = scans.map(({ task, allowed, best }): [string, Exact] => {
+    const nearest = best.map((candidates, at) => {
+      const query = task.queries[at]?.vector ?? new Float32Array()
+      return candidates.map(({ row }) => ({ row, score: dot(rows.at(row), query) })).sort((a, b) => b.score - a.score)
+    })
+    return [task.name, { allowed, nearest }]
+  })
   rows.close()
+  const exact = { ...known, ...Object.fromEntries(found) }
   await writeDurably(file, JSON.stringify(exact))
   return exact
-}
-
-interface Near {
-  readonly row: number
-  readonly distance: number
 }
 
 interface Scan {
@@ -86,12 +77,12 @@ interface Scan {
   allowed: number
   /** Unit vectors, one after the other. */
   readonly queries: Float32Array
-  readonly best: Near[][]
+  readonly best: { readonly row: number; readonly distance: number }[][]
 }
 
 function openScan(task: Task, dimensions: number): Scan {
   const queries = new Float32Array(task.queries.length * dimensions)
-  for (const [at, { vector }] of task.queries.entries()) queries.set(unit(vector), at * dimensions)
+  for (const [at, { vector }] of task.queries.entries()) queries.set(vector, at * dimensions)
   return { task, dimensions, allowed: 0, queries, best: task.queries.map(() => []) }
 }
 
@@ -111,15 +102,6 @@ function scanBlock(scan: Scan, rows: readonly number[], firstRow: number, vector
       nearest.push({ row: rows[Number(keys[at])] ?? 0, distance: distances[at] ?? 0 })
     best[number] = nearest.sort((a, b) => a.distance - b.distance).slice(0, CANDIDATES)
   }
-}
-
-function answersOf({ task, allowed, best }: Scan, rows: Rows): Exact {
-  const nearest = best.map((candidates, at) => {
-    const query = task.queries[at]?.vector ?? new Float32Array()
-    const scored = candidates.map(({ row }) => ({ row, score: dot(rows.vector(row), query) }))
-    return scored.sort((a, b) => b.score - a.score)
-  })
-  return { allowed, nearest }
 }
 
 function dot(a: Float32Array, b: Float32Array): number {

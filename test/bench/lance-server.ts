@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { fastify } from 'fastify'
 import { z } from 'zod'
 import { manifestSchema } from '#core/index/format/manifest.ts'
+import { passagesIn } from '#core/index/passages/records.ts'
 import { spaceOfVectors } from '#test/support/artifact.ts'
 import { vectorBlocks } from './artifact.ts'
-import { openRows } from './queries.ts'
 
 /**
  * LanceDB's hybrid query behind a bare Fastify route, over the passages of an artifact. It holds the questions'
@@ -26,15 +26,7 @@ interface Query {
   where(predicate: string): Query
   select(columns: readonly string[]): Query
   limit(rows: number): Query
-  toArray(): Promise<
-    {
-      readonly row: number
-      readonly chunk_id: string
-      readonly text: string
-      readonly heading: string
-      readonly language: string
-    }[]
-  >
+  toArray(): Promise<Readonly<Record<(typeof COLUMNS)[number], unknown>>[]>
 }
 interface Table {
   add(rows: object): Promise<unknown>
@@ -42,15 +34,18 @@ interface Table {
   optimize(): Promise<unknown>
   query(): Query
 }
+interface Database {
+  createTable(name: string, rows: object): Promise<Table>
+  openTable(name: string): Promise<Table>
+}
 interface LanceDb {
-  connect(
-    folder: string,
-  ): Promise<{ createTable(name: string, rows: object): Promise<Table>; openTable(name: string): Promise<Table> }>
+  connect(folder: string): Promise<Database>
   readonly Index: { hnswSq(options: object): object; fts(options: object): object; bitmap(): object }
   readonly rerankers: { readonly RRFReranker: { create(): Promise<object> } }
   makeArrowTable(rows: readonly object[]): object
 }
 
+const COLUMNS = ['row', 'chunk_id', 'heading', 'text', 'language'] as const
 const TABLE = 'passages'
 /**
  * Candidates that the graph keeps in view, and how many times the limit are scored again from float32. More would
@@ -65,8 +60,7 @@ const table = await openTable()
 
 async function openTable(): Promise<Table> {
   const complete = join(folder, 'complete')
-  const database = await lancedb.connect(folder)
-  if (existsSync(complete)) return database.openTable(TABLE)
+  if (existsSync(complete)) return (await lancedb.connect(folder)).openTable(TABLE)
   rmSync(folder, { recursive: true, force: true })
   mkdirSync(folder, { recursive: true })
   const made = await fill(await lancedb.connect(folder))
@@ -79,31 +73,26 @@ async function openTable(): Promise<Table> {
   return made
 }
 
-async function fill(database: Awaited<ReturnType<LanceDb['connect']>>): Promise<Table> {
+async function fill(database: Database): Promise<Table> {
   const manifest = manifestSchema.parse(JSON.parse(readFileSync(join(artifact, 'manifest.json'), 'utf8')))
   const { dimensions } = spaceOfVectors(manifest)
-  const passages = openRows({ folder: artifact, manifest })
+  const passages = passagesIn(join(artifact, 'passages.jsonl'))[Symbol.asyncIterator]()
   let made: Table | undefined
   for (const { firstRow, vectors } of vectorBlocks({ folder: artifact, manifest })) {
-    const rows = Array.from({ length: vectors.length / dimensions }, (_, at) => {
-      const { chunk_id, heading, text, metadata, subjects } = passages.record(firstRow + at)
+    const rows: object[] = []
+    for (let at = 0; at < vectors.length / dimensions; at++) {
+      const next = await passages.next()
+      if (next.done === true) throw new Error('the artifact has more vectors than passages')
+      const { chunk_id, heading, text, metadata, subjects } = next.value
+      const { language, jurisdiction } = metadata
       const vector = vectors.subarray(at * dimensions, (at + 1) * dimensions)
-      return {
-        row: firstRow + at,
-        chunk_id,
-        heading,
-        text,
-        language: metadata.language,
-        jurisdiction: metadata.jurisdiction,
-        subject: subjects[0] ?? '',
-        vector,
-      }
-    })
+      const [subject = ''] = subjects
+      rows.push({ row: firstRow + at, chunk_id, heading, text, language, jurisdiction, subject, vector })
+    }
     const batch = lancedb.makeArrowTable(rows)
     if (made === undefined) made = await database.createTable(TABLE, batch)
     else await made.add(batch)
   }
-  passages.close()
   if (made === undefined) throw new Error('the artifact holds no passage')
   return made
 }
@@ -112,26 +101,15 @@ const questionsSchema = z.array(z.strictObject({ text: z.string(), vector: z.str
 const vectorOf = new Map(
   questionsSchema
     .parse(JSON.parse(readFileSync(questionsFile, 'utf8')))
-    .map(({ text, vector }) => [text, floats(Buffer.from(vector, 'base64'))]),
+    .map(({ text, vector }) => [text, new Float32Array(new Uint8Array(Buffer.from(vector, 'base64')).buffer)] as const),
 )
 
-function floats(bytes: Buffer): Float32Array {
-  const values = new Float32Array(bytes.length / 4)
-  new Uint8Array(values.buffer).set(bytes)
-  return values
-}
-
+const values = z.array(z.string()).optional()
 const requestSchema = z.object({
   query: z.string(),
   top_k: z.int(),
   vectors_alone: z.boolean().default(false),
-  filters: z
-    .object({
-      language: z.array(z.string()).optional(),
-      jurisdiction: z.array(z.string()).optional(),
-      subject: z.array(z.string()).optional(),
-    })
-    .optional(),
+  filters: z.object({ language: values, jurisdiction: values, subject: values }).optional(),
 })
 
 async function answer(body: unknown): Promise<object> {
@@ -143,16 +121,14 @@ async function answer(body: unknown): Promise<object> {
     .ef(EF)
     .refineFactor(REFINE_FACTOR)
   if (!vectors_alone) search = search.fullTextSearch(query, { columns: ['text'] }).rerank(reranker)
-  const predicate = Object.entries(filters ?? {}).flatMap(([column, values]) =>
-    values === undefined
+  const predicate = Object.entries(filters ?? {}).flatMap(([column, wanted]) =>
+    wanted === undefined
       ? []
-      : [`${column} in (${values.map((value) => `'${value.replaceAll("'", "''")}'`).join(', ')})`],
+      : [`${column} in (${wanted.map((value) => `'${value.replaceAll("'", "''")}'`).join(', ')})`],
   )
   if (predicate.length > 0) search = search.where(predicate.join(' and '))
-  const rows = await search.select(['row', 'chunk_id', 'heading', 'text', 'language']).limit(top_k).toArray()
-  return {
-    results: rows.map(({ row, chunk_id, heading, text, language }) => ({ row, chunk_id, heading, text, language })),
-  }
+  const rows = await search.select(COLUMNS).limit(top_k).toArray()
+  return { results: rows.map((row) => Object.fromEntries(COLUMNS.map((column) => [column, row[column]]))) }
 }
 
 const app = fastify()

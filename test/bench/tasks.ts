@@ -15,9 +15,9 @@ import type { BenchCorpus, Query } from './source.ts'
 
 /**
  * How a filter relates to the questions that are asked under it. It keeps rows at random; the neighbourhood of what is
- * asked about (`near`); other neighbourhoods (`far`); or those that lie farthest from the question.
+ * asked about (`near`); or other neighbourhoods (`far`).
  */
-export type Relation = 'none' | 'random' | 'near' | 'far' | 'farthest'
+export type Relation = 'none' | 'random' | 'near' | 'far'
 
 export interface NarrowTask extends Task {
   readonly relation: Relation
@@ -42,25 +42,18 @@ export interface Tasks {
 
 /** Every question of the benchmark, under every filter. */
 export function inventTasks(corpus: BenchCorpus, seed: number): Tasks {
-  const [all, ...byArea] = askSets(corpus, seed, [
+  const [queries = [], ...byArea] = askSets(corpus, seed, [
     { count: QUESTIONS, set: 0 },
     ...AREA_PERCENTS.flatMap((percent, at) => [
       { count: COMPARED, set: 2 * at + 1, wanted: (position: Neighbourhood) => isInArea(percent, position) },
       { count: COMPARED, set: 2 * at + 2, wanted: (position: Neighbourhood) => !isInArea(percent, position) },
     ]),
   ])
-  if (all === undefined) throw new Error('no questions')
-  const { queries } = all
   const random = SAMPLE_PERCENTS.map((percent) => task('random', percent, onSubject(sampleSubject(percent)), queries))
   const areas = AREA_PERCENTS.flatMap((percent, at) => {
     const filters = onSubject(areaSubject(percent))
-    const [near, far] = byArea.slice(2 * at)
-    if (near === undefined || far === undefined) throw new Error('no questions of an area')
-    return [
-      task('near', percent, filters, near.queries),
-      task('far', percent, filters, far.queries),
-      task('farthest', percent, filters, near.queries.length === 0 ? [] : farthest(queries, near.centre, all.centre)),
-    ]
+    const [near = [], far = []] = byArea.slice(2 * at)
+    return [task('near', percent, filters, near), task('far', percent, filters, far)]
   })
   return {
     queries,
@@ -73,13 +66,6 @@ export function inventTasks(corpus: BenchCorpus, seed: number): Tasks {
     })),
     compared: corpus.passages < FEW_PASSAGES ? COMPARED_OF_FEW : COMPARED,
   }
-}
-
-/** The questions that lie farthest in the direction away from an area. */
-function farthest(queries: readonly Query[], area: Float32Array, all: Float32Array): readonly Query[] {
-  const scoreOf = ({ vector }: Query): number =>
-    vector.reduce((sum, value, d) => sum + value * ((area[d] ?? 0) - (all[d] ?? 0)), 0)
-  return queries.toSorted((a, b) => scoreOf(a) - scoreOf(b)).slice(0, COMPARED)
 }
 
 function task(relation: Relation, percent: number, filters: Task['filters'], queries: readonly Query[]): NarrowTask {

@@ -33,27 +33,8 @@ export async function openModelGateway(deps: {
 }): Promise<ModelGateway> {
   const { database, rebuilds, log } = deps
   let current = openCounters(deps.redisUrl, log, MOVED_CLOCK)
-  const counters: Counters = {
-    runId: () => current.runId(),
-    fault: () => current.fault(),
-    wasUsable: () => current.wasUsable(),
-    firstAttempt: () => current.firstAttempt(),
-    usable: () => current.usable(),
-    nowMs: () => current.nowMs(),
-    admit: (scope, epoch, request) => current.admit(scope, epoch, request),
-    settle: (scope, settled) => current.settle(scope, settled),
-    inForce: (organizationId) => current.inForce(organizationId),
-    retire: (organizationId) => current.retire(organizationId),
-    discardOthers: (organizationId, epoch) => current.discardOthers(organizationId, epoch),
-    installer: {
-      begin: (...given) => current.installer.begin(...given),
-      requests: (...given) => current.installer.requests(...given),
-      passages: (...given) => current.installer.passages(...given),
-      enforce: (...given) => current.installer.enforce(...given),
-    },
-    ping: () => current.ping(),
-    close: () => current.close(),
-  }
+  // Those of the Redis that is connected now.
+  const counters = new Proxy(current, { get: (_, name): unknown => Reflect.get(current, name) })
   const reservations = createReservationWriter(database)
   const settlement = createSettlement({ database, reservations, counters, log })
   const epochs = createLimitEpochs({ database: rebuilds, reads: database, counters, settlement, log })

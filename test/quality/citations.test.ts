@@ -1,10 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { readActs, readSentences } from './citations/judgements.ts'
+import { areTextsPresent, CORPORA_FOLDER, readActs, readSentences, textOfFile } from './citations/judgements.ts'
 import type { Sentence } from './citations/judgements.ts'
-import { measureCitations, totalOf } from './citations/measure.ts'
-import { createVocabulary, scoreSentence } from './citations/score.ts'
-import { textOfFile } from './citations/text.ts'
-import { areTextsPresent, CORPORA_FOLDER } from './citations/texts.ts'
+import { createVocabulary, measureCitations, scoreSentence, totalOf } from './citations/score.ts'
 
 const TEXT = 'Article 6 GDPR and § 5 UWG apply; see Table 3.'
 const LABELLED: Sentence = {

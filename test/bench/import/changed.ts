@@ -39,7 +39,12 @@ export async function benchChanged(corpus: ChangedCorpus, work: string, steps: S
   const { embedding, mapping } = corpus
   const endpoint = await startEmbeddingEndpoint(vectorsByWords())
   steps.onStop(() => endpoint.stop())
-  const environment = { OPENAI_BASE_URL: endpoint.baseUrl, OPENAI_API_KEY: 'bench', OPENAI_MODEL: 'bench-words' }
+  const environment = {
+    OPENAI_BASE_URL: endpoint.baseUrl,
+    OPENAI_API_KEY: 'bench',
+    OPENAI_MODEL: 'bench-words',
+    SOURCE_ROOTS: work,
+  }
   const servers = await startOwnServers({ name: 'bench', folder: work, secrets: testSecrets(), environment }, steps)
   const { settings, operator } = servers
   const searchNode = await steps.run('search node', () => startSearchNode(settings))

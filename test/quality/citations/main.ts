@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
-import { measureCitations, totalOf } from './measure.ts'
+import { areTextsPresent, CORPORA_FOLDER } from './judgements.ts'
+import { measureCitations, totalOf } from './score.ts'
 import type { Score } from './score.ts'
-import { areTextsPresent, CORPORA_FOLDER } from './texts.ts'
 
 const USAGE = `npm run measure:citations -- [--part tuning|reporting] [--data FOLDER]
 
@@ -34,13 +34,8 @@ function main(): void {
   const measured = measureCitations(folder, part)
   for (const { corpus, sentences, score } of measured) process.stdout.write(line(corpus, sentences, score))
   const total = totalOf(measured)
-  process.stdout.write(
-    line(
-      'all',
-      measured.reduce((sum, { sentences }) => sum + sentences, 0),
-      total,
-    ),
-  )
+  const all = measured.reduce((sum, { sentences }) => sum + sentences, 0)
+  process.stdout.write(line('all', all, total))
   for (const wrong of total.wrong) process.stdout.write(`  wrong  ${wrong}\n`)
   for (const missed of total.missed) process.stdout.write(`  missed ${missed}\n`)
 }

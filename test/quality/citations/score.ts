@@ -1,6 +1,7 @@
 import { createActAliases, referencesIn } from '#law/citations/parser.ts'
 import type { ActAliases, ExplicitReference } from '#law/citations/parser.ts'
-import type { LabelledReference, Sentence } from './judgements.ts'
+import { CORPORA, readActs, readSentences, readTexts } from './judgements.ts'
+import type { Part, Sentence } from './judgements.ts'
 
 /** Names of the acts of a corpus, and their ids. */
 export interface Vocabulary {
@@ -18,7 +19,7 @@ export interface Score {
   readonly missed: readonly string[]
 }
 
-export const NO_SCORE: Score = { right: 0, found: 0, expected: 0, wrong: [], missed: [] }
+const NO_SCORE: Score = { right: 0, found: 0, expected: 0, wrong: [], missed: [] }
 
 export function createVocabulary(
   acts: readonly { readonly id: string; readonly aliases: readonly string[] }[],
@@ -57,7 +58,7 @@ export function scoreSentence(sentence: Sentence, text: string, { aliases, held 
   }
 }
 
-export function sumOf(a: Score, b: Score): Score {
+function sumOf(a: Score, b: Score): Score {
   return {
     right: a.right + b.right,
     found: a.found + b.found,
@@ -67,11 +68,15 @@ export function sumOf(a: Score, b: Score): Score {
   }
 }
 
-function covers({ start, end }: ExplicitReference, labelled: LabelledReference, offset: number): boolean {
+function covers({ start, end }: ExplicitReference, labelled: Sentence['references'][number], offset: number): boolean {
   return offset + start <= labelled.start && offset + end >= labelled.end
 }
 
-function isAct({ reference }: ExplicitReference, { act }: LabelledReference, held: ReadonlySet<string>): boolean {
+function isAct(
+  { reference }: ExplicitReference,
+  { act }: Sentence['references'][number],
+  held: ReadonlySet<string>,
+): boolean {
   if (act === 'named') return reference.act !== undefined && !held.has(reference.act)
   return (reference.act ?? null) === act
 }
@@ -79,4 +84,32 @@ function isAct({ reference }: ExplicitReference, { act }: LabelledReference, hel
 function isOpen({ start, end }: ExplicitReference, sentence: Sentence): boolean {
   const [from, to] = [sentence.start + start, sentence.start + end]
   return sentence.open.some((range) => from < range.end && to > range.start)
+}
+
+export interface Measured {
+  readonly corpus: Sentence['corpus']
+  readonly sentences: number
+  readonly score: Score
+}
+
+/** Reads the judged sentences in the corpora and scores the parser on them, corpus by corpus. */
+export function measureCitations(folder: string, part: Part | undefined): readonly Measured[] {
+  const sentences = readSentences(part)
+  const acts = readActs()
+  return CORPORA.map((corpus) => {
+    const own = sentences.filter((sentence) => sentence.corpus === corpus)
+    const texts = readTexts(folder, corpus, new Set(own.map(({ id }) => id)))
+    const vocabulary = createVocabulary(acts[corpus] ?? [])
+    const scores = own.map((sentence) => {
+      const text = texts.get(sentence.id)
+      if (text === undefined)
+        throw new Error(`The corpus ${corpus} has no record ${sentence.id}: it is another edition.`)
+      return scoreSentence(sentence, text, vocabulary)
+    })
+    return { corpus, sentences: own.length, score: scores.reduce(sumOf, NO_SCORE) }
+  })
+}
+
+export function totalOf(measured: readonly Measured[]): Score {
+  return measured.map(({ score }) => score).reduce(sumOf, NO_SCORE)
 }
