@@ -1,7 +1,9 @@
-import { ServiceError } from '#core/platform/errors.ts'
 import type { FoundPassage } from '#core/domain/search.ts'
+import { ServiceError } from '#core/platform/errors.ts'
+import { firstIndex } from '#core/platform/first-index.ts'
 import type { EmbeddedQuery } from './embed.ts'
 import type { PinnedRequest } from './pin.ts'
+import type { PublicIds } from './reply.ts'
 import type { Abstention, Result, RetrievalResponse } from './schema.ts'
 
 export interface BoundedReply {
@@ -10,32 +12,45 @@ export interface BoundedReply {
   readonly served: readonly FoundPassage[]
 }
 
-interface ReplyIds {
-  readonly requestId: string
-  readonly traceId: string
-}
-
 /**
  * Encodes the reply. Whole passages are dropped from the end until it fits the plan; none is truncated.
  * @throws ServiceError RETRIEVAL_UNAVAILABLE when not even one passage of an answer fits.
  */
 export function bound(
-  ids: ReplyIds,
+  ids: PublicIds,
   pinned: PinnedRequest,
   query: EmbeddedQuery,
   passages: readonly FoundPassage[],
   abstention: Abstention,
 ): BoundedReply {
-  const { max_response_bytes: bytesMax } = pinned.limits
   const candidates = abstention.decision === 'answer' ? passages : []
-  const texts = candidates.map((passage) => JSON.stringify(resultOf(passage)))
-  for (let count = candidates.length; count >= Math.min(1, candidates.length); count--) {
-    const body = encode(ids, pinned, query, abstention, texts, count)
-    if (body.length <= bytesMax) return { body, served: candidates.slice(0, count) }
-  }
-  throw new ServiceError('RETRIEVAL_UNAVAILABLE', {
-    cause: new Error('the smallest reply exceeds the response bound of the plan'),
-  })
+  const results = candidates.map(resultOf)
+  const bodyOf = (count: number): Buffer =>
+    encode((bytes) => ({
+      request_id: ids.requestId,
+      knowledge_base: pinned.knowledgeBase,
+      version: pinned.profile.version_id,
+      retrieval_profile: pinned.profile.id,
+      results: results.slice(0, count),
+      trace_id: ids.traceId,
+      abstention,
+      usage: {
+        query_embedding_tokens: query.tokens,
+        result_count: count,
+        top_k: pinned.topK,
+        dropped_for_size: results.length - count,
+        response_bytes: bytes,
+      },
+    }))
+  const fits = (body: Buffer): boolean => body.length <= pinned.limits.max_response_bytes
+  const whole = bodyOf(results.length)
+  if (fits(whole)) return { body: whole, served: candidates }
+  const count = results.length - firstIndex(results.length, (dropped) => fits(bodyOf(results.length - dropped)))
+  if (count === 0)
+    throw new ServiceError('RETRIEVAL_UNAVAILABLE', {
+      cause: new Error('the smallest reply exceeds the response bound of the plan'),
+    })
+  return { body: bodyOf(count), served: candidates.slice(0, count) }
 }
 
 /** Exactly the contract's fields; other fields of the search node's reply never reach a caller. */
@@ -67,37 +82,10 @@ function resultOf(passage: FoundPassage): Result {
   }
 }
 
-function encode(
-  ids: ReplyIds,
-  pinned: PinnedRequest,
-  query: EmbeddedQuery,
-  abstention: Abstention,
-  texts: readonly string[],
-  count: number,
-): Buffer {
-  const head = JSON.stringify({
-    request_id: ids.requestId,
-    knowledge_base: pinned.knowledgeBase,
-    version: pinned.profile.version_id,
-    retrieval_profile: pinned.profile.id,
-  } satisfies Partial<RetrievalResponse>)
-  const tail = JSON.stringify({ trace_id: ids.traceId, abstention } satisfies Partial<RetrievalResponse>)
-  const usage = JSON.stringify({
-    query_embedding_tokens: query.tokens,
-    result_count: count,
-    top_k: pinned.topK,
-    dropped_for_size: texts.length - count,
-  } satisfies Partial<RetrievalResponse['usage']>)
-  const text =
-    `${head.slice(0, -1)},"results":[${texts.slice(0, count).join(',')}],${tail.slice(1, -1)},` +
-    `"usage":${usage.slice(0, -1)},"response_bytes":`
-  const withoutCount = Buffer.byteLength(text) + 2
-  return Buffer.from(`${text}${lengthIncludingItself(withoutCount)}}}`)
-}
-
-/** The smallest n with n = rest + digits(n): the body states its own length. */
-function lengthIncludingItself(rest: number): number {
-  let length = rest + String(rest).length
-  while (rest + String(length).length !== length) length = rest + String(length).length
-  return length
+/** The body states its own length: the smallest number that, with its own digits, the body is long. */
+function encode(reply: (bytes: number) => RetrievalResponse): Buffer {
+  const rest = Buffer.byteLength(JSON.stringify(reply(0))) - 1
+  let bytes = rest + 1
+  while (rest + String(bytes).length !== bytes) bytes = rest + String(bytes).length
+  return Buffer.from(JSON.stringify(reply(bytes)))
 }
