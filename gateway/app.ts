@@ -1,29 +1,41 @@
 import { Buffer } from 'node:buffer'
-import { randomUUID } from 'node:crypto'
 import { STATUS_CODES } from 'node:http'
-import type { IncomingHttpHeaders } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import Fastify from 'fastify'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest, FastifyTypeProvider } from 'fastify'
+import type { z } from 'zod'
 import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
 import { ServiceError, toServiceError } from '#core/platform/errors.ts'
-import { publicRequestId, publicTraceId } from '#core/platform/ids.ts'
 import { GATEWAY_BOUNDS } from './bounds.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import { openApiDocument } from './openapi.ts'
 import { ownMs } from './metrics.ts'
 import type { GatewayMetrics } from './metrics.ts'
-import { createRequestContext } from './retrieve/request-context.ts'
+import type { Readiness } from './readiness.ts'
+import { createIds, createRequestContext } from './retrieve/request-context.ts'
 import type { RequestContext } from './retrieve/request-context.ts'
-import { retrieve } from './retrieve/pipeline.ts'
+import { identify, readRequest, refusal, retrieve } from './retrieve/pipeline.ts'
 import type { Finished, PipelineDeps } from './retrieve/pipeline.ts'
 import { errorReply, idHeaders } from './retrieve/reply.ts'
-import type { PublicIds } from './retrieve/reply.ts'
+import { detailsOf, invalid, retrievalRequestSchema } from './retrieve/schema.ts'
 
 export interface AppDeps extends PipelineDeps {
   readonly lifecycle: Lifecycle
   readonly metrics: GatewayMetrics
   readonly trustedProxies: readonly string[] | undefined
+}
+
+/** Schemas of routes are of zod. */
+interface ZodTypes extends FastifyTypeProvider {
+  validator: this['schema'] extends z.ZodType ? z.output<this['schema']> : unknown
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Of each request but that of the document. */
+    exchange: RequestContext
+  }
 }
 
 /** The public application: one operation; everything else gets an error reply of the same form. */
@@ -39,35 +51,58 @@ export function createApp(deps: AppDeps): FastifyInstance {
     // A missing Host is refused below with an error of the catalogue; Node's own reply has no body.
     http: { maxHeaderSize: GATEWAY_BOUNDS.headerBytesMax, requireHostHeader: false },
     clientErrorHandler: (_error, socket) => refuseUnreadable(socket, new ServiceError('INVALID_REQUEST')),
-    // The only such error left is a path that cannot be decoded.
-    frameworkErrors: (_error, request, reply) =>
-      void answer(deps, request, reply, refuse(new ServiceError('INVALID_REQUEST', { status: 404 }))),
-  })
+    // The only such error left is a path that cannot be decoded. A request without a body is complete a moment later.
+    frameworkErrors: (_error, request, reply) => {
+      const fault = begin(deps, request, reply) ?? new ServiceError('INVALID_REQUEST', { status: 404 })
+      queueMicrotask(() => void send(deps, request, reply, refusal(request.exchange, fault)))
+    },
+  }).withTypeProvider<ZodTypes>()
   // Requests that Node would answer itself, or not at all, get the same error replies.
   app.server.on('checkExpectation', (incoming, outgoing) => app.server.emit('request', incoming, outgoing))
   app.server.on('connect', (_incoming, socket) =>
     refuseUnreadable(socket, new ServiceError('INVALID_REQUEST', { status: 404 })),
   )
-  // The hook replies before Fastify reads the body. The stage `parse` reads it, after authentication.
-  app.route({
-    method: 'POST',
-    url: '/v1/retrieve',
-    onRequest: (request: FastifyRequest, reply: FastifyReply) =>
-      answer(deps, request, reply, (context) => retrieve(deps, context)),
-    handler: () => undefined,
+  app.decorateRequest('exchange')
+  app.setErrorHandler((error, request, reply) =>
+    send(deps, request, reply, refusal(request.exchange, toServiceError(error))),
+  )
+  // Fastify reads the body of an unknown path before its handler of such paths.
+  app.addHook('onRequest', async (request, reply) => {
+    if (request.is404) throw begin(deps, request, reply) ?? unknownRoute(request.url)
   })
+  serveDocument(app)
+  app.setValidatorCompiler<z.ZodType>(({ schema }) => (body) => {
+    if (body instanceof ServiceError) return { error: body }
+    const { data, error } = schema.safeParse(body)
+    if (error === undefined) return { value: data }
+    return { error: new ServiceError('INVALID_REQUEST', { details: detailsOf(error) }) }
+  })
+  // The validator refuses what is no body: Fastify would end the connection after a parser that fails.
+  app.addContentTypeParser('application/json', ({ exchange }: FastifyRequest) =>
+    readRequest(exchange).catch(toServiceError),
+  )
+  app.post('/v1/retrieve', {
+    schema: { body: retrievalRequestSchema },
+    onRequest: async (request, reply) => {
+      const fault = begin(deps, request, reply)
+      if (fault !== undefined) throw fault
+      await identify(deps, request.exchange)
+      // The one parser checks the type as it was sent, after the size of the body.
+      request.headers = { 'content-type': 'application/json' }
+    },
+    handler: async (request, reply) => send(deps, request, reply, await retrieve(deps, request.exchange, request.body)),
+  })
+  return app
+}
+
+function serveDocument(app: Pick<FastifyInstance, 'get'>): void {
   const document = Buffer.from(JSON.stringify(openApiDocument()))
   app.get('/openapi.json', (_request, reply) =>
     reply
-      .headers({ ...idHeaders(newIds()), 'cache-control': 'public, max-age=300' })
+      .headers({ ...idHeaders(createIds().ids), 'cache-control': 'public, max-age=300' })
       .type('application/json; charset=utf-8')
       .send(document),
   )
-  app.addHook('onRequest', async (request, reply) => {
-    if (request.is404) await answer(deps, request, reply, refuse(unknownRoute(request.url)))
-  })
-  app.setErrorHandler((error, request, reply) => answer(deps, request, reply, refuse(toServiceError(error))))
-  return app
 }
 
 /** Methods of the paths that exist. */
@@ -83,62 +118,47 @@ function unknownRoute(url: string): ServiceError {
     : new ServiceError('INVALID_REQUEST', { status: 405, allow })
 }
 
-type Work = (context: RequestContext) => Promise<Finished>
-
-function refuse(error: ServiceError): Work {
-  return async (context) => ({ reply: errorReply(publicIds(context), error, undefined), error, decision: undefined })
-}
-
-/** Of a reply that no request context belongs to. */
-function newIds(): PublicIds {
-  return { requestId: publicRequestId(randomUUID()), traceId: publicTraceId(randomUUID()) }
-}
-
-function publicIds(context: RequestContext): PublicIds {
-  return { requestId: publicRequestId(context.requestId), traceId: publicTraceId(context.traceId) }
-}
-
-/** Runs one request under its deadline, sends its reply and logs the outcome. */
-async function answer(deps: AppDeps, request: FastifyRequest, reply: FastifyReply, work: Work): Promise<FastifyReply> {
+/**
+ * Begins an exchange under its deadline.
+ * @returns what refuses it before any other work: the phase of the gateway or a fault of its headers.
+ */
+function begin(deps: AppDeps, request: FastifyRequest, reply: FastifyReply): ServiceError | undefined {
   const over = deps.lifecycle.begin()
   const ending = new AbortController()
   const deadline = setTimeout(() => ending.abort(), PLATFORM_BOUNDS.requestDeadlineMs)
   let callerGone = false
-  const onClose = (): void => {
+  reply.raw.once('close', () => {
     clearTimeout(deadline)
     callerGone = !reply.raw.writableFinished
     if (callerGone) ending.abort()
     over()
-  }
-  reply.raw.once('close', onClose)
-  const context = createRequestContext(request.raw, request.ip, ending.signal, () => callerGone)
-  const finished = await admissible(deps, context, work)
-  if (deps.lifecycle.phase() !== 'serving' || !request.raw.complete) reply.header('connection', 'close')
-  deps.metrics.finished(context, finished)
-  logFinished(deps, context, finished)
-  return reply.code(finished.reply.status).headers(finished.reply.headers).send(finished.reply.body)
+  })
+  request.exchange = createRequestContext(request.raw, request.ip, ending.signal, () => callerGone)
+  if (deps.lifecycle.phase() === 'refusing') return new ServiceError('INTERNAL_UNAVAILABLE')
+  return headerFault(request.raw)
 }
 
-/** Checks the lifecycle phase and the headers first; a fault there is answered before any other work. */
-async function admissible(deps: AppDeps, context: RequestContext, work: Work): Promise<Finished> {
-  if (deps.lifecycle.phase() === 'refusing') return refuse(new ServiceError('INTERNAL_UNAVAILABLE'))(context)
-  const { headers, rawHeaders } = context.incoming
-  const authorizations = rawHeaders.filter(
-    (name, index) => index % 2 === 0 && name.toLowerCase() === 'authorization',
-  ).length
-  if (headers.host === undefined && context.incoming.httpVersion === '1.1')
-    return refuse(headerFault('Host', 'must be sent'))(context)
+/** Sends a reply, and logs and counts the outcome. */
+function send(deps: AppDeps, request: FastifyRequest, reply: FastifyReply, finished: Finished): FastifyReply {
+  const { exchange, raw } = request
+  const { status, headers, body } = finished.reply
+  if (deps.lifecycle.phase() !== 'serving' || !raw.complete) reply.header('connection', 'close')
+  deps.metrics.finished(exchange, finished)
+  logFinished(deps, exchange, finished)
+  return reply.code(status).headers(headers).send(body)
+}
+
+function headerFault({ headers, rawHeaders, httpVersion }: IncomingMessage): ServiceError | undefined {
+  const authorizations = rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === 'authorization')
+  if (headers.host === undefined && httpVersion === '1.1') return invalid('Host', 'must be sent')
   if (headers.expect !== undefined && headers.expect.toLowerCase() !== '100-continue')
-    return refuse(headerFault('Expect', 'must be absent or 100-continue'))(context)
+    return invalid('Expect', 'must be absent or 100-continue')
   if (headers['content-encoding'] !== undefined)
-    return refuse(headerFault('Content-Encoding', 'must be absent: send the body as it is'))(context)
+    return invalid('Content-Encoding', 'must be absent: send the body as it is')
   const browser = browserHeader(headers)
   if (browser !== undefined)
-    return refuse(headerFault(browser, 'must be absent: browsers send it, and keys are used only from servers'))(
-      context,
-    )
-  if (authorizations > 1) return refuse(headerFault('Authorization', 'must be sent once'))(context)
-  return work(context)
+    return invalid(browser, 'must be absent: browsers send it, and keys are used only from servers')
+  return authorizations.length > 1 ? invalid('Authorization', 'must be sent once') : undefined
 }
 
 /**
@@ -151,15 +171,11 @@ function browserHeader(headers: IncomingHttpHeaders): string | undefined {
   return (headers['sec-fetch-mode'] ?? 'cors') === 'cors' ? undefined : 'Sec-Fetch-Mode'
 }
 
-function headerFault(path: string, message: string): ServiceError {
-  return new ServiceError('INVALID_REQUEST', { details: [{ path, message }] })
-}
-
 function logFinished(deps: AppDeps, context: RequestContext, { reply, error, decision }: Finished): void {
   const { timings } = context
   const fields = {
-    request_id: publicRequestId(context.requestId),
-    trace_id: publicTraceId(context.traceId),
+    request_id: context.ids.requestId,
+    trace_id: context.ids.traceId,
     ...context.about,
     parent: traceParent(context),
     status: reply.status,
@@ -186,7 +202,7 @@ function traceParent(context: RequestContext): string | undefined {
 /** Replies with an error of the catalogue to unreadable requests and to CONNECT, then closes the connection. */
 function refuseUnreadable(socket: Duplex, error: ServiceError): void {
   if (!socket.writable) return void socket.destroy()
-  const reply = errorReply(newIds(), error, undefined)
+  const reply = errorReply(createIds().ids, error)
   const headers = Object.entries({ ...reply.headers, connection: 'close' }).map(
     ([name, value]) => `${name}: ${value}\r\n`,
   )
@@ -196,4 +212,19 @@ function refuseUnreadable(socket: Duplex, error: ServiceError): void {
       reply.body,
     ]),
   )
+}
+
+/** Health, readiness and metrics, on a separate port that is never public. */
+export function createInternalApp(readiness: Readiness, metrics: GatewayMetrics): FastifyInstance {
+  const app = Fastify({ logger: false, requestTimeout: GATEWAY_BOUNDS.internalRequestTimeoutMs })
+  app.get('/livez', () => ({ status: 'alive' }))
+  app.get('/readyz', (_request, reply) => {
+    const faults = readiness.faults()
+    const isReady = faults.length === 0
+    return reply
+      .code(isReady ? 200 : 503)
+      .send({ status: isReady ? 'ready' : 'not ready', faults, dependencies: readiness.dependencies() })
+  })
+  app.get('/metrics', async (_request, reply) => reply.type(metrics.contentType).send(await metrics.text()))
+  return app
 }

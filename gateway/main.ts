@@ -11,9 +11,8 @@ import { createLog } from '#core/platform/log.ts'
 import { stopOnSignal } from '#core/platform/shutdown.ts'
 import { GATEWAY_BOUNDS } from './bounds.ts'
 import { openAccessCache } from './access-cache.ts'
-import { createApp } from './app.ts'
+import { createApp, createInternalApp } from './app.ts'
 import { gatewayConfig } from './config.ts'
-import { createInternalApp } from './internal.ts'
 import { createLifecycle } from './lifecycle.ts'
 import { openGatewayLimits } from './limits.ts'
 import { createGatewayMetrics } from './metrics.ts'
@@ -62,7 +61,7 @@ await startOrExplain('The service could not start', async () => {
     readerOf: readersOf(config),
     trustedProxies: config.TRUSTED_PROXIES,
   })
-  const internal = createInternalApp({ readiness, metrics })
+  const internal = createInternalApp(readiness, metrics)
   // The public port opens first, so that readiness implies reachability.
   await app.listen({ ...hostAndPort(config.GATEWAY_LISTEN), backlog: GATEWAY_BOUNDS.waitingConnectionsMax })
   await internal.listen(hostAndPort(config.GATEWAY_INTERNAL_LISTEN))

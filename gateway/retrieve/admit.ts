@@ -45,10 +45,9 @@ export async function admit(
   deps: AdmitDeps,
   context: RequestContext,
   pinned: PinnedRequest,
-  idempotencyKey: string | undefined,
 ): Promise<Admitted | Refused> {
   try {
-    const admission = await admitRequest(deps, candidateOf(deps, context, pinned, idempotencyKey), context.timings.wait)
+    const admission = await admitRequest(deps, candidateOf(deps, context, pinned), context.timings.wait)
     const windows = { pinned, decision: admission.decision }
     return admission.status === 'admitted'
       ? { status: 'admitted', charge: admission.charge, windows }
@@ -58,12 +57,8 @@ export async function admit(
   }
 }
 
-function candidateOf(
-  deps: AdmitDeps,
-  context: RequestContext,
-  pinned: PinnedRequest,
-  idempotencyKey: string | undefined,
-): Candidate {
+function candidateOf(deps: AdmitDeps, context: RequestContext, pinned: PinnedRequest): Candidate {
+  const { idempotencyKey } = context
   return {
     ...pinned,
     id: context.requestId,

@@ -1,10 +1,16 @@
-import { ServiceError } from '#core/platform/errors.ts'
-import { keyDigest, keyIsWellFormed } from '#core/credentials/api-key.ts'
+import { RETRIEVAL_SCOPE, keyDigest, keyIsWellFormed } from '#core/credentials/api-key.ts'
+import type { KeyEnvironment } from '#core/credentials/api-key.ts'
 import type { Pepper } from '#core/credentials/settings.ts'
-import { currentAccess } from './access.ts'
-import type { AccessDeps, KeyDigests } from './access.ts'
+import type { Access } from '#core/db/access.ts'
+import { ServiceError } from '#core/platform/errors.ts'
+import type { AccessCache } from '#gateway/access-cache.ts'
 import type { RequestContext } from './request-context.ts'
 import type { FailureBudget } from './failure-budget.ts'
+
+export interface AccessDeps {
+  readonly access: AccessCache
+  readonly environment: KeyEnvironment
+}
 
 export interface AuthenticateDeps extends AccessDeps {
   readonly peppers: readonly Pepper[]
@@ -13,21 +19,39 @@ export interface AuthenticateDeps extends AccessDeps {
 
 /**
  * Identifies the caller from the Authorization header alone. Every refused key gets the same 401.
- * @throws ServiceError as `currentAccess`.
+ * @throws ServiceError as `usable`; INTERNAL_UNAVAILABLE when the database cannot be read.
  */
-export async function authenticate(deps: AuthenticateDeps, context: RequestContext): Promise<KeyDigests> {
+export async function authenticate(deps: AuthenticateDeps, context: RequestContext): Promise<void> {
   const key = bearerKey(context.incoming.headers.authorization)
   if (key === undefined || !keyIsWellFormed(key) || !key.startsWith(`erk_${deps.environment}_`))
     throw new ServiceError('INVALID_API_KEY')
   const digests = deps.peppers.map((pepper) => keyDigest(key, pepper))
-  const { timings } = context
-  if (deps.failures.isSpent(context.address) && !(await timings.wait('postgres', deps.access.isKnown(digests))))
+  const { timings, address } = context
+  if (deps.failures.isSpent(address) && !(await timings.wait('postgres', deps.access.isKnown(digests))))
     throw new ServiceError('INVALID_API_KEY')
-  if ((await timings.wait('postgres', deps.access.read(digests))) === undefined) deps.failures.count(context.address)
-  await currentAccess(deps, context, digests)
-  return digests
+  const access = await timings.wait('postgres', deps.access.read(digests))
+  if (access === undefined) deps.failures.count(address)
+  usable(deps.environment, access)
+  context.digests = digests
 }
 
 function bearerKey(header: string | undefined): string | undefined {
   return /^Bearer ([\w-]{1,128})$/i.exec(header ?? '')?.[1]
+}
+
+/**
+ * Returns the access of a key that may retrieve now.
+ * @throws ServiceError INVALID_API_KEY when the key is unknown, revoked, expired or of another environment;
+ * SCOPE_FORBIDDEN.
+ */
+export function usable(environment: KeyEnvironment, access: Access | undefined): Access {
+  if (
+    access === undefined ||
+    access.environment !== environment ||
+    access.revoked_at !== null ||
+    access.expires_at.getTime() <= Date.now()
+  )
+    throw new ServiceError('INVALID_API_KEY')
+  if (!access.scopes.includes(RETRIEVAL_SCOPE)) throw new ServiceError('SCOPE_FORBIDDEN')
+  return access
 }

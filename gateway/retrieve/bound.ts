@@ -3,7 +3,7 @@ import { ServiceError } from '#core/platform/errors.ts'
 import { firstIndex } from '#core/platform/first-index.ts'
 import type { EmbeddedQuery } from './embed.ts'
 import type { PinnedRequest } from './pin.ts'
-import type { PublicIds } from './reply.ts'
+import type { PublicIds } from './request-context.ts'
 import type { Abstention, Result, RetrievalResponse } from './schema.ts'
 
 export interface BoundedReply {

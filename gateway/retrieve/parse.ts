@@ -2,46 +2,32 @@ import type { IncomingMessage } from 'node:http'
 import { GATEWAY_BOUNDS } from '#gateway/bounds.ts'
 import { ServiceError } from '#core/platform/errors.ts'
 import type { RequestContext } from './request-context.ts'
-import { detailsOf, pointer, retrievalRequestSchema } from './schema.ts'
-import type { RetrievalRequest } from './schema.ts'
-
-export interface ParsedRequest {
-  readonly request: RetrievalRequest
-  readonly idempotencyKey: string | undefined
-}
+import { invalid, pointer } from './schema.ts'
 
 const JSON_MEDIA_TYPE = /^application\/json[ \t]*(;[ \t]*charset="?utf-8"?[ \t]*)?$/i
-const IDEMPOTENCY_KEY = new RegExp(
-  `^[\\x21-\\x7e]{${GATEWAY_BOUNDS.idempotencyKeyCharactersMin},${GATEWAY_BOUNDS.idempotencyKeyCharactersMax}}$`,
-)
+const { bodyBytesMax, bodyReadTimeoutMs } = GATEWAY_BOUNDS
+const { idempotencyKeyCharactersMin: keyMin, idempotencyKeyCharactersMax: keyMax } = GATEWAY_BOUNDS
+const IDEMPOTENCY_KEY = new RegExp(`^[\\x21-\\x7e]{${keyMin},${keyMax}}$`)
 
 /**
- * Reads and parses the body, which no earlier stage has read.
- * @throws ServiceError INVALID_REQUEST: 413 past the body limit, else 400 with the path and message of each fault.
+ * Reads the body, which no earlier stage has read, and its headers. Returns its JSON, which the schema checks next.
+ * @throws ServiceError INVALID_REQUEST: 413 past the body limit, else 400 with the path and message of the fault.
  */
-export async function parse(context: RequestContext): Promise<ParsedRequest> {
+export async function parse(context: RequestContext): Promise<unknown> {
   const { headers } = context.incoming
   const body = await context.timings.wait('caller', readBody(context.incoming))
   if (!JSON_MEDIA_TYPE.test(headers['content-type'] ?? '')) throw invalid('Content-Type', 'must be application/json')
-  const idempotencyKey = headers['idempotency-key']
-  if (idempotencyKey !== undefined && (typeof idempotencyKey !== 'string' || !IDEMPOTENCY_KEY.test(idempotencyKey)))
-    throw invalid(
-      'Idempotency-Key',
-      `must be ${GATEWAY_BOUNDS.idempotencyKeyCharactersMin} to ${GATEWAY_BOUNDS.idempotencyKeyCharactersMax} visible ASCII characters`,
-    )
-  const parsed = retrievalRequestSchema.safeParse(parseJson(body))
-  if (!parsed.success) throw new ServiceError('INVALID_REQUEST', { details: detailsOf(parsed.error) })
-  return { request: parsed.data, idempotencyKey }
-}
-
-function invalid(path: string, message: string): ServiceError {
-  return new ServiceError('INVALID_REQUEST', { details: [{ path, message }] })
+  const key = headers['idempotency-key']
+  if (key !== undefined && (typeof key !== 'string' || !IDEMPOTENCY_KEY.test(key)))
+    throw invalid('Idempotency-Key', `must be ${keyMin} to ${keyMax} visible ASCII characters`)
+  context.idempotencyKey = key
+  return parseJson(body)
 }
 
 function tooLarge(): ServiceError {
   return new ServiceError('INVALID_REQUEST', {
     status: 413,
-    details: [{ path: '(body)', message: `must be at most ${GATEWAY_BOUNDS.bodyBytesMax} bytes` }],
+    details: [{ path: '(body)', message: `must be at most ${bodyBytesMax} bytes` }],
   })
 }
 
@@ -49,29 +35,24 @@ function tooLarge(): ServiceError {
  * Refuses a body that declares too many bytes unread, one that exceeds the limit at once, and a slow one after a
  * time-out.
  */
-function readBody(incoming: IncomingMessage): Promise<Buffer> {
-  if (Number(incoming.headers['content-length'] ?? 0) > GATEWAY_BOUNDS.bodyBytesMax) return Promise.reject(tooLarge())
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = []
-    let bytes = 0
-    const timer = setTimeout(
-      () => finish(invalid('(body)', 'must arrive without pauses')),
-      GATEWAY_BOUNDS.bodyReadTimeoutMs,
-    )
-    function finish(error?: Error): void {
-      clearTimeout(timer)
-      incoming.off('data', take).off('end', finish).off('error', finish).off('close', closed)
-      if (error === undefined) resolve(Buffer.concat(chunks, bytes))
-      else reject(error)
-    }
-    function take(chunk: Buffer): void {
+async function readBody(incoming: IncomingMessage): Promise<Buffer> {
+  if (Number(incoming.headers['content-length'] ?? 0) > bodyBytesMax) throw tooLarge()
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer>()
+  const timer = setTimeout(() => reject(invalid('(body)', 'must arrive without pauses')), bodyReadTimeoutMs)
+  const chunks: Buffer[] = []
+  let bytes = 0
+  incoming
+    .on('data', (chunk: Buffer) => {
       bytes += chunk.length
-      chunks.push(chunk)
-      if (bytes > GATEWAY_BOUNDS.bodyBytesMax) finish(tooLarge())
-    }
-    const closed = (): void => finish(invalid('(body)', 'must be complete'))
-    incoming.on('data', take).on('end', finish).on('error', closed).on('close', closed)
-  })
+      if (bytes > bodyBytesMax) reject(tooLarge())
+      else chunks.push(chunk)
+    })
+    .on('end', () => resolve(Buffer.concat(chunks, bytes)))
+    .on('error', () => undefined)
+    .on('close', () => {
+      if (!incoming.complete) reject(invalid('(body)', 'must be complete'))
+    })
+  return promise.finally(() => clearTimeout(timer))
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })

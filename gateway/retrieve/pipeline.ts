@@ -2,8 +2,7 @@ import { toServiceError } from '#core/platform/errors.ts'
 import type { ServiceError } from '#core/platform/errors.ts'
 import type { LedgerQueue } from '#core/queues/ledger-queue.ts'
 import { failedOutcome } from '#core/limits/settlement.ts'
-import type { Charge, Settlement } from '#core/limits/settlement.ts'
-import { publicRequestId, publicTraceId } from '#core/platform/ids.ts'
+import type { Charge, RequestUse, Settlement } from '#core/limits/settlement.ts'
 import type { Log } from '#core/platform/log.ts'
 import { admit } from './admit.ts'
 import type { AdmitDeps, Admitted } from './admit.ts'
@@ -27,9 +26,10 @@ import { read } from './read.ts'
 import type { ReaderOf, ReaderUse } from './read.ts'
 import { record } from './record.ts'
 import { deliveredReply, errorReply } from './reply.ts'
-import type { PublicIds, Reply, Windows } from './reply.ts'
+import type { Reply, Windows } from './reply.ts'
 import { rerank } from './rerank.ts'
 import type { RerankerOf } from './rerank.ts'
+import type { RetrievalRequest } from './schema.ts'
 import { search } from './search.ts'
 import type { SearchDeps } from './search.ts'
 
@@ -52,78 +52,37 @@ export interface Finished {
   readonly reader?: Readonly<ReaderUse> | undefined
 }
 
-/**
- * Runs one request from its headers to its reply. The first stage that fails determines the error reply; a failure
- * after `admit` is refunded.
- */
-export async function retrieve(deps: PipelineDeps, context: RequestContext): Promise<Finished> {
-  const { stage } = context.timings
-  const ids: PublicIds = { requestId: publicRequestId(context.requestId), traceId: publicTraceId(context.traceId) }
-  try {
-    assertNotOverloaded(deps.concurrency)
-    const digests = await stage('authenticate', () => authenticate(deps, context))
-    const { request, idempotencyKey } = await stage('parse', () => parse(context))
-    const { access, entitlement } = await stage('entitle', () => entitle(deps, context, digests, request))
-    const narrowed = await stage('narrow', () => narrow(entitlement, request))
-    const pinned = await stage('pin', () => pin(access, entitlement, narrowed, request, new Date()))
-    const { clientId: client_id, knowledgeBase: knowledge_base, profile } = pinned
-    Object.assign(context.about, { client_id, knowledge_base, version_id: profile.version_id })
-    const slot = await stage('enter', () => enter(deps.concurrency, context))
-    try {
-      return await withSlot(deps, context, ids, { pinned, idempotencyKey, slot })
-    } finally {
-      slot.release()
-    }
-  } catch (thrown) {
-    return refusal(ids, toServiceError(thrown), undefined)
-  }
+// The stages of a request in order, in three parts: what runs before its body is read, the body, and what runs on a
+// request within the schema. The first stage that fails determines the error reply.
+
+export async function identify(deps: PipelineDeps, context: RequestContext): Promise<void> {
+  assertNotOverloaded(deps.concurrency)
+  await context.timings.stage('authenticate', () => authenticate(deps, context))
 }
 
-/** A pinned request that has a slot of the gateway. */
-interface WithSlot {
-  readonly pinned: PinnedRequest
-  readonly idempotencyKey: string | undefined
-  readonly slot: Slot
+export function readRequest(context: RequestContext): Promise<unknown> {
+  return context.timings.stage('parse', () => parse(context))
 }
 
-async function withSlot(
+export async function retrieve(
   deps: PipelineDeps,
   context: RequestContext,
-  ids: PublicIds,
-  { pinned, idempotencyKey, slot }: WithSlot,
+  request: RetrievalRequest,
 ): Promise<Finished> {
   const { stage } = context.timings
-  const admission = await stage('admit', () => admit(deps, context, pinned, idempotencyKey))
-  if (admission.status === 'refused') return refusal(ids, admission.error, admission.windows)
-  return await settling(deps, context, ids, admission, async (paid) => {
-    const query = await stage('embed', () => embed(deps.embedderOf, context, pinned, slot))
-    paid.tokens = query.tokens
-    const found = await stage('search', () => search(deps, context, pinned, query))
-    const ranked = await stage('rerank', () =>
-      slot.whileReleased(() => rerank(deps.rerankerOf, context, pinned, found)),
-    )
-    const evidence = await stage('read', () => read(deps.readerOf, context, { pinned, slot }, ranked, paid.reader))
-    const abstention = await stage('decide', () => decide(pinned, evidence))
-    const bounded = await stage('bound', () => bound(ids, pinned, query, evidence.passages, abstention))
-    assertDocumentsOpen(admission.windows.decision, bounded.served)
-    await stage('record', () =>
-      record(deps, context, pinned, admission, { query, evidence, reader: paid.reader, abstention, reply: bounded }),
-    )
-    const reply = await stage('reply', () => deliveredReply(ids, bounded.body, admission.windows))
-    return { reply, error: undefined, decision: abstention.decision, reader: paid.reader }
-  })
-}
-
-/** @param windows undefined until admission was evaluated. */
-function refusal(ids: PublicIds, error: ServiceError, windows: Windows | undefined): Finished {
-  return { reply: errorReply(ids, error, windows), error, decision: undefined }
-}
-
-/** What an admitted request has used of providers so far. */
-interface Paid {
-  /** Tokens that the embedding provider reported; null while it has reported none. */
-  tokens: number | null
-  readonly reader: ReaderUse
+  const { access, entitlement } = await stage('entitle', () => entitle(deps, context, request))
+  const narrowed = await stage('narrow', () => narrow(entitlement, request))
+  const pinned = await stage('pin', () => pin(access, entitlement, narrowed, request, new Date()))
+  const { clientId: client_id, knowledgeBase: knowledge_base, profile } = pinned
+  Object.assign(context.about, { client_id, knowledge_base, version_id: profile.version_id })
+  const slot = await stage('enter', () => enter(deps.concurrency, context))
+  try {
+    const admission = await stage('admit', () => admit(deps, context, pinned))
+    if (admission.status === 'refused') return refusal(context, admission.error, admission.windows)
+    return await settling(deps, context, pinned, slot, admission)
+  } finally {
+    slot.release()
+  }
 }
 
 /**
@@ -133,38 +92,65 @@ interface Paid {
 async function settling(
   deps: PipelineDeps,
   context: RequestContext,
-  ids: PublicIds,
-  { charge, windows }: Admitted,
-  work: (paid: Paid) => Promise<Finished>,
+  pinned: PinnedRequest,
+  slot: Slot,
+  admission: Admitted,
 ): Promise<Finished> {
-  const paid: Paid = { tokens: null, reader: { result: null, tokens: null } }
+  const { stage } = context.timings
+  const reader: ReaderUse = { result: null, tokens: null }
+  let tokens: number | null = null
   try {
-    return await work(paid)
+    const query = await stage('embed', () => embed(deps.embedderOf, context, pinned, slot))
+    tokens = query.tokens
+    const found = await stage('search', () => search(deps, context, pinned, query))
+    const ranked = await stage('rerank', () =>
+      slot.whileReleased(() => rerank(deps.rerankerOf, context, pinned, found)),
+    )
+    const evidence = await stage('read', () => read(deps.readerOf, context, { pinned, slot }, ranked, reader))
+    const abstention = await stage('decide', () => decide(pinned, evidence))
+    const reply = await stage('bound', () => bound(context.ids, pinned, query, evidence.passages, abstention))
+    assertDocumentsOpen(admission.windows.decision, reply.served)
+    await stage('record', () =>
+      record(deps, context, pinned, admission, { query, evidence, reader, abstention, reply }),
+    )
+    const delivered = await stage('reply', () => deliveredReply(context.ids, reply.body, admission.windows))
+    return { reply: delivered, error: undefined, decision: abstention.decision, reader }
   } catch (thrown) {
     const error = toServiceError(thrown)
-    const { settlement } = deps
-    const used = {
-      query_embedding_tokens: paid.tokens,
-      reader: paid.reader.result,
-      reader_tokens: paid.reader.tokens,
+    await settleFailure(deps, context, admission, error, {
+      query_embedding_tokens: tokens,
+      reader: reader.result,
+      reader_tokens: reader.tokens,
       node: context.about.node ?? null,
       stage_ms: stageMs(context.timings),
-    }
-    try {
-      if (!charge.settled && context.callerGone())
-        await settlement.abandon(charge, failedOutcome(null, windows.pinned.topK, used))
-      else if (!charge.settled) await settlement.refund(charge, failedOutcome(error.code, windows.pinned.topK, used))
-    } catch (failure) {
-      deps.log.warn(
-        'settlement is left to the sweeper',
-        { request_id: publicRequestId(context.requestId), ...context.about },
-        failure,
-      )
-    }
-    return { ...refusal(ids, error, windows), reader: paid.reader }
+    })
+    return { ...refusal(context, error, admission.windows), reader }
   } finally {
-    requestEntry(deps.ledger, charge)
+    requestEntry(deps.ledger, admission.charge)
   }
+}
+
+/** Refunds, unless the caller hung up. */
+async function settleFailure(
+  { settlement, log }: PipelineDeps,
+  context: RequestContext,
+  { charge, windows }: Admitted,
+  { code }: ServiceError,
+  used: RequestUse,
+): Promise<void> {
+  try {
+    const { topK } = windows.pinned
+    if (charge.settled) return
+    if (context.callerGone()) await settlement.abandon(charge, failedOutcome(null, topK, used))
+    else await settlement.refund(charge, failedOutcome(code, topK, used))
+  } catch (failure) {
+    log.warn('settlement is left to the sweeper', { request_id: context.ids.requestId, ...context.about }, failure)
+  }
+}
+
+/** @param windows undefined until admission was evaluated. */
+export function refusal({ ids }: RequestContext, error: ServiceError, windows?: Windows): Finished {
+  return { reply: errorReply(ids, error, windows), error, decision: undefined }
 }
 
 /** While an outcome is uncertain, its entry must wait: what the ledger has cannot be refunded any more. */

@@ -1,18 +1,13 @@
 import type { ChargeDecision } from '#core/limits/counters.ts'
 import type { ServiceError } from '#core/platform/errors.ts'
 import type { PinnedRequest } from './pin.ts'
+import type { PublicIds } from './request-context.ts'
 
 /** The parts of an HTTP reply. */
 export interface Reply {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: Buffer
-}
-
-/** Ids in the form that callers see. */
-export interface PublicIds {
-  readonly requestId: string
-  readonly traceId: string
 }
 
 /** Usage of the rate-limit windows and the plan with their limits; known once admission was evaluated. */
@@ -46,7 +41,7 @@ export function deliveredReply(ids: PublicIds, body: Buffer, windows: Windows): 
   return { status: 200, headers: commonHeaders(ids, body, windows), body }
 }
 
-export function errorReply(ids: PublicIds, error: ServiceError, windows: Windows | undefined): Reply {
+export function errorReply(ids: PublicIds, error: ServiceError, windows?: Windows): Reply {
   const body = Buffer.from(
     JSON.stringify({
       error: {

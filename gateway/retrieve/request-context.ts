@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
-import { createRequestId } from '#core/platform/ids.ts'
+import { createRequestId, publicRequestId, publicTraceId } from '#core/platform/ids.ts'
 import type { RequestId } from '#core/platform/ids.ts'
 
 /** The stages of a request, in order. */
@@ -27,10 +27,17 @@ export type Stage = (typeof STAGES)[number]
 export const PARTIES = ['caller', 'redis', 'postgres', 'provider', 'search'] as const
 export type Party = (typeof PARTIES)[number]
 
+/** Ids in the form that callers see. */
+export interface PublicIds {
+  readonly requestId: string
+  readonly traceId: string
+}
+
 /** One HTTP exchange: its request, ids, caller address and timings. */
 export interface RequestContext {
   readonly requestId: RequestId
   readonly traceId: string
+  readonly ids: PublicIds
   readonly incoming: IncomingMessage
   readonly address: string
   /** Aborts when the caller hangs up or the request's deadline passes. */
@@ -40,6 +47,10 @@ export interface RequestContext {
   readonly timings: Timings
   /** What the log and the record say of the request, as far as it is known. */
   readonly about: RequestFacts
+  /** The digests of the presented key, under each pepper in use; none before `authenticate`. */
+  digests: readonly Buffer[]
+  /** As `parse` found it. */
+  idempotencyKey: string | undefined
 }
 
 export interface RequestFacts {
@@ -93,6 +104,12 @@ function createTimings(): Timings {
   }
 }
 
+/** Of one exchange. */
+export function createIds(): Pick<RequestContext, 'requestId' | 'traceId' | 'ids'> {
+  const [requestId, traceId] = [createRequestId(), randomUUID()]
+  return { requestId, traceId, ids: { requestId: publicRequestId(requestId), traceId: publicTraceId(traceId) } }
+}
+
 export function createRequestContext(
   incoming: IncomingMessage,
   address: string,
@@ -100,13 +117,14 @@ export function createRequestContext(
   callerGone: () => boolean,
 ): RequestContext {
   return {
-    requestId: createRequestId(),
-    traceId: randomUUID(),
+    ...createIds(),
     incoming,
     address,
     signal,
     callerGone,
     timings: createTimings(),
     about: {},
+    digests: [],
+    idempotencyKey: undefined,
   }
 }

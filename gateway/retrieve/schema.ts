@@ -3,6 +3,7 @@ import { SEARCH_BOUNDS } from '#core/domain/bounds.ts'
 import { INDEX_BOUNDS } from '#core/index/bounds.ts'
 import { VERIFICATION_STATUSES } from '#core/index/passages/record.ts'
 import { GATEWAY_BOUNDS } from '#gateway/bounds.ts'
+import { ServiceError } from '#core/platform/errors.ts'
 import type { ErrorCode, ErrorDetail } from '#core/platform/errors.ts'
 
 /** Whether the text has at most `charactersMax` Unicode code points, which is how the contract counts characters. */
@@ -62,6 +63,11 @@ export const retrievalRequestSchema = z.strictObject({
     .meta({ description: 'active, or the id of an explicitly entitled retrieval profile.' }),
 })
 export type RetrievalRequest = z.infer<typeof retrievalRequestSchema>
+
+/** @param path where the fault is, as `ErrorDetail` says. */
+export function invalid(path: string, message: string): ServiceError {
+  return new ServiceError('INVALID_REQUEST', { details: [{ path, message }] })
+}
 
 /** Zod's issues as error details: where, and a message without values that the caller sent. */
 export function detailsOf(error: z.ZodError): readonly ErrorDetail[] {

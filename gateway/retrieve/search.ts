@@ -1,5 +1,4 @@
 import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
-import { publicRequestId } from '#core/platform/ids.ts'
 import { ServiceError } from '#core/platform/errors.ts'
 import { rankingOf } from '#core/domain/retrieval-profile.ts'
 import type { FoundPassage, SearchResult, Withdrawn } from '#core/domain/search.ts'
@@ -50,7 +49,7 @@ export async function search(
     const { node, ...found } = await context.timings.wait(
       'search',
       deps.searchTier.search(request, PLATFORM_BOUNDS.searchTimeoutMs, context.signal, {
-        request_id: publicRequestId(context.requestId),
+        request_id: context.ids.requestId,
         ...context.about,
       }),
     )
