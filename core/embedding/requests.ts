@@ -1,3 +1,4 @@
+import type { OpenAI } from 'openai'
 import { z } from 'zod'
 import { modelDigestSchema } from '#core/index/format/manifest.ts'
 import { EndpointFailure } from '#core/platform/json-endpoint.ts'
@@ -9,12 +10,7 @@ import { retry } from './retry.ts'
 import type { Clock, RetryPolicy } from './retry.ts'
 
 /** The body of one request. */
-export interface EmbeddingsRequest {
-  readonly model: string
-  readonly input: readonly string[]
-  readonly dimensions?: number
-  readonly encoding_format?: 'base64'
-}
+export type EmbeddingsRequest = OpenAI.EmbeddingCreateParams & { readonly input: string[] }
 
 /** Values are checked with the vector, which costs less than a schema of each. */
 const vectorSchema = z.object({ index: z.int(), embedding: z.union([z.string(), z.array(z.unknown())]) })
@@ -42,7 +38,7 @@ export async function requestEmbeddings(
 ): Promise<EmbeddingsReply> {
   const { input } = body
   const replyBytesMax = (input.length + 1) * EMBEDDING_BOUNDS.embedReplyBytesPerTextMax
-  const reply = await endpoint.post({ path: '/embeddings', body, timeoutMs, replyBytesMax, signal })
+  const reply = await endpoint.embeddings(body, { timeoutMs, replyBytesMax, signal })
   const parsed = replySchema.safeParse(reply)
   if (!parsed.success) throw new EndpointFailure('the embedding provider sent a reply that has no vectors')
   const { data, usage, model_digest: modelDigest } = parsed.data
@@ -83,7 +79,7 @@ export function createSend(
 
   function sendAs(format: Format, deadline: { endMs: number }, call: Call): Promise<EmbeddingsReply> {
     const { texts, policy, rateLimit, signal } = call
-    const body = { ...asked, input: texts, ...(format === 'base64' ? { encoding_format: format } : {}) }
+    const body = { ...asked, input: [...texts], ...(format === 'base64' ? { encoding_format: format } : {}) }
     const estimated = rateLimit === undefined ? 0 : texts.reduce((sum, text) => sum + estimateTokens(text), 0)
     const attempt = async (): Promise<EmbeddingsReply> => {
       const beganMs = clock.nowMs()

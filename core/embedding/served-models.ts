@@ -28,8 +28,7 @@ export async function readServedModels(
   endpoint: JsonEndpoint,
   signal: AbortSignal,
 ): Promise<readonly ServedModel[] | undefined> {
-  const reply = await endpoint.get({
-    path: '/models',
+  const reply = await endpoint.models({
     timeoutMs: EMBEDDING_BOUNDS.servedModelsTimeoutMs,
     replyBytesMax: EMBEDDING_BOUNDS.servedModelsBytesMax,
     signal,

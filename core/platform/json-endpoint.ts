@@ -1,6 +1,8 @@
-import type { APIError, OpenAI } from 'openai'
+import type { OpenAI } from 'openai'
+import { z } from 'zod'
 import { PLATFORM_BOUNDS } from './bounds.ts'
 import { OperatorError } from './errors.ts'
+import { parsedJson } from './json.ts'
 
 export interface EndpointAddress {
   /** What messages call it, e.g. `the re-ranker`. */
@@ -10,20 +12,21 @@ export interface EndpointAddress {
   readonly apiKey: string | undefined
 }
 
-export interface JsonRequest {
-  /** Appended to the base URL. */
-  readonly path: string
-  readonly body: object
+/** Not every server takes the successor of `max_tokens`, which OpenAI deprecates. */
+export type ChatRequest = Omit<OpenAI.ChatCompletionCreateParamsNonStreaming, 'max_tokens'> & { max_tokens?: number }
+
+/** Of one request. */
+export interface CallBounds {
   readonly timeoutMs: number
   readonly replyBytesMax: number
   readonly signal: AbortSignal
 }
 
+/** Each call sends one request, once, and returns the JSON of the reply. @throws EndpointFailure */
 export interface JsonEndpoint {
-  /** Sends one POST request, once. @throws EndpointFailure */
-  post(request: JsonRequest): Promise<unknown>
-  /** Sends one GET request, once. @throws EndpointFailure */
-  get(request: Omit<JsonRequest, 'body'>): Promise<unknown>
+  embeddings(body: OpenAI.EmbeddingCreateParams, bounds: CallBounds): Promise<unknown>
+  chat(body: ChatRequest, bounds: CallBounds): Promise<unknown>
+  models(bounds: CallBounds): Promise<unknown>
 }
 
 /** One request failed. The message never contains what was sent or what the endpoint wrote. */
@@ -45,85 +48,88 @@ export class EndpointFailure extends Error {
 }
 
 /**
- * An HTTP endpoint with the conventions of OpenAI. The client of `openai` builds the requests and parses refusals.
- * Retries are left to the caller. A redirection is not followed, so key and texts reach the configured address only.
+ * An HTTP endpoint with the conventions of OpenAI. Retries are left to the caller. The 236 modules of `openai` are loaded
+ * only where an endpoint is configured.
  */
 export function createJsonEndpoint(address: EndpointAddress): JsonEndpoint {
-  const { name } = address
-  const library = openLibrary(address)
+  const library = openClient(address)
   // Each request reports what failed here.
   library.catch(() => undefined)
-  const ask = async (
-    { timeoutMs, replyBytesMax, signal }: Omit<JsonRequest, 'body'>,
-    sent: (client: OpenAI, signal: AbortSignal) => Pick<ReturnType<OpenAI['get']>, 'asResponse'>,
-  ): Promise<unknown> => {
-    const { client, isApiError } = await library
-    const timeout = AbortSignal.timeout(Math.ceil(timeoutMs))
-    let text: string | undefined
-    try {
-      // `asResponse` leaves the body unread, so that it can be bounded.
-      text = await boundedText(await sent(client, AbortSignal.any([signal, timeout])).asResponse(), replyBytesMax)
-    } catch (error) {
-      if (signal.aborted) throw new EndpointFailure(`the request to ${name} was aborted`)
-      if (isApiError(error) && error.status !== undefined) throw refusalOf(name, error, error.status)
-      const why = timeout.aborted ? `did not answer within ${Math.ceil(timeoutMs / 1_000)} s` : 'could not be reached'
-      throw new EndpointFailure(`${name} ${why}`, { transient: true })
-    }
-    if (text === undefined) throw new EndpointFailure(`${name} sent a reply that is too long`)
-    try {
-      const json: unknown = JSON.parse(text)
-      return json
-    } catch {
-      throw new EndpointFailure(`${name} sent a reply that is not JSON`)
-    }
-  }
+  const askBy = (bounds: CallBounds, send: (client: OpenAI) => Promise<unknown>): Promise<unknown> =>
+    ask(address, bounds, async (boundedFetch) => send((await library).withOptions({ fetch: boundedFetch })))
   return {
-    post: (request) => ask(request, (client, signal) => client.post(request.path, { body: request.body, signal })),
-    get: (request) => ask(request, (client, signal) => client.get(request.path, { signal })),
+    // The body is sent as it is, without a format if it states none. The client would decode what it did not ask for.
+    embeddings: (body, bounds) =>
+      askBy(bounds, (client) => client.embeddings.create({ ...body, encoding_format: 'base64' }, { body })),
+    chat: (body, bounds) => askBy(bounds, (client) => client.chat.completions.create(body)),
+    models: (bounds) => askBy(bounds, (client) => client.get('/models')),
   }
 }
 
-interface Library {
-  readonly client: OpenAI
-  /** The class by itself has fields of any type. */
-  isApiError(error: unknown): error is APIError
-}
-
-/**
- * The library's 236 modules are loaded only where an endpoint is configured. Every option that the client would else
- * read from the environment is given.
- */
-async function openLibrary({ baseUrl, apiKey }: EndpointAddress): Promise<Library> {
-  const { APIError: LibraryError, OpenAI: LibraryClient } = await import('openai')
-  const headers = {
-    accept: 'application/json',
-    'content-type': 'application/json',
-    ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
-  }
+/** Every option that the client would else read from the environment is given. */
+async function openClient({ baseUrl, apiKey = 'none' }: EndpointAddress): Promise<OpenAI> {
+  const { OpenAI: Client } = await import('openai')
+  const unset = { adminAPIKey: null, organization: null, project: null, webhookSecret: null }
   try {
-    const client = new LibraryClient({
-      // The client demands a key; an endpoint without keys is sent none.
-      apiKey: apiKey ?? 'none',
-      adminAPIKey: null,
-      organization: null,
-      project: null,
-      webhookSecret: null,
-      baseURL: baseUrl.replace(/\/+$/, ''),
-      maxRetries: 0,
-      logLevel: 'off',
-      fetch: async (url, init) => {
-        // These headers replace those of the client, which describe this machine and repeat OPENAI_CUSTOM_HEADERS.
-        const reply = await fetch(url, { ...init, headers, redirect: 'manual' })
-        if (reply.ok) return reply
-        // The client reads a refusal whole. A refusal that is too long has no body.
-        const text = await boundedText(reply, PLATFORM_BOUNDS.refusalBytesMax).catch(() => undefined)
-        return new Response(text === '' ? null : text, { status: reply.status, headers: reply.headers })
-      },
-    })
-    return { client, isApiError: (error) => error instanceof LibraryError }
+    return new Client({ ...unset, apiKey, baseURL: withoutSlash(baseUrl), maxRetries: 0, logLevel: 'off' })
   } catch {
     // The client parses this one variable whatever its options are.
     throw new OperatorError('OPENAI_CUSTOM_HEADERS holds a header that is not valid: unset it; it is not used.')
+  }
+}
+
+const withoutSlash = (url: string): string => url.replace(/\/+$/, '')
+
+/** Sends one POST request, once, to an endpoint of other conventions. @throws EndpointFailure */
+export function postJson(address: EndpointAddress, path: string, body: object, bounds: CallBounds): Promise<unknown> {
+  const sent = { method: 'POST', body: JSON.stringify(body) }
+  return ask(address, bounds, async (boundedFetch) =>
+    (await boundedFetch(withoutSlash(address.baseUrl) + path, sent)).json(),
+  )
+}
+
+/** Has one request sent with a fetch that is bounded, and returns the JSON of the reply. @throws EndpointFailure */
+async function ask(
+  address: EndpointAddress,
+  bounds: CallBounds,
+  request: (boundedFetch: typeof fetch) => Promise<unknown>,
+): Promise<unknown> {
+  // The client throws errors of its own, which do not always name their cause.
+  let failure: unknown
+  const boundedFetch: typeof fetch = (url, init) =>
+    fetchWithin(address, bounds, url, init).catch((error: unknown) => {
+      failure = error
+      throw error
+    })
+  const reply = await request(boundedFetch).catch((error: unknown) => {
+    if (failure === undefined && error instanceof SyntaxError) return undefined
+    throw failure ?? error
+  })
+  if (reply === undefined) throw new EndpointFailure(`${address.name} sent a reply that is not JSON`)
+  return reply
+}
+
+/** A redirection is not followed, so key and texts reach the configured address only. */
+async function fetchWithin(
+  { name, apiKey }: EndpointAddress,
+  { timeoutMs, replyBytesMax, signal: aborted }: CallBounds,
+  ...[url, init]: Parameters<typeof fetch>
+): Promise<Response> {
+  const late = AbortSignal.timeout(Math.ceil(timeoutMs))
+  const json = { accept: 'application/json', 'content-type': 'application/json' }
+  // They replace those of the client, which describe this machine and repeat OPENAI_CUSTOM_HEADERS.
+  const headers = apiKey === undefined ? json : { ...json, authorization: `Bearer ${apiKey}` }
+  try {
+    const reply = await fetch(url, { ...init, headers, redirect: 'manual', signal: AbortSignal.any([aborted, late]) })
+    if (!reply.ok) throw await refusalOf(name, reply)
+    const text = await boundedText(reply, replyBytesMax)
+    if (text === undefined) throw new EndpointFailure(`${name} sent a reply that is too long`)
+    return new Response(text, { headers: json })
+  } catch (error) {
+    if (error instanceof EndpointFailure) throw error
+    if (aborted.aborted) throw new EndpointFailure(`the request to ${name} was aborted`)
+    const why = late.aborted ? `did not answer within ${Math.ceil(timeoutMs / 1_000)} s` : 'could not be reached'
+    throw new EndpointFailure(`${name} ${why}`, { transient: true })
   }
 }
 
@@ -141,7 +147,14 @@ async function boundedText({ body }: Response, bytesMax: number): Promise<string
   return Buffer.concat(pieces).toString('utf8')
 }
 
-function refusalOf(name: string, { code, type, headers }: APIError, status: number): EndpointFailure {
+const statedSchema = z.object({ code: z.unknown().optional(), type: z.unknown().optional() })
+const refusalSchema = z.union([z.object({ error: statedSchema }).transform(({ error }) => error), statedSchema])
+
+/** A refusal that is too long or breaks off states nothing. */
+async function refusalOf(name: string, reply: Response): Promise<EndpointFailure> {
+  const { status, headers } = reply
+  const text = await boundedText(reply, PLATFORM_BOUNDS.refusalBytesMax).catch(() => undefined)
+  const { code, type } = refusalSchema.safeParse(parsedJson(text ?? '')).data ?? {}
   return new EndpointFailure(`${name} answered with status ${status}${reasonOf([code, type])}`, {
     status,
     transient: (status === 429 && code !== 'insufficient_quota') || status === 408 || status >= 500,
@@ -160,10 +173,10 @@ function reasonOf(stated: readonly unknown[]): string {
  * 10.2.3) in seconds or as a date.
  * @returns milliseconds from now, at least 0; undefined if neither header is there and valid.
  */
-export function retryAfterMs(headers: Headers | undefined, nowMs: number): number | undefined {
-  const inMs = decimal(headers?.get('retry-after-ms'))
+export function retryAfterMs(headers: Headers, nowMs: number): number | undefined {
+  const inMs = decimal(headers.get('retry-after-ms'))
   if (inMs !== undefined) return inMs
-  const text = headers?.get('retry-after')
+  const text = headers.get('retry-after')
   const seconds = decimal(text)
   if (seconds !== undefined) return seconds * 1_000
   // Other texts that `Date.parse` accepts are no dates of HTTP.

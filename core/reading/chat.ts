@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { FoundPassage } from '#core/domain/search.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import { parsedJson } from '#core/platform/json.ts'
+import type { ChatRequest } from '#core/platform/json-endpoint.ts'
 import { READING_BOUNDS } from './bounds.ts'
 import { excerptFor } from './excerpt.ts'
 
@@ -21,7 +22,7 @@ export const PROMPT_SHA256 = sha256(INSTRUCTIONS).toString('hex')
 const nameOf = (at: number): string => `p${at + 1}`
 
 /** The body of a request of chat completions. */
-export function chatRequest(model: string, question: string, passages: readonly FoundPassage[]): object {
+export function chatRequest(model: string, question: string, passages: readonly FoundPassage[]): ChatRequest {
   const names = passages.map((_, at) => nameOf(at))
   const number = { type: 'integer', minimum: 0, maximum: 100 }
   return {

@@ -79,9 +79,7 @@ function chatReader({ model, prompt_sha256: prompt }: Pinned, settings: ReaderSe
   return {
     async read(question, passages, signal) {
       const reply = await endpoint
-        .post({
-          path: '/chat/completions',
-          body: chatRequest(model, question, passages),
+        .chat(chatRequest(model, question, passages), {
           timeoutMs,
           replyBytesMax: READING_BOUNDS.readerReplyBytesMax,
           signal,

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { OperatorError } from '#core/platform/errors.ts'
-import { EndpointFailure, createJsonEndpoint } from '#core/platform/json-endpoint.ts'
+import { EndpointFailure, postJson } from '#core/platform/json-endpoint.ts'
 import { RERANKING_BOUNDS } from './bounds.ts'
 
 export const RERANK_FORMATS = ['cohere', 'tei'] as const
@@ -67,12 +67,12 @@ export function createReranker({
       'This profile has a re-ranker or cross-encoder: set RERANK_BASE_URL, or use a profile without one.',
     )
   const format = FORMATS[formatName]
-  const endpoint = createJsonEndpoint({ name: 'the re-ranker', baseUrl, apiKey })
+  const endpoint = { name: 'the re-ranker', baseUrl, apiKey }
   return {
     async score(model, query, texts, signal) {
       const body = format.body(model, query, texts)
-      const request = { path: '/rerank', body, timeoutMs, replyBytesMax: RERANKING_BOUNDS.rerankReplyBytesMax, signal }
-      const reply = await endpoint.post(request).catch((error: unknown) => {
+      const bounds = { timeoutMs, replyBytesMax: RERANKING_BOUNDS.rerankReplyBytesMax, signal }
+      const reply = await postJson(endpoint, '/rerank', body, bounds).catch((error: unknown) => {
         throw error instanceof EndpointFailure ? new RerankError(error.message) : error
       })
       return scoresOf(format.scored(reply), texts.length)

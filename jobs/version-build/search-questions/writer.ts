@@ -9,6 +9,7 @@ import { sha256 } from '#core/platform/digest.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { parsedJson } from '#core/platform/json.ts'
 import { EndpointFailure, createJsonEndpoint } from '#core/platform/json-endpoint.ts'
+import type { ChatRequest } from '#core/platform/json-endpoint.ts'
 import { BUILD_BOUNDS } from '#jobs/version-build/bounds.ts'
 
 /** The endpoint, and the model that writes search questions. */
@@ -124,7 +125,7 @@ function createAsk(settings: ChatSettings, model: string, baseUrl: string): Ask 
 
   return async (passages, signal) => {
     const user = JSON.stringify(passages.map((passage, number) => ({ number, ...sentOf(passage) })))
-    const body = {
+    const body: ChatRequest = {
       model,
       max_completion_tokens: passages.length * searchQuestionTokensMax,
       messages: [
@@ -138,9 +139,7 @@ function createAsk(settings: ChatSettings, model: string, baseUrl: string): Ask 
       const beganMs = systemClock.nowMs()
       await rateLimit.admit(estimateTokens(PROMPT + user), signal)
       deadline.endMs += systemClock.nowMs() - beganMs
-      return await endpoint.post({
-        path: '/chat/completions',
-        body,
+      return await endpoint.chat(body, {
         timeoutMs: Math.max(1, Math.min(policy.attemptTimeoutMs, deadline.endMs - systemClock.nowMs())),
         replyBytesMax: passages.length * BUILD_BOUNDS.searchQuestionReplyBytesMax,
         signal,

@@ -200,6 +200,6 @@ test('headers of the environment that are not valid are refused without their te
   vi.stubEnv('OPENAI_CUSTOM_HEADERS', 'no name: of-the-environment')
   const message = 'OPENAI_CUSTOM_HEADERS holds a header that is not valid: unset it; it is not used.'
   const endpoint = createJsonEndpoint({ name: 'it', baseUrl: 'http://127.0.0.1:1', apiKey: 'k3y' })
-  const request = { path: '/models', timeoutMs: 1_000, replyBytesMax: 1_000, signal: new AbortController().signal }
-  await expect(endpoint.get(request)).rejects.toThrow(message)
+  const bounds = { timeoutMs: 1_000, replyBytesMax: 1_000, signal: new AbortController().signal }
+  await expect(endpoint.models(bounds)).rejects.toThrow(message)
 })
