@@ -1,63 +1,119 @@
+import { readFileSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
 import pg from 'pg'
 import { z } from 'zod'
+import { sha256 } from '#core/platform/digest.ts'
 import { OperatorError } from '#core/platform/errors.ts'
-import { RELEASE, compareReleases, releaseSchema } from './release.ts'
-import type { Release } from './release.ts'
-import { newestMigration, shippedMigrations } from './migration-files.ts'
+import { DATABASE_BOUNDS } from './bounds.ts'
+import { withinLockTimeout } from './lock-timeout.ts'
 import type { Queryable } from './pool.ts'
 
-const recordedSchema = z.object({
-  number: z.number(),
-  name: z.string(),
-  sha256: z.hex(),
-  oldest_release: releaseSchema,
-})
+/** The release that runs. */
+const manifest: unknown = JSON.parse(readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8'))
+export const RELEASE = z.object({ version: z.string() }).parse(manifest).version
+/** Of equal length, so that texts are in the order of the releases. */
+const padded = (release: string): string => release.replaceAll(/\d+/g, (part) => part.padStart(6, '0'))
 
-/** One migration that was applied to a database. */
-export type RecordedMigration = z.infer<typeof recordedSchema>
+/** A migration as the database records it. The oldest release still runs on the schema after it. */
+const migrationSchema = z.object({ number: z.int(), name: z.string(), sha256: z.hex(), oldest_release: z.string() })
+type MigrationFile = z.infer<typeof migrationSchema> & { readonly sql: string }
 
-const RECORDED =
-  "select number, name, encode(sha256, 'hex') as sha256, oldest_release from schema_migrations order by number"
+/** Reads a folder of migrations in order. @throws OperatorError where a file is not like the others. */
+export function readMigrations(folder: string): readonly MigrationFile[] {
+  return readdirSync(folder)
+    .toSorted()
+    .map((name, at, names) => {
+      const sql = readFileSync(join(folder, name), 'utf8')
+      const [, number = ''] = /^(\d{4})-[a-z0-9]+(?:-[a-z0-9]+)*\.sql$/.exec(name) ?? []
+      const [, oldest_release = ''] = /^-- Oldest release: (\d+\.\d+\.\d+)\n/.exec(sql) ?? []
+      if (number === '' || oldest_release === '' || names[at - 1]?.startsWith(number) === true)
+        throw new OperatorError(
+          `Migration ${name} needs a name like 0001-x.sql, a number of its own and a head "-- Oldest release: X.Y.Z".`,
+        )
+      return { number: Number(number), name, sha256: sha256(sql).toString('hex'), oldest_release, sql }
+    })
+}
 
-/** SQLSTATE of a database without any migration. */
+export const MIGRATIONS = join(import.meta.dirname, 'migrations')
+export const SHIPPED_MIGRATIONS = readMigrations(MIGRATIONS)
+
+const RECORDS = `select number, name, encode(sha256, 'hex') as sha256, oldest_release from schema_migrations order by 1`
 const UNDEFINED_TABLE = '42P01'
 
-/** Migrations that were applied, in order of their numbers; none where the schema is absent. */
-export async function recordedMigrations(database: Queryable): Promise<readonly RecordedMigration[]> {
-  const { rows } = await database.query(RECORDED).catch((error: unknown) => {
+/** @throws OperatorError where a migration that this release lacks ends its support. */
+async function compare(database: Queryable, files: readonly MigrationFile[]) {
+  const { rows } = await database.query(RECORDS).catch((error: unknown) => {
     if (error instanceof pg.DatabaseError && error.code === UNDEFINED_TABLE) return { rows: [] }
     throw error
   })
-  return z.array(recordedSchema).parse(rows)
+  const recorded = z.array(migrationSchema).parse(rows)
+  for (const { number, oldest_release: oldest } of recorded)
+    if (number > (files.at(-1)?.number ?? 0) && padded(oldest) > padded(RELEASE))
+      throw new OperatorError(
+        `The database is at migration ${number}, which release ${RELEASE} does not run on: ` +
+          `deploy release ${oldest} or a newer one.`,
+      )
+  return { recorded, missing: files.filter(({ name }) => !recorded.some((migration) => migration.name === name)) }
 }
 
-/**
- * Asserts that this release runs on the schema: all its migrations were applied, and each newer migration states that
- * this release still runs after it.
- * @throws OperatorError with one sentence.
- */
+/** @throws OperatorError where the schema lacks a migration, or has one that ends the support of this release. */
 export async function assertSchemaCompatible(database: Queryable): Promise<void> {
-  const recorded = await recordedMigrations(database)
-  assertReleaseSupported(recorded, newestMigration(), RELEASE)
-  const missing = shippedMigrations().find(({ name }) => !recorded.some((migration) => migration.name === name))
+  const [missing] = (await compare(database, SHIPPED_MIGRATIONS)).missing
   if (missing !== undefined)
     throw new OperatorError(
-      `The database lacks migration ${missing.name}, which this release needs: run "npm run operator -- ` +
-        'migrate" first.',
+      `The database lacks migration ${missing.name}, which this release needs: ` +
+        'run "npm run operator -- migrate" first.',
     )
 }
 
+const LOCK_TIMEOUT = "select set_config('lock_timeout', $1 || 'ms', false)"
+const LOCK = 'select pg_advisory_lock(7142918221)'
+/** The first migration hands both tables over. An earlier release kept names in the second, which nothing reads now. */
+const CREATE_RECORD = `
+  create table if not exists schema_migrations (number integer primary key, name text not null, sha256 bytea not null
+    check (octet_length(sha256) = 32), oldest_release text not null, applied_at timestamptz not null default now());
+  create table if not exists pgmigrations ()`
+/** What a migration creates belongs to the owner of the record. */
+const BEGIN = `begin; select set_config('role', tableowner, true) from pg_tables
+  where schemaname = current_schema and tablename = 'schema_migrations';\n`
+const RECORD = `
+  insert into schema_migrations (number, name, sha256, oldest_release) values ($1, $2, decode($3, 'hex'), $4)`
+
 /**
- * Asserts that `release`, whose newest migration is `newest`, runs after every newer migration that was applied.
- * @throws OperatorError that names the first migration that ends support.
+ * Applies the missing migrations in order, each in one transaction, and returns their names. Processes take turns.
+ * @param url of a role that has `evidence_migration`, or of a superuser.
+ * @throws OperatorError also where an applied file was changed, or a lock is not granted in time.
  */
-export function assertReleaseSupported(recorded: readonly RecordedMigration[], newest: number, release: Release): void {
-  const unsupported = recorded.find(
-    ({ number, oldest_release: oldest }) => number > newest && compareReleases(oldest, release) > 0,
-  )
-  if (unsupported === undefined) return
-  throw new OperatorError(
-    `The database is at migration ${unsupported.number}, which release ${release} does not run on: ` +
-      `deploy release ${unsupported.oldest_release} or a newer one.`,
-  )
+export async function migrate(
+  url: string,
+  folder = MIGRATIONS,
+  processLockTimeoutMs: number = DATABASE_BOUNDS.migrationProcessLockTimeoutMs,
+): Promise<readonly string[]> {
+  const files = readMigrations(folder)
+  const { provisionConnectTimeoutMs: connectionTimeoutMillis, migrationTableLockTimeoutMs } = DATABASE_BOUNDS
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis })
+  // The statement that runs rejects; an error event without a listener would end the process.
+  client.on('error', () => undefined)
+  await client.connect()
+  try {
+    await client.query(LOCK_TIMEOUT, [processLockTimeoutMs])
+    await withinLockTimeout('The schema, which another process migrates,', client.query(LOCK))
+    await client.query(LOCK_TIMEOUT, [migrationTableLockTimeoutMs])
+    const { recorded, missing } = await compare(client, files)
+    for (const [at, { name, sha256: hash }] of recorded.slice(0, files.length).entries())
+      if (files[at]?.name !== name || files[at].sha256 !== hash)
+        throw new OperatorError(
+          `Migration ${name} was applied, and now is missing, changed or after a new one: restore it as it was.`,
+        )
+    if (missing.length > 0) await client.query(CREATE_RECORD)
+    for (const { number, name, sha256: hash, oldest_release: oldest, sql } of missing) {
+      await withinLockTimeout('A table that the migration changes', client.query(BEGIN + sql))
+      await client.query(RECORD, [number, name, hash, oldest])
+      await client.query('commit')
+    }
+    return missing.map(({ name }) => name)
+  } finally {
+    // The end of the session rolls an unfinished migration back.
+    await client.end()
+  }
 }

@@ -1,6 +1,5 @@
 import type { OperatorCommand } from '#operator/command-line/operator-command.ts'
-import { migrate } from '#core/db/migrate.ts'
-import { newestMigration } from '#core/db/migration-files.ts'
+import { SHIPPED_MIGRATIONS, migrate } from '#core/db/schema.ts'
 import { createLog } from '#core/platform/log.ts'
 import { MIGRATE_VARIABLES, migrateConfig } from '#jobs/platform/config.ts'
 import { addCommand } from '#operator/command-line/command.ts'
@@ -25,8 +24,8 @@ export function addMigrate(program: OperatorCommand): void {
       progress.update('migrating')
       const { DATABASE_URL } = migrateConfig(environment)
       await assertDatabaseAnswers(DATABASE_URL, createLog('operator', 'silent'))
-      const { applied } = await migrate(DATABASE_URL)
-      const result = { applied, newest: newestMigration() }
+      const applied = await migrate(DATABASE_URL)
+      const result = { applied, newest: SHIPPED_MIGRATIONS.at(-1)?.number ?? 0 }
       show(result, () =>
         applied.length === 0 ? `The schema is current (migration ${result.newest}).` : `Applied ${applied.join(', ')}.`,
       )

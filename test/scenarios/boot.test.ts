@@ -3,11 +3,10 @@ import { fileURLToPath } from 'node:url'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Variables } from '#core/platform/config.ts'
-import { shippedMigrations } from '#core/db/migration-files.ts'
 import { openDatabase } from '#core/db/pool.ts'
 import type { Database } from '#core/db/pool.ts'
 import { createLog } from '#core/platform/log.ts'
-import { RELEASE } from '#core/db/release.ts'
+import { RELEASE, SHIPPED_MIGRATIONS } from '#core/db/schema.ts'
 import { GATEWAY_VARIABLES } from '#gateway/config.ts'
 import { JOBS_VARIABLES } from '#jobs/platform/config.ts'
 import { TRACE_VARIABLES } from '#jobs/trace/config.ts'
@@ -116,7 +115,7 @@ describe('a database of another schema', () => {
         `The database lacks migration ${name}, which this release needs: run "npm run operator -- ` +
         `migrate" first.\n`,
     })
-    const [first = '', last = ''] = [shippedMigrations().at(0)?.name, shippedMigrations().at(-1)?.name]
+    const [first = '', last = ''] = [SHIPPED_MIGRATIONS.at(0)?.name, SHIPPED_MIGRATIONS.at(-1)?.name]
     await owner.query('delete from schema_migrations where name = $1', [last])
     expect(await bootBoth()).toEqual([lacks(last), lacks(last)])
     await owner.query('drop table schema_migrations')

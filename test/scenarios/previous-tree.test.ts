@@ -2,8 +2,7 @@ import { cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { migrate } from '#core/db/migrate.ts'
-import { MIGRATIONS } from '#core/db/migration-files.ts'
+import { MIGRATIONS, migrate } from '#core/db/schema.ts'
 import { startGateway } from '#operator/demo/local/stack.ts'
 import { extractPreviousTree, repositoryWithNewestMigration } from './previous-tree.ts'
 import type { PreviousTree, Repository } from './previous-tree.ts'
@@ -17,7 +16,7 @@ beforeAll(async () => {
   repository = repositoryWithNewestMigration()
   previous = extractPreviousTree(repository.root)
   service = await startTestService({ gateways: 0 })
-  await migrate(service.database.migrationUrl, { folder: repository.migrations })
+  await migrate(service.database.migrationUrl, repository.migrations)
 })
 afterAll(async () => {
   await service?.stop()

@@ -3,8 +3,7 @@ import { cpSync, existsSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writ
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { execFileSync } from 'node:child_process'
-import { RELEASE } from '#core/db/release.ts'
-import { newestMigration, readMigrations } from '#core/db/migration-files.ts'
+import { RELEASE, SHIPPED_MIGRATIONS, readMigrations } from '#core/db/schema.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const MIGRATIONS = 'core/db/migrations'
@@ -32,7 +31,7 @@ export interface PreviousTree {
  * example, while this one has a single migration.
  */
 export function repositoryWithNewestMigration(): Repository {
-  if (newestMigration() > 1) return { root: ROOT, migrations: join(ROOT, MIGRATIONS), remove: () => undefined }
+  if (SHIPPED_MIGRATIONS.length > 1) return { root: ROOT, migrations: join(ROOT, MIGRATIONS), remove: () => undefined }
   const root = mkdtempSync(join(tmpdir(), 'evidence-example-'))
   const files = git(ROOT, 'ls-files', '-z', '--cached', '--others', '--exclude-standard').split('\0')
   for (const file of files.filter((name) => name !== ''))

@@ -1,4 +1,4 @@
-import { migrate } from '#core/db/migrate.ts'
+import { migrate } from '#core/db/schema.ts'
 import { provisionLogins } from '#core/db/provision.ts'
 import type { LoginUrls } from '#core/db/provision.ts'
 import type { LocalPostgres } from './postgres.ts'

@@ -3,14 +3,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { migrate } from '#core/db/migrate.ts'
-import { readMigrations } from '#core/db/migration-files.ts'
 import { OperatorError } from '#core/platform/errors.ts'
-import { RELEASE } from '#core/db/release.ts'
+import { RELEASE, migrate, readMigrations } from '#core/db/schema.ts'
 import { openEmptyDatabase } from '#test/support/postgres.ts'
 import type { EmptyDatabase } from '#test/support/postgres.ts'
 import { startFaultProxy } from '#test/support/proxy.ts'
 
+const RECORD = "select number, name, encode(sha256, 'hex') as sha256, oldest_release from schema_migrations order by 1"
+const CONTRADICTION = 'was applied, and now is missing, changed or after a new one: restore it as it was.'
 const HEAD = `-- Oldest release: ${RELEASE}\n`
 
 let database: EmptyDatabase
@@ -57,18 +57,16 @@ describe('migrate', () => {
   test('applies every file of the folder once, digits in its name included', async () => {
     add('0003-add-v2-index.sql', 'create index v2 on notes (text);')
     const all = ['0001-notes.sql', '0002-note-texts.sql', '0003-add-v2-index.sql']
-    expect(await migrate(database.url, { folder })).toEqual({ applied: all })
+    expect(await migrate(database.url, folder)).toEqual(all)
     expect(await rows("select to_regclass('v2') is not null as found")).toEqual([{ found: true }])
-    expect(await migrate(database.url, { folder })).toEqual({ applied: [] })
+    expect(await migrate(database.url, folder)).toEqual([])
   })
 
   test.each(['0003_index.sql', '003-index.sql', '0003-Index.sql', '0003-index.txt', '.0003-index.sql', 'notes'])(
     'refuses a file named %s, and applies nothing',
     async (name) => {
       add(name, 'select 1;')
-      expect(await sentenceOf(migrate(database.url, { folder }))).toMatch(
-        `${name} in the folder of migrations is not named like 0001-what-it-does.sql`,
-      )
+      expect(await sentenceOf(migrate(database.url, folder))).toMatch(`Migration ${name} needs a name like 0001-x.sql`)
       expect(await rows("select to_regclass('notes') as found")).toEqual([{ found: null }])
     },
   )
@@ -77,22 +75,24 @@ describe('migrate', () => {
     'refuses a file that begins with %j, because it does not state its oldest release',
     async (head) => {
       add('0003-index.sql', 'select 1;', head)
-      expect(await sentenceOf(migrate(database.url, { folder }))).toBe(
-        'The first line of migration 0003-index.sql must be "-- Oldest release: X.Y.Z".',
+      expect(await sentenceOf(migrate(database.url, folder))).toMatch(
+        /^Migration 0003-index.sql needs .* a head "-- Oldest release: X\.Y\.Z"/,
       )
     },
   )
 
   test('refuses two files with one number', async () => {
     add('0002-other.sql', 'select 1;')
-    expect(await sentenceOf(migrate(database.url, { folder }))).toMatch(/^Two migrations have the number of 0002-/)
+    expect(await sentenceOf(migrate(database.url, folder))).toMatch(
+      /^Migration 0002-other.sql needs .* a number of its own/,
+    )
   })
 
   test('records name, SHA-256 and oldest release of each file in the transaction of the migration', async () => {
     add('0003-broken.sql', 'create table half (id integer); select 1/0;')
-    await expect(migrate(database.url, { folder })).rejects.toThrow('division by zero')
+    await expect(migrate(database.url, folder)).rejects.toThrow('division by zero')
     const [first, second] = readMigrations(folder)
-    expect(await rows('select number, name, sha256, oldest_release from schema_migrations order by 1')).toEqual(
+    expect(await rows(RECORD)).toEqual(
       [first, second].map((file) => ({
         number: file?.number,
         name: file?.name,
@@ -103,38 +103,45 @@ describe('migrate', () => {
     expect(await rows("select to_regclass('half') as half")).toEqual([{ half: null }])
     rmSync(join(folder, '0003-broken.sql'))
     add('0003-whole.sql', 'create table half (id integer);')
-    expect(await migrate(database.url, { folder })).toEqual({ applied: ['0003-whole.sql'] })
+    expect(await migrate(database.url, folder)).toEqual(['0003-whole.sql'])
+  })
+
+  test('an installation of the release that migrated with node-pg-migrate keeps its record', async () => {
+    const [first] = readMigrations(folder)
+    await migrate(database.url, folder)
+    await rows(
+      'drop table notes, pgmigrations; create table notes (id integer primary key); ' +
+        'delete from schema_migrations where number = 2; ' +
+        'create table pgmigrations (id serial primary key, name text not null, run_on timestamp not null); ' +
+        "insert into pgmigrations (name, run_on) values ('0001-notes', now())",
+    )
+    expect(await migrate(database.url, folder)).toEqual(['0002-note-texts.sql'])
+    expect(await rows(RECORD)).toMatchObject([{ sha256: first?.sha256 }, { name: '0002-note-texts.sql' }])
   })
 
   test('refuses a file that was changed, removed or renamed after it was applied', async () => {
-    await migrate(database.url, { folder })
+    await migrate(database.url, folder)
     appendFileSync(join(folder, '0002-note-texts.sql'), '-- one more line\n')
-    expect(await sentenceOf(migrate(database.url, { folder }))).toBe(
-      '0002-note-texts.sql was changed after it was applied: restore it, and add a new migration instead.',
-    )
+    expect(await sentenceOf(migrate(database.url, folder))).toBe(`Migration 0002-note-texts.sql ${CONTRADICTION}`)
     rmSync(join(folder, '0002-note-texts.sql'))
     add('0003-index.sql', 'select 1;')
-    expect(await sentenceOf(migrate(database.url, { folder }))).toBe(
-      'Migration 2 was applied as 0002-note-texts.sql, which is missing: restore that file.',
-    )
+    expect(await sentenceOf(migrate(database.url, folder))).toBe(`Migration 0002-note-texts.sql ${CONTRADICTION}`)
   })
 
   test('refuses a file that comes before one that was applied', async () => {
     add('0004-later.sql', 'select 1;')
-    await migrate(database.url, { folder })
+    await migrate(database.url, folder)
     add('0003-late.sql', 'select 1;')
-    expect(await sentenceOf(migrate(database.url, { folder }))).toBe(
-      '0003-late.sql comes before 0004-later.sql, which was applied: give it a later number.',
-    )
+    expect(await sentenceOf(migrate(database.url, folder))).toBe(`Migration 0004-later.sql ${CONTRADICTION}`)
   })
 
   test('leaves a newer schema alone if it states that this release runs on it, and refuses any other', async () => {
     add('0003-later.sql', 'select 1;')
-    await migrate(database.url, { folder })
+    await migrate(database.url, folder)
     rmSync(join(folder, '0003-later.sql'))
-    expect(await migrate(database.url, { folder })).toEqual({ applied: [] })
+    expect(await migrate(database.url, folder)).toEqual([])
     await rows("update schema_migrations set oldest_release = '999.0.0' where number = 3")
-    expect(await sentenceOf(migrate(database.url, { folder }))).toBe(
+    expect(await sentenceOf(migrate(database.url, folder))).toBe(
       `The database is at migration 3, which release ${RELEASE} does not run on: ` +
         'deploy release 999.0.0 or a newer one.',
     )
@@ -145,12 +152,13 @@ describe('locks', () => {
   test('a migration that another process runs is waited for, for a bounded time', async () => {
     const other = await connect()
     await other.query('select pg_advisory_lock(7142918221)')
-    expect(await sentenceOf(migrate(database.url, { folder, processLockTimeoutMs: 100 }))).toBe(
-      'Another process migrates this database: wait until it ends, or end its session, then run migrate again.',
+    expect(await sentenceOf(migrate(database.url, folder, 100))).toBe(
+      'The schema, which another process migrates, is locked by another session, and nothing was changed: repeat the ' +
+        'command when that session has ended.',
     )
-    const waiting = migrate(database.url, { folder })
+    const waiting = migrate(database.url, folder)
     await other.query('select pg_advisory_unlock(7142918221)')
-    expect((await waiting).applied).toHaveLength(2)
+    expect(await waiting).toHaveLength(2)
   })
 
   test('a connection that is lost rejects, and leaves nothing behind', async () => {
@@ -159,7 +167,7 @@ describe('locks', () => {
     const proxy = await startFaultProxy({ host: hostname, port: Number(port) })
     try {
       const cut = proxy.trip('cut', 'create table half')
-      await expect(migrate(proxy.through(database.url), { folder })).rejects.toThrow('ECONNRESET')
+      await expect(migrate(proxy.through(database.url), folder)).rejects.toThrow('ECONNRESET')
       await cut.seen
     } finally {
       await proxy.stop()
@@ -170,21 +178,21 @@ describe('locks', () => {
   })
 
   test('several processes that migrate at once apply each migration once', async () => {
-    const runs = await Promise.all([1, 2, 3].map(() => migrate(database.url, { folder })))
-    expect(runs.flatMap(({ applied }) => applied)).toEqual(['0001-notes.sql', '0002-note-texts.sql'])
+    const runs = await Promise.all([1, 2, 3].map(() => migrate(database.url, folder)))
+    expect(runs.flat()).toEqual(['0001-notes.sql', '0002-note-texts.sql'])
   })
 
   test('a table that another session keeps locked ends the migration, which leaves nothing behind', async () => {
-    await migrate(database.url, { folder })
+    await migrate(database.url, folder)
     add('0003-more.sql', 'create table more (id integer); alter table notes add column at date;')
     const other = await connect()
     await other.query('begin; lock table notes in access share mode')
-    expect(await sentenceOf(migrate(database.url, { folder, tableLockTimeoutMs: 100 }))).toBe(
-      'A table that the migration changes is locked by another session: nothing was changed; run migrate again when ' +
-        'that session has ended.',
+    expect(await sentenceOf(migrate(database.url, folder))).toBe(
+      'A table that the migration changes is locked by another session, and nothing was changed: repeat the command ' +
+        'when that session has ended.',
     )
     expect(await rows("select to_regclass('more') as more")).toEqual([{ more: null }])
     await other.query('rollback')
-    expect(await migrate(database.url, { folder })).toEqual({ applied: ['0003-more.sql'] })
+    expect(await migrate(database.url, folder)).toEqual(['0003-more.sql'])
   })
 })

@@ -3,11 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { migrate } from '#core/db/migrate.ts'
-import { newestMigration, shippedMigrations } from '#core/db/migration-files.ts'
 import { openDatabase } from '#core/db/pool.ts'
 import { provisionLogins } from '#core/db/provision.ts'
-import { assertSchemaCompatible } from '#core/db/schema.ts'
+import { SHIPPED_MIGRATIONS, assertSchemaCompatible, migrate } from '#core/db/schema.ts'
 import { createLog } from '#core/platform/log.ts'
 import { startPostgres } from '#operator/demo/local/postgres.ts'
 import type { LocalPostgres } from '#operator/demo/local/postgres.ts'
@@ -51,7 +49,7 @@ const ROLES = ['gateway', 'jobs', 'migration', 'operator'].flatMap((name) => [
 test('a database is provisioned and migrated, and its logins find the schema compatible', async () => {
   await postgres.createDatabase('first')
   const logins = await provisionLogins(postgres.adminUrl('first'))
-  expect((await migrate(logins.migrationUrl)).applied).toHaveLength(shippedMigrations().length)
+  expect(await migrate(logins.migrationUrl)).toHaveLength(SHIPPED_MIGRATIONS.length)
   expect(await rolesNow()).toEqual(ROLES)
   for (const url of [logins.gatewayUrl, logins.jobsUrl, logins.operatorUrl]) {
     const database = openDatabase(url, createLog('test', 'silent'), 1, CALL_TIMEOUT_MS)
@@ -64,7 +62,7 @@ test('databases of one cluster that are migrated at the same time do not disturb
   const names = Array.from({ length: 6 }, (_, index) => `together_${index}`)
   for (const name of names) await postgres.createDatabase(name)
   const runs = await Promise.all(names.map((name) => migrate(postgres.adminUrl(name))))
-  expect(runs.map(({ applied }) => applied.length)).toEqual(names.map(() => shippedMigrations().length))
+  expect(runs.map((applied) => applied.length)).toEqual(names.map(() => SHIPPED_MIGRATIONS.length))
   expect(await rolesNow()).toEqual(ROLES)
 })
 
@@ -73,6 +71,6 @@ test('a database that is provisioned again has new passwords and keeps its conte
   const after = await provisionLogins(postgres.adminUrl('first'))
   await expect(query(before.operatorUrl, 'select 1')).rejects.toThrow(/password authentication failed/)
   expect(await query(after.operatorUrl, 'select max(number) as newest from schema_migrations')).toEqual([
-    { newest: newestMigration() },
+    { newest: SHIPPED_MIGRATIONS.at(-1)?.number },
   ])
 })
