@@ -45,7 +45,8 @@ export function startEngineChecks(
   const { signal } = stopped
   const readAtMs = new WeakMap<ArtifactRef, number>()
   let opened: Promise<EngineClient> | undefined
-  const client = (): Promise<EngineClient> => (opened ??= openEngineClient(settings))
+  const faultOf = async (artifact: ArtifactRef, engine: EngineDescription, options?: ReadOptions) =>
+    indexFault(await (opened ??= openEngineClient(settings)), engine, artifact, options)
   const isReadOnLoad = ({ count }: EngineDescription): boolean => count <= readOnLoadRowsMax
 
   async function check(artifact: ArtifactRef, engine: EngineDescription): Promise<void> {
@@ -53,10 +54,7 @@ export function startEngineChecks(
     readAtMs.set(artifact, readAt)
     const isDue = Date.now() - readAt >= contentEveryMs
     try {
-      const options = { pauseMs: ENGINE_BOUNDS.pagePauseMs, signal }
-      const fault = await (isDue
-        ? readFault(artifact, engine, await client(), options)
-        : lookFault(await client(), engine))
+      const fault = await faultOf(artifact, engine, isDue ? { pauseMs: ENGINE_BOUNDS.pagePauseMs, signal } : undefined)
       if (isDue) readAtMs.set(artifact, Date.now())
       if (fault !== undefined) versions.unloadDamaged(artifact, fault)
     } catch (error) {
@@ -75,11 +73,7 @@ export function startEngineChecks(
     async verify(artifact) {
       const { engine } = artifact
       if (engine === undefined) return
-      const fault = await orUnavailable(async () =>
-        isReadOnLoad(engine)
-          ? readFault(artifact, engine, await client(), { signal })
-          : lookFault(await client(), engine),
-      )
+      const fault = await orUnavailable(faultOf(artifact, engine, isReadOnLoad(engine) ? { signal } : undefined))
       if (fault !== undefined) throw new NodeError('DATA_LOSS', fault)
     },
     async stop() {
@@ -90,20 +84,23 @@ export function startEngineChecks(
   }
 }
 
-async function orUnavailable<T>(ask: () => Promise<T>): Promise<T> {
+async function orUnavailable<T>(asked: Promise<T>): Promise<T> {
   try {
-    return await ask()
+    return await asked
   } catch (error) {
     if (error instanceof EngineError) throw new NodeError('UNAVAILABLE', error.message, { cause: error })
     throw error
   }
 }
 
-function readFault(
-  { folder, vectors }: ArtifactRef,
-  engine: EngineDescription,
+/** @param options undefined: the index is not read, only looked at. */
+function indexFault(
   client: EngineClient,
-  options: ReadOptions,
+  engine: EngineDescription,
+  { folder, vectors }: ArtifactRef,
+  options: ReadOptions | undefined,
 ): Promise<string | undefined> {
-  return contentFault(client, engine, { folder, dimensions: vectors?.dimensions }, options)
+  return options === undefined
+    ? lookFault(client, engine)
+    : contentFault(client, engine, { folder, dimensions: vectors?.dimensions }, options)
 }

@@ -90,11 +90,8 @@ const pageSchema = z.object({
   hits: z.object({ hits: z.array(z.object({ _score: z.number().nullable(), _source: sourceSchema })) }),
 })
 
-/** The vectors of an artifact; those of its index must equal them. */
-export interface SignedVectors {
-  readonly dimensions: number
-  readonly rows: Pick<RowFile, 'cosines'>
-}
+/** Of the artifact whose vectors those of its index must equal. Dimensions of undefined: a version without vectors. */
+type SignedFolder = Pick<UnsignedArtifact, 'folder' | 'dimensions'>
 
 export interface ReadOptions {
   /** Waits after each page; a check of an index in use gives way to searches. */
@@ -111,18 +108,36 @@ export interface IndexContent {
 
 /**
  * Reads every document of an index in the order of rows. The index does not give vectors back, so it is asked for
- * their inner products with a random vector: equal products are equal vectors, but for rounding.
- * @param vectors undefined: a version without vectors. @throws EngineError
+ * their inner products with a random vector: equal products are equal vectors, but for rounding. @throws EngineError
  */
 export async function readIndex(
   client: EngineClient,
-  { index, shards, count }: Pick<EngineDescription, 'index' | 'shards' | 'count'>,
-  vectors: SignedVectors | undefined,
-  { pauseMs = 0, signal }: ReadOptions = {},
+  described: Pick<EngineDescription, 'index' | 'shards' | 'count'>,
+  { folder, dimensions }: SignedFolder,
+  options: ReadOptions = {},
 ): Promise<IndexContent> {
   const digest = createDocumentsDigest()
-  const probe = vectors && randomUnit(vectors.dimensions)
+  const probe = dimensions === undefined ? undefined : randomUnit(dimensions)
+  const signed = dimensions === undefined ? undefined : openRowFile(join(folder, 'vectors.f32'), dimensions)
   let alteredRow: number | undefined
+  try {
+    for await (const hits of pagesOf(client, described, probe, options)) {
+      for (const { _source: source } of hits) digest.add(source)
+      if (signed !== undefined && probe !== undefined) alteredRow ??= alteredIn(hits, signed, probe)
+    }
+  } finally {
+    signed?.close()
+  }
+  return { digest: digest.hex(), alteredRow }
+}
+
+/** The cluster reads a page while the one before it is compared. */
+async function* pagesOf(
+  client: EngineClient,
+  { index, shards, count }: Pick<EngineDescription, 'index' | 'shards' | 'count'>,
+  probe: Float32Array | undefined,
+  { pauseMs = 0, signal }: ReadOptions,
+): AsyncGenerator<readonly Hit[]> {
   const pageAt = async (from: number): Promise<readonly Hit[]> => {
     const query = { allow_partial_search_results: false }
     const body = pageBody(from, Math.min(count, from + ENGINE_BOUNDS.pageRows), probe)
@@ -135,16 +150,13 @@ export async function readIndex(
     signal?.throwIfAborted()
     const hits = await next
     const following = from + ENGINE_BOUNDS.pageRows
-    // The cluster reads a page while the one before it is compared.
     if (following < count) {
       if (pauseMs > 0) await wait(pauseMs, undefined, signal === undefined ? {} : { signal })
       next = pageAt(following)
       next.catch(() => undefined)
     }
-    for (const { _source: source } of hits) digest.add(source)
-    if (vectors !== undefined && probe !== undefined) alteredRow ??= alteredIn(hits, vectors.rows, probe)
+    yield hits
   }
-  return { digest: digest.hex(), alteredRow }
 }
 
 type Hit = z.infer<typeof pageSchema>['hits']['hits'][number]
@@ -162,7 +174,7 @@ function pageBody(from: number, to: number, probe: Float32Array | undefined): ob
 /** Sums of single precision differ by less. */
 const ROUNDING = 1e-5
 
-function alteredIn(hits: readonly Hit[], signed: SignedVectors['rows'], probe: Float32Array): number | undefined {
+function alteredIn(hits: readonly Hit[], signed: RowFile, probe: Float32Array): number | undefined {
   const rows = Uint32Array.from(hits, ({ _source: { row } }) => row)
   const cosines = signed.cosines(rows, probe)
   const at = hits.findIndex(({ _score: score }, number) => {
@@ -209,30 +221,11 @@ export async function contentFault(
 ): Promise<string | undefined> {
   const fault = await lookFault(client, described)
   if (fault !== undefined) return fault
-  const { digest, alteredRow } = await withSignedVectors(signed, (vectors) =>
-    readIndex(client, described, vectors, options),
-  )
+  const { digest, alteredRow } = await readIndex(client, described, signed, options)
   const build = 'build the version again.'
   if (digest !== described.digest)
     return `The documents of the index ${described.index} are not those of the build: ${build}`
   return alteredRow === undefined
     ? undefined
     : `The vector of row ${alteredRow} in the index ${described.index} is not that of the build: ${build}`
-}
-
-/** Dimensions of undefined: a version without vectors. */
-type SignedFolder = Pick<UnsignedArtifact, 'folder' | 'dimensions'>
-
-/** Opens the vectors of a signed artifact for a check. */
-export async function withSignedVectors<T>(
-  { folder, dimensions }: SignedFolder,
-  use: (vectors: SignedVectors | undefined) => Promise<T>,
-): Promise<T> {
-  if (dimensions === undefined) return await use(undefined)
-  const rows = openRowFile(join(folder, 'vectors.f32'), dimensions)
-  try {
-    return await use({ dimensions, rows })
-  } finally {
-    rows.close()
-  }
 }

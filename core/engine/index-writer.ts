@@ -8,7 +8,7 @@ import { EngineError } from './client.ts'
 import type { EngineClient } from './client.ts'
 import { indexBody, sourceOf, vectorValues } from './documents.ts'
 import type { EngineRow } from './documents.ts'
-import { createDocumentsDigest, lookAt, readIndex, withSignedVectors } from './index-check.ts'
+import { createDocumentsDigest, lookAt, readIndex } from './index-check.ts'
 import { anyReply } from './replies.ts'
 
 export interface IndexInput extends UnsignedArtifact {
@@ -151,9 +151,7 @@ async function assertHolds(
   { passages: count, signal, ...artifact }: IndexInput,
 ): Promise<void> {
   const look = await lookAt(client, index, shards)
-  const held = await withSignedVectors(artifact, (vectors) =>
-    readIndex(client, { index, shards, count }, vectors, { signal }),
-  )
+  const held = await readIndex(client, { index, shards, count }, artifact, { signal })
   if (look.count !== count || held.digest !== digest || held.alteredRow !== undefined)
     throw new ArtifactError('OpenSearch does not hold the passages that were sent; build the version again.')
 }
