@@ -1,4 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { Piscina } from 'piscina'
 import { engineSettingsOf } from '#core/engine/settings.ts'
 import type { Manifest } from '#core/index/format/manifest.ts'
 import { artifactRef } from '#core/index/format/reader.ts'
@@ -11,10 +13,9 @@ import type { SearchNodeConfig } from './config.ts'
 import { startEngineChecks } from './engine-check.ts'
 import type { EngineCheckOptions } from './engine-check.ts'
 import { collectGarbage } from './threads/collect-garbage.ts'
-import { startScoringWorker, startVerifier } from './threads/workers.ts'
-import type { Verifier } from './threads/workers.ts'
 import { NodeError } from './node-error.ts'
 import { SearchPool } from './threads/pool.ts'
+import type { VerifyTask, Verified } from './threads/verify-worker.ts'
 import { startScrub } from './scrub.ts'
 import { createServer } from './server.ts'
 import { Versions } from './versions.ts'
@@ -34,16 +35,16 @@ export async function startSearchNode(
   const credentials = serverCredentials(config.SEARCH_LISTEN, config)
   const store = createArtifactStore(config.ARTIFACT_STORE)
   const verifier = startVerifier()
-  const pool = new SearchPool(
-    Array.from({ length: config.SEARCH_THREADS }, () =>
-      startScoringWorker({ codesMb: config.SEARCH_CODES_MB, engine: engineSettingsOf(config) }),
-    ),
-    SEARCH_NODE_BOUNDS.searchQueueMax,
-  )
+  const pool = new SearchPool({
+    threads: config.SEARCH_THREADS,
+    queueMax: SEARCH_NODE_BOUNDS.searchQueueMax,
+    codesMb: config.SEARCH_CODES_MB,
+    engine: engineSettingsOf(config),
+  })
   const versions = new Versions({
     artifactFolder: (versionId) => store.artifactFolder(versionId),
     async verify(folder, digest) {
-      const manifest = await verifyOrRefuse(verifier, folder, config.MANIFEST_PUBLIC_KEY, digest)
+      const manifest = await verifyOrRefuse(verifier, { folder, publicKeysDer: config.MANIFEST_PUBLIC_KEY, digest })
       await engines.verify(artifactRef(folder, manifest))
       return manifest
     },
@@ -63,7 +64,7 @@ export async function startSearchNode(
     await scrub.stop()
     await engines.stop()
     await pool.end()
-    await verifier.end()
+    await verifier.close()
   }
   const port = await server.listen(config.SEARCH_LISTEN, credentials).catch(async (error: unknown) => {
     await endThreads()
@@ -80,13 +81,22 @@ export async function startSearchNode(
   }
 }
 
-async function verifyOrRefuse(
-  verifier: Verifier,
-  folder: string,
-  publicKeysDer: readonly Buffer[],
-  digest: Uint8Array,
-): Promise<Manifest> {
-  const verified = await verifier.verify({ folder, publicKeysDer, digest })
+/** The thread that hashes artifacts. It ends after an idle period. */
+function startVerifier(): Piscina<VerifyTask, Verified> {
+  return new Piscina({
+    filename: fileURLToPath(new URL('./threads/verify-worker.ts', import.meta.url)),
+    name: 'verify',
+    minThreads: 0,
+    idleTimeout: SEARCH_NODE_BOUNDS.verifierIdleMs,
+    maxThreads: 1,
+    concurrentTasksPerWorker: 1,
+    maxQueue: SEARCH_NODE_BOUNDS.verifyQueueMax,
+    recordTiming: false,
+  })
+}
+
+async function verifyOrRefuse(verifier: Piscina<VerifyTask, Verified>, task: VerifyTask): Promise<Manifest> {
+  const verified = await verifier.run(task)
   if ('fault' in verified) throw new NodeError('DATA_LOSS', verified.fault)
   return verified.manifest
 }

@@ -115,7 +115,7 @@ async function search(
   const lease = versions.borrow(versionId, projection)
   try {
     if (input.vector !== undefined) assertDimensions(input.vector, lease.artifact.vectors?.dimensions)
-    return await pool.search({ artifact: lease.artifact, input, deadlineMs: deadline.deadlineMs }, deadline)
+    return await pool.search({ versionId, input }, deadline)
   } catch (error) {
     if (error instanceof NodeError && error.code === 'DATA_LOSS') versions.unloadDamaged(lease.artifact, error.message)
     throw error

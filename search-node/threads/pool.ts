@@ -1,62 +1,108 @@
+import { fileURLToPath } from 'node:url'
+import { setFlagsFromString } from 'node:v8'
+import { Piscina, queueOptionsSymbol } from 'piscina'
+import { NO_ENGINE } from '#core/engine/settings.ts'
+import type { EngineSettings } from '#core/engine/settings.ts'
+import { INDEX_BOUNDS } from '#core/index/bounds.ts'
+import type { ArtifactRef } from '#core/index/format/reader.ts'
 import type { SharedParts } from '#core/index/storage/resident-parts.ts'
-import type { ArtifactSearch, ScoringWorker } from './workers.ts'
+import { SEARCH_NODE_BOUNDS } from '#search-node/bounds.ts'
 import type { CallDeadline } from '#search-node/call-deadline.ts'
 import { NodeError } from '#search-node/node-error.ts'
-import type { ArtifactRef } from '#core/index/format/reader.ts'
+import type { OpenTask, ScoringThreadData, SearchOutcome, SearchTask } from './scoring-worker.ts'
+import { SearchQueue } from './search-queue.ts'
 
-interface Waiting {
-  readonly search: ArtifactSearch
-  readonly deadlineMs: number
-  readonly answer: (reply: Uint8Array) => void
-  readonly refuse: (error: unknown) => void
-}
-
-interface Slot {
-  readonly worker: ScoringWorker
-  /** Run before any waiting search. */
-  readonly controlTasks: (() => Promise<void>)[]
-  busy: boolean
-}
-
-/** Scoring threads behind one bounded first-in, first-out queue. */
-export class SearchPool {
+export interface SearchPoolOptions {
+  readonly threads: number
+  /** Searches that may wait for a thread. */
   readonly queueMax: number
-  readonly #slots: readonly Slot[]
-  readonly #queue: Waiting[] = []
-  #ending = false
+  /** Codes of vectors of a version of so many MiB are kept in memory. */
+  readonly codesMb?: number | undefined
+  /** The cluster of versions that have an engine; none if absent. */
+  readonly engine?: EngineSettings
+  readonly worker?: URL
+}
+
+/**
+ * V8 puts objects straight among the old ones where it saw that most of their kind stay. It concludes so of some
+ * objects of a search, although none of them stays, and then collects all of a thread's heap every three seconds. The
+ * flag holds for the whole process (decision 0030).
+ */
+const NO_PRETENURING = '--no-allocation-site-pretenuring'
+
+/**
+ * Scoring threads behind one bounded first-in, first-out queue. A thread that dies fails its task and is replaced; the
+ * one that replaces it opens a version when it first searches it.
+ *
+ * Piscina 5.3 does three things otherwise than a search node needs. A task with an `AbortSignal` bypasses `maxQueue`
+ * and the order of arrival, and loses its thread where it runs already; `SearchQueue` drops what waits instead. Beyond
+ * `maxQueue` the opening of a version fails like a search, and without a code; the pool counts searches itself. `close`
+ * ends threads that still run a task; `end` waits for all of them first.
+ */
+export class SearchPool {
+  readonly threads: number
+  readonly queueMax: number
+  readonly #queue = new SearchQueue()
+  /** What a thread that replaces another reads when it starts. */
+  readonly #versions = new Map<string, OpenTask>()
+  readonly #piscina: Piscina
+  #unsettled = 0
   #onIdle: (() => void) | undefined
+  #ending = false
 
-  constructor(workers: readonly ScoringWorker[], queueMax: number) {
+  constructor({
+    threads,
+    queueMax,
+    codesMb = INDEX_BOUNDS.residentCodesMbDefault,
+    engine = NO_ENGINE,
+    worker = new URL('./scoring-worker.ts', import.meta.url),
+  }: SearchPoolOptions) {
+    this.threads = threads
     this.queueMax = queueMax
-    this.#slots = workers.map((worker) => ({ worker, controlTasks: [], busy: false }))
-  }
-
-  get threads(): number {
-    return this.#slots.length
+    setFlagsFromString(NO_PRETENURING)
+    this.#piscina = new Piscina({
+      filename: fileURLToPath(worker),
+      minThreads: threads,
+      maxThreads: threads,
+      concurrentTasksPerWorker: 1,
+      taskQueue: this.#queue,
+      loadBalancer: (task, workers) => this.#queue.threadFor(task, workers),
+      // Otherwise a task that finds no thread goes to the end of the queue.
+      stricterFIFO: true,
+      recordTiming: false,
+      resourceLimits: { maxYoungGenerationSizeMb: SEARCH_NODE_BOUNDS.scoringYoungGenerationMb },
+      workerData: { codesMb, engine, versions: this.#versions } satisfies ScoringThreadData,
+    })
   }
 
   get queued(): number {
-    return this.#queue.length
+    return this.#queue.searches
   }
 
   /**
    * @returns the encoded reply.
    * @throws NodeError RESOURCE_EXHAUSTED at once if the queue is full, DEADLINE_EXCEEDED, CANCELLED, UNAVAILABLE once
-   * `end` was called.
+   * `end` was called; Error if the search fails or its thread dies.
    */
-  async search(search: ArtifactSearch, { deadlineMs, signal }: CallDeadline): Promise<Uint8Array> {
-    if (this.#ending) throw new NodeError('UNAVAILABLE', 'This search node is stopping; ask another node.')
+  async search(search: Omit<SearchTask, 'deadlineMs'>, { deadlineMs, signal }: CallDeadline): Promise<Uint8Array> {
+    this.#assertNotEnding()
     if (signal.aborted) throw cancelled()
-    const free = this.#slots.find(({ busy }) => !busy)
-    if (free === undefined && this.#queue.length >= this.queueMax)
+    if (this.queued >= this.queueMax)
       throw new NodeError('RESOURCE_EXHAUSTED', 'The scoring queue is full; ask another node or retry later.')
-    const { promise, resolve, reject } = Promise.withResolvers<Uint8Array>()
-    const waiting: Waiting = { search, deadlineMs, answer: resolve, refuse: reject }
-    const drop = (): void => this.#drop(waiting)
+    const options = {}
+    const { promise, resolve, reject } = Promise.withResolvers<SearchOutcome>()
+    const drop = (): void => {
+      if (this.#queue.drop(options)) reject(cancelled())
+    }
     signal.addEventListener('abort', drop, { once: true })
-    this.#queue.push(waiting)
-    if (free !== undefined) this.#dispatch(free)
-    return promise.finally(() => signal.removeEventListener('abort', drop))
+    this.#run<SearchOutcome>('search', { ...search, deadlineMs }, options).then(resolve, reject)
+    try {
+      const outcome = await this.#counted(promise)
+      if (outcome instanceof Uint8Array) return outcome
+      throw outcome instanceof Error ? outcome : new NodeError(outcome.code, outcome.message)
+    } finally {
+      signal.removeEventListener('abort', drop)
+    }
   }
 
   /**
@@ -65,18 +111,22 @@ export class SearchPool {
    * everywhere.
    */
   async openEverywhere(artifact: ArtifactRef): Promise<void> {
-    let shared: SharedParts | undefined
-    for (const slot of this.#slots) {
-      const known: SharedParts = await this.#control(slot, (worker) => worker.open(artifact, shared))
-      shared ??= known
-    }
+    let task: OpenTask = { artifact, shared: undefined }
+    this.#versions.set(artifact.versionId, task)
+    await this.#onEachThread(async (begun) => {
+      const shared = await this.#run<SharedParts>('open', task, begun)
+      task = { artifact, shared: task.shared ?? shared }
+      this.#versions.set(artifact.versionId, task)
+    })
   }
 
   /** Closes an artifact on every thread, also if it fails on one. @throws what the first failure was. */
-  async closeEverywhere(artifact: ArtifactRef): Promise<void> {
+  async closeEverywhere({ versionId }: ArtifactRef): Promise<void> {
+    this.#versions.delete(versionId)
     const failures: unknown[] = []
-    for (const slot of this.#slots)
-      await this.#control(slot, (worker) => worker.close(artifact)).catch((error: unknown) => failures.push(error))
+    await this.#onEachThread((begun) =>
+      this.#run('close', { versionId }, begun).catch((error: unknown) => failures.push(error)),
+    )
     if (failures.length > 0) throw failures[0]
   }
 
@@ -86,61 +136,35 @@ export class SearchPool {
    */
   async end(): Promise<void> {
     this.#ending = true
-    if (!this.#isIdle()) await new Promise<void>((resolve) => (this.#onIdle = resolve))
-    await Promise.all(this.#slots.map(({ worker }) => worker.end()))
+    if (this.#unsettled > 0) await new Promise<void>((resolve) => (this.#onIdle = resolve))
+    await this.#piscina.destroy()
   }
 
-  #control<Result>(slot: Slot, controlTask: (worker: ScoringWorker) => Promise<Result>): Promise<Result> {
-    const { promise, resolve, reject } = Promise.withResolvers<Result>()
-    slot.controlTasks.push(() => controlTask(slot.worker).then(resolve, reject))
-    this.#dispatch(slot)
-    return promise
-  }
-
-  #dispatch(slot: Slot): void {
-    if (slot.busy) return
-    const task = this.#nextTask(slot)
-    if (task === undefined) {
-      if (this.#isIdle()) this.#onIdle?.()
-      return
-    }
-    slot.busy = true
-    void task().finally(() => {
-      slot.busy = false
-      this.#dispatch(slot)
-    })
-  }
-
-  #nextTask(slot: Slot): (() => Promise<void>) | undefined {
-    const controlTask = slot.controlTasks.shift()
-    if (controlTask !== undefined) return controlTask
-    const waiting = this.#nextSearch()
-    return waiting && (() => slot.worker.search(waiting.search).then(waiting.answer, waiting.refuse))
-  }
-
-  /** Takes the first search whose deadline has not passed; refuses those before it. */
-  #nextSearch(): Waiting | undefined {
-    for (;;) {
-      const waiting = this.#queue.shift()
-      if (waiting === undefined || Date.now() < waiting.deadlineMs) return waiting
-      waiting.refuse(
-        new NodeError(
-          'DEADLINE_EXCEEDED',
-          'The deadline passed before a scoring thread was free; send fewer searches at once or add search nodes.',
-        ),
-      )
+  /** Runs the share of one thread after the other, also of threads that replace others meanwhile. */
+  async #onEachThread(run: (begun: Set<number>) => Promise<unknown>): Promise<void> {
+    const begun = new Set<number>()
+    while (this.#piscina.threads.some(({ threadId }) => !begun.has(threadId))) {
+      this.#assertNotEnding()
+      await this.#counted(run(begun))
     }
   }
 
-  #drop(waiting: Waiting): void {
-    const at = this.#queue.indexOf(waiting)
-    if (at === -1) return
-    this.#queue.splice(at, 1)
-    waiting.refuse(cancelled())
+  #assertNotEnding(): void {
+    if (this.#ending) throw new NodeError('UNAVAILABLE', 'This search node is stopping; ask another node.')
   }
 
-  #isIdle(): boolean {
-    return this.#queue.length === 0 && this.#slots.every(({ busy }) => !busy)
+  #run<Result>(name: string, task: object, options: object): Promise<Result> {
+    return this.#piscina.run({ ...task, [queueOptionsSymbol]: options }, { name })
+  }
+
+  async #counted<Result>(task: Promise<Result>): Promise<Result> {
+    this.#unsettled += 1
+    try {
+      return await task
+    } finally {
+      this.#unsettled -= 1
+      if (this.#unsettled === 0) this.#onIdle?.()
+    }
   }
 }
 

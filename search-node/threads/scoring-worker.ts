@@ -1,10 +1,10 @@
+import { workerData } from 'node:worker_threads'
 import { openEngineClient } from '#core/engine/client.ts'
 import type { EngineSettings } from '#core/engine/settings.ts'
 import { SEARCH_BOUNDS } from '#core/domain/bounds.ts'
 import { ArtifactError } from '#core/index/artifact-error.ts'
 import { openIndex } from '#core/index/format/reader.ts'
 import type { ArtifactRef, IndexReader } from '#core/index/format/reader.ts'
-import { assertNotExpired } from '#search-node/call-deadline.ts'
 import type { SharedParts } from '#core/index/storage/resident-parts.ts'
 import { errorOf, NodeError } from '#search-node/node-error.ts'
 import type { NodeErrorCode } from '#search-node/node-error.ts'
@@ -28,23 +28,28 @@ export interface OpenTask {
   readonly artifact: ArtifactRef
   /** Parts of the artifact that another thread has read. */
   readonly shared: SharedParts | undefined
+}
+
+/** What a thread gets when it starts. */
+export interface ScoringThreadData {
   /** Codes of vectors of so many MiB are kept in memory. */
   readonly codesMb: number
   /** The cluster of versions that have an engine. */
   readonly engine: EngineSettings
+  /** The versions that are open on other threads. */
+  readonly versions: Map<string, OpenTask>
 }
 
-/**
- * The encoded reply, or why there is none. An error loses its class between threads, so a refusal is a plain object.
- * Undefined: the version is not open here.
- */
-export type SearchOutcome = Uint8Array | { readonly code: NodeErrorCode; readonly message: string } | Error | undefined
+/** The encoded reply, or why there is none. An error loses its class between threads, so a refusal is a plain object. */
+export type SearchOutcome = Uint8Array | { readonly code: NodeErrorCode; readonly message: string } | Error
 
 interface OpenVersion {
   readonly index: IndexReader
   readonly searchShared: SearchShared
 }
 
+// The pool gives it, and checks its type.
+const { codesMb, engine: engineSettings, versions: openElsewhere } = workerData as ScoringThreadData
 const versions = new Map<string, OpenVersion>()
 /**
  * A thread that computes receives no abort: the pool drops a search that was given up in its queue, and the deadline
@@ -57,9 +62,7 @@ const NEVER_ABORTED = new AbortController().signal
  * @returns what other threads need not read again.
  */
 export async function open(task: OpenTask): Promise<SharedParts> {
-  const { artifact } = task
-  const version = versions.get(artifact.versionId) ?? (await openVersion(task))
-  versions.set(artifact.versionId, version)
+  const version = versions.get(task.artifact.versionId) ?? (await openVersion(task))
   await warmUp(version)
   await collectGarbage()
   return version.index.shared
@@ -77,12 +80,15 @@ async function warmUp({ index, searchShared }: OpenVersion): Promise<void> {
 
 /** @returns the encoded reply, so that the event loop only forwards bytes; or why it failed. */
 export async function search({ versionId, input, deadlineMs }: SearchTask): Promise<SearchOutcome> {
-  const version = versions.get(versionId)
-  if (version === undefined) return undefined
-  const deadline = { deadlineMs, signal: NEVER_ABORTED }
+  if (Date.now() >= deadlineMs)
+    return {
+      code: 'DEADLINE_EXCEEDED',
+      message: 'The deadline passed before a scoring thread was free; send fewer searches at once or add search nodes.',
+    }
   try {
-    assertNotExpired(deadline)
-    return encodeSearchReply(await runSearch(createIndexVersion(version.index, version.searchShared), input, deadline))
+    const { index, searchShared } = versions.get(versionId) ?? (await openVersion(openElsewhere.get(versionId)))
+    const deadline = { deadlineMs, signal: NEVER_ABORTED }
+    return encodeSearchReply(await runSearch(createIndexVersion(index, searchShared), input, deadline))
   } catch (error) {
     if (error instanceof NodeError) return { code: error.code, message: error.message }
     if (error instanceof ArtifactError) return { code: 'DATA_LOSS', message: error.message }
@@ -91,7 +97,7 @@ export async function search({ versionId, input, deadlineMs }: SearchTask): Prom
 }
 
 /** Closes an artifact; idempotent. The caller ensures that no search of it is queued or running. */
-export async function close(versionId: string): Promise<void> {
+export async function close({ versionId }: Pick<SearchTask, 'versionId'>): Promise<void> {
   forget(versionId)
   await collectGarbage()
 }
@@ -100,6 +106,7 @@ export async function close(versionId: string): Promise<void> {
 function forget(versionId: string): void {
   const version = versions.get(versionId)
   versions.delete(versionId)
+  openElsewhere.delete(versionId)
   version?.index.close()
   void version?.searchShared.engine?.client.close()
 }
@@ -132,9 +139,13 @@ function searchForFirstRow({ vectors, facets: { facets }, passage }: IndexReader
   }
 }
 
-async function openVersion({ artifact, shared, codesMb, engine: settings }: OpenTask): Promise<OpenVersion> {
+async function openVersion(task: OpenTask | undefined): Promise<OpenVersion> {
+  if (task === undefined) throw new Error('no thread has opened the version')
+  const { artifact, shared } = task
   const { engine } = artifact
-  const opened = engine && { engine, client: await openEngineClient(settings) }
+  const opened = engine && { engine, client: await openEngineClient(engineSettings) }
   const index = openIndex(artifact, shared, codesMb)
-  return { index, searchShared: createSearchShared(index, opened) }
+  const version = { index, searchShared: createSearchShared(index, opened) }
+  versions.set(artifact.versionId, version)
+  return version
 }

@@ -147,7 +147,7 @@ export const RULES: readonly Rule[] = [
     bad: [
       { path: 'gateway/retrieve/admit.ts', text: 'const ATTEMPT_PAUSE_MS = 25' },
       { path: 'search-node/server.ts', text: 'export const CALLS_MAX = 1_000' },
-      { path: 'search-node/threads/workers.ts', text: 'const YOUNG_GENERATION_MB: number = 16' },
+      { path: 'search-node/threads/pool.ts', text: 'const YOUNG_GENERATION_MB: number = 16' },
       { path: 'core/queues/ledger-queue.ts', text: "import x from 'y'\n\nconst WAIT_SECONDS = 0.5" },
       { path: 'jobs/platform/queues.ts', text: 'const EVENT_BYTES = 4 * 1024' },
     ],

@@ -9,7 +9,6 @@ import type { EngineSettings } from '#core/engine/settings.ts'
 import { searchNodeService } from '#core/rpc/messages.ts'
 import { openSearchNodeClient } from '#core/rpc/search-client.ts'
 import type { Filters, SearchResult } from '#core/domain/search.ts'
-import { startScoringWorker } from '#search-node/threads/workers.ts'
 import { SearchPool } from '#search-node/threads/pool.ts'
 import { artifactRef } from '#core/index/format/reader.ts'
 import { SEARCH_NODE_BOUNDS } from '#search-node/bounds.ts'
@@ -74,10 +73,9 @@ export async function openRawSearch(
   codesMb?: number,
   cluster?: BenchCluster,
 ): Promise<RawSearch> {
-  const pool = new SearchPool(
-    Array.from({ length: availableParallelism() }, () => startScoringWorker({ codesMb, engine: engineOf(cluster) })),
-    SEARCH_NODE_BOUNDS.searchQueueMax,
-  )
+  const engine = engineOf(cluster)
+  const queueMax = SEARCH_NODE_BOUNDS.searchQueueMax
+  const pool = new SearchPool({ threads: availableParallelism(), queueMax, codesMb, engine })
   const artifact = artifactRef(folder, manifest)
   await pool.openEverywhere(artifact)
   const limits = { deadlineMs: Infinity, signal: new AbortController().signal }
@@ -93,7 +91,7 @@ export async function openRawSearch(
         rowsOnly: false,
         onlyRows: undefined,
       }
-      const reply = await pool.search({ artifact, input, deadlineMs: limits.deadlineMs }, limits)
+      const reply = await pool.search({ versionId: artifact.versionId, input }, limits)
       return () => decoded(reply)
     },
     cpuMs() {

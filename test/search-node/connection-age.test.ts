@@ -7,7 +7,6 @@ import type { SearchNodeClient } from '#core/rpc/search-client.ts'
 import { SearchPool } from '#search-node/threads/pool.ts'
 import type * as serverModule from '#search-node/server.ts'
 import { Versions } from '#search-node/versions.ts'
-import { createHeldWorker } from './held-worker.ts'
 import { CALL_TIMEOUT_MS } from '#test/support/until.ts'
 
 // Connections and requests that live a moment instead of a minute; how long loading may take stays as it is.
@@ -23,6 +22,7 @@ vi.mock('#core/platform/bounds.ts', async (original) => {
 /** A copy of the module with these bounds: files of this process that come later use the one that they share. */
 const SERVER: string = '#search-node/server.ts?short-lived-connections'
 const LOADING_MS = 1_000
+let pool: SearchPool
 let server: serverModule.SearchServer
 let client: SearchNodeClient
 
@@ -38,17 +38,15 @@ beforeAll(async () => {
     onDamaged: () => undefined,
   })
   const { createServer } = (await import(SERVER)) as typeof serverModule
-  server = createServer({
-    pool: new SearchPool([createHeldWorker().worker], 1),
-    versions,
-    log: createLog('test', 'silent'),
-  })
+  pool = new SearchPool({ threads: 1, queueMax: 1 })
+  server = createServer({ pool, versions, log: createLog('test', 'silent') })
   const port = await server.listen('127.0.0.1:0', ServerCredentials.createInsecure())
   client = openSearchNodeClient(`127.0.0.1:${port}`, credentials.createInsecure())
 })
 afterAll(async () => {
   client.close()
   await server.close(1_000)
+  await pool.end()
 })
 
 test('a version that takes long to load is loaded although its connection grows old meanwhile', async () => {

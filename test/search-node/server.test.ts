@@ -4,28 +4,25 @@ import { createLog } from '#core/platform/log.ts'
 import { openSearchNodeClient } from '#core/rpc/search-client.ts'
 import type { SearchNodeClient } from '#core/rpc/search-client.ts'
 import { NodeError } from '#search-node/node-error.ts'
-import { SearchPool } from '#search-node/threads/pool.ts'
 import { createServer } from '#search-node/server.ts'
 import type { SearchServer } from '#search-node/server.ts'
 import { Versions } from '#search-node/versions.ts'
 import { testManifest } from '#test/support/artifact.ts'
 import { requestOf } from '#test/support/search.ts'
-import { createHeldWorker } from './held-worker.ts'
-import type { HeldWorker } from './held-worker.ts'
+import { createHeldPool } from '#test/search-node/threads/held-pool.ts'
+import type { HeldPool } from '#test/search-node/threads/held-pool.ts'
 import { CALL_TIMEOUT_MS, expectEventually } from '#test/support/until.ts'
 
 const ID = '00000000-0000-4000-8000-000000000001'
 const lines: string[] = []
-let held: HeldWorker
-let pool: SearchPool
+let held: HeldPool
 let server: SearchServer
 let client: SearchNodeClient
 
 /** The server over real gRPC, in front of one scoring thread that the test holds, with room for one waiting search. */
 beforeEach(async () => {
   lines.length = 0
-  held = createHeldWorker()
-  pool = new SearchPool([held.worker], 1)
+  held = createHeldPool({ threads: 1, queueMax: 1 })
   const versions = new Versions({
     artifactFolder: (versionId) => versionId,
     verify: async (versionId) => {
@@ -39,7 +36,11 @@ beforeEach(async () => {
     closeEverywhere: async () => undefined,
     onDamaged: () => undefined,
   })
-  server = createServer({ pool, versions, log: createLog('search-node', 'info', (line) => lines.push(line)) })
+  server = createServer({
+    pool: held.pool,
+    versions,
+    log: createLog('search-node', 'info', (line) => lines.push(line)),
+  })
   client = openSearchNodeClient(
     `127.0.0.1:${await server.listen('127.0.0.1:0', ServerCredentials.createInsecure())}`,
     credentials.createInsecure(),
@@ -49,6 +50,7 @@ beforeEach(async () => {
 afterEach(async () => {
   client.close()
   await server.close(100)
+  await held.end()
 })
 
 function search(limit: number, timeoutMs = CALL_TIMEOUT_MS, signal?: AbortSignal) {
@@ -62,23 +64,23 @@ const leases = async (): Promise<number | undefined> => (await client.status(CAL
 
 test('a full queue is RESOURCE_EXHAUSTED at once, while the searches before it go on', async () => {
   const before = [search(1), search(2)]
-  await expectEventually(() => pool.queued, 1)
+  await expectEventually(() => held.pool.queued, 1)
   await expect(search(3)).rejects.toMatchObject({ code: status.RESOURCE_EXHAUSTED })
-  expect(held.started).toEqual(['search 1'])
-  held.finish()
-  await expectEventually(() => held.started, ['search 1', 'search 2'])
-  held.finish()
+  await expectEventually(held.started, ['search 1'])
+  await held.finish('search 1')
+  await expectEventually(held.started, ['search 1', 'search 2'])
+  await held.finish('search 2')
   await Promise.allSettled(before)
 })
 
 test('a deadline that passes in the queue is DEADLINE_EXCEEDED, and the search never reaches a thread', async () => {
   const running = search(1)
-  await expectEventually(() => held.started, ['search 1'])
+  await expectEventually(held.started, ['search 1'])
   await expect(search(2, 50)).rejects.toMatchObject({ code: status.DEADLINE_EXCEEDED })
-  await expectEventually(() => pool.queued, 0)
-  held.finish()
+  await expectEventually(() => held.pool.queued, 0)
+  await held.finish('search 1')
   await Promise.allSettled([running])
-  expect(held.started).toEqual(['search 1'])
+  expect(held.started()).toEqual(['search 1'])
 })
 
 test('a call cancelled in the queue is dropped; one that runs keeps its lease until the thread is done', async () => {
@@ -91,9 +93,9 @@ test('a call cancelled in the queue is dropped; one that runs keeps its lease un
   await expect(waiting).rejects.toMatchObject({ code: status.CANCELLED })
   await expect(running).rejects.toMatchObject({ code: status.CANCELLED })
   await expectEventually(leases, 1)
-  held.finish()
+  await held.finish('search 1')
   await expectEventually(leases, 0)
-  expect(held.started).toEqual(['search 1'])
+  expect(held.started()).toEqual(['search 1'])
 })
 
 test('a release waits for the search that runs', async () => {
@@ -102,7 +104,7 @@ test('a release waits for the search that runs', async () => {
   const released = client.releaseVersion(ID, CALL_TIMEOUT_MS)
   await expectEventually(async () => (await client.status(CALL_TIMEOUT_MS)).loaded[0]?.state, 'releasing')
   await expect(search(2)).rejects.toMatchObject({ code: status.FAILED_PRECONDITION })
-  held.finish()
+  await held.finish('search 1')
   await Promise.allSettled([running])
   expect(await released).toBe(true)
 })
@@ -119,8 +121,8 @@ test('a refused artifact is DATA_LOSS with the reason, and is logged', async () 
 
 test('what nobody foresaw is INTERNAL; its cause goes to the log alone', async () => {
   const failed = search(99)
-  await expectEventually(() => held.started, ['search 99'])
-  held.finish()
+  await expectEventually(held.started, ['search 99'])
+  await held.finish('search 99')
   await expect(failed).rejects.toMatchObject({
     code: status.INTERNAL,
     details: 'The search node failed; ask another node.',

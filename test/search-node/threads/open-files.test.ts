@@ -1,22 +1,21 @@
-import { cpSync, mkdtempSync, readdirSync, readlinkSync, rmSync, truncateSync } from 'node:fs'
+import { cpSync, mkdtempSync, rmSync, truncateSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { artifactRef } from '#core/index/format/reader.ts'
 import type { ArtifactRef } from '#core/index/format/reader.ts'
 import { SearchPool } from '#search-node/threads/pool.ts'
-import { startScoringWorker } from '#search-node/threads/workers.ts'
-import type { ScoringWorker } from '#search-node/threads/workers.ts'
 import { Versions } from '#search-node/versions.ts'
 import { buildTestArtifact } from '#test/support/artifact.ts'
 import type { TestArtifact } from '#test/support/artifact.ts'
 import { signingKeys } from '#test/support/secrets.ts'
 import { testRows } from '#test/support/passages.ts'
+import { openFiles } from './open-files.ts'
 
 let root: string
 let artifact: TestArtifact
 let ref: ArtifactRef
-const workers: ScoringWorker[] = []
+let pool: SearchPool
 
 beforeAll(async () => {
   root = mkdtempSync(join(tmpdir(), 'open-files-'))
@@ -25,31 +24,21 @@ beforeAll(async () => {
     rows: testRows({ rows: 60, dimensions: 16, seed: 5, traits: (n) => ({ references: [`rulebook:bee#${n}`] }) }),
     privateKeyDer: signingKeys().privateKeyDer,
   })
-  workers.push(startScoringWorker(), startScoringWorker())
+  pool = new SearchPool({ threads: 2, queueMax: 8, worker: new URL('./faulty-worker.ts', import.meta.url) })
 })
-beforeEach(() => {
-  const folder = mkdtempSync(join(root, 'copy-'))
-  cpSync(artifact.folder, folder, { recursive: true })
-  ref = { ...artifactRef(artifact.folder, artifact.manifest), folder }
-})
+beforeEach(() => copyTo('copy'))
 afterAll(async () => {
-  await Promise.all(workers.map((worker) => worker.end()))
+  await pool.end()
   rmSync(root, { recursive: true, force: true })
 })
 
-/** Files of a folder that this process holds open, on any thread. */
-function openFiles(folder: string): string[] {
-  return readdirSync('/proc/self/fd').flatMap((descriptor) => {
-    try {
-      const path = readlinkSync(join('/proc/self/fd', descriptor))
-      return path.startsWith(folder) ? [path.slice(folder.length + 1)] : []
-    } catch {
-      return []
-    }
-  })
+function copyTo(name: string): void {
+  const folder = mkdtempSync(join(root, `${name}-`))
+  cpSync(artifact.folder, folder, { recursive: true })
+  ref = { ...artifactRef(artifact.folder, artifact.manifest), folder }
 }
 
-function versionsOn(pool: SearchPool): Versions {
+function createVersions(): Versions {
   return new Versions({
     artifactFolder: () => ref.folder,
     verify: () => Promise.resolve(artifact.manifest),
@@ -59,37 +48,24 @@ function versionsOn(pool: SearchPool): Versions {
   })
 }
 
-function failing(change: Partial<ScoringWorker>): ScoringWorker {
-  const done = (): Promise<void> => Promise.resolve()
-  return {
-    search: () => Promise.reject(new Error('no search')),
-    open: () => Promise.resolve(new Map()),
-    close: done,
-    end: done,
-    ...change,
-  }
-}
-
-const fails = (): Promise<never> => Promise.reject(new Error('the thread failed'))
-
 describe('no file of a version stays open', () => {
   const files = readFilesInOrder()
 
   test.each(files)('if %s is damaged', async (name) => {
     truncateSync(join(ref.folder, name), 1)
-    await expect(versionsOn(new SearchPool(workers, 8)).prepare(artifact.versionId, Buffer.alloc(32))).rejects.toThrow()
+    await expect(createVersions().prepare(artifact.versionId, Buffer.alloc(32))).rejects.toThrow()
     expect(openFiles(ref.folder)).toEqual([])
   })
 
   test('if a later thread cannot open it', async () => {
-    const pool = new SearchPool([...workers, failing({ open: fails })], 8)
-    await expect(versionsOn(pool).prepare(artifact.versionId, Buffer.alloc(32))).rejects.toThrow('the thread failed')
+    copyTo('a-later-thread-cannot-open')
+    await expect(createVersions().prepare(artifact.versionId, Buffer.alloc(32))).rejects.toThrow('the thread failed')
     expect(openFiles(ref.folder)).toEqual([])
   })
 
   test('if an earlier thread cannot close it', async () => {
-    const pool = new SearchPool([failing({ close: fails }), ...workers], 8)
-    const versions = versionsOn(pool)
+    copyTo('the-first-thread-cannot-close')
+    const versions = createVersions()
     await versions.prepare(artifact.versionId, Buffer.alloc(32))
     expect(openFiles(ref.folder).length).toBeGreaterThan(0)
     await expect(versions.release(artifact.versionId)).rejects.toThrow('the thread failed')

@@ -1,9 +1,10 @@
-import { expect, test } from 'vitest'
-import { SearchPool } from '#search-node/threads/pool.ts'
-import type { ArtifactSearch } from '#search-node/threads/workers.ts'
+import { afterEach, expect, test } from 'vitest'
 import type { ArtifactRef } from '#core/index/format/reader.ts'
+import type { CallDeadline } from '#search-node/call-deadline.ts'
 import { UNLIMITED, inputOf } from '#test/support/search.ts'
-import { createHeldWorker } from '#test/search-node/held-worker.ts'
+import { expectEventually } from '#test/support/until.ts'
+import { createHeldPool } from './held-pool.ts'
+import type { HeldPool } from './held-pool.ts'
 
 const artifact: ArtifactRef = {
   versionId: 'p',
@@ -15,130 +16,109 @@ const artifact: ArtifactRef = {
   searchQuestions: undefined,
   engine: undefined,
 }
+let held: HeldPool
 
-function task(limit: number): ArtifactSearch {
-  return { artifact, input: inputOf({ vector: new Float32Array(1), limit }), deadlineMs: Infinity }
+function hold(threads: number, queueMax: number): void {
+  held = createHeldPool({ threads, queueMax })
+}
+afterEach(() => held.end())
+
+function ask(limit: number, deadline: Partial<CallDeadline> = {}): Promise<Uint8Array> {
+  const search = { versionId: artifact.versionId, input: inputOf({ vector: new Float32Array(1), limit }) }
+  const reply = held.pool.search(search, { ...UNLIMITED, ...deadline })
+  reply.catch(() => undefined)
+  return reply
 }
 
-const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+const started = (...tasks: readonly string[]): Promise<void> => expectEventually(held.started, tasks)
 
 test('a thread gets one task at a time, in the order of arrival', async () => {
-  const { worker, started, finish } = createHeldWorker()
-  const pool = new SearchPool([worker], 8)
-  const replies = Promise.all([1, 2, 3].map((limit) => pool.search(task(limit), UNLIMITED)))
-  await turn()
-  expect(started).toEqual(['search 1'])
-  expect(pool.queued).toBe(2)
-  for (let n = 0; n < 3; n++) {
-    finish()
-    await turn()
-  }
-  expect(await replies).toEqual([Uint8Array.of(1), Uint8Array.of(2), Uint8Array.of(3)])
-  expect(started).toEqual(['search 1', 'search 2', 'search 3'])
+  hold(1, 8)
+  const replies = Promise.all([1, 2, 3, 4].map((limit) => ask(limit)))
+  await started('search 1')
+  expect(held.pool.queued).toBe(3)
+  await held.finish('search 1', 'search 2', 'search 3', 'search 4')
+  expect(await replies).toEqual([1, 2, 3, 4].map((limit) => Uint8Array.of(limit)))
+  expect(held.started()).toEqual(['search 1', 'search 2', 'search 3', 'search 4'])
 })
 
 test('a full queue refuses at once, and takes searches again when a place is free', async () => {
-  const { worker, started, finish } = createHeldWorker()
-  const pool = new SearchPool([worker], 2)
-  const running = [1, 2, 3].map((limit) => pool.search(task(limit), UNLIMITED))
-  await expect(pool.search(task(4), UNLIMITED)).rejects.toMatchObject({ code: 'RESOURCE_EXHAUSTED' })
-  finish()
+  hold(1, 2)
+  const running = [1, 2, 3].map((limit) => ask(limit))
+  await expect(ask(4)).rejects.toMatchObject({ code: 'RESOURCE_EXHAUSTED' })
+  await held.finish('search 1')
   await running[0]
-  await turn()
-  running.push(pool.search(task(5), UNLIMITED))
-  for (let n = 0; n < 3; n++) {
-    await turn()
-    finish()
-  }
+  running.push(ask(5))
+  await held.finish('search 2', 'search 3', 'search 5')
   await Promise.all(running)
-  expect(started).toEqual(['search 1', 'search 2', 'search 3', 'search 5'])
-})
-
-test('a search whose deadline passed while it waited never reaches a thread', async () => {
-  const { worker, started, finish } = createHeldWorker()
-  const pool = new SearchPool([worker], 8)
-  const running = pool.search(task(1), UNLIMITED)
-  const late = pool.search(task(2), { ...UNLIMITED, deadlineMs: Date.now() - 1 })
-  const next = pool.search(task(3), UNLIMITED)
-  finish()
-  await expect(late).rejects.toMatchObject({ code: 'DEADLINE_EXCEEDED' })
-  await running
-  await turn()
-  finish()
-  await next
-  expect(started).toEqual(['search 1', 'search 3'])
-})
-
-test('a search that arrives past its deadline is refused although a thread is free', async () => {
-  const { worker, started } = createHeldWorker()
-  await expect(
-    new SearchPool([worker], 8).search(task(1), { ...UNLIMITED, deadlineMs: Date.now() - 1 }),
-  ).rejects.toMatchObject({ code: 'DEADLINE_EXCEEDED' })
-  expect(started).toEqual([])
+  expect(held.started()).toEqual(['search 1', 'search 2', 'search 3', 'search 5'])
 })
 
 test('a waiting search is dropped when its caller gives up, a running one is left alone', async () => {
-  const { worker, started, finish } = createHeldWorker()
-  const pool = new SearchPool([worker], 8)
+  hold(1, 8)
   const [runningCaller, waitingCaller] = [new AbortController(), new AbortController()]
-  const running = pool.search(task(1), { ...UNLIMITED, signal: runningCaller.signal })
-  const waiting = pool.search(task(2), { ...UNLIMITED, signal: waitingCaller.signal })
+  const running = ask(1, { signal: runningCaller.signal })
+  const waiting = ask(2, { signal: waitingCaller.signal })
+  const last = ask(3)
   runningCaller.abort()
   waitingCaller.abort()
   await expect(waiting).rejects.toMatchObject({ code: 'CANCELLED' })
-  expect(pool.queued).toBe(0)
-  finish()
-  expect(await running).toEqual(Uint8Array.of(1))
-  expect(started).toEqual(['search 1'])
-  await expect(pool.search(task(3), { ...UNLIMITED, signal: waitingCaller.signal })).rejects.toMatchObject({
-    code: 'CANCELLED',
-  })
+  expect(held.pool.queued).toBe(1)
+  await held.finish('search 1', 'search 3')
+  expect(await Promise.all([running, last])).toEqual([Uint8Array.of(1), Uint8Array.of(3)])
+  expect(held.started()).toEqual(['search 1', 'search 3'])
+  await expect(ask(4, { signal: waitingCaller.signal })).rejects.toMatchObject({ code: 'CANCELLED' })
 })
 
 test('a version is opened on each thread in turn, ahead of waiting searches, while the others score', async () => {
-  const [one, two] = [createHeldWorker(), createHeldWorker()]
-  const pool = new SearchPool([one.worker, two.worker], 8)
-  const searches = [1, 2, 3].map((limit) => pool.search(task(limit), UNLIMITED))
-  const opened = pool.openEverywhere(artifact)
-  one.finish()
-  await turn()
-  expect(one.started).toEqual(['search 1', 'open'])
-  two.finish()
-  await turn()
-  expect(two.started).toEqual(['search 2', 'search 3'])
-  one.finish()
-  await turn()
-  two.finish()
-  await turn()
-  expect(two.started).toEqual(['search 2', 'search 3', 'open'])
-  two.finish()
-  await opened
-  await Promise.all(searches)
+  hold(2, 8)
+  const searches = [1, 2, 3].map((limit) => ask(limit))
+  await expectEventually(() => held.started().toSorted(), ['search 1', 'search 2'])
+  const opened = held.pool.openEverywhere(artifact)
+  await held.finish('search 1')
+  await expectEventually(() => held.started().slice(2), ['open'])
+  await held.finish('search 2')
+  await expectEventually(() => held.started().slice(3), ['search 3'])
+  await held.finish('open')
+  // The other thread still searches, so this one takes what comes meanwhile.
+  searches.push(ask(4))
+  await expectEventually(() => held.started().slice(4), ['search 4'])
+  searches.push(ask(5))
+  await held.finish('search 3')
+  await expectEventually(() => held.started().slice(5), ['open'])
+  await held.finish('search 4', 'search 5', 'open')
+  await Promise.all([opened, ...searches])
+})
+
+test('a version is closed on every thread, whichever is free first', async () => {
+  hold(3, 8)
+  const closed = held.pool.closeEverywhere(artifact)
+  for (let thread = 1; thread <= 3; thread++) {
+    await expectEventually(() => held.started().length, thread)
+    await held.finish('close')
+  }
+  await closed
+  expect(held.started()).toEqual(['close', 'close', 'close'])
 })
 
 test('a failing search fails alone', async () => {
-  const { worker, finish } = createHeldWorker()
-  const pool = new SearchPool([worker], 8)
-  const failing = pool.search(task(99), UNLIMITED)
-  const next = pool.search(task(1), UNLIMITED)
-  finish()
+  hold(1, 8)
+  const [failing, next] = [ask(99), ask(1)]
+  await held.finish('search 99', 'search 1')
   await expect(failing).rejects.toThrow('the search failed')
-  await turn()
-  finish()
   expect(await next).toEqual(Uint8Array.of(1))
 })
 
 test('threads end only when nothing runs or waits, and nothing new is taken meanwhile', async () => {
-  const { worker, started, finish } = createHeldWorker()
-  const pool = new SearchPool([worker], 8)
-  const searches = [1, 2].map((limit) => pool.search(task(limit), UNLIMITED))
-  const ended = pool.end()
-  await expect(pool.search(task(3), UNLIMITED)).rejects.toMatchObject({ code: 'UNAVAILABLE' })
-  finish()
-  await turn()
-  expect(started).toEqual(['search 1', 'search 2'])
-  finish()
+  hold(2, 8)
+  const searches = [1, 2, 3].map((limit) => ask(limit))
+  let hasEnded = false
+  const ended = held.pool.end().then(() => (hasEnded = true))
+  await expect(ask(4)).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+  await expect(held.pool.openEverywhere(artifact)).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+  await expect(held.pool.closeEverywhere(artifact)).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+  await held.finish('search 1', 'search 2', 'search 3')
+  expect(hasEnded).toBe(false)
   await Promise.all(searches)
   await ended
-  expect(started).toEqual(['search 1', 'search 2', 'end'])
 })

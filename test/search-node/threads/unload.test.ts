@@ -1,17 +1,16 @@
-import { mkdtempSync, readFileSync, readdirSync, readlinkSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { artifactRef } from '#core/index/format/reader.ts'
 import { collectGarbage } from '#search-node/threads/collect-garbage.ts'
 import { SearchPool } from '#search-node/threads/pool.ts'
-import { startScoringWorker } from '#search-node/threads/workers.ts'
 import { Versions } from '#search-node/versions.ts'
 import { buildTestArtifact } from '#test/support/artifact.ts'
 import type { TestArtifact } from '#test/support/artifact.ts'
 import { signingKeys } from '#test/support/secrets.ts'
 import { testRows } from '#test/support/passages.ts'
 import { UNLIMITED, inputOf } from '#test/support/search.ts'
+import { openFiles } from './open-files.ts'
 
 const CYCLES = 40
 /** Cycles after which the heaps of the threads have their size. */
@@ -32,24 +31,12 @@ beforeAll(async () => {
     rows: testRows({ rows: 4_000, dimensions: 64, seed: 5 }),
     privateKeyDer: signingKeys().privateKeyDer,
   })
-  pool = new SearchPool([startScoringWorker(), startScoringWorker()], 8)
+  pool = new SearchPool({ threads: 2, queueMax: 8 })
 })
 afterAll(async () => {
   await pool.end()
   rmSync(store, { recursive: true, force: true })
 })
-
-/** Files of the version that this process holds open, on any thread. */
-function openFiles(): string[] {
-  return readdirSync('/proc/self/fd').flatMap((descriptor) => {
-    try {
-      const path = readlinkSync(join('/proc/self/fd', descriptor))
-      return path.startsWith(artifact.folder) ? [path] : []
-    } catch {
-      return []
-    }
-  })
-}
 
 function mappings(): string[] {
   return readFileSync('/proc/self/maps', 'utf8')
@@ -72,18 +59,17 @@ test('a version that is loaded and released 40 times leaves no file, no mapping 
   })
   const { versionId } = artifact
   const vector = artifact.rows[7]?.vector
-  const search = { artifact: artifactRef(artifact.folder, artifact.manifest), deadlineMs: Infinity }
   let [settledMegabytes, settledAddresses] = [0, 0]
   for (let cycle = 0; cycle < CYCLES; cycle++) {
     await versions.prepare(versionId, Buffer.alloc(32))
-    expect(openFiles()).not.toEqual([])
+    expect(openFiles(artifact.folder)).not.toEqual([])
     expect(mappings().some((line) => line.endsWith('graph.usearch'))).toBe(true)
     const asked = [1, 5].map((limit) =>
-      pool.search({ ...search, input: inputOf({ vector, text: 'rule 7', limit }) }, UNLIMITED),
+      pool.search({ versionId, input: inputOf({ vector, text: 'rule 7', limit }) }, UNLIMITED),
     )
     await Promise.all(asked)
     await versions.release(versionId)
-    expect([...openFiles(), ...mappings()]).toEqual([])
+    expect([...openFiles(artifact.folder), ...mappings()]).toEqual([])
     // A node does so after each release; the heap of a test is larger.
     if (cycle % 10 === 9) await collectGarbage()
     if (cycle < SETTLED_AFTER) settledMegabytes = Math.max(settledMegabytes, megabytes('RssAnon'))
