@@ -10,6 +10,16 @@ export const SEARCH_NODE_BOUNDS = {
   filterCacheBytesMax: 4 * 1_024 * 1_024,
   /** Grams of passages of one version that a scoring thread keeps: those of about 2,400. */
   gramCacheBytesMax: 8 * 1_024 * 1_024,
+  /**
+   * Candidates of each ranking that predictors use. So many are rescored by words and by search questions at least;
+   * more change no measured figure by more than 0.003 (decision 0008).
+   */
+  predictorCandidatesMax: 50,
+  /**
+   * Candidates by vector: rescoring more moves no measured figure by more than 0.003 (decision 0026). Predictors look at
+   * more of the nearest rows, which need no other score.
+   */
+  vectorCandidatesMin: 20,
   versionsPerNodeMax: 64,
   releaseTimeoutMs: 30_000,
   /**

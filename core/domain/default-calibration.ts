@@ -19,7 +19,7 @@ export const NAMED_MODEL: NonNullable<Calibration['named']> = {
  */
 export const NAMED_BY_WORDS: typeof NAMED_MODEL = { ...NAMED_MODEL, intercept: 8 }
 
-/** A score of the nearest passage; see `search-node/search/vector-scores.ts`. */
+/** A score of the nearest passage; see `search-node/search/fuse.ts`. */
 const NEAREST_LEVEL = 0.21
 
 const NOT_MEASURED = {

@@ -29,7 +29,7 @@ export const PREDICTORS = [
   'grams_mass',
   /** 1 if a provision that the question names is held, allowed and in the list; else 0. */
   'named',
-  /** Score of the nearest passage by vector; see `search-node/search/vector-scores.ts`. */
+  /** Score of the nearest passage by vector; see `search-node/search/fuse.ts`. */
   'nearest_vector',
   /** Weight of what the question asks about the named provision that its passages lack; 0 without one. */
   'named_missing',

@@ -1,4 +1,4 @@
-import type { NamedRows } from './candidates/source.ts'
+import type { NamedRows } from './interfaces.ts'
 
 /** Below one half: the best score of a row that is not named stays below the lowest score of a named row. */
 const BELOW_NAMED = 0.499

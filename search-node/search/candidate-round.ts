@@ -1,19 +1,19 @@
 import { largest } from '#core/index/top-k.ts'
+import { SEARCH_NODE_BOUNDS } from '#search-node/bounds.ts'
 import type { CallDeadline } from '#search-node/call-deadline.ts'
-import { VECTOR_CANDIDATES_MIN } from './candidates/source.ts'
-import type { CandidateSource, ScoredCandidates, SearchScope, VectorCandidates } from './candidates/source.ts'
+import type {
+  CandidateSource,
+  ScoredCandidates,
+  SearchScope,
+  VectorCandidates,
+  SearchableVersion,
+  Query,
+  Question,
+  RowSet,
+  VersionStatistics,
+} from './interfaces.ts'
 import { withCompounds } from './compounds.ts'
-import type { SearchableVersion } from './index-version.ts'
-import { PREDICTOR_DEPTH } from './predictors.ts'
-import type { Query } from './query.ts'
-import type { Question } from './question.ts'
 import { rescoreRows } from './rescore.ts'
-import type { RowSet, VersionStatistics } from './statistics.ts'
-
-/**
- * Minimum of lexical candidates, and of those by search questions: rescoring more than 50 changes no measured figure by more than 0.003 (decision 0008).
- */
-const WORD_CANDIDATES_MIN = PREDICTOR_DEPTH
 
 /** Candidates of each ranking that runs, their union, and the scores of the union in parallel columns. */
 export interface Round {
@@ -77,7 +77,7 @@ export function isExhausted({ byWords, byVector, bySearchQuestions }: Round, dep
 }
 
 function wordDepth(depth: number): number {
-  return Math.max(depth, WORD_CANDIDATES_MIN)
+  return Math.max(depth, SEARCH_NODE_BOUNDS.predictorCandidatesMax)
 }
 
 /**
@@ -112,7 +112,7 @@ async function findCandidates(
     question === undefined
       ? undefined
       : await candidates.bySearchQuestions({ text: input.text, scope, depth: wordDepth(depth) }, deadline)
-  const nearest = nearestRows(byVector, Math.max(depth, VECTOR_CANDIDATES_MIN))
+  const nearest = nearestRows(byVector, Math.max(depth, SEARCH_NODE_BOUNDS.vectorCandidatesMin))
   const rows = distinctRows([byWords?.ids ?? [], bySearchQuestions?.ids ?? [], nearest, [...extraRows]])
   return { rows, byWords, byVector, bySearchQuestions, nearest }
 }

@@ -1,6 +1,10 @@
 import { indexWords } from '#core/index/analysis/index-words.ts'
 import { gramScore } from '#core/index/grams/coverage.ts'
-import type { VersionStatistics } from './statistics.ts'
+import type { VersionStatistics, PassageGrams } from './interfaces.ts'
+import { LRUCache } from 'lru-cache'
+import { gramHashes } from '#core/index/analysis/grams.ts'
+import type { PassageRecord } from '#core/index/passages/record.ts'
+import { SEARCH_NODE_BOUNDS } from '#search-node/bounds.ts'
 
 /** Weight of groups of letters beside words; see decision 0052. */
 const GRAM_WEIGHT = 0.4
@@ -25,3 +29,26 @@ export function withCompounds(
     return (1 - GRAM_WEIGHT) * score + GRAM_WEIGHT * gramScore(question, rowGrams(row), length)
   })
 }
+
+/**
+ * Computes them from the text, which takes longer than all comparison, and keeps those of the most recently used
+ * passages, bounded in bytes, one cache per thread and version.
+ */
+export function createPassageGrams(passage: (row: number) => Pick<PassageRecord, 'heading' | 'text'>): PassageGrams {
+  const cache = new LRUCache<number, Int32Array>({
+    maxSize: SEARCH_NODE_BOUNDS.gramCacheBytesMax,
+    sizeCalculation: (hashes) => hashes.byteLength + ENTRY_BYTES,
+  })
+  return (row) => {
+    const known = cache.get(row)
+    if (known !== undefined) return known
+    const { heading, text } = passage(row)
+    // A copy, because the hashes are the beginning of a larger buffer.
+    const hashes = gramHashes(indexWords(`${heading}\n${text}`)).slice()
+    cache.set(row, hashes)
+    return hashes
+  }
+}
+
+/** Of the array and its entry, about. */
+const ENTRY_BYTES = 200

@@ -1,3 +1,7 @@
+import { meanCosineOf } from '#core/index/vectors/cosine-statistics.ts'
+import type { CosineStatistics } from '#core/index/vectors/cosine-statistics.ts'
+import type { VectorScores } from './interfaces.ts'
+
 /** Candidates of both rankings in parallel columns; every candidate has the score of each ranking that ran. */
 export interface Candidates {
   readonly rows: Uint32Array
@@ -5,8 +9,23 @@ export interface Candidates {
   readonly lexical: Float64Array | undefined
   /** Shares of search questions, in [0, 1]. Undefined: the version has none. */
   readonly asked?: Float64Array | undefined
-  /** See `vector-scores.ts`; without bounds. Undefined: no dense ranking. */
+  /** See `createVectorScores`; without bounds. Undefined: no dense ranking. */
   readonly dense: Float64Array | undefined
+}
+
+/**
+ * What one standard deviation of a cosine counts beside the words' score. The best passage of a natural question lies
+ * about five deviations above the mean, and its words reach about 0.2.
+ */
+export const DEVIATION_SCORE = 0.04
+
+export function createVectorScores(statistics: CosineStatistics): VectorScores {
+  const meanOf = meanCosineOf(statistics)
+  const scale = DEVIATION_SCORE / statistics.deviation
+  return (cosines, vector) => {
+    const mean = meanOf(vector)
+    return cosines.map((cosine) => (cosine - mean) * scale)
+  }
 }
 
 /** To the power of 1.5, so that few shared words count little. A square root is rounded alike on every machine. */

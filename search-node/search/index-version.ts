@@ -7,27 +7,25 @@ import { isInForce } from '#core/index/facets/reader.ts'
 import type { IndexReader } from '#core/index/format/reader.ts'
 import { createActAliases } from '#law/citations/parser.ts'
 import type { ActAliases } from '#law/citations/parser.ts'
-import { compoundRows } from './candidates/compound-rows.ts'
-import { createScopeFilter } from './candidates/filter-bitset.ts'
+import { createScopeFilter, union } from './candidates/filter-bitset.ts'
 import type { ScopeFilter } from './candidates/filter-bitset.ts'
 import { createEngineSource } from './candidates/engine/source.ts'
 import type { EngineSourceDependencies } from './candidates/engine/source.ts'
 import { createIndexSource } from './candidates/index-source.ts'
-import type { CandidateSource, SearchScope } from './candidates/source.ts'
+import type {
+  SearchScope,
+  PassageGrams,
+  RowSet,
+  SearchableVersion,
+  VersionStatistics,
+  VectorScores,
+} from './interfaces.ts'
 import { compareQuestions } from './candidates/search-questions/search.ts'
 import { prepareLexical } from './candidates/words/query.ts'
-import { createPassageGrams } from './passage-grams.ts'
-import type { PassageGrams } from './passage-grams.ts'
+import { createPassageGrams } from './compounds.ts'
 import { questionOf } from './question.ts'
-import type { RowSet, VersionStatistics } from './statistics.ts'
-import { createVectorScores } from './vector-scores.ts'
-import type { VectorScores } from './vector-scores.ts'
-
-/** A version as one search sees it: its source of candidates and the statistics that rank them. */
-export interface SearchableVersion {
-  readonly candidates: CandidateSource
-  readonly statistics: VersionStatistics
-}
+import { createVectorScores } from './fuse.ts'
+import type { FacetsReader } from '#core/index/facets/reader.ts'
 
 /** State that all searches of an index share. */
 export interface SearchShared {
@@ -118,4 +116,19 @@ function narrowed(bits: Uint32Array, keep: (row: number) => boolean): ReturnType
     if (!keep(row)) removeRow(kept, row)
   })
   return { count: countRows(kept), rows: new Uint8Array(kept.buffer) }
+}
+
+/** Primary subtags of languages that write a compound as one word, so that a passage may hold its parts. */
+const COMPOUNDING: ReadonlySet<string> = new Set(['da', 'de', 'fi', 'hu', 'is', 'nb', 'nl', 'nn', 'no', 'sv'])
+
+/**
+ * Finds the rows whose language writes compounds; it reads the facets once.
+ * @returns undefined where no language of the version does.
+ */
+function compoundRows(reader: FacetsReader, passages: number): ((row: number) => boolean) | undefined {
+  const { languages } = reader.facets
+  const compounding = languages.filter((language) => COMPOUNDING.has(primaryLanguage(language)))
+  if (compounding.length === 0) return undefined
+  const bits = union(compounding, languages, 0, passages, reader)
+  return (row) => hasRow(bits, row)
 }

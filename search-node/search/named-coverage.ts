@@ -5,7 +5,7 @@ import { words as wordsOf } from '#core/index/analysis/words.ts'
 import { resemblancesIn } from './predictor-words.ts'
 import type { PassageText, RowWords } from './predictor-words.ts'
 import { indexIn } from '#core/index/hash-table.ts'
-import type { Question, QuestionWord } from './question.ts'
+import type { Question, QuestionWord } from './interfaces.ts'
 
 /** Rare words count alike: a name that few passages have must not outweigh the topic. */
 const IDF_MAX = 6

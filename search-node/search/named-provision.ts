@@ -1,9 +1,7 @@
 import { namedOrder } from './boost.ts'
-import type { NamedRows } from './candidates/source.ts'
+import type { NamedRows, Question, VersionStatistics } from './interfaces.ts'
 import { heldWeight, namedCoverage, namesTopic } from './named-coverage.ts'
 import type { NamedCoverage } from './named-coverage.ts'
-import type { Question } from './question.ts'
-import type { VersionStatistics } from './statistics.ts'
 
 /** Passages of named provisions that are compared with the question: those that a reply shows first. */
 const NAMED_PASSAGES_MAX = 5

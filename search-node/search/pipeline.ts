@@ -4,21 +4,27 @@ import { beyondChance, coverageOf, heldGrams } from '#core/index/grams/coverage.
 import type { Coverage } from '#core/index/grams/coverage.ts'
 import { createTopK, largest } from '#core/index/top-k.ts'
 import type { FoundPassage, SearchResult } from '#core/domain/search.ts'
+import { SEARCH_NODE_BOUNDS } from '#search-node/bounds.ts'
 import type { CallDeadline } from '#search-node/call-deadline.ts'
 import { boostNamed } from './boost.ts'
-import type { CandidateSource, NamedRows, ScoredCandidates } from './candidates/source.ts'
+import type {
+  CandidateSource,
+  NamedRows,
+  ScoredCandidates,
+  SearchableVersion,
+  Query,
+  SearchInput,
+  RowColumns,
+  VersionStatistics,
+} from './interfaces.ts'
 import { fuse, withSearchQuestions } from './fuse.ts'
-import type { SearchableVersion } from './index-version.ts'
 import { createNamedProvisions } from './named-provision.ts'
 import type { RoundCandidates, NamedFigures } from './named-provision.ts'
-import { PREDICTOR_DEPTH, predictorsOf } from './predictors.ts'
+import { predictorsOf } from './predictors.ts'
 import type { RankedRows } from './predictors.ts'
-import { queryOf } from './query.ts'
-import type { Query, SearchInput } from './query.ts'
 import type { Round } from './candidate-round.ts'
 import { byScore, selectRows } from './select.ts'
 import type { Scored } from './select.ts'
-import type { RowColumns, VersionStatistics } from './statistics.ts'
 import { searchInRounds } from './search-rounds.ts'
 import type { ScoredRows } from './search-rounds.ts'
 
@@ -62,6 +68,26 @@ export async function search(
   }
 }
 
+function queryOf(statistics: VersionStatistics, input: SearchInput): Query {
+  const { text, filters, onlyRows, withdrawn = [], ranking } = input
+  return {
+    input,
+    scope: { filters, onlyRows, withdrawn, collapseRevisionsOn: ranking.collapseRevisionsOn },
+    question: text.trim() === '' ? undefined : statistics.question(text, filters.languages),
+    vector: input.vector === undefined ? undefined : unit(input.vector),
+  }
+}
+
+/** Loops over positions, because `map` and `for of` create an object for each value. */
+function unit(vector: Float32Array): Float32Array {
+  let squares = 0
+  for (let at = 0; at < vector.length; at++) squares += (vector[at] ?? 0) * (vector[at] ?? 0)
+  const scale = 1 / Math.sqrt(squares)
+  const scaled = new Float32Array(vector.length)
+  for (let at = 0; at < vector.length; at++) scaled[at] = (vector[at] ?? 0) * scale
+  return scaled
+}
+
 async function findNamed(
   candidates: CandidateSource,
   { input: { text, entitled }, scope, question }: Query,
@@ -96,7 +122,7 @@ function predict(
 ): readonly number[] {
   if (question === undefined || byWords === undefined || lexical === undefined) return []
   const { passages, columns, tokens, vectorScores } = statistics
-  const candidates = byWords.ids.subarray(0, PREDICTOR_DEPTH)
+  const candidates = byWords.ids.subarray(0, SEARCH_NODE_BOUNDS.predictorCandidatesMax)
   const order = lexicalOrder(new Set(candidates), rows, lexical, columns)
   return predictorsOf({
     question,
@@ -108,7 +134,10 @@ function predict(
     dense:
       byVector === undefined || vector === undefined || vectorScores === undefined
         ? NO_ROWS
-        : nearest({ ...byVector, scores: vectorScores(byVector.scores, vector) }, PREDICTOR_DEPTH),
+        : nearest(
+            { ...byVector, scores: vectorScores(byVector.scores, vector) },
+            SEARCH_NODE_BOUNDS.predictorCandidatesMax,
+          ),
     documents: columns.documents,
     named: namedFigures({ byWords: candidates, rows, scores: dense }),
     searchQuestionsOnly: asked === undefined ? 0 : searchQuestionsOnly(rows, lexical, asked, columns),

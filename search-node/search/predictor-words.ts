@@ -1,7 +1,7 @@
 import { tokenHash } from '#core/index/lexical/token-hash.ts'
 import { analyze, primaryLanguage } from '#core/index/analysis/analyzer.ts'
 import { indexIn } from '#core/index/hash-table.ts'
-import type { Question } from './question.ts'
+import type { Question } from './interfaces.ts'
 
 /** Distance within which a pair is near, in words without function words. */
 const NEAR_WORDS = 3

@@ -4,8 +4,7 @@ import { COVERING_PASSAGES } from '#core/index/grams/coverage.ts'
 import type { Coverage } from '#core/index/grams/coverage.ts'
 import type { NamedFigures } from './named-provision.ts'
 import { firstCoverage, nearPairs } from './predictor-words.ts'
-import type { Question } from './question.ts'
-import type { TokenStatistics } from './token-statistics.ts'
+import type { Question, TokenStatistics } from './interfaces.ts'
 
 /** Candidates of one ranking, best first. */
 export interface RankedRows {
@@ -27,7 +26,7 @@ export interface PredictorInput {
   readonly coverage: (words: readonly number[], rows: Uint32Array, documentShare: number) => Coverage
   /** Scores in [0, 1]. */
   readonly lexical: RankedRows
-  /** See `vector-scores.ts`; empty without a dense ranking. */
+  /** See `createVectorScores`; empty without a dense ranking. */
   readonly dense: RankedRows
   readonly documents: Uint32Array
   /** How the provision that the question names compares with what it asks; undefined: it names none. */
@@ -36,8 +35,6 @@ export interface PredictorInput {
   readonly searchQuestionsOnly?: number
 }
 
-/** Maximum of candidates of each ranking that predictors use. */
-export const PREDICTOR_DEPTH = 50
 /** Value of a predictor if the question or the list leaves nothing to measure. */
 const NEUTRAL = 0.5
 /**

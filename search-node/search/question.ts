@@ -3,37 +3,7 @@ import type { AnalyzedQuestion } from '#core/index/analysis/analyzer.ts'
 import { hashTableOf, indexIn } from '#core/index/hash-table.ts'
 import type { HashTable } from '#core/index/hash-table.ts'
 import { inverseFrequency } from '#core/index/lexical/idf.ts'
-import type { TokenStatistics } from './token-statistics.ts'
-
-/** A word of a question with the hashes of its terms in the forward index, one per language. */
-export interface QuestionWord {
-  /** Folded. */
-  readonly word: string
-  readonly idf: number
-  /** Rows of the version that hold it. */
-  readonly frequency: number
-  readonly hashes: readonly number[]
-}
-
-/** Two adjacent words of a question; function words are skipped. */
-export interface QuestionPair {
-  readonly first: number
-  readonly second: number
-  /** Idf of the pair minus the mean idf of its words; > 0. */
-  readonly weight: number
-}
-
-/** A question in the form that rescoring needs. */
-export interface Question {
-  readonly words: readonly QuestionWord[]
-  /** The question in all languages of the version. */
-  readonly asked: AnalyzedQuestion
-  readonly pairs: readonly QuestionPair[]
-  /** Upper bound of the pair weights in one passage, which is in one language. */
-  readonly pairsWeight: number
-  /** Index of each word hash in `words`. */
-  readonly wordTable: HashTable
-}
+import type { Question, QuestionPair, QuestionWord, TokenStatistics } from './interfaces.ts'
 
 /** Statistics of a word of a question in a version. */
 export interface WordStatistics {

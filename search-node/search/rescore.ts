@@ -1,7 +1,6 @@
 import { spanEnd } from '#core/index/storage/read-spans.ts'
 import { indexIn } from '#core/index/hash-table.ts'
-import type { Question, QuestionPair } from './question.ts'
-import type { TokenRange, TokenStatistics } from './token-statistics.ts'
+import type { Question, QuestionPair, TokenRange, TokenStatistics } from './interfaces.ts'
 
 /**
  * Parameters of rescoring; see decision 0008. `k1` and `b` are BM25's, over occurrences in the passage and, with less

@@ -1,11 +1,9 @@
 import type { CallDeadline } from '#search-node/call-deadline.ts'
 import { assertNotExpired } from '#search-node/call-deadline.ts'
-import type { SearchableVersion } from './index-version.ts'
-import type { Query } from './query.ts'
+import type { SearchableVersion, Query, RowColumns, RowSet } from './interfaces.ts'
 import { isExhausted, runRound, settledRows } from './candidate-round.ts'
 import type { Round } from './candidate-round.ts'
 import type { Scored } from './select.ts'
-import type { RowColumns, RowSet } from './statistics.ts'
 
 /** A reply may need more candidates than passages, because revisions collapse or documents are capped. */
 const CANDIDATE_FACTOR = 2

@@ -1,4 +1,4 @@
-import type { RowColumns } from './statistics.ts'
+import type { RowColumns } from './interfaces.ts'
 
 export interface Scored {
   readonly row: number

@@ -11,7 +11,7 @@ import type { NodeErrorCode } from '#search-node/node-error.ts'
 import { createIndexVersion, createSearchShared } from '#search-node/search/index-version.ts'
 import type { SearchShared } from '#search-node/search/index-version.ts'
 import { search as runSearch } from '#search-node/search/pipeline.ts'
-import type { SearchInput } from '#search-node/search/query.ts'
+import type { SearchInput } from '#search-node/search/interfaces.ts'
 import { encodeSearchReply } from '#search-node/wire.ts'
 import { collectGarbage } from './collect-garbage.ts'
 

@@ -80,7 +80,6 @@ const RANKING_MAY_IMPORT = [
   'core/index/vectors/cosine-statistics.ts',
 ] as const
 const JOINS_INDEX_AND_RANKING = 'search-node/search/index-version.ts'
-const CANDIDATE_INTERFACE = 'search-node/search/candidates/source.ts'
 const READS_FILES = /^(?:core\/index|search-node\/search\/candidates)\//
 
 const COMPARISON = 'jobs/evaluation/compare/'
@@ -113,9 +112,9 @@ function climbs(file: SourceFile): readonly string[] {
 
 function readsIndexFiles(file: SourceFile): readonly string[] {
   const ranks = /^search-node\/search\/[^/]+\.ts$/.test(file.path) && file.path !== JOINS_INDEX_AND_RANKING
-  if (!ranks && file.path !== CANDIDATE_INTERFACE) return []
+  if (!ranks) return []
   return importsOf(file)
-    .filter((target) => READS_FILES.test(target) && target !== CANDIDATE_INTERFACE)
+    .filter((target) => READS_FILES.test(target))
     .filter((target) => !RANKING_MAY_IMPORT.some((allowed) => target.startsWith(allowed)))
     .map((target) => `${file.path} imports ${target}: ranking takes candidates and statistics, not files`)
 }
@@ -168,7 +167,10 @@ export const ROOM_RULES: readonly Rule[] = [
       },
       { path: 'search-node/search/rescore.ts', text: "import type { x } from '../../core/index/format/reader.ts'" },
       { path: 'search-node/search/fuse.ts', text: "import { nearestRows } from './candidates/vectors/search.ts'" },
-      { path: CANDIDATE_INTERFACE, text: "import type { RowFile } from '#core/index/vectors/row-file.ts'" },
+      {
+        path: 'search-node/search/interfaces.ts',
+        text: "import type { RowFile } from '#core/index/vectors/row-file.ts'",
+      },
     ],
   },
   {

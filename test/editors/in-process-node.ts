@@ -4,7 +4,7 @@ import type { ArtifactStore } from '#core/index/format/store.ts'
 import { readSignedManifest } from '#core/index/format/verify.ts'
 import type { SearchNodeClient } from '#core/rpc/search-client.ts'
 import { createIndexVersion } from '#search-node/search/index-version.ts'
-import type { SearchableVersion } from '#search-node/search/index-version.ts'
+import type { SearchableVersion } from '#search-node/search/interfaces.ts'
 import { search } from '#search-node/search/pipeline.ts'
 import { UNLIMITED } from '#test/support/search.ts'
 

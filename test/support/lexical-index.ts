@@ -18,7 +18,7 @@ import { canonicalJson } from '#core/platform/digest.ts'
 import { prepareLexical } from '#search-node/search/candidates/words/query.ts'
 import type { LexicalQuery } from '#search-node/search/candidates/words/query.ts'
 import { questionOf } from '#search-node/search/question.ts'
-import type { Question } from '#search-node/search/question.ts'
+import type { Question } from '#search-node/search/interfaces.ts'
 
 export interface Passage {
   readonly language: string

@@ -5,7 +5,7 @@ import type { FacetsReader } from '#core/index/facets/reader.ts'
 import type { IndexReader } from '#core/index/format/reader.ts'
 import type { Filters } from '#core/domain/search.ts'
 import { SEARCH_NODE_BOUNDS } from '#search-node/bounds.ts'
-import type { SearchScope } from './source.ts'
+import type { SearchScope } from '#search-node/search/interfaces.ts'
 import { createWithdrawnRows } from './withdrawn-rows.ts'
 
 /** The rows that a request's filters allow. */

@@ -1,13 +1,13 @@
 import type { AnalyzedQuestion } from '#core/index/analysis/analyzer.ts'
 import type { IndexReader } from '#core/index/format/reader.ts'
+import { SEARCH_NODE_BOUNDS } from '#search-node/bounds.ts'
 import { assertNotExpired } from '#search-node/call-deadline.ts'
 import type { ActAliases } from '#law/citations/parser.ts'
 import { hasRow } from '#core/index/bitset.ts'
 import type { FilterBitset, ScopeFilter } from './filter-bitset.ts'
 import { resolveReferences } from './references/resolve.ts'
 import type { ComparedQuestions } from './search-questions/search.ts'
-import { VECTOR_CANDIDATES_MIN } from './source.ts'
-import type { CandidateSource } from './source.ts'
+import type { CandidateSource } from '#search-node/search/interfaces.ts'
 import { nearestRows } from './vectors/search.ts'
 import type { LexicalQuery } from './words/query.ts'
 import { SCORE_UNIT } from './words/query.ts'
@@ -44,7 +44,7 @@ export function createIndexSource({
     async byVector({ vector, scope, depth, rowsScoredMin }, deadline) {
       assertNotExpired(deadline)
       if (index.vectors === undefined) return { plan: 'none', ids: new Uint32Array(), scores: new Float64Array() }
-      const wanted = Math.max(depth, VECTOR_CANDIDATES_MIN)
+      const wanted = Math.max(depth, SEARCH_NODE_BOUNDS.vectorCandidatesMin)
       return nearestRows(index, index.vectors, vector, filter.ofScope(scope), wanted, rowsScoredMin)
     },
     async bySearchQuestions({ text, scope, depth }, deadline) {

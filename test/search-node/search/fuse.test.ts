@@ -1,9 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { defaultProfile } from '#jobs/version-build/parameters.ts'
-import { fuse } from '#search-node/search/fuse.ts'
+import { fuse, DEVIATION_SCORE } from '#search-node/search/fuse.ts'
 import type { Candidates } from '#search-node/search/fuse.ts'
-import { DEVIATION_SCORE } from '#search-node/search/vector-scores.ts'
 
 function candidates(lexical: readonly number[] | undefined, dense: readonly number[] | undefined): Candidates {
   const rows = Uint32Array.from({ length: lexical?.length ?? dense?.length ?? 0 }, (_, row) => row)

@@ -3,7 +3,7 @@ import { gramHashes } from '#core/index/analysis/grams.ts'
 import { indexWords } from '#core/index/analysis/index-words.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
 import { SEARCH_NODE_BOUNDS } from '#search-node/bounds.ts'
-import { createPassageGrams } from '#search-node/search/passage-grams.ts'
+import { createPassageGrams } from '#search-node/search/compounds.ts'
 import { testPassage } from '#test/support/passages.ts'
 
 test('grams of a passage are computed once while they are kept, and kept within the bound of bytes', () => {

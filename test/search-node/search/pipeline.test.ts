@@ -11,7 +11,7 @@ import type { Filters as TestFilters, FoundPassage, SearchResult } from '#core/d
 import { createScopeFilter } from '#search-node/search/candidates/filter-bitset.ts'
 import { createIndexVersion } from '#search-node/search/index-version.ts'
 import { search } from '#search-node/search/pipeline.ts'
-import type { SearchInput } from '#search-node/search/query.ts'
+import type { SearchInput } from '#search-node/search/interfaces.ts'
 import { EVERYTHING, RANKING, UNLIMITED, allows, bruteForce, inputOf } from '#test/support/search.ts'
 import { buildTestArtifact } from '#test/support/artifact.ts'
 import type { TestArtifact } from '#test/support/artifact.ts'

@@ -2,24 +2,22 @@ import { ENGINE_BOUNDS } from '#core/engine/bounds.ts'
 import { EngineError } from '#core/engine/client.ts'
 import type { EngineClient } from '#core/engine/client.ts'
 import { exactBody, nearestBody, searchIndex, wordsBody } from '#core/engine/query.ts'
-import type { EngineHit, WeightedTerm } from '#core/engine/query.ts'
+import type { EngineHit, WeightedTerm, EngineScope } from '#core/engine/query.ts'
 import { ArtifactError } from '#core/index/artifact-error.ts'
 import { hasRow } from '#core/index/bitset.ts'
 import type { EngineDescription } from '#core/index/engine/description.ts'
 import type { IndexReader } from '#core/index/format/reader.ts'
 import type { AnalyzedQuestion } from '#core/index/analysis/analyzer.ts'
+import { SEARCH_NODE_BOUNDS } from '#search-node/bounds.ts'
 import { assertNotExpired } from '#search-node/call-deadline.ts'
 import type { CallDeadline } from '#search-node/call-deadline.ts'
 import { NodeError } from '#search-node/node-error.ts'
 import type { FilterBitset, ScopeFilter } from '#search-node/search/candidates/filter-bitset.ts'
-import { VECTOR_CANDIDATES_MIN } from '#search-node/search/candidates/source.ts'
-import type { CandidateSource, ScoredCandidates } from '#search-node/search/candidates/source.ts'
+import type { CandidateSource, ScoredCandidates, Question, SearchScope } from '#search-node/search/interfaces.ts'
 import { bestOf } from '#search-node/search/candidates/vectors/search.ts'
 import { SCORE_UNIT } from '#search-node/search/candidates/words/query.ts'
 import type { LexicalQuery } from '#search-node/search/candidates/words/query.ts'
-import { PREDICTOR_DEPTH } from '#search-node/search/predictors.ts'
-import type { Question } from '#search-node/search/question.ts'
-import { engineScope } from './scope.ts'
+import { listRows } from '#search-node/search/candidates/filter-bitset.ts'
 
 export interface EngineSourceDependencies {
   readonly client: EngineClient
@@ -66,7 +64,7 @@ export function createEngineSource({
       const { vectors } = index
       const allowed = filter.ofScope(scope)
       if (vectors === undefined) return { plan: 'none', ...NO_CANDIDATES }
-      const kept = Math.max(depth, VECTOR_CANDIDATES_MIN, PREDICTOR_DEPTH)
+      const kept = Math.max(depth, SEARCH_NODE_BOUNDS.vectorCandidatesMin, SEARCH_NODE_BOUNDS.predictorCandidatesMax)
       const wanted = Math.min(allowed.count, ENGINE_BOUNDS.hitsMax, Math.max(NEAREST_MIN, kept * NEAREST_FACTOR))
       if (wanted === 0) return { plan: 'engine', ...NO_CANDIDATES }
       const engineRows = engineScope(filter, scope, allowed)
@@ -121,4 +119,22 @@ function checkedRows(
   )
   if (isKnown && new Set(rows).size === rows.length) return rows
   throw new ArtifactError('OpenSearch gave a passage that the version does not hold, or that the filters exclude.')
+}
+
+/**
+ * Returns the filters of a scope, and the rows that it has beside them: those that it leaves out of the filters, or
+ * those that it keeps, whichever are fewer.
+ * @param allowed the rows of the scope.
+ */
+function engineScope(
+  filter: Pick<ScopeFilter, 'ofFilters'>,
+  { filters }: SearchScope,
+  allowed: FilterBitset,
+): EngineScope {
+  const filtered = filter.ofFilters(filters)
+  if (filtered.count === allowed.count) return { filters, rows: undefined }
+  const left = filtered.count - allowed.count
+  if (allowed.count <= left) return { filters, rows: { kept: true, list: listRows(allowed) } }
+  const bits = filtered.bits.map((word, at) => word & ~(allowed.bits[at] ?? 0))
+  return { filters, rows: { kept: false, list: listRows({ bits, count: left }) } }
 }

@@ -2,9 +2,8 @@ import type { ReferencesReader } from '#core/index/references/reader.ts'
 import type { UnsupportedReference } from '#core/domain/search.ts'
 import { ancestorsOf, canonicalReference, referencesIn } from '#law/citations/parser.ts'
 import type { ActAliases, ExplicitReference, Reference } from '#law/citations/parser.ts'
-import { NEARNESS } from '#search-node/search/candidates/source.ts'
-import type { NamedBy, NamedRows, Nearness } from '#search-node/search/candidates/source.ts'
-import { textsMarking } from './part-marks.ts'
+import { NEARNESS } from '#search-node/search/interfaces.ts'
+import type { NamedBy, NamedRows, Nearness } from '#search-node/search/interfaces.ts'
 
 /** Maximum of references per query that are looked up; later ones are ignored. */
 export const EXPLICIT_REFERENCES_MAX = 32
@@ -182,4 +181,29 @@ function nearestRows(rows: ReadonlyMap<number, NamedBy>): ReadonlyMap<number, Na
   return new Map(
     [...rows].sort(([rowA, a], [rowB, b]) => a.nearness - b.nearness || rowA - rowB).slice(0, NAMED_ROWS_MAX),
   )
+}
+
+/**
+ * Returns the positions, from 0, of the texts that mark the innermost part; empty unless every part is marked in some
+ * text. A mark is the label that drafters put before a part: `(f)` or `f)` after white space, or `1.` at the start of a
+ * line. `Article 6(1)(f)` within a sentence is not a mark.
+ * @param texts the passages of one provision; they may be one text split for length.
+ * @param parts outermost first, at least one.
+ */
+export function textsMarking(texts: readonly string[], parts: readonly string[]): readonly number[] {
+  const marked = parts.map((part) => {
+    const mark = markOf(part)
+    return texts.flatMap((text, position) => (mark.test(text) ? [position] : []))
+  })
+  return marked.every((positions) => positions.length > 0) ? (marked.at(-1) ?? []) : []
+}
+
+function markOf(part: string): RegExp {
+  const literal = part.replaceAll(/[^\p{L}\p{N}]/gu, (sign) => `\\u{${(sign.codePointAt(0) ?? 0).toString(16)}}`)
+  const [bracketed, afterBrackets, pointed] = [
+    `(?:^|\\s)\\(?${literal}\\)`,
+    `^[^\\S\\n]*(?:\\([^()\\s]{1,8}\\)){1,8}\\(?${literal}\\)`,
+    `^[^\\S\\n]*${literal}\\.\\s`,
+  ]
+  return new RegExp(`${bracketed}|${afterBrackets}|${pointed}`, 'imu')
 }

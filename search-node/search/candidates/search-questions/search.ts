@@ -2,7 +2,7 @@ import { analyzeQuestion, isFunctionWord } from '#core/index/analysis/analyzer.t
 import { addRow, bitsetWords, hasRow } from '#core/index/bitset.ts'
 import { IMPACT_MAX } from '#core/index/lexical/layout.ts'
 import type { SearchQuestionsReader } from '#core/index/search-questions/reader.ts'
-import type { ScoredCandidates } from '#search-node/search/candidates/source.ts'
+import type { ScoredCandidates } from '#search-node/search/interfaces.ts'
 import { SCORE_UNIT, prepareLexical } from '#search-node/search/candidates/words/query.ts'
 import { searchLexical } from '#search-node/search/candidates/words/search.ts'
 

@@ -4,10 +4,10 @@ import type { ClustersReader } from '#core/index/vectors/clusters-reader.ts'
 import type { CodesScan } from '#core/index/vectors/codes-scan.ts'
 import { codesLayout } from '#core/index/vectors/layout.ts'
 import { createTopK } from '#core/index/top-k.ts'
+import { SEARCH_NODE_BOUNDS } from '#search-node/bounds.ts'
 import { listRows } from '#search-node/search/candidates/filter-bitset.ts'
 import type { FilterBitset } from '#search-node/search/candidates/filter-bitset.ts'
-import type { ScoredCandidates, VectorCandidates } from '#search-node/search/candidates/source.ts'
-import { PREDICTOR_DEPTH } from '#search-node/search/predictors.ts'
+import type { ScoredCandidates, VectorCandidates } from '#search-node/search/interfaces.ts'
 import { ClusterProbe } from './probe.ts'
 import type { ProbeQuery } from './probe.ts'
 import { exactRowsMax, FEW_ROWS_MAX, PLAN_COSTS } from './query-plan.ts'
@@ -40,7 +40,7 @@ export function nearestRows(
   rowsScoredMin: number,
   costs: PlanCosts = PLAN_COSTS,
 ): NearestRows {
-  const kept = Math.max(limit, PREDICTOR_DEPTH)
+  const kept = Math.max(limit, SEARCH_NODE_BOUNDS.predictorCandidatesMax)
   if (allowed.count <= exactRowsMax(index.passages, vectors.dimensions))
     return { plan: 'exact', ...bestOf(index, scoredRows(vectors, query, listRows(allowed)), kept) }
   const scan = vectors.codes.scan(query, { candidates: kept, threshold: Math.ceil(limit * SHOWN_SHARE) })

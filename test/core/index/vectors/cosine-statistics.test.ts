@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { createCosineStatistics, meanCosineOf } from '#core/index/vectors/cosine-statistics.ts'
 import type { CosineStatistics } from '#core/index/vectors/cosine-statistics.ts'
-import { createVectorScores } from '#search-node/search/vector-scores.ts'
+import { createVectorScores } from '#search-node/search/fuse.ts'
 import { seededRandom, unit } from '#test/support/passages.ts'
 
 /** Unit vectors with a common direction, as encoders give: their cosines have a high mean and a small deviation. */

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import type { ArtifactRow } from '#core/index/format/writer.ts'
 import type { SearchResult } from '#core/domain/search.ts'
-import type { SearchInput } from '#search-node/search/query.ts'
+import type { SearchInput } from '#search-node/search/interfaces.ts'
 import { EVERYTHING, RANKING, searchable } from '#test/support/search.ts'
 import type { Searchable } from '#test/support/search.ts'
 import { ownWord, queryNear, questionOn, seededRandom, wordedRows } from '#test/support/passages.ts'

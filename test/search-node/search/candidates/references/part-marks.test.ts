@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { textsMarking } from '#search-node/search/candidates/references/part-marks.ts'
+import { textsMarking } from '#search-node/search/candidates/references/resolve.ts'
 import { cpuMs } from '#test/support/processes.ts'
 
 describe('the part of a provision that a text marks', () => {

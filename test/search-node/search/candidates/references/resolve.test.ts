@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { EXPLICIT_REFERENCES_MAX, NAMED_ROWS_MAX } from '#search-node/search/candidates/references/resolve.ts'
-import { NEARNESS } from '#search-node/search/candidates/source.ts'
-import type { NamedBy, Nearness } from '#search-node/search/candidates/source.ts'
+import { NEARNESS } from '#search-node/search/interfaces.ts'
+import type { NamedBy, Nearness } from '#search-node/search/interfaces.ts'
 import { resolve } from './resolved.ts'
 import type { Passage } from './resolved.ts'
 

@@ -6,7 +6,7 @@ import { openReferencesReader } from '#core/index/references/reader.ts'
 import { createReferencesWriter } from '#core/index/references/writer.ts'
 import { createActAliases } from '#law/citations/parser.ts'
 import { resolveReferences } from '#search-node/search/candidates/references/resolve.ts'
-import type { NamedRows } from '#search-node/search/candidates/source.ts'
+import type { NamedRows } from '#search-node/search/interfaces.ts'
 
 /** A passage of a version. */
 export interface Passage {

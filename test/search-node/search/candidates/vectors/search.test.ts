@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import type { ArtifactRow } from '#core/index/format/writer.ts'
+import { SEARCH_NODE_BOUNDS } from '#search-node/bounds.ts'
 import { filterBitset } from '#search-node/search/candidates/filter-bitset.ts'
 import { PLAN_COSTS } from '#search-node/search/candidates/vectors/query-plan.ts'
 import type { PlanCosts } from '#search-node/search/candidates/vectors/query-plan.ts'
 import { nearestRows } from '#search-node/search/candidates/vectors/search.ts'
-import { PREDICTOR_DEPTH } from '#search-node/search/predictors.ts'
 import { artifactRef, openIndex } from '#core/index/format/reader.ts'
 import type { IndexReader } from '#core/index/format/reader.ts'
 import { EVERYTHING, allows, bruteForce } from '#test/support/search.ts'
@@ -193,7 +193,7 @@ describe('a version of many rows', () => {
         EXPANSION_MIN,
         costs,
       )
-      expect(ids).toHaveLength(Math.max(limit, PREDICTOR_DEPTH))
+      expect(ids).toHaveLength(Math.max(limit, SEARCH_NODE_BOUNDS.predictorCandidatesMax))
     })
 
     test('the same search gives the same rows on another mapping', () => {
