@@ -1,7 +1,7 @@
+import { LRUCache } from 'lru-cache'
 import { indexWords } from '#core/index/analysis/index-words.ts'
 import { gramScore } from '#core/index/grams/coverage.ts'
 import type { VersionStatistics, PassageGrams } from './interfaces.ts'
-import { LRUCache } from 'lru-cache'
 import { gramHashes } from '#core/index/analysis/grams.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
 import { SEARCH_NODE_BOUNDS } from '#search-node/bounds.ts'

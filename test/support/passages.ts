@@ -1,5 +1,5 @@
 import type { FoundPassage } from '#core/domain/search.ts'
-import { rowOrder } from '#core/index/format/row-order.ts'
+import { rowOrder } from '#core/index/format/row-checks.ts'
 import type { ArtifactRow } from '#core/index/format/writer.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
 import { chunkId, derivedUuid } from '#core/platform/ids.ts'

@@ -1,5 +1,6 @@
 import { FUNCTION_WORDS } from './function-words.ts'
-import { indexWords, isStemmed, stemmerOf } from './index-words.ts'
+import { indexWords, isStemmed } from './index-words.ts'
+import { stemmerOf } from './stemmers.ts'
 import { fold, words } from './words.ts'
 
 /** Longer words are cut. A unit takes at most three UTF-8 bytes, so a term's length fits one byte. */

@@ -1,7 +1,5 @@
 import { foldSpellings, withoutInvisibles } from './letters.ts'
-import { SCRIPT_STEMMERS } from './script-stemmers.ts'
 import { hasUnspaced, letterPairs, scriptPieces } from './scripts.ts'
-import { snowballStemmer } from './snowball.ts'
 import { fold, foldedWords } from './words.ts'
 
 /** Digits, letters and digits again. */
@@ -38,11 +36,6 @@ function wordsAndIdentifiers(text: string, folded: string): string[] {
 
 function identifiers(text: string, folded: string): string[] {
   return MIXED.test(text) ? Array.from(folded.matchAll(MIXED_WORD), ([identifier]) => identifier) : []
-}
-
-/** @param language primary subtag. */
-export function stemmerOf(language: string): (word: string) => string {
-  return SCRIPT_STEMMERS.get(language) ?? snowballStemmer(language)
 }
 
 /** Whether a word is of letters that are stemmed; other words become terms as they are. */

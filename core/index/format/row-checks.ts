@@ -3,7 +3,6 @@ import { createLargeMap } from '#core/index/storage/large-map.ts'
 import { ArtifactError } from '#core/index/artifact-error.ts'
 import { passageRecordSchema } from '#core/index/passages/record.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
-import { rowOrder } from './row-order.ts'
 
 /** Checks each row once: form, bounds, order, no duplicate. Messages name the passage by its id, never by its text. */
 export function createRowChecks(passages: number): (record: PassageRecord, row: number) => void {
@@ -64,4 +63,26 @@ export function copyUnit(vector: Float32Array | undefined, target: Float32Array,
     throw new ArtifactError(`A vector does not have ${dimensions} finite values and a length above 0.`)
   const scale = 1 / Math.sqrt(squares)
   for (let d = 0; d < dimensions; d++) target[at + d] = (vector[d] ?? 0) * scale
+}
+
+export type OrderedPassage = Pick<PassageRecord, 'metadata' | 'subjects' | 'document' | 'position'>
+
+/**
+ * Order of the rows of an artifact: language, jurisdiction, first subject, document, revision, ordinal, by code units.
+ * The rows that a filter allows then form few runs, and exact scoring reads each run at once.
+ */
+export function rowOrder(a: OrderedPassage, b: OrderedPassage): number {
+  return (
+    compare(a.metadata.language, b.metadata.language) ||
+    compare(a.metadata.jurisdiction, b.metadata.jurisdiction) ||
+    compare(a.subjects[0] ?? '', b.subjects[0] ?? '') ||
+    compare(a.document.id, b.document.id) ||
+    compare(a.document.revision_id, b.document.revision_id) ||
+    a.position.ordinal - b.position.ordinal
+  )
+}
+
+function compare(a: string, b: string): number {
+  if (a === b) return 0
+  return a < b ? -1 : 1
 }

@@ -1,6 +1,9 @@
 import { lstat, readFile, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { availableParallelism } from 'node:os'
+import { fileURLToPath } from 'node:url'
 import type { z } from 'zod'
+import { Piscina } from 'piscina'
 import { ArtifactError } from '#core/index/artifact-error.ts'
 import { documentsFault } from '#core/index/facets/documents-reader.ts'
 import { facetsLayout, facetsSchema } from '#core/index/facets/layout.ts'
@@ -18,8 +21,6 @@ import { gramsSchema } from '#core/index/grams/layout.ts'
 import { lexicalSchema, lexicalTermsLayout } from '#core/index/lexical/layout.ts'
 import { referencesLayout, referencesSchema } from '#core/index/references/layout.ts'
 import { rowTableBytes } from '#core/index/passages/row-table.ts'
-import { digestFiles } from './hash-threads.ts'
-import type { FileToHash } from './hash-threads.ts'
 import {
   MANIFEST_FILE,
   SIGNATURE_FILE,
@@ -29,6 +30,7 @@ import {
   manifestText,
 } from './manifest.ts'
 import type { ArtifactFile, Manifest, NamedFile } from './manifest.ts'
+import { digestFile } from '#core/platform/hashed-file.ts'
 
 const MANIFEST_BYTES_MAX = 64 * 1024
 
@@ -234,4 +236,43 @@ async function verifyWords(folder: string, { passages, files, search_questions: 
     if (expected[name] !== undefined && bytes !== expected[name])
       throw new ArtifactError(`${name} is not as long as its description says.`)
   }
+}
+
+export interface FileToHash {
+  readonly path: string
+  /** Expected size. Larger files are hashed first. */
+  readonly bytes: number
+}
+
+/** Below this total, starting threads takes longer than hashing. */
+const THREADS_FROM_BYTES = 64 * 1024 * 1024
+const THREADS_MAX = 4
+
+/** Returns size and SHA-256 of each file in input order. A large total is hashed on several threads. */
+export async function digestFiles(files: readonly FileToHash[]): Promise<FileDigest[]> {
+  const threads = Math.min(THREADS_MAX, availableParallelism(), files.length)
+  if (threads < 2 || files.reduce((sum, { bytes }) => sum + bytes, 0) < THREADS_FROM_BYTES) return inTurn(files)
+  const pool = new Piscina<string, FileDigest>({
+    filename: fileURLToPath(new URL('../../platform/hashed-file.ts', import.meta.url)),
+    minThreads: threads,
+    maxThreads: threads,
+    concurrentTasksPerWorker: 1,
+    maxQueue: files.length,
+    recordTiming: false,
+  })
+  try {
+    const running = new Map(
+      files.toSorted((a, b) => b.bytes - a.bytes).map(({ path }) => [path, pool.run(path, { name: 'digestFile' })]),
+    )
+    await Promise.allSettled(running.values())
+    return await Promise.all(files.map(async ({ path }) => running.get(path) ?? digestFile(path)))
+  } finally {
+    await pool.close()
+  }
+}
+
+async function inTurn(files: readonly FileToHash[]): Promise<FileDigest[]> {
+  const digests: FileDigest[] = []
+  for (const { path } of files) digests.push(await digestFile(path))
+  return digests
 }

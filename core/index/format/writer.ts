@@ -27,7 +27,7 @@ import type { EmbeddingSpace, Manifest } from './manifest.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
 import { createForwardWriter } from '#core/index/lexical/forward-writer.ts'
 import type { ForwardWriter } from '#core/index/lexical/forward-writer.ts'
-import { createGramsWriter } from '#core/index/grams/writer.ts'
+import { createGramsWriter, writeGrams } from '#core/index/grams/writer.ts'
 import type { GramsWriter } from '#core/index/grams/writer.ts'
 import { createLexicalWriter } from '#core/index/lexical/writer.ts'
 import type { LexicalWriter } from '#core/index/lexical/writer.ts'
@@ -46,8 +46,6 @@ import { openVectorsWriter } from '#core/index/vectors/writer.ts'
 import type { VectorsWriter } from '#core/index/vectors/writer.ts'
 import { writeSearchQuestions } from '#core/index/search-questions/writer.ts'
 import type { PlacedQuestion } from '#core/index/search-questions/writer.ts'
-import { withoutPostings } from './engine-files.ts'
-import { writeGrams } from './grams-files.ts'
 import { copyUnit, createRowChecks } from './row-checks.ts'
 import { readSignedManifest, verifyArtifact } from './verify.ts'
 
@@ -197,15 +195,18 @@ async function writeFolder(input: ArtifactInput, folder: string): Promise<Writte
       'references.bin': await writeHashed(join(folder, 'references.bin'), [named.bytes]),
       ...(searchQuestions.length === 0 ? {} : await writeSearchQuestions(folder, searchQuestions)),
     }
+    // The build needs the postings for the grams; a version with an engine is not searched in them.
+    const { 'lexical.postings': postings, ...others } = files
     const ofGrams = await writeGrams(folder, input.passages, grams, files['passages.sha256'].sha256)
     const engine = await input.loadEngine?.({ folder, passages: input.passages, dimensions: embedding?.dimensions })
+    if (!isSearched) await rm(join(folder, 'lexical.postings'))
     return await writeManifest(input, folder, {
       engine,
       documents: documents.count,
       merkleRoot: merkleRoot(tables.leaves),
       clusters: written?.clusters,
       cosines: written?.cosines,
-      files: { ...(isSearched ? files : await withoutPostings(files, folder)), ...ofGrams },
+      files: { ...others, ...(isSearched ? { 'lexical.postings': postings } : {}), ...ofGrams },
     })
   } finally {
     for (const file of [vectors, lines, tokens]) await file?.abandon()

@@ -1,6 +1,18 @@
+import { join } from 'node:path'
 import { gramHashes } from '#core/index/analysis/grams.ts'
 import { indexWords } from '#core/index/analysis/index-words.ts'
 import { GRAM_BITS_MAX, GRAM_BITS_MIN, encodedFrequency, gramSlot } from './layout.ts'
+import { measureChance } from './chance.ts'
+import type { GramsDescription } from './layout.ts'
+import { gramFrequencies } from './reader.ts'
+import { openForwardReader } from '#core/index/lexical/forward-reader.ts'
+import { openLexicalReader } from '#core/index/lexical/reader.ts'
+import { openPassagesReader } from '#core/index/passages/reader.ts'
+import { readRowTable } from '#core/index/passages/row-table.ts'
+import { createResidentParts } from '#core/index/storage/resident-parts.ts'
+import { canonicalJson } from '#core/platform/digest.ts'
+import { writeHashed } from '#core/platform/hashed-file.ts'
+import type { FileDigest } from '#core/platform/hashed-file.ts'
 
 /** A passage has about thirty groups of letters that few others have. */
 const SLOTS_PER_ROW = 32
@@ -30,5 +42,35 @@ export function createGramsWriter(rows: number): GramsWriter {
       }
     },
     finish: () => ({ bits, frequencies: Uint8Array.from(counts, encodedFrequency) }),
+  }
+}
+
+/**
+ * Writes the files of the grams, whose chance is measured on the files of passages and words that are in the folder.
+ * @param passageDigests SHA-256 of `passages.sha256`, lower-case hex.
+ */
+export async function writeGrams(
+  folder: string,
+  passages: number,
+  grams: GramsWriter,
+  passageDigests: string,
+): Promise<Readonly<Record<'grams.json' | 'grams.frequencies', FileDigest>>> {
+  const { bits, frequencies } = grams.finish()
+  const parts = createResidentParts()
+  using open = new DisposableStack()
+  const held = <Reader extends { close(): void }>(reader: Reader): Reader => open.adopt(reader, (each) => each.close())
+  const records = held(openPassagesReader(folder, passages, passageDigests, parts))
+  const chance = measureChance({
+    passages,
+    passage: (row) => records.passage(row),
+    rows: readRowTable(folder, passages, parts),
+    lexical: held(openLexicalReader(folder, passages, parts)),
+    forward: held(openForwardReader(folder, passages, parts)),
+    grams: { rows: passages, frequency: gramFrequencies(frequencies.buffer, bits) },
+  })
+  const description: GramsDescription = { rows: passages, bits, chance }
+  return {
+    'grams.frequencies': await writeHashed(join(folder, 'grams.frequencies'), [frequencies]),
+    'grams.json': await writeHashed(join(folder, 'grams.json'), [Buffer.from(canonicalJson(description))]),
   }
 }

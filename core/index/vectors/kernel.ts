@@ -1,11 +1,26 @@
+import { readFileSync } from 'node:fs'
 import { z } from 'zod'
+import { PAGE_BYTES } from '#core/index/storage/shared-memory.ts'
 import type { SharedMemory } from '#core/index/storage/shared-memory.ts'
-import { compileWasm, growTo, wasmFunction, wasmMemory } from './wasm-module.ts'
 import type { CodesLayout } from './layout.ts'
 import type { QuantizedQuery } from './quantizer.ts'
 
-const instantiate = compileWasm(new URL('./kernel.wasm', import.meta.url))
-const exportsSchema = z.object({ memory: wasmMemory, scan: wasmFunction<Scan>() })
+/** Memory of one instance of the kernel: one page at first. */
+interface WasmMemory {
+  readonly buffer: ArrayBuffer
+  grow(pages: number): number
+}
+
+/** The part of the JavaScript API that is used; its types come with those of browsers only. */
+declare const WebAssembly: {
+  readonly Memory: new (limits: { readonly initial: number }) => WasmMemory
+  readonly Module: new (bytes: Uint8Array) => object
+  readonly Instance: new (
+    module: object,
+    imports: { readonly codes: { readonly memory: SharedMemory } },
+  ) => { readonly exports: unknown }
+}
+
 type Scan = (
   codes: number,
   rowBytes: number,
@@ -15,6 +30,12 @@ type Scan = (
   threshold: number,
   hits: number,
 ) => number
+
+const compiled = new WebAssembly.Module(readFileSync(new URL('./kernel.wasm', import.meta.url)))
+const exportsSchema = z.object({
+  memory: z.custom<WasmMemory>((value) => value instanceof WebAssembly.Memory),
+  scan: z.custom<Scan>((value) => typeof value === 'function'),
+})
 
 /** Scores pieces of codes that lie in memory of all threads; the caller fills `bits`. */
 export interface Kernel {
@@ -52,8 +73,8 @@ export function createKernel(
   const queryBytes = (rowBytes - 2) * 2 + 1
   const bitsAt = Math.ceil(queryBytes / 8) * 8
   const hitsAt = bitsAt + Math.ceil(rowsMax / 64) * 8
-  const { memory, scan } = exportsSchema.parse(instantiate({ codes: { memory: codes } }))
-  growTo(memory, hitsAt + rowsMax * 8)
+  const { memory, scan } = exportsSchema.parse(new WebAssembly.Instance(compiled, { codes: { memory: codes } }).exports)
+  memory.grow(Math.ceil((hitsAt + rowsMax * 8) / PAGE_BYTES) - 1)
   const query = new Int8Array(memory.buffer, 0, queryBytes)
   return {
     rowsMax,

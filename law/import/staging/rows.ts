@@ -69,7 +69,7 @@ export function createRevisionIds({ connection }: Staging): (revision: number, u
 }
 
 /**
- * The order of `rowOrder` (`core/index/format/row-order.ts`): the key holds language, jurisdiction and first subject in
+ * The order of `rowOrder` (`core/index/format/row-checks.ts`): the key holds language, jurisdiction and first subject in
  * UTF-16, so that its bytes compare as code units do. UUIDs are lower-case ASCII.
  */
 const IN_ROW_ORDER = `

@@ -1,5 +1,5 @@
 import { MetricKind, exactSearch } from 'usearch'
-import { rowOrder } from '#core/index/format/row-order.ts'
+import { rowOrder } from '#core/index/format/row-checks.ts'
 import { derivedUuid } from '#core/platform/ids.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import { BUILD_BOUNDS } from '#jobs/version-build/bounds.ts'

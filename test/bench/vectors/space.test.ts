@@ -1,6 +1,6 @@
 import { MetricKind, exactSearch } from 'usearch'
 import { expect, test } from 'vitest'
-import { rowOrder } from '#core/index/format/row-order.ts'
+import { rowOrder } from '#core/index/format/row-checks.ts'
 import { inventedCorpus } from '../source.ts'
 import type { BenchPassage } from '../source.ts'
 

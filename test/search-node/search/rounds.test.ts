@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import type { ArtifactRow } from '#core/index/format/writer.ts'
-import { rowOrder } from '#core/index/format/row-order.ts'
+import { rowOrder } from '#core/index/format/row-checks.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
 import type { SearchResult } from '#core/domain/search.ts'
 import type { CallDeadline } from '#search-node/call-deadline.ts'

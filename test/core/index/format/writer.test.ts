@@ -6,7 +6,7 @@ import { OPEN_END_DAY, dayNumber, facetsLayout, facetsSchema } from '#core/index
 import { passageRecordSchema } from '#core/index/passages/record.ts'
 import { openReferencesReader } from '#core/index/references/reader.ts'
 import { ARTIFACT_FORMAT } from '#core/index/format/manifest.ts'
-import { rowOrder } from '#core/index/format/row-order.ts'
+import { rowOrder } from '#core/index/format/row-checks.ts'
 import { readRowTable } from '#core/index/passages/row-table.ts'
 import { verifyArtifact } from '#core/index/format/verify.ts'
 import { writeArtifact } from '#core/index/format/writer.ts'

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { gramHashes } from '#core/index/analysis/grams.ts'
-import { rowOrder } from '#core/index/format/row-order.ts'
+import { rowOrder } from '#core/index/format/row-checks.ts'
 import { beyondChance, coverageOf, gramQuestion, heldGrams } from '#core/index/grams/coverage.ts'
 import { DEFAULT_CHANCE } from '#core/index/grams/chance.ts'
 import { decodedFrequency, encodedFrequency } from '#core/index/grams/layout.ts'

@@ -1,4 +1,16 @@
+import { stemmer as danish } from '@orama/stemmers/danish'
+import { stemmer as dutch } from '@orama/stemmers/dutch'
+import { stemmer as english } from '@orama/stemmers/english'
+import { stemmer as french } from '@orama/stemmers/french'
+import { stemmer as german } from '@orama/stemmers/german'
 import { stemmer as indian } from '@orama/stemmers/indian'
+import { stemmer as italian } from '@orama/stemmers/italian'
+import { stemmer as norwegian } from '@orama/stemmers/norwegian'
+import { stemmer as portuguese } from '@orama/stemmers/portuguese'
+import { stemmer as spanish } from '@orama/stemmers/spanish'
+import { stemmer as swedish } from '@orama/stemmers/swedish'
+
+type Stemmer = (word: string) => string
 
 const ARABIC_PREFIXES = ['ال', 'وال', 'بال', 'كال', 'فال', 'لل', 'و'] as const
 const ARABIC_SUFFIXES = ['ها', 'ان', 'ات', 'ون', 'ين', 'يه', 'ه', 'ي'] as const
@@ -36,8 +48,32 @@ function hindi(word: string): string {
   return indian(word.replace(NASAL_BEFORE_OWN_ROW, 'ं').replace(GLIDE_E, 'ए').replace(GLIDE_I, 'ई'))
 }
 
-/** By primary language subtag. Words arrive as `foldSpellings` gives them. */
-export const SCRIPT_STEMMERS: ReadonlyMap<string, (word: string) => string> = new Map([
+/**
+ * By primary language subtag, Snowball's where no other is named (https://snowballstem.org/algorithms; English by
+ * Porter, 1980). Words arrive without diacritics, because questions are often typed that way, and as `foldSpellings`
+ * gives them. Where an algorithm needs an accented ending, the accent is restored first.
+ */
+const STEMMERS: ReadonlyMap<string, Stemmer> = new Map<string, Stemmer>([
   ['ar', arabic],
+  ['da', danish],
+  ['de', german],
+  ['en', english],
+  ['es', (word) => spanish(word.replace(/ion$/, 'ión'))],
+  ['fr', (word) => french(word.replace(/ee(s?)$/, 'ée$1'))],
   ['hi', hindi],
+  ['it', italian],
+  ['nb', norwegian],
+  ['nl', dutch],
+  ['nn', norwegian],
+  ['no', norwegian],
+  ['pt', (word) => portuguese(word.replace(/cao$/, 'ção').replace(/coes$/, 'ções'))],
+  ['sv', swedish],
 ])
+
+/**
+ * Returns the stemmer for folded words of letters only. In a language without a stemmer it returns the word itself.
+ * @param language primary subtag, lower case.
+ */
+export function stemmerOf(language: string): Stemmer {
+  return STEMMERS.get(language) ?? ((word) => word)
+}

@@ -2,12 +2,12 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { digestFiles } from '#core/index/format/hash-threads.ts'
+import { digestFiles } from '#core/index/format/verify.ts'
 import { sha256 } from '#core/platform/digest.ts'
 
 let folder: string
 beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'hash-threads-'))
+  folder = mkdtempSync(join(tmpdir(), 'digest-files-'))
 })
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
