@@ -11,12 +11,11 @@ import { z } from 'zod'
 /**
  * Every check of the project in order, up to the first that fails.
  *
- *   npm test                          static checks, and all tests but those of the tools
+ *   npm test                          static checks, tests of parts, and the contract's suite
  *   npm test -- --only types,lint     some steps
  *   npm test -- test/core             test files whose path contains this
- *   npm run test:tools                tests of command lines: bench, load test, evaluation, demo
- *   npm run test:engine               versions in an OpenSearch cluster, which needs a JDK and Maven
- *   npm run test:soak -- --rounds 20  all tests but those of the tools, each round with another seed
+ *   npm run test:all                  every test; those of OpenSearch need a JDK and Maven
+ *   npm run test:soak -- --rounds 20  tests of parts and services, each round with another seed
  */
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const STATIC_CHECKS = {
@@ -29,12 +28,17 @@ type StaticCheck = keyof typeof STATIC_CHECKS
 const CHECKS: readonly StaticCheck[] = ['types', 'lint', 'format', 'unused']
 const STEPS: readonly string[] = [...CHECKS, 'tests']
 /** Projects of `vitest.config.ts`. */
-const SUITES = { default: ['parts', 'services', 'contract'], tools: ['tools'], engine: ['engine'] } as const
+const SUITES = {
+  default: [['parts', 'contract']],
+  soak: [['parts', 'long', 'services', 'contract']],
+  all: [['parts', 'long', 'services', 'contract'], ['tools'], ['engine']],
+} as const satisfies Readonly<Record<string, readonly (readonly string[])[]>>
+type Suite = keyof typeof SUITES
+const isSuite = (name: string): name is Suite => Object.hasOwn(SUITES, name)
 const ROUNDS_MAX = 10_000
 
 const USAGE = `Usage: npm test -- [--only ${STEPS.join(',')}] [path …]
-       npm run test:tools -- [path …]
-       npm run test:engine -- [path …]
+       npm run test:all
        npm run test:soak -- [--rounds N] [path …]`
 
 const vitestResultSchema = z.object({
@@ -152,8 +156,8 @@ function readResult(file: string): unknown {
 }
 
 interface Invocation {
+  readonly suite: Suite
   readonly steps: readonly string[]
-  readonly projects: readonly string[]
   readonly filters: readonly string[]
   /** Rounds of tests, each with a seed of its own; undefined: one with the fixed seed. */
   readonly rounds: number | undefined
@@ -168,30 +172,29 @@ function readArguments(): Invocation | undefined {
     const { only, suite = 'default', rounds = '1' } = values
     const steps = only?.split(',') ?? (filters.length > 0 || suite !== 'default' ? ['tests'] : STEPS)
     const count = Number(rounds)
-    if (!steps.every((step) => STEPS.includes(step))) return undefined
+    if (!isSuite(suite) || !steps.every((step) => STEPS.includes(step))) return undefined
     if (!Number.isInteger(count) || count < 1 || count > ROUNDS_MAX) return undefined
-    switch (suite) {
-      case 'default':
-        // A path may name a test of a tool.
-        return { steps, projects: filters.length > 0 ? [] : SUITES.default, filters, rounds: undefined }
-      case 'tools':
-        return { steps, projects: SUITES.tools, filters, rounds: undefined }
-      case 'engine':
-        return { steps, projects: SUITES.engine, filters, rounds: undefined }
-      case 'soak':
-        return { steps, projects: SUITES.default, filters, rounds: count }
-      default:
-        return undefined
-    }
+    return { suite, steps, filters, rounds: suite === 'soak' ? count : undefined }
   } catch {
     return undefined
   }
 }
 
 /** Runs the tests once, or round by round up to the first that fails. */
-async function runRounds({ projects, filters, rounds }: Invocation): Promise<TestOutcome> {
-  if (rounds === undefined) return await runTests({ projects, filters })
+async function runRounds({ suite, filters, rounds }: Invocation): Promise<TestOutcome> {
+  // A path may name a test of any project.
+  if (filters.length > 0) return await runTests({ projects: [], filters })
   let outcome: TestOutcome = { holds: true }
+  if (rounds === undefined) {
+    for (const projects of SUITES[suite]) {
+      const lacks = isEngine(projects) ? await engineLacks() : undefined
+      if (lacks !== undefined) process.stdout.write(`The tests of OpenSearch are NOT run on this machine. ${lacks}\n`)
+      else outcome = await runTests({ projects, filters })
+      if (!outcome.holds || stopping) break
+    }
+    return outcome
+  }
+  const projects = SUITES[suite].flat()
   for (let round = 1; round <= rounds && outcome.holds; round++) {
     process.stdout.write(`Round ${round} of ${rounds}. `)
     outcome = await runTests({ projects, filters, seed: randomInt(2 ** 31) })
@@ -206,6 +209,8 @@ function stopAll(signal: 'SIGINT' | 'SIGTERM'): void {
   for (const child of running) child.kill(signal)
 }
 
+const isEngine = (projects: readonly string[]): boolean => projects.includes('engine')
+
 /** @returns what this machine lacks for a cluster. */
 async function engineLacks(): Promise<string | undefined> {
   const { clusterLacks } = await import('#operator/demo/local/opensearch/start.ts')
@@ -217,11 +222,6 @@ async function main(): Promise<number> {
   if (given === undefined) {
     process.stderr.write(`${USAGE}\n`)
     return 2
-  }
-  const lacks = given.projects === SUITES.engine ? await engineLacks() : undefined
-  if (lacks !== undefined) {
-    process.stdout.write(`The tests of OpenSearch are NOT run on this machine. ${lacks}\n`)
-    return 0
   }
   process.on('SIGINT', () => stopAll('SIGINT'))
   process.on('SIGTERM', () => stopAll('SIGTERM'))

@@ -5,10 +5,10 @@ import { LongFilesFirst } from './support/long-files-first.ts'
 /** Whole services on one published version, which the tests of the contract share. */
 const CONTRACT = ['test/contract/**/*.test.ts']
 
-/** Versions in an OpenSearch cluster, which needs a JDK. `npm run test:engine` runs them. */
+/** Versions in an OpenSearch cluster, which needs a JDK. `npm run test:all` runs them. */
 const ENGINE = ['test/engine/**/*.test.ts']
 
-/** Command lines that serve the development, and imports of whole corpora. `npm run test:tools` runs them. */
+/** Command lines that serve the development, and imports of whole corpora. `npm run test:all` runs them. */
 const TOOLS = [
   'test/bench/**/*.test.ts',
   'test/load/**/*.test.ts',
@@ -23,7 +23,23 @@ const TOOLS = [
   'test/jobs/evaluation/reader-over-http.test.ts',
 ]
 
-/** Tests of parts that need Postgres or Redis. */
+/** Tests of parts that take long: searches of many rows, whole search nodes, hostile files. `npm run test:all` runs them. */
+const LONG = [
+  'test/core/index/format/{fixed-digest,hash-threads,verify,writer}.test.ts',
+  'test/core/index/vectors/*.test.ts',
+  'test/gateway/retrieve/encoder-faults.test.ts',
+  'test/jobs/evaluation/calibration/cross-encoder.test.ts',
+  'test/jobs/evaluation/compare/{contents,search-questions}.test.ts',
+  'test/law/import/{linear-cost,repeated-ids}.test.ts',
+  'test/law/readers/{bad-files,mutated-files,raw-files}.test.ts',
+  'test/operator/command-line/embedding-flags.test.ts',
+  'test/search-node/*.test.ts',
+  'test/search-node/search/{hybrid,pipeline,predictors,rescore}.test.ts',
+  'test/search-node/search/candidates/{vectors,words}/*.test.ts',
+  'test/search-node/threads/*.test.ts',
+]
+
+/** Tests of parts that need Postgres or Redis. `npm run test:all` runs them. */
 const SERVICES = [
   'test/core/{db,limits,redis}/**/*.test.ts',
   'test/{editors,faults,scenarios}/**/*.test.ts',
@@ -33,7 +49,7 @@ const SERVICES = [
   'test/jobs/capture/{pipeline,places,schedule}.test.ts',
 ]
 
-/** The seed of every random draw of `npm test`. `npm run test:soak` draws another one for each round. */
+/** The seed of every random draw. `npm run test:soak` draws another one for each round. */
 const SEED = 20_261
 
 function wholeNumberOf(name: 'FC_SEED' | 'FC_RUNS'): number | undefined {
@@ -66,9 +82,10 @@ export default defineConfig({
         test: {
           name: 'parts',
           include: ['test/**/*.test.ts'],
-          exclude: [...CONTRACT, ...TOOLS, ...SERVICES, ...ENGINE],
+          exclude: [...CONTRACT, ...TOOLS, ...SERVICES, ...ENGINE, ...LONG],
         },
       },
+      { extends: true, test: { name: 'long', include: LONG, exclude: SERVICES } },
       {
         extends: true,
         test: {

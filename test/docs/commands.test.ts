@@ -15,8 +15,7 @@ const { scripts } = z
 const WITHOUT_HELP = new Set([
   'operator',
   'test',
-  'test:tools',
-  'test:engine',
+  'test:all',
   'test:soak',
   'test:watch',
   'bench:import',
