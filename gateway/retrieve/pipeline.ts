@@ -1,5 +1,4 @@
-import { toServiceError } from '#core/platform/errors.ts'
-import type { ServiceError } from '#core/platform/errors.ts'
+import { ServiceError, toServiceError } from '#core/platform/errors.ts'
 import type { LedgerQueue } from '#core/queues/ledger-queue.ts'
 import { failedOutcome } from '#core/limits/settlement.ts'
 import type { Charge, RequestUse, Settlement } from '#core/limits/settlement.ts'
@@ -13,7 +12,6 @@ import type { ConcurrencyLimit, Slot } from './concurrency-limit.ts'
 import { decide } from './decide.ts'
 import { embed } from './embed.ts'
 import type { EmbedderOf } from './embed.ts'
-import { assertNotOverloaded, enter } from './enter.ts'
 import { entitle } from './entitle.ts'
 import { assertDocumentsOpen } from './exposure.ts'
 import { stageMs } from './request-context.ts'
@@ -55,8 +53,9 @@ export interface Finished {
 // The stages of a request in order, in three parts: what runs before its body is read, the body, and what runs on a
 // request within the schema. The first stage that fails determines the error reply.
 
+/** Refuses at once while other requests wait in vain for a slot. */
 export async function identify(deps: PipelineDeps, context: RequestContext): Promise<void> {
-  assertNotOverloaded(deps.concurrency)
+  if (deps.concurrency.isOverloaded()) throw overloaded()
   await context.timings.stage('authenticate', () => authenticate(deps, context))
 }
 
@@ -146,6 +145,21 @@ async function settleFailure(
   } catch (failure) {
     log.warn('settlement is left to the sweeper', { request_id: context.ids.requestId, ...context.about }, failure)
   }
+}
+
+/**
+ * Waits for a slot, before anything of the request is charged.
+ * @throws ServiceError INTERNAL_UNAVAILABLE when the gateway has more requests than it can finish in time.
+ */
+async function enter(concurrency: ConcurrencyLimit, context: RequestContext): Promise<Slot> {
+  const slot = await concurrency.enter(context.signal)
+  if (slot === undefined) throw overloaded()
+  return slot
+}
+
+function overloaded(): ServiceError {
+  const cause = new Error('the gateway has more requests than it can finish in time')
+  return new ServiceError('INTERNAL_UNAVAILABLE', { cause })
 }
 
 /** @param windows undefined until admission was evaluated. */
