@@ -28,16 +28,6 @@ export function createVectorScores(statistics: CosineStatistics): VectorScores {
   }
 }
 
-/** To the power of 1.5, so that few shared words count little. A square root is rounded alike on every machine. */
-function powered(score: number): number {
-  return score * Math.sqrt(score)
-}
-
-/** One score for words and search questions where no vector ranks. Both count alike; see decision 0039. */
-export function withSearchQuestions(lexical: number, asked: number): number {
-  return powered(lexical) + powered(asked)
-}
-
 /**
  * A score times itself, with its sign. So each ranking counts by what it knows of the question: a passage that holds a
  * tenth of the words has a hundredth of what all of them would give, and so has one that lies near no better than many
@@ -50,15 +40,13 @@ function squared(score: number): number {
 /**
  * Returns one score of at most 1 per candidate: the weighted sum of both squares (Bruch, Gai & Ingber 2023), mapped
  * into (0, 1). If words alone ranked, returns their scores; if vectors alone ranked, theirs, mapped into (0, 1). Search
- * questions add to the words. Their sum has no bound at 1, so a passage without search questions weighs as much against
- * vectors as it does in a version that has none.
+ * questions add to the words and count alike; see decision 0039. Their sum has no bound at 1, so a passage without search
+ * questions weighs as much against vectors as it does in a version that has none.
  */
 export function fuse({ rows, lexical, asked, dense }: Candidates, denseWeight: number): Float64Array {
   if (lexical === undefined) return dense?.map(intoUnit) ?? new Float64Array(rows.length)
   if (dense === undefined)
-    return asked === undefined
-      ? lexical.slice()
-      : lexical.map((score, at) => intoUnit(withSearchQuestions(score, asked[at] ?? 0)))
+    return asked === undefined ? lexical.slice() : lexical.map((score, at) => intoUnit(score + (asked[at] ?? 0)))
   return lexical.map((score, at) => {
     const words = squared(score) + squared(asked?.[at] ?? 0)
     return intoUnit((1 - denseWeight) * words + denseWeight * squared(dense[at] ?? 0))

@@ -17,7 +17,7 @@ import type {
   RowColumns,
   VersionStatistics,
 } from './interfaces.ts'
-import { fuse, withSearchQuestions } from './fuse.ts'
+import { fuse } from './fuse.ts'
 import { createNamedProvisions } from './named-provision.ts'
 import type { RoundCandidates, NamedFigures } from './named-provision.ts'
 import { predictorsOf } from './predictors.ts'
@@ -165,7 +165,7 @@ function searchQuestionsOnly(
 ): number {
   const ranks = Uint32Array.from(rows, (row) => chunkRanks[row] ?? 0)
   const best = createTopK(1, ranks)
-  for (let at = 0; at < rows.length; at++) best.offer(at, withSearchQuestions(lexical[at] ?? 0, asked[at] ?? 0))
+  for (let at = 0; at < rows.length; at++) best.offer(at, (lexical[at] ?? 0) + (asked[at] ?? 0))
   const [first] = best.sorted().ids
   return first === undefined ? 0 : Math.max(0, (asked[first] ?? 0) - (lexical[first] ?? 0))
 }
