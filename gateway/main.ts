@@ -21,7 +21,6 @@ import { createConcurrencyLimit } from './retrieve/concurrency-limit.ts'
 import { createFailureBudget } from './retrieve/failure-budget.ts'
 import { embeddersOf } from './retrieve/embed.ts'
 import { readersOf } from './retrieve/read.ts'
-import { rerankerOf } from './retrieve/rerank.ts'
 import { openSearchTier } from './search-tier.ts'
 
 await startOrExplain('The service could not start', async () => {
@@ -57,7 +56,6 @@ await startOrExplain('The service could not start', async () => {
     serviceSecrets: config.SERVICE_SECRET,
     failures: createFailureBudget(),
     embedderOf: embeddersOf(config),
-    rerankerOf: rerankerOf(config),
     readerOf: readersOf(config),
     trustedProxies: config.TRUSTED_PROXIES,
   })

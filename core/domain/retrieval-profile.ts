@@ -3,36 +3,51 @@ import { VERIFICATION_STATUSES } from '#core/index/passages/record.ts'
 import type { Ranking } from '#core/domain/search.ts'
 import { calibrationSchema } from './calibration.ts'
 
-/** A model behind an HTTP endpoint that re-ranks the first passages; see `core/reranking`. */
-export const rerankerSchema = z.strictObject({
-  model: z.string().min(1).max(200),
-  /** Number of passages sent to it. */
-  candidates: z.int().min(2).max(50),
-})
-
-const READER_KINDS = ['chat', 'cross-encoder'] as const
-/** Passages that a reader reads: those that a caller looks at. */
+export const READER_KINDS = ['chat', 'cross-encoder'] as const
+/** What the scores of a reader do: they order the passages, give the decision its predictors, or both. */
+export const READER_SCORES = ['order', 'decide', 'both'] as const
+/** Passages whose scores decide: those that a caller looks at. */
 export const READ_PASSAGES_MAX = 5
+export const ORDERED_PASSAGES_MIN = 2
+export const ORDERED_PASSAGES_MAX = 50
 
-/** A model behind an HTTP endpoint that reads question and first passages; see `core/reading`. */
-export const readerSchema = z.strictObject({
-  /** A chat model, or a cross-encoder at the re-ranking endpoint. */
-  kind: z.enum(READER_KINDS),
-  model: z.string().min(1).max(200),
-  /** SHA-256 (hex) of the instructions; null for a cross-encoder, which has none. */
-  prompt_sha256: z
-    .string()
-    .regex(/^[0-9a-f]{64}$/)
-    .nullable(),
-  /** What a failure of the endpoint does: refuse the request, or decide by the calibration without the reader. */
-  on_failure: z.enum(['refuse', 'decide_without']),
-  /** Calibration of the decision with what the reader says. */
-  calibration: calibrationSchema,
-})
+/** A model behind an HTTP endpoint that scores a question and passages; see `core/reading`. */
+const readerSchema = z
+  .strictObject({
+    /** A chat model, or a cross-encoder at a re-ranking endpoint. */
+    kind: z.enum(READER_KINDS),
+    model: z.string().min(1).max(200),
+    /** SHA-256 (hex) of the instructions; null for a cross-encoder, which has none. */
+    prompt_sha256: z
+      .string()
+      .regex(/^[0-9a-f]{64}$/)
+      .nullable(),
+    scores: z.enum(READER_SCORES),
+    /** First passages that it reads. Where its scores only decide, these are at most `READ_PASSAGES_MAX` served ones. */
+    passages: z.int().min(ORDERED_PASSAGES_MIN).max(ORDERED_PASSAGES_MAX),
+    /** What a failure of the endpoint does: refuse the request, or decide by the calibration without the reader. */
+    on_failure: z.enum(['refuse', 'decide_without']),
+    /** Calibration of the decision with its scores; null: they decide nothing. */
+    calibration: calibrationSchema.nullable(),
+  })
+  .refine((reader) => decides(reader) === (reader.calibration !== null), 'only scores that decide are calibrated')
+  .refine((reader) => !orders(reader) || reader.on_failure === 'refuse', 'no other order may be served')
 export type ReaderParameters = z.infer<typeof readerSchema>
 
+interface Scoring {
+  readonly scores: (typeof READER_SCORES)[number]
+}
+
+export function orders(reader: Scoring | null): boolean {
+  return reader !== null && reader.scores !== 'decide'
+}
+
+export function decides(reader: Scoring | null): boolean {
+  return reader !== null && reader.scores !== 'order'
+}
+
 /** The ranking parameters of a retrieval profile and its decision; immutable once stored. */
-export const profileParametersSchema = z.strictObject({
+const parametersSchema = z.strictObject({
   /** Minimum of rows scored by a vector search. */
   expansion: z.int().min(1).max(4_096),
   /** Only passages of these verification states are served. */
@@ -45,18 +60,44 @@ export const profileParametersSchema = z.strictObject({
   collapse_revisions: z.boolean(),
   /** Maximum of passages of one document in one reply; 0: no limit. */
   per_document_max: z.int().min(0).max(100),
-  reranker: rerankerSchema.nullable(),
   /** Null: nothing is read. */
   reader: readerSchema.nullable(),
   /** Calibration of the probability that the decision is based on where nothing is read. */
   calibration: calibrationSchema,
 })
-export type ProfileParameters = z.infer<typeof profileParametersSchema>
+export type ProfileParameters = z.infer<typeof parametersSchema>
+
+/** A profile of a release that had a re-ranker beside the reader, whose scores decided. */
+const earlierSchema = z.looseObject({
+  reranker: z.strictObject({ model: z.unknown(), candidates: z.unknown() }).nullable(),
+  reader: z.looseObject({}).nullable(),
+})
+
+/** Reads the parameters of a stored profile, also in the form of earlier releases, which versions keep. */
+export const profileParametersSchema = z.preprocess((stored) => {
+  const { data } = earlierSchema.safeParse(stored)
+  if (data === undefined) return stored
+  const { reranker, reader, ...rest } = data
+  if (reranker === null)
+    return { ...rest, reader: reader && { ...reader, scores: 'decide', passages: READ_PASSAGES_MAX } }
+  const { model, candidates } = reranker
+  const ordering = { kind: 'cross-encoder', model, prompt_sha256: null, on_failure: 'refuse' }
+  if (reader === null)
+    return { ...rest, reader: { ...ordering, scores: 'order', passages: candidates, calibration: null } }
+  // Two models: the reader is one without instructions, which `createReader` refuses.
+  const unusable = { kind: 'chat', prompt_sha256: null, on_failure: 'refuse' }
+  return { ...rest, reader: { ...reader, ...unusable, scores: 'decide', passages: READ_PASSAGES_MAX } }
+}, parametersSchema)
 
 /** The calibrated probability that the list holds sufficient evidence. */
 export const EVIDENCE_SIGNAL = 'evidence_probability'
 /** The same, from predictors that a reader's scores are part of. */
 export const READ_EVIDENCE_SIGNAL = 'evidence_probability_with_reader'
+
+/** Returns how many passages a search gives for a reply of `topK`. */
+export function passagesSearched({ reader }: Pick<ProfileParameters, 'reader'>, topK: number): number {
+  return reader !== null && orders(reader) ? Math.max(topK, reader.passages) : topK
+}
 
 /** @param day UTC day, YYYY-MM-DD, on which a revision must be in force. */
 export function rankingOf(parameters: ProfileParameters, day: string): Ranking {

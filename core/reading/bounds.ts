@@ -6,10 +6,10 @@ export const READING_BOUNDS = {
   readerTimeoutMinMs: 100,
   readerTimeoutDefaultMs: 4_000,
   readerTimeoutMaxMs: 8_000,
-  readerReplyBytesMax: 256 * 1024,
-  /** Tokens that a model may write: five numbers with their names, and spaces of a model that indents. */
-  readerReplyTokensMax: 200,
-  /** UTF-16 units of a passage that the model sees, and of these for the beginning of a longer one. */
+  readerReplyBytesMax: 1024 * 1024,
+  /** Tokens that a chat model may write for each passage: a number with its name, and spaces of a model that indents. */
+  readerReplyTokensPerPassage: 40,
+  /** UTF-16 units of a passage that a chat model sees, and of these for the beginning of a longer one. */
   readerPassageCharactersMax: 1_600,
   readerLeadInCharactersMax: 240,
   /** Failures in a row after which the endpoint is left alone, and for how long. */

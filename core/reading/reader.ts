@@ -1,31 +1,35 @@
 import type { ReaderParameters } from '#core/domain/retrieval-profile.ts'
 import type { FoundPassage } from '#core/domain/search.ts'
 import { OperatorError } from '#core/platform/errors.ts'
-import { EndpointFailure, createJsonEndpoint } from '#core/platform/json-endpoint.ts'
-import { rerankedText } from '#core/reranking/order.ts'
-import { RerankError, createReranker } from '#core/reranking/reranker.ts'
-import type { RerankSettings } from '#core/reranking/reranker.ts'
+import { EndpointFailure, createJsonEndpoint, postJson } from '#core/platform/json-endpoint.ts'
+import type { CallBounds, EndpointAddress } from '#core/platform/json-endpoint.ts'
 import { READING_BOUNDS } from './bounds.ts'
-import { PROMPT_SHA256, chatRequest, scoresIn, tokensIn } from './chat.ts'
-import { createCircuitBreaker } from './circuit-breaker.ts'
+import { PROMPT_SHA256, chatRequest, chatScoresIn, tokensIn } from './chat.ts'
+import { RERANK_FORMATS, rerankScoresIn } from './rerank.ts'
+import type { ReaderFormat } from './rerank.ts'
+import { readText } from './scored-list.ts'
 
-export interface ReaderSettings extends RerankSettings {
+export interface ReaderSettings {
   readonly READER_BASE_URL: string | undefined
   readonly READER_API_KEY: string | undefined
+  /** Of a re-ranking endpoint. */
+  readonly READER_FORMAT: ReaderFormat
+  /** Total for one call. */
   readonly READER_TIMEOUT_MS: number
 }
 
 export interface Reading {
   /**
-   * How surely each passage contains by itself what is asked for, in the order of the passages. All are finite. Recorded
-   * scores of an evaluation may lack passages, or all of them.
+   * How surely each passage contains by itself what is asked for, in the order of the passages. All are finite: of a
+   * chat model in [0, 1], of a cross-encoder on the scale of its model. Recorded scores of an evaluation may lack
+   * passages, or all of them.
    */
   readonly scores: readonly number[]
   /** Tokens that the endpoint reported; null if it reported none. */
   readonly tokens: number | null
 }
 
-/** Reads a question and passages with a model. Throws only `ReaderError`. */
+/** Scores passages by a question with a model. Throws only `ReaderError`. */
 export interface Reader {
   read(question: string, passages: readonly FoundPassage[], signal: AbortSignal): Promise<Reading>
 }
@@ -42,70 +46,89 @@ export class ReaderError extends Error {
   }
 }
 
+type Pinned = Pick<ReaderParameters, 'kind' | 'model' | 'prompt_sha256'>
+
 /**
  * Opens the reader that a profile pins. There is one attempt, because a second does not fit the time of a request.
  * @throws OperatorError without the endpoint, or where this release has other instructions than the profile pins.
  */
-export function createReader(
-  parameters: Pick<ReaderParameters, 'kind' | 'model' | 'prompt_sha256'>,
-  settings: ReaderSettings,
-): Reader {
-  const { read } = parameters.kind === 'chat' ? chatReader(parameters, settings) : crossEncoder(parameters, settings)
-  const breaker = createCircuitBreaker({
-    failuresMax: READING_BOUNDS.readerFailuresMax,
-    pauseMs: READING_BOUNDS.readerPauseMs,
-    refusal: () => new ReaderError('the reader is left alone, because it failed several times in a row'),
-  })
-  return {
-    read: (question, passages, signal) =>
-      breaker.run(
-        () => read(question, passages, signal),
-        () => !signal.aborted,
-      ),
-  }
-}
-
-type Pinned = Pick<ReaderParameters, 'model' | 'prompt_sha256'>
-
-function chatReader({ model, prompt_sha256: prompt }: Pinned, settings: ReaderSettings): Reader {
+export function createReader(pinned: Pinned, settings: ReaderSettings): Reader {
   const { READER_BASE_URL: baseUrl, READER_API_KEY: apiKey, READER_TIMEOUT_MS: timeoutMs } = settings
   if (baseUrl === undefined)
     throw new OperatorError('This profile has a reader: set READER_BASE_URL, or use a profile without one.')
+  const { ask, scoresIn } = transportOf(pinned, { name: 'the reader', baseUrl, apiKey }, settings)
+  return withCircuitBreaker(async (question, passages, signal) => {
+    const bounds = { timeoutMs, replyBytesMax: READING_BOUNDS.readerReplyBytesMax, signal }
+    const reply = await ask(question, passages, bounds).catch((error: unknown) => {
+      throw error instanceof EndpointFailure ? new ReaderError(error.message) : error
+    })
+    const tokens = tokensIn(reply)
+    const scores = scoresIn(reply, passages.length)
+    if (scores === undefined) throw new ReaderError('the reader did not give every passage one number', tokens)
+    return { scores, tokens }
+  })
+}
+
+/** How a kind of model is asked. */
+interface Transport {
+  ask(question: string, passages: readonly FoundPassage[], bounds: CallBounds): Promise<unknown>
+  /** @returns undefined unless the reply has one valid number a passage. */
+  scoresIn(reply: unknown, passages: number): readonly number[] | undefined
+}
+
+function transportOf(
+  { kind, model, prompt_sha256: prompt }: Pinned,
+  address: EndpointAddress,
+  { READER_FORMAT: formatName }: ReaderSettings,
+): Transport {
+  if (kind === 'cross-encoder') {
+    const format = RERANK_FORMATS[formatName]
+    return {
+      ask: (question, passages, bounds) =>
+        postJson(address, '/rerank', format.body(model, question, passages.map(readText)), bounds),
+      scoresIn: (reply, passages) => rerankScoresIn(format, reply, passages),
+    }
+  }
   if (prompt !== PROMPT_SHA256)
     throw new OperatorError(
-      'This release reads with other instructions than the profile was calibrated with: build the version again.',
+      'This release reads with other instructions than the profile was calibrated with, or the profile has a ' +
+        're-ranker beside its reader, of which this release has one: build the version again.',
     )
-  const endpoint = createJsonEndpoint({ name: 'the reader', baseUrl, apiKey })
+  const endpoint = createJsonEndpoint(address)
   return {
-    async read(question, passages, signal) {
-      const reply = await endpoint
-        .chat(chatRequest(model, question, passages), {
-          timeoutMs,
-          replyBytesMax: READING_BOUNDS.readerReplyBytesMax,
-          signal,
-        })
-        .catch((error: unknown) => {
-          throw error instanceof EndpointFailure ? new ReaderError(error.message) : error
-        })
-      const tokens = tokensIn(reply)
-      const scores = scoresIn(reply, passages.length)
-      if (scores === undefined) throw new ReaderError('the reader did not give every passage one number', tokens)
-      return { scores, tokens }
-    },
+    ask: (question, passages, bounds) => endpoint.chat(chatRequest(model, question, passages), bounds),
+    scoresIn: chatScoresIn,
   }
 }
 
-/** The scores of a cross-encoder are those of the re-ranking endpoint, on the scale of its model. */
-function crossEncoder({ model }: Pinned, settings: ReaderSettings): Reader {
-  const reranker = createReranker(settings)
+/**
+ * A circuit breaker (Nygard 2007): an endpoint that failed several times in a row is left alone for a while, then tried
+ * with one call. A caller that hangs up says nothing about the endpoint.
+ * @param nowMs monotonic.
+ */
+export function withCircuitBreaker(read: Reader['read'], nowMs: () => number = () => performance.now()): Reader {
+  const { readerFailuresMax: failuresMax, readerPauseMs: pauseMs } = READING_BOUNDS
+  let failures = 0
+  let closedAtMs = 0
   return {
     async read(question, passages, signal) {
-      const scores = await reranker
-        .score(model, question, passages.map(rerankedText), signal)
-        .catch((error: unknown) => {
-          throw error instanceof RerankError ? new ReaderError(error.message) : error
-        })
-      return { scores, tokens: null }
+      if (failures >= failuresMax) {
+        if (nowMs() < closedAtMs)
+          throw new ReaderError('the reader is left alone, because it failed several times in a row')
+        // Other calls are refused until this one has ended.
+        closedAtMs = nowMs() + pauseMs
+      }
+      try {
+        const reading = await read(question, passages, signal)
+        failures = 0
+        return reading
+      } catch (error) {
+        if (!signal.aborted) {
+          failures++
+          closedAtMs = nowMs() + pauseMs
+        }
+        throw error
+      }
     },
   }
 }

@@ -1,21 +1,32 @@
+import { z } from 'zod'
 import { baseUrl, httpKey, optional, wholeNumber } from '#core/platform/config.ts'
 import type { Variable } from '#core/platform/config.ts'
 import { READING_BOUNDS } from './bounds.ts'
+import { READER_FORMATS } from './rerank.ts'
 
-/** Variables of the endpoint of chat readers. A cross-encoder is asked at the re-ranking endpoint. */
+/** Variables of the endpoint of readers. */
 export const READING_SETTINGS = {
   READER_BASE_URL: {
     schema: optional(baseUrl),
-    help: 'base URL of an OpenAI-compatible chat endpoint, e.g. http://llm:8000/v1; only profiles with a chat reader need it',
+    help:
+      'base URL of the endpoint of a reader: {base}/chat/completions of an OpenAI-compatible server, or {base}/rerank of ' +
+      'a cross-encoder; only profiles with a reader need it',
   },
-  READER_API_KEY: { schema: optional(httpKey), help: 'key for the chat endpoint of readers', secret: true },
+  READER_API_KEY: { schema: optional(httpKey), help: 'key for the endpoint of readers', secret: true },
+  READER_FORMAT: {
+    schema: z.enum(READER_FORMATS).default('cohere'),
+    help:
+      'of {base}/rerank: cohere, the interface of Cohere and Jina; tei, that of Text Embeddings Inference, which serves ' +
+      'one model',
+    fallback: 'cohere',
+  },
   READER_TIMEOUT_MS: {
     schema: wholeNumber(
       READING_BOUNDS.readerTimeoutMinMs,
       READING_BOUNDS.readerTimeoutMaxMs,
       READING_BOUNDS.readerTimeoutDefaultMs,
     ),
-    help: 'time for one reading by a chat model',
+    help: 'time for one reading',
     fallback: String(READING_BOUNDS.readerTimeoutDefaultMs),
   },
 } as const satisfies Record<string, Variable<unknown>>

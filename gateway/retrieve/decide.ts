@@ -13,8 +13,8 @@ import type { Evidence } from './search.ts'
 export function decide(pinned: PinnedRequest, evidence: Evidence): Abstention {
   const { predictors, unsupported, read } = evidence
   const { calibration: withoutReader, reader } = pinned.profile.parameters
-  const byReader = read !== undefined && reader !== null
-  const calibration = byReader ? reader.calibration : withoutReader
+  const withReader = read === undefined ? null : (reader?.calibration ?? null)
+  const calibration = withReader ?? withoutReader
   const { features, named, threshold } = calibration
   const needed = [...features, ...(named === null ? [] : ['named', ...named.features])]
   const values = decisionPredictors(predictors, read)
@@ -26,7 +26,7 @@ export function decide(pinned: PinnedRequest, evidence: Evidence): Abstention {
   const { decision, observedValue } = decideOn(calibration, evidence)
   return {
     decision,
-    signal: byReader ? READ_EVIDENCE_SIGNAL : EVIDENCE_SIGNAL,
+    signal: withReader === null ? EVIDENCE_SIGNAL : READ_EVIDENCE_SIGNAL,
     threshold,
     observed_value: observedValue,
     unsupported_explicit_references: unsupported.map(({ text, normalized, reason }) => ({ text, normalized, reason })),

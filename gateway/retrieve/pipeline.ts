@@ -25,8 +25,6 @@ import type { ReaderOf, ReaderUse } from './read.ts'
 import { record } from './record.ts'
 import { deliveredReply, errorReply } from './reply.ts'
 import type { Reply, Windows } from './reply.ts'
-import { rerank } from './rerank.ts'
-import type { RerankerOf } from './rerank.ts'
 import type { RetrievalRequest } from './schema.ts'
 import { search } from './search.ts'
 import type { SearchDeps } from './search.ts'
@@ -34,7 +32,6 @@ import type { SearchDeps } from './search.ts'
 export interface PipelineDeps extends AuthenticateDeps, AdmitDeps, SearchDeps {
   readonly concurrency: ConcurrencyLimit
   readonly embedderOf: EmbedderOf
-  readonly rerankerOf: RerankerOf
   readonly readerOf: ReaderOf
   readonly settlement: Settlement
   readonly ledger: LedgerQueue
@@ -102,10 +99,7 @@ async function settling(
     const query = await stage('embed', () => embed(deps.embedderOf, context, pinned, slot))
     tokens = query.tokens
     const found = await stage('search', () => search(deps, context, pinned, query))
-    const ranked = await stage('rerank', () =>
-      slot.whileReleased(() => rerank(deps.rerankerOf, context, pinned, found)),
-    )
-    const evidence = await stage('read', () => read(deps.readerOf, context, { pinned, slot }, ranked, reader))
+    const evidence = await stage('read', () => read(deps.readerOf, context, { pinned, slot }, found, reader))
     const abstention = await stage('decide', () => decide(pinned, evidence))
     const reply = await stage('bound', () => bound(context.ids, pinned, query, evidence.passages, abstention))
     assertDocumentsOpen(admission.windows.decision, reply.served)

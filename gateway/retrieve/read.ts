@@ -1,8 +1,8 @@
-import { READ_PASSAGES_MAX } from '#core/domain/retrieval-profile.ts'
 import type { ReaderParameters } from '#core/domain/retrieval-profile.ts'
 import { ServiceError } from '#core/platform/errors.ts'
 import { ReaderError, createReader } from '#core/reading/reader.ts'
 import type { Reader, ReaderSettings } from '#core/reading/reader.ts'
+import { passagesToRead, scoredList } from '#core/reading/scored-list.ts'
 import { GATEWAY_BOUNDS } from '#gateway/bounds.ts'
 import type { Slot } from './concurrency-limit.ts'
 import { openedOnFirstUse } from './opened.ts'
@@ -33,9 +33,10 @@ export function readersOf(settings: ReaderSettings): ReaderOf {
 }
 
 /**
- * Has the profile's reader read the first passages, with the slot free for other requests; without one returns the list
- * unchanged. Where the reader fails, the profile says whether the request fails or the calibration without the reader
- * decides.
+ * Has the profile's reader score the first passages, with the slot free for other requests, and applies its scores: they
+ * order the list, decide, or both. Without a reader returns the list unchanged. A profile was evaluated with its order,
+ * so a reader that orders and fails fails the request. Where its scores only decide, the profile says whether the
+ * calibration without the reader decides instead.
  * @param use takes what was used, also where this throws.
  * @throws ServiceError RETRIEVAL_UNAVAILABLE when the endpoint fails or this gateway has none, unless the profile decides
  * without.
@@ -47,26 +48,21 @@ export async function read(
   found: Evidence,
   use: ReaderUse,
 ): Promise<Evidence> {
-  const { reader: parameters } = pinned.profile.parameters
-  const passages = found.passages.slice(0, READ_PASSAGES_MAX)
-  if (parameters === null || passages.length === 0) return found
+  const { reader } = pinned.profile.parameters
+  if (reader === null) return found
+  const passages = passagesToRead(reader, found.passages)
+  if (passages.length === 0) return { ...found, ...scoredList(reader, found.passages, [], pinned.topK) }
   try {
-    const known = parameters.model === pinned.profile.parameters.reranker?.model ? found.rerankScores : undefined
-    const scores = parameters.kind === 'cross-encoder' ? passages.map(({ chunkId }) => known?.get(chunkId)) : []
-    if (scores.length > 0 && scores.every((score) => score !== undefined)) {
-      use.result = 'read'
-      return { ...found, read: scores }
-    }
-    const reading = await slot.whileReleased(() =>
-      context.timings.wait('provider', readerOf(parameters).read(pinned.query, passages, context.signal)),
+    const { scores, tokens } = await slot.whileReleased(() =>
+      context.timings.wait('provider', readerOf(reader).read(pinned.query, passages, context.signal)),
     )
     use.result = 'read'
-    use.tokens = reading.tokens
-    return { ...found, read: reading.scores }
+    use.tokens = tokens
+    return { ...found, ...scoredList(reader, found.passages, scores, pinned.topK) }
   } catch (cause) {
     use.result = 'failed'
     use.tokens = cause instanceof ReaderError ? cause.tokens : null
-    if (parameters.on_failure === 'decide_without' && !context.signal.aborted) return found
+    if (reader.on_failure === 'decide_without' && !context.signal.aborted) return found
     throw new ServiceError('RETRIEVAL_UNAVAILABLE', { cause })
   }
 }

@@ -71,7 +71,7 @@ export async function record(
         : queryVectorDigest(fingerprintKeyOf(deps.serviceSecrets, pinned).key, query.vector).toString('hex'),
     query_characters: query.characters,
     passage_sha256: reply.served.map((passage) => sha256(passage.text).toString('hex')),
-    rerank_order: evidence.rerankOrder ?? null,
+    rerank_order: evidence.order ?? null,
   }
   const leftMs = PLATFORM_BOUNDS.requestDeadlineMs - context.timings.totalMs()
   const delivered = await context.timings.wait(

@@ -14,7 +14,6 @@ export const STAGES = [
   'admit',
   'embed',
   'search',
-  'rerank',
   'read',
   'decide',
   'bound',

@@ -1,6 +1,6 @@
 import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
 import { ServiceError } from '#core/platform/errors.ts'
-import { rankingOf } from '#core/domain/retrieval-profile.ts'
+import { passagesSearched, rankingOf } from '#core/domain/retrieval-profile.ts'
 import type { FoundPassage, SearchResult, Withdrawn } from '#core/domain/search.ts'
 import type { SearchTier } from '#gateway/search-tier.ts'
 import type { EmbeddedQuery } from './embed.ts'
@@ -13,17 +13,15 @@ export interface SearchDeps {
 
 /** The ranked passages, their query performance predictors and the unsupported references of the query. */
 export type Evidence = Pick<SearchResult, 'passages' | 'predictors' | 'unsupported'> & {
-  /** Positions in the list of the search, if a re-ranker ordered it. */
-  readonly rerankOrder?: readonly number[]
-  /** Scores of the re-ranker by chunk id, on the scale of its model. */
-  readonly rerankScores?: ReadonlyMap<string, number>
-  /** Scores of the first passages by the profile's reader; absent: nothing was read. */
+  /** Positions in the list of the search, if a reader ordered it. */
+  readonly order?: readonly number[]
+  /** Scores of the first passages by the profile's reader, where they decide; absent: nothing was read. */
   readonly read?: readonly number[]
 }
 
 /**
  * Returns the best passages of the pinned version within the pinned filters, best first; as many as the caller or
- * the re-ranker needs.
+ * the reader needs.
  * @throws ServiceError RETRIEVAL_UNAVAILABLE when no node answers in time, or an answer violates the pinned request.
  */
 export async function search(
@@ -33,7 +31,7 @@ export async function search(
   query: EmbeddedQuery,
 ): Promise<Evidence> {
   const { parameters } = pinned.profile
-  const limit = Math.max(pinned.topK, parameters.reranker?.candidates ?? 0)
+  const limit = passagesSearched(parameters, pinned.topK)
   try {
     const request = {
       versionId: pinned.profile.version_id,

@@ -3,10 +3,10 @@ import { EMBEDDING_BOUNDS } from '#core/embedding/bounds.ts'
 import { EVALUATION_BOUNDS } from '#jobs/evaluation/bounds.ts'
 import { forEachConcurrently } from '#core/platform/for-each-concurrently.ts'
 import type { Embedder } from '#core/embedding/embedder.ts'
-import { rankingOf } from '#core/domain/retrieval-profile.ts'
+import { orders, passagesSearched, rankingOf } from '#core/domain/retrieval-profile.ts'
 import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
-import { reordered, rerankedText } from '#core/reranking/order.ts'
-import type { Reranker } from '#core/reranking/reranker.ts'
+import type { Reader } from '#core/reading/reader.ts'
+import { passagesToRead, scoredList } from '#core/reading/scored-list.ts'
 import type { Filters, FoundRow, SearchQuery, SearchResult } from '#core/domain/search.ts'
 import type { SearchNodeClient } from '#core/rpc/search-client.ts'
 import type { Question } from './questions.ts'
@@ -61,8 +61,8 @@ export interface AskContext {
   readonly profile: ProfileParameters
   /** Undefined: the version has no vectors. */
   readonly embedder: Embedder | undefined
-  /** Set for a profile with a re-ranker. */
-  readonly reranker?: Reranker | undefined
+  /** The reader of the profile; only one that orders is asked with each question. */
+  readonly reader?: Reader | undefined
   /** Nodes that have the version loaded; at least one. */
   readonly nodes: readonly SearchNodeClient[]
   /** UTC day, YYYY-MM-DD. */
@@ -103,6 +103,9 @@ export async function embedQuestions(
   return vectors
 }
 
+/** With the scores of a reader that ordered the passages, where they also decide. */
+export type RankedResult = SearchResult & { readonly read?: readonly number[] }
+
 /** Gets the question's index, the mode and the reply. */
 type Take<Q, Reply> = (at: number, mode: RankingMode, reply: Reply, question: Q) => void
 
@@ -113,7 +116,7 @@ type Take<Q, Reply> = (at: number, mode: RankingMode, reply: Reply, question: Q)
 export async function askModes<Q extends QuestionInput>(
   questions: readonly Q[],
   context: AskModesContext,
-  take: Take<Q, SearchResult>,
+  take: Take<Q, RankedResult>,
 ): Promise<void> {
   await askEach(questions, context, (query, mode, turn) => ranked(query, mode, turn, context), take)
 }
@@ -179,25 +182,22 @@ function queryOf(
   }
 }
 
-/** Re-ranks the first passages of the served mode with the profile's re-ranker, as the gateway does. */
+/** Orders the first passages of the served mode by the scores of the profile's reader, as the gateway does. */
 async function ranked(
   request: SearchQuery,
   mode: RankingMode,
   turn: number,
   context: AskContext,
-): Promise<SearchResult> {
-  const { reranker: parameters } = context.profile
-  if (parameters === null || mode !== servedMode(context)) return await search(request, turn, context)
-  if (context.reranker === undefined) throw new Error('the profile re-ranks and no re-ranker was opened')
-  const reply = await search(
-    { ...request, limit: Math.max(request.limit, parameters.candidates), rowsOnly: false },
-    turn,
-    context,
-  )
-  const texts = reply.passages.slice(0, parameters.candidates).map(rerankedText)
-  const scores =
-    texts.length < 2 ? [] : await context.reranker.score(parameters.model, request.text, texts, context.signal)
-  return { ...reply, passages: reordered(reply.passages, scores).passages.slice(0, request.limit) }
+): Promise<RankedResult> {
+  const { reader } = context.profile
+  if (reader === null || !orders(reader) || mode !== servedMode(context)) return await search(request, turn, context)
+  if (context.reader === undefined) throw new Error('a reader orders the passages and none was opened')
+  const limit = passagesSearched(context.profile, request.limit)
+  const reply = await search({ ...request, limit, rowsOnly: false }, turn, context)
+  const passages = passagesToRead(reader, reply.passages)
+  const { scores } =
+    passages.length === 0 ? { scores: [] } : await context.reader.read(request.text, passages, context.signal)
+  return { ...reply, ...scoredList(reader, reply.passages, scores, request.limit) }
 }
 
 /**

@@ -1,4 +1,5 @@
-import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
+import { decides, orders } from '#core/domain/retrieval-profile.ts'
+import type { ProfileParameters, ReaderParameters } from '#core/domain/retrieval-profile.ts'
 import { EVALUATION_BOUNDS } from './bounds.ts'
 import type { AskRecordsContext } from './ask.ts'
 import { embedOnce } from './embed-once.ts'
@@ -14,17 +15,22 @@ const [WORDS_ALONE] = FUSION_WEIGHTS
 const LIMIT = 10
 
 /**
- * Fits the ranking to a question set: the weight of the vectors, then a re-ranker if it ranks better. Known items are
- * not fitted, since they are found by their own words.
- * @param reranker to try; null: none.
+ * Fits the ranking to a question set: the weight of the vectors, then the order of a reader if it ranks better. Known
+ * items are not fitted, since they are found by their own words.
+ * @param reader to try; null: none.
  */
 export async function fitRanking(
-  reranker: ProfileParameters['reranker'],
+  reader: ReaderParameters | null,
   questions: readonly QueryWithQrels[],
   context: AskRecordsContext,
 ): Promise<ProfileParameters> {
   const asking = { ...context, embedder: context.embedder && embedOnce(context.embedder) }
-  return await tryReranker(reranker, questions, { ...asking, profile: await fitFusion(questions, asking) })
+  return await tryOrder(reader, questions, { ...asking, profile: await fitFusion(questions, asking) })
+}
+
+/** Returns the reader with scores that only decide; null where they would do nothing. */
+export function withoutOrder(reader: ReaderParameters | null): ReaderParameters | null {
+  return reader !== null && decides(reader) ? { ...reader, scores: 'decide' } : null
 }
 
 type FiguresById = ReadonlyMap<string, RankingFigures>
@@ -81,18 +87,18 @@ function bestWeight(questions: readonly QueryWithQrels[], byWeight: ReadonlyMap<
 }
 
 /**
- * Returns the profile with a re-ranker, if the whole interval of the difference in nDCG@10 lies above zero. Published
- * results show that re-rankers can degrade regulatory search, so a gain on this question set is required.
+ * Returns the profile with a reader that orders, if the whole interval of the difference in nDCG@10 lies above zero.
+ * Published results show that re-rankers can degrade regulatory search, so a gain on this question set is required.
  */
-export async function tryReranker(
-  reranker: ProfileParameters['reranker'],
+export async function tryOrder(
+  reader: ReaderParameters | null,
   questions: readonly QueryWithQrels[],
   context: AskRecordsContext,
 ): Promise<ProfileParameters> {
   const { profile } = context
-  const sample = sampleWithQrels(questions, EVALUATION_BOUNDS.rerankedQuestionsMax)
-  if (reranker === null || sample.length < EVALUATION_BOUNDS.comparedQuestionsMin) return profile
-  const tried = { ...profile, reranker }
+  const sample = sampleWithQrels(questions, EVALUATION_BOUNDS.orderedQuestionsMax)
+  if (!orders(reader) || sample.length < EVALUATION_BOUNDS.comparedQuestionsMin) return profile
+  const tried = { ...profile, reader }
   const own = await rankingUnder(profile, sample, LIMIT, context)
   return ranksBetter(await rankingUnder(tried, sample, LIMIT, context), own) ? tried : profile
 }

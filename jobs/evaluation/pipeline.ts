@@ -7,8 +7,8 @@ import { SEARCH_BOUNDS } from '#core/domain/bounds.ts'
 import { embeddingOf } from '#core/embedding/embedder.ts'
 import type { Embedder } from '#core/embedding/embedder.ts'
 import { OperatorError } from '#core/platform/errors.ts'
+import { decides } from '#core/domain/retrieval-profile.ts'
 import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
-import type { Reranker } from '#core/reranking/reranker.ts'
 import type { SearchNodeClient } from '#core/rpc/search-client.ts'
 import { NoSearchNodeError, prepareOnLiveNodes } from '#jobs/platform/search-nodes.ts'
 import type { PreparedVersion } from '#jobs/platform/search-nodes.ts'
@@ -20,7 +20,7 @@ import { embedOnce } from './embed-once.ts'
 import { decisionOf } from './figures.ts'
 import type { Decision } from './figures.ts'
 import { filteredRecallOf } from './filtered-questions.ts'
-import { fitRanking } from './fusion.ts'
+import { fitRanking, withoutOrder } from './fusion.ts'
 import type { QueryWithQrels } from './query-with-qrels.ts'
 import { sampleKnownItems, withoutKnownItems } from './known-items.ts'
 import { askQuestions, timeModes } from './outcomes.ts'
@@ -50,13 +50,10 @@ export interface EvaluationInput extends PreparedVersion {
   readonly store: ArtifactStore
   /** Undefined: the version has no vectors. */
   readonly embedder: Embedder | undefined
-  readonly reranker: Reranker | undefined
-  /** The reader of the profile; absent: it has none, or none is asked. */
+  /** The reader of the profile, whose order is tried; absent: it has none, or none is asked. */
   readonly reader?: Reader | undefined
   /** Is told what the evaluation is going to cost. */
   readonly note?: (sentence: string) => void
-  /** Null: none. */
-  readonly rerankerToTry: ProfileParameters['reranker']
   readonly nodes: readonly SearchNodeClient[]
   /** UTC day on which "in force" is evaluated. */
   readonly day: string
@@ -90,16 +87,17 @@ export async function evaluate(input: EvaluationInput): Promise<Evaluation> {
   if (prepared.loaded.length === 0) throw new NoSearchNodeError('the candidate', prepared.failed)
   const asking: AskRecordsContext = {
     ...input,
+    profile: { ...input.profile, reader: withoutOrder(input.profile.reader) },
     embedder: input.embedder && embedOnce(input.embedder),
     nodes: prepared.loaded,
   }
   const profile =
     input.questionsSha256 === undefined
       ? {
-          ...input.profile,
+          ...asking.profile,
           calibration: await standardisedByNegatives(input.profile.calibration, questions, asking),
         }
-      : await fitRanking(input.rerankerToTry, questions, asking)
+      : await fitRanking(input.profile.reader, questions, asking)
   const context = { ...asking, profile }
   const outcomes = await askQuestions(questions, EVALUATION_DEPTH, context)
   const fitting = {
@@ -109,7 +107,7 @@ export async function evaluate(input: EvaluationInput): Promise<Evaluation> {
   }
   const decision = decisionOf(questions, servedOf(outcomes), fitting, profile.calibration)
   const read =
-    input.reader && profile.reader
+    input.reader && profile.reader && decides(profile.reader)
       ? await measureReader(questions, input.reader, profile.reader, {
           ...context,
           targetRisk: input.targetRisk,

@@ -4,8 +4,8 @@ import { z } from 'zod'
 import { canonicalJson, sha256 } from '#core/platform/digest.ts'
 import { parsedJson } from '#core/platform/json.ts'
 import { PROMPT_SHA256 } from '#core/reading/chat.ts'
-import { rerankedText } from '#core/reranking/order.ts'
 import type { Reader, Reading } from '#core/reading/reader.ts'
+import { readText } from '#core/reading/scored-list.ts'
 import { EVALUATION_BOUNDS } from './bounds.ts'
 
 const lineSchema = z.object({ key: z.string(), scores: z.array(z.number()).readonly(), tokens: z.number().nullable() })
@@ -20,7 +20,7 @@ export async function cachedReader(reader: Reader, source: string, file: string)
   const { known, isFull } = await readCache(file)
   return {
     async read(question, passages, signal) {
-      const key = sha256(canonicalJson([PROMPT_SHA256, source, question, passages.map(rerankedText)])).toString('hex')
+      const key = sha256(canonicalJson([PROMPT_SHA256, source, question, passages.map(readText)])).toString('hex')
       const kept = known.get(key)
       if (kept !== undefined) return kept
       const reading = await reader.read(question, passages, signal)

@@ -3,13 +3,12 @@ import { probability } from '#core/domain/calibration.ts'
 import { READER_PREDICTORS, readerPredictors } from '#core/domain/predictors.ts'
 import { READ_PASSAGES_MAX } from '#core/domain/retrieval-profile.ts'
 import type { ReaderParameters } from '#core/domain/retrieval-profile.ts'
-import type { SearchResult } from '#core/domain/search.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import type { Reader } from '#core/reading/reader.ts'
 import { forEachConcurrently } from '#core/platform/for-each-concurrently.ts'
 import { askModes, servedMode } from './ask.ts'
-import type { AskContext } from './ask.ts'
+import type { AskContext, RankedResult } from './ask.ts'
 import { EVALUATION_BOUNDS } from './bounds.ts'
 import { CALIBRATION_QUESTIONS_MIN, fitCalibration } from './calibration/fit.ts'
 import { auroc } from './metrics/abstention.ts'
@@ -100,16 +99,16 @@ async function readingsOf(
   context.note(
     `The reader is asked at most ${questions.length} times, each time about a question and up to ${READ_PASSAGES_MAX} passages.`,
   )
-  const lists: { readonly question: QueryWithQrels; readonly passages: SearchResult['passages'] }[] = []
+  const lists: { readonly question: QueryWithQrels; readonly found: RankedResult }[] = []
   const asking = { ...context, modes: [servedMode(context)], limit: READ_PASSAGES_MAX }
-  await askModes(questions, asking, (at, _mode, { passages }, question) => {
-    lists[at] = { question, passages }
+  await askModes(questions, asking, (at, _mode, found, question) => {
+    lists[at] = { question, found }
   })
   const readings: (Reading | undefined)[] = []
-  await forEachConcurrently(lists, EVALUATION_BOUNDS.evaluationConcurrency, async ({ question, passages }, at) => {
+  await forEachConcurrently(lists, EVALUATION_BOUNDS.evaluationConcurrency, async ({ question, found }, at) => {
     const { id, text, answerable, group } = question
-    if (passages.length > 0 && answerable !== undefined) {
-      const { scores } = await reader.read(text, passages, context.signal)
+    if (found.passages.length > 0 && answerable !== undefined) {
+      const scores = found.read ?? (await reader.read(text, found.passages, context.signal)).scores
       if (scores.length > 0) readings[at] = { id, sufficient: answerable, group, features: readerFeatures(scores) }
     }
     context.onProgress(at + 1, lists.length)

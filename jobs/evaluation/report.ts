@@ -1,4 +1,4 @@
-import { EVIDENCE_SIGNAL } from '#core/domain/retrieval-profile.ts'
+import { EVIDENCE_SIGNAL, orders } from '#core/domain/retrieval-profile.ts'
 import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
 import { servedOf } from './ask.ts'
 import type { ByMode } from './ask.ts'
@@ -110,8 +110,8 @@ function filteredFigures(filtered: FilteredMeasurement | undefined): FilteredFig
   }
 }
 
-function rankingOf({ dense_weight, reranker }: ProfileParameters): EvaluationReport['ranking'] {
-  return { dense_weight, reranker: reranker?.model ?? null }
+function rankingOf({ dense_weight, reader }: ProfileParameters): EvaluationReport['ranking'] {
+  return { dense_weight, reranker: reader !== null && orders(reader) ? reader.model : null }
 }
 
 /** Says what a decision was calibrated on. */

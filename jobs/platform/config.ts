@@ -14,7 +14,6 @@ import { LOG_LEVEL, oneAddress, optional, readConfig, wholeNumber, wholeNumberOf
 import type { ConfigOf, Variable, Variables } from '#core/platform/config.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { READING_SETTINGS } from '#core/reading/settings.ts'
-import { RERANKING_SETTINGS } from '#core/reranking/settings.ts'
 import { SEARCH_NODES, TRANSPORT_SETTINGS } from '#core/rpc/settings.ts'
 import { transportFaults } from '#core/rpc/transport.ts'
 import { REDIS_URL } from '#core/redis/url.ts'
@@ -88,7 +87,6 @@ export const JOBS_VARIABLES = {
     help: 'bytes of the file in ARTIFACT_STORE that keeps vectors of the provider for later builds; 0 keeps none',
     fallback: String(DATABASE_BOUNDS.vectorCacheBytesDefault),
   },
-  ...RERANKING_SETTINGS,
   ...READING_SETTINGS,
   ...TRANSPORT_SETTINGS,
   ...ENGINE_SETTINGS,
@@ -141,7 +139,6 @@ export const OPERATOR_VARIABLES = {
   OPENAI_BASE_URL: EMBEDDING_SETTINGS.OPENAI_BASE_URL,
   OPENAI_API_KEY: EMBEDDING_SETTINGS.OPENAI_API_KEY,
   OPENAI_TIMEOUT_MS: EMBEDDING_SETTINGS.OPENAI_TIMEOUT_MS,
-  ...RERANKING_SETTINGS,
   ...READING_SETTINGS,
   ...ENGINE_SETTINGS,
   KEY_PEPPERS: CREDENTIAL_SETTINGS.KEY_PEPPERS,

@@ -11,7 +11,6 @@ import { writeDurably } from '#core/platform/durable-file.ts'
 import { utcDay } from '#core/platform/time.ts'
 import { createReader } from '#core/reading/reader.ts'
 import type { Reader } from '#core/reading/reader.ts'
-import { createReranker } from '#core/reranking/reranker.ts'
 import { readActiveVersion } from '#jobs/evaluation/compare/active-version.ts'
 import type { NamedChange } from '#jobs/evaluation/compare/changes-file.ts'
 import { changesSection } from '#jobs/evaluation/compare/page/changes.ts'
@@ -128,11 +127,6 @@ async function measure(
     store: context.store,
     // An artifact kept from an earlier run may use another embedding space than this run's configuration.
     embedder: artifact.manifest.embedding && createEmbedder(artifact.manifest.embedding, context.embedding),
-    reranker:
-      context.parameters.reranker === undefined && context.embedding.RERANK_BASE_URL === undefined
-        ? undefined
-        : createReranker(context.embedding),
-    rerankerToTry: context.parameters.reranker ?? null,
     reader: await openReader(context),
     note: (sentence) => context.warn(sentence),
     nodes: context.nodes,

@@ -11,11 +11,18 @@ import {
 import { PROMPT_SHA256 } from '#core/reading/chat.ts'
 import type { Calibration } from '#core/domain/calibration.ts'
 import { withdrawalInForceSchema } from '#core/db/withdrawals.ts'
-import { readerSchema, rerankerSchema } from '#core/domain/retrieval-profile.ts'
-import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
+import {
+  ORDERED_PASSAGES_MAX,
+  ORDERED_PASSAGES_MIN,
+  READER_KINDS,
+  READER_SCORES,
+  READ_PASSAGES_MAX,
+  decides,
+} from '#core/domain/retrieval-profile.ts'
+import type { ProfileParameters, ReaderParameters } from '#core/domain/retrieval-profile.ts'
 
 /** Parameters of a build, stored with its row. */
-export const buildParametersSchema = z.strictObject({
+const parametersSchema = z.strictObject({
   /** SHA-256 (hex) of a question set, stored in the artifact store like a snapshot. Absent: known-item evaluation. */
   questions_sha256: z
     .string()
@@ -44,12 +51,32 @@ export const buildParametersSchema = z.strictObject({
       restore: z.array(z.uuid()).max(SEARCH_BOUNDS.withdrawalsMax),
     })
     .default({ drop: [], restore: [] }),
-  /** A re-ranker to try. The profile gets it only if it ranks the question set better. */
-  reranker: rerankerSchema.optional(),
-  /** A chat model that reads the first passages of each request; the profile pins it. */
-  reader: readerSchema.pick({ model: true, on_failure: true }).optional(),
+  /**
+   * A model that scores the first passages of each request; the profile pins it. Its order is tried, and kept only if it
+   * ranks the question set better.
+   */
+  reader: z
+    .strictObject({
+      model: z.string().min(1).max(200),
+      kind: z.enum(READER_KINDS).default('chat'),
+      scores: z.enum(READER_SCORES).default('decide'),
+      passages: z.int().min(ORDERED_PASSAGES_MIN).max(ORDERED_PASSAGES_MAX).default(READ_PASSAGES_MAX),
+      on_failure: z.enum(['refuse', 'decide_without']),
+    })
+    .optional(),
 })
-export type BuildParameters = z.infer<typeof buildParametersSchema>
+export type BuildParameters = z.infer<typeof parametersSchema>
+
+const earlierSchema = z.looseObject({ reranker: z.strictObject({ model: z.unknown(), candidates: z.unknown() }) })
+
+/** Reads stored parameters, also of a release that tried a re-ranker beside a reader. */
+export const buildParametersSchema = z.preprocess((stored) => {
+  const { data } = earlierSchema.safeParse(stored)
+  if (data === undefined) return stored
+  const { reranker, ...rest } = data
+  const { model, candidates: passages } = reranker
+  return { reader: { model, kind: 'cross-encoder', scores: 'order', passages, on_failure: 'refuse' }, ...rest }
+}, parametersSchema)
 
 /**
  * The vectors' share of the ranking, unless a question set fits another. Hashed words carry no information beyond the
@@ -77,11 +104,16 @@ export function defaultProfile({
     dense_weight: DENSE_WEIGHT[embedding],
     collapse_revisions: true,
     per_document_max: 0,
-    reranker: null,
-    reader:
-      reader === undefined
-        ? null
-        : { kind: 'chat', ...reader, prompt_sha256: PROMPT_SHA256, calibration: DEFAULT_CHAT_READER_CALIBRATION },
+    reader: reader === undefined ? null : pinned(reader),
     calibration: CALIBRATION[embedding],
+  }
+}
+
+/** The evaluation replaces the calibration where labels are enough, as a cross-encoder needs. */
+function pinned(reader: NonNullable<BuildParameters['reader']>): ReaderParameters {
+  return {
+    ...reader,
+    prompt_sha256: reader.kind === 'chat' ? PROMPT_SHA256 : null,
+    calibration: decides(reader) ? DEFAULT_CHAT_READER_CALIBRATION : null,
   }
 }

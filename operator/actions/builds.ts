@@ -4,7 +4,6 @@ import { basename, dirname } from 'node:path'
 import type { ArtifactStore } from '#core/index/format/store.ts'
 import { cancelBuild, insertBuild, retryBuild } from '#core/db/builds.ts'
 import { withdrawalsInForce } from '#core/db/withdrawals.ts'
-import type { ReaderParameters } from '#core/domain/retrieval-profile.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { EVALUATION_BOUNDS } from '#jobs/evaluation/bounds.ts'
 import { BUILD_BOUNDS } from '#jobs/version-build/bounds.ts'
@@ -28,12 +27,8 @@ export interface StartBuild {
   readonly embedding: BuildParameters['embedding']
   readonly engine?: BuildParameters['engine']
   readonly targetRisk?: number
-  /** Re-ranker model to try, and the number of passages that it re-ranks. */
-  readonly reranker?: string | undefined
-  readonly rerankCandidates?: number
-  /** Chat model that reads the first passages of each request, and what its failure does. */
-  readonly reader?: string | undefined
-  readonly readerFailure?: ReaderParameters['on_failure']
+  /** Model that scores the first passages of each request. */
+  readonly reader?: BuildParameters['reader']
   /** Withdrawals in force whose passages the version leaves out, or that do not apply to it; undefined: none. */
   readonly dropWithdrawn?: WithdrawalsNamed
   readonly restoreWithdrawn?: WithdrawalsNamed
@@ -60,19 +55,12 @@ export async function startBuild(operator: Operator, input: StartBuild, enqueue:
   const questions =
     input.questions === undefined ? {} : { questions_sha256: await captureQuestions(input.questions, input.store) }
   const searchQuestions = await searchQuestionsOf(input)
-  const reranker =
-    input.reranker === undefined
-      ? {}
-      : { reranker: { model: input.reranker, candidates: input.rerankCandidates ?? 20 } }
   const parameters = buildParametersSchema.parse({
     embedding: input.embedding,
     target_risk: input.targetRisk,
     ...questions,
     ...searchQuestions,
-    ...reranker,
-    ...(input.reader === undefined
-      ? {}
-      : { reader: { model: input.reader, on_failure: input.readerFailure ?? 'refuse' } }),
+    ...(input.reader === undefined ? {} : { reader: input.reader }),
     withdrawals: await decideWithdrawals(operator, base.id, input),
     ...(input.engine === undefined ? {} : { engine: input.engine }),
   })

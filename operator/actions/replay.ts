@@ -8,7 +8,7 @@ import { readWithdrawnAt } from '#core/db/withdrawals.ts'
 import { createEmbedder } from '#core/embedding/providers.ts'
 import type { EndpointSettings } from '#core/embedding/providers.ts'
 import { decideOn } from '#core/domain/decision.ts'
-import { EVIDENCE_SIGNAL, READ_EVIDENCE_SIGNAL, READ_PASSAGES_MAX, rankingOf } from '#core/domain/retrieval-profile.ts'
+import { EVIDENCE_SIGNAL, READ_EVIDENCE_SIGNAL, passagesSearched, rankingOf } from '#core/domain/retrieval-profile.ts'
 import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
 import type { FoundPassage, SearchResult } from '#core/domain/search.ts'
 import { sha256 } from '#core/platform/digest.ts'
@@ -22,15 +22,15 @@ import { startNodeProcess } from '#operator/processes/search-node-process.ts'
 import type { NodeProcess } from '#operator/processes/search-node-process.ts'
 import { createReader } from '#core/reading/reader.ts'
 import type { ReaderSettings } from '#core/reading/reader.ts'
-import { reordered, rerankedText } from '#core/reranking/order.ts'
-import { createReranker } from '#core/reranking/reranker.ts'
+import { passagesToRead, scoredList } from '#core/reading/scored-list.ts'
+import type { ScoredList } from '#core/reading/scored-list.ts'
 import { RPC_BOUNDS } from '#core/rpc/bounds.ts'
 import type { SearchNodeClient } from '#core/rpc/search-client.ts'
 
 export interface ReplayDeps {
   readonly database: Queryable
   readonly serviceSecrets: ServiceSecrets
-  /** Endpoints of embedding, re-ranking and reading, as the gateways have them. */
+  /** Endpoints of embedding and reading, as the gateways have them. */
   readonly endpoints: EndpointSettings & ReaderSettings
   /** A node of its own for a version, with the artifact store of the installation; see `startReplayNode`. */
   readonly startNode: (
@@ -117,13 +117,14 @@ async function runAgain(
   const { profile } = version
   const topK = Number(row.outcome?.['top_k'])
   const found = await searched(deps, row, version, { query, vector, topK })
-  const { passages, order, scores } = await reranked(deps, profile, query, found.passages)
-  const first = passages.slice(0, topK)
-  const read = row.outcome?.['reader'] === 'read' ? await readAgain(deps, profile, query, first, scores) : undefined
-  const calibration = read === undefined || profile.reader === null ? profile.calibration : profile.reader.calibration
-  const { decision, observedValue } = decideOn(calibration, { ...found, passages: first, read })
+  const wasRead = row.outcome?.['reader'] === 'read' || row.replay?.rerank_order !== null
+  const { passages, order, read }: ScoredList = wasRead
+    ? await readAgain(deps, profile, query, found.passages, topK)
+    : { passages: found.passages.slice(0, topK) }
+  const calibration = (read && profile.reader?.calibration) ?? profile.calibration
+  const { decision, observedValue } = decideOn(calibration, { ...found, passages, read })
   // The last passages may have been dropped for the size of the reply.
-  const served = decision === 'answer' ? first.slice(0, Number(row.outcome?.['result_count'])) : []
+  const served = decision === 'answer' ? passages.slice(0, Number(row.outcome?.['result_count'])) : []
   return {
     decision,
     signal: read === undefined ? EVIDENCE_SIGNAL : READ_EVIDENCE_SIGNAL,
@@ -131,7 +132,7 @@ async function runAgain(
     observed_value: observedValue,
     chunk_ids: served.map(({ chunkId }) => chunkId),
     passage_sha256: served.map(({ text }) => sha256(text).toString('hex')),
-    rerank_order: order,
+    rerank_order: order ?? null,
   }
 }
 
@@ -150,7 +151,7 @@ async function searched(
         versionId,
         vector,
         text: query,
-        limit: Math.max(topK, profile.reranker?.candidates ?? 0),
+        limit: passagesSearched(profile, topK),
         filters: row.filters.request,
         entitled: row.filters.entitlement,
         withdrawn: await readWithdrawnAt(database, versionId, row.admitted_at),
@@ -198,40 +199,16 @@ export async function startReplayNode(
   return await startNodeProcess(settings.ARTIFACT_STORE, settings.MANIFEST_PUBLIC_KEY, engineSettingsOf(settings))
 }
 
-interface Reranked {
-  readonly passages: readonly FoundPassage[]
-  readonly order: readonly number[] | null
-  readonly scores: ReadonlyMap<string, number>
-}
-
-async function reranked(
-  { endpoints }: ReplayDeps,
-  { reranker }: ProfileParameters,
-  query: string,
-  found: readonly FoundPassage[],
-): Promise<Reranked> {
-  if (reranker === null) return { passages: found, order: null, scores: new Map() }
-  const candidates = found.slice(0, reranker.candidates)
-  const scores =
-    candidates.length < 2
-      ? []
-      : await createReranker(endpoints).score(reranker.model, query, candidates.map(rerankedText), deadline())
-  const { passages, order } = reordered(found, scores)
-  return { passages, order, scores: new Map(scores.map((score, at) => [candidates[at]?.chunkId ?? '', score])) }
-}
-
-/** A cross-encoder that re-ranks reads nothing twice. */
 async function readAgain(
   { endpoints }: ReplayDeps,
-  { reader, reranker }: ProfileParameters,
+  { reader }: ProfileParameters,
   query: string,
-  passages: readonly FoundPassage[],
-  scores: ReadonlyMap<string, number>,
-): Promise<readonly number[] | undefined> {
-  if (reader === null || passages.length === 0) return undefined
-  const first = passages.slice(0, READ_PASSAGES_MAX)
-  const known = reader.kind === 'cross-encoder' && reader.model === reranker?.model
-  const knownScores = first.flatMap(({ chunkId }) => scores.get(chunkId) ?? [])
-  if (known && knownScores.length === first.length) return knownScores
-  return (await createReader(reader, endpoints).read(query, first, deadline())).scores
+  found: readonly FoundPassage[],
+  topK: number,
+): Promise<ScoredList> {
+  if (reader === null) return { passages: found.slice(0, topK) }
+  const passages = passagesToRead(reader, found)
+  const { scores } =
+    passages.length === 0 ? { scores: [] } : await createReader(reader, endpoints).read(query, passages, deadline())
+  return scoredList(reader, found, scores, topK)
 }

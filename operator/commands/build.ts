@@ -18,6 +18,7 @@ import { addCommandGroup } from '#operator/command-line/command.ts'
 import type { Output } from '#operator/command-line/command.ts'
 import { list, rows, text, waitSeconds } from '#operator/command-line/inputs.ts'
 import { withQueues } from '#operator/command-line/queues.ts'
+import { READER_FLAGS, READER_NOTES, readerInput, readerOf } from './build-models.ts'
 import { addDatabaseCommand } from '#operator/command-line/session.ts'
 import { fields, table } from '#operator/command-line/table.ts'
 import { WAIT_SECONDS_DEFAULT, waitForBuild } from '#operator/command-line/wait.ts'
@@ -26,14 +27,6 @@ const { ARTIFACT_STORE, EMBEDDING, REDIS_URL } = OPERATOR_VARIABLES
 const WAIT = {
   '--wait': 'follow it to its end; exit code 1 unless the candidate passed its evaluation',
   '--wait-seconds <n>': `follow it for at most so long; default ${WAIT_SECONDS_DEFAULT}`,
-} as const
-
-const MODELS = {
-  '--reranker <model>': 'try this model of RERANK_BASE_URL; kept only if it ranks the questions better',
-  '--rerank-candidates <n>': 'passages it orders anew; default 20',
-  '--reader <model>': 'this chat model of READER_BASE_URL reads the first passages of each request, see below',
-  '--reader-failure <refuse|decide_without>':
-    'what its failure does to a request: 503, or a decision without it; default refuse',
 } as const
 
 const WITHDRAWN = {
@@ -64,11 +57,7 @@ Search questions:
   openai  The chat model OPENAI_CHAT_MODEL writes two for each passage: every passage is sent to OPENAI_BASE_URL, once.
           The job worker logs the price in tokens before it begins; see the report before you approve what was written.
 
-Who reads:
-  Without --reader nobody: words and vectors decide. A chat model tells an answer from a passage of the same topic that
-  lacks it. The profile pins its name and instructions. With labelled questions of --questions its decision is fitted:
-  it reads at most 400 of them, one call each of a question and five passages; the job worker logs their number first,
-  and a run that resumes repeats no call. The report shows the decision with it and without.
+${READER_NOTES}
 
 How the candidate is evaluated:
   question set  What people ask, answerable and not, with the passages that answer it: measures the ranking, fits the
@@ -144,7 +133,7 @@ function addStart(build: OperatorCommand): void {
       '--engine <local|opensearch>': 'where the version is searched; default: local, see below',
       '--target-risk <share>': 'at most this share of the answers without evidence; default 0.05',
       ...WITHDRAWN,
-      ...MODELS,
+      ...READER_FLAGS,
       ...WAIT,
     },
     notes: NOTES,
@@ -162,10 +151,7 @@ function addStart(build: OperatorCommand): void {
         .default(0.05),
       dropWithdrawn: withdrawals,
       restoreWithdrawn: withdrawals,
-      reranker: text.optional(),
-      reader: text.optional(),
-      readerFailure: z.enum(['refuse', 'decide_without'], 'must be refuse or decide_without').default('refuse'),
-      rerankCandidates: z.coerce.number('must be a number').int().min(2).max(50).default(20),
+      ...readerInput,
       wait: z.boolean().default(false),
       waitSeconds,
     },
@@ -174,8 +160,10 @@ function addStart(build: OperatorCommand): void {
     run: async (input, { operator, config, progress, show }) => {
       const embedding = input.embedding ?? (config.EMBEDDING === 'onnx' ? 'openai' : 'local')
       const started = await withQueues(config.REDIS_URL, (open) =>
-        startBuild(operator, { ...input, embedding, store: createArtifactStore(config.ARTIFACT_STORE) }, (id) =>
-          enqueueBuild(open('build'), id),
+        startBuild(
+          operator,
+          { ...input, embedding, reader: readerOf(input), store: createArtifactStore(config.ARTIFACT_STORE) },
+          (id) => enqueueBuild(open('build'), id),
         ),
       )
       if (!input.wait)

@@ -56,7 +56,7 @@ function identitiesOf({ id, text, limitedTo }: TaskQuestion): readonly string[] 
 }
 
 /**
- * Returns the profile that a build would fit to the questions, without a re-ranker; without questions, that of the
+ * Returns the profile that a build would fit to the questions, without a reader; without questions, that of the
  * context.
  */
 export async function fittedProfile(

@@ -3,14 +3,15 @@ import { Option } from 'commander'
 import type { Command } from 'commander'
 import { z } from 'zod'
 import { DEFAULT_CHAT_READER_CALIBRATION } from '#core/domain/default-calibration.ts'
+import { READER_KINDS, READ_PASSAGES_MAX } from '#core/domain/retrieval-profile.ts'
 import type { ReaderParameters } from '#core/domain/retrieval-profile.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { READING_BOUNDS } from '#core/reading/bounds.ts'
 import { PROMPT_SHA256 } from '#core/reading/chat.ts'
 import { createReader } from '#core/reading/reader.ts'
 import type { Reader, ReaderError } from '#core/reading/reader.ts'
-import { RERANK_FORMATS } from '#core/reranking/reranker.ts'
-import type { RerankSettings } from '#core/reranking/reranker.ts'
+import { READER_FORMATS } from '#core/reading/rerank.ts'
+import type { ReaderFormat } from '#core/reading/rerank.ts'
 import { secretVariable, userCacheFolder } from '#jobs/platform/config.ts'
 import { firstReadable, lineFault, textLines } from '#operator/evaluate/text-lines.ts'
 import { cachedReader } from '#jobs/evaluation/reader-cache.ts'
@@ -23,7 +24,7 @@ export interface ReaderFlags {
   /** Absent: chat. */
   readonly readerKind?: ReaderParameters['kind'] | undefined
   /** Of a cross-encoder; absent: cohere. */
-  readonly readerFormat?: RerankSettings['RERANK_FORMAT'] | undefined
+  readonly readerFormat?: ReaderFormat | undefined
   /** Name of the environment variable that holds the key. */
   readonly readerKeyEnv?: string | undefined
   /** File of scores that the endpoint gave. */
@@ -40,10 +41,10 @@ export function readerOptions(command: Command): Command {
         '--reader-kind <kind>',
         'chat (default): a chat model; cross-encoder: a model that is asked at {url}/rerank, whose decision is fitted ' +
           'to labelled questions',
-      ).choices(['chat', 'cross-encoder']),
+      ).choices(READER_KINDS),
     )
     .addOption(
-      new Option('--reader-format <format>', 'format of a cross-encoder (default: cohere)').choices(RERANK_FORMATS),
+      new Option('--reader-format <format>', 'format of a cross-encoder (default: cohere)').choices(READER_FORMATS),
     )
     .option('--reader-key-env <name>', 'environment variable that holds the key of the reader')
     .option('--reader-cache <file>', 'keep scores here, so that a run repeats without calls (default: in ~/.cache)')
@@ -77,6 +78,8 @@ export async function openFlaggedReader(
     kind,
     model: model ?? 'recorded scores',
     prompt_sha256: kind === 'chat' ? PROMPT_SHA256 : null,
+    scores: 'decide',
+    passages: READ_PASSAGES_MAX,
     on_failure: 'refuse',
     calibration: DEFAULT_CHAT_READER_CALIBRATION,
   }
@@ -100,11 +103,8 @@ function endpointReader(
   return createReader(parameters, {
     READER_BASE_URL: url,
     READER_API_KEY: key,
+    READER_FORMAT: readerFormat ?? 'cohere',
     READER_TIMEOUT_MS: READING_BOUNDS.readerTimeoutMaxMs,
-    RERANK_BASE_URL: url,
-    RERANK_FORMAT: readerFormat ?? 'cohere',
-    RERANK_API_KEY: key,
-    RERANK_TIMEOUT_MS: READING_BOUNDS.readerTimeoutMaxMs,
   })
 }
 

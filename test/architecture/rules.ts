@@ -37,7 +37,7 @@ const BOUNDED_BY_BOUNDS = new RegExp(
   anyOf([
     /^gateway\//,
     /^search-node\/(?:threads\/|[^/]+\.ts$)/,
-    /^core\/(?:rpc|redis|limits|queues|db|reranking|reading)\//,
+    /^core\/(?:rpc|redis|limits|queues|db|reading)\//,
     /^core\/embedding\/[^/]+\.ts$/,
     /^jobs\/(?:platform|worker)\/[^/]+\.ts$/,
   ]),

@@ -6,6 +6,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import type { Caller } from '#test/support/caller.ts'
 import { sendRaw } from '#test/support/http.ts'
 import { asking } from '#test/support/embedding-faults.ts'
+import { ordering } from '#test/support/reader-endpoint.ts'
 import { MIXED_KNOWLEDGE_BASE } from './mixed-corpus.ts'
 import { showingProfile } from './profiles.ts'
 import { baseUrl, createCaller, internalUrl, service } from './service.ts'
@@ -23,9 +24,7 @@ let kept: readonly (readonly [string, string])[] = []
 async function askEveryWay(): Promise<readonly string[]> {
   const query = `What does ${MARKER} mean?`
   const rerankers = await Promise.all(
-    ['alike', 'echo', 'status-500', 'reset'].map((model) =>
-      showingProfile(caller, { reranker: { model, candidates: 5 } }),
-    ),
+    ['alike', 'echo', 'status-500', 'reset'].map((model) => showingProfile(caller, ordering(model, 5))),
   )
   const one = { headers: { 'idempotency-key': IDEMPOTENCY_MARKER } }
   const replies = [
@@ -179,7 +178,7 @@ describe('Privacy', () => {
     expect(holding(service.settings.secrets[name])).toEqual([])
   })
 
-  test.each(['a-key-of-the-test-provider', 'a-key-of-the-test-reranker'])(
+  test.each(['a-key-of-the-test-provider', 'a-key-of-the-test-reader'])(
     'the key of an endpoint is stored nowhere: %s',
     (key) => {
       expect(holding(key)).toEqual([])

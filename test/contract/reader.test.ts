@@ -5,7 +5,7 @@ import { DEFAULT_CHAT_READER_CALIBRATION } from '#core/domain/default-calibratio
 import { PROMPT_SHA256 } from '#core/reading/chat.ts'
 import { ANSWERED_QUERY } from '#test/support/caller.ts'
 import type { Caller } from '#test/support/caller.ts'
-import { OBEDIENT, OVERLAP, READER_TOKENS, readerCalls } from '#test/support/reader-endpoint.ts'
+import { OBEDIENT, OVERLAP, READER_TOKENS, deciding, readerCalls } from '#test/support/reader-endpoint.ts'
 import { expectEventually } from '#test/support/until.ts'
 import { showingProfile } from './profiles.ts'
 import { outcomeOf } from './replies.ts'
@@ -15,13 +15,12 @@ type OnFailure = 'refuse' | 'decide_without'
 
 async function reading(caller: Caller, model: string, onFailure: OnFailure = 'refuse'): Promise<string> {
   return await showingProfile(caller, {
-    reader: {
-      kind: 'chat',
+    reader: deciding({
       model,
       prompt_sha256: PROMPT_SHA256,
       on_failure: onFailure,
       calibration: DEFAULT_CHAT_READER_CALIBRATION,
-    },
+    }),
   })
 }
 

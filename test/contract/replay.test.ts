@@ -5,7 +5,7 @@ import { parseServiceSecrets } from '#core/credentials/settings.ts'
 import { rotateFingerprints } from '#operator/actions/fingerprints.ts'
 import { ANSWERED_QUERY } from '#test/support/caller.ts'
 import type { Caller } from '#test/support/caller.ts'
-import { REVERSING } from '#test/support/reranker-endpoint.ts'
+import { REVERSING, ordering } from '#test/support/reader-endpoint.ts'
 import { MIXED_KNOWLEDGE_BASE } from './mixed-corpus.ts'
 import { showingProfile } from './profiles.ts'
 import { createCaller, service } from './service.ts'
@@ -74,7 +74,7 @@ describe('A settled reservation keeps what a later replay needs', () => {
 
   test('the order that the re-ranker gave to the list of the search', async () => {
     const caller = await createCaller({ limits: { max_top_k: 20, max_response_bytes: 2_000_000 } })
-    const profile = await showingProfile(caller, { reranker: { model: REVERSING, candidates: 20 } })
+    const profile = await showingProfile(caller, ordering(REVERSING, 20))
     const query = `${ANSWERED_QUERY} (${randomUUID()})`
     const { results } = (await caller.ask({ query, profile })).retrieved()
     const [kept] = await keptOf(caller)
@@ -83,7 +83,7 @@ describe('A settled reservation keeps what a later replay needs', () => {
 
   test('of a request that delivered nothing, the filters', async () => {
     const caller = await createCaller()
-    const profile = await showingProfile(caller, { reranker: { model: 'status-400', candidates: 5 } })
+    const profile = await showingProfile(caller, ordering('status-400', 5))
     await caller.ask({ profile })
     expect(await keptOf(caller)).toMatchObject([{ filters: { request: { languages: ['en'] } }, replay: null }])
   })

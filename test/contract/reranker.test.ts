@@ -4,10 +4,10 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import type { Result } from '#gateway/retrieve/schema.ts'
 import { ABSTAINED_QUERY, ANSWERED_QUERY } from '#test/support/caller.ts'
 import type { Caller } from '#test/support/caller.ts'
-import { BROKEN_RERANKERS, REVERSING, rerankCalls } from '#test/support/reranker-endpoint.ts'
+import { BROKEN_RERANKERS, REVERSING, ordering, rerankCalls } from '#test/support/reader-endpoint.ts'
 import { LONG_TOPIC, MIXED_KNOWLEDGE_BASE } from './mixed-corpus.ts'
 import { showingProfile } from './profiles.ts'
-import { createCaller, providerTokens, rerankerTimeoutMs, rerankerUrl, service } from './service.ts'
+import { createCaller, providerTokens, readerTimeoutMs, readerUrl, service } from './service.ts'
 import { outcomeOf, windowsOf } from './replies.ts'
 import { adjustedNowMs } from '#test/support/clock.ts'
 import { expectEventually, until } from '#test/support/until.ts'
@@ -24,7 +24,7 @@ const broken = new Map<string, string>()
 beforeAll(async () => {
   caller = await createCaller(roomy)
   const reranking = (model: string, candidates: number): Promise<string> =>
-    showingProfile(caller, { reranker: { model, candidates } })
+    showingProfile(caller, ordering(model, candidates))
   plain = await showingProfile(caller)
   reversing = await reranking(REVERSING, TOP_K)
   alike = await reranking('alike', TOP_K)
@@ -89,20 +89,20 @@ describe('A profile with a re-ranker', () => {
     async () => {
       const query = question()
       const own = (await caller.ask({ query, profile: plain })).retrieved()
-      expect(await rerankCalls(rerankerUrl, query)).toEqual([])
+      expect(await rerankCalls(readerUrl, query)).toEqual([])
       await caller.ask({ query, profile: reversing, top_k: 1 })
       const documents = own.results.map(
         ({ document, citation, text }) => `${document.title}\n${citation.label}\n${text}`,
       )
-      expect(await rerankCalls(rerankerUrl, query)).toEqual([
-        { model: REVERSING, query, documents, authorization: 'Bearer a-key-of-the-test-reranker' },
+      expect(await rerankCalls(readerUrl, query)).toEqual([
+        { model: REVERSING, query, documents, authorization: 'Bearer a-key-of-the-test-reader' },
       ])
     },
   )
 
   test('keeps the rules of every reply where many passages have one score', async () => {
     const mixed = await createCaller({ knowledgeBase: MIXED_KNOWLEDGE_BASE, jurisdictions: ['XA'], ...roomy })
-    const profile = await showingProfile(mixed, { reranker: { model: REVERSING, candidates: TOP_K } })
+    const profile = await showingProfile(mixed, ordering(REVERSING, TOP_K))
     for (const query of [LONG_TOPIC, 'Of what does no passage speak?'])
       expect((await mixed.ask({ query, profile })).retrieved().results.length).toBeGreaterThan(3)
   })
@@ -111,7 +111,7 @@ describe('A profile with a re-ranker', () => {
 /** A caller of the knowledge base that the test provider embeds, with a profile of this re-ranker. */
 async function createReranking(model: string): Promise<{ readonly one: Caller; readonly profile: string }> {
   const one = await createCaller({ knowledgeBase: MIXED_KNOWLEDGE_BASE, jurisdictions: ['XA'] })
-  return { one, profile: await showingProfile(one, { reranker: { model, candidates: 5 } }) }
+  return { one, profile: await showingProfile(one, ordering(model, 5)) }
 }
 
 async function entriesOf(one: Caller): Promise<readonly unknown[]> {
@@ -130,10 +130,10 @@ describe('Errors that are not the caller’s: the re-ranker', () => {
       const query = question()
       const beganMs = adjustedNowMs()
       const reply = await caller.ask({ query, profile: broken.get(model) })
-      expect(adjustedNowMs() - beganMs).toBeLessThan(rerankerTimeoutMs + 2_000)
+      expect(adjustedNowMs() - beganMs).toBeLessThan(readerTimeoutMs + 2_000)
       expect(outcomeOf(reply)).toEqual([503, 'RETRIEVAL_UNAVAILABLE'])
       expect(reply.bytes.toString()).not.toContain(query)
-      expect(await rerankCalls(rerankerUrl, query)).toHaveLength(1)
+      expect(await rerankCalls(readerUrl, query)).toHaveLength(1)
       for (const { logFile } of service.gateways) expect(readFileSync(logFile, 'utf8')).not.toContain(query)
     },
   )
@@ -142,7 +142,7 @@ describe('Errors that are not the caller’s: the re-ranker', () => {
     const one = await createCaller({
       limits: { requests_per_minute: 10, requests_per_day: 10, requests_per_month: 20 },
     })
-    const failing = await showingProfile(one, { reranker: { model: 'status-500', candidates: 5 } })
+    const failing = await showingProfile(one, ordering('status-500', 5))
     const key = { headers: { 'idempotency-key': randomUUID() } }
     expect(outcomeOf(await one.ask({ profile: failing }, key))).toEqual([503, 'RETRIEVAL_UNAVAILABLE'])
     const served = await one.ask({}, key)
@@ -171,7 +171,7 @@ describe('Errors that are not the caller’s: the re-ranker', () => {
         () => 'replied',
         () => 'hung up',
       )
-      await until('the re-ranker is asked', async () => (await rerankCalls(rerankerUrl, query)).length === 1)
+      await until('the re-ranker is asked', async () => (await rerankCalls(readerUrl, query)).length === 1)
       hangUp.abort()
       return (await ended) === 'hung up' && hasty
     })
@@ -181,6 +181,6 @@ describe('Errors that are not the caller’s: the re-ranker', () => {
   test('does not touch a profile without one', async () => {
     const query = question()
     expect((await caller.ask({ query, profile: plain })).status).toBe(200)
-    expect(await rerankCalls(rerankerUrl, query)).toEqual([])
+    expect(await rerankCalls(readerUrl, query)).toEqual([])
   })
 })

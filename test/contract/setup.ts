@@ -3,7 +3,6 @@ import type { TestProject } from 'vitest/node'
 import type { ServiceAccess } from '#test/support/caller.ts'
 import { startProvider } from '#test/support/embedding-faults.ts'
 import { startReaderEndpoint } from '#test/support/reader-endpoint.ts'
-import { startRerankEndpoint } from '#test/support/reranker-endpoint.ts'
 import { startTestService } from '#test/support/service.ts'
 import { MIXED_KNOWLEDGE_BASE, writeMixedCorpus } from './mixed-corpus.ts'
 
@@ -11,9 +10,8 @@ export interface SharedService extends ServiceAccess {
   /** Of the embedding provider that the mixed knowledge base was built with. */
   readonly providerUrl: string
   readonly providerTokens: number
-  readonly rerankerUrl: string
-  readonly rerankerTimeoutMs: number
   readonly readerUrl: string
+  readonly readerTimeoutMs: number
 }
 
 declare module 'vitest' {
@@ -27,14 +25,13 @@ declare module 'vitest' {
  * a test does while a request is held.
  */
 const PROVIDER_TIMEOUT_MS = 5_000
-const RERANKER_TIMEOUT_MS = 2_000
+const READER_TIMEOUT_MS = 2_000
 
 /** One service for all contract tests; each test creates its own callers, so tests are independent. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const provider = await startProvider()
-  const reranker = await startRerankEndpoint()
   const reader = await startReaderEndpoint()
-  const running: { stop(): Promise<void> }[] = [provider, reranker, reader]
+  const running: { stop(): Promise<void> }[] = [provider, reader]
   const teardown = async (): Promise<void> => {
     for (const part of running.toReversed()) await part.stop()
   }
@@ -47,11 +44,9 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
         OPENAI_API_KEY: 'a-key-of-the-test-provider',
         OPENAI_DIMENSIONS: String(provider.dimensions),
         OPENAI_TIMEOUT_MS: String(PROVIDER_TIMEOUT_MS),
-        RERANK_BASE_URL: reranker.baseUrl,
-        RERANK_API_KEY: 'a-key-of-the-test-reranker',
-        RERANK_TIMEOUT_MS: String(RERANKER_TIMEOUT_MS),
         READER_BASE_URL: reader.baseUrl,
         READER_API_KEY: 'a-key-of-the-test-reader',
+        READER_TIMEOUT_MS: String(READER_TIMEOUT_MS),
         LOG_LEVEL: 'debug',
       },
     })
@@ -69,9 +64,8 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
       ...service.access(),
       providerUrl: provider.baseUrl,
       providerTokens: provider.tokensPerText,
-      rerankerUrl: reranker.baseUrl,
-      rerankerTimeoutMs: RERANKER_TIMEOUT_MS,
       readerUrl: reader.baseUrl,
+      readerTimeoutMs: READER_TIMEOUT_MS,
     })
     return teardown
   } catch (error) {

@@ -245,8 +245,6 @@ async function evaluateVersion(
     questionsSha256: questionSet,
     store,
     embedder: undefined,
-    reranker: undefined,
-    rerankerToTry: null,
     nodes: [node],
     day: utcDay(new Date()),
     signal: new AbortController().signal,

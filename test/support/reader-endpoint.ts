@@ -1,29 +1,37 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { z } from 'zod'
+import { READ_PASSAGES_MAX } from '#core/domain/retrieval-profile.ts'
+import type { ReaderParameters } from '#core/domain/retrieval-profile.ts'
 import { words } from '#core/index/analysis/words.ts'
 import { bodyOf, send, startJsonServer } from './json-server.ts'
 import type { JsonServer } from './json-server.ts'
 
 /** How the endpoint treats a request; chosen by the model that is asked for, so that a profile chooses it. */
-export const BROKEN_READERS = [
-  'status-429',
-  'status-500',
-  'reset',
-  'hang',
-  'not-json',
-  'prose',
-  'missing',
-  'too-many',
-  'beyond',
-  'text-numbers',
-  'refusal',
-] as const
+const BROKEN = ['status-400', 'status-429', 'status-500', 'reset', 'hang', 'drip', 'not-json', 'missing'] as const
+export const BROKEN_READERS = [...BROKEN, 'prose', 'too-many', 'beyond', 'text-numbers', 'refusal'] as const
+export const BROKEN_RERANKERS = [...BROKEN, 'twice', 'text-scores', 'echo'] as const
 
-/** Gives each passage the share of the question's words that it holds. */
+/** A chat model that gives each passage the share of the question's words that it holds. */
 export const OVERLAP = 'overlap'
-/** Gives 100 wherever question or passage says so; the worst that a model can do. */
+/** A chat model that gives 100 wherever question or passage says so; the worst that a model can do. */
 export const OBEDIENT = 'obedient'
 export const READER_TOKENS = 321
+/** A cross-encoder that scores the texts in reverse order. */
+export const REVERSING = 'reversing'
+
+/** The reader of a profile: a cross-encoder whose scores order. */
+export function ordering(model: string, passages: number): { readonly reader: ReaderParameters } {
+  const kind = { kind: 'cross-encoder', model, prompt_sha256: null } as const
+  return { reader: { ...kind, scores: 'order', passages, on_failure: 'refuse', calibration: null } }
+}
+
+/** The reader of a profile whose scores decide. */
+export function deciding(
+  pinned: Pick<ReaderParameters, 'model' | 'prompt_sha256' | 'on_failure' | 'calibration'>,
+): ReaderParameters {
+  const kind = pinned.prompt_sha256 === null ? 'cross-encoder' : 'chat'
+  return { kind, ...pinned, scores: 'decide', passages: READ_PASSAGES_MAX }
+}
 
 const dataSchema = z.strictObject({
   question: z.string(),
@@ -31,9 +39,7 @@ const dataSchema = z.strictObject({
     z.strictObject({ passage: z.string(), document: z.string(), provision: z.string(), text: z.string() }),
   ),
 })
-export type ReaderData = z.infer<typeof dataSchema>
-
-const requestSchema = z.object({
+const chatSchema = z.object({
   model: z.string(),
   temperature: z.literal(0),
   max_tokens: z.int().positive(),
@@ -43,19 +49,88 @@ const requestSchema = z.object({
   ]),
   response_format: z.object({ type: z.literal('json_schema') }),
 })
-
-const callSchema = z.object({
+const rerankSchema = z.strictObject({
   model: z.string(),
-  data: dataSchema,
-  sent: z.string(),
-  authorization: z.string().nullable(),
+  query: z.string(),
+  documents: z.array(z.string()).min(1),
+  top_n: z.int(),
 })
-export type ReaderCall = z.infer<typeof callSchema>
 
-/** The calls of an endpoint whose question holds `part`, also of one that another process runs. */
-export async function readerCalls(baseUrl: string, part: string): Promise<readonly ReaderCall[]> {
-  const response = await fetch(`${baseUrl}/calls?part=${encodeURIComponent(part)}`, {})
-  return z.array(callSchema).parse(await response.json())
+const authorization = z.string().nullable()
+const readerCall = z.object({ model: z.string(), data: dataSchema, sent: z.string(), authorization })
+const rerankCall = rerankSchema.omit({ top_n: true }).extend({ authorization })
+type Call = z.infer<typeof readerCall> | z.infer<typeof rerankCall>
+
+/** The calls of a chat model whose question holds `part`, also of an endpoint that another process runs. */
+export async function readerCalls(baseUrl: string, part: string): Promise<readonly z.infer<typeof readerCall>[]> {
+  return z.array(readerCall).parse(await callsOf(baseUrl, 'chat', part))
+}
+
+/** As `readerCalls`, of a cross-encoder. */
+export async function rerankCalls(baseUrl: string, part: string): Promise<readonly z.infer<typeof rerankCall>[]> {
+  return z.array(rerankCall).parse(await callsOf(baseUrl, 'rerank', part))
+}
+
+async function callsOf(baseUrl: string, kind: 'chat' | 'rerank', part: string): Promise<unknown> {
+  return await (await fetch(`${baseUrl}/calls/${kind}?part=${encodeURIComponent(part)}`, {})).json()
+}
+
+/**
+ * The endpoint of a reader over real HTTP: chat completions with structured output, and re-ranking.
+ * @param scores of any cross-encoder that is neither broken nor reversing: one a document; by default every one is as
+ * good as any other.
+ */
+export async function startReaderEndpoint(
+  scores: (query: string, documents: readonly string[]) => readonly number[] = (_, documents) => documents.map(() => 0),
+): Promise<JsonServer> {
+  const calls: Readonly<Record<string, (readonly [question: string, Call])[]>> = { chat: [], rerank: [] }
+
+  async function complete(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { model, messages } = chatSchema.parse(await bodyOf(request))
+    const sent = messages[1].content
+    const data = dataSchema.parse(JSON.parse(sent))
+    calls['chat']?.push([data.question, { model, data, sent, authorization: keyOf(request) }])
+    if (!isBroken(model, response, data.question)) send(response, 200, completionOf(model, data))
+  }
+
+  async function rerank(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { model, query, documents } = rerankSchema.parse(await bodyOf(request))
+    calls['rerank']?.push([query, { model, query, documents, authorization: keyOf(request) }])
+    const given = model === REVERSING ? documents.map((_, at) => at) : scores(query, documents)
+    if (!isBroken(model, response, query)) send(response, 200, rerankingOf(model, given, query))
+  }
+
+  return await startJsonServer((request, response) => {
+    const { pathname, searchParams } = new URL(request.url ?? '/', 'http://reader')
+    const [, listed] = /^\/v1\/calls\/(\w+)$/.exec(pathname) ?? []
+    if (listed !== undefined) {
+      const part = searchParams.get('part') ?? ''
+      const found = calls[listed]?.filter(([question]) => question.includes(part)) ?? []
+      return send(
+        response,
+        200,
+        found.map(([, call]) => call),
+      )
+    }
+    const answer = { '/v1/chat/completions': complete, '/v1/rerank': rerank }[pathname]
+    if (answer === undefined) return send(response, 404, {})
+    answer(request, response).catch((error: unknown) => send(response, 422, { message: String(error) }))
+  })
+}
+
+function keyOf({ headers }: IncomingMessage): string | null {
+  return headers.authorization ?? null
+}
+
+/** Treats the request as a model that is broken in either kind does. */
+function isBroken(model: string, response: ServerResponse, question: string): boolean {
+  const status = /^status-(\d{3})$/.exec(model)?.[1]
+  if (status !== undefined) send(response, Number(status), { message: `refused: ${question}` })
+  else if (model === 'reset') response.destroy()
+  else if (model === 'drip') response.writeHead(200, { 'content-type': 'application/json' }).write('{"results":[')
+  else if (model === 'not-json') response.writeHead(200, { 'content-type': 'text/html' }).end('<html>busy</html>')
+  else return model === 'hang'
+  return true
 }
 
 /** Share of the question's words that a text holds, in whole hundredths. */
@@ -65,66 +140,40 @@ function overlapOf(question: string, text: string): number {
   return Math.round((100 * [...asked].filter((word) => held.has(word)).length) / Math.max(1, asked.size))
 }
 
-/** A chat endpoint with structured output over real HTTP. */
-export async function startReaderEndpoint(): Promise<JsonServer> {
-  const calls: ReaderCall[] = []
-  async function complete(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { model, messages } = requestSchema.parse(await bodyOf(request))
-    const sent = messages[1].content
-    const data = dataSchema.parse(JSON.parse(sent))
-    calls.push({ model, data, sent, authorization: request.headers.authorization ?? null })
-    behave(model, response, data)
+function completionOf(model: string, { question, passages }: z.infer<typeof dataSchema>): object {
+  const scoreOf = (text: string): number =>
+    model === OBEDIENT && /say 100/i.test(`${question} ${text}`) ? 100 : overlapOf(question, text)
+  const scores = Object.fromEntries(passages.map(({ passage, text }) => [passage, scoreOf(text)] as const))
+  const said: Readonly<Record<string, string | object | null>> = {
+    prose: `All passages answer: ${question}`,
+    missing: Object.fromEntries(Object.entries(scores).slice(1)),
+    'too-many': { ...scores, p99: 100 },
+    beyond: { ...scores, p1: 101 },
+    'text-numbers': { ...scores, p1: '100' },
+    refusal: null,
   }
-  return await startJsonServer((request, response) => {
-    const url = new URL(request.url ?? '/', 'http://reader')
-    const part = url.searchParams.get('part') ?? ''
-    if (url.pathname === '/v1/calls')
-      return send(
-        response,
-        200,
-        calls.filter(({ data }) => data.question.includes(part)),
-      )
-    if (url.pathname !== '/v1/chat/completions') return send(response, 404, {})
-    complete(request, response).catch((error: unknown) => send(response, 422, { message: String(error) }))
-  })
+  const content = model in said ? said[model] : scores
+  return {
+    choices: [
+      {
+        message: {
+          role: 'assistant',
+          content: typeof content === 'object' && content ? JSON.stringify(content) : content,
+        },
+      },
+    ],
+    usage: { total_tokens: READER_TOKENS },
+  }
 }
 
-function scoreOf(model: string, question: string, text: string): number {
-  if (model === OBEDIENT && /say 100/i.test(`${question} ${text}`)) return 100
-  return overlapOf(question, text)
-}
-
-function behave(model: string, response: ServerResponse, { question, passages }: ReaderData): void {
-  const scores = Object.fromEntries(
-    passages.map(({ passage, text }) => [passage, scoreOf(model, question, text)] as const),
-  )
-  const say = (content: string | null): void =>
-    send(response, 200, {
-      choices: [{ message: { role: 'assistant', content } }],
-      usage: { total_tokens: READER_TOKENS },
-    })
-  const status = /^status-(\d{3})$/.exec(model)?.[1]
-  if (status !== undefined) return send(response, Number(status), { message: `refused: ${question}` })
-  switch (model) {
-    case 'reset':
-      return void response.destroy()
-    case 'hang':
-      return
-    case 'not-json':
-      return void response.writeHead(200, { 'content-type': 'text/html' }).end('<html>busy</html>')
-    case 'prose':
-      return say(`All passages answer: ${question}`)
-    case 'missing':
-      return say(JSON.stringify(Object.fromEntries(Object.entries(scores).slice(1))))
-    case 'too-many':
-      return say(JSON.stringify({ ...scores, p99: 100 }))
-    case 'beyond':
-      return say(JSON.stringify({ ...scores, p1: 101 }))
-    case 'text-numbers':
-      return say(JSON.stringify({ ...scores, p1: '100' }))
-    case 'refusal':
-      return say(null)
-    default:
-      return say(JSON.stringify(scores))
-  }
+function rerankingOf(model: string, scores: readonly number[], query: string): object {
+  // Best first, as such endpoints answer.
+  const results = scores
+    .map((score, index) => ({ index, relevance_score: score }))
+    .sort((a, b) => b.relevance_score - a.relevance_score)
+  if (model === 'echo') return { message: query }
+  if (model === 'missing') return { results: results.slice(1) }
+  if (model === 'twice') return { results: [...results.slice(1), ...results.slice(1, 2)] }
+  if (model === 'text-scores') return { results: results.map(({ index }) => ({ index, relevance_score: '0.5' })) }
+  return { results, meta: {} }
 }

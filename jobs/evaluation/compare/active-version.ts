@@ -1,6 +1,7 @@
 import type { Database } from '#core/db/pool.ts'
 import type { Side } from '#core/db/version-differences.ts'
 import { readServing } from '#core/db/versions.ts'
+import { orders } from '#core/domain/retrieval-profile.ts'
 import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
 import type { EmbeddingSpace } from '#core/index/format/manifest.ts'
 import type { Embedder } from '#core/embedding/embedder.ts'
@@ -11,7 +12,8 @@ import type { Facets } from '#core/index/facets/layout.ts'
 import type { ArtifactStore } from '#core/index/format/store.ts'
 import { readSignedManifest } from '#core/index/format/verify.ts'
 import { OperatorError } from '#core/platform/errors.ts'
-import type { RerankSettings } from '#core/reranking/reranker.ts'
+import { createReader } from '#core/reading/reader.ts'
+import type { Reader, ReaderSettings } from '#core/reading/reader.ts'
 import type { PreparedVersion } from '#jobs/platform/search-nodes.ts'
 import type { ComparedContents } from './compared-passages.ts'
 import { damagedArtifact } from './damaged-artifact.ts'
@@ -22,6 +24,8 @@ export interface ActiveVersion extends PreparedVersion {
   readonly profile: ProfileParameters
   /** Undefined: it has no vectors. */
   readonly embedder: Embedder | undefined
+  /** The reader that orders its passages; absent: none does. */
+  readonly reader?: Reader | undefined
   /** SHA-256 (hex) of the question set that it was evaluated with; null: known items. */
   readonly questionSet: string | null
 }
@@ -29,7 +33,7 @@ export interface ActiveVersion extends PreparedVersion {
 export interface ActiveVersionContext {
   readonly database: Database
   readonly knowledgeBaseId: string
-  readonly embedding: EndpointSettings & RerankSettings
+  readonly embedding: EndpointSettings & ReaderSettings
 }
 
 /**
@@ -43,12 +47,17 @@ export async function readActiveVersion({
 }: ActiveVersionContext): Promise<ActiveVersion | undefined> {
   const active = await readServing(database, knowledgeBaseId)
   if (active === undefined) return undefined
-  if (active.profile.reranker !== null && embedding.RERANK_BASE_URL === undefined)
+  const { reader } = active.profile
+  if (orders(reader) && embedding.READER_BASE_URL === undefined)
     throw new OperatorError(
-      'The candidate cannot be compared with the active version, which re-ranks its passages: set RERANK_BASE_URL of ' +
-        'the job worker, then build again.',
+      'The candidate cannot be compared with the active version, whose passages a reader orders: set READER_BASE_URL ' +
+        'of the job worker, then build again.',
     )
-  return { ...active, embedder: active.embedding === null ? undefined : embedderOf(active.embedding, embedding) }
+  return {
+    ...active,
+    embedder: active.embedding === null ? undefined : embedderOf(active.embedding, embedding),
+    reader: reader !== null && orders(reader) ? createReader(reader, embedding) : undefined,
+  }
 }
 
 function embedderOf(space: EmbeddingSpace, settings: EndpointSettings): Embedder {

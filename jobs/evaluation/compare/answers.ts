@@ -54,9 +54,9 @@ export async function compareAnswers(input: AnswersInput): Promise<ComparedAnswe
   const { active, asked, limit, context, activeSourceIdOf: sourceIdOf } = input
   const { loaded, failed } = await prepareOnLiveNodes(context.nodes, active, context.signal)
   if (loaded.length === 0) throw new NoSearchNodeError('the active version', failed)
-  const { facets, profile, versionId } = active
+  const { facets, profile, reader, versionId } = active
   const embedder = embedderOf(active, context)
-  const served = { ...context, facets, embedder, nodes: loaded, versionId, profile, sourceIdOf }
+  const served = { ...context, facets, embedder, nodes: loaded, versionId, profile, reader, sourceIdOf }
   const known = new Map(
     input.evaluated.questions.map((question, at) => [keyOf(question), input.evaluated.outcomes[at]] as const),
   )

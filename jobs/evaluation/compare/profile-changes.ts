@@ -10,24 +10,25 @@ export interface SearchSettings {
   readonly embedding: EmbeddingSpace | undefined
 }
 
+type Field = keyof ProfileParameters | 'reader_calibration'
+
 /** Whether a build fits the value, so that it differs with every corpus. Answers show what it changes. */
-const IS_FITTED: Readonly<Record<keyof ProfileParameters, boolean>> = {
+const IS_FITTED: Readonly<Record<Field, boolean>> = {
   expansion: false,
   verification_statuses: false,
   in_force_only: false,
   dense_weight: true,
   collapse_revisions: false,
   per_document_max: false,
-  reranker: false,
-  // Its calibration is fitted.
-  reader: true,
+  reader: false,
+  reader_calibration: true,
   calibration: true,
 }
 
 /** Yields every field of the profile and of the embedding space that differs. */
 export function* profileChanges(before: SearchSettings, after: SearchSettings): Generator<NamedChange> {
   for (const field of fieldsOf(IS_FITTED)) {
-    const [own, other] = [written(before.profile[field]), written(after.profile[field])]
+    const [own, other] = [written(settingsOf(before)[field]), written(settingsOf(after)[field])]
     if (own !== other)
       yield { kind: IS_FITTED[field] ? 'profile_fitted' : 'profile_changed', field, before: own, after: other }
   }
@@ -42,8 +43,13 @@ function withoutProbes(space: EmbeddingSpace | undefined): Partial<EmbeddingSpac
   return rest
 }
 
-function fieldsOf(fields: typeof IS_FITTED): readonly (keyof ProfileParameters)[] {
-  return Object.keys(fields).filter((field): field is keyof ProfileParameters => field in fields)
+function settingsOf({ profile }: SearchSettings): Readonly<Record<Field, unknown>> {
+  const { calibration = null, ...reader } = profile.reader ?? {}
+  return { ...profile, reader: profile.reader && reader, reader_calibration: calibration }
+}
+
+function fieldsOf(fields: typeof IS_FITTED): readonly Field[] {
+  return Object.keys(fields).filter((field): field is Field => field in fields)
 }
 
 function written(value: unknown): string | null {

@@ -1,6 +1,7 @@
 import { basename, join, resolve } from 'node:path'
 import { DEFAULT_TOP_K } from '#core/domain/quota-plan.ts'
 import type { Calibration } from '#core/domain/calibration.ts'
+import { DEFAULT_CHAT_READER_CALIBRATION } from '#core/domain/default-calibration.ts'
 import { READER_PREDICTORS } from '#core/domain/predictors.ts'
 import { READ_PASSAGES_MAX } from '#core/domain/retrieval-profile.ts'
 import type { ProfileParameters, ReaderParameters } from '#core/domain/retrieval-profile.ts'
@@ -173,8 +174,6 @@ async function evaluated(version: TemporaryVersion, corpus: string, tools: Askin
     questionsSha256: undefined,
     store,
     embedder: tools.embedder,
-    reranker: undefined,
-    rerankerToTry: null,
     nodes: [node.client],
     day: utcDay(new Date()),
     signal: tools.signal,
@@ -256,8 +255,8 @@ function judged(asks: readonly Ask[], reader: FlaggedReader | undefined): readon
  * find a right passage or have none.
  * @throws OperatorError for a cross-encoder with too few of either.
  */
-function readCalibration(asks: readonly Ask[], { kind, calibration }: ReaderParameters): Calibration {
-  if (kind === 'chat') return calibration
+function readCalibration(asks: readonly Ask[], { kind }: ReaderParameters): Calibration {
+  if (kind === 'chat') return DEFAULT_CHAT_READER_CALIBRATION
   const samples = asks.flatMap(({ question, found, read }, at) => {
     const sufficient = question.label === 'answerable'
     if (question.half !== 'tuning' || read === undefined) return []

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
 import { EMBEDDING_SETTINGS } from '#core/embedding/settings.ts'
 import { readConfig } from '#core/platform/config.ts'
-import { RERANKING_SETTINGS } from '#core/reranking/settings.ts'
+import { READING_SETTINGS } from '#core/reading/settings.ts'
 
-const SETTINGS = { ...EMBEDDING_SETTINGS, ...RERANKING_SETTINGS }
+const SETTINGS = { ...EMBEDDING_SETTINGS, ...READING_SETTINGS }
 
-test.each(['OPENAI_BASE_URL', 'RERANK_BASE_URL'] as const)('%s holds no credentials and no query', (name) => {
+test.each(['OPENAI_BASE_URL', 'READER_BASE_URL'] as const)('%s holds no credentials and no query', (name) => {
   const refusedValues = [
     'http://user:secret@host/v1',
     'http://secret@host/v1',
@@ -19,7 +19,7 @@ test.each(['OPENAI_BASE_URL', 'RERANK_BASE_URL'] as const)('%s holds no credenti
   })
 })
 
-test.each(['OPENAI_API_KEY', 'RERANK_API_KEY'] as const)('%s is what a header can carry, on one line', (name) => {
+test.each(['OPENAI_API_KEY', 'READER_API_KEY'] as const)('%s is what a header can carry, on one line', (name) => {
   for (const value of ['sk-one\nsk-two', 'sk-\u0007', 'sk-é', 'sk one'])
     expect(() => readConfig({ [name]: SETTINGS[name] }, { [name]: value })).toThrow(`${name} is not valid`)
   expect(readConfig({ [name]: SETTINGS[name] }, { [name]: 'sk-one\n' })).toEqual({ [name]: 'sk-one' })

@@ -1,19 +1,20 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { FoundPassage } from '#core/domain/search.ts'
-import { PROMPT_SHA256 } from '#core/reading/chat.ts'
-import { ReaderError, createReader } from '#core/reading/reader.ts'
-import type { Reader } from '#core/reading/reader.ts'
+import { PROMPT_SHA256, excerptFor } from '#core/reading/chat.ts'
+import { ReaderError, createReader, withCircuitBreaker } from '#core/reading/reader.ts'
+import type { Reader, ReaderSettings } from '#core/reading/reader.ts'
 import { foundPassage } from '#test/gateway/retrieve/pinned.ts'
+import { bodyOf, startJsonServer } from '#test/support/json-server.ts'
 import type { JsonServer } from '#test/support/json-server.ts'
 import {
   BROKEN_READERS,
+  BROKEN_RERANKERS,
   OBEDIENT,
   OVERLAP,
   READER_TOKENS,
   readerCalls,
   startReaderEndpoint,
 } from '#test/support/reader-endpoint.ts'
-import { startRerankEndpoint } from '#test/support/reranker-endpoint.ts'
 import { CALL_TIMEOUT_MS } from '#test/support/until.ts'
 
 let server: JsonServer
@@ -24,25 +25,41 @@ afterAll(() => server.stop())
 
 const NO_SIGNAL = new AbortController().signal
 
-function settings(
-  baseUrl: string | undefined,
-  rerankUrl?: string,
-  timeoutMs = CALL_TIMEOUT_MS,
-): Parameters<typeof createReader>[1] {
+function settings(change: Partial<ReaderSettings> = {}): ReaderSettings {
   return {
-    READER_BASE_URL: baseUrl,
+    READER_BASE_URL: server.baseUrl,
     READER_API_KEY: 'k3y',
-    READER_TIMEOUT_MS: timeoutMs,
-    RERANK_BASE_URL: rerankUrl,
-    RERANK_FORMAT: 'cohere',
-    RERANK_API_KEY: undefined,
-    RERANK_TIMEOUT_MS: timeoutMs,
+    READER_FORMAT: 'cohere',
+    READER_TIMEOUT_MS: CALL_TIMEOUT_MS,
+    ...change,
   }
 }
 
-const chat = (model: string, timeoutMs?: number): Reader =>
-  createReader({ kind: 'chat', model, prompt_sha256: PROMPT_SHA256 }, settings(server.baseUrl, undefined, timeoutMs))
+const chat = (model: string, change?: Partial<ReaderSettings>): Reader =>
+  createReader({ kind: 'chat', model, prompt_sha256: PROMPT_SHA256 }, settings(change))
+const crossEncoder = (model: string, change?: Partial<ReaderSettings>): Reader =>
+  createReader({ kind: 'cross-encoder', model, prompt_sha256: null }, settings(change))
 const passages = (...texts: readonly string[]): FoundPassage[] => texts.map((text, at) => foundPassage(at, { text }))
+
+/** Asks an endpoint that answers with `body`, and returns what it was asked too. */
+async function askedOf(
+  body: string,
+  change?: Partial<ReaderSettings>,
+): Promise<{ readonly asked: unknown; readonly scores: Promise<readonly number[]> }> {
+  let asked: unknown
+  const endpoint = await startJsonServer((request, response) => {
+    void bodyOf(request).then((sent) => {
+      asked = { path: request.url, key: request.headers.authorization, body: sent }
+      response.end(body)
+    })
+  })
+  const { baseUrl: READER_BASE_URL } = endpoint
+  const reading = crossEncoder('model-1', { READER_BASE_URL, ...change }).read('capital', passages('a', 'b'), NO_SIGNAL)
+  const scores = reading.then((done) => done.scores)
+  await scores.catch(() => undefined)
+  await endpoint.stop()
+  return { asked, scores }
+}
 
 describe('a chat reader', () => {
   test('sends one request with question and passages as data, and gives one share a passage', async () => {
@@ -82,19 +99,76 @@ describe('a chat reader', () => {
     expect((await reader.read('capital?', passages('Nothing.', 'More.'), NO_SIGNAL)).scores).toEqual([0, 0])
   })
 
-  test.each(BROKEN_READERS)('fails with neither question nor passages in the error: %s', async (model) => {
-    const failure = await chat(model, model === 'hang' ? 400 : undefined)
+  test('counts the tokens of a reply that cannot be used', async () => {
+    await expect(chat('beyond').read('q', passages('a'), NO_SIGNAL)).rejects.toMatchObject({ tokens: READER_TOKENS })
+  })
+
+  test('sees of a long text its lead-in and the place that holds the words of the question, within the bound', () => {
+    const filler = (count: number): string => 'lorem ipsum dolor sit amet. '.repeat(count)
+    expect(excerptFor('x', 'x'.repeat(1_600))).toBe('x'.repeat(1_600))
+    const text = `The following are exempt: ${filler(60)} Dredging vessels of harbours are exempt. ${filler(60)}`
+    expect(excerptFor('Are dredging vessels exempt?', text)).toMatch(/^The following are exempt:.*Dredging vessels of/s)
+    for (const long of [
+      text,
+      `Dredging. ${filler(150)}`,
+      `${filler(150)} Dredging.`,
+      `Dredging ${'𝒳'.repeat(2_000)}`,
+    ]) {
+      const excerpt = excerptFor('dredging', long)
+      expect(excerpt.length).toBeLessThanOrEqual(1_600)
+      expect(excerpt.isWellFormed()).toBe(true)
+      expect(excerpt).toContain('Dredging')
+    }
+  })
+})
+
+describe('a cross-encoder', () => {
+  test('is asked at {base}/rerank in the common shape and gives its scores as they are, in the order of the texts', async () => {
+    const reply =
+      '{"results":[{"index":1,"relevance_score":0.9,"document":"x"},{"index":0,"relevance_score":-2}],"meta":{}}'
+    const { asked, scores } = await askedOf(reply)
+    expect(await scores).toEqual([-2, 0.9])
+    const documents = ['Rulebook\nRule 0\na', 'Rulebook\nRule 1\nb']
+    expect(asked).toEqual({
+      path: '/v1/rerank',
+      key: 'Bearer k3y',
+      body: { model: 'model-1', query: 'capital', documents, top_n: 2 },
+    })
+    await expect((await askedOf(reply, { READER_FORMAT: 'tei' })).scores).rejects.toThrow(ReaderError)
+  })
+
+  test('in the format tei is asked without its name, may cut texts, and sends a list of scores', async () => {
+    const reply = '[{"index":1,"score":0.9},{"index":0,"score":0.2}]'
+    const { asked, scores } = await askedOf(reply, { READER_FORMAT: 'tei' })
+    expect(await scores).toEqual([0.2, 0.9])
+    const texts = ['Rulebook\nRule 0\na', 'Rulebook\nRule 1\nb']
+    expect(asked).toMatchObject({ body: { query: 'capital', texts, truncate: true } })
+    await expect((await askedOf(reply)).scores).rejects.toThrow(ReaderError)
+  })
+
+  test.each([
+    ['an index out of range', '{"results":[{"index":0,"relevance_score":1},{"index":2,"relevance_score":2}]}'],
+    ['a score twice', '{"results":[{"index":0,"relevance_score":1},{"index":0,"relevance_score":2}]}'],
+    ['too much', `{"results":[],"x":"${'y'.repeat(1_100_000)}"}`],
+  ])('that sends %s fails, and orders nothing', async (_, body) => {
+    await expect((await askedOf(body)).scores).rejects.toBeInstanceOf(ReaderError)
+  })
+})
+
+describe('an endpoint that cannot be trusted', () => {
+  test.each([
+    ...BROKEN_READERS.map((model) => ['chat', model] as const),
+    ...BROKEN_RERANKERS.map((model) => ['cross-encoder', model] as const),
+  ])('fails on time, with neither question nor passages in the error: %s %s', async (kind, model) => {
+    const change = { READER_TIMEOUT_MS: ['hang', 'drip'].includes(model) ? 400 : CALL_TIMEOUT_MS }
+    const failure = await (kind === 'chat' ? chat : crossEncoder)(model, change)
       .read('a private question', passages('some text', 'other text'), NO_SIGNAL)
       .catch((error: unknown) => error)
     expect(failure).toBeInstanceOf(ReaderError)
     expect(String(failure)).not.toMatch(/private|some text/)
   })
 
-  test('counts the tokens of a reply that cannot be used', async () => {
-    await expect(chat('beyond').read('q', passages('a'), NO_SIGNAL)).rejects.toMatchObject({ tokens: READER_TOKENS })
-  })
-
-  test('leaves an endpoint alone that failed several times in a row', async () => {
+  test('is left alone after failures in a row, then tried with one call', async () => {
     const reader = chat('status-500')
     const ask = async (): Promise<unknown> => await reader.read('(three)', passages('a'), NO_SIGNAL).catch(String)
     for (let count = 0; count < 8; count++) await ask()
@@ -102,25 +176,28 @@ describe('a chat reader', () => {
     expect(await ask()).toContain('left alone')
   })
 
-  test('is refused without an endpoint, and under other instructions than the profile pins', () => {
-    const pinned = { kind: 'chat', model: 'm', prompt_sha256: PROMPT_SHA256 } as const
-    expect(() => createReader(pinned, settings(undefined))).toThrow(/READER_BASE_URL/)
-    expect(() => createReader({ ...pinned, prompt_sha256: 'f'.repeat(64) }, settings(server.baseUrl))).toThrow(/build/)
+  test('is asked again once the pause is over, and without limit once it answers', async () => {
+    let [nowMs, fails] = [0, true]
+    const reading = { scores: [1], tokens: null }
+    const { read } = withCircuitBreaker(
+      () => (fails ? Promise.reject(new ReaderError('failed')) : Promise.resolve(reading)),
+      () => nowMs,
+    )
+    const ask = (signal = NO_SIGNAL): Promise<unknown> => read('q', [], signal).catch((error: Error) => error.message)
+    // A caller that hangs up says nothing about the endpoint.
+    for (let count = 0; count < 5; count++) await ask(AbortSignal.abort())
+    for (let count = 0; count < 5; count++) expect(await ask()).toBe('failed')
+    fails = false
+    expect(await ask()).toContain('left alone')
+    nowMs = 5_000
+    const [first, other] = [ask(), ask()]
+    expect([await first, await other]).toEqual([reading, expect.stringContaining('left alone')])
+    expect(await ask()).toEqual(reading)
   })
 })
 
-test('a cross-encoder gives the scores of the re-ranking endpoint as they are', async () => {
-  const endpoint = await startRerankEndpoint((_, documents) => documents.map((text) => text.length - 40))
-  try {
-    const reader = createReader(
-      { kind: 'cross-encoder', model: 'm', prompt_sha256: null },
-      settings(undefined, endpoint.baseUrl),
-    )
-    const { scores, tokens } = await reader.read('q', passages('a', 'b'.repeat(90)), NO_SIGNAL)
-    expect(tokens).toBeNull()
-    expect(scores[0]).toBeLessThan(0)
-    expect((scores[1] ?? 0) - (scores[0] ?? 0)).toBe(89)
-  } finally {
-    await endpoint.stop()
-  }
+test('a reader is refused without an endpoint, and under other instructions than the profile pins', () => {
+  expect(() => chat('m', { READER_BASE_URL: undefined })).toThrow(/READER_BASE_URL/)
+  for (const prompt of ['f'.repeat(64), null])
+    expect(() => createReader({ kind: 'chat', model: 'm', prompt_sha256: prompt }, settings())).toThrow(/build/)
 })

@@ -4,25 +4,28 @@ import type { ReaderParameters } from '#core/domain/retrieval-profile.ts'
 import { ReaderError } from '#core/reading/reader.ts'
 import type { Reader } from '#core/reading/reader.ts'
 import { decide } from '#gateway/retrieve/decide.ts'
-import { read } from '#gateway/retrieve/read.ts'
+import { read, readersOf } from '#gateway/retrieve/read.ts'
 import type { ReaderUse } from '#gateway/retrieve/read.ts'
 import type { Evidence } from '#gateway/retrieve/search.ts'
 import { measured } from '#test/support/evaluation.ts'
+import { deciding, ordering } from '#test/support/reader-endpoint.ts'
 import { context, foundPassage, pinnedRequest } from './pinned.ts'
 
-const CHAT: ReaderParameters = {
-  kind: 'chat',
+const CHAT = deciding({
   model: 'm',
   prompt_sha256: 'a'.repeat(64),
   on_failure: 'refuse',
   calibration: DEFAULT_CHAT_READER_CALIBRATION,
-}
+})
+const { reader: ORDERING } = ordering('m', 3)
+const BOTH: ReaderParameters = { ...ORDERING, scores: 'both', calibration: DEFAULT_CHAT_READER_CALIBRATION }
 const slot = { whileReleased: <T>(work: () => Promise<T>): Promise<T> => work() }
 
 function found(count: number): Evidence {
   const passages = Array.from({ length: count }, (_, row) => foundPassage(row))
   return { passages, predictors: measured(), unsupported: [] }
 }
+const rowsOf = ({ passages }: Pick<Evidence, 'passages'>): number[] => passages.map(({ row }) => row)
 
 interface Asked {
   readonly use: ReaderUse
@@ -33,19 +36,18 @@ interface Asked {
 function reading(
   reader: ReaderParameters | null,
   list: Evidence,
-  read_: () => readonly number[],
-  signal = new AbortController().signal,
-  reranker: { model: string; candidates: number } | null = null,
+  scores: () => readonly number[],
+  { signal = new AbortController().signal, topK = 4 } = {},
 ): Asked {
   const use: ReaderUse = { result: null, tokens: null }
   const rows: number[][] = []
   const opened: Reader = {
     read: async (_, passages) => {
-      rows.push(passages.map(({ row }) => row))
-      return await Promise.resolve().then(() => ({ scores: read_(), tokens: 7 }))
+      rows.push(rowsOf({ passages }))
+      return await Promise.resolve().then(() => ({ scores: scores(), tokens: 7 }))
     },
   }
-  const pinned = pinnedRequest({ parameters: { reader, reranker } })
+  const pinned = pinnedRequest({ parameters: { reader }, request: { top_k: topK } })
   return { use, rows, evidence: read(() => opened, context(signal), { pinned, slot }, list, use) }
 }
 
@@ -53,22 +55,14 @@ function failing(): readonly number[] {
   throw new ReaderError('too slow', 5)
 }
 
-describe('the reader of a profile', () => {
+describe('a reader that decides', () => {
   test('reads the first five passages, and its best score decides under its own calibration and signal', async () => {
-    const asked = reading(CHAT, found(8), () => [0.1, 0.9, 0, 0, 0])
+    const asked = reading(CHAT, found(8), () => [0.1, 0.9, 0, 0, 0], { topK: 8 })
     const evidence = await asked.evidence
-    expect(asked.rows).toEqual([[0, 1, 2, 3, 4]])
-    expect(asked.use).toEqual({ result: 'read', tokens: 7 })
-    const { decision, signal, threshold, observed_value } = decide(
-      pinnedRequest({ parameters: { reader: CHAT } }),
-      evidence,
-    )
-    expect({ decision, signal, threshold }).toEqual({
-      decision: 'answer',
-      signal: 'evidence_probability_with_reader',
-      threshold: 0.5,
-    })
-    expect(observed_value).toBeCloseTo(1 / (1 + Math.exp(-4)), 12)
+    expect([asked.rows, asked.use]).toEqual([[[0, 1, 2, 3, 4]], { result: 'read', tokens: 7 }])
+    const decided = decide(pinnedRequest({ parameters: { reader: CHAT } }), evidence)
+    expect(decided).toMatchObject({ decision: 'answer', signal: 'evidence_probability_with_reader', threshold: 0.5 })
+    expect(decided.observed_value).toBeCloseTo(1 / (1 + Math.exp(-4)), 12)
   })
 
   test('is not asked without one, and not about an empty list', async () => {
@@ -77,7 +71,7 @@ describe('the reader of a profile', () => {
       [CHAT, found(0)],
     ] as const) {
       const asked = reading(reader, list, () => [])
-      expect(await asked.evidence).toBe(list)
+      expect(await asked.evidence).toEqual(list)
       expect([asked.rows, asked.use.result]).toEqual([[], null])
     }
   })
@@ -96,24 +90,44 @@ describe('the reader of a profile', () => {
     expect(asked.use).toEqual({ result: 'failed', tokens: 5 })
     const pinned = pinnedRequest({ parameters: { reader } })
     expect(decide(pinned, list)).toEqual(decide(pinnedRequest(), list))
-    const gone = reading(reader, list, failing, AbortSignal.abort())
+    const gone = reading(reader, list, failing, { signal: AbortSignal.abort() })
     await expect(gone.evidence).rejects.toMatchObject({ code: 'RETRIEVAL_UNAVAILABLE' })
   })
+})
 
-  test('as a cross-encoder that re-ranked the passages, is not asked again', async () => {
-    const reader: ReaderParameters = { ...CHAT, kind: 'cross-encoder', prompt_sha256: null }
-    const list = {
-      ...found(2),
-      rerankScores: new Map([
-        ['chk_0', 3],
-        ['chk_1', -2],
-      ]),
+describe('a reader that orders', () => {
+  test('reads the first passages and returns them by score, truncated to top_k, decided as without it', async () => {
+    const list = found(5)
+    const asked = reading(ORDERING, list, () => [0.1, 0.9, 0.5])
+    const evidence = await asked.evidence
+    expect([asked.rows, rowsOf(evidence), evidence.order]).toEqual([[[0, 1, 2]], [1, 2, 0, 3], [1, 2, 0, 3, 4]])
+    const pinned = pinnedRequest({ parameters: { reader: ORDERING } })
+    expect(decide(pinned, evidence)).toEqual(decide(pinnedRequest(), list))
+  })
+
+  test('is not asked about fewer than two passages', async () => {
+    for (const count of [0, 1]) {
+      const asked = reading(ORDERING, found(count), () => [])
+      expect([rowsOf(await asked.evidence), asked.rows]).toEqual([rowsOf(found(count)), []])
     }
-    const same = reading(reader, list, () => [0, 0], undefined, { model: 'm', candidates: 5 })
-    expect((await same.evidence).read).toEqual([3, -2])
-    expect([same.rows, same.use]).toEqual([[], { result: 'read', tokens: null }])
-    const other = reading(reader, list, () => [0, 0], undefined, { model: 'another', candidates: 5 })
-    expect((await other.evidence).read).toEqual([0, 0])
-    expect(other.rows).toEqual([[0, 1]])
+  })
+
+  test('fails the request when it fails, and on a gateway without an endpoint: it was evaluated with it', async () => {
+    await expect(reading(ORDERING, found(3), failing).evidence).rejects.toMatchObject({ code: 'RETRIEVAL_UNAVAILABLE' })
+    const settings = { READER_API_KEY: undefined, READER_FORMAT: 'cohere', READER_TIMEOUT_MS: 100 } as const
+    const none = readersOf({ ...settings, READER_BASE_URL: undefined })
+    const pinned = pinnedRequest({ parameters: { reader: ORDERING } })
+    const asked = read(none, context(), { pinned, slot }, found(3), { result: null, tokens: null })
+    await expect(asked).rejects.toMatchObject({ code: 'RETRIEVAL_UNAVAILABLE' })
+    const some = readersOf({ ...settings, READER_BASE_URL: 'http://127.0.0.1:9/v1' })
+    expect(some(ORDERING)).toBe(some(BOTH))
+  })
+
+  test('decides by the scores of the passages that are served where it does both, with one call', async () => {
+    const asked = reading(BOTH, found(5), () => [0.1, 0.9, 0.5], { topK: 2 })
+    const evidence = await asked.evidence
+    expect([asked.rows, rowsOf(evidence), evidence.read]).toEqual([[[0, 1, 2]], [1, 2], [0.9, 0.5]])
+    const pinned = pinnedRequest({ parameters: { reader: BOTH } })
+    expect(decide(pinned, evidence).signal).toBe('evidence_probability_with_reader')
   })
 })

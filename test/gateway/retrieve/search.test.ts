@@ -3,6 +3,7 @@ import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
 import type { FoundPassage, SearchQuery, SearchResult, Withdrawn } from '#core/domain/search.ts'
 import { search } from '#gateway/retrieve/search.ts'
 import type { Evidence, SearchDeps } from '#gateway/retrieve/search.ts'
+import { ordering } from '#test/support/reader-endpoint.ts'
 import { context, foundPassage, pinnedRequest } from './pinned.ts'
 import type { PinnedTraits } from './pinned.ts'
 
@@ -77,10 +78,10 @@ describe('what a node is asked', () => {
     })
   })
 
-  test('is as many passages as the caller or the re-ranker needs, whichever is more', async () => {
+  test('is as many passages as the caller or the reader needs, whichever is more', async () => {
     const limitOf = async (topK: number, candidates: number | undefined): Promise<number | undefined> => {
       const { deps, asked } = tierSaying(() => reply([]))
-      const parameters = { reranker: candidates === undefined ? null : { model: 'm', candidates } }
+      const parameters = candidates === undefined ? { reader: null } : ordering('m', candidates)
       await search(deps, context(), pinnedRequest({ request: { top_k: topK }, parameters }), query)
       return asked[0]?.request.limit
     }

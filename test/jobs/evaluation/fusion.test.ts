@@ -2,13 +2,14 @@ import { describe, expect, test } from 'vitest'
 import { mulberry32 } from '#core/platform/seeded-random.ts'
 import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
 import { defaultProfile } from '#jobs/version-build/parameters.ts'
-import type { Reranker } from '#core/reranking/reranker.ts'
+import type { Reader } from '#core/reading/reader.ts'
 import type { SearchQuery, SearchResult } from '#core/domain/search.ts'
 import { EVALUATION_BOUNDS } from '#jobs/evaluation/bounds.ts'
-import { FUSION_WEIGHTS, fitFusion, fitRanking, tryReranker } from '#jobs/evaluation/fusion.ts'
+import { FUSION_WEIGHTS, fitFusion, fitRanking, tryOrder } from '#jobs/evaluation/fusion.ts'
 import { compareRankings } from '#jobs/evaluation/metrics/comparison.ts'
 import { rankingUnder, sampleWithQrels } from '#jobs/evaluation/ranking-under.ts'
 import { asking, found, queryWithQrels, replyWith } from '#test/support/evaluation.ts'
+import { ordering } from '#test/support/reader-endpoint.ts'
 
 const questions = (count: number): ReturnType<typeof queryWithQrels>[] =>
   Array.from({ length: count }, (_, at) => queryWithQrels(`q${at}`))
@@ -140,37 +141,38 @@ function shuffled(id: string): number {
   return mulberry32(Number(id.slice(1)) * 7_919)()
 }
 
-describe('a re-ranker', () => {
-  const reranker = { model: 'm', candidates: 5 }
-  /** Scores by the label of a passage, which says how good it is. */
-  const scoring = (score: (text: string) => number): Reranker => ({
-    score: async (_, __, texts) => await Promise.resolve(texts.map(score)),
+describe('the order of a reader', () => {
+  const { reader } = ordering('m', 5)
+  /** Scores by the id of a passage, which says how good it is. */
+  const scoring = (score: (id: string) => number): Reader => ({
+    read: async (_, passages) =>
+      await Promise.resolve({ scores: passages.map(({ sourceId }) => score(sourceId)), tokens: null }),
   })
   const answersLast = (request: SearchQuery): SearchResult => {
     const { passages } = replyAt(request, 4)
     return { ...replyAt(request, 4), passages: passages.map((passage) => found(passage.sourceId, passage.score)) }
   }
-  const knowing = scoring((text) => Number(text.includes('-answer')))
+  const knowing = scoring((id) => Number(id.includes('-answer')))
 
   test('becomes part of the profile where it ranks the questions better', async () => {
-    const { context } = asking(answersLast, { profile, reranker: knowing })
-    expect(await tryReranker(reranker, questions(50), context)).toEqual({ ...profile, reranker })
+    const { context } = asking(answersLast, { profile, reader: knowing })
+    expect(await tryOrder(reader, questions(50), context)).toEqual({ ...profile, reader })
   })
 
   test('stays out where it ranks them worse, or as well', async () => {
     const worse = asking((request) => replyAt(request, 0), {
       profile,
-      reranker: scoring((text) => Number(!text.includes('-answer'))),
+      reader: scoring((id) => Number(!id.includes('-answer'))),
     })
-    expect(await tryReranker(reranker, questions(50), worse.context)).toBe(profile)
-    const alike = asking(answersLast, { profile, reranker: scoring(() => 0) })
-    expect(await tryReranker(reranker, questions(50), alike.context)).toBe(profile)
+    expect(await tryOrder(reader, questions(50), worse.context)).toBe(profile)
+    const alike = asking(answersLast, { profile, reader: scoring(() => 0) })
+    expect(await tryOrder(reader, questions(50), alike.context)).toBe(profile)
   })
 
   test('is not tried where there is none, or on fewer than fifty questions', async () => {
-    const { context, asked } = asking(answersLast, { profile, reranker: knowing })
-    expect(await tryReranker(null, questions(50), context)).toBe(profile)
-    expect(await tryReranker(reranker, questions(49), context)).toBe(profile)
+    const { context, asked } = asking(answersLast, { profile, reader: knowing })
+    expect(await tryOrder(null, questions(50), context)).toBe(profile)
+    expect(await tryOrder(reader, questions(49), context)).toBe(profile)
     expect(asked).toEqual([])
   })
 })

@@ -8,8 +8,7 @@ import { evaluateFlags } from '#operator/evaluate/flags.ts'
 import { evaluateNatural } from '#operator/evaluate/natural/evaluation.ts'
 import type { AskedCorpora } from '#operator/evaluate/natural/evaluation.ts'
 import { naturalFlags } from '#operator/evaluate/natural/flags.ts'
-import { OVERLAP, readerCalls, startReaderEndpoint } from '#test/support/reader-endpoint.ts'
-import { rerankCalls, startRerankEndpoint } from '#test/support/reranker-endpoint.ts'
+import { OVERLAP, readerCalls, rerankCalls, startReaderEndpoint } from '#test/support/reader-endpoint.ts'
 import { writeDataSet } from './data-set.ts'
 
 const TOPICS = ['anchorage', 'ballast', 'cargo', 'dredging', 'embargo', 'ferry', 'grounding', 'helmsman']
@@ -92,7 +91,7 @@ function sharesOf(query: string, documents: readonly string[]): readonly number[
 }
 
 test('a data set is read by a cross-encoder whose decision is fitted, and a repetition asks nothing', async () => {
-  const server = await startRerankEndpoint(sharesOf)
+  const server = await startReaderEndpoint(sharesOf)
   const reader = ['--reader', server.baseUrl, '--reader-model', 'shares', '--reader-kind', 'cross-encoder']
   const first = await evaluated(...reader)
   expect(first.report.reader).toMatchObject({ model: 'shares', questions: 96, answerable: 48, is_fitted: true })
@@ -119,7 +118,7 @@ test('natural questions are decided by a chat model over HTTP, and a repetition 
 })
 
 test('a cross-encoder of natural questions is fitted to their tuning half, and refused where that is too small', async () => {
-  const server = await startRerankEndpoint(sharesOf)
+  const server = await startReaderEndpoint(sharesOf)
   const reader = ['--reader', server.baseUrl, '--reader-model', 'shares', '--reader-kind', 'cross-encoder']
   const fitted = await asked('natural.jsonl', ...reader)
   await expect(asked('few.jsonl', ...reader)).rejects.toThrow('A cross-encoder has no default decision')

@@ -12,6 +12,7 @@ import { REPORT_UNKNOWN_RELEVANT_MAX, evaluationReportSchema } from '#jobs/evalu
 import { figuresOf, reportOf } from '#jobs/evaluation/report.ts'
 import type { ReportInput } from '#jobs/evaluation/report.ts'
 import { measured, queryWithQrels, replyWith } from '#test/support/evaluation.ts'
+import { ordering } from '#test/support/reader-endpoint.ts'
 import { publishedFigures } from './published-figures.ts'
 
 const LATENCY = { p50: 1, p99: 2 }
@@ -160,7 +161,7 @@ describe('a report', () => {
 
   test('says how words and vectors are fused, and which model re-ranks', () => {
     expect(reportOf(input()).ranking).toEqual({ dense_weight: 0.3, reranker: null })
-    const profile = { ...defaultProfile({ embedding: 'local' }), reranker: { model: 'm', candidates: 10 } }
+    const profile = { ...defaultProfile({ embedding: 'local' }), ...ordering('m', 10) }
     expect(reportOf(input({ profile })).ranking?.reranker).toBe('m')
   })
 

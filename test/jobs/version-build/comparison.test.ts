@@ -260,7 +260,7 @@ describe('a candidate that cannot be compared fails its build with what to do', 
     expect(outcome).toMatchObject({ kind: 'permanent', message: expect.stringContaining('another digest') })
   })
 
-  test('where the active version re-ranks and no re-ranker is configured, before the first stage', async () => {
+  test('where a reader orders the active version and none is configured, before the first stage', async () => {
     const reranking = await built(BOOK)
     await withoutGuards(
       harness.owner,
@@ -272,7 +272,7 @@ describe('a candidate that cannot be compared fails its build with what to do', 
     const { outcome } = await whileServing(reranking, () =>
       run(BOOK, {}, { onProgress: ({ stage }) => void stages.add(stage) }),
     )
-    expect(outcome).toMatchObject({ kind: 'permanent', message: expect.stringContaining('set RERANK_BASE_URL') })
+    expect(outcome).toMatchObject({ kind: 'permanent', message: expect.stringContaining('set READER_BASE_URL') })
     expect([...stages]).toEqual([])
   })
 

@@ -7,7 +7,7 @@ import { FUSION_WEIGHTS } from '#jobs/evaluation/fusion.ts'
 import { buildParametersSchema, defaultProfile } from '#jobs/version-build/parameters.ts'
 
 describe('what a build is asked to do', () => {
-  test('aims, left out, at one answer in twenty without evidence, tries no re-ranker and has no question set', () => {
+  test('aims, left out, at one answer in twenty without evidence, has no reader and no question set', () => {
     expect(buildParametersSchema.parse({ embedding: 'local' })).toEqual({
       embedding: 'local',
       target_risk: 0.05,
@@ -26,6 +26,21 @@ describe('what a build is asked to do', () => {
   ])('is refused with %s', (_, parameters) => {
     expect(buildParametersSchema.safeParse(parameters).success).toBe(false)
   })
+})
+
+test('a re-ranker that an earlier release was to try is a reader that orders, unless there is a reader', () => {
+  const reranker = { model: 'm', candidates: 7 }
+  const reader = { model: 'chat', on_failure: 'refuse' }
+  const readerOf = (stored: object): unknown => buildParametersSchema.parse({ embedding: 'none', ...stored }).reader
+  expect(readerOf({ reranker })).toEqual({
+    model: 'm',
+    kind: 'cross-encoder',
+    scores: 'order',
+    passages: 7,
+    on_failure: 'refuse',
+  })
+  for (const stored of [{ reader }, { reader, reranker }])
+    expect(readerOf(stored)).toEqual({ ...reader, kind: 'chat', scores: 'decide', passages: 5 })
 })
 
 describe('the profile before anything is fitted', () => {
@@ -50,7 +65,7 @@ describe('the profile before anything is fitted', () => {
   })
 
   test.each(EMBEDDINGS)(
-    'serves verified passages in force, each provision once, and re-ranks nothing: %s',
+    'serves verified passages in force, each provision once, and reads nothing: %s',
     (embedding) => {
       const profile = defaultProfile({ embedding })
       expect(profileParametersSchema.parse(profile)).toEqual(profile)
@@ -59,7 +74,6 @@ describe('the profile before anything is fitted', () => {
         in_force_only: true,
         collapse_revisions: true,
         per_document_max: 0,
-        reranker: null,
         reader: null,
       })
     },

@@ -1,96 +1,278 @@
+import { randomUUID } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { DEFAULT_CHAT_READER_CALIBRATION } from '#core/domain/default-calibration.ts'
 import { READER_PREDICTORS } from '#core/domain/predictors.ts'
+import { insertActivation, readActivation } from '#core/db/activations.ts'
+import { activePointer } from '#core/db/corpus-lists.ts'
 import { profileParametersSchema } from '#core/domain/retrieval-profile.ts'
-import type { ReaderParameters } from '#core/domain/retrieval-profile.ts'
+import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
 import { PROMPT_SHA256 } from '#core/reading/chat.ts'
+import type { SearchNodeClient } from '#core/rpc/search-client.ts'
+import { activate } from '#jobs/activate/pipeline.ts'
 import { versionIdOf } from '#jobs/version-build/ids.ts'
-import { demoCorpus, startJobsHarness } from '#test/support/jobs.ts'
+import { evaluationReportSchema } from '#jobs/evaluation/page/evaluation-report.ts'
+import type { EvaluationReport } from '#jobs/evaluation/page/evaluation-report.ts'
+import { openSearchNodeClients } from '#jobs/platform/search-nodes.ts'
+import { insertSignedReview, makeComparable } from '#test/support/reviews.ts'
+import type { Signed } from '#test/support/reviews.ts'
+import { silent, startJobsHarness } from '#test/support/jobs.ts'
 import type { JobsHarness } from '#test/support/jobs.ts'
+import { TRADES, tradesCode } from './rulebook.ts'
 import type { JsonServer } from '#test/support/json-server.ts'
-import { OVERLAP, readerCalls, startReaderEndpoint } from '#test/support/reader-endpoint.ts'
-import { evaluationOf } from './rulebook.ts'
+import {
+  OVERLAP,
+  REVERSING,
+  ordering,
+  readerCalls,
+  rerankCalls,
+  startReaderEndpoint,
+} from '#test/support/reader-endpoint.ts'
 
-const RELEVANT = 'hsfa-conduct-harbour#cob-f-1-1'
-/** As many answerable questions as unanswerable ones. */
-const LABELLED = Array.from({ length: 20 }, (_, at) => [
-  { id: `a${at}`, text: `How long is charge card ${at} valid?`, relevant: [RELEVANT] },
-  { id: `u${at}`, text: `Which orchestra performs sonata card ${at} tonight?`, relevant: [] },
-]).flat()
+const KNOWING = 'knowing'
+const orderingBy = (model: string): object => ({
+  reader: { model, kind: 'cross-encoder', scores: 'order', passages: 20, on_failure: 'refuse' },
+})
+const plaintext = {
+  SEARCH_TLS_CA: undefined,
+  SEARCH_TLS_CERT: undefined,
+  SEARCH_TLS_KEY: undefined,
+  SEARCH_PLAINTEXT: 'refuse',
+} as const
+
+/** Two provisions on every trade, with equal lexical and dense scores; the one that lasts twelve years is relevant. */
+const WANTED = 'twelve years'
+const provision = (trade: string, years: string): string =>
+  `### Licence of the ${trade}, ${years.split(' ')[0] ?? ''} ` +
+  `{#${trade}-${years.split(' ')[0] ?? ''}}\n\nThe licence of a ${trade} lasts ${years} and costs ` +
+  `forty crowns.\n`
+const SOURCE = tradesCode((trade) => ['eleven years', WANTED].map((years) => provision(trade, years)))
+const QUESTIONS = TRADES.map((trade, n) =>
+  JSON.stringify({
+    id: `q${n}`,
+    text: `How long does the licence of a ${trade} last?`,
+    relevant: [`trades#${trade}-twelve`],
+  }),
+)
 
 let harness: JobsHarness
 let endpoint: JsonServer
+let nodes: readonly SearchNodeClient[]
 let knowledgeBaseId: string
 let importId: string
+let questions: string
+
 beforeAll(async () => {
   harness = await startJobsHarness()
-  endpoint = await startReaderEndpoint()
+  nodes = openSearchNodeClients([harness.searchNode], plaintext)
+  // Prefers the relevant provisions.
+  endpoint = await startReaderEndpoint((_, documents) => documents.map((document) => Number(document.includes(WANTED))))
   knowledgeBaseId = await harness.createKnowledgeBase()
-  importId = await harness.importFolder(knowledgeBaseId, join(demoCorpus, 'rulebook'))
+  importId = await harness.importFolder(knowledgeBaseId, written('trades.md', SOURCE))
+  questions = await harness.storeQuestions(written('questions.jsonl', QUESTIONS.join('\n')))
 })
 afterAll(async () => {
+  for (const node of nodes) node.close()
   await endpoint.stop()
   await harness.stop()
 })
 
-async function built(model: string, questions: object): Promise<{ buildId: string; outcome: unknown }> {
-  const reader = { model, on_failure: 'decide_without' }
-  const buildId = await harness.requestBuild(knowledgeBaseId, importId, { ...questions, reader })
-  const environment = { ...harness.environment, READER_BASE_URL: endpoint.baseUrl }
-  return { buildId, outcome: await harness.runBuild(buildId, { environment }) }
-}
-
-async function readerOf(buildId: string): Promise<ReaderParameters | null> {
-  const { rows } = await harness.owner.query<{ profile: unknown }>(
-    'select profile from corpus_versions where id = $1',
-    [versionIdOf(buildId)],
-  )
-  return profileParametersSchema.parse(rows[0]?.profile).reader
-}
-
-async function labelled(): Promise<object> {
-  const folder = harness.store.workFolder('question-sets')
+function written(name: string, text: string): string {
+  const folder = harness.store.workFolder('trades')
   mkdirSync(folder, { recursive: true })
-  const path = join(folder, 'labelled.jsonl')
-  writeFileSync(path, LABELLED.map((line) => JSON.stringify(line)).join('\n'))
-  return { questions_sha256: await harness.storeQuestions(path) }
+  writeFileSync(join(folder, name), text)
+  return join(folder, name)
 }
 
-test('a build with a reader pins it, fits its decision on labelled questions, one call each, and reports it', async () => {
-  const { buildId, outcome } = await built(OVERLAP, await labelled())
-  expect(outcome).toEqual({ outcome: 'succeeded', versionId: versionIdOf(buildId) })
-  const reader = await readerOf(buildId)
-  expect(reader).toMatchObject({
-    kind: 'chat',
-    model: OVERLAP,
-    prompt_sha256: PROMPT_SHA256,
-    on_failure: 'decide_without',
+interface Built {
+  readonly versionId: string
+  readonly profile: ProfileParameters
+  readonly report: EvaluationReport
+}
+
+async function run(
+  parameters: object,
+  environment: object = { READER_BASE_URL: endpoint.baseUrl },
+): Promise<{ buildId: string; outcome: unknown }> {
+  const buildId = await harness.requestBuild(knowledgeBaseId, importId, { questions_sha256: questions, ...parameters })
+  return {
+    buildId,
+    outcome: await harness.runBuild(buildId, { environment: { ...harness.environment, ...environment } }),
+  }
+}
+
+async function built(parameters: object): Promise<Built> {
+  const { buildId, outcome } = await run(parameters)
+  expect(outcome).toMatchObject({ outcome: 'succeeded' })
+  const versionId = versionIdOf(buildId)
+  const { rows } = await harness.owner.query<{ profile: unknown; evaluation: unknown }>(
+    'select profile, evaluation from corpus_versions where id = $1',
+    [versionId],
+  )
+  return {
+    versionId,
+    profile: profileParametersSchema.parse(rows[0]?.profile),
+    report: evaluationReportSchema.parse(rows[0]?.evaluation),
+  }
+}
+
+/** Approved, and asked for against what is active now. */
+async function activated(
+  versionId: string,
+  review?: Partial<Signed>,
+): Promise<Awaited<ReturnType<typeof readActivation>>> {
+  await makeComparable(harness.owner, versionId, { store: harness.store })
+  await insertSignedReview(harness.owner, versionId, review)
+  const id = randomUUID()
+  const expectedVersionId = (await activePointer(harness.owner, knowledgeBaseId))?.version_id ?? null
+  await insertActivation(harness.owner, {
+    id,
+    knowledgeBaseId,
+    versionId,
+    expectedVersionId,
+    kind: 'activate',
+    actor: 'first-operator',
   })
-  expect(reader?.calibration).toMatchObject({ features: [...READER_PREDICTORS], named: null, questions: 40 })
-  const { reader: figures } = await evaluationOf(harness, buildId)
-  expect(figures).toMatchObject({
-    model: OVERLAP,
-    questions: 40,
-    answerable: 20,
-    is_fitted: true,
-    answered_unanswerable: 0,
+  await activate(
+    { database: harness.service, nodes, store: harness.store, privateKeyDer: harness.privateKeyDer, log: silent },
+    id,
+  )
+  return readActivation(harness.owner, id)
+}
+
+describe('a build that is to try the order of a reader', () => {
+  test('drops one that turns the order round', async () => {
+    const { profile, report } = await built(orderingBy(REVERSING))
+    expect(profile.reader).toBeNull()
+    expect(report.passed).toBe(true)
+    expect(
+      (await rerankCalls(endpoint.baseUrl, '')).filter(({ model }) => model === REVERSING).length,
+    ).toBeGreaterThanOrEqual(50)
   })
-  expect(figures?.answered_answerable).toBeGreaterThan(5)
-  expect(await readerCalls(endpoint.baseUrl, '')).toHaveLength(40)
+
+  test('does not even ask it about fewer than fifty judged questions', async () => {
+    const few = await harness.storeQuestions(written('few.jsonl', QUESTIONS.slice(0, 49).join('\n')))
+    const { profile } = await built({ questions_sha256: few, ...orderingBy('never-asked') })
+    expect(profile.reader).toBeNull()
+    expect((await rerankCalls(endpoint.baseUrl, '')).filter(({ model }) => model === 'never-asked')).toEqual([])
+  })
+
+  test('without an endpoint fails for good and says which variable to set', async () => {
+    const { outcome } = await run(orderingBy(KNOWING), {})
+    expect(outcome).toMatchObject({
+      outcome: 'failed',
+      kind: 'permanent',
+      message: expect.stringContaining('set READER_BASE_URL'),
+    })
+  })
+
+  test('with an endpoint that fails is tried again, never finished without it', async () => {
+    const { buildId, outcome } = await run(orderingBy('status-500'))
+    expect(outcome).toMatchObject({
+      outcome: 'failed',
+      kind: 'transient',
+      message: expect.stringContaining('status 500'),
+    })
+    expect((await harness.owner.query('select 1 from corpus_versions where build_id = $1', [buildId])).rowCount).toBe(0)
+  })
+
+  test(
+    'keeps one that helps; the next candidate without it is worse, and becomes active only where the ' +
+      'approval accepts that, which the trail keeps',
+    async () => {
+      const helped = await built({ ...orderingBy(KNOWING), embedding: 'local' })
+      expect(helped.profile).toMatchObject(ordering(KNOWING, 20))
+      expect(helped.report).toMatchObject({ passed: true, comparison: null })
+      const { hybrid, lexical } = helped.report.systems
+      expect(hybrid?.['ndcg@10']).toBe(1)
+      expect(lexical?.['ndcg@10']).toBeLessThan(0.95)
+      expect(await activated(helped.versionId)).toMatchObject({ state: 'done' })
+
+      const plain = await built({ embedding: 'local' })
+      expect(plain.profile.reader).toBeNull()
+      expect(plain.report).toMatchObject({ passed: true, comparison: { version_id: helped.versionId, worse: true } })
+      expect(plain.report.comparison?.worse_on).toContain('ndcg@10')
+      const { length } = plain.report.comparison?.worse_on ?? []
+      const wrong = plain.report.comparison?.changes?.counts.answers_wrong ?? 0
+      expect(wrong).toBeGreaterThan(0)
+      const accepted = [
+        { kind: 'profile_changed', count: 1 },
+        { kind: 'answers_wrong', count: wrong },
+        { kind: 'ranking', count: length },
+      ] as const
+      expect(await activated(plain.versionId, { accepts: accepted.slice(0, 2) })).toMatchObject({
+        state: 'refused',
+        message: expect.stringContaining('does not accept a ranking that is worse'),
+      })
+      expect((await activePointer(harness.owner, knowledgeBaseId))?.version_id).toBe(helped.versionId)
+
+      expect(await activated(plain.versionId)).toMatchObject({ state: 'done' })
+      expect((await activePointer(harness.owner, knowledgeBaseId))?.version_id).toBe(plain.versionId)
+      const { rows } = await harness.owner.query(
+        "select detail -> 'accepted' as accepted from audit where action = 'version.activate' order by seq",
+      )
+      expect(rows).toEqual([{ accepted: [] }, { accepted }])
+    },
+  )
 })
 
-test('a build without labelled questions asks no reader, and has the default of chat models', async () => {
-  const before = await readerCalls(endpoint.baseUrl, '')
-  const { buildId, outcome } = await built(OVERLAP, {})
-  expect(outcome).toEqual({ outcome: 'succeeded', versionId: versionIdOf(buildId) })
-  expect((await readerOf(buildId))?.calibration).toEqual(DEFAULT_CHAT_READER_CALIBRATION)
-  expect((await evaluationOf(harness, buildId)).reader).toMatchObject({ questions: 0, is_fitted: false })
-  expect(await readerCalls(endpoint.baseUrl, '')).toHaveLength(before.length)
-})
+/** As many answerable questions as unanswerable ones. */
+const LABELLED = TRADES.slice(0, 20).flatMap((trade, n) => [
+  { id: `a${n}`, text: `How long does the licence of a ${trade} last?`, relevant: [`trades#${trade}-twelve`] },
+  { id: `u${n}`, text: `Which orchestra performs sonata ${n} of a ${trade} tonight?`, relevant: [] },
+])
 
-test('a reader that fails ends the run, which may be repeated, and no candidate is left', async () => {
-  const { outcome } = await built('status-500', await labelled())
-  expect(outcome).toMatchObject({ outcome: 'failed', kind: 'transient' })
+describe('a build with a reader that decides', () => {
+  const decidingBy = (model: string): object => ({ reader: { model, on_failure: 'decide_without' } })
+  let labelled: string
+  beforeAll(async () => {
+    labelled = await harness.storeQuestions(
+      written('labelled.jsonl', LABELLED.map((line) => JSON.stringify(line)).join('\n')),
+    )
+  })
+
+  test('pins it, fits its decision on labelled questions, one call each, and reports it', async () => {
+    const { profile, report } = await built({ ...decidingBy(OVERLAP), questions_sha256: labelled })
+    expect(profile.reader).toMatchObject({
+      kind: 'chat',
+      model: OVERLAP,
+      scores: 'decide',
+      prompt_sha256: PROMPT_SHA256,
+      on_failure: 'decide_without',
+      calibration: { features: [...READER_PREDICTORS], named: null, questions: 40 },
+    })
+    expect(report.reader).toMatchObject({
+      model: OVERLAP,
+      questions: 40,
+      answerable: 20,
+      is_fitted: true,
+      answered_unanswerable: 0,
+    })
+    expect(report.reader?.answered_answerable).toBeGreaterThan(5)
+    expect(await readerCalls(endpoint.baseUrl, '')).toHaveLength(40)
+  })
+
+  test('asks none without labelled questions, and has the default of chat models', async () => {
+    const before = await readerCalls(endpoint.baseUrl, '')
+    const { profile, report } = await built({ ...decidingBy(OVERLAP), questions_sha256: undefined })
+    expect(profile.reader?.calibration).toEqual(DEFAULT_CHAT_READER_CALIBRATION)
+    expect(report.reader).toMatchObject({ questions: 0, is_fitted: false })
+    expect(await readerCalls(endpoint.baseUrl, '')).toHaveLength(before.length)
+  })
+
+  test('ends a run when it fails, which may be repeated, and no candidate is left', async () => {
+    const { outcome } = await run({ ...decidingBy('status-500'), questions_sha256: labelled })
+    expect(outcome).toMatchObject({ outcome: 'failed', kind: 'transient' })
+  })
+
+  test('as a cross-encoder that also orders, keeps of a bad order the decision, for which it needs labels', async () => {
+    const reader = { model: REVERSING, kind: 'cross-encoder', scores: 'both', passages: 20, on_failure: 'refuse' }
+    const { profile } = await built({ reader, questions_sha256: labelled })
+    expect(profile.reader).toMatchObject({ kind: 'cross-encoder', scores: 'decide', calibration: { questions: 40 } })
+    expect((await run({ reader })).outcome).toMatchObject({
+      kind: 'permanent',
+      message: expect.stringContaining('A cross-encoder has no default decision'),
+    })
+  })
 })

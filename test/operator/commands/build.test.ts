@@ -30,7 +30,7 @@ afterAll(async () => {
 })
 
 test(
-  'target risk and re-ranker become parameters of the build; what is out of range is refused before ' +
+  'target risk and reader become parameters of the build; what is out of range is refused before ' +
     'anything is asked',
   async () => {
     const imported = await importCorpus(harness.operator, {
@@ -43,29 +43,35 @@ test(
       z.object({ parameters: z.unknown() }).parse(await harness.cli.json(...start, ...flags)).parameters
     const withdrawals = { drop: [], restore: [] }
     expect(await parametersOf()).toEqual({ embedding: 'local', target_risk: 0.05, withdrawals })
-    expect(await parametersOf('--target-risk', '0.1', '--reranker', 'judge-1')).toEqual({
+    const chat = { model: 'judge-1', kind: 'chat', scores: 'decide', passages: 5, on_failure: 'refuse' }
+    expect(await parametersOf('--target-risk', '0.1', '--reader', 'judge-1')).toEqual({
       embedding: 'local',
       target_risk: 0.1,
-      reranker: { model: 'judge-1', candidates: 20 },
+      reader: chat,
       withdrawals,
     })
-    expect(await parametersOf('--reranker', 'judge-1', '--rerank-candidates', '7')).toMatchObject({
-      reranker: { model: 'judge-1', candidates: 7 },
-    })
+    const cross = ['--reader', 'judge-1', '--reader-kind', 'cross-encoder', '--reader-scores', 'both']
+    const both = { ...chat, kind: 'cross-encoder', scores: 'both' }
+    expect(await parametersOf(...cross)).toMatchObject({ reader: { ...both, passages: 20 } })
+    expect(await parametersOf(...cross, '--reader-passages', '7')).toMatchObject({ reader: { ...both, passages: 7 } })
     expect(await parametersOf('--embedding', 'none')).toEqual({ embedding: 'none', target_risk: 0.05, withdrawals })
     const asked = async (): Promise<number | null> => (await harness.owner.query('select 1 from builds')).rowCount
-    expect(await asked()).toBe(4)
+    expect(await asked()).toBe(5)
     for (const [flag, value] of [
       ['--embedding', 'words'],
       ['--target-risk', '0'],
       ['--target-risk', '1'],
-      ['--rerank-candidates', '1'],
-      ['--rerank-candidates', '51'],
+      ['--reader-kind', 'reranker'],
+      ['--reader-scores', 'rank'],
+      ['--reader-passages', '1'],
+      ['--reader-passages', '51'],
     ] as const) {
       const { code, stderr } = await harness.cli.run(...start, flag, value)
       expect({ flag, value, code }).toEqual({ flag, value, code: 2 })
       expect(stderr).toContain(flag)
     }
-    expect(await asked()).toBe(4)
+    const kept = await harness.cli.run(...start, ...cross, '--reader-failure', 'decide_without')
+    expect([kept.code, kept.stderr]).toEqual([1, expect.stringContaining('needs --reader-scores decide')])
+    expect(await asked()).toBe(5)
   },
 )

@@ -4,7 +4,7 @@ import type { Predictor } from '#core/domain/predictors.ts'
 import type { FoundPassage, SearchResult } from '#core/domain/search.ts'
 import type { ArtifactRow } from '#core/index/format/writer.ts'
 import { SEARCH_BOUNDS } from '#core/domain/bounds.ts'
-import { reordered } from '#core/reranking/order.ts'
+import { scoredList } from '#core/reading/scored-list.ts'
 import { createIndexVersion } from '#search-node/search/index-version.ts'
 import { search } from '#search-node/search/pipeline.ts'
 import { EVERYTHING, RANKING, UNLIMITED, inputOf, searchable } from '#test/support/search.ts'
@@ -110,12 +110,10 @@ describe('the passages of a named provision', () => {
     }
   })
 
-  test('keep their order and their place in front when a re-ranker prefers others', async () => {
+  test('keep their order and their place in front when a reader prefers others', async () => {
     const { passages } = await corpus.ask({ text: article(6), vector: rows[40]?.vector, limit: 30 })
-    const { passages: after } = reordered(
-      passages,
-      passages.map((_, at) => at * (at % 2 === 0 ? 1 : -1)),
-    )
+    const scores = passages.map((_, at) => at * (at % 2 === 0 ? 1 : -1))
+    const { passages: after } = scoredList({ scores: 'order', passages: 30 }, passages, scores, 30)
     expect(after.slice(0, 10).map(numberOf)).toEqual([10, 11, 12, 13, 14, 15, 16, 17, 18, 19])
     expect(after.slice(10).map(numberOf)).not.toEqual(passages.slice(10).map(numberOf))
   })
