@@ -241,6 +241,21 @@ export async function versionsMaybePinned(database: Queryable, withinMs: number)
     .map((row) => row.id)
 }
 
+/** Active versions of the embedder that hashed words, which no gateway can ask any more. */
+const ACTIVE_LOCAL = `
+select b.slug as knowledge_base, v.id as version_id
+from active_versions a
+join corpus_versions v on v.id = a.version_id
+join knowledge_bases b on b.id = a.knowledge_base_id
+where v.embedding ->> 'provider' = 'local'
+order by b.slug`
+
+const activeLocalSchema = z.object({ knowledge_base: z.string(), version_id: z.uuid() })
+
+export async function activeLocalVersions(database: Queryable): Promise<readonly z.infer<typeof activeLocalSchema>[]> {
+  return z.array(activeLocalSchema).parse((await database.query(ACTIVE_LOCAL)).rows)
+}
+
 const servingSchema = z.object({
   version_id: z.uuid(),
   facets: facetsSchema,

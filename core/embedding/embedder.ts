@@ -1,7 +1,7 @@
 import type { EmbeddingSpace } from '#core/index/format/manifest.ts'
 
 /** Who embeds the passages of a version; `none`: it has no vectors, and is ranked by words alone. */
-export const EMBEDDINGS = ['none', 'local', 'openai'] as const
+export const EMBEDDINGS = ['none', 'openai'] as const
 export type Embedding = (typeof EMBEDDINGS)[number]
 
 /** Many models embed a query and a passage in different ways. */
@@ -30,9 +30,14 @@ export interface Embedder {
   embed(texts: readonly string[], role: EmbeddingRole, signal: AbortSignal): Promise<Embeddings>
 }
 
+/** Earlier releases hashed words themselves. */
+export const LOCAL_VERSION =
+  'The version was built with the local embedder, which this release lacks: build it again with --embedding none, or ' +
+  'with a model, and activate that.'
+
 /** @param embedder undefined: of a version without vectors. */
 export function embeddingOf(embedder: Embedder | undefined): Embedding {
-  return embedder?.space.provider ?? 'none'
+  return embedder === undefined ? 'none' : 'openai'
 }
 
 /** The provider failed, was too slow, or sent invalid vectors. The error never contains the texts. */
@@ -54,10 +59,6 @@ export class EmbeddingError extends Error {
 export interface EmbeddedTexts {
   readonly first: number
   readonly count: number
-}
-
-export function sameSpace(a: EmbeddingSpace, b: EmbeddingSpace): boolean {
-  return spaceKey(a) === spaceKey(b)
 }
 
 /** Returns a text that is equal for equal spaces and for no others. */

@@ -16,10 +16,8 @@ const LARGEST_BYTE = 127
 
 /** Returns the space with the vectors that the embedder gives the probes as queries, one signed byte a dimension. */
 export async function withProbes(embedder: Embedder, signal: AbortSignal): Promise<EmbeddingSpace> {
-  const { space } = embedder
-  if (space.provider === 'local') return space
   const { vectors } = await embedder.embed(PROBES, 'query', signal)
-  return { ...space, probes: vectors.map(inBytes) }
+  return { ...embedder.space, probes: vectors.map(inBytes) }
 }
 
 function inBytes(vector: Float32Array): string {

@@ -4,10 +4,9 @@ import { INDEX_BOUNDS } from '#core/index/bounds.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { EndpointFailure, createJsonEndpoint } from '#core/platform/json-endpoint.ts'
 import { EMBEDDING_BOUNDS } from './bounds.ts'
-import { EmbeddingError, sameSpace } from './embedder.ts'
+import { EmbeddingError, LOCAL_VERSION } from './embedder.ts'
 import type { Embedder } from './embedder.ts'
 import { knownModel } from './known-models.ts'
-import { createLocalEmbedder } from './local/embedder.ts'
 import { createOpenAiEmbedder, probeModel } from './openai.ts'
 import type { OpenAiOptions, ProbedModel } from './openai.ts'
 import { createRateLimit } from './rate-limit.ts'
@@ -51,12 +50,10 @@ const DEFAULT_MODEL = 'text-embedding-3-small'
  * @throws OperatorError when the provider lacks what it needs, or refuses the settings; EmbeddingError when it fails.
  */
 export async function openEmbedder(
-  provider: EmbeddingSpace['provider'],
   settings: EmbeddingSettings,
   signal: AbortSignal,
   warn: (sentence: string) => void = () => undefined,
 ): Promise<Embedder> {
-  if (provider === 'local') return createLocalEmbedder()
   const { OPENAI_DIMENSIONS: wanted, OPENAI_QUERY_PREFIX: query, OPENAI_PASSAGE_PREFIX: passage } = settings
   const options = optionsOf(settings, undefined)
   const listed = await listedModels(options, signal)
@@ -68,7 +65,7 @@ export async function openEmbedder(
   const prompts = served?.prompts ?? (known && { query: known.query_prefix, passage: known.passage_prefix })
   if (prompts === undefined && (query === undefined || passage === undefined)) warn(prefixWarning(model))
   const space = embeddingSpaceSchema.parse({
-    provider,
+    provider: 'openai',
     model,
     dimensions,
     query_prefix: query ?? prompts?.query ?? '',
@@ -160,17 +157,11 @@ function prefixWarning(model: string): string {
 
 /**
  * Creates the embedder of exactly the embedding space of a version.
- * @throws OperatorError when the provider lacks what it needs, or this release cannot reproduce the space.
+ * @throws OperatorError when the endpoint lacks what it needs, or this release cannot embed into the space.
  */
 export function createEmbedder(space: EmbeddingSpace, settings: EndpointSettings): Embedder {
-  if (space.provider === 'openai') return createOpenAiEmbedder(space, optionsOf(settings, undefined))
-  const embedder = createLocalEmbedder()
-  if (!sameSpace(embedder.space, space))
-    throw new OperatorError(
-      `This release cannot embed into ${space.provider}/${space.model} with ${space.dimensions} ` +
-        'dimensions: build the knowledge base again and activate the new version.',
-    )
-  return embedder
+  if (space.provider === 'local') throw new OperatorError(LOCAL_VERSION)
+  return createOpenAiEmbedder(space, optionsOf(settings, undefined))
 }
 
 function optionsOf(settings: EndpointSettings, tokensMax: number | undefined): OpenAiOptions {
@@ -178,7 +169,7 @@ function optionsOf(settings: EndpointSettings, tokensMax: number | undefined): O
   if (apiKey === undefined && baseUrl === undefined)
     throw new OperatorError(
       'The openai embedding provider needs OPENAI_API_KEY, or OPENAI_BASE_URL of a server without keys: set one, or ' +
-        'build with the local provider.',
+        'build with --embedding none.',
     )
   const build = {
     retry: buildRetryPolicy(settings.OPENAI_RETRY_MS ?? EMBEDDING_BOUNDS.embedBuildRetryDefaultMs),

@@ -1,6 +1,7 @@
 import { readWayTo } from '#core/db/activation-history.ts'
 import type { ActivationRow } from '#core/db/activations.ts'
 import type { Queryable } from '#core/db/pool.ts'
+import { LOCAL_VERSION } from '#core/embedding/embedder.ts'
 import { readPredecessor } from '#core/db/reviews.ts'
 import type { VersionRow } from '#core/db/versions.ts'
 import { readApproval, readReturnApproval } from '#jobs/review/approvals.ts'
@@ -63,6 +64,7 @@ function assertActivatable(
     throw new ReviewRefused(
       'The version does not belong to this knowledge base: "operator versions list" shows those that do.',
     )
+  if (version.embedding?.provider === 'local') throw new ReviewRefused(LOCAL_VERSION)
   switch (version.state) {
     case 'active':
       throw new ReviewRefused('The version is active already: nothing is left to do.')

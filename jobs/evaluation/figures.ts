@@ -19,10 +19,7 @@ export function rankingsOf(outcomes: Outcomes): ByMode<SystemFigures> {
   return mapModes(outcomes, (asked) => systemFigures(asked.flatMap(({ figures }) => figures ?? [])))
 }
 
-/**
- * The predictors of lists without a named provision. The score of hashed words repeats what the others say, so it is
- * left out where there is no model.
- */
+/** The predictors of lists without a named provision. */
 const FITTED_OF_WORDS: readonly Predictor[] = [
   'document_share',
   'document_agreement',
@@ -38,7 +35,6 @@ const FITTED_OF_WORDS: readonly Predictor[] = [
 const NAMES: readonly string[] = PREDICTORS
 const FITTED: Readonly<Record<Embedding, readonly Predictor[]>> = {
   none: FITTED_OF_WORDS,
-  local: FITTED_OF_WORDS,
   openai: [...FITTED_OF_WORDS, 'nearest_vector'],
 }
 

@@ -81,8 +81,7 @@ async function embedMissing(
  * Removes the files of earlier runs where the endpoint served them another model. The probe is replaced last, so that a
  * run that is killed in between leaves the rest to the next one.
  */
-async function removeOtherModel(folder: string, probe: Float32Array<ArrayBuffer> | undefined): Promise<void> {
-  if (probe === undefined) return
+async function removeOtherModel(folder: string, probe: Float32Array<ArrayBuffer>): Promise<void> {
   const path = join(folder, 'model.probe')
   const before = await readFile(path).catch(() => undefined)
   if (before !== undefined && !sameModel(vectorsIn(before), probe)) {

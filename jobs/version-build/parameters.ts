@@ -67,27 +67,31 @@ const parametersSchema = z.strictObject({
 })
 export type BuildParameters = z.infer<typeof parametersSchema>
 
-const earlierSchema = z.looseObject({ reranker: z.strictObject({ model: z.unknown(), candidates: z.unknown() }) })
+const earlierSchema = z.looseObject({
+  embedding: z.unknown(),
+  reranker: z.strictObject({ model: z.unknown(), candidates: z.unknown() }).optional(),
+})
 
-/** Reads stored parameters, also of a release that tried a re-ranker beside a reader. */
+/**
+ * Reads stored parameters, also of a release that had an embedder of its own, which ranked as words alone do, and tried
+ * a re-ranker beside a reader.
+ */
 export const buildParametersSchema = z.preprocess((stored) => {
   const { data } = earlierSchema.safeParse(stored)
   if (data === undefined) return stored
   const { reranker, ...rest } = data
+  const embedding = rest.embedding === 'local' ? 'none' : rest.embedding
+  if (reranker === undefined) return { ...rest, embedding }
   const { model, candidates: passages } = reranker
-  return { reader: { model, kind: 'cross-encoder', scores: 'order', passages, on_failure: 'refuse' }, ...rest }
+  const reader = { model, kind: 'cross-encoder', scores: 'order', passages, on_failure: 'refuse' }
+  return { reader, ...rest, embedding }
 }, parametersSchema)
 
-/**
- * The vectors' share of the ranking, unless a question set fits another. Hashed words carry no information beyond the
- * words, so they only order passages that share no word with the question (decision 0008). The share of a model was
- * measured on natural questions (decision 0052).
- */
-const DENSE_WEIGHT: Readonly<Record<Embedding, number>> = { none: 0, local: 0.007, openai: 0.7 }
+/** The vectors' share of the ranking, unless a question set fits another (decision 0052). */
+const DENSE_WEIGHT: Readonly<Record<Embedding, number>> = { none: 0, openai: 0.7 }
 
 const CALIBRATION: Readonly<Record<Embedding, Calibration>> = {
   none: DEFAULT_CALIBRATION,
-  local: DEFAULT_CALIBRATION,
   openai: DEFAULT_MODEL_CALIBRATION,
 }
 

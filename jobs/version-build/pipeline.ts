@@ -45,9 +45,7 @@ async function openVersionEmbedder({
   signal,
 }: CandidateContext): Promise<Embedder | undefined> {
   if (provider === 'none') return undefined
-  return await openEmbedder(provider, embedding, signal, (warning) =>
-    log.warn('embedding without known prefixes', { warning }),
-  )
+  return await openEmbedder(embedding, signal, (warning) => log.warn('embedding without known prefixes', { warning }))
 }
 
 export interface BuiltVersion {

@@ -34,8 +34,8 @@ export interface PassageVectors {
 
 /** Vectors of passages, from the provider or from an earlier time. */
 export interface TextVectors {
-  /** Tells models of one name apart; undefined for the local embedder. */
-  readonly probe: Float32Array<ArrayBuffer> | undefined
+  /** Tells models of one name apart. */
+  readonly probe: Float32Array<ArrayBuffer>
   of(passages: readonly PassageRecord[], onProgress: OnProgress): Promise<PassageVectors>
   /** @throws EmbeddingError when the provider serves another model than at first; what it sent is not kept then. */
   assertUnchanged(): Promise<void>
@@ -72,14 +72,9 @@ function passageTextOf(passage: PassageRecord): PassageText {
   return { passage, text, digest, key: digest.toString('hex') }
 }
 
-/**
- * Opens the vectors of one embedding space. The local embedder computes a vector in less time than a file takes, so
- * only vectors of a remote provider are kept.
- * @throws EmbeddingError when the provider fails.
- */
+/** Opens the vectors of one embedding space. @throws EmbeddingError when the provider fails. */
 export async function openTextVectors(options: TextVectorsOptions): Promise<TextVectors> {
   const { embedder, cache, buildFile, warn } = options
-  if (embedder.space.provider === 'local') return createLocalVectors(options)
   const kept = openVectorCache(cache?.path ?? buildFile, {
     space: spaceKey(embedder.space),
     dimensions: embedder.space.dimensions,
@@ -91,23 +86,6 @@ export async function openTextVectors(options: TextVectorsOptions): Promise<Text
   } catch (error) {
     kept.close()
     throw error
-  }
-}
-
-function createLocalVectors({ embedder, signal }: TextVectorsOptions): TextVectors {
-  return {
-    probe: undefined,
-    assertUnchanged: () => Promise.resolve(),
-    async of(passages, onProgress) {
-      const vectors: Float32Array<ArrayBuffer>[] = []
-      for (let from = 0; from < passages.length; from += EMBEDDING_BOUNDS.embedBatchTexts) {
-        const batch = passages.slice(from, from + EMBEDDING_BOUNDS.embedBatchTexts)
-        vectors.push(...(await embedder.embed(batch.map(embeddedText), 'passage', signal)).vectors)
-        onProgress({ done: vectors.length, sent: 0, tokens: 0 })
-      }
-      return { vectors, overlong: 0 }
-    },
-    close: () => undefined,
   }
 }
 

@@ -3,7 +3,6 @@ import { InvalidArgumentError, Option } from 'commander'
 import type { Command } from 'commander'
 import { EmbeddingError } from '#core/embedding/embedder.ts'
 import type { Embedder, Embedding } from '#core/embedding/embedder.ts'
-import { createLocalEmbedder } from '#core/embedding/local/embedder.ts'
 import { openEmbedder } from '#core/embedding/providers.ts'
 import type { EmbeddingSettings } from '#core/embedding/providers.ts'
 import { DATABASE_BOUNDS } from '#core/db/bounds.ts'
@@ -14,9 +13,9 @@ import { OperatorError } from '#core/platform/errors.ts'
 import type { VectorSettings } from '#jobs/version-build/text-vectors.ts'
 import { secretVariable, userCacheFolder } from '#jobs/platform/config.ts'
 
-/** The embedding of a command line; with neither `embedding` nor `embeddings` it is the local one. */
+/** The embedding of a command line; with neither `model` nor `embeddings` there is none. */
 export interface EmbeddingFlags {
-  readonly embedding?: 'none' | 'local'
+  readonly embedding?: 'none'
   /** Folder or name of a model, whose encoder the command line starts; `withOwnEncoder` puts its endpoint instead. */
   readonly model?: string | undefined
   /** Base URL of an OpenAI-compatible endpoint. */
@@ -77,19 +76,15 @@ export function embeddingOptions(command: Command): Command {
     .addOption(
       new Option(
         '--embedding <who>',
-        'none: no vectors, words alone rank, right for a large corpus without a model; local: the built-in embedder',
-      ).choices(['none', 'local']),
+        'none (default): no vectors, words alone rank, right for a corpus without a model',
+      ).choices(['none']),
     )
     .option(
       '--model <folder or name>',
       'embed with this model, by an encoder of its own: a folder in the layout of sentence-transformers, or the name ' +
         'of one in MODELS_DIR (./models), where "operator models fetch" puts them',
     )
-    .option(
-      '--embeddings <url>',
-      'embed with the OpenAI-compatible endpoint at this base URL (default: the built-in embedder, which needs none)',
-      endpointUrl,
-    )
+    .option('--embeddings <url>', 'embed with the OpenAI-compatible endpoint at this base URL', endpointUrl)
     .option('--embedding-model <name>', 'model of the endpoint; required with --embeddings', modelName)
     .option(
       '--embedding-dimensions <n>',
@@ -174,7 +169,7 @@ export function embeddingEnvironment(flags: EmbeddingFlags): Readonly<Record<str
 
 /** Returns who embeds. */
 export function flaggedEmbedding({ embedding, embeddings, model }: EmbeddingFlags): Embedding {
-  return embedding ?? (embeddings === undefined && model === undefined ? 'local' : 'openai')
+  return embedding ?? (embeddings === undefined && model === undefined ? 'none' : 'openai')
 }
 
 /** Returns how a build of the command line uses the endpoint, and where it keeps vectors. */
@@ -193,7 +188,7 @@ export function vectorSettingsOf({ embeddingBatch, vectorCache }: EmbeddingFlags
 /**
  * Opens the embedder that the flags name.
  * @param note takes a warning about the settings.
- * @returns undefined for `--embedding none`.
+ * @returns undefined where words alone rank.
  * @throws OperatorError where flags do not belong together, or the endpoint cannot be used.
  */
 export async function openFlaggedEmbedder(
@@ -202,11 +197,11 @@ export async function openFlaggedEmbedder(
   note: (sentence: string) => void = () => undefined,
 ): Promise<Embedder | undefined> {
   const settings = embeddingSettingsOf(flags)
-  if (settings === undefined) return flags.embedding === 'none' ? undefined : createLocalEmbedder()
+  if (settings === undefined) return undefined
   try {
     // A wrong address is reported at once; later requests are retried as those of a build.
-    await openEmbedder('openai', { ...settings, OPENAI_RETRY_MS: EMBEDDING_BOUNDS.flaggedEndpointRetryMs }, signal)
-    return await openEmbedder('openai', settings, signal, note)
+    await openEmbedder({ ...settings, OPENAI_RETRY_MS: EMBEDDING_BOUNDS.flaggedEndpointRetryMs }, signal)
+    return await openEmbedder(settings, signal, note)
   } catch (cause) {
     if (!(cause instanceof EmbeddingError)) throw cause
     throw new OperatorError(

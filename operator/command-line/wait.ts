@@ -39,7 +39,7 @@ function queued(waitedMs: number): string {
   return waitedMs > IDLE_HINT_MS ? 'still queued; is a job worker running?' : 'queued'
 }
 
-/** While a provider embeds; the local embedder sends nothing. */
+/** While a provider embeds. */
 function embeddingOf({ stage, embedding }: BuildListRow): string {
   return stage !== 'embed' || embedding === null || embedding.tokens === 0 ? '' : embeddingInWords(embedding)
 }

@@ -41,7 +41,6 @@ A run that fails is tried again after 1 s to 1 min, for eight minutes; one that 
 Who embeds:
   none    Nobody: the version has no vectors, words alone rank it, and no provider is asked at build or request. The
           choice for a large corpus without a model.
-  local   The built-in embedder, which only sees words. For a small corpus, demos and tests.
   openai  A model, which also finds passages that share no word with the question: every passage is sent to
           OPENAI_BASE_URL. A server without keys needs no OPENAI_API_KEY. With EMBEDDING=onnx for gateway, jobs and this
           command it is the encoder of this repository, and the default.
@@ -128,8 +127,7 @@ function addStart(build: OperatorCommand): void {
         'Without it: known items, see below',
       '--search-questions <file|openai>':
         'JSONL of {"id","lang","q"}: what people may ask of a passage in their own words; or who writes them, see below',
-      '--embedding <none|local|openai>':
-        'who embeds; default: local, or openai with EMBEDDING=onnx; none: words alone rank, see below',
+      '--embedding <none|openai>': 'who embeds, see below; default: none, or openai with EMBEDDING=onnx',
       '--engine <local|opensearch>': 'where the version is searched; default: local, see below',
       '--target-risk <share>': 'at most this share of the answers without evidence; default 0.05',
       ...WITHDRAWN,
@@ -142,7 +140,7 @@ function addStart(build: OperatorCommand): void {
       import: text,
       questions: text.optional(),
       searchQuestions: text.optional(),
-      embedding: z.enum(EMBEDDINGS, 'must be none, local or openai').optional(),
+      embedding: z.enum(EMBEDDINGS, 'must be none or openai').optional(),
       engine: z.enum(ENGINES, 'must be local or opensearch').optional(),
       targetRisk: z.coerce
         .number('must be a number')
@@ -158,7 +156,7 @@ function addStart(build: OperatorCommand): void {
     variables: { REDIS_URL, ARTIFACT_STORE, EMBEDDING },
     writes: true,
     run: async (input, { operator, config, progress, show }) => {
-      const embedding = input.embedding ?? (config.EMBEDDING === 'onnx' ? 'openai' : 'local')
+      const embedding = input.embedding ?? (config.EMBEDDING === 'onnx' ? 'openai' : 'none')
       const started = await withQueues(config.REDIS_URL, (open) =>
         startBuild(
           operator,

@@ -134,10 +134,9 @@ function encoderInWords(
   embedding: Embedding,
   { OPENAI_MODEL: model = '' }: InstallationOptions['environment'],
 ): string {
-  if (embedding === 'openai') return `Encoder: ${model} at the endpoint of --embeddings.`
-  return embedding === 'none'
-    ? `Encoder: none, words alone rank. ${BETTER}`
-    : `Encoder: the built-in one, which hashes words. ${BETTER}`
+  return embedding === 'openai'
+    ? `Encoder: ${model} at the endpoint of --embeddings.`
+    : `Encoder: none, words alone rank. ${BETTER}`
 }
 
 interface Built extends Pick<OpenEmbedding, 'embedding' | 'named'> {

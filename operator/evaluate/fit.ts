@@ -2,6 +2,7 @@ import { basename } from 'node:path'
 import { words } from '#core/index/analysis/words.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
+import { flaggedEmbedding } from '#operator/command-line/embedding-flags.ts'
 import { EVALUATION_BOUNDS } from '#jobs/evaluation/bounds.ts'
 import type { AskRecordsContext } from '#jobs/evaluation/ask.ts'
 import { fitRanking } from '#jobs/evaluation/fusion.ts'
@@ -20,7 +21,7 @@ import type { TaskFiles } from './text-lines.ts'
  * flatter, and for too few questions or judgments of none.
  */
 export async function readFitTask(
-  { fitQueries, fitQrels, limitTo, embedding }: EvaluateFlags,
+  { fitQueries, fitQrels, limitTo, ...flags }: EvaluateFlags,
   files: TaskFiles,
   asked: Task,
   signal: AbortSignal,
@@ -28,9 +29,9 @@ export async function readFitTask(
   if (fitQueries === undefined && fitQrels !== undefined)
     throw new OperatorError('--fit-qrels judges the questions of --fit-queries: name both, or neither.')
   if (fitQueries === undefined) return undefined
-  if (embedding === 'none')
+  if (flaggedEmbedding(flags) === 'none')
     throw new OperatorError(
-      '--fit-queries fits the weight of the vectors, and --embedding none has none: leave out one.',
+      '--fit-queries fits the weight of the vectors, and words alone rank here: name a model, or leave it out.',
     )
   const queries = await firstReadable([fitQueries], 'name the file of questions with --fit-queries')
   const qrels = await firstReadable([fitQrels ?? files.qrels], 'name the judgments with --fit-qrels')

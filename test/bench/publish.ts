@@ -24,7 +24,7 @@ import type { Installation } from './installation.ts'
 
 export const KNOWLEDGE_BASE = 'bench'
 /** Every question is answered, because an abstention carries no passages. */
-const DEFAULTS = defaultProfile({ embedding: 'local' })
+const DEFAULTS = defaultProfile({ embedding: 'none' })
 export const PARAMETERS = {
   ...DEFAULTS,
   dense_weight: 0.05,

@@ -21,7 +21,7 @@ const keptSchema = z.object({
   }),
   replay: z
     .strictObject({
-      query_vector_digest: z.string(),
+      query_vector_digest: z.string().nullable(),
       query_characters: z.int().nullable(),
       passage_sha256: z.array(z.string()),
       rerank_order: z.array(z.number()).nullable(),
@@ -54,7 +54,8 @@ describe('A settled reservation keeps what a later replay needs', () => {
   })
 
   test('a keyed digest of the query vector: the same for the same vector and key, and for no other', async () => {
-    const [caller, stranger] = [await createCaller(), await createCaller()]
+    const mixed = { knowledgeBase: MIXED_KNOWLEDGE_BASE, jurisdictions: ['XA'] }
+    const [caller, stranger] = [await createCaller(mixed), await createCaller(mixed)]
     const secrets = parseServiceSecrets(service.settings.secrets.SERVICE_SECRET)
     await caller.ask()
     await caller.ask()
@@ -68,8 +69,10 @@ describe('A settled reservation keeps what a later replay needs', () => {
     const [first, second, other, ...rotated] = (await keptOf(caller)).map(({ replay }) => replay?.query_vector_digest)
     expect(first).toMatch(/^[0-9a-f]{64}$/)
     expect(second).toBe(first)
-    for (const different of [other, rotated.at(-1), (await keptOf(stranger))[0]?.replay?.query_vector_digest])
+    for (const different of [other, rotated.at(-1), (await keptOf(stranger))[0]?.replay?.query_vector_digest]) {
+      expect(different).toMatch(/^[0-9a-f]{64}$/)
       expect(different).not.toBe(first)
+    }
   })
 
   test('the order that the re-ranker gave to the list of the search', async () => {

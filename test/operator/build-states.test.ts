@@ -15,7 +15,7 @@ const harness = await openCorpusHarness()
 afterAll(() => harness.close())
 
 async function queuedBuild(name: string): Promise<string> {
-  const asked = { import: await importOne(harness, name), embedding: 'local', store: harness.store } as const
+  const asked = { import: await importOne(harness, name), embedding: 'none', store: harness.store } as const
   return (await startBuild(harness.operator, asked, () => Promise.resolve())).id
 }
 

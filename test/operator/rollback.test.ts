@@ -5,11 +5,13 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { finishActivation, movePointer, readActivation, setVersionState } from '#core/db/activations.ts'
 import { inTransaction } from '#core/db/pool.ts'
 import { readVersion } from '#core/db/versions.ts'
+import type { EmbeddingSpace } from '#core/index/format/manifest.ts'
 import { requestActivation } from '#operator/actions/activations.ts'
 import { createKnowledgeBase } from '#operator/actions/organizations.ts'
 import { requestRollback } from '#operator/actions/rollback.ts'
 import { approve } from '#test/support/reviews.ts'
-import { openOperatorHarness } from '#test/support/operator-cli.ts'
+import { commandLine, openOperatorHarness } from '#test/support/operator-cli.ts'
+import { withoutGuards } from '#test/support/postgres.ts'
 
 const harness = await openOperatorHarness()
 const enqueue = (): Promise<void> => Promise.resolve()
@@ -20,7 +22,7 @@ beforeAll(async () => {
 afterAll(() => harness.close())
 
 /** An approved version as a build leaves it. */
-async function approved(): Promise<string> {
+async function approved(space: EmbeddingSpace = spaceOf(8)): Promise<string> {
   const [source, build, version] = [randomUUID(), randomUUID(), randomUUID()]
   const facets = JSON.stringify({
     languages: ['en'],
@@ -28,7 +30,7 @@ async function approved(): Promise<string> {
     subjects: ['conduct'],
     statuses: ['verified'],
   })
-  const embedding = JSON.stringify(spaceOf(8))
+  const embedding = JSON.stringify(space)
   const rows: readonly (readonly [string, readonly unknown[]])[] = [
     [
       'insert into imports (id, knowledge_base_id, mapping, snapshot_ids, report) select $1, id, ' +
@@ -103,3 +105,14 @@ test(
     )
   },
 )
+
+test('a version of the embedder of an earlier release is not activated, and migrate names those that are active', async () => {
+  const sentence = 'The version was built with the local embedder, which this release lacks: build it again with'
+  const local = await approved(spaceOf(8, { provider: 'local' }))
+  await expect(requestActivation(harness.operator, { version: local }, enqueue)).rejects.toThrow(sentence)
+  const cli = commandLine({ DATABASE_URL: harness.urls.migrationUrl })
+  expect(await cli.json('migrate')).toMatchObject({ build_again: [] })
+  await withoutGuards(harness.owner, 'update active_versions set version_id = $1', [local])
+  expect(await cli.json('migrate')).toMatchObject({ build_again: [{ knowledge_base: 'rules', version_id: local }] })
+  expect((await cli.run('migrate')).stderr).toContain(`rules, ${local}: ${sentence}`)
+})

@@ -1,6 +1,6 @@
-import { createLocalEmbedder } from '#core/embedding/local/embedder.ts'
 import { evaluationMapping } from '#operator/evaluate/data-set-mapping.ts'
 import { withTemporaryVersion } from '#operator/evaluate/temporary-version.ts'
+import { WORD_EMBEDDER } from '#test/support/word-vectors.ts'
 
 /**
  * Imports and builds a corpus in this process and writes the manifest of what it built: `build-version.ts
@@ -11,7 +11,7 @@ const [corpus = '', dataDir = ''] = process.argv.slice(2)
 const version = {
   corpus,
   mapping: evaluationMapping({ limit: undefined, dated: false }),
-  embedder: createLocalEmbedder(),
+  embedder: WORD_EMBEDDER,
   relevant: new Set<string>(),
   dataDir,
   signal: new AbortController().signal,

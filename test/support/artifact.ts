@@ -122,7 +122,7 @@ export function testManifest(versionId: string): Manifest {
 /** A space without prefixes. */
 export function spaceOf(dimensions: number, change: Partial<EmbeddingSpace> = {}): EmbeddingSpace {
   return {
-    provider: 'local',
+    provider: 'openai',
     model: 'test',
     dimensions,
     query_prefix: '',

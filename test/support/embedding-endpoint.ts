@@ -3,9 +3,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { inspect } from 'node:util'
 import { z } from 'zod'
-import { createLocalEmbedder } from '#core/embedding/local/embedder.ts'
 import { PROBES } from '#core/embedding/probes.ts'
 import { bodyOf, send, startJsonServer } from './json-server.ts'
+import { WORD_DIMENSIONS, wordVector } from './word-vectors.ts'
 
 /** What the endpoint does other than answering; changed while it runs. */
 export interface EndpointBehaviour {
@@ -45,18 +45,11 @@ export interface EmbeddingReply {
 }
 
 /**
- * The vectors of the local embedder, which rank passages as their words do.
+ * Vectors that rank passages as their words do.
  * @param weights of another model: the vector of a text is that of the text behind them.
  */
 export function vectorsByWords(weights = ''): Pick<EndpointBehaviour, 'vectorsOf'> {
-  const embedder = createLocalEmbedder()
-  const { signal } = new AbortController()
-  return {
-    vectorsOf: async (texts) => {
-      const weighted = texts.map((text) => weights + text)
-      return (await embedder.embed(weighted, 'passage', signal)).vectors
-    },
-  }
+  return { vectorsOf: (texts) => Promise.resolve(texts.map((text) => wordVector(weights + text))) }
 }
 
 const requestSchema = z.strictObject({
@@ -214,7 +207,7 @@ export async function arrivalOf({ arrived }: HeldCall, request: Promise<unknown>
   await Promise.race([arrived, over])
 }
 
-/** An endpoint with the local embedder's vectors, which can be slow, hold single calls, and counts overlapping ones. */
+/** An endpoint with vectors by words, which can be slow, hold single calls, and counts overlapping ones. */
 export interface TestProvider {
   /** For every process of the service. */
   readonly environment: Readonly<Record<string, string>>
@@ -270,7 +263,7 @@ export async function startTestProvider(): Promise<TestProvider> {
       OPENAI_BASE_URL: endpoint.baseUrl,
       OPENAI_API_KEY: 'test',
       OPENAI_MODEL: 'test-embedding',
-      OPENAI_DIMENSIONS: String(createLocalEmbedder().space.dimensions),
+      OPENAI_DIMENSIONS: String(WORD_DIMENSIONS),
       OPENAI_TIMEOUT_MS: '9000',
     },
     delayMs: 0,

@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http'
-import { createLocalEmbedder } from '#core/embedding/local/embedder.ts'
 import { startEmbeddingEndpoint, vectorsByWords } from './embedding-endpoint.ts'
 import type { EmbeddingEndpoint, EmbeddingReply } from './embedding-endpoint.ts'
 import { send } from './json-server.ts'
+import { WORD_DIMENSIONS } from './word-vectors.ts'
 
 /**
  * How the provider treats a request; chosen by `[provider NAME]` in its first text, so that a test needs no other way
@@ -61,7 +61,7 @@ export async function refuseHeld(baseUrl: string, part: string): Promise<void> {
   if (!reply.ok) throw new Error(`the provider answered ${reply.status}`)
 }
 
-/** An endpoint with the local embedder's vectors, whose replies are chosen by such texts. */
+/** An endpoint with vectors by words, whose replies are chosen by such texts. */
 export async function startProvider(): Promise<Provider> {
   const byWords = vectorsByWords()
   const held = new Map<string, () => void>()
@@ -86,7 +86,7 @@ export async function startProvider(): Promise<Provider> {
     },
   })
   const { baseUrl, stop } = endpoint
-  return { baseUrl, stop, dimensions: createLocalEmbedder().space.dimensions, tokensPerText: TOKENS_PER_TEXT }
+  return { baseUrl, stop, dimensions: WORD_DIMENSIONS, tokensPerText: TOKENS_PER_TEXT }
 }
 
 function behave(

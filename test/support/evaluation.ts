@@ -97,7 +97,7 @@ export function asking(
   const context: AskRecordsContext = {
     versionId: 'version',
     facets: { languages: ['en'], jurisdictions: ['ZZ'], subjects: [], statuses: ['verified'] },
-    profile: defaultProfile({ embedding: 'local' }),
+    profile: defaultProfile({ embedding: 'none' }),
     embedder: {
       space: spaceOf(2),
       embed: async (texts) =>

@@ -137,7 +137,7 @@ export async function finishBuild(harness: CorpusHarness, id: string, passed: bo
 export async function candidate(harness: CorpusHarness, name: string, passed = true, worse = false): Promise<string> {
   const started = await startBuild(
     harness.operator,
-    { import: await importOne(harness, name), embedding: 'local', store: harness.store },
+    { import: await importOne(harness, name), embedding: 'none', store: harness.store },
     () => Promise.resolve(),
   )
   return finishBuild(harness, started.id, passed, worse)

@@ -62,7 +62,7 @@ export async function startTestService(options: ServiceOptions = {}): Promise<Te
   const environment = { ...options.environment, NODE_OPTIONS: WITH_FEW_QUERIES }
   const { redisUrl: _, ...publishing } = { ...options, environment, gateways: 0, searchNodes: 1 }
   const { OPENAI_MODEL = '', OPENAI_DIMENSIONS = '' } = options.environment ?? {}
-  const key = [options.embedding ?? 'local', options.engine ?? 'local', OPENAI_MODEL, OPENAI_DIMENSIONS]
+  const key = [options.embedding ?? 'none', options.engine ?? 'local', OPENAI_MODEL, OPENAI_DIMENSIONS]
   const begun = await publishedInstallation(inject('servers'), key, async (empty) => {
     const service = await startOn(empty, publishing)
     await service.stop()
@@ -127,7 +127,7 @@ async function startOn(begun: Installation, options: ServiceOptions): Promise<Te
   }
 }
 
-function rulebook({ embedding = 'local', engine }: ServiceOptions): Publication & { readonly title: string } {
+function rulebook({ embedding = 'none', engine }: ServiceOptions): Publication & { readonly title: string } {
   return { ...builtInCorpus(), knowledgeBase: KNOWLEDGE_BASE, embedding, engine }
 }
 

@@ -56,7 +56,7 @@ export function foldedWords(folded: string): string[] {
 }
 
 /** True for the numbers and references that `words` yields, false for words. */
-export function startsWithDigit(word: string): boolean {
+function startsWithDigit(word: string): boolean {
   const unit = word.charCodeAt(0)
   return unit < 0x80 ? unit >= 0x30 && unit <= 0x39 : /^\p{N}/u.test(word)
 }

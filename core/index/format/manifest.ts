@@ -54,6 +54,7 @@ export const prefixSchema = z.string().max(INDEX_BOUNDS.embeddingPrefixCharacter
 export const modelDigestSchema = z.string().regex(/^[0-9a-f]{64}$/)
 
 export const embeddingSpaceSchema = z.strictObject({
+  /** `local`: the embedder of an earlier release, whose versions can be read and not asked by vector. */
   provider: z.enum(['local', 'openai']),
   model: z.string().min(1).max(INDEX_BOUNDS.embeddingModelCharactersMax),
   dimensions: z.int().min(INDEX_BOUNDS.embeddingDimensionsMin).max(INDEX_BOUNDS.embeddingDimensionsMax),

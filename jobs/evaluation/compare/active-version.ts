@@ -55,7 +55,11 @@ export async function readActiveVersion({
     )
   return {
     ...active,
-    embedder: active.embedding === null ? undefined : embedderOf(active.embedding, embedding),
+    // An earlier release embedded by hashing words, which ranked as words alone do.
+    embedder:
+      active.embedding === null || active.embedding.provider === 'local'
+        ? undefined
+        : embedderOf(active.embedding, embedding),
     reader: reader !== null && orders(reader) ? createReader(reader, embedding) : undefined,
   }
 }

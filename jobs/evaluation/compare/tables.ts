@@ -145,7 +145,7 @@ export function* tableChanges(before: ComparedTables, after: ComparedTables): Ge
     if (isOtherEngine && OF_ENGINE.has(table)) continue
     if (valueOf(table, before.manifest) === valueOf(table, after.manifest)) continue
     if (isExplained(comparison, before, after)) continue
-    if (comparison.by !== 'vectors' || after.manifest.embedding?.provider !== 'openai') throw unexplained(table)
+    if (comparison.by !== 'vectors') throw unexplained(table)
     yield { kind: 'vectors_changed', file: table }
   }
 }

@@ -22,7 +22,7 @@ import { cpuBetween, cpuTimes } from '../cpu.ts'
 export interface ChangedCorpus {
   readonly file: string
   readonly mapping: string
-  readonly embedding: 'local' | 'openai'
+  readonly embedding: 'none' | 'openai'
 }
 
 const WAIT_SECONDS = 3_600
@@ -87,7 +87,7 @@ export async function benchChanged(corpus: ChangedCorpus, work: string, steps: S
       `Capture and import ${seconds(imported - began)}; ${stages.sentence()}.`,
       `CPU: job worker with its capture and build ${seconds(jobs)}, search node ${seconds(node)}, others on the ` +
         `machine ${seconds(others)}.`,
-      ...(embedding === 'local'
+      ...(embedding === 'none'
         ? []
         : [await textsSince(endpoint, before, store.artifactFolder(built.version_id ?? ''))]),
     ].join('\n'),

@@ -18,7 +18,7 @@ import { benchChanged } from './changed.ts'
 import { makeCorpus } from './corpus.ts'
 
 const USAGE = `npm run bench:import -- [--mb N] [--data-dir PATH]
-npm run bench:import -- --changed FILE --mapping FILE [--embedding local|openai] [--data-dir PATH]
+npm run bench:import -- --changed FILE --mapping FILE [--embedding none|openai] [--data-dir PATH]
 
 Makes a JSONL corpus of N megabytes (default 5000), the same in each run, and imports it as an operator does. Then runs
 the stages of a build that read and sort it, and writes the rows of documents and revisions to Postgres. Shows time,
@@ -107,11 +107,11 @@ try {
       'data-dir': { type: 'string', default: '.data/bench' },
       changed: { type: 'string' },
       mapping: { type: 'string' },
-      embedding: { type: 'string', default: 'local' },
+      embedding: { type: 'string', default: 'none' },
     },
   })
   const { changed, mapping } = values
-  const embedding = z.enum(['local', 'openai']).safeParse(values.embedding)
+  const embedding = z.enum(['none', 'openai']).safeParse(values.embedding)
   const megabytes = z.coerce.number().int().min(1).max(20_000).safeParse(values.mb)
   if (!embedding.success || !megabytes.success || (changed === undefined) !== (mapping === undefined))
     throw new Error(USAGE)

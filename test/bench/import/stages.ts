@@ -25,7 +25,7 @@ function tell(what: string): void {
 const context: BuildContext = {
   fence: { buildId, attempt: 1 },
   knowledgeBaseId: source.knowledgeBaseId,
-  parameters: buildParametersSchema.parse({ embedding: 'local' }),
+  parameters: buildParametersSchema.parse({ embedding: 'none' }),
   source,
   store,
   workFolder: store.workFolder(buildId),

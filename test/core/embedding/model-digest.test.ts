@@ -18,7 +18,7 @@ async function open(digest: string | undefined): ReturnType<typeof openEmbedder>
   })
   const model = { OPENAI_MODEL: 'm', OPENAI_DIMENSIONS: undefined }
   const prefixes = { OPENAI_QUERY_PREFIX: '', OPENAI_PASSAGE_PREFIX: '' }
-  return await openEmbedder('openai', { ...settings(), ...model, ...prefixes }, signal)
+  return await openEmbedder({ ...settings(), ...model, ...prefixes }, signal)
 }
 
 const settings = (): { OPENAI_BASE_URL: string; OPENAI_API_KEY: undefined } => ({

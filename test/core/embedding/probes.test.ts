@@ -20,7 +20,7 @@ beforeEach(async () => {
   endpoint = await startEmbeddingEndpoint(vectorsByWords())
   const model = { OPENAI_MODEL: 'm', OPENAI_DIMENSIONS: undefined }
   const prefixes = { OPENAI_QUERY_PREFIX: 'q: ', OPENAI_PASSAGE_PREFIX: '' }
-  const built = await openEmbedder('openai', { ...settings(), ...model, ...prefixes }, signal)
+  const built = await openEmbedder({ ...settings(), ...model, ...prefixes }, signal)
   space = await withProbes(built, signal)
 })
 afterEach(() => endpoint.stop())

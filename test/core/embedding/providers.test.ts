@@ -35,7 +35,7 @@ function settingsOf(baseUrl: string | undefined, change: Partial<EmbeddingSettin
 describe('the embedder of a new version', () => {
   test('learns the dimensions from one request, and never asks for any', async () => {
     const { baseUrl, requests } = await start({ refusesDimensions: true })
-    const embedder = await openEmbedder('openai', settingsOf(baseUrl), signal)
+    const embedder = await openEmbedder(settingsOf(baseUrl), signal)
     expect(embedder.space).toEqual(spaceOf(ENDPOINT_DIMENSIONS, { provider: 'openai', model: 'some-model' }))
     expect((await embedder.embed(['a passage'], 'passage', signal)).vectors[0]).toHaveLength(ENDPOINT_DIMENSIONS)
     expect(requests.map(({ dimensions }) => dimensions)).toEqual([undefined, undefined])
@@ -43,7 +43,7 @@ describe('the embedder of a new version', () => {
 
   test('asks for the dimensions that are configured, and the space says so', async () => {
     const { baseUrl, requests } = await start()
-    const embedder = await openEmbedder('openai', settingsOf(baseUrl, { OPENAI_DIMENSIONS: 16 }), signal)
+    const embedder = await openEmbedder(settingsOf(baseUrl, { OPENAI_DIMENSIONS: 16 }), signal)
     expect(embedder.space).toMatchObject({ dimensions: 16, requests_dimensions: true })
     expect((await embedder.embed(['a passage'], 'passage', signal)).vectors[0]).toHaveLength(16)
     expect(requests.map(({ dimensions }) => dimensions)).toEqual([16, 16])
@@ -51,9 +51,9 @@ describe('the embedder of a new version', () => {
 
   test('needs no key of a server that has none, and sends the one that is configured', async () => {
     const { baseUrl, requests, behaviour } = await start()
-    await openEmbedder('openai', settingsOf(baseUrl), signal)
+    await openEmbedder(settingsOf(baseUrl), signal)
     behaviour.key = 'a-key'
-    await openEmbedder('openai', settingsOf(baseUrl, { OPENAI_API_KEY: 'a-key' }), signal)
+    await openEmbedder(settingsOf(baseUrl, { OPENAI_API_KEY: 'a-key' }), signal)
     expect(requests.map(({ authorization }) => authorization)).toEqual([undefined, 'Bearer a-key'])
   })
 
@@ -61,7 +61,7 @@ describe('the embedder of a new version', () => {
     const { baseUrl } = await start()
     const spaceWith = async (change: Partial<EmbeddingSettings>): Promise<readonly string[]> => {
       const settings = settingsOf(baseUrl, { OPENAI_MODEL: 'intfloat/multilingual-e5-small', ...change })
-      const { query_prefix, passage_prefix } = (await openEmbedder('openai', settings, signal)).space
+      const { query_prefix, passage_prefix } = (await openEmbedder(settings, signal)).space
       return [query_prefix, passage_prefix]
     }
     expect(await spaceWith({})).toEqual(['query: ', 'passage: '])
@@ -74,7 +74,7 @@ describe('the embedder of a new version', () => {
     const { baseUrl, behaviour } = await start()
     const overlong = async (tokens: number, change: Partial<EmbeddingSettings>): Promise<number> => {
       behaviour.tokensOf = () => tokens
-      const embedder = await openEmbedder('openai', settingsOf(baseUrl, change), signal)
+      const embedder = await openEmbedder(settingsOf(baseUrl, change), signal)
       return (await embedder.embed(['a passage'], 'passage', signal)).overlong
     }
     expect(await overlong(512, { OPENAI_MODEL: 'e5' })).toBe(1)
@@ -85,20 +85,26 @@ describe('the embedder of a new version', () => {
 
   test('sends at most the configured number of texts in one request', async () => {
     const { baseUrl, requests } = await start()
-    const embedder = await openEmbedder('openai', settingsOf(baseUrl, { OPENAI_BATCH_TEXTS: 2 }), signal)
+    const embedder = await openEmbedder(settingsOf(baseUrl, { OPENAI_BATCH_TEXTS: 2 }), signal)
     await embedder.embed(['a', 'b', 'c'], 'passage', signal)
     expect(requests.map(({ input }) => input.length)).toEqual([1, 2, 1])
   })
 })
 
 describe('a sentence says what to do', () => {
-  const open = (settings: EmbeddingSettings): Promise<unknown> => openEmbedder('openai', settings, signal)
+  const open = (settings: EmbeddingSettings): Promise<unknown> => openEmbedder(settings, signal)
 
   test('where neither a key nor a server is configured, for a new space and for a known one', async () => {
     const missing = /needs OPENAI_API_KEY, or OPENAI_BASE_URL of a server without keys: set one/
     await expect(open(settingsOf(undefined))).rejects.toThrow(missing)
-    const space = spaceOf(8, { provider: 'openai' })
-    expect(() => createEmbedder(space, settingsOf(undefined))).toThrow(missing)
+    expect(() => createEmbedder(spaceOf(8), settingsOf(undefined))).toThrow(missing)
+  })
+
+  test('where the space is that of the embedder of an earlier release', () => {
+    const space = spaceOf(8, { provider: 'local' })
+    expect(() => createEmbedder(space, settingsOf('http://127.0.0.1:9'))).toThrow(
+      /built with the local embedder.*build/,
+    )
   })
 
   test('where the endpoint refuses the key, which is not repeated', async () => {
@@ -129,7 +135,7 @@ describe('a sentence says what to do', () => {
     const { baseUrl } = await start()
     const warnings = async (change: Partial<EmbeddingSettings>): Promise<readonly string[]> => {
       const said: string[] = []
-      await openEmbedder('openai', settingsOf(baseUrl, change), signal, (sentence) => said.push(sentence))
+      await openEmbedder(settingsOf(baseUrl, change), signal, (sentence) => said.push(sentence))
       return said
     }
     const warning = expect.stringMatching(/^no prefixes are known of the embedding model some-model: set /)
@@ -147,17 +153,17 @@ describe('what the endpoint tells of its models', () => {
   test('gives prefixes, limit and windows without any configuration, which counts more', async () => {
     const { baseUrl, behaviour } = await start({ models: [{ id: 'another' }, told], tokensOf: () => 100 })
     const said: string[] = []
-    const embedder = await openEmbedder('openai', settingsOf(baseUrl), signal, (sentence) => said.push(sentence))
+    const embedder = await openEmbedder(settingsOf(baseUrl), signal, (sentence) => said.push(sentence))
     expect(embedder.space).toMatchObject({ query_prefix: 'ask: ', passage_prefix: 'tell: ' })
     expect(said).toEqual([])
     expect(embedder.windows).toBe(true)
     expect((await embedder.embed(['a passage'], 'passage', signal)).overlong).toBe(1)
     const change = { OPENAI_QUERY_PREFIX: '', OPENAI_MAX_TOKENS: 101 }
-    const configured = await openEmbedder('openai', settingsOf(baseUrl, change), signal)
+    const configured = await openEmbedder(settingsOf(baseUrl, change), signal)
     expect(configured.space).toMatchObject({ query_prefix: '', passage_prefix: 'tell: ' })
     expect((await configured.embed(['a passage'], 'passage', signal)).overlong).toBe(0)
     behaviour.models = [{ ...told, max_tokens: 'many', prompts: { query: 3 }, long_texts: 'cut' }]
-    const faulty = await openEmbedder('openai', settingsOf(baseUrl), signal)
+    const faulty = await openEmbedder(settingsOf(baseUrl), signal)
     expect(faulty.space).toMatchObject({ query_prefix: '', passage_prefix: '' })
     expect(faulty.windows).toBeUndefined()
   })
@@ -165,7 +171,7 @@ describe('what the endpoint tells of its models', () => {
   test('names the model where none is configured and only one is served', async () => {
     const { baseUrl, behaviour } = await start({ models: [told] })
     const modelOf = async (): Promise<string> =>
-      (await openEmbedder('openai', settingsOf(baseUrl, { OPENAI_MODEL: undefined }), signal)).space.model
+      (await openEmbedder(settingsOf(baseUrl, { OPENAI_MODEL: undefined }), signal)).space.model
     expect(await modelOf()).toBe('some-model')
     for (const models of [[told, { id: 'another' }], [], undefined]) {
       behaviour.models = models
@@ -178,7 +184,7 @@ describe('what the endpoint tells of its models', () => {
     const misreply: EndpointBehaviour['misreply'] = (good, _request, response) =>
       send(response, 200, { ...good, model_digest: digest })
     const { baseUrl, behaviour } = await start({ models: [{ ...told, digest }], misreply })
-    const open = (): ReturnType<typeof openEmbedder> => openEmbedder('openai', settingsOf(baseUrl), signal)
+    const open = (): ReturnType<typeof openEmbedder> => openEmbedder(settingsOf(baseUrl), signal)
     expect((await open()).space.model_digest).toBe(digest)
     for (const other of [{ digest: 'b'.repeat(64) }, { digest, dimensions: ENDPOINT_DIMENSIONS - 1 }]) {
       behaviour.models = [{ ...told, ...other }]

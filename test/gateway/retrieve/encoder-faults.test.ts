@@ -56,7 +56,7 @@ beforeAll(async () => {
   const prefixes = { OPENAI_QUERY_PREFIX: undefined, OPENAI_PASSAGE_PREFIX: undefined }
   const { signal } = new AbortController()
   const { model_digest: _digest, ...bare } = await withProbes(
-    await openEmbedder('openai', { ...settings(), ...model, ...prefixes }, signal),
+    await openEmbedder({ ...settings(), ...model, ...prefixes }, signal),
     signal,
   )
   // Without a digest, as of an endpoint that tells none: the probes alone tell models apart.

@@ -30,7 +30,7 @@ export function activeEntitlement(given: Partial<ActiveEntitlement> = {}): Activ
       statuses: ['verified'],
     },
     embedding: spaceOf(8),
-    parameters: defaultProfile({ embedding: 'local' }),
+    parameters: defaultProfile({ embedding: 'none' }),
   }
   return {
     id: randomUUID(),

@@ -15,3 +15,9 @@ export function writeDataSet(files: Readonly<Record<string, string | readonly ob
   }
   return folder
 }
+
+/** Flags of a model at an endpoint, whose prefixes tell questions from passages. */
+export function modelFlags(baseUrl: string): readonly string[] {
+  const prefixes = ['--embedding-query-prefix', 'ask: ', '--embedding-passage-prefix', 'tell: ']
+  return ['--embeddings', baseUrl, '--embedding-model', 'of-the-test', ...prefixes, '--no-vector-cache']
+}

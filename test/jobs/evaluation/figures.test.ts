@@ -62,7 +62,7 @@ describe('the decision', () => {
   test('of words alone leaves the score of hashed vectors out, and that of a model has it', () => {
     const featuresOf = (embedding: DecisionOptions['embedding']): readonly string[] | undefined =>
       fitDecision(questions, outcomes, { ...OPTIONS, embedding })?.calibration.features
-    const ofWords = featuresOf('local') ?? []
+    const ofWords = featuresOf('none') ?? []
     expect(ofWords).not.toContain('nearest_vector')
     expect(featuresOf('openai')).toEqual([...ofWords, 'nearest_vector'])
     expect(featuresOf('none')).toEqual(ofWords)

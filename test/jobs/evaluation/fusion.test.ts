@@ -24,7 +24,7 @@ function replyAt(request: SearchQuery, rank: number): SearchResult {
 const bestAtAFifth = (request: SearchQuery): SearchResult =>
   replyAt(request, Math.round(Math.abs(request.ranking.denseWeight - 0.2) * 10))
 const profile: ProfileParameters = {
-  ...defaultProfile({ embedding: 'local', expansion: 77 }),
+  ...defaultProfile({ embedding: 'none', expansion: 77 }),
   dense_weight: 0.7,
   per_document_max: 9,
 }

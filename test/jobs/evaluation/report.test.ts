@@ -35,7 +35,7 @@ const OUTCOMES: readonly Outcome[] = QUESTIONS.map((question, at) => {
 })
 
 function fitted(): Decision {
-  const fit = fitDecision(QUESTIONS, OUTCOMES, { targetRisk: 0.05, embedding: 'local' })
+  const fit = fitDecision(QUESTIONS, OUTCOMES, { targetRisk: 0.05, embedding: 'none' })
   if (fit === undefined) throw new Error('nothing was fitted')
   return { calibration: fit.calibration, scored: fit.outOfFold, isFitted: true }
 }
@@ -68,7 +68,7 @@ function input(change: Partial<ReportInput> = {}): ReportInput {
     passages: 1_234,
     questions: QUESTIONS,
     outcomes: { lexical: OUTCOMES, dense: OUTCOMES.map((each) => ({ ...each, top: [] })), hybrid: OUTCOMES },
-    profile: { ...defaultProfile({ embedding: 'local' }), dense_weight: 0.3 },
+    profile: { ...defaultProfile({ embedding: 'none' }), dense_weight: 0.3 },
     decision: GIVEN,
     latency: { lexical: LATENCY, dense: LATENCY, hybrid: { p50: 3, p99: 4 } },
     filtered: FILTERED,
@@ -161,7 +161,7 @@ describe('a report', () => {
 
   test('says how words and vectors are fused, and which model re-ranks', () => {
     expect(reportOf(input()).ranking).toEqual({ dense_weight: 0.3, reranker: null })
-    const profile = { ...defaultProfile({ embedding: 'local' }), ...ordering('m', 10) }
+    const profile = { ...defaultProfile({ embedding: 'none' }), ...ordering('m', 10) }
     expect(reportOf(input({ profile })).ranking?.reranker).toBe('m')
   })
 

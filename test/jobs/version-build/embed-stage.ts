@@ -7,10 +7,11 @@ import type { Embedder } from '#core/embedding/embedder.ts'
 import { createEmbedder } from '#core/embedding/providers.ts'
 import { embedPassages } from '#jobs/version-build/embed.ts'
 import { spaceOf } from '#test/support/artifact.ts'
+import { WORD_DIMENSIONS } from '#test/support/word-vectors.ts'
 import { QUIET_BUILD } from './quiet-build.ts'
 
 /** The dimensions of the endpoint that tests play. */
-export const STAGE_SPACE = spaceOf(1024, { provider: 'openai', model: 'of-the-test' })
+export const STAGE_SPACE = spaceOf(WORD_DIMENSIONS, { model: 'of-the-test' })
 
 export interface StageInput {
   readonly workFolder: string

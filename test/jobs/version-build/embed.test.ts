@@ -240,7 +240,7 @@ test('passages longer than the model reads are counted for a warning, also where
     OPENAI_PASSAGE_PREFIX: '',
     OPENAI_MAX_TOKENS: 50,
   }
-  const embedder = await openEmbedder('openai', settings, new AbortController().signal)
+  const embedder = await openEmbedder(settings, new AbortController().signal)
   for (const sent of [60, 0]) expect((await build(passages, { embedder })).counts).toMatchObject({ sent, overlong: 5 })
   const short = await build(corpus(60), { embedder })
   expect(overlongWarning(short.counts)).toBeUndefined()

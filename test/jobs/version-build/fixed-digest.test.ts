@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { expect, test } from 'vitest'
 import { createArtifactStore } from '#core/index/format/store.ts'
-import { createLocalEmbedder } from '#core/embedding/local/embedder.ts'
 import { derivedUuid } from '#core/platform/ids.ts'
 import { buildParametersSchema } from '#jobs/version-build/parameters.ts'
 import { buildVersion } from '#jobs/version-build/pipeline.ts'
@@ -12,6 +11,7 @@ import { MARKDOWN_MAPPING } from '#law/import/mapping.ts'
 import { captureSources, snapshotId } from '#law/sources/capture.ts'
 import { listSource } from '#law/sources/list.ts'
 import { signingKeys } from '#test/support/secrets.ts'
+import { WORD_EMBEDDER } from '#test/support/word-vectors.ts'
 import { QUIET_BUILD } from './quiet-build.ts'
 
 const rulebook = fileURLToPath(new URL('../../../operator/demo/corpus/rulebook', import.meta.url))
@@ -32,7 +32,7 @@ test('the same sources, build and embedder give the same bytes as ever', async (
       {
         fence: { buildId, attempt: 1 },
         knowledgeBaseId,
-        parameters: buildParametersSchema.parse({ embedding: 'local' }),
+        parameters: buildParametersSchema.parse({ embedding: 'openai' }),
         source: {
           id: derivedUuid('import', 'fixed digest'),
           knowledgeBaseId,
@@ -50,10 +50,10 @@ test('the same sources, build and embedder give the same bytes as ever', async (
         ...QUIET_BUILD,
         signal: new AbortController().signal,
       },
-      createLocalEmbedder(),
+      WORD_EMBEDDER,
     )
     expect(artifact.manifestDigest.toString('hex')).toBe(
-      'c913bf9957110031e74e42fa2b49cf23febe105eb7745e1e395781f9bfe79d00',
+      '31517312cb62bd5130adff81d5d9c0647ae8bb761bf62a693a3dacc43a91b9a7',
     )
   } finally {
     rmSync(root, { recursive: true, force: true })

@@ -8,8 +8,8 @@ import { buildParametersSchema, defaultProfile } from '#jobs/version-build/param
 
 describe('what a build is asked to do', () => {
   test('aims, left out, at one answer in twenty without evidence, has no reader and no question set', () => {
-    expect(buildParametersSchema.parse({ embedding: 'local' })).toEqual({
-      embedding: 'local',
+    expect(buildParametersSchema.parse({ embedding: 'none' })).toEqual({
+      embedding: 'none',
       target_risk: 0.05,
       withdrawals: { drop: [], restore: [] },
     })
@@ -17,15 +17,19 @@ describe('what a build is asked to do', () => {
 
   test.each([
     ['an unknown embedding', { embedding: 'other' }],
-    ['a target of 0', { embedding: 'local', target_risk: 0 }],
-    ['a target of 1', { embedding: 'local', target_risk: 1 }],
-    ['a question set that is no SHA-256', { embedding: 'local', questions_sha256: 'A'.repeat(64) }],
-    ['search questions by another writer', { embedding: 'local', search_questions: 'other' }],
-    ['an expansion above the bound', { embedding: 'local', expansion: SEARCH_BOUNDS.rowsScoredMinMax + 1 }],
-    ['an unknown field', { embedding: 'local', note: '' }],
+    ['a target of 0', { embedding: 'none', target_risk: 0 }],
+    ['a target of 1', { embedding: 'none', target_risk: 1 }],
+    ['a question set that is no SHA-256', { embedding: 'none', questions_sha256: 'A'.repeat(64) }],
+    ['search questions by another writer', { embedding: 'none', search_questions: 'other' }],
+    ['an expansion above the bound', { embedding: 'none', expansion: SEARCH_BOUNDS.rowsScoredMinMax + 1 }],
+    ['an unknown field', { embedding: 'none', note: '' }],
   ])('is refused with %s', (_, parameters) => {
     expect(buildParametersSchema.safeParse(parameters).success).toBe(false)
   })
+})
+
+test('the embedder of an earlier release, which hashed words, is none', () => {
+  expect(buildParametersSchema.parse({ embedding: 'local' }).embedding).toBe('none')
 })
 
 test('a re-ranker that an earlier release was to try is a reader that orders, unless there is a reader', () => {
@@ -44,24 +48,21 @@ test('a re-ranker that an earlier release was to try is a reader that orders, un
 })
 
 describe('the profile before anything is fitted', () => {
-  test('gives the vectors of a model more to say than hashed words, which order only what words leave alike', () => {
+  test('gives vectors a weight only where there are some', () => {
     const weightOf = (embedding: Embedding): number => defaultProfile({ embedding }).dense_weight
     expect(weightOf('none')).toBe(0)
-    expect(weightOf('local')).toBe(FUSION_WEIGHTS[0])
-    expect(weightOf('local')).toBeLessThan(weightOf('openai'))
     expect(FUSION_WEIGHTS).toContain(weightOf('openai'))
   })
 
   test('has one calibration without the vectors of a model, and another with them', () => {
     const featuresOf = (embedding: Embedding): readonly string[] => defaultProfile({ embedding }).calibration.features
-    expect(featuresOf('none')).toEqual(featuresOf('local'))
-    expect(featuresOf('local')).not.toContain('nearest_vector')
+    expect(featuresOf('none')).not.toContain('nearest_vector')
     expect(featuresOf('openai')).toContain('nearest_vector')
   })
 
   test('has the expansion that was asked for, or the default', () => {
-    expect(defaultProfile({ embedding: 'local', expansion: 7 }).expansion).toBe(7)
-    expect(defaultProfile({ embedding: 'local' }).expansion).toBe(SEARCH_BOUNDS.rowsScoredMinDefault)
+    expect(defaultProfile({ embedding: 'none', expansion: 7 }).expansion).toBe(7)
+    expect(defaultProfile({ embedding: 'none' }).expansion).toBe(SEARCH_BOUNDS.rowsScoredMinDefault)
   })
 
   test.each(EMBEDDINGS)(

@@ -9,6 +9,8 @@ import { BUILD_STAGES } from '#jobs/version-build/stages.ts'
 import type { BuildStage } from '#jobs/version-build/stages.ts'
 import { versionIdOf } from '#jobs/version-build/ids.ts'
 import { evaluationReportSchema } from '#jobs/evaluation/page/evaluation-report.ts'
+import { startEmbeddingEndpoint, vectorsByWords } from '#test/support/embedding-endpoint.ts'
+import type { EmbeddingEndpoint } from '#test/support/embedding-endpoint.ts'
 import { demoCorpus, startJobsHarness } from '#test/support/jobs.ts'
 import type { JobsHarness } from '#test/support/jobs.ts'
 import { startFakeNode } from '#test/support/search-node.ts'
@@ -16,21 +18,24 @@ import { startFakeNode } from '#test/support/search-node.ts'
 let harness: JobsHarness
 let knowledgeBaseId: string
 let importId: string
-let withVectors: { readonly embedding: 'local'; readonly questions_sha256: string }
+let endpoint: EmbeddingEndpoint
+let withVectors: { readonly embedding: 'openai'; readonly questions_sha256: string }
 let undisturbed: string
 
 beforeAll(async () => {
   harness = await startJobsHarness()
+  endpoint = await startEmbeddingEndpoint(vectorsByWords())
   knowledgeBaseId = await harness.createKnowledgeBase()
   importId = await harness.importFolder(knowledgeBaseId, join(demoCorpus, 'rulebook'))
   withVectors = {
-    embedding: 'local',
+    embedding: 'openai',
     questions_sha256: await harness.storeQuestions(fewQuestions()),
   }
   undisturbed = await harness.requestBuild(knowledgeBaseId, importId, withVectors)
   expect(await runProcess(undisturbed)).toMatchObject({ outcome: 'succeeded' })
 })
 afterAll(async () => {
+  await endpoint.stop()
   await harness.stop()
 })
 
@@ -50,7 +55,11 @@ async function runProcess(buildId: string, killAt?: BuildStage): ReturnType<Jobs
   const isHeld = killAt !== undefined && killAt !== 'candidate'
   let isKilled = false
   const ended = harness.runBuildProcess(buildId, {
-    environment: { ...harness.environment, ...(isHeld ? { SEARCH_NODES: stuck.address } : {}) },
+    environment: {
+      ...harness.environment,
+      OPENAI_BASE_URL: endpoint.baseUrl,
+      ...(isHeld ? { SEARCH_NODES: stuck.address } : {}),
+    },
     onProgress: ({ stage }, pid) => {
       if (stage !== killAt || isKilled) return
       isKilled = true

@@ -2,13 +2,13 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { createLocalEmbedder } from '#core/embedding/local/embedder.ts'
 import type { Embedder, EmbeddingRole } from '#core/embedding/embedder.ts'
 import { EMBEDDING_BOUNDS } from '#core/embedding/bounds.ts'
 import { BUILD_BOUNDS } from '#jobs/version-build/bounds.ts'
 import { embedSampleQueries } from '#jobs/version-build/sample-queries.ts'
 import { passagesFile } from '#jobs/version-build/sort.ts'
 import { testPassage } from '#test/support/passages.ts'
+import { WORD_EMBEDDER } from '#test/support/word-vectors.ts'
 
 let workFolder: string
 beforeEach(() => {
@@ -25,16 +25,15 @@ interface Asked {
 async function sampled(texts: readonly string[]): Promise<Asked> {
   const lines = texts.map((text, n) => `${JSON.stringify(testPassage(n, { text }))}\n`)
   writeFileSync(passagesFile(workFolder), lines.join(''))
-  const local = createLocalEmbedder()
   const asked: string[] = []
   const roles = new Set<EmbeddingRole>()
   const embedder: Embedder = {
-    space: local.space,
+    space: WORD_EMBEDDER.space,
     embed(batch, role, signal) {
       expect(batch.length).toBeLessThanOrEqual(EMBEDDING_BOUNDS.embedBatchTexts)
       asked.push(...batch)
       roles.add(role)
-      return local.embed(batch, role, signal)
+      return WORD_EMBEDDER.embed(batch, role, signal)
     },
   }
   const { signal } = new AbortController()

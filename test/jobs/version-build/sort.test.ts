@@ -46,7 +46,7 @@ async function prepared(
     const context: BuildContext = {
       fence: { buildId: derivedUuid('build', 'sort'), attempt: 1 },
       knowledgeBaseId,
-      parameters: buildParametersSchema.parse({ embedding: 'local', withdrawals: { drop, restore: [] } }),
+      parameters: buildParametersSchema.parse({ embedding: 'none', withdrawals: { drop, restore: [] } }),
       source: {
         id: derivedUuid('import', 'sort'),
         knowledgeBaseId,

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createLocalEmbedder } from '#core/embedding/local/embedder.ts'
 import { startEmbeddingEndpoint, vectorsByWords } from '#test/support/embedding-endpoint.ts'
+import { WORD_DIMENSIONS } from '#test/support/word-vectors.ts'
 
-/** An embedding provider with the local embedder's vectors, whose queries a scenario can slow down and fail. */
+/** An embedding provider with vectors by words, whose queries a scenario can slow down and fail. */
 export interface Provider {
   /** Of a query; batches of a build are never slowed down. */
   latencyMs: number
@@ -35,7 +35,7 @@ export async function startProvider(): Promise<Provider> {
       OPENAI_BASE_URL: endpoint.baseUrl,
       OPENAI_API_KEY: 'load',
       OPENAI_MODEL: 'load',
-      OPENAI_DIMENSIONS: String(createLocalEmbedder().space.dimensions),
+      OPENAI_DIMENSIONS: String(WORD_DIMENSIONS),
       OPENAI_TIMEOUT_MS: '9000',
     },
     stop: endpoint.stop,

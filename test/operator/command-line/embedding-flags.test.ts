@@ -28,19 +28,15 @@ function flagsOf(...args: readonly string[]): EmbeddingFlags {
   return command.parse([...args], { from: 'user' }).opts<EmbeddingFlags>()
 }
 
-test('without flags, the built-in embedder is used and no endpoint asked', async () => {
-  for (const flags of [flagsOf(), flagsOf('--embedding', 'local')])
-    expect((await openFlaggedEmbedder(flags, signal))?.space.provider).toBe('local')
-})
-
-test('--embedding none opens no embedder, and services need no variable of an endpoint', async () => {
-  const flags = flagsOf('--embedding', 'none')
-  expect(await openFlaggedEmbedder(flags, signal)).toBeUndefined()
-  expect(embeddingEnvironment(flags)).toEqual({})
+test('without a model no embedder is opened, and services need no variable of an endpoint', async () => {
+  for (const flags of [flagsOf(), flagsOf('--embedding', 'none')]) {
+    expect(await openFlaggedEmbedder(flags, signal)).toBeUndefined()
+    expect(embeddingEnvironment(flags)).toEqual({})
+  }
 })
 
 test.each([
-  [[], 'local'],
+  [[], 'none'],
   [['--embedding', 'none'], 'none'],
   [['--embeddings', 'http://127.0.0.1:9', '--embedding-model', 'e5'], 'openai'],
 ])('%j embed with %s', (args, embedding) => {

@@ -42,10 +42,10 @@ test(
     const parametersOf = async (...flags: readonly string[]): Promise<unknown> =>
       z.object({ parameters: z.unknown() }).parse(await harness.cli.json(...start, ...flags)).parameters
     const withdrawals = { drop: [], restore: [] }
-    expect(await parametersOf()).toEqual({ embedding: 'local', target_risk: 0.05, withdrawals })
+    expect(await parametersOf()).toEqual({ embedding: 'none', target_risk: 0.05, withdrawals })
     const chat = { model: 'judge-1', kind: 'chat', scores: 'decide', passages: 5, on_failure: 'refuse' }
     expect(await parametersOf('--target-risk', '0.1', '--reader', 'judge-1')).toEqual({
-      embedding: 'local',
+      embedding: 'none',
       target_risk: 0.1,
       reader: chat,
       withdrawals,

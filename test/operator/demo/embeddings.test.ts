@@ -34,19 +34,12 @@ async function demo(...args: readonly string[]): Promise<{ readonly code: unknow
   return { code, text: Buffer.concat(said).toString() }
 }
 
-test('with --embedding none, the corpus is served without vectors, and --embedding local builds it again', async () => {
-  const first = await demo('--embedding', 'none')
-  expect(first).toMatchObject({ code: 0 })
-  expect(first.text).toContain('200 ')
-  const again = await demo('--embedding', 'none')
-  expect(again.text).toContain('the active version is built from this source already')
-  const other = await demo('--embedding', 'local')
-  expect(other).toMatchObject({ code: 0 })
-  expect(other.text).not.toContain('the active version is built from this source already')
-})
-
-test('with --embeddings, jobs and gateway use the endpoint, and a new model sends its passages once', async () => {
+test('words alone rank without flags; with --embeddings, jobs and gateway use the endpoint, and a new model sends its passages once', async () => {
   const key = ['--embeddings', endpoint.baseUrl, '--embedding-key-env', 'THE_KEY']
+  const plain = await demo()
+  expect(plain).toMatchObject({ code: 0, text: expect.stringMatching(/Encoder: none, words alone rank[^]*200 /) })
+  expect((await demo('--embedding', 'none')).text).toContain('the active version is built from this source already')
+  expect(endpoint.requests).toEqual([])
   const first = await demo('--embedding-model', 'first', '--embedding-passage-prefix', 'tell: ', ...key)
   expect(first).toMatchObject({ code: 0 })
   expect(new Set(endpoint.requests.map(({ authorization }) => authorization))).toEqual(

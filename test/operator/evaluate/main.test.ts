@@ -3,16 +3,22 @@ import type { ChildProcess } from 'node:child_process'
 import { mkdirSync, readFileSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterEach, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
-import { writeDataSet } from '#test/jobs/evaluation/data-set.ts'
+import { modelFlags, writeDataSet } from '#test/jobs/evaluation/data-set.ts'
 import { COMPILE_CACHE, WITH_FEW_QUERIES } from '#test/support/processes.ts'
 import { publishedFigures } from '#test/jobs/evaluation/published-figures.ts'
 import { startEmbeddingEndpoint, vectorsByWords } from '#test/support/embedding-endpoint.ts'
+import type { EmbeddingEndpoint } from '#test/support/embedding-endpoint.ts'
 import { until } from '#test/support/until.ts'
 
 const PROGRAM = fileURLToPath(new URL('../../../operator/evaluate/main.ts', import.meta.url))
 const folders: string[] = []
+let endpoint: EmbeddingEndpoint
+beforeAll(async () => {
+  endpoint = await startEmbeddingEndpoint(vectorsByWords())
+})
+afterAll(() => endpoint.stop())
 afterEach(() => {
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true })
 })
@@ -109,10 +115,10 @@ function folderOf(files: Parameters<typeof writeDataSet>[0]): string {
   return folder
 }
 
-test('a data set is built, searched and judged without Postgres or Redis, and leaves nothing behind', async () => {
+test('a data set is built, embedded, searched and judged without Postgres or Redis, and leaves nothing behind', async () => {
   const folder = folderOf(rulebook())
   const outputs = ['--json', join(folder, 'out', 'figures.json'), '--html', join(folder, 'out', 'page.html')]
-  const { code, stdout, stderr } = await startWith({}, folder, outputs).ended
+  const { code, stdout, stderr } = await startWith({}, folder, [...modelFlags(endpoint.baseUrl), ...outputs]).ended
   expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.not.stringContaining('failed') })
   expect(stdout).toMatch(/50 passages of 10 documents; 80 questions asked, 50 of them judged for ranking/)
   const figures = publishedFigures.parse(JSON.parse(readFileSync(join(folder, 'out', 'figures.json'), 'utf8')))
@@ -123,11 +129,23 @@ test('a data set is built, searched and judged without Postgres or Redis, and le
   for (const recall of Object.values(figures.filtered_recall)) expect(recall).toBeGreaterThanOrEqual(0.98)
   expect(readFileSync(join(folder, 'out', 'page.html'), 'utf8')).toMatch(/^<!doctype html>/)
   expect(left(folder)).toEqual([])
+  const texts = new Set(endpoint.requests.flatMap(({ input }) => input))
+  expect([...texts].filter((text) => text.startsWith('tell: Chapter'))).toHaveLength(50)
+  const questions = readFileSync(join(folder, 'queries.jsonl'), 'utf8').trimEnd().split('\n')
+  for (const line of questions)
+    expect(texts).toContain(`ask: ${z.object({ text: z.string() }).parse(JSON.parse(line)).text}`)
 })
 
 test('with --limit-to nothing outside a question’s own group is found', async () => {
   const folder = folderOf(rulebook())
-  const { code } = await start(folder, '--limit-to', 'chapter', '--json', join(folder, 'figures.json')).ended
+  const { code } = await start(
+    folder,
+    ...modelFlags(endpoint.baseUrl),
+    '--limit-to',
+    'chapter',
+    '--json',
+    join(folder, 'figures.json'),
+  ).ended
   const { systems } = publishedFigures.parse(JSON.parse(readFileSync(join(folder, 'figures.json'), 'utf8')))
   // Each group holds five records, so that all of them come.
   expect({ code, recall: systems.dense['recall@5'] }).toEqual({ code: 0, recall: 1 })
@@ -149,7 +167,7 @@ function fitSet(count: number): Parameters<typeof writeDataSet>[0] {
 test('with --fit-queries, the ranking is fitted to other questions before any is asked', async () => {
   const folder = folderOf({ ...rulebook(), ...fitSet(50) })
   const fit = ['--fit-queries', join(folder, 'fit.jsonl'), '--fit-qrels', join(folder, 'fit.tsv')]
-  const { code, stdout, stderr } = await start(folder, ...fit).ended
+  const { code, stdout, stderr } = await start(folder, ...modelFlags(endpoint.baseUrl), ...fit).ended
   expect({ code, stderr }).toMatchObject({
     code: 0,
     stderr: expect.stringMatching(/note: ranking fitted to 50 questions: vectors weigh [\d.]+\n/),
@@ -169,48 +187,24 @@ test.each([
 ])('questions to fit to that are %s are refused', async (_, count, queries, qrels, sentence) => {
   const folder = folderOf({ ...rulebook(), ...fitSet(count) })
   const fit = ['--fit-queries', join(folder, queries), '--fit-qrels', join(folder, qrels)]
-  const { code, stderr } = await start(folder, ...fit).ended
+  const { code, stderr } = await start(folder, ...modelFlags(endpoint.baseUrl), ...fit).ended
   expect({ code, last: stderr.trimEnd().split('\n').at(-1) }).toEqual({
     code: 1,
     last: expect.stringMatching(sentence),
   })
 })
 
-test('with --embedding none, words alone rank, and there is no weight of vectors to fit', async () => {
+test('without a model, words alone rank, and there is no weight of vectors to fit', async () => {
   const folder = folderOf({ ...rulebook(), ...fitSet(50) })
-  const { code, stdout } = await start(folder, '--embedding', 'none').ended
+  const { code, stdout } = await start(folder).ended
   expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringMatching(/^ +lexical$/m) })
   expect(stdout).not.toContain('recall@10 of the vectors')
   const fit = ['--fit-queries', join(folder, 'fit.jsonl'), '--fit-qrels', join(folder, 'fit.tsv')]
-  expect(await start(folder, '--embedding', 'none', ...fit).ended).toMatchObject({
-    code: 1,
-    stderr: expect.stringMatching(/^--fit-queries fits the weight of the vectors, and --embedding none has none: /m),
-  })
-})
-
-test('with --embeddings, the endpoint embeds every passage and question, each in its role', async () => {
-  const endpoint = await startEmbeddingEndpoint(vectorsByWords())
-  const folder = folderOf(rulebook())
-  const { code, stdout, stderr } = await start(
-    folder,
-    '--embeddings',
-    endpoint.baseUrl,
-    '--embedding-model',
-    'of-the-test',
-    '--embedding-query-prefix',
-    'ask: ',
-    '--embedding-passage-prefix',
-    'tell: ',
-    '--no-vector-cache',
-  ).ended
-  await endpoint.stop()
-  expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.not.stringContaining('failed') })
-  expect(stdout).toMatch(/50 passages of 10 documents; 80 questions asked/)
-  const texts = new Set(endpoint.requests.flatMap(({ input }) => input))
-  expect([...texts].filter((text) => text.startsWith('tell: Chapter'))).toHaveLength(50)
-  const questions = readFileSync(join(folder, 'queries.jsonl'), 'utf8').trimEnd().split('\n')
-  for (const line of questions)
-    expect(texts).toContain(`ask: ${z.object({ text: z.string() }).parse(JSON.parse(line)).text}`)
+  for (const none of [[], ['--embedding', 'none']])
+    expect(await start(folder, ...none, ...fit).ended).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/^--fit-queries fits the weight of the vectors, and words alone rank here: /m),
+    })
 })
 
 test('an interruption stops the search node, removes the temporary files and says so', async () => {

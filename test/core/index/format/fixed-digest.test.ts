@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { buildTestArtifact } from '#test/support/artifact.ts'
+import { buildTestArtifact, spaceOf } from '#test/support/artifact.ts'
 import { queryNear, seededRandom, testRows } from '#test/support/passages.ts'
 import { signingKeys } from '#test/support/secrets.ts'
 
@@ -19,6 +19,8 @@ beforeAll(() => {
 })
 afterAll(() => rmSync(store, { recursive: true, force: true }))
 
+/** The provider of an earlier release keeps its name in the manifest. */
+const embedding = spaceOf(128, { provider: 'local' })
 const rows = testRows({
   rows: 2_000,
   dimensions: 128,
@@ -41,6 +43,7 @@ test('the same passages and vectors give the same bytes as ever', async () => {
   const { manifestDigest } = await buildTestArtifact({
     store,
     rows,
+    embedding,
     privateKeyDer: keys.privateKeyDer,
     acts: [{ id: 'de:bgb', aliases: ['BGB', 'Bürgerliches Gesetzbuch'] }],
   })
@@ -49,7 +52,7 @@ test('the same passages and vectors give the same bytes as ever', async () => {
 
 test('sample queries measure the cosines of the manifest and change no file', async () => {
   const build = (name: string, queries: readonly Float32Array[]): ReturnType<typeof buildTestArtifact> =>
-    buildTestArtifact({ store, rows, privateKeyDer: keys.privateKeyDer, name, queries })
+    buildTestArtifact({ store, rows, embedding, privateKeyDer: keys.privateKeyDer, name, queries })
   const random = seededRandom(21)
   const queries = Array.from({ length: 10 }, (_, n) => queryNear(rows, n * 100, random))
   const first = await build('measured', queries)

@@ -31,7 +31,7 @@ const abstained = (records: readonly string[]): SearchResult => ({
 })
 const answered = (id: string, rank: number): SearchResult => replyWith(recordsOf(id, rank), ANSWERED)
 
-const profile = defaultProfile({ embedding: 'local', expansion: 88 })
+const profile = defaultProfile({ embedding: 'none', expansion: 88 })
 const lenient = { ...profile, calibration: { ...profile.calibration, threshold: 0 } }
 
 interface Compared extends ComparedAnswers {

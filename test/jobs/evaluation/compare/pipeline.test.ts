@@ -31,7 +31,7 @@ beforeAll(async () => {
     versionId,
     manifestDigest,
     facets: FACETS,
-    profile: defaultProfile({ embedding: 'local' }),
+    profile: defaultProfile({ embedding: 'none' }),
     embedder: context.embedder,
     questionSet: null,
   }))

@@ -6,7 +6,7 @@ import { afterEach, expect, test } from 'vitest'
 import { z } from 'zod'
 import { PREDICTORS } from '#core/domain/predictors.ts'
 import { startEmbeddingEndpoint, vectorsByWords } from '#test/support/embedding-endpoint.ts'
-import { writeDataSet } from '#test/jobs/evaluation/data-set.ts'
+import { modelFlags, writeDataSet } from '#test/jobs/evaluation/data-set.ts'
 import { COMPILE_CACHE, WITH_FEW_QUERIES } from '#test/support/processes.ts'
 
 const PROGRAM = fileURLToPath(new URL('../../../../operator/evaluate/natural/main.ts', import.meta.url))
@@ -146,11 +146,13 @@ const detailSchema = z.object({
 
 test('questions of several corpora are counted together by kind, list and decision apart', async () => {
   const folder = folderOf()
+  const endpoint = await startEmbeddingEndpoint(vectorsByWords())
   const [json, details] = [join(folder, 'out', 'figures.json'), join(folder, 'out', 'details.jsonl')]
   const { code, stdout, stderr } = await run(
     folder,
     ...pair(folder, 'harbour'),
     ...pair(folder, 'river'),
+    ...modelFlags(endpoint.baseUrl),
     '--json',
     json,
     '--details',
@@ -158,6 +160,7 @@ test('questions of several corpora are counted together by kind, list and decisi
     '--html',
     join(folder, 'out', 'page.html'),
   )
+  await endpoint.stop()
   expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.not.stringContaining('note:') })
   const { auroc, kinds, systems, halves } = figuresSchema.parse(JSON.parse(readFileSync(json, 'utf8')))
   expect(auroc).toBeGreaterThan(0.9)
@@ -169,6 +172,9 @@ test('questions of several corpora are counted together by kind, list and decisi
   expect(kinds['plain']).toMatchObject({ listed_first: 16, listed_at5: 16 })
   expect([kinds['named-missing']?.answered, kinds['off-topic']?.answered]).toEqual([0, 0])
   expect(systems.lexical['plain']).toBe(16)
+  const sent = endpoint.requests.flatMap(({ input }) => input)
+  expect(sent).toContain('ask: Which orchestra plays tonight?')
+  expect(sent.filter((text) => text.includes('master sets out fees for every'))).not.toEqual([])
   const { tuning, reporting } = halves
   expect([tuning, reporting].map((half) => Object.values(half.kinds).reduce((sum, { n }) => sum + n, 0))).toEqual([
     10, 10,
@@ -188,6 +194,7 @@ test('questions of several corpora are counted together by kind, list and decisi
   ])
   const plain = lines.filter(({ kind }) => kind === 'plain')
   expect(plain.filter(({ decision }) => decision === 'answer')).toHaveLength(kinds['plain']?.answered ?? Number.NaN)
+  expect(plain.some(({ rank }) => rank.dense !== null)).toBe(true)
   expect(plain[0]).toMatchObject({
     rank: { hybrid: 1 },
     first: [{ source_id: 'harbour-anchorage-insurance' }, {}, {}, {}, {}],
@@ -286,35 +293,4 @@ test('with --embedding none, words alone are counted, and what they list is what
     kinds: { plain: { n: 8, listed_at5: 8 } },
     systems: { lexical: { plain: 8 } },
   })
-})
-
-test('with --embeddings, the version and every question are embedded by the endpoint', async () => {
-  const folder = folderOf()
-  const endpoint = await startEmbeddingEndpoint(vectorsByWords())
-  try {
-    const details = join(folder, 'details.jsonl')
-    const { code, stderr } = await run(
-      folder,
-      ...pair(folder, 'harbour'),
-      '--embeddings',
-      endpoint.baseUrl,
-      '--embedding-model',
-      'of-harbours',
-      '--no-vector-cache',
-      '--details',
-      details,
-    )
-    expect({ code, stderr }).toMatchObject({ code: 0 })
-    const sent = endpoint.requests.flatMap(({ input }) => input)
-    expect(sent).toContain('Which orchestra plays tonight?')
-    expect(sent.filter((text) => text.includes('master sets out fees for every'))).not.toEqual([])
-    expect(new Set(endpoint.requests.map(({ model }) => model))).toEqual(new Set(['of-harbours']))
-    const ranks = readFileSync(details, 'utf8')
-      .trim()
-      .split('\n')
-      .map((line) => detailSchema.parse(JSON.parse(line)).rank.dense)
-    expect(ranks.filter((rank) => rank !== null).length).toBeGreaterThan(0)
-  } finally {
-    await endpoint.stop()
-  }
 })
