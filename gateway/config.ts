@@ -4,9 +4,9 @@ import { CREDENTIAL_SETTINGS } from '#core/credentials/settings.ts'
 import { DATABASE_URL } from '#core/db/url.ts'
 import { EMBEDDING_SETTINGS, withEncoder } from '#core/embedding/settings.ts'
 import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
-import { LOG_LEVEL, listenAddress, optional, readConfig, wholeNumber } from '#core/platform/config.ts'
+import { LOG_LEVEL, listenAddress, movedFaults, optional, readConfig, wholeNumber } from '#core/platform/config.ts'
 import type { ConfigOf, Variable } from '#core/platform/config.ts'
-import { READING_SETTINGS } from '#core/reading/settings.ts'
+import { MOVED_READER_VARIABLES, READING_SETTINGS } from '#core/reading/settings.ts'
 import { SEARCH_NODES, TRANSPORT_SETTINGS } from '#core/rpc/settings.ts'
 import { transportFaults } from '#core/rpc/transport.ts'
 import { REDIS_URL } from '#core/redis/url.ts'
@@ -53,6 +53,9 @@ export type GatewayConfig = ConfigOf<typeof GATEWAY_VARIABLES>
 
 export function gatewayConfig(): GatewayConfig {
   return withEncoder(
-    readConfig(GATEWAY_VARIABLES, process.env, (values) => transportFaults(values.SEARCH_NODES ?? [], values)),
+    readConfig(GATEWAY_VARIABLES, process.env, (values) => [
+      ...transportFaults(values.SEARCH_NODES ?? [], values),
+      ...movedFaults(process.env, MOVED_READER_VARIABLES),
+    ]),
   )
 }

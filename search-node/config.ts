@@ -1,7 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { ENGINE_SETTINGS, engineFaults } from '#core/engine/settings.ts'
 import { ARTIFACT_SETTINGS } from '#core/index/settings.ts'
-import { INDEX_BOUNDS } from '#core/index/bounds.ts'
 import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'
 import { LOG_LEVEL, listenAddress, readConfig, wholeNumber } from '#core/platform/config.ts'
 import type { ConfigOf, Variable } from '#core/platform/config.ts'
@@ -24,11 +23,6 @@ export const SEARCH_NODE_VARIABLES = {
     schema: wholeNumber(1, SEARCH_NODE_BOUNDS.searchThreadsMax, availableParallelism()),
     help: 'scoring threads',
     fallback: 'the number of cores',
-  },
-  SEARCH_CODES_MB: {
-    schema: wholeNumber(0, INDEX_BOUNDS.residentCodesMbMax, INDEX_BOUNDS.residentCodesMbDefault),
-    help: 'codes of the vectors of a version are held in memory up to so many MiB; larger ones stay in the page cache',
-    fallback: String(INDEX_BOUNDS.residentCodesMbDefault),
   },
   DRAIN_MS: {
     schema: wholeNumber(0, PLATFORM_BOUNDS.drainMaxMs, 2_000),

@@ -38,7 +38,6 @@ export async function startSearchNode(
   const pool = new SearchPool({
     threads: config.SEARCH_THREADS,
     queueMax: SEARCH_NODE_BOUNDS.searchQueueMax,
-    codesMb: config.SEARCH_CODES_MB,
     engine: engineSettingsOf(config),
   })
   const versions = new Versions({

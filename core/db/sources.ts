@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { embeddingSpaceSchema } from '#core/index/format/manifest.ts'
 import type { Queryable } from './pool.ts'
 
 export const CAPTURE_OUTCOMES = ['changed', 'unchanged', 'failed'] as const
@@ -188,10 +189,21 @@ export async function builtMeanwhile(
   return (await database.query(BUILT_MEANWHILE, [importId, before ?? null])).rowCount === 1
 }
 
-const NEWEST_PARAMETERS = 'select parameters from builds where knowledge_base_id = $1 order by created_at desc limit 1'
+const NEWEST_BUILD = `
+select b.parameters, v.embedding from builds b left join corpus_versions v on v.build_id = b.id
+where b.knowledge_base_id = $1 order by b.created_at desc limit 1`
+
+const newestBuildSchema = z.object({
+  parameters: z.unknown(),
+  /** Of its version; null where that has no vectors, or there is none. */
+  embedding: embeddingSpaceSchema.nullable(),
+})
 
 /** With what the newest build of a knowledge base was asked for; undefined where there is none. */
-export async function newestBuildParameters(database: Queryable, knowledgeBaseId: string): Promise<unknown> {
-  const { rows } = await database.query(NEWEST_PARAMETERS, [knowledgeBaseId])
-  return z.array(z.object({ parameters: z.unknown() })).parse(rows)[0]?.parameters
+export async function newestBuild(
+  database: Queryable,
+  knowledgeBaseId: string,
+): Promise<z.infer<typeof newestBuildSchema> | undefined> {
+  const { rows } = await database.query(NEWEST_BUILD, [knowledgeBaseId])
+  return z.array(newestBuildSchema).parse(rows)[0]
 }

@@ -13,6 +13,7 @@ import { createRateLimit } from './rate-limit.ts'
 import { buildRetryPolicy, queryRetryPolicy, systemClock } from './retry.ts'
 import { readServedModels } from './served-models.ts'
 import type { ServedModel } from './served-models.ts'
+import type { EndpointOptions } from './settings.ts'
 
 export const OPENAI_BASE_URL = 'https://api.openai.com/v1'
 
@@ -22,23 +23,6 @@ export interface EndpointSettings {
   readonly OPENAI_API_KEY: string | undefined
   /** Total for one query whose caller waits, retries included. Undefined: queries are retried as passages are. */
   readonly OPENAI_TIMEOUT_MS?: number | undefined
-  /** Total for one request of a build, retries included. */
-  readonly OPENAI_RETRY_MS?: number | undefined
-  readonly OPENAI_BATCH_TEXTS?: number | undefined
-  readonly OPENAI_TOKENS_PER_MINUTE?: number | undefined
-}
-
-/** The endpoint, and the space of a new version. */
-export interface EmbeddingSettings extends EndpointSettings {
-  /** Undefined: the only model that the endpoint lists, else `DEFAULT_MODEL`. */
-  readonly OPENAI_MODEL: string | undefined
-  /** Undefined: those that the model has, learnt from one request. */
-  readonly OPENAI_DIMENSIONS: number | undefined
-  /** Undefined: as the model was trained, where the endpoint tells it or it is known. */
-  readonly OPENAI_QUERY_PREFIX: string | undefined
-  readonly OPENAI_PASSAGE_PREFIX: string | undefined
-  /** Undefined: as the endpoint tells or is known of the model. */
-  readonly OPENAI_MAX_TOKENS?: number | undefined
 }
 
 const DEFAULT_MODEL = 'text-embedding-3-small'
@@ -50,14 +34,15 @@ const DEFAULT_MODEL = 'text-embedding-3-small'
  * @throws OperatorError when the provider lacks what it needs, or refuses the settings; EmbeddingError when it fails.
  */
 export async function openEmbedder(
-  settings: EmbeddingSettings,
+  settings: EndpointSettings,
+  asked: EndpointOptions,
   signal: AbortSignal,
   warn: (sentence: string) => void = () => undefined,
 ): Promise<Embedder> {
-  const { OPENAI_DIMENSIONS: wanted, OPENAI_QUERY_PREFIX: query, OPENAI_PASSAGE_PREFIX: passage } = settings
-  const options = optionsOf(settings, undefined)
+  const { dimensions: wanted, query_prefix: query, passage_prefix: passage } = asked
+  const options = optionsOf(settings, asked)
   const listed = await listedModels(options, signal)
-  const model = settings.OPENAI_MODEL ?? listedModel(listed)
+  const model = asked.model ?? listedModel(listed)
   const probe = await probed(model, wanted, options, signal)
   const { dimensions, modelDigest } = probe
   const served = toldOf(model, listed, probe)
@@ -73,7 +58,7 @@ export async function openEmbedder(
     requests_dimensions: wanted !== undefined,
     ...(modelDigest === undefined ? {} : { model_digest: modelDigest }),
   })
-  const tokensMax = settings.OPENAI_MAX_TOKENS ?? served?.max_tokens ?? known?.tokensMax
+  const tokensMax = asked.tokens_max ?? served?.max_tokens ?? known?.tokensMax
   return createOpenAiEmbedder(space, { ...options, tokensMax, windows: served?.long_texts === 'windows' })
 }
 
@@ -130,28 +115,28 @@ async function probed(
     if (!(error instanceof EmbeddingError) || !error.permanent) throw error
     throw new OperatorError(
       `The embedding endpoint refuses a first request, ${error.message}: check OPENAI_BASE_URL, OPENAI_API_KEY and ` +
-        `OPENAI_MODEL${wanted === undefined ? '' : ', and unset OPENAI_DIMENSIONS if the model has a fixed number'}.`,
+        `--embedding-model${wanted === undefined ? '' : ', and leave out --embedding-dimensions if the model has a fixed number'}.`,
       { cause: error },
     )
   })
   const { dimensions } = found
   if (wanted !== undefined && dimensions !== wanted)
     throw new OperatorError(
-      `The embedding endpoint gives ${dimensions} dimensions and not OPENAI_DIMENSIONS, ${wanted}: unset ` +
-        'OPENAI_DIMENSIONS, so that the number is learnt.',
+      `The embedding endpoint gives ${dimensions} dimensions and not --embedding-dimensions ${wanted}: leave it out, so ` +
+        'that the number is learnt.',
     )
   if (dimensions < INDEX_BOUNDS.embeddingDimensionsMin || dimensions > INDEX_BOUNDS.embeddingDimensionsMax)
     throw new OperatorError(
       `The embedding model gives ${dimensions} dimensions: use one with ${INDEX_BOUNDS.embeddingDimensionsMin} to ` +
-        `${INDEX_BOUNDS.embeddingDimensionsMax}, or set OPENAI_DIMENSIONS if it can shorten its vectors.`,
+        `${INDEX_BOUNDS.embeddingDimensionsMax}, or give --embedding-dimensions if it can shorten its vectors.`,
     )
   return found
 }
 
 function prefixWarning(model: string): string {
   return (
-    `no prefixes are known of the embedding model ${model}: set OPENAI_QUERY_PREFIX and OPENAI_PASSAGE_PREFIX to ` +
-    'those that its card names, or to empty values'
+    `no prefixes are known of the embedding model ${model}: give --embedding-query-prefix and ` +
+    '--embedding-passage-prefix as its card names them, or as empty texts'
   )
 }
 
@@ -159,12 +144,16 @@ function prefixWarning(model: string): string {
  * Creates the embedder of exactly the embedding space of a version.
  * @throws OperatorError when the endpoint lacks what it needs, or this release cannot embed into the space.
  */
-export function createEmbedder(space: EmbeddingSpace, settings: EndpointSettings): Embedder {
+export function createEmbedder(
+  space: EmbeddingSpace,
+  settings: EndpointSettings,
+  options: EndpointOptions = {},
+): Embedder {
   if (space.provider === 'local') throw new OperatorError(LOCAL_VERSION)
-  return createOpenAiEmbedder(space, optionsOf(settings, undefined))
+  return createOpenAiEmbedder(space, optionsOf(settings, options))
 }
 
-function optionsOf(settings: EndpointSettings, tokensMax: number | undefined): OpenAiOptions {
+function optionsOf(settings: EndpointSettings, asked: EndpointOptions): OpenAiOptions {
   const { OPENAI_API_KEY: apiKey, OPENAI_BASE_URL: baseUrl, OPENAI_TIMEOUT_MS: queryMs } = settings
   if (apiKey === undefined && baseUrl === undefined)
     throw new OperatorError(
@@ -172,8 +161,8 @@ function optionsOf(settings: EndpointSettings, tokensMax: number | undefined): O
         'build with --embedding none.',
     )
   const build = {
-    retry: buildRetryPolicy(settings.OPENAI_RETRY_MS ?? EMBEDDING_BOUNDS.embedBuildRetryDefaultMs),
-    rateLimit: createRateLimit(settings.OPENAI_TOKENS_PER_MINUTE, systemClock),
+    retry: buildRetryPolicy(asked.retry_ms ?? EMBEDDING_BOUNDS.embedBuildRetryDefaultMs),
+    rateLimit: createRateLimit(asked.tokens_per_minute, systemClock),
   }
   return {
     endpoint: createJsonEndpoint({ name: 'the embedding provider', baseUrl: baseUrl ?? OPENAI_BASE_URL, apiKey }),
@@ -182,7 +171,7 @@ function optionsOf(settings: EndpointSettings, tokensMax: number | undefined): O
       passage: build,
       query: queryMs === undefined ? build : { retry: queryRetryPolicy(queryMs) },
     },
-    requestTexts: settings.OPENAI_BATCH_TEXTS ?? EMBEDDING_BOUNDS.embedRequestTextsDefault,
-    tokensMax,
+    requestTexts: asked.batch_texts ?? EMBEDDING_BOUNDS.embedRequestTextsDefault,
+    tokensMax: undefined,
   }
 }

@@ -29,5 +29,4 @@ export const INDEX_BOUNDS = {
   /** Codes of vectors of a version of so many MiB are kept in memory; those of a million passages are larger. */
   residentCodesMbDefault: 64,
   /** WebAssembly addresses 4 GiB. */
-  residentCodesMbMax: 4_095,
 } as const

@@ -9,8 +9,6 @@ export interface Variable<T> {
   readonly secret?: true
   /** Shown in the README; only the default of the schema takes effect. */
   readonly fallback?: string
-  /** An empty value is a value. Of other variables it means the same as none. */
-  readonly keepsEmpty?: true
 }
 
 export type Variables = Readonly<Record<string, Variable<unknown>>>
@@ -35,7 +33,7 @@ export function readConfig<V extends Variables>(
   const faults: string[] = []
   for (const [name, variable] of Object.entries(variables)) {
     const given = environment[name]
-    const parsed = variable.schema.safeParse(given === '' && variable.keepsEmpty !== true ? undefined : given)
+    const parsed = variable.schema.safeParse(given === '' ? undefined : given)
     if (parsed.success) values[name] = parsed.data
     else faults.push(`${name} ${given === undefined || given === '' ? 'is missing' : 'is not valid'}: ${variable.help}`)
   }
@@ -43,6 +41,18 @@ export function readConfig<V extends Variables>(
   if (faults.length > 0)
     throw new ConfigError(`The configuration has ${faults.length} fault(s):\n  ${faults.join('\n  ')}`)
   return values as ConfigOf<V>
+}
+
+/**
+ * Returns a sentence for each variable of an earlier release that is set, and whose value would be lost.
+ * @param moved what has its place.
+ */
+export function movedFaults(
+  environment: NodeJS.ProcessEnv,
+  moved: Readonly<Record<string, string>>,
+): readonly string[] {
+  const set = Object.entries(moved).filter(([name]) => (environment[name] ?? '') !== '')
+  return set.map(([name, place]) => `${name} is read no more: unset it, and use ${place}`)
 }
 
 /** A whole number within bounds. */

@@ -30,3 +30,11 @@ export const READING_SETTINGS = {
     fallback: String(READING_BOUNDS.readerTimeoutDefaultMs),
   },
 } as const satisfies Record<string, Variable<unknown>>
+
+/** Those of the re-ranking endpoint of an earlier release. */
+export const MOVED_READER_VARIABLES = {
+  RERANK_BASE_URL: 'READER_BASE_URL',
+  RERANK_FORMAT: 'READER_FORMAT',
+  RERANK_API_KEY: 'READER_API_KEY',
+  RERANK_TIMEOUT_MS: 'READER_TIMEOUT_MS',
+}

@@ -11,11 +11,12 @@ import {
   insertCapture,
   lastGoodCapture,
   listSources,
-  newestBuildParameters,
+  newestBuild,
   newestImport,
 } from '#core/db/sources.ts'
 import type { CapturedFile, CaptureOutcome, SourceRow } from '#core/db/sources.ts'
 import { withdrawalsInForce } from '#core/db/withdrawals.ts'
+import type { EmbeddingSpace } from '#core/index/format/manifest.ts'
 import type { ArtifactStore } from '#core/index/format/store.ts'
 import { canonicalJson } from '#core/platform/digest.ts'
 import { OperatorError } from '#core/platform/errors.ts'
@@ -235,10 +236,19 @@ async function askedOf(
 
 /** Those of the newest build, with what is withdrawn now left out; undefined where there was no build. */
 async function parametersOfNext(database: Queryable, source: SourceRow): Promise<BuildParameters | undefined> {
-  const asked = await newestBuildParameters(database, source.knowledge_base_id)
-  if (asked === undefined) return undefined
+  const newest = await newestBuild(database, source.knowledge_base_id)
+  if (newest === undefined) return undefined
   const drop = await withdrawalsInForce(database, source.knowledge_base_id)
-  return { ...buildParametersSchema.parse(asked), withdrawals: { drop: [...drop], restore: [] } }
+  const asked = buildParametersSchema.parse(newest.parameters)
+  const endpoint = asked.endpoint ?? endpointOf(newest.embedding)
+  return { ...asked, ...(endpoint && { endpoint }), withdrawals: { drop: [...drop], restore: [] } }
+}
+
+/** A build of an earlier release did not keep how it embedded; its version did. */
+function endpointOf(space: EmbeddingSpace | null): BuildParameters['endpoint'] {
+  if (space?.provider !== 'openai') return undefined
+  const { model, query_prefix, passage_prefix, requests_dimensions, dimensions } = space
+  return { model, query_prefix, passage_prefix, ...(requests_dimensions && { dimensions }) }
 }
 
 function assertDistinct(files: readonly CapturedFile[]): void {

@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { z } from 'zod'
 import { ENCODER_ADDRESS } from '#core/embedding/settings.ts'
-import { LOG_LEVEL, listenAddress, readConfig, wholeNumber } from '#core/platform/config.ts'
+import { ConfigError, LOG_LEVEL, listenAddress, readConfig, wholeNumber } from '#core/platform/config.ts'
 import type { ConfigOf, Variable } from '#core/platform/config.ts'
 import { ENCODER_BOUNDS } from './bounds.ts'
 
@@ -14,11 +14,6 @@ export const ENCODER_VARIABLES = {
     schema: listenAddress(ENCODER_ADDRESS),
     help: 'host:port of the embeddings endpoint; it asks for no key, so keep it off the public network',
     fallback: ENCODER_ADDRESS,
-  },
-  ENCODER_THREADS: {
-    schema: wholeNumber(1, ENCODER_BOUNDS.encoderThreadsMax, availableParallelism()),
-    help: 'threads that compute one run of the model',
-    fallback: 'the number of cores',
   },
   LOG_LEVEL,
 } as const satisfies Record<string, Variable<unknown>>
@@ -35,4 +30,11 @@ export function encoderConfig(flags: {
     ...(flags.model === undefined ? {} : { MODEL_DIR: flags.model }),
     ...(flags.port === undefined ? {} : { ENCODER_LISTEN: `127.0.0.1:${flags.port}` }),
   })
+}
+
+/** Threads that compute one run of the model: those of the flag, or the number of cores. @throws ConfigError */
+export function encoderThreads(flag: string | undefined): number {
+  const parsed = wholeNumber(1, ENCODER_BOUNDS.encoderThreadsMax, availableParallelism()).safeParse(flag)
+  if (parsed.success) return parsed.data
+  throw new ConfigError(`--threads must be a whole number from 1 to ${ENCODER_BOUNDS.encoderThreadsMax}.`)
 }

@@ -6,17 +6,19 @@ import { stopOnSignal } from '#core/platform/shutdown.ts'
 import { startOrExplain } from '#core/platform/start.ts'
 import { createEncoderApp } from './app.ts'
 import { ENCODER_BOUNDS } from './bounds.ts'
-import { encoderConfig } from './config.ts'
+import { encoderConfig, encoderThreads } from './config.ts'
 import { openEncoder } from './encoder.ts'
 import { createEncoderMetrics } from './metrics.ts'
 import { readModelFolder } from './model-folder.ts'
 
 await startOrExplain('The encoder cannot start', async () => {
-  const { values } = parseArgs({ options: { model: { type: 'string' }, port: { type: 'string' } } })
+  const string = { type: 'string' } as const
+  const { values } = parseArgs({ options: { model: string, port: string, threads: string } })
   const config = encoderConfig({ model: values.model, port: values.port })
+  const threads = encoderThreads(values.threads)
   const log = createLog('encoder', config.LOG_LEVEL)
   const model = await readModelFolder(config.MODEL_DIR)
-  const encoder = await openEncoder(model, config.ENCODER_THREADS).catch((cause: unknown) => {
+  const encoder = await openEncoder(model, threads).catch((cause: unknown) => {
     if (cause instanceof OperatorError) throw cause
     throw new OperatorError(`The model in ${config.MODEL_DIR} cannot be used: ${describeCause(cause)}`, { cause })
   })

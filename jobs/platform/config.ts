@@ -5,26 +5,26 @@ import { CREDENTIAL_SETTINGS } from '#core/credentials/settings.ts'
 import { DATABASE_URL } from '#core/db/url.ts'
 import { EMBEDDING_SETTINGS, withEncoder } from '#core/embedding/settings.ts'
 import { DATABASE_BOUNDS } from '#core/db/bounds.ts'
-import { EMBEDDING_BOUNDS } from '#core/embedding/bounds.ts'
 import { ENGINE_SETTINGS, engineFaults } from '#core/engine/settings.ts'
-import { INDEX_BOUNDS } from '#core/index/bounds.ts'
 import { publicKeyOf } from '#core/index/format/manifest.ts'
 import { ARTIFACT_SETTINGS, TRACE_DIR } from '#core/index/settings.ts'
-import { LOG_LEVEL, oneAddress, optional, readConfig, wholeNumber, wholeNumberOf } from '#core/platform/config.ts'
+import {
+  LOG_LEVEL,
+  movedFaults,
+  oneAddress,
+  optional,
+  readConfig,
+  wholeNumber,
+  wholeNumberOf,
+} from '#core/platform/config.ts'
 import type { ConfigOf, Variable, Variables } from '#core/platform/config.ts'
 import { OperatorError } from '#core/platform/errors.ts'
-import { READING_SETTINGS } from '#core/reading/settings.ts'
+import { MOVED_READER_VARIABLES, READING_SETTINGS } from '#core/reading/settings.ts'
 import { SEARCH_NODES, TRANSPORT_SETTINGS } from '#core/rpc/settings.ts'
 import { transportFaults } from '#core/rpc/transport.ts'
 import { REDIS_URL } from '#core/redis/url.ts'
 import { JOB_BOUNDS } from './bounds.ts'
 import { PSEUDO_FILE } from '#law/sources/roots.ts'
-
-/** Control characters would reach logs and terminals. */
-const chatModel = z
-  .string()
-  .regex(/^\P{Cc}+$/u)
-  .max(INDEX_BOUNDS.embeddingModelCharactersMax)
 
 /** A program and its arguments, as the JSON list that a shell would make of a line. */
 const command = z
@@ -65,23 +65,6 @@ export const JOBS_VARIABLES = {
   EMBEDDING: EMBEDDING_SETTINGS.EMBEDDING,
   OPENAI_BASE_URL: EMBEDDING_SETTINGS.OPENAI_BASE_URL,
   OPENAI_API_KEY: EMBEDDING_SETTINGS.OPENAI_API_KEY,
-  OPENAI_MODEL: EMBEDDING_SETTINGS.OPENAI_MODEL,
-  OPENAI_DIMENSIONS: EMBEDDING_SETTINGS.OPENAI_DIMENSIONS,
-  OPENAI_QUERY_PREFIX: EMBEDDING_SETTINGS.OPENAI_QUERY_PREFIX,
-  OPENAI_PASSAGE_PREFIX: EMBEDDING_SETTINGS.OPENAI_PASSAGE_PREFIX,
-  OPENAI_MAX_TOKENS: EMBEDDING_SETTINGS.OPENAI_MAX_TOKENS,
-  OPENAI_BATCH_TEXTS: EMBEDDING_SETTINGS.OPENAI_BATCH_TEXTS,
-  OPENAI_TOKENS_PER_MINUTE: EMBEDDING_SETTINGS.OPENAI_TOKENS_PER_MINUTE,
-  OPENAI_RETRY_MS: EMBEDDING_SETTINGS.OPENAI_RETRY_MS,
-  OPENAI_CHAT_MODEL: {
-    schema: optional(chatModel),
-    help: 'chat model of the endpoint that writes search questions for "build start --search-questions openai"',
-  },
-  OPENAI_CONCURRENCY: {
-    schema: wholeNumber(1, EMBEDDING_BOUNDS.embedConcurrencyMax, EMBEDDING_BOUNDS.embedConcurrencyDefault),
-    help: 'batches of passages that a build sends at once',
-    fallback: String(EMBEDDING_BOUNDS.embedConcurrencyDefault),
-  },
   VECTOR_CACHE_BYTES_MAX: {
     schema: wholeNumber(0, DATABASE_BOUNDS.vectorCacheBytesMax, DATABASE_BOUNDS.vectorCacheBytesDefault),
     help: 'bytes of the file in ARTIFACT_STORE that keeps vectors of the provider for later builds; 0 keeps none',
@@ -161,8 +144,24 @@ export function jobsConfig(environment: NodeJS.ProcessEnv = process.env): JobsCo
     ...transportFaults(values.SEARCH_NODES ?? [], values),
     ...signingFaults(values),
     ...engineFaults(values),
+    ...movedFaults(environment, MOVED_VARIABLES),
   ])
   return withEncoder(config)
+}
+
+/** What a build takes by itself, so that no version depends on what a worker was started with. */
+const MOVED_VARIABLES = {
+  ...MOVED_READER_VARIABLES,
+  OPENAI_MODEL: '"operator build start --embedding-model"',
+  OPENAI_DIMENSIONS: '"operator build start --embedding-dimensions"',
+  OPENAI_QUERY_PREFIX: '"operator build start --embedding-query-prefix"',
+  OPENAI_PASSAGE_PREFIX: '"operator build start --embedding-passage-prefix"',
+  OPENAI_MAX_TOKENS: '"operator build start --embedding-max-tokens"',
+  OPENAI_BATCH_TEXTS: '"operator build start --embedding-batch"',
+  OPENAI_CONCURRENCY: '"operator build start --embedding-concurrency"',
+  OPENAI_TOKENS_PER_MINUTE: '"operator build start --tokens-per-minute"',
+  OPENAI_RETRY_MS: '"operator build start --retry-seconds"',
+  OPENAI_CHAT_MODEL: '"operator build start --chat-model"',
 }
 
 /** Search nodes have the same list of keys, so they load what this worker signs. */

@@ -97,7 +97,10 @@ async function searchQuestionsOf(
   return await writtenQuestions(
     context,
     passages,
-    createQuestionWriter(context.chat ?? { OPENAI_BASE_URL: undefined, OPENAI_API_KEY: undefined }),
+    createQuestionWriter(
+      context.chat ?? { OPENAI_BASE_URL: undefined, OPENAI_API_KEY: undefined },
+      context.parameters.endpoint,
+    ),
   )
 }
 

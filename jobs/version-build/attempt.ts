@@ -14,6 +14,7 @@ import type { AttemptOutcome, BuildMark, FailedRun } from './run-child.ts'
 import { buildParametersSchema } from './parameters.ts'
 import { runBuild } from './pipeline.ts'
 import { StaleBuild, createProgress } from './progress.ts'
+import { VECTORS_OF_ONE_BUILD } from './text-vectors.ts'
 
 export interface AttemptContext {
   readonly config: JobsConfig
@@ -40,6 +41,7 @@ async function run(
   { config, database, log, onProgress }: AttemptContext,
 ): Promise<string> {
   const { buildId } = fence
+  const parameters = buildParametersSchema.parse(build.parameters)
   const overtaken = new AbortController()
   const store = createArtifactStore(config.ARTIFACT_STORE)
   const nodes = openSearchNodeClients(config.SEARCH_NODES, config)
@@ -48,7 +50,7 @@ async function run(
       fence,
       knowledgeBaseId: build.knowledge_base_id,
       knowledgeBase: build.knowledge_base,
-      parameters: buildParametersSchema.parse(build.parameters),
+      parameters,
       source: await readImport(database, build.import_id),
       database,
       store,
@@ -60,8 +62,8 @@ async function run(
       publicKeysDer: config.MANIFEST_PUBLIC_KEY,
       nodes,
       vectors: {
-        concurrency: config.OPENAI_CONCURRENCY,
-        batchTexts: config.OPENAI_BATCH_TEXTS,
+        concurrency: parameters.endpoint?.concurrency ?? VECTORS_OF_ONE_BUILD.concurrency,
+        batchTexts: parameters.endpoint?.batch_texts ?? VECTORS_OF_ONE_BUILD.batchTexts,
         cache:
           config.VECTOR_CACHE_BYTES_MAX === 0
             ? undefined

@@ -3,13 +3,12 @@ import type { BuildFence } from '#core/db/builds.ts'
 import type { ImportRow } from '#core/db/imports.ts'
 import type { Database } from '#core/db/pool.ts'
 import type { EngineSettings } from '#core/engine/settings.ts'
-import type { EmbeddingSettings } from '#core/embedding/providers.ts'
+import type { EndpointSettings } from '#core/embedding/providers.ts'
 import type { Log } from '#core/platform/log.ts'
 import type { ReaderSettings } from '#core/reading/reader.ts'
 import type { SearchNodeClient } from '#core/rpc/search-client.ts'
 import type { BuildParameters } from './parameters.ts'
 import type { Progress } from './progress.ts'
-import type { ChatSettings } from './search-questions/writer.ts'
 import type { VectorSettings } from './text-vectors.ts'
 
 /** Input of the stages up to the verified artifact. */
@@ -27,8 +26,8 @@ export interface BuildContext {
   readonly vectors: VectorSettings
   /** The cluster of a build for the engine `opensearch`; other builds need none. */
   readonly engine?: EngineSettings
-  /** The model that writes search questions; a build that asks for none needs no settings. */
-  readonly chat?: ChatSettings
+  /** The endpoint of the model that writes search questions; a build that asks for none needs no settings. */
+  readonly chat?: EndpointSettings
   readonly progress: Progress
   /** Tells the operator of something that does not end the build. */
   readonly warn: (sentence: string, cause?: unknown) => void
@@ -41,7 +40,7 @@ export interface CandidateContext extends BuildContext {
   /** Slug. */
   readonly knowledgeBase: string
   readonly database: Database
-  readonly embedding: EmbeddingSettings & ReaderSettings
+  readonly embedding: EndpointSettings & ReaderSettings
   /** All of SEARCH_NODES. */
   readonly nodes: readonly SearchNodeClient[]
   readonly log: Log

@@ -126,7 +126,9 @@ async function measure(
     questionsSha256: context.parameters.questions_sha256,
     store: context.store,
     // An artifact kept from an earlier run may use another embedding space than this run's configuration.
-    embedder: artifact.manifest.embedding && createEmbedder(artifact.manifest.embedding, context.embedding),
+    embedder:
+      artifact.manifest.embedding &&
+      createEmbedder(artifact.manifest.embedding, context.embedding, context.parameters.endpoint),
     reader: await openReader(context),
     note: (sentence) => context.warn(sentence),
     nodes: context.nodes,

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { EMBEDDINGS } from '#core/embedding/embedder.ts'
 import type { Embedding } from '#core/embedding/embedder.ts'
+import { endpointOptionsSchema } from '#core/embedding/settings.ts'
 import { ENGINES } from '#core/index/engine/description.ts'
 import { SEARCH_BOUNDS } from '#core/domain/bounds.ts'
 import {
@@ -36,6 +37,8 @@ const parametersSchema = z.strictObject({
   /** A model writes the search questions; together with a file of them, the file counts. */
   search_questions: z.literal('openai').optional(),
   embedding: z.enum(EMBEDDINGS),
+  /** How the endpoint is used that embeds, or writes search questions. */
+  endpoint: endpointOptionsSchema.optional(),
   /** Where the version is searched. Absent: in its own files. */
   engine: z.enum(ENGINES).optional(),
   /** Minimum of rows that a vector search scores, in the profile of the new version. */

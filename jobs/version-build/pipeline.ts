@@ -39,13 +39,15 @@ async function assertDecided({ database, knowledgeBaseId, parameters }: Candidat
 
 /** @returns undefined for a version without vectors. */
 async function openVersionEmbedder({
-  parameters: { embedding: provider },
+  parameters: { embedding: provider, endpoint = {} },
   embedding,
   log,
   signal,
 }: CandidateContext): Promise<Embedder | undefined> {
   if (provider === 'none') return undefined
-  return await openEmbedder(embedding, signal, (warning) => log.warn('embedding without known prefixes', { warning }))
+  return await openEmbedder(embedding, endpoint, signal, (warning) =>
+    log.warn('embedding without known prefixes', { warning }),
+  )
 }
 
 export interface BuiltVersion {

@@ -25,6 +25,7 @@ export interface StartBuild {
   /** Path of a file of search questions, or `openai`: a model writes them; a version without any if undefined. */
   readonly searchQuestions?: string | undefined
   readonly embedding: BuildParameters['embedding']
+  readonly endpoint?: BuildParameters['endpoint']
   readonly engine?: BuildParameters['engine']
   readonly targetRisk?: number
   /** Model that scores the first passages of each request. */
@@ -57,6 +58,7 @@ export async function startBuild(operator: Operator, input: StartBuild, enqueue:
   const searchQuestions = await searchQuestionsOf(input)
   const parameters = buildParametersSchema.parse({
     embedding: input.embedding,
+    ...(input.endpoint === undefined ? {} : { endpoint: input.endpoint }),
     target_risk: input.targetRisk,
     ...questions,
     ...searchQuestions,
@@ -109,10 +111,15 @@ async function decideWithdrawals(
 
 async function searchQuestionsOf({
   searchQuestions: from,
+  endpoint,
   store,
 }: StartBuild): Promise<Pick<BuildParameters, 'search_questions' | 'search_questions_sha256'>> {
   if (from === undefined) return {}
-  if (from === 'openai') return { search_questions: from }
+  if (from === 'openai') {
+    if (endpoint?.chat_model === undefined)
+      throw new OperatorError('--search-questions openai needs a chat model: name it with --chat-model.')
+    return { search_questions: from }
+  }
   return { search_questions_sha256: await captureSearchQuestions(from, store) }
 }
 

@@ -1,14 +1,16 @@
 import { join } from 'node:path'
 import { InvalidArgumentError, Option } from 'commander'
 import type { Command } from 'commander'
+import type { z } from 'zod'
 import { EmbeddingError } from '#core/embedding/embedder.ts'
 import type { Embedder, Embedding } from '#core/embedding/embedder.ts'
 import { openEmbedder } from '#core/embedding/providers.ts'
-import type { EmbeddingSettings } from '#core/embedding/providers.ts'
+import type { EndpointSettings } from '#core/embedding/providers.ts'
 import { DATABASE_BOUNDS } from '#core/db/bounds.ts'
 import { EMBEDDING_BOUNDS } from '#core/embedding/bounds.ts'
 import { INDEX_BOUNDS } from '#core/index/bounds.ts'
-import { EMBEDDING_SETTINGS } from '#core/embedding/settings.ts'
+import { EMBEDDING_SETTINGS, endpointOptionsSchema } from '#core/embedding/settings.ts'
+import type { EndpointOptions } from '#core/embedding/settings.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import type { VectorSettings } from '#jobs/version-build/text-vectors.ts'
 import { secretVariable, userCacheFolder } from '#jobs/platform/config.ts'
@@ -32,24 +34,24 @@ export interface EmbeddingFlags {
   readonly vectorCache?: string | false
 }
 
-/** Accepts what the variable of a service accepts. */
-function asVariable(name: keyof typeof EMBEDDING_SETTINGS, otherwise: string): (text: string) => string {
+/** Accepts what a service or a build accepts. */
+function accepted(schema: z.ZodType, otherwise: string): (text: string) => string {
   return (text) => {
-    if (!EMBEDDING_SETTINGS[name].schema.safeParse(text).success) throw new InvalidArgumentError(otherwise)
+    if (!schema.safeParse(text).success) throw new InvalidArgumentError(otherwise)
     return text
   }
 }
 
-const endpointUrl = asVariable(
-  'OPENAI_BASE_URL',
+const endpointUrl = accepted(
+  EMBEDDING_SETTINGS.OPENAI_BASE_URL.schema,
   'must be an http or https URL without query and key; name the variable of a key with --embedding-key-env.',
 )
-const modelName = asVariable(
-  'OPENAI_MODEL',
+const modelName = accepted(
+  endpointOptionsSchema.shape.model,
   `must be at most ${INDEX_BOUNDS.embeddingModelCharactersMax} characters, none of them control characters.`,
 )
-const prefix = asVariable(
-  'OPENAI_QUERY_PREFIX',
+const prefix = accepted(
+  endpointOptionsSchema.shape.query_prefix,
   `must be at most ${INDEX_BOUNDS.embeddingPrefixCharactersMax} characters.`,
 )
 
@@ -111,11 +113,17 @@ export function vectorCacheOptions(command: Command): Command {
     .option('--no-vector-cache', 'keep no vector')
 }
 
+/** An endpoint, and how it is used. */
+interface FlaggedEndpoint {
+  readonly settings: EndpointSettings
+  readonly options: EndpointOptions
+}
+
 /**
- * Returns the settings of the endpoint; undefined: none is used.
+ * Returns the endpoint; undefined: none is used.
  * @throws OperatorError where flags do not belong together, or the variable of the key is not set.
  */
-function embeddingSettingsOf(flags: EmbeddingFlags): EmbeddingSettings | undefined {
+function flaggedEndpoint(flags: EmbeddingFlags): FlaggedEndpoint | undefined {
   const { embedding, embeddings, embeddingModel, embeddingKeyEnv } = flags
   if (embedding !== undefined && embeddings !== undefined)
     throw new OperatorError(`--embedding ${embedding} uses no endpoint: leave out it or --embeddings.`)
@@ -127,14 +135,16 @@ function embeddingSettingsOf(flags: EmbeddingFlags): EmbeddingSettings | undefin
   }
   if (embeddingModel === undefined)
     throw new OperatorError('--embeddings needs a model: name it with --embedding-model NAME.')
+  const OPENAI_API_KEY = embeddingKeyEnv === undefined ? undefined : keyOf(embeddingKeyEnv)
   return {
-    OPENAI_BASE_URL: embeddings,
-    OPENAI_API_KEY: embeddingKeyEnv === undefined ? undefined : keyOf(embeddingKeyEnv),
-    OPENAI_MODEL: embeddingModel,
-    OPENAI_DIMENSIONS: flags.embeddingDimensions,
-    OPENAI_QUERY_PREFIX: flags.embeddingQueryPrefix,
-    OPENAI_PASSAGE_PREFIX: flags.embeddingPassagePrefix,
-    OPENAI_BATCH_TEXTS: flags.embeddingBatch,
+    settings: { OPENAI_BASE_URL: embeddings, OPENAI_API_KEY },
+    options: {
+      model: embeddingModel,
+      dimensions: flags.embeddingDimensions,
+      query_prefix: flags.embeddingQueryPrefix,
+      passage_prefix: flags.embeddingPassagePrefix,
+      batch_texts: flags.embeddingBatch,
+    },
   }
 }
 
@@ -161,10 +171,15 @@ const OWN: ReadonlySet<string> = new Set<keyof EmbeddingFlags>([
  */
 export function embeddingEnvironment(flags: EmbeddingFlags): Readonly<Record<string, string>> {
   return Object.fromEntries(
-    Object.entries(embeddingSettingsOf(flags) ?? {}).flatMap(([name, value]) =>
+    Object.entries(flaggedEndpoint(flags)?.settings ?? {}).flatMap(([name, value]) =>
       value === undefined ? [] : [[name, String(value)]],
     ),
   )
+}
+
+/** Returns how a build uses the endpoint; undefined where none is used. @throws OperatorError as `openFlaggedEmbedder`. */
+export function flaggedOptions(flags: EmbeddingFlags): EndpointOptions | undefined {
+  return flaggedEndpoint(flags)?.options
 }
 
 /** Returns who embeds. */
@@ -196,12 +211,13 @@ export async function openFlaggedEmbedder(
   signal: AbortSignal,
   note: (sentence: string) => void = () => undefined,
 ): Promise<Embedder | undefined> {
-  const settings = embeddingSettingsOf(flags)
-  if (settings === undefined) return undefined
+  const endpoint = flaggedEndpoint(flags)
+  if (endpoint === undefined) return undefined
+  const { settings, options } = endpoint
   try {
     // A wrong address is reported at once; later requests are retried as those of a build.
-    await openEmbedder({ ...settings, OPENAI_RETRY_MS: EMBEDDING_BOUNDS.flaggedEndpointRetryMs }, signal)
-    return await openEmbedder(settings, signal, note)
+    await openEmbedder(settings, { ...options, retry_ms: EMBEDDING_BOUNDS.flaggedEndpointRetryMs }, signal)
+    return await openEmbedder(settings, options, signal, note)
   } catch (cause) {
     if (!(cause instanceof EmbeddingError)) throw cause
     throw new OperatorError(

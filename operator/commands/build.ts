@@ -18,7 +18,15 @@ import { addCommandGroup } from '#operator/command-line/command.ts'
 import type { Output } from '#operator/command-line/command.ts'
 import { list, rows, text, waitSeconds } from '#operator/command-line/inputs.ts'
 import { withQueues } from '#operator/command-line/queues.ts'
-import { READER_FLAGS, READER_NOTES, readerInput, readerOf } from './build-models.ts'
+import {
+  ENDPOINT_FLAGS,
+  READER_FLAGS,
+  READER_NOTES,
+  endpointInput,
+  endpointOf,
+  readerInput,
+  readerOf,
+} from './build-models.ts'
 import { addDatabaseCommand } from '#operator/command-line/session.ts'
 import { fields, table } from '#operator/command-line/table.ts'
 import { WAIT_SECONDS_DEFAULT, waitForBuild } from '#operator/command-line/wait.ts'
@@ -53,7 +61,7 @@ Engine:
 Search questions:
   What people may ask of a passage in everyday words. They are searched beside the texts, so a question finds a passage
   that shares no word with it. They are never served and are no evidence; the report and the comparison list them.
-  openai  The chat model OPENAI_CHAT_MODEL writes two for each passage: every passage is sent to OPENAI_BASE_URL, once.
+  openai  The chat model --chat-model writes two for each passage: every passage is sent to OPENAI_BASE_URL, once.
           The job worker logs the price in tokens before it begins; see the report before you approve what was written.
 
 ${READER_NOTES}
@@ -116,24 +124,27 @@ export function addBuild(program: OperatorCommand): void {
 /** `all` becomes null. */
 const withdrawals = list.transform((ids) => (ids.length === 1 && ids[0] === 'all' ? null : ids)).optional()
 
+const START_FLAGS = {
+  '--import <import>': 'id that "operator import" printed',
+  '--questions <file>':
+    'JSONL of {"id","text","relevant":[passage ids]}, ids as the page of a version shows them; an empty list: the corpus has no answer. ' +
+    'Without it: known items, see below',
+  '--search-questions <file|openai>':
+    'JSONL of {"id","lang","q"}: what people may ask of a passage in their own words; or who writes them, see below',
+  '--embedding <none|openai>': 'who embeds, see below; default: none, or openai with EMBEDDING=onnx',
+  '--engine <local|opensearch>': 'where the version is searched; default: local, see below',
+  '--target-risk <share>': 'at most this share of the answers without evidence; default 0.05',
+  ...WITHDRAWN,
+  ...ENDPOINT_FLAGS,
+  ...READER_FLAGS,
+  ...WAIT,
+} as const
+
 function addStart(build: OperatorCommand): void {
   addDatabaseCommand(build, {
     usage: 'start',
     summary: 'build and evaluate a candidate version from an import',
-    flags: {
-      '--import <import>': 'id that "operator import" printed',
-      '--questions <file>':
-        'JSONL of {"id","text","relevant":[passage ids]}, ids as the page of a version shows them; an empty list: the corpus has no answer. ' +
-        'Without it: known items, see below',
-      '--search-questions <file|openai>':
-        'JSONL of {"id","lang","q"}: what people may ask of a passage in their own words; or who writes them, see below',
-      '--embedding <none|openai>': 'who embeds, see below; default: none, or openai with EMBEDDING=onnx',
-      '--engine <local|opensearch>': 'where the version is searched; default: local, see below',
-      '--target-risk <share>': 'at most this share of the answers without evidence; default 0.05',
-      ...WITHDRAWN,
-      ...READER_FLAGS,
-      ...WAIT,
-    },
+    flags: START_FLAGS,
     notes: NOTES,
     examples: ['build start --import 6f1c2a0e-7a38-4f4e-9c7e-0d6f6a2b9a11 --questions questions.jsonl --wait'],
     input: {
@@ -149,6 +160,7 @@ function addStart(build: OperatorCommand): void {
         .default(0.05),
       dropWithdrawn: withdrawals,
       restoreWithdrawn: withdrawals,
+      ...endpointInput,
       ...readerInput,
       wait: z.boolean().default(false),
       waitSeconds,
@@ -160,7 +172,13 @@ function addStart(build: OperatorCommand): void {
       const started = await withQueues(config.REDIS_URL, (open) =>
         startBuild(
           operator,
-          { ...input, embedding, reader: readerOf(input), store: createArtifactStore(config.ARTIFACT_STORE) },
+          {
+            ...input,
+            embedding,
+            endpoint: endpointOf(input),
+            reader: readerOf(input),
+            store: createArtifactStore(config.ARTIFACT_STORE),
+          },
           (id) => enqueueBuild(open('build'), id),
         ),
       )

@@ -5,12 +5,13 @@ import { readVersion } from '#core/db/versions.ts'
 import type { VersionRow } from '#core/db/versions.ts'
 import type { Engine } from '#core/index/engine/description.ts'
 import type { Embedding } from '#core/embedding/embedder.ts'
+import type { EndpointOptions } from '#core/embedding/settings.ts'
 import { canonicalJson, sha256 } from '#core/platform/digest.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { createLog, describeCause } from '#core/platform/log.ts'
 import { renderImportReport } from '#law/import/report.ts'
 import type { Operator } from '#operator/actions/operator.ts'
-import { embeddingEnvironment, flaggedEmbedding } from '#operator/command-line/embedding-flags.ts'
+import { embeddingEnvironment, flaggedEmbedding, flaggedOptions } from '#operator/command-line/embedding-flags.ts'
 import type { EmbeddingFlags } from '#operator/command-line/embedding-flags.ts'
 import { RECOMMENDED_MODEL, flagsWith, startOwnEncoder } from '#operator/command-line/own-encoder.ts'
 import { createProgress } from '#operator/command-line/progress.ts'
@@ -45,7 +46,7 @@ async function demo(flags: DemoFlags, steps: Steps): Promise<void> {
   const corpus = flags.corpus === undefined ? builtInCorpus() : corpusAt(flags.corpus)
   const limits = flags.plan === undefined ? {} : readPlan(flags.plan)
   if (flags.port !== undefined) await assertPortFree(flags.port)
-  const { embedding, environment, named } = await openEmbedding(flags.embedding, steps)
+  const { environment, ...embedded } = await openEmbedding(flags.embedding, steps)
   const folder = resolve(flags.dataDir)
   const stateFile = join(folder, 'state.json')
   const state = readOrCreateState(stateFile)
@@ -57,7 +58,7 @@ async function demo(flags: DemoFlags, steps: Steps): Promise<void> {
   const operator: Operator = { database, actor: ACTOR }
   const store = storeOf(settings)
   const deps = { operator, store, redisUrl: settings.redisUrl, reviewerKeyFile: join(folder, 'reviewer.pem') }
-  const served = await ensureVersion(deps, corpus, { state, embedding, named, engine: flags.engine }, steps)
+  const served = await ensureVersion(deps, corpus, { state, ...embedded, engine: flags.engine }, steps)
   writeState(stateFile, state)
   await steps.run('source trace', () => untilTraced(trace.url, corpus.slug, served.id))
 
@@ -103,6 +104,7 @@ async function demo(flags: DemoFlags, steps: Steps): Promise<void> {
 
 interface OpenEmbedding {
   readonly embedding: Embedding
+  readonly endpoint: EndpointOptions | undefined
   readonly environment: InstallationOptions['environment']
   /** What makes another version where it changes: an encoder of its own is known by its digest, not its port. */
   readonly named: object
@@ -114,32 +116,29 @@ async function openEmbedding(flags: EmbeddingFlags, steps: Steps): Promise<OpenE
   const embedding = flaggedEmbedding(flags)
   if (model === undefined) {
     const environment = embeddingEnvironment(flags)
-    const { OPENAI_API_KEY: _key, ...named } = environment
-    steps.note(encoderInWords(embedding, environment))
-    return { embedding, environment, named }
+    const endpoint = flaggedOptions(flags)
+    steps.note(
+      endpoint?.model === undefined
+        ? `Encoder: none, words alone rank. ${BETTER}`
+        : `Encoder: ${endpoint.model} at the endpoint of --embeddings.`,
+    )
+    return { embedding, endpoint, environment, named: { url: environment['OPENAI_BASE_URL'], ...endpoint } }
   }
   const encoder = await steps.run('encoder', () => startOwnEncoder({ ...flags, model }))
   steps.onStop(() => encoder.stop())
   steps.note(`Encoder: ${encoder.model}, a process of its own.`)
   encoder.ended.addEventListener('abort', () => steps.print(sentenceOf(encoder.ended.reason)))
-  const environment = { ...embeddingEnvironment(flagsWith(flags, encoder)), EMBEDDING: 'onnx' }
-  return { embedding, environment, named: { model: encoder.model, digest: encoder.digest } }
+  const own = flagsWith(flags, encoder)
+  const environment = { ...embeddingEnvironment(own), EMBEDDING: 'onnx' }
+  const named = { model: encoder.model, digest: encoder.digest }
+  return { embedding, endpoint: flaggedOptions(own), environment, named }
 }
 
 const BETTER =
   `A real model finds more: "npm run operator -- models fetch ${RECOMMENDED_MODEL}", then ` +
   `"npm run demo -- --model ${RECOMMENDED_MODEL}".`
 
-function encoderInWords(
-  embedding: Embedding,
-  { OPENAI_MODEL: model = '' }: InstallationOptions['environment'],
-): string {
-  return embedding === 'openai'
-    ? `Encoder: ${model} at the endpoint of --embeddings.`
-    : `Encoder: none, words alone rank. ${BETTER}`
-}
-
-interface Built extends Pick<OpenEmbedding, 'embedding' | 'named'> {
+interface Built extends Omit<OpenEmbedding, 'environment'> {
   readonly state: DemoState
   readonly engine: Engine
 }
@@ -148,7 +147,7 @@ interface Built extends Pick<OpenEmbedding, 'embedding' | 'named'> {
 async function ensureVersion(
   deps: PublishDeps,
   corpus: DemoCorpus,
-  { state, embedding, named, engine }: Built,
+  { state, embedding, endpoint, named, engine }: Built,
   steps: Steps,
 ): Promise<VersionRow> {
   const { operator } = deps
@@ -161,7 +160,11 @@ async function ensureVersion(
     steps.note(`${corpus.title}: the active version is built from this source already.`)
   else {
     const progress = createProgress(process.stderr)
-    const { report } = await publish(deps, { ...corpus, knowledgeBase: corpus.slug, embedding, engine }, progress)
+    const { report } = await publish(
+      deps,
+      { ...corpus, knowledgeBase: corpus.slug, embedding, endpoint, engine },
+      progress,
+    )
     progress.end()
     // Only the counts are shown; `operator imports show --json` lists the skipped records of the report.
     steps.note(renderImportReport(report).split('\n\n')[0] ?? '')

@@ -1,5 +1,6 @@
 import type { Engine } from '#core/index/engine/description.ts'
 import type { Embedding } from '#core/embedding/embedder.ts'
+import type { EndpointOptions } from '#core/embedding/settings.ts'
 import type { SignedStore } from '#core/index/format/store.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { requestActivation } from '#operator/actions/activations.ts'
@@ -30,6 +31,8 @@ export interface Publication {
   /** If undefined, the candidate is evaluated on its own passages as known items. */
   readonly questionsFile: string | undefined
   readonly embedding: Embedding
+  /** How the endpoint is used; absent: as it tells or as is known of its model. */
+  readonly endpoint?: EndpointOptions | undefined
   readonly engine?: Engine | undefined
 }
 
@@ -44,7 +47,7 @@ export async function publish(
   publication: Publication,
   progress: Progress,
 ): Promise<{ readonly versionId: string; readonly report: ImportReport }> {
-  const { knowledgeBase, source, mappingFile, questionsFile, embedding, engine } = publication
+  const { knowledgeBase, source, mappingFile, questionsFile, embedding, endpoint, engine } = publication
   const imported = await importCorpus(operator, {
     knowledgeBase,
     source,
@@ -55,7 +58,7 @@ export async function publish(
   return withQueues(redisUrl, async (open) => {
     const started = await startBuild(
       operator,
-      { import: imported.id, questions: questionsFile, embedding, engine, store },
+      { import: imported.id, questions: questionsFile, embedding, endpoint, engine, store },
       (id) => enqueueBuild(open('build'), id),
     )
     const built = await waitForBuild(operator.database, started.id, WAIT_SECONDS, progress)

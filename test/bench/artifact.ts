@@ -17,7 +17,7 @@ import type { BenchCorpus } from './source.ts'
 
 /** Changes whenever the data generated from a seed changes, so that an older artifact is not reused. */
 const CORPUS_FORM = '10'
-export const MODEL = 'bench'
+const MODEL = 'bench'
 
 export interface ArtifactLocation {
   readonly folder: string

@@ -1,5 +1,4 @@
 import { UsageError, numberOf, optionsOf } from '#test/support/long-run.ts'
-import { INDEX_BOUNDS } from '#core/index/bounds.ts'
 import { ENGINES } from '#core/index/engine/description.ts'
 import { REAL_DIMENSIONS } from './real/encoder.ts'
 import { whatIsMissing } from './real/texts.ts'
@@ -13,8 +12,6 @@ export interface BenchFlags {
   /** Measured time of each cell and path. */
   readonly seconds: number
   readonly seed: number
-  /** Codes of vectors that a search node keeps in memory, in MiB. */
-  readonly codesMb: number
   /** Artifacts stay here and are used again. */
   readonly dataDir: string
   /** Measure LanceDB beside the gateway. */
@@ -47,7 +44,6 @@ and requests that are refused. Exit code 1 when a threshold is missed.
   --dimensions N     dimensions of the vectors (default 768; with --against 384)
   --seconds S        measured time of each cell and path (default 4; with --against 2 in each round)
   --seed N           seed of corpus and queries (default 1)
-  --codes-mb N       SEARCH_CODES_MB of the search node (default 64)
   --data-dir PATH    where artifacts are kept and reused (default .data/bench)
   --real-vectors     passages of ../shared/data and natural questions, encoded by the model in ../shared/models, up to
                      --passages (then default 5000: encoding takes half an hour for 50000, once)
@@ -69,7 +65,6 @@ const OPTIONS = {
   dimensions: { type: 'string' },
   seconds: { type: 'string' },
   seed: { type: 'string', default: '1' },
-  'codes-mb': { type: 'string', default: String(INDEX_BOUNDS.residentCodesMbDefault) },
   'data-dir': { type: 'string', default: '.data/bench' },
   lancedb: { type: 'boolean', default: false },
   'real-vectors': { type: 'boolean', default: false },
@@ -104,7 +99,6 @@ export function benchFlags(args: readonly string[]): BenchFlags | 'help' {
     dimensions: realVectors ? REAL_DIMENSIONS : numberOf('dimensions', values.dimensions ?? dimensions, 8, 4_096),
     seconds: numberOf('seconds', values.seconds ?? seconds, 0.01, 600, 2),
     seed: numberOf('seed', values.seed, 0, 4_294_967_295),
-    codesMb: numberOf('codes-mb', values['codes-mb'], 0, INDEX_BOUNDS.residentCodesMbMax),
     dataDir: values['data-dir'],
     lancedb,
     realVectors,

@@ -11,7 +11,6 @@ import type { Steps } from '#operator/demo/steps.ts'
 import { freePort } from '#operator/demo/local/supervised-process.ts'
 import { startOwnServers } from '#test/support/own-servers.ts'
 import type { OwnServers } from '#test/support/own-servers.ts'
-import { MODEL } from './artifact.ts'
 import type { Query } from './source.ts'
 
 /** The whole service on this machine: every process real, database and Redis new in each run. */
@@ -25,8 +24,6 @@ export interface InstallationOptions {
   readonly dimensions: number
   readonly state: DemoState
   readonly queries: readonly Query[]
-  /** Further variables for the service's processes. */
-  readonly environment?: Readonly<Record<string, string>>
 }
 
 export async function install(options: InstallationOptions, steps: Steps): Promise<Installation> {
@@ -37,11 +34,8 @@ export async function install(options: InstallationOptions, steps: Steps): Promi
   const provider = await steps.run('embedding provider', () => startProvider(options, serversFolder))
   steps.watch(provider)
   const environment = {
-    ...options.environment,
     OPENAI_BASE_URL: provider.baseUrl,
     OPENAI_API_KEY: 'bench',
-    OPENAI_MODEL: MODEL,
-    OPENAI_DIMENSIONS: String(options.dimensions),
   }
   const { secrets } = options.state
   const servers = await startOwnServers({ name: 'bench', folder, serversFolder, secrets, environment }, steps)

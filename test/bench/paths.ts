@@ -68,14 +68,10 @@ export interface RawSearch {
 
 const RANKING = rankingOf(PARAMETERS, EVERYTHING.inForceOn)
 
-export async function openRawSearch(
-  { folder, manifest }: BenchArtifact,
-  codesMb?: number,
-  cluster?: BenchCluster,
-): Promise<RawSearch> {
+export async function openRawSearch({ folder, manifest }: BenchArtifact, cluster?: BenchCluster): Promise<RawSearch> {
   const engine = engineOf(cluster)
   const queueMax = SEARCH_NODE_BOUNDS.searchQueueMax
-  const pool = new SearchPool({ threads: availableParallelism(), queueMax, codesMb, engine })
+  const pool = new SearchPool({ threads: availableParallelism(), queueMax, engine })
   const artifact = artifactRef(folder, manifest)
   await pool.openEverywhere(artifact)
   const limits = { deadlineMs: Infinity, signal: new AbortController().signal }

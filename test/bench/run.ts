@@ -87,7 +87,7 @@ export type BenchResult = Awaited<ReturnType<typeof benchOf>>
  * Makes what is searched and starts the services that search it; then takes the measurements one after the other.
  */
 export async function benchOf(flags: BenchFlags, steps: Steps) {
-  const { seed, seconds, codesMb } = flags
+  const { seed, seconds } = flags
   const { dataDir, state, settings, build, artifact } = await builtArtifact(specOf(flags), flags, steps)
   const { corpus } = settings
   const tasks = await steps.run('questions', async () => inventTasks(corpus, seed))
@@ -95,8 +95,7 @@ export async function benchOf(flags: BenchFlags, steps: Steps) {
   const asked = [...tasks.narrow, ...tasks.cells].map((task) => compared(task, tasks))
   const exact = await steps.run('exact answers', () => exactAnswers(corpus, artifact, asked))
   const [loadBefore = 0] = loadavg()
-  const environment = { SEARCH_CODES_MB: String(codesMb) }
-  const installation = await install({ dataDir, dimensions: corpus.dimensions, state, queries, environment }, steps)
+  const installation = await install({ dataDir, dimensions: corpus.dimensions, state, queries }, steps)
   const durability = await assertDurable(installation.owner)
   const openMs = await steps.run('a fresh search node opens the version', () =>
     openVersion(installation.searchNode, artifact),
@@ -105,7 +104,7 @@ export async function benchOf(flags: BenchFlags, steps: Steps) {
   await steps.run('activation', () => publishArtifact(installation, base, artifact))
   const key = await admitCaller(installation)
   const full = openFull(installation.gateway.baseUrl, key)
-  const raw = await openRawSearch(artifact, codesMb)
+  const raw = await openRawSearch(artifact)
   steps.onStop(() => raw.close())
   const lance = flags.lancedb ? await startLance({ dataDir, artifact, queries }, steps) : undefined
   const own = [openRaw(raw, 'raw'), openRaw(raw, 'dense'), openGrpc(installation.searchNode.address, artifact), full]

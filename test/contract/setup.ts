@@ -42,7 +42,6 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
       environment: {
         OPENAI_BASE_URL: provider.baseUrl,
         OPENAI_API_KEY: 'a-key-of-the-test-provider',
-        OPENAI_DIMENSIONS: String(provider.dimensions),
         OPENAI_TIMEOUT_MS: String(PROVIDER_TIMEOUT_MS),
         READER_BASE_URL: reader.baseUrl,
         READER_API_KEY: 'a-key-of-the-test-reader',

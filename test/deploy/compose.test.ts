@@ -91,14 +91,14 @@ test('a model server starts on demand, keeps its weights, and is reached by gate
   expect(embeddings.volumes).toEqual(['embeddings:/data'])
   expect(embeddings.ports).toEqual([])
   expect(embeddings.healthcheck?.test.at(-1)).toBe(`http://127.0.0.1:${embeddings.environment['PORT']}/health`)
-  expect(embeddings.environment['MODEL_ID']).toBe('${OPENAI_MODEL:-intfloat/multilingual-e5-small}')
+  expect(embeddings.environment['MODEL_ID']).toBe('${MODEL_ID:-intfloat/multilingual-e5-small}')
   for (const name of ['gateway', 'jobs']) {
     expect(service(compose, name).networks).toContain('backend')
     const address = '${OPENAI_BASE_URL:-${EMBEDDING:+http://encoder:8766/v1}}'
     expect(service(compose, name).environment['OPENAI_BASE_URL']).toBe(address)
   }
   expect(text).toContain(`#   OPENAI_BASE_URL=http://embeddings:${embeddings.environment['PORT']}/v1\n`)
-  const shown = /^#   OPENAI_MODEL=(.*)$/m.exec(text)?.[1]
+  const shown = /^#   MODEL_ID=(.*)$/m.exec(text)?.[1]
   expect(knownModel(shown ?? '')).toBeDefined()
 })
 

@@ -22,7 +22,6 @@ beforeAll(async () => {
     environment: {
       OPENAI_BASE_URL: provider.baseUrl,
       OPENAI_API_KEY: 'test',
-      OPENAI_DIMENSIONS: String(provider.dimensions),
     },
   })
 })

@@ -5,7 +5,7 @@ import { PROBES } from '#core/embedding/probes.ts'
 import { createArtifactStore } from '#core/index/format/store.ts'
 import { builtInCorpus } from '#operator/demo/corpus.ts'
 import { storeUrl } from '#operator/demo/local/stack.ts'
-import { ENDPOINT_DIMENSIONS, startEmbeddingEndpoint } from '#test/support/embedding-endpoint.ts'
+import { startEmbeddingEndpoint } from '#test/support/embedding-endpoint.ts'
 import type { EmbeddingEndpoint } from '#test/support/embedding-endpoint.ts'
 import { smallSource } from '#test/support/jobs.ts'
 import { WITH_FEW_QUERIES } from '#test/support/processes.ts'
@@ -18,8 +18,6 @@ beforeAll(async () => {
   endpoint = await startEmbeddingEndpoint()
   const environment = {
     OPENAI_BASE_URL: endpoint.baseUrl,
-    OPENAI_MODEL: 'never-asked',
-    OPENAI_DIMENSIONS: String(ENDPOINT_DIMENSIONS),
     NODE_OPTIONS: WITH_FEW_QUERIES,
   }
   service = await startTestService({ embedding: 'none', environment })

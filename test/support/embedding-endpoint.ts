@@ -5,7 +5,7 @@ import { inspect } from 'node:util'
 import { z } from 'zod'
 import { PROBES } from '#core/embedding/probes.ts'
 import { bodyOf, send, startJsonServer } from './json-server.ts'
-import { WORD_DIMENSIONS, wordVector } from './word-vectors.ts'
+import { wordVector } from './word-vectors.ts'
 
 /** What the endpoint does other than answering; changed while it runs. */
 export interface EndpointBehaviour {
@@ -262,8 +262,6 @@ export async function startTestProvider(): Promise<TestProvider> {
     environment: {
       OPENAI_BASE_URL: endpoint.baseUrl,
       OPENAI_API_KEY: 'test',
-      OPENAI_MODEL: 'test-embedding',
-      OPENAI_DIMENSIONS: String(WORD_DIMENSIONS),
       OPENAI_TIMEOUT_MS: '9000',
     },
     delayMs: 0,

@@ -2,7 +2,6 @@ import type { ServerResponse } from 'node:http'
 import { startEmbeddingEndpoint, vectorsByWords } from './embedding-endpoint.ts'
 import type { EmbeddingEndpoint, EmbeddingReply } from './embedding-endpoint.ts'
 import { send } from './json-server.ts'
-import { WORD_DIMENSIONS } from './word-vectors.ts'
 
 /**
  * How the provider treats a request; chosen by `[provider NAME]` in its first text, so that a test needs no other way
@@ -50,7 +49,6 @@ const MARK = /\s*\[provider ([a-z0-9-]+)\]/
 const REFUSE_HELD = 'refuse what is held for '
 
 export interface Provider extends Pick<EmbeddingEndpoint, 'baseUrl' | 'stop'> {
-  readonly dimensions: number
   readonly tokensPerText: number
 }
 
@@ -86,7 +84,7 @@ export async function startProvider(): Promise<Provider> {
     },
   })
   const { baseUrl, stop } = endpoint
-  return { baseUrl, stop, dimensions: WORD_DIMENSIONS, tokensPerText: TOKENS_PER_TEXT }
+  return { baseUrl, stop, tokensPerText: TOKENS_PER_TEXT }
 }
 
 function behave(

@@ -10,7 +10,6 @@ import type { TransportSettings } from '#core/rpc/transport.ts'
 import { NO_ENGINE } from '#core/engine/settings.ts'
 import type { EngineSettings } from '#core/engine/settings.ts'
 import type { EngineCheckOptions } from '#search-node/engine-check.ts'
-import { INDEX_BOUNDS } from '#core/index/bounds.ts'
 import { createLog } from '#core/platform/log.ts'
 import { startSearchNode } from '#search-node/node.ts'
 import type { SearchNode } from '#search-node/node.ts'
@@ -44,7 +43,6 @@ export function startNodeInProcess(
       LOG_LEVEL: 'silent',
       SEARCH_LISTEN: '127.0.0.1:0',
       SEARCH_THREADS: 1,
-      SEARCH_CODES_MB: INDEX_BOUNDS.residentCodesMbDefault,
       DRAIN_MS: 0,
     },
     createLog('test', 'silent'),

@@ -61,8 +61,7 @@ export async function startTestService(options: ServiceOptions = {}): Promise<Te
   if (options.servers !== undefined) return startOn(await emptyInstallation(options.servers), options)
   const environment = { ...options.environment, NODE_OPTIONS: WITH_FEW_QUERIES }
   const { redisUrl: _, ...publishing } = { ...options, environment, gateways: 0, searchNodes: 1 }
-  const { OPENAI_MODEL = '', OPENAI_DIMENSIONS = '' } = options.environment ?? {}
-  const key = [options.embedding ?? 'none', options.engine ?? 'local', OPENAI_MODEL, OPENAI_DIMENSIONS]
+  const key = [options.embedding ?? 'none', options.engine ?? 'local']
   const begun = await publishedInstallation(inject('servers'), key, async (empty) => {
     const service = await startOn(empty, publishing)
     await service.stop()

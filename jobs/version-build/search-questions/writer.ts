@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { PassageRecord } from '#core/index/passages/record.ts'
 import { OPENAI_BASE_URL } from '#core/embedding/providers.ts'
 import type { EndpointSettings } from '#core/embedding/providers.ts'
+import type { EndpointOptions } from '#core/embedding/settings.ts'
 import { EMBEDDING_BOUNDS } from '#core/embedding/bounds.ts'
 import { createRateLimit, estimateTokens } from '#core/embedding/rate-limit.ts'
 import { buildRetryPolicy, retry, systemClock } from '#core/embedding/retry.ts'
@@ -9,13 +10,8 @@ import { sha256 } from '#core/platform/digest.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { parsedJson } from '#core/platform/json.ts'
 import { EndpointFailure, createJsonEndpoint } from '#core/platform/json-endpoint.ts'
-import type { ChatRequest } from '#core/platform/json-endpoint.ts'
+import type { ChatRequest, EndpointAddress } from '#core/platform/json-endpoint.ts'
 import { BUILD_BOUNDS } from '#jobs/version-build/bounds.ts'
-
-/** The endpoint, and the model that writes search questions. */
-export interface ChatSettings extends EndpointSettings {
-  readonly OPENAI_CHAT_MODEL?: string | undefined
-}
 
 /** A chat model that writes search questions. */
 export interface QuestionWriter {
@@ -70,14 +66,15 @@ const writtenSchema = z.object({
 })
 
 /** @throws OperatorError when the endpoint or the model is not configured. */
-export function createQuestionWriter(settings: ChatSettings): QuestionWriter {
-  const { OPENAI_CHAT_MODEL: model, OPENAI_API_KEY: apiKey, OPENAI_BASE_URL: baseUrl } = settings
+export function createQuestionWriter(settings: EndpointSettings, options: EndpointOptions = {}): QuestionWriter {
+  const { OPENAI_API_KEY: apiKey, OPENAI_BASE_URL: baseUrl } = settings
+  const { chat_model: model } = options
   if (model === undefined || (apiKey === undefined && baseUrl === undefined))
     throw new OperatorError(
-      'Search questions of a model need OPENAI_CHAT_MODEL, and OPENAI_API_KEY or OPENAI_BASE_URL: set them for the job ' +
-        'worker, or build with a file of search questions.',
+      'Search questions of a model need --chat-model, and OPENAI_API_KEY or OPENAI_BASE_URL of the job worker: name ' +
+        'them, or build with a file of search questions.',
     )
-  const ask = createAsk(settings, model, baseUrl ?? OPENAI_BASE_URL)
+  const ask = createAsk({ name: 'the chat model', baseUrl: baseUrl ?? OPENAI_BASE_URL, apiKey }, model, options)
   let accepted = false
   /** Halves what is refused or answered otherwise than asked; of one passage that is left, no question is used. */
   async function write(
@@ -118,10 +115,10 @@ export function createQuestionWriter(settings: ChatSettings): QuestionWriter {
 /** Sends one request for passages, which is repeated while the endpoint is unavailable. @throws EndpointFailure */
 type Ask = (passages: readonly PassageRecord[], signal: AbortSignal) => Promise<unknown>
 
-function createAsk(settings: ChatSettings, model: string, baseUrl: string): Ask {
-  const endpoint = createJsonEndpoint({ name: 'the chat model', baseUrl, apiKey: settings.OPENAI_API_KEY })
-  const policy = buildRetryPolicy(settings.OPENAI_RETRY_MS ?? EMBEDDING_BOUNDS.embedBuildRetryDefaultMs)
-  const rateLimit = createRateLimit(settings.OPENAI_TOKENS_PER_MINUTE, systemClock)
+function createAsk(address: EndpointAddress, model: string, options: EndpointOptions): Ask {
+  const endpoint = createJsonEndpoint(address)
+  const policy = buildRetryPolicy(options.retry_ms ?? EMBEDDING_BOUNDS.embedBuildRetryDefaultMs)
+  const rateLimit = createRateLimit(options.tokens_per_minute, systemClock)
 
   return async (passages, signal) => {
     const user = JSON.stringify(passages.map((passage, number) => ({ number, ...sentOf(passage) })))
@@ -175,7 +172,7 @@ function usable(questions: readonly string[]): readonly string[] {
 function refusal(error: EndpointFailure): OperatorError {
   return new OperatorError(
     `The endpoint writes no search questions, ${error.message}: check OPENAI_BASE_URL, OPENAI_API_KEY and ` +
-      'OPENAI_CHAT_MODEL, whose model must give structured output.',
+      '--chat-model, whose model must give structured output.',
     { cause: error },
   )
 }

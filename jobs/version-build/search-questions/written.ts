@@ -47,7 +47,7 @@ export async function writtenQuestions(
     }
     if (placed.length > 0) return placed
     throw new OperatorError(
-      `The model ${writer.model} wrote no search question that can be used: choose another OPENAI_CHAT_MODEL.`,
+      `The model ${writer.model} wrote no search question that can be used: choose another --chat-model.`,
     )
   } finally {
     await cache.close()

@@ -8,7 +8,6 @@ export const standOptionsSchema = z.strictObject({
   passages: z.int(),
   dimensions: z.int(),
   seed: z.int(),
-  codesMb: z.int(),
 })
 export type StandOptions = z.infer<typeof standOptionsSchema>
 

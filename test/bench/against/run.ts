@@ -118,8 +118,8 @@ export async function benchAgainst(
 }
 
 async function startStand(tree: string, flags: BenchFlags, steps: Steps): Promise<Stand> {
-  const { dataDir, passages, dimensions, seed, codesMb } = flags
-  const options: StandOptions = { tree, dataDir, passages, dimensions, seed, codesMb }
+  const { dataDir, passages, dimensions, seed } = flags
+  const options: StandOptions = { tree, dataDir, passages, dimensions, seed }
   const node = join(tree, 'node_modules', '.bin', 'node')
   // Of its own: compiled modules are kept by path, and this one is gone afterwards.
   const env = { ...process.env, NODE_COMPILE_CACHE: join(dataDir, 'compiled') }

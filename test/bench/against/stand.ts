@@ -40,7 +40,7 @@ const CLIENTS = 2
 const steps = createSteps(process.stdout)
 steps.stopOnSignals()
 const options = standOptionsSchema.parse(JSON.parse(process.argv[2] ?? ''))
-const { dimensions, passages, seed, codesMb } = options
+const { dimensions, passages, seed } = options
 const files = FILES.map((file) => pathToFileURL(join(options.tree, 'test', 'bench', `${file}.ts`)).href)
 const modules = z.array(z.looseObject({})).parse(await Promise.all(files.map((file) => import(file))))
 const bench = benchSchema.parse(Object.assign({}, ...modules))
@@ -48,12 +48,11 @@ const bench = benchSchema.parse(Object.assign({}, ...modules))
 const spec = { kind: 'invented', passages, dimensions, seed } as const
 const { artifact, state, settings, build, dataDir } = await bench.builtArtifact(spec, options, steps)
 const { queries } = bench.inventTasks(settings.corpus, seed)
-const environment = { SEARCH_CODES_MB: String(codesMb) }
-const installation = await bench.install({ dataDir, dimensions, state, queries, environment }, steps)
+const installation = await bench.install({ dataDir, dimensions, state, queries }, steps)
 await steps.run('activation', async () =>
   bench.publishArtifact(installation, await bench.createBase(installation), artifact),
 )
-const raw = await bench.openRawSearch(artifact, codesMb)
+const raw = await bench.openRawSearch(artifact)
 steps.onStop(() => raw.close())
 const path = bench.openRaw(raw, 'raw')
 const [selectivity] = bench.SELECTIVITIES

@@ -95,8 +95,8 @@ export async function benchEngines(flags: BenchFlags, steps: Steps): Promise<Eng
   const exact = await steps.run('exact answers', () => exactAnswers(corpus, built.artifact, shortened))
   let repeated = 0
   const searches = [
-    await openRawSearch(built.artifact, flags.codesMb),
-    patient(await openRawSearch(remote.artifact, 0, cluster), () => (repeated += 1)),
+    await openRawSearch(built.artifact),
+    patient(await openRawSearch(remote.artifact, cluster), () => (repeated += 1)),
   ]
   const lines: Record<Engine, EngineLine[]> = { local: [], opensearch: [] }
   for (const [at, task] of tasks.entries()) {

@@ -16,9 +16,7 @@ async function open(digest: string | undefined): ReturnType<typeof openEmbedder>
   endpoint = await startEmbeddingEndpoint({
     misreply: (good, _request, response) => send(response, 200, { ...good, model_digest: served }),
   })
-  const model = { OPENAI_MODEL: 'm', OPENAI_DIMENSIONS: undefined }
-  const prefixes = { OPENAI_QUERY_PREFIX: '', OPENAI_PASSAGE_PREFIX: '' }
-  return await openEmbedder({ ...settings(), ...model, ...prefixes }, signal)
+  return await openEmbedder(settings(), { model: 'm', query_prefix: '', passage_prefix: '' }, signal)
 }
 
 const settings = (): { OPENAI_BASE_URL: string; OPENAI_API_KEY: undefined } => ({

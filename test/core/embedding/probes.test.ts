@@ -18,9 +18,7 @@ const settings = (): { OPENAI_BASE_URL: string; OPENAI_API_KEY: undefined } => (
 
 beforeEach(async () => {
   endpoint = await startEmbeddingEndpoint(vectorsByWords())
-  const model = { OPENAI_MODEL: 'm', OPENAI_DIMENSIONS: undefined }
-  const prefixes = { OPENAI_QUERY_PREFIX: 'q: ', OPENAI_PASSAGE_PREFIX: '' }
-  const built = await openEmbedder({ ...settings(), ...model, ...prefixes }, signal)
+  const built = await openEmbedder(settings(), { model: 'm', query_prefix: 'q: ', passage_prefix: '' }, signal)
   space = await withProbes(built, signal)
 })
 afterEach(() => endpoint.stop())

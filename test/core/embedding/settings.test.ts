@@ -1,29 +1,12 @@
-import { describe, expect, test } from 'vitest'
-import { EMBEDDING_SETTINGS, withEncoder } from '#core/embedding/settings.ts'
+import { expect, test } from 'vitest'
+import { EMBEDDING_SETTINGS, endpointOptionsSchema, withEncoder } from '#core/embedding/settings.ts'
 import { readConfig } from '#core/platform/config.ts'
 
-describe('OPENAI_QUERY_PREFIX and OPENAI_PASSAGE_PREFIX', () => {
-  const { OPENAI_QUERY_PREFIX, OPENAI_PASSAGE_PREFIX, OPENAI_DIMENSIONS } = EMBEDDING_SETTINGS
-  const variables = { OPENAI_QUERY_PREFIX, OPENAI_PASSAGE_PREFIX, OPENAI_DIMENSIONS }
-
-  test('spaces and lines are kept, and an empty value differs from none', () => {
-    expect(readConfig(variables, {})).toEqual({})
-    expect(
-      readConfig(variables, {
-        OPENAI_QUERY_PREFIX: 'Instruct: find\nQuery: ',
-        OPENAI_PASSAGE_PREFIX: '',
-        OPENAI_DIMENSIONS: '',
-      }),
-    ).toEqual({ OPENAI_QUERY_PREFIX: 'Instruct: find\nQuery: ', OPENAI_PASSAGE_PREFIX: '' })
-  })
-})
-
-test('OPENAI_MODEL has no control characters', () => {
-  const { OPENAI_MODEL } = EMBEDDING_SETTINGS
-  expect(() => readConfig({ OPENAI_MODEL }, { OPENAI_MODEL: 'e5\u001b[2J' })).toThrow('OPENAI_MODEL is not valid')
-  expect(readConfig({ OPENAI_MODEL }, { OPENAI_MODEL: 'intfloat/e5 modèle' })).toEqual({
-    OPENAI_MODEL: 'intfloat/e5 modèle',
-  })
+test('a build names a model without control characters, and prefixes as they are', () => {
+  const prefixes = { query_prefix: 'Instruct: find\nQuery: ', passage_prefix: '' }
+  const options = { model: 'intfloat/e5 modèle', ...prefixes }
+  expect(endpointOptionsSchema.parse(options)).toEqual(options)
+  expect(endpointOptionsSchema.safeParse({ model: 'e5\u001b[2J' }).success).toBe(false)
 })
 
 test('EMBEDDING=onnx names the address of the encoder, unless another endpoint is configured', () => {

@@ -31,8 +31,9 @@ const settings = (): { OPENAI_BASE_URL: string; OPENAI_API_KEY: undefined; OPENA
 
 /** As a supervisor starts it, also after it has ended. */
 async function startEncoder(weights = 1): Promise<void> {
-  child = spawn(process.execPath, [program, '--model', writeTinyModel({ weights }), '--port', String(port)], {
-    env: { PATH: process.env['PATH'], NODE_COMPILE_CACHE: COMPILE_CACHE, ENCODER_THREADS: '1' },
+  const flags = ['--model', writeTinyModel({ weights }), '--port', String(port), '--threads', '1']
+  child = spawn(process.execPath, [program, ...flags], {
+    env: { PATH: process.env['PATH'], NODE_COMPILE_CACHE: COMPILE_CACHE },
     stdio: 'ignore',
   })
   await until('the encoder is ready', async () => {
@@ -52,13 +53,8 @@ async function end(signal: NodeJS.Signals): Promise<void> {
 beforeAll(async () => {
   port = await freePort()
   await startEncoder()
-  const model = { OPENAI_MODEL: undefined, OPENAI_DIMENSIONS: undefined }
-  const prefixes = { OPENAI_QUERY_PREFIX: undefined, OPENAI_PASSAGE_PREFIX: undefined }
   const { signal } = new AbortController()
-  const { model_digest: _digest, ...bare } = await withProbes(
-    await openEmbedder({ ...settings(), ...model, ...prefixes }, signal),
-    signal,
-  )
+  const { model_digest: _digest, ...bare } = await withProbes(await openEmbedder(settings(), {}, signal), signal)
   // Without a digest, as of an endpoint that tells none: the probes alone tell models apart.
   space = bare
   embedderOf = embeddersOf(settings())

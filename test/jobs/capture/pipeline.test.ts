@@ -22,6 +22,7 @@ import { QUIET_BUILD } from '#test/jobs/version-build/quiet-build.ts'
 import { startJsonServer } from '#test/support/json-server.ts'
 import type { JsonServer } from '#test/support/json-server.ts'
 import { openTestPools } from '#test/support/postgres.ts'
+import { insertVersion } from '#test/support/version-rows.ts'
 
 const STATED = `authority: Bee Office
 jurisdiction: ZZ
@@ -120,6 +121,15 @@ describe('a capture of an address', () => {
     expect(second).toMatchObject({ outcome: 'changed', message: null })
     const build = await readBuild(pool, second.build_id ?? '')
     expect(build).toMatchObject({ import_id: second.import_id, state: 'queued', parameters })
+  })
+
+  test('of which an earlier release built a version builds the next in the same embedding space', async () => {
+    await builtThenChanged()
+    await insertVersion(owner, { slug: base, state: 'candidate', passages: 1 })
+    await owner.query(`update builds set parameters = '{"embedding":"openai"}' where parameters::text = '{}'`)
+    const build = await readBuild(pool, (await captured('bees')).build_id ?? '')
+    const endpoint = { model: 'test', query_prefix: '', passage_prefix: '' }
+    expect(build?.parameters).toMatchObject({ embedding: 'openai', endpoint })
   })
 
   test('asks for a change by the tag of the last one, unless the store has lost its bytes', async () => {

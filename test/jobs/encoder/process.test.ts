@@ -10,7 +10,7 @@ import { TINY_DIMENSIONS, TINY_TOKENS_MAX, tinyVector, writeTinyModel } from '#t
 import { until } from '#test/support/until.ts'
 
 const program = fileURLToPath(new URL('../../../jobs/encoder/main.ts', import.meta.url))
-const environment = { PATH: process.env['PATH'], NODE_COMPILE_CACHE: COMPILE_CACHE, ENCODER_THREADS: '1' }
+const environment = { PATH: process.env['PATH'], NODE_COMPILE_CACHE: COMPILE_CACHE }
 
 const replySchema = z.object({
   data: z.array(z.object({ index: z.int(), embedding: z.union([z.string(), z.array(z.number())]) })),
@@ -22,7 +22,7 @@ let base: string
 beforeAll(async () => {
   const port = await freePort()
   base = `http://127.0.0.1:${port}`
-  child = spawn(process.execPath, [program, '--model', writeTinyModel(), '--port', String(port)], {
+  child = spawn(process.execPath, [program, '--model', writeTinyModel(), '--port', String(port), '--threads', '1'], {
     env: environment,
     stdio: 'ignore',
   })

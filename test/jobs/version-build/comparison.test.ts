@@ -283,7 +283,6 @@ describe('a candidate that cannot be compared fails its build with what to do', 
         ...harness.environment,
         OPENAI_BASE_URL: provider.baseUrl,
         OPENAI_API_KEY: 'key',
-        OPENAI_DIMENSIONS: String(provider.dimensions),
       }
       const remote = await built(BOOK, { embedding: 'openai' }, { environment })
       await whileServing(remote, async () => {

@@ -11,6 +11,7 @@ import { openEmbedder } from '#core/embedding/providers.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
 import { BUILD_BOUNDS } from '#jobs/version-build/bounds.ts'
 import { testPassage } from '#test/support/passages.ts'
+import { WORD_DIMENSIONS } from '#test/support/word-vectors.ts'
 import { startEmbeddingEndpoint, vectorsByWords } from '#test/support/embedding-endpoint.ts'
 import type { EmbeddingEndpoint } from '#test/support/embedding-endpoint.ts'
 import { STAGE_SPACE, runEmbedStage } from './embed-stage.ts'
@@ -79,7 +80,8 @@ describe('a build', () => {
     expect(sent).toHaveLength(2_100)
     expect(counts).toMatchObject({ passages: 2_100, sent: 2_100, overlong: 0, seconds_left: null })
     const alone = await build(corpus(2_100).toReversed(), { concurrency: 1 })
-    const row = (from: Buffer, at: number): Buffer => from.subarray(at * 4_096, (at + 1) * 4_096)
+    const rowBytes = WORD_DIMENSIONS * 4
+    const row = (from: Buffer, at: number): Buffer => from.subarray(at * rowBytes, (at + 1) * rowBytes)
     for (let at = 0; at < 2_100; at += 7) expect(row(bytes, at).equals(row(alone.bytes, 2_099 - at))).toBe(true)
   })
 
@@ -231,16 +233,9 @@ describe('a build', () => {
 test('passages longer than the model reads are counted for a warning, also where their vectors are kept', async () => {
   const long = 'The firm keeps a record of every rule and gives it to the authority on request. '.repeat(10)
   const passages = corpus(60).map((passage, n) => (n % 12 === 0 ? { ...passage, text: `${n} ${long}` } : passage))
-  const settings = {
-    OPENAI_BASE_URL: endpoint.baseUrl,
-    OPENAI_API_KEY: undefined,
-    OPENAI_MODEL: 'of-the-test',
-    OPENAI_DIMENSIONS: undefined,
-    OPENAI_QUERY_PREFIX: '',
-    OPENAI_PASSAGE_PREFIX: '',
-    OPENAI_MAX_TOKENS: 50,
-  }
-  const embedder = await openEmbedder(settings, new AbortController().signal)
+  const settings = { OPENAI_BASE_URL: endpoint.baseUrl, OPENAI_API_KEY: undefined }
+  const options = { model: 'of-the-test', query_prefix: '', passage_prefix: '', tokens_max: 50 }
+  const embedder = await openEmbedder(settings, options, new AbortController().signal)
   for (const sent of [60, 0]) expect((await build(passages, { embedder })).counts).toMatchObject({ sent, overlong: 5 })
   const short = await build(corpus(60), { embedder })
   expect(overlongWarning(short.counts)).toBeUndefined()

@@ -30,12 +30,16 @@ interface Run {
   readonly stages: readonly string[]
 }
 
-async function run(behaviour: Partial<EndpointBehaviour>, variables: Readonly<Record<string, string>>): Promise<Run> {
+async function run(
+  behaviour: Partial<EndpointBehaviour>,
+  model: string,
+  variables: Readonly<Record<string, string>> = {},
+): Promise<Run> {
   const endpoint = await startEmbeddingEndpoint(behaviour)
   endpoints.push(endpoint)
   const knowledgeBaseId = await harness.createKnowledgeBase()
   const importId = await importRulebook(harness, knowledgeBaseId, rulebook(2))
-  const buildId = await harness.requestBuild(knowledgeBaseId, importId, { embedding: 'openai' })
+  const buildId = await harness.requestBuild(knowledgeBaseId, importId, { embedding: 'openai', endpoint: { model } })
   const environment = { ...harness.environment, OPENAI_BASE_URL: endpoint.baseUrl, ...variables }
   const stages = new Set<string>()
   const outcome = await harness.runBuild(buildId, { environment, onProgress: ({ stage }) => void stages.add(stage) })
@@ -45,7 +49,7 @@ async function run(behaviour: Partial<EndpointBehaviour>, variables: Readonly<Re
 test('a version is built through a server without a key, and asked with the prefixes it was built with', async () => {
   const { endpoint, buildId, outcome } = await run(
     { refusesDimensions: true, refusesBase64: true, textsMax: 10 },
-    { OPENAI_MODEL: 'intfloat/multilingual-e5-small' },
+    'intfloat/multilingual-e5-small',
   )
   expect(outcome).toMatchObject({ outcome: 'succeeded' })
   const sent = endpoint.requests.flatMap(({ input }) => input).filter((text) => text !== 'dimensions')
@@ -108,7 +112,7 @@ test('versions with and without vectors are compared, each as it is served, and 
 })
 
 test('a build whose key is refused fails before its first stage, in one sentence without the key', async () => {
-  const { outcome, stages } = await run({ key: 'the-right-key' }, { OPENAI_API_KEY: 'a-wrong-key' })
+  const { outcome, stages } = await run({ key: 'the-right-key' }, 'e5', { OPENAI_API_KEY: 'a-wrong-key' })
   expect(outcome).toMatchObject({
     kind: 'permanent',
     message: expect.stringMatching(/^The embedding endpoint refuses a first request, .*status 401 \(invalid_api_key\)/),
@@ -118,7 +122,7 @@ test('a build whose key is refused fails before its first stage, in one sentence
 })
 
 test('a passage that the endpoint refuses fails the build for good, and is not quoted', async () => {
-  const { outcome } = await run({ refuses: (text) => text.includes('must keep') }, { OPENAI_MODEL: 'e5' })
+  const { outcome } = await run({ refuses: (text) => text.includes('must keep') }, 'e5')
   expect(outcome).toMatchObject({
     kind: 'permanent',
     message: expect.stringMatching(/status 413 \(context_length_exceeded\)/),

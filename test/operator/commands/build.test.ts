@@ -30,7 +30,7 @@ afterAll(async () => {
 })
 
 test(
-  'target risk and reader become parameters of the build; what is out of range is refused before ' +
+  'target risk, reader and use of the endpoint become parameters of the build; what is out of range is refused before ' +
     'anything is asked',
   async () => {
     const imported = await importCorpus(harness.operator, {
@@ -55,8 +55,21 @@ test(
     expect(await parametersOf(...cross)).toMatchObject({ reader: { ...both, passages: 20 } })
     expect(await parametersOf(...cross, '--reader-passages', '7')).toMatchObject({ reader: { ...both, passages: 7 } })
     expect(await parametersOf('--embedding', 'none')).toEqual({ embedding: 'none', target_risk: 0.05, withdrawals })
+    const endpoint = ['--embedding-model', 'e5', '--embedding-query-prefix', '', '--embedding-passage-prefix', 'tell: ']
+    const sending = ['--embedding-batch', '8', '--embedding-concurrency', '2', '--retry-seconds', '60']
+    expect(await parametersOf('--embedding', 'openai', ...endpoint, ...sending)).toMatchObject({
+      embedding: 'openai',
+      endpoint: {
+        model: 'e5',
+        query_prefix: '',
+        passage_prefix: 'tell: ',
+        batch_texts: 8,
+        concurrency: 2,
+        retry_ms: 60_000,
+      },
+    })
     const asked = async (): Promise<number | null> => (await harness.owner.query('select 1 from builds')).rowCount
-    expect(await asked()).toBe(5)
+    expect(await asked()).toBe(6)
     for (const [flag, value] of [
       ['--embedding', 'words'],
       ['--target-risk', '0'],
@@ -65,13 +78,18 @@ test(
       ['--reader-scores', 'rank'],
       ['--reader-passages', '1'],
       ['--reader-passages', '51'],
+      ['--embedding-model', 'e5\u001b[2J'],
+      ['--embedding-dimensions', '7'],
+      ['--retry-seconds', '59'],
     ] as const) {
       const { code, stderr } = await harness.cli.run(...start, flag, value)
       expect({ flag, value, code }).toEqual({ flag, value, code: 2 })
       expect(stderr).toContain(flag)
     }
+    const writing = await harness.cli.run(...start, '--search-questions', 'openai')
+    expect([writing.code, writing.stderr]).toEqual([1, expect.stringContaining('name it with --chat-model')])
     const kept = await harness.cli.run(...start, ...cross, '--reader-failure', 'decide_without')
     expect([kept.code, kept.stderr]).toEqual([1, expect.stringContaining('needs --reader-scores decide')])
-    expect(await asked()).toBe(5)
+    expect(await asked()).toBe(6)
   },
 )

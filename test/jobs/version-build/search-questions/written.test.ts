@@ -9,7 +9,8 @@ import type { PassageRecord } from '#core/index/passages/record.ts'
 import type { PlacedQuestion } from '#core/index/search-questions/writer.ts'
 import { BUILD_BOUNDS } from '#jobs/version-build/bounds.ts'
 import { createQuestionWriter } from '#jobs/version-build/search-questions/writer.ts'
-import type { ChatSettings } from '#jobs/version-build/search-questions/writer.ts'
+import type { EndpointSettings } from '#core/embedding/providers.ts'
+import type { EndpointOptions } from '#core/embedding/settings.ts'
 import { writtenQuestions } from '#jobs/version-build/search-questions/written.ts'
 import { bodyOf, send, startJsonServer } from '#test/support/json-server.ts'
 import type { JsonServer } from '#test/support/json-server.ts'
@@ -58,13 +59,11 @@ beforeEach(async () => {
 })
 afterEach(() => server.stop())
 
-function settings(change: Partial<ChatSettings> = {}): ChatSettings {
-  return { OPENAI_BASE_URL: server.baseUrl, OPENAI_API_KEY: undefined, OPENAI_CHAT_MODEL: 'writer', ...change }
-}
+const settings = (): EndpointSettings => ({ OPENAI_BASE_URL: server.baseUrl, OPENAI_API_KEY: undefined })
 
 async function build(
   rows: readonly PassageRecord[] = passages,
-  change: Partial<ChatSettings> = {},
+  options: EndpointOptions = { chat_model: 'writer' },
 ): Promise<readonly PlacedQuestion[]> {
   const workFolder = join(root, 'work')
   mkdirSync(workFolder, { recursive: true })
@@ -78,7 +77,7 @@ async function build(
     warn: (sentence: string) => void warned.push(sentence),
     signal: new AbortController().signal,
   }
-  return await writtenQuestions(context, rows.length, createQuestionWriter(settings(change)))
+  return await writtenQuestions(context, rows.length, createQuestionWriter(settings(), options))
 }
 
 const passagesSent = (): number => requests.reduce((sum, { sent }) => sum + sent.length, 0)
@@ -106,7 +105,7 @@ describe('search questions that a model writes', () => {
     expect(requests).toEqual([])
     await build([...passages.slice(0, 19), testPassage(19, { text: 'Another text.' })])
     expect(passagesSent()).toBe(1)
-    await build(passages, { OPENAI_CHAT_MODEL: 'another' })
+    await build(passages, { chat_model: 'another' })
     expect(passagesSent()).toBe(21)
   })
 
@@ -156,7 +155,8 @@ describe('search questions that a model writes', () => {
   })
 
   test('need a model and an endpoint', () => {
-    expect(() => createQuestionWriter(settings({ OPENAI_CHAT_MODEL: undefined }))).toThrow(/need OPENAI_CHAT_MODEL/)
-    expect(() => createQuestionWriter(settings({ OPENAI_BASE_URL: undefined }))).toThrow(/OPENAI_BASE_URL/)
+    expect(() => createQuestionWriter(settings())).toThrow(/need --chat-model/)
+    const none = { ...settings(), OPENAI_BASE_URL: undefined }
+    expect(() => createQuestionWriter(none, { chat_model: 'writer' })).toThrow(/OPENAI_BASE_URL/)
   })
 })
