@@ -58,8 +58,7 @@ export const DATABASE_BOUNDS = {
   changedRevisionsNamedMax: 20,
 
   // Cache of vectors that a provider sent.
-  vectorCacheBytesDefault: 4 * 1024 ** 3,
-  vectorCacheBytesMax: 1024 ** 4,
+  vectorCacheBytesMax: 4 * 1024 ** 3,
   /** Page cache of one process. */
   vectorCachePagesKib: 16 * 1024,
   /** Wait for another process that writes to the file. */

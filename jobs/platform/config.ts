@@ -4,7 +4,6 @@ import { z } from 'zod'
 import { CREDENTIAL_SETTINGS } from '#core/credentials/settings.ts'
 import { DATABASE_URL } from '#core/db/url.ts'
 import { EMBEDDING_SETTINGS, withEncoder } from '#core/embedding/settings.ts'
-import { DATABASE_BOUNDS } from '#core/db/bounds.ts'
 import { ENGINE_SETTINGS, engineFaults } from '#core/engine/settings.ts'
 import { publicKeyOf } from '#core/index/format/manifest.ts'
 import { ARTIFACT_SETTINGS, TRACE_DIR } from '#core/index/settings.ts'
@@ -65,11 +64,6 @@ export const JOBS_VARIABLES = {
   EMBEDDING: EMBEDDING_SETTINGS.EMBEDDING,
   OPENAI_BASE_URL: EMBEDDING_SETTINGS.OPENAI_BASE_URL,
   OPENAI_API_KEY: EMBEDDING_SETTINGS.OPENAI_API_KEY,
-  VECTOR_CACHE_BYTES_MAX: {
-    schema: wholeNumber(0, DATABASE_BOUNDS.vectorCacheBytesMax, DATABASE_BOUNDS.vectorCacheBytesDefault),
-    help: 'bytes of the file in ARTIFACT_STORE that keeps vectors of the provider for later builds; 0 keeps none',
-    fallback: String(DATABASE_BOUNDS.vectorCacheBytesDefault),
-  },
   ...READING_SETTINGS,
   ...TRANSPORT_SETTINGS,
   ...ENGINE_SETTINGS,

@@ -1,3 +1,4 @@
+import { DATABASE_BOUNDS } from '#core/db/bounds.ts'
 import { EmbeddingError } from '#core/embedding/embedder.ts'
 import { ArtifactError } from '#core/index/artifact-error.ts'
 import { createArtifactStore } from '#core/index/format/store.ts'
@@ -64,10 +65,7 @@ async function run(
       vectors: {
         concurrency: parameters.endpoint?.concurrency ?? VECTORS_OF_ONE_BUILD.concurrency,
         batchTexts: parameters.endpoint?.batch_texts ?? VECTORS_OF_ONE_BUILD.batchTexts,
-        cache:
-          config.VECTOR_CACHE_BYTES_MAX === 0
-            ? undefined
-            : { path: store.vectorCacheFile, bytesMax: config.VECTOR_CACHE_BYTES_MAX },
+        cache: { path: store.vectorCacheFile, bytesMax: DATABASE_BOUNDS.vectorCacheBytesMax },
       },
       progress: createProgress(database, fence, overtaken, { tell: onProgress, log }),
       warn: (sentence, cause) => log.warn(sentence, { build_id: buildId }, cause),

@@ -49,7 +49,7 @@ await startOrExplain('The job worker cannot start', async () => {
     notified: { webhook: config.CAPTURE_WEBHOOK_URL, command: config.CAPTURE_COMMAND },
     buildConcurrency: config.BUILD_CONCURRENCY,
     buildHeapMb: config.BUILD_HEAP_MB ?? defaultBuildHeapMb(config.BUILD_CONCURRENCY),
-    vectorCacheBytesMax: config.VECTOR_CACHE_BYTES_MAX,
+    vectorCacheBytesMax: DATABASE_BOUNDS.vectorCacheBytesMax,
     engine: config,
     log,
   })

@@ -196,7 +196,7 @@ export function vectorSettingsOf({ embeddingBatch, vectorCache }: EmbeddingFlags
     cache:
       folder === false
         ? undefined
-        : { path: join(folder, 'vectors.sqlite'), bytesMax: DATABASE_BOUNDS.vectorCacheBytesDefault },
+        : { path: join(folder, 'vectors.sqlite'), bytesMax: DATABASE_BOUNDS.vectorCacheBytesMax },
   }
 }
 

@@ -16,7 +16,7 @@ function withRealCache<T>(dataDir: string, use: (cache: VectorCache) => T): T {
   const cache = openVectorCache(join(dataDir, 'real-vectors.db'), {
     space: 'multilingual-e5-small',
     dimensions: REAL_DIMENSIONS,
-    bytesMax: DATABASE_BOUNDS.vectorCacheBytesDefault,
+    bytesMax: DATABASE_BOUNDS.vectorCacheBytesMax,
     onFault: (error) => {
       throw error
     },
