@@ -5,22 +5,15 @@ import { EMBEDDING_BOUNDS } from './bounds.ts'
 import { EmbeddingError, unitVector } from './embedder.ts'
 import type { EmbeddedTexts, Embedder, EmbeddingRole, Embeddings } from './embedder.ts'
 import { PROBES, assertProbes } from './probes.ts'
-import { estimateTokens } from './rate-limit.ts'
-import type { RateLimit } from './rate-limit.ts'
 import { createSend, isRefusal } from './requests.ts'
 import type { EmbeddingsReply, RepliedVector } from './requests.ts'
-import type { Clock, RetryPolicy } from './retry.ts'
-
-/** How long calls of a role may take, and the rate limit that they share. */
-export interface CallPolicy {
-  readonly retry: RetryPolicy
-  readonly rateLimit?: RateLimit
-}
+import { estimateTokens } from './sending.ts'
+import type { Clock, SendPolicy } from './sending.ts'
 
 export interface OpenAiOptions {
   readonly endpoint: JsonEndpoint
   readonly clock: Clock
-  readonly policies: Readonly<Record<EmbeddingRole, CallPolicy>>
+  readonly policies: Readonly<Record<EmbeddingRole, SendPolicy>>
   /** Texts of one request. Where the endpoint refuses so many, the embedder goes on with fewer. */
   readonly requestTexts: number
   /** Tokens of one text that the model embeds, if known. */
@@ -49,10 +42,9 @@ export function createOpenAiEmbedder(space: EmbeddingSpace, options: OpenAiOptio
 
   /** Halves what the endpoint refuses: a refusal does not say reliably whether texts are too many or too long. */
   async function embedPart(texts: readonly string[], first: number, call: Calling): Promise<Embeddings> {
-    const { retry, rateLimit } = call.policy
     const about = { first, count: texts.length }
     try {
-      const reply = await send({ texts, policy: retry, rateLimit, signal: call.signal })
+      const reply = await send({ texts, policy: call.policy, signal: call.signal })
       assertModel(space, reply)
       const vectors = vectorsOf(reply.data, about, dimensions)
       return { vectors, tokens: reply.tokens, overlong: overlongOf(texts, reply, tokensMax) }
@@ -123,7 +115,7 @@ function halved(text: string): readonly string[] | undefined {
 
 interface Calling {
   readonly role: EmbeddingRole
-  readonly policy: CallPolicy
+  readonly policy: SendPolicy
   readonly signal: AbortSignal
 }
 
@@ -163,11 +155,10 @@ export async function probeModel(
   { endpoint, clock, policies }: OpenAiOptions,
   signal: AbortSignal,
 ): Promise<ProbedModel> {
-  const { retry: policy, rateLimit } = policies.passage
   const about = { first: 0, count: 1 }
   const texts = ['dimensions']
   try {
-    const { data, modelDigest } = await createSend(endpoint, asked, clock)({ texts, policy, rateLimit, signal })
+    const { data, modelDigest } = await createSend(endpoint, asked, clock)({ texts, policy: policies.passage, signal })
     const [vector] = data
     if (vector === undefined) throw new EmbeddingError('the provider sent no vector')
     return { dimensions: valuesOf(vector.embedding, about).length, modelDigest }

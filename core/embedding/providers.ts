@@ -1,18 +1,17 @@
-import { embeddingSpaceSchema } from '#core/index/format/manifest.ts'
+import { z } from 'zod'
+import { embeddingSpaceSchema, modelDigestSchema, prefixSchema } from '#core/index/format/manifest.ts'
 import type { EmbeddingSpace } from '#core/index/format/manifest.ts'
 import { INDEX_BOUNDS } from '#core/index/bounds.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { EndpointFailure, createJsonEndpoint } from '#core/platform/json-endpoint.ts'
+import type { JsonEndpoint } from '#core/platform/json-endpoint.ts'
 import { EMBEDDING_BOUNDS } from './bounds.ts'
 import { EmbeddingError, LOCAL_VERSION } from './embedder.ts'
 import type { Embedder } from './embedder.ts'
 import { knownModel } from './known-models.ts'
 import { createOpenAiEmbedder, probeModel } from './openai.ts'
 import type { OpenAiOptions, ProbedModel } from './openai.ts'
-import { createRateLimit } from './rate-limit.ts'
-import { buildRetryPolicy, queryRetryPolicy, systemClock } from './retry.ts'
-import { readServedModels } from './served-models.ts'
-import type { ServedModel } from './served-models.ts'
+import { buildPolicy, queryPolicy, systemClock } from './sending.ts'
 import type { EndpointOptions } from './settings.ts'
 
 export const OPENAI_BASE_URL = 'https://api.openai.com/v1'
@@ -60,6 +59,39 @@ export async function openEmbedder(
   })
   const tokensMax = asked.tokens_max ?? served?.max_tokens ?? known?.tokensMax
   return createOpenAiEmbedder(space, { ...options, tokensMax, windows: served?.long_texts === 'windows' })
+}
+
+/** What an endpoint tells of a model; most endpoints tell no more than its name. A value that is not valid is none. */
+const modelSchema = z.object({
+  id: z.string().min(1),
+  dimensions: z.int().positive().optional().catch(undefined),
+  /** Tokens that the model reads at once. */
+  max_tokens: z.int().positive().max(EMBEDDING_BOUNDS.embedTokensMax).optional().catch(undefined),
+  digest: modelDigestSchema.optional().catch(undefined),
+  /** Put before a text; each is written by the caller. */
+  prompts: z.object({ query: prefixSchema, passage: prefixSchema }).optional().catch(undefined),
+  /** A longer text is embedded in windows, to its end. */
+  long_texts: z.literal('windows').optional().catch(undefined),
+})
+type ServedModel = z.infer<typeof modelSchema>
+
+const listSchema = z.object({ data: z.array(modelSchema).max(EMBEDDING_BOUNDS.servedModelsMax) })
+
+/**
+ * Asks an endpoint for its models, once.
+ * @returns undefined where the reply is no list of models.
+ * @throws EndpointFailure where it does not answer, or refuses.
+ */
+async function readServedModels(
+  endpoint: JsonEndpoint,
+  signal: AbortSignal,
+): Promise<readonly ServedModel[] | undefined> {
+  const reply = await endpoint.models({
+    timeoutMs: EMBEDDING_BOUNDS.servedModelsTimeoutMs,
+    replyBytesMax: EMBEDDING_BOUNDS.servedModelsBytesMax,
+    signal,
+  })
+  return listSchema.safeParse(reply).data?.data
 }
 
 interface Listed {
@@ -160,17 +192,11 @@ function optionsOf(settings: EndpointSettings, asked: EndpointOptions): OpenAiOp
       'The openai embedding provider needs OPENAI_API_KEY, or OPENAI_BASE_URL of a server without keys: set one, or ' +
         'build with --embedding none.',
     )
-  const build = {
-    retry: buildRetryPolicy(asked.retry_ms ?? EMBEDDING_BOUNDS.embedBuildRetryDefaultMs),
-    rateLimit: createRateLimit(asked.tokens_per_minute, systemClock),
-  }
+  const build = buildPolicy(asked, systemClock)
   return {
     endpoint: createJsonEndpoint({ name: 'the embedding provider', baseUrl: baseUrl ?? OPENAI_BASE_URL, apiKey }),
     clock: systemClock,
-    policies: {
-      passage: build,
-      query: queryMs === undefined ? build : { retry: queryRetryPolicy(queryMs) },
-    },
+    policies: { passage: build, query: queryMs === undefined ? build : queryPolicy(queryMs) },
     requestTexts: asked.batch_texts ?? EMBEDDING_BOUNDS.embedRequestTextsDefault,
     tokensMax: undefined,
   }

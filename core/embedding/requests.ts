@@ -4,10 +4,8 @@ import { modelDigestSchema } from '#core/index/format/manifest.ts'
 import { EndpointFailure } from '#core/platform/json-endpoint.ts'
 import type { JsonEndpoint } from '#core/platform/json-endpoint.ts'
 import { EMBEDDING_BOUNDS } from './bounds.ts'
-import { estimateTokens } from './rate-limit.ts'
-import type { RateLimit } from './rate-limit.ts'
-import { retry } from './retry.ts'
-import type { Clock, RetryPolicy } from './retry.ts'
+import { estimateTokens, send } from './sending.ts'
+import type { Clock, SendPolicy } from './sending.ts'
 
 /** The body of one request. */
 export type EmbeddingsRequest = OpenAI.EmbeddingCreateParams & { readonly input: string[] }
@@ -54,9 +52,7 @@ function plausibleTokens(tokens: number | undefined, input: readonly string[]): 
 /** What one request carries, and how long it may take. */
 export interface Call {
   readonly texts: readonly string[]
-  readonly policy: RetryPolicy
-  /** Undefined: the call does not wait for others. */
-  readonly rateLimit: RateLimit | undefined
+  readonly policy: SendPolicy
   readonly signal: AbortSignal
 }
 
@@ -78,24 +74,17 @@ export function createSend(
   let accepted: Format | undefined
 
   function sendAs(format: Format, deadline: { endMs: number }, call: Call): Promise<EmbeddingsReply> {
-    const { texts, policy, rateLimit, signal } = call
+    const { texts, policy, signal } = call
     const body = { ...asked, input: [...texts], ...(format === 'base64' ? { encoding_format: format } : {}) }
-    const estimated = rateLimit === undefined ? 0 : texts.reduce((sum, text) => sum + estimateTokens(text), 0)
-    const attempt = async (): Promise<EmbeddingsReply> => {
-      const beganMs = clock.nowMs()
-      await rateLimit?.admit(estimated, signal)
-      deadline.endMs += clock.nowMs() - beganMs
-      const timeoutMs = Math.max(1, Math.min(policy.attemptTimeoutMs, deadline.endMs - clock.nowMs()))
-      try {
-        const reply = await requestEmbeddings(endpoint, body, timeoutMs, signal)
-        rateLimit?.correct(estimated, reply.tokens ?? estimated)
-        return reply
-      } catch (error) {
-        rateLimit?.correct(estimated, 0)
-        throw error
-      }
-    }
-    return retry(attempt, { policy, deadline, clock, signal, onRetryAfter: (ms) => rateLimit?.delay(ms) })
+    return send({
+      attempt: (timeoutMs) => requestEmbeddings(endpoint, body, timeoutMs, signal),
+      tokens: texts.reduce((sum, text) => sum + estimateTokens(text), 0),
+      tokensOf: ({ tokens }) => tokens,
+      policy,
+      deadline,
+      clock,
+      signal,
+    })
   }
 
   return async (call) => {

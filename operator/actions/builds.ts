@@ -58,7 +58,7 @@ export async function startBuild(operator: Operator, input: StartBuild, enqueue:
   const searchQuestions = await searchQuestionsOf(input)
   const parameters = buildParametersSchema.parse({
     embedding: input.embedding,
-    ...(input.endpoint === undefined ? {} : { endpoint: input.endpoint }),
+    ...endpointFor(input),
     target_risk: input.targetRisk,
     ...questions,
     ...searchQuestions,
@@ -87,6 +87,15 @@ export async function startBuild(operator: Operator, input: StartBuild, enqueue:
   })
   await enqueueCommitted(enqueue, id, `build show ${id}`)
   return result
+}
+
+/** @throws OperatorError where nobody embeds and options say how. */
+function endpointFor({ embedding, endpoint = {} }: StartBuild): Pick<BuildParameters, 'endpoint'> {
+  const { chat_model: _, tokens_per_minute: __, retry_ms: ___, ...embeds } = endpoint
+  const isNamed = (options: object): boolean => Object.values(options).some((value) => value !== undefined)
+  if (embedding === 'none' && isNamed(embeds))
+    throw new OperatorError('The --embedding-… options say how a model embeds: add --embedding openai.')
+  return isNamed(endpoint) ? { endpoint } : {}
 }
 
 /** @throws OperatorError unless each withdrawal in force is decided, once. */

@@ -1,66 +1,40 @@
 import { join } from 'node:path'
 import { InvalidArgumentError, Option } from 'commander'
 import type { Command } from 'commander'
-import type { z } from 'zod'
+import { z } from 'zod'
 import { EmbeddingError } from '#core/embedding/embedder.ts'
 import type { Embedder, Embedding } from '#core/embedding/embedder.ts'
 import { openEmbedder } from '#core/embedding/providers.ts'
 import type { EndpointSettings } from '#core/embedding/providers.ts'
 import { DATABASE_BOUNDS } from '#core/db/bounds.ts'
 import { EMBEDDING_BOUNDS } from '#core/embedding/bounds.ts'
-import { INDEX_BOUNDS } from '#core/index/bounds.ts'
-import { EMBEDDING_SETTINGS, endpointOptionsSchema } from '#core/embedding/settings.ts'
+import { EMBEDDING_SETTINGS } from '#core/embedding/settings.ts'
 import type { EndpointOptions } from '#core/embedding/settings.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import type { VectorSettings } from '#jobs/version-build/text-vectors.ts'
 import { secretVariable, userCacheFolder } from '#jobs/platform/config.ts'
+import { ENDPOINT_OPTIONS, endpointInput, endpointOf } from './endpoint-options.ts'
+import type { EndpointInput } from './endpoint-options.ts'
 
 /** The embedding of a command line; with neither `model` nor `embeddings` there is none. */
-export interface EmbeddingFlags {
+export interface EmbeddingFlags extends EndpointInput {
   readonly embedding?: 'none'
   /** Folder or name of a model, whose encoder the command line starts; `withOwnEncoder` puts its endpoint instead. */
   readonly model?: string | undefined
   /** Base URL of an OpenAI-compatible endpoint. */
   readonly embeddings?: string
-  readonly embeddingModel?: string
-  readonly embeddingDimensions?: number
-  /** Texts of one request. */
-  readonly embeddingBatch?: number
-  readonly embeddingQueryPrefix?: string
-  readonly embeddingPassagePrefix?: string
   /** Name of the environment variable that holds the key. */
   readonly embeddingKeyEnv?: string
   /** Folder; false: no vector is kept. */
   readonly vectorCache?: string | false
 }
 
-/** Accepts what a service or a build accepts. */
-function accepted(schema: z.ZodType, otherwise: string): (text: string) => string {
+/** Makes a parser of an option from the schema of its text. */
+function parsedBy(schema: z.ZodType): (text: string) => unknown {
   return (text) => {
-    if (!schema.safeParse(text).success) throw new InvalidArgumentError(otherwise)
-    return text
-  }
-}
-
-const endpointUrl = accepted(
-  EMBEDDING_SETTINGS.OPENAI_BASE_URL.schema,
-  'must be an http or https URL without query and key; name the variable of a key with --embedding-key-env.',
-)
-const modelName = accepted(
-  endpointOptionsSchema.shape.model,
-  `must be at most ${INDEX_BOUNDS.embeddingModelCharactersMax} characters, none of them control characters.`,
-)
-const prefix = accepted(
-  endpointOptionsSchema.shape.query_prefix,
-  `must be at most ${INDEX_BOUNDS.embeddingPrefixCharactersMax} characters.`,
-)
-
-function wholeNumberOf(min: number, max: number): (text: string) => number {
-  return (text) => {
-    const value = Number(text)
-    if (!/^\d+$/.test(text) || value < min || value > max)
-      throw new InvalidArgumentError(`must be a whole number from ${min} to ${max}.`)
-    return value
+    const { success, data, error } = schema.safeParse(text)
+    if (!success) throw new InvalidArgumentError(`${error.issues[0]?.message ?? 'is not valid'}.`)
+    return data
   }
 }
 
@@ -74,7 +48,7 @@ const CACHE_DEFAULT = 'default: evidence-retrieval-service in $XDG_CACHE_HOME or
 
 /** Adds the options of an embedding provider to a command; its `opts()` are then `EmbeddingFlags`. */
 export function embeddingOptions(command: Command): Command {
-  return command
+  command
     .addOption(
       new Option(
         '--embedding <who>',
@@ -86,21 +60,20 @@ export function embeddingOptions(command: Command): Command {
       'embed with this model, by an encoder of its own: a folder in the layout of sentence-transformers, or the name ' +
         'of one in MODELS_DIR (./models), where "operator models fetch" puts them',
     )
-    .option('--embeddings <url>', 'embed with the OpenAI-compatible endpoint at this base URL', endpointUrl)
-    .option('--embedding-model <name>', 'model of the endpoint; required with --embeddings', modelName)
-    .option(
-      '--embedding-dimensions <n>',
-      'shorten vectors to so many dimensions, if the model can (default: those of the model)',
-      wholeNumberOf(INDEX_BOUNDS.embeddingDimensionsMin, INDEX_BOUNDS.embeddingDimensionsMax),
-    )
-    .option(
-      '--embedding-batch <n>',
-      'texts of one request; fewer where the endpoint refuses so many',
-      wholeNumberOf(1, EMBEDDING_BOUNDS.embedRequestTextsMax),
-    )
-    .option('--embedding-query-prefix <text>', 'put before every question (default: as the model was trained)', prefix)
-    .option('--embedding-passage-prefix <text>', 'put before every passage (default: as the model was trained)', prefix)
+    .option('--embeddings <url>', 'embed with the OpenAI-compatible endpoint at this base URL', (text) => {
+      if (EMBEDDING_SETTINGS.OPENAI_BASE_URL.schema.safeParse(text).success) return text
+      throw new InvalidArgumentError(
+        'must be an http or https URL without query and key; name the variable of a key with --embedding-key-env.',
+      )
+    })
     .option('--embedding-key-env <name>', 'environment variable that holds the key of the endpoint', variableName)
+  const schemas: z.ZodRawShape = endpointInput
+  for (const [flag, help] of Object.entries(ENDPOINT_OPTIONS)) {
+    const option = new Option(flag, help)
+    const schema = schemas[option.attributeName()]
+    command.addOption(schema instanceof z.ZodType ? option.argParser(parsedBy(schema)) : option)
+  }
+  return command
 }
 
 /** Adds the options of a cache that is outside of an installation. */
@@ -138,13 +111,7 @@ function flaggedEndpoint(flags: EmbeddingFlags): FlaggedEndpoint | undefined {
   const OPENAI_API_KEY = embeddingKeyEnv === undefined ? undefined : keyOf(embeddingKeyEnv)
   return {
     settings: { OPENAI_BASE_URL: embeddings, OPENAI_API_KEY },
-    options: {
-      model: embeddingModel,
-      dimensions: flags.embeddingDimensions,
-      query_prefix: flags.embeddingQueryPrefix,
-      passage_prefix: flags.embeddingPassagePrefix,
-      batch_texts: flags.embeddingBatch,
-    },
+    options: endpointOf(flags),
   }
 }
 
@@ -156,14 +123,7 @@ function keyOf(name: string): string {
   return key.data
 }
 
-const OWN: ReadonlySet<string> = new Set<keyof EmbeddingFlags>([
-  'embeddingModel',
-  'embeddingDimensions',
-  'embeddingBatch',
-  'embeddingQueryPrefix',
-  'embeddingPassagePrefix',
-  'embeddingKeyEnv',
-])
+const OWN: ReadonlySet<string> = new Set<string>([...Object.keys(endpointInput), 'embeddingKeyEnv'])
 
 /**
  * Returns the variables with which services use the endpoint; empty where none is used.
@@ -188,10 +148,14 @@ export function flaggedEmbedding({ embedding, embeddings, model }: EmbeddingFlag
 }
 
 /** Returns how a build of the command line uses the endpoint, and where it keeps vectors. */
-export function vectorSettingsOf({ embeddingBatch, vectorCache }: EmbeddingFlags): VectorSettings {
+export function vectorSettingsOf({
+  embeddingBatch,
+  embeddingConcurrency,
+  vectorCache,
+}: EmbeddingFlags): VectorSettings {
   const folder = vectorCache ?? userCacheFolder()
   return {
-    concurrency: EMBEDDING_BOUNDS.embedConcurrencyDefault,
+    concurrency: embeddingConcurrency ?? EMBEDDING_BOUNDS.embedConcurrencyDefault,
     batchTexts: embeddingBatch ?? EMBEDDING_BOUNDS.embedRequestTextsDefault,
     cache:
       folder === false

@@ -3,12 +3,14 @@ import { z } from 'zod'
 import { changesInWords } from '#core/domain/changes.ts'
 import { embeddingInWords, overlongWarning } from '#core/domain/embedding-counts.ts'
 import { EMBEDDINGS } from '#core/embedding/embedder.ts'
+import { endpointOptionsSchema } from '#core/embedding/settings.ts'
 import { ENGINES } from '#core/index/engine/description.ts'
 import { createArtifactStore } from '#core/index/format/store.ts'
 import { listBuilds } from '#core/db/corpus-lists.ts'
 import type { BuildListRow } from '#core/db/corpus-lists.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { OPERATOR_VARIABLES } from '#jobs/platform/config.ts'
+import { ENDPOINT_OPTIONS, endpointInput, endpointOf } from '#operator/command-line/endpoint-options.ts'
 import { enqueueBuild } from '#jobs/platform/queues.ts'
 import { cancelUnfinishedBuild, retryFailedBuild, startBuild } from '#operator/actions/builds.ts'
 import { buildNamed, knowledgeBaseNamed } from '#operator/actions/names.ts'
@@ -18,15 +20,7 @@ import { addCommandGroup } from '#operator/command-line/command.ts'
 import type { Output } from '#operator/command-line/command.ts'
 import { list, rows, text, waitSeconds } from '#operator/command-line/inputs.ts'
 import { withQueues } from '#operator/command-line/queues.ts'
-import {
-  ENDPOINT_FLAGS,
-  READER_FLAGS,
-  READER_NOTES,
-  endpointInput,
-  endpointOf,
-  readerInput,
-  readerOf,
-} from './build-models.ts'
+import { READER_FLAGS, READER_NOTES, readerInput, readerOf } from './build-models.ts'
 import { addDatabaseCommand } from '#operator/command-line/session.ts'
 import { fields, table } from '#operator/command-line/table.ts'
 import { WAIT_SECONDS_DEFAULT, waitForBuild } from '#operator/command-line/wait.ts'
@@ -135,7 +129,8 @@ const START_FLAGS = {
   '--engine <local|opensearch>': 'where the version is searched; default: local, see below',
   '--target-risk <share>': 'at most this share of the answers without evidence; default 0.05',
   ...WITHDRAWN,
-  ...ENDPOINT_FLAGS,
+  ...ENDPOINT_OPTIONS,
+  '--chat-model <name>': 'chat model that writes the search questions of --search-questions openai',
   ...READER_FLAGS,
   ...WAIT,
 } as const
@@ -161,6 +156,7 @@ function addStart(build: OperatorCommand): void {
       dropWithdrawn: withdrawals,
       restoreWithdrawn: withdrawals,
       ...endpointInput,
+      chatModel: endpointOptionsSchema.shape.chat_model,
       ...readerInput,
       wait: z.boolean().default(false),
       waitSeconds,
@@ -175,7 +171,7 @@ function addStart(build: OperatorCommand): void {
           {
             ...input,
             embedding,
-            endpoint: endpointOf(input),
+            endpoint: { ...endpointOf(input), chat_model: input.chatModel },
             reader: readerOf(input),
             store: createArtifactStore(config.ARTIFACT_STORE),
           },

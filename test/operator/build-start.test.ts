@@ -69,7 +69,10 @@ describe('build', () => {
 
   test('search questions may be left to a model', async () => {
     const start = ['build', 'start', '--import', await importOne(harness, 'one.md'), '--search-questions', 'openai']
-    expect(await harness.cli.json(...start)).toMatchObject({ parameters: { search_questions: 'openai' } })
+    expect(await harness.cli.json(...start, '--chat-model', 'writer')).toMatchObject({
+      parameters: { search_questions: 'openai', endpoint: { chat_model: 'writer' } },
+    })
+    expect((await harness.cli.run(...start)).stderr).toContain('name it with --chat-model')
   })
 
   test('a question set with a fault is refused by its line, before anything is asked', async () => {

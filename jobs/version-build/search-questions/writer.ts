@@ -3,9 +3,7 @@ import type { PassageRecord } from '#core/index/passages/record.ts'
 import { OPENAI_BASE_URL } from '#core/embedding/providers.ts'
 import type { EndpointSettings } from '#core/embedding/providers.ts'
 import type { EndpointOptions } from '#core/embedding/settings.ts'
-import { EMBEDDING_BOUNDS } from '#core/embedding/bounds.ts'
-import { createRateLimit, estimateTokens } from '#core/embedding/rate-limit.ts'
-import { buildRetryPolicy, retry, systemClock } from '#core/embedding/retry.ts'
+import { buildPolicy, estimateTokens, send, systemClock } from '#core/embedding/sending.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { parsedJson } from '#core/platform/json.ts'
@@ -117,8 +115,7 @@ type Ask = (passages: readonly PassageRecord[], signal: AbortSignal) => Promise<
 
 function createAsk(address: EndpointAddress, model: string, options: EndpointOptions): Ask {
   const endpoint = createJsonEndpoint(address)
-  const policy = buildRetryPolicy(options.retry_ms ?? EMBEDDING_BOUNDS.embedBuildRetryDefaultMs)
-  const rateLimit = createRateLimit(options.tokens_per_minute, systemClock)
+  const policy = buildPolicy(options, systemClock)
 
   return async (passages, signal) => {
     const user = JSON.stringify(passages.map((passage, number) => ({ number, ...sentOf(passage) })))
@@ -131,19 +128,16 @@ function createAsk(address: EndpointAddress, model: string, options: EndpointOpt
       ],
       response_format: REPLY_FORMAT,
     }
-    const deadline = { endMs: systemClock.nowMs() + policy.totalMs }
-    const attempt = async (): Promise<unknown> => {
-      const beganMs = systemClock.nowMs()
-      await rateLimit.admit(estimateTokens(PROMPT + user), signal)
-      deadline.endMs += systemClock.nowMs() - beganMs
-      return await endpoint.chat(body, {
-        timeoutMs: Math.max(1, Math.min(policy.attemptTimeoutMs, deadline.endMs - systemClock.nowMs())),
-        replyBytesMax: passages.length * BUILD_BOUNDS.searchQuestionReplyBytesMax,
-        signal,
-      })
-    }
-    const onRetryAfter = (ms: number): void => rateLimit.delay(ms)
-    return await retry(attempt, { policy, deadline, clock: systemClock, signal, onRetryAfter })
+    const replyBytesMax = passages.length * BUILD_BOUNDS.searchQuestionReplyBytesMax
+    return await send({
+      attempt: (timeoutMs) => endpoint.chat(body, { timeoutMs, replyBytesMax, signal }),
+      tokens: estimateTokens(PROMPT + user),
+      tokensOf: () => null,
+      policy,
+      deadline: { endMs: systemClock.nowMs() + policy.totalMs },
+      clock: systemClock,
+      signal,
+    })
   }
 }
 

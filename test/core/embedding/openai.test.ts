@@ -5,7 +5,7 @@ import { EmbeddingError } from '#core/embedding/embedder.ts'
 import type { Embedder, Embeddings } from '#core/embedding/embedder.ts'
 import { createOpenAiEmbedder } from '#core/embedding/openai.ts'
 import type { OpenAiOptions } from '#core/embedding/openai.ts'
-import { queryRetryPolicy, systemClock } from '#core/embedding/retry.ts'
+import { queryPolicy, systemClock } from '#core/embedding/sending.ts'
 import type { EmbeddingSpace } from '#core/index/format/manifest.ts'
 import { createJsonEndpoint } from '#core/platform/json-endpoint.ts'
 import { ENDPOINT_DIMENSIONS, startEmbeddingEndpoint, vectorFor } from '#test/support/embedding-endpoint.ts'
@@ -23,7 +23,7 @@ const signal = new AbortController().signal
 const texts = (count: number): readonly string[] => Array.from({ length: count }, (_, at) => `text ${at}`)
 
 function embedderAt(baseUrl: string, space: EmbeddingSpace, change: Partial<OpenAiOptions> = {}): Embedder {
-  const policy = { retry: queryRetryPolicy(10_000) }
+  const policy = queryPolicy(10_000)
   return createOpenAiEmbedder(space, {
     endpoint: createJsonEndpoint({ name: 'the embedding provider', baseUrl, apiKey: undefined }),
     clock: systemClock,

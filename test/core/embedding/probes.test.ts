@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { spaceKey } from '#core/embedding/embedder.ts'
 import { createEmbedder, openEmbedder } from '#core/embedding/providers.ts'
 import { PROBES, withProbes } from '#core/embedding/probes.ts'
 import { embeddingSpaceSchema } from '#core/index/format/manifest.ts'
@@ -6,6 +7,7 @@ import type { EmbeddingSpace } from '#core/index/format/manifest.ts'
 import { embeddersOf } from '#gateway/retrieve/embed.ts'
 import { startEmbeddingEndpoint, vectorsByWords } from '#test/support/embedding-endpoint.ts'
 import type { EmbeddingEndpoint } from '#test/support/embedding-endpoint.ts'
+import { send } from '#test/support/json-server.ts'
 
 const { signal } = new AbortController()
 let endpoint: EmbeddingEndpoint
@@ -69,5 +71,35 @@ describe('the probe vectors of a version', () => {
     const later = await withProbes(createEmbedder(bare, settings()), signal)
     expect((await embedderOf(later).embed(['duty'], 'query', signal)).vectors).toHaveLength(1)
     expect(embedderOf(later)).not.toBe(embedderOf(space))
+  })
+})
+
+describe('the digest of a model, where the endpoint tells one', () => {
+  const digest = 'a'.repeat(64)
+  const tell = (told: string | undefined): void => {
+    endpoint.behaviour.misreply = (good, _request, response) => send(response, 200, { ...good, model_digest: told })
+  }
+  const opened = async (): Promise<EmbeddingSpace> => (await openEmbedder(settings(), { model: 'm' }, signal)).space
+
+  test.each([['b'.repeat(64)], [undefined]])(
+    'is pinned by a version: no query is embedded while it tells %s',
+    async (other) => {
+      tell(digest)
+      const pinned = await opened()
+      expect(pinned.model_digest).toBe(digest)
+      expect(await ask(pinned)).toBe(1)
+      tell(other)
+      await expect(ask(pinned)).rejects.toThrow(/serves another m than the version/)
+      tell(digest)
+      expect(await ask(pinned)).toBe(1)
+    },
+  )
+
+  test('makes another space; without one the endpoint is taken as it is', async () => {
+    const plain = await opened()
+    expect(plain).not.toHaveProperty('model_digest')
+    tell(digest)
+    expect(await ask(plain)).toBe(1)
+    expect(spaceKey({ ...plain, model_digest: digest })).not.toBe(spaceKey(plain))
   })
 })

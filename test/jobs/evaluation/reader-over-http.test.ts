@@ -1,4 +1,4 @@
-import { rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { words } from '#core/index/analysis/words.ts'
@@ -115,6 +115,7 @@ test('natural questions are decided by a chat model over HTTP, and a repetition 
   expect(await readerCalls(server.baseUrl, 'volcano')).toHaveLength(10)
   await server.stop()
   expect((await asked('few.jsonl', ...reader)).outcomes).toEqual(first.outcomes)
+  expect(readFileSync(join(folder, 'natural-cache.jsonl'), 'utf8')).not.toContain('volcano')
 })
 
 test('a cross-encoder of natural questions is fitted to their tuning half, and refused where that is too small', async () => {

@@ -86,8 +86,8 @@ test(
       expect({ flag, value, code }).toEqual({ flag, value, code: 2 })
       expect(stderr).toContain(flag)
     }
-    const writing = await harness.cli.run(...start, '--search-questions', 'openai')
-    expect([writing.code, writing.stderr]).toEqual([1, expect.stringContaining('name it with --chat-model')])
+    const unused = await harness.cli.run(...start, '--embedding-model', 'e5')
+    expect([unused.code, unused.stderr]).toEqual([1, expect.stringContaining('add --embedding openai')])
     const kept = await harness.cli.run(...start, ...cross, '--reader-failure', 'decide_without')
     expect([kept.code, kept.stderr]).toEqual([1, expect.stringContaining('needs --reader-scores decide')])
     expect(await asked()).toBe(6)

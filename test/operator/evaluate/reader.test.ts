@@ -7,7 +7,6 @@ import { judge } from '#operator/evaluate/natural/judge.ts'
 import type { NaturalQuestion } from '#operator/evaluate/natural/questions.ts'
 import { openFlaggedReader } from '#operator/evaluate/reader.ts'
 import { found, measured, replyWith } from '#test/support/evaluation.ts'
-import { OVERLAP, readerCalls, startReaderEndpoint } from '#test/support/reader-endpoint.ts'
 
 let folder: string
 beforeAll(() => {
@@ -36,20 +35,6 @@ test('recorded scores are read by the ids of question and passages; a passage wi
   const none = { scores: [], tokens: null }
   expect(await reader?.read(question.question, [found('c', 1)], NO_SIGNAL)).toEqual(none)
   expect(await reader?.read('another question', list, NO_SIGNAL)).toEqual(none)
-})
-
-test('scores of an endpoint are kept in a file without any text, so that a run repeats without calls', async () => {
-  const file = join(folder, 'cache', 'reader.jsonl')
-  const server = await startReaderEndpoint()
-  const flags = { reader: server.baseUrl, readerModel: OVERLAP, readerCache: file }
-  const list = [found('a', 1, { text: 'Each owner pays fees.' }), found('b', 0.5, { text: 'Nothing.' })]
-  const first = await (await openFlaggedReader(flags, asked, NO_SIGNAL))?.read(question.question, list, NO_SIGNAL)
-  expect(await readerCalls(server.baseUrl, question.question)).toHaveLength(1)
-  await server.stop()
-  const again = await openFlaggedReader(flags, asked, NO_SIGNAL)
-  expect(await again?.read(question.question, list, NO_SIGNAL)).toEqual(first)
-  expect(first?.scores).toEqual([0.67, 0])
-  await expect(again?.read('another question', list, NO_SIGNAL)).rejects.toThrow('the reader')
 })
 
 test('an endpoint needs a model, and a file has none', async () => {

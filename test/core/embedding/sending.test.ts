@@ -2,9 +2,8 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { EmbeddingError } from '#core/embedding/embedder.ts'
 import type { Embedder } from '#core/embedding/embedder.ts'
 import { createOpenAiEmbedder } from '#core/embedding/openai.ts'
-import { createRateLimit } from '#core/embedding/rate-limit.ts'
-import { buildRetryPolicy, queryRetryPolicy } from '#core/embedding/retry.ts'
-import type { Clock } from '#core/embedding/retry.ts'
+import { buildPolicy, queryPolicy } from '#core/embedding/sending.ts'
+import type { Clock } from '#core/embedding/sending.ts'
 import { EMBEDDING_BOUNDS } from '#core/embedding/bounds.ts'
 import { createJsonEndpoint } from '#core/platform/json-endpoint.ts'
 import { ENDPOINT_DIMENSIONS, startEmbeddingEndpoint } from '#test/support/embedding-endpoint.ts'
@@ -53,13 +52,7 @@ async function open(failures: EndpointBehaviour['failures'], tokensPerMinute?: n
   const embedder = createOpenAiEmbedder(spaceOf(ENDPOINT_DIMENSIONS, { provider: 'openai' }), {
     endpoint: createJsonEndpoint({ name: 'the embedding provider', baseUrl: endpoint.baseUrl, apiKey: undefined }),
     clock,
-    policies: {
-      query: { retry: queryRetryPolicy(QUERY_MS) },
-      passage: {
-        retry: buildRetryPolicy(EMBEDDING_BOUNDS.embedBuildRetryDefaultMs),
-        rateLimit: createRateLimit(tokensPerMinute, clock),
-      },
-    },
+    policies: { query: queryPolicy(QUERY_MS), passage: buildPolicy({ tokens_per_minute: tokensPerMinute }, clock) },
     requestTexts: 4,
     tokensMax: undefined,
   })
