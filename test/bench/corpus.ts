@@ -3,20 +3,10 @@ import type { PassageRecord } from '#core/index/passages/record.ts'
 import type { ActEntry } from '#core/index/references/layout.ts'
 import { chunkId, derivedUuid } from '#core/platform/ids.ts'
 import type { Filters } from '#core/domain/search.ts'
-import { JURISDICTIONS, LANGUAGES, SUBJECTS, documentTable, drawn, positionsOf } from './documents.ts'
-import type { DocumentTraits } from './documents.ts'
+import { JURISDICTIONS, LANGUAGES, SUBJECTS, drawn } from './documents.ts'
 import { streamAt } from './stream.ts'
-import { inventedText } from './text.ts'
 import type { CorpusPosition } from './vectors/space.ts'
 
-/** The synthetic corpus without its vectors. It is a function of the seed. */
-export interface CorpusShape {
-  readonly passages: number
-  readonly seed: number
-}
-
-const LANGUAGE_NAMES = Object.keys(LANGUAGES)
-const JURISDICTION_NAMES = Object.keys(JURISDICTIONS)
 const SUBJECT_NAMES = Object.keys(SUBJECTS)
 
 /** Subjects that a share of all passages has at random, whatever they are about. */
@@ -115,26 +105,8 @@ export interface PassageTraits {
   readonly subjects: readonly string[]
 }
 
-export interface InventedPassage extends PassageTraits {
-  readonly row: number
-  readonly position: CorpusPosition
-  /** Makes the text, which takes longer than all the rest. */
-  record(): PassageRecord
-}
-
-/** All passages in row order, made one by one. */
-export function* inventedPassages(shape: CorpusShape): Generator<InventedPassage> {
-  const documents = documentTable(shape)
-  let row = 0
-  for (let at = 0; at < documents.count; at++) {
-    const document = documents.at(at)
-    for (const position of positionsOf(document, shape.seed, documents.topics))
-      yield inventedPassage(document, position, row++, shape.seed)
-  }
-}
-
 /** The subjects by which the benchmark filters. @param share uniform in [0, 1). */
-function drawnSubjects(position: Neighbourhood, share: number): readonly string[] {
+export function drawnSubjects(position: Neighbourhood, share: number): readonly string[] {
   return [
     ...SAMPLE_PERCENTS.filter((percent) => share * 100 < percent).map(sampleSubject),
     ...AREA_PERCENTS.filter((percent) => isInArea(percent, position)).map(areaSubject),
@@ -145,36 +117,6 @@ function drawnSubjects(position: Neighbourhood, share: number): readonly string[
 export function facetSubjects(position: Neighbourhood, number: number): readonly string[] {
   const subject = drawn(SUBJECTS, streamAt(0, 'documents', position.document)())
   return [SUBJECT_NAMES[subject] ?? '', ...drawnSubjects(position, streamAt(0, 'texts', number)())]
-}
-
-function inventedPassage(
-  document: DocumentTraits,
-  position: CorpusPosition,
-  row: number,
-  seed: number,
-): InventedPassage {
-  const { id, number, passages } = document
-  const { topic, ordinal } = position
-  const language = LANGUAGE_NAMES[document.language] ?? ''
-  const jurisdiction = JURISDICTION_NAMES[document.jurisdiction] ?? ''
-  const subject = SUBJECT_NAMES[document.subject] ?? ''
-  const subjects = [subject, ...drawnSubjects(position, streamAt(seed, 'texts', row)())]
-  const about = subject.replaceAll('-', ' ')
-  const title = `Regulation ${number} on ${about}`
-  const record = (): PassageRecord =>
-    benchRecord(inventedText(language, topic, streamAt(seed, 'texts', row, 1)), {
-      document: { id, title, authority: `Authority for ${about} (${jurisdiction})`, passages },
-      ordinal,
-      language,
-      jurisdiction,
-      subjects,
-      url: `https://rules.example/${jurisdiction.toLowerCase()}/${language}/regulation-${number}`,
-      label: `Article ${ordinal + 1} (${number}/2023)`,
-      heading: title,
-      sourceId: `regulation-${number}`,
-      references: [`${ACTS[number % ACTS.length]?.id ?? ''}#${number}/${ordinal + 1}`],
-    })
-  return { row, language, jurisdiction, subjects, position, record }
 }
 
 /** What differs between passages; all are verified and in force. */

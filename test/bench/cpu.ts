@@ -1,15 +1,18 @@
 import { existsSync, readFileSync, readdirSync } from 'node:fs'
 
-export type CpuPart =
-  | 'gateway'
-  | 'search node'
-  | 'jobs'
-  | 'Postgres'
-  | 'Redis'
-  | 'provider'
-  | 'LanceDB'
-  | 'load generator'
-  | 'others'
+const NONE = {
+  gateway: 0,
+  'search node': 0,
+  jobs: 0,
+  Postgres: 0,
+  Redis: 0,
+  provider: 0,
+  LanceDB: 0,
+  'load generator': 0,
+  others: 0,
+}
+
+export type CpuPart = keyof typeof NONE
 /** CPU milliseconds by part of the service; `others` is the rest of the machine's. 0 where the system has no /proc. */
 export type CpuTimes = Readonly<Record<CpuPart, number>>
 
@@ -26,18 +29,6 @@ const PART_OF_COMMAND: readonly (readonly [RegExp, CpuPart])[] = [
   [/redis-server|valkey-server/, 'Redis'],
   [/postgres/, 'Postgres'],
 ]
-
-const NONE: CpuTimes = {
-  gateway: 0,
-  'search node': 0,
-  jobs: 0,
-  Postgres: 0,
-  Redis: 0,
-  provider: 0,
-  LanceDB: 0,
-  'load generator': 0,
-  others: 0,
-}
 
 interface Process {
   readonly pid: number

@@ -41,20 +41,16 @@ export interface DocumentTraits {
   readonly passages: number
 }
 
-/** The documents of a corpus in row order; a few bytes a document. */
-export interface DocumentTable {
-  readonly topics: number
-  readonly count: number
-  /** By position in row order. */
-  at(position: number): DocumentTraits
-}
-
-export function topicCount(passages: number): number {
+function topicCount(passages: number): number {
   const { count, atPassages, exponent, min } = MODEL.corpus.topics
   return Math.max(min, Math.round(count * (passages / atPassages) ** exponent))
 }
 
-export function documentTable({ passages, seed }: { readonly passages: number; readonly seed: number }): DocumentTable {
+/** The documents of a corpus, of which a few bytes are kept, and the number of topics. */
+export function documentTable({ passages, seed }: { readonly passages: number; readonly seed: number }): {
+  readonly topics: number
+  inRowOrder(): Generator<DocumentTraits>
+} {
   const topics = topicCount(passages)
   const sizes: number[] = []
   for (let left = passages; left > 0; left -= sizes.at(-1) ?? left)
@@ -62,10 +58,9 @@ export function documentTable({ passages, seed }: { readonly passages: number; r
   const order = inRowOrder(seed, sizes.length, topics)
   return {
     topics,
-    count: sizes.length,
-    at(position) {
-      const number = order[position] ?? 0
-      return { ...traits(seed, number, topics), id: documentId(seed, number), passages: sizes[number] ?? 0 }
+    *inRowOrder() {
+      for (const number of order)
+        yield { ...traits(seed, number, topics), id: documentId(seed, number), passages: sizes[number] ?? 0 }
     },
   }
 }

@@ -4,6 +4,7 @@ import type { Steps } from '#operator/demo/steps.ts'
 import type { Section } from '#test/support/report.ts'
 import { embedded } from './embeddings.ts'
 import type { Embedded } from './embeddings.ts'
+import type { BenchFlags } from './flags.ts'
 import { percentile } from './load.ts'
 import { readRealQuestions, readRealTexts, whatIsMissing } from './real/texts.ts'
 import { streamAt } from './stream.ts'
@@ -19,15 +20,7 @@ const COMPARED_TEXTS = 128
 const COMPARED_CHARACTERS_MAX = 1_000
 const MEGABYTE = 1024 * 1024
 
-export interface EncoderBench {
-  /** Folder or name of the model. */
-  readonly model: string
-  /** Base URL of another endpoint of the same model; undefined: none. */
-  readonly compare: string | undefined
-  /** Measured time of each line. */
-  readonly seconds: number
-  readonly seed: number
-}
+type EncoderBench = Pick<BenchFlags, 'compare' | 'seconds' | 'seed'> & { readonly model: string }
 
 interface Questions {
   readonly asked: number
@@ -44,20 +37,9 @@ interface Measured {
 }
 
 /** What `npm run bench -- --model` measures of an encoder. */
-export interface EncoderResult {
-  readonly model: string
-  readonly texts: 'real' | 'invented'
-  readonly start_seconds: number
-  readonly encoder: Measured & {
-    readonly tokens_per_cpu_second: number
-    readonly megabytes_after_start: number
-    readonly megabytes_peak: number
-  }
-  /** The other endpoint, and the least cosine of its vectors with those of the encoder. */
-  readonly compared: (Measured & { readonly least_cosine: number }) | null
-}
+export type EncoderResult = Awaited<ReturnType<typeof measureEncoder>>
 
-export async function measureEncoder(options: EncoderBench, steps: Steps): Promise<EncoderResult> {
+export async function measureEncoder(options: EncoderBench, steps: Steps) {
   const began = performance.now()
   const own = await startOwnEncoder({ model: options.model })
   steps.onStop(own.stop)
@@ -94,6 +76,7 @@ export async function measureEncoder(options: EncoderBench, steps: Steps): Promi
       megabytes_after_start: before.resident / MEGABYTE,
       megabytes_peak: after.peak / MEGABYTE,
     },
+    /** The other endpoint, and the least cosine of its vectors with those of the encoder. */
     compared: other === undefined ? null : { ...other.measured(), least_cosine: Math.min(...cosines) },
   }
 }
@@ -105,7 +88,7 @@ interface Texts {
 }
 
 /** Real ones where they are there; else texts that are invented. */
-function benchTexts(seed: number): Texts & { readonly texts: EncoderResult['texts'] } {
+function benchTexts(seed: number): Texts & { readonly texts: 'real' | 'invented' } {
   const prefixed = (prefix: string, texts: readonly string[]): string[] => texts.map((text) => prefix + text.trim())
   const texts = whatIsMissing() === undefined ? 'real' : 'invented'
   const passages =

@@ -3,32 +3,8 @@ import { ENGINES } from '#core/index/engine/description.ts'
 import { REAL_DIMENSIONS } from './real/encoder.ts'
 import { whatIsMissing } from './real/texts.ts'
 
-export interface BenchFlags {
-  /** Where to write the result as JSON, and as a page of its own. */
-  readonly json: string | undefined
-  readonly html: string | undefined
-  readonly passages: number
-  readonly dimensions: number
-  /** Measured time of each cell and path. */
-  readonly seconds: number
-  readonly seed: number
-  /** Artifacts stay here and are used again. */
-  readonly dataDir: string
-  /** Measure LanceDB beside the gateway. */
-  readonly lancedb: boolean
-  /** Compare versions that are searched in their own files with versions in a cluster; nothing else is measured. */
-  readonly engine: boolean
-  /** Passages and questions of a real encoder instead of generated ones. */
-  readonly realVectors: boolean
-  /** Measure only the encoder of this model, a folder or name. */
-  readonly model: string | undefined
-  /** Base URL of an endpoint that is measured beside that encoder. */
-  readonly compare: string | undefined
-  /** A commit whose tree is measured by turns with this one; nothing else is measured. */
-  readonly against: string | undefined
-  /** Of that comparison. */
-  readonly rounds: number
-}
+/** As `USAGE` says. */
+export type BenchFlags = Exclude<ReturnType<typeof benchFlags>, 'help'>
 
 export const USAGE = `npm run bench -- [options]
 
@@ -37,12 +13,12 @@ encoder. Then measures the search within the node and under filters, the search 
 and requests that are refused. Exit code 1 when a threshold is missed.
 
   --against COMMIT   measure the tree of a commit and this one by turns, and show their ratios; about five minutes
-  --rounds N         rounds of that comparison (default 16); more rounds give narrower intervals
+  --rounds N         rounds of that comparison (default 24); more rounds give narrower intervals
   --json PATH        write every number as JSON
   --html PATH        write a page with the same tables
   --passages N       passages of the corpus (default 100000; with --against 20000)
   --dimensions N     dimensions of the vectors (default 768; with --against 384)
-  --seconds S        measured time of each cell and path (default 4; with --against 2 in each round)
+  --seconds S        measured time of each cell and path (default 4; with --against 1 in each round)
   --seed N           seed of corpus and queries (default 1)
   --data-dir PATH    where artifacts are kept and reused (default .data/bench)
   --real-vectors     passages of ../shared/data and natural questions, encoded by the model in ../shared/models, up to
@@ -60,7 +36,7 @@ const OPTIONS = {
   json: { type: 'string' },
   html: { type: 'string' },
   against: { type: 'string' },
-  rounds: { type: 'string', default: '16' },
+  rounds: { type: 'string', default: '24' },
   passages: { type: 'string' },
   dimensions: { type: 'string' },
   seconds: { type: 'string' },
@@ -75,9 +51,9 @@ const OPTIONS = {
 } as const
 
 /** @throws UsageError with one sentence. */
-export function benchFlags(args: readonly string[]): BenchFlags | 'help' {
+export function benchFlags(args: readonly string[]) {
   const values = optionsOf(args, OPTIONS)
-  if (values.help) return 'help'
+  if (values.help) return 'help' as const
   const { engine, against, model, compare, json, html, lancedb, 'real-vectors': realVectors } = values
   const alone = { '--against': against !== undefined, '--model': model !== undefined, '--engine': engine !== 'local' }
   const chosen = Object.entries(alone).flatMap(([name, is]) => (is ? [name] : []))
@@ -91,7 +67,7 @@ export function benchFlags(args: readonly string[]): BenchFlags | 'help' {
   const missing = realVectors ? whatIsMissing() : undefined
   if (missing !== undefined) throw new UsageError(missing)
   const [passages, dimensions, seconds] =
-    against === undefined ? [realVectors ? '5000' : '100000', '768', '4'] : ['20000', '384', '2']
+    against === undefined ? [realVectors ? '5000' : '100000', '768', '4'] : ['20000', '384', '1']
   return {
     json,
     html,

@@ -1,9 +1,7 @@
 import { resolve } from 'node:path'
 import { writeDurably } from '#core/platform/durable-file.ts'
-import { describeCause } from '#core/platform/log.ts'
-import { createSteps } from '#operator/demo/steps.ts'
 import type { Steps } from '#operator/demo/steps.ts'
-import { UsageError } from '#test/support/long-run.ts'
+import { runWithSteps } from '#test/support/long-run.ts'
 import { renderPage, renderText } from '#test/support/report.ts'
 import type { Section } from '#test/support/report.ts'
 import { againstSection, benchAgainst } from './against/run.ts'
@@ -42,6 +40,7 @@ async function measure(flags: BenchFlags, steps: Steps): Promise<Measured> {
 
 /** @returns 1 if a threshold was missed. */
 async function bench(flags: BenchFlags, steps: Steps): Promise<number> {
+  steps.stopOnSignals()
   const { result, sections, thresholds } = await measure(flags, steps)
   const all = [...sections, ...(thresholds.length === 0 ? [] : [thresholdSection(thresholds)])]
   steps.print(renderText(all))
@@ -51,13 +50,4 @@ async function bench(flags: BenchFlags, steps: Steps): Promise<number> {
   return thresholds.every(({ met }) => met) ? 0 : 1
 }
 
-const steps = createSteps(process.stdout)
-try {
-  const flags = benchFlags(process.argv.slice(2))
-  if (flags === 'help') steps.print(USAGE)
-  else steps.stopOnSignals()
-  await steps.stop(flags === 'help' ? 0 : await bench(flags, steps))
-} catch (error) {
-  steps.print(error instanceof UsageError ? `${error.message}\n\n${USAGE}` : describeCause(error))
-  await steps.stop(error instanceof UsageError ? 2 : 1)
-}
+await runWithSteps(USAGE, benchFlags, bench)

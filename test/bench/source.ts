@@ -1,11 +1,13 @@
 import type { PassageRecord } from '#core/index/passages/record.ts'
 import type { ActEntry } from '#core/index/references/layout.ts'
-import { ACTS, inventedPassages } from './corpus.ts'
-import type { CorpusShape, Neighbourhood, PassageTraits } from './corpus.ts'
-import { JURISDICTIONS, LANGUAGES, topicCount } from './documents.ts'
+import { ACTS, benchRecord, drawnSubjects } from './corpus.ts'
+import type { Neighbourhood, PassageTraits } from './corpus.ts'
+import { JURISDICTIONS, LANGUAGES, SUBJECTS, documentTable, positionsOf } from './documents.ts'
+import type { DocumentTraits } from './documents.ts'
 import { streamAt } from './stream.ts'
-import { inventedQuestion } from './text.ts'
+import { inventedQuestion, inventedText } from './text.ts'
 import { openSpace } from './vectors/space.ts'
+import type { CorpusPosition } from './vectors/space.ts'
 
 /** A question and its vector, which the provider returns for its text. */
 export interface Query {
@@ -50,34 +52,58 @@ export interface BenchCorpus {
 /** Questions of one set are numbered from a multiple of this. */
 const QUERIES_MAX = 100_000
 
-/** A corpus of any size with generated texts and vectors. */
-export function inventedCorpus(shape: CorpusShape, dimensions: number): BenchCorpus {
-  const space = openSpace({
-    dimensions,
-    seed: shape.seed,
-    topics: topicCount(shape.passages),
-    languages: Object.values(LANGUAGES),
-    jurisdictions: Object.values(JURISDICTIONS),
-  })
+const LANGUAGE_NAMES = Object.keys(LANGUAGES)
+const JURISDICTION_NAMES = Object.keys(JURISDICTIONS)
+const SUBJECT_NAMES = Object.keys(SUBJECTS)
+
+/** A corpus of any size with generated texts and vectors. It is a function of the seed. */
+export function inventedCorpus(
+  { passages, seed }: { readonly passages: number; readonly seed: number },
+  dimensions: number,
+): BenchCorpus {
+  const documents = documentTable({ passages, seed })
+  const languages = Object.values(LANGUAGES)
+  const jurisdictions = Object.values(JURISDICTIONS)
+  const space = openSpace({ dimensions, seed, topics: documents.topics, languages, jurisdictions })
+  function passageAt(document: DocumentTraits, position: CorpusPosition, row: number): BenchPassage {
+    const { id, number } = document
+    const { topic, ordinal } = position
+    const language = LANGUAGE_NAMES[document.language] ?? ''
+    const jurisdiction = JURISDICTION_NAMES[document.jurisdiction] ?? ''
+    const subject = SUBJECT_NAMES[document.subject] ?? ''
+    const subjects = [subject, ...drawnSubjects(position, streamAt(seed, 'texts', row)())]
+    const about = subject.replaceAll('-', ' ')
+    const title = `Regulation ${number} on ${about}`
+    const traits = {
+      document: { id, title, authority: `Authority for ${about} (${jurisdiction})`, passages: document.passages },
+      ordinal,
+      language,
+      jurisdiction,
+      subjects,
+      url: `https://rules.example/${jurisdiction.toLowerCase()}/${language}/regulation-${number}`,
+      label: `Article ${ordinal + 1} (${number}/2023)`,
+      heading: title,
+      sourceId: `regulation-${number}`,
+      references: [`${ACTS[number % ACTS.length]?.id ?? ''}#${number}/${ordinal + 1}`],
+    }
+    const text = (): string => inventedText(language, topic, streamAt(seed, 'texts', row, 1))
+    const record = (): PassageRecord => benchRecord(text(), traits)
+    const vector = (): Query['vector'] => space.passage(position)
+    const question = (n: number): Query => ({
+      text: inventedQuestion(language, text(), streamAt(seed, 'queries', row, n)),
+      vector: space.question(position, n),
+    })
+    return { row, language, jurisdiction, subjects, position, record, vector, question }
+  }
   return {
-    parameters: ['invented', String(shape.passages), String(dimensions), String(shape.seed)],
-    passages: shape.passages,
+    parameters: ['invented', String(passages), String(dimensions), String(seed)],
+    passages,
     dimensions,
     acts: ACTS,
     *rows() {
-      for (const passage of inventedPassages(shape))
-        yield {
-          ...passage,
-          vector: () => space.passage(passage.position),
-          question: (number) => ({
-            text: inventedQuestion(
-              passage.language,
-              passage.record().text,
-              streamAt(shape.seed, 'queries', passage.row, number),
-            ),
-            vector: space.question(passage.position, number),
-          }),
-        }
+      let row = 0
+      for (const document of documents.inRowOrder())
+        for (const position of positionsOf(document, seed, documents.topics)) yield passageAt(document, position, row++)
     },
     questions: ({ count, set }, sampled) => repeated(sampled, count, set),
   }

@@ -1,6 +1,5 @@
 import { randomInt } from 'node:crypto'
-import { parseArgs } from 'node:util'
-import { UsageError } from '#test/support/long-run.ts'
+import { numberOf, optionsOf } from '#test/support/long-run.ts'
 
 export interface LawFlags {
   readonly seed: number
@@ -28,39 +27,29 @@ is lost. Exit code 1 when a guarantee is broken; the report names the seed of ea
   --innocent    runs the table of honest editors instead, and counts what is refused
 `
 
+const text = { type: 'string' } as const
+const flag = { type: 'boolean', default: false } as const
+const OPTIONS = { seed: text, minutes: text, case: text, row: text, innocent: flag, first: flag, help: flag }
+
 /** @throws UsageError with one sentence. */
 export function lawFlags(args: readonly string[]): LawFlags | 'help' {
-  const values = parsed(args)
-  if (values.help === true) return 'help'
-  const seed = Number(values.seed ?? randomInt(2 ** 31))
-  const minutes = Number(values.minutes ?? 1)
-  const only = values.case === undefined ? undefined : Number(values.case)
-  for (const [name, value] of Object.entries({ seed, case: only ?? 0 }))
-    if (!Number.isInteger(value) || value < 0 || value >= 2 ** 31)
-      throw new UsageError(`--${name} must be a whole number below 2^31`)
-  if (!(minutes > 0 && minutes <= 10_080)) throw new UsageError('--minutes must be more than 0 and at most 10080')
-  return { seed, minutes, only, row: values.row, innocent: values.innocent === true, first: values.first === true }
-}
-
-interface Values {
-  readonly seed?: string
-  readonly minutes?: string
-  readonly case?: string
-  readonly row?: string
-  readonly innocent?: boolean
-  readonly first?: boolean
-  readonly help?: boolean
-}
-
-function parsed(args: readonly string[]): Values {
-  const text = { type: 'string' } as const
-  const flag = { type: 'boolean' } as const
-  try {
-    return parseArgs({
-      args: [...args],
-      options: { seed: text, minutes: text, case: text, row: text, innocent: flag, first: flag, help: flag },
-    }).values
-  } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : 'the options are not valid')
+  const {
+    help,
+    seed = String(randomInt(2 ** 31)),
+    minutes = '1',
+    case: only,
+    row,
+    innocent,
+    first,
+  } = optionsOf(args, OPTIONS)
+  if (help) return 'help'
+  const seedOf = (name: string, given: string): number => numberOf(name, given, 0, 2 ** 31 - 1)
+  return {
+    seed: seedOf('seed', seed),
+    minutes: numberOf('minutes', minutes, 0.001, 10_080, 3),
+    only: only === undefined ? undefined : seedOf('case', only),
+    row,
+    innocent,
+    first,
   }
 }

@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Steps } from '#operator/demo/steps.ts'
 import { KNOWLEDGE_BASE, startTestService } from '#test/support/service.ts'
-import type { TestService } from '#test/support/service.ts'
 import type { Fault } from './faults/fault.ts'
 import { scenariosNamed } from './flags.ts'
 import type { LoadReport } from './report.ts'
@@ -12,15 +11,9 @@ import type { LoadRun } from './run.ts'
 import { startProvider } from './services/provider.ts'
 import { openServices } from './services/services.ts'
 
-/** A service whose gateways can be given one fault after the other. */
-export interface FaultyService {
-  readonly service: TestService
-  /** Plays one scenario. */
-  run(scenario: string, options?: RunOptions): Promise<LoadReport>
-  stop(): Promise<void>
-}
+export type FaultyService = Awaited<ReturnType<typeof startFaultyService>>
 
-export interface RunOptions extends Pick<LoadRun, 'beforeJudgement'>, Partial<Pick<LoadRun, 'signal' | 'progress'>> {
+interface RunOptions extends Pick<LoadRun, 'beforeJudgement'>, Partial<Pick<LoadRun, 'signal' | 'progress'>> {
   readonly fault?: Fault
   readonly seconds?: number
 }
@@ -28,7 +21,8 @@ export interface RunOptions extends Pick<LoadRun, 'beforeJudgement'>, Partial<Pi
 const GATEWAYS = 2
 const UNHEARD = { update: () => undefined, end: () => undefined }
 
-export async function startFaultyService(): Promise<FaultyService> {
+/** A service whose gateways can be given one fault after the other. */
+export async function startFaultyService() {
   const folder = mkdtempSync(join(tmpdir(), 'evidence-load-'))
   const faultFile = join(folder, 'fault')
   writeFileSync(faultFile, 'none')
@@ -45,7 +39,8 @@ export async function startFaultyService(): Promise<FaultyService> {
   let runs = 0
   return {
     service,
-    async run(scenario, { fault = 'none', seconds = 2, ...options } = {}) {
+    /** Plays one scenario. */
+    async run(scenario: string, { fault = 'none', seconds = 2, ...options }: RunOptions = {}) {
       writeFileSync(faultFile, fault)
       // Names of organizations are unique in a run.
       const named = (name: string): string => `${name}-${runs}`

@@ -19,15 +19,7 @@ export const SCENARIOS: readonly Scenario[] = [
   overload,
 ]
 
-export interface LoadFlags {
-  readonly scenarios: readonly Scenario[]
-  readonly gateways: number
-  readonly seconds: number
-  readonly seed: number
-  readonly json: string | undefined
-  readonly html: string | undefined
-  readonly dataDir: string
-}
+export type LoadFlags = Exclude<ReturnType<typeof loadFlags>, 'help'>
 
 export const USAGE = `npm run test:load -- [options]
 
@@ -57,9 +49,9 @@ const OPTIONS = {
 } as const
 
 /** @throws UsageError with one sentence. */
-export function loadFlags(args: readonly string[]): LoadFlags | 'help' {
+export function loadFlags(args: readonly string[]) {
   const values = optionsOf(args, OPTIONS)
-  if (values.help) return 'help'
+  if (values.help) return 'help' as const
   const gateways = numberOf('gateways', values.gateways, 1, 4)
   if (gateways === 3) throw new UsageError('--gateways must be 1, 2 or 4.')
   return {

@@ -1,10 +1,8 @@
 import { resolve } from 'node:path'
 import { writeDurably } from '#core/platform/durable-file.ts'
-import { describeCause } from '#core/platform/log.ts'
-import { createSteps } from '#operator/demo/steps.ts'
 import type { Steps } from '#operator/demo/steps.ts'
 import { createProgress } from '#operator/command-line/progress.ts'
-import { UsageError } from '#test/support/long-run.ts'
+import { runWithSteps } from '#test/support/long-run.ts'
 import { renderPage, renderText } from '#test/support/report.ts'
 import { USAGE, loadFlags } from './flags.ts'
 import type { LoadFlags } from './flags.ts'
@@ -46,12 +44,4 @@ async function run({ scenarios, json, html, dataDir, ...settings }: LoadFlags, s
   return exitCodeOf(report)
 }
 
-const steps = createSteps(process.stdout)
-try {
-  const flags = loadFlags(process.argv.slice(2))
-  if (flags === 'help') steps.print(USAGE)
-  await steps.stop(flags === 'help' ? 0 : await run(flags, steps))
-} catch (error) {
-  steps.print(error instanceof UsageError ? `${error.message}\n\n${USAGE}` : describeCause(error))
-  await steps.stop(error instanceof UsageError ? 2 : 1)
-}
+await runWithSteps(USAGE, loadFlags, run)

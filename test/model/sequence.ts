@@ -32,35 +32,10 @@ export interface InFlight {
 export const REBUILD_STEPS = ['retire', 'requests', 'passages', 'enforce'] as const
 export type RebuildStep = (typeof REBUILD_STEPS)[number]
 
-/** One organization, what its requests did, and what is checked after every step. */
-export interface Sequence {
-  readonly inFlight: InFlight[]
-  admit(gateway: number, entitlement: number, key: number | undefined): Promise<void>
-  /** Several at once on both gateways, with the same key or none, or during a rebuild. Only the caps are checked. */
-  burst(count: number, entitlement: number, key: number | undefined, rebuilding: boolean): Promise<void>
-  deliver(request: InFlight, passages: readonly number[]): Promise<void>
-  fail(request: InFlight): Promise<void>
-  hangUp(request: InFlight): Promise<void>
-  /** The gateway ends at a step of a request. */
-  crashAfterCharge(gateway: number, entitlement: number, key: number | undefined): Promise<void>
-  crashBeforeSettlement(request: InFlight): void
-  crashAfterRecord(request: InFlight, passages: readonly number[]): Promise<void>
-  crashAfterRefund(request: InFlight): Promise<void>
-  loseRedis(): Promise<void>
-  restartRedis(): Promise<void>
-  failOver(): Promise<void>
-  pass(ms: number): Promise<void>
-  toNextDay(): Promise<void>
-  toNextMonth(): Promise<void>
-  rebuild(gateway: number): Promise<void>
-  /** The gateway ends in the middle of a rebuild. */
-  crashInRebuild(gateway: number, step: RebuildStep): Promise<void>
-  sweep(): Promise<void>
-  /** Lets every deadline pass, settles everything, and compares counters, reservations and ledger. */
-  finish(): Promise<void>
-}
+export type Sequence = Awaited<ReturnType<typeof startSequence>>
 
-export async function startSequence(servers: Servers): Promise<Sequence> {
+/** One organization, what its requests did, and what is checked after every step. */
+export async function startSequence(servers: Servers) {
   const entitlements = await createOrganization(servers.owner)
   const organizationId = entitlements[0]?.scope.organizationId ?? ''
   const doubts: Doubt[] = []
@@ -111,7 +86,8 @@ export async function startSequence(servers: Servers): Promise<Sequence> {
   return {
     inFlight,
     admit: admitChecked,
-    async burst(count, entitlement, key, rebuilding) {
+    /** Several at once on both gateways, with the same key or none, or during a rebuild. Only the caps are checked. */
+    async burst(count: number, entitlement: number, key: number | undefined, rebuilding: boolean) {
       const held = at(entitlements, entitlement)
       const rebuilt = rebuilding ? repair(1) : Promise.resolve()
       const results = await Promise.all(
@@ -127,7 +103,7 @@ export async function startSequence(servers: Servers): Promise<Sequence> {
       if (key !== undefined) check(admitted <= 1, 'one of several requests with the same key is admitted')
       await checkCaps(servers, entitlements, organizationId, await now())
     },
-    async deliver(request, passages) {
+    async deliver(request: InFlight, passages: readonly number[]) {
       take(request)
       const outcome = { ...failedOutcome(null, 5, null), decision: 'answer' as const }
       const { settlement } = gatewayOf(request.gateway)
@@ -139,18 +115,19 @@ export async function startSequence(servers: Servers): Promise<Sequence> {
       )
       check(delivered !== overdue, 'an open request is delivered, and no other')
     },
-    async fail(request) {
+    async fail(request: InFlight) {
       take(request)
       await gatewayOf(request.gateway).settlement.refund(
         request.charge,
         failedOutcome('RETRIEVAL_UNAVAILABLE', 5, null),
       )
     },
-    async hangUp(request) {
+    async hangUp(request: InFlight) {
       take(request)
       await gatewayOf(request.gateway).settlement.abandon(request.charge, failedOutcome(null, 5, null))
     },
-    async crashAfterCharge(gateway, entitlement, key) {
+    /** The gateway ends at a step of a request. */
+    async crashAfterCharge(gateway: number, entitlement: number, key: number | undefined) {
       const held = at(entitlements, entitlement)
       const { epochs, counters } = gatewayOf(gateway)
       const epoch = await epochs.current(organizationId, held.limits.exposure.window_days)
@@ -169,7 +146,7 @@ export async function startSequence(servers: Servers): Promise<Sequence> {
         })
     },
     crashBeforeSettlement: take,
-    async crashAfterRecord(request, passages) {
+    async crashAfterRecord(request: InFlight, passages: readonly number[]) {
       take(request)
       const { reservations } = gatewayOf(request.gateway)
       await doubt('settlement', request.charge.requestId)
@@ -183,7 +160,7 @@ export async function startSequence(servers: Servers): Promise<Sequence> {
         withinMs: 60_000,
       })
     },
-    async crashAfterRefund(request) {
+    async crashAfterRefund(request: InFlight) {
       take(request)
       await doubt('settlement', request.charge.requestId)
       await servers.owner.query(
@@ -211,7 +188,7 @@ export async function startSequence(servers: Servers): Promise<Sequence> {
       await servers.failOver()
       await setClock(offsetMs)
     },
-    pass: (ms) => setClock(offsetMs + ms),
+    pass: (ms: number) => setClock(offsetMs + ms),
     async toNextDay() {
       const date = new Date(await now())
       await setClock(offsetMs + Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), date.getUTCDate() + 1) - +date)
@@ -221,7 +198,8 @@ export async function startSequence(servers: Servers): Promise<Sequence> {
       await setClock(offsetMs + Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1) - +date)
     },
     rebuild: repair,
-    async crashInRebuild(gateway, step) {
+    /** The gateway ends in the middle of a rebuild. */
+    async crashInRebuild(gateway: number, step: RebuildStep) {
       const { counters, rebuilds, settlement, epochs } = gatewayOf(gateway)
       const crash = async (): Promise<never> => Promise.reject(new Error('the gateway ends'))
       const ending =
@@ -234,6 +212,7 @@ export async function startSequence(servers: Servers): Promise<Sequence> {
       await rebuildCounters(deps, organizationId, fault).catch(() => undefined)
     },
     sweep: () => sweepAll(servers),
+    /** Lets every deadline pass, settles everything, and compares counters, reservations and ledger. */
     async finish() {
       await setClock(offsetMs + LEASE_MS * 2)
       await sweepAll(servers)

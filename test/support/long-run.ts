@@ -6,6 +6,9 @@ import type { ParseArgsConfig } from 'node:util'
 import { migrate } from '#core/db/schema.ts'
 import { provisionLogins } from '#core/db/provision.ts'
 import type { LoginUrls } from '#core/db/provision.ts'
+import { describeCause } from '#core/platform/log.ts'
+import { createSteps } from '#operator/demo/steps.ts'
+import type { Steps } from '#operator/demo/steps.ts'
 import { startPostgres } from '#operator/demo/local/postgres.ts'
 
 /** The options of a command line are not valid; the message is one sentence. */
@@ -50,6 +53,28 @@ export async function runCommandLine<T>(
     if (!(error instanceof UsageError)) throw error
     process.stderr.write(`${error.message}\n\n${usage}`)
     process.exitCode = 2
+  }
+}
+
+/**
+ * Runs a command line that starts services, and ends the process with the exit code of `run`: 2 where the options are
+ * not valid, 1 where it fails.
+ * @param flagsOf throws UsageError.
+ */
+export async function runWithSteps<T>(
+  usage: string,
+  flagsOf: (args: readonly string[]) => T | 'help',
+  run: (flags: T, steps: Steps) => Promise<number>,
+): Promise<never> {
+  const steps = createSteps(process.stdout)
+  try {
+    const flags = flagsOf(process.argv.slice(2))
+    if (flags === 'help') steps.print(usage)
+    return await steps.stop(flags === 'help' ? 0 : await run(flags, steps))
+  } catch (error) {
+    const invalid = error instanceof UsageError
+    steps.print(invalid ? `${error.message}\n\n${usage}` : describeCause(error))
+    return await steps.stop(invalid ? 2 : 1)
   }
 }
 

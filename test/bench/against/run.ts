@@ -24,16 +24,18 @@ const STAND = fileURLToPath(new URL('./stand.ts', import.meta.url))
 const MANY_CLIENTS = 32
 /** Of a slice, before it; and once before everything, in slices: V8 compiles for about 45 s of load. */
 const WARM_UP_SHARE = 0.1
-const FIRST_WARM_UP_SLICES = 5
+const FIRST_WARM_UP_SLICES = 10
+/** Rounds begin with different questions. */
+const QUESTIONS_APART = 97
+const ROUNDS_NOTED = 5
 const COMPARED_QUESTIONS = 200
 const [UNFILTERED] = SELECTIVITIES
 const PARTS = ['gateway', 'search node', 'Postgres', 'Redis', 'jobs'] as const satisfies readonly CpuPart[]
 
-/** What one round shows of one tree. */
-interface Round {
-  readonly figures: Readonly<Record<string, number>>
-  readonly failed: number
-}
+const FAILED = 'failed requests'
+
+/** What one round shows of one tree, by name. */
+type Round = Readonly<Record<string, number>>
 
 /** Of the tree of the commit, and of this one. */
 interface Both<T> {
@@ -49,7 +51,7 @@ interface Stand {
   order<T>(order: StandOrder, reply: z.ZodType<T>): Promise<T>
 }
 
-export interface Ratio extends Both<number> {
+interface Ratio extends Both<number> {
   readonly name: string
   /** This tree's of the commit's: geometric mean over the rounds, with its 95 % interval; null: not measured. */
   readonly ratio: number | null
@@ -57,49 +59,32 @@ export interface Ratio extends Both<number> {
   readonly high: number | null
 }
 
-export interface AgainstResult extends Pick<BenchFlags, 'passages' | 'dimensions' | 'seconds' | 'seed' | 'rounds'> {
-  readonly at: string
-  readonly trees: Both<string>
-  readonly took_seconds: number
-  /** Whether both were asked the same questions, and the share of them that both answer with the same passages. */
-  readonly same_questions: boolean
-  readonly same_answers: number
-  /** Requests that were not answered, as where other programs leave the gateway too little time. */
-  readonly failed: Both<number>
-  readonly build_seconds: Both<number>
-  readonly ratios: readonly Ratio[]
-}
+type AgainstResult = Awaited<ReturnType<typeof benchAgainst>>
 
 /** Measures the tree of a commit and this one by turns, each with its own services and artifact. */
-export async function benchAgainst(
-  flags: BenchFlags & { readonly against: string },
-  steps: Steps,
-): Promise<AgainstResult> {
+export async function benchAgainst(flags: BenchFlags & { readonly against: string }, steps: Steps) {
   const began = performance.now()
   const { passages, dimensions, seconds, seed, rounds } = flags
   const folder = mkdtempSync(join(tmpdir(), 'evidence-against-'))
   steps.onStop(async () => rmSync(folder, { recursive: true, force: true }))
   const trees = { commit: commitOf(flags.against), present: commitOfWorkingTree(folder) }
-  const open = async (name: keyof typeof trees): Promise<Stand> => {
-    const tree = join(folder, name)
-    await steps.run(`tree of ${trees[name]}`, async () => openTree(trees[name], tree, steps))
-    return await startStand(tree, { ...flags, dataDir: join(folder, `data-${name}`) }, steps)
-  }
-  const [commit, present] = [await open('commit'), await open('present')]
+  for (const name of ['commit', 'present'] as const)
+    await steps.run(`tree of ${trees[name]}`, async () => openTree(trees[name], join(folder, name), steps))
+  // Both at once, so that neither has an older process.
+  const [commit, present] = await steps.run('artifacts and services of both', () =>
+    Promise.all((['commit', 'present'] as const).map((name) => startStand(join(folder, name), flags, steps))),
+  )
+  if (commit === undefined || present === undefined) throw new Error('a tree is missing')
+  const stands = { commit, present }
   const sameAnswers = await steps.run('answers', () => shareOfSameAnswers(commit, present))
-  const slice = seconds * 1_000
-  await steps.run('warm-up', async () => {
-    for (const stand of [commit, present]) await measureRound(stand, slice * FIRST_WARM_UP_SLICES, 0)
-  })
-  const seen: Both<Round[]> = { commit: [], present: [] }
+  const ms = seconds * 1_000
+  await steps.run('warm-up', () => measureRound(stands, ms * FIRST_WARM_UP_SLICES, 0))
+  const seen: Both<Round>[] = []
   for (let round = 0; round < rounds; round++) {
-    const turns = [['commit', commit] as const, ['present', present] as const]
-    // A drift of the machine is as often to the gain of one as of the other.
-    for (const [name, stand] of round % 2 === 0 ? turns : turns.toReversed())
-      seen[name].push(await measureRound(stand, slice, round))
-    steps.note(`round ${round + 1} of ${rounds}`)
+    seen.push(await measureRound(stands, ms, round))
+    if ((round + 1) % ROUNDS_NOTED === 0) steps.note(`round ${round + 1} of ${rounds}`)
   }
-  const failed = (of: readonly Round[]): number => sumOf(of, (round) => round.failed)
+  const names = Object.keys(seen[0]?.commit ?? {})
   return {
     at: new Date().toISOString(),
     trees,
@@ -109,27 +94,36 @@ export async function benchAgainst(
     seed,
     rounds,
     took_seconds: (performance.now() - began) / 1_000,
+    /** Whether both were asked the same questions, and the share of them that both answer with the same passages. */
     same_questions: commit.queries.every(({ text }, at) => text === present.queries[at]?.text),
     same_answers: sameAnswers,
-    failed: { commit: failed(seen.commit), present: failed(seen.present) },
+    /** Requests that were not answered, as where other programs leave the gateway too little time. */
+    failed: {
+      commit: sumOf(seen, (round) => round.commit[FAILED] ?? 0),
+      present: sumOf(seen, (round) => round.present[FAILED] ?? 0),
+    },
     build_seconds: { commit: commit.buildSeconds, present: present.buildSeconds },
-    ratios: Object.keys(seen.commit[0]?.figures ?? {}).map((name) => ratioOf(name, seen)),
+    ratios: names.filter((name) => name !== FAILED).map((name) => ratioOf(name, seen)),
+    seen,
   }
 }
 
 async function startStand(tree: string, flags: BenchFlags, steps: Steps): Promise<Stand> {
-  const { dataDir, passages, dimensions, seed } = flags
+  const { passages, dimensions, seed } = flags
+  const dataDir = `${tree}-data`
   const options: StandOptions = { tree, dataDir, passages, dimensions, seed }
   const node = join(tree, 'node_modules', '.bin', 'node')
   // Of its own: compiled modules are kept by path, and this one is gone afterwards.
   const env = { ...process.env, NODE_COMPILE_CACHE: join(dataDir, 'compiled') }
-  const child = fork(STAND, [JSON.stringify(options)], { execPath: node, execArgv: [], env })
+  const child = fork(STAND, [JSON.stringify(options)], { execPath: node, execArgv: [], env, silent: true })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk: Buffer) => (output += chunk.toString()))
   const exited = once(child, 'exit')
   steps.onStop(async () => {
     if (child.connected) child.disconnect()
     await exited
   })
-  const ended = exited.then(() => Promise.reject(new Error(`The bench in ${tree} ended; its reason is above.`)))
+  const ended = exited.then(() => Promise.reject(new Error(`The bench in ${tree} ended:\n${output.trim()}`)))
   ended.catch(() => undefined)
   const next = async <T>(reply: z.ZodType<T>): Promise<T> => {
     const [message] = z.array(z.unknown()).parse(await Promise.race([once(child, 'message'), ended]))
@@ -150,27 +144,50 @@ async function startStand(tree: string, flags: BenchFlags, steps: Steps): Promis
   }
 }
 
-/** Search in the node, then the full path with one client and with many, for `ms` each, the second for half of it. */
-async function measureRound(stand: Stand, ms: number, round: number): Promise<Round> {
-  const from = round * 97
-  await stand.order({ kind: 'search', ms: ms * WARM_UP_SHARE, from }, searchedSchema)
-  const search = await stand.order({ kind: 'search', ms, from }, searchedSchema)
-  const alone = await measureFull(stand, { ms: ms / 2, clients: 1, from })
-  const crowded = await measureFull(stand, { ms, clients: MANY_CLIENTS, from })
-  if (search.failure !== undefined) throw new Error(search.failure)
-  const perSecond = ({ answered, elapsedMs }: Pick<Load, 'answered' | 'elapsedMs'>): number =>
-    (answered * 1_000) / elapsedMs
-  const cpu = PARTS.map((part) => [`CPU ms a request: ${part}`, crowded.cpu[part] / crowded.answered] as const)
-  const figures = {
-    'search in the node, a second': perSecond(search),
-    'search in the node, CPU ms': search.cpuMs / search.answered,
-    'full path, 1 client, p50 ms': percentile(alone.latenciesMs, 0.5),
-    [`full path, ${MANY_CLIENTS} clients, a second`]: perSecond(crowded),
-    [`full path, ${MANY_CLIENTS} clients, p50 ms`]: percentile(crowded.latenciesMs, 0.5),
-    'CPU ms a request: all of these': sumOf(cpu, ([, each]) => each),
-    ...Object.fromEntries(cpu),
-  }
-  return { figures, failed: alone.failed + crowded.failed }
+/** One slice of `ms` of each path of a stand, in the order in which they are measured. */
+const SLICES: readonly ((stand: Stand, ms: number, from: number) => Promise<Round>)[] = [
+  async ({ order }, ms, from) => {
+    await order({ kind: 'search', ms: ms * WARM_UP_SHARE, from }, searchedSchema)
+    const search = await order({ kind: 'search', ms, from }, searchedSchema)
+    if (search.failure !== undefined) throw new Error(search.failure)
+    return {
+      'search in the node, a second': perSecond(search),
+      'search in the node, CPU ms': search.cpuMs / search.answered,
+    }
+  },
+  async (stand, ms, from) => {
+    const { latenciesMs, failed } = await measureFull(stand, { ms, clients: 1, from })
+    return { 'full path, 1 client, p50 ms': percentile(latenciesMs, 0.5), [FAILED]: failed }
+  },
+  async (stand, ms, from) => {
+    const full = await measureFull(stand, { ms, clients: MANY_CLIENTS, from })
+    const cpu = PARTS.map((part) => [`CPU ms a request: ${part}`, full.cpu[part] / full.answered] as const)
+    return {
+      [`full path, ${MANY_CLIENTS} clients, a second`]: perSecond(full),
+      [`full path, ${MANY_CLIENTS} clients, p50 ms`]: percentile(full.latenciesMs, 0.5),
+      [FAILED]: full.failed,
+      'CPU ms a request: all of these': sumOf(cpu, ([, each]) => each),
+      ...Object.fromEntries(cpu),
+    }
+  },
+]
+
+function perSecond({ answered, elapsedMs }: Pick<Load, 'answered' | 'elapsedMs'>): number {
+  return (answered * 1_000) / elapsedMs
+}
+
+/**
+ * Each slice of one tree is beside that of the other, so that other load on the machine affects both; which goes first
+ * changes.
+ */
+async function measureRound(stands: Both<Stand>, ms: number, round: number): Promise<Both<Round>> {
+  const seen: Both<Record<string, number>> = { commit: {}, present: {} }
+  const turns = round % 2 === 0 ? (['commit', 'present'] as const) : (['present', 'commit'] as const)
+  for (const slice of SLICES)
+    for (const name of turns)
+      for (const [figure, value] of Object.entries(await slice(stands[name], ms, round * QUESTIONS_APART)))
+        seen[name][figure] = (seen[name][figure] ?? 0) + value
+  return seen
 }
 
 async function measureFull(
@@ -195,9 +212,9 @@ async function shareOfSameAnswers(commit: Stand, present: Stand): Promise<number
   return ours.filter((ids, at) => ids.join(' ') === theirs[at]?.join(' ')).length / asked.length
 }
 
-function ratioOf(name: string, seen: Both<readonly Round[]>): Ratio {
-  const of = (rounds: readonly Round[]): readonly number[] => rounds.map(({ figures }) => figures[name] ?? 0)
-  const [theirs, ours] = [of(seen.commit), of(seen.present)]
+function ratioOf(name: string, seen: readonly Both<Round>[]): Ratio {
+  const theirs = seen.map(({ commit }) => commit[name] ?? 0)
+  const ours = seen.map(({ present }) => present[name] ?? 0)
   // A part of the service may use less CPU time than the system counts.
   const logs = ours.map((value, at) => Math.log(value / (theirs[at] ?? 0))).filter(Number.isFinite)
   const mean = sumOf(logs, (log) => log) / logs.length

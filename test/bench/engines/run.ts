@@ -26,7 +26,6 @@ import type { Threshold } from '#test/bench/thresholds.ts'
 import type { Query } from '#test/bench/source.ts'
 import type { Section } from '#test/support/report.ts'
 import { indexedVersion } from './version.ts'
-import type { IndexLoad } from './version.ts'
 
 const MEGABYTE = 1_048_576
 const HEAP_MB = 3_072
@@ -50,36 +49,10 @@ interface EngineLine {
   readonly latency: Latency
 }
 
-/** What a search node needs for one version. */
-interface NodeFigures {
-  /** In the artifact store. */
-  readonly artifact_megabytes: number
-  /** In the cluster, one copy; null: the version has no index there. */
-  readonly index_megabytes: number | null
-  /** Of the cluster's process, beyond the page cache. */
-  readonly cluster_megabytes: number | null
-  /** A fresh search node verifies and opens the version. */
-  readonly open_ms: number
-  /** Of the search node, beyond the page cache, after questions under each filter. */
-  readonly node_megabytes: number | null
-  /** What the search node wrote to its disk. */
-  readonly node_written_megabytes: number | null
-}
+export type EnginesResult = Awaited<ReturnType<typeof benchEngines>>
 
 /** The same passages as versions of either engine. */
-export interface EnginesResult extends Readonly<
-  Record<Engine, NodeFigures & { readonly lines: readonly EngineLine[] }>
-> {
-  readonly passages: number
-  readonly dimensions: number
-  /** The files of the local artifact; that of OpenSearch has the same ones, less those that are searched. */
-  readonly files_seconds: number
-  readonly index: IndexLoad
-  /** Searches that the cluster did not answer in their time, and that were repeated. */
-  readonly repeated: number
-}
-
-export async function benchEngines(flags: BenchFlags, steps: Steps): Promise<EnginesResult> {
+export async function benchEngines(flags: BenchFlags, steps: Steps) {
   const folder = join(resolve(flags.dataDir), 'opensearch')
   const { urls, pid } = await steps.run('OpenSearch', () =>
     startCluster({ folder, nodes: 1, heapMb: HEAP_MB, onLog: steps.note, onSpawn: steps.onStop }),
@@ -123,10 +96,12 @@ export async function benchEngines(flags: BenchFlags, steps: Steps): Promise<Eng
   return {
     passages: corpus.passages,
     dimensions: corpus.dimensions,
+    /** The files of the local artifact; that of OpenSearch has the same ones, less those that are searched. */
     files_seconds: built.build.draw_seconds + built.build.write_seconds,
     index: remote.load,
     local: { ...local, lines: lines.local },
     opensearch: { ...opensearch, lines: lines.opensearch },
+    /** Searches that the cluster did not answer in their time, and that were repeated. */
     repeated,
   }
 }
@@ -148,12 +123,13 @@ function patient(raw: RawSearch, onRepeated: () => void): RawSearch {
   }
 }
 
+/** What a search node needs for one version; memory is beyond the page cache. */
 async function figuresOf(
   { dataDir, state }: BuiltArtifact,
   artifact: BenchArtifact,
   queries: readonly Query[],
   cluster?: BenchCluster,
-): Promise<NodeFigures> {
+) {
   const environment = cluster === undefined ? {} : { OPENSEARCH_URL: cluster.urls.join(',') }
   const node = await startSearchNode({ folder: dataDir, secrets: state.secrets, environment })
   const path = openGrpc(node.address, artifact)
@@ -162,6 +138,7 @@ async function figuresOf(
     for (const selectivity of SELECTIVITIES) await askOnce(path, queries.slice(0, QUESTIONS), selectivity)
     return {
       artifact_megabytes: sumOf(Object.values(fileBytes(artifact)), (bytes) => bytes) / MEGABYTE,
+      /** In the cluster, one copy; null: the version has no index there. */
       index_megabytes: cluster === undefined ? null : await indexMegabytes(cluster, artifact.manifest.engine?.index),
       cluster_megabytes: cluster === undefined ? null : ownMegabytes(cluster.pid),
       open_ms: openMs,

@@ -1,5 +1,6 @@
 import { existsSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { z } from 'zod'
 import { openEngineClient } from '#core/engine/client.ts'
 import type { EngineClient } from '#core/engine/client.ts'
 import { lookFault } from '#core/engine/index-check.ts'
@@ -19,17 +20,9 @@ import { writeSignedManifest } from '#test/support/artifact.ts'
 
 const RECOVERY_TIMEOUT_MS = 120_000
 
-/** Of an index, from its first row to its write block. */
-export interface IndexLoad {
-  readonly seconds: number
-  /** Of the cluster. */
-  readonly cpu_seconds: number
-}
-
-export interface IndexedVersion {
-  readonly artifact: BenchArtifact
-  readonly load: IndexLoad
-}
+const loadSchema = z.object({ seconds: z.number(), cpu_seconds: z.number() })
+/** Of an index, from its first row to its write block; CPU time is the cluster's. */
+type IndexLoad = z.infer<typeof loadSchema>
 
 /**
  * The passages of a local artifact as a version with an index in the cluster, or that of an earlier run. Its files are
@@ -38,7 +31,7 @@ export interface IndexedVersion {
 export async function indexedVersion(
   { artifact: local, settings }: BuiltArtifact,
   cluster: BenchCluster,
-): Promise<IndexedVersion> {
+): Promise<{ readonly artifact: BenchArtifact; readonly load: IndexLoad }> {
   const versionId = derivedUuid('bench engine version', local.versionId)
   const folder = join(dirname(local.folder), versionId)
   const loadFile = `${folder}.load.json`
@@ -61,8 +54,7 @@ export async function indexedVersion(
       versionId,
       buildId: derivedUuid('bench engine build', local.versionId),
     },
-    // Written above or by an earlier run, from the same type.
-    load: JSON.parse(readFileSync(loadFile, 'utf8')) as IndexLoad,
+    load: loadSchema.parse(JSON.parse(readFileSync(loadFile, 'utf8'))),
   }
 }
 
@@ -75,17 +67,15 @@ async function isHeld(client: EngineClient, folder: string): Promise<boolean> {
   return engine !== undefined && (await lookFault(client, engine)) === undefined
 }
 
-interface Wanted {
-  readonly local: BenchArtifact
-  readonly folder: string
-  readonly versionId: string
-  readonly privateKeyDer: Buffer
-}
-
 async function written(
   client: EngineClient,
   { pid }: BenchCluster,
-  { local, folder, versionId, privateKeyDer }: Wanted,
+  {
+    local,
+    folder,
+    versionId,
+    privateKeyDer,
+  }: { local: BenchArtifact; folder: string; versionId: string; privateKeyDer: Buffer },
 ): Promise<IndexLoad> {
   const { passages, embedding } = local.manifest
   const unsigned = { folder: local.folder, passages, dimensions: embedding?.dimensions }

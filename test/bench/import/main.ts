@@ -5,13 +5,11 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { readdir, stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { parseArgs } from 'node:util'
 import { z } from 'zod'
-import { describeCause } from '#core/platform/log.ts'
 import { storeUrl } from '#operator/demo/local/stack.ts'
-import { createSteps } from '#operator/demo/steps.ts'
 import type { Steps } from '#operator/demo/steps.ts'
 import { createKnowledgeBase } from '#operator/actions/organizations.ts'
+import { UsageError, numberOf, optionsOf, runWithSteps } from '#test/support/long-run.ts'
 import { startOwnServers } from '#test/support/own-servers.ts'
 import { testSecrets } from '#test/support/secrets.ts'
 import { benchChanged } from './changed.ts'
@@ -99,32 +97,31 @@ async function bench(megabytes: number, dataDir: string, work: string, steps: St
   return Math.max(importing.rssMegabytes, building.rssMegabytes) <= MEGABYTES_MAX ? 0 : 1
 }
 
-const steps = createSteps(process.stdout)
-try {
-  const { values } = parseArgs({
-    options: {
-      mb: { type: 'string', default: '5000' },
-      'data-dir': { type: 'string', default: '.data/bench' },
-      changed: { type: 'string' },
-      mapping: { type: 'string' },
-      embedding: { type: 'string', default: 'none' },
-    },
-  })
-  const { changed, mapping } = values
-  const embedding = z.enum(['none', 'openai']).safeParse(values.embedding)
-  const megabytes = z.coerce.number().int().min(1).max(20_000).safeParse(values.mb)
-  if (!embedding.success || !megabytes.success || (changed === undefined) !== (mapping === undefined))
-    throw new Error(USAGE)
+const OPTIONS = {
+  mb: { type: 'string', default: '5000' },
+  'data-dir': { type: 'string', default: '.data/bench' },
+  changed: { type: 'string' },
+  mapping: { type: 'string' },
+  embedding: { type: 'string', default: 'none' },
+  help: { type: 'boolean', default: false },
+} as const
+
+function flagsOf(args: readonly string[]) {
+  const { help, mb, changed: file, mapping, embedding: named, 'data-dir': dataDir } = optionsOf(args, OPTIONS)
+  if (help) return 'help' as const
+  const embedding = (['none', 'openai'] as const).find((one) => one === named)
+  if (embedding === undefined) throw new UsageError('--embedding is none or openai.')
+  if ((file === undefined) !== (mapping === undefined)) throw new UsageError('--changed and --mapping belong together.')
+  const changed = file === undefined || mapping === undefined ? undefined : ({ file, mapping, embedding } as const)
+  return { megabytes: numberOf('mb', mb, 1, 20_000), changed, dataDir: resolve(dataDir) } as const
+}
+
+await runWithSteps(USAGE, flagsOf, async ({ megabytes, changed, dataDir }, steps) => {
   steps.stopOnSignals()
-  const dataDir = resolve(values['data-dir'])
   mkdirSync(dataDir, { recursive: true })
   const work = mkdtempSync(join(dataDir, 'import-run-'))
   steps.onStop(async () => rmSync(work, { recursive: true, force: true }))
-  if (changed === undefined || mapping === undefined)
-    await steps.stop(await bench(megabytes.data, dataDir, work, steps))
-  else await benchChanged({ file: changed, mapping, embedding: embedding.data }, work, steps)
-  await steps.stop(0)
-} catch (error) {
-  steps.print(describeCause(error))
-  await steps.stop(1)
-}
+  if (changed === undefined) return await bench(megabytes, dataDir, work, steps)
+  await benchChanged(changed, work, steps)
+  return 0
+})
