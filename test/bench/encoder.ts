@@ -22,20 +22,6 @@ const MEGABYTE = 1024 * 1024
 
 type EncoderBench = Pick<BenchFlags, 'compare' | 'seconds' | 'seed'> & { readonly model: string }
 
-interface Questions {
-  readonly asked: number
-  readonly p50_ms: number
-  readonly p95_ms: number
-}
-
-interface Measured {
-  readonly alone: Questions
-  readonly beside_a_build: Questions
-  /** Of a build without questions: medians of the rounds. */
-  readonly tokens_per_second: number
-  readonly passages_per_second: number
-}
-
 /** What `npm run bench -- --model` measures of an encoder. */
 export type EncoderResult = Awaited<ReturnType<typeof measureEncoder>>
 
@@ -102,17 +88,10 @@ function benchTexts(seed: number): Texts & { readonly texts: 'real' | 'invented'
   return { passages: prefixed('passage: ', passages), questions: prefixed('query: ', questions), texts }
 }
 
-interface Subject {
-  askAlone(ms: number): Promise<void>
-  /** @returns tokens embedded. */
-  build(ms: number): Promise<number>
-  askBesideBuild(ms: number): Promise<void>
-  embed(texts: readonly string[]): Promise<Embedded>
-  measured(): Measured
-}
+type Subject = ReturnType<typeof createSubject>
 
 /** An endpoint, and what was measured of it so far. */
-function createSubject(baseUrl: string, model: string, { passages, questions }: Texts): Subject {
+function createSubject(baseUrl: string, model: string, { passages, questions }: Texts) {
   const [alone, beside]: [number[], number[]] = [[], []]
   const rates: { readonly tokens: number; readonly texts: number }[] = []
   let [nextQuestion, nextPassage] = [0, 0]
@@ -142,15 +121,16 @@ function createSubject(baseUrl: string, model: string, { passages, questions }: 
   const median = (of: (rate: (typeof rates)[number]) => number): number => percentile(rates.map(of), 0.5)
   return {
     embed,
-    askAlone: (ms) => ask(ms, alone),
-    async build(ms) {
+    askAlone: (ms: number) => ask(ms, alone),
+    /** @returns tokens embedded. */
+    async build(ms: number) {
       const began = performance.now()
       const { tokens, texts } = await buildUntil(() => performance.now() >= began + ms)
       const seconds = (performance.now() - began) / 1_000
       rates.push({ tokens: tokens / seconds, texts: texts / seconds })
       return tokens
     },
-    async askBesideBuild(ms) {
+    async askBesideBuild(ms: number) {
       let isOver = false
       const building = buildUntil(() => isOver)
       await ask(ms, beside)
@@ -160,13 +140,14 @@ function createSubject(baseUrl: string, model: string, { passages, questions }: 
     measured: () => ({
       alone: questionsOf(alone),
       beside_a_build: questionsOf(beside),
+      /** Of a build without questions: medians of the rounds. */
       tokens_per_second: median(({ tokens }) => tokens),
       passages_per_second: median(({ texts }) => texts),
     }),
   }
 }
 
-function questionsOf(latencies: readonly number[]): Questions {
+function questionsOf(latencies: readonly number[]) {
   return { asked: latencies.length, p50_ms: percentile(latencies, 0.5), p95_ms: percentile(latencies, 0.95) }
 }
 
@@ -196,7 +177,10 @@ async function gaugesOf(baseUrl: string): Promise<Readonly<Record<'resident' | '
 }
 
 export function encoderSection({ model, texts, start_seconds: start, encoder, compared }: EncoderResult): Section {
-  const row = (name: string, { alone, beside_a_build: beside, ...build }: Measured): readonly string[] => [
+  const row = (
+    name: string,
+    { alone, beside_a_build: beside, ...build }: ReturnType<Subject['measured']>,
+  ): readonly string[] => [
     name,
     ...[alone, beside].map(({ p50_ms, p95_ms }) => `${p50_ms.toFixed(1)} / ${p95_ms.toFixed(1)} ms`),
     (1_000 / alone.p50_ms).toFixed(0),

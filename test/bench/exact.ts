@@ -70,20 +70,13 @@ export async function exactAnswers(
   return exact
 }
 
-interface Scan {
-  readonly task: Task
-  readonly dimensions: number
-  /** Rows that the filter allows, so far. */
-  allowed: number
-  /** Unit vectors, one after the other. */
-  readonly queries: Float32Array
-  readonly best: { readonly row: number; readonly distance: number }[][]
-}
+type Scan = ReturnType<typeof openScan>
 
-function openScan(task: Task, dimensions: number): Scan {
+function openScan(task: Task, dimensions: number) {
   const queries = new Float32Array(task.queries.length * dimensions)
   for (const [at, { vector }] of task.queries.entries()) queries.set(vector, at * dimensions)
-  return { task, dimensions, allowed: 0, queries, best: task.queries.map(() => []) }
+  const best = task.queries.map((): { readonly row: number; readonly distance: number }[] => [])
+  return { task, dimensions, allowed: 0, queries, best }
 }
 
 /** @param rows of the block that the filter allows. */

@@ -26,13 +26,10 @@ export function readRequests(file: string, from: number, to: number): readonly L
     .map((line) => lineSchema.parse(JSON.parse(line)))
 }
 
-/** Milliseconds by party that the gateway waited for, its own, and how many exchanges they are of. */
-export interface Waits {
-  readonly exchanges: number
-  readonly ms: Readonly<Record<string, number>>
-}
+type Waits = Awaited<ReturnType<typeof readWaits>>
 
-export async function readWaits(internalUrl: string): Promise<Waits> {
+/** Milliseconds by party that the gateway waited for, its own, and how many exchanges they are of. */
+export async function readWaits(internalUrl: string) {
   const text = await (await fetch(`${internalUrl}/metrics`)).text()
   const ms: Record<string, number> = {}
   for (const [, party = 'own', seconds] of text.matchAll(

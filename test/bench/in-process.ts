@@ -4,7 +4,7 @@ import type { Exact, Task } from './exact.ts'
 import { percentile, sumOf } from './load.ts'
 import type { Query } from './source.ts'
 import type { Mode, RawSearch } from './paths.ts'
-import type { NarrowTask, Relation } from './tasks.ts'
+import type { NarrowTask } from './tasks.ts'
 
 /** Time of a search on one thread while another thread searches too. */
 export interface Latency {
@@ -14,24 +14,6 @@ export interface Latency {
   readonly p99_ms: number
   /** Of a search, with its transfer to the thread and back, and of the cluster that it asks. */
   readonly cpu_ms: number
-}
-
-export interface NarrowResult {
-  readonly name: string
-  readonly relation: Relation
-  readonly allowed: number
-  readonly hybrid: Latency
-  /** Of the median without a filter, measured by turns with this one. */
-  readonly ratio: number
-  /** Of the vectors against the exact answer, over so many questions. */
-  readonly recall_at_10: number
-  readonly compared: number
-}
-
-export interface InsideResult extends Readonly<Record<Mode, Latency>> {
-  readonly narrow: readonly NarrowResult[]
-  /** Filters that allow nothing that could be asked about. */
-  readonly unasked: readonly string[]
 }
 
 /** Searches under way at a time. */
@@ -51,8 +33,7 @@ export interface InsideOptions {
 }
 
 /** By words, by vectors and by both without a filter, then under each filter. */
-export async function measureInside(options: InsideOptions): Promise<InsideResult> {
-  const { raw, tasks, compared, exact, seconds } = options
+export async function measureInside({ raw, tasks, compared, exact, seconds }: InsideOptions) {
   const [all] = tasks
   if (all === undefined) throw new Error('no questions')
   const ms = (seconds * 1_000) / 2
@@ -60,7 +41,7 @@ export async function measureInside(options: InsideOptions): Promise<InsideResul
   await byTurns([line(all)], ms)
   const modes = await byTurns([line(all, 'lexical'), line(all, 'dense'), line(all)], ms)
   const [lexical = NOTHING, dense = NOTHING, hybrid = NOTHING] = modes
-  const narrow: NarrowResult[] = []
+  const narrow = []
   const unasked: string[] = []
   for (const task of tasks) {
     const right = exact[task.name]
@@ -77,11 +58,14 @@ export async function measureInside(options: InsideOptions): Promise<InsideResul
       relation: task.relation,
       allowed: right.allowed,
       hybrid: filtered,
+      /** Of the median without a filter. */
       ratio: filtered.p50_ms / free.p50_ms,
+      /** Of the vectors against the exact answer, over so many questions. */
       recall_at_10: recallAt(LIMIT, found, right),
       compared: asked.length,
     })
   }
+  /** `unasked`: filters that allow nothing that could be asked about. */
   return { lexical, dense, hybrid, narrow, unasked }
 }
 

@@ -3,30 +3,24 @@ import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Database } from '#core/db/pool.ts'
 import { startService } from '#operator/demo/local/processes.ts'
-import type { LocalService } from '#operator/demo/local/processes.ts'
 import { startGateway, startJobs, startSearchNode } from '#operator/demo/local/stack.ts'
-import type { LocalGateway, LocalSearchNode } from '#operator/demo/local/stack.ts'
 import type { DemoState } from '#operator/demo/state.ts'
 import type { Steps } from '#operator/demo/steps.ts'
 import { freePort } from '#operator/demo/local/supervised-process.ts'
 import { startOwnServers } from '#test/support/own-servers.ts'
-import type { OwnServers } from '#test/support/own-servers.ts'
 import type { Query } from './source.ts'
 
-/** The whole service on this machine: every process real, database and Redis new in each run. */
-export interface Installation extends OwnServers {
-  readonly searchNode: LocalSearchNode
-  readonly gateway: LocalGateway
-}
+export type Installation = Awaited<ReturnType<typeof install>>
 
-export interface InstallationOptions {
+interface InstallationOptions {
   readonly dataDir: string
   readonly dimensions: number
   readonly state: DemoState
   readonly queries: readonly Query[]
 }
 
-export async function install(options: InstallationOptions, steps: Steps): Promise<Installation> {
+/** The whole service on this machine: every process real, database and Redis new in each run. */
+export async function install(options: InstallationOptions, steps: Steps) {
   const folder = resolve(options.dataDir)
   mkdirSync(folder, { recursive: true })
   const serversFolder = mkdtempSync(join(folder, 'servers-'))
@@ -54,10 +48,7 @@ export function writeQuestions(file: string, queries: readonly Query[]): void {
   writeFileSync(file, JSON.stringify(queries.map(({ text, vector }) => ({ text, vector: encoded(vector) }))))
 }
 
-async function startProvider(
-  { queries, dataDir }: InstallationOptions,
-  folder: string,
-): Promise<LocalService & { readonly baseUrl: string }> {
+async function startProvider({ queries, dataDir }: InstallationOptions, folder: string) {
   const questions = join(folder, 'questions.json')
   writeQuestions(questions, queries)
   const port = await freePort()

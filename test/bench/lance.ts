@@ -16,20 +16,13 @@ import type { Query } from './source.ts'
 const PACKAGES = ['@lancedb/lancedb@0.39.0', 'apache-arrow@18.1.0'] as const
 const BUILD_TIMEOUT_MS = 1_800_000
 
+export type Lance = Awaited<ReturnType<typeof startLance>>
+
 /** The same passages, questions and filters, asked of LanceDB's hybrid query behind a bare Fastify route. */
-export interface Lance {
-  readonly path: MeasuredPath
-  /** Rows that its vector index finds, of each question. */
-  nearest(queries: readonly Query[], selectivity: Selectivity): Promise<readonly (readonly number[])[]>
-}
-
-interface LanceOptions {
-  readonly dataDir: string
-  readonly artifact: BenchArtifact
-  readonly queries: readonly Query[]
-}
-
-export async function startLance({ dataDir, artifact, queries }: LanceOptions, steps: Steps): Promise<Lance> {
+export async function startLance(
+  { dataDir, artifact, queries }: { dataDir: string; artifact: BenchArtifact; queries: readonly Query[] },
+  steps: Steps,
+) {
   const modules = await steps.run('LanceDB', async () => installed(dataDir))
   const questions = join(dataDir, 'lancedb', 'questions.json')
   writeQuestions(questions, queries)
@@ -49,24 +42,24 @@ export async function startLance({ dataDir, artifact, queries }: LanceOptions, s
   )
   steps.watch(service)
   const posts = openPosts(`${url}/search`)
-  return {
-    path: {
-      name: 'lance',
-      async ask(query, selectivity) {
-        const reply = await posts.post(questionOf(query, selectivity))
-        return { chunkIds: () => resultsIn(reply).map(({ chunk_id: id }) => id) }
-      },
-      close: posts.close,
+  const path: MeasuredPath = {
+    name: 'lance',
+    async ask(query, selectivity) {
+      const reply = await posts.post(questionOf(query, selectivity))
+      return { chunkIds: () => resultsIn(reply).map(({ chunk_id: id }) => id) }
     },
-    async nearest(asked, selectivity) {
-      const found: (readonly number[])[] = []
-      for (const query of asked) {
-        const reply = await posts.post({ ...questionOf(query, selectivity), vectors_alone: true })
-        found.push(resultsIn(reply).flatMap(({ row }) => row ?? []))
-      }
-      return found
-    },
+    close: posts.close,
   }
+  /** Rows that its vector index finds, of each question. */
+  async function nearest(asked: readonly Query[], selectivity: Selectivity): Promise<readonly (readonly number[])[]> {
+    const found: (readonly number[])[] = []
+    for (const query of asked) {
+      const reply = await posts.post({ ...questionOf(query, selectivity), vectors_alone: true })
+      found.push(resultsIn(reply).flatMap(({ row }) => row ?? []))
+    }
+    return found
+  }
+  return { path, nearest }
 }
 
 /** @returns the folder of packages. @throws Error with what to do where they cannot be installed. */

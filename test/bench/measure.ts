@@ -12,38 +12,11 @@ import type { MeasuredPath, PathName } from './paths.ts'
 
 const CLIENTS = [1, 8, 32] as const
 
-/** One path under one load. */
-export interface PathResult {
-  readonly answered: number
-  readonly failed: number
-  readonly failure: string | null
-  readonly per_second: number
-  readonly p50_ms: number
-  readonly p99_ms: number
-  /** Of an answer, by part. The search threads of the paths `raw` and `dense` belong to the load generator. */
-  readonly cpu_ms: CpuTimes
-}
-
-/** What only the full path has. */
-export interface GatewayResult {
-  readonly own_p50_ms: number
-  readonly own_p99_ms: number
-  /** Mean milliseconds a request spent on the gateway itself (`own`) and awaiting each party. */
-  readonly mean_ms: Readonly<Record<string, number>>
-  /** From the last reply to the last ledger entry. */
-  readonly settled_after_ms: number
-}
-
-export interface Cell {
-  readonly selectivity: Selectivity['name']
-  readonly clients: number
-  readonly paths: Readonly<Record<Exclude<PathName, 'lance'>, PathResult> & Partial<Record<'lance', PathResult>>>
-  readonly gateway: GatewayResult
-}
+export type Cell = Awaited<ReturnType<typeof measureCell>>
 
 /** One cell on one line, while the rest is being measured. */
 export function renderCell({ selectivity, clients, paths }: Cell): string {
-  const rates = Object.entries(paths).map(([name, { per_second }]) => `${name} ${per_second.toFixed(0)}`)
+  const rates = Object.entries(paths).map(([name, path]) => `${name} ${path?.per_second.toFixed(0) ?? '–'}`)
   return `${selectivity}, ${clients} client(s): ${rates.join(', ')} q/s`
 }
 
@@ -94,7 +67,8 @@ interface Slice extends Load {
   readonly cpu: CpuTimes
 }
 
-async function measureCell(options: MeasureOptions, selectivity: Selectivity, clients: number): Promise<Cell> {
+/** All paths under one load. */
+async function measureCell(options: MeasureOptions, selectivity: Selectivity, clients: number) {
   const { queries, seconds, paths, installation } = options
   const slices: Record<PathName, Slice[]> = { raw: [], dense: [], grpc: [], full: [], lance: [] }
   const sliceCount = seconds < SLICED_FROM_SECONDS ? 1 : SLICES
@@ -109,9 +83,9 @@ async function measureCell(options: MeasureOptions, selectivity: Selectivity, cl
   const [raw, dense, grpc, full] = [slices.raw, slices.dense, slices.grpc, slices.full].map(pathResult)
   if (raw === undefined || dense === undefined || grpc === undefined || full === undefined)
     throw new Error('a path is missing')
-  const lance = slices.lance.length === 0 ? {} : { lance: pathResult(slices.lance) }
+  const lance = slices.lance.length === 0 ? undefined : pathResult(slices.lance)
   const gateway = gatewayResult(slices.full)
-  return { selectivity: selectivity.name, clients, paths: { raw, dense, grpc, full, ...lance }, gateway }
+  return { selectivity: selectivity.name, clients, paths: { raw, dense, grpc, full, lance }, gateway }
 }
 
 async function observed({ gateway, owner }: Installation, path: MeasuredPath, load: LoadOptions): Promise<Slice> {
@@ -129,7 +103,7 @@ async function observed({ gateway, owner }: Installation, path: MeasuredPath, lo
   }
 }
 
-function pathResult(slices: readonly Slice[]): PathResult {
+function pathResult(slices: readonly Slice[]) {
   const latencies = slices.flatMap(({ latenciesMs }) => latenciesMs)
   const answered = latencies.length
   return {
@@ -139,6 +113,7 @@ function pathResult(slices: readonly Slice[]): PathResult {
     per_second: answered / (sumOf(slices, ({ elapsedMs }) => elapsedMs) / 1_000),
     p50_ms: percentile(latencies, 0.5),
     p99_ms: percentile(latencies, 0.99),
+    /** Of an answer, by part. The search threads of the paths `raw` and `dense` belong to the load generator. */
     cpu_ms: cpuOfEach(
       slices.map(({ cpu }) => cpu),
       answered,
@@ -146,15 +121,18 @@ function pathResult(slices: readonly Slice[]): PathResult {
   }
 }
 
-function gatewayResult(slices: readonly Slice[]): GatewayResult {
+/** What only the full path has. */
+function gatewayResult(slices: readonly Slice[]) {
   const ownMs = slices.flatMap((slice) => slice.ownMs)
   const parties = Object.keys(slices[0]?.meanMs ?? {})
   return {
     own_p50_ms: percentile(ownMs, 0.5),
     own_p99_ms: percentile(ownMs, 0.99),
+    /** A request spent so many on the gateway itself (`own`) and awaiting each party. */
     mean_ms: Object.fromEntries(
       parties.map((party) => [party, sumOf(slices, ({ meanMs }) => meanMs[party] ?? 0) / slices.length]),
     ),
+    /** From the last reply to the last ledger entry. */
     settled_after_ms: Math.max(...slices.map(({ settledMs }) => settledMs)),
   }
 }

@@ -52,23 +52,20 @@ export function engineOf(cluster: BenchCluster | undefined): EngineSettings {
   return cluster === undefined ? NO_ENGINE : { ...NO_ENGINE, OPENSEARCH_URL: cluster.urls }
 }
 
+interface SearchOptions {
+  readonly mode: Mode
+  readonly filters: Filters
+  readonly limit: number
+}
+export type RawSearch = Awaited<ReturnType<typeof openRawSearch>>
+
+const RANKING = rankingOf(PARAMETERS, EVERYTHING.inForceOn)
+
 /**
  * The search threads without the services around them: as many, on the same files with the same ranking, as the search
  * node has.
  */
-export interface RawSearch {
-  search(
-    query: Query,
-    options: { readonly mode: Mode; readonly filters: Filters; readonly limit: number },
-  ): Promise<() => SearchResult>
-  /** CPU time of this process, and of the cluster if there is one. */
-  cpuMs(): number
-  close(): Promise<void>
-}
-
-const RANKING = rankingOf(PARAMETERS, EVERYTHING.inForceOn)
-
-export async function openRawSearch({ folder, manifest }: BenchArtifact, cluster?: BenchCluster): Promise<RawSearch> {
+export async function openRawSearch({ folder, manifest }: BenchArtifact, cluster?: BenchCluster) {
   const engine = engineOf(cluster)
   const queueMax = SEARCH_NODE_BOUNDS.searchQueueMax
   const pool = new SearchPool({ threads: availableParallelism(), queueMax, engine })
@@ -76,7 +73,7 @@ export async function openRawSearch({ folder, manifest }: BenchArtifact, cluster
   await pool.openEverywhere(artifact)
   const limits = { deadlineMs: Infinity, signal: new AbortController().signal }
   return {
-    async search({ text, vector }, { mode, filters, limit }) {
+    async search({ text, vector }: Query, { mode, filters, limit }: SearchOptions) {
       const input = {
         vector: mode === 'lexical' ? undefined : vector,
         text: mode === 'dense' ? '' : text,
@@ -90,6 +87,7 @@ export async function openRawSearch({ folder, manifest }: BenchArtifact, cluster
       const reply = await pool.search({ versionId: artifact.versionId, input }, limits)
       return () => decoded(reply)
     },
+    /** CPU time of this process, and of the cluster if there is one. */
     cpuMs() {
       const { user, system } = process.cpuUsage()
       return (user + system) / 1_000 + (cluster === undefined ? 0 : processCpuMs(cluster.pid))
@@ -135,17 +133,13 @@ export function openGrpc(address: string, { versionId }: BenchArtifact): Measure
   }
 }
 
-export interface FullPath extends MeasuredPath {
-  /** Replies with status 200 that arrived whole, so far. */
-  delivered(): number
-}
-
 /** A partner's backend. */
-export function openFull(baseUrl: string, key: string): FullPath {
+export function openFull(baseUrl: string, key: string): MeasuredPath & { delivered(): number } {
   const posts = openPosts(`${baseUrl}/v1/retrieve`, { authorization: `Bearer ${key}` })
   let delivered = 0
   return {
     name: 'full',
+    /** Replies with status 200 that arrived whole, so far. */
     delivered: () => delivered,
     async ask(query, selectivity) {
       const reply = await posts.post({ ...questionOf(query, selectivity), knowledge_base: KNOWLEDGE_BASE })
@@ -166,19 +160,13 @@ export function resultsIn(reply: Buffer): z.infer<typeof repliesSchema>['results
   return repliesSchema.parse(JSON.parse(reply.toString('utf8'))).results
 }
 
-/** Connections that stay open, one request at a time on each. */
-export interface Posts {
-  /** @throws Error unless the status is 200. */
-  post(body: object): Promise<Buffer>
-  close(): Promise<void>
-}
-
-export function openPosts(url: string, headers: Readonly<Record<string, string>> = {}): Posts {
+/** Connections that stay open, one request at a time on each. A status other than 200 is an error. */
+export function openPosts(url: string, headers: Readonly<Record<string, string>> = {}) {
   const { origin, pathname: path } = new URL(url)
   const pool = new Pool(origin, { headersTimeout: PLATFORM_BOUNDS.hardDeadlineMs })
   const fixed = { path, method: 'POST', headers: { 'content-type': 'application/json', ...headers } } as const
   return {
-    async post(body) {
+    async post(body: object) {
       const reply = await pool.request({ ...fixed, body: JSON.stringify(body) })
       const bytes = Buffer.from(await reply.body.arrayBuffer())
       if (reply.statusCode !== 200)

@@ -34,12 +34,9 @@ const NAME = 'bench'
 /** Content of the files of a report that nobody reads. */
 const NO_FINDINGS = ''
 
-export interface Base {
-  readonly id: string
-  readonly importId: string
-}
-
+type Base = Awaited<ReturnType<typeof createBase>>
 const ACTIVATION_SECONDS = 120
+const UNHEARD = { update: () => undefined, end: () => undefined }
 /** Every limit is decided, none refuses. */
 const LIMITS = {
   requests_per_minute: 1_000_000,
@@ -50,17 +47,11 @@ const LIMITS = {
 }
 
 /** @returns a knowledge base without a version yet. */
-export async function createBase({ owner, operator }: Installation): Promise<Base> {
+export async function createBase({ owner, operator }: Installation) {
   const { id } = await createKnowledgeBase(operator, { slug: KNOWLEDGE_BASE, title: 'Invented regulations' })
-  const snapshot = {
-    id: SNAPSHOT_ID,
-    sourceName: NAME,
-    mediaType: 'application/x-ndjson',
-    sha256: '0'.repeat(64),
-    bytes: 0,
-  }
+  const file = { sourceName: NAME, mediaType: 'application/x-ndjson', sha256: '0'.repeat(64), bytes: 0 }
   const importId = randomUUID()
-  await insertSnapshots(owner, id, [snapshot])
+  await insertSnapshots(owner, id, [{ id: SNAPSHOT_ID, ...file }])
   await insertImport(owner, { id: importId, knowledgeBaseId: id, mapping: {}, snapshotIds: [SNAPSHOT_ID], report: {} })
   return { id, importId }
 }
@@ -78,13 +69,8 @@ export async function publishArtifact(
   const { versionId } = artifact
   for (const file of [store.reportFile(versionId), store.figuresFile(versionId)]) await writeDurably(file, NO_FINDINGS)
   const digest = sha256(NO_FINDINGS).toString('hex')
-  await insertBuild(owner, {
-    id: artifact.buildId,
-    knowledgeBaseId: base.id,
-    importId: base.importId,
-    parameters: {},
-    startedBy: NAME,
-  })
+  const build = { id: artifact.buildId, knowledgeBaseId: base.id, importId: base.importId }
+  await insertBuild(owner, { ...build, parameters: {}, startedBy: NAME })
   const fence = await beginAttempt(owner, artifact.buildId)
   await inTransaction(owner, async (client) => {
     await succeedBuild(client, fence)
@@ -115,10 +101,7 @@ export async function publishArtifact(
     const asked = await requestActivation(operator, { version: artifact.versionId }, (id) =>
       enqueueActivation(open('activate'), id),
     )
-    await waitForActivation(operator.database, asked.id, ACTIVATION_SECONDS, {
-      update: () => undefined,
-      end: () => undefined,
-    })
+    await waitForActivation(operator.database, asked.id, ACTIVATION_SECONDS, UNHEARD)
   })
 }
 

@@ -11,16 +11,6 @@ import { admitCaller, KNOWLEDGE_BASE } from './publish.ts'
 import { MANY_LANGUAGES, SHORT_QUERY_CHARACTERS, refusables } from './refusable.ts'
 import type { Refusable, RefusedCallers } from './refusable.ts'
 
-/** What one refusable request costs the gateway. */
-export interface RefusalResult extends Omit<Refusable, 'bytes'> {
-  readonly requests: number
-  /** Of the gateway: total less the time awaiting others. */
-  readonly own_p50_ms: number
-  readonly own_p99_ms: number
-  /** CPU time of the gateway for each request, with the parts that it awaits. */
-  readonly cpu_ms: number
-}
-
 const ROUNDS_A_SECOND = 50
 /** As a share of the rounds: V8 compiles what is hot only after a while. */
 const WARM_UP_SHARE = 0.2
@@ -36,11 +26,11 @@ export interface RefusalOptions {
 }
 
 /** Sends each refusable request again and again, one at a time, and reads what the gateway's log says about it. */
-export async function measureRefusals(options: RefusalOptions): Promise<readonly RefusalResult[]> {
+export async function measureRefusals(options: RefusalOptions) {
   const { installation } = options
   const [pepper] = parsePeppers(installation.settings.secrets.KEY_PEPPERS)
   if (pepper === undefined) throw new Error('the installation has no pepper')
-  const results: RefusalResult[] = []
+  const results = []
   for (const refusable of refusables(await refusedCallers(options), pepper))
     results.push(await measured(installation, refusable, Math.ceil(options.seconds * ROUNDS_A_SECOND)))
   return results
@@ -64,7 +54,8 @@ async function refusedCallers({ installation, key, question }: RefusalOptions): 
   return { unlimited: key, short, exhausted, usedKey }
 }
 
-async function measured({ gateway }: Installation, refusable: Refusable, rounds: number): Promise<RefusalResult> {
+/** What one refusable request costs the gateway; its own time is the total less the time awaiting others. */
+async function measured({ gateway }: Installation, refusable: Refusable, rounds: number) {
   const { bytes, ...named } = refusable
   for (let round = 0; round < rounds * WARM_UP_SHARE; round++) await send(gateway.baseUrl, bytes())
   const [from, cpuBefore] = [logEnd(gateway.logFile), cpuTimes()]

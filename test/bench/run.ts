@@ -8,8 +8,7 @@ import { readOrCreateState } from '#operator/demo/state.ts'
 import type { DemoState } from '#operator/demo/state.ts'
 import type { Steps } from '#operator/demo/steps.ts'
 import { artifactLocation, fileBytes, openBuilt, readBuildFigures } from './artifact.ts'
-import type { ArtifactSettings, BenchArtifact, BuildFigures } from './artifact.ts'
-import type { Selectivity } from './corpus.ts'
+import type { ArtifactSettings, BuildFigures } from './artifact.ts'
 import { exactAnswers, recallAt } from './exact.ts'
 import type { Exact } from './exact.ts'
 import type { BenchFlags } from './flags.ts'
@@ -32,13 +31,7 @@ import type { CorpusSpec } from './spec.ts'
 import { compared, inventTasks } from './tasks.ts'
 import type { Tasks } from './tasks.ts'
 
-export interface BuiltArtifact {
-  readonly dataDir: string
-  readonly state: DemoState
-  readonly settings: ArtifactSettings
-  readonly build: BuildFigures
-  readonly artifact: BenchArtifact
-}
+export type BuiltArtifact = Awaited<ReturnType<typeof builtArtifact>>
 
 export function specOf({ realVectors, passages, dimensions, dataDir, seed }: BenchFlags): CorpusSpec {
   return realVectors
@@ -47,11 +40,7 @@ export function specOf({ realVectors, passages, dimensions, dataDir, seed }: Ben
 }
 
 /** The artifact of a corpus, built unless an earlier run did so. */
-export async function builtArtifact(
-  spec: CorpusSpec,
-  flags: Pick<BenchFlags, 'dataDir'>,
-  steps: Steps,
-): Promise<BuiltArtifact> {
+export async function builtArtifact(spec: CorpusSpec, flags: Pick<BenchFlags, 'dataDir'>, steps: Steps) {
   const dataDir = resolve(flags.dataDir)
   mkdirSync(dataDir, { recursive: true })
   rmSync(join(dataDir, 'logs'), { recursive: true, force: true })
@@ -155,17 +144,6 @@ export async function benchOf(flags: BenchFlags, steps: Steps) {
   }
 }
 
-/** What the paths found under one filter. */
-export interface Found {
-  /** Of the vectors, against the exact answer. */
-  readonly recall_at_5: number
-  readonly recall_at_10: number
-  readonly lance_recall_at_5: number | null
-  /** Share of the questions to which the search node gives the very list of the raw search, and to which the gateway does. */
-  readonly grpc_same: number
-  readonly full_same: number
-}
-
 /** Each path answers the compared questions once; this warms it up, too. */
 async function foundBy(
   raw: RawSearch,
@@ -173,8 +151,9 @@ async function foundBy(
   tasks: Tasks,
   exact: Readonly<Record<string, Exact>>,
   lance: Lance | undefined,
-): Promise<Readonly<Record<Selectivity['name'], Found>>> {
-  const of = async (at: number): Promise<Found> => {
+) {
+  return { unfiltered: await of(0), '22 %': await of(1), '1.8 %': await of(2) }
+  async function of(at: number) {
     const task = tasks.cells[at]
     const right = exact[task?.name ?? '']
     if (task === undefined || right === undefined || hybrid === undefined || grpc === undefined || full === undefined)
@@ -186,12 +165,13 @@ async function foundBy(
       lists.filter((list, number) => list.join(' ') === expected[number]?.join(' ')).length / expected.length
     const theirs = await lance?.nearest(queries, selectivity)
     return {
+      /** Of the vectors, against the exact answer. */
       recall_at_5: recallAt(TOP_K, rows, right),
       recall_at_10: recallAt(10, rows, right),
       lance_recall_at_5: theirs === undefined ? null : recallAt(TOP_K, theirs, right),
+      /** Share of the questions to which the path gives the very list of the raw search. */
       grpc_same: same(await askOnce(grpc, queries, selectivity)),
       full_same: same(await askOnce(full, queries, selectivity)),
     }
   }
-  return { unfiltered: await of(0), '22 %': await of(1), '1.8 %': await of(2) }
 }

@@ -8,7 +8,7 @@ import {
   onSubject,
   sampleSubject,
 } from './corpus.ts'
-import type { Neighbourhood, Selectivity } from './corpus.ts'
+import type { Neighbourhood } from './corpus.ts'
 import type { Task } from './exact.ts'
 import { askSets } from './queries.ts'
 import type { BenchCorpus, Query } from './source.ts'
@@ -29,19 +29,10 @@ const COMPARED = 200
 const FEW_PASSAGES = 5_000
 const COMPARED_OF_FEW = 25
 
-export interface Tasks {
-  /** All questions. */
-  readonly queries: readonly Query[]
-  /** Filters by selectivity, and by correlation with the question. */
-  readonly narrow: readonly NarrowTask[]
-  /** The filters of the throughput table. */
-  readonly cells: readonly (Task & { readonly selectivity: Selectivity })[]
-  /** So many of each task's questions are compared with the exact answer. */
-  readonly compared: number
-}
+export type Tasks = ReturnType<typeof inventTasks>
 
 /** Every question of the benchmark, under every filter. */
-export function inventTasks(corpus: BenchCorpus, seed: number): Tasks {
+export function inventTasks(corpus: BenchCorpus, seed: number) {
   const [queries = [], ...byArea] = askSets(corpus, seed, [
     { count: QUESTIONS, set: 0 },
     ...AREA_PERCENTS.flatMap((percent, at) => [
@@ -57,13 +48,16 @@ export function inventTasks(corpus: BenchCorpus, seed: number): Tasks {
   })
   return {
     queries,
+    /** Filters by selectivity, and by correlation with the question. */
     narrow: [task('none', 100, EVERYTHING, queries), ...random, ...areas],
+    /** The filters of the throughput table. */
     cells: SELECTIVITIES.map((selectivity) => ({
       name: selectivity.name,
       filters: selectivity.pinned,
       queries,
       selectivity,
     })),
+    /** So many of each task's questions are compared with the exact answer. */
     compared: corpus.passages < FEW_PASSAGES ? COMPARED_OF_FEW : COMPARED,
   }
 }

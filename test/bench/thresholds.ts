@@ -31,7 +31,7 @@ function judgeCells({ cells, found, ledger, delivered }: BenchResult): readonly 
   const [unfiltered] = crowded
   const alone = cells.filter(({ clients }) => clients === 1)
   const all = Object.values(found)
-  const paths = cells.flatMap((cell) => Object.values(cell.paths))
+  const paths = cells.flatMap((cell) => Object.values(cell.paths).flatMap((path) => path ?? []))
   const failed = sumOf(paths, (path) => path.failed)
   const failure = paths.find((path) => path.failure !== null)?.failure ?? 'none failed'
   return [

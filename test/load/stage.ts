@@ -14,7 +14,7 @@ import type { RunDeps } from './services/services.ts'
 const PHASE_REQUESTS_MAX = 100_000
 const PROGRESS_EVERY_MS = 500
 
-export interface StageDeps extends RunDeps {
+interface StageDeps extends RunDeps {
   readonly scenario: Scenario
   /** Of the clock that the scenario needs. */
   readonly servers: Gateways
@@ -25,15 +25,7 @@ export interface StageDeps extends RunDeps {
 }
 
 /** A stage and what was seen on it. */
-export interface RecordedStage {
-  readonly stage: Stage
-  readonly records: readonly RequestRecord[]
-  readonly phases: readonly PhaseSummary[]
-  readonly kills: readonly Kill[]
-  readonly figures: Readonly<Record<string, number>>
-}
-
-export function createStage(deps: StageDeps): RecordedStage {
+export function createStage(deps: StageDeps) {
   const { services, scenario, settings, signal, servers, progress } = deps
   const records: RequestRecord[] = []
   const phases: PhaseSummary[] = []

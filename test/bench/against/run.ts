@@ -14,7 +14,6 @@ import type { BenchFlags } from '../flags.ts'
 import { askOnce, drive, during, percentile, sumOf } from '../load.ts'
 import type { Load } from '../load.ts'
 import { openFull } from '../paths.ts'
-import type { FullPath } from '../paths.ts'
 import type { Query } from '../source.ts'
 import { readySchema, searchedSchema } from './messages.ts'
 import type { StandOptions, StandOrder } from './messages.ts'
@@ -43,22 +42,7 @@ interface Both<T> {
   readonly present: T
 }
 
-interface Stand {
-  readonly pid: number
-  readonly full: FullPath
-  readonly queries: readonly Query[]
-  readonly buildSeconds: number
-  order<T>(order: StandOrder, reply: z.ZodType<T>): Promise<T>
-}
-
-interface Ratio extends Both<number> {
-  readonly name: string
-  /** This tree's of the commit's: geometric mean over the rounds, with its 95 % interval; null: not measured. */
-  readonly ratio: number | null
-  readonly low: number | null
-  readonly high: number | null
-}
-
+type Stand = Awaited<ReturnType<typeof startStand>>
 type AgainstResult = Awaited<ReturnType<typeof benchAgainst>>
 
 /** Measures the tree of a commit and this one by turns, each with its own services and artifact. */
@@ -108,7 +92,7 @@ export async function benchAgainst(flags: BenchFlags & { readonly against: strin
   }
 }
 
-async function startStand(tree: string, flags: BenchFlags, steps: Steps): Promise<Stand> {
+async function startStand(tree: string, flags: BenchFlags, steps: Steps) {
   const { passages, dimensions, seed } = flags
   const dataDir = `${tree}-data`
   const options: StandOptions = { tree, dataDir, passages, dimensions, seed }
@@ -135,9 +119,9 @@ async function startStand(tree: string, flags: BenchFlags, steps: Steps): Promis
   return {
     pid: child.pid ?? 0,
     full,
-    queries: questions.map((text) => ({ text, vector: new Float32Array() })),
+    queries: questions.map((text): Query => ({ text, vector: new Float32Array() })),
     buildSeconds,
-    order: (order, reply) => {
+    order<T>(order: StandOrder, reply: z.ZodType<T>) {
       child.send(order)
       return next(reply)
     },
@@ -212,7 +196,11 @@ async function shareOfSameAnswers(commit: Stand, present: Stand): Promise<number
   return ours.filter((ids, at) => ids.join(' ') === theirs[at]?.join(' ')).length / asked.length
 }
 
-function ratioOf(name: string, seen: readonly Both<Round>[]): Ratio {
+/**
+ * This tree's of the commit's: the geometric mean over the rounds, with its 95 % interval; null: not measured. `commit`
+ * and `present` are medians.
+ */
+function ratioOf(name: string, seen: readonly Both<Round>[]) {
   const theirs = seen.map(({ commit }) => commit[name] ?? 0)
   const ours = seen.map(({ present }) => present[name] ?? 0)
   // A part of the service may use less CPU time than the system counts.

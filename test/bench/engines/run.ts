@@ -9,7 +9,7 @@ import { fileBytes } from '#test/bench/artifact.ts'
 import type { BenchArtifact } from '#test/bench/artifact.ts'
 import { SELECTIVITIES } from '#test/bench/corpus.ts'
 import { exactAnswers, recallAt } from '#test/bench/exact.ts'
-import type { Task } from '#test/bench/exact.ts'
+import type { Exact, Task } from '#test/bench/exact.ts'
 import type { BenchFlags } from '#test/bench/flags.ts'
 import { NOTHING, byTurns, nearestRows } from '#test/bench/in-process.ts'
 import type { Latency } from '#test/bench/in-process.ts'
@@ -40,10 +40,8 @@ const ENGINES = ['local', 'opensearch'] as const
 type Engine = (typeof ENGINES)[number]
 
 /** Hybrid searches under one filter, two at a time, on the threads of a search node. */
-interface EngineLine {
+interface EngineLine extends Pick<Exact, 'allowed'> {
   readonly name: string
-  /** Rows that the filter allows. */
-  readonly allowed: number
   /** Of the vectors against the exact answer. */
   readonly recall_at_10: number
   readonly latency: Latency

@@ -13,12 +13,6 @@ const WORDS =
   'the keeper of a hive must register it with authority before first may and shall notify any transfer within days'
 const MS_PER_DAY = 86_400_000
 
-/** A JSONL corpus in parts, and its mapping. Every record is a revision of its own; its end follows from the next. */
-export interface MadeCorpus {
-  readonly folder: string
-  readonly mapping: string
-}
-
 const MAPPING = {
   format: 'jsonl',
   revises: 'provision',
@@ -37,8 +31,11 @@ const MAPPING = {
   },
 } as const
 
-/** Writes the corpus of a size, the same for the same size, unless it is there already. */
-export async function makeCorpus(dataDir: string, megabytes: number): Promise<MadeCorpus> {
+/**
+ * Writes a JSONL corpus of a size in parts, and its mapping, unless they are there. Every record is a revision of its
+ * own; its end follows from the next.
+ */
+export async function makeCorpus(dataDir: string, megabytes: number) {
   const folder = join(dataDir, `import-${megabytes}`)
   const mapping = join(dataDir, 'import-mapping.json')
   await mkdir(folder, { recursive: true })

@@ -30,13 +30,8 @@ const RSS_EVERY_MS = 200
 const OPERATOR = fileURLToPath(new URL('../../../operator/main.ts', import.meta.url))
 const STAGES = fileURLToPath(new URL('./stages.ts', import.meta.url))
 
-interface Measured {
-  readonly sentence: string
-  readonly rssMegabytes: number
-}
-
 /** Waits for a process and reads its largest resident memory (`VmHWM`) while it runs. Linux only. */
-async function measured(what: string, child: ChildProcess): Promise<Measured> {
+async function measured(what: string, child: ChildProcess) {
   const started = performance.now()
   let rssKib = 0
   const timer = setInterval(() => {

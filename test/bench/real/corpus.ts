@@ -133,16 +133,8 @@ function nearestOf(vectors: readonly ArrayLike<number>[], asked: readonly ArrayL
   return Array.from(keys, Number)
 }
 
-interface Placed {
-  readonly text: RealText
-  /** Of its document. */
-  readonly key: string
-  readonly ordinal: number
-  /** Passages of the document. */
-  readonly count: number
-}
-
-function placedIn(texts: readonly RealText[]): readonly Placed[] {
+/** Each text with a key of its document, its ordinal there, and the number of passages of the document. */
+function placedIn(texts: readonly RealText[]) {
   const keyOf = ({ corpus, document }: RealText): string => `${corpus} ${document}`
   const counts = new Map<string, number>()
   const placed = texts.map((text) => {

@@ -18,15 +18,7 @@ const CORPORA = [
 ] as const
 
 /** A passage of a real corpus. */
-export interface RealText {
-  readonly corpus: string
-  readonly language: string
-  readonly jurisdiction: string
-  readonly id: string
-  readonly document: string
-  readonly title: string
-  readonly text: string
-}
+export type RealText = ReturnType<typeof readRealTexts>[number]
 
 const recordSchema = z.object({
   id: z.string(),
@@ -60,9 +52,9 @@ function corpusFile(name: string): string {
 const RUN = 32
 
 /** At most so many passages, in runs from all parts of all corpora. */
-export function readRealTexts(most: number): readonly RealText[] {
+export function readRealTexts(most: number) {
   const texts = CORPORA.flatMap(({ name, language, jurisdiction }) =>
-    lines(corpusFile(name)).flatMap((line): RealText[] => {
+    lines(corpusFile(name)).flatMap((line) => {
       const { id, title, text, metadata } = recordSchema.parse(line)
       const kept = [...text].slice(0, INDEX_BOUNDS.passageCharactersMax).join('').trim()
       const document = metadata.act ?? metadata.part ?? metadata.path ?? metadata.document ?? name

@@ -1,6 +1,5 @@
 import { fillGaussian, gaussian, streamAt } from '../stream.ts'
 import { MODEL, deviations } from './model.ts'
-import { createRotation } from './rotation.ts'
 
 /** Where a passage stands in the corpus; equal positions have equal vectors. */
 export interface CorpusPosition {
@@ -16,7 +15,7 @@ export interface CorpusPosition {
   readonly isCopy: boolean
 }
 
-export interface SpaceOptions {
+interface SpaceOptions {
   readonly dimensions: number
   readonly seed: number
   readonly topics: number
@@ -25,24 +24,17 @@ export interface SpaceOptions {
   readonly jurisdictions: readonly number[]
 }
 
-/** Vectors as a sentence encoder makes them of passages and of questions. All have unit length and own their buffer. */
-export interface Space {
-  readonly dimensions: number
-  passage(position: CorpusPosition): Float32Array<ArrayBuffer>
-  /** A question that the passage at a position answers, more or less. The same number gives the same question. */
-  question(position: CorpusPosition, number: number): Float32Array<ArrayBuffer>
-}
-
 interface Content {
   /** What the passage shares with its provision, document and topic, and what it alone says. */
   readonly shared: Float32Array
   readonly own: Float32Array
 }
 
-export function openSpace(options: SpaceOptions): Space {
+/** Vectors as a sentence encoder makes them of passages and of questions. All have unit length and own their buffer. */
+export function openSpace(options: SpaceOptions) {
   const { dimensions, seed } = options
   const random = streamAt(seed, 'space', 0)
-  const rotation = createRotation(dimensions, random)
+  const rotate = createRotation(dimensions, random)
   const [passageMean, questionMean] = means(dimensions, random)
   const offsetOf = createOffsets(options, random)
   const contentOf = createContents(options, random)
@@ -50,12 +42,11 @@ export function openSpace(options: SpaceOptions): Space {
   const noise = createDraw(deviations(dimensions, { variance: 1, spectrum: MODEL.question.spectrum }))
   const copyNoise = createDraw(copyDeviations)
   const finished = (vector: Float32Array<ArrayBuffer>): Float32Array<ArrayBuffer> => {
-    rotation.apply(vector)
+    rotate(vector)
     return scaled(vector, 1 / length(vector))
   }
   return {
-    dimensions,
-    passage(position) {
+    passage(position: CorpusPosition) {
       const { shared, own } = contentOf(repeated(position))
       const vector = passageMean.slice()
       addScaled(vector, offsetOf(position.language, position.jurisdiction), 1)
@@ -65,7 +56,8 @@ export function openSpace(options: SpaceOptions): Space {
         addScaled(vector, copyNoise(streamAt(seed, 'passage vectors', position.document, ~position.ordinal)), 1)
       return finished(vector)
     },
-    question(position, number) {
+    /** That the passage at a position answers, more or less. The same number gives the same question. */
+    question(position: CorpusPosition, number: number) {
       const next = streamAt(seed, 'queries', number, 1)
       const { question } = MODEL
       const share =
@@ -86,6 +78,44 @@ export function openSpace(options: SpaceOptions): Space {
       return finished(vector)
     },
   }
+}
+
+/** Layers beyond log2 of the dimensions, so that pairs meet by more than one way. */
+const FURTHER_LAYERS = 2
+
+/**
+ * A random rotation in place, so that no direction of the content is a coordinate: layers of plane rotations over random
+ * pairs, which cost dimensions × log(dimensions) instead of dimensions².
+ */
+function createRotation(dimensions: number, random: () => number): (vector: Float32Array) => void {
+  const layers = Array.from({ length: Math.ceil(Math.log2(dimensions)) + FURTHER_LAYERS }, () => {
+    const pairs = shuffled(dimensions, random)
+    const angles = Array.from({ length: dimensions >> 1 }, () => 2 * Math.PI * random())
+    return { pairs, cosines: Float64Array.from(angles, Math.cos), sines: Float64Array.from(angles, Math.sin) }
+  })
+  return (vector) => {
+    for (const { pairs, cosines, sines } of layers) {
+      for (let at = 0; at < cosines.length; at++) {
+        const [one = 0, other = 0] = [pairs[2 * at], pairs[2 * at + 1]]
+        const [x = 0, y = 0] = [vector[one], vector[other]]
+        const [cosine = 0, sine = 0] = [cosines[at], sines[at]]
+        vector[one] = cosine * x - sine * y
+        vector[other] = sine * x + cosine * y
+      }
+    }
+  }
+}
+
+/** A random order of 0 to `count` - 1, by Fisher and Yates. */
+function shuffled(count: number, random: () => number): Uint16Array<ArrayBuffer> {
+  const order = Uint16Array.from({ length: count }, (_, at) => at)
+  for (let last = count - 1; last > 0; last--) {
+    const at = Math.floor(random() * (last + 1))
+    const value = order[last] ?? 0
+    order[last] = order[at] ?? 0
+    order[at] = value
+  }
+  return order
 }
 
 /** The position whose content a passage has. */

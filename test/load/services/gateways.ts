@@ -5,20 +5,9 @@ import type { Steps } from '#operator/demo/steps.ts'
 import { CLOCK_KEY } from '#test/support/limits.ts'
 import type { Installation } from './installation.ts'
 
-/** Gateway processes behind ports of their own, which requests take turns between. */
-export interface Gateways {
-  readonly baseUrls: readonly string[]
-  /** Ends the process at once, as in a crash: its leases stay. */
-  kill(index: number): Promise<void>
-  /** Starts one on the port of a gateway that was killed. */
-  restart(index: number): Promise<void>
-  /** What the clock of Redis is ahead for these gateways. */
-  clockOffsetMs(): number
-  /** Moves it forward; only gateways with a moved clock go by it. */
-  moveClock(aheadMs: number): Promise<void>
-}
+export type Gateways = Awaited<ReturnType<typeof startGateways>>
 
-export interface GatewayOptions {
+interface GatewayOptions {
   readonly count: number
   /** Beginning of their names. */
   readonly name: string
@@ -28,11 +17,12 @@ export interface GatewayOptions {
 
 export const MOVED_CLOCK = new URL('./moved-clock.ts', import.meta.url)
 
+/** Gateway processes behind ports of their own, which requests take turns between. */
 export async function startGateways(
   { settings, searchNodes }: Pick<Installation, 'settings' | 'searchNodes'>,
   { count, name, preload }: GatewayOptions,
   steps: Steps,
-): Promise<Gateways> {
+) {
   const options = preload === undefined ? {} : { NODE_OPTIONS: `--import=${preload.href}` }
   const environment = { ...settings.environment, ...options }
   const expected = new Set<LocalGateway>()
@@ -55,18 +45,22 @@ export async function startGateways(
   running.push(...started)
   return {
     baseUrls: started.map(({ baseUrl }) => baseUrl),
-    async kill(index) {
+    /** Ends the process at once, as in a crash: its leases stay. */
+    async kill(index: number) {
       const gateway = running[index]
       if (gateway === undefined) throw new Error(`there is no gateway ${index}`)
       expected.add(gateway)
       gateway.signal('SIGKILL')
       await gateway.ended.catch(() => undefined)
     },
-    async restart(index) {
+    /** Starts one on the port of a gateway that was killed. */
+    async restart(index: number) {
       running[index] = await start(index, Number(new URL(started[index]?.baseUrl ?? '').port))
     },
+    /** What the clock of Redis is ahead for these gateways. */
     clockOffsetMs: () => offsetMs,
-    async moveClock(aheadMs) {
+    /** Moves it forward; only gateways with a moved clock go by it. */
+    async moveClock(aheadMs: number) {
       if (aheadMs < offsetMs) throw new Error('the clock of Redis moves forward only')
       const redis = new Redis(settings.redisUrl)
       try {

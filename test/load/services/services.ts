@@ -8,23 +8,13 @@ import { builtInCorpus } from '#operator/demo/corpus.ts'
 import type { Steps } from '#operator/demo/steps.ts'
 import { grantAccess } from '#test/support/caller.ts'
 import { createClient } from '../client.ts'
-import type { Client } from '../client.ts'
 import type { Tenant } from '../evidence.ts'
 import type { LoadSettings, TenantWanted } from '../scenarios/scenario.ts'
 import { MOVED_CLOCK, startGateways } from './gateways.ts'
 import type { Gateways } from './gateways.ts'
 import type { Installation } from './installation.ts'
 
-/** What a run sends its requests to. */
-export interface Services {
-  readonly installation: Installation
-  readonly client: Client
-  readonly questions: readonly string[]
-  /** Gateways by the clock that their limits go by; those with a moved clock start when first asked for. */
-  gateways(clock: 'real' | 'moved'): Promise<Gateways>
-  /** A well-formed key that the service does not know. */
-  unknownKey(): string
-}
+export type Services = Awaited<ReturnType<typeof openServices>>
 
 export interface RunDeps {
   readonly services: Services
@@ -33,12 +23,12 @@ export interface RunDeps {
   readonly progress: Progress
 }
 
-/** @param preload see `startGateways`. */
+/** What a run sends its requests to. @param preload see `startGateways`. */
 export async function openServices(
   installation: Installation,
   { count, preload }: { readonly count: number; readonly preload?: URL },
   steps: Steps,
-): Promise<Services> {
+) {
   const real = await steps.run(`${count} gateway(s)`, () =>
     startGateways(installation, { count, name: 'gateway', preload }, steps),
   )
@@ -54,8 +44,10 @@ export async function openServices(
     installation,
     client,
     questions: builtInQuestions(),
-    gateways: async (clock) =>
+    /** By the clock that their limits go by; those with a moved clock start when first asked for. */
+    gateways: async (clock: 'real' | 'moved'): Promise<Gateways> =>
       clock === 'real' ? real : (moved ??= steps.run('gateways with a moved clock', startMoved)),
+    /** A well-formed key that the service does not know. */
     unknownKey: () => issueKey(keyEnvironment, pepper).secret,
   }
 }
