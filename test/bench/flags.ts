@@ -82,6 +82,6 @@ export function benchFlags(args: readonly string[]) {
     compare,
     engine: engine === 'opensearch',
     against,
-    rounds: numberOf('rounds', values.rounds, 2, 1_000),
+    rounds: numberOf('rounds', values.rounds, 3, 1_000),
   }
 }

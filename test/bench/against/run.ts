@@ -224,7 +224,7 @@ function ratioOf(name: string, seen: readonly Both<Round>[]) {
 
 export function againstSection(result: AgainstResult): Section {
   const { passages, dimensions, rounds, took_seconds: took, same_answers: same, build_seconds: build, failed } = result
-  const number = (value: number | null): string => value?.toFixed(value >= 100 ? 0 : 2) ?? '–'
+  const number = (value: number): string => value.toFixed(value >= 100 ? 0 : 2)
   return {
     title: `This tree against ${result.trees.commit}`,
     head: ['figure', 'commit', 'this tree', 'ratio', '95 % interval'],
