@@ -46,8 +46,8 @@ const VECTOR_TEMPERATURE = 0.027
 const NO_ROWS = new Uint32Array(0)
 
 /**
- * The query performance predictors of a list, in the order of `PREDICTORS`. Those of words are 0 if no passage shares a
- * word with the question. All are 0 without any candidate.
+ * The query performance predictors of a list, in the order of `PREDICTORS`. Those of the words of passages are 0 if no
+ * passage shares a word with the question.
  */
 export function predictorsOf(input: PredictorInput): number[] {
   const { named, dense, lexical, searchQuestionsOnly } = input
@@ -55,6 +55,7 @@ export function predictorsOf(input: PredictorInput): number[] {
   const sharesWords = lexical.rows.length > 0
   const figures: PredictorFigures = {
     ...(sharesWords || dense.rows.length > 0 ? { document_agreement } : {}),
+    ...questionFigures(input),
     ...(sharesWords ? wordFigures(input, documentShare) : input.coverage([], NO_ROWS, 0)),
     named: named === undefined ? 0 : 1,
     named_missing: named?.missing ?? 0,
@@ -68,11 +69,20 @@ export function predictorsOf(input: PredictorInput): number[] {
 
 type PredictorFigures = Readonly<Partial<Record<Predictor, number>>>
 
-function wordFigures(input: PredictorInput, documentShare: number | undefined): PredictorFigures {
-  const { question, passages, forward, lexical, coverage } = input
+/** They do not depend on what is found, so that finding nothing does not change them. */
+function questionFigures({ question, questionWords, passages }: PredictorInput): PredictorFigures {
   const scale = Math.log(passages + 1)
   const idfs = question.words.map(({ idf }) => idf)
   const mean = meanOf(idfs)
+  return {
+    content_share: Math.min(1, idfs.length / Math.max(1, questionWords)),
+    mean_idf: mean / scale,
+    idf_deviation: Math.sqrt(meanOf(idfs.map((idf) => (idf - mean) ** 2))) / scale,
+  }
+}
+
+function wordFigures(input: PredictorInput, documentShare: number | undefined): PredictorFigures {
+  const { question, forward, lexical, coverage } = input
   const best = Array.from(lexical.rows.subarray(0, COVERING_PASSAGES), (row) =>
     forward.read(row, row).words(row).slice(),
   )
@@ -84,9 +94,6 @@ function wordFigures(input: PredictorInput, documentShare: number | undefined): 
   )
   return {
     near_pairs: nearPairs(question, best) ?? NEUTRAL,
-    content_share: Math.min(1, idfs.length / Math.max(1, input.questionWords)),
-    mean_idf: mean / scale,
-    idf_deviation: Math.sqrt(meanOf(idfs.map((idf) => (idf - mean) ** 2))) / scale,
     first_length: Math.log(1 + words.length),
     first_coverage: firstCoverage(question, words),
     ...covered,

@@ -85,10 +85,14 @@ describe('the features of a list', () => {
     expect(featuresOf(list)).toMatchObject({ document_share: 0, document_agreement: 0.5, first_coverage: 1 })
   })
 
-  test('are all 0 when no passage shares a word with the question', () => {
+  test('are 0 when no passage shares a word with the question, but for those of the question itself', () => {
     const corpus = [said('anchor'), said('ballast')]
-    for (const text of ['cargo', '?', ''])
-      expect(measured(corpus, text, NOTHING, Uint32Array.of(0, 1))).toEqual(PREDICTORS.map(() => 0))
+    const unfound = (text: string): Features => featuresOf(measured(corpus, text, NOTHING, Uint32Array.of(0, 1)))
+    const nothing = featuresOf(PREDICTORS.map(() => 0))
+    for (const text of ['?', '']) expect(unfound(text)).toEqual(nothing)
+    const { content_share, mean_idf, ...others } = unfound('cargo')
+    expect({ ...nothing, ...others }).toEqual(nothing)
+    expect([content_share, mean_idf]).toEqual([1, greatestIdf(corpus.length)])
   })
 
   test('say whether the list holds a named provision, and what that lacks of the question', () => {

@@ -39,6 +39,8 @@ test.each<[string, string, Partial<Record<Predictor, number>>]>([
     'zyzzyva qwertz',
     {
       document_share: -0.06983126650631101,
+      content_share: 1,
+      mean_idf: 1.1307009860033912,
       words_best: -0.39004496704471936,
       grams_best: -0.5084624167982612,
       grams_mass: -0.41068727799571747,
