@@ -45,6 +45,9 @@ export const PREDICTORS = [
 ] as const
 export type Predictor = (typeof PREDICTORS)[number]
 
+/** Those that describe the question or its first passage. Of the others, a higher value is more evidence. */
+export const DESCRIPTIVE_PREDICTORS = ['content_share', 'mean_idf', 'idf_deviation', 'first_length'] as const
+
 /** Returns one of the predictors of a list; undefined where the node sent none of this name. */
 export function predictorOf(predictors: readonly number[], name: Predictor): number | undefined {
   return predictors[PREDICTORS.indexOf(name)]

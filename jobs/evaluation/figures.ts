@@ -1,5 +1,5 @@
 import { NAMED_BY_WORDS, NAMED_MODEL } from '#core/domain/default-calibration.ts'
-import { PREDICTORS, predictorOf } from '#core/domain/predictors.ts'
+import { DESCRIPTIVE_PREDICTORS, PREDICTORS, predictorOf } from '#core/domain/predictors.ts'
 import type { Predictor } from '#core/domain/predictors.ts'
 import type { Embedding } from '#core/embedding/embedder.ts'
 import { observedValueOf } from '#core/domain/decision.ts'
@@ -24,10 +24,7 @@ const FITTED_OF_WORDS: readonly Predictor[] = [
   'document_share',
   'document_agreement',
   'near_pairs',
-  'content_share',
-  'mean_idf',
-  'idf_deviation',
-  'first_length',
+  ...DESCRIPTIVE_PREDICTORS,
   'first_coverage',
   'words_best',
   'grams_best',

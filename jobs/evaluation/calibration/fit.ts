@@ -1,5 +1,6 @@
 import { CALIBRATION_CURVE_POINTS_MAX } from '#core/domain/calibration.ts'
 import type { Calibration } from '#core/domain/calibration.ts'
+import { DESCRIPTIVE_PREDICTORS } from '#core/domain/predictors.ts'
 import { aurc, auroc, expectedCalibrationError, riskCoverageCurve } from '#jobs/evaluation/metrics/abstention.ts'
 import type { ScoredQuestion } from '#jobs/evaluation/metrics/abstention.ts'
 import { assignFolds, outOfFoldProbabilities } from './folds.ts'
@@ -7,6 +8,8 @@ import { fitLogisticRegression } from './logistic-regression.ts'
 import type { LabelledSample } from './logistic-regression.ts'
 import { thresholdForTarget } from './target-threshold.ts'
 
+/** A low margin may say that several passages hold the answer, or that none does. */
+const OF_ANY_SIGN: readonly string[] = [...DESCRIPTIVE_PREDICTORS, 'reader_margin']
 export const CALIBRATION_FOLDS = 5
 export const CALIBRATION_PENALTY = 1
 /** Minimum of fitted questions of each kind; fewer cannot measure a risk of one in twenty. */
@@ -45,7 +48,8 @@ export interface Fitted {
 /**
  * Fits the probability of sufficient evidence on a question set. Coefficients come from all questions without a given
  * probability. The threshold and every figure come from the given probabilities and from cross-validation, so that no
- * question is scored by a model fitted on it. The same questions in any order give the same numbers.
+ * question is scored by a model fitted on it. The same questions in any order give the same numbers. More evidence
+ * never lowers the probability.
  * @returns undefined when fewer than CALIBRATION_QUESTIONS_MIN questions of a kind, with or without evidence, have no
  * given probability, or all of these are of one group.
  */
@@ -64,7 +68,8 @@ export function fitCalibration(
   )
   const foldCount = new Set(folds).size
   if (foldCount < 2) return undefined
-  const probabilities = outOfFoldProbabilities(fitted, folds, penalty)
+  const mayFall = features.map((name) => OF_ANY_SIGN.includes(name))
+  const probabilities = outOfFoldProbabilities(fitted, folds, penalty, mayFall)
   const scores = new Map(fitted.map(({ id }, at) => [id, probabilities[at] ?? 0]))
   const outOfFold = ordered.map(({ id, sufficient, given }) => ({
     id,
@@ -74,7 +79,7 @@ export function fitCalibration(
   const target = thresholdForTarget(outOfFold, targetRisk)
   const calibration: Calibration = {
     features,
-    ...fitLogisticRegression(fitted, penalty),
+    ...fitLogisticRegression(fitted, penalty, mayFall),
     named: options.named ?? null,
     threshold: target.threshold,
     target_risk: targetRisk,

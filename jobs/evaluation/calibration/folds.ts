@@ -38,6 +38,7 @@ export function outOfFoldProbabilities(
   samples: readonly LabelledSample[],
   folds: readonly number[],
   penalty: number,
+  mayFall?: readonly boolean[],
 ): readonly number[] {
   const probabilities = new Array<number>(samples.length).fill(0)
   for (const fold of new Set(folds)) {
@@ -45,6 +46,7 @@ export function outOfFoldProbabilities(
     const model = fitLogisticRegression(
       samples.filter((_, at) => folds[at] !== fold),
       penalty,
+      mayFall,
     )
     const predicted = predict(
       model,

@@ -29,9 +29,14 @@ export interface LabelledSample {
  * features; a constant feature gets a coefficient of 0. Where all samples are of one kind, the coefficients are 0 and
  * the intercept is the log odds by the rule of succession.
  * @param penalty greater than 0; the inverse of scikit-learn's C.
+ * @param mayFall whether the coefficient of each feature may be negative; absent: none may.
  * @throws RangeError without samples, or when a feature is missing or not finite.
  */
-export function fitLogisticRegression(samples: readonly LabelledSample[], penalty: number): LogisticModel {
+export function fitLogisticRegression(
+  samples: readonly LabelledSample[],
+  penalty: number,
+  mayFall: readonly boolean[] = [],
+): LogisticModel {
   const { means, scales } = standardisation(samples)
   const sufficient = samples.filter((sample) => sample.sufficient).length
   const flat: LogisticModel = {
@@ -45,7 +50,8 @@ export function fitLogisticRegression(samples: readonly LabelledSample[], penalt
     Float64Array.from([1, ...features.map((value, at) => (value - (means[at] ?? 0)) / (scales[at] ?? 1))]),
   )
   const labels = Float64Array.from(samples, (sample) => (sample.sufficient ? 1 : 0))
-  const [intercept = 0, ...coefficients] = minimise({ rows, labels, penalty }, means.length + 1)
+  const least = [-Infinity, ...means.map((_, at) => (mayFall[at] === true ? -Infinity : 0))]
+  const [intercept = 0, ...coefficients] = minimise({ rows, labels, penalty, least })
   return { means, scales, coefficients, intercept }
 }
 
@@ -79,13 +85,21 @@ interface Problem {
   readonly rows: readonly Float64Array[]
   readonly labels: Float64Array
   readonly penalty: number
+  /** Lower bounds of the weights, at most 0. */
+  readonly least: readonly number[]
 }
 
-function minimise(problem: Problem, width: number): number[] {
-  let weights = new Array<number>(width).fill(0)
+function minimise(problem: Problem): number[] {
+  let weights = problem.least.map(() => 0)
   let loss = lossOf(problem, weights)
   for (let iteration = 0; iteration < ITERATIONS_MAX; iteration++) {
     const { gradient, curvature } = derivatives(problem, weights)
+    // A weight at its bound that would fall below it has no part in the step (projected Newton; Bertsekas 1982).
+    const held = weights.map((weight, at) => weight === problem.least[at] && (gradient[at] ?? 0) > 0)
+    for (const [row, line] of curvature.entries()) {
+      if (held[row] === true) gradient[row] = 0
+      for (let column = 0; column < row; column++) if (held[row] === true || held[column] === true) line[column] = 0
+    }
     if (gradient.every((slope) => Math.abs(slope) <= GRADIENT_TOLERANCE * problem.rows.length)) break
     const step = solveSymmetric(curvature, gradient)
     const next = descend(problem, weights, step, loss)
@@ -106,7 +120,7 @@ function descend(
   loss: number,
 ): { weights: number[]; loss: number } | undefined {
   for (let [halving, length] = [0, 1]; halving < HALVINGS_MAX; halving++, length /= 2) {
-    const tried = weights.map((weight, at) => weight - length * (step[at] ?? 0))
+    const tried = weights.map((weight, at) => Math.max(problem.least[at] ?? 0, weight - length * (step[at] ?? 0)))
     const reached = lossOf(problem, tried)
     if (reached <= loss * (1 + LOSS_ROUNDING)) return { weights: tried, loss: reached }
   }

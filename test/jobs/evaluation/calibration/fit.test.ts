@@ -163,6 +163,16 @@ describe('a fitted calibration', () => {
   })
 })
 
+describe('evidence in a fit', () => {
+  test('never lowers the probability, though the questions say so; what describes the question may', () => {
+    const contrary = questionSet(200).map((question) => ({ ...question, sufficient: !question.sufficient }))
+    const weightOf = (name: string): number =>
+      fitCalibration(contrary, { ...options, features: [name, 'noise'] })?.calibration.coefficients[0] ?? Number.NaN
+    expect(weightOf('words_best')).toBe(0)
+    expect(weightOf('content_share')).toBeLessThan(0)
+  })
+})
+
 describe('questions with a given probability', () => {
   const given = (count: number, sufficient: boolean, score: number): readonly CalibrationQuestion[] =>
     Array.from({ length: count }, (_, at) => ({

@@ -96,6 +96,29 @@ describe('logistic regression', () => {
     expect(probabilities.reduce((sum, value) => sum + value, 0)).toBeCloseTo(3, 6)
   })
 
+  test('lets no coefficient fall below 0 unless it may, and ends where no allowed step lowers the loss', () => {
+    const sample = fc.record({
+      features: fc.tuple(...Array.from({ length: 4 }, () => fc.double({ min: -5, max: 5, noNaN: true }))),
+      sufficient: fc.boolean(),
+    })
+    const free = fc.array(fc.boolean(), { minLength: 4, maxLength: 4 })
+    fc.assert(
+      fc.property(fc.array(sample, { minLength: 4, maxLength: 40 }), free, (samples, mayFall) => {
+        fc.pre(new Set(samples.map(({ sufficient }) => sufficient)).size === 2)
+        const { coefficients, means, scales, ...rest } = fitLogisticRegression(samples, 1, mayFall)
+        const probabilities = predict({ coefficients, means, scales, ...rest }, samples)
+        for (const [at, coefficient] of coefficients.entries()) {
+          const slope = samples.reduce((sum, { features, sufficient }, one) => {
+            const standardised = ((features[at] ?? 0) - (means[at] ?? 0)) / (scales[at] ?? 1)
+            return sum + ((probabilities[one] ?? 0) - Number(sufficient)) * standardised
+          }, coefficient)
+          expect(coefficient >= 0 || mayFall[at]).toBe(true)
+          expect(coefficient === 0 && mayFall[at] !== true ? Math.min(0, slope) : slope).toBeCloseTo(0, 5)
+        }
+      }),
+    )
+  })
+
   test('refuses samples that cannot be fitted on', () => {
     expect(() => fitLogisticRegression([], 1)).toThrow(RangeError)
     expect(() => fitLogisticRegression([{ features: [Number.NaN], sufficient: true }], 1)).toThrow(RangeError)
