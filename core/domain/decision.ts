@@ -1,6 +1,8 @@
 import { probability } from './calibration.ts'
 import type { Calibration } from './calibration.ts'
-import { PREDICTORS, READER_PREDICTORS, readerPredictors } from './predictors.ts'
+import { NEAREST_LEVEL } from './default-calibration.ts'
+import { PREDICTORS, READER_PREDICTORS, predictorOf, readerPredictors } from './predictors.ts'
+import type { Predictor } from './predictors.ts'
 import type { SearchResult } from './search.ts'
 
 export interface EvidenceDecision {
@@ -29,8 +31,12 @@ export function decideOn(
   return { decision: answers ? 'answer' : 'abstain', observedValue }
 }
 
+/** A list without evidence is never nearer to an answer than at this share of the threshold. */
+export const WITHOUT_EVIDENCE_MAX = 0.99
+
 /**
- * Returns the calibrated probability that the list holds sufficient evidence; 0 where nothing was found.
+ * Returns the calibrated probability that the list holds sufficient evidence; 0 where nothing was found. A list without
+ * evidence beyond chance stays below the threshold, whatever the calibration says; a threshold of 0 answers every list.
  * @param found number of passages in the list.
  * @param predictors in the order of `PREDICTORS`.
  * @param read scores of a reader; undefined: nothing was read.
@@ -42,7 +48,28 @@ export function observedValueOf(
   read?: readonly number[],
 ): number {
   if (found === 0) return 0
-  return probability(calibration, DECISION_PREDICTORS, decisionPredictors(predictors, read))
+  const value = probability(calibration, DECISION_PREDICTORS, decisionPredictors(predictors, read))
+  if (calibration.threshold === 0 || hasEvidence(calibration, predictors)) return value
+  return Math.min(value, WITHOUT_EVIDENCE_MAX * calibration.threshold)
+}
+
+/**
+ * Whether a list holds evidence beyond chance in the version: words and character n-grams together, a named provision,
+ * or a passage nearer than the version's background. Vectors are evidence where the calibration weighs them, and so is
+ * what a reader said.
+ */
+export function hasEvidence(
+  { features, floors }: Pick<Calibration, 'features' | 'floors'>,
+  predictors: readonly number[],
+): boolean {
+  const nearest = features.indexOf('nearest_vector')
+  const valueOf = (name: Predictor): number => predictorOf(predictors, name) ?? 0
+  return (
+    READER_PREDICTORS.some((name) => features.includes(name)) ||
+    valueOf('named') === 1 ||
+    valueOf('words_best') + valueOf('grams_best') + valueOf('grams_mass') > 0 ||
+    (nearest !== -1 && valueOf('nearest_vector') > (floors?.[nearest] ?? NEAREST_LEVEL))
+  )
 }
 
 /** What a calibration may use, in this order. */

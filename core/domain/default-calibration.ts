@@ -19,8 +19,8 @@ export const NAMED_MODEL: NonNullable<Calibration['named']> = {
  */
 export const NAMED_BY_WORDS: typeof NAMED_MODEL = { ...NAMED_MODEL, intercept: 8 }
 
-/** A score of the nearest passage; see `search-node/search/fuse.ts`. */
-const NEAREST_LEVEL = 0.21
+/** A score of the nearest passage, where the version's own level is not known; see `search-node/search/fuse.ts`. */
+export const NEAREST_LEVEL = 0.21
 
 const NOT_MEASURED = {
   target_risk: 0.05,

@@ -1,8 +1,8 @@
-import { NAMED_BY_WORDS, NAMED_MODEL } from '#core/domain/default-calibration.ts'
+import { DEFAULT_MODEL_CALIBRATION, NAMED_BY_WORDS, NAMED_MODEL } from '#core/domain/default-calibration.ts'
 import { DESCRIPTIVE_PREDICTORS, PREDICTORS, predictorOf } from '#core/domain/predictors.ts'
 import type { Predictor } from '#core/domain/predictors.ts'
 import type { Embedding } from '#core/embedding/embedder.ts'
-import { observedValueOf } from '#core/domain/decision.ts'
+import { hasEvidence, observedValueOf } from '#core/domain/decision.ts'
 import type { Calibration } from '#core/domain/calibration.ts'
 import { mapModes } from './ask.ts'
 import type { ByMode } from './ask.ts'
@@ -30,10 +30,6 @@ const FITTED_OF_WORDS: readonly Predictor[] = [
   'grams_best',
 ]
 const NAMES: readonly string[] = PREDICTORS
-const FITTED: Readonly<Record<Embedding, readonly Predictor[]>> = {
-  none: FITTED_OF_WORDS,
-  openai: [...FITTED_OF_WORDS, 'nearest_vector'],
-}
 
 export interface DecisionOptions {
   /** Maximum share of the answers without evidence. */
@@ -46,6 +42,7 @@ export interface DecisionOptions {
 /**
  * Fits the decision on the labelled questions, with cross-validation. Lists of a named provision have a model of their
  * own, which the questions correct.
+ * @param unfitted the default decision of the version, whose floors hold for the fit too.
  * @returns undefined where there are too few labels, or labels of one kind only.
  * @throws RangeError when a node sent too few predictors.
  */
@@ -53,23 +50,28 @@ export function fitDecision(
   questions: readonly QueryWithQrels[],
   outcomes: readonly Outcome[],
   { targetRisk, embedding, searchQuestions = false }: DecisionOptions,
+  unfitted: Calibration = DEFAULT_MODEL_CALIBRATION,
 ): Fitted | undefined {
-  const names: readonly Predictor[] = searchQuestions
-    ? [...FITTED[embedding], 'search_questions_only']
-    : FITTED[embedding]
+  const names = [...FITTED_OF_WORDS]
+  if (embedding === 'openai') names.push('nearest_vector')
+  if (searchQuestions) names.push('search_questions_only')
+  const floors = names.map((name) => unfitted.floors?.[unfitted.features.indexOf(name)] ?? null)
   const base = embedding === 'openai' ? NAMED_MODEL : NAMED_BY_WORDS
   const labelled = questions.flatMap(({ id, answerable, group }, at) => {
     const predictors = outcomes[at]?.predictors
     if (answerable === undefined || predictors === undefined) return []
     const isNamed = predictorOf(predictors, 'named') === 1
-    const features = (isNamed ? base.features : names).map((name) => predictors[NAMES.indexOf(name)] ?? Number.NaN)
-    return [{ id, sufficient: answerable, group, features, isNamed }]
+    const features = (isNamed ? base.features : names).map((name, of) =>
+      Math.max(predictors[NAMES.indexOf(name)] ?? Number.NaN, isNamed ? -Infinity : (floors[of] ?? -Infinity)),
+    )
+    const isEvident = hasEvidence({ features: names, floors }, predictors)
+    return [{ id, sufficient: answerable, group, features, isNamed, isEvident }]
   })
   const ofProvisions = labelled.filter(({ isNamed }) => isNamed).toSorted((a, b) => (a.id < b.id ? -1 : 1))
   const { model, probabilities } = correctNamed(base, ofProvisions)
   const given = new Map(ofProvisions.map(({ id }, at) => [id, probabilities[at]]))
   const samples = labelled.map((question) => ({ ...question, given: given.get(question.id) }))
-  return fitCalibration(samples, { features: names, targetRisk, named: model })
+  return fitCalibration(samples, { features: names, floors, targetRisk, named: model })
 }
 
 /**
@@ -89,7 +91,7 @@ export function decisionOf(
   options: DecisionOptions,
   unfitted: Calibration,
 ): Decision {
-  const fitted = fitDecision(questions, outcomes, options)
+  const fitted = fitDecision(questions, outcomes, options, unfitted)
   return fitted === undefined
     ? { calibration: unfitted, scored: scoredBy(unfitted, questions, outcomes), isFitted: false }
     : { calibration: fitted.calibration, scored: fitted.outOfFold, isFitted: true }

@@ -47,8 +47,10 @@ export function found(record: string, score: number, change: Partial<FoundPassag
   }
 }
 
+/** A list with a little evidence, unless other features are given. */
 export function measured(features: Partial<Record<Predictor, number>> = {}): number[] {
-  return PREDICTORS.map((name) => features[name] ?? 0)
+  const given: Partial<Record<Predictor, number>> = { words_best: 0.01, ...features }
+  return PREDICTORS.map((name) => given[name] ?? 0)
 }
 
 /** A reply that lists the records, best first. */

@@ -1,5 +1,6 @@
 import { CALIBRATION_CURVE_POINTS_MAX } from '#core/domain/calibration.ts'
 import type { Calibration } from '#core/domain/calibration.ts'
+import { WITHOUT_EVIDENCE_MAX } from '#core/domain/decision.ts'
 import { DESCRIPTIVE_PREDICTORS } from '#core/domain/predictors.ts'
 import { aurc, auroc, expectedCalibrationError, riskCoverageCurve } from '#jobs/evaluation/metrics/abstention.ts'
 import type { ScoredQuestion } from '#jobs/evaluation/metrics/abstention.ts'
@@ -24,6 +25,8 @@ export interface CalibrationQuestion extends LabelledSample {
   readonly group?: string | undefined
   /** The probability of another model. It counts, and the question is not fitted. */
   readonly given?: number | undefined
+  /** False: the list is without evidence and not answered (`hasEvidence`). */
+  readonly isEvident?: boolean
 }
 
 export interface CalibrationOptions {
@@ -33,6 +36,8 @@ export interface CalibrationOptions {
   readonly targetRisk: number
   readonly folds?: number
   readonly penalty?: number
+  /** Of the features; those of the questions are not lower. */
+  readonly floors?: Calibration['floors']
   /** The model that gave the probabilities; absent: none did. */
   readonly named?: Calibration['named']
 }
@@ -71,15 +76,19 @@ export function fitCalibration(
   const mayFall = features.map((name) => OF_ANY_SIGN.includes(name))
   const probabilities = outOfFoldProbabilities(fitted, folds, penalty, mayFall)
   const scores = new Map(fitted.map(({ id }, at) => [id, probabilities[at] ?? 0]))
-  const outOfFold = ordered.map(({ id, sufficient, given }) => ({
+  const scored = ordered.map((question) => ({ ...question, score: question.given ?? scores.get(question.id) ?? 0 }))
+  // A list without evidence is no right answer.
+  const countable = scored.filter(({ sufficient, isEvident }) => !sufficient || isEvident !== false)
+  const target = thresholdForTarget(countable, targetRisk)
+  const outOfFold = scored.map(({ id, sufficient, score, isEvident = true }) => ({
     id,
     sufficient,
-    score: given ?? scores.get(id) ?? 0,
+    score: isEvident ? score : Math.min(score, WITHOUT_EVIDENCE_MAX * target.threshold),
   }))
-  const target = thresholdForTarget(outOfFold, targetRisk)
   const calibration: Calibration = {
     features,
     ...fitLogisticRegression(fitted, penalty, mayFall),
+    floors: options.floors,
     named: options.named ?? null,
     threshold: target.threshold,
     target_risk: targetRisk,
@@ -88,7 +97,7 @@ export function fitCalibration(
     auroc: auroc(outOfFold) ?? null,
     aurc: aurc(outOfFold) ?? null,
     ece: expectedCalibrationError(outOfFold) ?? null,
-    coverage_at_target: target.coverage,
+    coverage_at_target: outOfFold.filter(({ score }) => score >= target.threshold).length / ordered.length,
     questions: ordered.length,
     answerable: ordered.filter((question) => question.sufficient).length,
   }

@@ -8,6 +8,7 @@ import type { Predictor } from '#core/domain/predictors.ts'
 import type { UnsupportedReference } from '#core/domain/search.ts'
 import { decide } from '#gateway/retrieve/decide.ts'
 import type { Evidence } from '#gateway/retrieve/search.ts'
+import { measured } from '#test/support/evaluation.ts'
 import { foundPassage, pinnedRequest } from './pinned.ts'
 
 /** 4 × (first_coverage − 0.5): a half at a coverage of a half. */
@@ -22,10 +23,6 @@ const calibration: Calibration = {
 }
 const pinnedAt = (threshold: number): ReturnType<typeof pinnedRequest> =>
   pinnedRequest({ parameters: { calibration: { ...calibration, threshold } } })
-
-function measured(features: Partial<Record<Predictor, number>>): number[] {
-  return PREDICTORS.map((name) => features[name] ?? 0)
-}
 
 function evidence(change: Partial<Evidence> = {}): Evidence {
   return { passages: [foundPassage(0)], predictors: measured({ first_coverage: 0.5 }), unsupported: [], ...change }
@@ -66,6 +63,11 @@ describe('the decision', () => {
     })
   })
 
+  test('abstains without evidence beyond chance, and its value lies below the threshold', () => {
+    const nothing = evidence({ predictors: measured({ first_coverage: 1, words_best: 0 }) })
+    expect(decide(pinnedAt(0.5), nothing)).toMatchObject({ decision: 'abstain', observed_value: 0.495 })
+  })
+
   test('abstains on an unsupported reference however sure it is, and reports the reference and the sure value', () => {
     const decided = decide(
       pinnedAt(0.1),
@@ -78,7 +80,7 @@ describe('the decision', () => {
   test('depends on no feature that the calibration does not name', () => {
     fc.assert(
       fc.property(fc.array(unit, { minLength: PREDICTORS.length, maxLength: PREDICTORS.length }), (others) => {
-        const features = PREDICTORS.map((name, at) => (name === 'first_coverage' ? 0.25 : (others[at] ?? 0)))
+        const features = PREDICTORS.map((name, at) => (name === 'first_coverage' ? 0.25 : (others[at] ?? 0) + 0.01))
         expect(decide(pinnedAt(0.5), evidence({ predictors: features })).observed_value).toBe(1 / (1 + Math.exp(1)))
       }),
     )

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { calibrationSchema } from '#core/domain/calibration.ts'
+import { calibrationSchema, modelProbability } from '#core/domain/calibration.ts'
 import { CALIBRATION_QUESTIONS_MIN, fitCalibration } from '#jobs/evaluation/calibration/fit.ts'
 import type { CalibrationQuestion } from '#jobs/evaluation/calibration/fit.ts'
 import { thresholdForTarget } from '#jobs/evaluation/calibration/target-threshold.ts'
@@ -170,6 +170,28 @@ describe('evidence in a fit', () => {
       fitCalibration(contrary, { ...options, features: [name, 'noise'] })?.calibration.coefficients[0] ?? Number.NaN
     expect(weightOf('words_best')).toBe(0)
     expect(weightOf('content_share')).toBeLessThan(0)
+  })
+
+  test('is what a list must hold to be answered: without it, none counts as a right answer', () => {
+    const without = (least: number): readonly CalibrationQuestion[] =>
+      questionSet(200).map((question, at) => ({ ...question, isEvident: at >= least }))
+    for (const least of [40, 200]) {
+      const { calibration, outOfFold = [] } = fitCalibration(without(least), options) ?? {}
+      const threshold = calibration?.threshold ?? 0
+      expect(threshold).toBeGreaterThan(0)
+      const answered = outOfFold.filter(({ score }) => score >= threshold)
+      expect(answered.length > 0).toBe(least < 200)
+      for (const { id } of answered) expect(Number(id.slice(1))).toBeGreaterThanOrEqual(least)
+    }
+  })
+
+  test('counts from the floor of a feature', () => {
+    const calibration = fitCalibration(questionSet(200), { ...options, floors: [1, null] })?.calibration
+    const model = { means: [], scales: [], coefficients: [], intercept: 0, ...calibration }
+    const probabilityAt = (top: number): number => modelProbability(model, [top, 0.5])
+    expect(model.floors).toEqual([1, null])
+    expect(probabilityAt(0)).toBe(probabilityAt(1))
+    expect(probabilityAt(2)).toBeGreaterThan(probabilityAt(1))
   })
 })
 
