@@ -11,6 +11,8 @@ export const EVALUATION_BOUNDS = {
   evaluationSampleMax: 200,
   /** Questions of any words, which no passage answers. */
   negatives: 200,
+  /** Texts of each kind that are drawn against a fitted decision. */
+  drawnTextsOfKind: 40,
   extractCharactersMin: 40,
   extractCharactersMax: 300,
   evaluationConcurrency: 4,

@@ -82,19 +82,8 @@ export interface Decision {
   readonly calibration: Calibration
   readonly scored: Fitted['outOfFold']
   readonly isFitted: boolean
-}
-
-/** Returns the decision that is fitted on the questions, or `unfitted` where they have too few labels. */
-export function decisionOf(
-  questions: readonly QueryWithQrels[],
-  outcomes: readonly Outcome[],
-  options: DecisionOptions,
-  unfitted: Calibration,
-): Decision {
-  const fitted = fitDecision(questions, outcomes, options, unfitted)
-  return fitted === undefined
-    ? { calibration: unfitted, scored: scoredBy(unfitted, questions, outcomes), isFitted: false }
-    : { calibration: fitted.calibration, scored: fitted.outOfFold, isFitted: true }
+  /** A fitted decision that is not used, and how many of the texts drawn at random it answered. */
+  readonly refused?: { readonly drawn: number; readonly answered: number }
 }
 
 /** Scores the labelled questions under a decision that was not fitted on them. */

@@ -1,6 +1,6 @@
-import type { Calibration } from '#core/domain/calibration.ts'
 import { predictorOf } from '#core/domain/predictors.ts'
 import type { Predictor } from '#core/domain/predictors.ts'
+import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
 import { mulberry32 } from '#core/platform/seeded-random.ts'
 import { segmenter } from '#law/import/segmenter.ts'
 import { askModes, servedMode } from './ask.ts'
@@ -21,13 +21,13 @@ const DEVIATIONS = 3.5
  * which no passage answers. The nearest passage then counts by how much nearer it is than theirs, in their standard
  * deviations, whatever model made the vectors. So a model that tells little apart leaves the decision to the words.
  * @param items texts of passages of the version.
- * @returns the calibration as it is where it does not use the predictor, or the version has too few passages.
+ * @returns the profile as it is where its calibration does not use the predictor, or the version has too few passages.
  */
 export async function standardisedByNegatives(
-  calibration: Calibration,
   items: readonly { readonly text: string }[],
   context: AskContext,
-): Promise<Calibration> {
+): Promise<ProfileParameters> {
+  const { calibration } = context.profile
   const { features, means, scales, floors = features.map(() => null) } = calibration
   const at = features.indexOf(STANDARDISED)
   const values: number[] = []
@@ -37,14 +37,14 @@ export async function standardisedByNegatives(
   })
   const mean = meanOf(values)
   const deviation = Math.sqrt(meanOf(values.map((value) => (value - mean) ** 2)))
-  if (deviation === 0) return calibration
+  if (deviation === 0) return context.profile
   const level = mean + DEVIATIONS * deviation
-  return {
-    ...calibration,
+  const standardised = {
     means: means.with(at, level),
     scales: scales.with(at, deviation),
     floors: floors.with(at, level),
   }
+  return { ...context.profile, calibration: { ...calibration, ...standardised } }
 }
 
 /** The same texts give the same questions. */
@@ -61,7 +61,7 @@ function negativesOf(items: readonly { readonly text: string }[]): readonly Ques
 }
 
 /** As they are written, because a model reads them; of scripts without spaces, too. */
-function wordsOf(text: string): readonly string[] {
+export function wordsOf(text: string): readonly string[] {
   return Array.from(segmenter('und', 'word').segment(text), ({ segment }) => segment).filter((word) =>
     /\p{L}{2}/u.test(word),
   )

@@ -16,8 +16,8 @@ import type { Reader } from '#core/reading/reader.ts'
 import { alteredCandidate } from './altered-candidate.ts'
 import { servedOf } from './ask.ts'
 import type { AskRecordsContext } from './ask.ts'
+import { decisionOf } from './decision.ts'
 import { embedOnce } from './embed-once.ts'
-import { decisionOf } from './figures.ts'
 import type { Decision } from './figures.ts'
 import { filteredRecallOf } from './filtered-questions.ts'
 import { fitRanking, withoutOrder } from './fusion.ts'
@@ -80,7 +80,7 @@ export const EVALUATION_DEPTH = SEARCH_BOUNDS.searchLimitMax
  * @throws OperatorError when the question set is wrong; NoSearchNodeError when no search node can be asked.
  */
 export async function evaluate(input: EvaluationInput): Promise<Evaluation> {
-  const [prepared, { questions, missing }] = await Promise.all([
+  const [prepared, { questions, missing, items }] = await Promise.all([
     prepareOnLiveNodes(input.nodes, input, input.signal),
     unlessDamaged(input, () => chooseQuestions(input)),
   ])
@@ -91,13 +91,11 @@ export async function evaluate(input: EvaluationInput): Promise<Evaluation> {
     embedder: input.embedder && embedOnce(input.embedder),
     nodes: prepared.loaded,
   }
+  const unfitted = await standardisedByNegatives(items, asking)
   const profile =
     input.questionsSha256 === undefined
-      ? {
-          ...asking.profile,
-          calibration: await standardisedByNegatives(input.profile.calibration, questions, asking),
-        }
-      : await fitRanking(input.profile.reader, questions, asking)
+      ? unfitted
+      : await fitRanking(input.profile.reader, questions, { ...asking, profile: unfitted })
   const context = { ...asking, profile }
   const outcomes = await askQuestions(questions, EVALUATION_DEPTH, context)
   const fitting = {
@@ -105,7 +103,7 @@ export async function evaluate(input: EvaluationInput): Promise<Evaluation> {
     embedding: embeddingOf(input.embedder),
     searchQuestions: input.artifact.files['search-questions.jsonl'] !== undefined,
   }
-  const decision = decisionOf(questions, servedOf(outcomes), fitting, profile.calibration)
+  const decision = await decisionOf(questions, servedOf(outcomes), fitting, items, context)
   const read =
     input.reader && profile.reader && decides(profile.reader)
       ? await measureReader(questions, input.reader, profile.reader, {
@@ -140,6 +138,8 @@ interface AskedQuestions {
   readonly questions: readonly QueryWithQrels[]
   /** Relevant ids that no passage carries, sorted. */
   readonly missing: readonly string[]
+  /** Known items of the version. */
+  readonly items: readonly QueryWithQrels[]
 }
 
 /** Reads the artifact's passages. A file that was changed after its verification fails the build with a sentence. */
@@ -160,20 +160,20 @@ async function chooseQuestions({
 }: EvaluationInput): Promise<AskedQuestions> {
   const passages = (): ReturnType<NoteSourceIds> =>
     noteSourceIds(verifiedPassagesIn(artifact.folder, artifact.files['passages.jsonl']))
+  const items = await sampleKnownItems(passages, day)
   if (questionsSha256 === undefined) {
-    const questions = await sampleKnownItems(passages, day)
-    if (questions.length === 0)
+    if (items.length === 0)
       throw new OperatorError(
         `The candidate cannot be evaluated on its own passages, because ${await withoutKnownItems(passages(), day)}. ` +
           'Correct that in the sources, or build with a question set.',
       )
-    return { questions, missing: [] }
+    return { questions: items, missing: [], items }
   }
   const questions = await readQuestionSet(store, questionsSha256)
   const missing = new Set(questions.flatMap(({ qrels }) => [...qrels.keys()]))
   for await (const { source_id: source } of passages()) missing.delete(source)
   refuseUnanswerable(questions, missing)
-  return { questions, missing: [...missing].sort() }
+  return { questions, missing: [...missing].sort(), items }
 }
 
 /**

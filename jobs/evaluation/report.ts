@@ -115,8 +115,9 @@ function rankingOf({ dense_weight, reader }: ProfileParameters): EvaluationRepor
 }
 
 /** Says what a decision was calibrated on. */
-export function calibratedOn({ calibration, isFitted }: Decision): EvaluationReport['calibrated_on'] {
-  return isFitted ? { source: 'question set', questions: calibration.questions } : { source: 'default' }
+export function calibratedOn({ calibration, isFitted, refused }: Decision): EvaluationReport['calibrated_on'] {
+  if (isFitted) return { source: 'question set', questions: calibration.questions }
+  return { source: 'default', ...(refused === undefined ? {} : { refused }) }
 }
 
 /**

@@ -1,13 +1,15 @@
 import { basename, resolve } from 'node:path'
 import { digestFile } from '#core/platform/hashed-file.ts'
 import { embeddingOf } from '#core/embedding/embedder.ts'
+import { verifiedPassagesIn } from '#core/index/passages/records.ts'
 import { SEARCH_BOUNDS } from '#core/domain/bounds.ts'
 import { utcDay } from '#core/platform/time.ts'
 import { defaultProfile } from '#jobs/version-build/parameters.ts'
 import { servedOf } from '#jobs/evaluation/ask.ts'
 import type { AskContext, AskRecordsContext } from '#jobs/evaluation/ask.ts'
-import { decisionOf } from '#jobs/evaluation/figures.ts'
+import { decisionOf } from '#jobs/evaluation/decision.ts'
 import { filteredRecallOf } from '#jobs/evaluation/filtered-questions.ts'
+import { sampleKnownItems } from '#jobs/evaluation/known-items.ts'
 import type { QueryWithQrels } from '#jobs/evaluation/query-with-qrels.ts'
 import { askQuestions, timeModes } from '#jobs/evaluation/outcomes.ts'
 import type { EvaluationReport, ReaderFigures } from '#jobs/evaluation/page/evaluation-report.ts'
@@ -148,7 +150,7 @@ async function askBuilt(
 ): Promise<Evaluated> {
   const { artifact, facets, sourceIdOf, node, report: imported, missing } = version
   const telling = (stage: string) => (done: number, total: number) => output.progress(stage, done, total)
-  const unfitted: AskRecordsContext = {
+  const asking: AskRecordsContext = {
     versionId: artifact.versionId,
     facets,
     sourceIdOf,
@@ -159,14 +161,21 @@ async function askBuilt(
     signal: AbortSignal.any([signal, node.ended]),
     onProgress: telling('ask'),
   }
-  const fit = { ...unfitted, onProgress: telling('fit') }
-  const profile = await fittedProfile(asked.fitQuestions, fit, output)
-  const context = { ...unfitted, profile }
+  const passages = (): ReturnType<typeof verifiedPassagesIn> =>
+    verifiedPassagesIn(artifact.folder, artifact.manifest.files['passages.jsonl'])
+  const items = await sampleKnownItems(passages, asking.day)
+  const profile = await fittedProfile(asked.fitQuestions, items, { ...asking, onProgress: telling('fit') }, output)
+  const context = { ...asking, profile }
   const outcomes = await askQuestions(
     asked.questions,
     imported.split === 0 ? RECORDS_WANTED : SEARCH_BOUNDS.searchLimitMax,
     context,
   )
+  const fitting = {
+    targetRisk: flags.targetRisk,
+    embedding: embeddingOf(embedder),
+    searchQuestions: flags.searchQuestions !== undefined,
+  }
   const report = reportOf({
     kind: 'data set',
     dataset: basename(resolve(flags.folder)),
@@ -176,16 +185,7 @@ async function askBuilt(
     questions: asked.questions,
     outcomes,
     profile,
-    decision: decisionOf(
-      asked.questions,
-      servedOf(outcomes),
-      {
-        targetRisk: flags.targetRisk,
-        embedding: embeddingOf(embedder),
-        searchQuestions: flags.searchQuestions !== undefined,
-      },
-      profile.calibration,
-    ),
+    decision: await decisionOf(asked.questions, servedOf(outcomes), fitting, items, context),
     latency: await timeModes(asked.questions, { ...context, onProgress: telling('time') }),
     filtered: await filteredRecallOf({ ...artifact.manifest, folder: artifact.folder }, asked.questions, {
       ...context,

@@ -6,6 +6,7 @@ import { flaggedEmbedding } from '#operator/command-line/embedding-flags.ts'
 import { EVALUATION_BOUNDS } from '#jobs/evaluation/bounds.ts'
 import type { AskRecordsContext } from '#jobs/evaluation/ask.ts'
 import { fitRanking } from '#jobs/evaluation/fusion.ts'
+import { standardisedByNegatives } from '#jobs/evaluation/negatives.ts'
 import type { QueryWithQrels } from '#jobs/evaluation/query-with-qrels.ts'
 import type { EvaluateFlags } from './flags.ts'
 import type { EvaluationOutput } from './program.ts'
@@ -58,15 +59,17 @@ function identitiesOf({ id, text, limitedTo }: TaskQuestion): readonly string[] 
 
 /**
  * Returns the profile that a build would fit to the questions, without a reader; without questions, that of the
- * context.
+ * context, with the version's own default decision.
  */
 export async function fittedProfile(
   questions: readonly QueryWithQrels[],
+  items: readonly { readonly text: string }[],
   context: AskRecordsContext,
   output: EvaluationOutput,
 ): Promise<ProfileParameters> {
-  if (questions.length === 0) return context.profile
-  const profile = await fitRanking(null, questions, context)
+  const unfitted = await standardisedByNegatives(items, context)
+  if (questions.length === 0) return unfitted
+  const profile = await fitRanking(null, questions, { ...context, profile: unfitted })
   output.note(`ranking fitted to ${questions.length} questions: vectors weigh ${profile.dense_weight}`)
   return profile
 }

@@ -2,7 +2,7 @@ import { RANKING_MODES } from '#jobs/evaluation/ask.ts'
 import type { RankingMode } from '#jobs/evaluation/ask.ts'
 import { RANKING_METRICS } from '#jobs/evaluation/metrics/ranking.ts'
 import type { EvaluationReport } from '#jobs/evaluation/page/evaluation-report.ts'
-import { metricName } from '#jobs/evaluation/page/verdict.ts'
+import { metricName, refusedInWords } from '#jobs/evaluation/page/verdict.ts'
 
 const NAME_WIDTH = 16
 const COLUMN_WIDTH = 24
@@ -118,5 +118,7 @@ function percent(share: number | null): string {
 export function calibratedOnWords(on: EvaluationReport['calibrated_on']): string {
   return on.source === 'question set'
     ? `${on.questions} labelled questions of the question set`
-    : 'no labelled questions: the default applies'
+    : on.refused === undefined
+      ? 'no labelled questions: the default applies'
+      : `nothing: the default applies. ${refusedInWords(on.refused)}`
 }

@@ -101,7 +101,10 @@ export type ReaderFigures = z.infer<typeof readerSchema>
 /** The questions on which the decision was calibrated. */
 const calibratedOnSchema = z.discriminatedUnion('source', [
   z.strictObject({ source: z.literal('question set'), questions: count }),
-  z.strictObject({ source: z.literal('default') }),
+  z.strictObject({
+    source: z.literal('default'),
+    refused: z.strictObject({ drawn: count, answered: count }).optional(),
+  }),
 ])
 
 /** Passages that the embedding model does not read at once; windows: they are embedded to their end. */

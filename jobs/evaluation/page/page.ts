@@ -8,7 +8,7 @@ import { missesSection } from './misses.ts'
 import { searchQuestionsSection } from './search-questions.ts'
 import { figure, milliseconds, whole } from './numbers.ts'
 import { comparisonTable, decisionTable, gatesTable, rankingTable } from './tables.ts'
-import { verdictOf } from './verdict.ts'
+import { refusedInWords, verdictOf } from './verdict.ts'
 
 const KINDS: Readonly<Record<EvaluationReport['kind'], string>> = {
   'question set': 'question set of this knowledge base',
@@ -127,5 +127,8 @@ function calibratedOn({ calibrated_on: on, kind, chance_questions: chance }: Eva
         Calibrated on the question set: threshold and figures come from ${whole(on.questions)} labelled questions, each
         scored by a model that was fitted without it.
       </p>`
-    : html`<p>The default decision applies. ${NOT_FITTED[kind]}${chance === 0 ? TOO_SMALL : ''}</p>`
+    : html`<p>
+        The default decision applies.
+        ${on.refused === undefined ? NOT_FITTED[kind] : refusedInWords(on.refused)}${chance === 0 ? TOO_SMALL : ''}
+      </p>`
 }

@@ -64,6 +64,11 @@ function measured({ systems, passages, queries }: EvaluationReport): string {
   return `${reached}; ${count(queries, 'question')} asked of ${count(passages, 'passage')}.`
 }
 
+/** Why a fitted decision is not used, in one sentence. */
+export function refusedInWords({ answered, drawn }: { readonly drawn: number; readonly answered: number }): string {
+  return `A decision fitted on the questions answered ${answered} of ${drawn} texts that were drawn at random and that no passage answers.`
+}
+
 function named(gates: readonly Gate[]): string {
   const shown = gates.slice(0, NAMED_MAX).map((gate) => gate.label)
   return gates.length > NAMED_MAX ? `${shown.join('; ')}; and ${gates.length - NAMED_MAX} more` : shown.join('; ')

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { DEFAULT_CALIBRATION } from '#core/domain/default-calibration.ts'
 import type { Calibration } from '#core/domain/calibration.ts'
-import { decisionOf, fitDecision, observedValue, rankingsOf, scoredBy } from '#jobs/evaluation/figures.ts'
+import { fitDecision, observedValue, rankingsOf, scoredBy } from '#jobs/evaluation/figures.ts'
 import type { DecisionOptions } from '#jobs/evaluation/figures.ts'
 import { outcomeOf } from '#jobs/evaluation/outcomes.ts'
 import type { Outcome } from '#jobs/evaluation/outcomes.ts'
@@ -126,20 +126,6 @@ describe('the decision', () => {
   test('is refused where a node sends fewer predictors than are fitted', () => {
     const old = outcomes.map((each) => ({ ...each, predictors: each.predictors.slice(0, 5) }))
     expect(() => fitDecision(questions, old, OPTIONS)).toThrow(RangeError)
-  })
-
-  test('of questions with too few labels is the default, which scores them', () => {
-    const [few, unlabelled] = [questions.slice(0, 59), questions.map((each) => ({ ...each, answerable: undefined }))]
-    expect(decisionOf(few, outcomes, OPTIONS, calibration)).toMatchObject({
-      calibration,
-      scored: { length: 59 },
-      isFitted: false,
-    })
-    expect(decisionOf(unlabelled, outcomes, OPTIONS, calibration)).toEqual({ calibration, scored: [], isFitted: false })
-    expect(decisionOf(questions, outcomes, OPTIONS, calibration)).toMatchObject({
-      calibration: { questions: 80 },
-      isFitted: true,
-    })
   })
 
   test('that was fitted elsewhere scores the labelled questions as the gateway would observe them', () => {

@@ -15,8 +15,11 @@ async function standardised(
   calibration = DEFAULT_MODEL_CALIBRATION,
 ): Promise<Asking & { readonly calibration: typeof calibration }> {
   let count = 0
-  const given = asking(() => replyWith(['any'], measured({ nearest_vector: count++ % 2 === 0 ? 0.3 : 0.2 })))
-  return { ...given, calibration: await standardisedByNegatives(calibration, items, given.context) }
+  const { context, asked } = asking(() =>
+    replyWith(['any'], measured({ nearest_vector: count++ % 2 === 0 ? 0.3 : 0.2 })),
+  )
+  const profile = { ...context.profile, calibration }
+  return { context, asked, ...(await standardisedByNegatives(items, { ...context, profile })) }
 }
 
 test('a decision with vectors counts in deviations of questions of words of any passages', async () => {

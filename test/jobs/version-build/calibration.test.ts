@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { DEFAULT_CALIBRATION } from '#core/domain/default-calibration.ts'
@@ -77,6 +77,28 @@ describe('a build with a question set', () => {
     const buildId = await built(await questionSet('labelled.jsonl', labelled(20)))
     const report = await evaluationOf(harness, buildId)
     expect(report).toMatchObject({ kind: 'question set', calibrated_on: { source: 'question set', questions: 40 } })
+  })
+
+  test('whose decision answers random texts has the default one, and the report says why', async () => {
+    const rulebook = readFileSync(join(demoCorpus, 'rulebook', 'hsfa-conduct-mainland.2024-07-01.md'), 'utf8')
+    const words = [...new Set(rulebook.match(/[a-z]{3,}/g))]
+    const meaningless = Array.from({ length: 120 }, (_, at) => [
+      {
+        id: `a${at}`,
+        text: [0, 1, 2, 3, 4, 5].map((nth) => words[(at * 7 + nth * 61) % words.length]).join(' '),
+        relevant: [RELEVANT],
+      },
+      { id: `u${at}`, text: `zyzzyva qwertz ${'x'.repeat(at + 3)}`, relevant: [] },
+    ])
+    const set = await questionSet('meaningless.jsonl', meaningless.flat())
+    const buildId = await built({ ...set, target_risk: 0.001 })
+    const { calibrated_on: on, abstention } = await evaluationOf(harness, buildId)
+    expect(on).toMatchObject({ source: 'default', refused: { answered: expect.any(Number) } })
+    expect(abstention?.folds).toBe(0)
+    const { calibration } = profileParametersSchema.parse(JSON.parse(await profileOf(buildId)))
+    expect(calibration).toEqual(DEFAULT_CALIBRATION)
+    const page = readFileSync(harness.store.reportFile(versionIdOf(buildId)), 'utf8')
+    expect(page).toMatch(/A decision fitted on the questions answered \d+ of \d+ texts/)
   })
 
   test('without enough labels has the default decision', async () => {

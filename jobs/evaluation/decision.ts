@@ -1,0 +1,77 @@
+import { decideOn } from '#core/domain/decision.ts'
+import { mulberry32 } from '#core/platform/seeded-random.ts'
+import { askModes, servedMode } from './ask.ts'
+import type { AskContext } from './ask.ts'
+import { EVALUATION_BOUNDS } from './bounds.ts'
+import { fitDecision, scoredBy } from './figures.ts'
+import type { Decision, DecisionOptions } from './figures.ts'
+import { wordsOf } from './negatives.ts'
+import type { Outcome } from './outcomes.ts'
+import type { QueryWithQrels } from './query-with-qrels.ts'
+
+/** Letters of which words of no language are made. */
+const LETTERS = ['abcdefghijklmnopqrstuvwxyz', 'абвгдежзиклмнопрстуфхцчшыэюя', 'אבגדהוזחטיכלמנסעפצקרשת'] as const
+
+/** What people ask on other days. */
+const EVERYDAY: readonly string[] = [
+  'Will it rain at the beach on Saturday?',
+  'Wie lange muss der Kuchen in den Ofen?',
+  'Comment réparer un vélo crevé ?',
+  '¿Cuándo empieza el concierto de mañana?',
+  'Jak ugotować zupę pomidorową?',
+  'Где купить тёплые носки?',
+  '夕食に何を作ろうか',
+]
+
+/**
+ * Returns the decision that is fitted on the questions, or the default decision of the profile where they have too few
+ * labels. The default stays also where the fitted one answers texts that no passage answers: more of those that are
+ * drawn than the target share, and more than the default.
+ * @param items texts of passages of the version.
+ */
+export async function decisionOf(
+  questions: readonly QueryWithQrels[],
+  outcomes: readonly Outcome[],
+  options: DecisionOptions,
+  items: readonly { readonly text: string }[],
+  context: AskContext,
+): Promise<Decision> {
+  const { calibration } = context.profile
+  const byDefault = { calibration, scored: scoredBy(calibration, questions, outcomes), isFitted: false }
+  const fitted = fitDecision(questions, outcomes, options, calibration)
+  if (fitted === undefined) return byDefault
+  const texts = drawnTexts(items).map((text) => ({ text, filters: undefined }))
+  // A reader changes none of these predictors.
+  const profile = { ...context.profile, reader: null }
+  let [answered, answeredByDefault] = [0, 0]
+  await askModes(texts, { ...context, profile, modes: [servedMode(context)], limit: 1 }, (_at, _mode, reply) => {
+    answered += Number(decideOn(fitted.calibration, reply).decision === 'answer')
+    answeredByDefault += Number(decideOn(calibration, reply).decision === 'answer')
+  })
+  if (answered > Math.max(options.targetRisk * texts.length, answeredByDefault))
+    return { ...byDefault, refused: { drawn: texts.length, answered } }
+  return { calibration: fitted.calibration, scored: fitted.outOfFold, isFitted: true }
+}
+
+/**
+ * Words of no language, some of them long, words of the version that do not belong together, and everyday questions. The
+ * same items give the same texts.
+ */
+function drawnTexts(items: readonly { readonly text: string }[]): readonly string[] {
+  const random = mulberry32(items.length)
+  const between = (least: number, most: number): number => least + Math.floor(random() * (most - least + 1))
+  const list = (count: number, draw: (at: number) => string): string[] =>
+    Array.from({ length: count }, (_, at) => draw(at))
+  const drawn = (from: ArrayLike<string>, count: number): readonly string[] =>
+    list(count, () => from[between(0, from.length - 1)] ?? '')
+  const word = (at: number, count: number): string => drawn(LETTERS[at % LETTERS.length] ?? '', count).join('')
+  const words = items.flatMap(({ text }) => [...new Set(wordsOf(text.toLowerCase()))])
+  const vocabulary = [...Map.groupBy(words, (own) => own)].flatMap(([own, { length }]) => (length === 1 ? [own] : []))
+  const each = EVALUATION_BOUNDS.drawnTextsOfKind
+  return [
+    ...EVERYDAY,
+    ...list(each, (at) => list(between(3, 8), () => word(at, between(3, 10))).join(' ')),
+    ...list(each / 4, (at) => word(at, between(100, 1_000))),
+    ...list(vocabulary.length === 0 ? 0 : each, () => drawn(vocabulary, between(5, 15)).join(' ')),
+  ]
+}
