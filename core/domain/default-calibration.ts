@@ -35,9 +35,10 @@ const NOT_MEASURED = {
 } as const
 
 /**
- * Default decision of a version without the vectors of a model: what the first passages hold beyond chance in the
- * version. Fitted on the natural questions of one writer about four corpora and about parts of 10, 100 and 300 passages
- * of them; the intercept answers one in seventeen of that writer's near misses. Decision 0048 reports another writer's.
+ * Default decision of a version without the vectors of a model: what the first passages hold above the background of
+ * the version. Fitted on the natural questions of one writer about four corpora and about parts of 10, 100 and 300
+ * passages of them; the intercept answers one in seventeen of that writer's near misses. Decision 0048 reports another
+ * writer's.
  */
 export const DEFAULT_CALIBRATION: Calibration = {
   features: ['words_best', 'grams_best', 'grams_mass', 'document_share'],

@@ -1,11 +1,13 @@
 /**
  * Query performance predictors that a search node computes for a ranked list, in this order. All are in [0, 1] but
- * those beyond chance, `mean_idf`, `first_length`, `nearest_vector`, `named_missing` and `named_margin`.
+ * those above the background, `mean_idf`, `first_length`, `nearest_vector`, `named_missing` and `named_margin`.
  * `search-node/search/predictors.ts` computes them. Their number and order are part of the wire format. A gateway
  * refuses a list in which a predictor is missing that the profile's calibration uses.
  */
 export const PREDICTORS = [
-  /** Share of the lexical candidates in the first one's document beyond chance, in [-1, 1]; 0 if all are in one. */
+  /**
+   * Share of the lexical candidates in the first one's document above the background, in [-1, 1]; 0 if all are in one.
+   */
   'document_share',
   /** Weight of the document on which words and vectors agree most. */
   'document_agreement',
@@ -21,8 +23,8 @@ export const PREDICTORS = [
   /** Share of the question that the first passage contains. */
   'first_coverage',
   /**
-   * What the first five passages hold of the question beyond chance in the version (`beyondChance`): of its words in the
-   * best of them, of its grams in the best, of its grams on average. Each in [-1, 1].
+   * What the first five passages hold of the question above the version's background (`aboveBackground`): of its words
+   * in the best of them, of its grams in the best, of its grams on average. Each in [-1, 1].
    */
   'words_best',
   'grams_best',

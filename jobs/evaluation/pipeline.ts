@@ -127,7 +127,7 @@ export async function evaluate(input: EvaluationInput): Promise<Evaluation> {
     filtered: await filteredRecallOf(input.artifact, questions, context),
     missing,
     reader: read?.figures,
-    chanceQuestions: readGramsDescription(input.artifact.folder).chance.questions,
+    backgroundQuestions: readGramsDescription(input.artifact.folder).chance.questions,
     searchQuestions: await unlessDamaged(input, () => searchQuestionFigures(input.artifact, context)),
   }
   const reader = read?.parameters ?? profile.reader

@@ -40,8 +40,8 @@ export interface Measured {
   readonly missing: readonly string[]
   /** Absent: no reader was asked. */
   readonly reader?: ReaderFigures | undefined
-  /** On which chance in the version was measured; 0: it is too small. Absent: not told. */
-  readonly chanceQuestions?: number
+  /** On which the version's background was measured; 0: it is too small. Absent: not told. */
+  readonly backgroundQuestions?: number
   /** Undefined: the version has no search questions. */
   readonly searchQuestions?: SearchQuestionFigures | undefined
 }
@@ -81,7 +81,7 @@ export function reportOf(input: ReportInput): EvaluationReport {
     abstention: abstention ?? null,
     calibrated_on: calibratedOn(decision),
     ...(input.reader === undefined ? {} : { reader: input.reader }),
-    ...(input.chanceQuestions === undefined ? {} : { chance_questions: input.chanceQuestions }),
+    ...(input.backgroundQuestions === undefined ? {} : { chance_questions: input.backgroundQuestions }),
     ...filteredFigures(filtered),
     latency_ms: servedOf(latency),
     latency_ms_by_system: latency,

@@ -95,7 +95,7 @@ export function createIndexVersion(
       grams: (words) => gramQuestion(words, index.grams),
       rowGrams: passageGrams,
       hasCompounds,
-      chance: index.grams.chance,
+      background: index.grams.background,
       passage,
     },
   }

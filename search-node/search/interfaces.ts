@@ -1,6 +1,6 @@
 import type { AnalyzedQuestion } from '#core/index/analysis/analyzer.ts'
 import type { GramQuestion } from '#core/index/grams/coverage.ts'
-import type { Chance } from '#core/index/grams/layout.ts'
+import type { BackgroundModel } from '#core/index/grams/layout.ts'
 import type { HashTable } from '#core/index/hash-table.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
 import type { Filters, SearchQuery, UnsupportedReference, Withdrawn } from '#core/domain/search.ts'
@@ -230,8 +230,8 @@ export interface VersionStatistics {
   readonly rowGrams: PassageGrams
   /** Whether the language of a row writes compounds as one word. Undefined: no language of the version does. */
   readonly hasCompounds: ((row: number) => boolean) | undefined
-  /** What the first passages hold of questions by chance. */
-  readonly chance: Chance
+  /** What the first passages hold of questions that no passage answers. */
+  readonly background: BackgroundModel
   passage(row: number): PassageRecord
 }
 

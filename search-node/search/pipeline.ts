@@ -1,6 +1,6 @@
 import { indexWords } from '#core/index/analysis/index-words.ts'
 import { words as wordsOf } from '#core/index/analysis/words.ts'
-import { beyondChance, coverageOf, heldGrams } from '#core/index/grams/coverage.ts'
+import { aboveBackground, coverageOf, heldGrams } from '#core/index/grams/coverage.ts'
 import type { Coverage } from '#core/index/grams/coverage.ts'
 import { createTopK, largest } from '#core/index/top-k.ts'
 import type { FoundPassage, SearchResult } from '#core/domain/search.ts'
@@ -129,7 +129,7 @@ function predict(
     questionWords: new Set(wordsOf(text)).size,
     passages,
     forward: tokens,
-    coverage: (...measured) => coverageBeyondChance(statistics, text, ...measured),
+    coverage: (...measured) => coverageAboveBackground(statistics, text, ...measured),
     lexical: { rows: order.map((at) => rows[at] ?? 0), scores: Float64Array.from(order, (at) => lexical[at] ?? 0) },
     dense:
       byVector === undefined || vector === undefined || vectorScores === undefined
@@ -144,8 +144,8 @@ function predict(
   })
 }
 
-function coverageBeyondChance(
-  { grams, chance, rowGrams }: VersionStatistics,
+function coverageAboveBackground(
+  { grams, background, rowGrams }: VersionStatistics,
   text: string,
   words: readonly number[],
   rows: Uint32Array,
@@ -153,7 +153,7 @@ function coverageBeyondChance(
 ): Coverage {
   const question = grams(indexWords(text))
   const held = Array.from(rows, (row) => heldGrams(question, rowGrams(row)))
-  return beyondChance(coverageOf(words, held, documentShare), question.information, chance)
+  return aboveBackground(coverageOf(words, held, documentShare), question.information, background)
 }
 
 /** See the predictor of this name. The first passage is the best by words and search questions; ties by chunk id. */

@@ -20,7 +20,7 @@ export interface PredictorInput {
   readonly passages: number
   readonly forward: TokenStatistics
   /**
-   * What rows hold of the question beyond chance. @param words shares of its words that the rows hold. @param
+   * What rows hold of the question above the background. @param words shares of its words that the rows hold. @param
    * documentShare of the candidates.
    */
   readonly coverage: (words: readonly number[], rows: Uint32Array, documentShare: number) => Coverage

@@ -3,7 +3,7 @@ import { hashTableOf, indexIn } from '#core/index/hash-table.ts'
 import type { HashTable } from '#core/index/hash-table.ts'
 import { inverseFrequency } from '#core/index/lexical/idf.ts'
 import type { GramsReader } from './reader.ts'
-import type { Chance } from './layout.ts'
+import type { BackgroundModel } from './layout.ts'
 
 /** The distinct grams of a question. */
 export interface GramQuestion {
@@ -91,18 +91,18 @@ export function coverageOf(words: readonly number[], grams: readonly number[], d
   }
 }
 
-/** Returns how much more of a question the first passages hold than by chance in the version; each in [-1, 1]. */
-export function beyondChance(coverage: Coverage, information: number, chance: Chance): Coverage {
-  const [least, greatest] = chance.information
+/** Returns how much more of a question the first passages hold than the version's background; each in [-1, 1]. */
+export function aboveBackground(coverage: Coverage, information: number, background: BackgroundModel): Coverage {
+  const [least, greatest] = background.information
   const at = Math.min(greatest, Math.max(least, Math.log(Math.max(1, information))))
-  const beyond = (name: keyof Coverage): number => {
-    const { intercept, slope } = chance[name]
+  const above = (name: keyof Coverage): number => {
+    const { intercept, slope } = background[name]
     return coverage[name] - Math.min(1, Math.max(0, intercept + slope * at))
   }
   return {
-    words_best: beyond('words_best'),
-    grams_best: beyond('grams_best'),
-    grams_mass: beyond('grams_mass'),
-    document_share: beyond('document_share'),
+    words_best: above('words_best'),
+    grams_best: above('grams_best'),
+    grams_mass: above('grams_mass'),
+    document_share: above('document_share'),
   }
 }

@@ -3,14 +3,14 @@ import { z } from 'zod'
 export const GRAM_BITS_MIN = 12
 export const GRAM_BITS_MAX = 22
 
-/** A figure by chance, as a line over ln(information) of the question. */
+/** A figure of the background, as a line over ln(information) of the question. */
 const lineSchema = z.strictObject({ intercept: z.number(), slope: z.number() })
 
 /**
- * What the first passages hold of questions that no passage answers; see `measureChance`. The information of a question
- * is the sum of the inverse document frequencies of its grams.
+ * The background model: what the first passages hold of questions that no passage answers; see
+ * `measureBackgroundModel`. The information of a question is the sum of the inverse document frequencies of its grams.
  */
-export const chanceSchema = z.strictObject({
+export const backgroundModelSchema = z.strictObject({
   /** Questions that it was measured on; 0: the version is too small, and the default applies. */
   questions: z.int().nonnegative(),
   /** Natural logarithms of the least and the greatest information of these questions. */
@@ -20,7 +20,7 @@ export const chanceSchema = z.strictObject({
   grams_mass: lineSchema,
   document_share: lineSchema,
 })
-export type Chance = z.infer<typeof chanceSchema>
+export type BackgroundModel = z.infer<typeof backgroundModelSchema>
 
 /**
  * Groups of letters of all passages; see `gramHashes`.
@@ -32,7 +32,7 @@ export type Chance = z.infer<typeof chanceSchema>
 export const gramsSchema = z.strictObject({
   rows: z.int().positive(),
   bits: z.int().min(GRAM_BITS_MIN).max(GRAM_BITS_MAX),
-  chance: chanceSchema,
+  chance: backgroundModelSchema,
 })
 export type GramsDescription = z.infer<typeof gramsSchema>
 

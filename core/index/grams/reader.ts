@@ -3,12 +3,12 @@ import { join } from 'node:path'
 import { wholeFile } from '#core/index/storage/resident-parts.ts'
 import type { ResidentParts } from '#core/index/storage/resident-parts.ts'
 import { decodedFrequency, gramSlot, gramsSchema } from './layout.ts'
-import type { Chance, GramsDescription } from './layout.ts'
+import type { BackgroundModel, GramsDescription } from './layout.ts'
 
 /** The grams of a version; see `layout.ts`. */
 export interface GramsReader {
   readonly rows: number
-  readonly chance: Chance
+  readonly background: BackgroundModel
   /** Rows with a gram, about. */
   frequency(hash: number): number
 }
@@ -20,11 +20,11 @@ export function readGramsDescription(folder: string): GramsDescription {
 
 /** @throws Error if a file's size contradicts the description, or the description has another number of rows. */
 export function readGrams(folder: string, rows: number, parts: ResidentParts): GramsReader {
-  const { bits, chance, rows: described } = readGramsDescription(folder)
+  const { bits, chance: background, rows: described } = readGramsDescription(folder)
   if (described !== rows) throw new Error('the grams contradict the manifest')
   return {
     rows,
-    chance,
+    background,
     frequency: gramFrequencies(parts.read(wholeFile(join(folder, 'grams.frequencies'), 2 ** bits)), bits),
   }
 }

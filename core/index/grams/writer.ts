@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { gramHashes } from '#core/index/analysis/grams.ts'
 import { indexWords } from '#core/index/analysis/index-words.ts'
 import { GRAM_BITS_MAX, GRAM_BITS_MIN, encodedFrequency, gramSlot } from './layout.ts'
-import { measureChance } from './chance.ts'
+import { measureBackgroundModel } from './background-model.ts'
 import type { GramsDescription } from './layout.ts'
 import { gramFrequencies } from './reader.ts'
 import { openForwardReader } from '#core/index/lexical/forward-reader.ts'
@@ -46,7 +46,8 @@ export function createGramsWriter(rows: number): GramsWriter {
 }
 
 /**
- * Writes the files of the grams, whose chance is measured on the files of passages and words that are in the folder.
+ * Writes the files of the grams, whose background model is measured on the files of passages and words that are in the
+ * folder.
  * @param passageDigests SHA-256 of `passages.sha256`, lower-case hex.
  */
 export async function writeGrams(
@@ -60,7 +61,7 @@ export async function writeGrams(
   using open = new DisposableStack()
   const held = <Reader extends { close(): void }>(reader: Reader): Reader => open.adopt(reader, (each) => each.close())
   const records = held(openPassagesReader(folder, passages, passageDigests, parts))
-  const chance = measureChance({
+  const background = measureBackgroundModel({
     passages,
     passage: (row) => records.passage(row),
     rows: readRowTable(folder, passages, parts),
@@ -68,7 +69,7 @@ export async function writeGrams(
     forward: held(openForwardReader(folder, passages, parts)),
     grams: { rows: passages, frequency: gramFrequencies(frequencies.buffer, bits) },
   })
-  const description: GramsDescription = { rows: passages, bits, chance }
+  const description: GramsDescription = { rows: passages, bits, chance: background }
   return {
     'grams.frequencies': await writeHashed(join(folder, 'grams.frequencies'), [frequencies]),
     'grams.json': await writeHashed(join(folder, 'grams.json'), [Buffer.from(canonicalJson(description))]),

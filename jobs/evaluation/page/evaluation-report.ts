@@ -186,7 +186,7 @@ export const evaluationReportSchema = z.strictObject({
   calibrated_on: calibratedOnSchema,
   /** Absent: the profile has no reader, or none was asked. */
   reader: readerSchema.optional(),
-  /** Questions of the version's own words on which chance was measured; 0: the version is too small. */
+  /** Questions of the version's own words on which the background was measured; 0: the version is too small. */
   chance_questions: count.optional(),
   /** Lowest recall over the kinds of filter below; empty for a version without vectors. */
   filtered_recall: bySelectivity,

@@ -13,7 +13,7 @@ const observedBy = (calibration: Calibration, features: Features): number =>
     PREDICTORS,
     PREDICTORS.map((name) => features[name] ?? 0),
   )
-/** The first passages hold no word of the question, which is less than by chance. */
+/** The first passages hold no word of the question, which is less than the background. */
 const NOTHING: Features = { words_best: -0.5, grams_best: -0.5, grams_mass: -0.4, document_share: -0.2 }
 /** The first passages hold every word of the question, and lie ten deviations above the mean. */
 const EVERYTHING: Features = {
@@ -58,7 +58,7 @@ describe.each([
       expect(observed({ ...NOTHING, [name]: 0.5 })).toBeGreaterThan(observed(NOTHING))
   })
 
-  test('does not answer a list that holds of the question what any list holds by chance', () => {
+  test('does not answer a list that holds of the question what the background holds', () => {
     expect(observed({})).toBeLessThan(calibration.threshold)
   })
 

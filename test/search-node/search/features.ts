@@ -13,7 +13,7 @@ export type Features = Readonly<Record<Predictor, number>>
 
 export const NOTHING: RankedRows = { rows: new Uint32Array(), scores: new Float64Array() }
 
-/** Of a question that the passages hold as by chance. */
+/** Of a question that the passages hold as the background does. */
 export const NO_COVERAGE = (_words: unknown, _rows: unknown, documentShare: number): Coverage => ({
   words_best: 0,
   grams_best: 0,

@@ -16,8 +16,8 @@ const CLUSTERS = 15
 /** Words that no passage holds. */
 const UNKNOWN = 'zyzzyva qwertz plugh xyzzy frobnicate quuxly wibbled grault'
 
-/** What a list has beyond chance in the version; nothing is less than chance gives. */
-const BEYOND_CHANCE = ['document_share', 'words_best', 'grams_best', 'grams_mass']
+/** What a list has above the version's background; nothing is less than the background. */
+const ABOVE_BACKGROUND = ['document_share', 'words_best', 'grams_best', 'grams_mass']
 
 let corpus: Searchable
 let rows: readonly ArtifactRow[]
@@ -70,12 +70,12 @@ describe('words alone', () => {
       expect(sources(await ask({ text: `and what of ${ownWord(n)}?` }))).toEqual([sourceOf(n)])
   })
 
-  test('that no passage holds find nothing: below chance where there is one, else zero but for the shape of the question', async () => {
+  test('that no passage holds find nothing: below the background where there is one, else zero but for the shape of the question', async () => {
     const reply = await ask({ text: 'zyzzyva qwertz' })
     expect(reply).toMatchObject({ passages: [], allowed: ROWS, unsupported: [] })
     const values = PREDICTORS.map((name) => [name, predictorOf(reply.predictors, name) ?? Number.NaN] as const)
-    expect(values.filter(([, value]) => value < 0).map(([name]) => name)).toEqual(BEYOND_CHANCE)
-    const others = values.filter(([name, value]) => !BEYOND_CHANCE.includes(name) && value !== 0)
+    expect(values.filter(([, value]) => value < 0).map(([name]) => name)).toEqual(ABOVE_BACKGROUND)
+    const others = values.filter(([name, value]) => !ABOVE_BACKGROUND.includes(name) && value !== 0)
     expect(others.map(([name]) => name)).toEqual(['content_share', 'mean_idf'])
   })
 })

@@ -2,10 +2,10 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { gramHashes } from '#core/index/analysis/grams.ts'
 import { rowOrder } from '#core/index/format/row-checks.ts'
-import { beyondChance, coverageOf, gramQuestion, heldGrams } from '#core/index/grams/coverage.ts'
-import { DEFAULT_CHANCE } from '#core/index/grams/chance.ts'
+import { aboveBackground, coverageOf, gramQuestion, heldGrams } from '#core/index/grams/coverage.ts'
+import { DEFAULT_BACKGROUND_MODEL } from '#core/index/grams/background-model.ts'
 import { decodedFrequency, encodedFrequency } from '#core/index/grams/layout.ts'
-import type { Chance } from '#core/index/grams/layout.ts'
+import type { BackgroundModel } from '#core/index/grams/layout.ts'
 import { testPassage } from '#test/support/passages.ts'
 import { searchable } from '#test/support/search.ts'
 
@@ -15,18 +15,18 @@ const word = (n: number): string => [...String(n)].map((digit) => SYLLABLES[Numb
 /** A version without vectors, of one text a passage. */
 async function version(
   texts: readonly string[],
-): Promise<{ readonly chance: Chance; frequency(word: string): number }> {
+): Promise<{ readonly background: BackgroundModel; frequency(word: string): number }> {
   const vector = Float32Array.of(1, 0, 0, 0, 0, 0, 0, 0)
   const rows = texts
     .map((text, n) => ({ record: testPassage(n, { text, heading: '' }), vector }))
     .sort((a, b) => rowOrder(a.record, b.record))
   const corpus = await searchable({ rows, embedding: null })
   try {
-    const { chance, frequency } = corpus.mapping.grams
+    const { background, frequency } = corpus.mapping.grams
     const counts = new Map(
       texts.flatMap((text) => text.split(' ')).map((each) => [each, frequency(gramHashes([each])[0] ?? 0)]),
     )
-    return { chance, frequency: (each) => counts.get(each) ?? Number.NaN }
+    return { background, frequency: (each) => counts.get(each) ?? Number.NaN }
   } finally {
     corpus.close()
   }
@@ -38,33 +38,34 @@ const texts = (passages: number, shared: number): string[] =>
       at < shared ? word(1_000 + (n % 10) * 10 + at) : word(10_000 + n * 10 + at),
     ).join(' '),
   )
-const levelOf = ({ chance }: { readonly chance: Chance }, information: number): number =>
-  -beyondChance({ words_best: 0, grams_best: 0, grams_mass: 0, document_share: 0 }, information, chance).grams_best
+const levelOf = ({ background }: { readonly background: BackgroundModel }, information: number): number =>
+  -aboveBackground({ words_best: 0, grams_best: 0, grams_mass: 0, document_share: 0 }, information, background)
+    .grams_best
 
-describe('the chance of a version', () => {
+describe('the background model of a version', () => {
   test('is high where documents say much the same, low where passages have words of their own or copies', async () => {
     const [alike, apart] = [await version(texts(60, 7)), await version(texts(60, 0))]
     expect(levelOf(alike, 60)).toBeGreaterThan(0.6)
     expect(levelOf(apart, 60)).toBeLessThan(0.45)
-    // A copy answers what its passage answers, so it is no chance.
+    // A copy answers what its passage answers, so it is no background.
     expect(levelOf(await version(texts(60, 10)), 60)).toBeLessThan(0.45)
-    expect(alike.chance.questions).toBeGreaterThan(100)
+    expect(alike.background.questions).toBeGreaterThan(100)
   })
 
   test('is the same for the same passages, and falls with what a question asks', async () => {
     const [one, again] = [await version(texts(60, 3)), await version(texts(60, 3))]
-    expect(again.chance).toEqual(one.chance)
+    expect(again.background).toEqual(one.background)
     expect(levelOf(one, 400)).toBeLessThan(levelOf(one, 20))
   })
 
   test('of fewer than eight passages is the default, which is named', async () => {
-    expect((await version(texts(7, 3))).chance).toEqual(DEFAULT_CHANCE)
-    expect(DEFAULT_CHANCE.questions).toBe(0)
+    expect((await version(texts(7, 3))).background).toEqual(DEFAULT_BACKGROUND_MODEL)
+    expect(DEFAULT_BACKGROUND_MODEL.questions).toBe(0)
   })
 
   test('of a single document is measured too: the passage of a question is withheld', async () => {
-    const { chance } = await version(texts(9, 3))
-    expect(chance.questions).toBeGreaterThan(100)
+    const { background } = await version(texts(9, 3))
+    expect(background.questions).toBeGreaterThan(100)
   })
 })
 

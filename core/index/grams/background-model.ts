@@ -12,11 +12,11 @@ import { createTopK } from '#core/index/top-k.ts'
 import { mulberry32 } from '#core/platform/seeded-random.ts'
 import { COVERING_PASSAGES, DOCUMENT_CANDIDATES, coverageOf, gramQuestion, heldGrams } from './coverage.ts'
 import type { Coverage } from './coverage.ts'
-import type { Chance } from './layout.ts'
+import type { BackgroundModel } from './layout.ts'
 import type { GramsReader } from './reader.ts'
 
-/** What of a version its chance is measured on. */
-export interface ChanceIndex extends Pick<PassagesReader, 'passage'> {
+/** What of a version its background model is measured on. */
+export interface BackgroundIndex extends Pick<PassagesReader, 'passage'> {
   readonly passages: number
   readonly rows: Pick<RowTable, 'documents' | 'provisions'>
   readonly lexical: LexicalReader
@@ -41,7 +41,7 @@ const COPY_WORDS_MIN = 0.5
 /** Candidates among which copies are looked for. */
 const COPIES_MAX = 8 * DOCUMENT_CANDIDATES
 /** Means over eight collections of ten passages each, in three languages. */
-export const DEFAULT_CHANCE: Chance = {
+export const DEFAULT_BACKGROUND_MODEL: BackgroundModel = {
   questions: 0,
   information: [1.335, 5.721],
   words_best: { intercept: 0.837, slope: -0.115 },
@@ -51,13 +51,13 @@ export const DEFAULT_CHANCE: Chance = {
 }
 
 /**
- * Measures what the first passages hold of questions that no passage answers, so that a decision means the same in every
- * version. The questions are of words of the version, drawn with a fixed seed: half of them of one passage each, whose
- * document and copies are withheld, as of a topic that the corpus lacks; half of any passages, as of no topic. Their
- * coverage falls with the information of a question, and a line is fitted to it.
+ * Measures what the first passages hold of questions that no passage answers, so that a decision means the same in
+ * every version. The questions are of words of the version, drawn with a fixed seed: half of them of one passage each,
+ * whose document and copies are withheld, as of a topic that the corpus lacks; half of any passages, as of no topic.
+ * Their coverage falls with the information of a question, and a line is fitted to it.
  */
-export function measureChance(index: ChanceIndex): Chance {
-  if (index.passages < PASSAGES_MIN) return DEFAULT_CHANCE
+export function measureBackgroundModel(index: BackgroundIndex): BackgroundModel {
+  if (index.passages < PASSAGES_MIN) return DEFAULT_BACKGROUND_MODEL
   const random = mulberry32(index.passages)
   const pool = Array.from({ length: Math.min(POOL_MAX, index.passages) }, (_, at) => {
     const row = index.passages <= POOL_MAX ? at : Math.floor(random() * index.passages)
@@ -77,7 +77,7 @@ export function measureChance(index: ChanceIndex): Chance {
     const words = Array.from({ length: count }, () => draw(one ?? pick(pool)))
     measured.push(searcher(words, one?.row))
   }
-  return chanceOf(measured)
+  return backgroundModelOf(measured)
 }
 
 interface Pooled {
@@ -97,7 +97,7 @@ interface Measured {
 }
 
 /** @returns a function from a question and the row of its passage, if it has one, to its coverage. */
-function createSearcher(index: ChanceIndex): (words: readonly Drawn[], withheld: number | undefined) => Measured {
+function createSearcher(index: BackgroundIndex): (words: readonly Drawn[], withheld: number | undefined) => Measured {
   const { documents, provisions } = index.rows
   const ofRow = new Map<number, Int32Array>()
   const gramsOf = (row: number): Int32Array => {
@@ -151,7 +151,7 @@ interface Term {
   readonly term: string
 }
 
-function termsOf({ lexical, passages }: ChanceIndex, words: readonly Drawn[]): readonly Term[] {
+function termsOf({ lexical, passages }: BackgroundIndex, words: readonly Drawn[]): readonly Term[] {
   const terms = new Map<number, Term>()
   for (const { word, language } of words) {
     const primary = primaryLanguage(language)
@@ -166,7 +166,7 @@ function termsOf({ lexical, passages }: ChanceIndex, words: readonly Drawn[]): r
 
 /** The first rows by BM25; ties in row order. */
 function candidatesOf(
-  { lexical, passages }: ChanceIndex,
+  { lexical, passages }: BackgroundIndex,
   terms: readonly Term[],
   isWithheld: (row: number) => boolean,
   count: number,
@@ -213,11 +213,11 @@ function heldTerms(terms: readonly Term[], words: Uint32Array): number {
 }
 
 /** Fits a line over ln(information) to each figure by least squares. */
-function chanceOf(measured: readonly Measured[]): Chance {
+function backgroundModelOf(measured: readonly Measured[]): BackgroundModel {
   const at = measured.map(({ information }) => Math.log(Math.max(1, information)))
   const mean = meanOf(at)
   const spread = at.reduce((sum, x) => sum + (x - mean) ** 2, 0)
-  const lineOf = (name: keyof Coverage): Chance[keyof Coverage] => {
+  const lineOf = (name: keyof Coverage): BackgroundModel[keyof Coverage] => {
     const values = measured.map(({ coverage }) => coverage[name])
     const level = meanOf(values)
     const slope = spread === 0 ? 0 : values.reduce((sum, y, i) => sum + ((at[i] ?? 0) - mean) * (y - level), 0) / spread
