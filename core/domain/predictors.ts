@@ -24,7 +24,7 @@ export const PREDICTORS = [
   'first_coverage',
   /**
    * What the first five passages hold of the question above the version's background (`aboveBackground`): of its words
-   * in the best of them, of its grams in the best, of its grams on average. Each in [-1, 1].
+   * in the best of them, of its n-grams in the best, of its n-grams on average. Each in [-1, 1].
    */
   'words_best',
   'grams_best',

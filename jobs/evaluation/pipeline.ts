@@ -1,6 +1,6 @@
 import { ArtifactError } from '#core/index/artifact-error.ts'
 import type { Facets } from '#core/index/facets/layout.ts'
-import { readGramsDescription } from '#core/index/grams/reader.ts'
+import { readNgramsDescription } from '#core/index/ngrams/reader.ts'
 import type { Manifest } from '#core/index/format/manifest.ts'
 import type { ArtifactStore } from '#core/index/format/store.ts'
 import { SEARCH_BOUNDS } from '#core/domain/bounds.ts'
@@ -127,7 +127,7 @@ export async function evaluate(input: EvaluationInput): Promise<Evaluation> {
     filtered: await filteredRecallOf(input.artifact, questions, context),
     missing,
     reader: read?.figures,
-    backgroundQuestions: readGramsDescription(input.artifact.folder).chance.questions,
+    backgroundQuestions: readNgramsDescription(input.artifact.folder).chance.questions,
     searchQuestions: await unlessDamaged(input, () => searchQuestionFigures(input.artifact, context)),
   }
   const reader = read?.parameters ?? profile.reader

@@ -1,32 +1,32 @@
 import { LRUCache } from 'lru-cache'
 import { indexWords } from '#core/index/analysis/index-words.ts'
-import { gramScore } from '#core/index/grams/coverage.ts'
-import type { VersionStatistics, PassageGrams } from './interfaces.ts'
-import { gramHashes } from '#core/index/analysis/grams.ts'
+import { ngramScore } from '#core/index/ngrams/coverage.ts'
+import type { VersionStatistics, PassageNgrams } from './interfaces.ts'
+import { ngramHashes } from '#core/index/analysis/ngrams.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
 import { SEARCH_NODE_BOUNDS } from '#search-node/bounds.ts'
 
 /** Weight of groups of letters beside words; see decision 0052. */
-const GRAM_WEIGHT = 0.4
+const NGRAM_WEIGHT = 0.4
 
 /**
  * Returns the scores by words, with a share for groups of letters. A row without any word of the question stays at 0.
  * @param lexical scores of the rows by words. @param wanted other rows keep their score.
  */
 export function withCompounds(
-  { grams, rowGrams, tokens }: Pick<VersionStatistics, 'grams' | 'rowGrams' | 'tokens'>,
+  { ngrams, rowNgrams, tokens }: Pick<VersionStatistics, 'ngrams' | 'rowNgrams' | 'tokens'>,
   text: string,
   rows: Uint32Array,
   lexical: Float64Array,
   wanted: (row: number) => boolean,
 ): Float64Array {
-  const question = grams(indexWords(text))
+  const question = ngrams(indexWords(text))
   return lexical.map((score, at) => {
     const row = rows[at] ?? 0
     if (score === 0 || !wanted(row)) return score
     const { start, end } = tokens.read(row, row)
     const length = (end(row) - start(row)) / Math.max(1, tokens.description.mean_length)
-    return (1 - GRAM_WEIGHT) * score + GRAM_WEIGHT * gramScore(question, rowGrams(row), length)
+    return (1 - NGRAM_WEIGHT) * score + NGRAM_WEIGHT * ngramScore(question, rowNgrams(row), length)
   })
 }
 
@@ -34,9 +34,9 @@ export function withCompounds(
  * Computes them from the text, which takes longer than all comparison, and keeps those of the most recently used
  * passages, bounded in bytes, one cache per thread and version.
  */
-export function createPassageGrams(passage: (row: number) => Pick<PassageRecord, 'heading' | 'text'>): PassageGrams {
+export function createPassageNgrams(passage: (row: number) => Pick<PassageRecord, 'heading' | 'text'>): PassageNgrams {
   const cache = new LRUCache<number, Int32Array>({
-    maxSize: SEARCH_NODE_BOUNDS.gramCacheBytesMax,
+    maxSize: SEARCH_NODE_BOUNDS.ngramCacheBytesMax,
     sizeCalculation: (hashes) => hashes.byteLength + ENTRY_BYTES,
   })
   return (row) => {
@@ -44,7 +44,7 @@ export function createPassageGrams(passage: (row: number) => Pick<PassageRecord,
     if (known !== undefined) return known
     const { heading, text } = passage(row)
     // A copy, because the hashes are the beginning of a larger buffer.
-    const hashes = gramHashes(indexWords(`${heading}\n${text}`)).slice()
+    const hashes = ngramHashes(indexWords(`${heading}\n${text}`)).slice()
     cache.set(row, hashes)
     return hashes
   }

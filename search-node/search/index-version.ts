@@ -2,7 +2,7 @@ import { analyzeQuestion, primaryLanguage } from '#core/index/analysis/analyzer.
 import type { AnalyzedQuestion } from '#core/index/analysis/analyzer.ts'
 import { dayNumber } from '#core/index/facets/layout.ts'
 import { countRows, forEachRow, hasRow, removeRow } from '#core/index/bitset.ts'
-import { gramQuestion } from '#core/index/grams/coverage.ts'
+import { ngramQuestion } from '#core/index/ngrams/coverage.ts'
 import { isInForce } from '#core/index/facets/reader.ts'
 import type { IndexReader } from '#core/index/format/reader.ts'
 import { createActAliases } from '#law/citations/parser.ts'
@@ -14,7 +14,7 @@ import type { EngineSourceDependencies } from './candidates/engine/source.ts'
 import { createIndexSource } from './candidates/index-source.ts'
 import type {
   SearchScope,
-  PassageGrams,
+  PassageNgrams,
   RowSet,
   SearchableVersion,
   VersionStatistics,
@@ -22,7 +22,7 @@ import type {
 } from './interfaces.ts'
 import { compareQuestions } from './candidates/search-questions/search.ts'
 import { prepareLexical } from './candidates/words/query.ts'
-import { createPassageGrams } from './compounds.ts'
+import { createPassageNgrams } from './compounds.ts'
 import { questionOf } from './question.ts'
 import { createVectorScores } from './fuse.ts'
 import type { FacetsReader } from '#core/index/facets/reader.ts'
@@ -32,7 +32,7 @@ export interface SearchShared {
   readonly aliases: ActAliases
   readonly filter: ScopeFilter
   readonly hasCompounds: VersionStatistics['hasCompounds']
-  readonly passageGrams: PassageGrams
+  readonly passageNgrams: PassageNgrams
   readonly vectorScores: VectorScores | undefined
   /** Where candidates come from; undefined: from the index itself. */
   readonly engine: EngineOfVersion | undefined
@@ -47,7 +47,7 @@ export function createSearchShared(index: IndexReader, engine?: EngineOfVersion)
     aliases: createActAliases(index.references.actNames),
     filter: createScopeFilter(index),
     hasCompounds: compoundRows(index.facets, index.passages),
-    passageGrams: createPassageGrams((row) => index.passage(row)),
+    passageNgrams: createPassageNgrams((row) => index.passage(row)),
     vectorScores: index.vectors && createVectorScores(index.vectors.cosines),
   }
 }
@@ -59,7 +59,7 @@ export function createSearchShared(index: IndexReader, engine?: EngineOfVersion)
  */
 export function createIndexVersion(
   index: IndexReader,
-  { aliases, filter, hasCompounds, passageGrams, vectorScores, engine }: SearchShared = createSearchShared(index),
+  { aliases, filter, hasCompounds, passageNgrams, vectorScores, engine }: SearchShared = createSearchShared(index),
 ): SearchableVersion {
   const lexicalQuery = memoized((asked: AnalyzedQuestion) => prepareLexical(index.lexical, asked.words))
   const { searchQuestions } = index
@@ -92,10 +92,10 @@ export function createIndexVersion(
       cosines: (rows, vector) => index.vectors?.exact.cosines(rows, vector) ?? new Float64Array(rows.length),
       vectorScores,
       searchQuestionShares: (text, rows) => comparedQuestions?.(text).shares(rows),
-      grams: (words) => gramQuestion(words, index.grams),
-      rowGrams: passageGrams,
+      ngrams: (words) => ngramQuestion(words, index.ngrams),
+      rowNgrams: passageNgrams,
       hasCompounds,
-      background: index.grams.background,
+      background: index.ngrams.background,
       passage,
     },
   }

@@ -1,6 +1,6 @@
 import type { AnalyzedQuestion } from '#core/index/analysis/analyzer.ts'
-import type { GramQuestion } from '#core/index/grams/coverage.ts'
-import type { BackgroundModel } from '#core/index/grams/layout.ts'
+import type { NgramQuestion } from '#core/index/ngrams/coverage.ts'
+import type { BackgroundModel } from '#core/index/ngrams/layout.ts'
 import type { HashTable } from '#core/index/hash-table.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
 import type { Filters, SearchQuery, UnsupportedReference, Withdrawn } from '#core/domain/search.ts'
@@ -172,8 +172,8 @@ export interface TokenStatistics {
   readonly read: (from: number, to: number) => TokenRange
 }
 
-/** Grams of the passage in a row, with repetitions; see `gramHashes`. */
-export type PassageGrams = (row: number) => Int32Array
+/** N-grams of the passage in a row, with repetitions; see `ngramHashes`. */
+export type PassageNgrams = (row: number) => Int32Array
 
 /**
  * Scores of a question's cosines in a version, in the range of the words' scores.
@@ -225,9 +225,9 @@ export interface VersionStatistics {
    * @param rows ascending.
    */
   searchQuestionShares(text: string, rows: Uint32Array): Float64Array | undefined
-  /** Compares a question with the grams of passages. @param words of the question, as `indexWords` gives them. */
-  grams(words: readonly string[]): GramQuestion
-  readonly rowGrams: PassageGrams
+  /** Compares a question with the n-grams of passages. @param words of the question, as `indexWords` gives them. */
+  ngrams(words: readonly string[]): NgramQuestion
+  readonly rowNgrams: PassageNgrams
   /** Whether the language of a row writes compounds as one word. Undefined: no language of the version does. */
   readonly hasCompounds: ((row: number) => boolean) | undefined
   /** What the first passages hold of questions that no passage answers. */

@@ -1,7 +1,7 @@
 import { indexWords } from '#core/index/analysis/index-words.ts'
 import { words as wordsOf } from '#core/index/analysis/words.ts'
-import { aboveBackground, coverageOf, heldGrams } from '#core/index/grams/coverage.ts'
-import type { Coverage } from '#core/index/grams/coverage.ts'
+import { aboveBackground, coverageOf, heldNgrams } from '#core/index/ngrams/coverage.ts'
+import type { Coverage } from '#core/index/ngrams/coverage.ts'
 import { createTopK, largest } from '#core/index/top-k.ts'
 import type { FoundPassage, SearchResult } from '#core/domain/search.ts'
 import { SEARCH_NODE_BOUNDS } from '#search-node/bounds.ts'
@@ -145,14 +145,14 @@ function predict(
 }
 
 function coverageAboveBackground(
-  { grams, background, rowGrams }: VersionStatistics,
+  { ngrams, background, rowNgrams }: VersionStatistics,
   text: string,
   words: readonly number[],
   rows: Uint32Array,
   documentShare: number,
 ): Coverage {
-  const question = grams(indexWords(text))
-  const held = Array.from(rows, (row) => heldGrams(question, rowGrams(row)))
+  const question = ngrams(indexWords(text))
+  const held = Array.from(rows, (row) => heldNgrams(question, rowNgrams(row)))
   return aboveBackground(coverageOf(words, held, documentShare), question.information, background)
 }
 

@@ -109,24 +109,24 @@ function spellingsIn(
   for (const term of new Set(analyze(`${heading}\n${text}`, language, wanted))) {
     if (term.length < SOFT_LETTERS_MIN) continue
     const known = spellings.get(firstLetter(term))
-    if (known === undefined) spellings.set(firstLetter(term), [gramsOf(term)])
-    else known.push(gramsOf(term))
+    if (known === undefined) spellings.set(firstLetter(term), [trigramsOf(term)])
+    else known.push(trigramsOf(term))
   }
   return spellings
 }
 
 function resemblance(term: string, others: readonly ReadonlySet<string>[]): number {
-  const grams = gramsOf(term)
+  const trigrams = trigramsOf(term)
   let best = 0
   for (const other of others) {
     let common = 0
-    for (const gram of grams) if (other.has(gram)) common += 1
-    best = Math.max(best, (2 * common) / (grams.size + other.size))
+    for (const trigram of trigrams) if (other.has(trigram)) common += 1
+    best = Math.max(best, (2 * common) / (trigrams.size + other.size))
   }
   return best
 }
 
-function gramsOf(term: string): ReadonlySet<string> {
+function trigramsOf(term: string): ReadonlySet<string> {
   if (term.length < SOFT_LETTERS_MIN) return new Set([term])
   return new Set(Array.from({ length: term.length - 2 }, (_, at) => term.slice(at, at + 3)))
 }

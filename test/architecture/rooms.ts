@@ -16,7 +16,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'core/index/passages': INDEX_BASE,
   'core/index/facets': [...INDEX_BASE, 'core/index/bitset.ts', 'core/index/passages'],
   'core/index/lexical': [...INDEX_BASE, 'core/index/analysis'],
-  'core/index/grams': [
+  'core/index/ngrams': [
     ...INDEX_BASE,
     'core/index/top-k.ts',
     'core/index/hash-table.ts',
@@ -72,8 +72,8 @@ const RANKING_MAY_IMPORT = [
   'core/index/analysis/',
   'core/index/passages/record.ts',
   'core/index/hash-table.ts',
-  'core/index/grams/coverage.ts',
-  'core/index/grams/layout.ts',
+  'core/index/ngrams/coverage.ts',
+  'core/index/ngrams/layout.ts',
   'core/index/lexical/idf.ts',
   'core/index/lexical/token-hash.ts',
   'core/index/vectors/cosine-statistics.ts',

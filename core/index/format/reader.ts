@@ -4,8 +4,8 @@ import { openFacetsReader } from '#core/index/facets/reader.ts'
 import type { FacetsReader } from '#core/index/facets/reader.ts'
 import { openForwardReader } from '#core/index/lexical/forward-reader.ts'
 import type { ForwardReader } from '#core/index/lexical/forward-reader.ts'
-import { readGrams } from '#core/index/grams/reader.ts'
-import type { GramsReader } from '#core/index/grams/reader.ts'
+import { readNgrams } from '#core/index/ngrams/reader.ts'
+import type { NgramsReader } from '#core/index/ngrams/reader.ts'
 import { openLexicalReader } from '#core/index/lexical/reader.ts'
 import type { LexicalReader } from '#core/index/lexical/reader.ts'
 import { openPassagesReader } from '#core/index/passages/reader.ts'
@@ -76,7 +76,7 @@ export interface IndexReader {
   readonly rows: RowTable
   readonly lexical: LexicalReader
   readonly forward: ForwardReader
-  readonly grams: GramsReader
+  readonly ngrams: NgramsReader
   readonly references: ReferencesReader
   /** Undefined for a version without search questions. */
   readonly searchQuestions: SearchQuestionsReader | undefined
@@ -173,7 +173,7 @@ export function openIndex(
     rows: readRowTable(folder, passages, parts),
     lexical,
     forward,
-    grams: readGrams(folder, passages, parts),
+    ngrams: readNgrams(folder, passages, parts),
     references,
     searchQuestions,
     passage: (row: number) => records.passage(row),

@@ -17,7 +17,7 @@ import type { FileDigest } from '#core/platform/hashed-file.ts'
 import { parsedJson } from '#core/platform/json.ts'
 import { HASH_BYTES } from '#core/platform/merkle.ts'
 import { forwardSchema } from '#core/index/lexical/forward-layout.ts'
-import { gramsSchema } from '#core/index/grams/layout.ts'
+import { ngramsSchema } from '#core/index/ngrams/layout.ts'
 import { lexicalSchema, lexicalTermsLayout } from '#core/index/lexical/layout.ts'
 import { referencesLayout, referencesSchema } from '#core/index/references/layout.ts'
 import { rowTableBytes } from '#core/index/passages/row-table.ts'
@@ -207,9 +207,9 @@ async function verifyWords(folder: string, { passages, files, search_questions: 
   }
   const lexical = await read('lexical.json', lexicalSchema)
   const forward = await read('forward.json', forwardSchema)
-  const grams = await read('grams.json', gramsSchema)
+  const ngrams = await read('grams.json', ngramsSchema)
   const references = await read('references.json', referencesSchema)
-  if (lexical.rows !== passages || forward.rows !== passages || grams.rows !== passages)
+  if (lexical.rows !== passages || forward.rows !== passages || ngrams.rows !== passages)
     throw new ArtifactError('The words were indexed for another number of passages.')
   const asked = questions === undefined ? undefined : await read('search-questions.json', lexicalSchema)
   if (asked?.rows !== questions)
@@ -223,7 +223,7 @@ async function verifyWords(folder: string, { passages, files, search_questions: 
     'forward.tokens': forward.uint32s * 4,
     'forward.offsets': (passages + 1) * 4,
     'forward.pairs': 2 ** forward.pair_bits * 4,
-    'grams.frequencies': 2 ** grams.bits,
+    'grams.frequencies': 2 ** ngrams.bits,
     'references.bin': referencesLayout(references).bytes,
     ...(asked === undefined
       ? {}

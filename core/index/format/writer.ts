@@ -27,8 +27,8 @@ import type { EmbeddingSpace, Manifest } from './manifest.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
 import { createForwardWriter } from '#core/index/lexical/forward-writer.ts'
 import type { ForwardWriter } from '#core/index/lexical/forward-writer.ts'
-import { createGramsWriter, writeGrams } from '#core/index/grams/writer.ts'
-import type { GramsWriter } from '#core/index/grams/writer.ts'
+import { createNgramsWriter, writeNgrams } from '#core/index/ngrams/writer.ts'
+import type { NgramsWriter } from '#core/index/ngrams/writer.ts'
 import { createLexicalWriter } from '#core/index/lexical/writer.ts'
 import type { LexicalWriter } from '#core/index/lexical/writer.ts'
 import type { ActEntry } from '#core/index/references/layout.ts'
@@ -161,7 +161,7 @@ async function writeFolder(input: ArtifactInput, folder: string): Promise<Writte
   const tokens = await openHashedFile(join(folder, 'forward.tokens'))
   try {
     const rows = await writeRows(input, { vectors, lines, tokens }, pause)
-    const { passages, facets, documents, table, lexical, forward, grams, references, sources } = rows
+    const { passages, facets, documents, table, lexical, forward, ngrams, references, sources } = rows
     const queries = (await input.sampleQueries?.()) ?? []
     const isSearched = input.loadEngine === undefined
     const written = await (isSearched ? vectors?.finish(queries) : vectors?.finishUnsearched(queries))
@@ -195,9 +195,9 @@ async function writeFolder(input: ArtifactInput, folder: string): Promise<Writte
       'references.bin': await writeHashed(join(folder, 'references.bin'), [named.bytes]),
       ...(searchQuestions.length === 0 ? {} : await writeSearchQuestions(folder, searchQuestions)),
     }
-    // The build needs the postings for the grams; a version with an engine is not searched in them.
+    // The build needs the postings for the n-grams; a version with an engine is not searched in them.
     const { 'lexical.postings': postings, ...others } = files
-    const ofGrams = await writeGrams(folder, input.passages, grams, files['passages.sha256'].sha256)
+    const ofNgrams = await writeNgrams(folder, input.passages, ngrams, files['passages.sha256'].sha256)
     const engine = await input.loadEngine?.({ folder, passages: input.passages, dimensions: embedding?.dimensions })
     if (!isSearched) await rm(join(folder, 'lexical.postings'))
     return await writeManifest(input, folder, {
@@ -206,7 +206,7 @@ async function writeFolder(input: ArtifactInput, folder: string): Promise<Writte
       merkleRoot: merkleRoot(tables.leaves),
       clusters: written?.clusters,
       cosines: written?.cosines,
-      files: { ...others, ...(isSearched ? { 'lexical.postings': postings } : {}), ...ofGrams },
+      files: { ...others, ...(isSearched ? { 'lexical.postings': postings } : {}), ...ofNgrams },
     })
   } finally {
     for (const file of [vectors, lines, tokens]) await file?.abandon()
@@ -261,7 +261,7 @@ interface WrittenRows {
   readonly table: RowTableWriter
   readonly lexical: LexicalWriter
   readonly forward: ForwardWriter
-  readonly grams: GramsWriter
+  readonly ngrams: NgramsWriter
   readonly references: ReferencesWriter
   readonly sources: SourcesWriter
 }
@@ -275,7 +275,7 @@ async function writeRows(input: ArtifactInput, files: RowFiles, pause: () => Pro
   const analyze = createAnalyzer()
   const lexical = createLexicalWriter(input.passages)
   const forward = createForwardWriter(input.passages)
-  const grams = createGramsWriter(input.passages)
+  const ngrams = createNgramsWriter(input.passages)
   const references = createReferencesWriter(input.passages)
   const sources = createSourcesWriter(input.sources, input.derived ?? new Map())
   const dimensions = input.embedding?.dimensions ?? 0
@@ -302,7 +302,7 @@ async function writeRows(input: ArtifactInput, files: RowFiles, pause: () => Pro
     const terms = { language, heading: analyze(record.heading, language), text: analyze(record.text, language) }
     lexical.add(done, terms)
     await files.tokens.write(forward.add(terms, table.add(done, record)))
-    grams.add(record.heading, record.text)
+    ngrams.add(record.heading, record.text)
     references.add(done, record)
     done += 1
     batched += 1
@@ -310,5 +310,5 @@ async function writeRows(input: ArtifactInput, files: RowFiles, pause: () => Pro
   }
   if (batched > 0) await flush()
   if (done !== input.passages) throw new ArtifactError(`${input.passages} passages were announced and ${done} came.`)
-  return { passages, facets, documents, table, lexical, forward, grams, references, sources }
+  return { passages, facets, documents, table, lexical, forward, ngrams, references, sources }
 }

@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import { words as wordsOf } from '#core/index/analysis/words.ts'
-import type { Coverage } from '#core/index/grams/coverage.ts'
+import type { Coverage } from '#core/index/ngrams/coverage.ts'
 import { PREDICTORS } from '#core/domain/predictors.ts'
 import type { Predictor } from '#core/domain/predictors.ts'
 import { predictorsOf } from '#search-node/search/predictors.ts'

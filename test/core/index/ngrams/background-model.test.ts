@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { gramHashes } from '#core/index/analysis/grams.ts'
+import { ngramHashes } from '#core/index/analysis/ngrams.ts'
 import { rowOrder } from '#core/index/format/row-checks.ts'
-import { aboveBackground, coverageOf, gramQuestion, heldGrams } from '#core/index/grams/coverage.ts'
-import { DEFAULT_BACKGROUND_MODEL } from '#core/index/grams/background-model.ts'
-import { decodedFrequency, encodedFrequency } from '#core/index/grams/layout.ts'
-import type { BackgroundModel } from '#core/index/grams/layout.ts'
+import { aboveBackground, coverageOf, ngramQuestion, heldNgrams } from '#core/index/ngrams/coverage.ts'
+import { DEFAULT_BACKGROUND_MODEL } from '#core/index/ngrams/background-model.ts'
+import { decodedFrequency, encodedFrequency } from '#core/index/ngrams/layout.ts'
+import type { BackgroundModel } from '#core/index/ngrams/layout.ts'
 import { testPassage } from '#test/support/passages.ts'
 import { searchable } from '#test/support/search.ts'
 
@@ -22,9 +22,9 @@ async function version(
     .sort((a, b) => rowOrder(a.record, b.record))
   const corpus = await searchable({ rows, embedding: null })
   try {
-    const { background, frequency } = corpus.mapping.grams
+    const { background, frequency } = corpus.mapping.ngrams
     const counts = new Map(
-      texts.flatMap((text) => text.split(' ')).map((each) => [each, frequency(gramHashes([each])[0] ?? 0)]),
+      texts.flatMap((text) => text.split(' ')).map((each) => [each, frequency(ngramHashes([each])[0] ?? 0)]),
     )
     return { background, frequency: (each) => counts.get(each) ?? Number.NaN }
   } finally {
@@ -69,7 +69,7 @@ describe('the background model of a version', () => {
   })
 })
 
-describe('grams of a version', () => {
+describe('n-grams of a version', () => {
   test('are counted by passages, about and hardly ever too low', async () => {
     const { frequency } = await version(['badoki lumona', 'badoki puroti', 'badoki badoki', ...texts(8, 0)])
     expect(frequency('badoki')).toBeGreaterThan(2.7)
@@ -86,14 +86,14 @@ describe('grams of a version', () => {
     const frequency = (hash: number): number => Math.abs(hash % 40)
     fc.assert(
       fc.property(words, words, (asked, text) => {
-        const question = gramQuestion(asked, { rows: 50, frequency })
-        const held = new Set(gramHashes(text))
-        const distinct = [...new Set(gramHashes(asked))]
+        const question = ngramQuestion(asked, { rows: 50, frequency })
+        const held = new Set(ngramHashes(text))
+        const distinct = [...new Set(ngramHashes(asked))]
         const weight = (hash: number): number => Math.log(1 + (50.5 - frequency(hash)) / (frequency(hash) + 0.5))
         const sum = (hashes: readonly number[]): number => hashes.reduce((total, hash) => total + weight(hash), 0)
         const share = distinct.length === 0 ? 0 : sum(distinct.filter((hash) => held.has(hash))) / sum(distinct)
         expect(question.information).toBeCloseTo(sum(distinct), 9)
-        expect(heldGrams(question, gramHashes(text))).toBeCloseTo(share, 9)
+        expect(heldNgrams(question, ngramHashes(text))).toBeCloseTo(share, 9)
       }),
     )
   })

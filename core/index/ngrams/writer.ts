@@ -1,10 +1,10 @@
 import { join } from 'node:path'
-import { gramHashes } from '#core/index/analysis/grams.ts'
+import { ngramHashes } from '#core/index/analysis/ngrams.ts'
 import { indexWords } from '#core/index/analysis/index-words.ts'
-import { GRAM_BITS_MAX, GRAM_BITS_MIN, encodedFrequency, gramSlot } from './layout.ts'
+import { NGRAM_BITS_MAX, NGRAM_BITS_MIN, encodedFrequency, ngramSlot } from './layout.ts'
 import { measureBackgroundModel } from './background-model.ts'
-import type { GramsDescription } from './layout.ts'
-import { gramFrequencies } from './reader.ts'
+import type { NgramsDescription } from './layout.ts'
+import { ngramFrequencies } from './reader.ts'
 import { openForwardReader } from '#core/index/lexical/forward-reader.ts'
 import { openLexicalReader } from '#core/index/lexical/reader.ts'
 import { openPassagesReader } from '#core/index/passages/reader.ts'
@@ -14,19 +14,19 @@ import { canonicalJson } from '#core/platform/digest.ts'
 import { writeHashed } from '#core/platform/hashed-file.ts'
 import type { FileDigest } from '#core/platform/hashed-file.ts'
 
-/** A passage has about thirty groups of letters that few others have. */
+/** A passage has about thirty n-grams that few others have. */
 const SLOTS_PER_ROW = 32
 
-/** Counts the rows of each gram and returns `grams.frequencies`. */
-export interface GramsWriter {
+/** Counts the rows of each n-gram and returns `grams.frequencies`. */
+export interface NgramsWriter {
   /** Counts the next row. */
   add(heading: string, text: string): void
   finish(): { readonly bits: number; readonly frequencies: Uint8Array }
 }
 
 /** @param rows number of rows to be added. */
-export function createGramsWriter(rows: number): GramsWriter {
-  const bits = Math.min(GRAM_BITS_MAX, Math.max(GRAM_BITS_MIN, Math.ceil(Math.log2(rows * SLOTS_PER_ROW))))
+export function createNgramsWriter(rows: number): NgramsWriter {
+  const bits = Math.min(NGRAM_BITS_MAX, Math.max(NGRAM_BITS_MIN, Math.ceil(Math.log2(rows * SLOTS_PER_ROW))))
   const counts = new Uint32Array(2 ** bits)
   /** The last row, from 1, that each slot was counted for. */
   const last = new Uint32Array(2 ** bits)
@@ -34,8 +34,8 @@ export function createGramsWriter(rows: number): GramsWriter {
   return {
     add(heading, text) {
       row += 1
-      for (const hash of gramHashes(indexWords(`${heading}\n${text}`))) {
-        const slot = gramSlot(hash, bits)
+      for (const hash of ngramHashes(indexWords(`${heading}\n${text}`))) {
+        const slot = ngramSlot(hash, bits)
         if (last[slot] === row) continue
         last[slot] = row
         counts[slot] = (counts[slot] ?? 0) + 1
@@ -46,17 +46,17 @@ export function createGramsWriter(rows: number): GramsWriter {
 }
 
 /**
- * Writes the files of the grams, whose background model is measured on the files of passages and words that are in the
- * folder.
+ * Writes the files of the n-grams, whose background model is measured on the files of passages and words that are in
+ * the folder.
  * @param passageDigests SHA-256 of `passages.sha256`, lower-case hex.
  */
-export async function writeGrams(
+export async function writeNgrams(
   folder: string,
   passages: number,
-  grams: GramsWriter,
+  ngrams: NgramsWriter,
   passageDigests: string,
 ): Promise<Readonly<Record<'grams.json' | 'grams.frequencies', FileDigest>>> {
-  const { bits, frequencies } = grams.finish()
+  const { bits, frequencies } = ngrams.finish()
   const parts = createResidentParts()
   using open = new DisposableStack()
   const held = <Reader extends { close(): void }>(reader: Reader): Reader => open.adopt(reader, (each) => each.close())
@@ -67,9 +67,9 @@ export async function writeGrams(
     rows: readRowTable(folder, passages, parts),
     lexical: held(openLexicalReader(folder, passages, parts)),
     forward: held(openForwardReader(folder, passages, parts)),
-    grams: { rows: passages, frequency: gramFrequencies(frequencies.buffer, bits) },
+    ngrams: { rows: passages, frequency: ngramFrequencies(frequencies.buffer, bits) },
   })
-  const description: GramsDescription = { rows: passages, bits, chance: background }
+  const description: NgramsDescription = { rows: passages, bits, chance: background }
   return {
     'grams.frequencies': await writeHashed(join(folder, 'grams.frequencies'), [frequencies]),
     'grams.json': await writeHashed(join(folder, 'grams.json'), [Buffer.from(canonicalJson(description))]),

@@ -1,5 +1,5 @@
 import { analyze, primaryLanguage } from '#core/index/analysis/analyzer.ts'
-import { gramHashes } from '#core/index/analysis/grams.ts'
+import { ngramHashes } from '#core/index/analysis/ngrams.ts'
 import { indexWords } from '#core/index/analysis/index-words.ts'
 import type { ForwardReader } from '#core/index/lexical/forward-reader.ts'
 import { inverseFrequency } from '#core/index/lexical/idf.ts'
@@ -10,10 +10,10 @@ import type { PassagesReader } from '#core/index/passages/reader.ts'
 import type { RowTable } from '#core/index/passages/row-table.ts'
 import { createTopK } from '#core/index/top-k.ts'
 import { mulberry32 } from '#core/platform/seeded-random.ts'
-import { COVERING_PASSAGES, DOCUMENT_CANDIDATES, coverageOf, gramQuestion, heldGrams } from './coverage.ts'
+import { COVERING_PASSAGES, DOCUMENT_CANDIDATES, coverageOf, ngramQuestion, heldNgrams } from './coverage.ts'
 import type { Coverage } from './coverage.ts'
 import type { BackgroundModel } from './layout.ts'
-import type { GramsReader } from './reader.ts'
+import type { NgramsReader } from './reader.ts'
 
 /** What of a version its background model is measured on. */
 export interface BackgroundIndex extends Pick<PassagesReader, 'passage'> {
@@ -21,7 +21,7 @@ export interface BackgroundIndex extends Pick<PassagesReader, 'passage'> {
   readonly rows: Pick<RowTable, 'documents' | 'provisions'>
   readonly lexical: LexicalReader
   readonly forward: ForwardReader
-  readonly grams: Pick<GramsReader, 'rows' | 'frequency'>
+  readonly ngrams: Pick<NgramsReader, 'rows' | 'frequency'>
 }
 
 /** In a smaller version, every passage that is withheld changes what words are rare. */
@@ -34,8 +34,8 @@ const QUESTIONS = 200
 const WORDS = [4, 30] as const
 /** With fewer documents, the passage of a question is withheld, not its document. */
 const WITHHELD_DOCUMENTS_MIN = 4
-/** A passage that holds so much of the withheld one's grams is a copy of it, and is withheld with it. */
-const COPY_GRAMS_MIN = 0.8
+/** A passage that holds so much of the withheld one's n-grams is a copy of it, and is withheld with it. */
+const COPY_NGRAMS_MIN = 0.8
 /** A copy holds at least so much of the question. */
 const COPY_WORDS_MIN = 0.5
 /** Candidates among which copies are looked for. */
@@ -100,18 +100,18 @@ interface Measured {
 function createSearcher(index: BackgroundIndex): (words: readonly Drawn[], withheld: number | undefined) => Measured {
   const { documents, provisions } = index.rows
   const ofRow = new Map<number, Int32Array>()
-  const gramsOf = (row: number): Int32Array => {
+  const ngramsOf = (row: number): Int32Array => {
     const known = ofRow.get(row)
     if (known !== undefined) return known
     const { heading, text } = index.passage(row)
-    const hashes = Int32Array.from(new Set(gramHashes(indexWords(`${heading}\n${text}`))))
+    const hashes = Int32Array.from(new Set(ngramHashes(indexWords(`${heading}\n${text}`))))
     if (ofRow.size < POOL_MAX) ofRow.set(row, hashes)
     return hashes
   }
   const byDocument = new Set(documents).size >= WITHHELD_DOCUMENTS_MIN
   const isCopy = (own: ReadonlySet<number>, row: number, terms: readonly Term[]): boolean => {
     if (heldTerms(terms, index.forward.read(row, row).words(row)) < COPY_WORDS_MIN) return false
-    return gramsOf(row).reduce((held, hash) => held + Number(own.has(hash)), 0) >= COPY_GRAMS_MIN * own.size
+    return ngramsOf(row).reduce((held, hash) => held + Number(own.has(hash)), 0) >= COPY_NGRAMS_MIN * own.size
   }
   const withoutCopies = (best: Uint32Array, own: ReadonlySet<number>, terms: readonly Term[]): Uint32Array => {
     const others: number[] = []
@@ -126,18 +126,18 @@ function createSearcher(index: BackgroundIndex): (words: readonly Drawn[], withh
     const isWithheld = (row: number): boolean =>
       withheld !== undefined && (byDocument ? documents[row] === documents[withheld] : row === withheld)
     const best = candidatesOf(index, terms, isWithheld, withheld === undefined ? DOCUMENT_CANDIDATES : COPIES_MAX)
-    const candidates = withheld === undefined ? best : withoutCopies(best, new Set(gramsOf(withheld)), terms)
+    const candidates = withheld === undefined ? best : withoutCopies(best, new Set(ngramsOf(withheld)), terms)
     const rows = firstRows(candidates, provisions)
     const inFirst = candidates.filter((row) => documents[row] === documents[candidates[0] ?? 0]).length
-    const question = gramQuestion(
+    const question = ngramQuestion(
       words.map(({ word }) => word),
-      index.grams,
+      index.ngrams,
     )
     return {
       information: question.information,
       coverage: coverageOf(
         rows.map((row) => heldTerms(terms, index.forward.read(row, row).words(row))),
-        rows.map((row) => heldGrams(question, gramsOf(row))),
+        rows.map((row) => heldNgrams(question, ngramsOf(row))),
         inFirst / Math.max(1, candidates.length),
       ),
     }

@@ -1,12 +1,12 @@
-import { gramHashes } from '#core/index/analysis/grams.ts'
+import { ngramHashes } from '#core/index/analysis/ngrams.ts'
 import { hashTableOf, indexIn } from '#core/index/hash-table.ts'
 import type { HashTable } from '#core/index/hash-table.ts'
 import { inverseFrequency } from '#core/index/lexical/idf.ts'
-import type { GramsReader } from './reader.ts'
+import type { NgramsReader } from './reader.ts'
 import type { BackgroundModel } from './layout.ts'
 
-/** The distinct grams of a question. */
-export interface GramQuestion {
+/** The distinct n-grams of a question. */
+export interface NgramQuestion {
   readonly table: HashTable
   /** Inverse document frequency of each. */
   readonly weights: Float64Array
@@ -15,13 +15,16 @@ export interface GramQuestion {
 }
 
 /** @param words of the question, as `indexWords` gives them. */
-export function gramQuestion(words: readonly string[], grams: Pick<GramsReader, 'rows' | 'frequency'>): GramQuestion {
-  const distinct = new Set<number>(gramHashes(words))
+export function ngramQuestion(
+  words: readonly string[],
+  ngrams: Pick<NgramsReader, 'rows' | 'frequency'>,
+): NgramQuestion {
+  const distinct = new Set<number>(ngramHashes(words))
   const items: { readonly hashes: readonly number[] }[] = []
   const weights = new Float64Array(distinct.size)
   let information = 0
   for (const hash of distinct) {
-    const weight = inverseFrequency(grams.frequency(hash), grams.rows)
+    const weight = inverseFrequency(ngrams.frequency(hash), ngrams.rows)
     weights[items.length] = weight
     information += weight
     items.push({ hashes: [hash] })
@@ -30,9 +33,9 @@ export function gramQuestion(words: readonly string[], grams: Pick<GramsReader, 
 }
 
 /**
- * Share of a question's grams, by weight, that a text holds; 0 for a question without any. @param hashes of the text.
+ * Share of a question's n-grams, by weight, that a text holds; 0 for a question without any. @param hashes of the text.
  */
-export function heldGrams({ table, weights, information }: GramQuestion, hashes: Int32Array): number {
+export function heldNgrams({ table, weights, information }: NgramQuestion, hashes: Int32Array): number {
   if (information === 0) return 0
   const seen = new Uint8Array(weights.length)
   let held = 0
@@ -45,14 +48,14 @@ export function heldGrams({ table, weights, information }: GramQuestion, hashes:
   return held / information
 }
 
-/** Parameters of BM25 over grams: those of the words (decision 0006). */
+/** Parameters of BM25 over n-grams: those of the words (decision 0006). */
 const BM25 = { k1: 0.9, b: 0.7 } as const
 
 /**
- * Score of a text by BM25 over a question's grams, as the share of the greatest possible one; 0 for a question without
- * any. @param hashes of the text. @param length words of the text, in means of a passage.
+ * Score of a text by BM25 over a question's n-grams, as the share of the greatest possible one; 0 for a question
+ * without any. @param hashes of the text. @param length words of the text, in means of a passage.
  */
-export function gramScore({ table, weights, information }: GramQuestion, hashes: Int32Array, length: number): number {
+export function ngramScore({ table, weights, information }: NgramQuestion, hashes: Int32Array, length: number): number {
   if (information === 0) return 0
   const counts = new Uint16Array(weights.length)
   for (let at = 0; at < hashes.length; at++) {
@@ -79,15 +82,15 @@ export type Coverage = Readonly<Record<'words_best' | 'grams_best' | 'grams_mass
 
 /**
  * @param words shares of the question's words that the first passages hold, by inverse document frequency.
- * @param grams of its grams. Both have the same length, at most COVERING_PASSAGES; 0 without passages.
+ * @param ngrams of its n-grams. Both have the same length, at most COVERING_PASSAGES; 0 without passages.
  * @param documentShare of the first DOCUMENT_CANDIDATES candidates, those in the first one's document.
  */
-export function coverageOf(words: readonly number[], grams: readonly number[], documentShare: number): Coverage {
+export function coverageOf(words: readonly number[], ngrams: readonly number[], documentShare: number): Coverage {
   return {
     document_share: documentShare,
     words_best: Math.max(0, ...words),
-    grams_best: Math.max(0, ...grams),
-    grams_mass: grams.reduce((sum, share) => sum + share, 0) / Math.max(1, grams.length),
+    grams_best: Math.max(0, ...ngrams),
+    grams_mass: ngrams.reduce((sum, share) => sum + share, 0) / Math.max(1, ngrams.length),
   }
 }
 

@@ -1,14 +1,15 @@
 import { z } from 'zod'
 
-export const GRAM_BITS_MIN = 12
-export const GRAM_BITS_MAX = 22
+export const NGRAM_BITS_MIN = 12
+export const NGRAM_BITS_MAX = 22
 
 /** A figure of the background, as a line over ln(information) of the question. */
 const lineSchema = z.strictObject({ intercept: z.number(), slope: z.number() })
 
 /**
  * The background model: what the first passages hold of questions that no passage answers; see
- * `measureBackgroundModel`. The information of a question is the sum of the inverse document frequencies of its grams.
+ * `measureBackgroundModel`. The information of a question is the sum of the inverse document frequencies of its
+ * n-grams.
  */
 export const backgroundModelSchema = z.strictObject({
   /** Questions that it was measured on; 0: the version is too small, and the default applies. */
@@ -23,21 +24,21 @@ export const backgroundModelSchema = z.strictObject({
 export type BackgroundModel = z.infer<typeof backgroundModelSchema>
 
 /**
- * Groups of letters of all passages; see `gramHashes`.
+ * Character n-grams of all passages; see `ngramHashes`.
  *
- * - `grams.frequencies`: in 2^bits bytes by `gramSlot`, the number of rows with a gram as `encodedFrequency`. Grams that
- *   share a slot share its number, so a gram may seem more common than it is.
+ * - `grams.frequencies`: in 2^bits bytes by `ngramSlot`, the number of rows with an n-gram as `encodedFrequency`.
+ *   N-grams that share a slot share its number, so one may seem more common than it is.
  * - `grams.json`: the description.
  */
-export const gramsSchema = z.strictObject({
+export const ngramsSchema = z.strictObject({
   rows: z.int().positive(),
-  bits: z.int().min(GRAM_BITS_MIN).max(GRAM_BITS_MAX),
+  bits: z.int().min(NGRAM_BITS_MIN).max(NGRAM_BITS_MAX),
   chance: backgroundModelSchema,
 })
-export type GramsDescription = z.infer<typeof gramsSchema>
+export type NgramsDescription = z.infer<typeof ngramsSchema>
 
 /** @param hash never 0. */
-export function gramSlot(hash: number, bits: number): number {
+export function ngramSlot(hash: number, bits: number): number {
   return Math.imul(hash ^ (hash >>> 15), 0x9e37_79b1) >>> (32 - bits)
 }
 
