@@ -12,7 +12,7 @@ import type {
   RowSet,
   VersionStatistics,
 } from './interfaces.ts'
-import { withCompounds } from './compounds.ts'
+import { withNgrams } from './ngram-rescoring.ts'
 import { rescoreRows } from './rescore.ts'
 
 /** Candidates of each ranking that runs, their union, and the scores of the union in parallel columns. */
@@ -27,7 +27,7 @@ export interface Round {
   readonly nearest: readonly number[]
   /** Scores of rescoring. Undefined: no lexical ranking. */
   readonly lexical: Float64Array | undefined
-  /** The same, with letters of words where the version has compounds. Undefined: no lexical ranking. */
+  /** The same, rescored by n-grams where the version has compounds. Undefined: no lexical ranking. */
   readonly words: Float64Array | undefined
   /** Shares of the best search questions. Undefined: the version has none, or no lexical ranking. */
   readonly asked: Float64Array | undefined
@@ -63,7 +63,7 @@ export async function runRound(
   // Named rows come first whatever their score, and may be many.
   const isWanted = (row: number): boolean => !extraRows.has(row) && hasCompounds?.(row) === true
   const words =
-    lexical && hasCompounds ? withCompounds(statistics, query.input.text, found.rows, lexical, isWanted) : lexical
+    lexical && hasCompounds ? withNgrams(statistics, query.input.text, found.rows, lexical, isWanted) : lexical
   return { ...found, lexical, words, asked, dense: vectorScoresOf(statistics, query, found) }
 }
 

@@ -22,7 +22,7 @@ import type {
 } from './interfaces.ts'
 import { compareQuestions } from './candidates/search-questions/search.ts'
 import { prepareLexical } from './candidates/words/query.ts'
-import { createPassageNgrams } from './compounds.ts'
+import { createPassageNgrams } from './ngram-rescoring.ts'
 import { questionOf } from './question.ts'
 import { createVectorScores } from './fuse.ts'
 import type { FacetsReader } from '#core/index/facets/reader.ts'

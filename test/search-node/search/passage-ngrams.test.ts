@@ -3,7 +3,7 @@ import { ngramHashes } from '#core/index/analysis/ngrams.ts'
 import { indexWords } from '#core/index/analysis/index-words.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
 import { SEARCH_NODE_BOUNDS } from '#search-node/bounds.ts'
-import { createPassageNgrams } from '#search-node/search/compounds.ts'
+import { createPassageNgrams } from '#search-node/search/ngram-rescoring.ts'
 import { testPassage } from '#test/support/passages.ts'
 
 test('n-grams of a passage are computed once while they are kept, and kept within the bound of bytes', () => {

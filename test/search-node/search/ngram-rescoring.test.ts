@@ -43,7 +43,7 @@ function corpusIn(language: string): Searchable {
 const ask = (language: string, text: string): Promise<SearchResult> => corpusIn(language).ask({ text, limit: 10 })
 const textsOf = ({ passages }: SearchResult): readonly string[] => passages.map(({ text }) => text)
 
-describe('letters of words', () => {
+describe('character n-grams', () => {
   test('put the parts of a compound first in a language that writes compounds', async () => {
     expect(textsOf(await ask('de', QUESTION))).toEqual([WITH_PARTS, WITH_PARTS, WITHOUT_PARTS, WITHOUT_PARTS])
   })

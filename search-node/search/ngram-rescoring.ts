@@ -1,19 +1,19 @@
 import { LRUCache } from 'lru-cache'
 import { indexWords } from '#core/index/analysis/index-words.ts'
-import { ngramScore } from '#core/index/ngrams/coverage.ts'
-import type { VersionStatistics, PassageNgrams } from './interfaces.ts'
 import { ngramHashes } from '#core/index/analysis/ngrams.ts'
+import { ngramScore } from '#core/index/ngrams/coverage.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
 import { SEARCH_NODE_BOUNDS } from '#search-node/bounds.ts'
+import type { PassageNgrams, VersionStatistics } from './interfaces.ts'
 
-/** Weight of groups of letters beside words; see decision 0052. */
+/** Weight of character n-grams beside words; see decision 0052. */
 const NGRAM_WEIGHT = 0.4
 
 /**
- * Returns the scores by words, with a share for groups of letters. A row without any word of the question stays at 0.
+ * N-gram rescoring: returns the scores by words, with a share for character n-grams. A row without any word of the question stays at 0.
  * @param lexical scores of the rows by words. @param wanted other rows keep their score.
  */
-export function withCompounds(
+export function withNgrams(
   { ngrams, rowNgrams, tokens }: Pick<VersionStatistics, 'ngrams' | 'rowNgrams' | 'tokens'>,
   text: string,
   rows: Uint32Array,
