@@ -14,14 +14,14 @@ export interface Candidates {
 }
 
 /**
- * What one standard deviation of a cosine counts beside the words' score. The best passage of a natural question lies
- * about five deviations above the mean, and its words reach about 0.2.
+ * Weight of the z-score of a cosine beside the words' score. The best passage of a natural question has a z-score of
+ * about five, and its words reach about 0.2.
  */
-export const DEVIATION_SCORE = 0.04
+export const Z_SCORE_WEIGHT = 0.04
 
 export function createVectorScores(statistics: CosineStatistics): VectorScores {
   const meanOf = meanCosineOf(statistics)
-  const scale = DEVIATION_SCORE / statistics.deviation
+  const scale = Z_SCORE_WEIGHT / statistics.deviation
   return (cosines, vector) => {
     const mean = meanOf(vector)
     return cosines.map((cosine) => (cosine - mean) * scale)

@@ -176,7 +176,7 @@ export interface TokenStatistics {
 export type PassageNgrams = (row: number) => Int32Array
 
 /**
- * Scores of a question's cosines in a version, in the range of the words' scores.
+ * Weighted z-scores of a question's cosines in a version, in the range of the words' scores.
  * @param vector the question's, of unit length.
  */
 export type VectorScores = (cosines: Float64Array, vector: Float32Array) => Float64Array

@@ -15,7 +15,7 @@ const observedBy = (calibration: Calibration, features: Features): number =>
   )
 /** The first passages hold no word of the question, which is less than the background. */
 const NOTHING: Features = { words_best: -0.5, grams_best: -0.5, grams_mass: -0.4, document_share: -0.2 }
-/** The first passages hold every word of the question, and lie ten deviations above the mean. */
+/** The first passages hold every word of the question, and have a z-score of ten. */
 const EVERYTHING: Features = {
   words_best: 0.5,
   grams_best: 0.5,

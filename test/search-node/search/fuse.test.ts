@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { defaultProfile } from '#jobs/version-build/parameters.ts'
-import { fuse, DEVIATION_SCORE } from '#search-node/search/fuse.ts'
+import { fuse, Z_SCORE_WEIGHT } from '#search-node/search/fuse.ts'
 import type { Candidates } from '#search-node/search/fuse.ts'
 
 function candidates(lexical: readonly number[] | undefined, dense: readonly number[] | undefined): Candidates {
@@ -27,7 +27,7 @@ describe('weighted scores', () => {
     (1 - weight) * lexical ** 2 + weight * dense * Math.abs(dense)
   const anyScores = fc.record({
     lexical: fc.oneof(fc.constant(0), share),
-    // An exact match lies 1/0.001 deviations above the mean of a model whose cosines hardly differ.
+    // An exact match has a z-score of 1/0.001 with a model whose cosines hardly differ.
     dense: fc.integer({ min: -4_000, max: 4_000 }).map((hundredth) => hundredth / 100),
   })
 
@@ -62,10 +62,10 @@ describe('weighted scores', () => {
 
 describe('at the weight of a model', () => {
   const { dense_weight: weight } = defaultProfile({ embedding: 'openai' })
-  /** Score of vectors that lies so many deviations above the mean. */
-  const near = (deviations: number): number => deviations * DEVIATION_SCORE
-  const scoreOf = (lexical: number, deviations: number): number =>
-    fuse(candidates([lexical], [near(deviations)]), weight)[0] ?? Number.NaN
+  /** Score of vectors with this z-score. */
+  const near = (zScore: number): number => zScore * Z_SCORE_WEIGHT
+  const scoreOf = (lexical: number, zScore: number): number =>
+    fuse(candidates([lexical], [near(zScore)]), weight)[0] ?? Number.NaN
 
   test('vectors order a question of which no passage holds more than a tenth', () => {
     fc.assert(

@@ -76,7 +76,7 @@ describe('the statistics of a version', () => {
 })
 
 describe('scores of vectors', () => {
-  test('are the deviations of a cosine from the mean over all passages, 0.04 each', () => {
+  test('are the z-scores of a cosine over all passages, 0.04 each', () => {
     const rows = vectors(400, 16, 11)
     const [query = new Float32Array(16)] = vectors(1, 16, 12)
     const cosines = rows.map((row) => cosine(row, query))
