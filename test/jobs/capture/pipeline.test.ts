@@ -74,9 +74,8 @@ async function added(name: string, from = `${server.baseUrl}/bees.html`): Promis
 /** Captures as the job worker does, with its rights. */
 async function captured(name: string, storeFolder = 'store', database = jobs, roots = [folder]): Promise<Captured> {
   const store = createArtifactStore(pathToFileURL(join(folder, storeFolder)).href)
-  const all = await sourceIn(name)
   const deps = { database, store, actor: 'scheduled capture', roots, preparesBuilds: true }
-  return await captureSource(deps, all)
+  return await captureSource(deps, await sourceIn(name))
 }
 
 /** The files of a folder by their names; none where there is no folder. */
@@ -297,21 +296,6 @@ test('all sources of a knowledge base are imported together, and only once each 
   await removeSourceNamed(operator, await sourceIn('wasps'))
   const without = await captured('bees')
   expect(await readImport(pool, without.import_id ?? '')).toMatchObject({ snapshots: [{ sourceName: 'bees.html' }] })
-})
-
-test('a source is refused with a sentence where it cannot be captured or read as the others are', async () => {
-  const refused = (further: object): Promise<unknown> =>
-    addSource(operator, { name: 'bees', knowledgeBase: base, from: 'https://bees.example/a', ...further })
-  await expect(refused({ from: 'http://bees.example/a' })).rejects.toThrow(/is not HTTPS/)
-  await expect(refused({ from: join(folder, 'none') })).rejects.toThrow(/cannot read/)
-  await expect(refused({ from: '/proc/self/environ' })).rejects.toThrow(/is no regular file and no folder/)
-  const roots = [join(folder, 'store')]
-  await expect(refused({ from: folder, everyMinutes: 60, roots })).rejects.toThrow(/is outside .* SOURCE_ROOTS names/)
-  await expect(refused({ from: 'https://user:secret@bees.example/a' })).rejects.toThrow(/must not hold a password/)
-  await expect(refused({ allowHost: ['*.example'] })).rejects.toThrow(/names of hosts, each whole/)
-  await added('bees')
-  await expect(refused({})).rejects.toThrow(/is read with another mapping/)
-  await expect(added('bees')).rejects.toThrow(/has a source "bees"/)
 })
 
 test('a correction of the source.yaml of a folder is read by its next capture, and missed by no other source', async () => {

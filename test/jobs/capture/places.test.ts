@@ -11,7 +11,7 @@ import { JOBS_VARIABLES } from '#jobs/platform/config.ts'
 import { captureSource } from '#jobs/capture/pipeline.ts'
 import type { Captured } from '#jobs/capture/pipeline.ts'
 import { createKnowledgeBase } from '#operator/actions/organizations.ts'
-import { sourceNamed } from '#operator/actions/sources.ts'
+import { addSource, sourceNamed } from '#operator/actions/sources.ts'
 import { openTestPools } from '#test/support/postgres.ts'
 
 const SECRET = '<!doctype html><html lang="en"><body><h1>Bees</h1><p>The secret of the job worker.</p></body></html>'
@@ -100,4 +100,26 @@ test('SOURCE_ROOTS takes absolute folders, and none below which everything, a pr
   expect(schema.parse('/srv/law/:/mnt/../srv/more')).toEqual(['/srv/law', '/srv/more'])
   for (const refused of ['law', '/', '/srv:/', '/srv:', '/proc/1', '/srv:/dev', '/srv/../sys'])
     expect(schema.safeParse(refused).success, refused).toBe(false)
+})
+
+test('a source is refused with a sentence where it cannot be captured or read as the others are', async () => {
+  const refused = (further: object): Promise<unknown> =>
+    addSource(
+      { database: pool, actor: 'tester' },
+      { name: 'bees', knowledgeBase: base, from: 'https://bees.example/a', ...further },
+    )
+  for (const [further, why] of [
+    [{ from: 'http://bees.example/a' }, /is not HTTPS/],
+    [{ from: join(folder, 'none') }, /cannot read/],
+    [{ from: '/proc/self/environ' }, /is no regular file and no folder/],
+    [{ from: folder, everyMinutes: 60, roots: [root] }, /is outside .* SOURCE_ROOTS names/],
+    [{ from: 'https://user:secret@bees.example/a' }, /must not hold a password/],
+    [{ allowHost: ['*.example'] }, /names of hosts, each whole/],
+  ] as const)
+    await expect(refused(further)).rejects.toThrow(why)
+  const sourceYaml = join(folder, 'stated.yaml')
+  await writeFile(sourceYaml, 'authority: Bee Office\njurisdiction: ZZ\n')
+  await refused({ sourceYaml })
+  await expect(refused({ name: 'other' })).rejects.toThrow(/is read with another mapping/)
+  await expect(refused({ sourceYaml })).rejects.toThrow(/has a source "bees"/)
 })
