@@ -40,6 +40,15 @@ export function checkedName(what: string, name: string): string {
   return trimmed
 }
 
+/** Returns the id of what is named; null where nothing is. */
+export async function idOf(
+  named: (database: Queryable, name: string) => Promise<{ readonly id: string }>,
+  database: Queryable,
+  name: string | undefined,
+): Promise<string | null> {
+  return name === undefined ? null : (await named(database, name)).id
+}
+
 export async function organizationNamed(database: Queryable, nameOrId: string): Promise<OrganizationRow> {
   return known(await findOrganization(database, nameOrId), 'organization', nameOrId, 'organizations list')
 }

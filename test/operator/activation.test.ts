@@ -1,10 +1,9 @@
 import { afterAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { inTransaction } from '#core/db/pool.ts'
-import { requestActivation } from '#operator/actions/activations.ts'
+import { requestActivation, requestRollback } from '#operator/actions/activations.ts'
 import { signReview } from '#operator/actions/reviews.ts'
 import type { AcceptableKind } from '#core/domain/review-statements.ts'
-import { requestRollback } from '#operator/actions/rollback.ts'
 import { candidate, idsOf, jobIn, openCorpusHarness, rowEventually, withId } from '#test/support/operator-corpus.ts'
 import { firstReviewer } from '#test/support/reviews.ts'
 
