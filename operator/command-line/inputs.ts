@@ -13,10 +13,13 @@ interface Flag {
 const FLAGS = z.registry<Flag>()
 
 /**
- * Makes the schema that of an option. Its flag is its key in kebab case.
+ * Makes a schema that of an option. Its flag is its key in kebab case.
  * @param value placeholder of the value, e.g. `<slug>`; '': the flag has none.
+ * @param schema default: a text that may be left out.
  */
-export function option<T extends z.ZodType>(value: string, help: string, schema: T): T {
+export function option(value: string, help: string): z.ZodOptional<z.ZodString>
+export function option<T extends z.ZodType>(value: string, help: string, schema: T): T
+export function option(value: string, help: string, schema: z.ZodType = text.optional()): z.ZodType {
   const own = schema.clone()
   FLAGS.add(own, { value, help })
   return own

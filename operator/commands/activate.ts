@@ -45,7 +45,7 @@ export const commands: Commands = [
     examples: ['rollback hsfa-rules --wait', 'rollback hsfa-rules --to 6f1c2a0e-7a38-4f4e-9c7e-0d6f6a2b9a11 --wait'],
     input: {
       'knowledge-base': text,
-      to: option('<version>', 'which; default: the one that "versions history" marks as next', text.optional()),
+      to: option('<version>', 'which; default: the one that "versions history" marks as next'),
       wait,
       waitSeconds,
     },

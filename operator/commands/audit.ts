@@ -1,7 +1,7 @@
 import { listAudit, readAuditHead } from '#core/db/audit.ts'
 import { verifyAudit } from '#operator/actions/verify-audit.ts'
 import type { Commands } from '#operator/command-line/command.ts'
-import { auditHead, instant, option, rows, text } from '#operator/command-line/inputs.ts'
+import { auditHead, instant, option, rows } from '#operator/command-line/inputs.ts'
 import { cell } from '#operator/command-line/table.ts'
 import { group, list, verb } from '#operator/command-line/verbs.ts'
 
@@ -19,9 +19,9 @@ export const commands: Commands = [
         'audit list --from 2026-11-01 --to 2026-12-01 --json',
       ],
       input: {
-        actorIs: option('<name>', 'only what this actor did', text.optional()),
-        action: option('<action>', 'only this action (key.revoke) or addCommandGroup (key)', text.optional()),
-        about: option('<text>', 'only rows whose subject or detail holds this, e.g. a name or UUID', text.optional()),
+        actorIs: option('<name>', 'only what this actor did'),
+        action: option('<action>', 'only this action (key.revoke) or addCommandGroup (key)'),
+        about: option('<text>', 'only rows whose subject or detail holds this, e.g. a name or UUID'),
         from: option('<when>', 'from this UTC day or instant', instant.optional()),
         to: option('<when>', 'before this UTC day or instant', instant.optional()),
         rows,

@@ -26,21 +26,13 @@ const wait = option('', 'follow it to its end; exit code 1 unless the candidate 
 const withdrawals = commaList.transform((ids) => (ids.length === 1 && ids[0] === 'all' ? null : ids)).optional()
 
 const models = {
-  reranker: option(
-    '<model>',
-    'try this model of RERANK_BASE_URL; kept only if it ranks the questions better',
-    text.optional(),
-  ),
+  reranker: option('<model>', 'try this model of RERANK_BASE_URL; kept only if it ranks the questions better'),
   rerankCandidates: option(
     '<n>',
     'passages it orders anew; default 20',
     z.coerce.number('must be a number').int().min(2).max(50).default(20),
   ),
-  reader: option(
-    '<model>',
-    'this chat model of READER_BASE_URL reads the first passages of each request, see below',
-    text.optional(),
-  ),
+  reader: option('<model>', 'this chat model of READER_BASE_URL reads the first passages of each request, see below'),
   readerFailure: option(
     '<refuse|decide_without>',
     'what its failure does to a request: 503, or a decision without it; default refuse',
@@ -54,12 +46,10 @@ const startInput = {
     '<file>',
     'JSONL of {"id","text","relevant":[passage ids]}, ids as the page of a version shows them; an empty list: the corpus has no answer. ' +
       'Without it: known items, see below',
-    text.optional(),
   ),
   searchQuestions: option(
     '<file|openai>',
     'JSONL of {"id","lang","q"}: what people may ask of a passage in their own words; or who writes them, see below',
-    text.optional(),
   ),
   embedding: option(
     '<none|local|openai>',
@@ -174,7 +164,7 @@ export const commands: Commands = [
     }),
     list('list', 'list builds, newest first', {
       examples: ['build list', 'build list --knowledge-base hsfa-rules'],
-      input: { knowledgeBase: option('<slug>', 'only those of one', text.optional()), rows },
+      input: { knowledgeBase: option('<slug>', 'only those of one'), rows },
       async read(input, { database }) {
         const base = await idOf(knowledgeBaseNamed, database, input.knowledgeBase)
         return (await listBuilds(database, base, input.rows)).map((row) => ({ ...row, status: buildStatus(row) }))

@@ -72,8 +72,8 @@ export const commands: Commands = [
       verb('list', 'list entitlements', {
         examples: ['entitlements list', 'entitlements list --client "Advice Desk"'],
         input: {
-          client: option('<client>', 'only those of one client', text.optional()),
-          knowledgeBase: option('<slug>', 'only those to one knowledge base', text.optional()),
+          client: option('<client>', 'only those of one client'),
+          knowledgeBase: option('<slug>', 'only those to one knowledge base'),
           rows,
         },
         async run(input, { database }) {
@@ -102,7 +102,7 @@ export const commands: Commands = [
         ],
         input: {
           entitlement: text,
-          plan: option('<plan>', 'name or UUID', text.optional()),
+          plan: option('<plan>', 'name or UUID'),
           languages: option(...LANGUAGES, commaList.optional()),
           jurisdictions: option(...JURISDICTIONS, commaList.optional()),
           subjects: option(...SUBJECTS, subjects.optional()),

@@ -22,8 +22,8 @@ export const commands: Commands = [
       notes: ABOUT,
       examples: ['exposure show', 'exposure show --organization "Harbour Bank"'],
       input: {
-        organization: option('<organization>', 'only one', text.optional()),
-        knowledgeBase: option('<slug>', 'only one', text.optional()),
+        organization: option('<organization>', 'only one'),
+        knowledgeBase: option('<slug>', 'only one'),
         environment: option('<environment>', 'only test or live', environment.optional()),
         rows,
       },

@@ -28,7 +28,7 @@ export const commands: Commands = [
         'Needed once SERVICE_SECRET has a new secret first and the earlier one second. It can be repeated at any time; ' +
         'keys\nthat the first secret unwraps already are left alone. It fails if no secret unwraps some key.',
       examples: ['fingerprints rewrap', 'fingerprints rewrap --organization "Harbour Bank"'],
-      input: { organization: option('<organization>', 'only the keys of one', text.optional()) },
+      input: { organization: option('<organization>', 'only the keys of one') },
       variables: { SERVICE_SECRET },
       async run({ organization }, { operator, config, show, progress }) {
         const input = { organization, serviceSecrets: config.SERVICE_SECRET }
@@ -71,7 +71,7 @@ export const commands: Commands = [
     ),
     list('list', 'list epochs and their state', {
       examples: ['fingerprints list'],
-      input: { organization: option('<organization>', 'only those of one', text.optional()), rows },
+      input: { organization: option('<organization>', 'only those of one'), rows },
       read: async (input, { database }) =>
         await listFingerprintEpochs(database, await idOf(organizationNamed, database, input.organization), input.rows),
       columns: ['organization', 'epoch', 'state', 'created_at', 'erased_at'],

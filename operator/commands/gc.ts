@@ -37,11 +37,11 @@ export const commands: Commands = [
       const plan = await planRetention(database, store, rules)
       if (dryRun || plan.versions.length + plan.snapshots.length === 0)
         return [{ ...plan, removed: false }, inWords(plan, 'would go')]
-      const removed = await withAudit(operator, async (client) => {
+      const removed = await withAudit(operator, 'store.gc', async (client) => {
         const went = await removePlanned(client, store, rules, plan)
         const { versions, snapshots, bytes } = went
         const detail = { rules, versions: versions.map(({ id }) => id), snapshots: snapshots.length, bytes }
-        return { result: went, audit: { action: 'store.gc', subject: 'artifact-store', detail } }
+        return [went, 'artifact-store', detail]
       })
       return [{ ...removed, removed: true }, inWords(removed, 'went')]
     },

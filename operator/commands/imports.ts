@@ -86,11 +86,7 @@ export const commands: Commands = [
     input: {
       knowledgeBase: option('<slug>', 'slug or UUID', text),
       source: option('<path>', 'a file or a folder of law, in any format that "inspect" shows, or of JSONL', text),
-      mapping: option(
-        '<file>',
-        'how records become passages (JSON), where no source.yaml of the folder says it',
-        text.optional(),
-      ),
+      mapping: option('<file>', 'how records become passages (JSON), where no source.yaml of the folder says it'),
       acceptLoss: option(
         '<names>',
         'losses that the report names, as it names them, separated by commas',
@@ -119,7 +115,7 @@ export const commands: Commands = [
   group('imports', 'what was imported: list, show', [
     list('list', 'list imports, newest first', {
       examples: ['imports list --knowledge-base hsfa-rules'],
-      input: { knowledgeBase: option('<slug>', 'only those of one', text.optional()), rows },
+      input: { knowledgeBase: option('<slug>', 'only those of one'), rows },
       read: async (input, { database }) =>
         await listImports(database, await idOf(knowledgeBaseNamed, database, input.knowledgeBase), input.rows),
       columns: ['id', 'knowledge_base', 'sources', 'passages', 'skipped', 'created_at'],

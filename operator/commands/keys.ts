@@ -54,7 +54,7 @@ export const commands: Commands = [
     }),
     list('list', 'list keys by prefix and state; neither key nor hash is ever shown', {
       examples: ['keys list', 'keys list --client "Advice Desk" --json'],
-      input: { client: option('<client>', 'only those of one client', text.optional()), rows },
+      input: { client: option('<client>', 'only those of one client'), rows },
       read: async (input, { database }) =>
         await listKeys(database, await idOf(clientNamed, database, input.client), input.rows),
       columns: ['prefix', 'client', 'environment', 'state', 'scopes', 'created_at', 'expires_at', 'pepper', 'id'],

@@ -7,11 +7,11 @@ import type { KnownRelease } from '#jobs/encoder/models/catalogue.ts'
 import { HUB, bytesOf, fetchModel, releaseNamed } from '#jobs/encoder/models/fetch.ts'
 import { modelsFolder } from '#jobs/platform/config.ts'
 import type { Commands } from '#operator/command-line/command.ts'
-import { option, text } from '#operator/command-line/inputs.ts'
+import { option } from '#operator/command-line/inputs.ts'
 import { table } from '#operator/command-line/table.ts'
 import { group, offline } from '#operator/command-line/verbs.ts'
 
-const into = option('<folder>', 'folder of models (default: MODELS_DIR, else ./models)', text.optional())
+const into = option('<folder>', 'folder of models (default: MODELS_DIR, else ./models)')
 
 export const commands: Commands = [
   group('models', 'embedding models for the encoder: list, fetch', [

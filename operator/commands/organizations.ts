@@ -56,7 +56,7 @@ export const commands: Commands = [
     }),
     list('list', 'list clients', {
       examples: ['clients list', 'clients list --organization "Harbour Bank"'],
-      input: { organization: option('<organization>', 'only those of one', text.optional()), rows },
+      input: { organization: option('<organization>', 'only those of one'), rows },
       read: async (input, { database }) =>
         await listClients(database, await idOf(organizationNamed, database, input.organization), input.rows),
       columns: ['organization', ['name', 'client'], 'active', 'id', 'created_at'],

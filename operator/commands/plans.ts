@@ -34,11 +34,7 @@ export const commands: Commands = [
       input: {
         name: text,
         limit: option('<name=number...>', 'one limit; may be repeated', z.array(z.string()).default([])),
-        file: option(
-          '<path>',
-          'limits as JSON, e.g. {"requests_per_minute":60,"exposure":{"window_days":7}}',
-          text.optional(),
-        ),
+        file: option('<path>', 'limits as JSON, e.g. {"requests_per_minute":60,"exposure":{"window_days":7}}'),
       },
       async run({ name, limit, file }, { operator }) {
         if (file !== undefined && limit.length > 0)

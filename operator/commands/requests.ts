@@ -24,8 +24,8 @@ export const commands: Commands = [
       ],
       input: {
         id: text.optional(),
-        idempotencyKey: option('<key>', 'in place of the id; needs --client and SERVICE_SECRET', text.optional()),
-        client: option('<client>', 'the client that sent the key', text.optional()),
+        idempotencyKey: option('<key>', 'in place of the id; needs --client and SERVICE_SECRET'),
+        client: option('<client>', 'the client that sent the key'),
         environment: option(
           '<environment>',
           'in which it was sent: test or live; default: live',

@@ -121,13 +121,13 @@ export const commands: Commands = [
       ],
       input: {
         version: text.optional(),
-        key: option('<file>', 'private key of the reviewer', text.optional()),
+        key: option('<file>', 'private key of the reviewer'),
         verdict: option(...VERDICT, verdict.optional()),
         note: option(...NOTE, note.optional()),
         accept,
-        statement: option('<file>', 'instead of a key: what "review statement" wrote', text.optional()),
-        signature: option('<file>', 'the signature of that file, 64 bytes', text.optional()),
-        reviewer: option('<name>', 'who signed it', text.optional()),
+        statement: option('<file>', 'instead of a key: what "review statement" wrote'),
+        signature: option('<file>', 'the signature of that file, 64 bytes'),
+        reviewer: option('<name>', 'who signed it'),
       },
       variables,
       async run({ statement, signature, reviewer, ...input }, { operator, config }) {

@@ -37,11 +37,7 @@ export const commands: Commands = [
         name: text,
         publicKey: option('<file>', 'PEM, as keygen prints it', text),
         key: signingKeys('private key of an active reviewer who endorses this one; not for the first'),
-        login: option(
-          '<login>',
-          'login of this person in Postgres, for policies that exclude who started the build',
-          text.optional(),
-        ),
+        login: option('<login>', 'login of this person in Postgres, for policies that exclude who started the build'),
       },
       async run({ name, publicKey, key, login }, { operator }) {
         const endorsers = await Promise.all(key.map(readSigningKey))

@@ -19,7 +19,7 @@ import { change, group, list, verb } from '#operator/command-line/verbs.ts'
 const { ARTIFACT_STORE, REDIS_URL } = OPERATOR_VARIABLES
 const NONE = 'There is no source: add one with "operator sources add".'
 const BASE = ['<slug>', 'slug or UUID'] as const
-const knowledgeBase = option(...BASE, text.optional())
+const knowledgeBase = option(...BASE)
 
 export const commands: Commands = [
   group('sources', 'where law is captured from: add, list, show, remove', [
@@ -38,9 +38,8 @@ export const commands: Commands = [
         sourceYaml: option(
           '<file>',
           'what the files do not state, read now; default: the source.yaml of the folder, read at each capture',
-          text.optional(),
         ),
-        mapping: option('<file>', 'how records of JSONL become passages (JSON)', text.optional()),
+        mapping: option('<file>', 'how records of JSONL become passages (JSON)'),
         allowHost: option(
           '<hosts>',
           'hosts to which the address may redirect, separated by commas',
@@ -112,7 +111,7 @@ export const commands: Commands = [
     examples: ['capture', 'capture title-12 --knowledge-base us-rules'],
     input: {
       sources: z.array(text).default([]),
-      knowledgeBase: option('<slug>', 'only sources of this one', text.optional()),
+      knowledgeBase: option('<slug>', 'only sources of this one'),
     },
     variables: { ARTIFACT_STORE, REDIS_URL },
     async run(input, { operator, database, config, show, progress }) {

@@ -28,7 +28,7 @@ export const commands: Commands = [
     }),
     list('list', 'list versions and their states, newest first', {
       examples: ['versions list', 'versions list --knowledge-base hsfa-rules --json'],
-      input: { knowledgeBase: option('<slug>', 'only those of one', text.optional()), rows },
+      input: { knowledgeBase: option('<slug>', 'only those of one'), rows },
       async read(input, { database }) {
         const base = await idOf(knowledgeBaseNamed, database, input.knowledgeBase)
         const found = await listVersions(database, base, input.rows)

@@ -26,8 +26,8 @@ export const commands: Commands = [
       knowledgeBase: option('<slug>', 'slug or UUID', text),
       reason,
       key,
-      document: option('<document>', 'id, title or address of the document that holds the provision', text.optional()),
-      version: option('<version>', 'where it is looked for; default: the active version', text.optional()),
+      document: option('<document>', 'id, title or address of the document that holds the provision'),
+      version: option('<version>', 'where it is looked for; default: the active version'),
     },
     variables: { ARTIFACT_STORE },
     async run({ key: files, ...input }, { operator, config }) {
@@ -45,7 +45,7 @@ export const commands: Commands = [
   group('withdrawals', 'what is out of service: list, restore', [
     list('list', 'list withdrawals, those in force first', {
       examples: ['withdrawals list --knowledge-base hsfa-rules'],
-      input: { knowledgeBase: option('<slug>', 'only those of one', text.optional()), rows },
+      input: { knowledgeBase: option('<slug>', 'only those of one'), rows },
       read: async (input, { operator }) => await showWithdrawals(operator, input.knowledgeBase, input.rows),
       columns: [
         'id',
