@@ -175,10 +175,6 @@ export function operatorConfig<V extends Variables>(variables: V, environment: N
   return readConfig(variables, environment)
 }
 
-export function migrateConfig(environment: NodeJS.ProcessEnv): ConfigOf<typeof MIGRATE_VARIABLES> {
-  return readConfig(MIGRATE_VARIABLES, environment)
-}
-
 /** The environment of this process, for a command line that passes it on. */
 export function ownEnvironment(): NodeJS.ProcessEnv {
   return process.env

@@ -1,14 +1,20 @@
 import { randomUUID } from 'node:crypto'
+import { readWayBack, readWayTo } from '#core/db/activation-history.ts'
+import type { WayBack, WayBackStep } from '#core/db/activation-history.ts'
 import { insertActivation } from '#core/db/activations.ts'
-import type { ActivationRow } from '#core/db/activations.ts'
 import { activePointer } from '#core/db/corpus-lists.ts'
+import type { Queryable } from '#core/db/pool.ts'
 import { readVersion } from '#core/db/versions.ts'
 import { changesInWords } from '#core/domain/changes.ts'
 import type { SignedStore } from '#core/index/format/store.ts'
+import { OperatorError } from '#core/platform/errors.ts'
 import { checkActivatable } from '#jobs/activate/check.ts'
 import type { Approved } from '#jobs/review/approvals.ts'
+import { REVIEW_BOUNDS } from '#jobs/review/bounds.ts'
 import { assertArtifactAsRecorded } from '#jobs/review/files.ts'
-import { versionNamed, versionRowNamed } from './names.ts'
+import { readRejections, rejectedStep } from '#jobs/review/rejections.ts'
+import { OPERATOR_BOUNDS } from './bounds.ts'
+import { knowledgeBaseNamed, versionNamed, versionRowNamed } from './names.ts'
 import { enqueueCommitted, withAudit } from './operator.ts'
 import type { Enqueue, Operator } from './operator.ts'
 
@@ -69,61 +75,158 @@ export async function requestActivation(
   input: { readonly version: string; readonly replaces?: string | null },
   enqueue: Enqueue,
 ): Promise<ActivationAsked> {
-  const { id, knowledge_base, knowledge_base_id } = await versionNamed(operator.database, input.version)
-  const expectedVersionId =
-    input.replaces === undefined ? await activeVersion(operator, knowledge_base_id) : input.replaces
-  const asked = { kind: 'activate', versionId: id, knowledgeBaseId: knowledge_base_id, expectedVersionId } as const
-  return submitActivation(operator, asked, knowledge_base, enqueue)
+  const { id, knowledge_base: slug, knowledge_base_id } = await versionNamed(operator.database, input.version)
+  const replaces = input.replaces === undefined ? await activeVersion(operator, knowledge_base_id) : input.replaces
+  return await submit(operator, 'activate', { id: knowledge_base_id, slug }, id, replaces, enqueue)
 }
 
 async function activeVersion(operator: Operator, knowledgeBaseId: string): Promise<string | null> {
   return (await activePointer(operator.database, knowledgeBaseId))?.version_id ?? null
 }
 
-interface NewRequest {
-  readonly kind: ActivationAsked['kind']
-  readonly versionId: string
-  readonly knowledgeBaseId: string
-  /** The version that is active at the time of the request. */
-  readonly expectedVersionId: string | null
+interface Base {
+  readonly id: string
+  readonly slug: string
 }
 
-/** Refuses early what the worker's check would refuse. The worker repeats the check under its locks. */
-export async function submitActivation(
+/**
+ * Refuses early what the worker's check would refuse. The worker repeats the check under its locks.
+ * @param replaces the version that is active at the time of the request.
+ */
+async function submit(
   operator: Operator,
-  asked: NewRequest,
-  knowledgeBase: string,
+  kind: ActivationAsked['kind'],
+  { id: knowledgeBaseId, slug: knowledge_base }: Base,
+  versionId: string,
+  replaces: string | null,
   enqueue: Enqueue,
 ): Promise<ActivationAsked> {
-  const { kind, versionId, knowledgeBaseId, expectedVersionId: expected } = asked
   const id = randomUUID()
-  const result = await withAudit(operator, async (client) => {
-    const row: ActivationRow = {
-      id,
-      kind,
-      knowledge_base_id: knowledgeBaseId,
-      version_id: versionId,
-      expected_version_id: expected,
-      actor: operator.actor,
-      state: 'queued',
-      message: null,
-    }
-    await checkActivatable(client, row, await readVersion(client, versionId))
-    await insertActivation(client, { ...asked, id, actor: operator.actor })
-    const activation: ActivationAsked = {
-      id,
-      kind,
-      version_id: versionId,
-      knowledge_base: knowledgeBase,
-      replaces: expected,
-    }
-    const audit = {
-      action: `version.request-${kind}`,
-      subject: `version:${versionId}`,
-      detail: { knowledge_base: knowledgeBase, activation_id: id, replaces: expected },
-    }
-    return { result: activation, audit }
+  const result = await withAudit<ActivationAsked>(operator, `version.request-${kind}`, async (client) => {
+    const step = { kind, knowledge_base_id: knowledgeBaseId, expected_version_id: replaces }
+    await checkActivatable(client, step, await readVersion(client, versionId))
+    const row = { id, kind, versionId, knowledgeBaseId, expectedVersionId: replaces, actor: operator.actor }
+    await insertActivation(client, row)
+    const detail = { knowledge_base, activation_id: id, replaces }
+    return [{ id, kind, version_id: versionId, knowledge_base, replaces }, `version:${versionId}`, detail]
   })
   await enqueueCommitted(enqueue, id, 'versions list')
   return result
+}
+
+/** What a rollback does. */
+interface RollbackPlan {
+  readonly version_id: string
+  readonly knowledge_base: string
+  /** The version that is active now. */
+  readonly replaces: string
+  /** Time at which the version was last active. */
+  readonly active_from: Date
+  readonly active_until: Date | null
+  /** Versions in between that were rejected since. */
+  readonly passed_over: readonly string[]
+  /** The first steps that are taken back, from the active version on, with what each changed; null: not on record. */
+  readonly undoes: readonly { readonly version_id: string; readonly changes: string | null }[]
+  /** The first reviews that claim to reject a version on the way and whose signature does not hold. */
+  readonly ignored: readonly string[]
+}
+
+interface RollbackInput {
+  readonly knowledgeBase: string
+  /** A version on the way back; the default is the next one that is not rejected. */
+  readonly to?: string | undefined
+}
+
+/**
+ * Requests the return to an earlier version. The worker refuses when another version became active meanwhile.
+ * @param announce gets the plan before anything is written; it may refuse.
+ */
+export async function requestRollback(
+  operator: Operator,
+  { knowledgeBase, to }: RollbackInput,
+  enqueue: Enqueue,
+  announce: (plan: RollbackPlan) => Promise<void> | void = () => undefined,
+): Promise<ActivationAsked> {
+  const { database } = operator
+  const base = await knowledgeBaseNamed(database, knowledgeBase)
+  const { steps, passedOver } = to === undefined ? await stepsBack(database, base) : await stepsTo(database, base, to)
+  const [active, target] = [steps[0], steps.at(-1)]
+  if (active === undefined || target === undefined) throw new OperatorError(`"${base.slug}" has no active version.`)
+  const { version_id, active_from, active_until } = target
+  await announce({
+    version_id,
+    knowledge_base: base.slug,
+    replaces: active.version_id,
+    active_from,
+    active_until,
+    passed_over: passedOver.map((step) => step.version_id),
+    undoes: await undoneSteps(database, steps.slice(0, -1)),
+    ignored: await forgedRejections(database, steps.slice(1)),
+  })
+  return await submit(operator, 'rollback', base, version_id, active.version_id, enqueue)
+}
+
+interface Steps {
+  /** From the active version to the target, both included. */
+  readonly steps: readonly WayBackStep[]
+  readonly passedOver: readonly WayBackStep[]
+}
+
+async function stepsBack(database: Queryable, { id, slug }: Base): Promise<Steps> {
+  const way = await readWayBack(database, id, rejectedStep(database))
+  const { active, passedOver, target } = way
+  if (active === undefined || target === undefined)
+    throw new OperatorError(nothingToReturnTo(slug, (await activePointer(database, id)) !== undefined, way))
+  return { steps: [active, ...passedOver, target], passedOver }
+}
+
+/** What was never active, or was rejected, is refused by the check of every activation. */
+async function stepsTo(database: Queryable, base: Base, to: string): Promise<Steps> {
+  const { id } = await versionNamed(database, to)
+  const way = await readWayTo(database, base.id, id)
+  if (way === undefined || way.length < 2) {
+    const asked = { kind: 'rollback', knowledge_base_id: base.id, expected_version_id: null } as const
+    await checkActivatable(database, asked, await readVersion(database, id))
+    throw new OperatorError(`Version ${id} is not on the way back of "${base.slug}".`)
+  }
+  return { steps: way, passedOver: [] }
+}
+
+async function undoneSteps(database: Queryable, steps: readonly WayBackStep[]): Promise<RollbackPlan['undoes']> {
+  const undone: RollbackPlan['undoes'][number][] = []
+  for (const { version_id } of steps.slice(0, OPERATOR_BOUNDS.undoneStepsNamedMax)) {
+    const changes = (await readVersion(database, version_id))?.comparison?.changes ?? undefined
+    undone.push({ version_id, changes: changes === undefined ? null : changesInWords(changes) })
+  }
+  return undone
+}
+
+async function forgedRejections(database: Queryable, steps: readonly WayBackStep[]): Promise<readonly string[]> {
+  const forged: string[] = []
+  for (const { version_id } of steps.filter(({ claimed }) => claimed).slice(0, OPERATOR_BOUNDS.undoneStepsNamedMax))
+    forged.push(...(await readRejections(database, version_id)).forged)
+  return forged.slice(0, REVIEW_BOUNDS.forgedReviewsNamedMax)
+}
+
+function nothingToReturnTo(slug: string, isActive: boolean, way: WayBack): string {
+  const next = 'build the sources of the version that you want again, and have the candidate reviewed.'
+  if (isActive && way.active === undefined)
+    return `The history of "${slug}" does not end with its active version: ${next}`
+  const rejected = way.passedOver.length
+  return rejected === 0
+    ? `"${slug}" has no earlier version to return to: ${next}`
+    : `"${slug}" has no earlier version to return to that is not rejected (${rejected} passed over): ${next}`
+}
+
+/** Describes a rollback in sentences. */
+export function rollbackInWords(plan: RollbackPlan): string {
+  const ignored = plan.ignored.map((id) => `Review ${id} is ignored, because its signature does not hold.\n`).join('')
+  const passed = plan.passed_over.map((id) => `Version ${id} is passed over, because it was rejected since.\n`).join('')
+  const undone = plan.undoes
+    .map(({ version_id, changes }) => `\nUndoes version ${version_id}: ${changes ?? 'its changes are not on record'}.`)
+    .join('')
+  return (
+    `${ignored}${passed}"${plan.knowledge_base}" returns to version ${plan.version_id}, active from ` +
+    `${plan.active_from.toISOString()} to ${plan.active_until?.toISOString() ?? 'now'}.${undone}`
+  )
 }

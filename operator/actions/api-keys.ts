@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
-import { OperatorError } from '#core/platform/errors.ts'
 import { RETRIEVAL_SCOPE, issueKey } from '#core/credentials/api-key.ts'
 import type { KeyEnvironment } from '#core/credentials/api-key.ts'
 import type { Pepper } from '#core/credentials/settings.ts'
-import { clientHasEntitlement } from '#core/db/entitlements.ts'
 import { expireKey, insertKey, revokeKey } from '#core/db/api-keys.ts'
+import { clientHasEntitlement } from '#core/db/entitlements.ts'
 import type { Queryable } from '#core/db/pool.ts'
+import { OperatorError } from '#core/platform/errors.ts'
 import { clientNamed, keyNamed } from './names.ts'
 import { withAudit } from './operator.ts'
 import type { Operator } from './operator.ts'
@@ -17,9 +17,7 @@ export const OVERLAP_HOURS_MAX = 720
 const SCOPES_MAX = 16
 const DAY_SECONDS = 86_400
 
-export interface IssueKeyInput {
-  /** Name, `organization/client` or UUID. */
-  readonly client: string
+interface NewKey {
   readonly environment: KeyEnvironment
   /** Default: `retrieval:read` alone. */
   readonly scopes?: readonly string[]
@@ -29,82 +27,47 @@ export interface IssueKeyInput {
   readonly peppers: readonly Pepper[]
 }
 
-export interface KeyIssued {
-  readonly id: string
-  /** The key itself; it is returned only here. */
-  readonly key: string
-  readonly prefix: string
-  readonly client: string
-  readonly environment: KeyEnvironment
-  readonly scopes: readonly string[]
-  readonly expires_at: Date
-}
-
-/** Issues a key to a client that has an entitlement in the environment. */
-export async function issueKeyFor(operator: Operator, input: IssueKeyInput): Promise<KeyIssued> {
-  const client = await clientNamed(operator.database, input.client)
-  if (!(await clientHasEntitlement(operator.database, client.id, input.environment))) {
+/**
+ * Issues a key to a client that has an entitlement in the environment.
+ * @param input.client name, `organization/client` or UUID.
+ */
+export async function issueKeyFor(operator: Operator, input: NewKey & { readonly client: string }): Promise<KeyIssued> {
+  const { id, name } = await clientNamed(operator.database, input.client)
+  if (!(await clientHasEntitlement(operator.database, id, input.environment)))
     throw new OperatorError(
-      `"${client.name}" has no entitlement in ${input.environment}: approve one with "operator ` +
+      `"${name}" has no entitlement in ${input.environment}: approve one with "operator ` +
         'entitlements grant" before issuing a key.',
     )
-  }
-  return withAudit(operator, async (database) => {
-    const issued = await insertIssued(database, { ...input, clientId: client.id, client: client.name })
-    return {
-      result: issued,
-      audit: {
-        action: 'key.issue',
-        subject: `key:${issued.id}`,
-        detail: { client_id: client.id, ...publicPart(issued) },
-      },
-    }
+  return withAudit(operator, 'key.issue', async (database) => {
+    const issued = await insertIssued(database, { id, name }, input)
+    return [issued, `key:${issued.id}`, { client_id: id, ...publicPart(issued) }]
   })
 }
 
-export interface RotateKeyInput {
+export interface RotateKeyInput extends Omit<NewKey, 'environment' | 'scopes'> {
   /** Prefix or UUID of the key to be replaced. */
   readonly key: string
   /** Hours for which the old key still works: 0 to 720, default 24, but never past its expiry. */
   readonly overlapHours?: number
-  readonly expiresInDays?: number
-  readonly peppers: readonly Pepper[]
-}
-
-export interface KeyRotated extends KeyIssued {
-  readonly replaces: { readonly id: string; readonly prefix: string; readonly expires_at: Date }
 }
 
 /** Issues a key like the old one and ends the old one after the overlap. Idempotency keys and allowances carry over. */
-export async function rotateKey(operator: Operator, input: RotateKeyInput): Promise<KeyRotated> {
+export async function rotateKey(
+  operator: Operator,
+  input: RotateKeyInput,
+): Promise<KeyIssued & { readonly replaces: Pick<KeyIssued, 'id' | 'prefix' | 'expires_at'> }> {
   const overlapHours = input.overlapHours ?? OVERLAP_HOURS_DEFAULT
   if (!(overlapHours >= 0 && overlapHours <= OVERLAP_HOURS_MAX))
     throw new OperatorError(`An overlap is 0 to ${OVERLAP_HOURS_MAX} hours: choose one in this range.`)
-  return withAudit(operator, async (database) => {
-    const old = await keyNamed(database, input.key)
-    if (old.state !== 'valid')
+  return withAudit(operator, 'key.rotate', async (database) => {
+    const { id, prefix, state, client_id, client, environment, scopes } = await keyNamed(database, input.key)
+    if (state !== 'valid')
       throw new OperatorError(
-        `The key ${old.prefix} is ${old.state}, there is nothing to rotate: ` +
-          'issue a new one with "operator keys issue".',
+        `The key ${prefix} is ${state}, there is nothing to rotate: issue a new one with "operator keys issue".`,
       )
-    const issued = await insertIssued(database, {
-      ...input,
-      clientId: old.client_id,
-      client: old.client,
-      environment: old.environment,
-      scopes: old.scopes,
-    })
-    const replaces = {
-      id: old.id,
-      prefix: old.prefix,
-      expires_at: await expireKey(database, old.id, overlapHours * 3_600),
-    }
-    const audit = {
-      action: 'key.rotate',
-      subject: `key:${issued.id}`,
-      detail: { client_id: old.client_id, ...publicPart(issued), replaces },
-    }
-    return { result: { ...issued, replaces }, audit }
+    const issued = await insertIssued(database, { id: client_id, name: client }, { ...input, environment, scopes })
+    const replaces = { id, prefix, expires_at: await expireKey(database, id, overlapHours * 3_600) }
+    return [{ ...issued, replaces }, `key:${issued.id}`, { client_id, ...publicPart(issued), replaces }]
   })
 }
 
@@ -112,67 +75,39 @@ export async function rotateKey(operator: Operator, input: RotateKeyInput): Prom
 export async function revokeKeyNow(
   operator: Operator,
   prefixOrId: string,
-): Promise<{ readonly id: string; readonly prefix: string; readonly client: string }> {
-  return withAudit(operator, async (database) => {
-    const key = await keyNamed(database, prefixOrId)
-    if (!(await revokeKey(database, key.id)))
-      throw new OperatorError(`The key ${key.prefix} is revoked already: nothing was changed.`)
-    const audit = {
-      action: 'key.revoke',
-      subject: `key:${key.id}`,
-      detail: { client_id: key.client_id, client: key.client, prefix: key.prefix },
-    }
-    return { result: { id: key.id, prefix: key.prefix, client: key.client }, audit }
+): Promise<Pick<KeyIssued, 'id' | 'prefix' | 'client'>> {
+  return withAudit(operator, 'key.revoke', async (database) => {
+    const { id, prefix, client_id, client } = await keyNamed(database, prefixOrId)
+    if (!(await revokeKey(database, id)))
+      throw new OperatorError(`The key ${prefix} is revoked already: nothing was changed.`)
+    return [{ id, prefix, client }, `key:${id}`, { client_id, client, prefix }]
   })
 }
 
-interface Issue {
-  readonly clientId: string
-  readonly client: string
-  readonly environment: KeyEnvironment
-  readonly scopes?: readonly string[]
-  readonly expiresInDays?: number
-  readonly peppers: readonly Pepper[]
-}
+type KeyIssued = Awaited<ReturnType<typeof insertIssued>>
 
-async function insertIssued(database: Queryable, issue: Issue): Promise<KeyIssued> {
-  const days = issue.expiresInDays ?? KEY_DAYS_DEFAULT
+/** @returns the key itself too, which is stored nowhere. */
+async function insertIssued(
+  database: Queryable,
+  client: { readonly id: string; readonly name: string },
+  { environment, scopes = [RETRIEVAL_SCOPE], expiresInDays: days = KEY_DAYS_DEFAULT, peppers: [pepper] }: NewKey,
+) {
   if (!Number.isInteger(days) || days < 1 || days > KEY_DAYS_MAX)
     throw new OperatorError(`A key is valid for 1 to ${KEY_DAYS_MAX} whole days: choose an expiry in this range.`)
-  const scopes = issue.scopes ?? [RETRIEVAL_SCOPE]
-  if (scopes.length > SCOPES_MAX || scopes.some((scope) => !/^[a-z]{1,32}:[a-z]{1,32}$/.test(scope))) {
+  if (scopes.length > SCOPES_MAX || scopes.some((scope) => !/^[a-z]{1,32}:[a-z]{1,32}$/.test(scope)))
     throw new OperatorError(
       `Scopes look like ${RETRIEVAL_SCOPE}, at most ${SCOPES_MAX} separated by commas: correct them.`,
     )
-  }
-  const [pepper] = issue.peppers
   if (pepper === undefined)
     throw new OperatorError('KEY_PEPPERS names no pepper: set it to the value that the gateways use.')
-  const { secret, digest, pepperName, prefix } = issueKey(issue.environment, pepper)
-  const id = randomUUID()
-  const expiresAt = await insertKey(database, {
-    id,
-    clientId: issue.clientId,
-    environment: issue.environment,
-    digest,
-    pepperName,
-    prefix,
-    scopes,
-    lifetimeSeconds: days * DAY_SECONDS,
-  })
-  return {
-    id,
-    key: secret,
-    prefix,
-    client: issue.client,
-    environment: issue.environment,
-    scopes,
-    expires_at: expiresAt,
-  }
+  const { secret, digest, pepperName, prefix } = issueKey(environment, pepper)
+  const id: string = randomUUID()
+  const row = { id, clientId: client.id, environment, digest, pepperName, prefix, scopes }
+  const expires_at = await insertKey(database, { ...row, lifetimeSeconds: days * DAY_SECONDS })
+  return { id, key: secret, prefix, client: client.name, environment, scopes, expires_at }
 }
 
 /** Returns the fields of an issued key that the audit trail may hold. */
-function publicPart(issued: KeyIssued): Omit<KeyIssued, 'key' | 'id'> {
-  const { prefix, client, environment, scopes, expires_at } = issued
-  return { prefix, client, environment, scopes, expires_at }
+function publicPart({ key: _key, id: _id, ...shown }: KeyIssued): Omit<KeyIssued, 'key' | 'id'> {
+  return shown
 }

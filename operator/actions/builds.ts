@@ -67,23 +67,11 @@ export async function startBuild(operator: Operator, input: StartBuild, enqueue:
     ...(input.engine === undefined ? {} : { engine: input.engine }),
   })
   const id = randomUUID()
-  const result = await withAudit(operator, async (client) => {
-    await insertBuild(client, {
-      id,
-      knowledgeBaseId: base.id,
-      importId: source.id,
-      parameters,
-      startedBy: operator.actor,
-    })
-    const started: BuildStarted = { id, import_id: source.id, knowledge_base: base.slug, parameters }
-    return {
-      result: started,
-      audit: {
-        action: 'build.start',
-        subject: `build:${id}`,
-        detail: { knowledge_base: base.slug, import_id: source.id, parameters },
-      },
-    }
+  const detail = { knowledge_base: base.slug, import_id: source.id, parameters }
+  const result = await withAudit(operator, 'build.start', async (client) => {
+    const row = { id, knowledgeBaseId: base.id, importId: source.id, parameters, startedBy: operator.actor }
+    await insertBuild(client, row)
+    return [{ id, import_id: source.id, knowledge_base: base.slug, parameters }, `build:${id}`, detail]
   })
   await enqueueCommitted(enqueue, id, `build show ${id}`)
   return result
@@ -134,11 +122,11 @@ async function searchQuestionsOf({
 
 /** Ends a build that has not ended. It may be retried as a failed one. */
 export async function cancelUnfinishedBuild(operator: Operator, buildId: string): Promise<{ readonly id: string }> {
-  return await withAudit(operator, async (client) => {
+  return await withAudit(operator, 'build.cancel', async (client) => {
     const { id, state, stage } = await buildNamed(client, buildId)
     if (!(await cancelBuild(client, id, `it was cancelled by ${operator.actor}`)))
       throw new OperatorError(`The build has ended: there is nothing to cancel; see "operator build show ${id}".`)
-    return { result: { id }, audit: { action: 'build.cancel', subject: `build:${id}`, detail: { state, stage } } }
+    return [{ id }, `build:${id}`, { state, stage }]
   })
 }
 
@@ -148,7 +136,7 @@ export async function retryFailedBuild(
   buildId: string,
   enqueue: Enqueue,
 ): Promise<{ readonly id: string }> {
-  const result = await withAudit(operator, async (client) => {
+  const result = await withAudit(operator, 'build.retry', async (client) => {
     const { id, state, error, import_id } = await buildNamed(client, buildId)
     if (state !== 'failed')
       throw new OperatorError(`The build is ${state}, not failed: there is nothing to retry; see "build show ${id}".`)
@@ -157,7 +145,7 @@ export async function retryFailedBuild(
         'The build failed more than a day ago, or somebody else retried it: see "operator build show ' +
           `${id}", or start another with "operator build start --import ${import_id}".`,
       )
-    return { result: { id }, audit: { action: 'build.retry', subject: `build:${id}`, detail: { failed_with: error } } }
+    return [{ id }, `build:${id}`, { failed_with: error }]
   })
   await enqueueCommitted(enqueue, result.id, `build show ${result.id}`)
   return result

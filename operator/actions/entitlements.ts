@@ -1,6 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import { foldKey } from '#core/identity/fold.ts'
-import { OperatorError } from '#core/platform/errors.ts'
 import type { KeyEnvironment } from '#core/credentials/api-key.ts'
 import {
   findEntitlements,
@@ -11,17 +9,17 @@ import {
 } from '#core/db/entitlements.ts'
 import type { EntitlementChange, EntitlementRow } from '#core/db/entitlements.ts'
 import type { Queryable } from '#core/db/pool.ts'
-import { canonicalJurisdictions, canonicalLanguages, checkedSubjects } from './codes.ts'
+import { SEARCH_BOUNDS } from '#core/domain/bounds.ts'
+import { foldCode, foldKey } from '#core/identity/fold.ts'
+import { OperatorError } from '#core/platform/errors.ts'
 import { clientNamed, entitlementNamed, isUuid, knowledgeBaseNamed, planNamed, versionNamed } from './names.ts'
 import { withAudit } from './operator.ts'
 import type { Operator } from './operator.ts'
 
 const PROFILES_MAX = 64
 
-export interface GrantInput {
-  readonly client: string
-  readonly environment: KeyEnvironment
-  readonly knowledgeBase: string
+/** What an operator decides of an entitlement. */
+interface Decided {
   readonly plan: string
   readonly languages: readonly string[]
   readonly jurisdictions: readonly string[]
@@ -29,63 +27,52 @@ export interface GrantInput {
   readonly subjects: readonly string[] | null
 }
 
+interface Grant extends Decided {
+  readonly client: string
+  readonly environment: KeyEnvironment
+  readonly knowledgeBase: string
+}
+
 /** Grants one client access to part of one knowledge base in one environment. The entitlement is active at once. */
-export async function grantEntitlement(operator: Operator, input: GrantInput): Promise<EntitlementRow> {
+export async function grantEntitlement(operator: Operator, input: Grant): Promise<EntitlementRow> {
+  const { environment } = input
   const lists = {
     languages: canonicalLanguages(input.languages),
     jurisdictions: canonicalJurisdictions(input.jurisdictions),
     subjects: checkedSubjects(input.subjects),
   }
-  return withAudit(operator, async (database) => {
+  return withAudit(operator, 'entitlement.grant', async (database) => {
     const client = await clientNamed(database, input.client)
-    const knowledgeBase = await knowledgeBaseNamed(database, input.knowledgeBase)
+    const base = await knowledgeBaseNamed(database, input.knowledgeBase)
     const plan = await planNamed(database, input.plan)
     const id = randomUUID()
-    if (
-      !(await insertEntitlement(database, {
-        id,
-        clientId: client.id,
-        environment: input.environment,
-        knowledgeBaseId: knowledgeBase.id,
-        planId: plan.id,
-        ...lists,
-      }))
-    ) {
-      const name = `${client.name}/${input.environment}/${knowledgeBase.slug}`
+    const granted = { id, clientId: client.id, environment, knowledgeBaseId: base.id, planId: plan.id, ...lists }
+    if (!(await insertEntitlement(database, granted))) {
+      const name = `${client.name}/${environment}/${base.slug}`
       throw new OperatorError(
         `The entitlement "${name}" exists already: change it with "operator entitlements change ${name}".`,
       )
     }
     const row = await byId(database, id)
-    return {
-      result: row,
-      audit: { action: 'entitlement.grant', subject: `entitlement:${id}`, detail: auditDetail(row) },
-    }
+    return [row, `entitlement:${id}`, auditDetail(row)]
   })
-}
-
-export interface ChangeInput {
-  readonly plan?: string | undefined
-  readonly languages?: readonly string[] | undefined
-  readonly jurisdictions?: readonly string[] | undefined
-  readonly subjects?: readonly string[] | null | undefined
 }
 
 /** Changes plan or lists; absent fields stay. Counters continue: a change of plan gives no fresh allowance. */
 export async function changeEntitlement(
   operator: Operator,
   nameOrId: string,
-  input: ChangeInput,
+  { plan, languages, jurisdictions, subjects }: { readonly [K in keyof Decided]?: Decided[K] | undefined },
 ): Promise<EntitlementRow> {
-  if (Object.values(input).every((value) => value === undefined))
+  if ([plan, languages, jurisdictions, subjects].every((value) => value === undefined))
     throw new OperatorError(
       'Nothing to change was named: give at least one of --plan, --languages, --jurisdictions, --subjects.',
     )
-  return changed(operator, nameOrId, 'entitlement.change', async (database) => ({
-    planId: input.plan === undefined ? undefined : (await planNamed(database, input.plan)).id,
-    languages: input.languages === undefined ? undefined : canonicalLanguages(input.languages),
-    jurisdictions: input.jurisdictions === undefined ? undefined : canonicalJurisdictions(input.jurisdictions),
-    subjects: input.subjects === undefined ? undefined : checkedSubjects(input.subjects),
+  return changed(operator, nameOrId, 'change', async (database) => ({
+    planId: plan === undefined ? undefined : (await planNamed(database, plan)).id,
+    languages: languages && canonicalLanguages(languages),
+    jurisdictions: jurisdictions && canonicalJurisdictions(jurisdictions),
+    subjects: subjects === undefined ? undefined : checkedSubjects(subjects),
   }))
 }
 
@@ -98,34 +85,28 @@ export async function setEntitlementActive(
   nameOrId: string,
   active: boolean,
 ): Promise<EntitlementRow> {
-  return changed(
-    operator,
-    nameOrId,
-    active ? 'entitlement.activate' : 'entitlement.deactivate',
-    async (_database, row) => {
-      if (row.active === active)
-        throw new OperatorError(
-          `The entitlement "${nameOrId}" is ${active ? 'active' : 'inactive'} already: nothing was changed.`,
-        )
-      return { active }
-    },
-  )
+  return changed(operator, nameOrId, active ? 'activate' : 'deactivate', (_database, row) => {
+    if (row.active === active)
+      throw new OperatorError(
+        `The entitlement "${nameOrId}" is ${active ? 'active' : 'inactive'} already: nothing was changed.`,
+      )
+    return { active }
+  })
 }
 
 /** Lets the client request a profile of the knowledge base by its UUID, besides the active one. */
 export async function addEntitledProfile(
   operator: Operator,
   nameOrId: string,
-  profileId: string,
+  profile: string,
 ): Promise<EntitlementRow> {
-  return changed(operator, nameOrId, 'entitlement.add-profile', async (database, row) => {
-    const id = foldKey(profileId)
-    if (!isUuid(id) || !(await profileServable(database, id, row.knowledge_base_id))) {
+  return changed(operator, nameOrId, 'add-profile', async (database, row) => {
+    const id = foldKey(profile)
+    if (!isUuid(id) || !(await profileServable(database, id, row.knowledge_base_id)))
       throw new OperatorError(
-        `The knowledge base "${row.knowledge_base}" has no profile "${profileId}" of a version that ` +
+        `The knowledge base "${row.knowledge_base}" has no profile "${profile}" of a version that ` +
           'is or was active: "operator versions show" prints the profile of a version.',
       )
-    }
     if (row.profile_ids.includes(id))
       throw new OperatorError('The entitlement has that profile already: nothing was changed.')
     if (row.profile_ids.length >= PROFILES_MAX)
@@ -140,15 +121,15 @@ export async function addEntitledProfile(
 export async function removeEntitledProfile(
   operator: Operator,
   nameOrId: string,
-  profileId: string,
+  profile: string,
 ): Promise<EntitlementRow> {
-  return changed(operator, nameOrId, 'entitlement.remove-profile', async (_database, row) => {
-    const id = foldKey(profileId)
-    if (!row.profile_ids.includes(id))
+  return changed(operator, nameOrId, 'remove-profile', (_database, { profile_ids: held }) => {
+    const id = foldKey(profile)
+    if (!held.includes(id))
       throw new OperatorError(
-        `The entitlement has no profile "${profileId}": "operator entitlements show" lists those it has.`,
+        `The entitlement has no profile "${profile}": "operator entitlements show" lists those it has.`,
       )
-    return { profileIds: row.profile_ids.filter((held) => held !== id) }
+    return { profileIds: held.filter((one) => one !== id) }
   })
 }
 
@@ -166,24 +147,17 @@ export async function unmatchedValues(database: Queryable, row: EntitlementRow):
   return [...row.languages, ...row.jurisdictions, ...(row.subjects ?? [])].filter((value) => !held.has(foldKey(value)))
 }
 
-type Decide = (database: Queryable, row: EntitlementRow) => Promise<EntitlementChange>
+type Decide = (database: Queryable, row: EntitlementRow) => Promise<EntitlementChange> | EntitlementChange
 
 /** Reads the entitlement under its row lock, so that the audit row holds the values actually replaced. */
-async function changed(operator: Operator, nameOrId: string, action: string, decide: Decide): Promise<EntitlementRow> {
+async function changed(operator: Operator, nameOrId: string, verb: string, decide: Decide): Promise<EntitlementRow> {
   const { id } = await entitlementNamed(operator.database, nameOrId)
-  return withAudit(operator, async (database) => {
+  return withAudit(operator, `entitlement.${verb}`, async (database) => {
     await lockEntitlement(database, id)
     const before = await byId(database, id)
     await updateEntitlement(database, id, await decide(database, before))
     const after = await byId(database, id)
-    return {
-      result: after,
-      audit: {
-        action,
-        subject: `entitlement:${id}`,
-        detail: { before: auditDetail(before), after: auditDetail(after) },
-      },
-    }
+    return [after, `entitlement:${id}`, { before: auditDetail(before), after: auditDetail(after) }]
   })
 }
 
@@ -193,20 +167,70 @@ async function byId(database: Queryable, id: string): Promise<EntitlementRow> {
   return row
 }
 
-/** Returns what the operator decides of an entitlement, for the audit trail. */
+/** Returns whose entitlement it is and what the operator decides of it, for the audit trail. */
 export function auditDetail(row: EntitlementRow): Readonly<Record<string, unknown>> {
-  return Object.fromEntries(DECIDED.map((field) => [field, row[field]]))
+  const { organization, client, environment, knowledge_base, plan, active, ...lists } = row
+  const { languages, jurisdictions, subjects, profile_ids } = lists
+  return {
+    organization,
+    client,
+    environment,
+    knowledge_base,
+    plan,
+    active,
+    languages,
+    jurisdictions,
+    subjects,
+    profile_ids,
+  }
 }
 
-const DECIDED = [
-  'organization',
-  'client',
-  'environment',
-  'knowledge_base',
-  'plan',
-  'active',
-  'languages',
-  'jurisdictions',
-  'subjects',
-  'profile_ids',
-] as const
+/** Returns the BCP 47 canonical form: `EN-us` becomes `en-US`. */
+function canonicalLanguages(languages: readonly string[]): readonly string[] {
+  return bounded('language', 'a BCP 47 code like en or fr', languages, (text) => {
+    try {
+      return Intl.getCanonicalLocales(text)[0]
+    } catch {
+      return undefined
+    }
+  })
+}
+
+/** Returns codes in upper case: `hs-m` becomes `HS-M`. */
+function canonicalJurisdictions(jurisdictions: readonly string[]): readonly string[] {
+  return bounded('jurisdiction', 'a code like US or HS-M', jurisdictions, (text) =>
+    isCode(text) ? foldCode(text) : undefined,
+  )
+}
+
+/** Returns the keys of subjects. @param subjects null: every subject. */
+function checkedSubjects(subjects: readonly string[] | null): readonly string[] | null {
+  if (subjects === null) return null
+  return bounded('subject', 'a slug like data-protection', subjects, (text) =>
+    isCode(text) ? foldKey(text) : undefined,
+  )
+}
+
+function isCode(text: string): boolean {
+  return text !== '' && text.length <= SEARCH_BOUNDS.filterValueCharactersMax && !/[,\p{Cc}]/u.test(text)
+}
+
+/** A list as an entitlement stores it: canonical, without repeats, sorted. */
+function bounded(
+  what: string,
+  wanted: string,
+  values: readonly string[],
+  canonical: (text: string) => string | undefined,
+): readonly string[] {
+  if (values.length === 0)
+    throw new OperatorError(`An entitlement needs at least one ${what}: name those it covers, separated by commas.`)
+  if (values.length > SEARCH_BOUNDS.filterValuesMax)
+    throw new OperatorError(`An entitlement has at most ${SEARCH_BOUNDS.filterValuesMax} values a list: name fewer.`)
+  const found = values.map((value) => {
+    const form = canonical(value.trim())
+    if (form !== undefined) return form
+    const text = value.trim().slice(0, SEARCH_BOUNDS.filterValueCharactersMax)
+    throw new OperatorError(`"${text}" is not a ${what}: write ${wanted}.`)
+  })
+  return [...new Set(found)].sort()
+}

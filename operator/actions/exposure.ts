@@ -11,30 +11,7 @@ import { knowledgeBaseNamed, organizationNamed } from './names.ts'
 import { withAudit } from './operator.ts'
 import type { Operator } from './operator.ts'
 
-/** Exposure of one knowledge base to one organization in one environment, with the marks of one plan, in passages. */
-export interface Exposure {
-  readonly organization: string
-  readonly knowledge_base: string
-  readonly environment: string
-  readonly plan: string
-  readonly window_days: number
-  readonly corpus_passages: number | null
-  /** New passages served, less those that were forgotten with the days. */
-  readonly exposure: number
-  /** From it on the rate is lower; null while no version is active. */
-  readonly soft_mark: number | null
-  /** From it on serving stops; null while no version is active. */
-  readonly hard_mark: number | null
-  /** Forgotten with each UTC day. */
-  readonly daily: number | null
-  readonly raised: number
-  readonly state: 'open' | 'tightened' | 'stopped'
-  /** When more is served again; null while serving has not stopped. */
-  readonly access_grows_at: Date | null
-  /** Documents whose passages are not served now. */
-  readonly stopped_documents: readonly string[]
-  readonly released_at: Date | null
-}
+type Exposure = ReturnType<typeof exposureUnder>
 
 /** Counts from the reservations, which the counters in Redis are also rebuilt from. */
 export async function exposureOf(
@@ -52,7 +29,11 @@ export async function exposureOf(
   return exposures
 }
 
-function exposureUnder(grant: ExposureGrant, served: readonly NewPassages[], today: number): Exposure {
+/**
+ * Exposure of one knowledge base to one organization in one environment, with the marks of one plan, in passages; marks
+ * are null while no version is active.
+ */
+function exposureUnder(grant: ExposureGrant, served: readonly NewPassages[], today: number) {
   const own = served.filter(
     (row) => row.knowledge_base_id === grant.knowledge_base_id && row.environment === grant.environment,
   )
@@ -73,9 +54,11 @@ function exposureUnder(grant: ExposureGrant, served: readonly NewPassages[], tod
     plan: grant.plan,
     window_days: windowDays,
     corpus_passages,
+    /** New passages served, less those that were forgotten with the days. */
     exposure: level,
     soft_mark: known ? corpus.soft : null,
     hard_mark: known ? corpus.hard : null,
+    /** Forgotten with each UTC day. */
     daily: known ? corpus.daily : null,
     raised,
     state: known ? state : 'open',
@@ -92,14 +75,14 @@ function byDay(rows: readonly NewPassages[]): ReadonlyMap<number, number> {
   return days
 }
 
-export interface ExposureDecision {
+interface ExposureDecision {
   readonly organization: string
   readonly knowledgeBase: string
   readonly environment: 'test' | 'live'
   readonly note: string
 }
 
-export interface ExposureDecided {
+interface ExposureDecided {
   readonly id: string
   readonly organization: string
   readonly knowledge_base: string
@@ -135,17 +118,11 @@ async function decide(
   const { environment, note } = decision
   const subject = { organizationId: organization.id, knowledgeBaseId: base.id, environment }
   const id = randomUUID()
-  return withAudit(operator, async (client) => {
-    const before = await exposureOf(client, subject, 1)
+  return withAudit(operator, action, async (client) => {
+    const [before] = await exposureOf(client, subject, 1)
     await write(client, id, subject)
     const names = { organization: organization.name, knowledge_base: base.slug, environment }
-    return {
-      result: { id, ...names },
-      audit: {
-        action,
-        subject: `organization:${organization.id}`,
-        detail: { ...names, note, decision_id: id, exposure: before[0]?.exposure ?? 0, ...more },
-      },
-    }
+    const detail = { ...names, note, decision_id: id, exposure: before?.exposure ?? 0, ...more }
+    return [{ id, ...names }, `organization:${organization.id}`, detail]
   })
 }

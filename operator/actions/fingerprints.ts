@@ -1,9 +1,18 @@
 import { OperatorError } from '#core/platform/errors.ts'
-import { createFingerprintKey, wrapFingerprintKey } from '#core/credentials/fingerprint.ts'
-import { eraseFingerprintKeys, insertFingerprintKey, newestFingerprintEpoch } from '#core/db/fingerprint-keys.ts'
-import type { Queryable } from '#core/db/pool.ts'
+import { createFingerprintKey, rewrapFingerprintKey, wrapFingerprintKey } from '#core/credentials/fingerprint.ts'
+import {
+  eraseFingerprintKeys,
+  insertFingerprintKey,
+  listFingerprintOwners,
+  lockFingerprintKeys,
+  newestFingerprintEpoch,
+  replaceFingerprintKeys,
+} from '#core/db/fingerprint-keys.ts'
+import type { FingerprintKeyRow, FingerprintOwnerRow } from '#core/db/fingerprint-keys.ts'
+import type { Database, Queryable } from '#core/db/pool.ts'
 import type { ServiceSecrets } from '#core/credentials/settings.ts'
-import { organizationNamed } from './names.ts'
+import { OPERATOR_BOUNDS } from './bounds.ts'
+import { idOf, organizationNamed } from './names.ts'
 import { withAudit } from './operator.ts'
 import type { Operator } from './operator.ts'
 
@@ -23,7 +32,15 @@ export async function createFingerprintEpoch(
   return epoch
 }
 
-export interface FingerprintsChanged {
+const { rewrapBatchMax } = OPERATOR_BOUNDS
+
+interface Given {
+  /** Name or UUID. */
+  readonly organization: string
+  readonly serviceSecrets: ServiceSecrets
+}
+
+interface FingerprintsChanged {
   readonly organization_id: string
   readonly organization: string
   readonly current_epoch: number
@@ -33,50 +50,111 @@ export interface FingerprintsChanged {
  * Opens a new epoch. Fingerprints of one query before and after it no longer match. Those of one earlier epoch stay
  * comparable.
  */
-export async function rotateFingerprints(
-  operator: Operator,
-  input: { readonly organization: string; readonly serviceSecrets: ServiceSecrets },
-): Promise<FingerprintsChanged> {
+export async function rotateFingerprints(operator: Operator, input: Given): Promise<FingerprintsChanged> {
   const { id, name } = await organizationNamed(operator.database, input.organization)
-  return withAudit(operator, async (client) => {
+  return withAudit(operator, 'fingerprint.rotate', async (client) => {
     const epoch = await createFingerprintEpoch(client, id, input.serviceSecrets)
-    return {
-      result: { organization_id: id, organization: name, current_epoch: epoch },
-      audit: { action: 'fingerprint.rotate', subject: `organization:${id}`, detail: { name, epoch } },
-    }
+    const result = { organization_id: id, organization: name, current_epoch: epoch }
+    return [result, `organization:${id}`, { name, epoch }]
   })
-}
-
-export interface EraseFingerprints {
-  readonly organization: string
-  /** One epoch; undefined: all. */
-  readonly epoch?: number | undefined
-  readonly serviceSecrets: ServiceSecrets
 }
 
 /**
  * Erases wrapped keys permanently, so that no query can be matched against their fingerprints. Erasing the current key
  * opens a new epoch at once, so that serving is not interrupted.
+ * @param input.epoch one epoch; undefined: all.
  */
 export async function eraseFingerprints(
   operator: Operator,
-  input: EraseFingerprints,
+  input: Given & { readonly epoch?: number | undefined },
 ): Promise<FingerprintsChanged & { readonly erased_epochs: readonly number[] }> {
   const { id, name } = await organizationNamed(operator.database, input.organization)
-  return withAudit(operator, async (client) => {
+  return withAudit(operator, 'fingerprint.erase', async (client) => {
     const newest = await newestFingerprintEpoch(client, id)
     const erased = await eraseFingerprintKeys(client, id, input.epoch ?? null)
     if (erased.length === 0)
       throw new OperatorError(`"${name}" has no fingerprint key left there to erase: see "operator fingerprints list".`)
     const current = erased.includes(newest) ? await createFingerprintEpoch(client, id, input.serviceSecrets) : newest
-    const result = { organization_id: id, organization: name, current_epoch: current, erased_epochs: erased }
-    return {
-      result,
-      audit: {
-        action: 'fingerprint.erase',
-        subject: `organization:${id}`,
-        detail: { name, erased_epochs: erased, current_epoch: current },
-      },
+    const changed = { current_epoch: current, erased_epochs: erased }
+    return [{ organization_id: id, organization: name, ...changed }, `organization:${id}`, { name, ...changed }]
+  })
+}
+
+/** Counts of keys; erased keys are in none of them. */
+interface FingerprintsRewrapped {
+  readonly rewrapped_keys: number
+  /** Keys that the first secret unwraps without any change. */
+  readonly current_keys: number
+  /** Keys that no secret unwraps; they stay as they are. */
+  readonly unopened_keys: number
+  /** The first of them. */
+  readonly unopened: readonly { readonly organization: string; readonly epoch: number }[]
+}
+
+/**
+ * Wraps again, under the first secret, every key that another secret unwraps. Keys and fingerprints stay the same. Each
+ * batch of one organization is one transaction with its audit row, so a run that was interrupted is simply repeated.
+ * @param input.organization one organization; undefined: all.
+ * @param onProgress gets the number of keys read so far.
+ */
+export async function rewrapFingerprints(
+  operator: Operator,
+  input: { readonly organization?: string | undefined; readonly serviceSecrets: ServiceSecrets },
+  onProgress: (keys: number) => void = () => undefined,
+): Promise<FingerprintsRewrapped> {
+  const only = await idOf(organizationNamed, operator.database, input.organization)
+  let [rewrapped, current, unopenedCount] = [0, 0, 0]
+  const unopened: FingerprintsRewrapped['unopened'][number][] = []
+  for await (const owner of ownersOf(operator.database, only)) {
+    for (let afterEpoch: number | undefined = 0; afterEpoch !== undefined;) {
+      const batch: RewrappedBatch = await rewrapBatch(operator, owner, afterEpoch, input.serviceSecrets)
+      rewrapped += batch.rewrapped
+      unopenedCount += batch.unopened.length
+      current += batch.read - batch.rewrapped - batch.unopened.length
+      const named = batch.unopened.slice(0, OPERATOR_BOUNDS.rewrapUnopenedNamedMax - unopened.length)
+      unopened.push(...named.map((epoch) => ({ organization: owner.name, epoch })))
+      onProgress(rewrapped + current + unopenedCount)
+      afterEpoch = batch.nextAfter
     }
+  }
+  return { rewrapped_keys: rewrapped, current_keys: current, unopened_keys: unopenedCount, unopened }
+}
+
+async function* ownersOf(database: Database, only: string | null): AsyncGenerator<FingerprintOwnerRow> {
+  for (let after: string | null = null; ;) {
+    const batch: readonly FingerprintOwnerRow[] = await listFingerprintOwners(database, { only, after }, rewrapBatchMax)
+    yield* batch
+    if (batch.length < rewrapBatchMax) return
+    after = batch.at(-1)?.id ?? null
+  }
+}
+
+type RewrappedBatch = Awaited<ReturnType<typeof rewrapBatch>>
+
+/** @returns counts, the epochs that no secret opens, and the one after which the next batch begins, if there is one. */
+async function rewrapBatch(
+  operator: Operator,
+  { id, name }: FingerprintOwnerRow,
+  afterEpoch: number,
+  secrets: ServiceSecrets,
+) {
+  return await withAudit(operator, 'fingerprint.rewrap', async (client) => {
+    const keys = await lockFingerprintKeys(client, id, afterEpoch, rewrapBatchMax)
+    const rewrapped: FingerprintKeyRow[] = []
+    const unopened: number[] = []
+    for (const { epoch, wrapped } of keys) {
+      try {
+        const again = rewrapFingerprintKey(wrapped, { organizationId: id, epoch }, secrets)
+        if (again !== undefined) rewrapped.push({ epoch, wrapped: again })
+      } catch (error) {
+        if (!(error instanceof OperatorError)) throw error
+        unopened.push(epoch)
+      }
+    }
+    await replaceFingerprintKeys(client, id, rewrapped)
+    const nextAfter = keys.length < rewrapBatchMax ? undefined : keys.at(-1)?.epoch
+    const result = { read: keys.length, rewrapped: rewrapped.length, unopened, nextAfter }
+    const epochs = rewrapped.map(({ epoch }) => epoch)
+    return epochs.length === 0 ? [result] : [result, `organization:${id}`, { name, epochs }]
   })
 }

@@ -6,35 +6,12 @@ import type { Operator } from './operator.ts'
 
 const FAILED_SHOWN_MAX = 50
 
-export interface QueueState {
-  readonly queue: QueueName
-  readonly waiting: number
-  readonly active: number
-  readonly delayed: number
-  readonly failed: number
-  readonly completed: number
-  /** Number of connected workers. */
-  readonly workers: number
-}
-
-export interface JobShown {
-  readonly queue: string
-  readonly id: string
-  readonly state: string
-  readonly attempts: number
-  readonly reason: string | null
-  readonly created_at: Date
-  readonly failed_at: Date | null
-}
-
 type Job = NonNullable<Awaited<ReturnType<JobQueue['getJob']>>>
 
 /** Returns the counts of every queue, and the newest failed jobs of each. */
-export async function queueStates(
-  open: (name: QueueName) => JobQueue,
-): Promise<{ readonly queues: readonly QueueState[]; readonly failed: readonly JobShown[] }> {
-  const queues: QueueState[] = []
-  const failed: JobShown[] = []
+export async function queueStates(open: (name: QueueName) => JobQueue) {
+  const queues = []
+  const failed = []
   for (const name of QUEUES) {
     const queue = open(name)
     const counts = await queue.getJobCounts('wait', 'prioritized', 'active', 'delayed', 'failed', 'completed')
@@ -54,7 +31,7 @@ export async function queueStates(
   return { queues, failed }
 }
 
-export async function showJob(queue: JobQueue, id: string): Promise<JobShown> {
+export async function showJob(queue: JobQueue, id: string): Promise<ReturnType<typeof described>> {
   const job = await jobNamed(queue, id)
   return described(queue.name, job, await job.getState())
 }
@@ -76,12 +53,9 @@ export async function retryJob(
   const job = await jobNamed(queue, id)
   const state = await job.getState()
   if (state !== 'failed') throw new OperatorError(`The job is ${state}, not failed: there is nothing to retry.`)
-  return withAudit(operator, async () => {
+  return withAudit(operator, 'job.retry', async () => {
     await job.retry()
-    return {
-      result: { queue: queue.name, id },
-      audit: { action: 'job.retry', subject: `job:${id}`, detail: { queue: queue.name } },
-    }
+    return [{ queue: queue.name, id }, `job:${id}`, { queue: queue.name }]
   })
 }
 
@@ -95,15 +69,15 @@ async function jobNamed(queue: JobQueue, id: string): Promise<Job> {
   return job
 }
 
-function described(queue: string, job: Job, state: string): JobShown {
-  const instant = (ms: number | undefined): Date | null => (ms === undefined ? null : new Date(ms))
+function described(queue: string, job: Job, state: string) {
+  const isFailed = state === 'failed'
   return {
     queue,
     id: job.id ?? '',
     state,
     attempts: job.attemptsMade,
-    reason: state === 'failed' ? job.failedReason : null,
+    reason: isFailed ? job.failedReason : null,
     created_at: new Date(job.timestamp),
-    failed_at: state === 'failed' ? instant(job.finishedOn) : null,
+    failed_at: isFailed && job.finishedOn !== undefined ? new Date(job.finishedOn) : null,
   }
 }

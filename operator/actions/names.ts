@@ -1,22 +1,18 @@
 import { z } from 'zod'
-import { OperatorError } from '#core/platform/errors.ts'
-import { showBuild, showImport, showVersion } from '#core/db/corpus-lists.ts'
-import type { BuildListRow, VersionListRow } from '#core/db/corpus-lists.ts'
-import { findClients } from '#core/db/clients.ts'
-import type { ClientRow } from '#core/db/clients.ts'
-import { findEntitlements } from '#core/db/entitlements.ts'
-import type { EntitlementRow } from '#core/db/entitlements.ts'
 import { findKeys } from '#core/db/api-keys.ts'
 import type { KeyRow } from '#core/db/api-keys.ts'
+import { findClients } from '#core/db/clients.ts'
+import type { ClientRow } from '#core/db/clients.ts'
+import { showBuild, showImport, showVersion } from '#core/db/corpus-lists.ts'
+import { findEntitlements } from '#core/db/entitlements.ts'
+import type { EntitlementRow } from '#core/db/entitlements.ts'
 import { findKnowledgeBase } from '#core/db/knowledge-bases.ts'
-import type { KnowledgeBaseRow } from '#core/db/knowledge-bases.ts'
 import { findOrganization } from '#core/db/organizations.ts'
-import type { OrganizationRow } from '#core/db/organizations.ts'
 import { findPlan } from '#core/db/plans.ts'
-import type { PlanRow } from '#core/db/plans.ts'
 import type { Queryable } from '#core/db/pool.ts'
 import { readVersion } from '#core/db/versions.ts'
-import type { VersionRow } from '#core/db/versions.ts'
+import { readWithdrawal } from '#core/db/withdrawals.ts'
+import { OperatorError } from '#core/platform/errors.ts'
 
 /** Look-ups by name or UUID. Each returns the row, or fails with a message that says what to do next. */
 
@@ -40,17 +36,35 @@ export function checkedName(what: string, name: string): string {
   return trimmed
 }
 
-export async function organizationNamed(database: Queryable, nameOrId: string): Promise<OrganizationRow> {
-  return known(await findOrganization(database, nameOrId), 'organization', nameOrId, 'organizations list')
+type LookUp<T> = (database: Queryable, name: string) => Promise<T>
+
+/** Returns the id of what is named; null where nothing is. */
+export async function idOf(
+  named: LookUp<{ readonly id: string }>,
+  database: Queryable,
+  name: string | undefined,
+): Promise<string | null> {
+  return name === undefined ? null : (await named(database, name)).id
 }
 
-export async function planNamed(database: Queryable, nameOrId: string): Promise<PlanRow> {
-  return known(await findPlan(database, nameOrId), 'plan', nameOrId, 'plans list')
+/** @param list the command that shows what there is. */
+function lookUp<T>(find: LookUp<T | undefined>, what: string, list: string): LookUp<T> {
+  return async (database, name) => known(await find(database, name), what, name, list)
 }
 
-export async function knowledgeBaseNamed(database: Queryable, slugOrId: string): Promise<KnowledgeBaseRow> {
-  return known(await findKnowledgeBase(database, slugOrId), 'knowledge base', slugOrId, 'knowledge-bases list')
+function byId<T>(find: LookUp<T | undefined>): LookUp<T | undefined> {
+  return async (database, id) => (isUuid(id) ? await find(database, id) : undefined)
 }
+
+export const organizationNamed = lookUp(findOrganization, 'organization', 'organizations list')
+export const planNamed = lookUp(findPlan, 'plan', 'plans list')
+export const knowledgeBaseNamed = lookUp(findKnowledgeBase, 'knowledge base', 'knowledge-bases list')
+export const importNamed = lookUp(byId(showImport), 'import', 'imports list')
+export const buildNamed = lookUp(byId(showBuild), 'build', 'build list')
+export const versionNamed = lookUp(byId(showVersion), 'version', 'versions list')
+/** The version as an activation reads it, with what was compared and the digests of its files. */
+export const versionRowNamed = lookUp(byId(readVersion), 'version', 'versions list')
+export const withdrawalNamed = lookUp(byId(readWithdrawal), 'withdrawal', 'withdrawals list')
 
 export async function clientNamed(database: Queryable, nameOrId: string): Promise<ClientRow> {
   const [first, second] = await findClients(database, nameOrId)
@@ -85,26 +99,6 @@ export async function keyNamed(database: Queryable, prefixOrId: string): Promise
     )
   }
   return known(first, 'key', prefixOrId, 'keys list')
-}
-
-export async function versionNamed(database: Queryable, id: string): Promise<VersionListRow> {
-  return known(isUuid(id) ? await showVersion(database, id) : undefined, 'version', id, 'versions list')
-}
-
-/** The version as an activation reads it, with what was compared and the digests of its files. */
-export async function versionRowNamed(database: Queryable, id: string): Promise<VersionRow> {
-  return known(isUuid(id) ? await readVersion(database, id) : undefined, 'version', id, 'versions list')
-}
-
-export async function buildNamed(database: Queryable, id: string): Promise<BuildListRow> {
-  return known(isUuid(id) ? await showBuild(database, id) : undefined, 'build', id, 'build list')
-}
-
-export async function importNamed(
-  database: Queryable,
-  id: string,
-): Promise<NonNullable<Awaited<ReturnType<typeof showImport>>>> {
-  return known(isUuid(id) ? await showImport(database, id) : undefined, 'import', id, 'imports list')
 }
 
 function known<T>(found: T | undefined, what: string, name: string, list: string): T {

@@ -1,7 +1,6 @@
+import { appendAudit } from '#core/db/audit.ts'
 import { inTransaction } from '#core/db/pool.ts'
 import type { Database, Queryable } from '#core/db/pool.ts'
-import { appendAudit } from '#core/db/audit.ts'
-import type { AuditEntry } from '#core/db/audit.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 
 /** The actor and the database. The database role needs `evidence_operator`. */
@@ -11,18 +10,18 @@ export interface Operator {
   readonly actor: string
 }
 
-/** The result of a change and its audit row. */
-export interface Audited<T> {
-  readonly result: T
-  /** Undefined if nothing was changed. */
-  readonly audit: Omit<AuditEntry, 'actor'> | undefined
-}
+/** The result of a change, with subject and detail of its audit row; without them nothing was changed. */
+type Audited<T> = readonly [result: T, subject?: string, detail?: Readonly<Record<string, unknown>>]
 
 /** Runs a change and writes its audit row in one transaction: neither exists without the other. */
-export async function withAudit<T>(operator: Operator, change: (client: Queryable) => Promise<Audited<T>>): Promise<T> {
-  return inTransaction(operator.database, async (client) => {
-    const { result, audit } = await change(client)
-    if (audit !== undefined) await appendAudit(client, { actor: operator.actor, ...audit })
+export async function withAudit<T>(
+  { database, actor }: Operator,
+  action: string,
+  change: (client: Queryable) => Promise<Audited<T>>,
+): Promise<T> {
+  return inTransaction(database, async (client) => {
+    const [result, subject, detail] = await change(client)
+    if (subject !== undefined && detail !== undefined) await appendAudit(client, { actor, action, subject, detail })
     return result
   })
 }

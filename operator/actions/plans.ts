@@ -24,23 +24,18 @@ export async function createPlan(
     )
   const limits = parsed.data
   const id = randomUUID()
-  return withAudit(operator, async (client) => {
+  return withAudit(operator, 'plan.create', async (client) => {
     if (!(await insertPlan(client, id, name, limits)))
       throw new OperatorError(
         `The plan "${name}" exists already and plans never change: choose another name and move ` +
           'entitlements to it with "operator entitlements change".',
       )
-    return {
-      result: { id, name, limits },
-      audit: { action: 'plan.create', subject: `plan:${id}`, detail: { name, limits } },
-    }
+    return [{ id, name, limits }, `plan:${id}`, { name, limits }]
   })
 }
 
-function faults(error: z.ZodError): string {
-  return error.issues
-    .map((issue) => `${issue.path.length === 0 ? 'limits' : issue.path.join('.')}: ${issue.message}`)
-    .join('; ')
+function faults({ issues }: z.ZodError): string {
+  return issues.map(({ path, message }) => `${path.length === 0 ? 'limits' : path.join('.')}: ${message}`).join('; ')
 }
 
 type Tree = { [name: string]: number | Tree }

@@ -9,15 +9,9 @@ import type { ReviewedFile } from '#jobs/review/files.ts'
 import { versionRowNamed } from './names.ts'
 import type { Operator } from './operator.ts'
 
-export interface ReportCopied {
-  readonly version_id: string
-  readonly file: string
-  readonly bytes: number
-}
-
 /** A file of a report whose bytes have the recorded digest. */
-export interface ReportSource {
-  readonly versionId: string
+interface ReportSource {
+  readonly version_id: string
   readonly path: string
 }
 
@@ -35,7 +29,7 @@ export async function reportSource(
   const checked = await checkFile(store, version, part)
   switch (checked.state) {
     case 'as recorded':
-      return { versionId: version.id, path: checked.path }
+      return { version_id: version.id, path: checked.path }
     case 'altered':
       throw new OperatorError(
         `The ${part} file of the version is altered: restore the file from a backup, or build the version again.`,
@@ -59,7 +53,10 @@ const FAULTS: Readonly<Record<string, string>> = {
 }
 
 /** Copies a file of the report to a new file; an existing one is left alone. */
-export async function copyReport({ versionId, path }: ReportSource, file: string): Promise<ReportCopied> {
+export async function copyReport(
+  { version_id, path }: ReportSource,
+  file: string,
+): Promise<{ readonly version_id: string; readonly file: string; readonly bytes: number }> {
   const copy = await openHashedFile(file).catch((error: unknown) => {
     const fault = FAULTS[z.object({ code: z.string() }).safeParse(error).data?.code ?? '']
     if (fault === undefined) throw error
@@ -68,7 +65,7 @@ export async function copyReport({ versionId, path }: ReportSource, file: string
   try {
     await streamReport(path, (bytes) => copy.write(bytes))
     const { bytes } = await copy.finish()
-    return { version_id: versionId, file, bytes }
+    return { version_id, file, bytes }
   } catch (error) {
     await copy.abandon()
     await rm(file, { force: true })

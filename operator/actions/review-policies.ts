@@ -1,4 +1,3 @@
-import { signStatement } from '#core/credentials/reviewer-keys.ts'
 import type { SigningKey } from '#core/credentials/reviewer-keys.ts'
 import { insertReviewPolicy } from '#core/db/review-policies.ts'
 import { lockReviewers } from '#core/db/reviewers.ts'
@@ -13,9 +12,9 @@ import type { ReviewRules } from '#jobs/review/approvals.ts'
 import { knowledgeBaseNamed } from './names.ts'
 import { withAudit } from './operator.ts'
 import type { Operator } from './operator.ts'
-import { reviewerOf } from './reviewers.ts'
+import { signaturesOf, signersOf } from './reviewers.ts'
 
-export interface PolicyChange {
+interface PolicyChange {
   readonly reviewers?: number | undefined
   readonly rollbackReviewers?: number | undefined
   readonly withdrawalReviewers?: number | undefined
@@ -23,7 +22,7 @@ export interface PolicyChange {
   readonly limits?: Partial<Record<ChangeKind, number>> | undefined
 }
 
-export interface PolicyShown extends ReviewPolicy {
+interface PolicyShown extends ReviewPolicy {
   readonly knowledge_base: string
   /** 0: the default. */
   readonly seq: number
@@ -45,7 +44,7 @@ export async function changeReviewPolicy(
   change: PolicyChange,
   keys: readonly SigningKey[],
 ): Promise<PolicyShown> {
-  return withAudit(operator, async (client) => {
+  return withAudit(operator, 'knowledge-base.policy', async (client) => {
     await lockReviewers(client)
     const { id, slug } = await knowledgeBaseNamed(client, knowledgeBase)
     const rules = await readReviewRules(client, id)
@@ -57,7 +56,7 @@ export async function changeReviewPolicy(
       exclude_build_starter: change.excludeBuildStarter ?? inForce.policy.exclude_build_starter,
       limits: { ...inForce.policy.limits, ...change.limits },
     })
-    const signers = signersOf(rules, keys, policy)
+    const signers = enoughSigners(rules, keys, policy)
     const seq = inForce.seq + 1
     if (rules.registry.policies >= REVIEW_BOUNDS.reviewPoliciesMax)
       throw new OperatorError(
@@ -70,28 +69,21 @@ export async function changeReviewPolicy(
       previous_sha256: inForce.sha256,
       policy,
     })
-    const signatures = [...signers].map(([reviewer, key]) => ({
-      reviewer,
-      signature: signStatement(statement, key).toString('base64'),
-    }))
-    if (!(await insertReviewPolicy(client, id, { seq, statement, signatures })))
+    if (!(await insertReviewPolicy(client, id, { seq, statement, signatures: signaturesOf(statement, signers) })))
       throw new OperatorError(`The policy of "${slug}" was changed meanwhile: look at it and repeat the command.`)
     const names = [...signers.keys()].map((signer) => rules.registry.byId(signer)?.name)
     const detail = { knowledge_base: slug, seq, before: inForce.policy, after: policy, reviewers: names }
-    return {
-      result: { knowledge_base: slug, seq, ...policy },
-      audit: { action: 'knowledge-base.policy', subject: `knowledge-base:${id}`, detail },
-    }
+    return [{ knowledge_base: slug, seq, ...policy }, `knowledge-base:${id}`, detail]
   })
 }
 
-/** The keys by reviewer. */
-function signersOf(
+/** The keys by reviewer, of as many as the policy in force asks for. */
+function enoughSigners(
   { registry, inForce }: ReviewRules,
   keys: readonly SigningKey[],
   next: ReviewPolicy,
 ): ReadonlyMap<string, SigningKey> {
-  const signers = new Map(keys.map((key) => [reviewerOf(registry, key).id, key] as const))
+  const signers = signersOf(registry, keys)
   const { reviewers } = inForce.policy
   if (signers.size < reviewers)
     throw new OperatorError(

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { open, readFile, stat } from 'node:fs/promises'
 import { createReviewerKey, parsePublicKey, parseSigningKey, signStatement } from '#core/credentials/reviewer-keys.ts'
 import type { SigningKey } from '#core/credentials/reviewer-keys.ts'
+import type { StatementSignature } from '#core/db/review-policies.ts'
 import { insertReviewer, isSchemaOwner, listReviewers, lockReviewers, retireReviewer } from '#core/db/reviewers.ts'
 import type { ReviewerRow } from '#core/db/reviewers.ts'
 import { statementText } from '#core/domain/review-statements.ts'
@@ -77,7 +78,22 @@ export function assertActive(reviewer: ReviewerRow): ReviewerRow {
   return reviewer
 }
 
-export interface AddReviewer {
+/** The keys by the id of their active reviewer. */
+export function signersOf(registry: Registry, keys: readonly SigningKey[]): ReadonlyMap<string, SigningKey> {
+  return new Map(keys.map((key) => [reviewerOf(registry, key).id, key] as const))
+}
+
+export function signaturesOf(
+  statement: string,
+  signers: ReadonlyMap<string, SigningKey>,
+): readonly StatementSignature[] {
+  return [...signers].map(([reviewer, key]) => ({
+    reviewer,
+    signature: signStatement(statement, key).toString('base64'),
+  }))
+}
+
+interface AddReviewer {
   readonly name: string
   /** SPKI, DER. */
   readonly publicKey: Buffer
@@ -87,7 +103,7 @@ export interface AddReviewer {
   readonly endorsers?: readonly SigningKey[]
 }
 
-export interface ReviewerAdded {
+interface ReviewerAdded {
   readonly id: string
   readonly name: string
   /** Names; none for the first reviewer. */
@@ -102,13 +118,14 @@ export async function addReviewer(operator: Operator, input: AddReviewer): Promi
   const name = checkedName('a reviewer', input.name)
   if (foldKey(name) === '') throw new OperatorError('The name of a reviewer has letters or figures: take another one.')
   const { publicKey, endorsers: keys = [] } = input
-  return withAudit(operator, async (client) => {
+  return withAudit(operator, 'reviewer.add', async (client) => {
     await lockReviewers(client)
     const rows = await listReviewers(client, REVIEW_BOUNDS.reviewersMax)
     if (rows.length === REVIEW_BOUNDS.reviewersMax)
       throw new OperatorError(`There are ${rows.length} reviewers already, which is the most that is supported.`)
     const byOwner = keys.length === 0 && (await isSchemaOwner(client))
-    const endorsers = rows.length === 0 || byOwner ? unendorsed(keys) : endorsersOf(await readRegistry(client), keys)
+    const registry = await readRegistry(client)
+    const endorsers = rows.length === 0 || byOwner ? unendorsed(keys) : endorsersOf(registry, keys)
     const [id, login] = [randomUUID(), input.login ?? null]
     const statement = statementText({
       format: 'evidence reviewer 1',
@@ -116,38 +133,27 @@ export async function addReviewer(operator: Operator, input: AddReviewer): Promi
       name,
       login,
       public_key: publicKey.toString('base64'),
-      endorsed_by: endorsers.map(({ reviewer }) => reviewer.id),
+      endorsed_by: [...endorsers.keys()],
     })
-    const endorsements = endorsers.map(({ reviewer, key }) => ({
-      reviewer: reviewer.id,
-      signature: signStatement(statement, key).toString('base64'),
-    }))
+    const endorsements = signaturesOf(statement, endorsers)
     if (!(await insertReviewer(client, { id, name, login, publicKey, statement, endorsements })))
       throw new OperatorError(
         `The name "${name}" or this key belongs to a reviewer already, who may be retired: take another name, or ` +
           'another key.',
       )
-    const names = endorsers.map(({ reviewer }) => reviewer.name)
+    const names = [...endorsers.keys()].map((endorser) => registry.byId(endorser)?.name ?? endorser)
     const detail = { name, login, endorsed_by: names, without_endorsement: names.length === 0 }
-    return {
-      result: { id, name, endorsed_by: names },
-      audit: { action: 'reviewer.add', subject: `reviewer:${id}`, detail },
-    }
+    return [{ id, name, endorsed_by: names }, `reviewer:${id}`, detail]
   })
 }
 
-function unendorsed(keys: readonly SigningKey[]): readonly [] {
+function unendorsed(keys: readonly SigningKey[]): ReadonlyMap<string, SigningKey> {
   if (keys.length > 0) throw new OperatorError('There is no reviewer yet who could endorse the first: leave out --key.')
-  return []
+  return new Map()
 }
 
-interface Endorser {
-  readonly reviewer: ReviewerRow
-  readonly key: SigningKey
-}
-
-/** Those who endorse, by id. */
-function endorsersOf(registry: Registry, keys: readonly SigningKey[]): readonly Endorser[] {
+/** Keys of those who endorse, in the order of their ids. */
+function endorsersOf(registry: Registry, keys: readonly SigningKey[]): ReadonlyMap<string, SigningKey> {
   if (registry.active.length === 0)
     throw new OperatorError(
       'No reviewer whose endorsement holds is active: the owner of the schema adds one, with a login of ' +
@@ -155,15 +161,13 @@ function endorsersOf(registry: Registry, keys: readonly SigningKey[]): readonly 
     )
   if (keys.length === 0)
     throw new OperatorError('An active reviewer endorses every reviewer but the first: add --key with a private key.')
-  const endorsers = new Map(
-    keys.map((key) => [reviewerOf(registry, key).id, { reviewer: reviewerOf(registry, key), key }]),
-  )
+  const endorsers = signersOf(registry, keys)
   if (endorsers.size < registry.endorsersRequired)
     throw new OperatorError(
       `The strictest review policy in force asks for ${registry.endorsersRequired} different reviewers, and ` +
         `${endorsers.size} endorse: add --key for each.`,
     )
-  return [...endorsers.values()].toSorted((a, b) => (a.reviewer.id < b.reviewer.id ? -1 : 1))
+  return new Map([...endorsers].toSorted(([a], [b]) => (a < b ? -1 : 1)))
 }
 
 /** Retires a reviewer for good. Approvals of this reviewer no longer count. */
@@ -171,7 +175,7 @@ export async function retireReviewerNamed(
   operator: Operator,
   name: string,
 ): Promise<Pick<ReviewerAdded, 'id' | 'name'>> {
-  return withAudit(operator, async (client) => {
+  return withAudit(operator, 'reviewer.retire', async (client) => {
     await lockReviewers(client)
     const rows = await listReviewers(client, REVIEW_BOUNDS.reviewersMax)
     const reviewer = rows.find((row) => row.name_key === foldKey(name) || row.id === name)
@@ -183,11 +187,9 @@ export async function retireReviewerNamed(
         `"${reviewer.name}" is the last active reviewer, without whom nothing can be approved: add another first.`,
       )
     assertEnoughVerified(await readRegistry(client), reviewer)
-    await retireReviewer(client, reviewer.id)
-    return {
-      result: { id: reviewer.id, name: reviewer.name },
-      audit: { action: 'reviewer.retire', subject: `reviewer:${reviewer.id}`, detail: { name: reviewer.name } },
-    }
+    const { id, name: retired } = reviewer
+    await retireReviewer(client, id)
+    return [{ id, name: retired }, `reviewer:${id}`, { name: retired }]
   })
 }
 

@@ -197,7 +197,8 @@ async function recordReview(
   const { version: subject } = await readSubject(operator.database, statement.candidate)
   if (statement.verdict === 'approved') await assertReadable(store, subject)
   const id = randomUUID()
-  return withAudit(operator, async (client) => {
+  const action = statement.verdict === 'approved' ? 'review.approve' : 'review.reject'
+  return withAudit(operator, action, async (client) => {
     await lockVersion(client, statement.candidate)
     const { version, predecessor } = await readSubject(client, statement.candidate)
     const { verdict, note } = statement
@@ -221,18 +222,7 @@ async function recordReview(
       changes_sha256: version.changes_sha256,
       note,
     }
-    const action = verdict === 'approved' ? 'review.approve' : 'review.reject'
-    return {
-      result: {
-        id,
-        version_id: version.id,
-        predecessor: predecessor.versionId,
-        verdict,
-        reviewer: reviewer.name,
-        accepts,
-        ignored,
-      },
-      audit: { action, subject: `version:${version.id}`, detail },
-    }
+    const who = { predecessor: predecessor.versionId, verdict, reviewer: reviewer.name }
+    return [{ id, version_id: version.id, ...who, accepts, ignored }, `version:${version.id}`, detail]
   })
 }

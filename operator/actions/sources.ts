@@ -16,7 +16,7 @@ import { checkedName, knowledgeBaseNamed } from './names.ts'
 import { withAudit } from './operator.ts'
 import type { Operator } from './operator.ts'
 
-export interface AddSource {
+interface AddSource {
   readonly name: string
   readonly knowledgeBase: string
   /** Path of a file or folder, or an HTTPS address. */
@@ -30,15 +30,11 @@ export interface AddSource {
   readonly roots?: readonly string[]
 }
 
-export interface AddedSource {
-  readonly id: string
-  readonly name: string
-  readonly knowledge_base: string
-  readonly location: string
-}
-
 /** Records where files are captured from. All sources of a knowledge base are imported together, with one mapping. */
-export async function addSource(operator: Operator, input: AddSource): Promise<AddedSource> {
+export async function addSource(
+  operator: Operator,
+  input: AddSource,
+): Promise<Pick<SourceRow, 'id' | 'name' | 'knowledge_base' | 'location'>> {
   const base = await knowledgeBaseNamed(operator.database, input.knowledgeBase)
   const name = checkedName('a source', input.name)
   const location = await checkedLocation(input)
@@ -57,13 +53,12 @@ export async function addSource(operator: Operator, input: AddSource): Promise<A
     private: input.allowPrivate ?? false,
     every_minutes: input.everyMinutes ?? null,
   }
-  return await withAudit(operator, async (client) => {
+  return await withAudit(operator, 'source.add', async (client) => {
     if (!(await insertSource(client, source)))
       throw new OperatorError(`"${base.slug}" has a source "${name}": choose another name, or remove it first.`)
     const { hosts, every_minutes } = source
     const detail = { knowledge_base: base.slug, name, location, hosts, private: source.private, every_minutes }
-    const audit = { action: 'source.add', subject: `source:${source.id}`, detail }
-    return { result: { id: source.id, name, knowledge_base: base.slug, location }, audit }
+    return [{ id: source.id, name, knowledge_base: base.slug, location }, `source:${source.id}`, detail]
   })
 }
 
@@ -125,9 +120,9 @@ export async function sourceNamed(
 }
 
 export async function removeSourceNamed(operator: Operator, source: SourceRow): Promise<void> {
-  await withAudit(operator, async (client) => {
-    if (!(await removeSource(client, source.id))) throw new OperatorError(`The source "${source.name}" was removed.`)
-    const detail = { knowledge_base: source.knowledge_base, name: source.name, location: source.location }
-    return { result: undefined, audit: { action: 'source.remove', subject: `source:${source.id}`, detail } }
+  await withAudit(operator, 'source.remove', async (client) => {
+    const { id, knowledge_base, name, location } = source
+    if (!(await removeSource(client, id))) throw new OperatorError(`The source "${name}" was removed.`)
+    return [undefined, `source:${id}`, { knowledge_base, name, location }]
   })
 }

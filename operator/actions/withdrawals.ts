@@ -1,16 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import { signStatement } from '#core/credentials/reviewer-keys.ts'
 import type { SigningKey } from '#core/credentials/reviewer-keys.ts'
 import type { Queryable } from '#core/db/pool.ts'
 import type { StatementSignature } from '#core/db/review-policies.ts'
 import { lockReviewers } from '#core/db/reviewers.ts'
-import {
-  insertWithdrawal,
-  listWithdrawals,
-  readWithdrawal,
-  restoreWithdrawal,
-  withdrawalsInForce,
-} from '#core/db/withdrawals.ts'
+import { insertWithdrawal, listWithdrawals, restoreWithdrawal, withdrawalsInForce } from '#core/db/withdrawals.ts'
 import type { WithdrawalRow } from '#core/db/withdrawals.ts'
 import { SEARCH_BOUNDS } from '#core/domain/bounds.ts'
 import { statementText } from '#core/domain/review-statements.ts'
@@ -18,12 +11,12 @@ import type { ArtifactStore } from '#core/index/format/store.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { readRegistry, readReviewRules } from '#jobs/review/approvals.ts'
-import { signersOf } from '#jobs/review/policy.ts'
+import { signersOf as countSigners } from '#jobs/review/policy.ts'
 import type { Registry } from '#jobs/review/reviewers.ts'
-import { isUuid, knowledgeBaseNamed, versionNamed } from './names.ts'
+import { idOf, knowledgeBaseNamed, versionNamed, withdrawalNamed } from './names.ts'
 import { withAudit } from './operator.ts'
 import type { Operator } from './operator.ts'
-import { reviewerOf } from './reviewers.ts'
+import { signaturesOf, signersOf } from './reviewers.ts'
 import { findTarget } from './withdrawal-target.ts'
 import type { SearchedVersion } from './withdrawal-target.ts'
 
@@ -36,19 +29,6 @@ export interface WithdrawInput {
   /** Where it is looked for; undefined: in the active version. */
   readonly version?: string | undefined
   readonly reason: string
-}
-
-export interface WithdrawalShown {
-  readonly id: string
-  readonly knowledge_base: string
-  readonly kind: 'passage' | 'provision' | 'document'
-  readonly label: string
-  readonly reason: string
-  readonly state: 'in force' | 'restored'
-  /** Names of the reviewers who signed; `forged` where a signature does not hold. */
-  readonly signed_by: readonly string[]
-  readonly created_at: Date
-  readonly restored_at: Date | null
 }
 
 /**
@@ -64,42 +44,26 @@ export async function withdraw(
   const base = await knowledgeBaseNamed(operator.database, input.knowledgeBase)
   const target = await findTarget(store, await versionToSearch(operator.database, base, input.version), input)
   const id = randomUUID()
-  return withAudit(operator, async (client) => {
+  return withAudit(operator, 'withdrawal.begin', async (client) => {
     await lockReviewers(client)
     await assertRoom(client, base)
-    const { document, provisions, chunkId, label } = target
-    const knowledgeBase = { id: base.id, slug: base.slug }
+    const { document, provisions, chunkId: chunk_id, label, passages } = target
+    const { reason } = input
     const statement = statementText({
       format: 'evidence withdrawal 1',
       id,
-      knowledge_base: knowledgeBase,
+      knowledge_base: { id: base.id, slug: base.slug },
       document,
       provisions,
-      chunk_id: chunkId,
+      chunk_id,
       label,
-      reason: input.reason,
+      reason,
     })
     const { signatures } = await signed(client, base.id, statement, keys)
-    await insertWithdrawal(client, {
-      id,
-      knowledge_base_id: base.id,
-      document_id: document,
-      provisions: [...provisions],
-      chunk_id: chunkId,
-      label,
-      reason: input.reason,
-      statement,
-      signatures,
-    })
+    const names = { document_id: document, provisions: [...provisions], chunk_id, label }
+    await insertWithdrawal(client, { id, knowledge_base_id: base.id, ...names, reason, statement, signatures })
     const { shown, detail } = await described(client, id)
-    return {
-      result: { ...shown, passages: target.passages },
-      audit: {
-        action: 'withdrawal.begin',
-        subject: `withdrawal:${id}`,
-        detail: { ...detail, passages: target.passages },
-      },
-    }
+    return [{ ...shown, passages }, `withdrawal:${id}`, { ...detail, passages }]
   })
 }
 
@@ -110,7 +74,7 @@ export async function restore(
   reason: string,
   keys: readonly SigningKey[],
 ): Promise<WithdrawalShown> {
-  return withAudit(operator, async (client) => {
+  return withAudit(operator, 'withdrawal.restore', async (client) => {
     await lockReviewers(client)
     const row = await withdrawalNamed(client, withdrawal)
     const statement = statementText({
@@ -124,14 +88,7 @@ export async function restore(
     if (!(await restoreWithdrawal(client, row.id, statement, signatures)))
       throw new OperatorError('The withdrawal is restored already: see "operator withdrawals list".')
     const { shown, detail } = await described(client, row.id)
-    return {
-      result: shown,
-      audit: {
-        action: 'withdrawal.restore',
-        subject: `withdrawal:${row.id}`,
-        detail: { ...detail, signed_by: names, restored_because: reason },
-      },
-    }
+    return [shown, `withdrawal:${row.id}`, { ...detail, signed_by: names, restored_because: reason }]
   })
 }
 
@@ -140,15 +97,9 @@ export async function showWithdrawals(
   knowledgeBase: string | undefined,
   limit: number,
 ): Promise<readonly WithdrawalShown[]> {
-  const base = knowledgeBase === undefined ? null : (await knowledgeBaseNamed(operator.database, knowledgeBase)).id
+  const base = await idOf(knowledgeBaseNamed, operator.database, knowledgeBase)
   const registry = await readRegistry(operator.database)
   return (await listWithdrawals(operator.database, base, limit)).map((row) => shownOf(row, registry))
-}
-
-async function withdrawalNamed(database: Queryable, id: string): Promise<WithdrawalRow> {
-  const row = isUuid(id) ? await readWithdrawal(database, id) : undefined
-  if (row === undefined) throw new OperatorError(`There is no withdrawal "${id}": see "operator withdrawals list".`)
-  return row
 }
 
 async function versionToSearch(
@@ -183,58 +134,48 @@ async function signed(
   keys: readonly SigningKey[],
 ): Promise<{ readonly signatures: readonly StatementSignature[]; readonly names: readonly string[] }> {
   const { registry, inForce } = await readReviewRules(client, knowledgeBaseId)
-  const signers = new Map(keys.map((key) => [reviewerOf(registry, key).id, key] as const))
+  const signers = signersOf(registry, keys)
   const { withdrawal_reviewers: required } = inForce.policy
   if (signers.size < required)
     throw new OperatorError(
       `The policy in force asks for the signatures of ${required} different reviewers, and ${signers.size} signed: ` +
         'add --key FILE for each.',
     )
-  const signatures = [...signers].map(([reviewer, key]) => ({
-    reviewer,
-    signature: signStatement(statement, key).toString('base64'),
-  }))
+  const signatures = signaturesOf(statement, signers)
   return { signatures, names: signatures.map(({ reviewer }) => registry.byId(reviewer)?.name ?? reviewer) }
 }
 
-async function described(
-  client: Queryable,
-  id: string,
-): Promise<{ readonly shown: WithdrawalShown; readonly detail: Record<string, unknown> }> {
+async function described(client: Queryable, id: string) {
   const row = await withdrawalNamed(client, id)
+  const { document_id: document, provisions, chunk_id } = row
   const shown = shownOf(row, await readRegistry(client))
   const { knowledge_base, kind, label, reason, signed_by } = shown
-  const named = { document: row.document_id, provisions: row.provisions, chunk_id: row.chunk_id }
-  return { shown, detail: { knowledge_base, kind, label, reason, signed_by, ...named } }
+  return { shown, detail: { knowledge_base, kind, label, reason, signed_by, document, provisions, chunk_id } }
 }
 
-function shownOf(row: WithdrawalRow, registry: Registry): WithdrawalShown {
+type WithdrawalShown = ReturnType<typeof shownOf>
+
+function shownOf(row: WithdrawalRow, registry: Registry) {
+  const { id, knowledge_base, chunk_id, provisions, label, reason, created_at, restored_at } = row
+  const { restoration, restoration_signatures: again } = row
+  /** `forged` where a signature does not hold. */
+  const names = (statement: string, signatures: readonly StatementSignature[], at: Date): readonly string[] =>
+    signatures.map((one) => {
+      const holds = countSigners(statement, [one], at, (reviewer) => registry.byId(reviewer)) === 1
+      return holds ? (registry.byId(one.reviewer)?.name ?? one.reviewer) : 'forged'
+    })
   return {
-    id: row.id,
-    knowledge_base: row.knowledge_base,
-    kind: row.chunk_id !== '' ? 'passage' : row.provisions.length > 0 ? 'provision' : 'document',
-    label: row.label,
-    reason: row.reason,
-    state: row.restored_at === null ? 'in force' : 'restored',
+    id,
+    knowledge_base,
+    kind: chunk_id !== '' ? 'passage' : provisions.length > 0 ? 'provision' : 'document',
+    label,
+    reason,
+    state: restored_at === null ? 'in force' : 'restored',
     signed_by: [
-      ...signerNames(row.statement, row.signatures, row.created_at, registry),
-      ...(row.restored_at === null
-        ? []
-        : signerNames(row.restoration ?? '', row.restoration_signatures ?? [], row.restored_at, registry)),
+      ...names(row.statement, row.signatures, created_at),
+      ...(restored_at === null ? [] : names(restoration ?? '', again ?? [], restored_at)),
     ],
-    created_at: row.created_at,
-    restored_at: row.restored_at,
+    created_at,
+    restored_at,
   }
-}
-
-function signerNames(
-  statement: string,
-  signatures: readonly StatementSignature[],
-  at: Date,
-  registry: Registry,
-): readonly string[] {
-  return signatures.map((one) => {
-    const holds = signersOf(statement, [one], at, (id) => registry.byId(id)) === 1
-    return holds ? (registry.byId(one.reviewer)?.name ?? one.reviewer) : 'forged'
-  })
 }

@@ -1,33 +1,47 @@
-import type { Command } from 'commander'
-import type { Console, OperatorCommand } from './operator-command.ts'
+import { Command } from 'commander'
 import { z } from 'zod'
-import type { Variables } from '#core/platform/config.ts'
 import { UsageError } from './failure.ts'
-import { createProgress } from '#operator/command-line/progress.ts'
-import type { Progress } from '#operator/command-line/progress.ts'
+import { flagOf } from './inputs.ts'
+import { createProgress } from './progress.ts'
+import type { Progress } from './progress.ts'
 
 /** Invocation of a command. `npm run` needs the dashes; `--silent` keeps npm's banner off standard output. */
 const INVOCATION = 'npm run operator --'
 
-/** Definition of a command: its help and the schema of its input. */
-export interface Definition<S extends z.ZodRawShape> {
-  /** Name and positional arguments, e.g. `create <name>`. */
-  readonly usage: string
-  readonly summary: string
-  /** Help text by flag, e.g. `--plan <plan>`. */
-  readonly flags?: Readonly<Record<string, string>>
-  /** Arguments after `npm run operator --`. */
-  readonly examples: readonly string[]
-  /** What a user must know before the first use. */
-  readonly notes?: string
-  /** Schema by option or argument, in camel case; the help marks required inputs. */
-  readonly input: S
+/** What a command reads and writes besides its arguments. */
+export interface Console {
+  readonly environment: NodeJS.ProcessEnv
+  /** Takes results only. */
+  readonly stdout: NodeJS.WritableStream
+  /** Takes progress and sentences for people. */
+  readonly stderr: NodeJS.WritableStream & { readonly isTTY?: boolean | undefined }
 }
 
-/** Outputs of every command. */
+/** A command whose subcommands share its console. */
+export class OperatorCommand extends Command {
+  readonly console: Console
+
+  constructor(name: string | undefined, console: Console) {
+    super(name)
+    this.console = console
+    this.configureOutput({
+      writeOut: (text) => void console.stdout.write(text),
+      writeErr: (text) => void console.stderr.write(text),
+    })
+  }
+
+  override createCommand(name?: string): OperatorCommand {
+    return new OperatorCommand(name, this.console)
+  }
+}
+
+/** A value as `--json` prints it, and its text for people; undefined where they are told otherwise. */
+export type Shown = readonly [value: unknown, text: string | (() => string) | undefined]
+
+/** Outputs of every verb. */
 export interface Output {
-  /** Writes to standard output: the value as JSON, or its text for people; undefined where they are told otherwise. */
-  readonly show: (value: unknown, text: () => string | undefined) => void
+  /** Writes a result before the end of a verb that may still fail. */
+  readonly show: (...shown: Shown) => void
   /** Writes a sentence for people to standard error, before the result. */
   readonly note: (text: string) => void
   /** Writes bytes to standard output as they are, also with `--json`. */
@@ -35,52 +49,83 @@ export interface Output {
   readonly progress: Progress
 }
 
-const commonSchema = z.object({ json: z.boolean().default(false) })
-
-export function addCommandGroup(program: OperatorCommand, name: string, summary: string): OperatorCommand {
-  return program.command(name).description(summary)
+/** What the help of a verb says. */
+export interface Help {
+  /** Arguments after `npm run operator --`. */
+  readonly examples: readonly string[]
+  /** What a user must know before the first use. */
+  readonly notes?: string
+  /** Verbs that follow the name of this one. */
+  readonly below?: readonly Verb[]
 }
 
-/** Adds a command whose input is parsed before `run`; invalid input is a usage error. */
-export function addCommand<S extends z.ZodRawShape>(
-  parent: OperatorCommand,
-  definition: Definition<S>,
-  variables: Variables,
-  run: (input: z.output<z.ZodObject<S>>, output: Output) => Promise<void>,
-): OperatorCommand {
-  const { input: shape, flags = {}, notes, examples } = definition
-  const schema = z.object(shape)
-  const command = parent.command(definition.usage).description(definition.summary)
-  for (const [flag, help] of Object.entries(flags)) {
-    const option = command.createOption(flag, help)
-    const field = shape[option.attributeName()]
-    command.addOption(option)
-    if (field !== undefined && !z.safeParse(field, undefined).success) option.description = `${help} (required)`
+/** A verb as data. */
+export interface Verb extends Help {
+  /** Name and positional arguments, e.g. `create <name>`. */
+  readonly usage: string
+  readonly summary: string
+  readonly input: z.ZodRawShape
+  /** Names of what it reads from the environment. */
+  readonly variables: readonly string[]
+  /** The verb changes something and takes `--actor`. */
+  readonly writes?: true
+  readonly run: (command: OperatorCommand, output: Output) => Promise<Shown | undefined>
+}
+
+export interface Group {
+  readonly name: string
+  readonly summary: string
+  readonly verbs: readonly Verb[]
+}
+
+/** Input of a verb, parsed. */
+export type Input<S extends z.ZodRawShape> = z.output<z.ZodObject<S>>
+
+/** What a noun adds to the command line. */
+export type Commands = readonly (Group | Verb)[]
+
+/** Adds what nouns have to a command line. */
+export function addCommands(parent: OperatorCommand, commands: Commands): void {
+  for (const each of commands)
+    if ('verbs' in each) addCommands(parent.command(each.name).description(each.summary), each.verbs)
+    else addVerb(parent, each)
+}
+
+function addVerb(parent: OperatorCommand, { usage, summary, input, writes, below = [], run, ...help }: Verb): void {
+  const command = parent.command(usage).description(summary)
+  for (const [key, schema] of Object.entries(input)) {
+    const { flag, help: about = '' } = flagOf(key, schema) ?? {}
+    if (flag !== undefined) command.option(flag, z.safeParse(schema, undefined).success ? about : `${about} (required)`)
   }
   command.option('--json', 'print the result as JSON on standard output, and nothing else there')
-  command.addHelpText('after', helpAfter(examples, notes, Object.keys(variables)))
-  return command.action(async () => {
-    const { json } = commonSchema.parse(command.opts())
-    const output = createOutput(json, command.console)
+  if (writes === true) command.option('--actor <name>', 'who acts, for the audit trail; default: OPERATOR_ACTOR')
+  command.addHelpText('after', helpAfter(help))
+  command.action(async () => {
+    const output = createOutput(command)
     try {
-      await run(parseInput(command, schema), output)
+      const shown = await run(command, output)
+      if (shown !== undefined) output.show(...shown)
     } finally {
       output.progress.end()
     }
   })
+  // Options after the name of a verb below belong to that verb.
+  if (below.length > 0) addCommands(command.enablePositionalOptions(), below)
 }
 
-function createOutput(json: boolean, { stdout, stderr }: Console): Output {
+function createOutput(command: OperatorCommand): Output {
+  const { stdout, stderr } = command.console
+  const { json } = z.object({ json: z.boolean().default(false) }).parse(command.opts())
   const progress = createProgress(stderr)
   return {
     progress,
-    note(text) {
+    note(sentence) {
       progress.end()
-      stderr.write(`${text}\n`)
+      stderr.write(`${sentence}\n`)
     },
-    show(value, text) {
+    show(value, words) {
       progress.end()
-      const written = json ? JSON.stringify(value, null, 2) : text()
+      const written = json ? JSON.stringify(value, null, 2) : typeof words === 'function' ? words() : words
       if (written !== undefined) stdout.write(`${written}\n`)
     },
     async write(bytes) {
@@ -92,24 +137,19 @@ function createOutput(json: boolean, { stdout, stderr }: Console): Output {
   }
 }
 
-function helpAfter(examples: readonly string[], notes: string | undefined, variables: readonly string[]): string {
+function helpAfter({ examples, notes, variables }: Pick<Verb, 'examples' | 'notes' | 'variables'>): string {
   const parts = [`Examples:\n${examples.map((example) => `  ${INVOCATION} ${example}`).join('\n')}`]
   if (notes !== undefined) parts.unshift(notes)
   parts.push(`Environment: ${variables.length === 0 ? 'none' : variables.join(', ')}`)
   return `\n${parts.join('\n\n')}`
 }
 
-function parseInput<S extends z.ZodRawShape>(
-  command: OperatorCommand,
-  schema: z.ZodObject<S>,
-): z.output<z.ZodObject<S>> {
-  const positional = Object.fromEntries(
-    command.registeredArguments.map((argument, index): [string, unknown] => [
-      argument.name(),
-      command.processedArgs[index],
-    ]),
-  )
-  const parsed = schema.safeParse({ ...command.opts(), ...positional })
+export function parseInput<S extends z.ZodRawShape>(command: OperatorCommand, shape: S | undefined): Input<S> {
+  const positional: readonly (readonly [string, unknown])[] = command.registeredArguments.map((argument, index) => [
+    argument.name(),
+    command.processedArgs[index],
+  ])
+  const parsed = z.object(shape).safeParse({ ...command.opts(), ...Object.fromEntries(positional) })
   if (parsed.success) return parsed.data
   const faults = parsed.error.issues.map(
     (issue) =>

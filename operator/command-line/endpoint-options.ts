@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { EMBEDDING_BOUNDS } from '#core/embedding/bounds.ts'
 import { endpointOptionsSchema } from '#core/embedding/settings.ts'
 import type { EndpointOptions } from '#core/embedding/settings.ts'
+import { option } from './inputs.ts'
 
 /** Options of commands that say how an embeddings endpoint is used. */
 export const ENDPOINT_OPTIONS = {
@@ -26,19 +27,35 @@ const number = z
   .regex(/^\d{1,12}$/, 'must be a whole number')
   .transform(Number)
 
+const described = new Map(
+  Object.entries(ENDPOINT_OPTIONS).map(([flag, help]) => {
+    const [name = '', value = ''] = flag.split(' ')
+    return [name.slice(2).replaceAll(/-([a-z])/g, (_, letter: string) => letter.toUpperCase()), { value, help }]
+  }),
+)
+
+/** The schema of an option's text, by the attribute of the option. */
+function of<T extends z.ZodType>(attribute: string, schema: T): T {
+  const { value = '', help = '' } = described.get(attribute) ?? {}
+  return option(value, help, schema)
+}
+
 /** Schemas of their texts, by the attributes of the options. */
 export const endpointInput = {
-  embeddingModel: fields.model,
-  embeddingDimensions: number.pipe(fields.dimensions.unwrap()).optional(),
-  embeddingQueryPrefix: fields.query_prefix,
-  embeddingPassagePrefix: fields.passage_prefix,
-  embeddingMaxTokens: number.pipe(fields.tokens_max.unwrap()).optional(),
-  embeddingBatch: number.pipe(fields.batch_texts.unwrap()).optional(),
-  embeddingConcurrency: number.pipe(fields.concurrency.unwrap()).optional(),
-  tokensPerMinute: number.pipe(fields.tokens_per_minute.unwrap()).optional(),
-  retrySeconds: number
-    .refine((seconds) => fields.retry_ms.safeParse(seconds * 1_000).success, 'must be from 60 to 3600')
-    .optional(),
+  embeddingModel: of('embeddingModel', fields.model),
+  embeddingDimensions: of('embeddingDimensions', number.pipe(fields.dimensions.unwrap()).optional()),
+  embeddingQueryPrefix: of('embeddingQueryPrefix', fields.query_prefix),
+  embeddingPassagePrefix: of('embeddingPassagePrefix', fields.passage_prefix),
+  embeddingMaxTokens: of('embeddingMaxTokens', number.pipe(fields.tokens_max.unwrap()).optional()),
+  embeddingBatch: of('embeddingBatch', number.pipe(fields.batch_texts.unwrap()).optional()),
+  embeddingConcurrency: of('embeddingConcurrency', number.pipe(fields.concurrency.unwrap()).optional()),
+  tokensPerMinute: of('tokensPerMinute', number.pipe(fields.tokens_per_minute.unwrap()).optional()),
+  retrySeconds: of(
+    'retrySeconds',
+    number
+      .refine((seconds) => fields.retry_ms.safeParse(seconds * 1_000).success, 'must be from 60 to 3600')
+      .optional(),
+  ),
 }
 export type EndpointInput = z.output<z.ZodObject<typeof endpointInput>>
 

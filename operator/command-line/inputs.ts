@@ -1,13 +1,44 @@
 import { z } from 'zod'
+import { REVIEWERS_REQUIRED_MAX } from '#core/domain/review-policy.ts'
 import { OPERATOR_BOUNDS } from '../actions/bounds.ts'
 import { WAIT_SECONDS_DEFAULT, WAIT_SECONDS_MAX } from './wait.ts'
 
 /** Schemas of options and arguments. Every message continues the name of the invalid input. */
 
+interface Flag {
+  readonly value: string
+  readonly help: string
+}
+
+const FLAGS = z.registry<Flag>()
+
+/**
+ * Makes a schema that of an option. Its flag is its key in kebab case.
+ * @param value placeholder of the value, e.g. `<slug>`; '': the flag has none.
+ * @param schema default: a text that may be left out.
+ */
+export function option(value: string, help: string): z.ZodOptional<z.ZodString>
+export function option<T extends z.ZodType>(value: string, help: string, schema: T): T
+export function option(value: string, help: string, schema: z.ZodType = text.optional()): z.ZodType {
+  const own = schema.clone()
+  FLAGS.add(own, { value, help })
+  return own
+}
+
+/** Returns flag and help of an option; undefined for an argument. */
+export function flagOf(
+  key: string,
+  schema: z.core.$ZodType,
+): { readonly flag: string; readonly help: string } | undefined {
+  const found = FLAGS.get(schema)
+  const name = key.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+  return found && { flag: `--${name} ${found.value}`.trim(), help: found.help }
+}
+
 export const text = z.string('is missing').trim().min(1, 'must not be empty')
 
 /** `a,b` becomes two values. */
-export const list = text.transform((value) =>
+export const commaList = text.transform((value) =>
   value
     .split(',')
     .map((part) => part.trim())
@@ -15,7 +46,7 @@ export const list = text.transform((value) =>
 )
 
 /** `all` becomes null: every subject, and passages without one. */
-export const subjects = list.transform((values) => (values.length === 1 && values[0] === 'all' ? null : values))
+export const subjects = commaList.transform((values) => (values.length === 1 && values[0] === 'all' ? null : values))
 
 export const environment = z.enum(['test', 'live'], 'must be test or live')
 
@@ -28,13 +59,22 @@ export function whole(min: number, max: number): z.ZodType<number, string | unde
     .refine((value) => value >= min && value <= max, message)
 }
 
+/** A whole number; where it is not given, the default. */
+export function wholeOr(byDefault: number, min: number, max: number): z.ZodType<number, string | undefined> {
+  return whole(min, max)
+    .optional()
+    .transform((value) => value ?? byDefault)
+}
+
+/** A flag without a value. */
+export const isGiven = z.boolean().default(false)
+
+const INSTANT = 'must be a day like 2026-11-01 or an instant like 2026-11-01T08:00:00Z'
+
 /** The start of a UTC day, or an ISO 8601 instant. */
 export const instant = z
-  .string('must be a day like 2026-11-01 or an instant like 2026-11-01T08:00:00Z')
-  .refine(
-    (value) => z.union([z.iso.date(), z.iso.datetime({ offset: true })]).safeParse(value).success,
-    'must be a day like 2026-11-01 or an instant like 2026-11-01T08:00:00Z',
-  )
+  .string(INSTANT)
+  .refine((value) => z.union([z.iso.date(), z.iso.datetime({ offset: true })]).safeParse(value).success, INSTANT)
   .transform((value) => new Date(value))
 
 /** `SEQ:HASH`, as `operator audit head` prints it. */
@@ -44,11 +84,20 @@ export const auditHead = z
   .transform((value) => ({ seq: Number(value.slice(0, value.indexOf(':'))), hash: value.slice(-64) }))
 
 /** Maximum number of rows in a list. */
-export const rows = whole(1, OPERATOR_BOUNDS.operatorRowsMax)
-  .optional()
-  .transform((value) => value ?? OPERATOR_BOUNDS.operatorRowsDefault)
+export const rows = option(
+  '<n>',
+  'show at most so many',
+  wholeOr(OPERATOR_BOUNDS.operatorRowsDefault, 1, OPERATOR_BOUNDS.operatorRowsMax),
+)
 
 /** Maximum time of `--wait` in seconds. */
-export const waitSeconds = whole(1, WAIT_SECONDS_MAX)
-  .optional()
-  .transform((value) => value ?? WAIT_SECONDS_DEFAULT)
+export const waitSeconds = option(
+  '<n>',
+  `follow it for at most so long; default ${WAIT_SECONDS_DEFAULT}`,
+  wholeOr(WAIT_SECONDS_DEFAULT, 1, WAIT_SECONDS_MAX),
+)
+
+/** Files with private keys of reviewers. */
+export function signingKeys(help: string): z.ZodType<string[]> {
+  return option('<file...>', help, z.array(text).max(REVIEWERS_REQUIRED_MAX).default([]))
+}

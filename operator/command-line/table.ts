@@ -8,27 +8,29 @@ export function cell(value: unknown): string {
   return typeof value === 'string' ? value.replaceAll(/\p{Cc}/gu, ' ') : JSON.stringify(value)
 }
 
+/** A field, with its heading where that is not its name in words. */
+export type Column<F extends string> = F | readonly [field: F, heading: string]
+
+/** `created_at` becomes `created`, `build_id` becomes `build`. */
+function headingOf(column: Column<string>): string {
+  return typeof column === 'string' ? column.replace(/_(?:at|id)$/, '').replaceAll('_', ' ') : column[1]
+}
+
 /**
  * Renders rows under headings: text aligned left, numbers aligned right.
- * @param columns heading by field name, in order.
  * @param empty message, with the next step, when there is no row.
  */
-export function table<T extends object, F extends keyof T & string>(
-  rows: readonly T[],
-  columns: Readonly<Record<F, string>>,
-  empty: string,
+export function table<F extends string>(
+  rows: readonly { readonly [K in F]?: unknown }[],
+  columns: readonly Column<F>[],
+  empty = '',
 ): string {
   if (rows.length === 0) return empty
-  const values = (row: T): readonly unknown[] => {
-    const byField = new Map<string, unknown>(Object.entries(row))
-    return Object.keys(columns).map((field) => byField.get(field))
-  }
-  const lines = [Object.values<string>(columns), ...rows.map((row) => values(row).map(cell))]
-  const widths = Object.keys(columns).map((_, column) =>
-    Math.max(...lines.map((line) => [...(line[column] ?? '')].length)),
-  )
-  const numeric = Object.keys(columns).map((_, column) =>
-    rows.every((row) => typeof values(row)[column] === 'number' || values(row)[column] === null),
+  const values = rows.map((row) => columns.map((column) => row[typeof column === 'string' ? column : column[0]]))
+  const lines = [columns.map(headingOf), ...values.map((row) => row.map(cell))]
+  const widths = columns.map((_, column) => Math.max(...lines.map((line) => [...(line[column] ?? '')].length)))
+  const numeric = columns.map((_, column) =>
+    values.every((row) => typeof row[column] === 'number' || row[column] === null),
   )
   return lines
     .map((line) =>

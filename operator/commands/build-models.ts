@@ -9,19 +9,9 @@ import {
 } from '#core/domain/retrieval-profile.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import type { BuildParameters } from '#jobs/version-build/parameters.ts'
-import { text, whole } from '#operator/command-line/inputs.ts'
+import { option, whole } from '#operator/command-line/inputs.ts'
 
 const ORDERED_PASSAGES_DEFAULT = 20
-
-/** Flags of `build start` that name the reader of a version. */
-export const READER_FLAGS = {
-  '--reader <model>': 'this model of READER_BASE_URL scores the first passages of each request, see below',
-  '--reader-kind <chat|cross-encoder>': 'a chat model, or one that is asked at {base}/rerank; default chat',
-  '--reader-scores <order|decide|both>': 'what its scores do; default decide',
-  '--reader-passages <n>': `passages that it orders; default ${ORDERED_PASSAGES_DEFAULT}`,
-  '--reader-failure <refuse|decide_without>':
-    'what its failure does to a request where its scores only decide: 503, or a decision without it; default refuse',
-} as const
 
 export const READER_NOTES = `\
 Who reads:
@@ -33,12 +23,29 @@ Who reads:
   order   It orders more passages than are shown. It is tried on --questions, and kept only if they rank better.
   both    One call does both. Where the order ranks no better, its scores only decide.`
 
+/** Options of `build start` that name the reader of a version. */
 export const readerInput = {
-  reader: text.optional(),
-  readerKind: z.enum(READER_KINDS, 'must be chat or cross-encoder').default('chat'),
-  readerScores: z.enum(READER_SCORES, 'must be order, decide or both').default('decide'),
-  readerPassages: whole(ORDERED_PASSAGES_MIN, ORDERED_PASSAGES_MAX).optional(),
-  readerFailure: z.enum(['refuse', 'decide_without'], 'must be refuse or decide_without').default('refuse'),
+  reader: option('<model>', 'this model of READER_BASE_URL scores the first passages of each request, see below'),
+  readerKind: option(
+    '<chat|cross-encoder>',
+    'a chat model, or one that is asked at {base}/rerank; default chat',
+    z.enum(READER_KINDS, 'must be chat or cross-encoder').default('chat'),
+  ),
+  readerScores: option(
+    '<order|decide|both>',
+    'what its scores do; default decide',
+    z.enum(READER_SCORES, 'must be order, decide or both').default('decide'),
+  ),
+  readerPassages: option(
+    '<n>',
+    `passages that it orders; default ${ORDERED_PASSAGES_DEFAULT}`,
+    whole(ORDERED_PASSAGES_MIN, ORDERED_PASSAGES_MAX).optional(),
+  ),
+  readerFailure: option(
+    '<refuse|decide_without>',
+    'what its failure does to a request where its scores only decide: 503, or a decision without it; default refuse',
+    z.enum(['refuse', 'decide_without'], 'must be refuse or decide_without').default('refuse'),
+  ),
 }
 
 /** @throws OperatorError where a reader that orders is to be left out after a failure. */

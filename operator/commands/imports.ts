@@ -1,43 +1,77 @@
-import type { OperatorCommand } from '#operator/command-line/operator-command.ts'
-import { createArtifactStore } from '#core/index/format/store.ts'
+import { stat, writeFile } from 'node:fs/promises'
+import { basename, join } from 'node:path'
 import { listImports } from '#core/db/corpus-lists.ts'
-import { OPERATOR_VARIABLES } from '#jobs/platform/config.ts'
-import { SourcesContradict } from '#law/import/findings.ts'
-import { renderImportReport } from '#law/import/report.ts'
 import { DEFAULT_EXPOSURE_FLOOR } from '#core/domain/quota-plan.ts'
-import { importCorpus } from '#operator/actions/import-corpus.ts'
+import { createArtifactStore } from '#core/index/format/store.ts'
+import { OperatorError } from '#core/platform/errors.ts'
 import { LossesNotAccepted } from '#jobs/capture/import-captured.ts'
 import type { Imported } from '#jobs/capture/import-captured.ts'
-import { importNamed, knowledgeBaseNamed } from '#operator/actions/names.ts'
-import { addCommandGroup } from '#operator/command-line/command.ts'
-import { list, rows, text } from '#operator/command-line/inputs.ts'
-import { interruptible } from '#operator/command-line/interruptible.ts'
-import { addImportDraft } from './import-draft.ts'
-import { addImportInit } from './import-init.ts'
-import { addDatabaseCommand } from '#operator/command-line/session.ts'
+import { OPERATOR_VARIABLES } from '#jobs/platform/config.ts'
+import { draftDocument } from '#law/import/draft-document.ts'
+import { SourcesContradict } from '#law/import/findings.ts'
+import { DRAFT_ENDING } from '#law/import/originals.ts'
+import { proposeSource } from '#law/import/propose-source.ts'
+import { renderImportReport } from '#law/import/report.ts'
 import { importReportSchema } from '#law/import/stored-report.ts'
-import { table } from '#operator/command-line/table.ts'
+import { SOURCE_YAML } from '#law/sources/list.ts'
+import { importCorpus } from '#operator/actions/import-corpus.ts'
+import { idOf, importNamed, knowledgeBaseNamed } from '#operator/actions/names.ts'
+import type { Commands } from '#operator/command-line/command.ts'
+import { commaList, option, rows, text } from '#operator/command-line/inputs.ts'
+import { interruptible } from '#operator/command-line/interruptible.ts'
+import { change, group, list, offline, verb } from '#operator/command-line/verbs.ts'
 
 const { ARTIFACT_STORE } = OPERATOR_VARIABLES
 const INTERRUPTED = 'The import was interrupted: nothing is imported; run it again.'
 
-export function addImports(program: OperatorCommand): void {
-  addImport(program)
-  const imports = addCommandGroup(program, 'imports', 'what was imported: list, show')
-  addList(imports)
-  addShow(imports)
+const init = offline(
+  'init <folder>',
+  'write source.yaml for a folder: what was recognised, and what its files do not state',
+  {
+    notes:
+      'The file is for an editor to correct: an empty value states nothing. For JSONL it proposes how records become\n' +
+      'passages. Nothing else is stored, and no service is needed.',
+    examples: ['import init ./law'],
+    input: { folder: text },
+    async run({ folder }, { progress }) {
+      const path = join(folder, SOURCE_YAML)
+      if ((await stat(folder).catch(() => undefined))?.isDirectory() !== true)
+        throw new OperatorError(`${folder} is not a folder: name the folder of the sources.`)
+      const { yaml, sentences } = await proposeSource(folder, (done, total) => progress.update('reading', done, total))
+      await writeNew(path, yaml, 'remove an earlier one')
+      const next = `Next: correct ${path}, then operator import --knowledge-base SLUG --source ${folder}`
+      return [{ path, missing: sentences }, [`Wrote ${path}.`, ...sentences, next].join('\n')]
+    },
+  },
+)
+
+const draft = offline('draft <file>', 'write a Markdown draft of a PDF or a Word document, for an editor to correct', {
+  notes:
+    'The draft stands beside the file, as FILE.draft.md: provisions as recognised, with marks of pages and doubts as\n' +
+    'comments. Once it is corrected, "import" reads it in place of the file, and keeps the place of each passage in\n' +
+    'both. No service is needed.',
+  examples: ['import draft ./law/guidance.pdf'],
+  input: { file: text },
+  async run({ file }) {
+    const { markdown, provisions, doubts } = await draftDocument(file, basename(file))
+    const path = `${file}${DRAFT_ENDING}`
+    await writeNew(path, markdown, 'remove an earlier draft')
+    return [
+      { path, provisions, doubts },
+      `Wrote ${path}. Provisions: ${provisions}. Doubts to look at: ${doubts}.\n` +
+        'Next: correct it; what its head leaves empty comes from the source.yaml of the folder. Then operator import',
+    ]
+  },
+})
+
+async function writeNew(path: string, contents: string, first: string): Promise<void> {
+  await writeFile(path, contents, { flag: 'wx' }).catch((cause: unknown) => {
+    throw new OperatorError(`${path} cannot be written: ${first}, or check the rights.`, { cause })
+  })
 }
 
-function addImport(program: OperatorCommand): void {
-  const command = addDatabaseCommand(program, {
-    usage: 'import',
-    summary: 'capture sources and report what would become passages',
-    flags: {
-      '--knowledge-base <slug>': 'slug or UUID',
-      '--source <path>': 'a file or a folder of law, in any format that "inspect" shows, or of JSONL',
-      '--mapping <file>': 'how records become passages (JSON), where no source.yaml of the folder says it',
-      '--accept-loss <names>': 'losses that the report names, as it names them, separated by commas',
-    },
+export const commands: Commands = [
+  change('import', 'capture sources and report what would become passages', {
     notes:
       'The exact bytes are kept in ARTIFACT_STORE. Nothing is dropped silently: the report says what ' +
       'was read, split and skipped, and why, with line numbers.\nA loss that neither --accept-loss nor ' +
@@ -48,82 +82,63 @@ function addImport(program: OperatorCommand): void {
       'import --knowledge-base hsfa-rules --source ./rulebook',
       'import --knowledge-base eu-acts --source ./eu/corpus.jsonl --mapping law/import/mappings/eu.json --json',
     ],
-    input: { knowledgeBase: text, source: text, mapping: text.optional(), acceptLoss: list.optional() },
+    below: [init, draft],
+    input: {
+      knowledgeBase: option('<slug>', 'slug or UUID', text),
+      source: option('<path>', 'a file or a folder of law, in any format that "inspect" shows, or of JSONL', text),
+      mapping: option('<file>', 'how records become passages (JSON), where no source.yaml of the folder says it'),
+      acceptLoss: option(
+        '<names>',
+        'losses that the report names, as it names them, separated by commas',
+        commaList.optional(),
+      ),
+    },
     variables: { ARTIFACT_STORE },
-    writes: true,
-    run: async (input, { operator, config, progress, show }) => {
-      const onProgress = (stage: string, done: number, total: number): void => progress.update(stage, done, total)
+    async run(input, { operator, config, progress, show }) {
+      const onProgress = progress.update.bind(progress)
       const store = createArtifactStore(config.ARTIFACT_STORE)
       try {
         const imported = await interruptible(INTERRUPTED, (signal) =>
           importCorpus(operator, { ...input, store, onProgress, signal }),
         )
-        show(imported, () => renderImported(imported))
+        return [imported, importedInWords(imported)]
       } catch (error) {
         if (error instanceof SourcesContradict && Object.keys(error.repeatedLabels).length > 0) {
           const confirmed = { repeated_labels: error.repeatedLabels }
-          show(confirmed, () => JSON.stringify(confirmed, null, 2))
+          show(confirmed, JSON.stringify(confirmed, null, 2))
         }
-        if (error instanceof LossesNotAccepted) show({ losses: error.losses }, () => undefined)
+        if (error instanceof LossesNotAccepted) show({ losses: error.losses }, undefined)
         throw error
       }
     },
-  })
-  // Options after the name of a command below belong to that command.
-  command.enablePositionalOptions()
-  addImportInit(command)
-  addImportDraft(command)
-}
+  }),
+  group('imports', 'what was imported: list, show', [
+    list('list', 'list imports, newest first', {
+      examples: ['imports list --knowledge-base hsfa-rules'],
+      input: { knowledgeBase: option('<slug>', 'only those of one'), rows },
+      read: async (input, { database }) =>
+        await listImports(database, await idOf(knowledgeBaseNamed, database, input.knowledgeBase), input.rows),
+      columns: ['id', 'knowledge_base', 'sources', 'passages', 'skipped', 'created_at'],
+      empty: 'There is no import here: make one with "operator import".',
+    }),
+    verb('show <import>', 'show the report of an import again', {
+      examples: ['imports show 6f1c2a0e-7a38-4f4e-9c7e-0d6f6a2b9a11 --json'],
+      input: { import: text },
+      async run(input, { database }) {
+        const found = await importNamed(database, input.import)
+        const { id, knowledge_base: base, report } = found
+        return [found, () => `Import ${id} of "${base}".\n${renderImportReport(importReportSchema.parse(report))}`]
+      },
+    }),
+  ]),
+]
 
-function renderImported({ id, knowledge_base, report }: Imported): string {
-  const build = `operator build start --import ${id} --questions FILE --wait`
+function importedInWords({ id, knowledge_base, report }: Imported): string {
   const unprotected =
     report.passages > DEFAULT_EXPOSURE_FLOOR
       ? ''
       : `Under the default plan a corpus of up to ${DEFAULT_EXPOSURE_FLOOR} passages may be copied whole: nothing but ` +
         'its rate is limited. "exposure.floors.corpus" of a plan is where serving stops.\n'
-  return `${renderImportReport(report)}\n${unprotected}Import ${id} of "${knowledge_base}".\nNext: ${build}`
-}
-
-function addList(imports: OperatorCommand): void {
-  addDatabaseCommand(imports, {
-    usage: 'list',
-    summary: 'list imports, newest first',
-    flags: { '--knowledge-base <slug>': 'only those of one', '--rows <n>': 'show at most so many' },
-    examples: ['imports list --knowledge-base hsfa-rules'],
-    input: { knowledgeBase: text.optional(), rows },
-    variables: {},
-    run: async (input, { operator, show }) => {
-      const base =
-        input.knowledgeBase === undefined ? null : (await knowledgeBaseNamed(operator.database, input.knowledgeBase)).id
-      const found = await listImports(operator.database, base, input.rows)
-      const columns = {
-        id: 'id',
-        knowledge_base: 'knowledge base',
-        sources: 'sources',
-        passages: 'passages',
-        skipped: 'skipped',
-        created_at: 'created',
-      }
-      show(found, () => table(found, columns, 'There is no import here: make one with "operator import".'))
-    },
-  })
-}
-
-function addShow(imports: OperatorCommand): void {
-  addDatabaseCommand(imports, {
-    usage: 'show <import>',
-    summary: 'show the report of an import again',
-    examples: ['imports show 6f1c2a0e-7a38-4f4e-9c7e-0d6f6a2b9a11 --json'],
-    input: { import: text },
-    variables: {},
-    run: async (input, { operator, show }) => {
-      const found = await importNamed(operator.database, input.import)
-      show(
-        found,
-        () =>
-          `Import ${found.id} of "${found.knowledge_base}".\n${renderImportReport(importReportSchema.parse(found.report))}`,
-      )
-    },
-  })
+  const next = `Next: operator build start --import ${id} --questions FILE --wait`
+  return `${renderImportReport(report)}\n${unprotected}Import ${id} of "${knowledge_base}".\n${next}`
 }

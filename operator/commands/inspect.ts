@@ -1,48 +1,68 @@
-import { basename, dirname } from 'node:path'
+import { readdir, stat } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
 import { z } from 'zod'
-import { addCommand } from '#operator/command-line/command.ts'
-import type { OperatorCommand } from '#operator/command-line/operator-command.ts'
-import { table } from '#operator/command-line/table.ts'
-import { SOURCE_YAML } from '#law/sources/list.ts'
+import { OperatorError } from '#core/platform/errors.ts'
+import { READER_BOUNDS } from '#law/readers/bounds.ts'
 import { inspectFile } from '#law/readers/inspect.ts'
 import type { Inspection } from '#law/readers/inspect.ts'
-import { filesBelow } from '#law/readers/list-files.ts'
+import { SOURCE_YAML } from '#law/sources/list.ts'
+import type { Commands } from '#operator/command-line/command.ts'
+import { table } from '#operator/command-line/table.ts'
+import { offline } from '#operator/command-line/verbs.ts'
 
-export function addInspect(program: OperatorCommand): void {
-  addCommand(
-    program,
-    {
-      usage: 'inspect <paths...>',
-      summary: 'show what files of law hold: format, title, dates, provisions, and what is not read',
-      notes:
-        'The format is recognised by the content of each file. Nothing is stored, and no service is needed.\n' +
-        'Coverage is the share of the characters that lie in exactly one passage or in an omission by a named rule.',
-      examples: ['inspect ./law', 'inspect act.xml guidance.pdf --json'],
-      input: { paths: z.array(z.string().min(1)).min(1) },
-    },
-    {},
-    async ({ paths }, { show, progress }) => {
+export const commands: Commands = [
+  offline('inspect <paths...>', 'show what files of law hold: format, title, dates, provisions, and what is not read', {
+    notes:
+      'The format is recognised by the content of each file. Nothing is stored, and no service is needed.\n' +
+      'Coverage is the share of the characters that lie in exactly one passage or in an omission by a named rule.',
+    examples: ['inspect ./law', 'inspect act.xml guidance.pdf --json'],
+    input: { paths: z.array(z.string().min(1)).min(1) },
+    async run({ paths }, { progress }) {
       const files = (await filesBelow(paths)).filter((file) => basename(file) !== SOURCE_YAML)
       const inspections: Inspection[] = []
       for (const [index, file] of files.entries()) {
         progress.update('reading', index, files.length)
         inspections.push(await inspectFile(file))
       }
-      show(inspections, () => rendered(inspections))
+      return [inspections, () => rendered(inspections)]
     },
-  )
+  }),
+]
+
+/**
+ * Returns the files of the paths, in order; of a folder every visible file below it, by name.
+ * @throws OperatorError for a path that does not exist, and beyond the bound.
+ */
+async function filesBelow(paths: readonly string[]): Promise<readonly string[]> {
+  const files: string[] = []
+  const waiting = [...paths].toReversed()
+  for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
+    const current = path
+    const found = await stat(current).catch((cause: unknown) => {
+      throw new OperatorError(`cannot read ${current}: name an existing file or folder`, { cause })
+    })
+    if (!found.isDirectory()) {
+      if (found.isFile()) files.push(current)
+      if (files.length > READER_BOUNDS.inspectedFilesMax)
+        throw new OperatorError(`more than ${READER_BOUNDS.inspectedFilesMax} files: name fewer`)
+      continue
+    }
+    const names = (await readdir(current)).filter((name) => !name.startsWith('.')).toSorted()
+    for (const name of names.toReversed()) waiting.push(join(current, name))
+  }
+  return files
 }
 
-const COLUMNS = {
-  path: 'file',
-  format: 'format',
-  language: 'language',
-  jurisdiction: 'jurisdiction',
-  effective_from: 'in force from',
-  provisions: 'provisions',
-  share: 'coverage',
-  title: 'title',
-}
+const COLUMNS = [
+  ['path', 'file'],
+  'format',
+  'language',
+  'jurisdiction',
+  ['effective_from', 'in force from'],
+  'provisions',
+  ['share', 'coverage'],
+  'title',
+] as const
 const TITLE_SHOWN_MAX = 60
 
 function rendered(inspections: readonly Inspection[]): string {

@@ -1,70 +1,81 @@
-import type { OperatorCommand } from '#operator/command-line/operator-command.ts'
+import { listClients } from '#core/db/clients.ts'
 import { listOrganizations } from '#core/db/organizations.ts'
 import { OPERATOR_VARIABLES } from '#jobs/platform/config.ts'
-import { createOrganization, setOrganizationSuspended } from '#operator/actions/organizations.ts'
-import { addCommandGroup } from '#operator/command-line/command.ts'
-import { rows, text } from '#operator/command-line/inputs.ts'
-import { addDatabaseCommand } from '#operator/command-line/session.ts'
-import { table } from '#operator/command-line/table.ts'
+import { idOf, organizationNamed } from '#operator/actions/names.ts'
+import {
+  createClient,
+  createOrganization,
+  setClientSuspended,
+  setOrganizationSuspended,
+} from '#operator/actions/organizations.ts'
+import type { Commands, Shown } from '#operator/command-line/command.ts'
+import { option, rows, text } from '#operator/command-line/inputs.ts'
+import { change, group, list, switches } from '#operator/command-line/verbs.ts'
 
 const { SERVICE_SECRET } = OPERATOR_VARIABLES
 
-export function addOrganizations(program: OperatorCommand): void {
-  const organizations = addCommandGroup(program, 'organizations', 'who has clients: create, list, suspend, resume')
-  addDatabaseCommand(organizations, {
-    usage: 'create <name>',
-    summary: 'create an organization and its first fingerprint key',
-    examples: ['organizations create "Harbour Bank"'],
-    input: { name: text },
-    variables: { SERVICE_SECRET },
-    writes: true,
-    run: async ({ name }, { operator, config, show }) => {
-      const made = await createOrganization(operator, { name, serviceSecrets: config.SERVICE_SECRET })
-      show(
-        made,
-        () =>
-          `Created organization "${made.name}" (${made.id}).\nNext: operator clients create ` +
-          `"Application" --organization "${made.name}"`,
-      )
-    },
-  })
-  addDatabaseCommand(organizations, {
-    usage: 'list',
-    summary: 'list organizations',
-    flags: { '--rows <n>': 'show at most so many' },
-    examples: ['organizations list', 'organizations list --json'],
-    input: { rows },
-    variables: {},
-    run: async (input, { operator, show }) => {
-      const found = await listOrganizations(operator.database, input.rows)
-      show(found, () =>
-        table(
-          found,
-          { name: 'name', active: 'active', id: 'id', created_at: 'created' },
-          'There is no organization yet: create one with "operator organizations create NAME".',
-        ),
-      )
-    },
-  })
-  for (const suspended of [true, false]) addSwitch(organizations, suspended)
-}
+export const commands: Commands = [
+  group('organizations', 'who has clients: create, list, suspend, resume', [
+    change('create <name>', 'create an organization and its first fingerprint key', {
+      examples: ['organizations create "Harbour Bank"'],
+      input: { name: text },
+      variables: { SERVICE_SECRET },
+      async run({ name }, { operator, config }) {
+        const made = await createOrganization(operator, { name, serviceSecrets: config.SERVICE_SECRET })
+        const next = `operator clients create "Application" --organization "${made.name}"`
+        return [made, `Created organization "${made.name}" (${made.id}).\nNext: ${next}`]
+      },
+    }),
+    list('list', 'list organizations', {
+      examples: ['organizations list', 'organizations list --json'],
+      input: { rows },
+      read: async (input, { database }) => await listOrganizations(database, input.rows),
+      columns: ['name', 'active', 'id', 'created_at'],
+      empty: 'There is no organization yet: create one with "operator organizations create NAME".',
+    }),
+    ...switches(
+      'organizations',
+      'organization',
+      ['suspend', 'refuse every request of all its clients, within five seconds'],
+      ['resume', 'serve its clients again'],
+      {
+        examples: ['"Harbour Bank"'],
+        run: async (operator, name, on) => switched(await setOrganizationSuspended(operator, name, !on)),
+      },
+    ),
+  ]),
+  group('clients', 'named applications of an organization: create, list, suspend, resume', [
+    change('create <name>', 'create a client of an organization', {
+      examples: ['clients create "Advice Desk" --organization "Harbour Bank"'],
+      input: { name: text, organization: option('<organization>', 'name or UUID', text) },
+      async run(input, { operator }) {
+        const made = await createClient(operator, input)
+        const next = `operator entitlements grant --client "${made.name}" …`
+        return [made, `Created client "${made.name}" of "${made.organization}" (${made.id}).\nNext: ${next}`]
+      },
+    }),
+    list('list', 'list clients', {
+      examples: ['clients list', 'clients list --organization "Harbour Bank"'],
+      input: { organization: option('<organization>', 'only those of one'), rows },
+      read: async (input, { database }) =>
+        await listClients(database, await idOf(organizationNamed, database, input.organization), input.rows),
+      columns: ['organization', ['name', 'client'], 'active', 'id', 'created_at'],
+      empty: 'There is no client yet: create one with "operator clients create NAME --organization ORGANIZATION".',
+    }),
+    ...switches(
+      'clients',
+      'client',
+      ['suspend', 'refuse every request of this client, within five seconds'],
+      ['resume', 'serve this client again'],
+      {
+        examples: ['"Advice Desk"', '"Harbour Bank/Advice Desk"'],
+        run: async (operator, name, on) => switched(await setClientSuspended(operator, name, !on)),
+      },
+    ),
+  ]),
+]
 
-function addSwitch(organizations: OperatorCommand, suspended: boolean): void {
-  const name = suspended ? 'suspend' : 'resume'
-  addDatabaseCommand(organizations, {
-    usage: `${name} <organization>`,
-    summary: suspended ? 'refuse every request of all its clients, within five seconds' : 'serve its clients again',
-    examples: [`organizations ${name} "Harbour Bank"`],
-    input: { organization: text },
-    variables: {},
-    writes: true,
-    run: async (input, { operator, show }) => {
-      const changed = await setOrganizationSuspended(operator, input.organization, suspended)
-      show(changed, () =>
-        suspended
-          ? `Suspended "${changed.name}": every gateway refuses it within five seconds.`
-          : `Resumed "${changed.name}".`,
-      )
-    },
-  })
+function switched(changed: { readonly name: string; readonly active: boolean }): Shown {
+  const { name, active } = changed
+  return [changed, active ? `Resumed "${name}".` : `Suspended "${name}": every gateway refuses it within five seconds.`]
 }

@@ -1,6 +1,6 @@
 import { failureOf } from '../command-line/failure.ts'
-import { OperatorCommand } from '../command-line/operator-command.ts'
-import type { Console } from '../command-line/operator-command.ts'
+import { OperatorCommand, addCommands } from '../command-line/command.ts'
+import type { Commands, Console } from '../command-line/command.ts'
 
 const WALK = `
 From an empty database to a client that may ask:
@@ -24,39 +24,32 @@ Whatever is named may be named by name or UUID. Results go to standard output, p
 for machines add --json and keep npm's own banner away: npm run --silent operator -- keys list --json
 Exit codes: 0 done, 1 refused, 2 not understood. Each command's --help has examples.`
 
-interface Commands {
-  readonly names: readonly string[]
-  readonly load: () => Promise<(program: OperatorCommand) => void>
-}
-
-/** In the order of the help. A command loads what it needs, and nothing of the others. */
-const COMMANDS: readonly Commands[] = [
-  { names: ['migrate'], load: async () => (await import('./migrate.ts')).addMigrate },
-  { names: ['models'], load: async () => (await import('./models.ts')).addModels },
-  { names: ['organizations'], load: async () => (await import('./organizations.ts')).addOrganizations },
-  { names: ['clients'], load: async () => (await import('./clients.ts')).addClients },
-  { names: ['plans'], load: async () => (await import('./plans.ts')).addPlans },
-  { names: ['knowledge-bases'], load: async () => (await import('./knowledge-bases.ts')).addKnowledgeBases },
-  { names: ['entitlements'], load: async () => (await import('./entitlements.ts')).addEntitlements },
-  { names: ['keys'], load: async () => (await import('./keys.ts')).addKeys },
-  { names: ['inspect'], load: async () => (await import('./inspect.ts')).addInspect },
-  { names: ['import', 'imports'], load: async () => (await import('./imports.ts')).addImports },
-  { names: ['sources'], load: async () => (await import('./sources.ts')).addSources },
-  { names: ['capture'], load: async () => (await import('./sources.ts')).addCapture },
-  { names: ['build'], load: async () => (await import('./build.ts')).addBuild },
-  { names: ['reviewers'], load: async () => (await import('./reviewers.ts')).addReviewers },
-  { names: ['review'], load: async () => (await import('./review.ts')).addReview },
-  { names: ['activate', 'rollback'], load: async () => (await import('./activate.ts')).addActivate },
-  { names: ['versions'], load: async () => (await import('./versions.ts')).addVersions },
-  { names: ['withdraw', 'withdrawals'], load: async () => (await import('./withdrawals.ts')).addWithdrawals },
-  { names: ['gc'], load: async () => (await import('./gc.ts')).addGc },
-  { names: ['jobs'], load: async () => (await import('./jobs.ts')).addJobs },
-  { names: ['usage'], load: async () => (await import('./usage.ts')).addUsage },
-  { names: ['requests'], load: async () => (await import('./requests.ts')).addRequests },
-  { names: ['replay'], load: async () => (await import('./replay.ts')).addReplay },
-  { names: ['exposure'], load: async () => (await import('./exposure.ts')).addExposure },
-  { names: ['fingerprints'], load: async () => (await import('./fingerprints.ts')).addFingerprints },
-  { names: ['audit'], load: async () => (await import('./audit.ts')).addAudit },
+/** Files of the commands by their first words, in the order of the help. A command loads nothing of the others. */
+const FILES: readonly (readonly [names: readonly string[], load: () => Promise<{ readonly commands: Commands }>])[] = [
+  [['migrate'], () => import('./migrate.ts')],
+  [['models'], () => import('./models.ts')],
+  [['organizations', 'clients'], () => import('./organizations.ts')],
+  [['plans'], () => import('./plans.ts')],
+  [['knowledge-bases'], () => import('./knowledge-bases.ts')],
+  [['entitlements'], () => import('./entitlements.ts')],
+  [['keys'], () => import('./keys.ts')],
+  [['inspect'], () => import('./inspect.ts')],
+  [['import', 'imports'], () => import('./imports.ts')],
+  [['sources', 'capture'], () => import('./sources.ts')],
+  [['build'], () => import('./build.ts')],
+  [['reviewers'], () => import('./reviewers.ts')],
+  [['review'], () => import('./review.ts')],
+  [['activate', 'rollback'], () => import('./activate.ts')],
+  [['versions'], () => import('./versions.ts')],
+  [['withdraw', 'withdrawals'], () => import('./withdrawals.ts')],
+  [['gc'], () => import('./gc.ts')],
+  [['jobs'], () => import('./jobs.ts')],
+  [['usage'], () => import('./usage.ts')],
+  [['requests'], () => import('./requests.ts')],
+  [['replay'], () => import('./replay.ts')],
+  [['exposure'], () => import('./exposure.ts')],
+  [['fingerprints'], () => import('./fingerprints.ts')],
+  [['audit'], () => import('./audit.ts')],
 ]
 
 /** Runs a command line. @returns its exit code; what went wrong is one sentence on standard error. */
@@ -84,7 +77,7 @@ export async function createProgram(console: Console, name?: string): Promise<Op
     .enablePositionalOptions()
     .showHelpAfterError('(add --help to see how)')
     .addHelpText('after', WALK)
-  const only = COMMANDS.filter(({ names }) => names.includes(name ?? ''))
-  for (const { load } of only.length === 0 ? COMMANDS : only) (await load())(program)
+  const only = FILES.filter(([names]) => names.includes(name ?? ''))
+  for (const [, load] of only.length === 0 ? FILES : only) addCommands(program, (await load()).commands)
   return program
 }

@@ -1,121 +1,191 @@
 import { writeFile } from 'node:fs/promises'
-import type { OperatorCommand } from '#operator/command-line/operator-command.ts'
 import { z } from 'zod'
-import { createSignedStore } from '#core/index/format/store.ts'
 import { readReportOfVersion } from '#core/db/imports.ts'
 import { listReviews } from '#core/db/reviews.ts'
 import { readVersion } from '#core/db/versions.ts'
 import { changesInWords, changesOf } from '#core/domain/changes.ts'
 import { ACCEPTABLE_KINDS, VERDICTS } from '#core/domain/review-statements.ts'
+import { createSignedStore } from '#core/index/format/store.ts'
 import { OperatorError } from '#core/platform/errors.ts'
-import { OPERATOR_BOUNDS } from '#operator/actions/bounds.ts'
-import { OPERATOR_VARIABLES } from '#jobs/platform/config.ts'
-import { versionNamed } from '#operator/actions/names.ts'
-import { readSigningKey, readSmallFile } from '#operator/actions/reviewers.ts'
-import { createReviewStatement, recordSignedReview, signReview } from '#operator/actions/reviews.ts'
-import type { ReviewInput, Reviewed } from '#operator/actions/reviews.ts'
 import { evaluationReportSchema } from '#jobs/evaluation/page/evaluation-report.ts'
 import { verdictOf } from '#jobs/evaluation/page/verdict.ts'
-import { addCommandGroup } from '#operator/command-line/command.ts'
-import { addReport } from '#operator/commands/report.ts'
-import { UsageError } from '#operator/command-line/failure.ts'
-import { list, text } from '#operator/command-line/inputs.ts'
-import { addDatabaseCommand } from '#operator/command-line/session.ts'
-import { cell, fields, table } from '#operator/command-line/table.ts'
-import { importLossesSchema } from '#law/import/stored-report.ts'
-import { lossesInWords, shownLocation } from '#law/import/report.ts'
-import { checkFiles } from '#jobs/review/files.ts'
+import { OPERATOR_VARIABLES } from '#jobs/platform/config.ts'
+import { REVIEWED_FILES, checkFiles } from '#jobs/review/files.ts'
 import { readRejections } from '#jobs/review/rejections.ts'
+import { lossesInWords, shownLocation } from '#law/import/report.ts'
+import { importLossesSchema } from '#law/import/stored-report.ts'
+import { OPERATOR_BOUNDS } from '#operator/actions/bounds.ts'
+import { versionNamed } from '#operator/actions/names.ts'
+import { copyReport, reportSource, streamReport } from '#operator/actions/report.ts'
+import { readSigningKey, readSmallFile } from '#operator/actions/reviewers.ts'
+import { createReviewStatement, recordSignedReview, signReview } from '#operator/actions/reviews.ts'
+import type { Reviewed } from '#operator/actions/reviews.ts'
+import type { Commands } from '#operator/command-line/command.ts'
+import { UsageError } from '#operator/command-line/failure.ts'
+import { commaList, option, text } from '#operator/command-line/inputs.ts'
+import { fields, table } from '#operator/command-line/table.ts'
+import { change, group, verb } from '#operator/command-line/verbs.ts'
 
 const { ARTIFACT_STORE, MANIFEST_PUBLIC_KEY } = OPERATOR_VARIABLES
+const variables = { ARTIFACT_STORE, MANIFEST_PUBLIC_KEY }
 const ENTRIES_SHOWN = 5
 const EXAMPLE = '6f1c2a0e-7a38-4f4e-9c7e-0d6f6a2b9a11'
 const NEEDED =
   'A candidate is activated only when it passed its evaluation and enough reviewers approve the step from the active ' +
   'version to it.\nThe approval lapses when another version becomes active.'
 
-/** The verdict of a reviewer. */
-const DECISION_FLAGS = {
-  '--verdict <verdict>': `${VERDICTS.join(' or ')}; a rejected version never becomes active`,
-  '--note <text>': 'why; part of what is signed',
-  '--accept <kinds>': `changes beyond their limits, by name: ${ACCEPTABLE_KINDS.join(', ')}`,
-} as const
-const note = text.max(2_000, 'must have at most 2000 characters')
 const verdict = z.enum(VERDICTS, `must be ${VERDICTS.join(' or ')}`)
-const accept = list
-  .pipe(z.array(z.enum(ACCEPTABLE_KINDS, `must name some of ${ACCEPTABLE_KINDS.join(', ')}`)))
-  .optional()
-  .transform((kinds) => kinds ?? [])
+const note = text.max(2_000, 'must have at most 2000 characters')
+const VERDICT = ['<verdict>', `${VERDICTS.join(' or ')}; a rejected version never becomes active`] as const
+const NOTE = ['<text>', 'why; part of what is signed'] as const
+const accept = option(
+  '<kinds>',
+  `changes beyond their limits, by name: ${ACCEPTABLE_KINDS.join(', ')}`,
+  commaList
+    .pipe(z.array(z.enum(ACCEPTABLE_KINDS, `must name some of ${ACCEPTABLE_KINDS.join(', ')}`)))
+    .optional()
+    .transform((kinds) => kinds ?? []),
+)
 
-export function addReview(program: OperatorCommand): void {
-  const review = addCommandGroup(
-    program,
-    'review',
-    'the decision about a candidate version: show, report, sign, statement',
+export const commands: Commands = [
+  group('review', 'the decision about a candidate version: show, report, sign, statement', [
+    verb('show <version>', 'show the evaluation and the reviews of a version', {
+      notes:
+        `${NEEDED}\n"files" are in ARTIFACT_STORE: "report" is a page for the browser, with ranking, decision and ` +
+        'recall under filters, how the candidate compares with the\nactive version, and which questions were missed; ' +
+        '"figures" is the same as JSON; "changes" names every change. Each is checked against its recorded digest.',
+      examples: [`review show ${EXAMPLE}`],
+      input: { version: text },
+      variables,
+      async run(input, { database, config }) {
+        const version = await versionNamed(database, input.version)
+        const row = await readVersion(database, version.id)
+        const forged = new Set((await readRejections(database, version.id)).forged)
+        const recorded = await listReviews(database, version.id, OPERATOR_BOUNDS.operatorRowsDefault)
+        const reviews = recorded.map((one) => ({ ...one, forged: forged.has(one.id) }))
+        const { id, knowledge_base, state, passed, passages, documents, facets, evaluation } = version
+        const store = createSignedStore(config)
+        const files = row === undefined ? [] : await checkFiles(store, row)
+        const changes = changesOf(evaluation)
+        const shown = {
+          id,
+          knowledge_base,
+          state,
+          passed,
+          changes: changes === undefined ? null : changesInWords(changes),
+          import: importInWords(importLossesSchema.parse(await readReportOfVersion(database, id))),
+          passages,
+          documents,
+          facets,
+          evaluation,
+          report: store.reportFile(id),
+          files: Object.fromEntries(files.map(({ file, ...checked }) => [file, `${checked.path} (${checked.state})`])),
+        }
+        const inWords = { ...shown, import: shortened(shown.import), evaluation: evaluationInWords(evaluation) }
+        return [{ ...shown, files, reviews }, () => `${fields(inWords)}\n\n${reviewsInWords(id, reviews)}`]
+      },
+    }),
+    verb('report <version>', 'copy the evaluation report of a version to a file, byte for byte', {
+      notes:
+        'The report is one HTML page that loads nothing from other hosts: open the copy in a browser.\n"figures" ' +
+        'is the same as JSON, "changes" names every change against the active version, one per line. The bytes and ' +
+        'the artifact are checked against the digests that were recorded with the version.',
+      examples: [`review report ${EXAMPLE} --out report.html`, `review report ${EXAMPLE} --part changes --out -`],
+      input: {
+        version: text,
+        out: option('<file>', 'a file that does not exist yet, or - for standard output', text),
+        part: option(
+          '<part>',
+          `${REVIEWED_FILES.join(', ')}; default: report`,
+          z.enum(REVIEWED_FILES, `must be one of ${REVIEWED_FILES.join(', ')}`).default('report'),
+        ),
+      },
+      variables,
+      async run(input, { operator, config, write }) {
+        const source = await reportSource(operator, createSignedStore(config), input)
+        if (input.out === '-') {
+          await streamReport(source.path, write)
+          return undefined
+        }
+        const copied = await copyReport(source, input.out)
+        return [copied, `${copied.file} has the ${input.part} file of version ${copied.version_id}.`]
+      },
+    }),
+    change('sign [version]', 'sign and record the verdict of a reviewer', {
+      notes:
+        `${NEEDED}\nA statement is signed elsewhere with: openssl pkeyutl -sign -rawin -inkey KEY -in STATEMENT -out ` +
+        'SIGNATURE',
+      examples: [
+        `review sign ${EXAMPLE} --key first.pem --verdict approved --note "read the report" --accept passages_changed`,
+        'review sign --statement review.json --signature review.sig --reviewer "First reviewer"',
+      ],
+      input: {
+        version: text.optional(),
+        key: option('<file>', 'private key of the reviewer'),
+        verdict: option(...VERDICT, verdict.optional()),
+        note: option(...NOTE, note.optional()),
+        accept,
+        statement: option('<file>', 'instead of a key: what "review statement" wrote'),
+        signature: option('<file>', 'the signature of that file, 64 bytes'),
+        reviewer: option('<name>', 'who signed it'),
+      },
+      variables,
+      async run({ statement, signature, reviewer, ...input }, { operator, config }) {
+        const store = createSignedStore(config)
+        const reviewed =
+          statement !== undefined && signature !== undefined && reviewer !== undefined
+            ? await recordSignedReview(operator, store, {
+                statement: (await readSmallFile(statement)).toString('utf8'),
+                signature: await readSmallFile(signature),
+                reviewer,
+              })
+            : await signReview(operator, store, await readSigningKey(given('--key', input.key)), {
+                version: given('<version>', input.version),
+                verdict: given('--verdict', input.verdict),
+                note: given('--note', input.note),
+                accept: input.accept,
+              })
+        return [reviewed, reviewedInWords(reviewed)]
+      },
+    }),
+    verb('statement <version>', 'write the exact bytes that a reviewer signs, for a key that is kept elsewhere', {
+      notes: NEEDED,
+      examples: [
+        `review statement ${EXAMPLE} --reviewer "First reviewer" --verdict approved --note "read the report" --out ` +
+          'review.json',
+      ],
+      input: {
+        version: text,
+        reviewer: option('<name>', 'who will sign', text),
+        verdict: option(...VERDICT, verdict),
+        note: option(...NOTE, note),
+        accept,
+        out: option('<file>', 'where to write it; never overwritten', text),
+      },
+      variables,
+      async run({ out, reviewer, ...input }, { operator, config }) {
+        const statement = await createReviewStatement(operator, createSignedStore(config), reviewer, input)
+        await writeFile(out, statement, { flag: 'wx' }).catch((error: unknown) => {
+          if (error instanceof Error && 'code' in error && error.code === 'EEXIST')
+            throw new OperatorError(`${out} exists already and is not overwritten: name another file with --out.`)
+          throw error
+        })
+        const next = `operator review sign --statement ${out} --signature FILE --reviewer "${reviewer}"`
+        return [{ file: out }, `Wrote ${out}. Sign its exact bytes.\nNext: ${next}`]
+      },
+    }),
+  ]),
+]
+
+type Recorded = Awaited<ReturnType<typeof listReviews>>[number] & { readonly forged: boolean }
+
+function reviewsInWords(version: string, reviews: readonly Recorded[]): string {
+  return table(
+    reviews.map((one) => ({ ...one, signed: one.forged ? 'forged' : true })),
+    [['created_at', 'at'], 'verdict', 'reviewer', 'signed', ['predecessor_id', 'replaces'], 'note'],
+    `Nobody has reviewed it. Next: operator review report ${version} --out FILE.html; read it in a browser, then\n` +
+      `operator review sign ${version} --key FILE --verdict approved --note TEXT`,
   )
-  addShow(review)
-  addReport(review)
-  addSign(review)
-  addStatement(review)
-}
-
-function addShow(review: OperatorCommand): void {
-  addDatabaseCommand(review, {
-    usage: 'show <version>',
-    summary: 'show the evaluation and the reviews of a version',
-    notes:
-      `${NEEDED}\n"files" are in ARTIFACT_STORE: "report" is a page for the browser, with ranking, decision and ` +
-      'recall under filters, how the candidate compares with the\nactive version, and which questions were missed; ' +
-      '"figures" is the same as JSON; "changes" names every change. Each is checked against its recorded digest.',
-    examples: [`review show ${EXAMPLE}`],
-    input: { version: text },
-    variables: { ARTIFACT_STORE, MANIFEST_PUBLIC_KEY },
-    run: async (input, { operator, config, show }) => {
-      const version = await versionNamed(operator.database, input.version)
-      const row = await readVersion(operator.database, version.id)
-      const forged = new Set((await readRejections(operator.database, version.id)).forged)
-      const reviews = (await listReviews(operator.database, version.id, OPERATOR_BOUNDS.operatorRowsDefault)).map(
-        (one) => ({
-          ...one,
-          forged: forged.has(one.id),
-        }),
-      )
-      const { id, knowledge_base, state, passed, passages, documents, facets, evaluation } = version
-      const store = createSignedStore(config)
-      const files = row === undefined ? [] : await checkFiles(store, row)
-      const changes = changesOf(evaluation)
-      const imported = importLossesSchema.parse(await readReportOfVersion(operator.database, version.id))
-      const past = table(
-        reviews.map((one) => ({ ...one, signed: one.forged ? 'forged' : true, note: cell(one.note) })),
-        {
-          created_at: 'at',
-          verdict: 'verdict',
-          reviewer: 'reviewer',
-          signed: 'signed',
-          predecessor_id: 'replaces',
-          note: 'note',
-        },
-        `Nobody has reviewed it. Next: operator review report ${id} --out FILE.html; read it in a browser, then\n` +
-          `operator review sign ${id} --key FILE --verdict approved --note TEXT`,
-      )
-      const shown = {
-        id,
-        knowledge_base,
-        state,
-        passed,
-        changes: changes === undefined ? null : changesInWords(changes),
-        import: importInWords(imported),
-        passages,
-        documents,
-        facets,
-        evaluation,
-        report: store.reportFile(id),
-        files: Object.fromEntries(files.map(({ file, ...checked }) => [file, `${checked.path} (${checked.state})`])),
-      }
-      const inWords = { ...shown, import: shortened(shown.import), evaluation: evaluationInWords(evaluation) }
-      show({ ...shown, files, reviews }, () => `${fields(inWords)}\n\n${past}`)
-    },
-  })
 }
 
 /** What the import lost, derived or left out, in sentences. */
@@ -147,106 +217,12 @@ export function evaluationInWords(evaluation: unknown): unknown {
   if (!parsed.success) return evaluation
   const { word, sentence } = verdictOf(parsed.data)
   const bars = parsed.data.gates
-    .filter(({ group }) => group !== 'changes')
+    .filter((gate) => gate.group !== 'changes')
     .map(({ label, value, direction, bound, passed }) => [
       label,
       `${value ?? 'not measured'}, ${passed ? 'met' : 'missed'} (${direction === 'at_least' ? '≥' : '≤'} ${bound})`,
     ])
   return { verdict: `${word}. ${sentence}`, ...Object.fromEntries(bars) }
-}
-
-function addSign(review: OperatorCommand): void {
-  addDatabaseCommand(review, {
-    usage: 'sign [version]',
-    summary: 'sign and record the verdict of a reviewer',
-    flags: {
-      '--key <file>': 'private key of the reviewer',
-      ...DECISION_FLAGS,
-      '--statement <file>': 'instead of a key: what "review statement" wrote',
-      '--signature <file>': 'the signature of that file, 64 bytes',
-      '--reviewer <name>': 'who signed it',
-    },
-    notes:
-      `${NEEDED}\nA statement is signed elsewhere with: openssl pkeyutl -sign -rawin -inkey KEY -in STATEMENT -out ` +
-      'SIGNATURE',
-    examples: [
-      `review sign ${EXAMPLE} --key first.pem --verdict approved --note "read the report" --accept passages_changed`,
-      'review sign --statement review.json --signature review.sig --reviewer "First reviewer"',
-    ],
-    input: {
-      version: text.optional(),
-      key: text.optional(),
-      verdict: verdict.optional(),
-      note: note.optional(),
-      accept,
-      statement: text.optional(),
-      signature: text.optional(),
-      reviewer: text.optional(),
-    },
-    variables: { ARTIFACT_STORE, MANIFEST_PUBLIC_KEY },
-    writes: true,
-    run: async (input, { operator, config, show }) => {
-      const store = createSignedStore(config)
-      const { statement, signature, reviewer } = input
-      const reviewed =
-        statement !== undefined && signature !== undefined && reviewer !== undefined
-          ? await recordSignedReview(operator, store, {
-              statement: (await readSmallFile(statement)).toString('utf8'),
-              signature: await readSmallFile(signature),
-              reviewer,
-            })
-          : await signReview(operator, store, await readSigningKey(given('--key', input.key)), decisionOf(input))
-      show(reviewed, () => reviewedInWords(reviewed))
-    },
-  })
-}
-
-function addStatement(review: OperatorCommand): void {
-  addDatabaseCommand(review, {
-    usage: 'statement <version>',
-    summary: 'write the exact bytes that a reviewer signs, for a key that is kept elsewhere',
-    flags: {
-      '--reviewer <name>': 'who will sign',
-      ...DECISION_FLAGS,
-      '--out <file>': 'where to write it; never overwritten',
-    },
-    notes: NEEDED,
-    examples: [
-      `review statement ${EXAMPLE} --reviewer "First reviewer" --verdict approved --note "read the report" --out ` +
-        'review.json',
-    ],
-    input: { version: text, reviewer: text, verdict, note, accept, out: text },
-    variables: { ARTIFACT_STORE, MANIFEST_PUBLIC_KEY },
-    run: async (input, { operator, config, show }) => {
-      const store = createSignedStore(config)
-      const statement = await createReviewStatement(operator, store, input.reviewer, input)
-      await writeFile(input.out, statement, { flag: 'wx' }).catch((error: unknown) => {
-        if (error instanceof Error && 'code' in error && error.code === 'EEXIST')
-          throw new OperatorError(`${input.out} exists already and is not overwritten: name another file with --out.`)
-        throw error
-      })
-      show(
-        { file: input.out },
-        () =>
-          `Wrote ${input.out}. Sign its exact bytes.\nNext: operator review sign --statement ${input.out} ` +
-          `--signature FILE --reviewer "${input.reviewer}"`,
-      )
-    },
-  })
-}
-
-function decisionOf(input: {
-  readonly version?: string | undefined
-  readonly verdict?: ReviewInput['verdict'] | undefined
-  readonly note?: string | undefined
-  readonly accept: ReviewInput['accept']
-}): ReviewInput {
-  return {
-    version: given('<version>', input.version),
-    verdict: given('--verdict', input.verdict),
-    note: given('--note', input.note),
-    accept: input.accept,
-  }
 }
 
 function given<T>(name: string, value: T | undefined): T {

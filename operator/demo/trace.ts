@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { findKnowledgeBase } from '#core/db/knowledge-bases.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import type { Operator } from '#operator/actions/operator.ts'
-import { setTrace } from '#operator/actions/traces.ts'
+import { setTrace } from '#operator/actions/organizations.ts'
 
 const WRITTEN_WITHIN_MS = 120_000
 const ASKED_EVERY_MS = 100

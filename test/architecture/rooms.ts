@@ -132,7 +132,7 @@ export const ROOM_RULES: readonly Rule[] = [
       { path: 'law/readers/places.ts', text: "import { mappingOf } from '#law/import/mapping.ts'" },
       { path: 'jobs/evaluation/report.ts', text: "import { buildContext } from '#jobs/version-build/context.ts'" },
       { path: 'jobs/platform/config.ts', text: "import { BUILD_BOUNDS } from '#jobs/version-build/bounds.ts'" },
-      { path: 'operator/actions/plans.ts', text: "import { addCommand } from '#operator/command-line/command.ts'" },
+      { path: 'operator/actions/plans.ts', text: "import { addCommands } from '#operator/command-line/command.ts'" },
       { path: 'operator/evaluate/main.ts', text: "import { corpusAt } from '#operator/demo/corpus.ts'" },
       { path: 'core/everything.ts', text: "import { PLATFORM_BOUNDS } from '#core/platform/bounds.ts'" },
     ],

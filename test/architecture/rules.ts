@@ -54,6 +54,7 @@ const MAY_FOLD = new RegExp(
     /^core\/embedding\/known-models\.ts$/, // names of models
     /^(?:gateway\/app|search-node\/wire)\.ts$/, // names of HTTP headers and of fields
     /^law\/(?:readers\/heading-anchors|import\/(?:[a-z]+\/)?dates)\.ts$/, // generated anchors, names of months
+    /^operator\/command-line\/inputs\.ts$/, // names of flags
     /^jobs\/platform\/page\/review\.mjs$/, // words that a reviewer looks for on the page
   ]),
 )

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readActivation } from '#core/db/activations.ts'
-import { requestActivation } from '#operator/actions/activations.ts'
-import { requestRollback } from '#operator/actions/rollback.ts'
+import { requestActivation, requestRollback } from '#operator/actions/activations.ts'
 import { withQueues } from '#operator/command-line/queues.ts'
 import { enqueueActivation } from '#jobs/platform/queues.ts'
 import type { Answer } from '#test/support/http.ts'

@@ -19,7 +19,12 @@ export interface CliResult {
   readonly stderr: string
 }
 
-/** The command line with only the variables given. */
+/** The words of a line, as a shell reads them; double quotes keep spaces. */
+export function wordsOf(line: string): string[] {
+  return [...line.matchAll(/"([^"]*)"|(\S+)/g)].map((match) => match[1] ?? match[2] ?? '')
+}
+
+/** The command line with only the variables given. Of the arguments, the first is a line of words. */
 export interface Cli {
   /** As a process of its own. */
   start(...args: readonly string[]): {
@@ -31,11 +36,13 @@ export interface Cli {
   run(...args: readonly string[]): Promise<CliResult>
   /** Adds `--json`, expects exit code 0 and parses standard output. */
   json(...args: readonly string[]): Promise<unknown>
+  /** Expects exit code 1 and nothing on standard output. @returns what standard error says. */
+  refused(...args: readonly string[]): Promise<string>
 }
 
 export function commandLine(environment: Readonly<Record<string, string>>): Cli {
-  const start: Cli['start'] = (...args) => {
-    const child = spawn(process.execPath, [MAIN, ...args], {
+  const start: Cli['start'] = (line = '', ...args) => {
+    const child = spawn(process.execPath, [MAIN, ...wordsOf(line), ...args], {
       env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: COMPILE_CACHE, ...environment },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
@@ -47,9 +54,13 @@ export function commandLine(environment: Readonly<Record<string, string>>): Cli 
     )
     return { stderr: () => output.stderr, signal: (name) => void child.kill(name), ended }
   }
-  const run: Cli['run'] = async (...args) => {
+  const run: Cli['run'] = async (line = '', ...args) => {
     const [stdout, stderr] = [textStream(), textStream()]
-    const code = await runProgram(args, { environment, stdout: stdout.stream, stderr: stderr.stream })
+    const code = await runProgram([...wordsOf(line), ...args], {
+      environment,
+      stdout: stdout.stream,
+      stderr: stderr.stream,
+    })
     return { code, stdout: stdout.text(), stderr: stderr.text() }
   }
   return {
@@ -59,6 +70,11 @@ export function commandLine(environment: Readonly<Record<string, string>>): Cli 
       const { code, stdout, stderr } = await run(...args, '--json')
       if (code !== 0) throw new Error(`operator ${args.join(' ')} ended with ${code}: ${stderr}`)
       return JSON.parse(stdout) as unknown
+    },
+    async refused(...args) {
+      const { code, stdout, stderr } = await run(...args)
+      if (code !== 1 || stdout !== '') throw new Error(`operator ${args.join(' ')} ended with ${code}: ${stdout}`)
+      return stderr
     },
   }
 }

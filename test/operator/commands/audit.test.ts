@@ -1,52 +1,64 @@
 import { randomUUID } from 'node:crypto'
-import { writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { appendAudit, auditHeadSchema, readAuditHead } from '#core/db/audit.ts'
+import { auditHeadSchema, readAuditHead } from '#core/db/audit.ts'
 import type { AuditHead } from '#core/db/audit.ts'
 import { inTransaction } from '#core/db/pool.ts'
-import type { Database, Queryable } from '#core/db/pool.ts'
+import type { Queryable } from '#core/db/pool.ts'
 import type { ReviewStatement } from '#core/domain/review-statements.ts'
 import { listReviewers } from '#core/db/reviewers.ts'
+import { createKnowledgeBase } from '#operator/actions/organizations.ts'
 import { verifyAudit } from '#operator/actions/verify-audit.ts'
-import { openCorpusHarness } from '#test/support/operator-corpus.ts'
 import { openOperatorHarness } from '#test/support/operator-cli.ts'
-import { insertVersion } from '#test/support/version-rows.ts'
+import { withoutGuards } from '#test/support/postgres.ts'
+import { ARTIFACT_KEYS, insertVersion } from '#test/support/version-rows.ts'
 import { createTestKey, insertSignedReview } from '#test/support/reviews.ts'
 
 const ENTRIES = 2_345
 const DAY = String.raw`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`
 
-const harness = await openOperatorHarness()
+const folder = mkdtempSync(join(tmpdir(), 'evidence-operator-'))
+const harness = await openOperatorHarness({
+  ARTIFACT_STORE: pathToFileURL(join(folder, 'store')).href,
+  MANIFEST_PUBLIC_KEY: ARTIFACT_KEYS.publicKeyDer.toString('base64'),
+})
+const { cli, owner } = harness
+const { database } = harness.operator
 let head: AuditHead
-afterAll(() => harness.close())
+afterAll(async () => {
+  await harness.close()
+  rmSync(folder, { recursive: true, force: true })
+})
 
 test('an empty trail is valid, and its head is that of no entry', async () => {
-  expect(await harness.cli.run('audit', 'verify')).toMatchObject({ code: 0, stdout: 'The audit trail is empty.\n' })
-  expect(await harness.cli.run('audit', 'head')).toMatchObject({ code: 0, stdout: `0:${'0'.repeat(64)}\n` })
+  expect(await cli.run('audit verify')).toMatchObject({ code: 0, stdout: 'The audit trail is empty.\n' })
+  expect(await cli.run('audit head')).toMatchObject({ code: 0, stdout: `0:${'0'.repeat(64)}\n` })
 })
 
 describe('a trail of several batches', () => {
   beforeAll(async () => {
-    await harness.operator.database.query(
+    await database.query(
       "insert into audit (actor, action, subject) select 'actor ' || n, 'test.act', 'test:' || n " +
         'from generate_series(1, $1) n',
       [ENTRIES],
     )
-    head = await readAuditHead(harness.operator.database)
+    head = await readAuditHead(database)
   })
 
   test('is verified with its number of entries, their time and its head, and the command ends with 0', async () => {
-    const { code, stdout } = await harness.cli.run('audit', 'verify', '--from-head', `${head.seq}:${head.hash}`)
+    const { code, stdout } = await cli.run('audit verify', '--from-head', `${head.seq}:${head.hash}`)
     expect(code).toBe(0)
     expect(stdout).toMatch(new RegExp(`^${ENTRIES} entries from ${DAY} to ${DAY}, head ${ENTRIES}:[0-9a-f]{64}\n$`))
     expect(stdout).toContain(head.hash)
-    expect(auditHeadSchema.parse(await harness.cli.json('audit', 'head'))).toEqual(head)
-    expect(await harness.cli.run('audit', 'head')).toMatchObject({ stdout: `${head.seq}:${head.hash}\n` })
+    expect(auditHeadSchema.parse(await cli.json('audit head'))).toEqual(head)
+    expect(await cli.run('audit head')).toMatchObject({ stdout: `${head.seq}:${head.hash}\n` })
   })
 
   test('is listed with the number and the login of each entry', async () => {
-    expect(await harness.cli.json('audit', 'list', '--rows', '1')).toMatchObject([
+    expect(await cli.json('audit list', '--rows', '1')).toMatchObject([
       { seq: ENTRIES, actor: `actor ${ENTRIES}`, login: 'evidence_operator_login' },
     ])
   })
@@ -111,41 +123,22 @@ describe('a trail of several batches', () => {
     ],
     ['every entry, removed', 'delete from audit', `The head given names entry ${ENTRIES}, which was removed`],
   ])('that was altered is found and the first broken entry named: %s', async (_what, statement, sentence) => {
-    await tampered(harness.owner, statement, async (client) => {
+    await tampered(statement, async (client) => {
       await expect(verifyAudit(client, head)).rejects.toThrow(sentence)
     })
-    expect(await verifyAudit(harness.owner, head)).toMatchObject({ entries: ENTRIES, head, heads_found: 1 })
+    expect(await verifyAudit(owner, head)).toMatchObject({ entries: ENTRIES, head, heads_found: 1 })
   })
 
   test('is read on in batches, and the progress tells how far', async () => {
     const seen: number[] = []
-    await verifyAudit(harness.operator.database, undefined, (entries) => seen.push(entries))
+    await verifyAudit(database, undefined, (entries) => seen.push(entries))
     expect(seen).toEqual([1000, 2000, ENTRIES])
-  })
-
-  test('that is broken ends the command with 1 and one sentence that says what to do', async () => {
-    const copy = await openOperatorHarness()
-    try {
-      await appendAudit(copy.operator.database, { actor: 'a', action: 'test.act', subject: 'test:1' })
-      await copy.owner.query(
-        "set session_replication_role = replica; update audit set actor = 'nobody'; reset session_replication_role",
-      )
-      expect(await copy.cli.run('audit', 'verify')).toMatchObject({
-        code: 1,
-        stdout: '',
-        stderr: expect.stringMatching(
-          /Entry 1 was altered: its fields do not have its hash\. The audit trail is broken: compare it with a backup/,
-        ),
-      })
-    } finally {
-      await copy.close()
-    }
   })
 
   test.each(['12', `1:${'g'.repeat(64)}`, `-1:${'0'.repeat(64)}`, `1:${'0'.repeat(63)}`])(
     'refuses %s as a head, with its form',
     async (given) => {
-      expect(await harness.cli.run('audit', 'verify', `--from-head=${given}`)).toMatchObject({
+      expect(await cli.run('audit verify', `--from-head=${given}`)).toMatchObject({
         code: 2,
         stderr: expect.stringContaining('--from-head must be a number, ":" and 64 hex digits'),
       })
@@ -154,38 +147,39 @@ describe('a trail of several batches', () => {
 })
 
 test('a signed review keeps the head of its time: what was removed from the end or rewritten is found', async () => {
-  const signed = await openCorpusHarness()
-  try {
-    const key = join(signed.folder, 'key.pem')
-    writeFileSync(`${key}.pub`, (await signed.cli.run('reviewers', 'keygen', '--out', key)).stdout)
-    await signed.cli.json('reviewers', 'add', 'First', '--public-key', `${key}.pub`)
-    const { version } = await insertVersion(signed.owner, { slug: 'rules', state: 'candidate', passages: 1 })
-    const { seq } = await readAuditHead(signed.owner)
-    await signed.cli.json('review', 'sign', version, '--key', key, '--verdict', 'rejected', '--note', 'No.')
-    expect(await verifyAudit(signed.operator.database, undefined)).toMatchObject({ heads_found: 1 })
-    const [row] = await listReviewers(signed.owner, 10)
-    if (row === undefined) throw new Error('there is no reviewer')
-    const forger = { id: row.id, name: row.name, key: createTestKey() }
-    const alter = (same: ReviewStatement): ReviewStatement => ({
-      ...same,
-      audit_head: { seq: 1, hash: 'f'.repeat(64) },
+  const key = join(folder, 'key.pem')
+  await createKnowledgeBase(harness.operator, { slug: 'rules', title: 'Rules' })
+  writeFileSync(`${key}.pub`, (await cli.run('reviewers keygen --out', key)).stdout)
+  await cli.json('reviewers add First --public-key', `${key}.pub`)
+  const { version } = await insertVersion(owner, { slug: 'rules', state: 'candidate', passages: 1 })
+  const { seq } = await readAuditHead(owner)
+  await cli.json(`review sign ${version} --key ${key} --verdict rejected --note No.`)
+  expect(await verifyAudit(database, undefined)).toMatchObject({ heads_found: 1 })
+  const [row] = await listReviewers(owner, 10)
+  if (row === undefined) throw new Error('there is no reviewer')
+  const forger = { id: row.id, name: row.name, key: createTestKey() }
+  const audit_head = { seq: 1, hash: 'f'.repeat(64) }
+  const alter = (same: ReviewStatement): ReviewStatement => ({ ...same, audit_head })
+  await insertSignedReview(database, version, { verdict: 'rejected', reviewer: forger, alter })
+  expect(await cli.run('audit verify')).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/\nReview [0-9a-f-]{36} is ignored: no verified reviewer signed it\.\n$/),
+  })
+  for (const [statement, sentence] of [
+    [`delete from audit where seq >= ${seq}`, `names entry ${seq}, which was removed from the end`],
+    [`update audit set actor = 'x' where seq = ${seq}; ${rewrittenFrom(seq)}`, `names another hash of entry ${seq}`],
+  ] as const)
+    await tampered(statement, async (client) => {
+      await expect(verifyAudit(client, undefined)).rejects.toThrow(new RegExp(`^Review [0-9a-f-]{36} ${sentence}`))
     })
-    await insertSignedReview(signed.operator.database, version, { verdict: 'rejected', reviewer: forger, alter })
-    const { code, stdout } = await signed.cli.run('audit', 'verify')
-    expect({ code, stdout }).toEqual({
-      code: 0,
-      stdout: expect.stringMatching(/\nReview [0-9a-f-]{36} is ignored: no verified reviewer signed it\.\n$/),
-    })
-    for (const [statement, sentence] of [
-      [`delete from audit where seq >= ${seq}`, `names entry ${seq}, which was removed from the end`],
-      [`update audit set actor = 'x' where seq = ${seq}; ${rewrittenFrom(seq)}`, `names another hash of entry ${seq}`],
-    ] as const)
-      await tampered(signed.owner, statement, async (client) => {
-        await expect(verifyAudit(client, undefined)).rejects.toThrow(new RegExp(`^Review [0-9a-f-]{36} ${sentence}`))
-      })
-  } finally {
-    await signed.close()
-  }
+})
+
+/** The last test: it leaves the trail broken. */
+test('a broken trail ends the command with 1 and one sentence that says what to do', async () => {
+  await withoutGuards(owner, "update audit set actor = 'nobody' where seq = 1", [])
+  expect(await cli.refused('audit verify')).toMatch(
+    /Entry 1 was altered: its fields do not have its hash\. The audit trail is broken: compare it with a backup/,
+  )
 })
 
 /** The chain as somebody who knows how it is made would write it again, from one entry on. */
@@ -200,7 +194,7 @@ function rewrittenFrom(seq: number): string {
 }
 
 /** Runs `look` on a trail that was changed behind the guards, then takes the change back. */
-async function tampered(owner: Database, statement: string, look: (client: Queryable) => Promise<void>): Promise<void> {
+async function tampered(statement: string, look: (client: Queryable) => Promise<void>): Promise<void> {
   const undone = new Error(randomUUID())
   await inTransaction(owner, async (client) => {
     await client.query(`set local session_replication_role = replica; ${statement}`)

@@ -1,36 +1,29 @@
 import { afterAll, describe, expect, test } from 'vitest'
-import { z } from 'zod'
+import { finishActivation, movePointer, readActivation, setVersionState } from '#core/db/activations.ts'
 import { inTransaction } from '#core/db/pool.ts'
-import { requestActivation } from '#operator/actions/activations.ts'
+import { requestActivation, requestRollback } from '#operator/actions/activations.ts'
 import { signReview } from '#operator/actions/reviews.ts'
 import type { AcceptableKind } from '#core/domain/review-statements.ts'
-import { requestRollback } from '#operator/actions/rollback.ts'
+import { spaceOf } from '#test/support/artifact.ts'
+import { commandLine } from '#test/support/operator-cli.ts'
+import { withoutGuards } from '#test/support/postgres.ts'
 import { candidate, idsOf, jobIn, openCorpusHarness, rowEventually, withId } from '#test/support/operator-corpus.ts'
 import { firstReviewer } from '#test/support/reviews.ts'
 
 const harness = await openCorpusHarness()
+const { cli } = harness
 afterAll(() => harness.close())
 
 /** Replaces the job worker. */
-async function finishActivation(id: string): Promise<void> {
+async function finish(id: string): Promise<void> {
+  const asked = await readActivation(harness.owner, id)
+  if (asked === undefined) throw new Error('nothing was asked for')
+  const { version_id: version, expected_version_id: before } = asked
   await inTransaction(harness.owner, async (client) => {
-    await client.query(
-      `insert into active_versions (knowledge_base_id, version_id)
-     select knowledge_base_id, version_id from activations where id = $1
-     on conflict (knowledge_base_id) do update set previous_version_id = active_versions.version_id,
-       version_id = excluded.version_id`,
-      [id],
-    )
-    await client.query(
-      "update corpus_versions v set state = case when v.id = a.version_id then 'active' else 'retired' " +
-        'end from activations a where a.id = $1 and v.id in (a.version_id, a.expected_version_id)',
-      [id],
-    )
-    await client.query(
-      "update activations set state = 'done', message = 'Active, loaded on 2 search node(s).', " +
-        'finished_at = now() where id = $1',
-      [id],
-    )
+    await movePointer(client, asked)
+    await setVersionState(client, version, 'candidate', 'active')
+    if (before !== null) await setVersionState(client, before, 'active', 'retired')
+    await finishActivation(client, id, 'done', 'Active, loaded on 2 search node(s).')
   })
 }
 
@@ -53,7 +46,7 @@ describe('review, activation and rollback', () => {
         `${first} --key FILE --verdict approved --note TEXT".`,
     )
     await decide(first)
-    expect(await harness.cli.json('review', 'show', first)).toMatchObject({
+    expect(await cli.json('review show', first)).toMatchObject({
       state: 'candidate',
       report: harness.store.reportFile(first),
       evaluation: { systems: { hybrid: { 'recall@5': 0.97 } } },
@@ -61,9 +54,9 @@ describe('review, activation and rollback', () => {
     })
 
     const known = await idsOf(harness, 'activations')
-    const following = harness.cli.run('activate', first, '--wait', '--json')
+    const following = cli.run('activate', first, '--wait', '--json')
     const asked = await rowEventually(harness, 'activations', known)
-    await finishActivation(asked)
+    await finish(asked)
     const { code, stdout } = await following
     expect(code).toBe(0)
     expect(JSON.parse(stdout)).toMatchObject({
@@ -83,7 +76,7 @@ describe('review, activation and rollback', () => {
     await decide(second)
     const activation = await requestActivation(harness.operator, { version: second }, enqueue)
     expect(activation.replaces).toBe(first)
-    await finishActivation(activation.id)
+    await finish(activation.id)
     await expect(decide(second, 'rejected')).rejects.toThrow(
       'The version is active: return to the one before with "operator rollback rules", then reject it.',
     )
@@ -94,7 +87,7 @@ describe('review, activation and rollback', () => {
       requestRollback(harness.operator, { knowledgeBase: 'rules', to: await candidate(harness, 'third.md') }, enqueue),
     ).rejects.toThrow(/was never active, so there is nothing to roll back to/)
 
-    expect(await harness.cli.json('rollback', 'rules')).toMatchObject({
+    expect(await cli.json('rollback', 'rules')).toMatchObject({
       kind: 'rollback',
       version_id: first,
       replaces: second,
@@ -126,16 +119,12 @@ describe('review, activation and rollback', () => {
     const failed = await candidate(harness, 'poor.md', false)
     await expect(decide(failed)).rejects.toThrow(/did not pass its evaluation/)
     await decide(failed, 'rejected')
-    const activated = await harness.cli.run('activate', failed)
-    expect(activated).toMatchObject({
-      code: 1,
-      stderr: 'The version was rejected in review: build another candidate from corrected sources.\n',
-    })
-    const row = z
-      .array(z.object({ id: z.string(), state: z.string(), verdict: z.string().nullable() }))
-      .parse(await harness.cli.json('versions', 'list', '--knowledge-base', 'rules'))
-      .find(({ id }) => id === failed)
-    expect(row).toMatchObject({ state: 'rejected', verdict: 'rejected' })
+    expect(await cli.refused('activate', failed)).toBe(
+      'The version was rejected in review: build another candidate from corrected sources.\n',
+    )
+    expect(await cli.json('versions list --knowledge-base rules')).toContainEqual(
+      expect.objectContaining({ id: failed, state: 'rejected', verdict: 'rejected' }),
+    )
   })
 
   test('a candidate that is worse than the active version is approved only by accepting that', async () => {
@@ -147,13 +136,9 @@ describe('review, activation and rollback', () => {
     await expect(decide(worse, 'approved', ['ranking', 'passages_removed'])).rejects.toThrow(
       'Nothing of the kind passages_removed is to be accepted: leave it out of --accept.',
     )
-    expect(await harness.cli.run('activate', worse)).toMatchObject({
-      code: 1,
-      stdout: '',
-      stderr: expect.stringMatching(/^No active reviewer approves/),
-    })
+    expect(await cli.refused('activate', worse)).toMatch(/^No active reviewer approves/)
     await decide(worse, 'approved', ['ranking'])
-    const activated = await harness.cli.run('activate', worse, '--json')
+    const activated = await cli.run('activate', worse, '--json')
     expect(activated.stderr).toBe(
       '1 → 1 passages, 0 removed, 0 changed\nApproved by "first reviewer", who accepted ranking (1).\n',
     )
@@ -165,35 +150,37 @@ describe('review, activation and rollback', () => {
     const version = await candidate(harness, 'refused.md')
     await decide(version)
     const known = await idsOf(harness, 'activations')
-    const following = harness.cli.run('activate', version, '--wait')
-    await harness.owner.query(
-      "update activations set state = 'refused', message = 'No search node answers: start one of " +
-        "SEARCH_NODES, then activate again.' where id = $1",
-      [await rowEventually(harness, 'activations', known)],
-    )
-    const { code, stdout, stderr } = await following
-    expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
-    expect(stderr).toContain('Refused: No search node answers: start one of SEARCH_NODES, then activate again.')
+    const following = cli.refused('activate', version, '--wait')
+    const message = 'No search node answers: start one of SEARCH_NODES, then activate again.'
+    await harness.owner.query("update activations set state = 'refused', message = $2 where id = $1", [
+      await rowEventually(harness, 'activations', known),
+      message,
+    ])
+    expect(await following).toContain(`Refused: ${message}`)
   })
 
   test.each([
-    [
-      'an unknown version',
-      ['activate', '6f1c2a0e-7a38-4f4e-9c7e-0d6f6a2b9a11'],
-      'There is no version "6f1c2a0e-7a38-4f4e-9c7e-0d6f6a2b9a11": see "operator versions list".\n',
-    ],
-    [
-      'a version that is no UUID',
-      ['versions', 'show', 'newest'],
-      'There is no version "newest": see "operator versions list".\n',
-    ],
-    [
-      'an unknown import',
-      ['build', 'start', '--import', 'newest'],
-      'There is no import "newest": see "operator imports list".\n',
-    ],
-    ['an unknown build', ['build', 'show', 'newest'], 'There is no build "newest": see "operator build list".\n'],
-  ])('%s is refused in a sentence', async (_what, args, sentence) => {
-    expect(await harness.cli.run(...args)).toEqual({ code: 1, stdout: '', stderr: sentence })
+    ['an unknown version', 'activate', '6f1c2a0e-7a38-4f4e-9c7e-0d6f6a2b9a11', 'version', 'versions list'],
+    ['a version that is no UUID', 'versions show', 'newest', 'version', 'versions list'],
+    ['an unknown import', 'build start --import', 'newest', 'import', 'imports list'],
+    ['an unknown build', 'build show', 'newest', 'build', 'build list'],
+  ])('%s is refused in a sentence', async (_what, command, name, noun, see) => {
+    expect(await cli.refused(command, name)).toBe(`There is no ${noun} "${name}": see "operator ${see}".\n`)
   })
+})
+
+test('a version of the embedder of an earlier release is not activated, and migrate names those that are active', async () => {
+  const sentence = 'The version was built with the local embedder, which this release lacks: build it again with'
+  const local = await candidate(harness, 'local.md')
+  await decide(local)
+  const space = JSON.stringify(spaceOf(8, { provider: 'local' }))
+  await withoutGuards(harness.owner, 'update corpus_versions set embedding = $2 where id = $1', [local, space])
+  expect(await cli.refused('activate', local)).toContain(sentence)
+  const migration = commandLine({ DATABASE_URL: harness.urls.migrationUrl })
+  expect(await migration.json('migrate')).toMatchObject({ build_again: [] })
+  await withoutGuards(harness.owner, 'update active_versions set version_id = $1', [local])
+  expect(await migration.json('migrate')).toMatchObject({
+    build_again: [{ knowledge_base: 'rules', version_id: local }],
+  })
+  expect((await migration.run('migrate')).stderr).toContain(`rules, ${local}: ${sentence}`)
 })

@@ -12,12 +12,15 @@ import { commandLine, openOperatorHarness } from '#test/support/operator-cli.ts'
 import { line, smallMapping } from '#test/support/import.ts'
 import { until } from '#test/support/until.ts'
 
-const RULEBOOK = fileURLToPath(new URL('../../operator/demo/corpus/rulebook', import.meta.url))
+const RULEBOOK = fileURLToPath(new URL('../../../operator/demo/corpus/rulebook', import.meta.url))
 const folder = mkdtempSync(join(tmpdir(), 'evidence-operator-'))
 const storeUrl = pathToFileURL(join(folder, 'store')).href
+const IMPORT = 'import --knowledge-base rules --source'
 const withId = z.object({ id: z.uuid() })
 
 const harness = await openOperatorHarness({ ARTIFACT_STORE: storeUrl })
+const { cli, owner } = harness
+const importsRecorded = async (): Promise<number | null> => (await owner.query('select 1 from imports')).rowCount
 
 beforeAll(async () => {
   await createKnowledgeBase(harness.operator, { slug: 'rules', title: 'Rules' })
@@ -28,20 +31,13 @@ afterAll(async () => {
 })
 
 test('the demo rulebook is captured byte for byte, reported on, and recorded with its trail', async () => {
-  const { code, stdout, stderr } = await harness.cli.run(
-    'import',
-    '--knowledge-base',
-    'rules',
-    '--source',
-    RULEBOOK,
-    '--json',
-  )
+  const { code, stdout, stderr } = await cli.run(`${IMPORT} ${RULEBOOK} --json`)
   expect(code, stderr).toBe(0)
   expect(stderr).toContain('capturing')
   const imported = withId.extend({ report: z.object({ files: z.int(), passages: z.int() }) }).parse(JSON.parse(stdout))
   expect(imported.report.files).toBeGreaterThan(10)
   expect(imported.report.passages).toBeGreaterThan(60)
-  const { rows } = await harness.owner.query<{ source_name: string; sha256: Buffer }>(
+  const { rows } = await owner.query<{ source_name: string; sha256: Buffer }>(
     'select source_name, sha256 from source_snapshots',
   )
   expect(rows).toHaveLength(imported.report.files)
@@ -50,55 +46,44 @@ test('the demo rulebook is captured byte for byte, reported on, and recorded wit
     expect(sha256(bytes).equals(digest), source_name).toBe(true)
     expect(await readFile(createArtifactStore(storeUrl).snapshotFile(digest.toString('hex')))).toEqual(bytes)
   }
-  const shown = await harness.cli.run('imports', 'show', imported.id)
-  expect(shown.stdout).toMatch(new RegExp(`${imported.report.passages} {2}passages`))
-  expect(
-    (
-      await harness.owner.query("select 1 from audit where action = 'import.create' and subject = $1", [
-        `import:${imported.id}`,
-      ])
-    ).rowCount,
-  ).toBe(1)
+  const shown = await cli.run('imports show', imported.id)
+  expect(shown.stdout).toContain(`${imported.report.passages}  passages`)
+  const trail = await owner.query("select subject from audit where action = 'import.create'")
+  expect(trail.rows).toEqual([{ subject: `import:${imported.id}` }])
 })
 
 test('a source of which nothing becomes a passage is refused with the report, and leaves no row', async () => {
   const path = join(folder, 'bare.md')
   writeFileSync(path, '# No front matter\n\nText.\n')
-  const before = (await harness.owner.query('select 1 from imports')).rowCount
-  const { code, stdout, stderr } = await harness.cli.run('import', '--knowledge-base', 'rules', '--source', path)
-  expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
-  expect(stderr).toMatch(/Nothing in the source became a passage[\s\S]*bare\.md:1/)
-  expect((await harness.owner.query('select 1 from imports')).rowCount).toBe(before)
+  const before = await importsRecorded()
+  expect(await cli.refused(IMPORT, path)).toMatch(/Nothing in the source became a passage[\s\S]*bare\.md:1/)
+  expect(await importsRecorded()).toBe(before)
 })
 
 test.each([
   [
     'a source that is neither file nor folder',
-    ['--source', '/dev/null'],
+    '/dev/null',
     /^\/dev\/null is no regular file and no folder: name another one\n$/m,
   ],
-  ['a source that is not there', ['--source', '/nowhere/at/all'], /cannot read \/nowhere\/at\/all/],
+  ['a source that is not there', '/nowhere/at/all', /cannot read \/nowhere\/at\/all/],
   [
     'a mapping that is not there',
-    ['--source', RULEBOOK, '--mapping', '/nowhere.json'],
+    `${RULEBOOK} --mapping /nowhere.json`,
     /The mapping file \/nowhere\.json cannot be read: check its path and rights\./,
   ],
   [
     'a mapping that is not JSON',
-    ['--source', RULEBOOK, '--mapping', join(RULEBOOK, 'hsfa-data-harbour.2023-05-01.md')],
+    `${RULEBOOK} --mapping ${join(RULEBOOK, 'hsfa-data-harbour.2023-05-01.md')}`,
     /is not JSON: correct it and import again\./,
   ],
 ])('%s is refused in a sentence', async (_what, args, sentence) => {
-  const { code, stderr } = await harness.cli.run('import', '--knowledge-base', 'rules', ...args)
-  expect(code).toBe(1)
-  expect(stderr).toMatch(sentence)
+  expect(await cli.refused(`${IMPORT} ${args}`)).toMatch(sentence)
 })
 
 test('an artifact store that lies in no folder is refused with what to correct', async () => {
-  const cli = commandLine({ ...harness.environment, ARTIFACT_STORE: 'file:///dev/null/x' })
-  const { code, stdout, stderr } = await cli.run('import', '--knowledge-base', 'rules', '--source', RULEBOOK)
-  expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
-  expect(stderr).toMatch(
+  const elsewhere = commandLine({ ...harness.environment, ARTIFACT_STORE: 'file:///dev/null/x' })
+  expect(await elsewhere.refused(IMPORT, RULEBOOK)).toMatch(
     /^\/dev\/null\/x\S* is not a folder, or is inside a file: correct the path given, or ARTIFACT_STORE\.\n$/m,
   )
 })
@@ -120,17 +105,14 @@ function rules(count: number, from = 0): readonly string[] {
   )
 }
 
-function importOf(source: string): readonly string[] {
-  return ['import', '--knowledge-base', 'rules', '--source', source, '--mapping', MAPPING]
-}
+const importOf = (source: string): string => `${IMPORT} ${source} --mapping ${MAPPING}`
 
 test('two imports of one source at once both succeed, on the same snapshots', async () => {
   const parts = Object.fromEntries([1, 2, 3].map((n) => [`corpus-${n}.jsonl`, rules(300, n * 1_000)]))
   const source = corpusOf('twice', parts)
-  const ended = await Promise.all([1, 2, 3].map(() => harness.cli.run(...importOf(source), '--json')))
-  for (const { code, stderr } of ended) expect(code, stderr).toBe(0)
-  const ids = ended.map(({ stdout }) => withId.parse(JSON.parse(stdout)).id)
-  const { rows } = await harness.owner.query<{ snapshot_ids: readonly string[] }>(
+  const ended = await Promise.all([1, 2, 3].map(() => cli.json(importOf(source))))
+  const ids = ended.map((imported) => withId.parse(imported).id)
+  const { rows } = await owner.query<{ snapshot_ids: readonly string[] }>(
     'select snapshot_ids from imports where id = any($1)',
     [ids],
   )
@@ -141,28 +123,26 @@ test('two imports of one source at once both succeed, on the same snapshots', as
 
 test('a loss refuses the import with its name, and nothing is recorded, until the operator names it', async () => {
   const source = corpusOf('lossy', { 'corpus.jsonl': [...rules(2), line('late', 'Text.', { effective: 'soon' })] })
-  const before = (await harness.owner.query('select 1 from imports')).rowCount
+  const before = await importsRecorded()
   for (const accepted of [[], ['--accept-loss', 'r0,another']]) {
-    const { code, stdout, stderr } = await harness.cli.run(...importOf(source), ...accepted)
-    expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+    const stderr = await cli.refused(importOf(source), ...accepted)
     expect(stderr).toContain('corpus.jsonl:3 late: effective_at is not a date; not accepted as late')
     expect(stderr).toContain('Nothing is imported, because 1 loss is not accepted')
   }
-  const listed = await harness.cli.run(...importOf(source), '--json')
+  const listed = await cli.run(importOf(source), '--json')
   expect(JSON.parse(listed.stdout)).toMatchObject({ losses: [{ name: 'late', line: 3, accepted: false }] })
-  const unused = await harness.cli.run(...importOf(source), '--accept-loss', 'late,another')
-  expect(unused).toMatchObject({ code: 1, stdout: '' })
-  expect(unused.stderr).toContain('1 names of --accept-loss match no loss, first "another"')
-  expect((await harness.owner.query('select 1 from imports')).rowCount).toBe(before)
+  expect(await cli.refused(importOf(source), '--accept-loss', 'late,another')).toContain(
+    '1 names of --accept-loss match no loss, first "another"',
+  )
+  expect(await importsRecorded()).toBe(before)
 
-  const { code, stdout, stderr } = await harness.cli.run(...importOf(source), '--accept-loss', 'late', '--json')
-  expect(code, stderr).toBe(0)
-  const shown = await harness.cli.run('imports', 'show', withId.parse(JSON.parse(stdout)).id)
+  const { id } = withId.parse(await cli.json(importOf(source), '--accept-loss', 'late'))
+  const shown = await cli.run('imports show', id)
   expect(shown.stdout).toContain('corpus.jsonl:3 late: effective_at is not a date; accepted as late')
 })
 
 test('a clean import is built next', async () => {
-  const { stdout } = await harness.cli.run(...importOf(corpusOf('clean', { 'corpus.jsonl': rules(2) })))
+  const { stdout } = await cli.run(importOf(corpusOf('clean', { 'corpus.jsonl': rules(2) })))
   expect(stdout).toMatch(/\nNext: operator build start --import \S+ --questions FILE --wait\n$/)
 })
 
@@ -171,11 +151,11 @@ test('sources that contradict each other are refused by place, and nothing is re
     'corpus-1.jsonl': rules(1),
     'corpus-2.jsonl': [line('r0', 'Another rule of the bees.', { section: 0 })],
   })
-  const before = (await harness.owner.query('select 1 from imports')).rowCount
-  const { code, stderr } = await harness.cli.run(...importOf(source))
-  expect(code).toBe(1)
-  expect(stderr).toMatch(/Nothing is imported[\s\S]*corpus-1\.jsonl:1 r0 and corpus-2\.jsonl:1 r0 have one id/)
-  expect((await harness.owner.query('select 1 from imports')).rowCount).toBe(before)
+  const before = await importsRecorded()
+  expect(await cli.refused(importOf(source))).toMatch(
+    /Nothing is imported[\s\S]*corpus-1\.jsonl:1 r0 and corpus-2\.jsonl:1 r0 have one id/,
+  )
+  expect(await importsRecorded()).toBe(before)
 })
 
 const INTERRUPTED = expect.stringMatching(/was interrupted: nothing is imported; run it again\.\n$/)
@@ -188,13 +168,13 @@ test.each([
   'an import that %s ends while it reads leaves no row and no temporary file',
   async (signal, exitCode, said) => {
     const source = corpusOf(`interrupted-${signal}`, { 'corpus.jsonl': rules(40_000) })
-    const before = (await harness.owner.query('select 1 from imports')).rowCount
-    const running = harness.cli.start(...importOf(source))
+    const before = await importsRecorded()
+    const running = cli.start(importOf(source))
     await until('the import reads', () => running.stderr().includes('reading records'))
     running.signal(signal)
     const { code, stdout, stderr } = await running.ended
     expect({ code, stdout, stderr }).toEqual({ code: exitCode, stdout: '', stderr: said })
-    expect((await harness.owner.query('select 1 from imports')).rowCount).toBe(before)
+    expect(await importsRecorded()).toBe(before)
     expect(await readdir(join(folder, 'store', 'snapshots', 'incoming'))).toEqual([])
   },
 )

@@ -1,0 +1,161 @@
+import { z } from 'zod'
+import { openDatabase } from '#core/db/pool.ts'
+import type { Database } from '#core/db/pool.ts'
+import { assertSchemaCompatible } from '#core/db/schema.ts'
+import type { ConfigOf, Variables } from '#core/platform/config.ts'
+import { createLog } from '#core/platform/log.ts'
+import type { Log } from '#core/platform/log.ts'
+import { OPERATOR_VARIABLES, operatorConfig } from '#jobs/platform/config.ts'
+import { OPERATOR_BOUNDS } from '../actions/bounds.ts'
+import type { Operator } from '../actions/operator.ts'
+import { parseInput } from './command.ts'
+import type { Group, Help, Input, OperatorCommand, Output, Shown, Verb } from './command.ts'
+import { text } from './inputs.ts'
+import { table } from './table.ts'
+import type { Column } from './table.ts'
+
+type Named = readonly [name: string, summary: string]
+type None = Record<string, never>
+
+/** What a noun writes of a verb. */
+interface Does<S extends z.ZodRawShape, V extends Variables, C> extends Help {
+  /** Schema by argument or option, in camel case; an option's has a flag (`option`), and the help marks required ones. */
+  readonly input?: S
+  /** Of the environment; a verb with a database has `DATABASE_URL` and `OPERATOR_ACTOR` besides. */
+  readonly variables?: V
+  /** @returns what is shown; undefined: the verb has written it. */
+  readonly run: (input: Input<S>, context: C & { readonly config: ConfigOf<V> }) => Promise<Shown | undefined>
+}
+
+/** Context of a verb that uses the database. */
+export interface Session extends Output {
+  readonly operator: Operator
+  readonly database: Database
+}
+
+export function group(name: string, summary: string, verbs: readonly Verb[]): Group {
+  return { name, summary, verbs }
+}
+
+/** A verb without the database. */
+export function offline<S extends z.ZodRawShape = None, V extends Variables = None>(
+  usage: string,
+  summary: string,
+  { run, input, variables, ...help }: Does<S, V, Output>,
+): Verb {
+  return {
+    ...help,
+    usage,
+    summary,
+    input: { ...input },
+    variables: Object.keys(variables ?? {}),
+    run: async (command, output) =>
+      await run(parseInput(command, input), { ...output, config: configOf(command, variables) }),
+  }
+}
+
+const BASE = {
+  DATABASE_URL: OPERATOR_VARIABLES.DATABASE_URL,
+  OPERATOR_ACTOR: OPERATOR_VARIABLES.OPERATOR_ACTOR,
+} as const
+const CONNECTIONS_MAX = 2
+/** A statement of the operator may take a minute, so an unreachable database is detected with a shorter time-out. */
+const CONNECT_TIMEOUT_MS = 5_000
+const actorSchema = z.object({ actor: z.string().trim().min(1).max(200).optional() })
+
+/** A verb that opens the database, refuses a schema it does not run on, and closes everything afterwards. */
+export function verb<S extends z.ZodRawShape = None, V extends Variables = None>(
+  usage: string,
+  summary: string,
+  { run, input, variables, ...help }: Does<S, V, Session>,
+): Verb {
+  return {
+    ...help,
+    usage,
+    summary,
+    input: { ...input },
+    variables: Object.keys({ ...BASE, ...variables }),
+    async run(command, output) {
+      const given = parseInput(command, input)
+      const base = configOf(command, BASE)
+      const config = configOf(command, variables)
+      const { actor = base.OPERATOR_ACTOR } = actorSchema.parse(command.opts())
+      // Standard output belongs to the result, so the log goes to standard error.
+      const log = createLog('operator', 'warn', (line) => command.console.stderr.write(line))
+      await assertDatabaseAnswers(base.DATABASE_URL, log)
+      const database = openDatabase(base.DATABASE_URL, log, CONNECTIONS_MAX, OPERATOR_BOUNDS.operatorStatementTimeoutMs)
+      try {
+        await assertSchemaCompatible(database)
+        return await run(given, { ...output, operator: { database, actor }, database, config })
+      } finally {
+        await database.end()
+      }
+    },
+  }
+}
+
+/** A verb that changes something, as the actor of its audit row. */
+export function change<S extends z.ZodRawShape = None, V extends Variables = None>(
+  usage: string,
+  summary: string,
+  does: Does<S, V, Session>,
+): Verb {
+  return { ...verb(usage, summary, does), writes: true }
+}
+
+interface Switches {
+  /** What is named after the verb. */
+  readonly examples: readonly string[]
+  readonly notes?: string
+  readonly run: (operator: Operator, name: string, on: boolean) => Promise<Shown>
+}
+
+/** Two verbs about one thing, which turn it off and on: `suspend <client>` and `resume <client>`. */
+export function switches(noun: string, argument: string, off: Named, on: Named, does: Switches): readonly Verb[] {
+  return [off, on].map(([name, summary]) =>
+    change(`${name} <${argument}>`, summary, {
+      ...does,
+      examples: does.examples.map((example) => `${noun} ${name} ${example}`),
+      input: { [argument]: text },
+      run: async ({ [argument]: thing = '' }, { operator }) => await does.run(operator, thing, name === on[0]),
+    }),
+  )
+}
+
+interface Lists<S extends z.ZodRawShape, R, F extends string> extends Help {
+  readonly input?: S
+  readonly read: (input: Input<S>, session: Session) => Promise<readonly R[]>
+  readonly columns: readonly Column<F>[]
+  /** What is said, with the next step, when there is no row. */
+  readonly empty: string
+}
+
+/** A verb that shows rows. */
+export function list<F extends string, R extends { readonly [K in F]: unknown }, S extends z.ZodRawShape = None>(
+  usage: string,
+  summary: string,
+  { read, columns, empty, ...help }: Lists<S, R, F>,
+): Verb {
+  return verb<S>(usage, summary, {
+    ...help,
+    async run(input, session) {
+      const found = await read(input, session)
+      return [found, () => table(found, columns, empty)]
+    },
+  })
+}
+
+/** @throws within seconds when no database answers. */
+export async function assertDatabaseAnswers(url: string, log: Log): Promise<void> {
+  const database = openDatabase(url, log, 1, CONNECT_TIMEOUT_MS)
+  try {
+    const client = await database.connect()
+    client.release()
+  } finally {
+    await database.end()
+  }
+}
+
+function configOf<V extends Variables>({ console }: OperatorCommand, variables: V | undefined): ConfigOf<V> {
+  return operatorConfig<Variables>(variables ?? {}, console.environment) as ConfigOf<V>
+}

@@ -1,0 +1,301 @@
+import { randomUUID } from 'node:crypto'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type pg from 'pg'
+import { afterAll, describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { listAudit } from '#core/db/audit.ts'
+import {
+  addEntitledProfile,
+  changeEntitlement,
+  grantEntitlement,
+  removeEntitledProfile,
+  setEntitlementActive,
+} from '#operator/actions/entitlements.ts'
+import {
+  createClient,
+  createKnowledgeBase,
+  createOrganization,
+  setClientSuspended,
+  setOrganizationSuspended,
+} from '#operator/actions/organizations.ts'
+import { createPlan } from '#operator/actions/plans.ts'
+import { commandLine, openOperatorHarness } from '#test/support/operator-cli.ts'
+import { insertVersion } from '#test/support/version-rows.ts'
+
+const harness = await openOperatorHarness()
+const { cli, operator, owner, serviceSecrets } = harness
+const folder = mkdtempSync(join(tmpdir(), 'evidence-operator-'))
+const ENTITLEMENT = 'Advice Desk/live/hsfa-rules'
+const named = z.object({ id: z.uuid(), name: z.string() })
+
+afterAll(async () => {
+  await harness.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+describe('from an empty database to an entitlement, by the command line', () => {
+  test('each step prints what it made, a table lists it, and the trail tells who did it', async () => {
+    named.parse(await cli.json('organizations create "Harbour Bank" --actor first'))
+    named.parse(await cli.json('clients create "Advice Desk" --organization "Harbour Bank"'))
+    expect(await cli.json('plans create swift --limit requests_per_minute=60 exposure.window_days=7')).toMatchObject({
+      limits: { requests_per_minute: 60, requests_per_day: 250, exposure: { window_days: 7, hard_share: 0.125 } },
+    })
+    await cli.json('knowledge-bases create hsfa-rules --title "HSFA rulebook"')
+    const granted = await cli.json(
+      'entitlements grant --client "Advice Desk" --environment live --knowledge-base hsfa-rules --plan swift ' +
+        '--languages EN,fr-fr,en --jurisdictions hs-m,HS-F --subjects all',
+    )
+    expect(granted).toMatchObject({
+      organization: 'Harbour Bank',
+      client: 'Advice Desk',
+      active: true,
+      languages: ['en', 'fr-FR'],
+      jurisdictions: ['HS-F', 'HS-M'],
+      subjects: null,
+      plan: 'swift',
+    })
+
+    const list = await cli.run('organizations list')
+    expect(list).toMatchObject({ code: 0, stderr: '' })
+    expect(list.stdout).toMatch(/^name +active +id +created\nHarbour Bank +yes +[0-9a-f-]{36} +\d{4}-\d\d-\d\dT/)
+
+    const shown = await cli.run('entitlements show', ENTITLEMENT)
+    expect(shown.stdout).toMatch(/languages: +en, fr-FR\n/)
+    const trail = z.array(z.object({ actor: z.string(), action: z.string() })).parse(await cli.json('audit list'))
+    expect(trail.map(({ actor, action }) => `${actor} ${action}`)).toEqual([
+      'operator entitlement.grant',
+      'operator knowledge-base.create',
+      'operator plan.create',
+      'operator client.create',
+      'first organization.create',
+    ])
+  })
+
+  test('an empty list says what to do next', async () => {
+    const stdout = 'There is no key here: issue one with "operator keys issue".\n'
+    expect(await cli.run('keys list')).toMatchObject({ stdout })
+  })
+
+  test('OPERATOR_ACTOR names who acts where --actor does not', async () => {
+    const night = commandLine({ ...harness.environment, OPERATOR_ACTOR: 'night shift' })
+    await night.json('organizations suspend "Harbour Bank"')
+    await cli.json('organizations resume "Harbour Bank"')
+    const [resumed, suspended] = await listAudit(operator.database, { action: 'organization', limit: 2 })
+    expect([resumed, suspended]).toMatchObject([
+      { actor: 'operator', action: 'organization.resume' },
+      { actor: 'night shift', action: 'organization.suspend' },
+    ])
+  })
+})
+
+describe('names', () => {
+  test('a client name that two organizations use is refused until the organization is named', async () => {
+    for (const organization of ['North', 'South']) {
+      await createOrganization(operator, { name: organization, serviceSecrets })
+      await createClient(operator, { organization, name: 'Desk' })
+    }
+    await expect(setClientSuspended(operator, 'Desk', true)).rejects.toThrow(
+      /write ORGANIZATION\/CLIENT, e\.g\. "South\/Desk"/,
+    )
+    expect(await setClientSuspended(operator, 'North/Desk', true)).toMatchObject({ active: false })
+    const { rows } = await owner.query<{ id: string }>(
+      "select c.id from clients c join organizations o on o.id = c.organization_id where o.name = 'South'",
+    )
+    expect(await setClientSuspended(operator, (rows[0]?.id ?? '').toUpperCase(), true)).toMatchObject({ active: false })
+  })
+
+  test.each([
+    [
+      'an unknown organization',
+      () => setOrganizationSuspended(operator, 'Nobody', true),
+      'There is no organization "Nobody": see "operator organizations list".',
+    ],
+    ['an unknown plan', () => grant({ plan: 'none' }), 'There is no plan "none": see "operator plans list".'],
+    [
+      'an unknown knowledge base',
+      () => grant({ knowledgeBase: 'none' }),
+      'There is no knowledge base "none": see "operator knowledge-bases list".',
+    ],
+    ['an unknown client', () => grant({ client: 'none' }), 'There is no client "none": see "operator clients list".'],
+    [
+      'a name that is a UUID',
+      () => createOrganization(operator, { name: randomUUID(), serviceSecrets }),
+      'A name of an organization has 1 to 200 characters, no "/" and no control characters, and is ' +
+        'not a UUID: choose another.',
+    ],
+    [
+      'a name that is a path',
+      () => createPlan(operator, { name: 'a/b' }),
+      'A name of a plan has 1 to 200 characters, no "/" and no control characters, and is not a UUID: choose another.',
+    ],
+    [
+      'a taken organization',
+      () => createOrganization(operator, { name: 'North', serviceSecrets }),
+      'The organization "North" exists already: choose another name, or use the existing one.',
+    ],
+    [
+      'a taken client',
+      () => createClient(operator, { organization: 'North', name: 'Desk' }),
+      '"North" has a client "Desk" already: choose another name, or use the existing one.',
+    ],
+    [
+      'a taken slug',
+      () => createKnowledgeBase(operator, { slug: 'hsfa-rules', title: 'x' }),
+      'The knowledge base "hsfa-rules" exists already: choose another slug, or use the existing one.',
+    ],
+    [
+      'a slug with capitals',
+      () => createKnowledgeBase(operator, { slug: 'HSFA', title: 'x' }),
+      'A slug has 1 to 63 lower-case letters, digits and hyphens and begins with a letter or digit: ' +
+        'choose one like "banking-rules".',
+    ],
+    [
+      'suspending twice',
+      () => setClientSuspended(operator, 'North/Desk', true),
+      'The client "Desk" is suspended already: nothing was changed.',
+    ],
+    [
+      'a language that is none',
+      () => grant({ languages: ['english!'] }),
+      '"english!" is not a language: write a BCP 47 code like en or fr.',
+    ],
+    [
+      'an empty list',
+      () => grant({ jurisdictions: [] }),
+      'An entitlement needs at least one jurisdiction: name those it covers, separated by commas.',
+    ],
+    [
+      'a second grant',
+      () => grant({}),
+      'The entitlement "Advice Desk/live/hsfa-rules" exists already: change it with "operator ' +
+        'entitlements change Advice Desk/live/hsfa-rules".',
+    ],
+  ])('%s is refused in one sentence and leaves no audit row', async (_what, act, sentence) => {
+    const before = await auditRows()
+    await expect(act()).rejects.toThrow(sentence)
+    expect(await auditRows()).toBe(before)
+  })
+})
+
+function grant(change: Partial<Parameters<typeof grantEntitlement>[1]>): ReturnType<typeof grantEntitlement> {
+  return grantEntitlement(operator, {
+    client: 'Advice Desk',
+    environment: 'live',
+    knowledgeBase: 'hsfa-rules',
+    plan: 'swift',
+    languages: ['en'],
+    jurisdictions: ['HS-M'],
+    subjects: null,
+    ...change,
+  })
+}
+
+async function auditRows(): Promise<number> {
+  return (await owner.query('select 1 from audit')).rowCount ?? 0
+}
+
+describe('plans', () => {
+  test('limits come from a file, and every fault in it is told at once', async () => {
+    const path = join(folder, 'limits.json')
+    writeFileSync(
+      path,
+      JSON.stringify({ requests_per_minute: 0, concurency: 3, exposure: { soft_share: 0.5, hard_share: 0.1 } }),
+    )
+    const refused = await cli.refused('plans create odd --file', path)
+    expect(refused).toMatch(/requests_per_minute: .*concurency/s)
+    expect(refused.trim().split('\n')).toHaveLength(1)
+    writeFileSync(path, JSON.stringify({ requests_per_minute: 30 }))
+    const made = { name: 'from-file', limits: { requests_per_minute: 30, concurrency: 2 } }
+    expect(await cli.json('plans create from-file --file', path)).toMatchObject(made)
+    expect(await cli.json('plans show from-file')).toMatchObject(made)
+  })
+
+  test('a plan is immutable: its name is never reused, and the operator role may not update or delete it', async () => {
+    await expect(createPlan(operator, { name: 'from-file', limits: { concurrency: 9 } })).rejects.toThrow(
+      /exists already and plans never change: choose another name/,
+    )
+    for (const statement of ["update plans set limits = '{}'", 'delete from plans'])
+      await expect(operator.database.query(statement)).rejects.toMatchObject({ code: '42501' })
+    const { rows } = await owner.query<{ limits: unknown }>("select limits from plans where name = 'from-file'")
+    expect(rows[0]?.limits).toMatchObject({ concurrency: 2, requests_per_minute: 30 })
+  })
+})
+
+test('the trace of a knowledge base is off until an operator turns it on, and each turn is audited', async () => {
+  const expectTraced = async (traced: boolean): Promise<void> =>
+    expect(await cli.json('knowledge-bases list')).toMatchObject([{ slug: 'hsfa-rules', traced }])
+  await expectTraced(false)
+  expect(await cli.json('knowledge-bases trace hsfa-rules on')).toMatchObject({ slug: 'hsfa-rules', traced: true })
+  await expectTraced(true)
+  const already = 'The trace of "hsfa-rules" is on already: nothing was changed.\n'
+  expect(await cli.refused('knowledge-bases trace hsfa-rules on')).toBe(already)
+  await cli.json('knowledge-bases trace hsfa-rules off')
+  await expectTraced(false)
+  const { rows } = await owner.query("select action from audit where action like '%trace%' order by seq")
+  expect(rows).toEqual([{ action: 'knowledge-base.trace-on' }, { action: 'knowledge-base.trace-off' }])
+})
+
+describe('entitlements', () => {
+  test('a change touches only what was named, and the trail keeps what was there before', async () => {
+    await createPlan(operator, { name: 'wide' })
+    const changed = await changeEntitlement(operator, ENTITLEMENT, {
+      plan: 'wide',
+      subjects: ['prudential', 'conduct'],
+    })
+    expect(changed).toMatchObject({ plan: 'wide', subjects: ['conduct', 'prudential'], languages: ['en', 'fr-FR'] })
+    expect(await changeEntitlement(operator, ENTITLEMENT, { subjects: null })).toMatchObject({
+      subjects: null,
+      plan: 'wide',
+    })
+    const [row] = await listAudit(operator.database, { action: 'entitlement.change', limit: 1 })
+    expect(row?.detail).toMatchObject({ before: { subjects: ['conduct', 'prudential'] }, after: { subjects: null } })
+    await expect(changeEntitlement(operator, ENTITLEMENT, {})).rejects.toThrow(/Nothing to change was named/)
+  })
+
+  test('deactivating twice is refused, activating brings it back', async () => {
+    expect(await setEntitlementActive(operator, ENTITLEMENT, false)).toMatchObject({ active: false })
+    await expect(setEntitlementActive(operator, ENTITLEMENT, false)).rejects.toThrow(
+      'is inactive already: nothing was changed.',
+    )
+    expect(await setEntitlementActive(operator, ENTITLEMENT, true)).toMatchObject({ active: true })
+  })
+
+  test('only a profile of a version of the same knowledge base that is or was active can be added', async () => {
+    const profile = await arrangeProfile('hsfa-rules', 'retired')
+    expect(await addEntitledProfile(operator, ENTITLEMENT, profile)).toMatchObject({ profile_ids: [profile] })
+    await expect(addEntitledProfile(operator, ENTITLEMENT, profile)).rejects.toThrow('has that profile already')
+    await createKnowledgeBase(operator, { slug: 'other', title: 'Other' })
+    for (const wrong of [
+      await arrangeProfile('hsfa-rules', 'candidate'),
+      await arrangeProfile('other', 'retired'),
+      randomUUID(),
+      'active',
+    ]) {
+      await expect(addEntitledProfile(operator, ENTITLEMENT, wrong), wrong).rejects.toThrow(/has no profile/)
+    }
+    expect(await removeEntitledProfile(operator, ENTITLEMENT, profile.toUpperCase())).toMatchObject({
+      profile_ids: [],
+    })
+    await expect(removeEntitledProfile(operator, ENTITLEMENT, profile)).rejects.toThrow(/has no profile/)
+  })
+
+  test('each change of access is announced to the gateways', async () => {
+    const client: pg.PoolClient = await owner.connect()
+    const heard = new Promise<string>((resolve) =>
+      client.once('notification', (message: pg.Notification) => resolve(message.channel)),
+    )
+    try {
+      await client.query('listen access_changed')
+      await setEntitlementActive(operator, ENTITLEMENT, false)
+      expect(await heard).toBe('access_changed')
+    } finally {
+      client.release(true)
+    }
+  })
+})
+
+async function arrangeProfile(slug: string, state: string): Promise<string> {
+  return (await insertVersion(owner, { slug, state, passages: 10 })).profile
+}
