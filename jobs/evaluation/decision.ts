@@ -1,11 +1,11 @@
 import { decideOn } from '#core/domain/decision.ts'
+import { words } from '#core/index/analysis/words.ts'
 import { mulberry32 } from '#core/platform/seeded-random.ts'
 import { askModes, servedMode } from './ask.ts'
 import type { AskContext } from './ask.ts'
 import { EVALUATION_BOUNDS } from './bounds.ts'
 import { fitDecision, scoredBy } from './figures.ts'
 import type { Decision, DecisionOptions } from './figures.ts'
-import { wordsOf } from './negatives.ts'
 import type { Outcome } from './outcomes.ts'
 import type { QueryWithQrels } from './query-with-qrels.ts'
 
@@ -65,8 +65,8 @@ function drawnTexts(items: readonly { readonly text: string }[]): readonly strin
   const drawn = (from: ArrayLike<string>, count: number): readonly string[] =>
     list(count, () => from[between(0, from.length - 1)] ?? '')
   const word = (at: number, count: number): string => drawn(LETTERS[at % LETTERS.length] ?? '', count).join('')
-  const words = items.flatMap(({ text }) => [...new Set(wordsOf(text.toLowerCase()))])
-  const vocabulary = [...Map.groupBy(words, (own) => own)].flatMap(([own, { length }]) => (length === 1 ? [own] : []))
+  const held = items.flatMap(({ text }) => [...new Set(words(text))])
+  const vocabulary = [...Map.groupBy(held, (own) => own)].flatMap(([own, { length }]) => (length === 1 ? [own] : []))
   const each = EVALUATION_BOUNDS.drawnTextsOfKind
   return [
     ...EVERYDAY,

@@ -61,7 +61,7 @@ function negativesOf(items: readonly { readonly text: string }[]): readonly Ques
 }
 
 /** As they are written, because a model reads them; of scripts without spaces, too. */
-export function wordsOf(text: string): readonly string[] {
+function wordsOf(text: string): readonly string[] {
   return Array.from(segmenter('und', 'word').segment(text), ({ segment }) => segment).filter((word) =>
     /\p{L}{2}/u.test(word),
   )

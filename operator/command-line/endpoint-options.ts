@@ -1,3 +1,4 @@
+import { Option } from 'commander'
 import { z } from 'zod'
 import { EMBEDDING_BOUNDS } from '#core/embedding/bounds.ts'
 import { endpointOptionsSchema } from '#core/embedding/settings.ts'
@@ -29,8 +30,8 @@ const number = z
 
 const described = new Map(
   Object.entries(ENDPOINT_OPTIONS).map(([flag, help]) => {
-    const [name = '', value = ''] = flag.split(' ')
-    return [name.slice(2).replaceAll(/-([a-z])/g, (_, letter: string) => letter.toUpperCase()), { value, help }]
+    const value = flag.slice(flag.indexOf(' ') + 1)
+    return [new Option(flag).attributeName(), { value, help }]
   }),
 )
 
