@@ -5,7 +5,7 @@ import { embeddingSpaceSchema } from '#core/index/format/manifest.ts'
 import type { Facets } from '#core/index/facets/layout.ts'
 import type { EmbeddingSpace } from '#core/index/format/manifest.ts'
 import { changesSchema } from '#core/domain/changes.ts'
-import { profileParametersSchema } from '#core/domain/retrieval-profile.ts'
+import { profileParametersSchema, storedParameters } from '#core/domain/retrieval-profile.ts'
 import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
 import { DATABASE_BOUNDS } from './bounds.ts'
 import { WAY_BACK } from './activation-history.ts'
@@ -117,7 +117,7 @@ export async function insertVersion(database: Queryable, version: NewVersion): P
     version.documents,
     JSON.stringify(version.facets),
     version.profileId,
-    JSON.stringify(version.profile),
+    JSON.stringify(storedParameters(version.profile)),
     JSON.stringify(version.evaluation),
     version.passed,
     version.files.report,

@@ -89,6 +89,14 @@ export const profileParametersSchema = z.preprocess((stored) => {
   return { ...rest, reader: { ...reader, ...unusable, scores: 'decide', passages: READ_PASSAGES_MAX } }
 }, parametersSchema)
 
+/**
+ * What is stored of a profile. One without a reader has the form of the release before, so that its gateways serve the
+ * version while they are replaced; they refuse one with a reader.
+ */
+export function storedParameters(parameters: ProfileParameters): object {
+  return parameters.reader === null ? { ...parameters, reranker: null } : parameters
+}
+
 /** The calibrated probability that the list holds sufficient evidence. */
 export const EVIDENCE_SIGNAL = 'evidence_probability'
 /** The same, from predictors that a reader's scores are part of. */
