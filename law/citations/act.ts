@@ -14,7 +14,7 @@ export interface ActMention {
   readonly cased?: boolean
 }
 
-/** An act without further properties: one that no table lists. */
+/** An act without further properties: an unresolved one, whose name no table holds. */
 export function mentionOf(act: string, end: number): ActMention {
   return { act, end, standalone: false, sections: undefined }
 }

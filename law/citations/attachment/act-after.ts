@@ -6,7 +6,7 @@ import { readAct } from '#law/citations/names/acts.ts'
 import type { ActAliases } from '#law/citations/names/aliases.ts'
 import { isManner, isOtherWork, isOtherWorkAfter } from '#law/citations/names/other-works.ts'
 import { isRelative, startsClause } from '#law/citations/names/own-text.ts'
-import { readUnlistedAfter } from '#law/citations/names/unlisted.ts'
+import { readUnresolvedAfter } from '#law/citations/names/unresolved.ts'
 
 /** Words between a provision and the act after it: `of the`, `der`, `du`, `, (`. */
 const LINKS = new Set(
@@ -46,7 +46,7 @@ export function readActAfter(tokens: TokenStream, at: number, designator: Design
   // `§ 12, the Commission`: another part of the sentence.
   if (tokens.reads(at, ',') && tokens.reads(at + 1, 'the')) return undefined
   if (!clause && isOtherWorkAfter(tokens, at, index)) return { kind: 'other work' }
-  const mention = readUnlistedAfter(tokens, index, designator, linked, aliases)
+  const mention = readUnresolvedAfter(tokens, index, designator, linked, aliases)
   return mention === undefined ? undefined : { kind: 'act', mention, linked }
 }
 

@@ -214,10 +214,10 @@ function shareConfidence(resolved: Candidate[], tokens: TokenStream, index: numb
 
 /** `§ 3 des Beispielgesetzes, §§ 240, 261`, `… oder des § 20`: what follows is not one of the act before it. */
 function startsNewCitation(candidate: Candidate, neighbour: Candidate, tokens: TokenStream): boolean {
-  const isUnlisted = neighbour.act?.startsWith('name:') === true || neighbour.act?.startsWith('de:') === true
+  const isUnresolved = neighbour.act?.startsWith('name:') === true || neighbour.act?.startsWith('de:') === true
   // `Pub. L. 109–135, title IV, § 401`: the section of a title is one of its act.
   if (CONTAINING.has(neighbour.kind) && neighbour.from < candidate.from) return false
-  return isUnlisted && neighbour.from < candidate.from && NEW_CITATION.has(tokens.text(candidate.from - 1))
+  return isUnresolved && neighbour.from < candidate.from && NEW_CITATION.has(tokens.text(candidate.from - 1))
 }
 
 function areJoined(left: Candidate, right: Candidate, tokens: TokenStream): boolean {

@@ -14,7 +14,7 @@ import type { Reading } from './candidates.ts'
 
 /**
  * Reads `7.1.1(1)(c)` or `1024.15(b)` without a designator: three numbers and a bracket are neither a version nor an
- * amount. An unknown code before it names an act that no table lists.
+ * amount. An unknown code before it names an unresolved act.
  */
 export function readBareRule(tokens: TokenStream, at: number, aliases: ActAliases): Reading | undefined {
   if (!tokens.isNumber(at) || tokens.isGlued(at)) return undefined

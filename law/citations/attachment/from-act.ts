@@ -7,7 +7,7 @@ import type { ActMention } from '#law/citations/act.ts'
 import { readAct } from '#law/citations/names/acts.ts'
 import type { ActAliases } from '#law/citations/names/aliases.ts'
 import { endOfOtherWork } from '#law/citations/names/other-works.ts'
-import { explainsDistantly, readUnlistedBefore } from '#law/citations/names/unlisted.ts'
+import { explainsDistantly, readUnresolvedBefore } from '#law/citations/names/unresolved.ts'
 import { readBareRule, readSingleNumber } from './bare.ts'
 import { withAct } from './candidates.ts'
 import type { Candidate, Reading } from './candidates.ts'
@@ -20,7 +20,7 @@ const BETWEEN_MAX = 3
 export function readFromAct(tokens: TokenStream, at: number, aliases: ActAliases): Reading | undefined {
   if (tokens.isGlued(at) && tokens.isWord(at - 1)) return undefined
   const mention = readAct(tokens, at, aliases)
-  if (mention === undefined) return readFromUnlisted(tokens, at, aliases)
+  if (mention === undefined) return readFromUnresolved(tokens, at, aliases)
   const alone: Candidate = {
     from: at,
     to: mention.end,
@@ -58,13 +58,13 @@ function readProvisionAfter(
 }
 
 /**
- * Reads a reference that starts with an act that no table lists: `Solvency II Article 28`. A provision of a standard or
+ * Reads a reference that starts with an unresolved act: `Solvency II Article 28`. A provision of a standard or
  * a contract is passed over. The name of an act alone is only the act of provisions elsewhere in the query.
  */
-function readFromUnlisted(tokens: TokenStream, at: number, aliases: ActAliases): Reading | undefined {
+function readFromUnresolved(tokens: TokenStream, at: number, aliases: ActAliases): Reading | undefined {
   const work = endOfOtherWork(tokens, at)
   if (work !== undefined) return passedOver(tokens, work, aliases)
-  const mention = readUnlistedBefore(tokens, at, aliases)
+  const mention = readUnresolvedBefore(tokens, at, aliases)
   if (mention === undefined) return undefined
   const reading = readProvisionAfter(tokens, at, mention, aliases)
   if (reading !== undefined) return reading

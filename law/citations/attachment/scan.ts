@@ -51,8 +51,8 @@ function isSectionOfContract({ kind, act, path }: Candidate): boolean {
 }
 
 /**
- * `§ 1003.4(a)` contains its part and so determines its act. That act replaces a missing one, another CFR act, and one
- * that no table lists (`HMDA 1003.4(a)`).
+ * `§ 1003.4(a)` contains its part and so determines its act. That act replaces a missing one, another CFR act, and an
+ * unresolved one (`HMDA 1003.4(a)`).
  */
 function underOwnPart(candidate: Candidate, aliases: ActAliases): Candidate {
   const [part = ''] = candidate.path

@@ -25,7 +25,7 @@ const CODES = new Set('civil penal criminal commercial labour labor tax revenue 
 const CONSTITUTIONS = new Set(['constitution', 'verfassung', 'bundesverfassung'])
 
 /**
- * Reads the written name of an act that no table lists, after a provision: `Dangerous Dogs Act 1991`,
+ * Reads the written name of an unresolved act, after a provision: `Dangerous Dogs Act 1991`,
  * `Bundesurlaubsgesetz`, `code de l'urbanisme`.
  * @param linked a word such as `of` or `des` stands before it.
  */

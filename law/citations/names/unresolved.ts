@@ -8,7 +8,7 @@ import { mentionOf } from '#law/citations/act.ts'
 import type { ActMention } from '#law/citations/act.ts'
 import type { ActAliases } from './aliases.ts'
 import { COUNTED_NOUNS, STANDARDS, isOtherInitials } from './not-acts.ts'
-import { readBareName, readDatedAct, readWrittenName, withListedInBrackets } from './unlisted-names.ts'
+import { readBareName, readDatedAct, readWrittenName, withListedInBrackets } from './unresolved-names.ts'
 
 /** Kinds of provision that initials may name the act of: chapters and parts are more often of something else. */
 const KINDS_WITH_INITIALS: ReadonlySet<DesignatorKind> = new Set([
@@ -38,11 +38,11 @@ const ARTICLES = new Set(['the', 'das', 'die', 'la', 'le', 'l', "'"])
 const VOLUME_MAX = 20
 
 /**
- * Reads an act that no table lists, after a provision: `Art. 8 EMRK`, `§ 7 Bundesurlaubsgesetz`, `Article 28 of
+ * Reads an unresolved act, after a provision: `Art. 8 EMRK`, `§ 7 Bundesurlaubsgesetz`, `Article 28 of
  * Solvency II`. A version cannot hold such an act.
  * @param linked a word such as `of` or `des` stands between.
  */
-export function readUnlistedAfter(
+export function readUnresolvedAfter(
   tokens: TokenStream,
   at: number,
   designator: Designator,
@@ -62,10 +62,10 @@ export function readUnlistedAfter(
 }
 
 /**
- * Reads an act that no table lists, before a provision: `Solvency II Article 28`, `UWG § 5`, `Sherman Act § 1`. A
+ * Reads an unresolved act, before a provision: `Solvency II Article 28`, `UWG § 5`, `Sherman Act § 1`. A
  * written name that has no provision beside it needs one: it is only the act of provisions elsewhere in the query.
  */
-export function readUnlistedBefore(tokens: TokenStream, at: number, aliases: ActAliases): ActMention | undefined {
+export function readUnresolvedBefore(tokens: TokenStream, at: number, aliases: ActAliases): ActMention | undefined {
   const token = tokens.get(at)
   if (token?.kind !== 'word') return undefined
   const written = withListedInBrackets(tokens, readBareName(tokens, at, aliases), aliases)
