@@ -63,7 +63,7 @@ export function finish(
   const act = before?.act ?? mention?.act
   if (act !== undefined)
     return withAct(tokens, extended(elements, mention?.end ?? last.to), designator, act, elements[0]?.from ?? 0, kind)
-  const kept = designator.plural ? elements : elements.slice(0, elements.findIndex((element) => element.bare) >>> 0)
+  const kept = designator.plural ? elements : elements.slice(0, elements.findIndex((element) => element.alone) >>> 0)
   const end = kept.at(-1)?.to ?? last.to
   if (after?.kind === 'other work' || isBody(tokens, end)) return { candidates: [], end }
   return {

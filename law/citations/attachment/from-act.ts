@@ -8,7 +8,7 @@ import { readAct } from '#law/citations/names/acts.ts'
 import type { ActAliases } from '#law/citations/names/aliases.ts'
 import { endOfOtherWork } from '#law/citations/names/other-works.ts'
 import { explainsDistantly, readUnresolvedBefore } from '#law/citations/names/unresolved.ts'
-import { readBareRule, readSingleNumber } from './bare.ts'
+import { readShortRule, readSingleNumber } from './short-form.ts'
 import { withAct } from './candidates.ts'
 import type { Candidate, Reading } from './candidates.ts'
 import { readProvision } from './provision.ts'
@@ -87,7 +87,7 @@ function readFromUnresolved(tokens: TokenStream, at: number, aliases: ActAliases
 function passedOver(tokens: TokenStream, work: number, aliases: ActAliases): Reading {
   let index = work
   for (let step = 0; step <= BETWEEN_MAX; step += 1, index += 1) {
-    const reading = readProvision(tokens, index, index, undefined, aliases) ?? readBareRule(tokens, index, aliases)
+    const reading = readProvision(tokens, index, index, undefined, aliases) ?? readShortRule(tokens, index, aliases)
     if (reading !== undefined)
       return reading.candidates.some(({ act }) => act !== undefined)
         ? { candidates: [], end: work }

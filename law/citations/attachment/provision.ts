@@ -22,9 +22,9 @@ export function readProvision(
   const [comment, ...comments] = readComments(tokens, at)
   if (comment !== undefined) {
     const elements = comments.map(({ parts, from: start, end }): Element => {
-      return { parts, from: start, to: end, hyphen: false, bare: false }
+      return { parts, from: start, to: end, hyphen: false, alone: false }
     })
-    const first: Element = { parts: comment.parts, from, to: comment.end, hyphen: false, bare: false }
+    const first: Element = { parts: comment.parts, from, to: comment.end, hyphen: false, alone: false }
     return finish(
       tokens,
       impliedDesignator('section', at + 1),

@@ -3,7 +3,7 @@ import type { DesignatorKind } from '#law/citations/provisions/designators.ts'
 import { readPrefixed } from '#law/citations/provisions/prefixed.ts'
 import type { ActAliases } from '#law/citations/names/aliases.ts'
 import { isOfContract } from '#law/citations/names/other-works.ts'
-import { readBareNumber, readBareRule, readBareSeries } from './bare.ts'
+import { readShortNumber, readShortRule, readShortSeries } from './short-form.ts'
 import { finish } from './candidates.ts'
 import type { Candidate, Reading } from './candidates.ts'
 import { isNumberedAnnex } from './confidence.ts'
@@ -34,9 +34,9 @@ export function readCandidates(tokens: TokenStream, aliases: ActAliases, max: nu
       readPrefixedProvision(tokens, at, aliases) ??
       readFromAct(tokens, at, aliases) ??
       readProvision(tokens, at, at, undefined, aliases) ??
-      readBareRule(tokens, at, aliases) ??
-      readBareNumber(tokens, at, aliases) ??
-      readBareSeries(tokens, at, aliases)
+      readShortRule(tokens, at, aliases) ??
+      readShortNumber(tokens, at, aliases) ??
+      readShortSeries(tokens, at, aliases)
     candidates.push(...(reading?.candidates ?? []))
     at = Math.max(at + 1, reading?.end ?? 0)
   }

@@ -49,7 +49,7 @@ export function readWrittenName(
 }
 
 /** Reads such a name with no provision before it. A function word or a kind of provision begins none. */
-export function readBareName(tokens: TokenStream, at: number, aliases: ActAliases): ActMention | undefined {
+export function readNameAlone(tokens: TokenStream, at: number, aliases: ActAliases): ActMention | undefined {
   const first = tokens.get(at)
   if (first?.kind !== 'word') return undefined
   const local = readPublicLaw(tokens, at) ?? readGermanName(tokens, at, true) ?? readFrenchName(tokens, at)

@@ -8,7 +8,7 @@ import { mentionOf } from '#law/citations/act.ts'
 import type { ActMention } from '#law/citations/act.ts'
 import type { ActAliases } from './aliases.ts'
 import { COUNTED_NOUNS, STANDARDS, isOtherInitials } from './not-acts.ts'
-import { readBareName, readDatedAct, readWrittenName, withListedInBrackets } from './unresolved-names.ts'
+import { readNameAlone, readDatedAct, readWrittenName, withListedInBrackets } from './unresolved-names.ts'
 
 /** Kinds of provision that initials may name the act of: chapters and parts are more often of something else. */
 const KINDS_WITH_INITIALS: ReadonlySet<DesignatorKind> = new Set([
@@ -68,7 +68,7 @@ export function readUnresolvedAfter(
 export function readUnresolvedBefore(tokens: TokenStream, at: number, aliases: ActAliases): ActMention | undefined {
   const token = tokens.get(at)
   if (token?.kind !== 'word') return undefined
-  const written = withListedInBrackets(tokens, readBareName(tokens, at, aliases), aliases)
+  const written = withListedInBrackets(tokens, readNameAlone(tokens, at, aliases), aliases)
   if (written !== undefined) return written
   const mention = readNumberedName(tokens, at) ?? readInitials(tokens, at, isSignAfter(tokens, at))
   return mention !== undefined && governs(tokens, at, mention) ? mention : undefined

@@ -21,7 +21,7 @@ export interface Element {
   readonly to: number
   readonly hyphen: boolean
   /** A number of its own, without parts. Without an act it may be something else (`Article 5(1) and 10 days`). */
-  readonly bare: boolean
+  readonly alone: boolean
 }
 
 /** Divisions that are no provisions of their own: `Schedule 2, Part 1`, `Annex I Section C`. */
@@ -80,7 +80,7 @@ function qualified(
   designator: Designator,
   from: number,
   designation: Designation,
-  bare: boolean,
+  alone: boolean,
 ): Element {
   const more = readQualifiers(tokens, designation.end, DIVISIONS.get(designator.kind))
   return {
@@ -88,7 +88,7 @@ function qualified(
     from,
     to: more.end,
     hyphen: designation.hyphen && more.parts.length === 0,
-    bare,
+    alone,
   }
 }
 
@@ -115,8 +115,8 @@ function readNext(tokens: TokenStream, designator: Designator, last: Element): E
   // A capital letter after a comma is a numeral only where numerals are usual: chapters, annexes.
   if (isWord && /^[a-z]+$/.test(designation.parts[0]?.text ?? '')) return undefined
   if (isWord && !isContainer(designator.kind) && !continuesSeries(tokens, at, designation, last)) return undefined
-  const bare = designation.parts.length === 1 && !isWord && !endsList(tokens, designation.end)
-  return qualified(tokens, designator, at, designation, bare)
+  const alone = designation.parts.length === 1 && !isWord && !endsList(tokens, designation.end)
+  return qualified(tokens, designator, at, designation, alone)
 }
 
 /** `Article 28 or 29 on the market`, `Article 130, 131 or 132,`: what follows is no noun that the number counts. */
@@ -192,7 +192,7 @@ function continued(
   end: number,
 ): Element {
   const more = readQualifiers(tokens, end)
-  return { parts: [...kept, ...parts, ...more.parts], from, to: more.end, hyphen: false, bare: false }
+  return { parts: [...kept, ...parts, ...more.parts], from, to: more.end, hyphen: false, alone: false }
 }
 
 /** `articles 815 (deuxième alinéa) et 815-1`: the position after a remark in brackets. */

@@ -97,7 +97,7 @@ function withDesignator(
       from: part.from,
       to: isLast ? provision.to : part.to,
       hyphen: false,
-      bare: false,
+      alone: false,
     }
   })
   return { designator: { ...designator, plural: true, capitalised: true }, elements }

@@ -13,10 +13,10 @@ import { finish, withAct } from './candidates.ts'
 import type { Reading } from './candidates.ts'
 
 /**
- * Reads `7.1.1(1)(c)` or `1024.15(b)` without a designator: three numbers and a bracket are neither a version nor an
+ * Reads the short-form citation `7.1.1(1)(c)` or `1024.15(b)`, which has no designator: three numbers and a bracket are neither a version nor an
  * amount. An unknown code before it names an unresolved act.
  */
-export function readBareRule(tokens: TokenStream, at: number, aliases: ActAliases): Reading | undefined {
+export function readShortRule(tokens: TokenStream, at: number, aliases: ActAliases): Reading | undefined {
   if (!tokens.isNumber(at) || tokens.isGlued(at)) return undefined
   const designation = readDesignation(tokens, at)
   const points = designation?.parts.filter((part) => part.kind === 'main').length ?? 0
@@ -39,7 +39,7 @@ function isListedSection([part, ...rest]: readonly Part[], aliases: ActAliases):
 }
 
 /** Reads `L. 3121-27 du code du travail` without the word article. It counts only with its act. */
-export function readBareSeries(tokens: TokenStream, at: number, aliases: ActAliases): Reading | undefined {
+export function readShortSeries(tokens: TokenStream, at: number, aliases: ActAliases): Reading | undefined {
   if (!/^[LRD]$/.test(tokens.raw(at))) return undefined
   const designator = impliedDesignator('article', at)
   const [first, ...rest] = readList(tokens, designator)
@@ -59,7 +59,7 @@ const PREPOSITIONS: readonly string[] = ['du', 'des', 'of', 'the']
  * Reads what counts only if the corpus holds it: `1009.3`, a section of a part that the corpus has, and a number before
  * a national act.
  */
-export function readBareNumber(tokens: TokenStream, at: number, aliases: ActAliases): Reading | undefined {
+export function readShortNumber(tokens: TokenStream, at: number, aliases: ActAliases): Reading | undefined {
   if (!tokens.isNumber(at) || tokens.isGlued(at)) return undefined
   const designation = readDesignation(tokens, at)
   if (designation === undefined || tokens.reads(at - 1, '$', '€', '£')) return undefined
