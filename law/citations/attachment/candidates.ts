@@ -42,7 +42,7 @@ export interface Reading {
   readonly end: number
 }
 
-/** Gives provisions the act after them, or the one before them; a provision of another kind of work is none. */
+/** Gives provisions the act after them, or the one before them; one of a non-statutory source is none. */
 export function finish(
   tokens: TokenStream,
   designator: Designator,
@@ -65,7 +65,7 @@ export function finish(
     return withAct(tokens, extended(elements, mention?.end ?? last.to), designator, act, elements[0]?.from ?? 0, kind)
   const kept = designator.plural ? elements : elements.slice(0, elements.findIndex((element) => element.alone) >>> 0)
   const end = kept.at(-1)?.to ?? last.to
-  if (after?.kind === 'other work' || isBody(tokens, end)) return { candidates: [], end }
+  if (after?.kind === 'non-statutory' || isBody(tokens, end)) return { candidates: [], end }
   return {
     candidates: kept.flatMap((element) => candidatesOf(tokens, element, designator, undefined, confidence, kind)),
     end,

@@ -6,7 +6,7 @@ import { familyOf } from '#law/citations/act.ts'
 import type { ActMention } from '#law/citations/act.ts'
 import { readAct } from '#law/citations/names/acts.ts'
 import type { ActAliases } from '#law/citations/names/aliases.ts'
-import { endOfOtherWork } from '#law/citations/names/other-works.ts'
+import { endOfNonStatutory } from '#law/citations/names/non-statutory.ts'
 import { explainsDistantly, readUnresolvedBefore } from '#law/citations/names/unresolved.ts'
 import { readShortRule, readSingleNumber } from './short-form.ts'
 import { withAct } from './candidates.ts'
@@ -62,8 +62,8 @@ function readProvisionAfter(
  * a contract is passed over. The name of an act alone is only the act of provisions elsewhere in the query.
  */
 function readFromUnresolved(tokens: TokenStream, at: number, aliases: ActAliases): Reading | undefined {
-  const work = endOfOtherWork(tokens, at)
-  if (work !== undefined) return passedOver(tokens, work, aliases)
+  const source = endOfNonStatutory(tokens, at)
+  if (source !== undefined) return passedOver(tokens, source, aliases)
   const mention = readUnresolvedBefore(tokens, at, aliases)
   if (mention === undefined) return undefined
   const reading = readProvisionAfter(tokens, at, mention, aliases)
@@ -83,18 +83,18 @@ function readFromUnresolved(tokens: TokenStream, at: number, aliases: ActAliases
   return { candidates: [actAlone], end: mention.end }
 }
 
-/** The end of a work and of the provision after it, unless that provision has an act of its own. */
-function passedOver(tokens: TokenStream, work: number, aliases: ActAliases): Reading {
-  let index = work
+/** The end of a source and of the provision after it, unless that provision has an act of its own. */
+function passedOver(tokens: TokenStream, source: number, aliases: ActAliases): Reading {
+  let index = source
   for (let step = 0; step <= BETWEEN_MAX; step += 1, index += 1) {
     const reading = readProvision(tokens, index, index, undefined, aliases) ?? readShortRule(tokens, index, aliases)
     if (reading !== undefined)
       return reading.candidates.some(({ act }) => act !== undefined)
-        ? { candidates: [], end: work }
+        ? { candidates: [], end: source }
         : { candidates: [], end: reading.end }
     if (!BETWEEN.has(tokens.text(index))) break
   }
-  return { candidates: [], end: work }
+  return { candidates: [], end: source }
 }
 
 /**

@@ -7,8 +7,8 @@ function wordsOf(text: string): ReadonlySet<string> {
   return new Set(text.split(/\s+/).filter((word) => word !== ''))
 }
 
-/** Works that also have sections and articles but are not legislation. */
-export const OTHER_WORKS = wordsOf(`
+/** Non-statutory sources: they have sections and articles as well, but are no legislation. */
+export const NON_STATUTORY = wordsOf(`
   report reports exam examination book form questionnaire survey article paper study guide manual course play
   film series presentation website handbook brochure application agreement contract lease document newspaper
   magazine game test syllabus thesis dissertation novel story tutorial blog essay newsletter plan album
@@ -20,15 +20,15 @@ export const OTHER_WORKS = wordsOf(`
   rapport contrat formulaire manuel livre journal bail catalogue site guide statuts cahier devis facture
 `)
 
-/** Works of a firm or of two parties, also directly after a provision or before it: `§ 4 AGB`, `AGB § 4`. */
-export const PRIVATE_WORKS = wordsOf(`
+/** Sources of a firm or of two parties, also directly after a provision or before it: `§ 4 AGB`, `AGB § 4`. */
+export const PRIVATE_SOURCES = wordsOf(`
   agb avb avv agbs cgv cgu cga eula tos tou nda msa sla dpa agreement contract lease terms faq faqs
   nutzungsbedingungen geschaftsbedingungen mietvertrag mietvertrags mietvertrages arbeitsvertrag arbeitsvertrags
   arbeitsvertrages kaufvertrag kaufvertrags gesellschaftsvertrag gesellschaftsvertrags satzung vertrag
   contrat bail reglement-interieur
 `)
 
-/** Owners of a work: `section 4 of our terms`, `Artikel 5 unserer Zeitung`, `article 12 de nos conditions`. */
+/** Owners of a source: `section 4 of our terms`, `Artikel 5 unserer Zeitung`, `article 12 de nos conditions`. */
 export const POSSESSIVES = wordsOf(`
   my our your his her mein meine meiner meines meinem meinen unser unsere unserer unseres unserem unseren dein deine
   deiner deines ihr ihre ihrer ihres ihrem ihren euer eure eurer notre nos votre vos mon ma mes son sa ses
@@ -75,7 +75,7 @@ export function isOtherInitials(folded: string): boolean {
     OTHER_INITIALS.has(folded) ||
     ISSUERS.has(folded) ||
     STANDARDS.has(folded) ||
-    PRIVATE_WORKS.has(folded) ||
+    PRIVATE_SOURCES.has(folded) ||
     FUNCTION_WORD_FORMS.has(folded) ||
     EMPHASISED.has(folded)
   )

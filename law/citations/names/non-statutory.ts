@@ -3,7 +3,7 @@ import { isRoman } from '#law/citations/provisions/roman.ts'
 import { FUNCTION_WORD_FORMS, isCapitalised } from '#law/citations/lexer/tokens.ts'
 import type { Token } from '#law/citations/lexer/tokens.ts'
 import type { ActAliases } from './aliases.ts'
-import { GENITIVES, OTHER_WORKS, POSSESSIVES, PRIVATE_WORKS, STANDARDS, isLegalNoun, isTreaty } from './not-acts.ts'
+import { GENITIVES, NON_STATUTORY, POSSESSIVES, PRIVATE_SOURCES, STANDARDS, isLegalNoun, isTreaty } from './not-acts.ts'
 
 const STANDARD_TOKENS_MAX = 12
 const STANDARD_SIGNS = new Set(['/', '-', ':', '.'])
@@ -11,11 +11,11 @@ const STANDARD_SIGNS = new Set(['/', '-', ':', '.'])
 const UNNUMBERED = new Set(['gaap', 'wcag', 'pci', 'owasp', 'cobit', 'itil', 'eurocode', 'tisax', 'togaf'])
 const POSSESSED_WORDS_MAX = 3
 /** `the annual report`, `the owner's manual`: words before the noun. */
-const OTHER_WORDS_BEFORE_MAX = 2
-/** `the Commission shall report`: what begins with a verb is no work. */
+const WORDS_BEFORE_MAX = 2
+/** `the Commission shall report`: what begins with a verb is no source. */
 const AUXILIARIES = ['shall', 'must', 'may', 'can', 'should', 'will', 'is', 'are', 'to', 'applies', 'apply']
 
-/** Ends of German names of such works: `§ 2 der Vereinssatzung`, `§ 5 des Kooperationsvertrags`. */
+/** Ends of German names of such sources: `§ 2 der Vereinssatzung`, `§ 5 des Kooperationsvertrags`. */
 const PRIVATE_ENDS =
   /(?:vertrag|vertrages|vertrags|vereinbarung|bedingungen|satzung|versicherungspolice|zeitung|broschure|handbuch)$/
 /** Orders that a firm, a school or a meeting gives itself. */
@@ -42,23 +42,23 @@ export function isOfContract(tokens: TokenStream): boolean {
   })
 }
 
-function isPrivateWork(folded: string): boolean {
-  if (PRIVATE_WORKS.has(folded)) return true
+function isPrivateSource(folded: string): boolean {
+  if (PRIVATE_SOURCES.has(folded)) return true
   return (PRIVATE_ENDS.test(folded) && !PUBLIC_TREATIES.test(folded)) || PRIVATE_ORDERS.test(folded)
 }
 
 /** `the annual report`, `my lease`, `ISO 27001`: what follows a provision and a word such as `of`. */
-export function isOtherWork(tokens: TokenStream, at: number, aliases: ActAliases): boolean {
+export function isNonStatutory(tokens: TokenStream, at: number, aliases: ActAliases): boolean {
   if (tokens.reads(at + 2, 'sozialgesetzbuch', 'sozialgesetzbuchs') || tokens.reads(at, ...AUXILIARIES)) return false
   if (endOfStandard(tokens, at) !== undefined || isPossessed(tokens, at, POSSESSIVES)) return true
   if (isInternalRules(tokens, at)) return true
   let [index, words] = [at, 0]
-  for (; words <= OTHER_WORDS_BEFORE_MAX; words += 1) {
+  for (; words <= WORDS_BEFORE_MAX; words += 1) {
     const token = tokens.get(index)
     if (token?.kind !== 'word' || (words > 0 && FUNCTION_WORD_FORMS.has(token.text))) return false
     if (isTreaty(tokens, index) || aliases.find(tokens, index) !== undefined) return false
     if (isLegalNoun(token.text)) return false
-    if (OTHER_WORKS.has(token.text) || isPrivateWork(token.text))
+    if (NON_STATUTORY.has(token.text) || isPrivateSource(token.text))
       return !isPartOfName(tokens, index) && !isCourse(tokens, index)
     index = tokens.reads(index + 1, "'") && tokens.reads(index + 2, 's') ? index + 3 : index + 1
   }
@@ -70,7 +70,7 @@ function isCourse(tokens: TokenStream, at: number): boolean {
   return tokens.reads(at, 'course') && tokens.reads(at + 1, 'of')
 }
 
-/** `Prospectus Regulation`, `Unfair Contract Terms Act`: a work's word within the name of an act. */
+/** `Prospectus Regulation`, `Unfair Contract Terms Act`: a source's word within the name of an act. */
 function isPartOfName(tokens: TokenStream, at: number): boolean {
   for (let index = at; index <= at + 3 && isCapitalised(tokens.get(index)); index += 1)
     if (isLegalNoun(tokens.text(index))) return true
@@ -81,21 +81,21 @@ function isPartOfName(tokens: TokenStream, at: number): boolean {
  * `§ 4 AGB`, `§ 3 Arbeitsvertrag`, `section 5.2 (ISO 27001)`, `§ 5 meines Mietvertrags`: what follows a provision
  * directly, or after its links.
  */
-export function isOtherWorkAfter(tokens: TokenStream, direct: number, afterLinks: number): boolean {
+export function isNonStatutoryAfter(tokens: TokenStream, direct: number, afterLinks: number): boolean {
   const possessives = afterLinks > direct ? POSSESSIVES : GENITIVES
   if (isPossessed(tokens, afterLinks, possessives) || endOfStandard(tokens, afterLinks) !== undefined) return true
   const token = tokens.get(direct)
-  return token?.kind === 'word' && /^\p{Lu}/u.test(token.raw) && isPrivateWork(token.text)
+  return token?.kind === 'word' && /^\p{Lu}/u.test(token.raw) && isPrivateSource(token.text)
 }
 
-/** The position after a work that is no legislation, if one stands here: `ISO 27001`, `AGB`, `Form 1040`. */
-export function endOfOtherWork(tokens: TokenStream, at: number): number | undefined {
+/** The position after a non-statutory source, if one stands here: `ISO 27001`, `AGB`, `Form 1040`. */
+export function endOfNonStatutory(tokens: TokenStream, at: number): number | undefined {
   const standard = endOfStandard(tokens, at)
   if (standard !== undefined) return standard
   const token = tokens.get(at)
   if (token?.kind !== 'word' || !/^\p{Lu}/u.test(token.raw)) return undefined
   if (token.text === 'form' && tokens.isNumber(at + 1)) return at + 2
-  return PRIVATE_WORKS.has(token.text) && token.raw === token.raw.toUpperCase() ? at + 1 : undefined
+  return PRIVATE_SOURCES.has(token.text) && token.raw === token.raw.toUpperCase() ? at + 1 : undefined
 }
 
 /** Reads a standard with its number: `ISO/IEC 27001:2022`, `NIST SP 800-53`, `PCI DSS`, `SOC 2 Type II`. */
