@@ -5,7 +5,7 @@ import type { ActMention } from '#law/citations/act.ts'
 import { readAct } from '#law/citations/names/acts.ts'
 import type { ActAliases } from '#law/citations/names/aliases.ts'
 import { isManner, isNonStatutory, isNonStatutoryAfter } from '#law/citations/names/non-statutory.ts'
-import { isRelative, startsClause } from '#law/citations/names/own-text.ts'
+import { isRelative, startsClause } from '#law/citations/names/self-citation.ts'
 import { readUnresolvedAfter } from '#law/citations/names/unresolved.ts'
 
 /** Words between a provision and the act after it: `of the`, `der`, `du`, `, (`. */

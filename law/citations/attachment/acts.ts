@@ -90,7 +90,7 @@ export function attachActs(candidates: readonly Candidate[], tokens: TokenStream
   })
   const mayHold = !states && attached.every(({ act }) => act === undefined)
   const ifHeld = attached.filter(({ confidence, scope }) =>
-    confidence === 'if held' ? !states : mayHold && confidence === 'if held once' && scope !== 'own text',
+    confidence === 'if held' ? !states : mayHold && confidence === 'if held once' && scope !== 'self-citation',
   )
   return { certain, ifHeld }
 }
@@ -183,13 +183,13 @@ function withComment(kind: Candidate['kind'], path: readonly string[]): readonly
   return kind === 'comment' ? ['comment', ...path] : path
 }
 
-/** `Article 5 or Articles 34 and 35 of this Directive`: what is joined to a provision of the own text is one. */
+/** `Article 5 or Articles 34 and 35 of this Directive`: what is joined to a self-citation is one. */
 function shareScope(resolved: Candidate[], tokens: TokenStream, index: number): void {
   const [candidate, next] = [resolved[index], resolved[index + 1]]
   if (candidate?.act !== undefined || candidate === undefined || candidate.kind === 'act') return
-  if (next?.scope !== 'own text' || next.act !== undefined) return
+  if (next?.scope !== 'self-citation' || next.act !== undefined) return
   if (candidate.kind === next.kind && areJoined(candidate, next, tokens))
-    resolved[index] = { ...candidate, scope: 'own text' }
+    resolved[index] = { ...candidate, scope: 'self-citation' }
 }
 
 function share(resolved: Candidate[], tokens: TokenStream, index: number, neighbourIndex: number): void {
@@ -231,5 +231,5 @@ function takeAct(candidate: Candidate, act: string): Candidate {
   const fits = act.startsWith('name:')
     ? families.some((family) => family !== 'rulebook')
     : families.includes(familyOf(act))
-  return candidate.act === undefined && candidate.scope !== 'own text' && fits ? { ...candidate, act } : candidate
+  return candidate.act === undefined && candidate.scope !== 'self-citation' && fits ? { ...candidate, act } : candidate
 }

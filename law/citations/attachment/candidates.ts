@@ -30,10 +30,10 @@ export interface Candidate {
   /** The first two parts are joined by a point (`1026.43`). */
   readonly pointed: boolean
   /**
-   * `own text`: of the text that the words come from (`of this title`), so it takes no act from elsewhere.
+   * `self-citation`: of the text that the words come from (`of this title`), so it takes no act from elsewhere.
    * `an act`: of `the Act` that the words are about, which is no part of the Code of Federal Regulations.
    */
-  readonly scope?: 'own text' | 'an act' | undefined
+  readonly scope?: 'self-citation' | 'an act' | undefined
 }
 
 /** What was read, and the position after it. */

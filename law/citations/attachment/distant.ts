@@ -86,11 +86,11 @@ export function withBackwardActs(candidates: readonly Candidate[], tokens: Token
   return resolved
 }
 
-/** `Artikeln 19 bis 26 dieser Verordnung`: the items before the last are not of the own text either. */
+/** `Artikeln 19 bis 26 dieser Verordnung`: the items before the last are no self-citations either. */
 function disown(candidates: Candidate[]): void {
   for (let index = candidates.length - 2; index >= 0; index -= 1) {
     const candidate = candidates[index]
-    if (candidate?.scope !== 'own text') return
+    if (candidate?.scope !== 'self-citation') return
     candidates[index] = { ...candidate, scope: undefined }
   }
 }

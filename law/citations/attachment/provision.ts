@@ -6,7 +6,7 @@ import { readList } from '#law/citations/provisions/lists.ts'
 import type { Element } from '#law/citations/provisions/lists.ts'
 import type { ActMention } from '#law/citations/act.ts'
 import type { ActAliases } from '#law/citations/names/aliases.ts'
-import { belongsToOwnText, isOfOwnText } from '#law/citations/names/own-text.ts'
+import { isCitedFromWithin, isSelfCitation } from '#law/citations/names/self-citation.ts'
 import { finish } from './candidates.ts'
 import type { Candidate, Reading } from './candidates.ts'
 import { confidenceOf, isOfAnAct } from './confidence.ts'
@@ -40,7 +40,7 @@ export function readProvision(
     return undefined
   const [first, ...rest] = readList(tokens, designator)
   if (first === undefined) return undefined
-  if (before === undefined && isOfOwnText(tokens, at)) return { candidates: [], end: (rest.at(-1) ?? first).to }
+  if (before === undefined && isSelfCitation(tokens, at)) return { candidates: [], end: (rest.at(-1) ?? first).to }
   const end = (rest.at(-1) ?? first).to
   const confidence = confidenceOf(tokens, at, designator, [first, ...rest])
   const reading = finish(tokens, designator, [{ ...first, from }, ...rest], before, aliases, confidence)
@@ -50,6 +50,6 @@ export function readProvision(
 }
 
 function scopeOf(tokens: TokenStream, end: number, designator: Designator): Candidate['scope'] {
-  if (belongsToOwnText(tokens, end)) return 'own text'
+  if (isCitedFromWithin(tokens, end)) return 'self-citation'
   return isOfAnAct(tokens, end, designator) ? 'an act' : undefined
 }
