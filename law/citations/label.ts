@@ -1,16 +1,16 @@
-import { referenceOf, attachActs } from '#law/citations/attachment/acts.ts'
-import { readCandidates } from '#law/citations/attachment/scan.ts'
+import { referenceOf, resolveCitations } from '#law/citations/antecedents/resolve.ts'
+import { findCitations } from '#law/citations/find.ts'
 import { readRulebookLabel, underRulebook } from '#law/citations/grammars/rulebook.ts'
 import { lex } from '#law/citations/lexer/token-stream.ts'
 import type { TokenStream } from '#law/citations/lexer/token-stream.ts'
-import { familyOf } from '#law/citations/act.ts'
+import { familyOf } from '#law/citations/citation.ts'
 import { readAct } from '#law/citations/names/acts.ts'
 import type { ActAliases } from '#law/citations/names/aliases.ts'
-import type { Reference } from './reference.ts'
+import type { Reference } from './citation.ts'
 
 const CANONICAL = /^([a-z]{2,16}:[^\s#/][^\s#]*|\*)(?:#([^\s#]+))?$/
 /** A label names one provision, perhaps after its act and its part. */
-const CANDIDATES_MAX = 8
+const CITATIONS_MAX = 8
 
 /**
  * Returns the reference of a citation label or of a publisher's identifier: `12 CFR 1003.2(g)(1)`, `celex:32016R0679
@@ -43,8 +43,8 @@ function ofRulebookLabel(tokens: TokenStream, aliases: ActAliases): Reference | 
 
 function mostExact(tokens: TokenStream, aliases: ActAliases): Reference | undefined {
   let best: Reference | undefined
-  for (const candidate of attachActs(readCandidates(tokens, aliases, CANDIDATES_MAX), tokens).certain) {
-    const reference = referenceOf(candidate)
+  for (const citation of resolveCitations(findCitations(tokens, aliases, CITATIONS_MAX), tokens).certain) {
+    const reference = referenceOf(citation)
     if (best === undefined || rank(reference) > rank(best)) best = reference
   }
   return best

@@ -1,7 +1,7 @@
 import type { TokenStream } from '#law/citations/lexer/token-stream.ts'
 import { isCapitalised } from '#law/citations/lexer/tokens.ts'
-import { mentionOf } from '#law/citations/act.ts'
-import type { ActMention } from '#law/citations/act.ts'
+import { mentionOf } from '#law/citations/citation.ts'
+import type { ActMention } from '#law/citations/citation.ts'
 
 const TITLE_TOKENS_MAX = 14
 const GERMAN_TREATY = /(?:^einigungs|staats)vertrag(?:e?s)?$/

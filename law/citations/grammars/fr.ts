@@ -1,8 +1,8 @@
 import type { TokenStream } from '#law/citations/lexer/token-stream.ts'
 import { isRoman } from '#law/citations/provisions/roman.ts'
 import { FUNCTION_WORD_FORMS, isCapitalised } from '#law/citations/lexer/tokens.ts'
-import { mentionOf } from '#law/citations/act.ts'
-import type { ActMention } from '#law/citations/act.ts'
+import { mentionOf } from '#law/citations/citation.ts'
+import type { ActMention } from '#law/citations/citation.ts'
 
 const NUMBERED = new Set(['loi', 'ordonnance', 'decret'])
 

@@ -1,5 +1,5 @@
 import type { TokenStream } from '#law/citations/lexer/token-stream.ts'
-import type { ActMention } from '#law/citations/act.ts'
+import type { ActMention } from '#law/citations/citation.ts'
 
 const URI_TYPES = new Set(['ukpga', 'uksi', 'eur'])
 const URI_DESIGNATORS: ReadonlyMap<string, string> = new Map([

@@ -4,8 +4,8 @@ import { readFrenchAct } from '#law/citations/grammars/fr.ts'
 import { afterRulebookWord } from '#law/citations/grammars/rulebook.ts'
 import { readUkAct } from '#law/citations/grammars/uk.ts'
 import { readUsAct } from '#law/citations/grammars/us.ts'
-import { familyOf } from '#law/citations/act.ts'
-import type { ActMention } from '#law/citations/act.ts'
+import { familyOf } from '#law/citations/citation.ts'
+import type { ActMention } from '#law/citations/citation.ts'
 import type { ActAliases } from './aliases.ts'
 
 /** Reads the longest act mention that starts here. */

@@ -3,7 +3,7 @@ import type { TokenStream } from '#law/citations/lexer/token-stream.ts'
 import { isRoman, romanValue } from '#law/citations/provisions/roman.ts'
 import { tokenise } from '#law/citations/lexer/tokens.ts'
 import type { Token } from '#law/citations/lexer/tokens.ts'
-import { familyOf } from '#law/citations/act.ts'
+import { familyOf } from '#law/citations/citation.ts'
 import { KNOWN_ACTS } from './known-acts.ts'
 import type { KnownAct } from './known-acts.ts'
 

@@ -1,7 +1,7 @@
 import { readUsTitleAfter } from '#law/citations/grammars/us.ts'
 import type { TokenStream } from '#law/citations/lexer/token-stream.ts'
 import type { Designator } from '#law/citations/provisions/designators.ts'
-import type { ActMention } from '#law/citations/act.ts'
+import type { ActMention } from '#law/citations/citation.ts'
 import { readAct } from '#law/citations/names/acts.ts'
 import type { ActAliases } from '#law/citations/names/aliases.ts'
 import { isManner, isNonStatutory, isNonStatutoryAfter } from '#law/citations/names/non-statutory.ts'

@@ -3,12 +3,12 @@ import type { DesignatorKind } from '#law/citations/provisions/designators.ts'
 import { readPrefixed } from '#law/citations/provisions/prefixed.ts'
 import type { ActAliases } from '#law/citations/names/aliases.ts'
 import { isOfContract } from '#law/citations/names/non-statutory.ts'
-import { readShortNumber, readShortRule, readShortSeries } from './short-form.ts'
-import { finish } from './candidates.ts'
-import type { Candidate, Reading } from './candidates.ts'
-import { isNumberedAnnex } from './confidence.ts'
-import { readFromAct } from './from-act.ts'
-import { readProvision } from './provision.ts'
+import { readShortNumber, readShortRule, readShortSeries } from '#law/citations/extract/short-form.ts'
+import { finish } from '#law/citations/extract/citations.ts'
+import type { Citation, Reading } from '#law/citations/citation.ts'
+import { isNumberedAnnex } from '#law/citations/extract/confidence.ts'
+import { readFromAct } from '#law/citations/extract/from-act.ts'
+import { readProvision } from '#law/citations/extract/provision.ts'
 
 /** Signs that a reference may begin with. */
 const STARTING_SIGNS = new Set(['§', '§§', '('])
@@ -21,11 +21,11 @@ const CERTAIN_WITH_A_PART: ReadonlySet<DesignatorKind> = new Set([
   'regulation',
 ])
 
-/** Every candidate of a text, in order and without overlap. */
-export function readCandidates(tokens: TokenStream, aliases: ActAliases, max: number): Candidate[] {
-  const candidates: Candidate[] = []
+/** Every citation of a text, in order and without overlap. */
+export function findCitations(tokens: TokenStream, aliases: ActAliases, max: number): Citation[] {
+  const citations: Citation[] = []
   let at = 0
-  while (at < tokens.length && candidates.length < max) {
+  while (at < tokens.length && citations.length < max) {
     if (tokens.get(at)?.kind === 'sign' && !STARTING_SIGNS.has(tokens.text(at))) {
       at += 1
       continue
@@ -37,16 +37,16 @@ export function readCandidates(tokens: TokenStream, aliases: ActAliases, max: nu
       readShortRule(tokens, at, aliases) ??
       readShortNumber(tokens, at, aliases) ??
       readShortSeries(tokens, at, aliases)
-    candidates.push(...(reading?.candidates ?? []))
+    citations.push(...(reading?.citations ?? []))
     at = Math.max(at + 1, reading?.end ?? 0)
   }
-  const read = candidates.slice(0, max).map((candidate) => underOwnPart(candidate, aliases))
-  const kept = read.filter((candidate) => !isSectionOfContract(candidate))
+  const read = citations.slice(0, max).map((citation) => underOwnPart(citation, aliases))
+  const kept = read.filter((citation) => !isSectionOfContract(citation))
   return kept.length === read.length || !isOfContract(tokens) ? read : kept
 }
 
 /** Contracts have fewer than a hundred sections. */
-function isSectionOfContract({ kind, act, path }: Candidate): boolean {
+function isSectionOfContract({ kind, act, path }: Citation): boolean {
   return act === undefined && (kind === 'section' || kind === 'article') && /^\d{1,2}$/.test(path[0] ?? '')
 }
 
@@ -54,16 +54,13 @@ function isSectionOfContract({ kind, act, path }: Candidate): boolean {
  * `§ 1003.4(a)` contains its part and so determines its act. That act replaces a missing one, another CFR act, and an
  * unresolved one (`HMDA 1003.4(a)`).
  */
-function underOwnPart(candidate: Candidate, aliases: ActAliases): Candidate {
-  const [part = ''] = candidate.path
+function underOwnPart(citation: Citation, aliases: ActAliases): Citation {
+  const [part = ''] = citation.path
   const isNumbered =
-    candidate.kind === 'section' ||
-    candidate.kind === 'rule' ||
-    candidate.kind === 'sign' ||
-    candidate.kind === 'comment'
-  const own = isNumbered && candidate.pointed && /^\d{3,}$/.test(part) ? aliases.actOfPart(part) : undefined
-  const isOther = candidate.act === undefined || (/^(?:cfr:\d+\/|name:)/.test(candidate.act) && candidate.act !== own)
-  return own !== undefined && isOther ? { ...candidate, act: own } : candidate
+    citation.kind === 'section' || citation.kind === 'rule' || citation.kind === 'sign' || citation.kind === 'comment'
+  const own = isNumbered && citation.pointed && /^\d{3,}$/.test(part) ? aliases.actOfPart(part) : undefined
+  const isOther = citation.act === undefined || (/^(?:cfr:\d+\/|name:)/.test(citation.act) && citation.act !== own)
+  return own !== undefined && isOther ? { ...citation, act: own } : citation
 }
 
 /** `point (f) of Article 6(1) GDPR`. */

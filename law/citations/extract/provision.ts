@@ -4,11 +4,10 @@ import { readDesignator, impliedDesignator } from '#law/citations/provisions/des
 import type { Designator } from '#law/citations/provisions/designators.ts'
 import { readList } from '#law/citations/provisions/lists.ts'
 import type { Element } from '#law/citations/provisions/lists.ts'
-import type { ActMention } from '#law/citations/act.ts'
+import type { ActMention, Citation, Reading } from '#law/citations/citation.ts'
 import type { ActAliases } from '#law/citations/names/aliases.ts'
 import { isCitedFromWithin, isSelfCitation } from '#law/citations/names/self-citation.ts'
-import { finish } from './candidates.ts'
-import type { Candidate, Reading } from './candidates.ts'
+import { finish } from '#law/citations/extract/citations.ts'
 import { confidenceOf, isOfAnAct } from './confidence.ts'
 
 /** Reads a designator with its numbers, and the act before or after them. */
@@ -40,16 +39,16 @@ export function readProvision(
     return undefined
   const [first, ...rest] = readList(tokens, designator)
   if (first === undefined) return undefined
-  if (before === undefined && isSelfCitation(tokens, at)) return { candidates: [], end: (rest.at(-1) ?? first).to }
+  if (before === undefined && isSelfCitation(tokens, at)) return { citations: [], end: (rest.at(-1) ?? first).to }
   const end = (rest.at(-1) ?? first).to
   const confidence = confidenceOf(tokens, at, designator, [first, ...rest])
   const reading = finish(tokens, designator, [{ ...first, from }, ...rest], before, aliases, confidence)
   if (before !== undefined || reading === undefined) return reading
   const scope = scopeOf(tokens, end, designator)
-  return { ...reading, candidates: reading.candidates.map((candidate) => ({ ...candidate, scope })) }
+  return { ...reading, citations: reading.citations.map((citation) => ({ ...citation, scope })) }
 }
 
-function scopeOf(tokens: TokenStream, end: number, designator: Designator): Candidate['scope'] {
+function scopeOf(tokens: TokenStream, end: number, designator: Designator): Citation['scope'] {
   if (isCitedFromWithin(tokens, end)) return 'self-citation'
   return isOfAnAct(tokens, end, designator) ? 'an act' : undefined
 }

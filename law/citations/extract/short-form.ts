@@ -5,12 +5,11 @@ import { readFirst, readList } from '#law/citations/provisions/lists.ts'
 import { readDesignation } from '#law/citations/provisions/numbers.ts'
 import type { Part } from '#law/citations/provisions/numbers.ts'
 import { readQualifiers } from '#law/citations/provisions/qualifiers.ts'
-import { familyOf } from '#law/citations/act.ts'
-import type { ActMention } from '#law/citations/act.ts'
+import { familyOf } from '#law/citations/citation.ts'
+import type { ActMention, Reading } from '#law/citations/citation.ts'
 import { readAct } from '#law/citations/names/acts.ts'
 import type { ActAliases } from '#law/citations/names/aliases.ts'
-import { finish, withAct } from './candidates.ts'
-import type { Reading } from './candidates.ts'
+import { finish, withAct } from '#law/citations/extract/citations.ts'
 
 /**
  * Reads the short-form citation `7.1.1(1)(c)` or `1024.15(b)`, which has no designator: three numbers and a bracket are neither a version nor an
@@ -106,7 +105,7 @@ function heldOnly(reading: Reading | undefined): Reading | undefined {
   return (
     reading && {
       ...reading,
-      candidates: reading.candidates.map((candidate) => ({ ...candidate, confidence: 'if held' })),
+      citations: reading.citations.map((citation) => ({ ...citation, confidence: 'if held' })),
     }
   )
 }

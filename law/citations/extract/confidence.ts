@@ -1,4 +1,4 @@
-import type { Confidence } from './candidates.ts'
+import type { Confidence } from '#law/citations/citation.ts'
 import { isRequestWord } from '#core/index/analysis/request-words.ts'
 import { isRuleNumber } from '#law/citations/grammars/rulebook.ts'
 import type { TokenStream } from '#law/citations/lexer/token-stream.ts'
