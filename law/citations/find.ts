@@ -1,14 +1,14 @@
-import type { TokenStream } from '#law/citations/lexer/token-stream.ts'
-import type { DesignatorKind } from '#law/citations/provisions/designators.ts'
-import { readPrefixed } from '#law/citations/provisions/prefixed.ts'
-import type { ActAliases } from '#law/citations/names/aliases.ts'
-import { isOfContract } from '#law/citations/names/non-statutory.ts'
-import { readShortNumber, readShortRule, readShortSeries } from '#law/citations/extract/short-form.ts'
 import { finish } from '#law/citations/extract/citations.ts'
-import type { Citation, Reading } from '#law/citations/citation.ts'
 import { isNumberedAnnex } from '#law/citations/extract/confidence.ts'
 import { readFromAct } from '#law/citations/extract/from-act.ts'
 import { readProvision } from '#law/citations/extract/provision.ts'
+import { readShortNumber, readShortRule, readShortSeries } from '#law/citations/extract/short-form.ts'
+import type { TokenStream } from '#law/citations/lexer/tokens.ts'
+import type { ActAliases } from '#law/citations/names/aliases.ts'
+import { isOfContract } from '#law/citations/names/non-statutory.ts'
+import type { DesignatorKind } from '#law/citations/provisions/designators.ts'
+import { readPrefixed } from '#law/citations/provisions/prefixed.ts'
+import type { Citation, Reading } from './citation.ts'
 
 /** Signs that a reference may begin with. */
 const STARTING_SIGNS = new Set(['§', '§§', '('])

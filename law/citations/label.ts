@@ -1,12 +1,12 @@
 import { referenceOf, resolveCitations } from '#law/citations/antecedents/resolve.ts'
-import { findCitations } from '#law/citations/find.ts'
 import { readRulebookLabel, underRulebook } from '#law/citations/grammars/rulebook.ts'
-import { lex } from '#law/citations/lexer/token-stream.ts'
-import type { TokenStream } from '#law/citations/lexer/token-stream.ts'
-import { familyOf } from '#law/citations/citation.ts'
+import { lex } from '#law/citations/lexer/tokens.ts'
+import type { TokenStream } from '#law/citations/lexer/tokens.ts'
 import { readAct } from '#law/citations/names/acts.ts'
 import type { ActAliases } from '#law/citations/names/aliases.ts'
+import { familyOf } from './citation.ts'
 import type { Reference } from './citation.ts'
+import { findCitations } from './find.ts'
 
 const CANONICAL = /^([a-z]{2,16}:[^\s#/][^\s#]*|\*)(?:#([^\s#]+))?$/
 /** A label names one provision, perhaps after its act and its part. */

@@ -1,8 +1,8 @@
 import { referenceOf, resolveCitations } from '#law/citations/antecedents/resolve.ts'
-import type { Citation, ExplicitReference } from '#law/citations/citation.ts'
-import { findCitations } from '#law/citations/find.ts'
-import { lex } from '#law/citations/lexer/token-stream.ts'
+import { lex } from '#law/citations/lexer/tokens.ts'
 import type { ActAliases } from '#law/citations/names/aliases.ts'
+import type { Citation, ExplicitReference } from './citation.ts'
+import { findCitations } from './find.ts'
 
 export { type ActAliases, createActAliases, namesOfAct } from './names/aliases.ts'
 export { ancestorsOf, canonicalReference, type ExplicitReference, type Reference } from './citation.ts'

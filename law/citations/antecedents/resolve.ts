@@ -1,19 +1,19 @@
-import { underRulebook } from '#law/citations/grammars/rulebook.ts'
-import { underUsAct } from '#law/citations/grammars/us.ts'
-import type { TokenStream } from '#law/citations/lexer/token-stream.ts'
-import { areParts } from '#law/citations/provisions/qualifiers.ts'
 import { familyOf } from '#law/citations/citation.ts'
 import type { Citation, Family, Reference } from '#law/citations/citation.ts'
+import { underRulebook } from '#law/citations/grammars/rulebook.ts'
+import { underUsAct } from '#law/citations/grammars/us.ts'
+import type { TokenStream } from '#law/citations/lexer/tokens.ts'
+import { areParts } from '#law/citations/provisions/qualifiers.ts'
 import {
-  INDEPENDENTLY_NUMBERED,
   actOf,
   actOfSameProvision,
   amendedAct,
+  INDEPENDENTLY_NUMBERED,
   isAttributive,
   isStatement,
   withActsOfYears,
   withBackwardActs,
-} from '#law/citations/antecedents/distant.ts'
+} from './distant.ts'
 
 /** Tokens allowed between two provisions of one act: `and`, `i.V.m.`, `read with`. */
 const JOINING = new Set(

@@ -1,12 +1,12 @@
-import { readUsTitleAfter } from '#law/citations/grammars/us.ts'
-import type { TokenStream } from '#law/citations/lexer/token-stream.ts'
-import type { Designator } from '#law/citations/provisions/designators.ts'
 import type { ActMention } from '#law/citations/citation.ts'
+import { readUsTitleAfter } from '#law/citations/grammars/us.ts'
+import type { TokenStream } from '#law/citations/lexer/tokens.ts'
 import { readAct } from '#law/citations/names/acts.ts'
 import type { ActAliases } from '#law/citations/names/aliases.ts'
 import { isManner, isNonStatutory, isNonStatutoryAfter } from '#law/citations/names/non-statutory.ts'
 import { isRelative, startsClause } from '#law/citations/names/self-citation.ts'
 import { readUnresolvedAfter } from '#law/citations/names/unresolved.ts'
+import type { Designator } from '#law/citations/provisions/designators.ts'
 
 /** Words between a provision and the act after it: `of the`, `der`, `du`, `, (`. */
 const LINKS = new Set(
@@ -41,7 +41,7 @@ export function readActAfter(tokens: TokenStream, at: number, designator: Design
     if (isAnnexOfAct(tokens, index)) index += 1
     const link = tokens.get(index)
     if (link === undefined || !LINKS.has(link.text)) break
-    linked ||= link.kind === 'word' && !(tokens.get(index - 1)?.text === ',' && link.text === 'the')
+    linked ||= link.kind === 'word' && !(tokens.reads(index - 1, ',') && link.text === 'the')
   }
   // `§ 12, the Commission`: another part of the sentence.
   if (tokens.reads(at, ',') && tokens.reads(at + 1, 'the')) return undefined

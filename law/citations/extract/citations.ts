@@ -1,13 +1,12 @@
-import type { TokenStream } from '#law/citations/lexer/token-stream.ts'
+import type { ActMention, Citation, Confidence, Reading } from '#law/citations/citation.ts'
+import type { TokenStream } from '#law/citations/lexer/tokens.ts'
+import type { ActAliases } from '#law/citations/names/aliases.ts'
 import { isContainer, readDesignator } from '#law/citations/provisions/designators.ts'
 import type { Designator, DesignatorKind } from '#law/citations/provisions/designators.ts'
 import { readList } from '#law/citations/provisions/lists.ts'
 import type { Element } from '#law/citations/provisions/lists.ts'
-import { readDesignation } from '#law/citations/provisions/numbers.ts'
+import { isRoman, readDesignation, romanValue } from '#law/citations/provisions/numbers.ts'
 import type { Part } from '#law/citations/provisions/numbers.ts'
-import { isRoman, romanValue } from '#law/citations/provisions/roman.ts'
-import type { ActMention, Citation, Confidence, Reading } from '#law/citations/citation.ts'
-import type { ActAliases } from '#law/citations/names/aliases.ts'
 import { readActAfter } from './act-after.ts'
 
 /** Gives provisions the act after them, or the one before them; one of a non-statutory source is none. */

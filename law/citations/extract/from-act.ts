@@ -1,16 +1,16 @@
-import type { TokenStream } from '#law/citations/lexer/token-stream.ts'
-import { impliedDesignator } from '#law/citations/provisions/designators.ts'
-import { readList } from '#law/citations/provisions/lists.ts'
-import { readDesignation } from '#law/citations/provisions/numbers.ts'
 import { familyOf } from '#law/citations/citation.ts'
 import type { ActMention, Citation, Reading } from '#law/citations/citation.ts'
+import type { TokenStream } from '#law/citations/lexer/tokens.ts'
 import { readAct } from '#law/citations/names/acts.ts'
 import type { ActAliases } from '#law/citations/names/aliases.ts'
 import { endOfNonStatutory } from '#law/citations/names/non-statutory.ts'
 import { explainsDistantly, readUnresolvedBefore } from '#law/citations/names/unresolved.ts'
-import { readShortRule, readSingleNumber } from './short-form.ts'
-import { withAct } from '#law/citations/extract/citations.ts'
+import { impliedDesignator } from '#law/citations/provisions/designators.ts'
+import { readList } from '#law/citations/provisions/lists.ts'
+import { readDesignation } from '#law/citations/provisions/numbers.ts'
+import { withAct } from './citations.ts'
 import { readProvision } from './provision.ts'
+import { readShortRule, readSingleNumber } from './short-form.ts'
 
 const BETWEEN = new Set([',', ':', '(', '–', '-', "'", 's', 'in'])
 const BETWEEN_MAX = 3

@@ -1,15 +1,15 @@
 import { measureOf } from '#core/index/analysis/request-words.ts'
-import type { TokenStream } from '#law/citations/lexer/token-stream.ts'
+import { familyOf } from '#law/citations/citation.ts'
+import type { ActMention, Reading } from '#law/citations/citation.ts'
+import type { TokenStream } from '#law/citations/lexer/tokens.ts'
+import { readAct } from '#law/citations/names/acts.ts'
+import type { ActAliases } from '#law/citations/names/aliases.ts'
 import { impliedDesignator } from '#law/citations/provisions/designators.ts'
 import { readFirst, readList } from '#law/citations/provisions/lists.ts'
 import { readDesignation } from '#law/citations/provisions/numbers.ts'
 import type { Part } from '#law/citations/provisions/numbers.ts'
 import { readQualifiers } from '#law/citations/provisions/qualifiers.ts'
-import { familyOf } from '#law/citations/citation.ts'
-import type { ActMention, Reading } from '#law/citations/citation.ts'
-import { readAct } from '#law/citations/names/acts.ts'
-import type { ActAliases } from '#law/citations/names/aliases.ts'
-import { finish, withAct } from '#law/citations/extract/citations.ts'
+import { finish, withAct } from './citations.ts'
 
 /**
  * Reads the short-form citation `7.1.1(1)(c)` or `1024.15(b)`, which has no designator: three numbers and a bracket are neither a version nor an
@@ -117,7 +117,7 @@ function isValue(tokens: TokenStream, at: number): boolean {
 
 /** `Code civil 1804`, `GDPR 2018`: a year of an act. */
 function isYear(tokens: TokenStream, at: number): boolean {
-  return /^(?:1[89]|20)\d\d$/.test(tokens.text(at)) && !tokens.isGlued(at + 1)
+  return tokens.isYear(at) && !tokens.isGlued(at + 1)
 }
 
 function afterPrepositions(tokens: TokenStream, at: number): number {

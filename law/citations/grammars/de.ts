@@ -1,7 +1,6 @@
-import type { TokenStream } from '#law/citations/lexer/token-stream.ts'
-import { isCapitalised } from '#law/citations/lexer/tokens.ts'
 import { mentionOf } from '#law/citations/citation.ts'
 import type { ActMention } from '#law/citations/citation.ts'
+import type { TokenStream } from '#law/citations/lexer/tokens.ts'
 
 const TITLE_TOKENS_MAX = 14
 const GERMAN_TREATY = /(?:^einigungs|staats)vertrag(?:e?s)?$/
@@ -57,14 +56,14 @@ function readGermanTitle(tokens: TokenStream, at: number): ActMention | undefine
     const token = tokens.get(index)
     if (token?.kind !== 'word') return undefined
     words.push(token.text)
-    if (isCapitalised(token)) return mentionOf(`name:${words.join('-')}`, afterGenitives(tokens, index + 1))
+    if (tokens.isCapitalised(index)) return mentionOf(`name:${words.join('-')}`, afterGenitives(tokens, index + 1))
   }
   return undefined
 }
 
 /** `Gesetz zur Reform des Betriebsverfassungsgesetzes`: the name goes on in the genitive. */
 function afterGenitives(tokens: TokenStream, at: number): number {
-  const isGenitive = tokens.reads(at, 'des', 'der') && tokens.isWord(at + 1) && isCapitalised(tokens.get(at + 1))
+  const isGenitive = tokens.reads(at, 'des', 'der') && tokens.isWord(at + 1) && tokens.isCapitalised(at + 1)
   return isGenitive ? at + 2 : at
 }
 

@@ -1,5 +1,5 @@
-import type { TokenStream } from '#law/citations/lexer/token-stream.ts'
 import type { ActMention } from '#law/citations/citation.ts'
+import type { TokenStream } from '#law/citations/lexer/tokens.ts'
 
 /** Letter of the act's type in a CELEX number (EUR-Lex, "CELEX numbers": sector 3, year, type, number). */
 const TYPES: ReadonlyMap<string, string> = new Map([

@@ -1,8 +1,8 @@
-import type { TokenStream } from '#law/citations/lexer/token-stream.ts'
-import { isRoman } from '#law/citations/provisions/roman.ts'
-import { FUNCTION_WORD_FORMS, isCapitalised } from '#law/citations/lexer/tokens.ts'
 import { mentionOf } from '#law/citations/citation.ts'
 import type { ActMention } from '#law/citations/citation.ts'
+import { FUNCTION_WORD_FORMS } from '#law/citations/lexer/tokens.ts'
+import type { TokenStream } from '#law/citations/lexer/tokens.ts'
+import { isRoman } from '#law/citations/provisions/numbers.ts'
 
 const NUMBERED = new Set(['loi', 'ordonnance', 'decret'])
 
@@ -75,7 +75,7 @@ function readFrenchDate(tokens: TokenStream, at: number, kind: string): ActMenti
 
 function readFrenchSurname(tokens: TokenStream, at: number): ActMention | undefined {
   const name = tokens.get(at + 1)
-  if (name?.kind !== 'word' || !isCapitalised(name)) return undefined
+  if (name?.kind !== 'word' || !tokens.isCapitalised(at + 1)) return undefined
   const volume = tokens.get(at + 2)
   const numbered = volume !== undefined && /^[IVX]+$/.test(volume.raw) && isRoman(volume.text)
   return mentionOf(`name:loi-${name.text}${numbered ? `-${volume.text}` : ''}`, numbered ? at + 3 : at + 2)

@@ -1,5 +1,5 @@
-import type { TokenStream } from '#law/citations/lexer/token-stream.ts'
 import type { ActMention } from '#law/citations/citation.ts'
+import type { TokenStream } from '#law/citations/lexer/tokens.ts'
 
 const URI_TYPES = new Set(['ukpga', 'uksi', 'eur'])
 const URI_DESIGNATORS: ReadonlyMap<string, string> = new Map([
@@ -19,32 +19,29 @@ export function readUkAct(tokens: TokenStream, at: number): ActMention | undefin
 
 function readInstrument(tokens: TokenStream, at: number): ActMention | undefined {
   const index = tokens.afterAbbreviation(at, 'si')
-  const year = index === undefined ? undefined : readYear(tokens, index)
-  if (index === undefined || year === undefined) return undefined
+  if (index === undefined || !tokens.isYear(index)) return undefined
   const isSlashed = tokens.reads(index + 1, '/')
   const numberAt = isSlashed ? index + 2 : tokens.skip(tokens.skip(tokens.skip(index + 1, ','), 'no'), '.')
   const number = tokens.digits(numberAt, 1, 5)
   if (number === undefined || (!isSlashed && numberAt === index + 1)) return undefined
-  return { act: `uksi:${year}/${number}`, end: numberAt + 1, standalone: true, sections: undefined }
+  return { act: `uksi:${tokens.text(index)}/${number}`, end: numberAt + 1, standalone: true, sections: undefined }
 }
 
 function readChapter(tokens: TokenStream, at: number): ActMention | undefined {
-  const year = readYear(tokens, at)
-  if (year === undefined || !tokens.reads(at + 1, 'c') || !tokens.reads(at + 2, '.')) return undefined
+  if (!tokens.isYear(at) || !tokens.reads(at + 1, 'c') || !tokens.reads(at + 2, '.')) return undefined
   const chapter = tokens.digits(at + 3, 1, 3)
   return chapter === undefined
     ? undefined
-    : { act: `ukpga:${year}/${chapter}`, end: at + 4, standalone: true, sections: undefined }
+    : { act: `ukpga:${tokens.text(at)}/${chapter}`, end: at + 4, standalone: true, sections: undefined }
 }
 
 /** Reads an identifier of legislation.gov.uk. */
 function readUri(tokens: TokenStream, at: number): ActMention | undefined {
   const type = tokens.text(at)
-  const year = readYear(tokens, at + 2)
   const number = tokens.digits(at + 4, 1, 5)
   if (
     !URI_TYPES.has(type) ||
-    year === undefined ||
+    !tokens.isYear(at + 2) ||
     number === undefined ||
     !tokens.reads(at + 1, '/') ||
     !tokens.reads(at + 3, '/')
@@ -67,10 +64,5 @@ function readUri(tokens: TokenStream, at: number): ActMention | undefined {
     path.push(`${prefix ?? ''}${token.text}${isSuffixed ? suffix.text : ''}`)
     end = value + (isSuffixed ? 2 : 1)
   }
-  return { act: `${type}:${year}/${number}`, end, standalone: true, sections: undefined, path }
-}
-
-function readYear(tokens: TokenStream, at: number): string | undefined {
-  const year = tokens.digits(at, 4, 4)
-  return year !== undefined && /^(?:1[89]|20)\d\d$/.test(year) ? year : undefined
+  return { act: `${type}:${tokens.text(at + 2)}/${number}`, end, standalone: true, sections: undefined, path }
 }

@@ -1,4 +1,4 @@
-import type { TokenStream } from '#law/citations/lexer/token-stream.ts'
+import type { TokenStream } from '#law/citations/lexer/tokens.ts'
 import { kindOf, readDesignation } from '#law/citations/provisions/numbers.ts'
 import type { Part } from '#law/citations/provisions/numbers.ts'
 

@@ -1,5 +1,5 @@
-import type { TokenStream } from '#law/citations/lexer/token-stream.ts'
 import type { ActMention } from '#law/citations/citation.ts'
+import type { TokenStream } from '#law/citations/lexer/tokens.ts'
 
 /** Regulations of the Consumer Financial Protection Bureau by letter: parts of 12 CFR chapter X. */
 const BUREAU_PARTS: ReadonlyMap<string, string> = new Map(

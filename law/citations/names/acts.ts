@@ -1,11 +1,11 @@
-import type { TokenStream } from '#law/citations/lexer/token-stream.ts'
+import { familyOf } from '#law/citations/citation.ts'
+import type { ActMention } from '#law/citations/citation.ts'
 import { readEuAct } from '#law/citations/grammars/eu.ts'
 import { readFrenchAct } from '#law/citations/grammars/fr.ts'
 import { afterRulebookWord } from '#law/citations/grammars/rulebook.ts'
 import { readUkAct } from '#law/citations/grammars/uk.ts'
 import { readUsAct } from '#law/citations/grammars/us.ts'
-import { familyOf } from '#law/citations/citation.ts'
-import type { ActMention } from '#law/citations/citation.ts'
+import type { TokenStream } from '#law/citations/lexer/tokens.ts'
 import type { ActAliases } from './aliases.ts'
 
 /** Reads the longest act mention that starts here. */

@@ -1,9 +1,8 @@
-import type { TokenStream } from '#law/citations/lexer/token-stream.ts'
-import { isRoman } from '#law/citations/provisions/roman.ts'
-import { FUNCTION_WORD_FORMS, isCapitalised } from '#law/citations/lexer/tokens.ts'
-import type { Token } from '#law/citations/lexer/tokens.ts'
+import { FUNCTION_WORD_FORMS } from '#law/citations/lexer/tokens.ts'
+import type { Token, TokenStream } from '#law/citations/lexer/tokens.ts'
+import { isRoman } from '#law/citations/provisions/numbers.ts'
 import type { ActAliases } from './aliases.ts'
-import { GENITIVES, NON_STATUTORY, POSSESSIVES, PRIVATE_SOURCES, STANDARDS, isLegalNoun, isTreaty } from './not-acts.ts'
+import { GENITIVES, isLegalNoun, isTreaty, NON_STATUTORY, POSSESSIVES, PRIVATE_SOURCES, STANDARDS } from './not-acts.ts'
 
 const STANDARD_TOKENS_MAX = 12
 const STANDARD_SIGNS = new Set(['/', '-', ':', '.'])
@@ -36,8 +35,8 @@ export function isOfContract(tokens: TokenStream): boolean {
     const next = tokens.get(at + 1)
     if (tokens.reads(at, 'receiving', 'disclosing')) return next?.text === 'party' || next?.text === 'parties'
     if (token.text === 'this') return next?.text === 'agreement'
-    if (at === 0 || !isCapitalised(token)) return false
-    if (token.text === 'confidential') return next?.text === 'information' && isCapitalised(next)
+    if (at === 0 || !tokens.isCapitalised(at)) return false
+    if (token.text === 'confidential') return next?.text === 'information' && tokens.isCapitalised(at + 1)
     return token.text === 'recipient' || token.text === 'discloser'
   })
 }
@@ -72,7 +71,7 @@ function isCourse(tokens: TokenStream, at: number): boolean {
 
 /** `Prospectus Regulation`, `Unfair Contract Terms Act`: a source's word within the name of an act. */
 function isPartOfName(tokens: TokenStream, at: number): boolean {
-  for (let index = at; index <= at + 3 && isCapitalised(tokens.get(index)); index += 1)
+  for (let index = at; index <= at + 3 && tokens.isCapitalised(index); index += 1)
     if (isLegalNoun(tokens.text(index))) return true
   return false
 }

@@ -1,5 +1,5 @@
-import type { TokenStream } from '#law/citations/lexer/token-stream.ts'
 import { FUNCTION_WORD_FORMS } from '#law/citations/lexer/tokens.ts'
+import type { TokenStream } from '#law/citations/lexer/tokens.ts'
 
 /** Words whose form is that of a name of an act, and what else they name. Every word is folded. */
 

@@ -1,4 +1,4 @@
-import type { TokenStream } from '#law/citations/lexer/token-stream.ts'
+import type { TokenStream } from '#law/citations/lexer/tokens.ts'
 
 /** Places in the text where the words stand: `section 4.2 above`, `l'article 4 ci-dessus`. */
 const SELF_REFERENCES = new Set(

@@ -1,13 +1,13 @@
+import { mentionOf } from '#law/citations/citation.ts'
+import type { ActMention } from '#law/citations/citation.ts'
 import { readGermanName } from '#law/citations/grammars/de.ts'
 import { readEuAct } from '#law/citations/grammars/eu.ts'
 import { readFrenchName } from '#law/citations/grammars/fr.ts'
-import type { TokenStream } from '#law/citations/lexer/token-stream.ts'
+import { FUNCTION_WORD_FORMS } from '#law/citations/lexer/tokens.ts'
+import type { TokenStream } from '#law/citations/lexer/tokens.ts'
 import { readDesignator } from '#law/citations/provisions/designators.ts'
-import { FUNCTION_WORD_FORMS, isCapitalised } from '#law/citations/lexer/tokens.ts'
-import { mentionOf } from '#law/citations/citation.ts'
-import type { ActMention } from '#law/citations/citation.ts'
 import type { ActAliases } from './aliases.ts'
-import { LEGAL_NOUNS, ORIGINS, isTreaty } from './not-acts.ts'
+import { isTreaty, LEGAL_NOUNS, ORIGINS } from './not-acts.ts'
 
 const NAME_TOKENS_MAX = 14
 const QUOTES = ['“', '”', '„', '"', "'", '«', '»']
@@ -53,7 +53,7 @@ export function readNameAlone(tokens: TokenStream, at: number, aliases: ActAlias
   const first = tokens.get(at)
   if (first?.kind !== 'word') return undefined
   const local = readPublicLaw(tokens, at) ?? readGermanName(tokens, at, true) ?? readFrenchName(tokens, at)
-  if (local !== undefined || !isCapitalised(first) || FUNCTION_WORD_FORMS.has(first.text)) return local
+  if (local !== undefined || !tokens.isCapitalised(at) || FUNCTION_WORD_FORMS.has(first.text)) return local
   const isNoun = LEGAL_NOUNS.has(first.text) || readDesignator(tokens, at) !== undefined
   return isNoun && !tokens.reads(at + 1, 'of', 'on', 'for', 'concerning')
     ? undefined
@@ -63,7 +63,7 @@ export function readNameAlone(tokens: TokenStream, at: number, aliases: ActAlias
 /** The corpus does not hold such an act: `the Dangerous Dogs Act 1991`, `Cabinet Decision No. 10`. */
 function readNamedAct(tokens: TokenStream, at: number, aliases: ActAliases): ActMention | undefined {
   // `Chapter 2 (Rules Applicable to All Bodies)`: a heading.
-  if (tokens.reads(at, 'rules') && isCapitalised(tokens.get(at + 1))) return undefined
+  if (tokens.reads(at, 'rules') && tokens.isCapitalised(at + 1)) return undefined
   const words: string[] = []
   let end: number | undefined
   let capitals = 0
@@ -72,10 +72,10 @@ function readNamedAct(tokens: TokenStream, at: number, aliases: ActAliases): Act
   for (let index = at; index < tokens.length && index < at + NAME_TOKENS_MAX; index += 1) {
     const token = tokens.get(index)
     if (token === undefined) break
-    if (isCapitalised(token) && token.kind === 'word') {
+    if (tokens.isCapitalised(index) && token.kind === 'word') {
       const listed = index === at ? undefined : readListed(tokens, index, aliases)
       if (listed?.numbered === true || (listed !== undefined && isOrigin(tokens, at, index))) return listed.mention
-      if (listed !== undefined && !isCapitalised(tokens.get(index - 1))) return undefined
+      if (listed !== undefined && !tokens.isCapitalised(index - 1)) return undefined
       const isDesignator = LEGAL_NOUNS.has(token.text) || (index > at && readDesignator(tokens, index) !== undefined)
       if (isDesignator && isProvisionNumber(tokens, index + 1)) break
       if (isTreaty(tokens, index)) return mentionOf(`name:${token.text}-agreement`, index + 2)
@@ -89,8 +89,7 @@ function readNamedAct(tokens: TokenStream, at: number, aliases: ActAliases): Act
   }
   if (end === undefined || capitals < 2 || tokens.reads(end + 1, '/')) return undefined
   const numbered = tokens.reads(end, 'no') ? tokens.skip(end + 1, '.') : end
-  if (tokens.isNumber(numbered) && (numbered > end || /^(?:1[89]|20)\d\d$/.test(tokens.text(numbered))))
-    end = numbered + 1
+  if (tokens.isNumber(numbered) && (numbered > end || tokens.isYear(numbered))) end = numbered + 1
   const name = tokens.slice(at, end)
   end = afterYear(tokens, end)
   for (const token of name) if (token.kind !== 'sign') words.push(token.text)
@@ -99,19 +98,18 @@ function readNamedAct(tokens: TokenStream, at: number, aliases: ActAliases): Act
 
 /** `Arbitration Act of 1916`, `Arbitration Act (Northern Ireland) 1954`: the position after the year. */
 function afterYear(tokens: TokenStream, end: number): number {
-  const isYear = (at: number): boolean => /^(?:1[89]|20)\d\d$/.test(tokens.text(at))
-  if (tokens.reads(end, 'of') && isYear(end + 1)) return end + 2
+  if (tokens.reads(end, 'of') && tokens.isYear(end + 1)) return end + 2
   if (!tokens.reads(end, '(')) return end
   let close = end + 1
-  while (close <= end + 3 && isCapitalised(tokens.get(close))) close += 1
-  return tokens.reads(close, ')') && isYear(close + 1) ? close + 2 : end
+  while (close <= end + 3 && tokens.isCapitalised(close)) close += 1
+  return tokens.reads(close, ')') && tokens.isYear(close + 1) ? close + 2 : end
 }
 
 /** `Subject to Rules 9.3.14`, `Rules A4.3.10`: a number that is no year makes the noun before it a designator. */
 function isProvisionNumber(tokens: TokenStream, at: number): boolean {
   const [token, next] = [tokens.get(at), tokens.get(at + 1)]
   if (/^[A-Z]$/.test(token?.raw ?? '')) return next?.kind === 'number' && next.glued
-  return token?.kind === 'number' && !token.glued && !/^(?:1[89]|20)\d\d$/.test(token.text)
+  return token?.kind === 'number' && !token.glued && !tokens.isYear(at)
 }
 
 /** `Anti-terrorism`: a hyphen within a word of the name. */
@@ -123,7 +121,7 @@ function isHyphenated(tokens: TokenStream, at: number): boolean {
 /** `the Agency's Financial Regulation`: a possessive before a name of more than its noun. */
 function isPossessive(tokens: TokenStream, at: number): boolean {
   if (!tokens.reads(at, "'") || !tokens.reads(at + 1, 's') || !tokens.isGlued(at + 1)) return false
-  return isCapitalised(tokens.get(at + 2)) && !LEGAL_NOUNS.has(tokens.text(at + 2))
+  return tokens.isCapitalised(at + 2) && !LEGAL_NOUNS.has(tokens.text(at + 2))
 }
 
 /** A listed act, or one by its number, within a longer name: `Unfair Terms Directive 93/13/EEC`. */
@@ -195,7 +193,7 @@ function readLawOf(tokens: TokenStream, at: number): ActMention | undefined {
   const article = tokens.skip(law + 2, 'the')
   const index = tokens.reads(article, 'state') && tokens.reads(article + 1, 'of') ? article + 2 : article
   let end = index
-  while (end < index + 3 && tokens.isWord(end) && isCapitalised(tokens.get(end))) end += 1
+  while (end < index + 3 && tokens.isWord(end) && tokens.isCapitalised(end)) end += 1
   const words = tokens.slice(index, end).map(({ text }) => text)
   return words.length === 0 ? undefined : mentionOf(`name:law-of-${words.join('-')}`, end)
 }
@@ -210,7 +208,6 @@ const MONTHS = new Set(
 )
 /** Nouns of what has a short name by its year and is no act of the LEGAL_NOUNS. */
 const OTHER_NOUNS = new Set(['scheme', 'measure', 'acts', 'orders', 'agreement'])
-const YEAR = /^(?:1[89]|20)\d\d$/
 
 /** Reads an act by its date, after a provision: `the 1998 Act`, `act June 29, 1956`, `Act of 5 July 1990`. */
 export function readDatedAct(tokens: TokenStream, at: number): ActMention | undefined {
@@ -218,12 +215,12 @@ export function readDatedAct(tokens: TokenStream, at: number): ActMention | unde
 }
 
 function readYearAct(tokens: TokenStream, at: number): ActMention | undefined {
-  const [year, noun] = [tokens.text(at), tokens.get(at + 1)]
-  if (!YEAR.test(year) || noun?.kind !== 'word' || noun.glued) return undefined
+  const noun = tokens.get(at + 1)
+  if (!tokens.isYear(at) || noun?.kind !== 'word' || noun.glued) return undefined
   if (!LEGAL_NOUNS.has(noun.text) && !OTHER_NOUNS.has(noun.text)) return undefined
   // `the 1968 Theft Act`, `the 1995 directive 95/46/EC`: the name goes on.
   if (tokens.isNumber(at + 2)) return undefined
-  return mentionOf(`name:${year}-${noun.text}`, at + 2)
+  return mentionOf(`name:${tokens.text(at)}-${noun.text}`, at + 2)
 }
 
 function readActOfDate(tokens: TokenStream, at: number): ActMention | undefined {

@@ -1,14 +1,13 @@
-import type { TokenStream } from '#law/citations/lexer/token-stream.ts'
-import { readDesignator } from '#law/citations/provisions/designators.ts'
-import type { Designator, DesignatorKind } from '#law/citations/provisions/designators.ts'
-import { isRoman, romanValue } from '#law/citations/provisions/roman.ts'
-import { FUNCTION_WORD_FORMS } from '#law/citations/lexer/tokens.ts'
-import type { Token } from '#law/citations/lexer/tokens.ts'
 import { mentionOf } from '#law/citations/citation.ts'
 import type { ActMention } from '#law/citations/citation.ts'
+import { FUNCTION_WORD_FORMS } from '#law/citations/lexer/tokens.ts'
+import type { Token, TokenStream } from '#law/citations/lexer/tokens.ts'
+import { readDesignator } from '#law/citations/provisions/designators.ts'
+import type { Designator, DesignatorKind } from '#law/citations/provisions/designators.ts'
+import { isRoman, romanValue } from '#law/citations/provisions/numbers.ts'
 import type { ActAliases } from './aliases.ts'
-import { COUNTED_NOUNS, STANDARDS, isOtherInitials } from './not-acts.ts'
-import { readNameAlone, readDatedAct, readWrittenName, withListedInBrackets } from './unresolved-names.ts'
+import { COUNTED_NOUNS, isOtherInitials, STANDARDS } from './not-acts.ts'
+import { readDatedAct, readNameAlone, readWrittenName, withListedInBrackets } from './unresolved-names.ts'
 
 /** Kinds of provision that initials may name the act of: chapters and parts are more often of something else. */
 const KINDS_WITH_INITIALS: ReadonlySet<DesignatorKind> = new Set([
@@ -114,7 +113,7 @@ function readInitials(tokens: TokenStream, at: number, german: boolean): ActMent
   const after = tokens.get(end)
   if (after?.glued === true && (after.kind !== 'sign' || after.text === '-' || after.text === '/')) return undefined
   if (after !== undefined && FUNCTION_WORD_FORMS.has(after.text) && /^\p{Lu}{2,}$/u.test(after.raw)) return undefined
-  const year = after !== undefined && !after.glued && /^(?:1[89]|20)\d\d$/.test(after.text) ? after.text : undefined
+  const year = after !== undefined && !after.glued && tokens.isYear(end) ? after.text : undefined
   if (year !== undefined) return mentionOf(`name:${token.text}${digit}-${year}`, end + 1)
   const volume = token.text === 'sgb' && after !== undefined && /^(?:[IVX]{1,4}|\d{1,2})$/.test(after.raw)
   const scheme = german && digit === '' && isGermanShape(token.raw) ? 'de' : 'name'
@@ -124,7 +123,7 @@ function readInitials(tokens: TokenStream, at: number, german: boolean): ActMent
 
 /** `FA 2004`: initials with their year name an act beside any kind of provision. */
 function isDated(tokens: TokenStream, at: number): boolean {
-  return /^(?:1[89]|20)\d\d$/.test(tokens.text(at + 1)) && !tokens.isGlued(at + 1)
+  return tokens.isYear(at + 1) && !tokens.isGlued(at + 1)
 }
 
 /** Plurals of ordinary abbreviations (`SMEs`), names of firms (`McDonald`) and words in capitals are none. */

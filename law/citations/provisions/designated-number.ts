@@ -1,9 +1,8 @@
-import type { TokenStream } from '#law/citations/lexer/token-stream.ts'
+import type { TokenStream } from '#law/citations/lexer/tokens.ts'
 import { isContainer } from './designators.ts'
 import type { Designator } from './designators.ts'
-import { PARTS_MAX, kindOf, readBrackets, readDesignation } from './numbers.ts'
+import { isRoman, kindOf, PARTS_MAX, readBrackets, readDesignation, romanValue } from './numbers.ts'
 import type { Designation, Part } from './numbers.ts'
-import { isRoman, romanValue } from './roman.ts'
 
 /** Provisions whose number may begin with a letter, or be a Roman numeral of two letters. */
 const NUMBERED = new Set(['article', 'section', 'rule', 'regulation'])

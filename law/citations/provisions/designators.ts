@@ -1,5 +1,4 @@
-import type { TokenStream } from '#law/citations/lexer/token-stream.ts'
-import { isCapitalised } from '#law/citations/lexer/tokens.ts'
+import type { TokenStream } from '#law/citations/lexer/tokens.ts'
 
 /** What names a kind of provision. */
 export type DesignatorKind =
@@ -101,7 +100,7 @@ export function readDesignator(tokens: TokenStream, at: number): Designator | un
   return {
     ...word,
     end: sign ? afterPoint + 1 : afterPoint,
-    capitalised: isCapitalised(token) && (!word.abbreviated || hasPoint),
+    capitalised: tokens.isCapitalised(at) && (!word.abbreviated || hasPoint),
     ...(word.plural && hasFrenchArticle(tokens, at) ? { hyphenated: true } : {}),
   }
 }
@@ -127,7 +126,7 @@ function isInsideWord(tokens: TokenStream, at: number): boolean {
   const token = tokens.get(at)
   const before = tokens.get(at - 1)
   if (token?.glued !== true || before === undefined) return false
-  if (before.text === '.') return !isCapitalised(token)
+  if (before.text === '.') return !tokens.isCapitalised(at)
   if (before.text === "'" && token.text === 's') return true
   return before.kind !== 'sign' || ['-', '@', '_', '/', '\\'].includes(before.text)
 }

@@ -1,12 +1,11 @@
+import { FUNCTION_WORD_FORMS } from '#law/citations/lexer/tokens.ts'
+import type { TokenStream } from '#law/citations/lexer/tokens.ts'
+import { readNumber } from './designated-number.ts'
 import { isContainer } from './designators.ts'
 import type { Designator } from './designators.ts'
-import { readNumber } from './designated-number.ts'
-import { readBrackets } from './numbers.ts'
-import { isRoman } from './roman.ts'
+import { isRoman, readBrackets } from './numbers.ts'
 import type { Designation, Part } from './numbers.ts'
 import { readQualifier, readQualifiers, readSibling } from './qualifiers.ts'
-import type { TokenStream } from '#law/citations/lexer/token-stream.ts'
-import { FUNCTION_WORD_FORMS } from '#law/citations/lexer/tokens.ts'
 
 /** Further elements of a list are ignored. */
 const LIST_ELEMENTS_MAX = 64

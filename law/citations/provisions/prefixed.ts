@@ -1,4 +1,4 @@
-import type { TokenStream } from '#law/citations/lexer/token-stream.ts'
+import type { TokenStream } from '#law/citations/lexer/tokens.ts'
 import { readDesignator } from './designators.ts'
 import type { Designator } from './designators.ts'
 import { readList } from './lists.ts'

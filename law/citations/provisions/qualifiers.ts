@@ -1,8 +1,6 @@
-import { kindOf, readBrackets, readDesignation, readLetter } from './numbers.ts'
-import { ROMAN_PARAGRAPH, isRoman, romanValue } from './roman.ts'
+import type { TokenStream } from '#law/citations/lexer/tokens.ts'
+import { isRoman, kindOf, readBrackets, readDesignation, readLetter, ROMAN_PARAGRAPH, romanValue } from './numbers.ts'
 import type { Part } from './numbers.ts'
-import type { TokenStream } from '#law/citations/lexer/token-stream.ts'
-import { isCapitalised } from '#law/citations/lexer/tokens.ts'
 
 /**
  * Words that name a part below an article or section. Words of one row name the same level, so `Abs. 1 und Abs. 2`
@@ -195,7 +193,7 @@ function readRomanParagraph(tokens: TokenStream, at: number, parts: Part[]): num
   const next = tokens.get(at + 1)
   const isFollowed =
     next !== undefined &&
-    (next.kind === 'number' || isCapitalised(next) || levelOfWord.has(next.text) || UNNUMBERED.has(next.text))
+    (next.kind === 'number' || tokens.isCapitalised(at + 1) || levelOfWord.has(next.text) || UNNUMBERED.has(next.text))
   if (!isFollowed) return at
   parts.push({ text: String(romanValue(token.text)), kind: 'digit', keyword: 'paragraph' })
   return next.kind === 'number' && next.text.length === 1 ? at + 2 : at + 1
