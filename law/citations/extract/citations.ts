@@ -5,7 +5,7 @@ import { isContainer, readDesignator } from '#law/citations/provisions/designato
 import type { Designator, DesignatorKind } from '#law/citations/provisions/designators.ts'
 import { readList } from '#law/citations/provisions/lists.ts'
 import type { Element } from '#law/citations/provisions/lists.ts'
-import { isRoman, readDesignation, romanValue } from '#law/citations/provisions/numbers.ts'
+import { readDesignation } from '#law/citations/provisions/numbers.ts'
 import type { Part } from '#law/citations/provisions/numbers.ts'
 import { readActAfter } from './act-after.ts'
 
@@ -93,9 +93,7 @@ function citationsOf(
 function pathOf(kind: DesignatorKind, parts: readonly Part[]): string[] {
   const [first, ...rest] = parts.map((part) => part.text)
   if (first === undefined) return []
-  if (!isContainer(kind)) return [first, ...rest]
-  const isNumeral = kind !== 'appendix' && kind !== 'supplement' && isRoman(first)
-  return [`${kind}-${isNumeral ? romanValue(first) : first}`, ...rest]
+  return [isContainer(kind) ? `${kind}-${first}` : first, ...rest]
 }
 
 /** Whether a hyphen between two numbers is a range. In France and the United States it is part of one number. */

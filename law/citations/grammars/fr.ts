@@ -2,7 +2,7 @@ import { mentionOf } from '#law/citations/citation.ts'
 import type { ActMention } from '#law/citations/citation.ts'
 import { FUNCTION_WORD_FORMS } from '#law/citations/lexer/tokens.ts'
 import type { TokenStream } from '#law/citations/lexer/tokens.ts'
-import { isRoman } from '#law/citations/provisions/numbers.ts'
+import { readRoman } from '#law/citations/provisions/numbers.ts'
 
 const NUMBERED = new Set(['loi', 'ordonnance', 'decret'])
 
@@ -77,6 +77,6 @@ function readFrenchSurname(tokens: TokenStream, at: number): ActMention | undefi
   const name = tokens.get(at + 1)
   if (name?.kind !== 'word' || !tokens.isCapitalised(at + 1)) return undefined
   const volume = tokens.get(at + 2)
-  const numbered = volume !== undefined && /^[IVX]+$/.test(volume.raw) && isRoman(volume.text)
+  const numbered = volume !== undefined && /^[IVX]+$/.test(volume.raw) && readRoman(volume.text) !== undefined
   return mentionOf(`name:loi-${name.text}${numbered ? `-${volume.text}` : ''}`, numbered ? at + 3 : at + 2)
 }

@@ -2,7 +2,7 @@ import { fold } from '#core/index/analysis/words.ts'
 import { familyOf } from '#law/citations/citation.ts'
 import { tokenise } from '#law/citations/lexer/tokens.ts'
 import type { Token, TokenStream } from '#law/citations/lexer/tokens.ts'
-import { isRoman, romanValue } from '#law/citations/provisions/numbers.ts'
+import { readRoman } from '#law/citations/provisions/numbers.ts'
 import { KNOWN_ACTS } from './known-acts.ts'
 import type { KnownAct } from './known-acts.ts'
 
@@ -195,9 +195,8 @@ function otherForms(name: string, { casedAlways }: Entry): readonly string[] {
 function otherFigures(name: string): string | undefined {
   const [, stem = '', number = ''] = /^(.*\p{L})[ -]?(\d|[IVX]{2,4})$/u.exec(name) ?? []
   if (stem === '') return undefined
-  if (!/^\d$/.test(number)) return isRoman(fold(number)) ? `${stem} ${romanValue(fold(number))}` : undefined
-  const roman = ROMAN_FIGURES[Number(number)]
-  return roman === undefined ? undefined : `${stem} ${roman}`
+  const other = /^\d$/.test(number) ? ROMAN_FIGURES[Number(number)] : readRoman(fold(number))
+  return other === undefined ? undefined : `${stem} ${other}`
 }
 
 function standaloneOfAlias(alias: string, act: string): Standalone {

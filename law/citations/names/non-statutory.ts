@@ -1,6 +1,6 @@
 import { FUNCTION_WORD_FORMS } from '#law/citations/lexer/tokens.ts'
 import type { Token, TokenStream } from '#law/citations/lexer/tokens.ts'
-import { isRoman } from '#law/citations/provisions/numbers.ts'
+import { readRoman } from '#law/citations/provisions/numbers.ts'
 import type { ActAliases } from './aliases.ts'
 import { GENITIVES, isLegalNoun, isTreaty, NON_STATUTORY, POSSESSIVES, PRIVATE_SOURCES, STANDARDS } from './not-acts.ts'
 
@@ -123,7 +123,7 @@ function isInStandard(tokens: TokenStream, at: number): boolean {
   const token = tokens.get(at)
   if (token === undefined) return false
   if (token.kind === 'sign') return STANDARD_SIGNS.has(token.text) && token.glued && tokens.isGlued(at + 1)
-  if (/^(?:type|typ)$/.test(token.text)) return tokens.isWord(at + 1) && isRoman(tokens.text(at + 1))
+  if (/^(?:type|typ)$/.test(token.text)) return tokens.isWord(at + 1) && readRoman(tokens.text(at + 1)) !== undefined
   return /^\p{Lu}{1,5}$/u.test(token.raw)
 }
 

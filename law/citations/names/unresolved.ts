@@ -4,7 +4,7 @@ import { FUNCTION_WORD_FORMS } from '#law/citations/lexer/tokens.ts'
 import type { Token, TokenStream } from '#law/citations/lexer/tokens.ts'
 import { readDesignator } from '#law/citations/provisions/designators.ts'
 import type { Designator, DesignatorKind } from '#law/citations/provisions/designators.ts'
-import { isRoman, romanValue } from '#law/citations/provisions/numbers.ts'
+import { readRoman } from '#law/citations/provisions/numbers.ts'
 import type { ActAliases } from './aliases.ts'
 import { COUNTED_NOUNS, isOtherInitials, STANDARDS } from './not-acts.ts'
 import { readDatedAct, readNameAlone, readWrittenName, withListedInBrackets } from './unresolved-names.ts'
@@ -95,7 +95,7 @@ function readNumberedName(tokens: TokenStream, at: number): ActMention | undefin
   if (name?.kind !== 'word' || !/^\p{Lu}\p{L}{2,}$/u.test(name.raw)) return undefined
   if (numeral === undefined || numeral.glued || !/^[IVX]{1,5}[ab]?$/.test(numeral.raw)) return undefined
   const volume = numeral.text.replace(/[ab]$/, '')
-  if (!isRoman(volume) || romanValue(volume) > VOLUME_MAX || name.text === 'sgb') return undefined
+  if ((readRoman(volume) ?? Infinity) > VOLUME_MAX || name.text === 'sgb') return undefined
   if (COUNTED_NOUNS.has(name.text) || FUNCTION_WORD_FORMS.has(name.text) || STANDARDS.has(name.text)) return undefined
   if (volume === 'i' && numeral.text === 'i' && !/^(?:rome?|rom|brussels|brussel|bruxelles)$/.test(name.text))
     return undefined
@@ -106,7 +106,7 @@ function readNumberedName(tokens: TokenStream, at: number): ActMention | undefin
 function readInitials(tokens: TokenStream, at: number, german: boolean): ActMention | undefined {
   const token = tokens.get(at)
   if (token?.kind !== 'word' || token.glued || !isInitials(token.raw) || isOtherInitials(token.text)) return undefined
-  if (isRoman(token.text)) return undefined
+  if (readRoman(token.text) !== undefined) return undefined
   const next = tokens.get(at + 1)
   const digit = next?.glued === true && next.kind === 'number' && next.text.length <= 2 ? next.text : ''
   const end = digit === '' ? at + 1 : at + 2
@@ -165,7 +165,7 @@ function isEnglishArticle(tokens: TokenStream, at: number): boolean {
 }
 
 function isNumeral({ raw, text }: Token): boolean {
-  return /^\p{Lu}+$/u.test(raw) && isRoman(text)
+  return /^\p{Lu}+$/u.test(raw) && readRoman(text) !== undefined
 }
 
 /** In a text of capitals alone, capitals tell nothing. */

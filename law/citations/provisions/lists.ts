@@ -1,9 +1,8 @@
 import { FUNCTION_WORD_FORMS } from '#law/citations/lexer/tokens.ts'
 import type { TokenStream } from '#law/citations/lexer/tokens.ts'
-import { readNumber } from './designated-number.ts'
-import { isContainer } from './designators.ts'
+import { isContainer, readNumber } from './designators.ts'
 import type { Designator } from './designators.ts'
-import { isRoman, readBrackets } from './numbers.ts'
+import { readBrackets, readRoman } from './numbers.ts'
 import type { Designation, Part } from './numbers.ts'
 import { readQualifier, readQualifiers, readSibling } from './qualifiers.ts'
 
@@ -28,25 +27,7 @@ const DIVISIONS: ReadonlyMap<string, readonly string[]> = new Map([
   ['schedule', ['part', 'pt']],
   ['annex', ['part', 'section', 'abschnitt', 'teil', 'partie']],
 ])
-
-const CONNECTORS = new Set([
-  ',',
-  ';',
-  'and',
-  'or',
-  'und',
-  'oder',
-  'sowie',
-  'et',
-  'ou',
-  '&',
-  'to',
-  'bis',
-  'through',
-  'until',
-  '–',
-  '-',
-])
+const CONNECTORS = new Set(', ; and or und oder sowie et ou & to bis through until – -'.split(' '))
 
 /**
  * Reads the numbers after a designator: `5`, `12(1) and (2)`, `5, 6 and 7`, `433 Abs. 1 und 2`, `12–14`. Each item of a
@@ -180,7 +161,7 @@ function ascends(old: Part | undefined, part: Part | undefined): boolean {
 function isSameKind(old: Part | undefined, part: Part | undefined): boolean {
   if (old === undefined || part === undefined || old.kind !== part.kind) return false
   if (part.kind === 'digit' || /^[ivx]$/.test(old.text) || /^[ivx]$/.test(part.text)) return true
-  return isRoman(old.text) === isRoman(part.text)
+  return (readRoman(old.text) === undefined) === (readRoman(part.text) === undefined)
 }
 
 function continued(

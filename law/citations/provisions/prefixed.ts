@@ -7,22 +7,7 @@ import type { Part } from './numbers.ts'
 import { readQualifier, readSibling } from './qualifiers.ts'
 import type { Qualified } from './qualifiers.ts'
 
-const OF = new Set([
-  'of',
-  'the',
-  'in',
-  'to',
-  'des',
-  'der',
-  'de',
-  'du',
-  'l',
-  "'",
-  'first',
-  'second',
-  'third',
-  'subparagraph',
-])
+const OF = new Set("of the in to des der de du l ' first second third subparagraph".split(' '))
 const OF_MAX = 6
 const LEVELS_MAX = 3
 const INNERMOST_MAX = 16
