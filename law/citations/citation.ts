@@ -44,7 +44,7 @@ export interface ActMention {
   /** Counts also without a provision beside it. */
   readonly standalone: boolean
   /** Position of the section's number, for a title whose sections follow directly (`15 U.S.C. 1601`). */
-  readonly sections: number | undefined
+  readonly sections?: number
   /** The provision path that a URI contains. */
   readonly path?: readonly string[]
   /** A short code of a rulebook. `cased`: written as in the corpus. */
@@ -52,28 +52,34 @@ export interface ActMention {
   readonly cased?: boolean
 }
 
-/** An act without further properties: an unresolved one, whose name no table holds. */
-export function mentionOf(act: string, end: number): ActMention {
-  return { act, end, standalone: false, sections: undefined }
+/** An act that counts only beside a provision, such as an unresolved one: no table holds its name. */
+export function actBeside(act: string, end: number): ActMention {
+  return { act, end, standalone: false }
+}
+
+/** An act by its official number. */
+export function numberedAct(act: string, end: number): ActMention {
+  return { act, end, standalone: true }
 }
 
 /** Numbering scheme of an act's provisions. An act with an unknown scheme counts as a rulebook. */
 export type Family = 'us' | 'eu' | 'uk' | 'de' | 'fr' | 'rulebook'
 
-const FAMILIES: ReadonlyMap<string, Family> = new Map([
-  ['cfr', 'us'],
-  ['usc', 'us'],
-  ['celex', 'eu'],
-  ['ukpga', 'uk'],
-  ['uksi', 'uk'],
-  ['eur', 'eu'],
-  ['name', 'uk'],
-  ['de', 'de'],
-  ['fr', 'fr'],
-])
+const FAMILIES: Readonly<Record<string, Family>> = {
+  cfr: 'us',
+  usc: 'us',
+  celex: 'eu',
+  eur: 'eu',
+  ukpga: 'uk',
+  uksi: 'uk',
+  name: 'uk',
+  de: 'de',
+  fr: 'fr',
+}
 
 export function familyOf(act: string): Family {
-  return FAMILIES.get(act.slice(0, act.indexOf(':'))) ?? 'rulebook'
+  const scheme = act.slice(0, act.indexOf(':'))
+  return (Object.hasOwn(FAMILIES, scheme) ? FAMILIES[scheme] : undefined) ?? 'rulebook'
 }
 
 /**

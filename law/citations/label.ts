@@ -1,5 +1,5 @@
 import { referenceOf, resolveCitations } from '#law/citations/antecedents/resolve.ts'
-import { readRulebookLabel, underRulebook } from '#law/citations/grammars/rulebook.ts'
+import { rulebookPath, underRulebook } from '#law/citations/grammars/rulebook.ts'
 import { lex } from '#law/citations/lexer/tokens.ts'
 import type { TokenStream } from '#law/citations/lexer/tokens.ts'
 import { readAct } from '#law/citations/names/acts.ts'
@@ -22,7 +22,7 @@ export function parseReference(label: string, aliases: ActAliases): Reference | 
   const canonical = CANONICAL.exec(trimmed)
   if (canonical !== null) return ofCanonical(canonical[1] ?? '', canonical[2], trimmed, aliases)
   const tokens = lex(trimmed)
-  return ofRulebookLabel(tokens, aliases) ?? mostExact(tokens, aliases)
+  return ofRulebookLabel(trimmed, tokens, aliases) ?? mostExact(tokens, aliases)
 }
 
 function ofCanonical(act: string, path: string | undefined, label: string, aliases: ActAliases): Reference | undefined {
@@ -35,10 +35,11 @@ function ofCanonical(act: string, path: string | undefined, label: string, alias
     : { act: label.split('#')[0] ?? act, path: parts }
 }
 
-function ofRulebookLabel(tokens: TokenStream, aliases: ActAliases): Reference | undefined {
+function ofRulebookLabel(label: string, tokens: TokenStream, aliases: ActAliases): Reference | undefined {
   const mention = readAct(tokens, 0, aliases)
   if (mention === undefined || familyOf(mention.act) !== 'rulebook') return undefined
-  return { act: mention.act, path: underRulebook(readRulebookLabel(tokens, mention.end)) }
+  const after = tokens.get(mention.end - 1)?.end ?? label.length
+  return { act: mention.act, path: underRulebook(rulebookPath(label.slice(after))) }
 }
 
 function mostExact(tokens: TokenStream, aliases: ActAliases): Reference | undefined {

@@ -1,6 +1,5 @@
 import { isRequestWord } from '#core/index/analysis/request-words.ts'
 import type { Confidence } from '#law/citations/citation.ts'
-import { isRuleNumber } from '#law/citations/grammars/rulebook.ts'
 import { FUNCTION_WORD_FORMS } from '#law/citations/lexer/tokens.ts'
 import type { TokenStream } from '#law/citations/lexer/tokens.ts'
 import { hasFrenchArticle } from '#law/citations/provisions/designators.ts'
@@ -85,7 +84,8 @@ function isUnambiguous(tokens: TokenStream, at: number, designator: Designator, 
     case 'regulation':
       return isBracketed || !designator.abbreviated
     case 'rule':
-      return isRuleNumber(designator, first.parts, capital)
+      // `Rule 3.2`: three parts in any letter case, two after a capital, one never.
+      return first.parts.length >= 3 || (first.parts.length === 2 && capital)
     case 'recital':
       return capital && (designator.capitalised || tokens.reads(at, 'erwg'))
     case 'annex':

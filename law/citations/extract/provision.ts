@@ -1,12 +1,11 @@
 import type { ActMention, Citation, Reading } from '#law/citations/citation.ts'
-import { readComments } from '#law/citations/grammars/us-comments.ts'
+import { readComments } from '#law/citations/grammars/us.ts'
 import type { TokenStream } from '#law/citations/lexer/tokens.ts'
 import type { ActAliases } from '#law/citations/names/aliases.ts'
 import { isCitedFromWithin, isSelfCitation } from '#law/citations/names/self-citation.ts'
 import { impliedDesignator, readDesignator } from '#law/citations/provisions/designators.ts'
 import type { Designator } from '#law/citations/provisions/designators.ts'
 import { readList } from '#law/citations/provisions/lists.ts'
-import type { Element } from '#law/citations/provisions/lists.ts'
 import { finish } from './citations.ts'
 import { confidenceOf, isOfAnAct } from './confidence.ts'
 
@@ -20,19 +19,8 @@ export function readProvision(
 ): Reading | undefined {
   const [comment, ...comments] = readComments(tokens, at)
   if (comment !== undefined) {
-    const elements = comments.map(({ parts, from: start, end }): Element => {
-      return { parts, from: start, to: end, hyphen: false, alone: false }
-    })
-    const first: Element = { parts: comment.parts, from, to: comment.end, hyphen: false, alone: false }
-    return finish(
-      tokens,
-      impliedDesignator('section', at + 1),
-      [first, ...elements],
-      before,
-      aliases,
-      'certain',
-      'comment',
-    )
+    const designator = impliedDesignator('section', at + 1)
+    return finish(tokens, designator, [{ ...comment, from }, ...comments], before, aliases, 'certain', 'comment')
   }
   const designator = readDesignator(tokens, at)
   if (designator === undefined || (before?.code === true && before.cased !== true && designator.kind !== 'rule'))

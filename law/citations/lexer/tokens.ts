@@ -58,6 +58,9 @@ export const FUNCTION_WORD_FORMS: ReadonlySet<string> = new Set(
     .map(fold),
 )
 
+/** No official identifier is longer. */
+const MATCHED_TOKENS_MAX = 48
+
 /** The tokens of one text, read by position. A position outside the text has no token. */
 export class TokenStream {
   readonly #tokens: readonly Token[]
@@ -136,6 +139,22 @@ export class TokenStream {
   digits(at: number, least: number, most: number): string | undefined {
     const text = this.text(at)
     return this.isNumber(at) && text.length >= least && text.length <= most ? text : undefined
+  }
+
+  /**
+   * Matches the folded text that no space interrupts from this position on. Returns the groups, and the position after
+   * the last token of the match. Undefined where the match ends within a token.
+   */
+  match(at: number, pattern: RegExp): { readonly groups: readonly string[]; readonly end: number } | undefined {
+    let text = this.text(at)
+    const ends = [text.length]
+    for (let index = at + 1; this.isGlued(index) && ends.length < MATCHED_TOKENS_MAX; index += 1) {
+      text += this.text(index)
+      ends.push(text.length)
+    }
+    const found = pattern.exec(text)
+    const last = found === null ? -1 : ends.indexOf(found[0].length)
+    return last < 0 ? undefined : { groups: [...(found ?? [])].map((group) => group ?? ''), end: at + last + 1 }
   }
 
   /** Returns the position after an abbreviation, with or without its full stops (`U.S.C.`, `USC`, `U. S. C.`). */

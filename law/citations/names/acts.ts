@@ -11,7 +11,7 @@ import type { ActAliases } from './aliases.ts'
 /** Reads the longest act mention that starts here. */
 export function readAct(tokens: TokenStream, at: number, aliases: ActAliases): ActMention | undefined {
   const alias = aliases.find(tokens, at)
-  const named = alias === undefined ? undefined : withKind(tokens, { ...alias, sections: undefined })
+  const named = alias === undefined ? undefined : withKind(tokens, alias)
   let longest: ActMention | undefined = named
   for (const mention of [
     readUsAct(tokens, at, aliases.actOfPart),

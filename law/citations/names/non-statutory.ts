@@ -1,3 +1,4 @@
+import { isPrivateOrder } from '#law/citations/grammars/de.ts'
 import { FUNCTION_WORD_FORMS } from '#law/citations/lexer/tokens.ts'
 import type { Token, TokenStream } from '#law/citations/lexer/tokens.ts'
 import { readRoman } from '#law/citations/provisions/numbers.ts'
@@ -17,8 +18,6 @@ const AUXILIARIES = ['shall', 'must', 'may', 'can', 'should', 'will', 'is', 'are
 /** Ends of German names of such sources: `§ 2 der Vereinssatzung`, `§ 5 des Kooperationsvertrags`. */
 const PRIVATE_ENDS =
   /(?:vertrag|vertrages|vertrags|vereinbarung|bedingungen|satzung|versicherungspolice|zeitung|broschure|handbuch)$/
-/** Orders that a firm, a school or a meeting gives itself. */
-const PRIVATE_ORDERS = /^(?:haus|tages|geschafts|prufungs|studien|betriebs|sitz|bade|park)ordnung$/
 /** Treaties between states, and by-laws of municipalities. */
 const PUBLIC_TREATIES = /^(?:.*staatsvertrag|einigungsvertrag|.*grundlagenvertrag|lissabon.*|grundungsvertrag)(?:e?s)?$/
 
@@ -43,7 +42,7 @@ export function isOfContract(tokens: TokenStream): boolean {
 
 function isPrivateSource(folded: string): boolean {
   if (PRIVATE_SOURCES.has(folded)) return true
-  return (PRIVATE_ENDS.test(folded) && !PUBLIC_TREATIES.test(folded)) || PRIVATE_ORDERS.test(folded)
+  return (PRIVATE_ENDS.test(folded) && !PUBLIC_TREATIES.test(folded)) || isPrivateOrder(folded)
 }
 
 /** `the annual report`, `my lease`, `ISO 27001`: what follows a provision and a word such as `of`. */

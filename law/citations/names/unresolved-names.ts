@@ -1,4 +1,4 @@
-import { mentionOf } from '#law/citations/citation.ts'
+import { actBeside } from '#law/citations/citation.ts'
 import type { ActMention } from '#law/citations/citation.ts'
 import { readGermanName } from '#law/citations/grammars/de.ts'
 import { readEuAct } from '#law/citations/grammars/eu.ts'
@@ -78,7 +78,7 @@ function readNamedAct(tokens: TokenStream, at: number, aliases: ActAliases): Act
       if (listed !== undefined && !tokens.isCapitalised(index - 1)) return undefined
       const isDesignator = LEGAL_NOUNS.has(token.text) || (index > at && readDesignator(tokens, index) !== undefined)
       if (isDesignator && isProvisionNumber(tokens, index + 1)) break
-      if (isTreaty(tokens, index)) return mentionOf(`name:${token.text}-agreement`, index + 2)
+      if (isTreaty(tokens, index)) return actBeside(`name:${token.text}-agreement`, index + 2)
       if (token.text.length > 1) capitals += 1
       if (LEGAL_NOUNS.has(token.text)) [hasNoun, inTail, end] = [true, false, index + 1]
       else if (inTail) end = index + 1
@@ -93,7 +93,7 @@ function readNamedAct(tokens: TokenStream, at: number, aliases: ActAliases): Act
   const name = tokens.slice(at, end)
   end = afterYear(tokens, end)
   for (const token of name) if (token.kind !== 'sign') words.push(token.text)
-  return mentionOf(`name:${words.join('-')}`, end)
+  return actBeside(`name:${words.join('-')}`, end)
 }
 
 /** `Arbitration Act of 1916`, `Arbitration Act (Northern Ireland) 1954`: the position after the year. */
@@ -132,7 +132,7 @@ function readListed(
 ): { readonly mention: ActMention; readonly numbered: boolean } | undefined {
   const numbered = LEGAL_NOUNS.has(tokens.text(at)) ? readEuAct(tokens, at) : undefined
   const alias = numbered === undefined ? aliases.find(tokens, at) : undefined
-  if (alias !== undefined) return { mention: { ...alias, sections: undefined }, numbered: false }
+  if (alias !== undefined) return { mention: alias, numbered: false }
   return numbered === undefined ? undefined : { mention: numbered, numbered: true }
 }
 
@@ -147,7 +147,7 @@ export function withListedInBrackets(
   const listed = aliases.find(tokens, name)
   const close = tokens.skip(listed?.end ?? name + 1, ...QUOTES)
   if (!tokens.reads(close, ')')) return mention
-  if (listed !== undefined) return { ...listed, end: close + 1, sections: undefined }
+  if (listed !== undefined) return { ...listed, end: close + 1 }
   return /^\p{Lu}{2,}$/u.test(tokens.raw(name)) ? { ...mention, end: close + 1 } : mention
 }
 
@@ -168,7 +168,7 @@ function readLowerCaseAct(tokens: TokenStream, at: number): ActMention | undefin
     if ((isAct && !GENERIC.has(before) && !FUNCTION_WORD_FORMS.has(before)) || isCode) {
       const year = tokens.digits(index + 1, 4, 4)
       const name = [...words, token.text, ...(year === undefined ? [] : [year])].join('-')
-      return mentionOf(`name:${name}`, year === undefined ? index + 1 : index + 2)
+      return actBeside(`name:${name}`, year === undefined ? index + 1 : index + 2)
     }
     if (words.length === 0 && FUNCTION_WORD_FORMS.has(token.text)) return undefined
     words.push(token.text)
@@ -183,7 +183,7 @@ function readPublicLaw(tokens: TokenStream, at: number): ActMention | undefined 
   const congress = tokens.skip(tokens.skip(tokens.skip(law + 1, '.'), 'no'), '.')
   const [session, number] = [tokens.digits(congress, 2, 3), tokens.digits(congress + 2, 1, 4)]
   if (session === undefined || number === undefined || !tokens.reads(congress + 1, '-', '–')) return undefined
-  return mentionOf(`name:public-law-${session}-${number}`, congress + 3)
+  return actBeside(`name:public-law-${session}-${number}`, congress + 3)
 }
 
 /** `the state law of Michigan`, `laws of the State of New York`. */
@@ -195,12 +195,12 @@ function readLawOf(tokens: TokenStream, at: number): ActMention | undefined {
   let end = index
   while (end < index + 3 && tokens.isWord(end) && tokens.isCapitalised(end)) end += 1
   const words = tokens.slice(index, end).map(({ text }) => text)
-  return words.length === 0 ? undefined : mentionOf(`name:law-of-${words.join('-')}`, end)
+  return words.length === 0 ? undefined : actBeside(`name:law-of-${words.join('-')}`, end)
 }
 
 function readConstitution(tokens: TokenStream, at: number): ActMention | undefined {
   const name = tokens.get(at)
-  return name !== undefined && CONSTITUTIONS.has(name.text) ? mentionOf(`name:${name.text}`, at + 1) : undefined
+  return name !== undefined && CONSTITUTIONS.has(name.text) ? actBeside(`name:${name.text}`, at + 1) : undefined
 }
 
 const MONTHS = new Set(
@@ -220,7 +220,7 @@ function readYearAct(tokens: TokenStream, at: number): ActMention | undefined {
   if (!LEGAL_NOUNS.has(noun.text) && !OTHER_NOUNS.has(noun.text)) return undefined
   // `the 1968 Theft Act`, `the 1995 directive 95/46/EC`: the name goes on.
   if (tokens.isNumber(at + 2)) return undefined
-  return mentionOf(`name:${tokens.text(at)}-${noun.text}`, at + 2)
+  return actBeside(`name:${tokens.text(at)}-${noun.text}`, at + 2)
 }
 
 function readActOfDate(tokens: TokenStream, at: number): ActMention | undefined {
@@ -233,5 +233,5 @@ function readActOfDate(tokens: TokenStream, at: number): ActMention | undefined 
   const year = tokens.skip(date + 2, ',')
   if (month === undefined || !MONTHS.has(month.text) || day?.kind !== 'number') return undefined
   if (tokens.digits(year, 4, 4) === undefined) return undefined
-  return mentionOf(`name:act-${month.text}-${day.text}-${tokens.text(year)}`, year + 1)
+  return actBeside(`name:act-${month.text}-${day.text}-${tokens.text(year)}`, year + 1)
 }

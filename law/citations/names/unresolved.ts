@@ -1,4 +1,4 @@
-import { mentionOf } from '#law/citations/citation.ts'
+import { actBeside } from '#law/citations/citation.ts'
 import type { ActMention } from '#law/citations/citation.ts'
 import { FUNCTION_WORD_FORMS } from '#law/citations/lexer/tokens.ts'
 import type { Token, TokenStream } from '#law/citations/lexer/tokens.ts'
@@ -99,7 +99,7 @@ function readNumberedName(tokens: TokenStream, at: number): ActMention | undefin
   if (COUNTED_NOUNS.has(name.text) || FUNCTION_WORD_FORMS.has(name.text) || STANDARDS.has(name.text)) return undefined
   if (volume === 'i' && numeral.text === 'i' && !/^(?:rome?|rom|brussels|brussel|bruxelles)$/.test(name.text))
     return undefined
-  return mentionOf(`name:${name.text}-${numeral.text}`, at + 2)
+  return actBeside(`name:${name.text}-${numeral.text}`, at + 2)
 }
 
 /** `EMRK`, `BauGB`, `CRR2`, `SGB II`: two capitals or more in one word. */
@@ -114,11 +114,11 @@ function readInitials(tokens: TokenStream, at: number, german: boolean): ActMent
   if (after?.glued === true && (after.kind !== 'sign' || after.text === '-' || after.text === '/')) return undefined
   if (after !== undefined && FUNCTION_WORD_FORMS.has(after.text) && /^\p{Lu}{2,}$/u.test(after.raw)) return undefined
   const year = after !== undefined && !after.glued && tokens.isYear(end) ? after.text : undefined
-  if (year !== undefined) return mentionOf(`name:${token.text}${digit}-${year}`, end + 1)
+  if (year !== undefined) return actBeside(`name:${token.text}${digit}-${year}`, end + 1)
   const volume = token.text === 'sgb' && after !== undefined && /^(?:[IVX]{1,4}|\d{1,2})$/.test(after.raw)
   const scheme = german && digit === '' && isGermanShape(token.raw) ? 'de' : 'name'
   if (token.raw.length < 3 && scheme !== 'de') return undefined
-  return mentionOf(`${scheme}:${token.text}${digit}${volume ? `-${after.text}` : ''}`, volume ? end + 1 : end)
+  return actBeside(`${scheme}:${token.text}${digit}${volume ? `-${after.text}` : ''}`, volume ? end + 1 : end)
 }
 
 /** `FA 2004`: initials with their year name an act beside any kind of provision. */
