@@ -1,7 +1,7 @@
 import type { Citation } from '#law/citations/citation.ts'
 import { FUNCTION_WORD_FORMS } from '#law/citations/lexer/tokens.ts'
 import type { TokenStream } from '#law/citations/lexer/tokens.ts'
-import { isLegalNoun } from '#law/citations/names/not-acts.ts'
+import { isLegalNoun } from '#law/citations/names/nouns.ts'
 
 /** Provisions that have a number of their own in the act, whatever chapter they are in. */
 export const INDEPENDENTLY_NUMBERED: ReadonlySet<Citation['kind']> = new Set([
