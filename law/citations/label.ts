@@ -1,16 +1,16 @@
-import { referenceOf, attachActs } from '#law/citations/attachment/acts.ts'
-import { readCandidates } from '#law/citations/attachment/scan.ts'
-import { readRulebookLabel, underRulebook } from '#law/citations/grammars/rulebook.ts'
-import { lex } from '#law/citations/lexer/token-stream.ts'
-import type { TokenStream } from '#law/citations/lexer/token-stream.ts'
-import { familyOf } from '#law/citations/act.ts'
+import { referenceOf, resolveCitations } from '#law/citations/antecedents/resolve.ts'
+import { rulebookPath, underRulebook } from '#law/citations/grammars/rulebook.ts'
+import { lex } from '#law/citations/lexer/tokens.ts'
+import type { TokenStream } from '#law/citations/lexer/tokens.ts'
 import { readAct } from '#law/citations/names/acts.ts'
 import type { ActAliases } from '#law/citations/names/aliases.ts'
-import type { Reference } from './reference.ts'
+import { familyOf } from './citation.ts'
+import type { Reference } from './citation.ts'
+import { findCitations } from './find.ts'
 
 const CANONICAL = /^([a-z]{2,16}:[^\s#/][^\s#]*|\*)(?:#([^\s#]+))?$/
 /** A label names one provision, perhaps after its act and its part. */
-const CANDIDATES_MAX = 8
+const CITATIONS_MAX = 8
 
 /**
  * Returns the reference of a citation label or of a publisher's identifier: `12 CFR 1003.2(g)(1)`, `celex:32016R0679
@@ -22,7 +22,7 @@ export function parseReference(label: string, aliases: ActAliases): Reference | 
   const canonical = CANONICAL.exec(trimmed)
   if (canonical !== null) return ofCanonical(canonical[1] ?? '', canonical[2], trimmed, aliases)
   const tokens = lex(trimmed)
-  return ofRulebookLabel(tokens, aliases) ?? mostExact(tokens, aliases)
+  return ofRulebookLabel(trimmed, tokens, aliases) ?? mostExact(tokens, aliases)
 }
 
 function ofCanonical(act: string, path: string | undefined, label: string, aliases: ActAliases): Reference | undefined {
@@ -35,16 +35,17 @@ function ofCanonical(act: string, path: string | undefined, label: string, alias
     : { act: label.split('#')[0] ?? act, path: parts }
 }
 
-function ofRulebookLabel(tokens: TokenStream, aliases: ActAliases): Reference | undefined {
+function ofRulebookLabel(label: string, tokens: TokenStream, aliases: ActAliases): Reference | undefined {
   const mention = readAct(tokens, 0, aliases)
   if (mention === undefined || familyOf(mention.act) !== 'rulebook') return undefined
-  return { act: mention.act, path: underRulebook(readRulebookLabel(tokens, mention.end)) }
+  const after = tokens.get(mention.end - 1)?.end ?? label.length
+  return { act: mention.act, path: underRulebook(rulebookPath(label.slice(after))) }
 }
 
 function mostExact(tokens: TokenStream, aliases: ActAliases): Reference | undefined {
   let best: Reference | undefined
-  for (const candidate of attachActs(readCandidates(tokens, aliases, CANDIDATES_MAX), tokens).certain) {
-    const reference = referenceOf(candidate)
+  for (const citation of resolveCitations(findCitations(tokens, aliases, CITATIONS_MAX), tokens).certain) {
+    const reference = referenceOf(citation)
     if (best === undefined || rank(reference) > rank(best)) best = reference
   }
   return best

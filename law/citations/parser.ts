@@ -1,12 +1,11 @@
-import { referenceOf, attachActs } from '#law/citations/attachment/acts.ts'
-import type { Candidate } from '#law/citations/attachment/candidates.ts'
-import { readCandidates } from '#law/citations/attachment/scan.ts'
-import { lex } from '#law/citations/lexer/token-stream.ts'
+import { referenceOf, resolveCitations } from '#law/citations/antecedents/resolve.ts'
+import { lex } from '#law/citations/lexer/tokens.ts'
 import type { ActAliases } from '#law/citations/names/aliases.ts'
-import type { ExplicitReference } from './reference.ts'
+import type { Citation, ExplicitReference } from './citation.ts'
+import { findCitations } from './find.ts'
 
 export { type ActAliases, createActAliases, namesOfAct } from './names/aliases.ts'
-export { ancestorsOf, canonicalReference, type ExplicitReference, type Reference } from './reference.ts'
+export { ancestorsOf, canonicalReference, type ExplicitReference, type Reference } from './citation.ts'
 export { parseReference } from './label.ts'
 
 /** Further references of a query are ignored. */
@@ -28,7 +27,7 @@ export function actNamed(name: string, aliases: ActAliases): string | undefined 
 
 /**
  * Returns the provisions and acts that a query cites, in time linear in its length. The stages are: tokens (`lexer`) →
- * candidates, read once from left to right by `provisions`, `grammars` and `names` → acts of neighbours (`attachment`).
+ * citations, read once from left to right by `provisions`, `grammars` and `names` → their antecedents (`antecedents`).
  * Each item of a list and each end of a range is one reference. Publishers do not number sentences, subparagraphs and
  * alinéas, so these belong to the text of a reference, never to its path. A provision without an act takes the act of
  * its list, else the only act in the query if that act has such provisions. A provision left without an act counts only
@@ -36,12 +35,12 @@ export function actNamed(name: string, aliases: ActAliases): string | undefined 
  */
 export function referencesIn(query: string, aliases: ActAliases): QueryReferences {
   const tokens = lex(query)
-  const candidates = readCandidates(tokens, aliases, EXPLICIT_REFERENCES_MAX)
-  const { certain, ifHeld } = attachActs(candidates, tokens)
-  const written = (candidate: Candidate): ExplicitReference => {
-    const start = tokens.get(candidate.from)?.start ?? 0
-    const end = tokens.get(candidate.to - 1)?.end ?? start
-    return { text: query.slice(start, end), start, end, reference: referenceOf(candidate) }
+  const citations = findCitations(tokens, aliases, EXPLICIT_REFERENCES_MAX)
+  const { certain, ifHeld } = resolveCitations(citations, tokens)
+  const written = (citation: Citation): ExplicitReference => {
+    const start = tokens.get(citation.from)?.start ?? 0
+    const end = tokens.get(citation.to - 1)?.end ?? start
+    return { text: query.slice(start, end), start, end, reference: referenceOf(citation) }
   }
   return { certain: certain.map(written), ifHeld: ifHeld.map(written) }
 }

@@ -1,7 +1,6 @@
-import type { TokenStream } from '#law/citations/lexer/token-stream.ts'
-import { isCapitalised } from '#law/citations/lexer/tokens.ts'
-import { mentionOf } from '#law/citations/act.ts'
-import type { ActMention } from '#law/citations/act.ts'
+import { actBeside } from '#law/citations/citation.ts'
+import type { ActMention } from '#law/citations/citation.ts'
+import type { TokenStream } from '#law/citations/lexer/tokens.ts'
 
 const TITLE_TOKENS_MAX = 14
 const GERMAN_TREATY = /(?:^einigungs|staats)vertrag(?:e?s)?$/
@@ -12,17 +11,16 @@ const GERMAN_PREPOSITIONS = new Set(['uber', 'zur', 'zum', 'gegen', 'betreffend'
 const SOCIAL_VOLUMES = 'erst zweit dritt viert funft sechst siebt acht neunt zehnt elft zwolft'.split(' ')
 const SOCIAL_NUMERALS = 'i ii iii iv v vi vii viii ix x xi xii'.split(' ')
 
-/** Orders of a house, a meeting or a size, which are no acts. */
-const GENERIC_ORDERS = new Set(
-  (
-    'hausordnung tagesordnung grossenordnung geschaftsordnung prufungsordnung studienordnung ' +
-    'betriebsordnung anordnung zuordnung einordnung unterordnung neuordnung abordnung rangordnung ' +
-    'verordnung rechtsverordnung ordnung unordnung rechtsordnung durchfuhrungsverordnung gesetz ' +
-    'landesgesetz bundesgesetz naturgesetz richtlinie reiserichtlinie reisekostenrichtlinie sitzordnung ' +
-    'badeordnung parkordnung benutzungsordnung schulordnung spielordnung wahlordnung beitragsordnung ' +
-    'grundordnung'
-  ).split(' '),
-)
+/** Orders that a firm, a school or a meeting gives itself. */
+const PRIVATE_ORDER =
+  /^(?:haus|tages|geschafts|prufungs|studien|betriebs|sitz|bade|park|benutzungs|schul|spiel|wahl|beitrags)ordnung(?:en)?$/
+/** Any act at all, and orders of things: `Verordnung`, `Rangordnung`. */
+const GENERIC =
+  /^(?:(?:rechts|durchfuhrungs)?verordnung|(?:grossen|rang|rechts|grund|ein|unter|neu)ordnung|(?:landes|bundes|natur)gesetz|reise(?:kosten)?richtlinie)(?:e?s|en)?$/
+
+export function isPrivateOrder(folded: string): boolean {
+  return PRIVATE_ORDER.test(folded)
+}
 
 /** `Produkthaftungsgesetzes`, `Straßenverkehrs-Ordnung`, `Gesetz gegen den unlauteren Wettbewerb`. */
 export function readGermanName(tokens: TokenStream, at: number, linked: boolean): ActMention | undefined {
@@ -38,15 +36,15 @@ export function readGermanName(tokens: TokenStream, at: number, linked: boolean)
     end += 2
   }
   const isAct = GERMAN_ACT.test(name) || GERMAN_TREATY.test(name) || (linked && GERMAN_DIRECTIVE.test(name))
-  if (!isAct || isGenericOrder(name) || isGenericOrder(name.replace(/e?s$|en$/, ''))) return undefined
-  return mentionOf(`name:${name.replace(/(gesetz|buch|vertrag|ubereinkommen)e?s$/, '$1')}`, end)
+  if (!isAct || PRIVATE_ORDER.test(name) || GENERIC.test(name)) return undefined
+  return actBeside(`name:${name.replace(/(gesetz|buch|vertrag|ubereinkommen)e?s$/, '$1')}`, end)
 }
 
 /** `Rennwett- und Lotteriegesetz`: two compounds that share their last part. */
 function readGermanPair(tokens: TokenStream, at: number): ActMention | undefined {
   const [first, second] = [tokens.text(at), tokens.text(at + 3)]
-  if (!GERMAN_ACT.test(second) || isGenericOrder(second)) return undefined
-  return mentionOf(`name:${first}-und-${second.replace(/(gesetz|buch)e?s$/, '$1')}`, at + 4)
+  if (!GERMAN_ACT.test(second) || PRIVATE_ORDER.test(second) || GENERIC.test(second)) return undefined
+  return actBeside(`name:${first}-und-${second.replace(/(gesetz|buch)e?s$/, '$1')}`, at + 4)
 }
 
 function readGermanTitle(tokens: TokenStream, at: number): ActMention | undefined {
@@ -57,14 +55,14 @@ function readGermanTitle(tokens: TokenStream, at: number): ActMention | undefine
     const token = tokens.get(index)
     if (token?.kind !== 'word') return undefined
     words.push(token.text)
-    if (isCapitalised(token)) return mentionOf(`name:${words.join('-')}`, afterGenitives(tokens, index + 1))
+    if (tokens.isCapitalised(index)) return actBeside(`name:${words.join('-')}`, afterGenitives(tokens, index + 1))
   }
   return undefined
 }
 
 /** `Gesetz zur Reform des Betriebsverfassungsgesetzes`: the name goes on in the genitive. */
 function afterGenitives(tokens: TokenStream, at: number): number {
-  const isGenitive = tokens.reads(at, 'des', 'der') && tokens.isWord(at + 1) && isCapitalised(tokens.get(at + 1))
+  const isGenitive = tokens.reads(at, 'des', 'der') && tokens.isWord(at + 1) && tokens.isCapitalised(at + 1)
   return isGenitive ? at + 2 : at
 }
 
@@ -74,21 +72,15 @@ function readGermanDate(tokens: TokenStream, at: number): ActMention | undefined
   if (day === undefined) return undefined
   const month = tokens.skip(at + 3, '.')
   const year = tokens.digits(month + 1, 4, 4)
-  if (year === undefined) return mentionOf(`name:gesetz-vom-${day}`, at + 3)
-  return mentionOf(`name:gesetz-vom-${day}-${tokens.text(month)}-${year}`, month + 2)
+  if (year === undefined) return actBeside(`name:gesetz-vom-${day}`, at + 3)
+  return actBeside(`name:gesetz-vom-${day}-${tokens.text(month)}-${year}`, month + 2)
 }
 
 /** `Neuntes Buch Sozialgesetzbuch`, `des Neunten Buches Sozialgesetzbuch`: the act that is cited as `SGB IX`. */
 function readSocialCode(tokens: TokenStream, at: number): ActMention | undefined {
-  const book = SOCIAL_VOLUMES.indexOf(tokens.text(at).replace(/(?:es|en|er|e)$/, ''))
-  if (book < 0 || !tokens.reads(at + 1, 'buch', 'buches', 'buchs')) return undefined
-  const numeral = SOCIAL_NUMERALS[book] ?? ''
+  const numeral = SOCIAL_NUMERALS[SOCIAL_VOLUMES.indexOf(tokens.text(at).replace(/e[nrs]?$/, ''))]
+  if (numeral === undefined || !tokens.reads(at + 1, 'buch', 'buches', 'buchs')) return undefined
   return tokens.reads(at + 2, 'sozialgesetzbuch', 'sozialgesetzbuchs')
-    ? mentionOf(`de:sgb-${numeral}`, at + 3)
+    ? actBeside(`de:sgb-${numeral}`, at + 3)
     : undefined
-}
-
-/** Whether an `…ordnung` or `…gesetz` is no name of an act: it names a private order, or any act at all. */
-function isGenericOrder(folded: string): boolean {
-  return GENERIC_ORDERS.has(folded)
 }

@@ -1,8 +1,8 @@
-import type { TokenStream } from '#law/citations/lexer/token-stream.ts'
-import { isRoman } from '#law/citations/provisions/roman.ts'
-import { FUNCTION_WORD_FORMS, isCapitalised } from '#law/citations/lexer/tokens.ts'
-import { mentionOf } from '#law/citations/act.ts'
-import type { ActMention } from '#law/citations/act.ts'
+import { actBeside, numberedAct } from '#law/citations/citation.ts'
+import type { ActMention } from '#law/citations/citation.ts'
+import { FUNCTION_WORD_FORMS } from '#law/citations/lexer/tokens.ts'
+import type { TokenStream } from '#law/citations/lexer/tokens.ts'
+import { readRoman } from '#law/citations/provisions/numbers.ts'
 
 const NUMBERED = new Set(['loi', 'ordonnance', 'decret'])
 
@@ -14,12 +14,7 @@ export function readFrenchAct(tokens: TokenStream, at: number): ActMention | und
   const year = tokens.digits(index, 2, 4)
   const number = tokens.digits(index + 2, 1, 4)
   if (year === undefined || year.length === 3 || number === undefined || !tokens.reads(index + 1, '-')) return undefined
-  return {
-    act: `fr:${kind}-${year}-${number}`,
-    end: afterDate(tokens, index + 3),
-    standalone: true,
-    sections: undefined,
-  }
+  return numberedAct(`fr:${kind}-${year}-${number}`, afterDate(tokens, index + 3))
 }
 
 function afterDate(tokens: TokenStream, at: number): number {
@@ -54,7 +49,7 @@ function readFrenchCode(tokens: TokenStream, at: number): ActMention | undefined
     while (FRENCH_ADJECTIVE.test(tokens.text(index)) && words.length < 8) words.push(tokens.text(index++))
   }
   const isNamed = words.length > 1 && !tokens.reads(at + 1, 'postal', 'personnel', 'final', 'initial')
-  return isNamed ? mentionOf(`fr:${words.join('-')}`, index) : undefined
+  return isNamed ? actBeside(`fr:${words.join('-')}`, index) : undefined
 }
 
 function linksFrom(tokens: TokenStream, at: number): string[] {
@@ -70,13 +65,13 @@ function readFrenchDate(tokens: TokenStream, at: number, kind: string): ActMenti
   const month = tokens.skip(at + 3, 'er')
   const year = tokens.digits(month + 1, 4, 4)
   if (day === undefined || year === undefined || !tokens.isWord(month)) return undefined
-  return mentionOf(`fr:${kind}-${year}-${tokens.text(month)}-${day}`, month + 2)
+  return actBeside(`fr:${kind}-${year}-${tokens.text(month)}-${day}`, month + 2)
 }
 
 function readFrenchSurname(tokens: TokenStream, at: number): ActMention | undefined {
   const name = tokens.get(at + 1)
-  if (name?.kind !== 'word' || !isCapitalised(name)) return undefined
+  if (name?.kind !== 'word' || !tokens.isCapitalised(at + 1)) return undefined
   const volume = tokens.get(at + 2)
-  const numbered = volume !== undefined && /^[IVX]+$/.test(volume.raw) && isRoman(volume.text)
-  return mentionOf(`name:loi-${name.text}${numbered ? `-${volume.text}` : ''}`, numbered ? at + 3 : at + 2)
+  const numbered = volume !== undefined && /^[IVX]+$/.test(volume.raw) && readRoman(volume.text) !== undefined
+  return actBeside(`name:loi-${name.text}${numbered ? `-${volume.text}` : ''}`, numbered ? at + 3 : at + 2)
 }

@@ -1,33 +1,18 @@
-import type { TokenStream } from '#law/citations/lexer/token-stream.ts'
-import type { ActMention } from '#law/citations/act.ts'
+import { actBeside, numberedAct } from '#law/citations/citation.ts'
+import type { ActMention } from '#law/citations/citation.ts'
+import type { TokenStream } from '#law/citations/lexer/tokens.ts'
+import type { Element } from '#law/citations/provisions/lists.ts'
+import { kindOf, readDesignation } from '#law/citations/provisions/numbers.ts'
+import type { Part } from '#law/citations/provisions/numbers.ts'
 
 /** Regulations of the Consumer Financial Protection Bureau by letter: parts of 12 CFR chapter X. */
-const BUREAU_PARTS: ReadonlyMap<string, string> = new Map(
-  Object.entries({
-    b: '1002',
-    c: '1003',
-    d: '1004',
-    e: '1005',
-    f: '1006',
-    g: '1007',
-    h: '1008',
-    i: '1009',
-    j: '1010',
-    k: '1011',
-    l: '1012',
-    m: '1013',
-    n: '1014',
-    o: '1015',
-    p: '1016',
-    v: '1022',
-    x: '1024',
-    z: '1026',
-    dd: '1030',
-  }),
-)
-
-/** Letters that are also words; they name a regulation only with a provision beside them. */
-const WORDS = new Set(['i', 'o'])
+const BUREAU_PARTS: ReadonlyMap<string, string> = new Map([
+  ...[...'bcdefghijklmnop'].map((letter, at) => [letter, String(1002 + at)] as const),
+  ['v', '1022'],
+  ['x', '1024'],
+  ['z', '1026'],
+  ['dd', '1030'],
+])
 
 /** Returns the act of a part of the Code of Federal Regulations, if it is known. */
 type ActOfPart = (part: string) => string | undefined
@@ -39,21 +24,16 @@ export function readUsAct(tokens: TokenStream, at: number, actOfPart: ActOfPart)
 
 /** Reads a title after its section: `section 1601 of title 15, United States Code`, `section 1324 of Title 31`. */
 export function readUsTitleAfter(tokens: TokenStream, at: number): ActMention | undefined {
-  if (!tokens.reads(at, 'title')) return undefined
-  const title = tokens.digits(at + 1, 1, 2)
+  const title = tokens.reads(at, 'title') ? tokens.digits(at + 1, 1, 2) : undefined
   if (title === undefined) return undefined
   const index = tokens.skip(tokens.skip(tokens.skip(at + 2, ',', 'of'), 'of'), 'the')
   if (tokens.reads(index, 'code') && tokens.reads(index + 2, 'federal') && tokens.reads(index + 3, 'regulations'))
-    return { act: `cfr:${title}`, end: index + 4, standalone: false, sections: undefined }
-  const code =
-    tokens.reads(index, 'united') && tokens.reads(index + 1, 'states')
-      ? index + 2
-      : tokens.afterAbbreviation(index, 'us')
-  if (code === undefined || !tokens.reads(code, 'code'))
-    return tokens.reads(at - 1, 'of') && !tokens.reads(at + 2, 'of')
-      ? { act: `usc:${title}`, end: at + 2, standalone: false, sections: undefined }
-      : undefined
-  return { act: `usc:${title}`, end: code + 1, standalone: false, sections: undefined }
+    return actBeside(`cfr:${title}`, index + 4)
+  const isStates = tokens.reads(index, 'united') && tokens.reads(index + 1, 'states')
+  const code = isStates ? index + 2 : tokens.afterAbbreviation(index, 'us')
+  if (code !== undefined && tokens.reads(code, 'code')) return actBeside(`usc:${title}`, code + 1)
+  const isPlain = tokens.reads(at - 1, 'of') && !tokens.reads(at + 2, 'of')
+  return isPlain ? actBeside(`usc:${title}`, at + 2) : undefined
 }
 
 function readTitle(tokens: TokenStream, at: number): ActMention | undefined {
@@ -65,54 +45,42 @@ function readTitle(tokens: TokenStream, at: number): ActMention | undefined {
   if (regulations === undefined) return undefined
   const part = tokens.skip(tokens.skip(regulations, 'part', 'parts', 'pt'), '.')
   const number = tokens.digits(part, 1, 4)
-  if (number !== undefined && tokens.reads(regulations, 'parts'))
-    return { act: `cfr:${title}`, end: part, standalone: false, sections: part }
-  const isSection = number === undefined || isPointed(tokens, part + 1)
-  if (isSection) return withSections(`cfr:${title}`, tokens, number === undefined ? regulations : part)
-  const suffix = tokens.get(part + 1)
-  const isLettered = suffix?.glued === true && suffix.kind === 'word' && suffix.text.length === 1
-  return {
-    act: `cfr:${title}/${number}${isLettered ? suffix.text : ''}`,
-    end: isLettered ? part + 2 : part + 1,
-    standalone: true,
-    sections: undefined,
-  }
+  if (number === undefined) return withSections(`cfr:${title}`, tokens, regulations)
+  if (tokens.reads(regulations, 'parts') || isPointed(tokens, part + 1))
+    return { ...actBeside(`cfr:${title}`, part), sections: part }
+  const isLettered = tokens.isGlued(part + 1) && /^[a-z]$/.test(tokens.text(part + 1))
+  const letter = isLettered ? tokens.text(part + 1) : ''
+  return numberedAct(`cfr:${title}/${number}${letter}`, isLettered ? part + 2 : part + 1)
 }
 
 function withSections(act: string, tokens: TokenStream, at: number): ActMention | undefined {
   const word = tokens.skip(tokens.skip(at, 'section', 'sections', 'sec', 'secs'), '.')
   const number = tokens.isSectionSign(word) ? tokens.skip(word + 1, '§') : word
-  return tokens.isNumber(number) ? { act, end: number, standalone: false, sections: number } : undefined
+  return tokens.isNumber(number) ? { ...actBeside(act, number), sections: number } : undefined
 }
 
 /** Reads `Regulation Z`, `Reg. DD`. A letter that is also a word needs a capital or a following provision. */
 function readLetteredRegulation(tokens: TokenStream, at: number): ActMention | undefined {
   if (!tokens.reads(at, 'regulation', 'reg')) return undefined
   const index = tokens.skip(at + 1, '.')
-  const letter = tokens.get(index)
-  const part = letter === undefined ? undefined : BUREAU_PARTS.get(letter.text)
-  if (letter === undefined || part === undefined || letter.glued || isContinued(tokens, index + 1)) return undefined
-  const isCapital = /^[A-Z]+$/.test(letter.raw) && !(letter.text === 'i')
+  const letter = tokens.text(index)
+  const part = tokens.isGlued(index) ? undefined : BUREAU_PARTS.get(letter)
+  if (part === undefined || isContinued(tokens, index + 1)) return undefined
+  const isWord = letter === 'i' || (letter === 'o' && !tokens.isCapitalised(index))
   const next = tokens.skip(index + 1, ',')
   const isFollowed =
     tokens.isSectionSign(next) ||
     tokens.reads(next, 'section', 'sections', 'sec') ||
     (tokens.isNumber(next) && next === index + 1)
-  if (!isCapital && !isFollowed && WORDS.has(letter.text)) return undefined
-  return {
-    act: `cfr:12/${part}`,
-    end: index + 1,
-    standalone: isCapital || !WORDS.has(letter.text),
-    sections: undefined,
-  }
+  if (isWord && !isFollowed) return undefined
+  return { act: `cfr:12/${part}`, end: index + 1, standalone: !isWord }
 }
 
 /** Reads `Part 1026` alone if the part is known. */
 function readPart(tokens: TokenStream, at: number, actOfPart: ActOfPart): ActMention | undefined {
-  if (!tokens.reads(at, 'part', 'parts')) return undefined
-  const part = tokens.digits(at + 1, 3, 4)
+  const part = tokens.reads(at, 'part', 'parts') ? tokens.digits(at + 1, 3, 4) : undefined
   const act = part === undefined || isPointed(tokens, at + 2) ? undefined : actOfPart(part)
-  return act === undefined ? undefined : { act, end: at + 2, standalone: true, sections: undefined }
+  return act === undefined ? undefined : numberedAct(act, at + 2)
 }
 
 /** Moves the part's number before a section (`1026.43`) from the path to the act. */
@@ -131,4 +99,50 @@ function isPointed(tokens: TokenStream, at: number): boolean {
 function isContinued(tokens: TokenStream, at: number): boolean {
   const token = tokens.get(at)
   return token?.glued === true && (token.kind !== 'sign' || token.text === '-')
+}
+
+const COMMENTS_MAX = 16
+
+/**
+ * Reads `comment 1003.2(g)-1.ii`, `comments 4(a)-3 and 4(b)-1`: the official interpretations of paragraphs, each with
+ * its own number after a hyphen.
+ */
+export function readComments(tokens: TokenStream, at: number): readonly Element[] {
+  if (!tokens.reads(at, 'comment', 'comments', 'commentary', 'cmt', 'interpretation', 'interpretations')) return []
+  const comments: Element[] = []
+  let index = tokens.skip(tokens.skip(at + 1, '.'), 'of')
+  while (comments.length < COMMENTS_MAX) {
+    const comment: Element | undefined = readComment(tokens, index) ?? readNextNumber(tokens, index, comments.at(-1))
+    if (comment === undefined) break
+    comments.push(comments.length === 0 ? { ...comment, from: at } : comment)
+    if (!tokens.reads(comment.to, ',', 'and', 'or', 'through', 'to')) break
+    index = tokens.skip(comment.to + 1, 'and', 'or')
+  }
+  return comments
+}
+
+/** `comments 18(e)-4 through 6`, `comment 4(a)-1 and -2`: another number of the same paragraph. */
+function readNextNumber(tokens: TokenStream, at: number, before: Element | undefined): Element | undefined {
+  const index = tokens.skip(at, '-')
+  const number = tokens.digits(index, 1, 3)
+  const isLonger = tokens.isGlued(index + 1) && !tokens.reads(index + 1, '.', ',', ';')
+  if (before === undefined || number === undefined || isLonger) return undefined
+  const paragraph = before.parts.findLastIndex(({ text }) => text.startsWith('-'))
+  const parts: Part[] = [...before.parts.slice(0, paragraph), { text: `-${number}`, kind: 'digit', keyword: '' }]
+  return { parts, from: at, to: index + 1, hyphen: false, alone: false }
+}
+
+function readComment(tokens: TokenStream, at: number): Element | undefined {
+  const provision = readDesignation(tokens, at)
+  if (provision === undefined) return undefined
+  const numbers: Part[] = []
+  let { end } = provision
+  while (numbers.length < 4 && tokens.reads(end, numbers.length === 0 ? '-' : '.') && tokens.isGlued(end + 1)) {
+    const text = tokens.text(end + 1)
+    if (!/^(?:\d{1,3}|[a-z]|[ivx]{1,6})$/.test(text)) break
+    numbers.push({ text: numbers.length === 0 ? `-${text}` : text, kind: kindOf(text), keyword: '' })
+    end += 2
+  }
+  if (numbers.length === 0) return undefined
+  return { parts: [...provision.parts, ...numbers], from: at, to: end, hyphen: false, alone: false }
 }

@@ -51,31 +51,125 @@ function kindOf(folded: string): Token['kind'] {
   return /^\p{L}/u.test(folded) ? 'word' : 'sign'
 }
 
-export function isCapitalised(token: Token | undefined): boolean {
-  return token !== undefined && /^\p{Lu}/u.test(token.raw)
-}
-
-/** Legal forms of companies, and states, that look like the abbreviation of an act. */
-const NO_ACT = new Set(['ag', 'kg', 'ohg', 'gbr', 'ug', 'eg', 'eu', 'usa', 'ggmbh', 'kgaa'])
-/**
- * An act's abbreviation ends with the capital of `Gesetz`, `Ordnung`, `Buch`, `Verordnung`, `Recht`, `Vertrag`,
- * `Satzung`.
- */
-const ABBREVIATION = /^\p{Lu}[\p{L}]{0,9}[GOBVRS]$/u
-
-/** Whether a word has the form of a German act's abbreviation: `InsO`, `BGB`. */
-function isGermanForm({ raw, text }: Token): boolean {
-  return ABBREVIATION.test(raw) && !NO_ACT.has(text)
-}
-
-/** Whether a word has the form of a national act's abbreviation. Those of the EU end with `VO` or `R`. */
-export function isNationalForm(token: Token): boolean {
-  return isGermanForm(token) && /(?:G|B|[^V]O)$/.test(token.raw)
-}
-
 /** Articles, prepositions, pronouns and auxiliaries: they begin no name, whatever their case. */
 export const FUNCTION_WORD_FORMS: ReadonlySet<string> = new Set(
   FUNCTION_WORDS.split(/\s+/)
     .filter((word) => word !== '')
     .map(fold),
 )
+
+/** No official identifier is longer. */
+const MATCHED_TOKENS_MAX = 48
+
+/** The tokens of one text, read by position. A position outside the text has no token. */
+export class TokenStream {
+  readonly #tokens: readonly Token[]
+
+  constructor(tokens: readonly Token[]) {
+    this.#tokens = tokens
+  }
+
+  get length(): number {
+    return this.#tokens.length
+  }
+
+  /** The token at this position; undefined outside. */
+  get(at: number): Token | undefined {
+    return this.#tokens[at]
+  }
+
+  slice(from: number, to: number): readonly Token[] {
+    return this.#tokens.slice(from, to)
+  }
+
+  /** Whether a token passes the test. */
+  some(test: (token: Token, at: number) => boolean): boolean {
+    return this.#tokens.some(test)
+  }
+
+  /** The folded text at this position; empty outside. */
+  text(at: number): string {
+    return this.#tokens[at]?.text ?? ''
+  }
+
+  /** The text at this position as written; empty outside. */
+  raw(at: number): string {
+    return this.#tokens[at]?.raw ?? ''
+  }
+
+  isWord(at: number): boolean {
+    return this.#tokens[at]?.kind === 'word'
+  }
+
+  isNumber(at: number): boolean {
+    return this.#tokens[at]?.kind === 'number'
+  }
+
+  /** Whether a token is here that nothing separates from the previous one. */
+  isGlued(at: number): boolean {
+    return this.#tokens[at]?.glued === true
+  }
+
+  isCapitalised(at: number): boolean {
+    return /^\p{Lu}/u.test(this.raw(at))
+  }
+
+  /** Whether a `§` or `§§` is here. */
+  isSectionSign(at: number): boolean {
+    return this.text(at).startsWith('§')
+  }
+
+  /** Whether a year since 1800 is here, by which acts are named. */
+  isYear(at: number): boolean {
+    return /^(?:1[89]|20)\d\d$/.test(this.text(at))
+  }
+
+  /** Whether the token at this position is one of `texts`. */
+  reads(at: number, ...texts: readonly string[]): boolean {
+    const token = this.#tokens[at]
+    return token !== undefined && texts.includes(token.text)
+  }
+
+  /** Returns the position after one of these texts if it is here, else the same position. */
+  skip(at: number, ...texts: readonly string[]): number {
+    return this.reads(at, ...texts) ? at + 1 : at
+  }
+
+  /** Returns the number at this position if its count of digits is within the bounds. */
+  digits(at: number, least: number, most: number): string | undefined {
+    const text = this.text(at)
+    return this.isNumber(at) && text.length >= least && text.length <= most ? text : undefined
+  }
+
+  /**
+   * Matches the folded text that no space interrupts from this position on. Returns the groups, and the position after
+   * the last token of the match. Undefined where the match ends within a token.
+   */
+  match(at: number, pattern: RegExp): { readonly groups: readonly string[]; readonly end: number } | undefined {
+    let text = this.text(at)
+    const ends = [text.length]
+    for (let index = at + 1; this.isGlued(index) && ends.length < MATCHED_TOKENS_MAX; index += 1) {
+      text += this.text(index)
+      ends.push(text.length)
+    }
+    const found = pattern.exec(text)
+    const last = found === null ? -1 : ends.indexOf(found[0].length)
+    return last < 0 ? undefined : { groups: [...(found ?? [])].map((group) => group ?? ''), end: at + last + 1 }
+  }
+
+  /** Returns the position after an abbreviation, with or without its full stops (`U.S.C.`, `USC`, `U. S. C.`). */
+  afterAbbreviation(at: number, letters: string): number | undefined {
+    if (this.reads(at, letters)) return this.skip(at + 1, '.')
+    let index = at
+    for (const letter of letters) {
+      if (!this.reads(index, letter)) return undefined
+      index = this.skip(index + 1, '.')
+    }
+    return index
+  }
+}
+
+/** Returns the tokens of a text, in time linear in its length. */
+export function lex(text: string): TokenStream {
+  return new TokenStream(tokenise(text))
+}

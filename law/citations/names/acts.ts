@@ -1,17 +1,17 @@
-import type { TokenStream } from '#law/citations/lexer/token-stream.ts'
+import { familyOf } from '#law/citations/citation.ts'
+import type { ActMention } from '#law/citations/citation.ts'
 import { readEuAct } from '#law/citations/grammars/eu.ts'
 import { readFrenchAct } from '#law/citations/grammars/fr.ts'
 import { afterRulebookWord } from '#law/citations/grammars/rulebook.ts'
 import { readUkAct } from '#law/citations/grammars/uk.ts'
 import { readUsAct } from '#law/citations/grammars/us.ts'
-import { familyOf } from '#law/citations/act.ts'
-import type { ActMention } from '#law/citations/act.ts'
+import type { TokenStream } from '#law/citations/lexer/tokens.ts'
 import type { ActAliases } from './aliases.ts'
 
 /** Reads the longest act mention that starts here. */
 export function readAct(tokens: TokenStream, at: number, aliases: ActAliases): ActMention | undefined {
   const alias = aliases.find(tokens, at)
-  const named = alias === undefined ? undefined : withKind(tokens, { ...alias, sections: undefined })
+  const named = alias === undefined ? undefined : withKind(tokens, alias)
   let longest: ActMention | undefined = named
   for (const mention of [
     readUsAct(tokens, at, aliases.actOfPart),

@@ -1,9 +1,8 @@
 import { fold } from '#core/index/analysis/words.ts'
-import type { TokenStream } from '#law/citations/lexer/token-stream.ts'
-import { isRoman, romanValue } from '#law/citations/provisions/roman.ts'
+import { familyOf } from '#law/citations/citation.ts'
 import { tokenise } from '#law/citations/lexer/tokens.ts'
-import type { Token } from '#law/citations/lexer/tokens.ts'
-import { familyOf } from '#law/citations/act.ts'
+import type { Token, TokenStream } from '#law/citations/lexer/tokens.ts'
+import { readRoman } from '#law/citations/provisions/numbers.ts'
 import { KNOWN_ACTS } from './known-acts.ts'
 import type { KnownAct } from './known-acts.ts'
 
@@ -164,7 +163,7 @@ function matchOf(entry: Entry, tokens: TokenStream, at: number, end: number): Al
   if (entry.casedAlways && !cased) return undefined
   const code = familyOf(entry.act) === 'rulebook' && isWord(entry.written)
   if (!code && isOtherVolume(tokens, end, entry)) return undefined
-  const last = entry.pointed && tokens.get(end)?.text === '.' && tokens.get(end + 1) !== undefined ? end + 1 : end
+  const last = entry.pointed && tokens.reads(end, '.') && tokens.get(end + 1) !== undefined ? end + 1 : end
   return {
     act: entry.act,
     end: last,
@@ -196,9 +195,8 @@ function otherForms(name: string, { casedAlways }: Entry): readonly string[] {
 function otherFigures(name: string): string | undefined {
   const [, stem = '', number = ''] = /^(.*\p{L})[ -]?(\d|[IVX]{2,4})$/u.exec(name) ?? []
   if (stem === '') return undefined
-  if (!/^\d$/.test(number)) return isRoman(fold(number)) ? `${stem} ${romanValue(fold(number))}` : undefined
-  const roman = ROMAN_FIGURES[Number(number)]
-  return roman === undefined ? undefined : `${stem} ${roman}`
+  const other = /^\d$/.test(number) ? ROMAN_FIGURES[Number(number)] : readRoman(fold(number))
+  return other === undefined ? undefined : `${stem} ${other}`
 }
 
 function standaloneOfAlias(alias: string, act: string): Standalone {

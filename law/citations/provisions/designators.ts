@@ -1,5 +1,6 @@
-import type { TokenStream } from '#law/citations/lexer/token-stream.ts'
-import { isCapitalised } from '#law/citations/lexer/tokens.ts'
+import type { TokenStream } from '#law/citations/lexer/tokens.ts'
+import { kindOf, PARTS_MAX, readBrackets, readDesignation, readRoman } from './numbers.ts'
+import type { Designation, Part } from './numbers.ts'
 
 /** What names a kind of provision. */
 export type DesignatorKind =
@@ -32,6 +33,7 @@ export interface Designator {
   readonly hyphenated?: boolean
 }
 
+/** An abbreviation that ends with a further `s` is a plural: `secs`, `ss`. */
 const DESIGNATORS: readonly (readonly [
   kind: DesignatorKind,
   singular: string,
@@ -42,12 +44,8 @@ const DESIGNATORS: readonly (readonly [
   ['section', 'section', 'sections', 'sec secs sect s ss'],
   ['rule', 'rule', 'rules', ''],
   ['regulation', 'regulation', 'regulations', 'reg regs'],
-  [
-    'recital',
-    'recital erwagungsgrund considerant',
-    'recitals erwagungsgrunde erwagungsgrunden considerants',
-    'erwg rec recs',
-  ],
+  ['recital', 'recital erwagungsgrund considerant', 'recitals erwagungsgrunde erwagungsgrunden considerants', 'erwg'],
+  ['recital', '', '', 'rec recs'],
   ['annex', 'annex anhang annexe', 'annexes anhange', ''],
   ['schedule', 'schedule', 'schedules', 'sch sched'],
   ['chapter', 'chapter kapitel chapitre', 'chapters chapitres', ''],
@@ -58,20 +56,11 @@ const DESIGNATORS: readonly (readonly [
   ['sign', 'paragraf paragrafen', '', ''],
   ['paragraph', 'paragraph paragraphe', 'paragraphs paragraphen paragraphes', 'para paras'],
 ]
-const PLURAL_ABBREVIATIONS = new Set(['arts', 'secs', 'ss', 'regs', 'recs', 'paras'])
-
-interface Word {
-  readonly kind: DesignatorKind
-  readonly plural: boolean
-  readonly abbreviated: boolean
-}
-
-const words = new Map<string, Word>()
+const words = new Map<string, Pick<Designator, 'kind' | 'plural' | 'abbreviated'>>()
 for (const [kind, singular, plural, abbreviations] of DESIGNATORS) {
   for (const word of singular.split(' ')) words.set(word, { kind, plural: false, abbreviated: false })
   for (const word of plural.split(' ')) words.set(word, { kind, plural: true, abbreviated: false })
-  for (const word of abbreviations.split(' '))
-    words.set(word, { kind, plural: PLURAL_ABBREVIATIONS.has(word), abbreviated: true })
+  for (const word of abbreviations.split(' ')) words.set(word, { kind, plural: /.s$/.test(word), abbreviated: true })
 }
 words.delete('')
 
@@ -82,58 +71,125 @@ export function impliedDesignator(kind: DesignatorKind, end: number, plural = fa
 
 /** Reads `Art.`, `§§`, `Rules`. Undefined if there is no such word, or if it is part of a longer one. */
 export function readDesignator(tokens: TokenStream, at: number): Designator | undefined {
-  const token = tokens.get(at)
-  if (token === undefined) return undefined
-  if (token.text.startsWith('§'))
-    return {
-      kind: 'sign',
-      plural: token.text.length > 1,
-      end: tokens.skip(at + 1, '§'),
-      capitalised: true,
-      abbreviated: false,
-    }
-  const word = token.kind === 'word' ? words.get(token.text) : undefined
+  if (tokens.isSectionSign(at)) return impliedDesignator('sign', tokens.skip(at + 1, '§'), tokens.text(at).length > 1)
+  const word = tokens.isWord(at) ? words.get(tokens.text(at)) : undefined
   if (word === undefined || isInsideWord(tokens, at)) return undefined
   const hasPoint = tokens.reads(at + 1, '.')
   if (hasPoint && !word.abbreviated) return undefined
   const afterPoint = hasPoint ? at + 2 : at + 1
-  const sign = tokens.isSectionSign(afterPoint)
   return {
     ...word,
-    end: sign ? afterPoint + 1 : afterPoint,
-    capitalised: isCapitalised(token) && (!word.abbreviated || hasPoint),
+    end: tokens.isSectionSign(afterPoint) ? afterPoint + 1 : afterPoint,
+    capitalised: tokens.isCapitalised(at) && (!word.abbreviated || hasPoint),
     ...(word.plural && hasFrenchArticle(tokens, at) ? { hyphenated: true } : {}),
   }
 }
 
 /** Kinds whose name precedes the number in a path: `annex-3`, `recital-26`. */
-const CONTAINERS: ReadonlySet<DesignatorKind> = new Set([
-  'recital',
-  'annex',
-  'schedule',
-  'chapter',
-  'part',
-  'title',
-  'appendix',
-  'supplement',
-])
+const CONTAINERS = /^(?:recital|annex|schedule|chapter|part|title|appendix|supplement)$/
 
 export function isContainer(kind: DesignatorKind): boolean {
-  return CONTAINERS.has(kind)
+  return CONTAINERS.test(kind)
 }
 
 /** Whether the token is part of a compound or an address (`sub-section`, `x.art`), and so not a designator. */
 function isInsideWord(tokens: TokenStream, at: number): boolean {
-  const token = tokens.get(at)
+  if (!tokens.isGlued(at)) return false
   const before = tokens.get(at - 1)
-  if (token?.glued !== true || before === undefined) return false
-  if (before.text === '.') return !isCapitalised(token)
-  if (before.text === "'" && token.text === 's') return true
-  return before.kind !== 'sign' || ['-', '@', '_', '/', '\\'].includes(before.text)
+  if (before?.text === '.') return !tokens.isCapitalised(at)
+  if (before?.text === "'" && tokens.reads(at, 's')) return true
+  return before?.kind !== 'sign' || ['-', '@', '_', '/', '\\'].includes(before.text)
 }
 
 /** `l'article 1242`, `aux articles 771 et 772`: the French article marks a provision in any letter case. */
 export function hasFrenchArticle(tokens: TokenStream, at: number): boolean {
   if (tokens.reads(at, 'articles')) return tokens.reads(at - 1, 'aux', 'des', 'les')
   return tokens.reads(at - 1, "'") && tokens.reads(at - 2, 'l') && tokens.isGlued(at)
+}
+
+/** Reads the number of a provision. Annexes and chapters may have Roman numerals, annexes and appendices letters. */
+export function readNumber(tokens: TokenStream, from: number, designator: Designator): Designation | undefined {
+  const { kind } = designator
+  const at = afterNumberWord(tokens, from)
+  const designation = readDesignation(tokens, at)
+  if (designation !== undefined)
+    return kind === 'section' || kind === 'sign' ? readHyphenated(tokens, designation) : designation
+  if (kind === 'recital') return readBracketed(tokens, at)
+  const isNumbered = kind === 'article' || kind === 'section' || kind === 'rule' || kind === 'regulation'
+  const lettered = isNumbered ? readLettered(tokens, at, designator) : undefined
+  if (lettered !== undefined || (!isContainer(kind) && kind !== 'article')) return lettered
+  // `l'article L.`: the letter of a French series without its number.
+  if (kind === 'article' && tokens.reads(at, 'l', 'r', 'd')) return undefined
+  const isFirst = tokens.reads(at, 'premier') || (kind !== 'article' && tokens.reads(at, 'ier'))
+  if (isFirst) return { parts: [{ text: '1', kind: 'main', keyword: '' }], end: at + 1, hyphen: false }
+  return readNumeral(tokens, at, kind === 'appendix' || kind === 'supplement')
+}
+
+/** `article n° 1382`, `recital no. 47`. */
+function afterNumberWord(tokens: TokenStream, at: number): number {
+  if (!tokens.reads(at, 'n', 'no', 'nr')) return at
+  const number = tokens.skip(at + 1, '.', '°')
+  return number > at + 1 && tokens.isNumber(number) ? number : at
+}
+
+/** `recital (26)`: the publisher's own form. */
+function readBracketed(tokens: TokenStream, at: number): Designation | undefined {
+  const { parts, end } = readBrackets(tokens, at)
+  const [part] = parts
+  if (part?.kind !== 'digit' || parts.length > 1) return undefined
+  return { parts: [{ ...part, kind: 'main' }], end, hyphen: false }
+}
+
+/** `206(4)-2`: rules of the Securities and Exchange Commission continue after the bracket. */
+function readHyphenated(tokens: TokenStream, designation: Designation): Designation {
+  const { parts, end } = designation
+  const number = tokens.text(end + 1)
+  const isContinued =
+    tokens.reads(end, '-') && tokens.isGlued(end) && tokens.isNumber(end + 1) && tokens.isGlued(end + 1)
+  if (!isContinued || !tokens.reads(end - 1, ')')) return designation
+  const brackets = readBrackets(tokens, end + 2)
+  return {
+    ...designation,
+    parts: [...parts, { text: `-${number}`, kind: 'digit', keyword: '' }, ...brackets.parts],
+    end: brackets.end,
+  }
+}
+
+/** Reads `Rule B1(3)`, `Sections II through VII`. `Section C1` is as often one of a form. */
+function readLettered(tokens: TokenStream, at: number, { kind, capitalised }: Designator): Designation | undefined {
+  // `SECTION II` is the heading of a part of guidance.
+  const isAllCapitals = /^\p{Lu}{2,}$/u.test(tokens.raw(at - 1))
+  const raw = tokens.raw(at)
+  if (/^[IVXL]{2,}$/.test(raw)) return capitalised && !isAllCapitals ? readNumeral(tokens, at, false) : undefined
+  if (kind === 'section' || !/^[A-Z]$/.test(raw) || !tokens.isGlued(at + 1)) return undefined
+  const designation = readDesignation(tokens, at + 1)
+  const [first, ...rest] = designation?.parts ?? []
+  if (first === undefined || designation === undefined) return undefined
+  return { ...designation, parts: [{ ...first, text: tokens.text(at) + first.text }, ...rest] }
+}
+
+/**
+ * Reads the number of an annex or chapter: a Roman numeral (`Annex III`), or a letter (`Appendix C`, `Appendix MS-2`).
+ */
+function readNumeral(tokens: TokenStream, at: number, letters: boolean): Designation | undefined {
+  const text = tokens.text(at)
+  if (!/^\p{Lu}+$/u.test(tokens.raw(at)) || isJoined(tokens, at + 1)) return undefined
+  const value = letters || text === 'l' ? undefined : readRoman(text)
+  if (value === undefined && text.length > (letters ? 2 : 1)) return undefined
+  const parts: Part[] = [{ text: value === undefined ? text : String(value), kind: 'main', keyword: '' }]
+  let end = at + 1
+  while (tokens.reads(end, '-') && tokens.isGlued(end) && tokens.isGlued(end + 1)) {
+    const next = tokens.text(end + 1)
+    const isPart = value === undefined && /^(?:\d{1,3}|[a-z]|[ivx]{1,5})$/.test(next)
+    if (!isPart || parts.length >= PARTS_MAX) break
+    parts.push({ text: next, kind: kindOf(next), keyword: '' })
+    end += 2
+  }
+  const brackets = readBrackets(tokens, end)
+  return { parts: [...parts, ...brackets.parts], end: brackets.end, hyphen: false }
+}
+
+function isJoined(tokens: TokenStream, at: number): boolean {
+  const token = tokens.get(at)
+  return token?.glued === true && (token.kind !== 'sign' || token.text === "'")
 }

@@ -1,12 +1,10 @@
-import { isContainer } from './designators.ts'
+import { FUNCTION_WORD_FORMS } from '#law/citations/lexer/tokens.ts'
+import type { TokenStream } from '#law/citations/lexer/tokens.ts'
+import { isContainer, readNumber } from './designators.ts'
 import type { Designator } from './designators.ts'
-import { readNumber } from './designated-number.ts'
-import { readBrackets } from './numbers.ts'
-import { isRoman } from './roman.ts'
+import { readBrackets, readRoman } from './numbers.ts'
 import type { Designation, Part } from './numbers.ts'
 import { readQualifier, readQualifiers, readSibling } from './qualifiers.ts'
-import type { TokenStream } from '#law/citations/lexer/token-stream.ts'
-import { FUNCTION_WORD_FORMS } from '#law/citations/lexer/tokens.ts'
 
 /** Further elements of a list are ignored. */
 const LIST_ELEMENTS_MAX = 64
@@ -21,7 +19,7 @@ export interface Element {
   readonly to: number
   readonly hyphen: boolean
   /** A number of its own, without parts. Without an act it may be something else (`Article 5(1) and 10 days`). */
-  readonly bare: boolean
+  readonly alone: boolean
 }
 
 /** Divisions that are no provisions of their own: `Schedule 2, Part 1`, `Annex I Section C`. */
@@ -29,25 +27,7 @@ const DIVISIONS: ReadonlyMap<string, readonly string[]> = new Map([
   ['schedule', ['part', 'pt']],
   ['annex', ['part', 'section', 'abschnitt', 'teil', 'partie']],
 ])
-
-const CONNECTORS = new Set([
-  ',',
-  ';',
-  'and',
-  'or',
-  'und',
-  'oder',
-  'sowie',
-  'et',
-  'ou',
-  '&',
-  'to',
-  'bis',
-  'through',
-  'until',
-  '–',
-  '-',
-])
+const CONNECTORS = new Set(', ; and or und oder sowie et ou & to bis through until – -'.split(' '))
 
 /**
  * Reads the numbers after a designator: `5`, `12(1) and (2)`, `5, 6 and 7`, `433 Abs. 1 und 2`, `12–14`. Each item of a
@@ -80,7 +60,7 @@ function qualified(
   designator: Designator,
   from: number,
   designation: Designation,
-  bare: boolean,
+  alone: boolean,
 ): Element {
   const more = readQualifiers(tokens, designation.end, DIVISIONS.get(designator.kind))
   return {
@@ -88,7 +68,7 @@ function qualified(
     from,
     to: more.end,
     hyphen: designation.hyphen && more.parts.length === 0,
-    bare,
+    alone,
   }
 }
 
@@ -115,8 +95,8 @@ function readNext(tokens: TokenStream, designator: Designator, last: Element): E
   // A capital letter after a comma is a numeral only where numerals are usual: chapters, annexes.
   if (isWord && /^[a-z]+$/.test(designation.parts[0]?.text ?? '')) return undefined
   if (isWord && !isContainer(designator.kind) && !continuesSeries(tokens, at, designation, last)) return undefined
-  const bare = designation.parts.length === 1 && !isWord && !endsList(tokens, designation.end)
-  return qualified(tokens, designator, at, designation, bare)
+  const alone = designation.parts.length === 1 && !isWord && !endsList(tokens, designation.end)
+  return qualified(tokens, designator, at, designation, alone)
 }
 
 /** `Article 28 or 29 on the market`, `Article 130, 131 or 132,`: what follows is no noun that the number counts. */
@@ -181,7 +161,7 @@ function ascends(old: Part | undefined, part: Part | undefined): boolean {
 function isSameKind(old: Part | undefined, part: Part | undefined): boolean {
   if (old === undefined || part === undefined || old.kind !== part.kind) return false
   if (part.kind === 'digit' || /^[ivx]$/.test(old.text) || /^[ivx]$/.test(part.text)) return true
-  return isRoman(old.text) === isRoman(part.text)
+  return (readRoman(old.text) === undefined) === (readRoman(part.text) === undefined)
 }
 
 function continued(
@@ -192,7 +172,7 @@ function continued(
   end: number,
 ): Element {
   const more = readQualifiers(tokens, end)
-  return { parts: [...kept, ...parts, ...more.parts], from, to: more.end, hyphen: false, bare: false }
+  return { parts: [...kept, ...parts, ...more.parts], from, to: more.end, hyphen: false, alone: false }
 }
 
 /** `articles 815 (deuxième alinéa) et 815-1`: the position after a remark in brackets. */

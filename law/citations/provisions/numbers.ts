@@ -1,6 +1,4 @@
-import { isNationalForm } from '#law/citations/lexer/tokens.ts'
-import type { TokenStream } from '#law/citations/lexer/token-stream.ts'
-import { ROMAN_PARAGRAPH } from './roman.ts'
+import type { TokenStream } from '#law/citations/lexer/tokens.ts'
 
 /** Longer designations are cut; no provision has more levels. */
 export const PARTS_MAX = 16
@@ -30,6 +28,11 @@ interface Piece {
   readonly hyphen: boolean
 }
 
+/**
+ * Abbreviation of a national act, which ends with the capital of `Gesetz`, `Buch` or `Ordnung`: `InsO`, `BGB`. Acts of
+ * the EU end with `VO`; the exceptions are legal forms of companies.
+ */
+const NATIONAL_ACT = /^(?!(?:AG|KG|OHG|UG|EG)$)\p{Lu}\p{L}{0,8}(?:\p{L}[GB]|[GB]|[^V]O)$/u
 const SUFFIX = /^[a-z]{1,2}$/
 const COUNTING = new Set('st nd rd th km kg mg ml cm mm gb mb k m h x am pm er re eme'.split(' '))
 const INSERTED = new Set(['bis', 'ter', 'quater', 'quinquies', 'sexies', 'septies'])
@@ -203,8 +206,7 @@ function isLetterApart(tokens: TokenStream, at: number): boolean {
 }
 
 function isBeforeNationalAct(tokens: TokenStream, at: number): boolean {
-  const next = tokens.get(at + 1)
-  return next?.kind === 'word' && !next.glued && isNationalForm(next)
+  return tokens.isWord(at + 1) && !tokens.isGlued(at + 1) && NATIONAL_ACT.test(tokens.raw(at + 1))
 }
 
 function closingBracket(tokens: TokenStream, open: number): number | undefined {
@@ -219,4 +221,16 @@ function textOf(tokens: TokenStream, from: number, to: number): string {
     text += tokens.text(index)
   }
   return text
+}
+
+/** Capitals that may number a paragraph: `§ 823 I BGB`. */
+export const ROMAN_PARAGRAPH = /^[IVX]{1,5}$/
+const ROMAN = /^(?=[ivxl])(?:xl|l?x{0,3})(?:ix|iv|v?i{0,3})$/
+const ROMAN_VALUES: Readonly<Record<string, number>> = { i: 1, v: 5, x: 10, l: 50 }
+
+/** The value of a Roman numeral: `xiv` → 14. Undefined if it is none. */
+export function readRoman(text: string): number | undefined {
+  if (!ROMAN.test(text)) return undefined
+  const values = [...text].map((letter) => ROMAN_VALUES[letter] ?? 0)
+  return values.reduce((sum, value, at) => sum + (value < (values[at + 1] ?? 0) ? -value : value), 0)
 }

@@ -1,4 +1,4 @@
-import type { TokenStream } from '#law/citations/lexer/token-stream.ts'
+import type { TokenStream } from '#law/citations/lexer/tokens.ts'
 import { readDesignator } from './designators.ts'
 import type { Designator } from './designators.ts'
 import { readList } from './lists.ts'
@@ -7,22 +7,7 @@ import type { Part } from './numbers.ts'
 import { readQualifier, readSibling } from './qualifiers.ts'
 import type { Qualified } from './qualifiers.ts'
 
-const OF = new Set([
-  'of',
-  'the',
-  'in',
-  'to',
-  'des',
-  'der',
-  'de',
-  'du',
-  'l',
-  "'",
-  'first',
-  'second',
-  'third',
-  'subparagraph',
-])
+const OF = new Set("of the in to des der de du l ' first second third subparagraph".split(' '))
 const OF_MAX = 6
 const LEVELS_MAX = 3
 const INNERMOST_MAX = 16
@@ -97,7 +82,7 @@ function withDesignator(
       from: part.from,
       to: isLast ? provision.to : part.to,
       hyphen: false,
-      bare: false,
+      alone: false,
     }
   })
   return { designator: { ...designator, plural: true, capitalised: true }, elements }

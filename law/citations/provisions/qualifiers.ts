@@ -1,57 +1,20 @@
-import { kindOf, readBrackets, readDesignation, readLetter } from './numbers.ts'
-import { ROMAN_PARAGRAPH, isRoman, romanValue } from './roman.ts'
+import type { TokenStream } from '#law/citations/lexer/tokens.ts'
+import { kindOf, readBrackets, readDesignation, readLetter, readRoman, ROMAN_PARAGRAPH } from './numbers.ts'
 import type { Part } from './numbers.ts'
-import type { TokenStream } from '#law/citations/lexer/token-stream.ts'
-import { isCapitalised } from '#law/citations/lexer/tokens.ts'
 
 /**
- * Words that name a part below an article or section. Words of one row name the same level, so `Abs. 1 und Abs. 2`
- * replace each other. `letters`: the part may be a letter without brackets (`lit. f`).
+ * Words that name a part below an article or section. Words of one level replace each other: `Abs. 1 und Abs. 2`. The
+ * part of a point may be a letter without brackets (`lit. f`).
  */
-const LEVELS: readonly (readonly [level: string, letters: boolean, words: readonly string[]])[] = [
-  [
-    'paragraph',
-    false,
-    [
-      'abs',
-      'absatz',
-      'absatze',
-      'absatzes',
-      'absatzen',
-      'para',
-      'paras',
-      'paragraph',
-      'paragraphs',
-      'paragraphe',
-      'paragraphes',
-      'subsection',
-      'subsections',
-      'subsections',
-    ],
-  ],
-  [
-    'point',
-    true,
-    [
-      'point',
-      'points',
-      'lit',
-      'litera',
-      'buchst',
-      'buchstabe',
-      'buchstaben',
-      'letter',
-      'lettre',
-      'doppelbuchst',
-      'doppelbuchstabe',
-    ],
-  ],
-  [
-    'number',
-    false,
-    ['nr', 'nrn', 'nummer', 'nummern', 'ziff', 'ziffer', 'item', 'items', 'subparagraph', 'subparagraphs', 'subpoint'],
-  ],
-]
+const LEVELS = {
+  paragraph:
+    'abs absatz absatze absatzes absatzen para paras paragraph paragraphs paragraphe paragraphes subsection subsections',
+  point: 'point points lit litera buchst buchstabe buchstaben letter lettre doppelbuchst doppelbuchstabe',
+  number: 'nr nrn nummer nummern ziff ziffer item items subparagraph subparagraphs subpoint',
+}
+const levelOfWord = new Map(
+  Object.entries(LEVELS).flatMap(([level, words]) => words.split(' ').map((word) => [word, level] as const)),
+)
 
 /** Subdivisions that the publisher does not number. They are skipped and never part of the path. */
 const UNNUMBERED = new Set(
@@ -59,22 +22,12 @@ const UNNUMBERED = new Set(
     uabs unterabsatz unterabsatzes alinea alineas al phrase indent indents tiret tirets spiegelstrich`.split(/\s+/),
 )
 const ORDINALS = new Set(
-  (
-    'first second third fourth fifth sixth last final erster erste zweiter zweite dritter dritte ' +
-    'premier premiere deuxieme second seconde troisieme quatrieme cinquieme dernier derniere'
-  ).split(/\s+/),
+  `first second third fourth fifth sixth last final erster erste zweiter zweite dritter dritte premier premiere
+    deuxieme seconde troisieme quatrieme cinquieme dernier derniere`.split(/\s+/),
 )
 
 /** Sentences of a paragraph, and of a list of them. */
 const UNNUMBERED_MAX = 12
-
-interface Level {
-  readonly name: string
-  readonly letters: boolean
-}
-
-const levelOfWord = new Map<string, Level>()
-for (const [name, letters, words] of LEVELS) for (const word of words) levelOfWord.set(word, { name, letters })
 
 export interface Qualified {
   readonly parts: readonly Part[]
@@ -110,58 +63,42 @@ function isApart(tokens: TokenStream, parts: readonly Part[], { parts: [next], e
 
 /** Reads one keyword with its number: `Abs. 1`, `point (f)`, `Buchst. aa`. */
 export function readQualifier(tokens: TokenStream, at: number): Qualified | undefined {
-  const token = tokens.get(at)
-  const level = token?.kind === 'word' ? levelOfWord.get(token.text) : undefined
-  if (token === undefined || level === undefined) return undefined
+  const level = levelOfWord.get(tokens.text(at))
   const value = tokens.skip(at + 1, '.')
-  return UNNUMBERED.has(token.text) && tokens.isNumber(value) ? undefined : readValue(tokens, value, level)
+  if (level === undefined || (UNNUMBERED.has(tokens.text(at)) && tokens.isNumber(value))) return undefined
+  return readSibling(tokens, value, level)
 }
 
-/** Reads another number of the same level after a connector: the `2` of `Abs. 1 und 2`. */
+/** Reads a number of a level, also without its keyword after a connector: the `2` of `Abs. 1 und 2`. */
 export function readSibling(tokens: TokenStream, at: number, keyword: string): Qualified | undefined {
-  return readValue(tokens, at, { name: keyword, letters: keyword === 'point' })
-}
-
-function readValue(tokens: TokenStream, at: number, level: Level): Qualified | undefined {
   const brackets = readBrackets(tokens, at)
   const [first, ...rest] = brackets.parts
-  if (first !== undefined) return { parts: [{ ...first, keyword: level.name }, ...rest], end: brackets.end }
+  if (first !== undefined) return { parts: [{ ...first, keyword }, ...rest], end: brackets.end }
   if (tokens.isNumber(at)) {
     const number = readDesignation(tokens, at)
     const [main, ...below] = number?.parts ?? []
     if (number === undefined || main === undefined || number.hyphen) return undefined
-    return {
-      parts: [{ text: main.text, kind: kindOf(main.text), keyword: level.name }, ...below],
-      end: tokens.skip(number.end, '°'),
-    }
+    return { parts: [{ ...main, kind: kindOf(main.text), keyword }, ...below], end: tokens.skip(number.end, '°') }
   }
-  const letter = level.letters ? readLetter(tokens, at) : undefined
-  if (letter === undefined) return undefined
-  return {
-    parts: [{ text: letter.text, kind: 'letter', keyword: level.name }],
-    end: tokens.reads(letter.end, ')') ? letter.end + 1 : letter.end,
-  }
+  const letter = keyword === 'point' ? readLetter(tokens, at) : undefined
+  return letter && { parts: [{ text: letter.text, kind: 'letter', keyword }], end: tokens.skip(letter.end, ')') }
 }
 
 /** `Artikel 246a § 1 EGBGB`, `Artikels 250 §§ 1 bis 3`: sections within an article. */
 function readSign(tokens: TokenStream, at: number): Qualified | undefined {
   const isDirect = tokens.reads(at, '§', '§§') && tokens.get(at - 1)?.text !== ','
-  return isDirect ? readValue(tokens, at + 1, { name: 'section', letters: false }) : undefined
+  return isDirect ? readSibling(tokens, at + 1, 'section') : undefined
 }
 
 /** `Satz 2`, `S. 1`, `first subparagraph`, `2nd sentence`, `alinéa 1er`. */
 function readUnnumbered(tokens: TokenStream, at: number, divisions: readonly string[]): Qualified | undefined {
   const isCounted = UNNUMBERED.has(tokens.text(at + 1)) || tokens.reads(at + 1, 'paragraph')
   if (ORDINALS.has(tokens.text(at)) && isCounted) return { parts: [], end: at + 2 }
-  const word = tokens.get(at)
-  if (divisions.includes(word?.text ?? '') && /^(?:[A-Z]|[IVX]+)$/.test(tokens.raw(at + 1)))
-    return { parts: [], end: at + 2 }
-  const isUnnumbered = word?.kind === 'word' && (UNNUMBERED.has(word.text) || divisions.includes(word.text))
-  if (!isUnnumbered) return undefined
+  const word = tokens.text(at)
+  if (divisions.includes(word) && /^(?:[A-Z]|[IVX]+)$/.test(tokens.raw(at + 1))) return { parts: [], end: at + 2 }
   const number = tokens.skip(at + 1, '.')
-  if (!tokens.isNumber(number)) return undefined
-  const suffix = tokens.get(number + 1)
-  const end = suffix?.glued === true && suffix.text === 'er' ? number + 2 : number + 1
+  if ((!UNNUMBERED.has(word) && !divisions.includes(word)) || !tokens.isNumber(number)) return undefined
+  const end = tokens.isGlued(number + 1) ? tokens.skip(number + 1, 'er') : number + 1
   return { parts: [], end: afterFurtherUnnumbered(tokens, end, Number(tokens.text(number))) }
 }
 
@@ -174,7 +111,7 @@ function afterFurtherUnnumbered(tokens: TokenStream, at: number, before: number)
     if (index === undefined || number?.kind !== 'number') break
     const next = tokens.get(index + 1)
     const value = Number(number.text)
-    const isPart = next !== undefined && (next.text === '(' || levelOfWord.has(next.text) || UNNUMBERED.has(next.text))
+    const isPart = next !== undefined && (next.text === '(' || isPartWord(next.text))
     if (value <= last || value > UNNUMBERED_MAX || isPart || (next?.glued === true && next.kind !== 'sign')) break
     ;[end, last] = [index + 1, value]
   }
@@ -183,22 +120,17 @@ function afterFurtherUnnumbered(tokens: TokenStream, at: number, before: number)
 
 /** `§ 823 I BGB`, `Art. 6 I 1 lit. f`: the paragraph as a Roman numeral, and the sentence after it. */
 function readRomanParagraph(tokens: TokenStream, at: number, parts: Part[]): number {
-  const token = tokens.get(at)
-  if (
-    token === undefined ||
-    (token.glued && !tokens.isNumber(at - 1)) ||
-    !ROMAN_PARAGRAPH.test(token.raw) ||
-    !isRoman(token.text)
-  )
-    return at
+  const value = ROMAN_PARAGRAPH.test(tokens.raw(at)) ? readRoman(tokens.text(at)) : undefined
+  if (value === undefined || (tokens.isGlued(at) && !tokens.isNumber(at - 1))) return at
   if (tokens.isGlued(at + 1) && tokens.reads(at + 1, "'", '-')) return at
-  const next = tokens.get(at + 1)
-  const isFollowed =
-    next !== undefined &&
-    (next.kind === 'number' || isCapitalised(next) || levelOfWord.has(next.text) || UNNUMBERED.has(next.text))
-  if (!isFollowed) return at
-  parts.push({ text: String(romanValue(token.text)), kind: 'digit', keyword: 'paragraph' })
-  return next.kind === 'number' && next.text.length === 1 ? at + 2 : at + 1
+  const isNumber = tokens.isNumber(at + 1)
+  if (!isNumber && !tokens.isCapitalised(at + 1) && !isPartWord(tokens.text(at + 1))) return at
+  parts.push({ text: String(value), kind: 'digit', keyword: 'paragraph' })
+  return isNumber && tokens.text(at + 1).length === 1 ? at + 2 : at + 1
+}
+
+function isPartWord(text: string): boolean {
+  return levelOfWord.has(text) || UNNUMBERED.has(text)
 }
 
 const BETWEEN_PARTS = new Set(
@@ -210,8 +142,8 @@ const BETWEEN_PARTS_MAX = 24
 export function areParts(tokens: TokenStream, from: number, to: number): boolean {
   if (to - from > BETWEEN_PARTS_MAX) return false
   for (let index = from; index < to; index += 1) {
-    const { kind, text } = tokens.get(index) ?? { kind: 'sign', text: '' }
-    if (kind !== 'number' && !BETWEEN_PARTS.has(text) && !levelOfWord.has(text) && !UNNUMBERED.has(text)) return false
+    const text = tokens.text(index)
+    if (!tokens.isNumber(index) && !BETWEEN_PARTS.has(text) && !isPartWord(text)) return false
   }
   return true
 }

@@ -66,7 +66,7 @@ describe('an article in small letters without an act', () => {
     expect(referencesIn('is article 35(3) about cameras?', ALIASES).certain).toHaveLength(1)
   })
 
-  test('is none where the words name another thing, another work or an act, or state law', () => {
+  test('is none where the words name another thing, a non-statutory source or an act, or state law', () => {
     for (const query of [
       'The article 5 colleagues wrote won a prize.',
       'The leather article 7 days old was returned.',

@@ -126,7 +126,7 @@ describe('acts of the corpus', () => {
   })
 })
 
-describe('an act that is named and that no table lists', () => {
+describe('an unresolved act: one whose name no table holds', () => {
   const OWN = readCases('fourth')
 
   test('is an act of its own, wherever it stands and however it is written; standards and contracts are none', () => {

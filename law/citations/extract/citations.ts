@@ -1,48 +1,15 @@
-import type { TokenStream } from '#law/citations/lexer/token-stream.ts'
+import type { ActMention, Citation, Confidence, Reading } from '#law/citations/citation.ts'
+import type { TokenStream } from '#law/citations/lexer/tokens.ts'
+import type { ActAliases } from '#law/citations/names/aliases.ts'
 import { isContainer, readDesignator } from '#law/citations/provisions/designators.ts'
 import type { Designator, DesignatorKind } from '#law/citations/provisions/designators.ts'
 import { readList } from '#law/citations/provisions/lists.ts'
 import type { Element } from '#law/citations/provisions/lists.ts'
 import { readDesignation } from '#law/citations/provisions/numbers.ts'
 import type { Part } from '#law/citations/provisions/numbers.ts'
-import { isRoman, romanValue } from '#law/citations/provisions/roman.ts'
-import type { ActMention } from '#law/citations/act.ts'
-import type { ActAliases } from '#law/citations/names/aliases.ts'
 import { readActAfter } from './act-after.ts'
 
-/**
- * When a candidate counts as a reference:
- * - `certain`: also without an act.
- * - `needs act`: only with an act. Such an act alone does not count; it is only the act of provisions elsewhere.
- * - `if held once`: with an act, or without one if the corpus holds the provision in one document alone.
- * - `if held`: only if the corpus holds the provision.
- */
-export type Confidence = 'certain' | 'needs act' | 'if held once' | 'if held'
-
-/** What may be a reference: the positions of its first token and after its last, and the parsed content. */
-export interface Candidate {
-  readonly from: number
-  readonly to: number
-  readonly kind: DesignatorKind | 'act' | 'comment'
-  readonly path: readonly string[]
-  readonly act: string | undefined
-  readonly confidence: Confidence
-  /** The first two parts are joined by a point (`1026.43`). */
-  readonly pointed: boolean
-  /**
-   * `own text`: of the text that the words come from (`of this title`), so it takes no act from elsewhere.
-   * `an act`: of `the Act` that the words are about, which is no part of the Code of Federal Regulations.
-   */
-  readonly scope?: 'own text' | 'an act' | undefined
-}
-
-/** What was read, and the position after it. */
-export interface Reading {
-  readonly candidates: readonly Candidate[]
-  readonly end: number
-}
-
-/** Gives provisions the act after them, or the one before them; a provision of another kind of work is none. */
+/** Gives provisions the act after them, or the one before them; one of a non-statutory source is none. */
 export function finish(
   tokens: TokenStream,
   designator: Designator,
@@ -50,7 +17,7 @@ export function finish(
   before: ActMention | undefined,
   aliases: ActAliases,
   confidence: Confidence,
-  kind: Candidate['kind'] = designator.kind,
+  kind: Citation['kind'] = designator.kind,
 ): Reading | undefined {
   const last = elements.at(-1)
   if (last === undefined) return undefined
@@ -63,11 +30,11 @@ export function finish(
   const act = before?.act ?? mention?.act
   if (act !== undefined)
     return withAct(tokens, extended(elements, mention?.end ?? last.to), designator, act, elements[0]?.from ?? 0, kind)
-  const kept = designator.plural ? elements : elements.slice(0, elements.findIndex((element) => element.bare) >>> 0)
+  const kept = designator.plural ? elements : elements.slice(0, elements.findIndex((element) => element.alone) >>> 0)
   const end = kept.at(-1)?.to ?? last.to
-  if (after?.kind === 'other work' || isBody(tokens, end)) return { candidates: [], end }
+  if (after?.kind === 'non-statutory' || isBody(tokens, end)) return { citations: [], end }
   return {
-    candidates: kept.flatMap((element) => candidatesOf(tokens, element, designator, undefined, confidence, kind)),
+    citations: kept.flatMap((element) => citationsOf(tokens, element, designator, undefined, confidence, kind)),
     end,
   }
 }
@@ -79,30 +46,30 @@ export function withAct(
   designator: Designator,
   act: string,
   from: number,
-  kind: Candidate['kind'] = designator.kind,
+  kind: Citation['kind'] = designator.kind,
 ): Reading | undefined {
   const [first, ...rest] = elements
   if (first === undefined) return undefined
-  const candidates = [{ ...first, from }, ...rest].flatMap((element) =>
-    candidatesOf(tokens, element, designator, act, 'certain', kind),
+  const citations = [{ ...first, from }, ...rest].flatMap((element) =>
+    citationsOf(tokens, element, designator, act, 'certain', kind),
   )
-  return { candidates, end: elements.at(-1)?.to ?? from }
+  return { citations, end: elements.at(-1)?.to ?? from }
 }
 
 function extended(elements: readonly Element[], to: number): Element[] {
   return elements.map((element, index) => (index === elements.length - 1 ? { ...element, to } : element))
 }
 
-/** Returns one candidate, or two for a range with a hyphen where numbers contain none. */
-function candidatesOf(
+/** Returns one citation, or two for a range with a hyphen where numbers contain none. */
+function citationsOf(
   tokens: TokenStream,
   element: Element,
   designator: Designator,
   act: string | undefined,
   confidence: Confidence,
-  kind: Candidate['kind'],
-): Candidate[] {
-  const one = (from: number, to: number, parts: readonly Part[]): Candidate => ({
+  kind: Citation['kind'],
+): Citation[] {
+  const one = (from: number, to: number, parts: readonly Part[]): Citation => ({
     from,
     to,
     kind,
@@ -126,9 +93,7 @@ function candidatesOf(
 function pathOf(kind: DesignatorKind, parts: readonly Part[]): string[] {
   const [first, ...rest] = parts.map((part) => part.text)
   if (first === undefined) return []
-  if (!isContainer(kind)) return [first, ...rest]
-  const isNumeral = kind !== 'appendix' && kind !== 'supplement' && isRoman(first)
-  return [`${kind}-${isNumeral ? romanValue(first) : first}`, ...rest]
+  return [isContainer(kind) ? `${kind}-${first}` : first, ...rest]
 }
 
 /** Whether a hyphen between two numbers is a range. In France and the United States it is part of one number. */

@@ -1,4 +1,4 @@
-import type { TokenStream } from '#law/citations/lexer/token-stream.ts'
+import type { TokenStream } from '#law/citations/lexer/tokens.ts'
 
 /** Places in the text where the words stand: `section 4.2 above`, `l'article 4 ci-dessus`. */
 const SELF_REFERENCES = new Set(
@@ -7,7 +7,7 @@ const SELF_REFERENCES = new Set(
 /** Verbs of price and place after an article of a shop. */
 const PRICED = new Set(['kostet', 'kosten', 'costs', 'cost', 'coute', 'coutent'])
 
-/** Whether a provision belongs to its own text or to a thing: `above`, `hereof`, `ci-dessous`, `kostet 4 €`. */
+/** Whether a provision is a self-citation or of a thing: `above`, `hereof`, `ci-dessous`, `kostet 4 €`. */
 export function isRelative(tokens: TokenStream, at: number): boolean {
   const index = tokens.skip(at, ',', '(')
   const word = tokens.text(index)
@@ -23,12 +23,12 @@ export function startsClause(tokens: TokenStream, at: number): boolean {
 }
 
 /** `this Section 8`, `dieser § 4`: a provision of the text that the words stand in. */
-export function isOfOwnText(tokens: TokenStream, at: number): boolean {
+export function isSelfCitation(tokens: TokenStream, at: number): boolean {
   return tokens.reads(at - 1, 'this', 'dieser', 'dieses', 'diesem', 'diesen', 'cet', 'cette', 'present', 'presente')
 }
 
-/** `of this title`, `to this Regulation`, `dieses Gesetzes`, `du présent code`: a provision of the own text. */
-export function belongsToOwnText(tokens: TokenStream, end: number): boolean {
+/** `of this title`, `to this Regulation`, `dieses Gesetzes`, `du présent code`: a self-citation. */
+export function isCitedFromWithin(tokens: TokenStream, end: number): boolean {
   const index = tokens.skip(end, 'of', 'to', 'in', 'du', 'de')
   return tokens.reads(tokens.skip(index, 'la'), 'this', 'dieses', 'dieser', 'present', 'presente')
 }

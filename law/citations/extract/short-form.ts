@@ -1,22 +1,21 @@
 import { measureOf } from '#core/index/analysis/request-words.ts'
-import type { TokenStream } from '#law/citations/lexer/token-stream.ts'
+import { familyOf } from '#law/citations/citation.ts'
+import type { ActMention, Reading } from '#law/citations/citation.ts'
+import type { TokenStream } from '#law/citations/lexer/tokens.ts'
+import { readAct } from '#law/citations/names/acts.ts'
+import type { ActAliases } from '#law/citations/names/aliases.ts'
 import { impliedDesignator } from '#law/citations/provisions/designators.ts'
 import { readFirst, readList } from '#law/citations/provisions/lists.ts'
 import { readDesignation } from '#law/citations/provisions/numbers.ts'
 import type { Part } from '#law/citations/provisions/numbers.ts'
 import { readQualifiers } from '#law/citations/provisions/qualifiers.ts'
-import { familyOf } from '#law/citations/act.ts'
-import type { ActMention } from '#law/citations/act.ts'
-import { readAct } from '#law/citations/names/acts.ts'
-import type { ActAliases } from '#law/citations/names/aliases.ts'
-import { finish, withAct } from './candidates.ts'
-import type { Reading } from './candidates.ts'
+import { finish, withAct } from './citations.ts'
 
 /**
- * Reads `7.1.1(1)(c)` or `1024.15(b)` without a designator: three numbers and a bracket are neither a version nor an
- * amount. An unknown code before it names an act that no table lists.
+ * Reads the short-form citation `7.1.1(1)(c)` or `1024.15(b)`, which has no designator: three numbers and a bracket are neither a version nor an
+ * amount. An unknown code before it names an unresolved act.
  */
-export function readBareRule(tokens: TokenStream, at: number, aliases: ActAliases): Reading | undefined {
+export function readShortRule(tokens: TokenStream, at: number, aliases: ActAliases): Reading | undefined {
   if (!tokens.isNumber(at) || tokens.isGlued(at)) return undefined
   const designation = readDesignation(tokens, at)
   const points = designation?.parts.filter((part) => part.kind === 'main').length ?? 0
@@ -39,7 +38,7 @@ function isListedSection([part, ...rest]: readonly Part[], aliases: ActAliases):
 }
 
 /** Reads `L. 3121-27 du code du travail` without the word article. It counts only with its act. */
-export function readBareSeries(tokens: TokenStream, at: number, aliases: ActAliases): Reading | undefined {
+export function readShortSeries(tokens: TokenStream, at: number, aliases: ActAliases): Reading | undefined {
   if (!/^[LRD]$/.test(tokens.raw(at))) return undefined
   const designator = impliedDesignator('article', at)
   const [first, ...rest] = readList(tokens, designator)
@@ -59,7 +58,7 @@ const PREPOSITIONS: readonly string[] = ['du', 'des', 'of', 'the']
  * Reads what counts only if the corpus holds it: `1009.3`, a section of a part that the corpus has, and a number before
  * a national act.
  */
-export function readBareNumber(tokens: TokenStream, at: number, aliases: ActAliases): Reading | undefined {
+export function readShortNumber(tokens: TokenStream, at: number, aliases: ActAliases): Reading | undefined {
   if (!tokens.isNumber(at) || tokens.isGlued(at)) return undefined
   const designation = readDesignation(tokens, at)
   if (designation === undefined || tokens.reads(at - 1, '$', '€', '£')) return undefined
@@ -106,7 +105,7 @@ function heldOnly(reading: Reading | undefined): Reading | undefined {
   return (
     reading && {
       ...reading,
-      candidates: reading.candidates.map((candidate) => ({ ...candidate, confidence: 'if held' })),
+      citations: reading.citations.map((citation) => ({ ...citation, confidence: 'if held' })),
     }
   )
 }
@@ -118,7 +117,7 @@ function isValue(tokens: TokenStream, at: number): boolean {
 
 /** `Code civil 1804`, `GDPR 2018`: a year of an act. */
 function isYear(tokens: TokenStream, at: number): boolean {
-  return /^(?:1[89]|20)\d\d$/.test(tokens.text(at)) && !tokens.isGlued(at + 1)
+  return tokens.isYear(at) && !tokens.isGlued(at + 1)
 }
 
 function afterPrepositions(tokens: TokenStream, at: number): number {

@@ -1,12 +1,12 @@
+import type { ActMention } from '#law/citations/citation.ts'
 import { readUsTitleAfter } from '#law/citations/grammars/us.ts'
-import type { TokenStream } from '#law/citations/lexer/token-stream.ts'
-import type { Designator } from '#law/citations/provisions/designators.ts'
-import type { ActMention } from '#law/citations/act.ts'
+import type { TokenStream } from '#law/citations/lexer/tokens.ts'
 import { readAct } from '#law/citations/names/acts.ts'
 import type { ActAliases } from '#law/citations/names/aliases.ts'
-import { isManner, isOtherWork, isOtherWorkAfter } from '#law/citations/names/other-works.ts'
-import { isRelative, startsClause } from '#law/citations/names/own-text.ts'
-import { readUnlistedAfter } from '#law/citations/names/unlisted.ts'
+import { isManner, isNonStatutory, isNonStatutoryAfter } from '#law/citations/names/non-statutory.ts'
+import { isRelative, startsClause } from '#law/citations/names/self-citation.ts'
+import { readUnresolvedAfter } from '#law/citations/names/unresolved.ts'
+import type { Designator } from '#law/citations/provisions/designators.ts'
 
 /** Words between a provision and the act after it: `of the`, `der`, `du`, `, (`. */
 const LINKS = new Set(
@@ -20,15 +20,15 @@ const LINKS_MAX = 7
 
 export type ActAfter =
   | { readonly kind: 'act'; readonly mention: ActMention; readonly linked: boolean }
-  | { readonly kind: 'other work' }
+  | { readonly kind: 'non-statutory' }
   | undefined
 
 /**
- * Reads what follows a provision: its act, or a work that is not legislation. `linked`: a word such as `of` or `des`
+ * Reads what follows a provision: its act, or a non-statutory source. `linked`: a word such as `of` or `des`
  * connects them.
  */
 export function readActAfter(tokens: TokenStream, at: number, designator: Designator, aliases: ActAliases): ActAfter {
-  if (isRelative(tokens, at)) return { kind: 'other work' }
+  if (isRelative(tokens, at)) return { kind: 'non-statutory' }
   let index = afterBook(tokens, at)
   let linked = index > at
   const clause = startsClause(tokens, at)
@@ -36,17 +36,17 @@ export function readActAfter(tokens: TokenStream, at: number, designator: Design
     const mention = readAct(tokens, index, aliases) ?? readUsTitleAfter(tokens, index)
     if (mention !== undefined && mention.sections === undefined && mention.path === undefined)
       return { kind: 'act', mention, linked }
-    if (linked && !clause && isOtherWork(tokens, index, aliases) && !isManner(tokens, at, index))
-      return { kind: 'other work' }
+    if (linked && !clause && isNonStatutory(tokens, index, aliases) && !isManner(tokens, at, index))
+      return { kind: 'non-statutory' }
     if (isAnnexOfAct(tokens, index)) index += 1
     const link = tokens.get(index)
     if (link === undefined || !LINKS.has(link.text)) break
-    linked ||= link.kind === 'word' && !(tokens.get(index - 1)?.text === ',' && link.text === 'the')
+    linked ||= link.kind === 'word' && !(tokens.reads(index - 1, ',') && link.text === 'the')
   }
   // `§ 12, the Commission`: another part of the sentence.
   if (tokens.reads(at, ',') && tokens.reads(at + 1, 'the')) return undefined
-  if (!clause && isOtherWorkAfter(tokens, at, index)) return { kind: 'other work' }
-  const mention = readUnlistedAfter(tokens, index, designator, linked, aliases)
+  if (!clause && isNonStatutoryAfter(tokens, at, index)) return { kind: 'non-statutory' }
+  const mention = readUnresolvedAfter(tokens, index, designator, linked, aliases)
   return mention === undefined ? undefined : { kind: 'act', mention, linked }
 }
 

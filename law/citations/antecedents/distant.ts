@@ -1,10 +1,10 @@
-import type { TokenStream } from '#law/citations/lexer/token-stream.ts'
+import type { Citation } from '#law/citations/citation.ts'
 import { FUNCTION_WORD_FORMS } from '#law/citations/lexer/tokens.ts'
-import { isLegalNoun } from '#law/citations/names/not-acts.ts'
-import type { Candidate } from './candidates.ts'
+import type { TokenStream } from '#law/citations/lexer/tokens.ts'
+import { isLegalNoun } from '#law/citations/names/nouns.ts'
 
 /** Provisions that have a number of their own in the act, whatever chapter they are in. */
-export const INDEPENDENTLY_NUMBERED: ReadonlySet<Candidate['kind']> = new Set([
+export const INDEPENDENTLY_NUMBERED: ReadonlySet<Citation['kind']> = new Set([
   'article',
   'section',
   'sign',
@@ -75,35 +75,35 @@ function backwardType(tokens: TokenStream, end: number): string | undefined {
 }
 
 /** Gives provisions `of that Regulation` the nearest act before them that is of this type. */
-export function withBackwardActs(candidates: readonly Candidate[], tokens: TokenStream): Candidate[] {
-  const resolved: Candidate[] = []
-  for (const candidate of candidates) {
-    const isOpen = candidate.act === undefined && candidate.kind !== 'act'
-    const act = isOpen ? backwardAct(candidate, resolved, tokens) : undefined
-    resolved.push(act === undefined ? candidate : { ...candidate, act, scope: undefined })
+export function withBackwardActs(citations: readonly Citation[], tokens: TokenStream): Citation[] {
+  const resolved: Citation[] = []
+  for (const citation of citations) {
+    const isOpen = citation.act === undefined && citation.kind !== 'act'
+    const act = isOpen ? backwardAct(citation, resolved, tokens) : undefined
+    resolved.push(act === undefined ? citation : { ...citation, act, scope: undefined })
     if (act !== undefined) disown(resolved)
   }
   return resolved
 }
 
-/** `Artikeln 19 bis 26 dieser Verordnung`: the items before the last are not of the own text either. */
-function disown(candidates: Candidate[]): void {
-  for (let index = candidates.length - 2; index >= 0; index -= 1) {
-    const candidate = candidates[index]
-    if (candidate?.scope !== 'own text') return
-    candidates[index] = { ...candidate, scope: undefined }
+/** `Artikeln 19 bis 26 dieser Verordnung`: the items before the last are no self-citations either. */
+function disown(citations: Citation[]): void {
+  for (let index = citations.length - 2; index >= 0; index -= 1) {
+    const citation = citations[index]
+    if (citation?.scope !== 'self-citation') return
+    citations[index] = { ...citation, scope: undefined }
   }
 }
 
-function backwardAct(candidate: Candidate, before: readonly Candidate[], tokens: TokenStream): string | undefined {
-  const type = backwardType(tokens, candidate.to)
+function backwardAct(citation: Citation, before: readonly Citation[], tokens: TokenStream): string | undefined {
+  const type = backwardType(tokens, citation.to)
   return type === undefined
-    ? actOfException(candidate, before.at(-1), tokens)
+    ? actOfException(citation, before.at(-1), tokens)
     : before.findLast((other) => isOfType(other.act, type))?.act
 }
 
 /** `the second book of the HGB, with the exception of § 5`: the act that is named before it. */
-function actOfException({ from }: Candidate, before: Candidate | undefined, tokens: TokenStream): string | undefined {
+function actOfException({ from }: Citation, before: Citation | undefined, tokens: TokenStream): string | undefined {
   const isGerman = tokens.reads(from - 1, 'der', 'des', 'von') && tokens.reads(from - 2, 'ausnahme')
   const isException = isGerman || (tokens.reads(from - 1, 'of') && tokens.reads(from - 2, 'exception'))
   return isException && before?.kind === 'act' ? before.act : undefined
@@ -116,10 +116,10 @@ function isOfType(act: string | undefined, type: string): boolean {
 }
 
 /** Acts by their year alone become the acts of that year that the text names. */
-export function withActsOfYears(candidates: readonly Candidate[]): readonly Candidate[] {
-  const acts = candidates.flatMap(({ act }) => act ?? [])
-  return candidates.map((candidate) =>
-    candidate.act === undefined ? candidate : { ...candidate, act: actOfYear(candidate.act, acts) },
+export function withActsOfYears(citations: readonly Citation[]): readonly Citation[] {
+  const acts = citations.flatMap(({ act }) => act ?? [])
+  return citations.map((citation) =>
+    citation.act === undefined ? citation : { ...citation, act: actOfYear(citation.act, acts) },
   )
 }
 
@@ -140,12 +140,12 @@ function yearOf(act: string): string | undefined {
  * The act that a provision of a statement takes from another one: a comment from the section that it explains, and a
  * part of an article from another part of it (`Article 35(9) and forms under Article 35(10) of Directive 2009/138/EC`).
  */
-export function actOfSameProvision(candidate: Candidate, candidates: readonly Candidate[]): string | undefined {
-  const givers = candidates.filter(({ act, path }) => act !== undefined && path.length > 0)
-  if (candidate.kind !== 'comment') return onlyActOf(givers.filter((giver) => isSameProvision(candidate, giver)))
+export function actOfSameProvision(citation: Citation, citations: readonly Citation[]): string | undefined {
+  const givers = citations.filter(({ act, path }) => act !== undefined && path.length > 0)
+  if (citation.kind !== 'comment') return onlyActOf(givers.filter((giver) => isSameProvision(citation, giver)))
   // `§ 1003.4` is section 4 of its part.
   const sections = givers.filter(({ pointed, act }) => pointed && act?.startsWith('cfr:') === true)
-  const explained = sections.filter(({ path }) => path[1] === candidate.path[0])
+  const explained = sections.filter(({ path }) => path[1] === citation.path[0])
   return onlyActOf(explained.length > 0 ? explained : sections.filter(({ act }) => /^cfr:\d+\/\d/.test(act ?? '')))
 }
 
@@ -154,45 +154,45 @@ export function actOfSameProvision(candidate: Candidate, candidates: readonly Ca
  * 1997, after section 9 insert`.
  */
 export function amendedAct(
-  candidate: Candidate,
-  candidates: readonly Candidate[],
+  citation: Citation,
+  citations: readonly Citation[],
   tokens: TokenStream,
 ): string | undefined {
-  if (!INDEPENDENTLY_NUMBERED.has(candidate.kind)) return undefined
-  const before = candidates.findLast(({ kind, from }) => kind === 'act' && from < candidate.from)
+  if (!INDEPENDENTLY_NUMBERED.has(citation.kind)) return undefined
+  const before = citations.findLast(({ kind, from }) => kind === 'act' && from < citation.from)
   if (before === undefined) return undefined
   const isAmended = tokens.reads(before.to, 'is', 'are') && tokens.reads(before.to + 1, 'amended')
-  return isAmended || isInsertion(before, candidate, tokens) ? before.act : undefined
+  return isAmended || isInsertion(before, citation, tokens) ? before.act : undefined
 }
 
 /** `In the Police Act 1997, after section 9`: a place in an act. */
-function isInsertion({ from, to }: Candidate, candidate: Candidate, tokens: TokenStream): boolean {
+function isInsertion({ from, to }: Citation, citation: Citation, tokens: TokenStream): boolean {
   const start = tokens.reads(from - 1, 'the') ? from - 2 : from - 1
   const index = tokens.skip(to, ',')
-  return tokens.reads(start, 'in') && tokens.reads(index, 'in', 'after', 'before') && candidate.from === index + 1
+  return tokens.reads(start, 'in') && tokens.reads(index, 'in', 'after', 'before') && citation.from === index + 1
 }
 
 /** `Article 35(9)` and `Article 35(10)`, `COBS, Chapter 8` and `Rule 8.5`. */
-function isSameProvision({ kind, path: [number] }: Candidate, { kind: other, path: [first], act }: Candidate): boolean {
+function isSameProvision({ kind, path: [number] }: Citation, { kind: other, path: [first], act }: Citation): boolean {
   if (act?.startsWith('name:') === true) return false
   return (kind === other && number === first) || (kind === 'rule' && first === `chapter-${number ?? ''}`)
 }
 
 /** `CBAM certificates`, `CRR-Kreditinstitute`: initials before a noun name what the act is about. */
-export function isAttributive({ kind, from, to }: Candidate, tokens: TokenStream): boolean {
+export function isAttributive({ kind, from, to }: Citation, tokens: TokenStream): boolean {
   const next = tokens.get(to)
   if (kind !== 'act' || to !== from + 1 || next === undefined || !/^\p{Lu}{2,}$/u.test(tokens.raw(from))) return false
   if (next.text === '-') return next.glued && tokens.isGlued(to + 1) && tokens.isWord(to + 1)
   return /^\p{L}{3,}$/u.test(next.raw) && !FUNCTION_WORD_FORMS.has(next.text) && !isLegalNoun(next.text)
 }
 
-function onlyActOf(candidates: readonly Candidate[]): string | undefined {
-  const acts = new Set(candidates.map((candidate) => actOf(candidate)))
+function onlyActOf(citations: readonly Citation[]): string | undefined {
+  const acts = new Set(citations.map((citation) => actOf(citation)))
   const [only] = acts.size === 1 ? acts : []
   return only
 }
 
 /** The act of a provision; of `12 CFR 1026.61` part 1026 of the title. */
-export function actOf({ act, pointed, path: [part] }: Candidate): string | undefined {
+export function actOf({ act, pointed, path: [part] }: Citation): string | undefined {
   return act !== undefined && pointed && /^cfr:\d+$/.test(act) ? `${act}/${part ?? ''}` : act
 }

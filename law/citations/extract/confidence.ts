@@ -1,11 +1,10 @@
-import type { Confidence } from './candidates.ts'
 import { isRequestWord } from '#core/index/analysis/request-words.ts'
-import { isRuleNumber } from '#law/citations/grammars/rulebook.ts'
-import type { TokenStream } from '#law/citations/lexer/token-stream.ts'
+import type { Confidence } from '#law/citations/citation.ts'
+import { FUNCTION_WORD_FORMS } from '#law/citations/lexer/tokens.ts'
+import type { TokenStream } from '#law/citations/lexer/tokens.ts'
 import { hasFrenchArticle } from '#law/citations/provisions/designators.ts'
 import type { Designator } from '#law/citations/provisions/designators.ts'
 import type { Element } from '#law/citations/provisions/lists.ts'
-import { FUNCTION_WORD_FORMS, isCapitalised } from '#law/citations/lexer/tokens.ts'
 
 const OWN_ACTS = ['act', 'title', 'law', 'code', 'regulation', 'directive', 'ordinance', 'statute', 'decree']
 
@@ -31,7 +30,7 @@ function isPlainRule(tokens: TokenStream, at: number, designator: Designator, { 
   const { kind, capitalised } = designator
   if (kind !== 'rule' || parts.length > 1) return false
   if (/^[a-z]\d/.test(parts[0]?.text ?? '')) return true
-  return capitalised && (at === 0 ? isCapitalised(tokens.get(to)) : tokens.isWord(at - 1))
+  return capitalised && (at === 0 ? tokens.isCapitalised(to) : tokens.isWord(at - 1))
 }
 
 /**
@@ -75,7 +74,7 @@ function isDivision(tokens: TokenStream, at: number, { kind }: Designator): bool
 function isUnambiguous(tokens: TokenStream, at: number, designator: Designator, first: Element): boolean {
   const [main] = first.parts
   const isBracketed = first.parts.length > 1
-  const capital = isCapitalised(tokens.get(at))
+  const capital = tokens.isCapitalised(at)
   switch (designator.kind) {
     case 'sign':
       return true
@@ -85,7 +84,8 @@ function isUnambiguous(tokens: TokenStream, at: number, designator: Designator, 
     case 'regulation':
       return isBracketed || !designator.abbreviated
     case 'rule':
-      return isRuleNumber(designator, first.parts, capital)
+      // `Rule 3.2`: three parts in any letter case, two after a capital, one never.
+      return first.parts.length >= 3 || (first.parts.length === 2 && capital)
     case 'recital':
       return capital && (designator.capitalised || tokens.reads(at, 'erwg'))
     case 'annex':

@@ -1,17 +1,16 @@
-import type { TokenStream } from '#law/citations/lexer/token-stream.ts'
+import { familyOf } from '#law/citations/citation.ts'
+import type { ActMention, Citation, Reading } from '#law/citations/citation.ts'
+import type { TokenStream } from '#law/citations/lexer/tokens.ts'
+import { readAct } from '#law/citations/names/acts.ts'
+import type { ActAliases } from '#law/citations/names/aliases.ts'
+import { endOfNonStatutory } from '#law/citations/names/non-statutory.ts'
+import { explainsDistantly, readUnresolvedBefore } from '#law/citations/names/unresolved.ts'
 import { impliedDesignator } from '#law/citations/provisions/designators.ts'
 import { readList } from '#law/citations/provisions/lists.ts'
 import { readDesignation } from '#law/citations/provisions/numbers.ts'
-import { familyOf } from '#law/citations/act.ts'
-import type { ActMention } from '#law/citations/act.ts'
-import { readAct } from '#law/citations/names/acts.ts'
-import type { ActAliases } from '#law/citations/names/aliases.ts'
-import { endOfOtherWork } from '#law/citations/names/other-works.ts'
-import { explainsDistantly, readUnlistedBefore } from '#law/citations/names/unlisted.ts'
-import { readBareRule, readSingleNumber } from './bare.ts'
-import { withAct } from './candidates.ts'
-import type { Candidate, Reading } from './candidates.ts'
+import { withAct } from './citations.ts'
 import { readProvision } from './provision.ts'
+import { readShortRule, readSingleNumber } from './short-form.ts'
 
 const BETWEEN = new Set([',', ':', '(', '–', '-', "'", 's', 'in'])
 const BETWEEN_MAX = 3
@@ -20,8 +19,8 @@ const BETWEEN_MAX = 3
 export function readFromAct(tokens: TokenStream, at: number, aliases: ActAliases): Reading | undefined {
   if (tokens.isGlued(at) && tokens.isWord(at - 1)) return undefined
   const mention = readAct(tokens, at, aliases)
-  if (mention === undefined) return readFromUnlisted(tokens, at, aliases)
-  const alone: Candidate = {
+  if (mention === undefined) return readFromUnresolved(tokens, at, aliases)
+  const alone: Citation = {
     from: at,
     to: mention.end,
     kind: 'act',
@@ -30,7 +29,7 @@ export function readFromAct(tokens: TokenStream, at: number, aliases: ActAliases
     confidence: 'certain',
     pointed: false,
   }
-  if (mention.path !== undefined) return { candidates: [alone], end: mention.end }
+  if (mention.path !== undefined) return { citations: [alone], end: mention.end }
   if (mention.sections !== undefined) {
     const designator = impliedDesignator('section', mention.sections, true)
     return withAct(tokens, readList(tokens, designator), designator, mention.act, at)
@@ -38,7 +37,7 @@ export function readFromAct(tokens: TokenStream, at: number, aliases: ActAliases
   const direct = readDirect(tokens, at, mention)
   if (direct !== undefined) return direct
   const reading = readProvisionAfter(tokens, at, mention, aliases)
-  return reading ?? (mention.standalone ? { candidates: [alone], end: mention.end } : undefined)
+  return reading ?? (mention.standalone ? { citations: [alone], end: mention.end } : undefined)
 }
 
 /** Reads the provision that follows an act, perhaps after a mark: `GDPR, Art. 6`, `EMIR's Article 9`. */
@@ -58,20 +57,20 @@ function readProvisionAfter(
 }
 
 /**
- * Reads a reference that starts with an act that no table lists: `Solvency II Article 28`. A provision of a standard or
+ * Reads a reference that starts with an unresolved act: `Solvency II Article 28`. A provision of a standard or
  * a contract is passed over. The name of an act alone is only the act of provisions elsewhere in the query.
  */
-function readFromUnlisted(tokens: TokenStream, at: number, aliases: ActAliases): Reading | undefined {
-  const work = endOfOtherWork(tokens, at)
-  if (work !== undefined) return passedOver(tokens, work, aliases)
-  const mention = readUnlistedBefore(tokens, at, aliases)
+function readFromUnresolved(tokens: TokenStream, at: number, aliases: ActAliases): Reading | undefined {
+  const source = endOfNonStatutory(tokens, at)
+  if (source !== undefined) return passedOver(tokens, source, aliases)
+  const mention = readUnresolvedBefore(tokens, at, aliases)
   if (mention === undefined) return undefined
   const reading = readProvisionAfter(tokens, at, mention, aliases)
   if (reading !== undefined) return reading
   // A listed act within a longer name is read where it begins.
   if (mention.standalone) return undefined
-  if (!explainsDistantly(tokens, at, mention)) return { candidates: [], end: mention.end }
-  const actAlone: Candidate = {
+  if (!explainsDistantly(tokens, at, mention)) return { citations: [], end: mention.end }
+  const actAlone: Citation = {
     from: at,
     to: mention.end,
     kind: 'act',
@@ -80,21 +79,21 @@ function readFromUnlisted(tokens: TokenStream, at: number, aliases: ActAliases):
     confidence: 'needs act',
     pointed: false,
   }
-  return { candidates: [actAlone], end: mention.end }
+  return { citations: [actAlone], end: mention.end }
 }
 
-/** The end of a work and of the provision after it, unless that provision has an act of its own. */
-function passedOver(tokens: TokenStream, work: number, aliases: ActAliases): Reading {
-  let index = work
+/** The end of a source and of the provision after it, unless that provision has an act of its own. */
+function passedOver(tokens: TokenStream, source: number, aliases: ActAliases): Reading {
+  let index = source
   for (let step = 0; step <= BETWEEN_MAX; step += 1, index += 1) {
-    const reading = readProvision(tokens, index, index, undefined, aliases) ?? readBareRule(tokens, index, aliases)
+    const reading = readProvision(tokens, index, index, undefined, aliases) ?? readShortRule(tokens, index, aliases)
     if (reading !== undefined)
-      return reading.candidates.some(({ act }) => act !== undefined)
-        ? { candidates: [], end: work }
-        : { candidates: [], end: reading.end }
+      return reading.citations.some(({ act }) => act !== undefined)
+        ? { citations: [], end: source }
+        : { citations: [], end: reading.end }
     if (!BETWEEN.has(tokens.text(index))) break
   }
-  return { candidates: [], end: work }
+  return { citations: [], end: source }
 }
 
 /**
