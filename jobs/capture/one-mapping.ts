@@ -3,8 +3,8 @@ import type { SourceRow } from '#core/db/sources.ts'
 import { canonicalJson } from '#core/platform/digest.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { statedMapping } from '#law/import/corpus-mapping.ts'
-import { parseMapping } from '#law/import/mapping.ts'
-import type { Mapping } from '#law/import/mapping.ts'
+import { parseMapping } from '#law/import/mapping/mapping.ts'
+import type { Mapping } from '#law/import/mapping/mapping.ts'
 import { NOTHING_STATED, readSourceYaml } from '#law/import/source-yaml.ts'
 
 type Mapped = Pick<SourceRow, 'name' | 'location' | 'mapping'>

@@ -1,6 +1,6 @@
 import { LineCounter, isMap, isScalar, isSeq, parseDocument } from 'yaml'
 import { IMPORT_BOUNDS } from './bounds.ts'
-import { nearestName, shownName } from './read-fields.ts'
+import { nearestName, shownName } from './mapping/read-fields.ts'
 import { unstorable } from '../readers/text.ts'
 
 export interface FrontMatter {

@@ -2,8 +2,8 @@ import { stringify } from 'yaml'
 import { OperatorError } from '#core/platform/errors.ts'
 import { IMPORT_BOUNDS } from './bounds.ts'
 import { jsonlRecords } from './jsonl.ts'
-import { instantOf } from './dates.ts'
-import { looksLikeEnd } from './read-fields.ts'
+import { instantOf } from './mapping/dates.ts'
+import { looksLikeEnd } from './mapping/read-fields.ts'
 
 interface Proposed {
   readonly lines: readonly string[]

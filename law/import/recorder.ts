@@ -12,8 +12,15 @@ import type { RecordFields } from './fields.ts'
 import { slugOf } from '../readers/heading-anchors.ts'
 import { hashOf, identityOf, isServed, lawOf, sourceIdOf, writtenIn } from './identity.ts'
 import { isFoundAgain } from './found-again.ts'
-import type { FieldName, Mapping } from './mapping.ts'
-import { looksLikeEnd, metadataFieldOf, readFieldsOf, shownName, sourcesOf, unreadFields } from './read-fields.ts'
+import type { FieldName, Mapping } from './mapping/mapping.ts'
+import {
+  looksLikeEnd,
+  metadataFieldOf,
+  readFieldsOf,
+  shownName,
+  sourcesOf,
+  unreadFields,
+} from './mapping/read-fields.ts'
 import type { SourceRecord } from './record.ts'
 import { partsOf } from './parts.ts'
 import type { TextPart } from './parts.ts'

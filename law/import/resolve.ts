@@ -1,11 +1,11 @@
 import { OperatorError } from '#core/platform/errors.ts'
 import { IMPORT_BOUNDS } from './bounds.ts'
-import { writtenDate } from './dates.ts'
-import { alternativesOf, fieldNameSchema } from './mapping.ts'
-import { sourcesOf } from './read-fields.ts'
-import type { Alternative, FieldName, Mapping, Rule } from './mapping.ts'
-import { compilePattern } from './pattern.ts'
-import type { PatternMatch } from './pattern.ts'
+import { writtenDate } from './mapping/dates.ts'
+import { alternativesOf, fieldNameSchema } from './mapping/mapping.ts'
+import { sourcesOf } from './mapping/read-fields.ts'
+import type { Alternative, FieldName, Mapping, Rule } from './mapping/mapping.ts'
+import { compilePattern } from './mapping/pattern.ts'
+import type { PatternMatch } from './mapping/pattern.ts'
 import type { SourceRecord } from './record.ts'
 
 /** The value of a field, and the documented rule that derived it where the source does not state it. */

@@ -151,7 +151,7 @@ export const ROOM_RULES: readonly Rule[] = [
       { path: `${PARSER}/provisions/lists.ts`, text: "import { readEuAct } from '../grammars/eu.ts'" },
       { path: `${PARSER}/grammars/us.ts`, text: "import { KNOWN_ACTS } from '../names/known-acts.ts'" },
       { path: 'core/db/exposure.ts', text: "import type { ServedPassage } from '#core/limits/limiter.ts'" },
-      { path: 'law/readers/places.ts', text: "import { mappingOf } from '#law/import/mapping.ts'" },
+      { path: 'law/readers/places.ts', text: "import { mappingOf } from '#law/import/mapping/mapping.ts'" },
       { path: `${IMPORT}/mapping/mapping.ts`, text: "import type { SourceRecord } from '../record/record.ts'" },
       { path: `${IMPORT}/record/markdown/headings.ts`, text: "import type { SourceRecord } from '../record.ts'" },
       { path: `${IMPORT}/staging/conflicts.ts`, text: "import { conflictFinding } from '../report/messages.ts'" },

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
-import { parseMapping } from '#law/import/mapping.ts'
-import type { Mapping } from '#law/import/mapping.ts'
+import { parseMapping } from '#law/import/mapping/mapping.ts'
+import type { Mapping } from '#law/import/mapping/mapping.ts'
 
 /** The mapping that is supplied for a corpus. */
 export async function mappingOf(name: string): Promise<Mapping> {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { MARKDOWN_MAPPING } from '#law/import/mapping.ts'
+import { MARKDOWN_MAPPING } from '#law/import/mapping/mapping.ts'
 import { DUPLICATE } from '#law/import/recorder.ts'
 import { importContents, line, smallMapping } from '#test/support/import.ts'
 import { beeRules } from '#test/support/markdown-source.ts'

@@ -4,7 +4,7 @@ import { afterEach, expect, test } from 'vitest'
 import { evaluationMapping, limitSubjects, offsetFields } from '#operator/evaluate/data-set-mapping.ts'
 import type { MappingChoices } from '#operator/evaluate/data-set-mapping.ts'
 import type { DraftPassage } from '#law/import/draft.ts'
-import { parseMapping } from '#law/import/mapping.ts'
+import { parseMapping } from '#law/import/mapping/mapping.ts'
 import { importSnapshots } from '#law/import/pipeline.ts'
 import { writeDataSet } from '#test/jobs/evaluation/data-set.ts'
 

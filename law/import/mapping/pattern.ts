@@ -1,5 +1,5 @@
 import { RE2JS, RE2JSSyntaxException } from 're2js'
-import { IMPORT_BOUNDS } from './bounds.ts'
+import { IMPORT_BOUNDS } from '../bounds.ts'
 import { activeInstructions } from './pattern-cost.ts'
 
 /** A regular expression of a mapping. Its cost is linear in the length of the text. */

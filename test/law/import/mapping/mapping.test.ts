@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { parseMapping } from '#law/import/mapping.ts'
+import { parseMapping } from '#law/import/mapping/mapping.ts'
 import { importContents, line, smallMapping } from '#test/support/import.ts'
 
 const TEXT = 'A keeper of bees registers every hive.'

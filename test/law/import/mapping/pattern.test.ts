@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { compilePattern, patternFault } from '#law/import/pattern.ts'
+import { compilePattern, patternFault } from '#law/import/mapping/pattern.ts'
 
 /** At 100,000 characters each cost between 100 and 900 ms. */
 const COSTLY = [
