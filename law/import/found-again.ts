@@ -1,4 +1,4 @@
-import type { TextPart } from './parts.ts'
+import type { TextPart } from './parts/parts.ts'
 import type { SourceRecord } from './record.ts'
 import { withoutSpace } from '../readers/text.ts'
 

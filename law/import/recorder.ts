@@ -22,8 +22,8 @@ import {
   unreadFields,
 } from './mapping/read-fields.ts'
 import type { SourceRecord } from './record.ts'
-import { partsOf } from './parts.ts'
-import type { TextPart } from './parts.ts'
+import { partsOf } from './parts/parts.ts'
+import type { TextPart } from './parts/parts.ts'
 import { createReferenceReader } from './references.ts'
 import type { SkipKind } from './report.ts'
 import { compileMapping } from './resolve.ts'

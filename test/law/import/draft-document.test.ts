@@ -6,7 +6,7 @@ import { sha256 } from '#core/platform/digest.ts'
 import { draftDocument } from '#law/import/draft-document.ts'
 import { lawMapping } from '#law/import/law-mapping.ts'
 import { parseSourceYaml } from '#law/import/source-yaml.ts'
-import { createPlaceReader, isOwnText } from '#law/import/text-at.ts'
+import { createPlaceReader, isOwnText } from '#law/import/parts/text-at.ts'
 import { docxOf, paragraph, pdfOf } from '#test/law/readers/files.ts'
 import { importFiles } from '#test/support/import.ts'
 

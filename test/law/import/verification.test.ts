@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { isFoundAgain } from '#law/import/found-again.ts'
-import { partsOf } from '#law/import/parts.ts'
+import { partsOf } from '#law/import/parts/parts.ts'
 import { importContents, line, smallMapping } from '#test/support/import.ts'
 import { beeRules } from '#test/support/markdown-source.ts'
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { splitText } from '#law/import/split.ts'
+import { splitText } from '#law/import/parts/split.ts'
 import { codePointsOf } from '#law/readers/text.ts'
 
 const withoutSpace = (text: string): string => text.replaceAll(/\s+/g, '')

@@ -1,4 +1,4 @@
-import { IMPORT_BOUNDS } from './bounds.ts'
+import { IMPORT_BOUNDS } from '../bounds.ts'
 import { segmenter } from './segmenter.ts'
 
 const WORDS_MAX = 10

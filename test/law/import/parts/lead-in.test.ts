@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { partsOf } from '#law/import/parts.ts'
+import { partsOf } from '#law/import/parts/parts.ts'
 import { codePointsOf, withoutSpace } from '#law/readers/text.ts'
 import { importContents, line, smallMapping } from '#test/support/import.ts'
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { sourceAnchor } from '#law/import/anchor.ts'
+import { sourceAnchor } from '#law/import/parts/anchor.ts'
 import { importContents, line, smallMapping } from '#test/support/import.ts'
 
 const URL_ = 'https://law.example/bees'

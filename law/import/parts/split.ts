@@ -1,5 +1,5 @@
 import { segmenter } from './segmenter.ts'
-import { codePointsOf } from '../readers/text.ts'
+import { codePointsOf } from '#law/readers/text.ts'
 
 /** Finds the offsets at which a text may be cut. Each offset starts a new piece; it is never 0 or the text's end. */
 type Boundaries = (text: string, language: string) => readonly number[]

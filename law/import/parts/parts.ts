@@ -1,7 +1,7 @@
 import { leadInsOf } from './enumerated-lists.ts'
 import { segmenter } from './segmenter.ts'
 import { splitText } from './split.ts'
-import { codePointsOf, isLongerThan } from '../readers/text.ts'
+import { codePointsOf, isLongerThan } from '#law/readers/text.ts'
 
 /** A part of a text that is too long for one passage, or the whole text. */
 export interface TextPart {

@@ -5,9 +5,9 @@ import { parsedJson } from '#core/platform/json.ts'
 import { parseDocument, readBytes } from '#law/readers/read.ts'
 import { treeTexts } from '#law/readers/tree-texts.ts'
 import type { TreeTexts } from '#law/readers/tree-texts.ts'
-import { IMPORT_BOUNDS } from './bounds.ts'
+import { IMPORT_BOUNDS } from '../bounds.ts'
 import { GAP, isTextWith } from './parts.ts'
-import { withoutSpace } from '../readers/text.ts'
+import { withoutSpace } from '#law/readers/text.ts'
 
 export interface PlaceReader {
   /**
