@@ -3,7 +3,6 @@ import { foldKey } from '#core/identity/fold.ts'
 import { INDEX_BOUNDS } from '#core/index/bounds.ts'
 import { orderKeyOf } from '#law/import/staging/rows.ts'
 import type { EarlierRecord, Staging } from '#law/import/staging/staging.ts'
-import { actText, facetsText } from './described.ts'
 import { documentIdOf, draftPassages } from './draft.ts'
 import type { RecordDrafts } from './draft.ts'
 import type { DraftsFile } from './drafts-file.ts'
@@ -103,8 +102,8 @@ export function createRecorder(
       effectiveToMs: fields.effectiveTo === undefined ? null : Date.parse(fields.effectiveTo),
       publishedAtMs: Date.parse(fields.publishedAt),
       digest,
-      facets: facetsText(fields),
-      act: actText(act),
+      facets: JSON.stringify([fields.language, fields.jurisdiction, fields.status, fields.subjects]),
+      act: act === undefined ? null : JSON.stringify(act),
       parts: made.drafts.length,
       referenced: mapped.references.some((reference) => reference.includes('#')) ? made.drafts.length : 0,
       orderKey: orderKeyOf([fields.language, fields.jurisdiction, fields.subjects[0] ?? '']),

@@ -132,23 +132,3 @@ export function readSplits({ connection }: Staging, splitsMax: number): readonly
     .all(splitsMax)
     .map((row) => splitSchema.parse(row))
 }
-
-const FACETS = 'select json from described where id in (select facets from record where kept = 1) order by id'
-const ACTS = 'select json from described where id in (select act from record where kept = 1) order by id'
-const CLAIMS = `
-select d.json, r.source, r.line, r.id
-from (select act, min(seq) as seq from record where kept = 1 and act is not null group by act) f
-join described d on d.id = f.act join record r on r.seq = f.seq order by f.seq`
-const claimSchema = z.object({ json: z.string(), source: z.int(), line: z.int(), id: z.string() })
-
-/** Yields the distinct acts of the kept records as they were added, each with the first record that has it. */
-export function* readActClaims({ connection }: Staging): Generator<StagedLocation & { readonly json: string }> {
-  for (const row of connection.prepare(CLAIMS).iterate()) yield claimSchema.parse(row)
-}
-
-const jsonSchema = z.object({ json: z.string() })
-
-/** Yields the distinct facets, or acts, of the kept records as they were added. */
-export function* readDescribed({ connection }: Staging, what: 'facets' | 'acts'): Generator<string> {
-  for (const row of connection.prepare(what === 'facets' ? FACETS : ACTS).iterate()) yield jsonSchema.parse(row).json
-}

@@ -2,37 +2,36 @@ import type { Facets } from '#core/index/facets/layout.ts'
 import type { ActEntry } from '#core/index/references/layout.ts'
 import { namesOfAct } from '#law/citations/parser.ts'
 import { OperatorError } from '#core/platform/errors.ts'
-import { readActClaims, readDescribed } from '#law/import/staging/kept-records.ts'
-import type { StagedLocation, Staging } from '#law/import/staging/staging.ts'
 import { z } from 'zod'
-import { IMPORT_BOUNDS } from './bounds.ts'
-import type { RecordFields } from './fields.ts'
+import { IMPORT_BOUNDS } from '../bounds.ts'
+import type { StagedLocation, Staging } from './staging.ts'
 
 const facetsSchema = z.tuple([z.string(), z.string(), z.string(), z.array(z.string())])
 const actSchema = z.object({ id: z.string(), aliases: z.array(z.string()) })
 
-/** Returns the text under which the staging file keeps a record's facets. */
-export function facetsText({ language, jurisdiction, status, subjects }: RecordFields): string {
-  return JSON.stringify([language, jurisdiction, status, subjects])
-}
-
-export function actText(act: ActEntry | undefined): string | null {
-  return act === undefined ? null : JSON.stringify(act)
-}
+const FACETS = 'select json from described where id in (select facets from record where kept = 1) order by id'
+const ACTS = 'select json from described where id in (select act from record where kept = 1) order by id'
+/** The distinct acts of the kept records as they were added, each with the first record that has it. */
+const CLAIMS = `
+select d.json, r.source, r.line, r.id
+from (select act, min(seq) as seq from record where kept = 1 and act is not null group by act) f
+join described d on d.id = f.act join record r on r.seq = f.seq order by f.seq`
+const claimSchema = z.object({ json: z.string(), source: z.int(), line: z.int(), id: z.string() })
+const jsonSchema = z.object({ json: z.string() })
 
 /**
  * Returns the facets of the kept records, sorted.
  * @throws OperatorError when the mapping yields too many values.
  */
-export function facetsOf(staging: Staging): Facets {
+export function facetsOf({ connection }: Staging): Facets {
   const found = {
     languages: new Set<string>(),
     jurisdictions: new Set<string>(),
     subjects: new Set<string>(),
     statuses: new Set<string>(),
   }
-  for (const text of readDescribed(staging, 'facets')) {
-    const [language, jurisdiction, status, subjects] = facetsSchema.parse(JSON.parse(text))
+  for (const row of connection.prepare(FACETS).iterate()) {
+    const [language, jurisdiction, status, subjects] = facetsSchema.parse(JSON.parse(jsonSchema.parse(row).json))
     found.languages.add(language)
     found.jurisdictions.add(jurisdiction)
     found.statuses.add(status)
@@ -55,10 +54,10 @@ export function facetsOf(staging: Staging): Facets {
  * Returns the acts of the kept records by id, each with the aliases of all its records.
  * @throws OperatorError when the mapping yields too many acts or aliases.
  */
-export function actsOf(staging: Staging): readonly ActEntry[] {
+export function actsOf({ connection }: Staging): readonly ActEntry[] {
   const acts = new Map<string, Set<string>>()
-  for (const text of readDescribed(staging, 'acts')) {
-    const { id, aliases } = actSchema.parse(JSON.parse(text))
+  for (const row of connection.prepare(ACTS).iterate()) {
+    const { id, aliases } = actSchema.parse(JSON.parse(jsonSchema.parse(row).json))
     const known = acts.get(id) ?? new Set<string>()
     for (const alias of aliases) known.add(alias)
     acts.set(id, known)
@@ -87,10 +86,11 @@ function aliasOf({ id, aliases }: ActEntry, name: string): string | undefined {
 }
 
 /** Yields the names that two acts of the kept records have: a question by that name would be answered by either. */
-export function* contestedNames(staging: Staging): Generator<ContestedName> {
+export function* contestedNames({ connection }: Staging): Generator<ContestedName> {
   const holders = new Map<string, { readonly act: string; readonly first: StagedLocation }>()
   const contested = new Set<string>()
-  for (const { json, ...second } of readActClaims(staging)) {
+  for (const row of connection.prepare(CLAIMS).iterate()) {
+    const { json, ...second } = claimSchema.parse(row)
     const act = actSchema.parse(JSON.parse(json))
     for (const name of namesOfAct(act)) {
       const holder = holders.get(name)
