@@ -1,9 +1,7 @@
 import { z } from 'zod'
 import type { Selector } from '#core/index/passages/selector.ts'
-import type { StagedLocation } from '#law/import/staging/staging.ts'
 import type { SourceFormat } from '#law/sources/list.ts'
 import type { Coverage } from '#law/readers/coverage.ts'
-import type { RecordLocation } from './report.ts'
 
 /** One unit of a source, before it is mapped: a JSONL line, a section of a Markdown file, or a provision of law. */
 export interface SourceRecord {
@@ -81,14 +79,6 @@ export interface SourceSnapshot {
   readonly mediaType: string
   /** Path of its bytes. */
   readonly path: string
-}
-
-/** Returns a staged position with the name of its source. */
-export function locationOf(
-  snapshots: readonly Pick<SourceSnapshot, 'sourceName'>[],
-  { source, line, id }: StagedLocation,
-): RecordLocation {
-  return { source: snapshots[source]?.sourceName ?? '', line, id }
 }
 
 /**

@@ -24,7 +24,7 @@ import type { SourceRecord } from './record.ts'
 import { partsOf } from './parts/parts.ts'
 import type { TextPart } from './parts/parts.ts'
 import { createReferenceReader } from './references.ts'
-import type { SkipKind } from './report.ts'
+import type { SkipKind } from './report/report.ts'
 import { compileMapping } from './resolve.ts'
 import { isBlank, sameApartFromSpace } from '../readers/text.ts'
 

@@ -5,7 +5,7 @@ import type { DraftPassage } from '#law/import/draft.ts'
 import { parseMapping } from '#law/import/mapping/mapping.ts'
 import type { Mapping } from '#law/import/mapping/mapping.ts'
 import { importSnapshots } from '#law/import/pipeline.ts'
-import type { ImportReport } from '#law/import/report.ts'
+import type { ImportReport } from '#law/import/report/report.ts'
 
 const KNOWLEDGE_BASE = '0b0f2c52-5a3a-4d0e-8f3c-1f0a35f0a001'
 const SNAPSHOT = '0b0f2c52-5a3a-4d0e-8f3c-1f0a35f0a002'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { lossesInWords } from '#law/import/report.ts'
+import { lossesInWords } from '#law/import/report/report.ts'
 import { importContents, line, smallMapping } from '#test/support/import.ts'
 import { beeRules } from '#test/support/markdown-source.ts'
 

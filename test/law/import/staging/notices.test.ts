@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { MARKDOWN_MAPPING } from '#law/import/mapping/mapping.ts'
-import type { ImportReport } from '#law/import/report.ts'
+import type { ImportReport } from '#law/import/report/report.ts'
 import { importContents, line, smallMapping } from '#test/support/import.ts'
 import { beeRules } from '#test/support/markdown-source.ts'
 

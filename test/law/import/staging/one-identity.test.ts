@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { IMPORT_BOUNDS } from '#law/import/bounds.ts'
-import { SourcesContradict } from '#law/import/findings.ts'
+import { SourcesContradict } from '#law/import/report/findings.ts'
 import { MARKDOWN_MAPPING } from '#law/import/mapping/mapping.ts'
 import { importContents, line, smallMapping } from '#test/support/import.ts'
 import { beeRules } from '#test/support/markdown-source.ts'

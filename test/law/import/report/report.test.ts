@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { IMPORT_BOUNDS } from '#law/import/bounds.ts'
-import { renderImportReport } from '#law/import/report.ts'
+import { renderImportReport } from '#law/import/report/report.ts'
 import { importContents, line, smallMapping } from '#test/support/import.ts'
 
 const TEXT = 'A keeper of bees registers every hive.'

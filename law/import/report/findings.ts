@@ -6,7 +6,7 @@ import { shareOf } from '#law/readers/coverage.ts'
 import type { Coverage } from '#law/readers/coverage.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import type { StagedTotals } from '#law/import/staging/kept-records.ts'
-import type { Mapping } from './mapping/mapping.ts'
+import type { Mapping } from '../mapping/mapping.ts'
 import { lossName } from './report.ts'
 import type {
   ImportReport,

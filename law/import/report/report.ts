@@ -1,6 +1,7 @@
 import type { Facets } from '#core/index/facets/layout.ts'
 import type { ActEntry } from '#core/index/references/layout.ts'
 import type { SourceFormat } from '#law/sources/list.ts'
+import type { StagedLocation } from '../staging/staging.ts'
 
 /** Position of a record in its source. */
 export interface RecordLocation {
@@ -246,6 +247,14 @@ export function lossesInWords(losses: readonly ImportReportLoss[]): readonly str
 export function lossName(format: SourceFormat, { source, line, id }: RecordLocation): string {
   if (id === undefined) return `${source}:${line}`
   return format === 'jsonl' ? id : `${source}#${id}`
+}
+
+/** Returns a staged position with the name of its source. */
+export function locationOf(
+  snapshots: readonly { readonly sourceName: string }[],
+  { source, line, id }: StagedLocation,
+): RecordLocation {
+  return { source: snapshots[source]?.sourceName ?? '', line, id }
 }
 
 /** Returns `file:line id` without control characters. */
