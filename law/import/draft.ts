@@ -11,7 +11,7 @@ import type { RecordFields } from './fields.ts'
 import { numberedId } from './identity.ts'
 import type { Mapping } from './mapping/mapping.ts'
 import type { TextPart } from './parts/parts.ts'
-import type { SourceRecord } from './record.ts'
+import type { SourceRecord } from './record/record.ts'
 import { isLongerThan } from '../readers/text.ts'
 
 /** A passage before the number of passages of its document is known. */

@@ -1,5 +1,5 @@
 import type { TextPart } from './parts/parts.ts'
-import type { SourceRecord } from './record.ts'
+import type { SourceRecord } from './record/record.ts'
 import { withoutSpace } from '../readers/text.ts'
 
 type Captured = Pick<SourceRecord['captured'], 'format' | 'text'>

@@ -6,9 +6,6 @@ import type { Alternative, Mapping } from './mapping/mapping.ts'
 import { STATED, rulesStated } from './source-yaml.ts'
 import type { StatedFields, SourceYaml } from './source-yaml.ts'
 
-/** A longer citation is cut, so that the number of a part still fits. */
-export const LABEL_CHARACTERS_MAX = IMPORT_BOUNDS.labelCharactersMax - 60
-
 /**
  * Returns the mapping of published law. What `source.yaml` states of one file comes first, then what the file states,
  * then what `source.yaml` states of the folder. A date that a reader derives has its rule in the lineage.
@@ -40,7 +37,7 @@ export function lawMapping(source: SourceYaml): Mapping {
     effective_at: stated('effective_at', ...dates('effective_at')),
     effective_to: stated('effective_to', ...dates('effective_to')),
     citation_label: [
-      { from: '{section.label}', characters_max: LABEL_CHARACTERS_MAX },
+      { from: '{section.label}', characters_max: IMPORT_BOUNDS.citationCharactersMax },
       '{values.name}, {section.untitled}',
       '{section.reference}',
       '{section.within}, {section.below}',

@@ -1,7 +1,7 @@
 import { stringify } from 'yaml'
 import { OperatorError } from '#core/platform/errors.ts'
 import { IMPORT_BOUNDS } from './bounds.ts'
-import { jsonlRecords } from './jsonl.ts'
+import { jsonlRecords } from './record/jsonl.ts'
 import { instantOf } from './mapping/dates.ts'
 import { looksLikeEnd } from './mapping/read-fields.ts'
 

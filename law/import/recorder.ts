@@ -20,7 +20,7 @@ import {
   sourcesOf,
   unreadFields,
 } from './mapping/read-fields.ts'
-import type { SourceRecord } from './record.ts'
+import type { SourceRecord } from './record/record.ts'
 import { partsOf } from './parts/parts.ts'
 import type { TextPart } from './parts/parts.ts'
 import { createReferenceReader } from './references.ts'

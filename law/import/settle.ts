@@ -16,7 +16,7 @@ import { assertRecordsPerId, numberedId, numberedIdentity } from './identity.ts'
 import type { Mapping } from './mapping/mapping.ts'
 import { conflictFinding, contestedNameFinding, noticeText, repeatedNameFinding } from './report/messages.ts'
 import { locationOf } from './report/report.ts'
-import type { SourceSnapshot } from './record.ts'
+import type { SourceSnapshot } from './record/record.ts'
 import { DUPLICATE } from './recorder.ts'
 import type { RecordLocation } from './report/report.ts'
 

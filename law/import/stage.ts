@@ -7,11 +7,11 @@ import type { Mapping } from './mapping/mapping.ts'
 import { contradictionFinding } from './report/messages.ts'
 import { readFieldsOf, unreadFields } from './mapping/read-fields.ts'
 import { locationOf } from './report/report.ts'
-import type { SourceRecord, SourceSnapshot } from './record.ts'
+import type { SourceRecord, SourceSnapshot } from './record/record.ts'
 import { createRecorder } from './recorder.ts'
 import type { Recorded } from './recorder.ts'
 import type { RecordLocation } from './report/report.ts'
-import { sourceItems } from './source-items.ts'
+import { sourceItems } from './record/source-items.ts'
 
 export interface StageInput {
   readonly knowledgeBaseId: string

@@ -1,6 +1,6 @@
 import { OperatorError } from '#core/platform/errors.ts'
 import { IMPORT_BOUNDS } from '#law/import/bounds.ts'
-import { jsonlRecords } from '#law/import/jsonl.ts'
+import { jsonlRecords } from '#law/import/record/jsonl.ts'
 
 /** Marks values that an evaluation fills in; a version with such values is never served. */
 const FILLED_IN = 'evaluation only: a research corpus does not state it'

@@ -1,8 +1,8 @@
 import { jsonlRecords } from './jsonl.ts'
 import { lawRecords } from './law.ts'
-import type { Mapping } from './mapping/mapping.ts'
+import type { Mapping } from '../mapping/mapping.ts'
 import { markdownRecords } from './markdown.ts'
-import { readFieldsOf } from './mapping/read-fields.ts'
+import { readFieldsOf } from '../mapping/read-fields.ts'
 import type { SourceItem, SourceSnapshot } from './record.ts'
 
 /** Yields what a source holds, read in the format of the mapping. */

@@ -1,12 +1,12 @@
 import { z } from 'zod'
 import { contextOf } from '#core/index/passages/selector.ts'
-import { IMPORT_BOUNDS } from './bounds.ts'
+import { IMPORT_BOUNDS } from '../bounds.ts'
 import { linesOf } from './lines.ts'
 import type { Line } from './lines.ts'
 import { parseRecordJson, repeatsKey } from './record-json.ts'
 import { scalarsOf, statedFields } from './record.ts'
 import type { SourceItem, SourceRecord } from './record.ts'
-import { codePointsOf, isLongerThan, unstorable } from '../readers/text.ts'
+import { codePointsOf, isLongerThan, unstorable } from '#law/readers/text.ts'
 
 const identifier = z.union([z.string(), z.number()]).transform(String)
 const lineSchema = z.looseObject({

@@ -1,10 +1,10 @@
 import { blocksOf, endsLikeSentence, lineOf } from './blocks.ts'
 import type { BlockFault, BlockWarning, HeadingLine } from './blocks.ts'
-import { createCutter, createKeeper, textIn } from '../readers/comments.ts'
-import type { TextRange } from '../readers/comments.ts'
-import { anchorsOf } from '../readers/heading-anchors.ts'
-import type { HeadingAnchor } from '../readers/heading-anchors.ts'
-import { isBlank, withoutSpace } from '../readers/text.ts'
+import { createCutter, createKeeper, textIn } from '#law/readers/comments.ts'
+import type { TextRange } from '#law/readers/comments.ts'
+import { anchorsOf } from '#law/readers/heading-anchors.ts'
+import type { HeadingAnchor } from '#law/readers/heading-anchors.ts'
+import { isBlank, withoutSpace } from '#law/readers/text.ts'
 
 /** A heading and the text up to the next one. */
 export interface Section extends HeadingAnchor {

@@ -1,10 +1,10 @@
 import type { Token } from 'markdown-it'
 import { firstIndex } from '#core/platform/first-index.ts'
 import { READER_BOUNDS } from '#law/readers/bounds.ts'
-import { commentsIn, createCutter } from '../readers/comments.ts'
-import type { Comment } from '../readers/comments.ts'
+import { commentsIn, createCutter } from '#law/readers/comments.ts'
+import type { Comment } from '#law/readers/comments.ts'
 import { UNDERLINED, headingLike } from './heading-like.ts'
-import { htmlBlock, looksLikeHeading } from '../readers/html-block.ts'
+import { htmlBlock, looksLikeHeading } from '#law/readers/html-block.ts'
 
 import MarkdownIt from 'markdown-it'
 

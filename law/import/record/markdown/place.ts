@@ -1,6 +1,6 @@
 import { contextOf } from '#core/index/passages/selector.ts'
 import type { Selector } from '#core/index/passages/selector.ts'
-import type { TextRange } from '../readers/comments.ts'
+import type { TextRange } from '#law/readers/comments.ts'
 
 /** Gives the place of a part of a text, by its offsets in UTF-16 units. Parts are asked for in order. */
 export type PlaceOf = (start: number, end: number) => Selector

@@ -7,10 +7,9 @@ import type { ReadDocument } from '#law/readers/read.ts'
 import { UnreadableFile } from '#law/readers/tree.ts'
 import { CITED_TITLE_CHARACTERS_MAX } from '#law/readers/words-citation.ts'
 import { HEADING_RULE } from '#law/readers/walk.ts'
-import { IMPORT_BOUNDS } from './bounds.ts'
-import { frontMatterAtHead } from './front-matter.ts'
-import { slugOf } from '../readers/heading-anchors.ts'
-import { LABEL_CHARACTERS_MAX } from './law-mapping.ts'
+import { IMPORT_BOUNDS } from '../bounds.ts'
+import { frontMatterAtHead } from './markdown/front-matter.ts'
+import { slugOf } from '#law/readers/heading-anchors.ts'
 import { markdownRecords } from './markdown.ts'
 import { originalName, originalOf } from './originals.ts'
 import { statedFields } from './record.ts'
@@ -158,7 +157,7 @@ function namedProvisions(read: ReadDocument): readonly NamedProvision[] {
     const apart = [name, ...around, own]
       .filter((part) => part !== '')
       .join(', ')
-      .slice(-LABEL_CHARACTERS_MAX)
+      .slice(-IMPORT_BOUNDS.citationCharactersMax)
     const told = isShared ? numbers(apart) : apart
     const citedAs = isTitled ? { 'section.untitled': told || undefined } : { 'section.label': told }
     return { provision, id, citation, citedAs }

@@ -1,15 +1,15 @@
 import { readFile, stat } from 'node:fs/promises'
 import { READER_BOUNDS } from '#law/readers/bounds.ts'
-import { IMPORT_BOUNDS } from './bounds.ts'
-import { frontMatterOf } from './front-matter.ts'
-import { headingReference, isBoldHeading } from './heading-reference.ts'
-import { cutAtHeadings } from './headings.ts'
-import type { Section } from './headings.ts'
-import { createMarkdownPlaces } from './markdown-place.ts'
-import type { PlaceOf } from './markdown-place.ts'
+import { IMPORT_BOUNDS } from '../bounds.ts'
+import { frontMatterOf } from './markdown/front-matter.ts'
+import { headingReference, isBoldHeading } from './markdown/heading-reference.ts'
+import { cutAtHeadings } from './markdown/headings.ts'
+import type { Section } from './markdown/headings.ts'
+import { createMarkdownPlaces } from './markdown/place.ts'
+import type { PlaceOf } from './markdown/place.ts'
 import { scalarsOf } from './record.ts'
 import type { SourceFault, SourceItem } from './record.ts'
-import { isBlank, unstorable } from '../readers/text.ts'
+import { isBlank, unstorable } from '#law/readers/text.ts'
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 

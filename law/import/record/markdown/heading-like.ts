@@ -1,5 +1,5 @@
-import type { Comment } from '../readers/comments.ts'
-import { isBlank } from '../readers/text.ts'
+import type { Comment } from '#law/readers/comments.ts'
+import { isBlank } from '#law/readers/text.ts'
 
 /** A line that a reader takes for a heading, and the parser does not. */
 export interface HeadingLikeLine {

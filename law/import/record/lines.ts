@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs'
-import { IMPORT_BOUNDS } from './bounds.ts'
+import { IMPORT_BOUNDS } from '../bounds.ts'
 
 const NEWLINE = 0x0a
 const CARRIAGE_RETURN = 0x0d

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { cutAtHeadings } from '#law/import/headings.ts'
-import type { CutMarkdown, Section } from '#law/import/headings.ts'
+import { cutAtHeadings } from '#law/import/record/markdown/headings.ts'
+import type { CutMarkdown, Section } from '#law/import/record/markdown/headings.ts'
 
 function cutOf(body: string): CutMarkdown {
   const cut = cutAtHeadings(body, 1)

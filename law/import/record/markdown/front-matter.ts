@@ -1,7 +1,7 @@
 import { LineCounter, isMap, isScalar, isSeq, parseDocument } from 'yaml'
-import { IMPORT_BOUNDS } from './bounds.ts'
-import { nearestName, shownName } from './mapping/read-fields.ts'
-import { unstorable } from '../readers/text.ts'
+import { IMPORT_BOUNDS } from '#law/import/bounds.ts'
+import { nearestName, shownName } from '#law/import/mapping/read-fields.ts'
+import { unstorable } from '#law/readers/text.ts'
 
 export interface FrontMatter {
   /** Texts as they are written, or lists of them. A field without a value is absent. */

@@ -6,8 +6,8 @@ import { describe, expect, test } from 'vitest'
 import { READER_BOUNDS } from '#law/readers/bounds.ts'
 import { IMPORT_BOUNDS } from '#law/import/bounds.ts'
 import type { DraftPassage } from '#law/import/draft.ts'
-import { markdownRecords } from '#law/import/markdown.ts'
-import type { SourceItem } from '#law/import/record.ts'
+import { markdownRecords } from '#law/import/record/markdown.ts'
+import type { SourceItem } from '#law/import/record/record.ts'
 import { listSource } from '#law/sources/list.ts'
 import { importContents, importFiles } from '#test/support/import.ts'
 import { beeRules } from '#test/support/markdown-source.ts'
@@ -207,7 +207,7 @@ describe('a Markdown import', () => {
 
 describe('the demo rulebook', () => {
   test('imports without a skip', async () => {
-    const folder = fileURLToPath(new URL('../../../operator/demo/corpus/rulebook', import.meta.url))
+    const folder = fileURLToPath(new URL('../../../../operator/demo/corpus/rulebook', import.meta.url))
     const { files } = await listSource(folder, 'markdown')
     expect(files).toHaveLength((await readdir(folder)).filter((name) => name.endsWith('.md')).length)
     const { passages, report } = await importFiles(files.map((file) => file.path))
