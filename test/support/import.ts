@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { DraftPassage } from '#law/import/draft.ts'
+import type { DraftPassage } from '#law/import/passage/draft.ts'
 import { parseMapping } from '#law/import/mapping/mapping.ts'
 import type { Mapping } from '#law/import/mapping/mapping.ts'
 import { importSnapshots } from '#law/import/pipeline.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { REVERSED_DATES } from '#law/import/fields.ts'
+import { REVERSED_DATES } from '#law/import/passage/fields.ts'
 import { importContents, line, smallMapping } from '#test/support/import.ts'
 import type { Imported } from '#test/support/import.ts'
 import { beeRules } from '#test/support/markdown-source.ts'

@@ -1,6 +1,6 @@
-import type { TextPart } from './parts/parts.ts'
-import type { SourceRecord } from './record/record.ts'
-import { withoutSpace } from '../readers/text.ts'
+import type { TextPart } from '../parts/parts.ts'
+import type { SourceRecord } from '../record/record.ts'
+import { withoutSpace } from '#law/readers/text.ts'
 
 type Captured = Pick<SourceRecord['captured'], 'format' | 'text'>
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { isFoundAgain } from '#law/import/found-again.ts'
+import { isFoundAgain } from '#law/import/passage/found-again.ts'
 import { partsOf } from '#law/import/parts/parts.ts'
 import { importContents, line, smallMapping } from '#test/support/import.ts'
 import { beeRules } from '#test/support/markdown-source.ts'

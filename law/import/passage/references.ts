@@ -3,7 +3,7 @@ import { canonicalReference, createActAliases, parseReference } from '#law/citat
 import type { ActAliases } from '#law/citations/parser.ts'
 import { foldKey } from '#core/identity/fold.ts'
 import { IMPORT_BOUNDS } from '#law/import/bounds.ts'
-import { codePointsOf } from '../readers/text.ts'
+import { codePointsOf } from '#law/readers/text.ts'
 
 /** Scheme and name, as in `celex:32016R0679`, `cfr:12/1003`, `rulebook:aml`. */
 const ACT_ID = /^[a-z][a-z0-9]*:[^\s\p{Cc}#*]+$/u

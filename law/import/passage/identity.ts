@@ -4,8 +4,8 @@ import { sha256 } from '#core/platform/digest.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import type { NumberedRecord } from '#law/import/staging/numbers.ts'
 import type { RecordFields } from './fields.ts'
-import type { Mapping } from './mapping/mapping.ts'
-import { isLongerThan } from '../readers/text.ts'
+import type { Mapping } from '../mapping/mapping.ts'
+import { isLongerThan } from '#law/readers/text.ts'
 
 type Format = Mapping['format']
 

@@ -8,10 +8,10 @@ import type { RecordDrafts } from './draft.ts'
 import type { DraftsFile } from './drafts-file.ts'
 import { fieldsOf } from './fields.ts'
 import type { RecordFields } from './fields.ts'
-import { slugOf } from '../readers/heading-anchors.ts'
+import { slugOf } from '#law/readers/heading-anchors.ts'
 import { hashOf, identityOf, isServed, lawOf, sourceIdOf, writtenIn } from './identity.ts'
 import { isFoundAgain } from './found-again.ts'
-import type { FieldName, Mapping } from './mapping/mapping.ts'
+import type { FieldName, Mapping } from '../mapping/mapping.ts'
 import {
   looksLikeEnd,
   metadataFieldOf,
@@ -19,14 +19,14 @@ import {
   shownName,
   sourcesOf,
   unreadFields,
-} from './mapping/read-fields.ts'
-import type { SourceRecord } from './record/record.ts'
-import { partsOf } from './parts/parts.ts'
-import type { TextPart } from './parts/parts.ts'
+} from '../mapping/read-fields.ts'
+import type { SourceRecord } from '../record/record.ts'
+import { partsOf } from '../parts/parts.ts'
+import type { TextPart } from '../parts/parts.ts'
 import { createReferenceReader } from './references.ts'
-import type { SkipKind } from './report/report.ts'
+import type { SkipKind } from '../report/report.ts'
 import { compileMapping } from './resolve.ts'
-import { isBlank, sameApartFromSpace } from '../readers/text.ts'
+import { isBlank, sameApartFromSpace } from '#law/readers/text.ts'
 
 export interface RecorderDeps {
   readonly knowledgeBaseId: string

@@ -1,6 +1,6 @@
 import { closeSync, openSync, readSync } from 'node:fs'
 import { open } from 'node:fs/promises'
-import { IMPORT_BOUNDS } from './bounds.ts'
+import { IMPORT_BOUNDS } from '../bounds.ts'
 import type { RecordDrafts } from './draft.ts'
 
 /** Position of one record's drafts in the file. */

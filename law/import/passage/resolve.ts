@@ -1,12 +1,12 @@
 import { OperatorError } from '#core/platform/errors.ts'
-import { IMPORT_BOUNDS } from './bounds.ts'
-import { writtenDate } from './mapping/dates.ts'
-import { alternativesOf, fieldNameSchema } from './mapping/mapping.ts'
-import { sourcesOf } from './mapping/read-fields.ts'
-import type { Alternative, FieldName, Mapping, Rule } from './mapping/mapping.ts'
-import { compilePattern } from './mapping/pattern.ts'
-import type { PatternMatch } from './mapping/pattern.ts'
-import type { SourceRecord } from './record/record.ts'
+import { IMPORT_BOUNDS } from '../bounds.ts'
+import { writtenDate } from '../mapping/dates.ts'
+import { alternativesOf, fieldNameSchema } from '../mapping/mapping.ts'
+import { sourcesOf } from '../mapping/read-fields.ts'
+import type { Alternative, FieldName, Mapping, Rule } from '../mapping/mapping.ts'
+import { compilePattern } from '../mapping/pattern.ts'
+import type { PatternMatch } from '../mapping/pattern.ts'
+import type { SourceRecord } from '../record/record.ts'
 
 /** The value of a field, and the documented rule that derived it where the source does not state it. */
 export interface Resolved {

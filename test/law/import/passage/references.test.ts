@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { IMPORT_BOUNDS } from '#law/import/bounds.ts'
-import { actIdOf, aliasesOf } from '#law/import/references.ts'
+import { actIdOf, aliasesOf } from '#law/import/passage/references.ts'
 import { importContents, line, smallMapping } from '#test/support/import.ts'
 
 const TEXT = 'A keeper of bees registers every hive.'
