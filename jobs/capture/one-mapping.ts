@@ -2,10 +2,10 @@ import { stat } from 'node:fs/promises'
 import type { SourceRow } from '#core/db/sources.ts'
 import { canonicalJson } from '#core/platform/digest.ts'
 import { OperatorError } from '#core/platform/errors.ts'
-import { statedMapping } from '#law/import/corpus-mapping.ts'
+import { statedMapping } from '#law/import/corpus/corpus-mapping.ts'
 import { parseMapping } from '#law/import/mapping/mapping.ts'
 import type { Mapping } from '#law/import/mapping/mapping.ts'
-import { NOTHING_STATED, readSourceYaml } from '#law/import/source-yaml.ts'
+import { NOTHING_STATED, readSourceYaml } from '#law/import/corpus/source-yaml.ts'
 
 type Mapped = Pick<SourceRow, 'name' | 'location' | 'mapping'>
 

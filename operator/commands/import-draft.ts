@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { OperatorError } from '#core/platform/errors.ts'
-import { draftDocument } from '#law/import/draft-document.ts'
+import { draftDocument } from '#law/import/corpus/draft-document.ts'
 import { DRAFT_ENDING } from '#law/import/record/originals.ts'
 import { addCommand } from '#operator/command-line/command.ts'
 import { text } from '#operator/command-line/inputs.ts'

@@ -1,7 +1,7 @@
 import { stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { OperatorError } from '#core/platform/errors.ts'
-import { proposeSource } from '#law/import/propose-source.ts'
+import { proposeSource } from '#law/import/corpus/propose-source.ts'
 import { addCommand } from '#operator/command-line/command.ts'
 import { text } from '#operator/command-line/inputs.ts'
 import type { OperatorCommand } from '#operator/command-line/operator-command.ts'

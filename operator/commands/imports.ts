@@ -46,7 +46,7 @@ function addImport(program: OperatorCommand): void {
       'source.yaml of\ntheir folder, which "import init" writes.',
     examples: [
       'import --knowledge-base hsfa-rules --source ./rulebook',
-      'import --knowledge-base eu-acts --source ./eu/corpus.jsonl --mapping law/import/mappings/eu.json --json',
+      'import --knowledge-base eu-acts --source ./eu/corpus.jsonl --mapping law/import/corpus/mappings/eu.json --json',
     ],
     input: { knowledgeBase: text, source: text, mapping: text.optional(), acceptLoss: list.optional() },
     variables: { ARTIFACT_STORE },

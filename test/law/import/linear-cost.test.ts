@@ -57,7 +57,7 @@ function costMs(stage: Stage, text: string): number {
 let mappings: readonly ReturnType<typeof compileMapping>[]
 beforeAll(async () => {
   const shipped = ['cfpb', 'de', 'eu', 'fr', 'obliqa'].map(async (name) => {
-    const file = new URL(`../../../law/import/mappings/${name}.json`, import.meta.url)
+    const file = new URL(`../../../law/import/corpus/mappings/${name}.json`, import.meta.url)
     return parseMapping(JSON.parse(await readFile(file, 'utf8')))
   })
   mappings = [MARKDOWN_MAPPING, ...(await Promise.all(shipped))].map(compileMapping)

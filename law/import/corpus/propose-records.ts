@@ -1,9 +1,9 @@
 import { stringify } from 'yaml'
 import { OperatorError } from '#core/platform/errors.ts'
-import { IMPORT_BOUNDS } from './bounds.ts'
-import { jsonlRecords } from './record/jsonl.ts'
-import { instantOf } from './mapping/dates.ts'
-import { looksLikeEnd } from './mapping/read-fields.ts'
+import { IMPORT_BOUNDS } from '../bounds.ts'
+import { jsonlRecords } from '../record/jsonl.ts'
+import { instantOf } from '../mapping/dates.ts'
+import { looksLikeEnd } from '../mapping/read-fields.ts'
 
 interface Proposed {
   readonly lines: readonly string[]

@@ -1,8 +1,8 @@
 import { DATE_RULES } from '#law/readers/document.ts'
 import { CITED_TITLE_CHARACTERS_MAX } from '#law/readers/words-citation.ts'
-import { IMPORT_BOUNDS } from './bounds.ts'
-import { MARKDOWN_MAPPING, parseMapping } from './mapping/mapping.ts'
-import type { Alternative, Mapping } from './mapping/mapping.ts'
+import { IMPORT_BOUNDS } from '../bounds.ts'
+import { MARKDOWN_MAPPING, parseMapping } from '../mapping/mapping.ts'
+import type { Alternative, Mapping } from '../mapping/mapping.ts'
 import { STATED, rulesStated } from './source-yaml.ts'
 import type { StatedFields, SourceYaml } from './source-yaml.ts'
 

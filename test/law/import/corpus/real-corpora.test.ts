@@ -11,7 +11,7 @@ import { SAMPLES, TEXT, mappingOf } from './corpus-samples.ts'
 import { importContents, importFiles, line, smallMapping } from '#test/support/import.ts'
 import type { Imported } from '#test/support/import.ts'
 
-const CORPORA = fileURLToPath(new URL('../../../../shared/data', import.meta.url))
+const CORPORA = fileURLToPath(new URL('../../../../../shared/data', import.meta.url))
 const present = existsSync(CORPORA)
 
 let folder: string

@@ -7,7 +7,10 @@ import type { Mapping } from '#law/import/mapping/mapping.ts'
 export async function mappingOf(name: string): Promise<Mapping> {
   return parseMapping(
     JSON.parse(
-      await readFile(fileURLToPath(new URL(`../../../law/import/mappings/${name}.json`, import.meta.url)), 'utf8'),
+      await readFile(
+        fileURLToPath(new URL(`../../../../law/import/corpus/mappings/${name}.json`, import.meta.url)),
+        'utf8',
+      ),
     ),
   )
 }

@@ -7,7 +7,7 @@ import { textAt } from '#law/readers/places.ts'
 import { readBytes, readDocument } from '#law/readers/read.ts'
 import type { ReadDocument } from '#law/readers/read.ts'
 import { UnreadableFile } from '#law/readers/tree.ts'
-import { slugOf } from '../readers/heading-anchors.ts'
+import { slugOf } from '#law/readers/heading-anchors.ts'
 
 /** A Markdown draft of a PDF or a Word document, for an editor to correct. */
 export interface DraftDocument {

@@ -4,7 +4,7 @@ import { LineCounter, isNode, parseDocument } from 'yaml'
 import { z } from 'zod'
 import { OperatorError } from '#core/platform/errors.ts'
 import { SOURCE_YAML } from '#law/sources/list.ts'
-import { IMPORT_BOUNDS } from './bounds.ts'
+import { IMPORT_BOUNDS } from '../bounds.ts'
 
 const text = z.string().trim().max(2_000)
 /** An empty value states nothing. */

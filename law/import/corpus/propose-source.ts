@@ -6,8 +6,8 @@ import { DATE_RULES } from '#law/readers/document.ts'
 import type { DocumentFields, ReadDate } from '#law/readers/document.ts'
 import { readBytes, readDocument } from '#law/readers/read.ts'
 import { UnreadableFile } from '#law/readers/tree.ts'
-import { IMPORT_BOUNDS } from './bounds.ts'
-import { frontMatterAtHead, frontMatterOf } from './record/markdown/front-matter.ts'
+import { IMPORT_BOUNDS } from '../bounds.ts'
+import { frontMatterAtHead, frontMatterOf } from '../record/markdown/front-matter.ts'
 import { proposedRecords } from './propose-records.ts'
 
 /** A `source.yaml` to be corrected, and sentences about what is missing or not read. */

@@ -1,5 +1,5 @@
-import { alternativesOf, parseMapping, ruleSchema } from './mapping/mapping.ts'
-import type { Mapping } from './mapping/mapping.ts'
+import { alternativesOf, parseMapping, ruleSchema } from '../mapping/mapping.ts'
+import type { Mapping } from '../mapping/mapping.ts'
 import { STATED, rulesStated } from './source-yaml.ts'
 import type { SourceYaml } from './source-yaml.ts'
 
