@@ -69,7 +69,7 @@ export async function sortPassages(context: ImportContext): Promise<SortedCorpus
     const corpus = {
       passages,
       facets,
-      acts: acts.map(({ id, aliases }) => ({ id, aliases: [...aliases] })),
+      acts,
       withdrawn: dropped.passages,
       withdrawals_without_passages: [...dropped.withoutPassages],
       snapshotsDigest: imported.snapshotsDigest,

@@ -47,7 +47,7 @@ export async function* stageSources(
         continue
       }
       const { line, id } = item
-      const place = { source: snapshot.sourceName, line, ...(id === undefined ? {} : { id }) }
+      const place = { source: snapshot.sourceName, line, id }
       if (item.kind === 'warning') {
         yield { kind: 'warning', warning: { ...place, message: item.message } }
         continue
@@ -58,8 +58,8 @@ export async function* stageSources(
       }
       input.onRecord?.()
       if (item.kind === 'fault') {
-        const text = item.text === undefined ? {} : { text: shownInReport(item.text) }
-        yield { kind: 'skipped', skip: 'lost', entry: { ...place, reason: item.reason, ...text } }
+        const text = item.text === undefined ? undefined : shownInReport(item.text)
+        yield { kind: 'skipped', skip: 'lost', entry: { ...place, reason: item.reason, text } }
       } else {
         yield* unreadIn(item, read)
         yield* findingsOf(await record(item, source, snapshot.id), item, place, snapshots)

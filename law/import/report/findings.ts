@@ -1,5 +1,3 @@
-import type { Facets } from '#core/index/facets/layout.ts'
-import type { ActEntry } from '#core/index/references/layout.ts'
 import { IMPORT_BOUNDS } from '#law/import/bounds.ts'
 import { READER_BOUNDS } from '#law/readers/bounds.ts'
 import { shareOf } from '#law/readers/coverage.ts'
@@ -14,8 +12,6 @@ import type {
   ImportReportEntry,
   ImportReportLoss,
   ImportReportOmission,
-  ImportReportRemainder,
-  ImportReportSplit,
   ImportReportWarning,
   RecordLocation,
   SkipKind,
@@ -63,31 +59,35 @@ type LossRules = Pick<Mapping, 'format' | 'accepted_losses'>
 /** Stands for the unread fields beyond those that the report names. */
 const OTHER_FIELDS = '(other fields)'
 
+function count(counts: Map<string, number>, name: string): void {
+  counts.set(name, (counts.get(name) ?? 0) + 1)
+}
+
+function keep<T>(first: T[], item: T): void {
+  if (first.length < IMPORT_BOUNDS.reportEntriesMax) first.push(item)
+}
+
 /** Collects the findings of an import while it runs; its memory is bounded for every corpus. */
 export class Findings {
-  readonly #reasons = new Map<string, number>()
-  readonly #entries: ImportReportEntry[] = []
-  readonly #warnings: ImportReportWarning[] = []
-  /** The first sentence of each group, and how many there are. */
-  readonly #contradictions = new Map<string, { readonly sentence: string; count: number }>()
-  readonly #remedies = new Set<string>()
-  readonly #repeated = new Map<string, number>()
   readonly #mapping: LossRules
   readonly #accepted: ReadonlySet<string>
+  readonly #counts = { files: 0, skipped: 0, lost: 0, losses_unnamed: 0 }
+  readonly #entries: ImportReportEntry[] = []
+  readonly #warnings: ImportReport['warnings'] = { count: 0, entries: [] }
   readonly #losses: ImportReportLoss[] = []
   readonly #acceptedLosses: ImportReportLoss[] = []
   readonly #ends: ImportReportEnd[] = []
   readonly #omissions: ImportReportOmission[] = []
-  readonly #covered: { characters: number; uncovered: number; by: Record<string, number> } = {
-    characters: 0,
-    uncovered: 0,
-    by: {},
-  }
-  readonly #remainder: ImportReportRemainder[] = []
+  readonly #coverage: ImportReport['coverage'] = { characters: 0, uncovered: 0, by: {}, remainder: [] }
+  readonly #reasons = new Map<string, number>()
   readonly #unread = new Map<string, number>()
   /** By field and rule; the mapping bounds how many there are. */
   readonly #derived = new Map<string, number>()
-  readonly #counts = { files: 0, skipped: 0, lost: 0, unnamed: 0, warnings: 0, contradictions: 0 }
+  #contradictions = 0
+  /** The first sentence of each group, and how many there are. */
+  readonly #sentences = new Map<string, { readonly sentence: string; count: number }>()
+  readonly #remedies = new Set<string>()
+  readonly #repeated = new Map<string, number>()
 
   constructor(mapping: LossRules) {
     this.#mapping = mapping
@@ -100,14 +100,14 @@ export class Findings {
         this.#counts.files += 1
         break
       case 'skipped':
-        this.#skipped(finding.skip, finding.entry)
+        this.#skip(finding.skip, finding.entry)
         break
       case 'warning':
-        this.#counts.warnings += 1
-        if (this.#warnings.length < IMPORT_BOUNDS.reportEntriesMax) this.#warnings.push(finding.warning)
+        this.#warnings.count += 1
+        keep(this.#warnings.entries, finding.warning)
         break
       case 'end':
-        if (this.#ends.length < IMPORT_BOUNDS.reportEntriesMax) this.#ends.push(finding.end)
+        keep(this.#ends, finding.end)
         break
       case 'loss':
         this.#lose(finding.place, finding.reason)
@@ -118,58 +118,53 @@ export class Findings {
       case 'coverage':
         this.#cover(finding.source, finding.coverage)
         break
-      case 'derived': {
-        const name = `${finding.field}: ${finding.rule}`
-        this.#derived.set(name, (this.#derived.get(name) ?? 0) + 1)
+      case 'derived':
+        count(this.#derived, `${finding.field}: ${finding.rule}`)
+        break
+      case 'unread': {
+        const isNamed = this.#unread.has(finding.name) || this.#unread.size < IMPORT_BOUNDS.unreadFieldsNamedMax
+        count(this.#unread, isNamed ? finding.name : OTHER_FIELDS)
         break
       }
-      case 'unread':
-        this.#countUnread(finding.name)
-        break
       case 'contradiction':
-        this.#counts.contradictions += 1
-        this.#contradict(finding.group ?? finding.sentence, finding.sentence)
-        this.#remedies.add(finding.remedy)
-        if (finding.repeated !== undefined) this.#repeats(finding.repeated)
+        this.#contradict(finding)
         break
       default:
         finding satisfies never
     }
   }
 
-  #contradict(group: string, sentence: string): void {
-    const found = this.#contradictions.get(group)
+  #contradict({ sentence, remedy, group = sentence, repeated }: Finding & { readonly kind: 'contradiction' }): void {
+    this.#contradictions += 1
+    this.#remedies.add(remedy)
+    const found = this.#sentences.get(group)
     if (found !== undefined) found.count += 1
-    else if (this.#contradictions.size < IMPORT_BOUNDS.importConflictsNamedMax)
-      this.#contradictions.set(group, { sentence, count: 1 })
-  }
-
-  #repeats({ label, texts }: { readonly label: string; readonly texts: number }): void {
+    else if (this.#sentences.size < IMPORT_BOUNDS.importConflictsNamedMax)
+      this.#sentences.set(group, { sentence, count: 1 })
+    if (repeated === undefined) return
+    const { label, texts } = repeated
     if (this.#repeated.size < IMPORT_BOUNDS.reportEntriesMax || this.#repeated.has(label))
       this.#repeated.set(label, Math.max(texts, this.#repeated.get(label) ?? 0))
   }
 
-  #skipped(skip: SkipKind, entry: ImportReportEntry): void {
+  #skip(skip: SkipKind, entry: ImportReportEntry): void {
     this.#counts.skipped += 1
     if (skip === 'lost') {
       this.#counts.lost += 1
       this.#lose(entry, entry.reason, entry.text)
     }
-    this.#reasons.set(entry.reason, (this.#reasons.get(entry.reason) ?? 0) + 1)
-    if (this.#entries.length < IMPORT_BOUNDS.reportEntriesMax) this.#entries.push(entry)
+    count(this.#reasons, entry.reason)
+    keep(this.#entries, entry)
   }
 
   #lose({ source, line, id }: RecordLocation, why: string, text?: string): void {
-    const place = { source, line, ...(id === undefined ? {} : { id }) }
-    const name = lossName(this.#mapping.format, place)
+    const name = lossName(this.#mapping.format, { source, line, id })
     // Who accepts the name of a line accepts what the whole file states.
     const isFile = id === undefined && this.#mapping.format !== 'jsonl'
     const reason = isFile ? `${why}; nothing of the file is imported` : why
     const accepted = this.#accepted.has(name)
-    if (!accepted) this.#counts.unnamed += 1
-    const losses = accepted ? this.#acceptedLosses : this.#losses
-    if (losses.length < IMPORT_BOUNDS.reportEntriesMax)
-      losses.push({ ...place, name, reason, ...(text === undefined ? {} : { text }), accepted })
+    if (!accepted) this.#counts.losses_unnamed += 1
+    keep(accepted ? this.#acceptedLosses : this.#losses, { source, line, id, name, reason, text, accepted })
   }
 
   /** @throws OperatorError beyond the omissions that a report lists: each is listed. */
@@ -183,34 +178,26 @@ export class Findings {
 
   /** A file of which less than the bar is accounted for is a loss. */
   #cover(source: string, { characters, uncovered, by, remainder }: Coverage): void {
-    const counts = this.#covered
-    counts.characters += characters
-    counts.uncovered += uncovered
-    for (const [rule, count] of Object.entries(by)) counts.by[rule] = (counts.by[rule] ?? 0) + count
-    for (const each of remainder)
-      if (this.#remainder.length < IMPORT_BOUNDS.reportEntriesMax) this.#remainder.push({ source, ...each })
+    const covered = this.#coverage
+    covered.characters += characters
+    covered.uncovered += uncovered
+    for (const [rule, counted] of Object.entries(by)) covered.by[rule] = (covered.by[rule] ?? 0) + counted
+    for (const each of remainder) keep(covered.remainder, { source, ...each })
     const share = shareOf({ characters, uncovered })
     if (share >= READER_BOUNDS.coverageMin) return
-    const place = { source, line: remainder[0]?.line ?? 1 }
     const shown = (share * 100).toFixed(2)
-    this.#lose(place, `${shown} % of its characters lie in one passage or a named omission`, remainder[0]?.text)
-  }
-
-  #countUnread(name: string): void {
-    const isNamed = this.#unread.has(name) || this.#unread.size < IMPORT_BOUNDS.unreadFieldsNamedMax
-    const named = isNamed ? name : OTHER_FIELDS
-    this.#unread.set(named, (this.#unread.get(named) ?? 0) + 1)
+    const reason = `${shown} % of its characters lie in one passage or a named omission`
+    this.#lose({ source, line: remainder[0]?.line ?? 1 }, reason, remainder[0]?.text)
   }
 
   /** @throws OperatorError naming the first contradictions and what to do about them. */
   assertNoContradiction(): void {
-    const { contradictions: count } = this.#counts
-    if (count === 0) return
-    const named = [...this.#contradictions.values()]
-    const omitted = count - named.reduce((sum, each) => sum + each.count, 0)
+    if (this.#contradictions === 0) return
+    const named = [...this.#sentences.values()]
+    const omitted = this.#contradictions - named.reduce((sum, each) => sum + each.count, 0)
     throw new SourcesContradict(
       [
-        `Nothing is imported, because the sources contradict each other (${count}):`,
+        `Nothing is imported, because the sources contradict each other (${this.#contradictions}):`,
         ...named.map(
           ({ sentence, count: times }) => `  ${sentence}${times > 1 ? `, and ${times - 1} more like it` : ''}`,
         ),
@@ -228,35 +215,26 @@ export class Findings {
     return `${JSON.stringify(Object.fromEntries(first))}${rest > 0 ? ` and ${rest} more, which the output lists` : ''}`
   }
 
-  report(imported: {
-    readonly totals: StagedTotals
-    readonly splits: readonly ImportReportSplit[]
-    readonly acts: readonly ActEntry[]
-    readonly facets: Facets
-  }): ImportReport {
-    const { records, ...totals } = imported.totals
-    const { files, skipped, lost, unnamed, warnings } = this.#counts
+  report({
+    totals: { records, ...totals },
+    ...staged
+  }: Pick<ImportReport, 'splits' | 'acts' | 'facets'> & { readonly totals: StagedTotals }): ImportReport {
     const reasons = [...this.#reasons].sort(([a, countA], [b, countB]) => countB - countA || (a < b ? -1 : 1))
     return {
-      files,
-      records_read: records + skipped,
+      ...this.#counts,
       ...totals,
-      skipped,
-      lost,
+      ...staged,
+      records_read: records + this.#counts.skipped,
       reasons: Object.fromEntries(reasons),
       entries: this.#entries,
-      entries_omitted: skipped - this.#entries.length,
-      splits: imported.splits,
+      entries_omitted: this.#counts.skipped - this.#entries.length,
       losses: [...this.#losses, ...this.#acceptedLosses],
-      losses_unnamed: unnamed,
       derived_ends: this.#ends,
       omissions: this.#omissions,
-      coverage: { ...this.#covered, remainder: this.#remainder },
+      coverage: this.#coverage,
       unread_fields: Object.fromEntries(this.#unread),
       derived_values: Object.fromEntries(this.#derived),
-      warnings: { count: warnings, entries: this.#warnings },
-      acts: imported.acts,
-      facets: imported.facets,
+      warnings: this.#warnings,
     }
   }
 }

@@ -1,127 +1,115 @@
-import type { Facets } from '#core/index/facets/layout.ts'
-import type { ActEntry } from '#core/index/references/layout.ts'
+import { z } from 'zod'
+import { facetsSchema } from '#core/index/facets/layout.ts'
+import { referencesSchema } from '#core/index/references/layout.ts'
 import type { SourceFormat } from '#law/sources/list.ts'
 import type { StagedLocation } from '../staging/staging.ts'
 
-/** Position of a record in its source. */
-export interface RecordLocation {
-  readonly source: string
-  /** From 1. */
-  readonly line: number
-  readonly id?: string
-}
+/** Position of a record in its source; its line counts from 1. */
+const locationSchema = z.object({ source: z.string(), line: z.int(), id: z.string().optional() })
+export type RecordLocation = z.infer<typeof locationSchema>
 
-export interface ImportReportEntry extends RecordLocation {
-  readonly reason: string
+/** A skipped record. `other` is the record that this one repeats, or that has precedence. */
+const entrySchema = locationSchema.extend({
+  reason: z.string(),
   /** The start of what is not served: headings and text, or the line where it is no record. */
-  readonly text?: string
-  /** The record that this one repeats, or that has precedence. */
-  readonly other?: RecordLocation
-}
-
-/** A record too long for one passage. */
-export interface ImportReportSplit extends RecordLocation {
-  readonly parts: number
-}
+  text: z.string().optional(),
+  other: locationSchema.optional(),
+})
+export type ImportReportEntry = z.infer<typeof entrySchema>
 
 /** A part of a source that is no passage by a rule of its reader, with its text. */
-export interface ImportReportOmission extends RecordLocation {
-  readonly rule: string
-  readonly text: string
-}
-
-/** Text of a file that lies in no passage and no omission, or in several. */
-export interface ImportReportRemainder extends RecordLocation {
-  readonly xpath: string
-  readonly text: string
-}
+const omissionSchema = locationSchema.extend({ rule: z.string(), text: z.string() })
+export type ImportReportOmission = z.infer<typeof omissionSchema>
 
 /** Law of the sources that no passage states, or no longer from a day on which the sources do not say so. */
-export interface ImportReportLoss extends RecordLocation {
+const lossSchema = locationSchema.extend({
   /** By which an operator accepts it. */
-  readonly name: string
-  readonly reason: string
+  name: z.string(),
+  reason: z.string(),
   /** The start of what is not served; absent for a whole file, and for a text that is served. */
-  readonly text?: string
-  readonly accepted: boolean
-}
+  text: z.string().optional(),
+  accepted: z.boolean(),
+})
+export type ImportReportLoss = z.infer<typeof lossSchema>
 
-/** A text that ends when a later one of its document or provision takes effect. */
-export interface ImportReportEnd extends RecordLocation {
-  /** YYYY-MM-DD; the first day on which it is not in force. */
-  readonly day: string
-}
+/** A text that ends when a later one of its document or provision takes effect, and its first day out of force. */
+const endSchema = locationSchema.extend({ day: z.string() })
+export type ImportReportEnd = z.infer<typeof endSchema>
 
 /** Something that was imported, but not exactly as the source has it. */
-export interface ImportReportWarning extends RecordLocation {
-  readonly message: string
-  readonly other?: RecordLocation
-}
+const warningSchema = locationSchema.extend({ message: z.string(), other: locationSchema.optional() })
+export type ImportReportWarning = z.infer<typeof warningSchema>
 
-/**
- * What an import read, split and skipped, with reasons. `records_read` = `skipped` + records that became one or more
- * passages.
- */
-export interface ImportReport {
+const counts = z.record(z.string(), z.int())
+
+/** Schema of the report of an import, as it is stored too. */
+export const importReportSchema = z.object({
   /** Files read. */
-  readonly files: number
+  files: z.int(),
   /**
-   * JSONL lines or Markdown sections. A file that is unreadable as a whole, or is left out because it is not Markdown,
-   * counts as one.
+   * JSONL lines or Markdown sections: `skipped` and those that became passages. A file that is unreadable as a whole, or
+   * is left out because it is not Markdown, counts as one.
    */
-  readonly records_read: number
-  readonly passages: number
-  readonly documents: number
-  readonly revisions: number
+  records_read: z.int(),
+  passages: z.int(),
+  documents: z.int(),
+  revisions: z.int(),
   /** Records whose text ends when a later revision takes effect, not on the day that the source states. */
-  readonly ends_derived: number
+  ends_derived: z.int(),
   /** Records cut into several passages. */
-  readonly split: number
-  readonly skipped: number
+  split: z.int(),
+  skipped: z.int(),
   /**
    * Skipped records whose text the import does not hold although nobody chose so: neither a pattern nor the precedence
    * of the mapping skips them, and they repeat no other record.
    */
-  readonly lost: number
-  readonly reasons: Readonly<Record<string, number>>
+  lost: z.int(),
+  reasons: counts,
   /**
    * The first skipped records: files left out, then records in the order of the sources; last the records that repeat
    * one of another source or give way to one.
    */
-  readonly entries: readonly ImportReportEntry[]
-  readonly entries_omitted: number
+  entries: z.array(entrySchema),
+  entries_omitted: z.int(),
   /** The first split records, in the order of the sources, with the same limit as the skipped ones. */
-  readonly splits: readonly ImportReportSplit[]
+  splits: z.array(locationSchema.extend({ parts: z.int() })),
   /** The first losses; those that are not accepted come first. */
-  readonly losses: readonly ImportReportLoss[]
+  losses: z.array(lossSchema),
   /** Losses that nobody accepted by name: they refuse the import. */
-  readonly losses_unnamed: number
+  losses_unnamed: z.int(),
   /** The first texts whose end is derived, in the order of the sources. */
-  readonly derived_ends: readonly ImportReportEnd[]
+  derived_ends: z.array(endSchema),
   /** Every part of a text that no passage holds, in the order of the sources. */
-  readonly omissions: readonly ImportReportOmission[]
+  omissions: z.array(omissionSchema),
   /**
    * Characters of files of law without white space, those by rule of the omission (`passages`: in passages), and the
    * first texts that are in none or several.
    */
-  readonly coverage: {
-    readonly characters: number
-    readonly uncovered: number
-    readonly by: Readonly<Record<string, number>>
-    readonly remainder: readonly ImportReportRemainder[]
-  }
+  coverage: z.object({
+    characters: z.int(),
+    uncovered: z.int(),
+    by: counts,
+    remainder: z.array(locationSchema.extend({ xpath: z.string(), text: z.string() })),
+  }),
   /** Fields of JSONL records that the mapping neither reads nor ignores, with the number of records that state them. */
-  readonly unread_fields: Readonly<Record<string, number>>
+  unread_fields: counts,
   /** Records whose field is no statement of the source, by field and the rule that fills it. */
-  readonly derived_values: Readonly<Record<string, number>>
+  derived_values: counts,
   /** How many warnings there are, and the first of them, with the same limit. */
-  readonly warnings: { readonly count: number; readonly entries: readonly ImportReportWarning[] }
+  warnings: z.object({ count: z.int(), entries: z.array(warningSchema) }),
+  facets: facetsSchema,
   /** Passages whose own provision is known. */
-  readonly referenced: number
+  referenced: z.int(),
   /** Acts that the corpus holds, by id, with their aliases. */
-  readonly acts: readonly ActEntry[]
-  readonly facets: Facets
-}
+  acts: referencesSchema.shape.acts,
+})
+/** What an import read, split and skipped, with reasons. */
+export type ImportReport = z.infer<typeof importReportSchema>
+
+/** What reviewers see of the report: what was accepted as lost, and what is derived or left out by a rule. */
+export const importLossesSchema = importReportSchema
+  .pick({ losses: true, derived_ends: true, derived_values: true, omissions: true })
+  .partial()
 
 /** Whether a skipped record is lost, or is left out on purpose. */
 export type SkipKind = 'lost' | 'intended'

@@ -54,7 +54,7 @@ export function facetsOf({ connection }: Staging): Facets {
  * Returns the acts of the kept records by id, each with the aliases of all its records.
  * @throws OperatorError when the mapping yields too many acts or aliases.
  */
-export function actsOf({ connection }: Staging): readonly ActEntry[] {
+export function actsOf({ connection }: Staging): ActEntry[] {
   const acts = new Map<string, Set<string>>()
   for (const row of connection.prepare(ACTS).iterate()) {
     const { id, aliases } = actSchema.parse(JSON.parse(jsonSchema.parse(row).json))
