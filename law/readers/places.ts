@@ -8,7 +8,7 @@ import type { Piece } from './text-writer.ts'
 import { xpathOf } from './tree.ts'
 import type { MarkupElement, MarkupText } from './tree.ts'
 
-/** Gives the place of a part of a provision's text, by its offsets in UTF-16 units. */
+/** Gives the place of a part of a text, by its offsets in UTF-16 units. */
 export type PlaceOf = (start: number, end: number) => Selector
 
 /** A stretch of the file's texts, by offsets among all of them, joined. */

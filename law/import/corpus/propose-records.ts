@@ -129,7 +129,7 @@ async function metadataIn(paths: readonly string[]): Promise<{
       if (item.kind !== 'record') continue
       if (records >= IMPORT_BOUNDS.proposedRecordsMax) return { records, fields, fault }
       records += 1
-      for (const [placeholder, value] of item.metadata) note(fields, placeholder.slice('metadata.'.length), value)
+      for (const [placeholder, value] of item.values) note(fields, placeholder.slice('metadata.'.length), value)
     }
   return { records, fields, fault }
 }

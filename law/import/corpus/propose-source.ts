@@ -131,10 +131,9 @@ function held(fields: DocumentFields): Partial<Record<Needed, string>> {
 /** Fields of documented front matter. */
 function ownFields(bytes: Uint8Array): Partial<Record<Needed, string>> {
   const front = frontMatterOf(frontMatterAtHead(bytes) ?? '', new Set(NAMES))
-  if (!('fields' in front)) return {}
-  return Object.fromEntries(
-    Object.entries(front.fields).flatMap(([name, value]) => (typeof value === 'string' ? [[name, value]] : [])),
-  )
+  return 'reason' in front
+    ? {}
+    : Object.fromEntries([...front].flatMap(([name, { text }]) => (text === '' ? [] : [[name, text]])))
 }
 
 function written(seen: readonly Seen[]): ProposedSource {

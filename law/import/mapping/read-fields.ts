@@ -10,16 +10,24 @@ export function readFieldsOf(mapping: Mapping): ReadonlySet<string> {
   return new Set([...read, ...ignored_fields])
 }
 
+/** A field that a record, or the front matter of its file, states. */
+export interface StatedField {
+  /** Undefined where it is neither a scalar nor a list of scalars. */
+  readonly text: string | undefined
+  /** Line of the front matter. */
+  readonly line?: number
+}
+
 /**
  * Yields what a record states that neither a rule nor the list of ignored fields names, itself or what holds it.
  * @param stated of an object its own entry, without a text, then those of its fields, which stand for it.
  */
 export function* unreadFields(
-  stated: ReadonlyMap<string, string | undefined>,
+  stated: ReadonlyMap<string, StatedField>,
   read: ReadonlySet<string>,
 ): Generator<readonly [name: string, text: string | undefined]> {
   let held: string | undefined
-  for (const [name, text] of stated) {
+  for (const [name, { text }] of stated) {
     if (held !== undefined && !name.startsWith(`${held}.`)) yield [held, undefined]
     held = undefined
     if (!isUnread(name, read)) continue

@@ -120,11 +120,11 @@ export function createRecorder(
  * have headings with the same words, so that a heading counts with those above it.
  */
 function citedAs(
-  { section, captured: { format } }: SourceRecord,
+  { values, captured: { format } }: SourceRecord,
   { label, reference, heading, provision }: RecordFields,
 ): string {
   if (format !== 'markdown') return label
-  return section?.has('section.within') === true ? provision : (reference ?? heading ?? provision)
+  return values.has('section.within') ? provision : (reference ?? heading ?? provision)
 }
 
 function anchorOf({ canonicalUrl, publisherFragment }: RecordFields): Buffer | null {
@@ -166,11 +166,11 @@ function withProof(fields: RecordFields, record: SourceRecord, parts: readonly T
 
 /** Returns the fault of a record whose fields the mapping does not understand, or undefined. */
 function fieldFault(
-  { stated = new Map() }: SourceRecord,
+  { stated }: SourceRecord,
   { ignored_fields: ignored }: Mapping,
   read: ReadonlySet<string>,
 ): Recorded | undefined {
-  for (const [name, text] of stated)
+  for (const [name, { text }] of stated)
     if (read.has(name) && text === undefined && !ignored.includes(name))
       return { kind: 'skipped', skip: 'lost', reason: `${name} is neither a plain value nor a list of them` }
   for (const [name, text] of unreadFields(stated, read)) {
@@ -184,19 +184,18 @@ function fieldFault(
 /** Returns the line of the front matter that states a field, where it does. */
 function lineOfField(
   field: FieldName | undefined,
-  { frontMatterLines: lines }: SourceRecord,
+  { stated }: SourceRecord,
   mapping: Mapping,
 ): { readonly line?: number } {
   const rule = field === undefined ? undefined : mapping.fields[field]
   const sources = rule === undefined ? [] : sourcesOf(rule, mapping).flatMap(metadataFieldOf)
-  const line = sources.map((name) => lines?.get(name)).find((found) => found !== undefined)
+  const line = sources.map((name) => stated.get(name)?.line).find((found) => found !== undefined)
   return line === undefined ? {} : { line }
 }
 
 /** Whether a provision is named by a generated anchor with a number, which depends on the headings before it. */
-function hasNumberedAnchor({ id, title, section, captured: { format } }: SourceRecord, fields: RecordFields): boolean {
-  if (format !== 'markdown' || section?.has('section.fragment') === true || !fields.provision.includes(foldKey(id)))
-    return false
+function hasNumberedAnchor({ id, title, values, captured: { format } }: SourceRecord, fields: RecordFields): boolean {
+  if (format !== 'markdown' || values.has('section.fragment') || !fields.provision.includes(foldKey(id))) return false
   const generated = slugOf(title)
   return generated === '' ? /-\d+$/.test(id) : id !== generated
 }

@@ -79,7 +79,7 @@ function lookupOf(record: SourceRecord, known: ReadonlyMap<string, Resolved>): L
       case 'text':
         return stated(record.text)
       default:
-        return known.get(name) ?? stated(record.section?.get(name) ?? record.metadata.get(name))
+        return known.get(name) ?? stated(record.values.get(name))
     }
   }
 }

@@ -71,7 +71,7 @@ export async function* stageSources(
 
 const UNPROVED = 'its text is not found again in the captured bytes, so it is source-declared and not served by default'
 
-function* unreadIn({ stated = new Map() }: SourceRecord, read: ReadonlySet<string>): Generator<Finding> {
+function* unreadIn({ stated }: SourceRecord, read: ReadonlySet<string>): Generator<Finding> {
   for (const [name] of unreadFields(stated, read)) yield { kind: 'unread', name }
 }
 
@@ -87,7 +87,7 @@ function shownInReport(text: string): string {
 
 function* findingsOf(
   recorded: Recorded,
-  { title, text, section }: SourceRecord,
+  { title, text, values }: SourceRecord,
   place: RecordLocation,
   snapshots: StageInput['snapshots'],
 ): Generator<Finding> {
@@ -105,7 +105,7 @@ function* findingsOf(
       const line = 'line' in recorded && recorded.line !== undefined ? recorded.line : place.line
       // The text of a repetition is served by the record that it repeats.
       const unserved =
-        'first' in recorded ? {} : { text: shownInReport(`${section?.get('section.path') ?? title}\n${text}`) }
+        'first' in recorded ? {} : { text: shownInReport(`${values.get('section.path') ?? title}\n${text}`) }
       yield { kind: 'skipped', skip, entry: { ...place, line, reason, ...unserved, ...other } }
       return
     }

@@ -1,11 +1,12 @@
+import { isUtf8 } from 'node:buffer'
 import { z } from 'zod'
 import { contextOf } from '#core/index/passages/selector.ts'
 import { IMPORT_BOUNDS } from '../bounds.ts'
 import { linesOf } from './lines.ts'
 import type { Line } from './lines.ts'
-import { parseRecordJson, repeatsKey } from './record-json.ts'
-import { scalarsOf, statedFields } from './record.ts'
-import type { SourceItem, SourceRecord } from './record.ts'
+import { parseRecordJson, repeatsKey, scalarsOf, statedFields } from './record-json.ts'
+import type { SourceItem } from './record.ts'
+import type { PlaceOf } from '#law/readers/places.ts'
 import { codePointsOf, isLongerThan, unstorable } from '#law/readers/text.ts'
 
 const identifier = z.union([z.string(), z.number()]).transform(String)
@@ -16,8 +17,6 @@ const lineSchema = z.looseObject({
   text: z.string(),
   metadata: z.record(z.string(), z.unknown()).nullish(),
 })
-
-const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /**
  * Yields the records of a BEIR-style `corpus.jsonl`: one object per line with `id` or `_id`, `text`, and optionally
@@ -33,16 +32,10 @@ export async function* jsonlRecords(path: string, signal?: AbortSignal): AsyncGe
 function itemOf({ number: line, offset, bytes }: Line): SourceItem | undefined {
   if (bytes === undefined)
     return { kind: 'fault', line, reason: `line longer than ${IMPORT_BOUNDS.lineBytesMax} bytes` }
-  const text = decoded(bytes)
-  if (text === undefined) return { kind: 'fault', line, reason: 'not valid UTF-8' }
+  if (!isUtf8(bytes)) return { kind: 'fault', line, reason: 'not valid UTF-8' }
+  const text = bytes.toString('utf8')
   if (text.trim() === '') return undefined
-  const fault = (reason: string, id?: string): SourceItem => ({
-    kind: 'fault',
-    line,
-    reason,
-    text,
-    ...(id === undefined ? {} : { id }),
-  })
+  const fault = (reason: string, id?: string): SourceItem => ({ kind: 'fault', line, id, reason, text })
   const parsed = parseRecordJson(text)
   if (parsed === undefined) return fault('not valid JSON')
   if (repeatsKey(text)) return fault('an object has the same key twice')
@@ -62,17 +55,17 @@ function itemOf({ number: line, offset, bytes }: Line): SourceItem | undefined {
     title: (shaped.data.title ?? '').trim(),
     text: shaped.data.text,
     captured: { format: 'jsonl', text, place: placeIn(line, offset, shaped.data.text) },
-    metadata: scalarsOf('metadata', metadata),
+    values: scalarsOf('metadata', metadata),
     stated: new Map([...statedFields(metadata), ...statedFields(Object.fromEntries(others), 'record.')]),
   } as const
-  const flaw = [record.text, record.title, ...record.metadata.values()]
+  const flaw = [record.text, record.title, ...record.values.values()]
     .map(unstorable)
     .find((found) => found !== undefined)
   return flaw === undefined ? record : fault(flaw, id)
 }
 
 /** Returns a function that gives the place of a part of a record's text. */
-function placeIn(line: number, offset: number, text: string): SourceRecord['captured']['place'] {
+function placeIn(line: number, offset: number, text: string): PlaceOf {
   let [at, characters] = [0, 0]
   const charactersTo = (unit: number): number => {
     if (unit < at) [at, characters] = [0, 0]
@@ -89,12 +82,4 @@ function placeIn(line: number, offset: number, text: string): SourceRecord['capt
     end: charactersTo(end),
     ...contextOf(text, start, end),
   })
-}
-
-function decoded(bytes: Buffer): string | undefined {
-  try {
-    return utf8.decode(bytes)
-  } catch {
-    return undefined
-  }
 }

@@ -8,16 +8,11 @@ import { UnreadableFile } from '#law/readers/tree.ts'
 import { CITED_TITLE_CHARACTERS_MAX } from '#law/readers/words-citation.ts'
 import { HEADING_RULE } from '#law/readers/walk.ts'
 import { IMPORT_BOUNDS } from '../bounds.ts'
-import { frontMatterAtHead } from './markdown/front-matter.ts'
+import { hasOwnFields } from './markdown/front-matter.ts'
 import { slugOf } from '#law/readers/heading-anchors.ts'
 import { markdownRecords } from './markdown.ts'
 import { originalName, originalOf } from './originals.ts'
-import { statedFields } from './record.ts'
-import type { SourceItem, SourceSnapshot } from './record.ts'
-
-/** Fields of front matter that say that a Markdown file is written for this import. */
-const OWN_FIELDS =
-  /^(?:document|authority|canonical_url|published_at|effective_at|effective_to|jurisdiction|verification_status|citation_prefix)[ \t]*:/m
+import type { SourceItem, SourceRecord, SourceSnapshot } from './record.ts'
 
 /**
  * Yields the records of a file of published law: one for each provision that a reader makes a passage, and what it
@@ -57,7 +52,6 @@ async function* ownMarkdown(
   snapshots: readonly SourceSnapshot[],
 ): AsyncGenerator<SourceItem> {
   const original = await originalOf(sourceName, bytes, snapshots)
-  const metadata = new Map([['metadata.file', sourceName]])
   for await (const item of markdownRecords(path, known)) {
     if (item.kind !== 'record') {
       yield item
@@ -65,14 +59,12 @@ async function* ownMarkdown(
     }
     const { captured } = item
     const place = original === undefined ? captured.place : original(captured.place)
-    yield { ...item, captured: { ...captured, place }, metadata: new Map([...metadata, ...item.metadata]) }
+    yield {
+      ...item,
+      captured: { ...captured, place },
+      values: new Map([['metadata.file', sourceName], ...item.values]),
+    }
   }
-}
-
-/** Whether a Markdown file is written for this import. */
-export function hasOwnFields(bytes: Uint8Array): boolean {
-  const front = frontMatterAtHead(bytes)
-  return front !== undefined && OWN_FIELDS.test(front)
 }
 
 function placed({ message, page, xpath }: Warned): string {
@@ -90,34 +82,35 @@ function* itemsOf(read: ReadDocument, sourceName: string): Generator<SourceItem>
   const placesOf = createPlaces(read)
   const named = namedProvisions(read)
   if (named.length === 0) yield { kind: 'warning', line: 1, message: 'the file holds no text of a provision' }
-  for (const { provision, id, citation, citedAs } of named) {
+  for (const { provision, id, citation, cited } of named) {
+    const { document, title, url, act, aliases, reference } = citation
     const text = provision.text ?? ''
-    const path = [citation.title ?? read.fields.title ?? '', ...provision.path, nameOf(provision)]
-    const place = placesOf(provision)
+    const path = [title ?? read.fields.title ?? '', ...provision.path, nameOf(provision)]
     yield {
       kind: 'record',
       line: provision.line,
       id,
-      title: isNamed(provision, text, citedAs) ? provision.heading : '',
+      title: isNamed(provision, text, cited) ? provision.heading : '',
       text,
-      captured: { format: 'law', text: capturedText(joined, provision), place },
-      metadata: new Map([...metadata, ...citedMetadata(citation)]),
-      section: new Map(
-        Object.entries({
-          ...citedAs,
-          'section.reference': citation.reference,
-          'section.fragment': isShort(provision.anchor) ? provision.anchor : undefined,
-          'section.path': path.filter((part, index) => part !== '' && part !== path[index - 1]).join(' › '),
-        }).flatMap(([name, value]) => (value === undefined || value === '' ? [] : [[name, value] as const])),
-      ),
+      captured: { format: 'law', text: capturedText(joined, provision), place: placesOf(provision) },
+      values: new Map([
+        ...metadata,
+        ...valuesOf('metadata', { document, title, canonical_url: url, act, aliases }),
+        ...valuesOf('section', {
+          ...cited,
+          reference,
+          fragment: isShort(provision.anchor) ? provision.anchor : undefined,
+          path: path.filter((part, index) => part !== '' && part !== path[index - 1]).join(' › '),
+        }),
+      ]),
       stated,
     }
   }
 }
 
 /** Whether a provision has a heading of its own: not the title of its document, and not all of its text. */
-function isNamed({ kind, heading }: Provision, text: string, citedAs: NamedProvision['citedAs']): boolean {
-  const isTitle = 'section.untitled' in citedAs && citedAs['section.untitled'] === undefined
+function isNamed({ kind, heading }: Provision, text: string, cited: NamedProvision['cited']): boolean {
+  const isTitle = 'untitled' in cited && cited.untitled === ''
   return kind !== 'document' && !isTitle && heading !== text.trim()
 }
 
@@ -130,7 +123,7 @@ interface NamedProvision {
   readonly id: string
   readonly citation: Citation
   /** The citation, or what follows the title of the document in it: `source.yaml` may state another title. */
-  readonly citedAs: { readonly 'section.label': string } | { readonly 'section.untitled': string | undefined }
+  readonly cited: { readonly label: string } | { readonly untitled: string }
 }
 
 /**
@@ -159,8 +152,7 @@ function namedProvisions(read: ReadDocument): readonly NamedProvision[] {
       .join(', ')
       .slice(-IMPORT_BOUNDS.citationCharactersMax)
     const told = isShared ? numbers(apart) : apart
-    const citedAs = isTitled ? { 'section.untitled': told || undefined } : { 'section.label': told }
-    return { provision, id, citation, citedAs }
+    return { provision, id, citation, cited: isTitled ? { untitled: told } : { label: told } }
   })
 }
 
@@ -245,9 +237,9 @@ function* omissionsOf(omitted: readonly Omitted[], joined: string): Generator<So
 }
 
 /** What the file states, by the names of front matter; a date that a rule gives has the rule in its name. */
-function metadataOf({ fields }: ReadDocument, sourceName: string): ReadonlyMap<string, string> {
+function metadataOf({ fields }: ReadDocument, sourceName: string): readonly PlaceholderValue[] {
   const { title, identifier, language, jurisdiction, authority, subjects = [], url } = fields
-  const values = {
+  return valuesOf('metadata', {
     file: sourceName,
     document: identifier,
     title,
@@ -259,15 +251,17 @@ function metadataOf({ fields }: ReadDocument, sourceName: string): ReadonlyMap<s
     ...dated('published_at', fields.publishedAt),
     ...dated('effective_at', fields.effectiveFrom),
     ...dated('effective_to', fields.effectiveTo),
-  }
-  return mapped(values)
+  })
 }
 
-function mapped(values: Readonly<Record<string, string | undefined>>): ReadonlyMap<string, string> {
-  return new Map(
-    Object.entries(values).flatMap(([name, value]) =>
-      value === undefined || value.trim() === '' ? [] : [[`metadata.${name}`, value.trim()] as const],
-    ),
+type PlaceholderValue = readonly [placeholder: string, value: string]
+
+function valuesOf(
+  prefix: 'metadata' | 'section',
+  values: Readonly<Record<string, string | undefined>>,
+): readonly PlaceholderValue[] {
+  return Object.entries(values).flatMap(([name, value = '']) =>
+    value.trim() === '' ? [] : [[`${prefix}.${name}`, value.trim()] as const],
   )
 }
 
@@ -276,13 +270,12 @@ function dated(name: string, date: ReadDate | undefined): Readonly<Record<string
   return { [date.rule === undefined ? name : `${name}-${date.rule}`]: date.day }
 }
 
-/** What a citation says of a document within the file. */
-function citedMetadata({ document, title, url, act, aliases }: Citation): ReadonlyMap<string, string> {
-  return mapped({ document, title, canonical_url: url, act, aliases })
-}
-
 /** Front matter that the reader does not read, so that a field that looks like an end refuses the import. */
-function frontMatterOf({ format, tree: { metadata } }: ReadDocument): ReadonlyMap<string, string | undefined> {
-  const fields = [...(metadata ?? [])].filter(([name]) => !FRONT_MATTER_READ.has(name))
-  return format === 'markdown' ? statedFields(Object.fromEntries(fields)) : new Map()
+function frontMatterOf({ format, tree: { metadata } }: ReadDocument): SourceRecord['stated'] {
+  if (format !== 'markdown') return new Map()
+  return new Map(
+    [...(metadata ?? [])].flatMap(([name, text]) =>
+      FRONT_MATTER_READ.has(name) || text.trim() === '' ? [] : [[name, { text }] as const],
+    ),
+  )
 }

@@ -1,17 +1,16 @@
+import { isUtf8 } from 'node:buffer'
 import { readFile, stat } from 'node:fs/promises'
 import { READER_BOUNDS } from '#law/readers/bounds.ts'
 import { IMPORT_BOUNDS } from '../bounds.ts'
 import { frontMatterOf } from './markdown/front-matter.ts'
+import type { FrontMatter } from './markdown/front-matter.ts'
 import { headingReference, isBoldHeading } from './markdown/heading-reference.ts'
 import { cutAtHeadings } from './markdown/headings.ts'
 import type { Section } from './markdown/headings.ts'
 import { createMarkdownPlaces } from './markdown/place.ts'
-import type { PlaceOf } from './markdown/place.ts'
-import { scalarsOf } from './record.ts'
+import type { PlaceOf } from '#law/readers/places.ts'
 import type { SourceFault, SourceItem } from './record.ts'
 import { isBlank, unstorable } from '#law/readers/text.ts'
-
-const utf8 = new TextDecoder('utf-8', { fatal: true })
 
 /** Yields the records of one Markdown file; see `markdownItems`. */
 export async function* markdownRecords(path: string, known: ReadonlySet<string>): AsyncGenerator<SourceItem> {
@@ -21,10 +20,13 @@ export async function* markdownRecords(path: string, known: ReadonlySet<string>)
     return
   }
   const bytes = await readFile(path)
-  const badLine = lineOfInvalidUtf8(bytes)
-  const text = badLine === undefined ? utf8.decode(bytes) : ''
-  if (badLine === undefined) yield* markdownItems(text, known, bytes.length - Buffer.byteLength(text))
-  else yield fault(badLine, 'not valid UTF-8')
+  if (!isUtf8(bytes)) {
+    const lines = bytes.toString('latin1').split('\n')
+    yield fault(lines.findIndex((line) => !isUtf8(Buffer.from(line, 'latin1'))) + 1, 'not valid UTF-8')
+    return
+  }
+  const text = new TextDecoder().decode(bytes)
+  yield* markdownItems(text, known, bytes.length - Buffer.byteLength(text))
 }
 
 /**
@@ -52,7 +54,9 @@ export function* markdownItems(
     return
   }
   for (const { line, message } of cut.warnings) yield { kind: 'warning', line, message }
-  const metadata = scalarsOf('metadata', front.fields)
+  const metadata = new Map(
+    [...front].flatMap(([name, { text: value }]) => (value === '' ? [] : [[`metadata.${name}`, value] as const])),
+  )
   const prefix = metadata.get('metadata.citation_prefix')
   const unclear = cut.sections.map((section) => referenceFault(section, prefix)).find((found) => found !== undefined)
   if (unclear !== undefined) {
@@ -64,7 +68,7 @@ export function* markdownItems(
   for (const section of cut.sections) {
     const warning = repeatedAnchor(section)
     if (warning !== undefined) yield { kind: 'warning', line: section.line, id: section.anchor, message: warning }
-    yield itemOf(section, metadata, front.lines, places(section.kept))
+    yield itemOf(section, metadata, front, places(section.kept))
   }
 }
 
@@ -104,7 +108,7 @@ function repeatedAnchor({ anchor, line, repeatsLine }: Section): string | undefi
 function itemOf(
   section: Section,
   metadata: ReadonlyMap<string, string>,
-  frontMatterLines: ReadonlyMap<string, number>,
+  stated: FrontMatter,
   place: PlaceOf,
 ): SourceItem {
   const { line, heading, anchor, text } = section
@@ -117,21 +121,11 @@ function itemOf(
     const id = unstorable(anchor) === undefined ? anchor : `line-${line}`
     return { kind: 'fault', ...lost, id, reason: flaw }
   }
-  const values = new Map([['section.path', path]])
+  const values = new Map([...metadata, ['section.path', path]])
   if (section.fragment !== undefined) values.set('section.fragment', section.fragment)
   for (const [name, value] of provisionOf(section, metadata.get('metadata.citation_prefix'))) values.set(name, value)
   const captured = { format: 'markdown', text: section.below, place } as const
-  return {
-    kind: 'record',
-    line,
-    id: anchor,
-    title: heading,
-    text,
-    captured,
-    metadata,
-    section: values,
-    frontMatterLines,
-  }
+  return { kind: 'record', line, id: anchor, title: heading, text, captured, values, stated }
 }
 
 /** Shortens to one character above the bound of the whole, so that a long heading is not copied often. */
@@ -173,28 +167,4 @@ function referenceFault(section: Section, prefix: string | undefined): SourceFau
   }
   const isBold = prefix !== undefined && section.text.split('\n').some((line) => isBoldHeading(line, prefix))
   return isBold ? fault(section.line, 'a numbered line in bold below this heading: write # before it') : undefined
-}
-
-/** Returns the line of the first byte that is not UTF-8, or undefined. */
-function lineOfInvalidUtf8(bytes: Buffer): number | undefined {
-  try {
-    utf8.decode(bytes)
-    return undefined
-  } catch {
-    return (
-      bytes
-        .toString('latin1')
-        .split('\n')
-        .findIndex((line) => !isUtf8Line(Buffer.from(line, 'latin1'))) + 1
-    )
-  }
-}
-
-function isUtf8Line(line: Buffer): boolean {
-  try {
-    utf8.decode(line)
-    return true
-  } catch {
-    return false
-  }
 }

@@ -1,12 +1,10 @@
-import type { Selector } from '#core/index/passages/selector.ts'
 import { digestFile } from '#core/platform/hashed-file.ts'
+import type { PlaceOf } from '#law/readers/places.ts'
 import { UnreadableFile } from '#law/readers/tree.ts'
 import type { SourceSnapshot } from './record.ts'
 
 /** The end of the name of a corrected draft: it stands beside `guidance.pdf` as `guidance.pdf.draft.md`. */
 export const DRAFT_ENDING = '.draft.md'
-
-type PlaceOf = (start: number, end: number) => Selector
 
 /** Returns the name of the file that a draft was made from; undefined for the name of no draft. */
 export function originalName(sourceName: string): string | undefined {

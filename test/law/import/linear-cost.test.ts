@@ -68,8 +68,9 @@ const place = (start: number, end: number): Selector => ({ type: 'DataPositionSe
 /** A record all of whose parts are the text, under every name that a shipped mapping uses. */
 function recordOf(text: string): SourceRecord {
   const fields = ['citation', 'type', 'anchor', 'celex', 'stand', 'short', 'note', 'path', 'fr_document', 'date']
-  const metadata = new Map(fields.map((field) => [`metadata.${field}`, text]))
-  return { kind: 'record', line: 1, id: text, title: text, text, captured: { format: 'jsonl', text, place }, metadata }
+  const values = new Map(fields.map((field) => [`metadata.${field}`, text]))
+  const captured = { format: 'jsonl', text, place } as const
+  return { kind: 'record', line: 1, id: text, title: text, text, captured, values, stated: new Map() }
 }
 
 const FRONT = '---\ntitle: T\ncitation_prefix: "1"\n---\n'

@@ -3,12 +3,8 @@ import { IMPORT_BOUNDS } from '#law/import/bounds.ts'
 import { nearestName, shownName } from '#law/import/mapping/read-fields.ts'
 import { unstorable } from '#law/readers/text.ts'
 
-export interface FrontMatter {
-  /** Texts as they are written, or lists of them. A field without a value is absent. */
-  readonly fields: Readonly<Record<string, string | readonly string[]>>
-  /** The line of each field in the file, from 1. */
-  readonly lines: ReadonlyMap<string, number>
-}
+/** The fields of front matter with their lines. The text of a list is joined by commas, and of an absent value empty. */
+export type FrontMatter = ReadonlyMap<string, { readonly text: string; readonly line: number }>
 
 /** Why front matter is not read. */
 export interface FrontMatterFault {
@@ -40,6 +36,16 @@ export function frontMatterAtHead(bytes: Uint8Array): string | undefined {
   return /^\uFEFF?---[ \t]*\r?\n([\s\S]*?)^(?:---|\.\.\.)\s*$/m.exec(head)?.[1]
 }
 
+/** Fields of front matter that say that a Markdown file is written for this import. */
+const OWN_FIELDS =
+  /^(?:document|authority|canonical_url|published_at|effective_at|effective_to|jurisdiction|verification_status|citation_prefix)[ \t]*:/m
+
+/** Whether a Markdown file is written for this import. */
+export function hasOwnFields(bytes: Uint8Array): boolean {
+  const front = frontMatterAtHead(bytes)
+  return front !== undefined && OWN_FIELDS.test(front)
+}
+
 /** Returns undefined for invalid YAML; the parser throws where values are nested too deep. */
 function contentsOf(yaml: string, lineCounter: LineCounter): { readonly contents: unknown } | undefined {
   try {
@@ -58,19 +64,17 @@ function fieldsOf(
   lineAt: (offset: number) => number,
 ): FrontMatter | FrontMatterFault {
   if (!isMap(contents)) return { line: 1, reason: NO_FIELDS }
-  const fields: [string, string | readonly string[]][] = []
-  const lines = new Map<string, number>()
+  const fields = new Map<string, { readonly text: string; readonly line: number }>()
   for (const { key, value } of contents.items) {
     const name = scalarOf(key)
     const line = isScalar(key) ? lineAt(key.range?.[0] ?? 0) : 1
     const found = isSeq(value) ? listOf(value.items) : value === null ? null : scalarOf(value)
     if (typeof name !== 'string' || found === undefined) return { line: 1, reason: NO_FIELDS }
     if (!known.has(name)) return { line, reason: unknownField(name, known) }
-    if (lines.has(name)) return { line, reason: `front matter states ${shownName(name)} twice` }
-    if (found !== null) fields.push([name, found])
-    lines.set(name, line)
+    if (fields.has(name)) return { line, reason: `front matter states ${shownName(name)} twice` }
+    fields.set(name, { text: (found ?? '').trim(), line })
   }
-  return { fields: Object.fromEntries(fields), lines }
+  return fields
 }
 
 const NO_FIELDS = 'front matter is not a list of fields with plain values'
@@ -81,9 +85,9 @@ function unknownField(name: string, known: ReadonlySet<string>): string {
   return `${shownName(name)} is no known field of front matter${hint}`
 }
 
-function listOf(items: readonly unknown[]): readonly string[] | undefined {
+function listOf(items: readonly unknown[]): string | undefined {
   const entries = items.map(scalarOf)
-  return entries.includes(undefined) ? undefined : entries.filter((entry) => typeof entry === 'string')
+  return entries.includes(undefined) ? undefined : entries.filter((entry) => entry !== null).join(',')
 }
 
 /** Returns the text of a scalar, null where it means absent, and undefined for other than a scalar. */

@@ -1,9 +1,6 @@
 import { contextOf } from '#core/index/passages/selector.ts'
-import type { Selector } from '#core/index/passages/selector.ts'
 import type { TextRange } from '#law/readers/comments.ts'
-
-/** Gives the place of a part of a text, by its offsets in UTF-16 units. Parts are asked for in order. */
-export type PlaceOf = (start: number, end: number) => Selector
+import type { PlaceOf } from '#law/readers/places.ts'
 
 /**
  * Returns a function that gives the places of sections in the bytes of their file. Sections are asked for in order.
