@@ -7,18 +7,17 @@ import { keptRecords } from '#law/import/staging/rows.ts'
 import { openStaging } from '#law/import/staging/staging.ts'
 import type { Staging } from '#law/import/staging/staging.ts'
 import { actsOf, facetsOf } from './staging/facets-and-acts.ts'
-import { finalDrafts, derivedFieldsOf } from './passage/draft.ts'
-import type { DraftPassage } from './passage/draft.ts'
-import { openDraftsReader, withDraftsFile } from './passage/drafts-file.ts'
-import type { DraftsFile, DraftsReader } from './passage/drafts-file.ts'
+import type { Passage } from './passage/passage.ts'
+import { openPassageReader, withStagedRecordsFile } from './passage/staged-records-file.ts'
+import type { PassageReader, StagedRecordsFile } from './passage/staged-records-file.ts'
 import { Findings } from './report/findings.ts'
 import { MARKDOWN_MAPPING } from './mapping/mapping.ts'
 import type { Mapping } from './mapping/mapping.ts'
 import { locationOf } from './report/report.ts'
 import type { ImportReport } from './report/report.ts'
 import { orderRecords, settleContradictions } from './passage/settle.ts'
-import { stageSources } from './passage/stage.ts'
-import type { StageInput } from './passage/stage.ts'
+import { stageSources } from './passage/stager.ts'
+import type { StageInput } from './passage/stager.ts'
 
 export interface ImportInput extends Omit<StageInput, 'mapping'> {
   /** Absent: Markdown with the documented front matter. */
@@ -35,11 +34,11 @@ export interface ImportInput extends Omit<StageInput, 'mapping'> {
 export async function readSources(
   { mapping = MARKDOWN_MAPPING, ...input }: ImportInput,
   staging: Staging,
-  drafts?: DraftsFile,
+  file?: StagedRecordsFile,
 ): Promise<ImportReport> {
   const findings = new Findings(mapping)
   const read = { ...input, mapping }
-  for await (const finding of stageSources(read, staging, drafts)) findings.add(finding)
+  for await (const finding of stageSources(read, staging, file)) findings.add(finding)
   for (const finding of settleContradictions(staging, read)) findings.add(finding)
   findings.assertNoContradiction()
   for (const finding of orderRecords(staging, read)) findings.add(finding)
@@ -60,17 +59,15 @@ export async function readSources(
  * folder of the system.
  * @throws OperatorError as `readSources` does.
  */
-export async function* importSnapshots(input: ImportInput): AsyncGenerator<DraftPassage, ImportReport> {
+export async function* importSnapshots(input: ImportInput): AsyncGenerator<Passage, ImportReport> {
   const folder = await mkdtemp(join(tmpdir(), 'evidence-import-'))
-  const path = join(folder, 'drafts.jsonl')
+  const path = join(folder, 'records.jsonl')
   const staging = openStaging(join(folder, 'staging.sqlite'))
-  let reader: DraftsReader | undefined
+  let reader: PassageReader | undefined
   try {
-    const report = await withDraftsFile(path, (file) => readSources(input, staging, file))
-    reader = openDraftsReader(path)
-    for (const kept of keptRecords(staging)) {
-      yield* finalDrafts(reader.read(kept), derivedFieldsOf(kept, input.mapping ?? MARKDOWN_MAPPING))
-    }
+    const report = await withStagedRecordsFile(path, (file) => readSources(input, staging, file))
+    reader = openPassageReader(path, input.mapping ?? MARKDOWN_MAPPING)
+    for (const kept of keptRecords(staging)) yield* reader.passagesOf(kept)
     return report
   } finally {
     reader?.close()

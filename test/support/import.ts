@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { DraftPassage } from '#law/import/passage/draft.ts'
+import type { Passage } from '#law/import/passage/passage.ts'
 import { parseMapping } from '#law/import/mapping/mapping.ts'
 import type { Mapping } from '#law/import/mapping/mapping.ts'
 import { importSnapshots } from '#law/import/pipeline.ts'
@@ -11,7 +11,7 @@ const KNOWLEDGE_BASE = '0b0f2c52-5a3a-4d0e-8f3c-1f0a35f0a001'
 const SNAPSHOT = '0b0f2c52-5a3a-4d0e-8f3c-1f0a35f0a002'
 
 export interface Imported {
-  readonly passages: readonly DraftPassage[]
+  readonly passages: readonly Passage[]
   readonly report: ImportReport
 }
 
@@ -19,7 +19,7 @@ export interface Imported {
 export async function importFiles(
   paths: readonly string[],
   mapping?: Mapping,
-  keep: (passage: DraftPassage) => boolean = () => true,
+  keep: (passage: Passage) => boolean = () => true,
 ): Promise<Imported> {
   const snapshots = paths.map((path) => ({
     id: SNAPSHOT,
@@ -32,7 +32,7 @@ export async function importFiles(
     snapshots,
     ...(mapping === undefined ? {} : { mapping }),
   })
-  const passages: DraftPassage[] = []
+  const passages: Passage[] = []
   for (;;) {
     const step = await run.next()
     if (step.done === true) return { passages, report: step.value }

@@ -1,17 +1,30 @@
+import type { ActEntry } from '#core/index/references/layout.ts'
 import { VERIFICATION_STATUSES } from '#core/index/passages/record.ts'
 import type { VerificationStatus } from '#core/index/passages/record.ts'
 import { SEARCH_BOUNDS } from '#core/domain/bounds.ts'
 import { foldCode, foldKey } from '#core/identity/fold.ts'
 import type { FoldedKey } from '#core/identity/fold.ts'
 import { z } from 'zod'
-import { IMPORT_BOUNDS } from '../bounds.ts'
-import { withoutFragment } from '../parts/anchor.ts'
+import { IMPORT_BOUNDS } from '#law/import/bounds.ts'
+import { slugOf } from '#law/readers/heading-anchors.ts'
+import { isBlank, isLongerThan, unstorable } from '#law/readers/text.ts'
 import { dateFault, dayOf, instantOf } from '../mapping/dates.ts'
 import { REQUIRED_FIELDS } from '../mapping/mapping.ts'
-import type { FieldName } from '../mapping/mapping.ts'
-import { actIdOf, aliasesOf } from './references.ts'
-import type { ResolvedRecord } from './resolve.ts'
-import { isLongerThan, unstorable } from '#law/readers/text.ts'
+import type { FieldName, Mapping } from '../mapping/mapping.ts'
+import {
+  looksLikeEnd,
+  metadataFieldOf,
+  readFieldsOf,
+  shownName,
+  sourcesOf,
+  unreadFields,
+} from '../mapping/read-fields.ts'
+import { compileMapping } from '../mapping/rules.ts'
+import type { MappedValues } from '../mapping/rules.ts'
+import { withoutFragment } from '../parts/anchor.ts'
+import type { SourceRecord } from '../record/record.ts'
+import type { SkipKind } from '../report/report.ts'
+import { actIdOf, aliasesOf, createReferenceReader } from './references.ts'
 
 /** The fields of a record, parsed and in canonical form. */
 export interface RecordFields {
@@ -27,11 +40,11 @@ export interface RecordFields {
   readonly effectiveAt: string
   readonly effectiveTo: string | undefined
   readonly label: string
-  /** Canonical id. */
-  readonly act: string | undefined
-  readonly aliases: readonly string[]
+  readonly act: ActEntry | undefined
   /** Reference as the publisher or the mapping writes it. */
   readonly reference: string | undefined
+  /** Canonical forms of the provisions whose text the record holds. */
+  readonly references: readonly string[]
   /** Name of the provision, equal in every revision. */
   readonly provision: FoldedKey
   /** BCP 47, canonical. */
@@ -48,12 +61,19 @@ export interface RecordFields {
 /** The reason of a record whose dates contradict each other. */
 export const REVERSED_DATES = 'effective_to is not after effective_at'
 
-/** Why fields make no passage. `contradiction`: the mapping decides whether it refuses the import. */
-export interface UnusableFields {
+/** Why a record makes no passage. */
+export interface Unusable {
+  /** Never repeats the content of the record. */
   readonly reason: string
-  /** The field whose value is not understood. */
-  readonly field?: FieldName
-  readonly contradiction?: 'dates'
+  readonly skip: SkipKind
+  /** Where the source states what is not understood, if that is not the record's line. */
+  readonly line?: number | undefined
+  /** It refuses the import. */
+  readonly contradiction?: 'dates' | 'anchor' | 'unread'
+}
+
+function lost(reason: string): Unusable {
+  return { reason, skip: 'lost' }
 }
 
 /** A source that says `verified` only declares it; the import makes the other half of it (`recorder.ts`). */
@@ -61,36 +81,109 @@ const statusSchema = z
   .enum(VERIFICATION_STATUSES)
   .transform((stated) => (stated === 'verified' ? 'source-declared' : stated))
 
+/** The reason of a heading that another revision may number differently. */
+const NUMBERED_ANCHOR =
+  'its anchor is numbered, because an earlier heading of the file has the same words, and "revises" is "provision"'
+
 /**
- * Returns the parsed fields, or the reason why the record cannot become a passage. A required field is never invented.
+ * Returns a function that reads the fields of a record by the rules of a mapping, or says why the record cannot become a
+ * passage. A required field is never invented.
  */
-export function fieldsOf(resolved: ResolvedRecord): RecordFields | UnusableFields {
-  const missing = REQUIRED_FIELDS.filter((name) => !resolved.fields.has(name))
-  if (missing.length > 0) return { reason: `${missing.join(', ')} missing` }
-  const value = (name: FieldName): string => resolved.fields.get(name)?.value.trim() ?? ''
+export function createFieldReader(mapping: Mapping): (record: SourceRecord) => RecordFields | Unusable {
+  const valuesOf = compileMapping(mapping)
+  const known = readFieldsOf(mapping)
+  const referencesOf = createReferenceReader()
+  return (record) => {
+    const unread = fieldFault(record, mapping, known)
+    if (unread !== undefined) return unread
+    const { id, title, text } = record
+    const values = valuesOf((name) =>
+      name === 'id' ? id : name === 'title' ? title : name === 'text' ? text : record.values.get(name),
+    )
+    if (values.skip !== undefined) return { reason: values.skip, skip: 'intended' }
+    if (isBlank(text)) return lost('text is blank')
+    if (title !== '' && text.trim() === title) return lost('text only repeats its title')
+    const fields = fieldsOf(values, mapping, referencesOf)
+    if ('reason' in fields) return { ...fields, line: lineOfField(fields.field, record, mapping) }
+    return mapping.revises === 'provision' && hasNumberedAnchor(record, fields)
+      ? { reason: NUMBERED_ANCHOR, skip: 'lost', contradiction: 'anchor' }
+      : fields
+  }
+}
+
+/** Returns the fault of a record whose fields the mapping does not understand, or undefined. */
+function fieldFault(
+  { stated }: SourceRecord,
+  { ignored_fields: ignored }: Mapping,
+  known: ReadonlySet<string>,
+): Unusable | undefined {
+  for (const [name, { text }] of stated)
+    if (known.has(name) && text === undefined && !ignored.includes(name))
+      return lost(`${name} is neither a plain value nor a list of them`)
+  for (const [name, text] of unreadFields(stated, known)) {
+    if (!looksLikeEnd(name, text)) continue
+    const reason = `${shownName(name)} may state an end or a status, and the mapping does not read it`
+    return { reason, skip: 'lost', contradiction: 'unread' }
+  }
+  return undefined
+}
+
+/** Returns the line of the front matter that states a field, where it does. */
+function lineOfField(field: FieldName | undefined, { stated }: SourceRecord, mapping: Mapping): number | undefined {
+  const rule = field === undefined ? undefined : mapping.fields[field]
+  const sources = rule === undefined ? [] : sourcesOf(rule, mapping).flatMap(metadataFieldOf)
+  return sources.map((name) => stated.get(name)?.line).find((line) => line !== undefined)
+}
+
+/** Whether a provision is named by a generated anchor with a number, which depends on the headings before it. */
+function hasNumberedAnchor({ id, title, values, captured: { format } }: SourceRecord, fields: RecordFields): boolean {
+  if (format !== 'markdown' || values.has('section.fragment') || !fields.provision.includes(foldKey(id))) return false
+  const generated = slugOf(title)
+  return generated === '' ? /-\d+$/.test(id) : id !== generated
+}
+
+/** Of a field whose value is not understood, the name too. */
+type FieldFault = Unusable & { readonly field?: FieldName }
+
+function fieldsOf(
+  { fields, endNotUnderstood }: MappedValues,
+  mapping: Mapping,
+  referencesOf: ReturnType<typeof createReferenceReader>,
+): RecordFields | FieldFault {
+  const missing = REQUIRED_FIELDS.filter((name) => !fields.has(name))
+  if (missing.length > 0) return lost(`${missing.join(', ')} missing`)
+  const value = (name: FieldName): string => fields.get(name)?.value.trim() ?? ''
   const tooLong = lengthFault(value)
-  if (tooLong !== undefined) return { reason: tooLong }
+  if (tooLong !== undefined) return lost(tooLong)
 
   const { base, fragment } = withoutFragment(value('canonical_url'))
-  if (!isHttpUrl(base)) return { reason: 'canonical_url is not an http(s) URL' }
-  const dates = datesOf(resolved, value)
+  if (!isHttpUrl(base)) return lost('canonical_url is not an http(s) URL')
+  if (endNotUnderstood)
+    return {
+      ...lost('effective_to is stated in a form that the mapping does not understand'),
+      field: 'effective_to',
+    }
+  const dates = datesOf(value, mapping)
   if ('reason' in dates) return dates
   const language = canonicalLanguage(value('language'))
-  if (language === undefined) return { reason: 'language is not a BCP 47 tag', field: 'language' }
+  if (language === undefined) return { ...lost('language is not a BCP 47 tag'), field: 'language' }
   const status = statusSchema.safeParse(value('verification_status'))
   if (!status.success)
     return {
-      reason: `verification_status is not one of ${VERIFICATION_STATUSES.join(', ')}`,
+      ...lost(`verification_status is not one of ${VERIFICATION_STATUSES.join(', ')}`),
       field: 'verification_status',
     }
 
-  const act = value('act') === '' ? undefined : actIdOf(value('act'))
-  if (value('act') !== '' && act === undefined)
-    return { reason: 'act is not an act id (scheme:name, as in celex:32016R0679)' }
-  if (act === undefined && value('aliases') !== '') return { reason: 'aliases without an act' }
+  const actId = value('act') === '' ? undefined : actIdOf(value('act'))
+  const aliases = aliasesOf(value('aliases'))
+  if (value('act') !== '' && actId === undefined)
+    return lost('act is not an act id (scheme:name, as in celex:32016R0679)')
+  if (actId === undefined && value('aliases') !== '') return lost('aliases without an act')
 
   const documentKey = foldKey(value('document_key'))
-  if (documentKey === '') return { reason: 'document_key missing' }
+  if (documentKey === '') return lost('document_key missing')
+  const act = actId === undefined ? undefined : { id: actId, aliases }
+  const named = mapping.fields.reference === undefined ? 'citation_label' : 'reference'
   return {
     documentKey,
     title: value('title'),
@@ -100,23 +193,21 @@ export function fieldsOf(resolved: ResolvedRecord): RecordFields | UnusableField
     ...dates,
     label: value('citation_label'),
     act,
-    aliases: aliasesOf(value('aliases')),
     reference: value('reference') || undefined,
+    references: referencesOf(act, value(named)),
     provision: foldKey(value('provision') || value('citation_label')),
     language,
     jurisdiction: foldCode(value('jurisdiction')),
     subjects: subjectsOf(value('subjects')),
     status: status.data,
     heading: value('heading') || undefined,
-    lineage: lineageOf(resolved),
+    lineage: lineageOf(fields),
   }
 }
 
 type Dates = Pick<RecordFields, 'publishedAt' | 'effectiveAt' | 'effectiveTo'>
 
-function datesOf({ endNotUnderstood }: ResolvedRecord, value: (name: FieldName) => string): Dates | UnusableFields {
-  if (endNotUnderstood)
-    return { reason: 'effective_to is stated in a form that the mapping does not understand', field: 'effective_to' }
+function datesOf(value: (name: FieldName) => string, { reversed_dates: reversed }: Mapping): Dates | FieldFault {
   const publishedAt = instantOf(value('published_at'))
   if (publishedAt === undefined) return noDate('published_at', value)
   const effectiveAt = instantOf(value('effective_at'))
@@ -124,12 +215,12 @@ function datesOf({ endNotUnderstood }: ResolvedRecord, value: (name: FieldName) 
   const effectiveTo = value('effective_to') === '' ? undefined : instantOf(value('effective_to'))
   if (value('effective_to') !== '' && effectiveTo === undefined) return noDate('effective_to', value)
   if (effectiveTo !== undefined && dayOf(effectiveTo) <= dayOf(effectiveAt))
-    return { reason: REVERSED_DATES, contradiction: 'dates' }
+    return { ...lost(REVERSED_DATES), ...(reversed === 'refuse' ? { contradiction: 'dates' } : {}) }
   return { publishedAt, effectiveAt, effectiveTo }
 }
 
-function noDate(field: FieldName, value: (name: FieldName) => string): UnusableFields {
-  return { reason: `${field} ${dateFault(value(field))}`, field }
+function noDate(field: FieldName, value: (name: FieldName) => string): FieldFault {
+  return { ...lost(`${field} ${dateFault(value(field))}`), field }
 }
 
 const FIELD_CHARACTERS_MAX: readonly (readonly [FieldName, number])[] = [
@@ -179,9 +270,8 @@ function subjectsOf(written: string): readonly FoldedKey[] {
   return [...new Set(written.split(',').map(foldKey))].filter((subject) => subject !== '').sort()
 }
 
-function lineageOf(resolved: ResolvedRecord): Readonly<Record<string, string>> {
-  const derived = [...resolved.fields].flatMap(([name, field]) =>
-    field.derived === undefined ? [] : [[name, field.derived] as const],
+function lineageOf(fields: MappedValues['fields']): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    [...fields].flatMap(([name, { derived }]) => (derived === undefined ? [] : [[name, derived] as const])),
   )
-  return Object.fromEntries(derived)
 }

@@ -29,11 +29,6 @@ export function writtenIn(language: string): string {
   return script === undefined ? base : `${base}-${script}`
 }
 
-/** Whether a profile that says nothing else serves the record. */
-export function isServed({ status }: Pick<RecordFields, 'status'>): boolean {
-  return status === 'verified'
-}
-
 /** Returns within what one key has one text on a day. What is not served is compared with its own kind alone. */
 export function lawOf(
   { jurisdiction, status }: Pick<RecordFields, 'jurisdiction' | 'status'>,

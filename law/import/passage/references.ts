@@ -18,48 +18,26 @@ export function actIdOf(written: string): string | undefined {
 }
 
 /** Parses aliases: one, or several separated by commas. */
-export function aliasesOf(written: string): readonly string[] {
+export function aliasesOf(written: string): string[] {
   return [...new Set(written.split(',').map((alias) => alias.trim()))].filter((alias) => alias !== '').sort()
 }
 
-/** The fields of a fields record that identify its act and provisions. */
-interface ReferencedRecord {
-  readonly act: string | undefined
-  readonly aliases: readonly string[]
-  readonly reference: string | undefined
-  readonly label: string
-}
-
 /**
- * The act of a record and the canonical forms of the provisions whose text it holds. Where no provision is named, the
- * act stands alone.
+ * Returns a function that gives the canonical forms of the provisions whose text a record of an act holds, from one text
+ * that names them, separated by semicolons. Where it names none, the act stands alone. A provision without an act
+ * belongs to the record's act. A provision of another act is ignored.
  */
-export interface RecordReferences {
-  readonly act: ActEntry | undefined
-  readonly references: readonly string[]
-}
-
-/**
- * Reads the provisions of records from the mapping's `reference`, or from the citation label where the mapping has no
- * such field. A provision without an act belongs to the record's act. A provision of another act is ignored.
- */
-export function createReferenceReader({
-  byLabel,
-}: {
-  readonly byLabel: boolean
-}): (fields: ReferencedRecord) => RecordReferences {
+export function createReferenceReader(): (act: ActEntry | undefined, written: string) => readonly string[] {
   const common = createActAliases([])
   const vocabularyOf = createVocabularies()
-  return (fields) => {
-    const act = fields.act === undefined ? undefined : { id: fields.act, aliases: [...fields.aliases] }
-    const written = byLabel ? fields.label : fields.reference
-    const provisions = (written ?? '').split(';', IMPORT_BOUNDS.referencesPerRecordMax).flatMap((one) => {
+  return (act, written) => {
+    const provisions = written.split(';', IMPORT_BOUNDS.referencesPerRecordMax).flatMap((one) => {
       const provision =
         provisionOf(act, one, common) ?? (act === undefined ? undefined : provisionOf(act, one, vocabularyOf(act)))
       return provision === undefined ? [] : [provision]
     })
-    if (provisions.length > 0) return { act, references: [...new Set(provisions)].sort() }
-    return { act, references: act === undefined ? [] : [act.id] }
+    if (provisions.length > 0) return [...new Set(provisions)].sort()
+    return act === undefined ? [] : [act.id]
   }
 }
 

@@ -17,7 +17,7 @@ import type { Mapping } from '../mapping/mapping.ts'
 import { conflictFinding, contestedNameFinding, noticeText, repeatedNameFinding } from '../report/messages.ts'
 import { locationOf } from '../report/report.ts'
 import type { SourceSnapshot } from '../record/record.ts'
-import { DUPLICATE } from './recorder.ts'
+import { DUPLICATE } from './stager.ts'
 import type { RecordLocation } from '../report/report.ts'
 
 const OUTRANKED = 'another source has precedence'

@@ -12,7 +12,7 @@ import { IMPORT_BOUNDS } from '#law/import/bounds.ts'
 export interface Staging {
   readonly connection: DatabaseSync
   /** Adds a record at the end of the sources' order and returns its sequence number, from 1. */
-  add(record: StagedRecord): number
+  add(record: StagedRow): number
   /** Returns the first and the last of the earlier records with one identity and digest. */
   same(identity: Uint8Array, digest: Uint8Array): SameRecords | undefined
   /** Commits what was added; called once all sources are read. */
@@ -30,7 +30,7 @@ export interface StagedLocation {
   readonly id: string
 }
 
-export interface StagedRecord extends StagedLocation {
+export interface StagedRow extends StagedLocation {
   /** Hash of what is unique in the format. */
   readonly identity: Uint8Array
   readonly document: { readonly id: string; readonly key: string }
@@ -169,7 +169,7 @@ export function openStaging(path: string, { unnamed = false }: StagingOptions = 
 }
 
 /** Returns a function that inserts a record with its document, facets and act, and returns its sequence number. */
-function createInsert(connection: DatabaseSync): (record: StagedRecord) => number {
+function createInsert(connection: DatabaseSync): (record: StagedRow) => number {
   const insert = connection.prepare(INSERT_RECORD)
   const documents = createIds(connection.prepare(INSERT_DOCUMENT), connection.prepare(FIND_DOCUMENT))
   const described = createIds(connection.prepare(INSERT_DESCRIBED), connection.prepare(FIND_DESCRIBED))

@@ -11,7 +11,7 @@ import { rowOrder } from '#core/index/format/row-order.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import { derivedUuid } from '#core/platform/ids.ts'
-import type { DraftPassage } from '#law/import/passage/draft.ts'
+import type { Passage } from '#law/import/passage/passage.ts'
 import { lawMapping } from '#law/import/corpus/law-mapping.ts'
 import { parseSourceYaml } from '#law/import/corpus/source-yaml.ts'
 import type { Mapping } from '#law/import/mapping/mapping.ts'
@@ -82,7 +82,7 @@ const snapshotOf = ({ file }: Kind): string => derivedUuid('test snapshot', file
 
 beforeAll(async () => {
   const rows: PassageRecord[] = []
-  const added = (kind: Kind, { selector }: DraftPassage, text: string): PassageRecord => {
+  const added = (kind: Kind, { selector }: Passage, text: string): PassageRecord => {
     const passage = testPassage(rows.length, { text })
     const citation = { ...passage.citation, source_snapshot_id: snapshotOf(kind) }
     const original = kind.file === 'a.md' ? { original: { sha256: sha256(ORIGINAL).toString('hex') } } : {}

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { DraftPassage } from '#law/import/passage/draft.ts'
+import type { Passage } from '#law/import/passage/passage.ts'
 import type { Mapping } from '#law/import/mapping/mapping.ts'
 import { isTextWith } from '#law/import/parts/parts.ts'
 import { createPlaceReader } from '#law/import/parts/text-at.ts'
@@ -21,7 +21,7 @@ async function placed(
   name: string,
   content: string,
   mapping?: Mapping,
-): Promise<readonly { readonly passage: DraftPassage; readonly own: string | undefined }[]> {
+): Promise<readonly { readonly passage: Passage; readonly own: string | undefined }[]> {
   const path = join(folder, name)
   writeFileSync(path, content)
   const { passages } = await importFiles([path], mapping)

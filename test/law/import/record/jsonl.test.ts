@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { SEARCH_BOUNDS } from '#core/domain/bounds.ts'
 import { IMPORT_BOUNDS } from '#law/import/bounds.ts'
-import { DUPLICATE } from '#law/import/passage/recorder.ts'
+import { DUPLICATE } from '#law/import/passage/stager.ts'
 import { importContents, line, smallMapping } from '#test/support/import.ts'
 
 const TEXT = 'A keeper of bees registers every hive before the first of May.'

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { lawMapping } from '#law/import/corpus/law-mapping.ts'
 import { parseSourceYaml } from '#law/import/corpus/source-yaml.ts'
 import { createPlaceReader, isOwnText } from '#law/import/parts/text-at.ts'
-import type { DraftPassage } from '#law/import/passage/draft.ts'
+import type { Passage } from '#law/import/passage/passage.ts'
 import type { ImportReport } from '#law/import/report/report.ts'
 import { SAMPLES, SAMPLE_SOURCE_YAML } from '#test/law/readers/samples.ts'
 import { importContents, importFiles } from '#test/support/import.ts'
@@ -22,7 +22,7 @@ afterAll(async () => {
 async function imported(
   contents: Readonly<Record<string, string | Uint8Array>>,
   yaml: string = SAMPLE_SOURCE_YAML,
-): Promise<{ readonly passages: readonly DraftPassage[]; readonly report: ImportReport }> {
+): Promise<{ readonly passages: readonly Passage[]; readonly report: ImportReport }> {
   return await importContents(contents, lawMapping(parseSourceYaml(yaml)))
 }
 

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { READER_BOUNDS } from '#law/readers/bounds.ts'
 import { IMPORT_BOUNDS } from '#law/import/bounds.ts'
-import type { DraftPassage } from '#law/import/passage/draft.ts'
+import type { Passage } from '#law/import/passage/passage.ts'
 import { markdownRecords } from '#law/import/record/markdown.ts'
 import type { SourceItem } from '#law/import/record/record.ts'
 import { listSource } from '#law/sources/list.ts'
@@ -156,7 +156,7 @@ describe('a Markdown import', () => {
         async (content) => await importContents({ 'a.md': content }),
       ),
     )
-    const withoutPlace = (passage: DraftPassage): unknown => ({ ...passage, selector: undefined })
+    const withoutPlace = (passage: Passage): unknown => ({ ...passage, selector: undefined })
     expect(windows?.passages.map(withoutPlace)).toEqual(plain?.passages.map(withoutPlace))
     expect(plain?.passages).toHaveLength(1)
   })

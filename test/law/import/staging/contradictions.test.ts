@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { IMPORT_BOUNDS } from '#law/import/bounds.ts'
 import { MARKDOWN_MAPPING } from '#law/import/mapping/mapping.ts'
-import { DUPLICATE } from '#law/import/passage/recorder.ts'
+import { DUPLICATE } from '#law/import/passage/stager.ts'
 import { renderImportReport } from '#law/import/report/report.ts'
 import { importContents, line, smallMapping } from '#test/support/import.ts'
 import { beeRules } from '#test/support/markdown-source.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { MARKDOWN_MAPPING } from '#law/import/mapping/mapping.ts'
-import { DUPLICATE } from '#law/import/passage/recorder.ts'
+import { DUPLICATE } from '#law/import/passage/stager.ts'
 import { importContents, line, smallMapping } from '#test/support/import.ts'
 import { beeRules } from '#test/support/markdown-source.ts'
 import type { Imported } from '#test/support/import.ts'

@@ -1,20 +1,23 @@
 import { OperatorError } from '#core/platform/errors.ts'
-import { IMPORT_BOUNDS } from '../bounds.ts'
-import { writtenDate } from '../mapping/dates.ts'
-import { alternativesOf, fieldNameSchema } from '../mapping/mapping.ts'
-import { sourcesOf } from '../mapping/read-fields.ts'
-import type { Alternative, FieldName, Mapping, Rule } from '../mapping/mapping.ts'
-import { compilePattern } from '../mapping/pattern.ts'
-import type { PatternMatch } from '../mapping/pattern.ts'
-import type { SourceRecord } from '../record/record.ts'
+import { IMPORT_BOUNDS } from '#law/import/bounds.ts'
+import { writtenDate } from './dates.ts'
+import { alternativesOf, fieldNameSchema } from './mapping.ts'
+import { sourcesOf } from './read-fields.ts'
+import type { Alternative, FieldName, Mapping, Rule } from './mapping.ts'
+import { compilePattern } from './pattern.ts'
+import type { PatternMatch } from './pattern.ts'
 
-/** The value of a field, and the documented rule that derived it where the source does not state it. */
-export interface Resolved {
+/** A value, and the documented rule that derived it where the source does not state it. */
+interface Resolved {
   readonly value: string
   readonly derived: string | undefined
 }
 
-export interface ResolvedRecord {
+type Lookup = (placeholder: string) => Resolved | undefined
+type Resolver = (lookup: Lookup) => Resolved | undefined
+
+/** What the rules of a mapping make of one record. */
+export interface MappedValues {
   readonly fields: ReadonlyMap<FieldName, Resolved>
   /** Reason of the first skip pattern that matched. */
   readonly skip: string | undefined
@@ -25,11 +28,13 @@ export interface ResolvedRecord {
   readonly endNotUnderstood: boolean
 }
 
-type Lookup = (name: string) => Resolved | undefined
-type Resolver = (lookup: Lookup) => Resolved | undefined
-
-/** Compiles a mapping, with its regular expressions, once. Returns a function that fills the fields of a record. */
-export function compileMapping(mapping: Mapping): (record: SourceRecord) => ResolvedRecord {
+/**
+ * Compiles a mapping, with its regular expressions, once. Returns a function that fills the fields of a record from what
+ * it states under each placeholder.
+ */
+export function compileMapping(
+  mapping: Mapping,
+): (stated: (placeholder: string) => string | undefined) => MappedValues {
   const values = Object.entries(mapping.values).map(([name, rule]) => [name, ruleResolver(rule, mapping)] as const)
   const fields = Object.entries(mapping.fields).flatMap(([name, rule]) =>
     rule === undefined ? [] : [[fieldNameSchema.parse(name), ruleResolver(rule, mapping)] as const],
@@ -39,10 +44,13 @@ export function compileMapping(mapping: Mapping): (record: SourceRecord) => Reso
     pattern: compilePattern(pattern),
     reason,
   }))
-  const end = endReader(mapping)
-  return (record) => {
+  const isEndUnderstood = endReader(mapping)
+  return (stated) => {
     const known = new Map<string, Resolved>()
-    const lookup = lookupOf(record, known)
+    const lookup: Lookup = (name) => {
+      const value = stated(name) ?? ''
+      return known.get(name) ?? (value === '' ? undefined : { value, derived: undefined })
+    }
     for (const [name, resolve] of values) {
       const resolved = resolve(lookup)
       if (resolved !== undefined) known.set(`values.${name}`, resolved)
@@ -52,8 +60,8 @@ export function compileMapping(mapping: Mapping): (record: SourceRecord) => Reso
       const resolved = resolve(lookup)
       if (resolved !== undefined) filled.set(name, resolved)
     }
-    const skip = skips.find(({ resolve, pattern }) => pattern.test(resolve(lookup)?.value ?? ''))
-    return { fields: filled, skip: skip?.reason, endNotUnderstood: !filled.has('effective_to') && !end(lookup) }
+    const skip = skips.find(({ resolve, pattern }) => pattern.test(resolve(lookup)?.value ?? ''))?.reason
+    return { fields: filled, skip, endNotUnderstood: !filled.has('effective_to') && !isEndUnderstood(lookup) }
   }
 }
 
@@ -65,23 +73,6 @@ function endReader(mapping: Mapping): (lookup: Lookup) => boolean {
   return (lookup) =>
     alternatives.some((resolve) => resolve(lookup) !== undefined) ||
     sources.every((source) => lookup(source) === undefined)
-}
-
-function lookupOf(record: SourceRecord, known: ReadonlyMap<string, Resolved>): Lookup {
-  const stated = (value: string | undefined): Resolved | undefined =>
-    value === undefined || value === '' ? undefined : { value, derived: undefined }
-  return (name) => {
-    switch (name) {
-      case 'id':
-        return stated(record.id)
-      case 'title':
-        return stated(record.title)
-      case 'text':
-        return stated(record.text)
-      default:
-        return known.get(name) ?? stated(record.values.get(name))
-    }
-  }
 }
 
 function ruleResolver(rule: Rule, mapping: Mapping): Resolver {
