@@ -1,10 +1,9 @@
 import { IMPORT_BOUNDS } from '#law/import/bounds.ts'
 import { foldKey } from '#core/identity/fold.ts'
-import { settleConflicts } from '#law/import/staging/conflicts.ts'
-import { readLeftOut } from '#law/import/staging/left-out.ts'
+import { resolveConflicts } from '#law/import/staging/conflicts.ts'
 import { readSeveralPublications, readSeveralSources, readShorterRevisions } from '#law/import/staging/notices.ts'
 import type { Notice } from '#law/import/staging/notices.ts'
-import { readDerivedEnds, readOnlyOutranked } from '#law/import/staging/losses.ts'
+import { readDerivedEnds, readLeftOut, readOnlyOutranked } from '#law/import/staging/losses.ts'
 import { numberIds } from '#law/import/staging/numbers.ts'
 import { readRepeatedNames } from '#law/import/staging/repeated-names.ts'
 import { orderKept } from '#law/import/staging/kept-records.ts'
@@ -30,7 +29,7 @@ export interface SettleInput {
 /** Compares all staged records. Yields the contradictions that no order of precedence settles. */
 export function* settleContradictions(staging: Staging, { mapping, snapshots }: SettleInput): Generator<Finding> {
   const ranks = new Map(mapping.precedence.map((name, rank) => [name, rank] as const))
-  const conflicts = settleConflicts(staging, {
+  const conflicts = resolveConflicts(staging, {
     wholeDocuments: revisesOf(mapping) !== 'provision',
     rank: (source) => ranks.get(snapshots[source]?.sourceName ?? ''),
   })
@@ -59,12 +58,12 @@ export function* orderRecords(staging: Staging, { mapping, snapshots }: SettleIn
   for (const name of contestedNames(staging)) yield contestedNameFinding(name, locate)
   const confirmed = new Map(Object.entries(mapping.repeated_labels).map(([label, texts]) => [foldKey(label), texts]))
   for (const name of readRepeatedNames(staging)) {
-    const [texts = 0, others = 0] = [name.first, name.second].map(({ label }) => confirmed.get(foldKey(label)))
-    yield repeatedNameFinding(name, Math.max(texts, others), locate)
+    const texts = name.labels.map((label) => confirmed.get(foldKey(label)) ?? 0)
+    yield repeatedNameFinding(name, Math.max(...texts), locate)
   }
   for (const notice of noticesOf(staging, revises)) {
     const message = noticeText(notice, locate)
-    yield { kind: 'warning', warning: { ...locate(notice.location), message, other: locate(notice.other) } }
+    yield { kind: 'warning', warning: { ...locate(notice.first), message, other: locate(notice.second) } }
   }
   yield* lossesOf(staging, locate)
 }
@@ -73,8 +72,8 @@ export function* orderRecords(staging: Staging, { mapping, snapshots }: SettleIn
 function* lossesOf(staging: Staging, locate: (location: StagedLocation) => RecordLocation): Generator<Finding> {
   for (const record of readOnlyOutranked(staging))
     yield { kind: 'loss', place: locate(record), reason: 'the source with precedence holds nothing of its provision' }
-  for (const { effectiveTo, restated, ...record } of readDerivedEnds(staging)) {
-    const day = new Date(effectiveTo).toISOString().slice(0, 10)
+  for (const { effective_to, restated, ...record } of readDerivedEnds(staging)) {
+    const day = new Date(effective_to).toISOString().slice(0, 10)
     yield { kind: 'end', end: { ...locate(record), day } }
     if (!restated) yield { kind: 'loss', place: locate(record), reason: `${NOT_RESTATED} ${day}` }
   }

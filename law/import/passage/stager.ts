@@ -126,7 +126,7 @@ function createStager(input: StageInput, staging: Staging, file: StagedRecordsFi
     if (fault !== undefined) return [...unread, findingOf({ reason: fault, skip: 'lost' }, record, place)]
     const { offset, bytes } = (await file?.append(staged)) ?? { offset: 0, bytes: 0 }
     const repeats = same?.first.seq ?? null
-    staging.add({ ...rowOf(record, staged, written), source, identity, digest, repeats, offset, bytes })
+    staging.add({ ...rowOf(record, staged, written), source, identity, digest, repeats, at: offset, bytes })
     const unproved = fields.status === 'source-declared' ? [{ kind: 'loss', place, reason: UNPROVED } as const] : []
     const derived = Object.entries(fields.lineage).map(([field, rule]) => ({ kind: 'derived', field, rule }) as const)
     return [...unread, ...unproved, ...derived]
@@ -198,7 +198,7 @@ function rowOf(
   record: SourceRecord,
   { fields, documentId, parts }: StagedRecord,
   written: string,
-): Omit<StagedRow, 'source' | 'identity' | 'digest' | 'repeats' | 'offset' | 'bytes'> {
+): Omit<StagedRow, 'source' | 'identity' | 'digest' | 'repeats' | 'at' | 'bytes'> {
   const { canonicalUrl, effectiveTo, jurisdiction, language, publisherFragment, status, subjects } = fields
   return {
     line: record.line,
@@ -213,14 +213,14 @@ function rowOf(
     cited: hashOf([foldKey(citedAs(record, fields))]),
     anchor: publisherFragment === undefined ? null : hashOf([foldKey(`${canonicalUrl}#${publisherFragment}`)]),
     text: hashOf([record.text.trim().replaceAll(/\s+/g, ' ')]),
-    effectiveAtMs: Date.parse(fields.effectiveAt),
-    effectiveToMs: effectiveTo === undefined ? null : Date.parse(effectiveTo),
-    publishedAtMs: Date.parse(fields.publishedAt),
+    effective_at: Date.parse(fields.effectiveAt),
+    effective_to: effectiveTo === undefined ? null : Date.parse(effectiveTo),
+    published_at: Date.parse(fields.publishedAt),
     facets: JSON.stringify([language, jurisdiction, status, subjects]),
     act: fields.act === undefined ? null : JSON.stringify(fields.act),
     parts: parts.length,
     referenced: fields.references.some((reference) => reference.includes('#')) ? parts.length : 0,
-    orderKey: orderKeyOf([language, jurisdiction, subjects[0] ?? '']),
+    order_key: orderKeyOf([language, jurisdiction, subjects[0] ?? '']),
   }
 }
 

@@ -48,7 +48,7 @@ const SHARED = {
  * @param confirmed number of texts that the mapping confirms for it.
  */
 export function repeatedNameFinding(
-  { kind, label, texts, first, second }: RepeatedName,
+  { kind, labels: [label], texts, first, second }: RepeatedName,
   confirmed: number,
   locate: (location: StagedLocation) => RecordLocation,
 ): Finding {

@@ -4,6 +4,7 @@ import { namesOfAct } from '#law/citations/parser.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { z } from 'zod'
 import { IMPORT_BOUNDS } from '../bounds.ts'
+import { locationSchema, rowsOf } from './staging.ts'
 import type { StagedLocation, Staging } from './staging.ts'
 
 const facetsSchema = z.tuple([z.string(), z.string(), z.string(), z.array(z.string())])
@@ -16,22 +17,22 @@ const CLAIMS = `
 select d.json, r.source, r.line, r.id
 from (select act, min(seq) as seq from record where kept = 1 and act is not null group by act) f
 join described d on d.id = f.act join record r on r.seq = f.seq order by f.seq`
-const claimSchema = z.object({ json: z.string(), source: z.int(), line: z.int(), id: z.string() })
+const claimSchema = locationSchema.extend({ json: z.string() })
 const jsonSchema = z.object({ json: z.string() })
 
 /**
  * Returns the facets of the kept records, sorted.
  * @throws OperatorError when the mapping yields too many values.
  */
-export function facetsOf({ connection }: Staging): Facets {
+export function facetsOf(staging: Staging): Facets {
   const found = {
     languages: new Set<string>(),
     jurisdictions: new Set<string>(),
     subjects: new Set<string>(),
     statuses: new Set<string>(),
   }
-  for (const row of connection.prepare(FACETS).iterate()) {
-    const [language, jurisdiction, status, subjects] = facetsSchema.parse(JSON.parse(jsonSchema.parse(row).json))
+  for (const { json } of rowsOf(staging, FACETS, jsonSchema)) {
+    const [language, jurisdiction, status, subjects] = facetsSchema.parse(JSON.parse(json))
     found.languages.add(language)
     found.jurisdictions.add(jurisdiction)
     found.statuses.add(status)
@@ -54,10 +55,10 @@ export function facetsOf({ connection }: Staging): Facets {
  * Returns the acts of the kept records by id, each with the aliases of all its records.
  * @throws OperatorError when the mapping yields too many acts or aliases.
  */
-export function actsOf({ connection }: Staging): ActEntry[] {
+export function actsOf(staging: Staging): ActEntry[] {
   const acts = new Map<string, Set<string>>()
-  for (const row of connection.prepare(ACTS).iterate()) {
-    const { id, aliases } = actSchema.parse(JSON.parse(jsonSchema.parse(row).json))
+  for (const { json } of rowsOf(staging, ACTS, jsonSchema)) {
+    const { id, aliases } = actSchema.parse(JSON.parse(json))
     const known = acts.get(id) ?? new Set<string>()
     for (const alias of aliases) known.add(alias)
     acts.set(id, known)
@@ -86,11 +87,10 @@ function aliasOf({ id, aliases }: ActEntry, name: string): string | undefined {
 }
 
 /** Yields the names that two acts of the kept records have: a question by that name would be answered by either. */
-export function* contestedNames({ connection }: Staging): Generator<ContestedName> {
+export function* contestedNames(staging: Staging): Generator<ContestedName> {
   const holders = new Map<string, { readonly act: string; readonly first: StagedLocation }>()
   const contested = new Set<string>()
-  for (const row of connection.prepare(CLAIMS).iterate()) {
-    const { json, ...second } = claimSchema.parse(row)
+  for (const { json, ...second } of rowsOf(staging, CLAIMS, claimSchema)) {
     const act = actSchema.parse(JSON.parse(json))
     for (const name of namesOfAct(act)) {
       const holder = holders.get(name)

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Conflict } from './conflicts.ts'
-import type { StagedLocation, Staging } from './staging.ts'
+import { locationSchema, pairColumns, pairOf, pairSchema, rowsOf } from './staging.ts'
+import type { Staging } from './staging.ts'
 
 /** What a new revision replaces; undefined where the mapping does not say. */
 export type Revises = 'document' | 'provision' | undefined
@@ -33,20 +34,12 @@ const INDEX_STARTS = 'create index start_day on start (document, law, provision,
 
 /** Records whose stated end lies behind the start of a later revision of their document. */
 const OVERLAPS = `
-select r.source, r.line, r.id, n.source as next_source, n.line as next_line, n.id as next_id
+select ${pairColumns('r', 'n')}
 from record r
 cross join start s on s.document = r.document and s.law = r.law and s.provision = x'' and s.day = r.day
 cross join record n on n.seq = s.next_seq
 where r.kept = 1 and (r.effective_to is null or r.effective_to > s.next_at)
 order by r.seq limit ?`
-const overlapSchema = z.object({
-  source: z.int(),
-  line: z.int(),
-  id: z.string(),
-  next_source: z.int(),
-  next_line: z.int(),
-  next_id: z.string(),
-})
 
 const KEPT_RECORDS = `
 create table kept_record (
@@ -87,18 +80,14 @@ const KEEP_BY_PROVISION = insertKept('r.provision')
  * provision. A text ends on its stated day or when its successor takes effect, whichever is earlier. Where `revises` is
  * undefined, returns the overlaps as conflicts.
  */
-export function orderKept({ connection }: Staging, revises: Revises, conflictsMax: number): readonly Conflict[] {
+export function orderKept(staging: Staging, revises: Revises, conflictsMax: number): readonly Conflict[] {
+  const { connection } = staging
   connection.exec(revises === 'provision' ? STARTS_OF_PROVISIONS : STARTS_OF_DOCUMENTS)
   connection.exec(INDEX_STARTS)
-  const overlaps = revises === undefined ? connection.prepare(OVERLAPS).all(conflictsMax) : []
+  const overlaps = revises === undefined ? [...rowsOf(staging, OVERLAPS, pairSchema, conflictsMax)] : []
   connection.exec(KEPT_RECORDS)
   connection.exec(revises === 'provision' ? KEEP_BY_PROVISION : KEEP_BY_DOCUMENT)
-  return overlaps.map((row) => overlapOf(overlapSchema.parse(row)))
-}
-
-function overlapOf(row: z.infer<typeof overlapSchema>): Conflict {
-  const second: StagedLocation = { source: row.next_source, line: row.next_line, id: row.next_id }
-  return { kind: 'overlap', first: { source: row.source, line: row.line, id: row.id }, second }
+  return overlaps.map((row) => ({ kind: 'overlap', ...pairOf(row) }))
 }
 
 const TOTALS = `
@@ -123,12 +112,9 @@ export function readTotals({ connection }: Staging): StagedTotals {
 }
 
 const SPLITS = 'select source, line, id, parts from record where kept = 1 and parts > 1 order by seq limit ?'
-const splitSchema = z.object({ source: z.int(), line: z.int(), id: z.string(), parts: z.int() })
+const splitSchema = locationSchema.extend({ parts: z.int() })
 
 /** Returns the first kept records of several parts, in the order of the sources. */
-export function readSplits({ connection }: Staging, splitsMax: number): readonly z.infer<typeof splitSchema>[] {
-  return connection
-    .prepare(SPLITS)
-    .all(splitsMax)
-    .map((row) => splitSchema.parse(row))
+export function readSplits(staging: Staging, splitsMax: number): readonly z.infer<typeof splitSchema>[] {
+  return [...rowsOf(staging, SPLITS, splitSchema, splitsMax)]
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { locationSchema, rowsOf } from './staging.ts'
 import type { StagedLocation, Staging } from './staging.ts'
 
 /** A kept record whose identity an earlier kept record has. */
@@ -17,11 +18,8 @@ from record r join document d on d.id = r.document
 where r.kept = 1 and r.identity in (
   select identity from record where kept = 1 group by identity having count(*) > 1)
 order by r.identity, r.seq`
-const recordSchema = z.object({
+const recordSchema = locationSchema.extend({
   seq: z.int(),
-  source: z.int(),
-  line: z.int(),
-  id: z.string(),
   identity: z.instanceof(Uint8Array),
   document_key: z.string(),
   written: z.string(),
@@ -40,16 +38,16 @@ const INSERT_NUMBER = 'insert into numbered (seq, number) values (?, ?)'
  * long.
  */
 export function* numberIds(
-  { connection }: Staging,
+  staging: Staging,
   identityOf: (record: NumberedRecord, number: number) => Uint8Array,
 ): Generator<Renumbered> {
+  const { connection } = staging
   const inUse = connection.prepare(IN_USE)
   const insert = connection.prepare(INSERT_NUMBER)
   let first: NumberedRecord | undefined
   let [next, records] = [2, 1]
   connection.exec('begin')
-  for (const row of connection.prepare(REPEATED_IDS).iterate()) {
-    const record = recordSchema.parse(row)
+  for (const record of rowsOf(staging, REPEATED_IDS, recordSchema)) {
     if (first === undefined || !Buffer.from(first.identity).equals(record.identity)) {
       ;[first, next, records] = [record, 2, 1]
       continue
