@@ -15,7 +15,7 @@ import { MARKDOWN_MAPPING } from './mapping/mapping.ts'
 import type { Mapping } from './mapping/mapping.ts'
 import { locationOf } from './report/report.ts'
 import type { ImportReport } from './report/report.ts'
-import { orderRecords, settleContradictions } from './passage/settle.ts'
+import { findContradictions, orderRecords } from './passage/resolve-conflicts.ts'
 import { stageSources } from './passage/stager.ts'
 import type { StageInput } from './passage/stager.ts'
 
@@ -25,7 +25,7 @@ export interface ImportInput extends Omit<StageInput, 'mapping'> {
 }
 
 /**
- * Reads the sources into the staging file, then settles what all records together decide: contradictions, ends and
+ * Reads the sources into the staging file, then resolves what all records together decide: contradictions, ends and
  * ordinals. Every stage yields its findings, which the report collects. The same snapshots and mapping give the same
  * passages.
  * @throws OperatorError when the sources contradict each other, or the mapping yields too many facet values, acts or
@@ -39,7 +39,7 @@ export async function readSources(
   const findings = new Findings(mapping)
   const read = { ...input, mapping }
   for await (const finding of stageSources(read, staging, file)) findings.add(finding)
-  for (const finding of settleContradictions(staging, read)) findings.add(finding)
+  for (const finding of findContradictions(staging, read)) findings.add(finding)
   findings.assertNoContradiction()
   for (const finding of orderRecords(staging, read)) findings.add(finding)
   findings.assertNoContradiction()

@@ -15,19 +15,14 @@ import { assertRecordsPerId, numberedId, numberedIdentity } from './identity.ts'
 import type { Mapping } from '../mapping/mapping.ts'
 import { conflictFinding, contestedNameFinding, noticeText, repeatedNameFinding } from '../report/messages.ts'
 import { locationOf } from '../report/report.ts'
-import type { SourceSnapshot } from '../record/record.ts'
 import { DUPLICATE } from './stager.ts'
+import type { StageInput } from './stager.ts'
 import type { RecordLocation } from '../report/report.ts'
 
 const OUTRANKED = 'another source has precedence'
 
-export interface SettleInput {
-  readonly mapping: Mapping
-  readonly snapshots: readonly SourceSnapshot[]
-}
-
-/** Compares all staged records. Yields the contradictions that no order of precedence settles. */
-export function* settleContradictions(staging: Staging, { mapping, snapshots }: SettleInput): Generator<Finding> {
+/** Compares all staged records. Yields the contradictions that no order of precedence resolves. */
+export function* findContradictions(staging: Staging, { mapping, snapshots }: StageInput): Generator<Finding> {
   const ranks = new Map(mapping.precedence.map((name, rank) => [name, rank] as const))
   const conflicts = resolveConflicts(staging, {
     wholeDocuments: revisesOf(mapping) !== 'provision',
@@ -40,7 +35,7 @@ export function* settleContradictions(staging: Staging, { mapping, snapshots }: 
  * Numbers and orders the records that are kept, once none contradicts another. Yields what is left out, what an
  * operator should look at, and revisions that overlap where the mapping does not say what a revision replaces.
  */
-export function* orderRecords(staging: Staging, { mapping, snapshots }: SettleInput): Generator<Finding> {
+export function* orderRecords(staging: Staging, { mapping, snapshots }: StageInput): Generator<Finding> {
   const revises = revisesOf(mapping)
   const locate = (location: StagedLocation): RecordLocation => locationOf(snapshots, location)
   for (const { record, why, other } of readLeftOut(staging)) {
