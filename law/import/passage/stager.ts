@@ -19,7 +19,7 @@ import { sameApartFromSpace } from '#law/readers/text.ts'
 import { LEFT_OUT_REASONS, mayBelongToCorpus } from '#law/sources/list.ts'
 import { createFieldReader } from './fields.ts'
 import type { RecordFields, Unusable } from './fields.ts'
-import { isFoundAgain } from './found-again.ts'
+import { isQuoteVerified } from './quote-verification.ts'
 import { hashOf, identityOf, lawOf, sourceIdOf, writtenIn } from './identity.ts'
 import { passageFault, passagesOf } from './passage.ts'
 import type { StagedRecord } from './passage.ts'
@@ -143,7 +143,7 @@ function findingOf(
   return { kind: 'skipped', skip, entry: { ...place, line: line ?? place.line, reason, text } }
 }
 
-/** Cuts a record into parts. What its source declares is verified where its text is found again in the captured bytes. */
+/** Cuts a record into parts. What its source declares is verified where the captured bytes hold its text. */
 function stagedOf(
   { knowledgeBaseId, mapping }: StageInput,
   record: SourceRecord,
@@ -154,7 +154,7 @@ function stagedOf(
   const parts = partsOf(record.text, stated.language, INDEX_BOUNDS.passageCharactersMax)
   if (!sameApartFromSpace(parts.map(({ own }) => own).join(''), record.text))
     return { reason: 'the text is not whole in its parts', skip: 'lost' }
-  const isProven = stated.status === 'source-declared' && isFoundAgain(record, parts)
+  const isProven = stated.status === 'source-declared' && isQuoteVerified(record, parts)
   const fields = isProven ? { ...stated, status: 'verified' as const } : stated
   const { documentKey, effectiveAt, language } = fields
   return {

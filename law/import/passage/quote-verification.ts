@@ -2,18 +2,15 @@ import type { TextPart } from '../parts/parts.ts'
 import type { SourceRecord } from '../record/record.ts'
 import { withoutSpace } from '#law/readers/text.ts'
 
-type Captured = Pick<SourceRecord['captured'], 'format' | 'text'>
-
-interface Read extends Pick<SourceRecord, 'text'> {
-  readonly captured: Captured
-}
+/** What quote verification reads of a record. */
+type Quote = Pick<SourceRecord, 'text'> & { readonly captured: Pick<SourceRecord['captured'], 'format' | 'text'> }
 
 /**
  * Whether the text of a record stands in the captured text of its source, apart from white space and comments, and each
  * line of a lead-in too. It reads the captured text without the parser that gave the record. The parts of the text are
- * known to be the text (`recorder.ts`).
+ * known to be the text (`stager.ts`).
  */
-export function isFoundAgain({ captured, text }: Read, parts: readonly TextPart[]): boolean {
+export function isQuoteVerified({ captured, text }: Quote, parts: readonly TextPart[]): boolean {
   const leadIns = [...new Set(parts.flatMap(leadInOf))].map(withoutSpace)
   return readingsOf(captured).some((reading) => {
     if (leadIns.length === 0 && reading.includes(text)) return true
@@ -27,20 +24,14 @@ function leadInOf({ text, own, leadIn }: TextPart): readonly string[] {
   return leadIn === 'repeated' ? text.slice(0, -own.length).trim().split('\n').slice(0, -1) : []
 }
 
-const JSON_ESCAPES = new Map([
-  ['n', '\n'],
-  ['r', '\r'],
-  ['t', '\t'],
-  ['f', '\f'],
-  ['b', '\b'],
-])
+const JSON_ESCAPES: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t', f: '\f', b: '\b' }
 
-function readingsOf({ format, text }: Captured): readonly string[] {
+function readingsOf({ format, text }: Quote['captured']): readonly string[] {
   switch (format) {
     case 'jsonl':
       return [
         text.replaceAll(/\\(?:u([0-9a-fA-F]{4})|(.))/g, (_escape, code: string | undefined, letter: string) =>
-          code === undefined ? (JSON_ESCAPES.get(letter) ?? letter) : String.fromCharCode(Number.parseInt(code, 16)),
+          code === undefined ? (JSON_ESCAPES[letter] ?? letter) : String.fromCharCode(Number.parseInt(code, 16)),
         ),
       ]
     case 'markdown':

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { isFoundAgain } from '#law/import/passage/found-again.ts'
+import { isQuoteVerified } from '#law/import/passage/quote-verification.ts'
 import { partsOf } from '#law/import/parts/parts.ts'
 import { importContents, line, smallMapping } from '#test/support/import.ts'
 import { beeRules } from '#test/support/markdown-source.ts'
@@ -49,14 +49,14 @@ describe('a text', () => {
     const parts = partsOf(list, 'en', 4_000)
     expect(parts.some(({ leadIn }) => leadIn === 'repeated')).toBe(true)
     const captured = { format: 'markdown', text: list } as const
-    expect(isFoundAgain({ captured, text: list }, parts)).toBe(true)
+    expect(isQuoteVerified({ captured, text: list }, parts)).toBe(true)
     const altered = parts.map((part) => ({ ...part, text: part.text.replace('No keeper may', 'A keeper may') }))
-    expect(isFoundAgain({ captured, text: list }, altered)).toBe(false)
+    expect(isQuoteVerified({ captured, text: list }, altered)).toBe(false)
   })
 
   test.each(['markdown', 'jsonl'] as const)('of %s is not found again where a word differs', (format) => {
     const parts = partsOf(MUST, 'en', 4_000)
-    const read = (text: string): boolean => isFoundAgain({ captured: { format, text }, text: MUST }, parts)
+    const read = (text: string): boolean => isQuoteVerified({ captured: { format, text }, text: MUST }, parts)
     const written = format === 'jsonl' ? line('a', MUST) : MUST
     expect(read(written)).toBe(true)
     expect(read(written.replace('must', 'need not'))).toBe(false)
