@@ -28,34 +28,8 @@ export function dayOf(instant: string): string {
 }
 
 const MONTHS = {
-  french: [
-    'janvier',
-    'février',
-    'mars',
-    'avril',
-    'mai',
-    'juin',
-    'juillet',
-    'août',
-    'septembre',
-    'octobre',
-    'novembre',
-    'décembre',
-  ],
-  german: [
-    'januar',
-    'februar',
-    'märz',
-    'april',
-    'mai',
-    'juni',
-    'juli',
-    'august',
-    'september',
-    'oktober',
-    'november',
-    'dezember',
-  ],
+  french: 'janvier février mars avril mai juin juillet août septembre octobre novembre décembre'.split(' '),
+  german: 'januar februar märz april mai juni juli august september oktober november dezember'.split(' '),
 } as const
 
 export const DATE_STYLES = ['french', 'german'] as const

@@ -155,7 +155,7 @@ const mappingSchema = z
   .superRefine((mapping, context) => {
     for (const [message, path] of faultsOf(mapping)) context.addIssue({ code: 'custom', message, path: [...path] })
   })
-  .transform((mapping) => ({ ...mapping, fields: withConstantDates(withMarkedPublication(mapping.fields)) }))
+  .transform((mapping) => ({ ...mapping, fields: withDerivedDates(mapping.fields) }))
 export type Mapping = z.infer<typeof mappingSchema>
 
 const PLACEHOLDER = /\{([a-z]+(?:\.[^{}]+)?)\}/g
@@ -169,37 +169,39 @@ export function alternativesOf(rule: Rule): readonly Alternative[] {
   return Array.isArray(rule) ? rule : [rule]
 }
 
-const ANOTHER_DATE = 'the date that the mapping takes for the time in force'
-
-/** A publication that is taken from a date of the time in force is marked as derived, unless the mapping says its rule. */
-function withMarkedPublication(fields: z.infer<typeof fieldsSchema>): z.infer<typeof fieldsSchema> {
-  const { published_at: published, effective_at: from, effective_to: to } = fields
-  const sourcesOf = (alternative: Alternative): readonly string[] =>
-    placeholdersOf(typeof alternative === 'string' ? alternative : alternative.from)
-  const inForce = new Set([from, ...(to === undefined ? [] : [to])].flatMap(alternativesOf).flatMap(sourcesOf))
-  const marked = alternativesOf(published).map((alternative) => {
-    if (!sourcesOf(alternative).some((source) => inForce.has(source))) return alternative
-    return { derived: ANOTHER_DATE, ...(typeof alternative === 'string' ? { from: alternative } : alternative) }
-  })
-  return { ...fields, published_at: marked }
+export function templateOf(alternative: Alternative): string {
+  return typeof alternative === 'string' ? alternative : alternative.from
 }
 
+function sourcesOf(alternative: Alternative): readonly string[] {
+  return placeholdersOf(templateOf(alternative))
+}
+
+type Fields = z.infer<typeof fieldsSchema>
+
+const ANOTHER_DATE = 'the date that the mapping takes for the time in force'
 const CONSTANT_DATE = 'one date for every record, which the mapping states'
 
-/** A date that does not depend on the record is marked as derived, unless the mapping says its rule. */
-function withConstantDates(fields: z.infer<typeof fieldsSchema>): z.infer<typeof fieldsSchema> {
-  const marked = (rule: Rule): Rule =>
+/**
+ * Marks as derived, unless the mapping says its rule, a date that does not depend on the record, and a publication that
+ * is taken from a date of the time in force.
+ */
+function withDerivedDates(fields: Fields): Fields {
+  const { published_at: published, effective_at: from, effective_to: to } = fields
+  const inForce = new Set([from, to ?? []].flatMap(alternativesOf).flatMap(sourcesOf))
+  const marked = (rule: Rule, others: ReadonlySet<string> = new Set()): Rule =>
     alternativesOf(rule).map((alternative) => {
-      const from = typeof alternative === 'string' ? alternative : alternative.from
-      if (placeholdersOf(from).length > 0) return alternative
-      return { derived: CONSTANT_DATE, ...(typeof alternative === 'string' ? { from } : alternative) }
+      const names = sourcesOf(alternative)
+      const isAnother = names.some((name) => others.has(name))
+      if (names.length > 0 && !isAnother) return alternative
+      const written = typeof alternative === 'string' ? { from: alternative } : alternative
+      return { derived: isAnother ? ANOTHER_DATE : CONSTANT_DATE, ...written }
     })
-  const { effective_to: end } = fields
   return {
     ...fields,
-    published_at: marked(fields.published_at),
-    effective_at: marked(fields.effective_at),
-    ...(end === undefined ? {} : { effective_to: marked(end) }),
+    published_at: marked(published, inForce),
+    effective_at: marked(from),
+    ...(to === undefined ? {} : { effective_to: marked(to) }),
   }
 }
 
@@ -225,7 +227,7 @@ function* ruleFaults(
   path: readonly string[],
 ): Generator<readonly [string, readonly string[]]> {
   for (const alternative of alternativesOf(rule)) {
-    yield* templateFaults(typeof alternative === 'string' ? alternative : alternative.from, known, path)
+    yield* templateFaults(templateOf(alternative), known, path)
     if (typeof alternative === 'string' || alternative.lookup === undefined) continue
     if (!Object.hasOwn(mapping.tables, alternative.lookup))
       yield [`looks up in "${alternative.lookup}", which is not among the tables`, path]

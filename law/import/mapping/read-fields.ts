@@ -1,5 +1,5 @@
-import { alternativesOf, placeholdersOf } from './mapping.ts'
-import type { Alternative, Mapping, Rule } from './mapping.ts'
+import { alternativesOf, placeholdersOf, templateOf } from './mapping.ts'
+import type { Mapping, Rule } from './mapping.ts'
 
 /** Returns the names of the metadata fields that a mapping reads in any rule, or lists as ignored. */
 export function readFieldsOf(mapping: Mapping): ReadonlySet<string> {
@@ -63,10 +63,6 @@ export function sourcesOf(rule: Rule, mapping: Mapping): readonly string[] {
     else waiting.push(...alternativesOf(value).flatMap((alternative) => placeholdersOf(templateOf(alternative))))
   }
   return [...found]
-}
-
-function templateOf(alternative: Alternative): string {
-  return typeof alternative === 'string' ? alternative : alternative.from
 }
 
 const METADATA = 'metadata.'
