@@ -76,7 +76,7 @@ function lost(reason: string): Unusable {
   return { reason, skip: 'lost' }
 }
 
-/** A source that says `verified` only declares it; the import makes the other half of it (`recorder.ts`). */
+/** A source that says `verified` only declares it; the import makes the other half of it (`stager.ts`). */
 const statusSchema = z
   .enum(VERIFICATION_STATUSES)
   .transform((stated) => (stated === 'verified' ? 'source-declared' : stated))

@@ -7,8 +7,10 @@ import { readFieldsOf, unreadFields } from '#law/import/mapping/read-fields.ts'
 import { sourceAnchor } from '#law/import/parts/anchor.ts'
 import { partsOf } from '#law/import/parts/parts.ts'
 import type { TextPart } from '#law/import/parts/parts.ts'
-import type { SourceRecord, SourceSnapshot } from '#law/import/record/record.ts'
-import { sourceItems } from '#law/import/record/source-items.ts'
+import type { SourceItem, SourceRecord, SourceSnapshot } from '#law/import/record/record.ts'
+import { jsonlRecords } from '#law/import/record/jsonl.ts'
+import { lawRecords } from '#law/import/record/law.ts'
+import { markdownRecords } from '#law/import/record/markdown.ts'
 import type { Finding } from '#law/import/report/findings.ts'
 import { contradictionFinding } from '#law/import/report/messages.ts'
 import { locationOf } from '#law/import/report/report.ts'
@@ -54,7 +56,7 @@ export async function* stageSources(
   for (const [index, snapshot] of snapshots.entries()) {
     const source = snapshot.sourceName
     yield { kind: 'file' }
-    for await (const item of sourceItems(snapshot, mapping, snapshots, signal)) {
+    for await (const item of itemsOf(snapshot, input)) {
       signal?.throwIfAborted()
       if (item.kind === 'record' || item.kind === 'fault') input.onRecord?.()
       switch (item.kind) {
@@ -85,6 +87,19 @@ export async function* stageSources(
     }
   }
   await file?.flush()
+}
+
+function itemsOf(snapshot: SourceSnapshot, { mapping, snapshots, signal }: StageInput): AsyncGenerator<SourceItem> {
+  switch (mapping.format) {
+    case 'jsonl':
+      return jsonlRecords(snapshot.path, signal)
+    case 'markdown':
+      return markdownRecords(snapshot.path, readFieldsOf(mapping))
+    case 'law':
+      return lawRecords(snapshot, readFieldsOf(mapping), snapshots)
+    default:
+      return mapping.format satisfies never
+  }
 }
 
 /** The start of a text that is not served, as a database can store it. */
