@@ -17,33 +17,23 @@ export interface ProposedSource {
 }
 
 /** What an operator must state where no file does, and what it is. */
-const NEEDED = {
-  title: 'the title of the document, as it is cited',
-  authority: 'the body that made the law',
-  language: 'the language of the texts, as a BCP 47 tag: en, de, fr-CA',
-  jurisdiction: 'the country or body for which the law is in force: US, DE, EU, GB-SCT',
-  canonical_url: 'the address at the publisher; the name of the file follows one that ends with /',
-  published_at: 'the day of publication, YYYY-MM-DD',
-  effective_at: 'the day from which the texts are in force, YYYY-MM-DD',
-} as const
-type Needed = keyof typeof NEEDED
-const NAMES: readonly Needed[] = [
-  'title',
-  'authority',
-  'language',
-  'jurisdiction',
-  'canonical_url',
-  'published_at',
-  'effective_at',
-]
+const NEEDED: ReadonlyMap<string, string> = new Map([
+  ['title', 'the title of the document, as it is cited'],
+  ['authority', 'the body that made the law'],
+  ['language', 'the language of the texts, as a BCP 47 tag: en, de, fr-CA'],
+  ['jurisdiction', 'the country or body for which the law is in force: US, DE, EU, GB-SCT'],
+  ['canonical_url', 'the address at the publisher; the name of the file follows one that ends with /'],
+  ['published_at', 'the day of publication, YYYY-MM-DD'],
+  ['effective_at', 'the day from which the texts are in force, YYYY-MM-DD'],
+])
 
 /** Fields that differ from one document to the next: where some files state them, the others are asked one by one. */
-const OF_ONE_DOCUMENT: ReadonlySet<Needed> = new Set(['title', 'language', 'published_at', 'effective_at'])
+const OF_ONE_DOCUMENT: ReadonlySet<string> = new Set(['title', 'language', 'published_at', 'effective_at'])
 
 interface Seen {
   readonly name: string
   readonly about: string
-  readonly missing: readonly Needed[]
+  readonly missing: readonly string[]
   /** Whether the file is read and holds law, so that nothing of it may be missing. */
   readonly holdsLaw: boolean
 }
@@ -77,32 +67,26 @@ export async function proposeSource(
   return written(seen)
 }
 
-async function seenIn(file: SourceFile): Promise<Seen> {
+async function seenIn({ path, sourceName: name }: SourceFile): Promise<Seen> {
   try {
-    const bytes = await readBytes(file.path)
-    const read = await readDocument(file.sourceName, bytes)
-    const cited = read.provisions.map((provision) => read.cite(provision))
-    const stated = { ...(read.format === 'markdown' ? ownFields(bytes) : {}), ...held(read.fields) }
-    const missing = NAMES.filter(
-      (name) => stated[name] === undefined && !(name === 'canonical_url' && cited.some(({ url }) => url !== undefined)),
-    )
-    const records = read.provisions.filter(({ text }) => text !== undefined).length
-    const title = read.fields.title === undefined ? '' : `, "${oneLine(read.fields.title)}"`
-    const about = `${read.format}${title}, ${records} ${records === 1 ? 'passage' : 'passages'}${inForce(read.fields.effectiveFrom)}`
-    const [warning] = read.warnings
-    if (records === 0)
-      return {
-        name: file.sourceName,
-        about: `${read.format}${title}, no passage${warning === undefined ? '' : `: ${warning.message}`}`,
-        missing: [],
-        holdsLaw: false,
-      }
-    return { name: file.sourceName, about, missing, holdsLaw: true }
+    const bytes = await readBytes(path)
+    const { format, fields, provisions, warnings, cite } = await readDocument(name, bytes)
+    const stated = new Set([...(format === 'markdown' ? ownFields(bytes) : []), ...fieldsStated(fields)])
+    if (provisions.some((provision) => cite(provision).url !== undefined)) stated.add('canonical_url')
+    const records = provisions.filter(({ text }) => text !== undefined).length
+    const what = `${format}${fields.title === undefined ? '' : `, "${oneLine(fields.title)}"`}`
+    const [warning] = warnings
+    if (records === 0) return unread(name, `${what}, no passage${warning === undefined ? '' : `: ${warning.message}`}`)
+    const about = `${what}, ${records} ${records === 1 ? 'passage' : 'passages'}${inForce(fields.effectiveFrom)}`
+    return { name, about, missing: [...NEEDED.keys()].filter((field) => !stated.has(field)), holdsLaw: true }
   } catch (error) {
     if (!(error instanceof UnreadableFile)) throw error
-    const place = error.line === undefined ? '' : ` (line ${error.line})`
-    return { name: file.sourceName, about: `not read: ${error.message}${place}`, missing: [], holdsLaw: false }
+    return unread(name, `not read: ${error.message}${error.line === undefined ? '' : ` (line ${error.line})`}`)
   }
+}
+
+function unread(name: string, about: string): Seen {
+  return { name, about, missing: [], holdsLaw: false }
 }
 
 function oneLine(text: string): string {
@@ -114,7 +98,7 @@ function inForce(from: ReadDate | undefined): string {
   return `, in force from ${from.day}${from.rule === undefined ? '' : ` (${DATE_RULES[from.rule]})`}`
 }
 
-function held(fields: DocumentFields): Partial<Record<Needed, string>> {
+function fieldsStated(fields: DocumentFields): readonly string[] {
   const { title, authority, language, jurisdiction, url, publishedAt, effectiveFrom } = fields
   const found = {
     title,
@@ -122,32 +106,30 @@ function held(fields: DocumentFields): Partial<Record<Needed, string>> {
     language,
     jurisdiction,
     canonical_url: url,
-    published_at: publishedAt?.day ?? effectiveFrom?.day,
-    effective_at: effectiveFrom?.day,
+    published_at: publishedAt ?? effectiveFrom,
+    effective_at: effectiveFrom,
   }
-  return Object.fromEntries(Object.entries(found).filter(([, value]) => value !== undefined))
+  return Object.entries(found).flatMap(([name, value]) => (value === undefined ? [] : [name]))
 }
 
 /** Fields of documented front matter. */
-function ownFields(bytes: Uint8Array): Partial<Record<Needed, string>> {
-  const front = frontMatterOf(frontMatterAtHead(bytes) ?? '', new Set(NAMES))
-  return 'reason' in front
-    ? {}
-    : Object.fromEntries([...front].flatMap(([name, { text }]) => (text === '' ? [] : [[name, text]])))
+function ownFields(bytes: Uint8Array): readonly string[] {
+  const front = frontMatterOf(frontMatterAtHead(bytes) ?? '', new Set(NEEDED.keys()))
+  return 'reason' in front ? [] : [...front].flatMap(([name, { text }]) => (text === '' ? [] : [name]))
 }
 
 function written(seen: readonly Seen[]): ProposedSource {
   const law = seen.filter(({ holdsLaw }) => holdsLaw)
   const sentences = seen.filter(({ holdsLaw }) => !holdsLaw).map(({ name, about }) => `${name}: ${about}`)
   const lines = ['#', ...seen.map(({ name, about }) => `# ${name}: ${about}`), '']
-  const single = new Set<Needed>()
-  for (const name of NAMES) {
+  const single = new Set<string>()
+  for (const [name, what] of NEEDED) {
     const without = law.filter(({ missing }) => missing.includes(name))
     if (without.length === 0) continue
     const isShared = law.length === 1 || (without.length === law.length ? name !== 'title' : !OF_ONE_DOCUMENT.has(name))
     if (!isShared) single.add(name)
-    sentences.push(`${whoLack(without, law)} ${name}: ${NEEDED[name]}.`)
-    if (isShared) lines.push(`# ${whoLack(without, law)} ${NEEDED[name]}.`, `${name}:`, '')
+    sentences.push(`${whoLack(without, law)} ${name}: ${what}.`)
+    if (isShared) lines.push(`# ${whoLack(without, law)} ${what}.`, `${name}:`, '')
   }
   lines.push('# Subjects that all files have, separated by commas; they may be empty.', 'subjects:')
   const apart = law.filter(({ missing }) => missing.some((name) => single.has(name)))
@@ -155,7 +137,7 @@ function written(seen: readonly Seen[]): ProposedSource {
   for (const { name, missing } of apart)
     lines.push(
       `  ${stringify(name).trim()}:`,
-      ...missing.filter((each) => single.has(each)).map((each) => `    ${each}:  # ${NEEDED[each]}`),
+      ...missing.filter((each) => single.has(each)).map((each) => `    ${each}:  # ${NEEDED.get(each)}`),
     )
   return { yaml: `${[HEAD, ...lines].join('\n')}\n`, sentences }
 }

@@ -49,6 +49,8 @@ const sourceYamlSchema = z
 export type SourceYaml = z.infer<typeof sourceYamlSchema>
 export type StatedFields = Pick<SourceYaml, keyof typeof statedFields>
 
+export const STATED_FIELDS = z.object(statedFields).keyof().options
+
 /** The lineage of a field that no file states. */
 export const STATED = 'stated in source.yaml'
 

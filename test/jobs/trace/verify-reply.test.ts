@@ -12,7 +12,7 @@ import type { PassageRecord } from '#core/index/passages/record.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import { derivedUuid } from '#core/platform/ids.ts'
 import type { Passage } from '#law/import/passage/passage.ts'
-import { lawMapping } from '#law/import/corpus/law-mapping.ts'
+import { statedMapping } from '#law/import/corpus/corpus-mapping.ts'
 import { parseSourceYaml } from '#law/import/corpus/source-yaml.ts'
 import type { Mapping } from '#law/import/mapping/mapping.ts'
 import { writeProofs } from '#jobs/trace/proofs.ts'
@@ -26,7 +26,7 @@ import { signingKeys } from '#test/support/secrets.ts'
 /** The trace of one version with passages of every format that is imported. */
 const SLUG = 'every-format'
 const VERIFIER = fileURLToPath(new URL('../../../jobs/trace/verify-reply.mjs', import.meta.url))
-const LAW = lawMapping(parseSourceYaml(SAMPLE_SOURCE_YAML))
+const LAW = statedMapping(parseSourceYaml(SAMPLE_SOURCE_YAML))
 const ORIGINAL = Buffer.from('a file that was drafted from')
 
 interface Kind {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { sha256 } from '#core/platform/digest.ts'
 import { draftDocument } from '#law/import/corpus/draft-document.ts'
-import { lawMapping } from '#law/import/corpus/law-mapping.ts'
+import { statedMapping } from '#law/import/corpus/corpus-mapping.ts'
 import { parseSourceYaml } from '#law/import/corpus/source-yaml.ts'
 import { createPlaceReader, isOwnText } from '#law/import/parts/text-at.ts'
 import { docxOf, paragraph, pdfOf } from '#test/law/readers/files.ts'
@@ -47,7 +47,7 @@ test('a draft has provisions, pages and what the original is; corrected, its pas
   const corrected = markdown.replace('Every hive is counted.', 'Every hive is counted twice.')
   await writeFile(join(folder, 'order.pdf.draft.md'), corrected)
   const paths = [join(folder, 'order.pdf'), join(folder, 'order.pdf.draft.md')]
-  const { passages, report } = await importFiles(paths, lawMapping(parseSourceYaml(STATED)))
+  const { passages, report } = await importFiles(paths, statedMapping(parseSourceYaml(STATED)))
   expect(report.losses).toEqual([])
   const digest = sha256(PDF).toString('hex')
   expect(passages.map(({ text, selector: { original } }) => [text, original])).toEqual([
@@ -63,7 +63,7 @@ test('a draft has provisions, pages and what the original is; corrected, its pas
 test('a draft of another original is refused, and so is one without it', async () => {
   const draft = join(folder, 'order.pdf.draft.md')
   await writeFile(draft, (await draftDocument(join(folder, 'order.pdf'), 'order.pdf')).markdown)
-  const mapping = lawMapping(parseSourceYaml(STATED))
+  const mapping = statedMapping(parseSourceYaml(STATED))
   const alone = await importFiles([draft], mapping)
   expect(alone.report.losses[0]?.reason).toContain('the original order.pdf of the draft is not beside it')
   await writeFile(join(folder, 'order.pdf'), pdfOf([[{ text: 'Another order.', y: 700 }]]))

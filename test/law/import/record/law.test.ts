@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { lawMapping } from '#law/import/corpus/law-mapping.ts'
+import { statedMapping } from '#law/import/corpus/corpus-mapping.ts'
 import { parseSourceYaml } from '#law/import/corpus/source-yaml.ts'
 import { createPlaceReader, isOwnText } from '#law/import/parts/text-at.ts'
 import type { Passage } from '#law/import/passage/passage.ts'
@@ -23,14 +23,14 @@ async function imported(
   contents: Readonly<Record<string, string | Uint8Array>>,
   yaml: string = SAMPLE_SOURCE_YAML,
 ): Promise<{ readonly passages: readonly Passage[]; readonly report: ImportReport }> {
-  return await importContents(contents, lawMapping(parseSourceYaml(yaml)))
+  return await importContents(contents, statedMapping(parseSourceYaml(yaml)))
 }
 
 describe.each(SAMPLES)('an import of $name', ({ format, bytes, passages: expected }) => {
   test('makes each provision a verified passage that is found again at its place, and loses nothing', async () => {
     const path = join(folder, format)
     await writeFile(path, bytes)
-    const { passages, report } = await importFiles([path], lawMapping(parseSourceYaml(SAMPLE_SOURCE_YAML)))
+    const { passages, report } = await importFiles([path], statedMapping(parseSourceYaml(SAMPLE_SOURCE_YAML)))
     const reader = createPlaceReader()
     for (const { text, selector, metadata } of passages) {
       expect(metadata.verification_status).toBe('verified')
