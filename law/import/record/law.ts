@@ -128,8 +128,8 @@ interface NamedProvision {
 
 /**
  * Returns the provisions that become records. The anchor that one alone has is its id; others have the names of those
- * around them. A citation that is no reference, such as a heading, is told from the same one by those around it, then
- * by a number; a reference that is used again stays, so that the import asks.
+ * above them. A citation that is no reference, such as a heading, is qualified by its ancestors where another one is the
+ * same, then by a number; a reference that is used again stays, so that the import asks.
  */
 function namedProvisions(read: ReadDocument): readonly NamedProvision[] {
   const records = read.provisions.filter(({ text }) => text !== undefined && text.trim() !== '')
@@ -145,14 +145,12 @@ function namedProvisions(read: ReadDocument): readonly NamedProvision[] {
     const isReference = citation.reference !== undefined && provision.label !== ''
     const isShared = !isReference && (labels.get(keyOf(citation)) ?? 0) > 1
     const { isTitled, rest } = withoutTitle(citation, read.fields)
-    const around = isShared ? provision.path.filter((heading) => heading !== read.fields.title).slice(-2) : []
+    const ancestors = isShared ? provision.path.filter((heading) => heading !== read.fields.title).slice(-2) : []
     const [name, own] = isTitled ? ['', rest] : nameAndPlace(citation)
-    const apart = [name, ...around, own]
-      .filter((part) => part !== '')
-      .join(', ')
-      .slice(-IMPORT_BOUNDS.citationCharactersMax)
-    const told = isShared ? numbers(apart) : apart
-    return { provision, id, citation, cited: isTitled ? { untitled: told } : { label: told } }
+    const qualifiers = [name, ...ancestors, own].filter((part) => part !== '').join(', ')
+    const label = qualifiers.slice(-IMPORT_BOUNDS.citationCharactersMax)
+    const unique = isShared ? numbers(label) : label
+    return { provision, id, citation, cited: isTitled ? { untitled: unique } : { label: unique } }
   })
 }
 
@@ -198,7 +196,7 @@ function createNumbers(mark: string): (name: string) => string {
 
 const STEP_CHARACTERS_MAX = 40
 
-/** An id of the numbers, else the headings, of a provision and those around it. */
+/** An id of the numbers, else the headings, of a provision and its ancestors. */
 function pathId({ provisions }: ReadDocument, provision: Provision): string {
   const steps: string[] = []
   for (let next: Provision | undefined = provision; next !== undefined;) {
