@@ -19,7 +19,7 @@ export interface PdfLine {
   /** Right edge of the column that it stands in. */
   readonly edge: number
   /** Whether it is turned against the text of the page: a mark in the margin or across the page. */
-  readonly isAcross?: true
+  readonly isRotated?: true
   /** Left, bottom, right and top in points of the page as the file has it. */
   readonly box: readonly [number, number, number, number]
 }
@@ -64,8 +64,8 @@ export function linesOfPage(texts: readonly PdfText[], page: number, turn: PageT
 }
 
 /** Returns the texts of a page that are turned against the others, each as a line. */
-export function linesAcross(texts: readonly PdfText[], page: number, turn: PageTurn): readonly PdfLine[] {
-  return texts.map((text) => ({ ...lineOf([text], page, turn), isAcross: true }))
+export function rotatedLines(texts: readonly PdfText[], page: number, turn: PageTurn): readonly PdfLine[] {
+  return texts.map((text) => ({ ...lineOf([text], page, turn), isRotated: true }))
 }
 
 function rowsOf(texts: readonly PdfText[]): readonly Row[] {

@@ -23,7 +23,7 @@ interface Layout {
 }
 
 function layoutOf(pages: readonly (readonly PdfLine[])[]): Layout {
-  const upright = pages.map((page) => page.filter(({ isAcross }) => isAcross !== true))
+  const upright = pages.map((page) => page.filter(({ isRotated }) => isRotated !== true))
   const lines = upright.flat()
   const running = runningLines(upright)
   const body = mostFrequent(lines.map(({ size, text }) => [roundedSize(size), text.length] as const)) ?? 10
@@ -79,7 +79,7 @@ export function stretchesOf(pages: readonly (readonly PdfLine[])[]): readonly St
 
 /** Why a line is no text of the document; undefined for one that is. */
 function omissionOf(line: PdfLine, { running }: Layout): string | undefined {
-  if (line.isAcross === true) return 'text across the page'
+  if (line.isRotated === true) return 'text across the page'
   return running.has(line) ? 'running head or page number' : undefined
 }
 
