@@ -8,7 +8,7 @@ import { dayIn, endIn, languageTag } from './format.ts'
 import type { MarkupFormat, ReadTree } from './format.ts'
 import { lineRole } from './line-roles.ts'
 import { lineTree } from './line-tree.ts'
-import type { LineText, Stretch } from './line-tree.ts'
+import type { LineText, Block } from './line-tree.ts'
 import { markdownRow } from './markdown-rows.ts'
 import type { MarkupTree } from './tree.ts'
 import { oneLine, UnreadableFile } from './tree.ts'
@@ -52,12 +52,11 @@ function parseMarkdown(bytes: Uint8Array): MarkupTree {
   const starts = [0, ...Array.from(decoded.matchAll(/\r\n?|\n/g), (end) => end.index + end[0].length), decoded.length]
   const front = frontMatterEnd(decoded, starts)
   const metadata = metadataOf(decoded.slice(0, starts[front]))
-  const stretches: Stretch[] = []
-  const add = (from: number, to: number, stretch: Omit<Stretch, 'texts' | 'line'>): void => {
+  const blocks: Block[] = []
+  const add = (from: number, to: number, block: Omit<Block, 'texts' | 'line'>): void => {
     const range = { from: starts[from] ?? decoded.length, to: starts[to] ?? decoded.length }
     const text = textIn(decoded, { line: from, ...range })
-    if (text.value.trim() !== '')
-      stretches.push({ ...stretch, line: from + 1, texts: stretch.is === 'row' ? [] : [text] })
+    if (text.value.trim() !== '') blocks.push({ ...block, line: from + 1, texts: block.is === 'row' ? [] : [text] })
   }
   add(0, front, { is: 'omitted', rule: 'front matter' })
   let at = front
@@ -70,11 +69,11 @@ function parseMarkdown(bytes: Uint8Array): MarkupTree {
     const source = { from: start, to: start + text.length }
     const named = anchor === undefined ? {} : { anchor }
     const heading = { is: 'heading', rank, kind, line: from + 1, ...named } as const
-    if (text !== '') stretches.push({ ...heading, texts: [{ value: text, line: from + 1, source }] })
+    if (text !== '') blocks.push({ ...heading, texts: [{ value: text, line: from + 1, source }] })
     at = to
   }
   addParagraphs(decoded, starts, at, starts.length - 1, add)
-  return { ...lineTree(stretches, decoded, metadata), bytesBefore: bytes.length - Buffer.byteLength(decoded) }
+  return { ...lineTree(blocks, decoded, metadata), bytesBefore: bytes.length - Buffer.byteLength(decoded) }
 }
 
 function textIn(
@@ -84,7 +83,7 @@ function textIn(
   return { value: decoded.slice(from, to), line: line + 1, source: { from, to } }
 }
 
-type Add = (from: number, to: number, stretch: Omit<Stretch, 'texts' | 'line'>) => void
+type Add = (from: number, to: number, block: Omit<Block, 'texts' | 'line'>) => void
 
 function addParagraphs(decoded: string, starts: readonly number[], from: number, to: number, add: Add): void {
   let first = from

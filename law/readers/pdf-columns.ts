@@ -33,7 +33,7 @@ export interface PageTurn {
 
 type Row = readonly PdfText[]
 
-/** A stretch of a line from its left to its right end, in points. */
+/** A span of a line from its left to its right end, in points. */
 interface Span {
   readonly from: number
   readonly to: number
@@ -174,7 +174,7 @@ function guttersOf(rows: readonly Row[]): readonly number[] {
 /** No page of a publication is wider. */
 const POINTS_MAX = 20_000
 
-/** The stretches of a row that words fill. */
+/** The spans of a row that words fill. */
 function spansOf(row: Row): readonly Span[] {
   const spans: { from: number; to: number }[] = []
   for (const { x, width, size, text } of row) {

@@ -1,4 +1,4 @@
-import type { LineText, Stretch } from './line-tree.ts'
+import type { LineText, Block } from './line-tree.ts'
 import { ENUMERATOR } from './pdf-columns.ts'
 import type { PdfLine } from './pdf-columns.ts'
 import { createHyphens } from './pdf-hyphens.ts'
@@ -34,19 +34,19 @@ function layoutOf(pages: readonly (readonly PdfLine[])[]): Layout {
   return { running, notes, body, sizes, leading: leadingOf(lines) }
 }
 
-/** A stretch whose lines are not all known. */
-interface OpenStretch extends Stretch {
+/** A block whose lines are not all known. */
+interface OpenBlock extends Block {
   readonly texts: LineText[]
 }
 
 /** Makes headings, paragraphs and omissions of the lines of all pages. */
-export function stretchesOf(pages: readonly (readonly PdfLine[])[]): readonly Stretch[] {
+export function blocksOf(pages: readonly (readonly PdfLine[])[]): readonly Block[] {
   const lines = pages.flat()
   const layout = layoutOf(pages)
   const joined = createHyphens(lines.map(({ text }) => text))
-  const stretches: OpenStretch[] = []
+  const blocks: OpenBlock[] = []
   // What stands between the parts of a paragraph that goes on on the next page follows it.
-  let held: OpenStretch[] = []
+  let held: OpenBlock[] = []
   let [before, note]: [PdfLine | undefined, PdfLine | undefined] = [undefined, undefined]
   for (const line of lines) {
     const base = { line: line.page, texts: [textOf(line)] }
@@ -57,24 +57,24 @@ export function stretchesOf(pages: readonly (readonly PdfLine[])[]): readonly St
     else {
       const isContents = CONTENTS_LINE.test(line.text)
       const rank = isContents ? undefined : rankOf(line, before, layout)
-      const last = stretches.at(-1)
+      const last = blocks.at(-1)
       const parts = isContents ? undefined : runIn(line, before, rank, layout)
       if (parts !== undefined) {
-        for (const each of held) stretches.push(each)
+        for (const each of held) blocks.push(each)
         held = []
-        stretches.push(begun(parts.name, NAMED_RANK), begun(parts.text, undefined))
+        blocks.push(begun(parts.name, NAMED_RANK), begun(parts.text, undefined))
       } else if (last !== undefined && !isContents && goesOn(last, before, line, rank, layout))
         joined(last.texts, textOf(line))
       else {
-        for (const each of held) stretches.push(each)
+        for (const each of held) blocks.push(each)
         held = []
-        stretches.push(isContents ? { ...base, is: 'omitted', rule: 'table of contents' } : begun(line, rank))
+        blocks.push(isContents ? { ...base, is: 'omitted', rule: 'table of contents' } : begun(line, rank))
       }
       before = line
     }
     if (isNote) note = line
   }
-  return [...stretches, ...held]
+  return [...blocks, ...held]
 }
 
 /** Why a line is no text of the document; undefined for one that is. */
@@ -85,7 +85,7 @@ function omissionOf(line: PdfLine, { running }: Layout): string | undefined {
 
 type Joined = ReturnType<typeof createHyphens>
 
-function addNote(held: OpenStretch[], line: PdfLine, isSame: boolean, joined: Joined): void {
+function addNote(held: OpenBlock[], line: PdfLine, isSame: boolean, joined: Joined): void {
   const last = held.at(-1)
   if (isSame && last !== undefined) joined(last.texts, textOf(line))
   else held.push(begun(line, undefined))
@@ -93,7 +93,7 @@ function addNote(held: OpenStretch[], line: PdfLine, isSame: boolean, joined: Jo
 
 /** Whether a line belongs to the heading or paragraph of the line before it. */
 function goesOn(
-  last: Stretch | undefined,
+  last: Block | undefined,
   before: PdfLine | undefined,
   line: PdfLine,
   rank: number | undefined,
@@ -106,7 +106,7 @@ function goesOn(
 }
 
 /** The heading or paragraph that a line begins. */
-function begun(line: PdfLine, rank: number | undefined): OpenStretch {
+function begun(line: PdfLine, rank: number | undefined): OpenBlock {
   const base = { line: line.page, texts: [textOf(line)] }
   if (rank === undefined) return { ...base, is: 'paragraph' }
   const kind = /^(?:§|Art|Sec|SEC)/.test(line.text) && NAMED.test(line.text) ? 'section' : 'heading'

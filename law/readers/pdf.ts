@@ -7,7 +7,7 @@ import { lineRole } from './line-roles.ts'
 import { lineTree } from './line-tree.ts'
 import { rotatedLines, linesOfPage, turned } from './pdf-columns.ts'
 import type { PdfLine, PdfText } from './pdf-columns.ts'
-import { NAMED_RANK, stretchesOf } from './pdf-lines.ts'
+import { NAMED_RANK, blocksOf } from './pdf-lines.ts'
 import type { MarkupElement, MarkupTree } from './tree.ts'
 import { elementsOf, oneLine, textOf, UnreadableFile } from './tree.ts'
 import { wordsCitation } from './words-citation.ts'
@@ -39,7 +39,7 @@ async function parsePdf(bytes: Uint8Array): Promise<MarkupTree> {
       throw new UnreadableFile('a scan without a text layer: recognise its text first (OCR)', { page: 1 })
     const metadata = await metadataOf(pdf)
     if (scanned !== -1) metadata.set('empty page', String(scanned + 1))
-    return lineTree(stretchesOf(pages), '', metadata)
+    return lineTree(blocksOf(pages), '', metadata)
   } finally {
     await pdf.loadingTask.destroy()
   }
