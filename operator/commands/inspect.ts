@@ -4,9 +4,8 @@ import { addCommand } from '#operator/command-line/command.ts'
 import type { OperatorCommand } from '#operator/command-line/operator-command.ts'
 import { table } from '#operator/command-line/table.ts'
 import { SOURCE_YAML } from '#law/sources/list.ts'
-import { inspectFile } from '#law/readers/inspect.ts'
+import { filesBelow, inspectFile } from '#law/readers/inspect.ts'
 import type { Inspection } from '#law/readers/inspect.ts'
-import { filesBelow } from '#law/readers/list-files.ts'
 
 export function addInspect(program: OperatorCommand): void {
   addCommand(
