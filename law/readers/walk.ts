@@ -98,18 +98,18 @@ class Walker {
 
   #close(unit: OpenUnit): void {
     const { element, level, writer } = unit
-    if (level === 'part') return this.#settle(unit, undefined)
+    if (level === 'part') return this.#keep(unit, undefined)
     this.#notes(unit)
     const isNamed = !unit.label.isEmpty || !unit.heading.isEmpty
     // A repealed or reserved provision has no other text.
     if (writer.isEmpty && isNamed && (level === 'passage' || !unit.hasUnits))
-      return this.#settle(unit, joined(unit.label, unit.heading))
+      return this.#keep(unit, joined(unit.label, unit.heading))
     for (const { from, to } of [...unit.label.pieces, ...unit.heading.pieces])
       this.omitted.push({ rule: HEADING_RULE, line: element.line, from, to })
-    this.#settle(unit, writer.isEmpty ? undefined : writer)
+    this.#keep(unit, writer.isEmpty ? undefined : writer)
   }
 
-  #settle(unit: OpenUnit, written: Pick<TextWriter, 'text' | 'pieces'> | undefined): void {
+  #keep(unit: OpenUnit, written: Pick<TextWriter, 'text' | 'pieces'> | undefined): void {
     const { role, element, above, index, kind } = unit
     this.#units[index] = {
       kind,
