@@ -206,49 +206,34 @@ function withDerivedDates(fields: Fields): Fields {
 }
 
 type Shape = Pick<z.infer<typeof mappingSchema>, 'tables' | 'values' | 'fields' | 'skip_patterns'>
+type Fault = readonly [message: string, path: readonly (string | number)[]]
 
 /** Yields faults that the schema cannot express: unknown names. */
-function* faultsOf(mapping: Shape): Generator<readonly [message: string, path: readonly (string | number)[]]> {
+function* faultsOf({ tables, values, fields, skip_patterns }: Shape): Generator<Fault> {
   const known = new Set<string>()
-  for (const [name, rule] of Object.entries(mapping.values)) {
-    yield* ruleFaults(rule, mapping, known, ['values', name])
-    known.add(name)
+  const rules = [...Object.entries(values), ...Object.entries(fields)]
+  for (const [index, [name, rule]] of rules.entries()) {
+    const isValue = index < Object.keys(values).length
+    const path = [isValue ? 'values' : 'fields', name]
+    for (const alternative of rule === undefined ? [] : alternativesOf(rule)) {
+      for (const message of unknownNames(templateOf(alternative), known)) yield [message, path]
+      if (typeof alternative === 'string' || alternative.lookup === undefined) continue
+      if (!Object.hasOwn(tables, alternative.lookup))
+        yield [`looks up in "${alternative.lookup}", which is not among the tables`, path]
+    }
+    if (isValue) known.add(`values.${name}`)
   }
-  for (const [name, rule] of Object.entries(mapping.fields))
-    if (rule !== undefined) yield* ruleFaults(rule, mapping, known, ['fields', name])
-  for (const [index, { on }] of mapping.skip_patterns.entries())
-    yield* templateFaults(on, known, ['skip_patterns', index, 'on'])
+  for (const [index, { on }] of skip_patterns.entries())
+    for (const message of unknownNames(on, known)) yield [message, ['skip_patterns', index, 'on']]
 }
 
-function* ruleFaults(
-  rule: Rule,
-  mapping: Shape,
-  known: ReadonlySet<string>,
-  path: readonly string[],
-): Generator<readonly [string, readonly string[]]> {
-  for (const alternative of alternativesOf(rule)) {
-    yield* templateFaults(templateOf(alternative), known, path)
-    if (typeof alternative === 'string' || alternative.lookup === undefined) continue
-    if (!Object.hasOwn(mapping.tables, alternative.lookup))
-      yield [`looks up in "${alternative.lookup}", which is not among the tables`, path]
-  }
-}
-
-function* templateFaults<Path extends string | number>(
-  text: string,
-  known: ReadonlySet<string>,
-  path: readonly Path[],
-): Generator<readonly [string, readonly Path[]]> {
-  for (const name of placeholdersOf(text)) {
-    const [space, field] = [name.split('.', 1)[0], name.slice(name.indexOf('.') + 1)]
-    if (['id', 'title', 'text'].includes(name)) continue
-    if ((space === 'metadata' || space === 'section') && name.includes('.')) continue
-    if (space === 'values' && known.has(field)) continue
-    yield [
-      `uses {${name}}, which is neither id, title, text, metadata.<field>, section.<field> nor a value named before`,
-      path,
-    ]
-  }
+function unknownNames(text: string, known: ReadonlySet<string>): readonly string[] {
+  return placeholdersOf(text)
+    .filter((name) => !/^(?:id|title|text|(?:metadata|section)\..*)$/s.test(name) && !known.has(name))
+    .map(
+      (name) =>
+        `uses {${name}}, which is neither id, title, text, metadata.<field>, section.<field> nor a value named before`,
+    )
 }
 
 /** @throws OperatorError naming every fault of the mapping and where it is. */

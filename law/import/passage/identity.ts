@@ -67,11 +67,3 @@ export function numberedIdentity(format: Format, record: NumberedRecord, number:
     throw new OperatorError('An id that is used again is too long for a number: shorten it, or map it to another one.')
   return identityOf(format, id, version)
 }
-
-/** @throws OperatorError for an id that too many records have. */
-export function assertRecordsPerId(records: number): void {
-  if (records > IMPORT_BOUNDS.recordsPerIdMax)
-    throw new OperatorError(
-      `The source has more than ${IMPORT_BOUNDS.recordsPerIdMax} records of one id: map the id to what is unique.`,
-    )
-}

@@ -1,5 +1,6 @@
 import { IMPORT_BOUNDS } from '#law/import/bounds.ts'
 import { foldKey } from '#core/identity/fold.ts'
+import { OperatorError } from '#core/platform/errors.ts'
 import { resolveConflicts } from '#law/import/staging/conflicts.ts'
 import { readSeveralPublications, readSeveralSources, readShorterRevisions } from '#law/import/staging/notices.ts'
 import type { Notice } from '#law/import/staging/notices.ts'
@@ -11,10 +12,10 @@ import type { Revises } from '#law/import/staging/kept-records.ts'
 import type { StagedLocation, Staging } from '#law/import/staging/staging.ts'
 import { contestedNames } from '../staging/facets-and-acts.ts'
 import type { Finding } from '../report/findings.ts'
-import { assertRecordsPerId, numberedId, numberedIdentity } from './identity.ts'
+import { numberedId, numberedIdentity } from './identity.ts'
 import type { Mapping } from '../mapping/mapping.ts'
-import { conflictFinding, contestedNameFinding, noticeText, repeatedNameFinding } from '../report/messages.ts'
-import { locationOf } from '../report/report.ts'
+import { conflictFinding, contestedNameFinding, repeatedNameFinding } from '../report/messages.ts'
+import { locationOf, shownLocation } from '../report/report.ts'
 import { DUPLICATE } from './stager.ts'
 import type { StageInput } from './stager.ts'
 import type { RecordLocation } from '../report/report.ts'
@@ -34,6 +35,7 @@ export function* findContradictions(staging: Staging, { mapping, snapshots }: St
 /**
  * Numbers and orders the records that are kept, once none contradicts another. Yields what is left out, what an
  * operator should look at, and revisions that overlap where the mapping does not say what a revision replaces.
+ * @throws OperatorError for an id that too many records have.
  */
 export function* orderRecords(staging: Staging, { mapping, snapshots }: StageInput): Generator<Finding> {
   const revises = revisesOf(mapping)
@@ -44,7 +46,10 @@ export function* orderRecords(staging: Staging, { mapping, snapshots }: StageInp
   }
   const numbered = numberIds(staging, (record, number) => numberedIdentity(mapping.format, record, number))
   for (const { record, first, number, records } of numbered) {
-    assertRecordsPerId(records)
+    if (records > IMPORT_BOUNDS.recordsPerIdMax)
+      throw new OperatorError(
+        `The source has more than ${IMPORT_BOUNDS.recordsPerIdMax} records of one id: map the id to what is unique.`,
+      )
     const message = `an id is used again; this record is ${numberedId(record.id, number)}`
     yield { kind: 'warning', warning: { ...locate(record), message, other: locate(first) } }
   }
@@ -57,7 +62,7 @@ export function* orderRecords(staging: Staging, { mapping, snapshots }: StageInp
     yield repeatedNameFinding(name, Math.max(...texts), locate)
   }
   for (const notice of noticesOf(staging, revises)) {
-    const message = noticeText(notice, locate)
+    const message = [notice.message, ...notice.others.map((each) => shownLocation(locate(each)))].join(', ')
     yield { kind: 'warning', warning: { ...locate(notice.first), message, other: locate(notice.second) } }
   }
   yield* lossesOf(staging, locate)

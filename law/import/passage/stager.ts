@@ -67,10 +67,7 @@ export async function* stageSources(
           yield { kind: 'warning', warning: { source, line: item.line, id: item.id, message: item.message } }
           break
         case 'omission':
-          yield {
-            kind: 'omission',
-            omission: { source, line: item.line, id: item.id, rule: item.rule, text: item.text },
-          }
+          yield { kind: 'omission', omission: { source, line: item.line, rule: item.rule, text: item.text } }
           break
         case 'fault': {
           const { line, id, reason } = item

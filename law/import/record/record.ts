@@ -26,7 +26,18 @@ export interface SourceRecord {
   readonly stated: ReadonlyMap<string, StatedField>
 }
 
-/** A unit that cannot become a passage; `reason` never repeats its content. */
+/** What a reader gives of a source; texts of messages name ids and lines, and never repeat other content. */
+export type SourceItem =
+  | SourceRecord
+  | SourceFault
+  /** What the reader decided about a unit that an operator should look at; the unit itself is read all the same. */
+  | { readonly kind: 'warning'; readonly line: number; readonly id?: string; readonly message: string }
+  /** A part of a source that becomes no passage by a rule of its reader. */
+  | { readonly kind: 'omission'; readonly line: number; readonly rule: string; readonly text: string }
+  /** How much of a file its reader accounts for. */
+  | { readonly kind: 'coverage'; readonly coverage: Coverage }
+
+/** A unit that cannot become a passage. */
 export interface SourceFault {
   readonly kind: 'fault'
   readonly line: number
@@ -35,32 +46,6 @@ export interface SourceFault {
   /** Of the unit, for the report; absent where the whole file is lost or its bytes are no text. */
   readonly text?: string
 }
-
-/** What the reader decided about a unit that an operator should look at; the unit itself is read all the same. */
-export interface SourceWarning {
-  readonly kind: 'warning'
-  readonly line: number
-  readonly id?: string
-  /** Names ids and lines, and never repeats other content. */
-  readonly message: string
-}
-
-/** A part of a source that becomes no passage by a rule of its reader. */
-export interface SourceOmission {
-  readonly kind: 'omission'
-  readonly line: number
-  readonly id?: string
-  readonly rule: string
-  readonly text: string
-}
-
-/** How much of a file its reader accounts for. */
-export interface SourceCoverage {
-  readonly kind: 'coverage'
-  readonly coverage: Coverage
-}
-
-export type SourceItem = SourceRecord | SourceFault | SourceWarning | SourceOmission | SourceCoverage
 
 /** A captured source as the import reads it. */
 export interface SourceSnapshot {

@@ -1,5 +1,4 @@
 import type { Conflict } from '#law/import/staging/conflicts.ts'
-import type { Notice } from '#law/import/staging/notices.ts'
 import type { RepeatedName } from '#law/import/staging/repeated-names.ts'
 import type { StagedLocation } from '#law/import/staging/staging.ts'
 import type { ContestedName } from '../staging/facets-and-acts.ts'
@@ -79,22 +78,4 @@ export function contradictionFinding(
 ): Finding {
   const sentence = `${shownLocation(location)}: ${reason}`
   return { kind: 'contradiction', sentence, remedy: REMEDY[kind], group: `${location.source} ${reason}` }
-}
-
-/** Returns the warning for a notice; the report names both locations beside it. */
-export function noticeText(notice: Notice, locate: (location: StagedLocation) => RecordLocation): string {
-  switch (notice.kind) {
-    case 'several_sources': {
-      const others = notice.others.map((location) => `, ${shownLocation(locate(location))}`).join('')
-      return `the document of one day comes from ${notice.sources} sources: they must be parts of one text${others}`
-    }
-    case 'several_publications':
-      return 'records of one document take effect on one day and have different days of publication'
-    case 'shorter_revision': {
-      const { provisions, provisionsBefore } = notice
-      return `a revision of ${provisions} provisions ends one of ${provisionsBefore}: correct its day, or add the rest`
-    }
-    default:
-      return notice satisfies never
-  }
 }

@@ -137,46 +137,40 @@ export function renderImportReport(report: ImportReport): string {
     ['losses that are not accepted', report.losses_unnamed],
     ['warnings', report.warnings.count],
     ['records skipped', report.skipped],
-  ]
-  const lines = [
-    ...rows,
     ...Object.entries(report.reasons).map(([reason, count]) => [`  ${shown(reason)}`, count] as const),
-  ].map(([name, count]) => `${String(count).padStart(9)}  ${name}`)
-  const splits = listed('Split:', report.splits, report.split, ({ parts }) => `${parts} passages`)
-  const warnings = listed(
-    'Warnings:',
-    report.warnings.entries,
-    report.warnings.count,
-    ({ message, other }) => `${shown(message)}${shownOther(other)}`,
-  )
-  const ends = listed('Ends with a later text:', report.derived_ends, report.ends_derived, ({ day }) => `on ${day}`)
-  const omissions = listed('Left out:', report.omissions, report.omissions.length, ({ rule, text }) =>
-    shown(`${rule}: ${text}`),
-  )
-  const derived = Object.entries(report.derived_values).map(([name, count]) => `  ${shown(name)}: ${count} records`)
-  const derivedValues = derived.length === 0 ? [] : ['', 'Derived, not stated by the source:', ...derived]
-  const unread = Object.entries(report.unread_fields).map(([name, count]) => `  ${shown(name)}: ${count} records`)
-  const unreadFields = unread.length === 0 ? [] : ['', 'Fields that the mapping does not read:', ...unread]
+  ]
+  const { warnings, derived_ends: ends, omissions } = report
   const lost = new Set(report.losses.map(shownLocation))
-  const skips = listed(
-    'Skipped on purpose:',
-    report.entries.filter((entry) => !lost.has(shownLocation(entry))),
-    report.skipped - report.lost,
-    ({ reason, text, other }) => `${shown(text === undefined ? reason : `${reason}: ${text}`)}${shownOther(other)}`,
-  )
+  const skipped = report.entries.filter((entry) => !lost.has(shownLocation(entry)))
+  const skippedTotal = report.skipped - report.lost
   return [
-    ...lines,
+    ...rows.map(([name, count]) => `${String(count).padStart(9)}  ${name}`),
     ...lossLines(report.losses),
-    ...ends,
-    ...derivedValues,
-    ...splits,
+    ...listed('Ends with a later text:', ends, report.ends_derived, ({ day }) => `on ${day}`),
+    ...counted('Derived, not stated by the source:', report.derived_values),
+    ...listed('Split:', report.splits, report.split, ({ parts }) => `${parts} passages`),
     ...coverageLines(report),
-    ...omissions,
-    ...unreadFields,
-    ...warnings,
-    ...skips,
+    ...listed('Left out:', omissions, omissions.length, ({ rule, text }) => shown(`${rule}: ${text}`)),
+    ...counted('Fields that the mapping does not read:', report.unread_fields),
+    ...listed(
+      'Warnings:',
+      warnings.entries,
+      warnings.count,
+      ({ message, other }) => shown(message) + shownOther(other),
+    ),
+    ...listed(
+      'Skipped on purpose:',
+      skipped,
+      skippedTotal,
+      ({ reason, text, other }) => shown(text === undefined ? reason : `${reason}: ${text}`) + shownOther(other),
+    ),
     '',
   ].join('\n')
+}
+
+function counted(title: string, byName: Readonly<Record<string, number>>): readonly string[] {
+  const lines = Object.entries(byName).map(([name, count]) => `  ${shown(name)}: ${count} records`)
+  return lines.length === 0 ? [] : ['', title, ...lines]
 }
 
 /** Lists the losses by file and reason. */
@@ -217,10 +211,9 @@ function listed<T extends RecordLocation>(
   records: readonly T[],
   total: number,
   what: (record: T) => string,
-  shownMax = ENTRIES_SHOWN,
 ): readonly string[] {
   if (records.length === 0) return []
-  const first = records.slice(0, shownMax).map((record) => `  ${shownLocation(record)}: ${what(record)}`)
+  const first = records.slice(0, ENTRIES_SHOWN).map((record) => `  ${shownLocation(record)}: ${what(record)}`)
   return ['', title, ...first, ...(total > first.length ? [`  … and ${total - first.length} more`] : [])]
 }
 

@@ -4,25 +4,13 @@ import { locationSchema, pairColumns, pairOf, pairSchema, rowsOf } from './stagi
 import type { StagedLocation, Staging } from './staging.ts'
 
 /** Something that the kept records hold, which is allowed and which an operator should look at. */
-export type Notice =
-  /** Records of one document, language and day come from several sources. `others` has some more of them. */
-  | {
-      readonly kind: 'several_sources'
-      readonly first: StagedLocation
-      readonly second: StagedLocation
-      readonly others: readonly StagedLocation[]
-      readonly sources: number
-    }
-  /** Records of one document, language and day have different days of publication. */
-  | { readonly kind: 'several_publications'; readonly first: StagedLocation; readonly second: StagedLocation }
-  /** A revision of a document holds fewer than half of the provisions of the one that it ends. */
-  | {
-      readonly kind: 'shorter_revision'
-      readonly first: StagedLocation
-      readonly second: StagedLocation
-      readonly provisions: number
-      readonly provisionsBefore: number
-    }
+export interface Notice {
+  readonly first: StagedLocation
+  readonly second: StagedLocation
+  readonly message: string
+  /** Some more records of the same kind. */
+  readonly others: readonly StagedLocation[]
+}
 
 /** The first record of each source, where several hold one document of one language and day. */
 const SEVERAL_SOURCES = `
@@ -42,7 +30,8 @@ export function* readSeveralSources(staging: Staging): Generator<Notice> {
   let [key, locations, sources]: [string, StagedLocation[], number] = ['', [], 0]
   function* collected(): Generator<Notice> {
     const [first, second, ...others] = locations
-    if (first !== undefined && second !== undefined) yield { kind: 'several_sources', first, second, others, sources }
+    const message = `the document of one day comes from ${sources} sources: they must be parts of one text`
+    if (first !== undefined && second !== undefined) yield { first, second, message, others }
   }
   for (const { document, law, day, ...location } of rowsOf(staging, SEVERAL_SOURCES, sourceSchema)) {
     const of = `${document} ${law} ${day}`
@@ -75,8 +64,8 @@ order by o.seq`
 
 /** Yields one notice for each document, language and day whose records have different days of publication. */
 export function* readSeveralPublications(staging: Staging): Generator<Notice> {
-  for (const row of rowsOf(staging, SEVERAL_PUBLICATIONS, pairSchema))
-    yield { kind: 'several_publications', ...pairOf(row) }
+  const message = 'records of one document take effect on one day and have different days of publication'
+  for (const row of rowsOf(staging, SEVERAL_PUBLICATIONS, pairSchema)) yield { ...pairOf(row), message, others: [] }
 }
 
 const SHORTER_REVISIONS = `
@@ -86,13 +75,10 @@ where s.next_provisions * 2 < s.provisions and s.last_to > s.next_at
 order by n.seq`
 const shorterSchema = pairSchema.extend({ next_provisions: z.int(), provisions: z.int() })
 
-/** Yields the revisions that end a much longer one; only where a revision replaces its document. */
+/** Yields the revisions that hold fewer than half of the provisions of the one that they end; only where a revision replaces its document. */
 export function* readShorterRevisions(staging: Staging): Generator<Notice> {
-  for (const row of rowsOf(staging, SHORTER_REVISIONS, shorterSchema))
-    yield {
-      kind: 'shorter_revision',
-      ...pairOf(row),
-      provisions: row.next_provisions,
-      provisionsBefore: row.provisions,
-    }
+  for (const row of rowsOf(staging, SHORTER_REVISIONS, shorterSchema)) {
+    const message = `a revision of ${row.next_provisions} provisions ends one of ${row.provisions}: correct its day, or add the rest`
+    yield { ...pairOf(row), message, others: [] }
+  }
 }
