@@ -154,7 +154,7 @@ export const ROOM_RULES: readonly Rule[] = [
       { path: 'law/readers/places.ts', text: "import { mappingOf } from '#law/import/mapping/mapping.ts'" },
       { path: `${IMPORT}/mapping/mapping.ts`, text: "import type { SourceRecord } from '../record/record.ts'" },
       { path: `${IMPORT}/record/markdown/headings.ts`, text: "import type { SourceRecord } from '../record.ts'" },
-      { path: `${IMPORT}/staging/conflicts.ts`, text: "import { conflictFinding } from '../report/messages.ts'" },
+      { path: `${IMPORT}/staging/conflicts.ts`, text: "import type { Finding } from '../report/findings.ts'" },
       { path: `${IMPORT}/report/report.ts`, text: "import { fieldsOf } from '#law/import/passage/fields.ts'" },
       { path: 'jobs/evaluation/report.ts', text: "import { buildContext } from '#jobs/version-build/context.ts'" },
       { path: 'jobs/platform/config.ts', text: "import { BUILD_BOUNDS } from '#jobs/version-build/bounds.ts'" },

@@ -112,10 +112,14 @@ function fieldsStated(fields: DocumentFields): readonly string[] {
   return Object.entries(found).flatMap(([name, value]) => (value === undefined ? [] : [name]))
 }
 
-/** Fields of documented front matter. */
+/** Fields of documented front matter; none where it is not understood. */
 function ownFields(bytes: Uint8Array): readonly string[] {
-  const front = frontMatterOf(frontMatterAtHead(bytes) ?? '', new Set(NEEDED.keys()))
-  return 'reason' in front ? [] : [...front].flatMap(([name, { text }]) => (text === '' ? [] : [name]))
+  try {
+    const front = frontMatterOf(frontMatterAtHead(bytes) ?? '', new Set(NEEDED.keys()))
+    return [...front].flatMap(([name, { text }]) => (text === '' ? [] : [name]))
+  } catch {
+    return []
+  }
 }
 
 function written(seen: readonly Seen[]): ProposedSource {

@@ -49,14 +49,10 @@ export function createPlaceReader(): PlaceReader {
           const text = held.line.pointed(pointer)
           return text === undefined ? undefined : charactersOf(text, start, end)
         }
-        case 'XPathSelector': {
+        case 'XPathSelector':
+        case 'PdfSelector':
           held.texts ??= treeTexts(await parseDocument(path, await readBytes(path)))
-          return held.texts.ofElement(selector)
-        }
-        case 'PdfSelector': {
-          held.texts ??= treeTexts(await parseDocument(path, await readBytes(path)))
-          return held.texts.ofLines(selector)
-        }
+          return selector.type === 'PdfSelector' ? held.texts.ofLines(selector) : held.texts.ofElement(selector)
         default:
           return selector satisfies never
       }

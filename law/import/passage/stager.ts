@@ -12,8 +12,7 @@ import { jsonlRecords } from '#law/import/record/jsonl.ts'
 import { lawRecords } from '#law/import/record/law.ts'
 import { markdownRecords } from '#law/import/record/markdown.ts'
 import type { Finding } from '#law/import/report/findings.ts'
-import { contradictionFinding } from '#law/import/report/messages.ts'
-import { locationOf } from '#law/import/report/report.ts'
+import { locationOf, shownLocation } from '#law/import/report/report.ts'
 import type { RecordLocation } from '#law/import/report/report.ts'
 import { orderKeyOf } from '#law/import/staging/rows.ts'
 import type { StagedRow, Staging } from '#law/import/staging/staging.ts'
@@ -150,7 +149,10 @@ function findingOf(
   record: SourceRecord,
   place: RecordLocation,
 ): Finding {
-  if (contradiction !== undefined) return contradictionFinding(contradiction, place, reason)
+  if (contradiction !== undefined) {
+    const sentence = `${shownLocation(place)}: ${reason}`
+    return { kind: 'contradiction', of: contradiction, sentence, group: `${place.source} ${reason}` }
+  }
   const text = shownInReport(`${record.values.get('section.path') ?? record.title}\n${record.text}`)
   return { kind: 'skipped', skip, entry: { ...place, line: line ?? place.line, reason, text } }
 }

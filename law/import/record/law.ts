@@ -51,18 +51,12 @@ async function* ownMarkdown(
   bytes: Uint8Array,
   snapshots: readonly SourceSnapshot[],
 ): AsyncGenerator<SourceItem> {
-  const original = await originalOf(sourceName, bytes, snapshots)
+  const inOriginal = await originalOf(sourceName, bytes, snapshots)
   for await (const item of markdownRecords(path, known)) {
-    if (item.kind !== 'record') {
-      yield item
-      continue
-    }
-    const { captured } = item
-    const place = original === undefined ? captured.place : original(captured.place)
-    yield {
-      ...item,
-      captured: { ...captured, place },
-      values: new Map([['metadata.file', sourceName], ...item.values]),
+    if (item.kind !== 'record') yield item
+    else {
+      const captured = { ...item.captured, place: inOriginal(item.captured.place) }
+      yield { ...item, captured, values: new Map([['metadata.file', sourceName], ...item.values]) }
     }
   }
 }

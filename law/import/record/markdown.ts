@@ -11,6 +11,7 @@ import { createMarkdownPlaces } from './markdown/place.ts'
 import type { PlaceOf } from '#law/readers/places.ts'
 import type { SourceFault, SourceItem } from './record.ts'
 import { isBlank, unstorable } from '#law/readers/text.ts'
+import { UnreadableFile } from '#law/readers/tree.ts'
 
 /** Yields the records of one Markdown file; see `markdownItems`. */
 export async function* markdownRecords(path: string, known: ReadonlySet<string>): AsyncGenerator<SourceItem> {
@@ -42,33 +43,33 @@ export function* markdownItems(
   known: ReadonlySet<string>,
   bytesBefore: number = 0,
 ): Generator<SourceItem> {
-  const parts = partsOf(text)
-  const front = parts === undefined ? { line: 1, reason: 'no front matter' } : frontMatterOf(parts.yaml, known)
-  if (parts === undefined || 'reason' in front) {
-    yield 'reason' in front ? fault(front.line, front.reason) : fault(1, 'no front matter')
-    return
+  try {
+    yield* itemsOf(text, known, bytesBefore)
+  } catch (error) {
+    if (!(error instanceof UnreadableFile)) throw error
+    yield fault(error.line ?? 1, error.message)
   }
-  const cut = cutAtHeadings(parts.body, parts.bodyLine)
-  if ('reason' in cut) {
-    yield fault(cut.line, cut.reason)
-    return
-  }
+}
+
+function* itemsOf(text: string, known: ReadonlySet<string>, bytesBefore: number): Generator<SourceItem> {
+  const { yaml, body, bodyLine } = partsOf(text)
+  const front = frontMatterOf(yaml, known)
+  const cut = cutAtHeadings(body, bodyLine)
   for (const { line, message } of cut.warnings) yield { kind: 'warning', line, message }
   const metadata = new Map(
     [...front].flatMap(([name, { text: value }]) => (value === '' ? [] : [[`metadata.${name}`, value] as const])),
   )
   const prefix = metadata.get('metadata.citation_prefix')
-  const unclear = cut.sections.map((section) => referenceFault(section, prefix)).find((found) => found !== undefined)
-  if (unclear !== undefined) {
-    yield unclear
-    return
-  }
-  const places = createMarkdownPlaces(text, text.length - parts.body.length, bytesBefore)
+  for (const section of cut.sections) assertReferencesClear(section, prefix)
+  const places = createMarkdownPlaces(text, text.length - body.length, bytesBefore)
   for (const omission of cut.omissions) yield { kind: 'omission', ...omission }
   for (const section of cut.sections) {
-    const warning = repeatedAnchor(section)
-    if (warning !== undefined) yield { kind: 'warning', line: section.line, id: section.anchor, message: warning }
-    yield itemOf(section, metadata, front, places(section.kept))
+    const { line, anchor: id, repeatsLine, kept } = section
+    if (repeatsLine !== undefined) {
+      const message = `the headings on lines ${repeatsLine} and ${line} have the same anchor: the second is imported as ${id}`
+      yield { kind: 'warning', line, id, message }
+    }
+    yield itemOf(section, metadata, front, places(kept))
   }
 }
 
@@ -82,12 +83,13 @@ interface MarkdownParts {
 const LINE = /([^\r\n]*)(\r\n?|\n|$)/y
 
 /** Separates front matter and body: a line `---`, lines of YAML, a line `---` or `...`, and the rest. */
-function partsOf(text: string): MarkdownParts | undefined {
+function partsOf(text: string): MarkdownParts {
   const yaml: string[] = []
   LINE.lastIndex = 0
   for (let number = 1; ; number += 1) {
     const [, line = '', end = ''] = LINE.exec(text) ?? []
-    if (number === 1 ? line.trimEnd() !== '---' : end === '' && line === '') return undefined
+    if (number === 1 ? line.trimEnd() !== '---' : end === '' && line === '')
+      throw new UnreadableFile('no front matter', { line: 1 })
     if (number > 1 && /^(?:---|\.\.\.)\s*$/.test(line))
       return { yaml: yaml.join('\n'), body: text.slice(LINE.lastIndex), bodyLine: number + 1 }
     if (number > 1) yaml.push(line)
@@ -97,12 +99,6 @@ function partsOf(text: string): MarkdownParts | undefined {
 /** A fault of the whole file. */
 function fault(line: number, reason: string): SourceFault {
   return { kind: 'fault', line, reason }
-}
-
-function repeatedAnchor({ anchor, line, repeatsLine }: Section): string | undefined {
-  return repeatsLine === undefined
-    ? undefined
-    : `the headings on lines ${repeatsLine} and ${line} have the same anchor: the second is imported as ${anchor}`
 }
 
 function itemOf(
@@ -121,9 +117,12 @@ function itemOf(
     const id = unstorable(anchor) === undefined ? anchor : `line-${line}`
     return { kind: 'fault', ...lost, id, reason: flaw }
   }
-  const values = new Map([...metadata, ['section.path', path]])
+  const values = new Map([
+    ...metadata,
+    ...provisionOf(section, metadata.get('metadata.citation_prefix')),
+    ['section.path', path],
+  ])
   if (section.fragment !== undefined) values.set('section.fragment', section.fragment)
-  for (const [name, value] of provisionOf(section, metadata.get('metadata.citation_prefix'))) values.set(name, value)
   const captured = { format: 'markdown', text: section.below, place } as const
   return { kind: 'record', line, id: anchor, title: heading, text, captured, values, stated }
 }
@@ -144,27 +143,27 @@ function pathOf({ parents, heading }: Section, title: string): string {
  * Returns the provision that a section belongs to: its own (`COB-M 2.1`), or that of the nearest heading above it, and
  * then the headings from there on (`Exception`).
  */
-function provisionOf(section: Section, prefix: string | undefined): ReadonlyMap<string, string> {
+function provisionOf(section: Section, prefix: string | undefined): readonly (readonly [string, string])[] {
   const headings = [section.heading, ...section.parents.toReversed()]
   for (const [above, heading] of headings.entries()) {
     const found = headingReference(heading, prefix)
     if (found.kind !== 'reference') continue
-    if (above === 0) return new Map([['section.reference', found.reference]])
+    if (above === 0) return [['section.reference', found.reference]]
     const below = headings.slice(0, above).toReversed().map(shortened).join(', ')
-    return new Map([
+    return [
       ['section.within', found.reference],
       ['section.below', below],
-    ])
+    ]
   }
-  return new Map()
+  return []
 }
 
-/** Returns the fault of a section whose heading, or a line of whose text, names a provision in an unclear way. */
-function referenceFault(section: Section, prefix: string | undefined): SourceFault | undefined {
-  for (const heading of [section.heading, ...section.parents]) {
-    const found = headingReference(heading, prefix)
-    if (found.kind === 'fault') return fault(section.line, found.reason)
+/** @throws UnreadableFile for a heading, or a line below it, that names a provision in an unclear way. */
+function assertReferencesClear({ heading, parents, text, line }: Section, prefix: string | undefined): void {
+  for (const each of [heading, ...parents]) {
+    const found = headingReference(each, prefix)
+    if (found.kind === 'fault') throw new UnreadableFile(found.reason, { line })
   }
-  const isBold = prefix !== undefined && section.text.split('\n').some((line) => isBoldHeading(line, prefix))
-  return isBold ? fault(section.line, 'a numbered line in bold below this heading: write # before it') : undefined
+  if (prefix !== undefined && text.split('\n').some((each) => isBoldHeading(each, prefix)))
+    throw new UnreadableFile('a numbered line in bold below this heading: write # before it', { line })
 }

@@ -12,16 +12,16 @@ export function originalName(sourceName: string): string | undefined {
 }
 
 /**
- * Returns a function that adds the place in the original to the places of a draft; undefined where a file is no draft.
+ * Returns a function that adds the place in the original to the places of a draft; it adds nothing for any other file.
  * @throws UnreadableFile where the original is not among the sources, or is another file than the one that was drafted.
  */
 export async function originalOf(
   sourceName: string,
   bytes: Uint8Array,
   snapshots: readonly SourceSnapshot[],
-): Promise<((place: PlaceOf) => PlaceOf) | undefined> {
+): Promise<(place: PlaceOf) => PlaceOf> {
   const name = originalName(sourceName)
-  if (name === undefined) return undefined
+  if (name === undefined) return (place) => place
   const text = Buffer.from(bytes).toString('latin1')
   const stated = /^original_sha256: "?([0-9a-f]{64})"?\s*$/m.exec(text)?.[1]
   const original = snapshots.find((snapshot) => snapshot.sourceName === name)

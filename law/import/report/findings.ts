@@ -35,13 +35,28 @@ export type Finding =
   /** It refuses the import once all records are read. */
   | {
       readonly kind: 'contradiction'
+      readonly of: keyof typeof REMEDY
       readonly sentence: string
-      readonly remedy: string
       /** Where many records have it for one reason, the first alone is named. */
       readonly group?: string
       /** What "repeated_labels" of the mapping would say where the publisher has these texts under one label. */
       readonly repeated?: { readonly label: string; readonly texts: number }
     }
+
+/** What an operator does about a contradiction. */
+const REMEDY = {
+  id: 'remove one of the two, or list their sources in "precedence" of source.yaml or the mapping',
+  document: 'remove one of the two, or list their sources in "precedence" of source.yaml or the mapping',
+  provision: 'correct the provision or the dates, or list the sources in "precedence" of source.yaml or the mapping',
+  overlap: 'state in "revises" of source.yaml or the mapping whether a revision replaces the document or the provision',
+  name:
+    'remove or correct one of the two, or, where the publisher has both, confirm the label by its name in ' +
+    '"repeated_labels" of source.yaml or the mapping',
+  alias: 'remove the name from the aliases of one act, or write both acts with one id',
+  anchor: 'give headings with the same words anchors of their own, as in "## Definitions {#definitions-of-part-1}"',
+  unread: 'read these fields in a rule of the mapping, or list them in its "ignored_fields"',
+  dates: 'correct the dates, or state "reversed_dates": "skip" in the mapping',
+} as const
 
 /** The sources contradict each other, so that nothing is imported. */
 export class SourcesContradict extends OperatorError {
@@ -134,9 +149,9 @@ export class Findings {
     }
   }
 
-  #contradict({ sentence, remedy, group = sentence, repeated }: Finding & { readonly kind: 'contradiction' }): void {
+  #contradict({ of, sentence, group = sentence, repeated }: Finding & { readonly kind: 'contradiction' }): void {
     this.#contradictions += 1
-    this.#remedies.add(remedy)
+    this.#remedies.add(REMEDY[of])
     const found = this.#sentences.get(group)
     if (found !== undefined) found.count += 1
     else if (this.#sentences.size < IMPORT_BOUNDS.importConflictsNamedMax)

@@ -5,7 +5,6 @@ import { INDEX_BOUNDS } from '#core/index/bounds.ts'
 import { IMPORT_BOUNDS } from '#law/import/bounds.ts'
 import { sourceAnchor } from '#law/import/parts/anchor.ts'
 import { leadInsOf } from '#law/import/parts/enumerated-lists.ts'
-import { frontMatterOf } from '#law/import/record/markdown/front-matter.ts'
 import { MARKDOWN_MAPPING, parseMapping } from '#law/import/mapping/mapping.ts'
 import { markdownItems } from '#law/import/record/markdown.ts'
 import { parseRecordJson, repeatsKey } from '#law/import/record/record-json.ts'
@@ -99,9 +98,8 @@ describe('25,000 characters of anything cost in proportion to their length', () 
   })
 
   test('front matter, up to its bound', () => {
-    expect(
-      superlinear((text) => frontMatterOf(text, new Set('a')), YAML, IMPORT_BOUNDS.frontMatterCharactersMax / GROWTH),
-    ).toEqual([])
+    const read: Stage = (text) => [...markdownItems(`---\n${text}\n---\nText.`, new Set('a'))]
+    expect(superlinear(read, YAML, IMPORT_BOUNDS.frontMatterCharactersMax / GROWTH)).toEqual([])
   })
 
   test('a cost that grows with the square of the length is noticed', () => {

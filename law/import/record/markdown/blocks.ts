@@ -6,6 +6,7 @@ import { commentsIn, createCutter } from '#law/readers/comments.ts'
 import type { Comment } from '#law/readers/comments.ts'
 import { htmlBlock, looksLikeHeading } from '#law/readers/html-block.ts'
 import { isBlank } from '#law/readers/text.ts'
+import { UnreadableFile } from '#law/readers/tree.ts'
 
 /** A heading that stands in no other block. */
 export interface HeadingLine {
@@ -23,13 +24,6 @@ export interface BlockWarning {
   /** Line of the file, from 1. */
   readonly line: number
   readonly message: string
-}
-
-/** Why a text has no clear structure. */
-export interface BlockFault {
-  /** Line of the file, from 1. */
-  readonly line: number
-  readonly reason: string
 }
 
 export interface Blocks {
@@ -50,50 +44,51 @@ parser.core.ruler.enableOnly(['normalize', 'block'])
 parser.block.ruler.at('html_block', htmlBlock, { alt: ['paragraph', 'reference', 'blockquote'] })
 
 /**
- * Returns the structure of a Markdown text whose first line is `firstLine` of its file, or the fault that hides where
- * its headings are.
+ * Returns the structure of a Markdown text whose first line is `firstLine` of its file.
+ * @throws UnreadableFile where it is not clear where its headings are.
  */
-export function blocksOf(body: string, firstLine: number): Blocks | BlockFault {
+export function blocksOf(body: string, firstLine: number): Blocks {
   const starts = lineStarts(body)
   const headings: HeadingLine[] = []
   const comments: Comment[] = []
   const warnings: BlockWarning[] = []
   /** Lines that need no look: of headings and of fences. */
   const passed = new Set<number>()
+  const refuse = (line: number, reason: string): never => {
+    throw new UnreadableFile(reason, { line: firstLine + line })
+  }
   const tokens = parser.parse(body, {})
   for (const [index, token] of tokens.entries()) {
     if (token.map === null) continue
     const [from, to] = token.map
     // At its bound the parser stops inside a block, and headings after the block could be lost.
     if (token.nesting === 1 && token.level + 1 >= READER_BOUNDS.markdownNestingMax)
-      return { line: firstLine + from, reason: `blocks nested deeper than ${READER_BOUNDS.markdownNestingMax} levels` }
+      refuse(from, `blocks nested deeper than ${READER_BOUNDS.markdownNestingMax} levels`)
     const start = starts[from] ?? 0
     const source = body.slice(start, starts[to] ?? body.length)
     if (token.type === 'fence') {
       const lines = source.split(/\r\n?|\n/)
-      if (token.level === 0 && !isClosed(token, lines))
-        return { line: firstLine + from, reason: 'code fence without an end' }
+      if (token.level === 0 && !isClosed(token, lines)) refuse(from, 'code fence without an end')
       const numbered = lines.findIndex((line, row) => row > 0 && looksLikeHeading(line) && /\d/.test(line))
-      if (numbered !== -1) return { line: firstLine + from + numbered, reason: NUMBERED_IN_FENCE }
+      if (numbered !== -1) refuse(from + numbered, NUMBERED_IN_FENCE)
       warnings.push(...headingInFence(firstLine + from, lines))
       for (let line = from; line < to; line += 1) passed.add(line)
     }
     if (token.type === 'html_block' || token.type === 'inline') {
       const found = commentsIn(source, token.type === 'inline' ? 'markdown' : 'html')
-      if (found.openAt !== undefined)
-        return { line: firstLine + lineOf(starts, start + found.openAt), reason: 'HTML comment without an end' }
+      if (found.openAt !== undefined) refuse(lineOf(starts, start + found.openAt), 'HTML comment without an end')
       for (const comment of found.comments)
         comments.push(withLine(body, { start: start + comment.start, end: start + comment.end }))
     }
     if (token.type !== 'heading_open') continue
-    if (token.level > 0) return { line: firstLine + from, reason: HEADING_IN_BLOCK }
-    if (!token.markup.startsWith('#')) return { line: firstLine + from, reason: UNDERLINED }
+    if (token.level > 0) refuse(from, HEADING_IN_BLOCK)
+    if (!token.markup.startsWith('#')) refuse(from, UNDERLINED)
     const written = withoutComments(tokens[index + 1]?.content ?? '')
     headings.push({ from, to, level: Number(token.tag.slice(1)), written })
     for (let line = from; line < to; line += 1) passed.add(line)
   }
   const found = headingLike(body, comments, passed)
-  if (found !== undefined) return { line: firstLine + found.line, reason: found.reason }
+  if (found !== undefined) refuse(found.line, found.reason)
   return { starts, headings, comments, warnings: warnings.toSorted((a, b) => a.line - b.line) }
 }
 
@@ -159,7 +154,11 @@ const HTML_HEADING = /<\/?h[1-6](?=[\s/>])/i
  * Returns the first line, from 0, outside comments that looks like a heading and that the parser takes for none: its text
  * would count as part of the provision before it. Lines of headings and fences are passed.
  */
-function headingLike(body: string, comments: readonly Comment[], passed: ReadonlySet<number>): BlockFault | undefined {
+function headingLike(
+  body: string,
+  comments: readonly Comment[],
+  passed: ReadonlySet<number>,
+): { readonly line: number; readonly reason: string } | undefined {
   const written = body.split(LINE_END)
   let above: number | undefined
   for (const [line, text] of withBlankComments(body, comments).split(LINE_END).entries()) {

@@ -2,32 +2,39 @@ import { LineCounter, isMap, isScalar, isSeq, parseDocument } from 'yaml'
 import { IMPORT_BOUNDS } from '#law/import/bounds.ts'
 import { nearestName, shownName } from '#law/import/mapping/read-fields.ts'
 import { unstorable } from '#law/readers/text.ts'
+import { UnreadableFile } from '#law/readers/tree.ts'
 
 /** The fields of front matter with their lines. The text of a list is joined by commas, and of an absent value empty. */
 export type FrontMatter = ReadonlyMap<string, { readonly text: string; readonly line: number }>
 
-/** Why front matter is not read. */
-export interface FrontMatterFault {
-  /** Line of the file. */
-  readonly line: number
-  readonly reason: string
-}
-
 /**
  * Parses YAML front matter with the failsafe schema (YAML 1.2.2, section 10.1): `1.10`, `yes` and `2024-07-01` stay the
  * texts that they are. Only an empty value, `~` and a plain `null` mean that a field or an entry of a list is absent.
- * Returns the fault where it is not a list of fields with plain values, and where a field is not among the known ones:
- * what it states, an end above all, would be dropped.
+ * @throws UnreadableFile where it is not a list of fields with plain values, without aliases, and where a field is not
+ * among the known ones: what it states, an end above all, would be dropped.
  */
-export function frontMatterOf(yaml: string, known: ReadonlySet<string>): FrontMatter | FrontMatterFault {
+export function frontMatterOf(yaml: string, known: ReadonlySet<string>): FrontMatter {
   if (yaml.length > IMPORT_BOUNDS.frontMatterCharactersMax)
-    return { line: 1, reason: `front matter longer than ${IMPORT_BOUNDS.frontMatterCharactersMax} characters` }
+    refuse(`front matter longer than ${IMPORT_BOUNDS.frontMatterCharactersMax} characters`)
   const flaw = unstorable(yaml)
-  if (flaw !== undefined) return { line: 1, reason: `front matter ${flaw}` }
+  if (flaw !== undefined) refuse(`front matter ${flaw}`)
   const counter = new LineCounter()
-  const parsed = contentsOf(yaml, counter)
-  if (parsed === undefined) return { line: 1, reason: 'front matter is not valid YAML' }
-  return fieldsOf(parsed.contents, known, (offset) => counter.linePos(offset).line + 1)
+  const contents = contentsOf(yaml, counter)
+  const fields = new Map<string, { readonly text: string; readonly line: number }>()
+  for (const { key, value } of isMap(contents) ? contents.items : refuse(NO_FIELDS)) {
+    const name = scalarOf(key)
+    const line = isScalar(key) ? counter.linePos(key.range?.[0] ?? 0).line + 1 : 1
+    const found = isSeq(value) ? listOf(value.items) : value === null ? null : scalarOf(value)
+    if (typeof name !== 'string' || found === undefined) return refuse(NO_FIELDS)
+    if (!known.has(name)) refuse(unknownField(name, known), line)
+    if (fields.has(name)) refuse(`front matter states ${shownName(name)} twice`, line)
+    fields.set(name, { text: (found ?? '').trim(), line })
+  }
+  return fields
+}
+
+function refuse(reason: string, line = 1): never {
+  throw new UnreadableFile(reason, { line })
 }
 
 /** Returns the YAML of front matter at the head of a file; undefined where there is none within its bound. */
@@ -46,35 +53,15 @@ export function hasOwnFields(bytes: Uint8Array): boolean {
   return front !== undefined && OWN_FIELDS.test(front)
 }
 
-/** Returns undefined for invalid YAML; the parser throws where values are nested too deep. */
-function contentsOf(yaml: string, lineCounter: LineCounter): { readonly contents: unknown } | undefined {
+function contentsOf(yaml: string, lineCounter: LineCounter): unknown {
   try {
     // Its own check of keys compares each with all others.
     const document = parseDocument(yaml, { schema: 'failsafe', lineCounter, uniqueKeys: false })
-    return document.errors.length > 0 ? undefined : { contents: document.contents }
+    if (document.errors.length === 0) return document.contents
   } catch {
-    return undefined
+    // The parser throws where values are nested too deep.
   }
-}
-
-/** Returns a fault for other than a mapping of scalars and lists of scalars, for aliases, and for an unknown field. */
-function fieldsOf(
-  contents: unknown,
-  known: ReadonlySet<string>,
-  lineAt: (offset: number) => number,
-): FrontMatter | FrontMatterFault {
-  if (!isMap(contents)) return { line: 1, reason: NO_FIELDS }
-  const fields = new Map<string, { readonly text: string; readonly line: number }>()
-  for (const { key, value } of contents.items) {
-    const name = scalarOf(key)
-    const line = isScalar(key) ? lineAt(key.range?.[0] ?? 0) : 1
-    const found = isSeq(value) ? listOf(value.items) : value === null ? null : scalarOf(value)
-    if (typeof name !== 'string' || found === undefined) return { line: 1, reason: NO_FIELDS }
-    if (!known.has(name)) return { line, reason: unknownField(name, known) }
-    if (fields.has(name)) return { line, reason: `front matter states ${shownName(name)} twice` }
-    fields.set(name, { text: (found ?? '').trim(), line })
-  }
-  return fields
+  return refuse('front matter is not valid YAML')
 }
 
 const NO_FIELDS = 'front matter is not a list of fields with plain values'

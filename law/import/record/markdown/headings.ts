@@ -1,10 +1,11 @@
 import { blocksOf, endsLikeSentence, lineOf } from './blocks.ts'
-import type { BlockFault, BlockWarning, HeadingLine } from './blocks.ts'
+import type { BlockWarning, HeadingLine } from './blocks.ts'
 import { createCutter, createKeeper, textIn } from '#law/readers/comments.ts'
 import type { TextRange } from '#law/readers/comments.ts'
 import { anchorsOf } from '#law/readers/heading-anchors.ts'
 import type { HeadingAnchor } from '#law/readers/heading-anchors.ts'
 import { isBlank, withoutSpace } from '#law/readers/text.ts'
+import { UnreadableFile } from '#law/readers/tree.ts'
 
 /** A heading and the text up to the next one. */
 export interface Section extends HeadingAnchor {
@@ -44,12 +45,12 @@ const LEADING_TEXT: HeadingLine = { from: 0, to: 0, level: 0, written: '' }
 /**
  * Cuts the body of a Markdown file at its ATX headings (CommonMark 0.31, section 4.2). HTML comments are cut out and
  * listed as omissions. A heading with sub-headings and without text of its own is structure and gives no section: the
- * sections below it show it. Returns a fault where the structure is not clear, as with underlined text or a line that
- * only looks like a heading. Headings, texts and omissions together are the body.
+ * sections below it show it. Headings, texts and omissions together are the body.
+ * @throws UnreadableFile where the structure is not clear, as with underlined text or a line that only looks like a
+ * heading.
  */
-export function cutAtHeadings(body: string, firstLine: number): CutMarkdown | BlockFault {
+export function cutAtHeadings(body: string, firstLine: number): CutMarkdown {
   const blocks = blocksOf(body, firstLine)
-  if ('reason' in blocks) return blocks
   const { headings, starts } = blocks
   const keep = createKeeper(blocks.comments)
   const keptIn = (from: number, to: number): readonly TextRange[] =>
@@ -84,9 +85,9 @@ export function cutAtHeadings(body: string, firstLine: number): CutMarkdown | Bl
     const [start, end] = [starts[from], starts[to] ?? body.length]
     return [{ ...section, source: body.slice(start, end), below: body.slice(end, next), kept }]
   })
-  if (sentences[0] !== undefined) return { line: sentences[0], reason: RULE_IN_HEADING }
+  if (sentences[0] !== undefined) throw new UnreadableFile(RULE_IN_HEADING, { line: sentences[0] })
   const omitted = blocks.comments.map(({ start, end }) => body.slice(start, end))
-  if (!isWhole(body, taken, omitted, blocks.comments)) return { line: firstLine, reason: NOT_WHOLE }
+  if (!isWhole(body, taken, omitted, blocks.comments)) throw new UnreadableFile(NOT_WHOLE, { line: firstLine })
   const omissions = blocks.comments.map(({ start }, index) => ({
     line: firstLine + lineOf(starts, start),
     rule: COMMENT_RULE,

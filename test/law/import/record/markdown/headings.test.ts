@@ -1,20 +1,15 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { cutAtHeadings } from '#law/import/record/markdown/headings.ts'
-import type { CutMarkdown, Section } from '#law/import/record/markdown/headings.ts'
-
-function cutOf(body: string): CutMarkdown {
-  const cut = cutAtHeadings(body, 1)
-  if ('reason' in cut) throw new Error(`line ${cut.line}: ${cut.reason}`)
-  return cut
-}
+import type { Section } from '#law/import/record/markdown/headings.ts'
+import { UnreadableFile } from '#law/readers/tree.ts'
 
 function sectionsOf(body: string): readonly Section[] {
-  return cutOf(body).sections
+  return cutAtHeadings(body, 1).sections
 }
 
 function warnedLines(body: string): readonly number[] {
-  return cutOf(body).warnings.map(({ line }) => line)
+  return cutAtHeadings(body, 1).warnings.map(({ line }) => line)
 }
 
 function cuts(body: string): readonly (readonly [number, string, string])[] {
@@ -34,9 +29,18 @@ describe('a heading cuts', () => {
   })
 })
 
+function refusalOf(body: string, firstLine = 1): UnreadableFile | undefined {
+  try {
+    cutAtHeadings(body, firstLine)
+    return undefined
+  } catch (error) {
+    if (!(error instanceof UnreadableFile)) throw error
+    return error
+  }
+}
+
 function faultOf(body: string): number | undefined {
-  const cut = cutAtHeadings(body, 1)
-  return 'reason' in cut ? cut.line : undefined
+  return refusalOf(body)?.line
 }
 
 test.each([
@@ -119,7 +123,7 @@ test.each([
   ['a second HTML comment', '<!-- a --> b <!-- c\n# Two\nMore.', 3],
 ])('%s without an end is a fault of the file, with its line', (what, block, line) => {
   const reason = what.includes('fence') ? 'code fence without an end' : 'HTML comment without an end'
-  expect(cutAtHeadings(`# One\n\n${block}\n`, 11)).toEqual({ line: line + 10, reason })
+  expect(refusalOf(`# One\n\n${block}\n`, 11)).toMatchObject({ line: line + 10, message: reason })
 })
 
 test.each([
@@ -134,7 +138,7 @@ test.each([
   expect([one?.heading, one?.text]).toEqual(['One', text])
   expect([two?.heading, two?.anchor, two?.text]).toEqual(['Two', 'two', 'More.'])
   const opening = block.split('\n').findIndex((line) => line.replaceAll(/`[^`]*`/g, '').includes('<!--'))
-  const { omissions, warnings } = cutOf(body)
+  const { omissions, warnings } = cutAtHeadings(body, 1)
   expect(warnings).toEqual([])
   expect(omissions).toEqual([
     {
@@ -199,10 +203,9 @@ test('any Markdown is refused, or is whole in the headings that passages show, t
   fc.assert(
     fc.property(lines, fc.constantFrom('\n', '\r\n', '\r'), (written, end) => {
       const body = written.join(end)
-      const cut = cutAtHeadings(body, 1)
-      if ('reason' in cut) return
+      if (refusalOf(body) !== undefined) return
       read += 1
-      const { sections, omissions } = cut
+      const { sections, omissions } = cutAtHeadings(body, 1)
       const held = [
         ...sections.map(({ parents, heading, anchor, text }) => [...parents, heading, anchor, text].join(' ')),
         ...omissions.map(({ text }) => text),
