@@ -142,8 +142,9 @@ async function parse(store: ArtifactStore, input: CapturedImport, accept: Accept
   const staging = openStaging(path, { unnamed: true })
   try {
     const snapshots = snapshotsOf(input).map((each) => ({ ...each, path: store.snapshotFile(each.sha256) }))
-    const described = { knowledgeBaseId: knowledgeBase.id, mapping, leftOut, snapshots, onRecord: recordCounter(input) }
-    const report = await readSources(signal === undefined ? described : { ...described, signal }, staging)
+    const onRecord = recordCounter(input)
+    const read = { knowledgeBaseId: knowledgeBase.id, mapping, leftOut, snapshots, onRecord, signal }
+    const report = await readSources(read, staging)
     accept(report)
     return report
   } finally {

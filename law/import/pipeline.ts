@@ -11,18 +11,11 @@ import type { Passage } from './passage/passage.ts'
 import { openPassageReader, withStagedRecordsFile } from './passage/staged-records-file.ts'
 import type { PassageReader, StagedRecordsFile } from './passage/staged-records-file.ts'
 import { Findings } from './report/findings.ts'
-import { MARKDOWN_MAPPING } from './mapping/mapping.ts'
-import type { Mapping } from './mapping/mapping.ts'
 import { locationOf } from './report/report.ts'
 import type { ImportReport } from './report/report.ts'
 import { findContradictions, orderRecords } from './passage/resolve-conflicts.ts'
 import { stageSources } from './passage/stager.ts'
 import type { StageInput } from './passage/stager.ts'
-
-export interface ImportInput extends Omit<StageInput, 'mapping'> {
-  /** Absent: Markdown with the documented front matter. */
-  readonly mapping?: Mapping
-}
 
 /**
  * Reads the sources into the staging file, then resolves what all records together decide: contradictions, ends and
@@ -32,16 +25,15 @@ export interface ImportInput extends Omit<StageInput, 'mapping'> {
  * aliases.
  */
 export async function readSources(
-  { mapping = MARKDOWN_MAPPING, ...input }: ImportInput,
+  input: StageInput,
   staging: Staging,
   file?: StagedRecordsFile,
 ): Promise<ImportReport> {
-  const findings = new Findings(mapping)
-  const read = { ...input, mapping }
-  for await (const finding of stageSources(read, staging, file)) findings.add(finding)
-  for (const finding of findContradictions(staging, read)) findings.add(finding)
+  const findings = new Findings(input.mapping)
+  for await (const finding of stageSources(input, staging, file)) findings.add(finding)
+  for (const finding of findContradictions(staging, input)) findings.add(finding)
   findings.assertNoContradiction()
-  for (const finding of orderRecords(staging, read)) findings.add(finding)
+  for (const finding of orderRecords(staging, input)) findings.add(finding)
   findings.assertNoContradiction()
   return findings.report({
     totals: readTotals(staging),
@@ -59,14 +51,14 @@ export async function readSources(
  * folder of the system.
  * @throws OperatorError as `readSources` does.
  */
-export async function* importSnapshots(input: ImportInput): AsyncGenerator<Passage, ImportReport> {
+export async function* importSnapshots(input: StageInput): AsyncGenerator<Passage, ImportReport> {
   const folder = await mkdtemp(join(tmpdir(), 'evidence-import-'))
   const path = join(folder, 'records.jsonl')
   const staging = openStaging(join(folder, 'staging.sqlite'))
   let reader: PassageReader | undefined
   try {
     const report = await withStagedRecordsFile(path, (file) => readSources(input, staging, file))
-    reader = openPassageReader(path, input.mapping ?? MARKDOWN_MAPPING)
+    reader = openPassageReader(path, input.mapping)
     for (const kept of keptRecords(staging)) yield* reader.passagesOf(kept)
     return report
   } finally {

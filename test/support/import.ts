@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Passage } from '#law/import/passage/passage.ts'
-import { parseMapping } from '#law/import/mapping/mapping.ts'
+import { MARKDOWN_MAPPING, parseMapping } from '#law/import/mapping/mapping.ts'
 import type { Mapping } from '#law/import/mapping/mapping.ts'
 import { importSnapshots } from '#law/import/pipeline.ts'
 import type { ImportReport } from '#law/import/report/report.ts'
@@ -18,7 +18,7 @@ export interface Imported {
 /** Imports local files as they are; without a mapping they are Markdown with the documented front matter. */
 export async function importFiles(
   paths: readonly string[],
-  mapping?: Mapping,
+  mapping: Mapping = MARKDOWN_MAPPING,
   keep: (passage: Passage) => boolean = () => true,
 ): Promise<Imported> {
   const snapshots = paths.map((path) => ({
@@ -27,11 +27,7 @@ export async function importFiles(
     mediaType: 'text/plain',
     path,
   }))
-  const run = importSnapshots({
-    knowledgeBaseId: KNOWLEDGE_BASE,
-    snapshots,
-    ...(mapping === undefined ? {} : { mapping }),
-  })
+  const run = importSnapshots({ knowledgeBaseId: KNOWLEDGE_BASE, snapshots, mapping })
   const passages: Passage[] = []
   for (;;) {
     const step = await run.next()

@@ -80,6 +80,7 @@ function lawMapping(source: SourceYaml): Mapping {
     name: { from: '{values.title}', characters_max: CITED_TITLE_CHARACTERS_MAX },
   }
   const fields = {
+    ...MARKDOWN_MAPPING.fields,
     document_key: stated('document', '{metadata.document}', '{metadata.file}'),
     title: '{values.title}',
     authority: stated('authority', '{metadata.authority}'),
@@ -95,11 +96,6 @@ function lawMapping(source: SourceYaml): Mapping {
       '{values.name}, {title}',
       '{values.name}',
     ],
-    citation_fragment: '{section.fragment}',
-    act: ['{metadata.act}', 'rulebook:{metadata.citation_prefix}'],
-    aliases: ['{metadata.aliases}', '{metadata.citation_prefix}'],
-    reference: ['{section.reference}', '{section.within}'],
-    provision: '{id}',
     language: stated('language', '{metadata.language}'),
     jurisdiction: stated('jurisdiction', '{metadata.jurisdiction}'),
     subjects: stated('subjects', '{metadata.subject}'),

@@ -56,13 +56,7 @@ export const STATED = 'stated in source.yaml'
 
 /** The rules of a mapping that are no field, as `source.yaml` states them. */
 export function rulesStated({ licence, revises, precedence, repeated_labels, accepted_losses }: SourceYaml): object {
-  return {
-    ...(licence === undefined ? {} : { licence }),
-    ...(revises === undefined ? {} : { revises }),
-    precedence,
-    repeated_labels,
-    accepted_losses,
-  }
+  return { licence, revises, precedence, repeated_labels, accepted_losses }
 }
 
 /** What stands where a folder has no `source.yaml`. */

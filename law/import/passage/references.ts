@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import type { ActEntry } from '#core/index/references/layout.ts'
 import { canonicalReference, createActAliases, parseReference } from '#law/citations/parser.ts'
 import type { ActAliases } from '#law/citations/parser.ts'
@@ -43,14 +44,11 @@ export function createReferenceReader(): (act: ActEntry | undefined, written: st
 
 /** Returns the alias table of one act, without the common names. The most recently used tables are cached. */
 function createVocabularies(): (act: ActEntry) => ActAliases {
-  const kept = new Map<string, ActAliases>()
+  const kept = new LRUCache<string, ActAliases>({ max: IMPORT_BOUNDS.vocabulariesMax })
   return ({ id, aliases }) => {
     const key = JSON.stringify([id, aliases])
     const vocabulary = kept.get(key) ?? createActAliases([id, ...aliases].map((alias) => [alias, id] as const))
-    kept.delete(key)
     kept.set(key, vocabulary)
-    const oldest = kept.keys().next()
-    if (kept.size > IMPORT_BOUNDS.vocabulariesMax && oldest.done !== true) kept.delete(oldest.value)
     return vocabulary
   }
 }

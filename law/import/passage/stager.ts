@@ -128,15 +128,15 @@ function createStager(input: StageInput, staging: Staging, file: StagedRecordsFi
     const identity = identityOf(mapping.format, record.id, { ...fields, written })
     const digest = hashOf([JSON.stringify([fields, record.title, record.text])])
     const same = staging.same(identity, digest)
-    if (same?.last.source === source) {
+    if (same?.source === source) {
       // The text of a repetition is served by the record that it repeats.
-      const other = locationOf(snapshots, same.last)
+      const other = locationOf(snapshots, same)
       return [...unread, { kind: 'skipped', skip: 'intended', entry: { ...place, reason: DUPLICATE, other } }]
     }
     const fault = faultOf(staged, mapping)
     if (fault !== undefined) return [...unread, findingOf({ reason: fault, skip: 'lost' }, record, place)]
     const { offset, bytes } = (await file?.append(staged)) ?? { offset: 0, bytes: 0 }
-    const repeats = same?.first.seq ?? null
+    const repeats = same?.first ?? null
     staging.add({ ...rowOf(record, staged, written), source, identity, digest, repeats, at: offset, bytes })
     const unproved = fields.status === 'source-declared' ? [{ kind: 'loss', place, reason: UNPROVED } as const] : []
     const derived = Object.entries(fields.lineage).map(([field, rule]) => ({ kind: 'derived', field, rule }) as const)

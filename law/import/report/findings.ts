@@ -6,26 +6,20 @@ import { OperatorError } from '#core/platform/errors.ts'
 import type { StagedTotals } from '#law/import/staging/kept-records.ts'
 import type { Mapping } from '../mapping/mapping.ts'
 import { lossName } from './report.ts'
-import type {
-  ImportReport,
-  ImportReportEnd,
-  ImportReportEntry,
-  ImportReportLoss,
-  ImportReportOmission,
-  ImportReportWarning,
-  RecordLocation,
-  SkipKind,
-} from './report.ts'
+import type { ImportReport, RecordLocation, SkipKind } from './report.ts'
+
+type Entry = ImportReport['entries'][number]
+type Omission = ImportReport['omissions'][number]
 
 /** What a stage of the import found. A staged record is no finding. */
 export type Finding =
   /** A file is read. */
   | { readonly kind: 'file' }
-  | { readonly kind: 'skipped'; readonly skip: SkipKind; readonly entry: ImportReportEntry }
-  | { readonly kind: 'warning'; readonly warning: ImportReportWarning }
-  | { readonly kind: 'omission'; readonly omission: ImportReportOmission }
+  | { readonly kind: 'skipped'; readonly skip: SkipKind; readonly entry: Entry }
+  | { readonly kind: 'warning'; readonly warning: ImportReport['warnings']['entries'][number] }
+  | { readonly kind: 'omission'; readonly omission: Omission }
   | { readonly kind: 'coverage'; readonly source: string; readonly coverage: Coverage }
-  | { readonly kind: 'end'; readonly end: ImportReportEnd }
+  | { readonly kind: 'end'; readonly end: ImportReport['derived_ends'][number] }
   /** A loss that is no skipped record. */
   | { readonly kind: 'loss'; readonly place: RecordLocation; readonly reason: string }
   /** A field of a staged record that a rule of the mapping fills. */
@@ -74,6 +68,15 @@ type LossRules = Pick<Mapping, 'format' | 'accepted_losses'>
 /** Stands for the unread fields beyond those that the report names. */
 const OTHER_FIELDS = '(other fields)'
 
+/** What the staging file says of the records that are kept. */
+type Staged = Pick<ImportReport, 'splits' | 'acts' | 'facets'> & { readonly totals: StagedTotals }
+
+type Found = Pick<
+  ImportReport,
+  | ('files' | 'skipped' | 'lost' | 'losses_unnamed')
+  | ('entries' | 'warnings' | 'derived_ends' | 'omissions' | 'coverage')
+>
+
 function count(counts: Map<string, number>, name: string): void {
   counts.set(name, (counts.get(name) ?? 0) + 1)
 }
@@ -86,14 +89,19 @@ function keep<T>(first: T[], item: T): void {
 export class Findings {
   readonly #mapping: LossRules
   readonly #accepted: ReadonlySet<string>
-  readonly #counts = { files: 0, skipped: 0, lost: 0, losses_unnamed: 0 }
-  readonly #entries: ImportReportEntry[] = []
-  readonly #warnings: ImportReport['warnings'] = { count: 0, entries: [] }
-  readonly #losses: ImportReportLoss[] = []
-  readonly #acceptedLosses: ImportReportLoss[] = []
-  readonly #ends: ImportReportEnd[] = []
-  readonly #omissions: ImportReportOmission[] = []
-  readonly #coverage: ImportReport['coverage'] = { characters: 0, uncovered: 0, by: {}, remainder: [] }
+  readonly #found: Found = {
+    files: 0,
+    skipped: 0,
+    lost: 0,
+    losses_unnamed: 0,
+    entries: [],
+    warnings: { count: 0, entries: [] },
+    derived_ends: [],
+    omissions: [],
+    coverage: { characters: 0, uncovered: 0, by: {}, remainder: [] },
+  }
+  readonly #losses: ImportReport['losses'] = []
+  readonly #acceptedLosses: ImportReport['losses'] = []
   readonly #reasons = new Map<string, number>()
   readonly #unread = new Map<string, number>()
   /** By field and rule; the mapping bounds how many there are. */
@@ -112,17 +120,17 @@ export class Findings {
   add(finding: Finding): void {
     switch (finding.kind) {
       case 'file':
-        this.#counts.files += 1
+        this.#found.files += 1
         break
       case 'skipped':
         this.#skip(finding.skip, finding.entry)
         break
       case 'warning':
-        this.#warnings.count += 1
-        keep(this.#warnings.entries, finding.warning)
+        this.#found.warnings.count += 1
+        keep(this.#found.warnings.entries, finding.warning)
         break
       case 'end':
-        keep(this.#ends, finding.end)
+        keep(this.#found.derived_ends, finding.end)
         break
       case 'loss':
         this.#lose(finding.place, finding.reason)
@@ -162,14 +170,14 @@ export class Findings {
       this.#repeated.set(label, Math.max(texts, this.#repeated.get(label) ?? 0))
   }
 
-  #skip(skip: SkipKind, entry: ImportReportEntry): void {
-    this.#counts.skipped += 1
+  #skip(skip: SkipKind, entry: Entry): void {
+    this.#found.skipped += 1
     if (skip === 'lost') {
-      this.#counts.lost += 1
+      this.#found.lost += 1
       this.#lose(entry, entry.reason, entry.text)
     }
     count(this.#reasons, entry.reason)
-    keep(this.#entries, entry)
+    keep(this.#found.entries, entry)
   }
 
   #lose({ source, line, id }: RecordLocation, why: string, text?: string): void {
@@ -178,22 +186,22 @@ export class Findings {
     const isFile = id === undefined && this.#mapping.format !== 'jsonl'
     const reason = isFile ? `${why}; nothing of the file is imported` : why
     const accepted = this.#accepted.has(name)
-    if (!accepted) this.#counts.losses_unnamed += 1
+    if (!accepted) this.#found.losses_unnamed += 1
     keep(accepted ? this.#acceptedLosses : this.#losses, { source, line, id, name, reason, text, accepted })
   }
 
   /** @throws OperatorError beyond the omissions that a report lists: each is listed. */
-  #omit(omission: ImportReportOmission): void {
-    if (this.#omissions.length >= IMPORT_BOUNDS.reportEntriesMax)
+  #omit(omission: Omission): void {
+    if (this.#found.omissions.length >= IMPORT_BOUNDS.reportEntriesMax)
       throw new OperatorError(
         `The sources hold more than ${IMPORT_BOUNDS.reportEntriesMax} comments and other parts that are no text: remove them.`,
       )
-    this.#omissions.push(omission)
+    this.#found.omissions.push(omission)
   }
 
   /** A file of which less than the bar is accounted for is a loss. */
   #cover(source: string, { characters, uncovered, by, remainder }: Coverage): void {
-    const covered = this.#coverage
+    const covered = this.#found.coverage
     covered.characters += characters
     covered.uncovered += uncovered
     for (const [rule, counted] of Object.entries(by)) covered.by[rule] = (covered.by[rule] ?? 0) + counted
@@ -230,26 +238,18 @@ export class Findings {
     return `${JSON.stringify(Object.fromEntries(first))}${rest > 0 ? ` and ${rest} more, which the output lists` : ''}`
   }
 
-  report({
-    totals: { records, ...totals },
-    ...staged
-  }: Pick<ImportReport, 'splits' | 'acts' | 'facets'> & { readonly totals: StagedTotals }): ImportReport {
+  report({ totals: { records, ...totals }, ...staged }: Staged): ImportReport {
     const reasons = [...this.#reasons].sort(([a, countA], [b, countB]) => countB - countA || (a < b ? -1 : 1))
     return {
-      ...this.#counts,
+      ...this.#found,
       ...totals,
       ...staged,
-      records_read: records + this.#counts.skipped,
+      records_read: records + this.#found.skipped,
       reasons: Object.fromEntries(reasons),
-      entries: this.#entries,
-      entries_omitted: this.#counts.skipped - this.#entries.length,
+      entries_omitted: this.#found.skipped - this.#found.entries.length,
       losses: [...this.#losses, ...this.#acceptedLosses],
-      derived_ends: this.#ends,
-      omissions: this.#omissions,
-      coverage: this.#coverage,
       unread_fields: Object.fromEntries(this.#unread),
       derived_values: Object.fromEntries(this.#derived),
-      warnings: this.#warnings,
     }
   }
 }

@@ -15,11 +15,6 @@ const entrySchema = locationSchema.extend({
   text: z.string().optional(),
   other: locationSchema.optional(),
 })
-export type ImportReportEntry = z.infer<typeof entrySchema>
-
-/** A part of a source that is no passage by a rule of its reader, with its text. */
-const omissionSchema = locationSchema.extend({ rule: z.string(), text: z.string() })
-export type ImportReportOmission = z.infer<typeof omissionSchema>
 
 /** Law of the sources that no passage states, or no longer from a day on which the sources do not say so. */
 const lossSchema = locationSchema.extend({
@@ -30,15 +25,6 @@ const lossSchema = locationSchema.extend({
   text: z.string().optional(),
   accepted: z.boolean(),
 })
-export type ImportReportLoss = z.infer<typeof lossSchema>
-
-/** A text that ends when a later one of its document or provision takes effect, and its first day out of force. */
-const endSchema = locationSchema.extend({ day: z.string() })
-export type ImportReportEnd = z.infer<typeof endSchema>
-
-/** Something that was imported, but not exactly as the source has it. */
-const warningSchema = locationSchema.extend({ message: z.string(), other: locationSchema.optional() })
-export type ImportReportWarning = z.infer<typeof warningSchema>
 
 const counts = z.record(z.string(), z.int())
 
@@ -77,10 +63,10 @@ export const importReportSchema = z.object({
   losses: z.array(lossSchema),
   /** Losses that nobody accepted by name: they refuse the import. */
   losses_unnamed: z.int(),
-  /** The first texts whose end is derived, in the order of the sources. */
-  derived_ends: z.array(endSchema),
-  /** Every part of a text that no passage holds, in the order of the sources. */
-  omissions: z.array(omissionSchema),
+  /** The first texts that end when a later one takes effect, with the first day out of force. */
+  derived_ends: z.array(locationSchema.extend({ day: z.string() })),
+  /** Every part of a text that is no passage by a rule of its reader, in the order of the sources. */
+  omissions: z.array(locationSchema.extend({ rule: z.string(), text: z.string() })),
   /**
    * Characters of files of law without white space, those by rule of the omission (`passages`: in passages), and the
    * first texts that are in none or several.
@@ -95,8 +81,11 @@ export const importReportSchema = z.object({
   unread_fields: counts,
   /** Records whose field is no statement of the source, by field and the rule that fills it. */
   derived_values: counts,
-  /** How many warnings there are, and the first of them, with the same limit. */
-  warnings: z.object({ count: z.int(), entries: z.array(warningSchema) }),
+  /** How many records were imported, but not exactly as the source has them, and the first of them. */
+  warnings: z.object({
+    count: z.int(),
+    entries: z.array(locationSchema.extend({ message: z.string(), other: locationSchema.optional() })),
+  }),
   facets: facetsSchema,
   /** Passages whose own provision is known. */
   referenced: z.int(),
@@ -174,7 +163,7 @@ function counted(title: string, byName: Readonly<Record<string, number>>): reado
 }
 
 /** Lists the losses by file and reason. */
-function lossLines(losses: readonly ImportReportLoss[]): readonly string[] {
+function lossLines(losses: ImportReport['losses']): readonly string[] {
   if (losses.length === 0) return []
   const alike = Map.groupBy(losses, ({ source, reason, accepted }) => `${source}\n${reason}\n${accepted}`)
   return [
@@ -218,7 +207,7 @@ function listed<T extends RecordLocation>(
 }
 
 /** Returns one line for each loss of a stored report, for reviewers. */
-export function lossesInWords(losses: readonly ImportReportLoss[]): readonly string[] {
+export function lossesInWords(losses: ImportReport['losses']): readonly string[] {
   return losses.map(
     ({ name, reason, text }) => `${shown(name)} (${shown(reason)})${text === undefined ? '' : `: ${shown(text)}`}`,
   )

@@ -14,11 +14,8 @@ export interface Staging {
   readonly connection: DatabaseSync
   /** Adds a record at the end of the sources' order. */
   add(row: StagedRow): void
-  /** Returns the first and the last of the earlier records with one identity and digest. */
-  same(
-    identity: Uint8Array,
-    digest: Uint8Array,
-  ): { readonly first: EarlierRecord; readonly last: EarlierRecord } | undefined
+  /** Returns the last of the earlier records with one identity and digest, and the sequence number of the first. */
+  same(identity: Uint8Array, digest: Uint8Array): SameRecord | undefined
   /** Commits what was added; called once all sources are read. */
   flush(): void
   close(): void
@@ -99,8 +96,8 @@ export interface StagedRow extends StagedLocation {
   readonly bytes: number
 }
 
-const earlierSchema = locationSchema.extend({ seq: z.int() })
-export type EarlierRecord = z.infer<typeof earlierSchema>
+const sameSchema = locationSchema.extend({ first: z.int() })
+type SameRecord = z.infer<typeof sameSchema>
 
 /** No journal: a file that was left by a killed process is discarded. One process has it open. */
 const SETTINGS = `
@@ -134,14 +131,15 @@ const COLUMNS = [
 const INSERT_RECORD = `insert into record (${COLUMNS.join(', ')}) values (${COLUMNS.map(() => '?').join(', ')})`
 
 /** While sources are read every record is kept, so both are read from the end of a range of the index. */
-const FIRST_SAME = `
-select seq, source, line, id from record where identity = ? and digest = ? and kept = 1 order by seq limit 1`
-const LAST_SAME = `
-select seq, source, line, id from record where identity = ? and digest = ? and kept = 1 order by seq desc limit 1`
-const INSERT_DOCUMENT = 'insert into document (uuid, key) values (?, ?) on conflict do nothing'
-const FIND_DOCUMENT = 'select id from document where uuid = ?'
-const INSERT_DESCRIBED = 'insert into described (json) values (?) on conflict do nothing'
-const FIND_DESCRIBED = 'select id from described where json = ?'
+const SAME = `
+select source, line, id, (
+    select seq from record where identity = ?1 and digest = ?2 and kept = 1 order by seq limit 1
+  ) as first
+from record where identity = ?1 and digest = ?2 and kept = 1 order by seq desc limit 1`
+/** A text that is there gives its row too. */
+const INSERT_DOCUMENT =
+  'insert into document (uuid, key) values (?, ?) on conflict do update set key = key returning id'
+const INSERT_DESCRIBED = 'insert into described (json) values (?) on conflict do update set json = json returning id'
 
 /**
  * Opens an empty staging file at a path where no file exists. Large sorts use its folder. With `unnamed`, it loses
@@ -151,11 +149,12 @@ export function openStaging(path: string, { unnamed = false } = {}): Staging {
   // The defensive mode, which is the default, would keep a journal.
   const connection = new DatabaseSync(path, { defensive: false })
   connection.exec(SETTINGS)
-  setTemporaryFolder(connection, dirname(path))
+  // The temporary folder of the system may be a small file system in memory.
+  connection.exec(`pragma temp_store_directory = '${dirname(path).replaceAll("'", "''")}'`)
   connection.exec(SCHEMA)
   if (unnamed) unlinkSync(path)
   const insertRecord = createInsert(connection)
-  const [firstSame, lastSame] = [connection.prepare(FIRST_SAME), connection.prepare(LAST_SAME)]
+  const same = connection.prepare(SAME)
   let uncommitted = 0
   function flush(): void {
     if (uncommitted > 0) connection.exec('commit')
@@ -169,14 +168,7 @@ export function openStaging(path: string, { unnamed = false } = {}): Staging {
       insertRecord(row)
       if (uncommitted >= IMPORT_BOUNDS.stagingTransactionRows) flush()
     },
-    same(identity, digest) {
-      const last = lastSame.get(identity, digest)
-      if (last === undefined) return undefined
-      return {
-        first: earlierSchema.parse(firstSame.get(identity, digest)),
-        last: earlierSchema.parse(last),
-      }
-    },
+    same: (identity, digest) => sameSchema.optional().parse(same.get(identity, digest)),
     flush,
     close: () => connection.close(),
   }
@@ -185,8 +177,8 @@ export function openStaging(path: string, { unnamed = false } = {}): Staging {
 /** Returns a function that inserts a record with its document, facets and act. */
 function createInsert(connection: DatabaseSync): (row: StagedRow) => void {
   const insert = connection.prepare(INSERT_RECORD)
-  const documents = createIds(connection.prepare(INSERT_DOCUMENT), connection.prepare(FIND_DOCUMENT))
-  const described = createIds(connection.prepare(INSERT_DESCRIBED), connection.prepare(FIND_DESCRIBED))
+  const documents = createIds(connection.prepare(INSERT_DOCUMENT))
+  const described = createIds(connection.prepare(INSERT_DESCRIBED))
   return ({ document, served, facets, act, ...rest }) => {
     const row = {
       ...rest,
@@ -200,21 +192,15 @@ function createInsert(connection: DatabaseSync): (row: StagedRow) => void {
   }
 }
 
-/** The temporary folder of the system may be a small file system in memory. */
-function setTemporaryFolder(connection: DatabaseSync, folder: string): void {
-  connection.exec(`pragma temp_store_directory = '${folder.replaceAll("'", "''")}'`)
-}
-
 const idSchema = z.object({ id: z.int() })
 
 /** Returns the row of a text, which it inserts where there is none. The most recent texts are cached. */
-function createIds(insert: StatementSync, find: StatementSync): (text: string, ...rest: readonly string[]) => number {
+function createIds(insert: StatementSync): (text: string, ...rest: readonly string[]) => number {
   let known = new Map<string, number>()
   return (text, ...rest) => {
     const cached = known.get(text)
     if (cached !== undefined) return cached
-    insert.run(text, ...rest)
-    const { id } = idSchema.parse(find.get(text))
+    const { id } = idSchema.parse(insert.get(text, ...rest))
     if (known.size >= IMPORT_BOUNDS.stagingCachedIdsMax) known = new Map()
     known.set(text, id)
     return id
