@@ -18,7 +18,7 @@ const TOOLS = [
   'test/jobs/{version-build/page,trace}/browser.test.ts',
   'test/operator/bootstrap.test.ts',
   'test/operator/demo/*.test.ts',
-  'test/law/import/real-corpora.test.ts',
+  'test/law/import/corpus/real-corpora.test.ts',
   'test/operator/evaluate/{,natural/}main.test.ts',
   'test/jobs/evaluation/reader-over-http.test.ts',
 ]

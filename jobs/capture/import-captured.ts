@@ -11,10 +11,10 @@ import { OperatorError } from '#core/platform/errors.ts'
 import type { BuildParameters } from '#jobs/version-build/parameters.ts'
 import { verifiedSnapshots } from '#jobs/version-build/read-import.ts'
 import { sortPassages } from '#jobs/version-build/sort.ts'
-import type { Mapping } from '#law/import/mapping.ts'
+import type { Mapping } from '#law/import/mapping/mapping.ts'
 import { readSources } from '#law/import/pipeline.ts'
-import { renderImportReport } from '#law/import/report.ts'
-import type { ImportReport } from '#law/import/report.ts'
+import { renderImportReport } from '#law/import/report/report.ts'
+import type { ImportReport } from '#law/import/report/report.ts'
 import { openStaging } from '#law/import/staging/staging.ts'
 import { snapshotId } from '#law/sources/capture.ts'
 import type { CapturedSource } from '#law/sources/capture.ts'
@@ -143,8 +143,9 @@ async function parse(store: ArtifactStore, input: CapturedImport, accept: Accept
   const staging = openStaging(path, { unnamed: true })
   try {
     const snapshots = await verifiedSnapshots({ source: { mapping, snapshots: snapshotsOf(input) }, store })
-    const described = { knowledgeBaseId: knowledgeBase.id, mapping, leftOut, snapshots, onRecord: recordCounter(input) }
-    const report = await readSources(signal === undefined ? described : { ...described, signal }, staging)
+    const onRecord = recordCounter(input)
+    const read = { knowledgeBaseId: knowledgeBase.id, mapping, leftOut, snapshots, onRecord, signal }
+    const report = await readSources(read, staging)
     accept(report)
     return report
   } finally {

@@ -5,7 +5,7 @@ import { leafHash, leafOf } from '#core/index/passages/leaf.ts'
 import { verifiedPassagesIn } from '#core/index/passages/records.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { HASH_BYTES, merkleRoot } from '#core/platform/merkle.ts'
-import { createPlaceReader, isOwnText } from '#law/import/text-at.ts'
+import { createPlaceReader, isOwnText } from '#law/import/parts/text-at.ts'
 import { BUILD_BOUNDS } from './bounds.ts'
 import type { BuildContext } from './context.ts'
 

@@ -8,14 +8,12 @@ import { sha256 } from '#core/platform/digest.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { digestFile } from '#core/platform/hashed-file.ts'
 import { derivedUuid } from '#core/platform/ids.ts'
-import { finalDrafts, derivedFieldsOf } from '#law/import/draft.ts'
-import type { DraftPassage } from '#law/import/draft.ts'
-import { openDraftsReader, withDraftsFile } from '#law/import/drafts-file.ts'
-import type { DraftsReader } from '#law/import/drafts-file.ts'
-import { parseMapping } from '#law/import/mapping.ts'
-import type { Mapping } from '#law/import/mapping.ts'
+import type { Passage } from '#law/import/passage/passage.ts'
+import { openPassageReader, withStagedRecordsFile } from '#law/import/passage/staged-records-file.ts'
+import type { PassageReader } from '#law/import/passage/staged-records-file.ts'
+import { parseMapping } from '#law/import/mapping/mapping.ts'
 import { readSources } from '#law/import/pipeline.ts'
-import type { ImportReport } from '#law/import/report.ts'
+import type { ImportReport } from '#law/import/report/report.ts'
 import { createRevisionIds, recordsByRevision, stagedDocuments } from '#law/import/staging/rows.ts'
 import { openStaging } from '#law/import/staging/staging.ts'
 import type { Staging } from '#law/import/staging/staging.ts'
@@ -41,11 +39,10 @@ export interface ImportContext extends Pick<BuildContext, 'knowledgeBaseId' | 's
   readonly accept?: (report: ImportReport) => void
 }
 
-/** The imported records in the staging file, their drafts in a file beside it. */
+/** The imported records in the staging file, and their passages in a file beside it. */
 export interface ImportedCorpus {
   readonly staging: Staging
-  readonly drafts: DraftsReader
-  readonly mapping: Mapping
+  readonly passages: PassageReader
   readonly report: ImportReport
   /** What withdrawals leave out of it. */
   readonly dropped: Dropped
@@ -68,7 +65,7 @@ export async function withImportedCorpus<T>(
   const { workFolder, fence, source } = context
   const snapshots = await verifiedSnapshots(context)
   const mapping = parseMapping(source.mapping)
-  const draftsPath = join(workFolder, `drafts.${fence.attempt}.jsonl`)
+  const recordsPath = join(workFolder, `drafts.${fence.attempt}.jsonl`)
   const staging = openStaging(join(workFolder, `staging.${fence.attempt}.sqlite`))
   try {
     let records = 0
@@ -80,21 +77,21 @@ export async function withImportedCorpus<T>(
       signal: context.signal,
       onRecord: () => context.progress.at((records += 1), 0),
     }
-    const report = await withDraftsFile(draftsPath, (file) => readSources(input, staging, file))
+    const report = await withStagedRecordsFile(recordsPath, (file) => readSources(input, staging, file))
     context.accept?.(report)
     if (report.passages === 0)
       throw new OperatorError(
         'The import holds no passage: read its report, correct the sources or the mapping, import ' +
           'again and build from that.',
       )
-    const drafts = openDraftsReader(draftsPath)
+    const passages = openPassageReader(recordsPath, mapping)
     try {
-      const dropped = dropWithdrawn(context.parameters.withdrawals, staging, drafts, mapping)
+      const dropped = dropWithdrawn(context.parameters.withdrawals, staging, passages)
       if (dropped.passages === report.passages)
         throw new OperatorError('Every passage of the import is withdrawn: restore some, or import other sources.')
-      return await use({ staging, drafts, mapping, report, dropped, snapshotsDigest: digestOf(context) })
+      return await use({ staging, passages, report, dropped, snapshotsDigest: digestOf(context) })
     } finally {
-      drafts.close()
+      passages.close()
     }
   } finally {
     staging.close()
@@ -151,13 +148,13 @@ export function revisionsFile(workFolder: string): string {
 /** A revision while its passages are read. */
 interface OpenRevision {
   readonly number: number
-  readonly first: DraftPassage
+  readonly first: Passage
   readonly content: Hash
   /** Rule by which the end of one of its records is derived. */
   endDerived: string | undefined
 }
 
-function* revisionRows({ staging, drafts, mapping, dropped }: ImportedCorpus): Generator<RevisionRow> {
+function* revisionRows({ staging, passages: reader, dropped }: ImportedCorpus): Generator<RevisionRow> {
   const noteId = createRevisionIds(staging)
   const closed = (revision: OpenRevision): RevisionRow => {
     const row = revisionRow(revision)
@@ -166,34 +163,33 @@ function* revisionRows({ staging, drafts, mapping, dropped }: ImportedCorpus): G
   }
   let revision: OpenRevision | undefined
   for (const kept of recordsByRevision(staging)) {
-    const derived = derivedFieldsOf(kept, mapping)
-    const passages = finalDrafts(drafts.read(kept), derived).filter((one) => !dropped.chunkIds.has(one.chunk_id))
+    const passages = reader.passagesOf(kept).filter((one) => !dropped.chunkIds.has(one.chunk_id))
     const [first] = passages
     if (first === undefined) continue
     if (revision?.number !== kept.revision) {
       if (revision !== undefined) yield closed(revision)
       revision = { number: kept.revision, first, content: contentOfRevision(first), endDerived: undefined }
     }
-    revision.endDerived ??= derived.endDerived
+    if (kept.derived) revision.endDerived ??= first.lineage['effective_to']
     for (const passage of passages) revision.content.update(contentOf(passage))
   }
   if (revision !== undefined) yield closed(revision)
 }
 
-function contentOfRevision({ document, effective_to, lineage }: DraftPassage): Hash {
+function contentOfRevision({ document, effective_to, lineage }: Passage): Hash {
   const { title, authority, canonical_url } = document
   return createHash('sha256').update(JSON.stringify([title, authority, canonical_url, effective_to, lineage]))
 }
 
 /** Returns the fields that define a revision's content; a passage's id already depends on its text and position. */
-function contentOf(draft: DraftPassage): string {
+function contentOf(passage: Passage): string {
   return JSON.stringify([
-    draft.ordinal,
-    draft.chunk_id,
-    draft.citation.label,
-    draft.metadata,
-    draft.subjects,
-    draft.references,
+    passage.ordinal,
+    passage.chunk_id,
+    passage.citation.label,
+    passage.metadata,
+    passage.subjects,
+    passage.references,
   ])
 }
 

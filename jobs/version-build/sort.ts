@@ -5,9 +5,8 @@ import { passageRecordSchema } from '#core/index/passages/record.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
 import { referencesSchema } from '#core/index/references/layout.ts'
 import { writeDurably } from '#core/platform/durable-file.ts'
-import { actsOf, facetsOf } from '#law/import/described.ts'
-import { finalDrafts, derivedFieldsOf } from '#law/import/draft.ts'
-import type { ImportReport } from '#law/import/report.ts'
+import { actsOf, facetsOf } from '#law/import/staging/facets-and-acts.ts'
+import type { ImportReport } from '#law/import/report/report.ts'
 import { recordsInRowOrder } from '#law/import/staging/rows.ts'
 import { z } from 'zod'
 import type { BuildContext } from './context.ts'
@@ -69,7 +68,7 @@ export async function sortPassages(context: ImportContext): Promise<SortedCorpus
     const corpus = {
       passages,
       facets,
-      acts: acts.map(({ id, aliases }) => ({ id, aliases: [...aliases] })),
+      acts,
       withdrawn: dropped.passages,
       withdrawals_without_passages: [...dropped.withoutPassages],
       snapshotsDigest: imported.snapshotsDigest,
@@ -96,13 +95,13 @@ async function writeSorted(context: ImportContext, imported: ImportedCorpus): Pr
 
 const recordSchema = passageRecordSchema.omit({ position: true }).strip()
 
-function* sortedPassages({ staging, drafts, mapping, dropped }: ImportedCorpus): Generator<PassageRecord> {
+function* sortedPassages({ staging, passages, dropped }: ImportedCorpus): Generator<PassageRecord> {
   for (const kept of recordsInRowOrder(staging)) {
-    for (const draft of finalDrafts(drafts.read(kept), derivedFieldsOf(kept, mapping))) {
-      if (dropped.chunkIds.has(draft.chunk_id)) continue
-      const position = { ordinal: draft.ordinal, document_passages: kept.document_passages }
-      const document = { ...draft.document, revision_id: kept.revision_id }
-      yield { ...recordSchema.parse(draft), document, position }
+    for (const passage of passages.passagesOf(kept)) {
+      if (dropped.chunkIds.has(passage.chunk_id)) continue
+      const position = { ordinal: passage.ordinal, document_passages: kept.document_passages }
+      const document = { ...passage.document, revision_id: kept.revision_id }
+      yield { ...recordSchema.parse(passage), document, position }
     }
   }
 }

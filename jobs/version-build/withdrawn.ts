@@ -2,10 +2,8 @@ import { withdrawalsInForce } from '#core/db/withdrawals.ts'
 import type { WithdrawalInForce } from '#core/db/withdrawals.ts'
 import type { Queryable } from '#core/db/pool.ts'
 import { OperatorError } from '#core/platform/errors.ts'
-import { derivedFieldsOf, finalDrafts } from '#law/import/draft.ts'
-import type { DraftPassage } from '#law/import/draft.ts'
-import type { DraftsReader } from '#law/import/drafts-file.ts'
-import type { Mapping } from '#law/import/mapping.ts'
+import type { Passage } from '#law/import/passage/passage.ts'
+import type { PassageReader } from '#law/import/passage/staged-records-file.ts'
 import { createPartsLeft, keptRecords } from '#law/import/staging/rows.ts'
 import type { Staging } from '#law/import/staging/staging.ts'
 import type { BuildParameters } from './parameters.ts'
@@ -52,7 +50,7 @@ export interface Dropped {
 }
 
 /** Leaves the passages that are dropped out of the staged records, before revisions and rows are read from them. */
-export function dropWithdrawn({ drop }: Decided, staging: Staging, drafts: DraftsReader, mapping: Mapping): Dropped {
+export function dropWithdrawn({ drop }: Decided, staging: Staging, reader: PassageReader): Dropped {
   const chunkIds = new Set<string>()
   if (drop.length === 0) return { passages: 0, chunkIds, withoutPassages: [] }
   const leftOut = new Set<string>()
@@ -61,7 +59,7 @@ export function dropWithdrawn({ drop }: Decided, staging: Staging, drafts: Draft
   let passages = 0
   // The rows change while they are read, so all are read first.
   for (const kept of Array.from(keptRecords(staging))) {
-    const parts = finalDrafts(drafts.read(kept), derivedFieldsOf(kept, mapping))
+    const parts = reader.passagesOf(kept)
     const out = isWithdrawn(parts)
     if (out.length === 0) continue
     passages += out.length
@@ -78,7 +76,7 @@ export function dropWithdrawn({ drop }: Decided, staging: Staging, drafts: Draft
 }
 
 /** A provision covers every part of its record. */
-function createMatch(drop: Decided['drop']): (parts: readonly DraftPassage[]) => readonly DraftPassage[] {
+function createMatch(drop: Decided['drop']): (parts: readonly Passage[]) => readonly Passage[] {
   const documents = new Set(
     drop.filter((one) => one.chunk_id === '' && one.provisions.length === 0).map((one) => one.document),
   )

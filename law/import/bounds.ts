@@ -1,3 +1,5 @@
+const LABEL_CHARACTERS_MAX = 500
+
 /** Bounds of the import: what it reads, stages and reports. */
 export const IMPORT_BOUNDS = {
   // Sources.
@@ -25,7 +27,9 @@ export const IMPORT_BOUNDS = {
   urlCharactersMax: 2_000,
   /** Encoded words of a text fragment. */
   textFragmentCharactersMax: 600,
-  labelCharactersMax: 500,
+  labelCharactersMax: LABEL_CHARACTERS_MAX,
+  /** A longer citation is cut, so that the number of a part still fits. */
+  citationCharactersMax: LABEL_CHARACTERS_MAX - 60,
   headingCharactersMax: 2_000,
   /** Distinct values of one facet of a version. */
   facetValuesMax: 1_000,

@@ -6,43 +6,34 @@ import { readSplits, readTotals } from '#law/import/staging/kept-records.ts'
 import { keptRecords } from '#law/import/staging/rows.ts'
 import { openStaging } from '#law/import/staging/staging.ts'
 import type { Staging } from '#law/import/staging/staging.ts'
-import { actsOf, facetsOf } from './described.ts'
-import { finalDrafts, derivedFieldsOf } from './draft.ts'
-import type { DraftPassage } from './draft.ts'
-import { openDraftsReader, withDraftsFile } from './drafts-file.ts'
-import type { DraftsFile, DraftsReader } from './drafts-file.ts'
-import { Findings } from './findings.ts'
-import { MARKDOWN_MAPPING } from './mapping.ts'
-import type { Mapping } from './mapping.ts'
-import { locationOf } from './record.ts'
-import type { ImportReport } from './report.ts'
-import { orderRecords, settleContradictions } from './settle.ts'
-import { stageSources } from './stage.ts'
-import type { StageInput } from './stage.ts'
-
-export interface ImportInput extends Omit<StageInput, 'mapping'> {
-  /** Absent: Markdown with the documented front matter. */
-  readonly mapping?: Mapping
-}
+import { actsOf, facetsOf } from './staging/facets-and-acts.ts'
+import type { Passage } from './passage/passage.ts'
+import { openPassageReader, withStagedRecordsFile } from './passage/staged-records-file.ts'
+import type { PassageReader, StagedRecordsFile } from './passage/staged-records-file.ts'
+import { Findings } from './report/findings.ts'
+import { locationOf } from './report/report.ts'
+import type { ImportReport } from './report/report.ts'
+import { findContradictions, orderRecords } from './passage/resolve-conflicts.ts'
+import { stageSources } from './passage/stager.ts'
+import type { StageInput } from './passage/stager.ts'
 
 /**
- * Reads the sources into the staging file, then settles what all records together decide: contradictions, ends and
+ * Reads the sources into the staging file, then resolves what all records together decide: contradictions, ends and
  * ordinals. Every stage yields its findings, which the report collects. The same snapshots and mapping give the same
  * passages.
  * @throws OperatorError when the sources contradict each other, or the mapping yields too many facet values, acts or
  * aliases.
  */
 export async function readSources(
-  { mapping = MARKDOWN_MAPPING, ...input }: ImportInput,
+  input: StageInput,
   staging: Staging,
-  drafts?: DraftsFile,
+  file?: StagedRecordsFile,
 ): Promise<ImportReport> {
-  const findings = new Findings(mapping)
-  const read = { ...input, mapping }
-  for await (const finding of stageSources(read, staging, drafts)) findings.add(finding)
-  for (const finding of settleContradictions(staging, read)) findings.add(finding)
+  const findings = new Findings(input.mapping)
+  for await (const finding of stageSources(input, staging, file)) findings.add(finding)
+  for (const finding of findContradictions(staging, input)) findings.add(finding)
   findings.assertNoContradiction()
-  for (const finding of orderRecords(staging, read)) findings.add(finding)
+  for (const finding of orderRecords(staging, input)) findings.add(finding)
   findings.assertNoContradiction()
   return findings.report({
     totals: readTotals(staging),
@@ -60,17 +51,15 @@ export async function readSources(
  * folder of the system.
  * @throws OperatorError as `readSources` does.
  */
-export async function* importSnapshots(input: ImportInput): AsyncGenerator<DraftPassage, ImportReport> {
+export async function* importSnapshots(input: StageInput): AsyncGenerator<Passage, ImportReport> {
   const folder = await mkdtemp(join(tmpdir(), 'evidence-import-'))
-  const path = join(folder, 'drafts.jsonl')
+  const path = join(folder, 'records.jsonl')
   const staging = openStaging(join(folder, 'staging.sqlite'))
-  let reader: DraftsReader | undefined
+  let reader: PassageReader | undefined
   try {
-    const report = await withDraftsFile(path, (file) => readSources(input, staging, file))
-    reader = openDraftsReader(path)
-    for (const kept of keptRecords(staging)) {
-      yield* finalDrafts(reader.read(kept), derivedFieldsOf(kept, input.mapping ?? MARKDOWN_MAPPING))
-    }
+    const report = await withStagedRecordsFile(path, (file) => readSources(input, staging, file))
+    reader = openPassageReader(path, input.mapping)
+    for (const kept of keptRecords(staging)) yield* reader.passagesOf(kept)
     return report
   } finally {
     reader?.close()

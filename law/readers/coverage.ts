@@ -34,7 +34,7 @@ export function coverageOf(
     ...omitted,
   ]
   for (const { from, to } of claims) for (let at = from; at < to; at += 1) holders[at] = (holders[at] ?? 0) + 1
-  const counted = inkCounter(tree.texts)
+  const counted = nonBlankCounter(tree.texts)
   for (const { rule, from, to } of claims) by[rule] = (by[rule] ?? 0) + counted(from, to)
   let [characters, uncovered] = [0, 0]
   const remainder: { line: number; xpath: string; text: string }[] = []
@@ -61,7 +61,7 @@ export function coverageOf(
 }
 
 /** Returns a function that counts the characters of a range which are no white space. */
-function inkCounter(texts: readonly MarkupText[]): (from: number, to: number) => number {
+function nonBlankCounter(texts: readonly MarkupText[]): (from: number, to: number) => number {
   const last = texts.at(-1)
   const before = new Uint32Array(last === undefined ? 1 : last.start + last.value.length + 1)
   for (const { start, value } of texts)

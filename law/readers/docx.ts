@@ -81,7 +81,7 @@ async function parseDocx(bytes: Uint8Array): Promise<MarkupTree> {
   parts.set(name, numbered)
   // The library knows lists without their numbers.
   parts.delete(NUMBERING)
-  const written = inkOf(
+  const written = nonBlankCharacters(
     [...descendants(parseXml(numbered).root)]
       .filter((each) => each.name === 't' && !isWithin(each, 'moveFrom', 'Choice', 'rt'))
       .map((each) => textOf(each)),
@@ -97,7 +97,7 @@ async function parseDocx(bytes: Uint8Array): Promise<MarkupTree> {
   const tree = parseHtml(Buffer.from(`<!doctype html><html><head></head><body>${value}</body></html>`))
   const metadata = new Map([
     ...propertiesOf(parts.get(CORE)),
-    ['lost', String(Math.max(0, written - inkOf(tree.texts.map(({ value: text }) => text))))],
+    ['lost', String(Math.max(0, written - nonBlankCharacters(tree.texts.map(({ value: text }) => text))))],
   ])
   return { ...tree, metadata }
 }
@@ -108,7 +108,7 @@ function documentNamed(relationships: Buffer | undefined): string {
   return attribute(main, 'Target')?.replace(/^\//, '') ?? 'word/document.xml'
 }
 
-function inkOf(texts: readonly (string | undefined)[]): number {
+function nonBlankCharacters(texts: readonly (string | undefined)[]): number {
   return texts.reduce((sum, text) => sum + (text ?? '').replaceAll(/\s+/g, '').length, 0)
 }
 

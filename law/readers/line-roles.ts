@@ -2,7 +2,7 @@ import { attribute } from './tree.ts'
 import type { MarkupElement } from './tree.ts'
 import type { Role } from './roles.ts'
 
-/** What a stretch of a tree of lines is. */
+/** What a block of a tree of lines is. */
 export function lineRole(element: MarkupElement, lines: boolean): Role {
   switch (element.name) {
     case 'omitted':

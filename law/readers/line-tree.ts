@@ -4,8 +4,8 @@ import type { MarkupElement, MarkupText, MarkupTree } from './tree.ts'
 
 export type LineText = Pick<MarkupText, 'value' | 'line' | 'source' | 'page' | 'box'>
 
-/** A stretch of a file without markup: a heading, a paragraph, a row of a table, or what is no text. */
-export interface Stretch {
+/** A block of a file without markup: a heading, a paragraph, a row of a table, or what is no text. */
+export interface Block {
   readonly is: 'heading' | 'paragraph' | 'row' | 'omitted'
   /** Of a heading, from 1. */
   readonly rank?: number
@@ -20,9 +20,9 @@ export interface Stretch {
   readonly cells?: readonly LineText[]
 }
 
-/** Makes a tree of stretches, each an element below the root, so that all formats are read in one way. */
+/** Makes a tree of blocks, each an element below the root, so that all formats are read in one way. */
 export function lineTree(
-  stretches: readonly Stretch[],
+  blocks: readonly Block[],
   decoded: string,
   metadata?: ReadonlyMap<string, string>,
 ): MarkupTree {
@@ -37,8 +37,7 @@ export function lineTree(
     children: [],
     attributes: new Map(),
   }
-  if (stretches.length > READER_BOUNDS.nodesMax)
-    throw new UnreadableFile(`more than ${READER_BOUNDS.nodesMax} paragraphs`)
+  if (blocks.length > READER_BOUNDS.nodesMax) throw new UnreadableFile(`more than ${READER_BOUNDS.nodesMax} paragraphs`)
   let start = 0
   const addTexts = (parent: MarkupElement, own: readonly LineText[]): void => {
     for (const [position, text] of own.entries()) {
@@ -48,10 +47,10 @@ export function lineTree(
       texts.push(node)
     }
   }
-  for (const [index, stretch] of stretches.entries()) {
-    const element = elementOf(stretch.is, root, index, stretch.line, new Map(attributesOf(stretch)))
-    addTexts(element, stretch.texts)
-    for (const [place, cell] of (stretch.cells ?? []).entries())
+  for (const [index, block] of blocks.entries()) {
+    const element = elementOf(block.is, root, index, block.line, new Map(attributesOf(block)))
+    addTexts(element, block.texts)
+    for (const [place, cell] of (block.cells ?? []).entries())
       addTexts(elementOf('cell', element, place, cell.line), cell.value.trim() === '' ? [] : [cell])
   }
   return { root, texts, decoded, ...(metadata === undefined ? {} : { metadata }) }
@@ -79,7 +78,7 @@ function elementOf(
   return element
 }
 
-function attributesOf({ rank, kind, anchor, rule }: Stretch): readonly (readonly [string, string])[] {
+function attributesOf({ rank, kind, anchor, rule }: Block): readonly (readonly [string, string])[] {
   const named = { rank: rank?.toString(), kind, anchor, rule }
   return Object.entries(named).flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as const]))
 }

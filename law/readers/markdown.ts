@@ -8,8 +8,7 @@ import { dayIn, endIn, languageTag } from './format.ts'
 import type { MarkupFormat, ReadTree } from './format.ts'
 import { lineRole } from './line-roles.ts'
 import { lineTree } from './line-tree.ts'
-import type { LineText, Stretch } from './line-tree.ts'
-import { markdownRow } from './markdown-rows.ts'
+import type { LineText, Block } from './line-tree.ts'
 import type { MarkupTree } from './tree.ts'
 import { oneLine, UnreadableFile } from './tree.ts'
 
@@ -52,12 +51,11 @@ function parseMarkdown(bytes: Uint8Array): MarkupTree {
   const starts = [0, ...Array.from(decoded.matchAll(/\r\n?|\n/g), (end) => end.index + end[0].length), decoded.length]
   const front = frontMatterEnd(decoded, starts)
   const metadata = metadataOf(decoded.slice(0, starts[front]))
-  const stretches: Stretch[] = []
-  const add = (from: number, to: number, stretch: Omit<Stretch, 'texts' | 'line'>): void => {
+  const blocks: Block[] = []
+  const add = (from: number, to: number, block: Omit<Block, 'texts' | 'line'>): void => {
     const range = { from: starts[from] ?? decoded.length, to: starts[to] ?? decoded.length }
     const text = textIn(decoded, { line: from, ...range })
-    if (text.value.trim() !== '')
-      stretches.push({ ...stretch, line: from + 1, texts: stretch.is === 'row' ? [] : [text] })
+    if (text.value.trim() !== '') blocks.push({ ...block, line: from + 1, texts: block.is === 'row' ? [] : [text] })
   }
   add(0, front, { is: 'omitted', rule: 'front matter' })
   let at = front
@@ -70,11 +68,11 @@ function parseMarkdown(bytes: Uint8Array): MarkupTree {
     const source = { from: start, to: start + text.length }
     const named = anchor === undefined ? {} : { anchor }
     const heading = { is: 'heading', rank, kind, line: from + 1, ...named } as const
-    if (text !== '') stretches.push({ ...heading, texts: [{ value: text, line: from + 1, source }] })
+    if (text !== '') blocks.push({ ...heading, texts: [{ value: text, line: from + 1, source }] })
     at = to
   }
   addParagraphs(decoded, starts, at, starts.length - 1, add)
-  return { ...lineTree(stretches, decoded, metadata), bytesBefore: bytes.length - Buffer.byteLength(decoded) }
+  return { ...lineTree(blocks, decoded, metadata), bytesBefore: bytes.length - Buffer.byteLength(decoded) }
 }
 
 function textIn(
@@ -84,7 +82,7 @@ function textIn(
   return { value: decoded.slice(from, to), line: line + 1, source: { from, to } }
 }
 
-type Add = (from: number, to: number, stretch: Omit<Stretch, 'texts' | 'line'>) => void
+type Add = (from: number, to: number, block: Omit<Block, 'texts' | 'line'>) => void
 
 function addParagraphs(decoded: string, starts: readonly number[], from: number, to: number, add: Add): void {
   let first = from
@@ -103,6 +101,44 @@ function addParagraphs(decoded: string, starts: readonly number[], from: number,
     add(first, line, isComment ? { is: 'omitted', rule: 'HTML comment' } : { is: 'paragraph' })
     first = line + 1
   }
+}
+
+/** A row of a table: the ranges of its cells, by offsets in the file; an empty cell is an empty range. */
+interface MarkdownRow {
+  /** Line after the row, from 0. */
+  readonly end: number
+  readonly cells: readonly { readonly line: number; readonly from: number; readonly to: number }[]
+}
+
+const ROW = /^\*[ \t]+\*(?:[ \t]+(?=\S)|[ \t]*$)/
+const CELL = /^ {4}\*(?:[ \t]+(?=\S)|[ \t]*$)/
+const MORE = /^ {8,}\S/
+
+/**
+ * Reads a row of a table as German federal law in Markdown has it: a list whose items are lists of cells. Returns
+ * undefined where none begins.
+ * @param starts offset of each line, and of the end of the file.
+ */
+function markdownRow(decoded: string, starts: readonly number[], from: number, to: number): MarkdownRow | undefined {
+  const lineAt = (line: number): string => decoded.slice(starts[line], starts[line + 1]).replace(/[\r\n]+$/, '')
+  const [opened] = ROW.exec(lineAt(from)) ?? []
+  if (opened === undefined) return undefined
+  const cells = [
+    { line: from, from: (starts[from] ?? 0) + opened.length, to: (starts[from] ?? 0) + lineAt(from).length },
+  ]
+  let end = from + 1
+  for (let line = end; line < to; line += 1) {
+    const text = lineAt(line)
+    if (text.trim() === '') continue
+    const [mark] = CELL.exec(text) ?? []
+    const start = starts[line] ?? 0
+    const last = cells.at(-1)
+    if (mark !== undefined) cells.push({ line, from: start + mark.length, to: start + text.length })
+    else if (MORE.test(text) && last !== undefined) last.to = start + text.length
+    else break
+    end = line + 1
+  }
+  return { end, cells }
 }
 
 interface Heading {

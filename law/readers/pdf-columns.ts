@@ -19,7 +19,7 @@ export interface PdfLine {
   /** Right edge of the column that it stands in. */
   readonly edge: number
   /** Whether it is turned against the text of the page: a mark in the margin or across the page. */
-  readonly isAcross?: true
+  readonly isRotated?: true
   /** Left, bottom, right and top in points of the page as the file has it. */
   readonly box: readonly [number, number, number, number]
 }
@@ -33,7 +33,7 @@ export interface PageTurn {
 
 type Row = readonly PdfText[]
 
-/** A stretch of a line from its left to its right end, in points. */
+/** A span of a line from its left to its right end, in points. */
 interface Span {
   readonly from: number
   readonly to: number
@@ -64,8 +64,8 @@ export function linesOfPage(texts: readonly PdfText[], page: number, turn: PageT
 }
 
 /** Returns the texts of a page that are turned against the others, each as a line. */
-export function linesAcross(texts: readonly PdfText[], page: number, turn: PageTurn): readonly PdfLine[] {
-  return texts.map((text) => ({ ...lineOf([text], page, turn), isAcross: true }))
+export function rotatedLines(texts: readonly PdfText[], page: number, turn: PageTurn): readonly PdfLine[] {
+  return texts.map((text) => ({ ...lineOf([text], page, turn), isRotated: true }))
 }
 
 function rowsOf(texts: readonly PdfText[]): readonly Row[] {
@@ -174,7 +174,7 @@ function guttersOf(rows: readonly Row[]): readonly number[] {
 /** No page of a publication is wider. */
 const POINTS_MAX = 20_000
 
-/** The stretches of a row that words fill. */
+/** The spans of a row that words fill. */
 function spansOf(row: Row): readonly Span[] {
   const spans: { from: number; to: number }[] = []
   for (const { x, width, size, text } of row) {

@@ -1,7 +1,6 @@
-import type { LineText, Stretch } from './line-tree.ts'
+import type { LineText, Block } from './line-tree.ts'
 import { ENUMERATOR } from './pdf-columns.ts'
 import type { PdfLine } from './pdf-columns.ts'
-import { createHyphens } from './pdf-hyphens.ts'
 
 const NAMED =
   /^(?:Section|SECTION|Sec\.|Article|ARTICLE|Artikel|§+|Chapter|CHAPTER|Part|PART|Annex|ANNEX|Appendix|APPENDIX|Anlage|Schedule|SCHEDULE)\s*[\dIVXLA-Z]+\b/u
@@ -23,7 +22,7 @@ interface Layout {
 }
 
 function layoutOf(pages: readonly (readonly PdfLine[])[]): Layout {
-  const upright = pages.map((page) => page.filter(({ isAcross }) => isAcross !== true))
+  const upright = pages.map((page) => page.filter(({ isRotated }) => isRotated !== true))
   const lines = upright.flat()
   const running = runningLines(upright)
   const body = mostFrequent(lines.map(({ size, text }) => [roundedSize(size), text.length] as const)) ?? 10
@@ -34,19 +33,19 @@ function layoutOf(pages: readonly (readonly PdfLine[])[]): Layout {
   return { running, notes, body, sizes, leading: leadingOf(lines) }
 }
 
-/** A stretch whose lines are not all known. */
-interface OpenStretch extends Stretch {
+/** A block whose lines are not all known. */
+interface OpenBlock extends Block {
   readonly texts: LineText[]
 }
 
 /** Makes headings, paragraphs and omissions of the lines of all pages. */
-export function stretchesOf(pages: readonly (readonly PdfLine[])[]): readonly Stretch[] {
+export function blocksOf(pages: readonly (readonly PdfLine[])[]): readonly Block[] {
   const lines = pages.flat()
   const layout = layoutOf(pages)
   const joined = createHyphens(lines.map(({ text }) => text))
-  const stretches: OpenStretch[] = []
+  const blocks: OpenBlock[] = []
   // What stands between the parts of a paragraph that goes on on the next page follows it.
-  let held: OpenStretch[] = []
+  let held: OpenBlock[] = []
   let [before, note]: [PdfLine | undefined, PdfLine | undefined] = [undefined, undefined]
   for (const line of lines) {
     const base = { line: line.page, texts: [textOf(line)] }
@@ -57,35 +56,62 @@ export function stretchesOf(pages: readonly (readonly PdfLine[])[]): readonly St
     else {
       const isContents = CONTENTS_LINE.test(line.text)
       const rank = isContents ? undefined : rankOf(line, before, layout)
-      const last = stretches.at(-1)
+      const last = blocks.at(-1)
       const parts = isContents ? undefined : runIn(line, before, rank, layout)
       if (parts !== undefined) {
-        for (const each of held) stretches.push(each)
+        for (const each of held) blocks.push(each)
         held = []
-        stretches.push(begun(parts.name, NAMED_RANK), begun(parts.text, undefined))
+        blocks.push(begun(parts.name, NAMED_RANK), begun(parts.text, undefined))
       } else if (last !== undefined && !isContents && goesOn(last, before, line, rank, layout))
         joined(last.texts, textOf(line))
       else {
-        for (const each of held) stretches.push(each)
+        for (const each of held) blocks.push(each)
         held = []
-        stretches.push(isContents ? { ...base, is: 'omitted', rule: 'table of contents' } : begun(line, rank))
+        blocks.push(isContents ? { ...base, is: 'omitted', rule: 'table of contents' } : begun(line, rank))
       }
       before = line
     }
     if (isNote) note = line
   }
-  return [...stretches, ...held]
+  return [...blocks, ...held]
 }
 
 /** Why a line is no text of the document; undefined for one that is. */
 function omissionOf(line: PdfLine, { running }: Layout): string | undefined {
-  if (line.isAcross === true) return 'text across the page'
+  if (line.isRotated === true) return 'text across the page'
   return running.has(line) ? 'running head or page number' : undefined
+}
+
+/** A hyphen at the end of a line, after a word. */
+const HYPHEN = /(\p{L}{1,40})[-\u00AD\u2010]\n$/u
+/** After them a hyphen stands for what follows: `Ein- und Ausfuhr`. */
+const CONJUNCTION = /^(?:und|oder|sowie|bzw\.|bis|and|or|to|et|ou|y|o|e|en|of)(?![\p{L}])/u
+/** Words that join others by a hyphen of their own. */
+const PREFIX = /^(?:\p{L}|[Ss]elf|[Nn]on|[Ww]ell|[Qq]uasi|[Cc]ross|[Tt]hird)$/u
+
+/**
+ * Returns a function that adds a line to those of a paragraph. A word that the lines part is one word again: without its
+ * hyphen, unless the document has the word with a hyphen within a line.
+ */
+function createHyphens(lines: readonly string[]): (texts: LineText[], next: LineText) => void {
+  const hyphened = new Set(lines.flatMap((line) => line.match(/\p{L}{1,40}-\p{L}{1,40}/gu) ?? []))
+  return (texts, next) => {
+    const last = texts.at(-1)
+    const [found, first = ''] = HYPHEN.exec(last?.value ?? '') ?? []
+    if (last !== undefined && found !== undefined && !CONJUNCTION.test(next.value)) {
+      const second = /^\p{L}+/u.exec(next.value)?.[0] ?? ''
+      const isPart = /^\p{Ll}/u.test(second) || /^\p{Lu}{2,} \p{Lu}{2,}$/u.test(`${first} ${second}`)
+      const isOneWord = isPart && !PREFIX.test(first) && !hyphened.has(`${first}-${second}`)
+      const value = last.value.slice(0, isOneWord || last.value.endsWith('\u00AD\n') ? -2 : -1)
+      texts[texts.length - 1] = { ...last, value }
+    }
+    texts.push(next)
+  }
 }
 
 type Joined = ReturnType<typeof createHyphens>
 
-function addNote(held: OpenStretch[], line: PdfLine, isSame: boolean, joined: Joined): void {
+function addNote(held: OpenBlock[], line: PdfLine, isSame: boolean, joined: Joined): void {
   const last = held.at(-1)
   if (isSame && last !== undefined) joined(last.texts, textOf(line))
   else held.push(begun(line, undefined))
@@ -93,7 +119,7 @@ function addNote(held: OpenStretch[], line: PdfLine, isSame: boolean, joined: Jo
 
 /** Whether a line belongs to the heading or paragraph of the line before it. */
 function goesOn(
-  last: Stretch | undefined,
+  last: Block | undefined,
   before: PdfLine | undefined,
   line: PdfLine,
   rank: number | undefined,
@@ -106,7 +132,7 @@ function goesOn(
 }
 
 /** The heading or paragraph that a line begins. */
-function begun(line: PdfLine, rank: number | undefined): OpenStretch {
+function begun(line: PdfLine, rank: number | undefined): OpenBlock {
   const base = { line: line.page, texts: [textOf(line)] }
   if (rank === undefined) return { ...base, is: 'paragraph' }
   const kind = /^(?:§|Art|Sec|SEC)/.test(line.text) && NAMED.test(line.text) ? 'section' : 'heading'

@@ -5,9 +5,9 @@ import type { MarkupFormat, ReadTree } from './format.ts'
 import type { DocumentFields } from './document.ts'
 import { lineRole } from './line-roles.ts'
 import { lineTree } from './line-tree.ts'
-import { linesAcross, linesOfPage, turned } from './pdf-columns.ts'
+import { rotatedLines, linesOfPage, turned } from './pdf-columns.ts'
 import type { PdfLine, PdfText } from './pdf-columns.ts'
-import { NAMED_RANK, stretchesOf } from './pdf-lines.ts'
+import { NAMED_RANK, blocksOf } from './pdf-lines.ts'
 import type { MarkupElement, MarkupTree } from './tree.ts'
 import { elementsOf, oneLine, textOf, UnreadableFile } from './tree.ts'
 import { wordsCitation } from './words-citation.ts'
@@ -39,7 +39,7 @@ async function parsePdf(bytes: Uint8Array): Promise<MarkupTree> {
       throw new UnreadableFile('a scan without a text layer: recognise its text first (OCR)', { page: 1 })
     const metadata = await metadataOf(pdf)
     if (scanned !== -1) metadata.set('empty page', String(scanned + 1))
-    return lineTree(stretchesOf(pages), '', metadata)
+    return lineTree(blocksOf(pages), '', metadata)
   } finally {
     await pdf.loadingTask.destroy()
   }
@@ -74,8 +74,8 @@ async function pageLines(pdf: Pdf, number: number): Promise<readonly PdfLine[]> 
     const [low, high] = [turned(left, bottom, quarters).y, turned(right, top, quarters).y]
     const turn = { quarters, bottom: Math.min(low, high), top: Math.max(low, high) }
     const along = texts.filter((text) => text.quarters === quarters).map(upright)
-    const across = texts.filter((text) => text.quarters !== quarters).map(upright)
-    return [...linesOfPage(along, number, turn), ...linesAcross(across, number, turn)]
+    const rotated = texts.filter((text) => text.quarters !== quarters).map(upright)
+    return [...linesOfPage(along, number, turn), ...rotatedLines(rotated, number, turn)]
   } catch {
     throw new UnreadableFile('a broken PDF: the page cannot be read', { page: number })
   }

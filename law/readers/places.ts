@@ -8,11 +8,11 @@ import type { Piece } from './text-writer.ts'
 import { xpathOf } from './tree.ts'
 import type { MarkupElement, MarkupText } from './tree.ts'
 
-/** Gives the place of a part of a provision's text, by its offsets in UTF-16 units. */
+/** Gives the place of a part of a text, by its offsets in UTF-16 units. */
 export type PlaceOf = (start: number, end: number) => Selector
 
-/** A stretch of the file's texts, by offsets among all of them, joined. */
-interface Stretch {
+/** A span of the file's texts, by offsets among all of them, joined. */
+interface Span {
   readonly from: number
   readonly to: number
 }
@@ -29,21 +29,21 @@ export function createPlaces(read: Pick<ReadDocument, 'format' | 'tree'>): (prov
       const clipped = piecesWithin(pieces, start, end).map((piece) => clippedTo(piece, sourceOf, start, end))
       const own = text.slice(start, end)
       const adds = addedIn(own, clipped, start)
-      const stretches = joinedStretches(clipped, joined)
-      const [first, last] = [stretches[0] ?? NOWHERE, stretches.at(-1) ?? NOWHERE]
+      const spans = joinedSpans(clipped, joined)
+      const [first, last] = [spans[0] ?? NOWHERE, spans.at(-1) ?? NOWHERE]
       const common = { ...contextOf(joined, first.from, last.to), adds }
       switch (read.format) {
         case 'pdf':
-          return { type: 'PdfSelector', lines: linesOf(stretches, texts), ...common }
+          return { type: 'PdfSelector', lines: linesOf(spans, texts), ...common }
         case 'markdown':
           return { type: 'DataPositionSelector', ...bytesOf(clipped, texts, decoded, bytes), ...common }
         default:
-          return { type: 'XPathSelector', ...elementOf(stretches, texts, points), ...common }
+          return { type: 'XPathSelector', ...elementOf(spans, texts, points), ...common }
       }
     }
 }
 
-const NOWHERE: Stretch = { from: 0, to: 0 }
+const NOWHERE: Span = { from: 0, to: 0 }
 
 /** The pieces that reach into a range of the provision's text, in which they follow each other. */
 function piecesWithin(pieces: readonly Piece[], start: number, end: number): readonly Piece[] {
@@ -54,7 +54,7 @@ function piecesWithin(pieces: readonly Piece[], start: number, end: number): rea
 }
 
 /** The part of a piece within a range of the provision's text. */
-function clippedTo(piece: Piece, sourceOf: SourceOffsets, start: number, end: number): Piece & Stretch {
+function clippedTo(piece: Piece, sourceOf: SourceOffsets, start: number, end: number): Piece & Span {
   const [first, last] = [Math.max(piece.at, start), Math.min(piece.at + piece.length, end)]
   if (first === piece.at && last === piece.at + piece.length) return piece
   const from = sourceOf(piece, first - piece.at)
@@ -101,15 +101,15 @@ function addedIn(own: string, pieces: readonly Piece[], start: number): Selected
   return adds
 }
 
-/** Stretches in the order of the text; those with only white space between them are one. */
-function joinedStretches(pieces: readonly Stretch[], joined: string): readonly Stretch[] {
-  const stretches: { from: number; to: number }[] = []
+/** Spans in the order of the text; those with only white space between them are one. */
+function joinedSpans(pieces: readonly Span[], joined: string): readonly Span[] {
+  const spans: { from: number; to: number }[] = []
   for (const { from, to } of pieces) {
-    const last = stretches.at(-1)
+    const last = spans.at(-1)
     if (last !== undefined && last.to <= from && joined.slice(last.to, from).trim() === '') last.to = to
-    else stretches.push({ from, to })
+    else spans.push({ from, to })
   }
-  return stretches
+  return spans
 }
 
 /** Index of the text that holds an offset. */
@@ -118,14 +118,14 @@ export function textAt(texts: readonly MarkupText[], offset: number): number {
 }
 
 function elementOf(
-  stretches: readonly Stretch[],
+  spans: readonly Span[],
   texts: readonly MarkupText[],
   points: (offset: number) => number,
 ): { readonly value: string; readonly ranges: SelectedRange[] } {
-  const held = stretches.flatMap(({ from, to }) => [texts[textAt(texts, from)], texts[textAt(texts, to - 1)]])
+  const held = spans.flatMap(({ from, to }) => [texts[textAt(texts, from)], texts[textAt(texts, to - 1)]])
   const element = held.flatMap((text) => text?.parent ?? []).reduce(commonAncestor)
   const base = points(firstOffset(element) ?? 0)
-  const ranges = stretches.map(({ from, to }) => ({ start: points(from) - base, end: points(to) - base }))
+  const ranges = spans.map(({ from, to }) => ({ start: points(from) - base, end: points(to) - base }))
   return { value: xpathOf(element), ranges }
 }
 
@@ -147,10 +147,10 @@ export function firstOffset(element: MarkupElement): number | undefined {
 }
 
 function linesOf(
-  stretches: readonly Stretch[],
+  spans: readonly Span[],
   texts: readonly MarkupText[],
 ): Extract<Selector, { type: 'PdfSelector' }>['lines'] {
-  return stretches.flatMap(({ from, to }) =>
+  return spans.flatMap(({ from, to }) =>
     texts.slice(textAt(texts, from), textAt(texts, to - 1) + 1).map(({ value, start, page = 1, box }) => {
       const [left, bottom, right, top] = box ?? [0, 0, 0, 0]
       const line = { page, quad: [left, top, right, top, left, bottom, right, bottom] }
@@ -163,7 +163,7 @@ function linesOf(
 
 /** Markdown has its texts as they stand in the file; marks between them are omitted. */
 function bytesOf(
-  pieces: readonly Stretch[],
+  pieces: readonly Span[],
   texts: readonly MarkupText[],
   decoded: string,
   bytes: (offset: number) => number,
@@ -173,7 +173,7 @@ function bytesOf(
     return (text?.source.from ?? 0) + offset - (text?.start ?? 0)
   }
   const inFile = pieces.map(({ from, to }) => ({ from: sourceOf(from), to: sourceOf(to - 1) + 1 }))
-  const ranges = joinedStretches(inFile, decoded).map(({ from, to }) => ({ start: bytes(from), end: bytes(to) }))
+  const ranges = joinedSpans(inFile, decoded).map(({ from, to }) => ({ start: bytes(from), end: bytes(to) }))
   const omits = ranges.slice(1).map(({ start }, index) => ({ start: ranges[index]?.end ?? 0, end: start }))
   const whole = { start: ranges[0]?.start ?? 0, end: ranges.at(-1)?.end ?? 0 }
   return omits.length === 0 ? whole : { ...whole, omits }

@@ -10,6 +10,7 @@ import { DOCX } from './docx.ts'
 import { ECFR } from './ecfr.ts'
 import { EUR_LEX } from './eur-lex.ts'
 import { FORMEX } from './formex.ts'
+import { dayIn } from './format.ts'
 import type { CitedProvision, MarkupFormat } from './format.ts'
 import { GII_NORM } from './gii-norm.ts'
 import { HTML } from './html-page.ts'
@@ -17,10 +18,9 @@ import { MARKDOWN } from './markdown.ts'
 import { PDF } from './pdf.ts'
 import { probeOf } from './probe.ts'
 import { REGML } from './regml.ts'
-import type { MarkupTree } from './tree.ts'
-import { UnreadableFile } from './tree.ts'
+import type { MarkupElement, MarkupTree } from './tree.ts'
+import { UnreadableFile, descendants, textOf } from './tree.ts'
 import { USLM } from './uslm.ts'
-import { unreadDates } from './unread-dates.ts'
 import { walk } from './walk.ts'
 import { parseXml } from './xml.ts'
 
@@ -142,4 +142,34 @@ function withLabel(provision: Provision): Provision {
   const [all, label] = found ?? []
   if (all === undefined || label === undefined) return provision
   return { ...provision, label: label.replace(/[.:\s]+$/u, ''), heading: provision.heading.slice(all.length).trim() }
+}
+
+/** Names of elements and attributes that hold a date. */
+const DATE_NAME = /date|^(?:start|end|valid|from|until)$/i
+/** A whole date in numbers. One that begins with 9999 is open. In an attribute the day may come first. */
+const DATE = /^\s*(?!9999)(?:\d{4}-\d{2}-\d{2}|\d{8}\s*$)/
+const DAY_FIRST = /^\s*\d{1,2}[./-]\d{1,2}[./-]\d{4}\s*$/
+
+/** Warns of dates that a file states and that are no day, such as 31 April, or may be two, such as 02/03/2024. */
+function unreadDates(root: MarkupElement): readonly ReaderWarning[] {
+  const warnings: ReaderWarning[] = []
+  for (const element of descendants(root)) {
+    for (const written of datesOf(element)) {
+      if (dayIn(written) !== undefined) continue
+      const { line } = element
+      warnings.push({ message: `the date "${written.trim()}" is not read: state the day as YYYY-MM-DD`, line })
+      if (warnings.length >= READER_BOUNDS.warningsMax) return warnings
+    }
+  }
+  return warnings
+}
+
+function datesOf(element: MarkupElement): readonly string[] {
+  const written: string[] = []
+  for (const [name, value] of element.attributes)
+    if (DATE_NAME.test(name) && (DATE.test(value) || DAY_FIRST.test(value))) written.push(value)
+  const isDate = DATE_NAME.test(element.name) && element.children.every(({ kind }) => kind === 'text')
+  const text = isDate ? textOf(element) : undefined
+  if (text !== undefined && DATE.test(text)) written.push(text)
+  return written
 }

@@ -1,6 +1,6 @@
 import type { MarkupText } from './tree.ts'
 
-/** A stretch of a text that stands in the file: `text.slice(at, at + length)` is there at `from` to `to`. */
+/** A span of a text that stands in the file: `text.slice(at, at + length)` is there at `from` to `to`. */
 export interface Piece {
   readonly at: number
   readonly length: number
@@ -13,7 +13,7 @@ const GAPS = { none: '', space: ' ', line: '\n', paragraph: '\n\n' } as const
 type Gap = keyof typeof GAPS
 const ORDER: readonly Gap[] = ['none', 'space', 'line', 'paragraph']
 
-/** Writes readable text from texts of a tree, and notes which stretch is which text. Marks are no text of the file. */
+/** Writes readable text from texts of a tree, and notes which span is which text. Marks are no text of the file. */
 export class TextWriter {
   readonly #parts: string[] = []
   readonly #pieces: Piece[] = []
@@ -53,16 +53,16 @@ export class TextWriter {
 
   /** @param lines whether line breaks of the text are breaks. */
   add({ value, start }: MarkupText, lines = false): void {
-    const stretches = lines ? value.matchAll(/[^\r\n]+/g) : [{ 0: value, index: 0 }]
+    const spans = lines ? value.matchAll(/[^\r\n]+/g) : [{ 0: value, index: 0 }]
     let isFirst = true
-    for (const { 0: stretch, index } of stretches) {
+    for (const { 0: span, index } of spans) {
       if (!isFirst) this.separate('line')
       isFirst = false
-      this.#stretch(stretch, start + index)
+      this.#span(span, start + index)
     }
   }
 
-  #stretch(value: string, start: number): void {
+  #span(value: string, start: number): void {
     const trimmed = value.trim()
     if (/^\s/.test(value)) this.separate('space')
     if (trimmed === '') return

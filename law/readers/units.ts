@@ -23,14 +23,14 @@ export interface OpenUnit {
 }
 
 /** Where the text goes: headings move it on. */
-export interface Flow {
+export interface SectionStack {
   unit: OpenUnit
   /** The unit that holds all that headings open. */
   readonly owner: OpenUnit
 }
 
 export interface Place {
-  readonly flow: Flow
+  readonly sections: SectionStack
   /** Where the text of a heading or a number goes. */
   readonly into: TextWriter | undefined
   readonly quoted: boolean
@@ -39,7 +39,7 @@ export interface Place {
   readonly flat: boolean
 }
 
-export const NOTHING: Provision = {
+export const EMPTY: Provision = {
   kind: '',
   label: '',
   heading: '',
@@ -52,13 +52,13 @@ export const NOTHING: Provision = {
   pieces: [],
 }
 
-export function writerOf({ into, flow }: Place): TextWriter {
-  return into ?? flow.unit.writer
+export function writerOf({ into, sections }: Place): TextWriter {
+  return into ?? sections.unit.writer
 }
 
-export function gapOf({ flat, flow, quoted }: Place): 'space' | 'line' | 'paragraph' {
+export function gapOf({ flat, sections, quoted }: Place): 'space' | 'line' | 'paragraph' {
   if (flat) return 'space'
-  return flow.unit.level === 'part' || quoted ? 'line' : 'paragraph'
+  return sections.unit.level === 'part' || quoted ? 'line' : 'paragraph'
 }
 
 export function nameOf({ label, heading, role }: OpenUnit, name: 'label' | 'heading'): string {
@@ -121,5 +121,5 @@ export function rangesOf(element: MarkupElement): readonly { readonly from: numb
 }
 
 export function contextOf(place: Place): RoleContext {
-  return { quoted: place.quoted, within: place.flow.unit.kind }
+  return { quoted: place.quoted, within: place.sections.unit.kind }
 }

@@ -10,13 +10,13 @@ import {
   holderOf,
   joined,
   nameOf,
-  NOTHING,
+  EMPTY,
   passageAround,
   pathTo,
   rangesOf,
   writerOf,
 } from './units.ts'
-import type { Flow, OpenUnit, Place } from './units.ts'
+import type { SectionStack, OpenUnit, Place } from './units.ts'
 
 export interface Walked {
   readonly provisions: readonly Provision[]
@@ -44,14 +44,14 @@ class Walker {
   }
 
   get provisions(): readonly Provision[] {
-    return this.#units.map((unit) => unit ?? NOTHING)
+    return this.#units.map((unit) => unit ?? EMPTY)
   }
 
   document(root: MarkupElement): void {
     const unit = this.#open({ is: 'unit', kind: 'document', level: 'division' }, root, undefined, new TextWriter())
-    const flow = { unit, owner: unit }
-    this.#visit(root, { flow, into: undefined, quoted: false, lines: false, flat: false })
-    this.#closeStarted(flow, 0)
+    const sections = { unit, owner: unit }
+    this.#visit(root, { sections, into: undefined, quoted: false, lines: false, flat: false })
+    this.#closeStarted(sections, 0)
     this.#close(unit)
   }
 
@@ -63,9 +63,9 @@ class Walker {
     quoted: boolean,
   ): void {
     const unit = this.#open(role, element, above, new TextWriter())
-    const flow = { unit, owner: unit }
-    this.#children(element, { flow, into: undefined, quoted, lines: false, flat: false })
-    this.#closeStarted(flow, 0)
+    const sections = { unit, owner: unit }
+    this.#children(element, { sections, into: undefined, quoted, lines: false, flat: false })
+    this.#closeStarted(sections, 0)
     this.#close(unit)
   }
 
@@ -98,18 +98,18 @@ class Walker {
 
   #close(unit: OpenUnit): void {
     const { element, level, writer } = unit
-    if (level === 'part') return this.#settle(unit, undefined)
+    if (level === 'part') return this.#keep(unit, undefined)
     this.#notes(unit)
     const isNamed = !unit.label.isEmpty || !unit.heading.isEmpty
     // A repealed or reserved provision has no other text.
     if (writer.isEmpty && isNamed && (level === 'passage' || !unit.hasUnits))
-      return this.#settle(unit, joined(unit.label, unit.heading))
+      return this.#keep(unit, joined(unit.label, unit.heading))
     for (const { from, to } of [...unit.label.pieces, ...unit.heading.pieces])
       this.omitted.push({ rule: HEADING_RULE, line: element.line, from, to })
-    this.#settle(unit, writer.isEmpty ? undefined : writer)
+    this.#keep(unit, writer.isEmpty ? undefined : writer)
   }
 
-  #settle(unit: OpenUnit, written: Pick<TextWriter, 'text' | 'pieces'> | undefined): void {
+  #keep(unit: OpenUnit, written: Pick<TextWriter, 'text' | 'pieces'> | undefined): void {
     const { role, element, above, index, kind } = unit
     this.#units[index] = {
       kind,
@@ -132,7 +132,7 @@ class Walker {
 
   #below(unit: OpenUnit, note: MarkupElement, mark: string): void {
     const place: Place = {
-      flow: { unit, owner: unit },
+      sections: { unit, owner: unit },
       into: unit.writer,
       quoted: true,
       lines: false,
@@ -254,8 +254,8 @@ class Walker {
   }
 
   #unit(role: Extract<Role, { is: 'unit' }>, node: MarkupElement, place: Place): void {
-    if (role.ends !== undefined) this.#closeStarted(place.flow, role.ends)
-    const { unit: around } = place.flow
+    if (role.ends !== undefined) this.#closeStarted(place.sections, role.ends)
+    const { unit: around } = place.sections
     const quoted = place.quoted || role.quoted === true
     if (role.level !== 'part' || passageAround(around) === undefined) {
       this.#filled(role, node, around, quoted)
@@ -267,34 +267,34 @@ class Walker {
     const gap = place.flat ? 'space' : around.level === 'part' ? 'line' : 'paragraph'
     writerOf(place).separate(gap)
     this.#bullet(role.label ?? '', place)
-    this.#children(node, { ...place, quoted, flow: { unit, owner: unit } })
+    this.#children(node, { ...place, quoted, sections: { unit, owner: unit } })
     writerOf(place).separate(gap)
     this.#close(unit)
   }
 
   #start(role: Extract<Role, { is: 'start' }>, node: MarkupElement, place: Place): void {
-    const { flow } = place
-    this.#closeStarted(flow, role.rank)
+    const { sections } = place
+    this.#closeStarted(sections, role.rank)
     const { kind, level, anchor, rank, names } = role
-    const unit = this.#open({ is: 'unit', kind, level, anchor }, node, flow.unit, new TextWriter(), rank)
-    flow.unit = unit
+    const unit = this.#open({ is: 'unit', kind, level, anchor }, node, sections.unit, new TextWriter(), rank)
+    sections.unit = unit
     this.#children(node, { ...place, into: unit[names], flat: true })
   }
 
   /** Closes what headings of a rank and below have opened. */
-  #closeStarted(flow: Flow, rank: number): void {
-    while (flow.unit !== flow.owner && (flow.unit.rank ?? 0) >= rank) {
-      const { unit } = flow
+  #closeStarted(sections: SectionStack, rank: number): void {
+    while (sections.unit !== sections.owner && (sections.unit.rank ?? 0) >= rank) {
+      const { unit } = sections
       this.#close(unit)
-      flow.unit = unit.above ?? flow.owner
+      sections.unit = unit.above ?? sections.owner
     }
   }
 
   #note(node: MarkupElement, place: Place): void {
-    const holder = holderOf(place.flow.unit)
+    const holder = holderOf(place.sections.unit)
     if (holder.writer !== writerOf(place)) {
       // A note of a number or a heading is no part of the name.
-      place.flow.unit.notesOfName.push(node)
+      place.sections.unit.notesOfName.push(node)
       return
     }
     holder.notes.push(node)
@@ -302,7 +302,7 @@ class Walker {
   }
 
   #named(is: 'label' | 'heading', node: MarkupElement, place: Place): void {
-    const { unit } = place.flow
+    const { unit } = place.sections
     if (!place.quoted && unit.level !== 'part') {
       unit[is].separate('space')
       this.#children(node, { ...place, into: unit[is], flat: true })

@@ -7,12 +7,11 @@ import { OperatorError } from '#core/platform/errors.ts'
 import { LossesNotAccepted } from '#jobs/capture/import-captured.ts'
 import type { Imported } from '#jobs/capture/import-captured.ts'
 import { OPERATOR_VARIABLES } from '#jobs/platform/config.ts'
-import { draftDocument } from '#law/import/draft-document.ts'
-import { SourcesContradict } from '#law/import/findings.ts'
-import { DRAFT_ENDING } from '#law/import/originals.ts'
-import { proposeSource } from '#law/import/propose-source.ts'
-import { renderImportReport } from '#law/import/report.ts'
-import { importReportSchema } from '#law/import/stored-report.ts'
+import { draftDocument } from '#law/import/corpus/draft-document.ts'
+import { SourcesContradict } from '#law/import/report/findings.ts'
+import { DRAFT_ENDING } from '#law/import/record/originals.ts'
+import { proposeSource } from '#law/import/corpus/propose-source.ts'
+import { importReportSchema, renderImportReport } from '#law/import/report/report.ts'
 import { SOURCE_YAML } from '#law/sources/list.ts'
 import { importCorpus } from '#operator/actions/import-corpus.ts'
 import { idOf, importNamed, knowledgeBaseNamed } from '#operator/actions/names.ts'
@@ -80,7 +79,7 @@ export const commands: Commands = [
       'source.yaml of\ntheir folder, which "import init" writes.',
     examples: [
       'import --knowledge-base hsfa-rules --source ./rulebook',
-      'import --knowledge-base eu-acts --source ./eu/corpus.jsonl --mapping law/import/mappings/eu.json --json',
+      'import --knowledge-base eu-acts --source ./eu/corpus.jsonl --mapping law/import/corpus/mappings/eu.json --json',
     ],
     below: [init, draft],
     input: {

@@ -1,9 +1,6 @@
-import { readdir, stat } from 'node:fs/promises'
-import { basename, dirname, join } from 'node:path'
+import { basename, dirname } from 'node:path'
 import { z } from 'zod'
-import { OperatorError } from '#core/platform/errors.ts'
-import { READER_BOUNDS } from '#law/readers/bounds.ts'
-import { inspectFile } from '#law/readers/inspect.ts'
+import { filesBelow, inspectFile } from '#law/readers/inspect.ts'
 import type { Inspection } from '#law/readers/inspect.ts'
 import { SOURCE_YAML } from '#law/sources/list.ts'
 import type { Commands } from '#operator/command-line/command.ts'
@@ -28,30 +25,6 @@ export const commands: Commands = [
     },
   }),
 ]
-
-/**
- * Returns the files of the paths, in order; of a folder every visible file below it, by name.
- * @throws OperatorError for a path that does not exist, and beyond the bound.
- */
-async function filesBelow(paths: readonly string[]): Promise<readonly string[]> {
-  const files: string[] = []
-  const waiting = [...paths].toReversed()
-  for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
-    const current = path
-    const found = await stat(current).catch((cause: unknown) => {
-      throw new OperatorError(`cannot read ${current}: name an existing file or folder`, { cause })
-    })
-    if (!found.isDirectory()) {
-      if (found.isFile()) files.push(current)
-      if (files.length > READER_BOUNDS.inspectedFilesMax)
-        throw new OperatorError(`more than ${READER_BOUNDS.inspectedFilesMax} files: name fewer`)
-      continue
-    }
-    const names = (await readdir(current)).filter((name) => !name.startsWith('.')).toSorted()
-    for (const name of names.toReversed()) waiting.push(join(current, name))
-  }
-  return files
-}
 
 const COLUMNS = [
   ['path', 'file'],

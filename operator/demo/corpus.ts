@@ -6,7 +6,7 @@ import { foldKey } from '#core/identity/fold.ts'
 import { canonicalJson, sha256 } from '#core/platform/digest.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { digestFile } from '#core/platform/hashed-file.ts'
-import { corpusFolderAt } from '#law/import/corpus-folder.ts'
+import { corpusFolderAt } from '#law/import/corpus/corpus-folder.ts'
 import { SOURCE_YAML, visibleFiles } from '#law/sources/list.ts'
 
 /** A corpus of the demo and its questions. */
@@ -65,7 +65,7 @@ function namedIn(mappingFile: string): z.infer<typeof namedKnowledgeBase>['knowl
     return namedKnowledgeBase.parse(JSON.parse(readFileSync(mappingFile, 'utf8'))).knowledge_base
   } catch (cause) {
     throw new OperatorError(
-      `The mapping ${mappingFile} cannot be read: make it a JSON object like those in law/import/mappings.`,
+      `The mapping ${mappingFile} cannot be read: make it a JSON object like those in law/import/corpus/mappings.`,
       { cause },
     )
   }

@@ -11,7 +11,7 @@ import { readKindsToAccept, signReview } from '#operator/actions/reviews.ts'
 import type { Progress } from '#operator/command-line/progress.ts'
 import { withQueues } from '#operator/command-line/queues.ts'
 import { waitForActivation, waitForBuild } from '#operator/command-line/wait.ts'
-import type { ImportReport } from '#law/import/report.ts'
+import type { ImportReport } from '#law/import/report/report.ts'
 import { enqueueActivation, enqueueBuild } from '#jobs/platform/queues.ts'
 import { ensureReviewer } from './reviewer.ts'
 

@@ -1,6 +1,6 @@
 import { OperatorError } from '#core/platform/errors.ts'
 import { IMPORT_BOUNDS } from '#law/import/bounds.ts'
-import { jsonlRecords } from '#law/import/jsonl.ts'
+import { jsonlRecords } from '#law/import/record/jsonl.ts'
 
 /** Marks values that an evaluation fills in; a version with such values is never served. */
 const FILLED_IN = 'evaluation only: a research corpus does not state it'
@@ -73,7 +73,7 @@ export async function offsetFields(corpus: string, signal?: AbortSignal): Promis
   let records = 0
   for await (const item of jsonlRecords(corpus, signal)) {
     if (item.kind !== 'record') continue
-    const [start, end] = ['start', 'end'].map((name) => item.metadata.get(`metadata.${name}`))
+    const [start, end] = ['start', 'end'].map((name) => item.values.get(`metadata.${name}`))
     if (start === undefined || end === undefined || !/^\d+$/.test(`${start}${end}`)) return []
     const trimmed = Number(end) - Number(start) - item.text.length
     if (trimmed < 0 || trimmed > TRIMMED_MAX) return []
@@ -94,7 +94,7 @@ export async function limitSubjects(
 ): Promise<ReadonlyMap<string, string>> {
   const subjects = new Map<string, string>()
   for await (const item of jsonlRecords(corpus, signal)) {
-    const value = item.kind === 'record' ? item.metadata.get(`metadata.${field}`) : undefined
+    const value = item.kind === 'record' ? item.values.get(`metadata.${field}`) : undefined
     if (value === undefined || subjects.has(value)) continue
     if (subjects.size === IMPORT_BOUNDS.facetValuesMax)
       throw new OperatorError(

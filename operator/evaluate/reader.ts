@@ -15,7 +15,7 @@ import type { ReaderFormat } from '#core/reading/rerank.ts'
 import { secretVariable, userCacheFolder } from '#jobs/platform/config.ts'
 import { firstReadable, lineFault, textLines } from '#operator/evaluate/text-lines.ts'
 import { cachedReader } from '#jobs/evaluation/reader-cache.ts'
-import { parseRecordJson } from '#law/import/record-json.ts'
+import { parseRecordJson } from '#law/import/record/record-json.ts'
 
 export interface ReaderFlags {
   /** Base URL of a chat or re-ranking endpoint, or a file of recorded scores; absent: nothing is read. */

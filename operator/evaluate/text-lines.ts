@@ -2,7 +2,7 @@ import { access } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { OperatorError } from '#core/platform/errors.ts'
 import { IMPORT_BOUNDS } from '#law/import/bounds.ts'
-import { linesOf } from '#law/import/lines.ts'
+import { linesOf } from '#law/import/record/lines.ts'
 
 export interface TextLine {
   readonly text: string

@@ -5,6 +5,9 @@ import type { Rule, SourceFile } from './source-file.ts'
 const INDEX_BASE = ['core/platform', 'core/index/artifact-error.ts', 'core/index/storage'] as const
 
 const PARSER = 'law/citations'
+const IMPORT = 'law/import'
+/** What every room of the import may import. */
+const IMPORT_BASE = [`${IMPORT}/bounds.ts`, 'law/readers', 'law/sources'] as const
 /** What each room may import of its own area, besides itself; the longest folder that is a prefix of the path counts. */
 const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'core/platform': [],
@@ -59,7 +62,24 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   ],
   'law/readers': [],
   'law/sources': ['law/readers'],
-  'law/import': [PARSER, 'law/readers', 'law/sources'],
+  // An import reads records by a mapping, stages them, resolves what contradicts, and makes passages and a report.
+  [IMPORT]: [PARSER, 'law/readers', 'law/sources'],
+  [`${IMPORT}/mapping`]: IMPORT_BASE,
+  [`${IMPORT}/parts`]: IMPORT_BASE,
+  [`${IMPORT}/staging`]: [...IMPORT_BASE, PARSER],
+  [`${IMPORT}/record`]: [...IMPORT_BASE, `${IMPORT}/mapping`],
+  [`${IMPORT}/record/markdown`]: [...IMPORT_BASE, `${IMPORT}/mapping`],
+  [`${IMPORT}/report`]: [...IMPORT_BASE, `${IMPORT}/mapping`, `${IMPORT}/staging`],
+  [`${IMPORT}/passage`]: [
+    ...IMPORT_BASE,
+    PARSER,
+    `${IMPORT}/mapping`,
+    `${IMPORT}/parts`,
+    `${IMPORT}/record`,
+    `${IMPORT}/report`,
+    `${IMPORT}/staging`,
+  ],
+  [`${IMPORT}/corpus`]: [...IMPORT_BASE, `${IMPORT}/mapping`, `${IMPORT}/record`],
   'jobs/platform': [],
   'jobs/encoder': [],
   'jobs/review': [],
@@ -145,7 +165,11 @@ export const ROOM_RULES: readonly Rule[] = [
       { path: `${PARSER}/extract/citations.ts`, text: "import { findCitations } from '../find.ts'" },
       { path: `${PARSER}/antecedents/resolve.ts`, text: "import { readProvision } from '../extract/provision.ts'" },
       { path: 'core/db/exposure.ts', text: "import type { ServedPassage } from '#core/limits/limiter.ts'" },
-      { path: 'law/readers/places.ts', text: "import { mappingOf } from '#law/import/mapping.ts'" },
+      { path: 'law/readers/places.ts', text: "import { mappingOf } from '#law/import/mapping/mapping.ts'" },
+      { path: `${IMPORT}/mapping/mapping.ts`, text: "import type { SourceRecord } from '../record/record.ts'" },
+      { path: `${IMPORT}/record/markdown/headings.ts`, text: "import type { SourceRecord } from '../record.ts'" },
+      { path: `${IMPORT}/staging/conflicts.ts`, text: "import type { Finding } from '../report/findings.ts'" },
+      { path: `${IMPORT}/report/report.ts`, text: "import { fieldsOf } from '#law/import/passage/fields.ts'" },
       { path: 'jobs/evaluation/report.ts', text: "import { buildContext } from '#jobs/version-build/context.ts'" },
       { path: 'jobs/platform/config.ts', text: "import { BUILD_BOUNDS } from '#jobs/version-build/bounds.ts'" },
       { path: 'operator/actions/plans.ts', text: "import { addCommands } from '#operator/command-line/command.ts'" },

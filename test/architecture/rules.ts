@@ -113,7 +113,7 @@ export const RULES: readonly Rule[] = [
       { path: 'jobs/worker/main.ts', text: "const { start } = await import('#gateway/app.ts')" },
       { path: 'jobs/version-build/pipeline.ts', text: "import { startRedis } from '#operator/demo/local/redis.ts'" },
       { path: 'core/index/references/reader.ts', text: "import { parseReference } from '#law/citations/parser.ts'" },
-      { path: 'law/import/stage.ts', text: "import { buildQueue } from '#jobs/platform/queues.ts'" },
+      { path: 'law/import/passage/stage.ts', text: "import { buildQueue } from '#jobs/platform/queues.ts'" },
       { path: 'law/citations/parser.ts', text: "import { readDocument } from '../readers/read.ts'" },
       { path: 'search-node/search/question.ts', text: "import { readDocument } from '#law/readers/read.ts'" },
       { path: 'gateway/retrieve/narrow.ts', text: "import { referencesIn } from '#law/citations/parser.ts'" },
@@ -206,7 +206,7 @@ export const RULES: readonly Rule[] = [
         ? []
         : matches(FOLDS, file, 'folds a text of its own: compare keys by foldKey (core/identity/fold.ts)'),
     bad: [
-      { path: 'law/import/fields.ts', text: 'const key = name.toLowerCase()' },
+      { path: 'law/import/passage/fields.ts', text: 'const key = name.toLowerCase()' },
       { path: 'jobs/evaluation/compare/contents.ts', text: "return label\n    .normalize('NFKC')" },
       { path: 'gateway/retrieve/narrow.ts', text: 'values.map((code) => code.toUpperCase())' },
       { path: 'jobs/review/approvals.ts', text: 'a.toLocaleLowerCase() === b' },

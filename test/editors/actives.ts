@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { parseMapping } from '#law/import/mapping.ts'
+import { parseMapping } from '#law/import/mapping/mapping.ts'
 import { importFiles } from '#test/support/import.ts'
 import type { ActiveLaw } from './cases.ts'
 import { isRefused } from './laboratory.ts'

@@ -1,4 +1,4 @@
-import type { ImportReport } from '#law/import/report.ts'
+import type { ImportReport } from '#law/import/report/report.ts'
 import type { Pair, Violation } from './oracle.ts'
 import { parseMarkdown } from './alterations/markdown-file.ts'
 

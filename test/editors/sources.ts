@@ -20,7 +20,7 @@ export interface Sources {
 export type MappingText = Readonly<Record<string, unknown>>
 
 const DEMO = fileURLToPath(new URL('../../operator/demo/corpus/', import.meta.url))
-const MAPPINGS = fileURLToPath(new URL('../../law/import/mappings/', import.meta.url))
+const MAPPINGS = fileURLToPath(new URL('../../law/import/corpus/mappings/', import.meta.url))
 const DATA = fileURLToPath(new URL('../../../shared/data/', import.meta.url))
 
 /** Files of the demo that stand in one small corpus: revisions of one rulebook, and another one. */

@@ -1,25 +1,25 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { DraftPassage } from '#law/import/draft.ts'
-import { parseMapping } from '#law/import/mapping.ts'
-import type { Mapping } from '#law/import/mapping.ts'
+import type { Passage } from '#law/import/passage/passage.ts'
+import { MARKDOWN_MAPPING, parseMapping } from '#law/import/mapping/mapping.ts'
+import type { Mapping } from '#law/import/mapping/mapping.ts'
 import { importSnapshots } from '#law/import/pipeline.ts'
-import type { ImportReport } from '#law/import/report.ts'
+import type { ImportReport } from '#law/import/report/report.ts'
 
 const KNOWLEDGE_BASE = '0b0f2c52-5a3a-4d0e-8f3c-1f0a35f0a001'
 const SNAPSHOT = '0b0f2c52-5a3a-4d0e-8f3c-1f0a35f0a002'
 
 export interface Imported {
-  readonly passages: readonly DraftPassage[]
+  readonly passages: readonly Passage[]
   readonly report: ImportReport
 }
 
 /** Imports local files as they are; without a mapping they are Markdown with the documented front matter. */
 export async function importFiles(
   paths: readonly string[],
-  mapping?: Mapping,
-  keep: (passage: DraftPassage) => boolean = () => true,
+  mapping: Mapping = MARKDOWN_MAPPING,
+  keep: (passage: Passage) => boolean = () => true,
 ): Promise<Imported> {
   const snapshots = paths.map((path) => ({
     id: SNAPSHOT,
@@ -27,12 +27,8 @@ export async function importFiles(
     mediaType: 'text/plain',
     path,
   }))
-  const run = importSnapshots({
-    knowledgeBaseId: KNOWLEDGE_BASE,
-    snapshots,
-    ...(mapping === undefined ? {} : { mapping }),
-  })
-  const passages: DraftPassage[] = []
+  const run = importSnapshots({ knowledgeBaseId: KNOWLEDGE_BASE, snapshots, mapping })
+  const passages: Passage[] = []
   for (;;) {
     const step = await run.next()
     if (step.done === true) return { passages, report: step.value }

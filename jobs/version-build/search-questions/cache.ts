@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { z } from 'zod'
 import { parsedJson } from '#core/platform/json.ts'
 import { BUILD_BOUNDS } from '#jobs/version-build/bounds.ts'
-import { linesOf } from '#law/import/lines.ts'
+import { linesOf } from '#law/import/record/lines.ts'
 
 const entrySchema = z.strictObject({
   /** SHA-256 (hex) of model, prompt and passage. */

@@ -2,8 +2,8 @@ import { z } from 'zod'
 import type { SearchQuestion } from '#core/index/search-questions/layout.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { BUILD_BOUNDS } from '#jobs/version-build/bounds.ts'
-import { linesOf } from '#law/import/lines.ts'
-import { repeatsKey } from '#law/import/record-json.ts'
+import { linesOf } from '#law/import/record/lines.ts'
+import { repeatsKey } from '#law/import/record/record-json.ts'
 
 /** A line of a file of search questions. */
 export interface QuestionLine extends SearchQuestion {

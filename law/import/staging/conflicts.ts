@@ -1,17 +1,16 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { z } from 'zod'
+import { locationSchema } from './staging.ts'
 import type { StagedLocation, Staging } from './staging.ts'
 
-export const CONFLICT_KINDS = ['id', 'document', 'provision', 'overlap'] as const
+type GroupKind = 'id' | 'document' | 'provision'
+
 /**
  * Records of one id, of one document and day from several sources, or of one provision and day, with different texts;
  * or of two overlapping revisions, where nothing says what a revision replaces.
  */
-export type ConflictKind = (typeof CONFLICT_KINDS)[number]
-type GroupKind = Exclude<ConflictKind, 'overlap'>
-
 export interface Conflict {
-  readonly kind: ConflictKind
+  readonly kind: GroupKind | 'overlap'
   readonly first: StagedLocation
   readonly second: StagedLocation
 }
@@ -36,10 +35,10 @@ const OUTRANKED = 'create table outranked (seq integer primary key, by integer n
  * provision on one day, repetitions included. Where the order of precedence lists every source of a contested group,
  * the records of the first source stay and all others of the group are left out. Documents are compared first, then
  * ids, then provisions; the first kind with a contradiction that stays is the last one, so that each is named once.
- * Of records that still repeat each other, the first stays. Yields the contradictions that stay; the records are settled
+ * Of records that still repeat each other, the first stays. Yields the contradictions that stay; the records are resolved
  * once all of them are taken.
  */
-export function* settleConflicts(staging: Staging, rules: ConflictRules): Generator<Conflict> {
+export function* resolveConflicts(staging: Staging, rules: ConflictRules): Generator<Conflict> {
   const { connection } = staging
   staging.flush()
   connection.exec('begin')
@@ -49,7 +48,7 @@ export function* settleConflicts(staging: Staging, rules: ConflictRules): Genera
   const kinds: readonly GroupKind[] = ['document', 'id', 'provision']
   for (const kind of rules.wholeDocuments ? kinds : kinds.slice(1)) {
     let conflicts = 0
-    for (const conflict of settleGroups(connection, rules, kind)) {
+    for (const conflict of resolveGroups(connection, rules, kind)) {
       conflicts += 1
       yield conflict
     }
@@ -123,7 +122,6 @@ select min(r.seq) as seq, r.source, r.line, r.id from ${recordsOfGroup(kind)}
 where c.rowid = ? and r.kept = 1
 group by r.effective_at, r.effective_to, r.published_at order by min(r.seq) limit 2`
 const LOCATION = 'select source, line, id from record where seq = ?'
-const locationSchema = z.object({ source: z.int(), line: z.int(), id: z.string() })
 
 const dropOthers = (kind: GroupKind): string => `
 update record set kept = 0 where seq in (
@@ -132,7 +130,7 @@ returning seq`
 const droppedSchema = z.object({ seq: z.int() })
 const INSERT_OUTRANKED = 'insert into outranked (seq, by) values (?, ?)'
 
-function* settleGroups(connection: DatabaseSync, rules: ConflictRules, kind: GroupKind): Generator<Conflict> {
+function* resolveGroups(connection: DatabaseSync, rules: ConflictRules, kind: GroupKind): Generator<Conflict> {
   connection.exec(DROP_CONTESTED)
   connection.exec(contestedGroups(kind))
   const { count } = countSchema.parse(connection.prepare(COUNT_CONTESTED).get())

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { Conflict } from './conflicts.ts'
+import { locationSchema, pairColumns, pairOf, pairSchema, rowsOf } from './staging.ts'
 import type { StagedLocation, Staging } from './staging.ts'
 
 /** What a new revision replaces; undefined where the mapping does not say. */
@@ -33,20 +34,12 @@ const INDEX_STARTS = 'create index start_day on start (document, law, provision,
 
 /** Records whose stated end lies behind the start of a later revision of their document. */
 const OVERLAPS = `
-select r.source, r.line, r.id, n.source as next_source, n.line as next_line, n.id as next_id
+select ${pairColumns('r', 'n')}
 from record r
 cross join start s on s.document = r.document and s.law = r.law and s.provision = x'' and s.day = r.day
 cross join record n on n.seq = s.next_seq
 where r.kept = 1 and (r.effective_to is null or r.effective_to > s.next_at)
 order by r.seq limit ?`
-const overlapSchema = z.object({
-  source: z.int(),
-  line: z.int(),
-  id: z.string(),
-  next_source: z.int(),
-  next_line: z.int(),
-  next_id: z.string(),
-})
 
 const KEPT_RECORDS = `
 create table kept_record (
@@ -87,18 +80,14 @@ const KEEP_BY_PROVISION = insertKept('r.provision')
  * provision. A text ends on its stated day or when its successor takes effect, whichever is earlier. Where `revises` is
  * undefined, returns the overlaps as conflicts.
  */
-export function orderKept({ connection }: Staging, revises: Revises, conflictsMax: number): readonly Conflict[] {
+export function orderKept(staging: Staging, revises: Revises, conflictsMax: number): readonly Conflict[] {
+  const { connection } = staging
   connection.exec(revises === 'provision' ? STARTS_OF_PROVISIONS : STARTS_OF_DOCUMENTS)
   connection.exec(INDEX_STARTS)
-  const overlaps = revises === undefined ? connection.prepare(OVERLAPS).all(conflictsMax) : []
+  const overlaps = revises === undefined ? [...rowsOf(staging, OVERLAPS, pairSchema, conflictsMax)] : []
   connection.exec(KEPT_RECORDS)
   connection.exec(revises === 'provision' ? KEEP_BY_PROVISION : KEEP_BY_DOCUMENT)
-  return overlaps.map((row) => overlapOf(overlapSchema.parse(row)))
-}
-
-function overlapOf(row: z.infer<typeof overlapSchema>): Conflict {
-  const second: StagedLocation = { source: row.next_source, line: row.next_line, id: row.next_id }
-  return { kind: 'overlap', first: { source: row.source, line: row.line, id: row.id }, second }
+  return overlaps.map((row) => ({ kind: 'overlap', ...pairOf(row) }))
 }
 
 const TOTALS = `
@@ -123,32 +112,68 @@ export function readTotals({ connection }: Staging): StagedTotals {
 }
 
 const SPLITS = 'select source, line, id, parts from record where kept = 1 and parts > 1 order by seq limit ?'
-const splitSchema = z.object({ source: z.int(), line: z.int(), id: z.string(), parts: z.int() })
+const splitSchema = locationSchema.extend({ parts: z.int() })
 
 /** Returns the first kept records of several parts, in the order of the sources. */
-export function readSplits({ connection }: Staging, splitsMax: number): readonly z.infer<typeof splitSchema>[] {
-  return connection
-    .prepare(SPLITS)
-    .all(splitsMax)
-    .map((row) => splitSchema.parse(row))
+export function readSplits(staging: Staging, splitsMax: number): readonly z.infer<typeof splitSchema>[] {
+  return [...rowsOf(staging, SPLITS, splitSchema, splitsMax)]
 }
 
-const FACETS = 'select json from described where id in (select facets from record where kept = 1) order by id'
-const ACTS = 'select json from described where id in (select act from record where kept = 1) order by id'
-const CLAIMS = `
-select d.json, r.source, r.line, r.id
-from (select act, min(seq) as seq from record where kept = 1 and act is not null group by act) f
-join described d on d.id = f.act join record r on r.seq = f.seq order by f.seq`
-const claimSchema = z.object({ json: z.string(), source: z.int(), line: z.int(), id: z.string() })
-
-/** Yields the distinct acts of the kept records as they were added, each with the first record that has it. */
-export function* readActClaims({ connection }: Staging): Generator<StagedLocation & { readonly json: string }> {
-  for (const row of connection.prepare(CLAIMS).iterate()) yield claimSchema.parse(row)
+/** A kept record whose identity an earlier kept record has. */
+export interface Renumbered {
+  readonly record: StagedLocation
+  readonly first: StagedLocation
+  /** From 2; the import writes it behind the publisher's id. */
+  readonly number: number
+  /** Kept records of the identity so far. */
+  readonly records: number
 }
 
-const jsonSchema = z.object({ json: z.string() })
+const REPEATED_IDS = `
+select r.seq, r.source, r.line, r.id, r.identity, d.key as document_key, r.written, r.effective_at
+from record r join document d on d.id = r.document
+where r.kept = 1 and r.identity in (
+  select identity from record where kept = 1 group by identity having count(*) > 1)
+order by r.identity, r.seq`
+const numberedSchema = locationSchema.extend({
+  seq: z.int(),
+  identity: z.instanceof(Uint8Array),
+  document_key: z.string(),
+  written: z.string(),
+  effective_at: z.int(),
+})
+export type NumberedRecord = z.infer<typeof numberedSchema>
 
-/** Yields the distinct facets, or acts, of the kept records as they were added. */
-export function* readDescribed({ connection }: Staging, what: 'facets' | 'acts'): Generator<string> {
-  for (const row of connection.prepare(what === 'facets' ? FACETS : ACTS).iterate()) yield jsonSchema.parse(row).json
+const IN_USE = 'select seq from record where identity = ? limit 1'
+const INSERT_NUMBER = 'insert into numbered (seq, number) values (?, ?)'
+
+/**
+ * Numbers the kept records of one identity, after the first, in the order of the sources. An id that the publisher uses
+ * is passed over, and no number of an id is tried twice, so the cost is linear. Yields each numbered record; all are
+ * numbered once the last is taken.
+ * @param identityOf returns the identity of the id that a record would get by a number; fails for an id that is too
+ * long.
+ */
+export function* numberIds(
+  staging: Staging,
+  identityOf: (record: NumberedRecord, number: number) => Uint8Array,
+): Generator<Renumbered> {
+  const { connection } = staging
+  const inUse = connection.prepare(IN_USE)
+  const insert = connection.prepare(INSERT_NUMBER)
+  let first: NumberedRecord | undefined
+  let [next, records] = [2, 1]
+  connection.exec('begin')
+  for (const record of rowsOf(staging, REPEATED_IDS, numberedSchema)) {
+    if (first === undefined || !Buffer.from(first.identity).equals(record.identity)) {
+      ;[first, next, records] = [record, 2, 1]
+      continue
+    }
+    records += 1
+    while (inUse.get(identityOf(record, next)) !== undefined) next += 1
+    insert.run(record.seq, next)
+    yield { record, first, number: next, records }
+    next += 1
+  }
+  connection.exec('commit')
 }

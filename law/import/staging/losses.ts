@@ -1,15 +1,13 @@
 import { z } from 'zod'
+import { locationSchema, rowsOf } from './staging.ts'
 import type { StagedLocation, Staging } from './staging.ts'
 
-const placeSchema = z.object({ source: z.int(), line: z.int(), id: z.string() })
-
-/** A text that ends because a later one takes effect. */
-export interface DerivedEnd extends StagedLocation {
-  /** Instant in milliseconds since 1970. */
-  readonly effectiveTo: number
-  /** Whether a text that takes effect on that day has its provision, by name or by citation. */
-  readonly restated: boolean
-}
+/**
+ * A text that ends because a later one takes effect, at an instant in milliseconds since 1970. It is restated where a
+ * text that takes effect on that day has its provision, by name or by citation.
+ */
+const derivedSchema = locationSchema.extend({ effective_to: z.int(), restated: z.int().transform((one) => one === 1) })
+export type DerivedEnd = z.infer<typeof derivedSchema>
 
 /** The indexes of provisions and citations exist once the kept records are ordered and the notices are read. */
 const DERIVED_ENDS = `
@@ -23,14 +21,10 @@ select r.source, r.line, r.id, p.effective_to,
   ) as restated
 from kept_record p join record r on r.seq = p.seq
 where p.derived = 1 order by r.seq`
-const derivedSchema = placeSchema.extend({ effective_to: z.int(), restated: z.int() })
 
 /** Yields the kept records whose end is derived, in the order of the sources. */
-export function* readDerivedEnds({ connection }: Staging): Generator<DerivedEnd> {
-  for (const row of connection.prepare(DERIVED_ENDS).iterate()) {
-    const { effective_to: effectiveTo, restated, ...place } = derivedSchema.parse(row)
-    yield { ...place, effectiveTo, restated: restated === 1 }
-  }
+export function readDerivedEnds(staging: Staging): Generator<DerivedEnd> {
+  return rowsOf(staging, DERIVED_ENDS, derivedSchema)
 }
 
 const ONLY_OUTRANKED = `
@@ -41,6 +35,42 @@ where r.kept = 0 and not exists (
 ) order by r.seq`
 
 /** Yields the records that give way to a source with precedence which holds nothing of their provision. */
-export function* readOnlyOutranked({ connection }: Staging): Generator<StagedLocation> {
-  for (const row of connection.prepare(ONLY_OUTRANKED).iterate()) yield placeSchema.parse(row)
+export function readOnlyOutranked(staging: Staging): Generator<StagedLocation> {
+  return rowsOf(staging, ONLY_OUTRANKED, locationSchema)
+}
+
+/** A record that is left out although it is evidence; `other` is kept. */
+export interface LeftOut {
+  readonly record: StagedLocation
+  /** Whether `other` has the same id and content, or is of a source that has precedence. */
+  readonly why: 'repetition' | 'outranked'
+  readonly other: StagedLocation
+}
+
+const LEFT_OUT = `
+select r.source, r.line, r.id, o.by,
+  (select s.seq from record s where s.identity = r.identity and s.digest = r.digest and s.kept = 1 limit 1) as same
+from record r left join outranked o on o.seq = r.seq
+where r.kept = 0 order by r.seq`
+const leftOutSchema = locationSchema.extend({ by: z.int().nullable(), same: z.int().nullable() })
+
+/** A record, whether it was kept, and the record that it gave way to. */
+const GAVE_WAY = `
+select r.source, r.line, r.id, r.kept, ifnull(o.by, r.repeats) as by
+from record r left join outranked o on o.seq = r.seq where r.seq = ?`
+const gaveWaySchema = locationSchema.extend({ kept: z.int(), by: z.int().nullable() })
+
+/** Yields the records that are left out once conflicts are resolved, in the order of the sources. */
+export function* readLeftOut(staging: Staging): Generator<LeftOut> {
+  const gaveWay = staging.connection.prepare(GAVE_WAY)
+  function keptFor(seq: number): StagedLocation {
+    const { source, line, id, kept, by } = gaveWaySchema.parse(gaveWay.get(seq))
+    return kept === 1 || by === null ? { source, line, id } : keptFor(by)
+  }
+  for (const { by, same, ...record } of rowsOf(staging, LEFT_OUT, leftOutSchema)) {
+    const why = same === null ? 'outranked' : 'repetition'
+    const other = same ?? by
+    if (other === null) throw new Error('a record is left out for no other')
+    yield { record, why, other: keptFor(other) }
+  }
 }

@@ -1,37 +1,15 @@
 import { IMPORT_BOUNDS } from '#law/import/bounds.ts'
 import { z } from 'zod'
+import { locationSchema, pairColumns, pairOf, pairSchema, rowsOf } from './staging.ts'
 import type { StagedLocation, Staging } from './staging.ts'
 
 /** Something that the kept records hold, which is allowed and which an operator should look at. */
-export type Notice =
-  /** Records of one document, language and day come from several sources. `others` has the location of some of them. */
-  | {
-      readonly kind: 'several_sources'
-      readonly location: StagedLocation
-      readonly other: StagedLocation
-      readonly others: readonly StagedLocation[]
-      readonly sources: number
-    }
-  /** Records of one document, language and day have different days of publication. */
-  | { readonly kind: 'several_publications'; readonly location: StagedLocation; readonly other: StagedLocation }
-  /** A revision of a document holds fewer than half of the provisions of the one that it ends. */
-  | {
-      readonly kind: 'shorter_revision'
-      readonly location: StagedLocation
-      readonly other: StagedLocation
-      readonly provisions: number
-      readonly provisionsBefore: number
-    }
-
-const locationSchema = z.object({ source: z.int(), line: z.int(), id: z.string() })
-const pairSchema = locationSchema.extend({ other_source: z.int(), other_line: z.int(), other_id: z.string() })
-
-function pairOf(row: z.infer<typeof pairSchema>): {
-  readonly location: StagedLocation
-  readonly other: StagedLocation
-} {
-  const other = { source: row.other_source, line: row.other_line, id: row.other_id }
-  return { location: { source: row.source, line: row.line, id: row.id }, other }
+export interface Notice {
+  readonly first: StagedLocation
+  readonly second: StagedLocation
+  readonly message: string
+  /** Some more records of the same kind. */
+  readonly others: readonly StagedLocation[]
 }
 
 /** The first record of each source, where several hold one document of one language and day. */
@@ -48,15 +26,14 @@ order by r.document, r.law, r.day, r.source`
 const sourceSchema = locationSchema.extend({ document: z.int(), law: z.string(), day: z.int() })
 
 /** Yields one notice for each document, language and day that several sources hold. */
-export function* readSeveralSources({ connection }: Staging): Generator<Notice> {
+export function* readSeveralSources(staging: Staging): Generator<Notice> {
   let [key, locations, sources]: [string, StagedLocation[], number] = ['', [], 0]
   function* collected(): Generator<Notice> {
-    const [location, other, ...others] = locations
-    if (location !== undefined && other !== undefined)
-      yield { kind: 'several_sources', location, other, others, sources }
+    const [first, second, ...others] = locations
+    const message = `the document of one day comes from ${sources} sources: they must be parts of one text`
+    if (first !== undefined && second !== undefined) yield { first, second, message, others }
   }
-  for (const row of connection.prepare(SEVERAL_SOURCES).iterate()) {
-    const { document, law, day, ...location } = sourceSchema.parse(row)
+  for (const { document, law, day, ...location } of rowsOf(staging, SEVERAL_SOURCES, sourceSchema)) {
     const of = `${document} ${law} ${day}`
     if (of !== key) {
       yield* collected()
@@ -69,7 +46,7 @@ export function* readSeveralSources({ connection }: Staging): Generator<Notice> 
 }
 
 const SEVERAL_PUBLICATIONS = `
-select o.source, o.line, o.id, f.source as other_source, f.line as other_line, f.id as other_id
+select ${pairColumns('o', 'f')}
 from (
   select min(r.seq) as seq, g.first
   from (
@@ -86,24 +63,22 @@ join record f on f.seq = pair.first
 order by o.seq`
 
 /** Yields one notice for each document, language and day whose records have different days of publication. */
-export function* readSeveralPublications({ connection }: Staging): Generator<Notice> {
-  for (const row of connection.prepare(SEVERAL_PUBLICATIONS).iterate())
-    yield { kind: 'several_publications', ...pairOf(pairSchema.parse(row)) }
+export function* readSeveralPublications(staging: Staging): Generator<Notice> {
+  const message = 'records of one document take effect on one day and have different days of publication'
+  for (const row of rowsOf(staging, SEVERAL_PUBLICATIONS, pairSchema)) yield { ...pairOf(row), message, others: [] }
 }
 
 const SHORTER_REVISIONS = `
-select n.source, n.line, n.id, f.source as other_source, f.line as other_line, f.id as other_id,
-  s.next_provisions, s.provisions
+select ${pairColumns('n', 'f')}, s.next_provisions, s.provisions
 from start s join record f on f.seq = s.seq join record n on n.seq = s.next_seq
 where s.next_provisions * 2 < s.provisions and s.last_to > s.next_at
 order by n.seq`
 const shorterSchema = pairSchema.extend({ next_provisions: z.int(), provisions: z.int() })
 
-/** Yields the revisions that end a much longer one; only where a revision replaces its document. */
-export function* readShorterRevisions({ connection }: Staging): Generator<Notice> {
-  for (const found of connection.prepare(SHORTER_REVISIONS).iterate()) {
-    const row = shorterSchema.parse(found)
-    const { next_provisions: provisions, provisions: provisionsBefore } = row
-    yield { kind: 'shorter_revision', ...pairOf(row), provisions, provisionsBefore }
+/** Yields the revisions that hold fewer than half of the provisions of the one that they end; only where a revision replaces its document. */
+export function* readShorterRevisions(staging: Staging): Generator<Notice> {
+  for (const row of rowsOf(staging, SHORTER_REVISIONS, shorterSchema)) {
+    const message = `a revision of ${row.next_provisions} provisions ends one of ${row.provisions}: correct its day, or add the rest`
+    yield { ...pairOf(row), message, others: [] }
   }
 }

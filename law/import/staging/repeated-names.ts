@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { pairColumns, pairOf, pairSchema, rowsOf } from './staging.ts'
 import type { StagedLocation, Staging } from './staging.ts'
 
 /** By what a caller finds a text. An article's parts share its anchor, so that only one of another document counts. */
@@ -18,12 +19,12 @@ export type NameKind = keyof typeof NAMES
 /** Several texts that are in force at one time under one name. */
 export interface RepeatedName {
   readonly kind: NameKind
-  /** As the first of the two cites it. */
-  readonly label: string
+  /** As each of the two cites it. */
+  readonly labels: readonly [first: string, second: string]
   /** The most that are in force at one time. */
   readonly texts: number
-  readonly first: StagedLocation & { readonly label: string }
-  readonly second: StagedLocation & { readonly label: string }
+  readonly first: StagedLocation
+  readonly second: StagedLocation
 }
 
 const INDEX_CITED = 'create index record_cited on record (law, cited)'
@@ -61,9 +62,8 @@ const LIST_REPEATED = 'select rowid as name, texts from repeated order by rowid'
 const repeatedSchema = z.object({ name: z.int(), texts: z.int() })
 
 /** The first two that differ and are in force at one time. The indexes give their order: sorting all pairs is quadratic. */
-const pairOf = (kind: NameKind): string => `
-select a.source, a.line, a.id, a.label, b.source as other_source, b.line as other_line, b.id as other_id,
-  b.label as other_label
+const firstPair = (kind: NameKind): string => `
+select ${pairColumns('a', 'b')}, a.label, b.label as other_label
 from repeated n
 cross join record a on ${equal(kind, 'a', 'n')} join kept_record p on p.seq = a.seq
 cross join record b on ${equal(kind, 'b', 'n')} and b.seq > a.seq join kept_record q on q.seq = b.seq
@@ -71,32 +71,20 @@ where n.rowid = ? and a.served = 1 and b.served = 1 and a.text <> b.text
   and ${NAMES[kind].pair}
   and a.effective_at < ifnull(q.effective_to, 9e15) and b.effective_at < ifnull(p.effective_to, 9e15)
 limit 1`
-const pairSchema = z.object({
-  source: z.int(),
-  line: z.int(),
-  id: z.string(),
-  label: z.string(),
-  other_source: z.int(),
-  other_line: z.int(),
-  other_id: z.string(),
-  other_label: z.string(),
-})
+const labelledSchema = pairSchema.extend({ label: z.string(), other_label: z.string() })
 
 /** Yields the names under which several texts are served on one day, in one law; once the ends are derived. */
-export function* readRepeatedNames({ connection }: Staging): Generator<RepeatedName> {
+export function* readRepeatedNames(staging: Staging): Generator<RepeatedName> {
+  const { connection } = staging
   connection.exec(INDEX_CITED)
   connection.exec(INDEX_ANCHORS)
   for (const kind of ['label', 'provision', 'anchor'] as const) {
     connection.exec(DROP_REPEATED)
     connection.exec(repeatedNames(kind))
-    const pair = connection.prepare(pairOf(kind))
-    for (const row of connection.prepare(LIST_REPEATED).all()) {
-      const { name, texts } = repeatedSchema.parse(row)
-      const found = pairSchema.optional().parse(pair.get(name))
-      if (found === undefined) continue
-      const { other_source, other_line, other_id, other_label, ...first } = found
-      const second = { source: other_source, line: other_line, id: other_id, label: other_label }
-      yield { kind, label: first.label, texts, first, second }
+    const pair = connection.prepare(firstPair(kind))
+    for (const { name, texts } of Array.from(rowsOf(staging, LIST_REPEATED, repeatedSchema))) {
+      const found = labelledSchema.optional().parse(pair.get(name))
+      if (found !== undefined) yield { kind, labels: [found.label, found.other_label], texts, ...pairOf(found) }
     }
   }
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { rowsOf } from './staging.ts'
 import type { Staging } from './staging.ts'
 
 const keptSchema = z.object({
@@ -10,17 +11,17 @@ const keptSchema = z.object({
   ordinal: z.int(),
   number: z.int().nullable(),
 })
-/** Where a record's drafts lie in their file, and the fields that the other records decide. */
+/** Where a staged record lies in its file, and what the other records decide. */
 export type KeptRecord = z.infer<typeof keptSchema>
 
-const IN_SOURCE_ORDER = `
-select r.at as offset, r.bytes, p.occurrence, p.effective_to, p.derived, p.ordinal, n.number
-from kept_record p join record r on r.seq = p.seq left join numbered n on n.seq = p.seq
-order by p.seq`
+/** Selects the kept records with more columns, by which other tables are joined and the records are ordered. */
+const keptSql = (columns: string, rest: string): string => `
+select r.at as offset, r.bytes, p.occurrence, p.effective_to, p.derived, p.ordinal, n.number${columns}
+from kept_record p join record r on r.seq = p.seq left join numbered n on n.seq = p.seq ${rest}`
 
 /** Yields the kept records in the order of the sources. */
-export function* keptRecords({ connection }: Staging): Generator<KeptRecord> {
-  for (const row of connection.prepare(IN_SOURCE_ORDER).iterate()) yield keptSchema.parse(row)
+export function keptRecords(staging: Staging): Generator<KeptRecord> {
+  return rowsOf(staging, keptSql('', 'order by p.seq'), keptSchema)
 }
 
 const INDEX_OFFSETS = 'create index record_at on record (at)'
@@ -44,17 +45,13 @@ from (select r.document, sum(r.parts) as passages from kept_record p join record
   as counted
 where counted.document = document.id`
 const REVISIONS = 'create table revision (id integer primary key, uuid text not null) strict'
-const BY_REVISION = `
-select p.revision, r.at as offset, r.bytes, p.occurrence, p.effective_to, p.derived, p.ordinal, n.number
-from kept_record p join record r on r.seq = p.seq left join numbered n on n.seq = p.seq
-order by p.revision, p.seq`
-const inRevisionSchema = keptSchema.extend({ revision: z.int() })
+const BY_REVISION = keptSql(', p.revision', 'order by p.revision, p.seq')
 
 /** Yields the kept records revision by revision, within each in the order of the sources. */
-export function* recordsByRevision({ connection }: Staging): Generator<KeptRecord & { readonly revision: number }> {
-  connection.exec(INDEX_REVISIONS)
-  connection.exec(COUNT_DOCUMENTS)
-  for (const row of connection.prepare(BY_REVISION).iterate()) yield inRevisionSchema.parse(row)
+export function recordsByRevision(staging: Staging): Generator<KeptRecord & { readonly revision: number }> {
+  staging.connection.exec(INDEX_REVISIONS)
+  staging.connection.exec(COUNT_DOCUMENTS)
+  return rowsOf(staging, BY_REVISION, keptSchema.extend({ revision: z.int() }))
 }
 
 const INSERT_REVISION = 'insert into revision (id, uuid) values (?, ?)'
@@ -72,29 +69,24 @@ export function createRevisionIds({ connection }: Staging): (revision: number, u
  * The order of `rowOrder` (`core/index/format/row-checks.ts`): the key holds language, jurisdiction and first subject in
  * UTF-16, so that its bytes compare as code units do. UUIDs are lower-case ASCII.
  */
-const IN_ROW_ORDER = `
-select r.at as offset, r.bytes, p.occurrence, p.effective_to, p.derived, p.ordinal, n.number,
-  v.uuid as revision_id, d.passages as document_passages
-from kept_record p
-join record r on r.seq = p.seq
-join document d on d.id = r.document
-join revision v on v.id = p.revision
-left join numbered n on n.seq = p.seq
-order by r.order_key, d.uuid, v.uuid, p.ordinal`
+const IN_ROW_ORDER = keptSql(
+  ', v.uuid as revision_id, d.passages as document_passages',
+  `join document d on d.id = r.document join revision v on v.id = p.revision
+order by r.order_key, d.uuid, v.uuid, p.ordinal`,
+)
 const orderedSchema = keptSchema.extend({ revision_id: z.string(), document_passages: z.int() })
-export type OrderedRecord = z.infer<typeof orderedSchema>
 
 /** Yields the kept records in the row order of an artifact, after the id of every revision is noted. */
-export function* recordsInRowOrder({ connection }: Staging): Generator<OrderedRecord> {
-  for (const row of connection.prepare(IN_ROW_ORDER).iterate()) yield orderedSchema.parse(row)
+export function recordsInRowOrder(staging: Staging): Generator<z.infer<typeof orderedSchema>> {
+  return rowsOf(staging, IN_ROW_ORDER, orderedSchema)
 }
 
 const DOCUMENTS = 'select uuid as id, key from document where passages > 0 order by uuid'
 const documentSchema = z.object({ id: z.string(), key: z.string() })
 
 /** Yields the documents that hold a passage. */
-export function* stagedDocuments({ connection }: Staging): Generator<z.infer<typeof documentSchema>> {
-  for (const row of connection.prepare(DOCUMENTS).iterate()) yield documentSchema.parse(row)
+export function stagedDocuments(staging: Staging): Generator<z.infer<typeof documentSchema>> {
+  return rowsOf(staging, DOCUMENTS, documentSchema)
 }
 
 /** Returns bytes that compare as the code units of the texts do, one after the other. No text holds a NUL. */

@@ -3,6 +3,7 @@ import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { StatementSync } from 'node:sqlite'
 import { z } from 'zod'
+import { DAY_MS } from '#core/platform/time.ts'
 import { IMPORT_BOUNDS } from '#law/import/bounds.ts'
 
 /**
@@ -11,26 +12,51 @@ import { IMPORT_BOUNDS } from '#law/import/bounds.ts'
  */
 export interface Staging {
   readonly connection: DatabaseSync
-  /** Adds a record at the end of the sources' order and returns its sequence number, from 1. */
-  add(record: StagedRecord): number
-  /** Returns the first and the last of the earlier records with one identity and digest. */
-  same(identity: Uint8Array, digest: Uint8Array): SameRecords | undefined
+  /** Adds a record at the end of the sources' order. */
+  add(row: StagedRow): void
+  /** Returns the last of the earlier records with one identity and digest, and the sequence number of the first. */
+  same(identity: Uint8Array, digest: Uint8Array): SameRecord | undefined
   /** Commits what was added; called once all sources are read. */
   flush(): void
   close(): void
 }
 
-/** Position of a record in its source. */
-export interface StagedLocation {
-  /** Index of the source in the import, from 0. */
-  readonly source: number
-  /** From 1. */
-  readonly line: number
-  /** The publisher's id. */
-  readonly id: string
+/** Position of a record: index of its source in the import from 0, line from 1, and the publisher's id. */
+export const locationSchema = z.object({ source: z.int(), line: z.int(), id: z.string() })
+export type StagedLocation = Readonly<z.infer<typeof locationSchema>>
+
+/** Two records of one row; columns of the second begin with `other_`. */
+export const pairSchema = locationSchema.extend({ other_source: z.int(), other_line: z.int(), other_id: z.string() })
+
+/** The columns of `pairSchema` from two aliases of `record`. */
+export function pairColumns(first: string, second: string): string {
+  const columns = ['source', 'line', 'id']
+  return [
+    ...columns.map((name) => `${first}.${name}`),
+    ...columns.map((name) => `${second}.${name} as other_${name}`),
+  ].join(', ')
 }
 
-export interface StagedRecord extends StagedLocation {
+export function pairOf(row: z.infer<typeof pairSchema>): {
+  readonly first: StagedLocation
+  readonly second: StagedLocation
+} {
+  const { source, line, id, other_source, other_line, other_id } = row
+  return { first: { source, line, id }, second: { source: other_source, line: other_line, id: other_id } }
+}
+
+/** Yields the rows of a query as they are read. */
+export function* rowsOf<Row>(
+  { connection }: Pick<Staging, 'connection'>,
+  sql: string,
+  schema: z.ZodType<Row>,
+  ...parameters: readonly number[]
+): Generator<Row> {
+  for (const row of connection.prepare(sql).iterate(...parameters)) yield schema.parse(row)
+}
+
+/** What the staging file keeps of a record. */
+export interface StagedRow extends StagedLocation {
   /** Hash of what is unique in the format. */
   readonly identity: Uint8Array
   readonly document: { readonly id: string; readonly key: string }
@@ -50,9 +76,9 @@ export interface StagedRecord extends StagedLocation {
   /** Hash of the text, whatever its white space. */
   readonly text: Uint8Array
   /** Instants in milliseconds since 1970. */
-  readonly effectiveAtMs: number
-  readonly effectiveToMs: number | null
-  readonly publishedAtMs: number
+  readonly effective_at: number
+  readonly effective_to: number | null
+  readonly published_at: number
   /** Hash of the text and of every other field that is served. */
   readonly digest: Uint8Array
   /** JSON of the record's facets and of its act. */
@@ -62,21 +88,16 @@ export interface StagedRecord extends StagedLocation {
   /** Parts whose own provision is known. */
   readonly referenced: number
   /** Sorts as the row order of an artifact does, up to the document. */
-  readonly orderKey: Uint8Array
+  readonly order_key: Uint8Array
   /** Sequence number of the first record that has the same identity and digest; it is of another source. */
   readonly repeats: number | null
-  /** Position of the drafts in their file; 0 bytes where no drafts are kept. */
-  readonly offset: number
+  /** Position of the staged record in its file; 0 bytes where none is kept. */
+  readonly at: number
   readonly bytes: number
 }
 
-const earlierSchema = z.object({ seq: z.int(), source: z.int(), line: z.int(), id: z.string() })
-export type EarlierRecord = z.infer<typeof earlierSchema>
-
-export interface SameRecords {
-  readonly first: EarlierRecord
-  readonly last: EarlierRecord
-}
+const sameSchema = locationSchema.extend({ first: z.int() })
+type SameRecord = z.infer<typeof sameSchema>
 
 /** No journal: a file that was left by a killed process is discarded. One process has it open. */
 const SETTINGS = `
@@ -101,126 +122,85 @@ create table record (
 create index record_identity on record (identity, digest, kept);
 create table numbered (seq integer primary key, number integer not null) strict;`
 
-const INSERT_RECORD = `
-insert into record (source, line, id, identity, document, written, law, served, label, provision, cited, anchor, text,
-  day, effective_at, effective_to, published_at, digest, facets, act, parts, referenced, order_key, at, bytes, repeats)
-values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+/** Columns of a record, which `StagedRow` has by these names, and the day on which it takes effect. */
+const COLUMNS = [
+  ...(['source', 'line', 'id', 'identity', 'document', 'written', 'law', 'served', 'label', 'provision'] as const),
+  ...(['cited', 'anchor', 'text', 'day', 'effective_at', 'effective_to', 'published_at', 'digest'] as const),
+  ...(['facets', 'act', 'parts', 'referenced', 'order_key', 'at', 'bytes', 'repeats'] as const),
+]
+const INSERT_RECORD = `insert into record (${COLUMNS.join(', ')}) values (${COLUMNS.map(() => '?').join(', ')})`
 
 /** While sources are read every record is kept, so both are read from the end of a range of the index. */
-const FIRST_SAME = `
-select seq, source, line, id from record where identity = ? and digest = ? and kept = 1 order by seq limit 1`
-const LAST_SAME = `
-select seq, source, line, id from record where identity = ? and digest = ? and kept = 1 order by seq desc limit 1`
-const INSERT_DOCUMENT = 'insert into document (uuid, key) values (?, ?) on conflict do nothing'
-const FIND_DOCUMENT = 'select id from document where uuid = ?'
-const INSERT_DESCRIBED = 'insert into described (json) values (?) on conflict do nothing'
-const FIND_DESCRIBED = 'select id from described where json = ?'
-
-const MS_PER_DAY = 86_400_000
-
-/** UTC day of an instant in milliseconds, as the number of days since 1970. */
-function dayNumberOf(instantMs: number): number {
-  return Math.floor(instantMs / MS_PER_DAY)
-}
-
-interface StagingOptions {
-  readonly unnamed?: boolean
-}
+const SAME = `
+select source, line, id, (
+    select seq from record where identity = ?1 and digest = ?2 and kept = 1 order by seq limit 1
+  ) as first
+from record where identity = ?1 and digest = ?2 and kept = 1 order by seq desc limit 1`
+/** A text that is there gives its row too. */
+const INSERT_DOCUMENT =
+  'insert into document (uuid, key) values (?, ?) on conflict do update set key = key returning id'
+const INSERT_DESCRIBED = 'insert into described (json) values (?) on conflict do update set json = json returning id'
 
 /**
  * Opens an empty staging file at a path where no file exists. Large sorts use its folder. With `unnamed`, it loses
  * its name at once, so nothing is left of it however the process ends.
  */
-export function openStaging(path: string, { unnamed = false }: StagingOptions = {}): Staging {
+export function openStaging(path: string, { unnamed = false } = {}): Staging {
   // The defensive mode, which is the default, would keep a journal.
   const connection = new DatabaseSync(path, { defensive: false })
   connection.exec(SETTINGS)
-  setTemporaryFolder(connection, dirname(path))
+  // The temporary folder of the system may be a small file system in memory.
+  connection.exec(`pragma temp_store_directory = '${dirname(path).replaceAll("'", "''")}'`)
   connection.exec(SCHEMA)
   if (unnamed) unlinkSync(path)
   const insertRecord = createInsert(connection)
-  const [firstSame, lastSame] = [connection.prepare(FIRST_SAME), connection.prepare(LAST_SAME)]
+  const same = connection.prepare(SAME)
   let uncommitted = 0
-  function write<T>(change: () => T): T {
-    if (uncommitted === 0) connection.exec('begin')
-    uncommitted += 1
-    const result = change()
-    if (uncommitted >= IMPORT_BOUNDS.stagingTransactionRows) flush()
-    return result
-  }
   function flush(): void {
     if (uncommitted > 0) connection.exec('commit')
     uncommitted = 0
   }
   return {
     connection,
-    add: (record) => write(() => insertRecord(record)),
-    same(identity, digest) {
-      const last = lastSame.get(identity, digest)
-      if (last === undefined) return undefined
-      return {
-        first: earlierSchema.parse(firstSame.get(identity, digest)),
-        last: earlierSchema.parse(last),
-      }
+    add(row) {
+      if (uncommitted === 0) connection.exec('begin')
+      uncommitted += 1
+      insertRecord(row)
+      if (uncommitted >= IMPORT_BOUNDS.stagingTransactionRows) flush()
     },
+    same: (identity, digest) => sameSchema.optional().parse(same.get(identity, digest)),
     flush,
     close: () => connection.close(),
   }
 }
 
-/** Returns a function that inserts a record with its document, facets and act, and returns its sequence number. */
-function createInsert(connection: DatabaseSync): (record: StagedRecord) => number {
+/** Returns a function that inserts a record with its document, facets and act. */
+function createInsert(connection: DatabaseSync): (row: StagedRow) => void {
   const insert = connection.prepare(INSERT_RECORD)
-  const documents = createIds(connection.prepare(INSERT_DOCUMENT), connection.prepare(FIND_DOCUMENT))
-  const described = createIds(connection.prepare(INSERT_DESCRIBED), connection.prepare(FIND_DESCRIBED))
-  return (record) =>
-    Number(
-      insert.run(
-        record.source,
-        record.line,
-        record.id,
-        record.identity,
-        documents(record.document.id, record.document.key),
-        record.written,
-        record.law,
-        record.served ? 1 : 0,
-        record.label,
-        record.provision,
-        record.cited,
-        record.anchor,
-        record.text,
-        dayNumberOf(record.effectiveAtMs),
-        record.effectiveAtMs,
-        record.effectiveToMs,
-        record.publishedAtMs,
-        record.digest,
-        described(record.facets),
-        record.act === null ? null : described(record.act),
-        record.parts,
-        record.referenced,
-        record.orderKey,
-        record.offset,
-        record.bytes,
-        record.repeats,
-      ).lastInsertRowid,
-    )
-}
-
-/** The temporary folder of the system may be a small file system in memory. */
-function setTemporaryFolder(connection: DatabaseSync, folder: string): void {
-  connection.exec(`pragma temp_store_directory = '${folder.replaceAll("'", "''")}'`)
+  const documents = createIds(connection.prepare(INSERT_DOCUMENT))
+  const described = createIds(connection.prepare(INSERT_DESCRIBED))
+  return ({ document, served, facets, act, ...rest }) => {
+    const row = {
+      ...rest,
+      document: documents(document.id, document.key),
+      served: served ? 1 : 0,
+      day: Math.floor(rest.effective_at / DAY_MS),
+      facets: described(facets),
+      act: act === null ? null : described(act),
+    }
+    insert.run(...COLUMNS.map((name) => row[name]))
+  }
 }
 
 const idSchema = z.object({ id: z.int() })
 
 /** Returns the row of a text, which it inserts where there is none. The most recent texts are cached. */
-function createIds(insert: StatementSync, find: StatementSync): (text: string, ...rest: readonly string[]) => number {
+function createIds(insert: StatementSync): (text: string, ...rest: readonly string[]) => number {
   let known = new Map<string, number>()
   return (text, ...rest) => {
     const cached = known.get(text)
     if (cached !== undefined) return cached
-    insert.run(text, ...rest)
-    const { id } = idSchema.parse(find.get(text))
+    const { id } = idSchema.parse(insert.get(text, ...rest))
     if (known.size >= IMPORT_BOUNDS.stagingCachedIdsMax) known = new Map()
     known.set(text, id)
     return id

@@ -4,7 +4,7 @@ import { SEARCH_BOUNDS } from '#core/domain/bounds.ts'
 import { EVALUATION_BOUNDS } from '#jobs/evaluation/bounds.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { assignFolds } from '#jobs/evaluation/calibration/folds.ts'
-import { parseRecordJson } from '#law/import/record-json.ts'
+import { parseRecordJson } from '#law/import/record/record-json.ts'
 import { firstReadable, lineFault, textLines } from '#operator/evaluate/text-lines.ts'
 
 /** Other fields of a line, such as a note, are ignored. */

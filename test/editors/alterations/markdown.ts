@@ -1,4 +1,4 @@
-import { MARKDOWN_MAPPING } from '#law/import/mapping.ts'
+import { MARKDOWN_MAPPING } from '#law/import/mapping/mapping.ts'
 import type { Draw } from '../draw.ts'
 import { otherText, spelledOtherwise, withFile } from './alteration.ts'
 import type { Alteration, Expectation } from './alteration.ts'

@@ -11,10 +11,10 @@ import { rowOrder } from '#core/index/format/row-checks.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import { derivedUuid } from '#core/platform/ids.ts'
-import type { DraftPassage } from '#law/import/draft.ts'
-import { lawMapping } from '#law/import/law-mapping.ts'
-import { parseSourceYaml } from '#law/import/source-yaml.ts'
-import type { Mapping } from '#law/import/mapping.ts'
+import type { Passage } from '#law/import/passage/passage.ts'
+import { statedMapping } from '#law/import/corpus/corpus-mapping.ts'
+import { parseSourceYaml } from '#law/import/corpus/source-yaml.ts'
+import type { Mapping } from '#law/import/mapping/mapping.ts'
 import { writeProofs } from '#jobs/trace/proofs.ts'
 import { SAMPLES, SAMPLE_SOURCE_YAML } from '#test/law/readers/samples.ts'
 import { buildTestArtifact, sourcesOf } from '#test/support/artifact.ts'
@@ -26,7 +26,7 @@ import { signingKeys } from '#test/support/secrets.ts'
 /** The trace of one version with passages of every format that is imported. */
 const SLUG = 'every-format'
 const VERIFIER = fileURLToPath(new URL('../../../jobs/trace/verify-reply.mjs', import.meta.url))
-const LAW = lawMapping(parseSourceYaml(SAMPLE_SOURCE_YAML))
+const LAW = statedMapping(parseSourceYaml(SAMPLE_SOURCE_YAML))
 const ORIGINAL = Buffer.from('a file that was drafted from')
 
 interface Kind {
@@ -82,7 +82,7 @@ const snapshotOf = ({ file }: Kind): string => derivedUuid('test snapshot', file
 
 beforeAll(async () => {
   const rows: PassageRecord[] = []
-  const added = (kind: Kind, { selector }: DraftPassage, text: string): PassageRecord => {
+  const added = (kind: Kind, { selector }: Passage, text: string): PassageRecord => {
     const passage = testPassage(rows.length, { text })
     const citation = { ...passage.citation, source_snapshot_id: snapshotOf(kind) }
     const original = kind.file === 'a.md' ? { original: { sha256: sha256(ORIGINAL).toString('hex') } } : {}

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { importCaptured } from '#jobs/capture/import-captured.ts'
-import { lawMapping } from '#law/import/law-mapping.ts'
-import { parseSourceYaml } from '#law/import/source-yaml.ts'
+import { statedMapping } from '#law/import/corpus/corpus-mapping.ts'
+import { parseSourceYaml } from '#law/import/corpus/source-yaml.ts'
 import { captureSources } from '#law/sources/capture.ts'
 import { listSource } from '#law/sources/list.ts'
 import { startJobsHarness } from '#test/support/jobs.ts'
@@ -34,7 +34,7 @@ test.each([
   const { files } = await listSource(folder, 'law')
   const wanted = files.filter(({ sourceName }) => APART.has(sourceName) === isApart)
   const sources = await captureSources(harness.store, wanted)
-  const mapping = lawMapping(parseSourceYaml(SAMPLE_SOURCE_YAML))
+  const mapping = statedMapping(parseSourceYaml(SAMPLE_SOURCE_YAML))
   const knowledgeBase = { id, slug: 'law' }
   const deps = { database: harness.owner, store: harness.store }
   const imported = await importCaptured(deps, { knowledgeBase, mapping, sources, leftOut: [], actor: 'tester' })

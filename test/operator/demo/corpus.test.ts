@@ -25,7 +25,7 @@ test.each(['cfpb', 'de', 'eu', 'fr', 'obliqa'])(
     const path = corpusFolder(name, 'rules.md')
     expect(corpusAt(path)).toMatchObject({ slug: `own-${name}`, title: name, mappingFile: undefined })
     writeFileSync(join(path, 'corpus.jsonl'), '')
-    expect(corpusAt(path).mappingFile).toMatch(new RegExp(`law/import/mappings/${name}\\.json$`))
+    expect(corpusAt(path).mappingFile).toMatch(new RegExp(`law/import/corpus/mappings/${name}\\.json$`))
   },
 )
 

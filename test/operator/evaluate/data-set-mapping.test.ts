@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import { evaluationMapping, limitSubjects, offsetFields } from '#operator/evaluate/data-set-mapping.ts'
 import type { MappingChoices } from '#operator/evaluate/data-set-mapping.ts'
-import type { DraftPassage } from '#law/import/draft.ts'
-import { parseMapping } from '#law/import/mapping.ts'
+import type { Passage } from '#law/import/passage/passage.ts'
+import { parseMapping } from '#law/import/mapping/mapping.ts'
 import { importSnapshots } from '#law/import/pipeline.ts'
 import { writeDataSet } from '#test/jobs/evaluation/data-set.ts'
 
@@ -22,7 +22,7 @@ function corpusOf(records: readonly object[]): string {
 async function imported(
   records: readonly object[],
   choices: MappingChoices = { limit: undefined, dated: false },
-): Promise<readonly DraftPassage[]> {
+): Promise<readonly Passage[]> {
   const snapshot = {
     id: '0197a4c6-0000-7000-8000-000000000001',
     sourceName: 'corpus.jsonl',
@@ -30,7 +30,7 @@ async function imported(
     path: corpusOf(records),
   }
   const mapping = parseMapping(evaluationMapping(choices))
-  const drafts: DraftPassage[] = []
+  const drafts: Passage[] = []
   for await (const draft of importSnapshots({
     knowledgeBaseId: '0197a4c6-0000-7000-8000-000000000002',
     mapping,

@@ -1,0 +1,158 @@
+import { stringify } from 'yaml'
+import { OperatorError } from '#core/platform/errors.ts'
+import { listSource } from '#law/sources/list.ts'
+import type { SourceFile } from '#law/sources/list.ts'
+import { DATE_RULES } from '#law/readers/document.ts'
+import type { DocumentFields, ReadDate } from '#law/readers/document.ts'
+import { readBytes, readDocument } from '#law/readers/read.ts'
+import { UnreadableFile } from '#law/readers/tree.ts'
+import { IMPORT_BOUNDS } from '../bounds.ts'
+import { frontMatterAtHead, frontMatterOf } from '../record/markdown/front-matter.ts'
+import { proposedRecords } from './propose-records.ts'
+
+/** A `source.yaml` to be corrected, and sentences about what is missing or not read. */
+export interface ProposedSource {
+  readonly yaml: string
+  readonly sentences: readonly string[]
+}
+
+/** What an operator must state where no file does, and what it is. */
+const NEEDED: ReadonlyMap<string, string> = new Map([
+  ['title', 'the title of the document, as it is cited'],
+  ['authority', 'the body that made the law'],
+  ['language', 'the language of the texts, as a BCP 47 tag: en, de, fr-CA'],
+  ['jurisdiction', 'the country or body for which the law is in force: US, DE, EU, GB-SCT'],
+  ['canonical_url', 'the address at the publisher; the name of the file follows one that ends with /'],
+  ['published_at', 'the day of publication, YYYY-MM-DD'],
+  ['effective_at', 'the day from which the texts are in force, YYYY-MM-DD'],
+])
+
+/** Fields that differ from one document to the next: where some files state them, the others are asked one by one. */
+const OF_ONE_DOCUMENT: ReadonlySet<string> = new Set(['title', 'language', 'published_at', 'effective_at'])
+
+interface Seen {
+  readonly name: string
+  readonly about: string
+  readonly missing: readonly string[]
+  /** Whether the file is read and holds law, so that nothing of it may be missing. */
+  readonly holdsLaw: boolean
+}
+
+const HEAD = `# What the files of this folder do not state. "operator import init" wrote it: correct it, then run "operator import".
+# A value stands for every file that does not state it. Under "files" it is of one file, and comes before what that
+# file states; each field may stand there.`
+
+/**
+ * Reads the files of a folder and writes a `source.yaml`: what was recognised as comments, and a line for each field
+ * that is missing. For JSONL it proposes the rules of a mapping.
+ * @throws OperatorError where there is nothing to read.
+ */
+export async function proposeSource(
+  folder: string,
+  onFile: (done: number, total: number) => void = () => undefined,
+): Promise<ProposedSource> {
+  const jsonl = await listSource(folder, 'jsonl').catch(() => undefined)
+  if (jsonl !== undefined) {
+    const { lines, sentences } = await proposedRecords(jsonl.files.map(({ path }) => path))
+    return { yaml: `${[HEAD, ...lines].join('\n')}\n`, sentences }
+  }
+  const { files } = await listSource(folder, 'law')
+  if (files.length > IMPORT_BOUNDS.proposedFilesMax)
+    throw new OperatorError(`more than ${IMPORT_BOUNDS.proposedFilesMax} files: propose for a part of the folder`)
+  const seen: Seen[] = []
+  for (const [index, file] of files.entries()) {
+    onFile(index, files.length)
+    seen.push(await seenIn(file))
+  }
+  return written(seen)
+}
+
+async function seenIn({ path, sourceName: name }: SourceFile): Promise<Seen> {
+  try {
+    const bytes = await readBytes(path)
+    const { format, fields, provisions, warnings, cite } = await readDocument(name, bytes)
+    const stated = new Set([...(format === 'markdown' ? ownFields(bytes) : []), ...fieldsStated(fields)])
+    if (provisions.some((provision) => cite(provision).url !== undefined)) stated.add('canonical_url')
+    const records = provisions.filter(({ text }) => text !== undefined).length
+    const what = `${format}${fields.title === undefined ? '' : `, "${oneLine(fields.title)}"`}`
+    const [warning] = warnings
+    if (records === 0) return unread(name, `${what}, no passage${warning === undefined ? '' : `: ${warning.message}`}`)
+    const about = `${what}, ${records} ${records === 1 ? 'passage' : 'passages'}${inForce(fields.effectiveFrom)}`
+    return { name, about, missing: [...NEEDED.keys()].filter((field) => !stated.has(field)), holdsLaw: true }
+  } catch (error) {
+    if (!(error instanceof UnreadableFile)) throw error
+    return unread(name, `not read: ${error.message}${error.line === undefined ? '' : ` (line ${error.line})`}`)
+  }
+}
+
+function unread(name: string, about: string): Seen {
+  return { name, about, missing: [], holdsLaw: false }
+}
+
+function oneLine(text: string): string {
+  return text.replaceAll(/[\p{Cc}\s]+/gu, ' ').slice(0, 100)
+}
+
+function inForce(from: ReadDate | undefined): string {
+  if (from === undefined) return ''
+  return `, in force from ${from.day}${from.rule === undefined ? '' : ` (${DATE_RULES[from.rule]})`}`
+}
+
+function fieldsStated(fields: DocumentFields): readonly string[] {
+  const { title, authority, language, jurisdiction, url, publishedAt, effectiveFrom } = fields
+  const found = {
+    title,
+    authority,
+    language,
+    jurisdiction,
+    canonical_url: url,
+    published_at: publishedAt ?? effectiveFrom,
+    effective_at: effectiveFrom,
+  }
+  return Object.entries(found).flatMap(([name, value]) => (value === undefined ? [] : [name]))
+}
+
+/** Fields of documented front matter; none where it is not understood. */
+function ownFields(bytes: Uint8Array): readonly string[] {
+  try {
+    const front = frontMatterOf(frontMatterAtHead(bytes) ?? '', new Set(NEEDED.keys()))
+    return [...front].flatMap(([name, { text }]) => (text === '' ? [] : [name]))
+  } catch {
+    return []
+  }
+}
+
+function written(seen: readonly Seen[]): ProposedSource {
+  const law = seen.filter(({ holdsLaw }) => holdsLaw)
+  const sentences = seen.filter(({ holdsLaw }) => !holdsLaw).map(({ name, about }) => `${name}: ${about}`)
+  const lines = ['#', ...seen.map(({ name, about }) => `# ${name}: ${about}`), '']
+  const single = new Set<string>()
+  for (const [name, what] of NEEDED) {
+    const without = law.filter(({ missing }) => missing.includes(name))
+    if (without.length === 0) continue
+    const isShared = law.length === 1 || (without.length === law.length ? name !== 'title' : !OF_ONE_DOCUMENT.has(name))
+    if (!isShared) single.add(name)
+    sentences.push(`${whoLack(without, law)} ${name}: ${what}.`)
+    if (isShared) lines.push(`# ${whoLack(without, law)} ${what}.`, `${name}:`, '')
+  }
+  lines.push('# Subjects that all files have, separated by commas; they may be empty.', 'subjects:')
+  const apart = law.filter(({ missing }) => missing.some((name) => single.has(name)))
+  if (apart.length > 0) lines.push('', 'files:')
+  for (const { name, missing } of apart)
+    lines.push(
+      `  ${stringify(name).trim()}:`,
+      ...missing.filter((each) => single.has(each)).map((each) => `    ${each}:  # ${NEEDED.get(each)}`),
+    )
+  return { yaml: `${[HEAD, ...lines].join('\n')}\n`, sentences }
+}
+
+const NAMED_MAX = 5
+
+/** The subject and verb of a sentence that says what files do not state. */
+function whoLack(without: readonly Seen[], law: readonly Seen[]): string {
+  if (without.length === law.length) return 'No file states'
+  const named = without.slice(0, NAMED_MAX).map(({ name }) => name)
+  const more = without.length > named.length ? [`and ${without.length - named.length} more`] : []
+  const verb = without.length === 1 ? 'does' : 'do'
+  return `${without.length} of ${law.length} files (${[...named, ...more].join(', ')}) ${verb} not state`
+}

@@ -1,0 +1,169 @@
+import { isUtf8 } from 'node:buffer'
+import { readFile, stat } from 'node:fs/promises'
+import { READER_BOUNDS } from '#law/readers/bounds.ts'
+import { IMPORT_BOUNDS } from '../bounds.ts'
+import { frontMatterOf } from './markdown/front-matter.ts'
+import type { FrontMatter } from './markdown/front-matter.ts'
+import { headingReference, isBoldHeading } from './markdown/heading-reference.ts'
+import { cutAtHeadings } from './markdown/headings.ts'
+import type { Section } from './markdown/headings.ts'
+import { createMarkdownPlaces } from './markdown/place.ts'
+import type { PlaceOf } from '#law/readers/places.ts'
+import type { SourceFault, SourceItem } from './record.ts'
+import { isBlank, unstorable } from '#law/readers/text.ts'
+import { UnreadableFile } from '#law/readers/tree.ts'
+
+/** Yields the records of one Markdown file; see `markdownItems`. */
+export async function* markdownRecords(path: string, known: ReadonlySet<string>): AsyncGenerator<SourceItem> {
+  const { size } = await stat(path)
+  if (size > READER_BOUNDS.markdownFileBytesMax) {
+    yield fault(1, `file larger than ${READER_BOUNDS.markdownFileBytesMax} bytes`)
+    return
+  }
+  const bytes = await readFile(path)
+  if (!isUtf8(bytes)) {
+    const lines = bytes.toString('latin1').split('\n')
+    yield fault(lines.findIndex((line) => !isUtf8(Buffer.from(line, 'latin1'))) + 1, 'not valid UTF-8')
+    return
+  }
+  const text = new TextDecoder().decode(bytes)
+  yield* markdownItems(text, known, bytes.length - Buffer.byteLength(text))
+}
+
+/**
+ * Yields the records of a Markdown text: YAML front matter between two `---` lines, then one record per heading with
+ * the text below it. `section.fragment` is the anchor written after the heading (`{#anchor}`), where no earlier heading
+ * has the same one. `section.path` is title › chapter › heading. `section.reference` is the number that starts with the
+ * front matter's `citation_prefix`; a section below a numbered heading has `section.within` and `section.below`.
+ * @param known the fields of front matter that the mapping reads or ignores; any other one refuses the file.
+ * @param bytesBefore bytes of the file before the text: its byte order mark.
+ */
+export function* markdownItems(
+  text: string,
+  known: ReadonlySet<string>,
+  bytesBefore: number = 0,
+): Generator<SourceItem> {
+  try {
+    yield* itemsOf(text, known, bytesBefore)
+  } catch (error) {
+    if (!(error instanceof UnreadableFile)) throw error
+    yield fault(error.line ?? 1, error.message)
+  }
+}
+
+function* itemsOf(text: string, known: ReadonlySet<string>, bytesBefore: number): Generator<SourceItem> {
+  const { yaml, body, bodyLine } = partsOf(text)
+  const front = frontMatterOf(yaml, known)
+  const cut = cutAtHeadings(body, bodyLine)
+  for (const { line, message } of cut.warnings) yield { kind: 'warning', line, message }
+  const metadata = new Map(
+    [...front].flatMap(([name, { text: value }]) => (value === '' ? [] : [[`metadata.${name}`, value] as const])),
+  )
+  const prefix = metadata.get('metadata.citation_prefix')
+  for (const section of cut.sections) assertReferencesClear(section, prefix)
+  const places = createMarkdownPlaces(text, text.length - body.length, bytesBefore)
+  for (const omission of cut.omissions) yield { kind: 'omission', ...omission }
+  for (const section of cut.sections) {
+    const { line, anchor: id, repeatsLine, kept } = section
+    if (repeatsLine !== undefined) {
+      const message = `the headings on lines ${repeatsLine} and ${line} have the same anchor: the second is imported as ${id}`
+      yield { kind: 'warning', line, id, message }
+    }
+    yield itemOf(section, metadata, front, places(kept))
+  }
+}
+
+interface MarkdownParts {
+  readonly yaml: string
+  readonly body: string
+  /** Line of the file on which the body starts, from 1. */
+  readonly bodyLine: number
+}
+
+const LINE = /([^\r\n]*)(\r\n?|\n|$)/y
+
+/** Separates front matter and body: a line `---`, lines of YAML, a line `---` or `...`, and the rest. */
+function partsOf(text: string): MarkdownParts {
+  const yaml: string[] = []
+  LINE.lastIndex = 0
+  for (let number = 1; ; number += 1) {
+    const [, line = '', end = ''] = LINE.exec(text) ?? []
+    if (number === 1 ? line.trimEnd() !== '---' : end === '' && line === '')
+      throw new UnreadableFile('no front matter', { line: 1 })
+    if (number > 1 && /^(?:---|\.\.\.)\s*$/.test(line))
+      return { yaml: yaml.join('\n'), body: text.slice(LINE.lastIndex), bodyLine: number + 1 }
+    if (number > 1) yaml.push(line)
+  }
+}
+
+/** A fault of the whole file. */
+function fault(line: number, reason: string): SourceFault {
+  return { kind: 'fault', line, reason }
+}
+
+function itemOf(
+  section: Section,
+  metadata: ReadonlyMap<string, string>,
+  stated: FrontMatter,
+  place: PlaceOf,
+): SourceItem {
+  const { line, heading, anchor, text } = section
+  const path = pathOf(section, metadata.get('metadata.title') ?? '')
+  // No passage shows the headings above it, unless another one below them does.
+  const lost = { line, text: `${path}\n${text}` }
+  if (isBlank(text)) return { kind: 'fault', ...lost, id: anchor, reason: 'heading without text' }
+  const flaw = unstorable(text) ?? unstorable(section.source)
+  if (flaw !== undefined) {
+    const id = unstorable(anchor) === undefined ? anchor : `line-${line}`
+    return { kind: 'fault', ...lost, id, reason: flaw }
+  }
+  const values = new Map([
+    ...metadata,
+    ...provisionOf(section, metadata.get('metadata.citation_prefix')),
+    ['section.path', path],
+  ])
+  if (section.fragment !== undefined) values.set('section.fragment', section.fragment)
+  const captured = { format: 'markdown', text: section.below, place } as const
+  return { kind: 'record', line, id: anchor, title: heading, text, captured, values, stated }
+}
+
+/** Shortens to one character above the bound of the whole, so that a long heading is not copied often. */
+function shortened(heading: string): string {
+  return heading.slice(0, IMPORT_BOUNDS.headingCharactersMax * 2 + 1)
+}
+
+function pathOf({ parents, heading }: Section, title: string): string {
+  return [title, ...parents, heading]
+    .filter((part, index, all) => part !== '' && part !== all[index - 1])
+    .map(shortened)
+    .join(' › ')
+}
+
+/**
+ * Returns the provision that a section belongs to: its own (`COB-M 2.1`), or that of the nearest heading above it, and
+ * then the headings from there on (`Exception`).
+ */
+function provisionOf(section: Section, prefix: string | undefined): readonly (readonly [string, string])[] {
+  const headings = [section.heading, ...section.parents.toReversed()]
+  for (const [above, heading] of headings.entries()) {
+    const found = headingReference(heading, prefix)
+    if (found.kind !== 'reference') continue
+    if (above === 0) return [['section.reference', found.reference]]
+    const below = headings.slice(0, above).toReversed().map(shortened).join(', ')
+    return [
+      ['section.within', found.reference],
+      ['section.below', below],
+    ]
+  }
+  return []
+}
+
+/** @throws UnreadableFile for a heading, or a line below it, that names a provision in an unclear way. */
+function assertReferencesClear({ heading, parents, text, line }: Section, prefix: string | undefined): void {
+  for (const each of [heading, ...parents]) {
+    const found = headingReference(each, prefix)
+    if (found.kind === 'fault') throw new UnreadableFile(found.reason, { line })
+  }
+  if (prefix !== undefined && text.split('\n').some((each) => isBoldHeading(each, prefix)))
+    throw new UnreadableFile('a numbered line in bold below this heading: write # before it', { line })
+}
