@@ -8,12 +8,12 @@ import { z } from 'zod'
 import { runScript } from '#test/support/processes.ts'
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
-/** The gateway computes for 8 ms before each request. */
+/** The gateway computes for 30 ms before each request. */
 const BUSY = `
 import { Server } from 'node:http'
 const { emit } = Server.prototype
 Server.prototype.emit = function (...event) {
-  if (event[0] === 'request') for (const until = performance.now() + 8; performance.now() < until;);
+  if (event[0] === 'request') for (const until = performance.now() + 30; performance.now() < until;);
   return emit.apply(this, event)
 }
 `

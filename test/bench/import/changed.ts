@@ -39,12 +39,7 @@ export async function benchChanged(corpus: ChangedCorpus, work: string, steps: S
   const { embedding, mapping } = corpus
   const endpoint = await startEmbeddingEndpoint(vectorsByWords())
   steps.onStop(() => endpoint.stop())
-  const environment = {
-    OPENAI_BASE_URL: endpoint.baseUrl,
-    OPENAI_API_KEY: 'bench',
-    OPENAI_MODEL: 'bench-words',
-    SOURCE_ROOTS: work,
-  }
+  const environment = { OPENAI_BASE_URL: endpoint.baseUrl, OPENAI_API_KEY: 'bench', SOURCE_ROOTS: work }
   const servers = await startOwnServers({ name: 'bench', folder: work, secrets: testSecrets(), environment }, steps)
   const { settings, operator } = servers
   const searchNode = await steps.run('search node', () => startSearchNode(settings))
@@ -62,6 +57,7 @@ export async function benchChanged(corpus: ChangedCorpus, work: string, steps: S
     mappingFile: mapping,
     questionsFile: undefined,
     embedding,
+    endpoint: embedding === 'openai' ? { model: 'bench-words' } : undefined,
   }
   const progress = createProgress(process.stderr)
   const deps = { operator, store, redisUrl, reviewerKeyFile: join(work, 'reviewer.pem') }

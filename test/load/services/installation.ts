@@ -49,5 +49,5 @@ async function publishCorpus({ operator, settings, knowledgeBase }: Installation
   await createKnowledgeBase(operator, { slug: knowledgeBase, title: corpus.title })
   const reviewerKeyFile = join(settings.folder, 'reviewer.pem')
   const deps = { operator, store: storeOf(settings), redisUrl: settings.redisUrl, reviewerKeyFile }
-  await publish(deps, { ...corpus, knowledgeBase, embedding: 'openai' }, UNHEARD)
+  await publish(deps, { ...corpus, knowledgeBase, embedding: 'openai', endpoint: { model: 'load' } }, UNHEARD)
 }

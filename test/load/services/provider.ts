@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startEmbeddingEndpoint, vectorsByWords } from '#test/support/embedding-endpoint.ts'
-import { WORD_DIMENSIONS } from '#test/support/word-vectors.ts'
 
 /** An embedding provider with vectors by words, whose queries a scenario can slow down and fail. */
 export interface Provider {
@@ -34,8 +33,6 @@ export async function startProvider(): Promise<Provider> {
     environment: {
       OPENAI_BASE_URL: endpoint.baseUrl,
       OPENAI_API_KEY: 'load',
-      OPENAI_MODEL: 'load',
-      OPENAI_DIMENSIONS: String(WORD_DIMENSIONS),
       OPENAI_TIMEOUT_MS: '9000',
     },
     stop: endpoint.stop,

@@ -145,7 +145,9 @@ test(`law of each format goes from its files to callers, is captured again when 
     .string()
     .parse(captured.at(-1)?.import_id, { error: () => `nothing is imported: ${captured.at(-1)?.message}` })
   const listed = await cli.json('sources', 'list', '--knowledge-base', BASE)
-  expect(listed).toMatchObject(['folder', 'publisher'].map((name) => ({ name, last_outcome: 'changed' })))
+  expect(listed).toMatchObject(
+    ['folder', 'publisher'].map((name) => ({ name, last_outcome: expect.stringMatching(/^(?:un)?changed$/) })),
+  )
 
   const first = await built(importId)
   const page = await reviewedAndActivated(first)
