@@ -95,9 +95,11 @@ export type Confidence = 'certain' | 'needs act' | 'if held once' | 'if held'
 export interface Citation {
   readonly from: number
   readonly to: number
-  readonly kind: DesignatorKind | 'act' | 'comment'
+  readonly kind: DesignatorKind | 'act'
   readonly path: readonly string[]
   readonly act: string | undefined
+  /** The act is that of an antecedent, and no name beside the provision. */
+  readonly isInferred?: boolean
   readonly confidence: Confidence
   /** The first two parts are joined by a point (`1026.43`). */
   readonly pointed: boolean

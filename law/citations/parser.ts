@@ -1,21 +1,56 @@
-import { referenceOf, resolveCitations } from '#law/citations/antecedents/resolve.ts'
+import { resolveCitations } from '#law/citations/antecedents/resolve.ts'
+import { rulebookPath, underRulebook } from '#law/citations/grammars/rulebook.ts'
+import { underUsAct } from '#law/citations/grammars/us.ts'
 import { lex } from '#law/citations/lexer/tokens.ts'
+import { readAct } from '#law/citations/names/acts.ts'
 import type { ActAliases } from '#law/citations/names/aliases.ts'
-import type { Citation, ExplicitReference } from './citation.ts'
+import { familyOf } from './citation.ts'
+import type { Citation, ExplicitReference, Reference } from './citation.ts'
 import { findCitations } from './find.ts'
 
 export { type ActAliases, createActAliases, namesOfAct } from './names/aliases.ts'
 export { ancestorsOf, canonicalReference, type ExplicitReference, type Reference } from './citation.ts'
-export { parseReference } from './label.ts'
 
 /** Further references of a query are ignored. */
 const EXPLICIT_REFERENCES_MAX = 100
+/** A label names one provision, perhaps after its act and its part. */
+const LABEL_CITATIONS_MAX = 8
+const CANONICAL = /^([a-z]{2,16}:[^\s#/][^\s#]*|\*)(?:#([^\s#]+))?$/
 
 /** The references of a query; each list is in order, and no two references overlap. */
 export interface QueryReferences {
   readonly certain: readonly ExplicitReference[]
   /** They count only if the corpus holds them: `GDPR 17`, or an article in small letters without an act (`art. 970`). */
   readonly ifHeld: readonly ExplicitReference[]
+}
+
+/**
+ * Returns the provisions and acts that a query cites, in time linear in its length. The stages are: tokens (`lexer`) →
+ * citations, found from left to right by `provisions`, `grammars` and `names` → what they refer back to (`antecedents`).
+ * Each item of a list and each end of a range is one reference. Publishers do not number sentences, subparagraphs and
+ * alinéas, so these belong to the text of a reference, never to its path. A provision without an act takes the act of
+ * its list, else the only act in the query if that act has such provisions. A provision left without an act counts only
+ * if it is unambiguous: `§`, `Rule 6.5.2`, `Article 6`, `section 5(a)`.
+ */
+export function referencesIn(query: string, aliases: ActAliases): QueryReferences {
+  const tokens = lex(query)
+  const found = findCitations(tokens, aliases, EXPLICIT_REFERENCES_MAX)
+  const { certain, ifHeld } = resolveCitations(found, tokens, aliases)
+  const written = (citation: Citation): ExplicitReference => {
+    const start = tokens.get(citation.from)?.start ?? 0
+    const end = tokens.get(citation.to - 1)?.end ?? start
+    return { text: query.slice(start, end), start, end, reference: referenceOf(citation) }
+  }
+  return { certain: certain.map(written), ifHeld: ifHeld.map(written) }
+}
+
+/** Returns the reference in the numbering scheme of the act's family. */
+function referenceOf({ act, kind, path }: Citation): Reference {
+  const family = act === undefined ? undefined : familyOf(act)
+  if (family === 'rulebook' || (act === undefined && kind === 'rule')) return { act, path: underRulebook(path) }
+  const under = act !== undefined && family === 'us' ? underUsAct(act, path) : { act, path }
+  const isComment = kind === 'comment' && (act === undefined || family === 'us')
+  return isComment ? { ...under, path: ['comment', ...under.path] } : under
 }
 
 /** The act that a name means, where the whole name is one of an act. */
@@ -26,21 +61,32 @@ export function actNamed(name: string, aliases: ActAliases): string | undefined 
 }
 
 /**
- * Returns the provisions and acts that a query cites, in time linear in its length. The stages are: tokens (`lexer`) →
- * citations, read once from left to right by `provisions`, `grammars` and `names` → their antecedents (`antecedents`).
- * Each item of a list and each end of a range is one reference. Publishers do not number sentences, subparagraphs and
- * alinéas, so these belong to the text of a reference, never to its path. A provision without an act takes the act of
- * its list, else the only act in the query if that act has such provisions. A provision left without an act counts only
- * if it is unambiguous: `§`, `Rule 6.5.2`, `Article 6`, `section 5(a)`.
+ * Returns the reference of a citation label or of a publisher's identifier: `12 CFR 1003.2(g)(1)`, `celex:32016R0679
+ * art 6(1)(f)`, `BGB § 433`, `COBS 23.6.Guidance.2.`, an ELI, or a canonical form. Of several references it is the most
+ * exact one with an act. Undefined if there is none.
  */
-export function referencesIn(query: string, aliases: ActAliases): QueryReferences {
-  const tokens = lex(query)
-  const citations = findCitations(tokens, aliases, EXPLICIT_REFERENCES_MAX)
-  const { certain, ifHeld } = resolveCitations(citations, tokens)
-  const written = (citation: Citation): ExplicitReference => {
-    const start = tokens.get(citation.from)?.start ?? 0
-    const end = tokens.get(citation.to - 1)?.end ?? start
-    return { text: query.slice(start, end), start, end, reference: referenceOf(citation) }
-  }
-  return { certain: certain.map(written), ifHeld: ifHeld.map(written) }
+export function parseReference(label: string, aliases: ActAliases): Reference | undefined {
+  const trimmed = label.trim()
+  const [, act, path] = CANONICAL.exec(trimmed) ?? []
+  if (act !== undefined) return ofCanonical(act, path, aliases)
+  const tokens = lex(trimmed)
+  const mention = readAct(tokens, 0, aliases)
+  if (mention === undefined || familyOf(mention.act) !== 'rulebook') return mostExact(trimmed, aliases)
+  const after = tokens.get(mention.end - 1)?.end ?? 0
+  return { act: mention.act, path: underRulebook(rulebookPath(trimmed.slice(after))) }
+}
+
+function ofCanonical(act: string, parts: string | undefined, aliases: ActAliases): Reference | undefined {
+  const path = (parts ?? '').split('/').filter((part) => part !== '')
+  if (act === '*') return path.length === 0 ? undefined : { act: undefined, path }
+  const celex = act.startsWith('celex:') ? mostExact(act, aliases)?.act : undefined
+  return { act: celex?.startsWith('celex:') === true ? celex : act, path }
+}
+
+function mostExact(label: string, aliases: ActAliases): Reference | undefined {
+  const tokens = lex(label)
+  const { certain } = resolveCitations(findCitations(tokens, aliases, LABEL_CITATIONS_MAX), tokens, aliases)
+  const exactness = ({ act, path }: Reference): number => (act === undefined ? 0 : 1000) + path.length
+  const references = certain.map(referenceOf)
+  return references.toSorted((a, b) => exactness(b) - exactness(a))[0]
 }

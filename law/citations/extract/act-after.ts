@@ -4,9 +4,11 @@ import type { TokenStream } from '#law/citations/lexer/tokens.ts'
 import { readAct } from '#law/citations/names/acts.ts'
 import type { ActAliases } from '#law/citations/names/aliases.ts'
 import { isManner, isNonStatutory, isNonStatutoryAfter } from '#law/citations/names/non-statutory.ts'
-import { isRelative, startsClause } from '#law/citations/names/self-citation.ts'
 import { readUnresolvedAfter } from '#law/citations/names/unresolved.ts'
+import { readDesignator } from '#law/citations/provisions/designators.ts'
 import type { Designator } from '#law/citations/provisions/designators.ts'
+import { readFirst } from '#law/citations/provisions/lists.ts'
+import { readDesignation } from '#law/citations/provisions/numbers.ts'
 
 /** Words between a provision and the act after it: `of the`, `der`, `du`, `, (`. */
 const LINKS = new Set(
@@ -17,37 +19,50 @@ const LINKS = new Set(
   ).split(' '),
 )
 const LINKS_MAX = 7
+/** Places in the text where the words stand (`section 4.2 above`), and verbs of price after an article of a shop. */
+const RELATIVE =
+  /^(?:above|below|hereof|herein|hereunder|hereto|supra|infra|oben|unten|vorstehend|nachstehend|kosten|kostet|costs?|coute(?:nt)?)$/
 
-export type ActAfter =
-  | { readonly kind: 'act'; readonly mention: ActMention; readonly linked: boolean }
-  | { readonly kind: 'non-statutory' }
-  | undefined
-
-/**
- * Reads what follows a provision: its act, or a non-statutory source. `linked`: a word such as `of` or `des`
- * connects them.
- */
-export function readActAfter(tokens: TokenStream, at: number, designator: Designator, aliases: ActAliases): ActAfter {
-  if (isRelative(tokens, at)) return { kind: 'non-statutory' }
+/** Reads what follows a provision: its act, or a source that has no force of law. */
+export function readActAfter(
+  tokens: TokenStream,
+  at: number,
+  designator: Designator,
+  aliases: ActAliases,
+): ActMention | 'non-statutory' | undefined {
+  if (isRelative(tokens, at)) return 'non-statutory'
   let index = afterBook(tokens, at)
   let linked = index > at
   const clause = startsClause(tokens, at)
   for (const last = index + LINKS_MAX; index <= last; index += 1) {
     const mention = readAct(tokens, index, aliases) ?? readUsTitleAfter(tokens, index)
     if (mention !== undefined && mention.sections === undefined && mention.path === undefined)
-      return { kind: 'act', mention, linked }
+      return linked || !startsCitation(tokens, mention, aliases) ? mention : undefined
     if (linked && !clause && isNonStatutory(tokens, index, aliases) && !isManner(tokens, at, index))
-      return { kind: 'non-statutory' }
+      return 'non-statutory'
     if (isAnnexOfAct(tokens, index)) index += 1
-    const link = tokens.get(index)
-    if (link === undefined || !LINKS.has(link.text)) break
-    linked ||= link.kind === 'word' && !(tokens.reads(index - 1, ',') && link.text === 'the')
+    if (!LINKS.has(tokens.text(index))) break
+    linked ||= tokens.isWord(index) && !(tokens.reads(index - 1, ',') && tokens.reads(index, 'the'))
   }
   // `§ 12, the Commission`: another part of the sentence.
   if (tokens.reads(at, ',') && tokens.reads(at + 1, 'the')) return undefined
-  if (!clause && isNonStatutoryAfter(tokens, at, index)) return { kind: 'non-statutory' }
+  if (!clause && isNonStatutoryAfter(tokens, at, index)) return 'non-statutory'
   const mention = readUnresolvedAfter(tokens, index, designator, linked, aliases)
-  return mention === undefined ? undefined : { kind: 'act', mention, linked }
+  return mention === undefined || linked || !startsCitation(tokens, mention, aliases) ? mention : undefined
+}
+
+/** Whether a provision refers to its own text or to a thing: `above`, `hereof`, `ci-dessous`, `kostet 4 €`. */
+function isRelative(tokens: TokenStream, at: number): boolean {
+  const index = tokens.skip(at, ',', '(')
+  if (RELATIVE.test(tokens.text(index))) return true
+  return tokens.reads(index, 'ci') && tokens.reads(index + 2, 'dessus', 'dessous', 'apres', 'avant')
+}
+
+/** `nach § 4 den Vertrag beenden`, `§ 196 Absatz 1, die nach den Bedingungen`: what follows is no genitive. */
+function startsClause(tokens: TokenStream, at: number): boolean {
+  return tokens.reads(at, ',')
+    ? tokens.reads(at + 1, 'der', 'die', 'das', 'den', 'dem', 'dessen', 'deren', 'denen', 'the')
+    : tokens.reads(at, 'die', 'das', 'den') || (tokens.reads(at, 'von') && tokens.reads(at + 1, 'dem'))
 }
 
 /** `titre Ier du livre IV du code rural`: the position after a book, which is no part of a path. */
@@ -58,4 +73,12 @@ function afterBook(tokens: TokenStream, at: number): number {
 /** `Article 2(1) of the Annex to Recommendation 2003/361/EC`: an act that has only an annex. */
 function isAnnexOfAct(tokens: TokenStream, at: number): boolean {
   return tokens.reads(at - 1, 'the') && tokens.reads(at, 'annex') && tokens.reads(at + 1, 'to', 'of')
+}
+
+/** Whether this act starts the next citation (`Rule 2.5, GEN 3.3`; `Article 5, DORA Article 28`). */
+function startsCitation(tokens: TokenStream, { code, end }: ActMention, aliases: ActAliases): boolean {
+  if (code === true && (readDesignation(tokens, end)?.parts.length ?? 0) >= 2) return true
+  const designator = readDesignator(tokens, end)
+  if (designator === undefined || readFirst(tokens, designator) === undefined) return false
+  return aliases.find(tokens, end) === undefined
 }

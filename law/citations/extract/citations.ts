@@ -1,63 +1,49 @@
 import type { ActMention, Citation, Confidence, Reading } from '#law/citations/citation.ts'
 import type { TokenStream } from '#law/citations/lexer/tokens.ts'
 import type { ActAliases } from '#law/citations/names/aliases.ts'
-import { isContainer, readDesignator } from '#law/citations/provisions/designators.ts'
-import type { Designator, DesignatorKind } from '#law/citations/provisions/designators.ts'
-import { readList } from '#law/citations/provisions/lists.ts'
-import type { Element } from '#law/citations/provisions/lists.ts'
-import { readDesignation } from '#law/citations/provisions/numbers.ts'
+import { isContainer } from '#law/citations/provisions/designators.ts'
+import type { Designator } from '#law/citations/provisions/designators.ts'
+import type { Element, Provisions } from '#law/citations/provisions/lists.ts'
 import type { Part } from '#law/citations/provisions/numbers.ts'
 import { readActAfter } from './act-after.ts'
 
-/** Gives provisions the act after them, or the one before them; one of a non-statutory source is none. */
-export function finish(
+/** Cites provisions of the act before or after them; one of a non-statutory source is no citation. */
+export function cite(
   tokens: TokenStream,
-  designator: Designator,
-  elements: readonly Element[],
+  { designator, elements }: Provisions,
   before: ActMention | undefined,
   aliases: ActAliases,
   confidence: Confidence,
-  kind: Citation['kind'] = designator.kind,
 ): Reading | undefined {
-  const last = elements.at(-1)
-  if (last === undefined) return undefined
+  const [first, last] = [elements[0], elements.at(-1)]
+  if (first === undefined || last === undefined) return undefined
   const after = readActAfter(tokens, last.to, designator, aliases)
-  const mention =
-    after?.kind === 'act' && (after.linked || !ownsProvision(tokens, after.mention, aliases))
-      ? after.mention
-      : undefined
+  const mention = after === 'non-statutory' ? undefined : after
   if (before !== undefined && mention !== undefined) return undefined
   const act = before?.act ?? mention?.act
-  if (act !== undefined)
-    return withAct(tokens, extended(elements, mention?.end ?? last.to), designator, act, elements[0]?.from ?? 0, kind)
-  const kept = designator.plural ? elements : elements.slice(0, elements.findIndex((element) => element.alone) >>> 0)
-  const end = kept.at(-1)?.to ?? last.to
-  if (after?.kind === 'non-statutory' || isBody(tokens, end)) return { citations: [], end }
-  return {
-    citations: kept.flatMap((element) => citationsOf(tokens, element, designator, undefined, confidence, kind)),
-    end,
+  if (act !== undefined) {
+    const extended = [...elements.slice(0, -1), { ...last, to: mention?.end ?? last.to }]
+    return citeInAct(tokens, { designator, elements: extended }, act, first.from)
   }
+  const kept = designator.plural ? elements : elements.slice(0, elements.findIndex(({ alone }) => alone) >>> 0)
+  const end = kept.at(-1)?.to ?? last.to
+  if (after === 'non-statutory' || isBody(tokens, end)) return { citations: [], end }
+  return { citations: kept.flatMap((element) => citationsOf(tokens, element, designator, undefined, confidence)), end }
 }
 
-/** Provisions of one act, of which the first begins at `from`. */
-export function withAct(
+/** Cites provisions of a known act, of which the first begins at `from`. */
+export function citeInAct(
   tokens: TokenStream,
-  elements: readonly Element[],
-  designator: Designator,
+  { designator, elements }: Provisions,
   act: string,
   from: number,
-  kind: Citation['kind'] = designator.kind,
 ): Reading | undefined {
   const [first, ...rest] = elements
   if (first === undefined) return undefined
   const citations = [{ ...first, from }, ...rest].flatMap((element) =>
-    citationsOf(tokens, element, designator, act, 'certain', kind),
+    citationsOf(tokens, element, designator, act, 'certain'),
   )
   return { citations, end: elements.at(-1)?.to ?? from }
-}
-
-function extended(elements: readonly Element[], to: number): Element[] {
-  return elements.map((element, index) => (index === elements.length - 1 ? { ...element, to } : element))
 }
 
 /** Returns one citation, or two for a range with a hyphen where numbers contain none. */
@@ -67,33 +53,23 @@ function citationsOf(
   designator: Designator,
   act: string | undefined,
   confidence: Confidence,
-  kind: Citation['kind'],
 ): Citation[] {
-  const one = (from: number, to: number, parts: readonly Part[]): Citation => ({
-    from,
-    to,
-    kind,
-    path: pathOf(designator.kind, parts),
-    act,
-    confidence,
-    pointed: parts[1]?.kind === 'main',
-  })
-  const main = element.parts[0]
+  const { kind } = designator
+  const one = (start: number, end: number, [number, ...rest]: readonly Part[]): Citation => {
+    // `annex-3`: the kind of a container is part of its number.
+    const first = number === undefined ? [] : [isContainer(kind) ? `${kind}-${number.text}` : number.text]
+    const path = [...first, ...rest.map(({ text }) => text)]
+    return { from: start, to: end, kind, path, act, confidence, pointed: rest[0]?.kind === 'main' }
+  }
+  const { from, to, parts, hyphen } = element
+  const [main, below] = parts
   const [low, high] = main?.text.split('-') ?? []
-  const isRange = element.hyphen && element.parts.length === 1 && hyphenIsRange(designator, act)
-  if (main === undefined || low === undefined || high === undefined || !isRange)
-    return [one(element.from, element.to, element.parts)]
-  let joint = element.from + 1
-  while (joint < element.to && !(tokens.reads(joint, '-') && tokens.reads(joint - 1, low))) joint += 1
-  if (joint >= element.to) return [one(element.from, element.to, element.parts)]
-  return [one(element.from, joint, [{ ...main, text: low }]), one(joint + 1, element.to, [{ ...main, text: high }])]
-}
-
-/** Returns the path of a provision: its folded parts, with the kind before the number of a container. */
-function pathOf(kind: DesignatorKind, parts: readonly Part[]): string[] {
-  const [first, ...rest] = parts.map((part) => part.text)
-  if (first === undefined) return []
-  return [isContainer(kind) ? `${kind}-${first}` : first, ...rest]
+  const isRange = hyphen === true && below === undefined && hyphenIsRange(designator, act)
+  if (isRange && main !== undefined && low !== undefined && high !== undefined)
+    for (let joint = from + 1; joint < to; joint += 1)
+      if (tokens.reads(joint, '-') && tokens.reads(joint - 1, low))
+        return [one(from, joint, [{ ...main, text: low }]), one(joint + 1, to, [{ ...main, text: high }])]
+  return [one(from, to, parts)]
 }
 
 /** Whether a hyphen between two numbers is a range. In France and the United States it is part of one number. */
@@ -102,17 +78,6 @@ function hyphenIsRange({ plural, hyphenated }: Designator, act: string | undefin
   if (act !== undefined && /^cfr:\d+$/.test(act)) return act !== 'cfr:41'
   if (act !== undefined && !act.startsWith('name:')) return !/^(?:fr|usc|cfr):/.test(act)
   return plural && hyphenated !== true
-}
-
-/** Whether this act starts the next reference (`Rule 2.5, GEN 3.3`; `Article 5, DORA Article 28`). */
-function ownsProvision(tokens: TokenStream, mention: ActMention, aliases: ActAliases): boolean {
-  if (mention.code === true && (readDesignation(tokens, mention.end)?.parts.length ?? 0) >= 2) return true
-  const designator = readDesignator(tokens, mention.end)
-  return (
-    designator !== undefined &&
-    readList(tokens, { ...designator, plural: false }).length > 0 &&
-    aliases.find(tokens, mention.end) === undefined
-  )
 }
 
 /** `Article 29 Working Party`: a body named after a provision. */

@@ -6,90 +6,91 @@ import { readAct } from '#law/citations/names/acts.ts'
 import type { ActAliases } from '#law/citations/names/aliases.ts'
 import { impliedDesignator } from '#law/citations/provisions/designators.ts'
 import { readFirst, readList } from '#law/citations/provisions/lists.ts'
+import type { Provisions } from '#law/citations/provisions/lists.ts'
 import { readDesignation } from '#law/citations/provisions/numbers.ts'
 import type { Part } from '#law/citations/provisions/numbers.ts'
 import { readQualifiers } from '#law/citations/provisions/qualifiers.ts'
-import { finish, withAct } from './citations.ts'
+import { cite, citeInAct } from './citations.ts'
 
-/**
- * Reads the short-form citation `7.1.1(1)(c)` or `1024.15(b)`, which has no designator: three numbers and a bracket are neither a version nor an
- * amount. An unknown code before it names an unresolved act.
- */
-export function readShortRule(tokens: TokenStream, at: number, aliases: ActAliases): Reading | undefined {
-  if (!tokens.isNumber(at) || tokens.isGlued(at)) return undefined
-  const designation = readDesignation(tokens, at)
-  const points = designation?.parts.filter((part) => part.kind === 'main').length ?? 0
-  const isBracketed = designation !== undefined && points > 0 && points < designation.parts.length
-  if (!isBracketed || (points < 3 && !isListedSection(designation.parts, aliases))) return undefined
-  const designator = impliedDesignator('rule', at)
-  const code = tokens.raw(at - 1)
-  if (points < 3 || !/^\p{Lu}{2,}/u.test(code))
-    return finish(tokens, designator, readList(tokens, designator), undefined, aliases, 'certain')
-  return /^\p{Lu}{2,6}$/u.test(code)
-    ? withAct(tokens, readList(tokens, designator), designator, `name:${code.toLowerCase()}`, at - 1)
-    : undefined
-}
+const ENDS = /^[?!:,;.()\]–-]$/
 
-/** `1024.15(b)(1)`: the number of a part that the corpus has, its section and a paragraph. */
-function isListedSection([part, ...rest]: readonly Part[], aliases: ActAliases): boolean {
+/** Reads a short-form citation, which has no word for the kind of its provision. */
+export function readShortForm(tokens: TokenStream, at: number, aliases: ActAliases): Reading | undefined {
   return (
-    rest[0]?.kind === 'main' && /^\d{4}$/.test(part?.text ?? '') && aliases.actOfPart(part?.text ?? '') !== undefined
+    readShortRule(tokens, at, aliases) ?? readShortNumber(tokens, at, aliases) ?? readShortSeries(tokens, at, aliases)
   )
 }
 
-/** Reads `L. 3121-27 du code du travail` without the word article. It counts only with its act. */
-export function readShortSeries(tokens: TokenStream, at: number, aliases: ActAliases): Reading | undefined {
-  if (!/^[LRD]$/.test(tokens.raw(at))) return undefined
-  const designator = impliedDesignator('article', at)
-  const [first, ...rest] = readList(tokens, designator)
-  return first?.parts[0]?.text.includes('-') === true
-    ? finish(tokens, designator, [first, ...rest], undefined, aliases, 'needs act')
+/**
+ * Reads `7.1.1(1)(c)` or `1024.15(b)`: three numbers and a bracket are neither a version nor an amount. An unknown code
+ * before it names an unresolved act.
+ */
+export function readShortRule(tokens: TokenStream, at: number, aliases: ActAliases): Reading | undefined {
+  const parts = startsNumber(tokens, at) ? (readDesignation(tokens, at)?.parts ?? []) : []
+  const points = parts.filter(({ kind }) => kind === 'main').length
+  const isRule = points > 2 || isListedSection(parts, aliases)
+  if (!isRule || points === parts.length) return undefined
+  const code = tokens.raw(at - 1)
+  if (points < 3 || !/^\p{Lu}{2,}/u.test(code)) return cite(tokens, rulesAt(tokens, at), undefined, aliases, 'certain')
+  return /^\p{Lu}{2,6}$/u.test(code)
+    ? citeInAct(tokens, rulesAt(tokens, at), `name:${code.toLowerCase()}`, at - 1)
     : undefined
 }
 
-/** Families whose acts are cited by one number: `GDPR 17`, `BGB 280`, `C. civ. 1382`. */
-const NUMBERED_FAMILIES: readonly string[] = ['eu', 'de', 'fr']
-/** Families whose numbers also stand before their acts: `280 BGB`, `1382 du code civil`. */
-const NUMBERED_BEFORE: readonly string[] = ['de', 'fr']
-const ENDS: readonly string[] = ['?', '!', ':', ',', ';', '.', '(', ')', ']', '–', '-']
-const PREPOSITIONS: readonly string[] = ['du', 'des', 'of', 'the']
+function rulesAt(tokens: TokenStream, at: number): Provisions {
+  const designator = impliedDesignator('rule', at)
+  return { designator, elements: readList(tokens, designator) }
+}
+
+function startsNumber(tokens: TokenStream, at: number): boolean {
+  return tokens.isNumber(at) && !tokens.isGlued(at)
+}
+
+/** `1024.15(b)(1)`: the number of a part that the corpus has, its section and a paragraph. */
+function isListedSection([part, section]: readonly Part[], aliases: ActAliases): boolean {
+  if (part === undefined || section?.kind !== 'main' || !/^\d{4}$/.test(part.text)) return false
+  return aliases.actOfPart(part.text) !== undefined
+}
+
+/** Reads `L. 3121-27 du code du travail` without the word article. It counts only with its act. */
+function readShortSeries(tokens: TokenStream, at: number, aliases: ActAliases): Reading | undefined {
+  if (!/^[LRD]$/.test(tokens.raw(at))) return undefined
+  const designator = impliedDesignator('article', at)
+  const elements = readList(tokens, designator)
+  const isSeries = elements[0]?.parts[0]?.text.includes('-') === true
+  return isSeries ? cite(tokens, { designator, elements }, undefined, aliases, 'needs act') : undefined
+}
 
 /**
  * Reads what counts only if the corpus holds it: `1009.3`, a section of a part that the corpus has, and a number before
- * a national act.
+ * a national act (`280 BGB`, `1382 du code civil`).
  */
-export function readShortNumber(tokens: TokenStream, at: number, aliases: ActAliases): Reading | undefined {
-  if (!tokens.isNumber(at) || tokens.isGlued(at)) return undefined
-  const designation = readDesignation(tokens, at)
+function readShortNumber(tokens: TokenStream, at: number, aliases: ActAliases): Reading | undefined {
+  const designation = startsNumber(tokens, at) ? readDesignation(tokens, at) : undefined
   if (designation === undefined || tokens.reads(at - 1, '$', '€', '£')) return undefined
-  const next = tokens.get(designation.end)
-  if (isListedSection(designation.parts, aliases) && measureOf(next?.text ?? '') === undefined) {
-    const designator = impliedDesignator('rule', at)
-    return heldOnly(finish(tokens, designator, readList(tokens, designator), undefined, aliases, 'needs act'))
-  }
+  if (isListedSection(designation.parts, aliases) && measureOf(tokens.text(designation.end)) === undefined)
+    return heldOnly(cite(tokens, rulesAt(tokens, at), undefined, aliases, 'needs act'))
   if (designation.parts.length > 1 || isYear(tokens, at) || isValue(tokens, at)) return undefined
   const element = readFirst(tokens, impliedDesignator('sign', at))
   const act = element && readAct(tokens, afterPrepositions(tokens, element.to), aliases)
-  if (act === undefined || act.path !== undefined || !NUMBERED_BEFORE.includes(familyOf(act.act))) return undefined
+  if (act === undefined || act.path !== undefined || !/^(?:de|fr)$/.test(familyOf(act.act))) return undefined
   const after = tokens.get(act.end)
   return after?.glued === true && (after.kind !== 'sign' || after.text === '-')
     ? undefined
-    : heldOnly(numbered(tokens, at, at, act, act.end))
+    : readNumberOf(tokens, at, at, act, act.end)
 }
 
-/** Reads one number after an act, which counts only if the corpus holds it: `GDPR 17`, `BGB 280`. */
+/** Reads one number after an act, which counts only if the corpus holds it: `GDPR 17`, `BGB 280`, `C. civ. 1382`. */
 export function readSingleNumber(tokens: TokenStream, from: number, act: ActMention): Reading | undefined {
-  if (act.code === true || !NUMBERED_FAMILIES.includes(familyOf(act.act)) || isYear(tokens, act.end)) return undefined
-  const designation = readDesignation(tokens, act.end)
-  if (designation === undefined || !tokens.isNumber(act.end)) return undefined
-  const next = tokens.get(designation.end)
-  const isEnd = next === undefined || (next.kind === 'sign' && ENDS.includes(next.text))
-  const isLong =
-    (tokens.get(act.end)?.text.length ?? 0) > 2 && next?.kind === 'word' && measureOf(next.text) === undefined
-  return isEnd || isLong ? heldOnly(numbered(tokens, act.end, from, act, designation.end)) : undefined
+  if (act.code === true || !/^(?:eu|de|fr)$/.test(familyOf(act.act)) || isYear(tokens, act.end)) return undefined
+  const end = tokens.isNumber(act.end) ? readDesignation(tokens, act.end)?.end : undefined
+  if (end === undefined) return undefined
+  const isEnd = end === tokens.length || ENDS.test(tokens.text(end))
+  const isLong = tokens.text(act.end).length > 2 && tokens.isWord(end) && measureOf(tokens.text(end)) === undefined
+  return isEnd || isLong ? readNumberOf(tokens, act.end, from, act, end) : undefined
 }
 
-function numbered(
+function readNumberOf(
   tokens: TokenStream,
   at: number,
   from: number,
@@ -98,16 +99,11 @@ function numbered(
 ): Reading | undefined {
   const designator = impliedDesignator(familyOf(act) === 'de' ? 'sign' : 'article', at)
   const first = readFirst(tokens, designator)
-  return first && withAct(tokens, [{ ...first, to: end }], designator, act, from)
+  return first && heldOnly(citeInAct(tokens, { designator, elements: [{ ...first, to: end }] }, act, from))
 }
 
 function heldOnly(reading: Reading | undefined): Reading | undefined {
-  return (
-    reading && {
-      ...reading,
-      citations: reading.citations.map((citation) => ({ ...citation, confidence: 'if held' })),
-    }
-  )
+  return reading && { ...reading, citations: reading.citations.map((each) => ({ ...each, confidence: 'if held' })) }
 }
 
 /** `Abs. 1 BGB`: the number of a part. */
@@ -121,7 +117,5 @@ function isYear(tokens: TokenStream, at: number): boolean {
 }
 
 function afterPrepositions(tokens: TokenStream, at: number): number {
-  let index = at
-  while (index < at + 2 && PREPOSITIONS.includes(tokens.text(index))) index += 1
-  return index
+  return tokens.skip(tokens.skip(at, 'du', 'des', 'of', 'the'), 'du', 'des', 'of', 'the')
 }

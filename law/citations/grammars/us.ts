@@ -129,7 +129,7 @@ function readNextNumber(tokens: TokenStream, at: number, before: Element | undef
   if (before === undefined || number === undefined || isLonger) return undefined
   const paragraph = before.parts.findLastIndex(({ text }) => text.startsWith('-'))
   const parts: Part[] = [...before.parts.slice(0, paragraph), { text: `-${number}`, kind: 'digit', keyword: '' }]
-  return { parts, from: at, to: index + 1, hyphen: false, alone: false }
+  return { parts, from: at, to: index + 1 }
 }
 
 function readComment(tokens: TokenStream, at: number): Element | undefined {
@@ -144,5 +144,5 @@ function readComment(tokens: TokenStream, at: number): Element | undefined {
     end += 2
   }
   if (numbers.length === 0) return undefined
-  return { parts: [...provision.parts, ...numbers], from: at, to: end, hyphen: false, alone: false }
+  return { parts: [...provision.parts, ...numbers], from: at, to: end }
 }

@@ -1,189 +1,128 @@
-/**
- * Well-known names of acts, independent of any corpus. All other names come with the corpus. `cased`: the name is
- * ambiguous and counts only as written here.
- */
-export interface KnownAct {
+/** A well-known name of an act, independent of any corpus. All other names come with the corpus. */
+export interface KnownName {
   readonly act: string
-  readonly names: readonly string[]
-  readonly cased?: boolean
-  /** The names are abbreviations of other things as well, and count only beside a provision. */
-  readonly beside?: boolean
+  readonly name: string
+  /** The name is ambiguous and counts only as written here. */
+  readonly cased: boolean
+  /** The name is an abbreviation of other things as well, and counts only beside a provision. */
+  readonly beside: boolean
 }
 
-const EU: readonly KnownAct[] = [
-  {
-    act: 'celex:32016R0679',
-    names: [
-      'GDPR',
-      'EU GDPR',
-      'DSGVO',
-      'DS-GVO',
-      'RGPD',
-      'General Data Protection Regulation',
-      'Datenschutz-Grundverordnung',
-      'Datenschutzgrundverordnung',
-    ],
-  },
-  { act: 'celex:32016R0679', names: ['règlement général sur la protection des données'] },
-  {
-    act: 'celex:32024R1689',
-    names: [
-      'AI Act',
-      'EU AI Act',
-      'AIA',
-      'Artificial Intelligence Act',
-      'KI-Verordnung',
-      'KI-VO',
-      "règlement sur l'intelligence artificielle",
-      'règlement IA',
-      'AI Regulation',
-      'EU AI Regulation',
-    ],
-  },
-  { act: 'celex:32022R2554', names: ['DORA', 'Digital Operational Resilience Act'] },
-  { act: 'celex:32023R1114', names: ['MiCA', 'MiCAR', 'Markets in Crypto-Assets Regulation'] },
-  { act: 'celex:32022L2555', names: ['NIS2', 'NIS 2 Directive', 'NIS-2-Richtlinie', 'NIS-2-RL', 'directive NIS 2'] },
-  { act: 'celex:32014L0065', names: ['MiFID II', 'MiFID 2'] },
-  { act: 'celex:32014R0600', names: ['MiFIR'] },
-  { act: 'celex:32015L2366', names: ['PSD2', 'PSD 2', 'second Payment Services Directive'] },
-  { act: 'celex:32009L0065', names: ['UCITS Directive', 'OGAW-Richtlinie', 'directive OPCVM'] },
-  { act: 'celex:32011L0061', names: ['AIFMD', 'AIFM Directive', 'AIFM-Richtlinie'] },
-  { act: 'celex:32020R0852', names: ['Taxonomy'], cased: true, beside: true },
-  { act: 'celex:32002L0058', names: ['ePrivacy'], cased: true, beside: true },
-  { act: 'celex:32014L0053', names: ['RED'], cased: true, beside: true },
-  { act: 'celex:32016L0680', names: ['LED'], cased: true, beside: true },
-  { act: 'celex:32019R2088', names: ['SFDR', 'Offenlegungsverordnung'] },
-  { act: 'celex:32022R2065', names: ['Digital Services Act', 'DSA'] },
-  { act: 'celex:32022R1925', names: ['Digital Markets Act', 'DMA'] },
-  { act: 'celex:32023R2854', names: ['EU Data Act'] },
-  { act: 'celex:32014R0596', names: ['Market Abuse Regulation', 'Marktmissbrauchsverordnung'] },
-  { act: 'celex:32014R0596', names: ['MAR'], cased: true },
-  { act: 'celex:32013R0575', names: ['CRR', 'Capital Requirements Regulation'] },
-  {
-    act: 'celex:32002L0058',
-    names: ['ePrivacy Directive', 'e-Privacy Directive', 'ePrivacy-Richtlinie', 'ePrivacy-RL', 'e-Privacy-RL'],
-  },
-  { act: 'celex:32020R0852', names: ['EU Taxonomy', 'Taxonomy Regulation', 'Taxonomie-Verordnung', 'Taxonomie-VO'] },
-  { act: 'celex:12012E', names: ['TFEU', 'AEUV', 'TFUE', 'Treaty on the Functioning of the European Union'] },
-  { act: 'celex:12012M', names: ['TEU', 'EUV', 'Treaty on European Union'], cased: true },
-  {
-    act: 'celex:12012P',
-    names: ['Charter of Fundamental Rights', 'Charter of Fundamental Rights of the European Union', 'GRCh'],
-  },
-]
+/** Names with `^` count only as written, those with `~` only beside a provision, those with `!` only as both. */
+const NAMES = `
+celex:32016R0679 = GDPR | EU GDPR | DSGVO | DS-GVO | RGPD | General Data Protection Regulation
+celex:32016R0679 = Datenschutz-Grundverordnung | Datenschutzgrundverordnung
+celex:32016R0679 = règlement général sur la protection des données
+celex:32024R1689 = AI Act | EU AI Act | AIA | Artificial Intelligence Act | KI-Verordnung | KI-VO
+celex:32024R1689 = règlement sur l'intelligence artificielle | règlement IA | AI Regulation | EU AI Regulation
+celex:32022R2554 = DORA | Digital Operational Resilience Act
+celex:32023R1114 = MiCA | MiCAR | Markets in Crypto-Assets Regulation
+celex:32022L2555 = NIS2 | NIS 2 Directive | NIS-2-Richtlinie | NIS-2-RL | directive NIS 2
+celex:32014L0065 = MiFID II
+celex:32014R0600 = MiFIR
+celex:32015L2366 = PSD2 | PSD 2 | second Payment Services Directive
+celex:32009L0065 = UCITS Directive | OGAW-Richtlinie | directive OPCVM
+celex:32011L0061 = AIFMD | AIFM Directive | AIFM-Richtlinie
+celex:32020R0852 = !Taxonomy | EU Taxonomy | Taxonomy Regulation | Taxonomie-Verordnung | Taxonomie-VO
+celex:32002L0058 = !ePrivacy | ePrivacy Directive | e-Privacy Directive | ePrivacy-Richtlinie | ePrivacy-RL
+celex:32002L0058 = e-Privacy-RL
+celex:32014L0053 = !RED
+celex:32016L0680 = !LED
+celex:32019R2088 = SFDR | Offenlegungsverordnung
+celex:32022R2065 = Digital Services Act | DSA
+celex:32022R1925 = Digital Markets Act | DMA
+celex:32023R2854 = EU Data Act
+celex:32014R0596 = Market Abuse Regulation | Marktmissbrauchsverordnung | ^MAR
+celex:32013R0575 = CRR | Capital Requirements Regulation
+celex:12012E = TFEU | AEUV | TFUE | Treaty on the Functioning of the European Union
+celex:12012M = ^TEU | ^EUV | ^Treaty on European Union
+celex:12012P = Charter of Fundamental Rights | Charter of Fundamental Rights of the European Union | GRCh
+ukpga:2018/12 = Data Protection Act 2018 | DPA 2018
+ukpga:2000/8 = Financial Services and Markets Act 2000 | FSMA 2000 | FSMA
+ukpga:2006/46 = Companies Act 2006 | CA 2006
+ukpga:2010/15 = Equality Act 2010 | EqA 2010
+ukpga:2010/23 = Bribery Act 2010
+ukpga:1998/42 = Human Rights Act 1998 | HRA 1998
+ukpga:2002/29 = Proceeds of Crime Act 2002 | POCA 2002
+ukpga:2015/30 = Modern Slavery Act 2015
+ukpga:2015/15 = Consumer Rights Act 2015 | CRA 2015
+ukpga:1996/18 = Employment Rights Act 1996 | ERA 1996
+ukpga:1986/45 = Insolvency Act 1986
+ukpga:2000/36 = Freedom of Information Act 2000 | FOIA 2000
+ukpga:2023/50 = Online Safety Act 2023
+uksi:2017/692 = Money Laundering Regulations 2017 | MLR 2017 | MLRs 2017
+uksi:2017/692 = Money Laundering, Terrorist Financing and Transfer of Funds (Information on the Payer) Regulations 2017
+uksi:2003/2426 = PECR | PECR 2003 | Privacy and Electronic Communications (EC Directive) Regulations 2003
+eur:2016/679 = UK GDPR
+de:bgb = German Civil Code | BGB | Bürgerliches Gesetzbuch | Bürgerlichen Gesetzbuches | Bürgerlichen Gesetzbuchs
+de:bgb = Bürgerlichen Gesetzbuch
+de:stgb = German Criminal Code | StGB | Strafgesetzbuch
+de:hgb = German Commercial Code | HGB | Handelsgesetzbuch
+de:gg = German Basic Law | Basic Law | Grundgesetz | Grundgesetz für die Bundesrepublik Deutschland | ^GG
+de:agg = Allgemeines Gleichbehandlungsgesetz | Allgemeinen Gleichbehandlungsgesetzes
+de:arbschg = ArbSchG | Arbeitsschutzgesetz
+de:arbzg = ArbZG | Arbeitszeitgesetz
+de:egbgb = EGBGB | Einführungsgesetz zum Bürgerlichen Gesetzbuche | Einführungsgesetzes zum Bürgerlichen Gesetzbuche
+de:baugb = BauGB | Baugesetzbuch
+de:btmg = BtMG | Betäubungsmittelgesetz
+de:burlg = BUrlG | Bundesurlaubsgesetz
+de:estg = EStG | Einkommensteuergesetz
+de:gewo = GewO | Gewerbeordnung
+de:markeng = MarkenG | Markengesetz
+de:muschg = MuSchG | Mutterschutzgesetz
+de:patg = PatG | Patentgesetz
+de:prodhaftg = ProdHaftG | Produkthaftungsgesetz
+de:stvo = StVO | Straßenverkehrsordnung | Straßenverkehrs-Ordnung
+de:stvg = StVG | Straßenverkehrsgesetz
+de:ttdsg = TTDSG | TDDDG | Telekommunikation-Telemedien-Datenschutz-Gesetz
+de:tvg = TVG | Tarifvertragsgesetz
+de:tzbfg = TzBfG | Teilzeit- und Befristungsgesetz
+de:ustg = UStG | Umsatzsteuergesetz
+de:vag = Versicherungsaufsichtsgesetz
+de:vwgo = VwGO | Verwaltungsgerichtsordnung
+de:weg = Wohnungseigentumsgesetz
+de:wpig = WpIG | Wertpapierinstitutsgesetz
+de:zpo = ZPO | Zivilprozessordnung
+de:stpo = StPO | Strafprozessordnung
+de:bdsg = BDSG | Bundesdatenschutzgesetz
+de:ao = Abgabenordnung
+de:kwg = KWG | KredWG | Kreditwesengesetz
+de:gwg = GwG | Geldwäschegesetz
+de:wphg = WpHG | Wertpapierhandelsgesetz
+de:zag = ZAG | Zahlungsdiensteaufsichtsgesetz
+de:kagb = KAGB | Kapitalanlagegesetzbuch
+de:aktg = AktG | Aktiengesetz
+de:gmbhg = GmbHG | GmbH-Gesetz
+de:inso = InsO | Insolvenzordnung
+de:vwvfg = VwVfG | Verwaltungsverfahrensgesetz
+de:urhg = UrhG | Urheberrechtsgesetz
+de:uwg = UWG
+de:betrvg = BetrVG | Betriebsverfassungsgesetz
+de:kschg = KSchG | Kündigungsschutzgesetz
+fr:code-civil = code civil | C. civ. | Cciv | French Civil Code | Civil Code
+fr:code-penal = code pénal | C. pén.
+fr:code-du-travail = code du travail | C. trav.
+fr:code-de-commerce = code de commerce | C. com.
+fr:code-de-la-consommation = code de la consommation | C. consom. | C. conso.
+fr:code-monetaire-et-financier = code monétaire et financier | C. mon. fin. | COMOFI | ~CMF
+fr:code-de-procedure-civile = code de procédure civile | ~CPC
+fr:code-de-procedure-penale = code de procédure pénale | ~CPP
+fr:code-general-des-impots = code général des impôts | ~CGI
+fr:code-des-assurances = code des assurances | C. assur.
+fr:code-de-la-sante-publique = code de la santé publique | ~CSP
+fr:code-de-la-securite-sociale = code de la sécurité sociale | ~CSS
+fr:code-de-la-propriete-intellectuelle = code de la propriété intellectuelle | ~CPI
+fr:code-de-l-environnement = code de l'environnement
+fr:code-de-la-route = code de la route
+fr:loi-78-17 = loi Informatique et Libertés
+`
 
-const UK: readonly KnownAct[] = [
-  { act: 'ukpga:2018/12', names: ['Data Protection Act 2018', 'DPA 2018'] },
-  { act: 'ukpga:2000/8', names: ['Financial Services and Markets Act 2000', 'FSMA 2000', 'FSMA'] },
-  { act: 'ukpga:2006/46', names: ['Companies Act 2006', 'CA 2006'] },
-  { act: 'ukpga:2010/15', names: ['Equality Act 2010', 'EqA 2010'] },
-  { act: 'ukpga:2010/23', names: ['Bribery Act 2010'] },
-  { act: 'ukpga:1998/42', names: ['Human Rights Act 1998', 'HRA 1998'] },
-  { act: 'ukpga:2002/29', names: ['Proceeds of Crime Act 2002', 'POCA 2002'] },
-  { act: 'ukpga:2015/30', names: ['Modern Slavery Act 2015'] },
-  { act: 'ukpga:2015/15', names: ['Consumer Rights Act 2015', 'CRA 2015'] },
-  { act: 'ukpga:1996/18', names: ['Employment Rights Act 1996', 'ERA 1996'] },
-  { act: 'ukpga:1986/45', names: ['Insolvency Act 1986'] },
-  { act: 'ukpga:2000/36', names: ['Freedom of Information Act 2000', 'FOIA 2000'] },
-  { act: 'ukpga:2023/50', names: ['Online Safety Act 2023'] },
-  { act: 'uksi:2017/692', names: ['Money Laundering Regulations 2017', 'MLR 2017', 'MLRs 2017'] },
-  {
-    act: 'uksi:2017/692',
-    names: ['Money Laundering, Terrorist Financing and Transfer of Funds (Information on the Payer) Regulations 2017'],
-  },
-  {
-    act: 'uksi:2003/2426',
-    names: ['PECR', 'PECR 2003', 'Privacy and Electronic Communications (EC Directive) Regulations 2003'],
-  },
-  { act: 'eur:2016/679', names: ['UK GDPR'] },
-]
-
-const DE: readonly KnownAct[] = [
-  { act: 'de:bgb', names: ['German Civil Code'] },
-  { act: 'de:stgb', names: ['German Criminal Code'] },
-  { act: 'de:hgb', names: ['German Commercial Code'] },
-  { act: 'de:gg', names: ['German Basic Law', 'Basic Law'] },
-  { act: 'de:agg', names: ['Allgemeines Gleichbehandlungsgesetz', 'Allgemeinen Gleichbehandlungsgesetzes'] },
-  { act: 'de:arbschg', names: ['ArbSchG', 'Arbeitsschutzgesetz'] },
-  { act: 'de:arbzg', names: ['ArbZG', 'Arbeitszeitgesetz'] },
-  { act: 'de:egbgb', names: ['EGBGB', 'Einführungsgesetz zum Bürgerlichen Gesetzbuche'] },
-  { act: 'de:egbgb', names: ['Einführungsgesetzes zum Bürgerlichen Gesetzbuche'] },
-  { act: 'de:baugb', names: ['BauGB', 'Baugesetzbuch'] },
-  { act: 'de:btmg', names: ['BtMG', 'Betäubungsmittelgesetz'] },
-  { act: 'de:burlg', names: ['BUrlG', 'Bundesurlaubsgesetz'] },
-  { act: 'de:estg', names: ['EStG', 'Einkommensteuergesetz'] },
-  { act: 'de:gewo', names: ['GewO', 'Gewerbeordnung'] },
-  { act: 'de:markeng', names: ['MarkenG', 'Markengesetz'] },
-  { act: 'de:muschg', names: ['MuSchG', 'Mutterschutzgesetz'] },
-  { act: 'de:patg', names: ['PatG', 'Patentgesetz'] },
-  { act: 'de:prodhaftg', names: ['ProdHaftG', 'Produkthaftungsgesetz'] },
-  { act: 'de:stvo', names: ['StVO', 'Straßenverkehrsordnung', 'Straßenverkehrs-Ordnung'] },
-  { act: 'de:stvg', names: ['StVG', 'Straßenverkehrsgesetz'] },
-  { act: 'de:ttdsg', names: ['TTDSG', 'TDDDG', 'Telekommunikation-Telemedien-Datenschutz-Gesetz'] },
-  { act: 'de:tvg', names: ['TVG', 'Tarifvertragsgesetz'] },
-  { act: 'de:tzbfg', names: ['TzBfG', 'Teilzeit- und Befristungsgesetz'] },
-  { act: 'de:ustg', names: ['UStG', 'Umsatzsteuergesetz'] },
-  { act: 'de:vag', names: ['Versicherungsaufsichtsgesetz'] },
-  { act: 'de:vwgo', names: ['VwGO', 'Verwaltungsgerichtsordnung'] },
-  { act: 'de:weg', names: ['Wohnungseigentumsgesetz'] },
-  { act: 'de:wpig', names: ['WpIG', 'Wertpapierinstitutsgesetz'] },
-  {
-    act: 'de:bgb',
-    names: [
-      'BGB',
-      'Bürgerliches Gesetzbuch',
-      'Bürgerlichen Gesetzbuches',
-      'Bürgerlichen Gesetzbuchs',
-      'Bürgerlichen Gesetzbuch',
-    ],
-  },
-  { act: 'de:gg', names: ['Grundgesetz', 'Grundgesetzes', 'Grundgesetz für die Bundesrepublik Deutschland'] },
-  { act: 'de:gg', names: ['GG'], cased: true },
-  { act: 'de:stgb', names: ['StGB', 'Strafgesetzbuch', 'Strafgesetzbuches', 'Strafgesetzbuchs'] },
-  { act: 'de:hgb', names: ['HGB', 'Handelsgesetzbuch', 'Handelsgesetzbuches', 'Handelsgesetzbuchs'] },
-  { act: 'de:zpo', names: ['ZPO', 'Zivilprozessordnung'] },
-  { act: 'de:stpo', names: ['StPO', 'Strafprozessordnung'] },
-  { act: 'de:bdsg', names: ['BDSG', 'Bundesdatenschutzgesetz', 'Bundesdatenschutzgesetzes'] },
-  { act: 'de:ao', names: ['Abgabenordnung'] },
-  { act: 'de:kwg', names: ['KWG', 'KredWG', 'Kreditwesengesetz', 'Kreditwesengesetzes'] },
-  { act: 'de:gwg', names: ['GwG', 'Geldwäschegesetz', 'Geldwäschegesetzes'] },
-  { act: 'de:wphg', names: ['WpHG', 'Wertpapierhandelsgesetz', 'Wertpapierhandelsgesetzes'] },
-  { act: 'de:zag', names: ['ZAG', 'Zahlungsdiensteaufsichtsgesetz', 'Zahlungsdiensteaufsichtsgesetzes'] },
-  { act: 'de:kagb', names: ['KAGB', 'Kapitalanlagegesetzbuch', 'Kapitalanlagegesetzbuchs'] },
-  { act: 'de:aktg', names: ['AktG', 'Aktiengesetz', 'Aktiengesetzes'] },
-  { act: 'de:gmbhg', names: ['GmbHG', 'GmbH-Gesetz'] },
-  { act: 'de:inso', names: ['InsO', 'Insolvenzordnung'] },
-  { act: 'de:vwvfg', names: ['VwVfG', 'Verwaltungsverfahrensgesetz', 'Verwaltungsverfahrensgesetzes'] },
-  { act: 'de:urhg', names: ['UrhG', 'Urheberrechtsgesetz', 'Urheberrechtsgesetzes'] },
-  { act: 'de:uwg', names: ['UWG'] },
-  { act: 'de:betrvg', names: ['BetrVG', 'Betriebsverfassungsgesetz', 'Betriebsverfassungsgesetzes'] },
-  { act: 'de:kschg', names: ['KSchG', 'Kündigungsschutzgesetz', 'Kündigungsschutzgesetzes'] },
-]
-
-const FR: readonly KnownAct[] = [
-  { act: 'fr:code-civil', names: ['code civil', 'C. civ.', 'Cciv', 'French Civil Code', 'Civil Code'] },
-  { act: 'fr:code-penal', names: ['code pénal', 'C. pén.'] },
-  { act: 'fr:code-du-travail', names: ['code du travail', 'C. trav.'] },
-  { act: 'fr:code-de-commerce', names: ['code de commerce', 'C. com.'] },
-  { act: 'fr:code-de-la-consommation', names: ['code de la consommation', 'C. consom.', 'C. conso.'] },
-  { act: 'fr:code-monetaire-et-financier', names: ['code monétaire et financier', 'C. mon. fin.', 'COMOFI'] },
-  { act: 'fr:code-de-procedure-civile', names: ['code de procédure civile'] },
-  { act: 'fr:code-de-procedure-penale', names: ['code de procédure pénale'] },
-  { act: 'fr:code-general-des-impots', names: ['code général des impôts'] },
-  { act: 'fr:code-des-assurances', names: ['code des assurances', 'C. assur.'] },
-  { act: 'fr:code-de-la-sante-publique', names: ['code de la santé publique'] },
-  { act: 'fr:code-de-la-securite-sociale', names: ['code de la sécurité sociale'] },
-  { act: 'fr:code-de-la-propriete-intellectuelle', names: ['code de la propriété intellectuelle'] },
-  { act: 'fr:code-de-l-environnement', names: ["code de l'environnement"] },
-  { act: 'fr:code-de-la-route', names: ['code de la route'] },
-  { act: 'fr:code-monetaire-et-financier', names: ['CMF'], beside: true },
-  { act: 'fr:code-de-procedure-civile', names: ['CPC'], beside: true },
-  { act: 'fr:code-de-procedure-penale', names: ['CPP'], beside: true },
-  { act: 'fr:code-general-des-impots', names: ['CGI'], beside: true },
-  { act: 'fr:code-de-la-sante-publique', names: ['CSP'], beside: true },
-  { act: 'fr:code-de-la-securite-sociale', names: ['CSS'], beside: true },
-  { act: 'fr:code-de-la-propriete-intellectuelle', names: ['CPI'], beside: true },
-  { act: 'fr:loi-78-17', names: ['loi Informatique et Libertés'] },
-]
-
-export const KNOWN_ACTS: readonly KnownAct[] = [...EU, ...UK, ...DE, ...FR]
+export const KNOWN_NAMES: readonly KnownName[] = NAMES.trim()
+  .split('\n')
+  .flatMap((line) => {
+    const [act = '', names = ''] = line.split(' = ')
+    return names.split(' | ').map((marked) => {
+      const mark = /^[!^~]/.exec(marked)?.[0] ?? ''
+      return { act, name: marked.slice(mark.length), cased: /[!^]/.test(mark), beside: /[!~]/.test(mark) }
+    })
+  })

@@ -11,7 +11,7 @@ import { isNonStatutoryInitials } from './non-statutory.ts'
 import { readDatedAct, readNameAlone, readWrittenName, withListedInBrackets } from './written-names.ts'
 
 /** Kinds of provision that initials may name the act of: chapters and parts are more often of something else. */
-const KINDS_WITH_INITIALS = /^(?:article|section|sign|rule|regulation|recital|annex)$/
+const KINDS_WITH_INITIALS = /^(?:article|section|sign|rule|regulation|recital|annex|comment)$/
 const VOLUME_MAX = 20
 /** Authorities whose own rules a version may hold, or whose documents have sections. */
 const ISSUERS =

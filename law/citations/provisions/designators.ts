@@ -18,6 +18,7 @@ export type DesignatorKind =
   | 'appendix'
   | 'supplement'
   | 'paragraph'
+  | 'comment'
 
 export interface Designator {
   readonly kind: DesignatorKind

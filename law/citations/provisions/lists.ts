@@ -1,10 +1,11 @@
 import { FUNCTION_WORD_FORMS } from '#law/citations/lexer/tokens.ts'
 import type { TokenStream } from '#law/citations/lexer/tokens.ts'
 import { isContainer, readNumber } from './designators.ts'
-import type { Designator } from './designators.ts'
+import type { Designator, DesignatorKind } from './designators.ts'
 import { readBrackets, readRoman } from './numbers.ts'
 import type { Designation, Part } from './numbers.ts'
 import { readQualifier, readQualifiers, readSibling } from './qualifiers.ts'
+import type { Qualified } from './qualifiers.ts'
 
 /** Further elements of a list are ignored. */
 const LIST_ELEMENTS_MAX = 64
@@ -17,16 +18,23 @@ export interface Element {
   /** Positions of the first token and after the last. */
   readonly from: number
   readonly to: number
-  readonly hyphen: boolean
+  /** Two numbers joined by a hyphen. */
+  readonly hyphen?: boolean
   /** A number of its own, without parts. Without an act it may be something else (`Article 5(1) and 10 days`). */
-  readonly alone: boolean
+  readonly alone?: boolean
+}
+
+/** The numbers after one word for their kind. */
+export interface Provisions {
+  readonly designator: Designator
+  readonly elements: readonly Element[]
 }
 
 /** Divisions that are no provisions of their own: `Schedule 2, Part 1`, `Annex I Section C`. */
-const DIVISIONS: ReadonlyMap<string, readonly string[]> = new Map([
-  ['schedule', ['part', 'pt']],
-  ['annex', ['part', 'section', 'abschnitt', 'teil', 'partie']],
-])
+const DIVISIONS: Partial<Record<DesignatorKind, readonly string[]>> = {
+  schedule: ['part', 'pt'],
+  annex: ['part', 'section', 'abschnitt', 'teil', 'partie'],
+}
 const CONNECTORS = new Set(', ; and or und oder sowie et ou & to bis through until – -'.split(' '))
 
 /**
@@ -52,24 +60,13 @@ export function readFirst(tokens: TokenStream, designator: Designator): Element 
   const designation = readNumber(tokens, designator.end, designator)
   return designation === undefined || startsCitation(tokens, designation.end)
     ? undefined
-    : qualified(tokens, designator, designator.end, designation, false)
+    : qualified(tokens, designator, designator.end, designation)
 }
 
-function qualified(
-  tokens: TokenStream,
-  designator: Designator,
-  from: number,
-  designation: Designation,
-  alone: boolean,
-): Element {
-  const more = readQualifiers(tokens, designation.end, DIVISIONS.get(designator.kind))
-  return {
-    parts: [...designation.parts, ...more.parts],
-    from,
-    to: more.end,
-    hyphen: designation.hyphen && more.parts.length === 0,
-    alone,
-  }
+function qualified(tokens: TokenStream, { kind }: Designator, from: number, designation: Designation): Element {
+  const { parts, end, hyphen } = designation
+  const more = readQualifiers(tokens, end, DIVISIONS[kind])
+  return { parts: [...parts, ...more.parts], from, to: more.end, hyphen: hyphen && more.parts.length === 0 }
 }
 
 function readNext(tokens: TokenStream, designator: Designator, last: Element): Element | undefined {
@@ -78,16 +75,15 @@ function readNext(tokens: TokenStream, designator: Designator, last: Element): E
   const brackets = readBrackets(tokens, at)
   // `Rule 3.2.4(b); or (b) the Fund Manager`: behind a semicolon stands the next item of the text.
   if (brackets.parts.length > 0 && !designator.plural && tokens.reads(last.to, ';')) return undefined
-  if (brackets.parts.length > 0) return withBrackets(tokens, at, last, brackets.parts, brackets.end)
+  if (brackets.parts.length > 0) return withBrackets(tokens, at, last, brackets)
   const lastKeyword = last.parts.findLast((part) => part.keyword !== '')?.keyword
   const keyword = lastKeyword === undefined ? undefined : readQualifier(tokens, at)
-  if (keyword !== undefined) return inherited(tokens, at, last, keyword.parts, keyword.end)
+  if (keyword !== undefined) return inherited(tokens, at, last, keyword)
   // `point (b), a complaint`: an article of the language.
   const isArticle = tokens.reads(at, 'a') && tokens.isWord(at + 1) && !CONNECTORS.has(tokens.text(at + 1))
   if (lastKeyword !== undefined && !isArticle && (!designator.plural || isPart(tokens, at, last))) {
     const sibling = readSibling(tokens, at, lastKeyword)
-    if (sibling !== undefined && !startsCitation(tokens, sibling.end))
-      return inherited(tokens, at, last, sibling.parts, sibling.end)
+    if (sibling !== undefined && !startsCitation(tokens, sibling.end)) return inherited(tokens, at, last, sibling)
   }
   const designation = readNumber(tokens, at, designator)
   const isWord = tokens.isWord(at)
@@ -96,7 +92,7 @@ function readNext(tokens: TokenStream, designator: Designator, last: Element): E
   if (isWord && /^[a-z]+$/.test(designation.parts[0]?.text ?? '')) return undefined
   if (isWord && !isContainer(designator.kind) && !continuesSeries(tokens, at, designation, last)) return undefined
   const alone = designation.parts.length === 1 && !isWord && !endsList(tokens, designation.end)
-  return qualified(tokens, designator, at, designation, alone)
+  return { ...qualified(tokens, designator, at, designation), alone }
 }
 
 /** `Article 28 or 29 on the market`, `Article 130, 131 or 132,`: what follows is no noun that the number counts. */
@@ -124,22 +120,17 @@ function isPart(tokens: TokenStream, at: number, { parts }: Element): boolean {
 }
 
 /** Returns the previous element with the keyword's part, and all parts below it, replaced: `Abs. 1 und 2`. */
-function inherited(tokens: TokenStream, from: number, last: Element, parts: readonly Part[], end: number): Element {
-  const replaced = last.parts.findLastIndex((part) => part.keyword !== '' && part.keyword === parts[0]?.keyword)
-  return continued(tokens, from, replaced > 0 ? last.parts.slice(0, replaced) : last.parts, parts, end)
+function inherited(tokens: TokenStream, from: number, { parts }: Element, next: Qualified): Element {
+  const replaced = parts.findLastIndex(({ keyword }) => keyword !== '' && keyword === next.parts[0]?.keyword)
+  return continued(tokens, from, replaced > 0 ? parts.slice(0, replaced) : parts, next)
 }
 
 /**
  * `6(1)(a)` and `(f)` is `6(1)(f)`; `20(e)(3)(ii)` and `(f)(2)` is `20(f)(2)`. Undefined if the brackets do not
  * continue the previous element.
  */
-function withBrackets(
-  tokens: TokenStream,
-  from: number,
-  last: Element,
-  parts: readonly Part[],
-  end: number,
-): Element | undefined {
+function withBrackets(tokens: TokenStream, from: number, last: Element, brackets: Qualified): Element | undefined {
+  const { parts } = brackets
   let replaced = -1
   let best = 0
   for (let index = 1; index < last.parts.length; index += 1) {
@@ -148,7 +139,7 @@ function withBrackets(
     if (length > 0 && length >= best) [replaced, best] = [index, length]
   }
   if (replaced < 0 || !ascends(last.parts[replaced], parts[0])) return undefined
-  return continued(tokens, from, last.parts.slice(0, replaced), parts, end)
+  return continued(tokens, from, last.parts.slice(0, replaced), brackets)
 }
 
 /** Items of a list ascend: after `7.11.6(e)`, a `(c)` is the next item of the text, and no provision. */
@@ -164,15 +155,9 @@ function isSameKind(old: Part | undefined, part: Part | undefined): boolean {
   return (readRoman(old.text) === undefined) === (readRoman(part.text) === undefined)
 }
 
-function continued(
-  tokens: TokenStream,
-  from: number,
-  kept: readonly Part[],
-  parts: readonly Part[],
-  end: number,
-): Element {
+function continued(tokens: TokenStream, from: number, kept: readonly Part[], { parts, end }: Qualified): Element {
   const more = readQualifiers(tokens, end)
-  return { parts: [...kept, ...parts, ...more.parts], from, to: more.end, hyphen: false, alone: false }
+  return { parts: [...kept, ...parts, ...more.parts], from, to: more.end }
 }
 
 /** `articles 815 (deuxième alinéa) et 815-1`: the position after a remark in brackets. */

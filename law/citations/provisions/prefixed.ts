@@ -1,8 +1,7 @@
 import type { TokenStream } from '#law/citations/lexer/tokens.ts'
 import { readDesignator } from './designators.ts'
-import type { Designator } from './designators.ts'
-import { readList } from './lists.ts'
-import type { Element } from './lists.ts'
+import { readFirst } from './lists.ts'
+import type { Element, Provisions } from './lists.ts'
 import type { Part } from './numbers.ts'
 import { readQualifier, readSibling } from './qualifiers.ts'
 import type { Qualified } from './qualifiers.ts'
@@ -12,22 +11,11 @@ const OF_MAX = 6
 const LEVELS_MAX = 3
 const INNERMOST_MAX = 16
 
-export interface Prefixed {
-  readonly designator: Designator
-  readonly elements: readonly Element[]
-}
-
-interface Innermost {
-  readonly from: number
-  readonly to: number
-  readonly parts: readonly Part[]
-}
-
 /**
  * Reads a provision whose innermost part comes first: `points (a) and (f) of Article 6(1)`, `Absatz 1 des § 433`,
  * `point (f) of paragraph 1 of Article 6`.
  */
-export function readPrefixed(tokens: TokenStream, at: number): Prefixed | undefined {
+export function readPrefixed(tokens: TokenStream, at: number): Provisions | undefined {
   const innermost = readInnermost(tokens, at)
   const [first] = innermost
   let index = innermost.at(-1)?.to
@@ -49,10 +37,10 @@ function isSchedule(tokens: TokenStream, at: number): boolean {
   return readDesignator(tokens, at)?.kind === 'schedule'
 }
 
-function readInnermost(tokens: TokenStream, at: number): Innermost[] {
+function readInnermost(tokens: TokenStream, at: number): Element[] {
   const first = readQualifier(tokens, at)
   if (first === undefined) return []
-  const found: Innermost[] = [{ from: at, to: first.end, parts: first.parts }]
+  const found: Element[] = [{ from: at, to: first.end, parts: first.parts }]
   const keyword = first.parts[0]?.keyword ?? ''
   let index = first.end
   while (found.length < INNERMOST_MAX && tokens.reads(index, ',', 'and', 'or', 'und', 'oder', 'et', 'ou', 'to', '–')) {
@@ -69,21 +57,15 @@ function readInnermost(tokens: TokenStream, at: number): Innermost[] {
 function withDesignator(
   tokens: TokenStream,
   at: number,
-  innermost: readonly Innermost[],
+  innermost: readonly Element[],
   outer: readonly Part[],
-): Prefixed | undefined {
+): Provisions | undefined {
   const designator = readDesignator(tokens, at)
-  const provision = designator === undefined ? undefined : readList(tokens, designator)[0]
+  const provision = designator && readFirst(tokens, designator)
   if (designator === undefined || provision === undefined || designator.kind === 'paragraph') return undefined
   const elements = innermost.map((part, index): Element => {
-    const isLast = index === innermost.length - 1
-    return {
-      parts: [...provision.parts, ...outer, ...part.parts],
-      from: part.from,
-      to: isLast ? provision.to : part.to,
-      hyphen: false,
-      alone: false,
-    }
+    const to = index === innermost.length - 1 ? provision.to : part.to
+    return { parts: [...provision.parts, ...outer, ...part.parts], from: part.from, to }
   })
   return { designator: { ...designator, plural: true, capitalised: true }, elements }
 }

@@ -1,0 +1,112 @@
+import { familyOf } from '#law/citations/citation.ts'
+import type { Citation, Family } from '#law/citations/citation.ts'
+import type { TokenStream } from '#law/citations/lexer/tokens.ts'
+import type { ActAliases } from '#law/citations/names/aliases.ts'
+
+/** A text, and whether it states law rather than asks about it. */
+export interface Text {
+  readonly tokens: TokenStream
+  readonly aliases: ActAliases
+  readonly states: boolean
+}
+
+/** Tokens allowed between two provisions of one act: `and`, `i.V.m.`, `read with`. */
+const JOINING = new Set(
+  (
+    ', ; and or und oder et ou & sowie i v m . in verbindung conjunction with mit read together to bis ' +
+    'through – - both vs versus des der den dem the'
+  ).split(' '),
+)
+const JOINING_MAX = 8
+/** Provisions that have a number of their own in the act, whatever chapter they are in. */
+export const INDEPENDENTLY_NUMBERED = /^(?:article|section|sign|rule|regulation)$/
+const CONTAINING = /^(?:part|chapter|title|schedule|annex)$/
+
+/** Kinds of provision of each family's acts. `paragraph` is in none: it is as often part of guidance or of a question. */
+const KINDS: Readonly<Record<Family, RegExp>> = {
+  us: /^(?:section|sign|appendix|supplement|comment)$/,
+  eu: /^(?:article|recital|annex|chapter|title)$/,
+  uk: /^(?:article|section|regulation|schedule|chapter|part)$/,
+  de: /^(?:article|sign|chapter)$/,
+  fr: /^(?:article|chapter|title)$/,
+  rulebook: /^(?:section|rule|schedule|chapter|part|appendix)$/,
+}
+
+/** Gives a provision without an act this one, if acts of its kind have such provisions. */
+export function takeAct(citation: Citation, act: string | undefined): Citation {
+  if (act === undefined || citation.act !== undefined || citation.scope === 'self-citation') return citation
+  const { kind } = citation
+  const fits = act.startsWith('name:') ? !/^(?:act|rule|paragraph)$/.test(kind) : KINDS[familyOf(act)].test(kind)
+  return fits ? { ...citation, act, isInferred: true } : citation
+}
+
+/** The act of a provision; of `12 CFR 1026.61` part 1026 of the title. */
+export function actOf({ act, pointed, path: [part = ''] }: Citation): string | undefined {
+  return act !== undefined && pointed && /^cfr:\d+$/.test(act) ? `${act}/${part}` : act
+}
+
+/** `Chapter 2 of Part 1 of the Data Act` is one provision of that act. */
+export function mergeContained(citations: readonly Citation[], { tokens }: Text): readonly Citation[] {
+  const merged: Citation[] = []
+  for (const inner of citations.toReversed()) {
+    const outer = merged.at(-1)
+    if (outer === undefined || !isContained(inner, outer, tokens)) merged.push(inner)
+    else {
+      const path = INDEPENDENTLY_NUMBERED.test(inner.kind) ? inner.path : [...outer.path, ...inner.path]
+      const { act, to } = outer
+      merged[merged.length - 1] = { ...inner, path, act, to, isInferred: true, confidence: 'certain' }
+    }
+  }
+  return merged.toReversed()
+}
+
+function isContained(inner: Citation, outer: Citation, tokens: TokenStream): boolean {
+  if (outer.act === undefined || !CONTAINING.test(outer.kind) || inner.act !== undefined) return false
+  const of = tokens.skip(inner.to, 'of', 'du', 'des', 'der')
+  return of > inner.to && (outer.from === of || outer.from === tokens.skip(of, 'the'))
+}
+
+/** `Article 5 and Article 6 GDPR`: provisions take the act of the next one that is joined to them. */
+export function takeActOfNext(citations: readonly Citation[], { tokens }: Text): readonly Citation[] {
+  return takeActs(citations.toReversed(), (citation, next) => areJoined(citation, next, tokens)).toReversed()
+}
+
+/** `section 4 of the Data Act and section 5`: provisions take the act of the one before that they are joined to. */
+export function takeActOfPrevious(citations: readonly Citation[], { tokens }: Text): readonly Citation[] {
+  return takeActs(
+    citations,
+    (citation, before) => areJoined(before, citation, tokens) && !startsNewCitation(citation, before, tokens),
+  )
+}
+
+/** Each citation may take the act of the one before it, which may have taken its own. */
+function takeActs(
+  citations: readonly Citation[],
+  takes: (citation: Citation, neighbour: Citation) => boolean,
+): readonly Citation[] {
+  const resolved: Citation[] = []
+  for (const citation of citations) {
+    const neighbour = resolved.at(-1)
+    const isTaken = neighbour !== undefined && neighbour.kind !== 'act' && takes(citation, neighbour)
+    resolved.push(isTaken ? takeActOfNeighbour(citation, neighbour) : citation)
+  }
+  return resolved
+}
+
+function takeActOfNeighbour(citation: Citation, neighbour: Citation): Citation {
+  // `§ 312d in Verbindung mit Artikel 246a EGBGB`: an act is cited by articles or by sections, not by both.
+  if (citation.kind !== neighbour.kind && neighbour.act?.startsWith('de:') === true) return citation
+  return takeAct(citation, citation.kind === 'comment' ? actOf(neighbour) : neighbour.act)
+}
+
+/** `§ 3 des Beispielgesetzes, §§ 240, 261`, `… oder des § 20`: what follows is not one of the act before it. */
+function startsNewCitation({ from }: Citation, { act, kind }: Citation, tokens: TokenStream): boolean {
+  // `Pub. L. 109–135, title IV, § 401`: the section of a title is one of its act.
+  if (CONTAINING.test(kind)) return false
+  return /^(?:name|de):/.test(act ?? '') && tokens.reads(from - 1, ',', 'des', 'der', 'den', 'dem')
+}
+
+function areJoined(left: Citation, right: Citation, tokens: TokenStream): boolean {
+  if (right.from - left.to > JOINING_MAX) return false
+  return tokens.slice(left.to, right.from).every(({ text }) => JOINING.has(text))
+}

@@ -1,0 +1,96 @@
+import { familyOf } from '#law/citations/citation.ts'
+import type { ActMention, Citation, Reading } from '#law/citations/citation.ts'
+import type { TokenStream } from '#law/citations/lexer/tokens.ts'
+import { readAct } from '#law/citations/names/acts.ts'
+import type { ActAliases } from '#law/citations/names/aliases.ts'
+import { endOfNonStatutory } from '#law/citations/names/non-statutory.ts'
+import { explainsDistantly, readUnresolvedBefore } from '#law/citations/names/unresolved.ts'
+import { impliedDesignator } from '#law/citations/provisions/designators.ts'
+import { readList } from '#law/citations/provisions/lists.ts'
+import { readDesignation } from '#law/citations/provisions/numbers.ts'
+import { citeInAct } from './citations.ts'
+import { readProvision } from './provision.ts'
+import { readShortRule, readSingleNumber } from './short-form.ts'
+
+const BETWEEN = new Set([',', ':', '(', '–', '-', "'", 's', 'in'])
+const BETWEEN_MAX = 3
+
+/** Reads the citation that starts with an act: `GDPR Art. 6`, `15 U.S.C. 1601`, `AML 8.3.3`, or the act alone. */
+export function readActFirst(tokens: TokenStream, at: number, aliases: ActAliases): Reading | undefined {
+  const mention = readAct(tokens, at, aliases)
+  if (mention === undefined) return undefined
+  const alone = actAlone(at, mention, 'certain')
+  if (mention.path !== undefined) return alone
+  if (mention.sections !== undefined) {
+    const designator = impliedDesignator('section', mention.sections, true)
+    return citeInAct(tokens, { designator, elements: readList(tokens, designator) }, mention.act, at)
+  }
+  return (
+    readNumberAfter(tokens, at, mention) ??
+    readAfter(tokens, mention.end, (index) => readProvision(tokens, index, at, mention, aliases)) ??
+    (mention.standalone ? alone : undefined)
+  )
+}
+
+/**
+ * Reads the citation that starts with an unresolved act: `Solvency II Article 28`. The name of an act alone is only the
+ * act of provisions elsewhere in the query.
+ */
+export function readUnresolvedFirst(tokens: TokenStream, at: number, aliases: ActAliases): Reading | undefined {
+  const mention = readUnresolvedBefore(tokens, at, aliases)
+  if (mention === undefined) return undefined
+  const reading = readAfter(tokens, mention.end, (index) => readProvision(tokens, index, at, mention, aliases))
+  // A listed act within a longer name is read where it begins.
+  if (reading !== undefined || mention.standalone) return reading
+  return explainsDistantly(tokens, at, mention)
+    ? actAlone(at, mention, 'needs act')
+    : { citations: [], end: mention.end }
+}
+
+/** Passes over a non-statutory source and the provision after it, unless that provision has an act of its own. */
+export function passSource(tokens: TokenStream, at: number, aliases: ActAliases): Reading | undefined {
+  const source = endOfNonStatutory(tokens, at)
+  if (source === undefined) return undefined
+  const reading = readAfter(
+    tokens,
+    source,
+    (index) => readProvision(tokens, index, index, undefined, aliases) ?? readShortRule(tokens, index, aliases),
+  )
+  const isOfAct = reading?.citations.some(({ act }) => act !== undefined) === true
+  return { citations: [], end: reading === undefined || isOfAct ? source : reading.end }
+}
+
+function actAlone(from: number, { act, end, path = [] }: ActMention, confidence: Citation['confidence']): Reading {
+  return { citations: [{ from, to: end, kind: 'act', path, act, confidence, pointed: false }], end }
+}
+
+/** Reads what follows an act, perhaps after a mark: `GDPR, Art. 6`, `EMIR's Article 9`. */
+function readAfter(
+  tokens: TokenStream,
+  end: number,
+  read: (index: number) => Reading | undefined,
+): Reading | undefined {
+  for (let index = end; index <= end + BETWEEN_MAX; index += 1) {
+    const reading = read(index)
+    if (reading !== undefined || !BETWEEN.has(tokens.text(index))) return reading
+  }
+  return undefined
+}
+
+/**
+ * Reads the number after an act's name: `COBS 3.4.1`, `GDPR 6(1)(f)`. A single number is ambiguous and counts only as
+ * the chapter of a rulebook in capitals (`GEN 3`), or if the corpus holds it (`GDPR 17`).
+ */
+function readNumberAfter(tokens: TokenStream, from: number, mention: ActMention): Reading | undefined {
+  const parts = readDesignation(tokens, mention.end)?.parts.length ?? 0
+  if (parts < leastParts(tokens, mention)) return readSingleNumber(tokens, from, mention)
+  const kind = familyOf(mention.act) === 'rulebook' ? 'rule' : 'section'
+  const designator = impliedDesignator(kind, mention.end, true)
+  return citeInAct(tokens, { designator, elements: readList(tokens, designator) }, mention.act, from)
+}
+
+function leastParts(tokens: TokenStream, { code, cased, end }: ActMention): number {
+  if (code !== true) return 2
+  if (cased !== true) return 3
+  return /^\d{1,2}$/.test(tokens.text(end)) && /^\p{Lu}{3,}$/u.test(tokens.raw(end - 1)) ? 1 : 2
+}
