@@ -16,7 +16,7 @@ export const SEARCH_NODE_BOUNDS = {
    */
   predictorCandidatesMax: 50,
   /**
-   * Candidates by vector: rescoring more moves no measured figure by more than 0.003 (decision 0026). Predictors look at
+   * Candidates by vector: rescoring more moves no measured figure by more than 0.003 (decision 0008). Predictors look at
    * more of the nearest rows, which need no other score.
    */
   vectorCandidatesMin: 20,

@@ -1,7 +1,7 @@
 import type { Calibration } from './calibration.ts'
 
 /**
- * The model for lists with passages of a named provision; see decision 0026. A question that asks for nothing but the
+ * The model for lists with passages of a named provision; see decision 0048. A question that asks for nothing but the
  * provision gets 0.9998. What the provision lacks, and what its document says elsewhere, speaks against an answer. The
  * intercept answers one in six of the tuning questions that ask what a named provision does not say.
  */
@@ -55,7 +55,7 @@ export const DEFAULT_CALIBRATION: Calibration = {
  * Default decision of a version with the vectors of a model: what the words say, and how much nearer than to questions
  * without an answer the nearest passage is. That level belongs to model and version: a build puts the version's own in its
  * place (`jobs/evaluation/negatives.ts`); this one is of four versions with multilingual-e5-small. Level and weight
- * were chosen on questions of both writers, with that model and averaged word vectors; see decision 0061.
+ * were chosen on questions of both writers, with that model and averaged word vectors; see decision 0048.
  */
 export const DEFAULT_MODEL_CALIBRATION: Calibration = {
   ...DEFAULT_CALIBRATION,

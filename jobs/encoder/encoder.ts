@@ -140,7 +140,7 @@ function runsOf(windows: readonly (readonly number[])[]): readonly (readonly num
 
 /**
  * The first window, which has the heading, weighs more than all others together. A plain mean is nearer to every
- * question than one window is, so long passages would displace short ones (decision 0058).
+ * question than one window is, so long passages would displace short ones (decision 0041).
  */
 function meanOf(vectors: readonly Float32Array[]): Float32Array {
   const [first = new Float32Array(), ...others] = vectors

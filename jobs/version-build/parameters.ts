@@ -90,7 +90,7 @@ export const buildParametersSchema = z.preprocess((stored) => {
   return { reader, ...rest, embedding }
 }, parametersSchema)
 
-/** The vectors' share of the ranking, unless a question set fits another (decision 0052). */
+/** The vectors' share of the ranking, unless a question set fits another (decision 0008). */
 const DENSE_WEIGHT: Readonly<Record<Embedding, number>> = { none: 0, openai: 0.7 }
 
 const CALIBRATION: Readonly<Record<Embedding, Calibration>> = {

@@ -30,7 +30,7 @@ export function createVectorScores(statistics: CosineStatistics): VectorScores {
 
 /**
  * A score times itself, with its sign. So each ranking counts by what it knows of the question: a passage that holds a
- * tenth of the words has a hundredth of what all of them would give (decision 0052). So has one that lies hardly nearer
+ * tenth of the words has a hundredth of what all of them would give (decision 0008). So has one that lies hardly nearer
  * than many others.
  */
 function squared(score: number): number {
@@ -40,7 +40,7 @@ function squared(score: number): number {
 /**
  * Quadratic fusion: returns one score of at most 1 per candidate, the weighted sum of both squares (Bruch, Gai & Ingber
  * 2023), mapped into (0, 1). If words alone ranked, returns their scores; if vectors alone ranked, theirs, mapped into
- * (0, 1). Search questions add to the words and count alike; see decision 0039. Their sum has no bound at 1, so a
+ * (0, 1). Search questions add to the words and count alike; see decision 0008. Their sum has no bound at 1, so a
  * passage without search questions weighs as much against vectors as it does in a version that has none.
  */
 export function fuse({ rows, lexical, asked, dense }: Candidates, denseWeight: number): Float64Array {

@@ -6,7 +6,7 @@ import type { PassageRecord } from '#core/index/passages/record.ts'
 import { SEARCH_NODE_BOUNDS } from '#search-node/bounds.ts'
 import type { PassageNgrams, VersionStatistics } from './interfaces.ts'
 
-/** Weight of character n-grams beside words; see decision 0052. */
+/** Weight of character n-grams beside words; see decision 0008. */
 const NGRAM_WEIGHT = 0.4
 
 /**

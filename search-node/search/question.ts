@@ -15,7 +15,7 @@ export interface WordStatistics {
 
 /**
  * It and what it calls loop instead of passing callbacks: V8 drops the machine code of a callback that each question
- * creates anew (decision 0030).
+ * creates anew (decision 0032).
  * @param asked the question in all languages of the version. @param languages primary subtags of the languages that may
  * be found. @param statistics of the words to use; other words are left out.
  */

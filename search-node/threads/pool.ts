@@ -26,7 +26,7 @@ export interface SearchPoolOptions {
 /**
  * V8 puts objects straight among the old ones where it saw that most of their kind stay. It concludes so of some
  * objects of a search, although none of them stays, and then collects all of a thread's heap every three seconds. The
- * flag holds for the whole process (decision 0030).
+ * flag holds for the whole process (decision 0032).
  */
 const NO_PRETENURING = '--no-allocation-site-pretenuring'
 

@@ -36,7 +36,7 @@ export const LEXICAL_BOUNDS = { wordsMax: 64, timesMax: 16, listsMax: 192 } as c
 
 /**
  * Looks up a question's words. If more are known than `LEXICAL_BOUNDS` allows, the rarest are kept. It loops instead of
- * passing callbacks: V8 drops the machine code of a callback that each question creates anew (decision 0030).
+ * passing callbacks: V8 drops the machine code of a callback that each question creates anew (decision 0032).
  */
 export function prepareLexical(index: LexicalReader, words: readonly QueryWord[]): LexicalQuery {
   const groups: LexicalGroup[] = []
