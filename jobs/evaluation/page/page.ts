@@ -1,13 +1,18 @@
-import { distributionPlot, reliabilityPlot, riskCoveragePlot } from './decision-plots.ts'
 import { renderDocument } from '#jobs/platform/page/document.ts'
 import type { EvaluationReport } from './evaluation-report.ts'
-import { filteredRecall } from './filtered-recall.ts'
 import { NOTHING, html } from '#jobs/platform/page/markup.ts'
 import type { Markup } from '#jobs/platform/page/markup.ts'
 import { missesSection } from './misses.ts'
 import { searchQuestionsSection } from './search-questions.ts'
 import { figure, milliseconds, whole } from './numbers.ts'
-import { comparisonTable, decisionTable, gatesTable, rankingTable } from './tables.ts'
+import {
+  comparisonTable,
+  decisionTable,
+  filteredRecallTable,
+  gatesTable,
+  operatingTables,
+  rankingTable,
+} from './tables.ts'
 import { refusedInWords, verdictOf } from './verdict.ts'
 
 const KINDS: Readonly<Record<EvaluationReport['kind'], string>> = {
@@ -19,7 +24,7 @@ const KINDS: Readonly<Record<EvaluationReport['kind'], string>> = {
 }
 
 const NOT_FITTED: Readonly<Record<EvaluationReport['kind'], string>> = {
-  'known items': 'Natural questions were not asked.',
+  'known items': 'Field questions were not asked.',
   'question set': 'The question set has too few labels of both kinds to calibrate it.',
   'data set': 'The data set has too few labels of both kinds to calibrate it.',
 }
@@ -47,7 +52,7 @@ export function renderPage(report: EvaluationReport, review?: ReviewSections): s
     html`${version}
       <p class="verdict ${verdict.tone}"><b>${verdict.word}.</b> ${verdict.sentence}</p>
       ${facts(report)} ${review?.first ?? NOTHING} ${gatesTable(report.gates)} ${rankingTable(report)}
-      ${rankingParameters(report)} ${comparisonTable(report)} ${decision(report)} ${filteredRecall(report)}
+      ${rankingParameters(report)} ${comparisonTable(report)} ${decision(report)} ${filteredRecallTable(report)}
       ${missesSection(report)} ${searchQuestionsSection(report)} ${review?.last ?? NOTHING}`,
     review === undefined ? undefined : (id ?? ''),
   )
@@ -77,10 +82,7 @@ function decision(report: EvaluationReport): Markup {
       <p>Not measured: the questions do not say which of them cannot be answered.</p>
       ${calibratedOn(report)} ${readerDecision(report)}`
   return html`<h2>The decision</h2>
-    ${calibratedOn(report)} ${decisionTable(report)} ${readerDecision(report)}
-    <div class="plots">
-      ${riskCoveragePlot(abstention)}${reliabilityPlot(abstention)}${distributionPlot(abstention)}
-    </div>`
+    ${calibratedOn(report)} ${decisionTable(abstention)} ${readerDecision(report)} ${operatingTables(abstention)}`
 }
 
 /** How the decision changes where the reader of the profile reads. */

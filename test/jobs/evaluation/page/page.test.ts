@@ -219,16 +219,17 @@ describe('the page of a report', () => {
     )
   })
 
-  test('says the verdict first, then the gates, then the tables, then the plots', () => {
+  test('says the verdict first, then the gates, then what was measured', () => {
     const page = renderPage(FULL_REPORT)
-    const offsets = [
+    const marks = [
       'class="verdict',
       '>Gates<',
       '>Ranking<',
       '>The decision<',
-      'aria-label="Risk–coverage curve"',
+      '>Recall under filters<',
       '>Worst misses<',
-    ].map((mark) => page.indexOf(mark))
+    ]
+    const offsets = marks.map((mark) => page.indexOf(mark))
     expect(offsets).not.toContain(-1)
     expect(offsets).toEqual(offsets.toSorted((a, b) => a - b))
   })
@@ -245,18 +246,15 @@ describe('the page of a report', () => {
     expect(page).toContain('52.3')
   })
 
-  test('draws every plot and shows each figure with its interval', () => {
-    const page = renderPage(FULL_REPORT)
-    for (const label of [
-      'Risk–coverage curve',
-      'Reliability diagram',
-      'Distribution of observed values',
-      'Recall by selectivity',
-    ])
-      expect(page).toContain(`aria-label="${label}"`)
+  test('shows each figure with its interval, and what another threshold would give', () => {
+    const page = renderPage(FULL_REPORT).replaceAll(/\s+/g, ' ')
     const { hybrid } = FULL_REPORT.systems
     expect(page).toContain(hybrid?.['ndcg@10'].toFixed(3) ?? 'missing')
     expect(page).toContain(hybrid?.ci['ndcg@10'].map((end) => end.toFixed(3)).join(' – ') ?? 'missing')
+    const [, risk = 0] = FULL_REPORT.abstention?.curve.at(-1) ?? []
+    expect(page).toContain(`<th>100 %</th> <td class="n">${(risk * 100).toFixed(1)} %</td>`)
+    const counts = FULL_REPORT.abstention?.reliability.map(({ questions }) => questions) ?? []
+    for (const count of counts.filter((each) => each > 0)) expect(page).toContain(`<td class="n">${count}</td> </tr>`)
   })
 
   test('says under the ranking how words and vectors are fused', () => {
@@ -273,13 +271,13 @@ describe('the page of a report', () => {
     expect(none).toBe(renderPage(FULL_REPORT))
   })
 
-  test('says under the decision what it was calibrated on, and that natural questions were not asked', () => {
+  test('says under the decision what it was calibrated on, and that field questions were not asked', () => {
     const decisionOf = (report: EvaluationReport): string =>
       (renderPage(report).split('>The decision<')[1] ?? '').split('<h2>')[0]?.replaceAll(/\s+/g, ' ') ?? ''
     expect(decisionOf(FULL_REPORT)).toContain('Calibrated on the question set: threshold and figures come from 600')
-    expect(decisionOf(FULL_REPORT)).not.toContain('Natural questions')
+    expect(decisionOf(FULL_REPORT)).not.toContain('Field questions')
     const bare = decisionOf(BARE_REPORT)
-    expect(bare).toContain('The default decision applies. Natural questions were not asked.')
+    expect(bare).toContain('The default decision applies. Field questions were not asked.')
     expect(bare).not.toContain('too small')
     expect(decisionOf({ ...BARE_REPORT, chance_questions: 0 })).toContain('that of ten passages applies.')
     const labelled = decisionOf({ ...BARE_REPORT, kind: 'question set' })
@@ -290,7 +288,7 @@ describe('the page of a report', () => {
     const section = sectionOf(FULL_REPORT)
     expect(section).toContain('Asked: 150 questions and the vectors of 50 passages.')
     expect(section.match(/fewer than 10 passages/g)).toHaveLength(1)
-    expect(section).toMatch(/<th>0\.01 % <span class="soft small">fewer than 10 passages<\/span><\/th>/)
+    expect(section).toMatch(/<th>0\.01 %<small>fewer than 10 passages<\/small><\/th>/)
   })
 
   test('shows no words of a question that is not the operator’s own', () => {
