@@ -14,7 +14,7 @@ export function openingOf(text: string): string {
 }
 
 /**
- * Embeds the openings of evenly spaced passages as queries. Their cosines with the passages spread as those of natural
+ * Embeds the openings of evenly spaced passages as queries. Their cosines with the passages spread as those of field
  * questions do: for multilingual-e5-small 0.0146 and 0.0133 on two corpora, against 0.0145 and 0.0124.
  * @returns vectors of unit length; at least one.
  */

@@ -24,23 +24,28 @@ export function table<T extends object, F extends keyof T & string>(
     return Object.keys(columns).map((field) => byField.get(field))
   }
   const lines = [Object.values<string>(columns), ...rows.map((row) => values(row).map(cell))]
-  const widths = Object.keys(columns).map((_, column) =>
-    Math.max(...lines.map((line) => [...(line[column] ?? '')].length)),
-  )
   const numeric = Object.keys(columns).map((_, column) =>
     rows.every((row) => typeof values(row)[column] === 'number' || values(row)[column] === null),
   )
-  return lines
-    .map((line) =>
-      line
-        .map((text, column) => {
-          const pad = ' '.repeat((widths[column] ?? 0) - [...text].length)
-          return numeric[column] === true ? pad + text : text + pad
-        })
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n')
+  return aligned(lines, (column) => numeric[column] === true).join('\n')
+}
+
+/** Pads the cells of each column to one width. */
+export function aligned(
+  lines: readonly (readonly string[])[],
+  isFlushRight: (column: number) => boolean,
+): readonly string[] {
+  const lengthOf = (text = ''): number => [...text].length
+  const widths = (lines[0] ?? []).map((_, column) => Math.max(...lines.map((line) => lengthOf(line[column]))))
+  return lines.map((line) =>
+    line
+      .map((text, column) => {
+        const pad = ' '.repeat((widths[column] ?? 0) - lengthOf(text))
+        return isFlushRight(column) ? pad + text : text + pad
+      })
+      .join('  ')
+      .trimEnd(),
+  )
 }
 
 /** Renders one object with one field per line; nested objects are indented. */

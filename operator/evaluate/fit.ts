@@ -8,8 +8,8 @@ import type { AskRecordsContext } from '#jobs/evaluation/ask.ts'
 import { fitRanking } from '#jobs/evaluation/fusion.ts'
 import { standardisedByNegatives } from '#jobs/evaluation/negatives.ts'
 import type { QueryWithQrels } from '#jobs/evaluation/query-with-qrels.ts'
-import type { EvaluateFlags } from './flags.ts'
-import type { EvaluationOutput } from './program.ts'
+import type { DataSetFlags } from './flags.ts'
+import type { EvaluationOutput } from './tools.ts'
 import { readTask } from './task.ts'
 import type { Task, TaskQuestion } from './task.ts'
 import { firstReadable } from './text-lines.ts'
@@ -22,7 +22,7 @@ import type { TaskFiles } from './text-lines.ts'
  * flatter, and for too few questions or judgments of none.
  */
 export async function readFitTask(
-  { fitQueries, fitQrels, limitTo, ...flags }: EvaluateFlags,
+  { fitQueries, fitQrels, limitTo, ...flags }: DataSetFlags,
   files: TaskFiles,
   asked: Task,
   signal: AbortSignal,

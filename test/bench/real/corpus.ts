@@ -90,7 +90,7 @@ export function realCorpus({ passages: most, dataDir, seed }: RealSpec): BenchCo
       return { ...passage, row, record: () => record, question }
     })
   const nearest = nearestOf(vectors, questions)
-  const natural = readRealQuestions().map((text, at) => ({
+  const fieldQuestions = readRealQuestions().map((text, at) => ({
     ...asked({ text, vector: Float32Array.from(questions[at] ?? []) }),
     position: placed[nearest[at] ?? 0]?.position,
   }))
@@ -102,7 +102,7 @@ export function realCorpus({ passages: most, dataDir, seed }: RealSpec): BenchCo
     rows: () => rows,
     openings: read(openingsOf(texts).map(questionText)),
     questions({ count, set, wanted = () => true }, sampled) {
-      const wantedOnes = natural.filter(({ position }) => position !== undefined && wanted(position))
+      const wantedOnes = fieldQuestions.filter(({ position }) => position !== undefined && wanted(position))
       const kept = sampled.length === 0 ? [] : wantedOnes.slice(0, count)
       return [...kept, ...repeated(sampled, count - kept.length, set)]
     },

@@ -12,7 +12,7 @@ const kindSchema = z.object({
   answered_at5: count,
 })
 type Kind = z.infer<typeof kindSchema>
-/** Counts of the reporting half, as `npm run evaluate:natural -- --json` writes them, by system. */
+/** Counts of the reporting half, as `npm run evaluate -- --corpus FOLDER --json` writes them, by system. */
 const recordedSchema = z.strictObject({
   measured_on: z.iso.date(),
   commit: z.string().regex(/^[0-9a-f]{8}$/),
