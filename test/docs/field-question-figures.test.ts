@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { wilsonInterval } from '#jobs/evaluation/metrics/wilson.ts'
+import { wilsonInterval } from '#jobs/evaluation/metrics/resampling.ts'
 
 const count = z.int().nonnegative()
 const kindSchema = z.object({

@@ -1,22 +1,23 @@
 import { rm } from 'node:fs/promises'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { openVersionDifferences } from '#core/db/version-differences.ts'
-import type { Side, VersionDifferences } from '#core/db/version-differences.ts'
+import type { HeldReference, Side, VersionDifferences } from '#core/db/version-differences.ts'
 import type { Facets } from '#core/index/facets/layout.ts'
 import type { PassageLine } from '#core/index/passages/verified-records.ts'
 import { COMPARISON_BOUNDS } from './bounds.ts'
-import type { NamedChange } from './changes-file.ts'
+import type { NamedChange, ReferenceChange } from './changes-file.ts'
 import { openComparedPassages } from './compared-passages.ts'
 import type { ComparedContents, ComparedPassages } from './compared-passages.ts'
 import { documentChanges } from './document-changes.ts'
 import { isProvisionOfAct, namesOf, primaryLanguage } from './repeated-passages.ts'
 import { provisionChanges } from './provision-changes.ts'
 import type { ChangesRecorder } from './recorder.ts'
-import { referenceChanges } from './reference-changes.ts'
-import { readSearchQuestions, searchQuestionChanges } from './search-question-changes.ts'
 import { servedDigest } from './served-fields.ts'
 import { createRowInputs } from './tables.ts'
 import type { RowInputs } from './tables.ts'
+import { ArtifactError } from '#core/index/artifact-error.ts'
+import { verifiedSearchQuestionsIn } from '#core/index/search-questions/records.ts'
+import { damagedArtifact } from './damaged-artifact.ts'
 
 export interface ContentsComparison {
   readonly before: ComparedContents
@@ -150,4 +151,70 @@ function* facetChanges(before: Facets, after: Facets): Generator<NamedChange> {
     for (const value of before[facet].toSorted())
       if (!kept.has(value)) yield { kind: 'facet_values_removed', facet, value }
   }
+}
+
+/**
+ * Yields the references that the active version holds and that lead to other provisions in the candidate. A reference
+ * that only lost provisions that the candidate does not hold is left out: each of them is a removed provision.
+ */
+function* referenceChanges(differences: VersionDifferences): Generator<ReferenceChange | undefined> {
+  let group: HeldReference[] = []
+  for (const entry of differences.references()) {
+    if (group[0] !== undefined && group[0].reference !== entry.reference) {
+      yield changeOf(group)
+      group = []
+    }
+    group.push(entry)
+  }
+  if (group.length > 0) yield changeOf(group)
+}
+
+function changeOf(group: readonly HeldReference[]): ReferenceChange | undefined {
+  if (group.every(({ after, kept }) => !after && !kept)) return undefined
+  const named = ({ document, language, provision, label }: HeldReference): ReferenceChange['lost'][number] => ({
+    document,
+    language,
+    provision,
+    label,
+  })
+  const reference = group[0]?.reference ?? ''
+  return {
+    kind: 'references_changed',
+    // The primary language stands before it.
+    reference: reference.slice(reference.indexOf(' ') + 1),
+    lost: group.filter(({ before }) => before).map(named),
+    gained: group.filter(({ after }) => after).map(named),
+  }
+}
+
+/**
+ * Reads the search questions of one side.
+ * @throws OperatorError if the file is not the one of the signed manifest.
+ */
+async function readSearchQuestions(
+  side: Side,
+  { folder, versionId, manifest }: ComparedContents,
+  differences: VersionDifferences,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    for await (const { id, lang, q } of verifiedSearchQuestionsIn(folder, manifest.files['search-questions.jsonl'])) {
+      signal.throwIfAborted()
+      differences.addSearchQuestion(side, { passage: id, language: lang, text: q })
+    }
+  } catch (error) {
+    throw error instanceof ArtifactError ? damagedArtifact(side, versionId, error) : error
+  }
+}
+
+/** Yields every search question that only one of the versions holds: each decides what is found. */
+function* searchQuestionChanges(differences: VersionDifferences): Generator<NamedChange> {
+  for (const { side, passage, language, text } of differences.searchQuestions())
+    yield {
+      kind: 'search_questions_changed',
+      passage,
+      language,
+      before: side === 'before' ? text : null,
+      after: side === 'after' ? text : null,
+    }
 }

@@ -9,8 +9,6 @@ import {
   riskCoverageCurve,
 } from './abstention.ts'
 import type { ReliabilityBin, ScoredQuestion } from './abstention.ts'
-import { scoreDistribution } from './distribution.ts'
-import type { ScoreDistribution } from './distribution.ts'
 import type { Interval } from './resampling.ts'
 
 export interface DecisionRule {
@@ -62,4 +60,28 @@ export function decisionFigures(questions: readonly ScoredQuestion[], rule: Deci
 function answeredShare(questions: readonly ScoredQuestion[], sufficient: boolean, threshold: number): number | null {
   const own = questions.filter((question) => question.sufficient === sufficient)
   return own.length === 0 ? null : own.filter(({ score }) => score >= threshold).length / own.length
+}
+
+const DISTRIBUTION_BINS = 25
+
+/**
+ * Number of questions with an observed value in each of 25 bins of equal width over [0, 1]. Values outside count in the
+ * outermost bins.
+ */
+interface ScoreDistribution {
+  readonly sufficient: readonly number[]
+  readonly insufficient: readonly number[]
+}
+
+export function scoreDistribution(questions: readonly ScoredQuestion[]): ScoreDistribution {
+  const [sufficient, insufficient] = [
+    new Array<number>(DISTRIBUTION_BINS).fill(0),
+    new Array<number>(DISTRIBUTION_BINS).fill(0),
+  ]
+  for (const question of questions) {
+    const bin = Math.min(DISTRIBUTION_BINS - 1, Math.max(0, Math.floor(question.score * DISTRIBUTION_BINS)))
+    const counts = question.sufficient ? sufficient : insufficient
+    counts[bin] = (counts[bin] ?? 0) + 1
+  }
+  return { sufficient, insufficient }
 }

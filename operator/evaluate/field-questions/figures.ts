@@ -1,6 +1,6 @@
 import { RANKING_MODES, servedOf } from '#jobs/evaluation/ask.ts'
 import type { RankingMode } from '#jobs/evaluation/ask.ts'
-import { wilsonInterval } from '#jobs/evaluation/metrics/wilson.ts'
+import { wilsonInterval } from '#jobs/evaluation/metrics/resampling.ts'
 import { auroc } from '#jobs/evaluation/metrics/abstention.ts'
 import type { Section } from '#operator/command-line/sections.ts'
 import { calibratedOnWords } from '../table.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { scoreDistribution } from '#jobs/evaluation/metrics/distribution.ts'
+import { scoreDistribution } from '#jobs/evaluation/metrics/decision.ts'
 
 test('observed values are counted in 25 bins, with and without evidence, including both ends of the scale', () => {
   const { sufficient, insufficient } = scoreDistribution([
