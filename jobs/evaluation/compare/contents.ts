@@ -1,14 +1,13 @@
 import { rm } from 'node:fs/promises'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { openVersionDifferences } from '#core/db/version-differences.ts'
-import type { HeldReference, Side, VersionDifferences } from '#core/db/version-differences.ts'
+import type { HeldReference, RevisionEntry, Side, VersionDifferences } from '#core/db/version-differences.ts'
 import type { Facets } from '#core/index/facets/layout.ts'
 import type { PassageLine } from '#core/index/passages/verified-records.ts'
 import { COMPARISON_BOUNDS } from './bounds.ts'
-import type { NamedChange, ReferenceChange } from './changes-file.ts'
+import type { DocumentChange, NamedChange, ReferenceChange } from './changes-file.ts'
 import { openComparedPassages } from './compared-passages.ts'
 import type { ComparedContents, ComparedPassages } from './compared-passages.ts'
-import { documentChanges } from './document-changes.ts'
 import { isProvisionOfAct, namesOf, primaryLanguage } from './repeated-passages.ts'
 import { provisionChanges } from './provision-changes.ts'
 import type { ChangesRecorder } from './recorder.ts'
@@ -17,7 +16,7 @@ import { createRowInputs } from './tables.ts'
 import type { RowInputs } from './tables.ts'
 import { ArtifactError } from '#core/index/artifact-error.ts'
 import { verifiedSearchQuestionsIn } from '#core/index/search-questions/records.ts'
-import { damagedArtifact } from './damaged-artifact.ts'
+import { damagedArtifact } from '#jobs/evaluation/altered-candidate.ts'
 
 export interface ContentsComparison {
   readonly before: ComparedContents
@@ -217,4 +216,57 @@ function* searchQuestionChanges(differences: VersionDifferences): Generator<Name
       before: side === 'before' ? text : null,
       after: side === 'after' ? text : null,
     }
+}
+
+/**
+ * Yields the documents that were removed, changed or added, by id. A document is changed if a revision that the active
+ * version holds has another title, authority, URL or date in the candidate, or is not there. A new revision beside them
+ * changes provisions, not the document.
+ * @param hold is called for each document that a version holds.
+ */
+function* documentChanges(
+  differences: VersionDifferences,
+  hold: (side: Side) => void,
+): Generator<DocumentChange | undefined> {
+  for (const { document, before, after } of differences.documents()) {
+    if (before) hold('before')
+    if (after) hold('after')
+    if (!after) yield { kind: 'documents_removed', document: documentName(differences, document, 'before') }
+    else if (!before) yield { kind: 'documents_added', document: documentName(differences, document, 'after') }
+    else yield changed(differences, document)
+  }
+}
+
+function changed(differences: VersionDifferences, document: string): DocumentChange | undefined {
+  const { first, total } = differences.lostRevisions(document)
+  if (total === 0) return undefined
+  const revisions = first.map((revision) => {
+    const { language, day } = revision
+    const after = differences.revisionOn(document, revision)
+    return {
+      language,
+      day,
+      before: revisionHeader(revision),
+      after: after === undefined ? null : revisionHeader(after),
+    }
+  })
+  return {
+    kind: 'documents_changed',
+    document: documentName(differences, document, 'before'),
+    revisions,
+    revisions_total: total,
+  }
+}
+
+function documentName(differences: VersionDifferences, id: string, side: Side): DocumentChange['document'] {
+  const { title = '', canonical_url = '' } = differences.newest(side, id) ?? {}
+  return { id, title, canonical_url }
+}
+
+function revisionHeader({
+  language: _language,
+  day: _day,
+  ...rest
+}: RevisionEntry): Omit<RevisionEntry, 'language' | 'day'> {
+  return rest
 }

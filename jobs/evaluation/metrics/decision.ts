@@ -8,8 +8,8 @@ import {
   reliabilityBins,
   riskCoverageCurve,
 } from './abstention.ts'
-import type { ReliabilityBin, ScoredQuestion } from './abstention.ts'
-import type { Interval } from './resampling.ts'
+import type { ScoredQuestion } from './abstention.ts'
+import type { EvaluationReport } from '../page/evaluation-report.ts'
 
 export interface DecisionRule {
   readonly signal: string
@@ -19,21 +19,8 @@ export interface DecisionRule {
   readonly folds: number
 }
 
-/** Quality of the decision on questions of both kinds; in a report under `abstention`. */
-export interface DecisionFigures extends DecisionRule {
-  readonly auroc: number | null
-  readonly auroc_ci: Interval | null
-  readonly aurc: number | null
-  readonly ece: number | null
-  /** Largest share of all questions that can be answered within the target; 0 when there is none. */
-  readonly coverage_at_target: number | null
-  /** Shares of the questions with and without evidence that reach the threshold. */
-  readonly answered_sufficient: number | null
-  readonly answered_insufficient: number | null
-  readonly curve: readonly (readonly [coverage: number, risk: number])[]
-  readonly reliability: readonly ReliabilityBin[]
-  readonly distribution: ScoreDistribution
-}
+/** Quality of the decision on questions of both kinds. */
+export type DecisionFigures = NonNullable<EvaluationReport['abstention']>
 
 /**
  * @param questions with the observed value as score, in [0, 1]. Where the rule was fitted on the questions, the scores
@@ -65,15 +52,10 @@ function answeredShare(questions: readonly ScoredQuestion[], sufficient: boolean
 const DISTRIBUTION_BINS = 25
 
 /**
- * Number of questions with an observed value in each of 25 bins of equal width over [0, 1]. Values outside count in the
- * outermost bins.
+ * Counts questions by the observed value in 25 bins of equal width over [0, 1]. Values outside count in the outermost
+ * bins.
  */
-interface ScoreDistribution {
-  readonly sufficient: readonly number[]
-  readonly insufficient: readonly number[]
-}
-
-export function scoreDistribution(questions: readonly ScoredQuestion[]): ScoreDistribution {
+export function scoreDistribution(questions: readonly ScoredQuestion[]): DecisionFigures['distribution'] {
   const [sufficient, insufficient] = [
     new Array<number>(DISTRIBUTION_BINS).fill(0),
     new Array<number>(DISTRIBUTION_BINS).fill(0),
