@@ -19,7 +19,7 @@ const TOOLS = [
   'test/operator/bootstrap.test.ts',
   'test/operator/demo/*.test.ts',
   'test/law/import/corpus/real-corpora.test.ts',
-  'test/operator/evaluate/{,natural/}main.test.ts',
+  'test/operator/evaluate/{main,field-questions}.test.ts',
   'test/jobs/evaluation/reader-over-http.test.ts',
 ]
 

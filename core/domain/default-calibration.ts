@@ -36,7 +36,7 @@ const NOT_MEASURED = {
 
 /**
  * Default decision of a version without the vectors of a model: what the first passages hold above the background of
- * the version. Fitted on the natural questions of one writer about four corpora and about parts of 10, 100 and 300
+ * the version. Fitted on the field questions of one writer about four corpora and about parts of 10, 100 and 300
  * passages of them; the intercept answers one in seventeen of that writer's near misses. Decision 0048 reports another
  * writer's.
  */

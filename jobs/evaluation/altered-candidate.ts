@@ -1,11 +1,23 @@
 import type { ArtifactError } from '#core/index/artifact-error.ts'
 import { OperatorError } from '#core/platform/errors.ts'
+import type { Side } from '#core/db/version-differences.ts'
 
 /** Says what to do where the artifact of a candidate was altered. */
 export function alteredCandidate(versionId: string, error: ArtifactError): OperatorError {
   return new OperatorError(
     `The artifact ${versionId} of the candidate was altered after it was built ` +
       `(${error.message.replace(/\.$/, '')}): find out who wrote to the artifact store, then build again.`,
+    { cause: error },
+  )
+}
+
+/** Says what to do where an artifact that is compared is missing or was altered. */
+export function damagedArtifact(side: Side, versionId: string, error: ArtifactError): OperatorError {
+  if (side === 'after') return alteredCandidate(versionId, error)
+  return new OperatorError(
+    `The candidate cannot be compared with the active version, whose artifact ${versionId} is damaged ` +
+      `(${error.message.replace(/\.$/, '')}): restore the artifact from a backup, or roll back to a version whose ` +
+      'artifact is whole, then build again.',
     { cause: error },
   )
 }

@@ -6,7 +6,9 @@ import { embedOnce } from './embed-once.ts'
 import { foldsOf } from './calibration/folds.ts'
 import type { QueryWithQrels } from './query-with-qrels.ts'
 import type { RankingFigures } from './metrics/ranking.ts'
-import { rankingUnder, ranksBetter, sampleWithQrels } from './ranking-under.ts'
+import { askRecords, servedMode } from './ask.ts'
+import { compareRankings } from './metrics/comparison.ts'
+import { outcomeOf } from './outcomes.ts'
 
 /** Under the first, words alone rank: vectors only order passages that words score alike, within about a hundredth. */
 export const FUSION_WEIGHTS = [0.007, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8] as const
@@ -101,4 +103,44 @@ export async function tryOrder(
   const tried = { ...profile, reader }
   const own = await rankingUnder(profile, sample, LIMIT, context)
   return ranksBetter(await rankingUnder(tried, sample, LIMIT, context), own) ? tried : profile
+}
+
+/**
+ * Returns questions with qrels in the order of their ids, an evenly spaced sample. The same questions in any order give
+ * the same sample.
+ */
+export function sampleWithQrels(questions: readonly QueryWithQrels[], countMax: number): readonly QueryWithQrels[] {
+  const withQrels = questions.filter(({ qrels }) => qrels.size > 0).sort((a, b) => (a.id < b.id ? -1 : 1))
+  const count = Math.min(withQrels.length, countMax)
+  return Array.from({ length: count }, (_, at) => withQrels[Math.floor((at * withQrels.length) / count)]).filter(
+    (question) => question !== undefined,
+  )
+}
+
+/**
+ * Returns the figures by question id under a profile.
+ * @param limit passages of each list.
+ */
+export async function rankingUnder(
+  profile: ProfileParameters,
+  questions: readonly QueryWithQrels[],
+  limit: number,
+  context: AskRecordsContext,
+): Promise<ReadonlyMap<string, RankingFigures>> {
+  const found = new Map<string, RankingFigures>()
+  await askRecords(
+    questions,
+    { ...context, profile, modes: [servedMode(context)], limit },
+    (_, _mode, reply, question) => {
+      const { figures } = outcomeOf(question, reply)
+      if (figures !== undefined) found.set(question.id, figures)
+    },
+  )
+  return found
+}
+
+/** Whether the difference in nDCG@10 lies above zero with its whole interval. @param tried figures by question id. */
+function ranksBetter(tried: ReadonlyMap<string, RankingFigures>, known: ReadonlyMap<string, RankingFigures>): boolean {
+  const difference = compareRankings(tried, known)?.metrics['ndcg@10']
+  return difference !== undefined && difference.ci[0] > 0
 }

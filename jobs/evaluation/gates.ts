@@ -19,42 +19,30 @@ export function gatesOf(
   decision: DecisionFigures | undefined,
   filteredRecall: FilteredRecall | undefined,
 ): readonly Gate[] {
+  const answered = decision?.answered_insufficient ?? null
+  const filtered = filteredRecall === undefined ? {} : leastRecall(filteredRecall)
   return [
-    atLeast(
-      'ranking',
-      `recall@5, ${systems.hybrid === undefined ? 'lexical' : 'hybrid'}`,
-      servedOf(systems)['recall@5'],
-      RECALL_MIN,
-    ),
-    ...(decision?.answered_insufficient === undefined || decision.answered_insufficient === null
+    gate('ranking', `recall@5, ${systems.hybrid ? 'hybrid' : 'lexical'}`, servedOf(systems)['recall@5'], RECALL_MIN),
+    ...(answered === null
       ? []
-      : [
-          atMost(
-            'decision',
-            'unanswerable questions answered',
-            decision.answered_insufficient,
-            INSUFFICIENT_ANSWERED_MAX,
-          ),
-        ]),
-    ...(filteredRecall === undefined ? [] : filteredGates(leastRecall(filteredRecall))),
+      : [gate('decision', 'unanswerable questions answered', answered, INSUFFICIENT_ANSWERED_MAX, 'at_most')]),
+    ...SELECTIVITIES.filter(() => filteredRecall !== undefined).map((share) =>
+      gate(
+        'filtered recall',
+        `recall@10 against exact, filter keeps ${share} %`,
+        filtered[share] ?? 0,
+        FILTERED_RECALL_MIN,
+      ),
+    ),
   ]
 }
 
-function filteredGates(least: Readonly<Record<string, number>>): readonly Gate[] {
-  return SELECTIVITIES.map((selectivity) =>
-    atLeast(
-      'filtered recall',
-      `recall@10 against exact, filter keeps ${selectivity} %`,
-      least[selectivity] ?? 0,
-      FILTERED_RECALL_MIN,
-    ),
-  )
-}
-
-function atLeast(group: Gate['group'], label: string, value: number, bound: number): Gate {
-  return { group, label, value, direction: 'at_least', bound, passed: value >= bound }
-}
-
-function atMost(group: Gate['group'], label: string, value: number, bound: number): Gate {
-  return { group, label, value, direction: 'at_most', bound, passed: value <= bound }
+function gate(
+  group: Gate['group'],
+  label: string,
+  value: number,
+  bound: number,
+  direction: Gate['direction'] = 'at_least',
+): Gate {
+  return { group, label, value, direction, bound, passed: direction === 'at_least' ? value >= bound : value <= bound }
 }

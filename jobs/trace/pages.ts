@@ -5,6 +5,8 @@ import type { Manifest } from '#core/index/format/manifest.ts'
 import type { Source } from '#core/index/passages/sources.ts'
 import { NOTHING, html } from '#jobs/platform/page/markup.ts'
 import type { Markup } from '#jobs/platform/page/markup.ts'
+import { tableOf } from '#jobs/platform/page/table.ts'
+import type { Cell } from '#jobs/platform/page/table.ts'
 import type { Page } from './files.ts'
 import type { Activation } from './history.ts'
 
@@ -27,45 +29,13 @@ const ROWS_SHOWN_MAX = 1_000
 const TITLES_SHOWN_MAX = 3
 const IN_WORDS = { activate: 'activated', rollback: 'rolled back to' } as const
 
-type Cell = Markup | string | number
-
-function tableOf(head: readonly string[], rows: readonly (readonly Cell[])[]): Markup {
-  return html`<div class="scroll" tabindex="0">
-    <table>
-      <thead>
-        <tr>
-          ${head.map((name) => html`<th>${name}</th>`)}
-        </tr>
-      </thead>
-      <tbody>
-        ${rows.slice(0, ROWS_SHOWN_MAX).map(
-          (cells) =>
-            html`<tr>
-              ${cells.map((cell) => html`<td>${cell}</td>`)}
-            </tr>`,
-        )}
-      </tbody>
-    </table>
-    ${rows.length > ROWS_SHOWN_MAX ? html`<p>${rows.length - ROWS_SHOWN_MAX} more are in the JSON.</p>` : NOTHING}
-  </div>`
+function listOf(head: readonly string[], rows: readonly (readonly Cell[])[]): Markup {
+  const more = rows.length - ROWS_SHOWN_MAX
+  return html`${tableOf(head, rows.slice(0, ROWS_SHOWN_MAX), 'words')}
+  ${more > 0 ? html`<p>${more} more are in the JSON.</p>` : NOTHING}`
 }
 
-function factsOf(facts: readonly (readonly [name: string, value: Cell])[]): Markup {
-  return html`<div class="scroll" tabindex="0">
-    <table>
-      <tbody>
-        ${facts.map(
-          ([name, value]) =>
-            html`<tr>
-              <th>${name}</th>
-              <td>${value}</td>
-            </tr>`,
-        )}
-      </tbody>
-    </table>
-  </div>`
-}
-
+const factsOf = (facts: readonly (readonly Cell[])[]): Markup => tableOf([], facts, 'words')
 const code = (text: string): Markup => html`<code>${text}</code>`
 const link = (to: string, text: Cell): Markup => html`<a href="${to}">${text}</a>`
 const asJson = (file: string): Markup => html`<p class="soft small">The same as JSON: ${link(file, code(file))}</p>`
@@ -135,7 +105,7 @@ export function basePage(
         (${link('chain.jsonl', code('chain.jsonl'))}). Who keeps the newest entry
         (${link('head.json', code('head.json'))}) can prove later that the history was only extended.
       </p>
-      ${tableOf(
+      ${listOf(
         ['Entry', 'Day and time', 'Kind', 'Version', 'Replaced', 'Approved by'],
         newestFirst.map(({ sequence, entry, record }) => [
           sequence,
@@ -200,7 +170,7 @@ export function versionPage(
       ])}
       ${activations.map(activationOf)}
       <h2>Sources</h2>
-      ${tableOf(
+      ${listOf(
         ['Source', 'Documents', 'Bytes', 'SHA-256'],
         sources.map(({ id: snapshot, source_name: name, revisions, bytes, sha256 }) => [
           link(`../snapshots/${snapshot}.html`, name),
@@ -224,7 +194,7 @@ function activationOf({ sequence, entry, record: { changes, approvals, profile }
     ${
       counted.length === 0 || changes === null
         ? NOTHING
-        : tableOf(
+        : listOf(
             ['Kind of change', 'Count'],
             counted.map((kind) => [kind.replaceAll('_', ' '), changes.counts[kind]]),
           )
@@ -264,7 +234,7 @@ export function snapshotPage(folder: string, { slug, title }: TracedBase, { sour
         ['Licence', source.licence ?? 'not stated'],
       ])}
       <h2>Revisions read from it</h2>
-      ${tableOf(
+      ${listOf(
         ['Document', 'Authority', 'Published', 'Effective', 'In force', 'Derived', 'Passages'],
         revisions.map((revision) => [
           html`${link(revision.canonical_url, revision.title)}<small>${revision.canonical_url}</small>`,

@@ -4,15 +4,13 @@ import type { DerivedFields, SourceFacts } from '#core/index/passages/sources.ts
 import { verifyArtifact } from '#core/index/format/verify.ts'
 import { writeArtifact } from '#core/index/format/writer.ts'
 import type { ArtifactInput, PassageRow } from '#core/index/format/writer.ts'
-import { passagesIn } from '#core/index/passages/records.ts'
+import { passagesIn, verifiedPassagesIn } from '#core/index/passages/records.ts'
 import { revisionRowSchema } from '#core/db/versions.ts'
 import { parseMapping } from '#law/import/mapping/mapping.ts'
-import { checkPlaces } from './check-places.ts'
 import type { BuildContext } from './context.ts'
 import { loadIndex, verifyIndex } from './engine.ts'
 import { embeddedRows } from './embed.ts'
 import type { VectorFiles } from './embed.ts'
-import { embedSampleQueries } from './sample-queries.ts'
 import { placeSearchQuestions } from './search-questions/place.ts'
 import { createQuestionWriter } from './search-questions/writer.ts'
 import { writtenQuestions } from './search-questions/written.ts'
@@ -22,6 +20,16 @@ import { removeUnfinished } from './remove.ts'
 import { linesOf } from './row-files.ts'
 import { passagesFile } from './sort.ts'
 import type { Corpus } from './sort.ts'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { leafHash, leafOf } from '#core/index/passages/leaf.ts'
+import { OperatorError } from '#core/platform/errors.ts'
+import { HASH_BYTES, merkleRoot } from '#core/platform/merkle.ts'
+import { createPlaceReader, isOwnText } from '#law/import/parts/text-at.ts'
+import { BUILD_BOUNDS } from './bounds.ts'
+import { EMBEDDING_BOUNDS } from '#core/embedding/bounds.ts'
+import type { Embedder } from '#core/embedding/embedder.ts'
+import { excerptOf } from '#jobs/evaluation/excerpt.ts'
 
 export interface BuiltArtifact {
   readonly versionId: string
@@ -126,4 +134,70 @@ export async function verifyBuilt(context: BuildContext, artifact: BuiltArtifact
   await verifyArtifact(artifact.folder, context.publicKeysDer, artifact.manifestDigest)
   await verifyIndex(context, artifact.folder, artifact.manifest)
   await checkPlaces(context, artifact)
+}
+
+/**
+ * Reads every passage of a written artifact again: its text stands at its place in the captured bytes, and the Merkle
+ * root of the manifest is the one over the passages.
+ * @throws OperatorError naming the first passage that is not found again.
+ */
+async function checkPlaces(
+  { source, store, signal }: Pick<BuildContext, 'source' | 'store' | 'signal'>,
+  { folder, manifest }: { readonly folder: string; readonly manifest: Manifest },
+): Promise<void> {
+  const files = new Map(source.snapshots.map(({ id, sha256 }) => [id, store.snapshotFile(sha256)]))
+  const leaves = await readFile(join(folder, 'passages.leaves'))
+  const reader = createPlaceReader()
+  try {
+    let row = 0
+    for await (const passage of verifiedPassagesIn(folder, manifest.files['passages.jsonl'])) {
+      const path = files.get(passage.citation.source_snapshot_id)
+      const found = path === undefined ? undefined : await reader.textAt(path, passage.selector)
+      if (found === undefined || !isOwnText(passage.text, passage.selector, found))
+        throw new OperatorError(
+          `${passage.source_id} is not found again at its place in the captured bytes: import its source again and ` +
+            'build from that. If it fails again, report the release.',
+        )
+      const leaf = leaves.subarray(row * HASH_BYTES, (row + 1) * HASH_BYTES)
+      if (!leafHash(leafOf(passage)).equals(leaf)) throw new Error(`the leaf of row ${row} is of another passage`)
+      row++
+      if (row % BUILD_BOUNDS.sortYieldEveryRows === 0) signal.throwIfAborted()
+    }
+  } finally {
+    reader.close()
+  }
+  if (merkleRoot(leaves).toString('hex') !== manifest.merkle_root)
+    throw new Error('the Merkle root of the manifest is of other passages')
+}
+
+/** Openings are about as long as questions. */
+const OPENING = { min: 40, max: 80 } as const
+
+export function openingOf(text: string): string {
+  return excerptOf(text, OPENING)
+}
+
+/**
+ * Embeds the openings of evenly spaced passages as queries. Their cosines with the passages spread as those of field
+ * questions do: for multilingual-e5-small 0.0146 and 0.0133 on two corpora, against 0.0145 and 0.0124.
+ * @returns vectors of unit length; at least one.
+ */
+export async function embedSampleQueries(
+  { workFolder, signal }: Pick<BuildContext, 'workFolder' | 'signal'>,
+  rows: number,
+  embedder: Embedder,
+): Promise<readonly Float32Array[]> {
+  const step = Math.max(1, rows / BUILD_BOUNDS.cosineQueries)
+  const openings: string[] = []
+  let row = 0
+  for await (const { text } of passagesIn(passagesFile(workFolder))) {
+    if (row >= openings.length * step) openings.push(openingOf(text))
+    row += 1
+  }
+  const vectors: Float32Array[] = []
+  for (let from = 0; from < openings.length; from += EMBEDDING_BOUNDS.embedBatchTexts) {
+    const batch = openings.slice(from, from + EMBEDDING_BOUNDS.embedBatchTexts)
+    vectors.push(...(await embedder.embed(batch, 'query', signal)).vectors)
+  }
+  return vectors
 }

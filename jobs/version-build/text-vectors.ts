@@ -7,7 +7,6 @@ import { EMBEDDING_BOUNDS } from '#core/embedding/bounds.ts'
 import { BUILD_BOUNDS } from '#jobs/version-build/bounds.ts'
 import { forEachConcurrently } from '#core/platform/for-each-concurrently.ts'
 import { sha256 } from '#core/platform/digest.ts'
-import { passageFault } from './passage-fault.ts'
 
 /** How a build uses a remote provider, and where it keeps the vectors for the next build. */
 export interface VectorSettings {
@@ -184,4 +183,30 @@ async function embedProbe({ embedder, signal }: TextVectorsOptions): Promise<Flo
 /** Whether two vectors of one text are of one model, whose replies may differ by rounding. */
 export function sameModel(a: Float32Array, b: Float32Array): boolean {
   return a.reduce((sum, value, at) => sum + value * (b[at] ?? 0), 0) >= BUILD_BOUNDS.sameModelCosineMin
+}
+
+/** Characters of a title or id that a message holds. */
+const NAMED_CHARACTERS = 120
+
+interface Sent {
+  readonly passage: Pick<PassageRecord, 'source_id' | 'document'>
+}
+
+/** Returns the error of an embedder with the names of the passages that it is about, never with their text. */
+function passageFault(error: unknown, batch: readonly Sent[]): unknown {
+  if (!(error instanceof EmbeddingError)) return error
+  const { first, count } = error.texts ?? { first: 0, count: batch.length }
+  const [from, to] = [batch[first], batch[first + count - 1]]
+  if (from === undefined || to === undefined) return error
+  const which =
+    count === 1 ? `passage ${nameOf(from)}` : `one of ${count} passages, from ${nameOf(from)} to ${nameOf(to)},`
+  return new EmbeddingError(`${which} could not be embedded: ${error.message}`, { permanent: error.permanent })
+}
+
+function nameOf({ passage: { source_id: id, document } }: Sent): string {
+  return `${shortened(id)} of "${shortened(document.title)}"`
+}
+
+function shortened(text: string): string {
+  return text.length <= NAMED_CHARACTERS ? text : `${text.slice(0, NAMED_CHARACTERS)}…`
 }

@@ -3,7 +3,7 @@ import type { Job, Processor, WorkerOptions } from 'bullmq'
 import type { Redis } from 'ioredis'
 import { QUEUE_BOUNDS } from '#core/queues/bounds.ts'
 import type { SignedStore } from '#core/index/format/store.ts'
-import type { Database } from '#core/db/pool.ts'
+import type { Database, Queryable } from '#core/db/pool.ts'
 import { QUEUE_PREFIX } from '#core/queues/ledger-queue.ts'
 import type { JobPayload, LedgerJobPayload } from '#core/queues/ledger-queue.ts'
 import type { EngineSettings } from '#core/engine/settings.ts'
@@ -17,9 +17,6 @@ import { processBuild, removeFailed } from '../version-build/process.ts'
 import { endLostRuns } from '../version-build/runs.ts'
 import type { Notified } from '../capture/notify.ts'
 import { captureScheduled, keepCaptureSchedules, tellOfBuild } from '../capture/schedule.ts'
-import { processLedgerJob } from './append-ledger.ts'
-import { forgetOldCaptures } from './maintenance/forget-captures.ts'
-import { forgetKeys } from './maintenance/forget-keys.ts'
 import { reconcile } from './maintenance/reconcile.ts'
 import { requeue, requeueTraces } from './maintenance/requeue.ts'
 import { sweep } from './maintenance/sweep.ts'
@@ -27,6 +24,10 @@ import { collectGarbage } from './maintenance/collect-garbage.ts'
 import { openQueue } from '../platform/queues.ts'
 import type { JobQueue, QueueName } from '../platform/queues.ts'
 import { writeTrace } from '../trace/pipeline.ts'
+import { z } from 'zod'
+import { appendLedgerEntries } from '#core/db/ledger.ts'
+import { forgetCaptures } from '#core/db/sources.ts'
+import { forgetIdempotencyKeys } from '#core/db/requests.ts'
 
 export interface JobsDeps {
   readonly database: Database
@@ -206,4 +207,48 @@ function maintenance(
       running.delete(id)
     }
   }
+}
+
+/** Nothing but ids; the rows are read from Postgres. */
+const payloadSchema = z.strictObject({ ids: z.array(z.uuid()).max(QUEUE_BOUNDS.ledgerBatchMax) })
+
+/** Appends the ledger entries of settled reservations. Entries that exist, and open reservations, are left alone. */
+export async function processLedgerJob(database: Queryable, payload: unknown): Promise<void> {
+  await appendLedgerEntries(database, payloadSchema.parse(payload).ids)
+}
+
+/** Forgets old captures that found nothing new, a batch a run: a short schedule makes many of them. */
+export async function forgetOldCaptures({
+  database,
+  log,
+}: {
+  readonly database: Database
+  readonly log: Log
+}): Promise<number> {
+  const forgotten = await forgetCaptures(database, JOB_BOUNDS.capturesKeptDays, JOB_BOUNDS.capturesForgottenMax)
+  if (forgotten > 0) log.info('captures forgotten', { forgotten })
+  return forgotten
+}
+
+/**
+ * Forgets Idempotency-Keys past the time for which they are held, in batches until none is due or the next run begins.
+ * A reserved request and one without a ledger entry keep theirs. Runs may repeat or overlap.
+ * @returns how many were forgotten.
+ */
+export async function forgetKeys({
+  database,
+  log,
+}: {
+  readonly database: Database
+  readonly log: Log
+}): Promise<number> {
+  const endsAtMs = performance.now() + JOB_BOUNDS.garbageCollectionEveryMs
+  let forgotten = 0
+  for (;;) {
+    const batch = await forgetIdempotencyKeys(database, JOB_BOUNDS.idempotencyKeptDays, JOB_BOUNDS.idempotencyBatchMax)
+    forgotten += batch
+    if (batch < JOB_BOUNDS.idempotencyBatchMax || performance.now() > endsAtMs) break
+  }
+  if (forgotten > 0) log.info('idempotency keys forgotten', { forgotten })
+  return forgotten
 }

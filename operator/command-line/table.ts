@@ -28,21 +28,28 @@ export function table<F extends string>(
   if (rows.length === 0) return empty
   const values = rows.map((row) => columns.map((column) => row[typeof column === 'string' ? column : column[0]]))
   const lines = [columns.map(headingOf), ...values.map((row) => row.map(cell))]
-  const widths = columns.map((_, column) => Math.max(...lines.map((line) => [...(line[column] ?? '')].length)))
   const numeric = columns.map((_, column) =>
     values.every((row) => typeof row[column] === 'number' || row[column] === null),
   )
-  return lines
-    .map((line) =>
-      line
-        .map((text, column) => {
-          const pad = ' '.repeat((widths[column] ?? 0) - [...text].length)
-          return numeric[column] === true ? pad + text : text + pad
-        })
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n')
+  return aligned(lines, (column) => numeric[column] === true).join('\n')
+}
+
+/** Pads the cells of each column to one width. */
+export function aligned(
+  lines: readonly (readonly string[])[],
+  isFlushRight: (column: number) => boolean,
+): readonly string[] {
+  const lengthOf = (text = ''): number => [...text].length
+  const widths = (lines[0] ?? []).map((_, column) => Math.max(...lines.map((line) => lengthOf(line[column]))))
+  return lines.map((line) =>
+    line
+      .map((text, column) => {
+        const pad = ' '.repeat((widths[column] ?? 0) - lengthOf(text))
+        return isFlushRight(column) ? pad + text : text + pad
+      })
+      .join('  ')
+      .trimEnd(),
+  )
 }
 
 /** Renders one object with one field per line; nested objects are indented. */

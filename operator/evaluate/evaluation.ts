@@ -16,19 +16,27 @@ import type { EvaluationReport, ReaderFigures } from '#jobs/evaluation/page/eval
 import { reportOf } from '#jobs/evaluation/report.ts'
 import { ReaderError } from '#core/reading/reader.ts'
 import { measureReader } from '#jobs/evaluation/reading.ts'
-import { openFlaggedEmbedder, vectorSettingsOf } from '#operator/command-line/embedding-flags.ts'
-import type { EvaluateFlags } from './flags.ts'
+import type { Section } from '#operator/command-line/sections.ts'
+import type { DataSetFlags } from './flags.ts'
 import { evaluationMapping, limitSubjects, offsetFields } from './data-set-mapping.ts'
-import type { EvaluationOutput } from './program.ts'
-import { openFlaggedReader, readerFailed } from './reader.ts'
+import { readerFailed } from './reader.ts'
 import type { FlaggedReader } from './reader.ts'
-import { renderTable } from './table.ts'
-import { fittedProfile, readFitTask } from './fit.ts'
+import { dataSetSections } from './table.ts'
 import { readTask } from './task.ts'
-import type { TaskQuestion } from './task.ts'
-import { findTaskFiles } from './text-lines.ts'
+import type { Task, TaskQuestion } from './task.ts'
+import { findTaskFiles, firstReadable } from './text-lines.ts'
 import { withTemporaryVersion } from './temporary-version.ts'
 import type { TemporaryVersion } from './temporary-version.ts'
+import { openTools } from './tools.ts'
+import type { EvaluationOutput, EvaluationTools } from './tools.ts'
+import { words } from '#core/index/analysis/words.ts'
+import { OperatorError } from '#core/platform/errors.ts'
+import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
+import { flaggedEmbedding } from '#operator/command-line/embedding-flags.ts'
+import { EVALUATION_BOUNDS } from '#jobs/evaluation/bounds.ts'
+import { fitRanking } from '#jobs/evaluation/fusion.ts'
+import { standardisedByNegatives } from '#jobs/evaluation/negatives.ts'
+import type { TaskFiles } from './text-lines.ts'
 
 /** Records for recall@100, plus one that may have the question's own id. */
 const RECORDS_WANTED = 101
@@ -36,7 +44,7 @@ const RECORDS_WANTED = 101
 export interface Evaluated {
   readonly report: EvaluationReport
   /** The figures for a terminal. */
-  readonly table: string
+  readonly sections: readonly Section[]
 }
 
 /**
@@ -45,44 +53,35 @@ export interface Evaluated {
  * @throws OperatorError for each fault of the data set.
  */
 export async function evaluateDataSet(
-  flags: EvaluateFlags,
+  flags: DataSetFlags,
   output: EvaluationOutput,
   signal: AbortSignal,
 ): Promise<Evaluated> {
   const files = await findTaskFiles(flags)
+  const { corpus, queries } = files
   output.progress('questions', 0, 0)
   const task = await readTask(files, flags.limitTo, signal)
   for (const note of task.notes) output.note(note)
   const fitTask = await readFitTask(flags, files, task, signal)
-  const subjectOf =
-    flags.limitTo === undefined ? new Map<string, string>() : await limitSubjects(files.corpus, flags.limitTo, signal)
-  const limit = flags.limitTo === undefined ? undefined : { field: flags.limitTo, subjectOf }
-  const version = {
-    corpus: files.corpus,
-    mapping: evaluationMapping({
-      limit,
-      dated: task.questions.some(({ asOf }) => asOf !== undefined),
-      known: await offsetFields(files.corpus, signal),
-    }),
-    embedder: await openFlaggedEmbedder(flags, signal, output.note.bind(output)),
-    vectors: vectorSettingsOf(flags),
-    searchQuestions: flags.searchQuestions,
-    note: output.note.bind(output),
-    relevant: new Set(task.questions.flatMap(({ qrels }) => relevantIn(qrels))),
-    dataDir: flags.dataDir,
-    signal,
-    onProgress: output.progress.bind(output),
-  }
-  const reader = await openFlaggedReader(flags, task.questions, signal)
+  const field = flags.limitTo
+  const subjectOf = field === undefined ? new Map<string, string>() : await limitSubjects(corpus, field, signal)
+  const mapping = evaluationMapping({
+    limit: field === undefined ? undefined : { field, subjectOf },
+    dated: task.questions.some(({ asOf }) => asOf !== undefined),
+    known: await offsetFields(corpus, signal),
+  })
+  const tools = await openTools(flags, task.questions, output, signal)
+  const relevant = new Set(task.questions.flatMap(({ qrels }) => relevantIn(qrels)))
+  const { searchQuestions } = flags
+  const { progress: onProgress, note } = output
+  const version = { corpus, mapping, searchQuestions, relevant, onProgress, note, ...tools }
   return await withTemporaryVersion(version, async (built) => {
-    reportCorpus(built, version.relevant.size, version.note)
-    const { embedder } = version
     const asked = {
       questions: confined(task.questions, subjectOf),
       fitQuestions: confined(fitTask?.questions ?? [], subjectOf),
-      questionSet: (await digestFile(files.queries)).sha256,
+      questionSet: (await digestFile(queries)).sha256,
     }
-    return await askBuilt(flags, asked, built, { embedder, reader, output, signal })
+    return await askBuilt(flags, asked, built, tools)
   })
 }
 
@@ -109,24 +108,6 @@ function confined(
   }))
 }
 
-/** Notes irregularities of the corpus. */
-export function reportCorpus(
-  { report, missing }: Pick<TemporaryVersion, 'report' | 'missing'>,
-  relevant: number,
-  note: EvaluationOutput['note'],
-): void {
-  const [first] = report.entries
-  const reasons = Object.entries(report.reasons).map(([reason, count]) => `${count} ${reason}`)
-  if (first !== undefined)
-    note(
-      `records of corpus.jsonl skipped: ${report.skipped} (${reasons.slice(0, 5).join('; ')}; the ` +
-        `first in line ${first.line})`,
-    )
-  if (report.split > 0) note(`records cut into several passages, each judged once at its best place: ${report.split}`)
-  if (missing.length > 0)
-    note(`relevant records that the corpus does not hold, counted as not found: ${missing.length} of ${relevant}`)
-}
-
 interface Asked {
   readonly questions: readonly QueryWithQrels[]
   /** Questions to which the ranking is fitted. If empty, the ranking stays the default. */
@@ -135,18 +116,11 @@ interface Asked {
   readonly questionSet: string
 }
 
-interface AskingTools {
-  readonly embedder: AskContext['embedder']
-  readonly reader: FlaggedReader | undefined
-  readonly output: EvaluationOutput
-  readonly signal: AbortSignal
-}
-
 async function askBuilt(
-  flags: EvaluateFlags,
+  flags: DataSetFlags,
   asked: Asked,
   version: TemporaryVersion,
-  { embedder, reader, output, signal }: AskingTools,
+  { embedder, reader, output, signal }: EvaluationTools,
 ): Promise<Evaluated> {
   const { artifact, facets, sourceIdOf, node, report: imported, missing } = version
   const telling = (stage: string) => (done: number, total: number) => output.progress(stage, done, total)
@@ -198,20 +172,79 @@ async function askBuilt(
       reader && (await readWith(reader, asked.questions, { ...context, onProgress: telling('read') }, flags, output)),
   })
   const ranked = servedOf(outcomes).filter(({ figures }) => figures !== undefined).length
-  return { report, table: renderTable(report, artifact.manifest.documents, ranked) }
+  return { report, sections: dataSetSections(report, artifact.manifest.documents, ranked) }
 }
 
 async function readWith(
   reader: FlaggedReader,
   questions: readonly QueryWithQrels[],
   context: AskContext,
-  { targetRisk }: EvaluateFlags,
+  { targetRisk }: DataSetFlags,
   output: EvaluationOutput,
 ): Promise<ReaderFigures> {
-  const measuring = { ...context, targetRisk, note: output.note.bind(output) }
+  const measuring = { ...context, targetRisk, note: output.note }
   try {
     return (await measureReader(questions, reader, reader.parameters, measuring)).figures
   } catch (error) {
     throw error instanceof ReaderError ? readerFailed(error) : error
   }
+}
+
+/**
+ * Reads the questions to which the ranking is fitted.
+ * @param asked the questions that are measured. @returns undefined where no others are named.
+ * @throws OperatorError for a version without vectors, for a question that is asked too, because its figures would
+ * flatter, and for too few questions or judgments of none.
+ */
+async function readFitTask(
+  { fitQueries, fitQrels, limitTo, ...flags }: DataSetFlags,
+  files: TaskFiles,
+  asked: Task,
+  signal: AbortSignal,
+): Promise<Task | undefined> {
+  if (fitQueries === undefined && fitQrels !== undefined)
+    throw new OperatorError('--fit-qrels judges the questions of --fit-queries: name both, or neither.')
+  if (fitQueries === undefined) return undefined
+  if (flaggedEmbedding(flags) === 'none')
+    throw new OperatorError(
+      '--fit-queries fits the weight of the vectors, and words alone rank here: name a model, or leave it out.',
+    )
+  const queries = await firstReadable([fitQueries], 'name the file of questions with --fit-queries')
+  const qrels = await firstReadable([fitQrels ?? files.qrels], 'name the judgments with --fit-qrels')
+  const task = await readTask({ ...files, queries, qrels, answerability: undefined }, limitTo, signal)
+  const known = new Set(asked.questions.flatMap(identitiesOf))
+  const both = task.questions.filter((question) => identitiesOf(question).some((own) => known.has(own))).length
+  if (both > 0)
+    throw new OperatorError(
+      `${both} questions of ${basename(queries)} are asked too, so their figures would flatter: name others with ` +
+        '--fit-queries.',
+    )
+  if (task.questions.length < EVALUATION_BOUNDS.comparedQuestionsMin)
+    throw new OperatorError(
+      `${basename(queries)} has ${task.questions.length} judged questions, and a ranking is fitted to at least ` +
+        `${EVALUATION_BOUNDS.comparedQuestionsMin}: name more with --fit-queries.`,
+    )
+  return task
+}
+
+/** Two questions are the same by their id, and by their words within the same group. */
+function identitiesOf({ id, text, limitedTo }: TaskQuestion): readonly string[] {
+  return [JSON.stringify([id]), JSON.stringify([limitedTo ?? '', words(text)])]
+}
+
+/**
+ * Returns the profile that a build would fit to the questions, without a reader; without questions, that of the
+ * context, with the version's own default decision.
+ */
+async function fittedProfile(
+  questions: readonly QueryWithQrels[],
+  items: readonly { readonly text: string }[],
+  context: AskRecordsContext,
+  output: EvaluationOutput,
+): Promise<ProfileParameters> {
+  const unfitted = await standardisedByNegatives(items, context)
+  if (questions.length === 0) return unfitted
+  const profile = await fitRanking(null, questions, { ...context, profile: unfitted })
+  output.note(`ranking fitted to ${questions.length} questions: vectors weigh ${profile.dense_weight}`)
+  return profile
 }

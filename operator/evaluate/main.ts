@@ -1,19 +1,110 @@
-import { withOwnEncoder } from '#operator/command-line/own-encoder.ts'
+import { access, constants, mkdir } from 'node:fs/promises'
+import { dirname, resolve } from 'node:path'
+import { EmbeddingError } from '#core/embedding/embedder.ts'
+import { writeDurably } from '#core/platform/durable-file.ts'
+import { OperatorError } from '#core/platform/errors.ts'
+import { describeCause } from '#core/platform/log.ts'
 import { renderPage } from '#jobs/evaluation/page/page.ts'
 import { figuresOf } from '#jobs/evaluation/report.ts'
+import { withOwnEncoder } from '#operator/command-line/own-encoder.ts'
+import { createProgress } from '#operator/command-line/progress.ts'
+import { renderPage as renderSections, renderText } from '#operator/command-line/sections.ts'
 import { evaluateDataSet } from './evaluation.ts'
-import { evaluateFlags } from './flags.ts'
-import { assertWritable, runEvaluation } from './program.ts'
+import { evaluateFieldQuestions } from './field-questions/evaluation.ts'
+import { countsOf, sectionsOf } from './field-questions/figures.ts'
+import { detailLines } from './field-questions/judge.ts'
+import { evaluateFlags, usageExitCode } from './flags.ts'
+import type { DataSetFlags, FieldQuestionFlags } from './flags.ts'
+import type { EvaluationOutput } from './tools.ts'
 
-await runEvaluation(async (args, output, signal) => {
-  const flags = evaluateFlags(args)
-  await assertWritable([flags.json, flags.html])
-  const { report, table } = await withOwnEncoder(flags, signal, (own, either) => evaluateDataSet(own, output, either))
+/** Exit code of a shell for SIGINT. */
+const INTERRUPTED = 130
+
+interface EvaluationResult {
+  /** Text for standard output. */
+  readonly text: string
+  /** Files by path; undefined if none were requested. */
+  readonly files: readonly (readonly [path: string | undefined, content: string])[]
+}
+
+const stop = new AbortController()
+const onSignal = (): void => stop.abort(new Error('stopped by a signal'))
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, onSignal)
+// A killed parent stops this process; the open channel alone must not keep it alive.
+process.on('disconnect', onSignal)
+process.channel?.unref()
+process.exitCode = await run(process.argv.slice(2), stop.signal)
+
+/** Evaluates until it is done or the process gets a signal. Results go to standard output, the rest to standard error. */
+async function run(args: readonly string[], stopped: AbortSignal): Promise<0 | 1 | 2 | typeof INTERRUPTED> {
+  const progress = createProgress(process.stderr)
+  const notes: string[] = []
+  const output = { progress: progress.update.bind(progress), note: (sentence: string) => void notes.push(sentence) }
+  try {
+    const flags = evaluateFlags(args)
+    await assertWritable([flags.json, flags.html, 'details' in flags ? flags.details : undefined])
+    const { text, files } = await withOwnEncoder(flags, stopped, (own, either) => evaluate(own, output, either))
+    progress.end()
+    for (const note of notes) process.stderr.write(`note: ${note}\n`)
+    process.stdout.write(`${text}\n`)
+    for (const [path, content] of files) if (path !== undefined) await writeDurably(resolve(path), content)
+    return 0
+  } catch (error) {
+    progress.end()
+    const usage = usageExitCode(error)
+    if (usage !== undefined) return usage
+    process.stderr.write(stopped.aborted ? 'Stopped; the temporary files are removed.\n' : `${sentenceOf(error)}\n`)
+    return stopped.aborted ? INTERRUPTED : 1
+  }
+}
+
+async function evaluate(
+  flags: DataSetFlags | FieldQuestionFlags,
+  output: EvaluationOutput,
+  signal: AbortSignal,
+): Promise<EvaluationResult> {
+  const json = (figures: object): string => `${JSON.stringify(figures, null, 2)}\n`
+  if ('folder' in flags) {
+    const { report, sections } = await evaluateDataSet(flags, output, signal)
+    return {
+      text: renderText(sections),
+      files: [
+        [flags.json, json(figuresOf(report))],
+        [flags.html, renderPage(report)],
+      ],
+    }
+  }
+  const asked = await evaluateFieldQuestions(flags, output, signal)
+  const counts = countsOf(asked)
+  const sections = sectionsOf(counts)
   return {
-    table,
+    text: renderText(sections),
     files: [
-      [flags.json, `${JSON.stringify(figuresOf(report), null, 2)}\n`],
-      [flags.html, renderPage(report)],
+      [flags.json, json(counts)],
+      [flags.html, renderSections('Field questions of versions without a question set', sections)],
+      [flags.details, detailLines(asked.outcomes)],
     ],
   }
-})
+}
+
+/** Fails before the evaluation if an output file cannot be written. */
+async function assertWritable(paths: readonly (string | undefined)[]): Promise<void> {
+  for (const path of paths) {
+    if (path === undefined) continue
+    const folder = dirname(resolve(path))
+    await mkdir(folder, { recursive: true })
+      .then(() => access(folder, constants.W_OK))
+      .catch((cause: unknown) => {
+        throw new OperatorError(`${path} cannot be written: name a file in a folder that this account may write to.`, {
+          cause,
+        })
+      })
+  }
+}
+
+function sentenceOf(error: unknown): string {
+  if (error instanceof EmbeddingError) return `The embedding endpoint failed: ${error.message}.`
+  return error instanceof OperatorError
+    ? error.message
+    : `The evaluation failed in a way that was not foreseen: ${describeCause(error)}`
+}

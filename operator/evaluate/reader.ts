@@ -13,7 +13,7 @@ import type { Reader, ReaderError } from '#core/reading/reader.ts'
 import { READER_FORMATS } from '#core/reading/rerank.ts'
 import type { ReaderFormat } from '#core/reading/rerank.ts'
 import { secretVariable, userCacheFolder } from '#jobs/platform/config.ts'
-import { firstReadable, lineFault, textLines } from '#operator/evaluate/text-lines.ts'
+import { firstReadable, lineFault, textLines } from './text-lines.ts'
 import { cachedReader } from '#jobs/evaluation/reader-cache.ts'
 import { parseRecordJson } from '#law/import/record/record-json.ts'
 

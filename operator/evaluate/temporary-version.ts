@@ -57,7 +57,7 @@ export interface VersionInput {
   /** Parent folder of the temporary files. */
   readonly dataDir: string | undefined
   readonly signal: AbortSignal
-  readonly onProgress: (stage: BuildStage | 'read', done: number, total: number, more?: string) => void
+  readonly onProgress: (stage: string, done: number, total: number, more?: string) => void
   /** Undefined if no progress is reported. */
   readonly note?: (sentence: string) => void
 }
@@ -90,6 +90,7 @@ export async function withTemporaryVersion<T>(
     const { corpus, ...built } = await build(input, store, keys)
     const node = await startNodeProcess(storeUrl, [keys.publicKeyDer], input.engine)
     try {
+      reportCorpus(built, input)
       await prepareOn(node.client, built.artifact, input.signal)
       const { manifest, folder: artifactFolder } = built.artifact
       const damaged = (error: ArtifactError): Error => alteredCandidate(built.artifact.versionId, error)
@@ -103,6 +104,22 @@ export async function withTemporaryVersion<T>(
     if (input.engine !== undefined) await removeIndexesOf(input.engine, versionIdOf(BUILD_ID))
     await rm(folder, { recursive: true, force: true, maxRetries: 3 })
   }
+}
+
+/** Notes irregularities of the corpus. */
+function reportCorpus({ report, missing }: Pick<Built, 'report' | 'missing'>, { note, relevant }: VersionInput): void {
+  const [first] = report.entries
+  const reasons = Object.entries(report.reasons).map(([reason, count]) => `${count} ${reason}`)
+  if (first !== undefined)
+    note?.(
+      `records of corpus.jsonl skipped: ${report.skipped} (${reasons.slice(0, 5).join('; ')}; the ` +
+        `first in line ${first.line})`,
+    )
+  if (report.split > 0) note?.(`records cut into several passages, each judged once at its best place: ${report.split}`)
+  if (missing.length > 0)
+    note?.(
+      `relevant records that the corpus does not hold, counted as not found: ${missing.length} of ${relevant.size}`,
+    )
 }
 
 async function temporaryFolder(dataDir: string | undefined): Promise<string> {
@@ -148,7 +165,7 @@ async function build(input: VersionInput, store: ArtifactStore, keys: SigningKey
     knowledgeBaseId: KNOWLEDGE_BASE_ID,
     parameters: buildParametersSchema.parse({
       embedding: embeddingOf(input.embedder),
-      ...(await capturedQuestions(input, store)),
+      search_questions_sha256: input.searchQuestions && (await captureSearchQuestions(input.searchQuestions, store)),
       ...(input.engine === undefined ? {} : { engine: 'opensearch' }),
     }),
     source,
@@ -179,15 +196,6 @@ async function build(input: VersionInput, store: ArtifactStore, keys: SigningKey
   const { corpus, artifact } = await buildVersion(context, input.embedder)
   await rm(context.workFolder, { recursive: true, force: true })
   return { corpus, artifact, parameters: context.parameters, report, missing }
-}
-
-async function capturedQuestions(
-  { searchQuestions }: VersionInput,
-  store: ArtifactStore,
-): Promise<Pick<BuildParameters, 'search_questions_sha256'>> {
-  return searchQuestions === undefined
-    ? {}
-    : { search_questions_sha256: await captureSearchQuestions(searchQuestions, store) }
 }
 
 /** Captures the corpus's exact bytes in the store and returns the import as its row would hold it. */

@@ -14,7 +14,7 @@ export interface Candidates {
 }
 
 /**
- * Weight of the z-score of a cosine beside the words' score. The best passage of a natural question has a z-score of
+ * Weight of the z-score of a cosine beside the words' score. The best passage of a field question has a z-score of
  * about five, and its words reach about 0.2.
  */
 export const Z_SCORE_WEIGHT = 0.04

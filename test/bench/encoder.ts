@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { startOwnEncoder } from '#operator/command-line/own-encoder.ts'
 import type { Steps } from '#operator/demo/steps.ts'
-import type { Section } from '#test/support/report.ts'
+import type { Section } from '#operator/command-line/sections.ts'
 import { embedded } from './embeddings.ts'
 import type { Embedded } from './embeddings.ts'
 import type { BenchFlags } from './flags.ts'

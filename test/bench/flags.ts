@@ -21,7 +21,7 @@ and requests that are refused. Exit code 1 when a threshold is missed.
   --seconds S        measured time of each cell and path (default 4; with --against 1 in each round)
   --seed N           seed of corpus and queries (default 1)
   --data-dir PATH    where artifacts are kept and reused (default .data/bench)
-  --real-vectors     passages of ../shared/data and natural questions, encoded by the model in ../shared/models, up to
+  --real-vectors     passages of ../shared/data and field questions, encoded by the model in ../shared/models, up to
                      --passages (then default 5000: encoding takes half an hour for 50000, once)
   --model FOLDER     measure only the encoder of this model: questions alone and beside a build, passages a second,
                      memory, on real texts where ../shared/data is there

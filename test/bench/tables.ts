@@ -1,4 +1,4 @@
-import type { Section } from '#test/support/report.ts'
+import type { Section } from '#operator/command-line/sections.ts'
 import { ownCpuMs, partsOf } from './cpu.ts'
 import type { Cell } from './measure.ts'
 import type { BenchResult } from './run.ts'

@@ -1,4 +1,4 @@
-import type { Section } from '#test/support/report.ts'
+import type { Section } from '#operator/command-line/sections.ts'
 import { isSettled } from './ledger.ts'
 import { sumOf } from './load.ts'
 import type { BenchResult } from './run.ts'

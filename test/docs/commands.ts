@@ -16,8 +16,8 @@ const INDEX = 'docs/README.md'
  * begins a line with one is not run; it is parsed as all others are.
  */
 const NOT_RUN = [
-  /^npm (?:test|run (?:demo|dev|test:\w+|bench|bench:import|start:[\w-]+|evaluate:natural|measure:citations))\b/m,
-  /^npm run evaluate\b.*--(?:model|embeddings|reader)\b/m,
+  /^npm (?:test|run (?:demo|dev|test:\w+|bench|bench:import|start:[\w-]+|measure:citations))\b/m,
+  /^npm run evaluate\b.*--(?:corpus|model|embeddings|reader)\b/m,
   /^npm run operator -- (?:models fetch|build start .*--(?:engine|embedding|search-questions|reader))\b/m,
   /^(?:[A-Z_]+=\S+ )?docker compose\b/m,
   /^git clone\b/m,

@@ -1,14 +1,14 @@
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { readNaturalQuestions } from '#operator/evaluate/natural/questions.ts'
-import type { Half } from '#operator/evaluate/natural/questions.ts'
+import { readFieldQuestions } from '#operator/evaluate/field-questions/questions.ts'
+import type { Half } from '#operator/evaluate/field-questions/questions.ts'
 
 const CORPORA = ['eu', 'cfpb', 'de', 'fr']
 const FILES = CORPORA.flatMap((corpus) => [corpus, `${corpus}-keywords`, `${corpus}-provisions`]).map((name) =>
   fileURLToPath(new URL(`./questions/${name}.jsonl`, import.meta.url)),
 )
-const read = (half?: Half, files = FILES): ReturnType<typeof readNaturalQuestions> =>
-  readNaturalQuestions({ questions: files, tuning: [] }, half, new AbortController().signal)
+const read = (half?: Half, files = FILES): ReturnType<typeof readFieldQuestions> =>
+  readFieldQuestions({ questions: files, tuning: [] }, half, new AbortController().signal)
 
 test('199 questions ask beyond the named provision and have no right passage, 140 others have one', async () => {
   const questions = await read()
@@ -32,7 +32,7 @@ test('the halves for tuning and for reporting share no question and differ by at
 
 test('where the questions that tuned are named, all others are of the reporting half', async () => {
   const [tuned = '', ...others] = FILES
-  const asked = await readNaturalQuestions(
+  const asked = await readFieldQuestions(
     { questions: others, tuning: [tuned] },
     undefined,
     new AbortController().signal,

@@ -16,7 +16,7 @@ import { createReader } from '#core/reading/reader.ts'
 import type { Reader, ReaderSettings } from '#core/reading/reader.ts'
 import type { PreparedVersion } from '#jobs/platform/search-nodes.ts'
 import type { ComparedContents } from './compared-passages.ts'
-import { damagedArtifact } from './damaged-artifact.ts'
+import { damagedArtifact } from '#jobs/evaluation/altered-candidate.ts'
 
 /** The served version that a candidate would replace. */
 export interface ActiveVersion extends PreparedVersion {

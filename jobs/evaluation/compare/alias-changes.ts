@@ -9,7 +9,7 @@ import type { Side } from '#core/db/version-differences.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import type { NamedChange } from './changes-file.ts'
 import type { ComparedContents } from './compared-passages.ts'
-import { damagedArtifact } from './damaged-artifact.ts'
+import { damagedArtifact } from '#jobs/evaluation/altered-candidate.ts'
 
 /**
  * Reads the acts of an artifact with their names.

@@ -8,7 +8,7 @@ import type { PassageRecord } from '#core/index/passages/record.ts'
 import { openPassages, parsePassageLine, verifiedPassageLines } from '#core/index/passages/verified-records.ts'
 import type { PassageLine } from '#core/index/passages/verified-records.ts'
 import { readFully } from '#core/index/storage/file-reader.ts'
-import { damagedArtifact } from './damaged-artifact.ts'
+import { damagedArtifact } from '#jobs/evaluation/altered-candidate.ts'
 import { servedDigest } from './served-fields.ts'
 
 /** An artifact, as its signed manifest describes it, and the facets of its version. */

@@ -1,22 +1,22 @@
 import { rm } from 'node:fs/promises'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { openVersionDifferences } from '#core/db/version-differences.ts'
-import type { Side, VersionDifferences } from '#core/db/version-differences.ts'
+import type { HeldReference, RevisionEntry, Side, VersionDifferences } from '#core/db/version-differences.ts'
 import type { Facets } from '#core/index/facets/layout.ts'
 import type { PassageLine } from '#core/index/passages/verified-records.ts'
 import { COMPARISON_BOUNDS } from './bounds.ts'
-import type { NamedChange } from './changes-file.ts'
+import type { DocumentChange, NamedChange, ReferenceChange } from './changes-file.ts'
 import { openComparedPassages } from './compared-passages.ts'
 import type { ComparedContents, ComparedPassages } from './compared-passages.ts'
-import { documentChanges } from './document-changes.ts'
 import { isProvisionOfAct, namesOf, primaryLanguage } from './repeated-passages.ts'
 import { provisionChanges } from './provision-changes.ts'
 import type { ChangesRecorder } from './recorder.ts'
-import { referenceChanges } from './reference-changes.ts'
-import { readSearchQuestions, searchQuestionChanges } from './search-question-changes.ts'
 import { servedDigest } from './served-fields.ts'
 import { createRowInputs } from './tables.ts'
 import type { RowInputs } from './tables.ts'
+import { ArtifactError } from '#core/index/artifact-error.ts'
+import { verifiedSearchQuestionsIn } from '#core/index/search-questions/records.ts'
+import { damagedArtifact } from '#jobs/evaluation/altered-candidate.ts'
 
 export interface ContentsComparison {
   readonly before: ComparedContents
@@ -150,4 +150,123 @@ function* facetChanges(before: Facets, after: Facets): Generator<NamedChange> {
     for (const value of before[facet].toSorted())
       if (!kept.has(value)) yield { kind: 'facet_values_removed', facet, value }
   }
+}
+
+/**
+ * Yields the references that the active version holds and that lead to other provisions in the candidate. A reference
+ * that only lost provisions that the candidate does not hold is left out: each of them is a removed provision.
+ */
+function* referenceChanges(differences: VersionDifferences): Generator<ReferenceChange | undefined> {
+  let group: HeldReference[] = []
+  for (const entry of differences.references()) {
+    if (group[0] !== undefined && group[0].reference !== entry.reference) {
+      yield changeOf(group)
+      group = []
+    }
+    group.push(entry)
+  }
+  if (group.length > 0) yield changeOf(group)
+}
+
+function changeOf(group: readonly HeldReference[]): ReferenceChange | undefined {
+  if (group.every(({ after, kept }) => !after && !kept)) return undefined
+  const named = ({ document, language, provision, label }: HeldReference): ReferenceChange['lost'][number] => ({
+    document,
+    language,
+    provision,
+    label,
+  })
+  const reference = group[0]?.reference ?? ''
+  return {
+    kind: 'references_changed',
+    // The primary language stands before it.
+    reference: reference.slice(reference.indexOf(' ') + 1),
+    lost: group.filter(({ before }) => before).map(named),
+    gained: group.filter(({ after }) => after).map(named),
+  }
+}
+
+/**
+ * Reads the search questions of one side.
+ * @throws OperatorError if the file is not the one of the signed manifest.
+ */
+async function readSearchQuestions(
+  side: Side,
+  { folder, versionId, manifest }: ComparedContents,
+  differences: VersionDifferences,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    for await (const { id, lang, q } of verifiedSearchQuestionsIn(folder, manifest.files['search-questions.jsonl'])) {
+      signal.throwIfAborted()
+      differences.addSearchQuestion(side, { passage: id, language: lang, text: q })
+    }
+  } catch (error) {
+    throw error instanceof ArtifactError ? damagedArtifact(side, versionId, error) : error
+  }
+}
+
+/** Yields every search question that only one of the versions holds: each decides what is found. */
+function* searchQuestionChanges(differences: VersionDifferences): Generator<NamedChange> {
+  for (const { side, passage, language, text } of differences.searchQuestions())
+    yield {
+      kind: 'search_questions_changed',
+      passage,
+      language,
+      before: side === 'before' ? text : null,
+      after: side === 'after' ? text : null,
+    }
+}
+
+/**
+ * Yields the documents that were removed, changed or added, by id. A document is changed if a revision that the active
+ * version holds has another title, authority, URL or date in the candidate, or is not there. A new revision beside them
+ * changes provisions, not the document.
+ * @param hold is called for each document that a version holds.
+ */
+function* documentChanges(
+  differences: VersionDifferences,
+  hold: (side: Side) => void,
+): Generator<DocumentChange | undefined> {
+  for (const { document, before, after } of differences.documents()) {
+    if (before) hold('before')
+    if (after) hold('after')
+    if (!after) yield { kind: 'documents_removed', document: documentName(differences, document, 'before') }
+    else if (!before) yield { kind: 'documents_added', document: documentName(differences, document, 'after') }
+    else yield changed(differences, document)
+  }
+}
+
+function changed(differences: VersionDifferences, document: string): DocumentChange | undefined {
+  const { first, total } = differences.lostRevisions(document)
+  if (total === 0) return undefined
+  const revisions = first.map((revision) => {
+    const { language, day } = revision
+    const after = differences.revisionOn(document, revision)
+    return {
+      language,
+      day,
+      before: revisionHeader(revision),
+      after: after === undefined ? null : revisionHeader(after),
+    }
+  })
+  return {
+    kind: 'documents_changed',
+    document: documentName(differences, document, 'before'),
+    revisions,
+    revisions_total: total,
+  }
+}
+
+function documentName(differences: VersionDifferences, id: string, side: Side): DocumentChange['document'] {
+  const { title = '', canonical_url = '' } = differences.newest(side, id) ?? {}
+  return { id, title, canonical_url }
+}
+
+function revisionHeader({
+  language: _language,
+  day: _day,
+  ...rest
+}: RevisionEntry): Omit<RevisionEntry, 'language' | 'day'> {
+  return rest
 }

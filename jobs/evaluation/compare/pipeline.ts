@@ -17,12 +17,13 @@ import { compareAnswers } from './answers.ts'
 import type { EvaluatedQuestions } from './answers.ts'
 import type { NamedChange } from './changes-file.ts'
 import { compareContents } from './contents.ts'
-import { damagedArtifact } from './damaged-artifact.ts'
-import { profileChanges } from './profile-changes.ts'
-import { questionChanges } from './question-changes.ts'
+import { damagedArtifact } from '#jobs/evaluation/altered-candidate.ts'
 import { comparisonQuestions } from './questions.ts'
 import { openChangesRecorder } from './recorder.ts'
 import { tableChanges } from './tables.ts'
+import { canonicalJson } from '#core/platform/digest.ts'
+import type { QueryWithQrels } from '#jobs/evaluation/query-with-qrels.ts'
+import type { EmbeddingSpace } from '#core/index/format/manifest.ts'
 
 /** Where the comparison reads and writes, and the limits that it applies. */
 export interface ComparisonSettings {
@@ -146,4 +147,93 @@ function changeGates(changes: Changes, limits: ChangeLimits): readonly Gate[] {
     bound: limitOf(kind, changes, limits),
     passed: !beyond.includes(kind),
   }))
+}
+
+type Questions = readonly QueryWithQrels[]
+
+/**
+ * Yields the questions of the active version's set that the candidate's set lacks, alters or adds.
+ * @param before undefined: the active version has no question set, so there is nothing to lose. @param after undefined:
+ * the candidate has none.
+ */
+function* questionChanges(before: Questions | undefined, after: Questions | undefined): Generator<NamedChange> {
+  if (before === undefined) return
+  if (after === undefined) {
+    yield { kind: 'questions_changed', question: null, before: null, after: null }
+    return
+  }
+  const [own, other] = [byId(before), byId(after)]
+  for (const question of [...new Set([...own.keys(), ...other.keys()])].toSorted()) {
+    const [left, right] = [own.get(question) ?? null, other.get(question) ?? null]
+    if (canonicalJson(left) !== canonicalJson(right))
+      yield { kind: left === null ? 'questions_added' : 'questions_changed', question, before: left, after: right }
+  }
+}
+
+interface QuestionFields {
+  readonly text: string
+  readonly relevant: readonly string[]
+  readonly filters: string
+}
+
+function byId(questions: Questions): ReadonlyMap<string, QuestionFields> {
+  return new Map(
+    questions.map(({ id, text, qrels, filters }) => [
+      id,
+      { text, relevant: [...qrels.keys()].toSorted(), filters: canonicalJson(filters ?? {}) },
+    ]),
+  )
+}
+
+/** How a version is searched. */
+interface SearchSettings {
+  readonly profile: ProfileParameters
+  /** Undefined: the version has no vectors. */
+  readonly embedding: EmbeddingSpace | undefined
+}
+
+type Field = keyof ProfileParameters | 'reader_calibration'
+
+/** Whether a build fits the value, so that it differs with every corpus. Answers show what it changes. */
+const IS_FITTED: Readonly<Record<Field, boolean>> = {
+  expansion: false,
+  verification_statuses: false,
+  in_force_only: false,
+  dense_weight: true,
+  collapse_revisions: false,
+  per_document_max: false,
+  reader: false,
+  reader_calibration: true,
+  calibration: true,
+}
+
+/** Yields every field of the profile and of the embedding space that differs. */
+function* profileChanges(before: SearchSettings, after: SearchSettings): Generator<NamedChange> {
+  for (const field of fieldsOf(IS_FITTED)) {
+    const [own, other] = [written(settingsOf(before)[field]), written(settingsOf(after)[field])]
+    if (own !== other)
+      yield { kind: IS_FITTED[field] ? 'profile_fitted' : 'profile_changed', field, before: own, after: other }
+  }
+  const [own, other] = [written(withoutProbes(before.embedding)), written(withoutProbes(after.embedding))]
+  if (own !== other) yield { kind: 'profile_changed', field: 'embedding', before: own, after: other }
+}
+
+/** They differ by rounding; embedders compare them by cosine, and refuse another model. */
+function withoutProbes(space: EmbeddingSpace | undefined): Partial<EmbeddingSpace> | undefined {
+  if (space === undefined) return undefined
+  const { probes: _probes, ...rest } = space
+  return rest
+}
+
+function settingsOf({ profile }: SearchSettings): Readonly<Record<Field, unknown>> {
+  const { calibration = null, ...reader } = profile.reader ?? {}
+  return { ...profile, reader: profile.reader && reader, reader_calibration: calibration }
+}
+
+function fieldsOf(fields: typeof IS_FITTED): readonly Field[] {
+  return Object.keys(fields).filter((field): field is Field => field in fields)
+}
+
+function written(value: unknown): string | null {
+  return value === undefined || value === null ? null : canonicalJson(value)
 }

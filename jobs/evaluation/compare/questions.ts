@@ -7,7 +7,7 @@ import type { QuestionsFrom } from '#jobs/evaluation/page/evaluation-report.ts'
 import type { QueryWithQrels } from '#jobs/evaluation/query-with-qrels.ts'
 import type { NoteSourceIds } from '#jobs/evaluation/source-ids.ts'
 import type { ComparedContents } from './compared-passages.ts'
-import { damagedArtifact } from './damaged-artifact.ts'
+import { damagedArtifact } from '#jobs/evaluation/altered-candidate.ts'
 
 /** Questions that both versions are asked. */
 export interface AskedQuestions {

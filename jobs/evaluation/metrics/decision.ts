@@ -8,10 +8,8 @@ import {
   reliabilityBins,
   riskCoverageCurve,
 } from './abstention.ts'
-import type { ReliabilityBin, ScoredQuestion } from './abstention.ts'
-import { scoreDistribution } from './distribution.ts'
-import type { ScoreDistribution } from './distribution.ts'
-import type { Interval } from './resampling.ts'
+import type { ScoredQuestion } from './abstention.ts'
+import type { EvaluationReport } from '../page/evaluation-report.ts'
 
 export interface DecisionRule {
   readonly signal: string
@@ -21,21 +19,8 @@ export interface DecisionRule {
   readonly folds: number
 }
 
-/** Quality of the decision on questions of both kinds; in a report under `abstention`. */
-export interface DecisionFigures extends DecisionRule {
-  readonly auroc: number | null
-  readonly auroc_ci: Interval | null
-  readonly aurc: number | null
-  readonly ece: number | null
-  /** Largest share of all questions that can be answered within the target; 0 when there is none. */
-  readonly coverage_at_target: number | null
-  /** Shares of the questions with and without evidence that reach the threshold. */
-  readonly answered_sufficient: number | null
-  readonly answered_insufficient: number | null
-  readonly curve: readonly (readonly [coverage: number, risk: number])[]
-  readonly reliability: readonly ReliabilityBin[]
-  readonly distribution: ScoreDistribution
-}
+/** Quality of the decision on questions of both kinds. */
+export type DecisionFigures = NonNullable<EvaluationReport['abstention']>
 
 /**
  * @param questions with the observed value as score, in [0, 1]. Where the rule was fitted on the questions, the scores
@@ -62,4 +47,23 @@ export function decisionFigures(questions: readonly ScoredQuestion[], rule: Deci
 function answeredShare(questions: readonly ScoredQuestion[], sufficient: boolean, threshold: number): number | null {
   const own = questions.filter((question) => question.sufficient === sufficient)
   return own.length === 0 ? null : own.filter(({ score }) => score >= threshold).length / own.length
+}
+
+const DISTRIBUTION_BINS = 25
+
+/**
+ * Counts questions by the observed value in 25 bins of equal width over [0, 1]. Values outside count in the outermost
+ * bins.
+ */
+export function scoreDistribution(questions: readonly ScoredQuestion[]): DecisionFigures['distribution'] {
+  const [sufficient, insufficient] = [
+    new Array<number>(DISTRIBUTION_BINS).fill(0),
+    new Array<number>(DISTRIBUTION_BINS).fill(0),
+  ]
+  for (const question of questions) {
+    const bin = Math.min(DISTRIBUTION_BINS - 1, Math.max(0, Math.floor(question.score * DISTRIBUTION_BINS)))
+    const counts = question.sufficient ? sufficient : insufficient
+    counts[bin] = (counts[bin] ?? 0) + 1
+  }
+  return { sufficient, insufficient }
 }

@@ -1,14 +1,18 @@
-import { distributionPlot, reliabilityPlot, riskCoveragePlot } from './decision-plots.ts'
 import { renderDocument } from '#jobs/platform/page/document.ts'
-import type { EvaluationReport } from './evaluation-report.ts'
-import { filteredRecall } from './filtered-recall.ts'
+import type { EvaluationReport, Miss } from './evaluation-report.ts'
 import { NOTHING, html } from '#jobs/platform/page/markup.ts'
 import type { Markup } from '#jobs/platform/page/markup.ts'
-import { missesSection } from './misses.ts'
-import { searchQuestionsSection } from './search-questions.ts'
 import { figure, milliseconds, whole } from './numbers.ts'
-import { comparisonTable, decisionTable, gatesTable, rankingTable } from './tables.ts'
+import {
+  comparisonTable,
+  decisionTable,
+  filteredRecallTable,
+  gatesTable,
+  operatingTables,
+  rankingTable,
+} from './tables.ts'
 import { refusedInWords, verdictOf } from './verdict.ts'
+import { PROBLEMS } from './evaluation-report.ts'
 
 const KINDS: Readonly<Record<EvaluationReport['kind'], string>> = {
   'question set': 'question set of this knowledge base',
@@ -19,7 +23,7 @@ const KINDS: Readonly<Record<EvaluationReport['kind'], string>> = {
 }
 
 const NOT_FITTED: Readonly<Record<EvaluationReport['kind'], string>> = {
-  'known items': 'Natural questions were not asked.',
+  'known items': 'Field questions were not asked.',
   'question set': 'The question set has too few labels of both kinds to calibrate it.',
   'data set': 'The data set has too few labels of both kinds to calibrate it.',
 }
@@ -47,7 +51,7 @@ export function renderPage(report: EvaluationReport, review?: ReviewSections): s
     html`${version}
       <p class="verdict ${verdict.tone}"><b>${verdict.word}.</b> ${verdict.sentence}</p>
       ${facts(report)} ${review?.first ?? NOTHING} ${gatesTable(report.gates)} ${rankingTable(report)}
-      ${rankingParameters(report)} ${comparisonTable(report)} ${decision(report)} ${filteredRecall(report)}
+      ${rankingParameters(report)} ${comparisonTable(report)} ${decision(report)} ${filteredRecallTable(report)}
       ${missesSection(report)} ${searchQuestionsSection(report)} ${review?.last ?? NOTHING}`,
     review === undefined ? undefined : (id ?? ''),
   )
@@ -77,10 +81,7 @@ function decision(report: EvaluationReport): Markup {
       <p>Not measured: the questions do not say which of them cannot be answered.</p>
       ${calibratedOn(report)} ${readerDecision(report)}`
   return html`<h2>The decision</h2>
-    ${calibratedOn(report)} ${decisionTable(report)} ${readerDecision(report)}
-    <div class="plots">
-      ${riskCoveragePlot(abstention)}${reliabilityPlot(abstention)}${distributionPlot(abstention)}
-    </div>`
+    ${calibratedOn(report)} ${decisionTable(abstention)} ${readerDecision(report)} ${operatingTables(abstention)}`
 }
 
 /** How the decision changes where the reader of the profile reads. */
@@ -131,4 +132,131 @@ function calibratedOn({ calibrated_on: on, kind, chance_questions: chance }: Eva
         The default decision applies.
         ${on.refused === undefined ? NOT_FITTED[kind] : refusedInWords(on.refused)}${chance === 0 ? TOO_SMALL : ''}
       </p>`
+}
+
+const RELEVANT_SHOWN_MAX = 5
+
+const HEADINGS: Readonly<Record<Miss['problem'], string>> = {
+  not_found: 'Evidence not among the first passages',
+  answered_without_evidence: 'Answered without evidence',
+  abstained_with_evidence: 'Abstained though evidence was found',
+}
+
+function missesSection({
+  misses,
+  misses_total: total,
+  unknown_relevant: unknown,
+  unknown_relevant_total: unknownTotal,
+}: EvaluationReport): Markup {
+  const groups = PROBLEMS.map((problem) => ({
+    problem,
+    own: misses.filter((miss) => miss.problem === problem),
+  })).filter(({ own }) => own.length > 0)
+  const examples =
+    groups.length === 0
+      ? NOTHING
+      : html`<h2>Worst misses</h2>
+          <p>${whole(misses.length)} of ${whole(total)} questions that went wrong.</p>
+          ${groups.map(
+            ({ problem, own }) =>
+              html`<h3>${HEADINGS[problem]}</h3>
+                ${own.map(card)}`,
+          )}`
+  const missing =
+    unknownTotal === 0
+      ? NOTHING
+      : html`<h2>Relevant ids missing from the version</h2>
+          <p>
+            ${whole(unknownTotal)} relevant ids that no passage of this version
+            carries${unknown.length < unknownTotal ? `, the first ${whole(unknown.length)}` : ''}:
+          </p>
+          <p>${listed(unknown)}</p>`
+  return html`${examples}${missing}`
+}
+
+function card({ id, text, observed_value: observed, relevant, passages }: Miss): Markup {
+  const question = text === null ? NOTHING : html`<p><bdi>${text}</bdi></p>`
+  const more = relevant.length > RELEVANT_SHOWN_MAX ? ` and ${whole(relevant.length - RELEVANT_SHOWN_MAX)} more` : ''
+  const wanted =
+    relevant.length === 0
+      ? html`<p class="soft small">No passage answers it.</p>`
+      : html`<p class="soft small">Relevant: ${listed(relevant.slice(0, RELEVANT_SHOWN_MAX))}${more}</p>`
+  const came =
+    passages.length === 0
+      ? html`<p class="small">No passage was found.</p>`
+      : html`<ol class="small">
+          ${passages.map(line)}
+        </ol>`
+  return html`<div class="miss">
+    <p class="small"><code>${id}</code> <span class="soft">observed value ${figure(observed)}</span></p>
+    ${question}${wanted}${came}
+  </div>`
+}
+
+function line({ label, score, relevant }: Miss['passages'][number]): Markup {
+  const mark = relevant ? html` <b class="good">✓ relevant</b>` : NOTHING
+  return html`<li><bdi>${label}</bdi> <span class="soft">${figure(score)}</span>${mark}</li>`
+}
+
+function listed(ids: readonly string[]): readonly Markup[] {
+  return ids.map((id, at) => (at === 0 ? html`<code>${id}</code>` : html`, <code>${id}</code>`))
+}
+
+/** Shows what the search questions of the version are, for a reviewer who decides whether they are sound. */
+function searchQuestionsSection({ search_questions: figures }: EvaluationReport): Markup {
+  if (figures === undefined) return NOTHING
+  const {
+    questions,
+    passages,
+    sample,
+    repeated,
+    repeated_total: shared,
+    asked,
+    elsewhere,
+    elsewhere_total: led,
+  } = figures
+  return html`<h2>Search questions</h2>
+    <p>
+      ${whole(questions)} search questions help to find ${whole(passages)} records. They are never served and are no
+      evidence.
+    </p>
+    <h3>A sample</h3>
+    <ul class="small">
+      ${sample.map(
+        ({ id, lang, q }) =>
+          html`<li>
+            <bdi>${q}</bdi> <span class="soft">${lang} · <code>${id}</code></span>
+          </li>`,
+      )}
+    </ul>
+    ${
+      shared === 0
+        ? NOTHING
+        : html`<h3>Of several records</h3>
+            <p class="small">
+              ${whole(shared)} questions tell their records not apart${firstOf(repeated.length, shared)}:
+            </p>
+            <ul class="small">
+              ${repeated.map(({ q, passages: held }) => html`<li><bdi>${q}</bdi> <span class="soft">${whole(held)} records</span></li>`)}
+            </ul>`
+    }
+    <h3>Asked of the version</h3>
+    <p class="small">
+      Of ${whole(asked)} that were asked, ${whole(led)} find another record before their
+      own${firstOf(elsewhere.length, led)}${
+        led === 0 ? '.' : ': leave them out of the file unless both records answer them.'
+      }
+    </p>
+    <ul class="small">
+      ${elsewhere.map(
+        ({ id, q, first }) =>
+          html`<li>
+            <bdi>${q}</bdi> <span class="soft">of <code>${id}</code>, finds <code>${first ?? 'none'}</code></span>
+          </li>`,
+      )}
+    </ul>`
+}
+
+function firstOf(shown: number, total: number): string {
+  return shown < total ? ` (the first ${whole(shown)})` : ''
 }

@@ -3,41 +3,26 @@ import { RANKING_MODES } from './evaluation-report.ts'
 import type { EvaluationReport, Gate } from './evaluation-report.ts'
 import { NOTHING, html } from '#jobs/platform/page/markup.ts'
 import type { Markup } from '#jobs/platform/page/markup.ts'
+import { tableOf } from '#jobs/platform/page/table.ts'
 import { figure, milliseconds, percent, range, signed, whole } from './numbers.ts'
 import { metricName } from './verdict.ts'
-
-const BAR_WIDTH = 150
-const BAR_HEIGHT = 18
 
 /** Changes against the active version have a section of their own. */
 export function gatesTable(all: readonly Gate[]): Markup {
   const gates = all.filter(({ group }) => group !== 'changes')
   if (gates.length === 0) return NOTHING
-  const row = ({ label, value, direction, bound, passed }: Gate): Markup =>
-    html`<tr>
-      <td class="state">${passed ? html`<b class="good">✓ met</b>` : html`<b class="bad">✗ missed</b>`}</td>
-      <th>${label}</th>
-      <td class="n">${measure(value)}</td>
-      <td class="n">${direction === 'at_least' ? '≥' : '≤'} ${measure(bound)}</td>
-    </tr>`
   // Failed gates come first, since a reviewer needs them most.
   const ordered = [...gates.filter((gate) => !gate.passed), ...gates.filter((gate) => gate.passed)]
   return html`<h2>Gates</h2>
-    <div class="scroll" tabindex="0">
-      <table>
-        <thead>
-          <tr>
-            <td></td>
-            <th>Gate</th>
-            <th class="n">Measured</th>
-            <th class="n">Bound</th>
-          </tr>
-        </thead>
-        <tbody>
-          ${ordered.map(row)}
-        </tbody>
-      </table>
-    </div>`
+    ${tableOf(
+      ['Gate', 'Measured', 'Bound', ''],
+      ordered.map(({ label, value, direction, bound, passed }) => [
+        label,
+        measure(value),
+        `${direction === 'at_least' ? '≥' : '≤'} ${measure(bound)}`,
+        passed ? html`<b class="good">✓ met</b>` : html`<b class="bad">✗ missed</b>`,
+      ]),
+    )}`
 }
 
 /** Formats shares with three decimals and larger values, such as times, with at most one. */
@@ -51,144 +36,63 @@ export function rankingTable({ systems, latency_ms_by_system: latencies, answera
   const rows = RANKING_METRICS.map((metric) => {
     const values = shown.map((name) => systems[name]?.[metric] ?? 0)
     const best = new Set(values).size > 1 ? Math.max(...values) : Number.NaN
-    const cells = shown.map((name) => {
-      const value = systems[name]?.[metric] ?? 0
-      const ci = systems[name]?.ci[metric]
-      return html`<td class="n${value === best ? ' best' : ''}">
-        <b>${figure(value)}</b><small>${ci === undefined ? '' : range(ci)}</small>
-      </td>`
-    })
-    return html`<tr>
-      <th>${metricName(metric)}</th>
-      ${cells}
-    </tr>`
+    return [
+      metricName(metric),
+      ...shown.map((name, at) => {
+        const ci = systems[name]?.ci[metric]
+        return html`<b class="${values[at] === best ? 'best' : ''}">${figure(values[at] ?? 0)}</b
+          ><small>${ci === undefined ? '' : range(ci)}</small>`
+      }),
+    ]
   })
-  const times = Object.keys(latencies).length === 0 ? NOTHING : latencyRow(shown.map((name) => latencies[name]))
+  const times = shown.map((name) => {
+    const time = latencies[name]
+    return time === undefined ? '–' : html`${milliseconds(time.p50)}<small>p99 ${milliseconds(time.p99)}</small>`
+  })
   return html`<h2>Ranking</h2>
     <p>
       Means over ${whole(answerable)} answerable questions, with 95 % bootstrap intervals
       below${shown.length > 1 ? '; the best of a row is bold' : ''}. 1 is best: recall@k is the share of the relevant
       passages among the first k; nDCG, MAP and MRR fall as they stand further down.
     </p>
-    <div class="scroll" tabindex="0">
-      <table>
-        <thead>
-          <tr>
-            <td></td>
-            ${shown.map((name) => html`<th class="n">${name}</th>`)}
-          </tr>
-        </thead>
-        <tbody>
-          ${rows}${times}
-        </tbody>
-      </table>
-    </div>`
-}
-
-function latencyRow(times: readonly (EvaluationReport['latency_ms'] | undefined)[]): Markup {
-  const cell = (time: EvaluationReport['latency_ms'] | undefined): Markup =>
-    time === undefined
-      ? html`<td class="n">–</td>`
-      : html`<td class="n">${milliseconds(time.p50)}<small>p99 ${milliseconds(time.p99)}</small></td>`
-  return html`<tr>
-    <th>time, p50</th>
-    ${times.map(cell)}
-  </tr>`
+    ${tableOf(['', ...shown], Object.keys(latencies).length === 0 ? rows : [...rows, ['time, p50', ...times]])}`
 }
 
 export function comparisonTable({ comparison }: EvaluationReport): Markup {
   if (comparison === null) return NOTHING
-  const all = RANKING_METRICS.map((metric) => ({ metric, ...comparison.metrics[metric] }))
-  const reach = Math.max(0.01, ...all.flatMap(({ ci, difference }) => [...ci, difference].map(Math.abs)))
-  const rows = all.map(({ metric, candidate, active, difference, ci }) => {
+  const { version_id: active, questions, questions_from: from, metrics } = comparison
+  const rows = RANKING_METRICS.map((metric) => {
+    const { candidate, active: held, difference, ci } = metrics[metric]
     const sign = ci[1] < 0 ? 'bad' : ci[0] > 0 ? 'good' : ''
-    return html`<tr>
-      <th>${metricName(metric)}</th>
-      <td class="n">${figure(active)}</td>
-      <td class="n">${figure(candidate)}</td>
-      <td class="n"><b class="${sign}">${signed(difference)}</b><small>${signed(ci[0])} to ${signed(ci[1])}</small></td>
-      <td>${intervalBar(difference, ci, reach)}</td>
-    </tr>`
+    const change = html`<b class="${sign}">${signed(difference)}</b><small>${signed(ci[0])} to ${signed(ci[1])}</small>`
+    return [metricName(metric), figure(held), figure(candidate), change]
   })
   return html`<h2>Against the active version</h2>
     <p>
-      Version <code>${comparison.version_id}</code>, question by question on the ${whole(comparison.questions)} that
-      both were asked${questionsFrom(comparison)}. Worse means that the whole interval of the difference lies below
+      Version <code>${active}</code>, question by question on the ${whole(questions)} that both were
+      asked${from === undefined ? '' : ` (${from})`}. Worse means that the whole interval of the difference lies below
       zero.
     </p>
-    <div class="scroll" tabindex="0">
-      <table>
-        <thead>
-          <tr>
-            <td></td>
-            <th class="n">active</th>
-            <th class="n">this one</th>
-            <th class="n">difference</th>
-            <th class="bar">worse | better</th>
-          </tr>
-        </thead>
-        <tbody>
-          ${rows}
-        </tbody>
-      </table>
-    </div>`
+    ${tableOf(['', 'active', 'this one', 'difference'], rows)}`
 }
 
-function questionsFrom({ questions_from: from }: NonNullable<EvaluationReport['comparison']>): string {
-  return from === undefined ? '' : ` (${from})`
-}
+type Abstention = NonNullable<EvaluationReport['abstention']>
 
-function intervalBar(difference: number, [low, high]: readonly [number, number], reach: number): Markup {
-  const x = (value: number): string => ((value / reach + 1) * (BAR_WIDTH / 2 - 6) + 6).toFixed(1)
-  const middle = BAR_HEIGHT / 2
-  const [line, dot] = high < 0 ? ['l2', 'f2'] : ['l1', 'f1']
-  return html`<svg viewBox="0 0 ${BAR_WIDTH} ${BAR_HEIGHT}" class="bar" aria-hidden="true">
-    <line class="axis" x1="${x(0)}" x2="${x(0)}" y1="0" y2="${BAR_HEIGHT}" />
-    <line class="line solid ${line}" x1="${x(low)}" x2="${x(high)}" y1="${middle}" y2="${middle}" />
-    <circle class="${dot}" cx="${x(difference)}" cy="${middle}" r="4" />
-  </svg>`
-}
-
-export function decisionTable({ abstention }: EvaluationReport): Markup {
-  if (abstention === null) return NOTHING
-  return html`<div class="scroll" tabindex="0">
-    <table class="decision">
-      <tbody>
-        ${decisionRows(abstention).map(
-          ([name, value, meaning]) =>
-            html`<tr>
-              <th>${name}</th>
-              <td>${value}</td>
-              <td class="soft small meaning">${meaning}</td>
-            </tr>`,
-        )}
-      </tbody>
-    </table>
-  </div>`
-}
-
-/** Returns name, value and meaning of each row. */
-function decisionRows(
-  abstention: NonNullable<EvaluationReport['abstention']>,
-): readonly (readonly [string, string, string])[] {
-  const fitted = abstention.folds > 0
-  return [
+export function decisionTable(abstention: Abstention): Markup {
+  const { folds, threshold, target_risk, coverage_at_target: coverage, auroc, auroc_ci, aurc, ece } = abstention
+  const rows: readonly (readonly [name: string, value: string, meaning: string])[] = [
     [
       'Signal',
       abstention.signal,
-      fitted
-        ? `fitted on these questions, measured with ${abstention.folds}-fold cross-validation`
+      folds > 0
+        ? `fitted on these questions, measured with ${folds}-fold cross-validation`
         : 'default coefficients, not fitted on these questions',
     ],
-    [
-      'Threshold',
-      figure(abstention.threshold),
-      `target: at most ${percent(abstention.target_risk)} of the answers without evidence`,
-    ],
+    ['Threshold', figure(threshold), `target: at most ${percent(target_risk)} of the answers without evidence`],
     [
       'Coverage at target',
-      percent(abstention.coverage_at_target),
-      abstention.coverage_at_target === 0
+      percent(coverage),
+      coverage === 0
         ? 'no threshold keeps the target: only questions that score above all without evidence are answered'
         : 'of all questions are answered while the target is kept',
     ],
@@ -204,16 +108,71 @@ function decisionRows(
     ],
     [
       'AUROC',
-      abstention.auroc_ci === null
-        ? figure(abstention.auroc)
-        : `${figure(abstention.auroc)} (${range(abstention.auroc_ci)})`,
+      auroc_ci === null ? figure(auroc) : `${figure(auroc)} (${range(auroc_ci)})`,
       'probability that a question with evidence scores above one without; 0.5 is random',
     ],
-    ['AURC', figure(abstention.aurc), 'mean risk over all coverages; lower is better'],
-    [
-      'Calibration error',
-      figure(abstention.ece),
-      'mean distance between predicted and observed, fifteen bins of equal width',
-    ],
+    ['AURC', figure(aurc), 'mean risk over all coverages; lower is better'],
+    ['Calibration error', figure(ece), 'mean distance between predicted and observed, fifteen bins of equal width'],
   ]
+  return tableOf(
+    [],
+    rows.map(([name, value, meaning]) => [name, value, html`<span class="soft small">${meaning}</span>`]),
+    'words',
+  )
+}
+
+const COVERAGES_PERCENT = [10, 20, 30, 40, 50, 60, 70, 80, 90, 100] as const
+
+/** Shows what another threshold would give, and how far the predicted probability is to be believed. */
+export function operatingTables({ curve, reliability }: Abstention): Markup {
+  const bins = reliability.filter(({ questions }) => questions > 0)
+  return html`<h3>Risk and coverage</h3>
+    <p>Share of the answers without evidence where the highest-scored questions are answered first. Lower is better.</p>
+    ${tableOf(
+      ['Questions answered', 'Answers without evidence'],
+      COVERAGES_PERCENT.map((coverage) => [`${coverage} %`, percent(riskAt(curve, coverage / 100))]),
+    )}
+    <h3>Calibration</h3>
+    <p>Where less is observed than predicted, the service is overconfident.</p>
+    ${tableOf(
+      ['Probability of evidence', 'Predicted', 'Observed', 'Questions'],
+      bins.map(({ from, to, predicted, observed, questions }) => [
+        range([from, to]),
+        figure(predicted),
+        figure(observed),
+        whole(questions),
+      ]),
+    )}`
+}
+
+/** Interpolates the risk between the points of the curve; null where it has none. */
+function riskAt(curve: Abstention['curve'], coverage: number): number | null {
+  const after = curve.findIndex(([at]) => at >= coverage)
+  const [to, from] = [curve[after] ?? curve.at(-1), curve[after - 1]]
+  if (to === undefined) return null
+  if (from === undefined || to[0] === from[0]) return to[1]
+  return from[1] + ((to[1] - from[1]) * (coverage - from[0])) / (to[0] - from[0])
+}
+
+/** Shows the recall under filters by kind of filter and share of the passages allowed, and what was asked. */
+export function filteredRecallTable({
+  filtered_recall: lowest,
+  filtered_recall_by_kind: byKind,
+  filtered_recall_sample: { questions, sampled_rows: rows, fewer_than_10_passages: few },
+}: EvaluationReport): Markup {
+  const selectivities = Object.keys(lowest).toSorted((a, b) => Number(b) - Number(a))
+  if (selectivities.length === 0) return NOTHING
+  const columns = Object.entries({ ...byKind, lowest })
+  return html`<h2>Recall under filters</h2>
+    <p>
+      Of the ten nearest passages that a filter allows, the share that the search returns, against exact search over all
+      of them. Asked: ${whole(questions)} questions and the vectors of ${whole(rows)} passages.
+    </p>
+    ${tableOf(
+      ['Allowed', ...columns.map(([kind]) => kind)],
+      selectivities.map((share) => [
+        html`${share} %${few.includes(share) ? html`<small>fewer than 10 passages</small>` : NOTHING}`,
+        ...columns.map(([, recall]) => figure(recall[share] ?? null)),
+      ]),
+    )}`
 }

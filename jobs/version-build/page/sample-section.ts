@@ -2,7 +2,7 @@ import type { PassageRecord } from '#core/index/passages/record.ts'
 import { whole } from '#jobs/evaluation/page/numbers.ts'
 import { NOTHING, html } from '#jobs/platform/page/markup.ts'
 import type { Markup } from '#jobs/platform/page/markup.ts'
-import { reviewTools } from '#jobs/platform/page/review-tools.ts'
+import { reviewTools } from '#jobs/platform/page/document.ts'
 import { SAMPLE_KINDS } from './sample.ts'
 import type { SampledPassage } from './sample.ts'
 

@@ -24,7 +24,7 @@ import { compared, inventTasks } from '#test/bench/tasks.ts'
 import { atLeast } from '#test/bench/thresholds.ts'
 import type { Threshold } from '#test/bench/thresholds.ts'
 import type { Query } from '#test/bench/source.ts'
-import type { Section } from '#test/support/report.ts'
+import type { Section } from '#operator/command-line/sections.ts'
 import { indexedVersion } from './version.ts'
 
 const MEGABYTE = 1_048_576

@@ -3,7 +3,7 @@ import { rowOrder } from '#core/index/format/row-checks.ts'
 import { derivedUuid } from '#core/platform/ids.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import { BUILD_BOUNDS } from '#jobs/version-build/bounds.ts'
-import { openingOf } from '#jobs/version-build/sample-queries.ts'
+import { openingOf } from '#jobs/version-build/artifact.ts'
 import type { Steps } from '#operator/demo/steps.ts'
 import { ACTS, benchRecord, facetSubjects } from '../corpus.ts'
 import { repeated } from '../source.ts'
@@ -90,7 +90,7 @@ export function realCorpus({ passages: most, dataDir, seed }: RealSpec): BenchCo
       return { ...passage, row, record: () => record, question }
     })
   const nearest = nearestOf(vectors, questions)
-  const natural = readRealQuestions().map((text, at) => ({
+  const fieldQuestions = readRealQuestions().map((text, at) => ({
     ...asked({ text, vector: Float32Array.from(questions[at] ?? []) }),
     position: placed[nearest[at] ?? 0]?.position,
   }))
@@ -102,7 +102,7 @@ export function realCorpus({ passages: most, dataDir, seed }: RealSpec): BenchCo
     rows: () => rows,
     openings: read(openingsOf(texts).map(questionText)),
     questions({ count, set, wanted = () => true }, sampled) {
-      const wantedOnes = natural.filter(({ position }) => position !== undefined && wanted(position))
+      const wantedOnes = fieldQuestions.filter(({ position }) => position !== undefined && wanted(position))
       const kept = sampled.length === 0 ? [] : wantedOnes.slice(0, count)
       return [...kept, ...repeated(sampled, count - kept.length, set)]
     },

@@ -5,9 +5,15 @@ import { defaultProfile } from '#jobs/version-build/parameters.ts'
 import type { Reader } from '#core/reading/reader.ts'
 import type { SearchQuery, SearchResult } from '#core/domain/search.ts'
 import { EVALUATION_BOUNDS } from '#jobs/evaluation/bounds.ts'
-import { FUSION_WEIGHTS, fitFusion, fitRanking, tryOrder } from '#jobs/evaluation/fusion.ts'
+import {
+  FUSION_WEIGHTS,
+  fitFusion,
+  fitRanking,
+  rankingUnder,
+  sampleWithQrels,
+  tryOrder,
+} from '#jobs/evaluation/fusion.ts'
 import { compareRankings } from '#jobs/evaluation/metrics/comparison.ts'
-import { rankingUnder, sampleWithQrels } from '#jobs/evaluation/ranking-under.ts'
 import { asking, found, queryWithQrels, replyWith } from '#test/support/evaluation.ts'
 import { ordering } from '#test/support/reader-endpoint.ts'
 

@@ -5,9 +5,9 @@ import { words } from '#core/index/analysis/words.ts'
 import { evaluateDataSet } from '#operator/evaluate/evaluation.ts'
 import type { Evaluated } from '#operator/evaluate/evaluation.ts'
 import { evaluateFlags } from '#operator/evaluate/flags.ts'
-import { evaluateNatural } from '#operator/evaluate/natural/evaluation.ts'
-import type { AskedCorpora } from '#operator/evaluate/natural/evaluation.ts'
-import { naturalFlags } from '#operator/evaluate/natural/flags.ts'
+import { evaluateFieldQuestions } from '#operator/evaluate/field-questions/evaluation.ts'
+import type { AskedCorpora } from '#operator/evaluate/field-questions/evaluation.ts'
+import { renderText } from '#operator/command-line/sections.ts'
 import { OVERLAP, readerCalls, rerankCalls, startReaderEndpoint } from '#test/support/reader-endpoint.ts'
 import { writeDataSet } from './data-set.ts'
 
@@ -39,7 +39,7 @@ beforeAll(() => {
     'queries.jsonl': QUESTIONS.map(({ id, text }) => ({ id, text })),
     'qrels.tsv': QUESTIONS.flatMap(({ id, relevant: [rule] }) => (rule ? [`${id}\t${rule}\t1\n`] : [])).join(''),
     'answerability.tsv': QUESTIONS.map(({ id, label }) => `${id}\t${label}\n`).join(''),
-    'natural.jsonl': QUESTIONS.map(({ text: question, ...rest }) => ({ ...rest, question })),
+    'field.jsonl': QUESTIONS.map(({ text: question, ...rest }) => ({ ...rest, question })),
     'few.jsonl': QUESTIONS.slice(0, 20).map(({ text: question, ...rest }) => ({ ...rest, question })),
     'mapping.json': JSON.stringify({
       format: 'jsonl',
@@ -67,13 +67,15 @@ const OPTIONS = ['--embedding', 'none', '--reader-cache']
 
 async function evaluated(...args: readonly string[]): Promise<Evaluated> {
   const flags = evaluateFlags([folder, ...OPTIONS, join(folder, 'cache.jsonl'), ...args])
+  if (!('folder' in flags)) throw new Error('no data set is named')
   return await evaluateDataSet(flags, OUTPUT, NO_SIGNAL)
 }
 
 async function asked(file: string, ...args: readonly string[]): Promise<AskedCorpora> {
   const sets = ['--corpus', folder, '--questions', join(folder, file)]
-  const flags = naturalFlags([...sets, ...OPTIONS, join(folder, 'natural-cache.jsonl'), ...args])
-  return await evaluateNatural(flags, OUTPUT, NO_SIGNAL)
+  const flags = evaluateFlags([...sets, ...OPTIONS, join(folder, 'field-cache.jsonl'), ...args])
+  if (!('sets' in flags)) throw new Error('no field questions are named')
+  return await evaluateFieldQuestions(flags, OUTPUT, NO_SIGNAL)
 }
 
 /** Whether a question is answered, by its kind: [answered, asked]. */
@@ -97,13 +99,15 @@ test('a data set is read by a cross-encoder whose decision is fitted, and a repe
   expect(first.report.reader).toMatchObject({ model: 'shares', questions: 96, answerable: 48, is_fitted: true })
   expect(first.report.reader?.answered_answerable).toBeGreaterThan(43)
   expect(first.report.reader?.answered_unanswerable).toBeLessThan(3)
-  expect(first.table).toMatch(/with the reader shares, on 96 labelled questions, fitted out of fold\n +AUROC/)
+  expect(renderText(first.sections)).toMatch(
+    /with the reader shares, on 96 labelled questions, fitted out of fold\n +AUROC/,
+  )
   expect(await rerankCalls(server.baseUrl, 'volcano')).toHaveLength(48)
   await server.stop()
   expect((await evaluated(...reader)).report.reader).toEqual(first.report.reader)
 })
 
-test('natural questions are decided by a chat model over HTTP, and a repetition asks nothing', async () => {
+test('field questions are decided by a chat model over HTTP, and a repetition asks nothing', async () => {
   const server = await startReaderEndpoint()
   const reader = ['--reader', server.baseUrl, '--reader-model', OVERLAP]
   const first = await asked('few.jsonl', ...reader)
@@ -115,13 +119,13 @@ test('natural questions are decided by a chat model over HTTP, and a repetition 
   expect(await readerCalls(server.baseUrl, 'volcano')).toHaveLength(10)
   await server.stop()
   expect((await asked('few.jsonl', ...reader)).outcomes).toEqual(first.outcomes)
-  expect(readFileSync(join(folder, 'natural-cache.jsonl'), 'utf8')).not.toContain('volcano')
+  expect(readFileSync(join(folder, 'field-cache.jsonl'), 'utf8')).not.toContain('volcano')
 })
 
-test('a cross-encoder of natural questions is fitted to their tuning half, and refused where that is too small', async () => {
+test('a cross-encoder of field questions is fitted to their tuning half, and refused where that is too small', async () => {
   const server = await startReaderEndpoint(sharesOf)
   const reader = ['--reader', server.baseUrl, '--reader-model', 'shares', '--reader-kind', 'cross-encoder']
-  const fitted = await asked('natural.jsonl', ...reader)
+  const fitted = await asked('field.jsonl', ...reader)
   await expect(asked('few.jsonl', ...reader)).rejects.toThrow('A cross-encoder has no default decision')
   await server.stop()
   expect(answeredOf(fitted, 'plain')[0]).toBeGreaterThan(43)

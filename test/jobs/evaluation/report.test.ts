@@ -2,7 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { DEFAULT_CALIBRATION } from '#core/domain/default-calibration.ts'
 import type { Calibration } from '#core/domain/calibration.ts'
 import { defaultProfile } from '#jobs/version-build/parameters.ts'
-import { renderTable } from '#operator/evaluate/table.ts'
+import { renderText } from '#operator/command-line/sections.ts'
+import { dataSetSections } from '#operator/evaluate/table.ts'
 import { fitDecision, scoredBy } from '#jobs/evaluation/figures.ts'
 import type { Decision } from '#jobs/evaluation/figures.ts'
 import type { QueryWithQrels } from '#jobs/evaluation/query-with-qrels.ts'
@@ -11,6 +12,7 @@ import type { Outcome } from '#jobs/evaluation/outcomes.ts'
 import { REPORT_UNKNOWN_RELEVANT_MAX, evaluationReportSchema } from '#jobs/evaluation/page/evaluation-report.ts'
 import { figuresOf, reportOf } from '#jobs/evaluation/report.ts'
 import type { ReportInput } from '#jobs/evaluation/report.ts'
+import type { EvaluationReport } from '#jobs/evaluation/page/evaluation-report.ts'
 import { measured, queryWithQrels, replyWith } from '#test/support/evaluation.ts'
 import { ordering } from '#test/support/reader-endpoint.ts'
 import { publishedFigures } from './published-figures.ts'
@@ -79,6 +81,8 @@ function input(change: Partial<ReportInput> = {}): ReportInput {
   }
 }
 
+const tableOf = (report: EvaluationReport): string => renderText(dataSetSections(report, 3, 40))
+
 describe('what --json writes', () => {
   test('holds the published names and nothing else', () => {
     const figures = publishedFigures.parse(
@@ -94,18 +98,16 @@ describe('what --json writes', () => {
   })
 
   test('names in the table what the decision was calibrated on', () => {
-    expect(renderTable(reportOf(input({ decision: fitted() })), 3, 40)).toContain(
+    expect(tableOf(reportOf(input({ decision: fitted() })))).toContain(
       'calibrated on 70 labelled questions of the question set\n',
     )
-    expect(renderTable(reportOf(input()), 3, 40)).toContain(
-      'calibrated on no labelled questions: the default applies\n',
-    )
+    expect(tableOf(reportOf(input()))).toContain('calibrated on no labelled questions: the default applies\n')
   })
 
   test('says nothing of abstention without labels to take it from', () => {
     const report = reportOf(input({ decision: { ...GIVEN, scored: [] } }))
     expect(figuresOf(report)).toMatchObject({ abstention: null })
-    expect(renderTable(report, 3, 40)).toContain('abstention: not measured')
+    expect(tableOf(report)).toContain('abstention: not measured')
   })
 })
 
@@ -239,19 +241,19 @@ describe('a report', () => {
 })
 
 test('the table shows the systems side by side, each mean with its interval', () => {
-  const lines = renderTable(reportOf(input()), 3, 40).split('\n')
+  const lines = tableOf(reportOf(input())).split('\n')
   expect(lines[0]).toBe('rules: 1234 passages of 3 documents; 70 questions asked, 40 of them judged for ranking')
-  expect(lines.find((line) => line.startsWith('recall@10 '))).toMatch(
-    /^recall@10 +(?:0\.7500 \[0\.\d{3}, 0\.\d{3}\] *){3}$/,
+  expect(lines.find((line) => line.startsWith('  recall@10 '))).toMatch(
+    /^  recall@10 +(?:0\.7500 \[0\.\d{3}, 0\.\d{3}\] *){3}$/,
   )
-  expect(lines.join('\n')).toMatch(/ {2}far +100 %: 1\.0000 .* 0\.01 %: 0\.9800/)
+  expect(lines.join('\n')).toMatch(/ 0\.01 %\n(?:.*\n)*? {2}far +1\.0000 .* 0\.9800\n/)
 })
 
 test('the table states what was asked under filters, and which shares keep fewer than ten passages', () => {
-  const table = renderTable(reportOf(input()), 3, 40)
+  const table = tableOf(reportOf(input()))
   expect(table).toContain(
-    '  asked: 70 questions and the vectors of 130 passages\n  fewer than 10 passages: 0.1 %, 0.01 %\n',
+    '  asked: 70 questions and the vectors of 130 passages\n  fewer than 10 passages: 0.1 %, 0.01 %',
   )
-  const large = renderTable(reportOf(input({ filtered: { ...FILTERED, fewRows: [] } })), 3, 40)
+  const large = tableOf(reportOf(input({ filtered: { ...FILTERED, fewRows: [] } })))
   expect(large).not.toMatch(/fewer than 10/)
 })

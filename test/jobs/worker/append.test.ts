@@ -1,7 +1,7 @@
 import { QUEUE_BOUNDS } from '#core/queues/bounds.ts'
 import { randomUUID } from 'node:crypto'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { processLedgerJob } from '#jobs/worker/append-ledger.ts'
+import { processLedgerJob } from '#jobs/worker/workers.ts'
 import { insertReservations, ledgerIds } from '#test/support/limits.ts'
 import { openTestPools } from '#test/support/postgres.ts'
 

@@ -2,41 +2,13 @@ import { expect, test, vi } from 'vitest'
 import { evaluateFlags, usageExitCode } from '#operator/evaluate/flags.ts'
 
 test('the folder alone is enough; the target risk is one in twenty', () => {
-  expect(evaluateFlags(['./rules'])).toEqual({
-    folder: './rules',
-    queries: undefined,
-    qrels: undefined,
-    answerability: undefined,
-    fitQueries: undefined,
-    fitQrels: undefined,
-    limitTo: undefined,
-    json: undefined,
-    html: undefined,
-    targetRisk: 0.05,
-    dataDir: undefined,
-  })
+  expect(evaluateFlags(['./rules'])).toEqual({ folder: './rules', targetRisk: 0.05 })
 })
 
 test('every flag reaches the evaluation', () => {
-  const named = [
-    '--queries',
-    'q',
-    '--qrels',
-    'r',
-    '--answerability',
-    'a',
-    '--fit-queries',
-    'fq',
-    '--fit-qrels',
-    'fr',
-    '--limit-to',
-    'contract',
-    '--json',
-    'j',
-    '--html',
-    'h',
-  ]
-  expect(evaluateFlags(['d', ...named, '--target-risk', '0.1', '--data-dir', 't'])).toEqual({
+  const named = '--queries q --qrels r --answerability a --fit-queries fq --fit-qrels fr --limit-to contract'
+  const args = `d ${named} --search-questions s --json j --html h --target-risk 0.1 --data-dir t`
+  expect(evaluateFlags(args.split(' '))).toEqual({
     folder: 'd',
     queries: 'q',
     qrels: 'r',
@@ -44,6 +16,7 @@ test('every flag reaches the evaluation', () => {
     fitQueries: 'fq',
     fitQrels: 'fr',
     limitTo: 'contract',
+    searchQuestions: 's',
     json: 'j',
     html: 'h',
     targetRisk: 0.1,
@@ -51,15 +24,44 @@ test('every flag reaches the evaluation', () => {
   })
 })
 
+const setsOf = (args: string): unknown => {
+  const flags = evaluateFlags(args.split(' '))
+  return 'sets' in flags ? flags.sets : undefined
+}
+
+test('questions, mapping and search questions belong to the corpus before them', () => {
+  const eu = '--corpus eu --questions a --questions b --search-questions s'
+  expect(setsOf(`${eu} --corpus own --mapping m --questions c --tuning t`)).toEqual([
+    { corpus: 'eu', questions: ['a', 'b'], tuning: [], searchQuestions: 's' },
+    { corpus: 'own', questions: ['c'], tuning: ['t'], mapping: 'm' },
+  ])
+})
+
+test('with one corpus, the order of the options has no meaning', () => {
+  const expected = [{ corpus: 'eu', questions: ['a'], tuning: [], mapping: 'm' }]
+  expect(setsOf('--questions a --mapping m --corpus eu')).toEqual(expected)
+  expect(setsOf('--corpus eu --mapping m --questions a')).toEqual(expected)
+})
+
 test.each([
-  [[]],
-  [['a', 'b']],
-  [['a', '--target-risk', '0']],
-  [['a', '--target-risk', '5%']],
-  [['a', '--limit-to', '{x}']],
-  [['a', '--unknown']],
-])('arguments that say nothing sensible are not understood: %j', (args) => {
-  expect(exitCodeOf(args)).toEqual({ code: 2, said: expect.stringMatching(/^error: /) })
+  ['', /^error: name the folder of a data set, or --corpus FOLDER and --questions FILE\./],
+  ['a b', /^error: too many arguments/],
+  ['a --target-risk 0', /^error: .*must be a share/],
+  ['a --target-risk 5%', /^error: .*must be a share/],
+  ['a --limit-to {x}', /^error: .*must be the name of a metadata field/],
+  ['a --unknown', /^error: unknown option/],
+  ['a --corpus eu --questions q', /^error: --corpus is for field questions/],
+  ['a --half tuning', /^error: --half is for field questions/],
+  ['--corpus eu --questions q --qrels r', /^error: --qrels is for the folder of a data set/],
+  ['--questions a', /--corpus FOLDER/],
+  ['--corpus eu', /name the questions for eu with --questions/],
+  ['--corpus eu --questions a --corpus de', /name the questions for de with --questions/],
+  ['--questions a --corpus eu --corpus de --questions b', /after the --corpus it is for/],
+  ['--corpus eu --questions a --mapping m --mapping n', /name one --mapping for eu/],
+  ['--corpus eu --questions a --search-questions s --search-questions t', /name one --search-questions for eu/],
+])('arguments that say nothing sensible are not understood: %s', (args, sentence) => {
+  const words = args === '' ? [] : args.split(' ')
+  expect(exitCodeOf(words)).toEqual({ code: 2, said: expect.stringMatching(sentence) })
 })
 
 test('help is no error', () => {

@@ -1,76 +1,20 @@
-import { spawn } from 'node:child_process'
-import type { ChildProcess } from 'node:child_process'
-import { mkdirSync, readFileSync, readdirSync, rmSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
-import { modelFlags, writeDataSet } from '#test/jobs/evaluation/data-set.ts'
-import { COMPILE_CACHE, WITH_FEW_QUERIES } from '#test/support/processes.ts'
+import { modelFlags } from '#test/jobs/evaluation/data-set.ts'
+import type { writeDataSet } from '#test/jobs/evaluation/data-set.ts'
 import { publishedFigures } from '#test/jobs/evaluation/published-figures.ts'
 import { startEmbeddingEndpoint, vectorsByWords } from '#test/support/embedding-endpoint.ts'
 import type { EmbeddingEndpoint } from '#test/support/embedding-endpoint.ts'
 import { until } from '#test/support/until.ts'
+import { DUTIES, TOPICS, folderOf, left, start } from './command.ts'
 
-const PROGRAM = fileURLToPath(new URL('../../../operator/evaluate/main.ts', import.meta.url))
-const folders: string[] = []
 let endpoint: EmbeddingEndpoint
 beforeAll(async () => {
   endpoint = await startEmbeddingEndpoint(vectorsByWords())
 })
 afterAll(() => endpoint.stop())
-afterEach(() => {
-  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true })
-})
-
-interface Ended {
-  readonly code: number | null
-  readonly stdout: string
-  readonly stderr: string
-}
-
-interface Started {
-  readonly child: ChildProcess
-  readonly ended: Promise<Ended>
-  said(): string
-}
-
-function start(folder: string, ...args: readonly string[]): Started {
-  return startWith({ NODE_OPTIONS: WITH_FEW_QUERIES }, folder, args)
-}
-
-function startWith(options: Readonly<Record<string, string>>, folder: string, args: readonly string[]): Started {
-  const temporary = join(folder, 'temporary')
-  mkdirSync(temporary, { recursive: true })
-  // No variable of a service: no Postgres, no Redis, no keys.
-  const child = spawn(process.execPath, [PROGRAM, folder, '--data-dir', temporary, ...args], {
-    env: { NODE_COMPILE_CACHE: COMPILE_CACHE, ...options },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  let [stdout, stderr] = ['', '']
-  child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()))
-  child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()))
-  const ended = new Promise<Ended>((resolve) => child.once('close', (code) => resolve({ code, stdout, stderr })))
-  return { child, ended, said: () => stderr }
-}
-
-function left(folder: string): readonly string[] {
-  return readdirSync(join(folder, 'temporary'))
-}
-
-const TOPICS = [
-  'anchorage',
-  'ballast',
-  'cargo',
-  'dredging',
-  'embargo',
-  'ferry',
-  'grounding',
-  'helmsman',
-  'icebreaker',
-  'jetty',
-]
-const DUTIES = ['fees', 'inspection', 'insurance', 'lighting', 'records']
 
 /** Fifty rules of ten chapters; half of the questions ask for what no rule says. */
 function rulebook(): Parameters<typeof writeDataSet>[0] {
@@ -109,16 +53,10 @@ function rulebook(): Parameters<typeof writeDataSet>[0] {
   }
 }
 
-function folderOf(files: Parameters<typeof writeDataSet>[0]): string {
-  const folder = writeDataSet(files)
-  folders.push(folder)
-  return folder
-}
-
 test('a data set is built, embedded, searched and judged without Postgres or Redis, and leaves nothing behind', async () => {
   const folder = folderOf(rulebook())
   const outputs = ['--json', join(folder, 'out', 'figures.json'), '--html', join(folder, 'out', 'page.html')]
-  const { code, stdout, stderr } = await startWith({}, folder, [...modelFlags(endpoint.baseUrl), ...outputs]).ended
+  const { code, stdout, stderr } = await start(folder, [folder, ...modelFlags(endpoint.baseUrl), ...outputs], '').ended
   expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.not.stringContaining('failed') })
   expect(stdout).toMatch(/50 passages of 10 documents; 80 questions asked, 50 of them judged for ranking/)
   const figures = publishedFigures.parse(JSON.parse(readFileSync(join(folder, 'out', 'figures.json'), 'utf8')))
@@ -138,14 +76,8 @@ test('a data set is built, embedded, searched and judged without Postgres or Red
 
 test('with --limit-to nothing outside a question’s own group is found', async () => {
   const folder = folderOf(rulebook())
-  const { code } = await start(
-    folder,
-    ...modelFlags(endpoint.baseUrl),
-    '--limit-to',
-    'chapter',
-    '--json',
-    join(folder, 'figures.json'),
-  ).ended
+  const limited = ['--limit-to', 'chapter', '--json', join(folder, 'figures.json')]
+  const { code } = await start(folder, [folder, ...modelFlags(endpoint.baseUrl), ...limited]).ended
   const { systems } = publishedFigures.parse(JSON.parse(readFileSync(join(folder, 'figures.json'), 'utf8')))
   // Each group holds five records, so that all of them come.
   expect({ code, recall: systems.dense['recall@5'] }).toEqual({ code: 0, recall: 1 })
@@ -167,7 +99,7 @@ function fitSet(count: number): Parameters<typeof writeDataSet>[0] {
 test('with --fit-queries, the ranking is fitted to other questions before any is asked', async () => {
   const folder = folderOf({ ...rulebook(), ...fitSet(50) })
   const fit = ['--fit-queries', join(folder, 'fit.jsonl'), '--fit-qrels', join(folder, 'fit.tsv')]
-  const { code, stdout, stderr } = await start(folder, ...modelFlags(endpoint.baseUrl), ...fit).ended
+  const { code, stdout, stderr } = await start(folder, [folder, ...modelFlags(endpoint.baseUrl), ...fit]).ended
   expect({ code, stderr }).toMatchObject({
     code: 0,
     stderr: expect.stringMatching(/note: ranking fitted to 50 questions: vectors weigh [\d.]+\n/),
@@ -187,7 +119,7 @@ test.each([
 ])('questions to fit to that are %s are refused', async (_, count, queries, qrels, sentence) => {
   const folder = folderOf({ ...rulebook(), ...fitSet(count) })
   const fit = ['--fit-queries', join(folder, queries), '--fit-qrels', join(folder, qrels)]
-  const { code, stderr } = await start(folder, ...modelFlags(endpoint.baseUrl), ...fit).ended
+  const { code, stderr } = await start(folder, [folder, ...modelFlags(endpoint.baseUrl), ...fit]).ended
   expect({ code, last: stderr.trimEnd().split('\n').at(-1) }).toEqual({
     code: 1,
     last: expect.stringMatching(sentence),
@@ -196,12 +128,12 @@ test.each([
 
 test('without a model, words alone rank, and there is no weight of vectors to fit', async () => {
   const folder = folderOf({ ...rulebook(), ...fitSet(50) })
-  const { code, stdout } = await start(folder).ended
+  const { code, stdout } = await start(folder, [folder]).ended
   expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringMatching(/^ +lexical$/m) })
   expect(stdout).not.toContain('recall@10 of the vectors')
   const fit = ['--fit-queries', join(folder, 'fit.jsonl'), '--fit-qrels', join(folder, 'fit.tsv')]
   for (const none of [[], ['--embedding', 'none']])
-    expect(await start(folder, ...none, ...fit).ended).toMatchObject({
+    expect(await start(folder, [folder, ...none, ...fit]).ended).toMatchObject({
       code: 1,
       stderr: expect.stringMatching(/^--fit-queries fits the weight of the vectors, and words alone rank here: /m),
     })
@@ -209,7 +141,7 @@ test('without a model, words alone rank, and there is no weight of vectors to fi
 
 test('an interruption stops the search node, removes the temporary files and says so', async () => {
   const folder = folderOf(rulebook())
-  const { child, ended, said } = start(folder)
+  const { child, ended, said } = start(folder, [folder])
   await until('it verifies', () => said().includes('verify'))
   child.kill('SIGINT')
   expect(await ended).toMatchObject({
@@ -229,7 +161,7 @@ test.each([
   ['a judgment that is none', { 'qrels/test.tsv': 'q-x\tr\t1\nq-x\tr\n' }, /^test\.tsv, line 2, is not a query id/],
 ])('%s: one sentence, exit code 1, and nothing left', async (_name, files, sentence) => {
   const folder = folderOf({ ...rulebook(), ...files })
-  const { code, stderr } = await start(folder).ended
+  const { code, stderr } = await start(folder, [folder]).ended
   expect({ code, last: stderr.trimEnd().split('\n').at(-1) }).toEqual({
     code: 1,
     last: expect.stringMatching(sentence),
@@ -241,7 +173,8 @@ test('records that are skipped and judged records that are not held are counted'
   const files = rulebook()
   const held = (files['corpus.jsonl'] as readonly object[]).slice(1)
   const corpus = [...held, ...held.slice(-1)]
-  const { code, stderr } = await start(folderOf({ ...files, 'corpus.jsonl': corpus })).ended
+  const folder = folderOf({ ...files, 'corpus.jsonl': corpus })
+  const { code, stderr } = await start(folder, [folder]).ended
   expect(code).toBe(0)
   expect(stderr).toContain(
     'note: records of corpus.jsonl skipped: 1 (1 same id and text as another record; the first in line 50)\n',
@@ -250,6 +183,7 @@ test('records that are skipped and judged records that are not held are counted'
 })
 
 test('arguments that are not understood end with exit code 2', async () => {
-  const { code, stderr } = await start(folderOf({}), '--target-risk', '7').ended
+  const folder = folderOf({})
+  const { code, stderr } = await start(folder, [folder, '--target-risk', '7']).ended
   expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('must be a share between 0 and 1') })
 })

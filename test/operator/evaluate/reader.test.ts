@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { DEFAULT_CHAT_READER_CALIBRATION, DEFAULT_CALIBRATION } from '#core/domain/default-calibration.ts'
-import { judge } from '#operator/evaluate/natural/judge.ts'
-import type { NaturalQuestion } from '#operator/evaluate/natural/questions.ts'
+import { judge } from '#operator/evaluate/field-questions/judge.ts'
+import type { FieldQuestion } from '#operator/evaluate/field-questions/questions.ts'
 import { openFlaggedReader } from '#operator/evaluate/reader.ts'
 import { found, measured, replyWith } from '#test/support/evaluation.ts'
 
@@ -15,7 +15,7 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 const NO_SIGNAL = new AbortController().signal
-const question: NaturalQuestion = {
+const question: FieldQuestion = {
   id: 'q1',
   question: 'who pays fees?',
   kind: 'plain',

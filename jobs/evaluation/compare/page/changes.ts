@@ -6,7 +6,8 @@ import { COMPARISON_BOUNDS } from '#jobs/evaluation/compare/bounds.ts'
 import type { NamedChange } from '#jobs/evaluation/compare/changes-file.ts'
 import { NOTHING, html } from '#jobs/platform/page/markup.ts'
 import type { Markup } from '#jobs/platform/page/markup.ts'
-import { reviewTools } from '#jobs/platform/page/review-tools.ts'
+import { reviewTools } from '#jobs/platform/page/document.ts'
+import { tableOf } from '#jobs/platform/page/table.ts'
 import type { Card } from './cards.ts'
 import { SINGULAR, card, inWords, isOfPassages, kindsOf } from './cards.ts'
 import { isOfPassage } from './neighbours.ts'
@@ -125,53 +126,25 @@ function countsInWords(changes: readonly NamedChange[]): string {
 }
 
 function kindsTable(gates: readonly Gate[]): Markup {
-  const row = ({ label, value, bound, passed }: Gate): Markup =>
-    html`<tr>
-      <td class="state">${passed ? html`<b class="good">✓ within</b>` : html`<b class="doubtful">! to accept</b>`}</td>
-      <th>${inWords(label)}</th>
-      <td class="n">${whole(value ?? 0)}</td>
-      <td class="n">≤ ${whole(bound)}</td>
-      <td class="soft small wide">${passed ? '' : html`every approval accepts <code>${label}</code> by name`}</td>
-    </tr>`
-  return html`<div class="scroll" tabindex="0">
-    <table>
-      <thead>
-        <tr>
-          <td></td>
-          <th>Kind of change</th>
-          <th class="n">Count</th>
-          <th class="n">Limit</th>
-          <td class="wide"></td>
-        </tr>
-      </thead>
-      <tbody>
-        ${gates.map(row)}
-      </tbody>
-    </table>
-  </div>`
+  return tableOf(
+    ['Kind of change', 'Count', 'Limit', ''],
+    gates.map(({ label, value, bound, passed }) => [
+      passed
+        ? inWords(label)
+        : html`${inWords(label)}<small>every approval accepts <code>${label}</code> by name</small>`,
+      whole(value ?? 0),
+      `≤ ${whole(bound)}`,
+      passed ? html`<b class="good">✓ within</b>` : html`<b class="doubtful">! to accept</b>`,
+    ]),
+  )
 }
 
 function sizesTable({ before, after, added }: Changes): Markup {
-  const row = (unit: keyof Changes['before']): Markup =>
-    html`<tr>
-      <th>${unit}</th>
-      <td class="n">${whole(before[unit])}</td>
-      <td class="n">${whole(after[unit])}</td>
-      <td class="n">${whole(added[unit])}</td>
-    </tr>`
-  return html`<div class="scroll" tabindex="0">
-    <table>
-      <thead>
-        <tr>
-          <td></td>
-          <th class="n">active</th>
-          <th class="n">this one</th>
-          <th class="n">added</th>
-        </tr>
-      </thead>
-      <tbody>
-        ${(['documents', 'provisions', 'passages'] as const).map(row)}
-      </tbody>
-    </table>
-  </div>`
+  return tableOf(
+    ['', 'active', 'this one', 'added'],
+    (['documents', 'provisions', 'passages'] as const).map((unit) => [
+      unit,
+      ...[before, after, added].map((sizes) => whole(sizes[unit])),
+    ]),
+  )
 }

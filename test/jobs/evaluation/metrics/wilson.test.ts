@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { wilsonInterval } from '#jobs/evaluation/metrics/wilson.ts'
+import { wilsonInterval } from '#jobs/evaluation/metrics/resampling.ts'
 
 test.each([
   // Newcombe 1998, table I, method 3.

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { createLog } from '#core/platform/log.ts'
-import { forgetKeys } from '#jobs/worker/maintenance/forget-keys.ts'
+import { forgetKeys } from '#jobs/worker/workers.ts'
 import { insertReservations } from '#test/support/limits.ts'
 import { openTestPools, withoutGuards } from '#test/support/postgres.ts'
 

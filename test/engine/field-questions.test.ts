@@ -3,26 +3,26 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, expect, test } from 'vitest'
-import { evaluateNatural } from '#operator/evaluate/natural/evaluation.ts'
-import type { NaturalOutcome } from '#operator/evaluate/natural/judge.ts'
+import { evaluateFieldQuestions } from '#operator/evaluate/field-questions/evaluation.ts'
+import type { FieldQuestionOutcome } from '#operator/evaluate/field-questions/judge.ts'
 import { startTestCluster } from './version.ts'
 
 const DATA = fileURLToPath(new URL('../../../shared/data', import.meta.url))
 const CORPORA = existsSync(DATA) ? ['fr'] : []
-if (CORPORA.length === 0) console.warn(`${DATA} is absent: natural questions are NOT compared in this run`)
+if (CORPORA.length === 0) console.warn(`${DATA} is absent: field questions are NOT compared in this run`)
 
-const dataDir = mkdtempSync(join(tmpdir(), 'natural-engine-'))
+const dataDir = mkdtempSync(join(tmpdir(), 'field-questions-'))
 afterAll(() => rmSync(dataDir, { recursive: true, force: true }))
 const output = { progress: () => undefined, note: () => undefined }
 
-async function outcomesOf(corpus: string, opensearch?: string): Promise<readonly NaturalOutcome[]> {
+async function outcomesOf(corpus: string, opensearch?: string): Promise<readonly FieldQuestionOutcome[]> {
   const questions = ['', 'second'].map((folder) => join(DATA, 'questions', folder, `${corpus}.jsonl`))
   const set = { corpus: join(DATA, corpus), questions, tuning: [], mapping: undefined, searchQuestions: undefined }
-  const asked = await evaluateNatural({ sets: [set], dataDir, opensearch }, output, new AbortController().signal)
+  const asked = await evaluateFieldQuestions({ sets: [set], dataDir, opensearch }, output, new AbortController().signal)
   return asked.outcomes
 }
 
-test('natural questions of a real corpus are decided alike, and none is answered that names a missing provision', async () => {
+test('field questions of a real corpus are decided alike, and none is answered that names a missing provision', async () => {
   const { cluster } = await startTestCluster()
   for (const corpus of CORPORA) {
     const own = await outcomesOf(corpus)

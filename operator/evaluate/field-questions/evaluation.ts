@@ -7,25 +7,13 @@ import { READ_PASSAGES_MAX } from '#core/domain/retrieval-profile.ts'
 import type { ProfileParameters, ReaderParameters } from '#core/domain/retrieval-profile.ts'
 import type { SearchResult } from '#core/domain/search.ts'
 import { NO_ENGINE } from '#core/engine/settings.ts'
-import type { EngineSettings } from '#core/engine/settings.ts'
-import type { Embedder } from '#core/embedding/embedder.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { ReaderError } from '#core/reading/reader.ts'
 import { utcDay } from '#core/platform/time.ts'
-import type { VectorSettings } from '#jobs/version-build/text-vectors.ts'
 import { defaultProfile } from '#jobs/version-build/parameters.ts'
-import { openFlaggedEmbedder, vectorSettingsOf } from '#operator/command-line/embedding-flags.ts'
 import { fitCalibration } from '#jobs/evaluation/calibration/fit.ts'
-import { reportCorpus } from '#operator/evaluate/evaluation.ts'
-import { TARGET_RISK_DEFAULT } from '#operator/evaluate/flags.ts'
-import type { EvaluationOutput } from '#operator/evaluate/program.ts'
-import { openFlaggedReader, readerFailed } from '#operator/evaluate/reader.ts'
-import type { FlaggedReader } from '#operator/evaluate/reader.ts'
-import { withTemporaryVersion } from '#operator/evaluate/temporary-version.ts'
-import type { TemporaryVersion } from '#operator/evaluate/temporary-version.ts'
-import { firstReadable } from '#operator/evaluate/text-lines.ts'
-import { askModes, mapModes, modesOf, servedOf } from '#jobs/evaluation/ask.ts'
-import type { ByMode, RankingMode } from '#jobs/evaluation/ask.ts'
+import { askModes, forModes, mapModes, modesOf, servedOf } from '#jobs/evaluation/ask.ts'
+import type { ByMode } from '#jobs/evaluation/ask.ts'
 import { EVALUATION_BOUNDS } from '#jobs/evaluation/bounds.ts'
 import { forEachConcurrently } from '#core/platform/for-each-concurrently.ts'
 import type { EvaluationReport } from '#jobs/evaluation/page/evaluation-report.ts'
@@ -35,16 +23,24 @@ import { readerFeatures, tooFewLabels } from '#jobs/evaluation/reading.ts'
 import { calibratedOn } from '#jobs/evaluation/report.ts'
 import { corpusFolderAt } from '#law/import/corpus/corpus-folder.ts'
 import { readMapping } from '#law/import/mapping/mapping.ts'
-import type { NaturalFlags, NaturalSet } from './flags.ts'
+import { TARGET_RISK_DEFAULT } from '../flags.ts'
+import type { FieldQuestionFlags, FieldQuestionSet } from '../flags.ts'
+import { readerFailed } from '../reader.ts'
+import type { FlaggedReader } from '../reader.ts'
+import { withTemporaryVersion } from '../temporary-version.ts'
+import type { TemporaryVersion, VersionInput } from '../temporary-version.ts'
+import { firstReadable } from '../text-lines.ts'
+import { openTools } from '../tools.ts'
+import type { EvaluationOutput, EvaluationTools } from '../tools.ts'
 import { firstRight, judge } from './judge.ts'
-import type { NaturalOutcome } from './judge.ts'
-import { readNaturalQuestions } from './questions.ts'
-import type { NaturalQuestion } from './questions.ts'
+import type { FieldQuestionOutcome } from './judge.ts'
+import { readFieldQuestions } from './questions.ts'
+import type { FieldQuestion } from './questions.ts'
 
 export interface AskedCorpora {
   readonly corpora: readonly AskedCorpus[]
   /** Of all corpora, in the order of the questions. */
-  readonly outcomes: readonly NaturalOutcome[]
+  readonly outcomes: readonly FieldQuestionOutcome[]
 }
 
 export interface AskedCorpus {
@@ -58,52 +54,38 @@ export interface AskedCorpus {
   readonly calibration: { readonly threshold: number } & Pick<EvaluationReport, 'calibrated_on'>
 }
 
-interface Tools {
-  readonly embedder: Embedder | undefined
-  readonly reader: FlaggedReader | undefined
-  readonly vectors: VectorSettings
-  readonly dataDir: string | undefined
-  readonly engine: EngineSettings | undefined
-  readonly output: EvaluationOutput
-  readonly signal: AbortSignal
-}
-
 /**
- * Asks natural questions of corpora, one after the other: read → build → load → calibrate → ask → judge. Each version
- * is built, evaluated and decided on as one without a question set is by a job worker and a gateway.
+ * Asks field questions of corpora, one after the other: read → build → load → calibrate → ask → judge. Each version is
+ * built, evaluated and decided on as one without a question set is by a job worker and a gateway.
  * @throws OperatorError for each fault of a corpus or its questions.
  */
-export async function evaluateNatural(
-  flags: NaturalFlags,
+export async function evaluateFieldQuestions(
+  flags: FieldQuestionFlags,
   output: EvaluationOutput,
   signal: AbortSignal,
 ): Promise<AskedCorpora> {
-  const read: { readonly set: NaturalSet; readonly mapping: object; readonly questions: readonly NaturalQuestion[] }[] =
-    []
+  const read: { set: FieldQuestionSet; mapping: object; questions: readonly FieldQuestion[] }[] = []
   for (const set of flags.sets) {
-    const questions = await readNaturalQuestions(set, flags.half, signal)
+    const questions = await readFieldQuestions(set, flags.half, signal)
     read.push({ set, mapping: await mappingOf(set), questions })
   }
-  const embedder = await openFlaggedEmbedder(flags, signal, output.note.bind(output))
-  const reader = await openFlaggedReader(
-    flags,
-    read.flatMap(({ questions }) => questions.map(({ id, question: text }) => ({ id, text }))),
-    signal,
-  )
+  const texts = read.flatMap(({ questions }) => questions.map(({ id, question: text }) => ({ id, text })))
+  const tools = await openTools(flags, texts, output, signal)
   const engine = flags.opensearch === undefined ? undefined : { ...NO_ENGINE, OPENSEARCH_URL: [flags.opensearch] }
-  const tools = { embedder, reader, vectors: vectorSettingsOf(flags), dataDir: flags.dataDir, engine, output, signal }
   const corpora: AskedCorpus[] = []
   const asks: Ask[] = []
   for (const { set, mapping, questions } of read) {
-    const asked = await askCorpus(set, mapping, questions, tools)
+    const corpus = await firstReadable([join(set.corpus, 'corpus.jsonl')], 'name a folder that holds it with --corpus')
+    const version = { corpus, mapping, searchQuestions: set.searchQuestions, engine }
+    const asked = await askCorpus(basename(resolve(set.corpus)), version, questions, tools)
     corpora.push(asked.corpus)
     asks.push(...asked.asks)
   }
-  return { corpora, outcomes: judged(asks, reader) }
+  return { corpora, outcomes: judged(asks, tools.reader) }
 }
 
 /** Returns the mapping that an operator or the demo uses for the folder. */
-async function mappingOf({ corpus, mapping }: NaturalSet): Promise<object> {
+async function mappingOf({ corpus, mapping }: FieldQuestionSet): Promise<object> {
   const file = mapping ?? corpusFolderAt(corpus).mappingFile
   if (file === undefined)
     throw new OperatorError(`${corpus} holds no corpus.jsonl: name a folder that does, with --corpus.`)
@@ -111,52 +93,33 @@ async function mappingOf({ corpus, mapping }: NaturalSet): Promise<object> {
 }
 
 async function askCorpus(
-  set: NaturalSet,
-  mapping: object,
-  questions: readonly NaturalQuestion[],
-  { embedder, reader, vectors, dataDir, engine, output, signal }: Tools,
+  corpus: string,
+  version: Pick<VersionInput, 'corpus' | 'mapping' | 'searchQuestions' | 'engine'>,
+  questions: readonly FieldQuestion[],
+  tools: EvaluationTools,
 ): Promise<{ readonly corpus: AskedCorpus; readonly asks: readonly Ask[] }> {
-  const corpus = basename(resolve(set.corpus))
   const relevant = new Set(questions.flatMap((question) => [...question.relevant]))
-  const input = {
-    corpus: await firstReadable([join(set.corpus, 'corpus.jsonl')], 'name a folder that holds it with --corpus'),
-    mapping,
-    embedder,
-    vectors,
-    searchQuestions: set.searchQuestions,
-    relevant,
-    dataDir,
-    engine,
-    signal,
-    onProgress: (stage: string, done: number, total: number, more?: string) =>
-      output.progress(`${corpus}: ${stage}`, done, total, more),
-    note: (sentence: string) => output.note(`${corpus}: ${sentence}`),
-  }
-  return await withTemporaryVersion(input, async (version) => {
-    reportCorpus(version, relevant.size, input.note)
-    const { onProgress, note } = input
-    const tools = { embedder, reader, signal: AbortSignal.any([signal, version.node.ended]), onProgress, note }
-    const { profile, measured } = await evaluated(version, corpus, tools)
+  const onProgress: VersionInput['onProgress'] = (stage, done, total, more) =>
+    tools.output.progress(`${corpus}: ${stage}`, done, total, more)
+  const note = (sentence: string): void => tools.output.note(`${corpus}: ${sentence}`)
+  return await withTemporaryVersion({ ...version, ...tools, relevant, onProgress, note }, async (built) => {
+    const asking = { ...tools, signal: AbortSignal.any([tools.signal, built.node.ended]), onProgress, note }
+    const { profile, measured } = await evaluated(built, corpus, asking)
     return {
       corpus: {
         corpus,
-        passages: version.artifact.manifest.passages,
+        passages: built.artifact.manifest.passages,
         questions: questions.length,
-        missing: version.missing.length,
+        missing: built.missing.length,
         calibration: { threshold: profile.calibration.threshold, calibrated_on: calibratedOn(measured.decision) },
       },
-      asks: await askQuestions(version, corpus, questions, profile, tools),
+      asks: await askQuestions(built, corpus, questions, profile, asking),
     }
   })
 }
 
-interface Asking {
-  readonly embedder: Embedder | undefined
-  readonly reader: FlaggedReader | undefined
-  readonly note: (sentence: string) => void
-  readonly signal: AbortSignal
-  readonly onProgress: (stage: string, done: number, total: number) => void
-}
+type Asking = Pick<EvaluationTools, 'embedder' | 'reader' | 'signal'> &
+  Required<Pick<VersionInput, 'note' | 'onProgress'>>
 
 /** Evaluates the version as a build does that has no question set and no predecessor. */
 async function evaluated(version: TemporaryVersion, corpus: string, tools: Asking): Promise<Evaluation> {
@@ -185,7 +148,7 @@ async function evaluated(version: TemporaryVersion, corpus: string, tools: Askin
 async function askQuestions(
   { artifact, facets, node }: TemporaryVersion,
   corpus: string,
-  questions: readonly NaturalQuestion[],
+  questions: readonly FieldQuestion[],
   profile: ProfileParameters,
   { embedder, reader, signal, onProgress, note }: Asking,
 ): Promise<readonly Ask[]> {
@@ -201,37 +164,35 @@ async function askQuestions(
     modes: modesOf({ embedder }),
     limit: DEFAULT_TOP_K,
   }
-  const lists: { readonly question: NaturalQuestion; readonly found: ByMode<SearchResult> }[] = []
-  const incomplete = new Map<number, Partial<Record<RankingMode, SearchResult>>>()
-  const asked = questions.map((question) => ({ text: question.question, filters: undefined, question }))
-  await askModes(asked, context, (at, mode, reply, { question }) => {
-    const replies = incomplete.get(at) ?? {}
-    replies[mode] = reply
-    const { lexical, dense, hybrid } = replies
-    if (lexical === undefined || (embedder !== undefined && (dense === undefined || hybrid === undefined))) {
-      incomplete.set(at, replies)
-      return
-    }
-    incomplete.delete(at)
-    const found = dense === undefined || hybrid === undefined ? { lexical } : { lexical, dense, hybrid }
-    lists[at] = { question, found }
+  const replies = forModes(context, (): SearchResult[] => [])
+  const asked = questions.map(({ question: text }) => ({ text, filters: undefined }))
+  await askModes(asked, context, (at, mode, reply) => {
+    const list = replies[mode]
+    if (list !== undefined) list[at] = reply
   })
   const asks: Ask[] = []
   let unread = 0
-  await forEachConcurrently(lists, EVALUATION_BOUNDS.evaluationConcurrency, async ({ question, found }, at) => {
+  await forEachConcurrently(questions, EVALUATION_BOUNDS.evaluationConcurrency, async (question, at) => {
+    const found = mapModes(replies, (list) => replyAt(list, at))
     const read = await readingOf(question, servedOf(found), { reader, signal })
     if (reader !== undefined && read === undefined) unread++
     asks[at] = { corpus, question, found: mapModes(found, withoutTexts), calibration: profile.calibration, read }
-    onProgress('read', at + 1, lists.length)
+    onProgress('read', at + 1, questions.length)
   })
   if (unread > 0) note(`questions decided without the reader, because none of their passages was scored: ${unread}`)
   return asks
 }
 
+function replyAt(replies: readonly SearchResult[], at: number): SearchResult {
+  const reply = replies[at]
+  if (reply === undefined) throw new Error('a question has no reply')
+  return reply
+}
+
 /** A question whose decision follows once all are read. */
 interface Ask {
   readonly corpus: string
-  readonly question: NaturalQuestion
+  readonly question: FieldQuestion
   readonly found: ByMode<SearchResult>
   /** Of the version, where nothing was read. */
   readonly calibration: Calibration
@@ -243,7 +204,7 @@ function withoutTexts(reply: SearchResult): SearchResult {
 }
 
 /** Decides each question; where its passages were read, as the reader's scores do. */
-function judged(asks: readonly Ask[], reader: FlaggedReader | undefined): readonly NaturalOutcome[] {
+function judged(asks: readonly Ask[], reader: FlaggedReader | undefined): readonly FieldQuestionOutcome[] {
   const byScores = reader && readCalibration(asks, reader.parameters)
   return asks.map(({ corpus, question, found, calibration, read }) =>
     judge(corpus, question, found, (read && byScores) ?? calibration, read),
@@ -274,7 +235,7 @@ function readCalibration(asks: readonly Ask[], { kind }: ReaderParameters): Cali
  * @throws OperatorError where an endpoint fails: figures of a part of the questions would flatter.
  */
 async function readingOf(
-  { question }: NaturalQuestion,
+  { question }: FieldQuestion,
   { passages }: SearchResult,
   { reader, signal }: Pick<Asking, 'reader' | 'signal'>,
 ): Promise<readonly number[] | undefined> {

@@ -5,16 +5,16 @@ import type { Calibration } from '#core/domain/calibration.ts'
 import type { SearchResult } from '#core/domain/search.ts'
 import { mapModes, servedOf } from '#jobs/evaluation/ask.ts'
 import type { ByMode } from '#jobs/evaluation/ask.ts'
-import type { NaturalQuestion } from './questions.ts'
+import type { FieldQuestion } from './questions.ts'
 
 /** Number of passages among which a right one counts. */
 const FIRST_PASSAGES = 5
 
 /** What the service replies to one question, and what its list holds whether or not it answers. */
-export interface NaturalOutcome extends EvidenceDecision {
+export interface FieldQuestionOutcome extends EvidenceDecision {
   /** Name of the corpus's folder. */
   readonly corpus: string
-  readonly question: NaturalQuestion
+  readonly question: FieldQuestion
   /** Rank of the first right passage among the first five of each mode's list; null: none is right. */
   readonly rank: ByMode<number | null>
   readonly unsupported: SearchResult['unsupported']
@@ -33,11 +33,11 @@ export interface NaturalOutcome extends EvidenceDecision {
 /** Decides as the gateway does, and looks the right passages up in the lists of words, vectors and both. */
 export function judge(
   corpus: string,
-  question: NaturalQuestion,
+  question: FieldQuestion,
   replies: ByMode<SearchResult>,
   calibration: Calibration,
   read?: readonly number[],
-): NaturalOutcome {
+): FieldQuestionOutcome {
   const served = servedOf(replies)
   return {
     corpus,
@@ -52,7 +52,7 @@ export function judge(
 }
 
 /** @returns the rank from 1; null where none of the first five passages is right. */
-export function firstRight({ relevant }: NaturalQuestion, passages: SearchResult['passages']): number | null {
+export function firstRight({ relevant }: FieldQuestion, passages: SearchResult['passages']): number | null {
   const at = passages
     .slice(0, FIRST_PASSAGES)
     .findIndex(({ sourceId }) => relevant.has(sourceId) || relevant.has(corpusIdOf(sourceId)))
@@ -65,7 +65,7 @@ function corpusIdOf(sourceId: string): string {
 }
 
 /** Returns one JSON line for each question, in the order in which they were read. */
-export function detailLines(outcomes: readonly NaturalOutcome[]): string {
+export function detailLines(outcomes: readonly FieldQuestionOutcome[]): string {
   return outcomes.map((outcome) => `${JSON.stringify(detailOf(outcome))}\n`).join('')
 }
 
@@ -79,7 +79,7 @@ function detailOf({
   read,
   rank,
   first,
-}: NaturalOutcome): object {
+}: FieldQuestionOutcome): object {
   return {
     corpus,
     id,

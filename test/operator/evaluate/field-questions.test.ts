@@ -1,42 +1,14 @@
-import { spawn } from 'node:child_process'
-import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { afterEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { PREDICTORS } from '#core/domain/predictors.ts'
+import { modelFlags } from '#test/jobs/evaluation/data-set.ts'
 import { startEmbeddingEndpoint, vectorsByWords } from '#test/support/embedding-endpoint.ts'
-import { modelFlags, writeDataSet } from '#test/jobs/evaluation/data-set.ts'
-import { COMPILE_CACHE, WITH_FEW_QUERIES } from '#test/support/processes.ts'
+import * as command from './command.ts'
+import { DUTIES, left, start } from './command.ts'
 
-const PROGRAM = fileURLToPath(new URL('../../../../operator/evaluate/natural/main.ts', import.meta.url))
-const folders: string[] = []
-afterEach(() => {
-  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true })
-})
-
-interface Ended {
-  readonly code: number | null
-  readonly stdout: string
-  readonly stderr: string
-}
-
-async function run(folder: string, ...args: readonly string[]): Promise<Ended> {
-  const temporary = join(folder, 'temporary')
-  mkdirSync(temporary, { recursive: true })
-  // No variable of a service: no Postgres, no Redis, no keys.
-  const child = spawn(process.execPath, [PROGRAM, '--data-dir', temporary, ...args], {
-    env: { NODE_COMPILE_CACHE: COMPILE_CACHE, NODE_OPTIONS: WITH_FEW_QUERIES },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  let [stdout, stderr] = ['', '']
-  child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()))
-  child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()))
-  return await new Promise((resolve) => child.once('close', (code) => resolve({ code, stdout, stderr })))
-}
-
-const TOPICS = ['anchorage', 'ballast', 'cargo', 'dredging', 'embargo', 'ferry', 'grounding', 'icebreaker']
-const DUTIES = ['fees', 'inspection', 'insurance', 'lighting', 'records']
+const TOPICS = command.TOPICS.slice(0, 8)
 
 const MAPPING = {
   format: 'jsonl',
@@ -90,7 +62,7 @@ function questions(word: string): readonly object[] {
 
 /** Two corpora with a mapping each, and their questions. */
 function folderOf(change: Readonly<Record<string, string | readonly object[]>> = {}): string {
-  const folder = writeDataSet({
+  return command.folderOf({
     'harbour/corpus.jsonl': rules('harbour'),
     'harbour/mapping.json': JSON.stringify(MAPPING),
     'harbour.jsonl': questions('harbour'),
@@ -99,8 +71,6 @@ function folderOf(change: Readonly<Record<string, string | readonly object[]>> =
     'river.jsonl': questions('river'),
     ...change,
   })
-  folders.push(folder)
-  return folder
 }
 
 const pair = (folder: string, name: string): readonly string[] => [
@@ -148,18 +118,9 @@ test('questions of several corpora are counted together by kind, list and decisi
   const folder = folderOf()
   const endpoint = await startEmbeddingEndpoint(vectorsByWords())
   const [json, details] = [join(folder, 'out', 'figures.json'), join(folder, 'out', 'details.jsonl')]
-  const { code, stdout, stderr } = await run(
-    folder,
-    ...pair(folder, 'harbour'),
-    ...pair(folder, 'river'),
-    ...modelFlags(endpoint.baseUrl),
-    '--json',
-    json,
-    '--details',
-    details,
-    '--html',
-    join(folder, 'out', 'page.html'),
-  )
+  const sets = [...pair(folder, 'harbour'), ...pair(folder, 'river')]
+  const outputs = ['--json', json, '--details', details, '--html', join(folder, 'out', 'page.html')]
+  const { code, stdout, stderr } = await start(folder, [...sets, ...modelFlags(endpoint.baseUrl), ...outputs]).ended
   await endpoint.stop()
   expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.not.stringContaining('note:') })
   const { auroc, kinds, systems, halves } = figuresSchema.parse(JSON.parse(readFileSync(json, 'utf8')))
@@ -202,7 +163,7 @@ test('questions of several corpora are counted together by kind, list and decisi
   expect(Object.keys(plain[0]?.predictors ?? {})).toEqual([...PREDICTORS])
   const named = lines.find(({ kind }) => kind === 'named-missing')
   expect(named).toMatchObject({ decision: 'abstain', unsupported: [{ reason: 'not_in_corpus' }] })
-  expect(readdirSync(join(folder, 'temporary'))).toEqual([])
+  expect(left(folder)).toEqual([])
 })
 
 test('an answer counts only where the decision is to answer, and a list whether or not it is', async () => {
@@ -218,7 +179,8 @@ test('an answer counts only where the decision is to answer, and a list whether 
       },
     ],
   })
-  const { code, stderr } = await run(folder, ...pair(folder, 'harbour'), '--json', join(folder, 'figures.json'))
+  const { code, stderr } = await start(folder, [...pair(folder, 'harbour'), '--json', join(folder, 'figures.json')])
+    .ended
   expect({ code, stderr }).toMatchObject({
     code: 0,
     stderr: expect.stringContaining('relevant records that the corpus does not hold, counted as not found: 1 of 2'),
@@ -270,25 +232,27 @@ test.each([
 ])('%s is refused with one sentence before anything is built', async (_, change, args, sentence) => {
   const folder = folderOf(change)
   const paths = args.map((arg) => (arg.startsWith('--') ? arg : join(folder, arg)))
-  const { code, stdout, stderr } = await run(folder, ...paths)
+  const { code, stdout, stderr } = await start(folder, [...paths]).ended
   expect({ code, stdout, stderr }).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(sentence) })
   expect(stderr).not.toContain('Secret')
-  expect(readdirSync(join(folder, 'temporary'))).toEqual([])
+  expect(left(folder)).toEqual([])
 })
 
 test('a mapping file takes the place of the one in the folder', async () => {
   const folder = folderOf()
   writeFileSync(join(folder, 'harbour', 'mapping.json'), '{}')
   writeFileSync(join(folder, 'own.json'), JSON.stringify(MAPPING))
-  const { code, stderr } = await run(folder, ...pair(folder, 'harbour'), '--mapping', join(folder, 'own.json'))
+  const { code, stderr } = await start(folder, [...pair(folder, 'harbour'), '--mapping', join(folder, 'own.json')])
+    .ended
   expect({ code, stderr }).toMatchObject({ code: 0 })
 })
 
 test('with --embedding none, words alone are counted, and what they list is what is served', async () => {
   const folder = folderOf()
   const json = join(folder, 'figures.json')
-  const { code, stdout } = await run(folder, ...pair(folder, 'harbour'), '--embedding', 'none', '--json', json)
-  expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.not.stringContaining('vectors') })
+  const { code, stdout } = await start(folder, [...pair(folder, 'harbour'), '--embedding', 'none', '--json', json])
+    .ended
+  expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.not.stringContaining('vectors in 5') })
   expect(JSON.parse(readFileSync(json, 'utf8'))).toMatchObject({
     kinds: { plain: { n: 8, listed_at5: 8 } },
     systems: { lexical: { plain: 8 } },

@@ -5,7 +5,7 @@ import { EVALUATION_BOUNDS } from '#jobs/evaluation/bounds.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { assignFolds } from '#jobs/evaluation/calibration/folds.ts'
 import { parseRecordJson } from '#law/import/record/record-json.ts'
-import { firstReadable, lineFault, textLines } from '#operator/evaluate/text-lines.ts'
+import { firstReadable, lineFault, textLines } from '../text-lines.ts'
 
 /** Other fields of a line, such as a note, are ignored. */
 const questionSchema = z.object({
@@ -26,7 +26,7 @@ type Question = z.infer<typeof questionSchema>
 export const HALVES = ['tuning', 'reporting'] as const
 export type Half = (typeof HALVES)[number]
 
-export interface NaturalQuestion extends Question {
+export interface FieldQuestion extends Question {
   readonly half: Half
 }
 
@@ -42,12 +42,12 @@ export interface QuestionFiles {
  * @param half the one to keep; undefined: both.
  * @throws OperatorError for a file that cannot be read, the first invalid line, a repeated id, or too many questions.
  */
-export async function readNaturalQuestions(
+export async function readFieldQuestions(
   { questions: files, tuning }: QuestionFiles,
   half: Half | undefined,
   signal: AbortSignal,
-): Promise<readonly NaturalQuestion[]> {
-  const questions: NaturalQuestion[] = []
+): Promise<readonly FieldQuestion[]> {
+  const questions: FieldQuestion[] = []
   const ids = new Set<string>()
   for (const file of [...tuning, ...files]) {
     const read = await readFileOfQuestions(file, ids, signal)

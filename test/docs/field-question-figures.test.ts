@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { wilsonInterval } from '#jobs/evaluation/metrics/wilson.ts'
+import { wilsonInterval } from '#jobs/evaluation/metrics/resampling.ts'
 
 const count = z.int().nonnegative()
 const kindSchema = z.object({
@@ -12,7 +12,7 @@ const kindSchema = z.object({
   answered_at5: count,
 })
 type Kind = z.infer<typeof kindSchema>
-/** Counts of the reporting half, as `npm run evaluate:natural -- --json` writes them, by system. */
+/** Counts of the reporting half, as `npm run evaluate -- --corpus FOLDER --json` writes them, by system. */
 const recordedSchema = z.strictObject({
   measured_on: z.iso.date(),
   commit: z.string().regex(/^[0-9a-f]{8}$/),

@@ -1,9 +1,11 @@
 import { RANKING_MODES, servedOf } from '#jobs/evaluation/ask.ts'
 import type { RankingMode } from '#jobs/evaluation/ask.ts'
-import { wilsonInterval } from '#jobs/evaluation/metrics/wilson.ts'
+import { wilsonInterval } from '#jobs/evaluation/metrics/resampling.ts'
 import { auroc } from '#jobs/evaluation/metrics/abstention.ts'
+import type { Section } from '#operator/command-line/sections.ts'
+import { calibratedOnWords } from '../table.ts'
 import type { AskedCorpora } from './evaluation.ts'
-import type { NaturalOutcome } from './judge.ts'
+import type { FieldQuestionOutcome } from './judge.ts'
 import { HALVES } from './questions.ts'
 import type { Half } from './questions.ts'
 
@@ -11,7 +13,7 @@ import type { Half } from './questions.ts'
 const AUROC_KINDS: readonly string[] = ['named', 'plain']
 
 /** Numbers of questions. */
-export interface KindCounts {
+interface KindCounts {
   readonly n: number
   readonly answered: number
   /** The first passage of the list is right, whatever the decision. */
@@ -34,12 +36,12 @@ export interface KindCounts {
 type Interval = readonly [low: number, high: number] | null
 
 /** Output of `--json`: counts of all questions, and of each half that was asked. Names and meanings are stable. */
-export interface NaturalFigures extends Counts {
+export interface FieldQuestionCounts extends Counts {
   readonly halves: Readonly<Partial<Record<Half, Counts>>>
   readonly corpora: AskedCorpora['corpora']
 }
 
-export interface Counts {
+interface Counts {
   /**
    * AUROC of the observed value, as it is served, of answerable questions of the kinds `named` and `plain` against all
    * unanswerable ones. An unsupported reference forces an abstention and does not change the value. Null without both.
@@ -50,7 +52,7 @@ export interface Counts {
   readonly systems: Readonly<Partial<Record<RankingMode, Readonly<Record<string, number>>>>>
 }
 
-export function figuresOf({ corpora, outcomes }: AskedCorpora): NaturalFigures {
+export function countsOf({ corpora, outcomes }: AskedCorpora): FieldQuestionCounts {
   const halves = HALVES.flatMap((half) => {
     const asked = outcomes.filter(({ question }) => question.half === half)
     return asked.length === 0 ? [] : [[half, countsIn(asked)] as const]
@@ -58,24 +60,24 @@ export function figuresOf({ corpora, outcomes }: AskedCorpora): NaturalFigures {
   return { ...countsIn(outcomes), halves: Object.fromEntries(halves), corpora }
 }
 
-function countsIn(outcomes: readonly NaturalOutcome[]): Counts {
+function countsIn(outcomes: readonly FieldQuestionOutcome[]): Counts {
   const kinds = Map.groupBy(outcomes, ({ question }) => question.kind)
-  const byKind = <T>(measure: (asked: readonly NaturalOutcome[]) => T): Record<string, T> =>
+  const byKind = <T>(measure: (asked: readonly FieldQuestionOutcome[]) => T): Record<string, T> =>
     Object.fromEntries([...kinds].map(([kind, asked]) => [kind, measure(asked)]))
   const listedAt5 = (mode: RankingMode): Record<string, number> =>
     byKind((asked) => asked.filter(({ rank }) => typeof rank[mode] === 'number').length)
   const modes = RANKING_MODES.filter((mode) => outcomes.some(({ rank }) => rank[mode] !== undefined))
   return {
     auroc: aurocOf(outcomes),
-    kinds: byKind(countsOf),
+    kinds: byKind(kindCountsOf),
     systems: Object.fromEntries(modes.map((mode) => [mode, listedAt5(mode)])),
   }
 }
 
-function countsOf(asked: readonly NaturalOutcome[]): KindCounts {
+function kindCountsOf(asked: readonly FieldQuestionOutcome[]): KindCounts {
   const answered = asked.filter(({ decision }) => decision === 'answer')
-  const first = ({ rank }: NaturalOutcome): boolean => servedOf(rank) === 1
-  const at5 = ({ rank }: NaturalOutcome): boolean => servedOf(rank) !== null
+  const first = ({ rank }: FieldQuestionOutcome): boolean => servedOf(rank) === 1
+  const at5 = ({ rank }: FieldQuestionOutcome): boolean => servedOf(rank) !== null
   const [listedAt5, answeredAt5] = [asked.filter(at5).length, answered.filter(at5).length]
   return {
     n: asked.length,
@@ -92,10 +94,61 @@ function countsOf(asked: readonly NaturalOutcome[]): KindCounts {
   }
 }
 
-function aurocOf(outcomes: readonly NaturalOutcome[]): number | null {
+function aurocOf(outcomes: readonly FieldQuestionOutcome[]): number | null {
   const scored = outcomes.flatMap(({ question: { kind, label }, observedValue: score }) => {
     if (label === 'unanswerable') return [{ score, sufficient: false }]
     return AUROC_KINDS.includes(kind) ? [{ score, sufficient: true }] : []
   })
   return auroc(scored) ?? null
+}
+
+const MEANING = [
+  'Right passages are counted: a list whatever the decision, an answer only where the decision is to answer.',
+  'Words and vectors are the lists of each alone.',
+  'Brackets have 95 % intervals in per cent of the questions; of right answers, in per cent of the lists.',
+]
+
+/** Returns what was asked, and one table for each half, as the terminal and the page show them. */
+export function sectionsOf({ corpora, halves }: FieldQuestionCounts): readonly Section[] {
+  const asked = corpora.map(
+    ({ corpus, passages, questions, calibration: { threshold, calibrated_on: on } }) =>
+      `${corpus}: ${passages} passages, ${questions} questions; threshold ${threshold.toFixed(3)}, ` +
+      `calibrated on ${calibratedOnWords(on)}`,
+  )
+  const tables = Object.entries(halves).map(([half, counts]): Section => {
+    const rows = Object.entries(counts.kinds).map(([kind, ofKind]) => columnsOf(ofKind, kind, counts))
+    return {
+      title: `The ${half} half`,
+      head: (rows[0] ?? []).map(([name]) => name),
+      rows: rows.map((columns) => columns.map(([, cell]) => cell)),
+      lines: [
+        'AUROC of the observed value, kinds named and plain against all unanswerable: ' +
+          (counts.auroc?.toFixed(4) ?? '–'),
+      ],
+    }
+  })
+  return [{ title: 'Field questions', lines: [...asked, ...MEANING] }, ...tables]
+}
+
+type Column = readonly [name: string, cell: string | number]
+
+function columnsOf(counts: KindCounts, kind: string, { systems }: Counts): readonly Column[] {
+  const { n, answered, intervals } = counts
+  return [
+    ['kind', kind],
+    ['questions', n],
+    ['answered', withInterval(answered, intervals.answered)],
+    ['listed first', counts.listed_first],
+    ['listed in 5', withInterval(counts.listed_at5, intervals.listed_at5)],
+    ['answered first', counts.answered_first],
+    ['answered in 5', withInterval(counts.answered_at5, intervals.answered_at5)],
+    ['words in 5', systems.lexical?.[kind] ?? 0],
+    ...(systems.dense === undefined ? [] : [['vectors in 5', systems.dense[kind] ?? 0] as const]),
+  ]
+}
+
+function withInterval(count: number, interval: Interval): string {
+  if (interval === null) return `${count}`
+  const [low, high] = interval.map((share) => Math.round(share * 100))
+  return `${count} [${low}, ${high}]`
 }

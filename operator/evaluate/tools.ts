@@ -1,0 +1,33 @@
+import type { Embedder } from '#core/embedding/embedder.ts'
+import { openFlaggedEmbedder, vectorSettingsOf } from '#operator/command-line/embedding-flags.ts'
+import type { DataSetFlags, FieldQuestionFlags } from './flags.ts'
+import { openFlaggedReader } from './reader.ts'
+import type { FlaggedReader } from './reader.ts'
+import type { VersionInput } from './temporary-version.ts'
+
+export interface EvaluationOutput {
+  /** Shows progress to the user. */
+  readonly progress: (stage: string, done: number, total: number, more?: string) => void
+  /** Shows one sentence to the user. */
+  readonly note: (sentence: string) => void
+}
+
+/** What an evaluation works with, whatever it asks. */
+export interface EvaluationTools extends Pick<VersionInput, 'vectors' | 'dataDir'> {
+  readonly embedder: Embedder | undefined
+  readonly reader: FlaggedReader | undefined
+  readonly output: EvaluationOutput
+  readonly signal: AbortSignal
+}
+
+/** @throws OperatorError where flags do not belong together, or an endpoint or file cannot be used. */
+export async function openTools(
+  flags: DataSetFlags | FieldQuestionFlags,
+  questions: Parameters<typeof openFlaggedReader>[1],
+  output: EvaluationOutput,
+  signal: AbortSignal,
+): Promise<EvaluationTools> {
+  const embedder = await openFlaggedEmbedder(flags, signal, output.note)
+  const reader = await openFlaggedReader(flags, questions, signal)
+  return { embedder, reader, vectors: vectorSettingsOf(flags), dataDir: flags.dataDir, output, signal }
+}
