@@ -5,12 +5,8 @@ const lineSchema = z.object({
   event: z.literal('request'),
   /** Total less the time awaiting caller, Redis, Postgres, provider and search. */
   own_ms: z.number(),
-  status: z.number(),
-  /** The stages that it went through, with spaces between them. */
-  stages: z.string(),
 })
-/** What the gateway's log says about one request. */
-export type LoggedRequest = z.infer<typeof lineSchema>
+type LoggedRequest = z.infer<typeof lineSchema>
 
 /** The size of the log now: where the next lines will begin. */
 export function logEnd(file: string): number {

@@ -105,20 +105,9 @@ export async function publishArtifact(
   })
 }
 
-/** What a caller is given beyond a key: unlimited, and entitled to everything, unless said otherwise. */
-export interface CallerTraits {
-  readonly name: string
-  readonly limits?: Partial<typeof LIMITS> & { readonly max_query_characters?: number }
-  readonly languages?: readonly string[]
-}
-
-/** One client with an organization and a plan of its own. @returns its key. */
-export async function admitCaller(
-  { operator, settings }: Installation,
-  { name, limits = {}, languages = FACETS.languages }: CallerTraits = { name: NAME },
-): Promise<string> {
-  const { jurisdictions } = FACETS
-  const access = { name, limits: { ...LIMITS, ...limits }, knowledgeBase: KNOWLEDGE_BASE, languages, jurisdictions }
+/** A client with a key, unlimited and entitled to everything. @returns its key. */
+export async function admitCaller({ operator, settings }: Installation): Promise<string> {
+  const access = { name: NAME, limits: LIMITS, knowledgeBase: KNOWLEDGE_BASE, ...FACETS }
   const { keys } = await grantAccess(operator, settings, access)
   return keys[0]?.key ?? ''
 }

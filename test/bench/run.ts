@@ -24,7 +24,6 @@ import { openVersion, ownMegabytes } from './node.ts'
 import { admitCaller, createBase, publishArtifact } from './publish.ts'
 import { TOP_K, openFull, openGrpc, openRaw, openRawSearch } from './paths.ts'
 import type { RawSearch, MeasuredPath } from './paths.ts'
-import { measureRefusals } from './refusals.ts'
 import { prepareRealVectors } from './real/corpus.ts'
 import { openCorpus } from './spec.ts'
 import type { CorpusSpec } from './spec.ts'
@@ -111,9 +110,6 @@ export async function benchOf(flags: BenchFlags, steps: Steps) {
   const settled = await untilSettled(installation.owner)
   const delivered = full.delivered()
   const nodeMegabytes = ownMegabytes(installation.searchNode.pid)
-  const refusals = await steps.run('refusals', () =>
-    measureRefusals({ installation, key, question: queries[0]?.text ?? '', seconds }),
-  )
   const files = fileBytes(artifact)
   return {
     /** ISO 8601 UTC. */
@@ -140,7 +136,6 @@ export async function benchOf(flags: BenchFlags, steps: Steps) {
     /** Replies of the full path, and what is on record after the last of them. */
     delivered,
     ledger: settled.state,
-    refusals,
   }
 }
 

@@ -14,7 +14,7 @@ export function ms(value: number): string {
 export function sectionsOf(result: BenchResult): readonly Section[] {
   const { passages, dimensions, vectors, threads, seconds, at } = result
   const run = `${at}: ${passages} passages × ${dimensions}, ${vectors} vectors, ${threads} search threads, ${seconds} s a cell and path.`
-  return [cellSection(result, run), ...insideSections(result), refusalSection(result), artifactSection(result)]
+  return [cellSection(result, run), ...insideSections(result), artifactSection(result)]
 }
 
 const THROUGHPUT =
@@ -105,20 +105,6 @@ function insideSections({ inside }: BenchResult): readonly Section[] {
       lines: unasked.map((name) => `${name}: the filter allows no passage to ask about.`),
     },
   ]
-}
-
-function refusalSection({ refusals }: BenchResult): Section {
-  return {
-    title: 'Requests that are refused',
-    head: ['request', 'refused by', 'status', 'own p50', 'own p99', 'CPU'],
-    rows: refusals.map(({ stage, name, status, own_p50_ms, own_p99_ms, cpu_ms }) => [
-      name,
-      stage,
-      status,
-      ...[own_p50_ms, own_p99_ms, cpu_ms].map(ms),
-    ]),
-    lines: ["The dearest requests that are known. Own: the gateway's time without what it awaits."],
-  }
 }
 
 function artifactSection({ disk, passages, build, open_ms, node_megabytes, load_average }: BenchResult): Section {

@@ -22,7 +22,7 @@ const FEW_RECALL_MIN = 0.99
 const OF_LANCE_MIN = { unfiltered: 1.2, '22 %': 1.6, '1.8 %': 1.4 } as const
 
 export function judge(result: BenchResult): readonly Threshold[] {
-  return [...judgeCells(result), ...judgeNode(result), ...judgeRefusals(result), ...judgeLance(result)]
+  return [...judgeCells(result), ...judgeNode(result), ...judgeLance(result)]
 }
 
 /** The thresholds of the throughput table. */
@@ -92,13 +92,6 @@ function judgeNode({ passages, build, open_ms, inside }: BenchResult): readonly 
     atLeast('recall@10 under every filter', RECALL_MIN, recall(narrow), 3),
     atLeast('recall@10 where a filter allows a tenth or less', FEW_RECALL_MIN, recall(few), 3),
   ]
-}
-
-/** One threshold for each stage that refuses, on its dearest request. */
-function judgeRefusals({ refusals }: BenchResult): readonly Threshold[] {
-  return [...Map.groupBy(refusals, ({ stage }) => stage)].map(([stage, of]) =>
-    atMost(`own time of a refusal at p50, stage ${stage}`, 2, Math.max(...of.map((each) => each.own_p50_ms)), 'ms'),
-  )
 }
 
 function judgeLance({ cells, found }: BenchResult): readonly Threshold[] {
