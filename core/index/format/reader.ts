@@ -14,13 +14,13 @@ import { readRowTable } from '#core/index/passages/row-table.ts'
 import type { RowTable } from '#core/index/passages/row-table.ts'
 import { openReferencesReader } from '#core/index/references/reader.ts'
 import type { ReferencesReader } from '#core/index/references/reader.ts'
-import { openCodes } from '#core/index/vectors/codes-reader.ts'
-import type { CodesReader, CodesSource } from '#core/index/vectors/codes-reader.ts'
+import { openSq4 } from '#core/index/vectors/sq4-reader.ts'
+import type { Sq4Reader, Sq4Source } from '#core/index/vectors/sq4-reader.ts'
 import type { CosineStatistics } from '#core/index/vectors/cosine-statistics.ts'
 import type { ClustersDescription } from '#core/index/vectors/clusters.ts'
 import { openClusters } from '#core/index/vectors/clusters-reader.ts'
 import type { ClustersReader } from '#core/index/vectors/clusters-reader.ts'
-import { codesFitIn, codesLayout } from '#core/index/vectors/layout.ts'
+import { sq4FitsIn, sq4Layout } from '#core/index/vectors/layout.ts'
 import { openRows } from '#core/index/vectors/row-file.ts'
 import type { RowFile } from '#core/index/vectors/row-file.ts'
 import { openSearchQuestions } from '#core/index/search-questions/reader.ts'
@@ -94,7 +94,7 @@ export interface VectorsReader {
   /** float32. */
   readonly exact: RowFile
   /** Not of a version with an engine. */
-  readonly codes: CodesReader
+  readonly sq4: Sq4Reader
   readonly clusters: ClustersReader
 }
 
@@ -105,7 +105,7 @@ function openVectors(
   { folder, passages }: ArtifactRef,
   { dimensions, cosines, clusters }: VectorsRef,
   parts: ResidentParts,
-  codesMb: number,
+  sq4Mb: number,
   held: Hold,
 ): VectorsReader {
   const exact = held(openRows({ path: join(folder, 'vectors.f32'), rows: passages, dimensions }, parts))
@@ -114,7 +114,7 @@ function openVectors(
     dimensions,
     cosines,
     exact,
-    codes: held(openCodes(codesSource(folder, passages, dimensions, parts, codesMb), passages, dimensions)),
+    sq4: held(openSq4(sq4Source(folder, passages, dimensions, parts, sq4Mb), passages, dimensions)),
     clusters: held(openClusters(folder, passages, dimensions, clusters, parts)),
   }
 }
@@ -123,7 +123,7 @@ function openVectors(
 function withoutSearch(vectors: Pick<VectorsReader, 'dimensions' | 'cosines' | 'exact'>): VectorsReader {
   return {
     ...vectors,
-    get codes(): never {
+    get sq4(): never {
       throw new Error('a version with an engine is not searched in its own files')
     },
     get clusters(): never {
@@ -132,33 +132,34 @@ function withoutSearch(vectors: Pick<VectorsReader, 'dimensions' | 'cosines' | '
   }
 }
 
-/** Codes that fit are kept in memory: of others, each search copies pieces from the page cache. */
-function codesSource(
+/** SQ4 vectors that fit are kept in memory: of others, each search copies pieces from the page cache. */
+function sq4Source(
   folder: string,
   passages: number,
   dimensions: number,
   parts: ResidentParts,
-  codesMb: number,
-): CodesSource {
+  sq4Mb: number,
+): Sq4Source {
   const path = join(folder, 'vectors.sq4')
-  const { bytes } = codesLayout(passages, dimensions)
-  return codesFitIn(passages, dimensions, codesMb) ? { memory: parts.memory(wholeFile(path, bytes)) } : { path }
+  const { bytes } = sq4Layout(passages, dimensions)
+  return sq4FitsIn(passages, dimensions, sq4Mb) ? { memory: parts.memory(wholeFile(path, bytes)) } : { path }
 }
 
 /**
- * @param known what another thread read of the same artifact. @param codesMb codes of so many MiB are kept in memory.
+ * @param known what another thread read of the same artifact. @param sq4Mb SQ4 vectors of so many MiB are kept in
+ * memory.
  * @throws Error, with every file closed, if one does not match the verified manifest.
  */
 export function openIndex(
   ref: ArtifactRef,
   known?: SharedParts,
-  codesMb: number = INDEX_BOUNDS.residentCodesMbDefault,
+  sq4Mb: number = INDEX_BOUNDS.residentSq4MbDefault,
 ): IndexReader {
   const parts = createResidentParts(known)
   const { folder, passages } = ref
   using opening = new DisposableStack()
   const held: Hold = (reader) => opening.adopt(reader, (opened) => opened.close())
-  const vectors = ref.vectors && openVectors(ref, ref.vectors, parts, codesMb, held)
+  const vectors = ref.vectors && openVectors(ref, ref.vectors, parts, sq4Mb, held)
   const records = held(openPassagesReader(folder, passages, ref.passageDigests, parts))
   const facets = held(openFacetsReader(folder, passages, ref.documents, parts))
   const lexical = held(openLexicalReader(folder, passages, parts, 'lexical', ref.engine === undefined))

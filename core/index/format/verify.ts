@@ -10,7 +10,7 @@ import { facetsLayout, facetsSchema } from '#core/index/facets/layout.ts'
 import { PASSAGE_DIGEST_BYTES, passageOffsetsFault } from '#core/index/passages/layout.ts'
 import { clustersFault } from '#core/index/vectors/clusters.ts'
 import { centroidsBytes } from '#core/index/vectors/centroids.ts'
-import { codesLayout } from '#core/index/vectors/layout.ts'
+import { sq4Layout } from '#core/index/vectors/layout.ts'
 import { searchQuestionRowsFault } from '#core/index/search-questions/layout.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import type { FileDigest } from '#core/platform/hashed-file.ts'
@@ -82,8 +82,8 @@ async function verifyFiles(folder: string, manifest: Manifest): Promise<void> {
 }
 
 /**
- * Verifies the manifest alone: digest, signature and schema. The other files are not checked. Every reader of a manifest
- * reads it here.
+ * Verifies the manifest alone: digest, signature and schema. The other files are not checked. Every reader of a
+ * manifest reads it here.
  * @param expectedDigest `unrecorded`: a build finds an artifact that an earlier attempt wrote.
  */
 export async function readSignedManifest(
@@ -172,15 +172,15 @@ function verifyVectors(
   passages: number,
   dimensions: number,
   clusters: number | undefined,
-  { 'vectors.f32': vectors, 'vectors.sq4': codes, 'centroids.sq4': centroids }: Manifest['files'],
+  { 'vectors.f32': vectors, 'vectors.sq4': sq4, 'centroids.sq4': centroids }: Manifest['files'],
 ): void {
   if (vectors?.bytes !== passages * dimensions * 4)
     throw new ArtifactError('vectors.f32 does not hold one vector a passage.')
   if (clusters === undefined) return
-  if (codes?.bytes !== codesLayout(passages, dimensions).bytes)
-    throw new ArtifactError('vectors.sq4 does not hold one code a passage.')
+  if (sq4?.bytes !== sq4Layout(passages, dimensions).bytes)
+    throw new ArtifactError('vectors.sq4 does not hold one SQ4 vector a passage.')
   if (centroids?.bytes !== centroidsBytes(clusters, dimensions))
-    throw new ArtifactError('centroids.sq4 does not hold one code a cluster.')
+    throw new ArtifactError('centroids.sq4 does not hold one SQ4 vector a cluster.')
 }
 
 /** Verifies the tables that a search does not check. A row out of range would address foreign bytes. */

@@ -26,18 +26,18 @@ export function centroidsBytes(clusters: number, dimensions: number): number {
   return rowsLayout(clusters, dimensions).bytes
 }
 
-/** @throws Error if the file does not hold so many codes. */
+/** @throws Error if the file does not hold so many SQ4 vectors. */
 export function openCentroids(folder: string, clusters: number, dimensions: number, parts: ResidentParts): Centroids {
-  const codes = parts.memory(wholeFile(join(folder, 'centroids.sq4'), centroidsBytes(clusters, dimensions)))
+  const sq4 = parts.memory(wholeFile(join(folder, 'centroids.sq4'), centroidsBytes(clusters, dimensions)))
   const words = bitsetWords(clusters)
-  const { bits, hits, setQuery, scan } = createKernel(rowsLayout(clusters, dimensions), codes, words * 32)
+  const { bits, hits, setQuery, scan } = createKernel(rowsLayout(clusters, dimensions), sq4, words * 32)
   for (let cluster = 0; cluster < clusters; cluster++) addRow(bits, cluster)
   const products = new Float32Array(clusters)
   return {
     products(query) {
       setQuery(query)
       scan(0, words, NO_THRESHOLD)
-      // Every code scores above the threshold, so the hits are the clusters in order.
+      // Every SQ4 vector scores above the threshold, so the hits are the clusters in order.
       for (let cluster = 0; cluster < clusters; cluster++)
         products[cluster] = ((hits[cluster * 2 + 1] ?? 0) - query.offset) / query.scorePerCosine
       return products

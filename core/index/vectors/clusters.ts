@@ -9,8 +9,8 @@ export const clustersSchema = z.strictObject({
   nprobe: z.int().positive(),
   /**
    * How many standard deviations of the rows of a cluster around its centroid the last of the nearest lies above the
-   * centroid of the cluster that holds one of them, at most; for DEVIATIONS_RECALL of the nearest 10, 100 and 1,000. The
-   * deviation is the radius of the cluster times one number for each query.
+   * centroid of the cluster that holds one of them, at most; for DEVIATIONS_RECALL of the nearest 10, 100 and 1,000.
+   * The deviation is the radius of the cluster times one number for each query.
    */
   deviations: z.number().nonnegative(),
 })
@@ -42,7 +42,9 @@ export function clustersLayout(rows: number, clusters: number): ClustersLayout {
   return { radiiOffset, rowsOffset, bytes: rowsOffset + rows * 4 }
 }
 
-/** The product with a centroid comes from its code; a cluster of one row, or of equal ones, is no surer than that. */
+/**
+ * The product with a centroid comes from its SQ4 vector; a cluster of one row, or of equal ones, is no surer than that.
+ */
 export const RADIUS_MIN_SHARE = 0.1
 
 /** Returns the first fault of `clusters.u32` as one sentence, or undefined if there is none. */

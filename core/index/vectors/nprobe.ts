@@ -7,9 +7,9 @@ import { openCentroids } from './centroids.ts'
 import { ClusterSpread, firstClusters } from './cluster-spread.ts'
 import { CLUSTERS_RECALL, DEVIATIONS_RECALL } from './clusters.ts'
 import type { ClustersDescription } from './clusters.ts'
-import { openCodes } from './codes-reader.ts'
-import type { CodesReader } from './codes-reader.ts'
-import type { CodesScan } from './codes-scan.ts'
+import { openSq4 } from './sq4-reader.ts'
+import type { Sq4Reader } from './sq4-reader.ts'
+import type { Sq4Scan } from './sq4-scan.ts'
 import type { Clusters } from './k-means.ts'
 import { openRows } from './row-file.ts'
 import type { RowFile } from './row-file.ts'
@@ -18,16 +18,16 @@ import type { RowFile } from './row-file.ts'
 const DEPTHS = [10, 100, 1_000] as const
 const [NEAREST, , DEEPEST] = DEPTHS
 /**
- * Under a filter that excludes the nearest rows, the wanted ones lie in clusters that are all about as near. Of normally
- * distributed rows, one in 13,822 lies farther above its mean.
+ * Under a filter that excludes the nearest rows, the wanted ones lie in clusters that are all about as near. Of
+ * normally distributed rows, one in 13,822 lies farther above its mean.
  */
 const DEVIATIONS_MIN = 3.8
 /** The deviation of rows that are all equal to the centroids of their clusters. */
 const DEVIATION_MIN = 1e-6
 
 /**
- * Measures how many clusters a search has to probe. The true nearest rows come from a scan of all codes, scored in
- * float32.
+ * Measures how many clusters a search has to probe. The true nearest rows come from a scan of all SQ4 vectors, scored
+ * in float32.
  * @param folder with `vectors.f32`, `vectors.sq4` and `centroids.sq4`. @param queries unit length.
  */
 export async function measureClusters(
@@ -46,12 +46,12 @@ export async function measureClusters(
   const parts = createResidentParts()
   const centroids = openCentroids(folder, count, dimensions, parts)
   using opened = new DisposableStack()
-  const codes = opened.adopt(openCodes({ path: join(folder, 'vectors.sq4') }, rows, dimensions), (open) => open.close())
+  const sq4 = opened.adopt(openSq4({ path: join(folder, 'vectors.sq4') }, rows, dimensions), (open) => open.close())
   const exact = opened.adopt(openRows(file, parts), (open) => open.close())
   for (const query of queries) {
     await pause()
-    const nearest = nearestOf(query, clusters, codes, exact)
-    const scan = codes.scan(query, { candidates: 0, threshold: 1 })
+    const nearest = nearestOf(query, clusters, sq4, exact)
+    const scan = sq4.scan(query, { candidates: 0, threshold: 1 })
     const products = centroids.products(scan.query)
     const spread = spreadNear(scan, clusters, clusters.graph.nearest(query, firstClusters(rows, count)))
     const mostOf = products.map((product, at) => product + DEVIATIONS_MIN * spread * (clusters.radii[at] ?? 0))
@@ -75,7 +75,7 @@ function clusterOfRows({ starts, rows }: Clusters): Uint32Array {
 }
 
 /** Measures the first clusters of a query, as a search does. */
-function spreadNear(scan: CodesScan, { starts, radii, rows }: Clusters, first: Uint32Array): number {
+function spreadNear(scan: Sq4Scan, { starts, radii, rows }: Clusters, first: Uint32Array): number {
   const spread = new ClusterSpread()
   const none = new Uint32Array(bitsetWords(rows.length))
   for (const cluster of first) {
@@ -126,12 +126,12 @@ interface NearestOfQuery {
   /** Nearest first, with their cosines. */
   readonly rows: Uint32Array
   readonly scores: Float64Array
-  /** The cosine of the mean of all rows, by which a search of the codes is off. */
+  /** The cosine of the mean of all rows, by which a search of the SQ4 vectors is off. */
   readonly ofMean: number
 }
 
-function nearestOf(query: Float32Array, { rows: rowOf }: Clusters, codes: CodesReader, exact: RowFile): NearestOfQuery {
-  const scan = codes.scan(query, { candidates: DEEPEST, threshold: NEAREST })
+function nearestOf(query: Float32Array, { rows: rowOf }: Clusters, sq4: Sq4Reader, exact: RowFile): NearestOfQuery {
+  const scan = sq4.scan(query, { candidates: DEEPEST, threshold: NEAREST })
   scan.add(allPositions(rowOf.length), 0, rowOf.length)
   const rows = scan
     .rows()

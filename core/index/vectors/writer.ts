@@ -5,7 +5,7 @@ import type { FileDigest } from '#core/platform/hashed-file.ts'
 import { sampleVectors } from './blocks.ts'
 import { encodeCentroids } from './centroids.ts'
 import type { ClustersDescription } from './clusters.ts'
-import { codePieces, quantizerOf } from './codes-writer.ts'
+import { sq4Pieces, quantizerOf } from './sq4-writer.ts'
 import { createCosineStatistics } from './cosine-statistics.ts'
 import type { CosineStatistics } from './cosine-statistics.ts'
 import { cluster } from './k-means.ts'
@@ -71,7 +71,7 @@ export async function openVectorsWriter({ folder, rows, dimensions, pause }: Vec
       ({ buffer, byteOffset, byteLength }) => new Uint8Array(buffer, byteOffset, byteLength),
     )
     return {
-      'vectors.sq4': await writeHashed(join(folder, 'vectors.sq4'), codePieces(source, quantizer, rowOf, pause)),
+      'vectors.sq4': await writeHashed(join(folder, 'vectors.sq4'), sq4Pieces(source, quantizer, rowOf, pause)),
       'clusters.u32': await writeHashed(join(folder, 'clusters.u32'), table),
       'centroids.sq4': await writeHashed(join(folder, 'centroids.sq4'), [encodeCentroids(quantizer, centroids)]),
       'graph.usearch': await digestFile(path),

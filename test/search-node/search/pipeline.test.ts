@@ -114,7 +114,7 @@ describe.each<[string, (n: number, cluster: number, random: () => number) => Pas
   })
 })
 
-test('many rows are found by their codes, few are scored one by one', async () => {
+test('many rows are found by their SQ4 vectors, few are scored one by one', async () => {
   const rows = testRows({
     rows: 5_000,
     dimensions: 64,

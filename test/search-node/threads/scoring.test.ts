@@ -109,10 +109,10 @@ test('what threads share is read once, by the first; also for a thread that repl
   await expect(startPool().openEverywhere(readOnce)).rejects.toThrow('ENOENT')
 })
 
-test('codes that are larger than a thread may keep stay in their file, and give the same answer', async () => {
-  const inFile = startPool({ codesMb: 0 })
+test('SQ4 vectors that are larger than a thread may keep stay in their file, and give the same answer', async () => {
+  const inFile = startPool({ sq4Mb: 0 })
   const inMemory = startPool()
-  const [one, other] = [copied('codes'), copied('codes')]
+  const [one, other] = [copied('sq4'), copied('sq4')]
   await inFile.openEverywhere(one)
   await inMemory.openEverywhere(other)
   expect(openFiles(one.folder)).toContain('vectors.sq4')

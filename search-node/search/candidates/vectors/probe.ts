@@ -1,7 +1,7 @@
 import { countRows, countRange, clearRange } from '#core/index/bitset.ts'
 import { ClusterSpread, firstClusters } from '#core/index/vectors/cluster-spread.ts'
 import type { ClustersReader } from '#core/index/vectors/clusters-reader.ts'
-import type { CodesScan } from '#core/index/vectors/codes-scan.ts'
+import type { Sq4Scan } from '#core/index/vectors/sq4-scan.ts'
 import type { PlanCosts, PlannedScan } from './query-plan.ts'
 
 export interface ProbeQuery {
@@ -28,12 +28,12 @@ const KEY_CLUSTERS = 2 ** 24
  * Scans the allowed positions cluster by cluster: first those that the graph finds nearest, then all others that may
  * hold one of the wanted rows, most promising first. A cluster is left out if its centroid lies so far below the wanted
  * rows that it hardly holds a nearer one. The build measured how far that is, in standard deviations of the rows around
- * the centroids of their clusters. The deviation is proportional to the radius of a cluster; the first clusters tell the
- * factor for this query.
+ * the centroids of their clusters. The deviation is proportional to the radius of a cluster; the first clusters tell
+ * the factor for this query.
  */
 export class ClusterProbe {
   readonly #clusters: ClustersReader
-  readonly #scan: CodesScan
+  readonly #scan: Sq4Scan
   readonly #asked: ProbeQuery
   readonly #products: Float32Array
   readonly #spread = new ClusterSpread()
@@ -42,7 +42,7 @@ export class ClusterProbe {
   /** What the rows of a cluster lie above its centroid at most, in radii. */
   #perRadius = 0
 
-  constructor(clusters: ClustersReader, scan: CodesScan, asked: ProbeQuery) {
+  constructor(clusters: ClustersReader, scan: Sq4Scan, asked: ProbeQuery) {
     this.#clusters = clusters
     this.#scan = scan
     this.#asked = asked

@@ -1,21 +1,23 @@
-import { codesFitIn } from '#core/index/vectors/layout.ts'
+import { sq4FitsIn } from '#core/index/vectors/layout.ts'
 import { INDEX_BOUNDS } from '#core/index/bounds.ts'
 
 /**
- * How rows are found: `exact` scores every allowed row in float32; `scan` scores the codes of every allowed row;
- * `clusters` scores the codes of those in the clusters near the query.
+ * How rows are found: `exact` scores every allowed row in float32; `scan` scores the SQ4 vectors of every allowed row;
+ * `clusters` scores the SQ4 vectors of those in the clusters near the query.
  */
 export type QueryPlan = 'exact' | 'scan' | 'clusters'
 
-/** Up to this number of allowed rows, all are scored: in float32, or by their codes where that takes less time. */
+/**
+ * Up to this number of allowed rows, all are scored: in float32, or by their SQ4 vectors where that takes less time.
+ */
 export const FEW_ROWS_MAX = 1_024
 
 /**
- * Up to this number of allowed rows, reading their float32 takes no longer than scoring their codes, which are in
+ * Up to this number of allowed rows, reading their float32 takes no longer than scoring their SQ4 vectors, which are in
  * memory if they are few. It depends on the version alone, so that nodes with other memory give the same result.
  */
 export function exactRowsMax(passages: number, dimensions: number): number {
-  return codesFitIn(passages, dimensions, INDEX_BOUNDS.residentCodesMbDefault) ? 128 : FEW_ROWS_MAX
+  return sq4FitsIn(passages, dimensions, INDEX_BOUNDS.residentSq4MbDefault) ? 128 : FEW_ROWS_MAX
 }
 
 /** Costs in nanoseconds on one thread; see decision 0027. */
@@ -28,7 +30,7 @@ export interface PlannedScan {
   /** Rows between the first and the last one scanned, and how many of them are allowed. */
   readonly rows: number
   readonly allowed: number
-  /** Bytes of a code. */
+  /** Bytes of an SQ4 vector. */
   readonly rowBytes: number
 }
 

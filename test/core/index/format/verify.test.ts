@@ -197,7 +197,7 @@ test('files that do not fit the counts of the manifest are refused', async () =>
   await expect(verify()).rejects.toThrow(/vectors.f32 does not hold one vector a passage/)
   replaceSigned('vectors.f32', readFileSync(join(good, 'vectors.f32')))
   replaceSigned('vectors.sq4', readFileSync(file('vectors.sq4')).subarray(8))
-  await expect(verify()).rejects.toThrow(/vectors.sq4 does not hold one code a passage/)
+  await expect(verify()).rejects.toThrow(/vectors.sq4 does not hold one SQ4 vector a passage/)
   replaceSigned('vectors.sq4', readFileSync(join(good, 'vectors.sq4')))
   replaceSigned('facets.bin', readFileSync(file('facets.bin')).subarray(4))
   await expect(verify()).rejects.toThrow(/facets.bin does not fit/)
@@ -227,9 +227,9 @@ test('documents of another number than the manifest states are refused', async (
   await expect(verify()).rejects.toThrow(/documents.bin does not fit/)
 })
 
-test('codes of another number of clusters than the manifest states are refused', async () => {
+test('SQ4 vectors of another number of clusters than the manifest states are refused', async () => {
   replaceSigned('centroids.sq4', readFileSync(file('centroids.sq4')).subarray(0, 100))
-  await expect(verify()).rejects.toThrow(/centroids.sq4 does not hold one code a cluster/)
+  await expect(verify()).rejects.toThrow(/centroids.sq4 does not hold one SQ4 vector a cluster/)
 })
 
 test('search questions out of order, beyond the passages or of another number are refused', async () => {

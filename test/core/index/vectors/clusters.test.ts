@@ -6,8 +6,8 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
 import { RADIUS_MIN_SHARE, clustersFault, clustersLayout } from '#core/index/vectors/clusters.ts'
 import { openClusters } from '#core/index/vectors/clusters-reader.ts'
-import { scoreOfCode } from '#core/index/vectors/quantizer.ts'
-import { openCodes } from '#core/index/vectors/codes-reader.ts'
+import { sq4Score } from '#core/index/vectors/quantizer.ts'
+import { openSq4 } from '#core/index/vectors/sq4-reader.ts'
 import { openGraph } from '#core/index/vectors/graph.ts'
 import { innerProductAt } from '#core/index/vectors/inner-product.ts'
 import { rowsLayout } from '#core/index/vectors/layout.ts'
@@ -135,27 +135,27 @@ test('clusters that do not hold every passage once are refused', () => {
     expect(clustersFault(table(starts, radii, rows), 3, 2)).toMatch(message)
 })
 
-test('the product of a query with a centroid is that with the mean of its rows, up to the error of codes', async () => {
+test('the product of a query with a centroid is that with the mean of its rows, up to the error of SQ4', async () => {
   const { folder: own, vectors } = await written(ROWS, anyVector)
   const { clusters } = vectors
   using opened = new DisposableStack()
   const reader = openClusters(own, ROWS, DIMENSIONS, clusters, createResidentParts())
   opened.defer(() => reader.close())
-  const codes = openCodes({ path: join(own, 'vectors.sq4') }, ROWS, DIMENSIONS)
-  opened.defer(() => codes.close())
+  const sq4 = openSq4({ path: join(own, 'vectors.sq4') }, ROWS, DIMENSIONS)
+  opened.defer(() => sq4.close())
   const rows = new Float32Array(new Uint8Array(readFileSync(join(own, 'vectors.f32'))).buffer)
   const query = Float32Array.from(unit(anyVector(seededRandom(seed + 1))))
   const cosines = Array.from({ length: ROWS }, (_, row) => innerProductAt(rows, row * DIMENSIONS, query))
-  const { query: coded } = codes.scan(query, { candidates: 0, threshold: 1 })
-  const products = reader.products(coded)
+  const { query: quantized } = sq4.scan(query, { candidates: 0, threshold: 1 })
+  const products = reader.products(quantized)
   const centroids = new Uint8Array(readFileSync(join(own, 'centroids.sq4')))
   const { rowBytes } = rowsLayout(clusters.count, DIMENSIONS)
   for (let cluster = 0; cluster < clusters.count; cluster++) {
     const members = [...reader.rows.subarray(reader.starts[cluster], reader.starts[cluster + 1])]
     const expected = average(members.map((row) => cosines[row] ?? 0)) - average(cosines)
-    const productOf = (score: number): number => (score - coded.offset) / coded.scorePerCosine
-    const product = productOf(scoreOfCode(coded, centroids, cluster * rowBytes))
-    expect(Math.abs(product - expected)).toBeLessThan((6 * coded.error) / coded.scorePerCosine)
+    const productOf = (score: number): number => (score - quantized.offset) / quantized.scorePerCosine
+    const product = productOf(sq4Score(quantized, centroids, cluster * rowBytes))
+    expect(Math.abs(product - expected)).toBeLessThan((6 * quantized.error) / quantized.scorePerCosine)
     expect(products[cluster]).toBe(Math.fround(product))
   }
 })

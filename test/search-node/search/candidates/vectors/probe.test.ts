@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { expect, inject, test, vi } from 'vitest'
 import { artifactRef, openIndex } from '#core/index/format/reader.ts'
 import type { ClustersReader } from '#core/index/vectors/clusters-reader.ts'
-import type { CodesScan } from '#core/index/vectors/codes-scan.ts'
-import { codesLayout } from '#core/index/vectors/layout.ts'
+import type { Sq4Scan } from '#core/index/vectors/sq4-scan.ts'
+import { sq4Layout } from '#core/index/vectors/layout.ts'
 import { countRange } from '#core/index/bitset.ts'
 import { ClusterProbe } from '#search-node/search/candidates/vectors/probe.ts'
 import type { ProbeQuery } from '#search-node/search/candidates/vectors/probe.ts'
@@ -20,7 +20,7 @@ const DIMENSIONS = 64
 const { privateKeyDer } = signingKeys()
 
 /** Counts the positions that are scored. */
-function counted(scan: CodesScan): () => number {
+function counted(scan: Sq4Scan): () => number {
   const add = vi.spyOn(scan, 'add')
   const addAndMeasure = vi.spyOn(scan, 'addAndMeasure')
   return () =>
@@ -32,7 +32,7 @@ function counted(scan: CodesScan): () => number {
 
 interface Opened {
   readonly clusters: ClustersReader
-  readonly scan: CodesScan
+  readonly scan: Sq4Scan
   readonly asked: ProbeQuery
 }
 
@@ -41,15 +41,15 @@ async function withClusters(use: (opened: Opened) => void): Promise<void> {
   const rows = testRows({ rows: ROWS, dimensions: DIMENSIONS, seed, clusters: 40 })
   const { folder, manifest } = await buildTestArtifact({ store, rows, privateKeyDer, name: 'near' })
   const index = openIndex(artifactRef(folder, manifest))
-  const { codes, clusters } = vectorsOf(index)
+  const { sq4, clusters } = vectorsOf(index)
   const query = rows[0]?.vector ?? new Float32Array(DIMENSIONS)
   use({
     clusters,
-    scan: codes.scan(query, { candidates: 20, threshold: 10 }),
+    scan: sq4.scan(query, { candidates: 20, threshold: 10 }),
     asked: {
       query,
       positions: new Uint32Array(ROWS / 32).fill(0xffff_ffff),
-      all: { rows: ROWS, allowed: ROWS, rowBytes: codesLayout(ROWS, DIMENSIONS).rowBytes },
+      all: { rows: ROWS, allowed: ROWS, rowBytes: sq4Layout(ROWS, DIMENSIONS).rowBytes },
       rowsScoredMin: 20,
       costs: { ...PLAN_COSTS, scanNs: () => Number.MAX_VALUE },
     },
@@ -58,7 +58,7 @@ async function withClusters(use: (opened: Opened) => void): Promise<void> {
   rmSync(store, { recursive: true, force: true })
 }
 
-const rowsFound = (clusters: ClustersReader, scan: CodesScan): number[] =>
+const rowsFound = (clusters: ClustersReader, scan: Sq4Scan): number[] =>
   Array.from(scan.rows(), (position) => clusters.rows[position] ?? 0)
 
 test('clusters that can hold no wanted row are not scanned', async () => {
