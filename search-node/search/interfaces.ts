@@ -103,7 +103,7 @@ export interface TextQuery extends Omit<WordQuery, 'question'> {
 }
 
 export interface VectorCandidates extends ScoredCandidates {
-  /** How they were found: `exact`, `scan` or `clusters`; `none` without vectors. */
+  /** How they were found: `exact`, `scan` or `ivf`; `none` without vectors. */
   readonly plan: string
 }
 

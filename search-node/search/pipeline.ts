@@ -112,7 +112,7 @@ function rulesOf(statistics: VersionStatistics, { limit, ranking }: SearchInput)
 /**
  * Predictors depend on the lexical candidates at a fixed depth, however many passages are wanted, and on the fifty
  * nearest dense candidates of the first round. Up to ten wanted passages give equal values. Hundreds, as in an
- * evaluation, may differ where a search in more clusters finds a nearer row (decision 0027).
+ * evaluation, may differ where a search in more lists finds a nearer row (decision 0027).
  */
 function predict(
   statistics: VersionStatistics,

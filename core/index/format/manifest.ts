@@ -4,7 +4,7 @@ import { INDEX_BOUNDS } from '#core/index/bounds.ts'
 import { canonicalJson } from '#core/platform/digest.ts'
 import { cosineStatisticsSchema } from '#core/index/vectors/cosine-statistics.ts'
 import { engineSchema } from '#core/index/engine/description.ts'
-import { clustersSchema } from '#core/index/vectors/clusters.ts'
+import { ivfSchema } from '#core/index/vectors/ivf-layout.ts'
 import { SEARCH_QUESTION_FILES } from '#core/index/search-questions/layout.ts'
 
 export const ARTIFACT_FORMAT = 1
@@ -83,7 +83,7 @@ export const manifestSchema = z
     snapshots_digest: z.string().regex(/^[0-9a-f]{64}$/),
     /** Root of the Merkle tree over the passages in row order (RFC 6962), from `passages.leaves`. */
     merkle_root: z.string().regex(/^[0-9a-f]{64}$/),
-    clusters: clustersSchema.optional(),
+    clusters: ivfSchema.optional(),
     /** See `cosineStatisticsSchema`. */
     cosines: cosineStatisticsSchema.optional(),
     /** Number of search questions; absent in a version without any. */

@@ -17,9 +17,9 @@ import type { ReferencesReader } from '#core/index/references/reader.ts'
 import { openSq4 } from '#core/index/vectors/sq4-reader.ts'
 import type { Sq4Reader, Sq4Source } from '#core/index/vectors/sq4-reader.ts'
 import type { CosineStatistics } from '#core/index/vectors/cosine-statistics.ts'
-import type { ClustersDescription } from '#core/index/vectors/clusters.ts'
-import { openClusters } from '#core/index/vectors/clusters-reader.ts'
-import type { ClustersReader } from '#core/index/vectors/clusters-reader.ts'
+import type { IvfDescription } from '#core/index/vectors/ivf-layout.ts'
+import { openIvf } from '#core/index/vectors/ivf-reader.ts'
+import type { IvfReader } from '#core/index/vectors/ivf-reader.ts'
 import { sq4FitsIn, sq4Layout } from '#core/index/vectors/layout.ts'
 import { openRows } from '#core/index/vectors/row-file.ts'
 import type { RowFile } from '#core/index/vectors/row-file.ts'
@@ -49,7 +49,7 @@ export interface ArtifactRef {
 export interface VectorsRef {
   readonly dimensions: number
   /** Undefined: the version has an engine, and no vectors to be searched in. */
-  readonly clusters: ClustersDescription | undefined
+  readonly ivf: IvfDescription | undefined
   readonly cosines: CosineStatistics
 }
 
@@ -61,7 +61,7 @@ export function artifactRef(folder: string, manifest: Manifest): ArtifactRef {
     passages,
     documents,
     passageDigests: files['passages.sha256'].sha256,
-    vectors: embedding && cosines && { dimensions: embedding.dimensions, clusters, cosines },
+    vectors: embedding && cosines && { dimensions: embedding.dimensions, ivf: clusters, cosines },
     searchQuestions: search_questions,
     engine,
   }
@@ -95,7 +95,7 @@ export interface VectorsReader {
   readonly exact: RowFile
   /** Not of a version with an engine. */
   readonly sq4: Sq4Reader
-  readonly clusters: ClustersReader
+  readonly ivf: IvfReader
 }
 
 /** Keeps what is opened until the whole artifact is closed. */
@@ -103,19 +103,19 @@ type Hold = <Reader extends { close(): void }>(reader: Reader) => Reader
 
 function openVectors(
   { folder, passages }: ArtifactRef,
-  { dimensions, cosines, clusters }: VectorsRef,
+  { dimensions, cosines, ivf }: VectorsRef,
   parts: ResidentParts,
   sq4Mb: number,
   held: Hold,
 ): VectorsReader {
   const exact = held(openRows({ path: join(folder, 'vectors.f32'), rows: passages, dimensions }, parts))
-  if (clusters === undefined) return withoutSearch({ dimensions, cosines, exact })
+  if (ivf === undefined) return withoutSearch({ dimensions, cosines, exact })
   return {
     dimensions,
     cosines,
     exact,
     sq4: held(openSq4(sq4Source(folder, passages, dimensions, parts, sq4Mb), passages, dimensions)),
-    clusters: held(openClusters(folder, passages, dimensions, clusters, parts)),
+    ivf: held(openIvf(folder, passages, dimensions, ivf, parts)),
   }
 }
 
@@ -126,7 +126,7 @@ function withoutSearch(vectors: Pick<VectorsReader, 'dimensions' | 'cosines' | '
     get sq4(): never {
       throw new Error('a version with an engine is not searched in its own files')
     },
-    get clusters(): never {
+    get ivf(): never {
       throw new Error('a version with an engine is not searched in its own files')
     },
   }

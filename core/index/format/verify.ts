@@ -8,7 +8,7 @@ import { ArtifactError } from '#core/index/artifact-error.ts'
 import { documentsFault } from '#core/index/facets/documents-reader.ts'
 import { facetsLayout, facetsSchema } from '#core/index/facets/layout.ts'
 import { PASSAGE_DIGEST_BYTES, passageOffsetsFault } from '#core/index/passages/layout.ts'
-import { clustersFault } from '#core/index/vectors/clusters.ts'
+import { ivfFault } from '#core/index/vectors/ivf-layout.ts'
 import { centroidsBytes } from '#core/index/vectors/centroids.ts'
 import { sq4Layout } from '#core/index/vectors/layout.ts'
 import { searchQuestionRowsFault } from '#core/index/search-questions/layout.ts'
@@ -171,16 +171,16 @@ async function verifyShapes(folder: string, manifest: Manifest): Promise<void> {
 function verifyVectors(
   passages: number,
   dimensions: number,
-  clusters: number | undefined,
+  lists: number | undefined,
   { 'vectors.f32': vectors, 'vectors.sq4': sq4, 'centroids.sq4': centroids }: Manifest['files'],
 ): void {
   if (vectors?.bytes !== passages * dimensions * 4)
     throw new ArtifactError('vectors.f32 does not hold one vector a passage.')
-  if (clusters === undefined) return
+  if (lists === undefined) return
   if (sq4?.bytes !== sq4Layout(passages, dimensions).bytes)
     throw new ArtifactError('vectors.sq4 does not hold one SQ4 vector a passage.')
-  if (centroids?.bytes !== centroidsBytes(clusters, dimensions))
-    throw new ArtifactError('centroids.sq4 does not hold one SQ4 vector a cluster.')
+  if (centroids?.bytes !== centroidsBytes(lists, dimensions))
+    throw new ArtifactError('centroids.sq4 does not hold one SQ4 vector a list.')
 }
 
 /** Verifies the tables that a search does not check. A row out of range would address foreign bytes. */
@@ -189,7 +189,7 @@ async function verifyTables(folder: string, manifest: Manifest): Promise<void> {
   const read = (name: ArtifactFile): Promise<Buffer> => readFile(join(folder, name))
   const fault =
     passageOffsetsFault(await read('passages.offsets'), passages, files['passages.jsonl'].bytes) ??
-    (clusters && clustersFault(await read('clusters.u32'), passages, clusters.count)) ??
+    (clusters && ivfFault(await read('clusters.u32'), passages, clusters.count)) ??
     documentsFault(await read('documents.bin'), passages, documents) ??
     (questions === undefined
       ? undefined

@@ -41,7 +41,7 @@ import type { PassagesWriter } from '#core/index/passages/writer.ts'
 import { createRowTableWriter } from '#core/index/passages/row-table.ts'
 import type { RowTableWriter } from '#core/index/passages/row-table.ts'
 import type { CosineStatistics } from '#core/index/vectors/cosine-statistics.ts'
-import type { ClustersDescription } from '#core/index/vectors/clusters.ts'
+import type { IvfDescription } from '#core/index/vectors/ivf-layout.ts'
 import { openVectorsWriter } from '#core/index/vectors/writer.ts'
 import type { VectorsWriter } from '#core/index/vectors/writer.ts'
 import { writeSearchQuestions } from '#core/index/search-questions/writer.ts'
@@ -204,7 +204,7 @@ async function writeFolder(input: ArtifactInput, folder: string): Promise<Writte
       engine,
       documents: documents.count,
       merkleRoot: merkleRoot(tables.leaves),
-      clusters: written?.clusters,
+      ivf: written?.ivf,
       cosines: written?.cosines,
       files: { ...others, ...(isSearched ? { 'lexical.postings': postings } : {}), ...ofNgrams },
     })
@@ -217,7 +217,7 @@ interface Measured {
   readonly engine: EngineDescription | undefined
   readonly documents: number
   readonly merkleRoot: Buffer
-  readonly clusters: ClustersDescription | undefined
+  readonly ivf: IvfDescription | undefined
   readonly cosines: CosineStatistics | undefined
   readonly files: Manifest['files']
 }
@@ -225,7 +225,7 @@ interface Measured {
 async function writeManifest(
   input: ArtifactInput,
   folder: string,
-  { engine, documents, merkleRoot: root, clusters, cosines, files }: Measured,
+  { engine, documents, merkleRoot: root, ivf, cosines, files }: Measured,
 ): Promise<WrittenArtifact> {
   const searchQuestions = input.searchQuestions?.length ?? 0
   const manifest = manifestSchema.parse({
@@ -235,7 +235,7 @@ async function writeManifest(
     passages: input.passages,
     documents,
     ...(input.embedding === undefined ? {} : { embedding: input.embedding }),
-    ...(clusters === undefined ? {} : { clusters }),
+    ...(ivf === undefined ? {} : { clusters: ivf }),
     snapshots_digest: input.snapshotsDigest,
     merkle_root: root.toString('hex'),
     ...(searchQuestions === 0 ? {} : { search_questions: searchQuestions }),

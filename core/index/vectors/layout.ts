@@ -2,12 +2,12 @@
  * Files of vectors, little-endian.
  *
  * - `vectors.f32`: rows × dimensions float32, unit length. Exact scores are computed from it.
- * - `vectors.sq4`: the vectors in four bits a component (`sq4Layout`), in cluster order. A scan of them finds
+ * - `vectors.sq4`: the vectors in four bits a component (`sq4Layout`), in the order of the lists. A scan of them finds
  *   the candidates under any filter.
- * - `clusters.u32`: the rows of each cluster (`clustersLayout`). The position of a row in cluster order is the position
+ * - `clusters.u32`: the rows of each list (`ivfLayout`). The position of a row in the order of the lists is the position
  *   of its SQ4 vector.
- * - `centroids.sq4`: the centroids of the clusters, in SQ4 by the same quantizer.
- * - `graph.usearch`: an HNSW graph of the centroids (usearch, int8), which finds the clusters nearest to a query.
+ * - `centroids.sq4`: the centroids of the lists, in SQ4 by the same quantizer.
+ * - `graph.usearch`: an HNSW graph of the centroids (usearch, int8), which finds the lists nearest to a query.
  */
 
 /** Components of one block: 32 bytes, two components in each. */

@@ -3,9 +3,9 @@ import { INDEX_BOUNDS } from '#core/index/bounds.ts'
 
 /**
  * How rows are found: `exact` scores every allowed row in float32; `scan` scores the SQ4 vectors of every allowed row;
- * `clusters` scores the SQ4 vectors of those in the clusters near the query.
+ * `ivf` scores the SQ4 vectors of those in the lists near the query.
  */
-export type QueryPlan = 'exact' | 'scan' | 'clusters'
+export type QueryPlan = 'exact' | 'scan' | 'ivf'
 
 /**
  * Up to this number of allowed rows, all are scored: in float32, or by their SQ4 vectors where that takes less time.
@@ -24,7 +24,7 @@ export function exactRowsMax(passages: number, dimensions: number): number {
 const READ_NS_PER_BYTE = 0.05
 const SCORE_NS_PER_BYTE = 0.05
 const READ_NS_PER_CALL = 700
-const FIND_NS_PER_CLUSTER = 1_500
+const FIND_NS_PER_LIST = 1_500
 
 export interface PlannedScan {
   /** Rows between the first and the last one scanned, and how many of them are allowed. */
@@ -34,10 +34,10 @@ export interface PlannedScan {
   readonly rowBytes: number
 }
 
-/** Estimated costs in nanoseconds, by which a search chooses between a scan and the clusters near a query. */
+/** Estimated costs in nanoseconds, by which a search chooses between a scan and the lists near a query. */
 export interface PlanCosts {
   readonly scanNs: typeof scanNs
-  readonly clustersNs: typeof clustersNs
+  readonly listsNs: typeof listsNs
 }
 
 /** Estimates a scan. Rows between two allowed ones are read with them if that costs less than another call. */
@@ -47,9 +47,9 @@ function scanNs({ rows, allowed, rowBytes }: PlannedScan): number {
   return allowed * (gapNs + rowBytes * (READ_NS_PER_BYTE + SCORE_NS_PER_BYTE))
 }
 
-/** Estimates a scan of the rows of some clusters, which have to be found. */
-function clustersNs(clusters: number, scan: PlannedScan): number {
-  return clusters * (FIND_NS_PER_CLUSTER + READ_NS_PER_CALL) + scanNs(scan)
+/** Estimates a scan of the rows of some lists, which have to be found. */
+function listsNs(lists: number, scan: PlannedScan): number {
+  return lists * (FIND_NS_PER_LIST + READ_NS_PER_CALL) + scanNs(scan)
 }
 
-export const PLAN_COSTS: PlanCosts = { scanNs, clustersNs }
+export const PLAN_COSTS: PlanCosts = { scanNs, listsNs }

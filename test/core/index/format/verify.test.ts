@@ -227,9 +227,9 @@ test('documents of another number than the manifest states are refused', async (
   await expect(verify()).rejects.toThrow(/documents.bin does not fit/)
 })
 
-test('SQ4 vectors of another number of clusters than the manifest states are refused', async () => {
+test('SQ4 vectors of another number of lists than the manifest states are refused', async () => {
   replaceSigned('centroids.sq4', readFileSync(file('centroids.sq4')).subarray(0, 100))
-  await expect(verify()).rejects.toThrow(/centroids.sq4 does not hold one SQ4 vector a cluster/)
+  await expect(verify()).rejects.toThrow(/centroids.sq4 does not hold one SQ4 vector a list/)
 })
 
 test('search questions out of order, beyond the passages or of another number are refused', async () => {
@@ -252,7 +252,7 @@ test('search questions out of order, beyond the passages or of another number ar
   await expect(verify()).rejects.toThrow(/form/)
 })
 
-test('a manifest has all of the vectors, their clusters and their space, or none of them', async () => {
+test('a manifest has all of the vectors, their lists and their space, or none of them', async () => {
   const manifest = manifestSchema.parse(JSON.parse(readFileSync(file(MANIFEST_FILE), 'utf8')))
   const { clusters: _clusters, ...withoutClusters } = manifest
   const { embedding: _embedding, ...withoutSpace } = manifest

@@ -24,8 +24,8 @@ const { privateKeyDer } = signingKeys()
 const LIMIT = 10
 const EXPANSION_MIN = 64
 /** A scan of all allowed rows never costs more. */
-const SCAN_FIRST: PlanCosts = { ...PLAN_COSTS, clustersNs: () => Number.MAX_VALUE }
-const CLUSTERS_FIRST: PlanCosts = { ...PLAN_COSTS, scanNs: () => Number.MAX_VALUE }
+const SCAN_FIRST: PlanCosts = { ...PLAN_COSTS, listsNs: () => Number.MAX_VALUE }
+const LISTS_FIRST: PlanCosts = { ...PLAN_COSTS, scanNs: () => Number.MAX_VALUE }
 
 const open = ({ folder, manifest }: TestArtifact): IndexReader => openIndex(artifactRef(folder, manifest))
 let store: string
@@ -113,7 +113,7 @@ describe('a version of many rows', () => {
 
   describe.each([
     ['by a scan', SCAN_FIRST],
-    ['by its clusters', CLUSTERS_FIRST],
+    ['by its lists', LISTS_FIRST],
   ])('searched %s', (_way, costs) => {
     test.each(Object.keys(SHARES))(
       'finds the true best ten where the filter %s allows passages at random',
@@ -158,9 +158,9 @@ describe('a version of many rows', () => {
       expect([...recallOf(mapping, rows, some, { queries: 5, costs }).plans]).toEqual(['scan'])
     })
 
-    test('of many, all are scanned if that costs less, else those in the clusters near the query', () => {
+    test('of many, all are scanned if that costs less, else those in the lists near the query', () => {
       const { plans } = recallOf(mapping, rows, () => EVERYTHING, { queries: 5, costs })
-      expect([...plans]).toEqual([costs === CLUSTERS_FIRST ? 'clusters' : 'scan'])
+      expect([...plans]).toEqual([costs === LISTS_FIRST ? 'ivf' : 'scan'])
     })
 
     test('where the filter excludes the neighbourhood of the query, all allowed rows are scanned', () => {
@@ -264,8 +264,8 @@ describe('a version whose vectors differ in few directions', () => {
     ['half of the topics', { languages: ['en'] }],
     ['one topic', { anySubject: false, subjects: ['topic-3'] }],
     ['few topics', { anySubject: false, subjects: ['topic-3', 'topic-4', 'topic-5', 'topic-6'] }],
-  ])('finds the true best ten under %s, by a scan and by clusters', (_, filters) => {
-    for (const costs of [PLAN_COSTS, CLUSTERS_FIRST])
+  ])('finds the true best ten under %s, by a scan and by lists', (_, filters) => {
+    for (const costs of [PLAN_COSTS, LISTS_FIRST])
       expect(recallOf(mapping, rows, () => ({ ...EVERYTHING, ...filters }), { costs }).recall).toBeGreaterThanOrEqual(
         0.98,
       )
@@ -289,7 +289,7 @@ test('vectors without neighbourhoods are scanned, and the true best ten are foun
 
 test.each([
   ['by a scan', SCAN_FIRST],
-  ['by clusters', CLUSTERS_FIRST],
+  ['by lists', LISTS_FIRST],
 ])('of many rows that are equally near, those of the first chunk ids are found %s', async (name, costs) => {
   const rows = testRows({ rows: 3_000, dimensions: 16, seed }).map(({ record }, at) => ({
     record,
