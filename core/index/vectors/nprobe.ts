@@ -54,8 +54,8 @@ export async function measureIvf(
     const scan = sq4.scan(query, { candidates: 0, threshold: 1 })
     const products = centroids.products(scan.query)
     const spread = spreadNear(scan, lists, lists.graph.nearest(query, firstLists(rows, count)))
-    const mostOf = products.map((product, at) => product + DEVIATIONS_MIN * spread * (lists.radii[at] ?? 0))
-    countRanks(ranks, mostOf, nearest.rows.subarray(0, NEAREST), listOf)
+    const upperBounds = products.map((product, at) => product + DEVIATIONS_MIN * spread * (lists.radii[at] ?? 0))
+    countRanks(ranks, upperBounds, nearest.rows.subarray(0, NEAREST), listOf)
     addDeviations(deviations, nearest, (row) => {
       const at = listOf[row] ?? 0
       return { product: products[at] ?? 0, deviation: spread * (lists.radii[at] ?? 0) }

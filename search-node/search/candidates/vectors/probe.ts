@@ -40,7 +40,7 @@ export class IvfProbe {
   readonly #scanned: Uint8Array
   readonly #near: { lists: number; rows: number; allowed: number; readonly rowBytes: number }
   /** What the rows of a list lie above its centroid at most, in radii. */
-  #perRadius = 0
+  #boundPerRadius = 0
 
   constructor(ivf: IvfReader, scan: Sq4Scan, asked: ProbeQuery) {
     this.#ivf = ivf
@@ -56,32 +56,32 @@ export class IvfProbe {
     const { query, all } = this.#asked
     const count = this.#scanned.length
     for (const list of this.#ivf.nearest(query, firstLists(all.rows, count))) {
-      if (this.#mostOf(list) < this.#least()) continue
-      if (!this.#isWorth()) return this.#left()
+      if (this.#upperBound(list) < this.#threshold()) continue
+      if (!this.#isCheaperThanScan()) return this.#remaining()
       this.#scanList(list)
     }
-    for (const list of this.#listsAbove(this.#least())) {
+    for (const list of this.#listsAbove(this.#threshold())) {
       if (this.#scanned[list] === 1) continue
-      if (this.#mostOf(list) < this.#least()) return undefined
-      if (!this.#isWorth()) return this.#left()
+      if (this.#upperBound(list) < this.#threshold()) return undefined
+      if (!this.#isCheaperThanScan()) return this.#remaining()
       this.#scanList(list)
     }
     return undefined
   }
 
-  #mostOf(list: number): number {
-    return (this.#products[list] ?? 0) + this.#perRadius * (this.#ivf.radii[list] ?? 0)
+  #upperBound(list: number): number {
+    return (this.#products[list] ?? 0) + this.#boundPerRadius * (this.#ivf.radii[list] ?? 0)
   }
 
-  #least(): number {
+  #threshold(): number {
     const isEnough = this.#spread.isMeasured && this.#near.allowed >= this.#asked.rowsScoredMin
     return isEnough ? this.#scan.threshold() : -Infinity
   }
 
-  #isWorth(): boolean {
+  #isCheaperThanScan(): boolean {
     const { all, costs } = this.#asked
-    const isTold = this.#near.lists === Math.ceil(this.#ivf.nprobe * EXCLUSION_SHARE)
-    if (isTold && excludesNear(this.#near, all)) return false
+    const isSampled = this.#near.lists === Math.ceil(this.#ivf.nprobe * EXCLUSION_SHARE)
+    if (isSampled && excludesNear(this.#near, all)) return false
     return costs.listsNs(this.#near.lists, this.#near) <= costs.scanNs(all)
   }
 
@@ -92,7 +92,7 @@ export class IvfProbe {
     if (this.#spread.isMeasured) this.#scan.add(positions, from, to)
     else {
       this.#spread.add(to - from, this.#scan.addAndMeasure(positions, from, to), radii[list] ?? 0)
-      this.#perRadius = deviations * this.#spread.deviation
+      this.#boundPerRadius = deviations * this.#spread.deviation
     }
     this.#scanned[list] = 1
     this.#near.lists += 1
@@ -104,13 +104,13 @@ export class IvfProbe {
    * The lists that may hold a row of at least this value, the most promising first. Numbers sort faster without a
    * comparison.
    */
-  #listsAbove(least: number): Float64Array {
+  #listsAbove(threshold: number): Float64Array {
     const count = this.#scanned.length
     const keys = new Float64Array(count)
     let held = 0
     for (let list = 0; list < count; list++) {
-      const most = this.#mostOf(list)
-      if (most >= least) keys[held++] = list - Math.round(most * KEY_STEPS) * KEY_LISTS
+      const bound = this.#upperBound(list)
+      if (bound >= threshold) keys[held++] = list - Math.round(bound * KEY_STEPS) * KEY_LISTS
     }
     const sorted = keys.subarray(0, held).sort()
     for (let at = 0; at < held; at++)
@@ -119,14 +119,14 @@ export class IvfProbe {
   }
 
   /** The allowed positions outside of the lists that are scanned or hold no wanted row; undefined if none. */
-  #left(): Uint32Array | undefined {
+  #remaining(): Uint32Array | undefined {
     const { starts } = this.#ivf
-    const left = this.#asked.positions.slice()
-    const least = this.#least()
+    const remaining = this.#asked.positions.slice()
+    const threshold = this.#threshold()
     for (let list = 0; list < this.#scanned.length; list++)
-      if (this.#scanned[list] === 1 || this.#mostOf(list) < least)
-        clearRange(left, starts[list] ?? 0, starts[list + 1] ?? 0)
-    return countRows(left) === 0 ? undefined : left
+      if (this.#scanned[list] === 1 || this.#upperBound(list) < threshold)
+        clearRange(remaining, starts[list] ?? 0, starts[list + 1] ?? 0)
+    return countRows(remaining) === 0 ? undefined : remaining
   }
 }
 
