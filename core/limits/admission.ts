@@ -26,7 +26,7 @@ export type Candidate = Omit<NewReservation, 'admittedAtMs' | 'deadlineAtMs' | F
   readonly limits: PlanLimits
   readonly corpusPassages: number
   /** Passages that an operator allows beyond the marks of the exposure. */
-  readonly raised: number
+  readonly exposureAllowance: number
   /** Computed only for a charged request. */
   readonly fingerprint: () => Pick<NewReservation, Fingerprinted>
 }
@@ -110,11 +110,17 @@ async function charge(
   wait: Waiting,
 ): Promise<ChargeDecision> {
   const [idempotencyDigest] = candidate.idempotencyDigests
-  const { id: requestId, limits, corpusPassages, raised } = candidate
+  const { id: requestId, limits, corpusPassages, exposureAllowance } = candidate
   try {
     return await wait(
       'redis',
-      deps.counters.admit(candidate, epoch.id, { requestId, limits, corpusPassages, raised, idempotencyDigest }),
+      deps.counters.admit(candidate, epoch.id, {
+        requestId,
+        limits,
+        corpusPassages,
+        exposureAllowance,
+        idempotencyDigest,
+      }),
     )
   } catch (error) {
     await undo(deps, candidate, epoch, wait)

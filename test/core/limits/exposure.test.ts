@@ -97,9 +97,12 @@ describe('extraction exposure', () => {
     const scope = await createScope()
     const limits = plan(marks({ corpus: 5, document: 5 }))
     await serve(scope, limits, passages('a', 0, 5))
-    expect(await ask(scope, limits, { raised: 1 })).toMatchObject({ status: 'admitted', stoppedDocuments: [] })
+    expect(await ask(scope, limits, { exposureAllowance: 1 })).toMatchObject({
+      status: 'admitted',
+      stoppedDocuments: [],
+    })
     await serve(scope, limits, passages('a', 5, 1))
-    expect((await ask(scope, limits, { raised: 1 })).status).toBe('exposure')
+    expect((await ask(scope, limits, { exposureAllowance: 1 })).status).toBe('exposure')
   })
 })
 
@@ -122,7 +125,11 @@ test('access comes back by the day: each midnight forgets the daily part, and th
 test('admission decides by the level that the domain states, in every order of days', async () => {
   const windows = { corpus: 8, daily: 2 }
   const limits = plan(marks(windows, { window_days: 4 }))
-  const { corpus } = exposureMarks(limits.exposure, { environment: 'live', corpusPassages: 100_000, raised: 0 })
+  const { corpus } = exposureMarks(limits.exposure, {
+    environment: 'live',
+    corpusPassages: 100_000,
+    exposureAllowance: 0,
+  })
   const days = fc.array(fc.record({ after: fc.nat({ max: 3 }), passages: fc.integer({ min: 1, max: 6 }) }), {
     minLength: 1,
     maxLength: 8,

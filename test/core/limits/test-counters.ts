@@ -58,7 +58,7 @@ export interface TestCounters {
   ask(
     scope: LimitScope,
     limits: PlanLimits,
-    more?: { requestId?: string; digest?: Buffer; corpusPassages?: number; raised?: number; epoch?: string },
+    more?: { requestId?: string; digest?: Buffer; corpusPassages?: number; exposureAllowance?: number; epoch?: string },
   ): Promise<ChargeDecision>
   end(scope: LimitScope, requestId: string, ending: Ending, digest?: Buffer): Promise<unknown>
   /** Charges a request of another entitlement of the same organization and delivers these passages. */
@@ -93,13 +93,19 @@ export async function openTestCounters(): Promise<TestCounters> {
   function ask(
     scope: LimitScope,
     limits: PlanLimits,
-    more: { requestId?: string; digest?: Buffer; corpusPassages?: number; raised?: number; epoch?: string } = {},
+    more: {
+      requestId?: string
+      digest?: Buffer
+      corpusPassages?: number
+      exposureAllowance?: number
+      epoch?: string
+    } = {},
   ): Promise<ChargeDecision> {
     return counters.admit(scope, more.epoch ?? EPOCH, {
       requestId: more.requestId ?? randomUUID(),
       limits,
       corpusPassages: more.corpusPassages ?? 100_000,
-      raised: more.raised ?? 0,
+      exposureAllowance: more.exposureAllowance ?? 0,
       idempotencyDigest: more.digest,
     })
   }
