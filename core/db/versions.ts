@@ -8,7 +8,7 @@ import { changesSchema } from '#core/domain/changes.ts'
 import { profileParametersSchema, storedParameters } from '#core/domain/retrieval-profile.ts'
 import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
 import { DATABASE_BOUNDS } from './bounds.ts'
-import { WAY_BACK } from './activation-history.ts'
+import { ROLLBACK_PATH } from './activation-history.ts'
 import type { Queryable } from './pool.ts'
 
 export const documentRowSchema = z.strictObject({ id: z.uuid(), key: z.string() })
@@ -201,10 +201,10 @@ export interface VersionToServe {
  * profiles active entitlements name.
  */
 const VERSIONS_TO_SERVE = `
-with recursive ${WAY_BACK}, wanted as (
+with recursive ${ROLLBACK_PATH}, wanted as (
   select version_id as id from active_versions
   union
-  select version_id from way_back where not claimed
+  select version_id from rollback_path where not claimed
   union
   select v.id from entitlements e join corpus_versions v on v.profile_id = any (e.profile_ids) where e.active
 )
