@@ -60,13 +60,13 @@ export interface HeldDocument {
   readonly after: boolean
 }
 
-const searchQuestionSchema = z.object({
+const queryExpansionSchema = z.object({
   /** `source_id` of its passage. */
   passage: z.string(),
   language: z.string(),
   text: z.string(),
 })
-export type SearchQuestionEntry = z.infer<typeof searchQuestionSchema>
+export type QueryExpansionEntry = z.infer<typeof queryExpansionSchema>
 
 /**
  * What two versions hold, in an SQLite file, so that memory does not grow with the corpus. The primary keys give the
@@ -90,10 +90,10 @@ export interface VersionDifferences {
   references(): Iterable<HeldReference>
   /** Adds a header; the same one again changes nothing. */
   addRevision(side: Side, document: string, revision: RevisionEntry): void
-  /** Adds a search question; the same one again changes nothing. */
-  addSearchQuestion(side: Side, question: SearchQuestionEntry): void
-  /** The search questions that only one of the versions holds, by passage. */
-  searchQuestions(): Iterable<SearchQuestionEntry & { readonly side: Side }>
+  /** Adds a query expansion; the same one again changes nothing. */
+  addQueryExpansion(side: Side, question: QueryExpansionEntry): void
+  /** The query expansions that only one of the versions holds, by passage. */
+  queryExpansions(): Iterable<QueryExpansionEntry & { readonly side: Side }>
   /** Every passage by document, language, provision and day; equal content stands together. */
   passages(): Iterable<PassageEntry>
   documents(): Iterable<HeldDocument>
@@ -165,9 +165,9 @@ where exists (select 1 from refs b where b.reference = r.reference and b.side = 
 group by r.reference, r.document, r.language, r.provision
 having before <> after
 order by r.reference, r.document, r.language, r.provision`
-const INSERT_SEARCH_QUESTION = `
+const INSERT_QUERY_EXPANSION = `
 insert or ignore into search_questions (passage, language, text, side) values (?, ?, ?, ?)`
-const SEARCH_QUESTIONS = `
+const QUERY_EXPANSIONS = `
 select passage, language, text, min(side) as side from search_questions group by passage, language, text
 having count(*) = 1 order by passage, language, text`
 const DOCUMENTS = `
@@ -203,7 +203,7 @@ const passageSchema = z
   })
   .transform((row): PassageEntry => ({ ...row, side: SIDES[row.side] }))
 const flag = z.union([z.literal(0), z.literal(1)]).transform(Boolean)
-const oneSidedSchema = searchQuestionSchema
+const oneSidedSchema = queryExpansionSchema
   .extend({ side: sideSchema })
   .transform((row) => ({ ...row, side: SIDES[row.side] }))
 const documentSchema = z.object({ document: z.string(), before: flag, after: flag })
@@ -226,7 +226,7 @@ export function openVersionDifferences(path: string): VersionDifferences {
   const [insertPassage, insertName] = [database.prepare(INSERT_PASSAGE), database.prepare(INSERT_NAME)]
   const [insertRevision, insertReference] = [database.prepare(INSERT_REVISION), database.prepare(INSERT_REFERENCE)]
   const [heldUnder, heldAnywhere] = [database.prepare(HELD_UNDER), database.prepare(HELD_ANYWHERE)]
-  const insertSearchQuestion = database.prepare(INSERT_SEARCH_QUESTION)
+  const insertQueryExpansion = database.prepare(INSERT_QUERY_EXPANSION)
   const [newest, lost, on] = [NEWEST, LOST_REVISIONS, REVISION_ON].map((sql) => database.prepare(sql))
   return {
     addPassage({ document, language, provision, day, until, content, side, from, bytes, snapshot }) {
@@ -249,11 +249,11 @@ export function openVersionDifferences(path: string): VersionDifferences {
       const { title, authority, canonical_url: url, published_at: published, effective_at: effective } = header
       insertRevision.run(document, SIDES.indexOf(side), language, day, title, authority, url, published, effective)
     },
-    addSearchQuestion(side, { passage, language, text }) {
-      insertSearchQuestion.run(passage, language, text, SIDES.indexOf(side))
+    addQueryExpansion(side, { passage, language, text }) {
+      insertQueryExpansion.run(passage, language, text, SIDES.indexOf(side))
     },
-    *searchQuestions() {
-      for (const row of database.prepare(SEARCH_QUESTIONS).iterate()) yield oneSidedSchema.parse(row)
+    *queryExpansions() {
+      for (const row of database.prepare(QUERY_EXPANSIONS).iterate()) yield oneSidedSchema.parse(row)
     },
     *passages() {
       for (const row of database.prepare(PASSAGES).iterate()) yield passageSchema.parse(row)

@@ -138,8 +138,8 @@ export interface CandidateSource {
   byWords(query: WordQuery, deadline: CallDeadline): Promise<ScoredCandidates>
   /** Ids ascending. Scores are cosines. */
   byVector(query: VectorQuery, deadline: CallDeadline): Promise<VectorCandidates>
-  /** Passages with the best search questions, best first, with their shares; undefined: the version has none. */
-  bySearchQuestions(query: TextQuery, deadline: CallDeadline): Promise<ScoredCandidates | undefined>
+  /** Passages with the best query expansions, best first, with their shares; undefined: the version has none. */
+  byQueryExpansions(query: TextQuery, deadline: CallDeadline): Promise<ScoredCandidates | undefined>
   byReference(query: ReferenceQuery, deadline: CallDeadline): Promise<NamedRows>
 }
 
@@ -221,10 +221,10 @@ export interface VersionStatistics {
   /** Undefined: a version without vectors. */
   readonly vectorScores: VectorScores | undefined
   /**
-   * How much of a question the best search question of each row holds, in [0, 1]; undefined: the version has none.
+   * How much of a question the best query expansion of each row holds, in [0, 1]; undefined: the version has none.
    * @param rows ascending.
    */
-  searchQuestionShares(text: string, rows: Uint32Array): Float64Array | undefined
+  queryExpansionShares(text: string, rows: Uint32Array): Float64Array | undefined
   /** Compares a question with the n-grams of passages. @param words of the question, as `indexWords` gives them. */
   ngrams(words: readonly string[]): NgramQuestion
   readonly rowNgrams: PassageNgrams

@@ -140,7 +140,7 @@ function predict(
           ),
     documents: columns.documents,
     named: namedFigures({ byWords: candidates, rows, scores: dense }),
-    searchQuestionsOnly: asked === undefined ? 0 : searchQuestionsOnly(rows, lexical, asked, columns),
+    queryExpansionsOnly: asked === undefined ? 0 : queryExpansionsOnly(rows, lexical, asked, columns),
   })
 }
 
@@ -156,8 +156,8 @@ function coverageAboveBackground(
   return aboveBackground(coverageOf(words, held, documentShare), question.information, background)
 }
 
-/** See the predictor of this name. The first passage is the best by words and search questions; ties by chunk id. */
-function searchQuestionsOnly(
+/** See the predictor of this name. The first passage is the best by words and query expansions; ties by chunk id. */
+function queryExpansionsOnly(
   rows: Uint32Array,
   lexical: Float64Array,
   asked: Float64Array,

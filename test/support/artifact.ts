@@ -16,7 +16,7 @@ import { createArtifactStore } from '#core/index/format/store.ts'
 import { writeArtifact } from '#core/index/format/writer.ts'
 import type { ArtifactRow, WrittenArtifact } from '#core/index/format/writer.ts'
 import type { SourceFacts } from '#core/index/passages/sources.ts'
-import type { PlacedQuestion } from '#core/index/search-questions/writer.ts'
+import type { PlacedExpansion } from '#core/index/query-expansions/writer.ts'
 import type { ActEntry } from '#core/index/references/layout.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import { derivedUuid } from '#core/platform/ids.ts'
@@ -41,7 +41,7 @@ export interface TestArtifactOptions {
   /** What it says of its snapshots; `sourcesOf` if absent. */
   readonly sources?: readonly SourceFacts[]
   /** None if absent. */
-  readonly searchQuestions?: readonly PlacedQuestion[]
+  readonly queryExpansions?: readonly PlacedExpansion[]
   /** Loads the version into an index of an engine; see `ArtifactInput`. */
   readonly loadEngine?: (artifact: UnsignedArtifact, versionId: string) => Promise<EngineDescription>
 }
@@ -57,7 +57,7 @@ export async function buildTestArtifact({
   acts = [],
   queries = rows.slice(0, SAMPLE_QUERIES).map(({ vector }) => vector),
   embedding = spaceOf(rows[0]?.vector.length ?? 0),
-  searchQuestions = [],
+  queryExpansions = [],
   sources = sourcesOf(rows.map(({ record }) => record.citation.source_snapshot_id)),
   loadEngine,
 }: TestArtifactOptions): Promise<TestArtifact> {
@@ -72,7 +72,7 @@ export async function buildTestArtifact({
     passages: rows.length,
     rows,
     acts,
-    searchQuestions,
+    queryExpansions,
     sampleQueries: () => Promise.resolve(queries),
     ...(loadEngine === undefined ? {} : { loadEngine: (artifact) => loadEngine(artifact, versionId) }),
     privateKeyDer,

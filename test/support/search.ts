@@ -69,7 +69,7 @@ export interface Searchable {
 }
 
 export async function searchable(
-  corpus: Pick<TestArtifactOptions, 'rows' | 'acts' | 'queries' | 'embedding' | 'searchQuestions'>,
+  corpus: Pick<TestArtifactOptions, 'rows' | 'acts' | 'queries' | 'embedding' | 'queryExpansions'>,
 ): Promise<Searchable> {
   const store = mkdtempSync(join(tmpdir(), 'search-'))
   const { folder, manifest } = await buildTestArtifact({ ...corpus, store, privateKeyDer: signingKeys().privateKeyDer })

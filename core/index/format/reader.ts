@@ -23,8 +23,8 @@ import type { IvfReader } from '#core/index/vectors/ivf-reader.ts'
 import { sq4FitsIn, sq4Layout } from '#core/index/vectors/layout.ts'
 import { openRows } from '#core/index/vectors/row-file.ts'
 import type { RowFile } from '#core/index/vectors/row-file.ts'
-import { openSearchQuestions } from '#core/index/search-questions/reader.ts'
-import type { SearchQuestionsReader } from '#core/index/search-questions/reader.ts'
+import { openQueryExpansions } from '#core/index/query-expansions/reader.ts'
+import type { QueryExpansionsReader } from '#core/index/query-expansions/reader.ts'
 import { INDEX_BOUNDS } from '#core/index/bounds.ts'
 import { createResidentParts, wholeFile } from '#core/index/storage/resident-parts.ts'
 import type { ResidentParts, SharedParts } from '#core/index/storage/resident-parts.ts'
@@ -40,8 +40,8 @@ export interface ArtifactRef {
   readonly passageDigests: string
   /** Undefined for a version without vectors. */
   readonly vectors: VectorsRef | undefined
-  /** Number of search questions; undefined: none. */
-  readonly searchQuestions: number | undefined
+  /** Number of query expansions; undefined: none. */
+  readonly queryExpansions: number | undefined
   /** Undefined: the version is searched in its own files. */
   readonly engine: EngineDescription | undefined
 }
@@ -62,7 +62,7 @@ export function artifactRef(folder: string, manifest: Manifest): ArtifactRef {
     documents,
     passageDigests: files['passages.sha256'].sha256,
     vectors: embedding && cosines && { dimensions: embedding.dimensions, ivf: clusters, cosines },
-    searchQuestions: search_questions,
+    queryExpansions: search_questions,
     engine,
   }
 }
@@ -78,8 +78,8 @@ export interface IndexReader {
   readonly forward: ForwardReader
   readonly ngrams: NgramsReader
   readonly references: ReferencesReader
-  /** Undefined for a version without search questions. */
-  readonly searchQuestions: SearchQuestionsReader | undefined
+  /** Undefined for a version without query expansions. */
+  readonly queryExpansions: QueryExpansionsReader | undefined
   readonly passage: PassagesReader['passage']
   readonly passageDigest: PassagesReader['digest']
   /** Memory of the artifact that threads share. */
@@ -165,8 +165,8 @@ export function openIndex(
   const lexical = held(openLexicalReader(folder, passages, parts, 'lexical', ref.engine === undefined))
   const forward = held(openForwardReader(folder, passages, parts))
   const references = held(openReferencesReader(folder))
-  const searchQuestions =
-    ref.searchQuestions === undefined ? undefined : held(openSearchQuestions(folder, ref.searchQuestions, parts))
+  const queryExpansions =
+    ref.queryExpansions === undefined ? undefined : held(openQueryExpansions(folder, ref.queryExpansions, parts))
   const index = {
     passages,
     vectors,
@@ -176,7 +176,7 @@ export function openIndex(
     forward,
     ngrams: readNgrams(folder, passages, parts),
     references,
-    searchQuestions,
+    queryExpansions,
     passage: (row: number) => records.passage(row),
     passageDigest: (row: number) => records.digest(row),
     shared: parts.shared,

@@ -11,7 +11,7 @@ import { PASSAGE_DIGEST_BYTES, passageOffsetsFault } from '#core/index/passages/
 import { ivfFault } from '#core/index/vectors/ivf-layout.ts'
 import { centroidsBytes } from '#core/index/vectors/centroids.ts'
 import { sq4Layout } from '#core/index/vectors/layout.ts'
-import { searchQuestionRowsFault } from '#core/index/search-questions/layout.ts'
+import { queryExpansionRowsFault } from '#core/index/query-expansions/layout.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import type { FileDigest } from '#core/platform/hashed-file.ts'
 import { parsedJson } from '#core/platform/json.ts'
@@ -193,7 +193,7 @@ async function verifyTables(folder: string, manifest: Manifest): Promise<void> {
     documentsFault(await read('documents.bin'), passages, documents) ??
     (questions === undefined
       ? undefined
-      : searchQuestionRowsFault(await read('search-questions.rows'), questions, passages))
+      : queryExpansionRowsFault(await read('search-questions.rows'), questions, passages))
   if (fault !== undefined) throw new ArtifactError(fault)
 }
 

@@ -44,8 +44,8 @@ import type { CosineStatistics } from '#core/index/vectors/cosine-statistics.ts'
 import type { IvfDescription } from '#core/index/vectors/ivf-layout.ts'
 import { openVectorsWriter } from '#core/index/vectors/writer.ts'
 import type { VectorsWriter } from '#core/index/vectors/writer.ts'
-import { writeSearchQuestions } from '#core/index/search-questions/writer.ts'
-import type { PlacedQuestion } from '#core/index/search-questions/writer.ts'
+import { writeQueryExpansions } from '#core/index/query-expansions/writer.ts'
+import type { PlacedExpansion } from '#core/index/query-expansions/writer.ts'
 import { copyUnit, createRowChecks } from './row-checks.ts'
 import { readSignedManifest, verifyArtifact } from './verify.ts'
 
@@ -79,8 +79,8 @@ export interface ArtifactInput {
   readonly rows: AsyncIterable<ArtifactRow | PassageRow> | Iterable<ArtifactRow | PassageRow>
   /** The acts of the corpus with their names. */
   readonly acts: readonly ActEntry[]
-  /** Rows ascending; absent or empty: a version without search questions. */
-  readonly searchQuestions?: readonly PlacedQuestion[]
+  /** Rows ascending; absent or empty: a version without query expansions. */
+  readonly queryExpansions?: readonly PlacedExpansion[]
   /**
    * Loads the rows into an index of an engine; called once all files are written. Absent: a version that is searched in
    * its own files.
@@ -170,7 +170,7 @@ async function writeFolder(input: ArtifactInput, folder: string): Promise<Writte
     const tables = passages.finish()
     const order = forward.finish()
     const named = references.finish(input.acts)
-    const { searchQuestions = [] } = input
+    const { queryExpansions = [] } = input
     const files = {
       ...written?.files,
       'passages.jsonl': await lines.finish(),
@@ -193,7 +193,7 @@ async function writeFolder(input: ArtifactInput, folder: string): Promise<Writte
         Buffer.from(canonicalJson(named.references)),
       ]),
       'references.bin': await writeHashed(join(folder, 'references.bin'), [named.bytes]),
-      ...(searchQuestions.length === 0 ? {} : await writeSearchQuestions(folder, searchQuestions)),
+      ...(queryExpansions.length === 0 ? {} : await writeQueryExpansions(folder, queryExpansions)),
     }
     // The build needs the postings for the n-grams; a version with an engine is not searched in them.
     const { 'lexical.postings': postings, ...others } = files
@@ -227,7 +227,7 @@ async function writeManifest(
   folder: string,
   { engine, documents, merkleRoot: root, ivf, cosines, files }: Measured,
 ): Promise<WrittenArtifact> {
-  const searchQuestions = input.searchQuestions?.length ?? 0
+  const queryExpansions = input.queryExpansions?.length ?? 0
   const manifest = manifestSchema.parse({
     format: ARTIFACT_FORMAT,
     ...(cosines === undefined ? {} : { cosines }),
@@ -238,7 +238,7 @@ async function writeManifest(
     ...(ivf === undefined ? {} : { clusters: ivf }),
     snapshots_digest: input.snapshotsDigest,
     merkle_root: root.toString('hex'),
-    ...(searchQuestions === 0 ? {} : { search_questions: searchQuestions }),
+    ...(queryExpansions === 0 ? {} : { search_questions: queryExpansions }),
     ...(engine === undefined ? {} : { engine }),
     files,
   })

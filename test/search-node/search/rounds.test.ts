@@ -59,7 +59,7 @@ async function counted(change: Partial<SearchInput>, limits: CallDeadline = UNLI
     statistics,
     candidates: {
       byReference: (query) => candidates.byReference(query, UNLIMITED),
-      bySearchQuestions: (query) => candidates.bySearchQuestions(query, UNLIMITED),
+      byQueryExpansions: (query) => candidates.byQueryExpansions(query, UNLIMITED),
       byWords(query) {
         depths.words.push(query.depth)
         return candidates.byWords(query, UNLIMITED)

@@ -38,13 +38,13 @@ beforeAll(async () => {
   root = mkdtempSync(join(tmpdir(), 'artifact-verify-'))
   const rows = testRows({ rows: 200, dimensions: 8, seed: 3, traits: (n) => ({ references: [`rulebook:bee#${n}`] }) })
   const acts = [{ id: 'rulebook:bee', aliases: ['BEE'] }]
-  const searchQuestions = Array.from({ length: 20 }, (_, n) => ({
+  const queryExpansions = Array.from({ length: 20 }, (_, n) => ({
     row: n * 9,
     id: `p${n}`,
     lang: 'en',
     q: `May bees ${n}?`,
   }))
-  good = (await buildTestArtifact({ store: root, rows, acts, searchQuestions, privateKeyDer: keys.privateKeyDer }))
+  good = (await buildTestArtifact({ store: root, rows, acts, queryExpansions, privateKeyDer: keys.privateKeyDer }))
     .folder
 })
 beforeEach(() => {
