@@ -84,7 +84,7 @@ function wordDepth(depth: number): number {
  * The candidates that no other row outranks in their ranking. A dense list is exact only as deep as was asked for;
  * behind it, a row of it may be farther than a row that it lacks.
  */
-export function settledRows({ byWords, byQueryExpansions, nearest }: Round, depth: number): readonly number[] {
+export function finalRows({ byWords, byQueryExpansions, nearest }: Round, depth: number): readonly number[] {
   return [...(byWords?.ids ?? []), ...(byQueryExpansions?.ids ?? []), ...nearest.slice(0, depth)]
 }
 

@@ -63,7 +63,7 @@ describe('the decision', () => {
     })
   })
 
-  test('abstains without evidence beyond chance, and its value lies below the threshold', () => {
+  test('abstains without evidence above the background, and its value lies below the threshold', () => {
     const nothing = evidence({ predictors: measured({ first_coverage: 1, words_best: 0 }) })
     expect(decide(pinnedAt(0.5), nothing)).toMatchObject({ decision: 'abstain', observed_value: 0.495 })
   })
