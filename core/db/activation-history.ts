@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { DATABASE_BOUNDS } from './bounds.ts'
 import { ACTIVATION_KINDS } from './activations.ts'
 import type { Queryable } from './pool.ts'
+import { readRows } from './rows.ts'
 
 /**
  * A rollback walks the history of activations back. Postgres keeps it as links: `activations.returns_to` names the
@@ -151,10 +152,6 @@ select a.sequence::float8 as sequence, a.finished_at as at, a.kind, a.version_id
 from shown a join active_versions p using (knowledge_base_id)
 order by a.sequence desc`
 
-export async function listHistory(
-  database: Queryable,
-  knowledgeBaseId: string,
-  limit: number,
-): Promise<readonly PastActivation[]> {
-  return z.array(pastSchema).parse((await database.query(LIST_HISTORY, [knowledgeBaseId, limit])).rows)
+export function listHistory(database: Queryable, knowledgeBaseId: string, limit: number) {
+  return readRows(database, pastSchema, LIST_HISTORY, [knowledgeBaseId, limit])
 }

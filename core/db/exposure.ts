@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { planLimitsSchema } from '#core/domain/quota-plan.ts'
 import { endEpoch } from './limit-epochs.ts'
 import type { Queryable } from './pool.ts'
+import { readRows } from './rows.ts'
 
 const grantRow = z.object({
   organization_id: z.string(),
@@ -49,13 +50,12 @@ export interface ExposureScope {
   readonly environment: 'test' | 'live' | null
 }
 
-export async function exposureGrants(
+export function exposureGrants(
   database: Queryable,
   { organizationId, knowledgeBaseId, environment }: ExposureScope,
   limit: number,
 ): Promise<readonly ExposureGrant[]> {
-  const { rows } = await database.query(GRANTS, [organizationId, knowledgeBaseId, environment, limit])
-  return z.array(grantRow).parse(rows)
+  return readRows(database, grantRow, GRANTS, [organizationId, knowledgeBaseId, environment, limit])
 }
 
 /** What an operator decides about. */

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { ROLLBACK_PATH } from './activation-history.ts'
 import type { Queryable } from './pool.ts'
+import { readRows } from './rows.ts'
 
 /** Days for which files stay that nothing needs. */
 export interface RetentionRules {
@@ -43,14 +44,13 @@ where v.state <> 'active' and ($3::uuid is null or v.id = $3)
 order by v.created_at, v.id limit $4`
 
 /** @param versionId only this one; null: any. Oldest first. */
-export async function disposableVersions(
+export function disposableVersions(
   database: Queryable,
   { versionDays, ledgerDays }: RetentionRules,
   versionId: string | null,
   limit: number,
 ): Promise<readonly DisposableVersion[]> {
-  const { rows } = await database.query(DISPOSABLE_VERSIONS, [versionDays, ledgerDays, versionId, limit])
-  return z.array(disposableVersion).parse(rows)
+  return readRows(database, disposableVersion, DISPOSABLE_VERSIONS, [versionDays, ledgerDays, versionId, limit])
 }
 
 /**

@@ -3,6 +3,7 @@ import { VERDICTS } from '#core/domain/review-statements.ts'
 import type { Verdict } from '#core/domain/review-statements.ts'
 import { DATABASE_BOUNDS } from './bounds.ts'
 import type { Queryable } from './pool.ts'
+import { readRows } from './rows.ts'
 
 const reviewRow = z.object({
   id: z.uuid(),
@@ -15,13 +16,14 @@ const reviewRow = z.object({
 })
 export type ReviewRow = z.infer<typeof reviewRow>
 
-/** The version that is active, and the activation by which it became so. */
-export interface Predecessor {
+const predecessorRow = z.object({
   /** Null: no version is active. */
-  readonly versionId: string | null
+  versionId: z.uuid().nullable(),
   /** Sequence; null: none is on record. It differs each time a version becomes active, so no approval comes back. */
-  readonly activation: number | null
-}
+  activation: z.int().nullable(),
+})
+/** The version that is active, and the activation by which it became so. */
+export type Predecessor = z.infer<typeof predecessorRow>
 
 export interface NewReview {
   readonly id: string
@@ -50,12 +52,8 @@ const LIST =
   'where version_id = $1 order by created_at desc, id limit $2'
 
 /** Newest first. */
-export async function listReviews(
-  database: Queryable,
-  versionId: string,
-  limit: number,
-): Promise<readonly ReviewRow[]> {
-  return z.array(reviewRow).parse((await database.query(LIST, [versionId, limit])).rows)
+export function listReviews(database: Queryable, versionId: string, limit: number): Promise<readonly ReviewRow[]> {
+  return readRows(database, reviewRow, LIST, [versionId, limit])
 }
 
 const signedReviewRow = z.object({
@@ -79,7 +77,7 @@ export async function newestSignedReviews(
   predecessor: Predecessor,
 ): Promise<readonly SignedReviewRow[]> {
   const values = [versionId, predecessor.versionId, predecessor.activation]
-  return z.array(signedReviewRow).parse((await database.query(NEWEST_SIGNED, values)).rows)
+  return readRows(database, signedReviewRow, NEWEST_SIGNED, values)
 }
 
 const claimedReviewRow = z.object({
@@ -116,8 +114,8 @@ async function* claimedInBatches(
 ): AsyncGenerator<readonly ClaimedReview[]> {
   let after: string | null = null
   for (;;) {
-    const { rows } = await database.query(statement, [after, DATABASE_BOUNDS.reviewBatchMax, ...values])
-    const batch: readonly ClaimedReview[] = z.array(claimedReviewRow).parse(rows)
+    const page = [after, DATABASE_BOUNDS.reviewBatchMax, ...values]
+    const batch: readonly ClaimedReview[] = await readRows(database, claimedReviewRow, statement, page)
     yield batch
     if (batch.length < DATABASE_BOUNDS.reviewBatchMax) return
     after = batch.at(-1)?.id ?? null
@@ -126,12 +124,10 @@ async function* claimedInBatches(
 
 /** The sequence of the newest activation, which the active version has. */
 const PREDECESSOR = `
-select (select version_id from active_versions where knowledge_base_id = $1) as version_id,
+select (select version_id from active_versions where knowledge_base_id = $1) as "versionId",
   (select max(sequence)::float8 from activations where knowledge_base_id = $1) as activation`
-const predecessorRow = z.object({ version_id: z.uuid().nullable(), activation: z.int().nullable() })
 
 /** The version that a candidate of the knowledge base would replace now. */
 export async function readPredecessor(database: Queryable, knowledgeBaseId: string): Promise<Predecessor> {
-  const row = predecessorRow.parse((await database.query(PREDECESSOR, [knowledgeBaseId])).rows[0])
-  return { versionId: row.version_id, activation: row.activation }
+  return predecessorRow.parse((await database.query(PREDECESSOR, [knowledgeBaseId])).rows[0])
 }
