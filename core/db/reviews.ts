@@ -131,3 +131,22 @@ select (select version_id from active_versions where knowledge_base_id = $1) as 
 export async function readPredecessor(database: Queryable, knowledgeBaseId: string): Promise<Predecessor> {
   return predecessorRow.parse((await database.query(PREDECESSOR, [knowledgeBaseId])).rows[0])
 }
+
+/**
+ * Candidates of a knowledge base that no review is about. Those from before the active version became active are passed
+ * over: they were compared with another one.
+ */
+const WAITING = `
+select k.slug as knowledge_base, count(v.id)::int as count
+from knowledge_bases k
+left join active_versions a on a.knowledge_base_id = k.id
+left join corpus_versions v on v.knowledge_base_id = k.id and v.state = 'candidate'
+  and (a.activated_at is null or v.created_at > a.activated_at)
+  and not exists (select from reviews r where r.version_id = v.id)
+group by k.slug order by k.slug limit $1`
+const waitingSchema = z.object({ knowledge_base: z.string(), count: z.int() })
+
+/** @returns how many candidates wait for a review, for each knowledge base. */
+export function candidatesWaiting(database: Queryable, limit: number) {
+  return readRows(database, waitingSchema, WAITING, [limit])
+}

@@ -187,3 +187,21 @@ const newestBuildSchema = z.object({
 export function newestBuild(database: Queryable, knowledgeBaseId: string) {
   return readRow(database, newestBuildSchema, NEWEST_BUILD, [knowledgeBaseId])
 }
+
+/** Sources by the outcome of their last capture; the index on captures gives it. */
+const BY_LAST_CAPTURE = `
+select k.slug as knowledge_base, coalesce(c.outcome, 'none') as outcome, count(*)::int as count
+from sources s join knowledge_bases k on k.id = s.knowledge_base_id
+left join lateral (select outcome from captures where source_id = s.id order by id desc limit 1) c on true
+where s.removed_at is null
+group by k.slug, c.outcome order by k.slug, c.outcome limit $1`
+const lastCaptureSchema = z.object({
+  knowledge_base: z.string(),
+  outcome: z.enum([...CAPTURE_OUTCOMES, 'none']),
+  count: z.int(),
+})
+
+/** @returns how many sources had which outcome last, for each knowledge base; `none`: not captured yet. */
+export function sourcesByLastCapture(database: Queryable, limit: number) {
+  return readRows(database, lastCaptureSchema, BY_LAST_CAPTURE, [limit])
+}

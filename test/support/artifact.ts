@@ -20,6 +20,7 @@ import type { PlacedExpansion } from '#core/index/query-expansions/writer.ts'
 import type { ActEntry } from '#core/index/references/layout.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import { derivedUuid } from '#core/platform/ids.ts'
+import { signingKeys } from './secrets.ts'
 
 export interface TestArtifact extends WrittenArtifact {
   readonly folder: string
@@ -31,7 +32,8 @@ export interface TestArtifactOptions {
   /** Folder of the artifact store. */
   readonly store: string
   readonly rows: readonly ArtifactRow[]
-  readonly privateKeyDer: Buffer
+  /** A new key if absent. */
+  readonly privateKeyDer?: Buffer
   readonly name?: string
   readonly acts?: readonly ActEntry[]
   /** Sample queries of unit length; vectors of the first rows if absent. */
@@ -52,7 +54,7 @@ const SAMPLE_QUERIES = 20
 export async function buildTestArtifact({
   store,
   rows,
-  privateKeyDer,
+  privateKeyDer = signingKeys().privateKeyDer,
   name = 'version',
   acts = [],
   queries = rows.slice(0, SAMPLE_QUERIES).map(({ vector }) => vector),

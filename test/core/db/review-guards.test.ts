@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import pg from 'pg'
-import { beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { signStatement } from '#core/credentials/reviewer-keys.ts'
 import { insertKnowledgeBase } from '#core/db/knowledge-bases.ts'
 import { inTransaction, openDatabase } from '#core/db/pool.ts'
@@ -28,17 +28,14 @@ import type { TestReviewer } from '#test/support/reviews.ts'
 
 /** What the operator's role cannot insert, nobody who operates can. */
 const { database, owner, operator } = await openTestPools()
-let first: TestReviewer
 const base = { id: randomUUID(), slug: 'rules' }
 
 function opened(url: string, connectionsMax: number): Database {
   return openDatabase(url, createLog('test', 'silent'), connectionsMax, CALL_TIMEOUT_MS)
 }
 
-beforeAll(async () => {
-  first = await firstReviewer(owner)
-  await insertKnowledgeBase(owner, base.id, base.slug, 'Rules')
-})
+const first = await firstReviewer(owner)
+await insertKnowledgeBase(owner, base.id, base.slug, 'Rules')
 
 describe('a reviewer', () => {
   const endorsed = 'active reviewers endorse every reviewer but the first'
@@ -163,7 +160,9 @@ describe('a reviewer', () => {
 })
 
 describe('an endorsement under a policy of several reviewers', () => {
-  /** A database of its own with three reviewers and a policy that requires all of them, in one of two knowledge bases. */
+  /**
+   * A database of its own with three reviewers and a policy that requires all of them, in one of two knowledge bases.
+   */
   async function openStrict(): Promise<{
     readonly operator: Database
     readonly three: readonly TestReviewer[]

@@ -2,7 +2,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { PREDICTORS } from '#core/domain/predictors.ts'
 import type { Predictor } from '#core/domain/predictors.ts'
 import type { FoundPassage, SearchResult } from '#core/domain/search.ts'
-import type { ArtifactRow } from '#core/index/format/writer.ts'
 import { SEARCH_BOUNDS } from '#core/domain/bounds.ts'
 import { scoredList } from '#core/reading/scored-list.ts'
 import { createIndexVersion } from '#search-node/search/index-version.ts'
@@ -11,6 +10,7 @@ import { EVERYTHING, RANKING, UNLIMITED, inputOf, searchable } from '#test/suppo
 import type { Searchable } from '#test/support/search.ts'
 import { testPassage, testRows } from '#test/support/passages.ts'
 import type { PassageTraits } from '#test/support/passages.ts'
+import { openCorpus } from '#test/support/fixtures.ts'
 
 const GDPR = 'celex:32016R0679'
 /** Three articles of ten passages; each opens with a passage of its own, and nine paragraphs follow. */
@@ -35,14 +35,9 @@ function traitsOf(n: number): PassageTraits {
   }
 }
 
-let corpus: Searchable
-let rows: readonly ArtifactRow[]
-beforeAll(async () => {
-  rows = testRows({ rows: 60, dimensions: 16, seed: 31, traits: traitsOf })
-  const queries = rows.slice(0, 20).map(({ vector }) => vector)
-  corpus = await searchable({ rows, queries, acts: [{ id: GDPR, aliases: ['GDPR'] }] })
-})
-afterAll(() => corpus.close())
+const rows = testRows({ rows: 60, dimensions: 16, seed: 31, traits: traitsOf })
+const queries = rows.slice(0, 20).map(({ vector }) => vector)
+const corpus = await openCorpus({ rows, queries, acts: [{ id: GDPR, aliases: ['GDPR'] }] })
 
 const numberOf = ({ sourceId }: FoundPassage): number => Number(sourceId.split('#r')[1])
 const numbers = ({ passages }: SearchResult): number[] => passages.map(numberOf)

@@ -1,11 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { predictorOf } from '#core/domain/predictors.ts'
 import type { SearchResult } from '#core/domain/search.ts'
 import type { PlacedExpansion } from '#core/index/query-expansions/writer.ts'
 import { compareExpansions } from '#search-node/search/candidates/query-expansions/search.ts'
 import { questionOn, seededRandom, wordedRows } from '#test/support/passages.ts'
-import { EVERYTHING, searchable } from '#test/support/search.ts'
+import { EVERYTHING } from '#test/support/search.ts'
 import type { Searchable } from '#test/support/search.ts'
+import { openCorpus } from '#test/support/fixtures.ts'
 
 const rows = wordedRows({ rows: 200, dimensions: 8, seed: 3, clusters: 10 })
 
@@ -24,16 +25,8 @@ const queryExpansions = QUESTIONS.map((question, at) => ({
   lang: at === 4 ? 'de' : 'en',
 }))
 
-let corpus: Searchable
-let without: Searchable
-beforeAll(async () => {
-  corpus = await searchable({ rows, embedding: null, queryExpansions })
-  without = await searchable({ rows, embedding: null })
-})
-afterAll(() => {
-  corpus.close()
-  without.close()
-})
+const corpus = await openCorpus({ rows, embedding: null, queryExpansions })
+const without = await openCorpus({ rows, embedding: null })
 
 const rowsOf = ({ passages }: SearchResult): readonly number[] => passages.map(({ row }) => row)
 const only = ({ predictors }: SearchResult): number | undefined => predictorOf(predictors, 'search_questions_only')

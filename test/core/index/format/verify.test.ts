@@ -9,9 +9,8 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import {
   ARTIFACT_FILES,
   ARTIFACT_FORMAT,
@@ -23,35 +22,31 @@ import {
 } from '#core/index/format/manifest.ts'
 import type { ArtifactFile, Manifest } from '#core/index/format/manifest.ts'
 import { canonicalJson, sha256 } from '#core/platform/digest.ts'
-import { documentsLayout } from '#core/index/facets/documents-layout.ts'
+import { documentsLayout } from '#core/index/facets/documents.ts'
 import { verifyArtifact } from '#core/index/format/verify.ts'
 import { buildTestArtifact, spaceOfVectors, writeSignedManifest } from '#test/support/artifact.ts'
 import { signingKeys } from '#test/support/secrets.ts'
 import { testRows } from '#test/support/passages.ts'
+import { temporaryFolder } from '#test/support/fixtures.ts'
 
 const keys = signingKeys()
-let root: string
-let good: string
+const root = temporaryFolder()
 let folder: string
 
-beforeAll(async () => {
-  root = mkdtempSync(join(tmpdir(), 'artifact-verify-'))
-  const rows = testRows({ rows: 200, dimensions: 8, seed: 3, traits: (n) => ({ references: [`rulebook:bee#${n}`] }) })
-  const acts = [{ id: 'rulebook:bee', aliases: ['BEE'] }]
-  const queryExpansions = Array.from({ length: 20 }, (_, n) => ({
-    row: n * 9,
-    id: `p${n}`,
-    lang: 'en',
-    q: `May bees ${n}?`,
-  }))
-  good = (await buildTestArtifact({ store: root, rows, acts, queryExpansions, privateKeyDer: keys.privateKeyDer }))
-    .folder
-})
+const rows = testRows({ rows: 200, dimensions: 8, seed: 3, traits: (n) => ({ references: [`rulebook:bee#${n}`] }) })
+const acts = [{ id: 'rulebook:bee', aliases: ['BEE'] }]
+const queryExpansions = Array.from({ length: 20 }, (_, n) => ({
+  row: n * 9,
+  id: `p${n}`,
+  lang: 'en',
+  q: `May bees ${n}?`,
+}))
+const good = (await buildTestArtifact({ store: root, rows, acts, queryExpansions, privateKeyDer: keys.privateKeyDer }))
+  .folder
 beforeEach(() => {
   folder = mkdtempSync(join(root, 'copy-'))
   cpSync(good, folder, { recursive: true })
 })
-afterAll(() => rmSync(root, { recursive: true, force: true }))
 
 const file = (name: string): string => join(folder, name)
 

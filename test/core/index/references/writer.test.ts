@@ -1,20 +1,20 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdtempSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { canonicalJson } from '#core/platform/digest.ts'
 import { openReferencesReader } from '#core/index/references/reader.ts'
 import type { ReferencesReader } from '#core/index/references/reader.ts'
 import { referencesLayout } from '#core/index/references/layout.ts'
 import type { ActEntry } from '#core/index/references/layout.ts'
 import { createReferencesWriter } from '#core/index/references/writer.ts'
+import { temporaryFolder } from '#test/support/fixtures.ts'
 
+const root = temporaryFolder()
 let folder: string
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'references-'))
+  folder = mkdtempSync(join(root, 'each-'))
 })
-afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
 function written(
   rows: readonly (readonly string[])[],

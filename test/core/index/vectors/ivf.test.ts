@@ -1,9 +1,8 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdtempSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, inject, test } from 'vitest'
+import { expect, inject, test } from 'vitest'
 import { RADIUS_MIN_SHARE, ivfFault, ivfLayout } from '#core/index/vectors/ivf-layout.ts'
 import { openIvf } from '#core/index/vectors/ivf-reader.ts'
 import { sq4Score } from '#core/index/vectors/quantizer.ts'
@@ -16,17 +15,14 @@ import type { WrittenVectors } from '#core/index/vectors/writer.ts'
 import { digestFile } from '#core/platform/hashed-file.ts'
 import { createResidentParts } from '#core/index/storage/resident-parts.ts'
 import { seededRandom, unit } from '#test/support/passages.ts'
+import { temporaryFolder } from '#test/support/fixtures.ts'
 
 const { seed } = inject('random')
 const DIMENSIONS = 384
 /** More than one batch. */
 const ROWS = 3_000
 
-let folder: string
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'graph-'))
-})
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+const folder = temporaryFolder()
 
 async function written(
   rows: number,

@@ -1,8 +1,7 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
-import { afterAll, beforeAll, expect, inject, test } from 'vitest'
+import { expect, inject, test } from 'vitest'
 import {
   createEncoder,
   createQueryQuantizer,
@@ -21,15 +20,12 @@ import { sha256 } from '#core/platform/digest.ts'
 import { writeHashed } from '#core/platform/hashed-file.ts'
 import { createSharedMemory } from '#core/index/storage/shared-memory.ts'
 import { seededRandom, unit } from '#test/support/passages.ts'
+import { temporaryFolder } from '#test/support/fixtures.ts'
 
 const { seed } = inject('random')
 const noPause = (): Promise<void> => Promise.resolve()
 
-let folder: string
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'sq4-'))
-})
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+const folder = temporaryFolder()
 
 /** Unit vectors with a large common part, as embedding models give them. */
 function vectorsWithMean(rows: number, dimensions: number): Float32Array<ArrayBuffer> {

@@ -1,11 +1,10 @@
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
-import type { ArtifactRow } from '#core/index/format/writer.ts'
+import { describe, expect, inject, test } from 'vitest'
 import type { SearchResult } from '#core/domain/search.ts'
 import type { SearchInput } from '#search-node/search/interfaces.ts'
-import { EVERYTHING, RANKING, searchable } from '#test/support/search.ts'
-import type { Searchable } from '#test/support/search.ts'
+import { EVERYTHING, RANKING } from '#test/support/search.ts'
 import { ownWord, queryNear, questionOn, seededRandom, wordedRows } from '#test/support/passages.ts'
 import type { PassageTraits } from '#test/support/passages.ts'
+import { openCorpus } from '#test/support/fixtures.ts'
 
 const { seed } = inject('random')
 
@@ -18,14 +17,9 @@ const TRAITS: Readonly<Record<number, PassageTraits>> = {
   230: { references: ['rulebook:bee#8/2'], inForceFrom: '2020-01-01', inForceTo: '2024-01-01' },
 }
 
-let corpus: Searchable
-let rows: readonly ArtifactRow[]
-beforeAll(async () => {
-  rows = wordedRows({ rows: 400, dimensions: 16, seed, clusters: 20, traits: (n) => TRAITS[n] ?? {} })
-  const acts = [{ id: 'rulebook:bee', aliases: ['BEE', 'Bee Rulebook'] }]
-  corpus = await searchable({ rows, acts })
-})
-afterAll(() => corpus.close())
+const rows = wordedRows({ rows: 400, dimensions: 16, seed, clusters: 20, traits: (n) => TRAITS[n] ?? {} })
+const acts = [{ id: 'rulebook:bee', aliases: ['BEE', 'Bee Rulebook'] }]
+const corpus = await openCorpus({ rows, acts })
 
 const ask = (change: Partial<SearchInput>): Promise<SearchResult> => corpus.ask(change)
 const sourceOf = (n: number): string => `doc-${Math.floor(n / 10)}#r${n}`

@@ -11,13 +11,11 @@ import { IvfProbe } from '#search-node/search/candidates/vectors/probe.ts'
 import type { ProbeQuery } from '#search-node/search/candidates/vectors/probe.ts'
 import { PLAN_COSTS } from '#search-node/search/candidates/vectors/query-plan.ts'
 import { buildTestArtifact, vectorsOf } from '#test/support/artifact.ts'
-import { signingKeys } from '#test/support/secrets.ts'
 import { testRows } from '#test/support/passages.ts'
 
 const { seed } = inject('random')
 const ROWS = 4_000
 const DIMENSIONS = 64
-const { privateKeyDer } = signingKeys()
 
 /** Counts the positions that are scored. */
 function counted(scan: Sq4Scan): () => number {
@@ -39,7 +37,7 @@ interface Opened {
 async function withLists(use: (opened: Opened) => void): Promise<void> {
   const store = mkdtempSync(join(tmpdir(), 'probe-'))
   const rows = testRows({ rows: ROWS, dimensions: DIMENSIONS, seed, clusters: 40 })
-  const { folder, manifest } = await buildTestArtifact({ store, rows, privateKeyDer, name: 'near' })
+  const { folder, manifest } = await buildTestArtifact({ store, rows, name: 'near' })
   const index = openIndex(artifactRef(folder, manifest))
   const { sq4, ivf } = vectorsOf(index)
   const query = rows[0]?.vector ?? new Float32Array(DIMENSIONS)

@@ -1,6 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import type { ArtifactRow } from '#core/index/format/writer.ts'
 import { SEARCH_NODE_BOUNDS } from '#search-node/bounds.ts'
@@ -15,11 +12,10 @@ import { buildTestArtifact, vectorsOf } from '#test/support/artifact.ts'
 import type { TestArtifact } from '#test/support/artifact.ts'
 import { queryNear, seededRandom, testRows, unit } from '#test/support/passages.ts'
 import type { PassageTraits } from '#test/support/passages.ts'
-import { signingKeys } from '#test/support/secrets.ts'
 import type { Filters as TestFilters } from '#core/domain/search.ts'
+import { temporaryFolder } from '#test/support/fixtures.ts'
 
 const { seed } = inject('random')
-const { privateKeyDer } = signingKeys()
 
 const LIMIT = 10
 const EXPANSION_MIN = 64
@@ -28,11 +24,7 @@ const SCAN_FIRST: PlanCosts = { ...PLAN_COSTS, listsNs: () => Number.MAX_VALUE }
 const LISTS_FIRST: PlanCosts = { ...PLAN_COSTS, scanNs: () => Number.MAX_VALUE }
 
 const open = ({ folder, manifest }: TestArtifact): IndexReader => openIndex(artifactRef(folder, manifest))
-let store: string
-beforeAll(() => {
-  store = mkdtempSync(join(tmpdir(), 'search-dense-'))
-})
-afterAll(() => rmSync(store, { recursive: true, force: true }))
+const store = temporaryFolder()
 
 interface Found {
   readonly plan: string
@@ -99,7 +91,7 @@ describe('a version of many rows', () => {
       language: cluster % 2 === 0 ? 'de' : 'en',
     })
     rows = testRows({ rows: ROWS, dimensions: 64, seed, clusters: CLUSTERS, spread: 1, traits })
-    artifact = await buildTestArtifact({ store, rows, privateKeyDer, name: 'many' })
+    artifact = await buildTestArtifact({ store, rows, name: 'many' })
     mapping = open(artifact)
   })
   afterAll(() => mapping.close())
@@ -254,7 +246,7 @@ describe('a version whose vectors differ in few directions', () => {
       record,
       vector: draw(Number(record.subjects[0]?.slice(6)) + 20 * Math.floor(random() * 3)),
     }))
-    const artifact = await buildTestArtifact({ store, rows, privateKeyDer, name: 'low rank' })
+    const artifact = await buildTestArtifact({ store, rows, name: 'low rank' })
     mapping = open(artifact)
   })
   afterAll(() => mapping.close())
@@ -280,7 +272,7 @@ test('vectors without neighbourhoods are scanned, and the true best ten are foun
     record,
     vector: unit(sparse()),
   }))
-  const mapping = open(await buildTestArtifact({ store, rows, privateKeyDer, name: 'sparse' }))
+  const mapping = open(await buildTestArtifact({ store, rows, name: 'sparse' }))
   const { recall, plans } = recallOf(mapping, rows, () => EVERYTHING)
   expect([...plans]).toEqual(['scan'])
   expect(recall).toBeGreaterThanOrEqual(0.99)
@@ -295,7 +287,7 @@ test.each([
     record,
     vector: unit(Float32Array.from({ length: 16 }, (_, d) => (at % 2 === 0 ? 1 : d + 1))),
   }))
-  const mapping = open(await buildTestArtifact({ store, rows, privateKeyDer, name: `ties ${name}` }))
+  const mapping = open(await buildTestArtifact({ store, rows, name: `ties ${name}` }))
   const first = rows
     .filter((_, at) => at % 2 === 0)
     .map(({ record }) => record.chunk_id)
