@@ -31,30 +31,6 @@ async function rollbacksFrom(base: HistoryBase, versions: readonly string[]): Pr
 }
 
 describe('the way back', () => {
-  test('after the activations 2, 4 and 3 leads to 4, then to 2, and ends there', async () => {
-    const base = await createHistoryBase(owner)
-    const versions = await createVersions(base, 5)
-    for (const n of [2, 4, 3]) await base.activate(versions[n] ?? '')
-    expect(await rollbacksFrom(base, versions)).toEqual([4, 2])
-  })
-
-  test('after a rollback to 4 and the activation of 5 leads to 4 again', async () => {
-    const base = await createHistoryBase(owner)
-    const versions = await createVersions(base, 6)
-    for (const n of [2, 4, 3]) await base.activate(versions[n] ?? '')
-    await base.activate(versions[4] ?? '', 'rollback')
-    await base.activate(versions[5] ?? '')
-    expect(await rollbacksFrom(base, versions)).toEqual([4, 2])
-  })
-
-  test('of a return to a version that was left leads to the version that was active before', async () => {
-    const base = await createHistoryBase(owner)
-    const versions = await createVersions(base, 5)
-    for (const n of [2, 4, 3]) await base.activate(versions[n] ?? '')
-    for (const n of [2, 3]) await base.activate(versions[n] ?? '', 'rollback')
-    expect(await rollbacksFrom(base, versions)).toEqual([2])
-  })
-
   test('passes over what was rejected since, and search nodes keep what a rollback returns to', async () => {
     const base = await createHistoryBase(owner)
     const versions = await createVersions(base, 4)

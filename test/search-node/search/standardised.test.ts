@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, inject, test } from 'vitest'
+import { describe, expect, inject, test } from 'vitest'
 import { probability } from '#core/domain/calibration.ts'
 import type { Calibration } from '#core/domain/calibration.ts'
 import { DEFAULT_MODEL_CALIBRATION, DEFAULT_CALIBRATION } from '#core/domain/default-calibration.ts'
@@ -6,8 +6,9 @@ import { PREDICTORS } from '#core/domain/predictors.ts'
 import type { Predictor } from '#core/domain/predictors.ts'
 import type { SearchResult } from '#core/domain/search.ts'
 import type { SearchInput } from '#search-node/search/interfaces.ts'
-import { EVERYTHING, RANKING, bruteForce, searchable } from '#test/support/search.ts'
+import { EVERYTHING, RANKING, bruteForce } from '#test/support/search.ts'
 import { queryNear, questionOn, seededRandom, unit, wordedRows } from '#test/support/passages.ts'
+import { openCorpus } from '#test/support/fixtures.ts'
 
 const { seed } = inject('random')
 const [ROWS, CLUSTERS, DIMENSIONS, FEW] = [300, 15, 16, 12]
@@ -29,16 +30,13 @@ const rows = wordedRows({
   traits: (n) => ({ subjects: n % (ROWS / FEW) === 0 ? ['few', 'all'] : ['all'] }),
 })
 const queries = questions(40).map(({ vector }) => vector)
-const standardised = await searchable({
+const standardised = await openCorpus({
   rows: rows.map(({ record, vector }) => ({ record, vector: padded(vector) })),
   queries: queries.map(padded),
 })
-const narrow = await searchable({
+const narrow = await openCorpus({
   rows: rows.map(({ record, vector }) => ({ record, vector: narrowed(vector) })),
   queries: queries.map(narrowed),
-})
-afterAll(() => {
-  for (const corpus of [standardised, narrow]) corpus.close()
 })
 
 function questions(count: number): { readonly text: string; readonly vector: Float32Array }[] {

@@ -64,19 +64,6 @@ describe('the words of a row', () => {
 })
 
 describe('the mean lengths', () => {
-  test('of what stands beside a row and one further count texts of its own revision, both sides together', () => {
-    // One revision of texts of 1, 2 and 3 words, and one of 4 and 1: beside 2 + (1 + 3) + 2 + 1 + 4, one further 3 + 0
-    // + 1.
-    const { description } = written([
-      row('a', false, 'h h h'),
-      row('a b', true),
-      row('a b c', true),
-      row('a b c d'),
-      row('a', true),
-    ])
-    expect(description).toMatchObject({ mean_length: 14 / 5, mean_beside: 13 / 5, mean_near: 4 / 5 })
-  })
-
   test('agree with a scan of each row’s neighbours', () => {
     const anyRow = fc.record({
       heading: fc.array(fc.constant('h'), { maxLength: 3 }),

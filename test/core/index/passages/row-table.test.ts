@@ -43,19 +43,6 @@ function tableOf(rows: readonly Placed[]): RowTable & { readonly returned: reado
 }
 
 describe('the table of rows', () => {
-  test('numbers documents and provisions by first appearance, ranks chunk ids, and marks continued revisions', () => {
-    const { documents, provisions, chunkRanks, sameRevisionAsPrevious } = tableOf([
-      { document: 'b', revision: 'b1', provision: 'b#1', chunk: 'chk_3' },
-      { document: 'b', revision: 'b1', provision: 'b#2', chunk: 'chk_0' },
-      { document: 'b', revision: 'b2', provision: 'b#1', chunk: 'chk_2' },
-      { document: 'a', revision: 'a1', provision: 'a#1', chunk: 'chk_1' },
-    ])
-    expect([...documents]).toEqual([0, 0, 0, 1])
-    expect([...provisions]).toEqual([0, 1, 0, 2])
-    expect([...chunkRanks]).toEqual([3, 0, 2, 1])
-    expect([...sameRevisionAsPrevious]).toEqual([0, 1, 0, 0])
-  })
-
   test('says of any rows what comparing them says', () => {
     const letter = fc.constantFrom('a', 'b', 'c')
     const anyRows = fc.uniqueArray(

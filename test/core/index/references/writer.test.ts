@@ -36,32 +36,6 @@ function opened(rows: readonly (readonly string[])[], acts: readonly ActEntry[] 
 
 const sorted = (rows: Iterable<number>): number[] => [...new Set(rows)].sort((a, b) => a - b)
 
-test('a passage is found under its own reference, every provision around it, and its act', () => {
-  const index = opened([
-    ['cfr:12/1003#2/g/1'],
-    ['cfr:12/1003#2/g'],
-    ['cfr:12/1003#20'],
-    ['cfr:12/1003'],
-    ['cfr:12/1004#2/g/1'],
-  ])
-  expect([...index.rowsOf('cfr:12/1003#2/g/1')]).toEqual([0])
-  expect([...index.rowsOf('cfr:12/1003#2/g')]).toEqual([1])
-  expect([...index.rowsOfParts('cfr:12/1003#2/g')]).toEqual([0])
-  expect(sorted(index.rowsOfParts('cfr:12/1003#2'))).toEqual([0, 1])
-  expect([...index.rowsOf('cfr:12/1003#2')]).toEqual([])
-  expect(sorted(index.rowsOfParts('cfr:12/1003'))).toEqual([0, 1, 2])
-  expect([...index.rowsOf('cfr:12/1003')]).toEqual([3])
-  index.close()
-})
-
-test('a path without its act is found under any act', () => {
-  const index = opened([['de:bgb#433'], ['de:hgb#433/1'], ['*#433'], ['de:bgb#4330']])
-  expect([...index.rowsOf('*#433')]).toEqual([0, 2])
-  expect([...index.rowsOfParts('*#433')]).toEqual([1])
-  expect([...index.rowsOf('de:hgb#433')]).toEqual([])
-  index.close()
-})
-
 test('a version without references holds none, and says so', () => {
   const index = opened([[], []])
   expect([...index.rowsOf('de:bgb#433'), ...index.rowsOfParts('de:bgb'), ...index.rowsOf('')]).toEqual([])

@@ -70,12 +70,6 @@ describe('a provision that cannot be served', () => {
   const text = 'Does BEE 9.1 apply?'
   const unsupported = { text: 'BEE 9.1', normalized: 'rulebook:bee#9/1' }
 
-  test('is outside the filters where the caller is entitled to it', async () => {
-    const reply = await ask({ text, filters: ENGLISH, entitled: EVERYTHING, vector: vector() })
-    expect(reply.unsupported).toEqual([{ ...unsupported, reason: 'outside_filters' }])
-    expect(named(reply)).toEqual([])
-  })
-
   test('is outside the filters where other rows were asked for', async () => {
     const onlyRows = new Uint8Array(rows.length / 8)
     expect((await ask({ text, onlyRows })).unsupported).toEqual([{ ...unsupported, reason: 'outside_filters' }])
@@ -98,12 +92,6 @@ describe('a provision that cannot be served', () => {
     expect(named(await ask(on('2023-12-31')))).toEqual([sourceOf(230)])
     expect((await ask(on('2024-01-01'))).unsupported).toEqual([
       { text: 'BEE 8.2', normalized: 'rulebook:bee#8/2', reason: 'not_in_corpus' },
-    ])
-  })
-
-  test('is not in the corpus where the corpus does not hold it', async () => {
-    expect((await ask({ text: 'BEE 40.1', entitled: EVERYTHING })).unsupported).toEqual([
-      { text: 'BEE 40.1', normalized: 'rulebook:bee#40/1', reason: 'not_in_corpus' },
     ])
   })
 

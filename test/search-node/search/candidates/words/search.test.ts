@@ -153,16 +153,6 @@ describe('the best rows', () => {
     })
   })
 
-  test('of a question without a word that the version knows are none', () => {
-    withIndex([{ language: 'en', heading: '', text: 'client money' }], (index) => {
-      for (const asked of ['', 'what is the', 'unknown', '§ … !'])
-        expect(
-          searchLexical(prepareLexical(index, analyzeQuestion(asked, ['en']).words), Uint32Array.of(1), 10, ranksOf(1))
-            .ids,
-        ).toHaveLength(0)
-    })
-  })
-
   test('of an endless question follow from its rarest words, in bounded work', () => {
     const words = Array.from({ length: 250 }, (_, n) => `word${n}`)
     const corpus = words.map((_, n) => ({ language: 'en', heading: '', text: words.slice(n).join(' ') }))
@@ -170,20 +160,6 @@ describe('the best rows', () => {
       const { groups, maximum } = prepareLexical(index, analyzeQuestion(`${words.join(' ')} `.repeat(3), ['en']).words)
       expect(groups.map(({ word }) => word)).toEqual(words.slice(0, LEXICAL_BOUNDS.wordsMax))
       expect(maximum).toBeLessThan(2 ** 31)
-    })
-  })
-
-  test('of a question that is asked again are the same', () => {
-    const corpus = Array.from({ length: 500 }, (_, n) => ({
-      language: 'en',
-      heading: `part${n % 7}`,
-      text: `money${n % 11} client ${n}`,
-    }))
-    withIndex(corpus, (index) => {
-      const query = prepareLexical(index, analyzeQuestion('client part3 money4 44', ['en']).words)
-      const ranks = ranksOf(corpus.length)
-      const found = searchLexical(query, everyRow(corpus.length), 50, ranks)
-      expect(pairs(searchLexical(query, everyRow(corpus.length), 50, ranks))).toEqual(pairs(found))
     })
   })
 })
