@@ -130,8 +130,6 @@ const pastSchema = z.object({
   /** Some review claims to reject it. */
   claimed: z.boolean(),
 })
-/** An activation that was done. */
-export type PastActivation = z.infer<typeof pastSchema>
 
 /**
  * Newest first. The link of a version on the rollback path is its newest activation, so links older than the rows shown

@@ -25,7 +25,6 @@ const auditRow = z.object({
   subject: z.string(),
   detail: z.record(z.string(), z.unknown()),
 })
-export type AuditRow = z.infer<typeof auditRow>
 
 export interface AuditFilter {
   readonly actor?: string | undefined
@@ -80,7 +79,7 @@ const LIST = `
   order by audit.seq desc
   limit $6`
 
-export async function listAudit(database: Queryable, filter: AuditFilter): Promise<readonly AuditRow[]> {
+export function listAudit(database: Queryable, filter: AuditFilter) {
   const { actor = null, action = null, about = null, from = null, to = null, limit } = filter
   return readRows(database, auditRow, LIST, [actor, action, about, from, to, limit])
 }

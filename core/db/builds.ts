@@ -59,7 +59,7 @@ const starterSchema = buildRowSchema.pick({ knowledge_base: true, state: true, e
 })
 
 /** Returns who asked for a build, by the name that was stated, and what became of it. */
-export function readBuildStarter(database: Queryable, id: string): Promise<z.infer<typeof starterSchema> | undefined> {
+export function readBuildStarter(database: Queryable, id: string) {
   return readRow(database, starterSchema, READ_STARTER, [id])
 }
 

@@ -10,7 +10,6 @@ const epochRow = z.object({
   created_at: z.date(),
   erased_at: z.date().nullable(),
 })
-export type FingerprintEpochRow = z.infer<typeof epochRow>
 
 const epochOnly = z.object({ epoch: z.int() })
 

@@ -245,7 +245,6 @@ const overdueRow = z.object({
   knowledge_base_id: z.string(),
   version_id: z.string(),
 })
-export type OverdueReservation = z.infer<typeof overdueRow>
 
 /** Open reservations whose deadline is past. */
 export function findOverdue(database: Queryable, redisNowMs: number, organizationId: string | null, limit: number) {

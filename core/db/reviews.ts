@@ -14,7 +14,6 @@ const reviewRow = z.object({
   predecessor_id: z.uuid().nullable(),
   created_at: z.date(),
 })
-export type ReviewRow = z.infer<typeof reviewRow>
 
 const predecessorRow = z.object({
   /** Null: no version is active. */
@@ -52,7 +51,7 @@ const LIST =
   'where version_id = $1 order by created_at desc, id limit $2'
 
 /** Newest first. */
-export function listReviews(database: Queryable, versionId: string, limit: number): Promise<readonly ReviewRow[]> {
+export function listReviews(database: Queryable, versionId: string, limit: number) {
   return readRows(database, reviewRow, LIST, [versionId, limit])
 }
 

@@ -23,7 +23,6 @@ const usageRow = z.object({
   /** Tokens that readers reported; null if they reported none. */
   reader_tokens: z.number().nullable(),
 })
-export type UsageRow = z.infer<typeof usageRow>
 
 /** One pass over the ledger by its index on time. Names are joined, so a renamed object keeps one row. */
 const report = (group: string): string => `

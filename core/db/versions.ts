@@ -191,7 +191,6 @@ export function readVersion(database: Queryable, id: string): Promise<VersionRow
 }
 
 const toServeSchema = z.object({ versionId: z.uuid(), manifestDigest: z.instanceof(Buffer) })
-export type VersionToServe = z.infer<typeof toServeSchema>
 
 /**
  * Versions that every search node should hold: active versions, those that rollbacks would return to, and those whose
@@ -207,7 +206,7 @@ with recursive ${ROLLBACK_PATH}, wanted as (
 )
 select id as "versionId", manifest_digest as "manifestDigest" from wanted join corpus_versions using (id)`
 
-export function versionsToServe(database: Queryable): Promise<readonly VersionToServe[]> {
+export function versionsToServe(database: Queryable) {
   return readRows(database, toServeSchema, VERSIONS_TO_SERVE)
 }
 
@@ -241,10 +240,11 @@ order by b.slug`
 
 const activeLocalSchema = z.object({ knowledge_base: z.string(), version_id: z.uuid() })
 
-export function activeLocalVersions(database: Queryable): Promise<readonly z.infer<typeof activeLocalSchema>[]> {
+export function activeLocalVersions(database: Queryable) {
   return readRows(database, activeLocalSchema, ACTIVE_LOCAL)
 }
 
+/** What a knowledge base serves now. */
 const servingSchema = z.object({
   versionId: z.uuid(),
   facets: facetsSchema,
@@ -255,8 +255,6 @@ const servingSchema = z.object({
   /** SHA-256 (hex) of the question set that it was evaluated with; null: known items. */
   questionSet: z.string().nullable(),
 })
-/** What a knowledge base serves now. */
-export type Serving = z.infer<typeof servingSchema>
 
 const READ_SERVING = `
 select a.version_id as "versionId", v.facets, v.manifest_digest as "manifestDigest", v.embedding, v.profile,
@@ -265,6 +263,6 @@ from active_versions a
 join corpus_versions v on v.id = a.version_id
 where a.knowledge_base_id = $1`
 
-export function readServing(database: Queryable, knowledgeBaseId: string): Promise<Serving | undefined> {
+export function readServing(database: Queryable, knowledgeBaseId: string) {
   return readRow(database, servingSchema, READ_SERVING, [knowledgeBaseId])
 }

@@ -5,9 +5,7 @@ import { createAnalyzer } from '#core/index/analysis/analyzer.ts'
 import { ArtifactError } from '#core/index/artifact-error.ts'
 import type { EngineDescription, UnsignedArtifact } from '#core/index/engine/description.ts'
 import { createDocumentsWriter } from '#core/index/facets/documents.ts'
-import type { DocumentsWriter } from '#core/index/facets/documents.ts'
 import { createFacetsWriter } from '#core/index/facets/writer.ts'
-import type { FacetsWriter } from '#core/index/facets/writer.ts'
 import { canonicalJson, sha256 } from '#core/platform/digest.ts'
 import { merkleRoot } from '#core/platform/merkle.ts'
 import { createPause } from '#core/platform/pause.ts'
@@ -26,20 +24,14 @@ import {
 import type { EmbeddingSpace, Manifest } from './manifest.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
 import { createForwardWriter } from '#core/index/lexical/forward-writer.ts'
-import type { ForwardWriter } from '#core/index/lexical/forward-writer.ts'
 import { createNgramsWriter, writeNgrams } from '#core/index/ngrams/writer.ts'
-import type { NgramsWriter } from '#core/index/ngrams/writer.ts'
 import { createLexicalWriter } from '#core/index/lexical/writer.ts'
-import type { LexicalWriter } from '#core/index/lexical/writer.ts'
 import type { ActEntry } from '#core/index/references/layout.ts'
 import { createReferencesWriter } from '#core/index/references/writer.ts'
-import type { ReferencesWriter } from '#core/index/references/writer.ts'
 import { createSourcesWriter } from '#core/index/passages/sources.ts'
-import type { DerivedFields, SourceFacts, SourcesWriter } from '#core/index/passages/sources.ts'
+import type { DerivedFields, SourceFacts } from '#core/index/passages/sources.ts'
 import { createPassagesWriter } from '#core/index/passages/writer.ts'
-import type { PassagesWriter } from '#core/index/passages/writer.ts'
 import { createRowTableWriter } from '#core/index/passages/row-table.ts'
-import type { RowTableWriter } from '#core/index/passages/row-table.ts'
 import type { CosineStatistics } from '#core/index/vectors/cosine-statistics.ts'
 import type { IvfDescription } from '#core/index/vectors/ivf-layout.ts'
 import { openVectorsWriter } from '#core/index/vectors/writer.ts'
@@ -254,19 +246,7 @@ interface RowFiles {
   readonly tokens: HashedFile
 }
 
-interface WrittenRows {
-  readonly passages: PassagesWriter
-  readonly facets: FacetsWriter
-  readonly documents: DocumentsWriter
-  readonly table: RowTableWriter
-  readonly lexical: LexicalWriter
-  readonly forward: ForwardWriter
-  readonly ngrams: NgramsWriter
-  readonly references: ReferencesWriter
-  readonly sources: SourcesWriter
-}
-
-async function writeRows(input: ArtifactInput, files: RowFiles, pause: () => Promise<void>): Promise<WrittenRows> {
+async function writeRows(input: ArtifactInput, files: RowFiles, pause: () => Promise<void>) {
   const check = createRowChecks(input.passages)
   const passages = createPassagesWriter(input.passages)
   const facets = createFacetsWriter(input.passages)

@@ -12,10 +12,7 @@ function stopping<T extends { stop(): Promise<unknown> }>(server: T): T {
   return server
 }
 
-interface Opened extends PrimaryConnection {
-  readonly lines: readonly string[]
-}
-function open(url: string, whileAway: PrimaryOptions['whileAway'] = 'fail'): Opened {
+function open(url: string, whileAway: PrimaryOptions['whileAway'] = 'fail') {
   const lines: string[] = []
   const log = createLog('test', 'info', (line) => lines.push(line))
   const connection = openPrimary(url, { name: 'test', log, whileAway })

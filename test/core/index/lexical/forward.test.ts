@@ -3,7 +3,6 @@ import { describe, expect, test } from 'vitest'
 import { createForwardWriter } from '#core/index/lexical/forward-writer.ts'
 import { forwardSchema, pairSlot } from '#core/index/lexical/forward-layout.ts'
 import { tokenHash } from '#core/index/lexical/token-hash.ts'
-import type { ForwardDescription } from '#core/index/lexical/forward-layout.ts'
 
 interface Row {
   readonly heading: readonly string[]
@@ -11,14 +10,7 @@ interface Row {
   readonly sameRevisionAsPrevious: boolean
 }
 
-interface Written {
-  readonly description: ForwardDescription
-  readonly tokens: Uint32Array
-  readonly offsets: Uint32Array
-  readonly pairs: Uint32Array
-}
-
-function written(rows: readonly Row[]): Written {
+function written(rows: readonly Row[]) {
   const writer = createForwardWriter(rows.length)
   const tokens = Buffer.concat(
     rows.map(({ heading, text, sameRevisionAsPrevious }) =>

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { afterAll, describe, expect, inject, test } from 'vitest'
 import type { ArtifactRow } from '#core/index/format/writer.ts'
 import { SEARCH_NODE_BOUNDS } from '#search-node/bounds.ts'
 import { filterBitset } from '#search-node/search/candidates/filter-bitset.ts'
@@ -23,7 +23,11 @@ const EXPANSION_MIN = 64
 const SCAN_FIRST: PlanCosts = { ...PLAN_COSTS, listsNs: () => Number.MAX_VALUE }
 const LISTS_FIRST: PlanCosts = { ...PLAN_COSTS, scanNs: () => Number.MAX_VALUE }
 
-const open = ({ folder, manifest }: TestArtifact): IndexReader => openIndex(artifactRef(folder, manifest))
+function open({ folder, manifest }: TestArtifact): IndexReader {
+  const mapping = openIndex(artifactRef(folder, manifest))
+  afterAll(() => mapping.close())
+  return mapping
+}
 const store = temporaryFolder()
 
 interface Found {
@@ -76,25 +80,19 @@ function recallOf(
 const SHARES = { s100: 1, s50: 0.5, s10: 0.1, s1: 0.01, s01: 0.001, s001: 0.000_5 } as const
 const ROWS = 6_000
 const CLUSTERS = 100
-describe('a version of many rows', () => {
-  let mapping: IndexReader
-  let artifact: TestArtifact
-  let rows: readonly ArtifactRow[]
-  beforeAll(async () => {
-    const random = seededRandom(seed)
-    const subjects = (cluster: number): string[] => [
-      ...Object.entries(SHARES).flatMap(([name, share]) => (random() < share ? [name] : [])),
-      `topic-${cluster}`,
-    ]
-    const traits = (_n: number, cluster: number): PassageTraits => ({
-      subjects: subjects(cluster),
-      language: cluster % 2 === 0 ? 'de' : 'en',
-    })
-    rows = testRows({ rows: ROWS, dimensions: 64, seed, clusters: CLUSTERS, spread: 1, traits })
-    artifact = await buildTestArtifact({ store, rows, name: 'many' })
-    mapping = open(artifact)
+describe('a version of many rows', async () => {
+  const random = seededRandom(seed)
+  const subjects = (cluster: number): string[] => [
+    ...Object.entries(SHARES).flatMap(([name, share]) => (random() < share ? [name] : [])),
+    `topic-${cluster}`,
+  ]
+  const traits = (_n: number, cluster: number): PassageTraits => ({
+    subjects: subjects(cluster),
+    language: cluster % 2 === 0 ? 'de' : 'en',
   })
-  afterAll(() => mapping.close())
+  const rows = testRows({ rows: ROWS, dimensions: 64, seed, clusters: CLUSTERS, spread: 1, traits })
+  const artifact = await buildTestArtifact({ store, rows, name: 'many' })
+  const mapping = open(artifact)
 
   const topicOf = (row: number): number =>
     Number(rows[row]?.record.subjects.find((subject) => subject.startsWith('topic-'))?.slice(6))
@@ -232,24 +230,18 @@ function lowRank(random: () => number, dimensions: number, clusters: number): (c
   }
 }
 
-describe('a version whose vectors differ in few directions', () => {
-  let mapping: IndexReader
-  let rows: readonly ArtifactRow[]
-  beforeAll(async () => {
-    const random = seededRandom(seed)
-    const draw = lowRank(random, 256, 60)
-    const traits = (_n: number, cluster: number): PassageTraits => ({
-      language: cluster % 2 === 0 ? 'de' : 'en',
-      subjects: [`topic-${cluster % 20}`],
-    })
-    rows = testRows({ rows: 5_000, dimensions: 8, seed, clusters: 60, traits }).map(({ record }) => ({
-      record,
-      vector: draw(Number(record.subjects[0]?.slice(6)) + 20 * Math.floor(random() * 3)),
-    }))
-    const artifact = await buildTestArtifact({ store, rows, name: 'low rank' })
-    mapping = open(artifact)
+describe('a version whose vectors differ in few directions', async () => {
+  const random = seededRandom(seed)
+  const draw = lowRank(random, 256, 60)
+  const traits = (_n: number, cluster: number): PassageTraits => ({
+    language: cluster % 2 === 0 ? 'de' : 'en',
+    subjects: [`topic-${cluster % 20}`],
   })
-  afterAll(() => mapping.close())
+  const rows = testRows({ rows: 5_000, dimensions: 8, seed, clusters: 60, traits }).map(({ record }) => ({
+    record,
+    vector: draw(Number(record.subjects[0]?.slice(6)) + 20 * Math.floor(random() * 3)),
+  }))
+  const mapping = open(await buildTestArtifact({ store, rows, name: 'low rank' }))
 
   test.each<[string, Partial<TestFilters>]>([
     ['no filter', {}],
