@@ -1,11 +1,14 @@
+import { ServiceError } from '#core/platform/errors.ts'
+import { errorBody } from './retrieve/reply.ts'
+
 /** One request, and a reply of each status. A test parses them with the schemas of the document. */
 const ids = {
-  request_id: 'req_8a4d5e0b-2f6c-4c0e-9d55-6a1f3f0c7e21',
-  trace_id: 'ret_2c9d7a14-90b3-4f5e-8a61-7be0d3c2f519',
+  requestId: 'req_8a4d5e0b-2f6c-4c0e-9d55-6a1f3f0c7e21',
+  traceId: 'ret_2c9d7a14-90b3-4f5e-8a61-7be0d3c2f519',
 }
 
 const served = {
-  request_id: ids.request_id,
+  request_id: ids.requestId,
   knowledge_base: 'hsfa-rulebook',
   version: '0d9c1f4e-6a27-8b1d-a3f0-5c2e7b9d4411',
   retrieval_profile: '5b7e2a90-13cd-8f46-b2d8-90e4c1a6f732',
@@ -42,7 +45,7 @@ export const ANSWER_EXAMPLE = {
       metadata: { language: 'en', jurisdiction: 'HS-M', verification_status: 'verified' },
     },
   ],
-  trace_id: ids.trace_id,
+  trace_id: ids.traceId,
   abstention: {
     decision: 'answer',
     signal: 'evidence_probability',
@@ -56,7 +59,7 @@ export const ANSWER_EXAMPLE = {
 export const ABSTENTION_EXAMPLE = {
   ...served,
   results: [],
-  trace_id: ids.trace_id,
+  trace_id: ids.traceId,
   abstention: {
     decision: 'abstain',
     signal: 'evidence_probability',
@@ -69,50 +72,35 @@ export const ABSTENTION_EXAMPLE = {
   usage: { query_embedding_tokens: null, result_count: 0, top_k: 5, dropped_for_size: 0, response_bytes: 612 },
 }
 
-const error = (code: string, message: string, retryable: boolean, more: object = {}): object => ({
-  error: { code, message, retryable, ...more },
-  ...ids,
-})
+const error = (...cause: ConstructorParameters<typeof ServiceError>): object =>
+  errorBody(ids, new ServiceError(...cause))
 
 export const ERROR_EXAMPLES: Readonly<Record<string, object>> = {
-  400: error('INVALID_REQUEST', 'The request does not match the schema; correct it before sending it again.', false, {
+  400: error('INVALID_REQUEST', {
     details: [{ path: '/filters/languages', message: 'is not a field of the request', reason: 'unknown_field' }],
   }),
-  401: error('INVALID_API_KEY', 'The API key is missing or not valid for this environment.', false),
-  403: error(
-    'FILTER_FORBIDDEN',
-    'A filter or the profile lies outside the entitlement; narrow the request to what was granted.',
-    false,
-    {
-      details: [
-        {
-          path: '/filters/language/0',
-          message: 'is outside the entitlement, which holds: en, fr',
-          reason: 'not_entitled',
-        },
-      ],
-    },
-  ),
-  404: error(
-    'INVALID_REQUEST',
-    'There is no such path; the one operation is POST /v1/retrieve, and GET /openapi.json describes it.',
-    false,
-  ),
-  405: error('INVALID_REQUEST', 'The path does not take this method; Allow lists those that it takes.', false),
-  409: error(
-    'REQUEST_ALREADY_PROCESSED',
-    'This Idempotency-Key was already received; look up original_request_id instead of sending it again.',
-    false,
-    {
-      details: [{ path: '(body)', message: 'is another one than the key was first sent with', reason: 'another_body' }],
-      original_request_id: 'req_1e5b7c9d-3f20-4a68-b1c4-0d2e8f6a9b37',
-    },
-  ),
-  413: error('INVALID_REQUEST', 'The body is too large; shorten it before sending it again.', false, {
+  401: error('INVALID_API_KEY'),
+  403: error('FILTER_FORBIDDEN', {
+    details: [
+      {
+        path: '/filters/language/0',
+        message: 'is outside the entitlement, which holds: en, fr',
+        reason: 'not_entitled',
+      },
+    ],
+  }),
+  404: error('INVALID_REQUEST', { status: 404 }),
+  405: error('INVALID_REQUEST', { status: 405 }),
+  409: error('REQUEST_ALREADY_PROCESSED', {
+    details: [{ path: '(body)', message: 'is another one than the key was first sent with', reason: 'another_body' }],
+    originalRequestId: 'req_1e5b7c9d-3f20-4a68-b1c4-0d2e8f6a9b37',
+  }),
+  413: error('INVALID_REQUEST', {
+    status: 413,
     details: [{ path: '(body)', message: 'must be at most 16384 bytes' }],
   }),
-  429: error('RATE_LIMITED', 'A rate, concurrency or extraction throttle is active; wait for Retry-After.', true, {
+  429: error('RATE_LIMITED', {
     details: [{ path: '(plan)', message: 'the requests of the last 60 seconds are used up', reason: 'rate' }],
   }),
-  503: error('RETRIEVAL_UNAVAILABLE', 'Retrieval could not be completed; retry after Retry-After.', true),
+  503: error('RETRIEVAL_UNAVAILABLE'),
 }

@@ -11,7 +11,7 @@ export const SEARCH_NODE_BOUNDS = {
   /** N-grams of passages of one version that a scoring thread keeps: those of about 2,400. */
   ngramCacheBytesMax: 8 * 1_024 * 1_024,
   /**
-   * Candidates of each ranking that predictors use. So many are rescored by words and by search questions at least;
+   * Candidates of each ranking that predictors use. So many are rescored by words and by query expansions at least;
    * more change no measured figure by more than 0.003 (decision 0008).
    */
   predictorCandidatesMax: 50,

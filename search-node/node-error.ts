@@ -1,5 +1,5 @@
 /**
- * The error codes of a search node; each maps to one gRPC status. Source: the comments of
+ * The error codes of a search node, by the names of their gRPC status. Source: the comments of
  * `proto/search/v1/search.proto`.
  */
 export const NODE_ERROR_CODES = [

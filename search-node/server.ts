@@ -9,23 +9,12 @@ import type { CallFacts } from '#core/rpc/search-client.ts'
 import type { NodeStatus, PreparedVersion } from '#core/domain/search.ts'
 import { SEARCH_NODE_BOUNDS } from './bounds.ts'
 import { NodeError } from './node-error.ts'
-import type { NodeErrorCode } from './node-error.ts'
 import type { CallDeadline } from './call-deadline.ts'
 import type { SearchPool } from './threads/pool.ts'
 import { assertDimensions, parsePrepare, parseRelease, parseSearch } from './wire.ts'
 import type { Versions } from './versions.ts'
 
 const SERVICE_NAME = 'evidence.search.v1.SearchNode'
-
-const STATUS: Readonly<Record<NodeErrorCode, status>> = {
-  INVALID_ARGUMENT: status.INVALID_ARGUMENT,
-  FAILED_PRECONDITION: status.FAILED_PRECONDITION,
-  RESOURCE_EXHAUSTED: status.RESOURCE_EXHAUSTED,
-  DEADLINE_EXCEEDED: status.DEADLINE_EXCEEDED,
-  CANCELLED: status.CANCELLED,
-  DATA_LOSS: status.DATA_LOSS,
-  UNAVAILABLE: status.UNAVAILABLE,
-}
 
 export interface ServerDependencies {
   readonly pool: SearchPool
@@ -179,7 +168,7 @@ function unary<Reply>(
 function toStatus(error: unknown, log: Log, fields: LogFields): { code: status; details: string } {
   if (error instanceof NodeError) {
     if (error.code === 'DATA_LOSS') log.error('artifact refused', { ...fields, reason: error.message }, error.cause)
-    return { code: STATUS[error.code], details: error.message }
+    return { code: status[error.code], details: error.message }
   }
   log.error('call failed', fields, error)
   return { code: status.INTERNAL, details: 'The search node failed; ask another node.' }

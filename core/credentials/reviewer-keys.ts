@@ -3,13 +3,7 @@ import type { KeyObject } from 'node:crypto'
 
 /** Keys with which reviewers sign: Ed25519 (RFC 8032), private as PKCS #8 PEM, public as SPKI. */
 
-export interface ReviewerKey {
-  /** PEM. */
-  readonly privatePem: string
-  readonly publicPem: string
-}
-
-export function createReviewerKey(): ReviewerKey {
+export function createReviewerKey() {
   const { publicKey, privateKey } = generateKeyPairSync('ed25519')
   return {
     privatePem: String(privateKey.export({ format: 'pem', type: 'pkcs8' })),

@@ -36,7 +36,7 @@ const entitlementSchema = z.object({
   plan_id: z.string(),
   limits: planLimitsSchema,
   /** Passages that an operator allows beyond the marks of the exposure. */
-  exposure_raised: z.number(),
+  exposure_allowance: z.number(),
   /** null while the knowledge base has no active version. */
   active_profile: profileSchema.nullable(),
   /** Profiles of this knowledge base that the entitlement names. */
@@ -78,7 +78,7 @@ const READ_ACCESS = `
       b.id, 'knowledge_base', b.slug,
         'languages', e.languages, 'jurisdictions', e.jurisdictions, 'subjects', e.subjects, 'plan_id', l.id, 'limits',
         l.limits,
-        'exposure_raised', coalesce((
+        'exposure_allowance', coalesce((
           select sum(x.passages) from exposure_raises as x
           where x.organization_id = c.organization_id and x.knowledge_base_id = b.id
             and x.environment = e.environment and x.expires_at > now()), 0),

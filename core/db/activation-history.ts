@@ -2,26 +2,27 @@ import { z } from 'zod'
 import { DATABASE_BOUNDS } from './bounds.ts'
 import { ACTIVATION_KINDS } from './activations.ts'
 import type { Queryable } from './pool.ts'
+import { readRows } from './rows.ts'
 
 /**
  * A rollback walks the history of activations back. Postgres keeps it as links: `activations.returns_to` names the
- * activation that lies below on the way back. An activation of a version on that way shortens the way to it, and any
+ * activation that lies below on the rollback path. An activation of a version on that path shortens it, and any
  * other version goes on top. So rollbacks never go forth and back between two versions.
  */
 
 /**
  * A version that some review claims to reject. Postgres cannot verify the signature, so nothing follows from the claim
- * but that the way back is read on.
+ * but that the rollback path is read on.
  */
 const CLAIMED = `exists (select from reviews r
   where r.version_id = a.version_id and r.verdict = 'rejected')`
 
 /**
- * The way back of every knowledge base, from its active version (step 0) to the next one that no review claims to
+ * The rollback path of every knowledge base, from its active version (step 0) to the next one that no review claims to
  * reject. Empty where the history does not end with the active version.
  */
-export const WAY_BACK = `
-way_back as (
+export const ROLLBACK_PATH = `
+rollback_path as (
   select p.knowledge_base_id, a.sequence, a.version_id, a.returns_to, false as claimed, 0 as step
   from active_versions p
   cross join lateral (select n.* from activations n
@@ -29,7 +30,7 @@ way_back as (
   where a.version_id = p.version_id
   union all
   select a.knowledge_base_id, a.sequence, a.version_id, a.returns_to, ${CLAIMED}, w.step + 1
-  from way_back w
+  from rollback_path w
   join activations a on a.knowledge_base_id = w.knowledge_base_id and a.sequence = w.returns_to
   where (w.step = 0 or w.claimed) and w.step < ${DATABASE_BOUNDS.rollbackStepsMax}
 )`
@@ -43,36 +44,36 @@ const stepSchema = z.object({
   active_from: z.date(),
   active_until: z.date().nullable(),
 })
-/** A version on the way back. */
-export type WayBackStep = z.infer<typeof stepSchema>
+/** A version on the rollback path. */
+export type RollbackStep = z.infer<typeof stepSchema>
 
-export interface WayBack {
+export interface RollbackPath {
   /** Undefined where nothing is active, or the history does not end with the active version. */
-  readonly active: WayBackStep | undefined
+  readonly active: RollbackStep | undefined
   /** Rejected since, so a rollback does not return to them. */
-  readonly passedOver: readonly WayBackStep[]
+  readonly passedOver: readonly RollbackStep[]
   /** The version that a rollback returns to. */
-  readonly target: WayBackStep | undefined
+  readonly target: RollbackStep | undefined
 }
 
 const STEPS = `
 select w.sequence::float8 as sequence, w.version_id, w.claimed, a.finished_at as active_from,
   (select n.finished_at from activations n where n.knowledge_base_id = w.knowledge_base_id
     and n.sequence = w.sequence + 1) as active_until
-from way_back w join activations a using (knowledge_base_id, sequence)
+from rollback_path w join activations a using (knowledge_base_id, sequence)
 where w.knowledge_base_id = $1
 order by w.step`
-const READ_WAY_BACK = `with recursive ${WAY_BACK}${STEPS}`
+const READ_ROLLBACK_PATH = `with recursive ${ROLLBACK_PATH}${STEPS}`
 
 /** @param isRejected verifies what reviews claim; without it no claim counts. */
-export async function readWayBack(
+export async function readRollbackPath(
   database: Queryable,
   knowledgeBaseId: string,
-  isRejected: (step: WayBackStep) => Promise<boolean> = () => Promise.resolve(false),
-): Promise<WayBack> {
-  const { rows } = await database.query(READ_WAY_BACK, [knowledgeBaseId])
+  isRejected: (step: RollbackStep) => Promise<boolean> = () => Promise.resolve(false),
+): Promise<RollbackPath> {
+  const { rows } = await database.query(READ_ROLLBACK_PATH, [knowledgeBaseId])
   const [active, ...earlier] = z.array(stepSchema).parse(rows)
-  const passedOver: WayBackStep[] = []
+  const passedOver: RollbackStep[] = []
   for (const step of earlier) {
     if (!(await isRejected(step))) return { active, passedOver, target: step }
     passedOver.push(step)
@@ -80,9 +81,9 @@ export async function readWayBack(
   return { active, passedOver, target: undefined }
 }
 
-/** Reads the steps back to a given version, also those that `WAY_BACK` leaves out. */
-const READ_WAY_TO = `
-with recursive way_back as (
+/** Reads the steps back to a given version, also those that `ROLLBACK_PATH` leaves out. */
+const READ_ROLLBACK_PATH_TO = `
+with recursive rollback_path as (
   select p.knowledge_base_id, a.sequence, a.version_id, a.returns_to, 0 as step
   from active_versions p
   cross join lateral (select n.* from activations n
@@ -90,24 +91,27 @@ with recursive way_back as (
   where p.knowledge_base_id = $1 and a.version_id = p.version_id
   union all
   select a.knowledge_base_id, a.sequence, a.version_id, a.returns_to, w.step + 1
-  from way_back w
+  from rollback_path w
   join activations a on a.knowledge_base_id = w.knowledge_base_id and a.sequence = w.returns_to
   where w.version_id <> $2 and w.step < ${DATABASE_BOUNDS.rollbackStepsMax}
 )
 select w.sequence::float8 as sequence, w.version_id, ${CLAIMED} as claimed, a.finished_at as active_from, (select n.finished_at from activations n
     where n.knowledge_base_id = w.knowledge_base_id and n.sequence = w.sequence + 1) as active_until
-from way_back w join activations a using (knowledge_base_id, sequence)
+from rollback_path w join activations a using (knowledge_base_id, sequence)
 order by w.step`
 
 /**
- * @returns the steps from the active version to that version, both included; undefined where it is not on the way back.
+ * @returns the steps from the active version to that version, both included; undefined where it is not on the rollback
+ * path.
  */
-export async function readWayTo(
+export async function readRollbackPathTo(
   database: Queryable,
   knowledgeBaseId: string,
   versionId: string,
-): Promise<readonly WayBackStep[] | undefined> {
-  const steps = z.array(stepSchema).parse((await database.query(READ_WAY_TO, [knowledgeBaseId, versionId])).rows)
+): Promise<readonly RollbackStep[] | undefined> {
+  const steps = z
+    .array(stepSchema)
+    .parse((await database.query(READ_ROLLBACK_PATH_TO, [knowledgeBaseId, versionId])).rows)
   return steps.at(-1)?.version_id === versionId ? steps : undefined
 }
 
@@ -121,37 +125,31 @@ const pastSchema = z.object({
   /** The version that it replaced; null for the first. */
   replaced_version_id: z.uuid().nullable(),
   actor: z.string(),
-  /** State of the version. Repeated rollbacks reach a version on the way back, and never one that was left. */
+  /** State of the version. Repeated rollbacks reach a version on the rollback path, and never one that was left. */
   state: z.enum(HISTORY_STATES),
   /** Some review claims to reject it. */
   claimed: z.boolean(),
 })
-/** An activation that was done. */
-export type PastActivation = z.infer<typeof pastSchema>
 
 /**
- * Newest first. The link of a version on the way back is its newest activation, so links older than the rows shown
+ * Newest first. The link of a version on the rollback path is its newest activation, so links older than the rows shown
  * concern none of them.
  */
 const LIST_HISTORY = `
 with recursive shown as (
   select a.* from activations a where a.knowledge_base_id = $1 and a.sequence is not null
   order by a.sequence desc limit $2
-), whole_way as (
+), shown_path as (
   select s.sequence, s.version_id, s.returns_to from shown s where s.sequence = (select max(sequence) from shown)
   union all
-  select s.sequence, s.version_id, s.returns_to from whole_way w join shown s on s.sequence = w.returns_to
+  select s.sequence, s.version_id, s.returns_to from shown_path w join shown s on s.sequence = w.returns_to
 )
 select a.sequence::float8 as sequence, a.finished_at as at, a.kind, a.version_id,
   a.expected_version_id as replaced_version_id, a.actor, ${CLAIMED} as claimed, case when a.version_id = p.version_id then 'active'
-    when a.version_id in (select version_id from whole_way) then 'on the way back' else 'left' end as state
+    when a.version_id in (select version_id from shown_path) then 'on the way back' else 'left' end as state
 from shown a join active_versions p using (knowledge_base_id)
 order by a.sequence desc`
 
-export async function listHistory(
-  database: Queryable,
-  knowledgeBaseId: string,
-  limit: number,
-): Promise<readonly PastActivation[]> {
-  return z.array(pastSchema).parse((await database.query(LIST_HISTORY, [knowledgeBaseId, limit])).rows)
+export function listHistory(database: Queryable, knowledgeBaseId: string, limit: number) {
+  return readRows(database, pastSchema, LIST_HISTORY, [knowledgeBaseId, limit])
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { DATABASE_BOUNDS } from './bounds.ts'
 import type { Queryable } from './pool.ts'
+import { readIds, readRow, affectsRow } from './rows.ts'
 
 export const ACTIVATION_KINDS = ['activate', 'rollback'] as const
 
@@ -38,17 +39,15 @@ const READ =
   'select id, knowledge_base_id, version_id, expected_version_id, kind, actor, ' +
   'state, message from activations where id = $1'
 
-export async function readActivation(database: Queryable, id: string): Promise<ActivationRow | undefined> {
-  const { rows } = await database.query(READ, [id])
-  return rows[0] === undefined ? undefined : activationSchema.parse(rows[0])
+export function readActivation(database: Queryable, id: string): Promise<ActivationRow | undefined> {
+  return readRow(database, activationSchema, READ, [id])
 }
 
 /** The row lock makes a second run of the same activation wait. It then sees that the activation is finished. */
 const LOCK = `${READ} for update`
 
-export async function lockActivation(client: Queryable, id: string): Promise<ActivationRow | undefined> {
-  const { rows } = await client.query(LOCK, [id])
-  return rows[0] === undefined ? undefined : activationSchema.parse(rows[0])
+export function lockActivation(client: Queryable, id: string): Promise<ActivationRow | undefined> {
+  return readRow(client, activationSchema, LOCK, [id])
 }
 
 /** The first activation of a knowledge base. It changes nothing if a pointer exists. */
@@ -84,14 +83,8 @@ export async function lockVersion(client: Queryable, versionId: string): Promise
 /** A state changes only from the state that was read. */
 const SET_VERSION_STATE = 'update corpus_versions set state = $3 where id = $1 and state = $2'
 
-export async function setVersionState(
-  client: Queryable,
-  versionId: string,
-  from: string,
-  to: string,
-): Promise<boolean> {
-  const { rowCount } = await client.query(SET_VERSION_STATE, [versionId, from, to])
-  return rowCount === 1
+export function setVersionState(client: Queryable, versionId: string, from: string, to: string): Promise<boolean> {
+  return affectsRow(client, SET_VERSION_STATE, [versionId, from, to])
 }
 
 /**
@@ -102,28 +95,14 @@ const FINISH = `
 update activations set state = $2, message = $3, finished_at = clock_timestamp() where id = $1 and state = 'queued'`
 
 /** @returns false if it is already finished; the earlier outcome remains. */
-export async function finishActivation(
-  client: Queryable,
-  id: string,
-  state: 'done' | 'refused',
-  message: string,
-): Promise<boolean> {
-  const { rowCount } = await client.query(FINISH, [
-    id,
-    state,
-    message.slice(0, DATABASE_BOUNDS.failureMessageCharactersMax),
-  ])
-  return rowCount === 1
+export function finishActivation(client: Queryable, id: string, state: 'done' | 'refused', message: string) {
+  return affectsRow(client, FINISH, [id, state, message.slice(0, DATABASE_BOUNDS.failureMessageCharactersMax)])
 }
 
 const QUEUED = "select id from activations where state = 'queued' order by created_at limit $1"
 
-export async function queuedActivations(database: Queryable, limit: number): Promise<readonly string[]> {
-  const { rows } = await database.query(QUEUED, [limit])
-  return z
-    .array(z.object({ id: z.uuid() }))
-    .parse(rows)
-    .map((row) => row.id)
+export function queuedActivations(database: Queryable, limit: number): Promise<readonly string[]> {
+  return readIds(database, QUEUED, [limit])
 }
 
 /**

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { KeyEnvironment } from '#core/credentials/api-key.ts'
 import type { Queryable } from './pool.ts'
+import { readRows, affectsRow } from './rows.ts'
 
 const keyRow = z.object({
   id: z.uuid(),
@@ -55,30 +56,18 @@ const REVOKE = 'update api_keys set revoked_at = now() where id = $1 and revoked
 
 /** @returns when the key expires. */
 export async function insertKey(database: Queryable, key: NewKey): Promise<Date> {
-  const values = [
-    key.id,
-    key.clientId,
-    key.environment,
-    key.digest,
-    key.pepperName,
-    key.prefix,
-    key.scopes,
-    key.lifetimeSeconds,
-  ]
+  const { id, clientId, environment, digest, pepperName, prefix, scopes, lifetimeSeconds } = key
+  const values = [id, clientId, environment, digest, pepperName, prefix, scopes, lifetimeSeconds]
   return expiry.parse((await database.query(INSERT, values)).rows[0]).expires_at
 }
 
-export async function listKeys(
-  database: Queryable,
-  clientId: string | null,
-  limit: number,
-): Promise<readonly KeyRow[]> {
-  return z.array(keyRow).parse((await database.query(LIST, [clientId, limit])).rows)
+export function listKeys(database: Queryable, clientId: string | null, limit: number): Promise<readonly KeyRow[]> {
+  return readRows(database, keyRow, LIST, [clientId, limit])
 }
 
 /** @returns at most two: more than one means the prefix is ambiguous. */
-export async function findKeys(database: Queryable, prefixOrId: string): Promise<readonly KeyRow[]> {
-  return z.array(keyRow).parse((await database.query(FIND, [prefixOrId])).rows)
+export function findKeys(database: Queryable, prefixOrId: string): Promise<readonly KeyRow[]> {
+  return readRows(database, keyRow, FIND, [prefixOrId])
 }
 
 /**
@@ -90,6 +79,6 @@ export async function expireKey(database: Queryable, id: string, seconds: number
 }
 
 /** @returns false if it is already revoked. */
-export async function revokeKey(database: Queryable, id: string): Promise<boolean> {
-  return (await database.query(REVOKE, [id])).rowCount === 1
+export function revokeKey(database: Queryable, id: string): Promise<boolean> {
+  return affectsRow(database, REVOKE, [id])
 }

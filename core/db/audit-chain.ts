@@ -3,6 +3,7 @@ import { sha256 } from '#core/platform/digest.ts'
 import { DATABASE_BOUNDS } from './bounds.ts'
 import type { AuditHead } from './audit.ts'
 import type { Queryable } from './pool.ts'
+import { readRows } from './rows.ts'
 
 const chainedEntry = z.object({
   seq: z.int(),
@@ -57,8 +58,8 @@ from audit where $1::bigint is null or seq > $1 order by audit.seq limit $2`
 export async function* readAuditChain(database: Queryable): AsyncGenerator<readonly ChainedEntry[]> {
   let after: number | null = null
   for (;;) {
-    const { rows } = await database.query(READ_CHAIN, [after, DATABASE_BOUNDS.auditBatchMax])
-    const batch: readonly ChainedEntry[] = z.array(chainedEntry).parse(rows)
+    const page = [after, DATABASE_BOUNDS.auditBatchMax]
+    const batch: readonly ChainedEntry[] = await readRows(database, chainedEntry, READ_CHAIN, page)
     yield batch
     if (batch.length < DATABASE_BOUNDS.auditBatchMax) return
     after = batch.at(-1)?.seq ?? null
@@ -72,7 +73,6 @@ export async function readAuditHashes(
   database: Queryable,
   seqs: readonly number[],
 ): Promise<ReadonlyMap<number, string>> {
-  const { rows } = await database.query(READ_HASHES, [seqs])
-  const parsed = z.array(z.object({ seq: z.int(), hash: z.string() })).parse(rows)
-  return new Map(parsed.map(({ seq, hash }) => [seq, hash]))
+  const rows = await readRows(database, z.object({ seq: z.int(), hash: z.string() }), READ_HASHES, [seqs])
+  return new Map(rows.map(({ seq, hash }) => [seq, hash]))
 }

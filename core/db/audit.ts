@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { withinLockTimeout } from './lock-timeout.ts'
 import type { Queryable } from './pool.ts'
+import { readRow, readRows } from './rows.ts'
 
 /** A recorded action. Jobs and operator append, the operator reads; nobody changes or deletes. */
 export interface AuditEntry {
@@ -24,7 +25,6 @@ const auditRow = z.object({
   subject: z.string(),
   detail: z.record(z.string(), z.unknown()),
 })
-export type AuditRow = z.infer<typeof auditRow>
 
 export interface AuditFilter {
   readonly actor?: string | undefined
@@ -51,7 +51,7 @@ export const EMPTY_AUDIT_HEAD: AuditHead = { seq: 0, hash: '0'.repeat(64) }
 const READ_HEAD = "select seq::float8 as seq, encode(hash, 'hex') as hash from audit order by audit.seq desc limit 1"
 
 export async function readAuditHead(database: Queryable): Promise<AuditHead> {
-  return auditHeadSchema.optional().parse((await database.query(READ_HEAD)).rows[0]) ?? EMPTY_AUDIT_HEAD
+  return (await readRow(database, auditHeadSchema, READ_HEAD)) ?? EMPTY_AUDIT_HEAD
 }
 
 /**
@@ -79,14 +79,7 @@ const LIST = `
   order by audit.seq desc
   limit $6`
 
-export async function listAudit(database: Queryable, filter: AuditFilter): Promise<readonly AuditRow[]> {
-  const values = [
-    filter.actor ?? null,
-    filter.action ?? null,
-    filter.about ?? null,
-    filter.from ?? null,
-    filter.to ?? null,
-    filter.limit,
-  ]
-  return z.array(auditRow).parse((await database.query(LIST, values)).rows)
+export function listAudit(database: Queryable, filter: AuditFilter) {
+  const { actor = null, action = null, about = null, from = null, to = null, limit } = filter
+  return readRows(database, auditRow, LIST, [actor, action, about, from, to, limit])
 }

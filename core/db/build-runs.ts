@@ -3,6 +3,7 @@ import { DATABASE_BOUNDS } from './bounds.ts'
 import { BUILD_STATES } from './builds.ts'
 import type { BuildFence } from './builds.ts'
 import type { Queryable } from './pool.ts'
+import { readRow, readRows } from './rows.ts'
 
 /** The runs of a build. Each statement that ends a run holds its fence, so a run that was overtaken changes nothing. */
 
@@ -27,8 +28,8 @@ select state, attempt, failed_runs, out_of_memory_runs, lost_runs,
 from builds where id = $1 for update`
 
 /** @returns the build under its row lock, or undefined when it is unknown. */
-export async function lockBuild(client: Queryable, id: string): Promise<LockedBuild | undefined> {
-  return lockedBuildSchema.optional().parse((await client.query(LOCK_BUILD, [id])).rows[0])
+export function lockBuild(client: Queryable, id: string): Promise<LockedBuild | undefined> {
+  return readRow(client, lockedBuildSchema, LOCK_BUILD, [id])
 }
 
 /** The attempt number is the fence: every later write of this run must still hold it. */
@@ -87,15 +88,13 @@ export async function endRun(client: Queryable, { buildId, attempt }: BuildFence
 }
 
 const LOST_RUNS = `
-select id, attempt from builds
+select id as "buildId", attempt from builds
 where state = 'running' and updated_at < now() - make_interval(secs => $1 / 1000.0)
 order by updated_at limit $2`
 
+const fenceSchema = z.object({ buildId: z.uuid(), attempt: z.int() })
+
 /** Runs without a heartbeat for so long. */
-export async function lostRuns(database: Queryable, silentMs: number, limit: number): Promise<readonly BuildFence[]> {
-  const { rows } = await database.query(LOST_RUNS, [silentMs, limit])
-  return z
-    .array(z.object({ id: z.uuid(), attempt: z.int() }))
-    .parse(rows)
-    .map(({ id, attempt }) => ({ buildId: id, attempt }))
+export function lostRuns(database: Queryable, silentMs: number, limit: number): Promise<readonly BuildFence[]> {
+  return readRows(database, fenceSchema, LOST_RUNS, [silentMs, limit])
 }

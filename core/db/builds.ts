@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { EmbeddingCounts } from '#core/domain/embedding-counts.ts'
 import type { Queryable } from './pool.ts'
+import { affectsRow, readIds, readRow, readRows } from './rows.ts'
 
 /** `retrying`: a run ended without a candidate, and another one begins at `next_attempt_at`. */
 export const BUILD_STATES = ['queued', 'running', 'retrying', 'succeeded', 'failed'] as const
@@ -35,13 +36,8 @@ export interface NewBuild {
 }
 
 export async function insertBuild(database: Queryable, build: NewBuild): Promise<void> {
-  await database.query(INSERT_BUILD, [
-    build.id,
-    build.knowledgeBaseId,
-    build.importId,
-    JSON.stringify(build.parameters),
-    build.startedBy,
-  ])
+  const { id, knowledgeBaseId, importId, parameters, startedBy } = build
+  await database.query(INSERT_BUILD, [id, knowledgeBaseId, importId, JSON.stringify(parameters), startedBy])
 }
 
 const READ_BUILD = `
@@ -51,9 +47,8 @@ select b.id, b.knowledge_base_id, k.slug as knowledge_base, b.import_id, b.param
 from builds b join knowledge_bases k on k.id = b.knowledge_base_id
 where b.id = $1`
 
-export async function readBuild(database: Queryable, id: string): Promise<BuildRow | undefined> {
-  const { rows } = await database.query(READ_BUILD, [id])
-  return rows[0] === undefined ? undefined : buildRowSchema.parse(rows[0])
+export function readBuild(database: Queryable, id: string): Promise<BuildRow | undefined> {
+  return readRow(database, buildRowSchema, READ_BUILD, [id])
 }
 
 const READ_STARTER = `
@@ -64,11 +59,8 @@ const starterSchema = buildRowSchema.pick({ knowledge_base: true, state: true, e
 })
 
 /** Returns who asked for a build, by the name that was stated, and what became of it. */
-export async function readBuildStarter(
-  database: Queryable,
-  id: string,
-): Promise<z.infer<typeof starterSchema> | undefined> {
-  return starterSchema.optional().parse((await database.query(READ_STARTER, [id])).rows[0])
+export function readBuildStarter(database: Queryable, id: string) {
+  return readRow(database, starterSchema, READ_STARTER, [id])
 }
 
 /** The build and the attempt that a run may write to. */
@@ -90,14 +82,13 @@ export interface BuildProgress {
 }
 
 /** @returns false when another run has taken the build over: this one must stop. */
-export async function recordProgress(
+export function recordProgress(
   database: Queryable,
   fence: BuildFence,
   { stage, done, total, embedding }: BuildProgress,
 ): Promise<boolean> {
   const counts = embedding === undefined ? null : JSON.stringify(embedding)
-  const { rowCount } = await database.query(RECORD_PROGRESS, [fence.buildId, fence.attempt, stage, done, total, counts])
-  return rowCount === 1
+  return affectsRow(database, RECORD_PROGRESS, [fence.buildId, fence.attempt, stage, done, total, counts])
 }
 
 const SUCCEED_BUILD = `
@@ -105,9 +96,8 @@ update builds set state = 'succeeded', stage = 'candidate', error = null, update
 where id = $1 and attempt = $2 and state = 'running'`
 
 /** Part of the final transaction. @returns false when another run has taken the build over. */
-export async function succeedBuild(database: Queryable, fence: BuildFence): Promise<boolean> {
-  const { rowCount } = await database.query(SUCCEED_BUILD, [fence.buildId, fence.attempt])
-  return rowCount === 1
+export function succeedBuild(database: Queryable, fence: BuildFence): Promise<boolean> {
+  return affectsRow(database, SUCCEED_BUILD, [fence.buildId, fence.attempt])
 }
 
 /**
@@ -126,52 +116,33 @@ export interface EndedSince {
 const ENDED_BUILDS = `select id from builds where id = any($1::uuid[]) and ${ENDED('$2', '$3')}`
 
 /** @returns those of the given builds that ended. */
-export async function endedBuilds(
-  database: Queryable,
-  ids: readonly string[],
-  since: EndedSince,
-): Promise<readonly string[]> {
-  const { rows } = await database.query(ENDED_BUILDS, [ids, since.succeededMs, since.failedMs])
-  return z
-    .array(z.object({ id: z.uuid() }))
-    .parse(rows)
-    .map((row) => row.id)
+export function endedBuilds(database: Queryable, ids: readonly string[], since: EndedSince) {
+  return readIds(database, ENDED_BUILDS, [ids, since.succeededMs, since.failedMs])
 }
 
 /** Ended builds of any id, newest first, for files whose names do not contain a build. */
 const LATELY_ENDED_BUILDS = `select id, state from builds where ${ENDED('$1', '$2')} order by updated_at desc limit $3`
 
-export async function recentlyEndedBuilds(
-  database: Queryable,
-  since: EndedSince,
-  limit: number,
-): Promise<readonly { readonly id: string; readonly state: 'succeeded' | 'failed' }[]> {
-  const { rows } = await database.query(LATELY_ENDED_BUILDS, [since.succeededMs, since.failedMs, limit])
-  return z.array(z.object({ id: z.uuid(), state: z.enum(['succeeded', 'failed']) })).parse(rows)
+const endedSchema = z.object({ id: z.uuid(), state: z.enum(['succeeded', 'failed']) })
+
+export function recentlyEndedBuilds(database: Queryable, since: EndedSince, limit: number) {
+  return readRows(database, endedSchema, LATELY_ENDED_BUILDS, [since.succeededMs, since.failedMs, limit])
 }
 
 /** Oldest first; a lost queue is filled with them again. */
 const UNFINISHED_BUILDS = `
 select id from builds where state in ('queued', 'running', 'retrying') order by created_at limit $1`
 
-export async function unfinishedBuilds(database: Queryable, limit: number): Promise<readonly string[]> {
-  const { rows } = await database.query(UNFINISHED_BUILDS, [limit])
-  return z
-    .array(z.object({ id: z.uuid() }))
-    .parse(rows)
-    .map((row) => row.id)
+export function unfinishedBuilds(database: Queryable, limit: number): Promise<readonly string[]> {
+  return readIds(database, UNFINISHED_BUILDS, [limit])
 }
 
 /** Builds whose version a search node may have loaded recently for an evaluation. */
 const RECENT_BUILDS =
   "select id from builds where state = 'running' or updated_at > now() - make_interval(secs => $1 / 1000.0)"
 
-export async function recentBuilds(database: Queryable, withinMs: number): Promise<readonly string[]> {
-  const { rows } = await database.query(RECENT_BUILDS, [withinMs])
-  return z
-    .array(z.object({ id: z.uuid() }))
-    .parse(rows)
-    .map((row) => row.id)
+export function recentBuilds(database: Queryable, withinMs: number): Promise<readonly string[]> {
+  return readIds(database, RECENT_BUILDS, [withinMs])
 }
 
 /** The functions of the schema are the only ways in which the operator changes a build. */

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { Queryable } from './pool.ts'
+import { readRows, affectsRow } from './rows.ts'
 
 const clientRow = z.object({
   id: z.uuid(),
@@ -25,29 +26,20 @@ const FIND = `${CLIENTS}
 const SET_ACTIVE = 'update clients set active = $2 where id = $1 and active <> $2'
 
 /** @returns false if the organization has a client of that name. */
-export async function insertClient(
-  database: Queryable,
-  id: string,
-  organizationId: string,
-  name: string,
-): Promise<boolean> {
-  return (await database.query(INSERT, [id, organizationId, name])).rowCount === 1
+export function insertClient(database: Queryable, id: string, organizationId: string, name: string): Promise<boolean> {
+  return affectsRow(database, INSERT, [id, organizationId, name])
 }
 
-export async function listClients(
-  database: Queryable,
-  organizationId: string | null,
-  limit: number,
-): Promise<readonly ClientRow[]> {
-  return z.array(clientRow).parse((await database.query(LIST, [organizationId, limit])).rows)
+export function listClients(database: Queryable, organizationId: string | null, limit: number) {
+  return readRows(database, clientRow, LIST, [organizationId, limit])
 }
 
 /** @returns at most two: more than one means the name is ambiguous. */
-export async function findClients(database: Queryable, nameOrId: string): Promise<readonly ClientRow[]> {
-  return z.array(clientRow).parse((await database.query(FIND, [nameOrId])).rows)
+export function findClients(database: Queryable, nameOrId: string): Promise<readonly ClientRow[]> {
+  return readRows(database, clientRow, FIND, [nameOrId])
 }
 
 /** @returns false if it already has this state. */
-export async function setClientActive(database: Queryable, id: string, active: boolean): Promise<boolean> {
-  return (await database.query(SET_ACTIVE, [id, active])).rowCount === 1
+export function setClientActive(database: Queryable, id: string, active: boolean): Promise<boolean> {
+  return affectsRow(database, SET_ACTIVE, [id, active])
 }

@@ -6,6 +6,7 @@ import { BUILD_STATES } from './builds.ts'
 import { VERDICTS } from '#core/domain/review-statements.ts'
 import { VERSION_STATES } from './versions.ts'
 import type { Queryable } from './pool.ts'
+import { readRow, readRows } from './rows.ts'
 
 /** Lists of imports, builds and versions for the operator; nothing in the request path uses them. */
 
@@ -17,7 +18,6 @@ const importListRow = z.object({
   skipped: z.int().nullable(),
   created_at: z.date(),
 })
-export type ImportListRow = z.infer<typeof importListRow>
 
 /** Two numbers of the report are enough to distinguish imports; the whole report may be long. */
 const LIST_IMPORTS = `
@@ -77,6 +77,7 @@ const BUILDS = `
 const LIST_BUILDS = `${BUILDS} where $1::uuid is null or b.knowledge_base_id = $1 order by b.created_at desc limit $2`
 const SHOW_BUILD = `${BUILDS} where b.id = $1`
 
+/** A version with its newest review and profile. */
 const versionListRow = z.object({
   id: z.uuid(),
   knowledge_base: z.string(),
@@ -95,8 +96,6 @@ const versionListRow = z.object({
   evaluation: z.record(z.string(), z.unknown()),
   created_at: z.date(),
 })
-/** A version with its newest review and profile. */
-export type VersionListRow = z.infer<typeof versionListRow>
 
 const VERSIONS = `
   select v.id, k.slug as knowledge_base, v.knowledge_base_id, v.state, v.passed, v.passages, v.documents, v.build_id,
@@ -110,47 +109,34 @@ const LIST_VERSIONS = `${VERSIONS} where $1::uuid is null or v.knowledge_base_id
   order by v.created_at desc limit $2`
 const SHOW_VERSION = `${VERSIONS} where v.id = $1`
 
-const activeRow = z.object({ version_id: z.uuid(), previous_version_id: z.uuid().nullable() })
 /** The version that requests are served from, and the one before it. */
-export type ActivePointer = z.infer<typeof activeRow>
+const activeRow = z.object({ version_id: z.uuid(), previous_version_id: z.uuid().nullable() })
 const ACTIVE = 'select version_id, previous_version_id from active_versions where knowledge_base_id = $1'
 
-export async function listImports(
-  database: Queryable,
-  knowledgeBaseId: string | null,
-  limit: number,
-): Promise<readonly ImportListRow[]> {
-  return z.array(importListRow).parse((await database.query(LIST_IMPORTS, [knowledgeBaseId, limit])).rows)
+export function listImports(database: Queryable, knowledgeBaseId: string | null, limit: number) {
+  return readRows(database, importListRow, LIST_IMPORTS, [knowledgeBaseId, limit])
 }
 
-export async function showImport(database: Queryable, id: string): Promise<z.infer<typeof importRow> | undefined> {
-  return importRow.optional().parse((await database.query(SHOW_IMPORT, [id])).rows[0])
+export function showImport(database: Queryable, id: string) {
+  return readRow(database, importRow, SHOW_IMPORT, [id])
 }
 
-export async function listBuilds(
-  database: Queryable,
-  knowledgeBaseId: string | null,
-  limit: number,
-): Promise<readonly BuildListRow[]> {
-  return z.array(buildListRow).parse((await database.query(LIST_BUILDS, [knowledgeBaseId, limit])).rows)
+export function listBuilds(database: Queryable, knowledgeBaseId: string | null, limit: number) {
+  return readRows(database, buildListRow, LIST_BUILDS, [knowledgeBaseId, limit])
 }
 
-export async function showBuild(database: Queryable, id: string): Promise<BuildListRow | undefined> {
-  return buildListRow.optional().parse((await database.query(SHOW_BUILD, [id])).rows[0])
+export function showBuild(database: Queryable, id: string): Promise<BuildListRow | undefined> {
+  return readRow(database, buildListRow, SHOW_BUILD, [id])
 }
 
-export async function listVersions(
-  database: Queryable,
-  knowledgeBaseId: string | null,
-  limit: number,
-): Promise<readonly VersionListRow[]> {
-  return z.array(versionListRow).parse((await database.query(LIST_VERSIONS, [knowledgeBaseId, limit])).rows)
+export function listVersions(database: Queryable, knowledgeBaseId: string | null, limit: number) {
+  return readRows(database, versionListRow, LIST_VERSIONS, [knowledgeBaseId, limit])
 }
 
-export async function showVersion(database: Queryable, id: string): Promise<VersionListRow | undefined> {
-  return versionListRow.optional().parse((await database.query(SHOW_VERSION, [id])).rows[0])
+export function showVersion(database: Queryable, id: string) {
+  return readRow(database, versionListRow, SHOW_VERSION, [id])
 }
 
-export async function activePointer(database: Queryable, knowledgeBaseId: string): Promise<ActivePointer | undefined> {
-  return activeRow.optional().parse((await database.query(ACTIVE, [knowledgeBaseId])).rows[0])
+export function activePointer(database: Queryable, knowledgeBaseId: string) {
+  return readRow(database, activeRow, ACTIVE, [knowledgeBaseId])
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { KeyEnvironment } from '#core/credentials/api-key.ts'
 import type { Queryable } from './pool.ts'
+import { readRows, affectsRow } from './rows.ts'
 
 const entitlementRow = z.object({
   id: z.uuid(),
@@ -89,32 +90,24 @@ const PROFILE_OF = `
   where profile_id = $1 and knowledge_base_id = $2 and state in ('active', 'retired')`
 
 /** @returns false if the client has an entitlement to that knowledge base in that environment. */
-export async function insertEntitlement(database: Queryable, grant: Grant): Promise<boolean> {
-  const values = [
-    grant.id,
-    grant.clientId,
-    grant.environment,
-    grant.knowledgeBaseId,
-    grant.planId,
-    grant.languages,
-    grant.jurisdictions,
-    grant.subjects,
-  ]
-  return (await database.query(INSERT, values)).rowCount === 1
+export function insertEntitlement(database: Queryable, grant: Grant): Promise<boolean> {
+  const { id, clientId, environment, knowledgeBaseId, planId, languages, jurisdictions, subjects } = grant
+  const values = [id, clientId, environment, knowledgeBaseId, planId, languages, jurisdictions, subjects]
+  return affectsRow(database, INSERT, values)
 }
 
-export async function listEntitlements(
+export function listEntitlements(
   database: Queryable,
   clientId: string | null,
   knowledgeBaseId: string | null,
   limit: number,
 ): Promise<readonly EntitlementRow[]> {
-  return z.array(entitlementRow).parse((await database.query(LIST, [clientId, knowledgeBaseId, limit])).rows)
+  return readRows(database, entitlementRow, LIST, [clientId, knowledgeBaseId, limit])
 }
 
 /** @returns at most two: more than one means the name is ambiguous. */
-export async function findEntitlements(database: Queryable, nameOrId: string): Promise<readonly EntitlementRow[]> {
-  return z.array(entitlementRow).parse((await database.query(FIND, [nameOrId])).rows)
+export function findEntitlements(database: Queryable, nameOrId: string): Promise<readonly EntitlementRow[]> {
+  return readRows(database, entitlementRow, FIND, [nameOrId])
 }
 
 export async function lockEntitlement(database: Queryable, id: string): Promise<void> {
@@ -122,33 +115,17 @@ export async function lockEntitlement(database: Queryable, id: string): Promise<
 }
 
 export async function updateEntitlement(database: Queryable, id: string, change: EntitlementChange): Promise<void> {
-  const subjects = change.subjects
-  await database.query(UPDATE, [
-    id,
-    change.planId ?? null,
-    change.active ?? null,
-    change.languages ?? null,
-    change.jurisdictions ?? null,
-    subjects !== undefined,
-    subjects ?? null,
-    change.profileIds ?? null,
-  ])
+  const { planId = null, active = null, languages = null, jurisdictions = null, profileIds = null, subjects } = change
+  const given = [planId, active, languages, jurisdictions, subjects !== undefined, subjects ?? null, profileIds]
+  await database.query(UPDATE, [id, ...given])
 }
 
 /** Whether the client has any entitlement in the environment, active or not. */
-export async function clientHasEntitlement(
-  database: Queryable,
-  clientId: string,
-  environment: KeyEnvironment,
-): Promise<boolean> {
-  return (await database.query(ANY_OF_CLIENT, [clientId, environment])).rowCount === 1
+export function clientHasEntitlement(database: Queryable, clientId: string, environment: KeyEnvironment) {
+  return affectsRow(database, ANY_OF_CLIENT, [clientId, environment])
 }
 
 /** Whether gateways would serve the profile for that knowledge base. */
-export async function profileServable(
-  database: Queryable,
-  profileId: string,
-  knowledgeBaseId: string,
-): Promise<boolean> {
-  return (await database.query(PROFILE_OF, [profileId, knowledgeBaseId])).rowCount === 1
+export function profileServable(database: Queryable, profileId: string, knowledgeBaseId: string): Promise<boolean> {
+  return affectsRow(database, PROFILE_OF, [profileId, knowledgeBaseId])
 }

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { planLimitsSchema } from '#core/domain/quota-plan.ts'
 import { endEpoch } from './limit-epochs.ts'
 import type { Queryable } from './pool.ts'
+import { readRows } from './rows.ts'
 
 const grantRow = z.object({
   organization_id: z.string(),
@@ -13,7 +14,7 @@ const grantRow = z.object({
   limits: planLimitsSchema,
   /** Passages of the active version; null when none is active. */
   corpus_passages: z.int().nullable(),
-  raised: z.number(),
+  exposure_allowance: z.number(),
   released_at: z.date().nullable(),
 })
 export type ExposureGrant = z.infer<typeof grantRow>
@@ -30,7 +31,7 @@ const GRANTS = `
     p.name as plan, p.limits, v.passages as corpus_passages, (
       select coalesce(sum(x.passages), 0)::float8 from exposure_raises x where x.organization_id = g.organization_id
         and x.knowledge_base_id = g.knowledge_base_id and x.environment = g.environment and x.expires_at > now()
-    ) as raised, (
+    ) as exposure_allowance, (
       select max(x.released_at) from exposure_releases x where x.organization_id = g.organization_id
         and x.knowledge_base_id = g.knowledge_base_id and x.environment = g.environment
     ) as released_at
@@ -49,13 +50,12 @@ export interface ExposureScope {
   readonly environment: 'test' | 'live' | null
 }
 
-export async function exposureGrants(
+export function exposureGrants(
   database: Queryable,
   { organizationId, knowledgeBaseId, environment }: ExposureScope,
   limit: number,
 ): Promise<readonly ExposureGrant[]> {
-  const { rows } = await database.query(GRANTS, [organizationId, knowledgeBaseId, environment, limit])
-  return z.array(grantRow).parse(rows)
+  return readRows(database, grantRow, GRANTS, [organizationId, knowledgeBaseId, environment, limit])
 }
 
 /** What an operator decides about. */

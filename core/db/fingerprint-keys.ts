@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { Queryable } from './pool.ts'
+import { readRows } from './rows.ts'
 
 const epochRow = z.object({
   organization_id: z.uuid(),
@@ -9,7 +10,6 @@ const epochRow = z.object({
   created_at: z.date(),
   erased_at: z.date().nullable(),
 })
-export type FingerprintEpochRow = z.infer<typeof epochRow>
 
 const epochOnly = z.object({ epoch: z.int() })
 
@@ -70,12 +70,8 @@ export async function insertFingerprintKey(
   await database.query(INSERT, [organizationId, epoch, wrapped])
 }
 
-export async function listFingerprintEpochs(
-  database: Queryable,
-  organizationId: string | null,
-  limit: number,
-): Promise<readonly FingerprintEpochRow[]> {
-  return z.array(epochRow).parse((await database.query(LIST, [organizationId, limit])).rows)
+export function listFingerprintEpochs(database: Queryable, organizationId: string | null, limit: number) {
+  return readRows(database, epochRow, LIST, [organizationId, limit])
 }
 
 /**
@@ -99,22 +95,17 @@ export async function eraseFingerprintKeys(
  * Organizations that have a key which is not erased, in the order of their ids.
  * @param page `only` one organization, or all of them; those that come `after` an id.
  */
-export async function listFingerprintOwners(
+export function listFingerprintOwners(
   database: Queryable,
   page: { readonly only: string | null; readonly after: string | null },
   limit: number,
 ): Promise<readonly FingerprintOwnerRow[]> {
-  return z.array(ownerRow).parse((await database.query(OWNERS, [page.only, page.after, limit])).rows)
+  return readRows(database, ownerRow, OWNERS, [page.only, page.after, limit])
 }
 
 /** Locks wrapped keys of the epochs after the given one until the transaction ends; erased keys are left out. */
-export async function lockFingerprintKeys(
-  client: Queryable,
-  organizationId: string,
-  afterEpoch: number,
-  limit: number,
-): Promise<readonly FingerprintKeyRow[]> {
-  return z.array(keyRow).parse((await client.query(LOCK, [organizationId, afterEpoch, limit])).rows)
+export function lockFingerprintKeys(client: Queryable, organizationId: string, afterEpoch: number, limit: number) {
+  return readRows(client, keyRow, LOCK, [organizationId, afterEpoch, limit])
 }
 
 /** Replaces the wrapped form of keys that this transaction has locked. */

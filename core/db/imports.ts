@@ -2,19 +2,24 @@ import { z } from 'zod'
 import { OperatorError } from '#core/platform/errors.ts'
 import { DATABASE_BOUNDS } from './bounds.ts'
 import type { Queryable } from './pool.ts'
+import { readIds, readRow, readRows } from './rows.ts'
 
-/** The captured bytes of one source. The bytes themselves are in the artifact store under their SHA-256. */
-export interface SourceSnapshot {
-  readonly id: string
-  readonly sourceName: string
-  readonly mediaType: string
+const snapshotSchema = z.object({
+  id: z.uuid(),
+  sourceName: z.string(),
+  mediaType: z.string(),
   /** 64 hex digits. */
-  readonly sha256: string
-  readonly bytes: number
+  sha256: z.string(),
+  bytes: z.number(),
   /** ISO 8601 UTC, and the command; Postgres sets them. */
-  readonly capturedAt?: string | undefined
-  readonly capturedBy?: string | undefined
-}
+  capturedAt: z
+    .date()
+    .transform((at) => at.toISOString())
+    .optional(),
+  capturedBy: z.string().optional(),
+})
+/** The captured bytes of one source. The bytes themselves are in the artifact store under their SHA-256. */
+export type SourceSnapshot = Readonly<z.infer<typeof snapshotSchema>>
 
 /** The input of a build: the mapping, and the snapshots in the order of their capture. */
 export interface ImportRow {
@@ -44,8 +49,6 @@ join source_snapshots s on s.knowledge_base_id = $1 and s.source_name = wanted.s
   and s.sha256 = decode(wanted.sha256, 'hex')
 order by wanted.ordinal`
 
-const idSchema = z.object({ id: z.uuid() })
-
 /**
  * Inserts the snapshots that do not exist yet, in batches.
  * @returns the id of each, new or existing, in the given order.
@@ -65,9 +68,9 @@ export async function insertSnapshots(
     ])
   for (let from = 0; from < snapshots.length; from += DATABASE_BOUNDS.insertRowsMax) {
     const batch = snapshots.slice(from, from + DATABASE_BOUNDS.insertRowsMax)
-    const { rows } = await database.query(FIND_SNAPSHOTS, [knowledgeBaseId, JSON.stringify(batch)])
-    const found = z.array(idSchema).length(batch.length).parse(rows)
-    for (const { id } of found) ids.push(id)
+    const found = await readIds(database, FIND_SNAPSHOTS, [knowledgeBaseId, JSON.stringify(batch)])
+    if (found.length !== batch.length) throw new Error('a snapshot that was inserted is not found')
+    ids.push(...found)
     onProgress(ids.length)
   }
   return ids
@@ -90,13 +93,8 @@ export interface NewImport {
 }
 
 export async function insertImport(database: Queryable, row: NewImport): Promise<void> {
-  await database.query(INSERT_IMPORT, [
-    row.id,
-    row.knowledgeBaseId,
-    JSON.stringify(row.mapping),
-    row.snapshotIds,
-    JSON.stringify(row.report),
-  ])
+  const [mapping, report] = [JSON.stringify(row.mapping), JSON.stringify(row.report)]
+  await database.query(INSERT_IMPORT, [row.id, row.knowledgeBaseId, mapping, row.snapshotIds, report])
 }
 
 const READ_IMPORT = `
@@ -113,26 +111,16 @@ where i.id = $1
 order by wanted.ordinal`
 
 const importRowSchema = z.object({ knowledge_base_id: z.uuid(), mapping: z.unknown(), snapshots: z.int() })
-const snapshotSchema = z.object({
-  id: z.uuid(),
-  sourceName: z.string(),
-  mediaType: z.string(),
-  sha256: z.string(),
-  bytes: z.number(),
-  capturedAt: z.date().transform((at) => at.toISOString()),
-  capturedBy: z.string(),
-})
 
 /** @throws OperatorError when there is no such import. */
 export async function readImport(database: Queryable, id: string): Promise<ImportRow> {
-  const { rows } = await database.query(READ_IMPORT, [id])
-  const [found] = z.array(importRowSchema).parse(rows)
+  const found = await readRow(database, importRowSchema, READ_IMPORT, [id])
   if (found === undefined)
     throw new OperatorError(`There is no import ${id}: run "operator import" and build from the id it prints.`)
   const snapshots: SourceSnapshot[] = []
   for (let from = 1; from <= found.snapshots; from += DATABASE_BOUNDS.insertRowsMax) {
-    const read = await database.query(READ_SNAPSHOTS, [id, from, from + DATABASE_BOUNDS.insertRowsMax - 1])
-    for (const row of z.array(snapshotSchema).parse(read.rows)) snapshots.push(row)
+    const page = [id, from, from + DATABASE_BOUNDS.insertRowsMax - 1]
+    snapshots.push(...(await readRows(database, snapshotSchema, READ_SNAPSHOTS, page)))
   }
   return { id, knowledgeBaseId: found.knowledge_base_id, mapping: found.mapping, snapshots }
 }
@@ -148,12 +136,8 @@ const importedSchema = z.object({ mapping: z.unknown(), report: z.unknown() })
 export type Imported = z.infer<typeof importedSchema>
 
 /** @returns the import, and then that of which a version is built; a version of null has none. */
-export async function readImported(
-  database: Queryable,
-  id: string,
-  versionId: string | null,
-): Promise<readonly Imported[]> {
-  return z.array(importedSchema).parse((await database.query(IMPORTED, [id, versionId])).rows)
+export function readImported(database: Queryable, id: string, versionId: string | null): Promise<readonly Imported[]> {
+  return readRows(database, importedSchema, IMPORTED, [id, versionId])
 }
 
 const REPORT_OF_VERSION = `
@@ -162,6 +146,5 @@ where v.id = $1`
 
 /** Returns the report of the import of which a version is built, as it is stored. */
 export async function readReportOfVersion(database: Queryable, versionId: string): Promise<unknown> {
-  const { rows } = await database.query(REPORT_OF_VERSION, [versionId])
-  return z.array(z.object({ report: z.unknown() })).parse(rows)[0]?.report
+  return (await readRow(database, z.object({ report: z.unknown() }), REPORT_OF_VERSION, [versionId]))?.report
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { Queryable } from './pool.ts'
+import { readRow, readRows, affectsRow } from './rows.ts'
 
 const knowledgeBaseRow = z.object({
   id: z.uuid(),
@@ -28,24 +29,19 @@ const LIST = `${KNOWLEDGE_BASES} order by k.slug limit $1`
 const FIND = `${KNOWLEDGE_BASES} where k.id::text = lower($1) or k.slug = $1`
 
 /** @returns false when the slug is taken. */
-export async function insertKnowledgeBase(
-  database: Queryable,
-  id: string,
-  slug: string,
-  title: string,
-): Promise<boolean> {
-  return (await database.query(INSERT, [id, slug, title])).rowCount === 1
+export function insertKnowledgeBase(database: Queryable, id: string, slug: string, title: string): Promise<boolean> {
+  return affectsRow(database, INSERT, [id, slug, title])
 }
 
 /** @returns false when it is so already. */
-export async function setTraced(database: Queryable, id: string, traced: boolean): Promise<boolean> {
-  return (await database.query(SET_TRACED, [id, traced])).rowCount === 1
+export function setTraced(database: Queryable, id: string, traced: boolean): Promise<boolean> {
+  return affectsRow(database, SET_TRACED, [id, traced])
 }
 
-export async function listKnowledgeBases(database: Queryable, limit: number): Promise<readonly KnowledgeBaseRow[]> {
-  return z.array(knowledgeBaseRow).parse((await database.query(LIST, [limit])).rows)
+export function listKnowledgeBases(database: Queryable, limit: number): Promise<readonly KnowledgeBaseRow[]> {
+  return readRows(database, knowledgeBaseRow, LIST, [limit])
 }
 
-export async function findKnowledgeBase(database: Queryable, slugOrId: string): Promise<KnowledgeBaseRow | undefined> {
-  return knowledgeBaseRow.optional().parse((await database.query(FIND, [slugOrId])).rows[0])
+export function findKnowledgeBase(database: Queryable, slugOrId: string): Promise<KnowledgeBaseRow | undefined> {
+  return readRow(database, knowledgeBaseRow, FIND, [slugOrId])
 }

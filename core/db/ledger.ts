@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { Queryable } from './pool.ts'
+import { readIds } from './rows.ts'
 
 /** The function of the schema copies reservations that are settled and have no entry. */
 const APPEND = 'select append_ledger($1::uuid[]) as appended'
@@ -20,14 +21,6 @@ const DUE = `
   limit $2`
 
 /** Reservations whose ledger job was lost. */
-export async function ledgerEntriesDue(
-  database: Queryable,
-  olderThanMs: number,
-  limit: number,
-): Promise<readonly string[]> {
-  const { rows } = await database.query(DUE, [olderThanMs, limit])
-  return z
-    .array(z.object({ id: z.uuid() }))
-    .parse(rows)
-    .map((row) => row.id)
+export function ledgerEntriesDue(database: Queryable, olderThanMs: number, limit: number): Promise<readonly string[]> {
+  return readIds(database, DUE, [olderThanMs, limit])
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { inTransaction } from './pool.ts'
+import { inTransaction, withClient } from './pool.ts'
 import type { Database, Queryable } from './pool.ts'
 
 /** Which counters in Redis are valid: the epoch in their names, and the Redis process they were written to. */
@@ -56,20 +56,13 @@ export async function withRebuildLock<T>(
   organizationId: string,
   work: () => Promise<T>,
 ): Promise<T | undefined> {
-  const client = await database.connect()
-  let broken: Error | undefined
-  const onError = (error: Error): void => void (broken = error)
-  client.on('error', onError)
-  try {
+  return withClient(database, async (client, broke) => {
     const { rows } = await client.query(TRY_LOCK_REBUILD, [organizationId])
     if (!z.object({ locked: z.boolean() }).parse(rows[0]).locked) return undefined
     try {
       return await work()
     } finally {
-      await client.query(UNLOCK_REBUILD, [organizationId]).catch((error: Error) => (broken = error))
+      await client.query(UNLOCK_REBUILD, [organizationId]).catch(broke)
     }
-  } finally {
-    client.off('error', onError)
-    client.release(broken)
-  }
+  })
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { Queryable } from './pool.ts'
+import { readRow, readRows, affectsRow } from './rows.ts'
 
 const organizationRow = z.object({ id: z.uuid(), name: z.string(), active: z.boolean(), created_at: z.date() })
 export type OrganizationRow = z.infer<typeof organizationRow>
@@ -12,19 +13,19 @@ const FIND = 'select id, name, active, created_at from organizations where id::t
 const SET_ACTIVE = 'update organizations set active = $2 where id = $1 and active <> $2'
 
 /** @returns false when the name is taken. */
-export async function insertOrganization(database: Queryable, id: string, name: string): Promise<boolean> {
-  return (await database.query(INSERT, [id, name])).rowCount === 1
+export function insertOrganization(database: Queryable, id: string, name: string): Promise<boolean> {
+  return affectsRow(database, INSERT, [id, name])
 }
 
-export async function listOrganizations(database: Queryable, limit: number): Promise<readonly OrganizationRow[]> {
-  return z.array(organizationRow).parse((await database.query(LIST, [limit])).rows)
+export function listOrganizations(database: Queryable, limit: number): Promise<readonly OrganizationRow[]> {
+  return readRows(database, organizationRow, LIST, [limit])
 }
 
-export async function findOrganization(database: Queryable, nameOrId: string): Promise<OrganizationRow | undefined> {
-  return organizationRow.optional().parse((await database.query(FIND, [nameOrId])).rows[0])
+export function findOrganization(database: Queryable, nameOrId: string): Promise<OrganizationRow | undefined> {
+  return readRow(database, organizationRow, FIND, [nameOrId])
 }
 
 /** @returns false if it already has this state. */
-export async function setOrganizationActive(database: Queryable, id: string, active: boolean): Promise<boolean> {
-  return (await database.query(SET_ACTIVE, [id, active])).rowCount === 1
+export function setOrganizationActive(database: Queryable, id: string, active: boolean): Promise<boolean> {
+  return affectsRow(database, SET_ACTIVE, [id, active])
 }

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { planLimitsSchema } from '#core/domain/quota-plan.ts'
 import type { PlanLimits } from '#core/domain/quota-plan.ts'
 import type { Queryable } from './pool.ts'
+import { readRow, readRows, affectsRow } from './rows.ts'
 
 const planRow = z.object({ id: z.uuid(), name: z.string(), limits: planLimitsSchema, created_at: z.date() })
 export type PlanRow = z.infer<typeof planRow>
@@ -12,14 +13,14 @@ const LIST = 'select id, name, limits, created_at from plans order by name limit
 const FIND = 'select id, name, limits, created_at from plans where id::text = lower($1) or name = $1'
 
 /** @returns false when the name is taken. */
-export async function insertPlan(database: Queryable, id: string, name: string, limits: PlanLimits): Promise<boolean> {
-  return (await database.query(INSERT, [id, name, JSON.stringify(limits)])).rowCount === 1
+export function insertPlan(database: Queryable, id: string, name: string, limits: PlanLimits): Promise<boolean> {
+  return affectsRow(database, INSERT, [id, name, JSON.stringify(limits)])
 }
 
-export async function listPlans(database: Queryable, limit: number): Promise<readonly PlanRow[]> {
-  return z.array(planRow).parse((await database.query(LIST, [limit])).rows)
+export function listPlans(database: Queryable, limit: number): Promise<readonly PlanRow[]> {
+  return readRows(database, planRow, LIST, [limit])
 }
 
-export async function findPlan(database: Queryable, nameOrId: string): Promise<PlanRow | undefined> {
-  return planRow.optional().parse((await database.query(FIND, [nameOrId])).rows[0])
+export function findPlan(database: Queryable, nameOrId: string): Promise<PlanRow | undefined> {
+  return readRow(database, planRow, FIND, [nameOrId])
 }

@@ -28,24 +28,39 @@ export function openDatabase(
   return pool
 }
 
-/** Runs `work` in one transaction. A client whose query failed in transport is destroyed, not returned. */
-export async function inTransaction<T>(database: Database, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+/**
+ * Lends a client of the pool to `work`. One whose connection broke is destroyed, not returned.
+ * @param work calls `broke` where a query that ends its use fails.
+ */
+export async function withClient<T>(
+  database: Database,
+  work: (client: pg.PoolClient, broke: (error: Error) => void) => Promise<T>,
+): Promise<T> {
   const client = await database.connect()
   let broken: Error | undefined
   // The pool listens only while a client is idle. An error event without a listener would end the process.
-  const onError = (error: Error): void => void (broken = error)
-  client.on('error', onError)
+  const broke = (error: Error): void => void (broken = error)
+  client.on('error', broke)
   try {
-    // The guards of the schema refuse any other level.
-    await client.query('begin isolation level read committed')
-    const result = await work(client)
-    await client.query('commit')
-    return result
-  } catch (error) {
-    await client.query('rollback').catch((failure: Error) => (broken = failure))
-    throw error
+    return await work(client, broke)
   } finally {
-    client.off('error', onError)
+    client.off('error', broke)
     client.release(broken)
   }
+}
+
+/** Runs `work` in one transaction. */
+export async function inTransaction<T>(database: Database, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+  return withClient(database, async (client, broke) => {
+    try {
+      // The guards of the schema refuse any other level.
+      await client.query('begin isolation level read committed')
+      const result = await work(client)
+      await client.query('commit')
+      return result
+    } catch (error) {
+      await client.query('rollback').catch(broke)
+      throw error
+    }
+  })
 }

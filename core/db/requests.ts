@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { embeddingSpaceSchema } from '#core/index/format/manifest.ts'
 import { profileParametersSchema } from '#core/domain/retrieval-profile.ts'
 import type { Queryable } from './pool.ts'
+import { readRow, readRows } from './rows.ts'
 
 const values = z.array(z.string())
 const filters = z.object({
@@ -76,9 +77,8 @@ const SHOW = `
   left join ledger l on l.reservation_id = r.id
   where r.id = $1`
 
-export async function readRequest(database: Queryable, id: string): Promise<RequestRow | undefined> {
-  const { rows } = await database.query(SHOW, [id])
-  return rows.length === 0 ? undefined : requestRow.parse(rows[0])
+export function readRequest(database: Queryable, id: string): Promise<RequestRow | undefined> {
+  return readRow(database, requestRow, SHOW, [id])
 }
 
 const BY_TRACE = 'select id from reservations where trace_id = $1 limit 1'
@@ -140,13 +140,13 @@ const LIST = `
   where r.organization_id = $1 and r.client_id = $2 and r.admitted_at >= $3
   order by r.admitted_at desc limit $4`
 
-export async function listRequests(
+export function listRequests(
   database: Queryable,
   { organizationId, clientId }: { readonly organizationId: string; readonly clientId: string },
   since: Date,
   limit: number,
 ): Promise<readonly RequestListRow[]> {
-  return z.array(listRow).parse((await database.query(LIST, [organizationId, clientId, since, limit])).rows)
+  return readRows(database, listRow, LIST, [organizationId, clientId, since, limit])
 }
 
 /**

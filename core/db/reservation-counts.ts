@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { DATABASE_BOUNDS } from '#core/db/bounds.ts'
 import { inTransaction } from './pool.ts'
 import type { Database, Queryable } from './pool.ts'
+import { readRows } from './rows.ts'
 
 /**
  * What the limit counters of an organization are rebuilt from. Every period is named by `admitted_at`, which is the
@@ -9,46 +10,28 @@ import type { Database, Queryable } from './pool.ts'
  */
 
 /** The entitlement that a counter belongs to. */
-interface Holder {
-  readonly entitlementId: string
-  readonly clientId: string
-  readonly environment: string
-  readonly knowledgeBaseId: string
-}
-
-const holderFields = {
-  entitlement_id: z.string(),
-  client_id: z.string(),
+const holderRow = z.object({
+  entitlementId: z.string(),
+  clientId: z.string(),
   environment: z.string(),
-  knowledge_base_id: z.string(),
-}
+  knowledgeBaseId: z.string(),
+})
+const HOLDER = `entitlement_id as "entitlementId", client_id as "clientId", environment,
+    knowledge_base_id as "knowledgeBaseId"`
 
-function holderOf(row: {
-  entitlement_id: string
-  client_id: string
-  environment: string
-  knowledge_base_id: string
-}): Holder {
-  return {
-    entitlementId: row.entitlement_id,
-    clientId: row.client_id,
-    environment: row.environment,
-    knowledgeBaseId: row.knowledge_base_id,
-  }
-}
-
-/** Charged requests of one entitlement, admitted on one UTC day. */
-export interface DayCount extends Holder {
+const dayRow = holderRow.extend({
   /** Days since 1970-01-01. */
-  readonly day: number
+  day: z.int(),
   /** Year times 12, plus the month from 1. */
-  readonly month: number
-  readonly requests: number
-}
+  month: z.int(),
+  requests: z.int(),
+})
+/** Charged requests of one entitlement, admitted on one UTC day. */
+export type DayCount = z.infer<typeof dayRow>
 
 /** Charged requests by UTC day from the start of the month before `$2`. Refunded requests do not count. */
 const COUNT_BY_DAY = `
-  select entitlement_id, client_id, environment, knowledge_base_id,
+  select ${HOLDER},
     floor(extract(epoch from admitted_at) / 86400)::int as day,
     (extract(year from admitted_at at time zone 'utc') * 12
       + extract(month from admitted_at at time zone 'utc'))::int as month,
@@ -59,35 +42,23 @@ const COUNT_BY_DAY = `
       - interval '1 month') at time zone 'utc'
   group by 1, 2, 3, 4, 5, 6`
 
-const dayRow = z.object({ ...holderFields, day: z.int(), month: z.int(), requests: z.int() })
-
-async function countByDay(
-  database: Queryable,
-  organizationId: string,
-  redisNowMs: number,
-): Promise<readonly DayCount[]> {
-  const { rows } = await database.query(COUNT_BY_DAY, [organizationId, redisNowMs])
-  return z
-    .array(dayRow)
-    .parse(rows)
-    .map(({ day, month, requests, ...row }) => ({ ...holderOf(row), day, month, requests }))
-}
-
-export interface AdmittedRequest extends Holder {
-  readonly id: string
-  readonly admittedAtMs: number
-  readonly deadlineAtMs: number
-  readonly open: boolean
-}
+const milliseconds = z.number().transform(Math.round)
+const admittedRow = holderRow.extend({
+  id: z.string(),
+  admittedAtMs: milliseconds,
+  deadlineAtMs: milliseconds,
+  open: z.boolean(),
+})
+export type AdmittedRequest = z.infer<typeof admittedRow>
 
 /**
  * Admissions of the minute before `$2`, and everything still open. Refunded ones are included, because a minute slot is
  * never returned.
  */
 const RECENT_OR_OPEN = `
-  select id, entitlement_id, client_id, environment, knowledge_base_id, state = 'open' as open,
-    extract(epoch from admitted_at)::float8 * 1000 as admitted_ms,
-    extract(epoch from deadline_at)::float8 * 1000 as deadline_ms
+  select id, ${HOLDER}, state = 'open' as open,
+    extract(epoch from admitted_at)::float8 * 1000 as "admittedAtMs",
+    extract(epoch from deadline_at)::float8 * 1000 as "deadlineAtMs"
   from reservations
   where id in (
     select id from reservations
@@ -95,32 +66,6 @@ const RECENT_OR_OPEN = `
     union
     select id from reservations where organization_id = $1 and state = 'open'
   )`
-
-const admittedRow = z.object({
-  ...holderFields,
-  id: z.string(),
-  admitted_ms: z.number(),
-  deadline_ms: z.number(),
-  open: z.boolean(),
-})
-
-async function readRecentOrOpen(
-  database: Queryable,
-  organizationId: string,
-  redisNowMs: number,
-): Promise<readonly AdmittedRequest[]> {
-  const { rows } = await database.query(RECENT_OR_OPEN, [organizationId, redisNowMs])
-  return z
-    .array(admittedRow)
-    .parse(rows)
-    .map(({ id, open, admitted_ms, deadline_ms, ...row }) => ({
-      ...holderOf(row),
-      id,
-      open,
-      admittedAtMs: Math.round(admitted_ms),
-      deadlineAtMs: Math.round(deadline_ms),
-    }))
-}
 
 const ONE_SNAPSHOT = 'set transaction isolation level repeatable read, read only'
 
@@ -136,8 +81,8 @@ export async function countRequests(
   return inTransaction(database, async (client) => {
     await client.query(ONE_SNAPSHOT)
     return {
-      counts: await countByDay(client, organizationId, redisNowMs),
-      admitted: await readRecentOrOpen(client, organizationId, redisNowMs),
+      counts: await readRows(client, dayRow, COUNT_BY_DAY, [organizationId, redisNowMs]),
+      admitted: await readRows(client, admittedRow, RECENT_OR_OPEN, [organizationId, redisNowMs]),
     }
   })
 }
@@ -267,5 +212,5 @@ export async function readNewByDay(
   nowMs: number,
 ): Promise<readonly NewPassages[]> {
   const windowDays = await longestExposureWindowDays(database, organizationId)
-  return z.array(newRow).parse((await database.query(NEW_BY_DAY, [organizationId, nowMs, windowDays])).rows)
+  return readRows(database, newRow, NEW_BY_DAY, [organizationId, nowMs, windowDays])
 }

@@ -3,6 +3,7 @@ import type { ServedPassage } from '#core/domain/exposure.ts'
 import type { Filters, Withdrawn } from '#core/domain/search.ts'
 import { endEpoch } from './limit-epochs.ts'
 import type { Queryable } from './pool.ts'
+import { readRow, readRows, affectsRow } from './rows.ts'
 
 /** Everything that is fixed when a request is admitted; written before any paid work. */
 export interface NewReservation {
@@ -136,9 +137,8 @@ const RECORD_ABANDONED = `
   where id = $1 and state = 'open'`
 
 /** @returns false if the reservation is no longer open. */
-export async function recordAbandoned(database: Queryable, requestId: string, outcome: Outcome): Promise<boolean> {
-  const { rowCount } = await database.query(RECORD_ABANDONED, [requestId, JSON.stringify(outcome)])
-  return rowCount === 1
+export function recordAbandoned(database: Queryable, requestId: string, outcome: Outcome): Promise<boolean> {
+  return affectsRow(database, RECORD_ABANDONED, [requestId, JSON.stringify(outcome)])
 }
 
 /** Serializes the refunds of one entitlement, so that their daily cap holds exactly. */
@@ -176,28 +176,23 @@ const REFUND = `
   returning r.id`
 
 const READ_SETTLED = `
-  select state, organization_id, client_id, environment, entitlement_id, knowledge_base_id, idempotency_digest
+  select state, organization_id as "organizationId", client_id as "clientId", environment,
+    entitlement_id as "entitlementId", knowledge_base_id as "knowledgeBaseId",
+    idempotency_digest as "idempotencyDigest"
   from reservations where id = $1`
 
-const settledRow = z
-  .object({
-    state: z.enum(['open', 'delivered', 'refunded', 'failed']),
-    organization_id: z.string(),
-    client_id: z.string(),
-    environment: z.string(),
-    entitlement_id: z.string(),
-    knowledge_base_id: z.string(),
-    idempotency_digest: z.instanceof(Buffer).nullable(),
-  })
-  .transform((row) => ({
-    state: row.state,
-    organizationId: row.organization_id,
-    clientId: row.client_id,
-    environment: row.environment,
-    entitlementId: row.entitlement_id,
-    knowledgeBaseId: row.knowledge_base_id,
-    idempotencyDigest: row.idempotency_digest ?? undefined,
-  }))
+const settledRow = z.object({
+  state: z.enum(['open', 'delivered', 'refunded', 'failed']),
+  organizationId: z.string(),
+  clientId: z.string(),
+  environment: z.string(),
+  entitlementId: z.string(),
+  knowledgeBaseId: z.string(),
+  idempotencyDigest: z
+    .instanceof(Buffer)
+    .nullable()
+    .transform((digest) => digest ?? undefined),
+})
 export type SettledReservation = z.infer<typeof settledRow>
 
 /**
@@ -234,8 +229,7 @@ export async function refundRefused(
 }
 
 async function readSettled(client: Queryable, requestId: string): Promise<SettledReservation | undefined> {
-  const { rows } = await client.query(READ_SETTLED, [requestId])
-  return rows.length === 0 ? undefined : settledRow.parse(rows[0])
+  return readRow(client, settledRow, READ_SETTLED, [requestId])
 }
 
 /** Deadlines are judged by the clock of Redis, which set them; null organization: every one. */
@@ -251,15 +245,8 @@ const overdueRow = z.object({
   knowledge_base_id: z.string(),
   version_id: z.string(),
 })
-export type OverdueReservation = z.infer<typeof overdueRow>
 
 /** Open reservations whose deadline is past. */
-export async function findOverdue(
-  database: Queryable,
-  redisNowMs: number,
-  organizationId: string | null,
-  limit: number,
-): Promise<readonly OverdueReservation[]> {
-  const { rows } = await database.query(FIND_OVERDUE, [redisNowMs, organizationId, limit])
-  return z.array(overdueRow).parse(rows)
+export function findOverdue(database: Queryable, redisNowMs: number, organizationId: string | null, limit: number) {
+  return readRows(database, overdueRow, FIND_OVERDUE, [redisNowMs, organizationId, limit])
 }

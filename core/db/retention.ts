@@ -1,6 +1,7 @@
 import { z } from 'zod'
-import { WAY_BACK } from './activation-history.ts'
+import { ROLLBACK_PATH } from './activation-history.ts'
 import type { Queryable } from './pool.ts'
+import { readRows } from './rows.ts'
 
 /** Days for which files stay that nothing needs. */
 export interface RetentionRules {
@@ -21,11 +22,12 @@ const disposableVersion = z.object({
 export type DisposableVersion = z.infer<typeof disposableVersion>
 
 /**
- * Versions whose files may go. Those stay that are active or on the way back, that an activation is queued for, that an
- * entitlement names, that a public trace contains, that the ledger refers to, and candidates that somebody approved.
+ * Versions whose files may go. Those stay that are active or on the rollback path, that an activation is queued for,
+ * that an entitlement names, that a public trace contains, that the ledger refers to, and candidates that somebody
+ * approved.
  */
 const DISPOSABLE_VERSIONS = `
-with recursive ${WAY_BACK}
+with recursive ${ROLLBACK_PATH}
 select v.id, k.slug as knowledge_base, v.state
 from corpus_versions v join knowledge_bases k on k.id = v.knowledge_base_id
 where v.state <> 'active' and ($3::uuid is null or v.id = $3)
@@ -35,21 +37,20 @@ where v.state <> 'active' and ($3::uuid is null or v.id = $3)
   and not exists (select from activations a where (a.version_id = v.id or a.expected_version_id = v.id)
     and (a.state = 'queued' or a.finished_at > now() - make_interval(days => $1)))
   and not exists (select from active_versions a where v.id in (a.version_id, a.previous_version_id))
-  and v.id not in (select version_id from way_back)
+  and v.id not in (select version_id from rollback_path)
   and not exists (select from entitlements e where v.profile_id = any (e.profile_ids))
   and not (k.traced and exists (select from activations a where a.version_id = v.id and a.sequence is not null))
   and not exists (select from ledger l where l.version_id = v.id and l.admitted_at > now() - make_interval(days => $2))
 order by v.created_at, v.id limit $4`
 
 /** @param versionId only this one; null: any. Oldest first. */
-export async function disposableVersions(
+export function disposableVersions(
   database: Queryable,
   { versionDays, ledgerDays }: RetentionRules,
   versionId: string | null,
   limit: number,
 ): Promise<readonly DisposableVersion[]> {
-  const { rows } = await database.query(DISPOSABLE_VERSIONS, [versionDays, ledgerDays, versionId, limit])
-  return z.array(disposableVersion).parse(rows)
+  return readRows(database, disposableVersion, DISPOSABLE_VERSIONS, [versionDays, ledgerDays, versionId, limit])
 }
 
 /**

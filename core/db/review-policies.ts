@@ -3,6 +3,7 @@ import type { ChangeLimits } from '#core/domain/changes.ts'
 import { DEFAULT_REVIEW_POLICY } from '#core/domain/review-policy.ts'
 import { parseStatement, policyStatementSchema } from '#core/domain/review-statements.ts'
 import type { Queryable } from './pool.ts'
+import { readRows, affectsRow } from './rows.ts'
 
 /** A signature of the statement beside it. */
 export const signatureSchema = z.strictObject({
@@ -29,8 +30,8 @@ const LIST =
   'order by change limit $1'
 
 /** Those of every knowledge base, oldest first: an endorsement needs what the strictest one asks for. */
-export async function listReviewPolicies(database: Queryable, limit: number): Promise<readonly ReviewPolicyRow[]> {
-  return z.array(policyRow).parse((await database.query(LIST, [limit])).rows)
+export function listReviewPolicies(database: Queryable, limit: number): Promise<readonly ReviewPolicyRow[]> {
+  return readRows(database, policyRow, LIST, [limit])
 }
 
 const INSERT =
@@ -38,13 +39,13 @@ const INSERT =
   'on conflict do nothing'
 
 /** @returns false when another policy was set meanwhile. */
-export async function insertReviewPolicy(
+export function insertReviewPolicy(
   client: Queryable,
   knowledgeBaseId: string,
   row: Pick<ReviewPolicyRow, 'seq' | 'statement' | 'signatures'>,
 ): Promise<boolean> {
   const values = [knowledgeBaseId, row.seq, row.statement, JSON.stringify(row.signatures)]
-  return (await client.query(INSERT, values)).rowCount === 1
+  return affectsRow(client, INSERT, values)
 }
 
 const NEWEST = 'select statement from review_policies where knowledge_base_id = $1 order by seq desc limit 1'

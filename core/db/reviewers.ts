@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { foldKey } from '#core/identity/fold.ts'
 import { withinLockTimeout } from './lock-timeout.ts'
 import type { Queryable } from './pool.ts'
+import { readRows, affectsRow } from './rows.ts'
 import { signatureSchema } from './review-policies.ts'
 import type { StatementSignature } from './review-policies.ts'
 
@@ -42,10 +43,10 @@ const INSERT =
   'values ($1, $2, $3, $4, $5, $6, $7) on conflict do nothing'
 
 /** @returns false when the name or the public key is taken. */
-export async function insertReviewer(client: Queryable, row: NewReviewer): Promise<boolean> {
+export function insertReviewer(client: Queryable, row: NewReviewer): Promise<boolean> {
   const { id, name, login, publicKey, statement, endorsements } = row
   const values = [id, name, foldKey(name), login, publicKey, statement, JSON.stringify(endorsements)]
-  return (await client.query(INSERT, values)).rowCount === 1
+  return affectsRow(client, INSERT, values)
 }
 
 const LIST =
@@ -53,16 +54,16 @@ const LIST =
   'change::float8 as change, added_by_owner, created_at, retired_at from reviewers order by seq limit $1'
 
 /** In the order in which they were added. */
-export async function listReviewers(database: Queryable, limit: number): Promise<readonly ReviewerRow[]> {
-  return z.array(reviewerRow).parse((await database.query(LIST, [limit])).rows)
+export function listReviewers(database: Queryable, limit: number): Promise<readonly ReviewerRow[]> {
+  return readRows(database, reviewerRow, LIST, [limit])
 }
 
 /** The guard of the table sets the time, and refuses the last active reviewer. */
 const RETIRE = 'update reviewers set retired_at = now() where id = $1 and retired_at is null'
 
 /** @returns false when the reviewer is retired already. */
-export async function retireReviewer(client: Queryable, id: string): Promise<boolean> {
-  return (await client.query(RETIRE, [id])).rowCount === 1
+export function retireReviewer(client: Queryable, id: string): Promise<boolean> {
+  return affectsRow(client, RETIRE, [id])
 }
 
 /** The guards take the same lock: what is read after it stays so until the transaction ends. */

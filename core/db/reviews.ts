@@ -3,6 +3,7 @@ import { VERDICTS } from '#core/domain/review-statements.ts'
 import type { Verdict } from '#core/domain/review-statements.ts'
 import { DATABASE_BOUNDS } from './bounds.ts'
 import type { Queryable } from './pool.ts'
+import { readRows } from './rows.ts'
 
 const reviewRow = z.object({
   id: z.uuid(),
@@ -13,15 +14,15 @@ const reviewRow = z.object({
   predecessor_id: z.uuid().nullable(),
   created_at: z.date(),
 })
-export type ReviewRow = z.infer<typeof reviewRow>
 
-/** The version that is active, and the activation by which it became so. */
-export interface Predecessor {
+const predecessorRow = z.object({
   /** Null: no version is active. */
-  readonly versionId: string | null
+  versionId: z.uuid().nullable(),
   /** Sequence; null: none is on record. It differs each time a version becomes active, so no approval comes back. */
-  readonly activation: number | null
-}
+  activation: z.int().nullable(),
+})
+/** The version that is active, and the activation by which it became so. */
+export type Predecessor = z.infer<typeof predecessorRow>
 
 export interface NewReview {
   readonly id: string
@@ -50,12 +51,8 @@ const LIST =
   'where version_id = $1 order by created_at desc, id limit $2'
 
 /** Newest first. */
-export async function listReviews(
-  database: Queryable,
-  versionId: string,
-  limit: number,
-): Promise<readonly ReviewRow[]> {
-  return z.array(reviewRow).parse((await database.query(LIST, [versionId, limit])).rows)
+export function listReviews(database: Queryable, versionId: string, limit: number) {
+  return readRows(database, reviewRow, LIST, [versionId, limit])
 }
 
 const signedReviewRow = z.object({
@@ -79,7 +76,7 @@ export async function newestSignedReviews(
   predecessor: Predecessor,
 ): Promise<readonly SignedReviewRow[]> {
   const values = [versionId, predecessor.versionId, predecessor.activation]
-  return z.array(signedReviewRow).parse((await database.query(NEWEST_SIGNED, values)).rows)
+  return readRows(database, signedReviewRow, NEWEST_SIGNED, values)
 }
 
 const claimedReviewRow = z.object({
@@ -116,8 +113,8 @@ async function* claimedInBatches(
 ): AsyncGenerator<readonly ClaimedReview[]> {
   let after: string | null = null
   for (;;) {
-    const { rows } = await database.query(statement, [after, DATABASE_BOUNDS.reviewBatchMax, ...values])
-    const batch: readonly ClaimedReview[] = z.array(claimedReviewRow).parse(rows)
+    const page = [after, DATABASE_BOUNDS.reviewBatchMax, ...values]
+    const batch: readonly ClaimedReview[] = await readRows(database, claimedReviewRow, statement, page)
     yield batch
     if (batch.length < DATABASE_BOUNDS.reviewBatchMax) return
     after = batch.at(-1)?.id ?? null
@@ -126,12 +123,29 @@ async function* claimedInBatches(
 
 /** The sequence of the newest activation, which the active version has. */
 const PREDECESSOR = `
-select (select version_id from active_versions where knowledge_base_id = $1) as version_id,
+select (select version_id from active_versions where knowledge_base_id = $1) as "versionId",
   (select max(sequence)::float8 from activations where knowledge_base_id = $1) as activation`
-const predecessorRow = z.object({ version_id: z.uuid().nullable(), activation: z.int().nullable() })
 
 /** The version that a candidate of the knowledge base would replace now. */
 export async function readPredecessor(database: Queryable, knowledgeBaseId: string): Promise<Predecessor> {
-  const row = predecessorRow.parse((await database.query(PREDECESSOR, [knowledgeBaseId])).rows[0])
-  return { versionId: row.version_id, activation: row.activation }
+  return predecessorRow.parse((await database.query(PREDECESSOR, [knowledgeBaseId])).rows[0])
+}
+
+/**
+ * Candidates of a knowledge base that no review is about. Those from before the active version became active are passed
+ * over: they were compared with another one.
+ */
+const WAITING = `
+select k.slug as knowledge_base, count(v.id)::int as count
+from knowledge_bases k
+left join active_versions a on a.knowledge_base_id = k.id
+left join corpus_versions v on v.knowledge_base_id = k.id and v.state = 'candidate'
+  and (a.activated_at is null or v.created_at > a.activated_at)
+  and not exists (select from reviews r where r.version_id = v.id)
+group by k.slug order by k.slug limit $1`
+const waitingSchema = z.object({ knowledge_base: z.string(), count: z.int() })
+
+/** @returns how many candidates wait for a review, for each knowledge base. */
+export function candidatesWaiting(database: Queryable, limit: number) {
+  return readRows(database, waitingSchema, WAITING, [limit])
 }

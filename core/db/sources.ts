@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { embeddingSpaceSchema } from '#core/index/format/manifest.ts'
 import type { Queryable } from './pool.ts'
+import { readRow, readRows, affectsRow } from './rows.ts'
 
 export const CAPTURE_OUTCOMES = ['changed', 'unchanged', 'failed'] as const
 export type CaptureOutcome = (typeof CAPTURE_OUTCOMES)[number]
@@ -63,9 +64,9 @@ insert into sources (id, knowledge_base_id, name, location, mapping, hosts, priv
 values ($1, $2, $3, $4, $5, $6, $7, $8) on conflict do nothing`
 
 /** @returns false where the knowledge base has a source of the name. */
-export async function insertSource(database: Queryable, source: NewSource): Promise<boolean> {
+export function insertSource(database: Queryable, source: NewSource): Promise<boolean> {
   const { id, knowledge_base_id, name, location, mapping, hosts } = source
-  const { rowCount } = await database.query(INSERT_SOURCE, [
+  return affectsRow(database, INSERT_SOURCE, [
     id,
     knowledge_base_id,
     name,
@@ -75,7 +76,6 @@ export async function insertSource(database: Queryable, source: NewSource): Prom
     source.private,
     source.every_minutes,
   ])
-  return rowCount === 1
 }
 
 const LIST_SOURCES = `
@@ -87,19 +87,14 @@ where s.removed_at is null and ($1::uuid is null or s.knowledge_base_id = $1)
 order by k.slug, s.name limit $2`
 
 /** @param knowledgeBaseId null: those of all. */
-export async function listSources(
-  database: Queryable,
-  knowledgeBaseId: string | null,
-  limit: number,
-): Promise<readonly SourceRow[]> {
-  const { rows } = await database.query(LIST_SOURCES, [knowledgeBaseId, limit])
-  return z.array(sourceSchema).parse(rows)
+export function listSources(database: Queryable, knowledgeBaseId: string | null, limit: number) {
+  return readRows(database, sourceSchema, LIST_SOURCES, [knowledgeBaseId, limit])
 }
 
 const REMOVE_SOURCE = 'update sources set removed_at = now() where id = $1 and removed_at is null'
 
-export async function removeSource(database: Queryable, id: string): Promise<boolean> {
-  return (await database.query(REMOVE_SOURCE, [id])).rowCount === 1
+export function removeSource(database: Queryable, id: string): Promise<boolean> {
+  return affectsRow(database, REMOVE_SOURCE, [id])
 }
 
 const INSERT_CAPTURE = 'insert into captures (source_id, outcome, message, files) values ($1, $2, $3, $4)'
@@ -115,20 +110,16 @@ const COLUMNS = 'source_id, outcome, message, files, captured_at'
 const LAST_CAPTURES = `select ${COLUMNS} from captures where source_id = $1 order by id desc limit $2`
 
 /** Newest first. */
-export async function lastCaptures(
-  database: Queryable,
-  sourceId: string,
-  limit: number,
-): Promise<readonly CaptureRow[]> {
-  return z.array(captureSchema).parse((await database.query(LAST_CAPTURES, [sourceId, limit])).rows)
+export function lastCaptures(database: Queryable, sourceId: string, limit: number): Promise<readonly CaptureRow[]> {
+  return readRows(database, captureSchema, LAST_CAPTURES, [sourceId, limit])
 }
 
 const LAST_GOOD = `
 select ${COLUMNS} from captures where source_id = $1 and outcome <> 'failed' order by id desc limit 1`
 
 /** The capture that is in force: a failed one changes nothing. */
-export async function lastGoodCapture(database: Queryable, sourceId: string): Promise<CaptureRow | undefined> {
-  return captureSchema.optional().parse((await database.query(LAST_GOOD, [sourceId])).rows[0])
+export function lastGoodCapture(database: Queryable, sourceId: string): Promise<CaptureRow | undefined> {
+  return readRow(database, captureSchema, LAST_GOOD, [sourceId])
 }
 
 /** Neither a change, nor the last capture of its source, nor the one that is in force. */
@@ -162,11 +153,8 @@ const newestImportSchema = z.object({
   files: z.array(z.tuple([z.string(), z.string()])),
 })
 
-export async function newestImport(
-  database: Queryable,
-  knowledgeBaseId: string,
-): Promise<z.infer<typeof newestImportSchema> | undefined> {
-  return newestImportSchema.optional().parse((await database.query(NEWEST_IMPORT, [knowledgeBaseId])).rows[0])
+export function newestImport(database: Queryable, knowledgeBaseId: string) {
+  return readRow(database, newestImportSchema, NEWEST_IMPORT, [knowledgeBaseId])
 }
 
 /**
@@ -181,12 +169,8 @@ where i.id <> own.id and i.knowledge_base_id = own.knowledge_base_id and i.mappi
 limit 1`
 
 /** @param before the import that was the newest one before. */
-export async function builtMeanwhile(
-  database: Queryable,
-  importId: string,
-  before: string | undefined,
-): Promise<boolean> {
-  return (await database.query(BUILT_MEANWHILE, [importId, before ?? null])).rowCount === 1
+export function builtMeanwhile(database: Queryable, importId: string, before: string | undefined): Promise<boolean> {
+  return affectsRow(database, BUILT_MEANWHILE, [importId, before ?? null])
 }
 
 const NEWEST_BUILD = `
@@ -200,10 +184,24 @@ const newestBuildSchema = z.object({
 })
 
 /** With what the newest build of a knowledge base was asked for; undefined where there is none. */
-export async function newestBuild(
-  database: Queryable,
-  knowledgeBaseId: string,
-): Promise<z.infer<typeof newestBuildSchema> | undefined> {
-  const { rows } = await database.query(NEWEST_BUILD, [knowledgeBaseId])
-  return z.array(newestBuildSchema).parse(rows)[0]
+export function newestBuild(database: Queryable, knowledgeBaseId: string) {
+  return readRow(database, newestBuildSchema, NEWEST_BUILD, [knowledgeBaseId])
+}
+
+/** Sources by the outcome of their last capture; the index on captures gives it. */
+const BY_LAST_CAPTURE = `
+select k.slug as knowledge_base, coalesce(c.outcome, 'none') as outcome, count(*)::int as count
+from sources s join knowledge_bases k on k.id = s.knowledge_base_id
+left join lateral (select outcome from captures where source_id = s.id order by id desc limit 1) c on true
+where s.removed_at is null
+group by k.slug, c.outcome order by k.slug, c.outcome limit $1`
+const lastCaptureSchema = z.object({
+  knowledge_base: z.string(),
+  outcome: z.enum([...CAPTURE_OUTCOMES, 'none']),
+  count: z.int(),
+})
+
+/** @returns how many sources had which outcome last, for each knowledge base; `none`: not captured yet. */
+export function sourcesByLastCapture(database: Queryable, limit: number) {
+  return readRows(database, lastCaptureSchema, BY_LAST_CAPTURE, [limit])
 }

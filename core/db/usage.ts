@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { Queryable } from './pool.ts'
+import { readRows } from './rows.ts'
 
 export const USAGE_GROUPS = ['client', 'organization', 'knowledge-base', 'day'] as const
 export type UsageGroup = (typeof USAGE_GROUPS)[number]
@@ -22,15 +23,6 @@ const usageRow = z.object({
   /** Tokens that readers reported; null if they reported none. */
   reader_tokens: z.number().nullable(),
 })
-export type UsageRow = z.infer<typeof usageRow>
-
-/** Name of a group; days are in UTC. */
-const GROUP = {
-  client: "o.name || '/' || c.name",
-  organization: 'o.name',
-  'knowledge-base': 'k.slug',
-  day: "to_char(l.admitted_at at time zone 'utc', 'YYYY-MM-DD')",
-} as const satisfies Record<UsageGroup, string>
 
 /** One pass over the ledger by its index on time. Names are joined, so a renamed object keeps one row. */
 const report = (group: string): string => `
@@ -54,20 +46,15 @@ const report = (group: string): string => `
   group by 1
   order by 1
   limit $3`
-const REPORTS = {
-  client: report(GROUP.client),
-  organization: report(GROUP.organization),
-  'knowledge-base': report(GROUP['knowledge-base']),
-  day: report(GROUP.day),
-} as const
+/** By the name of a group; days are in UTC. */
+const REPORTS: Readonly<Record<UsageGroup, string>> = {
+  client: report("o.name || '/' || c.name"),
+  organization: report('o.name'),
+  'knowledge-base': report('k.slug'),
+  day: report("to_char(l.admitted_at at time zone 'utc', 'YYYY-MM-DD')"),
+}
 
 /** Counts requests admitted at or after `from` and before `to`. */
-export async function usageReport(
-  database: Queryable,
-  by: UsageGroup,
-  from: Date,
-  to: Date,
-  limit: number,
-): Promise<readonly UsageRow[]> {
-  return z.array(usageRow).parse((await database.query(REPORTS[by], [from, to, limit])).rows)
+export function usageReport(database: Queryable, by: UsageGroup, from: Date, to: Date, limit: number) {
+  return readRows(database, usageRow, REPORTS[by], [from, to, limit])
 }

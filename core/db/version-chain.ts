@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { DATABASE_BOUNDS } from './bounds.ts'
 import type { Queryable } from './pool.ts'
+import { readRow, readRows } from './rows.ts'
 
 const linkSchema = z.object({
   sequence: z.int(),
@@ -18,8 +19,7 @@ const READ = `${COLUMNS} where knowledge_base_id = $1 and sequence > $2 order by
 /** The whole chain of a knowledge base in order, in batches. */
 export async function* readChain(database: Queryable, knowledgeBaseId: string): AsyncGenerator<ChainLink> {
   for (let after = 0; ;) {
-    const { rows } = await database.query(READ, [knowledgeBaseId, after, DATABASE_BOUNDS.chainBatchMax])
-    const batch = z.array(linkSchema).parse(rows)
+    const batch = await readRows(database, linkSchema, READ, [knowledgeBaseId, after, DATABASE_BOUNDS.chainBatchMax])
     yield* batch
     if (batch.length < DATABASE_BOUNDS.chainBatchMax) return
     after = batch.at(-1)?.sequence ?? after
@@ -28,8 +28,8 @@ export async function* readChain(database: Queryable, knowledgeBaseId: string): 
 
 const LAST = `${COLUMNS} where knowledge_base_id = $1 order by sequence desc limit 1`
 
-export async function readLastLink(database: Queryable, knowledgeBaseId: string): Promise<ChainLink | undefined> {
-  return z.array(linkSchema).parse((await database.query(LAST, [knowledgeBaseId])).rows)[0]
+export function readLastLink(database: Queryable, knowledgeBaseId: string): Promise<ChainLink | undefined> {
+  return readRow(database, linkSchema, LAST, [knowledgeBaseId])
 }
 
 const tracedSchema = z.object({ id: z.uuid(), slug: z.string(), title: z.string(), sequence: z.int() })
@@ -45,7 +45,7 @@ group by k.id, k.slug, k.title
 order by k.slug limit $1`
 
 export async function listTraced(database: Queryable, limit: number): Promise<readonly TracedBase[]> {
-  return z.array(tracedSchema).parse((await database.query(TRACED, [limit])).rows)
+  return readRows(database, tracedSchema, TRACED, [limit])
 }
 
 /** The place of a done activation in the history. */

@@ -6,40 +6,44 @@ import { DATABASE_BOUNDS } from './bounds.ts'
 export const SIDES = ['before', 'after'] as const
 export type Side = (typeof SIDES)[number]
 
-/** Identifies a passage in both versions: one part of a provision, in one language, from one day on. */
-export interface PassageKey {
-  readonly document: string
-  readonly language: string
-  readonly provision: string
+const sideSchema = z.union([z.literal(0), z.literal(1)]).transform((side): Side => SIDES[side])
+const flag = z.union([z.literal(0), z.literal(1)]).transform(Boolean)
+
+const provisionSchema = z.object({ document: z.string(), language: z.string(), provision: z.string() })
+const keySchema = provisionSchema.extend({
   /** First UTC day in force. */
-  readonly day: string
-}
+  day: z.string(),
+})
+/** Identifies a passage in both versions: one part of a provision, in one language, from one day on. */
+export type PassageKey = Readonly<z.infer<typeof keySchema>>
+
+const passageSchema = keySchema.extend({
+  /** First UTC day no longer in force; null: none. */
+  until: z.string().nullable(),
+  /** SHA-256 of what is served. */
+  content: z.custom<Uint8Array>((value) => value instanceof Uint8Array),
+  side: sideSchema,
+  /** Byte offset and length of its line in the artifact of its side. */
+  from: z.int(),
+  bytes: z.int(),
+  /** Id of the snapshot that it was read from. */
+  snapshot: z.string(),
+})
+export type PassageEntry = Readonly<z.infer<typeof passageSchema>>
 
 /** Days in force: from `day` on, before `until`; null: without end. */
 type InForce = Pick<PassageEntry, 'document' | 'language' | 'day' | 'until'>
 
-export interface PassageEntry extends PassageKey {
-  /** First UTC day no longer in force; null: none. */
-  readonly until: string | null
-  /** SHA-256 of what is served. */
-  readonly content: Uint8Array
-  readonly side: Side
-  /** Byte offset and length of its line in the artifact of its side. */
-  readonly from: number
-  readonly bytes: number
-  /** Id of the snapshot that it was read from. */
-  readonly snapshot: string
-}
-
-/** A provision that a reference leads to, and the versions in which it does. */
-export interface HeldReference extends Omit<PassageKey, 'day'> {
-  readonly reference: string
-  readonly label: string
-  readonly before: boolean
-  readonly after: boolean
+const referenceSchema = provisionSchema.extend({
+  reference: z.string(),
+  label: z.string(),
+  before: flag,
+  after: flag,
   /** Whether the candidate holds the provision at all. */
-  readonly kept: boolean
-}
+  kept: flag,
+})
+/** A provision that a reference leads to, and the versions in which it does. */
+export type HeldReference = Readonly<z.infer<typeof referenceSchema>>
 
 /** What the passages of one revision share. */
 const headerSchema = z.object({
@@ -53,20 +57,17 @@ const headerSchema = z.object({
 const revisionSchema = headerSchema.extend({ language: z.string(), day: z.string() })
 export type RevisionEntry = z.infer<typeof revisionSchema>
 
-/** A document and the versions that hold it. */
-export interface HeldDocument {
-  readonly document: string
-  readonly before: boolean
-  readonly after: boolean
-}
+const lostSchema = revisionSchema.extend({ total: z.int() })
+const documentSchema = z.object({ document: z.string(), before: flag, after: flag })
 
-const searchQuestionSchema = z.object({
+const queryExpansionSchema = z.object({
   /** `source_id` of its passage. */
   passage: z.string(),
   language: z.string(),
   text: z.string(),
 })
-export type SearchQuestionEntry = z.infer<typeof searchQuestionSchema>
+export type QueryExpansionEntry = z.infer<typeof queryExpansionSchema>
+const oneSidedSchema = queryExpansionSchema.extend({ side: sideSchema })
 
 /**
  * What two versions hold, in an SQLite file, so that memory does not grow with the corpus. The primary keys give the
@@ -90,13 +91,14 @@ export interface VersionDifferences {
   references(): Iterable<HeldReference>
   /** Adds a header; the same one again changes nothing. */
   addRevision(side: Side, document: string, revision: RevisionEntry): void
-  /** Adds a search question; the same one again changes nothing. */
-  addSearchQuestion(side: Side, question: SearchQuestionEntry): void
-  /** The search questions that only one of the versions holds, by passage. */
-  searchQuestions(): Iterable<SearchQuestionEntry & { readonly side: Side }>
+  /** Adds a query expansion; the same one again changes nothing. */
+  addQueryExpansion(side: Side, question: QueryExpansionEntry): void
+  /** The query expansions that only one of the versions holds, by passage. */
+  queryExpansions(): Iterable<QueryExpansionEntry & { readonly side: Side }>
   /** Every passage by document, language, provision and day; equal content stands together. */
   passages(): Iterable<PassageEntry>
-  documents(): Iterable<HeldDocument>
+  /** The documents and the versions that hold each. */
+  documents(): Iterable<z.infer<typeof documentSchema>>
   /** The newest header of a document. */
   newest(side: Side, document: string): RevisionEntry | undefined
   /** Headers that only the active version has: the first ones, and how many there are. */
@@ -165,9 +167,9 @@ where exists (select 1 from refs b where b.reference = r.reference and b.side = 
 group by r.reference, r.document, r.language, r.provision
 having before <> after
 order by r.reference, r.document, r.language, r.provision`
-const INSERT_SEARCH_QUESTION = `
+const INSERT_QUERY_EXPANSION = `
 insert or ignore into search_questions (passage, language, text, side) values (?, ?, ?, ?)`
-const SEARCH_QUESTIONS = `
+const QUERY_EXPANSIONS = `
 select passage, language, text, min(side) as side from search_questions group by passage, language, text
 having count(*) = 1 order by passage, language, text`
 const DOCUMENTS = `
@@ -187,38 +189,6 @@ const REVISION_ON = `
 select language, day, ${HEADER} from revisions where document = ? and side = 1 and language = ? and day = ?
 order by ${HEADER} limit 1`
 
-const sideSchema = z.union([z.literal(0), z.literal(1)])
-const passageSchema = z
-  .object({
-    document: z.string(),
-    language: z.string(),
-    provision: z.string(),
-    day: z.string(),
-    until: z.string().nullable(),
-    content: z.instanceof(Uint8Array),
-    side: sideSchema,
-    from: z.int(),
-    bytes: z.int(),
-    snapshot: z.string(),
-  })
-  .transform((row): PassageEntry => ({ ...row, side: SIDES[row.side] }))
-const flag = z.union([z.literal(0), z.literal(1)]).transform(Boolean)
-const oneSidedSchema = searchQuestionSchema
-  .extend({ side: sideSchema })
-  .transform((row) => ({ ...row, side: SIDES[row.side] }))
-const documentSchema = z.object({ document: z.string(), before: flag, after: flag })
-const referenceSchema = z.object({
-  reference: z.string(),
-  document: z.string(),
-  language: z.string(),
-  provision: z.string(),
-  label: z.string(),
-  before: flag,
-  after: flag,
-  kept: flag,
-})
-const lostSchema = revisionSchema.extend({ total: z.int() })
-
 /** @param path of a file that does not exist yet. */
 export function openVersionDifferences(path: string): VersionDifferences {
   const database = new DatabaseSync(path)
@@ -226,7 +196,7 @@ export function openVersionDifferences(path: string): VersionDifferences {
   const [insertPassage, insertName] = [database.prepare(INSERT_PASSAGE), database.prepare(INSERT_NAME)]
   const [insertRevision, insertReference] = [database.prepare(INSERT_REVISION), database.prepare(INSERT_REFERENCE)]
   const [heldUnder, heldAnywhere] = [database.prepare(HELD_UNDER), database.prepare(HELD_ANYWHERE)]
-  const insertSearchQuestion = database.prepare(INSERT_SEARCH_QUESTION)
+  const insertQueryExpansion = database.prepare(INSERT_QUERY_EXPANSION)
   const [newest, lost, on] = [NEWEST, LOST_REVISIONS, REVISION_ON].map((sql) => database.prepare(sql))
   return {
     addPassage({ document, language, provision, day, until, content, side, from, bytes, snapshot }) {
@@ -249,11 +219,11 @@ export function openVersionDifferences(path: string): VersionDifferences {
       const { title, authority, canonical_url: url, published_at: published, effective_at: effective } = header
       insertRevision.run(document, SIDES.indexOf(side), language, day, title, authority, url, published, effective)
     },
-    addSearchQuestion(side, { passage, language, text }) {
-      insertSearchQuestion.run(passage, language, text, SIDES.indexOf(side))
+    addQueryExpansion(side, { passage, language, text }) {
+      insertQueryExpansion.run(passage, language, text, SIDES.indexOf(side))
     },
-    *searchQuestions() {
-      for (const row of database.prepare(SEARCH_QUESTIONS).iterate()) yield oneSidedSchema.parse(row)
+    *queryExpansions() {
+      for (const row of database.prepare(QUERY_EXPANSIONS).iterate()) yield oneSidedSchema.parse(row)
     },
     *passages() {
       for (const row of database.prepare(PASSAGES).iterate()) yield passageSchema.parse(row)

@@ -8,8 +8,9 @@ import { changesSchema } from '#core/domain/changes.ts'
 import { profileParametersSchema, storedParameters } from '#core/domain/retrieval-profile.ts'
 import type { ProfileParameters } from '#core/domain/retrieval-profile.ts'
 import { DATABASE_BOUNDS } from './bounds.ts'
-import { WAY_BACK } from './activation-history.ts'
+import { ROLLBACK_PATH } from './activation-history.ts'
 import type { Queryable } from './pool.ts'
+import { readIds, readRow, readRows } from './rows.ts'
 
 export const documentRowSchema = z.strictObject({ id: z.uuid(), key: z.string() })
 export type DocumentRow = z.infer<typeof documentRowSchema>
@@ -185,37 +186,28 @@ join knowledge_bases k on k.id = v.knowledge_base_id
 join builds b on b.id = v.build_id
 where v.id = $1`
 
-export async function readVersion(database: Queryable, id: string): Promise<VersionRow | undefined> {
-  const { rows } = await database.query(READ_VERSION, [id])
-  return rows[0] === undefined ? undefined : versionSchema.parse(rows[0])
+export function readVersion(database: Queryable, id: string): Promise<VersionRow | undefined> {
+  return readRow(database, versionSchema, READ_VERSION, [id])
 }
 
-const wantedSchema = z.object({ version_id: z.uuid(), manifest_digest: z.instanceof(Buffer) })
-export interface VersionToServe {
-  readonly versionId: string
-  readonly manifestDigest: Buffer
-}
+const toServeSchema = z.object({ versionId: z.uuid(), manifestDigest: z.instanceof(Buffer) })
 
 /**
  * Versions that every search node should hold: active versions, those that rollbacks would return to, and those whose
  * profiles active entitlements name.
  */
 const VERSIONS_TO_SERVE = `
-with recursive ${WAY_BACK}, wanted as (
+with recursive ${ROLLBACK_PATH}, wanted as (
   select version_id as id from active_versions
   union
-  select version_id from way_back where not claimed
+  select version_id from rollback_path where not claimed
   union
   select v.id from entitlements e join corpus_versions v on v.profile_id = any (e.profile_ids) where e.active
 )
-select id as version_id, manifest_digest from wanted join corpus_versions using (id)`
+select id as "versionId", manifest_digest as "manifestDigest" from wanted join corpus_versions using (id)`
 
-export async function versionsToServe(database: Queryable): Promise<readonly VersionToServe[]> {
-  const { rows } = await database.query(VERSIONS_TO_SERVE)
-  return z
-    .array(wantedSchema)
-    .parse(rows)
-    .map((row) => ({ versionId: row.version_id, manifestDigest: row.manifest_digest }))
+export function versionsToServe(database: Queryable) {
+  return readRows(database, toServeSchema, VERSIONS_TO_SERVE)
 }
 
 /**
@@ -233,12 +225,8 @@ with changed as (
 )
 select id from changed join corpus_versions using (knowledge_base_id)`
 
-export async function versionsMaybePinned(database: Queryable, withinMs: number): Promise<readonly string[]> {
-  const { rows } = await database.query(VERSIONS_MAYBE_PINNED, [withinMs])
-  return z
-    .array(z.object({ id: z.uuid() }))
-    .parse(rows)
-    .map((row) => row.id)
+export function versionsMaybePinned(database: Queryable, withinMs: number): Promise<readonly string[]> {
+  return readIds(database, VERSIONS_MAYBE_PINNED, [withinMs])
 }
 
 /** Active versions of the embedder that hashed words, which no gateway can ask any more. */
@@ -252,48 +240,29 @@ order by b.slug`
 
 const activeLocalSchema = z.object({ knowledge_base: z.string(), version_id: z.uuid() })
 
-export async function activeLocalVersions(database: Queryable): Promise<readonly z.infer<typeof activeLocalSchema>[]> {
-  return z.array(activeLocalSchema).parse((await database.query(ACTIVE_LOCAL)).rows)
+export function activeLocalVersions(database: Queryable) {
+  return readRows(database, activeLocalSchema, ACTIVE_LOCAL)
 }
-
-const servingSchema = z.object({
-  version_id: z.uuid(),
-  facets: facetsSchema,
-  manifest_digest: z.instanceof(Buffer),
-  embedding: embeddingSpaceSchema.nullable(),
-  profile: profileParametersSchema,
-  question_set: z.string().nullable(),
-})
 
 /** What a knowledge base serves now. */
-export interface Serving {
-  readonly versionId: string
-  readonly facets: Facets
-  readonly manifestDigest: Buffer
+const servingSchema = z.object({
+  versionId: z.uuid(),
+  facets: facetsSchema,
+  manifestDigest: z.instanceof(Buffer),
   /** Null for a version without vectors. */
-  readonly embedding: EmbeddingSpace | null
-  readonly profile: ProfileParameters
+  embedding: embeddingSpaceSchema.nullable(),
+  profile: profileParametersSchema,
   /** SHA-256 (hex) of the question set that it was evaluated with; null: known items. */
-  readonly questionSet: string | null
-}
+  questionSet: z.string().nullable(),
+})
 
 const READ_SERVING = `
-select a.version_id, v.facets, v.manifest_digest, v.embedding, v.profile,
-  v.evaluation ->> 'question_set' as question_set
+select a.version_id as "versionId", v.facets, v.manifest_digest as "manifestDigest", v.embedding, v.profile,
+  v.evaluation ->> 'question_set' as "questionSet"
 from active_versions a
 join corpus_versions v on v.id = a.version_id
 where a.knowledge_base_id = $1`
 
-export async function readServing(database: Queryable, knowledgeBaseId: string): Promise<Serving | undefined> {
-  const { rows } = await database.query(READ_SERVING, [knowledgeBaseId])
-  if (rows[0] === undefined) return undefined
-  const row = servingSchema.parse(rows[0])
-  return {
-    versionId: row.version_id,
-    facets: row.facets,
-    manifestDigest: row.manifest_digest,
-    embedding: row.embedding,
-    profile: row.profile,
-    questionSet: row.question_set,
-  }
+export function readServing(database: Queryable, knowledgeBaseId: string) {
+  return readRow(database, servingSchema, READ_SERVING, [knowledgeBaseId])
 }

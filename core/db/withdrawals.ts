@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Withdrawn } from '#core/domain/search.ts'
 import type { Queryable } from './pool.ts'
+import { readRow, readRows, affectsRow } from './rows.ts'
 import { signatureSchema } from './review-policies.ts'
 
 const withdrawalRow = z.object({
@@ -34,19 +35,14 @@ const LIST = `select ${COLUMNS} where ($1::uuid is null or w.knowledge_base_id =
 order by w.restored_at is not null, w.created_at desc, w.id limit $2`
 
 /** Those in force first, the newest first. @param knowledgeBaseId null: of every knowledge base. */
-export async function listWithdrawals(
-  database: Queryable,
-  knowledgeBaseId: string | null,
-  limit: number,
-): Promise<readonly WithdrawalRow[]> {
-  return z.array(withdrawalRow).parse((await database.query(LIST, [knowledgeBaseId, limit])).rows)
+export function listWithdrawals(database: Queryable, knowledgeBaseId: string | null, limit: number) {
+  return readRows(database, withdrawalRow, LIST, [knowledgeBaseId, limit])
 }
 
 const READ = `select ${COLUMNS} where w.id = $1`
 
-export async function readWithdrawal(database: Queryable, id: string): Promise<WithdrawalRow | undefined> {
-  const { rows } = await database.query(READ, [id])
-  return rows[0] === undefined ? undefined : withdrawalRow.parse(rows[0])
+export function readWithdrawal(database: Queryable, id: string): Promise<WithdrawalRow | undefined> {
+  return readRow(database, withdrawalRow, READ, [id])
 }
 
 export const withdrawalInForceSchema = z.object({
@@ -61,11 +57,8 @@ export type WithdrawalInForce = z.infer<typeof withdrawalInForceSchema>
 const IN_FORCE = `select id, document_id as document, provisions, chunk_id from withdrawals
 where knowledge_base_id = $1 and restored_at is null order by id`
 
-export async function withdrawalsInForce(
-  database: Queryable,
-  knowledgeBaseId: string,
-): Promise<readonly WithdrawalInForce[]> {
-  return z.array(withdrawalInForceSchema).parse((await database.query(IN_FORCE, [knowledgeBaseId])).rows)
+export function withdrawalsInForce(database: Queryable, knowledgeBaseId: string) {
+  return readRows(database, withdrawalInForceSchema, IN_FORCE, [knowledgeBaseId])
 }
 
 /** What a search leaves out for a withdrawal. */
@@ -81,51 +74,34 @@ where v.id = $1 and w.created_at <= $2 and (w.restored_at is null or w.restored_
   and not v.withdrawals_decided @> array[w.id]`
 
 export async function readWithdrawnAt(database: Queryable, versionId: string, at: Date): Promise<readonly Withdrawn[]> {
-  const { rows } = await database.query(WITHDRAWN_AT, [versionId, at])
-  return z.array(withdrawalInForceSchema).parse(rows).map(withdrawnOf)
+  return (await readRows(database, withdrawalInForceSchema, WITHDRAWN_AT, [versionId, at])).map(withdrawnOf)
 }
 
 const INSERT = `insert into withdrawals
   (id, knowledge_base_id, document_id, provisions, chunk_id, label, reason, statement, signatures)
 values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`
 
-export type NewWithdrawal = Pick<
+export type NewWithdrawal = Omit<
   WithdrawalRow,
-  | 'id'
-  | 'knowledge_base_id'
-  | 'document_id'
-  | 'provisions'
-  | 'chunk_id'
-  | 'label'
-  | 'reason'
-  | 'statement'
-  | 'signatures'
+  'knowledge_base' | 'created_at' | 'restored_at' | 'restoration' | 'restoration_signatures'
 >
 
 /** In force on every gateway within the life of its cache. */
 export async function insertWithdrawal(client: Queryable, row: NewWithdrawal): Promise<void> {
-  await client.query(INSERT, [
-    row.id,
-    row.knowledge_base_id,
-    row.document_id,
-    row.provisions,
-    row.chunk_id,
-    row.label,
-    row.reason,
-    row.statement,
-    JSON.stringify(row.signatures),
-  ])
+  const { id, knowledge_base_id, document_id, provisions, chunk_id, label, reason, statement, signatures } = row
+  const withdrawn = [id, knowledge_base_id, document_id, provisions, chunk_id]
+  await client.query(INSERT, [...withdrawn, label, reason, statement, JSON.stringify(signatures)])
 }
 
 const RESTORE = `update withdrawals set restored_at = now(), restoration = $2, restoration_signatures = $3
 where id = $1 and restored_at is null`
 
 /** @returns false where it was restored before. */
-export async function restoreWithdrawal(
+export function restoreWithdrawal(
   client: Queryable,
   id: string,
   restoration: string,
   signatures: WithdrawalRow['signatures'],
 ): Promise<boolean> {
-  return (await client.query(RESTORE, [id, restoration, JSON.stringify(signatures)])).rowCount === 1
+  return affectsRow(client, RESTORE, [id, restoration, JSON.stringify(signatures)])
 }

@@ -11,7 +11,7 @@ import { z } from 'zod'
  * - `vectors_changed`: an endpoint sent other vectors for the same texts.
  * - `profile_changed`: a setting of the profile or the embedding space; fitted values are listed and not counted.
  * - `questions_changed`: a question of the active version's set that the candidate's set lacks or alters.
- * - `search_questions_changed`: a search question that only one of both versions holds.
+ * - `search_questions_changed`: a query expansion that only one of both versions holds.
  * - `answers_lost`: the active version answers the question from a relevant passage, and the candidate abstains.
  * - `answers_wrong`: both answer, and the candidate no longer from the relevant passage that was first.
  */

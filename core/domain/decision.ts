@@ -36,7 +36,8 @@ export const WITHOUT_EVIDENCE_MAX = 0.99
 
 /**
  * Returns the calibrated probability that the list holds sufficient evidence; 0 where nothing was found. A list without
- * evidence beyond chance stays below the threshold, whatever the calibration says; a threshold of 0 answers every list.
+ * evidence above the background stays below the threshold, whatever the calibration says; a threshold of 0 answers
+ * every list.
  * @param found number of passages in the list.
  * @param predictors in the order of `PREDICTORS`.
  * @param read scores of a reader; undefined: nothing was read.
@@ -54,9 +55,9 @@ export function observedValueOf(
 }
 
 /**
- * Whether a list holds evidence beyond chance in the version: words and character n-grams together, a named provision,
- * or a passage nearer than the version's background. Vectors are evidence where the calibration weighs them, and so is
- * what a reader said.
+ * Whether a list holds evidence above the background in the version: words and character n-grams together, a named
+ * provision, or a passage nearer than the version's background. Vectors are evidence where the calibration weighs them,
+ * and so is what a reader said.
  */
 export function hasEvidence(
   { features, floors }: Pick<Calibration, 'features' | 'floors'>,

@@ -42,12 +42,12 @@ export interface Exposed {
   /** Passages of the active version. */
   readonly corpusPassages: number
   /** Passages that an operator allows beyond every mark. */
-  readonly raised: number
+  readonly exposureAllowance: number
 }
 
 export function exposureMarks(
   exposure: PlanLimits['exposure'],
-  { environment, corpusPassages, raised }: Exposed,
+  { environment, corpusPassages, exposureAllowance }: Exposed,
 ): ExposureMarks {
   const test = environment === 'test'
   const part = test ? exposure.test_share : 1
@@ -59,8 +59,8 @@ export function exposureMarks(
   return {
     windowDays: exposure.window_days,
     corpus: {
-      soft: larger(exposure.soft_share, Math.ceil(corpusFloor * SOFT_FLOOR_PART)) + raised,
-      hard: larger(exposure.hard_share, corpusFloor) + raised,
+      soft: larger(exposure.soft_share, Math.ceil(corpusFloor * SOFT_FLOOR_PART)) + exposureAllowance,
+      hard: larger(exposure.hard_share, corpusFloor) + exposureAllowance,
       daily: larger(exposure.daily_share, dailyFloor),
     },
     document: {
@@ -74,9 +74,9 @@ export function exposureMarks(
 }
 
 /** @param passages of the document. */
-export function documentMark({ document }: ExposureMarks, passages: number, raised: number): ExposureMark {
+export function documentMark({ document }: ExposureMarks, passages: number, exposureAllowance: number): ExposureMark {
   return {
-    hard: Math.max(Math.floor(document.share * passages), document.floor) + raised,
+    hard: Math.max(Math.floor(document.share * passages), document.floor) + exposureAllowance,
     daily: Math.max(Math.floor(document.dailyShare * passages), document.dailyFloor),
   }
 }

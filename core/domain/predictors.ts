@@ -11,7 +11,9 @@ export const PREDICTORS = [
   'document_share',
   /** Weight of the document on which words and vectors agree most. */
   'document_agreement',
-  /** Share of the question's pairs of adjacent words that stand within three words, in one of the first five passages. */
+  /**
+   * Share of the question's pairs of adjacent words that stand within three words, in one of the first five passages.
+   */
   'near_pairs',
   /** Share of the question's words that are not function words. */
   'content_share',
@@ -40,8 +42,8 @@ export const PREDICTORS = [
   /** Best score by vector of the provision's passages less that of the other candidates, at most 0. */
   'named_margin',
   /**
-   * Share of the question that the first passage's best search question holds beyond what the passage itself holds; 0
-   * without search questions.
+   * Share of the question that the first passage's best query expansion holds beyond what the passage itself holds; 0
+   * without query expansions.
    */
   'search_questions_only',
 ] as const

@@ -112,7 +112,7 @@ export interface SearchResult {
   readonly passages: readonly FoundPassage[]
   /** Instead of passages, if only rows were asked for. */
   readonly rows: readonly FoundRow[]
-  /** How the vectors were searched: `exact`, `scan` or `clusters`; `none` without a vector. */
+  /** How the vectors were searched: `exact`, `scan` or `ivf`; `none` without a vector. */
   readonly plan: string
   /** Passages that the filters allow. */
   readonly allowed: number

@@ -195,16 +195,11 @@ function randomUnit(dimensions: number): Float32Array {
   return values.map((value) => value / length)
 }
 
-export interface DocumentsDigest {
-  add(source: object): void
-  hex(): string
-}
-
 /** SHA-256 over the canonical JSON of each document. */
-export function createDocumentsDigest(): DocumentsDigest {
+export function createDocumentsDigest() {
   const hash = createHash('sha256')
   return {
-    add: (source) => void hash.update(`${canonicalJson(source)}\n`),
+    add: (source: object) => void hash.update(`${canonicalJson(source)}\n`),
     hex: () => hash.digest('hex'),
   }
 }

@@ -26,7 +26,7 @@ export const INDEX_BOUNDS = {
   residentFileBytesMax: 24 * 1_024 * 1_024,
   /** So are float32 vectors: those of about 40,000 passages of 384 dimensions. */
   residentVectorBytesMax: 64 * 1_024 * 1_024,
-  /** Codes of vectors of a version of so many MiB are kept in memory; those of a million passages are larger. */
-  residentCodesMbDefault: 64,
+  /** SQ4 vectors of a version of so many MiB are kept in memory; those of a million passages are larger. */
+  residentSq4MbDefault: 64,
   /** WebAssembly addresses 4 GiB. */
 } as const

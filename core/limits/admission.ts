@@ -26,7 +26,7 @@ export type Candidate = Omit<NewReservation, 'admittedAtMs' | 'deadlineAtMs' | F
   readonly limits: PlanLimits
   readonly corpusPassages: number
   /** Passages that an operator allows beyond the marks of the exposure. */
-  readonly raised: number
+  readonly exposureAllowance: number
   /** Computed only for a charged request. */
   readonly fingerprint: () => Pick<NewReservation, Fingerprinted>
 }
@@ -40,47 +40,47 @@ export type Admission =
   | { readonly status: 'admitted'; readonly charge: Charge; readonly decision: ChargeDecision }
   | { readonly status: 'refused'; readonly refusal: Refusal; readonly decision: ChargeDecision }
 
-/** Counts the time until `work` is done as waiting for a party. */
-export type Waiting = <T>(party: 'redis' | 'postgres', work: Promise<T>) => Promise<T>
+/** Awaits `work`, and counts the time until it is done as spent on a party. */
+export type Timed = <T>(party: 'redis' | 'postgres', work: Promise<T>) => Promise<T>
 
 /**
  * Charges all limits or none in Redis, then reserves in Postgres. Whatever fails in between is undone; where that fails
  * too, the lease goes overdue and the counters are rebuilt. A conflict is only ever a request that Postgres holds.
  * @throws where the limits cannot be decided.
  */
-export async function admit(deps: AdmissionDeps, candidate: Candidate, wait: Waiting): Promise<Admission> {
+export async function admit(deps: AdmissionDeps, candidate: Candidate, timed: Timed): Promise<Admission> {
   const { organizationId, limits } = candidate
   const windowDays = limits.exposure.window_days
   const mayWaitUntilMs = performance.now() + LIMIT_BOUNDS.idempotencyWaitMs
   for (let [attempt, waits] = [1, 1]; attempt <= LIMIT_BOUNDS.admissionAttemptsMax;) {
-    const epoch = await wait('postgres', deps.epochs.current(organizationId, windowDays))
+    const epoch = await timed('postgres', deps.epochs.current(organizationId, windowDays))
     const askedAtMs = performance.now()
-    const decision = await charge(deps, candidate, epoch, wait)
+    const decision = await charge(deps, candidate, epoch, timed)
     switch (decision.status) {
       case 'admitted': {
-        const admission = await reserve(deps, candidate, epoch, decision, wait)
+        const admission = await reserve(deps, candidate, epoch, decision, timed)
         if (admission !== 'epoch') return admission
-        await wait('postgres', deps.epochs.repair(organizationId, { epoch, windowDays, overdue: false }))
+        await timed('postgres', deps.epochs.repair(organizationId, { epoch, windowDays, overdue: false }))
         await sleep(LIMIT_BOUNDS.admissionPauseMs * attempt++)
         break
       }
       case 'stale':
       case 'overdue':
-        await wait(
+        await timed(
           'postgres',
           deps.epochs.repair(organizationId, { epoch, windowDays, overdue: decision.status === 'overdue' }),
         )
         attempt++
         break
       case 'held': {
-        const original = await originalOf(deps, candidate, wait)
+        const original = await originalOf(deps, candidate, timed)
         if (original !== undefined) return conflict(original, decision)
         if (askedAtMs > mayWaitUntilMs) throw new Error('another request is being admitted under the same key')
         await sleep(Math.min(LIMIT_BOUNDS.admissionPauseMs * waits++, LIMIT_BOUNDS.idempotencyPauseMaxMs))
         break
       }
       default: {
-        const original = decision.mayLookUp ? await originalOf(deps, candidate, wait) : undefined
+        const original = decision.mayLookUp ? await originalOf(deps, candidate, timed) : undefined
         if (original !== undefined) return conflict(original, decision)
         return { status: 'refused', refusal: { reason: decision.status }, decision }
       }
@@ -96,10 +96,10 @@ function conflict(original: OriginalRequest, decision: ChargeDecision): Admissio
 async function originalOf(
   { database }: AdmissionDeps,
   { clientId, environment, idempotencyDigests }: Candidate,
-  wait: Waiting,
+  timed: Timed,
 ): Promise<OriginalRequest | undefined> {
   if (idempotencyDigests.length === 0) return undefined
-  return wait('postgres', findByIdempotency(database, clientId, environment, idempotencyDigests))
+  return timed('postgres', findByIdempotency(database, clientId, environment, idempotencyDigests))
 }
 
 /** If the reply of Redis is lost, the charge is undone in case it was made. */
@@ -107,17 +107,23 @@ async function charge(
   deps: AdmissionDeps,
   candidate: Candidate,
   epoch: LimitEpoch,
-  wait: Waiting,
+  timed: Timed,
 ): Promise<ChargeDecision> {
   const [idempotencyDigest] = candidate.idempotencyDigests
-  const { id: requestId, limits, corpusPassages, raised } = candidate
+  const { id: requestId, limits, corpusPassages, exposureAllowance } = candidate
   try {
-    return await wait(
+    return await timed(
       'redis',
-      deps.counters.admit(candidate, epoch.id, { requestId, limits, corpusPassages, raised, idempotencyDigest }),
+      deps.counters.admit(candidate, epoch.id, {
+        requestId,
+        limits,
+        corpusPassages,
+        exposureAllowance,
+        idempotencyDigest,
+      }),
     )
   } catch (error) {
-    await undo(deps, candidate, epoch, wait)
+    await undo(deps, candidate, epoch, timed)
     throw error
   }
 }
@@ -128,7 +134,7 @@ async function reserve(
   candidate: Candidate,
   epoch: LimitEpoch,
   decision: ChargeDecision,
-  wait: Waiting,
+  timed: Timed,
 ): Promise<Admission | 'epoch'> {
   try {
     const reservation = {
@@ -137,12 +143,12 @@ async function reserve(
       admittedAtMs: decision.nowMs,
       deadlineAtMs: decision.nowMs + PLATFORM_BOUNDS.hardDeadlineMs,
     }
-    const inserted = await wait('postgres', deps.reservations.insert(reservation, epoch))
+    const inserted = await timed('postgres', deps.reservations.insert(reservation, epoch))
     if (inserted.status === 'inserted') return { status: 'admitted', charge: chargeOf(candidate), decision }
-    const usage = await undo(deps, candidate, epoch, wait)
+    const usage = await undo(deps, candidate, epoch, timed)
     return inserted.status === 'epoch' ? 'epoch' : conflict(inserted.original, { ...decision, ...usage })
   } catch (error) {
-    await undo(deps, candidate, epoch, wait)
+    await undo(deps, candidate, epoch, timed)
     // The reservation may have been written although its answer was lost.
     deps.settlement.refundUncertain(candidate.id)
     throw error
@@ -165,7 +171,7 @@ async function undo(
   { settlement }: AdmissionDeps,
   candidate: Candidate,
   epoch: LimitEpoch,
-  wait: Waiting,
+  timed: Timed,
 ): Promise<Usage | undefined> {
-  return wait('redis', settlement.undo(chargeOf(candidate), epoch.id))
+  return timed('redis', settlement.undo(chargeOf(candidate), epoch.id))
 }

@@ -71,7 +71,7 @@ export interface ChargeRequest {
   readonly limits: PlanLimits
   readonly corpusPassages: number
   /** Passages that an operator allows beyond the marks of the plan. */
-  readonly raised: number
+  readonly exposureAllowance: number
   readonly idempotencyDigest: Buffer | undefined
 }
 
@@ -221,7 +221,7 @@ async function admit(redis: Redis, scope: LimitScope, epoch: string, request: Ch
       document.floor,
       document.dailyShare,
       document.dailyFloor,
-      request.raised,
+      request.exposureAllowance,
       document.softPart,
     ],
   )

@@ -98,11 +98,11 @@ local function opens_at(days, today, window_days, daily, mark)
 end
 
 -- The documents at their mark with the time at which each opens, and whether the rate is lower for a document.
--- `marks`: share, floor, daily share, daily floor, raised, part of a mark from which the rate is lower.
+-- `marks`: share, floor, daily share, daily floor, allowance, part of a mark from which the rate is lower.
 local function documents_at_mark(root, today, window_days, oldest, marks)
-  local share, floor, daily_share, daily_floor, raised, soft_part = unpack(marks)
+  local share, floor, daily_share, daily_floor, allowance, soft_part = unpack(marks)
   local stopped, tightened = {}, false
-  local least = math.ceil(soft_part * (floor + raised))
+  local least = math.ceil(soft_part * (floor + allowance))
   local listed = redis.call('ZREVRANGEBYSCORE', root .. ':documents', '+inf', least, 'WITHSCORES', 'LIMIT', 0,
     DOCUMENTS_MAX)
   for i = 1, #listed, 2 do
@@ -110,7 +110,7 @@ local function documents_at_mark(root, today, window_days, oldest, marks)
     local key = root .. ':document:' .. document
     local days = days_of(key)
     local total = days.total or 0
-    local mark = math.max(math.floor(share * total), floor) + raised
+    local mark = math.max(math.floor(share * total), floor) + allowance
     local daily = math.max(math.floor(daily_share * total), daily_floor)
     local level = level_of(days, today, window_days, daily)
     if level >= mark then

@@ -52,13 +52,7 @@ export function serverCredentials(address: string, settings: TransportSettings):
     : ServerCredentials.createSsl(tls.ca, [{ cert_chain: tls.cert, private_key: tls.key }], true)
 }
 
-interface TlsFiles {
-  readonly ca: Buffer
-  readonly cert: Buffer
-  readonly key: Buffer
-}
-
-function tlsFiles(address: string, settings: TransportSettings): TlsFiles | undefined {
+function tlsFiles(address: string, settings: TransportSettings) {
   const [fault] = transportFaults([address], settings)
   if (fault !== undefined) throw new Error(fault)
   const { SEARCH_TLS_CA: ca, SEARCH_TLS_CERT: cert, SEARCH_TLS_KEY: key } = settings

@@ -29,7 +29,7 @@ export interface PinnedRequest {
   readonly planId: string
   readonly limits: PlanLimits
   /** Passages that an operator allows beyond the marks of the exposure. */
-  readonly raised: number
+  readonly exposureAllowance: number
   readonly profile: ServingProfile
   /** The artifact that the version is served from: the SHA-256 of its manifest, in hexadecimal digits. */
   readonly projection: string
@@ -72,7 +72,7 @@ export function pin(
     knowledgeBase: entitlement.knowledge_base,
     planId: entitlement.plan_id,
     limits,
-    raised: entitlement.exposure_raised,
+    exposureAllowance: entitlement.exposure_allowance,
     profile,
     projection: profile.projection,
     filters,

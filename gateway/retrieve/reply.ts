@@ -41,20 +41,22 @@ export function deliveredReply(ids: PublicIds, body: Buffer, windows: Windows): 
   return { status: 200, headers: commonHeaders(ids, body, windows), body }
 }
 
+export function errorBody(ids: PublicIds, error: ServiceError): object {
+  return {
+    error: {
+      code: error.code,
+      message: error.message,
+      retryable: error.retryable,
+      ...(error.details === undefined ? {} : { details: error.details }),
+      ...(error.originalRequestId === undefined ? {} : { original_request_id: error.originalRequestId }),
+    },
+    request_id: ids.requestId,
+    trace_id: ids.traceId,
+  }
+}
+
 export function errorReply(ids: PublicIds, error: ServiceError, windows?: Windows): Reply {
-  const body = Buffer.from(
-    JSON.stringify({
-      error: {
-        code: error.code,
-        message: error.message,
-        retryable: error.retryable,
-        ...(error.details === undefined ? {} : { details: error.details }),
-        ...(error.originalRequestId === undefined ? {} : { original_request_id: error.originalRequestId }),
-      },
-      request_id: ids.requestId,
-      trace_id: ids.traceId,
-    }),
-  )
+  const body = Buffer.from(JSON.stringify(errorBody(ids, error)))
   return {
     status: error.status,
     headers: {

@@ -1,4 +1,4 @@
-import { readWayTo } from '#core/db/activation-history.ts'
+import { readRollbackPathTo } from '#core/db/activation-history.ts'
 import type { ActivationRow } from '#core/db/activations.ts'
 import type { Queryable } from '#core/db/pool.ts'
 import { LOCAL_VERSION } from '#core/embedding/embedder.ts'
@@ -40,7 +40,7 @@ export async function checkActivatable(
     throw new ReviewRefused('A review rejects the version, which is for good: build another candidate.')
   const predecessor = await readPredecessor(database, version.knowledge_base_id)
   if (activation.kind === 'rollback') {
-    if ((await readWayTo(database, version.knowledge_base_id, version.id)) === undefined)
+    if ((await readRollbackPathTo(database, version.knowledge_base_id, version.id)) === undefined)
       throw new ReviewRefused(
         'The version is not on the way back, so nobody approved the step from the active version to it: build its ' +
           'sources again and have the candidate reviewed.',

@@ -1,7 +1,7 @@
 import { sha256 } from '#core/platform/digest.ts'
 import type { Manifest } from '#core/index/format/manifest.ts'
-import type { SearchQuestion } from '#core/index/search-questions/layout.ts'
-import { verifiedSearchQuestionsIn } from '#core/index/search-questions/records.ts'
+import type { QueryExpansion } from '#core/index/query-expansions/layout.ts'
+import { verifiedQueryExpansionsIn } from '#core/index/query-expansions/records.ts'
 import { verifiedPassagesIn } from '#core/index/passages/records.ts'
 import { EVALUATION_BOUNDS } from '#jobs/evaluation/bounds.ts'
 import { askRecords, servedMode } from './ask.ts'
@@ -16,7 +16,7 @@ interface Artifact extends Pick<Manifest, 'files'> {
   readonly folder: string
 }
 
-interface Sampled extends SearchQuestion {
+interface Sampled extends QueryExpansion {
   /** Hash of what it is, by which samples are drawn. */
   readonly key: string
 }
@@ -62,7 +62,7 @@ async function read({ folder, files }: Artifact): Promise<Read> {
   const idsByText = new Map<string, Set<string>>()
   const sample = createBottomKSample<{ readonly id: string; readonly question: Sampled }>(searchQuestionsAskedMax)
   let total = 0
-  for await (const question of verifiedSearchQuestionsIn(folder, files['search-questions.jsonl'])) {
+  for await (const question of verifiedQueryExpansionsIn(folder, files['search-questions.jsonl'])) {
     const { id, lang, q } = question
     const key = sha256(JSON.stringify([id, lang, q])).toString('hex')
     const known = idsByText.get(q)
@@ -91,7 +91,7 @@ async function servedIds(
 }
 
 async function foundElsewhere(
-  questions: readonly SearchQuestion[],
+  questions: readonly QueryExpansion[],
   context: AskRecordsContext,
 ): Promise<SearchQuestionFigures['elsewhere']> {
   const found: (SearchQuestionFigures['elsewhere'][number] | undefined)[] = []

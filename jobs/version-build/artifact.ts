@@ -61,7 +61,7 @@ export async function buildArtifact(
     derived: await derivedFields(context.workFolder),
     passages: corpus.passages,
     acts: corpus.acts,
-    searchQuestions: await searchQuestionsOf(context, corpus),
+    queryExpansions: await searchQuestionsOf(context, corpus),
     ...rowsOf(context, corpus, vectors),
     ...(context.parameters.engine === 'opensearch'
       ? { loadEngine: (artifact) => loadIndex(context, versionId, artifact) }
@@ -99,7 +99,7 @@ async function derivedFields(workFolder: string): Promise<DerivedFields> {
 async function searchQuestionsOf(
   context: BuildContext,
   { passages }: Corpus,
-): Promise<NonNullable<ArtifactInput['searchQuestions']>> {
+): Promise<NonNullable<ArtifactInput['queryExpansions']>> {
   const { search_questions: by, search_questions_sha256: file } = context.parameters
   if (by === undefined || file !== undefined) return await placeSearchQuestions(context)
   return await writtenQuestions(

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { readWayBack, readWayTo } from '#core/db/activation-history.ts'
-import type { WayBack, WayBackStep } from '#core/db/activation-history.ts'
+import { readRollbackPath, readRollbackPathTo } from '#core/db/activation-history.ts'
+import type { RollbackPath, RollbackStep } from '#core/db/activation-history.ts'
 import { insertActivation } from '#core/db/activations.ts'
 import { activePointer } from '#core/db/corpus-lists.ts'
 import type { Queryable } from '#core/db/pool.ts'
@@ -127,13 +127,13 @@ interface RollbackPlan {
   readonly passed_over: readonly string[]
   /** The first steps that are taken back, from the active version on, with what each changed; null: not on record. */
   readonly undoes: readonly { readonly version_id: string; readonly changes: string | null }[]
-  /** The first reviews that claim to reject a version on the way and whose signature does not hold. */
+  /** The first reviews that claim to reject a version on the path and whose signature does not hold. */
   readonly ignored: readonly string[]
 }
 
 interface RollbackInput {
   readonly knowledgeBase: string
-  /** A version on the way back; the default is the next one that is not rejected. */
+  /** A version on the rollback path; the default is the next one that is not rejected. */
   readonly to?: string | undefined
 }
 
@@ -168,31 +168,31 @@ export async function requestRollback(
 
 interface Steps {
   /** From the active version to the target, both included. */
-  readonly steps: readonly WayBackStep[]
-  readonly passedOver: readonly WayBackStep[]
+  readonly steps: readonly RollbackStep[]
+  readonly passedOver: readonly RollbackStep[]
 }
 
 async function stepsBack(database: Queryable, { id, slug }: Base): Promise<Steps> {
-  const way = await readWayBack(database, id, rejectedStep(database))
-  const { active, passedOver, target } = way
+  const path = await readRollbackPath(database, id, rejectedStep(database))
+  const { active, passedOver, target } = path
   if (active === undefined || target === undefined)
-    throw new OperatorError(nothingToReturnTo(slug, (await activePointer(database, id)) !== undefined, way))
+    throw new OperatorError(nothingToReturnTo(slug, (await activePointer(database, id)) !== undefined, path))
   return { steps: [active, ...passedOver, target], passedOver }
 }
 
 /** What was never active, or was rejected, is refused by the check of every activation. */
 async function stepsTo(database: Queryable, base: Base, to: string): Promise<Steps> {
   const { id } = await versionNamed(database, to)
-  const way = await readWayTo(database, base.id, id)
-  if (way === undefined || way.length < 2) {
+  const path = await readRollbackPathTo(database, base.id, id)
+  if (path === undefined || path.length < 2) {
     const asked = { kind: 'rollback', knowledge_base_id: base.id, expected_version_id: null } as const
     await checkActivatable(database, asked, await readVersion(database, id))
     throw new OperatorError(`Version ${id} is not on the way back of "${base.slug}".`)
   }
-  return { steps: way, passedOver: [] }
+  return { steps: path, passedOver: [] }
 }
 
-async function undoneSteps(database: Queryable, steps: readonly WayBackStep[]): Promise<RollbackPlan['undoes']> {
+async function undoneSteps(database: Queryable, steps: readonly RollbackStep[]): Promise<RollbackPlan['undoes']> {
   const undone: RollbackPlan['undoes'][number][] = []
   for (const { version_id } of steps.slice(0, OPERATOR_BOUNDS.undoneStepsNamedMax)) {
     const changes = (await readVersion(database, version_id))?.comparison?.changes ?? undefined
@@ -201,18 +201,18 @@ async function undoneSteps(database: Queryable, steps: readonly WayBackStep[]): 
   return undone
 }
 
-async function forgedRejections(database: Queryable, steps: readonly WayBackStep[]): Promise<readonly string[]> {
+async function forgedRejections(database: Queryable, steps: readonly RollbackStep[]): Promise<readonly string[]> {
   const forged: string[] = []
   for (const { version_id } of steps.filter(({ claimed }) => claimed).slice(0, OPERATOR_BOUNDS.undoneStepsNamedMax))
     forged.push(...(await readRejections(database, version_id)).forged)
   return forged.slice(0, REVIEW_BOUNDS.forgedReviewsNamedMax)
 }
 
-function nothingToReturnTo(slug: string, isActive: boolean, way: WayBack): string {
+function nothingToReturnTo(slug: string, isActive: boolean, path: RollbackPath): string {
   const next = 'build the sources of the version that you want again, and have the candidate reviewed.'
-  if (isActive && way.active === undefined)
+  if (isActive && path.active === undefined)
     return `The history of "${slug}" does not end with its active version: ${next}`
-  const rejected = way.passedOver.length
+  const rejected = path.passedOver.length
   return rejected === 0
     ? `"${slug}" has no earlier version to return to: ${next}`
     : `"${slug}" has no earlier version to return to that is not rejected (${rejected} passed over): ${next}`

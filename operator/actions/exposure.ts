@@ -37,13 +37,17 @@ function exposureUnder(grant: ExposureGrant, served: readonly NewPassages[], tod
   const own = served.filter(
     (row) => row.knowledge_base_id === grant.knowledge_base_id && row.environment === grant.environment,
   )
-  const { raised, environment, corpus_passages } = grant
-  const marks = exposureMarks(grant.limits.exposure, { environment, corpusPassages: corpus_passages ?? 0, raised })
+  const { exposure_allowance: exposureAllowance, environment, corpus_passages } = grant
+  const marks = exposureMarks(grant.limits.exposure, {
+    environment,
+    corpusPassages: corpus_passages ?? 0,
+    exposureAllowance,
+  })
   const { windowDays, corpus } = marks
   const level = exposureLevel(byDay(own), today, windowDays, corpus.daily)
   const state = level >= corpus.hard ? 'stopped' : level >= corpus.soft ? 'tightened' : 'open'
   const stopped = [...Map.groupBy(own, ({ document }) => document)].filter(([, rows]) => {
-    const mark = documentMark(marks, rows.at(-1)?.document_passages ?? 0, raised)
+    const mark = documentMark(marks, rows.at(-1)?.document_passages ?? 0, exposureAllowance)
     return exposureLevel(byDay(rows), today, windowDays, mark.daily) >= mark.hard
   })
   const known = corpus_passages !== null
@@ -60,7 +64,7 @@ function exposureUnder(grant: ExposureGrant, served: readonly NewPassages[], tod
     hard_mark: known ? corpus.hard : null,
     /** Forgotten with each UTC day. */
     daily: known ? corpus.daily : null,
-    raised,
+    raised: exposureAllowance,
     state: known ? state : 'open',
     access_grows_at:
       known && state === 'stopped' ? new Date(exposureOpensOn(byDay(own), today, windowDays, corpus) * DAY_MS) : null,

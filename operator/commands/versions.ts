@@ -1,4 +1,4 @@
-import { listHistory, readWayBack } from '#core/db/activation-history.ts'
+import { listHistory, readRollbackPath } from '#core/db/activation-history.ts'
 import { listVersions } from '#core/db/corpus-lists.ts'
 import { rejectedStep } from '#jobs/review/rejections.ts'
 import { idOf, knowledgeBaseNamed, versionNamed } from '#operator/actions/names.ts'
@@ -18,7 +18,7 @@ export const commands: Commands = [
       async run(input, { database }) {
         const base = await knowledgeBaseNamed(database, input['knowledge-base'])
         const rejected = rejectedStep(database)
-        const { target } = await readWayBack(database, base.id, rejected)
+        const { target } = await readRollbackPath(database, base.id, rejected)
         const found: Step[] = []
         for (const { claimed, ...row } of await listHistory(database, base.id, input.rows))
           found.push({ ...row, rejected: await rejected({ ...row, claimed }), next: row.sequence === target?.sequence })

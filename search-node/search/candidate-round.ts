@@ -21,15 +21,15 @@ export interface Round {
   readonly rows: Uint32Array
   readonly byWords: ScoredCandidates | undefined
   readonly byVector: VectorCandidates | undefined
-  /** Undefined: the version has no search questions, or no lexical ranking. */
-  readonly bySearchQuestions: ScoredCandidates | undefined
+  /** Undefined: the version has no query expansions, or no lexical ranking. */
+  readonly byQueryExpansions: ScoredCandidates | undefined
   /** The first candidates of the dense ranking, best first. */
   readonly nearest: readonly number[]
   /** Scores of rescoring. Undefined: no lexical ranking. */
   readonly lexical: Float64Array | undefined
   /** The same, rescored by n-grams where the version has compounds. Undefined: no lexical ranking. */
   readonly words: Float64Array | undefined
-  /** Shares of the best search questions. Undefined: the version has none, or no lexical ranking. */
+  /** Shares of the best query expansions. Undefined: the version has none, or no lexical ranking. */
   readonly asked: Float64Array | undefined
   /** Undefined: no dense ranking. */
   readonly dense: Float64Array | undefined
@@ -58,7 +58,7 @@ export async function runRound(
   const extraRows = new Set(options.extraRows)
   const found = await findCandidates(candidates, query, { ...options, extraRows }, deadline)
   const lexical = query.question && rescore(statistics, query.question, visible, found.rows)
-  const asked = query.question && statistics.searchQuestionShares(query.input.text, found.rows)
+  const asked = query.question && statistics.queryExpansionShares(query.input.text, found.rows)
   const { hasCompounds } = statistics
   // Named rows come first whatever their score, and may be many.
   const isWanted = (row: number): boolean => !extraRows.has(row) && hasCompounds?.(row) === true
@@ -68,11 +68,11 @@ export async function runRound(
 }
 
 /** Whether no ranking has candidates beyond those of the round. */
-export function isExhausted({ byWords, byVector, bySearchQuestions }: Round, depth: number): boolean {
+export function isExhausted({ byWords, byVector, byQueryExpansions }: Round, depth: number): boolean {
   return (
     (byWords?.ids.length ?? 0) < wordDepth(depth) &&
     (byVector?.ids.length ?? 0) < depth &&
-    (bySearchQuestions?.ids.length ?? 0) < wordDepth(depth)
+    (byQueryExpansions?.ids.length ?? 0) < wordDepth(depth)
   )
 }
 
@@ -84,15 +84,15 @@ function wordDepth(depth: number): number {
  * The candidates that no other row outranks in their ranking. A dense list is exact only as deep as was asked for;
  * behind it, a row of it may be farther than a row that it lacks.
  */
-export function settledRows({ byWords, bySearchQuestions, nearest }: Round, depth: number): readonly number[] {
-  return [...(byWords?.ids ?? []), ...(bySearchQuestions?.ids ?? []), ...nearest.slice(0, depth)]
+export function finalRows({ byWords, byQueryExpansions, nearest }: Round, depth: number): readonly number[] {
+  return [...(byWords?.ids ?? []), ...(byQueryExpansions?.ids ?? []), ...nearest.slice(0, depth)]
 }
 
 function nearestRows(byVector: VectorCandidates | undefined, depth: number): readonly number[] {
   return byVector === undefined ? [] : Array.from(largest(byVector.scores, depth).ids, (at) => byVector.ids[at] ?? 0)
 }
 
-type Found = Pick<Round, 'rows' | 'byWords' | 'byVector' | 'bySearchQuestions' | 'nearest'>
+type Found = Pick<Round, 'rows' | 'byWords' | 'byVector' | 'byQueryExpansions' | 'nearest'>
 
 async function findCandidates(
   candidates: CandidateSource,
@@ -108,13 +108,13 @@ async function findCandidates(
     question === undefined
       ? undefined
       : await candidates.byWords({ question, scope, depth: wordDepth(depth) }, deadline)
-  const bySearchQuestions =
+  const byQueryExpansions =
     question === undefined
       ? undefined
-      : await candidates.bySearchQuestions({ text: input.text, scope, depth: wordDepth(depth) }, deadline)
+      : await candidates.byQueryExpansions({ text: input.text, scope, depth: wordDepth(depth) }, deadline)
   const nearest = nearestRows(byVector, Math.max(depth, SEARCH_NODE_BOUNDS.vectorCandidatesMin))
-  const rows = distinctRows([byWords?.ids ?? [], bySearchQuestions?.ids ?? [], nearest, [...extraRows]])
-  return { rows, byWords, byVector, bySearchQuestions, nearest }
+  const rows = distinctRows([byWords?.ids ?? [], byQueryExpansions?.ids ?? [], nearest, [...extraRows]])
+  return { rows, byWords, byVector, byQueryExpansions, nearest }
 }
 
 /** The rows of all lists, ascending. */

@@ -7,7 +7,7 @@ export interface Candidates {
   readonly rows: Uint32Array
   /** In [0, 1]; 0: shares no word with the query. Undefined: no lexical ranking. */
   readonly lexical: Float64Array | undefined
-  /** Shares of search questions, in [0, 1]. Undefined: the version has none. */
+  /** Shares of query expansions, in [0, 1]. Undefined: the version has none. */
   readonly asked?: Float64Array | undefined
   /** See `createVectorScores`; without bounds. Undefined: no dense ranking. */
   readonly dense: Float64Array | undefined
@@ -40,8 +40,8 @@ function squared(score: number): number {
 /**
  * Quadratic fusion: returns one score of at most 1 per candidate, the weighted sum of both squares (Bruch, Gai & Ingber
  * 2023), mapped into (0, 1). If words alone ranked, returns their scores; if vectors alone ranked, theirs, mapped into
- * (0, 1). Search questions add to the words and count alike; see decision 0008. Their sum has no bound at 1, so a
- * passage without search questions weighs as much against vectors as it does in a version that has none.
+ * (0, 1). Query expansions add to the words and count alike; see decision 0008. Their sum has no bound at 1, so a
+ * passage without query expansions weighs as much against vectors as it does in a version that has none.
  */
 export function fuse({ rows, lexical, asked, dense }: Candidates, denseWeight: number): Float64Array {
   if (lexical === undefined) return dense?.map(intoUnit) ?? new Float64Array(rows.length)

@@ -20,7 +20,7 @@ import type {
   VersionStatistics,
   VectorScores,
 } from './interfaces.ts'
-import { compareQuestions } from './candidates/search-questions/search.ts'
+import { compareExpansions } from './candidates/query-expansions/search.ts'
 import { prepareLexical } from './candidates/words/query.ts'
 import { createPassageNgrams } from './ngram-rescoring.ts'
 import { questionOf } from './question.ts'
@@ -62,12 +62,12 @@ export function createIndexVersion(
   { aliases, filter, hasCompounds, passageNgrams, vectorScores, engine }: SearchShared = createSearchShared(index),
 ): SearchableVersion {
   const lexicalQuery = memoized((asked: AnalyzedQuestion) => prepareLexical(index.lexical, asked.words))
-  const { searchQuestions } = index
-  const comparedQuestions = searchQuestions && memoized((text: string) => compareQuestions(searchQuestions, text))
+  const { queryExpansions } = index
+  const comparedExpansions = queryExpansions && memoized((text: string) => compareExpansions(queryExpansions, text))
   const ofScope = memoized((scope: SearchScope) => filter.ofScope(scope))
   const dependencies = { index, aliases, filter: { ofFilters: filter.ofFilters, ofScope }, lexicalQuery }
   const passage = memoized((row: number) => index.passage(row))
-  const local = createIndexSource({ ...dependencies, comparedQuestions })
+  const local = createIndexSource({ ...dependencies, comparedExpansions })
   return {
     candidates: engine === undefined ? local : createEngineSource({ ...dependencies, ...engine, local }),
     statistics: {
@@ -91,7 +91,7 @@ export function createIndexVersion(
       },
       cosines: (rows, vector) => index.vectors?.exact.cosines(rows, vector) ?? new Float64Array(rows.length),
       vectorScores,
-      searchQuestionShares: (text, rows) => comparedQuestions?.(text).shares(rows),
+      queryExpansionShares: (text, rows) => comparedExpansions?.(text).shares(rows),
       ngrams: (words) => ngramQuestion(words, index.ngrams),
       rowNgrams: passageNgrams,
       hasCompounds,

@@ -2,7 +2,9 @@ import type { AnalyzedQuestion } from '#core/index/analysis/analyzer.ts'
 import type { NgramQuestion } from '#core/index/ngrams/coverage.ts'
 import type { BackgroundModel } from '#core/index/ngrams/layout.ts'
 import type { HashTable } from '#core/index/hash-table.ts'
+import type { ForwardReader } from '#core/index/lexical/forward-reader.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
+import type { RowTable } from '#core/index/passages/row-table.ts'
 import type { Filters, SearchQuery, UnsupportedReference, Withdrawn } from '#core/domain/search.ts'
 import type { CallDeadline } from '#search-node/call-deadline.ts'
 
@@ -103,7 +105,7 @@ export interface TextQuery extends Omit<WordQuery, 'question'> {
 }
 
 export interface VectorCandidates extends ScoredCandidates {
-  /** How they were found: `exact`, `scan` or `clusters`; `none` without vectors. */
+  /** How they were found: `exact`, `scan` or `ivf`; `none` without vectors. */
   readonly plan: string
 }
 
@@ -138,39 +140,13 @@ export interface CandidateSource {
   byWords(query: WordQuery, deadline: CallDeadline): Promise<ScoredCandidates>
   /** Ids ascending. Scores are cosines. */
   byVector(query: VectorQuery, deadline: CallDeadline): Promise<VectorCandidates>
-  /** Passages with the best search questions, best first, with their shares; undefined: the version has none. */
-  bySearchQuestions(query: TextQuery, deadline: CallDeadline): Promise<ScoredCandidates | undefined>
+  /** Passages with the best query expansions, best first, with their shares; undefined: the version has none. */
+  byQueryExpansions(query: TextQuery, deadline: CallDeadline): Promise<ScoredCandidates | undefined>
   byReference(query: ReferenceQuery, deadline: CallDeadline): Promise<NamedRows>
 }
 
-/** Tokens of rows `from` to `to`. Loops use positions, because a view of a row costs more than its scan. */
-export interface TokenRange {
-  /** Word hashes; between two rows lie values that are no hashes. */
-  readonly tokens: Uint32Array
-  /** Position of a row's first word in `tokens`, heading first. */
-  readonly start: (row: number) => number
-  /** Position of the first word of its text. */
-  readonly textStart: (row: number) => number
-  /** Position after its last word. */
-  readonly end: (row: number) => number
-  /** Word hashes of a row, heading first. */
-  readonly words: (row: number) => Uint32Array
-}
-
 /** The words of passages in text order, and the frequency of adjacent pairs. */
-export interface TokenStatistics {
-  readonly description: {
-    readonly rows: number
-    /** Mean words of a row, heading included; of the texts next to it, both sides together; of those one further. */
-    readonly mean_length: number
-    readonly mean_beside: number
-    readonly mean_near: number
-  }
-  /** Upper bound of the number of rows in which two words are adjacent. */
-  readonly pairFrequency: (first: number, second: number) => number
-  /** @param from first row. @param to last row. @returns their words, valid until the next call. */
-  readonly read: (from: number, to: number) => TokenRange
-}
+export type TokenStatistics = Pick<ForwardReader, 'description' | 'pairFrequency' | 'read'>
 
 /** N-grams of the passage in a row, with repetitions; see `ngramHashes`. */
 export type PassageNgrams = (row: number) => Int32Array
@@ -189,25 +165,13 @@ export interface RowSet {
   narrowed(keep: (row: number) => boolean): { readonly count: number; readonly rows: Uint8Array }
 }
 
-/** Columns of all rows, which ranking uses without reading a passage. */
-export interface RowColumns {
-  /** Number of the row's document. */
-  readonly documents: Uint32Array
-  /** Number of the row's provision; its revisions share it. */
-  readonly provisions: Uint32Array
-  /** Rank of the row's chunk id among all chunk ids; breaks ties. */
-  readonly chunkRanks: Uint32Array
-  /** 1 if the previous row belongs to the same revision. */
-  readonly sameRevisionAsPrevious: Uint8Array
-}
-
 /**
  * The passages and static statistics of a version that ranking needs, whichever source found the candidates.
  * `index-version.ts` implements it with the index.
  */
 export interface VersionStatistics {
   readonly passages: number
-  readonly columns: RowColumns
+  readonly columns: RowTable
   readonly tokens: TokenStatistics
   /**
    * The words of a question with their inverse document frequencies. @param languages BCP 47 codes that may be found.
@@ -221,10 +185,10 @@ export interface VersionStatistics {
   /** Undefined: a version without vectors. */
   readonly vectorScores: VectorScores | undefined
   /**
-   * How much of a question the best search question of each row holds, in [0, 1]; undefined: the version has none.
+   * How much of a question the best query expansion of each row holds, in [0, 1]; undefined: the version has none.
    * @param rows ascending.
    */
-  searchQuestionShares(text: string, rows: Uint32Array): Float64Array | undefined
+  queryExpansionShares(text: string, rows: Uint32Array): Float64Array | undefined
   /** Compares a question with the n-grams of passages. @param words of the question, as `indexWords` gives them. */
   ngrams(words: readonly string[]): NgramQuestion
   readonly rowNgrams: PassageNgrams

@@ -1,3 +1,4 @@
+import type { RowTable } from '#core/index/passages/row-table.ts'
 import { indexWords } from '#core/index/analysis/index-words.ts'
 import { words as wordsOf } from '#core/index/analysis/words.ts'
 import { aboveBackground, coverageOf, heldNgrams } from '#core/index/ngrams/coverage.ts'
@@ -14,7 +15,6 @@ import type {
   SearchableVersion,
   Query,
   SearchInput,
-  RowColumns,
   VersionStatistics,
 } from './interfaces.ts'
 import { fuse } from './fuse.ts'
@@ -98,7 +98,7 @@ async function findNamed(
     : candidates.byReference({ text, scope, entitled }, deadline)
 }
 
-function bestFirst(rows: Uint32Array, scores: Float64Array, columns: RowColumns): Scored[] {
+function bestFirst(rows: Uint32Array, scores: Float64Array, columns: RowTable): Scored[] {
   const scored: Scored[] = []
   for (let at = 0; at < rows.length; at++) scored.push({ row: rows[at] ?? 0, score: scores[at] ?? 0 })
   return scored.sort(byScore(columns))
@@ -112,7 +112,7 @@ function rulesOf(statistics: VersionStatistics, { limit, ranking }: SearchInput)
 /**
  * Predictors depend on the lexical candidates at a fixed depth, however many passages are wanted, and on the fifty
  * nearest dense candidates of the first round. Up to ten wanted passages give equal values. Hundreds, as in an
- * evaluation, may differ where a search in more clusters finds a nearer row (decision 0027).
+ * evaluation, may differ where a search in more lists finds a nearer row (decision 0027).
  */
 function predict(
   statistics: VersionStatistics,
@@ -140,7 +140,7 @@ function predict(
           ),
     documents: columns.documents,
     named: namedFigures({ byWords: candidates, rows, scores: dense }),
-    searchQuestionsOnly: asked === undefined ? 0 : searchQuestionsOnly(rows, lexical, asked, columns),
+    queryExpansionsOnly: asked === undefined ? 0 : queryExpansionsOnly(rows, lexical, asked, columns),
   })
 }
 
@@ -156,12 +156,12 @@ function coverageAboveBackground(
   return aboveBackground(coverageOf(words, held, documentShare), question.information, background)
 }
 
-/** See the predictor of this name. The first passage is the best by words and search questions; ties by chunk id. */
-function searchQuestionsOnly(
+/** See the predictor of this name. The first passage is the best by words and query expansions; ties by chunk id. */
+function queryExpansionsOnly(
   rows: Uint32Array,
   lexical: Float64Array,
   asked: Float64Array,
-  { chunkRanks }: RowColumns,
+  { chunkRanks }: RowTable,
 ): number {
   const ranks = Uint32Array.from(rows, (row) => chunkRanks[row] ?? 0)
   const best = createTopK(1, ranks)
@@ -175,7 +175,7 @@ function lexicalOrder(
   wanted: ReadonlySet<number>,
   rows: Uint32Array,
   scores: Float64Array,
-  { chunkRanks }: RowColumns,
+  { chunkRanks }: RowTable,
 ): Uint32Array {
   const order = new Uint32Array(wanted.size)
   let found = 0
@@ -191,7 +191,7 @@ function lexicalOrder(
 const NO_ROWS: RankedRows = { rows: new Uint32Array(0), scores: new Float64Array(0) }
 
 /** Clamps scores to [0, 1]; rows that are clamped to the same score are ordered as ties. */
-function asShown(selected: readonly Scored[], columns: RowColumns): Scored[] {
+function asShown(selected: readonly Scored[], columns: RowTable): Scored[] {
   return selected.map(({ row, score }) => ({ row, score: Math.min(1, Math.max(0, score)) })).sort(byScore(columns))
 }
 

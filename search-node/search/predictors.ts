@@ -32,7 +32,7 @@ export interface PredictorInput {
   /** How the provision that the question names compares with what it asks; undefined: it names none. */
   readonly named: NamedFigures | undefined
   /** Value of `search_questions_only`; absent: 0. */
-  readonly searchQuestionsOnly?: number
+  readonly queryExpansionsOnly?: number
 }
 
 /** Value of a predictor if the question or the list leaves nothing to measure. */
@@ -50,7 +50,7 @@ const NO_ROWS = new Uint32Array(0)
  * passage shares a word with the question.
  */
 export function predictorsOf(input: PredictorInput): number[] {
-  const { named, dense, lexical, searchQuestionsOnly } = input
+  const { named, dense, lexical, queryExpansionsOnly } = input
   const { documentShare, document_agreement } = documentFigures(input)
   const sharesWords = lexical.rows.length > 0
   const figures: PredictorFigures = {
@@ -62,7 +62,7 @@ export function predictorsOf(input: PredictorInput): number[] {
     named_elsewhere: named?.elsewhere ?? 0,
     named_margin: named?.margin ?? 0,
     nearest_vector: dense.scores[0] ?? 0,
-    search_questions_only: searchQuestionsOnly ?? 0,
+    search_questions_only: queryExpansionsOnly ?? 0,
   }
   return PREDICTORS.map((name) => figures[name] ?? 0)
 }

@@ -1,7 +1,8 @@
+import type { RowTable } from '#core/index/passages/row-table.ts'
 import type { CallDeadline } from '#search-node/call-deadline.ts'
 import { assertNotExpired } from '#search-node/call-deadline.ts'
-import type { SearchableVersion, Query, RowColumns, RowSet } from './interfaces.ts'
-import { isExhausted, runRound, settledRows } from './candidate-round.ts'
+import type { SearchableVersion, Query, RowSet } from './interfaces.ts'
+import { isExhausted, runRound, finalRows } from './candidate-round.ts'
 import type { Round } from './candidate-round.ts'
 import type { Scored } from './select.ts'
 
@@ -41,12 +42,12 @@ export async function searchInRounds(
   let candidates: ScoredRows = first
   let selected = select(candidates)
   let last = first
-  const settled = new Set<number>()
+  const final = new Set<number>()
   for (let asked = depth; selected.length < limit && asked < CANDIDATES_MAX && !isExhausted(last, depth);) {
     assertNotExpired(deadline)
-    for (const row of settledRows(last, depth)) settled.add(row)
+    for (const row of finalRows(last, depth)) final.add(row)
     const rest = visible.narrowed(
-      isLeft(version.statistics.columns, ranking, { found: candidates.rows, settled, selected }),
+      isLeft(version.statistics.columns, ranking, { found: candidates.rows, final, selected }),
     )
     if (rest.count === 0) break
     const scope = { ...query.scope, onlyRows: rest.rows, collapseRevisionsOn: '' }
@@ -73,25 +74,25 @@ function joined(one: ScoredRows, other: ScoredRows): ScoredRows {
 
 interface Progress {
   readonly found: Uint32Array
-  /** See `settledRows`. */
-  readonly settled: ReadonlySet<number>
+  /** See `finalRows`. */
+  readonly final: ReadonlySet<number>
   readonly selected: readonly Scored[]
 }
 
 /**
  * Whether a row is looked for: it is not found, its document is below the cap, and, where revisions collapse, no row of
- * its provision is found. Documents and provisions are decided by settled rows alone.
+ * its provision is found. Documents and provisions are decided by final rows alone.
  */
 function isLeft(
-  { documents, provisions }: Pick<RowColumns, 'documents' | 'provisions'>,
+  { documents, provisions }: Pick<RowTable, 'documents' | 'provisions'>,
   { perDocumentMax, collapseRevisionsOn }: Query['input']['ranking'],
-  { found, settled, selected }: Progress,
+  { found, final, selected }: Progress,
 ): (row: number) => boolean {
   const before = new Set(found)
   const shown = new Map<number, number>()
   for (const { row } of selected)
-    if (settled.has(row)) shown.set(documents[row] ?? 0, (shown.get(documents[row] ?? 0) ?? 0) + 1)
+    if (final.has(row)) shown.set(documents[row] ?? 0, (shown.get(documents[row] ?? 0) ?? 0) + 1)
   const full = new Set([...shown].filter(([, count]) => count === perDocumentMax).map(([document]) => document))
-  const known = new Set(collapseRevisionsOn === '' ? [] : Array.from(settled, (row) => provisions[row] ?? 0))
+  const known = new Set(collapseRevisionsOn === '' ? [] : Array.from(final, (row) => provisions[row] ?? 0))
   return (row) => !before.has(row) && !full.has(documents[row] ?? 0) && !known.has(provisions[row] ?? 0)
 }

@@ -16,8 +16,8 @@ export interface SearchPoolOptions {
   readonly threads: number
   /** Searches that may wait for a thread. */
   readonly queueMax: number
-  /** Codes of vectors of a version of so many MiB are kept in memory. */
-  readonly codesMb?: number | undefined
+  /** SQ4 vectors of a version of so many MiB are kept in memory. */
+  readonly sq4Mb?: number | undefined
   /** The cluster of versions that have an engine; none if absent. */
   readonly engine?: EngineSettings
   readonly worker?: URL
@@ -53,7 +53,7 @@ export class SearchPool {
   constructor({
     threads,
     queueMax,
-    codesMb = INDEX_BOUNDS.residentCodesMbDefault,
+    sq4Mb = INDEX_BOUNDS.residentSq4MbDefault,
     engine = NO_ENGINE,
     worker = new URL('./scoring-worker.ts', import.meta.url),
   }: SearchPoolOptions) {
@@ -71,7 +71,7 @@ export class SearchPool {
       stricterFIFO: true,
       recordTiming: false,
       resourceLimits: { maxYoungGenerationSizeMb: SEARCH_NODE_BOUNDS.scoringYoungGenerationMb },
-      workerData: { codesMb, engine, versions: this.#versions } satisfies ScoringThreadData,
+      workerData: { sq4Mb, engine, versions: this.#versions } satisfies ScoringThreadData,
     })
   }
 

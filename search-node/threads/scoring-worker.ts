@@ -32,8 +32,8 @@ export interface OpenTask {
 
 /** What a thread gets when it starts. */
 export interface ScoringThreadData {
-  /** Codes of vectors of so many MiB are kept in memory. */
-  readonly codesMb: number
+  /** SQ4 vectors of so many MiB are kept in memory. */
+  readonly sq4Mb: number
   /** The cluster of versions that have an engine. */
   readonly engine: EngineSettings
   /** The versions that are open on other threads. */
@@ -49,7 +49,7 @@ interface OpenVersion {
 }
 
 // The pool gives it, and checks its type.
-const { codesMb, engine: engineSettings, versions: openElsewhere } = workerData as ScoringThreadData
+const { sq4Mb, engine: engineSettings, versions: openElsewhere } = workerData as ScoringThreadData
 const versions = new Map<string, OpenVersion>()
 /**
  * A thread that computes receives no abort: the pool drops a search that was given up in its queue, and the deadline
@@ -144,7 +144,7 @@ async function openVersion(task: OpenTask | undefined): Promise<OpenVersion> {
   const { artifact, shared } = task
   const { engine } = artifact
   const opened = engine && { engine, client: await openEngineClient(engineSettings) }
-  const index = openIndex(artifact, shared, codesMb)
+  const index = openIndex(artifact, shared, sq4Mb)
   const version = { index, searchShared: createSearchShared(index, opened) }
   versions.set(artifact.versionId, version)
   return version

@@ -27,7 +27,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'core/index/lexical',
     'core/index/passages',
   ],
-  'core/index/search-questions': [...INDEX_BASE, 'core/index/analysis', 'core/index/lexical'],
+  'core/index/query-expansions': [...INDEX_BASE, 'core/index/analysis', 'core/index/lexical'],
   'core/index/references': [...INDEX_BASE, 'core/index/passages', 'core/index/analysis'],
   'core/index/format': ['core/platform', 'core/index'],
   'core/domain': ['core/platform', 'core/index'],
@@ -98,7 +98,10 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'operator/main.ts': ['operator/commands'],
 }
 
-/** What ranking may import from the index: words of texts, the passage record, the token hash, sets of rows, and the standard form of cosines. */
+/**
+ * What ranking may import from the index: words of texts, the passage record, the token hash, sets of rows, and the
+ * standard form of cosines.
+ */
 const RANKING_MAY_IMPORT = [
   'core/index/bitset.ts',
   'core/index/top-k.ts',

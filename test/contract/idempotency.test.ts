@@ -186,7 +186,7 @@ async function chargeOnly(caller: Caller, key: string): Promise<() => Promise<un
     requestId,
     limits: planLimitsSchema.parse({}),
     corpusPassages: 1,
-    raised: 0,
+    exposureAllowance: 0,
     idempotencyDigest: digest,
   })
   expect(charged.status).toBe('admitted')

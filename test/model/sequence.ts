@@ -133,7 +133,13 @@ export async function startSequence(servers: Servers) {
       const epoch = await epochs.current(organizationId, held.limits.exposure.window_days)
       const requestId = randomUUID()
       const idempotencyDigest = candidateOf(held, key).idempotencyDigests[0]
-      const request = { requestId, limits: held.limits, corpusPassages: CORPUS.passages, raised: 0, idempotencyDigest }
+      const request = {
+        requestId,
+        limits: held.limits,
+        corpusPassages: CORPUS.passages,
+        exposureAllowance: 0,
+        idempotencyDigest,
+      }
       const { status, nowMs } = await counters.admit(held.scope, epoch.id, request)
       const { entitlementId } = held.scope
       if (status === 'admitted')

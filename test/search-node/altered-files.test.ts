@@ -1,48 +1,32 @@
-import { closeSync, cpSync, mkdtempSync, openSync, readFileSync, rmSync, truncateSync, writeSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { closeSync, cpSync, openSync, readFileSync, rmSync, truncateSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-import { credentials, status } from '@grpc/grpc-js'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
-import { openSearchNodeClient } from '#core/rpc/search-client.ts'
+import { status } from '@grpc/grpc-js'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { SearchNodeClient } from '#core/rpc/search-client.ts'
 import type { SearchResult } from '#core/domain/search.ts'
 import { buildTestArtifact } from '#test/support/artifact.ts'
-import type { TestArtifact } from '#test/support/artifact.ts'
 import { queryNear, seededRandom, testRows } from '#test/support/passages.ts'
 import { signingKeys } from '#test/support/secrets.ts'
 import { CALL_TIMEOUT_MS, expectEventually } from '#test/support/until.ts'
 import { requestOf } from '#test/support/search.ts'
-import { nodeEnvironment, startNode } from '#test/support/search-node.ts'
-import type { NodeProcess } from '#test/support/search-node.ts'
+import { nodeEnvironment } from '#test/support/search-node.ts'
+import { openNode, temporaryFolder } from '#test/support/fixtures.ts'
 
 /** Files of a version are edited in place while a search node, a process of its own, serves it. */
 const keys = signingKeys()
-let store: string
-let artifact: TestArtifact
-let kept: string
-let node: NodeProcess
-let client: SearchNodeClient
+const store = temporaryFolder()
 
-beforeAll(async () => {
-  store = mkdtempSync(join(tmpdir(), 'altered-files-'))
-  const rows = testRows({ rows: 400, dimensions: 16, seed: 31 })
-  artifact = await buildTestArtifact({ store, rows, privateKeyDer: keys.privateKeyDer })
-  kept = join(store, 'kept')
-  cpSync(artifact.folder, kept, { recursive: true })
-  node = await startNode(nodeEnvironment(store, keys.publicKeyDer))
-  client = openSearchNodeClient(node.address, credentials.createInsecure())
-})
+const rows = testRows({ rows: 400, dimensions: 16, seed: 31 })
+const artifact = await buildTestArtifact({ store, rows, privateKeyDer: keys.privateKeyDer })
+const kept = join(store, 'kept')
+cpSync(artifact.folder, kept, { recursive: true })
+const { node, client } = await openNode(nodeEnvironment(store, keys.publicKeyDer))
 beforeEach(async () => {
   await prepare()
 })
 afterEach(async () => {
   restore()
   await client.releaseVersion(artifact.versionId, CALL_TIMEOUT_MS)
-})
-afterAll(async () => {
-  client.close()
-  await node.stop()
-  rmSync(store, { recursive: true, force: true })
 })
 
 const prepare = (verify = false): ReturnType<SearchNodeClient['prepareVersion']> => {

@@ -1,57 +1,44 @@
-import { mkdtempSync, rmSync, truncateSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { truncateSync } from 'node:fs'
 import { join } from 'node:path'
-import { credentials, status } from '@grpc/grpc-js'
+import { status } from '@grpc/grpc-js'
 import fc from 'fast-check'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { SEARCH_BOUNDS } from '#core/domain/bounds.ts'
 import { PREDICTORS } from '#core/domain/predictors.ts'
-import { openSearchNodeClient, isGrpcError } from '#core/rpc/search-client.ts'
-import type { SearchNodeClient } from '#core/rpc/search-client.ts'
+import { isGrpcError } from '#core/rpc/search-client.ts'
 import type { SearchQuery, SearchResult } from '#core/domain/search.ts'
 import { GATEWAY_BOUNDS } from '#gateway/bounds.ts'
 import { EVERYTHING, requestOf } from '#test/support/search.ts'
-import { nodeEnvironment, startNode } from '#test/support/search-node.ts'
-import type { NodeProcess } from '#test/support/search-node.ts'
+import { nodeEnvironment } from '#test/support/search-node.ts'
 import { queryNear, questionOn, seededRandom, wordedRows } from '#test/support/passages.ts'
 import { buildTestArtifact } from '#test/support/artifact.ts'
 import type { TestArtifact } from '#test/support/artifact.ts'
 import { signingKeys } from '#test/support/secrets.ts'
 import { CALL_TIMEOUT_MS, expectEventually } from '#test/support/until.ts'
+import { openNode, temporaryFolder } from '#test/support/fixtures.ts'
 
 const keys = signingKeys()
 const SEED = 77
-let store: string
-let artifact: TestArtifact
-let node: NodeProcess
-let client: SearchNodeClient
+const store = temporaryFolder()
 
-beforeAll(async () => {
-  store = mkdtempSync(join(tmpdir(), 'any-query-'))
-  const rows = wordedRows({
-    rows: 2_000,
-    dimensions: 16,
-    seed: SEED,
-    clusters: 40,
-    traits: (n) => ({
-      language: n % 5 === 0 ? 'de' : 'en',
-      references: n % 2 === 0 ? [`rulebook:bee#${n % 7}/${n}`] : [],
-    }),
-  })
-  const acts = [{ id: 'rulebook:bee', aliases: ['BEE', 'b', '§'] }]
-  artifact = await buildTestArtifact({ store, rows, acts, privateKeyDer: keys.privateKeyDer })
-  node = await startNode(nodeEnvironment(store, keys.publicKeyDer, { LOG_LEVEL: 'debug' }))
-  client = openSearchNodeClient(node.address, credentials.createInsecure())
-  await prepare(artifact)
+const rows = wordedRows({
+  rows: 2_000,
+  dimensions: 16,
+  seed: SEED,
+  clusters: 40,
+  traits: (n) => ({
+    language: n % 5 === 0 ? 'de' : 'en',
+    references: n % 2 === 0 ? [`rulebook:bee#${n % 7}/${n}`] : [],
+  }),
 })
-afterAll(async () => {
-  client.close()
-  await node.stop()
-  rmSync(store, { recursive: true, force: true })
-})
+const acts = [{ id: 'rulebook:bee', aliases: ['BEE', 'b', '§'] }]
+const artifact = await buildTestArtifact({ store, rows, acts, privateKeyDer: keys.privateKeyDer })
+const { node, client } = await openNode(nodeEnvironment(store, keys.publicKeyDer, { LOG_LEVEL: 'debug' }))
 
 const prepare = ({ versionId, manifestDigest }: TestArtifact) =>
   client.prepareVersion({ versionId, manifestDigest }, CALL_TIMEOUT_MS)
+await prepare(artifact)
+
 const search = (change: Partial<SearchQuery>): Promise<SearchResult> =>
   client.search(requestOf({ versionId: artifact.versionId, ...change }), GATEWAY_BOUNDS.searchAttemptTimeoutMs)
 

@@ -1,9 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ServerCredentials, credentials } from '@grpc/grpc-js'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, expect, test, vi } from 'vitest'
 import { createLog } from '#core/platform/log.ts'
 import { openSearchNodeClient } from '#core/rpc/search-client.ts'
-import type { SearchNodeClient } from '#core/rpc/search-client.ts'
 import { SearchPool } from '#search-node/threads/pool.ts'
 import type * as serverModule from '#search-node/server.ts'
 import { Versions } from '#search-node/versions.ts'
@@ -22,27 +21,22 @@ vi.mock('#core/platform/bounds.ts', async (original) => {
 /** A copy of the module with these bounds: files of this process that come later use the one that they share. */
 const SERVER: string = '#search-node/server.ts?short-lived-connections'
 const LOADING_MS = 1_000
-let pool: SearchPool
-let server: serverModule.SearchServer
-let client: SearchNodeClient
 
-beforeAll(async () => {
-  const versions = new Versions({
-    artifactFolder: () => '',
-    async verify() {
-      await sleep(LOADING_MS)
-      throw new Error('enough')
-    },
-    openEverywhere: () => Promise.resolve(),
-    closeEverywhere: () => Promise.resolve(),
-    onDamaged: () => undefined,
-  })
-  const { createServer } = (await import(SERVER)) as typeof serverModule
-  pool = new SearchPool({ threads: 1, queueMax: 1 })
-  server = createServer({ pool, versions, log: createLog('test', 'silent') })
-  const port = await server.listen('127.0.0.1:0', ServerCredentials.createInsecure())
-  client = openSearchNodeClient(`127.0.0.1:${port}`, credentials.createInsecure())
+const versions = new Versions({
+  artifactFolder: () => '',
+  async verify() {
+    await sleep(LOADING_MS)
+    throw new Error('enough')
+  },
+  openEverywhere: () => Promise.resolve(),
+  closeEverywhere: () => Promise.resolve(),
+  onDamaged: () => undefined,
 })
+const { createServer } = (await import(SERVER)) as typeof serverModule
+const pool = new SearchPool({ threads: 1, queueMax: 1 })
+const server = createServer({ pool, versions, log: createLog('test', 'silent') })
+const port = await server.listen('127.0.0.1:0', ServerCredentials.createInsecure())
+const client = openSearchNodeClient(`127.0.0.1:${port}`, credentials.createInsecure())
 afterAll(async () => {
   client.close()
   await server.close(1_000)

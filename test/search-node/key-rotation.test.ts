@@ -1,8 +1,5 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { credentials } from '@grpc/grpc-js'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { openSearchNodeClient } from '#core/rpc/search-client.ts'
 import { buildTestArtifact } from '#test/support/artifact.ts'
 import type { TestArtifact } from '#test/support/artifact.ts'
@@ -10,25 +7,20 @@ import { signingKeys } from '#test/support/secrets.ts'
 import { testRows } from '#test/support/passages.ts'
 import { CALL_TIMEOUT_MS } from '#test/support/until.ts'
 import { nodeEnvironment, spawnNode, startNode } from '#test/support/search-node.ts'
+import { temporaryFolder } from '#test/support/fixtures.ts'
 
 const [earlier, current] = [signingKeys(), signingKeys()]
-let store: string
-let served: TestArtifact
-let rebuilt: TestArtifact
+const store = temporaryFolder()
 
-beforeAll(async () => {
-  store = mkdtempSync(join(tmpdir(), 'search-node-'))
-  const build = (seed: number, { privateKeyDer }: typeof earlier): Promise<TestArtifact> =>
-    buildTestArtifact({
-      name: `version ${seed}`,
-      store,
-      rows: testRows({ rows: 50, dimensions: 16, seed }),
-      privateKeyDer,
-    })
-  served = await build(1, earlier)
-  rebuilt = await build(2, current)
-})
-afterAll(() => rmSync(store, { recursive: true, force: true }))
+const build = (seed: number, { privateKeyDer }: typeof earlier): Promise<TestArtifact> =>
+  buildTestArtifact({
+    name: `version ${seed}`,
+    store,
+    rows: testRows({ rows: 50, dimensions: 16, seed }),
+    privateKeyDer,
+  })
+const served = await build(1, earlier)
+const rebuilt = await build(2, current)
 
 /** Starts a node that trusts the keys, and says of each version whether it loads, or why not. */
 async function loads(...keys: readonly (typeof earlier)[]): Promise<readonly string[]> {

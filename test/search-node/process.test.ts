@@ -1,32 +1,24 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { Client, credentials, status } from '@grpc/grpc-js'
 import type { MethodDefinition } from '@grpc/grpc-js'
 import { loadSync } from '@grpc/proto-loader'
 import { protoPath } from 'grpc-health-check'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { openSearchNodeClient } from '#core/rpc/search-client.ts'
 import type { SearchNodeClient } from '#core/rpc/search-client.ts'
 import { buildTestArtifact } from '#test/support/artifact.ts'
-import type { TestArtifact } from '#test/support/artifact.ts'
 import { queryNear, seededRandom, testRows } from '#test/support/passages.ts'
 import { signingKeys } from '#test/support/secrets.ts'
 import { requestOf } from '#test/support/search.ts'
 import { nodeEnvironment, spawnNode, startNode } from '#test/support/search-node.ts'
 import { CALL_TIMEOUT_MS, expectEventually } from '#test/support/until.ts'
+import { temporaryFolder } from '#test/support/fixtures.ts'
 
 const keys = signingKeys()
 const seed = 20_261
-let store: string
-let artifact: TestArtifact
+const store = temporaryFolder()
 
-beforeAll(async () => {
-  store = mkdtempSync(join(tmpdir(), 'search-node-'))
-  const rows = testRows({ rows: 1_200, dimensions: 32, seed })
-  artifact = await buildTestArtifact({ store, rows, privateKeyDer: keys.privateKeyDer })
-})
-afterAll(() => rmSync(store, { recursive: true, force: true }))
+const rows = testRows({ rows: 1_200, dimensions: 32, seed })
+const artifact = await buildTestArtifact({ store, rows, privateKeyDer: keys.privateKeyDer })
 
 const prepare = (to: SearchNodeClient) =>
   to.prepareVersion({ versionId: artifact.versionId, manifestDigest: artifact.manifestDigest }, CALL_TIMEOUT_MS)

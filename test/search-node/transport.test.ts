@@ -1,10 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { credentials, status } from '@grpc/grpc-js'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { openSearchNodeClient } from '#core/rpc/search-client.ts'
 import { clientCredentials } from '#core/rpc/transport.ts'
 import { makeCertificates, signingKeys } from '#test/support/secrets.ts'
@@ -12,14 +10,10 @@ import { freePort } from '#operator/demo/local/supervised-process.ts'
 import { PLAINTEXT, nodeEnvironment, spawnNode, startNode } from '#test/support/search-node.ts'
 import type { NodeProcess } from '#test/support/search-node.ts'
 import { CALL_TIMEOUT_MS } from '#test/support/until.ts'
+import { temporaryFolder } from '#test/support/fixtures.ts'
 
 const { publicKeyDer } = signingKeys()
-let folder: string
-
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'search-transport-'))
-})
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+const folder = temporaryFolder()
 
 const tls = ({ ca, cert, key }: { ca: string; cert: string; key: string }) => ({
   SEARCH_TLS_CA: ca,

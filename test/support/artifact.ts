@@ -16,10 +16,11 @@ import { createArtifactStore } from '#core/index/format/store.ts'
 import { writeArtifact } from '#core/index/format/writer.ts'
 import type { ArtifactRow, WrittenArtifact } from '#core/index/format/writer.ts'
 import type { SourceFacts } from '#core/index/passages/sources.ts'
-import type { PlacedQuestion } from '#core/index/search-questions/writer.ts'
+import type { PlacedExpansion } from '#core/index/query-expansions/writer.ts'
 import type { ActEntry } from '#core/index/references/layout.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import { derivedUuid } from '#core/platform/ids.ts'
+import { signingKeys } from './secrets.ts'
 
 export interface TestArtifact extends WrittenArtifact {
   readonly folder: string
@@ -31,7 +32,8 @@ export interface TestArtifactOptions {
   /** Folder of the artifact store. */
   readonly store: string
   readonly rows: readonly ArtifactRow[]
-  readonly privateKeyDer: Buffer
+  /** A new key if absent. */
+  readonly privateKeyDer?: Buffer
   readonly name?: string
   readonly acts?: readonly ActEntry[]
   /** Sample queries of unit length; vectors of the first rows if absent. */
@@ -41,7 +43,7 @@ export interface TestArtifactOptions {
   /** What it says of its snapshots; `sourcesOf` if absent. */
   readonly sources?: readonly SourceFacts[]
   /** None if absent. */
-  readonly searchQuestions?: readonly PlacedQuestion[]
+  readonly queryExpansions?: readonly PlacedExpansion[]
   /** Loads the version into an index of an engine; see `ArtifactInput`. */
   readonly loadEngine?: (artifact: UnsignedArtifact, versionId: string) => Promise<EngineDescription>
 }
@@ -52,12 +54,12 @@ const SAMPLE_QUERIES = 20
 export async function buildTestArtifact({
   store,
   rows,
-  privateKeyDer,
+  privateKeyDer = signingKeys().privateKeyDer,
   name = 'version',
   acts = [],
   queries = rows.slice(0, SAMPLE_QUERIES).map(({ vector }) => vector),
   embedding = spaceOf(rows[0]?.vector.length ?? 0),
-  searchQuestions = [],
+  queryExpansions = [],
   sources = sourcesOf(rows.map(({ record }) => record.citation.source_snapshot_id)),
   loadEngine,
 }: TestArtifactOptions): Promise<TestArtifact> {
@@ -72,7 +74,7 @@ export async function buildTestArtifact({
     passages: rows.length,
     rows,
     acts,
-    searchQuestions,
+    queryExpansions,
     sampleQueries: () => Promise.resolve(queries),
     ...(loadEngine === undefined ? {} : { loadEngine: (artifact) => loadEngine(artifact, versionId) }),
     privateKeyDer,

@@ -42,7 +42,7 @@ export function createCandidate(
     entitled: NO_FILTERS,
     limits: more.limits ?? limits,
     corpusPassages: more.corpusPassages,
-    raised: 0,
+    exposureAllowance: 0,
     idempotencyDigests: more.key === undefined ? [] : [createHash('sha256').update(more.key).digest()],
     fingerprint: () => ({ fingerprint: randomBytes(32), fingerprintEpoch: 1, requestDigest: undefined }),
   }

@@ -12,6 +12,7 @@ import type { VersionRow } from '#core/db/versions.ts'
 import { CHANGE_KINDS } from '#core/domain/changes.ts'
 import type { Changes } from '#core/domain/changes.ts'
 import { DEFAULT_REVIEW_POLICY } from '#core/domain/review-policy.ts'
+import type { ReviewPolicy } from '#core/domain/review-policy.ts'
 import { statementText } from '#core/domain/review-statements.ts'
 import type { ReviewStatement } from '#core/domain/review-statements.ts'
 import type { ArtifactStore } from '#core/index/format/store.ts'
@@ -174,15 +175,41 @@ export async function requireReviewers(
   reviewers: number,
   rollbackReviewers = 0,
 ): Promise<void> {
+  await insertSignedPolicy(owner, knowledgeBase, {
+    seq: 1,
+    previous: null,
+    policy: { reviewers, rollback_reviewers: rollbackReviewers },
+    signers: [await firstReviewer(owner)],
+  })
+}
+
+/**
+ * Inserts a review policy that differs from the default one in what is given.
+ *
+ * @returns the digest of its statement, which the next one names.
+ */
+export async function insertSignedPolicy(
+  client: Queryable,
+  knowledgeBase: { readonly id: string; readonly slug: string },
+  given: {
+    readonly seq: number
+    readonly previous: string | null
+    readonly policy: Partial<ReviewPolicy>
+    readonly signers: readonly TestReviewer[]
+  },
+): Promise<string> {
   const statement = statementText({
     format: 'evidence review policy 1',
     knowledge_base: knowledgeBase,
-    seq: 1,
-    previous_sha256: null,
-    policy: { ...DEFAULT_REVIEW_POLICY, reviewers, rollback_reviewers: rollbackReviewers },
+    seq: given.seq,
+    previous_sha256: given.previous,
+    policy: { ...DEFAULT_REVIEW_POLICY, ...given.policy },
   })
-  const { id, key } = await firstReviewer(owner)
-  const signatures = [{ reviewer: id, signature: signStatement(statement, key).toString('base64') }]
-  if (!(await insertReviewPolicy(owner, knowledgeBase.id, { seq: 1, statement, signatures })))
+  const signatures = given.signers.map(({ id, key }) => ({
+    reviewer: id,
+    signature: signStatement(statement, key).toString('base64'),
+  }))
+  if (!(await insertReviewPolicy(client, knowledgeBase.id, { seq: given.seq, statement, signatures })))
     throw new Error('there is a policy already')
+  return sha256(statement).toString('hex')
 }

@@ -13,7 +13,6 @@ import { search } from '#search-node/search/pipeline.ts'
 import type { SearchInput } from '#search-node/search/interfaces.ts'
 import { buildTestArtifact } from './artifact.ts'
 import type { TestArtifactOptions } from './artifact.ts'
-import { signingKeys } from './secrets.ts'
 
 /** No deadline and no abort. */
 export const UNLIMITED: CallDeadline = { deadlineMs: Infinity, signal: new AbortController().signal }
@@ -69,10 +68,10 @@ export interface Searchable {
 }
 
 export async function searchable(
-  corpus: Pick<TestArtifactOptions, 'rows' | 'acts' | 'queries' | 'embedding' | 'searchQuestions'>,
+  corpus: Pick<TestArtifactOptions, 'rows' | 'acts' | 'queries' | 'embedding' | 'queryExpansions'>,
 ): Promise<Searchable> {
   const store = mkdtempSync(join(tmpdir(), 'search-'))
-  const { folder, manifest } = await buildTestArtifact({ ...corpus, store, privateKeyDer: signingKeys().privateKeyDer })
+  const { folder, manifest } = await buildTestArtifact({ ...corpus, store })
   const mapping = openIndex(artifactRef(folder, manifest))
   const version = createIndexVersion(mapping)
   return {

@@ -4,8 +4,8 @@ import { INDEX_BOUNDS } from '#core/index/bounds.ts'
 import { canonicalJson } from '#core/platform/digest.ts'
 import { cosineStatisticsSchema } from '#core/index/vectors/cosine-statistics.ts'
 import { engineSchema } from '#core/index/engine/description.ts'
-import { clustersSchema } from '#core/index/vectors/clusters.ts'
-import { SEARCH_QUESTION_FILES } from '#core/index/search-questions/layout.ts'
+import { ivfSchema } from '#core/index/vectors/ivf-layout.ts'
+import { QUERY_EXPANSION_FILES } from '#core/index/query-expansions/layout.ts'
 
 export const ARTIFACT_FORMAT = 1
 export const MANIFEST_FILE = 'manifest.json'
@@ -83,10 +83,10 @@ export const manifestSchema = z
     snapshots_digest: z.string().regex(/^[0-9a-f]{64}$/),
     /** Root of the Merkle tree over the passages in row order (RFC 6962), from `passages.leaves`. */
     merkle_root: z.string().regex(/^[0-9a-f]{64}$/),
-    clusters: clustersSchema.optional(),
+    clusters: ivfSchema.optional(),
     /** See `cosineStatisticsSchema`. */
     cosines: cosineStatisticsSchema.optional(),
-    /** Number of search questions; absent in a version without any. */
+    /** Number of query expansions; absent in a version without any. */
     search_questions: z.int().positive().optional(),
     /** Absent in a version that is searched in its own files. */
     engine: engineSchema.optional(),
@@ -112,7 +112,7 @@ export const manifestSchema = z
   )
   .refine(
     ({ files, search_questions: questions }) =>
-      SEARCH_QUESTION_FILES.every((name) => (files[name] === undefined) === (questions === undefined)),
+      QUERY_EXPANSION_FILES.every((name) => (files[name] === undefined) === (questions === undefined)),
     'the number of search questions and their files do not come together',
   )
 export type Manifest = z.infer<typeof manifestSchema>

@@ -14,17 +14,17 @@ import { readRowTable } from '#core/index/passages/row-table.ts'
 import type { RowTable } from '#core/index/passages/row-table.ts'
 import { openReferencesReader } from '#core/index/references/reader.ts'
 import type { ReferencesReader } from '#core/index/references/reader.ts'
-import { openCodes } from '#core/index/vectors/codes-reader.ts'
-import type { CodesReader, CodesSource } from '#core/index/vectors/codes-reader.ts'
+import { openSq4 } from '#core/index/vectors/sq4-reader.ts'
+import type { Sq4Reader, Sq4Source } from '#core/index/vectors/sq4-reader.ts'
 import type { CosineStatistics } from '#core/index/vectors/cosine-statistics.ts'
-import type { ClustersDescription } from '#core/index/vectors/clusters.ts'
-import { openClusters } from '#core/index/vectors/clusters-reader.ts'
-import type { ClustersReader } from '#core/index/vectors/clusters-reader.ts'
-import { codesFitIn, codesLayout } from '#core/index/vectors/layout.ts'
+import type { IvfDescription } from '#core/index/vectors/ivf-layout.ts'
+import { openIvf } from '#core/index/vectors/ivf-reader.ts'
+import type { IvfReader } from '#core/index/vectors/ivf-reader.ts'
+import { sq4FitsIn, sq4Layout } from '#core/index/vectors/layout.ts'
 import { openRows } from '#core/index/vectors/row-file.ts'
 import type { RowFile } from '#core/index/vectors/row-file.ts'
-import { openSearchQuestions } from '#core/index/search-questions/reader.ts'
-import type { SearchQuestionsReader } from '#core/index/search-questions/reader.ts'
+import { openQueryExpansions } from '#core/index/query-expansions/reader.ts'
+import type { QueryExpansionsReader } from '#core/index/query-expansions/reader.ts'
 import { INDEX_BOUNDS } from '#core/index/bounds.ts'
 import { createResidentParts, wholeFile } from '#core/index/storage/resident-parts.ts'
 import type { ResidentParts, SharedParts } from '#core/index/storage/resident-parts.ts'
@@ -40,8 +40,8 @@ export interface ArtifactRef {
   readonly passageDigests: string
   /** Undefined for a version without vectors. */
   readonly vectors: VectorsRef | undefined
-  /** Number of search questions; undefined: none. */
-  readonly searchQuestions: number | undefined
+  /** Number of query expansions; undefined: none. */
+  readonly queryExpansions: number | undefined
   /** Undefined: the version is searched in its own files. */
   readonly engine: EngineDescription | undefined
 }
@@ -49,7 +49,7 @@ export interface ArtifactRef {
 export interface VectorsRef {
   readonly dimensions: number
   /** Undefined: the version has an engine, and no vectors to be searched in. */
-  readonly clusters: ClustersDescription | undefined
+  readonly ivf: IvfDescription | undefined
   readonly cosines: CosineStatistics
 }
 
@@ -61,8 +61,8 @@ export function artifactRef(folder: string, manifest: Manifest): ArtifactRef {
     passages,
     documents,
     passageDigests: files['passages.sha256'].sha256,
-    vectors: embedding && cosines && { dimensions: embedding.dimensions, clusters, cosines },
-    searchQuestions: search_questions,
+    vectors: embedding && cosines && { dimensions: embedding.dimensions, ivf: clusters, cosines },
+    queryExpansions: search_questions,
     engine,
   }
 }
@@ -78,8 +78,8 @@ export interface IndexReader {
   readonly forward: ForwardReader
   readonly ngrams: NgramsReader
   readonly references: ReferencesReader
-  /** Undefined for a version without search questions. */
-  readonly searchQuestions: SearchQuestionsReader | undefined
+  /** Undefined for a version without query expansions. */
+  readonly queryExpansions: QueryExpansionsReader | undefined
   readonly passage: PassagesReader['passage']
   readonly passageDigest: PassagesReader['digest']
   /** Memory of the artifact that threads share. */
@@ -94,8 +94,8 @@ export interface VectorsReader {
   /** float32. */
   readonly exact: RowFile
   /** Not of a version with an engine. */
-  readonly codes: CodesReader
-  readonly clusters: ClustersReader
+  readonly sq4: Sq4Reader
+  readonly ivf: IvfReader
 }
 
 /** Keeps what is opened until the whole artifact is closed. */
@@ -103,19 +103,19 @@ type Hold = <Reader extends { close(): void }>(reader: Reader) => Reader
 
 function openVectors(
   { folder, passages }: ArtifactRef,
-  { dimensions, cosines, clusters }: VectorsRef,
+  { dimensions, cosines, ivf }: VectorsRef,
   parts: ResidentParts,
-  codesMb: number,
+  sq4Mb: number,
   held: Hold,
 ): VectorsReader {
   const exact = held(openRows({ path: join(folder, 'vectors.f32'), rows: passages, dimensions }, parts))
-  if (clusters === undefined) return withoutSearch({ dimensions, cosines, exact })
+  if (ivf === undefined) return withoutSearch({ dimensions, cosines, exact })
   return {
     dimensions,
     cosines,
     exact,
-    codes: held(openCodes(codesSource(folder, passages, dimensions, parts, codesMb), passages, dimensions)),
-    clusters: held(openClusters(folder, passages, dimensions, clusters, parts)),
+    sq4: held(openSq4(sq4Source(folder, passages, dimensions, parts, sq4Mb), passages, dimensions)),
+    ivf: held(openIvf(folder, passages, dimensions, ivf, parts)),
   }
 }
 
@@ -123,49 +123,50 @@ function openVectors(
 function withoutSearch(vectors: Pick<VectorsReader, 'dimensions' | 'cosines' | 'exact'>): VectorsReader {
   return {
     ...vectors,
-    get codes(): never {
+    get sq4(): never {
       throw new Error('a version with an engine is not searched in its own files')
     },
-    get clusters(): never {
+    get ivf(): never {
       throw new Error('a version with an engine is not searched in its own files')
     },
   }
 }
 
-/** Codes that fit are kept in memory: of others, each search copies pieces from the page cache. */
-function codesSource(
+/** SQ4 vectors that fit are kept in memory: of others, each search copies pieces from the page cache. */
+function sq4Source(
   folder: string,
   passages: number,
   dimensions: number,
   parts: ResidentParts,
-  codesMb: number,
-): CodesSource {
+  sq4Mb: number,
+): Sq4Source {
   const path = join(folder, 'vectors.sq4')
-  const { bytes } = codesLayout(passages, dimensions)
-  return codesFitIn(passages, dimensions, codesMb) ? { memory: parts.memory(wholeFile(path, bytes)) } : { path }
+  const { bytes } = sq4Layout(passages, dimensions)
+  return sq4FitsIn(passages, dimensions, sq4Mb) ? { memory: parts.memory(wholeFile(path, bytes)) } : { path }
 }
 
 /**
- * @param known what another thread read of the same artifact. @param codesMb codes of so many MiB are kept in memory.
+ * @param known what another thread read of the same artifact. @param sq4Mb SQ4 vectors of so many MiB are kept in
+ * memory.
  * @throws Error, with every file closed, if one does not match the verified manifest.
  */
 export function openIndex(
   ref: ArtifactRef,
   known?: SharedParts,
-  codesMb: number = INDEX_BOUNDS.residentCodesMbDefault,
+  sq4Mb: number = INDEX_BOUNDS.residentSq4MbDefault,
 ): IndexReader {
   const parts = createResidentParts(known)
   const { folder, passages } = ref
   using opening = new DisposableStack()
   const held: Hold = (reader) => opening.adopt(reader, (opened) => opened.close())
-  const vectors = ref.vectors && openVectors(ref, ref.vectors, parts, codesMb, held)
+  const vectors = ref.vectors && openVectors(ref, ref.vectors, parts, sq4Mb, held)
   const records = held(openPassagesReader(folder, passages, ref.passageDigests, parts))
   const facets = held(openFacetsReader(folder, passages, ref.documents, parts))
   const lexical = held(openLexicalReader(folder, passages, parts, 'lexical', ref.engine === undefined))
   const forward = held(openForwardReader(folder, passages, parts))
   const references = held(openReferencesReader(folder))
-  const searchQuestions =
-    ref.searchQuestions === undefined ? undefined : held(openSearchQuestions(folder, ref.searchQuestions, parts))
+  const queryExpansions =
+    ref.queryExpansions === undefined ? undefined : held(openQueryExpansions(folder, ref.queryExpansions, parts))
   const index = {
     passages,
     vectors,
@@ -175,7 +176,7 @@ export function openIndex(
     forward,
     ngrams: readNgrams(folder, passages, parts),
     references,
-    searchQuestions,
+    queryExpansions,
     passage: (row: number) => records.passage(row),
     passageDigest: (row: number) => records.digest(row),
     shared: parts.shared,

@@ -5,13 +5,13 @@ import { fileURLToPath } from 'node:url'
 import type { z } from 'zod'
 import { Piscina } from 'piscina'
 import { ArtifactError } from '#core/index/artifact-error.ts'
-import { documentsFault } from '#core/index/facets/documents-reader.ts'
+import { documentsFault } from '#core/index/facets/documents.ts'
 import { facetsLayout, facetsSchema } from '#core/index/facets/layout.ts'
 import { PASSAGE_DIGEST_BYTES, passageOffsetsFault } from '#core/index/passages/layout.ts'
-import { clustersFault } from '#core/index/vectors/clusters.ts'
+import { ivfFault } from '#core/index/vectors/ivf-layout.ts'
 import { centroidsBytes } from '#core/index/vectors/centroids.ts'
-import { codesLayout } from '#core/index/vectors/layout.ts'
-import { searchQuestionRowsFault } from '#core/index/search-questions/layout.ts'
+import { sq4Layout } from '#core/index/vectors/layout.ts'
+import { queryExpansionRowsFault } from '#core/index/query-expansions/layout.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import type { FileDigest } from '#core/platform/hashed-file.ts'
 import { parsedJson } from '#core/platform/json.ts'
@@ -82,8 +82,8 @@ async function verifyFiles(folder: string, manifest: Manifest): Promise<void> {
 }
 
 /**
- * Verifies the manifest alone: digest, signature and schema. The other files are not checked. Every reader of a manifest
- * reads it here.
+ * Verifies the manifest alone: digest, signature and schema. The other files are not checked. Every reader of a
+ * manifest reads it here.
  * @param expectedDigest `unrecorded`: a build finds an artifact that an earlier attempt wrote.
  */
 export async function readSignedManifest(
@@ -171,16 +171,16 @@ async function verifyShapes(folder: string, manifest: Manifest): Promise<void> {
 function verifyVectors(
   passages: number,
   dimensions: number,
-  clusters: number | undefined,
-  { 'vectors.f32': vectors, 'vectors.sq4': codes, 'centroids.sq4': centroids }: Manifest['files'],
+  lists: number | undefined,
+  { 'vectors.f32': vectors, 'vectors.sq4': sq4, 'centroids.sq4': centroids }: Manifest['files'],
 ): void {
   if (vectors?.bytes !== passages * dimensions * 4)
     throw new ArtifactError('vectors.f32 does not hold one vector a passage.')
-  if (clusters === undefined) return
-  if (codes?.bytes !== codesLayout(passages, dimensions).bytes)
-    throw new ArtifactError('vectors.sq4 does not hold one code a passage.')
-  if (centroids?.bytes !== centroidsBytes(clusters, dimensions))
-    throw new ArtifactError('centroids.sq4 does not hold one code a cluster.')
+  if (lists === undefined) return
+  if (sq4?.bytes !== sq4Layout(passages, dimensions).bytes)
+    throw new ArtifactError('vectors.sq4 does not hold one SQ4 vector a passage.')
+  if (centroids?.bytes !== centroidsBytes(lists, dimensions))
+    throw new ArtifactError('centroids.sq4 does not hold one SQ4 vector a list.')
 }
 
 /** Verifies the tables that a search does not check. A row out of range would address foreign bytes. */
@@ -189,11 +189,11 @@ async function verifyTables(folder: string, manifest: Manifest): Promise<void> {
   const read = (name: ArtifactFile): Promise<Buffer> => readFile(join(folder, name))
   const fault =
     passageOffsetsFault(await read('passages.offsets'), passages, files['passages.jsonl'].bytes) ??
-    (clusters && clustersFault(await read('clusters.u32'), passages, clusters.count)) ??
+    (clusters && ivfFault(await read('clusters.u32'), passages, clusters.count)) ??
     documentsFault(await read('documents.bin'), passages, documents) ??
     (questions === undefined
       ? undefined
-      : searchQuestionRowsFault(await read('search-questions.rows'), questions, passages))
+      : queryExpansionRowsFault(await read('search-questions.rows'), questions, passages))
   if (fault !== undefined) throw new ArtifactError(fault)
 }
 

@@ -4,10 +4,8 @@ import { join } from 'node:path'
 import { createAnalyzer } from '#core/index/analysis/analyzer.ts'
 import { ArtifactError } from '#core/index/artifact-error.ts'
 import type { EngineDescription, UnsignedArtifact } from '#core/index/engine/description.ts'
-import { createDocumentsWriter } from '#core/index/facets/documents-writer.ts'
-import type { DocumentsWriter } from '#core/index/facets/documents-writer.ts'
+import { createDocumentsWriter } from '#core/index/facets/documents.ts'
 import { createFacetsWriter } from '#core/index/facets/writer.ts'
-import type { FacetsWriter } from '#core/index/facets/writer.ts'
 import { canonicalJson, sha256 } from '#core/platform/digest.ts'
 import { merkleRoot } from '#core/platform/merkle.ts'
 import { createPause } from '#core/platform/pause.ts'
@@ -26,26 +24,20 @@ import {
 import type { EmbeddingSpace, Manifest } from './manifest.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
 import { createForwardWriter } from '#core/index/lexical/forward-writer.ts'
-import type { ForwardWriter } from '#core/index/lexical/forward-writer.ts'
 import { createNgramsWriter, writeNgrams } from '#core/index/ngrams/writer.ts'
-import type { NgramsWriter } from '#core/index/ngrams/writer.ts'
 import { createLexicalWriter } from '#core/index/lexical/writer.ts'
-import type { LexicalWriter } from '#core/index/lexical/writer.ts'
 import type { ActEntry } from '#core/index/references/layout.ts'
 import { createReferencesWriter } from '#core/index/references/writer.ts'
-import type { ReferencesWriter } from '#core/index/references/writer.ts'
 import { createSourcesWriter } from '#core/index/passages/sources.ts'
-import type { DerivedFields, SourceFacts, SourcesWriter } from '#core/index/passages/sources.ts'
+import type { DerivedFields, SourceFacts } from '#core/index/passages/sources.ts'
 import { createPassagesWriter } from '#core/index/passages/writer.ts'
-import type { PassagesWriter } from '#core/index/passages/writer.ts'
 import { createRowTableWriter } from '#core/index/passages/row-table.ts'
-import type { RowTableWriter } from '#core/index/passages/row-table.ts'
 import type { CosineStatistics } from '#core/index/vectors/cosine-statistics.ts'
-import type { ClustersDescription } from '#core/index/vectors/clusters.ts'
+import type { IvfDescription } from '#core/index/vectors/ivf-layout.ts'
 import { openVectorsWriter } from '#core/index/vectors/writer.ts'
 import type { VectorsWriter } from '#core/index/vectors/writer.ts'
-import { writeSearchQuestions } from '#core/index/search-questions/writer.ts'
-import type { PlacedQuestion } from '#core/index/search-questions/writer.ts'
+import { writeQueryExpansions } from '#core/index/query-expansions/writer.ts'
+import type { PlacedExpansion } from '#core/index/query-expansions/writer.ts'
 import { copyUnit, createRowChecks } from './row-checks.ts'
 import { readSignedManifest, verifyArtifact } from './verify.ts'
 
@@ -79,8 +71,8 @@ export interface ArtifactInput {
   readonly rows: AsyncIterable<ArtifactRow | PassageRow> | Iterable<ArtifactRow | PassageRow>
   /** The acts of the corpus with their names. */
   readonly acts: readonly ActEntry[]
-  /** Rows ascending; absent or empty: a version without search questions. */
-  readonly searchQuestions?: readonly PlacedQuestion[]
+  /** Rows ascending; absent or empty: a version without query expansions. */
+  readonly queryExpansions?: readonly PlacedExpansion[]
   /**
    * Loads the rows into an index of an engine; called once all files are written. Absent: a version that is searched in
    * its own files.
@@ -170,7 +162,7 @@ async function writeFolder(input: ArtifactInput, folder: string): Promise<Writte
     const tables = passages.finish()
     const order = forward.finish()
     const named = references.finish(input.acts)
-    const { searchQuestions = [] } = input
+    const { queryExpansions = [] } = input
     const files = {
       ...written?.files,
       'passages.jsonl': await lines.finish(),
@@ -193,7 +185,7 @@ async function writeFolder(input: ArtifactInput, folder: string): Promise<Writte
         Buffer.from(canonicalJson(named.references)),
       ]),
       'references.bin': await writeHashed(join(folder, 'references.bin'), [named.bytes]),
-      ...(searchQuestions.length === 0 ? {} : await writeSearchQuestions(folder, searchQuestions)),
+      ...(queryExpansions.length === 0 ? {} : await writeQueryExpansions(folder, queryExpansions)),
     }
     // The build needs the postings for the n-grams; a version with an engine is not searched in them.
     const { 'lexical.postings': postings, ...others } = files
@@ -204,7 +196,7 @@ async function writeFolder(input: ArtifactInput, folder: string): Promise<Writte
       engine,
       documents: documents.count,
       merkleRoot: merkleRoot(tables.leaves),
-      clusters: written?.clusters,
+      ivf: written?.ivf,
       cosines: written?.cosines,
       files: { ...others, ...(isSearched ? { 'lexical.postings': postings } : {}), ...ofNgrams },
     })
@@ -217,7 +209,7 @@ interface Measured {
   readonly engine: EngineDescription | undefined
   readonly documents: number
   readonly merkleRoot: Buffer
-  readonly clusters: ClustersDescription | undefined
+  readonly ivf: IvfDescription | undefined
   readonly cosines: CosineStatistics | undefined
   readonly files: Manifest['files']
 }
@@ -225,9 +217,9 @@ interface Measured {
 async function writeManifest(
   input: ArtifactInput,
   folder: string,
-  { engine, documents, merkleRoot: root, clusters, cosines, files }: Measured,
+  { engine, documents, merkleRoot: root, ivf, cosines, files }: Measured,
 ): Promise<WrittenArtifact> {
-  const searchQuestions = input.searchQuestions?.length ?? 0
+  const queryExpansions = input.queryExpansions?.length ?? 0
   const manifest = manifestSchema.parse({
     format: ARTIFACT_FORMAT,
     ...(cosines === undefined ? {} : { cosines }),
@@ -235,10 +227,10 @@ async function writeManifest(
     passages: input.passages,
     documents,
     ...(input.embedding === undefined ? {} : { embedding: input.embedding }),
-    ...(clusters === undefined ? {} : { clusters }),
+    ...(ivf === undefined ? {} : { clusters: ivf }),
     snapshots_digest: input.snapshotsDigest,
     merkle_root: root.toString('hex'),
-    ...(searchQuestions === 0 ? {} : { search_questions: searchQuestions }),
+    ...(queryExpansions === 0 ? {} : { search_questions: queryExpansions }),
     ...(engine === undefined ? {} : { engine }),
     files,
   })
@@ -254,19 +246,7 @@ interface RowFiles {
   readonly tokens: HashedFile
 }
 
-interface WrittenRows {
-  readonly passages: PassagesWriter
-  readonly facets: FacetsWriter
-  readonly documents: DocumentsWriter
-  readonly table: RowTableWriter
-  readonly lexical: LexicalWriter
-  readonly forward: ForwardWriter
-  readonly ngrams: NgramsWriter
-  readonly references: ReferencesWriter
-  readonly sources: SourcesWriter
-}
-
-async function writeRows(input: ArtifactInput, files: RowFiles, pause: () => Promise<void>): Promise<WrittenRows> {
+async function writeRows(input: ArtifactInput, files: RowFiles, pause: () => Promise<void>) {
   const check = createRowChecks(input.passages)
   const passages = createPassagesWriter(input.passages)
   const facets = createFacetsWriter(input.passages)

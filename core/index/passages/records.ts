@@ -1,10 +1,49 @@
 import { closeSync, createReadStream } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { ArtifactError } from '#core/index/artifact-error.ts'
+import { openLines, verifiedLines } from '#core/index/storage/verified-lines.ts'
 import type { FileDigest } from '#core/platform/hashed-file.ts'
 import { passageRecordSchema } from './record.ts'
 import type { PassageRecord } from './record.ts'
-import { openPassages, verifiedPassageLines } from './verified-records.ts'
+
+const NAME = 'passages.jsonl'
+
+export interface PassageLine {
+  readonly passage: PassageRecord
+  /** Byte offset of the line. */
+  readonly from: number
+  /** Length of the line, without its end. */
+  readonly bytes: number
+}
+
+/**
+ * Opens the passages of an artifact.
+ * @throws ArtifactError if the file cannot be read.
+ */
+export function openPassages(path: string): number {
+  return openLines(path, NAME)
+}
+
+/**
+ * Streams every passage of an open `passages.jsonl` in row order, and hashes the bytes that it parses. What was read
+ * is verified only once the stream has ended.
+ * @param expected digest that the signed manifest states.
+ * @throws ArtifactError if what was read is something else.
+ */
+export async function* verifiedPassageLines(file: number, expected: FileDigest): AsyncGenerator<PassageLine> {
+  for await (const { line, from } of verifiedLines(file, expected, NAME))
+    yield { passage: parsePassageLine(line), from, bytes: line.length }
+}
+
+/** @throws ArtifactError if the line is no passage. */
+export function parsePassageLine(line: Buffer): PassageRecord {
+  try {
+    return passageRecordSchema.parse(JSON.parse(line.toString('utf8')))
+  } catch (cause) {
+    throw new ArtifactError('passages.jsonl holds a line that is no passage.', { cause })
+  }
+}
 
 /** Streams every passage of a `passages.jsonl` in row order. */
 export async function* passagesIn(path: string): AsyncGenerator<PassageRecord> {

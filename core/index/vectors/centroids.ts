@@ -11,7 +11,7 @@ import type { QuantizedQuery, ScalarQuantizer } from './quantizer.ts'
 export interface Centroids {
   /**
    * The inner product of a query with each centroid, less that with the mean of all rows.
-   * @returns by cluster; valid until the next call.
+   * @returns by list; valid until the next call.
    */
   products(query: QuantizedQuery): Float32Array
 }
@@ -22,24 +22,24 @@ export function encodeCentroids(quantizer: ScalarQuantizer, centroids: Float32Ar
 }
 
 /** Length of `centroids.sq4`. */
-export function centroidsBytes(clusters: number, dimensions: number): number {
-  return rowsLayout(clusters, dimensions).bytes
+export function centroidsBytes(lists: number, dimensions: number): number {
+  return rowsLayout(lists, dimensions).bytes
 }
 
-/** @throws Error if the file does not hold so many codes. */
-export function openCentroids(folder: string, clusters: number, dimensions: number, parts: ResidentParts): Centroids {
-  const codes = parts.memory(wholeFile(join(folder, 'centroids.sq4'), centroidsBytes(clusters, dimensions)))
-  const words = bitsetWords(clusters)
-  const { bits, hits, setQuery, scan } = createKernel(rowsLayout(clusters, dimensions), codes, words * 32)
-  for (let cluster = 0; cluster < clusters; cluster++) addRow(bits, cluster)
-  const products = new Float32Array(clusters)
+/** @throws Error if the file does not hold so many SQ4 vectors. */
+export function openCentroids(folder: string, lists: number, dimensions: number, parts: ResidentParts): Centroids {
+  const sq4 = parts.memory(wholeFile(join(folder, 'centroids.sq4'), centroidsBytes(lists, dimensions)))
+  const words = bitsetWords(lists)
+  const { bits, hits, setQuery, scan } = createKernel(rowsLayout(lists, dimensions), sq4, words * 32)
+  for (let list = 0; list < lists; list++) addRow(bits, list)
+  const products = new Float32Array(lists)
   return {
     products(query) {
       setQuery(query)
       scan(0, words, NO_THRESHOLD)
-      // Every code scores above the threshold, so the hits are the clusters in order.
-      for (let cluster = 0; cluster < clusters; cluster++)
-        products[cluster] = ((hits[cluster * 2 + 1] ?? 0) - query.offset) / query.scorePerCosine
+      // Every SQ4 vector scores above the threshold, so the hits are the lists in order.
+      for (let list = 0; list < lists; list++)
+        products[list] = ((hits[list * 2 + 1] ?? 0) - query.offset) / query.scorePerCosine
       return products
     },
   }

@@ -1,25 +1,25 @@
 import { evenlySpaced, rowBlocks, vectorBlocks } from './blocks.ts'
 import type { VectorFile } from './blocks.ts'
-import { RADIUS_MIN_SHARE } from './clusters.ts'
+import { RADIUS_MIN_SHARE } from './ivf-layout.ts'
 import { buildGraph } from './graph.ts'
 import type { BuiltGraph } from './graph.ts'
 
-/** Clusters per √rows. More clusters are finer, but each has to be found and read on its own; see decision 0027. */
-const CLUSTERS_PER_ROOT = 4
-/** Rows of the sample for each cluster, and the bytes of all of them. */
-const SAMPLE_PER_CLUSTER = 32
+/** Lists per √rows. More lists are finer, but each has to be found and read on its own; see decision 0027. */
+const LISTS_PER_ROOT = 4
+/** Rows of the sample for each list, and the bytes of all of them. */
+const SAMPLE_PER_LIST = 32
 const SAMPLE_BYTES_MAX = 256 * 1024 * 1024
 const ITERATIONS = 5
 
-/** The rows of a version, divided into clusters of near vectors. */
-export interface Clusters {
-  /** First position of each cluster in `rows`, and the end. */
+/** The rows of a version, divided into IVF lists of near vectors. */
+export interface IvfLists {
+  /** First position of each list in `rows`, and the end. */
   readonly starts: Uint32Array
-  /** Row numbers, cluster after cluster, ascending within a cluster. */
+  /** Row numbers, list after list, ascending within a list. */
   readonly rows: Uint32Array
   /** Concatenated. */
   readonly centroids: Float32Array
-  /** See `clustersLayout`. */
+  /** See `ivfLayout`. */
   readonly radii: Float32Array
   /** Graph over the centroids. The mean of all rows is subtracted from each centroid. */
   readonly graph: BuiltGraph
@@ -27,26 +27,26 @@ export interface Clusters {
 
 /**
  * Divides the vectors of a version by spherical k-means (Dhillon & Modha 2001), trained on a sample; a graph of the
- * centroids finds the nearest one. The same vectors give the same clusters.
+ * centroids finds the nearest one. The same vectors give the same lists.
  */
-export async function cluster(file: VectorFile, pause: () => Promise<void>): Promise<Clusters> {
+export async function buildIvfLists(file: VectorFile, pause: () => Promise<void>): Promise<IvfLists> {
   const { rows, dimensions } = file
-  const wanted = Math.min(rows, Math.max(1, Math.round(CLUSTERS_PER_ROOT * Math.sqrt(rows))))
+  const wanted = Math.min(rows, Math.max(1, Math.round(LISTS_PER_ROOT * Math.sqrt(rows))))
   const trained = buildGraph(await train(file, wanted, pause), dimensions)
   const sums = new Float64Array(wanted * dimensions)
-  const clusterOf = new Uint32Array(rows)
+  const listOf = new Uint32Array(rows)
   for await (const { firstRow, vectors } of vectorBlocks(file, pause)) {
     const nearest = trained.assign(vectors)
-    clusterOf.set(nearest, firstRow)
+    listOf.set(nearest, firstRow)
     addTo(sums, vectors, nearest, dimensions)
   }
-  return inOrder(clusterOf, sums, dimensions)
+  return inOrder(listOf, sums, dimensions)
 }
 
 async function train(file: VectorFile, wanted: number, pause: () => Promise<void>): Promise<Float32Array> {
   const { dimensions } = file
   const most = Math.max(wanted, Math.floor(SAMPLE_BYTES_MAX / (dimensions * 4)))
-  const sample = await sampled(file, Math.min(wanted * SAMPLE_PER_CLUSTER, most), pause)
+  const sample = await sampled(file, Math.min(wanted * SAMPLE_PER_LIST, most), pause)
   const count = sample.length / dimensions
   let centroids = new Float32Array(wanted * dimensions)
   for (let at = 0; at < wanted; at++) {
@@ -80,8 +80,8 @@ async function sampled(file: VectorFile, count: number, pause: () => Promise<voi
   return sample
 }
 
-function addTo(sums: Float64Array, vectors: Float32Array, clusterOf: Uint32Array, dimensions: number): void {
-  for (const [at, each] of clusterOf.entries()) {
+function addTo(sums: Float64Array, vectors: Float32Array, listOf: Uint32Array, dimensions: number): void {
+  for (const [at, each] of listOf.entries()) {
     const [from, to] = [at * dimensions, each * dimensions]
     for (let d = 0; d < dimensions; d++) sums[to + d] = (sums[to + d] ?? 0) + (vectors[from + d] ?? 0)
   }
@@ -99,16 +99,16 @@ function units(sums: Float64Array, dimensions: number, before: Float32Array): Fl
   return scaled
 }
 
-/** Sorts rows by cluster, leaves empty clusters out, and makes the graph of the centroids. */
-function inOrder(clusterOf: Uint32Array, sums: Float64Array, dimensions: number): Clusters {
+/** Sorts rows by list, leaves empty lists out, and makes the graph of the centroids. */
+function inOrder(listOf: Uint32Array, sums: Float64Array, dimensions: number): IvfLists {
   const sizes = new Uint32Array(sums.length / dimensions)
-  for (const each of clusterOf) sizes[each] = (sizes[each] ?? 0) + 1
+  for (const each of listOf) sizes[each] = (sizes[each] ?? 0) + 1
   const next = new Uint32Array(sizes.length)
   for (let at = 1; at < next.length; at++) next[at] = (next[at - 1] ?? 0) + (sizes[at - 1] ?? 0)
   const held = Uint32Array.from(sizes.keys()).filter((each) => (sizes[each] ?? 0) > 0)
-  const starts = Uint32Array.from([...held.map((each) => next[each] ?? 0), clusterOf.length])
-  const rows = new Uint32Array(clusterOf.length)
-  for (const [row, each] of clusterOf.entries()) {
+  const starts = Uint32Array.from([...held.map((each) => next[each] ?? 0), listOf.length])
+  const rows = new Uint32Array(listOf.length)
+  for (const [row, each] of listOf.entries()) {
     const position = next[each] ?? 0
     rows[position] = row
     next[each] = position + 1

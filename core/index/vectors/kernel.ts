@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { PAGE_BYTES } from '#core/index/storage/shared-memory.ts'
 import type { SharedMemory } from '#core/index/storage/shared-memory.ts'
-import type { CodesLayout } from './layout.ts'
+import type { Sq4Layout } from './layout.ts'
 import type { QuantizedQuery } from './quantizer.ts'
 
 /** Memory of one instance of the kernel: one page at first. */
@@ -22,7 +22,7 @@ declare const WebAssembly: {
 }
 
 type Scan = (
-  codes: number,
+  sq4: number,
   rowBytes: number,
   query: number,
   bits: number,
@@ -37,7 +37,7 @@ const exportsSchema = z.object({
   scan: z.custom<Scan>((value) => typeof value === 'function'),
 })
 
-/** Scores pieces of codes that lie in memory of all threads; the caller fills `bits`. */
+/** Scores pieces of SQ4 vectors that lie in memory of all threads; the caller fills `bits`. */
 export interface Kernel {
   /** Maximum number of rows of a piece; a multiple of 32. */
   readonly rowsMax: number
@@ -47,10 +47,10 @@ export interface Kernel {
   readonly hits: Int32Array
   setQuery(query: Pick<QuantizedQuery, 'bytes'>): void
   /**
-   * @param codesAt where the code of the piece's row 0 begins. @param words of bits.
+   * @param sq4At where the SQ4 vector of the piece's row 0 begins. @param words of bits.
    * @returns the number of rows whose score is above the threshold.
    */
-  scan(codesAt: number, words: number, threshold: number): number
+  scan(sq4At: number, words: number, threshold: number): number
 }
 
 /** About half of a core's own cache. */
@@ -66,14 +66,14 @@ export const NO_THRESHOLD = -(2 ** 30)
 
 /** @param rowsMax a multiple of 32. */
 export function createKernel(
-  { rowBytes }: Pick<CodesLayout, 'rowBytes'>,
-  codes: SharedMemory,
+  { rowBytes }: Pick<Sq4Layout, 'rowBytes'>,
+  sq4: SharedMemory,
   rowsMax: number = pieceRowsMax(rowBytes),
 ): Kernel {
   const queryBytes = (rowBytes - 2) * 2 + 1
   const bitsAt = Math.ceil(queryBytes / 8) * 8
   const hitsAt = bitsAt + Math.ceil(rowsMax / 64) * 8
-  const { memory, scan } = exportsSchema.parse(new WebAssembly.Instance(compiled, { codes: { memory: codes } }).exports)
+  const { memory, scan } = exportsSchema.parse(new WebAssembly.Instance(compiled, { codes: { memory: sq4 } }).exports)
   memory.grow(Math.ceil((hitsAt + rowsMax * 8) / PAGE_BYTES) - 1)
   const query = new Int8Array(memory.buffer, 0, queryBytes)
   return {
@@ -81,6 +81,6 @@ export function createKernel(
     bits: new Uint32Array(memory.buffer, bitsAt, rowsMax / 32),
     hits: new Int32Array(memory.buffer, hitsAt, rowsMax * 2),
     setQuery: ({ bytes }) => query.set(bytes),
-    scan: (codesAt, words, threshold) => scan(codesAt, rowBytes, 0, bitsAt, words, threshold, hitsAt),
+    scan: (sq4At, words, threshold) => scan(sq4At, rowBytes, 0, bitsAt, words, threshold, hitsAt),
   }
 }

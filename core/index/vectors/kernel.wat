@@ -1,4 +1,4 @@
-;; Scores codes of four bits against one query. The code of row r of a piece begins at $codes + r * $rowBytes of $held,
+;; Scores SQ4 vectors against one query. That of row r of a piece begins at $codes + r * $rowBytes of $held,
 ;; which threads share; all else lies in $own. The query has one signed byte a component, in the order of the components,
 ;; and then that of the component along the mean.
 ;;

@@ -4,13 +4,13 @@ import { createResidentParts } from '#core/index/storage/resident-parts.ts'
 import { largest } from '#core/index/top-k.ts'
 import type { VectorFile } from './blocks.ts'
 import { openCentroids } from './centroids.ts'
-import { ClusterSpread, firstClusters } from './cluster-spread.ts'
-import { CLUSTERS_RECALL, DEVIATIONS_RECALL } from './clusters.ts'
-import type { ClustersDescription } from './clusters.ts'
-import { openCodes } from './codes-reader.ts'
-import type { CodesReader } from './codes-reader.ts'
-import type { CodesScan } from './codes-scan.ts'
-import type { Clusters } from './k-means.ts'
+import { ListSpread, firstLists } from './list-spread.ts'
+import { NPROBE_RECALL, DEVIATIONS_RECALL } from './ivf-layout.ts'
+import type { IvfDescription } from './ivf-layout.ts'
+import { openSq4 } from './sq4-reader.ts'
+import type { Sq4Reader } from './sq4-reader.ts'
+import type { Sq4Scan } from './sq4-scan.ts'
+import type { IvfLists } from './k-means.ts'
 import { openRows } from './row-file.ts'
 import type { RowFile } from './row-file.ts'
 
@@ -18,94 +18,94 @@ import type { RowFile } from './row-file.ts'
 const DEPTHS = [10, 100, 1_000] as const
 const [NEAREST, , DEEPEST] = DEPTHS
 /**
- * Under a filter that excludes the nearest rows, the wanted ones lie in clusters that are all about as near. Of normally
- * distributed rows, one in 13,822 lies farther above its mean.
+ * Under a filter that excludes the nearest rows, the wanted ones lie in lists that are all about as near. Of
+ * normally distributed rows, one in 13,822 lies farther above its mean.
  */
 const DEVIATIONS_MIN = 3.8
-/** The deviation of rows that are all equal to the centroids of their clusters. */
+/** The deviation of rows that are all equal to the centroids of their lists. */
 const DEVIATION_MIN = 1e-6
 
 /**
- * Measures how many clusters a search has to probe. The true nearest rows come from a scan of all codes, scored in
- * float32.
+ * Measures how many lists a search has to probe. The true nearest rows come from a scan of all SQ4 vectors, scored
+ * in float32.
  * @param folder with `vectors.f32`, `vectors.sq4` and `centroids.sq4`. @param queries unit length.
  */
-export async function measureClusters(
+export async function measureIvf(
   folder: string,
   file: VectorFile,
-  clusters: Clusters,
+  lists: IvfLists,
   queries: readonly Float32Array[],
   pause: () => Promise<void>,
-): Promise<Pick<ClustersDescription, 'nprobe' | 'deviations'>> {
+): Promise<Pick<IvfDescription, 'nprobe' | 'deviations'>> {
   const { rows, dimensions } = file
-  const count = clusters.starts.length - 1
-  const clusterOf = clusterOfRows(clusters)
-  /** How many of the true ten nearest rows lie in the cluster of each rank. */
+  const count = lists.starts.length - 1
+  const listOf = listOfRows(lists)
+  /** How many of the true ten nearest rows lie in the list of each rank. */
   const ranks = new Float64Array(count)
   const deviations = DEPTHS.map((): number[] => [])
   const parts = createResidentParts()
   const centroids = openCentroids(folder, count, dimensions, parts)
   using opened = new DisposableStack()
-  const codes = opened.adopt(openCodes({ path: join(folder, 'vectors.sq4') }, rows, dimensions), (open) => open.close())
+  const sq4 = opened.adopt(openSq4({ path: join(folder, 'vectors.sq4') }, rows, dimensions), (open) => open.close())
   const exact = opened.adopt(openRows(file, parts), (open) => open.close())
   for (const query of queries) {
     await pause()
-    const nearest = nearestOf(query, clusters, codes, exact)
-    const scan = codes.scan(query, { candidates: 0, threshold: 1 })
+    const nearest = nearestOf(query, lists, sq4, exact)
+    const scan = sq4.scan(query, { candidates: 0, threshold: 1 })
     const products = centroids.products(scan.query)
-    const spread = spreadNear(scan, clusters, clusters.graph.nearest(query, firstClusters(rows, count)))
-    const mostOf = products.map((product, at) => product + DEVIATIONS_MIN * spread * (clusters.radii[at] ?? 0))
-    countRanks(ranks, mostOf, nearest.rows.subarray(0, NEAREST), clusterOf)
+    const spread = spreadNear(scan, lists, lists.graph.nearest(query, firstLists(rows, count)))
+    const upperBounds = products.map((product, at) => product + DEVIATIONS_MIN * spread * (lists.radii[at] ?? 0))
+    countRanks(ranks, upperBounds, nearest.rows.subarray(0, NEAREST), listOf)
     addDeviations(deviations, nearest, (row) => {
-      const at = clusterOf[row] ?? 0
-      return { product: products[at] ?? 0, deviation: spread * (clusters.radii[at] ?? 0) }
+      const at = listOf[row] ?? 0
+      return { product: products[at] ?? 0, deviation: spread * (lists.radii[at] ?? 0) }
     })
   }
   return {
-    nprobe: fewestWith(CLUSTERS_RECALL, ranks),
+    nprobe: fewestWith(NPROBE_RECALL, ranks),
     deviations: Math.max(DEVIATIONS_MIN, ...deviations.map((ofDepth) => quantile(ofDepth, DEVIATIONS_RECALL))),
   }
 }
 
-function clusterOfRows({ starts, rows }: Clusters): Uint32Array {
-  const clusterOf = new Uint32Array(rows.length)
-  for (let cluster = 0; cluster + 1 < starts.length; cluster++)
-    for (const row of rows.subarray(starts[cluster], starts[cluster + 1])) clusterOf[row] = cluster
-  return clusterOf
+function listOfRows({ starts, rows }: IvfLists): Uint32Array {
+  const listOf = new Uint32Array(rows.length)
+  for (let list = 0; list + 1 < starts.length; list++)
+    for (const row of rows.subarray(starts[list], starts[list + 1])) listOf[row] = list
+  return listOf
 }
 
-/** Measures the first clusters of a query, as a search does. */
-function spreadNear(scan: CodesScan, { starts, radii, rows }: Clusters, first: Uint32Array): number {
-  const spread = new ClusterSpread()
+/** Measures the first lists of a query, as a search does. */
+function spreadNear(scan: Sq4Scan, { starts, radii, rows }: IvfLists, first: Uint32Array): number {
+  const spread = new ListSpread()
   const none = new Uint32Array(bitsetWords(rows.length))
-  for (const cluster of first) {
+  for (const list of first) {
     if (spread.isMeasured) break
-    const [from, to] = [starts[cluster] ?? 0, starts[cluster + 1] ?? 0]
-    spread.add(to - from, scan.addAndMeasure(none, from, to), radii[cluster] ?? 0)
+    const [from, to] = [starts[list] ?? 0, starts[list + 1] ?? 0]
+    spread.add(to - from, scan.addAndMeasure(none, from, to), radii[list] ?? 0)
   }
   return spread.deviation
 }
 
-/** Counts rows at the rank of their cluster, the cluster of the largest value first. */
-function countRanks(counts: Float64Array, values: Float32Array, rows: Uint32Array, clusterOf: Uint32Array): void {
+/** Counts rows at the rank of their list, the list of the largest value first. */
+function countRanks(counts: Float64Array, values: Float32Array, rows: Uint32Array, listOf: Uint32Array): void {
   const rankOf = new Uint32Array(values.length)
   for (const [rank, at] of largest(values, values.length).ids.entries()) rankOf[at] = rank
   for (const row of rows) {
-    const rank = rankOf[clusterOf[row] ?? 0] ?? 0
+    const rank = rankOf[listOf[row] ?? 0] ?? 0
     counts[rank] = (counts[rank] ?? 0) + 1
   }
 }
 
-/** @param clusterOf the product with the centroid of a row's cluster, and the deviation of its rows. */
+/** @param listOf the product with the centroid of a row's list, and the deviation of its rows. */
 function addDeviations(
   deviations: readonly number[][],
   { rows, scores, ofMean }: NearestOfQuery,
-  clusterOf: (row: number) => { readonly product: number; readonly deviation: number },
+  listOf: (row: number) => { readonly product: number; readonly deviation: number },
 ): void {
   for (const [at, depth] of DEPTHS.entries()) {
     const least = (scores[Math.min(depth, rows.length) - 1] ?? 0) - ofMean
     for (const row of rows.subarray(0, depth)) {
-      const { product, deviation } = clusterOf(row)
+      const { product, deviation } = listOf(row)
       deviations[at]?.push((least - product) / Math.max(DEVIATION_MIN, deviation))
     }
   }
@@ -126,12 +126,12 @@ interface NearestOfQuery {
   /** Nearest first, with their cosines. */
   readonly rows: Uint32Array
   readonly scores: Float64Array
-  /** The cosine of the mean of all rows, by which a search of the codes is off. */
+  /** The cosine of the mean of all rows, by which a search of the SQ4 vectors is off. */
   readonly ofMean: number
 }
 
-function nearestOf(query: Float32Array, { rows: rowOf }: Clusters, codes: CodesReader, exact: RowFile): NearestOfQuery {
-  const scan = codes.scan(query, { candidates: DEEPEST, threshold: NEAREST })
+function nearestOf(query: Float32Array, { rows: rowOf }: IvfLists, sq4: Sq4Reader, exact: RowFile): NearestOfQuery {
+  const scan = sq4.scan(query, { candidates: DEEPEST, threshold: NEAREST })
   scan.add(allPositions(rowOf.length), 0, rowOf.length)
   const rows = scan
     .rows()

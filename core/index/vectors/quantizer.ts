@@ -39,7 +39,7 @@ function lengthOf(vector: Float64Array): number {
   return Math.sqrt(vector.reduce((sum, value) => sum + value * value, 0))
 }
 
-/** Returns a function that codes the concatenated vectors of some rows; see `rowsLayout`. */
+/** Returns a function that quantizes the concatenated vectors of some rows; see `rowsLayout`. */
 export function createEncoder(quantizer: ScalarQuantizer): (vectors: Float32Array) => Uint8Array<ArrayBuffer> {
   const { step, alongBase, alongStep, mean } = quantizer
   const direction = directionOf(mean)
@@ -47,7 +47,7 @@ export function createEncoder(quantizer: ScalarQuantizer): (vectors: Float32Arra
   return (vectors) => {
     const rows = vectors.length / dimensions
     const { rowBytes, bytes } = rowsLayout(rows, dimensions)
-    const codes = new Uint8Array(bytes)
+    const sq4 = new Uint8Array(bytes)
     for (let row = 0; row < rows; row++) {
       const at = row * rowBytes
       let along = 0
@@ -56,13 +56,13 @@ export function createEncoder(quantizer: ScalarQuantizer): (vectors: Float32Arra
         along += value * (direction[d] ?? 0)
         const steps = Math.floor((value - (mean[d] ?? 0)) / step) + COMPONENT_STEPS / 2
         const byte = at + byteOf(d)
-        codes[byte] = (codes[byte] ?? 0) | (clamped(steps, COMPONENT_STEPS - 1) << lowestBitOf(d))
+        sq4[byte] = (sq4[byte] ?? 0) | (clamped(steps, COMPONENT_STEPS - 1) << lowestBitOf(d))
       }
       const steps = clamped(Math.round((along - alongBase) / alongStep), MEAN_STEPS)
-      codes[at + rowBytes - 2] = steps & 255
-      codes[at + rowBytes - 1] = steps >>> 8
+      sq4[at + rowBytes - 2] = steps & 255
+      sq4[at + rowBytes - 1] = steps >>> 8
     }
-    return codes
+    return sq4
   }
 }
 
@@ -70,7 +70,7 @@ function clamped(value: number, most: number): number {
   return Math.max(0, Math.min(most, value))
 }
 
-/** The byte of its code that holds a component. */
+/** The byte of an SQ4 vector that holds a component. */
 function byteOf(component: number): number {
   return (component >>> 6) * 32 + (component & 31)
 }
@@ -130,13 +130,12 @@ export function createQueryQuantizer(quantizer: ScalarQuantizer): (query: Float3
   }
 }
 
-/** The score of the code that begins at `at`, without the kernel: its definition. */
-export function scoreOfCode({ bytes }: Pick<QuantizedQuery, 'bytes'>, codes: Uint8Array, at: number): number {
+/** The score of the SQ4 vector that begins at `at`, without the kernel: its definition. */
+export function sq4Score({ bytes }: Pick<QuantizedQuery, 'bytes'>, sq4: Uint8Array, at: number): number {
   const components = bytes.length - 1
   const end = at + components / 2
-  let score = (bytes[components] ?? 0) * ((codes[end] ?? 0) + 256 * (codes[end + 1] ?? 0))
-  for (let d = 0; d < components; d++)
-    score += (bytes[d] ?? 0) * (((codes[at + byteOf(d)] ?? 0) >>> lowestBitOf(d)) & 15)
+  let score = (bytes[components] ?? 0) * ((sq4[end] ?? 0) + 256 * (sq4[end + 1] ?? 0))
+  for (let d = 0; d < components; d++) score += (bytes[d] ?? 0) * (((sq4[at + byteOf(d)] ?? 0) >>> lowestBitOf(d)) & 15)
   return score
 }
 
@@ -169,16 +168,16 @@ export function fitQuantizer(mean: Float64Array, deviation: number, sample: read
 /** Measures the error of cosines between rows of the sample. */
 function errorOf(quantizer: ScalarQuantizer, sample: readonly Float32Array[]): number {
   const encode = createEncoder(quantizer)
-  const codes = sample.map((vector) => encode(vector))
+  const sq4 = sample.map((vector) => encode(vector))
   const quantizeQuery = createQueryQuantizer({ ...quantizer, error: 1 })
   const every = Math.max(1, Math.floor(sample.length / COMPARED))
   let [squares, count] = [0, 0]
   for (let at = 0; at < sample.length; at += every) {
     const query = sample[at] ?? new Float32Array()
     const quantized = quantizeQuery(query)
-    const errors = codes.map(
-      (code, row) =>
-        scoreOfCode(quantized, code, 0) / quantized.scorePerCosine - innerProductAt(sample[row] ?? query, 0, query),
+    const errors = sq4.map(
+      (each, row) =>
+        sq4Score(quantized, each, 0) / quantized.scorePerCosine - innerProductAt(sample[row] ?? query, 0, query),
     )
     const mean = errors.reduce((sum, error) => sum + error, 0) / errors.length
     const length = quantized.error / quantized.scorePerCosine

@@ -4,13 +4,13 @@ import { digestFile, openHashedFile, writeHashed } from '#core/platform/hashed-f
 import type { FileDigest } from '#core/platform/hashed-file.ts'
 import { sampleVectors } from './blocks.ts'
 import { encodeCentroids } from './centroids.ts'
-import type { ClustersDescription } from './clusters.ts'
-import { codePieces, quantizerOf } from './codes-writer.ts'
+import type { IvfDescription } from './ivf-layout.ts'
+import { sq4Pieces, quantizerOf } from './sq4-writer.ts'
 import { createCosineStatistics } from './cosine-statistics.ts'
 import type { CosineStatistics } from './cosine-statistics.ts'
-import { cluster } from './k-means.ts'
-import type { Clusters } from './k-means.ts'
-import { measureClusters } from './nprobe.ts'
+import { buildIvfLists } from './k-means.ts'
+import type { IvfLists } from './k-means.ts'
+import { measureIvf } from './nprobe.ts'
 import type { ScalarQuantizer } from './quantizer.ts'
 
 export interface VectorsInput {
@@ -29,13 +29,13 @@ export interface WrittenVectors {
     readonly 'centroids.sq4': FileDigest
     readonly 'graph.usearch': FileDigest
   }
-  readonly clusters: ClustersDescription
+  readonly ivf: IvfDescription
   readonly cosines: CosineStatistics
 }
 
 export interface UnsearchedVectors {
   readonly files: Pick<WrittenVectors['files'], 'vectors.f32'>
-  readonly clusters?: undefined
+  readonly ivf?: undefined
   readonly cosines: CosineStatistics
 }
 
@@ -43,7 +43,7 @@ export interface UnsearchedVectors {
 export interface VectorsWriter {
   /** @param vectors of whole rows, concatenated, unit length. */
   add(vectors: Float32Array<ArrayBuffer>): Promise<void>
-  /** @param queries at least one, of unit length; they measure the cosines and the clusters. */
+  /** @param queries at least one, of unit length; they measure the cosines and the lists. */
   finish(queries: readonly Float32Array[]): Promise<WrittenVectors>
   /** Writes nothing that a search by vector needs: an engine searches. */
   finishUnsearched(queries: readonly Float32Array[]): Promise<UnsearchedVectors>
@@ -51,7 +51,7 @@ export interface VectorsWriter {
   abandon(): Promise<void>
 }
 
-/** Queries that measure the clusters; sampled rows fill them up to the minimum. */
+/** Queries that measure the lists; sampled rows fill them up to the minimum. */
 const QUERIES_MIN = 200
 const QUERIES_MAX = 400
 
@@ -60,8 +60,8 @@ export async function openVectorsWriter({ folder, rows, dimensions, pause }: Vec
   const exact = await openHashedFile(source.path)
   const statistics = createCosineStatistics(rows, dimensions)
 
-  async function writeClusters(
-    { graph, starts, radii, rows: rowOf, centroids }: Clusters,
+  async function writeIvf(
+    { graph, starts, radii, rows: rowOf, centroids }: IvfLists,
     quantizer: ScalarQuantizer,
   ): Promise<Omit<WrittenVectors['files'], 'vectors.f32'>> {
     const path = join(folder, 'graph.usearch')
@@ -71,7 +71,7 @@ export async function openVectorsWriter({ folder, rows, dimensions, pause }: Vec
       ({ buffer, byteOffset, byteLength }) => new Uint8Array(buffer, byteOffset, byteLength),
     )
     return {
-      'vectors.sq4': await writeHashed(join(folder, 'vectors.sq4'), codePieces(source, quantizer, rowOf, pause)),
+      'vectors.sq4': await writeHashed(join(folder, 'vectors.sq4'), sq4Pieces(source, quantizer, rowOf, pause)),
       'clusters.u32': await writeHashed(join(folder, 'clusters.u32'), table),
       'centroids.sq4': await writeHashed(join(folder, 'centroids.sq4'), [encodeCentroids(quantizer, centroids)]),
       'graph.usearch': await digestFile(path),
@@ -84,16 +84,16 @@ export async function openVectorsWriter({ folder, rows, dimensions, pause }: Vec
     },
     async finish(queries) {
       const vectors = await exact.finish()
-      const clusters = await cluster(source, pause)
-      const files = await writeClusters(clusters, await quantizerOf(source, pause))
+      const lists = await buildIvfLists(source, pause)
+      const files = await writeIvf(lists, await quantizerOf(source, pause))
       const given = queries.slice(0, QUERIES_MAX)
       const asked = [...given, ...(await sampleVectors(source, Math.max(0, QUERIES_MIN - given.length), pause))]
       return {
         files: { 'vectors.f32': vectors, ...files },
-        clusters: {
-          count: clusters.starts.length - 1,
-          connectivity: clusters.graph.connectivity,
-          ...(await measureClusters(folder, source, clusters, asked, pause)),
+        ivf: {
+          count: lists.starts.length - 1,
+          connectivity: lists.graph.connectivity,
+          ...(await measureIvf(folder, source, lists, asked, pause)),
         },
         cosines: statistics.finish(queries),
       }

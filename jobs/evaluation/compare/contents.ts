@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { openVersionDifferences } from '#core/db/version-differences.ts'
 import type { HeldReference, RevisionEntry, Side, VersionDifferences } from '#core/db/version-differences.ts'
 import type { Facets } from '#core/index/facets/layout.ts'
-import type { PassageLine } from '#core/index/passages/verified-records.ts'
+import type { PassageLine } from '#core/index/passages/records.ts'
 import { COMPARISON_BOUNDS } from './bounds.ts'
 import type { DocumentChange, NamedChange, ReferenceChange } from './changes-file.ts'
 import { openComparedPassages } from './compared-passages.ts'
@@ -15,7 +15,7 @@ import { servedDigest } from './served-fields.ts'
 import { createRowInputs } from './tables.ts'
 import type { RowInputs } from './tables.ts'
 import { ArtifactError } from '#core/index/artifact-error.ts'
-import { verifiedSearchQuestionsIn } from '#core/index/search-questions/records.ts'
+import { verifiedQueryExpansionsIn } from '#core/index/query-expansions/records.ts'
 import { damagedArtifact } from '#jobs/evaluation/altered-candidate.ts'
 
 export interface ContentsComparison {
@@ -197,9 +197,9 @@ async function readSearchQuestions(
   signal: AbortSignal,
 ): Promise<void> {
   try {
-    for await (const { id, lang, q } of verifiedSearchQuestionsIn(folder, manifest.files['search-questions.jsonl'])) {
+    for await (const { id, lang, q } of verifiedQueryExpansionsIn(folder, manifest.files['search-questions.jsonl'])) {
       signal.throwIfAborted()
-      differences.addSearchQuestion(side, { passage: id, language: lang, text: q })
+      differences.addQueryExpansion(side, { passage: id, language: lang, text: q })
     }
   } catch (error) {
     throw error instanceof ArtifactError ? damagedArtifact(side, versionId, error) : error
@@ -208,7 +208,7 @@ async function readSearchQuestions(
 
 /** Yields every search question that only one of the versions holds: each decides what is found. */
 function* searchQuestionChanges(differences: VersionDifferences): Generator<NamedChange> {
-  for (const { side, passage, language, text } of differences.searchQuestions())
+  for (const { side, passage, language, text } of differences.queryExpansions())
     yield {
       kind: 'search_questions_changed',
       passage,

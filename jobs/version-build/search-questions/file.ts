@@ -1,12 +1,12 @@
 import { z } from 'zod'
-import type { SearchQuestion } from '#core/index/search-questions/layout.ts'
+import type { QueryExpansion } from '#core/index/query-expansions/layout.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { BUILD_BOUNDS } from '#jobs/version-build/bounds.ts'
 import { linesOf } from '#law/import/record/lines.ts'
 import { repeatsKey } from '#law/import/record/record-json.ts'
 
 /** A line of a file of search questions. */
-export interface QuestionLine extends SearchQuestion {
+export interface QuestionLine extends QueryExpansion {
   /** From 1. */
   readonly line: number
 }
@@ -53,7 +53,7 @@ export async function readSearchQuestions(
   throw new OperatorError(`${name} holds no search question: write lines of {"id","lang","q"}.`)
 }
 
-function parsed(bytes: Buffer, refused: (fault: string) => OperatorError): SearchQuestion {
+function parsed(bytes: Buffer, refused: (fault: string) => OperatorError): QueryExpansion {
   let json: unknown
   try {
     const text = utf8.decode(bytes)

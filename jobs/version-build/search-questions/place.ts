@@ -1,7 +1,7 @@
 import { analyze } from '#core/index/analysis/analyzer.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
 import { passagesIn } from '#core/index/passages/records.ts'
-import type { PlacedQuestion } from '#core/index/search-questions/writer.ts'
+import type { PlacedExpansion } from '#core/index/query-expansions/writer.ts'
 import { passagesFile } from '#jobs/version-build/sort.ts'
 import type { BuildContext } from '#jobs/version-build/context.ts'
 import { lineRefused, readSearchQuestions } from './file.ts'
@@ -20,10 +20,10 @@ export async function placeSearchQuestions({
   store,
   workFolder,
   signal,
-}: Pick<BuildContext, 'parameters' | 'store' | 'workFolder' | 'signal'>): Promise<readonly PlacedQuestion[]> {
+}: Pick<BuildContext, 'parameters' | 'store' | 'workFolder' | 'signal'>): Promise<readonly PlacedExpansion[]> {
   if (sha256 === undefined) return []
   const byId = await readSearchQuestions(store.snapshotFile(sha256), NAME, signal)
-  const placed: PlacedQuestion[] = []
+  const placed: PlacedExpansion[] = []
   const left = new Map(byId)
   for await (const record of recordsIn(passagesFile(workFolder))) {
     placed.push(...placedIn(record, byId.get(record.id) ?? []))
@@ -61,7 +61,7 @@ async function* recordsIn(path: string): AsyncGenerator<Parts> {
   if (parts !== undefined) yield parts
 }
 
-function placedIn({ id, firstRow, passages }: Parts, lines: readonly QuestionLine[]): readonly PlacedQuestion[] {
+function placedIn({ id, firstRow, passages }: Parts, lines: readonly QuestionLine[]): readonly PlacedExpansion[] {
   if (lines.length === 0) return []
   const words =
     passages.length === 1 ? [] : passages.map(({ text, metadata }) => new Set(analyze(text, metadata.language)))

@@ -1,7 +1,7 @@
 import { dirname, join } from 'node:path'
 import type { PassageRecord } from '#core/index/passages/record.ts'
 import { passagesIn } from '#core/index/passages/records.ts'
-import type { PlacedQuestion } from '#core/index/search-questions/writer.ts'
+import type { PlacedExpansion } from '#core/index/query-expansions/writer.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { BUILD_BOUNDS } from '#jobs/version-build/bounds.ts'
 import type { BuildContext } from '#jobs/version-build/context.ts'
@@ -23,13 +23,13 @@ export async function writtenQuestions(
   context: WritingContext,
   passages: number,
   writer: QuestionWriter,
-): Promise<readonly PlacedQuestion[]> {
+): Promise<readonly PlacedExpansion[]> {
   const { workFolder, vectors, store, signal } = context
   const shared = vectors.cache === undefined ? workFolder : dirname(store.vectorCacheFile)
   const cache = await openQuestionCache(join(shared, 'search-questions.jsonl'))
   try {
     await tellPrice(context, writer, cache)
-    const placed: PlacedQuestion[] = []
+    const placed: PlacedExpansion[] = []
     let row = 0
     for await (const group of inGroups(passagesIn(passagesFile(workFolder)))) {
       signal.throwIfAborted()

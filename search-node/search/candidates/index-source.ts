@@ -6,7 +6,7 @@ import type { ActAliases } from '#law/citations/parser.ts'
 import { hasRow } from '#core/index/bitset.ts'
 import type { FilterBitset, ScopeFilter } from './filter-bitset.ts'
 import { resolveReferences } from './references/resolve.ts'
-import type { ComparedQuestions } from './search-questions/search.ts'
+import type { ComparedExpansions } from './query-expansions/search.ts'
 import type { CandidateSource } from '#search-node/search/interfaces.ts'
 import { nearestRows } from './vectors/search.ts'
 import type { LexicalQuery } from './words/query.ts'
@@ -19,8 +19,8 @@ export interface IndexSourceDependencies {
   readonly aliases: ActAliases
   readonly filter: Pick<ScopeFilter, 'ofFilters' | 'ofScope'>
   readonly lexicalQuery: (asked: AnalyzedQuestion) => LexicalQuery
-  /** Undefined: the version has no search questions. */
-  readonly comparedQuestions: ((text: string) => ComparedQuestions) | undefined
+  /** Undefined: the version has no query expansions. */
+  readonly comparedExpansions: ((text: string) => ComparedExpansions) | undefined
 }
 
 /**
@@ -32,7 +32,7 @@ export function createIndexSource({
   aliases,
   filter,
   lexicalQuery,
-  comparedQuestions,
+  comparedExpansions,
 }: IndexSourceDependencies): CandidateSource {
   return {
     async byWords({ question, scope, depth }, deadline) {
@@ -47,9 +47,9 @@ export function createIndexSource({
       const wanted = Math.max(depth, SEARCH_NODE_BOUNDS.vectorCandidatesMin)
       return nearestRows(index, index.vectors, vector, filter.ofScope(scope), wanted, rowsScoredMin)
     },
-    async bySearchQuestions({ text, scope, depth }, deadline) {
+    async byQueryExpansions({ text, scope, depth }, deadline) {
       assertNotExpired(deadline)
-      return comparedQuestions?.(text).best(filter.ofScope(scope).bits, depth)
+      return comparedExpansions?.(text).best(filter.ofScope(scope).bits, depth)
     },
     async byReference({ text, scope, entitled }, deadline) {
       assertNotExpired(deadline)

@@ -1,7 +1,6 @@
 import pg from 'pg'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { openTestDatabase } from '#test/support/postgres.ts'
-import type { TestDatabase } from '#test/support/postgres.ts'
 
 /**
  * Every table, and everything that somebody but its owner may do: role, privilege, and columns where it is bound to
@@ -189,13 +188,9 @@ withdrawals
   operator update restoration, restoration_signatures, restored_at
 `
 
-let database: TestDatabase
-let owner: pg.Client
-beforeAll(async () => {
-  database = await openTestDatabase()
-  owner = new pg.Client({ connectionString: database.ownerUrl })
-  await owner.connect()
-})
+const database = await openTestDatabase()
+const owner = new pg.Client({ connectionString: database.ownerUrl })
+await owner.connect()
 afterAll(async () => {
   await owner.end()
   await database.drop()

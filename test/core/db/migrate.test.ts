@@ -1,5 +1,4 @@
 import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -8,17 +7,19 @@ import { RELEASE, migrate, readMigrations } from '#core/db/schema.ts'
 import { openEmptyDatabase } from '#test/support/postgres.ts'
 import type { EmptyDatabase } from '#test/support/postgres.ts'
 import { startFaultProxy } from '#test/support/proxy.ts'
+import { temporaryFolder } from '#test/support/fixtures.ts'
 
 const RECORD = "select number, name, encode(sha256, 'hex') as sha256, oldest_release from schema_migrations order by 1"
 const CONTRADICTION = 'was applied, and now is missing, changed or after a new one: restore it as it was.'
 const HEAD = `-- Oldest release: ${RELEASE}\n`
 
 let database: EmptyDatabase
+const root = temporaryFolder()
 let folder: string
 let clients: pg.Client[]
 beforeEach(async () => {
   database = await openEmptyDatabase()
-  folder = mkdtempSync(join(tmpdir(), 'evidence-migrations-'))
+  folder = mkdtempSync(join(root, 'each-'))
   clients = []
   add('0001-notes.sql', 'create table notes (id integer primary key);')
   add('0002-note-texts.sql', 'alter table notes add column text text;')
@@ -26,7 +27,6 @@ beforeEach(async () => {
 afterEach(async () => {
   for (const client of clients) await client.end()
   await database.drop()
-  rmSync(folder, { recursive: true, force: true })
 })
 
 function add(name: string, sql: string, head: string = HEAD): void {

@@ -1,20 +1,14 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { DATABASE_BOUNDS } from '#core/db/bounds.ts'
 import { blockReleases } from '#core/db/activations.ts'
 import { inTransaction, openDatabase } from '#core/db/pool.ts'
-import type { Database, Queryable } from '#core/db/pool.ts'
+import type { Queryable } from '#core/db/pool.ts'
 import { createLog } from '#core/platform/log.ts'
 import { openTestDatabase } from '#test/support/postgres.ts'
-import type { TestDatabase } from '#test/support/postgres.ts'
 import { CALL_TIMEOUT_MS, until } from '#test/support/until.ts'
 
-let urls: TestDatabase
-let database: Database
-
-beforeAll(async () => {
-  urls = await openTestDatabase()
-  database = openDatabase(urls.gatewayUrl, createLog('test', 'silent'), 2, CALL_TIMEOUT_MS)
-})
+const urls = await openTestDatabase()
+const database = openDatabase(urls.gatewayUrl, createLog('test', 'silent'), 2, CALL_TIMEOUT_MS)
 afterAll(async () => {
   await database.end()
   await urls.drop()

@@ -1,26 +1,18 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import pg from 'pg'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { openDatabase } from '#core/db/pool.ts'
 import { provisionLogins } from '#core/db/provision.ts'
 import { SHIPPED_MIGRATIONS, assertSchemaCompatible, migrate } from '#core/db/schema.ts'
 import { createLog } from '#core/platform/log.ts'
 import { startPostgres } from '#operator/demo/local/postgres.ts'
-import type { LocalPostgres } from '#operator/demo/local/postgres.ts'
 import { CALL_TIMEOUT_MS } from '#test/support/until.ts'
+import { temporaryFolder } from '#test/support/fixtures.ts'
 
 /** A cluster of its own: logins belong to the whole cluster. */
-let postgres: LocalPostgres
-let folder: string
-beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'evidence-provision-'))
-  postgres = await startPostgres({ folder })
-})
+const folder = temporaryFolder()
+const postgres = await startPostgres({ folder })
 afterAll(async () => {
   await postgres.stop()
-  rmSync(folder, { recursive: true, force: true })
 })
 
 async function query(url: string, sql: string): Promise<readonly Readonly<Record<string, unknown>>[]> {

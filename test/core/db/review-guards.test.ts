@@ -1,16 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import pg from 'pg'
-import { beforeAll, describe, expect, test } from 'vitest'
-import { signStatement } from '#core/credentials/reviewer-keys.ts'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { insertKnowledgeBase } from '#core/db/knowledge-bases.ts'
 import { inTransaction, openDatabase } from '#core/db/pool.ts'
 import type { Database } from '#core/db/pool.ts'
-import { insertReviewPolicy, listReviewPolicies, readChangeLimits } from '#core/db/review-policies.ts'
+import { listReviewPolicies, readChangeLimits } from '#core/db/review-policies.ts'
 import { listReviewers, retireReviewer } from '#core/db/reviewers.ts'
-import { DEFAULT_REVIEW_POLICY } from '#core/domain/review-policy.ts'
 import type { ReviewPolicy } from '#core/domain/review-policy.ts'
-import { statementText } from '#core/domain/review-statements.ts'
-import { sha256 } from '#core/platform/digest.ts'
 import { createLog } from '#core/platform/log.ts'
 import { verifyReviewers } from '#jobs/review/reviewers.ts'
 import type { Registry } from '#jobs/review/reviewers.ts'
@@ -20,6 +16,7 @@ import { insertVersion } from '#test/support/version-rows.ts'
 import {
   createTestKey,
   firstReviewer,
+  insertSignedPolicy,
   insertSignedReview,
   insertTestReviewer,
   makeComparable,
@@ -28,17 +25,25 @@ import type { TestReviewer } from '#test/support/reviews.ts'
 
 /** What the operator's role cannot insert, nobody who operates can. */
 const { database, owner, operator } = await openTestPools()
-let first: TestReviewer
 const base = { id: randomUUID(), slug: 'rules' }
 
 function opened(url: string, connectionsMax: number): Database {
-  return openDatabase(url, createLog('test', 'silent'), connectionsMax, CALL_TIMEOUT_MS)
+  const pool = openDatabase(url, createLog('test', 'silent'), connectionsMax, CALL_TIMEOUT_MS)
+  onTestFinished(() => pool.end())
+  return pool
 }
 
-beforeAll(async () => {
-  first = await firstReviewer(owner)
-  await insertKnowledgeBase(owner, base.id, base.slug, 'Rules')
-})
+/** A database of its own, as its operator and its owner see it. */
+async function openOther(
+  operatorConnections: number,
+): Promise<{ readonly login: Database; readonly superuser: Database }> {
+  const other = await openTestDatabase()
+  onTestFinished(() => other.drop())
+  return { login: opened(other.operatorUrl, operatorConnections), superuser: opened(other.ownerUrl, 1) }
+}
+
+const first = await firstReviewer(owner)
+await insertKnowledgeBase(owner, base.id, base.slug, 'Rules')
 
 describe('a reviewer', () => {
   const endorsed = 'active reviewers endorse every reviewer but the first'
@@ -102,53 +107,40 @@ describe('a reviewer', () => {
 
   test('whom the owner of the schema adds after all keys were lost needs no endorsement, and is verified', async () => {
     const migration = opened(database.migrationUrl, 1)
-    try {
-      const next = await insertTestReviewer(migration, 'after the loss')
-      const rows = await listReviewers(owner, 100)
-      expect(rows.find(({ id }) => id === next.id)).toMatchObject({ added_by_owner: true, endorsements: [] })
-      expect(verifyReviewers(rows, []).active.map(({ id }) => id)).toContain(next.id)
-      const unmarked = rows.map((row) => (row.id === next.id ? { ...row, added_by_owner: false } : row))
-      expect(verifyReviewers(unmarked, []).byId(next.id)).toBeUndefined()
-      await retireReviewer(migration, next.id)
-    } finally {
-      await migration.end()
-    }
+    const next = await insertTestReviewer(migration, 'after the loss')
+    const rows = await listReviewers(owner, 100)
+    expect(rows.find(({ id }) => id === next.id)).toMatchObject({ added_by_owner: true, endorsements: [] })
+    expect(verifyReviewers(rows, []).active.map(({ id }) => id)).toContain(next.id)
+    const unmarked = rows.map((row) => (row.id === next.id ? { ...row, added_by_owner: false } : row))
+    expect(verifyReviewers(unmarked, []).byId(next.id)).toBeUndefined()
+    await retireReviewer(migration, next.id)
   })
 
   test('is not added without an endorsement by the operator where two retirements left nobody active', async () => {
-    const other = await openTestDatabase()
-    const [login, superuser] = [opened(other.operatorUrl, 2), opened(other.ownerUrl, 1)]
-    try {
-      const real = await insertTestReviewer(login, 'real')
-      const puppet = await insertTestReviewer(login, 'puppet', undefined, { ...real, key: createTestKey() })
-      const skewed = inTransaction(login, async (client) => {
-        await client.query('set transaction isolation level repeatable read')
-        await client.query('select count(*) from reviewers')
-        await retireReviewer(login, puppet.id)
-        await retireReviewer(client, real.id)
-      })
-      await expect(skewed).rejects.toThrow('only at isolation level read committed')
-      await withoutGuards(superuser, 'update reviewers set retired_at = now() where id = $1', [real.id])
-      await expect(insertTestReviewer(login, 'stranger')).rejects.toThrow(endorsed)
-      expect(verifyReviewers(await listReviewers(superuser, 10), []).active).toEqual([])
-    } finally {
-      await Promise.all([login.end(), superuser.end()])
-      await other.drop()
-    }
+    const { login, superuser } = await openOther(2)
+    const real = await insertTestReviewer(login, 'real')
+    const puppet = await insertTestReviewer(login, 'puppet', undefined, { ...real, key: createTestKey() })
+    const skewed = inTransaction(login, async (client) => {
+      await client.query('set transaction isolation level repeatable read')
+      await client.query('select count(*) from reviewers')
+      await retireReviewer(login, puppet.id)
+      await retireReviewer(client, real.id)
+    })
+    await expect(skewed).rejects.toThrow('only at isolation level read committed')
+    await withoutGuards(superuser, 'update reviewers set retired_at = now() where id = $1', [real.id])
+    await expect(insertTestReviewer(login, 'stranger')).rejects.toThrow(endorsed)
+    expect(verifyReviewers(await listReviewers(superuser, 10), []).active).toEqual([])
   })
 
   test('is held up by no lock that another login can take', async () => {
     const gateway = new pg.Client(database.gatewayUrl)
+    onTestFinished(() => gateway.end())
     await gateway.connect()
-    try {
-      await gateway.query("select pg_advisory_lock(hashtextextended('reviewers', 0))")
-      for (const statement of ['select lock_reviewers()', 'select changes from reviewers_head for update'])
-        await expect(gateway.query(statement)).rejects.toThrow('permission denied')
-      const { id } = await insertTestReviewer(operator, 'not held up', undefined, first)
-      await retireReviewer(operator, id)
-    } finally {
-      await gateway.end()
-    }
+    await gateway.query("select pg_advisory_lock(hashtextextended('reviewers', 0))")
+    for (const statement of ['select lock_reviewers()', 'select changes from reviewers_head for update'])
+      await expect(gateway.query(statement)).rejects.toThrow('permission denied')
+    const { id } = await insertTestReviewer(operator, 'not held up', undefined, first)
+    await retireReviewer(operator, id)
   })
 
   test('does not review after the retirement', async () => {
@@ -163,91 +155,62 @@ describe('a reviewer', () => {
 })
 
 describe('an endorsement under a policy of several reviewers', () => {
-  /** A database of its own with three reviewers and a policy that requires all of them, in one of two knowledge bases. */
+  /**
+   * A database of its own with three reviewers and a policy that requires all of them, in one of two knowledge bases.
+   */
   async function openStrict(): Promise<{
     readonly operator: Database
-    readonly three: readonly TestReviewer[]
+    readonly three: readonly [TestReviewer, TestReviewer, TestReviewer]
     readonly registry: () => Promise<Registry>
-    readonly lower: () => Promise<void>
-    readonly close: () => Promise<void>
+    readonly lower: () => Promise<unknown>
   }> {
-    const other = await openTestDatabase()
-    const [login, superuser] = [opened(other.operatorUrl, 1), opened(other.ownerUrl, 1)]
+    const { login, superuser } = await openOther(1)
     const one = await insertTestReviewer(login, 'One')
     const three = [
       one,
       await insertTestReviewer(login, 'Two', undefined, one),
       await insertTestReviewer(login, 'Three', undefined, one),
-    ]
+    ] as const
     const [strict, lax] = [
       { id: randomUUID(), slug: 'strict' },
       { id: randomUUID(), slug: 'lax' },
     ]
     for (const { id, slug } of [strict, lax]) await insertKnowledgeBase(login, id, slug, slug)
-    const policyText = (seq: number, previous: string | null, reviewers: number): string =>
-      statementText({
-        format: 'evidence review policy 1',
-        knowledge_base: strict,
-        seq,
-        previous_sha256: previous,
-        policy: { ...DEFAULT_REVIEW_POLICY, reviewers },
-      })
-    async function set(seq: number, previous: string | null, reviewers: number): Promise<string> {
-      const statement = policyText(seq, previous, reviewers)
-      const signatures = three.map(({ id, key }) => ({
-        reviewer: id,
-        signature: signStatement(statement, key).toString('base64'),
-      }))
-      await insertReviewPolicy(login, strict.id, { seq, statement, signatures })
-      return sha256(statement).toString('hex')
-    }
-    const strictest = await set(1, null, 3)
+    const set = (seq: number, previous: string | null, reviewers: number): Promise<string> =>
+      insertSignedPolicy(login, strict, { seq, previous, policy: { reviewers }, signers: three })
+    const previous = await set(1, null, 3)
     return {
       operator: login,
       three,
       registry: async () =>
         verifyReviewers(await listReviewers(superuser, 100), await listReviewPolicies(superuser, 100)),
-      lower: async () => void (await set(2, strictest, 1)),
-      async close() {
-        await Promise.all([login.end(), superuser.end()])
-        await other.drop()
-      },
+      lower: () => set(2, previous, 1),
     }
   }
 
   test('counts only with as many reviewers as the strictest policy of any knowledge base requires', async () => {
     const strict = await openStrict()
-    try {
-      const [one, two] = strict.three
-      if (one === undefined || two === undefined) throw new Error('there are no reviewers')
-      for (const few of [one, [one, two], [one, one, one]])
-        await expect(insertTestReviewer(strict.operator, 'Puppet', undefined, few)).rejects.toThrow(
-          'as many as the strictest policy requires',
-        )
-      const four = await insertTestReviewer(strict.operator, 'Four', undefined, strict.three)
-      expect((await strict.registry()).byId(four.id)).toMatchObject({ name: 'Four' })
-    } finally {
-      await strict.close()
-    }
+    const [one, two] = strict.three
+    for (const few of [one, [one, two], [one, one, one]])
+      await expect(insertTestReviewer(strict.operator, 'Puppet', undefined, few)).rejects.toThrow(
+        'as many as the strictest policy requires',
+      )
+    const four = await insertTestReviewer(strict.operator, 'Four', undefined, strict.three)
+    expect((await strict.registry()).byId(four.id)).toMatchObject({ name: 'Four' })
   })
 
   test('that claims signatures of others counts for nothing, also once the policy is lowered', async () => {
     const strict = await openStrict()
-    try {
-      const [own] = strict.three
-      if (own === undefined) throw new Error('there is no reviewer')
-      const claimed = strict.three.map((reviewer) => ({ ...reviewer, key: own.key }))
-      const puppet = await insertTestReviewer(strict.operator, 'Puppet', undefined, claimed)
-      expect((await strict.registry()).byId(puppet.id)).toBeUndefined()
-      await strict.lower()
-      const registry = await strict.registry()
-      expect(registry.byId(puppet.id)).toBeUndefined()
-      expect(registry.endorsersRequired).toBe(1)
-      const next = await insertTestReviewer(strict.operator, 'Next', undefined, own)
-      expect((await strict.registry()).byId(next.id)).toBeDefined()
-    } finally {
-      await strict.close()
-    }
+    const [own] = strict.three
+    const claimed = strict.three.map((reviewer) => ({ ...reviewer, key: own.key }))
+    const puppet = await insertTestReviewer(strict.operator, 'Puppet', undefined, claimed)
+    expect((await strict.registry()).byId(puppet.id)).toBeUndefined()
+    await strict.lower()
+    const registry = await strict.registry()
+    expect(registry.byId(puppet.id)).toBeUndefined()
+    expect(registry.endorsersRequired).toBe(1)
+    const next = await insertTestReviewer(strict.operator, 'Next', undefined, own)
+    expect((await strict.registry()).byId(next.id)).toBeDefined()
   })
 })
 
@@ -272,25 +235,13 @@ describe('a review', () => {
 })
 
 describe('a review policy', () => {
-  async function insert(
+  function insert(
     seq: number,
     policy: Partial<ReviewPolicy>,
     previous: string | null,
     signers: readonly TestReviewer[],
   ): Promise<string> {
-    const statement = statementText({
-      format: 'evidence review policy 1',
-      knowledge_base: base,
-      seq,
-      previous_sha256: previous,
-      policy: { ...DEFAULT_REVIEW_POLICY, ...policy },
-    })
-    const signatures = signers.map(({ id, key }) => ({
-      reviewer: id,
-      signature: signStatement(statement, key).toString('base64'),
-    }))
-    await insertReviewPolicy(operator, base.id, { seq, statement, signatures })
-    return sha256(statement).toString('hex')
+    return insertSignedPolicy(operator, base, { seq, previous, policy, signers })
   }
 
   test('is signed by as many active reviewers as the one in force requires, and follows it', async () => {

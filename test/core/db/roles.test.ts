@@ -1,20 +1,15 @@
 import pg from 'pg'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { openTestDatabase } from '#test/support/postgres.ts'
-import type { TestDatabase } from '#test/support/postgres.ts'
 
-let database: TestDatabase
-let clients: Readonly<Record<'gateway' | 'jobs' | 'operator' | 'migration', pg.Client>>
-beforeAll(async () => {
-  database = await openTestDatabase()
-  clients = {
-    gateway: new pg.Client({ connectionString: database.gatewayUrl }),
-    jobs: new pg.Client({ connectionString: database.jobsUrl }),
-    operator: new pg.Client({ connectionString: database.operatorUrl }),
-    migration: new pg.Client({ connectionString: database.migrationUrl }),
-  }
-  for (const client of Object.values(clients)) await client.connect()
-})
+const database = await openTestDatabase()
+const clients = {
+  gateway: new pg.Client({ connectionString: database.gatewayUrl }),
+  jobs: new pg.Client({ connectionString: database.jobsUrl }),
+  operator: new pg.Client({ connectionString: database.operatorUrl }),
+  migration: new pg.Client({ connectionString: database.migrationUrl }),
+}
+for (const client of Object.values(clients)) await client.connect()
 afterAll(async () => {
   for (const client of Object.values(clients)) await client.end()
   await database.drop()

@@ -53,7 +53,7 @@ const calibration = fc
   }))
 const others = fc.array(value, { minLength: PREDICTORS.length, maxLength: PREDICTORS.length })
 
-test('a list without evidence beyond chance is not answered, and its value shows it, whatever was fitted', () => {
+test('a list without evidence above the background is not answered, and its value shows it, whatever was fitted', () => {
   fc.assert(
     fc.property(calibration, others, (fitted, drawn) => {
       const level = fitted.floors?.[fitted.features.indexOf('nearest_vector')] ?? NEAREST_LEVEL
@@ -86,8 +86,8 @@ describe('evidence', () => {
   const byVectors: Calibration = { ...sure('nearest_vector'), floors: [0.3] }
 
   test.each<[string, Calibration, Partial<Record<Predictor, number>>]>([
-    ['words beyond chance', sure('content_share'), { words_best: 0.1, grams_best: -0.05 }],
-    ['character n-grams beyond chance', sure('content_share'), { words_best: -0.05, grams_mass: 0.1 }],
+    ['words above the background', sure('content_share'), { words_best: 0.1, grams_best: -0.05 }],
+    ['character n-grams above the background', sure('content_share'), { words_best: -0.05, grams_mass: 0.1 }],
     ['a named provision', sure('content_share'), { named: 1, words_best: -1 }],
     ['a passage nearer than the background of the version', byVectors, { nearest_vector: 0.31, words_best: -1 }],
   ])('is %s', (_, fitted, features) => {
@@ -95,7 +95,7 @@ describe('evidence', () => {
   })
 
   test.each<[string, Calibration, Partial<Record<Predictor, number>>]>([
-    ['fewer n-grams than by chance with a word more', sure('content_share'), { words_best: 0.1, grams_best: -0.2 }],
+    ['a word more and fewer n-grams', sure('content_share'), { words_best: 0.1, grams_best: -0.2 }],
     ['a passage as near as to questions that nothing answers', byVectors, { nearest_vector: 0.3 }],
     ['a passage nearer than that of other versions', sure('nearest_vector'), { nearest_vector: NEAREST_LEVEL }],
     ['nearness that the calibration does not weigh', sure('content_share'), { nearest_vector: 5 }],

@@ -1,6 +1,5 @@
 import { createServer } from 'node:http'
-import type { Server } from 'node:http'
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { EmbeddingError } from '#core/embedding/embedder.ts'
 import type { Embedder, Embeddings } from '#core/embedding/embedder.ts'
 import { createOpenAiEmbedder } from '#core/embedding/openai.ts'
@@ -11,13 +10,6 @@ import { createJsonEndpoint } from '#core/platform/json-endpoint.ts'
 import { ENDPOINT_DIMENSIONS, startEmbeddingEndpoint, vectorFor } from '#test/support/embedding-endpoint.ts'
 import type { EmbeddingEndpoint, EndpointBehaviour } from '#test/support/embedding-endpoint.ts'
 import { spaceOf } from '#test/support/artifact.ts'
-
-const servers: Server[] = []
-const endpoints: EmbeddingEndpoint[] = []
-afterEach(async () => {
-  servers.splice(0).forEach((server) => server.close())
-  for (const endpoint of endpoints.splice(0)) await endpoint.stop()
-})
 
 const signal = new AbortController().signal
 const texts = (count: number): readonly string[] => Array.from({ length: count }, (_, at) => `text ${at}`)
@@ -45,7 +37,7 @@ async function open(
   space: Partial<EmbeddingSpace> = {},
 ): Promise<Embedding> {
   const endpoint = await startEmbeddingEndpoint(behaviour)
-  endpoints.push(endpoint)
+  onTestFinished(async () => void (await endpoint.stop()))
   const wanted = spaceOf(ENDPOINT_DIMENSIONS, { provider: 'openai', ...space })
   return { endpoint, embedder: embedderAt(endpoint.baseUrl, wanted, change) }
 }
@@ -79,7 +71,7 @@ describe('vectors of the wire', () => {
         .writeHead(200, { 'content-type': 'application/json' })
         .end(JSON.stringify({ object: 'list', data: [{ object: 'embedding', index: 0, embedding }] }))
     })
-    servers.push(server)
+    onTestFinished(() => void server.close())
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     const address = server.address()
     const port = address !== null && typeof address === 'object' ? address.port : 0

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { createEmbedder, openEmbedder } from '#core/embedding/providers.ts'
 import type { EndpointSettings } from '#core/embedding/providers.ts'
 import type { EndpointOptions } from '#core/embedding/settings.ts'
@@ -8,16 +8,11 @@ import type { EmbeddingEndpoint, EndpointBehaviour } from '#test/support/embeddi
 import { spaceOf } from '#test/support/artifact.ts'
 import { send } from '#test/support/json-server.ts'
 
-const endpoints: EmbeddingEndpoint[] = []
-afterEach(async () => {
-  for (const endpoint of endpoints.splice(0)) await endpoint.stop()
-})
-
 const signal = new AbortController().signal
 
 async function start(behaviour: Partial<EndpointBehaviour> = {}): Promise<EmbeddingEndpoint> {
   const endpoint = await startEmbeddingEndpoint(behaviour)
-  endpoints.push(endpoint)
+  onTestFinished(async () => void (await endpoint.stop()))
   return endpoint
 }
 

@@ -4,7 +4,7 @@ import { createServer } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
-import { afterEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { z } from 'zod'
 import { requestEmbeddings } from '#core/embedding/requests.ts'
 import type { EmbeddingsReply } from '#core/embedding/requests.ts'
@@ -15,15 +15,11 @@ import { makeCertificates } from '#test/support/secrets.ts'
 import { startJsonServer } from '#test/support/json-server.ts'
 import type { JsonServer } from '#test/support/json-server.ts'
 
-const servers: JsonServer[] = []
-afterEach(async () => {
-  vi.unstubAllEnvs()
-  for (const server of servers.splice(0)) await server.stop()
-})
+afterEach(() => void vi.unstubAllEnvs())
 
 async function serving(listener: RequestListener): Promise<JsonServer> {
   const server = await startJsonServer(listener)
-  servers.push(server)
+  onTestFinished(async () => void (await server.stop()))
   return server
 }
 

@@ -1,19 +1,13 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { EmbeddingError } from '#core/embedding/embedder.ts'
-import type { Embedder } from '#core/embedding/embedder.ts'
 import { createOpenAiEmbedder } from '#core/embedding/openai.ts'
 import { buildPolicy, queryPolicy } from '#core/embedding/sending.ts'
 import type { Clock } from '#core/embedding/sending.ts'
 import { EMBEDDING_BOUNDS } from '#core/embedding/bounds.ts'
 import { createJsonEndpoint } from '#core/platform/json-endpoint.ts'
 import { ENDPOINT_DIMENSIONS, startEmbeddingEndpoint } from '#test/support/embedding-endpoint.ts'
-import type { EmbeddingEndpoint, EndpointBehaviour } from '#test/support/embedding-endpoint.ts'
+import type { EndpointBehaviour } from '#test/support/embedding-endpoint.ts'
 import { spaceOf } from '#test/support/artifact.ts'
-
-const endpoints: EmbeddingEndpoint[] = []
-afterEach(async () => {
-  for (const endpoint of endpoints.splice(0)) await endpoint.stop()
-})
 
 const signal = new AbortController().signal
 const QUERY_MS = 4_000
@@ -39,15 +33,9 @@ function createFakeClock(): FakeClock {
   }
 }
 
-interface Opened {
-  readonly endpoint: EmbeddingEndpoint
-  readonly embedder: Embedder
-  readonly clock: FakeClock
-}
-
-async function open(failures: EndpointBehaviour['failures'], tokensPerMinute?: number): Promise<Opened> {
+async function open(failures: EndpointBehaviour['failures'], tokensPerMinute?: number) {
   const endpoint = await startEmbeddingEndpoint({ failures })
-  endpoints.push(endpoint)
+  onTestFinished(async () => void (await endpoint.stop()))
   const clock = createFakeClock()
   const embedder = createOpenAiEmbedder(spaceOf(ENDPOINT_DIMENSIONS, { provider: 'openai' }), {
     endpoint: createJsonEndpoint({ name: 'the embedding provider', baseUrl: endpoint.baseUrl, apiKey: undefined }),

@@ -1,10 +1,8 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import type { RequestListener, Server } from 'node:http'
 import { createServer as createHttpServer } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { openEngineClient } from '#core/engine/client.ts'
 import { searchIndex } from '#core/engine/query.ts'
@@ -12,24 +10,19 @@ import { NO_ENGINE, engineFaults } from '#core/engine/settings.ts'
 import type { EngineSettings } from '#core/engine/settings.ts'
 import { send } from '#test/support/json-server.ts'
 import { makeCertificates } from '#test/support/secrets.ts'
-import type { Certificates } from '#test/support/secrets.ts'
+import { temporaryFolder } from '#test/support/fixtures.ts'
 
 const USER = { OPENSEARCH_USER: 'evidence', OPENSEARCH_PASSWORD: 'p:ss wörd' } as const
 const AUTHORIZED = `Basic ${Buffer.from(`${USER.OPENSEARCH_USER}:${USER.OPENSEARCH_PASSWORD}`).toString('base64')}`
 
-let folder: string
-let certificates: Certificates
+const folder = temporaryFolder()
 const servers: Server[] = []
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'engine-client-'))
-  certificates = makeCertificates(folder, 'localhost')
-})
+const certificates = makeCertificates(folder, 'localhost')
 afterAll(async () => {
   for (const server of servers) {
     server.closeAllConnections()
     await new Promise((closed) => server.close(closed))
   }
-  rmSync(folder, { recursive: true, force: true })
 })
 
 async function listening(server: Server): Promise<number> {

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { addRow, bitsetWords, countRows, forEachRow, hasRow, removeRow } from '#core/index/bitset.ts'
-import { documentsLayout } from '#core/index/facets/documents-layout.ts'
+import { documentsLayout } from '#core/index/facets/documents.ts'
 import { facetsLayout } from '#core/index/facets/layout.ts'
 import { createForwardWriter } from '#core/index/lexical/forward-writer.ts'
 import { PAIR_BITS_MAX } from '#core/index/lexical/forward-layout.ts'

@@ -221,7 +221,7 @@ test('nothing is decided while the store is away, and that is said at once', asy
         requestId: randomUUID(),
         limits: plan(),
         corpusPassages: 1,
-        raised: 0,
+        exposureAllowance: 0,
         idempotencyDigest: undefined,
       }),
     ).rejects.toThrow()

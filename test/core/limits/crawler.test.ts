@@ -39,17 +39,8 @@ async function wait(ms: number): Promise<void> {
   await setNow(clockMs)
 }
 
-interface Asked {
-  readonly status: string
-  readonly retryAfterMs: number
-  readonly stopped: ReadonlySet<string>
-}
-
 /** Asks for passages as the gateway serves them: none of a stopped document. Waits where only the rate refuses. */
-async function request(
-  scope: LimitScope,
-  found: (stopped: ReadonlySet<string>) => readonly ServedPassage[],
-): Promise<Asked> {
+async function request(scope: LimitScope, found: (stopped: ReadonlySet<string>) => readonly ServedPassage[]) {
   for (;;) {
     const requestId = randomUUID()
     const decision = await ask(scope, LIMITS, { requestId, corpusPassages: CORPUS.length })

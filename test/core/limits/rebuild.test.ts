@@ -281,7 +281,13 @@ describe('counters that cannot be trusted are counted anew', () => {
     const key = randomUUID()
     const idempotencyDigest = createHash('sha256').update(key).digest()
     const epoch = await epochs.current(organizationId, 30)
-    const charge = { requestId: randomUUID(), limits: UNLIMITED, corpusPassages: 10, raised: 0, idempotencyDigest }
+    const charge = {
+      requestId: randomUUID(),
+      limits: UNLIMITED,
+      corpusPassages: 10,
+      exposureAllowance: 0,
+      idempotencyDigest,
+    }
     expect((await counters.admit(held.scope, epoch.id, charge)).status).toBe('admitted')
     expect(reasonOf(await ask(held, { limits: UNLIMITED, key }))).toBe('admitted')
     expect(reasonOf(await ask(held, { limits: UNLIMITED, key }))).toBe('conflict')

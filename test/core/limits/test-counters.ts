@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { Redis } from 'ioredis'
 import { afterAll, expect } from 'vitest'
 import { openCounters } from '#core/limits/counters.ts'
-import type { ChargeDecision, Counters, Ending } from '#core/limits/counters.ts'
+import type { ChargeDecision, Ending } from '#core/limits/counters.ts'
 import { createLog } from '#core/platform/log.ts'
 import { entitlementKeys, epochKey } from '#core/limits/counter-keys.ts'
 import type { EntitlementKeys, LimitScope } from '#core/limits/counter-keys.ts'
@@ -48,25 +48,8 @@ local function now_ms()
 end
 `
 
-/** Counters over a Redis of the calling test file. */
-export interface TestCounters {
-  /** Stops the clock of the counters at an instant. */
-  setNow(ms: number): Promise<void>
-  readonly redis: Redis
-  readonly counters: Counters
-  createScope(): Promise<LimitScope>
-  ask(
-    scope: LimitScope,
-    limits: PlanLimits,
-    more?: { requestId?: string; digest?: Buffer; corpusPassages?: number; raised?: number; epoch?: string },
-  ): Promise<ChargeDecision>
-  end(scope: LimitScope, requestId: string, ending: Ending, digest?: Buffer): Promise<unknown>
-  /** Charges a request of another entitlement of the same organization and delivers these passages. */
-  serve(scope: LimitScope, limits: PlanLimits, served: readonly ServedPassage[]): Promise<void>
-}
-
-/** Closed after the tests of the calling file, of which several may share a process. */
-export async function openTestCounters(): Promise<TestCounters> {
+/** Counters over a Redis of the calling test file, closed after its tests. */
+export async function openTestCounters() {
   const server = await openTestRedis()
   const redis = new Redis(server.url)
   const counters = openCounters(server.url, createLog('test', 'silent'), SET_CLOCK)
@@ -93,13 +76,19 @@ export async function openTestCounters(): Promise<TestCounters> {
   function ask(
     scope: LimitScope,
     limits: PlanLimits,
-    more: { requestId?: string; digest?: Buffer; corpusPassages?: number; raised?: number; epoch?: string } = {},
+    more: {
+      requestId?: string
+      digest?: Buffer
+      corpusPassages?: number
+      exposureAllowance?: number
+      epoch?: string
+    } = {},
   ): Promise<ChargeDecision> {
     return counters.admit(scope, more.epoch ?? EPOCH, {
       requestId: more.requestId ?? randomUUID(),
       limits,
       corpusPassages: more.corpusPassages ?? 100_000,
-      raised: more.raised ?? 0,
+      exposureAllowance: more.exposureAllowance ?? 0,
       idempotencyDigest: more.digest,
     })
   }
@@ -109,6 +98,7 @@ export async function openTestCounters(): Promise<TestCounters> {
     return counters.settle(scope, ending === 'undo' ? { ...settled, ending, epoch: EPOCH } : { ...settled, ending })
   }
 
+  /** Charges a request of another entitlement of the same organization and delivers these passages. */
   async function serve(scope: LimitScope, limits: PlanLimits, served: readonly ServedPassage[]): Promise<void> {
     const other = { ...scope, entitlementId: randomUUID() }
     const requestId = randomUUID()
@@ -117,6 +107,7 @@ export async function openTestCounters(): Promise<TestCounters> {
     await counters.settle(other, { requestId, ending: 'deliver', idempotencyDigest: undefined, served })
   }
 
+  /** Stops the clock of the counters at an instant. */
   async function setNow(ms: number): Promise<void> {
     await redis.set('test:now', ms)
   }

@@ -1,11 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import type { FoundPassage } from '#core/domain/search.ts'
 import { PROMPT_SHA256, excerptFor } from '#core/reading/chat.ts'
 import { ReaderError, createReader, withCircuitBreaker } from '#core/reading/reader.ts'
 import type { Reader, ReaderSettings } from '#core/reading/reader.ts'
 import { foundPassage } from '#test/gateway/retrieve/pinned.ts'
 import { bodyOf, startJsonServer } from '#test/support/json-server.ts'
-import type { JsonServer } from '#test/support/json-server.ts'
 import {
   BROKEN_READERS,
   BROKEN_RERANKERS,
@@ -17,10 +16,7 @@ import {
 } from '#test/support/reader-endpoint.ts'
 import { CALL_TIMEOUT_MS } from '#test/support/until.ts'
 
-let server: JsonServer
-beforeAll(async () => {
-  server = await startReaderEndpoint()
-})
+const server = await startReaderEndpoint()
 afterAll(() => server.stop())
 
 const NO_SIGNAL = new AbortController().signal

@@ -1,5 +1,5 @@
 import { createServer } from 'node:net'
-import { afterEach, expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { createLog } from '#core/platform/log.ts'
 import { openPrimary } from '#core/redis/primary.ts'
 import type { PrimaryConnection, PrimaryOptions } from '#core/redis/primary.ts'
@@ -7,23 +7,16 @@ import { startFaultProxy } from '#test/support/proxy.ts'
 import { PRIMARY_SETTINGS, startClusterNode, startOwnRedis, startReplica, withRedis } from '#test/support/redis.ts'
 import { until } from '#test/support/until.ts'
 
-const toStop: (() => unknown)[] = []
-afterEach(async () => {
-  for (const stop of toStop.splice(0).toReversed()) await stop()
-})
 function stopping<T extends { stop(): Promise<unknown> }>(server: T): T {
-  toStop.push(() => server.stop())
+  onTestFinished(async () => void (await server.stop()))
   return server
 }
 
-interface Opened extends PrimaryConnection {
-  readonly lines: readonly string[]
-}
-function open(url: string, whileAway: PrimaryOptions['whileAway'] = 'fail'): Opened {
+function open(url: string, whileAway: PrimaryOptions['whileAway'] = 'fail') {
   const lines: string[] = []
   const log = createLog('test', 'info', (line) => lines.push(line))
   const connection = openPrimary(url, { name: 'test', log, whileAway })
-  toStop.push(() => connection.close())
+  onTestFinished(() => void connection.close())
   return { ...connection, lines }
 }
 const used = (connection: PrimaryConnection): Promise<string> => until('it is used', async () => connection.runId())
@@ -86,7 +79,7 @@ test('a server that falls silent is left; commands fail, or wait and are sent on
 test('a peer that closes every connection without a word delays no start, and is named as the fault', async () => {
   const peer = createServer((socket) => socket.on('error', () => undefined).end())
   await new Promise<void>((resolve) => peer.listen(0, '127.0.0.1', resolve))
-  toStop.push(() => peer.close())
+  onTestFinished(() => void peer.close())
   const address = peer.address()
   const connection = open(`redis://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`)
   await connection.firstAttempt()
@@ -124,7 +117,7 @@ test('a blocking duplicate, as BullMQ uses it, leaves a demoted server too', asy
   await used(connection)
   const duplicate = connection.redis.duplicate({ maxRetriesPerRequest: null })
   duplicate.on('error', () => undefined)
-  toStop.push(() => duplicate.disconnect())
+  onTestFinished(() => void duplicate.disconnect())
   const popped = duplicate.blpop('list', 0)
   popped.catch(() => undefined)
   await until('it blocks', async () => duplicate.status === 'ready')

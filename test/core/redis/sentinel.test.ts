@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import tls from 'node:tls'
 import { Redis } from 'ioredis'
-import { afterEach, expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { REDIS_BOUNDS } from '#core/redis/bounds.ts'
 import { createLog } from '#core/platform/log.ts'
 import { openPrimary } from '#core/redis/primary.ts'
@@ -23,12 +23,8 @@ import {
 } from '#test/support/redis.ts'
 import { until } from '#test/support/until.ts'
 
-const toStop: (() => unknown)[] = []
-afterEach(async () => {
-  for (const stop of toStop.splice(0).toReversed()) await stop()
-})
 function stopping<T extends { stop(): Promise<unknown> }>(server: T): T {
-  toStop.push(() => server.stop())
+  onTestFinished(async () => void (await server.stop()))
   return server
 }
 
@@ -45,7 +41,7 @@ function open(url: string): Opened {
     if (line.includes('redis connected')) connectedMs = adjustedNowMs()
   })
   const connection = openPrimary(url, { name: 'test', log, whileAway: 'fail' })
-  toStop.push(() => connection.close())
+  onTestFinished(() => void connection.close())
   return { ...connection, lines, connectedMs: () => connectedMs }
 }
 const used = (connection: PrimaryConnection): Promise<string> => until('it is used', async () => connection.runId())
@@ -65,7 +61,7 @@ test('after a failover the new primary is in use within two seconds, with what i
   )
 
   const events = new Redis(sentinel.port, '127.0.0.1')
-  toStop.push(() => events.disconnect())
+  onTestFinished(() => void events.disconnect())
   await events.subscribe('+switch-master')
   const switched = new Promise<number>((resolve) => events.once('message', () => resolve(adjustedNowMs())))
   await primary.kill()
@@ -170,11 +166,11 @@ async function startTlsProxy(
 
 test('rediss and rediss-sentinel use TLS, and trust the certificate authorities of the process', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'evidence-redis-tls-'))
-  toStop.push(() => rmSync(folder, { recursive: true, force: true }))
+  onTestFinished(() => void rmSync(folder, { recursive: true, force: true }))
   const [trusted, foreign] = [makeCertificates(folder, 'trusted'), makeCertificates(folder, 'foreign')]
   const before = tls.getCACertificates('default')
   tls.setDefaultCACertificates([...before, readFileSync(trusted.ca, 'utf8')])
-  toStop.push(() => tls.setDefaultCACertificates(before))
+  onTestFinished(() => void tls.setDefaultCACertificates(before))
 
   const primary = stopping(await startOwnRedis())
   const secured = stopping(await startTlsProxy(primary.port, trusted))

@@ -2,22 +2,19 @@ import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { Server, ServerCredentials } from '@grpc/grpc-js'
 import { HealthImplementation } from 'grpc-health-check'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { freePort } from '#operator/demo/local/supervised-process.ts'
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 const health = new HealthImplementation({ '': 'NOT_SERVING' })
 const server = new Server()
-let port: number
 
-beforeAll(async () => {
-  health.addToServer(server)
-  port = await new Promise((resolve, reject) =>
-    server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, bound) =>
-      error === null ? resolve(bound) : reject(error),
-    ),
-  )
-})
+health.addToServer(server)
+const port = await new Promise((resolve, reject) =>
+  server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, bound) =>
+    error === null ? resolve(bound) : reject(error),
+  ),
+)
 afterAll(() => server.forceShutdown())
 
 function probe(...args: readonly string[]): Promise<{ readonly code: number | null; readonly stderr: string }> {

@@ -1,10 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { modelProbability } from '#core/domain/calibration.ts'
 import type { Calibration } from '#core/domain/calibration.ts'
-import { DEFAULT_CALIBRATION, NAMED_MODEL } from '#core/domain/default-calibration.ts'
+import { DEFAULT_CALIBRATION } from '#core/domain/default-calibration.ts'
 import { PREDICTORS } from '#core/domain/predictors.ts'
-import type { Predictor } from '#core/domain/predictors.ts'
 import type { UnsupportedReference } from '#core/domain/search.ts'
 import { decide } from '#gateway/retrieve/decide.ts'
 import type { Evidence } from '#gateway/retrieve/search.ts'
@@ -49,25 +47,6 @@ describe('the decision', () => {
     )
   })
 
-  test('answers at a value that equals the threshold, and abstains just below it', () => {
-    expect(decide(pinnedAt(0.5), evidence())).toMatchObject({ decision: 'answer', observed_value: 0.5 })
-    expect(decide(pinnedAt(0.5), evidence({ predictors: measured({ first_coverage: 0.499 }) })).decision).toBe(
-      'abstain',
-    )
-  })
-
-  test('abstains with an observed value of 0 when no passage remains, even at a threshold of 0', () => {
-    expect(decide(pinnedAt(0), evidence({ passages: [], predictors: measured({ first_coverage: 1 }) }))).toMatchObject({
-      decision: 'abstain',
-      observed_value: 0,
-    })
-  })
-
-  test('abstains without evidence beyond chance, and its value lies below the threshold', () => {
-    const nothing = evidence({ predictors: measured({ first_coverage: 1, words_best: 0 }) })
-    expect(decide(pinnedAt(0.5), nothing)).toMatchObject({ decision: 'abstain', observed_value: 0.495 })
-  })
-
   test('abstains on an unsupported reference however sure it is, and reports the reference and the sure value', () => {
     const decided = decide(
       pinnedAt(0.1),
@@ -75,15 +54,6 @@ describe('the decision', () => {
     )
     expect(decided).toMatchObject({ decision: 'abstain', observed_value: expect.closeTo(1 / (1 + Math.exp(-2)), 12) })
     expect(decided.unsupported_explicit_references).toEqual([named])
-  })
-
-  test('depends on no feature that the calibration does not name', () => {
-    fc.assert(
-      fc.property(fc.array(unit, { minLength: PREDICTORS.length, maxLength: PREDICTORS.length }), (others) => {
-        const features = PREDICTORS.map((name, at) => (name === 'first_coverage' ? 0.25 : (others[at] ?? 0) + 0.01))
-        expect(decide(pinnedAt(0.5), evidence({ predictors: features })).observed_value).toBe(1 / (1 + Math.exp(1)))
-      }),
-    )
   })
 })
 
@@ -99,29 +69,5 @@ describe('what a node measured', () => {
         expect.objectContaining({ code: 'RETRIEVAL_UNAVAILABLE' }),
       )
     }
-  })
-})
-
-describe('a list with passages of a named provision', () => {
-  const withNamed: Calibration = { ...calibration, named: NAMED_MODEL }
-  const observed = (features: Partial<Record<Predictor, number>>): number =>
-    decide(pinnedRequest({ parameters: { calibration: withNamed } }), evidence({ predictors: measured(features) }))
-      .observed_value
-
-  test('is decided by the model for named provisions, and every other list by the usual one', () => {
-    fc.assert(
-      fc.property(unit, unit, unit, unit, (coverage, missing, elsewhere, margin) => {
-        const [named_missing, named_elsewhere, named_margin] = [20 * missing, elsewhere, -margin]
-        const list = { first_coverage: coverage, named_missing, named_elsewhere, named_margin }
-        const expected = modelProbability(NAMED_MODEL, [named_missing, named_elsewhere, named_margin])
-        expect(observed({ ...list, named: 1 })).toBe(expected)
-        expect(observed({ ...list, named: 0 })).toBeCloseTo(1 / (1 + Math.exp(-4 * (coverage - 0.5))), 12)
-      }),
-    )
-  })
-
-  test('is answered if the question asks for the provision alone, and not if the provision says nothing of it', () => {
-    expect(observed({ named: 1 })).toBeGreaterThan(0.99)
-    expect(observed({ named: 1, named_missing: 20, first_coverage: 1 })).toBeLessThan(0.2)
   })
 })

@@ -2,12 +2,10 @@ import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { openEmbedder } from '#core/embedding/providers.ts'
 import { withProbes } from '#core/embedding/probes.ts'
-import type { EmbeddingSpace } from '#core/index/format/manifest.ts'
 import { embed, embeddersOf } from '#gateway/retrieve/embed.ts'
-import type { EmbedderOf } from '#gateway/retrieve/embed.ts'
 import { freePort } from '#operator/demo/local/supervised-process.ts'
 import { adjustedNowMs } from '#test/support/clock.ts'
 import { COMPILE_CACHE } from '#test/support/processes.ts'
@@ -18,10 +16,7 @@ import { context, pinnedRequest } from './pinned.ts'
 const program = fileURLToPath(new URL('../../../jobs/encoder/main.ts', import.meta.url))
 const QUERY_TIMEOUT_MS = 1_500
 
-let port: number
 let child: ChildProcess
-let space: EmbeddingSpace
-let embedderOf: EmbedderOf
 
 const settings = (): { OPENAI_BASE_URL: string; OPENAI_API_KEY: undefined; OPENAI_TIMEOUT_MS: number } => ({
   OPENAI_BASE_URL: `http://127.0.0.1:${port}/v1`,
@@ -50,15 +45,13 @@ async function end(signal: NodeJS.Signals): Promise<void> {
   await exited
 }
 
-beforeAll(async () => {
-  port = await freePort()
-  await startEncoder()
-  const { signal } = new AbortController()
-  const { model_digest: _digest, ...bare } = await withProbes(await openEmbedder(settings(), {}, signal), signal)
-  // Without a digest, as of an endpoint that tells none: the probes alone tell models apart.
-  space = bare
-  embedderOf = embeddersOf(settings())
-})
+const port = await freePort()
+await startEncoder()
+const { signal } = new AbortController()
+const { model_digest: _digest, ...bare } = await withProbes(await openEmbedder(settings(), {}, signal), signal)
+// Without a digest, as of an endpoint that tells none: the probes alone tell models apart.
+const space = bare
+const embedderOf = embeddersOf(settings())
 afterAll(() => end('SIGKILL'))
 
 const slot = { whileReleased: <T>(work: () => Promise<T>): Promise<T> => work(), release: () => undefined }

@@ -42,7 +42,7 @@ export function activeEntitlement(given: Partial<ActiveEntitlement> = {}): Activ
     subjects: null,
     plan_id: randomUUID(),
     limits: planLimitsSchema.parse({}),
-    exposure_raised: 0,
+    exposure_allowance: 0,
     active_profile: profile,
     profiles: [],
     ...given,

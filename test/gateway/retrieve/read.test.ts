@@ -27,18 +27,12 @@ function found(count: number): Evidence {
 }
 const rowsOf = ({ passages }: Pick<Evidence, 'passages'>): number[] => passages.map(({ row }) => row)
 
-interface Asked {
-  readonly use: ReaderUse
-  readonly rows: number[][]
-  readonly evidence: Promise<Evidence>
-}
-
 function reading(
   reader: ReaderParameters | null,
   list: Evidence,
   scores: () => readonly number[],
   { signal = new AbortController().signal, topK = 4 } = {},
-): Asked {
+) {
   const use: ReaderUse = { result: null, tokens: null }
   const rows: number[][] = []
   const opened: Reader = {

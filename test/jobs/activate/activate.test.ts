@@ -246,7 +246,7 @@ describe('an activation', () => {
   })
 
   test('waits for a review of the same version that is under way, and is refused if that rejects', async () => {
-    // The second version was left; here it lies on the way back.
+    // The second version was left; here it lies on the rollback path.
     await withoutGuards(
       harness.owner,
       'update activations a set returns_to = a.sequence - 1 where a.sequence = (select max(n.sequence) from ' +

@@ -30,10 +30,10 @@ async function versionWith(
   name: string,
   questions: readonly (readonly [row: number, q: string])[],
 ): Promise<TestArtifact['manifest'] & { readonly folder: string }> {
-  const searchQuestions = questions
+  const queryExpansions = questions
     .map(([row, q]) => ({ row, q, lang: 'en', id: idOf(row) }))
     .toSorted((a, b) => a.row - b.row)
-  const built = await buildTestArtifact({ store: folder, rows, privateKeyDer, name, searchQuestions })
+  const built = await buildTestArtifact({ store: folder, rows, privateKeyDer, name, queryExpansions })
   return { ...built.manifest, folder: built.folder }
 }
 

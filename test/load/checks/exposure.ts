@@ -22,7 +22,7 @@ interface Exposure {
 }
 
 function createExposure(limits: PlanLimits, corpusPassages: number): Exposure {
-  const marks = marksUnder(limits.exposure, { environment: 'live', corpusPassages, raised: 0 })
+  const marks = marksUnder(limits.exposure, { environment: 'live', corpusPassages, exposureAllowance: 0 })
   const chunks = new Set<string>()
   const corpus = new Map<number, number>()
   const documents = new Map<string, Map<number, number>>()

@@ -1,14 +1,13 @@
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
-import type { ArtifactRow } from '#core/index/format/writer.ts'
+import { describe, expect, inject, test } from 'vitest'
 import { PREDICTORS, predictorOf } from '#core/domain/predictors.ts'
 import type { FoundPassage, SearchResult } from '#core/domain/search.ts'
 import { defaultProfile } from '#jobs/version-build/parameters.ts'
 import { fuse, createVectorScores } from '#search-node/search/fuse.ts'
 import type { SearchInput } from '#search-node/search/interfaces.ts'
-import { EVERYTHING, RANKING, allows, bruteForce, searchable } from '#test/support/search.ts'
-import type { Searchable } from '#test/support/search.ts'
+import { EVERYTHING, RANKING, allows, bruteForce } from '#test/support/search.ts'
 import { ownWord, queryNear, questionOn, seededRandom, wordedRows } from '#test/support/passages.ts'
 import { vectorsOf } from '#test/support/artifact.ts'
+import { openCorpus } from '#test/support/fixtures.ts'
 
 const { seed } = inject('random')
 const ROWS = 150
@@ -19,19 +18,14 @@ const UNKNOWN = 'zyzzyva qwertz plugh xyzzy frobnicate quuxly wibbled grault'
 /** What a list has above the version's background; nothing is less than the background. */
 const ABOVE_BACKGROUND = ['document_share', 'words_best', 'grams_best', 'grams_mass']
 
-let corpus: Searchable
-let rows: readonly ArtifactRow[]
-beforeAll(async () => {
-  rows = wordedRows({
-    rows: ROWS,
-    dimensions: 16,
-    seed,
-    clusters: CLUSTERS,
-    traits: (n) => ({ language: n % 3 === 0 ? 'de' : 'en' }),
-  })
-  corpus = await searchable({ rows })
+const rows = wordedRows({
+  rows: ROWS,
+  dimensions: 16,
+  seed,
+  clusters: CLUSTERS,
+  traits: (n) => ({ language: n % 3 === 0 ? 'de' : 'en' }),
 })
-afterAll(() => corpus.close())
+const corpus = await openCorpus({ rows })
 
 const ask = (change: Partial<SearchInput>): Promise<SearchResult> => corpus.ask(change)
 const sourceOf = (n: number): string => `doc-${Math.floor(n / 10)}#r${n}`

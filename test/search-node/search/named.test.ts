@@ -1,16 +1,15 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { PREDICTORS } from '#core/domain/predictors.ts'
 import type { Predictor } from '#core/domain/predictors.ts'
 import type { FoundPassage, SearchResult } from '#core/domain/search.ts'
-import type { ArtifactRow } from '#core/index/format/writer.ts'
 import { SEARCH_BOUNDS } from '#core/domain/bounds.ts'
 import { scoredList } from '#core/reading/scored-list.ts'
 import { createIndexVersion } from '#search-node/search/index-version.ts'
 import { search } from '#search-node/search/pipeline.ts'
 import { EVERYTHING, RANKING, UNLIMITED, inputOf, searchable } from '#test/support/search.ts'
-import type { Searchable } from '#test/support/search.ts'
 import { testPassage, testRows } from '#test/support/passages.ts'
 import type { PassageTraits } from '#test/support/passages.ts'
+import { openCorpus } from '#test/support/fixtures.ts'
 
 const GDPR = 'celex:32016R0679'
 /** Three articles of ten passages; each opens with a passage of its own, and nine paragraphs follow. */
@@ -35,14 +34,9 @@ function traitsOf(n: number): PassageTraits {
   }
 }
 
-let corpus: Searchable
-let rows: readonly ArtifactRow[]
-beforeAll(async () => {
-  rows = testRows({ rows: 60, dimensions: 16, seed: 31, traits: traitsOf })
-  const queries = rows.slice(0, 20).map(({ vector }) => vector)
-  corpus = await searchable({ rows, queries, acts: [{ id: GDPR, aliases: ['GDPR'] }] })
-})
-afterAll(() => corpus.close())
+const rows = testRows({ rows: 60, dimensions: 16, seed: 31, traits: traitsOf })
+const queries = rows.slice(0, 20).map(({ vector }) => vector)
+const corpus = await openCorpus({ rows, queries, acts: [{ id: GDPR, aliases: ['GDPR'] }] })
 
 const numberOf = ({ sourceId }: FoundPassage): number => Number(sourceId.split('#r')[1])
 const numbers = ({ passages }: SearchResult): number[] => passages.map(numberOf)
@@ -190,30 +184,27 @@ describe('the predictors of a named provision', () => {
       }),
     })
     const { mapping, close } = await searchable({ rows: many, acts: [{ id: GDPR, aliases: ['GDPR'] }] })
-    try {
-      const { statistics, candidates } = createIndexVersion(mapping)
-      const read = new Set<number>()
-      const passage = (row: number): ReturnType<typeof statistics.passage> => {
-        read.add(row)
-        return statistics.passage(row)
-      }
-      const text = `${article(5)}, ${article(6)}: ${Array.from({ length: 400 }, (_, n) => `h${n}ives`).join(' ')}`
-      expect(text.length).toBeLessThanOrEqual(SEARCH_BOUNDS.queryCharactersMax)
-      const input = inputOf({ text, limit: 5 })
-      const reply = await search({ candidates, statistics: { ...statistics, passage } }, input, UNLIMITED)
-      expect(predictor(reply, 'named')).toBe(1)
-      expect(read.size).toBeLessThan(50)
-      // Of the second provision, which follows two hundred passages of the first.
-      const ofSecond = inputOf({ text: `Do ${article(5)} and ${article(6)} mention zebras?` })
-      const found = await search({ candidates, statistics }, ofSecond, UNLIMITED)
-      expect(predictor(found, 'named_missing')).toBe(0)
-    } finally {
-      close()
+    onTestFinished(close)
+    const { statistics, candidates } = createIndexVersion(mapping)
+    const read = new Set<number>()
+    const passage = (row: number): ReturnType<typeof statistics.passage> => {
+      read.add(row)
+      return statistics.passage(row)
     }
+    const text = `${article(5)}, ${article(6)}: ${Array.from({ length: 400 }, (_, n) => `h${n}ives`).join(' ')}`
+    expect(text.length).toBeLessThanOrEqual(SEARCH_BOUNDS.queryCharactersMax)
+    const input = inputOf({ text, limit: 5 })
+    const reply = await search({ candidates, statistics: { ...statistics, passage } }, input, UNLIMITED)
+    expect(predictor(reply, 'named')).toBe(1)
+    expect(read.size).toBeLessThan(50)
+    // Of the second provision, which follows two hundred passages of the first.
+    const ofSecond = inputOf({ text: `Do ${article(5)} and ${article(6)} mention zebras?` })
+    const found = await search({ candidates, statistics }, ofSecond, UNLIMITED)
+    expect(predictor(found, 'named_missing')).toBe(0)
   })
 })
 
-describe('a reference without an act', () => {
+describe('a reference without an act', async () => {
   /** § 433 has nine passages in one act and one in another; § 7 and § 8 are in one act each. */
   const referencesOf = (n: number): readonly string[] => {
     if (n < 9) return [n === 0 ? 'de:bgb#433' : `de:bgb#433/${n}`]
@@ -223,19 +214,8 @@ describe('a reference without an act', () => {
     { id: 'de:bgb', aliases: ['BGB'] },
     { id: 'de:hgb', aliases: ['HGB'] },
   ]
-  let german: Searchable
-  beforeAll(async () => {
-    german = await searchable({
-      rows: testRows({
-        rows: 20,
-        dimensions: 8,
-        seed: 33,
-        traits: (n) => ({ references: referencesOf(n), text: `Kaufvertrag Nummer ${n}.` }),
-      }),
-      acts,
-    })
-  })
-  afterAll(() => german.close())
+  const traits = (n: number): PassageTraits => ({ references: referencesOf(n), text: `Kaufvertrag Nummer ${n}.` })
+  const german = await openCorpus({ rows: testRows({ rows: 20, dimensions: 8, seed: 33, traits }), acts })
 
   test('that two acts answer is no named provision, although passages of one fill the reply', async () => {
     for (const text of ['§ 433', 'Kaufvertrag: was regelt § 433?']) {

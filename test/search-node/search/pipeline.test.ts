@@ -1,6 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import type { ArtifactRow } from '#core/index/format/writer.ts'
 import { SEARCH_BOUNDS } from '#core/domain/bounds.ts'
@@ -17,10 +14,9 @@ import { buildTestArtifact } from '#test/support/artifact.ts'
 import type { TestArtifact } from '#test/support/artifact.ts'
 import { queryNear, seededRandom, shownPassage, testRows, unit } from '#test/support/passages.ts'
 import type { PassageTraits } from '#test/support/passages.ts'
-import { signingKeys } from '#test/support/secrets.ts'
+import { temporaryFolder } from '#test/support/fixtures.ts'
 
 const { seed } = inject('random')
-const { privateKeyDer } = signingKeys()
 
 function open({ folder, manifest }: TestArtifact): IndexReader {
   return openIndex(artifactRef(folder, manifest))
@@ -30,11 +26,7 @@ function ask(index: IndexReader, change: Partial<SearchInput>): Promise<SearchRe
   return search(createIndexVersion(index), inputOf(change), UNLIMITED)
 }
 
-let store: string
-beforeAll(() => {
-  store = mkdtempSync(join(tmpdir(), 'search-pipeline-'))
-})
-afterAll(() => rmSync(store, { recursive: true, force: true }))
+const store = temporaryFolder()
 
 /**
  * Share of the true best five that a search returns, over queries near random rows; asserts all else that a reply
@@ -74,63 +66,6 @@ async function recallAt5(
   return { recall: possible === 0 ? 1 : hits / possible, plans }
 }
 
-const SHARES = { s100: 1, s50: 0.5, s10: 0.1, s1: 0.01, s01: 0.001 } as const
-
-describe.each<[string, (n: number, cluster: number, random: () => number) => PassageTraits]>([
-  [
-    'at random',
-    (_n, _cluster, random) => ({
-      subjects: Object.entries(SHARES).flatMap(([name, share]) => (random() < share ? [name] : [])),
-    }),
-  ],
-  [
-    'with the topic, so that whole neighbourhoods of a query are excluded',
-    (n, cluster) => ({
-      subjects: Object.entries(SHARES).flatMap(([name, share]) =>
-        (share < 0.01 ? n < 5 : cluster < 100 * share) ? [name] : [],
-      ),
-    }),
-  ],
-])('filters that allow passages %s', (name, traits) => {
-  let mapping: IndexReader
-  let rows: readonly ArtifactRow[]
-  beforeAll(async () => {
-    const random = seededRandom(seed)
-    rows = testRows({
-      rows: 5_000,
-      dimensions: 64,
-      seed,
-      clusters: 100,
-      spread: 0.9,
-      traits: (n, cluster) => traits(n, cluster, random),
-    })
-    mapping = open(await buildTestArtifact({ store, rows, privateKeyDer, name }))
-  })
-  afterAll(() => mapping.close())
-
-  test.each(Object.keys(SHARES))('return the true best five for share %s', async (subject) => {
-    const { recall } = await recallAt5(mapping, rows, { ...EVERYTHING, anySubject: false, subjects: [subject] })
-    expect(recall).toBeGreaterThanOrEqual(0.98)
-  })
-})
-
-test('many rows are found by their codes, few are scored one by one', async () => {
-  const rows = testRows({
-    rows: 5_000,
-    dimensions: 64,
-    seed,
-    clusters: 100,
-    spread: 0.5,
-    traits: (n) => ({ subjects: n < 5 ? ['few'] : [] }),
-  })
-  const mapping = open(await buildTestArtifact({ store, rows, privateKeyDer, name: 'plans' }))
-  const wide = await recallAt5(mapping, rows, EVERYTHING, 5)
-  const narrow = await recallAt5(mapping, rows, { ...EVERYTHING, anySubject: false, subjects: ['few'] }, 5)
-  mapping.close()
-  expect([...wide.plans]).toEqual(['scan'])
-  expect([...narrow.plans]).toEqual(['exact'])
-})
-
 describe('a version with every kind of facet', () => {
   let mapping: IndexReader
   let rows: readonly ArtifactRow[]
@@ -144,7 +79,7 @@ describe('a version with every kind of facet', () => {
       inForceTo: n % 4 === 1 ? '2025-01-01' : null,
     })
     rows = testRows({ rows: 1_500, dimensions: 16, seed, traits })
-    mapping = open(await buildTestArtifact({ store, rows, privateKeyDer, name: 'facets' }))
+    mapping = open(await buildTestArtifact({ store, rows, name: 'facets' }))
   })
   afterAll(() => mapping.close())
 
@@ -222,7 +157,7 @@ describe('a version with every kind of facet', () => {
 test('passages with one vector are all equal in score and come in the order of their ids', async () => {
   const vector = new Float32Array(16).fill(0.25)
   const rows = testRows({ rows: 40, dimensions: 16, seed }).map(({ record }) => ({ record, vector }))
-  const mapping = open(await buildTestArtifact({ store, rows, privateKeyDer, name: 'ties' }))
+  const mapping = open(await buildTestArtifact({ store, rows, name: 'ties' }))
   const { passages } = await ask(mapping, { vector: vector.slice(), limit: 40 })
   mapping.close()
   expect(passages.map(({ chunkId }) => chunkId)).toEqual(rows.map(({ record }) => record.chunk_id).sort())
@@ -242,7 +177,7 @@ test('vectors whose weight lies in few dimensions survive rounding to int8', asy
     record,
     vector: unit(spiky()),
   }))
-  const mapping = open(await buildTestArtifact({ store, rows, privateKeyDer, name: 'spiky' }))
+  const mapping = open(await buildTestArtifact({ store, rows, name: 'spiky' }))
   const { recall, plans } = await recallAt5(mapping, rows, { ...EVERYTHING, languages: ['de'] })
   mapping.close()
   expect(recall).toBeGreaterThanOrEqual(0.98)

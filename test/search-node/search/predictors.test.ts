@@ -117,11 +117,6 @@ describe('the features of a list', () => {
 })
 
 describe('documents', () => {
-  test('document_share is the share of the lexical candidates in the first one’s document', () => {
-    expect(featuresWith({ lexical: ranked([0, 5, 1, 8]) }).document_share).toBe(0.5)
-    expect(featuresWith({ lexical: ranked([0, 5, 7, 8]) }).document_share).toBe(0.25)
-  })
-
   test('document_share and document_agreement say nothing where one document holds everything', () => {
     expect(featuresWith({ lexical: ranked([0, 1]), dense: ranked([1]) })).toMatchObject({
       document_share: 0,

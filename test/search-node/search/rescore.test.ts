@@ -176,63 +176,6 @@ describe('the closer look at candidates', () => {
   })
 })
 
-describe('the neighbours of a passage', () => {
-  /** What ballast adds to a passage that says anchor; the others say ballast. */
-  function scoreBeside(corpus: readonly ForwardPassage[], allowed?: (row: number) => boolean, row = 0): number {
-    return withForward(corpus, ({ forward, ask }) => {
-      const sumOf = (text: string): number => {
-        const question = ask(text)
-        const [score = -1] = rescoreRows(question, forward, contextWindow(corpus, allowed), Uint32Array.of(row))
-        return score * greatestScore(question)
-      }
-      // Rounded, because the sums of both questions are rounded apart.
-      return Number((sumOf('ballast anchor') - sumOf('anchor')).toFixed(12))
-    })
-  }
-  const beside = said('ballast', { sameRevisionAsPrevious: true })
-  const other = said('ballast')
-
-  test('speak for it, those beside it more than those one further, and none beyond', () => {
-    const filler = said('cargo', { sameRevisionAsPrevious: true })
-    const near = scoreBeside([said('anchor'), beside, filler, filler])
-    const further = scoreBeside([said('anchor'), filler, beside, filler])
-    expect(near).toBeGreaterThan(further)
-    expect(further).toBeGreaterThan(0)
-    expect(scoreBeside([said('anchor'), filler, filler, beside])).toBe(0)
-  })
-
-  test('of another revision say nothing for it, nor does what lies behind them', () => {
-    expect(scoreBeside([said('anchor'), other])).toBe(0)
-    expect(scoreBeside([said('anchor'), other, beside])).toBe(0)
-  })
-
-  test('that the request may not see say nothing for it', () => {
-    const corpus = [said('anchor'), beside, beside]
-    expect(scoreBeside(corpus, (row) => row === 0)).toBe(0)
-    expect(scoreBeside(corpus, (row) => row !== 1)).toBeGreaterThan(0)
-    expect(scoreBeside(corpus, (row) => row !== 1)).toBeLessThan(scoreBeside(corpus))
-  })
-
-  test('speak with their text alone: a heading is repeated in all of them', () => {
-    expect(scoreBeside([said('anchor'), said('cargo', { heading: 'ballast', sameRevisionAsPrevious: true })])).toBe(0)
-  })
-
-  test('count neither less nor more than the passage’s own words by their place before or after it', () => {
-    const before = [said('ballast'), said('anchor', { sameRevisionAsPrevious: true })]
-    const after = [said('anchor'), beside]
-    expect(scoreBeside(before, undefined, 1)).toBe(scoreBeside(after))
-  })
-
-  test('do not speak in its place: a passage without a word of the question scores nothing', () => {
-    const corpus = [said('cargo'), beside, beside]
-    withForward(corpus, ({ forward, ask }) => {
-      const scores = rescoreRows(ask('ballast'), forward, contextWindow(corpus), everyRow(corpus))
-      expect(scores[0]).toBe(0)
-      expect(scores[1]).toBeGreaterThan(0)
-    })
-  })
-})
-
 describe('pairs of words', () => {
   const apart = [said('ballast anchor'), said('ballast cargo anchor'), said('cargo anchor ballast cargo')]
 
@@ -256,19 +199,6 @@ describe('pairs of words', () => {
         (score, row) => score * most - (ofWords[0]?.[row] ?? 0) - (ofWords[1]?.[row] ?? 0),
       )
       expect(added).toEqual([expect.closeTo(0, 12), expect.closeTo(0, 12), expect.closeTo(ofPair, 12)])
-    })
-  })
-
-  test('do not count across the end of a passage', () => {
-    const corpus = [...apart, said('cargo anchor'), said('ballast cargo', { sameRevisionAsPrevious: true })]
-    withForward(corpus, ({ forward, ask }) => {
-      const sumOf = (text: string): number => {
-        const question = ask(text)
-        return (
-          (rescoreRows(question, forward, contextWindow(corpus), Uint32Array.of(3))[0] ?? -1) * greatestScore(question)
-        )
-      }
-      expect(sumOf('anchor ballast')).toBeCloseTo(sumOf('ballast anchor'), 12)
     })
   })
 })

@@ -1,10 +1,9 @@
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
-import type { ArtifactRow } from '#core/index/format/writer.ts'
+import { describe, expect, inject, test } from 'vitest'
 import type { Filters, SearchResult } from '#core/domain/search.ts'
 import type { SearchInput } from '#search-node/search/interfaces.ts'
-import { EVERYTHING, RANKING, bruteForce, searchable } from '#test/support/search.ts'
-import type { Searchable } from '#test/support/search.ts'
+import { EVERYTHING, RANKING, bruteForce } from '#test/support/search.ts'
 import { queryNear, seededRandom, testRows, unit } from '#test/support/passages.ts'
+import { openCorpus } from '#test/support/fixtures.ts'
 
 const { seed } = inject('random')
 const DOCUMENTS = 30
@@ -13,33 +12,27 @@ const REVISIONS = 5
 const PROVISIONS = DOCUMENTS * 2
 const FIRST_YEAR = 2020
 
-let corpus: Searchable
-let rows: readonly ArtifactRow[]
-beforeAll(async () => {
-  const random = seededRandom(seed)
-  const yearOf = (n: number): number => FIRST_YEAR + (n % REVISIONS)
-  const provisionOf = (n: number): number => Math.floor(n / REVISIONS)
-  const centres = Array.from({ length: PROVISIONS }, () => Float32Array.from({ length: 16 }, () => random()))
-  rows = testRows({
-    rows: PROVISIONS * REVISIONS,
-    dimensions: 16,
-    seed,
-    traits: (n) => ({
-      provision: `provision ${provisionOf(n)}`,
-      revision: String(yearOf(n)),
-      inForceFrom: `${yearOf(n)}-01-01`,
-      inForceTo: `${yearOf(n) + 1}-01-01`,
-      text:
-        'The keeper of hives counts every swarm of colony ' +
-        `${provisionOf(n)}${', as amended'.repeat(n % REVISIONS)}.`,
-    }),
-  }).map(({ record }) => {
-    const centre = centres[Number(record.provision.split(' ')[1])] ?? new Float32Array(16)
-    return { record, vector: unit(centre.map((value) => value + (random() - 0.5) * 0.05)) }
-  })
-  corpus = await searchable({ rows })
+const random = seededRandom(seed)
+const yearOf = (n: number): number => FIRST_YEAR + (n % REVISIONS)
+const provisionOf = (n: number): number => Math.floor(n / REVISIONS)
+const centres = Array.from({ length: PROVISIONS }, () => Float32Array.from({ length: 16 }, () => random()))
+const rows = testRows({
+  rows: PROVISIONS * REVISIONS,
+  dimensions: 16,
+  seed,
+  traits: (n) => ({
+    provision: `provision ${provisionOf(n)}`,
+    revision: String(yearOf(n)),
+    inForceFrom: `${yearOf(n)}-01-01`,
+    inForceTo: `${yearOf(n) + 1}-01-01`,
+    text:
+      'The keeper of hives counts every swarm of colony ' + `${provisionOf(n)}${', as amended'.repeat(n % REVISIONS)}.`,
+  }),
+}).map(({ record }) => {
+  const centre = centres[Number(record.provision.split(' ')[1])] ?? new Float32Array(16)
+  return { record, vector: unit(centre.map((value) => value + (random() - 0.5) * 0.05)) }
 })
-afterAll(() => corpus.close())
+const corpus = await openCorpus({ rows })
 
 const ask = (change: Partial<SearchInput>): Promise<SearchResult> => corpus.ask(change)
 const provisionsOf = ({ passages }: SearchResult): string[] =>

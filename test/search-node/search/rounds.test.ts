@@ -1,5 +1,4 @@
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
-import type { ArtifactRow } from '#core/index/format/writer.ts'
+import { describe, expect, inject, test } from 'vitest'
 import { rowOrder } from '#core/index/format/row-checks.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
 import type { SearchResult } from '#core/domain/search.ts'
@@ -9,30 +8,24 @@ import type { SearchableVersion, SearchInput } from '#search-node/search/interfa
 import { search } from '#search-node/search/pipeline.ts'
 import { derivedUuid } from '#core/platform/ids.ts'
 import { largest } from '#core/index/top-k.ts'
-import { EVERYTHING, RANKING, UNLIMITED, inputOf, searchable } from '#test/support/search.ts'
-import type { Searchable } from '#test/support/search.ts'
+import { EVERYTHING, RANKING, UNLIMITED, inputOf } from '#test/support/search.ts'
 import { queryNear, seededRandom, testRows } from '#test/support/passages.ts'
+import { openCorpus } from '#test/support/fixtures.ts'
 
 const { seed } = inject('random')
 const ROWS = 2_000
 /** One document holds all rows from here on. */
 const LARGE_FROM = 40
+const LARGE = derivedUuid('test document', 'large')
 /** One provision, of which no revision is in force on the day, holds all rows from here on. */
 const REVISED_FROM = 1_000
 const DAY = '2030-01-01'
 const TEXT = 'Who keeps the common register of rules?'
 
-let corpus: Searchable
-let rows: readonly ArtifactRow[]
-beforeAll(async () => {
-  rows = testRows({ rows: ROWS, dimensions: 16, seed, traits: (n) => ({ text: `As rule ${n}.` }) })
-    .map(({ record, vector }, n) => ({ record: recordOf(record, n), vector }))
-    .sort((a, b) => rowOrder(a.record, b.record))
-  corpus = await searchable({ rows })
-})
-afterAll(() => corpus.close())
-
-const LARGE = derivedUuid('test document', 'large')
+const rows = testRows({ rows: ROWS, dimensions: 16, seed, traits: (n) => ({ text: `As rule ${n}.` }) })
+  .map(({ record, vector }, n) => ({ record: recordOf(record, n), vector }))
+  .sort((a, b) => rowOrder(a.record, b.record))
+const corpus = await openCorpus({ rows })
 
 function recordOf(record: PassageRecord, n: number): PassageRecord {
   if (n < LARGE_FROM) return record
@@ -59,7 +52,7 @@ async function counted(change: Partial<SearchInput>, limits: CallDeadline = UNLI
     statistics,
     candidates: {
       byReference: (query) => candidates.byReference(query, UNLIMITED),
-      bySearchQuestions: (query) => candidates.bySearchQuestions(query, UNLIMITED),
+      byQueryExpansions: (query) => candidates.byQueryExpansions(query, UNLIMITED),
       byWords(query) {
         depths.words.push(query.depth)
         return candidates.byWords(query, UNLIMITED)

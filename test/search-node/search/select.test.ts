@@ -56,39 +56,6 @@ describe('revisions of one provision', () => {
       { row: 1, score: 0.98 },
     ])
   })
-
-  test('show the best one where none is in force, and where several are', () => {
-    expect(rowsOf(selectRows(ranked(2, 3, 0, 1), table, rules({ inForce: () => false })))).toEqual([2, 3])
-    expect(rowsOf(selectRows(ranked(2, 1, 0), table, rules({ inForce: (row) => row !== 2 })))).toEqual([1])
-  })
-
-  test('show each where the profile serves every revision', () => {
-    expect(rowsOf(selectRows(ranked(0, 3, 1, 2), table, rules()))).toEqual([0, 3, 1, 2])
-  })
-
-  test('leave their places in the list, and in their document’s share, to others', () => {
-    const inForce = (row: number): boolean => row === 1 || row === 3
-    expect(rowsOf(selectRows(ranked(0, 2, 3, 1), table, rules({ inForce, limit: 1 })))).toEqual([3])
-    expect(rowsOf(selectRows(ranked(0, 2, 3, 1), table, rules({ inForce, perDocumentMax: 2 })))).toEqual([3, 1])
-  })
-})
-
-describe('one document', () => {
-  const table = tableOf([
-    [0, 0],
-    [0, 1],
-    [0, 2],
-    [1, 3],
-  ])
-
-  test('shows no more than the cap, the best of it, and others take the places', () => {
-    expect(rowsOf(selectRows(ranked(2, 0, 1, 3), table, rules({ perDocumentMax: 2, limit: 3 })))).toEqual([2, 0, 3])
-    expect(rowsOf(selectRows(ranked(2, 0, 1, 3), table, rules({ perDocumentMax: 1 })))).toEqual([2, 3])
-  })
-
-  test('shows all it has without a cap', () => {
-    expect(rowsOf(selectRows(ranked(2, 0, 1, 3), table, rules()))).toEqual([2, 0, 1, 3])
-  })
 })
 
 test('whatever the candidates, the list is the longest prefix of what the rules allow, in order', () => {

@@ -1,52 +1,43 @@
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { describe, expect, inject, test } from 'vitest'
 import { probability } from '#core/domain/calibration.ts'
 import type { Calibration } from '#core/domain/calibration.ts'
 import { DEFAULT_MODEL_CALIBRATION, DEFAULT_CALIBRATION } from '#core/domain/default-calibration.ts'
 import { PREDICTORS } from '#core/domain/predictors.ts'
 import type { Predictor } from '#core/domain/predictors.ts'
 import type { SearchResult } from '#core/domain/search.ts'
-import type { ArtifactRow } from '#core/index/format/writer.ts'
 import type { SearchInput } from '#search-node/search/interfaces.ts'
-import { EVERYTHING, RANKING, bruteForce, searchable } from '#test/support/search.ts'
-import type { Searchable } from '#test/support/search.ts'
+import { EVERYTHING, RANKING, bruteForce } from '#test/support/search.ts'
 import { queryNear, questionOn, seededRandom, unit, wordedRows } from '#test/support/passages.ts'
+import { openCorpus } from '#test/support/fixtures.ts'
 
 const { seed } = inject('random')
 const [ROWS, CLUSTERS, DIMENSIONS, FEW] = [300, 15, 16, 12]
-
-/**
- * The same corpus as two models give it: the cosines of `narrow` are those of the other, scaled by a tenth and shifted
- * to 0.9.
- */
-let rows: readonly ArtifactRow[]
-let standardised: Searchable
-let narrow: Searchable
-beforeAll(async () => {
-  rows = wordedRows({
-    rows: ROWS,
-    dimensions: DIMENSIONS,
-    seed,
-    clusters: CLUSTERS,
-    traits: (n) => ({ subjects: n % (ROWS / FEW) === 0 ? ['few', 'all'] : ['all'] }),
-  })
-  const queries = questions(40).map(({ vector }) => vector)
-  standardised = await searchable({
-    rows: rows.map(({ record, vector }) => ({ record, vector: padded(vector) })),
-    queries: queries.map(padded),
-  })
-  narrow = await searchable({
-    rows: rows.map(({ record, vector }) => ({ record, vector: narrowed(vector) })),
-    queries: queries.map(narrowed),
-  })
-})
-afterAll(() => {
-  for (const corpus of [standardised, narrow]) corpus.close()
-})
 
 const withCommon = (vector: Float32Array, share: number): Float32Array =>
   unit(Float32Array.of(...vector.map((value) => value * Math.sqrt(1 - share)), Math.sqrt(share), 0, 0, 0))
 const padded = (vector: Float32Array): Float32Array => withCommon(vector, 0)
 const narrowed = (vector: Float32Array): Float32Array => withCommon(vector, 0.9)
+
+/**
+ * The same corpus as two models give it: the cosines of `narrow` are those of the other, scaled by a tenth and shifted
+ * to 0.9.
+ */
+const rows = wordedRows({
+  rows: ROWS,
+  dimensions: DIMENSIONS,
+  seed,
+  clusters: CLUSTERS,
+  traits: (n) => ({ subjects: n % (ROWS / FEW) === 0 ? ['few', 'all'] : ['all'] }),
+})
+const queries = questions(40).map(({ vector }) => vector)
+const standardised = await openCorpus({
+  rows: rows.map(({ record, vector }) => ({ record, vector: padded(vector) })),
+  queries: queries.map(padded),
+})
+const narrow = await openCorpus({
+  rows: rows.map(({ record, vector }) => ({ record, vector: narrowed(vector) })),
+  queries: queries.map(narrowed),
+})
 
 function questions(count: number): { readonly text: string; readonly vector: Float32Array }[] {
   const random = seededRandom(seed + 2)

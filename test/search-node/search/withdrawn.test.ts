@@ -1,34 +1,29 @@
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { describe, expect, inject, test } from 'vitest'
 import type { ArtifactRow } from '#core/index/format/writer.ts'
 import type { SearchResult, Withdrawn } from '#core/domain/search.ts'
 import type { SearchInput } from '#search-node/search/interfaces.ts'
 import { queryNear, questionOn, seededRandom, wordedRows } from '#test/support/passages.ts'
-import { RANKING, searchable } from '#test/support/search.ts'
-import type { Searchable } from '#test/support/search.ts'
+import { RANKING } from '#test/support/search.ts'
+import { openCorpus } from '#test/support/fixtures.ts'
 
 const { seed } = inject('random')
 const ROWS = 120
 const CLUSTERS = 12
 
-let corpus: Searchable
-let rows: readonly ArtifactRow[]
-beforeAll(async () => {
-  rows = wordedRows({
-    rows: ROWS,
-    dimensions: 16,
-    seed,
-    clusters: CLUSTERS,
-    // Every provision has a revision of 2024 and one of 2025; the rows of a record are two parts of it.
-    traits: (n) => ({
-      inForceFrom: n % 4 < 2 ? '2024-01-01' : '2025-01-01',
-      inForceTo: n % 4 < 2 ? '2025-01-01' : null,
-      provision: `provision ${Math.floor(n / 4)} part ${n % 2}`,
-      sourceId: `record ${Math.floor(n / 2)}`,
-    }),
-  })
-  corpus = await searchable({ rows })
+const rows = wordedRows({
+  rows: ROWS,
+  dimensions: 16,
+  seed,
+  clusters: CLUSTERS,
+  // Every provision has a revision of 2024 and one of 2025; the rows of a record are two parts of it.
+  traits: (n) => ({
+    inForceFrom: n % 4 < 2 ? '2024-01-01' : '2025-01-01',
+    inForceTo: n % 4 < 2 ? '2025-01-01' : null,
+    provision: `provision ${Math.floor(n / 4)} part ${n % 2}`,
+    sourceId: `record ${Math.floor(n / 2)}`,
+  }),
 })
-afterAll(() => corpus.close())
+const corpus = await openCorpus({ rows })
 
 const ask = (change: Partial<SearchInput>): Promise<SearchResult> => corpus.ask(change)
 

@@ -1,19 +1,14 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { PREDICTORS, predictorOf } from '#core/domain/predictors.ts'
 import type { Predictor } from '#core/domain/predictors.ts'
 import { questionOn, seededRandom, wordedRows } from '#test/support/passages.ts'
-import { searchable } from '#test/support/search.ts'
-import type { Searchable } from '#test/support/search.ts'
+import { openCorpus } from '#test/support/fixtures.ts'
 
 /** Of a version without vectors, from a fixed seed. */
-let corpus: Searchable
-beforeAll(async () => {
-  corpus = await searchable({
-    rows: wordedRows({ rows: 200, dimensions: 8, seed: 3, clusters: 10 }),
-    embedding: null,
-  })
+const corpus = await openCorpus({
+  rows: wordedRows({ rows: 200, dimensions: 8, seed: 3, clusters: 10 }),
+  embedding: null,
 })
-afterAll(() => corpus.close())
 
 const TOPIC = questionOn(3, seededRandom(5))
 

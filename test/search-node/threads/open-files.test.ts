@@ -1,35 +1,26 @@
-import { cpSync, mkdtempSync, rmSync, truncateSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { cpSync, mkdtempSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import { artifactRef } from '#core/index/format/reader.ts'
 import type { ArtifactRef } from '#core/index/format/reader.ts'
 import { SearchPool } from '#search-node/threads/pool.ts'
 import { Versions } from '#search-node/versions.ts'
 import { buildTestArtifact } from '#test/support/artifact.ts'
-import type { TestArtifact } from '#test/support/artifact.ts'
-import { signingKeys } from '#test/support/secrets.ts'
 import { testRows } from '#test/support/passages.ts'
 import { openFiles } from './open-files.ts'
+import { temporaryFolder } from '#test/support/fixtures.ts'
 
-let root: string
-let artifact: TestArtifact
+const root = temporaryFolder()
 let ref: ArtifactRef
-let pool: SearchPool
 
-beforeAll(async () => {
-  root = mkdtempSync(join(tmpdir(), 'open-files-'))
-  artifact = await buildTestArtifact({
-    store: root,
-    rows: testRows({ rows: 60, dimensions: 16, seed: 5, traits: (n) => ({ references: [`rulebook:bee#${n}`] }) }),
-    privateKeyDer: signingKeys().privateKeyDer,
-  })
-  pool = new SearchPool({ threads: 2, queueMax: 8, worker: new URL('./faulty-worker.ts', import.meta.url) })
+const artifact = await buildTestArtifact({
+  store: root,
+  rows: testRows({ rows: 60, dimensions: 16, seed: 5, traits: (n) => ({ references: [`rulebook:bee#${n}`] }) }),
 })
+const pool = new SearchPool({ threads: 2, queueMax: 8, worker: new URL('./faulty-worker.ts', import.meta.url) })
 beforeEach(() => copyTo('copy'))
 afterAll(async () => {
   await pool.end()
-  rmSync(root, { recursive: true, force: true })
 })
 
 function copyTo(name: string): void {

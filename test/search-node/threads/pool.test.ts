@@ -13,7 +13,7 @@ const artifact: ArtifactRef = {
   documents: 1,
   passageDigests: '',
   vectors: undefined,
-  searchQuestions: undefined,
+  queryExpansions: undefined,
   engine: undefined,
 }
 let held: HeldPool

@@ -1,39 +1,29 @@
-import { cpSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { cpSync, mkdtempSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { artifactRef } from '#core/index/format/reader.ts'
 import type { ArtifactRef } from '#core/index/format/reader.ts'
 import type { CallDeadline } from '#search-node/call-deadline.ts'
 import { SearchPool } from '#search-node/threads/pool.ts'
 import type { SearchPoolOptions } from '#search-node/threads/pool.ts'
 import { buildTestArtifact } from '#test/support/artifact.ts'
-import type { TestArtifact } from '#test/support/artifact.ts'
 import { queryNear, seededRandom, testRows } from '#test/support/passages.ts'
 import { UNLIMITED, inputOf } from '#test/support/search.ts'
-import { signingKeys } from '#test/support/secrets.ts'
 import { openFiles } from './open-files.ts'
+import { temporaryFolder } from '#test/support/fixtures.ts'
 
 const seed = 4_711
-let store: string
-let artifact: TestArtifact
-let ref: ArtifactRef
+const store = temporaryFolder()
 const pools: SearchPool[] = []
-let pool: SearchPool
 
-beforeAll(async () => {
-  store = mkdtempSync(join(tmpdir(), 'scoring-'))
-  artifact = await buildTestArtifact({
-    store,
-    rows: testRows({ rows: 300, dimensions: 16, seed }),
-    privateKeyDer: signingKeys().privateKeyDer,
-  })
-  ref = artifactRef(artifact.folder, artifact.manifest)
-  pool = startPool()
+const artifact = await buildTestArtifact({
+  store,
+  rows: testRows({ rows: 300, dimensions: 16, seed }),
 })
+const ref = artifactRef(artifact.folder, artifact.manifest)
+const pool = startPool()
 afterAll(async () => {
   await Promise.all(pools.map((each) => each.end()))
-  rmSync(store, { recursive: true, force: true })
 })
 
 function startPool(options: Partial<SearchPoolOptions> = {}): SearchPool {
@@ -109,10 +99,10 @@ test('what threads share is read once, by the first; also for a thread that repl
   await expect(startPool().openEverywhere(readOnce)).rejects.toThrow('ENOENT')
 })
 
-test('codes that are larger than a thread may keep stay in their file, and give the same answer', async () => {
-  const inFile = startPool({ codesMb: 0 })
+test('SQ4 vectors that are larger than a thread may keep stay in their file, and give the same answer', async () => {
+  const inFile = startPool({ sq4Mb: 0 })
   const inMemory = startPool()
-  const [one, other] = [copied('codes'), copied('codes')]
+  const [one, other] = [copied('sq4'), copied('sq4')]
   await inFile.openEverywhere(one)
   await inMemory.openEverywhere(other)
   expect(openFiles(one.folder)).toContain('vectors.sq4')

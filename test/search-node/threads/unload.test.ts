@@ -1,16 +1,13 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { readFileSync } from 'node:fs'
+import { afterAll, expect, test } from 'vitest'
 import { collectGarbage } from '#search-node/threads/collect-garbage.ts'
 import { SearchPool } from '#search-node/threads/pool.ts'
 import { Versions } from '#search-node/versions.ts'
 import { buildTestArtifact } from '#test/support/artifact.ts'
-import type { TestArtifact } from '#test/support/artifact.ts'
-import { signingKeys } from '#test/support/secrets.ts'
 import { testRows } from '#test/support/passages.ts'
 import { UNLIMITED, inputOf } from '#test/support/search.ts'
 import { openFiles } from './open-files.ts'
+import { temporaryFolder } from '#test/support/fixtures.ts'
 
 const CYCLES = 40
 /** Cycles after which the heaps of the threads have their size. */
@@ -20,22 +17,15 @@ const GROWTH_MEGABYTES_MAX = 12
 /** Of addresses: V8 reserves more than 4 GiB for each memory of WebAssembly, whatever it holds. */
 const ADDRESSES_GROWTH_MEGABYTES_MAX = 8 * 1_024
 
-let store: string
-let artifact: TestArtifact
-let pool: SearchPool
+const store = temporaryFolder()
 
-beforeAll(async () => {
-  store = mkdtempSync(join(tmpdir(), 'unload-'))
-  artifact = await buildTestArtifact({
-    store,
-    rows: testRows({ rows: 4_000, dimensions: 64, seed: 5 }),
-    privateKeyDer: signingKeys().privateKeyDer,
-  })
-  pool = new SearchPool({ threads: 2, queueMax: 8 })
+const artifact = await buildTestArtifact({
+  store,
+  rows: testRows({ rows: 4_000, dimensions: 64, seed: 5 }),
 })
+const pool = new SearchPool({ threads: 2, queueMax: 8 })
 afterAll(async () => {
   await pool.end()
-  rmSync(store, { recursive: true, force: true })
 })
 
 function mappings(): string[] {

@@ -1,7 +1,7 @@
 import { countRows, countRange, clearRange } from '#core/index/bitset.ts'
-import { ClusterSpread, firstClusters } from '#core/index/vectors/cluster-spread.ts'
-import type { ClustersReader } from '#core/index/vectors/clusters-reader.ts'
-import type { CodesScan } from '#core/index/vectors/codes-scan.ts'
+import { ListSpread, firstLists } from '#core/index/vectors/list-spread.ts'
+import type { IvfReader } from '#core/index/vectors/ivf-reader.ts'
+import type { Sq4Scan } from '#core/index/vectors/sq4-scan.ts'
 import type { PlanCosts, PlannedScan } from './query-plan.ts'
 
 export interface ProbeQuery {
@@ -20,119 +20,119 @@ export interface ProbeQuery {
 const EXCLUSION_SHARE = 0.25
 /** The share of near rows that a filter allows is clearly less than that of all rows below this ratio. */
 const EXCLUDED_RATIO = 0.7
-/** Steps of a value in a sort key, and the factor that makes room for a cluster below it. */
+/** Steps of a value in a sort key, and the factor that makes room for a list below it. */
 const KEY_STEPS = 2 ** 22
-const KEY_CLUSTERS = 2 ** 24
+const KEY_LISTS = 2 ** 24
 
 /**
- * Scans the allowed positions cluster by cluster: first those that the graph finds nearest, then all others that may
- * hold one of the wanted rows, most promising first. A cluster is left out if its centroid lies so far below the wanted
+ * Scans the allowed positions list by list: first those that the graph finds nearest, then all others that may
+ * hold one of the wanted rows, most promising first. A list is left out if its centroid lies so far below the wanted
  * rows that it hardly holds a nearer one. The build measured how far that is, in standard deviations of the rows around
- * the centroids of their clusters. The deviation is proportional to the radius of a cluster; the first clusters tell the
- * factor for this query.
+ * the centroids of their lists. The deviation is proportional to the radius of a list; the first lists tell
+ * the factor for this query.
  */
-export class ClusterProbe {
-  readonly #clusters: ClustersReader
-  readonly #scan: CodesScan
+export class IvfProbe {
+  readonly #ivf: IvfReader
+  readonly #scan: Sq4Scan
   readonly #asked: ProbeQuery
   readonly #products: Float32Array
-  readonly #spread = new ClusterSpread()
+  readonly #spread = new ListSpread()
   readonly #scanned: Uint8Array
-  readonly #near: { clusters: number; rows: number; allowed: number; readonly rowBytes: number }
-  /** What the rows of a cluster lie above its centroid at most, in radii. */
-  #perRadius = 0
+  readonly #near: { lists: number; rows: number; allowed: number; readonly rowBytes: number }
+  /** What the rows of a list lie above its centroid at most, in radii. */
+  #boundPerRadius = 0
 
-  constructor(clusters: ClustersReader, scan: CodesScan, asked: ProbeQuery) {
-    this.#clusters = clusters
+  constructor(ivf: IvfReader, scan: Sq4Scan, asked: ProbeQuery) {
+    this.#ivf = ivf
     this.#scan = scan
     this.#asked = asked
-    this.#products = clusters.products(scan.query)
-    this.#scanned = new Uint8Array(clusters.starts.length - 1)
-    this.#near = { clusters: 0, rows: 0, allowed: 0, rowBytes: asked.all.rowBytes }
+    this.#products = ivf.products(scan.query)
+    this.#scanned = new Uint8Array(ivf.starts.length - 1)
+    this.#near = { lists: 0, rows: 0, allowed: 0, rowBytes: asked.all.rowBytes }
   }
 
   /** @returns the allowed positions that are left to scan; undefined if they need not be. */
   run(): Uint32Array | undefined {
     const { query, all } = this.#asked
     const count = this.#scanned.length
-    for (const cluster of this.#clusters.nearest(query, firstClusters(all.rows, count))) {
-      if (this.#mostOf(cluster) < this.#least()) continue
-      if (!this.#isWorth()) return this.#left()
-      this.#scanCluster(cluster)
+    for (const list of this.#ivf.nearest(query, firstLists(all.rows, count))) {
+      if (this.#upperBound(list) < this.#threshold()) continue
+      if (!this.#isCheaperThanScan()) return this.#remaining()
+      this.#scanList(list)
     }
-    for (const cluster of this.#clustersAbove(this.#least())) {
-      if (this.#scanned[cluster] === 1) continue
-      if (this.#mostOf(cluster) < this.#least()) return undefined
-      if (!this.#isWorth()) return this.#left()
-      this.#scanCluster(cluster)
+    for (const list of this.#listsAbove(this.#threshold())) {
+      if (this.#scanned[list] === 1) continue
+      if (this.#upperBound(list) < this.#threshold()) return undefined
+      if (!this.#isCheaperThanScan()) return this.#remaining()
+      this.#scanList(list)
     }
     return undefined
   }
 
-  #mostOf(cluster: number): number {
-    return (this.#products[cluster] ?? 0) + this.#perRadius * (this.#clusters.radii[cluster] ?? 0)
+  #upperBound(list: number): number {
+    return (this.#products[list] ?? 0) + this.#boundPerRadius * (this.#ivf.radii[list] ?? 0)
   }
 
-  #least(): number {
+  #threshold(): number {
     const isEnough = this.#spread.isMeasured && this.#near.allowed >= this.#asked.rowsScoredMin
     return isEnough ? this.#scan.threshold() : -Infinity
   }
 
-  #isWorth(): boolean {
+  #isCheaperThanScan(): boolean {
     const { all, costs } = this.#asked
-    const isTold = this.#near.clusters === Math.ceil(this.#clusters.nprobe * EXCLUSION_SHARE)
-    if (isTold && excludesNear(this.#near, all)) return false
-    return costs.clustersNs(this.#near.clusters, this.#near) <= costs.scanNs(all)
+    const isSampled = this.#near.lists === Math.ceil(this.#ivf.nprobe * EXCLUSION_SHARE)
+    if (isSampled && excludesNear(this.#near, all)) return false
+    return costs.listsNs(this.#near.lists, this.#near) <= costs.scanNs(all)
   }
 
-  #scanCluster(cluster: number): void {
-    const { starts, radii, deviations } = this.#clusters
+  #scanList(list: number): void {
+    const { starts, radii, deviations } = this.#ivf
     const { positions } = this.#asked
-    const [from, to] = [starts[cluster] ?? 0, starts[cluster + 1] ?? 0]
+    const [from, to] = [starts[list] ?? 0, starts[list + 1] ?? 0]
     if (this.#spread.isMeasured) this.#scan.add(positions, from, to)
     else {
-      this.#spread.add(to - from, this.#scan.addAndMeasure(positions, from, to), radii[cluster] ?? 0)
-      this.#perRadius = deviations * this.#spread.deviation
+      this.#spread.add(to - from, this.#scan.addAndMeasure(positions, from, to), radii[list] ?? 0)
+      this.#boundPerRadius = deviations * this.#spread.deviation
     }
-    this.#scanned[cluster] = 1
-    this.#near.clusters += 1
+    this.#scanned[list] = 1
+    this.#near.lists += 1
     this.#near.rows += to - from
     this.#near.allowed += countRange(positions, from, to)
   }
 
   /**
-   * The clusters that may hold a row of at least this value, the most promising first. Numbers sort faster without a
+   * The lists that may hold a row of at least this value, the most promising first. Numbers sort faster without a
    * comparison.
    */
-  #clustersAbove(least: number): Float64Array {
+  #listsAbove(threshold: number): Float64Array {
     const count = this.#scanned.length
     const keys = new Float64Array(count)
     let held = 0
-    for (let cluster = 0; cluster < count; cluster++) {
-      const most = this.#mostOf(cluster)
-      if (most >= least) keys[held++] = cluster - Math.round(most * KEY_STEPS) * KEY_CLUSTERS
+    for (let list = 0; list < count; list++) {
+      const bound = this.#upperBound(list)
+      if (bound >= threshold) keys[held++] = list - Math.round(bound * KEY_STEPS) * KEY_LISTS
     }
     const sorted = keys.subarray(0, held).sort()
     for (let at = 0; at < held; at++)
-      sorted[at] = (sorted[at] ?? 0) - Math.floor((sorted[at] ?? 0) / KEY_CLUSTERS) * KEY_CLUSTERS
+      sorted[at] = (sorted[at] ?? 0) - Math.floor((sorted[at] ?? 0) / KEY_LISTS) * KEY_LISTS
     return sorted
   }
 
-  /** The allowed positions outside of the clusters that are scanned or hold no wanted row; undefined if none. */
-  #left(): Uint32Array | undefined {
-    const { starts } = this.#clusters
-    const left = this.#asked.positions.slice()
-    const least = this.#least()
-    for (let cluster = 0; cluster < this.#scanned.length; cluster++)
-      if (this.#scanned[cluster] === 1 || this.#mostOf(cluster) < least)
-        clearRange(left, starts[cluster] ?? 0, starts[cluster + 1] ?? 0)
-    return countRows(left) === 0 ? undefined : left
+  /** The allowed positions outside of the lists that are scanned or hold no wanted row; undefined if none. */
+  #remaining(): Uint32Array | undefined {
+    const { starts } = this.#ivf
+    const remaining = this.#asked.positions.slice()
+    const threshold = this.#threshold()
+    for (let list = 0; list < this.#scanned.length; list++)
+      if (this.#scanned[list] === 1 || this.#upperBound(list) < threshold)
+        clearRange(remaining, starts[list] ?? 0, starts[list + 1] ?? 0)
+    return countRows(remaining) === 0 ? undefined : remaining
   }
 }
 
 /**
  * Whether a filter allows clearly fewer of the rows near the query than of all rows. Its nearest rows then lie in any
- * cluster.
+ * list.
  */
 function excludesNear(near: PlannedScan, all: PlannedScan): boolean {
   return near.allowed * all.rows < EXCLUDED_RATIO * near.rows * all.allowed

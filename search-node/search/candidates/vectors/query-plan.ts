@@ -1,41 +1,43 @@
-import { codesFitIn } from '#core/index/vectors/layout.ts'
+import { sq4FitsIn } from '#core/index/vectors/layout.ts'
 import { INDEX_BOUNDS } from '#core/index/bounds.ts'
 
 /**
- * How rows are found: `exact` scores every allowed row in float32; `scan` scores the codes of every allowed row;
- * `clusters` scores the codes of those in the clusters near the query.
+ * How rows are found: `exact` scores every allowed row in float32; `scan` scores the SQ4 vectors of every allowed row;
+ * `ivf` scores the SQ4 vectors of those in the lists near the query.
  */
-export type QueryPlan = 'exact' | 'scan' | 'clusters'
+export type QueryPlan = 'exact' | 'scan' | 'ivf'
 
-/** Up to this number of allowed rows, all are scored: in float32, or by their codes where that takes less time. */
+/**
+ * Up to this number of allowed rows, all are scored: in float32, or by their SQ4 vectors where that takes less time.
+ */
 export const FEW_ROWS_MAX = 1_024
 
 /**
- * Up to this number of allowed rows, reading their float32 takes no longer than scoring their codes, which are in
+ * Up to this number of allowed rows, reading their float32 takes no longer than scoring their SQ4 vectors, which are in
  * memory if they are few. It depends on the version alone, so that nodes with other memory give the same result.
  */
 export function exactRowsMax(passages: number, dimensions: number): number {
-  return codesFitIn(passages, dimensions, INDEX_BOUNDS.residentCodesMbDefault) ? 128 : FEW_ROWS_MAX
+  return sq4FitsIn(passages, dimensions, INDEX_BOUNDS.residentSq4MbDefault) ? 128 : FEW_ROWS_MAX
 }
 
 /** Costs in nanoseconds on one thread; see decision 0027. */
 const READ_NS_PER_BYTE = 0.05
 const SCORE_NS_PER_BYTE = 0.05
 const READ_NS_PER_CALL = 700
-const FIND_NS_PER_CLUSTER = 1_500
+const FIND_NS_PER_LIST = 1_500
 
 export interface PlannedScan {
   /** Rows between the first and the last one scanned, and how many of them are allowed. */
   readonly rows: number
   readonly allowed: number
-  /** Bytes of a code. */
+  /** Bytes of an SQ4 vector. */
   readonly rowBytes: number
 }
 
-/** Estimated costs in nanoseconds, by which a search chooses between a scan and the clusters near a query. */
+/** Estimated costs in nanoseconds, by which a search chooses between a scan and the lists near a query. */
 export interface PlanCosts {
   readonly scanNs: typeof scanNs
-  readonly clustersNs: typeof clustersNs
+  readonly listsNs: typeof listsNs
 }
 
 /** Estimates a scan. Rows between two allowed ones are read with them if that costs less than another call. */
@@ -45,9 +47,9 @@ function scanNs({ rows, allowed, rowBytes }: PlannedScan): number {
   return allowed * (gapNs + rowBytes * (READ_NS_PER_BYTE + SCORE_NS_PER_BYTE))
 }
 
-/** Estimates a scan of the rows of some clusters, which have to be found. */
-function clustersNs(clusters: number, scan: PlannedScan): number {
-  return clusters * (FIND_NS_PER_CLUSTER + READ_NS_PER_CALL) + scanNs(scan)
+/** Estimates a scan of the rows of some lists, which have to be found. */
+function listsNs(lists: number, scan: PlannedScan): number {
+  return lists * (FIND_NS_PER_LIST + READ_NS_PER_CALL) + scanNs(scan)
 }
 
-export const PLAN_COSTS: PlanCosts = { scanNs, clustersNs }
+export const PLAN_COSTS: PlanCosts = { scanNs, listsNs }

@@ -1,14 +1,14 @@
 import { addRow, hasRow } from '#core/index/bitset.ts'
 import type { VectorsReader } from '#core/index/format/reader.ts'
-import type { ClustersReader } from '#core/index/vectors/clusters-reader.ts'
-import type { CodesScan } from '#core/index/vectors/codes-scan.ts'
-import { codesLayout } from '#core/index/vectors/layout.ts'
+import type { IvfReader } from '#core/index/vectors/ivf-reader.ts'
+import type { Sq4Scan } from '#core/index/vectors/sq4-scan.ts'
+import { sq4Layout } from '#core/index/vectors/layout.ts'
 import { createTopK } from '#core/index/top-k.ts'
 import { SEARCH_NODE_BOUNDS } from '#search-node/bounds.ts'
 import { listRows } from '#search-node/search/candidates/filter-bitset.ts'
 import type { FilterBitset } from '#search-node/search/candidates/filter-bitset.ts'
 import type { ScoredCandidates, VectorCandidates } from '#search-node/search/interfaces.ts'
-import { ClusterProbe } from './probe.ts'
+import { IvfProbe } from './probe.ts'
 import type { ProbeQuery } from './probe.ts'
 import { exactRowsMax, FEW_ROWS_MAX, PLAN_COSTS } from './query-plan.ts'
 import type { PlanCosts, QueryPlan } from './query-plan.ts'
@@ -43,26 +43,26 @@ export function nearestRows(
   const kept = Math.max(limit, SEARCH_NODE_BOUNDS.predictorCandidatesMax)
   if (allowed.count <= exactRowsMax(index.passages, vectors.dimensions))
     return { plan: 'exact', ...bestOf(index, scoredRows(vectors, query, listRows(allowed)), kept) }
-  const scan = vectors.codes.scan(query, { candidates: kept, threshold: Math.ceil(limit * SHOWN_SHARE) })
+  const scan = vectors.sq4.scan(query, { candidates: kept, threshold: Math.ceil(limit * SHOWN_SHARE) })
   const asked = { query, rowsScoredMin: Math.max(rowsScoredMin, kept), costs }
   const plan = scanAllowed(index.passages, vectors, scan, allowed, asked)
-  const rows = scan.rows().map((position) => vectors.clusters.rows[position] ?? 0)
+  const rows = scan.rows().map((position) => vectors.ivf.rows[position] ?? 0)
   return { plan, ...bestOf(index, scoredRows(vectors, query, rows), kept) }
 }
 
-/** Scans the codes of allowed rows, as far as they may be among the nearest. */
+/** Scans the SQ4 vectors of allowed rows, as far as they may be among the nearest. */
 function scanAllowed(
   passages: number,
-  { dimensions, clusters }: VectorsReader,
-  scan: CodesScan,
+  { dimensions, ivf }: VectorsReader,
+  scan: Sq4Scan,
   allowed: FilterBitset,
   asked: Pick<ProbeQuery, 'query' | 'rowsScoredMin' | 'costs'>,
-): 'scan' | 'clusters' {
-  const positions = positionsOf(clusters, allowed)
-  const all = { rows: passages, allowed: allowed.count, rowBytes: codesLayout(passages, dimensions).rowBytes }
+): 'scan' | 'ivf' {
+  const positions = positionsOf(ivf, allowed)
+  const all = { rows: passages, allowed: allowed.count, rowBytes: sq4Layout(passages, dimensions).rowBytes }
   const isFew = allowed.count <= FEW_ROWS_MAX
-  const left = isFew ? positions : new ClusterProbe(clusters, scan, { ...asked, positions, all }).run()
-  if (left === undefined) return 'clusters'
+  const left = isFew ? positions : new IvfProbe(ivf, scan, { ...asked, positions, all }).run()
+  if (left === undefined) return 'ivf'
   scan.add(left, 0, passages)
   return 'scan'
 }
@@ -70,7 +70,7 @@ function scanAllowed(
 /** Allowed positions of the filters that are cached. */
 const positionsOfFilters = new WeakMap<FilterBitset, Uint32Array>()
 
-function positionsOf({ rows }: ClustersReader, allowed: FilterBitset): Uint32Array {
+function positionsOf({ rows }: IvfReader, allowed: FilterBitset): Uint32Array {
   if (allowed.count === rows.length) return allowed.bits
   const known = positionsOfFilters.get(allowed)
   if (known !== undefined) return known

@@ -1,7 +1,6 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { fileURLToPath } from 'node:url'
@@ -11,22 +10,23 @@ import type { VectorCache, VectorCacheOptions, VectorEntry } from '#core/db/vect
 import { shrinkVectorCache } from '#core/db/vector-cache/eviction.ts'
 import { ENTRY_DIMENSIONS, ENTRY_SPACE, vectorEntries, vectorEntry } from './entries.ts'
 import { until } from '#test/support/until.ts'
+import { temporaryFolder } from '#test/support/fixtures.ts'
 
 const UNBOUNDED = 2 ** 40
 
+const root = temporaryFolder()
 let folder: string
 let path: string
 let faults: unknown[]
 const opened: VectorCache[] = []
 
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'vector-cache-'))
+  folder = mkdtempSync(join(root, 'each-'))
   path = join(folder, 'vectors', 'cache.sqlite')
   faults = []
 })
 afterEach(() => {
   for (const cache of opened.splice(0)) cache.close()
-  rmSync(folder, { recursive: true, force: true })
 })
 
 function open(options: Partial<VectorCacheOptions> = {}): VectorCache {

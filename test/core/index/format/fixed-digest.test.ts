@@ -1,10 +1,8 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { buildTestArtifact, spaceOf } from '#test/support/artifact.ts'
 import { queryNear, seededRandom, testRows } from '#test/support/passages.ts'
 import { signingKeys } from '#test/support/secrets.ts'
+import { temporaryFolder } from '#test/support/fixtures.ts'
 
 /**
  * An artifact written today has the bytes of one written before. A change of the format or of what is written changes a
@@ -12,12 +10,7 @@ import { signingKeys } from '#test/support/secrets.ts'
  * versions would differ.
  */
 const keys = signingKeys()
-let store: string
-
-beforeAll(() => {
-  store = mkdtempSync(join(tmpdir(), 'fixed-digest-'))
-})
-afterAll(() => rmSync(store, { recursive: true, force: true }))
+const store = temporaryFolder()
 
 /** The provider of an earlier release keeps its name in the manifest. */
 const embedding = spaceOf(128, { provider: 'local' })

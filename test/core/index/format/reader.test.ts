@@ -1,39 +1,24 @@
-import {
-  appendFileSync,
-  cpSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  truncateSync,
-  writeFileSync,
-} from 'node:fs'
-import { tmpdir } from 'node:os'
+import { appendFileSync, cpSync, mkdtempSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { TERMS_PER_BLOCK } from '#core/index/lexical/layout.ts'
 import { canonicalJson } from '#core/platform/digest.ts'
 import { artifactRef, openIndex } from '#core/index/format/reader.ts'
 import type { ArtifactRef } from '#core/index/format/reader.ts'
 import { buildTestArtifact } from '#test/support/artifact.ts'
-import { signingKeys } from '#test/support/secrets.ts'
 import { testRows } from '#test/support/passages.ts'
+import { temporaryFolder } from '#test/support/fixtures.ts'
 
-let root: string
-let good: ArtifactRef
+const root = temporaryFolder()
 let folder: string
 
-beforeAll(async () => {
-  root = mkdtempSync(join(tmpdir(), 'mapping-'))
-  const rows = testRows({ rows: 60, dimensions: 16, seed: 5, traits: (n) => ({ references: [`rulebook:bee#${n}`] }) })
-  const artifact = await buildTestArtifact({ store: root, rows, privateKeyDer: signingKeys().privateKeyDer })
-  good = artifactRef(artifact.folder, artifact.manifest)
-})
+const rows = testRows({ rows: 60, dimensions: 16, seed: 5, traits: (n) => ({ references: [`rulebook:bee#${n}`] }) })
+const artifact = await buildTestArtifact({ store: root, rows })
+const good = artifactRef(artifact.folder, artifact.manifest)
 beforeEach(() => {
   folder = mkdtempSync(join(root, 'copy-'))
   cpSync(good.folder, folder, { recursive: true })
 })
-afterAll(() => rmSync(root, { recursive: true, force: true }))
 
 const open = (change: Partial<ArtifactRef> = {}): ReturnType<typeof openIndex> =>
   openIndex({ ...good, folder, ...change })

@@ -9,9 +9,8 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import {
   ARTIFACT_FILES,
   ARTIFACT_FORMAT,
@@ -23,35 +22,31 @@ import {
 } from '#core/index/format/manifest.ts'
 import type { ArtifactFile, Manifest } from '#core/index/format/manifest.ts'
 import { canonicalJson, sha256 } from '#core/platform/digest.ts'
-import { documentsLayout } from '#core/index/facets/documents-layout.ts'
+import { documentsLayout } from '#core/index/facets/documents.ts'
 import { verifyArtifact } from '#core/index/format/verify.ts'
 import { buildTestArtifact, spaceOfVectors, writeSignedManifest } from '#test/support/artifact.ts'
 import { signingKeys } from '#test/support/secrets.ts'
 import { testRows } from '#test/support/passages.ts'
+import { temporaryFolder } from '#test/support/fixtures.ts'
 
 const keys = signingKeys()
-let root: string
-let good: string
+const root = temporaryFolder()
 let folder: string
 
-beforeAll(async () => {
-  root = mkdtempSync(join(tmpdir(), 'artifact-verify-'))
-  const rows = testRows({ rows: 200, dimensions: 8, seed: 3, traits: (n) => ({ references: [`rulebook:bee#${n}`] }) })
-  const acts = [{ id: 'rulebook:bee', aliases: ['BEE'] }]
-  const searchQuestions = Array.from({ length: 20 }, (_, n) => ({
-    row: n * 9,
-    id: `p${n}`,
-    lang: 'en',
-    q: `May bees ${n}?`,
-  }))
-  good = (await buildTestArtifact({ store: root, rows, acts, searchQuestions, privateKeyDer: keys.privateKeyDer }))
-    .folder
-})
+const rows = testRows({ rows: 200, dimensions: 8, seed: 3, traits: (n) => ({ references: [`rulebook:bee#${n}`] }) })
+const acts = [{ id: 'rulebook:bee', aliases: ['BEE'] }]
+const queryExpansions = Array.from({ length: 20 }, (_, n) => ({
+  row: n * 9,
+  id: `p${n}`,
+  lang: 'en',
+  q: `May bees ${n}?`,
+}))
+const good = (await buildTestArtifact({ store: root, rows, acts, queryExpansions, privateKeyDer: keys.privateKeyDer }))
+  .folder
 beforeEach(() => {
   folder = mkdtempSync(join(root, 'copy-'))
   cpSync(good, folder, { recursive: true })
 })
-afterAll(() => rmSync(root, { recursive: true, force: true }))
 
 const file = (name: string): string => join(folder, name)
 
@@ -68,7 +63,7 @@ function replaceSigned(
   change: (manifest: Manifest) => Manifest = (manifest) => manifest,
 ): void {
   writeFileSync(file(name), bytes)
-  const manifest = manifestSchema.parse(JSON.parse(readFileSync(file(MANIFEST_FILE), 'utf8')))
+  const manifest = readManifest()
   const files = { ...manifest.files, [name]: { bytes: bytes.length, sha256: sha256(bytes).toString('hex') } }
   signAgain(manifestText(change(manifestSchema.parse({ ...manifest, files }))))
 }
@@ -76,6 +71,8 @@ function replaceSigned(
 function signAgain(text: string): void {
   writeSignedManifest(folder, text, keys.privateKeyDer)
 }
+
+const readManifest = (): Manifest => manifestSchema.parse(JSON.parse(readFileSync(file(MANIFEST_FILE), 'utf8')))
 
 const verify = (digest: Uint8Array = sha256(readFileSync(file(MANIFEST_FILE)))): Promise<Manifest> =>
   verifyArtifact(folder, [keys.publicKeyDer], digest)
@@ -139,7 +136,7 @@ test('an artifact other than the one asked for is refused, however well it is si
 })
 
 test('a signed manifest of another form is refused', async () => {
-  const manifest = manifestSchema.parse(JSON.parse(readFileSync(file(MANIFEST_FILE), 'utf8')))
+  const manifest = readManifest()
   signAgain(canonicalJson(manifest))
   await expect(verify()).resolves.not.toThrow()
   for (const format of [0, ARTIFACT_FORMAT + 1]) {
@@ -157,7 +154,7 @@ test('a signed manifest of another form is refused', async () => {
 })
 
 test('statistics of cosines that are missing or do not fit the vectors are refused', async () => {
-  const manifest = manifestSchema.parse(JSON.parse(readFileSync(file(MANIFEST_FILE), 'utf8')))
+  const manifest = readManifest()
   const mean = (values: readonly number[]): string => Buffer.from(Float32Array.from(values).buffer).toString('base64')
   const fitting = { mean: mean(Array.from({ length: 8 }, () => 0.1)), deviation: 0.02 }
   signAgain(canonicalJson({ ...manifest, cosines: fitting }))
@@ -192,15 +189,15 @@ test('offsets that do not increase or do not span the passages are refused', asy
   await expect(verify()).rejects.toThrow(/one offset a passage/)
 })
 
-test('files that do not fit the counts of the manifest are refused', async () => {
-  replaceSigned('vectors.f32', readFileSync(file('vectors.f32')).subarray(32))
-  await expect(verify()).rejects.toThrow(/vectors.f32 does not hold one vector a passage/)
-  replaceSigned('vectors.f32', readFileSync(join(good, 'vectors.f32')))
-  replaceSigned('vectors.sq4', readFileSync(file('vectors.sq4')).subarray(8))
-  await expect(verify()).rejects.toThrow(/vectors.sq4 does not hold one code a passage/)
-  replaceSigned('vectors.sq4', readFileSync(join(good, 'vectors.sq4')))
-  replaceSigned('facets.bin', readFileSync(file('facets.bin')).subarray(4))
-  await expect(verify()).rejects.toThrow(/facets.bin does not fit/)
+test.each<[ArtifactFile, string]>([
+  ['vectors.f32', 'does not hold one vector a passage'],
+  ['vectors.sq4', 'does not hold one SQ4 vector a passage'],
+  ['centroids.sq4', 'does not hold one SQ4 vector a list'],
+  ['facets.bin', 'does not fit'],
+  ['documents.bin', 'does not fit'],
+])('%s of another number than the manifest states is refused', async (name, message) => {
+  replaceSigned(name, readFileSync(file(name)).subarray(0, 100))
+  await expect(verify()).rejects.toThrow(`${name} ${message}`)
 })
 
 /** A copy of a file with one number of 32 bits changed. */
@@ -220,16 +217,6 @@ test.each<[string, ArtifactFile, number, number, RegExp]>([
 ])('a signed artifact with %s is refused before anything is read by it', async (_, name, at, value, message) => {
   replaceSigned(name, withWord(name, at, value))
   await expect(verify()).rejects.toThrow(message)
-})
-
-test('documents of another number than the manifest states are refused', async () => {
-  replaceSigned('documents.bin', readFileSync(file('documents.bin')).subarray(0, 100))
-  await expect(verify()).rejects.toThrow(/documents.bin does not fit/)
-})
-
-test('codes of another number of clusters than the manifest states are refused', async () => {
-  replaceSigned('centroids.sq4', readFileSync(file('centroids.sq4')).subarray(0, 100))
-  await expect(verify()).rejects.toThrow(/centroids.sq4 does not hold one code a cluster/)
 })
 
 test('search questions out of order, beyond the passages or of another number are refused', async () => {
@@ -252,12 +239,13 @@ test('search questions out of order, beyond the passages or of another number ar
   await expect(verify()).rejects.toThrow(/form/)
 })
 
-test('a manifest has all of the vectors, their clusters and their space, or none of them', async () => {
-  const manifest = manifestSchema.parse(JSON.parse(readFileSync(file(MANIFEST_FILE), 'utf8')))
-  const { clusters: _clusters, ...withoutClusters } = manifest
-  const { embedding: _embedding, ...withoutSpace } = manifest
+test('a manifest has all of the vectors, their lists and their space, or none of them', async () => {
+  const manifest = readManifest()
   const { 'graph.usearch': _graph, ...files } = manifest.files
-  for (const incomplete of [withoutClusters, withoutSpace, { ...manifest, files }]) {
+  for (const incomplete of [{ clusters: undefined }, { embedding: undefined }, { files }].map((without) => ({
+    ...manifest,
+    ...without,
+  }))) {
     signAgain(canonicalJson(incomplete))
     await expect(verify()).rejects.toThrow(/form/)
   }

@@ -1,7 +1,6 @@
-import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdtempSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { OPEN_END_DAY, dayNumber, facetsLayout, facetsSchema } from '#core/index/facets/layout.ts'
 import { passageRecordSchema } from '#core/index/passages/record.ts'
 import { openReferencesReader } from '#core/index/references/reader.ts'
@@ -16,16 +15,17 @@ import { createResidentParts } from '#core/index/storage/resident-parts.ts'
 import { signingKeys } from '#test/support/secrets.ts'
 import { testPassage, testRows, unit } from '#test/support/passages.ts'
 import { sourcesOf, spaceOf } from '#test/support/artifact.ts'
+import { temporaryFolder } from '#test/support/fixtures.ts'
 
 const keys = signingKeys()
+const root = temporaryFolder()
 let folder: string
 let artifactFolder: string
 
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'artifact-writer-'))
+  folder = mkdtempSync(join(root, 'each-'))
   artifactFolder = join(folder, 'artifacts', 'version')
 })
-afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
 function input(rows: readonly ArtifactRow[], more: Partial<ArtifactInput> = {}): ArtifactInput {
   return {

@@ -1,13 +1,8 @@
-import { readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { tokenHash } from '#core/index/lexical/token-hash.ts'
-import { canonicalJson } from '#core/platform/digest.ts'
 import { primaryLanguage } from '#core/index/analysis/analyzer.ts'
-import { openForwardReader } from '#core/index/lexical/forward-reader.ts'
-import { createResidentParts } from '#core/index/storage/resident-parts.ts'
-import { anyCorpus, bothParts, said, termsOf, withForward, writtenForward } from '#test/support/lexical-index.ts'
+import { anyCorpus, said, termsOf, withForward } from '#test/support/lexical-index.ts'
 import type { ForwardPassage } from '#test/support/lexical-index.ts'
 
 const hashesOf = (passage: ForwardPassage, field: 'heading' | 'text'): number[] =>
@@ -59,35 +54,4 @@ test('two words are counted in no fewer rows than hold them side by side', () =>
     }),
     { numRuns: 40 },
   )
-})
-
-describe('an index that contradicts its description', () => {
-  const corpus = [said('anchor ballast'), said('cargo')]
-
-  test.each(['forward.tokens', 'forward.offsets', 'forward.pairs'])(
-    'is refused with %s cut short or longer',
-    (name) => {
-      withForward(corpus, (_, folder) => {
-        const path = join(folder, name)
-        const whole = readFileSync(path)
-        for (const parts of bothParts())
-          for (const other of [Buffer.concat([whole, Buffer.from('more')]), whole.subarray(0, 8)]) {
-            writeFileSync(path, other)
-            expect(() => openForwardReader(folder, 2, parts)).toThrow(/not as long/)
-          }
-        writeFileSync(path, whole)
-      })
-    },
-  )
-
-  test('is refused with another number of rows or of words', () => {
-    withForward(corpus, (_, folder) => {
-      expect(() => openForwardReader(folder, 1, createResidentParts())).toThrow()
-      const { description } = writtenForward(corpus)
-      writeFileSync(join(folder, 'forward.json'), canonicalJson({ ...description, rows: 3 }))
-      expect(() => openForwardReader(folder, 2, createResidentParts())).toThrow(/contradicts the manifest/)
-      writeFileSync(join(folder, 'forward.json'), canonicalJson({ ...description, uint32s: description.uint32s + 1 }))
-      expect(() => openForwardReader(folder, 2, createResidentParts())).toThrow(/contradicts the manifest/)
-    })
-  })
 })

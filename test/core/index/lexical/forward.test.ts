@@ -3,7 +3,6 @@ import { describe, expect, test } from 'vitest'
 import { createForwardWriter } from '#core/index/lexical/forward-writer.ts'
 import { forwardSchema, pairSlot } from '#core/index/lexical/forward-layout.ts'
 import { tokenHash } from '#core/index/lexical/token-hash.ts'
-import type { ForwardDescription } from '#core/index/lexical/forward-layout.ts'
 
 interface Row {
   readonly heading: readonly string[]
@@ -11,14 +10,7 @@ interface Row {
   readonly sameRevisionAsPrevious: boolean
 }
 
-interface Written {
-  readonly description: ForwardDescription
-  readonly tokens: Uint32Array
-  readonly offsets: Uint32Array
-  readonly pairs: Uint32Array
-}
-
-function written(rows: readonly Row[]): Written {
+function written(rows: readonly Row[]) {
   const writer = createForwardWriter(rows.length)
   const tokens = Buffer.concat(
     rows.map(({ heading, text, sameRevisionAsPrevious }) =>
@@ -64,19 +56,6 @@ describe('the words of a row', () => {
 })
 
 describe('the mean lengths', () => {
-  test('of what stands beside a row and one further count texts of its own revision, both sides together', () => {
-    // One revision of texts of 1, 2 and 3 words, and one of 4 and 1: beside 2 + (1 + 3) + 2 + 1 + 4, one further 3 + 0
-    // + 1.
-    const { description } = written([
-      row('a', false, 'h h h'),
-      row('a b', true),
-      row('a b c', true),
-      row('a b c d'),
-      row('a', true),
-    ])
-    expect(description).toMatchObject({ mean_length: 14 / 5, mean_beside: 13 / 5, mean_near: 4 / 5 })
-  })
-
   test('agree with a scan of each row’s neighbours', () => {
     const anyRow = fc.record({
       heading: fc.array(fc.constant('h'), { maxLength: 3 }),

@@ -1,19 +1,15 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { PassageRecord } from '#core/index/passages/record.ts'
 import { createRowTableWriter, readRowTable, rowTableBytes } from '#core/index/passages/row-table.ts'
 import type { RowTable } from '#core/index/passages/row-table.ts'
 import { createResidentParts } from '#core/index/storage/resident-parts.ts'
 import { testPassage } from '#test/support/passages.ts'
+import { temporaryFolder } from '#test/support/fixtures.ts'
 
-let folder: string
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'row-table-'))
-})
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+const folder = temporaryFolder()
 
 /** The table that a file of these bytes holds. */
 function readBack(bytes: Uint8Array, rows: number): RowTable {
@@ -47,19 +43,6 @@ function tableOf(rows: readonly Placed[]): RowTable & { readonly returned: reado
 }
 
 describe('the table of rows', () => {
-  test('numbers documents and provisions by first appearance, ranks chunk ids, and marks continued revisions', () => {
-    const { documents, provisions, chunkRanks, sameRevisionAsPrevious } = tableOf([
-      { document: 'b', revision: 'b1', provision: 'b#1', chunk: 'chk_3' },
-      { document: 'b', revision: 'b1', provision: 'b#2', chunk: 'chk_0' },
-      { document: 'b', revision: 'b2', provision: 'b#1', chunk: 'chk_2' },
-      { document: 'a', revision: 'a1', provision: 'a#1', chunk: 'chk_1' },
-    ])
-    expect([...documents]).toEqual([0, 0, 0, 1])
-    expect([...provisions]).toEqual([0, 1, 0, 2])
-    expect([...chunkRanks]).toEqual([3, 0, 2, 1])
-    expect([...sameRevisionAsPrevious]).toEqual([0, 1, 0, 0])
-  })
-
   test('says of any rows what comparing them says', () => {
     const letter = fc.constantFrom('a', 'b', 'c')
     const anyRows = fc.uniqueArray(
@@ -83,12 +66,5 @@ describe('the table of rows', () => {
         }
       }),
     )
-  })
-
-  test('is refused when it is not as long as its rows need', () => {
-    const bytes = createRowTableWriter(0).finish()
-    expect(bytes).toHaveLength(0)
-    for (const length of [0, rowTableBytes(3) - 1, rowTableBytes(3) + 1, rowTableBytes(4)])
-      expect(() => readBack(new Uint8Array(length), 3)).toThrow('not as long as its description says')
   })
 })

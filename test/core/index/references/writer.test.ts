@@ -1,20 +1,20 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdtempSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { canonicalJson } from '#core/platform/digest.ts'
 import { openReferencesReader } from '#core/index/references/reader.ts'
 import type { ReferencesReader } from '#core/index/references/reader.ts'
 import { referencesLayout } from '#core/index/references/layout.ts'
 import type { ActEntry } from '#core/index/references/layout.ts'
 import { createReferencesWriter } from '#core/index/references/writer.ts'
+import { temporaryFolder } from '#test/support/fixtures.ts'
 
+const root = temporaryFolder()
 let folder: string
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'references-'))
+  folder = mkdtempSync(join(root, 'each-'))
 })
-afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
 function written(
   rows: readonly (readonly string[])[],
@@ -35,32 +35,6 @@ function opened(rows: readonly (readonly string[])[], acts: readonly ActEntry[] 
 }
 
 const sorted = (rows: Iterable<number>): number[] => [...new Set(rows)].sort((a, b) => a - b)
-
-test('a passage is found under its own reference, every provision around it, and its act', () => {
-  const index = opened([
-    ['cfr:12/1003#2/g/1'],
-    ['cfr:12/1003#2/g'],
-    ['cfr:12/1003#20'],
-    ['cfr:12/1003'],
-    ['cfr:12/1004#2/g/1'],
-  ])
-  expect([...index.rowsOf('cfr:12/1003#2/g/1')]).toEqual([0])
-  expect([...index.rowsOf('cfr:12/1003#2/g')]).toEqual([1])
-  expect([...index.rowsOfParts('cfr:12/1003#2/g')]).toEqual([0])
-  expect(sorted(index.rowsOfParts('cfr:12/1003#2'))).toEqual([0, 1])
-  expect([...index.rowsOf('cfr:12/1003#2')]).toEqual([])
-  expect(sorted(index.rowsOfParts('cfr:12/1003'))).toEqual([0, 1, 2])
-  expect([...index.rowsOf('cfr:12/1003')]).toEqual([3])
-  index.close()
-})
-
-test('a path without its act is found under any act', () => {
-  const index = opened([['de:bgb#433'], ['de:hgb#433/1'], ['*#433'], ['de:bgb#4330']])
-  expect([...index.rowsOf('*#433')]).toEqual([0, 2])
-  expect([...index.rowsOfParts('*#433')]).toEqual([1])
-  expect([...index.rowsOf('de:hgb#433')]).toEqual([])
-  index.close()
-})
 
 test('a version without references holds none, and says so', () => {
   const index = opened([[], []])

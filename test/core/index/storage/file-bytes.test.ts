@@ -1,13 +1,12 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
-import { afterAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { openFileBytes } from '#core/index/storage/file-bytes.ts'
 import { createResidentParts } from '#core/index/storage/resident-parts.ts'
+import { temporaryFolder } from '#test/support/fixtures.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'file-bytes-'))
-afterAll(() => rmSync(folder, { recursive: true }))
+const folder = temporaryFolder()
 
 function written(bytes: Uint8Array): string {
   const path = join(folder, 'file')

@@ -1,11 +1,10 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { createResidentParts, wholeFile } from '#core/index/storage/resident-parts.ts'
+import { temporaryFolder } from '#test/support/fixtures.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'resident-parts-'))
-afterAll(() => rmSync(folder, { recursive: true }))
+const folder = temporaryFolder()
 
 test.each([1, 65_536, 65_537])('memory of %i bytes of a file is read once for all threads', (size) => {
   const path = join(folder, String(size))

@@ -1,19 +1,15 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
-import { afterAll, beforeAll, expect, inject, test } from 'vitest'
+import { expect, inject, test } from 'vitest'
 import { innerProductAt } from '#core/index/vectors/inner-product.ts'
 import { openRowFile, rowsInMemory } from '#core/index/vectors/row-file.ts'
 import { seededRandom } from '#test/support/passages.ts'
+import { temporaryFolder } from '#test/support/fixtures.ts'
 
 const { seed } = inject('random')
 
-let folder: string
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'row-file-'))
-})
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+const folder = temporaryFolder()
 
 const ROWS = 300
 

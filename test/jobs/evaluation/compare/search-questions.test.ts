@@ -21,12 +21,12 @@ let built = 0
 
 async function versionWith(questions: readonly (readonly [row: number, q: string])[]): Promise<ComparedContents> {
   built += 1
-  const searchQuestions = questions.map(([row, q]) => ({ row, q, lang: 'en', id: rows[row]?.record.source_id ?? '' }))
+  const queryExpansions = questions.map(([row, q]) => ({ row, q, lang: 'en', id: rows[row]?.record.source_id ?? '' }))
   const { versionId, ...artifact } = await buildTestArtifact({
     store: folder,
     rows,
     privateKeyDer,
-    searchQuestions,
+    queryExpansions,
     name: `version ${built}`,
   })
   return { versionId, folder: artifact.folder, manifest: artifact.manifest, facets: FACETS }

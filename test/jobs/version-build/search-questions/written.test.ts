@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { createArtifactStore } from '#core/index/format/store.ts'
 import type { PassageRecord } from '#core/index/passages/record.ts'
-import type { PlacedQuestion } from '#core/index/search-questions/writer.ts'
+import type { PlacedExpansion } from '#core/index/query-expansions/writer.ts'
 import { BUILD_BOUNDS } from '#jobs/version-build/bounds.ts'
 import { createQuestionWriter } from '#jobs/version-build/search-questions/writer.ts'
 import type { EndpointSettings } from '#core/embedding/providers.ts'
@@ -64,7 +64,7 @@ const settings = (): EndpointSettings => ({ OPENAI_BASE_URL: server.baseUrl, OPE
 async function build(
   rows: readonly PassageRecord[] = passages,
   options: EndpointOptions = { chat_model: 'writer' },
-): Promise<readonly PlacedQuestion[]> {
+): Promise<readonly PlacedExpansion[]> {
   const workFolder = join(root, 'work')
   mkdirSync(workFolder, { recursive: true })
   writeFileSync(join(workFolder, 'passages.jsonl'), rows.map((row) => `${JSON.stringify(row)}\n`).join(''))

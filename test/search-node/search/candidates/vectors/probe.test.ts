@@ -3,24 +3,22 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, inject, test, vi } from 'vitest'
 import { artifactRef, openIndex } from '#core/index/format/reader.ts'
-import type { ClustersReader } from '#core/index/vectors/clusters-reader.ts'
-import type { CodesScan } from '#core/index/vectors/codes-scan.ts'
-import { codesLayout } from '#core/index/vectors/layout.ts'
+import type { IvfReader } from '#core/index/vectors/ivf-reader.ts'
+import type { Sq4Scan } from '#core/index/vectors/sq4-scan.ts'
+import { sq4Layout } from '#core/index/vectors/layout.ts'
 import { countRange } from '#core/index/bitset.ts'
-import { ClusterProbe } from '#search-node/search/candidates/vectors/probe.ts'
+import { IvfProbe } from '#search-node/search/candidates/vectors/probe.ts'
 import type { ProbeQuery } from '#search-node/search/candidates/vectors/probe.ts'
 import { PLAN_COSTS } from '#search-node/search/candidates/vectors/query-plan.ts'
 import { buildTestArtifact, vectorsOf } from '#test/support/artifact.ts'
-import { signingKeys } from '#test/support/secrets.ts'
 import { testRows } from '#test/support/passages.ts'
 
 const { seed } = inject('random')
 const ROWS = 4_000
 const DIMENSIONS = 64
-const { privateKeyDer } = signingKeys()
 
 /** Counts the positions that are scored. */
-function counted(scan: CodesScan): () => number {
+function counted(scan: Sq4Scan): () => number {
   const add = vi.spyOn(scan, 'add')
   const addAndMeasure = vi.spyOn(scan, 'addAndMeasure')
   return () =>
@@ -31,25 +29,25 @@ function counted(scan: CodesScan): () => number {
 }
 
 interface Opened {
-  readonly clusters: ClustersReader
-  readonly scan: CodesScan
+  readonly ivf: IvfReader
+  readonly scan: Sq4Scan
   readonly asked: ProbeQuery
 }
 
-async function withClusters(use: (opened: Opened) => void): Promise<void> {
+async function withLists(use: (opened: Opened) => void): Promise<void> {
   const store = mkdtempSync(join(tmpdir(), 'probe-'))
   const rows = testRows({ rows: ROWS, dimensions: DIMENSIONS, seed, clusters: 40 })
-  const { folder, manifest } = await buildTestArtifact({ store, rows, privateKeyDer, name: 'near' })
+  const { folder, manifest } = await buildTestArtifact({ store, rows, name: 'near' })
   const index = openIndex(artifactRef(folder, manifest))
-  const { codes, clusters } = vectorsOf(index)
+  const { sq4, ivf } = vectorsOf(index)
   const query = rows[0]?.vector ?? new Float32Array(DIMENSIONS)
   use({
-    clusters,
-    scan: codes.scan(query, { candidates: 20, threshold: 10 }),
+    ivf,
+    scan: sq4.scan(query, { candidates: 20, threshold: 10 }),
     asked: {
       query,
       positions: new Uint32Array(ROWS / 32).fill(0xffff_ffff),
-      all: { rows: ROWS, allowed: ROWS, rowBytes: codesLayout(ROWS, DIMENSIONS).rowBytes },
+      all: { rows: ROWS, allowed: ROWS, rowBytes: sq4Layout(ROWS, DIMENSIONS).rowBytes },
       rowsScoredMin: 20,
       costs: { ...PLAN_COSTS, scanNs: () => Number.MAX_VALUE },
     },
@@ -58,37 +56,37 @@ async function withClusters(use: (opened: Opened) => void): Promise<void> {
   rmSync(store, { recursive: true, force: true })
 }
 
-const rowsFound = (clusters: ClustersReader, scan: CodesScan): number[] =>
-  Array.from(scan.rows(), (position) => clusters.rows[position] ?? 0)
+const rowsFound = (ivf: IvfReader, scan: Sq4Scan): number[] =>
+  Array.from(scan.rows(), (position) => ivf.rows[position] ?? 0)
 
-test('clusters that can hold no wanted row are not scanned', async () => {
-  await withClusters(({ clusters, scan, asked }) => {
+test('lists that can hold no wanted row are not scanned', async () => {
+  await withLists(({ ivf, scan, asked }) => {
     const scored = counted(scan)
-    expect(new ClusterProbe({ ...clusters, deviations: 0.5 }, scan, asked).run()).toBeUndefined()
+    expect(new IvfProbe({ ...ivf, deviations: 0.5 }, scan, asked).run()).toBeUndefined()
     expect(scored()).toBeGreaterThanOrEqual(1_000)
     expect(scored()).toBeLessThan(ROWS * 0.9)
   })
 })
 
-test('clusters that may hold a wanted row are scanned, also if the graph does not find them', async () => {
-  await withClusters(({ clusters, scan, asked }) => {
-    const products = [...clusters.products(scan.query)]
+test('lists that may hold a wanted row are scanned, also if the graph does not find them', async () => {
+  await withLists(({ ivf, scan, asked }) => {
+    const products = [...ivf.products(scan.query)]
     const farthest = products.map((_, at) => at).toSorted((a, b) => (products[a] ?? 0) - (products[b] ?? 0))
-    const misled = { ...clusters, nearest: () => Uint32Array.from(farthest.slice(0, farthest.length / 2)) }
-    expect(new ClusterProbe(misled, scan, asked).run()).toBeUndefined()
-    expect(rowsFound(clusters, scan)).toContain(0)
+    const misled = { ...ivf, nearest: () => Uint32Array.from(farthest.slice(0, farthest.length / 2)) }
+    expect(new IvfProbe(misled, scan, asked).run()).toBeUndefined()
+    expect(rowsFound(ivf, scan)).toContain(0)
   })
 })
 
-test('where clusters cost more than a scan, what is left to scan holds no position twice', async () => {
-  await withClusters(({ clusters, scan, asked }) => {
+test('where lists cost more than a scan, what is left to scan holds no position twice', async () => {
+  await withLists(({ ivf, scan, asked }) => {
     const scored = counted(scan)
-    const costs = { ...asked.costs, clustersNs: (count: number) => (count < 10 ? 0 : Infinity) }
-    const left = new ClusterProbe({ ...clusters, deviations: 20 }, scan, { ...asked, costs }).run()
+    const costs = { ...asked.costs, listsNs: (count: number) => (count < 10 ? 0 : Infinity) }
+    const left = new IvfProbe({ ...ivf, deviations: 20 }, scan, { ...asked, costs }).run()
     const before = scored()
     scan.add(left ?? asked.positions, 0, ROWS)
     expect(before).toBeGreaterThan(0)
     expect(scored()).toBe(ROWS)
-    expect(rowsFound(clusters, scan)).toContain(0)
+    expect(rowsFound(ivf, scan)).toContain(0)
   })
 })

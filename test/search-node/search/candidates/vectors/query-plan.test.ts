@@ -2,13 +2,13 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { PLAN_COSTS } from '#search-node/search/candidates/vectors/query-plan.ts'
 
-const { scanNs, clustersNs } = PLAN_COSTS
+const { scanNs, listsNs } = PLAN_COSTS
 const rowBytes = 208
 
-test('some clusters cost less than a scan of a million rows, and more than one of a few thousand', () => {
-  const clusters = clustersNs(600, { rows: 150_000, allowed: 150_000, rowBytes })
-  expect(clusters).toBeLessThan(scanNs({ rows: 1_000_000, allowed: 1_000_000, rowBytes }))
-  expect(clusters).toBeGreaterThan(scanNs({ rows: 5_000, allowed: 5_000, rowBytes }))
+test('some lists cost less than a scan of a million rows, and more than one of a few thousand', () => {
+  const lists = listsNs(600, { rows: 150_000, allowed: 150_000, rowBytes })
+  expect(lists).toBeLessThan(scanNs({ rows: 1_000_000, allowed: 1_000_000, rowBytes }))
+  expect(lists).toBeGreaterThan(scanNs({ rows: 5_000, allowed: 5_000, rowBytes }))
 })
 
 test('a scan of scattered rows costs less than one of all rows, and no less than one of as many adjacent rows', () => {

@@ -1,7 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { afterAll, describe, expect, inject, test } from 'vitest'
 import type { ArtifactRow } from '#core/index/format/writer.ts'
 import { SEARCH_NODE_BOUNDS } from '#search-node/bounds.ts'
 import { filterBitset } from '#search-node/search/candidates/filter-bitset.ts'
@@ -15,24 +12,23 @@ import { buildTestArtifact, vectorsOf } from '#test/support/artifact.ts'
 import type { TestArtifact } from '#test/support/artifact.ts'
 import { queryNear, seededRandom, testRows, unit } from '#test/support/passages.ts'
 import type { PassageTraits } from '#test/support/passages.ts'
-import { signingKeys } from '#test/support/secrets.ts'
 import type { Filters as TestFilters } from '#core/domain/search.ts'
+import { temporaryFolder } from '#test/support/fixtures.ts'
 
 const { seed } = inject('random')
-const { privateKeyDer } = signingKeys()
 
 const LIMIT = 10
 const EXPANSION_MIN = 64
 /** A scan of all allowed rows never costs more. */
-const SCAN_FIRST: PlanCosts = { ...PLAN_COSTS, clustersNs: () => Number.MAX_VALUE }
-const CLUSTERS_FIRST: PlanCosts = { ...PLAN_COSTS, scanNs: () => Number.MAX_VALUE }
+const SCAN_FIRST: PlanCosts = { ...PLAN_COSTS, listsNs: () => Number.MAX_VALUE }
+const LISTS_FIRST: PlanCosts = { ...PLAN_COSTS, scanNs: () => Number.MAX_VALUE }
 
-const open = ({ folder, manifest }: TestArtifact): IndexReader => openIndex(artifactRef(folder, manifest))
-let store: string
-beforeAll(() => {
-  store = mkdtempSync(join(tmpdir(), 'search-dense-'))
-})
-afterAll(() => rmSync(store, { recursive: true, force: true }))
+function open({ folder, manifest }: TestArtifact): IndexReader {
+  const mapping = openIndex(artifactRef(folder, manifest))
+  afterAll(() => mapping.close())
+  return mapping
+}
+const store = temporaryFolder()
 
 interface Found {
   readonly plan: string
@@ -84,25 +80,19 @@ function recallOf(
 const SHARES = { s100: 1, s50: 0.5, s10: 0.1, s1: 0.01, s01: 0.001, s001: 0.000_5 } as const
 const ROWS = 6_000
 const CLUSTERS = 100
-describe('a version of many rows', () => {
-  let mapping: IndexReader
-  let artifact: TestArtifact
-  let rows: readonly ArtifactRow[]
-  beforeAll(async () => {
-    const random = seededRandom(seed)
-    const subjects = (cluster: number): string[] => [
-      ...Object.entries(SHARES).flatMap(([name, share]) => (random() < share ? [name] : [])),
-      `topic-${cluster}`,
-    ]
-    const traits = (_n: number, cluster: number): PassageTraits => ({
-      subjects: subjects(cluster),
-      language: cluster % 2 === 0 ? 'de' : 'en',
-    })
-    rows = testRows({ rows: ROWS, dimensions: 64, seed, clusters: CLUSTERS, spread: 1, traits })
-    artifact = await buildTestArtifact({ store, rows, privateKeyDer, name: 'many' })
-    mapping = open(artifact)
+describe('a version of many rows', async () => {
+  const random = seededRandom(seed)
+  const subjects = (cluster: number): string[] => [
+    ...Object.entries(SHARES).flatMap(([name, share]) => (random() < share ? [name] : [])),
+    `topic-${cluster}`,
+  ]
+  const traits = (_n: number, cluster: number): PassageTraits => ({
+    subjects: subjects(cluster),
+    language: cluster % 2 === 0 ? 'de' : 'en',
   })
-  afterAll(() => mapping.close())
+  const rows = testRows({ rows: ROWS, dimensions: 64, seed, clusters: CLUSTERS, spread: 1, traits })
+  const artifact = await buildTestArtifact({ store, rows, name: 'many' })
+  const mapping = open(artifact)
 
   const topicOf = (row: number): number =>
     Number(rows[row]?.record.subjects.find((subject) => subject.startsWith('topic-'))?.slice(6))
@@ -113,7 +103,7 @@ describe('a version of many rows', () => {
 
   describe.each([
     ['by a scan', SCAN_FIRST],
-    ['by its clusters', CLUSTERS_FIRST],
+    ['by its lists', LISTS_FIRST],
   ])('searched %s', (_way, costs) => {
     test.each(Object.keys(SHARES))(
       'finds the true best ten where the filter %s allows passages at random',
@@ -158,9 +148,9 @@ describe('a version of many rows', () => {
       expect([...recallOf(mapping, rows, some, { queries: 5, costs }).plans]).toEqual(['scan'])
     })
 
-    test('of many, all are scanned if that costs less, else those in the clusters near the query', () => {
+    test('of many, all are scanned if that costs less, else those in the lists near the query', () => {
       const { plans } = recallOf(mapping, rows, () => EVERYTHING, { queries: 5, costs })
-      expect([...plans]).toEqual([costs === CLUSTERS_FIRST ? 'clusters' : 'scan'])
+      expect([...plans]).toEqual([costs === LISTS_FIRST ? 'ivf' : 'scan'])
     })
 
     test('where the filter excludes the neighbourhood of the query, all allowed rows are scanned', () => {
@@ -240,32 +230,26 @@ function lowRank(random: () => number, dimensions: number, clusters: number): (c
   }
 }
 
-describe('a version whose vectors differ in few directions', () => {
-  let mapping: IndexReader
-  let rows: readonly ArtifactRow[]
-  beforeAll(async () => {
-    const random = seededRandom(seed)
-    const draw = lowRank(random, 256, 60)
-    const traits = (_n: number, cluster: number): PassageTraits => ({
-      language: cluster % 2 === 0 ? 'de' : 'en',
-      subjects: [`topic-${cluster % 20}`],
-    })
-    rows = testRows({ rows: 5_000, dimensions: 8, seed, clusters: 60, traits }).map(({ record }) => ({
-      record,
-      vector: draw(Number(record.subjects[0]?.slice(6)) + 20 * Math.floor(random() * 3)),
-    }))
-    const artifact = await buildTestArtifact({ store, rows, privateKeyDer, name: 'low rank' })
-    mapping = open(artifact)
+describe('a version whose vectors differ in few directions', async () => {
+  const random = seededRandom(seed)
+  const draw = lowRank(random, 256, 60)
+  const traits = (_n: number, cluster: number): PassageTraits => ({
+    language: cluster % 2 === 0 ? 'de' : 'en',
+    subjects: [`topic-${cluster % 20}`],
   })
-  afterAll(() => mapping.close())
+  const rows = testRows({ rows: 5_000, dimensions: 8, seed, clusters: 60, traits }).map(({ record }) => ({
+    record,
+    vector: draw(Number(record.subjects[0]?.slice(6)) + 20 * Math.floor(random() * 3)),
+  }))
+  const mapping = open(await buildTestArtifact({ store, rows, name: 'low rank' }))
 
   test.each<[string, Partial<TestFilters>]>([
     ['no filter', {}],
     ['half of the topics', { languages: ['en'] }],
     ['one topic', { anySubject: false, subjects: ['topic-3'] }],
     ['few topics', { anySubject: false, subjects: ['topic-3', 'topic-4', 'topic-5', 'topic-6'] }],
-  ])('finds the true best ten under %s, by a scan and by clusters', (_, filters) => {
-    for (const costs of [PLAN_COSTS, CLUSTERS_FIRST])
+  ])('finds the true best ten under %s, by a scan and by lists', (_, filters) => {
+    for (const costs of [PLAN_COSTS, LISTS_FIRST])
       expect(recallOf(mapping, rows, () => ({ ...EVERYTHING, ...filters }), { costs }).recall).toBeGreaterThanOrEqual(
         0.98,
       )
@@ -280,7 +264,7 @@ test('vectors without neighbourhoods are scanned, and the true best ten are foun
     record,
     vector: unit(sparse()),
   }))
-  const mapping = open(await buildTestArtifact({ store, rows, privateKeyDer, name: 'sparse' }))
+  const mapping = open(await buildTestArtifact({ store, rows, name: 'sparse' }))
   const { recall, plans } = recallOf(mapping, rows, () => EVERYTHING)
   expect([...plans]).toEqual(['scan'])
   expect(recall).toBeGreaterThanOrEqual(0.99)
@@ -289,13 +273,13 @@ test('vectors without neighbourhoods are scanned, and the true best ten are foun
 
 test.each([
   ['by a scan', SCAN_FIRST],
-  ['by clusters', CLUSTERS_FIRST],
+  ['by lists', LISTS_FIRST],
 ])('of many rows that are equally near, those of the first chunk ids are found %s', async (name, costs) => {
   const rows = testRows({ rows: 3_000, dimensions: 16, seed }).map(({ record }, at) => ({
     record,
     vector: unit(Float32Array.from({ length: 16 }, (_, d) => (at % 2 === 0 ? 1 : d + 1))),
   }))
-  const mapping = open(await buildTestArtifact({ store, rows, privateKeyDer, name: `ties ${name}` }))
+  const mapping = open(await buildTestArtifact({ store, rows, name: `ties ${name}` }))
   const first = rows
     .filter((_, at) => at % 2 === 0)
     .map(({ record }) => record.chunk_id)

@@ -1,16 +1,12 @@
 import fc from 'fast-check'
-import { truncateSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { analyzeQuestion } from '#core/index/analysis/analyzer.ts'
-import { openLexicalReader } from '#core/index/lexical/reader.ts'
 import { LEXICAL_BOUNDS, SCORE_UNIT, prepareLexical } from '#search-node/search/candidates/words/query.ts'
 import type { LexicalQuery } from '#search-node/search/candidates/words/query.ts'
 import type { Ranked } from '#core/index/top-k.ts'
-import { createResidentParts } from '#core/index/storage/resident-parts.ts'
 import { searchLexical } from '#search-node/search/candidates/words/search.ts'
 import { seededRandom } from '#test/support/passages.ts'
-import { bestOf, bitsOf, bothParts, naiveScores, naiveSums, ranksOf, withIndex } from '#test/support/lexical-index.ts'
+import { bestOf, bitsOf, naiveScores, naiveSums, ranksOf, withIndex } from '#test/support/lexical-index.ts'
 import type { Passage } from '#test/support/lexical-index.ts'
 
 const VOCABULARY = [
@@ -157,16 +153,6 @@ describe('the best rows', () => {
     })
   })
 
-  test('of a question without a word that the version knows are none', () => {
-    withIndex([{ language: 'en', heading: '', text: 'client money' }], (index) => {
-      for (const asked of ['', 'what is the', 'unknown', '§ … !'])
-        expect(
-          searchLexical(prepareLexical(index, analyzeQuestion(asked, ['en']).words), Uint32Array.of(1), 10, ranksOf(1))
-            .ids,
-        ).toHaveLength(0)
-    })
-  })
-
   test('of an endless question follow from its rarest words, in bounded work', () => {
     const words = Array.from({ length: 250 }, (_, n) => `word${n}`)
     const corpus = words.map((_, n) => ({ language: 'en', heading: '', text: words.slice(n).join(' ') }))
@@ -175,39 +161,5 @@ describe('the best rows', () => {
       expect(groups.map(({ word }) => word)).toEqual(words.slice(0, LEXICAL_BOUNDS.wordsMax))
       expect(maximum).toBeLessThan(2 ** 31)
     })
-  })
-
-  test('of a question that is asked again are the same', () => {
-    const corpus = Array.from({ length: 500 }, (_, n) => ({
-      language: 'en',
-      heading: `part${n % 7}`,
-      text: `money${n % 11} client ${n}`,
-    }))
-    withIndex(corpus, (index) => {
-      const query = prepareLexical(index, analyzeQuestion('client part3 money4 44', ['en']).words)
-      const ranks = ranksOf(corpus.length)
-      const found = searchLexical(query, everyRow(corpus.length), 50, ranks)
-      expect(pairs(searchLexical(query, everyRow(corpus.length), 50, ranks))).toEqual(pairs(found))
-    })
-  })
-})
-
-describe('an index is not opened', () => {
-  const corpus = [{ language: 'en', heading: '', text: 'client money' }]
-  test.each(['lexical.terms', 'lexical.postings'])('when %s is longer or shorter than its description says', (file) => {
-    withIndex(corpus, (_, folder) => {
-      for (const parts of bothParts()) {
-        writeFileSync(join(folder, file), '.', { flag: 'a' })
-        expect(() => openLexicalReader(folder, 1, parts)).toThrow('not as long')
-        truncateSync(join(folder, file), 1)
-        expect(() => openLexicalReader(folder, 1, parts)).toThrow('not as long')
-      }
-    })
-  })
-
-  test('when it has another number of rows than the manifest', () => {
-    withIndex(corpus, (_, folder) =>
-      expect(() => openLexicalReader(folder, 2, createResidentParts())).toThrow('contradicts'),
-    )
   })
 })

@@ -3,10 +3,10 @@ import { openLexicalReader } from '#core/index/lexical/reader.ts'
 import type { LexicalReader } from '#core/index/lexical/reader.ts'
 import { wholeFile } from '#core/index/storage/resident-parts.ts'
 import type { ResidentParts } from '#core/index/storage/resident-parts.ts'
-import { SEARCH_QUESTIONS } from './layout.ts'
+import { QUERY_EXPANSIONS } from './layout.ts'
 
-/** One thread's view of a version's search questions. */
-export interface SearchQuestionsReader {
+/** One thread's view of a version's query expansions. */
+export interface QueryExpansionsReader {
   /** Its rows are the questions. */
   readonly lexical: LexicalReader
   /** The row of each question's passage, ascending. */
@@ -15,9 +15,9 @@ export interface SearchQuestionsReader {
 }
 
 /** @param folder of a verified artifact. @throws Error if a file's size contradicts the number of questions. */
-export function openSearchQuestions(folder: string, questions: number, parts: ResidentParts): SearchQuestionsReader {
-  const lexical = openLexicalReader(folder, questions, parts, SEARCH_QUESTIONS)
-  const path = join(folder, `${SEARCH_QUESTIONS}.rows`)
+export function openQueryExpansions(folder: string, questions: number, parts: ResidentParts): QueryExpansionsReader {
+  const lexical = openLexicalReader(folder, questions, parts, QUERY_EXPANSIONS)
+  const path = join(folder, `${QUERY_EXPANSIONS}.rows`)
   return {
     lexical,
     rows: new Uint32Array(parts.read(wholeFile(path, questions * 4))),

@@ -4,7 +4,7 @@ import { Candidates } from './candidates.ts'
 import { NO_THRESHOLD } from './kernel.ts'
 import type { QuantizedQuery } from './quantizer.ts'
 
-/** Scores rows of one piece of codes. A piece has `rowsMax` rows and begins at a multiple of 32. */
+/** Scores rows of one piece of SQ4 vectors. A piece has `rowsMax` rows and begins at a multiple of 32. */
 export interface PieceScorer {
   readonly rowsMax: number
   /** Pairs of a row, counted from the beginning of the piece, and its score, by row; valid until the next piece. */
@@ -29,8 +29,8 @@ export interface ScanDepth {
  */
 const ERROR_DEVIATIONS = 3.5
 
-/** A scan of codes for one query. */
-export class CodesScan {
+/** A scan of SQ4 vectors for one query. */
+export class Sq4Scan {
   readonly query: QuantizedQuery
   readonly #scorer: PieceScorer
   readonly #found: Candidates

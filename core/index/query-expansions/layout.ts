@@ -1,17 +1,17 @@
 import { z } from 'zod'
 
 /**
- * Search questions: what people may ask in their own words of a passage, written when the version was built. They find
- * passages. No reply shows one, and none is evidence.
+ * Query expansions (doc2query; operators call them search questions): what people may ask in their own words of a
+ * passage, written when the version was built. They find passages. No reply shows one, and none is evidence.
  *
- * - `search-questions.jsonl`: one `SearchQuestion` a line, in order of the rows of their passages.
+ * - `search-questions.jsonl`: one `QueryExpansion` a line, in order of the rows of their passages.
  * - `search-questions.rows`: for each question the row of its passage, uint32, little-endian, ascending.
  * - `search-questions.json`, `search-questions.terms` and `search-questions.postings`: a lexical index whose rows are
  *   the questions; see `core/index/lexical/layout.ts`.
  *
- * A version without search questions has none of the files.
+ * A version without query expansions has none of the files.
  */
-export const SEARCH_QUESTION_FILES = [
+export const QUERY_EXPANSION_FILES = [
   'search-questions.jsonl',
   'search-questions.rows',
   'search-questions.json',
@@ -20,19 +20,19 @@ export const SEARCH_QUESTION_FILES = [
 ] as const
 
 /** Name of the lexical index of the questions. */
-export const SEARCH_QUESTIONS = 'search-questions'
+export const QUERY_EXPANSIONS = 'search-questions'
 
-export const searchQuestionSchema = z.strictObject({
+export const queryExpansionSchema = z.strictObject({
   /** The passage's `source_id`; the parts of a record share its questions. */
   id: z.string().min(1),
   /** BCP 47. */
   lang: z.string().min(1),
   q: z.string().min(1),
 })
-export type SearchQuestion = z.infer<typeof searchQuestionSchema>
+export type QueryExpansion = z.infer<typeof queryExpansionSchema>
 
 /** Returns the first fault of `search-questions.rows` as one sentence, or undefined if there is none. */
-export function searchQuestionRowsFault(bytes: Buffer, questions: number, passages: number): string | undefined {
+export function queryExpansionRowsFault(bytes: Buffer, questions: number, passages: number): string | undefined {
   if (bytes.length !== questions * 4) return 'search-questions.rows does not hold one row a question.'
   let previous = 0
   for (let at = 0; at < bytes.length; at += 4) {

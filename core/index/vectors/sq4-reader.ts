@@ -4,68 +4,69 @@ import { openSized, readFully } from '#core/index/storage/file-reader.ts'
 import { GAP_BYTES } from '#core/index/storage/read-spans.ts'
 import { createSharedMemory } from '#core/index/storage/shared-memory.ts'
 import type { SharedMemory } from '#core/index/storage/shared-memory.ts'
-import { CodesScan } from './codes-scan.ts'
-import type { PieceScorer, ScanDepth } from './codes-scan.ts'
+import { Sq4Scan } from './sq4-scan.ts'
+import type { PieceScorer, ScanDepth } from './sq4-scan.ts'
 import { createKernel, pieceRowsMax } from './kernel.ts'
-import { codesLayout } from './layout.ts'
-import type { CodesLayout } from './layout.ts'
+import { sq4Layout } from './layout.ts'
+import type { Sq4Layout } from './layout.ts'
 import { createQueryQuantizer, decodeHeader } from './quantizer.ts'
 
-/** One thread's view of the codes of a version. */
-export interface CodesReader {
+/** One thread's view of the SQ4 vectors of a version. */
+export interface Sq4Reader {
   /**
    * Begins a scan, which ends the one before.
    * @param query unit length.
    */
-  scan(query: Float32Array, wanted: ScanDepth): CodesScan
+  scan(query: Float32Array, wanted: ScanDepth): Sq4Scan
   close(): void
 }
 
 /** Where the bytes of `vectors.sq4` come from: its file, or a copy of it that all threads share. */
-export type CodesSource = { readonly path: string } | { readonly memory: SharedMemory }
+export type Sq4Source = { readonly path: string } | { readonly memory: SharedMemory }
 
-/** Codes where a kernel scores them. */
-interface Codes {
+/** SQ4 vectors where a kernel scores them. */
+interface Sq4Vectors {
   readonly memory: SharedMemory
   readonly header: Uint8Array
   /**
-   * Provides the codes of the rows that have a bit.
-   * @param bits bit 0 stands for `first`. @returns where the code of row `first` begins in the memory.
+   * Provides the SQ4 vectors of the rows that have a bit.
+   * @param bits bit 0 stands for `first`. @returns where the SQ4 vector of row `first` begins in the memory.
    */
   load(first: number, end: number, bits: Uint32Array): number
   close(): void
 }
 
-/** @throws Error, with the file closed, if the source has not the length and the header of such codes. */
-export function openCodes(source: CodesSource, rows: number, dimensions: number): CodesReader {
-  const layout = codesLayout(rows, dimensions)
+/** @throws Error, with the file closed, if the source has not the length and the header of such SQ4 vectors. */
+export function openSq4(source: Sq4Source, rows: number, dimensions: number): Sq4Reader {
+  const layout = sq4Layout(rows, dimensions)
   using opening = new DisposableStack()
   const held = 'memory' in source ? inMemory(source.memory, layout) : inPageCache(source.path, layout)
-  const codes = opening.adopt(held, ({ close }) => close())
-  const quantizeQuery = createQueryQuantizer(decodeHeader(codes.header, dimensions))
-  const scorer = createScorer(codes, layout)
+  const sq4 = opening.adopt(held, ({ close }) => close())
+  const quantizeQuery = createQueryQuantizer(decodeHeader(sq4.header, dimensions))
+  const scorer = createScorer(sq4, layout)
   opening.move()
   return {
-    scan: (query, wanted) => new CodesScan(scorer, quantizeQuery(query), wanted),
-    close: codes.close,
+    scan: (query, wanted) => new Sq4Scan(scorer, quantizeQuery(query), wanted),
+    close: sq4.close,
   }
 }
 
-function createScorer(codes: Codes, layout: CodesLayout): PieceScorer {
-  const { rowsMax, bits, hits, setQuery, scan } = createKernel(layout, codes.memory)
+function createScorer(sq4: Sq4Vectors, layout: Sq4Layout): PieceScorer {
+  const { rowsMax, bits, hits, setQuery, scan } = createKernel(layout, sq4.memory)
   return {
     rowsMax,
     hits,
     setQuery,
     score(from, to, threshold, among) {
       const words = copyWords(among, bits, from, to)
-      return scan(codes.load(from - (from % 32), to, bits), words, threshold)
+      return scan(sq4.load(from - (from % 32), to, bits), words, threshold)
     },
   }
 }
 
-function inMemory(memory: SharedMemory, { offset, rowBytes, bytes }: CodesLayout): Codes {
-  if (memory.buffer.byteLength < bytes) throw new Error('the codes in memory are shorter than those of their version')
+function inMemory(memory: SharedMemory, { offset, rowBytes, bytes }: Sq4Layout): Sq4Vectors {
+  if (memory.buffer.byteLength < bytes)
+    throw new Error('the SQ4 vectors in memory are shorter than those of their version')
   return {
     memory,
     header: new Uint8Array(memory.buffer, 0, offset),
@@ -75,7 +76,7 @@ function inMemory(memory: SharedMemory, { offset, rowBytes, bytes }: CodesLayout
 }
 
 /** Copies what a piece needs; the memory has room for one. */
-function inPageCache(path: string, { offset, rowBytes, bytes }: CodesLayout): Codes {
+function inPageCache(path: string, { offset, rowBytes, bytes }: Sq4Layout): Sq4Vectors {
   const memory = createSharedMemory(pieceRowsMax(rowBytes) * rowBytes)
   const gapWords = Math.max(1, Math.floor(GAP_BYTES / rowBytes / 32))
   using opening = new DisposableStack()

@@ -1,35 +1,31 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
-import { afterAll, beforeAll, expect, inject, test } from 'vitest'
+import { expect, inject, test } from 'vitest'
 import {
   createEncoder,
   createQueryQuantizer,
   decodeHeader,
   encodeHeader,
-  scoreOfCode,
+  sq4Score,
 } from '#core/index/vectors/quantizer.ts'
 import type { ScalarQuantizer } from '#core/index/vectors/quantizer.ts'
-import { codePieces, quantizerOf } from '#core/index/vectors/codes-writer.ts'
-import { openCodes } from '#core/index/vectors/codes-reader.ts'
-import type { CodesReader } from '#core/index/vectors/codes-reader.ts'
+import { sq4Pieces, quantizerOf } from '#core/index/vectors/sq4-writer.ts'
+import { openSq4 } from '#core/index/vectors/sq4-reader.ts'
+import type { Sq4Reader } from '#core/index/vectors/sq4-reader.ts'
 import { innerProductAt } from '#core/index/vectors/inner-product.ts'
 import { createKernel, NO_THRESHOLD } from '#core/index/vectors/kernel.ts'
-import { codesLayout, rowsLayout } from '#core/index/vectors/layout.ts'
+import { sq4Layout, rowsLayout } from '#core/index/vectors/layout.ts'
 import { sha256 } from '#core/platform/digest.ts'
 import { writeHashed } from '#core/platform/hashed-file.ts'
 import { createSharedMemory } from '#core/index/storage/shared-memory.ts'
 import { seededRandom, unit } from '#test/support/passages.ts'
+import { temporaryFolder } from '#test/support/fixtures.ts'
 
 const { seed } = inject('random')
 const noPause = (): Promise<void> => Promise.resolve()
 
-let folder: string
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'codes-'))
-})
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+const folder = temporaryFolder()
 
 /** Unit vectors with a large common part, as embedding models give them. */
 function vectorsWithMean(rows: number, dimensions: number): Float32Array<ArrayBuffer> {
@@ -41,17 +37,17 @@ function vectorsWithMean(rows: number, dimensions: number): Float32Array<ArrayBu
   return vectors
 }
 
-async function coded(
+async function quantized(
   vectors: Float32Array<ArrayBuffer>,
   dimensions: number,
 ): Promise<{ readonly bytes: Buffer; readonly path: string; readonly space: ScalarQuantizer; readonly rows: number }> {
   const rows = vectors.length / dimensions
   const source = { path: join(folder, `${rows}-${dimensions}.f32`), rows, dimensions }
   writeFileSync(source.path, new Uint8Array(vectors.buffer))
-  const path = join(mkdtempSync(join(folder, 'codes-')), 'vectors.sq4')
+  const path = join(mkdtempSync(join(folder, 'sq4-')), 'vectors.sq4')
   const digest = await writeHashed(
     path,
-    codePieces(
+    sq4Pieces(
       source,
       await quantizerOf(source, noPause),
       Uint32Array.from({ length: rows }, (_, row) => row),
@@ -60,17 +56,17 @@ async function coded(
   )
   const bytes = readFileSync(path)
   expect(digest).toEqual({ bytes: bytes.length, sha256: sha256(bytes).toString('hex') })
-  expect(bytes.length).toBe(codesLayout(rows, dimensions).bytes)
+  expect(bytes.length).toBe(sq4Layout(rows, dimensions).bytes)
   return { bytes, path, space: decodeHeader(bytes, dimensions), rows }
 }
 
 test.each([1, 7, 31, 32, 33, 384, 768])(
-  'codes of %i dimensions give cosines with the stated error',
+  'SQ4 vectors of %i dimensions give cosines with the stated error',
   async (dimensions) => {
     const rows = 300
     const vectors = vectorsWithMean(rows, dimensions)
-    const { bytes, space } = await coded(vectors, dimensions)
-    const layout = codesLayout(rows, dimensions)
+    const { bytes, space } = await quantized(vectors, dimensions)
+    const layout = sq4Layout(rows, dimensions)
     let [squares, expected] = [0, 0]
     for (let row = 0; row < rows; row += 10) {
       const query = vectors.slice(row * dimensions, (row + 1) * dimensions)
@@ -78,7 +74,7 @@ test.each([1, 7, 31, 32, 33, 384, 768])(
       const errors = Array.from(
         { length: rows },
         (_, other) =>
-          scoreOfCode(asked, bytes, layout.offset + other * layout.rowBytes) / asked.scorePerCosine -
+          sq4Score(asked, bytes, layout.offset + other * layout.rowBytes) / asked.scorePerCosine -
           innerProductAt(vectors, other * dimensions, query),
       )
       const mean = errors.reduce((sum, error) => sum + error, 0) / rows
@@ -89,37 +85,37 @@ test.each([1, 7, 31, 32, 33, 384, 768])(
   },
 )
 
-/** A page of WebAssembly memory; codes that end with it would be read past the end only by an error. */
+/** A page of WebAssembly memory; SQ4 vectors that end with it would be read past the end only by an error. */
 const PAGE_BYTES = 65_536
 
-const codedRows = fc.integer({ min: 1, max: 200 }).chain((dimensions) => {
+const sq4Rows = fc.integer({ min: 1, max: 200 }).chain((dimensions) => {
   const layout = rowsLayout(64, dimensions, PAGE_BYTES - rowsLayout(64, dimensions).bytes)
   const components = (layout.rowBytes - 2) * 2
   return fc.record({
     layout: fc.constant(layout),
-    codes: fc.uint8Array({ minLength: layout.bytes, maxLength: layout.bytes }),
+    sq4: fc.uint8Array({ minLength: layout.bytes, maxLength: layout.bytes }),
     bytes: fc.int8Array({ minLength: components + 1, maxLength: components + 1, min: -127 }),
   })
 })
 
-test('the kernel gives the score that defines a code for every row asked for and no other', () => {
+test('the kernel gives the score that defines an SQ4 vector for every row asked for and no other', () => {
   fc.assert(
     fc.property(
-      codedRows,
+      sq4Rows,
       fc.tuple(fc.nat(0xffff_ffff), fc.nat(0xffff_ffff)),
       fc.integer({ min: -1_000_000, max: 1_000_000 }),
-      ({ layout, codes, ...query }, words, threshold) => {
+      ({ layout, sq4, ...query }, words, threshold) => {
         const memory = createSharedMemory(layout.bytes)
         const kernel = createKernel(layout, memory)
         kernel.setQuery(query)
-        new Uint8Array(memory.buffer).set(codes)
+        new Uint8Array(memory.buffer).set(sq4)
         kernel.bits.set(words)
         const hitsAbove = (least: number): number[] => [
           ...kernel.hits.subarray(0, kernel.scan(layout.offset, words.length, least) * 2),
         ]
         const scored = Array.from({ length: 64 }, (_, row) => [
           row,
-          scoreOfCode(query, codes, layout.offset + row * layout.rowBytes),
+          sq4Score(query, sq4, layout.offset + row * layout.rowBytes),
         ]).filter(([row = 0]) => (((words[row >>> 5] ?? 0) >>> (row & 31)) & 1) === 1)
         expect(hitsAbove(threshold)).toEqual(scored.filter(([, score = 0]) => score > threshold).flat())
         expect(hitsAbove(NO_THRESHOLD)).toEqual(scored.flat())
@@ -140,7 +136,7 @@ test('the module that is committed is made from its source', async () => {
   expect(Buffer.from(module.toBinary({}).buffer).toString('base64')).toBe(committed.toString('base64'))
 })
 
-function nearestOf(reader: CodesReader, query: Float32Array, bits: Uint32Array, rows: number): Uint32Array {
+function nearestOf(reader: Sq4Reader, query: Float32Array, bits: Uint32Array, rows: number): Uint32Array {
   const scan = reader.scan(query, { candidates: 10, threshold: 10 })
   scan.add(bits, 0, rows)
   return scan.rows()
@@ -149,12 +145,12 @@ function nearestOf(reader: CodesReader, query: Float32Array, bits: Uint32Array, 
 test('a scan finds the nearest of any set of rows, from its file and from memory', async () => {
   const [rows, dimensions] = [9_000, 40]
   const vectors = vectorsWithMean(rows, dimensions)
-  const { path, bytes } = await coded(vectors, dimensions)
+  const { path, bytes } = await quantized(vectors, dimensions)
   const memory = createSharedMemory(bytes.length)
   new Uint8Array(memory.buffer).set(bytes)
   const random = seededRandom(seed + 1)
   for (const source of [{ path }, { memory }]) {
-    const reader = openCodes(source, rows, dimensions)
+    const reader = openSq4(source, rows, dimensions)
     let [found, wanted] = [0, 0]
     for (const share of [1, 0.5, 0.05, 0.001, 0]) {
       const bits = new Uint32Array(Math.ceil(rows / 32))
@@ -180,8 +176,8 @@ test('a scan finds the nearest of any set of rows, from its file and from memory
 test('ranges of rows give together what one scan gives, and the spread of all rows between', async () => {
   const [rows, dimensions] = [9_000, 40]
   const vectors = vectorsWithMean(rows, dimensions)
-  const { path, space } = await coded(vectors, dimensions)
-  const reader = openCodes({ path }, rows, dimensions)
+  const { path, space } = await quantized(vectors, dimensions)
+  const reader = openSq4({ path }, rows, dimensions)
   const random = seededRandom(seed + 2)
   const bits = Uint32Array.from({ length: Math.ceil(rows / 32) }, () => random() * 2 ** 32)
   bits[bits.length - 1] = 0xff
@@ -210,9 +206,9 @@ test('ranges of rows give together what one scan gives, and the spread of all ro
   reader.close()
 })
 
-test('rows that are all the same are coded and found without fault', async () => {
-  const { path, rows } = await coded(new Float32Array(500 * 16).fill(0.25), 16)
-  const reader = openCodes({ path }, rows, 16)
+test('rows that are all the same are quantized and found without fault', async () => {
+  const { path, rows } = await quantized(new Float32Array(500 * 16).fill(0.25), 16)
+  const reader = openSq4({ path }, rows, 16)
   const bits = new Uint32Array(Math.ceil(rows / 32)).fill(0xffff_ffff)
   bits[15] = 0x000f_ffff
   expect(nearestOf(reader, new Float32Array(16).fill(0.25), bits, rows)).toHaveLength(500)
@@ -226,16 +222,16 @@ test('a header that no build writes is refused', () => {
     expect(() => decodeHeader(encodeHeader({ ...space, ...wrong }), 2)).toThrow(/no build writes/)
 })
 
-test('a code of a component outside the steps is the nearest step', () => {
+test('a component outside the steps becomes the nearest step', () => {
   const space = { step: 0.1, alongBase: -1, alongStep: 0.01, error: 0, mean: Float64Array.of(0, 0, 0) }
-  const code = createEncoder(space)(Float32Array.of(-9, 9, 0.05))
-  expect([...code.subarray(0, 4)]).toEqual([0, 15, 8, 0])
+  const encoded = createEncoder(space)(Float32Array.of(-9, 9, 0.05))
+  expect([...encoded.subarray(0, 4)]).toEqual([0, 15, 8, 0])
 })
 
 test('the layout holds past 2^24 rows and past 2^32 bytes', () => {
   const rows = 2 ** 24 + 1
-  const { offset, rowBytes, bytes } = codesLayout(rows, 768)
+  const { offset, rowBytes, bytes } = sq4Layout(rows, 768)
   expect(rowBytes).toBe(386)
   expect(bytes).toBe(offset + 6_476_005_762)
-  expect(codesLayout(rows, 768).bytes - codesLayout(rows - 1, 768).bytes).toBe(rowBytes)
+  expect(sq4Layout(rows, 768).bytes - sq4Layout(rows - 1, 768).bytes).toBe(rowBytes)
 })

@@ -1,24 +1,24 @@
 import { analyzeQuestion, isFunctionWord } from '#core/index/analysis/analyzer.ts'
 import { addRow, bitsetWords, hasRow } from '#core/index/bitset.ts'
 import { IMPACT_MAX } from '#core/index/lexical/layout.ts'
-import type { SearchQuestionsReader } from '#core/index/search-questions/reader.ts'
+import type { QueryExpansionsReader } from '#core/index/query-expansions/reader.ts'
 import type { ScoredCandidates } from '#search-node/search/interfaces.ts'
 import { SCORE_UNIT, prepareLexical } from '#search-node/search/candidates/words/query.ts'
 import { searchLexical } from '#search-node/search/candidates/words/search.ts'
 
-/** The search questions of a version, compared with one question. A passage has the share of its best one. */
-export interface ComparedQuestions {
-  /** Passages with the best search questions, best first. @param allowed bitset of rows. */
+/** The query expansions of a version, compared with one question. A passage has the share of its best one. */
+export interface ComparedExpansions {
+  /** Passages with the best query expansions, best first. @param allowed bitset of rows. */
   best(allowed: Uint32Array, wanted: number): ScoredCandidates
-  /** In [0, 1], one for each row; 0: no search question of the passage shares a word. @param rows ascending. */
+  /** In [0, 1], one for each row; 0: no query expansion of the passage shares a word. @param rows ascending. */
   shares(rows: Uint32Array): Float64Array
 }
 
-/** The search questions of allowed passages, for bitsets that are still in use. */
+/** The query expansions of allowed passages, for bitsets that are still in use. */
 const allowedQuestions = new WeakMap<Uint32Array, Uint32Array>()
 
-/** @param text the question. It is analysed in every language that search questions are written in. */
-export function compareQuestions({ lexical, rows }: SearchQuestionsReader, text: string): ComparedQuestions {
+/** @param text the question. It is analysed in every language that query expansions are written in. */
+export function compareExpansions({ lexical, rows }: QueryExpansionsReader, text: string): ComparedExpansions {
   const { words } = analyzeQuestion(text, lexical.description.languages)
   // A function word of one language counts as a word of the others, which would make every share small.
   const query = prepareLexical(
@@ -26,7 +26,7 @@ export function compareQuestions({ lexical, rows }: SearchQuestionsReader, text:
     words.filter(({ word }) => !isFunctionWord(word)),
   )
   const greatest = query.groups.reduce((sum, { weight }) => sum + weight, 0) * IMPACT_MAX * SCORE_UNIT
-  /** The best of the allowed search questions, folded by passage. */
+  /** The best of the allowed query expansions, folded by passage. */
   function folded(
     allowed: Uint32Array,
     wanted: number,

@@ -3,16 +3,16 @@ import { wholeFile } from '#core/index/storage/resident-parts.ts'
 import type { ResidentParts } from '#core/index/storage/resident-parts.ts'
 import { openCentroids } from './centroids.ts'
 import type { Centroids } from './centroids.ts'
-import { clustersLayout } from './clusters.ts'
-import type { ClustersDescription } from './clusters.ts'
+import { ivfLayout } from './ivf-layout.ts'
+import type { IvfDescription } from './ivf-layout.ts'
 import { openGraph } from './graph.ts'
 import type { MappedGraph } from './graph.ts'
 
-/** One thread's view of the clusters of a version. */
-export interface ClustersReader extends Centroids, MappedGraph, Pick<ClustersDescription, 'nprobe' | 'deviations'> {
-  /** First position of each cluster, and the end. */
+/** One thread's view of the lists of a version. */
+export interface IvfReader extends Centroids, MappedGraph, Pick<IvfDescription, 'nprobe' | 'deviations'> {
+  /** First position of each list, and the end. */
   readonly starts: Uint32Array
-  /** See `clustersLayout`. */
+  /** See `ivfLayout`. */
   readonly radii: Float32Array
   /** The row of each position. */
   readonly rows: Uint32Array
@@ -22,14 +22,14 @@ export interface ClustersReader extends Centroids, MappedGraph, Pick<ClustersDes
  * @param folder of a verified artifact.
  * @throws Error if a file does not match its description.
  */
-export function openClusters(
+export function openIvf(
   folder: string,
   rows: number,
   dimensions: number,
-  { count, connectivity, nprobe, deviations }: ClustersDescription,
+  { count, connectivity, nprobe, deviations }: IvfDescription,
   parts: ResidentParts,
-): ClustersReader {
-  const { radiiOffset, rowsOffset, bytes } = clustersLayout(rows, count)
+): IvfReader {
+  const { radiiOffset, rowsOffset, bytes } = ivfLayout(rows, count)
   const table = parts.read(wholeFile(join(folder, 'clusters.u32'), bytes))
   return {
     nprobe,

@@ -1,8 +1,25 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
+import { createLargeMap } from '#core/index/storage/large-map.ts'
 import { wholeFile } from '#core/index/storage/resident-parts.ts'
 import type { ResidentParts } from '#core/index/storage/resident-parts.ts'
-import { DOCUMENT_ID_BYTES, documentIdBytes, documentsLayout } from './documents-layout.ts'
+
+/** Bytes of one document's id (a UUID). */
+export const DOCUMENT_ID_BYTES = 16
+
+/**
+ * Layout of `documents.bin`. First documents × 16 bytes: the ids, ascending. Then (documents + 1) uint32: the first run
+ * of each document, and the end. Then the runs, two uint32 each: the first row and the row after the last.
+ */
+export function documentsLayout(documents: number): { readonly firstRunsOffset: number; readonly runsOffset: number } {
+  const firstRunsOffset = documents * DOCUMENT_ID_BYTES
+  return { firstRunsOffset, runsOffset: firstRunsOffset + (documents + 1) * 4 }
+}
+
+/** The 16 bytes of a UUID in its usual form. */
+export function documentIdBytes(id: string): Buffer {
+  return Buffer.from(id.replaceAll('-', ''), 'hex')
+}
 
 /** The rows of each document. */
 export interface DocumentTable {
@@ -65,4 +82,43 @@ export function documentsFault(bytes: Buffer, rows: number, documents: number): 
     covered += to - from
   }
   return covered === rows ? undefined : 'documents.bin does not hold every passage once.'
+}
+
+/** Collects the rows of each document as they are added and returns `documents.bin`; see `documentsLayout`. */
+export interface DocumentsWriter {
+  readonly count: number
+  add(row: number, documentId: string): void
+  finish(): Uint8Array
+}
+
+export function createDocumentsWriter(): DocumentsWriter {
+  /** Per document: first row, row after the last, first row, … */
+  const runs = createLargeMap<number[]>()
+  return {
+    get count() {
+      return runs.size
+    },
+    add(row, documentId) {
+      const known = runs.get(documentId)
+      if (known === undefined) runs.set(documentId, [row, row + 1])
+      else if (known.at(-1) === row) known[known.length - 1] = row + 1
+      else known.push(row, row + 1)
+    },
+    finish() {
+      const documents = [...runs.entries()]
+        .map(([id, ofDocument]) => ({ id: documentIdBytes(id), ofDocument }))
+        .sort((a, b) => Buffer.compare(a.id, b.id))
+      const { firstRunsOffset, runsOffset } = documentsLayout(documents.length)
+      const bytes = Buffer.alloc(runsOffset + documents.reduce((sum, { ofDocument }) => sum + ofDocument.length, 0) * 4)
+      let run = 0
+      for (const [at, { id, ofDocument }] of documents.entries()) {
+        bytes.set(id, at * DOCUMENT_ID_BYTES)
+        bytes.writeUInt32LE(run, firstRunsOffset + at * 4)
+        for (const [side, row] of ofDocument.entries()) bytes.writeUInt32LE(row, runsOffset + run * 8 + side * 4)
+        run += ofDocument.length / 2
+      }
+      bytes.writeUInt32LE(run, firstRunsOffset + documents.length * 4)
+      return bytes
+    },
+  }
 }

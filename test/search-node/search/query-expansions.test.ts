@@ -1,16 +1,17 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { predictorOf } from '#core/domain/predictors.ts'
 import type { SearchResult } from '#core/domain/search.ts'
-import type { PlacedQuestion } from '#core/index/search-questions/writer.ts'
-import { compareQuestions } from '#search-node/search/candidates/search-questions/search.ts'
+import type { PlacedExpansion } from '#core/index/query-expansions/writer.ts'
+import { compareExpansions } from '#search-node/search/candidates/query-expansions/search.ts'
 import { questionOn, seededRandom, wordedRows } from '#test/support/passages.ts'
-import { EVERYTHING, searchable } from '#test/support/search.ts'
+import { EVERYTHING } from '#test/support/search.ts'
 import type { Searchable } from '#test/support/search.ts'
+import { openCorpus } from '#test/support/fixtures.ts'
 
 const rows = wordedRows({ rows: 200, dimensions: 8, seed: 3, clusters: 10 })
 
 /** Of everyday words that no passage holds; row 17 has two, and rows 40 and 41 the same one. */
-const QUESTIONS: readonly Omit<PlacedQuestion, 'id' | 'lang'>[] = [
+const QUESTIONS: readonly Omit<PlacedExpansion, 'id' | 'lang'>[] = [
   { row: 17, q: 'Can my landlord keep the deposit?' },
   { row: 17, q: 'Who gets the flat deposit back when tenants quarrel loudly?' },
   { row: 40, q: 'How long may a shop keep my photo?' },
@@ -18,22 +19,14 @@ const QUESTIONS: readonly Omit<PlacedQuestion, 'id' | 'lang'>[] = [
   { row: 90, q: 'Wie lange darf der Laden mein Foto behalten?' },
   { row: 150, q: `${questionOn(3, seededRandom(5))} deposit` },
 ]
-const searchQuestions = QUESTIONS.map((question, at) => ({
+const queryExpansions = QUESTIONS.map((question, at) => ({
   ...question,
   id: rows[question.row]?.record.source_id ?? '',
   lang: at === 4 ? 'de' : 'en',
 }))
 
-let corpus: Searchable
-let without: Searchable
-beforeAll(async () => {
-  corpus = await searchable({ rows, embedding: null, searchQuestions })
-  without = await searchable({ rows, embedding: null })
-})
-afterAll(() => {
-  corpus.close()
-  without.close()
-})
+const corpus = await openCorpus({ rows, embedding: null, queryExpansions })
+const without = await openCorpus({ rows, embedding: null })
 
 const rowsOf = ({ passages }: SearchResult): readonly number[] => passages.map(({ row }) => row)
 const only = ({ predictors }: SearchResult): number | undefined => predictorOf(predictors, 'search_questions_only')
@@ -85,15 +78,15 @@ describe('search questions', () => {
 })
 
 describe('the share of a search question', () => {
-  const reader = (): NonNullable<Searchable['mapping']['searchQuestions']> => {
-    const { searchQuestions: found } = corpus.mapping
+  const reader = (): NonNullable<Searchable['mapping']['queryExpansions']> => {
+    const { queryExpansions: found } = corpus.mapping
     if (found === undefined) throw new Error('the version has no search questions')
     return found
   }
   const EVERY_ROW = new Uint32Array(7).fill(0xffff_ffff)
 
   test('is that of the best one of the passage, and does not depend on other candidates', () => {
-    const compared = compareQuestions(reader(), 'landlord deposit')
+    const compared = compareExpansions(reader(), 'landlord deposit')
     const all = compared.shares(Uint32Array.from([16, 17, 18, 150]))
     expect(all[0]).toBe(0)
     expect(all[1]).toBeGreaterThan(all[3] ?? 1)
@@ -105,14 +98,14 @@ describe('the share of a search question', () => {
   })
 
   test('is equal for equal questions, and the lower row comes first', () => {
-    const { ids, scores } = compareQuestions(reader(), 'photo shop').best(EVERY_ROW, 2)
+    const { ids, scores } = compareExpansions(reader(), 'photo shop').best(EVERY_ROW, 2)
     expect([...ids]).toEqual([40, 41])
     expect(scores[0]).toBe(scores[1])
   })
 
   test('is 0 for a question without a word that they hold', () => {
     for (const text of ['zyzzyva', 'the of a', '']) {
-      const compared = compareQuestions(reader(), text)
+      const compared = compareExpansions(reader(), text)
       expect([...compared.shares(Uint32Array.from([17, 40]))]).toEqual([0, 0])
       expect(compared.best(EVERY_ROW, 5).ids).toHaveLength(0)
     }

@@ -4,19 +4,19 @@ import { createLexicalWriter } from '#core/index/lexical/writer.ts'
 import { canonicalJson } from '#core/platform/digest.ts'
 import { writeHashed } from '#core/platform/hashed-file.ts'
 import type { FileDigest } from '#core/platform/hashed-file.ts'
-import { SEARCH_QUESTIONS, searchQuestionSchema } from './layout.ts'
-import type { SEARCH_QUESTION_FILES, SearchQuestion } from './layout.ts'
+import { QUERY_EXPANSIONS, queryExpansionSchema } from './layout.ts'
+import type { QUERY_EXPANSION_FILES, QueryExpansion } from './layout.ts'
 
-/** A search question of the passage in a row. */
-export interface PlacedQuestion extends SearchQuestion {
+/** A query expansion of the passage in a row. */
+export interface PlacedExpansion extends QueryExpansion {
   readonly row: number
 }
 
-/** Writes the files of a version's search questions. @param questions at least one, rows ascending. */
-export async function writeSearchQuestions(
+/** Writes the files of a version's query expansions. @param questions at least one, rows ascending. */
+export async function writeQueryExpansions(
   folder: string,
-  questions: readonly PlacedQuestion[],
-): Promise<Readonly<Record<(typeof SEARCH_QUESTION_FILES)[number], FileDigest>>> {
+  questions: readonly PlacedExpansion[],
+): Promise<Readonly<Record<(typeof QUERY_EXPANSION_FILES)[number], FileDigest>>> {
   const analyze = createAnalyzer()
   const lexical = createLexicalWriter(questions.length)
   const rows = Buffer.alloc(questions.length * 4)
@@ -25,7 +25,7 @@ export async function writeSearchQuestions(
     rows.writeUInt32LE(row, at * 4)
   }
   const words = lexical.finish()
-  const path = (ending: string): string => join(folder, `${SEARCH_QUESTIONS}.${ending}`)
+  const path = (ending: string): string => join(folder, `${QUERY_EXPANSIONS}.${ending}`)
   return {
     'search-questions.jsonl': await writeHashed(path('jsonl'), linesOf(questions)),
     'search-questions.rows': await writeHashed(path('rows'), [rows]),
@@ -35,7 +35,7 @@ export async function writeSearchQuestions(
   }
 }
 
-function* linesOf(questions: readonly PlacedQuestion[]): Generator<Buffer> {
+function* linesOf(questions: readonly PlacedExpansion[]): Generator<Buffer> {
   for (const { id, lang, q } of questions)
-    yield Buffer.from(`${JSON.stringify(searchQuestionSchema.parse({ id, lang, q }))}\n`)
+    yield Buffer.from(`${JSON.stringify(queryExpansionSchema.parse({ id, lang, q }))}\n`)
 }

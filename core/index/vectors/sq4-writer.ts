@@ -7,10 +7,10 @@ import type { ScalarQuantizer } from './quantizer.ts'
 const SAMPLE_ROWS = 256
 
 /**
- * Codes the vectors of a version. Double precision in a fixed order gives every machine the same bytes.
+ * Quantizes the vectors of a version. Double precision in a fixed order gives every machine the same bytes.
  * @param order the row of each position. @returns `vectors.sq4` in pieces.
  */
-export async function* codePieces(
+export async function* sq4Pieces(
   file: VectorFile,
   quantizer: ScalarQuantizer,
   order: Uint32Array,

@@ -1,0 +1,37 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { credentials } from '@grpc/grpc-js'
+import { afterAll } from 'vitest'
+import { openSearchNodeClient } from '#core/rpc/search-client.ts'
+import type { SearchNodeClient } from '#core/rpc/search-client.ts'
+import { searchable } from './search.ts'
+import type { Searchable } from './search.ts'
+import { startNode } from './search-node.ts'
+import type { Environment, NodeProcess } from './search-node.ts'
+
+/** What a file or block of tests opens at its beginning, and what ends after them. */
+
+export function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'evidence-test-'))
+  afterAll(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
+/** An artifact that one thread has open. */
+export async function openCorpus(...corpus: Parameters<typeof searchable>): Promise<Searchable> {
+  const opened = await searchable(...corpus)
+  afterAll(() => opened.close())
+  return opened
+}
+
+/** A search node, a process of its own, with a client of it. */
+export async function openNode(environment: Environment): Promise<{ node: NodeProcess; client: SearchNodeClient }> {
+  const node = await startNode(environment)
+  const client = openSearchNodeClient(node.address, credentials.createInsecure())
+  afterAll(async () => {
+    client.close()
+    await node.stop()
+  })
+  return { node, client }
+}
