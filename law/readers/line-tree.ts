@@ -1,5 +1,7 @@
 import { READER_BOUNDS } from './bounds.ts'
-import { UnreadableFile } from './tree.ts'
+import { omitted } from './roles.ts'
+import type { Role } from './roles.ts'
+import { attribute, UnreadableFile } from './tree.ts'
 import type { MarkupElement, MarkupText, MarkupTree } from './tree.ts'
 
 export type LineText = Pick<MarkupText, 'value' | 'line' | 'source' | 'page' | 'box'>
@@ -81,4 +83,28 @@ function elementOf(
 function attributesOf({ rank, kind, anchor, rule }: Block): readonly (readonly [string, string])[] {
   const named = { rank: rank?.toString(), kind, anchor, rule }
   return Object.entries(named).flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as const]))
+}
+
+/** What a block of a tree of lines is. */
+export function lineRole(element: MarkupElement, lines: boolean): Role {
+  switch (element.name) {
+    case 'omitted':
+      return omitted(attribute(element, 'rule') ?? 'no text')
+    case 'heading': {
+      const kind = attribute(element, 'kind') ?? 'heading'
+      return {
+        is: 'start',
+        kind,
+        level: kind === 'heading' ? 'division' : 'passage',
+        rank: Number(attribute(element, 'rank') ?? 1),
+        anchor: attribute(element, 'anchor'),
+        names: 'heading',
+      }
+    }
+    case 'row':
+    case 'cell':
+      return { is: element.name }
+    default:
+      return { is: lines ? 'lines' : 'block' }
+  }
 }
