@@ -1,11 +1,10 @@
-import MarkdownIt from 'markdown-it'
-import { htmlBlock } from '#law/readers/html-block.ts'
 import { READER_BOUNDS } from './bounds.ts'
 import { decode } from './decode.ts'
 import { germanCitation, lastAmendment } from './german-citation.ts'
 import type { DocumentFields } from './document.ts'
 import { dated, dayIn, endIn, languageTag } from './format.ts'
 import type { MarkupFormat, ReadTree } from './format.ts'
+import { markdownBlocks } from './html-block.ts'
 import { lineRole, lineTree } from './line-tree.ts'
 import type { LineText, Block } from './line-tree.ts'
 import type { MarkupTree } from './tree.ts'
@@ -13,10 +12,6 @@ import { oneLine, UnreadableFile, wordSet } from './tree.ts'
 
 /** German federal law has what amended it before its provisions. */
 const HEAD_CHARACTERS = 4_000
-
-const parser = new MarkdownIt('commonmark', { maxNesting: READER_BOUNDS.markdownNestingMax })
-parser.core.ruler.enableOnly(['normalize', 'block'])
-parser.block.ruler.at('html_block', htmlBlock, { alt: ['paragraph', 'reference', 'blockquote'] })
 
 /** A heading that names a provision: `§ 433 …`, `Art 1`. */
 const PROVISION = /^(?:§|Art(?:ikel|icle)?\b\.?)\s*[§\s]*\d/
@@ -148,7 +143,7 @@ interface Heading {
 }
 
 function headingsOf(body: string, before: number): readonly Heading[] {
-  const tokens = parser.parse(body, {})
+  const tokens = markdownBlocks(body)
   return tokens.flatMap((token, index) => {
     if (token.type !== 'heading_open' || token.level > 0 || token.map === null) return []
     const [from, to] = token.map
