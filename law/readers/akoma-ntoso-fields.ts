@@ -1,8 +1,8 @@
 import { foldCode } from '#core/identity/fold.ts'
-import type { DocumentFields, ReadDate } from './document.ts'
-import { dayIn, endIn, isWithin, languageTag } from './format.ts'
+import type { DocumentFields } from './document.ts'
+import { dated, dayIn, endIn, isWithin, languageTag } from './format.ts'
 import type { ReadTree } from './format.ts'
-import { attribute, at, descendants, elementsOf, firstNamed, textOf } from './tree.ts'
+import { allNamed, attribute, at, childrenNamed, descendants, elementsOf, firstNamed, textOf } from './tree.ts'
 import type { MarkupElement } from './tree.ts'
 
 /** Codes of ISO 3166-1, alpha-3, of the member states, as the authority tables of the EU write them. */
@@ -45,14 +45,9 @@ function ofWork(uri: string, days: readonly string[]): string {
 }
 
 function titleOf(root: MarkupElement, work: MarkupElement | undefined): string | undefined {
-  const named =
-    work === undefined
-      ? undefined
-      : elementsOf(work).find(
-          (each) =>
-            each.name === 'FRBRalias' &&
-            !['CELEXnumber', 'COMnumber', 'übergreifende-id'].includes(attribute(each, 'name') ?? ''),
-        )
+  const named = childrenNamed(work, 'FRBRalias').find(
+    (each) => !['CELEXnumber', 'COMnumber', 'übergreifende-id'].includes(attribute(each, 'name') ?? ''),
+  )
   const own = (name: string, ...within: readonly string[]) => textOf(ownNamed(root, name, ...within), 'authorialNote')
   return (
     own('docTitle') ??
@@ -76,8 +71,7 @@ function ownNamed(root: MarkupElement, name: string, ...within: readonly string[
 
 /** The name by which a work is known (`Smith v Jones`), where it is more than a step of an address (`title`). */
 function nameOfWork(work: MarkupElement | undefined): string | undefined {
-  const names = work === undefined ? [] : elementsOf(work).filter(({ name }) => name === 'FRBRname')
-  const [known, ...others] = names.flatMap((each) => attribute(each, 'value') ?? [])
+  const [known, ...others] = childrenNamed(work, 'FRBRname').flatMap((each) => attribute(each, 'value') ?? [])
   return known !== undefined && others.length === 0 && /\s|[^ -~]/u.test(known) ? known : undefined
 }
 
@@ -134,42 +128,24 @@ function datesOf(
   const applies = datesNamed(expression, APPLIES).toSorted().at(-1) ?? dayOfOntology(meta, 'dateEntryInForce')
   // A publisher may state the day of issue and the day of publication.
   const ofExpression = datesNamed(expression, /./).toSorted().at(-1)
-  const events = meta === undefined ? [] : [...descendants(meta)].filter(({ name }) => name === 'eventRef')
+  const events = allNamed(meta, 'eventRef')
   const inForce = events.find((each) =>
     /inkraft|entry-?into-?force|in-?force/i.test(attribute(each, 'refersTo', 'type') ?? ''),
   )
   const ended = events.find((each) => /au(?:ss|ß)erkraft|repeal/i.test(attribute(each, 'refersTo', 'type') ?? ''))
-  const published = announced ?? dateNamed(work, /^(?!.*(?:applicab|force|valid))/i)
+  const issued = dateNamed(work, /^(?!.*(?:applicab|force|valid))/i)
   const entered = dayIn(attribute(inForce, 'date'))
   const isLater = entered !== undefined && (ofExpression === undefined || entered >= ofExpression)
-  const from: ReadDate | undefined = isLater
-    ? { day: entered }
-    : applies !== undefined
-      ? { day: applies }
-      : ofExpression === undefined
-        ? undefined
-        : { day: ofExpression, rule: 'expression' }
   return {
-    publishedAt:
-      published === undefined
-        ? undefined
-        : announced === undefined
-          ? { day: published, rule: 'enactment' }
-          : { day: published },
-    effectiveFrom: from,
-    effectiveTo: dayOrNone(endIn(attribute(ended, 'date'), ended?.line)),
+    publishedAt: dated(announced) ?? dated(issued, 'enactment'),
+    effectiveFrom: dated(isLater ? entered : applies) ?? dated(ofExpression, 'expression'),
+    effectiveTo: dated(endIn(attribute(ended, 'date'), ended?.line)),
   }
 }
 
 /** What the ontology JOLux states beside the identification (Luxembourg). */
 function dayOfOntology(meta: MarkupElement | undefined, name: string): string | undefined {
-  const stated =
-    meta && [...descendants(meta)].find((each) => each.name === 'jolux' && attribute(each, 'name', 'scl:name') === name)
-  return dayIn(textOf(stated))
-}
-
-function dayOrNone(day: string | undefined): ReadDate | undefined {
-  return day === undefined ? undefined : { day }
+  return dayIn(textOf(allNamed(meta, 'jolux').find((each) => attribute(each, 'name', 'scl:name') === name)))
 }
 
 function dateNamed(level: MarkupElement | undefined, name: RegExp): string | undefined {
@@ -177,8 +153,7 @@ function dateNamed(level: MarkupElement | undefined, name: RegExp): string | und
 }
 
 function datesNamed(level: MarkupElement | undefined, name: RegExp): readonly string[] {
-  const dates = level === undefined ? [] : elementsOf(level).filter((each) => each.name === 'FRBRdate')
-  return dates
+  return childrenNamed(level, 'FRBRdate')
     .filter((each) => name.test(attribute(each, 'name') ?? 'date'))
     .flatMap((each) => dayIn(attribute(each, 'date')) ?? [])
 }

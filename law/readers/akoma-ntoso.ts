@@ -1,26 +1,23 @@
 import { foldKey } from '#core/identity/fold.ts'
-import { attribute, at, descendants, elementsOf, stack, textOf } from './tree.ts'
+import { attribute, at, descendants, elementsOf, stack, textOf, wordSet } from './tree.ts'
 import type { MarkupElement } from './tree.ts'
 import { isWithin } from './format.ts'
 import type { CitedProvision, MarkupFormat } from './format.ts'
 import type { Citation, DocumentFields } from './document.ts'
 import { fieldsOf } from './akoma-ntoso-fields.ts'
 import { wordsCitation } from './words-citation.ts'
+import { CONTENTS, marked, METADATA, omitted, RAISED, rolesByName } from './roles.ts'
 import type { Role } from './roles.ts'
 import { parseXml } from './xml.ts'
 
 /** Elements of the hierarchy that structure others (Akoma Ntoso 1.0, section 5.4). */
-const DIVISIONS = new Set(
-  'part title chapter book tome division subdivision subpart subtitle subchapter act bill doc statement amendment debateReport judgment documentCollection component attachment coverPage preface preamble conclusions header body mainBody judgmentBody collectionBody portionBody introduction background arguments remedies motivation decision debateBody recitals citations'.split(
-    ' ',
-  ),
+const DIVISIONS = wordSet(
+  'part title chapter book tome division subdivision subpart subtitle subchapter act bill doc statement amendment debateReport judgment documentCollection component attachment coverPage preface preamble conclusions header body mainBody judgmentBody collectionBody portionBody introduction background arguments remedies motivation decision debateBody recitals citations',
 )
 /** Provisions that a citation names, unless one of them holds another. */
 const PASSAGES = new Set(['section', 'article', 'rule', 'recital'])
-const PARTS = new Set(
-  'paragraph subparagraph subsection clause subclause point indent alinea list sublist subrule proviso transitional level hcontainer tblock item'.split(
-    ' ',
-  ),
+const PARTS = wordSet(
+  'paragraph subparagraph subsection clause subclause point indent alinea list sublist subrule proviso transitional level hcontainer tblock item',
 )
 /** Names of an `hcontainer` that structures others, and its kind: the paragraphs of a schedule are its own. */
 const CONTAINERS: ReadonlyMap<string, string> = new Map([
@@ -36,10 +33,24 @@ const CONTAINERS: ReadonlyMap<string, string> = new Map([
 const NAMED_PASSAGES = new Set(['regulation', 'rule', 'article', 'section', 'clause'])
 /** They hold the whole document and are no part of its structure. */
 const WRAPPERS = new Set(['body', 'mainBody', 'components', 'attachments', 'component', 'attachment', 'collectionBody'])
-const BLOCKS = new Set(
-  'p block blockContainer container intro wrapUp content listIntroduction listWrapUp blockList longTitle formula citation caption foreign address scene narrative summary from speech question answer other toc ul ol blockQuote'.split(
-    ' ',
-  ),
+const ROLES = rolesByName(
+  [
+    { is: 'block' },
+    'p block blockContainer container intro wrapUp content listIntroduction listWrapUp blockList longTitle formula citation caption foreign address scene narrative summary from speech question answer other ul ol blockQuote doc',
+  ],
+  [METADATA, 'meta presentation style'],
+  [CONTENTS, 'toc tocItem'],
+  [{ is: 'label' }, 'num'],
+  [{ is: 'heading' }, 'heading subheading crossHeading'],
+  [{ is: 'note' }, 'authorialNote'],
+  [quotedText, 'quotedText embeddedText'],
+  [{ is: 'quote' }, 'quotedStructure embeddedStructure'],
+  [{ is: 'item', mark: '-' }, 'li'],
+  [{ is: 'row' }, 'tr'],
+  [{ is: 'cell' }, 'td th'],
+  [(each) => (textOf(each) === '[tab]' ? omitted('mark of a tab') : { is: 'inline' }), 'placeholder'],
+  [(each) => (isPlain(each) ? { is: 'inline' } : RAISED), 'sup'],
+  [{ is: 'break' }, 'br eol'],
 )
 
 /** Akoma Ntoso of every version, and LegalDocML.de. */
@@ -60,55 +71,11 @@ function roleOf(element: MarkupElement, { quoted }: { readonly quoted: boolean }
   }
   if (name === 'heading' && element.parent?.name === 'attachment') return { is: 'label' }
   if (!quoted && isUnit(element)) return unitOf(element)
-  switch (name) {
-    case 'meta':
-    case 'presentation':
-    case 'style':
-      return { is: 'omit', rule: 'metadata' }
-    case 'toc':
-    case 'tocItem':
-      return { is: 'omit', rule: 'table of contents' }
-    case 'num':
-      return { is: 'label' }
-    case 'heading':
-    case 'subheading':
-    case 'crossHeading':
-      return { is: 'heading' }
-    case 'authorialNote':
-      return { is: 'note' }
-    case 'quotedText':
-    case 'embeddedText':
-      return {
-        is: 'marked',
-        before: attribute(element, 'startQuote') ?? '',
-        after: attribute(element, 'endQuote') ?? '',
-      }
-    case 'quotedStructure':
-    case 'embeddedStructure':
-      return { is: 'quote' }
-    case 'li':
-      return { is: 'item', mark: '-' }
-    case 'tr':
-      return { is: 'row' }
-    case 'td':
-    case 'th':
-      return { is: 'cell' }
-    case 'placeholder':
-      return textOf(element) === '[tab]' ? { is: 'omit', rule: 'mark of a tab' } : { is: 'inline' }
-    case 'sup':
-      if (isPlain(element)) return { is: 'inline' }
-      return { is: 'marked', before: '^', after: '' }
-    case 'br':
-    case 'eol':
-      return { is: 'break' }
-    default:
-      return {
-        is:
-          BLOCKS.has(name) || name === 'doc' || (quoted && (PARTS.has(name) || PASSAGES.has(name)))
-            ? 'block'
-            : 'inline',
-      }
-  }
+  return ROLES(element) ?? { is: quoted && (PARTS.has(name) || PASSAGES.has(name)) ? 'block' : 'inline' }
+}
+
+function quotedText(element: MarkupElement): Role {
+  return marked(attribute(element, 'startQuote') ?? '', attribute(element, 'endQuote') ?? '')
 }
 
 /** Letters of a number (`6bis`, `1er`) are raised only in print; what is raised may be the mark of a note. */

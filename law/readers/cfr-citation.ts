@@ -1,6 +1,7 @@
 import type { Citation, DocumentFields } from './document.ts'
 import { nearest } from './format.ts'
 import type { CitedProvision } from './format.ts'
+import { LOWERED, RAISED } from './roles.ts'
 import type { Role } from './roles.ts'
 import { attribute } from './tree.ts'
 import type { MarkupElement } from './tree.ts'
@@ -75,13 +76,21 @@ function appendixOf(provision: CitedProvision, words: string): Partial<Citation>
   return letter === undefined || subpart !== undefined ? {} : { reference: `${words}, Appendix ${letter}` }
 }
 
+/** `TYPE` of the divisions of the eCFR (eCFR XML user guide), which are elements of the annual CFR. */
+export const DIVISIONS: ReadonlyMap<string, string> = new Map([
+  ['TITLE', 'title'],
+  ['SUBTITLE', 'subtitle'],
+  ['CHAPTER', 'chapter'],
+  ['SUBCHAP', 'subchapter'],
+  ['PART', 'part'],
+  ['SUBPART', 'subpart'],
+  ['SUBJGRP', 'subject group'],
+])
+
 /** `E` of the publisher's markup: type 51 is raised, 52 lowered, others are bold or italic. */
 export function emphasis(element: MarkupElement): Role {
-  const before = new Map([
-    ['51', '^'],
-    ['52', '_'],
-  ]).get(attribute(element, 'T') ?? '')
-  return before === undefined ? { is: 'inline' } : { is: 'marked', before, after: '' }
+  const type = attribute(element, 'T')
+  return type === '51' ? RAISED : type === '52' ? LOWERED : { is: 'inline' }
 }
 
 function placeOf({ kind, label, heading, around }: CitedProvision): string {

@@ -1,24 +1,31 @@
 import { attribute, childNamed, firstNamed, textOf } from './tree.ts'
 import type { MarkupElement } from './tree.ts'
-import { cfrCitation, emphasis } from './cfr-citation.ts'
-import { dayIn, dayInWords, isWithin } from './format.ts'
+import { cfrCitation, DIVISIONS, emphasis } from './cfr-citation.ts'
+import { dated, dayIn, dayInWords, isWithin } from './format.ts'
 import type { MarkupFormat, ReadTree } from './format.ts'
+import { CONTENTS, lead, METADATA, omitted, RAISED, rolesByName } from './roles.ts'
 import type { Role } from './roles.ts'
 import { parseXml } from './xml.ts'
 
-const DIVISIONS: ReadonlyMap<string, string> = new Map([
-  ['TITLE', 'title'],
-  ['SUBTITLE', 'subtitle'],
-  ['CHAPTER', 'chapter'],
-  ['SUBCHAP', 'subchapter'],
-  ['PART', 'part'],
-  ['SUBPART', 'subpart'],
-  ['SUBJGRP', 'subject group'],
-])
-const INLINE = new Set('I B FR FTREF AC PSPACE MID URL ENT'.split(' '))
-const CONTENTS = new Set('TOC CFRTOC CONTENTS SECHD PGHD LOF TOCHD'.split(' '))
-const RUNNING = new Set('PRTPAGE LRH RRH EAR PG'.split(' '))
-const FRONT = new Set('FMTR TITLEPG BTITLE EXPL EXPLA OENOTICE THISTITL ALPHLIST'.split(' '))
+const ROLES = rolesByName(
+  [METADATA, 'AMDDATE FDSYS GID'],
+  [CONTENTS, 'TOC CFRTOC CONTENTS SECHD PGHD LOF TOCHD'],
+  [omitted('page number or running head'), 'PRTPAGE LRH RRH EAR PG'],
+  [omitted('front matter of the volume'), 'FMTR TITLEPG BTITLE EXPL EXPLA OENOTICE THISTITL ALPHLIST'],
+  [omitted('finding aids of the volume'), 'FAIDS BMTR INDEX'],
+  [(each) => ({ is: 'unit', kind: 'section', level: 'passage', anchor: numberOf(each) }), 'SECTION'],
+  [{ is: 'unit', kind: 'appendix', level: 'passage' }, 'APPENDIX'],
+  [{ is: 'label' }, 'SECTNO'],
+  [({ parent }) => ({ is: parent?.name === 'SECTION' ? 'heading' : 'block' }), 'SUBJECT'],
+  [({ parent }) => ({ is: isDivision(parent) ? 'heading' : 'block' }), 'RESERVED'],
+  [headRole, 'HD'],
+  [lead('', ' '), 'HED'],
+  [RAISED, 'SU'],
+  [emphasis, 'E'],
+  [{ is: 'row' }, 'ROW BOXHD'],
+  [{ is: 'cell' }, 'CHED ENT'],
+  [{ is: 'inline' }, 'I B FR FTREF AC PSPACE MID URL'],
+)
 
 /** The annual Code of Federal Regulations (CFR XML of govinfo: CFRDOC, and granules of it). */
 export const CFR: MarkupFormat = {
@@ -35,47 +42,13 @@ function roleOf(element: MarkupElement): Role {
   const kind = DIVISIONS.get(name)
   if (kind !== undefined && element.parent !== undefined && !isWithin(element, 'FMTR', 'FDSYS'))
     return { is: 'unit', kind, level: 'division' }
-  if (CONTENTS.has(name)) return { is: 'omit', rule: 'table of contents' }
-  if (RUNNING.has(name)) return { is: 'omit', rule: 'page number or running head' }
-  if (FRONT.has(name)) return { is: 'omit', rule: 'front matter of the volume' }
-  switch (name) {
-    case 'AMDDATE':
-    case 'FDSYS':
-    case 'GID':
-      return { is: 'omit', rule: 'metadata' }
-    case 'FAIDS':
-    case 'BMTR':
-    case 'INDEX':
-      return { is: 'omit', rule: 'finding aids of the volume' }
-    case 'SECTION':
-      return { is: 'unit', kind: 'section', level: 'passage', anchor: numberOf(element) }
-    case 'APPENDIX':
-      return { is: 'unit', kind: 'appendix', level: 'passage' }
-    case 'SECTNO':
-      return { is: 'label' }
-    case 'SUBJECT':
-      return { is: element.parent?.name === 'SECTION' ? 'heading' : 'block' }
-    case 'RESERVED':
-      return { is: isDivision(element.parent) ? 'heading' : 'block' }
-    case 'HD':
-      if (['AUTH', 'SOURCE', 'EDNOTE'].includes(element.parent?.name ?? ''))
-        return { is: 'marked', before: '', after: ' ', label: true }
-      return { is: isDivision(element.parent) && attribute(element, 'SOURCE') === 'HED' ? 'heading' : 'block' }
-    case 'HED':
-      return { is: 'marked', before: '', after: ' ', label: true }
-    case 'SU':
-      return { is: 'marked', before: '^', after: '' }
-    case 'E':
-      return emphasis(element)
-    case 'ROW':
-    case 'BOXHD':
-      return { is: 'row' }
-    case 'CHED':
-    case 'ENT':
-      return { is: 'cell' }
-    default:
-      return { is: INLINE.has(name) ? 'inline' : 'block' }
-  }
+  return ROLES(element) ?? { is: 'block' }
+}
+
+function headRole(element: MarkupElement): Role {
+  const { parent } = element
+  if (['AUTH', 'SOURCE', 'EDNOTE'].includes(parent?.name ?? '')) return lead('', ' ')
+  return { is: isDivision(parent) && attribute(element, 'SOURCE') === 'HED' ? 'heading' : 'block' }
 }
 
 function isDivision(element: MarkupElement | undefined): boolean {
@@ -95,7 +68,7 @@ function fieldsOf({ tree: { root } }: ReadTree): ReturnType<MarkupFormat['fields
   const revised =
     dayInWords(textOf(firstNamed(root, 'REVISED')) ?? textOf(firstNamed(page, 'DATE'))) ??
     dayIn(textOf(childNamed(childNamed(root, 'FDSYS'), 'DATE')))
-  const date = revised === undefined ? undefined : ({ day: revised, rule: 'amendment-date' } as const)
+  const date = dated(revised, 'amendment-date')
   return {
     title: parts.filter((part) => part !== undefined).join(' ') || textOf(firstNamed(root, 'HD')),
     identifier: number === undefined ? undefined : `${number} CFR`,

@@ -1,10 +1,12 @@
-import { attribute, at, childNamed, descendants, elementsOf, firstNamed, textOf, xpathOf } from './tree.ts'
+import { allNamed, attribute, at, childNamed, childrenNamed, descendants, firstNamed, textOf, xpathOf } from './tree.ts'
 import type { MarkupElement } from './tree.ts'
-import { dayIn, endIn, isWithin, languageTag } from './format.ts'
+import { dated, dayIn, endIn, isWithin, languageTag } from './format.ts'
 import type { CitedProvision, MarkupFormat, ReadTree } from './format.ts'
 import type { Citation, DocumentFields, ReaderWarning } from './document.ts'
-import type { Role } from './roles.ts'
+import { CONTENTS, lead, LOWERED, marked, METADATA, omitted, RAISED, rolesByName } from './roles.ts'
+import type { Role, Roles } from './roles.ts'
 import { wordsCitation } from './words-citation.ts'
+import { letters, roman } from './written-number.ts'
 import { parseXml } from './xml.ts'
 
 const DIVISIONS: ReadonlyMap<string, string> = new Map([
@@ -39,10 +41,29 @@ const PARTS: ReadonlyMap<string, string> = new Map([
 ])
 /** Notes and annotations stand at the end of the file. */
 const NOTES = new Set(['Footnotes', 'MarginNotes', 'Commentaries'])
-const BLOCKS = new Set(
-  'P Para Text P1para P2para P3para P4para P5para P6para P7para LongTitle Reference Division Comment BlockText Formula Where Tabular TableText caption MultilineTitle EnactingText Signatory Signee Key KeyList ListItem Footnote MarginNote Commentary SubjectInformation Subject MadeDate LaidDate ComingIntoForce DateOfEnactment PersonName JobTitle Department DateSigned RoyalPresence IntroductoryText Figure P2group P3group Address AddressLine Subtitle'.split(
-    ' ',
-  ),
+const ROLES = rolesByName(
+  [
+    { is: 'block' },
+    'P Para P1para P2para P3para P4para P5para P6para P7para LongTitle Reference Division Comment BlockText Formula Where Tabular TableText caption MultilineTitle EnactingText Signatory Signee Key KeyList Commentary SubjectInformation Subject MadeDate LaidDate ComingIntoForce DateOfEnactment PersonName JobTitle Department DateSigned RoyalPresence IntroductoryText Figure P2group P3group Address AddressLine Subtitle',
+  ],
+  [METADATA, 'Metadata'],
+  [CONTENTS, 'Contents ContentsItem'],
+  [omitted('alternative version of a provision'), 'Versions'],
+  [omitted('list of images'), 'Resources'],
+  [numberOf, 'Pnumber'],
+  [({ parent }) => (isTitled(parent) ? { is: 'label' } : lead()), 'Number'],
+  [({ parent }) => ({ is: isTitled(parent) ? 'heading' : 'block' }), 'Title TitleBlock'],
+  [{ is: 'quote' }, 'BlockAmendment BlockExtract'],
+  [(each) => marked(referenceMark(attribute(each, 'Ref'))), 'FootnoteRef MarginNoteRef'],
+  [(each) => ({ is: 'item', mark: referenceMark(attribute(each, 'id')) }), 'Footnote MarginNote'],
+  [(each) => ({ is: 'item', mark: bulletOf(each) }), 'ListItem'],
+  [{ is: 'row' }, 'tr'],
+  [{ is: 'cell' }, 'td th'],
+  // A repealed provision has a row of dots for its text.
+  [(each) => (isRepealedRow(each) ? marked('[Repealed] ') : { is: 'block' }), 'Text'],
+  [RAISED, 'Superior'],
+  [LOWERED, 'Inferior'],
+  [marked('(', ')'), 'mfrac'],
 )
 
 /** Crown Legislation Markup Language of legislation.gov.uk, with retained law of the European Union. */
@@ -71,61 +92,12 @@ const LEVELS: ReadonlyMap<string, string> = new Map([
 ])
 
 /** @param first what a provision of the first level is called: CLML has one element for sections, regulations and articles. */
-function createRoles(first: string): (element: MarkupElement, context: { readonly quoted: boolean }) => Role {
+function createRoles(first: string): Roles {
   return (element, { quoted }) => {
     const { name } = element
     const unit = quoted ? undefined : unitOf(element, first)
-    if (unit !== undefined) return unit
-    switch (name) {
-      case 'Metadata':
-        return { is: 'omit', rule: 'metadata' }
-      case 'Contents':
-      case 'ContentsItem':
-        return { is: 'omit', rule: 'table of contents' }
-      case 'Versions':
-        return { is: 'omit', rule: 'alternative version of a provision' }
-      case 'Resources':
-        return { is: 'omit', rule: 'list of images' }
-      case 'Pnumber':
-        return numberOf(element)
-      case 'Number':
-        return isTitled(element.parent) ? { is: 'label' } : { is: 'marked', before: '', after: '', label: true }
-      case 'Title':
-      case 'TitleBlock':
-        return { is: isTitled(element.parent) ? 'heading' : 'block' }
-      case 'BlockAmendment':
-      case 'BlockExtract':
-        return { is: 'quote' }
-      case 'FootnoteRef':
-      case 'MarginNoteRef':
-        return { is: 'marked', before: referenceMark(attribute(element, 'Ref')), after: '' }
-      case 'Footnote':
-      case 'MarginNote':
-        return { is: 'item', mark: referenceMark(attribute(element, 'id')) }
-      case 'ListItem':
-        return { is: 'item', mark: bulletOf(element) }
-      case 'tr':
-        return { is: 'row' }
-      case 'td':
-      case 'th':
-        return { is: 'cell' }
-      case 'Text':
-        // A repealed provision has a row of dots for its text.
-        return isRepealedRow(element) ? { is: 'marked', before: '[Repealed] ', after: '' } : { is: 'block' }
-      case 'Superior':
-        return { is: 'marked', before: '^', after: '' }
-      case 'Inferior':
-        return { is: 'marked', before: '_', after: '' }
-      case 'mfrac':
-        return { is: 'marked', before: '(', after: ')' }
-      default:
-        return {
-          is:
-            BLOCKS.has(name) || (quoted && (PARTS.has(name) || DIVISIONS.has(name) || name === 'P1'))
-              ? 'block'
-              : 'inline',
-        }
-    }
+    const isQuotedUnit = quoted && (PARTS.has(name) || DIVISIONS.has(name) || name === 'P1')
+    return unit ?? ROLES(element) ?? { is: isQuotedUnit ? 'block' : 'inline' }
   }
 }
 
@@ -168,19 +140,14 @@ function numberOf(element: MarkupElement): Role {
   const [before, after] = stated
     ? [attribute(element, 'PuncBefore') ?? '', attribute(element, 'PuncAfter') ?? '']
     : ['(', ')']
-  return { is: 'marked', before, after, label: true }
+  return lead(before, after)
 }
 
 function bulletOf(item: MarkupElement): string {
   const given = attribute(item, 'NumberOverride')
   if (given !== undefined) return given
   const list = item.parent
-  const place =
-    list === undefined
-      ? 1
-      : elementsOf(list)
-          .filter(({ name }) => name === 'ListItem')
-          .indexOf(item) + 1
+  const place = childrenNamed(list, 'ListItem').indexOf(item) + 1
   if (list?.name === 'UnorderedList') return ['none', undefined].includes(attribute(list, 'Decoration')) ? '' : '-'
   if (list?.name !== 'OrderedList') return ''
   const number = numbered(attribute(list, 'Type') ?? 'arabic', place)
@@ -200,23 +167,9 @@ function bulletOf(item: MarkupElement): string {
 
 function numbered(type: string, place: number): string {
   const isUpper = type.includes('upper')
-  if (type.startsWith('alpha'))
-    return String.fromCharCode((isUpper ? 65 : 97) + ((place - 1) % 26)).repeat(Math.ceil(place / 26))
-  if (!type.startsWith('roman')) return String(place)
-  let [rest, roman] = [place, '']
-  for (const [value, lower, upper] of ROMAN) for (; rest >= value; rest -= value) roman += isUpper ? upper : lower
-  return roman
+  if (type.startsWith('alpha')) return letters(place, isUpper)
+  return type.startsWith('roman') ? roman(place, isUpper) : String(place)
 }
-
-const ROMAN = [
-  [50, 'l', 'L'],
-  [40, 'xl', 'XL'],
-  [10, 'x', 'X'],
-  [9, 'ix', 'IX'],
-  [5, 'v', 'V'],
-  [4, 'iv', 'IV'],
-  [1, 'i', 'I'],
-] as const
 
 function fieldsOf({ tree: { root } }: ReadTree): DocumentFields {
   const metadata = childNamed(root, 'Metadata')
@@ -229,7 +182,7 @@ function fieldsOf({ tree: { root } }: ReadTree): DocumentFields {
   const commenced = dayIn(attribute(at(named('ComingIntoForce'), 'DateTime'), 'Date'))
   // The publisher's day of a fragment is `valid`; its root may have the days of the whole act.
   const restricted = dayIn(textOf(named('valid'))) ?? dayIn(attribute(root, 'RestrictStartDate'))
-  const published = enacted === undefined ? undefined : ({ day: enacted, rule: 'enactment' } as const)
+  const published = dated(enacted, 'enactment')
   const from = restricted ?? commenced
   const end = endIn(attribute(root, 'RestrictEndDate'), root.line)
   const ended = end !== undefined && (from === undefined || end > from) ? end : undefined
@@ -245,12 +198,8 @@ function fieldsOf({ tree: { root } }: ReadTree): DocumentFields {
       .flatMap((each) => textOf(each) ?? []),
     url: uri,
     publishedAt: published,
-    effectiveFrom: isProspective
-      ? undefined
-      : from === undefined
-        ? published
-        : { day: from, ...(restricted === undefined ? {} : { rule: 'in-force' as const }) },
-    effectiveTo: ended === undefined ? undefined : { day: ended },
+    effectiveFrom: isProspective ? undefined : (dated(restricted, 'in-force') ?? dated(commenced) ?? published),
+    effectiveTo: dated(ended),
   }
 }
 
@@ -262,9 +211,7 @@ function referenceMark(id: string | undefined): string {
 
 /** Provisions of the first level, without those that amend other acts. */
 function provisionsOf(root: MarkupElement): readonly MarkupElement[] {
-  return [...descendants(root)].filter(
-    (each) => each.name === 'P1' && !isWithin(each, 'BlockAmendment', 'BlockExtract'),
-  )
+  return allNamed(root, 'P1').filter((each) => !isWithin(each, 'BlockAmendment', 'BlockExtract'))
 }
 
 /** `Prospective` or `Repealed`, as an element or one around it states it. */

@@ -1,23 +1,9 @@
 import type { Piece } from './text-writer.ts'
 import type { MarkupElement } from './tree.ts'
 
-export const READER_FORMATS = [
-  'akoma-ntoso',
-  'clml',
-  'cfr',
-  'ecfr',
-  'eur-lex',
-  'formex',
-  'gii-norm',
-  'html',
-  'regml',
-  'uslm',
-  'markdown',
-  'pdf',
-  'docx',
-  'jsonl',
-] as const
-export type ReaderFormat = (typeof READER_FORMATS)[number]
+export type ReaderFormat =
+  | ('akoma-ntoso' | 'clml' | 'cfr' | 'ecfr' | 'eur-lex' | 'formex' | 'gii-norm')
+  | ('html' | 'regml' | 'uslm' | 'markdown' | 'pdf' | 'docx')
 
 /** Rules by which a date is derived, as the lineage of a revision names them. */
 export const DATE_RULES = {
@@ -60,6 +46,12 @@ export interface Provision {
   /** Its text where it becomes a record of its own; the text of those within it stands with it. */
   readonly text: string | undefined
   readonly pieces: readonly Piece[]
+}
+
+/** The provisions around one, nearest first. @param provisions all of the document. */
+export function aroundOf({ within }: Provision, provisions: readonly Provision[]): readonly Provision[] {
+  const outer = within === undefined ? undefined : provisions[within]
+  return outer === undefined ? [] : [outer, ...aroundOf(outer, provisions)]
 }
 
 export interface Omitted {

@@ -1,5 +1,6 @@
-import { attribute, childNamed, elementsOf } from './tree.ts'
+import { attribute, childNamed, childrenNamed } from './tree.ts'
 import type { MarkupElement } from './tree.ts'
+import { letters, roman } from './written-number.ts'
 import { parseXml } from './xml.ts'
 
 /** One level of a list of Word (ECMA-376, part 1, section 17.9). */
@@ -45,16 +46,16 @@ export class ListNumbers {
   constructor(numbering: Uint8Array | undefined, styles: Uint8Array | undefined) {
     const [lists, styled] = [numbering, styles].map((part) => (part === undefined ? undefined : parseXml(part).root))
     this.#levels = new Map(
-      childrenOf(lists, 'abstractNum').map((each) => [idOf(each, 'abstractNumId'), levelsOf(each)]),
+      childrenNamed(lists, 'abstractNum').map((each) => [idOf(each, 'abstractNumId'), levelsOf(each)]),
     )
     this.#links = new Map(
-      childrenOf(lists, 'abstractNum').flatMap((each) => {
+      childrenNamed(lists, 'abstractNum').flatMap((each) => {
         const style = valueOf(each, 'numStyleLink')
         return style === undefined ? [] : [[idOf(each, 'abstractNumId'), style] as const]
       }),
     )
-    this.#lists = new Map(childrenOf(lists, 'num').map((each) => [idOf(each, 'numId'), listOf(each)]))
-    this.#styles = new Map(childrenOf(styled, 'style').map((each) => [idOf(each, 'styleId'), styleOf(each)]))
+    this.#lists = new Map(childrenNamed(lists, 'num').map((each) => [idOf(each, 'numId'), listOf(each)]))
+    this.#styles = new Map(childrenNamed(styled, 'style').map((each) => [idOf(each, 'styleId'), styleOf(each)]))
   }
 
   /** The number of the next paragraph, with a space where Word leaves one; '' for a paragraph in no list. */
@@ -99,10 +100,6 @@ export class ListNumbers {
   }
 }
 
-function childrenOf(root: MarkupElement | undefined, name: string): readonly MarkupElement[] {
-  return root === undefined ? [] : elementsOf(root).filter((each) => each.name === name)
-}
-
 function idOf(element: MarkupElement, name: string): string {
   return attribute(element, name) ?? ''
 }
@@ -118,7 +115,7 @@ function numberOf(parent: MarkupElement | undefined, name: string): number | und
 
 function levelsOf(list: MarkupElement): readonly Level[] {
   const levels: Level[] = []
-  for (const each of childrenOf(list, 'lvl').slice(0, LEVELS_MAX)) levels[placeOf(each)] = levelOf(each)
+  for (const each of childrenNamed(list, 'lvl').slice(0, LEVELS_MAX)) levels[placeOf(each)] = levelOf(each)
   return levels
 }
 
@@ -141,24 +138,21 @@ function levelOf(level: MarkupElement): Level {
 }
 
 function listOf(list: MarkupElement): List {
-  const overrides = childrenOf(list, 'lvlOverride').slice(0, LEVELS_MAX)
+  const overrides = childrenNamed(list, 'lvlOverride').slice(0, LEVELS_MAX)
   const starts = overrides.flatMap((each) => {
     const start = numberOf(each, 'startOverride')
     return start === undefined ? [] : [[placeOf(each), start] as const]
   })
   const own = overrides.flatMap((each) =>
-    childrenOf(each, 'lvl').map((level) => [placeOf(each), levelOf(level)] as const),
+    childrenNamed(each, 'lvl').map((level) => [placeOf(each), levelOf(level)] as const),
   )
   return { abstract: valueOf(list, 'abstractNumId') ?? '', starts: new Map(starts), own: new Map(own) }
 }
 
 function styleOf(style: MarkupElement): ListPlace & { readonly basedOn: string | undefined } {
-  const place = placeIn(childNamed(childNamed(style, 'pPr'), 'numPr'))
-  return { ...place, style: undefined, basedOn: valueOf(style, 'basedOn') }
-}
-
-function placeIn(numbering: MarkupElement | undefined): Pick<ListPlace, 'list' | 'level'> {
-  return { list: valueOf(numbering, 'numId'), level: numberOf(numbering, 'ilvl') }
+  const place = childNamed(childNamed(style, 'pPr'), 'numPr')
+  const [list, level] = [valueOf(place, 'numId'), numberOf(place, 'ilvl')]
+  return { list, level, style: undefined, basedOn: valueOf(style, 'basedOn') }
 }
 
 function numbered({ text, isLegal }: Level, levels: readonly Level[], counts: readonly (number | undefined)[]): string {
@@ -175,13 +169,13 @@ function numbered({ text, isLegal }: Level, levels: readonly Level[], counts: re
 function written(count: number, format: string): string {
   switch (format) {
     case 'lowerLetter':
-      return letters(count, 'a')
+      return letters(count, false)
     case 'upperLetter':
-      return letters(count, 'A')
+      return letters(count, true)
     case 'lowerRoman':
-      return roman(count, LOWER_ROMAN)
+      return roman(count, false)
     case 'upperRoman':
-      return roman(count, UPPER_ROMAN)
+      return roman(count, true)
     case 'decimalZero':
       return String(count).padStart(2, '0')
     case 'none':
@@ -189,25 +183,4 @@ function written(count: number, format: string): string {
     default:
       return String(count)
   }
-}
-
-const ALPHABET = 26
-const REPEATED_MAX = 30
-
-/** `a` to `z`, then `aa`, `bb`. */
-function letters(count: number, first: string): string {
-  if (count < 1) return ''
-  const letter = String.fromCodePoint((first.codePointAt(0) ?? 0) + ((count - 1) % ALPHABET))
-  return letter.repeat(Math.min(REPEATED_MAX, Math.ceil(count / ALPHABET)))
-}
-
-const VALUES = [1000, 900, 500, 400, 100, 90, 50, 40, 10, 9, 5, 4, 1] as const
-const LOWER_ROMAN = ['m', 'cm', 'd', 'cd', 'c', 'xc', 'l', 'xl', 'x', 'ix', 'v', 'iv', 'i'] as const
-const UPPER_ROMAN = ['M', 'CM', 'D', 'CD', 'C', 'XC', 'L', 'XL', 'X', 'IX', 'V', 'IV', 'I'] as const
-const ROMAN_MAX = 32_767
-
-function roman(count: number, signs: readonly string[]): string {
-  let [rest, found] = [Math.min(count, ROMAN_MAX), '']
-  for (const [index, value] of VALUES.entries()) for (; rest >= value; rest -= value) found += signs[index] ?? ''
-  return found
 }

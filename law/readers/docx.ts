@@ -1,12 +1,13 @@
-import { dayIn, isWithin, languageTag } from './format.ts'
+import { dated, dayIn, isWithin, languageTag } from './format.ts'
 import type { MarkupFormat, ReadTree } from './format.ts'
 import type { DocumentFields } from './document.ts'
 import { withNumbers } from './docx-document.ts'
 import { ListNumbers } from './docx-lists.ts'
 import { parseHtml } from './html.ts'
 import { pageRole } from './html-page.ts'
+import { CONTENTS, omitted } from './roles.ts'
 import type { Role } from './roles.ts'
-import { attribute, childNamed, descendants, firstNamed, textOf, UnreadableFile } from './tree.ts'
+import { allNamed, attribute, childNamed, descendants, firstNamed, textOf, UnreadableFile } from './tree.ts'
 import type { MarkupElement, MarkupNode, MarkupTree } from './tree.ts'
 import { wordsCitation } from './words-citation.ts'
 import { parseXml } from './xml.ts'
@@ -42,12 +43,11 @@ export const DOCX: MarkupFormat = {
 function wordRole(element: MarkupElement): Role {
   const { name } = element
   const target = attribute(element, 'href') ?? ''
-  if (name === 'a' && /^#(?:foot|end)note-ref-/.test(target))
-    return { is: 'omit', rule: 'link from a note to its place' }
+  if (name === 'a' && /^#(?:foot|end)note-ref-/.test(target)) return omitted('link from a note to its place')
   if (name === 'sup' && element.children.some(isNoteReference)) return { is: 'inline' }
   if (name === 'ol' && /^(?:foot|end)note-/.test(attribute(childNamed(element, 'li'), 'id') ?? ''))
     return { is: 'unit', kind: 'note', level: 'passage', heading: 'Notes' }
-  if (name === 'p' && attribute(element, 'class') === 'toc') return { is: 'omit', rule: 'table of contents' }
+  if (name === 'p' && attribute(element, 'class') === 'toc') return CONTENTS
   if (name === 'p' && isProvisionLine(element))
     return { is: 'start', kind: 'section', level: 'passage', rank: PROVISION_RANK, names: 'heading' }
   return pageRole(element)
@@ -122,11 +122,10 @@ function propertiesOf(core: Buffer | undefined): readonly (readonly [string, str
 }
 
 function fieldsOf({ tree: { root, metadata = new Map() } }: ReadTree): DocumentFields {
-  const made = dayIn(metadata.get('modified') ?? metadata.get('created'))
   return {
     title: titleIn(root) ?? metadata.get('title') ?? textOf(firstNamed(root, 'p'))?.slice(0, 200),
     language: languageTag(metadata.get('language')),
-    publishedAt: made === undefined ? undefined : { day: made, rule: 'processed' },
+    publishedAt: dated(dayIn(metadata.get('modified') ?? metadata.get('created')), 'processed'),
   }
 }
 
@@ -135,7 +134,7 @@ const NUMBERED =
 
 /** The text in the style for titles, or the first heading of the first rank, where it is not that of a provision. */
 function titleIn(root: MarkupElement): string | undefined {
-  const headings = [...descendants(root)].filter(({ name }) => name === 'h1')
+  const headings = allNamed(root, 'h1')
   const titled = headings.find((each) => attribute(each, 'class') === 'title')
   const first = textOf(headings[0])
   return textOf(titled) ?? (first === undefined || NUMBERED.test(first) ? undefined : first)

@@ -1,27 +1,33 @@
 import { attribute, at, childNamed, descendants, firstNamed, textOf } from './tree.ts'
 import type { MarkupElement } from './tree.ts'
-import { cfrCitation, emphasis, titleOf } from './cfr-citation.ts'
-import { dayIn, dayInWords } from './format.ts'
+import { cfrCitation, DIVISIONS, emphasis, titleOf } from './cfr-citation.ts'
+import { dated, dayIn, dayInWords } from './format.ts'
 import type { MarkupFormat, ReadTree } from './format.ts'
+import { CONTENTS, lead, LOWERED, METADATA, omitted, RAISED, rolesByName } from './roles.ts'
 import type { Role } from './roles.ts'
 import { parseXml } from './xml.ts'
 
-/** `TYPE` of the divisions of the eCFR (eCFR XML user guide); a section and an appendix hold text. */
-const KINDS: ReadonlyMap<string, string> = new Map([
-  ['TITLE', 'title'],
-  ['SUBTITLE', 'subtitle'],
-  ['CHAPTER', 'chapter'],
-  ['SUBCHAP', 'subchapter'],
-  ['PART', 'part'],
-  ['SUBPART', 'subpart'],
-  ['SUBJGRP', 'subject group'],
-  ['SECTION', 'section'],
-  ['APPENDIX', 'appendix'],
-])
+/** By `TYPE`; a section and an appendix hold text. */
+const KINDS: ReadonlyMap<string, string> = new Map([...DIVISIONS, ['SECTION', 'section'], ['APPENDIX', 'appendix']])
 const BY_NUMBER = [...KINDS.values()]
 
-const INLINE = new Set(
-  'I B i b u SUB FR FTREF AC PSPACE TEXT BODY ECFRBRWS XREF A a SPAN span em strong VARIABLE FTNT_REF img'.split(' '),
+const ROLES = rolesByName(
+  [METADATA, 'HEADER AMDDATE'],
+  [CONTENTS, 'CFRTOC TOC CONTENTS'],
+  [omitted('page number'), 'PRTPAGE PG'],
+  [{ is: 'heading' }, 'HEAD'],
+  [lead('', ' '), 'HED'],
+  [RAISED, 'SUP SU sup'],
+  [LOWERED, 'sub'],
+  [emphasis, 'E'],
+  [{ is: 'row' }, 'TR ROW BOXHD'],
+  [{ is: 'cell' }, 'TD TH ENT CHED'],
+  [{ is: 'item', mark: '' }, 'LI'],
+  [{ is: 'break' }, 'BR br'],
+  [
+    { is: 'inline' },
+    'I B i b u SUB FR FTREF AC PSPACE TEXT BODY ECFRBRWS XREF A a SPAN span em strong VARIABLE FTNT_REF img',
+  ],
 )
 
 /** The eCFR as govinfo publishes it whole, and as ecfr.gov's versioner gives parts of it. */
@@ -37,48 +43,7 @@ export const ECFR: MarkupFormat = {
 }
 
 function roleOf(element: MarkupElement): Role {
-  const { name } = element
-  if (/^DIV[1-9]$/.test(name)) return divisionOf(element)
-  switch (name) {
-    case 'HEADER':
-    case 'AMDDATE':
-      return { is: 'omit', rule: 'metadata' }
-    case 'CFRTOC':
-    case 'TOC':
-    case 'CONTENTS':
-      return { is: 'omit', rule: 'table of contents' }
-    case 'PRTPAGE':
-    case 'PG':
-      return { is: 'omit', rule: 'page number' }
-    case 'HEAD':
-      return { is: 'heading' }
-    case 'HED':
-      return { is: 'marked', before: '', after: ' ', label: true }
-    case 'SUP':
-    case 'SU':
-    case 'sup':
-      return { is: 'marked', before: '^', after: '' }
-    case 'sub':
-      return { is: 'marked', before: '_', after: '' }
-    case 'E':
-      return emphasis(element)
-    case 'TR':
-    case 'ROW':
-    case 'BOXHD':
-      return { is: 'row' }
-    case 'TD':
-    case 'TH':
-    case 'ENT':
-    case 'CHED':
-      return { is: 'cell' }
-    case 'LI':
-      return { is: 'item', mark: '' }
-    case 'BR':
-    case 'br':
-      return { is: 'break' }
-    default:
-      return { is: INLINE.has(name) ? 'inline' : 'block' }
-  }
+  return /^DIV[1-9]$/.test(element.name) ? divisionOf(element) : (ROLES(element) ?? { is: 'block' })
 }
 
 function divisionOf(element: MarkupElement): Role {
@@ -109,11 +74,8 @@ function fieldsOf({ tree, path }: ReadTree): ReturnType<MarkupFormat['fields']> 
     titleIn(root) ??
     /title-(\d+)/.exec(path)?.[1]
   const amended = dayInWords(textOf(firstNamed(root, 'AMDDATE')))
-  const named = amended ?? dayIn(/(\d{4}-\d{2}-\d{2})/.exec(path)?.[1])
-  const date =
-    named === undefined
-      ? undefined
-      : ({ day: named, rule: amended === undefined ? 'file-name' : 'amendment-date' } as const)
+  const named = dayIn(/(\d{4}-\d{2}-\d{2})/.exec(path)?.[1])
+  const date = dated(amended, 'amendment-date') ?? dated(named, 'file-name')
   return {
     title: textOf(header) ?? textOf(firstNamed(root, 'HEAD')),
     identifier:

@@ -1,7 +1,7 @@
 import { attribute, descendants, textOf } from './tree.ts'
 import type { MarkupElement } from './tree.ts'
 import { addressOf, celexInTitle, celexOf, isCorrigendum } from './celex.ts'
-import { dayIn, dayInNumbers, dayInWords, languageTag } from './format.ts'
+import { dated, dayIn, dayInNumbers, dayInWords, languageTag } from './format.ts'
 import type { ReadTree } from './format.ts'
 import type { DocumentFields } from './document.ts'
 import { applicationIn } from './eu-citation.ts'
@@ -39,8 +39,6 @@ export function pageOfActFields(read: ReadTree): DocumentFields {
   const celex =
     consolidated?.celex ?? celexInTitle(title ?? '') ?? (isCorrigendum(title ?? '') ? undefined : celexOfEli(eli))
   const published = dayInNumbers(textOf(classed('hd-date')))
-  const signed = dayInWords(title)
-  const applies = applicationIn(textOf(read.tree.root) ?? '')
   const language = languageTag(textOf(classed('hd-lg'))) ?? consolidated?.language ?? page.language
   return {
     title,
@@ -48,13 +46,8 @@ export function pageOfActFields(read: ReadTree): DocumentFields {
     language,
     jurisdiction: 'EU',
     url: page.url ?? addressOf(celex, language),
-    publishedAt:
-      published === undefined
-        ? signed === undefined
-          ? undefined
-          : { day: signed, rule: 'enactment' }
-        : { day: published },
-    effectiveFrom: consolidated?.from === undefined ? applies : { day: consolidated.from },
+    publishedAt: dated(published) ?? dated(dayInWords(title), 'enactment'),
+    effectiveFrom: dated(consolidated?.from) ?? applicationIn(textOf(read.tree.root) ?? ''),
   }
 }
 

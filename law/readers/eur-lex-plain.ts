@@ -1,7 +1,7 @@
 import { foldKey } from '#core/identity/fold.ts'
-import { attribute, descendants, elementsOf, firstNamed, textOf } from './tree.ts'
+import { allNamed, attribute, descendants, elementsOf, firstNamed, textOf } from './tree.ts'
 import type { MarkupElement } from './tree.ts'
-import { dayIn, dayInWords } from './format.ts'
+import { dated, dayIn, dayInWords } from './format.ts'
 import type { ReadTree } from './format.ts'
 import type { DocumentFields } from './document.ts'
 import { addressOf } from './celex.ts'
@@ -9,6 +9,7 @@ import { ANNEX_RANK, ARTICLE_RANK, divisionRank, namesDivision } from './eur-lex
 import { consolidationIn, isAmendmentMark } from './eur-lex-fields.ts'
 import type { Consolidation } from './eur-lex-fields.ts'
 import { pageFields, pageRole } from './html-page.ts'
+import { omitted } from './roles.ts'
 import type { Role } from './roles.ts'
 
 /**
@@ -37,7 +38,7 @@ function consolidationOf(root: MarkupElement): Consolidation | undefined {
 }
 
 function holdsClasses(root: MarkupElement): boolean {
-  return [...descendants(root)].some(({ name, attributes }) => name === 'p' && attributes.has('class'))
+  return allNamed(root, 'p').some(({ attributes }) => attributes.has('class'))
 }
 
 export function createPlainRoles(root: MarkupElement): (element: MarkupElement) => Role {
@@ -47,9 +48,9 @@ export function createPlainRoles(root: MarkupElement): (element: MarkupElement) 
 
 function plainRole(element: MarkupElement, afterNumbers: ReadonlySet<MarkupElement>): Role {
   const { name } = element
-  if (name === 'h1' && CELEX.test(textOf(element) ?? '')) return { is: 'omit', rule: 'running head' }
-  if (name === 'div' && attribute(element, 'id') === 'banner') return { is: 'omit', rule: 'navigation' }
-  if (isAmendmentMark(element)) return { is: 'omit', rule: 'mark of an amendment' }
+  if (name === 'h1' && CELEX.test(textOf(element) ?? '')) return omitted('running head')
+  if (name === 'div' && attribute(element, 'id') === 'banner') return omitted('navigation')
+  if (isAmendmentMark(element)) return omitted('mark of an amendment')
   if (name === ACT) return { is: 'block' }
   if (name !== 'p') return pageRole(element)
   const line = lineOf(element)
@@ -93,7 +94,7 @@ function isHeading(paragraph: MarkupElement): boolean {
 export function plainFields(read: ReadTree): DocumentFields {
   const { root } = read.tree
   const page = pageFields(read)
-  const metas = [...descendants(root)].filter(({ name }) => name === 'meta')
+  const metas = allNamed(root, 'meta')
   const meta = (wanted: string): string | undefined =>
     attribute(
       metas.find((each) => foldKey(attribute(each, 'name') ?? '') === wanted),
@@ -104,17 +105,14 @@ export function plainFields(read: ReadTree): DocumentFields {
   const celex = consolidated?.celex ?? CELEX.exec(textOf(firstNamed(root, 'h1')) ?? '')?.[0]
   const language = consolidated?.language ?? page.language
   const [, day, month, year] = /(\d{2})\/(\d{2})\/(\d{4})/.exec(meta('dc.source') ?? '') ?? []
-  const published = dayIn(`${year}-${month}-${day}`)
-  const signed = dayInWords(title)
   return {
     title,
     identifier: celex,
     language,
     jurisdiction: 'EU',
     url: addressOf(celex, language),
-    ...(consolidated?.from === undefined ? {} : { effectiveFrom: { day: consolidated.from } }),
-    ...(published === undefined ? {} : { publishedAt: { day: published } }),
-    ...(published === undefined && signed !== undefined ? { publishedAt: { day: signed, rule: 'enactment' } } : {}),
+    effectiveFrom: dated(consolidated?.from),
+    publishedAt: dated(dayIn(`${year}-${month}-${day}`)) ?? dated(dayInWords(title), 'enactment'),
   }
 }
 
@@ -122,10 +120,7 @@ const TITLE_LINES_MAX = 4
 
 /** The lines beside the mark `►B` of the basic act. */
 function consolidatedTitle(root: MarkupElement): string | undefined {
-  for (const row of descendants(root)) {
-    if (row.name !== 'tr' || textOf(elementsOf(row)[0]) !== '►B') continue
-    const lines = [...descendants(row)].filter(({ name }) => name === 'p').slice(1, TITLE_LINES_MAX + 1)
-    return lines.map((each) => textOf(each) ?? '').join(' ') || undefined
-  }
-  return undefined
+  const row = allNamed(root, 'tr').find((each) => textOf(elementsOf(each)[0]) === '►B')
+  const lines = allNamed(row, 'p').slice(1, TITLE_LINES_MAX + 1)
+  return lines.map((each) => textOf(each) ?? '').join(' ') || undefined
 }

@@ -1,11 +1,12 @@
-import { attribute, descendants, textOf } from './tree.ts'
+import { allNamed, attribute, textOf } from './tree.ts'
 import type { MarkupElement } from './tree.ts'
-import { dayInNumbers } from './format.ts'
+import { dated, dayInNumbers } from './format.ts'
 import type { ReadTree } from './format.ts'
 import type { DocumentFields } from './document.ts'
 import { ANNEX_RANK, ARTICLE_RANK, divisionRank, FINAL_RANK, namesDivision } from './eur-lex-divisions.ts'
 import { classesOf } from './eur-lex-fields.ts'
 import { pageFields, pageRole } from './html-page.ts'
+import { lead, marked } from './roles.ts'
 import type { Role } from './roles.ts'
 
 /** Of the line with the number of a document of the Commission: `COM(2021) 206 final`. */
@@ -20,8 +21,7 @@ export function isProposal(root: MarkupElement): boolean {
 }
 
 function lineOf(root: MarkupElement, style: string): string | undefined {
-  for (const each of descendants(root)) if (each.name === 'p' && classesOf(each)(style)) return textOf(each)
-  return undefined
+  return textOf(allNamed(root, 'p').find((each) => classesOf(each)(style)))
 }
 
 /** What an element of a document of the Commission is. */
@@ -29,10 +29,9 @@ export function proposalRole(element: MarkupElement): Role {
   const has = classesOf(element)
   if (element.name === 'dl' && isListOfNotes(element))
     return { is: 'unit', kind: 'notes', level: 'division', ends: ANNEX_RANK }
-  if (element.name === 'span' && has('num'))
-    return isRecital(element.parent) ? { is: 'label' } : { is: 'marked', before: '', after: '', label: true }
+  if (element.name === 'span' && has('num')) return isRecital(element.parent) ? { is: 'label' } : lead()
   // The number of a note would be read as digits of the number before it.
-  if (has('footnoteRef')) return { is: 'marked', before: '[', after: ']' }
+  if (has('footnoteRef')) return marked('[', ']')
   if (element.name !== 'p') return pageRole(element)
   if (isRecital(element)) return { is: 'unit', kind: 'recital', level: 'passage' }
   if (has('Titreobjet')) return { is: 'heading' }
@@ -72,13 +71,12 @@ export function proposalFields(read: ReadTree): DocumentFields {
   const { root } = read.tree
   const page = pageFields(read)
   const lines = TITLE_LINES.map((style) => lineOf(root, style) ?? lineOf(root, style.replace('_cp', '')))
-  const issued = dayInNumbers(lineOf(root, 'Emission'))
   return {
     title: lines.filter((line) => line !== undefined).join(' ') || page.title,
     identifier: lineOf(root, REFERENCE),
     language: page.language,
     jurisdiction: 'EU',
     url: page.url,
-    publishedAt: issued === undefined ? undefined : { day: issued },
+    publishedAt: dated(dayInNumbers(lineOf(root, 'Emission'))),
   }
 }

@@ -9,6 +9,7 @@ import { CONSOLIDATED_LINE, createPlainRoles, isPlainPage, plainFields } from '.
 import { isProposal, proposalFields, proposalRole } from './eur-lex-proposal.ts'
 import { parseHtml } from './html.ts'
 import { pageRole } from './html-page.ts'
+import { CONTENTS, lead, omitted } from './roles.ts'
 import type { Role, Roles } from './roles.ts'
 
 /** Kinds of `eli-subdivision` by the start of their id (EUR-Lex HTML with ELI subdivisions). */
@@ -57,9 +58,7 @@ export const EUR_LEX: MarkupFormat = {
 }
 
 function hasSubdivisions(root: MarkupElement): boolean {
-  for (const each of descendants(root))
-    if ((attribute(each, 'id') ?? '').startsWith('art_') && classesOf(each)('eli-subdivision')) return true
-  return false
+  return [...descendants(root)].some((each) => isArticle(each) && classesOf(each)('eli-subdivision'))
 }
 
 type LinesBefore = ReadonlyMap<MarkupElement, MarkupElement>
@@ -89,17 +88,15 @@ function createMarkedRoles(before: LinesBefore): Roles {
 /** What an element is that means the same on all pages of acts. */
 function lineRole(element: MarkupElement): Role {
   const has = classesOf(element)
-  if (element.name === 'p' && has.some((name) => RUNNING.test(name))) return { is: 'omit', rule: 'running head' }
-  if (isAmendmentMark(element)) return { is: 'omit', rule: 'mark of an amendment' }
-  if (has('title-toc', 'toc-item')) return { is: 'omit', rule: 'table of contents' }
+  if (element.name === 'p' && has.some((name) => RUNNING.test(name))) return omitted('running head')
+  if (isAmendmentMark(element)) return omitted('mark of an amendment')
+  if (has('title-toc', 'toc-item')) return CONTENTS
   if (has('grid-list') || isEnumerated(element)) return { is: 'item', mark: '' }
-  if (has('grid-list-column-1', 'no-parag')) return { is: 'marked', before: '', after: '', label: true }
+  if (has('grid-list-column-1', 'no-parag')) return lead()
   if (has('grid-list-column-2', 'inline-element')) return { is: 'inline' }
   if (element.name === 'td' && element.parent !== undefined && isEnumerated(element.parent))
     return numberedCell(element)
-  if (has(...ARTICLE_HEADINGS, 'eli-title')) return { is: 'heading' }
-  if (has('ti-section-2', 'title-division-2', 'title-annex-2')) return { is: 'heading' }
-  if (has('doc-ti', 'title-annex-1', 'title-doc-first', 'title-doc-last')) return { is: 'heading' }
+  if (has(...FOLLOWING, 'eli-title', ...ANNEX_TITLES, 'title-doc-first', 'title-doc-last')) return { is: 'heading' }
   return pageRole(element)
 }
 
@@ -236,7 +233,5 @@ function numberedCell(cell: MarkupElement): Role {
     return { is: 'inline' }
   // The number of a recital is its label.
   const holder = cell.parent.parent?.parent?.parent
-  return (attribute(holder, 'id') ?? '').startsWith('rct_')
-    ? { is: 'label' }
-    : { is: 'marked', before: '', after: '', label: true }
+  return (attribute(holder, 'id') ?? '').startsWith('rct_') ? { is: 'label' } : lead()
 }

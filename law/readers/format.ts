@@ -1,4 +1,12 @@
-import type { Citation, DocumentFields, Provision, ReaderFormat, ReaderWarning } from './document.ts'
+import type {
+  Citation,
+  DateRule,
+  DocumentFields,
+  Provision,
+  ReadDate,
+  ReaderFormat,
+  ReaderWarning,
+} from './document.ts'
 import { UnreadableFile } from './tree.ts'
 import type { MarkupElement, MarkupTree } from './tree.ts'
 import type { Roles } from './roles.ts'
@@ -62,6 +70,11 @@ export function dayIn(written: string | undefined): string | undefined {
   const iso = `${year}-${month}-${day}`
   const ms = Date.parse(`${iso}T00:00:00Z`)
   return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(iso) ? iso : undefined
+}
+
+/** A day of a document, which it states or a rule derives. */
+export function dated(day: string | undefined, rule?: DateRule): ReadDate | undefined {
+  return day === undefined ? undefined : { day, ...(rule === undefined ? {} : { rule }) }
 }
 
 /**

@@ -1,5 +1,6 @@
 import { attribute, elementsOf, textOf } from './tree.ts'
 import type { MarkupElement } from './tree.ts'
+import { marked, rolesByName } from './roles.ts'
 import type { Role } from './roles.ts'
 
 const BRACKETS: ReadonlyMap<string, readonly [string, string]> = new Map([
@@ -29,36 +30,30 @@ const SIGNS: ReadonlyMap<string, string> = new Map([
 ])
 /** A formula with more parts in one place is written without brackets that its layout stands for. */
 const SIBLINGS_MAX = 200
-const INLINE: ReadonlySet<string> = new Set(['FORMULA', 'FRACTION', 'FUNCTION', 'OVERLINE', 'UNDER', 'BAR', 'VECTOR'])
+
+const ROLES = rolesByName(
+  [expressionRole, 'EXPR'],
+  [(each) => raised(attribute(each, 'LOC') === 'SUP' ? '^' : '_', each), 'IND'],
+  [(each) => raised('^', each), 'EXPONENT'],
+  [marked('(', ')'), 'DIVIDEND'],
+  [marked(' / (', ')'), 'DIVISOR'],
+  [{ is: 'inline' }, 'FORMULA FRACTION FUNCTION OVERLINE UNDER BAR VECTOR'],
+)
 
 /** What an element of a formula is: it is written in one line, with the brackets that its layout stands for. */
 export function formulaRole(element: MarkupElement): Role | undefined {
   const { name } = element
   const sign = SIGNS.get(name.startsWith('OP.') ? (attribute(element, 'TYPE') ?? '') : name)
-  if (sign !== undefined) return { is: 'marked', before: sign, after: '' }
-  switch (name) {
-    case 'EXPR': {
-      const [before, after] =
-        BRACKETS.get(attribute(element, 'TYPE') ?? '') ?? (isGrouped(element) ? ['(', ')'] : ['', ''])
-      return { is: 'marked', before, after }
-    }
-    case 'IND':
-      return raised(attribute(element, 'LOC') === 'SUP' ? '^' : '_', element)
-    case 'EXPONENT':
-      return raised('^', element)
-    case 'DIVIDEND':
-      return { is: 'marked', before: '(', after: ')' }
-    case 'DIVISOR':
-      return { is: 'marked', before: ' / (', after: ')' }
-    default:
-      return INLINE.has(name) ? { is: 'inline' } : undefined
-  }
+  return sign === undefined ? ROLES(element) : marked(sign)
+}
+
+function expressionRole(element: MarkupElement): Role {
+  const brackets = BRACKETS.get(attribute(element, 'TYPE') ?? '') ?? (isGrouped(element) ? ['(', ')'] : ['', ''])
+  return marked(...brackets)
 }
 
 function raised(sign: string, element: MarkupElement): Role {
-  return isOneToken(element)
-    ? { is: 'marked', before: sign, after: '' }
-    : { is: 'marked', before: `${sign}(`, after: ')' }
+  return isOneToken(element) ? marked(sign) : marked(`${sign}(`, ')')
 }
 
 function isOneToken(element: MarkupElement): boolean {

@@ -1,25 +1,53 @@
-import { attribute, childNamed, descendants, elementsOf, firstNamed, textOf } from './tree.ts'
+import { allNamed, attribute, childNamed, elementsOf, firstNamed, textOf, wordSet } from './tree.ts'
 import type { MarkupElement } from './tree.ts'
 import { addressOf, celexOf, instrumentIn, isCorrigendum } from './celex.ts'
-import { dayIn, endIn, isWithin, languageTag } from './format.ts'
+import { dated, dayIn, endIn, isWithin, languageTag } from './format.ts'
 import type { MarkupFormat, ReadTree } from './format.ts'
 import type { DocumentFields, ReaderWarning } from './document.ts'
 import { applicationIn, euCitation } from './eu-citation.ts'
 import { formulaRole } from './formex-formula.ts'
+import { CONTENTS, lead, LOWERED, marked, METADATA, RAISED, rolesByName } from './roles.ts'
 import type { Role } from './roles.ts'
 import { parseXml } from './xml.ts'
 
-const ROOTS = new Set(
-  'ACT CONS.ACT CONS.OTH CONS.ANNEX ANNEX AGR LETTER PROT FINAL DECISION RECOMMENDATION CORR CJT CASE OPINION GENERAL DOC PUBLICATION LEXP.COMBINED NOTICE'.split(
-    ' ',
-  ),
+const ROOTS = wordSet(
+  'ACT CONS.ACT CONS.OTH CONS.ANNEX ANNEX AGR LETTER PROT FINAL DECISION RECOMMENDATION CORR CJT CASE OPINION GENERAL DOC PUBLICATION LEXP.COMBINED NOTICE',
 )
-const METADATA =
+const METADATA_ELEMENT =
   /^(?:BIB\..+|INFO\.(?:CONSLEG|PROD)|FAM\.COMP|FAM\.COMP\.CL|DOCUMENT\.REF.*|PUBLICATION\.REF|FMX|PAPER|PDF|OJ|VOLUME|GR\.MOD\.ACT|GR\.CORRIG|PROD\.ID|FIN\.ID|INCL\.ELEMENT|INCLUSIONS)$/
-const INLINE = new Set(
-  'HT DATE FT TXT REF.DOC REF.DOC.OJ REF.DOC.SE REF.CONSOLID IE ARTICLES ACRONYM ADDR.S ANNOTATION.REF GR.CONSID GR.VISA ENACTING.TERMS CONTENTS CORPUS CONS.DOC CONS.DOC.SUBDOC ACT CONS.ACT TERM DEFINITION PREFIX BR QUOT.S.IN'.split(
-    ' ',
-  ),
+const NUMBERED: ReadonlySet<string> = new Set(['ITEM', 'CONSID', 'TI', 'STI'])
+const ROLES = rolesByName(
+  [
+    { is: 'inline' },
+    'DATE FT TXT REF.DOC REF.DOC.OJ REF.DOC.SE REF.CONSOLID IE ARTICLES ACRONYM ADDR.S ANNOTATION.REF GR.CONSID GR.VISA ENACTING.TERMS CONTENTS CORPUS CONS.DOC CONS.DOC.SUBDOC ACT CONS.ACT DEFINITION PREFIX BR QUOT.S.IN',
+  ],
+  [CONTENTS, 'TOC TOC.BLK'],
+  [{ is: 'label' }, 'TI.ART NO.PARAG'],
+  [numberRole, 'NO.P'],
+  [({ parent }) => ({ is: NUMBERED.has(parent?.name ?? '') ? 'inline' : 'block' }), 'NP'],
+  [lead(), 'TERM'],
+  [{ is: 'heading' }, 'STI.ART TI.CJT'],
+  [(each) => ({ is: isWithin(each, 'TBL') ? 'block' : 'heading' }), 'TI STI'],
+  [({ parent }) => ({ is: parent?.name === 'CORRECTION' ? 'heading' : 'block' }), 'DESCRIPTION'],
+  [{ is: 'quote' }, 'OLD.CORR NEW.CORR QUOT.S'],
+  [({ parent }) => ({ is: parent !== undefined && isTitled(parent) ? 'inline' : 'block' }), 'TITLE TI.BLK STI.BLK'],
+  [noteRole, 'NOTE'],
+  [(each) => marked(quoteOf(each)), 'QUOT.START QUOT.END'],
+  [scriptOf, 'HT'],
+  [{ is: 'row' }, 'ROW'],
+  [{ is: 'cell' }, 'CELL TI.COL'],
+  [(each) => ({ is: 'item', mark: bulletOf(each) }), 'ITEM'],
+)
+const UNITS = rolesByName(
+  [{ is: 'unit', kind: 'division', level: 'division' }, 'DIVISION'],
+  [{ is: 'unit', kind: 'preamble', level: 'division' }, 'PREAMBLE'],
+  [{ is: 'unit', kind: 'final', level: 'division' }, 'FINAL'],
+  [(each) => ({ is: 'unit', kind: 'article', level: 'passage', anchor: anchorOf(each) }), 'ARTICLE'],
+  [{ is: 'unit', kind: 'recital', level: 'passage' }, 'CONSID'],
+  [(each) => ({ is: 'unit', kind: 'annex', level: 'passage', anchor: anchorOf(each) }), 'ANNEX CONS.ANNEX'],
+  [(each) => ({ is: 'unit', kind: 'paragraph', level: 'part', anchor: anchorOf(each) }), 'PARAG'],
+  [{ is: 'unit', kind: 'correction', level: 'passage' }, 'CORRECTION'],
+  [{ is: 'unit', kind: 'sequence', level: 'part' }, 'GR.SEQ'],
 )
 
 /** Formex 4 to 6 of the Publications Office: acts of the Official Journal and consolidated acts. */
@@ -45,90 +73,19 @@ const DESCRIPTIONS: ReadonlyMap<string, string> = new Map([
 
 function roleOf(element: MarkupElement, { quoted }: { readonly quoted: boolean }): Role {
   const { name, parent } = element
-  if (parent === undefined && DESCRIPTIONS.has(name)) return { is: 'omit', rule: 'metadata' }
-  if (METADATA.test(name) || (name === 'NOTE' && parent?.name === 'INFO.CONSLEG'))
-    return { is: 'omit', rule: 'metadata' }
+  if (parent === undefined && DESCRIPTIONS.has(name)) return METADATA
+  if (METADATA_ELEMENT.test(name) || (name === 'NOTE' && parent?.name === 'INFO.CONSLEG')) return METADATA
   const unit = quoted ? undefined : unitOf(element)
-  if (unit !== undefined) return unit
-  const formula = formulaRole(element)
-  if (formula !== undefined) return formula
-  switch (name) {
-    case 'TOC':
-    case 'TOC.BLK':
-      return { is: 'omit', rule: 'table of contents' }
-    case 'TI.ART':
-    case 'NO.PARAG':
-      return { is: 'label' }
-    case 'NO.P':
-      return numberRole(element)
-    case 'NP':
-      return { is: NUMBERED.has(parent?.name ?? '') ? 'inline' : 'block' }
-    case 'TERM':
-      return { is: 'marked', before: '', after: '', label: true }
-    case 'STI.ART':
-    case 'TI.CJT':
-      return { is: 'heading' }
-    case 'TI':
-    case 'STI':
-      return { is: isWithin(element, 'TBL') ? 'block' : 'heading' }
-    case 'DESCRIPTION':
-      return { is: parent?.name === 'CORRECTION' ? 'heading' : 'block' }
-    case 'OLD.CORR':
-    case 'NEW.CORR':
-      return { is: 'quote' }
-    case 'TITLE':
-    case 'TI.BLK':
-    case 'STI.BLK':
-      return { is: parent !== undefined && isTitled(parent) ? 'inline' : 'block' }
-    case 'NOTE':
-      return noteRole(element)
-    case 'QUOT.S':
-      return { is: 'quote' }
-    case 'QUOT.START':
-    case 'QUOT.END':
-      return { is: 'marked', before: quoteOf(element), after: '' }
-    case 'HT':
-      return scriptOf(element)
-    case 'ROW':
-      return { is: 'row' }
-    case 'CELL':
-    case 'TI.COL':
-      return { is: 'cell' }
-    case 'ITEM':
-      return { is: 'item', mark: bulletOf(element) }
-    default:
-      return { is: INLINE.has(name) ? 'inline' : 'block' }
-  }
+  return unit ?? formulaRole(element) ?? ROLES(element) ?? { is: 'block' }
 }
 
 function unitOf(element: MarkupElement): Role | undefined {
-  const { name } = element
-  const anchor = attribute(element, 'IDENTIFIER')
-  switch (name) {
-    case 'DIVISION':
-      return { is: 'unit', kind: 'division', level: 'division' }
-    case 'PREAMBLE':
-      return { is: 'unit', kind: 'preamble', level: 'division' }
-    case 'FINAL':
-      return { is: 'unit', kind: 'final', level: 'division' }
-    case 'ARTICLE':
-      return { is: 'unit', kind: 'article', level: 'passage', anchor }
-    case 'CONSID':
-      return { is: 'unit', kind: 'recital', level: 'passage' }
-    case 'ANNEX':
-    case 'CONS.ANNEX':
-      return { is: 'unit', kind: 'annex', level: 'passage', anchor }
-    case 'PARAG':
-      return { is: 'unit', kind: 'paragraph', level: 'part', anchor }
-    case 'CORRECTION':
-      return { is: 'unit', kind: 'correction', level: 'passage' }
-    case 'GR.SEQ':
-      return { is: 'unit', kind: 'sequence', level: 'part' }
-    case 'ITEM':
-      return bulletOf(element) === '' ? { is: 'unit', kind: 'point', level: 'part' } : undefined
-    default:
-      return undefined
-  }
+  if (element.name === 'ITEM' && bulletOf(element) === '') return { is: 'unit', kind: 'point', level: 'part' }
+  return UNITS(element)
+}
+
+function anchorOf(element: MarkupElement): string | undefined {
+  return attribute(element, 'IDENTIFIER')
 }
 
 /** The notes of a table stand with it, and its cells refer to them. */
@@ -136,15 +93,13 @@ function noteRole(note: MarkupElement): Role {
   const number = Number(/\d+$/.exec(attribute(note, 'NOTE.ID', 'NOTE.REF') ?? '')?.[0] ?? 1)
   if (isWithin(note, 'GR.NOTES')) return { is: 'item', mark: `(${number})` }
   if (attribute(note, 'NOTE.REF') === undefined) return { is: 'note' }
-  return attribute(note, 'TYPE') === 'TABLE' ? { is: 'marked', before: `(${number})`, after: '' } : { is: 'inline' }
+  return attribute(note, 'TYPE') === 'TABLE' ? marked(`(${number})`) : { is: 'inline' }
 }
-
-const NUMBERED: ReadonlySet<string> = new Set(['ITEM', 'CONSID', 'TI', 'STI'])
 
 /** The number of a point or a recital is its label; any other stands in the line of its text. */
 function numberRole({ parent }: MarkupElement): Role {
   const holder = parent?.name === 'NP' ? parent.parent?.name : parent?.name
-  return NUMBERED.has(holder ?? '') ? { is: 'label' } : { is: 'marked', before: '', after: '', label: true }
+  return NUMBERED.has(holder ?? '') ? { is: 'label' } : lead()
 }
 
 function isTitled({ name, parent }: MarkupElement): boolean {
@@ -156,8 +111,7 @@ function isTitled({ name, parent }: MarkupElement): boolean {
 
 function scriptOf(element: MarkupElement): Role {
   const type = attribute(element, 'TYPE')
-  if (type === 'SUP') return { is: 'marked', before: '^', after: '' }
-  return type === 'SUB' ? { is: 'marked', before: '_', after: '' } : { is: 'inline' }
+  return type === 'SUP' ? RAISED : type === 'SUB' ? LOWERED : { is: 'inline' }
 }
 
 /** Quotation marks are elements with the code point of the mark. */
@@ -197,14 +151,9 @@ function fieldsOf({ tree: { root } }: ReadTree): DocumentFields {
     jurisdiction: 'EU',
     authority: textOf(firstNamed(root, 'PREAMBLE.INIT'))?.replace(/,$/, '').slice(0, 200),
     url: addressOf(celex, languageTag(textOf(firstNamed(bib, 'LG.DOC')))),
-    publishedAt:
-      published !== undefined
-        ? { day: published }
-        : signed === undefined
-          ? undefined
-          : { day: signed, rule: info === undefined ? 'enactment' : 'publication' },
-    effectiveFrom: from === undefined ? applies : { day: from },
-    effectiveTo: to === undefined ? undefined : { day: to },
+    publishedAt: dated(published) ?? dated(signed, info === undefined ? 'enactment' : 'publication'),
+    effectiveFrom: dated(from) ?? applies,
+    effectiveTo: dated(to),
   }
 }
 
@@ -224,7 +173,7 @@ function celexIn(root: MarkupElement, info: MarkupElement | undefined, title: st
 
 function textWithSpaces(element: MarkupElement | undefined): string | undefined {
   if (element === undefined) return undefined
-  const lines = [...descendants(element)].filter(({ name }) => name === 'P').map((each) => textOf(each) ?? '')
+  const lines = allNamed(element, 'P').map((each) => textOf(each) ?? '')
   return lines.length === 0 ? textOf(element) : lines.join(' ').trim() || undefined
 }
 

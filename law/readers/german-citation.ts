@@ -1,6 +1,6 @@
 import { slugOf } from '#law/readers/heading-anchors.ts'
 import type { Citation, DocumentFields, ReadDate } from './document.ts'
-import { dayInNumbers } from './format.ts'
+import { dated, dayInNumbers } from './format.ts'
 import type { CitedProvision } from './format.ts'
 import { wordsCitation } from './words-citation.ts'
 
@@ -12,9 +12,8 @@ export function lastAmendment(words: string, signed: string | undefined): ReadDa
   const days = [...words.matchAll(/\bv\. (\d{1,2}\.\s?\d{1,2}\.\s?\d{4})/g)].flatMap(
     ([, day = '']) => dayInNumbers(day.replaceAll(/\s/g, '')) ?? [],
   )
-  const last = days.toSorted().at(-1)
-  if (last !== undefined && signed !== undefined) return { day: last, rule: 'last-amendment' }
-  return signed === undefined ? undefined : { day: signed, rule: 'enactment' }
+  const last = signed === undefined ? undefined : days.toSorted().at(-1)
+  return dated(last, 'last-amendment') ?? dated(signed, 'enactment')
 }
 
 /** Cites a provision of German federal law by the abbreviation of its act: `§ 433 BGB`, `Art 229 § 5 EGBGB`. */

@@ -1,14 +1,15 @@
 import type { DocumentFields } from './document.ts'
-import { dayIn } from './format.ts'
+import { dated, dayIn } from './format.ts'
 import type { MarkupFormat, ReadTree } from './format.ts'
 import { germanCitation, lastAmendment } from './german-citation.ts'
+import { CONTENTS, lead, LOWERED, marked, METADATA, omitted, RAISED, rolesByName } from './roles.ts'
 import type { Role, Roles } from './roles.ts'
-import { attribute, at, childNamed, descendants, textOf } from './tree.ts'
+import { allNamed, attribute, at, childNamed, textOf, wordSet } from './tree.ts'
 import type { MarkupElement } from './tree.ts'
 import { parseXml } from './xml.ts'
 
-const BLOCKS = new Set(
-  'norm textdaten text Content P DL DD LA table tgroup thead tbody tfoot Title Subtitle Footnotes kommentar'.split(' '),
+const BLOCKS = wordSet(
+  'textdaten text Content P DL DD LA table tgroup thead tbody tfoot Title Subtitle Footnotes kommentar',
 )
 /** Below all divisions, which have the rank of their depth. */
 const PROVISION_RANK = 50
@@ -27,55 +28,29 @@ export const GII_NORM: MarkupFormat = {
 
 function createRoles(): Roles {
   const noteMark = createNoteMarks()
-  return (element) => roleOf(element, noteMark)
-}
-
-/** @param noteMark of a note, or of a mark of it. */
-function roleOf(element: MarkupElement, noteMark: (element: MarkupElement) => string): Role {
-  const { name } = element
-  switch (name) {
-    case 'norm':
-      return numberOf(element)?.startsWith('Inhalts') === true
-        ? { is: 'omit', rule: 'table of contents' }
-        : { is: 'block' }
-    case 'metadaten':
-      return { is: 'inline' }
-    case 'enbez':
-      return provisionOf(element)
-    case 'titel':
-      return { is: 'heading' }
-    case 'gliederungseinheit':
-      return divisionOf(element)
-    case 'gliederungstitel':
-      return isArticle(element.parent) ? { is: 'heading' } : { is: 'block' }
-    case 'gliederungsbez':
-      return textOf(element) === '-' ? { is: 'omit', rule: 'division without a name' } : { is: 'block' }
-    case 'TOC':
-      return { is: 'omit', rule: 'table of contents' }
-    case 'fussnoten':
-      return { is: 'omit', rule: 'documentary note of the publisher' }
-    case 'FnR':
-      return { is: 'marked', before: noteMark(element), after: '' }
-    case 'Footnote':
-      return { is: 'item', mark: noteMark(element) }
-    case 'DT':
-      return { is: 'marked', before: '', after: '', label: true }
-    case 'row':
-      return { is: 'row' }
-    case 'entry':
-      return { is: 'cell' }
-    case 'pre':
-      return { is: 'lines' }
-    case 'BR':
-      return { is: 'break' }
-    case 'SUP':
-      return { is: 'marked', before: '^', after: '' }
-    case 'SUB':
-      return { is: 'marked', before: '_', after: '' }
-    default:
-      return element.parent?.name === 'metadaten' || element.parent?.name === 'gliederungseinheit'
-        ? { is: 'omit', rule: 'metadata' }
-        : { is: BLOCKS.has(name) ? 'block' : 'inline' }
+  const roles = rolesByName(
+    [(each) => (numberOf(each)?.startsWith('Inhalts') === true ? CONTENTS : { is: 'block' }), 'norm'],
+    [{ is: 'inline' }, 'metadaten'],
+    [provisionOf, 'enbez'],
+    [{ is: 'heading' }, 'titel'],
+    [divisionOf, 'gliederungseinheit'],
+    [({ parent }) => ({ is: isArticle(parent) ? 'heading' : 'block' }), 'gliederungstitel'],
+    [(each) => (textOf(each) === '-' ? omitted('division without a name') : { is: 'block' }), 'gliederungsbez'],
+    [CONTENTS, 'TOC'],
+    [omitted('documentary note of the publisher'), 'fussnoten'],
+    [(each) => marked(noteMark(each)), 'FnR'],
+    [(each) => ({ is: 'item', mark: noteMark(each) }), 'Footnote'],
+    [lead(), 'DT'],
+    [{ is: 'row' }, 'row'],
+    [{ is: 'cell' }, 'entry'],
+    [{ is: 'lines' }, 'pre'],
+    [{ is: 'break' }, 'BR'],
+    [RAISED, 'SUP'],
+    [LOWERED, 'SUB'],
+  )
+  return (element) => {
+    const isStated = ['metadaten', 'gliederungseinheit'].includes(element.parent?.name ?? '')
+    return roles(element) ?? (isStated ? METADATA : { is: BLOCKS.has(element.name) ? 'block' : 'inline' })
   }
 }
 
@@ -99,7 +74,7 @@ function kindOf(number: string): string {
 /** A norm repeats the division that it is in. An article of an introductory act may be a division with text. */
 function divisionOf(division: MarkupElement): Role {
   const norm = division.parent?.parent
-  if (numberOf(norm) !== undefined) return { is: 'omit', rule: 'metadata' }
+  if (numberOf(norm) !== undefined) return METADATA
   const rank = Math.ceil((textOf(childNamed(division, 'gliederungskennzahl'))?.length ?? 0) / DIVISION_DIGITS)
   const place = { rank: Math.min(Math.max(rank, 1), PROVISION_RANK - 1), anchor: anchorOf(norm) }
   return isArticle(division)
@@ -130,8 +105,11 @@ function createNoteMarks(): (element: MarkupElement) => string {
 
 /** The numbers of the notes of a norm, from 1, by their ids; of equal ids the first counts. */
 function notesOf(norm: MarkupElement): ReadonlyMap<string | undefined, number> {
-  const notes = [...descendants(norm)].filter(({ name }) => name === 'Footnote')
-  return new Map(notes.map((note, index) => [attribute(note, 'ID'), index + 1] as const).toReversed())
+  return new Map(
+    allNamed(norm, 'Footnote')
+      .map((note, index) => [attribute(note, 'ID'), index + 1] as const)
+      .toReversed(),
+  )
 }
 
 function fieldsOf({ tree: { root } }: ReadTree): DocumentFields {
@@ -143,7 +121,7 @@ function fieldsOf({ tree: { root } }: ReadTree): DocumentFields {
     identifier: stated('jurabk'),
     language: 'de',
     jurisdiction: 'DE',
-    publishedAt: signed === undefined ? undefined : { day: signed, rule: 'enactment' },
+    publishedAt: dated(signed, 'enactment'),
     effectiveFrom: lastAmendment(textOf(metadata) ?? '', signed),
   }
 }

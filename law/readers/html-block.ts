@@ -1,7 +1,7 @@
-import type { StateBlock } from 'markdown-it'
-import { commentsIn } from './comments.ts'
-
 import MarkdownIt from 'markdown-it'
+import type { StateBlock, Token } from 'markdown-it'
+import { READER_BOUNDS } from './bounds.ts'
+import { commentsIn } from './comments.ts'
 
 type Rule = (state: StateBlock, startLine: number, endLine: number, silent: boolean) => boolean
 
@@ -19,7 +19,7 @@ export function looksLikeHeading(line: string): boolean {
  * Reads an HTML block as CommonMark 0.31, section 4.6 does, with two differences. A line that is an ATX heading ends
  * the block. A comment within the block ends at its mark, whatever lines it holds.
  */
-export const htmlBlock: Rule = (state, startLine, endLine, silent) => {
+const htmlBlock: Rule = (state, startLine, endLine, silent) => {
   if (silent) return commonMarkRule(state, startLine, endLine, true)
   const isComment = state.src.startsWith('<!--', (state.bMarks[startLine] ?? 0) + (state.tShift[startLine] ?? 0))
   const limit = isComment || state.level > 0 ? endLine : Math.min(endLine, headingAfter(state, startLine))
@@ -64,4 +64,16 @@ function ruleOf(): Rule {
   const [rule] = ruler.getRules('')
   if (rule === undefined) throw new Error('the Markdown parser has no rule for HTML blocks')
   return rule
+}
+
+const parser = new MarkdownIt('commonmark', { maxNesting: READER_BOUNDS.markdownNestingMax })
+parser.core.ruler.enableOnly(['normalize', 'block'])
+parser.block.ruler.at('html_block', htmlBlock, { alt: ['paragraph', 'reference', 'blockquote'] })
+
+/**
+ * Returns the blocks of a Markdown text, without their inline content, which never decides where a heading is. The
+ * parser is linear where the nesting of blocks is bounded.
+ */
+export function markdownBlocks(text: string): readonly Token[] {
+  return parser.parse(text, {})
 }

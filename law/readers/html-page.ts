@@ -1,22 +1,36 @@
 import { foldKey } from '#core/identity/fold.ts'
-import { attribute, descendants, elementsOf, firstNamed, textOf } from './tree.ts'
+import { attribute, childrenNamed, descendants, elementsOf, firstNamed, textOf } from './tree.ts'
 import type { MarkupElement } from './tree.ts'
 import { languageTag } from './format.ts'
 import type { MarkupFormat, ReadTree } from './format.ts'
 import type { DocumentFields } from './document.ts'
 import { parseHtml } from './html.ts'
+import { lead, LOWERED, METADATA, omitted, RAISED, rolesByName } from './roles.ts'
 import type { Role, Roles } from './roles.ts'
 import { wordsCitation } from './words-citation.ts'
 
-const HIDDEN = new Set(
-  'script style template svg noscript iframe object button form select input math-error'.split(' '),
+const ROLES = rolesByName(
+  [
+    { is: 'block' },
+    'p div section article main aside header footer blockquote dl dd ul ol table caption figure figcaption details summary fieldset address center body html hr thead tbody tfoot',
+  ],
+  [
+    omitted('script, style or form'),
+    'script style template svg noscript iframe object button form select input math-error',
+  ],
+  [startOf, 'h1 h2 h3 h4 h5 h6'],
+  [METADATA, 'head'],
+  [(each) => (holdsHeadings(each) ? { is: 'block' } : omitted('navigation')), 'nav'],
+  [(each) => ({ is: 'item', mark: bulletOf(each) }), 'li'],
+  // A number is in the line of its text.
+  [(each) => ((textOf(each)?.length ?? 0) <= DT_NUMBER_CHARACTERS_MAX ? lead() : { is: 'block' }), 'dt'],
+  [{ is: 'row' }, 'tr'],
+  [{ is: 'cell' }, 'td th'],
+  [{ is: 'break' }, 'br'],
+  [{ is: 'lines' }, 'pre'],
+  [RAISED, 'sup'],
+  [LOWERED, 'sub'],
 )
-const BLOCKS = new Set(
-  'p div section article main aside header footer blockquote dl dt dd ul ol table caption figure figcaption details summary fieldset address center body html hr thead tbody tfoot nav'.split(
-    ' ',
-  ),
-)
-
 const DT_NUMBER_CHARACTERS_MAX = 8
 
 /** A web page: its headings are its structure. */
@@ -35,7 +49,7 @@ function createPageRoles(root: MarkupElement): Roles {
   if (numbered.length < 2) return pageRole
   const links = linksBefore(new Set(numbered))
   return (element) => {
-    if (links.has(element)) return { is: 'omit', rule: 'navigation' }
+    if (links.has(element)) return omitted('navigation')
     const role = pageRole(element)
     return role.is === 'start' && isProvisionHeading(element) ? { ...role, kind: 'section', level: 'passage' } : role
   }
@@ -59,48 +73,14 @@ function linksBefore(headings: ReadonlySet<MarkupElement>): ReadonlySet<MarkupEl
 
 /** What an element of any page is. */
 export function pageRole(element: MarkupElement): Role {
-  const { name } = element
-  if (HIDDEN.has(name)) return { is: 'omit', rule: 'script, style or form' }
   if (isSectionLine(element))
     return { is: 'start', kind: 'section', level: 'passage', rank: 8, anchor: anchorOf(element), names: 'heading' }
-  const [, level] = /^h([1-6])$/.exec(name) ?? []
-  if (level !== undefined)
-    return {
-      is: 'start',
-      kind: 'heading',
-      level: 'division',
-      rank: Number(level),
-      anchor: anchorOf(element),
-      names: 'heading',
-    }
-  switch (name) {
-    case 'head':
-      return { is: 'omit', rule: 'metadata' }
-    case 'nav':
-      return holdsHeadings(element) ? { is: 'block' } : { is: 'omit', rule: 'navigation' }
-    case 'li':
-      return { is: 'item', mark: bulletOf(element) }
-    case 'dt':
-      // A number is in the line of its text.
-      return (textOf(element)?.length ?? 0) <= DT_NUMBER_CHARACTERS_MAX
-        ? { is: 'marked', before: '', after: '', label: true }
-        : { is: 'block' }
-    case 'tr':
-      return { is: 'row' }
-    case 'td':
-    case 'th':
-      return { is: 'cell' }
-    case 'br':
-      return { is: 'break' }
-    case 'pre':
-      return { is: 'lines' }
-    case 'sup':
-      return { is: 'marked', before: '^', after: '' }
-    case 'sub':
-      return { is: 'marked', before: '_', after: '' }
-    default:
-      return { is: BLOCKS.has(name) ? 'block' : 'inline' }
-  }
+  return ROLES(element) ?? { is: 'inline' }
+}
+
+function startOf(heading: MarkupElement): Role {
+  const [rank, anchor] = [Number(heading.name.slice(1)), anchorOf(heading)]
+  return { is: 'start', kind: 'heading', level: 'division', rank, anchor, names: 'heading' }
 }
 
 const SECTION = /^(?:SECTION|SEC\.|Section|Sec\.|ARTICLE|Article|Artikel|Art\.?|§§?)\s*\d/
@@ -149,7 +129,7 @@ function bulletOf(item: MarkupElement): string {
   const stated = Number(attribute(item, 'value') ?? Number.NaN)
   if (Number.isSafeInteger(stated)) return `${stated}.`
   const first = Number(attribute(item.parent, 'start') ?? 1)
-  const place = item.parent.children.filter((child) => child.kind === 'element' && child.name === 'li').indexOf(item)
+  const place = childrenNamed(item.parent, 'li').indexOf(item)
   return `${(Number.isSafeInteger(first) ? first : 1) + place}.`
 }
 

@@ -1,11 +1,10 @@
 import { defaultTreeAdapter, parse } from 'parse5'
 import type { DefaultTreeAdapterMap } from 'parse5'
-import { READER_BOUNDS } from './bounds.ts'
 import { declaredInHtml, declaredInXml, decode } from './decode.ts'
 import { UnreadableFile } from './tree.ts'
-import type { MarkupElement, MarkupText, MarkupTree } from './tree.ts'
-
-type HtmlNode = DefaultTreeAdapterMap['node']
+import type { MarkupTree } from './tree.ts'
+import { TreeBuilder } from './tree-builder.ts'
+import type { OpenElement } from './tree-builder.ts'
 
 /**
  * Parses HTML as a browser does; no page is malformed. Text whose place the parser does not know, such as text that it
@@ -17,61 +16,25 @@ export function parseHtml(bytes: Uint8Array): MarkupTree {
   const document = parse(decoded, { sourceCodeLocationInfo: true })
   const html = document.childNodes.find((node) => defaultTreeAdapter.isElementNode(node))
   if (html === undefined) throw new UnreadableFile('no element', { line: 1 })
-  const texts: MarkupText[] = []
-  const counts = { nodes: 0, characters: 0 }
-  const root = copied(html, undefined, 1, 1, texts, counts)
-  return { root, texts, decoded }
+  const builder = new TreeBuilder()
+  return { root: copied(html, undefined, builder), texts: builder.texts, decoded }
 }
 
 function copied(
   node: DefaultTreeAdapterMap['element'],
-  parent: MarkupElement | undefined,
-  place: number,
-  depth: number,
-  texts: MarkupText[],
-  counts: { nodes: number; characters: number },
-): MarkupElement {
-  counts.nodes += 1
-  const line = node.sourceCodeLocation?.startLine ?? parent?.line ?? 1
-  if (counts.nodes > READER_BOUNDS.nodesMax)
-    throw new UnreadableFile(`more than ${READER_BOUNDS.nodesMax} elements and texts`, { line })
-  if (depth > READER_BOUNDS.depthMax)
-    throw new UnreadableFile(`elements nested deeper than ${READER_BOUNDS.depthMax}`, { line })
-  const element: MarkupElement = {
-    kind: 'element',
-    name: node.tagName,
-    namespace: node.namespaceURI,
-    parent,
-    place,
-    line,
-    children: [],
-    attributes: new Map(node.attrs.map(({ name, value }) => [name, value] as const)),
-  }
-  let [elements, textsHere] = [0, 0]
-  for (const child of node.childNodes) {
-    if (defaultTreeAdapter.isElementNode(child))
-      element.children.push(copied(child, element, (elements += 1), depth + 1, texts, counts))
+  parent: OpenElement | undefined,
+  builder: TreeBuilder,
+): OpenElement {
+  const { tagName: name, namespaceURI: namespace, attrs, sourceCodeLocation, childNodes } = node
+  const line = sourceCodeLocation?.startLine ?? parent?.line ?? 1
+  const attributes = new Map(attrs.map((each) => [each.name, each.value] as const))
+  const element = builder.element(parent, { name, namespace, line, attributes })
+  for (const child of childNodes) {
+    if (defaultTreeAdapter.isElementNode(child)) copied(child, element, builder)
     if (!defaultTreeAdapter.isTextNode(child)) continue
-    textsHere += 1
-    const text = copiedText(child, element, textsHere, counts)
-    element.children.push(text)
-    texts.push(text)
+    const { value, sourceCodeLocation: found } = child
+    const source = { from: found?.startOffset ?? 0, to: found?.endOffset ?? 0 }
+    builder.text(element, { value, line: found?.startLine ?? line, source })
   }
   return element
-}
-
-function copiedText(
-  node: Extract<HtmlNode, { nodeName: '#text' }>,
-  parent: MarkupElement,
-  place: number,
-  counts: { characters: number },
-): MarkupText {
-  const { value, sourceCodeLocation: found } = node
-  const line = found?.startLine ?? parent.line
-  if (value.length > READER_BOUNDS.nodeCharactersMax)
-    throw new UnreadableFile(`a text of more than ${READER_BOUNDS.nodeCharactersMax} characters`, { line })
-  const start = counts.characters
-  counts.characters += value.length
-  const source = { from: found?.startOffset ?? 0, to: found?.endOffset ?? 0 }
-  return { kind: 'text', value, parent, place, line, start, source }
 }

@@ -5,29 +5,7 @@ import { READER_BOUNDS } from './bounds.ts'
 import { shareOf } from './coverage.ts'
 import { readBytes, readDocument } from './read.ts'
 import type { ReadDocument } from './read.ts'
-import type { ReaderWarning } from './document.ts'
 import { UnreadableFile } from './tree.ts'
-
-/** What a file holds, as `operator inspect` shows it. */
-export interface Inspection {
-  readonly path: string
-  readonly format: string | null
-  readonly title: string | null
-  readonly identifier: string | null
-  readonly language: string | null
-  readonly jurisdiction: string | null
-  readonly authority: string | null
-  readonly published_at: string | null
-  readonly effective_from: string | null
-  readonly effective_to: string | null
-  readonly provisions: number
-  /** Provisions with an anchor of the publisher. */
-  readonly anchored: number
-  readonly by_kind: Readonly<Record<string, number>>
-  /** Share of the characters of the body that lie in exactly one passage or named omission. */
-  readonly coverage: number | null
-  readonly warnings: readonly ReaderWarning[]
-}
 
 /** Kinds that are the document itself or a frame of it, and no provision. */
 const FRAMES = new Set(['', 'document'])
@@ -38,50 +16,38 @@ export async function inspectFile(path: string): Promise<Inspection> {
     return inspectionOf(path, await readDocument(path, await readBytes(path)))
   } catch (error) {
     if (!(error instanceof UnreadableFile)) throw error
-    return { path, ...UNREAD, warnings: [warningOf(error)] }
+    const { message, line, page } = error
+    const place = { ...(line === undefined ? {} : { line }), ...(page === undefined ? {} : { page }) }
+    return inspectionOf(path, undefined, [{ message, ...place }])
   }
 }
 
-const UNREAD = {
-  format: null,
-  title: null,
-  identifier: null,
-  language: null,
-  jurisdiction: null,
-  authority: null,
-  published_at: null,
-  effective_from: null,
-  effective_to: null,
-  provisions: 0,
-  anchored: 0,
-  by_kind: {},
-  coverage: null,
-}
+/** What a file holds, as `operator inspect` shows it. */
+export type Inspection = ReturnType<typeof inspectionOf>
 
-function warningOf({ message, line, page }: UnreadableFile): ReaderWarning {
-  return { message, ...(line === undefined ? {} : { line }), ...(page === undefined ? {} : { page }) }
-}
-
-export function inspectionOf(path: string, read: ReadDocument): Inspection {
-  const { fields, format, warnings } = read
-  const provisions = read.provisions.filter(({ kind }) => !FRAMES.has(kind))
-  const byKind: Record<string, number> = {}
-  for (const { kind } of provisions) byKind[kind] = (byKind[kind] ?? 0) + 1
+/** @param read undefined: the file is not read. */
+export function inspectionOf(path: string, read: ReadDocument | undefined, warnings = read?.warnings ?? []) {
+  const fields = read?.fields
+  const provisions = read?.provisions.filter(({ kind }) => !FRAMES.has(kind)) ?? []
+  const by_kind: Record<string, number> = {}
+  for (const { kind } of provisions) by_kind[kind] = (by_kind[kind] ?? 0) + 1
   return {
     path,
-    format,
-    title: fields.title ?? null,
-    identifier: fields.identifier ?? null,
-    language: fields.language ?? null,
-    jurisdiction: fields.jurisdiction ?? null,
-    authority: fields.authority ?? null,
-    published_at: fields.publishedAt?.day ?? null,
-    effective_from: fields.effectiveFrom?.day ?? null,
-    effective_to: fields.effectiveTo?.day ?? null,
+    format: read?.format ?? null,
+    title: fields?.title ?? null,
+    identifier: fields?.identifier ?? null,
+    language: fields?.language ?? null,
+    jurisdiction: fields?.jurisdiction ?? null,
+    authority: fields?.authority ?? null,
+    published_at: fields?.publishedAt?.day ?? null,
+    effective_from: fields?.effectiveFrom?.day ?? null,
+    effective_to: fields?.effectiveTo?.day ?? null,
     provisions: provisions.length,
+    /** Provisions with an anchor of the publisher. */
     anchored: provisions.filter(({ anchor }) => anchor !== undefined).length,
-    by_kind: byKind,
-    coverage: shareOf(read.coverage),
+    by_kind,
+    /** Share of the characters of the body that lie in exactly one passage or named omission. */
+    coverage: read === undefined ? null : shareOf(read.coverage),
     warnings,
   }
 }

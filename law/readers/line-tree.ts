@@ -1,8 +1,11 @@
-import { READER_BOUNDS } from './bounds.ts'
-import { UnreadableFile } from './tree.ts'
-import type { MarkupElement, MarkupText, MarkupTree } from './tree.ts'
+import { omitted } from './roles.ts'
+import type { Role } from './roles.ts'
+import { attribute } from './tree.ts'
+import type { MarkupElement, MarkupTree } from './tree.ts'
+import { TreeBuilder } from './tree-builder.ts'
+import type { NewText } from './tree-builder.ts'
 
-export type LineText = Pick<MarkupText, 'value' | 'line' | 'source' | 'page' | 'box'>
+export type LineText = NewText
 
 /** A block of a file without markup: a heading, a paragraph, a row of a table, or what is no text. */
 export interface Block {
@@ -26,59 +29,45 @@ export function lineTree(
   decoded: string,
   metadata?: ReadonlyMap<string, string>,
 ): MarkupTree {
-  const texts: MarkupText[] = []
-  const root: MarkupElement = {
-    kind: 'element',
-    name: 'lines',
-    namespace: '',
-    parent: undefined,
-    place: 1,
-    line: 1,
-    children: [],
-    attributes: new Map(),
-  }
-  if (blocks.length > READER_BOUNDS.nodesMax) throw new UnreadableFile(`more than ${READER_BOUNDS.nodesMax} paragraphs`)
-  let start = 0
-  const addTexts = (parent: MarkupElement, own: readonly LineText[]): void => {
-    for (const [position, text] of own.entries()) {
-      const node: MarkupText = { kind: 'text', parent, place: position + 1, start, ...text }
-      start += text.value.length
-      parent.children.push(node)
-      texts.push(node)
+  const builder = new TreeBuilder()
+  const root = builder.element(undefined, { name: 'lines', line: 1 })
+  for (const block of blocks) {
+    const { is: name, line, texts, cells = [] } = block
+    const element = builder.element(root, { name, line, attributes: new Map(attributesOf(block)) })
+    for (const text of texts) builder.text(element, text)
+    for (const cell of cells) {
+      const parent = builder.element(element, { name: 'cell', line: cell.line })
+      if (cell.value.trim() !== '') builder.text(parent, cell)
     }
   }
-  for (const [index, block] of blocks.entries()) {
-    const element = elementOf(block.is, root, index, block.line, new Map(attributesOf(block)))
-    addTexts(element, block.texts)
-    for (const [place, cell] of (block.cells ?? []).entries())
-      addTexts(elementOf('cell', element, place, cell.line), cell.value.trim() === '' ? [] : [cell])
-  }
-  return { root, texts, decoded, ...(metadata === undefined ? {} : { metadata }) }
-}
-
-/** Makes an element below another one, whose children it joins. */
-function elementOf(
-  name: string,
-  parent: MarkupElement,
-  index: number,
-  line: number,
-  attributes: ReadonlyMap<string, string> = new Map(),
-): MarkupElement {
-  const element: MarkupElement = {
-    kind: 'element',
-    name,
-    namespace: '',
-    parent,
-    place: index + 1,
-    line,
-    children: [],
-    attributes,
-  }
-  parent.children.push(element)
-  return element
+  return { root, texts: builder.texts, decoded, ...(metadata === undefined ? {} : { metadata }) }
 }
 
 function attributesOf({ rank, kind, anchor, rule }: Block): readonly (readonly [string, string])[] {
   const named = { rank: rank?.toString(), kind, anchor, rule }
   return Object.entries(named).flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as const]))
+}
+
+/** What a block of a tree of lines is. */
+export function lineRole(element: MarkupElement, lines: boolean): Role {
+  switch (element.name) {
+    case 'omitted':
+      return omitted(attribute(element, 'rule') ?? 'no text')
+    case 'heading': {
+      const kind = attribute(element, 'kind') ?? 'heading'
+      return {
+        is: 'start',
+        kind,
+        level: kind === 'heading' ? 'division' : 'passage',
+        rank: Number(attribute(element, 'rank') ?? 1),
+        anchor: attribute(element, 'anchor'),
+        names: 'heading',
+      }
+    }
+    case 'row':
+    case 'cell':
+      return { is: element.name }
+    default:
+      return { is: lines ? 'lines' : 'block' }
+  }
 }

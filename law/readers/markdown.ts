@@ -1,23 +1,17 @@
-import MarkdownIt from 'markdown-it'
-import { htmlBlock } from '#law/readers/html-block.ts'
 import { READER_BOUNDS } from './bounds.ts'
 import { decode } from './decode.ts'
 import { germanCitation, lastAmendment } from './german-citation.ts'
-import type { DocumentFields, ReadDate } from './document.ts'
-import { dayIn, endIn, languageTag } from './format.ts'
+import type { DocumentFields } from './document.ts'
+import { dated, dayIn, endIn, languageTag } from './format.ts'
 import type { MarkupFormat, ReadTree } from './format.ts'
-import { lineRole } from './line-roles.ts'
-import { lineTree } from './line-tree.ts'
+import { markdownBlocks } from './html-block.ts'
+import { lineRole, lineTree } from './line-tree.ts'
 import type { LineText, Block } from './line-tree.ts'
 import type { MarkupTree } from './tree.ts'
-import { oneLine, UnreadableFile } from './tree.ts'
+import { oneLine, UnreadableFile, wordSet } from './tree.ts'
 
 /** German federal law has what amended it before its provisions. */
 const HEAD_CHARACTERS = 4_000
-
-const parser = new MarkdownIt('commonmark', { maxNesting: READER_BOUNDS.markdownNestingMax })
-parser.core.ruler.enableOnly(['normalize', 'block'])
-parser.block.ruler.at('html_block', htmlBlock, { alt: ['paragraph', 'reference', 'blockquote'] })
 
 /** A heading that names a provision: `§ 433 …`, `Art 1`. */
 const PROVISION = /^(?:§|Art(?:ikel|icle)?\b\.?)\s*[§\s]*\d/
@@ -149,7 +143,7 @@ interface Heading {
 }
 
 function headingsOf(body: string, before: number): readonly Heading[] {
-  const tokens = parser.parse(body, {})
+  const tokens = markdownBlocks(body)
   return tokens.flatMap((token, index) => {
     if (token.type !== 'heading_open' || token.level > 0 || token.map === null) return []
     const [from, to] = token.map
@@ -178,11 +172,8 @@ function metadataOf(front: string): ReadonlyMap<string, string> {
 }
 
 /** Fields of front matter that the reader reads. */
-export const FRONT_MATTER_READ: ReadonlySet<string> = new Set(
-  (
-    'jurabk slug origslug canonical_url redirect_to published_at date title Title document language lang jurisdiction authority ' +
-    'effective_at effective_to'
-  ).split(' '),
+export const FRONT_MATTER_READ = wordSet(
+  'jurabk slug origslug canonical_url redirect_to published_at date title Title document language lang jurisdiction authority effective_at effective_to',
 )
 
 function fieldsOf({ tree: { metadata = new Map(), decoded } }: ReadTree): DocumentFields {
@@ -201,13 +192,9 @@ function fieldsOf({ tree: { metadata = new Map(), decoded } }: ReadTree): Docume
     jurisdiction: metadata.get('jurisdiction') ?? (isGerman ? 'DE' : undefined),
     authority: metadata.get('authority'),
     url: url ?? (isGerman ? `https://www.gesetze-im-internet.de/${slug}/` : undefined),
-    publishedAt: signed === undefined ? dated(published) : { day: signed, rule: 'enactment' },
+    publishedAt: dated(signed, 'enactment') ?? dated(published),
     effectiveFrom:
       dated(dayIn(metadata.get('effective_at'))) ?? lastAmendment(decoded.slice(0, HEAD_CHARACTERS), signed),
     effectiveTo: dated(endIn(metadata.get('effective_to'), 1)),
   }
-}
-
-function dated(day: string | undefined): ReadDate | undefined {
-  return day === undefined ? undefined : { day }
 }

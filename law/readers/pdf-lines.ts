@@ -58,16 +58,13 @@ export function blocksOf(pages: readonly (readonly PdfLine[])[]): readonly Block
       const rank = isContents ? undefined : rankOf(line, before, layout)
       const last = blocks.at(-1)
       const parts = isContents ? undefined : runIn(line, before, rank, layout)
-      if (parts !== undefined) {
-        for (const each of held) blocks.push(each)
-        held = []
-        blocks.push(begun(parts.name, NAMED_RANK), begun(parts.text, undefined))
-      } else if (last !== undefined && !isContents && goesOn(last, before, line, rank, layout))
+      if (parts === undefined && last !== undefined && !isContents && goesOn(last, before, line, rank, layout))
         joined(last.texts, textOf(line))
       else {
         for (const each of held) blocks.push(each)
         held = []
-        blocks.push(isContents ? { ...base, is: 'omitted', rule: 'table of contents' } : begun(line, rank))
+        if (parts !== undefined) blocks.push(begun(parts.name, NAMED_RANK), begun(parts.text, undefined))
+        else blocks.push(isContents ? { ...base, is: 'omitted', rule: 'table of contents' } : begun(line, rank))
       }
       before = line
     }

@@ -1,10 +1,9 @@
 import { getDocumentProxy } from 'unpdf'
 import { READER_BOUNDS } from './bounds.ts'
-import { dayIn, languageTag } from './format.ts'
+import { dated, dayIn, languageTag } from './format.ts'
 import type { MarkupFormat, ReadTree } from './format.ts'
 import type { DocumentFields } from './document.ts'
-import { lineRole } from './line-roles.ts'
-import { lineTree } from './line-tree.ts'
+import { lineRole, lineTree } from './line-tree.ts'
 import { rotatedLines, linesOfPage, turned } from './pdf-columns.ts'
 import type { PdfLine, PdfText } from './pdf-columns.ts'
 import { NAMED_RANK, blocksOf } from './pdf-lines.ts'
@@ -116,11 +115,11 @@ const TITLE_CHARACTERS_MAX = 200
 function fieldsOf({ tree: { metadata = new Map(), root } }: ReadTree): DocumentFields {
   const stated = metadata.get('Title')
   const isFileName = stated === undefined || FILE_NAME.test(stated)
-  const made = dayIn(/^D:(\d{8})/.exec(metadata.get('CreationDate') ?? metadata.get('ModDate') ?? '')?.[1])
+  const made = /^D:(\d{8})/.exec(metadata.get('CreationDate') ?? metadata.get('ModDate') ?? '')?.[1]
   return {
     title: oneLine(isFileName ? (titleIn(root) ?? stated ?? '') : stated) || undefined,
     language: languageTag(metadata.get('Language')),
-    publishedAt: made === undefined ? undefined : { day: made, rule: 'processed' },
+    publishedAt: dated(dayIn(made), 'processed'),
   }
 }
 

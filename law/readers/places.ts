@@ -186,7 +186,7 @@ function createPointCounter(text: string): (offset: number) => number {
 }
 
 /** Returns a function that gives the byte of an offset; offsets that rise take linear time in all. */
-function createByteCounter(decoded: string, bytesBefore: number): (offset: number) => number {
+export function createByteCounter(decoded: string, bytesBefore: number): (offset: number) => number {
   let [at, bytes] = [0, bytesBefore]
   return (offset) => {
     if (offset < at) [at, bytes] = [0, bytesBefore]

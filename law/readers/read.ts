@@ -5,13 +5,14 @@ import { CFR } from './cfr.ts'
 import { CLML } from './clml.ts'
 import { coverageOf } from './coverage.ts'
 import type { Coverage } from './coverage.ts'
+import { aroundOf } from './document.ts'
 import type { Citation, DocumentFields, Provision, ReaderFormat, ReaderWarning, Omitted } from './document.ts'
 import { DOCX } from './docx.ts'
 import { ECFR } from './ecfr.ts'
 import { EUR_LEX } from './eur-lex.ts'
 import { FORMEX } from './formex.ts'
 import { dayIn } from './format.ts'
-import type { CitedProvision, MarkupFormat } from './format.ts'
+import type { MarkupFormat } from './format.ts'
 import { GII_NORM } from './gii-norm.ts'
 import { HTML } from './html-page.ts'
 import { MARKDOWN } from './markdown.ts'
@@ -106,17 +107,8 @@ async function readMarkup(format: MarkupFormat, path: string, bytes: Uint8Array)
     tree,
     coverage: coverageOf(tree, provisions, omitted),
     warnings: [...(format.warnings?.(read) ?? []), ...unreadDates(tree.root)],
-    cite: (provision) => format.cite(withThoseAround(provision, provisions), fields),
+    cite: (provision) => format.cite({ ...provision, around: aroundOf(provision, provisions) }, fields),
   }
-}
-
-function withThoseAround(provision: Provision, provisions: readonly Provision[]): CitedProvision {
-  const around: Provision[] = []
-  for (let next = provision.within; next !== undefined; next = provisions[next]?.within) {
-    const found = provisions[next]
-    if (found !== undefined) around.push(found)
-  }
-  return { ...provision, around }
 }
 
 /** Reads the whole of a file, if it is not larger than a reader takes. */

@@ -1,12 +1,30 @@
 import { attribute, at, childNamed, firstNamed, textOf } from './tree.ts'
 import type { MarkupElement } from './tree.ts'
-import { dayIn, nearest } from './format.ts'
+import { dated, dayIn, nearest } from './format.ts'
 import type { CitedProvision, MarkupFormat, ReadTree } from './format.ts'
 import type { Citation, DocumentFields } from './document.ts'
+import { CONTENTS, METADATA, omitted, rolesByName } from './roles.ts'
 import type { Role } from './roles.ts'
 import { parseXml } from './xml.ts'
 
-const BLOCKS = new Set('content analysisParagraph analysisHeader dash def-list callout line'.split(' '))
+const ROLES = rolesByName(
+  [METADATA, 'fdsys preamble changeset'],
+  [CONTENTS, 'tableOfContents'],
+  [divisionOf, 'part subpart appendix interpretations'],
+  [{ is: 'unit', kind: 'analysis', level: 'division', heading: 'Section-by-section analysis' }, 'analysis'],
+  [sectionOf, 'section appendixSection interpSection'],
+  [{ is: 'unit', kind: 'analysisSection', level: 'passage' }, 'analysisSection'],
+  [paragraphOf, 'paragraph interpParagraph'],
+  [
+    ({ parent }) => ({ is: parent?.name === 'content' ? 'inline' : 'heading' }),
+    'subject title appendixTitle subpartTitle',
+  ],
+  [{ is: 'note' }, 'footnote'],
+  [({ parent }) => (parent?.name === 'graphic' ? omitted('address of an image') : { is: 'inline' }), 'text url thumb'],
+  [{ is: 'row' }, 'row'],
+  [{ is: 'cell' }, 'cell column'],
+  [{ is: 'block' }, 'content analysisParagraph analysisHeader dash def-list callout line'],
+)
 
 /** RegML of the Consumer Financial Protection Bureau (namespace `eregs`). */
 export const REGML: MarkupFormat = {
@@ -14,69 +32,31 @@ export const REGML: MarkupFormat = {
   parse: parseXml,
   recognises: ({ kind, root, tag }) =>
     kind === 'xml' && (root === 'regulation' || root === 'notice') && /["']eregs["']/.test(tag),
-  roles: () => roleOf,
+  roles: () => (element) => ROLES(element) ?? { is: 'inline' },
   fields: fieldsOf,
   cite: citationOf,
 }
 
-function roleOf(element: MarkupElement): Role {
-  const { name, parent } = element
-  const anchor = attribute(element, 'label')
-  switch (name) {
-    case 'fdsys':
-    case 'preamble':
-    case 'changeset':
-      return { is: 'omit', rule: 'metadata' }
-    case 'tableOfContents':
-      return { is: 'omit', rule: 'table of contents' }
-    case 'part':
-    case 'subpart':
-    case 'appendix':
-    case 'interpretations':
-      return { is: 'unit', kind: name, level: 'division', anchor, label: labelOf(element) }
-    case 'analysis':
-      return { is: 'unit', kind: name, level: 'division', heading: 'Section-by-section analysis' }
-    case 'section':
-    case 'appendixSection':
-    case 'interpSection':
-      return { is: 'unit', kind: name, level: 'passage', anchor }
-    case 'analysisSection':
-      return { is: 'unit', kind: name, level: 'passage' }
-    case 'paragraph':
-    case 'interpParagraph':
-      return { is: 'unit', kind: name, level: 'part', anchor, label: attribute(element, 'marker') }
-    case 'subject':
-    case 'title':
-    case 'appendixTitle':
-    case 'subpartTitle':
-      return { is: parent?.name === 'content' ? 'inline' : 'heading' }
-    case 'footnote':
-      return { is: 'note' }
-    case 'text':
-    case 'url':
-    case 'thumb':
-      return parent?.name === 'graphic' ? { is: 'omit', rule: 'address of an image' } : { is: 'inline' }
-    case 'row':
-      return { is: 'row' }
-    case 'cell':
-    case 'column':
-      return { is: 'cell' }
-    default:
-      return { is: BLOCKS.has(name) ? 'block' : 'inline' }
-  }
+function divisionOf(element: MarkupElement): Role {
+  const { name } = element
+  const letter = attribute(element, 'appendixLetter', 'subpartLetter')
+  const label = letter === undefined ? undefined : `${name === 'appendix' ? 'Appendix' : 'Subpart'} ${letter}`
+  return { is: 'unit', kind: name, level: 'division', anchor: attribute(element, 'label'), label }
 }
 
-function labelOf(element: MarkupElement): string | undefined {
-  const letter = attribute(element, 'appendixLetter', 'subpartLetter')
-  return letter === undefined ? undefined : `${element.name === 'appendix' ? 'Appendix' : 'Subpart'} ${letter}`
+function sectionOf(element: MarkupElement): Role {
+  return { is: 'unit', kind: element.name, level: 'passage', anchor: attribute(element, 'label') }
+}
+
+function paragraphOf(element: MarkupElement): Role {
+  const [anchor, label] = [attribute(element, 'label'), attribute(element, 'marker')]
+  return { is: 'unit', kind: element.name, level: 'part', anchor, label }
 }
 
 function fieldsOf({ tree: { root } }: ReadTree): DocumentFields {
   const [fdsys, preamble] = [childNamed(root, 'fdsys'), childNamed(root, 'preamble')]
   const title = textOf(childNamed(fdsys, 'cfrTitleNum')) ?? textOf(at(preamble, 'cfr', 'title'))
   const part = attribute(firstNamed(root, 'part'), 'label') ?? textOf(at(preamble, 'cfr', 'section'))
-  const published = dayIn(textOf(childNamed(fdsys, 'date')))
-  const from = dayIn(textOf(childNamed(preamble, 'effectiveDate')))
   return {
     title: textOf(childNamed(fdsys, 'title')),
     identifier: title === undefined || part === undefined ? undefined : `${title} CFR Part ${part}`,
@@ -84,8 +64,8 @@ function fieldsOf({ tree: { root } }: ReadTree): DocumentFields {
     jurisdiction: 'US',
     authority: textOf(childNamed(preamble, 'agency')),
     url: textOf(childNamed(preamble, 'federalRegisterURL')),
-    publishedAt: published === undefined ? undefined : { day: published },
-    effectiveFrom: from === undefined ? undefined : { day: from },
+    publishedAt: dated(dayIn(textOf(childNamed(fdsys, 'date')))),
+    effectiveFrom: dated(dayIn(textOf(childNamed(preamble, 'effectiveDate')))),
   }
 }
 

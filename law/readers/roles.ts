@@ -52,5 +52,38 @@ export interface RoleContext {
 /** Decides what each element of a format is. */
 export type Roles = (element: MarkupElement, context: RoleContext) => Role
 
+/**
+ * Returns a function that gives the role of an element by its name.
+ * @param lines a role, or what decides it, and the names that have it, separated by spaces.
+ */
+export function rolesByName(
+  ...lines: readonly (readonly [role: Role | ((element: MarkupElement) => Role), names: string])[]
+): (element: MarkupElement) => Role | undefined {
+  const byName = new Map(lines.flatMap(([role, names]) => names.split(' ').map((name) => [name, role] as const)))
+  return (element) => {
+    const role = byName.get(element.name)
+    return typeof role === 'function' ? role(element) : role
+  }
+}
+
+export function omitted(rule: string): Role {
+  return { is: 'omit', rule }
+}
+
+export const METADATA = omitted('metadata')
+export const CONTENTS = omitted('table of contents')
+
+export function marked(before: string, after = ''): Role {
+  return { is: 'marked', before, after }
+}
+
+export const RAISED = marked('^')
+export const LOWERED = marked('_')
+
+/** A number or a word in the line of the text that it stands before. */
+export function lead(before = '', after = ''): Role {
+  return { is: 'marked', before, after, label: true }
+}
+
 /** Roles that are lines or marks of a text. */
 export type TextRole = Exclude<Role, { is: 'omit' | 'unit' | 'start' | 'note' | 'label' | 'heading' }>

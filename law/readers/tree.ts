@@ -48,6 +48,10 @@ export function elementsOf(element: MarkupElement): readonly MarkupElement[] {
   return element.children.filter((child) => child.kind === 'element')
 }
 
+export function childrenNamed(element: MarkupElement | undefined, name: string): readonly MarkupElement[] {
+  return element === undefined ? [] : elementsOf(element).filter((child) => child.name === name)
+}
+
 export function childNamed(element: MarkupElement | undefined, ...names: readonly string[]): MarkupElement | undefined {
   return element === undefined ? undefined : elementsOf(element).find(({ name }) => names.includes(name))
 }
@@ -74,6 +78,11 @@ export function* descendants(element: MarkupElement): Generator<MarkupElement> {
   }
 }
 
+/** Returns the elements below, and the element itself, that have the name. */
+export function allNamed(element: MarkupElement | undefined, name: string): readonly MarkupElement[] {
+  return element === undefined ? [] : [...descendants(element)].filter((each) => each.name === name)
+}
+
 /** Returns the first element below with one of the names. */
 export function firstNamed(element: MarkupElement | undefined, ...names: readonly string[]): MarkupElement | undefined {
   if (element !== undefined) for (const each of descendants(element)) if (names.includes(each.name)) return each
@@ -93,6 +102,11 @@ export function textOf(element: MarkupElement | undefined, ...without: readonly 
     else if (!without.includes(next.name)) stack(waiting, next.children)
   }
   return oneLine(parts.join('')) || undefined
+}
+
+/** The words of a text that single spaces separate. */
+export function wordSet(words: string): ReadonlySet<string> {
+  return new Set(words.split(' '))
 }
 
 export function oneLine(text: string): string {

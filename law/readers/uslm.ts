@@ -1,31 +1,42 @@
-import { attribute, childNamed, elementsOf, firstNamed, textOf } from './tree.ts'
+import { attribute, childNamed, childrenNamed, elementsOf, firstNamed, textOf, wordSet } from './tree.ts'
 import type { MarkupElement } from './tree.ts'
 import { cfrCitation } from './cfr-citation.ts'
 import type { Citation, DocumentFields } from './document.ts'
-import { dayIn, dayInWords, languageTag, nearest } from './format.ts'
+import { dated, dayIn, dayInWords, languageTag, nearest } from './format.ts'
 import type { CitedProvision, MarkupFormat, ReadTree } from './format.ts'
+import { CONTENTS, lead, METADATA, omitted, RAISED, rolesByName } from './roles.ts'
 import type { Role } from './roles.ts'
 import { CITED_TITLE_CHARACTERS_MAX, wordsCitation } from './words-citation.ts'
 import { parseXml } from './xml.ts'
 
-const DIVISIONS = new Set(
-  'title subtitle chapter subchapter part subpart division subdivision article subarticle appendix preliminary compiledAct courtRules courtRule reorganizationPlans reorganizationPlan schedule'.split(
-    ' ',
-  ),
+const DIVISIONS = wordSet(
+  'title subtitle chapter subchapter part subpart division subdivision article subarticle appendix preliminary compiledAct courtRules courtRule reorganizationPlans reorganizationPlan schedule',
 )
-const PARTS = new Set(
-  'subsection paragraph subparagraph clause subclause item subitem subsubitem level listItem'.split(' '),
-)
-const BLOCKS = new Set(
-  'p chapeau content continuation sourceCredit authority source editorialNote organizationNote explanationNote block signature signatures name role affiliation crossHeading figure caption list listContent proviso quotedText longTitle officialTitle enactingFormula recital approvedDate property ear header listHeading formula div docTitle congress session type docNumber currentChamber action actionDescription relatedDocument citationNote editionNote coverTitle resolvingClause preamble attestation endorsement legislativeHistory organization affected subject statement signatureDate frDocId billingCode docPublicationName volume issue startingPage'.split(
-    ' ',
-  ),
+const PARTS = wordSet('subsection paragraph subparagraph clause subclause item subitem subsubitem level listItem')
+const ROLES = rolesByName(
+  [
+    { is: 'block' },
+    'p chapeau content continuation sourceCredit authority source editorialNote organizationNote explanationNote block signature signatures name role affiliation crossHeading figure caption list listContent proviso quotedText longTitle officialTitle enactingFormula recital approvedDate property header listHeading formula div docTitle congress session type docNumber currentChamber action actionDescription relatedDocument citationNote editionNote coverTitle resolvingClause preamble attestation endorsement legislativeHistory organization affected subject statement signatureDate frDocId billingCode docPublicationName volume issue startingPage',
+  ],
+  [
+    omitted('page number or running head'),
+    'leftRunningHead rightRunningHead endMarker page ear layout slugLine distributionCode',
+  ],
+  [METADATA, 'meta amendMeta'],
+  [frontOf, 'preface backMatter'],
+  [CONTENTS, 'toc index'],
+  [{ is: 'label' }, 'num'],
+  [headingOf, 'heading subheading'],
+  [{ is: 'note' }, 'footnote sidenote'],
+  [referenceOf, 'ref'],
+  [{ is: 'quote' }, 'quotedContent'],
+  [{ is: 'row' }, 'tr row'],
+  [{ is: 'cell' }, 'td th column entry'],
+  [RAISED, 'sup'],
+  [{ is: 'break' }, 'br'],
 )
 /** Documents of an issue of the Federal Register: what they say of the CFR is no provision of it. */
-const NOTICES = new Set('rule proposedRule notice presidentialDoc correction'.split(' '))
-const RUNNING = new Set(
-  'leftRunningHead rightRunningHead endMarker page ear layout slugLine distributionCode'.split(' '),
-)
+const NOTICES = wordSet('rule proposedRule notice presidentialDoc correction')
 
 /** United States Legislative Markup, schemas 1 (uscode.house.gov) and 2 (govinfo). */
 export const USLM: MarkupFormat = {
@@ -40,56 +51,26 @@ export const USLM: MarkupFormat = {
 
 function roleOf(element: MarkupElement, { quoted }: { readonly quoted: boolean }): Role {
   const { name } = element
-  if (RUNNING.has(name)) return { is: 'omit', rule: 'page number or running head' }
   if (!quoted && isUnit(element)) return unitOf(element)
-  switch (name) {
-    case 'meta':
-    case 'amendMeta':
-      return { is: 'omit', rule: 'metadata' }
-    case 'preface':
-    case 'backMatter':
-      return element.parent?.name === 'cfrDoc' ? { is: 'omit', rule: 'front matter of the volume' } : { is: 'block' }
-    case 'toc':
-    case 'index':
-      return { is: 'omit', rule: 'table of contents' }
-    case 'num':
-      return { is: 'label' }
-    case 'heading':
-    case 'subheading':
-      return headingOf(element)
-    case 'footnote':
-    case 'sidenote':
-      return { is: 'note' }
-    case 'ref':
-      return /\bfootnoteRef\b/.test(attribute(element, 'class') ?? '')
-        ? { is: 'omit', rule: 'mark of a footnote, which stands where the note is' }
-        : { is: 'inline' }
-    case 'quotedContent':
-      return { is: 'quote' }
-    case 'tr':
-    case 'row':
-      return { is: 'row' }
-    case 'td':
-    case 'th':
-    case 'column':
-    case 'entry':
-      return { is: 'cell' }
-    case 'sup':
-      return { is: 'marked', before: '^', after: '' }
-    case 'br':
-      return { is: 'break' }
-    default:
-      return { is: isBlock(element, quoted) ? 'block' : 'inline' }
-  }
+  const isQuotedUnit = quoted && (PARTS.has(name) || DIVISIONS.has(name) || ['section', 'note'].includes(name))
+  return ROLES(element) ?? { is: isQuotedUnit ? 'block' : 'inline' }
+}
+
+function frontOf({ parent }: MarkupElement): Role {
+  return parent?.name === 'cfrDoc' ? omitted('front matter of the volume') : { is: 'block' }
+}
+
+function referenceOf(element: MarkupElement): Role {
+  return /\bfootnoteRef\b/.test(attribute(element, 'class') ?? '')
+    ? omitted('mark of a footnote, which stands where the note is')
+    : { is: 'inline' }
 }
 
 /** The heading of what is no provision (`Authority:`) stands in its text. */
 function headingOf({ parent }: MarkupElement): Role {
   if (parent !== undefined && (isUnit(parent) || ['note', 'notes', 'quotedContent'].includes(parent.name)))
     return { is: 'heading' }
-  return ['authority', 'source', 'editorialNote'].includes(parent?.name ?? '')
-    ? { is: 'marked', before: '', after: ' ', label: true }
-    : { is: 'break' }
+  return ['authority', 'source', 'editorialNote'].includes(parent?.name ?? '') ? lead('', ' ') : { is: 'break' }
 }
 
 /** `title` is a level of the law, but `dc:title` a title. */
@@ -98,10 +79,6 @@ function isUnit({ name, namespace, attributes, parent }: MarkupElement): boolean
   if (NOTICES.has(name)) return attributes.has('identifier')
   if (name === 'pLaw') return parent !== undefined
   return ['section', 'appropriations', 'notes', 'note'].includes(name) || DIVISIONS.has(name) || PARTS.has(name)
-}
-
-function isBlock({ name }: MarkupElement, quoted: boolean): boolean {
-  return BLOCKS.has(name) || (quoted && (PARTS.has(name) || DIVISIONS.has(name) || ['section', 'note'].includes(name)))
 }
 
 function unitOf(element: MarkupElement): Role {
@@ -151,8 +128,7 @@ function numberOf(title: string | undefined): string | undefined {
 
 /** What produced a file is stated as a creator too. */
 function authorityOf(meta: MarkupElement | undefined): string | undefined {
-  const creators = meta === undefined ? [] : elementsOf(meta).filter(({ name }) => name === 'creator')
-  return creators
+  return childrenNamed(meta, 'creator')
     .flatMap((each) => textOf(each) ?? [])
     .find((name) => /^(?:Office|House|Senate|U\.S\.|United States|National)[\w .]*$/.test(name))
 }
@@ -174,34 +150,27 @@ type Dates = Pick<DocumentFields, 'publishedAt' | 'effectiveFrom'>
  */
 function datesOf(root: MarkupElement, meta: MarkupElement | undefined): Dates {
   const approved = approvalOf(root, meta)
-  const enacted = approved === undefined ? undefined : ({ day: approved, rule: 'enactment' } as const)
+  const enacted = dated(approved, 'enactment')
   switch (root.name) {
     case 'statuteCompilation': {
       const amended = dayOf(firstNamed(firstNamed(root, 'editionNote'), 'date'))
-      const from = amended === undefined ? enacted : ({ day: amended, rule: 'amendment-date' } as const)
-      return { publishedAt: enacted, effectiveFrom: from }
+      return { publishedAt: enacted, effectiveFrom: dated(amended, 'amendment-date') ?? enacted }
     }
     case 'bill':
     case 'resolution':
     case 'amendment':
     case 'engrossedAmendment': {
       const staged = lastAction(root) ?? dayIn(textOf(childNamed(meta, 'date')))
-      if (staged === undefined) return { publishedAt: undefined, effectiveFrom: undefined }
-      return { publishedAt: { day: staged }, effectiveFrom: { day: staged, rule: 'expression' } }
+      return { publishedAt: dated(staged), effectiveFrom: dated(staged, 'expression') }
     }
-    case 'frDoc': {
-      const issued = dayIn(textOf(childNamed(meta, 'date')))
-      return { publishedAt: issued === undefined ? undefined : { day: issued }, effectiveFrom: undefined }
-    }
+    case 'frDoc':
+      return { publishedAt: dated(dayIn(textOf(childNamed(meta, 'date')))), effectiveFrom: undefined }
     default: {
       const released = dayIn(textOf(childNamed(meta, 'docReleasePoint')))
       const made = dayIn(textOf(childNamed(meta, 'created')) ?? textOf(childNamed(meta, 'processedDate')))
-      const day = released ?? (['uscDoc', 'cfrDoc'].includes(root.name) ? made : undefined)
-      const current =
-        day === undefined
-          ? undefined
-          : ({ day, rule: released === undefined ? 'processed' : 'amendment-date' } as const)
-      return { publishedAt: enacted ?? current, effectiveFrom: enacted ?? current }
+      const produced = ['uscDoc', 'cfrDoc'].includes(root.name) ? dated(made, 'processed') : undefined
+      const date = enacted ?? dated(released, 'amendment-date') ?? produced
+      return { publishedAt: date, effectiveFrom: date }
     }
   }
 }

@@ -49,22 +49,13 @@ class Walker {
 
   document(root: MarkupElement): void {
     const unit = this.#open({ is: 'unit', kind: 'document', level: 'division' }, root, undefined, new TextWriter())
-    const sections = { unit, owner: unit }
-    this.#visit(root, { sections, into: undefined, quoted: false, lines: false, flat: false })
-    this.#closeStarted(sections, 0)
-    this.#close(unit)
+    this.#filled(unit, false, (place) => this.#visit(root, place))
   }
 
-  /** Opens a unit, reads what is in the element into it, and closes it. */
-  #filled(
-    role: Extract<Role, { is: 'unit' }>,
-    element: MarkupElement,
-    above: OpenUnit | undefined,
-    quoted: boolean,
-  ): void {
-    const unit = this.#open(role, element, above, new TextWriter())
+  /** Reads into a unit, and closes it. */
+  #filled(unit: OpenUnit, quoted: boolean, read: (place: Place) => void): void {
     const sections = { unit, owner: unit }
-    this.#children(element, { sections, into: undefined, quoted, lines: false, flat: false })
+    read({ sections, into: undefined, quoted, lines: false, flat: false })
     this.#closeStarted(sections, 0)
     this.#close(unit)
   }
@@ -79,21 +70,9 @@ class Walker {
     const index = this.#units.push(undefined) - 1
     const level = role.level === 'part' && passageAround(above) === undefined ? 'passage' : role.level
     if (above !== undefined) above.hasUnits = true
-    return {
-      index,
-      kind: role.kind,
-      level,
-      writer,
-      role,
-      element,
-      above,
-      rank,
-      label: new TextWriter(),
-      heading: new TextWriter(),
-      notes: [],
-      notesOfName: [],
-      hasUnits: false,
-    }
+    const [label, heading] = [new TextWriter(), new TextWriter()]
+    const names = { label, heading, notes: [], notesOfName: [] }
+    return { index, kind: role.kind, level, writer, role, element, above, rank, ...names, hasUnits: false }
   }
 
   #close(unit: OpenUnit): void {
@@ -131,13 +110,8 @@ class Walker {
   }
 
   #below(unit: OpenUnit, note: MarkupElement, mark: string): void {
-    const place: Place = {
-      sections: { unit, owner: unit },
-      into: unit.writer,
-      quoted: true,
-      lines: false,
-      flat: true,
-    }
+    const sections = { unit, owner: unit }
+    const place: Place = { sections, into: unit.writer, quoted: true, lines: false, flat: true }
     unit.writer.separate('paragraph')
     this.#bullet(mark, place)
     this.#children(note, place)
@@ -158,20 +132,16 @@ class Walker {
         for (const { from, to } of rangesOf(node)) this.omitted.push({ rule: role.rule, line: node.line, from, to })
         return
       case 'unit':
-        this.#unit(role, node, place)
-        return
+        return this.#unit(role, node, place)
       case 'start':
-        this.#start(role, node, place)
-        return
+        return this.#start(role, node, place)
       case 'note':
-        this.#note(node, place)
-        return
+        return this.#note(node, place)
       case 'label':
       case 'heading':
-        this.#named(role.is, node, place)
-        return
+        return this.#named(role.is, node, place)
       default:
-        this.#text(role, node, place)
+        return this.#text(role, node, place)
     }
   }
 
@@ -179,11 +149,9 @@ class Walker {
     const gap = gapOf(place)
     switch (role.is) {
       case 'inline':
-        this.#children(node, place)
-        return
+        return this.#children(node, place)
       case 'cell':
-        this.#children(node, { ...place, flat: true, lines: false })
-        return
+        return this.#children(node, { ...place, flat: true, lines: false })
       case 'marked': {
         writerOf(place).mark(role.before)
         this.#children(node, { ...place, flat: true })
@@ -192,25 +160,20 @@ class Walker {
         return
       }
       case 'block':
-        this.#apart(node, place, gap)
-        return
+        return this.#apart(node, place, gap)
       case 'quote':
-        this.#apart(node, { ...place, quoted: true }, gap)
-        return
+        return this.#apart(node, { ...place, quoted: true }, gap)
       case 'lines':
-        this.#apart(node, { ...place, lines: true }, gap)
-        return
+        return this.#apart(node, { ...place, lines: true }, gap)
       case 'break':
-        this.#apart(node, place, place.flat ? 'space' : 'line')
-        return
+        return this.#apart(node, place, place.flat ? 'space' : 'line')
       case 'item':
         writerOf(place).separate(place.flat ? 'space' : 'line')
         this.#bullet(role.mark, place)
         this.#apart(node, place, place.flat ? 'space' : 'line')
         return
       case 'row':
-        this.#row(node, place)
-        return
+        return this.#row(node, place)
       default:
         role satisfies never
     }
@@ -258,7 +221,8 @@ class Walker {
     const { unit: around } = place.sections
     const quoted = place.quoted || role.quoted === true
     if (role.level !== 'part' || passageAround(around) === undefined) {
-      this.#filled(role, node, around, quoted)
+      const unit = this.#open(role, node, around, new TextWriter())
+      this.#filled(unit, quoted, (inner) => this.#children(node, inner))
       // What follows in the unit around it is another paragraph.
       writerOf(place).separate('paragraph')
       return

@@ -39,129 +39,84 @@ function everyFile(sources: Sources, change: (text: string) => string): Sources 
   return { ...sources, files: new Map([...sources.files].map(([name, text]) => [name, change(text)])) }
 }
 
-const ofFormat =
-  (format: Sources['format'], edit: (sources: Sources, draw: Draw) => Sources | undefined): InnocentEditor['edit'] =>
-  (sources, draw) =>
-    sources.format === format ? edit(sources, draw) : undefined
+/** Work on the sources of a format. */
+function ofFormat(
+  format: Sources['format'],
+  name: string,
+  lists: readonly Kind[],
+  edit: InnocentEditor['edit'],
+): InnocentEditor {
+  return { name, lists, edit: (sources, draw) => (sources.format === format ? edit(sources, draw) : undefined) }
+}
 
-const eachRecord = (change: (record: Readonly<Record<string, unknown>>) => unknown): InnocentEditor['edit'] =>
-  ofFormat('jsonl', (sources) =>
-    everyFile(sources, (text) =>
-      text
-        .trimEnd()
-        .split('\n')
-        .map((line) => JSON.stringify(change(JSON.parse(line) as Record<string, unknown>)))
-        .join('\n'),
-    ),
+/** Work on the text of each file of Markdown. */
+function onText(name: string, lists: readonly Kind[], change: (text: string, draw: Draw) => string): InnocentEditor {
+  return ofFormat('markdown', name, lists, (sources, draw) => everyFile(sources, (text) => change(text, draw)))
+}
+
+/** Work on the lines of each file of JSONL. */
+function onLines(
+  name: string,
+  lists: readonly Kind[],
+  change: (lines: readonly string[], draw: Draw) => readonly string[],
+): InnocentEditor {
+  return ofFormat('jsonl', name, lists, (sources, draw) =>
+    everyFile(sources, (text) => `${change(text.trimEnd().split('\n'), draw).join('\n')}\n`),
   )
+}
+
+type JsonRecord = Readonly<Record<string, unknown>>
+
+function onRecords(name: string, lists: readonly Kind[], change: (record: JsonRecord) => unknown): InnocentEditor {
+  return onLines(name, lists, (lines) => lines.map((line) => JSON.stringify(change(JSON.parse(line) as JsonRecord))))
+}
 
 /** What no caller sees is listed as another snapshot at most. */
 const UNSEEN: readonly Kind[] = ['snapshots_changed']
-/** Texts are served as they are written, with their spaces. */
-const WRITTEN: readonly Kind[] = [...UNSEEN, 'passages_changed', 'provisions_changed']
 /** Fitted values and the ranking follow the corpus. */
 const FITTED: readonly Kind[] = [...UNSEEN, 'profile_fitted']
+const CHANGED: readonly Kind[] = ['passages_changed', 'provisions_changed']
+/** Texts are served as they are written, with their spaces. */
+const WRITTEN: readonly Kind[] = [...UNSEEN, ...CHANGED]
+const AMENDED: readonly Kind[] = [
+  ...FITTED,
+  ...CHANGED,
+  'passages_added',
+  'answers_wrong',
+  'answers_lost',
+  'answers_moved',
+]
+const ADDED: readonly Kind[] = [
+  ...FITTED,
+  ...(['passages_added', 'provisions_added', 'documents_added', 'aliases_added'] as const),
+  ...(['answers_wrong', 'answers_lost'] as const),
+]
 
 const INNOCENT: readonly InnocentEditor[] = [
-  {
-    name: 'spaces at the ends of lines',
-    lists: WRITTEN,
-    edit: ofFormat('markdown', (sources) => everyFile(sources, (text) => text.replaceAll(/(?<=[^\s-])\n/g, ' \n'))),
-  },
-  {
-    name: 'more blank lines',
-    lists: WRITTEN,
-    edit: ofFormat('markdown', (sources) => everyFile(sources, (text) => text.replaceAll(/\n\n/g, '\n\n\n'))),
-  },
-  {
-    name: 'line ends of Windows',
-    lists: UNSEEN,
-    edit: ofFormat('markdown', (sources) => everyFile(sources, (text) => text.replaceAll('\n', '\r\n'))),
-  },
-  {
-    name: 'front matter in another order',
-    lists: UNSEEN,
-    edit: ofFormat('markdown', (sources, draw) =>
-      everyFile(sources, (text) =>
-        writeMarkdown({ ...parseMarkdown(text), front: draw.shuffled(parseMarkdown(text).front) }),
-      ),
-    ),
-  },
-  {
-    name: 'a comment in front matter',
-    lists: UNSEEN,
-    edit: ofFormat('markdown', (sources) =>
-      everyFile(sources, (text) => text.replace(/\ntitle:/, '\n# checked\ntitle:')),
-    ),
-  },
-  {
-    name: 'a comment between provisions',
-    lists: UNSEEN,
-    edit: ofFormat('markdown', (sources) =>
-      everyFile(sources, (text) => text.replace(/\n### /, '\n<!-- checked -->\n\n### ')),
-    ),
-  },
-  {
-    name: 'other names of files',
-    lists: UNSEEN,
-    edit: ofFormat('markdown', (sources) => ({
-      ...sources,
-      files: new Map([...sources.files].map(([name, text], at) => [`${at}-${name}`, text])),
-    })),
-  },
-  {
-    name: 'records in another order',
-    lists: UNSEEN,
-    edit: ofFormat('jsonl', (sources, draw) =>
-      everyFile(sources, (text) => `${draw.shuffled(text.trimEnd().split('\n')).join('\n')}\n`),
-    ),
-  },
-  {
-    name: 'fields of records in another order',
-    lists: UNSEEN,
-    edit: eachRecord((record) => Object.fromEntries(Object.entries(record).toReversed())),
-  },
-  {
-    name: 'spaces after the text of records',
-    lists: UNSEEN,
-    edit: eachRecord((record) => ({ ...record, text: `${String(record['text'])}\n` })),
-  },
-  {
-    name: 'a corrected word',
-    lists: [...FITTED, 'passages_changed', 'provisions_changed'],
-    edit: ofFormat('markdown', correctedWord),
-  },
-  {
-    name: 'a corrected record',
-    lists: [...FITTED, 'passages_changed', 'provisions_changed'],
-    edit: ofFormat('jsonl', (sources, draw) => everyFile(sources, (text) => correctedLine(text, draw))),
-  },
-  {
-    name: 'an amendment with its own day',
-    lists: [
-      ...FITTED,
-      'passages_added',
-      'passages_changed',
-      'provisions_changed',
-      'answers_wrong',
-      'answers_lost',
-      'answers_moved',
-    ],
-    edit: ofFormat('markdown', amended),
-  },
-  {
-    name: 'another rulebook',
-    lists: [
-      ...FITTED,
-      'passages_added',
-      'provisions_added',
-      'documents_added',
-      'aliases_added',
-      'answers_wrong',
-      'answers_lost',
-    ],
-    edit: ofFormat('markdown', anotherRulebook),
-  },
+  onText('spaces at the ends of lines', WRITTEN, (text) => text.replaceAll(/(?<=[^\s-])\n/g, ' \n')),
+  onText('more blank lines', WRITTEN, (text) => text.replaceAll(/\n\n/g, '\n\n\n')),
+  onText('line ends of Windows', UNSEEN, (text) => text.replaceAll('\n', '\r\n')),
+  onText('front matter in another order', UNSEEN, (text, draw) =>
+    writeMarkdown({ ...parseMarkdown(text), front: draw.shuffled(parseMarkdown(text).front) }),
+  ),
+  onText('a comment in front matter', UNSEEN, (text) => text.replace(/\ntitle:/, '\n# checked\ntitle:')),
+  onText('a comment between provisions', UNSEEN, (text) => text.replace(/\n### /, '\n<!-- checked -->\n\n### ')),
+  ofFormat('markdown', 'other names of files', UNSEEN, (sources) => ({
+    ...sources,
+    files: new Map([...sources.files].map(([name, text], at) => [`${at}-${name}`, text])),
+  })),
+  onLines('records in another order', UNSEEN, (lines, draw) => draw.shuffled(lines)),
+  onRecords('fields of records in another order', UNSEEN, (record) =>
+    Object.fromEntries(Object.entries(record).toReversed()),
+  ),
+  onRecords('spaces after the text of records', UNSEEN, (record) => ({
+    ...record,
+    text: `${String(record['text'])}\n`,
+  })),
+  ofFormat('markdown', 'a corrected word', [...FITTED, ...CHANGED], correctedWord),
+  onLines('a corrected record', [...FITTED, ...CHANGED], correctedLine),
+  ofFormat('markdown', 'an amendment with its own day', AMENDED, amended),
+  ofFormat('markdown', 'another rulebook', ADDED, anotherRulebook),
   {
     name: 'more questions',
     lists: [...FITTED, 'questions_added'],
@@ -224,12 +179,11 @@ function correctedWord(sources: Sources, draw: Draw): Sources | undefined {
   return withFile(sources, name, writeMarkdown(corrected))
 }
 
-function correctedLine(text: string, draw: Draw): string {
-  const lines = text.trimEnd().split('\n')
+function correctedLine(lines: readonly string[], draw: Draw): readonly string[] {
   const at = draw.below(lines.length)
   const record = JSON.parse(lines[at] ?? '') as { readonly text: string }
-  const corrected = JSON.stringify({ ...record, text: `${record.text.trimEnd().replace(/\.$/, '')} (corrected).` })
-  return `${lines.with(at, corrected).join('\n')}\n`
+  const text = `${record.text.trimEnd().replace(/\.$/, '')} (corrected).`
+  return lines.with(at, JSON.stringify({ ...record, text }))
 }
 
 /** A new file restates every provision, one of them with another text, and the former one ends on its day. */

@@ -81,6 +81,15 @@ export function smallMapping(
   })
 }
 
+/** Imports records of `line` as one file, by a small mapping where none is given. */
+export async function importLines(
+  lines: readonly string[] | string | Uint8Array,
+  mapping: Mapping = smallMapping(),
+): Promise<Imported> {
+  const isText = typeof lines === 'string' || lines instanceof Uint8Array
+  return await importContents({ 'corpus.jsonl': isText ? lines : lines.join('\n') }, mapping)
+}
+
 const METADATA = {
   act: 'Bees',
   section: '1',

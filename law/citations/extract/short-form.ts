@@ -74,10 +74,7 @@ function readShortNumber(tokens: TokenStream, at: number, aliases: ActAliases): 
   const element = readFirst(tokens, impliedDesignator('sign', at))
   const act = element && readAct(tokens, afterPrepositions(tokens, element.to), aliases)
   if (act === undefined || act.path !== undefined || !/^(?:de|fr)$/.test(familyOf(act.act))) return undefined
-  const after = tokens.get(act.end)
-  return after?.glued === true && (after.kind !== 'sign' || after.text === '-')
-    ? undefined
-    : readNumberOf(tokens, at, at, act, act.end)
+  return tokens.isContinued(act.end, '-') ? undefined : readNumberOf(tokens, at, at, act, act.end)
 }
 
 /** Reads one number after an act, which counts only if the corpus holds it: `GDPR 17`, `BGB 280`, `C. civ. 1382`. */

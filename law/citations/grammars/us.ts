@@ -65,7 +65,7 @@ function readLetteredRegulation(tokens: TokenStream, at: number): ActMention | u
   const index = tokens.skip(at + 1, '.')
   const letter = tokens.text(index)
   const part = tokens.isGlued(index) ? undefined : BUREAU_PARTS.get(letter)
-  if (part === undefined || isContinued(tokens, index + 1)) return undefined
+  if (part === undefined || tokens.isContinued(index + 1, '-')) return undefined
   const isWord = letter === 'i' || (letter === 'o' && !tokens.isCapitalised(index))
   const next = tokens.skip(index + 1, ',')
   const isFollowed =
@@ -94,11 +94,6 @@ export function underUsAct(act: string, path: readonly string[]): { act: string;
 
 function isPointed(tokens: TokenStream, at: number): boolean {
   return tokens.reads(at, '.') && tokens.isGlued(at) && tokens.isGlued(at + 1) && tokens.isNumber(at + 1)
-}
-
-function isContinued(tokens: TokenStream, at: number): boolean {
-  const token = tokens.get(at)
-  return token?.glued === true && (token.kind !== 'sign' || token.text === '-')
 }
 
 const COMMENTS_MAX = 16

@@ -110,6 +110,12 @@ export class TokenStream {
     return this.#tokens[at]?.glued === true
   }
 
+  /** Whether what is here goes on with the word or the number before it: letters, digits or one of the signs. */
+  isContinued(at: number, ...signs: readonly string[]): boolean {
+    const token = this.#tokens[at]
+    return token?.glued === true && (token.kind !== 'sign' || signs.includes(token.text))
+  }
+
   isCapitalised(at: number): boolean {
     return /^\p{Lu}/u.test(this.raw(at))
   }

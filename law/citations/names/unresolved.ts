@@ -95,8 +95,7 @@ function readInitials(tokens: TokenStream, at: number, german: boolean): ActMent
   if (tokens.isGlued(at) || !isInitials(raw) || isOtherInitials(text)) return undefined
   const next = tokens.isGlued(at + 1) ? (tokens.digits(at + 1, 1, 2) ?? '') : ''
   const end = next === '' ? at + 1 : at + 2
-  const after = tokens.get(end)
-  if (after?.glued === true && (after.kind !== 'sign' || after.text === '-' || after.text === '/')) return undefined
+  if (tokens.isContinued(end, '-', '/')) return undefined
   if (FUNCTION_WORD_FORMS.has(tokens.text(end)) && /^\p{Lu}{2,}$/u.test(tokens.raw(end))) return undefined
   if (tokens.isYear(end) && !tokens.isGlued(end)) return actBeside(`name:${text}${next}-${tokens.text(end)}`, end + 1)
   const isVolume = text === 'sgb' && /^(?:[IVX]{1,4}|\d{1,2})$/.test(tokens.raw(end))

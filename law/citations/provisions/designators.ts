@@ -2,24 +2,6 @@ import type { TokenStream } from '#law/citations/lexer/tokens.ts'
 import { kindOf, PARTS_MAX, readBrackets, readDesignation, readRoman } from './numbers.ts'
 import type { Designation, Part } from './numbers.ts'
 
-/** What names a kind of provision. */
-export type DesignatorKind =
-  | 'article'
-  | 'section'
-  | 'sign'
-  | 'rule'
-  | 'regulation'
-  | 'recital'
-  | 'annex'
-  | 'schedule'
-  | 'chapter'
-  | 'part'
-  | 'title'
-  | 'appendix'
-  | 'supplement'
-  | 'paragraph'
-  | 'comment'
-
 export interface Designator {
   readonly kind: DesignatorKind
   readonly plural: boolean
@@ -34,13 +16,11 @@ export interface Designator {
   readonly hyphenated?: boolean
 }
 
-/** An abbreviation that ends with a further `s` is a plural: `secs`, `ss`. */
-const DESIGNATORS: readonly (readonly [
-  kind: DesignatorKind,
-  singular: string,
-  plural: string,
-  abbreviations: string,
-])[] = [
+/**
+ * The words of each kind of provision: singular, plural and abbreviated. An abbreviation that ends with a further `s` is
+ * a plural: `secs`, `ss`.
+ */
+const DESIGNATORS = [
   ['article', 'article artikel artikels articulo articolo', 'articles artikeln', 'art arts'],
   ['section', 'section', 'sections', 'sec secs sect s ss'],
   ['rule', 'rule', 'rules', ''],
@@ -56,7 +36,9 @@ const DESIGNATORS: readonly (readonly [
   ['supplement', 'supplement', '', ''],
   ['sign', 'paragraf paragrafen', '', ''],
   ['paragraph', 'paragraph paragraphe', 'paragraphs paragraphen paragraphes', 'para paras'],
-]
+] as const
+export type DesignatorKind = (typeof DESIGNATORS)[number][0] | 'comment'
+
 const words = new Map<string, Pick<Designator, 'kind' | 'plural' | 'abbreviated'>>()
 for (const [kind, singular, plural, abbreviations] of DESIGNATORS) {
   for (const word of singular.split(' ')) words.set(word, { kind, plural: false, abbreviated: false })
@@ -174,7 +156,7 @@ function readLettered(tokens: TokenStream, at: number, { kind, capitalised }: De
  */
 function readNumeral(tokens: TokenStream, at: number, letters: boolean): Designation | undefined {
   const text = tokens.text(at)
-  if (!/^\p{Lu}+$/u.test(tokens.raw(at)) || isJoined(tokens, at + 1)) return undefined
+  if (!/^\p{Lu}+$/u.test(tokens.raw(at)) || tokens.isContinued(at + 1, "'")) return undefined
   const value = letters || text === 'l' ? undefined : readRoman(text)
   if (value === undefined && text.length > (letters ? 2 : 1)) return undefined
   const parts: Part[] = [{ text: value === undefined ? text : String(value), kind: 'main', keyword: '' }]
@@ -188,9 +170,4 @@ function readNumeral(tokens: TokenStream, at: number, letters: boolean): Designa
   }
   const brackets = readBrackets(tokens, end)
   return { parts: [...parts, ...brackets.parts], end: brackets.end, hyphen: false }
-}
-
-function isJoined(tokens: TokenStream, at: number): boolean {
-  const token = tokens.get(at)
-  return token?.glued === true && (token.kind !== 'sign' || token.text === "'")
 }

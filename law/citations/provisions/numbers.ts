@@ -92,8 +92,7 @@ export function readBrackets(tokens: TokenStream, at: number): { parts: Part[]; 
 export function readLetter(tokens: TokenStream, at: number): Piece | undefined {
   const token = tokens.get(at)
   if (token?.kind !== 'word' || !/^([a-z])\1?$/.test(token.text)) return undefined
-  const next = tokens.get(at + 1)
-  if (next?.glued === true && (next.kind !== 'sign' || next.text === '-' || next.text === "'")) return undefined
+  if (tokens.isContinued(at + 1, '-', "'")) return undefined
   return { text: token.text, end: at + 1, hyphen: false }
 }
 

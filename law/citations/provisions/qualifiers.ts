@@ -112,7 +112,7 @@ function afterFurtherUnnumbered(tokens: TokenStream, at: number, before: number)
     const next = tokens.get(index + 1)
     const value = Number(number.text)
     const isPart = next !== undefined && (next.text === '(' || isPartWord(next.text))
-    if (value <= last || value > UNNUMBERED_MAX || isPart || (next?.glued === true && next.kind !== 'sign')) break
+    if (value <= last || value > UNNUMBERED_MAX || isPart || tokens.isContinued(index + 1)) break
     ;[end, last] = [index + 1, value]
   }
   return end

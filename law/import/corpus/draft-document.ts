@@ -2,6 +2,7 @@ import { stringify } from 'yaml'
 import { sha256 } from '#core/platform/digest.ts'
 import { OperatorError } from '#core/platform/errors.ts'
 import { firstIndex } from '#core/platform/first-index.ts'
+import { aroundOf } from '#law/readers/document.ts'
 import type { Provision } from '#law/readers/document.ts'
 import { textAt } from '#law/readers/places.ts'
 import { readBytes, readDocument } from '#law/readers/read.ts'
@@ -70,7 +71,7 @@ function drafted(read: ReadDocument, name: string, digest: string): DraftDocumen
     turn(own)
     const title = titleOf(provision)
     if (title !== '') {
-      const depth = Math.min(HEADING_DEPTH_MAX, depthOf(provision, provisions) + 1)
+      const depth = Math.min(HEADING_DEPTH_MAX, Math.max(1, aroundOf(provision, provisions).length))
       lines.push(`${'#'.repeat(depth)} ${title}`, '')
       const earlier = seen.get(title)
       for (const doubt of doubtsOf(provision, earlier)) {
@@ -116,12 +117,6 @@ function paragraphsOf(
 function titleOf({ kind, label, heading }: Provision): string {
   if (kind === 'document') return ''
   return (heading.startsWith(label) ? heading : `${label} ${heading}`).replaceAll(/\s+/g, ' ').trim()
-}
-
-function depthOf(provision: Provision, provisions: readonly Provision[]): number {
-  let depth = 0
-  for (let next = provision.within; next !== undefined; next = provisions[next]?.within) depth += 1
-  return Math.max(0, depth - 1)
 }
 
 function* doubtsOf({ kind, label, heading, text }: Provision, earlier: number | undefined): Generator<string> {

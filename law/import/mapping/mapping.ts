@@ -80,18 +80,9 @@ const fieldsSchema = z.strictObject({
 })
 export const fieldNameSchema = fieldsSchema.keyof()
 export type FieldName = z.infer<typeof fieldNameSchema>
-export const REQUIRED_FIELDS = [
-  'document_key',
-  'title',
-  'authority',
-  'canonical_url',
-  'published_at',
-  'effective_at',
-  'citation_label',
-  'language',
-  'jurisdiction',
-  'verification_status',
-] as const satisfies readonly FieldName[]
+export const REQUIRED_FIELDS = fieldNameSchema.options.filter(
+  (name) => !fieldsSchema.shape[name].safeParse(undefined).success,
+)
 
 const mappingSchema = z
   .strictObject({

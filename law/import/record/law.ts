@@ -1,4 +1,5 @@
 import { READER_BOUNDS } from '#law/readers/bounds.ts'
+import { aroundOf } from '#law/readers/document.ts'
 import type { Citation, DocumentFields, Omitted, Provision, ReadDate, ReaderWarning } from '#law/readers/document.ts'
 import { FRONT_MATTER_READ } from '#law/readers/markdown.ts'
 import { createPlaces } from '#law/readers/places.ts'
@@ -192,12 +193,10 @@ const STEP_CHARACTERS_MAX = 40
 
 /** An id of the numbers, else the headings, of a provision and its ancestors. */
 function pathId({ provisions }: ReadDocument, provision: Provision): string {
-  const steps: string[] = []
-  for (let next: Provision | undefined = provision; next !== undefined;) {
-    const { kind, label, heading, within }: Provision = next
-    if (kind !== 'document') steps.unshift(slugOf(label || heading).slice(0, STEP_CHARACTERS_MAX) || kind || 'text')
-    next = within === undefined ? undefined : provisions[within]
-  }
+  const named = [provision, ...aroundOf(provision, provisions)].filter(({ kind }) => kind !== 'document').toReversed()
+  const steps = named.map(
+    ({ kind, label, heading }) => slugOf(label || heading).slice(0, STEP_CHARACTERS_MAX) || kind || 'text',
+  )
   return steps.join('/').slice(0, IMPORT_BOUNDS.sourceIdCharactersMax / 2) || 'document'
 }
 

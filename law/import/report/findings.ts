@@ -121,37 +121,28 @@ export class Findings {
     switch (finding.kind) {
       case 'file':
         this.#found.files += 1
-        break
+        return
       case 'skipped':
-        this.#skip(finding.skip, finding.entry)
-        break
+        return this.#skip(finding.skip, finding.entry)
       case 'warning':
         this.#found.warnings.count += 1
-        keep(this.#found.warnings.entries, finding.warning)
-        break
+        return keep(this.#found.warnings.entries, finding.warning)
       case 'end':
-        keep(this.#found.derived_ends, finding.end)
-        break
+        return keep(this.#found.derived_ends, finding.end)
       case 'loss':
-        this.#lose(finding.place, finding.reason)
-        break
+        return this.#lose(finding.place, finding.reason)
       case 'omission':
-        this.#omit(finding.omission)
-        break
+        return this.#omit(finding.omission)
       case 'coverage':
-        this.#cover(finding.source, finding.coverage)
-        break
+        return this.#cover(finding.source, finding.coverage)
       case 'derived':
-        count(this.#derived, `${finding.field}: ${finding.rule}`)
-        break
+        return count(this.#derived, `${finding.field}: ${finding.rule}`)
       case 'unread': {
         const isNamed = this.#unread.has(finding.name) || this.#unread.size < IMPORT_BOUNDS.unreadFieldsNamedMax
-        count(this.#unread, isNamed ? finding.name : OTHER_FIELDS)
-        break
+        return count(this.#unread, isNamed ? finding.name : OTHER_FIELDS)
       }
       case 'contradiction':
-        this.#contradict(finding)
-        break
+        return this.#contradict(finding)
       default:
         finding satisfies never
     }

@@ -1,5 +1,5 @@
 import type { Draw } from '../draw.ts'
-import type { MappingText, Sources } from '../sources.ts'
+import type { MappingText } from '../sources.ts'
 import { otherText, spelledOtherwise, withFile } from './alteration.ts'
 import type { Alteration, Altered, Expectation } from './alteration.ts'
 
@@ -11,54 +11,53 @@ interface RecordText {
 }
 
 interface Target {
-  readonly file: string
   readonly records: readonly RecordText[]
   /** One of them. */
-  readonly at: number
   readonly record: RecordText
+  /** The sources with these records in the file. */
+  written(records: readonly Line[], what: string, expect?: readonly Expectation[]): Altered
+  /** The sources with another record in the place of this one. */
+  replaced(record: Line, what: string, expect?: readonly Expectation[]): Altered
 }
 
+type Line = RecordText | string
+
 /** An alteration of the records of a corpus, at one of them. */
-function ofRecords(
-  row: string,
-  name: string,
-  alter: (target: Target, draw: Draw, sources: Sources) => Altered | undefined,
-): Alteration {
+function ofRecords(row: string, name: string, alter: (target: Target, draw: Draw) => Altered | undefined): Alteration {
   return {
     name,
     row,
     alter(sources, draw) {
       if (sources.format !== 'jsonl') return undefined
       const [file, text] = draw.pick([...sources.files])
-      const records = text
-        .trimEnd()
-        .split('\n')
-        .map((line) => JSON.parse(line) as RecordText)
+      const lines = text.trimEnd().split('\n')
+      const records = lines.map((line) => JSON.parse(line) as RecordText)
       const at = draw.below(records.length)
       const record = records[at]
-      return record === undefined ? undefined : alter({ file, records, at, record }, draw, sources)
+      const written: Target['written'] = (others, what, expect = []) => {
+        const all = others.map((each) => (typeof each === 'string' ? each : JSON.stringify(each)))
+        return { sources: withFile(sources, file, `${all.join('\n')}\n`), what, expect }
+      }
+      const replaced: Target['replaced'] = (other, ...rest) =>
+        written(
+          records.map((each, index): Line => (index === at ? other : each)),
+          ...rest,
+        )
+      return record === undefined ? undefined : alter({ records, record, written, replaced }, draw)
     },
   }
 }
 
-function written(
-  sources: Sources,
-  { file }: Target,
-  records: readonly (RecordText | string)[],
-  what: string,
-  expect: readonly Expectation[] = [],
-): Altered {
-  const lines = records.map((record) => (typeof record === 'string' ? record : JSON.stringify(record)))
-  return { sources: withFile(sources, file, `${lines.join('\n')}\n`), what, expect }
+function withField(record: RecordText, name: string, value: unknown): RecordText {
+  return { ...record, metadata: { ...record.metadata, [name]: value } }
 }
 
 const beginningOf = ({ text }: RecordText): string => (text.split('\n')[0] ?? '').slice(0, 60)
 const textsOf = ({ metadata }: RecordText): readonly string[] =>
   Object.entries(metadata).flatMap(([name, value]) => (typeof value === 'string' && value !== '' ? [name] : []))
 
-const LOST = ofRecords('losses', 'makes a record unreadable', (target, draw, sources) => {
-  const { record, records, at } = target
-  const [name, broken] = draw.pick<readonly [string, RecordText | string]>([
+const LOST = ofRecords('losses', 'makes a record unreadable', ({ record, replaced }, draw) => {
+  const [name, broken] = draw.pick<readonly [string, Line]>([
     ['no JSON', JSON.stringify(record).slice(0, -2)],
     ['a number for its text', JSON.stringify({ ...record, text: 7 })],
     ['no text', JSON.stringify({ ...record, text: undefined })],
@@ -67,53 +66,28 @@ const LOST = ofRecords('losses', 'makes a record unreadable', (target, draw, sou
     ['no id', JSON.stringify({ ...record, id: undefined })],
     ['a lone surrogate', { ...record, text: `${record.text} \ud800` }],
     ['a zero byte', { ...record, text: `${record.text} \0` }],
-    ...textsOf(record).map((field): readonly [string, RecordText] => [
-      `no ${field}`,
-      { ...record, metadata: { ...record.metadata, [field]: undefined } },
-    ]),
-    ...textsOf(record).map((field): readonly [string, RecordText] => [
-      `a long ${field}`,
-      { ...record, metadata: { ...record.metadata, [field]: 'x'.repeat(3_000) } },
-    ]),
+    ...textsOf(record).map((field) => [`no ${field}`, withField(record, field, undefined)] as const),
+    ...textsOf(record).map((field) => [`a long ${field}`, withField(record, field, 'x'.repeat(3_000))] as const),
   ])
-  const expect: Expectation[] =
-    name === 'an empty text' || name === 'no text' || name === 'a number for its text'
-      ? []
-      : [{ kind: 'kept', fragment: beginningOf(record) }]
-  return written(sources, target, records.with(at, broken as RecordText), `${record.id} has ${name}`, expect)
+  const isGone = ['an empty text', 'no text', 'a number for its text'].includes(name)
+  return replaced(broken, `${record.id} has ${name}`, isGone ? [] : [{ kind: 'kept', fragment: beginningOf(record) }])
 })
 
-const REMOVED = ofRecords('losses', 'removes, moves or alters records', (target, draw, sources) => {
-  const { record, records, at } = target
+const REMOVED = ofRecords('losses', 'removes, moves or alters records', (target, draw) => {
+  const { record, records, written, replaced } = target
   switch (draw.below(4)) {
     case 0:
-      return written(sources, target, records.toSpliced(at, 1 + draw.below(3)), `records from ${record.id} removed`)
+      return written(records.toSpliced(records.indexOf(record), 1 + draw.below(3)), `records from ${record.id} removed`)
     case 1:
-      return written(
-        sources,
-        target,
-        records.with(at, { ...record, text: otherText(record.text, draw) }),
-        `${record.id} altered`,
-      )
+      return replaced({ ...record, text: otherText(record.text, draw) }, `${record.id} altered`)
     case 2:
-      return written(
-        sources,
-        target,
-        records.with(at, { ...record, id: `${record.id}${draw.marker()}` }),
-        `${record.id} renamed`,
-      )
+      return replaced({ ...record, id: `${record.id}${draw.marker()}` }, `${record.id} renamed`)
     default:
-      return written(
-        sources,
-        target,
-        records.with(at, { ...record, title: `${record.title} ${draw.marker()}` }),
-        `title of ${record.id}`,
-      )
+      return replaced({ ...record, title: `${record.title} ${draw.marker()}` }, `title of ${record.id}`)
   }
 })
 
-const COPY = ofRecords('copies', 'repeats a record with another text', (target, draw, sources) => {
-  const { record, records } = target
+const COPY = ofRecords('copies', 'repeats a record with another text', ({ record, records, written }, draw) => {
   const field = draw.pick(textsOf(record))
   const value = String(record.metadata[field])
   const spelled = draw.chance(0.4) ? { key: value, how: 'as written' } : spelledOtherwise(value, draw)
@@ -123,43 +97,23 @@ const COPY = ofRecords('copies', 'repeats a record with another text', (target, 
     : draw.chance(0.5)
       ? (spelledOtherwise(record.id, draw)?.key ?? record.id)
       : `${record.id}-copy`
-  const copy = {
-    ...record,
-    id,
-    text: otherText(record.text, draw),
-    metadata: { ...record.metadata, [field]: spelled.key },
-  }
-  return written(
-    sources,
-    target,
-    records.toSpliced(draw.below(records.length), 0, copy),
-    `${record.id} copied as ${id}, ${field} ${spelled.how}`,
-  )
+  const copy = withField({ ...record, id, text: otherText(record.text, draw) }, field, spelled.key)
+  const what = `${record.id} copied as ${id}, ${field} ${spelled.how}`
+  return written(records.toSpliced(draw.below(records.length), 0, copy), what)
 })
 
-const END_KEYS = [
-  'Effective_to',
-  'repealed_at',
-  'valid_until',
-  'expires',
-  'end_date',
-  'gueltig_bis',
-  'fin_vigueur',
-  'out_of_force',
-  'status',
-] as const
+const END_KEYS =
+  'Effective_to repealed_at valid_until expires end_date gueltig_bis fin_vigueur out_of_force status'.split(' ')
 
-const END = ofRecords('ends', 'states an end in a field of its own', (target, draw, sources) => {
-  const { record, records, at } = target
+const END = ofRecords('ends', 'states an end in a field of its own', ({ record, replaced }, draw) => {
   const key = draw.pick(END_KEYS)
   const day = '2025-12-31'
   const value =
     key === 'status'
       ? draw.pick(['repealed', 'expired', 'aufgehoben'])
       : draw.pick([day, '31. Dezember 2025', '31 décembre 2025'])
-  const ended = { ...record, metadata: { ...record.metadata, [key]: value } }
   const expect: Expectation[] = isOpen(record) ? [{ kind: 'ends', fragment: beginningOf(record), day }] : []
-  return written(sources, target, records.with(at, ended), `${record.id} states ${key}: ${value}`, expect)
+  return replaced(withField(record, key, value), `${record.id} states ${key}: ${value}`, expect)
 })
 
 /** Whether the record states no end, so that its text is in force on the day of the alteration. */
@@ -167,8 +121,7 @@ function isOpen({ metadata }: RecordText): boolean {
   return (metadata['effective_to'] ?? metadata['to'] ?? '') === ''
 }
 
-const ODD_END = ofRecords('ends', 'states an end in another form', (target, draw, sources) => {
-  const { record, records, at } = target
+const ODD_END = ofRecords('ends', 'states an end in another form', ({ record, replaced }, draw) => {
   const field = ['effective_to', 'to'].find((name) => name in record.metadata)
   if (field === undefined || !isOpen(record)) return undefined
   const value = draw.pick([
@@ -180,13 +133,11 @@ const ODD_END = ofRecords('ends', 'states an end in another form', (target, draw
     'repealed',
     'end of 2025',
   ])
-  const ended = { ...record, metadata: { ...record.metadata, [field]: value } }
   const expect: Expectation[] = [{ kind: 'ends', fragment: beginningOf(record), day: '2026-01-01' }]
-  return written(sources, target, records.with(at, ended), `${record.id} states ${field}: ${value}`, expect)
+  return replaced(withField(record, field, value), `${record.id} states ${field}: ${value}`, expect)
 })
 
-const TIME = ofRecords('times', 'states a time of day', (target, draw, sources) => {
-  const { record, records, at } = target
+const TIME = ofRecords('times', 'states a time of day', ({ record, replaced }, draw) => {
   const fields = ['effective_from', 'from', 'effective_to', 'to'].filter((name) =>
     /^\d{4}-\d\d-\d\d$/.test(String(record.metadata[name])),
   )
@@ -194,15 +145,11 @@ const TIME = ofRecords('times', 'states a time of day', (target, draw, sources) 
   const field = draw.pick(fields)
   const day = String(record.metadata[field])
   const value = `${day}${draw.pick(['T23:30:00-05:00', 'T00:30:00+09:00', 'T12:00:00Z'])}`
-  const timed = { ...record, metadata: { ...record.metadata, [field]: value } }
-  const expect: Expectation[] = field.endsWith('from')
-    ? [{ kind: 'starts', fragment: beginningOf(record), day }]
-    : [{ kind: 'ends', fragment: beginningOf(record), day }]
-  return written(sources, target, records.with(at, timed), `${record.id} states ${field}: ${value}`, expect)
+  const expected: Expectation = { kind: field.endsWith('from') ? 'starts' : 'ends', fragment: beginningOf(record), day }
+  return replaced(withField(record, field, value), `${record.id} states ${field}: ${value}`, [expected])
 })
 
-const FIELD = ofRecords('fields', 'alters a field of a record', (target, draw, sources) => {
-  const { record, records, at } = target
+const FIELD = ofRecords('fields', 'alters a field of a record', ({ record, records, replaced }, draw) => {
   const field = draw.pick(textsOf(record))
   const other = draw.pick(records).metadata[field]
   const value = draw.pick([
@@ -210,46 +157,39 @@ const FIELD = ofRecords('fields', 'alters a field of a record', (target, draw, s
     `${String(record.metadata[field])}${draw.marker()}`,
     spelledOtherwise(String(record.metadata[field]), draw)?.key,
   ])
-  const altered = { ...record, metadata: { ...record.metadata, [field]: value } }
-  return written(sources, target, records.with(at, altered), `${record.id}: ${field} is ${JSON.stringify(value)}`)
+  return replaced(withField(record, field, value), `${record.id}: ${field} is ${JSON.stringify(value)}`)
 })
 
-const UNSERVED = ofRecords('unserved revisions', 'adds a later revision elsewhere', (target, draw, sources) => {
-  const { record, records } = target
-  const from = ['effective_from', 'from'].find((name) => /^\d{4}/.test(String(record.metadata[name])))
-  if (from === undefined || !('jurisdiction' in record.metadata) || !isOpen(record)) return undefined
-  const metadata = { ...record.metadata, [from]: '2025-02-01', jurisdiction: 'XX' }
-  const revision = { ...record, id: `${record.id}-2025`, text: otherText(record.text, draw), metadata }
-  const expect: Expectation[] = [{ kind: 'stays', fragment: beginningOf(record) }]
-  return written(sources, target, [...records, revision], `revision of ${record.id} in XX`, expect)
-})
+const UNSERVED = ofRecords(
+  'unserved revisions',
+  'adds a later revision elsewhere',
+  ({ record, records, written }, draw) => {
+    const from = ['effective_from', 'from'].find((name) => /^\d{4}/.test(String(record.metadata[name])))
+    if (from === undefined || !('jurisdiction' in record.metadata) || !isOpen(record)) return undefined
+    const metadata = { ...record.metadata, [from]: '2025-02-01', jurisdiction: 'XX' }
+    const revision = { ...record, id: `${record.id}-2025`, text: otherText(record.text, draw), metadata }
+    const expect: Expectation[] = [{ kind: 'stays', fragment: beginningOf(record) }]
+    return written([...records, revision], `revision of ${record.id} in XX`, expect)
+  },
+)
 
-const CUT = ofRecords('lead-ins', 'writes a list that is longer than a passage', (target, draw, sources) => {
-  const { record, records, at } = target
+const CUT = ofRecords('lead-ins', 'writes a list that is longer than a passage', ({ record, replaced }, draw) => {
   const [leadIn, items] = [draw.marker(), Array.from({ length: 26 }, () => draw.marker())]
   const list = items.map(
     (item, index) =>
       `(${String.fromCodePoint(97 + index)})\na practice of ${item} ${'by which another firm of the group is held and '.repeat(6)}ends;`,
   )
   const text = `The following practices ${leadIn} shall be prohibited:\n${list.join('\n')}`
-  return written(sources, target, records.with(at, { ...record, text }), `a list in ${record.id}`, [
-    { kind: 'led', items, leadIn },
-  ])
+  return replaced({ ...record, text }, `a list in ${record.id}`, [{ kind: 'led', items, leadIn }])
 })
 
-const UNSPACED = ofRecords('unspaced lines', 'writes a line without spaces', (target, draw, sources) => {
-  const { record, records, at } = target
+const UNSPACED = ofRecords('unspaced lines', 'writes a line without spaces', ({ record, replaced }, draw) => {
   const first = draw.pick([0x4e00, 0x0e01, 0x3042])
   const line = Array.from({ length: 180 + draw.below(300) }, (_, index) =>
     String.fromCodePoint(first + (index % 19)),
   ).join('')
-  return written(
-    sources,
-    target,
-    records.with(at, { ...record, text: line }),
-    `${record.id} has ${line.length} signs without a space`,
-    [{ kind: 'kept', fragment: line.slice(60, 100) }],
-  )
+  const what = `${record.id} has ${line.length} signs without a space`
+  return replaced({ ...record, text: line }, what, [{ kind: 'kept', fragment: line.slice(60, 100) }])
 })
 
 /** The mapping decides how each record is read. */

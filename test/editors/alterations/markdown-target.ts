@@ -2,7 +2,7 @@ import type { Draw } from '../draw.ts'
 import type { Sources } from '../sources.ts'
 import { withFile } from './alteration.ts'
 import type { Alteration, Altered, Expectation } from './alteration.ts'
-import { parseMarkdown, writeMarkdown } from './markdown-file.ts'
+import { parseMarkdown, withProvision, writeMarkdown } from './markdown-file.ts'
 import type { MarkdownFile } from './markdown-file.ts'
 
 export interface Target {
@@ -11,6 +11,10 @@ export interface Target {
   /** A provision of the file. */
   readonly at: number
   readonly provision: string
+  /** The sources with the file altered. */
+  rewritten(file: MarkdownFile, what: string, expect?: readonly Expectation[]): Altered
+  /** The sources with another text in the place of the provision. */
+  replaced(provision: string, what: string, expect?: readonly Expectation[]): Altered
 }
 
 /** An alteration of one file of Markdown, at one of its provisions. */
@@ -28,17 +32,18 @@ export function ofMarkdown(
       const file = parseMarkdown(text)
       const at = draw.below(file.provisions.length)
       const provision = file.provisions[at]
-      return provision === undefined ? undefined : alter({ name: path, file, at, provision }, draw, sources)
+      if (provision === undefined) return undefined
+      const rewritten: Target['rewritten'] = (other, what, expect = []) => ({
+        sources: withFile(sources, path, writeMarkdown(other)),
+        what: `${path}: ${what}`,
+        expect,
+      })
+      const replaced: Target['replaced'] = (other, ...rest) =>
+        rewritten(
+          withProvision(file, at, () => other),
+          ...rest,
+        )
+      return alter({ name: path, file, at, provision, rewritten, replaced }, draw, sources)
     },
   }
-}
-
-export function rewritten(
-  sources: Sources,
-  { name }: Target,
-  file: MarkdownFile,
-  what: string,
-  expect: readonly Expectation[] = [],
-): Altered {
-  return { sources: withFile(sources, name, writeMarkdown(file)), what: `${name}: ${what}`, expect }
 }

@@ -1,9 +1,9 @@
 import { otherText, spelledOtherwise } from './alteration.ts'
 import type { Alteration, Expectation } from './alteration.ts'
-import { headingAndText, withProvision } from './markdown-file.ts'
-import { ofMarkdown, rewritten } from './markdown-target.ts'
+import { headingAndText } from './markdown-file.ts'
+import { ofMarkdown } from './markdown-target.ts'
 
-const RESPELLED = ofMarkdown('spellings', 'repeats a heading in another spelling', (target, draw, sources) => {
+const RESPELLED = ofMarkdown('spellings', 'repeats a heading in another spelling', (target, draw) => {
   const [heading, text] = headingAndText(target.provision)
   const [, number = '', title = '', anchor = ''] = /^### (\S+ [\d.]+)(.*?)((?: \{#.*\})?)$/.exec(heading) ?? []
   const spelled = draw.chance(0.3) ? { key: number, how: 'as written' } : spelledOtherwise(number, draw)
@@ -11,16 +11,13 @@ const RESPELLED = ofMarkdown('spellings', 'repeats a heading in another spelling
   const fresh = draw.chance(0.5) ? ` {#${draw.marker()}}` : anchor
   const copy = `### ${spelled.key}${title}${fresh}\n\n${otherText(text, draw)}\n\n`
   const provisions = target.file.provisions.toSpliced(draw.below(target.file.provisions.length + 1), 0, copy)
-  return rewritten(sources, target, { ...target.file, provisions }, `"${number}" again ${spelled.how}`)
+  return target.rewritten({ ...target.file, provisions }, `"${number}" again ${spelled.how}`)
 })
 
 type Construct = readonly [name: string, write: (heading: string, text: string, marker: string) => string]
 
 /** Headings that a parser may not take for one. The text below is cited by their number. */
-const ODD_HEADINGS: readonly (readonly [
-  name: string,
-  write: (heading: string, text: string, marker: string) => string,
-])[] = [
+const ODD_HEADINGS: readonly Construct[] = [
   ['a heading without a space', (heading, text, marker) => `###${heading.slice(4)}\n\n${text} ${marker}.\n`],
   ['an indented heading', (heading, text, marker) => ` ${heading}\n\n${text} ${marker}.\n`],
   ['a heading indented by four', (heading, text, marker) => `    ${heading}\n\n${text} ${marker}.\n`],
@@ -67,7 +64,7 @@ const BESIDE: readonly Construct[] = [
 ]
 
 function constructs(name: string, all: readonly Construct[], isCited: boolean): Alteration {
-  return ofMarkdown('constructs', name, (target, draw, sources) => {
+  return ofMarkdown('constructs', name, (target, draw) => {
     const [heading, text] = headingAndText(target.provision)
     const marker = draw.marker()
     const [construct, write] = draw.pick(all)
@@ -77,13 +74,7 @@ function constructs(name: string, all: readonly Construct[], isCited: boolean): 
     const expect: Expectation[] =
       isCited && number !== undefined ? [kept, { kind: 'cited', fragment: marker, label: number }] : [kept]
     const what = `${construct} at provision ${target.at}`
-    return rewritten(
-      sources,
-      target,
-      withProvision(target.file, target.at, () => provision),
-      what,
-      expect,
-    )
+    return target.replaced(provision, what, expect)
   })
 }
 
@@ -104,7 +95,7 @@ const UNDERLINES = [
   '<!-- -->\n===',
 ] as const
 
-const UNDERLINED = ofMarkdown('constructs', 'underlines a heading or a line of law', (target, draw, sources) => {
+const UNDERLINED = ofMarkdown('constructs', 'underlines a heading or a line of law', (target, draw) => {
   const [heading, text] = headingAndText(target.provision)
   const marker = draw.marker()
   const [, prefix = '', number = ''] = /^### (\S+) ([\d.]+)/.exec(heading) ?? []
@@ -121,8 +112,7 @@ const UNDERLINED = ofMarkdown('constructs', 'underlines a heading or a line of l
         { kind: 'cited', fragment: marker, label },
       ]
     : [{ kind: 'served', fragment: marker }]
-  const file = withProvision(target.file, target.at, () => provision)
-  return rewritten(sources, target, file, JSON.stringify(written), expect)
+  return target.replaced(provision, JSON.stringify(written), expect)
 })
 
 const NUMBERS: readonly ((number: string) => readonly [written: string, cited: string])[] = [
@@ -136,7 +126,7 @@ const NUMBERS: readonly ((number: string) => readonly [written: string, cited: s
   (number) => [number.replaceAll('.', '&#46;'), number],
 ]
 
-const NUMBER = ofMarkdown('constructs', 'numbers a provision in another way', (target, draw, sources) => {
+const NUMBER = ofMarkdown('constructs', 'numbers a provision in another way', (target, draw) => {
   const [heading] = headingAndText(target.provision)
   const [, prefix = '', number = '', rest = ''] = /^### (\S+) ([\d.]+)(.*)$/.exec(heading) ?? []
   if (number === '') return undefined
@@ -148,10 +138,10 @@ const NUMBER = ofMarkdown('constructs', 'numbers a provision in another way', (t
     { kind: 'kept', fragment: marker },
     { kind: 'cited', fragment: marker, label: cited },
   ]
-  return rewritten(sources, target, { ...target.file, provisions }, `heading "${prefix} ${written}"`, expect)
+  return target.rewritten({ ...target.file, provisions }, `heading "${prefix} ${written}"`, expect)
 })
 
-const CUT = ofMarkdown('lead-ins', 'writes a list that is longer than a passage', (target, draw, sources) => {
+const CUT = ofMarkdown('lead-ins', 'writes a list that is longer than a passage', (target, draw) => {
   const [heading] = headingAndText(target.provision)
   const [leadIn, items] = [draw.marker(), Array.from({ length: 30 }, () => draw.marker())]
   const style = draw.pick([
@@ -166,16 +156,10 @@ const CUT = ofMarkdown('lead-ins', 'writes a list that is longer than a passage'
   const text = `A firm is prohibited from each practice ${leadIn} by which it:\n\n${list.join('\n\n')}\n`
   const provision = `${heading}\n\n${text}\n`
   const expect: Expectation[] = [{ kind: 'led', items, leadIn }]
-  return rewritten(
-    sources,
-    target,
-    withProvision(target.file, target.at, () => provision),
-    `list ${style(0)} at provision ${target.at}`,
-    expect,
-  )
+  return target.replaced(provision, `list ${style(0)} at provision ${target.at}`, expect)
 })
 
-const UNSPACED = ofMarkdown('unspaced lines', 'writes a line without spaces', (target, draw, sources) => {
+const UNSPACED = ofMarkdown('unspaced lines', 'writes a line without spaces', (target, draw) => {
   const sign = draw.pick(['\u4e00', '\u4e2d', '\u0e01', '\u0e2b', '\u3042', 'x'])
   const line = Array.from({ length: 180 + draw.below(300) }, (_, at) =>
     String.fromCodePoint((sign.codePointAt(0) ?? 0) + (at % 19)),
@@ -183,13 +167,7 @@ const UNSPACED = ofMarkdown('unspaced lines', 'writes a line without spaces', (t
   const [heading] = headingAndText(target.provision)
   const fragment = line.slice(60, 100)
   const provision = draw.chance(0.5) ? `${heading}\n\n${line}\n\n` : `${heading.replace(/ \{#.*\}/, '')}\n\n${line}\n\n`
-  return rewritten(
-    sources,
-    target,
-    withProvision(target.file, target.at, () => provision),
-    `a line of ${line.length} ${sign}`,
-    [{ kind: 'kept', fragment }],
-  )
+  return target.replaced(provision, `a line of ${line.length} ${sign}`, [{ kind: 'kept', fragment }])
 })
 
 /** Alterations of the text of a file. */

@@ -2,17 +2,9 @@ import { MARKDOWN_MAPPING } from '#law/import/mapping/mapping.ts'
 import type { Draw } from '../draw.ts'
 import { otherText, spelledOtherwise, withFile } from './alteration.ts'
 import type { Alteration, Expectation } from './alteration.ts'
-import {
-  beginningOf,
-  fieldOf,
-  headingAndText,
-  parseMarkdown,
-  withFields,
-  withProvision,
-  writeMarkdown,
-} from './markdown-file.ts'
+import { beginningOf, fieldOf, headingAndText, parseMarkdown, withFields, writeMarkdown } from './markdown-file.ts'
 import type { MarkdownFile } from './markdown-file.ts'
-import { ofMarkdown, rewritten } from './markdown-target.ts'
+import { ofMarkdown } from './markdown-target.ts'
 
 /** A day after the file takes effect and before today; undefined: there is none. */
 function laterDay(file: MarkdownFile, draw: Draw): string | undefined {
@@ -29,7 +21,7 @@ const ALIASES = ofMarkdown('aliases', 'names an act as another rulebook is cited
   const act = draw.chance(0.5) ? { act: `rulebook:${(own ?? 'x').toLowerCase()}` } : {}
   const aliases = draw.pick([spelled.key, `${own}, ${spelled.key}`, `[${own}, "${spelled.key}"]`])
   const what = `aliases: ${aliases} (${spelled.how})`
-  return rewritten(sources, target, withFields(target.file, { ...act, aliases }), what)
+  return target.rewritten(withFields(target.file, { ...act, aliases }), what)
 })
 
 const COPY = ofMarkdown('copies', 'copies a provision with another text', (target, draw, sources) => {
@@ -73,22 +65,12 @@ const UNSERVED = ofMarkdown(
   },
 )
 
-const END_KEYS = [
-  'Effective_to',
-  'effective_To',
-  'effective-to',
-  'effectiveTo',
-  'repealed_at',
-  'valid_until',
-  'expires',
-  'expiry',
-  'end_date',
-  'in_force_until',
-  'ceases_at',
-  'revoked',
-] as const
+const END_KEYS =
+  'Effective_to effective_To effective-to effectiveTo repealed_at valid_until expires expiry end_date in_force_until ceases_at revoked'.split(
+    ' ',
+  )
 
-const END = ofMarkdown('ends', 'states an end in a form of its own', (target, draw, sources) => {
+const END = ofMarkdown('ends', 'states an end in a form of its own', (target, draw) => {
   if (fieldOf(target.file, 'effective_to') !== undefined) return undefined
   const day = '2025-12-31'
   if ((fieldOf(target.file, 'effective_at') ?? '') >= day) return undefined
@@ -108,19 +90,17 @@ const END = ofMarkdown('ends', 'states an end in a form of its own', (target, dr
     ['verification_status', draw.pick(['repealed', 'verified, repealed'])],
   ])
   const expect: Expectation[] = [{ kind: 'ends', fragment: beginningOf(target.provision), day }]
-  return rewritten(sources, target, withFields(target.file, { [stated[0]]: stated[1] }), stated.join(': '), expect)
+  return target.rewritten(withFields(target.file, { [stated[0]]: stated[1] }), stated.join(': '), expect)
 })
 
 const TIMES = ['T23:30:00-05:00', 'T00:30:00+09:00', 'T12:00:00Z', ' 23:00', 'T00:00:00+14:00'] as const
 
-const TIME = ofMarkdown('times', 'states a time of day', (target, draw, sources) => {
+const TIME = ofMarkdown('times', 'states a time of day', (target, draw) => {
   const field = draw.pick(['effective_at', 'effective_to', 'published_at'])
   const day = fieldOf(target.file, field)
   if (day === undefined) return undefined
   const value = `${day}${draw.pick(TIMES)}`
-  return rewritten(sources, target, withFields(target.file, { [field]: value }), `${field}: ${value}`, [
-    { kind: 'refused' },
-  ])
+  return target.rewritten(withFields(target.file, { [field]: value }), `${field}: ${value}`, [{ kind: 'refused' }])
 })
 
 const CHAPTERS = ofMarkdown('parts', 'splits a document into two files', (target, draw, sources) => {
@@ -165,10 +145,10 @@ const BROKEN_FIELDS = [
   ['act', 'no act'],
 ] as const
 
-const LOST = ofMarkdown('losses', 'makes a file unreadable', (target, draw, sources) => {
+const LOST = ofMarkdown('losses', 'makes a file unreadable', (target, draw) => {
   const [field, value] = draw.pick(BROKEN_FIELDS)
   const expect: Expectation[] = [{ kind: 'kept', fragment: beginningOf(target.provision) }]
-  return rewritten(sources, target, withFields(target.file, { [field]: value }), `${field}: ${value}`, expect)
+  return target.rewritten(withFields(target.file, { [field]: value }), `${field}: ${value}`, expect)
 })
 
 const REMOVED = ofMarkdown('losses', 'removes or empties law', (target, draw, sources) => {
@@ -176,34 +156,19 @@ const REMOVED = ofMarkdown('losses', 'removes or empties law', (target, draw, so
   const [heading, text] = headingAndText(target.provision)
   switch (draw.below(4)) {
     case 0:
-      return rewritten(
-        sources,
-        target,
-        { ...file, provisions: file.provisions.toSpliced(at, 1) },
-        `provision ${at} removed`,
-      )
+      return target.rewritten({ ...file, provisions: file.provisions.toSpliced(at, 1) }, `provision ${at} removed`)
     case 1:
       return sources.files.size < 2
         ? undefined
         : { sources: withFile(sources, name, undefined), what: `${name} removed` }
     case 2:
-      return rewritten(
-        sources,
-        target,
-        withProvision(file, at, () => `${heading}\n\n`),
-        `provision ${at} emptied`,
-      )
+      return target.replaced(`${heading}\n\n`, `provision ${at} emptied`)
     default:
-      return rewritten(
-        sources,
-        target,
-        withProvision(file, at, () => `${heading}\n\n${otherText(text, draw)}\n\n`),
-        `provision ${at} altered`,
-      )
+      return target.replaced(`${heading}\n\n${otherText(text, draw)}\n\n`, `provision ${at} altered`)
   }
 })
 
-const FIELD = ofMarkdown('fields', 'alters a field that callers see', (target, draw, sources) => {
+const FIELD = ofMarkdown('fields', 'alters a field that callers see', (target, draw) => {
   const fields: readonly (readonly [string, string])[] = [
     ['title', 'Another Rulebook'],
     ['authority', 'Another Authority'],
@@ -219,7 +184,7 @@ const FIELD = ofMarkdown('fields', 'alters a field that callers see', (target, d
     ['document', draw.pick(['other', (fieldOf(target.file, 'document') ?? '').toUpperCase()])],
   ]
   const [name, value] = draw.pick(fields)
-  return rewritten(sources, target, withFields(target.file, { [name]: value }), `${name}: ${value}`)
+  return target.rewritten(withFields(target.file, { [name]: value }), `${name}: ${value}`)
 })
 
 /** Alterations of front matter and of whole provisions. */

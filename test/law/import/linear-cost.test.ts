@@ -1,17 +1,17 @@
-import { readFile } from 'node:fs/promises'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { createActAliases, referencesIn, parseReference } from '#law/citations/parser.ts'
 import { INDEX_BOUNDS } from '#core/index/bounds.ts'
 import { IMPORT_BOUNDS } from '#law/import/bounds.ts'
 import { sourceAnchor } from '#law/import/parts/anchor.ts'
 import { leadInsOf } from '#law/import/parts/enumerated-lists.ts'
-import { MARKDOWN_MAPPING, parseMapping } from '#law/import/mapping/mapping.ts'
+import { MARKDOWN_MAPPING } from '#law/import/mapping/mapping.ts'
 import { markdownItems } from '#law/import/record/markdown.ts'
 import { parseRecordJson, repeatsKey } from '#law/import/record/record-json.ts'
 import { compileMapping } from '#law/import/mapping/rules.ts'
 import { splitText } from '#law/import/parts/split.ts'
 import { foldKey } from '#core/identity/fold.ts'
 import { codePointsOf, isBlank, unstorable } from '#law/readers/text.ts'
+import { mappingOf } from './corpus/corpus-samples.ts'
 import { MARKDOWN, PROSE, YAML } from './hostile-inputs.ts'
 
 const GROWTH = 4
@@ -53,11 +53,8 @@ function costMs(stage: Stage, text: string): number {
 
 let mappings: readonly ReturnType<typeof compileMapping>[]
 beforeAll(async () => {
-  const shipped = ['cfpb', 'de', 'eu', 'fr', 'obliqa'].map(async (name) => {
-    const file = new URL(`../../../law/import/corpus/mappings/${name}.json`, import.meta.url)
-    return parseMapping(JSON.parse(await readFile(file, 'utf8')))
-  })
-  mappings = [MARKDOWN_MAPPING, ...(await Promise.all(shipped))].map(compileMapping)
+  const shipped = await Promise.all(['cfpb', 'de', 'eu', 'fr', 'obliqa'].map(mappingOf))
+  mappings = [MARKDOWN_MAPPING, ...shipped].map(compileMapping)
 })
 
 /** Every name that a shipped mapping uses. */

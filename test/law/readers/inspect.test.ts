@@ -16,23 +16,8 @@ afterAll(async () => {
   await rm(folder, { recursive: true })
 })
 
-const FIELDS = [
-  'path',
-  'format',
-  'title',
-  'identifier',
-  'language',
-  'jurisdiction',
-  'authority',
-  'published_at',
-  'effective_from',
-  'effective_to',
-  'provisions',
-  'anchored',
-  'by_kind',
-  'coverage',
-  'warnings',
-]
+const FIELDS =
+  'path format title identifier language jurisdiction authority published_at effective_from effective_to provisions anchored by_kind coverage warnings'
 
 test('inspect says without any configuration what each file of a folder holds', async () => {
   const found = z.array(z.looseObject({})).parse(await commandLine({}).json('inspect', folder))
@@ -40,7 +25,7 @@ test('inspect says without any configuration what each file of a folder holds', 
   expect(found).toEqual(
     expect.arrayContaining([expect.objectContaining({ format: 'clml', provisions: 12, anchored: 8 })]),
   )
-  for (const each of found) expect(Object.keys(each)).toEqual(FIELDS)
+  for (const each of found) expect(Object.keys(each).join(' ')).toBe(FIELDS)
 })
 
 test('inspect says of a file that is not read why, with its line, and reads the others', async () => {

@@ -1,10 +1,9 @@
-import MarkdownIt from 'markdown-it'
 import type { Token } from 'markdown-it'
 import { firstIndex } from '#core/platform/first-index.ts'
 import { READER_BOUNDS } from '#law/readers/bounds.ts'
 import { commentsIn, createCutter } from '#law/readers/comments.ts'
 import type { Comment } from '#law/readers/comments.ts'
-import { htmlBlock, looksLikeHeading } from '#law/readers/html-block.ts'
+import { looksLikeHeading, markdownBlocks } from '#law/readers/html-block.ts'
 import { isBlank } from '#law/readers/text.ts'
 import { UnreadableFile } from '#law/readers/tree.ts'
 
@@ -36,14 +35,6 @@ export interface Blocks {
 }
 
 /**
- * Only the structure of blocks is parsed: inline content never decides where a heading is. The parser is linear where
- * the nesting of blocks is bounded.
- */
-const parser = new MarkdownIt('commonmark', { maxNesting: READER_BOUNDS.markdownNestingMax })
-parser.core.ruler.enableOnly(['normalize', 'block'])
-parser.block.ruler.at('html_block', htmlBlock, { alt: ['paragraph', 'reference', 'blockquote'] })
-
-/**
  * Returns the structure of a Markdown text whose first line is `firstLine` of its file.
  * @throws UnreadableFile where it is not clear where its headings are.
  */
@@ -57,7 +48,7 @@ export function blocksOf(body: string, firstLine: number): Blocks {
   const refuse = (line: number, reason: string): never => {
     throw new UnreadableFile(reason, { line: firstLine + line })
   }
-  const tokens = parser.parse(body, {})
+  const tokens = markdownBlocks(body)
   for (const [index, token] of tokens.entries()) {
     if (token.map === null) continue
     const [from, to] = token.map

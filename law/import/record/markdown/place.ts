@@ -1,5 +1,6 @@
 import { contextOf } from '#core/index/passages/selector.ts'
 import type { TextRange } from '#law/readers/comments.ts'
+import { createByteCounter } from '#law/readers/places.ts'
 import type { PlaceOf } from '#law/readers/places.ts'
 
 /**
@@ -12,7 +13,7 @@ export function createMarkdownPlaces(
   bodyStart: number,
   bytesBefore: number,
 ): (kept: readonly TextRange[]) => PlaceOf {
-  const byteOf = createByteOffsets(file, bytesBefore)
+  const byteOf = createByteCounter(file, bytesBefore)
   return (kept) => {
     let offsets: ((index: number) => number) | undefined
     return (start, end) => {
@@ -41,15 +42,4 @@ function offsetsOf(file: string, bodyStart: number, kept: readonly TextRange[]):
   const text = joined.replaceAll('\r\n', '\n')
   const trimmed = text.length - text.trimStart().length
   return (index) => offsets[trimmed + index] ?? 0
-}
-
-/** Returns a function that gives the byte of an offset; offsets that do not fall take linear time in all. */
-function createByteOffsets(file: string, bytesBefore: number): (offset: number) => number {
-  let [at, bytes] = [0, bytesBefore]
-  return (offset) => {
-    if (offset < at) [at, bytes] = [0, bytesBefore]
-    bytes += Buffer.byteLength(file.slice(at, offset))
-    at = offset
-    return bytes
-  }
 }

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import { SAMPLES, TEXT, mappingOf } from './corpus-samples.ts'
-import { importContents } from '#test/support/import.ts'
+import { importLines } from '#test/support/import.ts'
 
 describe.each(Object.entries(SAMPLES))('the mapping of %s', (name, samples) => {
   test.each(samples)('cites $label', async ({ id, metadata, label, anchor, from, reference }) => {
-    const { passages, report } = await importContents(
-      { 'corpus.jsonl': JSON.stringify({ id, title: 'A title', text: TEXT, metadata }) },
+    const { passages, report } = await importLines(
+      JSON.stringify({ id, title: 'A title', text: TEXT, metadata }),
       await mappingOf(name),
     )
     expect(report.entries).toEqual([])

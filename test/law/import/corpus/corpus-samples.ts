@@ -1,18 +1,12 @@
-import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
-import { parseMapping } from '#law/import/mapping/mapping.ts'
+import { readMapping } from '#law/import/mapping/mapping.ts'
 import type { Mapping } from '#law/import/mapping/mapping.ts'
+
+const MAPPINGS = new URL('../../../../law/import/corpus/mappings/', import.meta.url)
 
 /** The mapping that is supplied for a corpus. */
 export async function mappingOf(name: string): Promise<Mapping> {
-  return parseMapping(
-    JSON.parse(
-      await readFile(
-        fileURLToPath(new URL(`../../../../law/import/corpus/mappings/${name}.json`, import.meta.url)),
-        'utf8',
-      ),
-    ),
-  )
+  return await readMapping(fileURLToPath(new URL(`${name}.json`, MAPPINGS)))
 }
 
 const EU = {

@@ -8,7 +8,7 @@ import { INDEX_BOUNDS } from '#core/index/bounds.ts'
 import { IMPORT_BOUNDS } from '#law/import/bounds.ts'
 import { codePointsOf } from '#law/readers/text.ts'
 import { SAMPLES, TEXT, mappingOf } from './corpus-samples.ts'
-import { importContents, importFiles, line, smallMapping } from '#test/support/import.ts'
+import { importFiles, importLines, line, smallMapping } from '#test/support/import.ts'
 import type { Imported } from '#test/support/import.ts'
 
 const CORPORA = fileURLToPath(new URL('../../../../../shared/data', import.meta.url))
@@ -76,7 +76,7 @@ describe('a real corpus', () => {
 
 test('more acts than a version may hold stop the import', async () => {
   const records = Array.from({ length: IMPORT_BOUNDS.actsMax + 1 }, (_, n) => line(`r${n}`, TEXT, { celex: `x${n}` }))
-  await expect(
-    importContents({ 'corpus.jsonl': records.join('\n') }, smallMapping({ act: 'celex:{metadata.celex}' })),
-  ).rejects.toThrow(`more than ${IMPORT_BOUNDS.actsMax} different acts: map them to fewer`)
+  await expect(importLines(records, smallMapping({ act: 'celex:{metadata.celex}' }))).rejects.toThrow(
+    `more than ${IMPORT_BOUNDS.actsMax} different acts: map them to fewer`,
+  )
 })

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { parseMapping } from '#law/import/mapping/mapping.ts'
-import { importContents, line, smallMapping } from '#test/support/import.ts'
+import { importLines, line, smallMapping } from '#test/support/import.ts'
 
 const TEXT = 'A keeper of bees registers every hive.'
 
@@ -13,8 +13,8 @@ describe('a mapping', () => {
         'Section {metadata.section}',
       ],
     })
-    const { passages } = await importContents(
-      { 'corpus.jsonl': [line('x-4', TEXT), line('y', TEXT), line('z', TEXT, { nickname: 'Bee rule' })].join('\n') },
+    const { passages } = await importLines(
+      [line('x-4', TEXT), line('y', TEXT), line('z', TEXT, { nickname: 'Bee rule' })],
       mapping,
     )
     expect(passages.map((passage) => passage.citation.label)).toEqual(['Rule 4', 'Section 1', 'Bee rule'])
@@ -29,8 +29,8 @@ describe('a mapping', () => {
       },
       { tables: { titles: { Bees: 'Bees Act 2020' } } },
     )
-    const { passages } = await importContents(
-      { 'corpus.jsonl': line('a', TEXT, { note: 'Loi du 1er août 2006', stand: 'G v. 3.6.2021 I 1' }) },
+    const { passages } = await importLines(
+      line('a', TEXT, { note: 'Loi du 1er août 2006', stand: 'G v. 3.6.2021 I 1' }),
       mapping,
     )
     expect(passages[0]?.document).toMatchObject({
@@ -48,8 +48,8 @@ describe('a mapping', () => {
       },
       { values: { slug: { from: '{metadata.act}', match: '^(\\w)', derived: 'first letter of the act' } } },
     )
-    const { passages } = await importContents(
-      { 'corpus.jsonl': [line('a', TEXT), line('b', TEXT, { section: '2', gazette: '2019-12-31' })].join('\n') },
+    const { passages } = await importLines(
+      [line('a', TEXT), line('b', TEXT, { section: '2', gazette: '2019-12-31' })],
       mapping,
     )
     expect(passages.map((passage) => passage.lineage)).toEqual([
@@ -61,13 +61,13 @@ describe('a mapping', () => {
   test('fills replacements by number and by name, and leaves out what took no part', async () => {
     const match = '^(?<kind>\\p{Lu}\\p{L}*) (\\d+)(\\w)?'
     const mapping = smallMapping({ citation_label: { from: '{metadata.note}', match, as: '$2-$<kind>-$3-$<none>-$' } })
-    const { passages } = await importContents({ 'corpus.jsonl': line('a', TEXT, { note: 'Überblick 12' }) }, mapping)
+    const { passages } = await importLines(line('a', TEXT, { note: 'Überblick 12' }), mapping)
     expect(passages[0]?.citation.label).toBe('12-Überblick---$')
   })
 
   test('cuts a result to whole characters', async () => {
     const mapping = smallMapping({ citation_label: { from: '{metadata.note}', match: '(🐝.*)$', characters_max: 3 } })
-    const { passages } = await importContents({ 'corpus.jsonl': line('a', TEXT, { note: 'x 🐝a🐝🐝' }) }, mapping)
+    const { passages } = await importLines(line('a', TEXT, { note: 'x 🐝a🐝🐝' }), mapping)
     expect(passages[0]?.citation.label).toBe('🐝a🐝')
   })
 
@@ -79,20 +79,18 @@ describe('a mapping', () => {
       ]),
     )
     const mapping = smallMapping({ title: '{values.v8}' }, { values })
-    await expect(importContents({ 'corpus.jsonl': line('a', TEXT) }, mapping)).rejects.toThrow(
-      /makes a value of more than \d+ characters/,
-    )
+    await expect(importLines(line('a', TEXT), mapping)).rejects.toThrow(/makes a value of more than \d+ characters/)
   })
 
   test('does not take a name inherited by every object for a key of a table', async () => {
     const mapping = smallMapping({ title: { from: '{metadata.act}', lookup: 'titles' } }, { tables: { titles: {} } })
-    const { report } = await importContents({ 'corpus.jsonl': line('a', TEXT, { act: 'constructor' }) }, mapping)
+    const { report } = await importLines(line('a', TEXT, { act: 'constructor' }), mapping)
     expect(report.reasons).toEqual({ 'title missing': 1 })
   })
 
   test('may state one date for every record, which counts as derived', async () => {
     const mapping = smallMapping({ effective_at: '2020-01-01' })
-    const { passages, report } = await importContents({ 'corpus.jsonl': line('a', TEXT) }, mapping)
+    const { passages, report } = await importLines(line('a', TEXT), mapping)
     expect(passages[0]?.in_force_from).toBe('2020-01-01')
     expect(report.derived_values).toEqual({ 'effective_at: one date for every record, which the mapping states': 1 })
   })

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { importContents, line, smallMapping } from '#test/support/import.ts'
+import { importContents, importLines, line, smallMapping } from '#test/support/import.ts'
 
 const TEXT = 'A keeper of bees registers every hive.'
 const FRONT = `---
@@ -103,7 +103,7 @@ describe('a record of JSONL', () => {
       { effective_to: rule },
       { tables: { ends: { never: '2999-01-01' } }, values: { end: { from: '{metadata.until}', match: '^\\d.*$' } } },
     )
-    const { passages, report } = await importContents({ 'corpus.jsonl': line('a', TEXT, metadata) }, mapping)
+    const { passages, report } = await importLines(line('a', TEXT, metadata), mapping)
     expect(passages).toEqual([])
     expect(report.entries[0]?.reason).toContain(reason)
     expect(report.lost).toBe(1)
@@ -115,10 +115,7 @@ describe('a record of JSONL', () => {
       { from: '{metadata.until}', match: '^open$', as: '' },
     ]
     const contents = [line('a', TEXT, { until: '31. Dezember 2021' }), line('b', TEXT, { until: 'open', section: '2' })]
-    const { passages } = await importContents(
-      { 'corpus.jsonl': contents.join('\n') },
-      smallMapping({ effective_to: rule }),
-    )
+    const { passages } = await importLines(contents, smallMapping({ effective_to: rule }))
     expect(passages.map(({ in_force_to }) => in_force_to)).toEqual(['2021-12-31', null])
   })
 })
@@ -126,10 +123,10 @@ describe('a record of JSONL', () => {
 test('an end within an object is read by its name, and the object with it; one that no rule reads refuses', async () => {
   const record = line('a', TEXT, { validity: { to: '2021-01-01' }, until: undefined })
   const mapping = smallMapping({ effective_to: '{metadata.validity.to}' })
-  const { passages, report } = await importContents({ 'corpus.jsonl': record }, mapping)
+  const { passages, report } = await importLines(record, mapping)
   expect(passages.map(({ in_force_to }) => in_force_to)).toEqual(['2021-01-01'])
   expect(report.unread_fields).toEqual({})
-  await expect(importContents({ 'corpus.jsonl': record }, smallMapping())).rejects.toThrow(/validity/)
+  await expect(importLines(record)).rejects.toThrow(/validity/)
   const listed = line('a', TEXT, { validity: [{ to: '2021-01-01' }], until: undefined })
-  await expect(importContents({ 'corpus.jsonl': listed }, mapping)).rejects.toThrow(/validity/)
+  await expect(importLines(listed, mapping)).rejects.toThrow(/validity/)
 })

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { sourceAnchor } from '#law/import/parts/anchor.ts'
-import { importContents, line, smallMapping } from '#test/support/import.ts'
+import { importContents, importLines, line, smallMapping } from '#test/support/import.ts'
 
 const URL_ = 'https://law.example/bees'
 
@@ -73,8 +73,8 @@ describe('a source anchor', () => {
   })
 
   test('is canonical_url plus one fragment, also where the mapped URL came with its own', async () => {
-    const { passages } = await importContents(
-      { 'corpus.jsonl': line('a', 'A hive is a house of bees.') },
+    const { passages } = await importLines(
+      line('a', 'A hive is a house of bees.'),
       smallMapping({ canonical_url: 'https://law.example/{metadata.act}#sec-{metadata.section}' }),
     )
     expect(passages[0]?.document.canonical_url).toBe('https://law.example/Bees')

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { partsOf } from '#law/import/parts/parts.ts'
 import { codePointsOf, withoutSpace } from '#law/readers/text.ts'
-import { importContents, line, smallMapping } from '#test/support/import.ts'
+import { importLines, line } from '#test/support/import.ts'
 
 /** A text of a whole number of words of one letter, about so long. */
 function words(length: number, letter = 'x'): string {
@@ -14,7 +14,7 @@ const PROHIBITION = 'The following practices shall be prohibited:'
 test('a part that begins in a list repeats what introduces the list, and its label says so', async () => {
   const items = ['a', 'b', 'c', 'd'].map((mark) => `(${mark})\n${words(1_600, mark)};`)
   const text = `1.   ${PROHIBITION}\n${items.join('\n')}`
-  const { passages } = await importContents({ 'corpus.jsonl': line('a', text) }, smallMapping())
+  const { passages } = await importLines(line('a', text))
   expect(passages.map(({ citation }) => citation.label)).toEqual([
     'Bees s. 1 (part 1 of 2)',
     'Bees s. 1 (part 2 of 2, lead-in repeated)',
@@ -65,7 +65,7 @@ test('an inserted number continues its list', () => {
 
 test('a lead-in beyond its bound is not repeated, and the label says so', async () => {
   const text = `The keeper shall not ${words(1_200)}:\n(a)\n${words(1_800)};\n(b)\n${words(1_800)};\n(c)\n${words(400)}.`
-  const { passages } = await importContents({ 'corpus.jsonl': line('a', text) }, smallMapping())
+  const { passages } = await importLines(line('a', text))
   expect(passages.at(-1)?.citation.label).toContain(', without its lead-in)')
 })
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { importContents, line, smallMapping } from '#test/support/import.ts'
+import { importLines, line } from '#test/support/import.ts'
 
 const texts = Array.from(
   { length: 20 },
@@ -10,11 +10,8 @@ const corpus = (changed: Readonly<Record<number, string>>): string =>
 
 describe('ids across imports', () => {
   test('one changed line changes the chunk_id of its passage and no other id', async () => {
-    const before = await importContents({ 'corpus.jsonl': corpus({}) }, smallMapping())
-    const after = await importContents(
-      { 'corpus.jsonl': corpus({ 7: 'Rule 7: no hive is registered at night.' }) },
-      smallMapping(),
-    )
+    const before = await importLines(corpus({}))
+    const after = await importLines(corpus({ 7: 'Rule 7: no hive is registered at night.' }))
     const changed = before.passages.flatMap((passage, index) =>
       passage.chunk_id === after.passages[index]?.chunk_id ? [] : [index],
     )
@@ -27,8 +24,7 @@ describe('ids across imports', () => {
   test('a revision keeps its id while its dates stay, and has another one when they change', async () => {
     const [open, closed, again] = await Promise.all(
       [{}, { until: '2030-01-01' }, {}].map(
-        async (dates) =>
-          await importContents({ 'corpus.jsonl': line('a', 'A hive is a house of bees.', dates) }, smallMapping()),
+        async (dates) => await importLines(line('a', 'A hive is a house of bees.', dates)),
       ),
     )
     expect(open?.passages[0]?.document.revision_id).toBe(again?.passages[0]?.document.revision_id)
@@ -38,7 +34,7 @@ describe('ids across imports', () => {
 
   test('every passage of an import has a chunk_id of its own, even where texts are equal', async () => {
     const same = Array.from({ length: 50 }, (_, index) => line(`r${index}`, 'A hive is a house of bees.')).join('\n')
-    const { passages } = await importContents({ 'corpus.jsonl': same }, smallMapping())
+    const { passages } = await importLines(same)
     expect(new Set(passages.map((passage) => passage.chunk_id)).size).toBe(50)
     expect(passages.map((passage) => passage.ordinal)).toEqual([...passages.keys()])
   })

@@ -1,16 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import { IMPORT_BOUNDS } from '#law/import/bounds.ts'
 import { actIdOf, aliasesOf } from '#law/import/passage/references.ts'
-import { importContents, line, smallMapping } from '#test/support/import.ts'
+import { importLines, line, smallMapping } from '#test/support/import.ts'
+import type { Imported } from '#test/support/import.ts'
 
 const TEXT = 'A keeper of bees registers every hive.'
 const GDPR = { act: 'celex:{metadata.celex}', aliases: '{metadata.short}', reference: '{metadata.cited}' }
 
-async function imported(
-  records: readonly string[],
-  fields: Readonly<Record<string, unknown>>,
-): Promise<Awaited<ReturnType<typeof importContents>>> {
-  return importContents({ 'corpus.jsonl': records.join('\n') }, smallMapping(fields))
+async function imported(records: readonly string[], fields: Readonly<Record<string, unknown>>): Promise<Imported> {
+  return importLines(records, smallMapping(fields))
 }
 
 describe('the references of a passage', () => {

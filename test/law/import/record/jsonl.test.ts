@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { SEARCH_BOUNDS } from '#core/domain/bounds.ts'
 import { IMPORT_BOUNDS } from '#law/import/bounds.ts'
 import { DUPLICATE } from '#law/import/passage/stager.ts'
-import { importContents, line, smallMapping } from '#test/support/import.ts'
+import { importContents, importLines, line, smallMapping } from '#test/support/import.ts'
 
 const TEXT = 'A keeper of bees registers every hive before the first of May.'
 const entry = (reason: string, at: number, id?: string): object => ({
@@ -14,15 +14,12 @@ const entry = (reason: string, at: number, id?: string): object => ({
 
 describe('a JSONL import', () => {
   test('reads LF and CRLF lines alike, a byte order mark, blank lines, and a last line without an end', async () => {
-    const { passages, report } = await importContents(
-      {
-        'corpus.jsonl': [
-          `\uFEFF${line('a', TEXT)}\r\n\r\n`,
-          `${line('b', `${TEXT} It does.`, { section: '2' })}\n\n`,
-          line('c', `${TEXT} So.`, { section: '3' }),
-        ].join(''),
-      },
-      smallMapping(),
+    const { passages, report } = await importLines(
+      [
+        `\uFEFF${line('a', TEXT)}\r\n\r\n`,
+        `${line('b', `${TEXT} It does.`, { section: '2' })}\n\n`,
+        line('c', `${TEXT} So.`, { section: '3' }),
+      ].join(''),
     )
     expect(passages.map((passage) => passage.source_id)).toEqual(['a', 'b', 'c'])
     expect(report).toMatchObject({ files: 1, records_read: 3, passages: 3, skipped: 0, documents: 1, revisions: 1 })
@@ -31,15 +28,12 @@ describe('a JSONL import', () => {
   test('takes equal keys of different objects, and texts that look like keys, as they are', async () => {
     const text = String.raw`{"text": "\\", "text": 1}\\`
     const record = JSON.stringify({ id: 'a', ...JSON.parse(line('b', text)), x: [{ id: 1 }, { id: 2 }, 'id', '"id":'] })
-    const { passages } = await importContents({ 'corpus.jsonl': record }, smallMapping())
+    const { passages } = await importLines(record)
     expect(passages.map((passage) => passage.text)).toEqual([text])
   })
 
   test('accepts _id for id', async () => {
-    const { passages } = await importContents(
-      { 'corpus.jsonl': line('a', TEXT).replace('"id"', '"_id"') },
-      smallMapping(),
-    )
+    const { passages } = await importLines(line('a', TEXT).replace('"id"', '"_id"'))
     expect(passages.map((passage) => passage.source_id)).toEqual(['a'])
   })
 
@@ -47,17 +41,14 @@ describe('a JSONL import', () => {
     const records = ['9007199254740992', '9007199254740993', '1.0', '1'].map((id) =>
       line('x', TEXT).replace('"id":"x"', `"id":${id}`).replace('"section":"1"', '"section":1.10'),
     )
-    const { passages, report } = await importContents({ 'corpus.jsonl': records.join('\n') }, smallMapping())
+    const { passages, report } = await importLines(records)
     expect(passages.map((passage) => passage.source_id)).toEqual(['9007199254740992', '9007199254740993', '1.0', '1'])
     expect(new Set(passages.map((passage) => passage.citation.label))).toEqual(new Set(['Bees s. 1.10']))
     expect(report.skipped).toBe(0)
   })
 
   test('fills every field of a passage from its record, in canonical form', async () => {
-    const { passages } = await importContents(
-      { 'corpus.jsonl': line('a', `  ${TEXT}\n`, { until: '2024-05-06' }) },
-      smallMapping(),
-    )
+    const { passages } = await importLines(line('a', `  ${TEXT}\n`, { until: '2024-05-06' }))
     expect(passages[0]).toMatchObject({
       text: TEXT,
       document: {
@@ -92,15 +83,12 @@ describe('a JSONL import', () => {
     ['an object has the same key twice', '{"id":"a","text":"","metadata":{"x":[{"\\"":1, "\\"" :1}]}}'],
     [`line longer than ${IMPORT_BOUNDS.lineBytesMax} bytes`, line('a', 'x'.repeat(IMPORT_BOUNDS.lineBytesMax))],
   ])('reports a line that is %s with its number and goes on', async (reason, bad) => {
-    const { passages, report } = await importContents(
-      {
-        'corpus.jsonl': Buffer.concat([
-          Buffer.from(`${line('first', TEXT)}\n`),
-          Buffer.from(bad),
-          Buffer.from(`\n${line('last', TEXT)}\n`),
-        ]),
-      },
-      smallMapping(),
+    const { passages, report } = await importLines(
+      Buffer.concat([
+        Buffer.from(`${line('first', TEXT)}\n`),
+        Buffer.from(bad),
+        Buffer.from(`\n${line('last', TEXT)}\n`),
+      ]),
     )
     expect(passages.map((passage) => passage.source_id)).toEqual(['first', 'last'])
     expect(report.entries).toMatchObject([entry(reason, 2)])
@@ -143,7 +131,7 @@ describe('a JSONL import', () => {
       { document_key: 'acts', title: 'Acts' },
       { reversed_dates: 'skip', skip_patterns: [{ pattern: '^\\(Repealed\\.\\)$', reason: 'repealed' }] },
     )
-    const { passages, report } = await importContents({ 'corpus.jsonl': `${line('first', TEXT)}\n${bad}\n` }, mapping)
+    const { passages, report } = await importLines(`${line('first', TEXT)}\n${bad}\n`, mapping)
     expect(passages.map((passage) => passage.source_id)).toEqual(['first'])
     const { title, text } = JSON.parse(bad) as { readonly title: string; readonly text: string }
     const readable = !/surrogate|NUL/.test(reason)
@@ -158,8 +146,8 @@ describe('a JSONL import', () => {
       { act: 'Caf\u00E9', section: '5 a', published: '2020-01-02', effective: '2020-02-03' },
       { act: 'Cafe\u0301', section: '5\u00A0 a', published: '2021-01-02', effective: '2021-02-03' },
     ]
-    const { passages } = await importContents(
-      { 'corpus.jsonl': written.map((fields, index) => line(`r${index}`, `${TEXT} ${index}`, fields)).join('\n') },
+    const { passages } = await importLines(
+      written.map((fields, index) => line(`r${index}`, `${TEXT} ${index}`, fields)),
       smallMapping({ canonical_url: 'https://law.example/a' }, { revises: 'provision' }),
     )
     expect(passages.map((passage) => passage.in_force_to)).toEqual(['2021-02-03', null])
@@ -183,8 +171,8 @@ describe('a JSONL import', () => {
 
   test('keeps no part of a record one of whose parts breaks a bound', async () => {
     const long = 'A keeper of bees registers every hive. '.repeat(150)
-    const { passages, report } = await importContents(
-      { 'corpus.jsonl': line('a', long) },
+    const { passages, report } = await importLines(
+      line('a', long),
       smallMapping({ citation_label: 'x'.repeat(IMPORT_BOUNDS.labelCharactersMax - 3) }),
     )
     expect(passages).toEqual([])
@@ -198,7 +186,7 @@ describe('a JSONL import', () => {
         `Keeper number ${index} registers every hive, whatever its size, before the first of May of ` +
         'each year, and tells the neighbours.',
     ).join('\n\n')
-    const { passages, report } = await importContents({ 'corpus.jsonl': line('a', long) }, smallMapping())
+    const { passages, report } = await importLines(line('a', long))
     expect(passages.map((passage) => passage.citation.label)).toEqual([
       'Bees s. 1 (part 1 of 2)',
       'Bees s. 1 (part 2 of 2)',

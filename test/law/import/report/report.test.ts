@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import { IMPORT_BOUNDS } from '#law/import/bounds.ts'
 import { renderImportReport } from '#law/import/report/report.ts'
-import { importContents, line, smallMapping } from '#test/support/import.ts'
+import { importLines, line } from '#test/support/import.ts'
 
 const TEXT = 'A keeper of bees registers every hive.'
 
 describe('an import report', () => {
   test('keeps a bounded number of entries and counts the rest', async () => {
     const bad = 'not json\n'.repeat(IMPORT_BOUNDS.reportEntriesMax + 5)
-    const { report } = await importContents({ 'corpus.jsonl': `${bad}${line('a', TEXT)}` }, smallMapping())
+    const { report } = await importLines(`${bad}${line('a', TEXT)}`)
     expect(report.entries).toHaveLength(IMPORT_BOUNDS.reportEntriesMax)
     expect(report).toMatchObject({
       skipped: IMPORT_BOUNDS.reportEntriesMax + 5,
@@ -23,10 +23,7 @@ describe('an import report', () => {
       { length: 9 },
       (_, n) => `Paragraph ${n}. ${'The keeper counts each hive. '.repeat(35)}`,
     ).join('\n\n')
-    const { report } = await importContents(
-      { 'corpus.jsonl': [line('a', TEXT), line('b', long, { section: '2' }), line('c', TEXT)].join('\n') },
-      smallMapping(),
-    )
+    const { report } = await importLines([line('a', TEXT), line('b', long, { section: '2' }), line('c', TEXT)])
     const parts = report.passages - 2
     expect(parts).toBeGreaterThan(1)
     expect(report).toMatchObject({ split: 1, splits: [{ source: 'corpus.jsonl', line: 2, id: 'b', parts }] })
@@ -39,7 +36,7 @@ describe('an import report', () => {
       line('b', TEXT, { subjects: 'zoology,apiculture' }),
       line('c', TEXT, { lang: 'de', place: 'AT' }),
     ]
-    const { report } = await importContents({ 'corpus.jsonl': lines.join('\n') }, smallMapping())
+    const { report } = await importLines(lines)
     expect(report.facets).toEqual({
       languages: ['de', 'en-GB', 'fr'],
       jurisdictions: ['AT', 'FR', 'GB'],
@@ -52,14 +49,12 @@ describe('an import report', () => {
     const lines = Array.from({ length: IMPORT_BOUNDS.facetValuesMax + 1 }, (_, index) =>
       line(`r${index}`, TEXT, { subjects: `s${index}` }),
     )
-    await expect(importContents({ 'corpus.jsonl': lines.join('\n') }, smallMapping())).rejects.toThrow(
-      /subjects: map them to fewer/,
-    )
+    await expect(importLines(lines)).rejects.toThrow(/subjects: map them to fewer/)
   })
 
   test('shows counts, reasons and the first entries on a terminal, without control characters', async () => {
     const lines = [line('a', TEXT), ...Array.from({ length: 25 }, (_, index) => line(`\u001b[31m${index}`, ' '))]
-    const { report } = await importContents({ 'corpus.jsonl': lines.join('\n') }, smallMapping())
+    const { report } = await importLines(lines)
     const shown = renderImportReport(report)
     expect(shown).toMatch(/ 1 {2}passages\n/)
     expect(shown).toMatch(/25 {4}text is blank\n/)
@@ -71,10 +66,7 @@ describe('an import report', () => {
 
   test('shows the name of a loss whole, because it is accepted by it', async () => {
     const id = 'a'.repeat(200)
-    const { report } = await importContents(
-      { 'corpus.jsonl': [line('a', TEXT), line(id, ' ')].join('\n') },
-      smallMapping(),
-    )
+    const { report } = await importLines([line('a', TEXT), line(id, ' ')])
     expect(renderImportReport(report)).toContain(`not accepted as ${id}\n`)
   })
 })

@@ -3,7 +3,7 @@ import { IMPORT_BOUNDS } from '#law/import/bounds.ts'
 import { MARKDOWN_MAPPING } from '#law/import/mapping/mapping.ts'
 import { DUPLICATE } from '#law/import/passage/stager.ts'
 import { renderImportReport } from '#law/import/report/report.ts'
-import { importContents, line, smallMapping } from '#test/support/import.ts'
+import { importContents, importLines, line, smallMapping } from '#test/support/import.ts'
 import { beeRules } from '#test/support/markdown-source.ts'
 
 const TEXT = 'A keeper of bees registers every hive.'
@@ -82,7 +82,7 @@ describe('an id that comes twice in one source', () => {
   ]
 
   test('with another text is made distinct by a number, with a warning that names both places', async () => {
-    const { passages, report } = await importContents({ 'corpus.jsonl': corpus.slice(0, 2).join('\n') }, smallMapping())
+    const { passages, report } = await importLines(corpus.slice(0, 2))
     expect(passages.map(({ source_id, citation }) => [source_id, citation.label])).toEqual([
       ['s478.25', 'Bees s. 25'],
       ['s478.25~2', 'Bees s. 25a'],
@@ -114,7 +114,7 @@ describe('an id that comes twice in one source', () => {
       [2, 0, 1],
     ]) {
       const text = order.map((index) => corpus[index] ?? '').join('\n')
-      const { passages } = await importContents({ 'corpus.jsonl': text }, smallMapping())
+      const { passages } = await importLines(text)
       expect(new Set(passages.map((passage) => passage.source_id)).size).toBe(3)
       expect(new Set(passages.map((passage) => passage.chunk_id)).size).toBe(3)
       expect(passages.find((passage) => passage.text.startsWith('Replacement'))?.source_id).toBe('s478.25')
@@ -122,9 +122,7 @@ describe('an id that comes twice in one source', () => {
   })
 
   test('keeps ids and chunk_ids when the unchanged source is imported again', async () => {
-    const [first, again] = await Promise.all(
-      [1, 2].map(async () => await importContents({ 'corpus.jsonl': corpus.join('\n') }, smallMapping())),
-    )
+    const [first, again] = await Promise.all([1, 2].map(async () => await importLines(corpus)))
     expect(again?.passages).toEqual(first?.passages)
   })
 
@@ -132,9 +130,7 @@ describe('an id that comes twice in one source', () => {
     const lines = Array.from({ length: IMPORT_BOUNDS.recordsPerIdMax + 1 }, (_, n) =>
       line('a', `Rule ${n}.`, { section: n }),
     )
-    await expect(importContents({ 'corpus.jsonl': lines.join('\n') }, smallMapping())).rejects.toThrow(
-      `more than ${IMPORT_BOUNDS.recordsPerIdMax} records of one id`,
-    )
+    await expect(importLines(lines)).rejects.toThrow(`more than ${IMPORT_BOUNDS.recordsPerIdMax} records of one id`)
   })
 })
 

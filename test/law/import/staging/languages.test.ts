@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { importContents, line, smallMapping } from '#test/support/import.ts'
+import { importContents, importLines, line } from '#test/support/import.ts'
 import { beeRules } from '#test/support/markdown-source.ts'
 import type { Imported } from '#test/support/import.ts'
 
@@ -20,8 +20,8 @@ describe('a document in several languages', () => {
   const fr = ['2020', '2024'].map((year) => line(`f${year}`, `FR ${year}`, { effective: `${year}-01-01`, lang: 'fr' }))
 
   test('has provisions of its own in each, which no other language changes', async () => {
-    const alone = await importContents({ 'corpus.jsonl': fr.join('\n') }, smallMapping())
-    const both = await importContents({ 'corpus.jsonl': [...en, ...fr].join('\n') }, smallMapping())
+    const alone = await importLines(fr)
+    const both = await importLines([...en, ...fr])
     expect(idsOf(both, 'fr')).toEqual(idsOf(alone, 'fr'))
     const [english, french, later] = both.passages.map(({ provision }) => provision)
     expect(french).toBe(later)

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { lossesInWords } from '#law/import/report/report.ts'
-import { importContents, line, smallMapping } from '#test/support/import.ts'
+import { importContents, importLines, line, smallMapping } from '#test/support/import.ts'
 import { beeRules } from '#test/support/markdown-source.ts'
 
 const TEXT = 'A keeper of bees registers every hive.'
@@ -25,7 +25,7 @@ describe('a loss', () => {
   test('is listed with the start of its text, as far as a database can store it', async () => {
     const unread = 'A keeper may lend a hive. '.repeat(20)
     const contents = [line('a', TEXT), line('b', `\0${unread}`), `{"text":"${unread}`].join('\n')
-    const { report } = await importContents({ 'corpus.jsonl': contents }, smallMapping())
+    const { report } = await importLines(contents)
     const texts = report.losses.map(({ text = '' }) => text)
     expect(texts.map((text) => text.length)).toEqual([300, 300])
     expect(texts.every((text) => text.includes('A keeper may lend a hive.') && !text.includes('\0'))).toBe(true)

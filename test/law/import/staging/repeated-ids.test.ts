@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { importContents, line, smallMapping } from '#test/support/import.ts'
+import { importLines, line } from '#test/support/import.ts'
 
 const GROWTH = 4
 /** Linear cost grows by 4, quadratic by 16. */
@@ -19,7 +19,7 @@ async function costMs(count: number): Promise<number> {
   let bestMs = Infinity
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
     const before = process.threadCpuUsage()
-    const { passages } = await importContents({ 'corpus.jsonl': corpus }, smallMapping())
+    const { passages } = await importLines(corpus)
     const { user, system } = process.threadCpuUsage(before)
     expect(new Set(passages.map(({ source_id }) => source_id)).size).toBe(2 * count)
     bestMs = Math.min(bestMs, (user + system) / 1_000)

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { REVERSED_DATES } from '#law/import/passage/fields.ts'
-import { importContents, line, smallMapping } from '#test/support/import.ts'
+import { importContents, importLines, line, smallMapping } from '#test/support/import.ts'
 import type { Imported } from '#test/support/import.ts'
 import { beeRules } from '#test/support/markdown-source.ts'
 
@@ -15,10 +15,7 @@ async function imported(
   revises?: 'document' | 'provision',
   confirmed: Readonly<Record<string, number>> = {},
 ): Promise<Imported> {
-  return await importContents(
-    { 'corpus.jsonl': lines.join('\n') },
-    smallMapping({}, { revises, repeated_labels: confirmed }),
-  )
+  return await importLines(lines, smallMapping({}, { revises, repeated_labels: confirmed }))
 }
 
 function days({ passages }: Imported): readonly (readonly [string, string, string | null, string])[] {
