@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createLog } from '#core/platform/log.ts'
-import { notify } from '#jobs/capture/notify.ts'
+import { notify } from '#jobs/capture/schedule.ts'
 import { jobsConfig } from '#jobs/platform/config.ts'
 import { CALL_TIMEOUT_MS } from '#test/support/until.ts'
 

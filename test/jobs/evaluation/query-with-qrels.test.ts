@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { queryWithQrels } from '#jobs/evaluation/query-with-qrels.ts'
+import { queryWithQrels } from '#jobs/evaluation/questions.ts'
 
 test('every relevant passage of a question counts alike, and a question with one is answerable', () => {
   expect(

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { explainExit } from '#jobs/version-build/unexpected-exit.ts'
-import { defaultBuildHeapMb } from '#jobs/version-build/heap.ts'
+import { explainExit, defaultBuildHeapMb } from '#jobs/version-build/unexpected-exit.ts'
 
 const GIB = 1_073_741_824
 const ended = { code: null, signal: null, standardError: '', heapMb: 512, kernelKills: undefined } as const

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { modelProbability } from '#core/domain/calibration.ts'
 import { NAMED_BY_WORDS } from '#core/domain/default-calibration.ts'
-import { correctNamed } from '#jobs/evaluation/calibration/named.ts'
+import { correctNamed } from '#jobs/evaluation/calibration/fit.ts'
 import type { CalibrationQuestion } from '#jobs/evaluation/calibration/fit.ts'
 
 /** Questions of a corpus in which provisions lack `more` of what is asked, whether or not they answer. */

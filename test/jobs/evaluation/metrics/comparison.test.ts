@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { compareRankings } from '#jobs/evaluation/metrics/comparison.ts'
-import { RANKING_METRICS, byMetric, systemFigures } from '#jobs/evaluation/metrics/ranking.ts'
+import { compareRankings, RANKING_METRICS, byMetric, systemFigures } from '#jobs/evaluation/metrics/ranking.ts'
 import type { RankingFigures } from '#jobs/evaluation/metrics/ranking.ts'
 
 function asked(values: readonly number[]): ReadonlyMap<string, RankingFigures> {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { decisionFigures, scoreDistribution } from '#jobs/evaluation/metrics/decision.ts'
+import { decisionFigures, scoreDistribution } from '#jobs/evaluation/metrics/abstention.ts'
 
 const rule = { signal: 'evidence_probability', threshold: 0.7, target_risk: 0.3, folds: 5 }
 const questions = [
