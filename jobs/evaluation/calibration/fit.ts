@@ -39,8 +39,6 @@ interface CalibrationOptions {
   readonly features: readonly string[]
   /** In [0, 1]. */
   readonly targetRisk: number
-  readonly folds?: number
-  readonly penalty?: number
   /** Of the features; those of the questions are not lower. */
   readonly floors?: Calibration['floors']
   /** The model that gave the probabilities; absent: none did. */
@@ -67,19 +65,19 @@ export function fitCalibration(
   questions: readonly CalibrationQuestion[],
   options: CalibrationOptions,
 ): Fitted | undefined {
-  const { features, targetRisk, folds: foldsMax = CALIBRATION_FOLDS, penalty = CALIBRATION_PENALTY } = options
+  const { features, targetRisk } = options
   const ordered = questions.toSorted((a, b) => (a.id < b.id ? -1 : 1))
   const fitted = ordered.filter(({ given }) => given === undefined)
   const withEvidence = fitted.filter((question) => question.sufficient).length
   if (Math.min(withEvidence, fitted.length - withEvidence) < CALIBRATION_QUESTIONS_MIN) return undefined
   const folds = assignFolds(
     fitted.map((question) => question.group ?? question.id),
-    foldsMax,
+    CALIBRATION_FOLDS,
   )
   const foldCount = new Set(folds).size
   if (foldCount < 2) return undefined
   const mayFall = features.map((name) => OF_ANY_SIGN.includes(name))
-  const probabilities = outOfFoldProbabilities(fitted, folds, penalty, mayFall)
+  const probabilities = outOfFoldProbabilities(fitted, folds, CALIBRATION_PENALTY, mayFall)
   const scores = new Map(fitted.map(({ id }, at) => [id, probabilities[at] ?? 0]))
   const scored = ordered.map((question) => ({ ...question, score: question.given ?? scores.get(question.id) ?? 0 }))
   // A list without evidence is no right answer.
@@ -92,7 +90,7 @@ export function fitCalibration(
   }))
   const calibration: Calibration = {
     features,
-    ...fitLogisticRegression(fitted, penalty, mayFall),
+    ...fitLogisticRegression(fitted, CALIBRATION_PENALTY, mayFall),
     floors: options.floors,
     named: options.named ?? null,
     threshold: target.threshold,
