@@ -179,6 +179,13 @@ export async function startJobsHarness(): Promise<JobsHarness> {
   }
 }
 
+/** The same, stopped after the tests of the calling file. */
+export async function openJobsHarness(): Promise<JobsHarness> {
+  const harness = await startJobsHarness()
+  afterAll(() => harness.stop())
+  return harness
+}
+
 export interface WorkerHarness {
   readonly harness: JobsHarness
   readonly redis: TestRedis
@@ -192,7 +199,7 @@ export interface WorkerHarness {
 
 /** An import to build, and job workers that end after the test that started them. Closes after the calling file. */
 export async function openWorkerHarness(): Promise<WorkerHarness> {
-  const harness = await startJobsHarness()
+  const harness = await openJobsHarness()
   const redis = await openTestRedis()
   const connection = openQueueRedis(redis.url, silent)
   const builds = openQueue('build', connection.redis, silent)
@@ -206,7 +213,6 @@ export async function openWorkerHarness(): Promise<WorkerHarness> {
     await builds.close()
     connection.close()
     await redis.release()
-    await harness.stop()
   })
   return {
     harness,

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { afterAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { createFingerprintKey, unwrapFingerprintKey, wrapFingerprintKey } from '#core/credentials/fingerprint.ts'
 import type { ServiceSecrets } from '#core/credentials/settings.ts'
 import { listAudit } from '#core/db/audit.ts'
@@ -11,7 +11,6 @@ import { commandLine, openOperatorHarness } from '#test/support/operator-cli.ts'
 import { until } from '#test/support/until.ts'
 
 const harness = await openOperatorHarness()
-afterAll(() => harness.close())
 const { operator, owner, serviceSecrets } = harness
 const later = randomBytes(32)
 const LATER: ServiceSecrets = [later]
